@@ -1,0 +1,92 @@
+//! Text forms: a number and a unit, written together ("20ms"), the unit never left out.
+
+use thiserror::Error;
+
+/// Why a text is not a quantity. The message names the text, what was expected and an example.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("`{text}` is not {expected}")]
+pub struct ParseError {
+    text: String,
+    expected: &'static str,
+}
+
+impl ParseError {
+    /// An error for `text` where `expected` ("a time such as `20ms`") was wanted.
+    pub fn new(text: &str, expected: &'static str) -> Self {
+        // A binary file handed over as a quantity must not flood the terminal.
+        const SHOWN: usize = 60;
+        let mut shown: String = text.chars().take(SHOWN).collect();
+        if shown.len() < text.len() {
+            shown.push('…');
+        }
+        Self { text: shown, expected }
+    }
+}
+
+/// Splits `"12.5Mbit/s"` into `(12.5, "Mbit/s")`. The number is finite and not negative; the unit may be empty.
+pub fn split_number(text: &str) -> Option<(f64, &str)> {
+    let text = text.trim();
+    let end = text
+        .char_indices()
+        .find(|&(i, c)| !(c.is_ascii_digit() || c == '.' || (c == 'e' && exponent_follows(&text[i + 1..]))))
+        .map_or(text.len(), |(i, _)| i);
+    let number: f64 = text[..end].parse().ok()?;
+    (number.is_finite() && number >= 0.0).then(|| (number, text[end..].trim_start()))
+}
+
+/// "1e9bit/s" has an exponent; the "e" of "1ether" is the start of a unit.
+fn exponent_follows(rest: &str) -> bool {
+    rest.starts_with(|c: char| c.is_ascii_digit())
+}
+
+/// The number times the factor of its unit, rounded to a whole count; `None` where it does not fit.
+pub(crate) fn scaled(text: &str, units: &[(&str, f64)]) -> Option<u64> {
+    let (number, unit) = split_number(text)?;
+    let factor = units.iter().find(|(name, _)| *name == unit)?.1;
+    let value = (number * factor).round();
+    // Above 2^63 a float is no longer an exact count, and nothing real is that large.
+    (value < 9.2e18).then_some(value as u64)
+}
+
+/// Writes `count` in the largest unit in which it stays exact; `units` run from the largest to the smallest.
+pub(crate) fn exact(count: u64, units: &[(&str, u64)]) -> String {
+    for &(name, factor) in units {
+        // Up to three decimals: 1.5ms rather than 1500us.
+        if count >= factor && (count as u128 * 1000).is_multiple_of(factor as u128) {
+            let thousandths = count as u128 * 1000 / factor as u128;
+            let text = format!("{}.{:03}", thousandths / 1000, thousandths % 1000);
+            return format!("{}{name}", text.trim_end_matches('0').trim_end_matches('.'));
+        }
+    }
+    let (name, _) = units[units.len() - 1];
+    format!("{count}{name}")
+}
+
+/// Gives a quantity its `FromStr`, `Display`, and string form in serde, from `parse` and `format` functions.
+macro_rules! text_form {
+    ($type:ty, $parse:expr, $format:expr, $expected:literal) => {
+        impl core::str::FromStr for $type {
+            type Err = $crate::ParseError;
+            fn from_str(text: &str) -> Result<Self, Self::Err> {
+                $parse(text).ok_or_else(|| $crate::ParseError::new(text, $expected))
+            }
+        }
+        impl core::fmt::Display for $type {
+            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+                f.pad(&$format(*self))
+            }
+        }
+        impl serde::Serialize for $type {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+        impl<'de> serde::Deserialize<'de> for $type {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let text = <std::borrow::Cow<'de, str>>::deserialize(deserializer)?;
+                text.parse().map_err(serde::de::Error::custom)
+            }
+        }
+    };
+}
+pub(crate) use text_form;
