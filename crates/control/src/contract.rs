@@ -1,0 +1,221 @@
+//! The contract between a congestion control algorithm and whatever drives it.
+
+use crate::Rtt;
+use cellcc_units::{Bytes, Rate, Span, Time};
+
+/// One congestion control algorithm: events in, [`Limits`] out. It has no clock, no I/O and no randomness but the
+/// seed it was built with, so the same events give the same decisions on every machine and in every driver.
+///
+/// A driver does not call this directly: it reports to a [`Flow`](crate::Flow), which computes what schemes share
+/// and passes it on.
+pub trait Controller: Send + dyn_clone::DynClone {
+    /// A packet leaves. The tag comes back with the packet when it is acknowledged or lost.
+    fn on_sent(&mut self, _sent: &Sent) -> Tag {
+        Tag::default()
+    }
+
+    /// Packets were newly acknowledged.
+    fn on_ack(&mut self, ack: &Ack<'_>);
+
+    /// Packets were declared lost.
+    fn on_loss(&mut self, loss: &Loss<'_>);
+
+    /// Something happened to the flow that is neither an acknowledgement nor a loss.
+    fn on_event(&mut self, _now: Time, _event: Event) {}
+
+    /// When [`on_timer`](Self::on_timer) wants to be called next; asked again after every event.
+    fn next_timer(&self) -> Option<Time> {
+        None
+    }
+
+    /// The time asked for has come.
+    fn on_timer(&mut self, _now: Time) {}
+
+    /// What the sender may do from now on; asked again after every event.
+    fn limits(&self) -> Limits;
+
+    /// Names the values inside (mu, the zone, a bandwidth estimate) for plots and for the Record.
+    fn observe(&self, _observer: &mut dyn Observer) {}
+}
+
+dyn_clone::clone_trait_object!(Controller);
+
+/// What the sender may do.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Limits {
+    /// The congestion window: bytes that may be in flight.
+    pub window: Bytes,
+    /// The rate at which packets may leave; `None` leaves them to the window alone.
+    pub pacing_rate: Option<Rate>,
+    /// How much may leave at once under pacing; at least one packet leaves whatever this says.
+    pub send_quantum: Bytes,
+}
+
+impl Limits {
+    /// A window without pacing.
+    pub const fn window_only(window: Bytes) -> Self {
+        Self { window, pacing_rate: None, send_quantum: Bytes::ZERO }
+    }
+}
+
+/// What a controller is built with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Context {
+    /// The size of a full packet on the link, headers included.
+    pub packet: Bytes,
+    /// The window to begin with (RFC 6928: ten packets).
+    pub initial_window: Bytes,
+    /// Seeds the generator of a scheme that draws random numbers.
+    pub seed: u64,
+}
+
+/// A word a scheme leaves on a packet when it is sent: Verus' window, the number of a monitor interval.
+pub type Tag = u64;
+
+/// A packet that leaves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sent {
+    /// When it leaves.
+    pub now: Time,
+    /// Its number, counted from zero without gaps.
+    pub number: u64,
+    /// Its size.
+    pub bytes: Bytes,
+    /// What is in flight, this packet included.
+    pub inflight: Bytes,
+    /// The application, not a limit, decided how much is in flight.
+    pub app_limited: bool,
+}
+
+/// A packet that has left, with the state of the flow at that moment
+/// (draft-cheng-iccrg-delivery-rate-estimation-02, section 3.2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Packet {
+    /// Its number, counted from zero without gaps.
+    pub number: u64,
+    /// When it left.
+    pub sent_at: Time,
+    /// Its size.
+    pub bytes: Bytes,
+    /// What the scheme left on it.
+    pub tag: Tag,
+    /// Bytes that had been delivered when it left.
+    pub delivered: Bytes,
+    /// When those had been delivered.
+    pub delivered_at: Time,
+    /// When the first packet of the sending interval that it ends had left.
+    pub first_sent_at: Time,
+    /// Bytes in flight before it left.
+    pub inflight: Bytes,
+    /// It left while the application, not a limit, decided how much was in flight.
+    pub app_limited: bool,
+}
+
+/// Packets were newly acknowledged.
+#[derive(Debug, Clone, Copy)]
+pub struct Ack<'a> {
+    /// When the acknowledgement came.
+    pub now: Time,
+    /// The newly acknowledged packets, oldest first; never empty.
+    pub packets: &'a [Packet],
+    /// Their bytes.
+    pub bytes: Bytes,
+    /// The round-trip times, this acknowledgement's sample included.
+    pub rtt: &'a Rtt,
+    /// The RTT sample; none where the newest acknowledged packet had been acknowledged before.
+    pub rtt_sample: Option<Span>,
+    /// How fast data arrived at the receiver.
+    pub rate: Option<RateSample>,
+    /// Bytes in flight before these packets were taken off.
+    pub inflight_before: Bytes,
+    /// Bytes in flight after.
+    pub inflight: Bytes,
+    /// Bytes delivered since the flow began, these included.
+    pub delivered: Bytes,
+    /// The window held the sender back in this round or the one before.
+    pub cwnd_limited: bool,
+    /// Rounds (of one RTT, counted by packets) since the flow began.
+    pub round: u64,
+    /// This acknowledgement begins a new round.
+    pub round_start: bool,
+    /// The flow is in loss recovery (RFC 9002, section 7.3.2).
+    pub in_recovery: bool,
+}
+
+/// Packets were declared lost.
+#[derive(Debug, Clone, Copy)]
+pub struct Loss<'a> {
+    /// When they were given up.
+    pub now: Time,
+    /// The lost packets, oldest first; never empty.
+    pub packets: &'a [Packet],
+    /// Their bytes.
+    pub bytes: Bytes,
+    /// Bytes in flight after these packets were taken off.
+    pub inflight: Bytes,
+    /// The first loss of a recovery episode: the one that a window is cut for.
+    pub new_episode: bool,
+    /// The losses span persistent congestion (RFC 9002, section 7.6).
+    pub persistent: bool,
+}
+
+/// What happens to a flow beside acknowledgements and losses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Event {
+    /// A recovery episode begins; follows the loss that begins it.
+    RecoveryEntered,
+    /// A packet sent after the episode began was acknowledged.
+    RecoveryLeft,
+    /// Every packet whose loss began the current or last episode arrived after all: restore what was saved.
+    SpuriousLoss,
+    /// A probe time-out fired (RFC 9002, section 6.2).
+    ProbeTimeout,
+    /// The flow sends again after it had nothing in flight for longer than a PTO.
+    IdleRestart,
+}
+
+/// Which interval a delivery rate is taken over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sampler {
+    /// The longer of sending and acknowledging interval, hence the lower rate: the delivery-rate draft, Linux, Chromium.
+    Min,
+    /// The shorter interval, hence the higher rate: mvfst's `BbrBandwidthSampler` (2020, and still in 2026).
+    Max,
+}
+
+/// How fast data arrived, measured between two acknowledgements
+/// (draft-cheng-iccrg-delivery-rate-estimation-02).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RateSample {
+    /// Bytes delivered in the interval.
+    pub delivered: Bytes,
+    /// How long they took to send.
+    pub send_interval: Span,
+    /// How long they took to be acknowledged.
+    pub ack_interval: Span,
+    /// The application limited the sender at some point of the interval: a lower bound only.
+    pub app_limited: bool,
+}
+
+impl RateSample {
+    /// The delivery rate by `sampler`.
+    pub fn rate(&self, sampler: Sampler) -> Rate {
+        let interval = match sampler {
+            Sampler::Min => self.send_interval.max(self.ack_interval),
+            Sampler::Max => match self.send_interval.min(self.ack_interval) {
+                // The first packets of a flow leave at one instant; only their ACKs tell a rate.
+                Span::ZERO => self.ack_interval,
+                interval => interval,
+            },
+        };
+        Rate::from_transfer(self.delivered, interval)
+    }
+}
+
+/// Takes down what a scheme shows of its inside.
+pub trait Observer {
+    /// A number at this moment. `unit` is part of the name in the Record (`dtt`, `ms` becomes `dtt_ms`); empty for none.
+    fn value(&mut self, name: &'static str, unit: &'static str, value: f64);
+    /// A remark about the whole run, such as a parameter that had to be changed.
+    fn note(&mut self, _text: &str) {}
+}

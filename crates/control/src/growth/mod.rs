@@ -1,0 +1,32 @@
+//! Laws of window growth: how a window grows on acknowledgements and shrinks on loss. They are schemes by
+//! themselves, and parts of others: Reminis' AIMD block, NACubic.
+
+use crate::contract::{Ack, Event, Loss, Observer};
+use cellcc_units::{Bytes, Time};
+
+/// A window that grows and shrinks, and that its owner may overwrite.
+pub trait Growth: Send + dyn_clone::DynClone {
+    /// The congestion window.
+    fn window(&self) -> Bytes;
+    /// Overwrites the window; ssthresh stays.
+    fn set_window(&mut self, window: Bytes);
+    /// The slow-start threshold; [`Bytes::MAX`] before the first loss.
+    fn ssthresh(&self) -> Bytes;
+    /// Overwrites the slow-start threshold; the window stays.
+    fn set_ssthresh(&mut self, ssthresh: Bytes);
+    /// Grows on acknowledgements.
+    fn on_ack(&mut self, ack: &Ack<'_>);
+    /// Shrinks on loss, once per recovery episode.
+    fn on_loss(&mut self, loss: &Loss<'_>);
+    /// Undoes a spurious cut, restarts after idling.
+    fn on_event(&mut self, now: Time, event: Event);
+    /// Names the values inside.
+    fn observe(&self, _observer: &mut dyn Observer) {}
+
+    /// Growth doubles per round: the window is below the slow-start threshold.
+    fn in_slow_start(&self) -> bool {
+        self.window() < self.ssthresh()
+    }
+}
+
+dyn_clone::clone_trait_object!(Growth);

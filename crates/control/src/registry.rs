@@ -1,0 +1,372 @@
+//! Schemes by name: `"reminis(dtt=40ms)"` becomes a controller, and every parameter is known with its range, its
+//! default, its meaning and its source.
+
+use crate::contract::{Context, Controller};
+use crate::schemes::BUILTIN;
+use cellcc_units::{Bytes, Rate, Ratio, Span};
+use std::collections::BTreeMap;
+use thiserror::Error;
+
+/// What a registry knows of a scheme.
+#[derive(Debug, Clone, Copy)]
+pub struct SchemeInfo {
+    /// The name in `name(key=value, ...)`.
+    pub name: &'static str,
+    /// One line: what it does.
+    pub summary: &'static str,
+    /// Paper, RFC or draft.
+    pub source: &'static str,
+    /// Everything that can be set.
+    pub parameters: &'static [Parameter],
+    /// Builds the controller from checked arguments.
+    pub build: fn(&Arguments, &Context) -> Box<dyn Controller>,
+}
+
+/// One setting of a scheme.
+#[derive(Debug, Clone, Copy)]
+pub struct Parameter {
+    /// The key in `name(key=value, ...)`.
+    pub name: &'static str,
+    /// What values it takes.
+    pub kind: Kind,
+    /// The value where none is given, in its text form.
+    pub default: &'static str,
+    /// What it does.
+    pub meaning: &'static str,
+    /// Where the default comes from.
+    pub source: &'static str,
+}
+
+/// The values a parameter takes; the range is part of it and is checked before a scheme is built.
+#[derive(Debug, Clone, Copy)]
+pub enum Kind {
+    /// `on` or `off`.
+    Switch,
+    /// One of the words.
+    Choice(&'static [&'static str]),
+    /// A plain number from the first to the second.
+    Number(f64, f64),
+    /// A count of full packets, `10pkt`, from the first to the second.
+    Packets(u64, u64),
+    /// A time, from the first to the second.
+    Time(Span, Span),
+    /// A rate above zero.
+    Rate,
+    /// A time of at least 1us, or a multiple of the minimum RTT above one: `40ms`, `1.5x`.
+    TimeOrMultiple,
+}
+
+/// A value after checking.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Value {
+    Switch(bool),
+    Choice(&'static str),
+    Number(f64),
+    Packets(u64),
+    Time(Span),
+    Rate(Rate),
+    Multiple(Ratio),
+}
+
+/// The checked arguments of one scheme: every parameter has a value of its kind.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Arguments(BTreeMap<&'static str, Value>);
+
+/// A scheme with its arguments: what a flow of a Scenario runs.
+#[derive(Debug, Clone)]
+pub struct Scheme {
+    text: String,
+    info: SchemeInfo,
+    arguments: Arguments,
+}
+
+/// The schemes that can be named.
+#[derive(Debug, Clone)]
+pub struct Registry(Vec<SchemeInfo>);
+
+/// Why a text names no scheme. The message says what would.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum SchemeError {
+    /// No such scheme.
+    #[error("unknown scheme `{name}`; there are {known}. `cellcc schemes` describes them")]
+    UnknownScheme {
+        /// The name as given.
+        name: String,
+        /// All names, for the message.
+        known: String,
+    },
+    /// No such parameter.
+    #[error("scheme `{scheme}` has no parameter `{key}`; it has {known}")]
+    UnknownParameter {
+        /// The scheme.
+        scheme: &'static str,
+        /// The key as given.
+        key: String,
+        /// All keys, for the message.
+        known: String,
+    },
+    /// A value that its parameter does not take.
+    #[error("scheme `{scheme}`: `{key}={value}` is refused; {key} takes {expected}")]
+    BadValue {
+        /// The scheme.
+        scheme: &'static str,
+        /// The key.
+        key: &'static str,
+        /// The value as given.
+        value: String,
+        /// What it takes.
+        expected: String,
+    },
+    /// Not of the form `name(key=value, ...)`.
+    #[error("`{text}` is not a scheme; write `name` or `name(key=value, ...)`: {problem}")]
+    Syntax {
+        /// The text as given.
+        text: String,
+        /// What is wrong.
+        problem: &'static str,
+    },
+}
+
+impl Default for Registry {
+    fn default() -> Self {
+        Self(BUILTIN.to_vec())
+    }
+}
+
+impl Registry {
+    /// Adds a scheme from outside; one of the same name is replaced.
+    pub fn register(&mut self, info: SchemeInfo) {
+        self.0.retain(|known| known.name != info.name);
+        self.0.push(info);
+    }
+
+    /// All schemes, in the order in which they are listed.
+    pub fn schemes(&self) -> &[SchemeInfo] {
+        &self.0
+    }
+
+    /// Reads `name` or `name(key=value, ...)`.
+    ///
+    /// # Errors
+    /// An unknown name or key, a key given twice, a value outside its range.
+    pub fn parse(&self, text: &str) -> Result<Scheme, SchemeError> {
+        let text = text.trim();
+        let (name, inside) = split_call(text)?;
+        let info =
+            *self.0.iter().find(|info| info.name == name).ok_or_else(|| SchemeError::UnknownScheme {
+                name: name.into(),
+                known: listed(self.0.iter().map(|info| info.name)),
+            })?;
+        let mut given = BTreeMap::new();
+        for assignment in split_list(inside) {
+            let (key, value) = assignment
+                .split_once('=')
+                .map(|(key, value)| (key.trim(), value.trim()))
+                .ok_or_else(|| syntax(text, "an argument has no `=`"))?;
+            let parameter = info.parameters.iter().find(|known| known.name == key).ok_or_else(|| {
+                SchemeError::UnknownParameter {
+                    scheme: info.name,
+                    key: key.into(),
+                    known: listed(info.parameters.iter().map(|known| known.name)),
+                }
+            })?;
+            if given.insert(parameter.name, value).is_some() {
+                return Err(syntax(text, "a parameter is given twice"));
+            }
+        }
+        let arguments = info
+            .parameters
+            .iter()
+            .map(|parameter| {
+                let text = given.get(parameter.name).copied().unwrap_or(parameter.default);
+                let value = parameter.kind.read(text).ok_or_else(|| SchemeError::BadValue {
+                    scheme: info.name,
+                    key: parameter.name,
+                    value: text.into(),
+                    expected: parameter.kind.expected(),
+                })?;
+                Ok((parameter.name, value))
+            })
+            .collect::<Result<_, _>>()?;
+        Ok(Scheme { text: canonical(&info, &given), info, arguments: Arguments(arguments) })
+    }
+}
+
+impl Scheme {
+    /// The canonical text: the name and the arguments that were given, in the order of the parameter list.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// What the registry knows of it.
+    pub fn info(&self) -> &SchemeInfo {
+        &self.info
+    }
+
+    /// A fresh controller.
+    pub fn build(&self, context: &Context) -> Box<dyn Controller> {
+        (self.info.build)(&self.arguments, context)
+    }
+}
+
+impl Arguments {
+    /// The value of a [`Kind::Switch`].
+    pub fn switch(&self, name: &str) -> bool {
+        match self.0.get(name) {
+            Some(&Value::Switch(on)) => on,
+            other => wrong_kind(name, other),
+        }
+    }
+
+    /// The value of a [`Kind::Choice`].
+    pub fn choice(&self, name: &str) -> &'static str {
+        match self.0.get(name) {
+            Some(&Value::Choice(word)) => word,
+            other => wrong_kind(name, other),
+        }
+    }
+
+    /// The value of a [`Kind::Number`].
+    pub fn number(&self, name: &str) -> f64 {
+        match self.0.get(name) {
+            Some(&Value::Number(number)) => number,
+            other => wrong_kind(name, other),
+        }
+    }
+
+    /// The value of a [`Kind::Packets`], as bytes of full packets.
+    pub fn packets(&self, name: &str, context: &Context) -> Bytes {
+        match self.0.get(name) {
+            Some(&Value::Packets(count)) => context.packet * count,
+            other => wrong_kind(name, other),
+        }
+    }
+
+    /// The value of a [`Kind::Time`].
+    pub fn time(&self, name: &str) -> Span {
+        match self.0.get(name) {
+            Some(&Value::Time(span)) => span,
+            other => wrong_kind(name, other),
+        }
+    }
+
+    /// The value of a [`Kind::Rate`].
+    pub fn rate(&self, name: &str) -> Rate {
+        match self.0.get(name) {
+            Some(&Value::Rate(rate)) => rate,
+            other => wrong_kind(name, other),
+        }
+    }
+
+    /// The value of a [`Kind::TimeOrMultiple`].
+    pub fn time_or_multiple(&self, name: &str) -> Result<Span, Ratio> {
+        match self.0.get(name) {
+            Some(&Value::Time(span)) => Ok(span),
+            Some(&Value::Multiple(ratio)) => Err(ratio),
+            other => wrong_kind(name, other),
+        }
+    }
+}
+
+/// A scheme asked for a parameter that its own list does not have: an error in the scheme, not in the input.
+fn wrong_kind(name: &str, found: Option<&Value>) -> ! {
+    panic!("the scheme's parameter list does not agree with its use of `{name}`: {found:?}")
+}
+
+impl Kind {
+    fn read(self, text: &str) -> Option<Value> {
+        match self {
+            Self::Switch => match text {
+                "on" => Some(Value::Switch(true)),
+                "off" => Some(Value::Switch(false)),
+                _ => None,
+            },
+            Self::Choice(words) => words.iter().find(|word| **word == text).map(|word| Value::Choice(word)),
+            Self::Number(from, to) => {
+                let number = text.parse().ok().filter(|number| (from..=to).contains(number))?;
+                Some(Value::Number(number))
+            }
+            Self::Packets(from, to) => {
+                let count = text.strip_suffix("pkt")?.trim().parse().ok()?;
+                (from..=to).contains(&count).then_some(Value::Packets(count))
+            }
+            Self::Time(from, to) => {
+                let span = text.parse().ok().filter(|span| (from..=to).contains(span))?;
+                Some(Value::Time(span))
+            }
+            Self::Rate => text.parse().ok().filter(|rate: &Rate| !rate.is_zero()).map(Value::Rate),
+            Self::TimeOrMultiple => match text.parse::<Span>() {
+                Ok(span) => (Span::from_micros(1)..=Span::from_secs(3600))
+                    .contains(&span)
+                    .then_some(Value::Time(span)),
+                Err(_) => {
+                    let ratio = text.strip_suffix('x').and_then(|_| text.parse::<Ratio>().ok())?;
+                    (ratio.get() > 1.0 && ratio.get() <= 1000.0).then_some(Value::Multiple(ratio))
+                }
+            },
+        }
+    }
+
+    /// The values it takes, in words.
+    pub fn expected(self) -> String {
+        match self {
+            Self::Switch => "on or off".into(),
+            Self::Choice(words) => listed(words.iter().copied()),
+            Self::Number(from, to) => format!("a number from {from} to {to}"),
+            Self::Packets(from, to) => format!("a count of packets from {from}pkt to {to}pkt"),
+            Self::Time(from, to) => format!("a time from {from} to {to}"),
+            Self::Rate => "a rate above zero such as 12Mbit/s".into(),
+            Self::TimeOrMultiple => {
+                "a time such as 40ms (1us to 1h), or a multiple of the minimum RTT such as 1.5x (above 1x, up to 1000x)".into()
+            }
+        }
+    }
+}
+
+fn syntax(text: &str, problem: &'static str) -> SchemeError {
+    SchemeError::Syntax { text: text.chars().take(80).collect(), problem }
+}
+
+/// `name(inside)` or `name`.
+fn split_call(text: &str) -> Result<(&str, &str), SchemeError> {
+    match text.split_once('(') {
+        None if text.contains(')') => Err(syntax(text, "a `)` has no `(`")),
+        None => Ok((text, "")),
+        Some((name, rest)) => {
+            let inside =
+                rest.strip_suffix(')').ok_or_else(|| syntax(text, "the `)` at the end is missing"))?;
+            Ok((name.trim_end(), inside))
+        }
+    }
+}
+
+/// Splits at the commas that stand outside all parentheses, so that a list of schemes can hold arguments, and an
+/// argument can hold a scheme. Empty parts are left out.
+pub fn split_list(text: &str) -> Vec<&str> {
+    let mut depth = 0_usize;
+    text.split(|c| {
+        match c {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        c == ',' && depth == 0
+    })
+    .map(str::trim)
+    .filter(|part| !part.is_empty())
+    .collect()
+}
+
+fn canonical(info: &SchemeInfo, given: &BTreeMap<&'static str, &str>) -> String {
+    let arguments: Vec<_> = info
+        .parameters
+        .iter()
+        .filter_map(|parameter| given.get(parameter.name).map(|value| format!("{}={value}", parameter.name)))
+        .collect();
+    if arguments.is_empty() { info.name.into() } else { format!("{}({})", info.name, arguments.join(",")) }
+}
+
+fn listed(words: impl Iterator<Item = &'static str>) -> String {
+    let words: Vec<_> = words.collect();
+    if words.is_empty() { "none".into() } else { words.join(", ") }
+}

@@ -1,0 +1,65 @@
+//! Round-trip times: the last sample, the minimum, the smoothed mean and its variation (RFC 9002, section 5).
+
+use cellcc_units::Span;
+
+/// The round-trip times of a flow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Rtt {
+    latest: Option<Span>,
+    min: Span,
+    smoothed: Span,
+    variation: Span,
+}
+
+impl Rtt {
+    /// RTT assumed before the first sample (RFC 9002, section 6.2.2, `kInitialRtt`).
+    pub const INITIAL: Span = Span::from_millis(333);
+
+    /// Takes a sample.
+    pub(crate) fn add(&mut self, sample: Span) {
+        if self.latest.is_none() {
+            *self = Self { latest: Some(sample), min: sample, smoothed: sample, variation: sample / 2 };
+            return;
+        }
+        self.latest = Some(sample);
+        self.min = self.min.min(sample);
+        self.variation = (self.variation * 3 + self.smoothed.abs_diff(sample)) / 4;
+        self.smoothed = (self.smoothed * 7 + sample) / 8;
+    }
+
+    /// The last sample, if there was one.
+    pub fn latest(&self) -> Option<Span> {
+        self.latest
+    }
+
+    /// The smallest sample of the flow's life; [`Rtt::INITIAL`] before the first.
+    pub fn min(&self) -> Span {
+        if self.latest.is_some() { self.min } else { Self::INITIAL }
+    }
+
+    /// The exponentially weighted mean; [`Rtt::INITIAL`] before the first sample.
+    pub fn smoothed(&self) -> Span {
+        if self.latest.is_some() { self.smoothed } else { Self::INITIAL }
+    }
+
+    /// The exponentially weighted deviation; half of [`Rtt::INITIAL`] before the first sample.
+    pub fn variation(&self) -> Span {
+        if self.latest.is_some() { self.variation } else { Self::INITIAL / 2 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_sample_sets_everything_and_later_ones_move_it_slowly() {
+        let mut rtt = Rtt::default();
+        assert_eq!(rtt.smoothed(), Rtt::INITIAL);
+        rtt.add(Span::from_millis(80));
+        assert_eq!((rtt.smoothed(), rtt.variation()), (Span::from_millis(80), Span::from_millis(40)));
+        rtt.add(Span::from_millis(160));
+        assert_eq!((rtt.min(), rtt.smoothed()), (Span::from_millis(80), Span::from_millis(90)));
+        assert_eq!(rtt.variation(), Span::from_millis(50));
+    }
+}
