@@ -8,13 +8,11 @@
 //! Source: an ns-3 port of the program and a patch to it, both by the authors' group.
 
 use super::Interval;
-use super::settings::{Exploration, Settings};
+use super::explorer::Explorer;
+use super::settings::Settings;
 use crate::contract::{Context, Observer};
 use crate::growth::Growth;
 use cellcc_units::{Bytes, Span};
-use rand::SeedableRng;
-use rand_distr::{Distribution, StandardNormal};
-use rand_pcg::Pcg64Mcg;
 
 /// The report period of the authors' wrapper.
 pub(super) const INTERVAL: Span = Span::from_millis(20);
@@ -22,8 +20,6 @@ pub(super) const INTERVAL: Span = Span::from_millis(20);
 const DEAD_BAND: f64 = 0.02;
 /// mu before the first interval, in the port; the paper has 1.
 const INITIAL_MU: f64 = 0.0;
-/// The variance is |mu| over this.
-const VARIANCE_DIVISOR: f64 = 4.0;
 const MIN_WINDOW_PACKETS: u64 = 4;
 const MAX_WINDOW_PACKETS: u64 = 10_000;
 /// Weight of the new target against the mean of all targets.
@@ -33,13 +29,11 @@ const CAPPED_BELOW: f64 = -8.0;
 
 #[derive(Clone)]
 pub(super) struct Code2022 {
-    exploration: Exploration,
+    explorer: Explorer,
     proactive_slowdown: bool,
     catastrophe_mitigation: bool,
     min_window: Bytes,
     max_window: Bytes,
-    rng: Pcg64Mcg,
-    mu: f64,
     previous_rtt: Option<Span>,
     target_sum: f64,
     target_count: f64,
@@ -55,13 +49,11 @@ enum Step {
 impl Code2022 {
     pub(super) fn new(settings: &Settings, context: &Context) -> Self {
         Self {
-            exploration: settings.exploration,
+            explorer: Explorer::new(settings.exploration, INITIAL_MU, context.seed),
             proactive_slowdown: settings.proactive_slowdown,
             catastrophe_mitigation: settings.catastrophe_mitigation,
             min_window: context.packet * MIN_WINDOW_PACKETS,
             max_window: context.packet * MAX_WINDOW_PACKETS,
-            rng: Pcg64Mcg::seed_from_u64(context.seed),
-            mu: INITIAL_MU,
             previous_rtt: None,
             target_sum: 0.0,
             target_count: 0.0,
@@ -80,13 +72,13 @@ impl Code2022 {
         }
         let raw = (delay.as_secs_f64() - previous.as_secs_f64()) / interval.length.as_secs_f64();
         let slope = if raw.abs() < DEAD_BAND { 0.0 } else { raw };
-        self.mu -= slope;
-        let zone = safe_zone(delay.as_secs_f64(), interval);
-        let expected = safe_zone(delay.as_secs_f64() + slope * interval.length.as_secs_f64(), interval);
+        self.explorer.observe_slope(slope);
+        let zone = interval.safe_zone(delay.as_secs_f64());
+        let expected = interval.safe_zone(delay.as_secs_f64() + slope * interval.length.as_secs_f64());
         let step = if zone < 0.0 {
             self.mitigate(zone)
         } else if slope < 0.0 && interval.cwnd_limited {
-            self.explore()
+            self.explorer.factor().map_or(Step::Nothing, Step::Scale)
         } else if slope >= 0.0 && expected < 0.0 && self.proactive_slowdown {
             if expected > -1.0 { Step::Scale(libm::exp2(expected)) } else { Step::Floor }
         } else {
@@ -101,18 +93,6 @@ impl Code2022 {
             true if zone > -1.0 => Step::Scale(libm::exp2(zone - 1.0)),
             true => Step::Floor,
         }
-    }
-
-    fn explore(&mut self) -> Step {
-        let x = match self.exploration {
-            Exploration::Off => return Step::Nothing,
-            Exploration::Deterministic => self.mu,
-            Exploration::Random => {
-                let gaussian: f64 = StandardNormal.sample(&mut self.rng);
-                self.mu + (self.mu.abs() / VARIANCE_DIVISOR).sqrt() * gaussian
-            }
-        };
-        Step::Scale(libm::exp2(1.0 / (1.0 + libm::exp(-x))))
     }
 
     fn apply(&mut self, step: Step, zone: f64, aimd: &mut dyn Growth) {
@@ -132,12 +112,6 @@ impl Code2022 {
     }
 
     pub(super) fn observe(&self, observer: &mut dyn Observer) {
-        observer.value("mu", "", self.mu);
+        observer.value("mu", "", self.explorer.mu());
     }
-}
-
-/// 1 at the minimum RTT, 0 at the target, negative above it; `delay` in seconds.
-fn safe_zone(delay: f64, interval: &Interval) -> f64 {
-    let min = interval.min_rtt.as_secs_f64();
-    1.0 - (delay - min) / (interval.target.as_secs_f64() - min)
 }

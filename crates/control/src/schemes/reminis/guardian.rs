@@ -2,18 +2,14 @@
 //! (3.2), proactive slowdown and catastrophe mitigation (3.3).
 
 use super::Interval;
-use super::settings::{Exploration, Profile, Settings};
+use super::explorer::Explorer;
+use super::settings::{Profile, Settings};
 use crate::contract::{Context, Observer};
 use crate::growth::Growth;
 use cellcc_units::{Bytes, Span, Time};
-use rand::SeedableRng;
-use rand_distr::{Distribution, StandardNormal};
-use rand_pcg::Pcg64Mcg;
 
 /// mu before the first interval (paper, Appendix E.1).
 const INITIAL_MU: f64 = 1.0;
-/// The variance is |mu| over this (paper, section 3.2).
-const VARIANCE_DIVISOR: f64 = 4.0;
 /// A CM cut at least halves the window (paper, Equation 5).
 const CATASTROPHE_FACTOR: f64 = 0.5;
 /// The window's floor in packets. The paper names none; two keep delayed ACKs alive (RFC 5681's loss window is one).
@@ -33,12 +29,10 @@ enum Zone {
 #[derive(Clone)]
 pub(super) struct Guardian {
     profile: Profile,
-    exploration: Exploration,
+    explorer: Explorer,
     proactive_slowdown: bool,
     catastrophe_mitigation: bool,
     min_window: Bytes,
-    rng: Pcg64Mcg,
-    mu: f64,
     previous_rtt: Option<Span>,
     zone: Option<Zone>,
     /// No further CM cut before: the last one has not shown in the delay yet.
@@ -51,12 +45,10 @@ impl Guardian {
     pub(super) fn new(settings: &Settings, context: &Context) -> Self {
         Self {
             profile: settings.profile,
-            exploration: settings.exploration,
+            explorer: Explorer::new(settings.exploration, INITIAL_MU, context.seed),
             proactive_slowdown: settings.proactive_slowdown,
             catastrophe_mitigation: settings.catastrophe_mitigation,
             min_window: context.packet * MIN_WINDOW_PACKETS,
-            rng: Pcg64Mcg::seed_from_u64(context.seed),
-            mu: INITIAL_MU,
             previous_rtt: None,
             zone: None,
             next_cut_at: Time::ZERO,
@@ -69,7 +61,7 @@ impl Guardian {
         let Some(previous) = self.previous_rtt.replace(interval.mean_rtt) else { return };
         let rise = interval.mean_rtt.as_secs_f64() - previous.as_secs_f64();
         let slope = rise / interval.length.as_secs_f64();
-        self.mu -= slope;
+        self.explorer.observe_slope(slope);
         let zone = if interval.mean_rtt > interval.target {
             Zone::Cut
         } else if slope > 0.0 {
@@ -79,7 +71,7 @@ impl Guardian {
         };
         self.zone = Some(zone);
         let factor = match zone {
-            Zone::Explore if interval.cwnd_limited => self.explore(),
+            Zone::Explore if interval.cwnd_limited => self.explorer.factor().unwrap_or(1.0),
             Zone::Explore => 1.0,
             Zone::Slow => self.slow_down(interval, rise),
             Zone::Cut => self.cut(interval),
@@ -93,24 +85,10 @@ impl Guardian {
         }
     }
 
-    /// NDE (paper, Equation 2).
-    fn explore(&mut self) -> f64 {
-        let x = match self.exploration {
-            Exploration::Off => return 1.0,
-            Exploration::Deterministic => self.mu,
-            Exploration::Random => {
-                let deviation = (self.mu.abs() / VARIANCE_DIVISOR).sqrt();
-                let gaussian: f64 = StandardNormal.sample(&mut self.rng);
-                self.mu + deviation * gaussian
-            }
-        };
-        libm::exp2(1.0 / (1.0 + libm::exp(-x)))
-    }
-
     /// PS (paper, Equations 3 and 4): the delay will rise once more as it just did.
     fn slow_down(&self, interval: &Interval, rise: f64) -> f64 {
         let expected = interval.mean_rtt.as_secs_f64() + rise;
-        if self.proactive_slowdown { libm::exp2(safe_zone(expected, interval).min(0.0)) } else { 1.0 }
+        if self.proactive_slowdown { libm::exp2(interval.safe_zone(expected).min(0.0)) } else { 1.0 }
     }
 
     /// CM (paper, Equation 5), at most once per measured RTT except in the literal profile.
@@ -120,19 +98,13 @@ impl Guardian {
             return 1.0;
         }
         self.next_cut_at = interval.now + interval.mean_rtt;
-        libm::exp2(safe_zone(interval.mean_rtt.as_secs_f64(), interval)) * CATASTROPHE_FACTOR
+        libm::exp2(interval.safe_zone(interval.mean_rtt.as_secs_f64())) * CATASTROPHE_FACTOR
     }
 
     pub(super) fn observe(&self, observer: &mut dyn Observer) {
-        observer.value("mu", "", self.mu);
+        observer.value("mu", "", self.explorer.mu());
         if let Some(zone) = self.zone {
             observer.value("zone", "", zone as u8 as f64 + 1.0);
         }
     }
-}
-
-/// 1 at the minimum RTT, 0 at the target, negative above it (paper, Equation 1); `delay` in seconds.
-fn safe_zone(delay: f64, interval: &Interval) -> f64 {
-    let min = interval.min_rtt.as_secs_f64();
-    1.0 - (delay - min) / (interval.target.as_secs_f64() - min)
 }

@@ -35,14 +35,15 @@
 //! `profile=code2022` follows the authors' program of August 2022 instead: see [`code2022`].
 
 mod code2022;
+mod explorer;
 mod guardian;
 mod settings;
 mod still;
 
-use crate::contract::{Ack, Context, Controller, Event, Limits, Loss, Observer, Sent, Tag};
+use crate::contract::{Ack, Context, Controller, Event, Limits, Loss, Observer};
 use crate::growth::Growth;
 use crate::registry::{Arguments, SchemeInfo};
-use cellcc_units::{Span, Time};
+use cellcc_units::{Bytes, Span, Time};
 use code2022::Code2022;
 use guardian::Guardian;
 use settings::{Profile, Settings};
@@ -53,7 +54,9 @@ pub(crate) const SCHEME: SchemeInfo = SchemeInfo {
     summary: "random exploration, proactive and reactive slowdowns over AIMD, towards a delay target (DTT)",
     source: "Pazhooheshy, Abbasloo, Ganjali 2023",
     parameters: settings::PARAMETERS,
-    build: |arguments: &Arguments, context: &Context| Box::new(Reminis::new(Settings::read(arguments), context)),
+    build: |arguments: &Arguments, context: &Context| {
+        Box::new(Reminis::new(Settings::read(arguments), context))
+    },
 };
 
 /// What the Guardian knows at the end of a sampling interval.
@@ -73,13 +76,20 @@ struct Interval {
     cwnd_limited: bool,
 }
 
+impl Interval {
+    /// 1 at the minimum RTT, 0 at the target, negative above it (paper, Equation 1); `delay` in seconds.
+    fn safe_zone(&self, delay: f64) -> f64 {
+        let min = self.min_rtt.as_secs_f64();
+        1.0 - (delay - min) / (self.target.as_secs_f64() - min)
+    }
+}
+
 /// The RTT samples of the sampling interval under way.
 #[derive(Debug, Clone, Copy, Default)]
 struct Samples {
     sum: Span,
     count: u64,
     smoothed: Span,
-    min: Span,
     cwnd_limited: bool,
 }
 
@@ -93,10 +103,11 @@ enum Watch {
 #[derive(Clone)]
 struct Reminis {
     settings: Settings,
-    packet: cellcc_units::Bytes,
+    packet: Bytes,
     aimd: Box<dyn Growth>,
     watch: Watch,
     samples: Samples,
+    min_rtt: Span,
     /// End of the sampling interval; none before the first RTT sample.
     interval_ends_at: Option<Time>,
     /// The target at the last decision.
@@ -120,46 +131,44 @@ impl Reminis {
             aimd,
             watch,
             samples: Samples::default(),
+            min_rtt: Span::ZERO,
             interval_ends_at: None,
             target: Span::ZERO,
             target_raised: false,
         }
     }
 
-    /// The sampling interval for a minimum RTT of `min_rtt`.
-    fn interval_length(&self, min_rtt: Span) -> Span {
+    /// The sampling interval.
+    fn interval_length(&self) -> Span {
         match self.settings.profile {
-            Profile::Paper | Profile::Literal => min_rtt,
+            Profile::Paper | Profile::Literal => self.min_rtt,
             Profile::Code2022 => code2022::INTERVAL,
         }
     }
 
     /// DTT; one that no queue could meet is raised to the default multiple (paper, section 6, "Choice of DTT").
-    fn set_target(&mut self, min_rtt: Span) {
+    fn set_target(&mut self) {
         let asked = match self.settings.target {
             Ok(span) => span,
-            Err(multiple) => min_rtt.mul_f64(multiple.get()),
+            Err(multiple) => self.min_rtt.mul_f64(multiple.get()),
         };
-        self.target_raised = asked <= min_rtt;
-        self.target = if self.target_raised { min_rtt.mul_f64(settings::DEFAULT_MULTIPLE) } else { asked };
+        self.target_raised = asked <= self.min_rtt;
+        self.target =
+            if self.target_raised { self.min_rtt.mul_f64(settings::DEFAULT_MULTIPLE) } else { asked };
     }
 }
 
 impl Controller for Reminis {
-    fn on_sent(&mut self, _sent: &Sent) -> Tag {
-        Tag::default()
-    }
-
     fn on_ack(&mut self, ack: &Ack<'_>) {
         self.aimd.on_ack(ack);
         let Some(sample) = ack.rtt_sample else { return };
         self.samples.sum += sample;
         self.samples.count += 1;
         self.samples.smoothed = ack.rtt.smoothed();
-        self.samples.min = ack.rtt.min();
         self.samples.cwnd_limited = ack.cwnd_limited;
+        self.min_rtt = ack.rtt.min();
         if self.interval_ends_at.is_none() {
-            self.interval_ends_at = Some(ack.now + self.interval_length(ack.rtt.min()));
+            self.interval_ends_at = Some(ack.now + self.interval_length());
         }
     }
 
@@ -176,20 +185,18 @@ impl Controller for Reminis {
     }
 
     fn on_timer(&mut self, now: Time) {
+        let length = self.interval_length();
+        self.interval_ends_at = Some(now + length);
         let samples = std::mem::take(&mut self.samples);
         if samples.count == 0 {
-            // Without samples there is nothing to decide on; the interval is as long as the last one.
-            self.interval_ends_at = Some(now + self.interval_length(self.last_min(&samples)));
-            self.samples.min = samples.min;
-            return;
+            return; // An interval without samples decides nothing.
         }
-        let length = self.interval_length(samples.min);
-        self.set_target(samples.min);
+        self.set_target();
         let interval = Interval {
             now,
             mean_rtt: samples.sum / samples.count,
             smoothed_rtt: samples.smoothed,
-            min_rtt: samples.min,
+            min_rtt: self.min_rtt,
             length,
             target: self.target,
             cwnd_limited: samples.cwnd_limited,
@@ -198,8 +205,6 @@ impl Controller for Reminis {
             Watch::Paper(guardian) => guardian.act(&interval, self.aimd.as_mut()),
             Watch::Code(guardian) => guardian.act(&interval, self.aimd.as_mut()),
         }
-        self.interval_ends_at = Some(now + length);
-        self.samples.min = samples.min;
     }
 
     fn limits(&self) -> Limits {
@@ -221,15 +226,8 @@ impl Controller for Reminis {
             Watch::Paper(guardian) => guardian.observe(observer),
             Watch::Code(guardian) => guardian.observe(observer),
         }
-        if self.aimd.ssthresh() < cellcc_units::Bytes::MAX {
+        if self.aimd.ssthresh() < Bytes::MAX {
             observer.value("ssthresh", "packets", self.aimd.ssthresh().in_packets(self.packet));
         }
-    }
-}
-
-impl Reminis {
-    /// The minimum RTT an interval without samples goes on with.
-    fn last_min(&self, samples: &Samples) -> Span {
-        samples.min
     }
 }

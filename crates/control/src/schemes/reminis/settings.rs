@@ -2,7 +2,7 @@
 
 use super::still::Still;
 use crate::contract::Context;
-use crate::growth::{Cubic, Growth, Hystart, NewReno};
+use crate::growth::{Cubic, Growth, HystartMode, NewReno};
 use crate::registry::{Arguments, Kind, Parameter};
 use cellcc_units::{Ratio, Span};
 
@@ -124,7 +124,7 @@ impl Settings {
     pub(super) fn aimd(&self, context: &Context) -> Box<dyn Growth> {
         match self.aimd {
             Aimd::Reno => Box::new(NewReno::new(context)),
-            Aimd::Cubic => Box::new(Cubic::new(context, Hystart::Off)),
+            Aimd::Cubic => Box::new(Cubic::new(context, HystartMode::Off)),
             Aimd::Off => Box::new(Still::new(context)),
         }
     }
