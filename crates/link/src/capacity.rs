@@ -142,6 +142,17 @@ impl Capacity {
         })
     }
 
+    /// The first time at which `bytes_between(from, time)` is not zero; [`Time::NEVER`] where there is none.
+    pub(crate) fn next_byte_after(&self, from: Time) -> Time {
+        match &self.shape {
+            Shape::Steps(steps) => {
+                let whole_bytes = steps.carried_until(from.as_nanos()) / NANOS_PER_SEC;
+                Time::from_nanos(steps.time_of((whole_bytes + 1) * NANOS_PER_SEC))
+            }
+            Shape::Opportunities(_) => self.time_to_carry(from, Bytes::new(1)),
+        }
+    }
+
     /// The mean rate within (`from`, `to`].
     pub fn rate_in(&self, from: Time, to: Time) -> Rate {
         match to.since(from) {

@@ -58,7 +58,7 @@ impl DelayCursor {
             self.index += 1;
             let (span, next) = delay.steps[self.index];
             self.delay = next;
-            self.until = self.until + span;
+            self.until += span;
             self.hold_last(delay);
         }
         self.delay

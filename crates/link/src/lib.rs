@@ -4,6 +4,7 @@
 //! Pure: time and seeds are arguments, and the same input gives the same output on every machine.
 
 mod capacity;
+mod cell;
 mod cursor;
 mod delay;
 mod link;
@@ -11,6 +12,7 @@ mod loss;
 mod opportunities;
 mod queue;
 mod schedule;
+mod scheduler;
 mod steps;
 pub mod trace;
 
@@ -19,3 +21,5 @@ pub use cursor::Cursor;
 pub use delay::Delay;
 pub use link::{Delivery, DropReason, Dropped, Link, LinkConfig, Packet, Poll};
 pub use queue::QueueLimit;
+pub use cell::Cell;
+pub use scheduler::Scheduler;

@@ -61,9 +61,9 @@ pub enum DropReason {
 
 /// What a link has for its driver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Poll<P> {
+pub enum Poll<T> {
     /// A packet has arrived; ask again, there may be more.
-    Ready(Delivery<P>),
+    Ready(T),
     /// Nothing yet: ask again at this time.
     Wake(Time),
     /// Nothing will arrive from what is in the link now.
@@ -144,7 +144,7 @@ impl<P: Packet> Link<P> {
 
     /// The next packet that has arrived by `now`, or when to ask again.
     #[inline]
-    pub fn poll(&mut self, now: Time) -> Poll<P> {
+    pub fn poll(&mut self, now: Time) -> Poll<Delivery<P>> {
         self.advance(now);
         if self.next_arrival == Time::NEVER {
             return Poll::Idle;

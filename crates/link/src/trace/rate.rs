@@ -7,7 +7,7 @@ use cellcc_units::{Rate, Span};
 /// Collects lines of time and rate: each rate holds until the next line's time.
 struct Series<'a> {
     file: &'a str,
-    /// Line, time in nanoseconds since the first line's, rate.
+    /// Time since the first line's, rate.
     points: Vec<(Span, Rate)>,
     /// In seconds, as it was written.
     first_time: f64,
@@ -24,8 +24,8 @@ impl<'a> Series<'a> {
 
     fn push(&mut self, line: u64, time: (&str, f64), rate: (&str, f64)) -> Result<(), TraceError> {
         let at = |problem| TraceError::at(self.file, line, problem);
-        let secs = number(time.0, "a time").map_err(at)? * time.1;
-        let mbit = number(rate.0, "a rate").map_err(at)? * rate.1;
+        let secs = number(time.0, A_TIME).map_err(at)? * time.1;
+        let mbit = number(rate.0, A_RATE).map_err(at)? * rate.1;
         let first = if self.points.is_empty() { secs } else { self.first_time };
         if secs - first > Capacity::MAX_PERIOD.as_secs_f64() {
             return Err(at(Problem::Capacity(CapacityError::TooLong)));
@@ -58,12 +58,11 @@ impl<'a> Series<'a> {
     }
 }
 
-/// A number that a measurement can be: finite and not negative.
-fn number(text: &str, what: &'static str) -> Result<f64, Problem> {
-    let expected = match what {
-        "a time" => "a time: a number that is finite and not negative",
-        _ => "a rate: a number that is finite and not negative",
-    };
+const A_TIME: &str = "a time: a number that is finite and not negative";
+const A_RATE: &str = "a rate: a number that is finite and not negative";
+
+/// A number that a measurement can be; `expected` names it where it is not.
+fn number(text: &str, expected: &'static str) -> Result<f64, Problem> {
     match text.trim().parse::<f64>() {
         Ok(value) if value.is_finite() && value >= 0.0 => Ok(value),
         _ => Err(Problem::NotANumber { text: shown(text), expected }),
