@@ -180,7 +180,8 @@ impl<P: Packet> Cell<P> {
     }
 
     fn refresh_wake(&mut self) {
-        let arrivals = self.users.iter().filter_map(|user| user.departed.front()).map(|first| first.arrived_at);
+        let arrivals =
+            self.users.iter().filter_map(|user| user.departed.front()).map(|first| first.arrived_at);
         self.next_wake = arrivals.fold(self.next_service, Time::min);
     }
 }

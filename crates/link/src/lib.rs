@@ -17,9 +17,9 @@ mod steps;
 pub mod trace;
 
 pub use capacity::{Capacity, CapacityError};
+pub use cell::Cell;
 pub use cursor::Cursor;
 pub use delay::Delay;
 pub use link::{Delivery, DropReason, Dropped, Link, LinkConfig, Packet, Poll};
 pub use queue::QueueLimit;
-pub use cell::Cell;
 pub use scheduler::Scheduler;
