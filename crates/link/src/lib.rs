@@ -13,6 +13,8 @@ mod opportunities;
 mod queue;
 mod schedule;
 mod scheduler;
+mod spec;
+mod stats;
 mod steps;
 pub mod trace;
 
@@ -23,3 +25,5 @@ pub use delay::Delay;
 pub use link::{Delivery, DropReason, Dropped, Link, LinkConfig, Packet, Poll};
 pub use queue::QueueLimit;
 pub use scheduler::Scheduler;
+pub use spec::{CapacitySpec, Cut, Source, SpecError};
+pub use stats::{BurstStats, CapacityStats, OUTAGE_BELOW_MBIT_S};
