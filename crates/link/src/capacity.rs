@@ -121,11 +121,16 @@ impl Capacity {
         if to <= from {
             return Bytes::ZERO;
         }
-        let until = |time: Time| match &self.shape {
-            Shape::Steps(steps) => steps.carried_until(time.as_nanos()) / NANOS_PER_SEC,
-            Shape::Opportunities(list) => list.carried_until(time.as_nanos()),
-        };
-        Bytes::new(u64::try_from(until(to) - until(from)).unwrap_or(u64::MAX))
+        let bytes_until = |time: Time| self.nanobytes_until(time) / NANOS_PER_SEC;
+        Bytes::new(u64::try_from(bytes_until(to) - bytes_until(from)).unwrap_or(u64::MAX))
+    }
+
+    /// Exactly what is carried from time zero until `time`, in nanobytes.
+    fn nanobytes_until(&self, time: Time) -> u128 {
+        match &self.shape {
+            Shape::Steps(steps) => steps.carried_until(time.as_nanos()),
+            Shape::Opportunities(list) => list.carried_until(time.as_nanos()) * NANOS_PER_SEC,
+        }
     }
 
     /// When the next `bytes` after `from` have been carried by a link that has nothing else to do;
@@ -153,12 +158,12 @@ impl Capacity {
         }
     }
 
-    /// The mean rate within (`from`, `to`].
+    /// The mean rate within (`from`, `to`]: the rate itself where it does not change.
     pub fn rate_in(&self, from: Time, to: Time) -> Rate {
-        match to.since(from) {
-            Span::ZERO => Rate::ZERO,
-            span => Rate::from_transfer(self.bytes_between(from, to), span),
-        }
+        let Some(nanos) = core::num::NonZeroU64::new(to.since(from).as_nanos()) else { return Rate::ZERO };
+        // Nanobytes per nanosecond are bytes per second.
+        let rate = (self.nanobytes_until(to) - self.nanobytes_until(from)) / u128::from(nanos.get());
+        Rate::from_bytes_per_sec(u64::try_from(rate).unwrap_or(u64::MAX))
     }
 
     /// The mean rate of one period; of the steps as they were given where the last one stays for ever.

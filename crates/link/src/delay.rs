@@ -26,6 +26,11 @@ impl Delay {
         (!steps.is_empty()).then(|| Self { steps: steps.into() })
     }
 
+    /// The same delay over time, longer by `more` throughout.
+    pub fn plus(&self, more: Span) -> Self {
+        Self { steps: self.steps.iter().map(|&(length, delay)| (length, delay + more)).collect() }
+    }
+
     /// The delay of what leaves the queue at `time`.
     pub fn at(&self, time: Time) -> Span {
         DelayCursor::new(self).delay_at(self, time)

@@ -13,13 +13,17 @@ mod opportunities;
 mod queue;
 mod schedule;
 mod scheduler;
+mod spec;
+mod stats;
 mod steps;
 pub mod trace;
 
 pub use capacity::{Capacity, CapacityError};
+pub use cell::Cell;
 pub use cursor::Cursor;
 pub use delay::Delay;
 pub use link::{Delivery, DropReason, Dropped, Link, LinkConfig, Packet, Poll};
 pub use queue::QueueLimit;
-pub use cell::Cell;
 pub use scheduler::Scheduler;
+pub use spec::{CapacitySpec, Cut, Source, SpecError};
+pub use stats::{BurstStats, CapacityStats, OUTAGE_BELOW_MBIT_S};

@@ -148,7 +148,10 @@ impl Recovery {
 
     /// The data of the oldest packet in flight: what a probe repeats when there is nothing new.
     pub(crate) fn oldest_segment(&self) -> Option<u64> {
-        self.packets.iter().find(|(_, state)| *state == State::InFlight).map(|(outstanding, _)| outstanding.segment)
+        self.packets
+            .iter()
+            .find(|(_, state)| *state == State::InFlight)
+            .map(|(outstanding, _)| outstanding.segment)
     }
 
     #[inline]

@@ -47,7 +47,11 @@ pub(crate) struct Sender {
 }
 
 impl Sender {
-    pub(crate) fn new(controller: Box<dyn Controller>, application: Application, endpoint: &Endpoint) -> Self {
+    pub(crate) fn new(
+        controller: Box<dyn Controller>,
+        application: Application,
+        endpoint: &Endpoint,
+    ) -> Self {
         // Without delayed acknowledgements there is no delay to wait for.
         let max_ack_delay = if endpoint.ack_every > 1 { endpoint.max_ack_delay } else { Span::ZERO };
         Self {
@@ -108,7 +112,8 @@ impl Sender {
                 Acknowledged::Unknown => {}
             }
         }
-        let sample = self.newly_acknowledged.last().map(|newest| now.since(newest.sent_at).saturating_sub(ack.delay));
+        let sample =
+            self.newly_acknowledged.last().map(|newest| now.since(newest.sent_at).saturating_sub(ack.delay));
         if sample.is_some() {
             self.recovery.on_rtt_sample(now);
             self.timeouts = 0;

@@ -12,6 +12,7 @@
 mod detect;
 mod mahimahi;
 mod rate;
+pub mod write;
 
 use crate::capacity::{Capacity, CapacityError};
 use sha2::{Digest, Sha256};
@@ -161,7 +162,7 @@ pub fn parse(name: &str, content: &[u8]) -> Result<Trace, TraceError> {
 }
 
 /// The SHA-256 of a capacity's canonical form, in hexadecimal digits.
-fn hash(capacity: &Capacity) -> String {
+pub(crate) fn hash(capacity: &Capacity) -> String {
     let mut hasher = Sha256::new();
     capacity.canonical(|bytes| hasher.update(bytes));
     hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
