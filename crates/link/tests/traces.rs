@@ -177,6 +177,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 }
 
 #[test]
+#[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
 fn every_real_trace_is_read_and_carries_what_it_says() {
     let Some(root) = std::env::var_os("CELLCC_TRACES") else {
         eprintln!("skipped: CELLCC_TRACES is not set to the folder of the real traces");
