@@ -17,8 +17,8 @@
 //!
 //! Differences from the RFC: none in the rules. Off by default in both laws: RFC 9406 is optional to RFC 5681 and to
 //! RFC 9438 (section 4.10: MAY), Linux' Reno has nothing of the kind, and Linux' CUBIC carries the older HyStart, whose
-//! ACK-train test this is not. A cellular link varies its RTT by more than the threshold without any queue, which ends
-//! slow start early; the switch exists to measure that.
+//! ACK-train test this is not. A cellular link may vary its RTT by more than the threshold without a standing queue,
+//! which would end slow start early; the switch exists to measure that.
 
 use crate::contract::Ack;
 use cellcc_units::{Bytes, Span};

@@ -52,3 +52,34 @@ impl Controller for FixedRate {
         self.limits
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::Path;
+    use cellcc_units::{Rate, Span};
+
+    fn path(link_mbit_per_sec: f64) -> Path {
+        Path::new(
+            "fixed-rate(rate=12Mbit/s)",
+            Rate::from_mbit_per_sec(link_mbit_per_sec),
+            Span::from_millis(20),
+        )
+    }
+
+    #[test]
+    fn a_faster_link_holds_one_rtt_of_the_rate_and_no_queue() {
+        let mut path = path(120.0);
+        path.run_for(Span::from_secs(1));
+        assert!((20.0..=21.0).contains(&path.inflight()), "{}", path.inflight());
+        assert!(path.queued() <= 1.0);
+    }
+
+    #[test]
+    fn a_slower_link_gathers_ten_seconds_of_the_rate_and_no_more() {
+        let mut path = path(6.0);
+        path.run_for(Span::from_secs(10));
+        assert!((4900.0..5100.0).contains(&path.queued()), "half of what was sent: {}", path.queued());
+        path.run_for(Span::from_secs(50));
+        assert_eq!(path.inflight(), 10_000.0);
+    }
+}

@@ -48,3 +48,20 @@ impl Controller for FixedWindow {
         Limits::window_only(self.window)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::Path;
+    use cellcc_units::{Rate, Span};
+
+    #[test]
+    fn what_exceeds_the_path_stands_in_the_queue() {
+        // 20 packets per RTT.
+        let mut path =
+            Path::new("fixed-window(window=50pkt)", Rate::from_mbit_per_sec(12.0), Span::from_millis(20));
+        path.run_for(Span::from_secs(1));
+        path.drop_next(3);
+        path.run_for(Span::from_secs(1));
+        assert_eq!((path.inflight(), path.queued()), (50.0, 30.0));
+    }
+}

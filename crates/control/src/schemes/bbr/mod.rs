@@ -30,8 +30,7 @@
 //!
 //! Differences from the draft, all as in Linux: pacing 1 % below the estimate, aggregation compensation, the window in
 //! ProbeBW's first phase two packets larger and rounded up to an even count. Differences from Linux: no long-term
-//! bandwidth ("LT", policer detection), since no link here is a policer and cellular links trigger it by mistake; the
-//! bandwidth filter is exact instead of the three-sample approximation; the driver paces, so that nothing waits in a
+//! bandwidth ("LT", policer detection), since no link here is a policer; the bandwidth filter is exact instead of the three-sample approximation; the driver paces, so that nothing waits in a
 //! queue below (Linux' earliest departure times) to be subtracted; packets sent from ProbeRTT until its flight is
 //! delivered count as application-limited by their tag instead of by the socket. Switches for mvfst as of June 2020
 //! (the baseline of RBBR): `sampler=max` is its `BbrBandwidthSampler`, `pacing=off` its tperf server, which paced
