@@ -318,6 +318,13 @@ mod tests {
         // alpha packets per RTT (RFC 9438, section 4.3), while cwnd is below cwnd_prior.
         let grown = path.window() - window;
         assert!((50.0..=54.0).contains(&grown), "{grown} packets in 100 rounds");
+        // And a whole packet from there on.
+        let cwnd_prior = path.shows("w_max").expect("set");
+        path.run_until(|path| path.window() >= cwnd_prior);
+        let window = path.window();
+        path.run_for(rtt * 100);
+        let grown = path.window() - window;
+        assert!((98.0..=101.0).contains(&grown), "{grown} packets in 100 rounds");
     }
 
     #[test]

@@ -114,6 +114,8 @@ fn in_recovery_packets_leave_as_others_arrive_and_then_the_window_comes_back() {
     path.drop_next(1);
     path.run_until(|path| path.window() < window);
     assert!(path.window() <= inflight + 1.0, "{} after {inflight} in flight", path.window());
+    path.run_for(RTT / 2);
+    assert!(path.window() <= inflight + 1.0, "still in the first round: {}", path.window());
     path.run_for(RTT * 3);
     assert!(path.window() >= window - 8.0, "{} after {window}", path.window());
 }
