@@ -1,1 +1,32 @@
-//! x
+//! What to run and what came out.
+//!
+//! | noun | what it is |
+//! |---|---|
+//! | [`PlanFile`] | the TOML file: schemes x traces x seeds over one set of conditions |
+//! | [`Plan`] | the grid of runs, each with a content hash |
+//! | [`Scenario`] | one run, fully resolved |
+//! | [`Driver`] | Scenario in, Record out |
+//! | [`Record`] | what came out: metrics with units in their keys, histograms, series |
+//! | [`FlowMeter`] | how every driver measures |
+
+mod distribution;
+mod driver;
+mod meter;
+mod metrics;
+mod mix;
+mod plan;
+mod record;
+mod scenario;
+mod series;
+mod source;
+
+pub use distribution::{Distribution, Summary};
+pub use driver::{Driver, ResolveError, RunError};
+pub use meter::{Delivery, FlowMeter, jain_index};
+pub use metrics::Metrics;
+pub use mix::{Mix, MixError};
+pub use plan::{Plan, PlanError, PlanFile, PlannedRun, Seeds, SeedsError};
+pub use record::{FlowRecord, Record, SCHEMA_VERSION};
+pub use scenario::{CellSetup, Endpoint, FlowSetup, Path, Reverse, Scenario};
+pub use series::{Column, Series};
+pub use source::Source;

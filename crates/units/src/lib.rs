@@ -5,12 +5,14 @@
 //! value and never wraps round to a small one.
 
 mod bytes;
+mod queue;
 mod rate;
 mod ratio;
 mod text;
 mod time;
 
 pub use bytes::Bytes;
+pub use queue::QueueLimit;
 pub use rate::Rate;
 pub use ratio::Ratio;
 pub use text::{ParseError, split_number};

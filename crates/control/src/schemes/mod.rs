@@ -9,6 +9,7 @@ mod fixed_rate;
 mod fixed_window;
 mod loss_based;
 mod newreno;
+mod reminis;
 mod vegas;
 
 pub use bbr::{Bbr, Config as BbrConfig};
@@ -18,5 +19,12 @@ pub use loss_based::LossBased;
 pub use vegas::{Thresholds as VegasThresholds, Vegas};
 
 /// The schemes that come with cellcc, in the order in which they are listed.
-pub(crate) const BUILTIN: &[SchemeInfo] =
-    &[cubic::SCHEME, newreno::SCHEME, bbr::SCHEME, vegas::SCHEME, fixed_window::SCHEME, fixed_rate::SCHEME];
+pub(crate) const BUILTIN: &[SchemeInfo] = &[
+    reminis::SCHEME,
+    cubic::SCHEME,
+    newreno::SCHEME,
+    bbr::SCHEME,
+    vegas::SCHEME,
+    fixed_window::SCHEME,
+    fixed_rate::SCHEME,
+];

@@ -151,8 +151,7 @@ impl Vegas {
 
 impl Controller for Vegas {
     fn on_ack(&mut self, ack: &Ack<'_>) {
-        // A base of zero would divide by zero; Linux adds a microsecond for the same reason.
-        if let Some(sample) = ack.rtt_sample.filter(|sample| !sample.is_zero()) {
+        if let Some(sample) = ack.rtt_sample {
             self.base_rtt = Some(self.base_rtt.map_or(sample, |base| base.min(sample)));
             self.round.min = Some(self.round.min.map_or(sample, |min| min.min(sample)));
             self.round.samples = self.round.samples.saturating_add(1);

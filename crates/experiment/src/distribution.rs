@@ -1,0 +1,156 @@
+//! A distribution of times in constant memory: a mergeable histogram with an exact mean.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use cellcc_units::Span;
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::{
+    Deserializer as HdrDeserializer, Serializer as HdrSerializer, V2DeflateSerializer,
+};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// A distribution of time spans in microseconds, each within 0.1 % (three significant digits) or 1 us, whichever is
+/// more; the mean is exact. Values above one hour count as one hour.
+#[derive(Debug, Clone)]
+pub struct Distribution {
+    histogram: Histogram<u64>,
+    sum_ns: u128,
+}
+
+/// The figures of a distribution, in milliseconds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Summary {
+    /// Exact arithmetic mean.
+    pub mean_ms: f64,
+    /// Percentiles by nearest rank.
+    pub p50_ms: f64,
+    /// 95th.
+    pub p95_ms: f64,
+    /// 99th.
+    pub p99_ms: f64,
+    /// The largest.
+    pub max_ms: f64,
+}
+
+const HIGHEST_US: u64 = 3_600_000_000;
+const SIGNIFICANT_DIGITS: u8 = 3;
+
+impl Default for Distribution {
+    fn default() -> Self {
+        let histogram = Histogram::new_with_bounds(1, HIGHEST_US, SIGNIFICANT_DIGITS)
+            .expect("the bounds are constants that hdrhistogram accepts");
+        Self { histogram, sum_ns: 0 }
+    }
+}
+
+impl Distribution {
+    /// Adds a value.
+    pub fn add(&mut self, span: Span) {
+        self.sum_ns += span.as_nanos() as u128;
+        self.histogram.saturating_record((span.as_nanos() + 500) / 1_000);
+    }
+
+    /// Adds all values of another distribution.
+    pub fn merge(&mut self, other: &Self) {
+        self.sum_ns += other.sum_ns;
+        self.histogram.add(&other.histogram).expect("all distributions have the same bounds");
+    }
+
+    /// How many values.
+    pub fn count(&self) -> u64 {
+        self.histogram.len()
+    }
+
+    /// The share of values up to each of the recorded levels, in ms: points of the cumulative distribution, at most
+    /// `most` of them, evenly spaced in probability.
+    pub fn cumulative(&self, most: usize) -> Vec<(f64, f64)> {
+        if self.count() == 0 {
+            return Vec::new();
+        }
+        (0..=most)
+            .map(|step| {
+                let share = step as f64 / most as f64;
+                (self.histogram.value_at_quantile(share) as f64 / 1e3, share)
+            })
+            .collect()
+    }
+
+    /// The figures; `None` where there are no values.
+    pub fn summary(&self) -> Option<Summary> {
+        let count = self.count();
+        let at = |quantile| self.histogram.value_at_quantile(quantile) as f64 / 1e3;
+        (count > 0).then(|| Summary {
+            mean_ms: self.sum_ns as f64 / count as f64 / 1e6,
+            p50_ms: at(0.5),
+            p95_ms: at(0.95),
+            p99_ms: at(0.99),
+            max_ms: self.histogram.max() as f64 / 1e3,
+        })
+    }
+}
+
+impl PartialEq for Distribution {
+    fn eq(&self, other: &Self) -> bool {
+        self.sum_ns == other.sum_ns && self.histogram == other.histogram
+    }
+}
+
+/// In a Record: the exact sum, and the histogram in HdrHistogram's own compressed form.
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    sum_ns: u128,
+    hdr_v2_us: String,
+}
+
+impl Serialize for Distribution {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut bytes = Vec::new();
+        V2DeflateSerializer::new()
+            .serialize(&self.histogram, &mut bytes)
+            .map_err(serde::ser::Error::custom)?;
+        Stored { sum_ns: self.sum_ns, hdr_v2_us: BASE64.encode(bytes) }.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Distribution {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let stored = Stored::deserialize(deserializer)?;
+        let bytes = BASE64.decode(stored.hdr_v2_us).map_err(serde::de::Error::custom)?;
+        let histogram =
+            HdrDeserializer::new().deserialize(&mut bytes.as_slice()).map_err(serde::de::Error::custom)?;
+        Ok(Self { histogram, sum_ns: stored.sum_ns })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(millis: impl IntoIterator<Item = u64>) -> Distribution {
+        let mut distribution = Distribution::default();
+        millis.into_iter().for_each(|ms| distribution.add(Span::from_millis(ms)));
+        distribution
+    }
+
+    #[test]
+    fn percentiles_are_by_nearest_rank_within_a_thousandth() {
+        let summary = of(1..=100).summary().unwrap();
+        assert_eq!(summary.mean_ms, 50.5);
+        assert!((summary.p50_ms / 50.0 - 1.0).abs() < 1e-3);
+        assert!((summary.p95_ms / 95.0 - 1.0).abs() < 1e-3);
+    }
+
+    #[test]
+    fn merged_parts_equal_the_whole() {
+        let mut merged = of(1..=40);
+        merged.merge(&of(41..=100));
+        assert_eq!(merged, of(1..=100));
+    }
+
+    #[test]
+    fn what_is_stored_reads_back() {
+        let distribution = of([1, 5, 5, 3_000_000]);
+        let text = serde_json::to_string(&distribution).unwrap();
+        assert_eq!(serde_json::from_str::<Distribution>(&text).unwrap(), distribution);
+    }
+}

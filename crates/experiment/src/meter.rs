@@ -1,0 +1,287 @@
+//! How every driver measures a flow: exact sums, histograms, and bins of time, in memory that does not grow with the
+//! number of packets.
+
+use crate::{Column, Distribution, FlowRecord, Metrics, Series};
+use cellcc_units::{Bytes, Rate, Span, Time};
+use std::collections::BTreeMap;
+
+/// A packet on its way through the link to the receiver.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Delivery {
+    /// Its size on the link.
+    pub bytes: Bytes,
+    /// When it was sent.
+    pub sent_at: Time,
+    /// When it came to the link's queue.
+    pub queued_at: Time,
+    /// When its last bit left the link.
+    pub departed_at: Time,
+    /// When it arrived at the receiver.
+    pub arrived_at: Time,
+}
+
+/// Measures one flow.
+#[derive(Debug, Clone)]
+pub struct FlowMeter {
+    bin: Span,
+    delivered: Bytes,
+    queueing: Distribution,
+    one_way: Distribution,
+    rtt: Distribution,
+    sent_packets: u64,
+    lost_packets: u64,
+    retransmitted_packets: u64,
+    throughput: Bins,
+    queueing_bins: Bins,
+    rtt_bins: Bins,
+    sampled: BTreeMap<String, Vec<f32>>,
+    order: Vec<String>,
+}
+
+impl FlowMeter {
+    /// A meter with series in bins of `bin`.
+    pub fn new(bin: Span) -> Self {
+        Self {
+            bin,
+            delivered: Bytes::ZERO,
+            queueing: Distribution::default(),
+            one_way: Distribution::default(),
+            rtt: Distribution::default(),
+            sent_packets: 0,
+            lost_packets: 0,
+            retransmitted_packets: 0,
+            throughput: Bins::new(bin),
+            queueing_bins: Bins::new(bin),
+            rtt_bins: Bins::new(bin),
+            sampled: BTreeMap::new(),
+            order: Vec::new(),
+        }
+    }
+
+    /// A packet was sent, for the first time or again.
+    pub fn on_sent(&mut self, retransmission: bool) {
+        self.sent_packets += 1;
+        self.retransmitted_packets += u64::from(retransmission);
+    }
+
+    /// A packet was dropped or lost on its way to the receiver.
+    pub fn on_lost(&mut self) {
+        self.lost_packets += 1;
+    }
+
+    /// A packet arrived at the receiver.
+    pub fn on_delivery(&mut self, delivery: &Delivery) {
+        let queueing = delivery.departed_at.since(delivery.queued_at);
+        self.delivered += delivery.bytes;
+        self.queueing.add(queueing);
+        self.one_way.add(delivery.arrived_at.since(delivery.sent_at));
+        self.throughput.add(delivery.departed_at, delivery.bytes.as_f64());
+        self.queueing_bins.add(delivery.departed_at, queueing.as_millis_f64());
+    }
+
+    /// The sender measured a round-trip time.
+    pub fn on_rtt(&mut self, now: Time, rtt: Span) {
+        self.rtt.add(rtt);
+        self.rtt_bins.add(now, rtt.as_millis_f64());
+    }
+
+    /// Takes a value down for the bin that ends now, the `bin`-th from zero: the window, the pacing rate, mu.
+    pub fn sample(&mut self, bin: usize, name: &str, value: f64) {
+        if !self.sampled.contains_key(name) {
+            self.order.push(name.into());
+            self.sampled.insert(name.into(), Vec::new());
+        }
+        if let Some(values) = self.sampled.get_mut(name) {
+            values.resize(bin, f32::NAN);
+            values.push(value as f32);
+        }
+    }
+
+    /// Bytes delivered in each whole second of the run.
+    pub fn bytes_by_second(&self) -> Vec<f64> {
+        let per_second = (1_000_000_000 / self.bin.as_nanos().max(1)).max(1) as usize;
+        self.throughput.sums.chunks(per_second).map(|bins| bins.iter().sum()).collect()
+    }
+
+    /// Bytes delivered so far.
+    pub fn delivered(&self) -> Bytes {
+        self.delivered
+    }
+
+    /// The scalars, for a flow that was active for `active` while the link offered `offered`.
+    pub fn metrics(&self, offered: Bytes, active: Span) -> Metrics {
+        let mut metrics = Metrics {
+            sent_packets: self.sent_packets,
+            lost_packets: self.lost_packets,
+            retransmitted_packets: self.retransmitted_packets,
+            loss_ratio: self.lost_packets as f64 / self.sent_packets.max(1) as f64,
+            ..Metrics::default()
+        };
+        metrics.set_throughput(self.delivered, offered, active);
+        metrics.set_delays(&self.queueing, &self.one_way, &self.rtt);
+        metrics
+    }
+
+    /// The flow's part of the Record.
+    pub fn record(&self, scheme: &str, metrics: Metrics) -> FlowRecord {
+        FlowRecord {
+            scheme: scheme.into(),
+            metrics,
+            queueing_delay: self.queueing.clone(),
+            rtt: self.rtt.clone(),
+        }
+    }
+
+    /// Adds the sums and distributions of another flow; series are not added up.
+    pub fn merge(&mut self, other: &Self) {
+        self.delivered += other.delivered;
+        self.queueing.merge(&other.queueing);
+        self.one_way.merge(&other.one_way);
+        self.rtt.merge(&other.rtt);
+        self.sent_packets += other.sent_packets;
+        self.lost_packets += other.lost_packets;
+        self.retransmitted_packets += other.retransmitted_packets;
+    }
+
+    /// Appends the flow's series, each named `prefix` and its quantity, `bins` values long.
+    pub fn append_series(&self, prefix: &str, bins: usize, series: &mut Series) {
+        let seconds = self.bin.as_secs_f64();
+        let mut push = |name: &str, mut values: Vec<f32>, missing: f32| {
+            values.resize(bins, missing);
+            series.columns.push(Column { name: format!("{prefix}{name}"), values });
+        };
+        let rates = self.throughput.sums.iter().map(|bytes| (bytes * 8.0 / seconds / 1e6) as f32).collect();
+        push("throughput_mbit_s", rates, 0.0);
+        push("rtt_ms", self.rtt_bins.means(), f32::NAN);
+        push("queueing_delay_ms", self.queueing_bins.means(), f32::NAN);
+        for name in &self.order {
+            push(name, self.sampled[name].clone(), f32::NAN);
+        }
+    }
+}
+
+/// Sums and counts of values in bins of time.
+#[derive(Debug, Clone)]
+struct Bins {
+    width: Span,
+    sums: Vec<f64>,
+    counts: Vec<u32>,
+    /// The end of the last bin: most values fall before it, and need no division.
+    end: Time,
+}
+
+impl Bins {
+    fn new(width: Span) -> Self {
+        Self { width, sums: Vec::new(), counts: Vec::new(), end: Time::ZERO }
+    }
+
+    #[inline]
+    fn add(&mut self, at: Time, value: f64) {
+        while at >= self.end {
+            self.sums.push(0.0);
+            self.counts.push(0);
+            self.end += self.width;
+        }
+        let behind = self.end.since(at).as_nanos() - 1;
+        let last = self.sums.len() - 1;
+        let index = if behind < self.width.as_nanos() {
+            last
+        } else {
+            last - (behind / self.width.as_nanos()) as usize
+        };
+        self.sums[index] += value;
+        self.counts[index] += 1;
+    }
+
+    fn means(&self) -> Vec<f32> {
+        self.sums.iter().zip(&self.counts).map(|(sum, &count)| (sum / f64::from(count)) as f32).collect()
+    }
+}
+
+/// Jain's fairness index over flows' bytes per second: the mean over the seconds in which two flows or more are active.
+/// `active` tells from when to when a flow was. `None` where no second has two.
+pub fn jain_index(bytes_by_second: &[Vec<f64>], active: &[(Time, Time)]) -> Option<f64> {
+    let seconds = bytes_by_second.iter().map(Vec::len).max()?;
+    let mut indices = Vec::new();
+    for second in 0..seconds {
+        let (from, to) = (Span::from_secs(second as u64), Span::from_secs(second as u64 + 1));
+        let shares: Vec<f64> = bytes_by_second
+            .iter()
+            .zip(active)
+            .filter(|(_, (start, stop))| *start <= Time::ZERO + from && Time::ZERO + to <= *stop)
+            .map(|(bytes, _)| bytes.get(second).copied().unwrap_or(0.0))
+            .collect();
+        let squares: f64 = shares.iter().map(|share| share * share).sum();
+        if shares.len() >= 2 && squares > 0.0 {
+            let sum: f64 = shares.iter().sum();
+            indices.push(sum * sum / (shares.len() as f64 * squares));
+        }
+    }
+    (!indices.is_empty()).then(|| indices.iter().sum::<f64>() / indices.len() as f64)
+}
+
+/// Window and pacing rate as every driver takes them down.
+impl FlowMeter {
+    /// Takes down the limits for the bin that ends now.
+    pub fn sample_limits(&mut self, bin: usize, window: Bytes, packet: Bytes, pacing_rate: Option<Rate>) {
+        self.sample(bin, "window_packets", window.in_packets(packet));
+        if let Some(rate) = pacing_rate {
+            self.sample(bin, "pacing_rate_mbit_s", rate.as_mbit_per_sec());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn delivery(at_ms: u64, queued_ms: u64) -> Delivery {
+        let at = |ms| Time::ZERO + Span::from_millis(ms);
+        Delivery {
+            bytes: Bytes::new(1250),
+            sent_at: at(at_ms - queued_ms),
+            queued_at: at(at_ms - queued_ms),
+            departed_at: at(at_ms),
+            arrived_at: at(at_ms + 10),
+        }
+    }
+
+    #[test]
+    fn queueing_delay_is_counted_at_the_link_and_one_way_delay_at_the_receiver() {
+        let mut meter = FlowMeter::new(Span::from_millis(100));
+        meter.on_sent(false);
+        meter.on_delivery(&delivery(1050, 20));
+        let metrics = meter.metrics(Bytes::new(12_500), Span::from_secs(1));
+        assert_eq!((metrics.throughput_mbit_s, metrics.utilisation), (0.01, 0.1));
+        assert_eq!((metrics.queueing_delay_mean_ms, metrics.one_way_delay_mean_ms), (Some(20.0), Some(30.0)));
+    }
+
+    #[test]
+    fn a_value_goes_to_its_own_bin_even_when_it_comes_late() {
+        let mut bins = Bins::new(Span::from_millis(100));
+        for (ms, value) in [(50, 1.0), (250, 2.0), (99, 4.0), (100, 8.0)] {
+            bins.add(Time::ZERO + Span::from_millis(ms), value);
+        }
+        assert_eq!(bins.sums, [5.0, 8.0, 2.0]);
+    }
+
+    #[test]
+    fn a_value_first_seen_late_leaves_its_early_bins_empty() {
+        let mut meter = FlowMeter::new(Span::from_millis(100));
+        meter.sample(2, "mu", 0.5);
+        let mut series = Series::default();
+        meter.append_series("flow0.", 3, &mut series);
+        let mu = series.column("flow0.mu").unwrap();
+        assert!(mu[0].is_nan() && mu[1].is_nan() && mu[2] == 0.5);
+    }
+
+    #[test]
+    fn fairness_counts_only_seconds_that_are_shared() {
+        let end = |secs| Time::ZERO + Span::from_secs(secs);
+        let bytes = [vec![10.0, 10.0, 10.0], vec![0.0, 10.0, 0.0]];
+        let active = [(end(0), end(3)), (end(1), end(2))];
+        assert_eq!(jain_index(&bytes, &active), Some(1.0));
+        assert_eq!(jain_index(&bytes, &[(end(0), end(3)), (end(2), end(3))]), Some(0.5));
+        assert_eq!(jain_index(&bytes[..1], &active[..1]), None);
+    }
+}

@@ -1,0 +1,145 @@
+//! Several flows in one line: `2*cubic + reminis:sized(10MB)@5s..60s`.
+
+use crate::{FlowSetup, Source};
+use cellcc_units::Time;
+use thiserror::Error;
+
+/// The flows of a run, as named on the command line and in tables.
+///
+/// ```text
+/// mix  = flow { "+" flow }
+/// flow = [ count "*" ] scheme [ ":" source ] [ "@" start [ ".." stop ] ] [ "#" user ]
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Mix {
+    /// The text as given, spaces removed around the signs.
+    pub text: String,
+    /// The flows, in the order of the text.
+    pub flows: Vec<FlowSetup>,
+}
+
+/// Why a text is not a mix of flows.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("`{flow}`: {problem}. A flow is written SCHEME[:SOURCE][@START[..STOP]], several are joined by `+`")]
+pub struct MixError {
+    flow: String,
+    problem: String,
+}
+
+/// More flows than this in one run are a slip of the keyboard.
+const MAX_COUNT: usize = 10_000;
+
+impl Mix {
+    /// Reads a mix. The schemes' names are not checked here: only a driver knows what it can run.
+    ///
+    /// # Errors
+    /// A malformed source, time or count.
+    pub fn parse(text: &str) -> Result<Self, MixError> {
+        let mut flows = Vec::new();
+        let mut texts = Vec::new();
+        for part in split_at(text, '+') {
+            let (count, flow) = read_flow(part)
+                .map_err(|problem| MixError { flow: part.chars().take(80).collect(), problem })?;
+            flows.extend(std::iter::repeat_n(flow, count));
+            texts.push(part.trim());
+        }
+        Ok(Self { text: texts.join("+"), flows })
+    }
+}
+
+fn read_flow(text: &str) -> Result<(usize, FlowSetup), String> {
+    let text = text.trim();
+    let (count, text) = match text.split_once('*') {
+        Some((count, rest)) if !count.contains('(') => {
+            let count = count.trim().parse().ok().filter(|count| (1..=MAX_COUNT).contains(count));
+            (count.ok_or_else(|| format!("the count before `*` must be 1 to {MAX_COUNT}"))?, rest)
+        }
+        _ => (1, text),
+    };
+    let (text, user) = cut(text, '#');
+    let (text, times) = cut(text, '@');
+    let (scheme, source) = cut(text, ':');
+    if scheme.is_empty() {
+        return Err("a scheme is missing".into());
+    }
+    let source = source.map_or(Ok(Source::Bulk), str::parse)?;
+    let (start, stop) = times.map_or(Ok((Time::ZERO, None)), read_times)?;
+    let user = user
+        .map_or(Ok(0), |user| user.parse().map_err(|_| format!("`#{user}` is not the number of a user")))?;
+    Ok((count, FlowSetup { scheme: scheme.into(), start, stop, source, user }))
+}
+
+fn read_times(text: &str) -> Result<(Time, Option<Time>), String> {
+    let time = |text: &str| text.trim().parse::<Time>().map_err(|error| error.to_string());
+    let Some((start, stop)) = text.split_once("..") else { return Ok((time(text)?, None)) };
+    let (start, stop) = (time(start)?, time(stop)?);
+    if stop <= start {
+        return Err(format!("it stops at {stop}, not after its start at {start}"));
+    }
+    Ok((start, Some(stop)))
+}
+
+/// What stands before and after the first `sign` outside parentheses.
+fn cut(text: &str, sign: char) -> (&str, Option<&str>) {
+    let first = split_at(text, sign)[0];
+    let rest = text.get(first.len() + sign.len_utf8()..);
+    (first.trim(), rest.map(str::trim))
+}
+
+fn split_at(text: &str, sign: char) -> Vec<&str> {
+    let mut depth = 0_usize;
+    text.split(|c| {
+        match c {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        c == sign && depth == 0
+    })
+    .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flows_carry_counts_sources_and_times() {
+        let mix = Mix::parse("2*cubic + reminis(dtt=40ms):sized(10MB)@5s..60s").unwrap();
+        assert_eq!(mix.text, "2*cubic+reminis(dtt=40ms):sized(10MB)@5s..60s");
+        assert_eq!(mix.flows.len(), 3);
+        assert_eq!(mix.flows[1].scheme, "cubic");
+        let last = &mix.flows[2];
+        assert_eq!(
+            (last.scheme.as_str(), last.source.to_string()),
+            ("reminis(dtt=40ms)", "sized(10MB)".into())
+        );
+        assert_eq!((last.start.to_string(), last.stop.unwrap().to_string()), ("5s".into(), "60s".into()));
+    }
+
+    #[test]
+    fn a_flow_that_ends_before_it_starts_is_refused() {
+        let error = Mix::parse("cubic@5s..2s").unwrap_err();
+        assert!(error.to_string().contains("stops at 2s"), "{error}");
+    }
+
+    #[test]
+    fn what_is_left_out_or_misspelt_is_named() {
+        for (text, problem) in [
+            ("", "a scheme is missing"),
+            ("cubic+", "a scheme is missing"),
+            ("0*cubic", "count"),
+            ("cubic@5", "`5`"),
+        ] {
+            let error = Mix::parse(text).unwrap_err().to_string();
+            assert!(error.contains(problem), "{text}: {error}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_text_makes_the_parser_panic(text in "\\PC*") {
+            let _ = Mix::parse(&text);
+        }
+    }
+}

@@ -1,0 +1,288 @@
+//! The grid of runs: schemes x traces x seeds over one set of conditions.
+
+use crate::record::trace_name;
+use crate::{
+    CellSetup, Driver, Endpoint, FlowSetup, Mix, MixError, Path, ResolveError, SCHEMA_VERSION, Scenario,
+};
+use cellcc_units::Span;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use std::fmt;
+use std::str::FromStr;
+use thiserror::Error;
+
+/// The TOML file, and what the command line's flags fill in.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct PlanFile {
+    /// Heading of the report.
+    pub title: String,
+    /// What is compared: schemes, or mixes of several flows (`2*cubic+reminis@5s`).
+    pub schemes: Vec<String>,
+    /// Links: files, folders, names of synthetic links, `rate=...`, `step=...`.
+    pub traces: Vec<String>,
+    /// Seeds: `1`, `1..3` (both ends included) or `1,4,7`.
+    pub seeds: Seeds,
+    /// How long each run lasts.
+    pub duration: Span,
+    /// The path.
+    pub path: Path,
+    /// Sender and receiver.
+    pub endpoint: Endpoint,
+    /// Several users behind one base station.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cell: Option<CellSetup>,
+    /// Flows that are there in every run beside those of the schemes, in the form of a mix.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub background: String,
+}
+
+impl Default for PlanFile {
+    fn default() -> Self {
+        Self {
+            title: String::new(),
+            schemes: Vec::new(),
+            traces: Vec::new(),
+            seeds: Seeds(vec![1]),
+            duration: Span::from_secs(60),
+            path: Path::default(),
+            endpoint: Endpoint::default(),
+            cell: None,
+            background: String::new(),
+        }
+    }
+}
+
+/// The runs, in the order of tables: by trace, then scheme, then seed; `limit` first for each trace.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plan {
+    /// Heading of the report.
+    pub title: String,
+    /// The runs.
+    pub runs: Vec<PlannedRun>,
+}
+
+/// A run with its content hash.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PlannedRun {
+    /// Hash of the resolved Scenario and the version of the code: the same id, the same Record.
+    pub id: String,
+    /// What to run.
+    pub scenario: Scenario,
+}
+
+/// Why a plan cannot be made.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum PlanError {
+    /// A malformed mix of flows.
+    #[error(transparent)]
+    Mix(#[from] MixError),
+    /// Nothing to compare.
+    #[error("there is nothing to run: {0}")]
+    Empty(&'static str),
+    /// The driver refuses a Scenario.
+    #[error(transparent)]
+    Resolve(#[from] ResolveError),
+}
+
+/// The name of the run that shows what a sender that knew the future would get.
+pub(crate) const LIMIT: &str = "limit";
+
+impl Plan {
+    /// Makes the grid and has `driver` resolve every run; `version` is that of the code, part of every id.
+    ///
+    /// # Errors
+    /// See [`PlanError`].
+    pub fn new(file: &PlanFile, driver: &dyn Driver, version: &str) -> Result<Self, PlanError> {
+        let background =
+            if file.background.is_empty() { Vec::new() } else { Mix::parse(&file.background)?.flows };
+        let mixes = file.schemes.iter().map(|text| Mix::parse(text)).collect::<Result<Vec<_>, _>>()?;
+        if mixes.is_empty() {
+            return Err(PlanError::Empty("name at least one scheme"));
+        }
+        if file.traces.is_empty() {
+            return Err(PlanError::Empty("name at least one trace"));
+        }
+        let mut runs = Vec::new();
+        for trace in &file.traces {
+            let scenario = |scheme: &str, seed, flows| Scenario {
+                scheme: scheme.into(),
+                trace: trace.clone(),
+                trace_sha256: String::new(),
+                seed,
+                duration: file.duration,
+                path: file.path.clone(),
+                endpoint: file.endpoint.clone(),
+                cell: file.cell.clone(),
+                flows,
+            };
+            runs.push(scenario(LIMIT, file.seeds.0[0], Vec::new()));
+            for mix in &mixes {
+                for &seed in &file.seeds.0 {
+                    let flows: Vec<FlowSetup> = mix.flows.iter().chain(&background).cloned().collect();
+                    runs.push(scenario(&mix.text, seed, flows));
+                }
+            }
+        }
+        let runs = runs.into_iter().map(|mut scenario| {
+            driver.resolve(&mut scenario)?;
+            Ok(PlannedRun { id: content_hash(&scenario, version), scenario })
+        });
+        Ok(Self { title: file.title.clone(), runs: runs.collect::<Result<_, PlanError>>()? })
+    }
+
+    /// The share `index` of `count` (1 to `count`): every `count`-th run, so that shares cost about the same.
+    pub fn shard(&self, index: usize, count: usize) -> Self {
+        let runs = self.runs.iter().skip(index - 1).step_by(count).cloned().collect();
+        Self { title: self.title.clone(), runs }
+    }
+}
+
+impl PlannedRun {
+    /// What to call the run in messages: `reminis on 001-driving, seed 1`.
+    pub fn label(&self) -> String {
+        let Scenario { scheme, trace, seed, .. } = &self.scenario;
+        format!("{scheme} on {}, seed {seed}", trace_name(trace))
+    }
+}
+
+fn content_hash(scenario: &Scenario, version: &str) -> String {
+    let scenario =
+        serde_json::to_string(scenario).expect("a Scenario has only string keys and finite numbers");
+    let digest = Sha256::digest(format!("{SCHEMA_VERSION}\n{version}\n{scenario}"));
+    // Eight bytes: a plan of a million runs has two equal ids with a chance of 3 in 10^8.
+    digest[..8].iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Seeds in their text form: `1`, `1..3` or `1,4,7`. Never empty, no seed twice.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Seeds(Vec<u64>);
+
+/// Why a text is not a list of seeds.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error(
+    "`{0}` is not a list of seeds; write `1`, `1..3` (both ends included) or `1,4,7`, at most 10000 of them, none twice"
+)]
+pub struct SeedsError(String);
+
+impl Seeds {
+    /// The seeds.
+    pub fn as_slice(&self) -> &[u64] {
+        &self.0
+    }
+}
+
+impl FromStr for Seeds {
+    type Err = SeedsError;
+
+    fn from_str(text: &str) -> Result<Self, SeedsError> {
+        const MOST: u64 = 10_000;
+        let number = |text: &str| text.trim().parse::<u64>().ok();
+        let seeds = match text.split_once("..") {
+            Some((first, last)) => number(first)
+                .zip(number(last))
+                .filter(|(first, last)| first <= last && last - first < MOST)
+                .map(|(first, last)| (first..=last).collect::<Vec<_>>()),
+            None => text.split(',').map(number).collect(),
+        };
+        let unique = |seeds: &Vec<u64>| {
+            let mut sorted = seeds.clone();
+            sorted.sort_unstable();
+            sorted.windows(2).all(|pair| pair[0] != pair[1]) && seeds.len() as u64 <= MOST
+        };
+        seeds.filter(unique).map(Self).ok_or_else(|| SeedsError(text.chars().take(60).collect()))
+    }
+}
+
+impl fmt::Display for Seeds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let texts: Vec<_> = self.0.iter().map(u64::to_string).collect();
+        f.write_str(&texts.join(","))
+    }
+}
+
+impl Serialize for Seeds {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Seeds {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Record, RunError};
+
+    /// A driver that accepts everything and runs nothing.
+    struct Accepting;
+
+    impl Driver for Accepting {
+        fn resolve(&self, scenario: &mut Scenario) -> Result<(), ResolveError> {
+            scenario.trace_sha256 = format!("hash of {}", scenario.trace);
+            Ok(())
+        }
+        fn run(&self, _: &Scenario) -> Result<Record, RunError> {
+            unreachable!("plans are only made here")
+        }
+    }
+
+    fn plan(change: impl FnOnce(&mut PlanFile)) -> Plan {
+        let mut file = PlanFile {
+            schemes: vec!["cubic".into(), "reminis".into()],
+            traces: vec!["3g".into(), "lte".into()],
+            seeds: "1..3".parse().unwrap(),
+            ..PlanFile::default()
+        };
+        change(&mut file);
+        Plan::new(&file, &Accepting, "0").unwrap()
+    }
+
+    #[test]
+    fn the_grid_is_every_scheme_on_every_trace_with_every_seed_and_a_limit_for_each_trace() {
+        let plan = plan(|_| ());
+        assert_eq!(plan.runs.len(), 2 * (1 + 2 * 3));
+        assert_eq!(plan.runs[0].label(), "limit on 3g, seed 1");
+        assert_eq!(plan.runs[6].label(), "reminis on 3g, seed 3");
+    }
+
+    #[test]
+    fn a_run_is_the_same_only_if_all_its_conditions_are() {
+        let before = plan(|_| ());
+        assert_eq!(before, plan(|_| ()));
+        assert_ne!(before.runs[0].id, plan(|file| file.path.rtt = Span::from_millis(30)).runs[0].id);
+        assert_ne!(before.runs[0].id, before.runs[1].id);
+    }
+
+    #[test]
+    fn shards_together_are_the_plan() {
+        let whole = plan(|_| ());
+        let mut ids: Vec<_> =
+            (1..=3).flat_map(|index| whole.shard(index, 3).runs).map(|run| run.id).collect();
+        let mut all: Vec<_> = whole.runs.iter().map(|run| run.id.clone()).collect();
+        ids.sort();
+        all.sort();
+        assert_eq!(ids, all);
+    }
+
+    #[test]
+    fn an_unknown_key_is_refused_with_its_line() {
+        let error = toml::from_str::<PlanFile>("schemes = ['cubic']\n[path]\nqueu = '10pkt'\n")
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains("line 3") && error.contains("queu"), "{error}");
+    }
+
+    #[test]
+    fn seeds_are_a_number_a_range_or_a_list() {
+        assert_eq!("1..3".parse::<Seeds>().unwrap().as_slice(), [1, 2, 3]);
+        assert_eq!("7,1".parse::<Seeds>().unwrap().as_slice(), [7, 1]);
+        for text in ["", "3..1", "1,1", "-1", "1..99999999", "a"] {
+            assert!(text.parse::<Seeds>().is_err(), "{text}");
+        }
+    }
+}

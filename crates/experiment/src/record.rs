@@ -1,0 +1,82 @@
+//! What came out of a run.
+
+use crate::{Distribution, Metrics, Scenario, Series};
+use serde::{Deserialize, Serialize};
+
+/// Changes when a Record's fields change their meaning; records of another version are refused.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// What came out of a run. Nothing in it depends on the machine or on the wall clock: records of the same Scenario by
+/// the same version of the code are identical byte for byte.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Record {
+    /// [`SCHEMA_VERSION`].
+    pub schema: u32,
+    /// The run's content hash in its Plan; names its series file.
+    pub id: String,
+    /// Version of the code.
+    pub version: String,
+    /// Which driver ran it: `sim`.
+    pub driver: String,
+    /// What was run.
+    pub scenario: Scenario,
+    /// All flows together.
+    pub total: Metrics,
+    /// Jain's fairness index over the flows' throughputs: mean over 1-s windows with two active flows or more.
+    pub jain_index: Option<f64>,
+    /// Each flow.
+    pub flows: Vec<FlowRecord>,
+    /// What the reader must know: a raised target, a trace shorter than the run.
+    pub notes: Vec<String>,
+    /// The time series; stored beside the Record.
+    #[serde(skip)]
+    pub series: Series,
+}
+
+/// What came out for one flow. The row `limit` has one flow too.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FlowRecord {
+    /// The scheme, in its canonical form.
+    pub scheme: String,
+    /// Its scalars.
+    pub metrics: Metrics,
+    /// Queueing delays of its packets.
+    pub queueing_delay: Distribution,
+    /// Round-trip times measured by its sender.
+    pub rtt: Distribution,
+}
+
+impl Record {
+    /// The name of the trace for tables: a file's name without folder and extension, or the text as it is.
+    pub fn trace_name(&self) -> &str {
+        trace_name(&self.scenario.trace)
+    }
+}
+
+pub(crate) fn trace_name(trace: &str) -> &str {
+    if trace.starts_with("rate=") || trace.starts_with("step=") {
+        return trace;
+    }
+    let file = trace.rsplit(['/', '\\']).next().unwrap_or(trace);
+    let file = file.strip_suffix(".gz").or_else(|| file.strip_suffix(".xz")).unwrap_or(file);
+    // ".up" and ".down" are kept: they tell two directions of one recording apart.
+    file.strip_suffix(".mbps")
+        .or_else(|| file.strip_suffix(".mahi"))
+        .or_else(|| file.strip_suffix(".csv"))
+        .unwrap_or(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_trace_is_called_by_its_file_without_folder_and_kind() {
+        assert_eq!(trace_name("traces/5g/001-driving.mbps"), "001-driving");
+        assert_eq!(trace_name("a/Verizon.down.gz"), "Verizon.down");
+        assert_eq!(trace_name("rate=100Mbit/s"), "rate=100Mbit/s");
+        assert_eq!(trace_name("5g-mmwave-walk"), "5g-mmwave-walk");
+    }
+}

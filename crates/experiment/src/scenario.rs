@@ -1,0 +1,147 @@
+//! One run, fully resolved: a link, flows with their schemes, times, a seed.
+
+use crate::Source;
+use cellcc_units::{Bytes, QueueLimit, Ratio, Span, Time};
+use serde::{Deserialize, Serialize};
+
+/// One run. The same Scenario gives the same [`Record`](crate::Record), byte for byte.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Scenario {
+    /// What the run is called in tables: a scheme or a mix of several (`cubic+reminis`), or `limit`.
+    pub scheme: String,
+    /// The link's capacity over time: a file, a name of a synthetic link, `rate=...` or `step=...`.
+    pub trace: String,
+    /// SHA-256 of the trace's content, filled in by the driver; empty before.
+    #[serde(default)]
+    pub trace_sha256: String,
+    /// Seeds losses and the schemes' random numbers.
+    pub seed: u64,
+    /// How long the run lasts.
+    pub duration: Span,
+    /// The path between sender and receiver.
+    #[serde(default)]
+    pub path: Path,
+    /// What sender and receiver do below the congestion control.
+    #[serde(default)]
+    pub endpoint: Endpoint,
+    /// Several users behind one base station; none: one queue for all flows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cell: Option<CellSetup>,
+    /// The flows. Empty for `limit`.
+    pub flows: Vec<FlowSetup>,
+}
+
+/// The path between sender and receiver. Data cross, in this order: loss, queue, service by the link, propagation.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Path {
+    /// Round-trip time without any queue, half of it in each direction.
+    pub rtt: Span,
+    /// What the link's queue holds.
+    pub queue: QueueLimit,
+    /// Share of data packets lost at random before the queue.
+    pub loss: Ratio,
+    /// Extra one-way delay over time towards the receiver, `DELAY@FOR,DELAY@FOR...`; the last one holds on. Empty: none.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub extra_delay: String,
+    /// The way back of the acknowledgements.
+    pub reverse: Reverse,
+}
+
+/// The way back of the acknowledgements.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Reverse {
+    /// Capacity over time, as for the link; empty: no limit.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub trace: String,
+    /// What its queue holds.
+    pub queue: QueueLimit,
+    /// Share of acknowledgements lost at random.
+    pub loss: Ratio,
+}
+
+/// What sender and receiver do below the congestion control.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Endpoint {
+    /// Payload of a full packet.
+    pub mss: Bytes,
+    /// Headers of every packet, data or acknowledgement, as the link counts them (IPv4 20, TCP 20, timestamps 12).
+    pub header: Bytes,
+    /// Packets received per acknowledgement.
+    pub ack_every: u32,
+    /// The longest an acknowledgement waits for more packets, where `ack_every` is above one.
+    pub max_ack_delay: Span,
+    /// Width of the bins of time series.
+    pub series_bin: Span,
+}
+
+/// Several users behind one base station, a queue each. User 0 has the Scenario's trace.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CellSetup {
+    /// Who is served in a slot: `round-robin` or `proportional-fair`, with parameters as in docs/link-model.md.
+    pub scheduler: String,
+    /// The channels of users 1, 2, ...: capacity over time each would have alone.
+    pub users: Vec<String>,
+}
+
+/// One flow.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FlowSetup {
+    /// The congestion control: `name` or `name(key=value, ...)`.
+    pub scheme: String,
+    /// When it starts.
+    #[serde(default)]
+    pub start: Time,
+    /// When it stops sending; none: with the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop: Option<Time>,
+    /// What it has to send.
+    #[serde(default)]
+    pub source: Source,
+    /// Which user of the cell it belongs to.
+    #[serde(default)]
+    pub user: usize,
+}
+
+impl Endpoint {
+    /// A full packet as the link counts it.
+    pub fn packet(&self) -> Bytes {
+        self.mss + self.header
+    }
+}
+
+impl Default for Path {
+    fn default() -> Self {
+        Self {
+            rtt: Span::from_millis(20),
+            queue: QueueLimit::Packets(3200),
+            loss: Ratio::ZERO,
+            extra_delay: String::new(),
+            reverse: Reverse::default(),
+        }
+    }
+}
+
+impl Default for Reverse {
+    fn default() -> Self {
+        Self { trace: String::new(), queue: QueueLimit::Unlimited, loss: Ratio::ZERO }
+    }
+}
+
+impl Default for Endpoint {
+    /// Ethernet's 1500 bytes with TCP timestamps; every packet acknowledged.
+    fn default() -> Self {
+        Self {
+            mss: Bytes::new(1448),
+            header: Bytes::new(52),
+            ack_every: 1,
+            max_ack_delay: Span::from_millis(25),
+            series_bin: Span::from_millis(100),
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! What a flow has to send.
+
+use cellcc_units::{Bytes, Rate, Span};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::fmt;
+use std::str::FromStr;
+
+/// What a flow has to send, as its application gives it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Source {
+    /// Always more: `bulk`.
+    #[default]
+    Bulk,
+    /// This much, then nothing; its completion time is measured: `sized(10MB)`.
+    Sized(Bytes),
+    /// Bulk for a while, silent for a while, and again: `on-off(2s,3s)`.
+    OnOff {
+        /// How long it sends.
+        on: Span,
+        /// How long it is silent.
+        off: Span,
+    },
+    /// A constant stream of full packets: `rate(5Mbit/s)`.
+    Rate(Rate),
+    /// 60 frames a second, each of which must arrive whole within the deadline: `frames(20Mbit/s,40ms)`.
+    /// The Reminis paper motivates 20 ms for VR, 40 ms for cloud gaming, 100 ms for video (section 1.1).
+    Frames {
+        /// Mean rate of the frames together.
+        rate: Rate,
+        /// From a frame's creation to the arrival of its last byte.
+        deadline: Span,
+    },
+}
+
+impl Source {
+    /// Frames per second of [`Source::Frames`].
+    pub const FRAMES_PER_SECOND: u64 = 60;
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Bulk => f.write_str("bulk"),
+            Self::Sized(bytes) => write!(f, "sized({bytes})"),
+            Self::OnOff { on, off } => write!(f, "on-off({on},{off})"),
+            Self::Rate(rate) => write!(f, "rate({rate})"),
+            Self::Frames { rate, deadline } => write!(f, "frames({rate},{deadline})"),
+        }
+    }
+}
+
+impl FromStr for Source {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        read(text.trim()).ok_or_else(|| {
+            let text: String = text.chars().take(60).collect();
+            format!(
+                "`{text}` is not a source; there are bulk, sized(10MB), on-off(2s,3s), rate(5Mbit/s), frames(20Mbit/s,40ms), \
+                 each value above zero"
+            )
+        })
+    }
+}
+
+fn read(text: &str) -> Option<Source> {
+    if text == "bulk" {
+        return Some(Source::Bulk);
+    }
+    let (name, inside) = text.strip_suffix(')')?.split_once('(')?;
+    let (first, second) = inside.split_once(',').unwrap_or((inside, ""));
+    let span = |text: &str| text.trim().parse::<Span>().ok().filter(|span| !span.is_zero());
+    let rate = |text: &str| text.trim().parse::<Rate>().ok().filter(|rate| !rate.is_zero());
+    let source = match name {
+        "sized" => Source::Sized(inside.trim().parse().ok().filter(|bytes: &Bytes| !bytes.is_zero())?),
+        "on-off" => Source::OnOff { on: span(first)?, off: span(second)? },
+        "rate" => Source::Rate(rate(inside)?),
+        "frames" => Source::Frames { rate: rate(first)?, deadline: span(second)? },
+        _ => return None,
+    };
+    Some(source)
+}
+
+impl Serialize for Source {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Source {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_source_reads_back() {
+        for text in ["bulk", "sized(10MB)", "on-off(2s,3s)", "rate(5Mbit/s)", "frames(20Mbit/s,40ms)"] {
+            assert_eq!(text.parse::<Source>().unwrap().to_string(), text);
+        }
+    }
+
+    #[test]
+    fn a_source_that_never_sends_is_refused() {
+        for text in [
+            "sized(0B)",
+            "rate(0bit/s)",
+            "frames(20Mbit/s,0ms)",
+            "frames(20Mbit/s)",
+            "on-off(1s)",
+            "sized(10)",
+        ] {
+            assert!(text.parse::<Source>().is_err(), "{text}");
+        }
+    }
+}

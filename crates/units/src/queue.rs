@@ -1,0 +1,73 @@
+//! How much a queue holds.
+
+use crate::text::{split_number, text_form};
+use crate::{Bytes, Span};
+
+/// How much a queue holds before it drops what arrives: `"3200pkt"`, `"1.5MB"`, `"100ms"` or `"unlimited"`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum QueueLimit {
+    /// At most this many packets.
+    Packets(u64),
+    /// At most this many bytes.
+    Bytes(Bytes),
+    /// A packet that would wait longer than this is refused.
+    Time(Span),
+    /// Everything is kept.
+    Unlimited,
+}
+
+fn parse(text: &str) -> Option<QueueLimit> {
+    let text = text.trim();
+    if text == "unlimited" {
+        return Some(QueueLimit::Unlimited);
+    }
+    if let Some((count, "pkt")) = split_number(text) {
+        // A queue of a million million packets is a slip of the keyboard.
+        return (count.fract() == 0.0 && (1.0..1e12).contains(&count))
+            .then_some(QueueLimit::Packets(count as u64));
+    }
+    if let Ok(bytes) = text.parse::<Bytes>() {
+        return (!bytes.is_zero()).then_some(QueueLimit::Bytes(bytes));
+    }
+    text.parse::<Span>().ok().filter(|span| !span.is_zero()).map(QueueLimit::Time)
+}
+
+fn format(limit: QueueLimit) -> String {
+    match limit {
+        QueueLimit::Packets(count) => format!("{count}pkt"),
+        QueueLimit::Bytes(bytes) => bytes.to_string(),
+        QueueLimit::Time(span) => span.to_string(),
+        QueueLimit::Unlimited => "unlimited".into(),
+    }
+}
+
+text_form!(
+    QueueLimit,
+    parse,
+    format,
+    "a queue limit above zero such as `3200pkt`, `1.5MB`, `100ms` or `unlimited`"
+);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_of_limit_reads_back() {
+        for limit in [
+            QueueLimit::Packets(3200),
+            QueueLimit::Bytes(Bytes::new(1_500_000)),
+            QueueLimit::Time(Span::from_millis(100)),
+            QueueLimit::Unlimited,
+        ] {
+            assert_eq!(limit.to_string().parse(), Ok(limit));
+        }
+    }
+
+    #[test]
+    fn a_queue_that_holds_nothing_is_refused() {
+        for text in ["0pkt", "0B", "0ms", "1.5pkt", "3200", "-1pkt"] {
+            assert!(text.parse::<QueueLimit>().is_err(), "{text}");
+        }
+    }
+}
