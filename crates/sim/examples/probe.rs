@@ -22,6 +22,19 @@ fn main() {
         let t = std::time::Instant::now();
         let r = driver.run(&run.scenario).unwrap();
         let m = &r.total;
+        if std::env::var("W").is_ok() {
+            let w = r.series.column("flow0.window_packets").unwrap_or(&[]);
+            for i in 1..w.len() {
+                if w[i] < 0.95 * w[i - 1] {
+                    print!("[{} {:.0}->{:.0}] ", i, w[i - 1], w[i]);
+                }
+            }
+            println!();
+            for i in (200..600).step_by(5) {
+                print!("{:.0} ", w.get(i).copied().unwrap_or(0.0));
+            }
+            println!();
+        }
         println!(
             "{:40} util {:.4} thr {:8.2} q {:?} {:?} rtt {:?} {:?} max {:?} lost {} sent {} rtx {} d3 {:?} jain {:?} notes {:?}  {:.2}Mpkt/s",
             run.label(),

@@ -22,6 +22,8 @@ pub(crate) struct Flow {
     pub(crate) receiver: Receiver,
     pub(crate) frames: Option<Frames>,
     pub(crate) meter: FlowMeter,
+    /// Packets that leave the link after this are no part of the flow's throughput.
+    counts_until: Time,
     /// The wake-up that stands in the queue of events; others of this flow are out of date.
     scheduled: Time,
 }
@@ -76,6 +78,7 @@ impl Engine {
                 sender: Sender::new(scheme.build(&context), application, endpoint),
                 receiver: Receiver::new(endpoint),
                 meter: FlowMeter::new(endpoint.series_bin),
+                counts_until: setup.stop.unwrap_or(end),
                 scheduled: Time::NEVER,
             }
         });
@@ -206,9 +209,7 @@ impl Engine {
 
     fn measure(&mut self, delivery: &cellcc_link::Delivery<DataPacket>) {
         let flow = &mut self.flows[delivery.packet.flow as usize];
-        let (_, stop) = flow.active();
-        // What still drains from the queue after a flow has stopped is not its throughput.
-        if delivery.departed_at <= stop {
+        if delivery.departed_at <= flow.counts_until {
             flow.meter.on_delivery(&Delivery {
                 bytes: delivery.packet.bytes,
                 sent_at: delivery.packet.sent_at,

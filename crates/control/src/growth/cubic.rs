@@ -90,7 +90,8 @@ impl Cubic {
     }
 
     fn bytes(&self, packets: f64) -> Bytes {
-        Bytes::new((packets * self.packet.as_f64()).round() as u64)
+        // Half up, without the call that f64::round is on older processors.
+        Bytes::new((packets * self.packet.as_f64() + 0.5) as u64)
     }
 
     /// Grows towards ssthresh; returns the bytes acknowledged beyond it.
