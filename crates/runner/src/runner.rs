@@ -111,9 +111,11 @@ impl Runner {
             }),
         };
         std::thread::scope(|scope| {
-            for _ in 0..self.jobs.get().min(runs.len()) {
-                scope.spawn(|| pool.work());
+            for _ in 1..self.jobs.get().min(runs.len()) {
+                // Where the system gives no further thread, those that are there do the work.
+                let _ = std::thread::Builder::new().spawn_scoped(scope, || pool.work());
             }
+            pool.work();
         });
         let Done { places, failures, error, journal } =
             pool.state.into_inner().unwrap_or_else(PoisonError::into_inner);
