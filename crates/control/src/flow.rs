@@ -116,9 +116,9 @@ impl Flow {
         self.refresh();
     }
 
-    /// `packets` (oldest first) were declared lost.
-    pub fn on_loss(&mut self, now: Time, packets: &[Packet], persistent: bool) {
-        let Some(newest) = packets.last() else { return };
+    /// `packets` (oldest first) were declared lost. True where a new recovery episode begins with them.
+    pub fn on_loss(&mut self, now: Time, packets: &[Packet], persistent: bool) -> bool {
+        let Some(newest) = packets.last() else { return false };
         let bytes = packets.iter().map(|packet| packet.bytes).sum();
         self.inflight -= bytes;
         // RFC 9002, section 7.3.1: losses of packets sent before the episode began belong to it.
@@ -137,6 +137,7 @@ impl Flow {
             self.controller.on_event(now, Event::RecoveryEntered);
         }
         self.refresh();
+        new_episode
     }
 
     /// Something else happened.
