@@ -81,6 +81,8 @@ impl Flow {
     /// `packets` (oldest first) were newly acknowledged; `rtt_sample` is the driver's, less the receiver's own delay.
     pub fn on_ack(&mut self, now: Time, packets: &[Packet], rtt_sample: Option<Span>) {
         let Some(newest) = packets.last() else { return };
+        // A clock too coarse for the path shows no time at all; schemes divide by RTTs.
+        let rtt_sample = rtt_sample.filter(|sample| !sample.is_zero());
         if let Some(sample) = rtt_sample {
             self.rtt.add(sample);
         }

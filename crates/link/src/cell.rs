@@ -4,9 +4,8 @@ use crate::capacity::Capacity;
 use crate::delay::{Delay, DelayCursor};
 use crate::link::{Delivery, DropReason, Dropped, LinkConfig, Packet, Poll};
 use crate::loss::Loss;
-use crate::queue::QueueLimit;
 use crate::scheduler::{Scheduler, State};
-use cellcc_units::{Bytes, Span, Time};
+use cellcc_units::{Bytes, QueueLimit, Span, Time};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -207,7 +206,7 @@ impl<P: Packet> User<P> {
         let size = packet.size();
         let fits = match self.queue {
             QueueLimit::Unlimited => true,
-            QueueLimit::Packets(limit) => self.waiting.len() < limit,
+            QueueLimit::Packets(limit) => (self.waiting.len() as u64) < limit,
             QueueLimit::Bytes(limit) => self.queued_bytes + size <= limit,
             QueueLimit::Time(limit) => {
                 let ahead = self.queued_bytes - self.head_carried;

@@ -4,8 +4,7 @@ use crate::capacity::Capacity;
 use crate::cursor::Cursor;
 use crate::delay::{Delay, DelayCursor};
 use crate::loss::Loss;
-use crate::queue::QueueLimit;
-use cellcc_units::{Bytes, Ratio, Time};
+use cellcc_units::{Bytes, QueueLimit, Ratio, Time};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -189,7 +188,7 @@ impl<P: Packet> Link<P> {
     fn admits(&self, now: Time, size: Bytes) -> bool {
         match self.queue {
             QueueLimit::Unlimited => true,
-            QueueLimit::Packets(limit) => self.packets.len() - self.departed < limit,
+            QueueLimit::Packets(limit) => ((self.packets.len() - self.departed) as u64) < limit,
             QueueLimit::Bytes(limit) => self.queued_bytes + size <= limit,
             QueueLimit::Time(limit) => self.last_departure.since(now) <= limit,
         }

@@ -15,8 +15,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// The name of the run that shows what a sender that knew the future would get.
 const LIMIT: &str = "limit";
-/// A synthetic link is one link: every run sees the same, whatever the run's own seed.
-const SYNTHETIC_SEED: u64 = 1;
 /// Something faster than any link: the way back where no rate is given.
 const UNLIMITED: Rate = Capacity::MAX_RATE;
 
@@ -105,8 +103,10 @@ impl Driver for SimDriver {
     }
 }
 
+/// A synthetic link is one link: every run sees the same, whatever the run's own seed.
 fn synthetic_link(name: &str) -> Option<Arc<Capacity>> {
-    let steps = synthetic::generate(name, SYNTHETIC_SEED, synthetic::DEFAULT_LENGTH)?;
+    let link = synthetic::names().iter().find(|link| link.name == name)?;
+    let steps = synthetic::generate(name, link.typical_seed, synthetic::DEFAULT_LENGTH)?;
     Capacity::from_steps(steps).ok().map(Arc::new)
 }
 

@@ -1,9 +1,30 @@
 //! One file or folder per scheme. Each exports a `SCHEME`: its name, its parameters and how to build it; the list
 //! below is what the registry begins with.
 
-mod reminis;
-
 use crate::SchemeInfo;
 
+mod bbr;
+mod cubic;
+mod fixed_rate;
+mod fixed_window;
+mod loss_based;
+mod newreno;
+mod reminis;
+mod vegas;
+
+pub use bbr::{Bbr, Config as BbrConfig};
+pub use fixed_rate::FixedRate;
+pub use fixed_window::FixedWindow;
+pub use loss_based::LossBased;
+pub use vegas::{Thresholds as VegasThresholds, Vegas};
+
 /// The schemes that come with cellcc, in the order in which they are listed.
-pub(crate) const BUILTIN: &[SchemeInfo] = &[reminis::SCHEME];
+pub(crate) const BUILTIN: &[SchemeInfo] = &[
+    reminis::SCHEME,
+    cubic::SCHEME,
+    newreno::SCHEME,
+    bbr::SCHEME,
+    vegas::SCHEME,
+    fixed_window::SCHEME,
+    fixed_rate::SCHEME,
+];

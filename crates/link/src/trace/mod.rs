@@ -7,7 +7,8 @@
 //! | CSV | `.csv`, or a header line with commas | named columns: a time such as `time_s` or `time_ms`, a rate such as `rate_mbit_s`; other columns are left alone |
 //!
 //! Each may be compressed with gzip or xz, which is recognised by content. Empty lines and lines that begin with
-//! `#` are skipped. The first line of a rate trace is time zero; a single line lasts one second.
+//! `#` are skipped. The first line of a rate trace is time zero; of several lines at the same time the last one counts;
+//! a single line lasts one second.
 
 mod detect;
 mod mahimahi;
@@ -99,15 +100,13 @@ pub enum Problem {
     /// A line has too many or too few fields.
     #[error("`{0}` has {1} fields: expected seconds and Mbit/s")]
     Fields(String, usize),
-    /// Time goes back or stands still.
-    #[error("time {now} follows {before}: times must {expected}; sort the lines")]
+    /// Time goes back.
+    #[error("time {now} follows {before}: times must not decrease; sort the lines")]
     Order {
         /// This line's time.
         now: String,
         /// The time of the line before.
         before: String,
-        /// `increase` or `not decrease`.
-        expected: &'static str,
     },
     /// A CSV header without the columns that are needed.
     #[error("no {0} among the columns `{1}`: name one {2} or rename a column")]

@@ -34,12 +34,17 @@ impl<'a> Series<'a> {
             return Err(at(Problem::Capacity(CapacityError::TooFast(Rate::from_mbit_per_sec(mbit)))));
         }
         let span = Span::from_secs_f64(secs - first);
-        if self.points.last().is_some_and(|&(before, _)| span <= before) {
+        let rate = Rate::from_mbit_per_sec(mbit);
+        if !self.points.is_empty() && secs < self.last_time {
             let (now, before) = (format!("{secs} s"), format!("{} s", self.last_time));
-            return Err(at(Problem::Order { now, before, expected: "increase" }));
+            return Err(at(Problem::Order { now, before }));
         }
         (self.first_time, self.last_time) = (first, secs);
-        self.points.push((span, Rate::from_mbit_per_sec(mbit)));
+        match self.points.last_mut() {
+            // A rate that is replaced at once held for no time. Logs with whole seconds have such pairs.
+            Some(replaced) if replaced.0 == span => replaced.1 = rate,
+            _ => self.points.push((span, rate)),
+        }
         Ok(())
     }
 
