@@ -29,6 +29,7 @@ fn main() {
 }
 
 fn output(program: &str, arguments: &[&str]) -> Option<String> {
-    let output = Command::new(program).args(arguments).output().ok().filter(|output| output.status.success())?;
+    let output =
+        Command::new(program).args(arguments).output().ok().filter(|output| output.status.success())?;
     Some(String::from_utf8(output.stdout).ok()?.trim().into())
 }

@@ -72,7 +72,9 @@ pub(crate) fn tell(line: &str) {
 /// Writes results on standard output, one line break at the end.
 pub(crate) fn print(text: &str) -> Result<(), Exit> {
     let mut out = io::stdout().lock();
-    let written = write!(out, "{}", text.trim_end_matches('\n')).and_then(|()| writeln!(out)).and_then(|()| out.flush());
+    let written = write!(out, "{}", text.trim_end_matches('\n'))
+        .and_then(|()| writeln!(out))
+        .and_then(|()| out.flush());
     written.map_err(|error| match error.kind() {
         io::ErrorKind::BrokenPipe => Exit::Closed,
         _ => Exit::failed(format!("cannot write to standard output: {error}")),
@@ -88,6 +90,9 @@ mod tests {
         let full = io::Error::from(io::ErrorKind::StorageFull);
         let error = RunnerError::Write { path: "runs.jsonl".into(), source: full };
         let text = chain(&error);
-        assert!(text.starts_with("cannot write runs.jsonl") && text.ends_with(": no storage space"), "{text}");
+        assert!(
+            text.starts_with("cannot write runs.jsonl") && text.ends_with(": no storage space"),
+            "{text}"
+        );
     }
 }

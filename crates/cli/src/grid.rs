@@ -8,7 +8,8 @@ use serde::Serialize;
 
 /// Reads `--format`.
 pub(crate) fn format_parser() -> impl TypedValueParser<Value = TableFormat> {
-    PossibleValuesParser::new(["table", "json", "csv", "markdown"]).try_map(|text| text.parse::<TableFormat>())
+    PossibleValuesParser::new(["table", "json", "csv", "markdown"])
+        .try_map(|text| text.parse::<TableFormat>())
 }
 
 /// A header and rows as `format`; JSON from `objects`, which say the same with numbers as numbers.
@@ -31,12 +32,12 @@ pub(crate) fn render(
         }
         TableFormat::Table => {
             let mut table = Table::new();
-            table.load_preset(presets::UTF8_HORIZONTAL_ONLY);
+            table.load_style(presets::UTF8_HORIZONTAL_ONLY);
             Ok(filled(table, header, rows))
         }
         TableFormat::Markdown => {
             let mut table = Table::new();
-            table.load_preset(presets::ASCII_MARKDOWN).set_content_arrangement(ContentArrangement::Disabled);
+            table.load_style(presets::ASCII_MARKDOWN).set_content_arrangement(ContentArrangement::Disabled);
             let escaped: Vec<Vec<String>> =
                 rows.iter().map(|row| row.iter().map(|cell| cell.replace('|', "\\|")).collect()).collect();
             Ok(filled(table, header, &escaped))

@@ -69,9 +69,10 @@ fn object(info: &SchemeInfo) -> SchemeObject {
 fn flat(schemes: &[SchemeObject]) -> Vec<Vec<String>> {
     let row = |cells: [&str; 6]| cells.map(String::from).to_vec();
     let of = |scheme: &SchemeObject| {
-        let parameters = scheme.parameters.iter().map(|p| {
-            row([scheme.scheme, p.parameter, p.default, &p.takes, p.meaning, p.source])
-        });
+        let parameters = scheme
+            .parameters
+            .iter()
+            .map(|p| row([scheme.scheme, p.parameter, p.default, &p.takes, p.meaning, p.source]));
         std::iter::once(row([scheme.scheme, "", "", "", scheme.summary, scheme.source]))
             .chain(parameters)
             .collect::<Vec<_>>()

@@ -31,7 +31,9 @@ fn compare_refused(arguments: &[&str], expected: &[&str]) {
 fn trace_refused(name: &str, content: &[u8], expected: &[&str]) {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join(name), content).unwrap();
-    for arguments in [&["compare", "--traces", name][..], &["trace", "info", name], &["compare", "--traces", "."]] {
+    for arguments in
+        [&["compare", "--traces", name][..], &["trace", "info", name], &["compare", "--traces", "."]]
+    {
         refused_in(folder.path(), arguments, expected);
     }
 }
@@ -127,7 +129,8 @@ fn values_out_of_range_are_refused_by_flag() {
 fn what_a_scenario_says_wrongly_is_refused_with_its_line() {
     let folder = tempfile::tempdir().unwrap();
     let scenario = |text: &str| fs::write(folder.path().join("s.toml"), text).unwrap();
-    let refused = |expected: &[&str]| refused_in(folder.path(), &["compare", "--scenario", "s.toml"], expected);
+    let refused =
+        |expected: &[&str]| refused_in(folder.path(), &["compare", "--scenario", "s.toml"], expected);
     scenario("schemes = ['cubic']\ntraces = ['3g']\n[path]\nqueu = '10pkt'\n");
     refused(&["s.toml:4", "queu"]);
     scenario("schemes = ['cubic']\nduration = 60\n");
@@ -192,7 +195,11 @@ fn a_full_output_folder_is_refused_before_the_runs_and_told_within_them() {
 fn results_are_not_overwritten_silently() {
     let folder = tempfile::tempdir().unwrap();
     cellcc(folder.path()).args(small(&["--out", "out"])).assert().success();
-    refused_in(folder.path(), &small(&["--out", "out"]), &["out holds results", "--resume", "--force", "--out"]);
+    refused_in(
+        folder.path(),
+        &small(&["--out", "out"]),
+        &["out holds results", "--resume", "--force", "--out"],
+    );
     cellcc(folder.path()).args(small(&["--out", "out", "--force"])).assert().success();
     refused_in(folder.path(), &["compare", "--resume"], &["--out"]);
 }

@@ -44,7 +44,8 @@ fn every_scheme_is_described_with_every_parameter() {
 #[test]
 fn a_trace_is_described_in_numbers() {
     let json: serde_json::Value =
-        serde_json::from_str(&printed(&["trace", "info", "3g", "5g-mmwave-walk", "--format", "json"])).unwrap();
+        serde_json::from_str(&printed(&["trace", "info", "3g", "5g-mmwave-walk", "--format", "json"]))
+            .unwrap();
     assert_eq!((&json[0]["trace"], &json[1]["duration_s"]), (&"3g".into(), &180.0.into()));
     assert!(printed(&["trace", "info", "3g"]).contains("Mbit/s"));
     let csv = printed(&["trace", "info", "3g", "--format", "csv"]);

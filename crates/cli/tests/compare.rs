@@ -74,7 +74,17 @@ fn interrupted(folder: &Path, arguments: &[&str]) -> (Option<i32>, String) {
 fn an_interrupted_plan_keeps_what_is_finished_and_resumes_to_the_same_bytes() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    let arguments = ["compare", "--schemes", "cubic,reminis", "--traces", "100Mbit/s", "--seeds", "1..8", "--duration", "10s"];
+    let arguments = [
+        "compare",
+        "--schemes",
+        "cubic,reminis",
+        "--traces",
+        "100Mbit/s",
+        "--seeds",
+        "1..8",
+        "--duration",
+        "10s",
+    ];
     let with = |more: &[&'static str]| [&arguments[..], more].concat();
     let (status, message) = interrupted(folder, &with(&["--jobs", "1", "--out", "out"]));
     assert_eq!(status, Some(130), "{message}");
@@ -107,7 +117,11 @@ fn json_has_a_row_a_run_with_units_in_the_keys() {
     for name in ["runs.jsonl", "run-info.json", "scenario.toml", "report.html", "series"] {
         assert!(folder.path().join("cellcc-out/001").join(name).exists(), "{name}");
     }
-    cellcc(folder.path()).args(["compare", "--schemes", "cubic", "--traces", "3g", "--duration", "1s", "-q"]).assert().success().stderr("");
+    cellcc(folder.path())
+        .args(["compare", "--schemes", "cubic", "--traces", "3g", "--duration", "1s", "-q"])
+        .assert()
+        .success()
+        .stderr("");
     assert!(folder.path().join("cellcc-out/002/runs.jsonl").exists());
 }
 
@@ -116,7 +130,8 @@ fn flags_have_the_last_word_over_the_scenario() {
     let folder = tempfile::tempdir().unwrap();
     let scenario = "schemes = ['cubic', 'reminis']\ntraces = ['3g']\nduration = '9s'\nseeds = '4'\n";
     fs::write(folder.path().join("s.toml"), scenario).unwrap();
-    let arguments = ["compare", "--scenario", "s.toml", "--schemes", "cubic", "--duration", "1s", "--out", "out"];
+    let arguments =
+        ["compare", "--scenario", "s.toml", "--schemes", "cubic", "--duration", "1s", "--out", "out"];
     cellcc(folder.path()).args(arguments).assert().success();
     let kept = fs::read_to_string(folder.path().join("out/scenario.toml")).unwrap();
     for line in ["schemes = [\"cubic\"]", "traces = [\"3g\"]", "duration = \"1s\"", "seeds = \"4\""] {
@@ -133,7 +148,8 @@ fn a_folder_of_traces_is_run_in_the_order_of_names() {
     fs::write(traces.join("a.down"), "1\n2\n3\n").unwrap();
     fs::write(traces.join("no-ending"), "1\n4\n").unwrap();
     fs::write(traces.join("README.md"), "# Traces\n").unwrap();
-    let arguments = ["compare", "--schemes", "cubic", "--traces", "traces", "--duration", "1s", "--out", "out"];
+    let arguments =
+        ["compare", "--schemes", "cubic", "--traces", "traces", "--duration", "1s", "--out", "out"];
     cellcc(folder.path()).args(arguments).assert().success();
     let kept = fs::read_to_string(folder.path().join("out/scenario.toml")).unwrap();
     assert!(kept.contains("[\"traces/a.down\", \"traces/b.mbps\", \"traces/no-ending\"]"), "{kept}");

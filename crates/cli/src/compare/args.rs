@@ -4,7 +4,7 @@ use crate::{grid, present};
 use cellcc_experiment::Seeds;
 use cellcc_report::TableFormat;
 use cellcc_runner::Shard;
-use cellcc_units::{Bytes, QueueLimit, Rate, Ratio, Span};
+use cellcc_units::{Bytes, QueueLimit, Ratio, Span};
 use std::path::PathBuf;
 
 /// A flag that is not given leaves what the Scenario file says, or the quick start.

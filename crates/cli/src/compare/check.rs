@@ -12,7 +12,14 @@ const MOST_BINS: u64 = 1_000_000;
 pub(super) fn check(file: &PlanFile) -> Result<(), Exit> {
     let (path, endpoint) = (&file.path, &file.endpoint);
     let above_zero = Span::from_nanos(1);
-    range("--rtt", "path.rtt", path.rtt, above_zero, Span::from_secs(60), "above 0s up to 60s, such as 20ms")?;
+    range(
+        "--rtt",
+        "path.rtt",
+        path.rtt,
+        above_zero,
+        Span::from_secs(60),
+        "above 0s up to 60s, such as 20ms",
+    )?;
     let day = Span::from_secs(86_400);
     range("--duration", "duration", file.duration, above_zero, day, "above 0s up to 24h, such as 60s")?;
     let (least, most) = (Bytes::new(64), Bytes::new(65_000));
@@ -23,7 +30,14 @@ pub(super) fn check(file: &PlanFile) -> Result<(), Exit> {
     let (key, most) = ("endpoint.max_ack_delay", Span::from_secs(10));
     range("--max-ack-delay", key, endpoint.max_ack_delay, Span::ZERO, most, "0s to 10s, such as 25ms")?;
     let (least, most) = (Span::from_millis(1), Span::from_secs(60));
-    range("--series-bin", "endpoint.series_bin", endpoint.series_bin, least, most, "1ms to 60s, such as 100ms")?;
+    range(
+        "--series-bin",
+        "endpoint.series_bin",
+        endpoint.series_bin,
+        least,
+        most,
+        "1ms to 60s, such as 100ms",
+    )?;
     if file.duration.as_nanos() / endpoint.series_bin.as_nanos() > MOST_BINS {
         return Err(Exit::input(format!(
             "--series-bin {} makes more than {MOST_BINS} bins of --duration {}; write a wider bin",
@@ -39,7 +53,8 @@ pub(super) fn check(file: &PlanFile) -> Result<(), Exit> {
 /// A flow that would start after the end is one that the user waits for in vain.
 pub(super) fn check_starts(plan: &Plan) -> Result<(), Exit> {
     for run in &plan.runs {
-        let late = run.scenario.flows.iter().find(|flow| flow.start.as_nanos() >= run.scenario.duration.as_nanos());
+        let late =
+            run.scenario.flows.iter().find(|flow| flow.start.as_nanos() >= run.scenario.duration.as_nanos());
         if let Some(flow) = late {
             return Err(Exit::input(format!(
                 "`{}`: the flow `{}` starts at {}, but the run lasts {}; write a longer --duration or an earlier start",

@@ -52,7 +52,8 @@ pub(crate) fn run(args: Args) -> Result<(), Exit> {
         scenario: toml::to_string(&file).map_err(Exit::failed)?,
     };
     let bar = bar::Bar::new(execution.shown.quiet);
-    let outcome = runner.run(&plan, &driver, &bar, &stop_on_signal()?);
+    let stop = stop_on_signal()?;
+    let outcome = runner.run(&plan, &driver, &bar, &stop);
     bar.clear();
     conclude(&outcome?, &out, execution)
 }
@@ -94,7 +95,10 @@ fn stop_on_signal() -> Result<Arc<AtomicBool>, Exit> {
 /// Creates the first folder of 001, 002, ... that is not there.
 fn next_free(parent: &Path) -> Result<PathBuf, Exit> {
     let unwritable = |path: &Path, error| {
-        Exit::input(format!("cannot create the output folder {}: {error}; choose one with --out", path.display()))
+        Exit::input(format!(
+            "cannot create the output folder {}: {error}; choose one with --out",
+            path.display()
+        ))
     };
     std::fs::create_dir_all(parent).map_err(|error| unwritable(parent, error))?;
     for number in 1_u32.. {

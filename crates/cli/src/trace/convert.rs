@@ -44,7 +44,10 @@ enum Compression {
 pub(super) fn run(args: &Args) -> Result<(), Exit> {
     let (format, compression) = by_ending(&args.to)?;
     if !(Span::from_millis(1)..=Span::from_secs(60)).contains(&args.bin) {
-        return Err(Exit::input(format!("--bin {} is out of range; write 1ms to 60s, such as 100ms", args.bin)));
+        return Err(Exit::input(format!(
+            "--bin {} is out of range; write 1ms to 60s, such as 100ms",
+            args.bin
+        )));
     }
     let capacity = super::open(&traces::normal(&args.from))?.capacity;
     let length = args.duration.or(capacity.period()).ok_or_else(|| {
