@@ -18,7 +18,7 @@ pub(crate) struct Args {
     #[arg(long)]
     force: bool,
     #[command(flatten)]
-    shown: present::Args,
+    shown: present::Shown,
     /// How to print the table.
     #[arg(long, default_value = "table", value_parser = grid::format_parser())]
     format: TableFormat,

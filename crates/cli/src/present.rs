@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 #[derive(Debug, clap::Args)]
-pub(crate) struct Args {
+pub(crate) struct Shown {
     /// Write every figure as PNG too.
     #[arg(long)]
     pub(crate) png: bool,
@@ -17,7 +17,7 @@ pub(crate) struct Args {
 }
 
 /// Prints the table of a folder's results and makes its report.
-pub(crate) fn results(folder: &Path, format: TableFormat, args: &Args) -> Result<(), Exit> {
+pub(crate) fn results(folder: &Path, format: TableFormat, args: &Shown) -> Result<(), Exit> {
     let Results { info, records } = Results::read(folder)?;
     let title = if info.title.is_empty() { "Comparison of congestion controls" } else { &info.title };
     // A share shows a part of every trace: its report would mislead.

@@ -11,7 +11,7 @@ pub(crate) struct Args {
     #[arg(value_name = "DIR")]
     folder: PathBuf,
     #[command(flatten)]
-    shown: present::Args,
+    shown: present::Shown,
     /// How to print the table.
     #[arg(long, default_value = "table", value_parser = grid::format_parser())]
     format: TableFormat,

@@ -42,7 +42,7 @@ fn trace_refused(name: &str, content: &[u8], expected: &[&str]) {
 fn traces_that_are_none_are_refused_by_file_and_line() {
     trace_refused("empty.mbps", b"", &["empty.mbps", "is empty"]);
     trace_refused("binary.mahi", &[0, 159, 146, 150, 255], &["binary.mahi", "is not text"]);
-    trace_refused("decreasing.mahi", b"5\n9\n3\n", &["decreasing.mahi:3", "time 3 follows 9"]);
+    trace_refused("decreasing.mahi", b"5\n9\n3\n", &["decreasing.mahi:3", "time 3 ms follows 9 ms"]);
     trace_refused("decreasing.mbps", b"0 5\n2 5\n1 5\n", &["decreasing.mbps:3"]);
     trace_refused("negative.mbps", b"0 5\n1 -3\n", &["negative.mbps:2", "`-3`"]);
     trace_refused("nan.mbps", b"0 NaN\n", &["nan.mbps:1", "`NaN`"]);

@@ -25,5 +25,5 @@ pub use error::RunnerError;
 pub use info::{Failure, Host, RunInfo, State};
 pub use merge::{Merged, merge};
 pub use results::Results;
-pub use runner::{Existing, Outcome, Progress, Runner};
+pub use runner::{Existing, Outcome, Progress, Runner, check_plan};
 pub use shard::{Shard, ShardError};

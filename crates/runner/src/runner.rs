@@ -84,7 +84,7 @@ impl Runner {
         stop: &AtomicBool,
     ) -> Result<Outcome, RunnerError> {
         let began = Instant::now();
-        check_ids(plan)?;
+        check_plan(plan)?;
         let runs: Vec<PlannedRun> = match self.shard {
             Some(shard) => shard.of(&plan.runs).cloned().collect(),
             None => plan.runs.clone(),
@@ -185,8 +185,11 @@ impl Runner {
     }
 }
 
-/// Two equal runs would share one series file and could not be told apart.
-fn check_ids(plan: &Plan) -> Result<(), RunnerError> {
+/// Refuses a plan with the same run twice: the two would share one series file and could not be told apart.
+///
+/// # Errors
+/// [`RunnerError::Twice`].
+pub fn check_plan(plan: &Plan) -> Result<(), RunnerError> {
     let mut ids = BTreeSet::new();
     match plan.runs.iter().find(|run| !ids.insert(run.id.as_str())) {
         Some(run) => Err(RunnerError::Twice { label: run.label() }),

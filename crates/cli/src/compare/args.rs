@@ -116,5 +116,5 @@ pub(crate) struct ExecutionArgs {
     #[arg(long, default_value = "table", value_parser = grid::format_parser())]
     pub(crate) format: TableFormat,
     #[command(flatten)]
-    pub(crate) shown: present::Args,
+    pub(crate) shown: present::Shown,
 }

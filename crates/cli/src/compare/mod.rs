@@ -32,6 +32,7 @@ pub(crate) fn run(args: Args) -> Result<(), Exit> {
         PlanError::Empty(_) | PlanError::Resolve(_) => Exit::input(error),
     })?;
     check::check_starts(&plan)?;
+    cellcc_runner::check_plan(&plan)?;
 
     let execution = &args.execution;
     let out = match &execution.out {
