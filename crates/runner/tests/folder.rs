@@ -1,5 +1,7 @@
 //! What the runner leaves in the output folder, with a driver that measures nothing.
 
+#![allow(clippy::disallowed_methods, reason = "these runs take real time")]
+
 use cellcc_experiment::{
     Column, Distribution, Driver, FlowRecord, Metrics, Plan, PlanFile, Record, ResolveError, RunError,
     SCHEMA_VERSION, Scenario, Series,

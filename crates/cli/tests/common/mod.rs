@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The command, in a folder of its own.
-pub fn cellcc(folder: &Path) -> Command {
+pub(crate) fn cellcc(folder: &Path) -> Command {
     let mut command = assert_cmd::cargo::cargo_bin_cmd!("cellcc");
     command.current_dir(folder);
     command
@@ -13,7 +13,7 @@ pub fn cellcc(folder: &Path) -> Command {
 
 /// Everything in an output folder that must not depend on how it came about.
 #[allow(dead_code, reason = "not every test program compares folders")]
-pub fn content(out: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+pub(crate) fn content(out: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let mut paths = vec![out.join("runs.jsonl"), out.join("scenario.toml"), out.join("report.html")];
     paths.extend(fs::read_dir(out.join("series")).unwrap().map(|entry| entry.unwrap().path()));
     paths.sort();
