@@ -15,9 +15,12 @@ Examples:
   cellcc compare --schemes 'cubic,reminis(dtt=40ms)' --traces my-traces/ --seeds 1..3 --out results
   cellcc compare --schemes '2*cubic+reminis@5s..60s' --traces 100Mbit/s lte-drive --queue 800pkt")]
 pub(crate) struct Args {
-    /// Schemes, separated by commas: NAME or NAME(KEY=VALUE,...). Several flows on one link are joined by `+`, each
-    /// [COUNT*]SCHEME[:SOURCE][@START[..STOP]][#USER].
+    // Not a doc comment: rustdoc takes the brackets for links.
     #[arg(long, short, value_name = "LIST")]
+    #[arg(
+        help = "Schemes, separated by commas: NAME or NAME(KEY=VALUE,...). Several flows on one link are joined by \
+                  `+`, each [COUNT*]SCHEME[:SOURCE][@START[..STOP]][#USER]"
+    )]
     pub(crate) schemes: Option<String>,
     /// Links: a trace file, a folder of them, the name of a synthetic link, a rate such as 100Mbit/s, or
     /// step=300Mbit/s@10s,600Mbit/s@20s.
