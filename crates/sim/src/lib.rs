@@ -19,4 +19,4 @@ mod receiver;
 mod recovery;
 mod sender;
 
-pub use driver::SimDriver;
+pub use driver::{SimDriver, synthetic_link};

@@ -1,0 +1,299 @@
+// The report's figures. Everything drawn is in the JSON of #data; the shapes and colours of schemes are made in style.rs.
+"use strict";
+(() => {
+  const data = JSON.parse(document.getElementById("data").textContent);
+  const hidden = new Set(); // indices of schemes that are switched off
+  const charts = new Map(); // element -> chart
+  const MOST_TOOLTIP_ROWS = 12;
+
+  const QUANTITIES = {
+    throughput_mbit_s: "Throughput, Mbit/s",
+    rtt_ms: "Round-trip time, ms",
+    queueing_delay_ms: "Queueing delay, ms",
+    window_packets: "Window, packets",
+  };
+
+  const byId = (id) => document.getElementById(id);
+  const theme = () => {
+    const style = getComputedStyle(document.documentElement);
+    const colour = (name) => style.getPropertyValue(`--${name}`).trim();
+    return { ink: colour("ink"), quiet: colour("quiet"), line: colour("line"), paper: colour("paper"), capacity: colour("capacity") };
+  };
+  const colourOf = (scheme) => scheme.colour ?? theme().ink;
+  // Three significant digits, without an exponent.
+  const number = (value) => (value == null ? "–" : String(Number(value.toPrecision(3))));
+  const escape = (text) => text.replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`);
+
+  // ---------------------------------------------------------------- the legend
+
+  function sample(scheme) {
+    const colour = scheme.colour ?? "currentColor";
+    return `<svg width="34" height="16" viewBox="0 0 34 16" aria-hidden="true"><path d="M1 8H33" stroke="${colour}" stroke-width="2"
+      stroke-dasharray="${scheme.dash.join(" ")}"/><path transform="translate(17 8) scale(.55)" d="${scheme.marker}" fill="${colour}"/></svg>`;
+  }
+
+  function buildLegend() {
+    data.schemes.forEach((scheme, index) => {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.setAttribute("aria-pressed", "true");
+      button.innerHTML = `${sample(scheme)}<span>${escape(scheme.label)}</span>`;
+      button.title = `${scheme.label}: show or hide`;
+      button.addEventListener("click", () => {
+        const show = hidden.delete(index);
+        if (!show) hidden.add(index);
+        button.setAttribute("aria-pressed", String(show));
+        drawAll();
+      });
+      byId("legend").append(button);
+    });
+  }
+
+  // ---------------------------------------------------------------- drawing
+
+  function draw(element, option) {
+    let chart = charts.get(element);
+    if (!chart) {
+      chart = echarts.init(element, null, { renderer: "svg" });
+      charts.set(element, chart);
+    }
+    chart.setOption({ animation: false, ...option }, { notMerge: true });
+    return chart;
+  }
+
+  const narrow = () => document.documentElement.clientWidth < 640;
+
+  function axis(kind, name, more) {
+    const { ink, quiet, line } = theme();
+    return {
+      type: kind,
+      name,
+      nameLocation: "middle",
+      nameGap: 30,
+      nameTextStyle: { color: quiet, fontSize: 13 },
+      axisLine: { show: true, lineStyle: { color: quiet } },
+      axisTick: { show: true, lineStyle: { color: quiet } },
+      axisLabel: { color: ink, fontSize: 12, formatter: number, hideOverlap: true },
+      splitLine: { lineStyle: { color: line, width: 1 } },
+      minorTick: { show: false },
+      ...more,
+    };
+  }
+
+  function tooltip(more) {
+    const { ink, paper, line } = theme();
+    return { confine: true, backgroundColor: paper, borderColor: line, textStyle: { color: ink, fontSize: 12 }, transitionDuration: 0, ...more };
+  }
+
+  // Vertical axes say what they show in a title above the plot, which a phone has room for.
+  const plotTitle = (text) => ({ text, left: 0, top: 0, textStyle: { fontSize: 13, fontWeight: 600, color: theme().ink } });
+  const grid = (bottom) => ({ left: 4, right: 16, top: 34, bottom, outerBoundsMode: "same", outerBoundsContain: "axisLabel" });
+
+  // Powers of two around the values, at least one apart.
+  function octaves(values) {
+    const low = Math.floor(Math.log2(Math.min(...values)) - 0.1);
+    const high = Math.ceil(Math.log2(Math.max(...values)) + 0.1);
+    return { min: 2 ** low, max: 2 ** Math.max(high, low + 1) };
+  }
+
+  const choice = (form, name) => byId(form).elements[name].value;
+
+  // ---------------------------------------------------------------- throughput against delay, and the delay's distribution
+
+  const currentView = () => data.views[Number(choice("view-controls", "view")) || 0];
+  const shownCells = (view) =>
+    data.schemes.map((scheme, index) => ({ scheme, index, cell: view.schemes[index] })).filter(({ index, cell }) => cell && !hidden.has(index));
+
+  function drawScatter() {
+    const [delay, statistic, vertical] = ["delay", "statistic", "vertical"].map((name) => choice("view-controls", name));
+    const view = currentView();
+    // The axes are those of all schemes, so that switching one off moves nothing.
+    const delays = view.schemes.map((cell) => cell?.[`${delay}_${statistic}`]).filter((value) => value > 0);
+    const heights = view.schemes.map((cell) => cell?.[vertical]).filter((value) => value != null);
+    const { ink, quiet } = theme();
+    const series = shownCells(view).map(({ scheme, cell }) => {
+      const x = cell[`${delay}_${statistic}`];
+      const colour = colourOf(scheme);
+      // Zero has no place on a logarithmic axis: such a scheme, usually the limit, is a line across.
+      const across = { silent: true, symbol: "none", lineStyle: { color: colour, type: [6, 4], width: 1.5 },
+        label: { formatter: scheme.label, position: "insideStartTop", color: quiet, fontSize: 12 }, data: [{ yAxis: cell[vertical] }] };
+      return {
+        type: "scatter", name: scheme.label, symbol: `path://${scheme.marker}`, symbolSize: scheme.limit ? 18 : 14, symbolKeepAspect: true,
+        itemStyle: { color: colour }, data: x > 0 ? [[x, cell[vertical]]] : [], markLine: x > 0 ? undefined : across,
+        label: { show: true, formatter: "{a}", position: "bottom", distance: 7, color: ink, fontSize: 12, width: narrow() ? 120 : 220, overflow: "truncate" },
+        labelLayout: { moveOverlap: "shiftY", hideOverlap: true }, cell,
+      };
+    });
+    const spread = Math.max(...heights) - Math.min(...heights) || Math.max(...heights) || 1;
+    const unit = vertical === "utilisation" ? "Utilisation of the link" : "Throughput, Mbit/s";
+    draw(byId("scatter"), {
+      title: plotTitle(unit), grid: { ...grid(46), right: 24 }, series,
+      xAxis: axis("log", `${statistic === "mean" ? "Mean" : "95th percentile of the"} ${delay === "rtt" ? "RTT" : "queueing delay"}, ms`,
+        { logBase: 2, inverse: true, ...(delays.length ? octaves(delays) : { min: 1, max: 2 }) }),
+      yAxis: axis("value", "", { scale: true, position: "left",
+        min: Math.max(0, Math.floor((Math.min(...heights) - 0.12 * spread) * 50) / 50), max: Math.ceil((Math.max(...heights) + 0.08 * spread) * 50) / 50 }),
+      tooltip: tooltip({ trigger: "item", formatter: ({ seriesIndex }) => describe(series[seriesIndex]) }),
+    });
+  }
+
+  function describe({ name, cell }) {
+    const rows = [["utilisation", cell.utilisation, ""], ["throughput", cell.throughput, "Mbit/s"],
+      ["queueing delay", cell.queueing_mean, "ms"], ["… p95", cell.queueing_p95, "ms"], ["RTT", cell.rtt_mean, "ms"], ["… p95", cell.rtt_p95, "ms"]];
+    return `<b>${escape(name)}</b><br>${rows.map(([what, value, unit]) => `${what} ${number(value)} ${unit}`).join("<br>")}`;
+  }
+
+  function drawCdf() {
+    const delay = choice("view-controls", "delay");
+    const LEAST_MS = 0.125; // below it delays look alike; zero has no place on a logarithmic axis
+    const curve = (cell) => cell[`${delay}_cdf`].map((ms, step, all) => [Math.max(ms, LEAST_MS), step / (all.length - 1)]);
+    const view = currentView();
+    const ends = view.schemes.filter((cell) => cell?.[`${delay}_cdf`].length).flatMap((cell) => [curve(cell)[0][0], curve(cell).at(-1)[0]]);
+    const series = shownCells(view).filter(({ cell }) => cell[`${delay}_cdf`].length > 0)
+      .map(({ scheme, cell }) => ({ ...lineStyle(scheme), name: scheme.label, data: curve(cell) }));
+    byId("cdf-title").textContent = delay === "rtt" ? "Distribution of the RTT" : "Distribution of the queueing delay";
+    draw(byId("cdf"), {
+      title: plotTitle("Share of packets with at most this delay"), grid: { ...grid(46), right: 24 }, series,
+      xAxis: axis("log", delay === "rtt" ? "RTT, ms" : "Queueing delay, ms", { logBase: 2, ...(ends.length ? octaves(ends) : { min: 1, max: 2 }) }),
+      yAxis: axis("value", "", { min: 0, max: 1 }),
+      tooltip: tooltip({ trigger: "item", formatter: ({ seriesName, value }) => `<b>${escape(seriesName)}</b><br>${number(value[1] * 100)} % within ${number(value[0])} ms` }),
+    });
+  }
+
+  const lineStyle = (scheme, width = 1.8) => ({
+    type: "line", showSymbol: false, color: colourOf(scheme), triggerLineEvent: true, emphasis: { disabled: true },
+    lineStyle: { color: colourOf(scheme), width, type: scheme.dash.length ? scheme.dash : "solid" },
+  });
+
+  // ---------------------------------------------------------------- over time
+
+  const currentTrace = () => data.series[Number(choice("time-controls", "trace")) || 0];
+  const points = (line) => line.values.map((value, index) => [index * line.step_s, value]);
+  const runLength = (trace) => Math.max(1, ...[trace.capacity, ...trace.lines.flatMap(({ columns }) => Object.values(columns))].map((line) => line.values.length * line.step_s));
+
+  function drawTime() {
+    const trace = currentTrace();
+    const present = new Set(trace.lines.flatMap(({ columns }) => Object.keys(columns)));
+    const main = Object.keys(QUANTITIES).filter((name) => present.has(name));
+    const internal = [...present].filter((name) => !(name in QUANTITIES));
+    byId("internals-title").hidden = internal.length === 0;
+    drawStack(byId("time-charts"), main, trace);
+    drawStack(byId("internal-charts"), internal, trace);
+  }
+
+  // One chart for each quantity, one below the other; those of other traces go.
+  function drawStack(parent, names, trace) {
+    for (const element of [...parent.querySelectorAll(".chart")].filter(({ dataset }) => !names.includes(dataset.quantity))) {
+      charts.get(element)?.dispose();
+      charts.delete(element);
+      element.parentElement.remove();
+    }
+    names.forEach((name) => {
+      let element = [...parent.querySelectorAll(".chart")].find(({ dataset }) => dataset.quantity === name);
+      if (!element) {
+        const figure = document.createElement("figure");
+        element = document.createElement("div");
+        element.className = name === "throughput_mbit_s" ? "chart" : "chart short";
+        element.dataset.quantity = name;
+        element.setAttribute("role", "img");
+        element.setAttribute("aria-label", `${QUANTITIES[name] ?? name} over time, one line a scheme`);
+        figure.append(element);
+        parent.append(figure);
+      }
+      drawQuantity(element, name, trace);
+    });
+  }
+
+  function drawQuantity(element, name, trace) {
+    const { quiet, capacity } = theme();
+    const series = trace.lines.filter(({ scheme, columns }) => !hidden.has(scheme) && name in columns).map((line) => {
+      const scheme = data.schemes[line.scheme];
+      return { ...lineStyle(scheme, line.index ? 1 : 1.5), name: line.flow ? `${scheme.label}: ${line.flow}` : scheme.label, data: points(line.columns[name]) };
+    });
+    if (name === "throughput_mbit_s") {
+      series.unshift({ type: "line", name: "capacity of the link", showSymbol: false, silent: true, color: capacity, z: 0, emphasis: { disabled: true },
+        lineStyle: { width: 0 }, areaStyle: { color: capacity, opacity: 0.75 }, data: points(trace.capacity) });
+    }
+    const [from, to] = shownTime();
+    const isNew = !charts.has(element);
+    const title = name === "throughput_mbit_s" ? "Throughput, Mbit/s (shaded: capacity of the link)" : QUANTITIES[name] ?? name.replaceAll("_", " ");
+    const chart = draw(element, {
+      title: plotTitle(title), grid: grid(44), series,
+      xAxis: axis("value", "Time, s", { min: 0, max: runLength(trace), splitLine: { show: false } }),
+      yAxis: axis("value", "", { splitNumber: 4 }),
+      tooltip: tooltip({ trigger: "axis", axisPointer: { type: "line", lineStyle: { color: quiet } }, formatter: atTime }),
+      dataZoom: [{ type: "inside", xAxisIndex: 0, filterMode: "none", zoomOnMouseWheel: false, moveOnMouseMove: false, moveOnMouseWheel: false, preventDefaultMouseMove: false, startValue: from, endValue: to }],
+      toolbox: { show: true, itemSize: 0, feature: { dataZoom: { yAxisIndex: "none", brushStyle: { color: quiet, opacity: 0.2 } } } },
+    });
+    // A mouse draws the zoom; a finger scrolls the page, and zooms by the fields above.
+    if (matchMedia("(pointer: fine)").matches) {
+      chart.dispatchAction({ type: "takeGlobalCursor", key: "dataZoomSelect", dataZoomSelectActive: true });
+    }
+    if (isNew) {
+      chart.group = "time";
+      chart.on("datazoom", (event) => {
+        const { startValue, endValue } = event.batch?.[0] ?? event;
+        if (startValue != null) zoom(startValue, endValue);
+      });
+      chart.getZr().on("dblclick", () => zoom(0, runLength(currentTrace())));
+    }
+  }
+
+  function atTime(items) {
+    const rows = items.filter(({ value }) => value[1] != null);
+    const shown = rows.slice(0, MOST_TOOLTIP_ROWS).map(({ marker, seriesName, value }) => `${marker}${escape(seriesName)} <b>${number(value[1])}</b>`);
+    if (rows.length > shown.length) shown.push(`and ${rows.length - shown.length} more`);
+    return `${number(items[0].value[0])} s<br>${shown.join("<br>")}`;
+  }
+
+  function shownTime() {
+    const { from, to } = byId("time-controls").elements;
+    return [Number(from.value) || 0, Number(to.value) || runLength(currentTrace())];
+  }
+
+  function zoom(from, to) {
+    const { from: first, to: last } = byId("time-controls").elements;
+    const [before, after] = [Math.max(0, Math.min(from, to)), Math.max(from, to)].map((seconds) => number(seconds));
+    if (before === first.value && after === last.value) return;
+    [first.value, last.value] = [before, after];
+    drawTime();
+  }
+
+  // ---------------------------------------------------------------- the page
+
+  function drawAll() {
+    drawScatter();
+    drawCdf();
+    if (data.series.length) drawTime();
+  }
+
+  function fillSelect(form, name, names, more) {
+    const select = byId(form).elements[name];
+    names.forEach((text, index) => select.add(new Option(text, index)));
+    select.parentElement.hidden = names.length < 2;
+    select.addEventListener("change", more);
+  }
+
+  function start() {
+    if (data.schemes.length === 0) return;
+    buildLegend();
+    const traces = data.views.length - 1;
+    fillSelect("view-controls", "view", data.views.map(({ name }) => name || `average over ${traces} traces`), () => {});
+    byId("view-controls").addEventListener("change", () => { drawScatter(); drawCdf(); });
+    const wholeRun = () => zoom(0, runLength(currentTrace()));
+    byId("over-time").hidden = data.series.length === 0;
+    fillSelect("time-controls", "trace", data.series.map(({ name }) => name), () => { wholeRun(); drawTime(); });
+    for (const name of ["from", "to"]) byId("time-controls").elements[name].addEventListener("change", drawTime);
+    byId("time-controls").elements.whole.addEventListener("click", wholeRun);
+    for (const form of document.forms) form.addEventListener("submit", (event) => event.preventDefault());
+    if (data.series.length) byId("time-controls").elements.to.value = number(runLength(currentTrace()));
+    drawAll();
+    echarts.connect("time");
+    const resize = (size) => charts.forEach((chart) => chart.resize(size));
+    addEventListener("resize", () => resize());
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawAll);
+    // Paper is light and about 180 mm wide; the colours of its style sheet count only while it prints.
+    matchMedia("print").addEventListener("change", ({ matches }) => { drawAll(); resize(matches ? { width: 660 } : { width: "auto" }); });
+  }
+
+  start();
+})();

@@ -1,0 +1,28 @@
+//! Writes a report, figures and tables of fabricated Records: `cargo run --example fabricated_report -- DIR`.
+
+#[path = "../tests/fabricated/mod.rs"]
+mod fabricated;
+
+use cellcc_report::{TableFormat, figures, html, png, table};
+use cellcc_units::Span;
+use std::error::Error;
+use std::fs;
+use std::path::PathBuf;
+
+const SCHEMES: [&str; 6] = ["limit", "cubic", "newreno", "bbr", "vegas", "reminis(dtt=1x)"];
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let folder = PathBuf::from(std::env::args().nth(1).ok_or("name a folder")?);
+    fs::create_dir_all(&folder)?;
+    let traces = fabricated::trace_names(8);
+    let traces: Vec<&str> = traces.iter().map(String::as_str).collect();
+    let records = fabricated::records(&SCHEMES, &traces, &[1, 2, 3], Span::from_secs(60));
+    let title = "Reminis and four others on eight 5G traces";
+    fs::write(folder.join("report.html"), html(title, &records))?;
+    fs::write(folder.join("table.txt"), table(&records, TableFormat::Table))?;
+    for figure in figures(title, &records) {
+        fs::write(folder.join(format!("{}.svg", figure.name)), &figure.svg)?;
+        fs::write(folder.join(format!("{}.png", figure.name)), png(&figure.svg)?)?;
+    }
+    Ok(())
+}

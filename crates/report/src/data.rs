@@ -1,0 +1,262 @@
+//! What the report's script draws from, kept to a size that does not grow with the number of Records.
+
+use crate::comparison::{Comparison, LIMIT, Quantity, Trace};
+use crate::style::{SchemeStyle, StyleJson};
+use crate::text_table::label;
+use crate::thin::{spread, thin};
+use cellcc_experiment::{Distribution, Record, Series};
+use serde::{Serialize, Serializer};
+use std::collections::BTreeMap;
+
+/// Values of all time series together: at about five characters each, half of the report's 5 MB.
+const SERIES_VALUES: usize = 450_000;
+/// A time series of fewer points than this shows too little: then fewer traces are kept.
+const FEWEST_POINTS: usize = 400;
+/// A time series of more points than this does not look different.
+const MOST_POINTS: usize = 3_000;
+/// Traces whose time series are kept.
+const MOST_SERIES_TRACES: usize = 12;
+/// Pairs of scheme and trace that are shown one by one, each with its distributions: about 1 MB.
+const MOST_CELLS: usize = 2_500;
+/// Flows of one run that are drawn one by one.
+const MOST_FLOWS: usize = 4;
+/// Points of a cumulative distribution: averaged, and for one trace.
+const CDF_POINTS: usize = 200;
+const CDF_POINTS_OF_TRACE: usize = 40;
+
+/// The report's data.
+#[derive(Serialize)]
+pub(crate) struct Data<'a> {
+    schemes: Vec<SchemeJson>,
+    /// The averages first, then traces.
+    views: Vec<View<'a>>,
+    series: Vec<TraceSeries<'a>>,
+    /// What was left out of the file, as sentences.
+    #[serde(skip)]
+    pub(crate) left_out: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct SchemeJson {
+    label: String,
+    limit: bool,
+    #[serde(flatten)]
+    style: StyleJson,
+}
+
+/// Averages, or one trace: per scheme its place in the scatter plots and its distributions.
+#[derive(Serialize)]
+struct View<'a> {
+    name: &'a str,
+    schemes: Vec<Option<Cell>>,
+}
+
+#[derive(Serialize)]
+struct Cell {
+    utilisation: Short,
+    throughput: Short,
+    queueing_mean: Short,
+    queueing_p95: Short,
+    rtt_mean: Short,
+    rtt_p95: Short,
+    /// Delays in ms at evenly spaced probabilities from 0 to 1.
+    queueing_cdf: Vec<Short>,
+    rtt_cdf: Vec<Short>,
+}
+
+/// The time series of the first seed on one trace.
+#[derive(Serialize)]
+struct TraceSeries<'a> {
+    name: &'a str,
+    capacity: Line,
+    lines: Vec<FlowLines>,
+}
+
+#[derive(Serialize)]
+struct FlowLines {
+    scheme: usize,
+    /// What to call it beside the scheme, where a run has several flows.
+    flow: Option<String>,
+    /// The number of the flow within the run.
+    index: usize,
+    /// By the name of the quantity: `rtt_ms`, `reminis.mu`.
+    columns: BTreeMap<String, Line>,
+}
+
+/// Values at even steps of time.
+#[derive(Serialize)]
+struct Line {
+    step_s: f64,
+    values: Vec<Short>,
+}
+
+/// A number written with four significant digits; null where there is none.
+struct Short(f64);
+
+impl Serialize for Short {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if !self.0.is_finite() {
+            return serializer.serialize_none();
+        }
+        let rounded: f64 = format!("{:.3e}", self.0).parse().unwrap_or(self.0);
+        // Integers without ".0": a quarter of the characters.
+        if rounded.fract() == 0.0 && rounded.abs() < 1e15 {
+            serializer.serialize_i64(rounded as i64)
+        } else {
+            serializer.serialize_f64(rounded)
+        }
+    }
+}
+
+impl<'a> Data<'a> {
+    pub(crate) fn new(comparison: &Comparison<'a>) -> Self {
+        let styles = comparison.schemes.iter().enumerate().map(|(index, scheme)| SchemeJson {
+            label: label(scheme),
+            limit: *scheme == LIMIT,
+            style: SchemeStyle::new(scheme, index).to_json(),
+        });
+        let mut left_out = Vec::new();
+        Self {
+            schemes: styles.collect(),
+            views: views(comparison, &mut left_out),
+            series: all_series(comparison, &mut left_out),
+            left_out,
+        }
+    }
+}
+
+fn views<'a>(comparison: &Comparison<'a>, left_out: &mut Vec<String>) -> Vec<View<'a>> {
+    let traces = &comparison.traces;
+    let mut views = Vec::new();
+    if traces.len() != 1 {
+        let cell = |scheme| {
+            let at = |quantity| comparison.average(scheme, quantity).map(|estimate| estimate.mean);
+            cell(at, comparison.runs_of(scheme), CDF_POINTS)
+        };
+        views
+            .push(View { name: "", schemes: comparison.schemes.iter().map(|scheme| cell(scheme)).collect() });
+    }
+    let kept = spread(traces.len(), MOST_CELLS / comparison.schemes.len().max(1));
+    if kept.len() < traces.len() {
+        left_out.push(format!(
+            "{} of {} traces can be chosen one by one; the averages are over all.",
+            kept.len(),
+            traces.len()
+        ));
+    }
+    for trace in kept.into_iter().map(|index| traces[index]) {
+        let cell = |scheme| {
+            let at = |quantity| comparison.on_trace(scheme, trace, quantity).map(|estimate| estimate.mean);
+            cell(at, comparison.runs(scheme, trace).iter().copied(), CDF_POINTS_OF_TRACE)
+        };
+        views.push(View {
+            name: trace.name,
+            schemes: comparison.schemes.iter().map(|scheme| cell(scheme)).collect(),
+        });
+    }
+    views
+}
+
+fn cell<'a>(
+    at: impl Fn(Quantity) -> Option<f64>,
+    runs: impl Iterator<Item = &'a Record>,
+    points: usize,
+) -> Option<Cell> {
+    let (mut queueing, mut rtt) = (Distribution::default(), Distribution::default());
+    for flow in runs.flat_map(|run| &run.flows) {
+        queueing.merge(&flow.queueing_delay);
+        rtt.merge(&flow.rtt);
+    }
+    let short = |quantity| Short(at(quantity).unwrap_or(f64::NAN));
+    let cdf = |distribution: &Distribution| {
+        distribution.cumulative(points).into_iter().map(|(delay_ms, _)| Short(delay_ms)).collect()
+    };
+    Some(Cell {
+        utilisation: Short(at(|run| Some(run.total.utilisation))?),
+        throughput: short(|run| Some(run.total.throughput_mbit_s)),
+        queueing_mean: short(|run| run.total.queueing_delay_mean_ms),
+        queueing_p95: short(|run| run.total.queueing_delay_p95_ms),
+        rtt_mean: short(|run| run.total.rtt_mean_ms),
+        rtt_p95: short(|run| run.total.rtt_p95_ms),
+        queueing_cdf: cdf(&queueing),
+        rtt_cdf: cdf(&rtt),
+    })
+}
+
+fn all_series<'a>(comparison: &Comparison<'a>, left_out: &mut Vec<String>) -> Vec<TraceSeries<'a>> {
+    let first_runs = |trace| {
+        let runs = comparison.schemes.iter().filter_map(move |scheme| comparison.runs(scheme, trace).first());
+        runs.copied().filter(|run| !run.series.columns.is_empty())
+    };
+    let traces: Vec<Trace> =
+        comparison.traces.iter().copied().filter(|&trace| first_runs(trace).next().is_some()).collect();
+    let columns = |trace| first_runs(trace).map(|run| run.series.columns.len()).sum::<usize>();
+    let columns_per_trace = traces.iter().map(|&trace| columns(trace)).max().unwrap_or(0).max(1);
+    let affordable = (SERIES_VALUES / (columns_per_trace * FEWEST_POINTS)).clamp(1, MOST_SERIES_TRACES);
+    let kept = spread(traces.len(), affordable);
+    let points = (SERIES_VALUES / (columns_per_trace * kept.len().max(1))).min(MOST_POINTS);
+    describe_left_out(comparison, traces.len(), kept.len(), left_out);
+    let longest = traces.iter().flat_map(|&trace| first_runs(trace)).flat_map(|run| &run.series.columns);
+    if longest.map(|column| column.values.len()).max().unwrap_or(0) > points {
+        left_out.push(format!(
+            "Each line is thinned to {points} points that keep every minimum and maximum; the full ones are in the folder series/."
+        ));
+    }
+    let one = |trace: Trace<'a>| TraceSeries {
+        name: trace.name,
+        capacity: first_runs(trace)
+            .find_map(|run| Some(line(&run.series, run.series.column("capacity_mbit_s")?, points)))
+            .unwrap_or(Line { step_s: 1.0, values: Vec::new() }),
+        lines: first_runs(trace).flat_map(|run| flow_lines(comparison, run, points)).collect(),
+    };
+    kept.into_iter().map(|index| one(traces[index])).collect()
+}
+
+fn describe_left_out(comparison: &Comparison, traces: usize, kept: usize, left_out: &mut Vec<String>) {
+    if traces == 0 {
+        left_out.push("The Records came without time series.".into());
+        return;
+    }
+    if kept < traces {
+        left_out.push(format!("Time series are shown for {kept} of {traces} traces, spread evenly; all are in the folder series/."));
+    }
+    if comparison.seeds.len() > 1 {
+        left_out.push(format!(
+            "Time series are of the first of {} seeds; all are in the folder series/.",
+            comparison.seeds.len()
+        ));
+    }
+    let flows =
+        comparison.schemes.iter().flat_map(|scheme| comparison.runs_of(scheme)).map(|run| run.flows.len());
+    if flows.max().unwrap_or(0) > MOST_FLOWS {
+        left_out.push(format!(
+            "Time series are of the first {MOST_FLOWS} flows of a run; all are in the folder series/."
+        ));
+    }
+}
+
+fn flow_lines(comparison: &Comparison, run: &Record, points: usize) -> Vec<FlowLines> {
+    let scheme = comparison.schemes.iter().position(|scheme| *scheme == run.scenario.scheme).unwrap_or(0);
+    let flow = |(index, flow): (usize, &cellcc_experiment::FlowRecord)| {
+        let prefix = format!("flow{index}.");
+        let columns = run.series.columns.iter().filter_map(|column| {
+            let name = column.name.strip_prefix(&prefix)?;
+            Some((name.to_owned(), line(&run.series, &column.values, points)))
+        });
+        FlowLines {
+            scheme,
+            flow: (run.flows.len() > 1).then(|| format!("flow {}, {}", index + 1, flow.scheme)),
+            index,
+            columns: columns.collect(),
+        }
+    };
+    run.flows.iter().take(MOST_FLOWS).enumerate().map(flow).collect()
+}
+
+fn line(series: &Series, values: &[f32], points: usize) -> Line {
+    let (values, steps) = thin(values, points);
+    Line {
+        step_s: series.bin.as_secs_f64() * steps,
+        values: values.into_iter().map(|value| Short(f64::from(value))).collect(),
+    }
+}

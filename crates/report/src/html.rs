@@ -1,0 +1,146 @@
+//! The report: one HTML file with everything in it.
+
+use crate::column::{Column, columns};
+use crate::comparison::{Comparison, LIMIT};
+use crate::data::Data;
+use crate::text_table::{estimate_texts, footnotes, label};
+use cellcc_experiment::Record;
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+const TEMPLATE: &str = include_str!("../assets/report.html");
+const STYLE: &str = include_str!("../assets/report.css");
+const SCRIPT: &str = include_str!("../assets/report.js");
+const ECHARTS: &str = include_str!("../assets/echarts.common.min.js");
+
+/// Distinct values of a condition that the heading names; more are counted.
+const MOST_NAMED: usize = 3;
+
+pub(crate) fn html(title: &str, records: &[Record]) -> String {
+    let comparison = Comparison::new(records);
+    let data = Data::new(&comparison);
+    let title = if title.trim().is_empty() { "Comparison of congestion control" } else { title };
+    let json = serde_json::to_string(&data).expect("the data have only string keys");
+    fill(
+        TEMPLATE,
+        &[
+            ("title", &escape(title)),
+            ("conditions", &escape(&conditions(records))),
+            ("table", &summary_table(&comparison, &columns(records))),
+            ("notes", &list(&footnotes(&comparison))),
+            ("left_out", &list(&data.left_out)),
+            ("style", STYLE),
+            // "<" opens a tag that could end the script; as \u003c it is the same JSON.
+            ("data", &json.replace('<', "\\u003c")),
+            ("echarts", ECHARTS),
+            ("script", SCRIPT),
+        ],
+    )
+}
+
+/// Puts each text in place of its `{{name}}`, once; what is put in is not looked at again.
+fn fill(template: &str, texts: &[(&str, &str)]) -> String {
+    let mut page =
+        String::with_capacity(texts.iter().map(|(_, text)| text.len()).sum::<usize>() + template.len());
+    for part in template.split("{{") {
+        match part.split_once("}}") {
+            Some((name, rest)) => {
+                page.push_str(texts.iter().find(|(key, _)| *key == name).map_or("", |(_, text)| text));
+                page.push_str(rest);
+            }
+            None => page.push_str(part),
+        }
+    }
+    page
+}
+
+/// Text that the user chose, as text of a page or as the value of an attribute.
+pub(crate) fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\'' => escaped.push_str("&#39;"),
+            _ => escaped.push(c),
+        }
+    }
+    escaped
+}
+
+/// What all runs have in common, in one line.
+fn conditions(records: &[Record]) -> String {
+    let distinct = |value: fn(&Record) -> String| {
+        let mut values = Vec::new();
+        let mut seen = BTreeSet::new();
+        for value in records.iter().filter(|run| run.scenario.scheme != LIMIT).map(value) {
+            if seen.insert(value.clone()) {
+                values.push(value);
+            }
+        }
+        if values.len() > MOST_NAMED { format!("{} different", values.len()) } else { values.join(", ") }
+    };
+    let mut parts = vec![
+        format!("RTT {}", distinct(|run| run.scenario.path.rtt.to_string())),
+        format!("queue {}", distinct(|run| run.scenario.path.queue.to_string())),
+    ];
+    if records.iter().any(|run| !run.scenario.path.loss.is_zero()) {
+        parts.push(format!("random loss {}", distinct(|run| run.scenario.path.loss.to_string())));
+    }
+    parts.push(format!("{} a run", distinct(|run| run.scenario.duration.to_string())));
+    let traces: BTreeSet<_> = records.iter().map(|run| &run.scenario.trace).collect();
+    parts.push(match traces.len() {
+        1 => "1 trace".into(),
+        count => format!("{count} traces"),
+    });
+    parts.push(format!("seed {}", distinct(|run| run.scenario.seed.to_string())));
+    parts.push(format!("driver {}", distinct(|run| run.driver.clone())));
+    parts.push(format!("cellcc {}", distinct(|run| run.version.clone())));
+    parts.push(format!("schema {}", distinct(|run| run.schema.to_string())));
+    parts.join(" · ")
+}
+
+fn summary_table(comparison: &Comparison, columns: &[&Column]) -> String {
+    let mut table = String::from("<table><thead><tr><th scope=\"col\">Scheme</th>");
+    for column in columns {
+        let _ = write!(table, "<th scope=\"col\">{}<small>{}</small></th>", column.title, column.unit);
+    }
+    table.push_str("</tr></thead><tbody>");
+    for scheme in &comparison.schemes {
+        let class = if *scheme == LIMIT { " class=\"limit\"" } else { "" };
+        let _ = write!(table, "<tr{class}><th scope=\"row\">{}</th>", escape(&label(scheme)));
+        for column in columns {
+            let (mean, interval) = estimate_texts(comparison.average(scheme, column.quantity));
+            let _ = write!(table, "<td>{mean}");
+            if let Some(interval) = interval {
+                let _ = write!(table, "<small>{interval}</small>");
+            }
+            table.push_str("</td>");
+        }
+        table.push_str("</tr>");
+    }
+    table.push_str("</tbody></table>");
+    table
+}
+
+fn list(items: &[String]) -> String {
+    let items: String = items.iter().map(|item| format!("<li>{}</li>", escape(item))).collect();
+    if items.is_empty() { String::new() } else { format!("<ul>{items}</ul>") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_filled_in_is_not_looked_at_again() {
+        assert_eq!(fill("a{{x}}b{{y}}", &[("x", "{{y}}"), ("y", "2")]), "a{{y}}b2");
+    }
+
+    #[test]
+    fn a_name_cannot_become_a_tag() {
+        assert_eq!(escape("<b a='\"'>&"), "&lt;b a=&#39;&quot;&#39;&gt;&amp;");
+    }
+}

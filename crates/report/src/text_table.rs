@@ -1,0 +1,194 @@
+//! The summary for people: a terminal's table of at most 100 columns, or Markdown.
+
+use crate::column::{Column, columns};
+use crate::comparison::{Comparison, LIMIT};
+use crate::number::{NONE, significant, three_digits};
+use crate::statistics::Estimate;
+use cellcc_experiment::Record;
+use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use std::fmt::Write as _;
+
+/// Columns of text that a terminal's table may take.
+const WIDTH: u16 = 100;
+
+/// With more traces than this, only averages are printed; a single trace is its own average.
+const MOST_TRACES: usize = 12;
+
+/// What the row of the limit means.
+pub(crate) const LIMIT_NOTE: &str =
+    "(limit): what a sender that knew the link's future would get; a reference, not a scheme.";
+
+/// How a table is drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Style {
+    Terminal,
+    Markdown,
+}
+
+/// One row a scheme, then the traces one by one where they are few, then the notes.
+pub(crate) fn summary(records: &[Record], style: Style) -> String {
+    let comparison = Comparison::new(records);
+    let mut text = String::new();
+    if let [_, _, ..] = comparison.traces[..] {
+        let _ = writeln!(
+            text,
+            "{}\n",
+            heading(&format!("Averages over {} traces", comparison.traces.len()), style)
+        );
+    }
+    text.push_str(&averages(&comparison, &columns(records), style));
+    if (2..=MOST_TRACES).contains(&comparison.traces.len()) {
+        let title = heading("By trace: utilisation, p95 queueing delay in ms", style);
+        let _ = write!(text, "\n{title}\n\n{}", by_trace(&comparison, style));
+    }
+    let footnotes = footnotes(&comparison);
+    if !footnotes.is_empty() {
+        text.push('\n');
+    }
+    for note in footnotes {
+        let _ = match style {
+            Style::Terminal => writeln!(text, "{note}"),
+            Style::Markdown => writeln!(text, "- {}", escape_markdown(&note)),
+        };
+    }
+    text
+}
+
+/// What a reader of the averages must know.
+pub(crate) fn footnotes(comparison: &Comparison) -> Vec<String> {
+    let mut notes = Vec::new();
+    if comparison.schemes.contains(&LIMIT) {
+        notes.push(LIMIT_NOTE.into());
+    }
+    if comparison.seeds.len() > 1 {
+        let seeds = comparison.seeds.len();
+        notes.push(format!("±: half the 95 % confidence interval over {seeds} seeds (Student's t)."));
+    }
+    notes.extend(comparison.notes());
+    notes
+}
+
+/// A scheme's name in tables: the limit stands apart.
+pub(crate) fn label(scheme: &str) -> String {
+    if scheme == LIMIT { format!("({LIMIT})") } else { scheme.into() }
+}
+
+/// An estimate as text: the mean, then what follows `±`.
+pub(crate) fn estimate_texts(estimate: Option<Estimate>) -> (String, Option<String>) {
+    match estimate {
+        None => (NONE.into(), None),
+        Some(Estimate { mean, half_width }) => {
+            (three_digits(mean), half_width.map(|half| format!("± {}", significant(half, 2))))
+        }
+    }
+}
+
+fn averages(comparison: &Comparison, columns: &[&Column], style: Style) -> String {
+    let mut table = new_table(style);
+    let unit_before = if style == Style::Terminal { "\n" } else { ", " };
+    let titles = columns.iter().map(|column| match column.unit {
+        "" => column.title.to_owned(),
+        unit => format!("{}{unit_before}{unit}", column.title),
+    });
+    table.set_header(std::iter::once("Scheme".to_owned()).chain(titles));
+    let interval_before = if style == Style::Terminal { "\n" } else { " " };
+    for scheme in &comparison.schemes {
+        let cells =
+            columns.iter().map(|column| match estimate_texts(comparison.average(scheme, column.quantity)) {
+                (mean, Some(interval)) => format!("{mean}{interval_before}{interval}"),
+                (mean, None) => mean,
+            });
+        table.add_row(std::iter::once(cell(&label(scheme), style)).chain(cells));
+    }
+    finish(table)
+}
+
+/// Traces as rows and schemes as columns, in as many tables as the width asks for.
+fn by_trace(comparison: &Comparison, style: Style) -> String {
+    let value =
+        |scheme: &str, trace, quantity| estimate_texts(comparison.on_trace(scheme, trace, quantity)).0;
+    let mut text = String::new();
+    for schemes in fitting(&comparison.schemes, style) {
+        let mut table = new_table(style);
+        table.set_header(
+            std::iter::once("Trace".to_owned())
+                .chain(schemes.iter().map(|scheme| cell(&label(scheme), style))),
+        );
+        for &trace in &comparison.traces {
+            let cells = schemes.iter().map(|scheme| {
+                let utilisation = value(scheme, trace, |run| Some(run.total.utilisation));
+                let delay = value(scheme, trace, |run| run.total.queueing_delay_p95_ms);
+                format!("{utilisation}, {delay}")
+            });
+            table.add_row(std::iter::once(cell(trace.name, style)).chain(cells));
+        }
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        text.push_str(&finish(table));
+    }
+    text
+}
+
+/// Groups of schemes whose columns fit beside a trace's name.
+fn fitting<'a>(schemes: &'a [&'a str], style: Style) -> Vec<&'a [&'a str]> {
+    match style {
+        Style::Markdown => vec![schemes],
+        Style::Terminal => schemes.chunks(5).collect(),
+    }
+}
+
+fn new_table(style: Style) -> Table {
+    let mut table = Table::new();
+    match style {
+        Style::Terminal => {
+            table.load_style(presets::UTF8_HORIZONTAL_ONLY);
+            table.set_width(WIDTH).set_content_arrangement(ContentArrangement::Dynamic);
+        }
+        Style::Markdown => {
+            table.load_style(presets::ASCII_MARKDOWN);
+            table.set_content_arrangement(ContentArrangement::Disabled);
+        }
+    }
+    table
+}
+
+/// Numbers stand to the right.
+fn finish(mut table: Table) -> String {
+    for column in table.column_iter_mut().skip(1) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    let mut text = table.trim_fmt();
+    text.push('\n');
+    text
+}
+
+fn heading(text: &str, style: Style) -> String {
+    match style {
+        Style::Terminal => text.into(),
+        Style::Markdown => format!("### {text}"),
+    }
+}
+
+/// A name, which the user chose, as the text of a cell.
+fn cell(name: &str, style: Style) -> String {
+    match style {
+        Style::Terminal => name.into(),
+        Style::Markdown => escape_markdown(name),
+    }
+}
+
+fn escape_markdown(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\n' | '\r' => escaped.push(' '),
+            '|' | '<' | '>' | '*' | '_' | '`' | '[' | ']' | '\\' => {
+                escaped.push('\\');
+                escaped.push(c);
+            }
+            _ => escaped.push(c),
+        }
+    }
+    escaped
+}

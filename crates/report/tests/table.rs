@@ -1,0 +1,92 @@
+//! Tables of fabricated Records.
+
+mod fabricated;
+
+use cellcc_experiment::Record;
+use cellcc_report::{TableFormat, table};
+use cellcc_units::Span;
+
+const SCHEMES: [&str; 4] = ["limit", "cubic", "bbr", "reminis(dtt=1x)"];
+
+fn small() -> Vec<Record> {
+    fabricated::records(&SCHEMES, &["a/walk.mbps", "a/drive.mbps"], &[1, 2, 3], Span::from_secs(20))
+}
+
+#[test]
+fn the_terminals_table_has_a_row_a_scheme_then_the_traces_then_the_notes() {
+    insta::assert_snapshot!(table(&small(), TableFormat::Table));
+}
+
+#[test]
+fn markdown_says_the_same() {
+    insta::assert_snapshot!(table(&small(), TableFormat::Markdown));
+}
+
+#[test]
+fn the_terminals_table_fits_100_columns_whatever_the_names() {
+    let long = "reminis(dtt=40ms, nde=deterministic, aimd=cubic, slow_start=off)";
+    let schemes: Vec<_> = SCHEMES.into_iter().chain([long, "vegas", "newreno", "verus"]).collect();
+    let mut records = fabricated::records(&schemes, &["walk", "drive"], &[1, 2], Span::from_secs(5));
+    for record in &mut records {
+        record.jain_index = Some(0.987);
+        record.total.d3 = Some(1.23);
+        record.total.completion_time_s = Some(12.3);
+        record.total.deadline_miss_ratio = Some(0.1);
+    }
+    for line in table(&records, TableFormat::Table).lines() {
+        assert!(line.chars().count() <= 100, "{line}");
+    }
+}
+
+#[test]
+fn json_has_an_object_a_run_with_units_in_the_keys() {
+    let records = small();
+    let rows: Vec<serde_json::Value> = serde_json::from_str(&table(&records, TableFormat::Json)).unwrap();
+    assert_eq!(rows.len(), records.len());
+    let row = &rows[1];
+    assert_eq!((row["scheme"].as_str(), row["trace"].as_str()), (Some("cubic"), Some("walk")));
+    assert_eq!(row["rtt_p95_ms"].as_f64(), records[1].total.rtt_p95_ms);
+    assert!(row["flows"].is_null());
+}
+
+#[test]
+fn json_tells_several_flows_apart() {
+    let mut records = small();
+    let second = records[1].flows[0].clone();
+    records[1].flows.push(second);
+    let rows: serde_json::Value = serde_json::from_str(&table(&records, TableFormat::Json)).unwrap();
+    assert_eq!(rows[1]["flows"][1]["scheme"], "cubic");
+    assert!(rows[1]["flows"][1]["utilisation"].is_number());
+}
+
+#[test]
+fn csv_has_the_flat_columns_of_json() {
+    let records = small();
+    let rows: Vec<serde_json::Map<_, _>> = serde_json::from_str(&table(&records, TableFormat::Json)).unwrap();
+    let csv = table(&records, TableFormat::Csv);
+    let mut header: Vec<_> = csv.lines().next().unwrap().split(',').collect();
+    let mut keys: Vec<_> = rows[0].keys().map(String::as_str).collect();
+    header.sort_unstable();
+    keys.sort_unstable();
+    assert_eq!(header, keys);
+    assert_eq!(csv.lines().count(), 1 + records.len());
+}
+
+#[test]
+fn without_a_run_there_is_still_a_table() {
+    assert_eq!(table(&[], TableFormat::Json).trim(), "[]");
+    assert!(table(&[], TableFormat::Table).contains("Scheme"));
+}
+
+#[test]
+fn names_cannot_break_a_markdown_table() {
+    let records = fabricated::records(&["a|b"], &["t"], &[1], Span::from_secs(1));
+    assert!(table(&records, TableFormat::Markdown).contains("a\\|b"));
+}
+
+#[test]
+fn a_format_is_named_or_refused() {
+    assert_eq!("csv".parse(), Ok(TableFormat::Csv));
+    let error = "xml".parse::<TableFormat>().unwrap_err().to_string();
+    assert!(error.contains("`xml`") && error.contains("markdown"), "{error}");
+}
