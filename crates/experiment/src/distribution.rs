@@ -37,8 +37,8 @@ const SIGNIFICANT_DIGITS: u8 = 3;
 
 impl Default for Distribution {
     fn default() -> Self {
-        let histogram = Histogram::new_with_bounds(1, HIGHEST_US, SIGNIFICANT_DIGITS)
-            .expect("the bounds are constants that hdrhistogram accepts");
+        // It grows with the largest value: most flows never see a second of delay, and there are many flows.
+        let histogram = Histogram::new(SIGNIFICANT_DIGITS).expect("hdrhistogram accepts up to five digits");
         Self { histogram, sum_ns: 0 }
     }
 }
@@ -47,13 +47,14 @@ impl Distribution {
     /// Adds a value.
     pub fn add(&mut self, span: Span) {
         self.sum_ns += span.as_nanos() as u128;
-        self.histogram.saturating_record((span.as_nanos() + 500) / 1_000);
+        let micros = ((span.as_nanos() + 500) / 1_000).min(HIGHEST_US);
+        self.histogram.record(micros).expect("it grows to an hour");
     }
 
     /// Adds all values of another distribution.
     pub fn merge(&mut self, other: &Self) {
         self.sum_ns += other.sum_ns;
-        self.histogram.add(&other.histogram).expect("all distributions have the same bounds");
+        self.histogram.add(&other.histogram).expect("it grows as needed");
     }
 
     /// How many values.
