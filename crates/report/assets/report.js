@@ -20,8 +20,8 @@
     return { ink: colour("ink"), quiet: colour("quiet"), line: colour("line"), paper: colour("paper"), capacity: colour("capacity") };
   };
   const colourOf = (scheme) => scheme.colour ?? theme().ink;
-  // Three significant digits, without an exponent.
-  const number = (value) => (value == null ? "–" : String(Number(value.toPrecision(3))));
+  // Four significant digits, enough for powers of two on an axis.
+  const number = (value) => (value == null ? "–" : String(Number(value.toPrecision(4))));
   const escape = (text) => text.replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`);
 
   // ---------------------------------------------------------------- the legend
@@ -57,7 +57,8 @@
       chart = echarts.init(element, null, { renderer: "svg" });
       charts.set(element, chart);
     }
-    chart.setOption({ animation: false, ...option }, { notMerge: true });
+    const fontFamily = getComputedStyle(document.body).fontFamily;
+    chart.setOption({ animation: false, textStyle: { fontFamily }, ...option }, { notMerge: true });
     return chart;
   }
 
@@ -89,11 +90,13 @@
   const plotTitle = (text) => ({ text, left: 0, top: 0, textStyle: { fontSize: 13, fontWeight: 600, color: theme().ink } });
   const grid = (bottom) => ({ left: 4, right: 16, top: 34, bottom, outerBoundsMode: "same", outerBoundsContain: "axisLabel" });
 
-  // Powers of two around the values, at least one apart.
-  function octaves(values) {
-    const low = Math.floor(Math.log2(Math.min(...values)) - 0.1);
-    const high = Math.ceil(Math.log2(Math.max(...values)) + 0.1);
-    return { min: 2 ** low, max: 2 ** Math.max(high, low + 1) };
+  // A logarithmic axis from power of two to power of two around the values, with room of `margin` octaves.
+  function octaves(name, values, margin, more) {
+    const logs = values.length ? values.map(Math.log2) : [0, 1];
+    const low = Math.floor(Math.min(...logs) - margin);
+    const high = Math.max(Math.ceil(Math.max(...logs) + margin), low + 1);
+    const interval = Math.ceil((high - low) / (narrow() ? 6 : 12));
+    return axis("log", name, { logBase: 2, min: 2 ** low, max: 2 ** high, interval, ...more });
   }
 
   const choice = (form, name) => byId(form).elements[name].value;
@@ -128,8 +131,8 @@
     const unit = vertical === "utilisation" ? "Utilisation of the link" : "Throughput, Mbit/s";
     draw(byId("scatter"), {
       title: plotTitle(unit), grid: { ...grid(46), right: 24 }, series,
-      xAxis: axis("log", `${statistic === "mean" ? "Mean" : "95th percentile of the"} ${delay === "rtt" ? "RTT" : "queueing delay"}, ms`,
-        { logBase: 2, inverse: true, ...(delays.length ? octaves(delays) : { min: 1, max: 2 }) }),
+      xAxis: octaves(`${statistic === "mean" ? "Mean" : "95th percentile of the"} ${delay === "rtt" ? "RTT" : "queueing delay"}, ms`,
+        delays, 0.15, { inverse: true }),
       yAxis: axis("value", "", { scale: true, position: "left",
         min: Math.max(0, Math.floor((Math.min(...heights) - 0.12 * spread) * 50) / 50), max: Math.ceil((Math.max(...heights) + 0.08 * spread) * 50) / 50 }),
       tooltip: tooltip({ trigger: "item", formatter: ({ seriesIndex }) => describe(series[seriesIndex]) }),
@@ -145,15 +148,16 @@
   function drawCdf() {
     const delay = choice("view-controls", "delay");
     const LEAST_MS = 0.125; // below it delays look alike; zero has no place on a logarithmic axis
+    const visible = (cell) => cell?.[`${delay}_cdf`].at(-1) > LEAST_MS;
     const curve = (cell) => cell[`${delay}_cdf`].map((ms, step, all) => [Math.max(ms, LEAST_MS), step / (all.length - 1)]);
     const view = currentView();
-    const ends = view.schemes.filter((cell) => cell?.[`${delay}_cdf`].length).flatMap((cell) => [curve(cell)[0][0], curve(cell).at(-1)[0]]);
-    const series = shownCells(view).filter(({ cell }) => cell[`${delay}_cdf`].length > 0)
+    const ends = view.schemes.filter(visible).flatMap((cell) => [curve(cell)[0][0], curve(cell).at(-1)[0]]);
+    const series = shownCells(view).filter(({ cell }) => visible(cell))
       .map(({ scheme, cell }) => ({ ...lineStyle(scheme), name: scheme.label, data: curve(cell) }));
     byId("cdf-title").textContent = delay === "rtt" ? "Distribution of the RTT" : "Distribution of the queueing delay";
     draw(byId("cdf"), {
       title: plotTitle("Share of packets with at most this delay"), grid: { ...grid(46), right: 24 }, series,
-      xAxis: axis("log", delay === "rtt" ? "RTT, ms" : "Queueing delay, ms", { logBase: 2, ...(ends.length ? octaves(ends) : { min: 1, max: 2 }) }),
+      xAxis: octaves(delay === "rtt" ? "RTT, ms" : "Queueing delay, ms", ends, 0),
       yAxis: axis("value", "", { min: 0, max: 1 }),
       tooltip: tooltip({ trigger: "item", formatter: ({ seriesName, value }) => `<b>${escape(seriesName)}</b><br>${number(value[1] * 100)} % within ${number(value[0])} ms` }),
     });

@@ -2,10 +2,12 @@
 
 use crate::column::{Column, columns};
 use crate::comparison::{Comparison, LIMIT};
-use crate::number::{NONE, significant, three_digits};
+use crate::number::{self, NONE, three_digits};
 use crate::statistics::Estimate;
 use cellcc_experiment::Record;
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use comfy_table::{
+    CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle, presets,
+};
 use std::fmt::Write as _;
 
 /// Columns of text that a terminal's table may take.
@@ -78,20 +80,31 @@ pub(crate) fn estimate_texts(estimate: Option<Estimate>) -> (String, Option<Stri
     match estimate {
         None => (NONE.into(), None),
         Some(Estimate { mean, half_width }) => {
-            (three_digits(mean), half_width.map(|half| format!("± {}", significant(half, 2))))
+            (three_digits(mean), half_width.map(|half| format!("± {}", number::half_width(mean, half))))
         }
     }
 }
 
+/// Columns of numbers beside which a scheme's name still fits; the others follow in a table of their own.
+const COLUMNS_BESIDE: usize = 8;
+
 fn averages(comparison: &Comparison, columns: &[&Column], style: Style) -> String {
+    let groups: Vec<_> = match style {
+        Style::Terminal => columns.chunks(COLUMNS_BESIDE).collect(),
+        Style::Markdown => vec![columns],
+    };
+    let tables: Vec<_> = groups.into_iter().map(|group| averages_of(comparison, group, style)).collect();
+    tables.join("\n")
+}
+
+fn averages_of(comparison: &Comparison, columns: &[&Column], style: Style) -> String {
+    let (unit_before, interval_before) = if style == Style::Terminal { ("\n", "\n") } else { (", ", " ") };
     let mut table = new_table(style);
-    let unit_before = if style == Style::Terminal { "\n" } else { ", " };
     let titles = columns.iter().map(|column| match column.unit {
         "" => column.title.to_owned(),
         unit => format!("{}{unit_before}{unit}", column.title),
     });
     table.set_header(std::iter::once("Scheme".to_owned()).chain(titles));
-    let interval_before = if style == Style::Terminal { "\n" } else { " " };
     for scheme in &comparison.schemes {
         let cells =
             columns.iter().map(|column| match estimate_texts(comparison.average(scheme, column.quantity)) {
@@ -133,8 +146,8 @@ fn by_trace(comparison: &Comparison, style: Style) -> String {
 /// Groups of schemes whose columns fit beside a trace's name.
 fn fitting<'a>(schemes: &'a [&'a str], style: Style) -> Vec<&'a [&'a str]> {
     match style {
+        Style::Terminal => schemes.chunks(4).collect(),
         Style::Markdown => vec![schemes],
-        Style::Terminal => schemes.chunks(5).collect(),
     }
 }
 
@@ -142,7 +155,7 @@ fn new_table(style: Style) -> Table {
     let mut table = Table::new();
     match style {
         Style::Terminal => {
-            table.load_style(presets::UTF8_HORIZONTAL_ONLY);
+            table.load_style(TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─')));
             table.set_width(WIDTH).set_content_arrangement(ContentArrangement::Dynamic);
         }
         Style::Markdown => {
@@ -157,6 +170,8 @@ fn new_table(style: Style) -> Table {
 fn finish(mut table: Table) -> String {
     for column in table.column_iter_mut().skip(1) {
         column.set_cell_alignment(CellAlignment::Right);
+        // The names in the first column wrap, never the numbers.
+        column.set_constraint(ColumnConstraint::ContentWidth);
     }
     let mut text = table.trim_fmt();
     text.push('\n');
