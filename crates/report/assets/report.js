@@ -113,6 +113,7 @@
     // The axes are those of all schemes, so that switching one off moves nothing.
     const delays = view.schemes.map((cell) => cell?.[`${delay}_${statistic}`]).filter((value) => value > 0);
     const heights = view.schemes.map((cell) => cell?.[vertical]).filter((value) => value != null);
+    const middle = Math.sqrt(Math.min(...delays) * Math.max(...delays));
     const { ink, quiet } = theme();
     const series = shownCells(view).map(({ scheme, cell }) => {
       const x = cell[`${delay}_${statistic}`];
@@ -123,8 +124,9 @@
       return {
         type: "scatter", name: scheme.label, symbol: `path://${scheme.marker}`, symbolSize: scheme.limit ? 18 : 14, symbolKeepAspect: true,
         itemStyle: { color: colour }, data: x > 0 ? [[x, cell[vertical]]] : [], markLine: x > 0 ? undefined : across,
-        label: { show: true, formatter: "{a}", position: "bottom", distance: 7, color: ink, fontSize: 12, width: narrow() ? 120 : 220, overflow: "truncate" },
-        labelLayout: { moveOverlap: "shiftY", hideOverlap: true }, cell,
+        // Beside the marker, on the side where there is room.
+        label: { show: true, formatter: "{a}", position: x < middle ? "left" : "right", distance: 6, color: ink, fontSize: 12, width: narrow() ? 110 : 240, overflow: "truncate" },
+        labelLayout: { hideOverlap: true }, cell,
       };
     });
     const spread = Math.max(...heights) - Math.min(...heights) || Math.max(...heights) || 1;
@@ -133,7 +135,7 @@
       title: plotTitle(unit), grid: { ...grid(46), right: 24 }, series,
       xAxis: octaves(`${statistic === "mean" ? "Mean" : "95th percentile of the"} ${delay === "rtt" ? "RTT" : "queueing delay"}, ms`,
         delays, 0.15, { inverse: true }),
-      yAxis: axis("value", "", { scale: true, position: "left",
+      yAxis: axis("value", "", { scale: true, position: "left", axisLabel: { color: ink, fontSize: 12, formatter: number, showMinLabel: false, showMaxLabel: false },
         min: Math.max(0, Math.floor((Math.min(...heights) - 0.12 * spread) * 50) / 50), max: Math.ceil((Math.max(...heights) + 0.08 * spread) * 50) / 50 }),
       tooltip: tooltip({ trigger: "item", formatter: ({ seriesIndex }) => describe(series[seriesIndex]) }),
     });
@@ -219,7 +221,7 @@
     }
     const [from, to] = shownTime();
     const isNew = !charts.has(element);
-    const title = name === "throughput_mbit_s" ? "Throughput, Mbit/s (shaded: capacity of the link)" : QUANTITIES[name] ?? name.replaceAll("_", " ");
+    const title = name === "throughput_mbit_s" ? "Throughput, Mbit/s (shaded: capacity)" : QUANTITIES[name] ?? name.replaceAll("_", " ");
     const chart = draw(element, {
       title: plotTitle(title), grid: grid(44), series,
       xAxis: axis("value", "Time, s", { min: 0, max: runLength(trace), splitLine: { show: false } }),
@@ -289,7 +291,7 @@
     for (const name of ["from", "to"]) byId("time-controls").elements[name].addEventListener("change", drawTime);
     byId("time-controls").elements.whole.addEventListener("click", wholeRun);
     for (const form of document.forms) form.addEventListener("submit", (event) => event.preventDefault());
-    if (data.series.length) byId("time-controls").elements.to.value = number(runLength(currentTrace()));
+    if (data.series.length) zoom(0, runLength(currentTrace()));
     drawAll();
     echarts.connect("time");
     const resize = (size) => charts.forEach((chart) => chart.resize(size));

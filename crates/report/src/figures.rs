@@ -3,7 +3,8 @@
 use crate::Figure;
 use crate::comparison::{Comparison, LIMIT, Quantity, Trace};
 use crate::plot::{
-    Area, Chart, Drawn, LINE_MARKER, MARKER, Marker, Octaves, STROKE, chart, colour, document, legend,
+    Area, Chart, DASH, Drawn, GAP, LINE_MARKER, MARKER, Marker, Octaves, STROKE, Sample, chart, colour,
+    document, legend,
 };
 use crate::style::SchemeStyle;
 use crate::text_table::label;
@@ -83,23 +84,26 @@ fn styles<'a>(comparison: &Comparison<'a>) -> impl Iterator<Item = (&'a str, Sch
     comparison.schemes.iter().enumerate().map(|(index, scheme)| (*scheme, SchemeStyle::new(scheme, index)))
 }
 
-fn entries<'a>(schemes: impl Iterator<Item = (&'a str, SchemeStyle)>) -> Vec<(String, SchemeStyle)> {
-    schemes.map(|(scheme, style)| (label(scheme), style)).collect()
+fn lines<'a>(schemes: impl Iterator<Item = (&'a str, SchemeStyle)>) -> Vec<(String, SchemeStyle, Sample)> {
+    schemes.map(|(scheme, style)| (label(scheme), style, Sample::MarkedLine)).collect()
 }
 
 /// Utilisation against the 95th percentile of the queueing delay; right and up is better.
 fn scatter(area: &Area, comparison: &Comparison, at: impl Fn(&str, Quantity) -> Option<f64>) -> Drawn {
-    let points: Vec<(f64, f64, SchemeStyle)> = styles(comparison)
+    let points: Vec<(f64, f64, &str, SchemeStyle)> = styles(comparison)
         .filter_map(|(scheme, style)| {
             let delay = at(scheme, |run| run.total.queueing_delay_p95_ms).unwrap_or(0.0);
-            Some((delay, at(scheme, |run| Some(run.total.utilisation))?, style))
+            Some((delay, at(scheme, |run| Some(run.total.utilisation))?, scheme, style))
         })
         .collect();
     let delays: Vec<f64> = points.iter().map(|(delay, ..)| *delay).filter(|delay| *delay > 0.0).collect();
-    let lowest = points.iter().map(|(_, utilisation, _)| *utilisation).fold(1.0, f64::min);
-    let highest = points.iter().map(|(_, utilisation, _)| *utilisation).fold(0.0, f64::max);
+    let lowest = points.iter().map(|(_, utilisation, ..)| *utilisation).fold(1.0, f64::min);
+    let highest = points.iter().map(|(_, utilisation, ..)| *utilisation).fold(0.0, f64::max);
     let room = f64::max(highest - lowest, 0.05) * 0.12;
-    let area = legend(area, &entries(styles(comparison)))?;
+    let sample = |delay| if delay > 0.0 { Sample::Marker } else { Sample::DashedLine };
+    let entries: Vec<_> =
+        points.iter().map(|(delay, _, scheme, style)| (label(scheme), *style, sample(*delay))).collect();
+    let area = legend(area, &entries)?;
     let x = Octaves::around(&delays, 0.15, true);
     let edges = [delay_range(&x).start, delay_range(&x).end];
     let mut chart = chart(
@@ -107,13 +111,18 @@ fn scatter(area: &Area, comparison: &Comparison, at: impl Fn(&str, Quantity) -> 
         (x, "95th percentile of the queueing delay, ms"),
         (f64::max(lowest - room, 0.0)..highest + room, "Utilisation"),
     )?;
-    for (delay, utilisation, style) in points {
+    for (delay, utilisation, _, style) in points {
         if delay > 0.0 {
             chart.draw_series([Marker { at: (delay, utilisation), style, radius: MARKER }])?;
         } else {
             // No queue has no place on a logarithmic axis: usually the limit, a line across.
             let across = edges.map(|edge| (edge, utilisation));
-            chart.draw_series(DashedLineSeries::new(across, 14, 10, colour(style).stroke_width(STROKE)))?;
+            chart.draw_series(DashedLineSeries::new(
+                across,
+                DASH,
+                GAP,
+                colour(style).stroke_width(STROKE),
+            ))?;
         }
     }
     Ok(())
@@ -146,7 +155,7 @@ fn cdf(area: &Area, comparison: &Comparison) -> Drawn {
         .flatten()
         .map(|point| point.0)
         .collect();
-    let area = legend(area, &entries(curves.iter().map(|(scheme, style, _)| (*scheme, *style))))?;
+    let area = legend(area, &lines(curves.iter().map(|(scheme, style, _)| (*scheme, *style))))?;
     let x = Octaves::around(&ends, 0.0, false);
     let mut chart = chart(&area, (x, "Queueing delay, ms"), (0.0..1.02, "Share of packets"))?;
     let count = curves.len();
@@ -188,7 +197,7 @@ fn time_series(area: &Area, comparison: &Comparison, trace: Trace) -> Drawn {
     let runs: Vec<_> = first_runs(comparison, trace).collect();
     let schemes: Vec<_> = runs.iter().filter(|(run, _)| run.scenario.scheme != LIMIT).copied().collect();
     let names = schemes.iter().map(|(run, style)| (run.scenario.scheme.as_str(), *style));
-    let area = legend(area, &entries(names))?;
+    let area = legend(area, &lines(names))?;
     let (upper, lower) = area.split_vertically((area.dim_in_pixel().1 / 2) as i32);
     let capacity = runs.iter().find_map(|(run, _)| points(run, "capacity_mbit_s")).unwrap_or_default();
     for (panel, column, title, capacity) in [

@@ -6,7 +6,7 @@ use plotters::coord::Shift;
 use plotters::coord::cartesian::Cartesian2d;
 use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
 use plotters::coord::types::RangedCoordf64;
-use plotters::element::{Drawable, PointCollection};
+use plotters::element::{DashedPathElement, Drawable, PointCollection};
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters_backend::{BackendCoord, DrawingErrorKind};
@@ -25,7 +25,10 @@ pub(crate) const STROKE: u32 = 3;
 /// A marker in the scatter plot, and one on a line.
 pub(crate) const MARKER: f64 = 15.0;
 pub(crate) const LINE_MARKER: f64 = 9.0;
-pub(crate) const INK: RGBColor = RGBColor(0x1c, 0x1f, 0x23);
+/// On and off of a dashed line.
+pub(crate) const DASH: u32 = 14;
+pub(crate) const GAP: u32 = 10;
+const INK: RGBColor = RGBColor(0x1c, 0x1f, 0x23);
 const GRID: RGBColor = RGBColor(0xdd, 0xe0, 0xe3);
 const LEGEND_ROW: i32 = 44;
 const LEGEND_SAMPLE: i32 = 64;
@@ -99,14 +102,22 @@ impl<C, DB: DrawingBackend> Drawable<DB> for Marker<C> {
     }
 }
 
+/// How a scheme is shown in a figure, for its legend.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sample {
+    Marker,
+    MarkedLine,
+    DashedLine,
+}
+
 /// Draws what the lines and markers mean, in as many rows as it takes; gives the rest of the area.
 pub(crate) fn legend<'a>(
     area: &Area<'a>,
-    entries: &[(String, SchemeStyle)],
+    entries: &[(String, SchemeStyle, Sample)],
 ) -> Result<Area<'a>, Box<dyn Error>> {
     let width = area.dim_in_pixel().0 as i32;
     let (mut x, mut y) = (12, 8 + LEGEND_ROW / 2);
-    for (name, style) in entries {
+    for (name, style, sample) in entries {
         let name: String = if name.chars().count() > LONGEST_NAME {
             name.chars().take(LONGEST_NAME - 1).chain(['…']).collect()
         } else {
@@ -118,8 +129,15 @@ pub(crate) fn legend<'a>(
             (x, y) = (12, y + LEGEND_ROW);
         }
         let stroke = colour(*style).stroke_width(STROKE);
-        area.draw(&PathElement::new(vec![(x, y), (x + LEGEND_SAMPLE, y)], stroke))?;
-        area.draw(&Marker { at: (x + LEGEND_SAMPLE / 2, y), style: *style, radius: MARKER * 0.8 })?;
+        let ends = [(x, y), (x + LEGEND_SAMPLE, y)];
+        match sample {
+            Sample::Marker => {}
+            Sample::MarkedLine => area.draw(&PathElement::new(ends, stroke))?,
+            Sample::DashedLine => area.draw(&DashedPathElement::new(ends.into_iter(), DASH, GAP, stroke))?,
+        }
+        if *sample != Sample::DashedLine {
+            area.draw(&Marker { at: (x + LEGEND_SAMPLE / 2, y), style: *style, radius: MARKER * 0.8 })?;
+        }
         let left = text().pos(Pos::new(HPos::Left, VPos::Center));
         area.draw(&Text::new(name, (x + LEGEND_SAMPLE + 12, y), left))?;
         x += entry + 36;
@@ -141,9 +159,10 @@ where
 {
     let mut chart = ChartBuilder::on(area)
         .margin_top(14)
+        .margin_left(14)
         .margin_right(34)
         .margin_bottom(6)
-        .set_label_area_size(LabelAreaPosition::Left, 118)
+        .set_label_area_size(LabelAreaPosition::Left, 124)
         .set_label_area_size(LabelAreaPosition::Bottom, 88)
         .build_cartesian_2d(x, y)?;
     chart
@@ -152,6 +171,7 @@ where
         .y_desc(y_title)
         .x_labels(8)
         .y_labels(5)
+        .x_label_formatter(&|value| short(*value))
         .y_label_formatter(&|value| short(*value))
         .label_style(text())
         .axis_desc_style(text())

@@ -16,6 +16,12 @@ const WIDTH: u16 = 100;
 /// With more traces than this, only averages are printed; a single trace is its own average.
 const MOST_TRACES: usize = 12;
 
+/// Characters of a trace's name beside which the columns of schemes are arranged; a longer one wraps.
+const LONGEST_TRACE: usize = 30;
+
+/// Characters of `0.0123, 0.0123`, a wide pair of numbers.
+const WIDEST_PAIR: usize = 14;
+
 /// What the row of the limit means.
 pub(crate) const LIMIT_NOTE: &str =
     "(limit): what a sender that knew the link's future would get; a reference, not a scheme.";
@@ -113,7 +119,7 @@ fn averages_of(comparison: &Comparison, columns: &[&Column], style: Style) -> St
             });
         table.add_row(std::iter::once(cell(&label(scheme), style)).chain(cells));
     }
-    finish(table)
+    finish(table, style)
 }
 
 /// Traces as rows and schemes as columns, in as many tables as the width asks for.
@@ -121,7 +127,7 @@ fn by_trace(comparison: &Comparison, style: Style) -> String {
     let value =
         |scheme: &str, trace, quantity| estimate_texts(comparison.on_trace(scheme, trace, quantity)).0;
     let mut text = String::new();
-    for schemes in fitting(&comparison.schemes, style) {
+    for schemes in fitting(comparison, style) {
         let mut table = new_table(style);
         table.set_header(
             std::iter::once("Trace".to_owned())
@@ -138,17 +144,22 @@ fn by_trace(comparison: &Comparison, style: Style) -> String {
         if !text.is_empty() {
             text.push('\n');
         }
-        text.push_str(&finish(table));
+        text.push_str(&finish(table, style));
     }
     text
 }
 
-/// Groups of schemes whose columns fit beside a trace's name.
-fn fitting<'a>(schemes: &'a [&'a str], style: Style) -> Vec<&'a [&'a str]> {
-    match style {
-        Style::Terminal => schemes.chunks(4).collect(),
-        Style::Markdown => vec![schemes],
+/// Groups of schemes whose columns fit beside the traces' names.
+fn fitting<'a>(comparison: &'a Comparison, style: Style) -> Vec<&'a [&'a str]> {
+    if style == Style::Markdown {
+        return vec![&comparison.schemes];
     }
+    let length = |text: &str| text.chars().count();
+    let longest = comparison.traces.iter().map(|trace| length(trace.name)).max().unwrap_or(0);
+    let room = usize::from(WIDTH).saturating_sub(longest.min(LONGEST_TRACE) + 2);
+    let widest = comparison.schemes.iter().map(|scheme| length(&label(scheme))).max().unwrap_or(0);
+    let column = widest.max(WIDEST_PAIR) + 2;
+    comparison.schemes.chunks((room / column).max(1)).collect()
 }
 
 fn new_table(style: Style) -> Table {
@@ -167,11 +178,14 @@ fn new_table(style: Style) -> Table {
 }
 
 /// Numbers stand to the right.
-fn finish(mut table: Table) -> String {
+fn finish(mut table: Table, style: Style) -> String {
     for column in table.column_iter_mut().skip(1) {
         column.set_cell_alignment(CellAlignment::Right);
         // The names in the first column wrap, never the numbers.
         column.set_constraint(ColumnConstraint::ContentWidth);
+        if style == Style::Terminal {
+            column.set_padding((1, 0));
+        }
     }
     let mut text = table.trim_fmt();
     text.push('\n');
