@@ -59,7 +59,13 @@
     }
     const fontFamily = getComputedStyle(document.body).fontFamily;
     chart.setOption({ animation: false, textStyle: { fontFamily }, ...option }, { notMerge: true });
+    scalable(element, chart);
     return chart;
+  }
+
+  // On paper the style sheet fits a figure to the page, which a drawing without a view box refuses.
+  function scalable(element, chart) {
+    element.querySelector("svg").setAttribute("viewBox", `0 0 ${chart.getWidth()} ${chart.getHeight()}`);
   }
 
   const narrow = () => document.documentElement.clientWidth < 640;
@@ -123,7 +129,7 @@
         label: { formatter: scheme.label, position: "insideStartTop", color: quiet, fontSize: 12 }, data: [{ yAxis: cell[vertical] }] };
       return {
         type: "scatter", name: scheme.label, symbol: `path://${scheme.marker}`, symbolSize: scheme.limit ? 18 : 14, symbolKeepAspect: true,
-        itemStyle: { color: colour }, data: x > 0 ? [[x, cell[vertical]]] : [], markLine: x > 0 ? undefined : across,
+        itemStyle: { color: colour, opacity: 1 }, data: x > 0 ? [[x, cell[vertical]]] : [], markLine: x > 0 ? undefined : across,
         // Beside the marker, on the side where there is room.
         label: { show: true, formatter: "{a}", position: x < middle ? "left" : "right", distance: 6, color: ink, fontSize: 12, width: narrow() ? 110 : 240, overflow: "truncate" },
         labelLayout: { hideOverlap: true }, cell,
@@ -294,11 +300,9 @@
     if (data.series.length) zoom(0, runLength(currentTrace()));
     drawAll();
     echarts.connect("time");
-    const resize = (size) => charts.forEach((chart) => chart.resize(size));
-    addEventListener("resize", () => resize());
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawAll);
-    // Paper is light and about 180 mm wide; the colours of its style sheet count only while it prints.
-    matchMedia("print").addEventListener("change", ({ matches }) => { drawAll(); resize(matches ? { width: 660 } : { width: "auto" }); });
+    addEventListener("resize", () => charts.forEach((chart, element) => { chart.resize(); scalable(element, chart); }));
+    // Other colours; paper has those of a light screen.
+    for (const query of ["(prefers-color-scheme: dark)", "print"]) matchMedia(query).addEventListener("change", drawAll);
   }
 
   start();

@@ -177,7 +177,8 @@ where
     for part in points.split(|(_, value)| value.is_nan()) {
         chart.draw_series(LineSeries::new(part.iter().copied(), colour(style).stroke_width(STROKE)))?;
     }
-    let marked = marked.into_iter().filter(|(_, value)| !value.is_nan());
+    // At the least delay the lines lie on each other.
+    let marked = marked.into_iter().filter(|(x, value)| !value.is_nan() && *x != LEAST_DELAY_MS);
     chart.draw_series(marked.map(|at| Marker { at, style, radius: LINE_MARKER }))?;
     Ok(())
 }

@@ -133,7 +133,7 @@ pub(crate) fn legend<'a>(
         match sample {
             Sample::Marker => {}
             Sample::MarkedLine => area.draw(&PathElement::new(ends, stroke))?,
-            Sample::DashedLine => area.draw(&DashedPathElement::new(ends.into_iter(), DASH, GAP, stroke))?,
+            Sample::DashedLine => area.draw(&DashedPathElement::new(ends, DASH, GAP, stroke))?,
         }
         if *sample != Sample::DashedLine {
             area.draw(&Marker { at: (x + LEGEND_SAMPLE / 2, y), style: *style, radius: MARKER * 0.8 })?;

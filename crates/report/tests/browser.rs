@@ -1,4 +1,5 @@
 //! The report in headless Chromium without a network.
+#![allow(clippy::print_stderr, reason = "a skipped test says why")]
 
 mod fabricated;
 

@@ -34,6 +34,24 @@ document.body.dataset.selftest = "the self-test did not end";
     select.dispatchEvent(new Event("change", { bubbles: true }));
   }
   check(selects.length === 2 && everywhere.every((name) => shown().includes(name)), "another trace shows nothing");
+  // A mouse drawn across one plot zooms them all.
+  const plot = document.querySelector('[data-quantity="rtt_ms"]');
+  const surface = plot.firstElementChild;
+  const box = surface.getBoundingClientRect();
+  const mouse = (kind, share) => {
+    const at = { clientX: box.left + box.width * share, clientY: box.top + box.height / 2 };
+    const where = kind === "mousedown" ? surface : document;
+    (kind === "mouseup" ? document : where).dispatchEvent(new MouseEvent(kind, { ...at, bubbles: true, button: 0, view: window }));
+  };
+  if (matchMedia("(pointer: fine)").matches) {
+    mouse("mousedown", 0.4);
+    for (const share of [0.45, 0.5, 0.6]) mouse("mousemove", share);
+    mouse("mouseup", 0.6);
+    const { from, to } = document.getElementById("time-controls").elements;
+    check(Number(from.value) > 5 && Number(to.value) < 15, `a drag from 40 to 60 % of 20 s shows ${from.value} to ${to.value} s`);
+  } else {
+    check(false, "no mouse");
+  }
   const root = document.documentElement;
   check(root.scrollWidth <= root.clientWidth, `the page is ${root.scrollWidth} px wide in a window of ${root.clientWidth} px`);
   check(performance.getEntriesByType("resource").length === 0, "the page loaded something");
