@@ -5,6 +5,7 @@
   const hidden = new Set(); // indices of schemes that are switched off
   const charts = new Map(); // element -> chart
   const MOST_TOOLTIP_ROWS = 12;
+  const LEAST_DRAG_PX = 5; // a shorter one is a click
 
   const QUANTITIES = {
     throughput_mbit_s: "Throughput, Mbit/s",
@@ -230,24 +231,40 @@
     const title = name === "throughput_mbit_s" ? "Throughput, Mbit/s (shaded: capacity)" : QUANTITIES[name] ?? name.replaceAll("_", " ");
     const chart = draw(element, {
       title: plotTitle(title), grid: grid(44), series,
-      xAxis: axis("value", "Time, s", { min: 0, max: runLength(trace), splitLine: { show: false } }),
+      xAxis: axis("value", "Time, s", { min: from, max: Math.max(to, from + 1e-3), splitLine: { show: false } }),
       yAxis: axis("value", "", { splitNumber: 4 }),
       tooltip: tooltip({ trigger: "axis", axisPointer: { type: "line", lineStyle: { color: quiet } }, formatter: atTime }),
-      dataZoom: [{ type: "inside", xAxisIndex: 0, filterMode: "none", zoomOnMouseWheel: false, moveOnMouseMove: false, moveOnMouseWheel: false, preventDefaultMouseMove: false, startValue: from, endValue: to }],
-      toolbox: { show: true, itemSize: 0, feature: { dataZoom: { yAxisIndex: "none", brushStyle: { color: quiet, opacity: 0.2 } } } },
     });
-    // A mouse draws the zoom; a finger scrolls the page, and zooms by the fields above.
-    if (matchMedia("(pointer: fine)").matches) {
-      chart.dispatchAction({ type: "takeGlobalCursor", key: "dataZoomSelect", dataZoomSelectActive: true });
-    }
     if (isNew) {
-      chart.group = "time";
-      chart.on("datazoom", (event) => {
-        const { startValue, endValue } = event.batch?.[0] ?? event;
-        if (startValue != null) zoom(startValue, endValue);
-      });
-      chart.getZr().on("dblclick", () => zoom(0, runLength(currentTrace())));
+      chart.group = "time"; // tooltips of all charts of a group move together
+      zoomByDrag(element, chart);
     }
+  }
+
+  // A mouse or pen draws the span of time to see; a finger scrolls the page and has the fields above.
+  function zoomByDrag(element, chart) {
+    const band = document.createElement("div");
+    band.className = "band";
+    element.parentElement.append(band);
+    let start = null;
+    const seconds = (x) => chart.convertFromPixel({ xAxisIndex: 0 }, x);
+    const at = (event) => event.clientX - element.getBoundingClientRect().left;
+    element.addEventListener("pointerdown", (event) => {
+      if (event.button === 0 && event.pointerType !== "touch") start = at(event);
+    });
+    addEventListener("pointermove", (event) => {
+      if (start == null) return;
+      band.style.left = `${Math.min(start, at(event))}px`;
+      band.style.width = `${Math.abs(at(event) - start)}px`;
+    });
+    addEventListener("pointerup", (event) => {
+      if (start == null) return;
+      const [first, last] = [start, at(event)].sort((one, other) => one - other);
+      start = null;
+      band.style.width = "0";
+      if (last - first > LEAST_DRAG_PX) zoom(seconds(first), seconds(last));
+    });
+    element.addEventListener("dblclick", () => zoom(0, runLength(currentTrace())));
   }
 
   function atTime(items) {
@@ -264,7 +281,7 @@
 
   function zoom(from, to) {
     const { from: first, to: last } = byId("time-controls").elements;
-    const [before, after] = [Math.max(0, Math.min(from, to)), Math.max(from, to)].map((seconds) => number(seconds));
+    const [before, after] = [Math.max(0, from), Math.min(to, runLength(currentTrace()))].map(number);
     if (before === first.value && after === last.value) return;
     [first.value, last.value] = [before, after];
     drawTime();

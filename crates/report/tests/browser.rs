@@ -8,7 +8,7 @@ use cellcc_units::Span;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Errors of the page's own scripts, from before they run.
+/// Collects errors of the page's own scripts from before they run.
 const COLLECT: &str = "<script>const collectedErrors = [];\
     addEventListener('error', (event) => collectedErrors.push(event.message));\
     for (const kind of ['error', 'warn']) console[kind] = (...words) => collectedErrors.push(words.join(' '));\
