@@ -122,7 +122,7 @@ pub struct Ack<'a> {
     pub bytes: Bytes,
     /// The round-trip times, this acknowledgement's sample included.
     pub rtt: &'a Rtt,
-    /// The RTT sample; none where the newest acknowledged packet had been acknowledged before.
+    /// The RTT sample, above zero; none where the newest acknowledged packet had been acknowledged before.
     pub rtt_sample: Option<Span>,
     /// How fast data arrived at the receiver.
     pub rate: Option<RateSample>,

@@ -81,6 +81,8 @@ impl Flow {
     /// `packets` (oldest first) were newly acknowledged; `rtt_sample` is the driver's, less the receiver's own delay.
     pub fn on_ack(&mut self, now: Time, packets: &[Packet], rtt_sample: Option<Span>) {
         let Some(newest) = packets.last() else { return };
+        // A clock too coarse for the path shows no time at all; schemes divide by RTTs.
+        let rtt_sample = rtt_sample.filter(|sample| !sample.is_zero());
         if let Some(sample) = rtt_sample {
             self.rtt.add(sample);
         }
@@ -116,9 +118,9 @@ impl Flow {
         self.refresh();
     }
 
-    /// `packets` (oldest first) were declared lost.
-    pub fn on_loss(&mut self, now: Time, packets: &[Packet], persistent: bool) {
-        let Some(newest) = packets.last() else { return };
+    /// `packets` (oldest first) were declared lost. True where a new recovery episode begins with them.
+    pub fn on_loss(&mut self, now: Time, packets: &[Packet], persistent: bool) -> bool {
+        let Some(newest) = packets.last() else { return false };
         let bytes = packets.iter().map(|packet| packet.bytes).sum();
         self.inflight -= bytes;
         // RFC 9002, section 7.3.1: losses of packets sent before the episode began belong to it.
@@ -137,6 +139,7 @@ impl Flow {
             self.controller.on_event(now, Event::RecoveryEntered);
         }
         self.refresh();
+        new_episode
     }
 
     /// Something else happened.

@@ -12,11 +12,14 @@
 //! cross the link, headers included, so that a window of one bandwidth-delay product fills the path and no more.
 
 mod contract;
+mod filters;
 mod flow;
 pub mod growth;
 mod registry;
 mod rtt;
 pub mod schemes;
+#[cfg(test)]
+mod testing;
 
 pub use contract::{
     Ack, Context, Controller, Event, Limits, Loss, Observer, Packet, RateSample, Sampler, Sent, Tag,

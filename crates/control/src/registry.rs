@@ -370,3 +370,98 @@ fn listed(words: impl Iterator<Item = &'static str>) -> String {
     let words: Vec<_> = words.collect();
     if words.is_empty() { "none".into() } else { words.join(", ") }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::CONTEXT;
+
+    fn message(text: &str) -> String {
+        Registry::default().parse(text).expect_err("refused").to_string()
+    }
+
+    #[test]
+    fn an_unknown_name_is_answered_with_those_there_are() {
+        let message = message("cubicle");
+        assert!(message.starts_with("unknown scheme `cubicle`; there are "), "{message}");
+        for info in Registry::default().schemes() {
+            assert!(message.contains(info.name), "{message}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_key_is_answered_with_those_there_are() {
+        assert_eq!(
+            message("bbr(pace=on)"),
+            "scheme `bbr` has no parameter `pace`; it has aggregation, sampler, pacing"
+        );
+    }
+
+    #[test]
+    fn a_bad_value_is_answered_with_what_is_taken() {
+        for (text, expected) in [
+            ("cubic(hystart=yes)", "`hystart=yes` is refused; hystart takes on or off"),
+            ("bbr(sampler=mean)", "`sampler=mean` is refused; sampler takes min, max"),
+            ("fixed-window(window=100)", "window takes a count of packets from 1pkt to 10000000pkt"),
+            ("fixed-window(window=0pkt)", "window takes a count of packets from 1pkt"),
+            ("fixed-window(window=-1pkt)", "window takes a count of packets from 1pkt"),
+            ("fixed-rate(rate=0Mbit/s)", "rate takes a rate above zero"),
+            ("fixed-rate(rate=10)", "rate takes a rate above zero"),
+            ("fixed-rate(rate=)", "rate takes a rate above zero"),
+        ] {
+            assert!(message(text).contains(expected), "{text}: {}", message(text));
+        }
+    }
+
+    #[test]
+    fn what_is_not_a_call_is_refused_with_the_reason() {
+        for (text, problem) in [
+            ("cubic(hystart=on,hystart=on)", "a parameter is given twice"),
+            ("cubic(hystart=on", "the `)` at the end is missing"),
+            ("cubic)", "a `)` has no `(`"),
+            ("cubic(hystart)", "an argument has no `=`"),
+        ] {
+            assert!(message(text).ends_with(problem), "{text}: {}", message(text));
+        }
+    }
+
+    #[test]
+    fn every_scheme_builds_from_its_defaults_spelled_out() {
+        let registry = Registry::default();
+        for info in registry.schemes() {
+            let spelled: Vec<_> =
+                info.parameters.iter().map(|p| format!("{}={}", p.name, p.default)).collect();
+            let text = format!("{}({})", info.name, spelled.join(","));
+            let scheme = registry.parse(&text).unwrap_or_else(|error| panic!("{error}"));
+            let bare = registry.parse(info.name).unwrap_or_else(|error| panic!("{error}"));
+            assert_eq!(scheme.arguments, bare.arguments, "{text}");
+            assert_eq!(scheme.build(&CONTEXT).limits(), bare.build(&CONTEXT).limits(), "{text}");
+            assert!(scheme.build(&CONTEXT).limits().window >= CONTEXT.packet, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_canonical_text_has_the_order_of_the_parameter_list() {
+        let scheme = Registry::default().parse(" bbr ( pacing = off , aggregation=on ) ").expect("known");
+        assert_eq!(scheme.text(), "bbr(aggregation=on,pacing=off)");
+        assert_eq!(Registry::default().parse("cubic()").expect("known").text(), "cubic");
+    }
+
+    #[test]
+    fn a_scheme_of_the_same_name_takes_the_place_of_the_old_one() {
+        let mut registry = Registry::default();
+        let count = registry.schemes().len();
+        let cubic = *registry.parse("cubic").expect("known").info();
+        registry.register(SchemeInfo { summary: "mine", ..cubic });
+        assert_eq!(registry.schemes().len(), count);
+        assert_eq!(registry.parse("cubic").expect("known").info().summary, "mine");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_text_makes_the_parser_panic(text in "(cubic|bbr|fixed-rate|x)?[(]?[a-z=,() 0-9.\\PC]{0,20}[)]?") {
+            let _ = Registry::default().parse(&text);
+            let _ = split_list(&text);
+        }
+    }
+}

@@ -27,6 +27,6 @@ pub use metrics::Metrics;
 pub use mix::{Mix, MixError};
 pub use plan::{Plan, PlanError, PlanFile, PlannedRun, Seeds, SeedsError};
 pub use record::{FlowRecord, Record, SCHEMA_VERSION};
-pub use scenario::{CellSetup, Endpoint, FlowSetup, Path, Reverse, Scenario, Scheduler};
+pub use scenario::{CellSetup, Endpoint, FlowSetup, Path, Reverse, Scenario};
 pub use series::{Column, Series};
 pub use source::Source;

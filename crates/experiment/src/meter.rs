@@ -31,9 +31,9 @@ pub struct FlowMeter {
     sent_packets: u64,
     lost_packets: u64,
     retransmitted_packets: u64,
-    throughput: Bins,
-    queueing_bins: Bins,
-    rtt_bins: Bins,
+    /// Bytes, and milliseconds of queueing delay, by the time of departure.
+    departures: Bins<2>,
+    rtt_bins: Bins<1>,
     sampled: BTreeMap<String, Vec<f32>>,
     order: Vec<String>,
 }
@@ -50,8 +50,7 @@ impl FlowMeter {
             sent_packets: 0,
             lost_packets: 0,
             retransmitted_packets: 0,
-            throughput: Bins::new(bin),
-            queueing_bins: Bins::new(bin),
+            departures: Bins::new(bin),
             rtt_bins: Bins::new(bin),
             sampled: BTreeMap::new(),
             order: Vec::new(),
@@ -75,14 +74,13 @@ impl FlowMeter {
         self.delivered += delivery.bytes;
         self.queueing.add(queueing);
         self.one_way.add(delivery.arrived_at.since(delivery.sent_at));
-        self.throughput.add(delivery.departed_at, delivery.bytes.as_f64());
-        self.queueing_bins.add(delivery.departed_at, queueing.as_millis_f64());
+        self.departures.add(delivery.departed_at, [delivery.bytes.as_f64(), queueing.as_millis_f64()]);
     }
 
     /// The sender measured a round-trip time.
     pub fn on_rtt(&mut self, now: Time, rtt: Span) {
         self.rtt.add(rtt);
-        self.rtt_bins.add(now, rtt.as_millis_f64());
+        self.rtt_bins.add(now, [rtt.as_millis_f64()]);
     }
 
     /// Takes a value down for the bin that ends now, the `bin`-th from zero: the window, the pacing rate, mu.
@@ -100,7 +98,7 @@ impl FlowMeter {
     /// Bytes delivered in each whole second of the run.
     pub fn bytes_by_second(&self) -> Vec<f64> {
         let per_second = (1_000_000_000 / self.bin.as_nanos().max(1)).max(1) as usize;
-        self.throughput.sums.chunks(per_second).map(|bins| bins.iter().sum()).collect()
+        self.departures.bins.chunks(per_second).map(|bins| bins.iter().map(|bin| bin.sums[0]).sum()).collect()
     }
 
     /// Bytes delivered so far.
@@ -150,51 +148,60 @@ impl FlowMeter {
             values.resize(bins, missing);
             series.columns.push(Column { name: format!("{prefix}{name}"), values });
         };
-        let rates = self.throughput.sums.iter().map(|bytes| (bytes * 8.0 / seconds / 1e6) as f32).collect();
+        let rates =
+            self.departures.bins.iter().map(|bin| (bin.sums[0] * 8.0 / seconds / 1e6) as f32).collect();
         push("throughput_mbit_s", rates, 0.0);
-        push("rtt_ms", self.rtt_bins.means(), f32::NAN);
-        push("queueing_delay_ms", self.queueing_bins.means(), f32::NAN);
+        push("rtt_ms", self.rtt_bins.means(0), f32::NAN);
+        push("queueing_delay_ms", self.departures.means(1), f32::NAN);
         for name in &self.order {
             push(name, self.sampled[name].clone(), f32::NAN);
         }
     }
 }
 
-/// Sums and counts of values in bins of time.
+/// Sums of `N` quantities, and how many there were, in bins of time.
 #[derive(Debug, Clone)]
-struct Bins {
+struct Bins<const N: usize> {
     width: Span,
-    sums: Vec<f64>,
-    counts: Vec<u32>,
-    /// The end of the last bin: most values fall before it, and need no division.
+    bins: Vec<Bin<N>>,
+    /// The end of the last bin: most values fall into that one, and need no division.
     end: Time,
 }
 
-impl Bins {
+#[derive(Debug, Clone, Copy)]
+struct Bin<const N: usize> {
+    sums: [f64; N],
+    count: u64,
+}
+
+impl<const N: usize> Bins<N> {
     fn new(width: Span) -> Self {
-        Self { width, sums: Vec::new(), counts: Vec::new(), end: Time::ZERO }
+        Self { width, bins: Vec::new(), end: Time::ZERO }
     }
 
     #[inline]
-    fn add(&mut self, at: Time, value: f64) {
+    fn add(&mut self, at: Time, values: [f64; N]) {
         while at >= self.end {
-            self.sums.push(0.0);
-            self.counts.push(0);
+            self.bins.push(Bin { sums: [0.0; N], count: 0 });
             self.end += self.width;
         }
         let behind = self.end.since(at).as_nanos() - 1;
-        let last = self.sums.len() - 1;
+        let last = self.bins.len() - 1;
         let index = if behind < self.width.as_nanos() {
             last
         } else {
             last - (behind / self.width.as_nanos()) as usize
         };
-        self.sums[index] += value;
-        self.counts[index] += 1;
+        let bin = &mut self.bins[index];
+        bin.count += 1;
+        for (sum, value) in bin.sums.iter_mut().zip(values) {
+            *sum += value;
+        }
     }
 
-    fn means(&self) -> Vec<f32> {
-        self.sums.iter().zip(&self.counts).map(|(sum, &count)| (sum / f64::from(count)) as f32).collect()
+    /// The mean of quantity `which` in each bin; NaN in an empty one.
+    fn means(&self, which: usize) -> Vec<f32> {
+        self.bins.iter().map(|bin| (bin.sums[which] / bin.count as f64) as f32).collect()
     }
 }
 
@@ -260,9 +267,9 @@ mod tests {
     fn a_value_goes_to_its_own_bin_even_when_it_comes_late() {
         let mut bins = Bins::new(Span::from_millis(100));
         for (ms, value) in [(50, 1.0), (250, 2.0), (99, 4.0), (100, 8.0)] {
-            bins.add(Time::ZERO + Span::from_millis(ms), value);
+            bins.add(Time::ZERO + Span::from_millis(ms), [value]);
         }
-        assert_eq!(bins.sums, [5.0, 8.0, 2.0]);
+        assert_eq!(bins.bins.iter().map(|bin| bin.sums[0]).collect::<Vec<_>>(), [5.0, 8.0, 2.0]);
     }
 
     #[test]

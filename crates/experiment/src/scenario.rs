@@ -82,20 +82,10 @@ pub struct Endpoint {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CellSetup {
-    /// Who is served in a slot.
-    pub scheduler: Scheduler,
+    /// Who is served in a slot: `round-robin` or `proportional-fair`, with parameters as in docs/link-model.md.
+    pub scheduler: String,
     /// The channels of users 1, 2, ...: capacity over time each would have alone.
     pub users: Vec<String>,
-}
-
-/// Who is served in a slot of one millisecond.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Scheduler {
-    /// The backlogged users in turn.
-    RoundRobin,
-    /// The backlogged user whose channel is best compared with what he got lately.
-    ProportionalFair,
 }
 
 /// One flow.

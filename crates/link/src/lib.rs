@@ -1,1 +1,28 @@
-//! x
+//! Links of cellular networks: [`Capacity`] (a trace, or a rate), [`Link`] (loss, queue, service, delay), the traces
+//! they are read from ([`trace`]) and their text form ([`CapacitySpec`]).
+//!
+//! Pure: time and seeds are arguments, and the same input gives the same output on every machine.
+
+mod capacity;
+mod cell;
+mod cursor;
+mod delay;
+mod link;
+mod loss;
+mod opportunities;
+mod schedule;
+mod scheduler;
+mod spec;
+mod stats;
+mod steps;
+pub mod synthetic;
+pub mod trace;
+
+pub use capacity::{Capacity, CapacityError};
+pub use cell::Cell;
+pub use cursor::Cursor;
+pub use delay::Delay;
+pub use link::{Delivery, DropReason, Dropped, Link, LinkConfig, Packet, Poll};
+pub use scheduler::Scheduler;
+pub use spec::{CapacitySpec, Cut, Source, SpecError};
+pub use stats::{BurstStats, CapacityStats, OUTAGE_BELOW_MBIT_S};

@@ -1,1 +1,29 @@
-//! x
+//! Executes a [`Plan`](cellcc_experiment::Plan) with a [`Driver`](cellcc_experiment::Driver): several runs at a time,
+//! every finished one kept at once, and a folder that is the same byte for byte however it came about.
+//!
+//! | file in the output folder | what |
+//! |---|---|
+//! | `runs.jsonl` | the Records, one a line, in plan order; appears when all runs are done |
+//! | `series/ID.csv` | the time series of the run with that id |
+//! | `scenario.toml` | what was asked for: enough to run it again, or on |
+//! | `run-info.json` | everything that depends on the machine and the hour, and the plan: [`RunInfo`] |
+//! | `finished.jsonl` | while running or interrupted: the Records so far, in the order in which they finished |
+
+#![allow(clippy::disallowed_methods, reason = "the runner measures wall time and runs on threads")]
+
+mod error;
+mod folder;
+mod info;
+mod journal;
+mod merge;
+mod results;
+mod resume;
+mod runner;
+mod shard;
+
+pub use error::RunnerError;
+pub use info::{Failure, Host, RunInfo, State};
+pub use merge::{Merged, merge};
+pub use results::Results;
+pub use runner::{Existing, Outcome, Progress, Runner, check_plan};
+pub use shard::{Shard, ShardError};

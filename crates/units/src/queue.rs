@@ -3,16 +3,22 @@
 use crate::text::{split_number, text_form};
 use crate::{Bytes, Span};
 
-/// How much a queue holds before it drops what arrives: `"3200pkt"`, `"1.5MB"`, `"100ms"` or `"unlimited"`.
+/// The limit of a drop-tail queue, written `"3200pkt"`, `"1.5MB"`, `"100ms"` or `"unlimited"`.
+///
+/// A packet is admitted where the queue, with this packet in it, is within the limit. The packet in service counts
+/// until its last byte has left: in Mahimahi, whose settings papers quote, a full-sized packet stays in the queue until
+/// its delivery opportunity and leaves whole, so that "3200pkt" means the same 3200 packets here. (Only the rest of a
+/// packet that straddles two opportunities is outside of Mahimahi's count.)
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum QueueLimit {
     /// At most this many packets.
     Packets(u64),
     /// At most this many bytes.
     Bytes(Bytes),
-    /// A packet that would wait longer than this is refused.
+    /// No packet waits longer than this for the ones ahead of it: judged at admission, by the capacity that is really
+    /// coming. Its own service is not part of the wait.
     Time(Span),
-    /// Everything is kept.
+    /// Nothing is ever refused.
     Unlimited,
 }
 
@@ -68,6 +74,13 @@ mod tests {
     fn a_queue_that_holds_nothing_is_refused() {
         for text in ["0pkt", "0B", "0ms", "1.5pkt", "3200", "-1pkt"] {
             assert!(text.parse::<QueueLimit>().is_err(), "{text}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_text_makes_the_parser_panic(text in "\\PC*") {
+            let _ = text.parse::<QueueLimit>();
         }
     }
 }

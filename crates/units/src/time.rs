@@ -96,7 +96,7 @@ impl Span {
 
     /// This span times `factor`; a negative or NaN factor gives zero.
     pub fn mul_f64(self, factor: f64) -> Self {
-        Self((self.0 as f64 * factor).round() as u64)
+        Self((self.0 as f64 * factor + 0.5) as u64)
     }
 
     /// The difference to `other`, whichever is longer.

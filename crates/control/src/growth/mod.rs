@@ -1,6 +1,14 @@
 //! Laws of window growth: how a window grows on acknowledgements and shrinks on loss. They are schemes by
 //! themselves, and parts of others: Reminis' AIMD block, NACubic.
 
+mod cubic;
+mod hystart;
+mod new_reno;
+
+pub use cubic::Cubic;
+pub use hystart::HystartMode;
+pub use new_reno::NewReno;
+
 use crate::contract::{Ack, Event, Loss, Observer};
 use cellcc_units::{Bytes, Time};
 
@@ -8,7 +16,7 @@ use cellcc_units::{Bytes, Time};
 pub trait Growth: Send + dyn_clone::DynClone {
     /// The congestion window.
     fn window(&self) -> Bytes;
-    /// Overwrites the window; ssthresh stays.
+    /// Overwrites the window, with one packet at least; ssthresh stays.
     fn set_window(&mut self, window: Bytes);
     /// The slow-start threshold; [`Bytes::MAX`] before the first loss.
     fn ssthresh(&self) -> Bytes;
@@ -30,3 +38,10 @@ pub trait Growth: Send + dyn_clone::DynClone {
 }
 
 dyn_clone::clone_trait_object!(Growth);
+
+/// Shows ssthresh in packets, once there is one.
+fn observe_ssthresh(ssthresh: Bytes, packet: Bytes, observer: &mut dyn Observer) {
+    if ssthresh != Bytes::MAX {
+        observer.value("ssthresh", "pkt", ssthresh.in_packets(packet));
+    }
+}

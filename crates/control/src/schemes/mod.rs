@@ -3,5 +3,28 @@
 
 use crate::SchemeInfo;
 
+mod bbr;
+mod cubic;
+mod fixed_rate;
+mod fixed_window;
+mod loss_based;
+mod newreno;
+mod reminis;
+mod vegas;
+
+pub use bbr::{Bbr, Config as BbrConfig};
+pub use fixed_rate::FixedRate;
+pub use fixed_window::FixedWindow;
+pub use loss_based::LossBased;
+pub use vegas::{Thresholds as VegasThresholds, Vegas};
+
 /// The schemes that come with cellcc, in the order in which they are listed.
-pub(crate) const BUILTIN: &[SchemeInfo] = &[];
+pub(crate) const BUILTIN: &[SchemeInfo] = &[
+    reminis::SCHEME,
+    cubic::SCHEME,
+    newreno::SCHEME,
+    bbr::SCHEME,
+    vegas::SCHEME,
+    fixed_window::SCHEME,
+    fixed_rate::SCHEME,
+];

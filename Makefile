@@ -1,0 +1,43 @@
+# Every target works as the first command in a fresh clone: tools/setup finds or offers what is missing.
+
+run    := tools/setup run
+# In CI the lock file is law; elsewhere cargo may follow an edited Cargo.toml.
+locked := $(if $(CI),--locked)
+
+# The pure floors: no I/O, hence fast to build and to test.
+floors := -p cellcc-units -p cellcc-control -p cellcc-link -p cellcc-experiment
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-fast bench lint docs clean
+
+help: ## List the targets
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r target text; do \
+		printf '  make %-10s %s\n' "$$target" "$$text"; done
+
+demo: ## Compare schemes on the embedded links; prints the path of the report
+	@tools/setup build
+	$(run) cargo run --release $(locked) --bin cellcc -- compare
+
+test: ## Run all tests
+	@tools/setup test
+	$(run) cargo test --workspace --no-fail-fast $(locked)
+
+test-fast: ## Run the unit tests of the pure floors, in under 3 minutes
+	@tools/setup build
+	$(run) cargo test $(floors) --lib $(locked)
+
+bench: ## Measure the simulator's speed on this machine
+	@tools/setup build
+	$(run) cargo run --release $(locked) -p cellcc-sim --example speed
+
+lint: ## Check formatting, and compile with warnings as errors
+	@tools/setup lint
+	$(run) cargo fmt --all --check
+	$(run) cargo clippy --workspace --all-targets $(locked) -- -D warnings
+
+docs: ## Build the API documentation, warnings as errors
+	@tools/setup build
+	RUSTDOCFLAGS="-D warnings" $(run) cargo doc --workspace --no-deps $(locked)
+
+clean: ## Remove what was built; results in cellcc-out/ stay
+	$(run) cargo clean

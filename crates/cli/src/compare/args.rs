@@ -1,0 +1,123 @@
+//! The flags of `cellcc compare`.
+
+use crate::{grid, present};
+use cellcc_experiment::Seeds;
+use cellcc_report::TableFormat;
+use cellcc_runner::Shard;
+use cellcc_units::{Bytes, QueueLimit, Ratio, Span};
+use std::path::PathBuf;
+
+/// A flag that is not given leaves what the Scenario file says, or the quick start.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  cellcc compare
+  cellcc compare --schemes 'cubic,reminis(dtt=40ms)' --traces my-traces/ --seeds 1..3 --out results
+  cellcc compare --schemes '2*cubic+reminis@5s..60s' --traces 100Mbit/s lte-drive --queue 800pkt")]
+pub(crate) struct Args {
+    // Not a doc comment: rustdoc takes the brackets for links.
+    #[arg(long, short, value_name = "LIST")]
+    #[arg(
+        help = "Schemes, separated by commas: NAME or NAME(KEY=VALUE,...). Several flows on one link are joined by \
+                  `+`, each [COUNT*]SCHEME[:SOURCE][@START[..STOP]][#USER]"
+    )]
+    pub(crate) schemes: Option<String>,
+    /// Links: a trace file, a folder of them, the name of a synthetic link, a rate such as 100Mbit/s, or
+    /// step=300Mbit/s@10s,600Mbit/s@20s.
+    #[arg(long, short, num_args = 1.., value_name = "FILE|DIR|NAME|RATE")]
+    pub(crate) traces: Vec<String>,
+    /// A Scenario in TOML; flags beside it have the last word.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) scenario: Option<PathBuf>,
+    /// Heading of the report.
+    #[arg(long)]
+    pub(crate) title: Option<String>,
+    /// Seeds: 1, 1..3 (both ends included) or 1,4,7.
+    #[arg(long)]
+    pub(crate) seeds: Option<Seeds>,
+    /// How long each run lasts, in simulated time: 60s.
+    #[arg(long, short, value_name = "TIME")]
+    pub(crate) duration: Option<Span>,
+
+    #[command(flatten, next_help_heading = "Path")]
+    pub(crate) path: PathArgs,
+    #[command(flatten, next_help_heading = "Sender and receiver")]
+    pub(crate) endpoint: EndpointArgs,
+    #[command(flatten, next_help_heading = "Execution and output")]
+    pub(crate) execution: ExecutionArgs,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct PathArgs {
+    /// Round-trip time without any queue: 20ms.
+    #[arg(long, value_name = "TIME")]
+    pub(crate) rtt: Option<Span>,
+    /// What the link's queue holds: 3200pkt, 1.5MB, 100ms or unlimited.
+    #[arg(long, value_name = "LIMIT")]
+    pub(crate) queue: Option<QueueLimit>,
+    /// Share of data packets lost at random: 1%.
+    #[arg(long, value_name = "SHARE")]
+    pub(crate) loss: Option<Ratio>,
+    /// Extra one-way delay over time: DELAY@FOR,DELAY@FOR,... such as 5ms@10s,20ms@5s.
+    #[arg(long, value_name = "STEPS")]
+    pub(crate) extra_delay: Option<String>,
+    /// Capacity of the way back of the acknowledgements: as --traces.
+    #[arg(long, value_name = "FILE|NAME|RATE")]
+    pub(crate) reverse_rate: Option<String>,
+    /// What the queue of the way back holds.
+    #[arg(long, value_name = "LIMIT")]
+    pub(crate) reverse_queue: Option<QueueLimit>,
+    /// Share of acknowledgements lost at random.
+    #[arg(long, value_name = "SHARE")]
+    pub(crate) reverse_loss: Option<Ratio>,
+    /// Several users behind one base station: round-robin:TRACE,TRACE or proportional-fair:TRACE,TRACE gives the
+    /// channels of users 1, 2, ...; user 0 has the trace of --traces. Flows join a user by #USER.
+    #[arg(long, value_name = "SCHEDULER:LIST")]
+    pub(crate) cell: Option<String>,
+    /// Flows that are there in every run beside those of --schemes, written as these.
+    #[arg(long, value_name = "FLOWS")]
+    pub(crate) background: Option<String>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct EndpointArgs {
+    /// Payload of a full packet: 1448B.
+    #[arg(long, value_name = "BYTES")]
+    pub(crate) mss: Option<Bytes>,
+    /// Headers of every packet, as the link counts them: 52B.
+    #[arg(long, value_name = "BYTES")]
+    pub(crate) header: Option<Bytes>,
+    /// Packets received per acknowledgement.
+    #[arg(long, value_name = "COUNT")]
+    pub(crate) ack_every: Option<u32>,
+    /// The longest an acknowledgement waits, where --ack-every is above 1: 25ms.
+    #[arg(long, value_name = "TIME")]
+    pub(crate) max_ack_delay: Option<Span>,
+    /// Width of the bins of time series: 100ms.
+    #[arg(long, value_name = "TIME")]
+    pub(crate) series_bin: Option<Span>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct ExecutionArgs {
+    /// How many runs go on at a time [default: one per processor].
+    #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) jobs: Option<u16>,
+    /// The output folder [default: the next free one of cellcc-out/001, 002, ...].
+    #[arg(long, short, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Finish what was interrupted in --out; with nothing else given, just that.
+    #[arg(long, requires = "out", conflicts_with = "force")]
+    pub(crate) resume: bool,
+    /// Replace results that --out holds already.
+    #[arg(long, requires = "out")]
+    pub(crate) force: bool,
+    /// Run only a share of the plan, such as 2/8, for array jobs; `cellcc merge` joins the shares.
+    #[arg(long, value_name = "INDEX/COUNT", requires = "out")]
+    pub(crate) shard: Option<Shard>,
+    /// How to print the table: JSON and CSV have a row a run, the others a row a scheme.
+    #[arg(long, default_value = "table", value_parser = grid::format_parser())]
+    pub(crate) format: TableFormat,
+    #[command(flatten)]
+    pub(crate) shown: present::Shown,
+}

@@ -1,0 +1,96 @@
+//! Ranges of what can be asked for. Whatever lies outside is a slip of the keyboard or would never end.
+
+use crate::exit::Exit;
+use cellcc_experiment::{Plan, PlanFile};
+use cellcc_units::{Bytes, QueueLimit, Ratio, Span};
+use std::fmt::Display;
+
+/// Time series of a run hold at most this many bins: a day in bins of 100 ms.
+const MOST_BINS: u64 = 1_000_000;
+
+/// Checks every value that has a range, whether it came from a flag or from a file.
+pub(super) fn check(file: &PlanFile) -> Result<(), Exit> {
+    let (path, endpoint) = (&file.path, &file.endpoint);
+    let above_zero = Span::from_nanos(1);
+    range(
+        "--rtt",
+        "path.rtt",
+        path.rtt,
+        above_zero,
+        Span::from_secs(60),
+        "above 0s up to 60s, such as 20ms",
+    )?;
+    let day = Span::from_secs(86_400);
+    range("--duration", "duration", file.duration, above_zero, day, "above 0s up to 24h, such as 60s")?;
+    let (least, most) = (Bytes::new(64), Bytes::new(65_000));
+    range("--mss", "endpoint.mss", endpoint.mss, least, most, "64B to 65kB, such as 1448B")?;
+    let most = Bytes::new(1_000);
+    range("--header", "endpoint.header", endpoint.header, Bytes::ZERO, most, "0B to 1kB, such as 52B")?;
+    range("--ack-every", "endpoint.ack_every", endpoint.ack_every, 1, 1_000, "1 to 1000")?;
+    let (key, most) = ("endpoint.max_ack_delay", Span::from_secs(10));
+    range("--max-ack-delay", key, endpoint.max_ack_delay, Span::ZERO, most, "0s to 10s, such as 25ms")?;
+    let (least, most) = (Span::from_millis(1), Span::from_secs(60));
+    range(
+        "--series-bin",
+        "endpoint.series_bin",
+        endpoint.series_bin,
+        least,
+        most,
+        "1ms to 60s, such as 100ms",
+    )?;
+    if file.duration.as_nanos() / endpoint.series_bin.as_nanos() > MOST_BINS {
+        return Err(Exit::input(format!(
+            "--series-bin {} makes more than {MOST_BINS} bins of --duration {}; write a wider bin",
+            endpoint.series_bin, file.duration
+        )));
+    }
+    loss("--loss", "path.loss", path.loss)?;
+    loss("--reverse-loss", "path.reverse.loss", path.reverse.loss)?;
+    queue("--queue", "path.queue", path.queue)?;
+    queue("--reverse-queue", "path.reverse.queue", path.reverse.queue)
+}
+
+/// A flow that would start after the end is one that the user waits for in vain.
+pub(super) fn check_starts(plan: &Plan) -> Result<(), Exit> {
+    for run in &plan.runs {
+        let late =
+            run.scenario.flows.iter().find(|flow| flow.start.as_nanos() >= run.scenario.duration.as_nanos());
+        if let Some(flow) = late {
+            return Err(Exit::input(format!(
+                "`{}`: the flow `{}` starts at {}, but the run lasts {}; write a longer --duration or an earlier start",
+                run.scenario.scheme, flow.scheme, flow.start, run.scenario.duration
+            )));
+        }
+    }
+    Ok(())
+}
+
+fn range<T: PartialOrd + Display>(
+    flag: &str,
+    key: &str,
+    value: T,
+    least: T,
+    most: T,
+    takes: &str,
+) -> Result<(), Exit> {
+    if value >= least && value <= most { Ok(()) } else { Err(outside(flag, key, value, takes)) }
+}
+
+fn loss(flag: &str, key: &str, share: Ratio) -> Result<(), Exit> {
+    if share < Ratio::ONE { Ok(()) } else { Err(outside(flag, key, share, "0% to below 100%, such as 1%")) }
+}
+
+fn queue(flag: &str, key: &str, limit: QueueLimit) -> Result<(), Exit> {
+    let fits = match limit {
+        QueueLimit::Packets(count) => count <= 100_000_000,
+        QueueLimit::Bytes(bytes) => bytes <= Bytes::new(100_000_000_000),
+        QueueLimit::Time(span) => span <= Span::from_secs(3600),
+        QueueLimit::Unlimited => true,
+    };
+    let takes = "at most 100000000pkt, 100GB or 1h, such as 3200pkt, or `unlimited`";
+    if fits { Ok(()) } else { Err(outside(flag, key, limit, takes)) }
+}
+
+fn outside(flag: &str, key: &str, value: impl Display, takes: &str) -> Exit {
+    Exit::input(format!("{flag} {value} (in a Scenario: {key}) is out of range; write {takes}"))
+}

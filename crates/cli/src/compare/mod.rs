@@ -1,0 +1,120 @@
+//! `cellcc compare`: flags and a Scenario become a Plan, the Plan is run, and its Records are reported.
+
+mod args;
+mod bar;
+mod check;
+mod plan_file;
+
+pub(crate) use args::Args;
+
+use crate::exit::{Exit, tell};
+use crate::present;
+use args::ExecutionArgs;
+use cellcc_control::Registry;
+use cellcc_experiment::{Plan, PlanError};
+use cellcc_runner::{Existing, Host, Outcome, Runner};
+use cellcc_sim::SimDriver;
+use std::io::ErrorKind;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Part of every run's id, so it must be the same on every machine: without commit and compiler.
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+pub(crate) fn run(args: Args) -> Result<(), Exit> {
+    let file = plan_file::plan_file(&args)?;
+    check::check(&file)?;
+    let driver = SimDriver::new(Registry::default());
+    let plan = Plan::new(&file, &driver, VERSION).map_err(|error| match error {
+        PlanError::Mix(_) => Exit::input(format!("--schemes or --background: {error}")),
+        PlanError::Empty(_) | PlanError::Resolve(_) => Exit::input(error),
+    })?;
+    check::check_starts(&plan)?;
+    cellcc_runner::check_plan(&plan)?;
+
+    let execution = &args.execution;
+    let out = match &execution.out {
+        Some(out) => out.clone(),
+        None => next_free(Path::new("cellcc-out"))?,
+    };
+    let runner = Runner {
+        out: out.clone(),
+        jobs: execution.jobs.and_then(|jobs| NonZeroUsize::new(jobs.into())).unwrap_or_else(processors),
+        shard: execution.shard,
+        existing: match execution {
+            ExecutionArgs { resume: true, .. } => Existing::Resume,
+            ExecutionArgs { force: true, .. } => Existing::Replace,
+            _ => Existing::Refuse,
+        },
+        version: VERSION.into(),
+        command: std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect(),
+        scenario: toml::to_string(&file).map_err(Exit::failed)?,
+    };
+    let bar = bar::Bar::new(execution.shown.quiet);
+    let stop = stop_on_signal()?;
+    let outcome = runner.run(&plan, &driver, &bar, &stop);
+    bar.clear();
+    conclude(&outcome?, &out, execution)
+}
+
+fn conclude(outcome: &Outcome, out: &Path, execution: &ExecutionArgs) -> Result<(), Exit> {
+    if outcome.interrupted {
+        let shard = execution.shard.map(|shard| format!(" --shard {shard}")).unwrap_or_default();
+        tell(&format!(
+            "interrupted: {} of {} runs are finished and kept; to go on: cellcc compare --resume --out {}{shard}",
+            outcome.finished,
+            outcome.runs,
+            quoted(out)
+        ));
+        return Err(Exit::Interrupted);
+    }
+    let shown = present::results(out, execution.format, &execution.shown);
+    present::failures(&outcome.failures)?;
+    shown
+}
+
+fn processors() -> NonZeroUsize {
+    NonZeroUsize::new(Host::this().cpus).unwrap_or(NonZeroUsize::MIN)
+}
+
+/// The first interrupt lets the runs that are going on end; the second does not.
+fn stop_on_signal() -> Result<Arc<AtomicBool>, Exit> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let flag = Arc::clone(&stop);
+    let handler = move || {
+        if flag.swap(true, Ordering::Relaxed) {
+            std::process::exit(130);
+        }
+        tell("interrupted: no further run is begun; once more to leave those that are going on");
+    };
+    ctrlc::set_handler(handler).map_err(Exit::failed)?;
+    Ok(stop)
+}
+
+/// Creates the first folder of 001, 002, ... that is not there.
+fn next_free(parent: &Path) -> Result<PathBuf, Exit> {
+    let unwritable = |path: &Path, error| {
+        Exit::input(format!(
+            "cannot create the output folder {}: {error}; choose one with --out",
+            path.display()
+        ))
+    };
+    std::fs::create_dir_all(parent).map_err(|error| unwritable(parent, error))?;
+    for number in 1_u32.. {
+        let path = parent.join(format!("{number:03}"));
+        match std::fs::create_dir(&path) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            other => return other.map(|()| path.clone()).map_err(|error| unwritable(&path, error)),
+        }
+    }
+    Err(Exit::input("cellcc-out holds too many folders; choose one with --out"))
+}
+
+/// A path as a shell takes it.
+fn quoted(path: &Path) -> String {
+    let text = path.display().to_string();
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@%".contains(c);
+    if text.chars().all(is_plain) { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
+}

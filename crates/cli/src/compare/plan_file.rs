@@ -1,0 +1,109 @@
+//! Flags and Scenario file become one `PlanFile`.
+
+use super::args::Args;
+
+use crate::exit::Exit;
+use crate::traces;
+use cellcc_control::split_list;
+use cellcc_experiment::{CellSetup, PlanFile};
+use std::path::Path;
+
+/// What runs when nothing is asked for.
+const QUICK_START: &str = include_str!("../../../../scenarios/quick-start.toml");
+const QUICK_START_NAME: &str = "scenarios/quick-start.toml";
+
+/// What is asked for: the Scenario file (or that of the folder to be resumed, or the quick start), and over it the flags.
+pub(super) fn plan_file(args: &Args) -> Result<PlanFile, Exit> {
+    let mut file = base(args)?;
+    if let Some(list) = &args.schemes {
+        file.schemes = split_list(list).into_iter().map(String::from).collect();
+        if file.schemes.is_empty() {
+            return Err(Exit::input("--schemes names no scheme; write for example --schemes cubic,reminis"));
+        }
+    }
+    if !args.traces.is_empty() {
+        file.traces.clone_from(&args.traces);
+    }
+    file.traces = traces::expand(&file.traces)?;
+    let path = &mut file.path;
+    set(&mut path.rtt, args.path.rtt);
+    set(&mut path.queue, args.path.queue);
+    set(&mut path.loss, args.path.loss);
+    set(&mut path.extra_delay, args.path.extra_delay.clone());
+    set(&mut path.reverse.trace, args.path.reverse_rate.as_deref().map(traces::normal));
+    set(&mut path.reverse.queue, args.path.reverse_queue);
+    set(&mut path.reverse.loss, args.path.reverse_loss);
+    let endpoint = &mut file.endpoint;
+    set(&mut endpoint.mss, args.endpoint.mss);
+    set(&mut endpoint.header, args.endpoint.header);
+    set(&mut endpoint.ack_every, args.endpoint.ack_every);
+    set(&mut endpoint.max_ack_delay, args.endpoint.max_ack_delay);
+    set(&mut endpoint.series_bin, args.endpoint.series_bin);
+    set(&mut file.title, args.title.clone());
+    set(&mut file.seeds, args.seeds.clone());
+    set(&mut file.duration, args.duration);
+    set(&mut file.background, args.path.background.clone());
+    if let Some(text) = &args.path.cell {
+        file.cell = Some(cell(text)?);
+    }
+    Ok(file)
+}
+
+fn set<T>(value: &mut T, given: Option<T>) {
+    if let Some(given) = given {
+        *value = given;
+    }
+}
+
+fn base(args: &Args) -> Result<PlanFile, Exit> {
+    if let Some(path) = &args.scenario {
+        return read(path);
+    }
+    let earlier = args.execution.out.as_ref().map(|out| out.join("scenario.toml"));
+    if let Some(path) = earlier.filter(|path| args.execution.resume && path.exists()) {
+        return read(&path);
+    }
+    let mut file = parse(QUICK_START_NAME, QUICK_START)?;
+    if args.schemes.is_some() || !args.traces.is_empty() {
+        file.title.clear();
+    }
+    Ok(file)
+}
+
+fn read(path: &Path) -> Result<PlanFile, Exit> {
+    let name = path.display().to_string();
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| Exit::input(format!("cannot read the Scenario {name}: {error}")))?;
+    parse(&name, &text)
+}
+
+fn parse(name: &str, text: &str) -> Result<PlanFile, Exit> {
+    toml::from_str(text).map_err(|error| {
+        let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
+        let line = before.matches('\n').count() + 1;
+        Exit::input(format!("{name}:{line}: {}", error.message().replace('\n', ", ")))
+    })
+}
+
+fn cell(text: &str) -> Result<CellSetup, Exit> {
+    let (scheduler, users) = text.split_once(':').unwrap_or((text, ""));
+    let users: Vec<String> = split_list(users).into_iter().map(traces::normal).collect();
+    if users.is_empty() {
+        return Err(Exit::input(format!(
+            "--cell {text}: name the channels of the users beside user 0, such as --cell proportional-fair:lte-drive,3g \
+             (a trace with a comma in it goes into a Scenario file)"
+        )));
+    }
+    Ok(CellSetup { scheduler: scheduler.trim().into(), users })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_quick_start_is_a_scenario() {
+        let file = parse(QUICK_START_NAME, QUICK_START).unwrap();
+        assert_eq!((file.schemes.len(), file.traces.len()), (4, 5));
+    }
+}

@@ -1,0 +1,98 @@
+//! The one way out: an exit status and what to say on standard error; and the one way to write on standard output.
+
+use cellcc_runner::RunnerError;
+use std::error::Error;
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+/// Why the command ends early.
+#[derive(Debug)]
+pub(crate) enum Exit {
+    /// Bad input: status 2.
+    Input(Box<dyn Error>),
+    /// Something failed on the way: status 1.
+    Failed(Box<dyn Error>),
+    /// Runs failed and have been named already: status 1.
+    FailedRuns,
+    /// Interrupted, and the way to go on has been named already: status 130.
+    Interrupted,
+    /// Whoever read our output has closed it, as `head` does: no error of ours.
+    Closed,
+}
+
+impl Exit {
+    pub(crate) fn input(error: impl Into<Box<dyn Error>>) -> Self {
+        Self::Input(error.into())
+    }
+
+    pub(crate) fn failed(error: impl Into<Box<dyn Error>>) -> Self {
+        Self::Failed(error.into())
+    }
+
+    /// Tells the error, and gives the status.
+    pub(crate) fn report(self) -> ExitCode {
+        match &self {
+            Self::Input(error) | Self::Failed(error) => tell(&format!("error: {}", chain(error.as_ref()))),
+            Self::FailedRuns | Self::Interrupted | Self::Closed => {}
+        }
+        match self {
+            Self::Input(_) => ExitCode::from(2),
+            Self::Failed(_) | Self::FailedRuns => ExitCode::from(1),
+            Self::Interrupted => ExitCode::from(130),
+            Self::Closed => ExitCode::SUCCESS,
+        }
+    }
+}
+
+impl From<RunnerError> for Exit {
+    fn from(error: RunnerError) -> Self {
+        if error.is_input() { Self::input(error) } else { Self::failed(error) }
+    }
+}
+
+/// The error and its causes in one line, without those that it has in its own text.
+fn chain(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let next = error.to_string();
+        if !text.contains(&next) {
+            text = format!("{text}: {next}");
+        }
+        cause = error.source();
+    }
+    text
+}
+
+/// A line on standard error; where that is closed there is nobody to tell.
+pub(crate) fn tell(line: &str) {
+    let _ = writeln!(io::stderr(), "{line}");
+}
+
+/// Writes results on standard output, one line break at the end.
+pub(crate) fn print(text: &str) -> Result<(), Exit> {
+    let mut out = io::stdout().lock();
+    let written = write!(out, "{}", text.trim_end_matches('\n'))
+        .and_then(|()| writeln!(out))
+        .and_then(|()| out.flush());
+    written.map_err(|error| match error.kind() {
+        io::ErrorKind::BrokenPipe => Exit::Closed,
+        _ => Exit::failed(format!("cannot write to standard output: {error}")),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cause_is_told_once() {
+        let full = io::Error::from(io::ErrorKind::StorageFull);
+        let error = RunnerError::Write { path: "runs.jsonl".into(), source: full };
+        let text = chain(&error);
+        assert!(
+            text.starts_with("cannot write runs.jsonl") && text.ends_with(": no storage space"),
+            "{text}"
+        );
+    }
+}

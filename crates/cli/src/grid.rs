@@ -1,0 +1,52 @@
+//! Tables that are not made of Records: schemes, traces.
+
+use crate::exit::Exit;
+use cellcc_report::TableFormat;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use comfy_table::{ContentArrangement, Table, presets};
+use serde::Serialize;
+
+/// Reads `--format`.
+pub(crate) fn format_parser() -> impl TypedValueParser<Value = TableFormat> {
+    PossibleValuesParser::new(["table", "json", "csv", "markdown"])
+        .try_map(|text| text.parse::<TableFormat>())
+}
+
+/// A header and rows as `format`; JSON from `objects`, which say the same with numbers as numbers.
+pub(crate) fn render(
+    format: TableFormat,
+    header: &[&str],
+    rows: &[Vec<String>],
+    objects: &[impl Serialize],
+) -> Result<String, Exit> {
+    match format {
+        TableFormat::Json => serde_json::to_string_pretty(objects).map_err(Exit::failed),
+        TableFormat::Csv => {
+            let mut writer = csv::Writer::from_writer(Vec::new());
+            writer.write_record(header).map_err(Exit::failed)?;
+            for row in rows {
+                writer.write_record(row).map_err(Exit::failed)?;
+            }
+            let bytes = writer.into_inner().map_err(|error| Exit::failed(error.to_string()))?;
+            String::from_utf8(bytes).map_err(Exit::failed)
+        }
+        TableFormat::Table => {
+            let mut table = Table::new();
+            table.load_style(presets::UTF8_HORIZONTAL_ONLY);
+            Ok(filled(table, header, rows))
+        }
+        TableFormat::Markdown => {
+            let mut table = Table::new();
+            table.load_style(presets::ASCII_MARKDOWN).set_content_arrangement(ContentArrangement::Disabled);
+            let escaped: Vec<Vec<String>> =
+                rows.iter().map(|row| row.iter().map(|cell| cell.replace('|', "\\|")).collect()).collect();
+            Ok(filled(table, header, &escaped))
+        }
+    }
+}
+
+fn filled(mut table: Table, header: &[&str], rows: &[Vec<String>]) -> String {
+    table.set_header(header.iter().copied());
+    table.add_rows(rows.iter().cloned());
+    table.to_string()
+}

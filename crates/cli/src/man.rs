@@ -1,0 +1,26 @@
+//! `cellcc man`.
+
+use crate::exit::{Exit, print};
+use clap::CommandFactory;
+use std::path::PathBuf;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Write the pages of all commands into this folder instead of printing the first one.
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+}
+
+pub(crate) fn run(args: &Args) -> Result<(), Exit> {
+    let command = crate::Cli::command();
+    match &args.out {
+        Some(folder) => std::fs::create_dir_all(folder)
+            .and_then(|()| clap_mangen::generate_to(command, folder))
+            .map_err(|error| Exit::input(format!("--out {}: {error}", folder.display()))),
+        None => {
+            let mut page = Vec::new();
+            clap_mangen::Man::new(command).render(&mut page).map_err(Exit::failed)?;
+            print(&String::from_utf8_lossy(&page))
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! What every command that ends with results does: a table on standard output, figures and a report in the folder.
+
+use crate::exit::{Exit, print, tell};
+use cellcc_report::TableFormat;
+use cellcc_runner::{Failure, Results};
+use std::fmt::Write as _;
+use std::path::Path;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Shown {
+    /// Write every figure as PNG too.
+    #[arg(long)]
+    pub(crate) png: bool,
+    /// No progress bar and no remarks on standard error; errors are told all the same.
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+/// Prints the table of a folder's results and makes its report.
+pub(crate) fn results(folder: &Path, format: TableFormat, args: &Shown) -> Result<(), Exit> {
+    let Results { info, records } = Results::read(folder)?;
+    let title = if info.title.is_empty() { "Comparison of congestion controls" } else { &info.title };
+    // A share shows a part of every trace: its report would mislead.
+    let written = if info.shard.is_none() && !records.is_empty() {
+        let write = |name: &str, content: &[u8]| {
+            let path = folder.join(name);
+            std::fs::write(&path, content)
+                .map_err(|error| Exit::failed(format!("cannot write {}: {error}", path.display())))
+        };
+        for figure in cellcc_report::figures(title, &records) {
+            write(&format!("{}.svg", figure.name), figure.svg.as_bytes())?;
+            if args.png {
+                let image = cellcc_report::png(&figure.svg).map_err(Exit::failed)?;
+                write(&format!("{}.png", figure.name), &image)?;
+            }
+        }
+        write("report.html", cellcc_report::html(title, &records).as_bytes())?;
+        Some(address(&folder.join("report.html")))
+    } else {
+        None
+    };
+    let printed = print(&cellcc_report::table(&records, format));
+    if !args.quiet {
+        match (written, info.shard) {
+            (Some(address), _) => tell(&format!("report: {address}")),
+            (None, Some(shard)) => tell(&format!(
+                "share {shard} is in {}; when all are there, `cellcc merge` joins them",
+                folder.display()
+            )),
+            (None, None) => {}
+        }
+    }
+    printed
+}
+
+/// Names the runs that failed.
+pub(crate) fn failures(failures: &[Failure]) -> Result<(), Exit> {
+    for failure in failures {
+        tell(&format!("error: {}: {}", failure.label, failure.cause));
+    }
+    if failures.is_empty() { Ok(()) } else { Err(Exit::FailedRuns) }
+}
+
+/// The file as an address that terminals make clickable and every browser opens.
+fn address(path: &Path) -> String {
+    let path = path.canonicalize().unwrap_or_else(|_| path.into());
+    let mut address = String::from("file://");
+    for byte in path.to_string_lossy().bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'-' | b'_' | b'~' => {
+                address.push(char::from(byte));
+            }
+            _ => {
+                let _ = write!(address, "%{byte:02X}");
+            }
+        }
+    }
+    address
+}

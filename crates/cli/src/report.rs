@@ -1,0 +1,22 @@
+//! `cellcc report`: table, figures and report again, from a folder of results.
+
+use crate::exit::Exit;
+use crate::{grid, present};
+use cellcc_report::TableFormat;
+use std::path::PathBuf;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The folder that `compare` or `merge` left.
+    #[arg(value_name = "DIR")]
+    folder: PathBuf,
+    #[command(flatten)]
+    shown: present::Shown,
+    /// How to print the table.
+    #[arg(long, default_value = "table", value_parser = grid::format_parser())]
+    format: TableFormat,
+}
+
+pub(crate) fn run(args: &Args) -> Result<(), Exit> {
+    present::results(&args.folder, args.format, &args.shown)
+}

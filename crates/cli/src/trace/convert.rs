@@ -1,0 +1,126 @@
+//! `cellcc trace convert`.
+
+use crate::exit::Exit;
+use crate::traces;
+use cellcc_link::{Capacity, trace};
+use cellcc_units::Span;
+use flate2::write::GzEncoder;
+use liblzma::write::XzEncoder;
+use std::fs::OpenOptions;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// A trace file, the name of a synthetic link, rate=... or step=...; `FILE,offset=10s,duration=60s` takes a part.
+    #[arg(value_name = "IN")]
+    from: String,
+    /// The file to write: .mahi, .up or .down (Mahimahi), .mbps (seconds, Mbit/s) or .csv, and .gz or .xz after it.
+    #[arg(value_name = "OUT")]
+    to: PathBuf,
+    /// Width of the bins of a rate trace.
+    #[arg(long, default_value = "100ms", value_name = "TIME")]
+    bin: Span,
+    /// How much to write [default: the trace once].
+    #[arg(long, value_name = "TIME")]
+    duration: Option<Span>,
+    /// Replace OUT where it is there already.
+    #[arg(long)]
+    force: bool,
+}
+
+enum Format {
+    Mahimahi,
+    Rate,
+    Csv,
+}
+
+enum Compression {
+    None,
+    Gzip,
+    Xz,
+}
+
+pub(super) fn run(args: &Args) -> Result<(), Exit> {
+    let (format, compression) = by_ending(&args.to)?;
+    if !(Span::from_millis(1)..=Span::from_secs(60)).contains(&args.bin) {
+        return Err(Exit::input(format!(
+            "--bin {} is out of range; write 1ms to 60s, such as 100ms",
+            args.bin
+        )));
+    }
+    let capacity = super::open(&traces::normal(&args.from))?.capacity;
+    let length = args.duration.or(capacity.period()).ok_or_else(|| {
+        Exit::input(format!("`{}` has no end; say how much to write, such as --duration 60s", args.from))
+    })?;
+    if length.is_zero() || length > Span::from_secs(86_400) {
+        return Err(Exit::input(format!("--duration {length} is out of range; write above 0s up to 24h")));
+    }
+    let failed = |error: io::Error| match error.kind() {
+        io::ErrorKind::AlreadyExists => {
+            Exit::input(format!("{} is there already; --force replaces it", args.to.display()))
+        }
+        io::ErrorKind::StorageFull | io::ErrorKind::Interrupted => {
+            Exit::failed(format!("cannot write {}: {error}", args.to.display()))
+        }
+        _ => Exit::input(format!("cannot write {}: {error}", args.to.display())),
+    };
+    let file = OpenOptions::new()
+        .write(true)
+        .create(true)
+        .create_new(!args.force)
+        .truncate(true)
+        .open(&args.to)
+        .map_err(failed)?;
+    let mut file = BufWriter::new(file);
+    let write = |out: &mut dyn Write| write(&capacity, length, args.bin, &format, out);
+    let written = match compression {
+        Compression::None => write(&mut file),
+        Compression::Gzip => {
+            let mut encoder = GzEncoder::new(&mut file, flate2::Compression::default());
+            write(&mut encoder).and_then(|()| encoder.finish().map(drop))
+        }
+        Compression::Xz => {
+            let mut encoder = XzEncoder::new(&mut file, 6);
+            write(&mut encoder).and_then(|()| encoder.finish().map(drop))
+        }
+    };
+    written.and_then(|()| file.flush()).map_err(failed)
+}
+
+fn write(
+    capacity: &Capacity,
+    length: Span,
+    bin: Span,
+    format: &Format,
+    mut out: &mut dyn Write,
+) -> io::Result<()> {
+    match format {
+        Format::Mahimahi => trace::write::mahimahi(capacity, length, &mut out),
+        Format::Rate => trace::write::rate(capacity, length, bin, &mut out),
+        Format::Csv => trace::write::csv(capacity, length, bin, &mut out),
+    }
+}
+
+fn by_ending(path: &Path) -> Result<(Format, Compression), Exit> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let (stem, compression) = if let Some(stem) = name.strip_suffix(".gz") {
+        (stem, Compression::Gzip)
+    } else if let Some(stem) = name.strip_suffix(".xz") {
+        (stem, Compression::Xz)
+    } else {
+        (name.as_str(), Compression::None)
+    };
+    let format = match stem.rsplit_once('.').map(|(_, ending)| ending) {
+        Some("mahi" | "up" | "down") => Format::Mahimahi,
+        Some("mbps") => Format::Rate,
+        Some("csv") => Format::Csv,
+        _ => {
+            return Err(Exit::input(format!(
+                "the ending of {} names no format; write .mahi, .up, .down, .mbps or .csv, and .gz or .xz after it",
+                path.display()
+            )));
+        }
+    };
+    Ok((format, compression))
+}

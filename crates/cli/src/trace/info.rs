@@ -1,0 +1,152 @@
+//! `cellcc trace info`.
+
+use crate::exit::{Exit, print};
+use crate::{grid, traces};
+use cellcc_link::{CapacityStats, OUTAGE_BELOW_MBIT_S};
+use cellcc_report::TableFormat;
+use cellcc_units::Span;
+use serde::Serialize;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Trace files, folders of them, or names of synthetic links.
+    #[arg(required = true, value_name = "FILE|DIR|NAME")]
+    traces: Vec<String>,
+    /// How to print it.
+    #[arg(long, default_value = "table", value_parser = grid::format_parser())]
+    format: TableFormat,
+}
+
+/// Over how long a link without an end is looked at.
+const ENDLESS: Span = Span::from_secs(60);
+
+#[derive(Serialize)]
+struct Info {
+    trace: String,
+    sha256: String,
+    #[serde(flatten)]
+    stats: CapacityStats,
+}
+
+pub(super) fn run(args: &Args) -> Result<(), Exit> {
+    let mut infos = Vec::new();
+    for text in traces::expand(&args.traces)? {
+        let source = super::open(&text)?;
+        let stats = CapacityStats::new(&source.capacity, ENDLESS);
+        infos.push(Info { trace: source.name, sha256: source.hash, stats });
+    }
+    let for_people = matches!(args.format, TableFormat::Table | TableFormat::Markdown);
+    let (header, rows): (Vec<&str>, Vec<Vec<String>>) = if for_people {
+        (HEADINGS.to_vec(), infos.iter().map(rounded).collect())
+    } else {
+        (COLUMNS.to_vec(), infos.iter().map(exact).collect())
+    };
+    let text = grid::render(args.format, &header, &rows, &infos)?;
+    match for_people {
+        true => print(&format!(
+            "{text}\nRates are of whole seconds. Outages are seconds below {OUTAGE_BELOW_MBIT_S} Mbit/s. A gap is a time \
+             without any capacity;\na burst, a run of delivery opportunities at most 1 ms apart; its gap, the time to the next."
+        )),
+        false => print(&text),
+    }
+}
+
+const HEADINGS: [&str; 12] = [
+    "trace",
+    "length\ns",
+    "mean\nMbit/s",
+    "p5\nMbit/s",
+    "p50\nMbit/s",
+    "p95\nMbit/s",
+    "largest\njump\nMbit/s",
+    "out-\nages",
+    "longest\noutage\ns",
+    "longest\ngap\ns",
+    "burst\np50 / p95\nkB",
+    "burst gap\np50 / p95\nms",
+];
+
+fn rounded(info: &Info) -> Vec<String> {
+    let stats = &info.stats;
+    let one = |value: f64| format!("{value:.1}");
+    let (sizes, gaps) = match &stats.bursts {
+        None => ("-".into(), "-".into()),
+        Some(bursts) => (
+            format!("{:.1} / {:.1}", bursts.p50_size_bytes / 1e3, bursts.p95_size_bytes / 1e3),
+            match (bursts.p50_gap_ms, bursts.p95_gap_ms) {
+                (Some(p50), Some(p95)) => format!("{p50:.0} / {p95:.0}"),
+                _ => "-".into(),
+            },
+        ),
+    };
+    vec![
+        info.trace.clone(),
+        one(stats.duration_s),
+        one(stats.mean_mbit_s),
+        one(stats.p5_mbit_s),
+        one(stats.p50_mbit_s),
+        one(stats.p95_mbit_s),
+        one(stats.largest_jump_mbit_s),
+        stats.outage_count.to_string(),
+        one(stats.longest_outage_s),
+        format!("{:.3}", stats.longest_gap_s),
+        sizes,
+        gaps,
+    ]
+}
+
+const COLUMNS: [&str; 21] = [
+    "trace",
+    "sha256",
+    "duration_s",
+    "mean_mbit_s",
+    "p5_mbit_s",
+    "p50_mbit_s",
+    "p95_mbit_s",
+    "largest_jump_mbit_s",
+    "outage_share",
+    "outage_count",
+    "longest_outage_s",
+    "longest_gap_s",
+    "burst_count",
+    "burst_mean_size_bytes",
+    "burst_p5_size_bytes",
+    "burst_p50_size_bytes",
+    "burst_p95_size_bytes",
+    "burst_mean_gap_ms",
+    "burst_p5_gap_ms",
+    "burst_p50_gap_ms",
+    "burst_p95_gap_ms",
+];
+
+fn exact(info: &Info) -> Vec<String> {
+    let s = &info.stats;
+    let text = |value: Option<f64>| value.map(|value| value.to_string()).unwrap_or_default();
+    let b = s.bursts.as_ref();
+    let mut row = vec![info.trace.clone(), info.sha256.clone()];
+    row.extend(
+        [
+            Some(s.duration_s),
+            Some(s.mean_mbit_s),
+            Some(s.p5_mbit_s),
+            Some(s.p50_mbit_s),
+            Some(s.p95_mbit_s),
+            Some(s.largest_jump_mbit_s),
+            Some(s.outage_share),
+            Some(s.outage_count as f64),
+            Some(s.longest_outage_s),
+            Some(s.longest_gap_s),
+            b.map(|b| b.count as f64),
+            b.map(|b| b.mean_size_bytes),
+            b.map(|b| b.p5_size_bytes),
+            b.map(|b| b.p50_size_bytes),
+            b.map(|b| b.p95_size_bytes),
+            b.and_then(|b| b.mean_gap_ms),
+            b.and_then(|b| b.p5_gap_ms),
+            b.and_then(|b| b.p50_gap_ms),
+            b.and_then(|b| b.p95_gap_ms),
+        ]
+        .map(text),
+    );
+    row
+}

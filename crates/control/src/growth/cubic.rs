@@ -1,0 +1,366 @@
+//! CUBIC: the window follows a cubic function of the time since the last loss.
+//!
+//! 1. A loss at window `W_max` leaves 70 % of it.
+//! 2. Then the window runs along `W(t) = C (t - K)^3 + W_max`: fast at first, flat around `W_max`, which it meets after
+//!    `K` seconds, fast again beyond. Growth depends on time and hardly on the RTT.
+//! 3. Where Reno would be faster (short RTTs, small windows) the window follows Reno's (`W_est`).
+//! 4. A loss below the last `W_max` means that others want room: `W_max` is set lower still (fast convergence).
+//! 5. Time in which the application did not use the window does not count.
+//!
+//! ```text
+//!               window = ssthresh           t < K: concave, towards W_max
+//!  slow start -------------------> congestion avoidance (an epoch)
+//!    ^   \                             |        ^       t > K: convex, away from it
+//!    |    \ loss                  loss |        | a packet sent after
+//!    |     v                           v        | the loss arrives
+//!    +------------------------------- recovery -+
+//!       persistent congestion, idle
+//! ```
+//!
+//! Source: RFC 9438; the names are its names.
+//!
+//! Differences from the RFC: the cut takes 70 % of the window and not of the bytes in flight (which section 4.6 allows
+//! where the window does not grow unused, as here). No ECN (the contract has none yet). Persistent congestion (RFC 9002)
+//! stands where the RFC says timeout, and leaves two packets instead of one. A window written from outside
+//! ([`Growth::set_window`]) leaves the epoch alone, as in Linux, where a plugin that writes snd_cwnd does not tell CUBIC;
+//! only `W_est` comes down with it, since otherwise the next ACK would undo the write.
+
+use super::hystart::{Hystart, HystartMode};
+use super::new_reno::MIN_WINDOW_PACKETS;
+use super::{Growth, observe_ssthresh};
+use crate::contract::{Ack, Context, Event, Loss, Observer};
+use cellcc_units::{Bytes, Span, Time};
+
+/// RFC 9438, section 5.1: how aggressive the cubic function is, in packets per second cubed.
+const C: f64 = 0.4;
+/// RFC 9438, section 4.6: a loss leaves this share of the window.
+const BETA: f64 = 0.7;
+/// RFC 9438, section 4.3: Reno's growth per RTT, in packets, that with this beta gets what Reno gets.
+const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
+/// RFC 9438, section 4.4: the window grows by half per RTT at most.
+const MAX_TARGET: f64 = 1.5;
+
+/// The growth law of CUBIC.
+#[derive(Debug, Clone)]
+pub struct Cubic {
+    packet: Bytes,
+    initial_window: Bytes,
+    hystart: Hystart,
+    state: State,
+    /// What a spurious loss gives back (RFC 9438, section 4.9).
+    saved: Option<State>,
+}
+
+/// Windows are in packets with a fraction, as in the RFC's formulas.
+#[derive(Debug, Clone)]
+struct State {
+    window: f64,
+    ssthresh: Bytes,
+    /// Unknown until a loss tells it, and after persistent congestion.
+    w_max: Option<f64>,
+    /// The window before the last cut.
+    cwnd_prior: f64,
+    epoch: Option<Epoch>,
+}
+
+/// A stage of congestion avoidance.
+#[derive(Debug, Clone)]
+struct Epoch {
+    start: Time,
+    /// Seconds from the start until the window is back at `w_max`.
+    k: f64,
+    w_max: f64,
+    w_est: f64,
+    last_ack: Time,
+    /// Since when the window has not been used; that time will not count.
+    unused_since: Option<Time>,
+}
+
+impl Cubic {
+    /// The law at the beginning of a flow.
+    pub fn new(context: &Context, hystart: HystartMode) -> Self {
+        let window = context.initial_window.in_packets(context.packet);
+        Self {
+            packet: context.packet,
+            initial_window: context.initial_window,
+            hystart: Hystart::new(hystart),
+            state: State { window, ssthresh: Bytes::MAX, w_max: None, cwnd_prior: window, epoch: None },
+            saved: None,
+        }
+    }
+
+    fn bytes(&self, packets: f64) -> Bytes {
+        // Half up, without the call that f64::round is on older processors.
+        Bytes::new((packets * self.packet.as_f64() + 0.5) as u64)
+    }
+
+    /// Grows towards ssthresh; returns the bytes acknowledged beyond it.
+    fn slow_start(&mut self, ack: &Ack<'_>) -> Bytes {
+        let window = self.window();
+        let step = self.hystart.on_ack(ack, self.packet, self.state.ssthresh == Bytes::MAX);
+        let growth = step.growth.min(self.state.ssthresh - window);
+        self.state.window = (window + growth).in_packets(self.packet);
+        if step.leave {
+            self.state.ssthresh = self.window();
+        }
+        step.growth - growth
+    }
+
+    fn congestion_avoidance(&mut self, now: Time, srtt: Span, acked: f64) {
+        let state = &mut self.state;
+        let window = state.window;
+        let epoch = state.epoch.get_or_insert_with(|| {
+            if state.w_max.is_none() {
+                // RFC 9438, section 4.10: slow start that ended without a loss.
+                state.cwnd_prior = window;
+            }
+            Epoch::begin(now, window, state.w_max)
+        });
+        if let Some(since) = epoch.unused_since.take() {
+            epoch.start += now.since(since);
+        }
+        epoch.last_ack = now;
+
+        let alpha = if epoch.w_est < state.cwnd_prior { ALPHA } else { 1.0 };
+        epoch.w_est += alpha * acked / window;
+        let t = now.since(epoch.start);
+        state.window = if epoch.w_cubic(t) < epoch.w_est {
+            epoch.w_est.max(window)
+        } else {
+            let target = epoch.w_cubic(t + srtt).clamp(window, MAX_TARGET * window);
+            window + (target - window) / window * acked
+        };
+    }
+
+    /// RFC 9438, sections 4.6 and 4.7.
+    fn cut(&mut self) {
+        let state = &mut self.state;
+        let cwnd = state.window;
+        let w_max = match state.w_max {
+            // Fast convergence.
+            Some(w_max) if cwnd < w_max => cwnd * (1.0 + BETA) / 2.0,
+            _ => cwnd,
+        };
+        let window = (cwnd * BETA).max(MIN_WINDOW_PACKETS as f64);
+        *state =
+            State { window, ssthresh: state.ssthresh, w_max: Some(w_max), cwnd_prior: cwnd, epoch: None };
+        self.state.ssthresh = self.window();
+    }
+}
+
+impl Epoch {
+    fn begin(now: Time, window: f64, w_max: Option<f64>) -> Self {
+        let (w_max, k) = match w_max {
+            Some(w_max) if w_max > window => (w_max, libm::cbrt((w_max - window) / C)),
+            _ => (window, 0.0),
+        };
+        Self { start: now, k, w_max, w_est: window, last_ack: now, unused_since: None }
+    }
+
+    /// The window at time `t` of the epoch (RFC 9438, equation 1).
+    fn w_cubic(&self, t: Span) -> f64 {
+        let from_k = t.as_secs_f64() - self.k;
+        C * from_k * from_k * from_k + self.w_max
+    }
+}
+
+impl Growth for Cubic {
+    fn window(&self) -> Bytes {
+        self.bytes(self.state.window)
+    }
+
+    fn set_window(&mut self, window: Bytes) {
+        let packets = window.max(self.packet).in_packets(self.packet);
+        self.state.window = packets;
+        if let Some(epoch) = &mut self.state.epoch {
+            epoch.w_est = epoch.w_est.min(packets);
+        }
+    }
+
+    fn ssthresh(&self) -> Bytes {
+        self.state.ssthresh
+    }
+
+    fn set_ssthresh(&mut self, ssthresh: Bytes) {
+        self.state.ssthresh = ssthresh;
+    }
+
+    fn on_ack(&mut self, ack: &Ack<'_>) {
+        if ack.in_recovery {
+            return;
+        }
+        if !ack.cwnd_limited {
+            if let Some(epoch) = &mut self.state.epoch {
+                epoch.unused_since.get_or_insert(ack.now);
+            }
+            return;
+        }
+        let mut left = ack.bytes;
+        if self.in_slow_start() {
+            self.state.epoch = None;
+            left = self.slow_start(ack);
+        }
+        if !self.in_slow_start() {
+            let acked = left.in_packets(self.packet);
+            self.congestion_avoidance(ack.now, ack.rtt.smoothed(), acked);
+        }
+    }
+
+    fn on_loss(&mut self, loss: &Loss<'_>) {
+        if loss.new_episode {
+            self.saved = Some(self.state.clone());
+            self.cut();
+        }
+        if loss.persistent {
+            // RFC 9438, section 4.8: the next epoch begins flat, at its own window.
+            self.state.window = MIN_WINDOW_PACKETS as f64;
+            self.state.w_max = None;
+            self.state.epoch = None;
+        }
+    }
+
+    fn on_event(&mut self, _now: Time, event: Event) {
+        match event {
+            Event::SpuriousLoss => {
+                if let Some(saved) = self.saved.take() {
+                    let window = self.state.window.max(saved.window);
+                    self.state = State { window, ..saved };
+                }
+            }
+            Event::IdleRestart => {
+                if let Some(epoch) = &mut self.state.epoch {
+                    epoch.unused_since.get_or_insert(epoch.last_ack);
+                }
+                // RFC 5681, section 4.1: the restart window.
+                let restart = self.initial_window.in_packets(self.packet);
+                self.state.window = self.state.window.min(restart);
+            }
+            Event::RecoveryEntered | Event::RecoveryLeft | Event::ProbeTimeout => {}
+        }
+    }
+
+    fn observe(&self, observer: &mut dyn Observer) {
+        observe_ssthresh(self.state.ssthresh, self.packet, observer);
+        if let Some(w_max) = self.state.w_max {
+            observer.value("w_max", "pkt", w_max);
+        }
+        if let Some(epoch) = &self.state.epoch {
+            observer.value("k", "s", epoch.k);
+            observer.value("w_est", "pkt", epoch.w_est);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Event;
+    use crate::testing::Path;
+    use cellcc_units::{Rate, Span};
+
+    const RTT: Span = Span::from_millis(100);
+
+    /// A path of a given RTT that never holds a window back, just after a loss at a window of 400 packets.
+    fn after_a_loss(rtt: Span) -> Path {
+        let mut path = Path::new("cubic", Rate::from_mbit_per_sec(12_000.0), rtt);
+        lose_one_at(&mut path, 400.0);
+        path
+    }
+
+    fn lose_one_at(path: &mut Path, window: f64) {
+        path.run_until(|path| path.window() >= window);
+        path.drop_next(1);
+        let w_max = path.shows("w_max");
+        path.run_until(|path| path.shows("w_max") != w_max);
+    }
+
+    #[test]
+    fn a_loss_leaves_seventy_percent_and_slow_start_ends() {
+        let path = after_a_loss(RTT);
+        let w_max = path.shows("w_max").expect("a loss sets it");
+        assert!((path.window() - 0.7 * w_max).abs() < 0.01);
+        assert!((path.shows("ssthresh").expect("a loss sets it") - path.window()).abs() < 1e-9);
+    }
+
+    #[test]
+    fn the_window_follows_the_cubic_function_and_is_back_at_w_max_after_k_seconds() {
+        let mut path = after_a_loss(RTT);
+        path.run_until(|path| path.shows("k").is_some());
+        let (w_max, k) = (path.shows("w_max").expect("set"), path.shows("k").expect("set"));
+        assert!((k - libm::cbrt(0.3 * w_max / 0.4)).abs() < 1e-9, "RFC 9438, equation 2");
+        let start = path.now;
+        // Beyond K as far as before it: concave, then convex.
+        while path.now.since(start).as_secs_f64() < 1.8 * k {
+            path.run_for(Span::from_millis(500));
+            let from_k = path.now.since(start).as_secs_f64() - k;
+            let expected = 0.4 * from_k * from_k * from_k + w_max;
+            // The window of a moment is aimed at one RTT ahead, and reached within it.
+            let slack = 0.4 * 3.0 * from_k * from_k * RTT.as_secs_f64() + 1.0;
+            assert!((path.window() - expected).abs() <= slack, "{} at {from_k}: {expected}", path.window());
+        }
+    }
+
+    #[test]
+    fn a_loss_below_the_last_maximum_lowers_it_further() {
+        let mut path = after_a_loss(RTT);
+        let first = path.shows("w_max").expect("set");
+        lose_one_at(&mut path, 0.8 * first);
+        let (second, prior) = (path.shows("w_max").expect("set"), path.window() / 0.7);
+        assert!((0.8 * first..first).contains(&prior));
+        assert!((second - 0.85 * prior).abs() < 0.01, "RFC 9438, section 4.7");
+    }
+
+    #[test]
+    fn at_a_short_rtt_the_window_is_that_of_reno() {
+        let rtt = Span::from_millis(5);
+        let mut path = after_a_loss(rtt);
+        path.run_until(|path| path.shows("w_est").is_some());
+        let window = path.window();
+        path.run_for(rtt * 100);
+        // alpha packets per RTT (RFC 9438, section 4.3), while cwnd is below cwnd_prior.
+        let grown = path.window() - window;
+        assert!((50.0..=54.0).contains(&grown), "{grown} packets in 100 rounds");
+        // And a whole packet from there on.
+        let cwnd_prior = path.shows("w_max").expect("set");
+        path.run_until(|path| path.window() >= cwnd_prior);
+        let window = path.window();
+        path.run_for(rtt * 100);
+        let grown = path.window() - window;
+        assert!((98.0..=101.0).contains(&grown), "{grown} packets in 100 rounds");
+    }
+
+    #[test]
+    fn time_in_which_the_window_is_not_used_does_not_count() {
+        let mut path = after_a_loss(RTT);
+        path.run_until(|path| path.shows("k").is_some());
+        path.run_for(Span::from_secs(1));
+        // Less than three RTTs of silence: no idle restart, and yet the clock of the epoch stands.
+        path.set_app_packets(0);
+        path.run_for(RTT * 2);
+        let window = path.window();
+        for _ in 0..50 {
+            path.set_app_packets(2);
+            path.run_for(RTT);
+        }
+        assert_eq!(path.window(), window);
+        path.set_app_packets(u64::MAX);
+        path.run_for(RTT * 3);
+        // Three rounds at the slope of one second into the epoch; five seconds more would be 60 packets more.
+        assert!(path.window() - window < 25.0, "{} after {window}", path.window());
+        assert!(path.window() > window);
+    }
+
+    #[test]
+    fn a_spurious_loss_gives_everything_back() {
+        let mut path = after_a_loss(RTT);
+        path.run_until(|path| path.shows("k").is_some());
+        lose_one_at(&mut path, 350.0);
+        let mut before = after_a_loss(RTT);
+        before.run_until(|path| path.shows("k").is_some());
+        before.run_until(|path| path.window() >= 350.0);
+        path.flow.on_event(path.now, Event::SpuriousLoss);
+        assert_eq!(path.shows("w_max"), before.shows("w_max"));
+        assert_eq!(path.shows("k"), before.shows("k"));
+        assert_eq!(path.shows("ssthresh"), before.shows("ssthresh"));
+        assert!(path.window() >= 350.0);
+    }
+}

@@ -1,0 +1,193 @@
+//! HyStart++: slow start that ends before it overflows the queue.
+//!
+//! 1. Each round of slow start takes the minimum of its RTT samples.
+//! 2. A round whose minimum lies an eighth (4 to 16 ms) above that of the round before ends slow start.
+//! 3. What follows is conservative slow start (CSS): a quarter of the growth, for five rounds.
+//! 4. An RTT below the one that began CSS proves the rise to have been noise: slow start resumes.
+//! 5. After five rounds of CSS the window becomes ssthresh and congestion avoidance begins.
+//!
+//! ```text
+//!           RTT rise                    5 rounds
+//!  slow ---------------> conservative -------------> congestion
+//!  start <--------------  slow start                 avoidance
+//!          RTT falls again                           (from loss in either, too)
+//! ```
+//!
+//! Source: RFC 9406.
+//!
+//! Differences from the RFC: none in the rules. Off by default in both laws: RFC 9406 is optional to RFC 5681 and to
+//! RFC 9438 (section 4.10: MAY), Linux' Reno has nothing of the kind, and Linux' CUBIC carries the older HyStart, whose
+//! ACK-train test this is not. A cellular link may vary its RTT by more than the threshold without a standing queue,
+//! which would end slow start early; the switch exists to measure that.
+
+use crate::contract::Ack;
+use cellcc_units::{Bytes, Span};
+
+/// RFC 9406, section 4.3: the smallest RTT rise that counts.
+const MIN_RTT_THRESH: Span = Span::from_millis(4);
+/// RFC 9406, section 4.3: the largest RTT rise that is waited for.
+const MAX_RTT_THRESH: Span = Span::from_millis(16);
+/// RFC 9406, section 4.3: between the two, the rise is this fraction of the RTT.
+const MIN_RTT_DIVISOR: u64 = 8;
+/// RFC 9406, section 4.3: a round with fewer RTT samples decides nothing.
+const N_RTT_SAMPLE: u32 = 8;
+/// RFC 9406, section 4.3: conservative slow start grows by this fraction of slow start.
+const CSS_GROWTH_DIVISOR: u64 = 4;
+/// RFC 9406, section 4.3: rounds of conservative slow start.
+const CSS_ROUNDS: u32 = 5;
+/// RFC 9406, section 4.3: packets that one ACK of an unpaced sender may add (`L`).
+const L: u64 = 8;
+
+/// Whether slow start watches the RTT.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HystartMode {
+    /// Slow start ends at a loss only (RFC 5681).
+    Off,
+    /// HyStart++ (RFC 9406) in the initial slow start.
+    On,
+}
+
+/// What one acknowledgement does to a window in slow start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Step {
+    /// By how much the window grows.
+    pub(crate) growth: Bytes,
+    /// Slow start is over: the window is the new ssthresh.
+    pub(crate) leave: bool,
+}
+
+/// The state of slow start.
+#[derive(Debug, Clone)]
+pub(crate) struct Hystart {
+    mode: HystartMode,
+    round: Option<u64>,
+    last_round_min: Option<Span>,
+    round_min: Option<Span>,
+    samples: u32,
+    conservative: Option<Conservative>,
+}
+
+#[derive(Debug, Clone)]
+struct Conservative {
+    /// The RTT that began this phase.
+    baseline: Span,
+    /// Rounds begun, the one in which the phase began included.
+    rounds: u32,
+}
+
+impl Hystart {
+    pub(crate) fn new(mode: HystartMode) -> Self {
+        Self { mode, round: None, last_round_min: None, round_min: None, samples: 0, conservative: None }
+    }
+
+    /// An acknowledgement in slow start. `initial`: no loss has set ssthresh so far (RFC 9406, section 4.3: only
+    /// the initial slow start is watched, later ones know where to stop).
+    pub(crate) fn on_ack(&mut self, ack: &Ack<'_>, packet: Bytes, initial: bool) -> Step {
+        if self.mode == HystartMode::Off || !initial {
+            return Step { growth: ack.bytes, leave: false };
+        }
+        let leave = self.begin_round(ack.round);
+        let allowed = ack.bytes.min(packet * L);
+        let growth = match self.conservative {
+            Some(_) => Bytes::new(allowed.get() / CSS_GROWTH_DIVISOR),
+            None => allowed,
+        };
+        if let Some(sample) = ack.rtt_sample {
+            self.samples = self.samples.saturating_add(1);
+            self.round_min = Some(self.round_min.map_or(sample, |min| min.min(sample)));
+        }
+        self.judge();
+        Step { growth, leave }
+    }
+
+    /// Turns the page if a new round has begun; true where conservative slow start has lasted its rounds.
+    fn begin_round(&mut self, round: u64) -> bool {
+        if self.round.replace(round) == Some(round) {
+            return false;
+        }
+        self.last_round_min = self.round_min.take();
+        self.samples = 0;
+        match &mut self.conservative {
+            Some(phase) => {
+                phase.rounds += 1;
+                phase.rounds > CSS_ROUNDS
+            }
+            None => false,
+        }
+    }
+
+    fn judge(&mut self) {
+        let (Some(min), true) = (self.round_min, self.samples >= N_RTT_SAMPLE) else { return };
+        match (&self.conservative, self.last_round_min) {
+            (Some(phase), _) if min < phase.baseline => self.conservative = None,
+            (None, Some(last)) if min >= last + threshold(last) => {
+                self.conservative = Some(Conservative { baseline: min, rounds: 1 });
+            }
+            _ => {}
+        }
+    }
+}
+
+fn threshold(last_round_min: Span) -> Span {
+    (last_round_min / MIN_RTT_DIVISOR).clamp(MIN_RTT_THRESH, MAX_RTT_THRESH)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::Path;
+    use cellcc_units::{Rate, Span};
+
+    const RTT: Span = Span::from_millis(100);
+
+    #[test]
+    fn slow_start_ends_at_a_queue_without_a_loss() {
+        // 100 packets per RTT, and a queue without end.
+        let narrow = Rate::from_mbit_per_sec(12.0);
+        for law in ["newreno", "cubic"] {
+            let mut watched = Path::new(&format!("{law}(hystart=on)"), narrow, RTT);
+            watched.run_for(Span::from_secs(5));
+            // The rise is heard of at some 300 packets, and five rounds of a quarter's growth are a factor of three.
+            let ssthresh = watched.shows("ssthresh").expect("slow start is over");
+            assert!((300.0..1100.0).contains(&ssthresh), "{law}: {ssthresh}");
+            let mut plain = Path::new(law, narrow, RTT);
+            plain.run_for(Span::from_secs(5));
+            assert_eq!(plain.shows("ssthresh"), None, "{law}: nothing but a loss stops it");
+            assert!(plain.window() > 4000.0, "{law}: a packet more for every packet that arrives");
+        }
+    }
+
+    #[test]
+    fn the_growth_falls_to_a_quarter_when_the_rtt_rises_and_resumes_when_it_falls_again() {
+        let mut path = Path::new("newreno(hystart=on)", Rate::from_mbit_per_sec(12_000.0), RTT);
+        // The middle of the third round: the window has doubled twice and doubles again.
+        path.run_for(Span::from_millis(250));
+        assert_eq!(path.window(), 40.0);
+        path.set_rtt(RTT + Span::from_millis(20));
+        path.run_for(RTT);
+        assert_eq!(path.window(), 80.0, "sent before the rise");
+        path.run_for(Span::from_millis(120));
+        let conservative = path.window();
+        assert!(
+            (100.0..130.0).contains(&conservative),
+            "eight samples at full growth, the rest at a quarter"
+        );
+        path.set_rtt(RTT);
+        path.run_for(Span::from_millis(240));
+        let resumed = path.window();
+        path.run_for(RTT);
+        assert!(path.window() > 1.9 * resumed, "{resumed}, then {}", path.window());
+        assert_eq!(path.shows("ssthresh"), None);
+    }
+
+    #[test]
+    fn five_rounds_of_conservative_growth_end_slow_start() {
+        let mut path = Path::new("newreno(hystart=on)", Rate::from_mbit_per_sec(12_000.0), RTT);
+        path.run_for(Span::from_millis(250));
+        path.set_rtt(RTT + Span::from_millis(20));
+        let raised = Span::from_millis(120);
+        path.run_for(RTT + raised * 4);
+        assert_eq!(path.shows("ssthresh"), None, "still conservative");
+        path.run_for(raised * 2);
+        assert!(path.shows("ssthresh").is_some());
+    }
+}

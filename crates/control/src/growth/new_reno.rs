@@ -1,0 +1,273 @@
+//! NewReno: the window grows by one packet per RTT and halves at a loss.
+//!
+//! 1. Slow start: the window grows by every byte acknowledged, which doubles it per RTT, up to ssthresh.
+//! 2. Congestion avoidance: one packet for every window's worth of bytes acknowledged.
+//! 3. The first loss of a recovery episode halves window and ssthresh; further losses of the episode change nothing.
+//! 4. Persistent congestion leaves two packets and starts again with slow start.
+//! 5. A loss that turns out spurious gives back what it took.
+//!
+//! ```text
+//!               window = ssthresh
+//!  slow start -------------------> congestion avoidance
+//!    ^   \                             |        ^
+//!    |    \ loss                  loss |        | a packet sent after
+//!    |     v                           v        | the loss arrives
+//!    +------------------------------- recovery -+
+//!       persistent congestion, idle
+//! ```
+//!
+//! Source: RFC 5681 (slow start, congestion avoidance), RFC 6582 (one cut per episode), RFC 3465 (byte counting),
+//! RFC 9002 section 7 (recovery by packet numbers, persistent congestion, no growth of an unused window).
+//!
+//! Differences from the RFCs: the cut halves the window (RFC 9002, Linux) and not the bytes in flight (RFC 5681); the
+//! two differ only while the window is not used, and then it does not grow either. No window inflation by duplicate
+//! ACKs: every driver here knows what is in flight (as SACK and QUIC do). Slow start takes whatever one ACK acknowledges
+//! (RFC 9002), where RFC 5681 stops at one packet and RFC 3465 at two.
+
+use super::hystart::{Hystart, HystartMode};
+use super::{Growth, observe_ssthresh};
+use crate::contract::{Ack, Context, Event, Loss, Observer};
+use cellcc_units::{Bytes, Time};
+
+/// RFC 9002, section 7.2: the smallest window, in packets.
+pub(super) const MIN_WINDOW_PACKETS: u64 = 2;
+/// RFC 5681, section 3.1: a loss leaves this share of the window.
+const BETA: f64 = 0.5;
+
+/// The growth law of Reno.
+#[derive(Debug, Clone)]
+pub struct NewReno {
+    packet: Bytes,
+    initial_window: Bytes,
+    hystart: Hystart,
+    state: State,
+    /// What a spurious loss gives back.
+    saved: Option<State>,
+}
+
+#[derive(Debug, Clone)]
+struct State {
+    window: Bytes,
+    ssthresh: Bytes,
+    /// Bytes acknowledged towards the next packet of growth.
+    acked: Bytes,
+}
+
+impl NewReno {
+    /// The law at the beginning of a flow, with the slow start of RFC 5681.
+    pub fn new(context: &Context) -> Self {
+        Self::with_hystart(context, HystartMode::Off)
+    }
+
+    /// The same with a choice of slow start.
+    pub fn with_hystart(context: &Context, hystart: HystartMode) -> Self {
+        Self {
+            packet: context.packet,
+            initial_window: context.initial_window,
+            hystart: Hystart::new(hystart),
+            state: State { window: context.initial_window, ssthresh: Bytes::MAX, acked: Bytes::ZERO },
+            saved: None,
+        }
+    }
+
+    fn min_window(&self) -> Bytes {
+        self.packet * MIN_WINDOW_PACKETS
+    }
+
+    /// Grows towards ssthresh; returns the bytes acknowledged beyond it.
+    fn slow_start(&mut self, ack: &Ack<'_>) -> Bytes {
+        let initial = self.state.ssthresh == Bytes::MAX;
+        let step = self.hystart.on_ack(ack, self.packet, initial);
+        let growth = step.growth.min(self.state.ssthresh - self.state.window);
+        self.state.window += growth;
+        if step.leave {
+            self.state.ssthresh = self.state.window;
+        }
+        step.growth - growth
+    }
+
+    fn congestion_avoidance(&mut self, acked: Bytes) {
+        let state = &mut self.state;
+        state.acked += acked;
+        if state.acked >= state.window {
+            state.acked -= state.window;
+            state.window += self.packet;
+        }
+        // Only a window that was cut from outside can be smaller than what one ACK takes off the flight.
+        state.acked = state.acked.min(state.window);
+    }
+}
+
+impl Growth for NewReno {
+    fn window(&self) -> Bytes {
+        self.state.window
+    }
+
+    fn set_window(&mut self, window: Bytes) {
+        self.state.window = window.max(self.packet);
+        self.state.acked = self.state.acked.min(self.state.window);
+    }
+
+    fn ssthresh(&self) -> Bytes {
+        self.state.ssthresh
+    }
+
+    fn set_ssthresh(&mut self, ssthresh: Bytes) {
+        self.state.ssthresh = ssthresh;
+    }
+
+    fn on_ack(&mut self, ack: &Ack<'_>) {
+        if ack.in_recovery || !ack.cwnd_limited {
+            return;
+        }
+        let left = if self.in_slow_start() { self.slow_start(ack) } else { ack.bytes };
+        if !self.in_slow_start() {
+            self.congestion_avoidance(left);
+        }
+    }
+
+    fn on_loss(&mut self, loss: &Loss<'_>) {
+        if loss.new_episode {
+            self.saved = Some(self.state.clone());
+            let window = self.state.window.mul_f64(BETA).max(self.min_window());
+            self.state = State { window, ssthresh: window, acked: Bytes::ZERO };
+        }
+        if loss.persistent {
+            self.state.window = self.min_window();
+        }
+    }
+
+    fn on_event(&mut self, _now: Time, event: Event) {
+        match event {
+            Event::SpuriousLoss => {
+                if let Some(saved) = self.saved.take() {
+                    let window = self.state.window.max(saved.window);
+                    self.state = State { window, ..saved };
+                }
+            }
+            // RFC 5681, section 4.1: the restart window. Slow start leads back to ssthresh.
+            Event::IdleRestart => self.set_window(self.state.window.min(self.initial_window)),
+            Event::RecoveryEntered | Event::RecoveryLeft | Event::ProbeTimeout => {}
+        }
+    }
+
+    fn observe(&self, observer: &mut dyn Observer) {
+        observe_ssthresh(self.state.ssthresh, self.packet, observer);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Event;
+    use crate::testing::Path;
+    use cellcc_units::{Rate, Span};
+
+    const RTT: Span = Span::from_millis(100);
+
+    /// A path that never holds a window back.
+    fn wide_path() -> Path {
+        Path::new("newreno", Rate::from_mbit_per_sec(12_000.0), RTT)
+    }
+
+    /// One that has just lost a packet at a window of 64 packets or more, and the window before.
+    fn after_a_loss() -> (Path, f64) {
+        let mut path = wide_path();
+        path.run_until(|path| path.window() >= 64.0);
+        path.drop_next(1);
+        path.run_until(|path| path.shows("ssthresh").is_some());
+        let before = path.window() * 2.0;
+        (path, before)
+    }
+
+    #[test]
+    fn slow_start_doubles_the_window_every_round() {
+        let mut path = wide_path();
+        path.run_for(Span::from_millis(450));
+        assert_eq!(path.window(), 160.0);
+    }
+
+    #[test]
+    fn one_packet_more_every_round_after_a_loss() {
+        let (mut path, _) = after_a_loss();
+        path.run_for(RTT * 2);
+        let window = path.window();
+        for rounds in 1..=20 {
+            path.run_for(RTT);
+            let grown = path.window() - window;
+            assert!((grown - f64::from(rounds)).abs() <= 1.0, "{grown} packets in {rounds} rounds");
+        }
+    }
+
+    #[test]
+    fn a_loss_halves_the_window_once_per_episode() {
+        let mut path = wide_path();
+        path.run_until(|path| path.window() >= 64.0);
+        path.drop_next(5);
+        let mut before = path.window();
+        while path.shows("ssthresh").is_none() {
+            before = path.window();
+            path.run_for(Span::from_micros(1));
+        }
+        let halved = path.window();
+        // Between two looks one ACK may have added a packet.
+        assert!((before / 2.0..=before / 2.0 + 1.0).contains(&halved), "{halved} after {before}");
+        path.run_for(RTT / 2);
+        assert_eq!(
+            path.window(),
+            halved,
+            "further losses of the episode change nothing, and nothing grows in it"
+        );
+    }
+
+    #[test]
+    fn a_spurious_loss_gives_the_window_and_the_threshold_back() {
+        let (mut path, before) = after_a_loss();
+        path.flow.on_event(path.now, Event::SpuriousLoss);
+        assert!(path.window() >= before);
+        assert_eq!(path.shows("ssthresh"), None);
+    }
+
+    #[test]
+    fn persistent_congestion_leaves_two_packets() {
+        let mut path = wide_path();
+        path.run_until(|path| path.window() >= 64.0);
+        let window = path.window();
+        path.set_app_packets(0);
+        let lost = path.flow.on_sent(path.now, crate::testing::CONTEXT.packet);
+        path.flow.on_loss(path.now, &[lost], true);
+        assert_eq!(path.window(), 2.0);
+        let ssthresh = path.shows("ssthresh").expect("a loss sets it");
+        assert!(
+            (ssthresh - window / 2.0).abs() < 1e-3,
+            "slow start will lead back to half of {window}: {ssthresh}"
+        );
+    }
+
+    #[test]
+    fn a_window_that_is_not_used_does_not_grow() {
+        let (mut path, _) = after_a_loss();
+        path.run_for(RTT * 2);
+        // Two packets per RTT are far from the window.
+        path.set_app_packets(0);
+        path.run_for(RTT * 2);
+        let window = path.window();
+        for _ in 0..50 {
+            path.set_app_packets(2);
+            path.run_for(RTT);
+        }
+        assert_eq!(path.window(), window);
+    }
+
+    #[test]
+    fn idling_leaves_the_initial_window_and_slow_start_leads_back() {
+        let (mut path, _) = after_a_loss();
+        path.run_for(RTT * 2);
+        path.set_app_packets(0);
+        path.run_for(Span::from_secs(1));
+        path.set_app_packets(u64::MAX);
+        path.run_for(Span::from_millis(1));
+        assert_eq!(path.window(), 10.0);
+        path.run_for(RTT + RTT / 2);
+        assert_eq!(path.window(), 20.0);
+    }
+}

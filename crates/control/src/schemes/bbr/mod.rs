@@ -1,0 +1,376 @@
+//! BBR v1: sends at the measured bandwidth of the bottleneck, with about one BDP in flight.
+//!
+//! 1. `btl_bw` is the largest delivery rate of ten rounds, `min_rtt` the smallest RTT of ten seconds.
+//! 2. Packets are paced at `pacing_gain * btl_bw`; `cwnd_gain * btl_bw * min_rtt` bounds what is in flight.
+//! 3. Startup doubles the rate per round until the bandwidth stops growing; Drain empties the queue that it built.
+//! 4. ProbeBW cruises at gain 1; every eighth phase probes for more with 1.25, and the next gives it back with 0.75.
+//! 5. ProbeRTT: where no RTT came down to the minimum for ten seconds, four packets in flight for 200 ms show it.
+//!
+//! ```text
+//!   Startup --------> Drain ----------> ProbeBW <--+   gains 1.25, 0.75, 1, 1, 1, 1, 1, 1
+//!    ^ |   pipe full    |   inflight      | |      |
+//!    | |                |   <= BDP        | +------+
+//!    | |                |                 |
+//!    | +----------------+--> ProbeRTT <---+   min_rtt is ten seconds old
+//!    |                          |  |
+//!    +--------------------------+  +--> ProbeBW
+//!      200 ms, pipe not yet full        200 ms, pipe full
+//! ```
+//!
+//! Source: draft-cardwell-iccrg-bbr-congestion-control-00 and Linux tcp_bbr.c (v1).
+//!
+//! | file | concept |
+//! |---|---|
+//! | `bandwidth` | the bandwidth filter |
+//! | `min_rtt` | the filter of the minimum RTT, and ProbeRTT |
+//! | `full_pipe` | the end of Startup |
+//! | `cycle` | the gain cycle of ProbeBW |
+//! | `recovery` | packet conservation, and the window to restore |
+//! | `aggregation` | compensation for aggregated ACKs |
+//!
+//! Differences from the draft, all as in Linux: pacing 1 % below the estimate, aggregation compensation, the window in
+//! ProbeBW's first phase two packets larger and rounded up to an even count. Differences from Linux: no long-term
+//! bandwidth ("LT", policer detection), since no link here is a policer; the bandwidth filter is exact instead of the three-sample approximation; the driver paces, so that nothing waits in a
+//! queue below (Linux' earliest departure times) to be subtracted; packets sent from ProbeRTT until its flight is
+//! delivered count as application-limited by their tag instead of by the socket. Switches for mvfst as of June 2020
+//! (the baseline of RBBR): `sampler=max` is its `BbrBandwidthSampler`, `pacing=off` its tperf server, which paced
+//! only on demand, `aggregation=off` its sender without compensation. Without pacing only the window can drain the
+//! queue, so Drain then sets a window of one BDP.
+
+mod aggregation;
+mod bandwidth;
+mod cycle;
+mod full_pipe;
+mod min_rtt;
+mod recovery;
+mod scheme;
+
+pub(super) use scheme::SCHEME;
+
+use crate::contract::{Ack, Context, Controller, Event, Limits, Loss, Observer, Sampler, Sent, Tag};
+use aggregation::Aggregation;
+use bandwidth::Bandwidth;
+use cellcc_units::{Bytes, Rate, Span, Time};
+use cycle::{GainCycle, PhaseEnd};
+use full_pipe::FullPipe;
+use min_rtt::{MinRtt, Probe};
+use recovery::Recovery;
+
+/// 2/ln 2, the smallest gain that doubles the rate per round (draft section 4.2.1, `BBRHighGain`).
+const HIGH_GAIN: f64 = 2.885;
+/// In ProbeBW two BDPs may be in flight: room for delayed and stretched ACKs (draft section 4.2.3.2).
+const CWND_GAIN: f64 = 2.0;
+/// The smallest window, in packets: two flights of two, for delayed ACKs (draft section 4.2.3.3, `BBRMinPipeCwnd`).
+const MIN_WINDOW_PACKETS: u64 = 4;
+/// Share of the estimate that is paced, to keep the queue short (Linux `bbr_pacing_margin_percent`).
+const PACING_SHARE: f64 = 0.99;
+/// The RTT that the first pacing rate assumes (Linux `bbr_init_pacing_rate_from_rtt`).
+const NOMINAL_RTT: Span = Span::from_millis(1);
+/// Below 1.2 Mbit/s packets leave one by one (draft section 4.2.2).
+const LOW_RATE: Rate = Rate::from_bytes_per_sec(150_000);
+/// A send quantum is what the pacing rate carries in this time (draft section 4.2.2) ...
+const QUANTUM_SPAN: Span = Span::from_millis(1);
+/// ... and no more than this (draft section 4.2.2).
+const MAX_QUANTUM: Bytes = Bytes::new(64 * 1024);
+/// The tag of packets that left while ProbeRTT, and not the path, limited the flow.
+const SELF_LIMITED: Tag = 1;
+
+/// What can be chosen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Config {
+    /// Compensates for aggregated ACKs with a larger window.
+    pub aggregation: bool,
+    /// How delivery rates are sampled.
+    pub sampler: Sampler,
+    /// Paces; otherwise the window alone limits.
+    pub pacing: bool,
+}
+
+#[derive(Debug, Clone)]
+enum State {
+    Startup,
+    Drain,
+    ProbeBw,
+    ProbeRtt(Probe),
+}
+
+/// The BBR controller.
+#[derive(Debug, Clone)]
+pub struct Bbr {
+    config: Config,
+    packet: Bytes,
+    initial_window: Bytes,
+    state: State,
+    bandwidth: Bandwidth,
+    min_rtt: MinRtt,
+    full_pipe: FullPipe,
+    cycle: GainCycle,
+    aggregation: Aggregation,
+    recovery: Recovery,
+    window: Bytes,
+    pacing_rate: Rate,
+    has_seen_rtt: bool,
+    idle_restart: bool,
+    lost_since_ack: bool,
+    delivered: Bytes,
+    /// Until this much is delivered, packets that leave are [`SELF_LIMITED`].
+    self_limited_until: Option<Bytes>,
+}
+
+impl Bbr {
+    /// BBR at the beginning of a flow.
+    pub fn new(context: &Context, config: Config) -> Self {
+        Self {
+            config,
+            packet: context.packet,
+            initial_window: context.initial_window,
+            state: State::Startup,
+            bandwidth: Bandwidth::new(config.sampler),
+            min_rtt: MinRtt::default(),
+            full_pipe: FullPipe::default(),
+            cycle: GainCycle::new(context.seed),
+            aggregation: Aggregation::new(context.packet),
+            recovery: Recovery::default(),
+            window: context.initial_window,
+            pacing_rate: paced(Rate::from_transfer(context.initial_window, NOMINAL_RTT), HIGH_GAIN),
+            has_seen_rtt: false,
+            idle_restart: false,
+            lost_since_ack: false,
+            delivered: Bytes::ZERO,
+            self_limited_until: None,
+        }
+    }
+
+    fn pacing_gain(&self) -> f64 {
+        match self.state {
+            State::Startup => HIGH_GAIN,
+            State::Drain => 1.0 / HIGH_GAIN,
+            State::ProbeBw => self.cycle.gain(),
+            State::ProbeRtt(_) => 1.0,
+        }
+    }
+
+    fn cwnd_gain(&self) -> f64 {
+        match self.state {
+            State::Startup => HIGH_GAIN,
+            State::Drain if self.config.pacing => HIGH_GAIN,
+            State::Drain | State::ProbeRtt(_) => 1.0,
+            State::ProbeBw => CWND_GAIN,
+        }
+    }
+
+    fn min_window(&self) -> Bytes {
+        self.packet * MIN_WINDOW_PACKETS
+    }
+
+    /// `gain` bandwidth-delay products; the initial window while the RTT is unknown.
+    fn bdp(&self, gain: f64) -> Bytes {
+        match self.min_rtt.get() {
+            Some(min_rtt) => self.bandwidth.estimate().bytes_in(min_rtt).mul_f64(gain),
+            None => self.initial_window,
+        }
+    }
+
+    /// What is to be in flight for `amount` to be on the path: three quanta more, for the sender's and the receiver's
+    /// offloading, in an even number of packets.
+    fn with_quanta(&self, amount: Bytes) -> Bytes {
+        let amount = amount + self.send_quantum() * 3;
+        let pairs = amount.get().div_ceil(self.packet.get().saturating_mul(2));
+        let extra = if matches!(self.state, State::ProbeBw) && self.cycle.is_probing() { 2 } else { 0 };
+        self.packet * (pairs.saturating_mul(2).saturating_add(extra))
+    }
+
+    fn send_quantum(&self) -> Bytes {
+        if self.pacing_rate < LOW_RATE {
+            return self.packet;
+        }
+        let bytes = self.pacing_rate.bytes_in(QUANTUM_SPAN).min(MAX_QUANTUM);
+        (self.packet * (bytes.get() / self.packet.get())).max(self.packet * 2)
+    }
+
+    fn update_bandwidth(&mut self, ack: &Ack<'_>) {
+        let Some(sample) = &ack.rate else { return };
+        let self_limited = ack.packets.last().is_some_and(|newest| newest.tag == SELF_LIMITED);
+        let app_limited = sample.app_limited || self_limited;
+        self.bandwidth.update(ack.round, sample, app_limited);
+        let estimate = self.bandwidth.estimate();
+        self.aggregation.update(ack.now, ack.round_start, ack.bytes, estimate, self.window);
+        if ack.round_start && !app_limited {
+            self.full_pipe.on_round(estimate);
+        }
+    }
+
+    fn update_cycle(&mut self, ack: &Ack<'_>) {
+        let (State::ProbeBw, Some(min_rtt)) = (&self.state, self.min_rtt.get()) else { return };
+        let gain = if self.cycle.is_probing() { self.cycle.gain() } else { 1.0 };
+        let target = self.with_quanta(self.bdp(gain));
+        let (now, inflight, lost) = (ack.now, ack.inflight_before, self.lost_since_ack);
+        self.cycle.update(&PhaseEnd { now, min_rtt, inflight, lost, target });
+    }
+
+    fn update_drain(&mut self, ack: &Ack<'_>) {
+        if matches!(self.state, State::Startup) && self.full_pipe.is_reached() {
+            self.state = State::Drain;
+        }
+        if matches!(self.state, State::Drain) && ack.inflight <= self.with_quanta(self.bdp(1.0)) {
+            self.enter_probe_bw(ack.now);
+        }
+    }
+
+    fn enter_probe_bw(&mut self, now: Time) {
+        self.state = State::ProbeBw;
+        self.cycle.start(now);
+    }
+
+    fn update_min_rtt(&mut self, ack: &Ack<'_>) {
+        let expired = self.min_rtt.update(ack.now, ack.rtt_sample);
+        if expired && !self.idle_restart && !matches!(self.state, State::ProbeRtt(_)) {
+            self.recovery.save(self.window, false);
+            self.state = State::ProbeRtt(Probe::default());
+        }
+        let window = self.min_window();
+        if let State::ProbeRtt(probe) = &mut self.state {
+            self.self_limited_until = Some(ack.delivered + ack.inflight);
+            if probe.update(ack, window) {
+                self.leave_probe_rtt(ack.now);
+            }
+        }
+        self.idle_restart = false;
+    }
+
+    fn leave_probe_rtt(&mut self, now: Time) {
+        self.min_rtt.confirm(now);
+        self.window = self.window.max(self.recovery.prior_window());
+        if self.full_pipe.is_reached() {
+            self.enter_probe_bw(now);
+        } else {
+            self.state = State::Startup;
+        }
+    }
+
+    fn set_pacing_rate(&mut self, srtt: Span) {
+        if !self.has_seen_rtt {
+            self.has_seen_rtt = true;
+            self.pacing_rate = paced(Rate::from_transfer(self.window, srtt), HIGH_GAIN);
+        }
+        let rate = paced(self.bandwidth.estimate(), self.pacing_gain());
+        if self.full_pipe.is_reached() || rate > self.pacing_rate {
+            self.pacing_rate = rate;
+        }
+    }
+
+    fn set_window(&mut self, ack: &Ack<'_>) {
+        if self.recovery.update(ack) {
+            self.window = self.window.max(self.recovery.prior_window());
+        }
+        if self.recovery.is_conserving() {
+            self.window = self.window.max(ack.inflight + ack.bytes);
+        } else {
+            let bdp = self.bdp(self.cwnd_gain());
+            let compensates = self.config.aggregation && self.full_pipe.is_reached();
+            let extra =
+                if compensates { self.aggregation.extra(self.bandwidth.estimate()) } else { Bytes::ZERO };
+            let target = self.with_quanta(bdp + extra);
+            if self.full_pipe.is_reached() {
+                self.window = target.min(self.window + ack.bytes);
+            } else if self.window < target || self.delivered < self.initial_window {
+                self.window += ack.bytes;
+            }
+            self.window = self.window.max(self.min_window());
+        }
+        if matches!(self.state, State::ProbeRtt(_)) {
+            self.window = self.window.min(self.min_window());
+        }
+    }
+}
+
+/// `bandwidth` times a gain, less the margin; at least a byte per second, since a rate of zero would never end.
+fn paced(bandwidth: Rate, gain: f64) -> Rate {
+    bandwidth.mul_f64(gain * PACING_SHARE).max(Rate::from_bytes_per_sec(1))
+}
+
+impl Controller for Bbr {
+    fn on_sent(&mut self, _sent: &Sent) -> Tag {
+        if self.self_limited_until.is_some() { SELF_LIMITED } else { Tag::default() }
+    }
+
+    fn on_ack(&mut self, ack: &Ack<'_>) {
+        self.delivered = ack.delivered;
+        if self.self_limited_until.is_some_and(|until| self.delivered > until) {
+            self.self_limited_until = None;
+        }
+        self.update_bandwidth(ack);
+        self.update_cycle(ack);
+        self.update_drain(ack);
+        self.update_min_rtt(ack);
+        self.set_pacing_rate(ack.rtt.smoothed());
+        self.set_window(ack);
+        self.lost_since_ack = false;
+    }
+
+    fn on_loss(&mut self, loss: &Loss<'_>) {
+        self.lost_since_ack = true;
+        if loss.new_episode {
+            self.recovery.save(self.window, matches!(self.state, State::ProbeRtt(_)));
+            self.recovery.enter(self.delivered);
+            self.window = loss.inflight + self.packet;
+        } else {
+            self.window = self.window.saturating_sub(loss.bytes);
+        }
+        if loss.persistent {
+            // Draft section 4.2.3.4: the path may be gone; one packet will tell.
+            self.window = Bytes::ZERO;
+            self.full_pipe.look_again();
+        }
+        self.window = self.window.max(self.packet);
+    }
+
+    fn on_event(&mut self, now: Time, event: Event) {
+        match event {
+            Event::SpuriousLoss => {
+                self.recovery.leave();
+                self.window = self.window.max(self.recovery.prior_window());
+                self.full_pipe.look_again();
+            }
+            Event::IdleRestart => {
+                self.idle_restart = true;
+                self.aggregation.restart(now);
+                match &self.state {
+                    // What is known is enough to begin with; a burst would only overflow a queue.
+                    State::ProbeBw => self.pacing_rate = paced(self.bandwidth.estimate(), 1.0),
+                    State::ProbeRtt(probe) if probe.is_over_after_idling(now) => self.leave_probe_rtt(now),
+                    _ => {}
+                }
+            }
+            Event::RecoveryEntered | Event::RecoveryLeft | Event::ProbeTimeout => {}
+        }
+    }
+
+    fn limits(&self) -> Limits {
+        Limits {
+            window: self.window,
+            pacing_rate: self.config.pacing.then_some(self.pacing_rate),
+            send_quantum: self.send_quantum(),
+        }
+    }
+
+    fn observe(&self, observer: &mut dyn Observer) {
+        let state = match self.state {
+            State::Startup => 0.0,
+            State::Drain => 1.0,
+            State::ProbeBw => 2.0,
+            State::ProbeRtt(_) => 3.0,
+        };
+        observer.value("state", "", state);
+        observer.value("btl_bw", "mbit_s", self.bandwidth.estimate().as_mbit_per_sec());
+        if let Some(min_rtt) = self.min_rtt.get() {
+            observer.value("min_rtt", "ms", min_rtt.as_millis_f64());
+        }
+        observer.value("pacing_gain", "", self.pacing_gain());
+        observer.value("cwnd_gain", "", self.cwnd_gain());
+        observer.value("full_pipe", "", f64::from(u8::from(self.full_pipe.is_reached())));
+    }
+}
+
+#[cfg(test)]
+mod tests;

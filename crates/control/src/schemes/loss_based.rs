@@ -1,0 +1,54 @@
+//! A growth law as a scheme by itself: the window is the law's, and nothing is paced.
+
+use crate::contract::{Ack, Controller, Event, Limits, Loss, Observer};
+use crate::growth::{Growth, HystartMode};
+use crate::registry::{Arguments, Kind, Parameter};
+use cellcc_units::Time;
+
+/// A scheme that is its growth law.
+#[derive(Debug, Clone)]
+pub struct LossBased<G> {
+    law: G,
+}
+
+impl<G: Growth + Clone> LossBased<G> {
+    /// The scheme of `law`.
+    pub fn new(law: G) -> Self {
+        Self { law }
+    }
+}
+
+impl<G: Growth + Clone> Controller for LossBased<G> {
+    fn on_ack(&mut self, ack: &Ack<'_>) {
+        self.law.on_ack(ack);
+    }
+
+    fn on_loss(&mut self, loss: &Loss<'_>) {
+        self.law.on_loss(loss);
+    }
+
+    fn on_event(&mut self, now: Time, event: Event) {
+        self.law.on_event(now, event);
+    }
+
+    fn limits(&self) -> Limits {
+        Limits::window_only(self.law.window())
+    }
+
+    fn observe(&self, observer: &mut dyn Observer) {
+        self.law.observe(observer);
+    }
+}
+
+/// The switch that both loss-based schemes have.
+pub(super) const HYSTART: Parameter = Parameter {
+    name: "hystart",
+    kind: Kind::Switch,
+    default: "off",
+    meaning: "HyStart++: the initial slow start ends when the RTT rises",
+    source: "RFC 9406; optional to RFC 5681 and RFC 9438 (section 4.10), hence off",
+};
+
+pub(super) fn hystart_mode(arguments: &Arguments) -> HystartMode {
+    if arguments.switch(HYSTART.name) { HystartMode::On } else { HystartMode::Off }
+}

@@ -1,0 +1,110 @@
+//! The Guardian as the paper describes it: network condition inference (section 3.1), non-deterministic exploration
+//! (3.2), proactive slowdown and catastrophe mitigation (3.3).
+
+use super::Interval;
+use super::explorer::Explorer;
+use super::settings::{Profile, Settings};
+use crate::contract::{Context, Observer};
+use crate::growth::Growth;
+use cellcc_units::{Bytes, Span, Time};
+
+/// mu before the first interval (paper, Appendix E.1).
+const INITIAL_MU: f64 = 1.0;
+/// A CM cut at least halves the window (paper, Equation 5).
+const CATASTROPHE_FACTOR: f64 = 0.5;
+/// The window's floor in packets. The paper names none; two keep delayed ACKs alive (RFC 5681's loss window is one).
+const MIN_WINDOW_PACKETS: u64 = 2;
+
+/// What the delay and its slope say (paper, section 3.1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Zone {
+    /// Below the target and not rising: explore.
+    Explore,
+    /// Below the target but rising: slow down if the next interval would exceed it.
+    Slow,
+    /// Above the target: cut.
+    Cut,
+}
+
+#[derive(Clone)]
+pub(super) struct Guardian {
+    profile: Profile,
+    explorer: Explorer,
+    proactive_slowdown: bool,
+    catastrophe_mitigation: bool,
+    min_window: Bytes,
+    previous_rtt: Option<Span>,
+    zone: Option<Zone>,
+    /// No further CM cut before: the last one has not shown in the delay yet.
+    next_cut_at: Time,
+    /// The one write to ssthresh is done: the delay has exceeded the target once.
+    slow_start_ended: bool,
+}
+
+impl Guardian {
+    pub(super) fn new(settings: &Settings, context: &Context) -> Self {
+        Self {
+            profile: settings.profile,
+            explorer: Explorer::new(settings.exploration, INITIAL_MU, context.seed),
+            proactive_slowdown: settings.proactive_slowdown,
+            catastrophe_mitigation: settings.catastrophe_mitigation,
+            min_window: context.packet * MIN_WINDOW_PACKETS,
+            previous_rtt: None,
+            zone: None,
+            next_cut_at: Time::ZERO,
+            slow_start_ended: false,
+        }
+    }
+
+    /// One iteration of Algorithm 1 at the end of a sampling interval.
+    pub(super) fn act(&mut self, interval: &Interval, aimd: &mut dyn Growth) {
+        let Some(previous) = self.previous_rtt.replace(interval.mean_rtt) else { return };
+        let rise = interval.mean_rtt.as_secs_f64() - previous.as_secs_f64();
+        let slope = rise / interval.length.as_secs_f64();
+        self.explorer.observe_slope(slope);
+        let zone = if interval.mean_rtt > interval.target {
+            Zone::Cut
+        } else if slope > 0.0 {
+            Zone::Slow
+        } else {
+            Zone::Explore
+        };
+        self.zone = Some(zone);
+        let factor = match zone {
+            Zone::Explore if interval.cwnd_limited => self.explorer.factor().unwrap_or(1.0),
+            Zone::Explore => 1.0,
+            Zone::Slow => self.slow_down(interval, rise),
+            Zone::Cut => self.cut(interval),
+        };
+        let window = aimd.window().mul_f64(factor).max(self.min_window);
+        aimd.set_window(window);
+        let ends_slow_start = zone == Zone::Cut && !self.slow_start_ended;
+        self.slow_start_ended |= zone == Zone::Cut;
+        if (ends_slow_start && aimd.in_slow_start()) || (self.profile == Profile::Literal && factor < 1.0) {
+            aimd.set_ssthresh(window);
+        }
+    }
+
+    /// PS (paper, Equations 3 and 4): the delay will rise once more as it just did.
+    fn slow_down(&self, interval: &Interval, rise: f64) -> f64 {
+        let expected = interval.mean_rtt.as_secs_f64() + rise;
+        if self.proactive_slowdown { libm::exp2(interval.safe_zone(expected).min(0.0)) } else { 1.0 }
+    }
+
+    /// CM (paper, Equation 5), at most once per measured RTT except in the literal profile.
+    fn cut(&mut self, interval: &Interval) -> f64 {
+        let waiting = self.profile != Profile::Literal && interval.now < self.next_cut_at;
+        if !self.catastrophe_mitigation || waiting {
+            return 1.0;
+        }
+        self.next_cut_at = interval.now + interval.mean_rtt;
+        libm::exp2(interval.safe_zone(interval.mean_rtt.as_secs_f64())) * CATASTROPHE_FACTOR
+    }
+
+    pub(super) fn observe(&self, observer: &mut dyn Observer) {
+        observer.value("mu", "", self.explorer.mu());
+        if let Some(zone) = self.zone {
+            observer.value("zone", "", zone as u8 as f64 + 1.0);
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! The AIMD block switched off (paper, section 5.2): a window that only its owner moves.
+
+use crate::contract::{Ack, Context, Event, Loss};
+use crate::growth::Growth;
+use cellcc_units::{Bytes, Time};
+
+#[derive(Clone)]
+pub(super) struct Still {
+    window: Bytes,
+    ssthresh: Bytes,
+}
+
+impl Still {
+    pub(super) fn new(context: &Context) -> Self {
+        Self { window: context.initial_window, ssthresh: Bytes::MAX }
+    }
+}
+
+impl Growth for Still {
+    fn window(&self) -> Bytes {
+        self.window
+    }
+    fn set_window(&mut self, window: Bytes) {
+        self.window = window;
+    }
+    fn ssthresh(&self) -> Bytes {
+        self.ssthresh
+    }
+    fn set_ssthresh(&mut self, ssthresh: Bytes) {
+        self.ssthresh = ssthresh;
+    }
+    fn on_ack(&mut self, _ack: &Ack<'_>) {}
+    fn on_loss(&mut self, _loss: &Loss<'_>) {}
+    fn on_event(&mut self, _now: Time, _event: Event) {}
+}

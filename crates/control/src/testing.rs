@@ -1,0 +1,193 @@
+//! A path for tests: one bottleneck of constant rate with a drop-tail queue, a constant delay, an ACK per packet. Small
+//! enough to be right by reading; the real engine is two floors up.
+
+use crate::contract::{Context, Event, Observer, Packet};
+use crate::{Flow, Registry};
+use cellcc_units::{Bytes, Rate, Span, Time};
+use std::collections::{BTreeMap, VecDeque};
+
+pub(crate) const CONTEXT: Context =
+    Context { packet: Bytes::new(1500), initial_window: Bytes::new(15_000), seed: 1 };
+/// Later packets that have to arrive for one to count as lost (RFC 9002, section 6.1.1).
+const REORDERING: u64 = 3;
+
+pub(crate) struct Path {
+    pub(crate) flow: Flow,
+    pub(crate) now: Time,
+    rate: Rate,
+    rtt: Span,
+    queue_limit: u64,
+    link_free_at: Time,
+    pacer_free_at: Time,
+    /// With the time at which the ACK is back.
+    on_path: VecDeque<(Time, Packet)>,
+    dropped: Vec<Packet>,
+    last_arrival: Time,
+    to_drop: u64,
+    app_packets: u64,
+}
+
+impl Path {
+    /// A flow of `scheme` on a bottleneck of `rate`, with the RTT of an empty queue (less one transmission time).
+    pub(crate) fn new(scheme: &str, rate: Rate, rtt: Span) -> Self {
+        let controller = Registry::default().parse(scheme).expect("a known scheme").build(&CONTEXT);
+        Self {
+            flow: Flow::new(controller),
+            now: Time::ZERO,
+            rate,
+            rtt,
+            queue_limit: u64::MAX,
+            link_free_at: Time::ZERO,
+            pacer_free_at: Time::ZERO,
+            on_path: VecDeque::new(),
+            dropped: Vec::new(),
+            last_arrival: Time::ZERO,
+            to_drop: 0,
+            app_packets: u64::MAX,
+        }
+    }
+
+    /// The queue holds `packets` at most.
+    pub(crate) fn with_queue(mut self, packets: u64) -> Self {
+        self.queue_limit = packets;
+        self
+    }
+
+    /// The next `count` packets are lost.
+    pub(crate) fn drop_next(&mut self, count: u64) {
+        self.to_drop = count;
+    }
+
+    pub(crate) fn set_rtt(&mut self, rtt: Span) {
+        self.rtt = rtt;
+    }
+
+    /// The application has `count` packets left.
+    pub(crate) fn set_app_packets(&mut self, count: u64) {
+        self.app_packets = count;
+    }
+
+    pub(crate) fn window(&self) -> f64 {
+        self.flow.limits().window.in_packets(CONTEXT.packet)
+    }
+
+    pub(crate) fn inflight(&self) -> f64 {
+        self.flow.inflight().in_packets(CONTEXT.packet)
+    }
+
+    /// Packets that wait in the queue or are being sent.
+    pub(crate) fn queued(&self) -> f64 {
+        self.rate.bytes_in(self.link_free_at.since(self.now)).in_packets(CONTEXT.packet)
+    }
+
+    /// What the controller shows under `name`.
+    pub(crate) fn shows(&self, name: &str) -> Option<f64> {
+        struct Values(BTreeMap<&'static str, f64>);
+        impl Observer for Values {
+            fn value(&mut self, name: &'static str, _unit: &'static str, value: f64) {
+                self.0.insert(name, value);
+            }
+        }
+        let mut values = Values(BTreeMap::new());
+        self.flow.controller().observe(&mut values);
+        values.0.get(name).copied()
+    }
+
+    pub(crate) fn run_for(&mut self, span: Span) {
+        let until = self.now + span;
+        self.run(until, |_| false);
+    }
+
+    /// Runs until `reached`, which has a minute of virtual time for it.
+    pub(crate) fn run_until(&mut self, reached: impl Fn(&Self) -> bool) {
+        let until = self.now + Span::from_secs(60);
+        self.run(until, &reached);
+        assert!(reached(self), "not reached within a minute");
+    }
+
+    fn run(&mut self, until: Time, reached: impl Fn(&Self) -> bool) {
+        loop {
+            self.send();
+            if reached(self) {
+                return;
+            }
+            let next = self.next_event();
+            if next > until {
+                self.now = until;
+                return;
+            }
+            self.now = next;
+            self.receive();
+            if self.flow.next_timer().is_some_and(|timer| timer <= self.now) {
+                self.flow.on_timer(self.now);
+            }
+        }
+    }
+
+    fn next_event(&self) -> Time {
+        let ack = match self.on_path.front() {
+            Some((back_at, _)) => *back_at,
+            // Nothing will arrive to show a loss: a probe time-out does.
+            None if !self.dropped.is_empty() => self.last_arrival.max(self.now) + self.rtt * 3,
+            None => Time::NEVER,
+        };
+        let pacer = if self.may_send() { self.pacer_free_at } else { Time::NEVER };
+        ack.min(pacer).min(self.flow.next_timer().unwrap_or(Time::NEVER))
+    }
+
+    fn has_room(&self) -> bool {
+        self.flow.inflight() + CONTEXT.packet <= self.flow.limits().window
+    }
+
+    fn may_send(&self) -> bool {
+        self.app_packets > 0 && self.has_room()
+    }
+
+    fn send(&mut self) {
+        while self.may_send() && self.pacer_free_at <= self.now {
+            if self.flow.inflight().is_zero() && self.now.since(self.last_arrival) > self.rtt * 3 {
+                self.flow.on_event(self.now, Event::IdleRestart);
+            }
+            let packet = self.flow.on_sent(self.now, CONTEXT.packet);
+            self.app_packets -= 1;
+            if let Some(rate) = self.flow.limits().pacing_rate {
+                self.pacer_free_at = self.now + rate.time_for(CONTEXT.packet);
+            }
+            self.enqueue(packet);
+        }
+        match (self.app_packets, self.has_room()) {
+            (0, true) => self.flow.mark_app_limited(),
+            (1.., false) => self.flow.mark_window_limited(),
+            _ => {}
+        }
+    }
+
+    fn enqueue(&mut self, packet: Packet) {
+        let full = self.queued() > self.queue_limit as f64;
+        if full || self.to_drop > 0 {
+            self.to_drop = self.to_drop.saturating_sub(1);
+            self.dropped.push(packet);
+            return;
+        }
+        self.link_free_at = self.link_free_at.max(self.now) + self.rate.time_for(packet.bytes);
+        let in_order = self.on_path.back().map_or(Time::ZERO, |(back_at, _)| *back_at);
+        self.on_path.push_back(((self.link_free_at + self.rtt).max(in_order), packet));
+    }
+
+    fn receive(&mut self) {
+        let mut arrived_up_to = u64::MAX;
+        if let Some((back_at, packet)) = self.on_path.front().copied() {
+            if back_at > self.now {
+                return;
+            }
+            self.on_path.pop_front();
+            self.last_arrival = self.now;
+            self.flow.on_ack(self.now, &[packet], Some(self.now.since(packet.sent_at)));
+            arrived_up_to = packet.number;
+        }
+        let is_lost = |packet: &Packet| packet.number.saturating_add(REORDERING) <= arrived_up_to;
+        let lost: Vec<_> = self.dropped.iter().copied().filter(is_lost).collect();
+        self.dropped.retain(|packet| !is_lost(packet));
+        self.flow.on_loss(self.now, &lost, false);
+    }
+}

@@ -1,0 +1,179 @@
+//! What holds for every scheme under every sequence of events that a driver may report.
+
+use cellcc_control::{Context, Event, Flow, Limits, Observer, Packet, Registry};
+use cellcc_units::{Bytes, Span, Time};
+use proptest::prelude::*;
+
+const CONTEXT: Context = Context { packet: Bytes::new(1500), initial_window: Bytes::new(15_000), seed: 7 };
+
+/// What a driver may report next.
+#[derive(Debug, Clone)]
+enum Step {
+    Wait(u64),
+    /// So many packets leave, whether the limits allow it or not: a limit may fall below what is in flight.
+    Send(usize),
+    /// Packets from the front of what is outstanding arrive, some passed over.
+    Ack {
+        skip: usize,
+        count: usize,
+        with_sample: bool,
+    },
+    Lose {
+        count: usize,
+        persistent: bool,
+    },
+    /// The packets lost last arrive after all.
+    LateArrival,
+    Timer,
+    ProbeTimeout,
+    IdleRestart,
+    AppLimited,
+    WindowLimited,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let nanos = prop_oneof![
+        Just(0),
+        1u64..1000,
+        1_000u64..50_000_000,
+        50_000_000u64..20_000_000_000,
+        Just(u64::MAX / 4)
+    ];
+    prop_oneof![
+        4 => nanos.prop_map(Step::Wait),
+        6 => (1usize..40).prop_map(Step::Send),
+        6 => (0usize..3, 1usize..40, prop::bool::weighted(0.9))
+            .prop_map(|(skip, count, with_sample)| Step::Ack { skip, count, with_sample }),
+        2 => (1usize..20, prop::bool::weighted(0.2))
+            .prop_map(|(count, persistent)| Step::Lose { count, persistent }),
+        1 => Just(Step::LateArrival),
+        1 => Just(Step::Timer),
+        1 => Just(Step::ProbeTimeout),
+        1 => Just(Step::IdleRestart),
+        1 => Just(Step::AppLimited),
+        4 => Just(Step::WindowLimited),
+    ]
+}
+
+struct Driver {
+    flow: Flow,
+    now: Time,
+    outstanding: Vec<Packet>,
+    lost: Vec<Packet>,
+}
+
+impl Driver {
+    fn new(scheme: &str, seed: u64) -> Self {
+        let scheme = Registry::default().parse(scheme).expect("a listed scheme");
+        let flow = Flow::new(scheme.build(&Context { seed, ..CONTEXT }));
+        Self { flow, now: Time::ZERO, outstanding: Vec::new(), lost: Vec::new() }
+    }
+
+    fn take(&mut self, from: usize, count: usize) -> Vec<Packet> {
+        let from = from.min(self.outstanding.len());
+        let to = (from + count).min(self.outstanding.len());
+        self.outstanding.drain(from..to).collect()
+    }
+
+    fn report(&mut self, step: &Step) {
+        match *step {
+            Step::Wait(nanos) => self.now += Span::from_nanos(nanos),
+            Step::Send(count) => {
+                for number in 0..count {
+                    // Not every packet is full.
+                    let bytes = if number % 5 == 4 { Bytes::new(40) } else { CONTEXT.packet };
+                    let packet = self.flow.on_sent(self.now, bytes);
+                    self.outstanding.push(packet);
+                }
+            }
+            Step::Ack { skip, count, with_sample } => {
+                let packets = self.take(skip, count);
+                if let Some(newest) = packets.last() {
+                    let sample = with_sample.then(|| self.now.since(newest.sent_at));
+                    self.flow.on_ack(self.now, &packets, sample);
+                }
+            }
+            Step::Lose { count, persistent } => {
+                self.lost = self.take(0, count);
+                self.flow.on_loss(self.now, &self.lost, persistent);
+            }
+            Step::LateArrival => {
+                let bytes = self.lost.drain(..).map(|packet| packet.bytes).sum::<Bytes>();
+                if !bytes.is_zero() {
+                    self.flow.on_late_arrival(self.now, bytes);
+                    self.flow.on_event(self.now, Event::SpuriousLoss);
+                }
+            }
+            Step::Timer => {
+                if let Some(timer) = self.flow.next_timer() {
+                    self.now = self.now.max(timer);
+                    self.flow.on_timer(self.now);
+                }
+            }
+            Step::ProbeTimeout => self.flow.on_event(self.now, Event::ProbeTimeout),
+            Step::IdleRestart => {
+                if self.outstanding.is_empty() {
+                    self.flow.on_event(self.now, Event::IdleRestart);
+                }
+            }
+            Step::AppLimited => self.flow.mark_app_limited(),
+            Step::WindowLimited => self.flow.mark_window_limited(),
+        }
+    }
+}
+
+struct OnlyFinite;
+
+impl Observer for OnlyFinite {
+    fn value(&mut self, name: &'static str, _unit: &'static str, value: f64) {
+        assert!(value.is_finite(), "{name} is {value}");
+    }
+}
+
+fn run(scheme: &str, seed: u64, steps: &[Step]) -> Vec<Limits> {
+    let mut driver = Driver::new(scheme, seed);
+    let mut all = Vec::new();
+    for step in steps {
+        driver.report(step);
+        let limits = driver.flow.limits();
+        assert!(limits.window >= CONTEXT.packet, "{scheme}: a window of {} stops the flow", limits.window);
+        assert!(
+            limits.pacing_rate.is_none_or(|rate| !rate.is_zero()),
+            "{scheme}: a rate of zero stops the flow"
+        );
+        let outstanding: Bytes = driver.outstanding.iter().map(|packet| packet.bytes).sum();
+        assert_eq!(driver.flow.inflight(), outstanding, "{scheme}: in flight is what is outstanding");
+        driver.flow.controller().observe(&mut OnlyFinite);
+        all.push(limits);
+    }
+    all
+}
+
+/// Every scheme with its defaults, and with every switch and choice in every position.
+fn schemes() -> Vec<String> {
+    use cellcc_control::Kind;
+    let mut texts = Vec::new();
+    for info in Registry::default().schemes() {
+        texts.push(info.name.to_owned());
+        for parameter in info.parameters {
+            let values = match parameter.kind {
+                Kind::Switch => &["on", "off"],
+                Kind::Choice(words) => words,
+                _ => continue,
+            };
+            texts.extend(values.iter().map(|value| format!("{}({}={value})", info.name, parameter.name)));
+        }
+    }
+    texts
+}
+
+proptest! {
+    #[test]
+    fn no_sequence_of_events_breaks_a_scheme(steps in prop::collection::vec(step(), 1..200), seed in any::<u64>()) {
+        for scheme in schemes() {
+            let first = run(&scheme, seed, &steps);
+            let second = run(&scheme, seed, &steps);
+            prop_assert_eq!(first, second, "{}: the same events and seed give the same limits", scheme);
+        }
+    }
+}

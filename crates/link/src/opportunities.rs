@@ -1,0 +1,138 @@
+//! Mahimahi's delivery opportunities.
+
+use crate::capacity::{Capacity, CapacityError};
+
+/// A repeating list of moments at which some bytes may leave at once.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Opportunities {
+    /// In order of time, one entry per moment that has any; at least one, the last at `period` or before it.
+    pub(crate) list: Vec<Opportunity>,
+    /// Nanoseconds after which the list begins anew.
+    pub(crate) period: u64,
+}
+
+/// All opportunities of one moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Opportunity {
+    /// Nanoseconds since the beginning of the period: above zero, at most the period.
+    pub(crate) at: u64,
+    /// Bytes carried from the beginning of the period through this moment.
+    pub(crate) through: u64,
+}
+
+/// A position in the list: a moment, and the bytes of it that are still unused.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Moment {
+    pub(crate) index: usize,
+    pub(crate) base: u64,
+    pub(crate) time: u64,
+    pub(crate) left: u64,
+}
+
+const NANOS_PER_MILLI: u64 = 1_000_000;
+
+impl Opportunities {
+    pub(crate) fn new(millis: impl IntoIterator<Item = u64>) -> Result<Self, CapacityError> {
+        let size = Capacity::OPPORTUNITY.get();
+        let (mut list, mut through, mut last) = (Vec::<Opportunity>::new(), 0u64, 0u64);
+        let mut at_zero = 0u64;
+        for (index, milli) in millis.into_iter().enumerate() {
+            if milli < last {
+                return Err(CapacityError::OutOfOrder(index + 1));
+            }
+            last = milli;
+            if milli > Capacity::MAX_PERIOD.as_nanos() / NANOS_PER_MILLI {
+                return Err(CapacityError::TooLong);
+            }
+            if milli == 0 {
+                at_zero += size;
+                continue;
+            }
+            through += size;
+            let at = milli * NANOS_PER_MILLI;
+            match list.last_mut() {
+                Some(same) if same.at == at => same.through = through,
+                _ => list.push(Opportunity { at, through }),
+            }
+        }
+        let Some(end) = list.last_mut() else {
+            return Err(if at_zero > 0 { CapacityError::NeverCarries } else { CapacityError::Empty });
+        };
+        // Time 0 of the next round is the end of this one; at the very first 0 no packet can be waiting yet.
+        end.through += at_zero;
+        let period = end.at;
+        list.shrink_to_fit();
+        Ok(Self { list, period })
+    }
+
+    /// The part after `offset`, up to `offset + duration`, as a list of that period.
+    pub(crate) fn cut(&self, offset: u64, duration: u64) -> Result<Self, CapacityError> {
+        if duration == 0 {
+            return Err(CapacityError::Empty);
+        }
+        let first = self.list.partition_point(|entry| entry.at <= offset);
+        let end = self.list.partition_point(|entry| entry.at <= offset + duration);
+        let before = self.through_before(first);
+        let list: Vec<Opportunity> = self.list[first..end]
+            .iter()
+            .map(|entry| Opportunity { at: entry.at - offset, through: entry.through - before })
+            .collect();
+        if list.is_empty() {
+            return Err(CapacityError::NeverCarries);
+        }
+        Ok(Self { list, period: duration })
+    }
+
+    fn total(&self) -> u64 {
+        self.list[self.list.len() - 1].through
+    }
+
+    fn through_before(&self, index: usize) -> u64 {
+        index.checked_sub(1).map_or(0, |before| self.list[before].through)
+    }
+
+    /// Bytes carried after time zero, through `time`.
+    pub(crate) fn carried_until(&self, time: u64) -> u128 {
+        let passed = self.list.partition_point(|entry| entry.at <= time % self.period);
+        u128::from(time / self.period) * u128::from(self.total()) + u128::from(self.through_before(passed))
+    }
+
+    /// The moment at which the `carried`th byte leaves, and what is left of it then; `None` beyond all time.
+    pub(crate) fn time_of(&self, carried: u128) -> Option<Moment> {
+        let total = u128::from(self.total());
+        let periods = carried.saturating_sub(1) / total;
+        let rest = (carried - periods * total) as u64; // at most `total`
+        let index = self.list.partition_point(|entry| entry.through < rest);
+        let base = u64::try_from(periods).ok()?.checked_mul(self.period)?;
+        let mut moment = self.moment(index, base)?;
+        moment.left = self.list[index].through - rest;
+        Some(moment)
+    }
+
+    /// The first moment after `time`.
+    pub(crate) fn first_after(&self, time: u64) -> Option<Moment> {
+        let base = time - time % self.period;
+        let index = self.list.partition_point(|entry| entry.at <= time - base);
+        match index == self.list.len() {
+            true => self.moment(0, base.checked_add(self.period)?),
+            false => self.moment(index, base),
+        }
+    }
+
+    /// The moment after `moment`.
+    #[inline]
+    pub(crate) fn after(&self, moment: &Moment) -> Option<Moment> {
+        match moment.index + 1 == self.list.len() {
+            true => self.moment(0, moment.base.checked_add(self.period)?),
+            false => self.moment(moment.index + 1, moment.base),
+        }
+    }
+
+    /// A moment with nothing used of it yet.
+    #[inline]
+    fn moment(&self, index: usize, base: u64) -> Option<Moment> {
+        let entry = self.list[index];
+        let left = entry.through - self.through_before(index);
+        Some(Moment { index, base, time: base.checked_add(entry.at)?, left })
+    }
+}

@@ -1,0 +1,297 @@
+//! The text form of a capacity, in Scenarios and flags.
+
+use crate::capacity::{Capacity, CapacityError};
+use crate::schedule;
+use crate::trace::{self, Trace, TraceError};
+use cellcc_units::{ParseError, Rate, Span};
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::sync::Arc;
+use thiserror::Error;
+
+/// What a link is to carry, as it is written:
+///
+/// | text | meaning |
+/// |---|---|
+/// | `rate=100Mbit/s` | that rate always |
+/// | `step=300Mbit/s@10s,600Mbit/s@20s` | each rate and how long it lasts, from the beginning of the run: 300 Mbit/s for 10 s, then 600; the last one stays (its length may be left out) |
+/// | `traces/drive.mahi`, `./drive` | a trace file: anything with a `/` or a `.` in it |
+/// | `lte-drive` | a named link: anything else |
+/// | `drive.mahi,offset=10s,duration=60s` | a part of a trace or a named link, which repeats; either may be left out |
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CapacitySpec {
+    /// One rate.
+    Constant(Rate),
+    /// Rates with the time that each lasts; the last one stays.
+    Steps(Vec<(Span, Rate)>),
+    /// A trace file.
+    File {
+        /// Where it is.
+        path: PathBuf,
+        /// The part of it to use.
+        cut: Cut,
+    },
+    /// A link that the caller knows by name.
+    Named {
+        /// Its name; not checked here.
+        name: String,
+        /// The part of it to use.
+        cut: Cut,
+    },
+}
+
+/// A part of a trace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Cut {
+    /// Where it begins.
+    pub offset: Span,
+    /// How long it is; to the end of the trace where there is none.
+    pub duration: Option<Span>,
+}
+
+/// A capacity with what a Record says about it.
+#[derive(Debug, Clone)]
+pub struct Source {
+    /// The trace's name, or the text of the spec.
+    pub name: String,
+    /// What the link can carry.
+    pub capacity: Arc<Capacity>,
+    /// SHA-256 of its canonical form, after the cut.
+    pub hash: String,
+}
+
+/// Why a text is not a capacity, or its trace cannot be used.
+#[derive(Debug, Error)]
+pub enum SpecError {
+    /// The text has not the form of [`CapacitySpec`].
+    #[error(transparent)]
+    Text(#[from] ParseError),
+    /// A rate, a step or a part that makes no link.
+    #[error("`{spec}`: {cause}")]
+    Capacity {
+        /// The text.
+        spec: String,
+        /// What is wrong with it.
+        cause: CapacityError,
+    },
+    /// The trace cannot be read.
+    #[error(transparent)]
+    Trace(#[from] TraceError),
+    /// The caller knows no such link.
+    #[error("there is no link named `{0}`; write a trace file with its path, such as `./{0}`")]
+    UnknownName(String),
+}
+
+const EXPECTED: &str = "a link's capacity: a trace file, the name of a link, `rate=100Mbit/s`, or \
+                        `step=300Mbit/s@10s,600Mbit/s@20s`; a trace or a name may end in `,offset=10s,duration=60s`";
+
+impl CapacitySpec {
+    /// Reads the trace, or asks `named` for the link of that name.
+    ///
+    /// # Errors
+    /// Where the trace cannot be read, the name is not known, or what results carries nothing.
+    pub fn open(&self, named: impl FnOnce(&str) -> Option<Arc<Capacity>>) -> Result<Source, SpecError> {
+        let refused = |cause| SpecError::Capacity { spec: self.to_string(), cause };
+        let (name, whole, cut) = match self {
+            Self::Constant(rate) => {
+                (self.to_string(), Arc::new(Capacity::constant(*rate).map_err(refused)?), &Cut::default())
+            }
+            Self::Steps(steps) => {
+                let capacity = Capacity::from_steps_holding_last(steps.clone()).map_err(refused)?;
+                (self.to_string(), Arc::new(capacity), &Cut::default())
+            }
+            Self::File { path, cut } => {
+                let Trace { name, capacity, .. } = trace::read(path)?;
+                (name, capacity, cut)
+            }
+            Self::Named { name, cut } => {
+                let capacity = named(name).ok_or_else(|| SpecError::UnknownName(name.clone()))?;
+                (name.clone(), capacity, cut)
+            }
+        };
+        let capacity = match cut.is_whole() {
+            true => whole,
+            false => Arc::new(whole.cut(cut.offset, cut.duration).map_err(refused)?),
+        };
+        Ok(Source { name, hash: trace::hash(&capacity), capacity })
+    }
+}
+
+impl Cut {
+    /// True where it is the whole trace.
+    pub fn is_whole(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+impl FromStr for CapacitySpec {
+    type Err = SpecError;
+
+    fn from_str(text: &str) -> Result<Self, SpecError> {
+        let refused = || ParseError::new(text, EXPECTED);
+        let zero = || SpecError::Capacity { spec: text.into(), cause: CapacityError::NeverCarries };
+        if let Some(rate) = text.strip_prefix("rate=") {
+            let rate: Rate = rate.parse()?;
+            return if rate.is_zero() { Err(zero()) } else { Ok(Self::Constant(rate)) };
+        }
+        if let Some(steps) = text.strip_prefix("step=") {
+            let steps: Vec<(Span, Rate)> = schedule::parse(steps, EXPECTED)?;
+            return if steps.iter().all(|(_, rate)| rate.is_zero()) {
+                Err(zero())
+            } else {
+                Ok(Self::Steps(steps))
+            };
+        }
+        let (name, cut) = split_cut(text)?;
+        if name.is_empty() || name.parse::<Rate>().is_ok() {
+            return Err(refused().into());
+        }
+        if name.contains(['/', '.', std::path::MAIN_SEPARATOR]) {
+            return Ok(Self::File { path: name.into(), cut });
+        }
+        let is_name_part = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+        match name.chars().all(is_name_part) {
+            true => Ok(Self::Named { name: name.into(), cut }),
+            false => Err(refused().into()),
+        }
+    }
+}
+
+/// Takes `,offset=..` and `,duration=..` off the end; a file name may hold other commas.
+fn split_cut(text: &str) -> Result<(&str, Cut), ParseError> {
+    let (mut rest, mut offset, mut duration) = (text, None, None);
+    while let Some((before, last)) = rest.rsplit_once(',') {
+        let (slot, value) = match (last.strip_prefix("offset="), last.strip_prefix("duration=")) {
+            (Some(value), _) => (&mut offset, value),
+            (_, Some(value)) => (&mut duration, value),
+            _ => break,
+        };
+        if slot.replace(value.parse::<Span>()?).is_some() {
+            return Err(ParseError::new(text, EXPECTED));
+        }
+        rest = before;
+    }
+    Ok((rest, Cut { offset: offset.unwrap_or(Span::ZERO), duration }))
+}
+
+impl fmt::Display for CapacitySpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Constant(rate) => write!(f, "rate={rate}"),
+            Self::Steps(steps) => write!(f, "step={}", schedule::format(steps)),
+            Self::File { path, cut } => write!(f, "{}{cut}", path.display()),
+            Self::Named { name, cut } => write!(f, "{name}{cut}"),
+        }
+    }
+}
+
+impl fmt::Display for Cut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.offset.is_zero() {
+            write!(f, ",offset={}", self.offset)?;
+        }
+        self.duration.map_or(Ok(()), |duration| write!(f, ",duration={duration}"))
+    }
+}
+
+impl serde::Serialize for CapacitySpec {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> serde::Deserialize<'de> for CapacitySpec {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = <std::borrow::Cow<'de, str>>::deserialize(deserializer)?;
+        text.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cellcc_units::Time;
+
+    fn spec(text: &str) -> CapacitySpec {
+        text.parse().unwrap()
+    }
+
+    fn message(text: &str) -> String {
+        text.parse::<CapacitySpec>().unwrap_err().to_string()
+    }
+
+    #[test]
+    fn what_is_written_reads_back() {
+        for text in [
+            "rate=100Mbit/s",
+            "step=300Mbit/s@10s,600Mbit/s@20s",
+            "traces/drive.mahi",
+            "./drive,offset=10s,duration=1min",
+            "a,b.mahi,duration=500ms",
+            "lte-drive,offset=5s",
+        ] {
+            let read = spec(text);
+            assert_eq!(spec(&read.to_string()), read, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_name_is_what_could_not_be_a_path() {
+        let cut = Cut::default();
+        assert_eq!(spec("lte-drive"), CapacitySpec::Named { name: "lte-drive".into(), cut });
+        assert_eq!(spec("./lte-drive"), CapacitySpec::File { path: "./lte-drive".into(), cut });
+        assert_eq!(spec("drive.up"), CapacitySpec::File { path: "drive.up".into(), cut });
+    }
+
+    #[test]
+    fn steps_last_as_long_as_they_say_and_the_last_one_stays() {
+        let source = spec("step=300Mbit/s@10s,600Mbit/s@20s").open(|_| None).unwrap();
+        let rate = |secs| {
+            let at = Time::ZERO + Span::from_secs(secs);
+            source.capacity.rate_in(at, at + Span::from_secs(1)).as_mbit_per_sec()
+        };
+        assert_eq!(
+            [rate(0), rate(9), rate(10), rate(29), rate(30), rate(999)],
+            [300.0, 300.0, 600.0, 600.0, 600.0, 600.0]
+        );
+    }
+
+    #[test]
+    fn what_is_not_clear_is_refused() {
+        for text in [
+            "",
+            "100Mbit/s",
+            "rate=100",
+            "rate=0Mbit/s",
+            "step=",
+            "step=3Mbit/s,4Mbit/s",
+            "step=0Mbit/s@1s",
+            "step=3Mbit/s@0s",
+            "a.mahi,offset=10",
+            "a.mahi,offset=1s,offset=2s",
+            "rate=1Mbit/s,offset=1s",
+            "two words",
+        ] {
+            assert!(text.parse::<CapacitySpec>().is_err(), "{text}");
+        }
+        assert!(message("100Mbit/s").contains("`rate=100Mbit/s`"));
+        assert!(message("rate=0Mbit/s").contains("never carries"));
+    }
+
+    #[test]
+    fn a_part_beyond_the_end_and_an_unknown_name_are_refused_by_name() {
+        let named = |_: &str| Some(Arc::new(Capacity::from_opportunities([500, 1000]).unwrap()));
+        let error = spec("lte,offset=1s").open(named).unwrap_err().to_string();
+        assert!(error.starts_with("`lte,offset=1s`: offset 1s"), "{error}");
+        assert!(spec("lte,offset=400ms,duration=600ms").open(named).is_ok());
+        assert!(spec("lte").open(|_| None).unwrap_err().to_string().contains("no link named `lte`"));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_text_makes_the_parser_panic(text in "(rate=|step=|)\\PC*") {
+            let _ = text.parse::<CapacitySpec>();
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! Synthetic cellular links: a seed gives a rate over time that behaves like the real traces of a kind.
+//!
+//! Once a second, a normal deviate is drawn and turned into a rate through the distribution of the real 1-s rates.
+//! The deviate is the sum of three independent normal parts, whose shares of the variance add up to 1:
+//! - **place**, drawn once: some streets and operators are better than others;
+//! - **drift**, a first-order autoregressive process: distance, shadowing and load change over many seconds;
+//! - **step**, held until it is drawn anew: blockage, handover and a change of beam or cell are sudden.
+//!
+//! Within a second, LTE and 3G are divided into slots of 10 ms: a Markov chain of silences, and between them
+//! log-normal noise with a slow and a fast part, scaled so that the second keeps its rate. The 5G traces have one
+//! value a second, so the 5G links are constant within a second: an assumption, not a finding.
+//!
+//! `docs/synthetic-links.md` shows real beside synthetic; `tools/fit-synthetic` prints the constants of `fitted.rs`.
+
+mod fitted;
+#[cfg(test)]
+mod statistics;
+#[cfg(test)]
+mod tests;
+
+use cellcc_units::{Rate, Span};
+use fitted::LINKS;
+use rand_pcg::Pcg64;
+use rand_pcg::rand_core::{Rng, SeedableRng};
+
+/// How long a synthetic link lasts unless something else is asked for: the length of the shortest 5G trace.
+pub const DEFAULT_LENGTH: Span = Span::from_secs(180);
+
+/// The longest synthetic link: one day (150 MB of 10-ms steps). A longer wish is cut to this; traces repeat.
+pub const LONGEST: Span = Span::from_secs(86_400);
+
+const SECOND: Span = Span::from_secs(1);
+const SLOT: Span = Span::from_millis(10);
+const SLOTS_PER_SECOND: usize = 100;
+
+/// A named synthetic link: what it stands for, and the fitted numbers behind it.
+#[derive(Debug)]
+pub struct SyntheticLink {
+    /// The name by which [`generate`] knows it.
+    pub name: &'static str,
+    /// What it stands for, in one line.
+    pub description: &'static str,
+    /// A good seed where only one is run: the first whose link of [`DEFAULT_LENGTH`] has the mean rate of the kind
+    /// within 5 % and its mean 1-s jump within 10 %. Seeds differ as much as real traces do.
+    pub typical_seed: u64,
+    /// Distribution of the 1-s rates: (share of the seconds that are slower, Mbit/s), straight lines between.
+    rates: &'static [(f64, f64)],
+    /// Share of the variance that is drawn once for the whole link.
+    place: f64,
+    /// Share of the variance that drifts.
+    drift: f64,
+    /// Correlation time of the drift in seconds: after it, 1/e is left.
+    drift_s: f64,
+    /// Mean time in seconds for which the remaining part of the variance is held before it is drawn anew.
+    step_s: f64,
+    /// What happens within a second; `None`: nothing.
+    bursts: Option<Bursts>,
+}
+
+/// The slots of 10 ms within a second.
+#[derive(Debug)]
+struct Bursts {
+    /// Share of the slots in which nothing can be sent.
+    silent_share: f64,
+    /// Mean length of a silence in slots.
+    silent_slots: f64,
+    /// Standard deviation of the logarithm of the rate, slow part.
+    slow: f64,
+    /// Correlation time of the slow part in slots.
+    slow_slots: f64,
+    /// Standard deviation of the logarithm of the rate, the part that is new in every slot.
+    fast: f64,
+}
+
+/// All synthetic links, with their names and descriptions.
+pub fn names() -> &'static [SyntheticLink] {
+    &LINKS
+}
+
+/// The synthetic link `name` as steps: how long each lasts, and its rate. `None` where there is no such link.
+///
+/// The steps last `length` together (at most [`LONGEST`]). The same name and seed give the same steps on every
+/// machine, and a longer link begins with the steps of the shorter one, up to the step in which that one ends.
+pub fn generate(name: &str, seed: u64, length: Span) -> Option<Vec<(Span, Rate)>> {
+    let index = LINKS.iter().position(|link| link.name == name)?;
+    let link = &LINKS[index];
+    // The upper bits keep one seed from giving every link the same ups and downs.
+    let mut draws = Draws(Pcg64::seed_from_u64(seed ^ ((index as u64) << 56)));
+    let mut level = Level::new(link, &mut draws);
+    let mut within = link.bursts.as_ref().map(|bursts| Within::new(bursts, &mut draws));
+
+    let mut steps = Vec::new();
+    let mut left = length.min(LONGEST);
+    while !left.is_zero() {
+        let mbit = quantile(link.rates, level.next(&mut draws));
+        match &mut within {
+            None => push(&mut steps, &mut left, SECOND, mbit),
+            Some(within) => {
+                for factor in within.second(&mut draws) {
+                    push(&mut steps, &mut left, SLOT, mbit * factor);
+                }
+            }
+        }
+    }
+    Some(steps)
+}
+
+fn push(steps: &mut Vec<(Span, Rate)>, left: &mut Span, span: Span, mbit: f64) {
+    let span = span.min(*left);
+    if !span.is_zero() {
+        steps.push((span, Rate::from_mbit_per_sec(mbit)));
+        *left = left.saturating_sub(span);
+    }
+}
+
+/// The rate in Mbit/s below which `share` of the seconds lie.
+fn quantile(rates: &[(f64, f64)], share: f64) -> f64 {
+    let above = rates.partition_point(|&(knot, _)| knot <= share).clamp(1, rates.len() - 1);
+    let ((left, low), (right, high)) = (rates[above - 1], rates[above]);
+    low + (high - low) * (share - left) / (right - left)
+}
+
+/// The parts of the 1-s level, each a standard normal deviate.
+struct Level<'a> {
+    link: &'a SyntheticLink,
+    place: f64,
+    drift: Autoregressive,
+    step: f64,
+}
+
+impl<'a> Level<'a> {
+    fn new(link: &'a SyntheticLink, draws: &mut Draws) -> Self {
+        let place = draws.normal();
+        Self { link, place, drift: Autoregressive::new(link.drift_s, draws), step: draws.normal() }
+    }
+
+    /// The share of all seconds that are slower than the coming one.
+    fn next(&mut self, draws: &mut Draws) -> f64 {
+        let link = self.link;
+        let drift = self.drift.next(draws);
+        if draws.happens(1.0 / link.step_s) {
+            self.step = draws.normal();
+        }
+        let deviate = libm::sqrt(link.place) * self.place
+            + libm::sqrt(link.drift) * drift
+            + libm::sqrt(1.0 - link.place - link.drift) * self.step;
+        // The normal distribution function.
+        0.5 * libm::erfc(-deviate / core::f64::consts::SQRT_2)
+    }
+}
+
+/// Where the slots of a second stand; carried on from one second to the next.
+struct Within<'a> {
+    bursts: &'a Bursts,
+    silent: bool,
+    slow: Autoregressive,
+}
+
+impl<'a> Within<'a> {
+    fn new(bursts: &'a Bursts, draws: &mut Draws) -> Self {
+        let silent = draws.happens(bursts.silent_share);
+        Self { bursts, silent, slow: Autoregressive::new(bursts.slow_slots, draws) }
+    }
+
+    /// Factors on the rate of the second, with a mean of 1.
+    fn second(&mut self, draws: &mut Draws) -> [f64; SLOTS_PER_SECOND] {
+        let bursts = self.bursts;
+        let end = 1.0 / bursts.silent_slots;
+        // As many silences must begin as end.
+        let begin = end * bursts.silent_share / (1.0 - bursts.silent_share);
+        let mut factors = [0.0; SLOTS_PER_SECOND];
+        for factor in &mut factors {
+            self.silent = if self.silent { !draws.happens(end) } else { draws.happens(begin) };
+            let noise = bursts.slow * self.slow.next(draws) + bursts.fast * draws.normal();
+            if !self.silent {
+                *factor = libm::exp(noise);
+            }
+        }
+        match factors.iter().sum::<f64>() / SLOTS_PER_SECOND as f64 {
+            // A second of nothing but silence would lose its rate.
+            0.0 => [1.0; SLOTS_PER_SECOND],
+            mean => factors.map(|factor| factor / mean),
+        }
+    }
+}
+
+/// A standard normal deviate that forgets itself with a correlation time, given in steps.
+struct Autoregressive {
+    value: f64,
+    kept: f64,
+}
+
+impl Autoregressive {
+    fn new(correlation_steps: f64, draws: &mut Draws) -> Self {
+        Self { value: draws.normal(), kept: libm::exp(-1.0 / correlation_steps) }
+    }
+
+    fn next(&mut self, draws: &mut Draws) -> f64 {
+        self.value = self.kept * self.value + libm::sqrt(1.0 - self.kept * self.kept) * draws.normal();
+        self.value
+    }
+}
+
+/// Random draws that are the same on every machine: rand_distr may use the platform's logarithm, libm does not.
+struct Draws(Pcg64);
+
+impl Draws {
+    /// From 0 (never reached) to 1.
+    fn uniform(&mut self) -> f64 {
+        const TWO_TO_53: f64 = (1u64 << 53) as f64;
+        ((self.0.next_u64() >> 11) + 1) as f64 / TWO_TO_53
+    }
+
+    fn happens(&mut self, probability: f64) -> bool {
+        self.uniform() <= probability
+    }
+
+    /// A standard normal deviate (Box and Muller, 1958).
+    fn normal(&mut self) -> f64 {
+        let radius = libm::sqrt(-2.0 * libm::log(self.uniform()));
+        radius * libm::cos(core::f64::consts::TAU * self.uniform())
+    }
+}

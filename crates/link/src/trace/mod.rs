@@ -1,0 +1,182 @@
+//! Reading and writing traces: what a real link carried, from a file.
+//!
+//! | format | recognised by | content |
+//! |---|---|---|
+//! | Mahimahi | `.mahi`, `.up`, `.down`, or one whole number per line | milliseconds, one delivery opportunity for 1500 bytes per line |
+//! | rate | `.mbps`, or two numbers per line | seconds and Mbit/s; a rate holds until the next line's time, the last one as long as the one before |
+//! | CSV | `.csv`, or a header line with commas | named columns: a time such as `time_s` or `time_ms`, a rate such as `rate_mbit_s`; other columns are left alone |
+//!
+//! Each may be compressed with gzip or xz, which is recognised by content. Empty lines and lines that begin with
+//! `#` are skipped. The first line of a rate trace is time zero; of several lines at the same time the last one counts;
+//! a single line lasts one second.
+
+mod detect;
+mod mahimahi;
+mod rate;
+pub mod write;
+
+use crate::capacity::{Capacity, CapacityError};
+use sha2::{Digest, Sha256};
+use std::path::Path;
+use std::sync::Arc;
+use thiserror::Error;
+
+/// A trace that was read: a capacity, where it came from and what it was.
+#[derive(Debug, Clone)]
+pub struct Trace {
+    /// The file name without its folder and without `.gz` or `.xz`.
+    pub name: String,
+    /// The format it was in.
+    pub format: Format,
+    /// What it says that the link can carry; repeats.
+    pub capacity: Arc<Capacity>,
+    /// SHA-256, in hexadecimal digits, of the trace in a canonical form: two files that mean the same have the same
+    /// hash, however they are compressed, spaced or commented.
+    pub hash: String,
+}
+
+/// The format of a trace file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Format {
+    /// Milliseconds, one opportunity for 1500 bytes per line.
+    Mahimahi,
+    /// Seconds and Mbit/s, separated by white space.
+    Rate,
+    /// Named columns, separated by commas.
+    Csv,
+}
+
+/// Why a file is not a trace: which file, where in it, and what to do.
+#[derive(Debug, Error)]
+#[error("{file}{}: {problem}", .line.map(|line| format!(":{line}")).unwrap_or_default())]
+pub struct TraceError {
+    /// The file as it was named.
+    pub file: String,
+    /// The line, counted from 1, where one is to blame.
+    pub line: Option<u64>,
+    /// What is wrong.
+    #[source]
+    pub problem: Problem,
+}
+
+/// What is wrong with a trace.
+#[derive(Debug, Error)]
+pub enum Problem {
+    /// The file cannot be read.
+    #[error("cannot be read: {0}")]
+    Unreadable(#[from] std::io::Error),
+    /// The compressed stream ends early or is damaged.
+    #[error("the {kind} data is damaged or cut off ({cause}): fetch or compress the file again")]
+    Damaged {
+        /// `gzip` or `xz`.
+        kind: &'static str,
+        /// What the decompressor says.
+        cause: std::io::Error,
+    },
+    /// More text than [`MAX_TEXT_BYTES`].
+    #[error("holds more than {} MiB of text: cut it into shorter traces", MAX_TEXT_BYTES >> 20)]
+    TooLarge,
+    /// No line with a value.
+    #[error("is empty: a trace needs at least one line, such as `12` (Mahimahi) or `0 35.5` (rate)")]
+    Empty,
+    /// Not text.
+    #[error("is not text: expected a Mahimahi, rate or CSV trace, plain or compressed with gzip or xz")]
+    Binary,
+    /// The content fits no format.
+    #[error(
+        "`{0}` fits no trace format: expected milliseconds (Mahimahi), seconds and Mbit/s (rate), or a CSV header such \
+         as `time_s,rate_mbit_s`"
+    )]
+    UnknownFormat(String),
+    /// A field is not a number of the kind that is wanted.
+    #[error("`{text}` is not {expected}")]
+    NotANumber {
+        /// The field.
+        text: String,
+        /// What was wanted.
+        expected: &'static str,
+    },
+    /// A line has too many or too few fields.
+    #[error("`{0}` has {1} fields: expected seconds and Mbit/s")]
+    Fields(String, usize),
+    /// Time goes back.
+    #[error("time {now} follows {before}: times must not decrease; sort the lines")]
+    Order {
+        /// This line's time.
+        now: String,
+        /// The time of the line before.
+        before: String,
+    },
+    /// A CSV header without the columns that are needed.
+    #[error("no {0} among the columns `{1}`: name one {2} or rename a column")]
+    Column(&'static str, String, &'static str),
+    /// The values as a whole make no link.
+    #[error("{0}")]
+    Capacity(#[from] CapacityError),
+}
+
+/// The largest trace, after decompression: 256 MiB, some 40 million opportunities.
+pub const MAX_TEXT_BYTES: u64 = 256 << 20;
+
+impl TraceError {
+    fn at(file: &str, line: u64, problem: Problem) -> Self {
+        Self { file: file.into(), line: Some(line), problem }
+    }
+
+    fn whole(file: &str, problem: Problem) -> Self {
+        Self { file: file.into(), line: None, problem }
+    }
+}
+
+/// Reads a trace file.
+///
+/// # Errors
+/// Where the file cannot be read or is not a trace; the message names the file and the line.
+pub fn read(path: &Path) -> Result<Trace, TraceError> {
+    let name = path.display().to_string();
+    let unreadable = |cause| TraceError::whole(&name, Problem::Unreadable(cause));
+    if std::fs::metadata(path).map_err(unreadable)?.len() > MAX_TEXT_BYTES {
+        return Err(TraceError::whole(&name, Problem::TooLarge));
+    }
+    parse(&name, &std::fs::read(path).map_err(unreadable)?)
+}
+
+/// The trace in `content`, the bytes of a file called `name` (a path, for messages and for its ending).
+///
+/// # Errors
+/// As [`read`].
+pub fn parse(name: &str, content: &[u8]) -> Result<Trace, TraceError> {
+    let whole = |problem| TraceError::whole(name, problem);
+    let text = detect::decompress(content).map_err(whole)?;
+    let text = detect::text(&text).map_err(whole)?;
+    let stem = detect::stem(name);
+    let (format, line) = detect::format(stem, text).map_err(whole)?;
+    let capacity = match format {
+        Format::Mahimahi => mahimahi::parse(name, text)?,
+        Format::Rate => rate::parse_columns(name, text)?,
+        Format::Csv => rate::parse_csv(name, text, line)?,
+    };
+    Ok(Trace { name: stem.into(), format, hash: hash(&capacity), capacity: Arc::new(capacity) })
+}
+
+/// The SHA-256 of a capacity's canonical form, in hexadecimal digits.
+pub(crate) fn hash(capacity: &Capacity) -> String {
+    let mut hasher = Sha256::new();
+    capacity.canonical(|bytes| hasher.update(bytes));
+    hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The lines that carry data, with their numbers.
+fn data_lines(text: &str) -> impl Iterator<Item = (u64, &str)> {
+    (1..).zip(text.lines().map(str::trim)).filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
+}
+
+/// A text for a message: a file of one endless line must not flood the terminal.
+fn shown(text: &str) -> String {
+    const SHOWN: usize = 60;
+    match text.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.into(),
+    }
+}

@@ -1,0 +1,112 @@
+//! What can go wrong around the runs.
+
+use std::io;
+use std::path::PathBuf;
+use thiserror::Error;
+
+/// What can go wrong around the runs; what goes wrong within one is a [`Failure`](crate::Failure) and stops no other.
+#[derive(Debug, Error)]
+pub enum RunnerError {
+    /// The output folder cannot be used at all.
+    #[error("cannot write to {}; choose another output folder with --out", path.display())]
+    Unwritable {
+        /// The folder, or a file in it.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The output folder holds results, and nothing was said about them.
+    #[error(
+        "the output folder {} holds results already: --resume finishes them, --force replaces them, \
+         --out chooses another folder",
+        folder.display()
+    )]
+    HoldsResults {
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// The results to be resumed are not of this plan.
+    #[error(
+        "the output folder {} holds {count} runs that this plan has not (its schemes, traces or conditions differ): \
+         --out chooses another folder, --force replaces what is there",
+        folder.display()
+    )]
+    OtherPlan {
+        /// The folder.
+        folder: PathBuf,
+        /// How many runs.
+        count: usize,
+    },
+    /// Two runs of the plan are the same.
+    #[error("`{label}` is in the plan twice: name each scheme and each trace once")]
+    Twice {
+        /// What the run is called.
+        label: String,
+    },
+    /// A result cannot be written: the disk is full, or gone.
+    #[error("cannot write {}; the runs finished so far are kept, --resume goes on from there", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A file of results cannot be read.
+    #[error("cannot read {}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A file of results is not what cellcc wrote.
+    #[error("{}:{line}: not a file of results that this version reads: {problem}", path.display())]
+    Malformed {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// What is wrong.
+        problem: String,
+    },
+    /// A folder without results.
+    #[error("{} holds no results of `cellcc compare` (no run-info.json that can be read)", folder.display())]
+    NoResults {
+        /// The folder.
+        folder: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A folder whose plan was not run to its end.
+    #[error(
+        "the runs in {} are not finished: `cellcc compare --resume --out {}` finishes them",
+        folder.display(), folder.display()
+    )]
+    Unfinished {
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// Folders that do not make one plan.
+    #[error("{}: {problem}", folder.display())]
+    Shards {
+        /// The folder at which it shows.
+        folder: PathBuf,
+        /// What is wrong and what to do.
+        problem: String,
+    },
+}
+
+impl RunnerError {
+    /// What cannot be written before the first run is the folder's fault, not that of a disk filling up.
+    pub(crate) fn at_start(self) -> Self {
+        match self {
+            Self::Write { path, source } => Self::Unwritable { path, source },
+            other => other,
+        }
+    }
+
+    /// True where the input is at fault (exit status 2), false where the machine failed on the way (exit status 1).
+    pub fn is_input(&self) -> bool {
+        !matches!(self, Self::Write { .. } | Self::Read { .. })
+    }
+}

@@ -1,0 +1,103 @@
+//! `run-info.json`: what must not be in a Record because it depends on the machine and the hour.
+
+use crate::folder::Folder;
+use crate::{RunnerError, Shard};
+use serde::{Deserialize, Serialize};
+
+/// The content of `run-info.json`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunInfo {
+    /// Heading of the report.
+    pub title: String,
+    /// How far it came.
+    pub state: State,
+    /// Version of the code, as in every Record.
+    pub version: String,
+    /// The command line.
+    pub command: Vec<String>,
+    /// Where it ran.
+    pub host: Host,
+    /// How many runs went on at a time.
+    pub jobs: usize,
+    /// When it began, UTC, RFC 3339; for a resumed plan, its last part.
+    pub started: String,
+    /// How long it took; for a resumed plan, its last part; for merged shards, all of them added up.
+    pub wall_time_s: f64,
+    /// Which share of the plan this is; none: all of it.
+    pub shard: Option<Shard>,
+    /// The ids of the whole plan in its order, also in a share of it.
+    pub plan: Vec<String>,
+    /// The runs that failed.
+    pub failures: Vec<Failure>,
+}
+
+/// How far a plan has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum State {
+    /// Running, or ended without a chance to say so.
+    Running,
+    /// Interrupted; `--resume` finishes it.
+    Interrupted,
+    /// Every run was finished or has failed.
+    Complete,
+}
+
+/// Where a plan ran.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Host {
+    /// Operating system: `linux`.
+    pub os: String,
+    /// Processor architecture: `x86_64`.
+    pub arch: String,
+    /// Processors that the runs could use.
+    pub cpus: usize,
+}
+
+/// A run that failed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failure {
+    /// Its id in the plan.
+    pub id: String,
+    /// What it is called in messages: `reminis on 001-driving, seed 1`.
+    pub label: String,
+    /// Why it failed.
+    pub cause: String,
+}
+
+impl Host {
+    /// This machine.
+    pub fn this() -> Self {
+        Self {
+            os: std::env::consts::OS.into(),
+            arch: std::env::consts::ARCH.into(),
+            cpus: std::thread::available_parallelism().map_or(1, usize::from),
+        }
+    }
+}
+
+impl RunInfo {
+    /// The ids of the runs that belong here: all, or those of the share.
+    pub fn ids(&self) -> Vec<&str> {
+        match self.shard {
+            Some(shard) => shard.of(&self.plan).map(String::as_str).collect(),
+            None => self.plan.iter().map(String::as_str).collect(),
+        }
+    }
+
+    pub(crate) fn write(&self, folder: &Folder) -> Result<(), RunnerError> {
+        let mut text = serde_json::to_string_pretty(self).expect("string keys and finite numbers only");
+        text.push('\n');
+        folder.write_whole(&folder.info(), text.as_bytes())
+    }
+
+    pub(crate) fn read(folder: &Folder) -> Result<Self, RunnerError> {
+        let text = std::fs::read_to_string(folder.info())
+            .map_err(|source| RunnerError::NoResults { folder: folder.path().into(), source })?;
+        serde_json::from_str(&text).map_err(|error| RunnerError::Malformed {
+            path: folder.info(),
+            line: error.line(),
+            problem: error.to_string(),
+        })
+    }
+}

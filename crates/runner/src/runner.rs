@@ -1,0 +1,281 @@
+//! The job pool: runs of a plan, several at a time, each kept as soon as it is finished.
+
+use crate::folder::{self, Folder};
+use crate::info::{Failure, Host, RunInfo, State};
+use crate::journal::{self, Journal, Place};
+use crate::{RunnerError, Shard, resume};
+use cellcc_experiment::{Driver, Plan, PlannedRun, Record};
+use std::any::Any;
+use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroUsize;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Instant, SystemTime};
+
+/// How to execute a plan.
+#[derive(Debug, Clone)]
+pub struct Runner {
+    /// The output folder; created where it is not there.
+    pub out: PathBuf,
+    /// How many runs go on at a time.
+    pub jobs: NonZeroUsize,
+    /// Which share of the plan to run; none: all of it.
+    pub shard: Option<Shard>,
+    /// What to do with results in the folder.
+    pub existing: Existing,
+    /// Version of the code: the one the plan's ids were made with.
+    pub version: String,
+    /// The command line, for `run-info.json`.
+    pub command: Vec<String>,
+    /// The content of `scenario.toml`.
+    pub scenario: String,
+}
+
+/// What to do with results that the output folder holds already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Existing {
+    /// Refuse the folder.
+    Refuse,
+    /// Keep the runs of the same plan and run the rest.
+    Resume,
+    /// Remove them.
+    Replace,
+}
+
+/// How it ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Outcome {
+    /// How many runs there are.
+    pub runs: usize,
+    /// How many of them are finished, those of an earlier part included.
+    pub finished: usize,
+    /// The runs that failed, in plan order.
+    pub failures: Vec<Failure>,
+    /// It was stopped before all runs were done.
+    pub interrupted: bool,
+}
+
+/// Is told how far the runs are; called from several threads.
+pub trait Progress: Sync {
+    /// The runs begin: `finished` of `runs` were there from an earlier part.
+    fn begin(&self, _runs: usize, _finished: usize) {}
+    /// A run is finished.
+    fn finished(&self, _label: &str) {}
+    /// A run failed.
+    fn failed(&self, _label: &str, _cause: &str) {}
+}
+
+/// No progress is shown.
+impl Progress for () {}
+
+impl Runner {
+    /// Runs the plan, or the share of it, and leaves the results in the output folder. Once `stop` is true no further run is
+    /// begun; those going on are finished first.
+    ///
+    /// # Errors
+    /// See [`RunnerError`]. What is finished by then is kept.
+    pub fn run(
+        &self,
+        plan: &Plan,
+        driver: &dyn Driver,
+        progress: &dyn Progress,
+        stop: &AtomicBool,
+    ) -> Result<Outcome, RunnerError> {
+        let began = Instant::now();
+        check_plan(plan)?;
+        let runs: Vec<PlannedRun> = match self.shard {
+            Some(shard) => shard.of(&plan.runs).cloned().collect(),
+            None => plan.runs.clone(),
+        };
+        let folder = Folder::new(&self.out);
+        let mut info = self.info(plan);
+        let done = self.prepare(&folder, &runs, &info).map_err(RunnerError::at_start)?;
+        progress.begin(runs.len(), done.len());
+
+        let pool = Pool {
+            runs: &runs,
+            version: &self.version,
+            folder: &folder,
+            driver,
+            progress,
+            stop,
+            next: AtomicUsize::new(0),
+            broken: AtomicBool::new(false),
+            state: Mutex::new(Done {
+                journal: Journal::open(folder.finished())?,
+                places: done,
+                failures: BTreeMap::new(),
+                error: None,
+            }),
+        };
+        std::thread::scope(|scope| {
+            for _ in 1..self.jobs.get().min(runs.len()) {
+                // Where the system gives no further thread, those that are there do the work.
+                let _ = std::thread::Builder::new().spawn_scoped(scope, || pool.work());
+            }
+            pool.work();
+        });
+        let Done { places, failures, error, journal } =
+            pool.state.into_inner().unwrap_or_else(PoisonError::into_inner);
+        drop(journal);
+        let interrupted = places.len() + failures.len() < runs.len();
+        info.failures = failures.into_values().collect();
+        info.wall_time_s = began.elapsed().as_secs_f64();
+        info.state = if interrupted { State::Interrupted } else { State::Complete };
+        if let Some(error) = error {
+            // The folder may not take even this, and the first error is the one to tell.
+            let _ = info.write(&folder);
+            return Err(error);
+        }
+        let outcome = Outcome {
+            runs: runs.len(),
+            finished: places.len(),
+            failures: info.failures.clone(),
+            interrupted,
+        };
+        if !interrupted {
+            let finished = folder.finished();
+            let in_order = runs.iter().filter_map(|run| Some((finished.as_path(), *places.get(&run.id)?)));
+            journal::copy(&folder.runs(), in_order)?;
+        }
+        info.write(&folder)?;
+        if !interrupted {
+            folder::remove(&folder.finished())?;
+        }
+        Ok(outcome)
+    }
+
+    /// Makes the folder ready and tells where the runs are that it holds already.
+    fn prepare(
+        &self,
+        folder: &Folder,
+        runs: &[PlannedRun],
+        info: &RunInfo,
+    ) -> Result<BTreeMap<String, Place>, RunnerError> {
+        if self.existing == Existing::Refuse && folder.holds_results() {
+            return Err(RunnerError::HoldsResults { folder: self.out.clone() });
+        }
+        folder.create()?;
+        let done = match self.existing {
+            Existing::Refuse => BTreeMap::new(),
+            Existing::Replace => folder.clear().map(|()| BTreeMap::new())?,
+            Existing::Resume => resume::gather(folder, runs, &self.version)?,
+        };
+        info.write(folder)?;
+        folder.write_whole(&folder.scenario(), self.scenario.as_bytes())?;
+        Ok(done)
+    }
+
+    fn info(&self, plan: &Plan) -> RunInfo {
+        RunInfo {
+            title: plan.title.clone(),
+            state: State::Running,
+            version: self.version.clone(),
+            command: self.command.clone(),
+            host: Host::this(),
+            jobs: self.jobs.get(),
+            started: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
+            wall_time_s: 0.0,
+            shard: self.shard,
+            plan: plan.runs.iter().map(|run| run.id.clone()).collect(),
+            failures: Vec::new(),
+        }
+    }
+}
+
+/// Refuses a plan with the same run twice: the two would share one series file and could not be told apart.
+///
+/// # Errors
+/// [`RunnerError::Twice`].
+pub fn check_plan(plan: &Plan) -> Result<(), RunnerError> {
+    let mut ids = BTreeSet::new();
+    match plan.runs.iter().find(|run| !ids.insert(run.id.as_str())) {
+        Some(run) => Err(RunnerError::Twice { label: run.label() }),
+        None => Ok(()),
+    }
+}
+
+/// What the threads share.
+struct Pool<'a> {
+    runs: &'a [PlannedRun],
+    version: &'a str,
+    folder: &'a Folder,
+    driver: &'a dyn Driver,
+    progress: &'a dyn Progress,
+    /// No further run is wanted.
+    stop: &'a AtomicBool,
+    /// No further run can be kept.
+    broken: AtomicBool,
+    next: AtomicUsize,
+    state: Mutex<Done>,
+}
+
+/// What has been done so far.
+struct Done {
+    journal: Journal,
+    places: BTreeMap<String, Place>,
+    /// By position in the plan.
+    failures: BTreeMap<usize, Failure>,
+    /// The first error that was not one of a run.
+    error: Option<RunnerError>,
+}
+
+impl Pool<'_> {
+    fn work(&self) {
+        while !self.stop.load(Ordering::Relaxed) && !self.broken.load(Ordering::Relaxed) {
+            let position = self.next.fetch_add(1, Ordering::Relaxed);
+            let Some(run) = self.runs.get(position) else { return };
+            if self.state().places.contains_key(&run.id) {
+                continue;
+            }
+            let result = catch_unwind(AssertUnwindSafe(|| self.driver.run(&run.scenario)));
+            let kept = match result {
+                Ok(Ok(record)) => self.keep(run, record),
+                Ok(Err(error)) => self.fail(position, run, error.to_string()),
+                Err(panic) => self.fail(position, run, format!("internal error: {}", message(&*panic))),
+            };
+            if let Err(error) = kept {
+                self.broken.store(true, Ordering::Relaxed);
+                self.state().error.get_or_insert(error);
+            }
+        }
+    }
+
+    /// Writes a finished run: its series first, so that a line in the journal always has them.
+    fn keep(&self, run: &PlannedRun, mut record: Record) -> Result<(), RunnerError> {
+        record.id = run.id.clone();
+        record.version = self.version.into();
+        self.folder.write_whole(&self.folder.series(&run.id), record.series.to_csv().as_bytes())?;
+        let mut line = serde_json::to_vec(&record).expect("a Record has only string keys");
+        line.push(b'\n');
+        drop(record);
+        let mut state = self.state();
+        let place = state.journal.append(&line)?;
+        state.places.insert(run.id.clone(), place);
+        drop(state);
+        self.progress.finished(&run.label());
+        Ok(())
+    }
+
+    fn fail(&self, position: usize, run: &PlannedRun, cause: String) -> Result<(), RunnerError> {
+        let label = run.label();
+        self.progress.failed(&label, &cause);
+        self.state().failures.insert(position, Failure { id: run.id.clone(), label, cause });
+        Ok(())
+    }
+
+    /// A thread that panicked with the lock has changed nothing half-way: every change is one call.
+    fn state(&self) -> MutexGuard<'_, Done> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn message(panic: &(dyn Any + Send)) -> &str {
+    panic
+        .downcast_ref::<&str>()
+        .copied()
+        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("a panic without a message")
+}

@@ -1,0 +1,52 @@
+//! The row `limit`: what a sender that knew the future would get from the link. It has a packet at the link in the
+//! very moment in which the link can begin to serve it, so that nothing is wasted and nothing waits.
+
+use crate::paths::forward_delay;
+use cellcc_experiment::{Delivery, FlowMeter, ResolveError, Scenario};
+use cellcc_link::{Capacity, Cursor};
+use cellcc_units::{Span, Time};
+use std::sync::Arc;
+
+/// Measures the limit of `capacity` under a Scenario's conditions.
+pub(crate) fn measure(scenario: &Scenario, capacity: &Arc<Capacity>) -> Result<FlowMeter, ResolveError> {
+    let mut meter = FlowMeter::new(scenario.endpoint.series_bin);
+    let mut cursor = Cursor::new(Arc::clone(capacity));
+    let delay = forward_delay(scenario)?;
+    let back = scenario.path.rtt.saturating_sub(scenario.path.rtt / 2);
+    let bytes = scenario.endpoint.packet();
+    let end = Time::ZERO + scenario.duration;
+    let mut free_at = Time::ZERO;
+    loop {
+        let departed_at = cursor.finish(free_at, bytes);
+        if departed_at > end {
+            return Ok(meter);
+        }
+        let queued_at = service_begins(capacity, free_at, departed_at);
+        let arrived_at = departed_at + delay.at(departed_at);
+        meter.on_sent(false);
+        meter.on_delivery(&Delivery { bytes, sent_at: queued_at, queued_at, departed_at, arrived_at });
+        meter.on_rtt(arrived_at + back, arrived_at.since(queued_at) + back);
+        free_at = departed_at;
+    }
+}
+
+/// The latest moment from which the link still serves a whole packet by `departed_at`: after a pause, not before it.
+fn service_begins(capacity: &Capacity, free_at: Time, departed_at: Time) -> Time {
+    /// A service shorter than this has no pause worth looking for.
+    const PAUSE: Span = Span::from_millis(1);
+    const PRECISION: Span = Span::from_micros(1);
+    if capacity.is_opportunities() {
+        // Just before the opportunity that takes the packet.
+        return (departed_at - Span::from_nanos(1)).max(free_at);
+    }
+    if departed_at.since(free_at) < PAUSE {
+        return free_at;
+    }
+    let whole = capacity.bytes_between(free_at, departed_at);
+    let (mut early, mut late) = (free_at, departed_at);
+    while late.since(early) > PRECISION {
+        let middle = early + late.since(early) / 2;
+        if capacity.bytes_between(middle, departed_at) >= whole { early = middle } else { late = middle }
+    }
+    early
+}

@@ -1,0 +1,155 @@
+//! The way to the receivers and the way back, from a Scenario.
+
+use crate::receiver::Acknowledgement;
+use cellcc_experiment::{ResolveError, Scenario};
+use cellcc_link::{Capacity, Cell, Delay, Delivery, Dropped, Link, LinkConfig, Packet, Poll, Scheduler};
+use cellcc_units::{Bytes, Span, Time};
+use std::sync::Arc;
+
+/// The capacities a Scenario names, opened.
+#[derive(Debug, Clone)]
+pub(crate) struct Capacities {
+    /// Of the link, or of each user of the cell.
+    pub(crate) forward: Vec<Arc<Capacity>>,
+    pub(crate) reverse: Arc<Capacity>,
+}
+
+/// A data packet on the link.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct DataPacket {
+    pub(crate) flow: u32,
+    pub(crate) bytes: Bytes,
+    pub(crate) number: u64,
+    pub(crate) segment: u64,
+    pub(crate) sent_at: Time,
+}
+
+/// An acknowledgement on the way back.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct AckPacket {
+    pub(crate) flow: u32,
+    pub(crate) bytes: Bytes,
+    pub(crate) ack: Acknowledgement,
+}
+
+impl Packet for DataPacket {
+    #[inline]
+    fn size(&self) -> Bytes {
+        self.bytes
+    }
+}
+
+impl Packet for AckPacket {
+    #[inline]
+    fn size(&self) -> Bytes {
+        self.bytes
+    }
+}
+
+/// The way to the receivers: one link for all flows, or a cell with a queue for each user.
+pub(crate) enum Forward {
+    Link(Box<Link<DataPacket>>),
+    Cell(Box<Cell<DataPacket>>),
+}
+
+/// Streams of random numbers that a run's seed is spread over; flows come after these.
+const FORWARD_LOSS: u64 = 0;
+const REVERSE_LOSS: u64 = 1;
+const FLOWS: u64 = 2;
+
+/// The seed of flow `index`'s scheme.
+pub(crate) fn flow_seed(scenario: &Scenario, index: usize) -> u64 {
+    stream(scenario.seed, FLOWS + index as u64)
+}
+
+/// An independent seed for each stream (SplitMix64, Steele et al. 2014).
+fn stream(seed: u64, index: u64) -> u64 {
+    let mut z = seed.wrapping_add((index + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+impl Forward {
+    /// The way to the receivers of a resolved Scenario.
+    pub(crate) fn new(scenario: &Scenario, capacities: &Capacities) -> Result<Self, ResolveError> {
+        let delay = forward_delay(scenario)?;
+        let config = |capacity: &Arc<Capacity>| LinkConfig {
+            capacity: Arc::clone(capacity),
+            queue: scenario.path.queue,
+            delay: delay.clone(),
+            loss: scenario.path.loss,
+        };
+        let seed = stream(scenario.seed, FORWARD_LOSS);
+        Ok(match &scenario.cell {
+            None => Self::Link(Box::new(Link::new(config(&capacities.forward[0]), seed))),
+            Some(cell) => {
+                let scheduler =
+                    cell.scheduler.parse::<Scheduler>().map_err(|error| ResolveError(error.to_string()))?;
+                let users = capacities.forward.iter().map(config).collect();
+                Self::Cell(Box::new(Cell::new(users, scheduler, seed)))
+            }
+        })
+    }
+
+    #[inline]
+    pub(crate) fn next_wake(&self) -> Time {
+        match self {
+            Self::Link(link) => link.next_wake(),
+            Self::Cell(cell) => cell.next_wake(),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn enqueue(
+        &mut self,
+        now: Time,
+        user: usize,
+        packet: DataPacket,
+    ) -> Result<(), Dropped<DataPacket>> {
+        match self {
+            Self::Link(link) => link.enqueue(now, packet),
+            Self::Cell(cell) => cell.enqueue(now, user, packet),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn poll(&mut self, now: Time) -> Option<Delivery<DataPacket>> {
+        match self {
+            Self::Link(link) => match link.poll(now) {
+                Poll::Ready(delivery) => Some(delivery),
+                Poll::Wake(_) | Poll::Idle => None,
+            },
+            Self::Cell(cell) => match cell.poll(now) {
+                Poll::Ready((_, delivery)) => Some(delivery),
+                Poll::Wake(_) | Poll::Idle => None,
+            },
+        }
+    }
+}
+
+/// The way back of the acknowledgements.
+pub(crate) fn reverse(scenario: &Scenario, capacities: &Capacities) -> Link<AckPacket> {
+    let config = LinkConfig {
+        capacity: Arc::clone(&capacities.reverse),
+        queue: scenario.path.reverse.queue,
+        delay: Delay::constant(scenario.path.rtt.saturating_sub(forward_half(scenario))),
+        loss: scenario.path.reverse.loss,
+    };
+    Link::new(config, stream(scenario.seed, REVERSE_LOSS))
+}
+
+fn forward_half(scenario: &Scenario) -> Span {
+    scenario.path.rtt / 2
+}
+
+/// Half the round-trip time, and what the Scenario adds to it over time.
+pub(crate) fn forward_delay(scenario: &Scenario) -> Result<Delay, ResolveError> {
+    let half = forward_half(scenario);
+    let extra = scenario.path.extra_delay.as_str();
+    if extra.is_empty() {
+        return Ok(Delay::constant(half));
+    }
+    let extra = extra.parse::<Delay>().map_err(|error| ResolveError(format!("extra delay: {error}")))?;
+    Ok(extra.plus(half))
+}

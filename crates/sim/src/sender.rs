@@ -1,0 +1,283 @@
+//! The sender: what leaves when, below the congestion control. Its limits come from [`Flow`]; loss detection from
+//! [`Recovery`]; data from [`Application`].
+
+use crate::application::Application;
+use crate::receiver::Acknowledgement;
+use crate::recovery::{Acknowledged, Outstanding, Recovery};
+use cellcc_control::{Controller, Event, Flow, Limits, Packet};
+use cellcc_experiment::Endpoint;
+use cellcc_units::{Bytes, Span, Time};
+use std::collections::{BTreeSet, VecDeque};
+
+/// The first time-out's doubling stops here: 2^10 PTOs are minutes, and a link is back long before.
+const MAX_BACKOFF: u32 = 10;
+
+/// A packet that leaves.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Departure {
+    pub(crate) number: u64,
+    pub(crate) segment: u64,
+    pub(crate) bytes: Bytes,
+    pub(crate) retransmission: bool,
+}
+
+pub(crate) struct Sender {
+    flow: Flow,
+    application: Application,
+    recovery: Recovery,
+    header: Bytes,
+    packet: Bytes,
+    pacer: Pacer,
+    /// Segments of lost packets, to be sent again.
+    to_repeat: VecDeque<u64>,
+    /// Segments that were in a lost packet and have not been acknowledged since.
+    missing: BTreeSet<u64>,
+    acknowledged_segments: u64,
+    completed_at: Option<Time>,
+    last_sent_at: Time,
+    last_timeout_at: Time,
+    timeouts: u32,
+    /// Packets that leave whatever the limits say: probes after a time-out.
+    probes: u32,
+    /// When sending goes on by itself: a pacing gap ends, or the application has more.
+    resume_at: Time,
+    newly_acknowledged: Vec<Packet>,
+    newly_lost: Vec<Outstanding>,
+    lost_packets: Vec<Packet>,
+}
+
+impl Sender {
+    pub(crate) fn new(
+        controller: Box<dyn Controller>,
+        application: Application,
+        endpoint: &Endpoint,
+    ) -> Self {
+        // Without delayed acknowledgements there is no delay to wait for.
+        let max_ack_delay = if endpoint.ack_every > 1 { endpoint.max_ack_delay } else { Span::ZERO };
+        Self {
+            flow: Flow::new(controller),
+            resume_at: application.start(),
+            application,
+            recovery: Recovery::new(max_ack_delay),
+            header: endpoint.header,
+            packet: endpoint.packet(),
+            pacer: Pacer::default(),
+            to_repeat: VecDeque::new(),
+            missing: BTreeSet::new(),
+            acknowledged_segments: 0,
+            completed_at: None,
+            last_sent_at: Time::ZERO,
+            last_timeout_at: Time::ZERO,
+            timeouts: 0,
+            probes: 0,
+            newly_acknowledged: Vec::new(),
+            newly_lost: Vec::new(),
+            lost_packets: Vec::new(),
+        }
+    }
+
+    pub(crate) fn flow(&self) -> &Flow {
+        &self.flow
+    }
+
+    pub(crate) fn application(&self) -> &Application {
+        &self.application
+    }
+
+    /// When the last byte of a sized source was acknowledged.
+    pub(crate) fn completed_at(&self) -> Option<Time> {
+        self.completed_at
+    }
+
+    /// An acknowledgement arrives that names `numbers` for the first time. Gives the RTT sample, if there is one.
+    pub(crate) fn on_acknowledgement(
+        &mut self,
+        now: Time,
+        ack: Acknowledgement,
+        numbers: impl Iterator<Item = u64>,
+    ) -> Option<Span> {
+        self.newly_acknowledged.clear();
+        let mut undo = false;
+        for number in numbers {
+            match self.recovery.on_acknowledged(number) {
+                Acknowledged::InFlight(outstanding) => {
+                    self.count_segment(&outstanding, outstanding.retransmission);
+                    self.newly_acknowledged.push(outstanding.packet);
+                }
+                Acknowledged::Late { outstanding, undo: all } => {
+                    self.count_segment(&outstanding, true);
+                    self.flow.on_late_arrival(now, outstanding.packet.bytes);
+                    undo |= all;
+                }
+                Acknowledged::Unknown => {}
+            }
+        }
+        let sample =
+            self.newly_acknowledged.last().map(|newest| now.since(newest.sent_at).saturating_sub(ack.delay));
+        if sample.is_some() {
+            self.recovery.on_rtt_sample(now);
+            self.timeouts = 0;
+            self.probes = 0;
+        }
+        self.flow.on_ack(now, &self.newly_acknowledged, sample);
+        if undo {
+            self.flow.on_event(now, Event::SpuriousLoss);
+        }
+        self.detect_losses(now);
+        if self.application.total_segments() == Some(self.acknowledged_segments) {
+            self.completed_at.get_or_insert(now);
+        }
+        sample
+    }
+
+    /// Timers that are due by now.
+    pub(crate) fn on_wake(&mut self, now: Time) {
+        if self.flow.next_timer().is_some_and(|due| due <= now) {
+            self.flow.on_timer(now);
+        }
+        if self.recovery.loss_time.is_some_and(|due| due <= now) {
+            self.detect_losses(now);
+        } else if self.timeout_at() <= now {
+            self.timeouts = (self.timeouts + 1).min(MAX_BACKOFF);
+            self.last_timeout_at = now;
+            self.probes = 1;
+            self.flow.on_event(now, Event::ProbeTimeout);
+        }
+    }
+
+    /// When [`on_wake`](Self::on_wake) or [`next_departure`](Self::next_departure) has something to do next.
+    #[inline]
+    pub(crate) fn next_wake(&self) -> Time {
+        let controller = self.flow.next_timer().unwrap_or(Time::NEVER);
+        let recovery = self.recovery.loss_time.unwrap_or_else(|| self.timeout_at());
+        controller.min(recovery).min(self.resume_at)
+    }
+
+    /// The next packet that may leave now; asked until there is none.
+    pub(crate) fn next_departure(&mut self, now: Time) -> Option<Departure> {
+        self.resume_at = Time::NEVER;
+        if now >= self.application.stop() {
+            return None;
+        }
+        let probing = self.probes > 0;
+        let limits = self.flow.limits();
+        if !probing && !self.window_allows(&limits) {
+            self.flow.mark_window_limited();
+            return None;
+        }
+        let data_at = if self.to_repeat.is_empty() { self.application.ready_at(now) } else { now };
+        if data_at > now && !probing {
+            self.resume_at = data_at;
+            self.flow.mark_app_limited();
+            return None;
+        }
+        let free_at = self.pacer.free_at(now, &limits, self.packet);
+        if free_at > now && !probing {
+            self.resume_at = free_at;
+            return None;
+        }
+        let (segment, retransmission) = self.next_segment(now)?;
+        Some(self.depart(now, segment, retransmission, &limits))
+    }
+
+    fn depart(&mut self, now: Time, segment: u64, retransmission: bool, limits: &Limits) -> Departure {
+        let idle = self.flow.inflight().is_zero() && self.last_sent_at > Time::ZERO;
+        if idle && now.since(self.last_sent_at) > self.recovery.probe_timeout(self.flow.rtt()) {
+            self.flow.on_event(now, Event::IdleRestart);
+        }
+        let bytes = self.application.payload(segment) + self.header;
+        self.probes = self.probes.saturating_sub(1);
+        self.last_sent_at = now;
+        self.pacer.on_sent(now, limits, bytes, self.packet);
+        let packet = self.flow.on_sent(now, bytes);
+        self.recovery.on_sent(Outstanding { packet, segment, retransmission });
+        Departure { number: packet.number, segment, bytes, retransmission }
+    }
+
+    /// Lost data first, then new data, then, for a probe only, data that is still in flight.
+    fn next_segment(&mut self, now: Time) -> Option<(u64, bool)> {
+        while let Some(segment) = self.to_repeat.pop_front() {
+            // A packet that arrived late, or a probe, may have made the loss good meanwhile.
+            if self.missing.contains(&segment) {
+                return Some((segment, true));
+            }
+        }
+        if self.application.ready_at(now) <= now {
+            return Some((self.application.take(), false));
+        }
+        let oldest = if self.probes > 0 { self.recovery.oldest_segment() } else { None };
+        self.probes = if oldest.is_some() { self.probes } else { 0 };
+        oldest.map(|segment| (segment, true))
+    }
+
+    #[inline]
+    fn window_allows(&self, limits: &Limits) -> bool {
+        let inflight = self.flow.inflight();
+        inflight + self.packet <= limits.window || inflight.is_zero()
+    }
+
+    fn detect_losses(&mut self, now: Time) {
+        self.newly_lost.clear();
+        self.recovery.detect_losses(now, self.flow.rtt(), &mut self.newly_lost);
+        if self.newly_lost.is_empty() {
+            return;
+        }
+        for outstanding in &self.newly_lost {
+            if self.missing.insert(outstanding.segment) {
+                self.to_repeat.push_back(outstanding.segment);
+            }
+        }
+        self.lost_packets.clear();
+        self.lost_packets.extend(self.newly_lost.iter().map(|outstanding| outstanding.packet));
+        let persistent = self.recovery.is_persistent(&self.newly_lost, self.flow.rtt());
+        let new_episode = self.flow.on_loss(now, &self.lost_packets, persistent);
+        self.recovery.remember(&self.newly_lost, new_episode);
+    }
+
+    /// Counts the data of a packet once, however often it was sent.
+    fn count_segment(&mut self, outstanding: &Outstanding, sent_or_lost_before: bool) {
+        let counts = !sent_or_lost_before || self.missing.remove(&outstanding.segment);
+        self.acknowledged_segments += u64::from(counts);
+    }
+
+    /// When a probe is due (RFC 9002, section 6.2): never, with nothing in flight.
+    fn timeout_at(&self) -> Time {
+        if self.flow.inflight().is_zero() {
+            return Time::NEVER;
+        }
+        let timeout = self.recovery.probe_timeout(self.flow.rtt());
+        self.last_sent_at.max(self.last_timeout_at) + timeout * (1 << self.timeouts)
+    }
+}
+
+/// Spreads packets over time: a bucket that fills at the pacing rate and holds one send quantum.
+#[derive(Debug, Clone, Copy, Default)]
+struct Pacer {
+    /// When the bucket is, or was, full enough for one packet.
+    ready_at: Time,
+}
+
+impl Pacer {
+    #[inline]
+    fn free_at(&self, now: Time, limits: &Limits, packet: Bytes) -> Time {
+        if limits.pacing_rate.is_none() { now } else { self.clamped(now, limits, packet) }
+    }
+
+    #[inline]
+    fn on_sent(&mut self, now: Time, limits: &Limits, bytes: Bytes, packet: Bytes) {
+        if let Some(rate) = limits.pacing_rate {
+            self.ready_at = self.clamped(now, limits, packet) + rate.time_for(bytes);
+        }
+    }
+
+    /// An idle bucket fills up to the quantum, of which the packet about to leave is a part.
+    #[inline]
+    fn clamped(&self, now: Time, limits: &Limits, packet: Bytes) -> Time {
+        let spare = limits.send_quantum.saturating_sub(packet);
+        let burst = match limits.pacing_rate {
+            Some(rate) if !spare.is_zero() => rate.time_for(spare),
+            _ => Span::ZERO,
+        };
+        self.ready_at.max(now - burst)
+    }
+}

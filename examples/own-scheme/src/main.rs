@@ -1,0 +1,32 @@
+//! Runs `own` and CUBIC on the same link in the simulator, and prints what came out.
+#![allow(clippy::print_stdout, reason = "a program that prints a table")]
+
+use cellcc_control::Registry;
+use cellcc_experiment::{Driver, Plan, PlanFile};
+use cellcc_sim::SimDriver;
+use cellcc_units::Span;
+use std::error::Error;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut registry = Registry::default();
+    registry.register(own_scheme::SCHEME);
+    let driver = SimDriver::new(registry);
+    let plan = PlanFile {
+        // Each alone, then `own` beside CUBIC on one link.
+        schemes: ["own", "own(gain=4)", "cubic", "own+cubic"].map(String::from).into(),
+        traces: vec!["step=60Mbit/s@10s,20Mbit/s@10s,60Mbit/s@10s".into()],
+        duration: Span::from_secs(30),
+        ..PlanFile::default()
+    };
+    println!("{:<12} {:>12} {:>22} {:>6}", "scheme", "utilisation", "queueing delay p95, ms", "Jain");
+    for run in Plan::new(&plan, &driver, env!("CARGO_PKG_VERSION"))?.runs {
+        let record = driver.run(&run.scenario)?;
+        let delay = record.total.queueing_delay_p95_ms.unwrap_or(f64::NAN);
+        let jain = record.jain_index.map_or(String::new(), |index| format!("{index:.2}"));
+        println!(
+            "{:<12} {:>12.3} {:>22.1} {:>6}",
+            run.scenario.scheme, record.total.utilisation, delay, jain
+        );
+    }
+    Ok(())
+}
