@@ -5,6 +5,7 @@
   const hidden = new Set(); // indices of schemes that are switched off
   const charts = new Map(); // element -> chart
   const MOST_TOOLTIP_ROWS = 12;
+  const LEAST_DRAG_PX = 5; // a shorter one is a click
 
   const QUANTITIES = {
     throughput_mbit_s: "Throughput, Mbit/s",
@@ -20,8 +21,8 @@
     return { ink: colour("ink"), quiet: colour("quiet"), line: colour("line"), paper: colour("paper"), capacity: colour("capacity") };
   };
   const colourOf = (scheme) => scheme.colour ?? theme().ink;
-  // Three significant digits, without an exponent.
-  const number = (value) => (value == null ? "–" : String(Number(value.toPrecision(3))));
+  // Four significant digits, enough for powers of two on an axis.
+  const number = (value) => (value == null ? "–" : String(Number(value.toPrecision(4))));
   const escape = (text) => text.replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`);
 
   // ---------------------------------------------------------------- the legend
@@ -57,8 +58,15 @@
       chart = echarts.init(element, null, { renderer: "svg" });
       charts.set(element, chart);
     }
-    chart.setOption({ animation: false, ...option }, { notMerge: true });
+    const fontFamily = getComputedStyle(document.body).fontFamily;
+    chart.setOption({ animation: false, textStyle: { fontFamily }, ...option }, { notMerge: true });
+    scalable(element, chart);
     return chart;
+  }
+
+  // On paper the style sheet fits a figure to the page, which a drawing without a view box refuses.
+  function scalable(element, chart) {
+    element.querySelector("svg").setAttribute("viewBox", `0 0 ${chart.getWidth()} ${chart.getHeight()}`);
   }
 
   const narrow = () => document.documentElement.clientWidth < 640;
@@ -89,11 +97,13 @@
   const plotTitle = (text) => ({ text, left: 0, top: 0, textStyle: { fontSize: 13, fontWeight: 600, color: theme().ink } });
   const grid = (bottom) => ({ left: 4, right: 16, top: 34, bottom, outerBoundsMode: "same", outerBoundsContain: "axisLabel" });
 
-  // Powers of two around the values, at least one apart.
-  function octaves(values) {
-    const low = Math.floor(Math.log2(Math.min(...values)) - 0.1);
-    const high = Math.ceil(Math.log2(Math.max(...values)) + 0.1);
-    return { min: 2 ** low, max: 2 ** Math.max(high, low + 1) };
+  // A logarithmic axis from power of two to power of two around the values, with room of `margin` octaves.
+  function octaves(name, values, margin, more) {
+    const logs = values.length ? values.map(Math.log2) : [0, 1];
+    const low = Math.floor(Math.min(...logs) - margin);
+    const high = Math.max(Math.ceil(Math.max(...logs) + margin), low + 1);
+    const interval = Math.ceil((high - low) / (narrow() ? 6 : 12));
+    return axis("log", name, { logBase: 2, min: 2 ** low, max: 2 ** high, interval, ...more });
   }
 
   const choice = (form, name) => byId(form).elements[name].value;
@@ -110,6 +120,7 @@
     // The axes are those of all schemes, so that switching one off moves nothing.
     const delays = view.schemes.map((cell) => cell?.[`${delay}_${statistic}`]).filter((value) => value > 0);
     const heights = view.schemes.map((cell) => cell?.[vertical]).filter((value) => value != null);
+    const middle = Math.sqrt(Math.min(...delays) * Math.max(...delays));
     const { ink, quiet } = theme();
     const series = shownCells(view).map(({ scheme, cell }) => {
       const x = cell[`${delay}_${statistic}`];
@@ -119,18 +130,19 @@
         label: { formatter: scheme.label, position: "insideStartTop", color: quiet, fontSize: 12 }, data: [{ yAxis: cell[vertical] }] };
       return {
         type: "scatter", name: scheme.label, symbol: `path://${scheme.marker}`, symbolSize: scheme.limit ? 18 : 14, symbolKeepAspect: true,
-        itemStyle: { color: colour }, data: x > 0 ? [[x, cell[vertical]]] : [], markLine: x > 0 ? undefined : across,
-        label: { show: true, formatter: "{a}", position: "bottom", distance: 7, color: ink, fontSize: 12, width: narrow() ? 120 : 220, overflow: "truncate" },
-        labelLayout: { moveOverlap: "shiftY", hideOverlap: true }, cell,
+        itemStyle: { color: colour, opacity: 1 }, data: x > 0 ? [[x, cell[vertical]]] : [], markLine: x > 0 ? undefined : across,
+        // Beside the marker, on the side where there is room.
+        label: { show: true, formatter: "{a}", position: x < middle ? "left" : "right", distance: 6, color: ink, fontSize: 12, width: narrow() ? 110 : 240, overflow: "truncate" },
+        labelLayout: { hideOverlap: true }, cell,
       };
     });
     const spread = Math.max(...heights) - Math.min(...heights) || Math.max(...heights) || 1;
     const unit = vertical === "utilisation" ? "Utilisation of the link" : "Throughput, Mbit/s";
     draw(byId("scatter"), {
       title: plotTitle(unit), grid: { ...grid(46), right: 24 }, series,
-      xAxis: axis("log", `${statistic === "mean" ? "Mean" : "95th percentile of the"} ${delay === "rtt" ? "RTT" : "queueing delay"}, ms`,
-        { logBase: 2, inverse: true, ...(delays.length ? octaves(delays) : { min: 1, max: 2 }) }),
-      yAxis: axis("value", "", { scale: true, position: "left",
+      xAxis: octaves(`${statistic === "mean" ? "Mean" : "95th percentile of the"} ${delay === "rtt" ? "RTT" : "queueing delay"}, ms`,
+        delays, 0.15, { inverse: true }),
+      yAxis: axis("value", "", { scale: true, position: "left", axisLabel: { color: ink, fontSize: 12, formatter: number, showMinLabel: false, showMaxLabel: false },
         min: Math.max(0, Math.floor((Math.min(...heights) - 0.12 * spread) * 50) / 50), max: Math.ceil((Math.max(...heights) + 0.08 * spread) * 50) / 50 }),
       tooltip: tooltip({ trigger: "item", formatter: ({ seriesIndex }) => describe(series[seriesIndex]) }),
     });
@@ -145,15 +157,16 @@
   function drawCdf() {
     const delay = choice("view-controls", "delay");
     const LEAST_MS = 0.125; // below it delays look alike; zero has no place on a logarithmic axis
+    const visible = (cell) => cell?.[`${delay}_cdf`].at(-1) > LEAST_MS;
     const curve = (cell) => cell[`${delay}_cdf`].map((ms, step, all) => [Math.max(ms, LEAST_MS), step / (all.length - 1)]);
     const view = currentView();
-    const ends = view.schemes.filter((cell) => cell?.[`${delay}_cdf`].length).flatMap((cell) => [curve(cell)[0][0], curve(cell).at(-1)[0]]);
-    const series = shownCells(view).filter(({ cell }) => cell[`${delay}_cdf`].length > 0)
+    const ends = view.schemes.filter(visible).flatMap((cell) => [curve(cell)[0][0], curve(cell).at(-1)[0]]);
+    const series = shownCells(view).filter(({ cell }) => visible(cell))
       .map(({ scheme, cell }) => ({ ...lineStyle(scheme), name: scheme.label, data: curve(cell) }));
     byId("cdf-title").textContent = delay === "rtt" ? "Distribution of the RTT" : "Distribution of the queueing delay";
     draw(byId("cdf"), {
       title: plotTitle("Share of packets with at most this delay"), grid: { ...grid(46), right: 24 }, series,
-      xAxis: axis("log", delay === "rtt" ? "RTT, ms" : "Queueing delay, ms", { logBase: 2, ...(ends.length ? octaves(ends) : { min: 1, max: 2 }) }),
+      xAxis: octaves(delay === "rtt" ? "RTT, ms" : "Queueing delay, ms", ends, 0),
       yAxis: axis("value", "", { min: 0, max: 1 }),
       tooltip: tooltip({ trigger: "item", formatter: ({ seriesName, value }) => `<b>${escape(seriesName)}</b><br>${number(value[1] * 100)} % within ${number(value[0])} ms` }),
     });
@@ -215,27 +228,43 @@
     }
     const [from, to] = shownTime();
     const isNew = !charts.has(element);
-    const title = name === "throughput_mbit_s" ? "Throughput, Mbit/s (shaded: capacity of the link)" : QUANTITIES[name] ?? name.replaceAll("_", " ");
+    const title = name === "throughput_mbit_s" ? "Throughput, Mbit/s (shaded: capacity)" : QUANTITIES[name] ?? name.replaceAll("_", " ");
     const chart = draw(element, {
       title: plotTitle(title), grid: grid(44), series,
-      xAxis: axis("value", "Time, s", { min: 0, max: runLength(trace), splitLine: { show: false } }),
+      xAxis: axis("value", "Time, s", { min: from, max: Math.max(to, from + 1e-3), splitLine: { show: false } }),
       yAxis: axis("value", "", { splitNumber: 4 }),
       tooltip: tooltip({ trigger: "axis", axisPointer: { type: "line", lineStyle: { color: quiet } }, formatter: atTime }),
-      dataZoom: [{ type: "inside", xAxisIndex: 0, filterMode: "none", zoomOnMouseWheel: false, moveOnMouseMove: false, moveOnMouseWheel: false, preventDefaultMouseMove: false, startValue: from, endValue: to }],
-      toolbox: { show: true, itemSize: 0, feature: { dataZoom: { yAxisIndex: "none", brushStyle: { color: quiet, opacity: 0.2 } } } },
     });
-    // A mouse draws the zoom; a finger scrolls the page, and zooms by the fields above.
-    if (matchMedia("(pointer: fine)").matches) {
-      chart.dispatchAction({ type: "takeGlobalCursor", key: "dataZoomSelect", dataZoomSelectActive: true });
-    }
     if (isNew) {
-      chart.group = "time";
-      chart.on("datazoom", (event) => {
-        const { startValue, endValue } = event.batch?.[0] ?? event;
-        if (startValue != null) zoom(startValue, endValue);
-      });
-      chart.getZr().on("dblclick", () => zoom(0, runLength(currentTrace())));
+      chart.group = "time"; // tooltips of all charts of a group move together
+      zoomByDrag(element, chart);
     }
+  }
+
+  // A mouse or pen draws the span of time to see; a finger scrolls the page and has the fields above.
+  function zoomByDrag(element, chart) {
+    const band = document.createElement("div");
+    band.className = "band";
+    element.parentElement.append(band);
+    let start = null;
+    const seconds = (x) => chart.convertFromPixel({ xAxisIndex: 0 }, x);
+    const at = (event) => event.clientX - element.getBoundingClientRect().left;
+    element.addEventListener("pointerdown", (event) => {
+      if (event.button === 0 && event.pointerType !== "touch") start = at(event);
+    });
+    addEventListener("pointermove", (event) => {
+      if (start == null) return;
+      band.style.left = `${Math.min(start, at(event))}px`;
+      band.style.width = `${Math.abs(at(event) - start)}px`;
+    });
+    addEventListener("pointerup", (event) => {
+      if (start == null) return;
+      const [first, last] = [start, at(event)].sort((one, other) => one - other);
+      start = null;
+      band.style.width = "0";
+      if (last - first > LEAST_DRAG_PX) zoom(seconds(first), seconds(last));
+    });
+    element.addEventListener("dblclick", () => zoom(0, runLength(currentTrace())));
   }
 
   function atTime(items) {
@@ -252,7 +281,7 @@
 
   function zoom(from, to) {
     const { from: first, to: last } = byId("time-controls").elements;
-    const [before, after] = [Math.max(0, Math.min(from, to)), Math.max(from, to)].map((seconds) => number(seconds));
+    const [before, after] = [Math.max(0, from), Math.min(to, runLength(currentTrace()))].map(number);
     if (before === first.value && after === last.value) return;
     [first.value, last.value] = [before, after];
     drawTime();
@@ -285,14 +314,12 @@
     for (const name of ["from", "to"]) byId("time-controls").elements[name].addEventListener("change", drawTime);
     byId("time-controls").elements.whole.addEventListener("click", wholeRun);
     for (const form of document.forms) form.addEventListener("submit", (event) => event.preventDefault());
-    if (data.series.length) byId("time-controls").elements.to.value = number(runLength(currentTrace()));
+    if (data.series.length) zoom(0, runLength(currentTrace()));
     drawAll();
     echarts.connect("time");
-    const resize = (size) => charts.forEach((chart) => chart.resize(size));
-    addEventListener("resize", () => resize());
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawAll);
-    // Paper is light and about 180 mm wide; the colours of its style sheet count only while it prints.
-    matchMedia("print").addEventListener("change", ({ matches }) => { drawAll(); resize(matches ? { width: 660 } : { width: "auto" }); });
+    addEventListener("resize", () => charts.forEach((chart, element) => { chart.resize(); scalable(element, chart); }));
+    // Other colours; paper has those of a light screen.
+    for (const query of ["(prefers-color-scheme: dark)", "print"]) matchMedia(query).addEventListener("change", drawAll);
   }
 
   start();

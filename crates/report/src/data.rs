@@ -207,7 +207,11 @@ fn all_series<'a>(comparison: &Comparison<'a>, left_out: &mut Vec<String>) -> Ve
         capacity: first_runs(trace)
             .find_map(|run| Some(line(&run.series, run.series.column("capacity_mbit_s")?, points)))
             .unwrap_or(Line { step_s: 1.0, values: Vec::new() }),
-        lines: first_runs(trace).flat_map(|run| flow_lines(comparison, run, points)).collect(),
+        // The limit's line would cover the edge of the capacity.
+        lines: first_runs(trace)
+            .filter(|run| run.scenario.scheme != LIMIT)
+            .flat_map(|run| flow_lines(comparison, run, points))
+            .collect(),
     };
     kept.into_iter().map(|index| one(traces[index])).collect()
 }

@@ -3,26 +3,37 @@
 /// What stands where a value does not exist.
 pub(crate) const NONE: &str = "–";
 
-/// `value` with this many significant digits and no exponent: `0.812`, `45.3`, `1230`.
-pub(crate) fn significant(value: f64, digits: usize) -> String {
-    if !value.is_finite() {
-        return NONE.into();
+/// `value` with three significant digits and no exponent: `0.812`, `45.3`, `1230`.
+pub(crate) fn three_digits(value: f64) -> String {
+    match rounded(value) {
+        None => NONE.into(),
+        Some((0.0, _)) => "0".into(),
+        Some((rounded, decimals)) => format!("{rounded:.decimals$}"),
     }
-    // Rounding first: 9.996 has one digit before the point, its three-digit form 10.0 has two.
-    let scientific = format!("{value:.*e}", digits.saturating_sub(1));
-    let Some((_, exponent)) = scientific.split_once('e') else { return NONE.into() };
-    let exponent: i32 = exponent.parse().unwrap_or(0);
-    let rounded: f64 = scientific.parse().unwrap_or(value);
-    if rounded == 0.0 {
-        return "0".into();
-    }
-    let decimals = (digits as i32 - 1 - exponent).clamp(0, 9) as usize;
-    format!("{rounded:.decimals$}")
 }
 
-/// Three significant digits, as tables have them.
-pub(crate) fn three_digits(value: f64) -> String {
-    significant(value, 3)
+/// Half the width of an interval round `mean`, rounded up to the last digit that [`three_digits`] shows of the mean.
+pub(crate) fn half_width(mean: f64, half: f64) -> String {
+    // Sums in another order differ by this much; it is no spread.
+    const NOISE: f64 = 1e-12;
+    let Some((_, decimals)) = rounded(mean) else { return NONE.into() };
+    if half <= mean.abs() * NOISE {
+        return "0".into();
+    }
+    let unit = (0..decimals).fold(1.0, |unit, _| unit / 10.0);
+    format!("{:.decimals$}", (half / unit).ceil() * unit)
+}
+
+/// Rounded to three significant digits, and how many of them stand behind the point.
+fn rounded(value: f64) -> Option<(f64, usize)> {
+    if !value.is_finite() {
+        return None;
+    }
+    // Rounding first: 9.996 has one digit before the point, its three-digit form 10.0 has two.
+    let scientific = format!("{value:.2e}");
+    let (_, exponent) = scientific.split_once('e')?;
+    let exponent: i32 = exponent.parse().ok()?;
+    Some((scientific.parse().ok()?, (2 - exponent).clamp(0, 9) as usize))
 }
 
 #[cfg(test)]
@@ -44,6 +55,14 @@ mod tests {
         ] {
             assert_eq!(three_digits(value), text);
         }
+    }
+
+    #[test]
+    fn an_interval_has_the_digits_of_its_mean_and_is_never_too_narrow() {
+        assert_eq!(half_width(0.8123, 0.000_01), "0.001");
+        assert_eq!(half_width(45.32, 1.23), "1.3");
+        assert_eq!(half_width(2930.0, 6.2), "7");
+        assert_eq!(half_width(2930.0, 1e-10), "0");
     }
 
     #[test]

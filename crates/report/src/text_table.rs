@@ -2,10 +2,12 @@
 
 use crate::column::{Column, columns};
 use crate::comparison::{Comparison, LIMIT};
-use crate::number::{NONE, significant, three_digits};
+use crate::number::{self, NONE, three_digits};
 use crate::statistics::Estimate;
 use cellcc_experiment::Record;
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use comfy_table::{
+    CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle, presets,
+};
 use std::fmt::Write as _;
 
 /// Columns of text that a terminal's table may take.
@@ -13,6 +15,12 @@ const WIDTH: u16 = 100;
 
 /// With more traces than this, only averages are printed; a single trace is its own average.
 const MOST_TRACES: usize = 12;
+
+/// Characters of a trace's name beside which the columns of schemes are arranged; a longer one wraps.
+const LONGEST_TRACE: usize = 30;
+
+/// Characters of `0.0123, 0.0123`, a wide pair of numbers.
+const WIDEST_PAIR: usize = 14;
 
 /// What the row of the limit means.
 pub(crate) const LIMIT_NOTE: &str =
@@ -78,20 +86,31 @@ pub(crate) fn estimate_texts(estimate: Option<Estimate>) -> (String, Option<Stri
     match estimate {
         None => (NONE.into(), None),
         Some(Estimate { mean, half_width }) => {
-            (three_digits(mean), half_width.map(|half| format!("± {}", significant(half, 2))))
+            (three_digits(mean), half_width.map(|half| format!("± {}", number::half_width(mean, half))))
         }
     }
 }
 
+/// Columns of numbers beside which a scheme's name still fits; the others follow in a table of their own.
+const COLUMNS_BESIDE: usize = 8;
+
 fn averages(comparison: &Comparison, columns: &[&Column], style: Style) -> String {
+    let groups: Vec<_> = match style {
+        Style::Terminal => columns.chunks(COLUMNS_BESIDE).collect(),
+        Style::Markdown => vec![columns],
+    };
+    let tables: Vec<_> = groups.into_iter().map(|group| averages_of(comparison, group, style)).collect();
+    tables.join("\n")
+}
+
+fn averages_of(comparison: &Comparison, columns: &[&Column], style: Style) -> String {
+    let (unit_before, interval_before) = if style == Style::Terminal { ("\n", "\n") } else { (", ", " ") };
     let mut table = new_table(style);
-    let unit_before = if style == Style::Terminal { "\n" } else { ", " };
     let titles = columns.iter().map(|column| match column.unit {
         "" => column.title.to_owned(),
         unit => format!("{}{unit_before}{unit}", column.title),
     });
     table.set_header(std::iter::once("Scheme".to_owned()).chain(titles));
-    let interval_before = if style == Style::Terminal { "\n" } else { " " };
     for scheme in &comparison.schemes {
         let cells =
             columns.iter().map(|column| match estimate_texts(comparison.average(scheme, column.quantity)) {
@@ -100,7 +119,7 @@ fn averages(comparison: &Comparison, columns: &[&Column], style: Style) -> Strin
             });
         table.add_row(std::iter::once(cell(&label(scheme), style)).chain(cells));
     }
-    finish(table)
+    finish(table, style)
 }
 
 /// Traces as rows and schemes as columns, in as many tables as the width asks for.
@@ -108,7 +127,7 @@ fn by_trace(comparison: &Comparison, style: Style) -> String {
     let value =
         |scheme: &str, trace, quantity| estimate_texts(comparison.on_trace(scheme, trace, quantity)).0;
     let mut text = String::new();
-    for schemes in fitting(&comparison.schemes, style) {
+    for schemes in fitting(comparison, style) {
         let mut table = new_table(style);
         table.set_header(
             std::iter::once("Trace".to_owned())
@@ -125,24 +144,29 @@ fn by_trace(comparison: &Comparison, style: Style) -> String {
         if !text.is_empty() {
             text.push('\n');
         }
-        text.push_str(&finish(table));
+        text.push_str(&finish(table, style));
     }
     text
 }
 
-/// Groups of schemes whose columns fit beside a trace's name.
-fn fitting<'a>(schemes: &'a [&'a str], style: Style) -> Vec<&'a [&'a str]> {
-    match style {
-        Style::Markdown => vec![schemes],
-        Style::Terminal => schemes.chunks(5).collect(),
+/// Groups of schemes whose columns fit beside the traces' names.
+fn fitting<'a>(comparison: &'a Comparison, style: Style) -> Vec<&'a [&'a str]> {
+    if style == Style::Markdown {
+        return vec![&comparison.schemes];
     }
+    let length = |text: &str| text.chars().count();
+    let longest = comparison.traces.iter().map(|trace| length(trace.name)).max().unwrap_or(0);
+    let room = usize::from(WIDTH).saturating_sub(longest.min(LONGEST_TRACE) + 2);
+    let widest = comparison.schemes.iter().map(|scheme| length(&label(scheme))).max().unwrap_or(0);
+    let column = widest.max(WIDEST_PAIR) + 2;
+    comparison.schemes.chunks((room / column).max(1)).collect()
 }
 
 fn new_table(style: Style) -> Table {
     let mut table = Table::new();
     match style {
         Style::Terminal => {
-            table.load_style(presets::UTF8_HORIZONTAL_ONLY);
+            table.load_style(TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─')));
             table.set_width(WIDTH).set_content_arrangement(ContentArrangement::Dynamic);
         }
         Style::Markdown => {
@@ -154,9 +178,14 @@ fn new_table(style: Style) -> Table {
 }
 
 /// Numbers stand to the right.
-fn finish(mut table: Table) -> String {
+fn finish(mut table: Table, style: Style) -> String {
     for column in table.column_iter_mut().skip(1) {
         column.set_cell_alignment(CellAlignment::Right);
+        // The names in the first column wrap, never the numbers.
+        column.set_constraint(ColumnConstraint::ContentWidth);
+        if style == Style::Terminal {
+            column.set_padding((1, 0));
+        }
     }
     let mut text = table.trim_fmt();
     text.push('\n');

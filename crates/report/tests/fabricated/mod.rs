@@ -30,7 +30,7 @@ fn behaviour(scheme: &str) -> Behaviour {
 }
 
 /// One run a scheme (the limit with the first seed only), trace and seed.
-pub fn records(schemes: &[&str], traces: &[&str], seeds: &[u64], duration: Span) -> Vec<Record> {
+pub(crate) fn records(schemes: &[&str], traces: &[&str], seeds: &[u64], duration: Span) -> Vec<Record> {
     let mut records = Vec::new();
     for (index, trace) in traces.iter().enumerate() {
         let capacity = capacity(index as u64 + 1, bins(duration));
@@ -43,7 +43,8 @@ pub fn records(schemes: &[&str], traces: &[&str], seeds: &[u64], duration: Span)
 }
 
 /// Names of `count` traces.
-pub fn trace_names(count: usize) -> Vec<String> {
+#[allow(dead_code, reason = "not every test that shares this file has many traces")]
+pub(crate) fn trace_names(count: usize) -> Vec<String> {
     (1..=count).map(|index| format!("5g-mmwave/{index:03}-driving.mbps")).collect()
 }
 
@@ -58,11 +59,11 @@ fn capacity(seed: u64, bins: usize) -> Vec<f64> {
     (0..bins)
         .map(|_| {
             level = 0.97 * level + 0.24 * noise.next();
-            if outage == 0 && noise.next() > 1.97 {
+            if outage == 0 && noise.next() > 2.6 {
                 outage = 12;
             }
             outage = usize::saturating_sub(outage, 1);
-            let share = if outage > 0 { 0.03 } else { 1.0 };
+            let share = if outage > 0 { 0.2 } else { 1.0 };
             f64::max(400.0 + 320.0 * level, 20.0) * share
         })
         .collect()

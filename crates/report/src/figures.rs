@@ -1,0 +1,245 @@
+//! The figures for a paper, one SVG each.
+
+use crate::Figure;
+use crate::comparison::{Comparison, LIMIT, Quantity, Trace};
+use crate::plot::{
+    Area, Chart, DASH, Drawn, GAP, LINE_MARKER, MARKER, Marker, Octaves, STROKE, Sample, chart, colour,
+    document, legend,
+};
+use crate::style::SchemeStyle;
+use crate::text_table::label;
+use crate::thin::thin;
+use cellcc_experiment::{Distribution, Record};
+use plotters::prelude::*;
+use std::collections::BTreeSet;
+
+/// With more traces than this, only the averaged scatter plot is drawn.
+const MOST_SCATTER_TRACES: usize = 6;
+/// Time series are drawn for the first few traces.
+const MOST_SERIES_TRACES: usize = 3;
+/// Points of a line: more cannot be told apart in a column.
+const POINTS: usize = 400;
+/// Markers on a line, so that it is known without its colour.
+const MARKERS: usize = 6;
+/// Delays below this look alike, and zero has no place on a logarithmic axis.
+const LEAST_DELAY_MS: f64 = 0.125;
+const HEIGHT_INCHES: f64 = 2.4;
+const TALL_INCHES: f64 = 3.6;
+const CAPACITY: RGBColor = RGBColor(0xd2, 0xd6, 0xda);
+
+pub(crate) fn figures(title: &str, records: &[Record]) -> Vec<Figure> {
+    let comparison = Comparison::new(records);
+    if comparison.schemes.is_empty() {
+        return Vec::new();
+    }
+    let mut figures = Figures { title, taken: BTreeSet::new(), figures: Vec::new() };
+    let averaged =
+        |scheme: &str, quantity| comparison.average(scheme, quantity).map(|estimate| estimate.mean);
+    figures.add("throughput-delay", "", HEIGHT_INCHES, |area| scatter(area, &comparison, averaged));
+    if (2..=MOST_SCATTER_TRACES).contains(&comparison.traces.len()) {
+        for &trace in &comparison.traces {
+            let on = |scheme: &str, quantity| {
+                comparison.on_trace(scheme, trace, quantity).map(|estimate| estimate.mean)
+            };
+            figures.add("throughput-delay", trace.name, HEIGHT_INCHES, |area| scatter(area, &comparison, on));
+        }
+    }
+    figures.add("queueing-delay-cdf", "", HEIGHT_INCHES, |area| cdf(area, &comparison));
+    let with_series = |trace: &&Trace| first_runs(&comparison, **trace).next().is_some();
+    for &trace in comparison.traces.iter().filter(with_series).take(MOST_SERIES_TRACES) {
+        figures.add("time-series", trace.name, TALL_INCHES, |area| time_series(area, &comparison, trace));
+    }
+    figures.figures
+}
+
+/// The figures so far.
+struct Figures<'a> {
+    title: &'a str,
+    taken: BTreeSet<String>,
+    figures: Vec<Figure>,
+}
+
+impl Figures<'_> {
+    fn add(&mut self, kind: &str, trace: &str, height_inches: f64, draw: impl FnOnce(&Area) -> Drawn) {
+        let stem = slug(&format!("{kind} {trace}"));
+        let mut name = stem.clone();
+        let mut copy = 2;
+        while !self.taken.insert(name.clone()) {
+            name = format!("{stem}-{copy}");
+            copy += 1;
+        }
+        let title = format!("{}: {kind} {trace}", self.title);
+        self.figures.push(Figure { name, svg: document(title.trim(), height_inches, draw) });
+    }
+}
+
+/// Lower-case letters, digits and single hyphens.
+fn slug(text: &str) -> String {
+    let hyphens: String =
+        text.to_lowercase().chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+    hyphens.split('-').filter(|part| !part.is_empty()).collect::<Vec<_>>().join("-")
+}
+
+fn styles<'a>(comparison: &Comparison<'a>) -> impl Iterator<Item = (&'a str, SchemeStyle)> {
+    comparison.schemes.iter().enumerate().map(|(index, scheme)| (*scheme, SchemeStyle::new(scheme, index)))
+}
+
+fn lines<'a>(schemes: impl Iterator<Item = (&'a str, SchemeStyle)>) -> Vec<(String, SchemeStyle, Sample)> {
+    schemes.map(|(scheme, style)| (label(scheme), style, Sample::MarkedLine)).collect()
+}
+
+/// Utilisation against the 95th percentile of the queueing delay; right and up is better.
+fn scatter(area: &Area, comparison: &Comparison, at: impl Fn(&str, Quantity) -> Option<f64>) -> Drawn {
+    let points: Vec<(f64, f64, &str, SchemeStyle)> = styles(comparison)
+        .filter_map(|(scheme, style)| {
+            let delay = at(scheme, |run| run.total.queueing_delay_p95_ms).unwrap_or(0.0);
+            Some((delay, at(scheme, |run| Some(run.total.utilisation))?, scheme, style))
+        })
+        .collect();
+    let delays: Vec<f64> = points.iter().map(|(delay, ..)| *delay).filter(|delay| *delay > 0.0).collect();
+    let lowest = points.iter().map(|(_, utilisation, ..)| *utilisation).fold(1.0, f64::min);
+    let highest = points.iter().map(|(_, utilisation, ..)| *utilisation).fold(0.0, f64::max);
+    let room = f64::max(highest - lowest, 0.05) * 0.12;
+    let sample = |delay| if delay > 0.0 { Sample::Marker } else { Sample::DashedLine };
+    let entries: Vec<_> =
+        points.iter().map(|(delay, _, scheme, style)| (label(scheme), *style, sample(*delay))).collect();
+    let area = legend(area, &entries)?;
+    let x = Octaves::around(&delays, 0.15, true);
+    let edges = [delay_range(&x).start, delay_range(&x).end];
+    let mut chart = chart(
+        &area,
+        (x, "95th percentile of the queueing delay, ms"),
+        (f64::max(lowest - room, 0.0)..highest + room, "Utilisation"),
+    )?;
+    for (delay, utilisation, _, style) in points {
+        if delay > 0.0 {
+            chart.draw_series([Marker { at: (delay, utilisation), style, radius: MARKER }])?;
+        } else {
+            // No queue has no place on a logarithmic axis: usually the limit, a line across.
+            let across = edges.map(|edge| (edge, utilisation));
+            chart.draw_series(DashedLineSeries::new(
+                across,
+                DASH,
+                GAP,
+                colour(style).stroke_width(STROKE),
+            ))?;
+        }
+    }
+    Ok(())
+}
+
+fn delay_range(axis: &Octaves) -> std::ops::Range<f64> {
+    plotters::coord::ranged1d::Ranged::range(axis)
+}
+
+/// The cumulative distribution of the queueing delays of all packets of a scheme.
+fn cdf(area: &Area, comparison: &Comparison) -> Drawn {
+    let curves: Vec<_> = styles(comparison)
+        .filter_map(|(scheme, style)| {
+            let mut all = Distribution::default();
+            comparison
+                .runs_of(scheme)
+                .flat_map(|run| &run.flows)
+                .for_each(|flow| all.merge(&flow.queueing_delay));
+            let curve: Vec<(f64, f64)> = all
+                .cumulative(POINTS / 2)
+                .iter()
+                .map(|(ms, share)| (ms.max(LEAST_DELAY_MS), *share))
+                .collect();
+            (curve.last()?.0 > LEAST_DELAY_MS).then_some((scheme, style, curve))
+        })
+        .collect();
+    let ends: Vec<f64> = curves
+        .iter()
+        .flat_map(|(.., curve)| [curve.first(), curve.last()])
+        .flatten()
+        .map(|point| point.0)
+        .collect();
+    let area = legend(area, &lines(curves.iter().map(|(scheme, style, _)| (*scheme, *style))))?;
+    let x = Octaves::around(&ends, 0.0, false);
+    let mut chart = chart(&area, (x, "Queueing delay, ms"), (0.0..1.02, "Share of packets"))?;
+    let count = curves.len();
+    for (index, (_, style, curve)) in curves.into_iter().enumerate() {
+        line(&mut chart, curve, style, index as f64 / count as f64)?;
+    }
+    Ok(())
+}
+
+/// A line with a few markers, shifted by `phase` (0 to 1) of their distance so that those of two lines do not meet.
+fn line<'a, X>(chart: &mut Chart<'a, X>, points: Vec<(f64, f64)>, style: SchemeStyle, phase: f64) -> Drawn
+where
+    X: plotters::coord::ranged1d::Ranged<ValueType = f64>,
+{
+    let apart = (points.len() / MARKERS).max(1);
+    let first = (apart as f64 * (0.1 + 0.8 * phase)) as usize;
+    let marked: Vec<_> = points.iter().copied().skip(first).step_by(apart).collect();
+    // A gap in the values is a gap in the line.
+    for part in points.split(|(_, value)| value.is_nan()) {
+        chart.draw_series(LineSeries::new(part.iter().copied(), colour(style).stroke_width(STROKE)))?;
+    }
+    // At the least delay the lines lie on each other.
+    let marked = marked.into_iter().filter(|(x, value)| !value.is_nan() && *x != LEAST_DELAY_MS);
+    chart.draw_series(marked.map(|at| Marker { at, style, radius: LINE_MARKER }))?;
+    Ok(())
+}
+
+/// The first seed's run of each scheme, where it has its series.
+fn first_runs<'a>(
+    comparison: &'a Comparison,
+    trace: Trace<'a>,
+) -> impl Iterator<Item = (&'a Record, SchemeStyle)> {
+    styles(comparison)
+        .filter_map(move |(scheme, style)| Some((*comparison.runs(scheme, trace).first()?, style)))
+        .filter(|(run, _)| !run.series.columns.is_empty())
+}
+
+/// Throughput over the link's capacity, and below it the queueing delay; of the first flow where there are several.
+fn time_series(area: &Area, comparison: &Comparison, trace: Trace) -> Drawn {
+    let runs: Vec<_> = first_runs(comparison, trace).collect();
+    let schemes: Vec<_> = runs.iter().filter(|(run, _)| run.scenario.scheme != LIMIT).copied().collect();
+    let names = schemes.iter().map(|(run, style)| (run.scenario.scheme.as_str(), *style));
+    let area = legend(area, &lines(names))?;
+    let (upper, lower) = area.split_vertically((area.dim_in_pixel().1 / 2) as i32);
+    let capacity = runs.iter().find_map(|(run, _)| points(run, "capacity_mbit_s")).unwrap_or_default();
+    for (panel, column, title, capacity) in [
+        (upper, "flow0.throughput_mbit_s", "Throughput, Mbit/s", capacity),
+        (lower, "flow0.queueing_delay_ms", "Queueing delay, ms", Vec::new()),
+    ] {
+        let lines: Vec<_> =
+            schemes.iter().filter_map(|(run, style)| Some((points(run, column)?, *style))).collect();
+        let all = || lines.iter().flat_map(|(points, _)| points).chain(&capacity);
+        let end = all().map(|(second, _)| *second).fold(1e-3, f64::max);
+        let top = all().map(|(_, value)| *value).filter(|value| value.is_finite()).fold(1e-3, f64::max);
+        let x: plotters::coord::types::RangedCoordf64 = (0.0..end).into();
+        let mut chart = chart(&panel, (x, "Time, s"), (0.0..top * 1.05, title))?;
+        chart.draw_series(AreaSeries::new(capacity, 0.0, CAPACITY))?;
+        let count = lines.len();
+        for (index, (points, style)) in lines.into_iter().enumerate() {
+            line(&mut chart, points, style, index as f64 / count as f64)?;
+        }
+    }
+    Ok(())
+}
+
+/// A column as points of seconds and values.
+fn points(run: &Record, column: &str) -> Option<Vec<(f64, f64)>> {
+    let (values, steps) = thin(run.series.column(column)?, POINTS);
+    let step_s = run.series.bin.as_secs_f64() * steps;
+    Some(
+        values
+            .into_iter()
+            .enumerate()
+            .map(|(index, value)| (index as f64 * step_s, f64::from(value)))
+            .collect(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_figures_name_is_safe_as_a_files_name() {
+        assert_eq!(slug("time-series ../A b/rate=1Mbit"), "time-series-a-b-rate-1mbit");
+    }
+}

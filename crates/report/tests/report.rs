@@ -1,0 +1,129 @@
+//! The report and the figures of fabricated Records.
+
+mod fabricated;
+
+use cellcc_experiment::Record;
+use cellcc_report::{Figure, figures, html, png};
+use cellcc_units::Span;
+use resvg::usvg;
+
+const SCHEMES: [&str; 4] = ["limit", "cubic", "bbr", "reminis"];
+
+fn small() -> Vec<Record> {
+    fabricated::records(&SCHEMES, &["walk", "drive"], &[1, 2], Span::from_secs(20))
+}
+
+fn data(page: &str) -> serde_json::Value {
+    let (_, rest) = page.split_once("<script type=\"application/json\" id=\"data\">").unwrap();
+    serde_json::from_str(rest.split_once("</script>").unwrap().0).unwrap()
+}
+
+#[test]
+fn three_hundred_records_of_three_minutes_fit_in_5_mb_and_the_report_says_what_it_left_out() {
+    let schemes = ["limit", "cubic", "newreno", "bbr", "reminis"];
+    let names = fabricated::trace_names(60);
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let mut records = fabricated::records(&schemes, &names, &[1], Span::from_secs(180));
+    for record in &mut records {
+        // Twelve columns, as schemes with many internal values have.
+        for index in record.series.columns.len()..12 {
+            let mut column = record.series.columns[1].clone();
+            column.name = format!("flow0.scheme.internal{index}");
+            record.series.columns.push(column);
+        }
+    }
+    assert_eq!((records.len(), records[1].series.columns[0].values.len()), (300, 1800));
+    let page = html("Large", &records);
+    assert!(page.len() < 5_000_000, "{} bytes", page.len());
+    assert!(page.contains("Time series are shown for 12 of 60 traces"));
+    assert!(page.contains("thinned to") && page.contains("series/"));
+}
+
+#[test]
+fn names_cannot_break_out_of_the_page() {
+    let evil = "</script><script>alert(1)</script>";
+    let records = fabricated::records(&[evil, "limit"], &[evil], &[1], Span::from_secs(2));
+    let page = html(evil, &records);
+    assert!(!page.contains("<script>alert"));
+    assert_eq!(data(&page)["schemes"][0]["label"], evil);
+    for figure in figures(evil, &records) {
+        assert!(!figure.svg.contains("<script"));
+        usvg::roxmltree::Document::parse(&figure.svg).unwrap();
+    }
+}
+
+#[test]
+fn the_page_loads_nothing() {
+    let page = html("Offline", &small());
+    for tag in ["src=", "<link", "@import", "url("] {
+        let own = page.replace(include_str!("../assets/echarts.common.min.js"), "");
+        assert!(!own.contains(tag), "{tag}");
+    }
+    assert!(page.contains("default-src 'none'"));
+}
+
+#[test]
+fn the_limit_has_a_row_of_its_own_kind_at_the_end() {
+    let page = html("x", &small());
+    let row = page.find("<tr class=\"limit\"><th scope=\"row\">(limit)").unwrap();
+    assert!(page.find("<th scope=\"row\">reminis").unwrap() < row);
+    assert_eq!(data(&page)["schemes"][3]["limit"], true);
+}
+
+#[test]
+fn the_same_records_give_the_same_bytes() {
+    assert_eq!(html("x", &small()), html("x", &small()));
+    assert_eq!(figures("x", &small()), figures("x", &small()));
+}
+
+#[test]
+fn there_is_one_well_formed_svg_a_figure_with_real_text() {
+    let figures = figures("A comparison", &small());
+    let names: Vec<&str> = figures.iter().map(|figure| figure.name.as_str()).collect();
+    assert_eq!(
+        names,
+        [
+            "throughput-delay",
+            "throughput-delay-walk",
+            "throughput-delay-drive",
+            "queueing-delay-cdf",
+            "time-series-walk",
+            "time-series-drive"
+        ]
+    );
+    for Figure { name, svg } in &figures {
+        let document = usvg::roxmltree::Document::parse(svg).unwrap();
+        assert_eq!(document.root_element().attribute("width"), Some("3.5in"));
+        let texts: Vec<_> = document.descendants().filter(|node| node.has_tag_name("text")).collect();
+        assert!(texts.iter().any(|text| text.text().is_some_and(|text| text.contains("cubic"))), "{name}");
+        assert!(texts.iter().all(|text| text.attribute("font-family") == Some("sans-serif")), "{name}");
+    }
+}
+
+#[test]
+fn a_figure_as_png_is_drawn_with_letters() {
+    let figure = &figures("x", &small())[0];
+    let with = png(&figure.svg).unwrap();
+    assert!(with.starts_with(b"\x89PNG"));
+    let without = png(&figure.svg.replace("cubic", "")).unwrap();
+    assert_ne!(with, without);
+}
+
+#[test]
+fn what_is_not_svg_is_refused() {
+    assert!(png("<html/>").unwrap_err().to_string().contains("cannot be drawn"));
+}
+
+#[test]
+fn records_without_series_still_make_a_report() {
+    let mut records = small();
+    records.iter_mut().for_each(|record| record.series.columns.clear());
+    assert!(html("x", &records).contains("without time series"));
+    assert_eq!(figures("x", &records).len(), 4);
+}
+
+#[test]
+fn without_records_there_is_an_empty_report_and_no_figure() {
+    assert!(html("x", &[]).contains("<h1>x</h1>"));
+    assert!(figures("x", &[]).is_empty());
+}
