@@ -4,7 +4,7 @@ mod common;
 
 use cellcc_experiment::{Path, Record};
 use cellcc_units::{Bytes, QueueLimit, Ratio, Span};
-use common::run;
+use common::{compare, run};
 
 /// A full packet of the default endpoint.
 const PACKET_BYTES: f64 = 1500.0;
@@ -26,9 +26,13 @@ fn cuts(window: &[f32]) -> Vec<usize> {
 fn each_period_of_cubics_sawtooth_is_the_one_its_equation_gives() {
     // A buffer of one BDP: the window is cut at about 1670 packets, a few more or less; after a few less, fast
     // convergence aims lower and the next period is twice as long.
-    let record = run("cubic", "rate=100Mbit/s", "120s", path(100, QueueLimit::Packets(833)));
-    let window = column(&record, "flow0.window_packets");
-    let cuts: Vec<_> = cuts(window).into_iter().filter(|&bin| bin > 100).collect();
+    let records = compare(&["cubic"], "rate=100Mbit/s", |file| {
+        file.duration = Span::from_secs(120);
+        file.path = path(100, QueueLimit::Packets(833));
+        file.endpoint.series_bin = Span::from_millis(10);
+    });
+    let window = column(&records[1], "flow0.window_packets");
+    let cuts: Vec<_> = cuts(window).into_iter().filter(|&bin| bin > 1000).collect();
     assert!(cuts.len() >= 8, "{cuts:?}");
     let peak = |cut: usize| f64::from(window[cut - 1]);
     for cut in cuts.windows(3) {
@@ -36,7 +40,7 @@ fn each_period_of_cubics_sawtooth_is_the_one_its_equation_gives() {
         let w_max = if peak(cut[1]) < peak(cut[0]) { peak(cut[1]) * 0.85 } else { peak(cut[1]) };
         let k = libm::cbrt((w_max - 0.7 * peak(cut[1])) / 0.4);
         let expected = k + libm::cbrt((peak(cut[2]) - w_max) / 0.4);
-        let period = (cut[2] - cut[1]) as f64 / 10.0;
+        let period = (cut[2] - cut[1]) as f64 / 100.0;
         assert!((period / expected - 1.0).abs() < 0.05, "{period} s, expected {expected:.2} s");
     }
 }

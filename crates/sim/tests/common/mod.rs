@@ -5,6 +5,7 @@ use cellcc_experiment::{Driver, Mix, Path, Plan, PlanFile, Record};
 use cellcc_sim::SimDriver;
 
 /// Runs every scheme on one link and gives the Records, the limit's first.
+#[allow(dead_code, reason = "not every test file uses it")]
 pub fn compare(schemes: &[&str], trace: &str, change: impl FnOnce(&mut PlanFile)) -> Vec<Record> {
     let driver = SimDriver::new(Registry::default());
     let mut file = PlanFile {
