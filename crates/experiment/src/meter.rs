@@ -31,8 +31,9 @@ pub struct FlowMeter {
     sent_packets: u64,
     lost_packets: u64,
     retransmitted_packets: u64,
-    /// Bytes, and milliseconds of queueing delay, by the time of departure.
+    /// Bytes, and nanoseconds of queueing delay, by the time of departure.
     departures: Bins<2>,
+    /// Nanoseconds of round-trip time.
     rtt_bins: Bins<1>,
     sampled: BTreeMap<String, Vec<f32>>,
     order: Vec<String>,
@@ -74,13 +75,13 @@ impl FlowMeter {
         self.delivered += delivery.bytes;
         self.queueing.add(queueing);
         self.one_way.add(delivery.arrived_at.since(delivery.sent_at));
-        self.departures.add(delivery.departed_at, [delivery.bytes.as_f64(), queueing.as_millis_f64()]);
+        self.departures.add(delivery.departed_at, [delivery.bytes.get(), queueing.as_nanos()]);
     }
 
     /// The sender measured a round-trip time.
     pub fn on_rtt(&mut self, now: Time, rtt: Span) {
         self.rtt.add(rtt);
-        self.rtt_bins.add(now, [rtt.as_millis_f64()]);
+        self.rtt_bins.add(now, [rtt.as_nanos()]);
     }
 
     /// Takes a value down for the bin that ends now, the `bin`-th from zero: the window, the pacing rate, mu.
@@ -96,7 +97,7 @@ impl FlowMeter {
     }
 
     /// Bytes delivered in each whole second of the run.
-    pub fn bytes_by_second(&self) -> Vec<f64> {
+    pub fn bytes_by_second(&self) -> Vec<u64> {
         let per_second = (1_000_000_000 / self.bin.as_nanos().max(1)).max(1) as usize;
         self.departures.bins.chunks(per_second).map(|bins| bins.iter().map(|bin| bin.sums[0]).sum()).collect()
     }
@@ -148,11 +149,15 @@ impl FlowMeter {
             values.resize(bins, missing);
             series.columns.push(Column { name: format!("{prefix}{name}"), values });
         };
-        let rates =
-            self.departures.bins.iter().map(|bin| (bin.sums[0] * 8.0 / seconds / 1e6) as f32).collect();
+        let rates = self
+            .departures
+            .bins
+            .iter()
+            .map(|bin| (bin.sums[0] as f64 * 8.0 / seconds / 1e6) as f32)
+            .collect();
         push("throughput_mbit_s", rates, 0.0);
-        push("rtt_ms", self.rtt_bins.means(0), f32::NAN);
-        push("queueing_delay_ms", self.departures.means(1), f32::NAN);
+        push("rtt_ms", self.rtt_bins.mean_millis(0), f32::NAN);
+        push("queueing_delay_ms", self.departures.mean_millis(1), f32::NAN);
         for name in &self.order {
             push(name, self.sampled[name].clone(), f32::NAN);
         }
@@ -170,7 +175,7 @@ struct Bins<const N: usize> {
 
 #[derive(Debug, Clone, Copy)]
 struct Bin<const N: usize> {
-    sums: [f64; N],
+    sums: [u64; N],
     count: u64,
 }
 
@@ -180,9 +185,9 @@ impl<const N: usize> Bins<N> {
     }
 
     #[inline]
-    fn add(&mut self, at: Time, values: [f64; N]) {
+    fn add(&mut self, at: Time, values: [u64; N]) {
         while at >= self.end {
-            self.bins.push(Bin { sums: [0.0; N], count: 0 });
+            self.bins.push(Bin { sums: [0; N], count: 0 });
             self.end += self.width;
         }
         let behind = self.end.since(at).as_nanos() - 1;
@@ -199,15 +204,15 @@ impl<const N: usize> Bins<N> {
         }
     }
 
-    /// The mean of quantity `which` in each bin; NaN in an empty one.
-    fn means(&self, which: usize) -> Vec<f32> {
-        self.bins.iter().map(|bin| (bin.sums[which] / bin.count as f64) as f32).collect()
+    /// The mean of quantity `which`, in nanoseconds, as milliseconds for each bin; NaN in an empty one.
+    fn mean_millis(&self, which: usize) -> Vec<f32> {
+        self.bins.iter().map(|bin| (bin.sums[which] as f64 / bin.count as f64 / 1e6) as f32).collect()
     }
 }
 
 /// Jain's fairness index over flows' bytes per second: the mean over the seconds in which two flows or more are active.
 /// `active` tells from when to when a flow was. `None` where no second has two.
-pub fn jain_index(bytes_by_second: &[Vec<f64>], active: &[(Time, Time)]) -> Option<f64> {
+pub fn jain_index(bytes_by_second: &[Vec<u64>], active: &[(Time, Time)]) -> Option<f64> {
     let seconds = bytes_by_second.iter().map(Vec::len).max()?;
     let mut indices = Vec::new();
     for second in 0..seconds {
@@ -216,7 +221,7 @@ pub fn jain_index(bytes_by_second: &[Vec<f64>], active: &[(Time, Time)]) -> Opti
             .iter()
             .zip(active)
             .filter(|(_, (start, stop))| *start <= Time::ZERO + from && Time::ZERO + to <= *stop)
-            .map(|(bytes, _)| bytes.get(second).copied().unwrap_or(0.0))
+            .map(|(bytes, _)| bytes.get(second).map_or(0.0, |&bytes| bytes as f64))
             .collect();
         let squares: f64 = shares.iter().map(|share| share * share).sum();
         if shares.len() >= 2 && squares > 0.0 {
@@ -266,10 +271,10 @@ mod tests {
     #[test]
     fn a_value_goes_to_its_own_bin_even_when_it_comes_late() {
         let mut bins = Bins::new(Span::from_millis(100));
-        for (ms, value) in [(50, 1.0), (250, 2.0), (99, 4.0), (100, 8.0)] {
+        for (ms, value) in [(50, 1), (250, 2), (99, 4), (100, 8)] {
             bins.add(Time::ZERO + Span::from_millis(ms), [value]);
         }
-        assert_eq!(bins.bins.iter().map(|bin| bin.sums[0]).collect::<Vec<_>>(), [5.0, 8.0, 2.0]);
+        assert_eq!(bins.bins.iter().map(|bin| bin.sums[0]).collect::<Vec<_>>(), [5, 8, 2]);
     }
 
     #[test]
@@ -285,7 +290,7 @@ mod tests {
     #[test]
     fn fairness_counts_only_seconds_that_are_shared() {
         let end = |secs| Time::ZERO + Span::from_secs(secs);
-        let bytes = [vec![10.0, 10.0, 10.0], vec![0.0, 10.0, 0.0]];
+        let bytes = [vec![10, 10, 10], vec![0, 10, 0]];
         let active = [(end(0), end(3)), (end(1), end(2))];
         assert_eq!(jain_index(&bytes, &active), Some(1.0));
         assert_eq!(jain_index(&bytes, &[(end(0), end(3)), (end(2), end(3))]), Some(0.5));

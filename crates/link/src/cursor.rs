@@ -98,7 +98,8 @@ impl StepsPosition {
                 return self.at;
             }
             let missing = needed - self.surplus;
-            let span = missing.div_ceil(self.rate);
+            // A link much faster than its packets, such as a way back without a limit, needs no division.
+            let span = if missing <= self.rate { 1 } else { missing.div_ceil(self.rate) };
             if span <= self.end - self.at {
                 self.at += span;
                 self.surplus = span * self.rate - missing;

@@ -118,9 +118,9 @@ impl Engine {
                 break;
             }
             if now == arrival {
-                self.on_arrivals(now);
+                self.on_arrival(now);
             } else if now == acknowledgement {
-                self.on_acknowledgements(now);
+                self.on_acknowledgement(now);
             } else {
                 self.on_wake(now);
             }
@@ -128,33 +128,31 @@ impl Engine {
         self.count_departed();
     }
 
-    fn on_arrivals(&mut self, now: Time) {
-        while let Some(delivery) = self.forward.poll(now) {
-            let index = delivery.packet.flow as usize;
-            self.measure(&delivery);
-            let flow = &mut self.flows[index];
-            if let Some(frames) = &mut flow.frames {
-                frames.on_segment(now, delivery.packet.segment, flow.sender.application());
-            }
-            match flow.receiver.on_packet(now, delivery.packet.number) {
-                Some(ack) => self.send_acknowledgement(now, index, ack),
-                None => self.schedule(index),
-            }
+    fn on_arrival(&mut self, now: Time) {
+        let Some(delivery) = self.forward.poll(now) else { return };
+        let index = delivery.packet.flow as usize;
+        self.measure(&delivery);
+        let flow = &mut self.flows[index];
+        if let Some(frames) = &mut flow.frames {
+            frames.on_segment(now, delivery.packet.segment, flow.sender.application());
+        }
+        match flow.receiver.on_packet(now, delivery.packet.number) {
+            Some(ack) => self.send_acknowledgement(now, index, ack),
+            None => self.schedule(index),
         }
     }
 
-    fn on_acknowledgements(&mut self, now: Time) {
-        while let Poll::Ready(delivery) = self.reverse.poll(now) {
-            let index = delivery.packet.flow as usize;
-            let flow = &mut self.flows[index];
-            let ack = delivery.packet.ack;
-            let sample = flow.sender.on_acknowledgement(now, ack, flow.receiver.newly_acknowledged(ack));
-            if let Some(rtt) = sample {
-                flow.meter.on_rtt(now, rtt);
-            }
-            self.send_all(now, index);
-            self.schedule(index);
+    fn on_acknowledgement(&mut self, now: Time) {
+        let Poll::Ready(delivery) = self.reverse.poll(now) else { return };
+        let index = delivery.packet.flow as usize;
+        let flow = &mut self.flows[index];
+        let ack = delivery.packet.ack;
+        let sample = flow.sender.on_acknowledgement(now, ack, flow.receiver.newly_acknowledged(ack));
+        if let Some(rtt) = sample {
+            flow.meter.on_rtt(now, rtt);
         }
+        self.send_all(now, index);
+        self.schedule(index);
     }
 
     fn on_wake(&mut self, now: Time) {

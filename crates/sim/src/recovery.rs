@@ -29,9 +29,9 @@ enum State {
 
 /// What an acknowledged packet number was.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Acknowledged {
+pub(crate) enum Acknowledged<'a> {
     /// In flight until now.
-    InFlight(Outstanding),
+    InFlight(&'a Outstanding),
     /// Declared lost before: it arrived after all. `undo`: so did every packet of that episode.
     Late { outstanding: Outstanding, undo: bool },
     /// Neither: an old episode's, or acknowledged before.
@@ -70,13 +70,13 @@ impl Recovery {
 
     /// Packet `number` is acknowledged.
     #[inline]
-    pub(crate) fn on_acknowledged(&mut self, number: u64) -> Acknowledged {
+    pub(crate) fn on_acknowledged(&mut self, number: u64) -> Acknowledged<'_> {
         self.largest_acknowledged = self.largest_acknowledged.max(Some(number));
         let slot = number.checked_sub(self.first).and_then(|index| self.packets.get_mut(index as usize));
         match slot {
             Some((outstanding, state @ State::InFlight)) => {
                 *state = State::Settled;
-                Acknowledged::InFlight(*outstanding)
+                Acknowledged::InFlight(outstanding)
             }
             _ => match self.episode.remove(&number) {
                 Some(outstanding) => Acknowledged::Late { outstanding, undo: self.episode.is_empty() },

@@ -100,12 +100,14 @@ impl Sender {
         let mut undo = false;
         for number in numbers {
             match self.recovery.on_acknowledged(number) {
+                // The data of a packet counts once, however often it was sent.
                 Acknowledged::InFlight(outstanding) => {
-                    self.count_segment(&outstanding, outstanding.retransmission);
+                    let counts = !outstanding.retransmission || self.missing.remove(&outstanding.segment);
+                    self.acknowledged_segments += u64::from(counts);
                     self.newly_acknowledged.push(outstanding.packet);
                 }
                 Acknowledged::Late { outstanding, undo: all } => {
-                    self.count_segment(&outstanding, true);
+                    self.acknowledged_segments += u64::from(self.missing.remove(&outstanding.segment));
                     self.flow.on_late_arrival(now, outstanding.packet.bytes);
                     undo |= all;
                 }
@@ -165,7 +167,8 @@ impl Sender {
             self.flow.mark_window_limited();
             return None;
         }
-        let data_at = if self.to_repeat.is_empty() { self.application.ready_at(now) } else { now };
+        let lost = self.next_lost_segment();
+        let data_at = if lost.is_some() { now } else { self.application.ready_at(now) };
         if data_at > now && !probing {
             self.resume_at = data_at;
             self.flow.mark_app_limited();
@@ -176,7 +179,14 @@ impl Sender {
             self.resume_at = free_at;
             return None;
         }
-        let (segment, retransmission) = self.next_segment(now)?;
+        let (segment, retransmission) = match lost {
+            Some(segment) => {
+                self.to_repeat.pop_front();
+                (segment, true)
+            }
+            None if data_at <= now => (self.application.take(), false),
+            None => (self.oldest_in_flight()?, true),
+        };
         Some(self.depart(now, segment, retransmission, &limits))
     }
 
@@ -194,20 +204,23 @@ impl Sender {
         Departure { number: packet.number, segment, bytes, retransmission }
     }
 
-    /// Lost data first, then new data, then, for a probe only, data that is still in flight.
-    fn next_segment(&mut self, now: Time) -> Option<(u64, bool)> {
-        while let Some(segment) = self.to_repeat.pop_front() {
-            // A packet that arrived late, or a probe, may have made the loss good meanwhile.
+    /// The first lost segment whose loss nothing has made good meanwhile: a packet that arrived late, or a probe.
+    #[inline]
+    fn next_lost_segment(&mut self) -> Option<u64> {
+        while let Some(&segment) = self.to_repeat.front() {
             if self.missing.contains(&segment) {
-                return Some((segment, true));
+                return Some(segment);
             }
+            self.to_repeat.pop_front();
         }
-        if self.application.ready_at(now) <= now {
-            return Some((self.application.take(), false));
-        }
-        let oldest = if self.probes > 0 { self.recovery.oldest_segment() } else { None };
+        None
+    }
+
+    /// What a probe repeats when there is nothing else to send; without it the probe is off.
+    fn oldest_in_flight(&mut self) -> Option<u64> {
+        let oldest = self.recovery.oldest_segment();
         self.probes = if oldest.is_some() { self.probes } else { 0 };
-        oldest.map(|segment| (segment, true))
+        oldest
     }
 
     #[inline]
@@ -232,12 +245,6 @@ impl Sender {
         let persistent = self.recovery.is_persistent(&self.newly_lost, self.flow.rtt());
         let new_episode = self.flow.on_loss(now, &self.lost_packets, persistent);
         self.recovery.remember(&self.newly_lost, new_episode);
-    }
-
-    /// Counts the data of a packet once, however often it was sent.
-    fn count_segment(&mut self, outstanding: &Outstanding, sent_or_lost_before: bool) {
-        let counts = !sent_or_lost_before || self.missing.remove(&outstanding.segment);
-        self.acknowledged_segments += u64::from(counts);
     }
 
     /// When a probe is due (RFC 9002, section 6.2): never, with nothing in flight.

@@ -39,6 +39,7 @@ const BETA: f64 = 0.7;
 const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
 /// RFC 9438, section 4.4: the window grows by half per RTT at most.
 const MAX_TARGET: f64 = 1.5;
+const SECONDS_PER_NANOSECOND: f64 = 1e-9;
 
 /// The growth law of CUBIC.
 #[derive(Debug, Clone)]
@@ -122,13 +123,16 @@ impl Cubic {
         epoch.last_ack = now;
 
         let alpha = if epoch.w_est < state.cwnd_prior { ALPHA } else { 1.0 };
-        epoch.w_est += alpha * acked / window;
-        let t = now.since(epoch.start);
+        let share = acked / window;
+        epoch.w_est += alpha * share;
+        // Products, not quotients: this runs for every ACK, and a division takes ten times as long.
+        let t = now.since(epoch.start).as_nanos() as f64 * SECONDS_PER_NANOSECOND;
+        let ahead = t + srtt.as_nanos() as f64 * SECONDS_PER_NANOSECOND;
         state.window = if epoch.w_cubic(t) < epoch.w_est {
             epoch.w_est.max(window)
         } else {
-            let target = epoch.w_cubic(t + srtt).clamp(window, MAX_TARGET * window);
-            window + (target - window) / window * acked
+            let target = epoch.w_cubic(ahead).clamp(window, MAX_TARGET * window);
+            window + (target - window) * share
         };
     }
 
@@ -157,9 +161,9 @@ impl Epoch {
         Self { start: now, k, w_max, w_est: window, last_ack: now, unused_since: None }
     }
 
-    /// The window at time `t` of the epoch (RFC 9438, equation 1).
-    fn w_cubic(&self, t: Span) -> f64 {
-        let from_k = t.as_secs_f64() - self.k;
+    /// The window `t` seconds into the epoch (RFC 9438, equation 1).
+    fn w_cubic(&self, t: f64) -> f64 {
+        let from_k = t - self.k;
         C * from_k * from_k * from_k + self.w_max
     }
 }
@@ -201,7 +205,7 @@ impl Growth for Cubic {
             left = self.slow_start(ack);
         }
         if !self.in_slow_start() {
-            let acked = left.in_packets(self.packet);
+            let acked = if left == self.packet { 1.0 } else { left.in_packets(self.packet) };
             self.congestion_avoidance(ack.now, ack.rtt.smoothed(), acked);
         }
     }

@@ -1,0 +1,52 @@
+//! How fast the packet engine is: `cargo run --release -p cellcc-sim --example speed`, part of `make bench`.
+//!
+//! Prints packets per second of one core with all metrics and series on, each the median of five runs, and the cost per
+//! packet at a small and at a large window. Figures are of this machine at this moment: compare them within one run only.
+
+#![allow(clippy::disallowed_methods, clippy::print_stdout, reason = "a benchmark reads the clock and prints")]
+
+use cellcc_control::Registry;
+use cellcc_experiment::{Driver, Plan, PlanFile};
+use cellcc_sim::SimDriver;
+use cellcc_units::{QueueLimit, Span};
+use std::time::Instant;
+
+const RUNS: usize = 5;
+
+/// Median nanoseconds per data packet of `scheme` on a link of 1 Gbit/s and 20 ms.
+fn nanos_per_packet(scheme: &str, rtt: Span, duration: Span) -> f64 {
+    let driver = SimDriver::new(Registry::default());
+    let mut file = PlanFile {
+        schemes: vec![scheme.into()],
+        traces: vec!["rate=1Gbit/s".into()],
+        duration,
+        ..PlanFile::default()
+    };
+    file.path.rtt = rtt;
+    file.path.queue = QueueLimit::Packets(3200);
+    let plan = Plan::new(&file, &driver, "speed").expect("the plan is a constant");
+    let mut costs: Vec<f64> = (0..RUNS)
+        .map(|_| {
+            let started = Instant::now();
+            let record = driver.run(&plan.runs[1].scenario).expect("the run succeeds");
+            started.elapsed().as_nanos() as f64 / record.total.sent_packets as f64
+        })
+        .collect();
+    costs.sort_by(f64::total_cmp);
+    costs[RUNS / 2]
+}
+
+fn main() {
+    let (rtt, minute) = (Span::from_millis(20), Span::from_secs(60));
+    println!("one flow, 1 Gbit/s, 20 ms, 60 s, queue of 3200 packets, one core, median of {RUNS}:");
+    for scheme in ["cubic", "reminis", "bbr", "vegas"] {
+        let nanos = nanos_per_packet(scheme, rtt, minute);
+        println!("  {scheme:<8} {:6.2} million packets/s  {nanos:6.1} ns/packet", 1e3 / nanos);
+    }
+    let small = nanos_per_packet("fixed-window(window=17pkt)", Span::from_micros(200), minute);
+    let large = nanos_per_packet("fixed-window(window=10000pkt)", Span::from_millis(120), minute);
+    println!(
+        "fixed window, 1 Gbit/s: {small:.1} ns/packet at 17 packets, {large:.1} at 10000: {:.2} times",
+        large / small
+    );
+}
