@@ -23,6 +23,13 @@
   const colourOf = (scheme) => scheme.colour ?? theme().ink;
   // Four significant digits, enough for powers of two on an axis.
   const number = (value) => (value == null ? "–" : String(Number(value.toPrecision(4))));
+  // A column's name ends in its unit: "btl_bw_mbit_s" is headed "btl bw, Mbit/s".
+  const UNITS = [["_mbit_s", "Mbit/s"], ["_pkt", "packets"], ["_packets", "packets"], ["_ms", "ms"], ["_s", "s"]];
+  const titled = (name) => {
+    const [ending, unit] = UNITS.find(([ending]) => name.endsWith(ending)) ?? ["", ""];
+    const words = name.slice(0, name.length - ending.length).replaceAll("_", " ");
+    return unit ? `${words}, ${unit}` : words;
+  };
   const escape = (text) => text.replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`);
 
   // ---------------------------------------------------------------- the legend
@@ -228,7 +235,7 @@
     }
     const [from, to] = shownTime();
     const isNew = !charts.has(element);
-    const title = name === "throughput_mbit_s" ? "Throughput, Mbit/s (shaded: capacity)" : QUANTITIES[name] ?? name.replaceAll("_", " ");
+    const title = name === "throughput_mbit_s" ? "Throughput, Mbit/s (shaded: capacity)" : QUANTITIES[name] ?? titled(name);
     const chart = draw(element, {
       title: plotTitle(title), grid: grid(44), series,
       xAxis: axis("value", "Time, s", { min: from, max: Math.max(to, from + 1e-3), splitLine: { show: false } }),

@@ -43,7 +43,7 @@ mod still;
 use crate::contract::{Ack, Context, Controller, Event, Limits, Loss, Observer};
 use crate::growth::Growth;
 use crate::registry::{Arguments, SchemeInfo};
-use cellcc_units::{Bytes, Span, Time};
+use cellcc_units::{Span, Time};
 use code2022::Code2022;
 use guardian::Guardian;
 use settings::{Profile, Settings};
@@ -103,7 +103,6 @@ enum Watch {
 #[derive(Clone)]
 struct Reminis {
     settings: Settings,
-    packet: Bytes,
     aimd: Box<dyn Growth>,
     watch: Watch,
     samples: Samples,
@@ -127,7 +126,6 @@ impl Reminis {
         };
         Self {
             settings,
-            packet: context.packet,
             aimd,
             watch,
             samples: Samples::default(),
@@ -226,8 +224,6 @@ impl Controller for Reminis {
             Watch::Paper(guardian) => guardian.observe(observer),
             Watch::Code(guardian) => guardian.observe(observer),
         }
-        if self.aimd.ssthresh() < Bytes::MAX {
-            observer.value("ssthresh", "packets", self.aimd.ssthresh().in_packets(self.packet));
-        }
+        self.aimd.observe(observer);
     }
 }
