@@ -8,7 +8,7 @@ use cellcc_experiment::{
     Column, Driver, FlowMeter, FlowRecord, Metrics, Record, ResolveError, RunError, SCHEMA_VERSION, Scenario,
     Series, jain_index,
 };
-use cellcc_link::{Capacity, CapacitySpec, Scheduler, Source, synthetic};
+use cellcc_link::{Capacity, CapacitySpec, Scheduler, Source, SpecError, synthetic};
 use cellcc_units::{Bytes, Rate, Span, Time};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -36,7 +36,7 @@ impl SimDriver {
             return Ok(source.clone());
         }
         let source = text.parse::<CapacitySpec>().and_then(|spec| spec.open(synthetic_link));
-        let source = source.map_err(|error| ResolveError(error.to_string()))?;
+        let source = source.map_err(|error| ResolveError(unopened(&error)))?;
         self.opened.lock().unwrap_or_else(PoisonError::into_inner).insert(text.into(), source.clone());
         Ok(source)
     }
@@ -100,6 +100,20 @@ impl Driver for SimDriver {
             ));
         }
         Ok(record)
+    }
+}
+
+/// Why a link cannot be opened; a name that is unknown is answered with those that are known.
+fn unopened(error: &SpecError) -> String {
+    match error {
+        SpecError::UnknownName(name) => {
+            let known: Vec<_> = synthetic::names().iter().map(|link| link.name).collect();
+            format!(
+                "there is no link named `{name}`; there are {}, and a trace file is written with its path, such as `./{name}`",
+                known.join(", ")
+            )
+        }
+        other => other.to_string(),
     }
 }
 

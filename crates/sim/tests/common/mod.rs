@@ -6,7 +6,7 @@ use cellcc_sim::SimDriver;
 
 /// Runs every scheme on one link and gives the Records, the limit's first.
 #[allow(dead_code, reason = "not every test file uses it")]
-pub fn compare(schemes: &[&str], trace: &str, change: impl FnOnce(&mut PlanFile)) -> Vec<Record> {
+pub(crate) fn compare(schemes: &[&str], trace: &str, change: impl FnOnce(&mut PlanFile)) -> Vec<Record> {
     let driver = SimDriver::new(Registry::default());
     let mut file = PlanFile {
         schemes: schemes.iter().map(|text| text.to_string()).collect(),
@@ -20,7 +20,7 @@ pub fn compare(schemes: &[&str], trace: &str, change: impl FnOnce(&mut PlanFile)
 
 /// Runs one scheme (or mix) on one link.
 #[allow(dead_code, reason = "not every test file uses it")]
-pub fn run(scheme: &str, trace: &str, duration: &str, path: Path) -> Record {
+pub(crate) fn run(scheme: &str, trace: &str, duration: &str, path: Path) -> Record {
     Mix::parse(scheme).expect("the test's mix is sound");
     let records = compare(&[scheme], trace, |file| {
         file.duration = duration.parse().expect("a duration");
