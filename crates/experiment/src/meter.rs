@@ -3,7 +3,6 @@
 
 use crate::{Column, Distribution, FlowRecord, Metrics, Series};
 use cellcc_units::{Bytes, Rate, Span, Time};
-use std::collections::BTreeMap;
 
 /// A packet on its way through the link to the receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,8 +34,8 @@ pub struct FlowMeter {
     departures: Bins<2>,
     /// Nanoseconds of round-trip time.
     rtt_bins: Bins<1>,
-    sampled: BTreeMap<String, Vec<f32>>,
-    order: Vec<String>,
+    /// What was taken down at the ends of bins, in the order in which it was first seen.
+    sampled: Vec<Column>,
 }
 
 impl FlowMeter {
@@ -53,8 +52,7 @@ impl FlowMeter {
             retransmitted_packets: 0,
             departures: Bins::new(bin),
             rtt_bins: Bins::new(bin),
-            sampled: BTreeMap::new(),
-            order: Vec::new(),
+            sampled: Vec::new(),
         }
     }
 
@@ -86,13 +84,21 @@ impl FlowMeter {
 
     /// Takes a value down for the bin that ends now, the `bin`-th from zero: the window, the pacing rate, mu.
     pub fn sample(&mut self, bin: usize, name: &str, value: f64) {
-        if !self.sampled.contains_key(name) {
-            self.order.push(name.into());
-            self.sampled.insert(name.into(), Vec::new());
-        }
-        if let Some(values) = self.sampled.get_mut(name) {
-            values.resize(bin, f32::NAN);
-            values.push(value as f32);
+        let known = self.sampled.iter().position(|column| column.name == name);
+        let index = known.unwrap_or_else(|| {
+            self.sampled.push(Column { name: name.into(), values: Vec::new() });
+            self.sampled.len() - 1
+        });
+        let values = &mut self.sampled[index].values;
+        values.resize(bin, f32::NAN);
+        values.push(value as f32);
+    }
+
+    /// Takes down the limits for the bin that ends now.
+    pub fn sample_limits(&mut self, bin: usize, window: Bytes, packet: Bytes, pacing_rate: Option<Rate>) {
+        self.sample(bin, "window_packets", window.in_packets(packet));
+        if let Some(rate) = pacing_rate {
+            self.sample(bin, "pacing_rate_mbit_s", rate.as_mbit_per_sec());
         }
     }
 
@@ -158,8 +164,8 @@ impl FlowMeter {
         push("throughput_mbit_s", rates, 0.0);
         push("rtt_ms", self.rtt_bins.mean_millis(0), f32::NAN);
         push("queueing_delay_ms", self.departures.mean_millis(1), f32::NAN);
-        for name in &self.order {
-            push(name, self.sampled[name].clone(), f32::NAN);
+        for column in &self.sampled {
+            push(&column.name, column.values.clone(), f32::NAN);
         }
     }
 }
@@ -230,17 +236,6 @@ pub fn jain_index(bytes_by_second: &[Vec<u64>], active: &[(Time, Time)]) -> Opti
         }
     }
     (!indices.is_empty()).then(|| indices.iter().sum::<f64>() / indices.len() as f64)
-}
-
-/// Window and pacing rate as every driver takes them down.
-impl FlowMeter {
-    /// Takes down the limits for the bin that ends now.
-    pub fn sample_limits(&mut self, bin: usize, window: Bytes, packet: Bytes, pacing_rate: Option<Rate>) {
-        self.sample(bin, "window_packets", window.in_packets(packet));
-        if let Some(rate) = pacing_rate {
-            self.sample(bin, "pacing_rate_mbit_s", rate.as_mbit_per_sec());
-        }
-    }
 }
 
 #[cfg(test)]

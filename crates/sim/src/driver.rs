@@ -146,7 +146,7 @@ fn run_flows(
     schemes: &[Scheme],
 ) -> Result<Record, ResolveError> {
     let mut engine = Engine::new(scenario, capacities, schemes)?;
-    engine.run(|bin, _, flow| {
+    engine.run(|bin, flow| {
         let mut observed = Observed::default();
         flow.sender.flow().controller().observe(&mut observed);
         observed.values.iter().for_each(|(name, value)| flow.meter.sample(bin, name, *value));

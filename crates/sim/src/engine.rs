@@ -97,7 +97,7 @@ impl Engine {
     }
 
     /// Runs to the end. `at_bin` is called with each flow when a bin of the series is over.
-    pub(crate) fn run(&mut self, mut at_bin: impl FnMut(usize, usize, &mut Flow)) {
+    pub(crate) fn run(&mut self, mut at_bin: impl FnMut(usize, &mut Flow)) {
         let mut bin = 0;
         let mut bin_ends_at = Time::ZERO + self.bin;
         loop {
@@ -106,10 +106,10 @@ impl Engine {
             let wake = self.wakes.peek().map_or(Time::NEVER, |Reverse((time, _))| *time);
             let now = arrival.min(acknowledgement).min(wake);
             while bin_ends_at <= now.min(self.end) {
-                for (index, flow) in self.flows.iter_mut().enumerate() {
+                for flow in &mut self.flows {
                     let limits = flow.sender.flow().limits();
                     flow.meter.sample_limits(bin, limits.window, self.packet, limits.pacing_rate);
-                    at_bin(bin, index, flow);
+                    at_bin(bin, flow);
                 }
                 bin += 1;
                 bin_ends_at += self.bin;
