@@ -88,11 +88,12 @@ fn lines<'a>(schemes: impl Iterator<Item = (&'a str, SchemeStyle)>) -> Vec<(Stri
     schemes.map(|(scheme, style)| (label(scheme), style, Sample::MarkedLine)).collect()
 }
 
-/// Utilisation against the 95th percentile of the queueing delay; right and up is better.
+/// Utilisation against the 95th percentile of the RTT; right and up is better. (Of the queueing delay the limit has
+/// next to none, which would leave the schemes a corner of a logarithmic axis.)
 fn scatter(area: &Area, comparison: &Comparison, at: impl Fn(&str, Quantity) -> Option<f64>) -> Drawn {
     let points: Vec<(f64, f64, &str, SchemeStyle)> = styles(comparison)
         .filter_map(|(scheme, style)| {
-            let delay = at(scheme, |run| run.total.queueing_delay_p95_ms).unwrap_or(0.0);
+            let delay = at(scheme, |run| run.total.rtt_p95_ms).unwrap_or(0.0);
             Some((delay, at(scheme, |run| Some(run.total.utilisation))?, scheme, style))
         })
         .collect();
@@ -108,14 +109,14 @@ fn scatter(area: &Area, comparison: &Comparison, at: impl Fn(&str, Quantity) -> 
     let edges = [delay_range(&x).start, delay_range(&x).end];
     let mut chart = chart(
         &area,
-        (x, "95th percentile of the queueing delay, ms"),
+        (x, "95th percentile of the RTT, ms"),
         (f64::max(lowest - room, 0.0)..highest + room, "Utilisation"),
     )?;
     for (delay, utilisation, _, style) in points {
         if delay > 0.0 {
             chart.draw_series([Marker { at: (delay, utilisation), style, radius: MARKER }])?;
         } else {
-            // No queue has no place on a logarithmic axis: usually the limit, a line across.
+            // A scheme that never got an answer has no place on a logarithmic axis: a line across.
             let across = edges.map(|edge| (edge, utilisation));
             chart.draw_series(DashedLineSeries::new(
                 across,

@@ -160,7 +160,7 @@ where
     let mut chart = ChartBuilder::on(area)
         .margin_top(14)
         .margin_left(14)
-        .margin_right(34)
+        .margin_right(48)
         .margin_bottom(6)
         .set_label_area_size(LabelAreaPosition::Left, 124)
         .set_label_area_size(LabelAreaPosition::Bottom, 88)
