@@ -205,10 +205,11 @@ impl Bbr {
 
     fn update_cycle(&mut self, ack: &Ack<'_>) {
         let (State::ProbeBw, Some(min_rtt)) = (&self.state, self.min_rtt.get()) else { return };
-        let gain = if self.cycle.is_probing() { self.cycle.gain() } else { 1.0 };
-        let target = self.with_quanta(self.bdp(gain));
         let (now, inflight, lost) = (ack.now, ack.inflight_before, self.lost_since_ack);
-        self.cycle.update(&PhaseEnd { now, min_rtt, inflight, lost, target });
+        let end = PhaseEnd { now, min_rtt, inflight, lost };
+        if self.cycle.is_over(&end, |gain| self.with_quanta(self.bdp(gain))) {
+            self.cycle.advance(now);
+        }
     }
 
     fn update_drain(&mut self, ack: &Ack<'_>) {
