@@ -174,7 +174,7 @@ impl Sender {
             self.flow.mark_app_limited();
             return None;
         }
-        let free_at = self.pacer.free_at(now, &limits, self.packet);
+        let free_at = self.pacer.free_at(now, &limits);
         if free_at > now && !probing {
             self.resume_at = free_at;
             return None;
@@ -266,25 +266,18 @@ struct Pacer {
 
 impl Pacer {
     #[inline]
-    fn free_at(&self, now: Time, limits: &Limits, packet: Bytes) -> Time {
-        if limits.pacing_rate.is_none() { now } else { self.clamped(now, limits, packet) }
+    fn free_at(&self, now: Time, limits: &Limits) -> Time {
+        if limits.pacing_rate.is_none() { now } else { self.ready_at }
     }
 
     #[inline]
     fn on_sent(&mut self, now: Time, limits: &Limits, bytes: Bytes, packet: Bytes) {
-        if let Some(rate) = limits.pacing_rate {
-            self.ready_at = self.clamped(now, limits, packet) + rate.time_for(bytes);
+        let Some(rate) = limits.pacing_rate else { return };
+        if self.ready_at < now {
+            // The idle bucket has filled up to the quantum, of which the packet that leaves is a part.
+            let spare = limits.send_quantum.saturating_sub(packet);
+            self.ready_at = self.ready_at.max(now - rate.time_for(spare));
         }
-    }
-
-    /// An idle bucket fills up to the quantum, of which the packet about to leave is a part.
-    #[inline]
-    fn clamped(&self, now: Time, limits: &Limits, packet: Bytes) -> Time {
-        let spare = limits.send_quantum.saturating_sub(packet);
-        let burst = match limits.pacing_rate {
-            Some(rate) if !spare.is_zero() => rate.time_for(spare),
-            _ => Span::ZERO,
-        };
-        self.ready_at.max(now - burst)
+        self.ready_at += rate.time_for(bytes);
     }
 }

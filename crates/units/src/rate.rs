@@ -55,8 +55,13 @@ impl Rate {
 
     /// The bytes this rate carries within `span`, rounded down.
     pub fn bytes_in(self, span: Span) -> Bytes {
-        let bytes = self.0 as u128 * span.as_nanos() as u128 / NANOS_PER_SEC;
-        Bytes::new(u64::try_from(bytes).unwrap_or(u64::MAX))
+        match self.0.checked_mul(span.as_nanos()) {
+            Some(product) => Bytes::new(product / NANOS_PER_SEC as u64),
+            None => {
+                let bytes = self.0 as u128 * span.as_nanos() as u128 / NANOS_PER_SEC;
+                Bytes::new(u64::try_from(bytes).unwrap_or(u64::MAX))
+            }
+        }
     }
 
     /// How long `bytes` take at this rate, rounded up to a nanosecond; [`Span::MAX`] at rate zero.

@@ -23,8 +23,6 @@ pub(super) struct PhaseEnd {
     /// Before the acknowledgement that is at hand.
     pub(super) inflight: Bytes,
     pub(super) lost: bool,
-    /// What is to be in flight: of the phase's own gain while probing, of gain one otherwise.
-    pub(super) target: Bytes,
 }
 
 impl GainCycle {
@@ -47,23 +45,21 @@ impl GainCycle {
         self.advance(now);
     }
 
-    /// Goes on to the next phase if this one is over.
-    pub(super) fn update(&mut self, end: &PhaseEnd) {
+    /// True where this phase is over. `target` gives what is to be in flight at a gain; few acknowledgements need it.
+    pub(super) fn is_over(&self, end: &PhaseEnd, target: impl Fn(f64) -> Bytes) -> bool {
         let full_length = end.now.since(self.began) > end.min_rtt;
-        let over = if self.is_probing() {
+        if self.is_probing() {
             // Until the probe is in flight, unless the queue cannot hold it.
-            full_length && (end.lost || end.inflight >= end.target)
+            full_length && (end.lost || end.inflight >= target(self.gain()))
         } else if self.gain() < 1.0 {
-            full_length || end.inflight <= end.target
+            full_length || end.inflight <= target(1.0)
         } else {
             full_length
-        };
-        if over {
-            self.advance(end.now);
         }
     }
 
-    fn advance(&mut self, now: Time) {
+    /// Goes on to the next phase.
+    pub(super) fn advance(&mut self, now: Time) {
         self.phase = (self.phase + 1) % GAINS.len();
         self.began = now;
     }
@@ -92,16 +88,20 @@ mod tests {
             min_rtt: Span::from_millis(20),
             inflight: Bytes::new(inflight),
             lost,
-            target: Bytes::new(10_000),
+        };
+        let update = |cycle: &mut GainCycle, end: PhaseEnd| {
+            if cycle.is_over(&end, |_| Bytes::new(10_000)) {
+                cycle.advance(end.now);
+            }
         };
         let mut cycle = GainCycle::new(0);
-        cycle.update(&end(ms(30), 9_000, false));
+        update(&mut cycle, end(ms(30), 9_000, false));
         assert_eq!(cycle.gain(), 1.25, "not yet in flight");
-        cycle.update(&end(ms(31), 9_000, true));
+        update(&mut cycle, end(ms(31), 9_000, true));
         assert_eq!(cycle.gain(), 0.75);
-        cycle.update(&end(ms(32), 12_000, false));
+        update(&mut cycle, end(ms(32), 12_000, false));
         assert_eq!(cycle.gain(), 0.75, "not yet drained");
-        cycle.update(&end(ms(33), 10_000, false));
+        update(&mut cycle, end(ms(33), 10_000, false));
         assert_eq!(cycle.gain(), 1.0);
     }
 }

@@ -109,6 +109,8 @@ pub struct Bbr {
     recovery: Recovery,
     window: Bytes,
     pacing_rate: Rate,
+    /// Of this pacing rate.
+    send_quantum: Bytes,
     has_seen_rtt: bool,
     idle_restart: bool,
     lost_since_ack: bool,
@@ -120,6 +122,7 @@ pub struct Bbr {
 impl Bbr {
     /// BBR at the beginning of a flow.
     pub fn new(context: &Context, config: Config) -> Self {
+        let pacing_rate = paced(Rate::from_transfer(context.initial_window, NOMINAL_RTT), HIGH_GAIN);
         Self {
             config,
             packet: context.packet,
@@ -132,7 +135,8 @@ impl Bbr {
             aggregation: Aggregation::new(context.packet),
             recovery: Recovery::default(),
             window: context.initial_window,
-            pacing_rate: paced(Rate::from_transfer(context.initial_window, NOMINAL_RTT), HIGH_GAIN),
+            pacing_rate,
+            send_quantum: send_quantum(pacing_rate, context.packet),
             has_seen_rtt: false,
             idle_restart: false,
             lost_since_ack: false,
@@ -174,18 +178,17 @@ impl Bbr {
     /// What is to be in flight for `amount` to be on the path: three quanta more, for the sender's and the receiver's
     /// offloading, in an even number of packets.
     fn with_quanta(&self, amount: Bytes) -> Bytes {
-        let amount = amount + self.send_quantum() * 3;
+        let amount = amount + self.send_quantum * 3;
         let pairs = amount.get().div_ceil(self.packet.get().saturating_mul(2));
         let extra = if matches!(self.state, State::ProbeBw) && self.cycle.is_probing() { 2 } else { 0 };
         self.packet * (pairs.saturating_mul(2).saturating_add(extra))
     }
 
-    fn send_quantum(&self) -> Bytes {
-        if self.pacing_rate < LOW_RATE {
-            return self.packet;
+    fn pace_at(&mut self, rate: Rate) {
+        if rate != self.pacing_rate {
+            self.pacing_rate = rate;
+            self.send_quantum = send_quantum(rate, self.packet);
         }
-        let bytes = self.pacing_rate.bytes_in(QUANTUM_SPAN).min(MAX_QUANTUM);
-        (self.packet * (bytes.get() / self.packet.get())).max(self.packet * 2)
     }
 
     fn update_bandwidth(&mut self, ack: &Ack<'_>) {
@@ -202,10 +205,11 @@ impl Bbr {
 
     fn update_cycle(&mut self, ack: &Ack<'_>) {
         let (State::ProbeBw, Some(min_rtt)) = (&self.state, self.min_rtt.get()) else { return };
-        let gain = if self.cycle.is_probing() { self.cycle.gain() } else { 1.0 };
-        let target = self.with_quanta(self.bdp(gain));
         let (now, inflight, lost) = (ack.now, ack.inflight_before, self.lost_since_ack);
-        self.cycle.update(&PhaseEnd { now, min_rtt, inflight, lost, target });
+        let end = PhaseEnd { now, min_rtt, inflight, lost };
+        if self.cycle.is_over(&end, |gain| self.with_quanta(self.bdp(gain))) {
+            self.cycle.advance(now);
+        }
     }
 
     fn update_drain(&mut self, ack: &Ack<'_>) {
@@ -251,11 +255,11 @@ impl Bbr {
     fn set_pacing_rate(&mut self, srtt: Span) {
         if !self.has_seen_rtt {
             self.has_seen_rtt = true;
-            self.pacing_rate = paced(Rate::from_transfer(self.window, srtt), HIGH_GAIN);
+            self.pace_at(paced(Rate::from_transfer(self.window, srtt), HIGH_GAIN));
         }
         let rate = paced(self.bandwidth.estimate(), self.pacing_gain());
         if self.full_pipe.is_reached() || rate > self.pacing_rate {
-            self.pacing_rate = rate;
+            self.pace_at(rate);
         }
     }
 
@@ -287,6 +291,15 @@ impl Bbr {
 /// `bandwidth` times a gain, less the margin; at least a byte per second, since a rate of zero would never end.
 fn paced(bandwidth: Rate, gain: f64) -> Rate {
     bandwidth.mul_f64(gain * PACING_SHARE).max(Rate::from_bytes_per_sec(1))
+}
+
+/// What may leave at once at a pacing rate (draft section 4.2.2).
+fn send_quantum(pacing_rate: Rate, packet: Bytes) -> Bytes {
+    if pacing_rate < LOW_RATE {
+        return packet;
+    }
+    let bytes = pacing_rate.bytes_in(QUANTUM_SPAN).min(MAX_QUANTUM);
+    (packet * (bytes.get() / packet.get())).max(packet * 2)
 }
 
 impl Controller for Bbr {
@@ -337,7 +350,7 @@ impl Controller for Bbr {
                 self.aggregation.restart(now);
                 match &self.state {
                     // What is known is enough to begin with; a burst would only overflow a queue.
-                    State::ProbeBw => self.pacing_rate = paced(self.bandwidth.estimate(), 1.0),
+                    State::ProbeBw => self.pace_at(paced(self.bandwidth.estimate(), 1.0)),
                     State::ProbeRtt(probe) if probe.is_over_after_idling(now) => self.leave_probe_rtt(now),
                     _ => {}
                 }
@@ -350,7 +363,7 @@ impl Controller for Bbr {
         Limits {
             window: self.window,
             pacing_rate: self.config.pacing.then_some(self.pacing_rate),
-            send_quantum: self.send_quantum(),
+            send_quantum: self.send_quantum,
         }
     }
 
