@@ -1,6 +1,7 @@
 use super::statistics::{STATISTICS, Series, Tolerance, mean, mean_jump};
 use super::*;
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
@@ -144,7 +145,10 @@ fn the_links_are_what_the_fit_made_them() {
 /// Runs where `CELLCC_TRACES` names the folder of the real traces. The page in `docs` is the record of it.
 #[test]
 fn the_links_behave_like_the_real_traces_they_stand_for() {
-    let Some(root) = std::env::var_os("CELLCC_TRACES") else { return };
+    let Some(root) = std::env::var_os("CELLCC_TRACES") else {
+        writeln!(std::io::stderr(), "left out: CELLCC_TRACES names no folder of real traces").unwrap();
+        return;
+    };
     let real: Vec<_> = names().iter().map(|link| measure(&real(Path::new(&root), link))).collect();
 
     let table = table(|link, index| match real[link][index] {
