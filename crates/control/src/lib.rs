@@ -15,6 +15,7 @@ mod contract;
 mod filters;
 mod flow;
 pub mod growth;
+mod parameter;
 mod registry;
 mod rtt;
 pub mod schemes;
@@ -25,5 +26,6 @@ pub use contract::{
     Ack, Context, Controller, Event, Limits, Loss, Observer, Packet, RateSample, Sampler, Sent, Tag,
 };
 pub use flow::Flow;
-pub use registry::{Arguments, Kind, Parameter, Registry, Scheme, SchemeError, SchemeInfo, split_list};
+pub use parameter::{Arguments, Kind, Parameter};
+pub use registry::{Registry, Scheme, SchemeError, SchemeInfo, split_list};
 pub use rtt::Rtt;

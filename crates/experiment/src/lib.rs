@@ -25,7 +25,7 @@ pub use driver::{Driver, ResolveError, RunError};
 pub use meter::{Delivery, FlowMeter, jain_index};
 pub use metrics::Metrics;
 pub use mix::{Mix, MixError};
-pub use plan::{Plan, PlanError, PlanFile, PlannedRun, Seeds, SeedsError};
+pub use plan::{LIMIT, Plan, PlanError, PlanFile, PlannedRun, Seeds, SeedsError};
 pub use record::{FlowRecord, Record, SCHEMA_VERSION};
 pub use scenario::{CellSetup, Endpoint, FlowSetup, Path, Reverse, Scenario};
 pub use series::{Column, Series};

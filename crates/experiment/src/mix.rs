@@ -1,7 +1,7 @@
 //! Several flows in one line: `2*cubic + reminis:sized(10MB)@5s..60s`.
 
 use crate::{FlowSetup, Source};
-use cellcc_units::Time;
+use cellcc_units::{Time, split_outside_parentheses};
 use thiserror::Error;
 
 /// The flows of a run, as named on the command line and in tables.
@@ -37,7 +37,7 @@ impl Mix {
     pub fn parse(text: &str) -> Result<Self, MixError> {
         let mut flows = Vec::new();
         let mut texts = Vec::new();
-        for part in split_at(text, '+') {
+        for part in split_outside_parentheses(text, '+') {
             let (count, flow) = read_flow(part)
                 .map_err(|problem| MixError { flow: part.chars().take(80).collect(), problem })?;
             flows.extend(std::iter::repeat_n(flow, count));
@@ -81,22 +81,9 @@ fn read_times(text: &str) -> Result<(Time, Option<Time>), String> {
 
 /// What stands before and after the first `sign` outside parentheses.
 fn cut(text: &str, sign: char) -> (&str, Option<&str>) {
-    let first = split_at(text, sign)[0];
+    let first = split_outside_parentheses(text, sign).next().unwrap_or(text);
     let rest = text.get(first.len() + sign.len_utf8()..);
     (first.trim(), rest.map(str::trim))
-}
-
-fn split_at(text: &str, sign: char) -> Vec<&str> {
-    let mut depth = 0_usize;
-    text.split(|c| {
-        match c {
-            '(' => depth += 1,
-            ')' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        c == sign && depth == 0
-    })
-    .collect()
 }
 
 #[cfg(test)]

@@ -86,7 +86,7 @@ pub enum PlanError {
 }
 
 /// The name of the run that shows what a sender that knew the future would get.
-pub(crate) const LIMIT: &str = "limit";
+pub const LIMIT: &str = "limit";
 
 impl Plan {
     /// Makes the grid and has `driver` resolve every run; `version` is that of the code, part of every id.

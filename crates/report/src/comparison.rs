@@ -1,11 +1,8 @@
 //! Records by scheme and trace, and the averages over them.
 
 use crate::statistics::{Estimate, half_width_95, mean};
-use cellcc_experiment::Record;
+use cellcc_experiment::{LIMIT, Record};
 use std::collections::{BTreeMap, BTreeSet};
-
-/// What runs are called that show what a sender that knew the future would get: a reference, never ranked.
-pub(crate) const LIMIT: &str = "limit";
 
 /// A scalar of a run; `None` where it does not exist.
 pub(crate) type Quantity = fn(&Record) -> Option<f64>;

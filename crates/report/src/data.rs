@@ -1,10 +1,10 @@
 //! What the report's script draws from, kept to a size that does not grow with the number of Records.
 
-use crate::comparison::{Comparison, LIMIT, Quantity, Trace};
+use crate::comparison::{Comparison, Quantity, Trace};
 use crate::style::{SchemeStyle, StyleJson};
 use crate::text_table::label;
 use crate::thin::{spread, thin};
-use cellcc_experiment::{Distribution, Record, Series};
+use cellcc_experiment::{Distribution, LIMIT, Record, Series};
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 

@@ -1,7 +1,7 @@
 //! The figures for a paper, one SVG each.
 
 use crate::Figure;
-use crate::comparison::{Comparison, LIMIT, Quantity, Trace};
+use crate::comparison::{Comparison, Quantity, Trace};
 use crate::plot::{
     Area, Chart, DASH, Drawn, GAP, LINE_MARKER, MARKER, Marker, Octaves, STROKE, Sample, chart, colour,
     document, legend,
@@ -9,7 +9,7 @@ use crate::plot::{
 use crate::style::SchemeStyle;
 use crate::text_table::label;
 use crate::thin::thin;
-use cellcc_experiment::{Distribution, Record};
+use cellcc_experiment::{Distribution, LIMIT, Record};
 use plotters::prelude::*;
 use std::collections::BTreeSet;
 

@@ -1,10 +1,10 @@
 //! The report: one HTML file with everything in it.
 
 use crate::column::{Column, columns};
-use crate::comparison::{Comparison, LIMIT};
+use crate::comparison::Comparison;
 use crate::data::Data;
 use crate::text_table::{estimate_texts, footnotes, label};
-use cellcc_experiment::Record;
+use cellcc_experiment::{LIMIT, Record};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 

@@ -1,6 +1,6 @@
 //! How a scheme looks: colour, marker and dash together, so that no meaning is in the colour alone.
 
-use crate::comparison::LIMIT;
+use cellcc_experiment::LIMIT;
 use serde::Serialize;
 
 /// The colours of Okabe and Ito ("Color Universal Design", 2008) that are strong enough for lines on white and on

@@ -1,10 +1,10 @@
 //! The summary for people: a terminal's table of at most 100 columns, or Markdown.
 
 use crate::column::{Column, columns};
-use crate::comparison::{Comparison, LIMIT};
+use crate::comparison::Comparison;
 use crate::number::{self, NONE, three_digits};
 use crate::statistics::Estimate;
-use cellcc_experiment::Record;
+use cellcc_experiment::{LIMIT, Record};
 use comfy_table::{
     CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle, presets,
 };

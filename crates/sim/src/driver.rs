@@ -5,16 +5,14 @@ use crate::limit;
 use crate::paths::{Capacities, forward_delay};
 use cellcc_control::{Observer, Registry, Scheme};
 use cellcc_experiment::{
-    Column, Driver, FlowMeter, FlowRecord, Metrics, Record, ResolveError, RunError, SCHEMA_VERSION, Scenario,
-    Series, jain_index,
+    Column, Driver, FlowMeter, FlowRecord, LIMIT, Metrics, Record, ResolveError, RunError, SCHEMA_VERSION,
+    Scenario, Series, jain_index,
 };
 use cellcc_link::{Capacity, CapacitySpec, Scheduler, Source, SpecError, synthetic};
 use cellcc_units::{Bytes, Rate, Span, Time};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The name of the run that shows what a sender that knew the future would get.
-const LIMIT: &str = "limit";
 /// Something faster than any link: the way back where no rate is given.
 const UNLIMITED: Rate = Capacity::MAX_RATE;
 

@@ -15,5 +15,5 @@ pub use bytes::Bytes;
 pub use queue::QueueLimit;
 pub use rate::Rate;
 pub use ratio::Ratio;
-pub use text::{ParseError, split_number};
+pub use text::{ParseError, split_number, split_outside_parentheses};
 pub use time::{Span, Time};

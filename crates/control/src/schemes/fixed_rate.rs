@@ -9,7 +9,7 @@
 
 use crate::SchemeInfo;
 use crate::contract::{Ack, Context, Controller, Limits, Loss};
-use crate::registry::{Kind, Parameter};
+use crate::parameter::{Kind, Parameter};
 use cellcc_units::{Rate, Span};
 
 /// More than any RTT that a path with a sane buffer shows.

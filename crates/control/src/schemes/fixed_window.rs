@@ -9,7 +9,7 @@
 
 use crate::SchemeInfo;
 use crate::contract::{Ack, Controller, Limits, Loss};
-use crate::registry::{Kind, Parameter};
+use crate::parameter::{Kind, Parameter};
 use cellcc_units::Bytes;
 
 pub(super) const SCHEME: SchemeInfo = SchemeInfo {

@@ -2,7 +2,7 @@
 
 use crate::contract::{Ack, Controller, Event, Limits, Loss, Observer};
 use crate::growth::{Growth, HystartMode};
-use crate::registry::{Arguments, Kind, Parameter};
+use crate::parameter::{Arguments, Kind, Parameter};
 use cellcc_units::{Bytes, Time};
 
 /// A scheme that is its growth law.

@@ -28,7 +28,7 @@
 use crate::SchemeInfo;
 use crate::contract::{Ack, Context, Controller, Event, Limits, Loss, Observer};
 use crate::growth::{Growth, NewReno};
-use crate::registry::{Kind, Parameter};
+use crate::parameter::{Kind, Parameter};
 use cellcc_units::{Bytes, Span, Time};
 
 /// Linux: with fewer RTT samples in a round, all may come from delayed ACKs.

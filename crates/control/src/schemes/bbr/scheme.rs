@@ -3,7 +3,7 @@
 use super::{Bbr, Config};
 use crate::SchemeInfo;
 use crate::contract::Sampler;
-use crate::registry::{Kind, Parameter};
+use crate::parameter::{Kind, Parameter};
 
 pub(in crate::schemes) const SCHEME: SchemeInfo = SchemeInfo {
     name: "bbr",

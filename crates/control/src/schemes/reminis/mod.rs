@@ -42,7 +42,8 @@ mod still;
 
 use crate::contract::{Ack, Context, Controller, Event, Limits, Loss, Observer};
 use crate::growth::Growth;
-use crate::registry::{Arguments, SchemeInfo};
+use crate::parameter::Arguments;
+use crate::registry::SchemeInfo;
 use cellcc_units::{Span, Time};
 use code2022::Code2022;
 use guardian::Guardian;

@@ -3,7 +3,7 @@
 use super::still::Still;
 use crate::contract::Context;
 use crate::growth::{Cubic, Growth, HystartMode, NewReno};
-use crate::registry::{Arguments, Kind, Parameter};
+use crate::parameter::{Arguments, Kind, Parameter};
 use cellcc_units::{Ratio, Span};
 
 /// The default DTT in minimum RTTs, also what a target that cannot be met is raised to (paper, section 3.1).
