@@ -26,8 +26,8 @@ pub struct MixError {
     problem: String,
 }
 
-/// More flows than this in one run are a slip of the keyboard.
-const MAX_COUNT: usize = 10_000;
+/// More flows than this in one run are a slip of the keyboard, and would fill the memory with their series.
+const MAX_COUNT: usize = 1_000;
 
 impl Mix {
     /// Reads a mix. The schemes' names are not checked here: only a driver knows what it can run.
