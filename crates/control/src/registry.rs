@@ -30,11 +30,14 @@ pub struct SchemeInfo {
 /// What a scheme needs beside packets, acknowledgements and a timer.
 #[derive(Debug, Clone, Copy)]
 pub struct Needs {
-    /// Builds the half that runs at the receiver.
-    pub receiver_half: Option<fn(&Arguments, &Context) -> Option<Box<dyn ReceiverHalf>>>,
+    /// The half that runs at the receiver.
+    pub receiver_half: Option<BuildReceiverHalf>,
     /// What it asks of the network's assistance.
     pub advice: Option<fn(&Arguments) -> AdviceRequest>,
 }
+
+/// Builds the half of a scheme that runs at the receiver; `None` where these arguments need none.
+pub type BuildReceiverHalf = fn(&Arguments, &Context) -> Option<Box<dyn ReceiverHalf>>;
 
 impl Needs {
     /// Nothing: a sender alone is enough.
