@@ -2,7 +2,8 @@
 //! at, made without a simulator.
 
 use cellcc_experiment::{
-    Column, Delivery, Endpoint, FlowMeter, FlowSetup, Path, Record, SCHEMA_VERSION, Scenario, Series, Source,
+    Column, Delivery, Endpoint, FlowMeter, FlowSetup, NetAssist, Path, Record, SCHEMA_VERSION, Scenario,
+    Series, Source,
 };
 use cellcc_units::{Bytes, Span, Time};
 
@@ -151,6 +152,7 @@ fn record(
             path: Path::default(),
             endpoint: Endpoint::default(),
             cell: None,
+            netassist: NetAssist::default(),
             flows: if scheme == "limit" { Vec::new() } else { vec![flow] },
         },
         total: metrics.clone(),
