@@ -48,6 +48,15 @@ pub struct Path {
     /// Extra one-way delay over time towards the receiver, `DELAY@FOR,DELAY@FOR...`; the last one holds on. Empty: none.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub extra_delay: String,
+    /// Extra random loss of data packets over time, `SHARE@FOR,SHARE@FOR...`; the last one holds on. Empty: none.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub extra_loss: String,
+    /// Share of the data packets that arrive later than others sent after them.
+    #[serde(skip_serializing_if = "is_none_of_it")]
+    pub reordered: Ratio,
+    /// By how much later those arrive.
+    #[serde(skip_serializing_if = "is_usual_lateness")]
+    pub reordered_by: Span,
     /// The way back of the acknowledgements.
     pub reverse: Reverse,
 }
@@ -188,6 +197,17 @@ pub struct FlowSetup {
     pub extra_rtt: Span,
 }
 
+/// A retransmission of the radio link (HARQ, 8 ms in LTE: 3GPP TS 36.321 section 5.3.2), rounded up.
+const USUAL_LATENESS: Span = Span::from_millis(10);
+
+fn is_usual_lateness(span: &Span) -> bool {
+    *span == USUAL_LATENESS
+}
+
+fn is_none_of_it(share: &Ratio) -> bool {
+    share.is_zero()
+}
+
 fn is_zero(span: &Span) -> bool {
     span.is_zero()
 }
@@ -228,6 +248,9 @@ impl Default for Path {
             queue: QueueLimit::Packets(3200),
             loss: Ratio::ZERO,
             extra_delay: String::new(),
+            extra_loss: String::new(),
+            reordered: Ratio::ZERO,
+            reordered_by: USUAL_LATENESS,
             reverse: Reverse::default(),
         }
     }
