@@ -84,17 +84,14 @@ pub enum Feedback {
     UserFlows(u32),
 }
 
-impl RateFeedback {
+impl Feedback {
     /// What it adds to the packet that carries it.
     pub fn wire_size(&self) -> Bytes {
-        RbbrMessage::Feedback(*self).wire_size()
-    }
-}
-
-impl Signal {
-    /// What it adds to the packet that carries it.
-    pub fn wire_size(&self) -> Bytes {
-        RbbrMessage::Signal(*self).wire_size()
+        match self {
+            Self::Rate(feedback) => RbbrMessage::Feedback(*feedback).wire_size(),
+            // Type and count.
+            Self::UserFlows(_) => Bytes::new(2),
+        }
     }
 }
 
