@@ -10,6 +10,9 @@ use serde::{Deserialize, Serialize};
 pub struct Scenario {
     /// What the run is called in tables: a scheme or a mix of several (`cubic+reminis`), or `limit`.
     pub scheme: String,
+    /// Which of the plan's varied conditions this run has, `path.queue=33pkt`; empty where the plan varies none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub variation: String,
     /// The link's capacity over time: a file, a name of a synthetic link, `rate=...` or `step=...`.
     pub trace: String,
     /// SHA-256 of the trace's content, filled in by the driver; empty before.
@@ -210,6 +213,18 @@ fn is_none_of_it(share: &Ratio) -> bool {
 
 fn is_zero(span: &Span) -> bool {
     span.is_zero()
+}
+
+impl Scenario {
+    /// What its row of tables is called: the scheme, and the varied conditions after it (`rbbr, path.queue=33pkt`).
+    pub fn row_name(&self) -> String {
+        row_name(&self.scheme, &self.variation)
+    }
+}
+
+/// What the row of a scheme under a variation is called.
+pub fn row_name(scheme: &str, variation: &str) -> String {
+    if variation.is_empty() { scheme.into() } else { format!("{scheme}, {variation}") }
 }
 
 impl Endpoint {
