@@ -30,7 +30,10 @@ pub use metrics::Metrics;
 pub use mix::{Mix, MixError};
 pub use plan::{LIMIT, Plan, PlanError, PlanFile, PlannedRun, Seeds, SeedsError};
 pub use record::{FlowRecord, Record, SCHEMA_VERSION};
-pub use scenario::{CellSetup, Endpoint, FlowSetup, Path, Reverse, Scenario, row_name};
+pub use scenario::{
+    CellSetup, Endpoint, FlowSetup, NetAssist, NetAssistRoute, NetAssistSource, Outage, Path, Reverse,
+    Scenario, row_name,
+};
 pub use series::{Column, Series};
 pub use source::Source;
 pub use vary::{Variation, Vary, VaryError, varied};

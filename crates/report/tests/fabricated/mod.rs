@@ -2,7 +2,8 @@
 //! at, made without a simulator.
 
 use cellcc_experiment::{
-    Column, Delivery, Endpoint, FlowMeter, FlowSetup, Path, Record, SCHEMA_VERSION, Scenario, Series, Source,
+    Column, Delivery, Endpoint, FlowMeter, FlowSetup, NetAssist, Path, Record, SCHEMA_VERSION, Scenario,
+    Series, Source,
 };
 use cellcc_units::{Bytes, Span, Time};
 
@@ -145,8 +146,14 @@ fn record(
     let values = capacity.iter().map(|&rate| rate as f32).collect();
     series.columns.push(Column { name: "capacity_mbit_s".into(), values });
     meter.append_series("flow0.", capacity.len(), &mut series);
-    let flow =
-        FlowSetup { scheme: scheme.into(), start: Time::ZERO, stop: None, source: Source::Bulk, user: 0 };
+    let flow = FlowSetup {
+        scheme: scheme.into(),
+        start: Time::ZERO,
+        stop: None,
+        source: Source::Bulk,
+        user: 0,
+        extra_rtt: Span::ZERO,
+    };
     Record {
         schema: SCHEMA_VERSION,
         id: format!("{scheme}-{trace}-{seed}"),
@@ -162,6 +169,7 @@ fn record(
             path: Path::default(),
             endpoint: Endpoint::default(),
             cell: None,
+            netassist: NetAssist::default(),
             flows: if scheme == "limit" { Vec::new() } else { vec![flow] },
         },
         total: metrics.clone(),

@@ -361,9 +361,8 @@ impl Controller for Bbr {
 
     fn limits(&self) -> Limits {
         Limits {
-            window: self.window,
             pacing_rate: self.config.pacing.then_some(self.pacing_rate),
-            send_quantum: self.send_quantum,
+            ..Limits::paced(self.window, self.pacing_rate, self.send_quantum)
         }
     }
 

@@ -1,9 +1,9 @@
 //! The name and the parameters of BBR.
 
 use super::{Bbr, Config};
-use crate::SchemeInfo;
 use crate::contract::Sampler;
 use crate::parameter::{Kind, Parameter};
+use crate::{Needs, SchemeInfo};
 
 pub(in crate::schemes) const SCHEME: SchemeInfo = SchemeInfo {
     name: "bbr",
@@ -32,6 +32,7 @@ pub(in crate::schemes) const SCHEME: SchemeInfo = SchemeInfo {
             source: "on: draft section 4.2.1; off: the default of mvfst's tperf server, 2020",
         },
     ],
+    needs: Needs::NOTHING,
     build: |arguments, context| {
         let sampler = if arguments.choice("sampler") == "max" { Sampler::Max } else { Sampler::Min };
         let (aggregation, pacing) = (arguments.switch("aggregation"), arguments.switch("pacing"));
