@@ -5,6 +5,7 @@
   const hidden = new Set(); // indices of schemes that are switched off
   const charts = new Map(); // element -> chart
   const MOST_TOOLTIP_ROWS = 12;
+  const MOST_LABELS = 12; // with more rows the legend has to tell the markers apart
   const LEAST_DRAG_PX = 5; // a shorter one is a click
 
   const QUANTITIES = {
@@ -139,7 +140,7 @@
         type: "scatter", name: scheme.label, symbol: `path://${scheme.marker}`, symbolSize: scheme.limit ? 18 : 14, symbolKeepAspect: true,
         itemStyle: { color: colour, opacity: 1 }, data: x > 0 ? [[x, cell[vertical]]] : [], markLine: x > 0 ? undefined : across,
         // Beside the marker, on the side where there is room.
-        label: { show: true, formatter: "{a}", position: x < middle ? "left" : "right", distance: 6, color: ink, fontSize: 12, width: narrow() ? 110 : 240, overflow: "truncate" },
+        label: { show: view.schemes.length <= MOST_LABELS, formatter: "{a}", position: x < middle ? "left" : "right", distance: 6, color: ink, fontSize: 12, width: narrow() ? 110 : 240, overflow: "truncate" },
         labelLayout: { hideOverlap: true }, cell,
       };
     });

@@ -9,7 +9,7 @@ use crate::plot::{
 use crate::style::SchemeStyle;
 use crate::sweep::Sweep;
 use crate::thin::thin;
-use cellcc_experiment::{Distribution, Record};
+use cellcc_experiment::{Distribution, FlowRecord, Record};
 use plotters::prelude::*;
 use std::collections::BTreeSet;
 
@@ -51,7 +51,9 @@ pub(crate) fn figures(title: &str, records: &[Record]) -> Vec<Figure> {
         let height = SWEEP_INCHES + legend_inches(names.iter().map(String::as_str));
         figures.add("sweep", sweep.key, height, |area| sweep.draw(area, &comparison));
     }
-    figures.add("queueing-delay-cdf", "", height, |area| cdf(area, &comparison));
+    for (name, title, of) in DELAYS {
+        figures.add(name, "", height, |area| cdf(area, &comparison, title, of));
+    }
     let with_series = |trace: &&Trace| first_runs(&comparison, **trace).next().is_some();
     for &trace in comparison.traces.iter().filter(with_series).take(MOST_SERIES_TRACES) {
         figures.add("time-series", trace.name, tall, |area| time_series(area, &comparison, trace));
@@ -137,16 +139,21 @@ fn delay_range(axis: &Octaves) -> std::ops::Range<f64> {
     plotters::coord::ranged1d::Ranged::range(axis)
 }
 
-/// The cumulative distribution of the queueing delays of all packets of a scheme.
-fn cdf(area: &Area, comparison: &Comparison) -> Drawn {
+/// Which distribution of a flow.
+type Delay = fn(&FlowRecord) -> &Distribution;
+
+const DELAYS: [(&str, &str, Delay); 2] = [
+    ("queueing-delay-cdf", "Queueing delay, ms", |flow| &flow.queueing_delay),
+    ("rtt-cdf", "RTT, ms", |flow| &flow.rtt),
+];
+
+/// The cumulative distribution of the delays of all packets of a row.
+fn cdf(area: &Area, comparison: &Comparison, title: &str, delay: Delay) -> Drawn {
     let curves: Vec<_> = comparison
         .styled_rows()
         .filter_map(|(row, style)| {
             let mut all = Distribution::default();
-            comparison
-                .runs_of(row)
-                .flat_map(|run| &run.flows)
-                .for_each(|flow| all.merge(&flow.queueing_delay));
+            comparison.runs_of(row).flat_map(|run| &run.flows).for_each(|flow| all.merge(delay(flow)));
             let curve: Vec<(f64, f64)> = all
                 .cumulative(POINTS / 2)
                 .iter()
@@ -163,7 +170,7 @@ fn cdf(area: &Area, comparison: &Comparison) -> Drawn {
         .collect();
     let area = legend(area, &lines(curves.iter().map(|(row, style, _)| (*row, *style))))?;
     let x = Octaves::around(&ends, 0.0, false);
-    let mut chart = chart(&area, (x, "Queueing delay, ms", &short), (linear(0.0, 1.02), "Share of packets"))?;
+    let mut chart = chart(&area, (x, title, &short), (linear(0.0, 1.02), "Share of packets"))?;
     let count = curves.len();
     for (index, (_, style, curve)) in curves.into_iter().enumerate() {
         line(&mut chart, curve, style, index as f64 / count as f64)?;

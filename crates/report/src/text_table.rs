@@ -86,12 +86,21 @@ pub(crate) fn estimate_texts(estimate: Option<Estimate>) -> (String, Option<Stri
     }
 }
 
-/// Columns of numbers beside which a scheme's name still fits; the others follow in a table of their own.
+/// Columns of numbers beside which a row's name still fits; the others follow in a table of their own.
 const COLUMNS_BESIDE: usize = 8;
+/// The same beside names longer than this many letters, as those with varied conditions are.
+const LONG_NAME: usize = 20;
+const COLUMNS_BESIDE_LONG: usize = 6;
 
 fn averages(comparison: &Comparison, columns: &[&Column], style: Style) -> String {
     let groups: Vec<_> = match style {
-        Style::Terminal => columns.chunks(COLUMNS_BESIDE).collect(),
+        Style::Terminal => {
+            let long = comparison
+                .rows
+                .iter()
+                .any(|row| !row.variation.is_empty() && row.label().chars().count() > LONG_NAME);
+            columns.chunks(if long { COLUMNS_BESIDE_LONG } else { COLUMNS_BESIDE }).collect()
+        }
         Style::Markdown => vec![columns],
     };
     let tables: Vec<_> = groups.into_iter().map(|group| averages_of(comparison, group, style)).collect();

@@ -87,6 +87,7 @@ fn there_is_one_well_formed_svg_a_figure_with_real_text() {
             "throughput-delay-walk",
             "throughput-delay-drive",
             "queueing-delay-cdf",
+            "rtt-cdf",
             "time-series-walk",
             "time-series-drive"
         ]
@@ -119,7 +120,7 @@ fn records_without_series_still_make_a_report() {
     let mut records = small();
     records.iter_mut().for_each(|record| record.series.columns.clear());
     assert!(html("x", &records).contains("without time series"));
-    assert_eq!(figures("x", &records).len(), 4);
+    assert_eq!(figures("x", &records).len(), 5);
 }
 
 #[test]
