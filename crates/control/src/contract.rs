@@ -1,6 +1,8 @@
 //! The contract between a congestion control algorithm and whatever drives it.
 
 use crate::Rtt;
+use crate::advice::Advice;
+use crate::receiver::{Feedback, Signal};
 use cellcc_units::{Bytes, Rate, Span, Time};
 
 /// One congestion control algorithm: events in, [`Limits`] out. It has no clock, no I/O and no randomness but the
@@ -22,6 +24,12 @@ pub trait Controller: Send + dyn_clone::DynClone {
 
     /// Something happened to the flow that is neither an acknowledgement nor a loss.
     fn on_event(&mut self, _now: Time, _event: Event) {}
+
+    /// The receiver's half of the scheme has sent something.
+    fn on_feedback(&mut self, _now: Time, _feedback: &Feedback) {}
+
+    /// The network has said something about the flow's bottleneck.
+    fn on_advice(&mut self, _now: Time, _advice: &Advice) {}
 
     /// When [`on_timer`](Self::on_timer) wants to be called next; asked again after every event.
     fn next_timer(&self) -> Option<Time> {
@@ -49,12 +57,23 @@ pub struct Limits {
     pub pacing_rate: Option<Rate>,
     /// How much may leave at once under pacing; at least one packet leaves whatever this says.
     pub send_quantum: Bytes,
+    /// Bytes that may leave until the controller says otherwise, whatever the window: Verus' share of an epoch, or a
+    /// pause at zero. The controller counts down in [`on_sent`](Controller::on_sent). `None` sets no such limit. Probes
+    /// after a time-out leave all the same.
+    pub budget: Option<Bytes>,
+    /// What the next packet that leaves is to tell the receiver's half; [`Sent::signal`] tells that it has left.
+    pub signal: Option<Signal>,
 }
 
 impl Limits {
     /// A window without pacing.
     pub const fn window_only(window: Bytes) -> Self {
-        Self { window, pacing_rate: None, send_quantum: Bytes::ZERO }
+        Self { window, pacing_rate: None, send_quantum: Bytes::ZERO, budget: None, signal: None }
+    }
+
+    /// A window, and packets paced within it.
+    pub const fn paced(window: Bytes, pacing_rate: Rate, send_quantum: Bytes) -> Self {
+        Self { window, pacing_rate: Some(pacing_rate), send_quantum, budget: None, signal: None }
     }
 }
 
@@ -85,6 +104,8 @@ pub struct Sent {
     pub inflight: Bytes,
     /// The application, not a limit, decided how much is in flight.
     pub app_limited: bool,
+    /// What the packet tells the receiver's half.
+    pub signal: Option<Signal>,
 }
 
 /// A packet that has left, with the state of the flow at that moment
@@ -172,6 +193,9 @@ pub enum Event {
     ProbeTimeout,
     /// The flow sends again after it had nothing in flight for longer than a PTO.
     IdleRestart,
+    /// The application has nothing more to send although the limits would allow it; told once, until what is in flight
+    /// now is delivered.
+    AppLimited,
 }
 
 /// Which interval a delivery rate is taken over.
@@ -216,6 +240,12 @@ impl RateSample {
 pub trait Observer {
     /// A number at this moment. `unit` is part of the name in the Record (`dtt`, `ms` becomes `dtt_ms`); empty for none.
     fn value(&mut self, name: &'static str, unit: &'static str, value: f64);
+    /// True where [`curve`](Self::curve) is taken down: a scheme need not compute its curves otherwise.
+    fn wants_curves(&self) -> bool {
+        false
+    }
+    /// A curve at this moment, such as Verus' delay over the window; `x` and `y` name the axes, units included.
+    fn curve(&mut self, _name: &'static str, _x: &'static str, _y: &'static str, _points: &[(f64, f64)]) {}
     /// A remark about the whole run, such as a parameter that had to be changed.
     fn note(&mut self, _text: &str) {}
 }

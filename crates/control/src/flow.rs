@@ -1,7 +1,9 @@
 //! The accounting that every driver and every scheme shares: what is in flight, rounds, delivery-rate samples, RTTs,
 //! recovery episodes. A driver reports what happened; the flow computes the event and hands it to its controller.
 
+use crate::advice::Advice;
 use crate::contract::{Ack, Controller, Event, Limits, Loss, Packet, RateSample, Sent};
+use crate::receiver::Feedback;
 use crate::rtt::Rtt;
 use cellcc_units::{Bytes, Span, Time};
 
@@ -52,7 +54,7 @@ impl Flow {
         }
     }
 
-    /// A packet of `bytes` leaves. The driver keeps the returned record until the packet is acknowledged or lost.
+    /// A packet of `bytes` leaves, with the signal that [`limits`](Self::limits) asks for. The driver keeps the returned record until the packet is acknowledged or lost.
     pub fn on_sent(&mut self, now: Time, bytes: Bytes) -> Packet {
         if self.inflight.is_zero() {
             self.first_sent_at = now;
@@ -63,7 +65,9 @@ impl Flow {
         self.inflight += bytes;
         let number = self.next_number;
         self.next_number += 1;
-        let tag = self.controller.on_sent(&Sent { now, number, bytes, inflight: self.inflight, app_limited });
+        let signal = self.limits.signal;
+        let sent = Sent { now, number, bytes, inflight: self.inflight, app_limited, signal };
+        let tag = self.controller.on_sent(&sent);
         self.refresh();
         Packet {
             number,
@@ -157,6 +161,18 @@ impl Flow {
         self.delivered_at = now;
     }
 
+    /// The receiver's half of the scheme sent something.
+    pub fn on_feedback(&mut self, now: Time, feedback: &Feedback) {
+        self.controller.on_feedback(now, feedback);
+        self.refresh();
+    }
+
+    /// The network said something about the flow's bottleneck.
+    pub fn on_advice(&mut self, now: Time, advice: &Advice) {
+        self.controller.on_advice(now, advice);
+        self.refresh();
+    }
+
     /// The time of [`next_timer`](Self::next_timer) has come.
     pub fn on_timer(&mut self, now: Time) {
         self.controller.on_timer(now);
@@ -164,8 +180,11 @@ impl Flow {
     }
 
     /// The application has nothing more to send although the limits would allow it.
-    pub fn mark_app_limited(&mut self) {
-        self.app_limited_until = Some(self.delivered + self.inflight);
+    pub fn mark_app_limited(&mut self, now: Time) {
+        if self.app_limited_until.replace(self.delivered + self.inflight).is_none() {
+            self.controller.on_event(now, Event::AppLimited);
+            self.refresh();
+        }
     }
 
     /// The window, not the application or the pacing rate, keeps the next packet back.

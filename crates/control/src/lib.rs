@@ -5,27 +5,33 @@
 //! | the contract between an algorithm and whatever drives it | [`Controller`] and its events |
 //! | in flight, rounds, delivery rates, RTTs: computed once for every scheme | [`Flow`] |
 //! | NewReno and CUBIC as laws of window growth | [`growth`] |
+//! | the half of a scheme that runs at the receiver, and what it sends back | [`ReceiverHalf`] |
+//! | what a network tells a sender | [`Advice`] |
 //! | one file or folder per scheme | [`schemes`] |
 //! | names, parameters, defaults and their sources | [`Registry`] |
 //!
 //! All amounts of data that a controller sees (window, in flight, pacing rate, delivered) count whole packets as they
 //! cross the link, headers included, so that a window of one bandwidth-delay product fills the path and no more.
 
+mod advice;
 mod contract;
 mod filters;
 mod flow;
 pub mod growth;
 mod parameter;
+mod receiver;
 mod registry;
 mod rtt;
 pub mod schemes;
 #[cfg(test)]
 mod testing;
 
+pub use advice::{Advice, AdviceClass, AdviceRequest, AdviceRoute, AdviceSource, MinRttParts};
 pub use contract::{
     Ack, Context, Controller, Event, Limits, Loss, Observer, Packet, RateSample, Sampler, Sent, Tag,
 };
 pub use flow::Flow;
 pub use parameter::{Arguments, Kind, Parameter};
-pub use registry::{Registry, Scheme, SchemeError, SchemeInfo, split_list};
+pub use receiver::{Arrival, Estimation, Feedback, RateFeedback, ReceiverHalf, Signal};
+pub use registry::{BuildReceiverHalf, Needs, Registry, Scheme, SchemeError, SchemeInfo, split_list};
 pub use rtt::Rtt;

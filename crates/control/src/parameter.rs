@@ -2,7 +2,7 @@
 
 use crate::contract::Context;
 use cellcc_units::{Bytes, Rate, Ratio, Span};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// One setting of a scheme.
 #[derive(Debug, Clone, Copy)]
@@ -52,16 +52,32 @@ pub(crate) enum Value {
 
 /// The checked arguments of one scheme: every parameter has a value of its kind.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Arguments(BTreeMap<&'static str, Value>);
+pub struct Arguments {
+    values: BTreeMap<&'static str, Value>,
+    given: BTreeSet<&'static str>,
+}
 
 impl Arguments {
-    pub(crate) fn new(values: BTreeMap<&'static str, Value>) -> Self {
-        Self(values)
+    pub(crate) fn new(
+        values: BTreeMap<&'static str, Value>,
+        given: impl Iterator<Item = &'static str>,
+    ) -> Self {
+        Self { values, given: given.collect() }
+    }
+
+    /// True where the parameter was given, and is not its default: a preset, or the Scenario, decides otherwise.
+    pub fn is_given(&self, name: &str) -> bool {
+        self.given.contains(name)
+    }
+
+    #[cfg(test)]
+    pub(crate) fn has_values_of(&self, other: &Self) -> bool {
+        self.values == other.values
     }
 
     /// The value of a [`Kind::Switch`].
     pub fn switch(&self, name: &str) -> bool {
-        match self.0.get(name) {
+        match self.values.get(name) {
             Some(&Value::Switch(on)) => on,
             other => wrong_kind(name, other),
         }
@@ -69,7 +85,7 @@ impl Arguments {
 
     /// The value of a [`Kind::Choice`].
     pub fn choice(&self, name: &str) -> &'static str {
-        match self.0.get(name) {
+        match self.values.get(name) {
             Some(&Value::Choice(word)) => word,
             other => wrong_kind(name, other),
         }
@@ -77,7 +93,7 @@ impl Arguments {
 
     /// The value of a [`Kind::Number`].
     pub fn number(&self, name: &str) -> f64 {
-        match self.0.get(name) {
+        match self.values.get(name) {
             Some(&Value::Number(number)) => number,
             other => wrong_kind(name, other),
         }
@@ -85,7 +101,7 @@ impl Arguments {
 
     /// The value of a [`Kind::Packets`], as bytes of full packets.
     pub fn packets(&self, name: &str, context: &Context) -> Bytes {
-        match self.0.get(name) {
+        match self.values.get(name) {
             Some(&Value::Packets(count)) => context.packet * count,
             other => wrong_kind(name, other),
         }
@@ -93,7 +109,7 @@ impl Arguments {
 
     /// The value of a [`Kind::Time`].
     pub fn time(&self, name: &str) -> Span {
-        match self.0.get(name) {
+        match self.values.get(name) {
             Some(&Value::Time(span)) => span,
             other => wrong_kind(name, other),
         }
@@ -101,7 +117,7 @@ impl Arguments {
 
     /// The value of a [`Kind::Rate`].
     pub fn rate(&self, name: &str) -> Rate {
-        match self.0.get(name) {
+        match self.values.get(name) {
             Some(&Value::Rate(rate)) => rate,
             other => wrong_kind(name, other),
         }
@@ -109,7 +125,7 @@ impl Arguments {
 
     /// The value of a [`Kind::TimeOrMultiple`].
     pub fn time_or_multiple(&self, name: &str) -> Result<Span, Ratio> {
-        match self.0.get(name) {
+        match self.values.get(name) {
             Some(&Value::Time(span)) => Ok(span),
             Some(&Value::Multiple(ratio)) => Err(ratio),
             other => wrong_kind(name, other),

@@ -1,8 +1,10 @@
 //! Schemes by name: `"reminis(dtt=40ms)"` becomes a controller, and every parameter is known with its range, its
 //! default, its meaning and its source.
 
+use crate::advice::AdviceRequest;
 use crate::contract::{Context, Controller};
 use crate::parameter::{Arguments, Parameter, listed};
+use crate::receiver::ReceiverHalf;
 use crate::schemes::BUILTIN;
 use cellcc_units::split_outside_parentheses;
 use std::collections::BTreeMap;
@@ -19,8 +21,27 @@ pub struct SchemeInfo {
     pub source: &'static str,
     /// Everything that can be set.
     pub parameters: &'static [Parameter],
+    /// What it needs beside a path; a driver that cannot give it refuses the scheme by name.
+    pub needs: Needs,
     /// Builds the controller from checked arguments.
     pub build: fn(&Arguments, &Context) -> Box<dyn Controller>,
+}
+
+/// What a scheme needs beside packets, acknowledgements and a timer.
+#[derive(Debug, Clone, Copy)]
+pub struct Needs {
+    /// The half that runs at the receiver.
+    pub receiver_half: Option<BuildReceiverHalf>,
+    /// What it asks of the network's assistance.
+    pub advice: Option<fn(&Arguments) -> AdviceRequest>,
+}
+
+/// Builds the half of a scheme that runs at the receiver; `None` where these arguments need none.
+pub type BuildReceiverHalf = fn(&Arguments, &Context) -> Option<Box<dyn ReceiverHalf>>;
+
+impl Needs {
+    /// Nothing: a sender alone is enough.
+    pub const NOTHING: Self = Self { receiver_half: None, advice: None };
 }
 
 /// A scheme with its arguments: what a flow of a Scenario runs.
@@ -139,7 +160,11 @@ impl Registry {
                 Ok((parameter.name, value))
             })
             .collect::<Result<_, _>>()?;
-        Ok(Scheme { text: canonical(&info, &given), info, arguments: Arguments::new(arguments) })
+        Ok(Scheme {
+            text: canonical(&info, &given),
+            info,
+            arguments: Arguments::new(arguments, given.keys().copied()),
+        })
     }
 }
 
@@ -157,6 +182,16 @@ impl Scheme {
     /// A fresh controller.
     pub fn build(&self, context: &Context) -> Box<dyn Controller> {
         (self.info.build)(&self.arguments, context)
+    }
+
+    /// A fresh half for the receiver, where the scheme with these arguments has one.
+    pub fn build_receiver_half(&self, context: &Context) -> Option<Box<dyn ReceiverHalf>> {
+        (self.info.needs.receiver_half?)(&self.arguments, context)
+    }
+
+    /// What the scheme asks of the network, where it asks anything.
+    pub fn advice_request(&self) -> Option<AdviceRequest> {
+        self.info.needs.advice.map(|request| request(&self.arguments))
     }
 }
 
@@ -255,7 +290,7 @@ mod tests {
             let text = format!("{}({})", info.name, spelled.join(","));
             let scheme = registry.parse(&text).unwrap_or_else(|error| panic!("{error}"));
             let bare = registry.parse(info.name).unwrap_or_else(|error| panic!("{error}"));
-            assert_eq!(scheme.arguments, bare.arguments, "{text}");
+            assert!(scheme.arguments.has_values_of(&bare.arguments), "{text}");
             assert_eq!(scheme.build(&CONTEXT).limits(), bare.build(&CONTEXT).limits(), "{text}");
             assert!(scheme.build(&CONTEXT).limits().window >= CONTEXT.packet, "{text}");
         }

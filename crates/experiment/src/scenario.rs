@@ -10,6 +10,9 @@ use serde::{Deserialize, Serialize};
 pub struct Scenario {
     /// What the run is called in tables: a scheme or a mix of several (`cubic+reminis`), or `limit`.
     pub scheme: String,
+    /// Which of the plan's varied conditions this run has, `path.queue=33pkt`; empty where the plan varies none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub variation: String,
     /// The link's capacity over time: a file, a name of a synthetic link, `rate=...` or `step=...`.
     pub trace: String,
     /// SHA-256 of the trace's content, filled in by the driver; empty before.
@@ -25,6 +28,9 @@ pub struct Scenario {
     /// What sender and receiver do below the congestion control.
     #[serde(default)]
     pub endpoint: Endpoint,
+    /// What the network tells schemes that ask for it.
+    #[serde(default, skip_serializing_if = "NetAssist::is_default")]
+    pub netassist: NetAssist,
     /// Several users behind one base station; none: one queue for all flows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cell: Option<CellSetup>,
@@ -45,6 +51,15 @@ pub struct Path {
     /// Extra one-way delay over time towards the receiver, `DELAY@FOR,DELAY@FOR...`; the last one holds on. Empty: none.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub extra_delay: String,
+    /// Extra random loss of data packets over time, `SHARE@FOR,SHARE@FOR...`; the last one holds on. Empty: none.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub extra_loss: String,
+    /// Share of the data packets that arrive later than others sent after them.
+    #[serde(skip_serializing_if = "is_none_of_it")]
+    pub reordered: Ratio,
+    /// By how much later those arrive.
+    #[serde(skip_serializing_if = "is_usual_lateness")]
+    pub reordered_by: Span,
     /// The way back of the acknowledgements.
     pub reverse: Reverse,
 }
@@ -78,6 +93,80 @@ pub struct Endpoint {
     pub series_bin: Span,
 }
 
+/// Network assistance at the base station (NATCP paper, section 2): reports of a user's bandwidth and minimum RTT. A
+/// scheme's own parameters (`natcp(period=10ms)`) come before these.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct NetAssist {
+    /// Where the bandwidth comes from.
+    pub source: NetAssistSource,
+    /// Time between reports.
+    pub period: Span,
+    /// How reports travel.
+    pub route: NetAssistRoute,
+    /// From the network's edge to the server, out of band.
+    pub delay: Span,
+    /// Share of the reports that are lost.
+    pub loss: Ratio,
+    /// The base station knows what an idle user's channel would carry, as its channel quality reports tell.
+    pub channel_known: bool,
+    /// What every reported bandwidth is multiplied by: wrong feedback, to see what it does.
+    pub scale: Ratio,
+    /// Times without reports, `FROM..TO` each.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub outages: Vec<Outage>,
+}
+
+/// Where a reported bandwidth comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NetAssistSource {
+    /// What the link served in the period that has passed: all that a real network can know.
+    #[default]
+    Causal,
+    /// What the link will offer in the coming period: the NATCP authors' feedback files.
+    Oracle,
+}
+
+/// How reports travel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NetAssistRoute {
+    /// In messages of their own, from the network's edge to the server.
+    #[default]
+    OutOfBand,
+    /// On the acknowledgements that pass the base station.
+    InBand,
+}
+
+/// From when to when something is out, as text `FROM..TO`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Outage {
+    /// Its beginning.
+    pub from: Time,
+    /// Its end, after its beginning.
+    pub to: Time,
+}
+
+impl Serialize for Outage {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&format_args!("{}..{}", self.from, self.to))
+    }
+}
+
+impl<'de> Deserialize<'de> for Outage {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let times = text.split_once("..").and_then(|(from, to)| {
+            let (from, to) = (from.trim().parse().ok()?, to.trim().parse().ok()?);
+            (from < to).then_some(Self { from, to })
+        });
+        times.ok_or_else(|| {
+            serde::de::Error::custom(format!("`{text}` is not an outage; write FROM..TO, such as `30s..40s`"))
+        })
+    }
+}
+
 /// Several users behind one base station, a queue each. User 0 has the Scenario's trace.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -106,12 +195,64 @@ pub struct FlowSetup {
     /// Which user of the cell it belongs to.
     #[serde(default)]
     pub user: usize,
+    /// How much longer its path is than the Scenario's, there and back.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub extra_rtt: Span,
+}
+
+/// A retransmission of the radio link (HARQ, 8 ms in LTE: 3GPP TS 36.321 section 5.3.2), rounded up.
+const USUAL_LATENESS: Span = Span::from_millis(10);
+
+fn is_usual_lateness(span: &Span) -> bool {
+    *span == USUAL_LATENESS
+}
+
+fn is_none_of_it(share: &Ratio) -> bool {
+    share.is_zero()
+}
+
+fn is_zero(span: &Span) -> bool {
+    span.is_zero()
+}
+
+impl Scenario {
+    /// What its row of tables is called: the scheme, and the varied conditions after it (`rbbr, path.queue=33pkt`).
+    pub fn row_name(&self) -> String {
+        row_name(&self.scheme, &self.variation)
+    }
+}
+
+/// What the row of a scheme under a variation is called.
+pub fn row_name(scheme: &str, variation: &str) -> String {
+    if variation.is_empty() { scheme.into() } else { format!("{scheme}, {variation}") }
 }
 
 impl Endpoint {
     /// A full packet as the link counts it.
     pub fn packet(&self) -> Bytes {
         self.mss + self.header
+    }
+}
+
+impl NetAssist {
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+impl Default for NetAssist {
+    /// The NATCP paper's: every 50 ms (section 2.2.1), out of band, 2 ms there and back (section 3).
+    fn default() -> Self {
+        Self {
+            source: NetAssistSource::default(),
+            period: Span::from_millis(50),
+            route: NetAssistRoute::default(),
+            delay: Span::from_millis(1),
+            loss: Ratio::ZERO,
+            channel_known: false,
+            scale: Ratio::ONE,
+            outages: Vec::new(),
+        }
     }
 }
 
@@ -122,6 +263,9 @@ impl Default for Path {
             queue: QueueLimit::Packets(3200),
             loss: Ratio::ZERO,
             extra_delay: String::new(),
+            extra_loss: String::new(),
+            reordered: Ratio::ZERO,
+            reordered_by: USUAL_LATENESS,
             reverse: Reverse::default(),
         }
     }

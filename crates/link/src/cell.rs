@@ -1,9 +1,10 @@
 //! A base station: users with a queue each, one of them served per slot.
 
 use crate::capacity::Capacity;
-use crate::delay::{Delay, DelayCursor};
-use crate::link::{Delivery, DropReason, Dropped, LinkConfig, Packet, Poll};
-use crate::loss::Loss;
+use crate::delay::Delay;
+use crate::link::{Delivery, DropReason, Dropped, LinkConfig, Packet, Poll, Service};
+use crate::loss::LossOverTime;
+use crate::schedule::Moment;
 use crate::scheduler::{Scheduler, State};
 use cellcc_units::{Bytes, QueueLimit, Span, Time};
 use std::collections::VecDeque;
@@ -34,10 +35,15 @@ struct User<P> {
     capacity: Arc<Capacity>,
     queue: QueueLimit,
     delay: Delay,
-    delay_now: DelayCursor,
-    loss: Loss,
+    delay_now: Moment<Span>,
+    loss: LossOverTime,
     waiting: VecDeque<Waiting<P>>,
     queued_bytes: Bytes,
+    served: Bytes,
+    /// Of finished busy periods.
+    busy: Span,
+    /// When the present busy period began.
+    busy_since: Time,
     /// Bytes of the first waiting packet that earlier slots have carried.
     head_carried: Bytes,
     /// Departed, in order of arrival at the other end.
@@ -86,7 +92,7 @@ impl<P: Packet> Cell<P> {
     /// # Panics
     /// Where there is no such user.
     pub fn enqueue(&mut self, now: Time, user: usize, packet: P) -> Result<(), Dropped<P>> {
-        if self.users[user].loss.strikes() {
+        if self.users[user].loss.strikes(now) {
             return Err(Dropped { packet, reason: DropReason::Loss });
         }
         self.advance(now);
@@ -128,6 +134,17 @@ impl<P: Packet> Cell<P> {
     /// Where there is no such user.
     pub fn backlog(&self, user: usize) -> (usize, Bytes) {
         (self.users[user].waiting.len(), self.users[user].queued_bytes)
+    }
+
+    /// What was done for `user` by `now`.
+    ///
+    /// # Panics
+    /// Where there is no such user.
+    pub fn service(&mut self, now: Time, user: usize) -> Service {
+        self.advance(now);
+        let user = &self.users[user];
+        let present = if user.waiting.is_empty() { Span::ZERO } else { now.since(user.busy_since) };
+        Service { served: user.served, busy: user.busy + present, backlog: user.queued_bytes }
     }
 
     /// What `user` could have carried after `from` and not later than `to`, alone in the cell.
@@ -191,11 +208,14 @@ impl<P: Packet> User<P> {
         Self {
             capacity,
             queue,
-            delay_now: DelayCursor::new(&delay),
+            delay_now: delay.0.start(),
             delay,
-            loss: Loss::new(loss, seed),
+            loss: LossOverTime::new(loss, seed),
             waiting: VecDeque::new(),
             queued_bytes: Bytes::ZERO,
+            served: Bytes::ZERO,
+            busy: Span::ZERO,
+            busy_since: Time::ZERO,
             head_carried: Bytes::ZERO,
             departed: VecDeque::new(),
             last_arrival: Time::ZERO,
@@ -215,6 +235,9 @@ impl<P: Packet> User<P> {
         };
         if !fits {
             return Err(Dropped { packet, reason: DropReason::QueueFull });
+        }
+        if self.waiting.is_empty() {
+            self.busy_since = now;
         }
         self.queued_bytes += size;
         self.waiting.push_back(Waiting { packet, queued_at: now });
@@ -244,10 +267,14 @@ impl<P: Packet> User<P> {
             left -= missing;
             self.head_carried = Bytes::ZERO;
             self.queued_bytes -= size;
-            let arrived_at = (end + self.delay_now.delay_at(&self.delay, end)).max(self.last_arrival);
+            self.served += size;
+            let arrived_at = (end + self.delay_now.value_at(&self.delay.0, end)).max(self.last_arrival);
             self.last_arrival = arrived_at;
             if let Some(Waiting { packet, queued_at }) = self.waiting.pop_front() {
                 self.departed.push_back(Delivery { packet, queued_at, departed_at: end, arrived_at });
+            }
+            if self.waiting.is_empty() {
+                self.busy += end.since(self.busy_since);
             }
         }
         budget - left
@@ -257,7 +284,7 @@ impl<P: Packet> User<P> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Link;
+    use crate::{Link, LossRate};
     use cellcc_units::{Rate, Ratio};
 
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -274,7 +301,7 @@ mod tests {
             capacity: Arc::new(capacity),
             queue: QueueLimit::Packets(50),
             delay: Delay::constant(Span::from_millis(10)),
-            loss: Ratio::ZERO,
+            loss: LossRate::constant(Ratio::ZERO),
         }
     }
 

@@ -2,9 +2,10 @@
 
 use crate::capacity::Capacity;
 use crate::cursor::Cursor;
-use crate::delay::{Delay, DelayCursor};
-use crate::loss::Loss;
-use cellcc_units::{Bytes, QueueLimit, Ratio, Time};
+use crate::delay::Delay;
+use crate::loss::{LossOverTime, LossRate};
+use crate::schedule::Moment;
+use cellcc_units::{Bytes, QueueLimit, Span, Time};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -23,8 +24,8 @@ pub struct LinkConfig {
     pub queue: QueueLimit,
     /// Propagation delay after the service.
     pub delay: Delay,
-    /// Share of the packets that are lost at random, independently, before the queue; one and more loses all.
-    pub loss: Ratio,
+    /// Share of the packets that are lost at random, independently, before the queue.
+    pub loss: LossRate,
 }
 
 /// A packet that reached the other end.
@@ -69,6 +70,17 @@ pub enum Poll<T> {
     Idle,
 }
 
+/// What a queue's server did since time zero: what a base station can report of a user.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Service {
+    /// Bytes that have left the queue.
+    pub served: Bytes,
+    /// How long something waited in the queue or was in service.
+    pub busy: Span,
+    /// What waits now, the packet in service included.
+    pub backlog: Bytes,
+}
+
 /// A link. Pure: time comes in as an argument and must not decrease from call to call.
 ///
 /// A first-in-first-out queue knows when a packet will leave as soon as it is admitted, so that each packet is
@@ -77,13 +89,18 @@ pub enum Poll<T> {
 pub struct Link<P> {
     queue: QueueLimit,
     delay: Delay,
-    loss: Loss,
+    loss: LossOverTime,
     cursor: Cursor,
-    delay_now: DelayCursor,
+    delay_now: Moment<Span>,
     /// In order of arrival at the other end; the first `departed` of them have left the queue.
     packets: VecDeque<Delivery<P>>,
     departed: usize,
     queued_bytes: Bytes,
+    served: Bytes,
+    /// Of finished busy periods.
+    busy: Span,
+    /// When the present busy period began.
+    busy_since: Time,
     /// Of the packet admitted last.
     last_departure: Time,
     last_arrival: Time,
@@ -97,13 +114,16 @@ impl<P: Packet> Link<P> {
         let LinkConfig { capacity, queue, delay, loss } = config;
         Self {
             queue,
-            delay_now: DelayCursor::new(&delay),
+            delay_now: delay.0.start(),
             delay,
-            loss: Loss::new(loss, seed),
+            loss: LossOverTime::new(loss, seed),
             cursor: Cursor::new(capacity),
             packets: VecDeque::new(),
             departed: 0,
             queued_bytes: Bytes::ZERO,
+            served: Bytes::ZERO,
+            busy: Span::ZERO,
+            busy_since: Time::ZERO,
             last_departure: Time::ZERO,
             last_arrival: Time::ZERO,
             next_arrival: Time::NEVER,
@@ -117,7 +137,7 @@ impl<P: Packet> Link<P> {
     /// The packet, where it is lost at random or does not fit the queue.
     #[inline]
     pub fn enqueue(&mut self, now: Time, packet: P) -> Result<(), Dropped<P>> {
-        if self.loss.strikes() {
+        if self.loss.strikes(now) {
             return Err(Dropped { packet, reason: DropReason::Loss });
         }
         self.advance(now);
@@ -126,10 +146,11 @@ impl<P: Packet> Link<P> {
             return Err(Dropped { packet, reason: DropReason::QueueFull });
         }
         let departed_at = self.cursor.finish(now, size);
-        let delay = self.delay_now.delay_at(&self.delay, departed_at);
+        let delay = self.delay_now.value_at(&self.delay.0, departed_at);
         let arrived_at = (departed_at + delay).max(self.last_arrival);
         if self.departed == self.packets.len() {
             self.next_departure = departed_at;
+            self.busy_since = now;
         }
         if self.packets.is_empty() {
             self.next_arrival = arrived_at;
@@ -174,6 +195,14 @@ impl<P: Packet> Link<P> {
         (self.packets.len() - self.departed, self.queued_bytes)
     }
 
+    /// What the link has done by `now`.
+    pub fn service(&mut self, now: Time) -> Service {
+        self.advance(now);
+        let present =
+            if self.departed < self.packets.len() { now.since(self.busy_since) } else { Span::ZERO };
+        Service { served: self.served, busy: self.busy + present, backlog: self.queued_bytes }
+    }
+
     /// What the link could carry after `from` and not later than `to`.
     pub fn offered(&self, from: Time, to: Time) -> Bytes {
         self.capacity().bytes_between(from, to)
@@ -199,10 +228,17 @@ impl<P: Packet> Link<P> {
     fn advance(&mut self, now: Time) {
         // A packet that never departs stays queued, whatever `now` is.
         while self.next_departure <= now && self.next_departure < Time::NEVER {
-            self.queued_bytes -= self.packets[self.departed].packet.size();
+            let size = self.packets[self.departed].packet.size();
+            self.queued_bytes -= size;
+            self.served += size;
             self.departed += 1;
-            self.next_departure =
-                self.packets.get(self.departed).map_or(Time::NEVER, |next| next.departed_at);
+            match self.packets.get(self.departed) {
+                Some(next) => self.next_departure = next.departed_at,
+                None => {
+                    self.busy += self.next_departure.since(self.busy_since);
+                    self.next_departure = Time::NEVER;
+                }
+            }
         }
     }
 }
@@ -210,7 +246,7 @@ impl<P: Packet> Link<P> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use cellcc_units::Span;
+    use cellcc_units::Ratio;
     use proptest::prelude::*;
 
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -231,7 +267,7 @@ mod tests {
             capacity: Arc::new(capacity),
             queue: queue.parse().unwrap(),
             delay: delay.parse().unwrap(),
-            loss: Ratio::new(loss),
+            loss: LossRate::constant(Ratio::new(loss)),
         };
         Link::new(config, 1)
     }
@@ -310,6 +346,21 @@ mod tests {
         assert_eq!(offer(&mut link, Time::ZERO, 4).iter().filter(|result| result.is_ok()).count(), 3);
         assert_eq!((link.poll(Time::NEVER), link.next_wake()), (Poll::Idle, Time::NEVER));
         assert_eq!(link.backlog(), (3, Bytes::new(4500)));
+    }
+
+    #[test]
+    fn a_base_station_knows_what_it_served_and_how_long_something_waited() {
+        let mut link = link(twelve_megabit(), "unlimited", "10ms", 0.0);
+        offer(&mut link, millis(5), 2);
+        let served = |bytes, busy, backlog| Service {
+            served: Bytes::new(bytes),
+            busy: Span::from_millis(busy),
+            backlog: Bytes::new(backlog),
+        };
+        assert_eq!(link.service(millis(6)), served(1500, 1, 1500));
+        assert_eq!(link.service(millis(9)), served(3000, 2, 0));
+        offer(&mut link, millis(20), 1);
+        assert_eq!(link.service(millis(30)), served(4500, 3, 0));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use crate::engine::{Engine, Flow};
 use crate::limit;
-use crate::paths::{Capacities, forward_delay};
+use crate::paths::{Capacities, forward_delay, forward_loss};
 use cellcc_control::{Observer, Registry, Scheme};
 use cellcc_experiment::{
     Column, Driver, FlowMeter, FlowRecord, LIMIT, Metrics, Record, ResolveError, RunError, SCHEMA_VERSION,
@@ -77,6 +77,7 @@ impl Driver for SimDriver {
             cell.scheduler.parse::<Scheduler>().map_err(|error| ResolveError(error.to_string()))?;
         }
         forward_delay(scenario)?;
+        forward_loss(scenario)?;
         self.capacities(scenario)?;
         scenario.trace_sha256 = self.open(&scenario.trace)?.hash;
         Ok(())
@@ -146,7 +147,7 @@ fn run_flows(
     let mut engine = Engine::new(scenario, capacities, schemes)?;
     engine.run(|bin, flow| {
         let mut observed = Observed::default();
-        flow.sender.flow().controller().observe(&mut observed);
+        flow.observe(&mut observed);
         observed.values.iter().for_each(|(name, value)| flow.meter.sample(bin, name, *value));
     });
     let mut series = capacity_series(scenario, capacities);
@@ -155,7 +156,7 @@ fn run_flows(
     for (index, (flow, scheme)) in engine.flows.iter().zip(schemes).enumerate() {
         flow.meter.append_series(&format!("flow{index}."), bins(scenario), &mut series);
         let mut observed = Observed::default();
-        flow.sender.flow().controller().observe(&mut observed);
+        flow.observe(&mut observed);
         notes
             .extend(observed.notes.iter().filter(|note| !notes.contains(*note)).cloned().collect::<Vec<_>>());
         flows.push(flow_record(flow, scheme, &observed, capacities));

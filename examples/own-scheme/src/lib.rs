@@ -9,7 +9,7 @@
 //! networks" (1989): additive increase with multiplicative decrease converges to fair shares.
 
 use cellcc_control::{
-    Ack, Arguments, Context, Controller, Kind, Limits, Loss, Observer, Parameter, SchemeInfo,
+    Ack, Arguments, Context, Controller, Kind, Limits, Loss, Needs, Observer, Parameter, SchemeInfo,
 };
 use cellcc_units::Bytes;
 
@@ -25,6 +25,7 @@ pub const SCHEME: SchemeInfo = SchemeInfo {
         meaning: "packets by which the window grows per RTT",
         source: "RFC 5681, section 3.1: one packet per RTT",
     }],
+    needs: Needs::NOTHING,
     build: |arguments: &Arguments, context: &Context| Box::new(Own::new(arguments.number("gain"), context)),
 };
 

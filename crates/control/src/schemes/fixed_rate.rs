@@ -7,9 +7,9 @@
 //!
 //! It has one state. Source: none needed; a constant bit rate source without feedback.
 
-use crate::SchemeInfo;
 use crate::contract::{Ack, Context, Controller, Limits, Loss};
 use crate::parameter::{Kind, Parameter};
+use crate::{Needs, SchemeInfo};
 use cellcc_units::{Rate, Span};
 
 /// More than any RTT that a path with a sane buffer shows.
@@ -26,6 +26,7 @@ pub(super) const SCHEME: SchemeInfo = SchemeInfo {
         meaning: "the rate at which packets leave, headers included",
         source: "a round number",
     }],
+    needs: Needs::NOTHING,
     build: |arguments, context| Box::new(FixedRate::new(arguments.rate("rate"), context)),
 };
 
@@ -39,7 +40,7 @@ impl FixedRate {
     /// Packets at `rate`.
     pub fn new(rate: Rate, context: &Context) -> Self {
         let window = rate.bytes_in(WINDOW_SPAN).max(context.packet * 10);
-        Self { limits: Limits { window, pacing_rate: Some(rate), send_quantum: context.packet } }
+        Self { limits: Limits::paced(window, rate, context.packet) }
     }
 }
 

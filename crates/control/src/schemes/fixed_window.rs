@@ -7,9 +7,9 @@
 //! It has one state. Source: the sliding window of RFC 793, section 3.7. It shows what a path does to a known load:
 //! a window of `n` packets over the bandwidth-delay product is a standing queue of `n` packets.
 
-use crate::SchemeInfo;
 use crate::contract::{Ack, Controller, Limits, Loss};
 use crate::parameter::{Kind, Parameter};
+use crate::{Needs, SchemeInfo};
 use cellcc_units::Bytes;
 
 pub(super) const SCHEME: SchemeInfo = SchemeInfo {
@@ -23,6 +23,7 @@ pub(super) const SCHEME: SchemeInfo = SchemeInfo {
         meaning: "packets in flight",
         source: "a round number: 60 Mbit/s at 20 ms",
     }],
+    needs: Needs::NOTHING,
     build: |arguments, context| Box::new(FixedWindow::new(arguments.packets("window", context))),
 };
 

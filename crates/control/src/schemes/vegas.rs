@@ -25,10 +25,10 @@
 //! Differences from Linux: `diff` keeps its fraction, so that "more than 4" begins at 4 and not at 5, and a window that
 //! is not used does not grow.
 
-use crate::SchemeInfo;
 use crate::contract::{Ack, Context, Controller, Event, Limits, Loss, Observer};
 use crate::growth::{Growth, NewReno};
 use crate::parameter::{Kind, Parameter};
+use crate::{Needs, SchemeInfo};
 use cellcc_units::{Bytes, Span, Time};
 
 /// Linux: with fewer RTT samples in a round, all may come from delayed ACKs.
@@ -63,6 +63,7 @@ pub(super) const SCHEME: SchemeInfo = SchemeInfo {
             source: "Linux tcp_vegas.c",
         },
     ],
+    needs: Needs::NOTHING,
     build: |arguments, context| {
         let packets = |name| arguments.packets(name, context).in_packets(context.packet);
         let (alpha, beta, gamma) = (packets("alpha"), packets("beta"), packets("gamma"));
@@ -186,7 +187,7 @@ impl Controller for Vegas {
                 self.base_rtt = None;
                 self.measure_anew();
             }
-            Event::RecoveryEntered | Event::ProbeTimeout => {}
+            Event::RecoveryEntered | Event::ProbeTimeout | Event::AppLimited => {}
         }
     }
 

@@ -1,9 +1,9 @@
 //! The name and the parameters of BBR.
 
-use super::{Bbr, Config};
-use crate::SchemeInfo;
+use super::{Bbr, CWND_GAIN, Config, MaxFilter};
 use crate::contract::Sampler;
 use crate::parameter::{Kind, Parameter};
+use crate::{Needs, SchemeInfo};
 
 pub(in crate::schemes) const SCHEME: SchemeInfo = SchemeInfo {
     name: "bbr",
@@ -32,9 +32,11 @@ pub(in crate::schemes) const SCHEME: SchemeInfo = SchemeInfo {
             source: "on: draft section 4.2.1; off: the default of mvfst's tperf server, 2020",
         },
     ],
+    needs: Needs::NOTHING,
     build: |arguments, context| {
         let sampler = if arguments.choice("sampler") == "max" { Sampler::Max } else { Sampler::Min };
         let (aggregation, pacing) = (arguments.switch("aggregation"), arguments.switch("pacing"));
-        Box::new(Bbr::new(context, Config { aggregation, sampler, pacing }))
+        let config = Config { aggregation, pacing, cwnd_gain: CWND_GAIN };
+        Box::new(Bbr::new(context, config, MaxFilter::new(sampler)))
     },
 };

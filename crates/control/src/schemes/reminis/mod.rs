@@ -43,7 +43,7 @@ mod still;
 use crate::contract::{Ack, Context, Controller, Event, Limits, Loss, Observer};
 use crate::growth::Growth;
 use crate::parameter::Arguments;
-use crate::registry::SchemeInfo;
+use crate::registry::{Needs, SchemeInfo};
 use cellcc_units::{Span, Time};
 use code2022::Code2022;
 use guardian::Guardian;
@@ -55,6 +55,7 @@ pub(crate) const SCHEME: SchemeInfo = SchemeInfo {
     summary: "random exploration, proactive and reactive slowdowns over AIMD, towards a delay target (DTT)",
     source: "Pazhooheshy, Abbasloo, Ganjali 2023",
     parameters: settings::PARAMETERS,
+    needs: Needs::NOTHING,
     build: |arguments: &Arguments, context: &Context| {
         Box::new(Reminis::new(Settings::read(arguments), context))
     },
