@@ -56,7 +56,7 @@ impl Record {
 }
 
 pub(crate) fn trace_name(trace: &str) -> &str {
-    if trace.starts_with("rate=") || trace.starts_with("step=") {
+    if ["rate=", "step=", "join("].iter().any(|form| trace.starts_with(form)) {
         return trace;
     }
     let file = trace.rsplit(['/', '\\']).next().unwrap_or(trace);
@@ -77,6 +77,7 @@ mod tests {
         assert_eq!(trace_name("traces/5g/001-driving.mbps"), "001-driving");
         assert_eq!(trace_name("a/Verizon.down.gz"), "Verizon.down");
         assert_eq!(trace_name("rate=100Mbit/s"), "rate=100Mbit/s");
+        assert_eq!(trace_name("join(a/b.mbps;gap=1s;c)"), "join(a/b.mbps;gap=1s;c)");
         assert_eq!(trace_name("5g-mmwave-walk"), "5g-mmwave-walk");
     }
 }
