@@ -55,7 +55,7 @@ fn service_begins(capacity: &Capacity, free_at: Time, departed_at: Time) -> Time
 #[cfg(test)]
 mod tests {
     use super::*;
-    use cellcc_experiment::{Endpoint, LIMIT, Path};
+    use cellcc_experiment::{Endpoint, LIMIT, NetAssist, Path};
     use cellcc_units::Bytes;
 
     #[test]
@@ -71,6 +71,8 @@ mod tests {
             path: Path::default(),
             endpoint: Endpoint::default(),
             cell: None,
+            netassist: NetAssist::default(),
+            variation: String::new(),
             flows: Vec::new(),
         };
         let offered = capacity.bytes_between(Time::ZERO, Time::ZERO + duration);
