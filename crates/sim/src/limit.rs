@@ -64,6 +64,7 @@ mod tests {
         let duration = Span::from_millis(1000);
         let scenario = Scenario {
             scheme: LIMIT.into(),
+            variation: String::new(),
             trace: String::new(),
             trace_sha256: String::new(),
             seed: 1,
@@ -72,7 +73,6 @@ mod tests {
             endpoint: Endpoint::default(),
             cell: None,
             netassist: NetAssist::default(),
-            variation: String::new(),
             flows: Vec::new(),
         };
         let offered = capacity.bytes_between(Time::ZERO, Time::ZERO + duration);
