@@ -332,11 +332,11 @@ impl Engine {
 
     /// Packets that left the link before the end count, although they arrive after it.
     fn count_departed(&mut self) {
-        while let Some(delivery) = self.forward.poll(Time::NEVER) {
-            if delivery.departed_at > self.end {
-                break;
+        while self.forward.next_wake() < Time::NEVER {
+            // What is held back to be reordered left the link in time, too.
+            if let Some(delivery) = self.forward.poll(Time::NEVER).filter(|it| it.departed_at <= self.end) {
+                self.measure(&delivery);
             }
-            self.measure(&delivery);
         }
     }
 }
