@@ -80,6 +80,15 @@ fn schemes_are_refused_with_what_there_is_instead() {
     compare_refused(&["--schemes", "cubic,cubic"], &["twice"]);
     compare_refused(&["--schemes", "cubic@70s"], &["starts at 70s", "--duration"]);
     compare_refused(&["--schemes", "cubic:sized(10)"], &["--schemes", "sized(10MB)"]);
+    compare_refused(
+        &["--schemes", "reminis(dtt={1.5x,2x)"],
+        &["--schemes", "a `{` is not closed", "{0.1,0.5}"],
+    );
+    compare_refused(&["--schemes", "reminis(dtt={2x,40})"], &["dtt=40", "40ms"]);
+    compare_refused(
+        &["--schemes", "cubic,bbr", "--baseline", "vegas"],
+        &["--baseline", "`vegas`", "cubic, bbr"],
+    );
     compare_refused(&["--background", "cubic@5"], &["--background", "`5`"]);
 }
 
@@ -141,6 +150,19 @@ fn what_a_scenario_says_wrongly_is_refused_with_its_line() {
     refused(&["path.rtt"]);
     scenario("schemes = ['cubic']\n");
     refused(&["at least one trace"]);
+    let vary = |lines: &str| scenario(&format!("schemes = ['cubic']\ntraces = ['3g']\n[vary]\n{lines}\n"));
+    vary("'path.queu' = ['10pkt']");
+    refused(&["s.toml: [vary] path.queu", "unknown field `queu`", "`queue`"]);
+    vary("'path.queue' = ['10pkt', '33']");
+    refused(&["s.toml: [vary] path.queue = \"33\"", "3200pkt"]);
+    vary("'path.rtt' = ['10ms', '0s']");
+    refused(&["s.toml: [vary] path.rtt=0s", "out of range", "20ms"]);
+    vary("'path.rtt' = '10ms'");
+    refused(&["s.toml:3", "takes a list"]);
+    vary("'seeds' = ['1']");
+    refused(&["s.toml: [vary] seeds", "not a condition"]);
+    vary("'path.rtt' = ['10ms', '10ms']");
+    refused(&["limit, path.rtt=10ms", "twice"]);
     refused_in(folder.path(), &["compare", "--scenario", "none.toml"], &["none.toml"]);
 }
 
@@ -202,6 +224,11 @@ fn results_are_not_overwritten_silently() {
     );
     cellcc(folder.path()).args(small(&["--out", "out", "--force"])).assert().success();
     refused_in(folder.path(), &["compare", "--resume"], &["--out"]);
+    refused_in(
+        folder.path(),
+        &["report", "out", "--baseline", "bbr"],
+        &["--baseline bbr", "there are cubic"],
+    );
 }
 
 #[test]

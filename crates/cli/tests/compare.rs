@@ -168,3 +168,37 @@ fn a_report_is_made_again_from_its_folder() {
     });
     assert!(pngs.count() > 0);
 }
+
+#[test]
+fn varied_conditions_and_braces_make_rows_and_a_flag_has_the_last_word_over_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let scenario = "schemes = ['reminis(dtt={1.5x,2x})']\ntraces = ['3g']\nduration = '1s'\n[vary]\n\
+                    path.queue = ['33pkt', '65pkt']\npath.rtt = ['20ms', '30ms', '40ms']\n";
+    fs::write(folder.path().join("s.toml"), scenario).unwrap();
+    let rows = |more: &[&str]| -> Vec<(String, String)> {
+        let arguments = [&["compare", "--scenario", "s.toml", "--format", "json"], more].concat();
+        let output = cellcc(folder.path()).args(arguments).output().unwrap();
+        let rows: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        let text = |row: &serde_json::Value, key: &str| row[key].as_str().unwrap().to_owned();
+        rows.as_array().unwrap().iter().map(|row| (text(row, "scheme"), text(row, "variation"))).collect()
+    };
+    assert_eq!(rows(&[]).len(), 2 * 3 * (1 + 2));
+    let fewer = rows(&["--rtt", "25ms", "--schemes", "fixed-window(window={10pkt,20pkt}),cubic"]);
+    assert_eq!(fewer.len(), 2 * (1 + 3));
+    assert_eq!(fewer[5], ("fixed-window(window=10pkt)".into(), "path.queue=65pkt".into()));
+}
+
+#[test]
+fn a_baseline_is_kept_with_the_results_and_another_may_be_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    compare(folder.path(), "out", &["--baseline", "cubic"]);
+    let printed = |more: &[&str]| {
+        let output = cellcc(folder.path()).args(["report", "out"]).args(more).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    assert!(printed(&[]).contains("Relative to cubic: mean over traces"));
+    assert!(printed(&["--baseline", "reminis"]).contains("Relative to reminis"));
+    assert!(
+        fs::read_to_string(folder.path().join("out/report.html")).unwrap().contains("Relative to reminis")
+    );
+}

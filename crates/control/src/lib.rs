@@ -6,7 +6,7 @@
 //! | in flight, rounds, delivery rates, RTTs: computed once for every scheme | [`Flow`] |
 //! | NewReno and CUBIC as laws of window growth | [`growth`] |
 //! | the half of a scheme that runs at the receiver, and what it sends back | [`ReceiverHalf`] |
-//! | what a network tells a sender | [`Advice`] |
+//! | what a network tells a sender, and what keeps it from being believed blindly | [`Advice`], [`Guard`] |
 //! | one file or folder per scheme | [`schemes`] |
 //! | names, parameters, defaults and their sources | [`Registry`] |
 //!
@@ -18,6 +18,7 @@ mod contract;
 mod filters;
 mod flow;
 pub mod growth;
+mod guard;
 mod parameter;
 mod receiver;
 mod registry;
@@ -31,6 +32,7 @@ pub use contract::{
     Ack, Context, Controller, Event, Limits, Loss, Observer, Packet, RateSample, Sampler, Sent, Tag,
 };
 pub use flow::Flow;
+pub use guard::Guard;
 pub use parameter::{Arguments, Kind, Parameter};
 pub use receiver::{Arrival, Estimation, Feedback, RateFeedback, ReceiverHalf, Signal};
 pub use registry::{BuildReceiverHalf, Needs, Registry, Scheme, SchemeError, SchemeInfo, split_list};

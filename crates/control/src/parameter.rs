@@ -1,6 +1,7 @@
 //! What can be set in a scheme: parameters with their ranges, and arguments that were checked against them.
 
 use crate::contract::Context;
+use crate::registry::Scheme;
 use cellcc_units::{Bytes, Rate, Ratio, Span};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -36,10 +37,15 @@ pub enum Kind {
     Rate,
     /// A time of at least 1us, or a multiple of the minimum RTT above one: `40ms`, `1.5x`.
     TimeOrMultiple,
+    /// A share in per cent from nothing to all: `10%`.
+    Share,
+    /// Another scheme, with its own arguments: `cubic`, `bbr(pacing=off)`. One that needs only its sender; the registry
+    /// reads it.
+    Scheme,
 }
 
 /// A value after checking.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Value {
     Switch(bool),
     Choice(&'static str),
@@ -48,6 +54,8 @@ pub(crate) enum Value {
     Time(Span),
     Rate(Rate),
     Multiple(Ratio),
+    Share(Ratio),
+    Scheme(Box<Scheme>),
 }
 
 /// The checked arguments of one scheme: every parameter has a value of its kind.
@@ -131,6 +139,22 @@ impl Arguments {
             other => wrong_kind(name, other),
         }
     }
+
+    /// The value of a [`Kind::Share`].
+    pub fn share(&self, name: &str) -> Ratio {
+        match self.values.get(name) {
+            Some(&Value::Share(ratio)) => ratio,
+            other => wrong_kind(name, other),
+        }
+    }
+
+    /// The value of a [`Kind::Scheme`].
+    pub fn scheme(&self, name: &str) -> &Scheme {
+        match self.values.get(name) {
+            Some(Value::Scheme(scheme)) => scheme,
+            other => wrong_kind(name, other),
+        }
+    }
 }
 
 /// A scheme asked for a parameter that its own list does not have: an error in the scheme, not in the input.
@@ -169,6 +193,11 @@ impl Kind {
                     (ratio.get() > 1.0 && ratio.get() <= 1000.0).then_some(Value::Multiple(ratio))
                 }
             },
+            Self::Share => {
+                let ratio = text.strip_suffix('%').and_then(|_| text.parse::<Ratio>().ok())?;
+                (ratio <= Ratio::ONE).then_some(Value::Share(ratio))
+            }
+            Self::Scheme => None, // Needs the registry, which reads it itself.
         }
     }
 
@@ -184,6 +213,8 @@ impl Kind {
             Self::TimeOrMultiple => {
                 "a time such as 40ms (1us to 1h), or a multiple of the minimum RTT such as 1.5x (above 1x, up to 1000x)".into()
             }
+            Self::Share => "a share from 0% to 100%".into(),
+            Self::Scheme => "a scheme that needs only its sender, such as cubic or bbr(pacing=off)".into(),
         }
     }
 }

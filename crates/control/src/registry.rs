@@ -3,7 +3,7 @@
 
 use crate::advice::AdviceRequest;
 use crate::contract::{Context, Controller};
-use crate::parameter::{Arguments, Parameter, listed};
+use crate::parameter::{Arguments, Kind, Parameter, Value, listed};
 use crate::receiver::ReceiverHalf;
 use crate::schemes::BUILTIN;
 use cellcc_units::split_outside_parentheses;
@@ -89,6 +89,20 @@ pub enum SchemeError {
         /// What it takes.
         expected: String,
     },
+    /// A scheme as a parameter that itself needs more than its sender.
+    #[error(
+        "scheme `{scheme}`: `{key}={inner}` is refused; `{inner}` itself {needs}, and {key} takes a scheme that needs only its sender, such as cubic"
+    )]
+    BadInner {
+        /// The outer scheme.
+        scheme: &'static str,
+        /// The key.
+        key: &'static str,
+        /// The name of the scheme that was given.
+        inner: &'static str,
+        /// What it needs.
+        needs: &'static str,
+    },
     /// Not of the form `name(key=value, ...)`.
     #[error("`{text}` is not a scheme; write `name` or `name(key=value, ...)`: {problem}")]
     Syntax {
@@ -124,11 +138,7 @@ impl Registry {
     pub fn parse(&self, text: &str) -> Result<Scheme, SchemeError> {
         let text = text.trim();
         let (name, inside) = split_call(text)?;
-        let info =
-            *self.0.iter().find(|info| info.name == name).ok_or_else(|| SchemeError::UnknownScheme {
-                name: name.into(),
-                known: listed(self.0.iter().map(|info| info.name)),
-            })?;
+        let info = *self.find(name)?;
         let mut given = BTreeMap::new();
         for assignment in split_list(inside) {
             let (key, value) = assignment
@@ -151,20 +161,52 @@ impl Registry {
             .iter()
             .map(|parameter| {
                 let text = given.get(parameter.name).copied().unwrap_or(parameter.default);
-                let value = parameter.kind.read(text).ok_or_else(|| SchemeError::BadValue {
-                    scheme: info.name,
-                    key: parameter.name,
-                    value: text.into(),
-                    expected: parameter.kind.expected(),
-                })?;
-                Ok((parameter.name, value))
+                Ok((parameter.name, self.read(info.name, parameter, text)?))
             })
             .collect::<Result<_, _>>()?;
-        Ok(Scheme {
-            text: canonical(&info, &given),
-            info,
-            arguments: Arguments::new(arguments, given.keys().copied()),
+        let arguments = Arguments::new(arguments, given.keys().copied());
+        Ok(Scheme { text: canonical(&info, &given, &arguments), info, arguments })
+    }
+
+    fn find(&self, name: &str) -> Result<&SchemeInfo, SchemeError> {
+        self.0.iter().find(|info| info.name == name).ok_or_else(|| SchemeError::UnknownScheme {
+            name: name.into(),
+            known: listed(self.0.iter().map(|info| info.name)),
         })
+    }
+
+    fn read(&self, scheme: &'static str, parameter: &Parameter, text: &str) -> Result<Value, SchemeError> {
+        if matches!(parameter.kind, Kind::Scheme) {
+            return self.read_inner(scheme, parameter.name, text);
+        }
+        parameter.kind.read(text).ok_or_else(|| SchemeError::BadValue {
+            scheme,
+            key: parameter.name,
+            value: text.into(),
+            expected: parameter.kind.expected(),
+        })
+    }
+
+    /// A scheme within a scheme. It is judged by its name before its own arguments are read, so that no text nests deeper.
+    fn read_inner(&self, scheme: &'static str, key: &'static str, text: &str) -> Result<Value, SchemeError> {
+        let info = self.find(split_call(text.trim())?.0)?;
+        let needs = if info.needs.advice.is_some() {
+            "needs the network's advice"
+        } else if info.needs.receiver_half.is_some() {
+            "needs a half at the receiver"
+        } else if info.parameters.iter().any(|parameter| matches!(parameter.kind, Kind::Scheme)) {
+            "holds a scheme"
+        } else {
+            return self.parse(text).map(|inner| Value::Scheme(Box::new(inner)));
+        };
+        Err(SchemeError::BadInner { scheme, key, inner: info.name, needs })
+    }
+}
+
+impl PartialEq for Scheme {
+    /// The same canonical text.
+    fn eq(&self, other: &Self) -> bool {
+        self.text == other.text
     }
 }
 
@@ -218,13 +260,20 @@ pub fn split_list(text: &str) -> Vec<&str> {
     split_outside_parentheses(text, ',').map(str::trim).filter(|part| !part.is_empty()).collect()
 }
 
-fn canonical(info: &SchemeInfo, given: &BTreeMap<&'static str, &str>) -> String {
-    let arguments: Vec<_> = info
+fn canonical(info: &SchemeInfo, given: &BTreeMap<&'static str, &str>, arguments: &Arguments) -> String {
+    let given: Vec<_> = info
         .parameters
         .iter()
-        .filter_map(|parameter| given.get(parameter.name).map(|value| format!("{}={value}", parameter.name)))
+        .filter_map(|parameter| {
+            let text = given.get(parameter.name)?;
+            let text = match parameter.kind {
+                Kind::Scheme => arguments.scheme(parameter.name).text(),
+                _ => text,
+            };
+            Some(format!("{}={text}", parameter.name))
+        })
         .collect();
-    if arguments.is_empty() { info.name.into() } else { format!("{}({})", info.name, arguments.join(",")) }
+    if given.is_empty() { info.name.into() } else { format!("{}({})", info.name, given.join(",")) }
 }
 
 #[cfg(test)]

@@ -1,7 +1,9 @@
 //! What holds for every scheme under every sequence of events that a driver may report.
 
-use cellcc_control::{Context, Event, Flow, Limits, Observer, Packet, Registry};
-use cellcc_units::{Bytes, Span, Time};
+use cellcc_control::{
+    Advice, AdviceClass, Context, Event, Feedback, Flow, Limits, MinRttParts, Observer, Packet, Registry,
+};
+use cellcc_units::{Bytes, Rate, Span, Time};
 use proptest::prelude::*;
 
 const CONTEXT: Context = Context { packet: Bytes::new(1500), initial_window: Bytes::new(15_000), seed: 7 };
@@ -29,6 +31,10 @@ enum Step {
     IdleRestart,
     AppLimited,
     WindowLimited,
+    /// The network says something of the bottleneck: bytes per second, nanoseconds of RTT and of age, flows.
+    Advice(u64, u64, u64, u32),
+    /// The receiver's user counts its flows.
+    UserFlows(u32),
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -52,6 +58,11 @@ fn step() -> impl Strategy<Value = Step> {
         1 => Just(Step::IdleRestart),
         1 => Just(Step::AppLimited),
         4 => Just(Step::WindowLimited),
+        2 => (0..u64::MAX, 0..u64::MAX, 0..u64::MAX, any::<u32>(), 0u32..60)
+            .prop_map(|(rate, rtt, age, flows, shift)| Step::Advice(rate >> shift, rtt >> shift, age >> shift, flows)),
+        2 => (0u64..20_000_000, 0u64..200_000_000, 0u64..50_000_000, 0u32..5)
+            .prop_map(|(rate, rtt, age, flows)| Step::Advice(rate, rtt, age, flows)),
+        1 => any::<u32>().prop_map(Step::UserFlows),
     ]
 }
 
@@ -118,7 +129,23 @@ impl Driver {
             }
             Step::AppLimited => self.flow.mark_app_limited(self.now),
             Step::WindowLimited => self.flow.mark_window_limited(),
+            Step::Advice(rate, rtt, age, flows) => {
+                self.flow.on_advice(self.now, &advice(rate, rtt, age, flows))
+            }
+            Step::UserFlows(flows) => self.flow.on_feedback(self.now, &Feedback::UserFlows(flows)),
         }
+    }
+}
+
+fn advice(rate: u64, rtt: u64, age: u64, flows: u32) -> Advice {
+    Advice {
+        bandwidth: Rate::from_bytes_per_sec(rate),
+        class: AdviceClass::Backlogged,
+        min_rtt: MinRttParts { network: Span::from_nanos(rtt), ..MinRttParts::default() },
+        flows,
+        backlog: Bytes::new(rate),
+        period: Span::from_millis(50),
+        age: Span::from_nanos(age),
     }
 }
 

@@ -1,6 +1,6 @@
 //! What came out of a run.
 
-use crate::{Distribution, Metrics, Scenario, Series};
+use crate::{Curve, Distribution, Metrics, Scenario, Series};
 use serde::{Deserialize, Serialize};
 
 /// Changes when a Record's fields change their meaning; records of another version are refused.
@@ -32,6 +32,9 @@ pub struct Record {
     /// The time series; stored beside the Record.
     #[serde(skip)]
     pub series: Series,
+    /// Curves that schemes showed, in the order of flows, then of time; stored beside the Record.
+    #[serde(skip)]
+    pub curves: Vec<Curve>,
 }
 
 /// What came out for one flow. The row `limit` has one flow too.
@@ -56,7 +59,7 @@ impl Record {
 }
 
 pub(crate) fn trace_name(trace: &str) -> &str {
-    if trace.starts_with("rate=") || trace.starts_with("step=") {
+    if ["rate=", "step=", "join("].iter().any(|form| trace.starts_with(form)) {
         return trace;
     }
     let file = trace.rsplit(['/', '\\']).next().unwrap_or(trace);
@@ -77,6 +80,7 @@ mod tests {
         assert_eq!(trace_name("traces/5g/001-driving.mbps"), "001-driving");
         assert_eq!(trace_name("a/Verizon.down.gz"), "Verizon.down");
         assert_eq!(trace_name("rate=100Mbit/s"), "rate=100Mbit/s");
+        assert_eq!(trace_name("join(a/b.mbps;gap=1s;c)"), "join(a/b.mbps;gap=1s;c)");
         assert_eq!(trace_name("5g-mmwave-walk"), "5g-mmwave-walk");
     }
 }

@@ -39,6 +39,12 @@ pub enum CapacityError {
     /// The opportunities are not in order of time.
     #[error("opportunity {0} is earlier than the one before")]
     OutOfOrder(usize),
+    /// Pieces of different kinds.
+    #[error(
+        "it joins rates with delivery opportunities, which are served differently: turn the pieces into one kind with \
+         `cellcc trace convert`"
+    )]
+    Mixed,
     /// A cut outside of the trace.
     #[error("offset {offset} and duration {duration} reach beyond its end at {period}: shorten one of them")]
     CutOutside {

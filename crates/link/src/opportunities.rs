@@ -83,7 +83,8 @@ impl Opportunities {
         Ok(Self { list, period: duration })
     }
 
-    fn total(&self) -> u64 {
+    /// Bytes carried in one period.
+    pub(crate) fn total(&self) -> u64 {
         self.list[self.list.len() - 1].through
     }
 

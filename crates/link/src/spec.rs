@@ -1,6 +1,7 @@
 //! The text form of a capacity, in Scenarios and flags.
 
 use crate::capacity::{Capacity, CapacityError};
+use crate::join::{self, Piece, Stretch};
 use crate::schedule;
 use crate::trace::{self, Trace, TraceError};
 use cellcc_units::{ParseError, Rate, Span};
@@ -19,6 +20,7 @@ use thiserror::Error;
 /// | `traces/drive.mahi`, `./drive` | a trace file: anything with a `/` or a `.` in it |
 /// | `lte-drive` | a named link: anything else |
 /// | `drive.mahi,offset=10s,duration=60s` | a part of a trace or a named link, which repeats; either may be left out |
+/// | `join(drive.mbps,duration=5s;gap=100ms;lte-drive)` | pieces one after the other: traces, named links, `step=` with every length, and gaps without capacity; the whole repeats |
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CapacitySpec {
     /// One rate.
@@ -39,6 +41,8 @@ pub enum CapacitySpec {
         /// The part of it to use.
         cut: Cut,
     },
+    /// Pieces of links one after the other.
+    Join(Vec<Piece>),
 }
 
 /// A part of a trace.
@@ -75,6 +79,11 @@ pub enum SpecError {
         /// What is wrong with it.
         cause: CapacityError,
     },
+    /// A piece of a join that would never let the next one begin.
+    #[error(
+        "`{0}` has no end, so that nothing can follow it: write `step=` with a length for each rate, such as `step=5Mbit/s@10s`"
+    )]
+    Endless(String),
     /// The trace cannot be read.
     #[error(transparent)]
     Trace(#[from] TraceError),
@@ -83,15 +92,20 @@ pub enum SpecError {
     UnknownName(String),
 }
 
-const EXPECTED: &str = "a link's capacity: a trace file, the name of a link, `rate=100Mbit/s`, or \
-                        `step=300Mbit/s@10s,600Mbit/s@20s`; a trace or a name may end in `,offset=10s,duration=60s`";
+pub(crate) const EXPECTED: &str = "a link's capacity: a trace file, the name of a link, `rate=100Mbit/s`, or \
+                                   `step=300Mbit/s@10s,600Mbit/s@20s`; a trace or a name may end in \
+                                   `,offset=10s,duration=60s`, and pieces are joined as `join(PIECE;gap=100ms;PIECE)`";
 
 impl CapacitySpec {
     /// Reads the trace, or asks `named` for the link of that name.
     ///
     /// # Errors
     /// Where the trace cannot be read, the name is not known, or what results carries nothing.
-    pub fn open(&self, named: impl FnOnce(&str) -> Option<Arc<Capacity>>) -> Result<Source, SpecError> {
+    pub fn open(&self, named: impl Fn(&str) -> Option<Arc<Capacity>>) -> Result<Source, SpecError> {
+        self.open_with(&named)
+    }
+
+    fn open_with(&self, named: &dyn Fn(&str) -> Option<Arc<Capacity>>) -> Result<Source, SpecError> {
         let refused = |cause| SpecError::Capacity { spec: self.to_string(), cause };
         let (name, whole, cut) = match self {
             Self::Constant(rate) => {
@@ -108,6 +122,14 @@ impl CapacitySpec {
             Self::Named { name, cut } => {
                 let capacity = named(name).ok_or_else(|| SpecError::UnknownName(name.clone()))?;
                 (name.clone(), capacity, cut)
+            }
+            Self::Join(pieces) => {
+                let stretches = pieces.iter().map(|piece| match piece {
+                    Piece::Gap(gap) => Ok(Stretch::Gap(*gap)),
+                    Piece::Link(link) => Ok(Stretch::Link(link.open_with(named)?.capacity)),
+                });
+                let stretches = stretches.collect::<Result<Vec<_>, SpecError>>()?;
+                (self.to_string(), Arc::new(join::join(&stretches).map_err(refused)?), &Cut::default())
             }
         };
         let capacity = match cut.is_whole() {
@@ -142,6 +164,9 @@ impl FromStr for CapacitySpec {
             } else {
                 Ok(Self::Steps(steps))
             };
+        }
+        if let Some(pieces) = text.strip_prefix("join(") {
+            return Ok(Self::Join(join::parse(pieces.strip_suffix(')').ok_or_else(refused)?)?));
         }
         let (name, cut) = split_cut(text)?;
         if name.is_empty() || name.parse::<Rate>().is_ok() {
@@ -182,6 +207,11 @@ impl fmt::Display for CapacitySpec {
             Self::Steps(steps) => write!(f, "step={}", schedule::format(steps)),
             Self::File { path, cut } => write!(f, "{}{cut}", path.display()),
             Self::Named { name, cut } => write!(f, "{name}{cut}"),
+            Self::Join(pieces) => {
+                f.write_str("join(")?;
+                join::format(pieces, f)?;
+                f.write_str(")")
+            }
         }
     }
 }
@@ -230,6 +260,7 @@ mod tests {
             "./drive,offset=10s,duration=1min",
             "a,b.mahi,duration=500ms",
             "lte-drive,offset=5s",
+            "join(traces/walk.mbps,offset=3s,duration=5s;gap=100ms;lte-drive;step=3Mbit/s@1s,4Mbit/s@2s)",
         ] {
             let read = spec(text);
             assert_eq!(spec(&read.to_string()), read, "{text}");
@@ -290,7 +321,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn no_text_makes_the_parser_panic(text in "(rate=|step=|)\\PC*") {
+        fn no_text_makes_the_parser_panic(text in "(rate=|step=|join\\(|)\\PC*") {
             let _ = text.parse::<CapacitySpec>();
         }
     }

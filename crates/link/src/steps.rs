@@ -61,6 +61,13 @@ impl Steps {
         Ok(Self { segments, length, total, repeats })
     }
 
+    /// Each rate and how long it lasts, once.
+    pub(crate) fn steps(&self) -> impl Iterator<Item = (Span, Rate)> {
+        self.segments.iter().enumerate().map(|(index, segment)| {
+            (Span::from_nanos(self.end_of(index) - segment.start), Rate::from_bytes_per_sec(segment.rate))
+        })
+    }
+
     pub(crate) fn cut(&self, offset: u64, duration: u64) -> Result<Self, CapacityError> {
         let end = offset + duration;
         let steps: Vec<(Span, Rate)> = (0..self.segments.len())

@@ -2,6 +2,7 @@
 
 use crate::Figure;
 use crate::comparison::{Comparison, Quantity, Row, Trace};
+use crate::curves::panels;
 use crate::plot::{
     Area, Chart, DASH, Drawn, GAP, LINE_MARKER, MARKER, Marker, Octaves, STROKE, Sample, chart, colour,
     document, legend, legend_inches, linear, short,
@@ -9,7 +10,7 @@ use crate::plot::{
 use crate::style::SchemeStyle;
 use crate::sweep::Sweep;
 use crate::thin::thin;
-use cellcc_experiment::{Distribution, Record};
+use cellcc_experiment::{Distribution, FlowRecord, Record};
 use plotters::prelude::*;
 use std::collections::BTreeSet;
 
@@ -17,6 +18,8 @@ use std::collections::BTreeSet;
 const MOST_SCATTER_TRACES: usize = 6;
 /// Time series are drawn for the first few traces.
 const MOST_SERIES_TRACES: usize = 3;
+/// Curves of one trace that are drawn.
+const MOST_CURVES: usize = 6;
 /// Points of a line: more cannot be told apart in a column.
 const POINTS: usize = 400;
 /// Markers on a line, so that it is known without its colour.
@@ -51,10 +54,18 @@ pub(crate) fn figures(title: &str, records: &[Record]) -> Vec<Figure> {
         let height = SWEEP_INCHES + legend_inches(names.iter().map(String::as_str));
         figures.add("sweep", sweep.key, height, |area| sweep.draw(area, &comparison));
     }
-    figures.add("queueing-delay-cdf", "", height, |area| cdf(area, &comparison));
+    for (name, title, of) in DELAYS {
+        figures.add(name, "", height, |area| cdf(area, &comparison, title, of));
+    }
     let with_series = |trace: &&Trace| first_runs(&comparison, **trace).next().is_some();
     for &trace in comparison.traces.iter().filter(with_series).take(MOST_SERIES_TRACES) {
         figures.add("time-series", trace.name, tall, |area| time_series(area, &comparison, trace));
+    }
+    for &trace in comparison.traces.iter().take(MOST_SERIES_TRACES) {
+        for panel in panels(&comparison, trace).into_iter().take(MOST_CURVES) {
+            let of = format!("{} {} {}", panel.name, panel.label, trace.name);
+            figures.add("curve", &of, TALL_INCHES, |area| panel.draw(area));
+        }
     }
     figures.figures
 }
@@ -137,16 +148,21 @@ fn delay_range(axis: &Octaves) -> std::ops::Range<f64> {
     plotters::coord::ranged1d::Ranged::range(axis)
 }
 
-/// The cumulative distribution of the queueing delays of all packets of a scheme.
-fn cdf(area: &Area, comparison: &Comparison) -> Drawn {
+/// Which distribution of a flow.
+type Delay = fn(&FlowRecord) -> &Distribution;
+
+const DELAYS: [(&str, &str, Delay); 2] = [
+    ("queueing-delay-cdf", "Queueing delay, ms", |flow| &flow.queueing_delay),
+    ("rtt-cdf", "RTT, ms", |flow| &flow.rtt),
+];
+
+/// The cumulative distribution of the delays of all packets of a row.
+fn cdf(area: &Area, comparison: &Comparison, title: &str, delay: Delay) -> Drawn {
     let curves: Vec<_> = comparison
         .styled_rows()
         .filter_map(|(row, style)| {
             let mut all = Distribution::default();
-            comparison
-                .runs_of(row)
-                .flat_map(|run| &run.flows)
-                .for_each(|flow| all.merge(&flow.queueing_delay));
+            comparison.runs_of(row).flat_map(|run| &run.flows).for_each(|flow| all.merge(delay(flow)));
             let curve: Vec<(f64, f64)> = all
                 .cumulative(POINTS / 2)
                 .iter()
@@ -163,7 +179,7 @@ fn cdf(area: &Area, comparison: &Comparison) -> Drawn {
         .collect();
     let area = legend(area, &lines(curves.iter().map(|(row, style, _)| (*row, *style))))?;
     let x = Octaves::around(&ends, 0.0, false);
-    let mut chart = chart(&area, (x, "Queueing delay, ms", &short), (linear(0.0, 1.02), "Share of packets"))?;
+    let mut chart = chart(&area, (x, title, &short), (linear(0.0, 1.02), "Share of packets"))?;
     let count = curves.len();
     for (index, (_, style, curve)) in curves.into_iter().enumerate() {
         line(&mut chart, curve, style, index as f64 / count as f64)?;

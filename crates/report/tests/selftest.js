@@ -5,7 +5,7 @@ document.body.dataset.selftest = "the self-test did not end";
 (() => {
   const failures = [];
   const check = (holds, what) => { if (!holds) failures.push(what); };
-  const charts = () => [...document.querySelectorAll(".chart")];
+  const charts = () => [...document.querySelectorAll(".chart")].filter((chart) => !chart.closest("[hidden]"));
   // Lines and markers of a colour, as the browser has them.
   const drawnIn = (chart, colour) => chart.querySelectorAll(`svg [stroke="${colour}" i], svg [fill="${colour}" i]`).length;
   const names = charts().map((chart) => chart.id || chart.dataset.quantity);

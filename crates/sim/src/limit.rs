@@ -17,7 +17,8 @@ pub(crate) fn measure(scenario: &Scenario, capacity: &Arc<Capacity>) -> Result<F
     let end = Time::ZERO + scenario.duration;
     let mut free_at = Time::ZERO;
     loop {
-        let departed_at = cursor.finish(free_at, bytes);
+        // Ready from the beginning: the link is never idle, and several packets leave in one opportunity.
+        let departed_at = cursor.finish(Time::ZERO, bytes);
         if departed_at > end {
             return Ok(meter);
         }
@@ -37,7 +38,7 @@ fn service_begins(capacity: &Capacity, free_at: Time, departed_at: Time) -> Time
     const PRECISION: Span = Span::from_micros(1);
     if capacity.is_opportunities() {
         // Just before the opportunity that takes the packet.
-        return (departed_at - Span::from_nanos(1)).max(free_at);
+        return departed_at - Span::from_nanos(1);
     }
     if departed_at.since(free_at) < PAUSE {
         return free_at;
@@ -49,4 +50,33 @@ fn service_begins(capacity: &Capacity, free_at: Time, departed_at: Time) -> Time
         if capacity.bytes_between(middle, departed_at) >= whole { early = middle } else { late = middle }
     }
     early
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cellcc_experiment::{Endpoint, LIMIT, Path};
+    use cellcc_units::Bytes;
+
+    #[test]
+    fn every_opportunity_of_a_millisecond_is_used() {
+        let capacity = Arc::new(Capacity::from_opportunities([3, 3, 3, 10, 10]).unwrap());
+        let duration = Span::from_millis(1000);
+        let scenario = Scenario {
+            scheme: LIMIT.into(),
+            trace: String::new(),
+            trace_sha256: String::new(),
+            seed: 1,
+            duration,
+            path: Path::default(),
+            endpoint: Endpoint::default(),
+            cell: None,
+            flows: Vec::new(),
+        };
+        let offered = capacity.bytes_between(Time::ZERO, Time::ZERO + duration);
+        assert_eq!(offered, Bytes::new(500 * 1500));
+        let metrics = measure(&scenario, &capacity).unwrap().metrics(offered, duration);
+        assert_eq!(metrics.utilisation, 1.0);
+        assert!(metrics.queueing_delay_p99_ms.unwrap() < 0.01, "{:?}", metrics.queueing_delay_p99_ms);
+    }
 }

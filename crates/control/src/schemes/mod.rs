@@ -3,6 +3,7 @@
 
 use crate::SchemeInfo;
 
+mod assisted;
 mod bbr;
 mod cubic;
 mod fixed_rate;
@@ -23,6 +24,10 @@ pub use vegas::{Thresholds as VegasThresholds, Vegas};
 /// The schemes that come with cellcc, in the order in which they are listed.
 pub(crate) const BUILTIN: &[SchemeInfo] = &[
     reminis::SCHEME,
+    assisted::NATCP,
+    assisted::NACUBIC,
+    assisted::NACAP,
+    assisted::TG,
     cubic::SCHEME,
     newreno::SCHEME,
     bbr::SCHEME,

@@ -20,7 +20,7 @@
 //! Unpredictable 5G Cellular Networks", 2023: sections 3 (modules), 6 (choice of DTT), Algorithms 1 and 2.
 //!
 //! # Differences from the paper
-//! `profile=paper` is the reading that reproduces the paper's figures on its traces (docs/fidelity.md):
+//! `profile=paper` is the reading that reproduces the paper's figures on its traces (docs/fidelity/reminis.md):
 //! - *The Guardian leaves ssthresh alone*, so that AIMD slow-starts back after a cut. The paper does not say; lowering
 //!   ssthresh at each cut (`profile=literal`) loses a quarter of the link. The authors' related code writes the window only.
 //! - *A CM cut at most once per measured RTT.* Algorithm 1 cuts every SI although a cut shows in the delay only one

@@ -22,7 +22,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         kind: Kind::Choice(&["paper", "literal", "code2022"]),
         default: "paper",
         meaning: "paper: the reading that reproduces the paper's results; literal: Algorithms 1 and 2 as printed; code2022: the authors' program",
-        source: "docs/fidelity.md",
+        source: "docs/fidelity/reminis.md",
     },
     Parameter {
         name: "nde",

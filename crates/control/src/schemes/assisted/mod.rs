@@ -1,0 +1,320 @@
+//! Schemes that follow what the network says about the user's bottleneck: NATCP, NACubic and its like, TG.
+//!
+//! 1. Once a period (50 ms) advice comes: the bottleneck's bandwidth BLBw, the minimum RTT, how many flows share it.
+//! 2. NATCP: window = alpha x minRTT x BLBw / beta, paced at BLBw. Losses and RTTs change nothing.
+//! 3. NACubic, and `nacap` over any scheme: its own window and rate, capped to those of NATCP.
+//! 4. TG: as NATCP, but with the RTT that the sender itself measures.
+//! 5. Without advice for six periods, or with advice that the guard has found wrong, the base scheme (CUBIC) goes on
+//!    alone; it ran in the background all the time. Advice that is back, and trusted, is followed again.
+//!
+//! ```text
+//!                    advice, trusted
+//!   base alone ------------------------------> advice followed, base in the background
+//!       ^                                                |
+//!       +------------------------------------------------+
+//!          none for six periods, or refuted by what the sender sees (crate::guard)
+//! ```
+//!
+//! Source: S. Abbasloo, Y. Xu, H. J. Chao, H. Shi, U. C. Kozat, Y. Ye, "Toward Optimal Performance with Network Assisted
+//! TCP at Mobile Edge", HotEdge 2019, section 2.2.2; github.com/Soheil-ab/natcp, commit fe419ea.
+//!
+//! | file | concept |
+//! |---|---|
+//! | `law` | the window law and its floor |
+//! | `request` | what is asked of the network |
+//! | `fairness` | who counts the user's flows |
+//! | `timeout` | whether there is advice |
+//! | `background` | the base scheme behind limits that are not its own |
+//! | `natcp`, `nacap`, `tg` | the schemes by name |
+//!
+//! # Differences from the paper
+//! - *A bandwidth of zero is one:* two packets in flight, one per minimum RTT. The authors' code passes a pacing rate of 0,
+//!   which their kernel takes for no pacing, and keeps the window of before.
+//! - *64 bits.* Theirs overflow at 107 Mbit/s x 20 ms.
+//! - *State per flow.* Their bandwidth is one global for all flows of a host.
+//! - *Beta is there.* Theirs is always 1. By default the network counts the flows, since it sees them; `fairness=report`
+//!   is the paper's direct way.
+//! - *A time-out and a guard.* The paper names the first without a value and leaves the second open; the code has neither.
+
+mod background;
+mod fairness;
+mod law;
+mod nacap;
+mod natcp;
+mod request;
+mod tg;
+mod timeout;
+
+pub(super) use nacap::{NACAP, NACUBIC};
+pub(super) use natcp::NATCP;
+pub(super) use tg::TG;
+
+use crate::advice::Advice;
+use crate::contract::{Ack, Context, Controller, Event, Limits, Loss, Observer, Sent, Tag};
+use crate::guard::Guard;
+use crate::parameter::{Arguments, Kind, Parameter};
+use crate::receiver::Feedback;
+use background::Background;
+use cellcc_units::{Rate, Span, Time};
+use fairness::Fairness;
+use law::Law;
+use timeout::Timeout;
+
+const ALPHA: Parameter = Parameter {
+    name: "alpha",
+    kind: Kind::Number(0.1, 100.0),
+    default: "2",
+    meaning: "windows of this many bandwidth-delay products",
+    source: "paper, section 2.2.2",
+};
+
+const PACING_GAIN: Parameter = Parameter {
+    name: "pacing-gain",
+    kind: Kind::Number(0.1, 10.0),
+    default: "1",
+    meaning: "paces at so much of the bandwidth; below 1 queues drain",
+    source: "paper, section 2.2.2; below 1: prototypes measured less delay at 0.95",
+};
+
+const PACE: Parameter = Parameter {
+    name: "pace",
+    kind: Kind::Choice(&["bandwidth", "share"]),
+    default: "bandwidth",
+    meaning: "paces each flow at the user's whole bandwidth, or at its share of it",
+    source: "paper, section 2.2.2: only the window is divided",
+};
+
+const TIMEOUT: Parameter = Parameter {
+    name: "timeout",
+    kind: Kind::Number(1.0, 1000.0),
+    default: "6",
+    meaning: "periods without advice until the base scheme goes on alone",
+    source: "ours: five reports lost in a row are outlasted; the paper has no value",
+};
+
+const GUARD: Parameter = Parameter {
+    name: "guard",
+    kind: Kind::Switch,
+    default: "on",
+    meaning: "leaves advice that the sender's own measurements refute",
+    source: "ours; paper, section 5 leaves it open",
+};
+
+const FALLBACK: Parameter = Parameter {
+    name: "fallback",
+    kind: Kind::Scheme,
+    default: "cubic",
+    meaning: "the scheme that goes on alone without advice",
+    source: "paper, section 2.4: normal TCP",
+};
+
+/// The RTT assumed while neither the network nor the sender knows one (Linux `bbr_init_pacing_rate_from_rtt`).
+const NOMINAL_RTT: Span = Span::from_millis(1);
+
+/// What the limits of the advice do to those of the base.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Follows {
+    /// They stand in for them.
+    Instead,
+    /// They bound them.
+    AsCap,
+}
+
+/// Which RTT the window is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Delay {
+    Advised,
+    OwnMinimum,
+    OwnSmoothed,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Config {
+    law: Law,
+    follows: Follows,
+    delay: Delay,
+    fairness: Fairness,
+    timeout_periods: f64,
+    guarded: bool,
+}
+
+impl Config {
+    /// What all assisted schemes have in common.
+    fn read(arguments: &Arguments, context: &Context, follows: Follows, delay: Delay) -> Self {
+        Self {
+            law: Law {
+                packet: context.packet,
+                alpha: arguments.number(ALPHA.name),
+                pacing_gain: arguments.number(PACING_GAIN.name),
+                paces_at_share: arguments.choice(PACE.name) == "share",
+            },
+            follows,
+            delay,
+            fairness: Fairness::read(arguments),
+            timeout_periods: arguments.number(TIMEOUT.name),
+            guarded: arguments.switch(GUARD.name),
+        }
+    }
+}
+
+/// A flow with network assistance.
+#[derive(Clone)]
+struct Assisted {
+    config: Config,
+    base: Background,
+    timeout: Timeout,
+    guard: Guard,
+    advice: Option<Advice>,
+    /// The user's own count of its flows.
+    reported_flows: u32,
+    own_minimum: Option<Span>,
+    own_smoothed: Option<Span>,
+    /// What the advice allows, while it is followed.
+    advised: Option<Limits>,
+}
+
+impl Assisted {
+    fn new(config: Config, base: Box<dyn Controller>, context: &Context) -> Self {
+        Self {
+            config,
+            base: Background::new(base, context.packet),
+            timeout: Timeout::new(config.timeout_periods),
+            guard: Guard::new(context.packet),
+            advice: None,
+            reported_flows: 1,
+            own_minimum: None,
+            own_smoothed: None,
+            advised: None,
+        }
+    }
+
+    fn flows(&self, advice: &Advice) -> u32 {
+        self.config.fairness.flows(advice, self.reported_flows)
+    }
+
+    /// What this flow may expect of the bandwidth.
+    fn share(&self, advice: &Advice) -> Rate {
+        advice.bandwidth.mul_f64(1.0 / f64::from(self.flows(advice)))
+    }
+
+    fn min_rtt(&self, advice: &Advice) -> Span {
+        let own = match self.config.delay {
+            Delay::OwnSmoothed => self.own_smoothed,
+            Delay::Advised | Delay::OwnMinimum => self.own_minimum,
+        };
+        let advised = Some(advice.min_rtt.total()).filter(|span| !span.is_zero());
+        match self.config.delay {
+            Delay::Advised => advised.or(own),
+            Delay::OwnMinimum | Delay::OwnSmoothed => own,
+        }
+        .unwrap_or(NOMINAL_RTT)
+    }
+
+    /// Makes limits of the advice, where there is any to follow.
+    fn follow(&mut self, now: Time) {
+        let trusted = self.timeout.is_following() && (self.guard.trusts() || !self.config.guarded);
+        let advised = self.advice.as_ref().filter(|_| trusted).map(|advice| {
+            let gain = if self.config.guarded { self.guard.gain(now) } else { 1.0 };
+            self.config.law.times(gain).limits(advice.bandwidth, self.min_rtt(advice), self.flows(advice))
+        });
+        if advised.is_none() {
+            self.guard.pause();
+        }
+        self.advised = advised;
+    }
+
+    /// The base, and not the advice, is what limits the flow.
+    fn is_limited_by_base(&self) -> bool {
+        self.config.follows == Follows::AsCap
+            && self.advised.is_some_and(|advised| self.base.limits().window < advised.window)
+    }
+}
+
+impl Controller for Assisted {
+    fn on_sent(&mut self, sent: &Sent) -> Tag {
+        self.guard.on_sent(sent, self.is_limited_by_base());
+        self.base.on_sent(sent)
+    }
+
+    fn on_ack(&mut self, ack: &Ack<'_>) {
+        self.own_minimum = Some(ack.rtt.min());
+        self.own_smoothed = Some(ack.rtt.smoothed());
+        self.timeout.on_rtt(ack.rtt);
+        self.base.on_ack(ack, self.advised.is_none());
+        if let (Some(advice), Some(_)) = (self.advice, self.advised) {
+            let whole = self.flows(&advice) == 1;
+            self.guard.on_ack(ack, whole);
+            self.follow(ack.now);
+        }
+    }
+
+    fn on_loss(&mut self, loss: &Loss<'_>) {
+        self.guard.on_loss(loss);
+        self.base.on_loss(loss);
+    }
+
+    fn on_event(&mut self, now: Time, event: Event) {
+        self.base.on_event(now, event);
+    }
+
+    fn on_feedback(&mut self, now: Time, feedback: &Feedback) {
+        if let Feedback::UserFlows(flows) = *feedback
+            && self.reported_flows != flows
+        {
+            self.reported_flows = flows;
+            self.follow(now);
+        }
+    }
+
+    fn on_advice(&mut self, now: Time, advice: &Advice) {
+        if self.timeout.on_advice(now, advice) {
+            self.advice = Some(*advice);
+            self.guard.on_advice(now, self.share(advice), advice.period);
+            self.follow(now);
+        }
+    }
+
+    fn next_timer(&self) -> Option<Time> {
+        match (self.timeout.next_timer(), self.base.next_timer()) {
+            (Some(own), Some(base)) => Some(own.min(base)),
+            (own, base) => own.or(base),
+        }
+    }
+
+    fn on_timer(&mut self, now: Time) {
+        self.base.on_timer(now);
+        self.timeout.on_timer(now);
+        self.follow(now);
+    }
+
+    fn limits(&self) -> Limits {
+        let base = self.base.limits();
+        match (self.advised, self.config.follows) {
+            (None, _) => base,
+            (Some(advised), Follows::Instead) => advised,
+            (Some(advised), Follows::AsCap) => capped(base, advised),
+        }
+    }
+
+    fn observe(&self, observer: &mut dyn Observer) {
+        observer.value("following", "", f64::from(u8::from(self.advised.is_some())));
+        if let Some(advice) = &self.advice {
+            observer.value("advised_bandwidth", "mbit_s", advice.bandwidth.as_mbit_per_sec());
+            observer.value("advised_min_rtt", "ms", advice.min_rtt.total().as_millis_f64());
+            observer.value("beta", "", f64::from(self.flows(advice)));
+        }
+        self.base.observe(observer);
+    }
+}
+
+/// The base's limits, and no more than `cap`.
+fn capped(base: Limits, cap: Limits) -> Limits {
+    let window = base.window.min(cap.window);
+    match (base.pacing_rate, cap.pacing_rate) {
+        (Some(rate), Some(bound)) if rate < bound => Limits { window, ..base },
+        _ => Limits { window, pacing_rate: cap.pacing_rate, send_quantum: cap.send_quantum, ..base },
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,31 @@
+//! The scheme `natcp`.
+
+use super::fairness::{FAIRNESS, receiver_half};
+use super::request::{DELAY, LOSS, PERIOD, ROUTE, SOURCE, request};
+use super::{ALPHA, Assisted, Config, Delay, FALLBACK, Follows, GUARD, PACE, PACING_GAIN, TIMEOUT};
+use crate::registry::{Needs, SchemeInfo};
+
+pub(in crate::schemes) const NATCP: SchemeInfo = SchemeInfo {
+    name: "natcp",
+    summary: "network assistance: two BDPs of the bandwidth and the minimum RTT that the base station tells",
+    source: "Abbasloo et al., HotEdge 2019",
+    parameters: &[
+        SOURCE,
+        PERIOD,
+        ROUTE,
+        DELAY,
+        LOSS,
+        FAIRNESS,
+        ALPHA,
+        PACING_GAIN,
+        PACE,
+        TIMEOUT,
+        GUARD,
+        FALLBACK,
+    ],
+    needs: Needs { receiver_half: Some(receiver_half), advice: Some(request) },
+    build: |arguments, context| {
+        let config = Config::read(arguments, context, Follows::Instead, Delay::Advised);
+        Box::new(Assisted::new(config, arguments.scheme(FALLBACK.name).build(context), context))
+    },
+};
