@@ -95,10 +95,6 @@ impl Path {
         self.feedback.received_factor = factor;
     }
 
-    pub(crate) fn set_rate(&mut self, rate: Rate) {
-        self.rate = rate;
-    }
-
     /// Packets acknowledged so far.
     pub(crate) fn delivered(&self) -> f64 {
         self.delivered.in_packets(CONTEXT.packet)

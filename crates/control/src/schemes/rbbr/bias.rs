@@ -1,27 +1,34 @@
-//! Compensation for small buffers. A buffer that overflows holds too little to show a rate that rises again, so that
-//! samples are too low (paper, section V.A.2, "compensate for the underestimation"). What was lost would have
-//! arrived had there been room: the estimate grows by the share of it.
+//! Compensation for small buffers. A buffer that overflows holds too little to show a rate that rises again: samples
+//! are cut off from above, and the estimate is too low (paper, section V.A.2). What is cut off is part of the samples'
+//! spread, so where packets are lost a share of the spread is added, "to compensate for the underestimation".
 
 use super::sampling::Sample;
 
-/// The share of the old loss rate that stays with a sample: ten samples, three round trips of 30 ms, are remembered.
+/// The share of the old loss rate and spread that stays with a sample: ten samples, three round trips of 30 ms, are
+/// remembered.
 const MEMORY: f64 = 0.9;
-/// More loss than this is not a buffer that is a little too small, and sending more would only lose more.
-const LARGEST_LOSS: f64 = 0.05;
+/// The loss at which a whole standard deviation is added: about what a buffer of one bandwidth-delay product loses on
+/// an LTE link. Losing more than this is no reason to send more.
+const FULL_LOSS: f64 = 0.02;
 
 #[derive(Debug, Clone, Default)]
 pub(super) struct Bias {
     loss: f64,
+    /// The mean squared distance of samples from the estimate.
+    spread: f64,
 }
 
 impl Bias {
-    pub(super) fn on_sample(&mut self, sample: &Sample) {
+    /// A sample of `rate`, where `estimate` was expected (bytes per second).
+    pub(super) fn on_sample(&mut self, sample: &Sample, rate: f64, estimate: f64) {
         let lost = sample.lost as f64 / (sample.lost + u64::from(sample.packets)).max(1) as f64;
-        self.loss = MEMORY * self.loss + (1.0 - MEMORY) * lost;
+        let mix = |old: f64, new: f64| MEMORY * old + (1.0 - MEMORY) * new;
+        self.loss = mix(self.loss, lost);
+        self.spread = mix(self.spread, (rate - estimate) * (rate - estimate));
     }
 
-    /// What to multiply the estimate by.
-    pub(super) fn factor(&self) -> f64 {
-        1.0 / (1.0 - self.loss.min(LARGEST_LOSS))
+    /// What to add to the estimate.
+    pub(super) fn correction(&self) -> f64 {
+        libm::sqrt(self.spread) * (self.loss / FULL_LOSS).min(1.0)
     }
 }

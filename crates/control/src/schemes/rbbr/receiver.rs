@@ -75,11 +75,12 @@ impl RbbrReceiver {
 
     fn take_sample(&mut self, now: Time, sample: &Sample) {
         let rate = sample.rate.as_bytes_per_sec() as f64;
+        let expected = self.estimate.unwrap_or(rate);
         if let Some(burst) = &mut self.burst {
-            burst.on_sample(now, rate, sample.span, self.estimate.unwrap_or(rate));
+            burst.on_sample(now, rate, sample.span, expected);
         }
         if let Some(bias) = &mut self.bias {
-            bias.on_sample(sample);
+            bias.on_sample(sample, rate, expected);
         }
         let may_only_raise = self.estimation() == Estimation::RaiseOnly;
         if may_only_raise && self.estimate.is_some_and(|estimate| rate <= estimate) {
@@ -89,10 +90,10 @@ impl RbbrReceiver {
         self.last_sample = Some(LastSample { rate: sample.rate, span: sample.span });
     }
 
-    /// What is fed back: the filter's estimate, with what the buffer's overflow hides.
+    /// What is fed back: the filter's estimate, with what a buffer that overflows hides.
     fn published(&self) -> Option<Rate> {
-        let factor = self.bias.as_ref().map_or(1.0, Bias::factor);
-        self.estimate.map(|estimate| Rate::from_bytes_per_sec((estimate * factor) as u64))
+        let correction = self.bias.as_ref().map_or(0.0, Bias::correction);
+        self.estimate.map(|estimate| Rate::from_bytes_per_sec((estimate + correction) as u64))
     }
 
     fn is_due(&mut self, now: Time) -> bool {

@@ -74,7 +74,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         name: "bias",
         kind: Kind::Switch,
         default: "off",
-        meaning: "raises the estimate by the share of lost packets, up to 5 %, for buffers that are too small to show a rising rate",
+        meaning: "where packets are lost, adds up to a standard deviation of the samples: a buffer that overflows is too small to show a rising rate",
         source: "paper, section V.A.2, as later work",
     },
     Parameter {
