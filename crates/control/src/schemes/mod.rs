@@ -11,6 +11,7 @@ mod loss_based;
 mod newreno;
 mod reminis;
 mod vegas;
+mod verus;
 
 pub use bbr::{Bbr, Config as BbrConfig};
 pub use fixed_rate::FixedRate;
@@ -21,6 +22,7 @@ pub use vegas::{Thresholds as VegasThresholds, Vegas};
 /// The schemes that come with cellcc, in the order in which they are listed.
 pub(crate) const BUILTIN: &[SchemeInfo] = &[
     reminis::SCHEME,
+    verus::SCHEME,
     cubic::SCHEME,
     newreno::SCHEME,
     bbr::SCHEME,
