@@ -72,6 +72,18 @@ pub enum Feedback {
     UserFlows(u32),
 }
 
+impl Feedback {
+    /// What it adds to the packet that carries it.
+    pub fn wire_size(&self) -> Bytes {
+        match self {
+            // Type, flags, and variable-length sequence, rate, interval, bytes and burst: their usual lengths.
+            Self::Rate(_) => Bytes::new(20),
+            // Type and count.
+            Self::UserFlows(_) => Bytes::new(2),
+        }
+    }
+}
+
 /// The rate that an RBBR receiver estimates.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RateFeedback {

@@ -27,6 +27,9 @@ pub use metrics::Metrics;
 pub use mix::{Mix, MixError};
 pub use plan::{LIMIT, Plan, PlanError, PlanFile, PlannedRun, Seeds, SeedsError};
 pub use record::{FlowRecord, Record, SCHEMA_VERSION};
-pub use scenario::{CellSetup, Endpoint, FlowSetup, Path, Reverse, Scenario};
+pub use scenario::{
+    CellSetup, Endpoint, FlowSetup, NetAssist, NetAssistRoute, NetAssistSource, Outage, Path, Reverse,
+    Scenario,
+};
 pub use series::{Column, Series};
 pub use source::Source;

@@ -1,14 +1,14 @@
 //! Several flows in one line: `2*cubic + reminis:sized(10MB)@5s..60s`.
 
 use crate::{FlowSetup, Source};
-use cellcc_units::{Time, split_outside_parentheses};
+use cellcc_units::{Span, Time, split_outside_parentheses};
 use thiserror::Error;
 
 /// The flows of a run, as named on the command line and in tables.
 ///
 /// ```text
 /// mix  = flow { "+" flow }
-/// flow = [ count "*" ] scheme [ ":" source ] [ "@" start [ ".." stop ] ] [ "#" user ]
+/// flow = [ count "*" ] scheme [ ":" source ] [ "@" start [ ".." stop ] ] [ "~" extra-rtt ] [ "#" user ]
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Mix {
@@ -20,7 +20,9 @@ pub struct Mix {
 
 /// Why a text is not a mix of flows.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("`{flow}`: {problem}. A flow is written SCHEME[:SOURCE][@START[..STOP]], several are joined by `+`")]
+#[error(
+    "`{flow}`: {problem}. A flow is written SCHEME[:SOURCE][@START[..STOP]][~EXTRA-RTT][#USER], several are joined by `+`"
+)]
 pub struct MixError {
     flow: String,
     problem: String,
@@ -57,6 +59,7 @@ fn read_flow(text: &str) -> Result<(usize, FlowSetup), String> {
         _ => (1, text),
     };
     let (text, user) = cut(text, '#');
+    let (text, extra_rtt) = cut(text, '~');
     let (text, times) = cut(text, '@');
     let (scheme, source) = cut(text, ':');
     if scheme.is_empty() {
@@ -66,7 +69,10 @@ fn read_flow(text: &str) -> Result<(usize, FlowSetup), String> {
     let (start, stop) = times.map_or(Ok((Time::ZERO, None)), read_times)?;
     let user = user
         .map_or(Ok(0), |user| user.parse().map_err(|_| format!("`#{user}` is not the number of a user")))?;
-    Ok((count, FlowSetup { scheme: scheme.into(), start, stop, source, user }))
+    let extra_rtt = extra_rtt.map_or(Ok(Span::ZERO), |rtt| {
+        rtt.parse().map_err(|_| format!("`~{rtt}` is not a time such as `~30ms`"))
+    })?;
+    Ok((count, FlowSetup { scheme: scheme.into(), start, stop, source, user, extra_rtt }))
 }
 
 fn read_times(text: &str) -> Result<(Time, Option<Time>), String> {
@@ -105,6 +111,12 @@ mod tests {
     }
 
     #[test]
+    fn a_flow_may_have_a_longer_path_and_belong_to_another_user() {
+        let mix = Mix::parse("vegas@1s~30ms#2").unwrap();
+        assert_eq!((mix.flows[0].extra_rtt, mix.flows[0].user), (Span::from_millis(30), 2));
+    }
+
+    #[test]
     fn a_flow_that_ends_before_it_starts_is_refused() {
         let error = Mix::parse("cubic@5s..2s").unwrap_err();
         assert!(error.to_string().contains("stops at 2s"), "{error}");
@@ -117,6 +129,7 @@ mod tests {
             ("cubic+", "a scheme is missing"),
             ("0*cubic", "count"),
             ("cubic@5", "`5`"),
+            ("cubic~5", "`~5`"),
         ] {
             let error = Mix::parse(text).unwrap_err().to_string();
             assert!(error.contains(problem), "{text}: {error}");

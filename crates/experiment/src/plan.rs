@@ -2,7 +2,8 @@
 
 use crate::record::trace_name;
 use crate::{
-    CellSetup, Driver, Endpoint, FlowSetup, Mix, MixError, Path, ResolveError, SCHEMA_VERSION, Scenario,
+    CellSetup, Driver, Endpoint, FlowSetup, Mix, MixError, NetAssist, Path, ResolveError, SCHEMA_VERSION,
+    Scenario,
 };
 use cellcc_units::Span;
 use serde::{Deserialize, Serialize};
@@ -29,6 +30,8 @@ pub struct PlanFile {
     pub path: Path,
     /// Sender and receiver.
     pub endpoint: Endpoint,
+    /// What the network tells schemes that ask for it.
+    pub netassist: NetAssist,
     /// Several users behind one base station.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cell: Option<CellSetup>,
@@ -47,6 +50,7 @@ impl Default for PlanFile {
             duration: Span::from_secs(60),
             path: Path::default(),
             endpoint: Endpoint::default(),
+            netassist: NetAssist::default(),
             cell: None,
             background: String::new(),
         }
@@ -113,6 +117,7 @@ impl Plan {
                 duration: file.duration,
                 path: file.path.clone(),
                 endpoint: file.endpoint.clone(),
+                netassist: file.netassist.clone(),
                 cell: file.cell.clone(),
                 flows,
             };

@@ -2,7 +2,7 @@
 
 use crate::capacity::Capacity;
 use crate::delay::{Delay, DelayCursor};
-use crate::link::{Delivery, DropReason, Dropped, LinkConfig, Packet, Poll};
+use crate::link::{Delivery, DropReason, Dropped, LinkConfig, Packet, Poll, Service};
 use crate::loss::Loss;
 use crate::scheduler::{Scheduler, State};
 use cellcc_units::{Bytes, QueueLimit, Span, Time};
@@ -38,6 +38,11 @@ struct User<P> {
     loss: Loss,
     waiting: VecDeque<Waiting<P>>,
     queued_bytes: Bytes,
+    served: Bytes,
+    /// Of finished busy periods.
+    busy: Span,
+    /// When the present busy period began.
+    busy_since: Time,
     /// Bytes of the first waiting packet that earlier slots have carried.
     head_carried: Bytes,
     /// Departed, in order of arrival at the other end.
@@ -130,6 +135,17 @@ impl<P: Packet> Cell<P> {
         (self.users[user].waiting.len(), self.users[user].queued_bytes)
     }
 
+    /// What was done for `user` by `now`.
+    ///
+    /// # Panics
+    /// Where there is no such user.
+    pub fn service(&mut self, now: Time, user: usize) -> Service {
+        self.advance(now);
+        let user = &self.users[user];
+        let present = if user.waiting.is_empty() { Span::ZERO } else { now.since(user.busy_since) };
+        Service { served: user.served, busy: user.busy + present, backlog: user.queued_bytes }
+    }
+
     /// What `user` could have carried after `from` and not later than `to`, alone in the cell.
     ///
     /// # Panics
@@ -196,6 +212,9 @@ impl<P: Packet> User<P> {
             loss: Loss::new(loss, seed),
             waiting: VecDeque::new(),
             queued_bytes: Bytes::ZERO,
+            served: Bytes::ZERO,
+            busy: Span::ZERO,
+            busy_since: Time::ZERO,
             head_carried: Bytes::ZERO,
             departed: VecDeque::new(),
             last_arrival: Time::ZERO,
@@ -215,6 +234,9 @@ impl<P: Packet> User<P> {
         };
         if !fits {
             return Err(Dropped { packet, reason: DropReason::QueueFull });
+        }
+        if self.waiting.is_empty() {
+            self.busy_since = now;
         }
         self.queued_bytes += size;
         self.waiting.push_back(Waiting { packet, queued_at: now });
@@ -244,10 +266,14 @@ impl<P: Packet> User<P> {
             left -= missing;
             self.head_carried = Bytes::ZERO;
             self.queued_bytes -= size;
+            self.served += size;
             let arrived_at = (end + self.delay_now.delay_at(&self.delay, end)).max(self.last_arrival);
             self.last_arrival = arrived_at;
             if let Some(Waiting { packet, queued_at }) = self.waiting.pop_front() {
                 self.departed.push_back(Delivery { packet, queued_at, departed_at: end, arrived_at });
+            }
+            if self.waiting.is_empty() {
+                self.busy += end.since(self.busy_since);
             }
         }
         budget - left

@@ -4,7 +4,7 @@ use crate::capacity::Capacity;
 use crate::cursor::Cursor;
 use crate::delay::{Delay, DelayCursor};
 use crate::loss::Loss;
-use cellcc_units::{Bytes, QueueLimit, Ratio, Time};
+use cellcc_units::{Bytes, QueueLimit, Ratio, Span, Time};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -69,6 +69,17 @@ pub enum Poll<T> {
     Idle,
 }
 
+/// What a queue's server did since time zero: what a base station can report of a user.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Service {
+    /// Bytes that have left the queue.
+    pub served: Bytes,
+    /// How long something waited in the queue or was in service.
+    pub busy: Span,
+    /// What waits now, the packet in service included.
+    pub backlog: Bytes,
+}
+
 /// A link. Pure: time comes in as an argument and must not decrease from call to call.
 ///
 /// A first-in-first-out queue knows when a packet will leave as soon as it is admitted, so that each packet is
@@ -84,6 +95,11 @@ pub struct Link<P> {
     packets: VecDeque<Delivery<P>>,
     departed: usize,
     queued_bytes: Bytes,
+    served: Bytes,
+    /// Of finished busy periods.
+    busy: Span,
+    /// When the present busy period began.
+    busy_since: Time,
     /// Of the packet admitted last.
     last_departure: Time,
     last_arrival: Time,
@@ -104,6 +120,9 @@ impl<P: Packet> Link<P> {
             packets: VecDeque::new(),
             departed: 0,
             queued_bytes: Bytes::ZERO,
+            served: Bytes::ZERO,
+            busy: Span::ZERO,
+            busy_since: Time::ZERO,
             last_departure: Time::ZERO,
             last_arrival: Time::ZERO,
             next_arrival: Time::NEVER,
@@ -130,6 +149,7 @@ impl<P: Packet> Link<P> {
         let arrived_at = (departed_at + delay).max(self.last_arrival);
         if self.departed == self.packets.len() {
             self.next_departure = departed_at;
+            self.busy_since = now;
         }
         if self.packets.is_empty() {
             self.next_arrival = arrived_at;
@@ -174,6 +194,14 @@ impl<P: Packet> Link<P> {
         (self.packets.len() - self.departed, self.queued_bytes)
     }
 
+    /// What the link has done by `now`.
+    pub fn service(&mut self, now: Time) -> Service {
+        self.advance(now);
+        let present =
+            if self.departed < self.packets.len() { now.since(self.busy_since) } else { Span::ZERO };
+        Service { served: self.served, busy: self.busy + present, backlog: self.queued_bytes }
+    }
+
     /// What the link could carry after `from` and not later than `to`.
     pub fn offered(&self, from: Time, to: Time) -> Bytes {
         self.capacity().bytes_between(from, to)
@@ -199,10 +227,17 @@ impl<P: Packet> Link<P> {
     fn advance(&mut self, now: Time) {
         // A packet that never departs stays queued, whatever `now` is.
         while self.next_departure <= now && self.next_departure < Time::NEVER {
-            self.queued_bytes -= self.packets[self.departed].packet.size();
+            let size = self.packets[self.departed].packet.size();
+            self.queued_bytes -= size;
+            self.served += size;
             self.departed += 1;
-            self.next_departure =
-                self.packets.get(self.departed).map_or(Time::NEVER, |next| next.departed_at);
+            match self.packets.get(self.departed) {
+                Some(next) => self.next_departure = next.departed_at,
+                None => {
+                    self.busy += self.next_departure.since(self.busy_since);
+                    self.next_departure = Time::NEVER;
+                }
+            }
         }
     }
 }
@@ -210,7 +245,6 @@ impl<P: Packet> Link<P> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use cellcc_units::Span;
     use proptest::prelude::*;
 
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -310,6 +344,21 @@ mod tests {
         assert_eq!(offer(&mut link, Time::ZERO, 4).iter().filter(|result| result.is_ok()).count(), 3);
         assert_eq!((link.poll(Time::NEVER), link.next_wake()), (Poll::Idle, Time::NEVER));
         assert_eq!(link.backlog(), (3, Bytes::new(4500)));
+    }
+
+    #[test]
+    fn a_base_station_knows_what_it_served_and_how_long_something_waited() {
+        let mut link = link(twelve_megabit(), "unlimited", "10ms", 0.0);
+        offer(&mut link, millis(5), 2);
+        let served = |bytes, busy, backlog| Service {
+            served: Bytes::new(bytes),
+            busy: Span::from_millis(busy),
+            backlog: Bytes::new(backlog),
+        };
+        assert_eq!(link.service(millis(6)), served(1500, 1, 1500));
+        assert_eq!(link.service(millis(9)), served(3000, 2, 0));
+        offer(&mut link, millis(20), 1);
+        assert_eq!(link.service(millis(30)), served(4500, 3, 0));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use rand_pcg::rand_core::{Rng, SeedableRng};
 
 /// Independent loss with one probability, from a seeded generator.
 #[derive(Debug, Clone)]
-pub(crate) struct Loss {
+pub struct Loss {
     /// The probability in units of 2^-53, the grain of a double.
     threshold: u64,
     generator: Pcg64Mcg,
@@ -15,14 +15,15 @@ pub(crate) struct Loss {
 const GRAIN_BITS: u32 = 53;
 
 impl Loss {
-    pub(crate) fn new(probability: Ratio, seed: u64) -> Self {
+    /// Losses with this probability; `seed` decides which.
+    pub fn new(probability: Ratio, seed: u64) -> Self {
         let threshold = (probability.get() * (1u64 << GRAIN_BITS) as f64) as u64;
         Self { threshold, generator: Pcg64Mcg::seed_from_u64(seed) }
     }
 
     /// Whether the next packet is lost.
     #[inline]
-    pub(crate) fn strikes(&mut self) -> bool {
+    pub fn strikes(&mut self) -> bool {
         self.threshold > 0 && self.generator.next_u64() >> (64 - GRAIN_BITS) < self.threshold
     }
 }

@@ -129,6 +129,7 @@ mod tests {
             stop: None,
             source: source.parse().unwrap(),
             user: 0,
+            extra_rtt: Span::ZERO,
         };
         Application::new(&setup, &Endpoint::default(), Time::ZERO + Span::from_secs(100))
     }

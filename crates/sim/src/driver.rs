@@ -146,7 +146,7 @@ fn run_flows(
     let mut engine = Engine::new(scenario, capacities, schemes)?;
     engine.run(|bin, flow| {
         let mut observed = Observed::default();
-        flow.sender.flow().controller().observe(&mut observed);
+        flow.observe(&mut observed);
         observed.values.iter().for_each(|(name, value)| flow.meter.sample(bin, name, *value));
     });
     let mut series = capacity_series(scenario, capacities);
@@ -155,7 +155,7 @@ fn run_flows(
     for (index, (flow, scheme)) in engine.flows.iter().zip(schemes).enumerate() {
         flow.meter.append_series(&format!("flow{index}."), bins(scenario), &mut series);
         let mut observed = Observed::default();
-        flow.sender.flow().controller().observe(&mut observed);
+        flow.observe(&mut observed);
         notes
             .extend(observed.notes.iter().filter(|note| !notes.contains(*note)).cloned().collect::<Vec<_>>());
         flows.push(flow_record(flow, scheme, &observed, capacities));

@@ -1,19 +1,23 @@
 //! The event loop: whatever is due next happens, until the run ends.
 
 use crate::application::Application;
+use crate::assistance::{Assistance, Sight};
 use crate::frames::Frames;
 use crate::paths::{self, AckPacket, Capacities, DataPacket, Forward};
 use crate::receiver::{Acknowledgement, Receiver};
 use crate::sender::Sender;
-use cellcc_control::{Context, Scheme};
+use cellcc_control::{Advice, Arrival, Context, Observer, Scheme};
 use cellcc_experiment::{Delivery, FlowMeter, ResolveError, Scenario, Source};
 use cellcc_link::{Link, Poll};
 use cellcc_units::{Bytes, Span, Time};
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BTreeSet, BinaryHeap, VecDeque};
 
 /// Packets in flight at the start (RFC 6928, RFC 9002 section 7.2).
 const INITIAL_WINDOW_PACKETS: u64 = 10;
+/// A flow that has sent nothing for this long no longer counts as one of its user's flows. Our choice: several RTTs of
+/// any path here, and shorter than a pause between two pages.
+const COUNTS_AS_ACTIVE: Span = Span::from_secs(1);
 
 /// Both ends of a flow, and what is measured of it.
 pub(crate) struct Flow {
@@ -22,6 +26,13 @@ pub(crate) struct Flow {
     pub(crate) receiver: Receiver,
     pub(crate) frames: Option<Frames>,
     pub(crate) meter: FlowMeter,
+    assistance: Option<Assistance>,
+    extra_rtt: Span,
+    /// Acknowledgements on the part of the path that this flow does not share.
+    on_extra_path: VecDeque<(Time, AckPacket)>,
+    last_sent_at: Time,
+    /// The user's flows, as the receiver's half was told last.
+    user_flows: u32,
     /// Packets that leave the link after this are no part of the flow's throughput.
     counts_until: Time,
     /// The wake-up that stands in the queue of events; others of this flow are out of date.
@@ -36,8 +47,26 @@ impl Flow {
         (application.start().min(stop), stop)
     }
 
+    /// What both halves of the scheme show of their inside.
+    pub(crate) fn observe(&self, observer: &mut dyn Observer) {
+        self.sender.flow().controller().observe(observer);
+        if let Some(half) = self.receiver.half() {
+            half.observe(observer);
+        }
+    }
+
+    fn arrived_by_extra_path(&mut self, now: Time) -> Option<AckPacket> {
+        let (due, _) = self.on_extra_path.front()?;
+        if *due > now {
+            return None;
+        }
+        self.on_extra_path.pop_front().map(|(_, packet)| packet)
+    }
+
     fn next_wake(&self) -> Time {
-        self.sender.next_wake().min(self.receiver.ack_due_at().unwrap_or(Time::NEVER))
+        let ends = self.sender.next_wake().min(self.receiver.next_wake());
+        let extra = self.on_extra_path.front().map_or(Time::NEVER, |(due, _)| *due);
+        ends.min(extra).min(self.assistance.as_ref().map_or(Time::NEVER, Assistance::next_wake))
     }
 }
 
@@ -62,6 +91,10 @@ impl Engine {
     ) -> Result<Self, ResolveError> {
         let endpoint = &scenario.endpoint;
         let end = Time::ZERO + scenario.duration;
+        let assistance = |index, scheme: &Scheme| {
+            let request = scheme.advice_request();
+            request.map(|request| Assistance::new(scenario, capacities, index, &request)).transpose()
+        };
         let flows = scenario.flows.iter().zip(schemes).enumerate().map(|(index, (setup, scheme))| {
             let context = Context {
                 packet: endpoint.packet(),
@@ -69,23 +102,28 @@ impl Engine {
                 seed: paths::flow_seed(scenario, index),
             };
             let application = Application::new(setup, endpoint, end);
-            Flow {
+            Ok(Flow {
                 user: setup.user,
                 frames: match setup.source {
                     Source::Frames { deadline, .. } => Some(Frames::new(deadline)),
                     _ => None,
                 },
                 sender: Sender::new(scheme.build(&context), application, endpoint),
-                receiver: Receiver::new(endpoint),
+                receiver: Receiver::new(endpoint, scheme.build_receiver_half(&context)),
                 meter: FlowMeter::new(endpoint.series_bin),
+                assistance: assistance(index, scheme)?,
+                extra_rtt: setup.extra_rtt,
+                on_extra_path: VecDeque::new(),
+                last_sent_at: setup.start,
+                user_flows: 0,
                 counts_until: setup.stop.unwrap_or(end),
                 scheduled: Time::NEVER,
-            }
+            })
         });
         let mut engine = Self {
             forward: Forward::new(scenario, capacities)?,
             reverse: paths::reverse(scenario, capacities),
-            flows: flows.collect(),
+            flows: flows.collect::<Result<_, ResolveError>>()?,
             wakes: BinaryHeap::new(),
             end,
             bin: endpoint.series_bin,
@@ -136,7 +174,11 @@ impl Engine {
         if let Some(frames) = &mut flow.frames {
             frames.on_segment(now, delivery.packet.segment, flow.sender.application());
         }
-        match flow.receiver.on_packet(now, delivery.packet.number) {
+        if flow.receiver.has_half() {
+            self.tell_user_flows(now, index);
+        }
+        let DataPacket { number, bytes, signal, .. } = delivery.packet;
+        match self.flows[index].receiver.on_packet(&Arrival { now, number, bytes, signal }) {
             Some(ack) => self.send_acknowledgement(now, index, ack),
             None => self.schedule(index),
         }
@@ -146,13 +188,35 @@ impl Engine {
         let Poll::Ready(delivery) = self.reverse.poll(now) else { return };
         let index = delivery.packet.flow as usize;
         let flow = &mut self.flows[index];
-        let ack = delivery.packet.ack;
+        let advice = flow.assistance.as_mut().and_then(|it| it.on_acknowledgement(delivery.departed_at, now));
+        if flow.extra_rtt.is_zero() {
+            self.acknowledge(now, index, delivery.packet);
+        } else {
+            flow.on_extra_path.push_back((now + flow.extra_rtt, delivery.packet));
+        }
+        if let Some(advice) = advice {
+            self.advise(now, index, &advice);
+        }
+        self.schedule(index);
+    }
+
+    /// An acknowledgement arrives at the sender.
+    fn acknowledge(&mut self, now: Time, index: usize, packet: AckPacket) {
+        let flow = &mut self.flows[index];
+        let ack = packet.ack;
         let sample = flow.sender.on_acknowledgement(now, ack, flow.receiver.newly_acknowledged(ack));
         if let Some(rtt) = sample {
             flow.meter.on_rtt(now, rtt);
         }
+        if let Some(feedback) = packet.feedback {
+            flow.sender.on_feedback(now, &feedback);
+        }
         self.send_all(now, index);
-        self.schedule(index);
+    }
+
+    fn advise(&mut self, now: Time, index: usize, advice: &Advice) {
+        self.flows[index].sender.on_advice(now, advice);
+        self.send_all(now, index);
     }
 
     fn on_wake(&mut self, now: Time) {
@@ -162,8 +226,13 @@ impl Engine {
             return; // An earlier wake-up took its place.
         }
         self.flows[index].scheduled = Time::NEVER;
-        if self.flows[index].receiver.ack_due_at().is_some_and(|due| due <= now) {
-            let ack = self.flows[index].receiver.acknowledge(now);
+        self.assist(now, index);
+        while let Some(packet) = self.flows[index].arrived_by_extra_path(now) {
+            self.acknowledge(now, index, packet);
+        }
+        if self.flows[index].receiver.next_wake() <= now
+            && let Some(ack) = self.flows[index].receiver.on_wake(now)
+        {
             self.send_acknowledgement(now, index, ack);
         }
         if self.flows[index].sender.next_wake() <= now {
@@ -173,16 +242,56 @@ impl Engine {
         self.schedule(index);
     }
 
+    /// Makes the flow's network assistance report, and delivers what has arrived.
+    fn assist(&mut self, now: Time, index: usize) {
+        let Some(assistance) = &self.flows[index].assistance else { return };
+        let sight = assistance.is_due(now).then(|| self.sight(now, self.flows[index].user));
+        let Some(assistance) = &mut self.flows[index].assistance else { return };
+        if let Some(sight) = sight {
+            assistance.report(now, &sight);
+        }
+        if let Some(advice) = assistance.arrived(now) {
+            self.advise(now, index, &advice);
+        }
+    }
+
+    fn sight(&mut self, now: Time, user: usize) -> Sight {
+        let service = self.forward.service(now, user);
+        let is_active = |flow: &&Flow| {
+            let (start, stop) = flow.active();
+            start <= now && now < stop && now.since(flow.last_sent_at) <= COUNTS_AS_ACTIVE
+        };
+        let flows = self.flows.iter().filter(|flow| flow.user == user).filter(is_active).count();
+        let others: BTreeSet<usize> =
+            self.flows.iter().map(|flow| flow.user).filter(|&other| other != user).collect();
+        let busy = others.into_iter().filter(|&other| !self.forward.service(now, other).backlog.is_zero());
+        Sight { service, flows: flows.max(1) as u32, busy_users: 1 + busy.count() as u32 }
+    }
+
+    /// Tells the receiver's half how many flows its user has, where that has changed.
+    fn tell_user_flows(&mut self, now: Time, index: usize) {
+        let user = self.flows[index].user;
+        let active = |flow: &&Flow| flow.user == user && flow.active().0 <= now && now < flow.active().1;
+        let count = self.flows.iter().filter(active).count() as u32;
+        let flow = &mut self.flows[index];
+        if flow.user_flows != count {
+            flow.user_flows = count;
+            flow.receiver.on_user_flows(now, count.max(1));
+        }
+    }
+
     fn send_all(&mut self, now: Time, index: usize) {
         let flow = &mut self.flows[index];
         while let Some(departure) = flow.sender.next_departure(now) {
             flow.meter.on_sent(departure.retransmission);
+            flow.last_sent_at = now;
             let packet = DataPacket {
                 flow: index as u32,
                 bytes: departure.bytes,
                 number: departure.number,
                 segment: departure.segment,
                 sent_at: now,
+                signal: departure.signal,
             };
             if self.forward.enqueue(now, flow.user, packet).is_err() {
                 flow.meter.on_lost();
@@ -191,8 +300,10 @@ impl Engine {
     }
 
     fn send_acknowledgement(&mut self, now: Time, index: usize, ack: Acknowledgement) {
+        let feedback = self.flows[index].receiver.feedback(now);
+        let bytes = self.ack_bytes + feedback.as_ref().map_or(Bytes::ZERO, |feedback| feedback.wire_size());
         // One that is lost is made good by the next.
-        let _ = self.reverse.enqueue(now, AckPacket { flow: index as u32, bytes: self.ack_bytes, ack });
+        let _ = self.reverse.enqueue(now, AckPacket { flow: index as u32, bytes, ack, feedback });
     }
 
     /// Puts the flow's next wake-up in the queue, unless an earlier one stands there already.

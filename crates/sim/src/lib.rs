@@ -6,10 +6,13 @@
 //! ```text
 //!  application -> sender (RFC 9002 recovery, pacing) -> link or cell (loss, queue, service, propagation) -> receiver
 //!                    ^                                                                                        |
-//!                    +------------------------- reverse link (ACKs) <-----------------------------------------+
+//!                    +------------------------- reverse link (ACKs, feedback) <-------------------------------+
+//!                    ^                                                                                        |
+//!                    +-- reports (out of band, or on the ACKs) <- NetAssist <- what the link served <---------+
 //! ```
 
 mod application;
+mod assistance;
 mod driver;
 mod engine;
 mod frames;

@@ -1,8 +1,11 @@
 //! The way to the receivers and the way back, from a Scenario.
 
 use crate::receiver::Acknowledgement;
+use cellcc_control::{Feedback, Signal};
 use cellcc_experiment::{ResolveError, Scenario};
-use cellcc_link::{Capacity, Cell, Delay, Delivery, Dropped, Link, LinkConfig, Packet, Poll, Scheduler};
+use cellcc_link::{
+    Capacity, Cell, Delay, Delivery, Dropped, Link, LinkConfig, Packet, Poll, Scheduler, Service,
+};
 use cellcc_units::{Bytes, Span, Time};
 use std::sync::Arc;
 
@@ -22,14 +25,17 @@ pub(crate) struct DataPacket {
     pub(crate) number: u64,
     pub(crate) segment: u64,
     pub(crate) sent_at: Time,
+    pub(crate) signal: Option<Signal>,
 }
 
 /// An acknowledgement on the way back.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct AckPacket {
     pub(crate) flow: u32,
     pub(crate) bytes: Bytes,
     pub(crate) ack: Acknowledgement,
+    /// What the scheme's half at the receiver sends with it.
+    pub(crate) feedback: Option<Box<Feedback>>,
 }
 
 impl Packet for DataPacket {
@@ -60,6 +66,11 @@ const FLOWS: u64 = 2;
 /// The seed of flow `index`'s scheme.
 pub(crate) fn flow_seed(scenario: &Scenario, index: usize) -> u64 {
     stream(scenario.seed, FLOWS + index as u64)
+}
+
+/// The seed of the losses of flow `index`'s network assistance: beyond all flows' own.
+pub(crate) fn assistance_seed(scenario: &Scenario, index: usize) -> u64 {
+    stream(scenario.seed, u64::MAX / 2 + index as u64)
 }
 
 /// An independent seed for each stream (SplitMix64, Steele et al. 2014).
@@ -97,6 +108,14 @@ impl Forward {
         match self {
             Self::Link(link) => link.next_wake(),
             Self::Cell(cell) => cell.next_wake(),
+        }
+    }
+
+    /// What was done for `user` by `now`.
+    pub(crate) fn service(&mut self, now: Time, user: usize) -> Service {
+        match self {
+            Self::Link(link) => link.service(now),
+            Self::Cell(cell) => cell.service(now, user),
         }
     }
 

@@ -2,10 +2,12 @@
 //!
 //! Acknowledgements name every packet received so far, as QUIC's ranges and TCP's SACK do for all practical purposes. An
 //! acknowledgement therefore carries only how far the log of received packets had grown when it left, and one that is
-//! lost is made good by the next.
+//! lost is made good by the next. A scheme's half at the receiver may hold acknowledgements back: then one tells of a
+//! part of what has arrived.
 
+use cellcc_control::{Arrival, Feedback, ReceiverHalf};
 use cellcc_experiment::Endpoint;
-use cellcc_units::{Span, Time};
+use cellcc_units::{Bytes, Span, Time};
 use std::collections::VecDeque;
 
 /// An acknowledgement: everything in the receiver's log before `upto` has arrived.
@@ -16,13 +18,16 @@ pub(crate) struct Acknowledgement {
     pub(crate) delay: Span,
 }
 
-#[derive(Debug, Clone)]
 pub(crate) struct Receiver {
+    half: Option<Box<dyn ReceiverHalf>>,
+    packet: Bytes,
     ack_every: u32,
     max_ack_delay: Span,
     /// Numbers of received packets in order of arrival; the first `taken` are known to the sender and forgotten.
     log: VecDeque<u64>,
     taken: u64,
+    /// How much of the log acknowledgements have told of, counted from the first packet.
+    acknowledged: u64,
     next_expected: u64,
     unacknowledged: u32,
     newest_at: Time,
@@ -30,12 +35,15 @@ pub(crate) struct Receiver {
 }
 
 impl Receiver {
-    pub(crate) fn new(endpoint: &Endpoint) -> Self {
+    pub(crate) fn new(endpoint: &Endpoint, half: Option<Box<dyn ReceiverHalf>>) -> Self {
         Self {
+            half,
+            packet: endpoint.packet(),
             ack_every: endpoint.ack_every.max(1),
             max_ack_delay: endpoint.max_ack_delay,
             log: VecDeque::new(),
             taken: 0,
+            acknowledged: 0,
             next_expected: 0,
             unacknowledged: 0,
             newest_at: Time::ZERO,
@@ -45,29 +53,86 @@ impl Receiver {
 
     /// A packet arrives; an acknowledgement may leave at once. A gap in the numbers is reported without delay
     /// (RFC 9000, section 13.2.1).
-    pub(crate) fn on_packet(&mut self, now: Time, number: u64) -> Option<Acknowledgement> {
+    pub(crate) fn on_packet(&mut self, arrival: &Arrival) -> Option<Acknowledgement> {
+        let Arrival { now, number, .. } = *arrival;
         self.log.push_back(number);
         self.newest_at = now;
         self.unacknowledged += 1;
         let in_order = number == self.next_expected;
         self.next_expected = self.next_expected.max(number + 1);
+        if let Some(half) = &mut self.half {
+            half.on_packet(arrival);
+        }
         if self.unacknowledged >= self.ack_every || !in_order {
-            return Some(self.acknowledge(now));
+            return self.acknowledge(now);
         }
         self.ack_due_at.get_or_insert(now + self.max_ack_delay);
         None
     }
 
-    /// When a delayed acknowledgement is due.
-    pub(crate) fn ack_due_at(&self) -> Option<Time> {
-        self.ack_due_at
+    /// The user's flows, this one included.
+    pub(crate) fn on_user_flows(&mut self, now: Time, flows: u32) {
+        if let Some(half) = &mut self.half {
+            half.on_user_flows(now, flows);
+        }
     }
 
-    /// Makes an acknowledgement of all that has arrived.
-    pub(crate) fn acknowledge(&mut self, now: Time) -> Acknowledgement {
+    /// True where a half of the scheme runs here.
+    pub(crate) fn has_half(&self) -> bool {
+        self.half.is_some()
+    }
+
+    /// The half of the scheme that runs here, to look at.
+    pub(crate) fn half(&self) -> Option<&dyn ReceiverHalf> {
+        self.half.as_deref()
+    }
+
+    /// When [`on_wake`](Self::on_wake) has something to do.
+    #[inline]
+    pub(crate) fn next_wake(&self) -> Time {
+        let timer = self.half.as_ref().and_then(|half| half.next_timer());
+        self.ack_due_at.unwrap_or(Time::NEVER).min(timer.unwrap_or(Time::NEVER))
+    }
+
+    /// Timers that are due by now: a delayed acknowledgement, or one that carries feedback.
+    pub(crate) fn on_wake(&mut self, now: Time) -> Option<Acknowledgement> {
+        let due = |time: Option<Time>| time.is_some_and(|time| time <= now);
+        let mut has_feedback = false;
+        if let Some(half) = self.half.as_mut().filter(|half| due(half.next_timer())) {
+            has_feedback = half.on_timer(now);
+        }
+        let acknowledgement = if due(self.ack_due_at) { self.acknowledge(now) } else { None };
+        let feedback_alone = Acknowledgement { upto: self.acknowledged, delay: Span::ZERO };
+        acknowledgement.or(has_feedback.then_some(feedback_alone))
+    }
+
+    /// What the scheme's half sends with an acknowledgement that leaves now.
+    pub(crate) fn feedback(&mut self, now: Time) -> Option<Box<Feedback>> {
+        self.half.as_mut()?.feedback(now).map(Box::new)
+    }
+
+    /// Makes an acknowledgement of all that has arrived, or of as much as the scheme's half releases.
+    fn acknowledge(&mut self, now: Time) -> Option<Acknowledgement> {
         self.unacknowledged = 0;
         self.ack_due_at = None;
-        Acknowledgement { upto: self.taken + self.log.len() as u64, delay: now.since(self.newest_at) }
+        let arrived = self.taken + self.log.len() as u64;
+        let Some(half) = &mut self.half else {
+            self.acknowledged = arrived;
+            return Some(Acknowledgement { upto: arrived, delay: now.since(self.newest_at) });
+        };
+        let before = self.acknowledged;
+        while self.acknowledged < arrived {
+            let release_at = half.release_at(now, self.packet);
+            if release_at > now {
+                self.ack_due_at = Some(release_at);
+                break;
+            }
+            half.on_released(now, self.packet);
+            self.acknowledged += 1;
+        }
+        // How long a held packet waited is not told: to the sender that is part of the path.
+        let delay = if self.acknowledged == arrived { now.since(self.newest_at) } else { Span::ZERO };
+        (self.acknowledged > before).then_some(Acknowledgement { upto: self.acknowledged, delay })
     }
 
     /// The packets that an acknowledgement tells the sender of for the first time, in order of arrival.
@@ -83,30 +148,66 @@ mod tests {
     use super::*;
 
     fn receiver(ack_every: u32) -> Receiver {
-        Receiver::new(&Endpoint { ack_every, ..Endpoint::default() })
+        Receiver::new(&Endpoint { ack_every, ..Endpoint::default() }, None)
+    }
+
+    fn packet(number: u64, nanos: u64) -> Arrival {
+        Arrival { now: Time::from_nanos(nanos), number, bytes: Bytes::new(1500), signal: None }
     }
 
     #[test]
     fn every_second_packet_is_acknowledged_and_a_single_one_after_the_delay() {
         let mut receiver = receiver(2);
-        assert_eq!(receiver.on_packet(Time::ZERO, 0), None);
-        assert_eq!(receiver.ack_due_at(), Some(Time::ZERO + Span::from_millis(25)));
-        assert!(receiver.on_packet(Time::from_nanos(5), 1).is_some());
-        assert_eq!(receiver.ack_due_at(), None);
+        assert_eq!(receiver.on_packet(&packet(0, 0)), None);
+        assert_eq!(receiver.next_wake(), Time::ZERO + Span::from_millis(25));
+        assert!(receiver.on_packet(&packet(1, 5)).is_some());
+        assert_eq!(receiver.next_wake(), Time::NEVER);
     }
 
     #[test]
     fn a_gap_is_reported_at_once() {
         let mut receiver = receiver(2);
-        assert!(receiver.on_packet(Time::ZERO, 3).is_some());
+        assert!(receiver.on_packet(&packet(3, 0)).is_some());
     }
 
     #[test]
     fn the_next_acknowledgement_makes_a_lost_one_good() {
         let mut receiver = receiver(1);
-        let _lost = receiver.on_packet(Time::ZERO, 0);
-        let second = receiver.on_packet(Time::ZERO, 2).unwrap();
+        let _lost = receiver.on_packet(&packet(0, 0));
+        let second = receiver.on_packet(&packet(2, 0)).unwrap();
         assert_eq!(receiver.newly_acknowledged(second).collect::<Vec<_>>(), [0, 2]);
         assert_eq!(receiver.newly_acknowledged(second).count(), 0);
+    }
+
+    /// Releases a packet every 10 ms.
+    #[derive(Clone, Default)]
+    struct Regulating {
+        free_at: Time,
+    }
+
+    impl ReceiverHalf for Regulating {
+        fn on_packet(&mut self, _arrival: &Arrival) {}
+
+        fn release_at(&self, _now: Time, _bytes: Bytes) -> Time {
+            self.free_at
+        }
+
+        fn on_released(&mut self, now: Time, _bytes: Bytes) {
+            self.free_at = now + Span::from_millis(10);
+        }
+    }
+
+    #[test]
+    fn acknowledgements_that_a_scheme_regulates_leave_one_by_one() {
+        let mut receiver = Receiver::new(&Endpoint::default(), Some(Box::new(Regulating::default())));
+        let first = receiver.on_packet(&packet(0, 0)).expect("the first leaves at once");
+        assert_eq!(receiver.on_packet(&packet(1, 5)), None);
+        assert_eq!(receiver.on_packet(&packet(2, 6)), None);
+        let release = receiver.next_wake();
+        assert_eq!(release, Time::ZERO + Span::from_millis(10));
+        let second = receiver.on_wake(release).expect("due");
+        assert_eq!(receiver.newly_acknowledged(first).collect::<Vec<_>>(), [0]);
+        assert_eq!(receiver.newly_acknowledged(second).collect::<Vec<_>>(), [1]);
+        assert_eq!(receiver.next_wake(), Time::ZERO + Span::from_millis(20));
     }
 }

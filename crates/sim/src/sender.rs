@@ -4,7 +4,7 @@
 use crate::application::Application;
 use crate::receiver::Acknowledgement;
 use crate::recovery::{Acknowledged, Outstanding, Recovery};
-use cellcc_control::{Controller, Event, Flow, Limits, Packet};
+use cellcc_control::{Advice, Controller, Event, Feedback, Flow, Limits, Packet, Signal};
 use cellcc_experiment::Endpoint;
 use cellcc_units::{Bytes, Span, Time};
 use std::collections::{BTreeSet, VecDeque};
@@ -19,6 +19,8 @@ pub(crate) struct Departure {
     pub(crate) segment: u64,
     pub(crate) bytes: Bytes,
     pub(crate) retransmission: bool,
+    /// What it tells the scheme's half at the receiver.
+    pub(crate) signal: Option<Signal>,
 }
 
 pub(crate) struct Sender {
@@ -132,6 +134,16 @@ impl Sender {
         sample
     }
 
+    /// The scheme's half at the receiver sent something.
+    pub(crate) fn on_feedback(&mut self, now: Time, feedback: &Feedback) {
+        self.flow.on_feedback(now, feedback);
+    }
+
+    /// The network sent something.
+    pub(crate) fn on_advice(&mut self, now: Time, advice: &Advice) {
+        self.flow.on_advice(now, advice);
+    }
+
     /// Timers that are due by now.
     pub(crate) fn on_wake(&mut self, now: Time) {
         if self.flow.next_timer().is_some_and(|due| due <= now) {
@@ -163,7 +175,7 @@ impl Sender {
         }
         let probing = self.probes > 0;
         let limits = self.flow.limits();
-        if !probing && !self.window_allows(&limits) {
+        if !probing && !self.allows(&limits) {
             self.flow.mark_window_limited();
             return None;
         }
@@ -199,9 +211,11 @@ impl Sender {
         self.probes = self.probes.saturating_sub(1);
         self.last_sent_at = now;
         self.pacer.on_sent(now, limits, bytes, self.packet);
+        // An idle restart may have changed what is to be told.
+        let signal = self.flow.limits().signal;
         let packet = self.flow.on_sent(now, bytes);
         self.recovery.on_sent(Outstanding { packet, segment, retransmission });
-        Departure { number: packet.number, segment, bytes, retransmission }
+        Departure { number: packet.number, segment, bytes, retransmission, signal }
     }
 
     /// The first lost segment whose loss nothing has made good meanwhile: a packet that arrived late, or a probe.
@@ -223,10 +237,12 @@ impl Sender {
         oldest
     }
 
+    /// True where window and budget have room for a packet.
     #[inline]
-    fn window_allows(&self, limits: &Limits) -> bool {
+    fn allows(&self, limits: &Limits) -> bool {
         let inflight = self.flow.inflight();
-        inflight + self.packet <= limits.window || inflight.is_zero()
+        let window = inflight + self.packet <= limits.window || inflight.is_zero();
+        window && limits.budget.is_none_or(|budget| self.packet <= budget)
     }
 
     fn detect_losses(&mut self, now: Time) {

@@ -129,8 +129,14 @@ fn record(
     let values = capacity.iter().map(|&rate| rate as f32).collect();
     series.columns.push(Column { name: "capacity_mbit_s".into(), values });
     meter.append_series("flow0.", capacity.len(), &mut series);
-    let flow =
-        FlowSetup { scheme: scheme.into(), start: Time::ZERO, stop: None, source: Source::Bulk, user: 0 };
+    let flow = FlowSetup {
+        scheme: scheme.into(),
+        start: Time::ZERO,
+        stop: None,
+        source: Source::Bulk,
+        user: 0,
+        extra_rtt: Span::ZERO,
+    };
     Record {
         schema: SCHEMA_VERSION,
         id: format!("{scheme}-{trace}-{seed}"),

@@ -1,0 +1,17 @@
+//! The core of NetAssist: from what a base station measures of one user to what a sender is told.
+//!
+//! | to find | look in |
+//! |---|---|
+//! | the user's bandwidth, and how far it can be trusted | [`Estimator`] |
+//! | how many flows the user has | [`ActiveFlows`] |
+//! | the 64 bytes of a report on the wire | [`Record`] |
+//!
+//! Pure: no clock, no sockets. Measurements and times come in as arguments.
+
+mod estimator;
+mod flows;
+mod record;
+
+pub use estimator::{Class, Estimate, Estimator, Observation};
+pub use flows::ActiveFlows;
+pub use record::{Malformed, Record};

@@ -1,0 +1,345 @@
+//! One report on the wire: exactly 64 bytes (the size that the NATCP paper's section 2.4 reckons with), little endian.
+//!
+//! | bytes | field | unit |
+//! |---|---|---|
+//! | 0 | version, 1 | |
+//! | 1 | flags: bits 0-1 class, 2 handover, 3 stale, 4 first; others zero | |
+//! | 2-3 | measured period | ms |
+//! | 4-7 | sequence number | |
+//! | 8-15 | end of the measured period, on the reporter's clock | us |
+//! | 16-31 | the user: an IPv6 address, a mapped IPv4 one, or an opaque token | |
+//! | 32-35, 36-39 | bandwidth downlink, uplink | kbit/s |
+//! | 40-43, 44-47, 48-51 | minimum RTT: network, downlink, uplink | us |
+//! | 52-55 | the user's downlink queue | B |
+//! | 56-57 | how long the report is valid | ms |
+//! | 58-59 | the user's active flows, at least one | |
+//! | 60-63 | counts the cells the user has been in | |
+
+use crate::estimator::Class;
+use cellcc_units::{Bytes, Rate, Span, Time};
+use thiserror::Error;
+
+const VERSION: u8 = 1;
+const CLASS_MASK: u8 = 0b11;
+const HANDOVER: u8 = 1 << 2;
+const STALE: u8 = 1 << 3;
+const FIRST: u8 = 1 << 4;
+/// 1 kbit/s.
+const BYTES_PER_SEC_PER_KBIT: u64 = 125;
+const NANOS_PER_MICRO: u64 = 1_000;
+const NANOS_PER_MILLI: u64 = 1_000_000;
+
+/// One report about one user. The wire is coarser than these types: what does not fit is rounded to its units and
+/// stops at their largest values.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Record {
+    /// How far the downlink bandwidth can be trusted.
+    pub class: Class,
+    /// The user has changed its cell: nothing from before holds.
+    pub handover: bool,
+    /// The source of the measurements is late; the values are old ones.
+    pub stale: bool,
+    /// The first report about this user.
+    pub first: bool,
+    /// How long the measured period was. On the wire in whole ms, up to 65 s.
+    pub period: Span,
+    /// Counts the reports about this user, and wraps.
+    pub sequence: u32,
+    /// When the measured period ended, on the reporter's clock. In whole us.
+    pub measured_until: Time,
+    /// Who the user is: an IPv6 address, a mapped IPv4 address, or an opaque token.
+    pub user: [u8; 16],
+    /// Bandwidth towards the user. In whole kbit/s, and at least one where it is not zero.
+    pub downlink: Rate,
+    /// Bandwidth from the user, likewise.
+    pub uplink: Rate,
+    /// Minimum RTT between gateway and base station. This and the two below in whole us.
+    pub min_rtt_network: Span,
+    /// Scheduling and transmission of a packet towards the user.
+    pub min_rtt_downlink: Span,
+    /// Scheduling and transmission of a packet from the user.
+    pub min_rtt_uplink: Span,
+    /// What waits for the user at the base station; up to 4 GB.
+    pub backlog: Bytes,
+    /// How long the report may be used after `measured_until`. In whole ms.
+    pub valid_for: Span,
+    /// The user's active flows; at least one.
+    pub flows: u16,
+    /// Counts the cells the user has been in, and wraps.
+    pub cell_epoch: u32,
+}
+
+/// Why some bytes are no report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum Malformed {
+    /// Too few or too many bytes.
+    #[error("a NetAssist record has 64 bytes, not {0}")]
+    Length(usize),
+    /// From a later, or no, NetAssist.
+    #[error("NetAssist record of version {0}; this program reads version 1")]
+    Version(u8),
+    /// The class is 3, or a flag is set that has no meaning.
+    #[error("NetAssist record with unknown flags {0:#010b}")]
+    Flags(u8),
+    /// The clock is past its range.
+    #[error("NetAssist record with a time of {0} us, beyond 584 years")]
+    Time(u64),
+    /// Nobody to share with, not even oneself.
+    #[error("NetAssist record with no active flow; there is at least the one it is about")]
+    NoFlows,
+}
+
+impl Record {
+    /// Bytes of a record on the wire.
+    pub const SIZE: usize = 64;
+
+    /// The record on the wire.
+    pub fn encode(&self) -> [u8; Self::SIZE] {
+        let mut writer = Writer { bytes: [0; Self::SIZE], at: 0 };
+        writer.put([VERSION, self.flags()]);
+        writer.put(as_u16(self.period.as_nanos() / NANOS_PER_MILLI).to_le_bytes());
+        writer.put(self.sequence.to_le_bytes());
+        writer.put((self.measured_until.as_nanos() / NANOS_PER_MICRO).to_le_bytes());
+        writer.put(self.user);
+        writer.put(kbit_per_sec(self.downlink).to_le_bytes());
+        writer.put(kbit_per_sec(self.uplink).to_le_bytes());
+        for part in [self.min_rtt_network, self.min_rtt_downlink, self.min_rtt_uplink] {
+            writer.put(as_u32(part.as_nanos() / NANOS_PER_MICRO).to_le_bytes());
+        }
+        writer.put(as_u32(self.backlog.get()).to_le_bytes());
+        writer.put(as_u16(self.valid_for.as_nanos() / NANOS_PER_MILLI).to_le_bytes());
+        writer.put(self.flows.max(1).to_le_bytes());
+        writer.put(self.cell_epoch.to_le_bytes());
+        writer.bytes
+    }
+
+    /// Reads a record.
+    ///
+    /// # Errors
+    /// Whatever [`encode`](Self::encode) would not have written.
+    pub fn decode(bytes: &[u8]) -> Result<Self, Malformed> {
+        let bytes: &[u8; Self::SIZE] = bytes.try_into().map_err(|_| Malformed::Length(bytes.len()))?;
+        let mut reader = Reader { bytes, at: 0 };
+        let [version, flags] = reader.take();
+        if version != VERSION {
+            return Err(Malformed::Version(version));
+        }
+        let class = match flags & CLASS_MASK {
+            0 => Class::Backlogged,
+            1 => Class::Partial,
+            2 => Class::Idle,
+            _ => return Err(Malformed::Flags(flags)),
+        };
+        if flags & !(CLASS_MASK | HANDOVER | STALE | FIRST) != 0 {
+            return Err(Malformed::Flags(flags));
+        }
+        let period = millis(reader.u16());
+        let sequence = reader.u32();
+        let micros = u64::from_le_bytes(reader.take());
+        let nanos = micros.checked_mul(NANOS_PER_MICRO).ok_or(Malformed::Time(micros))?;
+        let record = Self {
+            class,
+            handover: flags & HANDOVER != 0,
+            stale: flags & STALE != 0,
+            first: flags & FIRST != 0,
+            period,
+            sequence,
+            measured_until: Time::from_nanos(nanos),
+            user: reader.take(),
+            downlink: reader.rate(),
+            uplink: reader.rate(),
+            min_rtt_network: reader.micros(),
+            min_rtt_downlink: reader.micros(),
+            min_rtt_uplink: reader.micros(),
+            backlog: Bytes::new(reader.u32().into()),
+            valid_for: millis(reader.u16()),
+            flows: reader.u16(),
+            cell_epoch: reader.u32(),
+        };
+        if record.flows == 0 { Err(Malformed::NoFlows) } else { Ok(record) }
+    }
+
+    fn flags(&self) -> u8 {
+        let class = match self.class {
+            Class::Backlogged => 0,
+            Class::Partial => 1,
+            Class::Idle => 2,
+        };
+        let flag = |set, bit| if set { bit } else { 0 };
+        class | flag(self.handover, HANDOVER) | flag(self.stale, STALE) | flag(self.first, FIRST)
+    }
+}
+
+fn as_u16(value: u64) -> u16 {
+    u16::try_from(value).unwrap_or(u16::MAX)
+}
+
+fn as_u32(value: u64) -> u32 {
+    u32::try_from(value).unwrap_or(u32::MAX)
+}
+
+/// A link that carries anything is never told as one that carries nothing.
+fn kbit_per_sec(rate: Rate) -> u32 {
+    let kbit = rate.as_bytes_per_sec() / BYTES_PER_SEC_PER_KBIT;
+    as_u32(kbit.max(u64::from(!rate.is_zero())))
+}
+
+fn millis(count: u16) -> Span {
+    Span::from_millis(count.into())
+}
+
+struct Writer {
+    bytes: [u8; Record::SIZE],
+    at: usize,
+}
+
+impl Writer {
+    fn put<const N: usize>(&mut self, field: [u8; N]) {
+        self.bytes[self.at..self.at + N].copy_from_slice(&field);
+        self.at += N;
+    }
+}
+
+struct Reader<'a> {
+    bytes: &'a [u8; Record::SIZE],
+    at: usize,
+}
+
+impl Reader<'_> {
+    fn take<const N: usize>(&mut self) -> [u8; N] {
+        let mut field = [0; N];
+        field.copy_from_slice(&self.bytes[self.at..self.at + N]);
+        self.at += N;
+        field
+    }
+
+    fn u16(&mut self) -> u16 {
+        u16::from_le_bytes(self.take())
+    }
+
+    fn u32(&mut self) -> u32 {
+        u32::from_le_bytes(self.take())
+    }
+
+    fn rate(&mut self) -> Rate {
+        Rate::from_bytes_per_sec(u64::from(self.u32()) * BYTES_PER_SEC_PER_KBIT)
+    }
+
+    fn micros(&mut self) -> Span {
+        Span::from_micros(self.u32().into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn example() -> Record {
+        Record {
+            class: Class::Partial,
+            handover: true,
+            stale: false,
+            first: true,
+            period: Span::from_millis(50),
+            sequence: 7,
+            measured_until: Time::from_nanos(1_000_000_000),
+            user: [0x20; 16],
+            downlink: Rate::from_mbit_per_sec(12.0),
+            uplink: Rate::from_mbit_per_sec(3.0),
+            min_rtt_network: Span::from_millis(10),
+            min_rtt_downlink: Span::from_millis(1),
+            min_rtt_uplink: Span::from_micros(250),
+            backlog: Bytes::new(4500),
+            valid_for: Span::from_millis(150),
+            flows: 2,
+            cell_epoch: 3,
+        }
+    }
+
+    #[test]
+    fn a_record_is_laid_out_as_the_table_says() {
+        let bytes = example().encode();
+        assert_eq!(bytes[..8], [1, 0b0001_0101, 50, 0, 7, 0, 0, 0]);
+        assert_eq!(bytes[8..16], 1_000_000u64.to_le_bytes());
+        assert_eq!(bytes[16..32], [0x20; 16]);
+        assert_eq!(bytes[32..36], 12_000u32.to_le_bytes());
+        assert_eq!(bytes[36..40], 3_000u32.to_le_bytes());
+        assert_eq!(bytes[40..44], 10_000u32.to_le_bytes());
+        assert_eq!(bytes[44..48], 1_000u32.to_le_bytes());
+        assert_eq!(bytes[48..52], 250u32.to_le_bytes());
+        assert_eq!(bytes[52..56], 4_500u32.to_le_bytes());
+        assert_eq!(bytes[56..], [150, 0, 2, 0, 3, 0, 0, 0]);
+        assert_eq!(Record::decode(&bytes), Ok(example()));
+    }
+
+    #[test]
+    fn what_is_not_a_record_is_refused_with_the_reason() {
+        let with = |at: usize, byte: u8| {
+            let mut bytes = example().encode();
+            bytes[at] = byte;
+            Record::decode(&bytes)
+        };
+        assert_eq!(Record::decode(&[1; 63]), Err(Malformed::Length(63)));
+        assert_eq!(Record::decode(&[1; 65]), Err(Malformed::Length(65)));
+        assert_eq!(with(0, 2), Err(Malformed::Version(2)));
+        assert_eq!(with(1, 3), Err(Malformed::Flags(3)));
+        assert_eq!(with(1, 0x80), Err(Malformed::Flags(0x80)));
+        assert!(matches!(with(15, 0xff), Err(Malformed::Time(_))));
+        assert_eq!(with(58, 0), Err(Malformed::NoFlows));
+    }
+
+    #[test]
+    fn what_does_not_fit_stops_at_the_largest_value() {
+        let extreme = Record {
+            period: Span::MAX,
+            downlink: Rate::MAX,
+            uplink: Rate::from_bytes_per_sec(1),
+            backlog: Bytes::MAX,
+            flows: 0,
+            ..example()
+        };
+        let read = Record::decode(&extreme.encode()).expect("well formed");
+        assert_eq!(read.period, Span::from_millis(65_535));
+        assert_eq!(read.downlink.as_mbit_per_sec(), 4_294_967.295);
+        assert_eq!(read.uplink.as_mbit_per_sec(), 0.001, "a slow link is not a dead one");
+        assert_eq!(read.backlog, Bytes::new(u32::MAX.into()));
+        assert_eq!(read.flows, 1);
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_read_is_written_again_byte_for_byte(
+            body in prop::array::uniform32(any::<u8>()),
+            user in prop::array::uniform16(any::<u8>()),
+            flags in (0u8..3, any::<[bool; 3]>()),
+            micros in 0u64..u64::MAX / 1000,
+        ) {
+            let (class, [handover, stale, first]) = flags;
+            let mut bytes = [0; Record::SIZE];
+            bytes[32..].copy_from_slice(&body);
+            bytes[16..32].copy_from_slice(&user);
+            bytes[8..16].copy_from_slice(&micros.to_le_bytes());
+            bytes[2..8].copy_from_slice(&body[..6]);
+            bytes[0] = 1;
+            bytes[1] = class | u8::from(handover) << 2 | u8::from(stale) << 3 | u8::from(first) << 4;
+            bytes[58] |= 1;
+            let record = Record::decode(&bytes).expect("well formed");
+            prop_assert_eq!(record.encode(), bytes);
+        }
+
+        #[test]
+        fn no_bytes_make_the_reader_panic(bytes in prop::collection::vec(any::<u8>(), 0..130)) {
+            let _ = Record::decode(&bytes);
+        }
+
+        #[test]
+        fn nearly_right_bytes_do_not_either(mut bytes in prop::collection::vec(any::<u8>(), 64..65), flags in 0u8..32) {
+            bytes[0] = 1;
+            bytes[1] = flags;
+            if let Ok(record) = Record::decode(&bytes) {
+                prop_assert_eq!(&record.encode()[..], &bytes[..]);
+            }
+        }
+    }
+}
