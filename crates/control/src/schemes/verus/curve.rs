@@ -109,7 +109,8 @@ mod tests {
     fn the_first_crossing_counts_and_one_is_the_least() {
         // Window 3 is a hump: what lies behind it is never reached for 35 ms.
         let curve = Curve::from_values(vec![20.0, 30.0, 40.0, 30.0, 50.0], 10.0);
-        for (delay, window) in [(5.0, 1), (30.0, 2), (35.0, 2), (45.0, 4), (50.0, 5), (60.0, 6), (100.0, 10)] {
+        for (delay, window) in [(5.0, 1), (30.0, 2), (35.0, 2), (45.0, 4), (50.0, 5), (60.0, 6), (100.0, 10)]
+        {
             assert_eq!(curve.window(delay, 40_000), Some(window), "{delay} ms");
         }
     }

@@ -127,12 +127,17 @@ mod tests {
     fn the_average_follows_the_largest_delays_and_its_change_has_their_sign() {
         let mut delays = DelayEstimator::new(0.2, 0.875);
         assert_eq!(delays.end_epoch(at(5)), None);
-        for (epoch, before, after, rising) in
-            [([40.0, 30.0], 40.0, 40.0, false), ([35.0, 50.0], 40.0, 48.0, true), ([45.0, 20.0], 48.0, 45.6, false)]
-        {
+        for (epoch, before, after, rising) in [
+            ([40.0, 30.0], 40.0, 40.0, false),
+            ([35.0, 50.0], 40.0, 48.0, true),
+            ([45.0, 20.0], 48.0, 45.6, false),
+        ] {
             epoch.into_iter().for_each(|delay| delays.add(delay));
             let found = delays.end_epoch(at(10)).expect("delays");
-            assert!((found.before_ms - before).abs() < 1e-9 && (found.after_ms - after).abs() < 1e-9, "{found:?}");
+            assert!(
+                (found.before_ms - before).abs() < 1e-9 && (found.after_ms - after).abs() < 1e-9,
+                "{found:?}"
+            );
             assert_eq!(found.rising, rising);
         }
         assert_eq!(delays.min_ms(), Some(20.0));

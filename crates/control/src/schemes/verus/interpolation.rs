@@ -27,7 +27,9 @@ pub(super) fn through(points: &[(f64, f64)]) -> Option<Curve> {
         let ((x0, y0), (x1, y1)) = (points[left], points[left + 1]);
         let (width, from_left, to_right) = (x1 - x0, x - x0, x1 - x);
         let bend = |second: f64, side: f64| second * (side * side * side / width - side * width) / 6.0;
-        (y0 * to_right + y1 * from_left) / width + bend(seconds[left], to_right) + bend(seconds[left + 1], from_left)
+        (y0 * to_right + y1 * from_left) / width
+            + bend(seconds[left], to_right)
+            + bend(seconds[left + 1], from_left)
     }))
 }
 

@@ -40,7 +40,6 @@ impl MissingPackets {
     pub(super) fn forget(&mut self) -> Bytes {
         self.packets.drain(..).map(|packet| packet.bytes).sum()
     }
-
 }
 
 #[cfg(test)]

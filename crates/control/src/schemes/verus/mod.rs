@@ -309,7 +309,12 @@ impl Verus {
         let share = if step.pause {
             0
         } else {
-            epoch_share(self.window, self.packets_in_flight(), epochs, self.settings.short_rtt_ignores_inflight)
+            epoch_share(
+                self.window,
+                self.packets_in_flight(),
+                epochs,
+                self.settings.short_rtt_ignores_inflight,
+            )
         };
         self.budget = self.packet * share;
     }

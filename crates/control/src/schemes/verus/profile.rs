@@ -130,7 +130,9 @@ impl Profile {
     pub(super) fn delay_ms(&self, window: f64) -> Option<f64> {
         match &self.curve {
             Some(curve) => Some(curve.delay(window)),
-            None => self.points.get((window.max(1.0) as usize) - 1).copied().flatten().map(|point| point.delay_ms),
+            None => {
+                self.points.get((window.max(1.0) as usize) - 1).copied().flatten().map(|point| point.delay_ms)
+            }
         }
     }
 
@@ -225,7 +227,8 @@ mod tests {
     #[test]
     fn a_static_profile_keeps_its_first_curve() {
         for (learned, window) in [(true, 120), (false, 60)] {
-            let mut profile = with_points(ProfileRules { learned, fit: Fit::Monotone, old_share: 0.0, ..RULES }, 1..=300);
+            let mut profile =
+                with_points(ProfileRules { learned, fit: Fit::Monotone, old_share: 0.0, ..RULES }, 1..=300);
             profile.refit(at(1));
             for window in 1..=300 {
                 profile.add(at(2), window, window as f64 / 2.0);

@@ -139,7 +139,13 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         "program; paper: \"similar to TCP\"",
     ),
     parameter("rto-min", Kind::Time(MS, HOUR), "150ms", "the shortest time-out", PROGRAM),
-    parameter("rto-max", Kind::Time(MS, HOUR), "1s", "the longest time-out, and that before the first delay", PROGRAM),
+    parameter(
+        "rto-max",
+        Kind::Time(MS, HOUR),
+        "1s",
+        "the longest time-out, and that before the first delay",
+        PROGRAM,
+    ),
     parameter(
         "initial-window",
         Kind::Packets(1, 10_000),
@@ -261,7 +267,11 @@ impl Settings {
         let number = |name| arguments.number(name);
         let packets = |name| arguments.packets(name, context).in_packets(context.packet);
         let multiple = |name, preset_multiple| {
-            Threshold(if paper(name) { Err(Ratio::new(preset_multiple)) } else { arguments.time_or_multiple(name) })
+            Threshold(if paper(name) {
+                Err(Ratio::new(preset_multiple))
+            } else {
+                arguments.time_or_multiple(name)
+            })
         };
         let creep_ms = arguments.time("min-delay-creep").as_millis_f64();
         Self {

@@ -186,8 +186,10 @@ mod tests {
             let (first, last) = (points[0].0, points[points.len() - 1].0);
             let basis = (0..knots).map(|knot| natural_spline(knot, knots)).collect();
             let mut dense = Self { first, last, basis, values_at_knots: Vec::new() };
-            let design: Vec<Vec<f64>> =
-                points.iter().map(|&(x, _)| (0..knots).map(|knot| dense.basis_value(knot, x)).collect()).collect();
+            let design: Vec<Vec<f64>> = points
+                .iter()
+                .map(|&(x, _)| (0..knots).map(|knot| dense.basis_value(knot, x)).collect())
+                .collect();
             let h = 2.0 / (knots - 1) as f64;
             let integral = |left: &[f64], right: &[f64]| -> f64 {
                 (0..knots - 1)

@@ -143,7 +143,11 @@ mod tests {
             (1.0, 1, 5, 1),
             (1.0, 2, 5, 0),
         ] {
-            assert_eq!(epoch_share(window, inflight, epochs, true), share, "W {window}, {inflight} in flight, n {epochs}");
+            assert_eq!(
+                epoch_share(window, inflight, epochs, true),
+                share,
+                "W {window}, {inflight} in flight, n {epochs}"
+            );
         }
         assert_eq!(epoch_share(40.0, 30, 2, true), 40);
         assert_eq!(epoch_share(40.0, 30, 2, false), 10);
