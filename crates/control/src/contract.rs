@@ -193,6 +193,9 @@ pub enum Event {
     ProbeTimeout,
     /// The flow sends again after it had nothing in flight for longer than a PTO.
     IdleRestart,
+    /// The application has nothing more to send although the limits would allow it; told once, until what is in flight
+    /// now is delivered.
+    AppLimited,
 }
 
 /// Which interval a delivery rate is taken over.

@@ -180,8 +180,11 @@ impl Flow {
     }
 
     /// The application has nothing more to send although the limits would allow it.
-    pub fn mark_app_limited(&mut self) {
-        self.app_limited_until = Some(self.delivered + self.inflight);
+    pub fn mark_app_limited(&mut self, now: Time) {
+        if self.app_limited_until.replace(self.delivered + self.inflight).is_none() {
+            self.controller.on_event(now, Event::AppLimited);
+            self.refresh();
+        }
     }
 
     /// The window, not the application or the pacing rate, keeps the next packet back.

@@ -32,6 +32,6 @@ pub use contract::{
 };
 pub use flow::Flow;
 pub use parameter::{Arguments, Kind, Parameter};
-pub use receiver::{Arrival, Feedback, RateFeedback, ReceiverHalf, Signal};
+pub use receiver::{Arrival, Estimation, Feedback, RateFeedback, ReceiverHalf, Signal};
 pub use registry::{BuildReceiverHalf, Needs, Registry, Scheme, SchemeError, SchemeInfo, split_list};
 pub use rtt::Rtt;

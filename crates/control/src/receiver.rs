@@ -1,6 +1,7 @@
 //! The receiver's half of a scheme: what it sees, what it sends back, and when acknowledgements may leave.
 
 use crate::contract::Observer;
+use crate::schemes::RbbrMessage;
 use cellcc_units::{Bytes, Rate, Span, Time};
 
 /// The half of a scheme that runs at the receiver. Pure, like a [`Controller`](crate::Controller).
@@ -57,10 +58,21 @@ pub struct Arrival {
 /// What a sender's half tells its receiver's half: whether its rate is the path's (RBBR paper, section III.C).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Signal {
-    /// The sender limits itself: arrivals say nothing about the path from here on.
-    pub suspend: bool,
-    /// Counts changes of `suspend`, so that an older signal that arrives late is known.
+    /// What the receiver is to do with what arrives from here on.
+    pub estimation: Estimation,
+    /// Counts the changes of `estimation`, so that an older signal that arrives late is known.
     pub epoch: u32,
+}
+
+/// What arrivals tell about the path, hence what a receiver's estimate of its rate does with them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Estimation {
+    /// The path limits the sender: arrivals tell its rate.
+    Run,
+    /// The path has little queued and may idle at times: arrivals tell a lower bound, which may only raise the estimate.
+    RaiseOnly,
+    /// The sender limits itself: arrivals tell nothing.
+    Suspend,
 }
 
 /// What a receiver's half tells the sender's half.
@@ -76,8 +88,7 @@ impl Feedback {
     /// What it adds to the packet that carries it.
     pub fn wire_size(&self) -> Bytes {
         match self {
-            // Type, flags, and variable-length sequence, rate, interval, bytes and burst: their usual lengths.
-            Self::Rate(_) => Bytes::new(20),
+            Self::Rate(feedback) => RbbrMessage::Feedback(*feedback).wire_size(),
             // Type and count.
             Self::UserFlows(_) => Bytes::new(2),
         }

@@ -2,6 +2,7 @@
 //! enough to be right by reading; the real engine is two floors up.
 
 use crate::contract::{Context, Event, Observer, Packet};
+use crate::receiver::{Arrival, Feedback, ReceiverHalf, Signal};
 use crate::{Flow, Registry};
 use cellcc_units::{Bytes, Rate, Span, Time};
 use std::collections::{BTreeMap, VecDeque};
@@ -13,26 +14,45 @@ const REORDERING: u64 = 3;
 
 pub(crate) struct Path {
     pub(crate) flow: Flow,
+    /// The scheme's half at the receiver. It sees a packet, and its feedback arrives, when the packet's ACK is back: its
+    /// clock is late by a constant.
+    pub(crate) receiver: Option<Box<dyn ReceiverHalf>>,
     pub(crate) now: Time,
     rate: Rate,
     rtt: Span,
     queue_limit: u64,
     link_free_at: Time,
     pacer_free_at: Time,
-    /// With the time at which the ACK is back.
-    on_path: VecDeque<(Time, Packet)>,
+    on_path: VecDeque<OnPath>,
     dropped: Vec<Packet>,
     last_arrival: Time,
     to_drop: u64,
     app_packets: u64,
+    delivered: Bytes,
+    feedback: TamperedFeedback,
+}
+
+/// What happens to what the halves of a scheme tell each other.
+struct TamperedFeedback {
+    signals_arrive: bool,
+    rate_factor: f64,
+    received_factor: f64,
+}
+
+struct OnPath {
+    packet: Packet,
+    signal: Option<Signal>,
+    /// When the ACK is back.
+    back_at: Time,
 }
 
 impl Path {
     /// A flow of `scheme` on a bottleneck of `rate`, with the RTT of an empty queue (less one transmission time).
     pub(crate) fn new(scheme: &str, rate: Rate, rtt: Span) -> Self {
-        let controller = Registry::default().parse(scheme).expect("a known scheme").build(&CONTEXT);
+        let scheme = Registry::default().parse(scheme).expect("a known scheme");
         Self {
-            flow: Flow::new(controller),
+            flow: Flow::new(scheme.build(&CONTEXT)),
+            receiver: scheme.build_receiver_half(&CONTEXT),
             now: Time::ZERO,
             rate,
             rtt,
@@ -44,6 +64,8 @@ impl Path {
             last_arrival: Time::ZERO,
             to_drop: 0,
             app_packets: u64::MAX,
+            delivered: Bytes::ZERO,
+            feedback: TamperedFeedback { signals_arrive: true, rate_factor: 1.0, received_factor: 1.0 },
         }
     }
 
@@ -56,6 +78,30 @@ impl Path {
     /// The next `count` packets are lost.
     pub(crate) fn drop_next(&mut self, count: u64) {
         self.to_drop = count;
+    }
+
+    /// The sender's signals do not reach the receiver's half from now on.
+    pub(crate) fn lose_signals(&mut self) {
+        self.feedback.signals_arrive = false;
+    }
+
+    /// The receiver's half claims `factor` times the rate that it measures.
+    pub(crate) fn receiver_claims(&mut self, factor: f64) {
+        self.feedback.rate_factor = factor;
+    }
+
+    /// The receiver's half claims `factor` times the bytes that it got.
+    pub(crate) fn receiver_claims_bytes(&mut self, factor: f64) {
+        self.feedback.received_factor = factor;
+    }
+
+    pub(crate) fn set_rate(&mut self, rate: Rate) {
+        self.rate = rate;
+    }
+
+    /// Packets acknowledged so far.
+    pub(crate) fn delivered(&self) -> f64 {
+        self.delivered.in_packets(CONTEXT.packet)
     }
 
     pub(crate) fn set_rtt(&mut self, rtt: Span) {
@@ -90,6 +136,9 @@ impl Path {
         }
         let mut values = Values(BTreeMap::new());
         self.flow.controller().observe(&mut values);
+        if let Some(receiver) = &self.receiver {
+            receiver.observe(&mut values);
+        }
         values.0.get(name).copied()
     }
 
@@ -126,7 +175,7 @@ impl Path {
 
     fn next_event(&self) -> Time {
         let ack = match self.on_path.front() {
-            Some((back_at, _)) => *back_at,
+            Some(on_path) => on_path.back_at,
             // Nothing will arrive to show a loss: a probe time-out does.
             None if !self.dropped.is_empty() => self.last_arrival.max(self.now) + self.rtt * 3,
             None => Time::NEVER,
@@ -148,21 +197,22 @@ impl Path {
             if self.flow.inflight().is_zero() && self.now.since(self.last_arrival) > self.rtt * 3 {
                 self.flow.on_event(self.now, Event::IdleRestart);
             }
+            let signal = self.flow.limits().signal;
             let packet = self.flow.on_sent(self.now, CONTEXT.packet);
             self.app_packets -= 1;
             if let Some(rate) = self.flow.limits().pacing_rate {
                 self.pacer_free_at = self.now + rate.time_for(CONTEXT.packet);
             }
-            self.enqueue(packet);
+            self.enqueue(packet, signal);
         }
         match (self.app_packets, self.has_room()) {
-            (0, true) => self.flow.mark_app_limited(),
+            (0, true) => self.flow.mark_app_limited(self.now),
             (1.., false) => self.flow.mark_window_limited(),
             _ => {}
         }
     }
 
-    fn enqueue(&mut self, packet: Packet) {
+    fn enqueue(&mut self, packet: Packet, signal: Option<Signal>) {
         let full = self.queued() > self.queue_limit as f64;
         if full || self.to_drop > 0 {
             self.to_drop = self.to_drop.saturating_sub(1);
@@ -170,18 +220,34 @@ impl Path {
             return;
         }
         self.link_free_at = self.link_free_at.max(self.now) + self.rate.time_for(packet.bytes);
-        let in_order = self.on_path.back().map_or(Time::ZERO, |(back_at, _)| *back_at);
-        self.on_path.push_back(((self.link_free_at + self.rtt).max(in_order), packet));
+        let in_order = self.on_path.back().map_or(Time::ZERO, |last| last.back_at);
+        let back_at = (self.link_free_at + self.rtt).max(in_order);
+        self.on_path.push_back(OnPath { packet, signal, back_at });
+    }
+
+    /// The receiver's half takes a packet, and its feedback goes with the ACK.
+    fn receiver_takes(&mut self, packet: &Packet, signal: Option<Signal>) {
+        let Some(receiver) = &mut self.receiver else { return };
+        let Packet { number, bytes, .. } = *packet;
+        let signal = signal.filter(|_| self.feedback.signals_arrive);
+        receiver.on_packet(&Arrival { now: self.now, number, bytes, signal });
+        let Some(mut feedback) = receiver.feedback(self.now) else { return };
+        if let Feedback::Rate(feedback) = &mut feedback {
+            feedback.rate = feedback.rate.map(|rate| rate.mul_f64(self.feedback.rate_factor));
+            feedback.received = feedback.received.mul_f64(self.feedback.received_factor);
+        }
+        self.flow.on_feedback(self.now, &feedback);
     }
 
     fn receive(&mut self) {
         let mut arrived_up_to = u64::MAX;
-        if let Some((back_at, packet)) = self.on_path.front().copied() {
-            if back_at > self.now {
-                return;
-            }
-            self.on_path.pop_front();
+        if self.on_path.front().is_some_and(|first| first.back_at > self.now) {
+            return;
+        }
+        if let Some(OnPath { packet, signal, .. }) = self.on_path.pop_front() {
             self.last_arrival = self.now;
+            self.delivered += packet.bytes;
+            self.receiver_takes(&packet, signal);
             self.flow.on_ack(self.now, &[packet], Some(self.now.since(packet.sent_at)));
             arrived_up_to = packet.number;
         }

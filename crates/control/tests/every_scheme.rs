@@ -116,7 +116,7 @@ impl Driver {
                     self.flow.on_event(self.now, Event::IdleRestart);
                 }
             }
-            Step::AppLimited => self.flow.mark_app_limited(),
+            Step::AppLimited => self.flow.mark_app_limited(self.now),
             Step::WindowLimited => self.flow.mark_window_limited(),
         }
     }

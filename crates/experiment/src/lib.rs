@@ -9,6 +9,7 @@
 //! | [`Record`] | what came out: metrics with units in their keys, histograms, series |
 //! | [`FlowMeter`] | how every driver measures |
 
+mod braces;
 mod distribution;
 mod driver;
 mod meter;
@@ -19,7 +20,9 @@ mod record;
 mod scenario;
 mod series;
 mod source;
+mod vary;
 
+pub use braces::{BraceError, expand_braces};
 pub use distribution::{Distribution, Summary};
 pub use driver::{Driver, ResolveError, RunError};
 pub use meter::{Delivery, FlowMeter, jain_index};
@@ -29,7 +32,8 @@ pub use plan::{LIMIT, Plan, PlanError, PlanFile, PlannedRun, Seeds, SeedsError};
 pub use record::{FlowRecord, Record, SCHEMA_VERSION};
 pub use scenario::{
     CellSetup, Endpoint, FlowSetup, NetAssist, NetAssistRoute, NetAssistSource, Outage, Path, Reverse,
-    Scenario,
+    Scenario, row_name,
 };
 pub use series::{Column, Series};
 pub use source::Source;
+pub use vary::{Variation, Vary, VaryError, varied};

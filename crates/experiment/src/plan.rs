@@ -1,9 +1,9 @@
-//! The grid of runs: schemes x traces x seeds over one set of conditions.
+//! The grid of runs: schemes x traces x seeds, under each of the varied conditions.
 
 use crate::record::trace_name;
 use crate::{
-    CellSetup, Driver, Endpoint, FlowSetup, Mix, MixError, NetAssist, Path, ResolveError, SCHEMA_VERSION,
-    Scenario,
+    BraceError, CellSetup, Driver, Endpoint, FlowSetup, Mix, MixError, NetAssist, Path, ResolveError,
+    SCHEMA_VERSION, Scenario, Variation, Vary, VaryError, expand_braces,
 };
 use cellcc_units::Span;
 use serde::{Deserialize, Serialize};
@@ -18,7 +18,7 @@ use thiserror::Error;
 pub struct PlanFile {
     /// Heading of the report.
     pub title: String,
-    /// What is compared: schemes, or mixes of several flows (`2*cubic+reminis@5s`).
+    /// What is compared: schemes, or mixes of several flows (`2*cubic+reminis@5s`); `reminis(dtt={1.5x,2x})` is two.
     pub schemes: Vec<String>,
     /// Links: files, folders, names of synthetic links, `rate=...`, `step=...`.
     pub traces: Vec<String>,
@@ -38,6 +38,9 @@ pub struct PlanFile {
     /// Flows that are there in every run beside those of the schemes, in the form of a mix.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub background: String,
+    /// Conditions that take several values, each combination of them under every scheme.
+    #[serde(skip_serializing_if = "Vary::is_empty")]
+    pub vary: Vary,
 }
 
 impl Default for PlanFile {
@@ -53,11 +56,13 @@ impl Default for PlanFile {
             netassist: NetAssist::default(),
             cell: None,
             background: String::new(),
+            vary: Vary::default(),
         }
     }
 }
 
-/// The runs, in the order of tables: by trace, then scheme, then seed; `limit` first for each trace.
+/// The runs, in the order of tables: by trace, then variation, then scheme, then seed; `limit` first for each trace
+/// and variation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
     /// Heading of the report.
@@ -81,6 +86,12 @@ pub enum PlanError {
     /// A malformed mix of flows.
     #[error(transparent)]
     Mix(#[from] MixError),
+    /// A malformed list of alternatives.
+    #[error(transparent)]
+    Braces(#[from] BraceError),
+    /// Conditions that cannot be varied like this.
+    #[error(transparent)]
+    Vary(#[from] VaryError),
     /// Nothing to compare.
     #[error("there is nothing to run: {0}")]
     Empty(&'static str),
@@ -98,9 +109,9 @@ impl Plan {
     /// # Errors
     /// See [`PlanError`].
     pub fn new(file: &PlanFile, driver: &dyn Driver, version: &str) -> Result<Self, PlanError> {
-        let background =
-            if file.background.is_empty() { Vec::new() } else { Mix::parse(&file.background)?.flows };
-        let mixes = file.schemes.iter().map(|text| Mix::parse(text)).collect::<Result<Vec<_>, _>>()?;
+        let variations = file.variations()?;
+        let texts = file.schemes.iter().map(|text| expand_braces(text)).collect::<Result<Vec<_>, _>>()?;
+        let mixes = texts.iter().flatten().map(|text| Mix::parse(text)).collect::<Result<Vec<_>, _>>()?;
         if mixes.is_empty() {
             return Err(PlanError::Empty("name at least one scheme"));
         }
@@ -109,24 +120,8 @@ impl Plan {
         }
         let mut runs = Vec::new();
         for trace in &file.traces {
-            let scenario = |scheme: &str, seed, flows| Scenario {
-                scheme: scheme.into(),
-                trace: trace.clone(),
-                trace_sha256: String::new(),
-                seed,
-                duration: file.duration,
-                path: file.path.clone(),
-                endpoint: file.endpoint.clone(),
-                netassist: file.netassist.clone(),
-                cell: file.cell.clone(),
-                flows,
-            };
-            runs.push(scenario(LIMIT, file.seeds.0[0], Vec::new()));
-            for mix in &mixes {
-                for &seed in &file.seeds.0 {
-                    let flows: Vec<FlowSetup> = mix.flows.iter().chain(&background).cloned().collect();
-                    runs.push(scenario(&mix.text, seed, flows));
-                }
+            for variation in &variations {
+                runs.extend(grid(trace, variation, &mixes)?);
             }
         }
         let runs = runs.into_iter().map(|mut scenario| {
@@ -143,11 +138,38 @@ impl Plan {
     }
 }
 
+/// The runs on one trace under one variation.
+fn grid(trace: &str, Variation { text, file }: &Variation, mixes: &[Mix]) -> Result<Vec<Scenario>, MixError> {
+    let background =
+        if file.background.is_empty() { Vec::new() } else { Mix::parse(&file.background)?.flows };
+    let scenario = |scheme: &str, seed, flows| Scenario {
+        scheme: scheme.into(),
+        variation: text.clone(),
+        trace: trace.into(),
+        trace_sha256: String::new(),
+        seed,
+        duration: file.duration,
+        path: file.path.clone(),
+        endpoint: file.endpoint.clone(),
+        netassist: file.netassist.clone(),
+        cell: file.cell.clone(),
+        flows,
+    };
+    let mut runs = vec![scenario(LIMIT, file.seeds.0[0], Vec::new())];
+    for mix in mixes {
+        for &seed in &file.seeds.0 {
+            let flows: Vec<FlowSetup> = mix.flows.iter().chain(&background).cloned().collect();
+            runs.push(scenario(&mix.text, seed, flows));
+        }
+    }
+    Ok(runs)
+}
+
 impl PlannedRun {
     /// What to call the run in messages: `reminis on 001-driving, seed 1`.
     pub fn label(&self) -> String {
-        let Scenario { scheme, trace, seed, .. } = &self.scenario;
-        format!("{scheme} on {}, seed {seed}", trace_name(trace))
+        let Scenario { trace, seed, .. } = &self.scenario;
+        format!("{} on {}, seed {seed}", self.scenario.row_name(), trace_name(trace))
     }
 }
 
@@ -253,6 +275,24 @@ mod tests {
         assert_eq!(plan.runs.len(), 2 * (1 + 2 * 3));
         assert_eq!(plan.runs[0].label(), "limit on 3g, seed 1");
         assert_eq!(plan.runs[6].label(), "reminis on 3g, seed 3");
+    }
+
+    #[test]
+    fn varied_conditions_repeat_the_grid_on_every_trace() {
+        let vary = "'path.queue' = ['33pkt', '65pkt']";
+        let plan = plan(|file| file.vary = toml::from_str(vary).unwrap());
+        assert_eq!(plan.runs.len(), 2 * 2 * (1 + 2 * 3));
+        let run = &plan.runs[13];
+        assert_eq!(run.label(), "reminis, path.queue=65pkt on 3g, seed 3");
+        assert_eq!(run.scenario.path.queue.to_string(), "65pkt");
+        assert_eq!(plan.runs[14].label(), "limit, path.queue=33pkt on lte, seed 1");
+    }
+
+    #[test]
+    fn alternatives_in_braces_are_schemes_of_their_own() {
+        let plan = plan(|file| file.schemes = vec!["reminis(dtt={1x,2x})+cubic".into()]);
+        assert_eq!(plan.runs[1].scenario.scheme, "reminis(dtt=1x)+cubic");
+        assert_eq!(plan.runs[4].scenario.scheme, "reminis(dtt=2x)+cubic");
     }
 
     #[test]

@@ -10,6 +10,9 @@ use serde::{Deserialize, Serialize};
 pub struct Scenario {
     /// What the run is called in tables: a scheme or a mix of several (`cubic+reminis`), or `limit`.
     pub scheme: String,
+    /// Which of the plan's varied conditions this run has, `path.queue=33pkt`; empty where the plan varies none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub variation: String,
     /// The link's capacity over time: a file, a name of a synthetic link, `rate=...` or `step=...`.
     pub trace: String,
     /// SHA-256 of the trace's content, filled in by the driver; empty before.
@@ -48,6 +51,15 @@ pub struct Path {
     /// Extra one-way delay over time towards the receiver, `DELAY@FOR,DELAY@FOR...`; the last one holds on. Empty: none.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub extra_delay: String,
+    /// Extra random loss of data packets over time, `SHARE@FOR,SHARE@FOR...`; the last one holds on. Empty: none.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub extra_loss: String,
+    /// Share of the data packets that arrive later than others sent after them.
+    #[serde(skip_serializing_if = "is_none_of_it")]
+    pub reordered: Ratio,
+    /// By how much later those arrive.
+    #[serde(skip_serializing_if = "is_usual_lateness")]
+    pub reordered_by: Span,
     /// The way back of the acknowledgements.
     pub reverse: Reverse,
 }
@@ -188,8 +200,31 @@ pub struct FlowSetup {
     pub extra_rtt: Span,
 }
 
+/// A retransmission of the radio link (HARQ, 8 ms in LTE: 3GPP TS 36.321 section 5.3.2), rounded up.
+const USUAL_LATENESS: Span = Span::from_millis(10);
+
+fn is_usual_lateness(span: &Span) -> bool {
+    *span == USUAL_LATENESS
+}
+
+fn is_none_of_it(share: &Ratio) -> bool {
+    share.is_zero()
+}
+
 fn is_zero(span: &Span) -> bool {
     span.is_zero()
+}
+
+impl Scenario {
+    /// What its row of tables is called: the scheme, and the varied conditions after it (`rbbr, path.queue=33pkt`).
+    pub fn row_name(&self) -> String {
+        row_name(&self.scheme, &self.variation)
+    }
+}
+
+/// What the row of a scheme under a variation is called.
+pub fn row_name(scheme: &str, variation: &str) -> String {
+    if variation.is_empty() { scheme.into() } else { format!("{scheme}, {variation}") }
 }
 
 impl Endpoint {
@@ -228,6 +263,9 @@ impl Default for Path {
             queue: QueueLimit::Packets(3200),
             loss: Ratio::ZERO,
             extra_delay: String::new(),
+            extra_loss: String::new(),
+            reordered: Ratio::ZERO,
+            reordered_by: USUAL_LATENESS,
             reverse: Reverse::default(),
         }
     }

@@ -1,9 +1,10 @@
 //! A base station: users with a queue each, one of them served per slot.
 
 use crate::capacity::Capacity;
-use crate::delay::{Delay, DelayCursor};
+use crate::delay::Delay;
 use crate::link::{Delivery, DropReason, Dropped, LinkConfig, Packet, Poll, Service};
-use crate::loss::Loss;
+use crate::loss::LossOverTime;
+use crate::schedule::Moment;
 use crate::scheduler::{Scheduler, State};
 use cellcc_units::{Bytes, QueueLimit, Span, Time};
 use std::collections::VecDeque;
@@ -34,8 +35,8 @@ struct User<P> {
     capacity: Arc<Capacity>,
     queue: QueueLimit,
     delay: Delay,
-    delay_now: DelayCursor,
-    loss: Loss,
+    delay_now: Moment<Span>,
+    loss: LossOverTime,
     waiting: VecDeque<Waiting<P>>,
     queued_bytes: Bytes,
     served: Bytes,
@@ -91,7 +92,7 @@ impl<P: Packet> Cell<P> {
     /// # Panics
     /// Where there is no such user.
     pub fn enqueue(&mut self, now: Time, user: usize, packet: P) -> Result<(), Dropped<P>> {
-        if self.users[user].loss.strikes() {
+        if self.users[user].loss.strikes(now) {
             return Err(Dropped { packet, reason: DropReason::Loss });
         }
         self.advance(now);
@@ -207,9 +208,9 @@ impl<P: Packet> User<P> {
         Self {
             capacity,
             queue,
-            delay_now: DelayCursor::new(&delay),
+            delay_now: delay.0.start(),
             delay,
-            loss: Loss::new(loss, seed),
+            loss: LossOverTime::new(loss, seed),
             waiting: VecDeque::new(),
             queued_bytes: Bytes::ZERO,
             served: Bytes::ZERO,
@@ -267,7 +268,7 @@ impl<P: Packet> User<P> {
             self.head_carried = Bytes::ZERO;
             self.queued_bytes -= size;
             self.served += size;
-            let arrived_at = (end + self.delay_now.delay_at(&self.delay, end)).max(self.last_arrival);
+            let arrived_at = (end + self.delay_now.value_at(&self.delay.0, end)).max(self.last_arrival);
             self.last_arrival = arrived_at;
             if let Some(Waiting { packet, queued_at }) = self.waiting.pop_front() {
                 self.departed.push_back(Delivery { packet, queued_at, departed_at: end, arrived_at });
@@ -283,7 +284,7 @@ impl<P: Packet> User<P> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Link;
+    use crate::{Link, LossRate};
     use cellcc_units::{Rate, Ratio};
 
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -300,7 +301,7 @@ mod tests {
             capacity: Arc::new(capacity),
             queue: QueueLimit::Packets(50),
             delay: Delay::constant(Span::from_millis(10)),
-            loss: Ratio::ZERO,
+            loss: LossRate::constant(Ratio::ZERO),
         }
     }
 

@@ -1,78 +1,40 @@
 //! Propagation delay behind the queue.
 
-use crate::schedule;
+use crate::schedule::{self, Timeline};
 use cellcc_units::{ParseError, Span, Time};
 use std::fmt;
 use std::str::FromStr;
-use std::sync::Arc;
 
 /// The propagation delay: constant (`"10ms"`) or in steps (`"10ms@5s,40ms@5s,20ms@5s"`: each delay and how long it
 /// lasts, from the beginning of the run; the last one stays). It never reorders: a packet that would overtake the
 /// one before arrives with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Delay {
-    /// Each delay with the time it lasts; at least one.
-    steps: Arc<[(Span, Span)]>,
-}
+pub struct Delay(pub(crate) Timeline<Span>);
 
 impl Delay {
     /// The same delay always.
     pub fn constant(delay: Span) -> Self {
-        Self { steps: [(Span::MAX, delay)].into() }
+        Self(Timeline::constant(delay))
     }
 
     /// Each delay (second) for a time (first), the last one for ever; `None` for an empty list.
     pub fn steps(steps: Vec<(Span, Span)>) -> Option<Self> {
-        (!steps.is_empty()).then(|| Self { steps: steps.into() })
+        Timeline::new(steps).map(Self)
     }
 
     /// The same delay over time, longer by `more` throughout.
     pub fn plus(&self, more: Span) -> Self {
-        Self { steps: self.steps.iter().map(|&(length, delay)| (length, delay + more)).collect() }
+        Self(self.0.map(|delay| delay + more))
     }
 
     /// The delay of what leaves the queue at `time`.
     pub fn at(&self, time: Time) -> Span {
-        DelayCursor::new(self).delay_at(self, time)
+        self.0.start().value_at(&self.0, time)
     }
 
     /// The shortest delay of all steps.
     pub fn min(&self) -> Span {
-        self.steps.iter().map(|&(_, delay)| delay).min().unwrap_or(Span::ZERO)
-    }
-}
-
-/// The step that holds now; moves forward only.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct DelayCursor {
-    index: usize,
-    delay: Span,
-    until: Time,
-}
-
-impl DelayCursor {
-    pub(crate) fn new(delay: &Delay) -> Self {
-        let mut cursor = Self { index: 0, delay: delay.steps[0].1, until: Time::ZERO + delay.steps[0].0 };
-        cursor.hold_last(delay);
-        cursor
-    }
-
-    #[inline]
-    pub(crate) fn delay_at(&mut self, delay: &Delay, time: Time) -> Span {
-        while time >= self.until && self.until < Time::NEVER {
-            self.index += 1;
-            let (span, next) = delay.steps[self.index];
-            self.delay = next;
-            self.until += span;
-            self.hold_last(delay);
-        }
-        self.delay
-    }
-
-    fn hold_last(&mut self, delay: &Delay) {
-        if self.index + 1 == delay.steps.len() {
-            self.until = Time::NEVER;
-        }
+        self.0.values().min().unwrap_or(Span::ZERO)
     }
 }
 
@@ -86,16 +48,14 @@ impl FromStr for Delay {
         if let Ok(delay) = text.parse() {
             return Ok(Self::constant(delay));
         }
-        schedule::parse(text, EXPECTED).map(|steps| Self { steps: steps.into() })
+        let steps = schedule::parse(text, EXPECTED)?;
+        Self::steps(steps).ok_or_else(|| ParseError::new(text, EXPECTED))
     }
 }
 
 impl fmt::Display for Delay {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match *self.steps {
-            [(_, delay)] => delay.fmt(f),
-            _ => f.pad(&schedule::format(&self.steps)),
-        }
+        self.0.fmt(f)
     }
 }
 

@@ -2,9 +2,10 @@
 
 use crate::capacity::Capacity;
 use crate::cursor::Cursor;
-use crate::delay::{Delay, DelayCursor};
-use crate::loss::Loss;
-use cellcc_units::{Bytes, QueueLimit, Ratio, Span, Time};
+use crate::delay::Delay;
+use crate::loss::{LossOverTime, LossRate};
+use crate::schedule::Moment;
+use cellcc_units::{Bytes, QueueLimit, Span, Time};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -23,8 +24,8 @@ pub struct LinkConfig {
     pub queue: QueueLimit,
     /// Propagation delay after the service.
     pub delay: Delay,
-    /// Share of the packets that are lost at random, independently, before the queue; one and more loses all.
-    pub loss: Ratio,
+    /// Share of the packets that are lost at random, independently, before the queue.
+    pub loss: LossRate,
 }
 
 /// A packet that reached the other end.
@@ -88,9 +89,9 @@ pub struct Service {
 pub struct Link<P> {
     queue: QueueLimit,
     delay: Delay,
-    loss: Loss,
+    loss: LossOverTime,
     cursor: Cursor,
-    delay_now: DelayCursor,
+    delay_now: Moment<Span>,
     /// In order of arrival at the other end; the first `departed` of them have left the queue.
     packets: VecDeque<Delivery<P>>,
     departed: usize,
@@ -113,9 +114,9 @@ impl<P: Packet> Link<P> {
         let LinkConfig { capacity, queue, delay, loss } = config;
         Self {
             queue,
-            delay_now: DelayCursor::new(&delay),
+            delay_now: delay.0.start(),
             delay,
-            loss: Loss::new(loss, seed),
+            loss: LossOverTime::new(loss, seed),
             cursor: Cursor::new(capacity),
             packets: VecDeque::new(),
             departed: 0,
@@ -136,7 +137,7 @@ impl<P: Packet> Link<P> {
     /// The packet, where it is lost at random or does not fit the queue.
     #[inline]
     pub fn enqueue(&mut self, now: Time, packet: P) -> Result<(), Dropped<P>> {
-        if self.loss.strikes() {
+        if self.loss.strikes(now) {
             return Err(Dropped { packet, reason: DropReason::Loss });
         }
         self.advance(now);
@@ -145,7 +146,7 @@ impl<P: Packet> Link<P> {
             return Err(Dropped { packet, reason: DropReason::QueueFull });
         }
         let departed_at = self.cursor.finish(now, size);
-        let delay = self.delay_now.delay_at(&self.delay, departed_at);
+        let delay = self.delay_now.value_at(&self.delay.0, departed_at);
         let arrived_at = (departed_at + delay).max(self.last_arrival);
         if self.departed == self.packets.len() {
             self.next_departure = departed_at;
@@ -245,6 +246,7 @@ impl<P: Packet> Link<P> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use cellcc_units::Ratio;
     use proptest::prelude::*;
 
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -265,7 +267,7 @@ mod tests {
             capacity: Arc::new(capacity),
             queue: queue.parse().unwrap(),
             delay: delay.parse().unwrap(),
-            loss: Ratio::new(loss),
+            loss: LossRate::constant(Ratio::new(loss)),
         };
         Link::new(config, 1)
     }

@@ -1,8 +1,75 @@
 //! Random loss.
 
-use cellcc_units::Ratio;
+use crate::schedule::{self, Moment, Timeline};
+use cellcc_units::{ParseError, Ratio, Span, Time};
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::{Rng, SeedableRng};
+use std::fmt;
+use std::str::FromStr;
+
+/// The share of packets that are lost at random: constant (`"1%"`) or in steps (`"0%@5s,1%@5s"`: each share and how
+/// long it holds, from the beginning of the run; the last one stays).
+#[derive(Debug, Clone, PartialEq)]
+pub struct LossRate(Timeline<Ratio>);
+
+impl LossRate {
+    /// The same share always.
+    pub fn constant(share: Ratio) -> Self {
+        Self(Timeline::constant(share))
+    }
+
+    /// The same shares over time, each larger by `more`.
+    pub fn plus(&self, more: Ratio) -> Self {
+        Self(self.0.map(|share| Ratio::new(share.get() + more.get())))
+    }
+}
+
+const EXPECTED: &str = "a share such as `1%`, or shares with how long each holds, such as `0%@5s,1%@5s`";
+
+impl FromStr for LossRate {
+    type Err = ParseError;
+
+    fn from_str(text: &str) -> Result<Self, ParseError> {
+        let refused = || ParseError::new(text, EXPECTED);
+        let rate = match text.parse() {
+            Ok(share) => Self::constant(share),
+            Err(_) => schedule::parse(text, EXPECTED)
+                .and_then(|steps: Vec<(Span, Ratio)>| Timeline::new(steps).ok_or_else(refused))
+                .map(Self)?,
+        };
+        // All of a time lost is an outage, which a link has in its capacity.
+        if rate.0.values().any(|share| share.get() > 1.0) { Err(refused()) } else { Ok(rate) }
+    }
+}
+
+impl fmt::Display for LossRate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// Loss whose probability follows a [`LossRate`].
+#[derive(Debug, Clone)]
+pub(crate) struct LossOverTime {
+    rate: LossRate,
+    now: Moment<Ratio>,
+    loss: Loss,
+}
+
+impl LossOverTime {
+    pub(crate) fn new(rate: LossRate, seed: u64) -> Self {
+        let mut now = rate.0.start();
+        let loss = Loss::new(now.value_at(&rate.0, Time::ZERO), seed);
+        Self { rate, now, loss }
+    }
+
+    /// Whether a packet of `now` is lost.
+    #[inline]
+    pub(crate) fn strikes(&mut self, now: Time) -> bool {
+        self.loss.set(self.now.value_at(&self.rate.0, now));
+        self.loss.strikes()
+    }
+}
 
 /// Independent loss with one probability, from a seeded generator.
 #[derive(Debug, Clone)]
@@ -17,8 +84,14 @@ const GRAIN_BITS: u32 = 53;
 impl Loss {
     /// Losses with this probability; `seed` decides which.
     pub fn new(probability: Ratio, seed: u64) -> Self {
-        let threshold = (probability.get() * (1u64 << GRAIN_BITS) as f64) as u64;
-        Self { threshold, generator: Pcg64Mcg::seed_from_u64(seed) }
+        let mut loss = Self { threshold: 0, generator: Pcg64Mcg::seed_from_u64(seed) };
+        loss.set(probability);
+        loss
+    }
+
+    #[inline]
+    fn set(&mut self, probability: Ratio) {
+        self.threshold = (probability.get() * (1u64 << GRAIN_BITS) as f64) as u64;
     }
 
     /// Whether the next packet is lost.
@@ -44,6 +117,20 @@ mod tests {
         assert!((1000 - 4 * 31..=1000 + 4 * 31).contains(&lost), "{lost}");
         assert!(losses(1.0, 1).iter().all(|&lost| lost));
         assert!(!losses(0.0, 1).iter().any(|&lost| lost));
+    }
+
+    #[test]
+    fn the_share_changes_with_time() {
+        let mut loss = LossOverTime::new("0%@5s,100%@5s,0%@1s".parse().unwrap(), 1);
+        let lost = [0, 4, 5, 9, 10, 100].map(|secs| loss.strikes(Time::ZERO + Span::from_secs(secs)));
+        assert_eq!(lost, [false, false, true, true, false, false]);
+    }
+
+    #[test]
+    fn a_share_above_one_or_without_its_sign_is_refused() {
+        for text in ["101%", "0.5", "1%@5s,200%@5s", "1%@", ""] {
+            assert!(text.parse::<LossRate>().is_err(), "{text}");
+        }
     }
 
     #[test]

@@ -115,7 +115,7 @@
 
   const choice = (form, name) => byId(form).elements[name].value;
 
-  // ---------------------------------------------------------------- throughput against delay, and the delay's distribution
+  // ---------------------------------------------------------------- throughput against delay
 
   const currentView = () => data.views[Number(choice("view-controls", "view")) || 0];
   const shownCells = (view) =>
@@ -160,6 +160,40 @@
       ["queueing delay", cell.queueing_mean, "ms"], ["… p95", cell.queueing_p95, "ms"], ["RTT", cell.rtt_mean, "ms"], ["… p95", cell.rtt_p95, "ms"]];
     return `<b>${escape(name)}</b><br>${rows.map(([what, value, unit]) => `${what} ${number(value)} ${unit}`).join("<br>")}`;
   }
+
+  // ---------------------------------------------------------------- over the one varied condition
+
+  function drawSweep() {
+    byId("sweep").hidden = !data.sweep;
+    if (!data.sweep) return;
+    const [delay, statistic, vertical] = ["delay", "statistic", "vertical"].map((name) => choice("view-controls", name));
+    const { key, values } = data.sweep;
+    byId("sweep-title").textContent = `Over ${key}`;
+    const view = currentView();
+    const lines = data.sweep.lines.filter(({ rows }) => !rows.every((row) => row == null || hidden.has(row)));
+    const shown = (quantity, keeps) => lines.map((line) => ({
+      ...lineStyle(line), showSymbol: true, symbol: `path://${line.marker}`, symbolSize: 9, triggerLineEvent: false, name: line.label,
+      data: line.rows.map((row) => view.schemes[row]?.[quantity]).map((value) => (keeps(value) ? value : null)),
+    }));
+    const entries = lines.map((line) => ({ name: line.label, icon: `path://${line.marker}`, itemStyle: { color: colourOf(line) } }));
+    const legend = { type: "scroll", data: entries, top: 22, left: 0, itemWidth: 14, itemHeight: 9, textStyle: { color: theme().ink, fontSize: 12 }, selectedMode: false };
+    const over = () => axis("category", key, { data: values, splitLine: { show: false }, axisLabel: { color: theme().ink, fontSize: 12, hideOverlap: true } });
+    const about = tooltip({ trigger: "axis", formatter: (items) => `${escape(key)} ${escape(items[0].name)}<br>${items.filter(({ value }) => value != null)
+      .map(({ marker, seriesName, value }) => `${marker}${escape(seriesName)} <b>${number(value)}</b>`).join("<br>")}` });
+    const place = { ...grid(46), top: 60 };
+    draw(byId("sweep-vertical"), {
+      title: plotTitle(vertical === "utilisation" ? "Utilisation of the link" : "Throughput, Mbit/s"), legend, grid: place,
+      series: shown(vertical, (value) => value != null), xAxis: over(), yAxis: axis("value", "", { min: 0 }), tooltip: about,
+    });
+    const series = shown(`${delay}_${statistic}`, (value) => value > 0);
+    const delays = series.flatMap((line) => line.data).filter((value) => value != null);
+    draw(byId("sweep-delay"), {
+      title: plotTitle(`${statistic === "mean" ? "Mean" : "95th percentile of the"} ${delay === "rtt" ? "RTT" : "queueing delay"}, ms`), legend, grid: place,
+      series, xAxis: over(), yAxis: octaves("", delays, 0), tooltip: about,
+    });
+  }
+
+  // ---------------------------------------------------------------- the delay's distribution
 
   function drawCdf() {
     const delay = choice("view-controls", "delay");
@@ -298,6 +332,7 @@
 
   function drawAll() {
     drawScatter();
+    drawSweep();
     drawCdf();
     if (data.series.length) drawTime();
   }
@@ -314,7 +349,7 @@
     buildLegend();
     const traces = data.views.length - 1;
     fillSelect("view-controls", "view", data.views.map(({ name }) => name || `average over ${traces} traces`), () => {});
-    byId("view-controls").addEventListener("change", () => { drawScatter(); drawCdf(); });
+    byId("view-controls").addEventListener("change", () => { drawScatter(); drawSweep(); drawCdf(); });
     const wholeRun = () => zoom(0, runLength(currentTrace()));
     byId("over-time").hidden = data.series.length === 0;
     fillSelect("time-controls", "trace", data.series.map(({ name }) => name), () => { wholeRun(); drawTime(); });

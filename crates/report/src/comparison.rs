@@ -1,22 +1,48 @@
-//! Records by scheme and trace, and the averages over them.
+//! Records by row of the tables and trace, and the averages over them.
 
 use crate::statistics::{Estimate, half_width_95, mean};
-use cellcc_experiment::{LIMIT, Record};
+use crate::style::SchemeStyle;
+use cellcc_experiment::{LIMIT, Record, row_name};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A scalar of a run; `None` where it does not exist.
 pub(crate) type Quantity = fn(&Record) -> Option<f64>;
 
-/// Records by scheme and trace.
+/// A row of the tables: a scheme under one of the plan's variations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Row<'a> {
+    pub(crate) scheme: &'a str,
+    /// Empty where the plan varies nothing.
+    pub(crate) variation: &'a str,
+}
+
+impl Row<'_> {
+    /// True for the reference that is no scheme.
+    pub(crate) fn is_limit(&self) -> bool {
+        self.scheme == LIMIT
+    }
+
+    /// What tables and figures call it: the limit stands apart.
+    pub(crate) fn label(&self) -> String {
+        row_name(&label(self.scheme), self.variation)
+    }
+}
+
+/// A scheme's name in tables and figures.
+pub(crate) fn label(scheme: &str) -> String {
+    if scheme == LIMIT { format!("({LIMIT})") } else { scheme.into() }
+}
+
+/// Records by row and trace.
 pub(crate) struct Comparison<'a> {
     /// In the order of first appearance, the limit last.
-    pub(crate) schemes: Vec<&'a str>,
+    pub(crate) rows: Vec<Row<'a>>,
     /// In the order of first appearance.
     pub(crate) traces: Vec<Trace<'a>>,
     /// In ascending order.
     pub(crate) seeds: Vec<u64>,
-    /// By scheme, then by the key of the trace.
-    runs: BTreeMap<&'a str, BTreeMap<&'a str, Vec<&'a Record>>>,
+    /// By scheme, variation and the key of the trace.
+    runs: BTreeMap<&'a str, BTreeMap<&'a str, BTreeMap<&'a str, Vec<&'a Record>>>>,
 }
 
 /// A trace: its text in the Scenario, and a short name that no other trace has.
@@ -28,58 +54,84 @@ pub(crate) struct Trace<'a> {
 
 impl<'a> Comparison<'a> {
     pub(crate) fn new(records: &'a [Record]) -> Self {
-        let mut schemes: Vec<&str> = Vec::new();
+        let mut rows: Vec<Row> = Vec::new();
         let mut traces: Vec<Trace> = Vec::new();
-        let mut runs: BTreeMap<_, BTreeMap<_, Vec<_>>> = BTreeMap::new();
-        let (mut seen_schemes, mut seen_traces) = (BTreeSet::new(), BTreeSet::new());
+        let mut runs: BTreeMap<_, BTreeMap<_, BTreeMap<_, Vec<&Record>>>> = BTreeMap::new();
+        let (mut seen_rows, mut seen_traces) = (BTreeSet::new(), BTreeSet::new());
+        let one_limit = one_limit(records);
         for record in records {
-            let (scheme, key) = (record.scenario.scheme.as_str(), record.scenario.trace.as_str());
-            if seen_schemes.insert(scheme) {
-                schemes.push(scheme);
+            let (scenario, key) = (&record.scenario, record.scenario.trace.as_str());
+            let mut row = Row { scheme: &scenario.scheme, variation: &scenario.variation };
+            let shared = one_limit && row.is_limit();
+            if shared {
+                row.variation = "";
+            }
+            if seen_rows.insert(row) {
+                rows.push(row);
             }
             if seen_traces.insert(key) {
                 traces.push(Trace { key, name: record.trace_name() });
             }
-            runs.entry(scheme).or_default().entry(key).or_default().push(record);
+            let of_row = runs.entry(row.scheme).or_default().entry(row.variation).or_default();
+            let runs = of_row.entry(key).or_default();
+            if !shared || runs.is_empty() {
+                runs.push(record);
+            }
         }
-        schemes.sort_by_key(|&scheme| scheme == LIMIT);
+        rows.sort_by_key(Row::is_limit);
         tell_apart(&mut traces);
         let seeds: BTreeSet<u64> = records.iter().map(|record| record.scenario.seed).collect();
-        Self { schemes, traces, seeds: seeds.into_iter().collect(), runs }
+        Self { rows, traces, seeds: seeds.into_iter().collect(), runs }
     }
 
-    /// The runs of a scheme on a trace, one per seed.
-    pub(crate) fn runs(&self, scheme: &str, trace: Trace) -> &[&'a Record] {
-        self.runs.get(scheme).and_then(|traces| traces.get(trace.key)).map_or(&[], Vec::as_slice)
+    /// The schemes in the order of their rows.
+    pub(crate) fn schemes(&self) -> Vec<&'a str> {
+        distinct(self.rows.iter().map(|row| row.scheme))
     }
 
-    /// All runs of a scheme, by trace.
-    pub(crate) fn runs_of(&self, scheme: &str) -> impl Iterator<Item = &'a Record> {
-        self.traces.iter().flat_map(move |&trace| self.runs(scheme, trace)).copied()
+    /// The rows, and how each looks: schemes differ in colour, a scheme's variations in marker and dash.
+    pub(crate) fn styled_rows(&self) -> impl Iterator<Item = (Row<'a>, SchemeStyle)> {
+        let (schemes, variations) = (self.schemes(), distinct(self.rows.iter().map(|row| row.variation)));
+        self.rows.iter().map(move |&row| {
+            let scheme = schemes.iter().position(|&scheme| scheme == row.scheme).unwrap_or(0);
+            let variation = variations.iter().position(|&variation| variation == row.variation).unwrap_or(0);
+            (row, SchemeStyle::new(row.scheme, scheme, variation))
+        })
     }
 
-    /// On how many traces a scheme was run.
-    pub(crate) fn traces_of(&self, scheme: &str) -> usize {
-        self.traces.iter().filter(|&&trace| !self.runs(scheme, trace).is_empty()).count()
+    /// The runs of a row on a trace, one per seed.
+    pub(crate) fn runs(&self, row: Row, trace: Trace) -> &[&'a Record] {
+        let traces = self.runs.get(row.scheme).and_then(|variations| variations.get(row.variation));
+        traces.and_then(|traces| traces.get(trace.key)).map_or(&[], Vec::as_slice)
+    }
+
+    /// All runs of a row, by trace.
+    pub(crate) fn runs_of(&self, row: Row) -> impl Iterator<Item = &'a Record> {
+        self.traces.iter().flat_map(move |&trace| self.runs(row, trace)).copied()
+    }
+
+    /// On how many traces a row was run.
+    pub(crate) fn traces_of(&self, row: Row) -> usize {
+        self.traces.iter().filter(|&&trace| !self.runs(row, trace).is_empty()).count()
     }
 
     /// The mean over seeds on one trace, with its interval over seeds.
-    pub(crate) fn on_trace(&self, scheme: &str, trace: Trace, quantity: Quantity) -> Option<Estimate> {
-        let values: Vec<f64> = self.runs(scheme, trace).iter().filter_map(|run| quantity(run)).collect();
+    pub(crate) fn on_trace(&self, row: Row, trace: Trace, quantity: Quantity) -> Option<Estimate> {
+        let values: Vec<f64> = self.runs(row, trace).iter().filter_map(|run| quantity(run)).collect();
         Some(Estimate { mean: mean(&values)?, half_width: half_width_95(&values) })
     }
 
     /// The mean over traces of the mean over seeds. The interval is over seeds: each seed that was run on all of the
-    /// scheme's traces contributes its mean over them.
-    pub(crate) fn average(&self, scheme: &str, quantity: Quantity) -> Option<Estimate> {
+    /// row's traces contributes its mean over them.
+    pub(crate) fn average(&self, row: Row, quantity: Quantity) -> Option<Estimate> {
         let by_trace: Vec<f64> = self
             .traces
             .iter()
-            .filter_map(|&trace| self.on_trace(scheme, trace, quantity))
+            .filter_map(|&trace| self.on_trace(row, trace, quantity))
             .map(|estimate| estimate.mean)
             .collect();
         let mut by_seed: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
-        for run in self.runs_of(scheme) {
+        for run in self.runs_of(row) {
             if let Some(value) = quantity(run) {
                 by_seed.entry(run.scenario.seed).or_default().push(value);
             }
@@ -92,24 +144,25 @@ impl<'a> Comparison<'a> {
         Some(Estimate { mean: mean(&by_trace)?, half_width: half_width_95(&whole) })
     }
 
-    /// What the reader must know, each once: the runs' notes, and schemes that lack traces the others have.
+    /// What the reader must know, each once: the runs' notes, and rows that lack traces the others have.
     pub(crate) fn notes(&self) -> Vec<String> {
         let mut notes: Vec<(&str, &str, usize)> = Vec::new();
         let mut seen = BTreeMap::new();
-        for scheme in &self.schemes {
-            for note in self.runs_of(scheme).flat_map(|run| &run.notes) {
-                let index = *seen.entry((*scheme, note.as_str())).or_insert_with(|| {
-                    notes.push((scheme, note, 0));
+        for &row in &self.rows {
+            for note in self.runs_of(row).flat_map(|run| &run.notes) {
+                let index = *seen.entry((row.scheme, note.as_str())).or_insert_with(|| {
+                    notes.push((row.scheme, note, 0));
                     notes.len() - 1
                 });
                 notes[index].2 += 1;
             }
         }
-        let missing = self.schemes.iter().filter_map(|scheme| {
-            let (has, all) = (self.traces_of(scheme), self.traces.len());
+        let missing = self.rows.iter().filter_map(|&row| {
+            let (has, all) = (self.traces_of(row), self.traces.len());
             (has < all).then(|| {
                 format!(
-                    "{scheme}: its averages are over {has} of {all} traces, the others have no finished run"
+                    "{}: its averages are over {has} of {all} traces, the others have no finished run",
+                    row.label()
                 )
             })
         });
@@ -119,6 +172,21 @@ impl<'a> Comparison<'a> {
         });
         missing.chain(noted).collect()
     }
+}
+
+/// Each value once, in the order of first appearance.
+fn distinct<'a>(texts: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let mut seen = BTreeSet::new();
+    texts.filter(|text| seen.insert(*text)).collect()
+}
+
+/// True where the varied conditions do not change the limit: then one row says all.
+fn one_limit(records: &[Record]) -> bool {
+    let mut by_trace: BTreeMap<&str, &Record> = BTreeMap::new();
+    records.iter().filter(|run| run.scenario.scheme == LIMIT).all(|run| {
+        let first = by_trace.entry(&run.scenario.trace).or_insert(run);
+        first.total == run.total
+    })
 }
 
 /// Traces of the same file name in different folders get their whole path as a name.

@@ -1,8 +1,8 @@
 //! What the report's script draws from, kept to a size that does not grow with the number of Records.
 
-use crate::comparison::{Comparison, Quantity, Trace};
-use crate::style::{SchemeStyle, StyleJson};
-use crate::text_table::label;
+use crate::comparison::{Comparison, Quantity, Row, Trace, label};
+use crate::style::StyleJson;
+use crate::sweep::Sweep;
 use crate::thin::{spread, thin};
 use cellcc_experiment::{Distribution, LIMIT, Record, Series};
 use serde::{Serialize, Serializer};
@@ -28,6 +28,8 @@ const CDF_POINTS_OF_TRACE: usize = 40;
 #[derive(Serialize)]
 pub(crate) struct Data<'a> {
     schemes: Vec<SchemeJson>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sweep: Option<SweepJson<'a>>,
     /// The averages first, then traces.
     views: Vec<View<'a>>,
     series: Vec<TraceSeries<'a>>,
@@ -36,6 +38,23 @@ pub(crate) struct Data<'a> {
     pub(crate) left_out: Vec<String>,
 }
 
+/// Which rows make the lines over the one condition that is varied.
+#[derive(Serialize)]
+struct SweepJson<'a> {
+    key: &'a str,
+    values: Vec<&'a str>,
+    lines: Vec<SweepLineJson>,
+}
+
+#[derive(Serialize)]
+struct SweepLineJson {
+    #[serde(flatten)]
+    scheme: SchemeJson,
+    /// By value, the index of the row.
+    rows: Vec<Option<usize>>,
+}
+
+/// A row of the tables.
 #[derive(Serialize)]
 struct SchemeJson {
     label: String,
@@ -110,14 +129,15 @@ impl Serialize for Short {
 
 impl<'a> Data<'a> {
     pub(crate) fn new(comparison: &Comparison<'a>) -> Self {
-        let styles = comparison.schemes.iter().enumerate().map(|(index, scheme)| SchemeJson {
-            label: label(scheme),
-            limit: *scheme == LIMIT,
-            style: SchemeStyle::new(scheme, index).to_json(),
+        let styles = comparison.styled_rows().map(|(row, style)| SchemeJson {
+            label: row.label(),
+            limit: row.is_limit(),
+            style: style.to_json(),
         });
         let mut left_out = Vec::new();
         Self {
             schemes: styles.collect(),
+            sweep: Sweep::new(comparison).map(|sweep| sweep_json(comparison, sweep)),
             views: views(comparison, &mut left_out),
             series: all_series(comparison, &mut left_out),
             left_out,
@@ -125,18 +145,30 @@ impl<'a> Data<'a> {
     }
 }
 
+fn sweep_json<'a>(comparison: &Comparison<'a>, sweep: Sweep<'a>) -> SweepJson<'a> {
+    let index = |row: Row| comparison.rows.iter().position(|other| *other == row);
+    let lines = sweep.lines.iter().map(|line| SweepLineJson {
+        scheme: SchemeJson {
+            label: label(line.scheme),
+            limit: line.scheme == LIMIT,
+            style: line.style.to_json(),
+        },
+        rows: line.rows.iter().map(|row| row.and_then(index)).collect(),
+    });
+    SweepJson { key: sweep.key, lines: lines.collect(), values: sweep.values }
+}
+
 fn views<'a>(comparison: &Comparison<'a>, left_out: &mut Vec<String>) -> Vec<View<'a>> {
     let traces = &comparison.traces;
     let mut views = Vec::new();
     if traces.len() != 1 {
-        let cell = |scheme| {
-            let at = |quantity| comparison.average(scheme, quantity).map(|estimate| estimate.mean);
-            cell(at, comparison.runs_of(scheme), CDF_POINTS)
+        let cell = |row| {
+            let at = |quantity| comparison.average(row, quantity).map(|estimate| estimate.mean);
+            cell(at, comparison.runs_of(row), CDF_POINTS)
         };
-        views
-            .push(View { name: "", schemes: comparison.schemes.iter().map(|scheme| cell(scheme)).collect() });
+        views.push(View { name: "", schemes: comparison.rows.iter().map(|&row| cell(row)).collect() });
     }
-    let kept = spread(traces.len(), MOST_CELLS / comparison.schemes.len().max(1));
+    let kept = spread(traces.len(), MOST_CELLS / comparison.rows.len().max(1));
     if kept.len() < traces.len() {
         left_out.push(format!(
             "{} of {} traces can be chosen one by one; the averages are over all.",
@@ -145,14 +177,12 @@ fn views<'a>(comparison: &Comparison<'a>, left_out: &mut Vec<String>) -> Vec<Vie
         ));
     }
     for trace in kept.into_iter().map(|index| traces[index]) {
-        let cell = |scheme| {
-            let at = |quantity| comparison.on_trace(scheme, trace, quantity).map(|estimate| estimate.mean);
-            cell(at, comparison.runs(scheme, trace).iter().copied(), CDF_POINTS_OF_TRACE)
+        let cell = |row| {
+            let at = |quantity| comparison.on_trace(row, trace, quantity).map(|estimate| estimate.mean);
+            cell(at, comparison.runs(row, trace).iter().copied(), CDF_POINTS_OF_TRACE)
         };
-        views.push(View {
-            name: trace.name,
-            schemes: comparison.schemes.iter().map(|scheme| cell(scheme)).collect(),
-        });
+        views
+            .push(View { name: trace.name, schemes: comparison.rows.iter().map(|&row| cell(row)).collect() });
     }
     views
 }
@@ -185,18 +215,19 @@ fn cell<'a>(
 
 fn all_series<'a>(comparison: &Comparison<'a>, left_out: &mut Vec<String>) -> Vec<TraceSeries<'a>> {
     let first_runs = |trace| {
-        let runs = comparison.schemes.iter().filter_map(move |scheme| comparison.runs(scheme, trace).first());
-        runs.copied().filter(|run| !run.series.columns.is_empty())
+        let runs = comparison.rows.iter().enumerate();
+        let runs = runs.filter_map(move |(index, &row)| Some((index, *comparison.runs(row, trace).first()?)));
+        runs.filter(|(_, run)| !run.series.columns.is_empty())
     };
     let traces: Vec<Trace> =
         comparison.traces.iter().copied().filter(|&trace| first_runs(trace).next().is_some()).collect();
-    let columns = |trace| first_runs(trace).map(|run| run.series.columns.len()).sum::<usize>();
+    let columns = |trace| first_runs(trace).map(|(_, run)| run.series.columns.len()).sum::<usize>();
     let columns_per_trace = traces.iter().map(|&trace| columns(trace)).max().unwrap_or(0).max(1);
     let affordable = (SERIES_VALUES / (columns_per_trace * FEWEST_POINTS)).clamp(1, MOST_SERIES_TRACES);
     let kept = spread(traces.len(), affordable);
     let points = (SERIES_VALUES / (columns_per_trace * kept.len().max(1))).min(MOST_POINTS);
     describe_left_out(comparison, traces.len(), kept.len(), left_out);
-    let longest = traces.iter().flat_map(|&trace| first_runs(trace)).flat_map(|run| &run.series.columns);
+    let longest = traces.iter().flat_map(|&trace| first_runs(trace)).flat_map(|(_, run)| &run.series.columns);
     if longest.map(|column| column.values.len()).max().unwrap_or(0) > points {
         left_out.push(format!(
             "Each line is thinned to {points} points that keep every minimum and maximum; the full ones are in the folder series/."
@@ -205,12 +236,12 @@ fn all_series<'a>(comparison: &Comparison<'a>, left_out: &mut Vec<String>) -> Ve
     let one = |trace: Trace<'a>| TraceSeries {
         name: trace.name,
         capacity: first_runs(trace)
-            .find_map(|run| Some(line(&run.series, run.series.column("capacity_mbit_s")?, points)))
+            .find_map(|(_, run)| Some(line(&run.series, run.series.column("capacity_mbit_s")?, points)))
             .unwrap_or(Line { step_s: 1.0, values: Vec::new() }),
         // The limit's line would cover the edge of the capacity.
         lines: first_runs(trace)
-            .filter(|run| run.scenario.scheme != LIMIT)
-            .flat_map(|run| flow_lines(comparison, run, points))
+            .filter(|(_, run)| run.scenario.scheme != LIMIT)
+            .flat_map(|(index, run)| flow_lines(index, run, points))
             .collect(),
     };
     kept.into_iter().map(|index| one(traces[index])).collect()
@@ -230,8 +261,7 @@ fn describe_left_out(comparison: &Comparison, traces: usize, kept: usize, left_o
             comparison.seeds.len()
         ));
     }
-    let flows =
-        comparison.schemes.iter().flat_map(|scheme| comparison.runs_of(scheme)).map(|run| run.flows.len());
+    let flows = comparison.rows.iter().flat_map(|&row| comparison.runs_of(row)).map(|run| run.flows.len());
     if flows.max().unwrap_or(0) > MOST_FLOWS {
         left_out.push(format!(
             "Time series are of the first {MOST_FLOWS} flows of a run; all are in the folder series/."
@@ -239,8 +269,7 @@ fn describe_left_out(comparison: &Comparison, traces: usize, kept: usize, left_o
     }
 }
 
-fn flow_lines(comparison: &Comparison, run: &Record, points: usize) -> Vec<FlowLines> {
-    let scheme = comparison.schemes.iter().position(|scheme| *scheme == run.scenario.scheme).unwrap_or(0);
+fn flow_lines(scheme: usize, run: &Record, points: usize) -> Vec<FlowLines> {
     let flow = |(index, flow): (usize, &cellcc_experiment::FlowRecord)| {
         let prefix = format!("flow{index}.");
         let columns = run.series.columns.iter().filter_map(|column| {

@@ -1,15 +1,15 @@
 //! The figures for a paper, one SVG each.
 
 use crate::Figure;
-use crate::comparison::{Comparison, Quantity, Trace};
+use crate::comparison::{Comparison, Quantity, Row, Trace};
 use crate::plot::{
     Area, Chart, DASH, Drawn, GAP, LINE_MARKER, MARKER, Marker, Octaves, STROKE, Sample, chart, colour,
-    document, legend,
+    document, legend, legend_inches, linear, short,
 };
 use crate::style::SchemeStyle;
-use crate::text_table::label;
+use crate::sweep::Sweep;
 use crate::thin::thin;
-use cellcc_experiment::{Distribution, LIMIT, Record};
+use cellcc_experiment::{Distribution, Record};
 use plotters::prelude::*;
 use std::collections::BTreeSet;
 
@@ -25,29 +25,36 @@ const MARKERS: usize = 6;
 const LEAST_DELAY_MS: f64 = 0.125;
 const HEIGHT_INCHES: f64 = 2.4;
 const TALL_INCHES: f64 = 3.6;
+const SWEEP_INCHES: f64 = 5.2;
 const CAPACITY: RGBColor = RGBColor(0xd2, 0xd6, 0xda);
 
 pub(crate) fn figures(title: &str, records: &[Record]) -> Vec<Figure> {
     let comparison = Comparison::new(records);
-    if comparison.schemes.is_empty() {
+    if comparison.rows.is_empty() {
         return Vec::new();
     }
+    let names: Vec<String> = comparison.rows.iter().map(Row::label).collect();
+    let more_inches = legend_inches(names.iter().map(String::as_str));
+    let (height, tall) = (HEIGHT_INCHES + more_inches, TALL_INCHES + more_inches);
     let mut figures = Figures { title, taken: BTreeSet::new(), figures: Vec::new() };
-    let averaged =
-        |scheme: &str, quantity| comparison.average(scheme, quantity).map(|estimate| estimate.mean);
-    figures.add("throughput-delay", "", HEIGHT_INCHES, |area| scatter(area, &comparison, averaged));
+    let averaged = |row: Row, quantity| comparison.average(row, quantity).map(|estimate| estimate.mean);
+    figures.add("throughput-delay", "", height, |area| scatter(area, &comparison, averaged));
     if (2..=MOST_SCATTER_TRACES).contains(&comparison.traces.len()) {
         for &trace in &comparison.traces {
-            let on = |scheme: &str, quantity| {
-                comparison.on_trace(scheme, trace, quantity).map(|estimate| estimate.mean)
-            };
-            figures.add("throughput-delay", trace.name, HEIGHT_INCHES, |area| scatter(area, &comparison, on));
+            let on =
+                |row: Row, quantity| comparison.on_trace(row, trace, quantity).map(|estimate| estimate.mean);
+            figures.add("throughput-delay", trace.name, height, |area| scatter(area, &comparison, on));
         }
     }
-    figures.add("queueing-delay-cdf", "", HEIGHT_INCHES, |area| cdf(area, &comparison));
+    if let Some(sweep) = Sweep::new(&comparison) {
+        let names = sweep.labels();
+        let height = SWEEP_INCHES + legend_inches(names.iter().map(String::as_str));
+        figures.add("sweep", sweep.key, height, |area| sweep.draw(area, &comparison));
+    }
+    figures.add("queueing-delay-cdf", "", height, |area| cdf(area, &comparison));
     let with_series = |trace: &&Trace| first_runs(&comparison, **trace).next().is_some();
     for &trace in comparison.traces.iter().filter(with_series).take(MOST_SERIES_TRACES) {
-        figures.add("time-series", trace.name, TALL_INCHES, |area| time_series(area, &comparison, trace));
+        figures.add("time-series", trace.name, tall, |area| time_series(area, &comparison, trace));
     }
     figures.figures
 }
@@ -80,21 +87,18 @@ fn slug(text: &str) -> String {
     hyphens.split('-').filter(|part| !part.is_empty()).collect::<Vec<_>>().join("-")
 }
 
-fn styles<'a>(comparison: &Comparison<'a>) -> impl Iterator<Item = (&'a str, SchemeStyle)> {
-    comparison.schemes.iter().enumerate().map(|(index, scheme)| (*scheme, SchemeStyle::new(scheme, index)))
-}
-
-fn lines<'a>(schemes: impl Iterator<Item = (&'a str, SchemeStyle)>) -> Vec<(String, SchemeStyle, Sample)> {
-    schemes.map(|(scheme, style)| (label(scheme), style, Sample::MarkedLine)).collect()
+fn lines<'a>(rows: impl Iterator<Item = (Row<'a>, SchemeStyle)>) -> Vec<(String, SchemeStyle, Sample)> {
+    rows.map(|(row, style)| (row.label(), style, Sample::MarkedLine)).collect()
 }
 
 /// Utilisation against the 95th percentile of the RTT; right and up is better. (Of the queueing delay the limit has
 /// next to none, which would leave the schemes a corner of a logarithmic axis.)
-fn scatter(area: &Area, comparison: &Comparison, at: impl Fn(&str, Quantity) -> Option<f64>) -> Drawn {
-    let points: Vec<(f64, f64, &str, SchemeStyle)> = styles(comparison)
-        .filter_map(|(scheme, style)| {
-            let delay = at(scheme, |run| run.total.rtt_p95_ms).unwrap_or(0.0);
-            Some((delay, at(scheme, |run| Some(run.total.utilisation))?, scheme, style))
+fn scatter(area: &Area, comparison: &Comparison, at: impl Fn(Row, Quantity) -> Option<f64>) -> Drawn {
+    let points: Vec<(f64, f64, Row, SchemeStyle)> = comparison
+        .styled_rows()
+        .filter_map(|(row, style)| {
+            let delay = at(row, |run| run.total.rtt_p95_ms).unwrap_or(0.0);
+            Some((delay, at(row, |run| Some(run.total.utilisation))?, row, style))
         })
         .collect();
     let delays: Vec<f64> = points.iter().map(|(delay, ..)| *delay).filter(|delay| *delay > 0.0).collect();
@@ -103,14 +107,14 @@ fn scatter(area: &Area, comparison: &Comparison, at: impl Fn(&str, Quantity) -> 
     let room = f64::max(highest - lowest, 0.05) * 0.12;
     let sample = |delay| if delay > 0.0 { Sample::Marker } else { Sample::DashedLine };
     let entries: Vec<_> =
-        points.iter().map(|(delay, _, scheme, style)| (label(scheme), *style, sample(*delay))).collect();
+        points.iter().map(|(delay, _, row, style)| (row.label(), *style, sample(*delay))).collect();
     let area = legend(area, &entries)?;
     let x = Octaves::around(&delays, 0.15, true);
     let edges = [delay_range(&x).start, delay_range(&x).end];
     let mut chart = chart(
         &area,
-        (x, "95th percentile of the RTT, ms"),
-        (f64::max(lowest - room, 0.0)..highest + room, "Utilisation"),
+        (x, "95th percentile of the RTT, ms", &short),
+        (linear(f64::max(lowest - room, 0.0), highest + room), "Utilisation"),
     )?;
     for (delay, utilisation, _, style) in points {
         if delay > 0.0 {
@@ -135,11 +139,12 @@ fn delay_range(axis: &Octaves) -> std::ops::Range<f64> {
 
 /// The cumulative distribution of the queueing delays of all packets of a scheme.
 fn cdf(area: &Area, comparison: &Comparison) -> Drawn {
-    let curves: Vec<_> = styles(comparison)
-        .filter_map(|(scheme, style)| {
+    let curves: Vec<_> = comparison
+        .styled_rows()
+        .filter_map(|(row, style)| {
             let mut all = Distribution::default();
             comparison
-                .runs_of(scheme)
+                .runs_of(row)
                 .flat_map(|run| &run.flows)
                 .for_each(|flow| all.merge(&flow.queueing_delay));
             let curve: Vec<(f64, f64)> = all
@@ -147,7 +152,7 @@ fn cdf(area: &Area, comparison: &Comparison) -> Drawn {
                 .iter()
                 .map(|(ms, share)| (ms.max(LEAST_DELAY_MS), *share))
                 .collect();
-            (curve.last()?.0 > LEAST_DELAY_MS).then_some((scheme, style, curve))
+            (curve.last()?.0 > LEAST_DELAY_MS).then_some((row, style, curve))
         })
         .collect();
     let ends: Vec<f64> = curves
@@ -156,9 +161,9 @@ fn cdf(area: &Area, comparison: &Comparison) -> Drawn {
         .flatten()
         .map(|point| point.0)
         .collect();
-    let area = legend(area, &lines(curves.iter().map(|(scheme, style, _)| (*scheme, *style))))?;
+    let area = legend(area, &lines(curves.iter().map(|(row, style, _)| (*row, *style))))?;
     let x = Octaves::around(&ends, 0.0, false);
-    let mut chart = chart(&area, (x, "Queueing delay, ms"), (0.0..1.02, "Share of packets"))?;
+    let mut chart = chart(&area, (x, "Queueing delay, ms", &short), (linear(0.0, 1.02), "Share of packets"))?;
     let count = curves.len();
     for (index, (_, style, curve)) in curves.into_iter().enumerate() {
         line(&mut chart, curve, style, index as f64 / count as f64)?;
@@ -184,35 +189,35 @@ where
     Ok(())
 }
 
-/// The first seed's run of each scheme, where it has its series.
+/// The first seed's run of each row, where it has its series.
 fn first_runs<'a>(
     comparison: &'a Comparison,
     trace: Trace<'a>,
-) -> impl Iterator<Item = (&'a Record, SchemeStyle)> {
-    styles(comparison)
-        .filter_map(move |(scheme, style)| Some((*comparison.runs(scheme, trace).first()?, style)))
-        .filter(|(run, _)| !run.series.columns.is_empty())
+) -> impl Iterator<Item = (Row<'a>, &'a Record, SchemeStyle)> {
+    comparison
+        .styled_rows()
+        .filter_map(move |(row, style)| Some((row, *comparison.runs(row, trace).first()?, style)))
+        .filter(|(_, run, _)| !run.series.columns.is_empty())
 }
 
 /// Throughput over the link's capacity, and below it the queueing delay; of the first flow where there are several.
 fn time_series(area: &Area, comparison: &Comparison, trace: Trace) -> Drawn {
     let runs: Vec<_> = first_runs(comparison, trace).collect();
-    let schemes: Vec<_> = runs.iter().filter(|(run, _)| run.scenario.scheme != LIMIT).copied().collect();
-    let names = schemes.iter().map(|(run, style)| (run.scenario.scheme.as_str(), *style));
-    let area = legend(area, &lines(names))?;
+    let schemes: Vec<_> = runs.iter().filter(|(row, ..)| !row.is_limit()).copied().collect();
+    let area = legend(area, &lines(schemes.iter().map(|(row, _, style)| (*row, *style))))?;
     let (upper, lower) = area.split_vertically((area.dim_in_pixel().1 / 2) as i32);
-    let capacity = runs.iter().find_map(|(run, _)| points(run, "capacity_mbit_s")).unwrap_or_default();
+    let capacity = runs.iter().find_map(|(_, run, _)| points(run, "capacity_mbit_s")).unwrap_or_default();
     for (panel, column, title, capacity) in [
         (upper, "flow0.throughput_mbit_s", "Throughput, Mbit/s", capacity),
         (lower, "flow0.queueing_delay_ms", "Queueing delay, ms", Vec::new()),
     ] {
         let lines: Vec<_> =
-            schemes.iter().filter_map(|(run, style)| Some((points(run, column)?, *style))).collect();
+            schemes.iter().filter_map(|(_, run, style)| Some((points(run, column)?, *style))).collect();
         let all = || lines.iter().flat_map(|(points, _)| points).chain(&capacity);
         let end = all().map(|(second, _)| *second).fold(1e-3, f64::max);
         let top = all().map(|(_, value)| *value).filter(|value| value.is_finite()).fold(1e-3, f64::max);
-        let x: plotters::coord::types::RangedCoordf64 = (0.0..end).into();
-        let mut chart = chart(&panel, (x, "Time, s"), (0.0..top * 1.05, title))?;
+        let mut chart =
+            chart(&panel, (linear(0.0, end), "Time, s", &short), (linear(0.0, top * 1.05), title))?;
         chart.draw_series(AreaSeries::new(capacity, 0.0, CAPACITY))?;
         let count = lines.len();
         for (index, (points, style)) in lines.into_iter().enumerate() {

@@ -3,7 +3,7 @@
 use crate::column::{Column, columns};
 use crate::comparison::Comparison;
 use crate::data::Data;
-use crate::text_table::{estimate_texts, footnotes, label};
+use crate::text_table::{estimate_texts, footnotes};
 use cellcc_experiment::{LIMIT, Record};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -108,11 +108,11 @@ fn summary_table(comparison: &Comparison, columns: &[&Column]) -> String {
         let _ = write!(table, "<th scope=\"col\">{}<small>{}</small></th>", column.title, column.unit);
     }
     table.push_str("</tr></thead><tbody>");
-    for scheme in &comparison.schemes {
-        let class = if *scheme == LIMIT { " class=\"limit\"" } else { "" };
-        let _ = write!(table, "<tr{class}><th scope=\"row\">{}</th>", escape(&label(scheme)));
+    for &row in &comparison.rows {
+        let class = if row.is_limit() { " class=\"limit\"" } else { "" };
+        let _ = write!(table, "<tr{class}><th scope=\"row\">{}</th>", escape(&row.label()));
         for column in columns {
-            let (mean, interval) = estimate_texts(comparison.average(scheme, column.quantity));
+            let (mean, interval) = estimate_texts(comparison.average(row, column.quantity));
             let _ = write!(table, "<td>{mean}");
             if let Some(interval) = interval {
                 let _ = write!(table, "<small>{interval}</small>");

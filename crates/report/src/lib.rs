@@ -1,6 +1,8 @@
 //! Records in; tables, SVG figures and one offline HTML file out. Everything is made from
 //! [`Record`]s and from nothing else.
 //!
+//! A row of the tables is a scheme under one of the plan's variations.
+//!
 //! | function | what it makes |
 //! |---|---|
 //! | [`table`] | one row a scheme for people (text, Markdown), one row a run for programs (JSON, CSV) |
@@ -19,6 +21,7 @@ mod png;
 mod rows;
 mod statistics;
 mod style;
+mod sweep;
 mod text_table;
 mod thin;
 
@@ -77,7 +80,7 @@ pub struct Figure {
 /// The Records as a table.
 ///
 /// JSON and CSV have a row a run, in the order of the Records, with every scalar. The forms for people have a row a
-/// scheme: the mean over traces of the mean over seeds, with the 95 % confidence interval over seeds (per seed the mean
+/// scheme and variation: the mean over traces of the mean over seeds, with the 95 % confidence interval over seeds (per seed the mean
 /// over traces, then Student's t over seeds) where there are several.
 pub fn table(records: &[Record], format: TableFormat) -> String {
     match format {

@@ -110,24 +110,43 @@ pub(crate) enum Sample {
     DashedLine,
 }
 
-/// Draws what the lines and markers mean, in as many rows as it takes; gives the rest of the area.
-pub(crate) fn legend<'a>(
-    area: &Area<'a>,
-    entries: &[(String, SchemeStyle, Sample)],
-) -> Result<Area<'a>, Box<dyn Error>> {
-    let width = area.dim_in_pixel().0 as i32;
+/// Where the entries of a legend go, each with its text as it fits.
+fn places<'a>(names: impl Iterator<Item = &'a str>) -> Vec<(String, (i32, i32))> {
+    let width = (COLUMN_INCHES * PER_INCH) as i32;
     let (mut x, mut y) = (12, 8 + LEGEND_ROW / 2);
-    for (name, style, sample) in entries {
+    let mut places = Vec::new();
+    for name in names {
         let name: String = if name.chars().count() > LONGEST_NAME {
             name.chars().take(LONGEST_NAME - 1).chain(['…']).collect()
         } else {
-            name.clone()
+            name.to_owned()
         };
         let letters = (name.chars().count() as f64 * f64::from(TEXT) * LETTER_EMS) as i32;
         let entry = LEGEND_SAMPLE + 12 + letters;
         if x > 12 && x + entry > width {
             (x, y) = (12, y + LEGEND_ROW);
         }
+        places.push((name, (x, y)));
+        x += entry + 36;
+    }
+    places
+}
+
+/// What a figure with these names in its legend needs beyond the height of one with few.
+pub(crate) fn legend_inches<'a>(names: impl Iterator<Item = &'a str>) -> f64 {
+    const FEW_ROWS: i32 = 3;
+    let last = places(names).last().map_or(0, |(_, (_, y))| *y);
+    f64::from((last - FEW_ROWS * LEGEND_ROW).max(0)) / PER_INCH
+}
+
+/// Draws what the lines and markers mean, in as many rows as it takes; gives the rest of the area.
+pub(crate) fn legend<'a>(
+    area: &Area<'a>,
+    entries: &[(String, SchemeStyle, Sample)],
+) -> Result<Area<'a>, Box<dyn Error>> {
+    let places = places(entries.iter().map(|(name, ..)| name.as_str()));
+    let bottom = places.last().map_or(8 + LEGEND_ROW / 2, |(_, (_, y))| *y);
+    for ((_, style, sample), (name, (x, y))) in entries.iter().zip(places) {
         let stroke = colour(*style).stroke_width(STROKE);
         let ends = [(x, y), (x + LEGEND_SAMPLE, y)];
         match sample {
@@ -140,22 +159,22 @@ pub(crate) fn legend<'a>(
         }
         let left = text().pos(Pos::new(HPos::Left, VPos::Center));
         area.draw(&Text::new(name, (x + LEGEND_SAMPLE + 12, y), left))?;
-        x += entry + 36;
     }
-    Ok(area.split_vertically(y + LEGEND_ROW / 2 + 4).1)
+    Ok(area.split_vertically(bottom + LEGEND_ROW / 2 + 4).1)
 }
 
-/// A chart whose horizontal axis is `X`, the vertical one linear.
-pub(crate) type Chart<'a, X> = ChartContext<'a, SVGBackend<'a>, Cartesian2d<X, RangedCoordf64>>;
+/// A chart whose axes are `X` and `Y`.
+pub(crate) type Chart<'a, X, Y = RangedCoordf64> = ChartContext<'a, SVGBackend<'a>, Cartesian2d<X, Y>>;
 
-/// Axes and grid on all of `area`.
-pub(crate) fn chart<'a, X>(
+/// Axes and grid on all of `area`: the axis, its title, and for the horizontal one what its ticks say.
+pub(crate) fn chart<'a, X, Y>(
     area: &Area<'a>,
-    (x, x_title): (X, &str),
-    (y, y_title): (Range<f64>, &str),
-) -> Result<Chart<'a, X>, Box<dyn Error>>
+    (x, x_title, x_tick): (X, &str, &dyn Fn(f64) -> String),
+    (y, y_title): (Y, &str),
+) -> Result<Chart<'a, X, Y>, Box<dyn Error>>
 where
     X: Ranged<ValueType = f64> + ValueFormatter<f64>,
+    Y: Ranged<ValueType = f64> + ValueFormatter<f64>,
 {
     let mut chart = ChartBuilder::on(area)
         .margin_top(14)
@@ -171,7 +190,7 @@ where
         .y_desc(y_title)
         .x_labels(8)
         .y_labels(5)
-        .x_label_formatter(&|value| short(*value))
+        .x_label_formatter(&|value| x_tick(*value))
         .y_label_formatter(&|value| short(*value))
         .label_style(text())
         .axis_desc_style(text())
@@ -182,10 +201,67 @@ where
     Ok(chart)
 }
 
+/// A linear axis.
+pub(crate) fn linear(from: f64, to: f64) -> RangedCoordf64 {
+    (from..to).into()
+}
+
 /// A tick's number without digits that say nothing.
-fn short(value: f64) -> String {
+pub(crate) fn short(value: f64) -> String {
     let text = format!("{value:.4}");
     text.trim_end_matches('0').trim_end_matches('.').into()
+}
+
+/// An axis of names in a given order, the first at zero, the next at one.
+#[derive(Debug, Clone)]
+pub(crate) struct Categories {
+    names: Vec<String>,
+}
+
+/// Letters of a name on an axis.
+const LONGEST_TICK: usize = 14;
+
+impl Categories {
+    pub(crate) fn new(names: &[&str]) -> Self {
+        let shortened = |name: &&str| match name.chars().count() {
+            0..=LONGEST_TICK => (*name).to_owned(),
+            _ => name.chars().take(LONGEST_TICK - 1).chain(['…']).collect(),
+        };
+        Self { names: names.iter().map(shortened).collect() }
+    }
+
+    /// The name at a place.
+    pub(crate) fn name(&self, value: f64) -> String {
+        self.names.get(value.round() as usize).cloned().unwrap_or_default()
+    }
+}
+
+impl Ranged for Categories {
+    type FormatOption = NoDefaultFormatting;
+    type ValueType = f64;
+
+    fn map(&self, value: &f64, (from, to): (i32, i32)) -> i32 {
+        let share = (value + 0.5) / self.names.len().max(1) as f64;
+        from + (f64::from(to - from) * share).round() as i32
+    }
+
+    /// As many names as stand beside each other without touching, over the width of a column.
+    fn key_points<Hint: KeyPointHint>(&self, _: Hint) -> Vec<f64> {
+        let longest = self.names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
+        let name_width = (longest + 2) as f64 * f64::from(TEXT) * LETTER_EMS;
+        let fitting = (0.8 * COLUMN_INCHES * PER_INCH / name_width).max(1.0) as usize;
+        (0..self.names.len()).step_by(self.names.len().div_ceil(fitting).max(1)).map(|at| at as f64).collect()
+    }
+
+    fn range(&self) -> Range<f64> {
+        -0.5..self.names.len() as f64 - 0.5
+    }
+}
+
+impl ValueFormatter<f64> for Categories {
+    fn format_ext(&self, value: &f64) -> String {
+        self.name(*value)
+    }
 }
 
 /// A logarithmic axis from power of two to power of two.

@@ -7,6 +7,8 @@ use serde::Serialize;
 #[derive(Serialize)]
 struct Row<'a> {
     scheme: &'a str,
+    /// Which of the varied conditions; empty where nothing is varied.
+    variation: &'a str,
     trace: &'a str,
     seed: u64,
     driver: &'a str,
@@ -37,6 +39,7 @@ fn row(record: &Record) -> Row<'_> {
     let flows: &[_] = if record.flows.len() > 1 { &record.flows } else { &[] };
     Row {
         scheme: &record.scenario.scheme,
+        variation: &record.scenario.variation,
         trace: record.trace_name(),
         seed: record.scenario.seed,
         driver: &record.driver,
@@ -51,7 +54,7 @@ fn row(record: &Record) -> Row<'_> {
 pub(crate) fn csv(records: &[Record]) -> String {
     let mut writer = csv::WriterBuilder::new().has_headers(false).from_writer(Vec::new());
     let metrics = metric_names();
-    let header = ["scheme", "trace", "seed", "driver"]
+    let header = ["scheme", "variation", "trace", "seed", "driver"]
         .into_iter()
         .chain(metrics.iter().map(String::as_str))
         .chain(["jain_index", "notes"]);
@@ -60,7 +63,12 @@ pub(crate) fn csv(records: &[Record]) -> String {
         let row = row(record);
         let notes = row.notes.join("; ");
         writer
-            .serialize((row.scheme, row.trace, row.seed, row.driver, row.total, row.jain_index, notes))
+            .serialize((
+                (row.scheme, row.variation, row.trace, row.seed, row.driver),
+                row.total,
+                row.jain_index,
+                notes,
+            ))
             .expect("a row is flat, and memory takes every row");
     }
     let bytes = writer.into_inner().expect("memory takes every row");

@@ -52,15 +52,16 @@ pub(crate) struct SchemeStyle {
 }
 
 impl SchemeStyle {
-    /// The style of the `index`-th scheme.
-    pub(crate) fn new(scheme: &str, index: usize) -> Self {
+    /// The style of the `index`-th scheme under the `variation`-th of the varied conditions.
+    pub(crate) fn new(scheme: &str, index: usize, variation: usize) -> Self {
+        let shape = index + variation;
         if scheme == LIMIT {
             return Self { colour: None, marker: STAR, dash: DASHES[2] };
         }
         Self {
             colour: Some(COLOURS[index % COLOURS.len()]),
-            marker: MARKERS[index % MARKERS.len()],
-            dash: DASHES[index % DASHES.len()],
+            marker: MARKERS[shape % MARKERS.len()],
+            dash: DASHES[shape % DASHES.len()],
         }
     }
 
@@ -100,9 +101,17 @@ mod tests {
 
     #[test]
     fn sixty_schemes_look_different() {
-        let styles: Vec<_> = (0..60).map(|index| SchemeStyle::new("x", index)).collect();
+        let styles: Vec<_> = (0..60).map(|index| SchemeStyle::new("x", index, 0)).collect();
         for (index, style) in styles.iter().enumerate() {
             assert!(!styles[..index].contains(style), "{index}");
+        }
+    }
+
+    #[test]
+    fn the_variations_of_a_scheme_share_its_colour_and_differ_in_shape() {
+        let styles: Vec<_> = (0..20).map(|variation| SchemeStyle::new("x", 3, variation)).collect();
+        for (index, style) in styles.iter().enumerate() {
+            assert!(!styles[..index].contains(style) && style.colour == styles[0].colour, "{index}");
         }
     }
 }

@@ -1,10 +1,10 @@
 //! The summary for people: a terminal's table of at most 100 columns, or Markdown.
 
 use crate::column::{Column, columns};
-use crate::comparison::Comparison;
+use crate::comparison::{Comparison, Row};
 use crate::number::{self, NONE, three_digits};
 use crate::statistics::Estimate;
-use cellcc_experiment::{LIMIT, Record};
+use cellcc_experiment::Record;
 use comfy_table::{
     CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle, presets,
 };
@@ -65,7 +65,7 @@ pub(crate) fn summary(records: &[Record], style: Style) -> String {
 /// What a reader of the averages must know.
 pub(crate) fn footnotes(comparison: &Comparison) -> Vec<String> {
     let mut notes = Vec::new();
-    if comparison.schemes.contains(&LIMIT) {
+    if comparison.rows.iter().any(Row::is_limit) {
         notes.push(LIMIT_NOTE.into());
     }
     if comparison.seeds.len() > 1 {
@@ -74,11 +74,6 @@ pub(crate) fn footnotes(comparison: &Comparison) -> Vec<String> {
     }
     notes.extend(comparison.notes());
     notes
-}
-
-/// A scheme's name in tables: the limit stands apart.
-pub(crate) fn label(scheme: &str) -> String {
-    if scheme == LIMIT { format!("({LIMIT})") } else { scheme.into() }
 }
 
 /// An estimate as text: the mean, then what follows `±`.
@@ -111,32 +106,30 @@ fn averages_of(comparison: &Comparison, columns: &[&Column], style: Style) -> St
         unit => format!("{}{unit_before}{unit}", column.title),
     });
     table.set_header(std::iter::once("Scheme".to_owned()).chain(titles));
-    for scheme in &comparison.schemes {
+    for &row in &comparison.rows {
         let cells =
-            columns.iter().map(|column| match estimate_texts(comparison.average(scheme, column.quantity)) {
+            columns.iter().map(|column| match estimate_texts(comparison.average(row, column.quantity)) {
                 (mean, Some(interval)) => format!("{mean}{interval_before}{interval}"),
                 (mean, None) => mean,
             });
-        table.add_row(std::iter::once(cell(&label(scheme), style)).chain(cells));
+        table.add_row(std::iter::once(cell(&row.label(), style)).chain(cells));
     }
     finish(table, style)
 }
 
 /// Traces as rows and schemes as columns, in as many tables as the width asks for.
 fn by_trace(comparison: &Comparison, style: Style) -> String {
-    let value =
-        |scheme: &str, trace, quantity| estimate_texts(comparison.on_trace(scheme, trace, quantity)).0;
+    let value = |row: Row, trace, quantity| estimate_texts(comparison.on_trace(row, trace, quantity)).0;
     let mut text = String::new();
-    for schemes in fitting(comparison, style) {
+    for rows in fitting(comparison, style) {
         let mut table = new_table(style);
         table.set_header(
-            std::iter::once("Trace".to_owned())
-                .chain(schemes.iter().map(|scheme| cell(&label(scheme), style))),
+            std::iter::once("Trace".to_owned()).chain(rows.iter().map(|row| cell(&row.label(), style))),
         );
         for &trace in &comparison.traces {
-            let cells = schemes.iter().map(|scheme| {
-                let utilisation = value(scheme, trace, |run| Some(run.total.utilisation));
-                let delay = value(scheme, trace, |run| run.total.queueing_delay_p95_ms);
+            let cells = rows.iter().map(|&row| {
+                let utilisation = value(row, trace, |run| Some(run.total.utilisation));
+                let delay = value(row, trace, |run| run.total.queueing_delay_p95_ms);
                 format!("{utilisation}, {delay}")
             });
             table.add_row(std::iter::once(cell(trace.name, style)).chain(cells));
@@ -149,17 +142,17 @@ fn by_trace(comparison: &Comparison, style: Style) -> String {
     text
 }
 
-/// Groups of schemes whose columns fit beside the traces' names.
-fn fitting<'a>(comparison: &'a Comparison, style: Style) -> Vec<&'a [&'a str]> {
+/// Groups of rows that fit, as columns, beside the traces' names.
+fn fitting<'a>(comparison: &'a Comparison, style: Style) -> Vec<&'a [Row<'a>]> {
     if style == Style::Markdown {
-        return vec![&comparison.schemes];
+        return vec![&comparison.rows];
     }
     let length = |text: &str| text.chars().count();
     let longest = comparison.traces.iter().map(|trace| length(trace.name)).max().unwrap_or(0);
     let room = usize::from(WIDTH).saturating_sub(longest.min(LONGEST_TRACE) + 2);
-    let widest = comparison.schemes.iter().map(|scheme| length(&label(scheme))).max().unwrap_or(0);
+    let widest = comparison.rows.iter().map(|row| length(&row.label())).max().unwrap_or(0);
     let column = widest.max(WIDEST_PAIR) + 2;
-    comparison.schemes.chunks((room / column).max(1)).collect()
+    comparison.rows.chunks((room / column).max(1)).collect()
 }
 
 fn new_table(style: Style) -> Table {

@@ -127,3 +127,41 @@ fn without_records_there_is_an_empty_report_and_no_figure() {
     assert!(html("x", &[]).contains("<h1>x</h1>"));
     assert!(figures("x", &[]).is_empty());
 }
+
+#[test]
+fn one_varied_condition_is_the_axis_of_a_figure_with_a_line_a_scheme() {
+    let mut records =
+        fabricated::varied(&["limit", "cubic", "bbr"], &["walk", "drive"], &["520pkt", "33pkt", "65pkt"]);
+    let sweep = &data(&html("x", &records))["sweep"];
+    assert_eq!((&sweep["key"], &sweep["values"][0]), (&"path.queue".into(), &"520pkt".into()));
+    let rows = |line: usize| sweep["lines"][line]["rows"].clone();
+    // Rows are ordered by variation; the limit has one for all.
+    assert_eq!(
+        [rows(0), rows(1), rows(2)],
+        [[0, 2, 4], [1, 3, 5], [6, 6, 6]].map(|row| serde_json::json!(row))
+    );
+    let figure = figures("x", &records).into_iter().find(|figure| figure.name == "sweep-path-queue").unwrap();
+    for text in ["520pkt", "65pkt", "path.queue", "cubic", "Mean RTT, ms"] {
+        assert!(figure.svg.contains(text), "{text}");
+    }
+    // Of two varied conditions neither is the axis.
+    for record in &mut records {
+        record.scenario.variation += ", path.rtt=20ms";
+    }
+    assert!(data(&html("x", &records))["sweep"].is_null());
+    assert!(!figures("x", &records).iter().any(|figure| figure.name.starts_with("sweep")));
+}
+
+#[test]
+fn a_legend_of_many_rows_leaves_the_plots_their_room() {
+    let queues: Vec<String> = (1..=20).map(|count| format!("{count}pkt")).collect();
+    let queues: Vec<&str> = queues.iter().map(String::as_str).collect();
+    let records = fabricated::varied(&["limit", "cubic", "bbr"], &["walk"], &queues);
+    for Figure { name, svg } in figures("x", &records) {
+        let height = |svg: &str| -> f64 {
+            let (_, rest) = svg.split_once("height=\"").unwrap();
+            rest.split_once("in\"").unwrap().0.parse().unwrap()
+        };
+        assert!(height(&svg) > 4.0, "{name} is {} inches high", height(&svg));
+    }
+}

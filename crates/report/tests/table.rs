@@ -90,3 +90,20 @@ fn a_format_is_named_or_refused() {
     let error = "xml".parse::<TableFormat>().unwrap_err().to_string();
     assert!(error.contains("`xml`") && error.contains("markdown"), "{error}");
 }
+
+#[test]
+fn a_row_is_a_scheme_under_one_variation_and_the_limit_is_said_once_where_it_does_not_change() {
+    let mut records = fabricated::varied(&["limit", "cubic"], &["walk"], &["33pkt", "65pkt"]);
+    let names = |records: &[Record]| -> Vec<String> {
+        let text = table(records, TableFormat::Markdown);
+        let rows = text.lines().filter(|line| line.starts_with("| ")).skip(1);
+        rows.filter_map(|row| Some(row.split('|').nth(1)?.trim().to_owned())).collect()
+    };
+    assert_eq!(names(&records), ["cubic, path.queue=33pkt", "cubic, path.queue=65pkt", "(limit)"]);
+    let limit = records.iter_mut().find(|record| record.scenario.scheme == "limit").unwrap();
+    limit.total.rtt_mean_ms = Some(40.0);
+    assert_eq!(names(&records)[2..], ["(limit), path.queue=33pkt", "(limit), path.queue=65pkt"]);
+    let rows: serde_json::Value = serde_json::from_str(&table(&records, TableFormat::Json)).unwrap();
+    assert_eq!((&rows[1]["scheme"], &rows[1]["variation"]), (&"cubic".into(), &"path.queue=33pkt".into()));
+    assert!(table(&records, TableFormat::Csv).starts_with("scheme,variation,trace,"));
+}

@@ -2,7 +2,7 @@
 
 use crate::engine::{Engine, Flow};
 use crate::limit;
-use crate::paths::{Capacities, forward_delay};
+use crate::paths::{Capacities, forward_delay, forward_loss};
 use cellcc_control::{Observer, Registry, Scheme};
 use cellcc_experiment::{
     Column, Driver, FlowMeter, FlowRecord, LIMIT, Metrics, Record, ResolveError, RunError, SCHEMA_VERSION,
@@ -77,6 +77,7 @@ impl Driver for SimDriver {
             cell.scheduler.parse::<Scheduler>().map_err(|error| ResolveError(error.to_string()))?;
         }
         forward_delay(scenario)?;
+        forward_loss(scenario)?;
         self.capacities(scenario)?;
         scenario.trace_sha256 = self.open(&scenario.trace)?.hash;
         Ok(())

@@ -204,12 +204,13 @@ impl Engine {
     fn acknowledge(&mut self, now: Time, index: usize, packet: AckPacket) {
         let flow = &mut self.flows[index];
         let ack = packet.ack;
+        // What comes with an acknowledgement is known when the window is set by it.
+        if let Some(feedback) = packet.feedback {
+            flow.sender.on_feedback(now, &feedback);
+        }
         let sample = flow.sender.on_acknowledgement(now, ack, flow.receiver.newly_acknowledged(ack));
         if let Some(rtt) = sample {
             flow.meter.on_rtt(now, rtt);
-        }
-        if let Some(feedback) = packet.feedback {
-            flow.sender.on_feedback(now, &feedback);
         }
         self.send_all(now, index);
     }
@@ -331,11 +332,11 @@ impl Engine {
 
     /// Packets that left the link before the end count, although they arrive after it.
     fn count_departed(&mut self) {
-        while let Some(delivery) = self.forward.poll(Time::NEVER) {
-            if delivery.departed_at > self.end {
-                break;
+        while self.forward.next_wake() < Time::NEVER {
+            // What is held back to be reordered left the link in time, too.
+            if let Some(delivery) = self.forward.poll(Time::NEVER).filter(|it| it.departed_at <= self.end) {
+                self.measure(&delivery);
             }
-            self.measure(&delivery);
         }
     }
 }

@@ -2,9 +2,10 @@
 
 use crate::receiver::Acknowledgement;
 use cellcc_control::{Feedback, Signal};
-use cellcc_experiment::{ResolveError, Scenario};
+use cellcc_experiment::{Path, ResolveError, Scenario};
 use cellcc_link::{
-    Capacity, Cell, Delay, Delivery, Dropped, Link, LinkConfig, Packet, Poll, Scheduler, Service,
+    Capacity, Cell, Delay, Delivery, Dropped, Link, LinkConfig, LossRate, Packet, Poll, Reordering,
+    Scheduler, Service,
 };
 use cellcc_units::{Bytes, Span, Time};
 use std::sync::Arc;
@@ -52,8 +53,14 @@ impl Packet for AckPacket {
     }
 }
 
-/// The way to the receivers: one link for all flows, or a cell with a queue for each user.
-pub(crate) enum Forward {
+/// The way to the receivers: a link or a cell, and packets that overtake others behind it.
+pub(crate) struct Forward {
+    way: Way,
+    reordering: Option<Reordering<DataPacket>>,
+}
+
+/// One link for all flows, or a cell with a queue for each user.
+enum Way {
     Link(Box<Link<DataPacket>>),
     Cell(Box<Cell<DataPacket>>),
 }
@@ -62,15 +69,18 @@ pub(crate) enum Forward {
 const FORWARD_LOSS: u64 = 0;
 const REVERSE_LOSS: u64 = 1;
 const FLOWS: u64 = 2;
+/// Beyond all flows' own.
+const REORDERING: u64 = u64::MAX / 4;
+const ASSISTANCE: u64 = u64::MAX / 2;
 
 /// The seed of flow `index`'s scheme.
 pub(crate) fn flow_seed(scenario: &Scenario, index: usize) -> u64 {
     stream(scenario.seed, FLOWS + index as u64)
 }
 
-/// The seed of the losses of flow `index`'s network assistance: beyond all flows' own.
+/// The seed of the losses of flow `index`'s network assistance.
 pub(crate) fn assistance_seed(scenario: &Scenario, index: usize) -> u64 {
-    stream(scenario.seed, u64::MAX / 2 + index as u64)
+    stream(scenario.seed, ASSISTANCE + index as u64)
 }
 
 /// An independent seed for each stream (SplitMix64, Steele et al. 2014).
@@ -85,37 +95,43 @@ impl Forward {
     /// The way to the receivers of a resolved Scenario.
     pub(crate) fn new(scenario: &Scenario, capacities: &Capacities) -> Result<Self, ResolveError> {
         let delay = forward_delay(scenario)?;
+        let loss = forward_loss(scenario)?;
         let config = |capacity: &Arc<Capacity>| LinkConfig {
             capacity: Arc::clone(capacity),
             queue: scenario.path.queue,
             delay: delay.clone(),
-            loss: scenario.path.loss,
+            loss: loss.clone(),
         };
         let seed = stream(scenario.seed, FORWARD_LOSS);
-        Ok(match &scenario.cell {
-            None => Self::Link(Box::new(Link::new(config(&capacities.forward[0]), seed))),
+        let way = match &scenario.cell {
+            None => Way::Link(Box::new(Link::new(config(&capacities.forward[0]), seed))),
             Some(cell) => {
                 let scheduler =
                     cell.scheduler.parse::<Scheduler>().map_err(|error| ResolveError(error.to_string()))?;
                 let users = capacities.forward.iter().map(config).collect();
-                Self::Cell(Box::new(Cell::new(users, scheduler, seed)))
+                Way::Cell(Box::new(Cell::new(users, scheduler, seed)))
             }
-        })
+        };
+        let Path { reordered, reordered_by, .. } = scenario.path;
+        let reordering = (!reordered.is_zero())
+            .then(|| Reordering::new(reordered, reordered_by, stream(scenario.seed, REORDERING)));
+        Ok(Self { way, reordering })
     }
 
     #[inline]
     pub(crate) fn next_wake(&self) -> Time {
-        match self {
-            Self::Link(link) => link.next_wake(),
-            Self::Cell(cell) => cell.next_wake(),
-        }
+        let way = match &self.way {
+            Way::Link(link) => link.next_wake(),
+            Way::Cell(cell) => cell.next_wake(),
+        };
+        way.min(self.reordering.as_ref().map_or(Time::NEVER, Reordering::next_wake))
     }
 
     /// What was done for `user` by `now`.
     pub(crate) fn service(&mut self, now: Time, user: usize) -> Service {
-        match self {
-            Self::Link(link) => link.service(now),
-            Self::Cell(cell) => cell.service(now, user),
+        match &mut self.way {
+            Way::Link(link) => link.service(now),
+            Way::Cell(cell) => cell.service(now, user),
         }
     }
 
@@ -126,20 +142,29 @@ impl Forward {
         user: usize,
         packet: DataPacket,
     ) -> Result<(), Dropped<DataPacket>> {
-        match self {
-            Self::Link(link) => link.enqueue(now, packet),
-            Self::Cell(cell) => cell.enqueue(now, user, packet),
+        match &mut self.way {
+            Way::Link(link) => link.enqueue(now, packet),
+            Way::Cell(cell) => cell.enqueue(now, user, packet),
         }
     }
 
     #[inline]
     pub(crate) fn poll(&mut self, now: Time) -> Option<Delivery<DataPacket>> {
+        let Some(reordering) = &mut self.reordering else { return self.way.poll(now) };
+        let late = reordering.poll(now);
+        late.or_else(|| self.way.poll(now).and_then(|delivery| reordering.pass(delivery)))
+    }
+}
+
+impl Way {
+    #[inline]
+    fn poll(&mut self, now: Time) -> Option<Delivery<DataPacket>> {
         match self {
-            Self::Link(link) => match link.poll(now) {
+            Way::Link(link) => match link.poll(now) {
                 Poll::Ready(delivery) => Some(delivery),
                 Poll::Wake(_) | Poll::Idle => None,
             },
-            Self::Cell(cell) => match cell.poll(now) {
+            Way::Cell(cell) => match cell.poll(now) {
                 Poll::Ready((_, delivery)) => Some(delivery),
                 Poll::Wake(_) | Poll::Idle => None,
             },
@@ -153,9 +178,19 @@ pub(crate) fn reverse(scenario: &Scenario, capacities: &Capacities) -> Link<AckP
         capacity: Arc::clone(&capacities.reverse),
         queue: scenario.path.reverse.queue,
         delay: Delay::constant(scenario.path.rtt.saturating_sub(forward_half(scenario))),
-        loss: scenario.path.reverse.loss,
+        loss: LossRate::constant(scenario.path.reverse.loss),
     };
     Link::new(config, stream(scenario.seed, REVERSE_LOSS))
+}
+
+/// The share that is lost throughout, and what the Scenario adds to it over time.
+pub(crate) fn forward_loss(scenario: &Scenario) -> Result<LossRate, ResolveError> {
+    let extra = scenario.path.extra_loss.as_str();
+    if extra.is_empty() {
+        return Ok(LossRate::constant(scenario.path.loss));
+    }
+    let extra = extra.parse::<LossRate>().map_err(|error| ResolveError(format!("extra loss: {error}")))?;
+    Ok(extra.plus(scenario.path.loss))
 }
 
 fn forward_half(scenario: &Scenario) -> Span {

@@ -183,7 +183,7 @@ impl Sender {
         let data_at = if lost.is_some() { now } else { self.application.ready_at(now) };
         if data_at > now && !probing {
             self.resume_at = data_at;
-            self.flow.mark_app_limited();
+            self.flow.mark_app_limited(now);
             return None;
         }
         let free_at = self.pacer.free_at(now, &limits);

@@ -34,13 +34,14 @@ pub fn split_number(text: &str) -> Option<(f64, &str)> {
     (number.is_finite() && number >= 0.0).then(|| (number, text[end..].trim_start()))
 }
 
-/// Splits at each `sign` that stands outside all parentheses: `"a(x=1,y=2),b"` at `,` into `"a(x=1,y=2)"` and `"b"`.
+/// Splits at each `sign` that stands outside all parentheses and braces: `"a(x=1,y=2),b"` at `,` into `"a(x=1,y=2)"`
+/// and `"b"`.
 pub fn split_outside_parentheses(text: &str, sign: char) -> impl Iterator<Item = &str> {
     let mut depth = 0_usize;
     text.split(move |c| {
         match c {
-            '(' => depth += 1,
-            ')' => depth = depth.saturating_sub(1),
+            '(' | '{' => depth += 1,
+            ')' | '}' => depth = depth.saturating_sub(1),
             _ => {}
         }
         c == sign && depth == 0

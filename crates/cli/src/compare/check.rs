@@ -8,8 +8,17 @@ use std::fmt::Display;
 /// Time series of a run hold at most this many bins: a day in bins of 100 ms.
 const MOST_BINS: u64 = 1_000_000;
 
-/// Checks every value that has a range, whether it came from a flag or from a file.
-pub(super) fn check(file: &PlanFile) -> Result<(), Exit> {
+/// Checks every value that has a range, whether it came from a flag or from the file `name`, varied ones too.
+pub(super) fn check(file: &PlanFile, name: &str) -> Result<(), Exit> {
+    check_values(file).map_err(Exit::input)?;
+    for variation in file.variations().map_err(|error| Exit::input(format!("{name}: {error}")))? {
+        check_values(&variation.file)
+            .map_err(|problem| Exit::input(format!("{name}: [vary] {}: {problem}", variation.text)))?;
+    }
+    Ok(())
+}
+
+fn check_values(file: &PlanFile) -> Result<(), String> {
     let (path, endpoint) = (&file.path, &file.endpoint);
     let above_zero = Span::from_nanos(1);
     range(
@@ -39,10 +48,10 @@ pub(super) fn check(file: &PlanFile) -> Result<(), Exit> {
         "1ms to 60s, such as 100ms",
     )?;
     if file.duration.as_nanos() / endpoint.series_bin.as_nanos() > MOST_BINS {
-        return Err(Exit::input(format!(
+        return Err(format!(
             "--series-bin {} makes more than {MOST_BINS} bins of --duration {}; write a wider bin",
             endpoint.series_bin, file.duration
-        )));
+        ));
     }
     loss("--loss", "path.loss", path.loss)?;
     loss("--reverse-loss", "path.reverse.loss", path.reverse.loss)?;
@@ -58,7 +67,10 @@ pub(super) fn check_starts(plan: &Plan) -> Result<(), Exit> {
         if let Some(flow) = late {
             return Err(Exit::input(format!(
                 "`{}`: the flow `{}` starts at {}, but the run lasts {}; write a longer --duration or an earlier start",
-                run.scenario.scheme, flow.scheme, flow.start, run.scenario.duration
+                run.scenario.row_name(),
+                flow.scheme,
+                flow.start,
+                run.scenario.duration
             )));
         }
     }
@@ -72,15 +84,15 @@ fn range<T: PartialOrd + Display>(
     least: T,
     most: T,
     takes: &str,
-) -> Result<(), Exit> {
+) -> Result<(), String> {
     if value >= least && value <= most { Ok(()) } else { Err(outside(flag, key, value, takes)) }
 }
 
-fn loss(flag: &str, key: &str, share: Ratio) -> Result<(), Exit> {
+fn loss(flag: &str, key: &str, share: Ratio) -> Result<(), String> {
     if share < Ratio::ONE { Ok(()) } else { Err(outside(flag, key, share, "0% to below 100%, such as 1%")) }
 }
 
-fn queue(flag: &str, key: &str, limit: QueueLimit) -> Result<(), Exit> {
+fn queue(flag: &str, key: &str, limit: QueueLimit) -> Result<(), String> {
     let fits = match limit {
         QueueLimit::Packets(count) => count <= 100_000_000,
         QueueLimit::Bytes(bytes) => bytes <= Bytes::new(100_000_000_000),
@@ -91,6 +103,6 @@ fn queue(flag: &str, key: &str, limit: QueueLimit) -> Result<(), Exit> {
     if fits { Ok(()) } else { Err(outside(flag, key, limit, takes)) }
 }
 
-fn outside(flag: &str, key: &str, value: impl Display, takes: &str) -> Exit {
-    Exit::input(format!("{flag} {value} (in a Scenario: {key}) is out of range; write {takes}"))
+fn outside(flag: &str, key: &str, value: impl Display, takes: &str) -> String {
+    format!("{flag} {value} (in a Scenario: {key}) is out of range; write {takes}")
 }

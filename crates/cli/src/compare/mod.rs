@@ -14,6 +14,7 @@ use cellcc_control::Registry;
 use cellcc_experiment::{Plan, PlanError};
 use cellcc_runner::{Existing, Host, Outcome, Runner};
 use cellcc_sim::SimDriver;
+use plan_file::Asked;
 use std::io::ErrorKind;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -24,12 +25,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 pub(crate) fn run(args: Args) -> Result<(), Exit> {
-    let file = plan_file::plan_file(&args)?;
-    check::check(&file)?;
+    let Asked { file, name } = plan_file::plan_file(&args)?;
+    check::check(&file, &name)?;
     let driver = SimDriver::new(Registry::default());
     let plan = Plan::new(&file, &driver, VERSION).map_err(|error| match error {
         PlanError::Mix(_) => Exit::input(format!("--schemes or --background: {error}")),
-        PlanError::Empty(_) | PlanError::Resolve(_) => Exit::input(error),
+        PlanError::Braces(_) => Exit::input(format!("--schemes: {error}")),
+        PlanError::Empty(_) | PlanError::Vary(_) | PlanError::Resolve(_) => Exit::input(error),
     })?;
     check::check_starts(&plan)?;
     cellcc_runner::check_plan(&plan)?;

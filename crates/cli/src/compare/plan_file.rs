@@ -5,16 +5,22 @@ use super::args::Args;
 use crate::exit::Exit;
 use crate::traces;
 use cellcc_control::split_list;
-use cellcc_experiment::{CellSetup, PlanFile};
+use cellcc_experiment::{CellSetup, PlanFile, Vary};
 use std::path::Path;
 
 /// What runs when nothing is asked for.
 const QUICK_START: &str = include_str!("../../../../scenarios/quick-start.toml");
 const QUICK_START_NAME: &str = "scenarios/quick-start.toml";
 
+/// What is asked for, and the name of the file it comes from.
+pub(super) struct Asked {
+    pub(super) file: PlanFile,
+    pub(super) name: String,
+}
+
 /// What is asked for: the Scenario file (or that of the folder to be resumed, or the quick start), and over it the flags.
-pub(super) fn plan_file(args: &Args) -> Result<PlanFile, Exit> {
-    let mut file = base(args)?;
+pub(super) fn plan_file(args: &Args) -> Result<Asked, Exit> {
+    let Asked { mut file, name } = base(args)?;
     if let Some(list) = &args.schemes {
         file.schemes = split_list(list).into_iter().map(String::from).collect();
         if file.schemes.is_empty() {
@@ -25,37 +31,46 @@ pub(super) fn plan_file(args: &Args) -> Result<PlanFile, Exit> {
         file.traces.clone_from(&args.traces);
     }
     file.traces = traces::expand(&file.traces)?;
+    let vary = &mut file.vary;
     let path = &mut file.path;
-    set(&mut path.rtt, args.path.rtt);
-    set(&mut path.queue, args.path.queue);
-    set(&mut path.loss, args.path.loss);
-    set(&mut path.extra_delay, args.path.extra_delay.clone());
-    set(&mut path.reverse.trace, args.path.reverse_rate.as_deref().map(traces::normal));
-    set(&mut path.reverse.queue, args.path.reverse_queue);
-    set(&mut path.reverse.loss, args.path.reverse_loss);
+    set(vary, "path.rtt", &mut path.rtt, args.path.rtt);
+    set(vary, "path.queue", &mut path.queue, args.path.queue);
+    set(vary, "path.loss", &mut path.loss, args.path.loss);
+    set(vary, "path.extra_delay", &mut path.extra_delay, args.path.extra_delay.clone());
+    set(
+        vary,
+        "path.reverse.trace",
+        &mut path.reverse.trace,
+        args.path.reverse_rate.as_deref().map(traces::normal),
+    );
+    set(vary, "path.reverse.queue", &mut path.reverse.queue, args.path.reverse_queue);
+    set(vary, "path.reverse.loss", &mut path.reverse.loss, args.path.reverse_loss);
     let endpoint = &mut file.endpoint;
-    set(&mut endpoint.mss, args.endpoint.mss);
-    set(&mut endpoint.header, args.endpoint.header);
-    set(&mut endpoint.ack_every, args.endpoint.ack_every);
-    set(&mut endpoint.max_ack_delay, args.endpoint.max_ack_delay);
-    set(&mut endpoint.series_bin, args.endpoint.series_bin);
-    set(&mut file.title, args.title.clone());
-    set(&mut file.seeds, args.seeds.clone());
-    set(&mut file.duration, args.duration);
-    set(&mut file.background, args.path.background.clone());
+    set(vary, "endpoint.mss", &mut endpoint.mss, args.endpoint.mss);
+    set(vary, "endpoint.header", &mut endpoint.header, args.endpoint.header);
+    set(vary, "endpoint.ack_every", &mut endpoint.ack_every, args.endpoint.ack_every);
+    set(vary, "endpoint.max_ack_delay", &mut endpoint.max_ack_delay, args.endpoint.max_ack_delay);
+    set(vary, "endpoint.series_bin", &mut endpoint.series_bin, args.endpoint.series_bin);
+    set(vary, "title", &mut file.title, args.title.clone());
+    set(vary, "seeds", &mut file.seeds, args.seeds.clone());
+    set(vary, "duration", &mut file.duration, args.duration);
+    set(vary, "background", &mut file.background, args.path.background.clone());
     if let Some(text) = &args.path.cell {
         file.cell = Some(cell(text)?);
+        vary.remove("cell");
     }
-    Ok(file)
+    Ok(Asked { file, name })
 }
 
-fn set<T>(value: &mut T, given: Option<T>) {
+/// A flag has the last word: what it sets is varied no more.
+fn set<T>(vary: &mut Vary, key: &str, value: &mut T, given: Option<T>) {
     if let Some(given) = given {
         *value = given;
+        vary.remove(key);
     }
 }
 
-fn base(args: &Args) -> Result<PlanFile, Exit> {
+fn base(args: &Args) -> Result<Asked, Exit> {
     if let Some(path) = &args.scenario {
         return read(path);
     }
@@ -63,26 +78,27 @@ fn base(args: &Args) -> Result<PlanFile, Exit> {
     if let Some(path) = earlier.filter(|path| args.execution.resume && path.exists()) {
         return read(&path);
     }
-    let mut file = parse(QUICK_START_NAME, QUICK_START)?;
+    let mut asked = parse(QUICK_START_NAME, QUICK_START)?;
     if args.schemes.is_some() || !args.traces.is_empty() {
-        file.title.clear();
+        asked.file.title.clear();
     }
-    Ok(file)
+    Ok(asked)
 }
 
-fn read(path: &Path) -> Result<PlanFile, Exit> {
+fn read(path: &Path) -> Result<Asked, Exit> {
     let name = path.display().to_string();
     let text = std::fs::read_to_string(path)
         .map_err(|error| Exit::input(format!("cannot read the Scenario {name}: {error}")))?;
     parse(&name, &text)
 }
 
-fn parse(name: &str, text: &str) -> Result<PlanFile, Exit> {
-    toml::from_str(text).map_err(|error| {
+fn parse(name: &str, text: &str) -> Result<Asked, Exit> {
+    let file = toml::from_str(text).map_err(|error| {
         let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
         let line = before.matches('\n').count() + 1;
         Exit::input(format!("{name}:{line}: {}", error.message().replace('\n', ", ")))
-    })
+    })?;
+    Ok(Asked { file, name: name.into() })
 }
 
 fn cell(text: &str) -> Result<CellSetup, Exit> {
@@ -103,7 +119,7 @@ mod tests {
 
     #[test]
     fn the_quick_start_is_a_scenario() {
-        let file = parse(QUICK_START_NAME, QUICK_START).unwrap();
+        let Asked { file, .. } = parse(QUICK_START_NAME, QUICK_START).unwrap();
         assert_eq!((file.schemes.len(), file.traces.len()), (4, 5));
     }
 }

@@ -239,7 +239,7 @@ impl Growth for Cubic {
                 let restart = self.initial_window.in_packets(self.packet);
                 self.state.window = self.state.window.min(restart);
             }
-            Event::RecoveryEntered | Event::RecoveryLeft | Event::ProbeTimeout => {}
+            Event::RecoveryEntered | Event::RecoveryLeft | Event::ProbeTimeout | Event::AppLimited => {}
         }
     }
 

@@ -147,7 +147,7 @@ impl Growth for NewReno {
             }
             // RFC 5681, section 4.1: the restart window. Slow start leads back to ssthresh.
             Event::IdleRestart => self.set_window(self.state.window.min(self.initial_window)),
-            Event::RecoveryEntered | Event::RecoveryLeft | Event::ProbeTimeout => {}
+            Event::RecoveryEntered | Event::RecoveryLeft | Event::ProbeTimeout | Event::AppLimited => {}
         }
     }
 

@@ -9,14 +9,16 @@ mod fixed_rate;
 mod fixed_window;
 mod loss_based;
 mod newreno;
+mod rbbr;
 mod reminis;
 mod vegas;
 mod verus;
 
-pub use bbr::{Bbr, Config as BbrConfig};
+pub use bbr::{BandwidthSource, Bbr, Config as BbrConfig, MaxFilter, Phase as BbrPhase};
 pub use fixed_rate::FixedRate;
 pub use fixed_window::FixedWindow;
 pub use loss_based::LossBased;
+pub use rbbr::{RbbrMessage, WireError as RbbrWireError};
 pub use vegas::{Thresholds as VegasThresholds, Vegas};
 
 /// The schemes that come with cellcc, in the order in which they are listed.
@@ -26,6 +28,7 @@ pub(crate) const BUILTIN: &[SchemeInfo] = &[
     cubic::SCHEME,
     newreno::SCHEME,
     bbr::SCHEME,
+    rbbr::SCHEME,
     vegas::SCHEME,
     fixed_window::SCHEME,
     fixed_rate::SCHEME,

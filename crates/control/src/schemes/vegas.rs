@@ -187,7 +187,7 @@ impl Controller for Vegas {
                 self.base_rtt = None;
                 self.measure_anew();
             }
-            Event::RecoveryEntered | Event::ProbeTimeout => {}
+            Event::RecoveryEntered | Event::ProbeTimeout | Event::AppLimited => {}
         }
     }
 

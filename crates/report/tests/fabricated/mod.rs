@@ -2,7 +2,8 @@
 //! at, made without a simulator.
 
 use cellcc_experiment::{
-    Column, Delivery, Endpoint, FlowMeter, FlowSetup, Path, Record, SCHEMA_VERSION, Scenario, Series, Source,
+    Column, Delivery, Endpoint, FlowMeter, FlowSetup, NetAssist, Path, Record, SCHEMA_VERSION, Scenario,
+    Series, Source,
 };
 use cellcc_units::{Bytes, Span, Time};
 
@@ -40,6 +41,22 @@ pub(crate) fn records(schemes: &[&str], traces: &[&str], seeds: &[u64], duration
         }
     }
     records
+}
+
+/// The records under each value of `path.queue`; the delays grow with it. The limit is the same under all.
+#[allow(dead_code, reason = "not every test that shares this file varies a condition")]
+pub(crate) fn varied(schemes: &[&str], traces: &[&str], queues: &[&str]) -> Vec<Record> {
+    let one = |(index, queue): (usize, &&str)| {
+        let mut records = records(schemes, traces, &[1], Span::from_secs(5));
+        for record in &mut records {
+            record.scenario.variation = format!("path.queue={queue}");
+            if record.scenario.scheme != "limit" {
+                record.total.rtt_mean_ms = record.total.rtt_mean_ms.map(|ms| ms * (1 + index) as f64);
+            }
+        }
+        records
+    };
+    queues.iter().enumerate().flat_map(one).collect()
 }
 
 /// Names of `count` traces.
@@ -144,6 +161,7 @@ fn record(
         driver: "sim".into(),
         scenario: Scenario {
             scheme: scheme.into(),
+            variation: String::new(),
             trace: trace.into(),
             trace_sha256: String::new(),
             seed,
@@ -151,6 +169,7 @@ fn record(
             path: Path::default(),
             endpoint: Endpoint::default(),
             cell: None,
+            netassist: NetAssist::default(),
             flows: if scheme == "limit" { Vec::new() } else { vec![flow] },
         },
         total: metrics.clone(),

@@ -21,7 +21,7 @@
 //!
 //! | file | concept |
 //! |---|---|
-//! | `bandwidth` | the bandwidth filter |
+//! | `bandwidth` | where the bandwidth comes from, and BBR's filter |
 //! | `min_rtt` | the filter of the minimum RTT, and ProbeRTT |
 //! | `full_pipe` | the end of Startup |
 //! | `cycle` | the gain cycle of ProbeBW |
@@ -45,11 +45,11 @@ mod min_rtt;
 mod recovery;
 mod scheme;
 
+pub use bandwidth::{BandwidthSource, MaxFilter};
 pub(super) use scheme::SCHEME;
 
-use crate::contract::{Ack, Context, Controller, Event, Limits, Loss, Observer, Sampler, Sent, Tag};
+use crate::contract::{Ack, Context, Controller, Event, Limits, Loss, Observer, Sent, Tag};
 use aggregation::Aggregation;
-use bandwidth::Bandwidth;
 use cellcc_units::{Bytes, Rate, Span, Time};
 use cycle::{GainCycle, PhaseEnd};
 use full_pipe::FullPipe;
@@ -59,7 +59,7 @@ use recovery::Recovery;
 /// 2/ln 2, the smallest gain that doubles the rate per round (draft section 4.2.1, `BBRHighGain`).
 const HIGH_GAIN: f64 = 2.885;
 /// In ProbeBW two BDPs may be in flight: room for delayed and stretched ACKs (draft section 4.2.3.2).
-const CWND_GAIN: f64 = 2.0;
+pub(super) const CWND_GAIN: f64 = 2.0;
 /// The smallest window, in packets: two flights of two, for delayed ACKs (draft section 4.2.3.3, `BBRMinPipeCwnd`).
 const MIN_WINDOW_PACKETS: u64 = 4;
 /// Share of the estimate that is paced, to keep the queue short (Linux `bbr_pacing_margin_percent`).
@@ -76,14 +76,27 @@ const MAX_QUANTUM: Bytes = Bytes::new(64 * 1024);
 const SELF_LIMITED: Tag = 1;
 
 /// What can be chosen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Config {
     /// Compensates for aggregated ACKs with a larger window.
     pub aggregation: bool,
-    /// How delivery rates are sampled.
-    pub sampler: Sampler,
     /// Paces; otherwise the window alone limits.
     pub pacing: bool,
+    /// Bandwidth-delay products that may be in flight in ProbeBW.
+    pub cwnd_gain: f64,
+}
+
+/// Where a flow is in BBR's state diagram.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Phase {
+    /// The rate doubles per round.
+    Startup,
+    /// What Startup queued leaves.
+    Drain,
+    /// Cruising and probing.
+    ProbeBw,
+    /// A minimal window shows the minimum RTT.
+    ProbeRtt,
 }
 
 #[derive(Debug, Clone)]
@@ -94,14 +107,14 @@ enum State {
     ProbeRtt(Probe),
 }
 
-/// The BBR controller.
+/// The BBR controller, on one source of its bandwidth.
 #[derive(Debug, Clone)]
-pub struct Bbr {
+pub struct Bbr<S> {
     config: Config,
     packet: Bytes,
     initial_window: Bytes,
     state: State,
-    bandwidth: Bandwidth,
+    bandwidth: S,
     min_rtt: MinRtt,
     full_pipe: FullPipe,
     cycle: GainCycle,
@@ -119,16 +132,16 @@ pub struct Bbr {
     self_limited_until: Option<Bytes>,
 }
 
-impl Bbr {
+impl<S: BandwidthSource> Bbr<S> {
     /// BBR at the beginning of a flow.
-    pub fn new(context: &Context, config: Config) -> Self {
+    pub fn new(context: &Context, config: Config, bandwidth: S) -> Self {
         let pacing_rate = paced(Rate::from_transfer(context.initial_window, NOMINAL_RTT), HIGH_GAIN);
         Self {
             config,
             packet: context.packet,
             initial_window: context.initial_window,
             state: State::Startup,
-            bandwidth: Bandwidth::new(config.sampler),
+            bandwidth,
             min_rtt: MinRtt::default(),
             full_pipe: FullPipe::default(),
             cycle: GainCycle::new(context.seed),
@@ -145,6 +158,31 @@ impl Bbr {
         }
     }
 
+    /// Where the flow is in the state diagram.
+    pub fn phase(&self) -> Phase {
+        match self.state {
+            State::Startup => Phase::Startup,
+            State::Drain => Phase::Drain,
+            State::ProbeBw => Phase::ProbeBw,
+            State::ProbeRtt(_) => Phase::ProbeRtt,
+        }
+    }
+
+    /// The minimum RTT of the last ten seconds, if there was a sample.
+    pub fn min_rtt(&self) -> Option<Span> {
+        self.min_rtt.get()
+    }
+
+    /// The source of the bandwidth.
+    pub fn bandwidth(&self) -> &S {
+        &self.bandwidth
+    }
+
+    /// The source of the bandwidth, to tell it what happens beside acknowledgements.
+    pub fn bandwidth_mut(&mut self) -> &mut S {
+        &mut self.bandwidth
+    }
+
     fn pacing_gain(&self) -> f64 {
         match self.state {
             State::Startup => HIGH_GAIN,
@@ -159,7 +197,7 @@ impl Bbr {
             State::Startup => HIGH_GAIN,
             State::Drain if self.config.pacing => HIGH_GAIN,
             State::Drain | State::ProbeRtt(_) => 1.0,
-            State::ProbeBw => CWND_GAIN,
+            State::ProbeBw => self.config.cwnd_gain,
         }
     }
 
@@ -195,7 +233,7 @@ impl Bbr {
         let Some(sample) = &ack.rate else { return };
         let self_limited = ack.packets.last().is_some_and(|newest| newest.tag == SELF_LIMITED);
         let app_limited = sample.app_limited || self_limited;
-        self.bandwidth.update(ack.round, sample, app_limited);
+        self.bandwidth.on_sample(ack, sample, app_limited);
         let estimate = self.bandwidth.estimate();
         self.aggregation.update(ack.now, ack.round_start, ack.bytes, estimate, self.window);
         if ack.round_start && !app_limited {
@@ -274,7 +312,7 @@ impl Bbr {
             let compensates = self.config.aggregation && self.full_pipe.is_reached();
             let extra =
                 if compensates { self.aggregation.extra(self.bandwidth.estimate()) } else { Bytes::ZERO };
-            let target = self.with_quanta(bdp + extra);
+            let target = self.with_quanta(bdp + extra + self.bandwidth.headroom());
             if self.full_pipe.is_reached() {
                 self.window = target.min(self.window + ack.bytes);
             } else if self.window < target || self.delivered < self.initial_window {
@@ -302,7 +340,7 @@ fn send_quantum(pacing_rate: Rate, packet: Bytes) -> Bytes {
     (packet * (bytes.get() / packet.get())).max(packet * 2)
 }
 
-impl Controller for Bbr {
+impl<S: BandwidthSource> Controller for Bbr<S> {
     fn on_sent(&mut self, _sent: &Sent) -> Tag {
         if self.self_limited_until.is_some() { SELF_LIMITED } else { Tag::default() }
     }
@@ -355,7 +393,7 @@ impl Controller for Bbr {
                     _ => {}
                 }
             }
-            Event::RecoveryEntered | Event::RecoveryLeft | Event::ProbeTimeout => {}
+            Event::RecoveryEntered | Event::RecoveryLeft | Event::ProbeTimeout | Event::AppLimited => {}
         }
     }
 
@@ -367,11 +405,11 @@ impl Controller for Bbr {
     }
 
     fn observe(&self, observer: &mut dyn Observer) {
-        let state = match self.state {
-            State::Startup => 0.0,
-            State::Drain => 1.0,
-            State::ProbeBw => 2.0,
-            State::ProbeRtt(_) => 3.0,
+        let state = match self.phase() {
+            Phase::Startup => 0.0,
+            Phase::Drain => 1.0,
+            Phase::ProbeBw => 2.0,
+            Phase::ProbeRtt => 3.0,
         };
         observer.value("state", "", state);
         observer.value("btl_bw", "mbit_s", self.bandwidth.estimate().as_mbit_per_sec());

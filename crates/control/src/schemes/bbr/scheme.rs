@@ -1,6 +1,6 @@
 //! The name and the parameters of BBR.
 
-use super::{Bbr, Config};
+use super::{Bbr, CWND_GAIN, Config, MaxFilter};
 use crate::contract::Sampler;
 use crate::parameter::{Kind, Parameter};
 use crate::{Needs, SchemeInfo};
@@ -36,6 +36,7 @@ pub(in crate::schemes) const SCHEME: SchemeInfo = SchemeInfo {
     build: |arguments, context| {
         let sampler = if arguments.choice("sampler") == "max" { Sampler::Max } else { Sampler::Min };
         let (aggregation, pacing) = (arguments.switch("aggregation"), arguments.switch("pacing"));
-        Box::new(Bbr::new(context, Config { aggregation, sampler, pacing }))
+        let config = Config { aggregation, pacing, cwnd_gain: CWND_GAIN };
+        Box::new(Bbr::new(context, config, MaxFilter::new(sampler)))
     },
 };

@@ -1,0 +1,67 @@
+//! Reordering: some packets take longer behind the link, so that later ones overtake them.
+
+use crate::link::Delivery;
+use crate::loss::Loss;
+use cellcc_units::{Ratio, Span, Time};
+use std::collections::VecDeque;
+
+/// Holds a share of the packets that have arrived back for a time, at random and independently of each other, as a
+/// second radio leg or a retransmission below IP without in-order delivery does.
+#[derive(Debug, Clone)]
+pub struct Reordering<P> {
+    chance: Loss,
+    by: Span,
+    /// All for the same time, hence in the order in which they are due.
+    held: VecDeque<Delivery<P>>,
+}
+
+impl<P> Reordering<P> {
+    /// Holds `share` of the packets back for `by`; `seed` decides which.
+    pub fn new(share: Ratio, by: Span, seed: u64) -> Self {
+        Self { chance: Loss::new(share, seed), by, held: VecDeque::new() }
+    }
+
+    /// Takes a packet that came off the link, and gives it back unless it is held.
+    pub fn pass(&mut self, delivery: Delivery<P>) -> Option<Delivery<P>> {
+        if !self.chance.strikes() {
+            return Some(delivery);
+        }
+        self.held.push_back(Delivery { arrived_at: delivery.arrived_at + self.by, ..delivery });
+        None
+    }
+
+    /// When the next held packet arrives; [`Time::NEVER`] where none is held.
+    #[inline]
+    pub fn next_wake(&self) -> Time {
+        self.held.front().map_or(Time::NEVER, |delivery| delivery.arrived_at)
+    }
+
+    /// The next held packet that has arrived by `now`.
+    pub fn poll(&mut self, now: Time) -> Option<Delivery<P>> {
+        if self.next_wake() > now { None } else { self.held.pop_front() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn delivery(packet: u64) -> Delivery<u64> {
+        let at = Time::ZERO + Span::from_millis(packet);
+        Delivery { packet, queued_at: at, departed_at: at, arrived_at: at }
+    }
+
+    #[test]
+    fn a_held_packet_arrives_later_by_the_time_and_none_is_lost() {
+        let mut reordering = Reordering::new(Ratio::new(0.3), Span::from_millis(5), 1);
+        let at_once: Vec<_> = (0..1000).filter_map(|packet| reordering.pass(delivery(packet))).collect();
+        assert!((650..750).contains(&at_once.len()), "{}", at_once.len());
+        let mut held = 0;
+        while reordering.next_wake() < Time::NEVER {
+            let late = reordering.poll(reordering.next_wake()).expect("due");
+            assert_eq!(late.arrived_at.since(late.departed_at), Span::from_millis(5));
+            held += 1;
+        }
+        assert_eq!(at_once.len() + held, 1000);
+    }
+}

@@ -1,0 +1,139 @@
+//! NetAssist at the simulated base station, seen by a scheme that only takes down what it is told.
+
+use cellcc_control::{
+    Ack, Advice, AdviceRequest, Context, Controller, Limits, Loss, Needs, Observer, Registry, SchemeInfo,
+};
+use cellcc_experiment::{Driver, NetAssist, NetAssistRoute, NetAssistSource, Plan, PlanFile, Record};
+use cellcc_sim::SimDriver;
+use cellcc_units::{Ratio, Span, Time};
+
+/// A fixed window that shows the reports it gets.
+const LISTENER: SchemeInfo = SchemeInfo {
+    name: "listener",
+    summary: "a fixed window that shows the reports it gets",
+    source: "this test",
+    parameters: &[],
+    needs: Needs { receiver_half: None, advice: Some(|_| AdviceRequest::default()) },
+    build: |_, context| Box::new(Listener { context: *context, heard: 0, last: None }),
+};
+
+#[derive(Clone)]
+struct Listener {
+    context: Context,
+    heard: u32,
+    last: Option<(Time, Advice)>,
+}
+
+impl Controller for Listener {
+    fn on_ack(&mut self, _ack: &Ack<'_>) {}
+
+    fn on_loss(&mut self, _loss: &Loss<'_>) {}
+
+    fn on_advice(&mut self, now: Time, advice: &Advice) {
+        self.heard += 1;
+        self.last = Some((now, *advice));
+    }
+
+    fn limits(&self) -> Limits {
+        Limits::window_only(self.context.packet * 100)
+    }
+
+    fn observe(&self, observer: &mut dyn Observer) {
+        let Some((at, advice)) = self.last else { return };
+        observer.value("heard", "", f64::from(self.heard));
+        observer.value("heard_at", "ms", at.since(Time::ZERO).as_millis_f64());
+        observer.value("bandwidth", "mbit_s", advice.bandwidth.as_mbit_per_sec());
+        observer.value("min_rtt", "ms", advice.min_rtt.total().as_millis_f64());
+        observer.value("age", "ms", advice.age.as_millis_f64());
+        observer.value("flows", "", f64::from(advice.flows));
+    }
+}
+
+/// 12 Mbit/s, and 24 after two seconds; one packet in service is 1 ms, or half.
+const LINK: &str = "step=12Mbit/s@2s,24Mbit/s@8s";
+
+fn listen(scheme: &str, change: impl FnOnce(&mut NetAssist)) -> Record {
+    let mut registry = Registry::default();
+    registry.register(LISTENER);
+    let driver = SimDriver::new(registry);
+    let mut file = PlanFile {
+        schemes: vec![scheme.into()],
+        traces: vec![LINK.into()],
+        duration: Span::from_secs(5),
+        ..PlanFile::default()
+    };
+    change(&mut file.netassist);
+    let plan = Plan::new(&file, &driver, "test").expect("the test's plan is sound");
+    driver.run(&plan.runs[1].scenario).expect("the run succeeds")
+}
+
+/// What flow 0 showed at the end of the 100-ms bin that ends at `millis`.
+fn shown(record: &Record, name: &str, millis: usize) -> f64 {
+    let column = record.series.column(&format!("flow0.{name}")).expect("shown");
+    f64::from(column[millis / 100 - 1])
+}
+
+#[test]
+fn the_causal_source_tells_what_was_served_and_so_a_change_one_period_late() {
+    let record = listen("listener", |_| ());
+    assert!((shown(&record, "bandwidth_mbit_s", 2000) / 12.0 - 1.0).abs() < 0.01);
+    // The report of 2050 ms covers 2000 to 2050 ms.
+    assert!((shown(&record, "bandwidth_mbit_s", 2100) / 24.0 - 1.0).abs() < 0.05);
+    let heard = shown(&record, "heard", 5000);
+    assert!((97.0..=99.0).contains(&heard), "one in 50 ms but for the first: {heard}");
+}
+
+#[test]
+fn the_oracle_tells_what_is_to_come() {
+    let at_2100 = |source| {
+        let record = listen("listener", |netassist| {
+            netassist.source = source;
+            netassist.period = Span::from_millis(100);
+        });
+        shown(&record, "bandwidth_mbit_s", 2100)
+    };
+    // Both were made at 2000 ms, when the rate changed: one of the 100 ms after that, one of those before.
+    assert!((at_2100(NetAssistSource::Oracle) / 24.0 - 1.0).abs() < 0.01);
+    assert!((at_2100(NetAssistSource::Causal) / 12.0 - 1.0).abs() < 0.01);
+}
+
+#[test]
+fn the_minimum_rtt_is_the_network_and_one_packet_at_the_reported_rate() {
+    let record = listen("listener", |_| ());
+    assert!((shown(&record, "min_rtt_ms", 2000) - 21.0).abs() < 0.02);
+    assert!((shown(&record, "min_rtt_ms", 5000) - 20.5).abs() < 0.02);
+}
+
+#[test]
+fn reports_on_acknowledgements_come_half_an_rtt_after_the_base_station_and_only_with_them() {
+    let record = listen("listener", |netassist| netassist.route = NetAssistRoute::InBand);
+    // The report of 2050 ms rides on the next ACK and needs 10 ms from the base station to the server.
+    let age = shown(&record, "age_ms", 2100);
+    assert!((10.0..=11.0).contains(&age), "{age}");
+}
+
+#[test]
+fn no_report_comes_in_an_outage_and_they_resume_after_it() {
+    let outage = serde_json::from_str("\"1s..3s\"").expect("an outage");
+    let record = listen("listener", |netassist| netassist.outages = vec![outage]);
+    assert_eq!(shown(&record, "heard", 1100), shown(&record, "heard", 2900));
+    assert!(shown(&record, "heard", 3200) > shown(&record, "heard", 2900));
+}
+
+#[test]
+fn lost_reports_are_missing_and_wrong_ones_are_wrong() {
+    let record = listen("listener", |netassist| {
+        netassist.loss = Ratio::new(0.5);
+        netassist.scale = Ratio::new(10.0);
+    });
+    let heard = shown(&record, "heard", 5000);
+    assert!((35.0..=65.0).contains(&heard), "half of 98: {heard}");
+    assert!((shown(&record, "bandwidth_mbit_s", 5000) / 240.0 - 1.0).abs() < 0.05);
+}
+
+#[test]
+fn the_network_counts_the_flows_of_a_user_while_they_send() {
+    let record = listen("listener+cubic@1s..3s", |_| ());
+    let flows = [900, 2000, 4900].map(|millis| shown(&record, "flows", millis));
+    assert_eq!(flows, [1.0, 2.0, 1.0]);
+}
