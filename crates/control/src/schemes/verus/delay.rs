@@ -26,7 +26,6 @@ pub(super) struct DelayEstimator {
     largest_ms: Option<f64>,
     average_ms: Option<f64>,
     smoothed_ms: Option<f64>,
-    latest_ms: Option<f64>,
     min_ms: Option<f64>,
     last_ack_at: Time,
 }
@@ -39,7 +38,6 @@ impl DelayEstimator {
             largest_ms: None,
             average_ms: None,
             smoothed_ms: None,
-            latest_ms: None,
             min_ms: None,
             last_ack_at: Time::ZERO,
         }
@@ -47,7 +45,6 @@ impl DelayEstimator {
 
     /// A packet was acknowledged `delay_ms` after it had left.
     pub(super) fn add(&mut self, delay_ms: f64) {
-        self.latest_ms = Some(delay_ms);
         self.largest_ms = Some(self.largest_ms.map_or(delay_ms, |largest| largest.max(delay_ms)));
         let share = self.rtt_old_share;
         self.smoothed_ms =
@@ -102,11 +99,6 @@ impl DelayEstimator {
     /// The smoothed delay, ms.
     pub(super) fn smoothed_ms(&self) -> Option<f64> {
         self.smoothed_ms
-    }
-
-    /// The last delay, ms.
-    pub(super) fn latest_ms(&self) -> Option<f64> {
-        self.latest_ms
     }
 
     /// The moving average of the epochs' largest delays, ms.

@@ -50,6 +50,7 @@ mod curve;
 mod delay;
 mod interpolation;
 mod loss;
+mod min_delay;
 mod monotone;
 mod profile;
 mod settings;
@@ -61,15 +62,23 @@ mod window;
 use crate::contract::{Ack, Context, Controller, Event, Limits, Loss, Observer, Packet, Sent, Tag};
 use crate::parameter::Arguments;
 use crate::registry::{Needs, SchemeInfo};
-use cellcc_units::{Bytes, Span, Time};
+use cellcc_units::{Bytes, Rate, Span, Time};
 use delay::DelayEstimator;
 use loss::MissingPackets;
+use min_delay::MinDelayProbe;
 use profile::Profile;
 use settings::Settings;
 use window::epoch_share;
 
 /// The program keeps points of smaller windows than this, whatever was lost in slow start.
 const KEPT_AFTER_SLOW_START: u64 = 100;
+
+/// Slow start doubles: no bounded window grows faster over the windows that have been tried.
+const GROWTH: f64 = 2.0;
+
+/// How long a loss is remembered where `bounded`: a measurement that no scheme's paper gives; over the RTTs and the time
+/// between losses of the scenarios, and well under the life of a point.
+const CAREFUL_AFTER_LOSS: Span = Span::from_secs(3);
 
 /// What the registry knows of Verus.
 pub(crate) const SCHEME: SchemeInfo = SchemeInfo {
@@ -96,12 +105,19 @@ struct Verus {
     window: f64,
     /// D_est, ms; none before slow start has ended.
     target_ms: Option<f64>,
+    /// Of any acknowledgement, ms; the time-out follows it.
+    last_delay_ms: Option<f64>,
     delays: DelayEstimator,
+    probe: MinDelayProbe,
     profile: Profile,
     missing: MissingPackets,
     inflight: Inflight,
+    /// After a loss, where `bounded`: until when the delay aimed for rises slowly above how much, ms.
+    ceiling: Option<(Time, f64)>,
     /// May leave in what is left of the epoch.
     budget: Bytes,
+    /// What the epoch's budget began as.
+    epoch_share: Bytes,
     epoch_ends_at: Option<Time>,
     refit_at: Time,
     time_out_at: Option<Time>,
@@ -142,11 +158,15 @@ impl Verus {
             holds_target: false,
             window: settings.initial_window,
             target_ms: None,
+            last_delay_ms: None,
             delays: DelayEstimator::new(settings.average_old_share, settings.rtt_old_share),
+            probe: MinDelayProbe::new(settings.min_delay_lifetime),
             profile: Profile::new(settings.profile),
             missing: MissingPackets::default(),
             inflight: Inflight::default(),
+            ceiling: None,
             budget: Bytes::ZERO,
+            epoch_share: Bytes::ZERO,
             epoch_ends_at: None,
             refit_at: Time::ZERO,
             time_out_at: None,
@@ -177,6 +197,7 @@ impl Verus {
         if packet.number < self.inflight.learnt_from {
             return;
         }
+        self.last_delay_ms = Some(delay_ms);
         if self.slow_start && self.is_slow_start_delay(delay_ms) {
             self.window = (self.settings.decrease * packet.tag as f64).max(1.0);
             (self.in_recovery, self.holds_target) = (true, true);
@@ -189,7 +210,9 @@ impl Verus {
             return;
         }
         self.inflight.bytes -= packet.bytes;
+        self.delays.heard_at(now);
         self.delays.add(delay_ms);
+        self.probe.add(now, delay_ms);
         if self.in_recovery {
             self.grow_in_recovery();
         } else {
@@ -209,6 +232,7 @@ impl Verus {
     fn leave_slow_start(&mut self, now: Time) {
         self.slow_start = false;
         self.budget = Bytes::ZERO;
+        self.epoch_share = Bytes::ZERO;
         self.target_ms = self.profile.delay_ms(self.window);
         self.draw_profile(now);
     }
@@ -226,6 +250,7 @@ impl Verus {
         self.window = self.settings.initial_window;
         self.target_ms = None;
         self.delays.restart();
+        self.probe = MinDelayProbe::new(self.settings.min_delay_lifetime);
         self.profile = Profile::new(self.settings.profile);
         self.missing.forget();
         self.inflight.give_up();
@@ -252,21 +277,29 @@ impl Verus {
 
     /// Missing packets whose timer has expired are lost: the first loss of a recovery cuts the window.
     fn expire_missing(&mut self, now: Time) {
+        let mut first = true;
         while let Some(lost) = self.missing.expire(now) {
             self.inflight.bytes -= lost.bytes;
-            if self.in_recovery {
-                continue;
+            if std::mem::take(&mut first) {
+                self.answer_loss(now, lost.window);
             }
-            let window = self.window;
+        }
+    }
+
+    fn answer_loss(&mut self, now: Time, lost_window: u64) {
+        if !self.in_recovery {
             self.in_recovery = true;
-            self.window = window.min(self.settings.decrease * lost.window as f64).max(1.0);
+            self.window = self.window.min(self.settings.decrease * lost_window as f64).max(1.0);
             self.target_ms = self.profile.delay_ms(self.window).or(self.target_ms);
-            if self.slow_start && window > self.settings.slow_start_loss {
-                self.profile.drop_from(lost.window.max(KEPT_AFTER_SLOW_START));
-                self.missing.forget();
-                self.inflight.give_up();
-                self.leave_slow_start(now);
+            if self.settings.bounded {
+                self.ceiling = self.target_ms.map(|target_ms| (now + CAREFUL_AFTER_LOSS, target_ms));
             }
+        }
+        if self.slow_start && self.window > self.settings.slow_start_loss {
+            self.profile.drop_from(lost_window.max(KEPT_AFTER_SLOW_START));
+            self.missing.forget();
+            self.inflight.give_up();
+            self.leave_slow_start(now);
         }
     }
 
@@ -294,33 +327,58 @@ impl Verus {
         }
         let (Some(min_ms), Some(delay)) = (self.delays.min_ms(), self.delays.end_epoch(now)) else { return };
         let target_ms = self.target_ms.unwrap_or(min_ms);
-        let may = (!self.holds_target, !self.has_unused_budget());
-        let step = self.settings.target.step(target_ms, min_ms, &delay, self.packets_in_flight(), may);
+        let min_ms = self.probe.end_epoch(now, min_ms);
+        let epochs = self.settings.epochs_in(self.delays.smoothed_ms().unwrap_or(min_ms));
+        let rise_ms = self.rise_ms(now, target_ms, epochs);
+        let inflight = self.packets_in_flight();
+        let step =
+            self.settings.target.step(target_ms, min_ms, &delay, inflight, !self.holds_target, rise_ms);
         self.delays.set_min_ms(step.min_ms);
-        self.target_ms = Some(step.target_ms);
+        self.target_ms = Some(self.bounded_target(step.target_ms, min_ms));
         if !(self.in_recovery && self.settings.recovery_by_acks) {
-            match self.profile.window(step.target_ms) {
-                Some(window) => self.window = window as f64,
+            match self.profile.window(self.target_ms.unwrap_or(min_ms)) {
+                Some(window) => self.window = self.bounded_window(window as f64),
                 None if self.settings.restart => return self.restart_slow_start(),
                 None => {}
             }
         }
-        let epochs = self.settings.epochs_in(self.delays.smoothed_ms().unwrap_or(min_ms));
-        let share = if step.pause {
+        let share = if self.probe.is_running() {
+            min_delay::PROBE_WINDOW.saturating_sub(inflight)
+        } else if step.pause {
             0
         } else {
-            epoch_share(
-                self.window,
-                self.packets_in_flight(),
-                epochs,
-                self.settings.short_rtt_ignores_inflight,
-            )
+            epoch_share(self.window, inflight, epochs, self.settings.short_rtt_ignores_inflight)
         };
         self.budget = self.packet * share;
+        self.epoch_share = self.budget;
+    }
+
+    /// The step by which the delay aimed for rises: none where the application left some of the budget unused; once per
+    /// RTT, and not per epoch, above where a loss has left it lately.
+    fn rise_ms(&self, now: Time, target_ms: f64, epochs: u64) -> f64 {
+        let step = self.settings.target.delta2_ms;
+        let is_careful = |&(until, ceiling_ms): &(Time, f64)| now < until && target_ms >= ceiling_ms;
+        match self.ceiling.filter(is_careful) {
+            _ if self.has_unused_budget() => 0.0,
+            Some(_) => step / epochs.max(1) as f64,
+            None => step,
+        }
+    }
+
+    fn bounded_target(&self, target_ms: f64, min_ms: f64) -> f64 {
+        if self.settings.bounded { target_ms.min(self.settings.target.r * min_ms) } else { target_ms }
+    }
+
+    fn bounded_window(&self, window: f64) -> f64 {
+        if self.settings.bounded {
+            window.min(GROWTH * self.profile.largest_window() as f64).max(1.0)
+        } else {
+            window
+        }
     }
 
     fn rearm_time_out(&mut self, now: Time) {
-        let span = self.settings.rto(self.delays.latest_ms());
+        let span = self.settings.rto(self.last_delay_ms);
         self.time_out_at = (!self.is_idle()).then(|| now + span);
     }
 }
@@ -339,12 +397,11 @@ impl Controller for Verus {
         if self.time_out_at.is_none() {
             self.rearm_time_out(sent.now);
         }
-        self.window as u64
+        if self.settings.label_is_inflight { self.packets_in_flight().max(1) } else { self.window as u64 }
     }
 
     fn on_ack(&mut self, ack: &Ack<'_>) {
         self.inflight.on_path = ack.inflight;
-        self.delays.heard_at(ack.now);
         for packet in ack.packets {
             let delay = ack.now.since(packet.sent_at);
             // A clock too coarse for the path shows no time at all.
@@ -359,7 +416,7 @@ impl Controller for Verus {
 
     fn on_loss(&mut self, loss: &Loss<'_>) {
         self.inflight.on_path = loss.inflight;
-        let delay_ms = self.delays.latest_ms().unwrap_or(0.0);
+        let delay_ms = self.last_delay_ms.unwrap_or(0.0);
         let timer = Span::from_secs_f64(self.settings.loss_timer.millis(delay_ms) / 1e3);
         for packet in loss.packets.iter().filter(|packet| self.inflight.counts(packet)) {
             self.missing.add(loss.now, timer, packet.tag, packet.bytes);
@@ -398,11 +455,19 @@ impl Controller for Verus {
         // The budget decides; the window shown is W, unless more is in flight with what may leave.
         let allowed = self.inflight.on_path + self.budget;
         let window = Bytes::from_packets(self.window, self.packet).max(allowed).max(self.packet);
-        Limits { budget: Some(self.budget), ..Limits::window_only(window) }
+        // Nothing is paced in slow start: its budget comes with the acknowledgements.
+        let paced = self.settings.pacing && !self.slow_start && !self.epoch_share.is_zero();
+        let pacing_rate = paced.then(|| Rate::from_transfer(self.epoch_share, self.settings.epoch));
+        Limits {
+            budget: Some(self.budget),
+            pacing_rate,
+            send_quantum: self.packet,
+            ..Limits::window_only(window)
+        }
     }
 
     fn observe(&self, observer: &mut dyn Observer) {
-        observer.value("window", "pkt", self.window);
+        observer.value("sending_window", "pkt", self.window);
         for (name, value) in [
             ("delay_target", self.target_ms),
             ("delay_average", self.delays.average_ms()),

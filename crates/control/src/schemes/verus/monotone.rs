@@ -12,15 +12,15 @@ struct Block {
 }
 
 /// The curve nearest to `points` ((window, delay in ms), weight above zero; by rising window): the blocks of isotonic
-/// regression by pooling adjacent violators, joined by lines. Before the first it is flat, beyond the last it rises
-/// by `slope` per packet, or by the mean slope of the line from the first block to the last where that is steeper.
-/// None without a point.
-pub(super) fn nearest(points: &[((f64, f64), f64)], slope: f64) -> Option<Curve> {
+/// regression by pooling adjacent violators, joined by lines. Before the first it is flat. Beyond the last it rises
+/// along the line from the origin, as the delay of a busy link does (its window over its rate), or along the line from the
+/// first block to the last where that is steeper. None without a point.
+pub(super) fn nearest(points: &[((f64, f64), f64)]) -> Option<Curve> {
     let blocks = pool(points);
     let (first, last) = (*blocks.first()?, *blocks.last()?);
     let mean_slope =
         if blocks.len() > 1 { (last.delay - first.delay) / (last.window - first.window) } else { 0.0 };
-    let slope = slope.max(mean_slope);
+    let slope = mean_slope.max(last.delay / last.window);
     let mut next = 0;
     Some(Curve::tabulate(last.window as usize, slope, |window| {
         let window = window as f64;
@@ -70,7 +70,7 @@ mod tests {
             let mut x = 0;
             let points: Vec<_> =
                 steps.iter().map(|&(step, y, weight)| { x += step; ((f64::from(x), y), weight) }).collect();
-            let curve = nearest(&points, 0.1).expect("a curve");
+            let curve = nearest(&points).expect("a curve");
             let (low, high) = points.iter().fold((f64::MAX, f64::MIN), |(low, high), &((_, y), _)| (low.min(y), high.max(y)));
             for pair in curve.values().windows(2) {
                 prop_assert!(pair[0] <= pair[1] + 1e-9);
@@ -85,7 +85,7 @@ mod tests {
     #[test]
     fn a_hump_becomes_a_step_of_the_same_mean() {
         let points = [(1.0, 20.0), (2.0, 50.0), (3.0, 40.0), (4.0, 60.0)].map(|point| (point, 1.0));
-        let curve = nearest(&points, 0.1).expect("a curve");
+        let curve = nearest(&points).expect("a curve");
         assert!((curve.delay(2.5) - 45.0).abs() < 8.0);
         assert!((curve.delay(1.0) - 20.0).abs() < 1e-9);
         assert!((curve.delay(4.0) - 60.0).abs() < 1e-9);

@@ -112,7 +112,7 @@ impl Profile {
             Fit::Interpolated => interpolation::through(&points),
             Fit::Monotone => {
                 let weights = self.points.iter().flatten().map(|point| self.weight(now, point));
-                monotone::nearest(&points.iter().copied().zip(weights).collect::<Vec<_>>(), 0.0)
+                monotone::nearest(&points.iter().copied().zip(weights).collect::<Vec<_>>())
             }
         }
     }
@@ -146,6 +146,12 @@ impl Profile {
                 Some(self.points().find(above).map_or(1, |(window, _)| window as u64 - 1))
             }
         }
+    }
+
+    /// The largest window that has a point.
+    pub(super) fn largest_window(&self) -> u64 {
+        let has_none = self.points.iter().rev().take_while(|point| point.is_none()).count();
+        (self.points.len() - has_none) as u64
     }
 
     /// The points: window and delay in ms, by rising window.

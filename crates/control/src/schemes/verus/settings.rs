@@ -107,7 +107,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         "slow-start-delay",
         Kind::TimeOrMultiple,
         "500ms",
-        "slow start ends above this RTT, or multiple of the minimum RTT; sigcomm15: 15x",
+        "slow start ends above this RTT, or multiple of the minimum RTT; sigcomm15: 15x, robust: 2x",
         "program; paper, section 5.1: 15x",
     ),
     parameter(
@@ -121,14 +121,14 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         "loss-timer",
         Kind::TimeOrMultiple,
         "150ms",
-        "a missing packet counts as lost after this, or this multiple of the last delay; sigcomm15: 3x",
+        "a missing packet counts as lost after this, or this multiple of the last delay; sigcomm15: 3x, robust: at once",
         "program; paper, section 5.2: 3x",
     ),
     parameter(
         "recovery",
         Kind::Choice(&["epochs", "acks"]),
         "epochs",
-        "what moves the window in loss recovery: the epochs as ever, or 1/W per acknowledgement; sigcomm15: acks",
+        "what moves the window in loss recovery: the epochs as ever, or 1/W per acknowledgement; sigcomm15 and robust: acks",
         "program; paper, section 4: acks",
     ),
     parameter(
@@ -186,15 +186,43 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         "restart",
         Kind::Switch,
         "on",
-        "slow start anew where no window has the delay aimed for; off takes the largest window that was tried",
+        "slow start anew where no window has the delay aimed for; off keeps the window; robust: off",
         "program; the paper does not say",
     ),
     parameter(
         "point-lifetime",
         Kind::Time(Span::ZERO, HOUR),
         "0s",
-        "points of the profile are dropped when they are not refreshed for so long; 0s keeps them",
+        "points of the profile are dropped when they are not refreshed for so long; 0s keeps them; robust: 10s",
         "program; paper, section 5.1",
+    ),
+    parameter(
+        "label",
+        Kind::Choice(&["window", "inflight"]),
+        "window",
+        "the window that a packet's point counts for: W, or what is in flight with it; robust: inflight",
+        "program; this project",
+    ),
+    parameter(
+        "bounded",
+        Kind::Switch,
+        "off",
+        "the delay aimed for stays within r times the minimum and rises once per RTT for 3 s after a loss, W stays within twice the largest window on the profile; robust: on",
+        "this project",
+    ),
+    parameter(
+        "min-delay-lifetime",
+        Kind::Time(Span::ZERO, HOUR),
+        "0s",
+        "a minimum delay that was not met for so long is measured anew, with four packets in flight; 0s keeps it; robust: 10s",
+        "this project; BBR's ProbeRTT",
+    ),
+    parameter(
+        "pacing",
+        Kind::Switch,
+        "off",
+        "an epoch's packets are spread over it; robust: on",
+        "this project",
     ),
 ];
 
@@ -249,6 +277,11 @@ pub(super) struct Settings {
     pub(super) rto_min: Span,
     pub(super) rto_max: Span,
     pub(super) restart: bool,
+    pub(super) label_is_inflight: bool,
+    pub(super) bounded: bool,
+    /// Zero: for ever.
+    pub(super) min_delay_lifetime: Span,
+    pub(super) pacing: bool,
     /// An RTT of two epochs gets a whole window per epoch, whatever is in flight.
     pub(super) short_rtt_ignores_inflight: bool,
 }
@@ -266,9 +299,11 @@ impl Settings {
         let robust = |name| set(name, &[Preset::Robust]);
         let number = |name| arguments.number(name);
         let packets = |name| arguments.packets(name, context).in_packets(context.packet);
-        let multiple = |name, preset_multiple| {
+        let threshold = |name, of_paper, of_robust| {
             Threshold(if paper(name) {
-                Err(Ratio::new(preset_multiple))
+                Err(Ratio::new(of_paper))
+            } else if robust(name) {
+                of_robust
             } else {
                 arguments.time_or_multiple(name)
             })
@@ -307,14 +342,24 @@ impl Settings {
             average_old_share: number("alpha"),
             rtt_old_share: number("rtt-alpha"),
             initial_window: packets("initial-window"),
-            slow_start_delay: multiple("slow-start-delay", 15.0),
+            slow_start_delay: threshold("slow-start-delay", 15.0, Err(Ratio::new(2.0))),
             slow_start_loss: if paper("slow-start-loss") { 0.0 } else { packets("slow-start-loss") },
-            loss_timer: multiple("loss-timer", 3.0),
-            recovery_by_acks: paper("recovery") || arguments.choice("recovery") == "acks",
+            loss_timer: threshold("loss-timer", 3.0, Ok(Span::ZERO)),
+            recovery_by_acks: paper("recovery")
+                || robust("recovery")
+                || arguments.choice("recovery") == "acks",
             rto_factor: number("rto"),
             rto_min: arguments.time("rto-min"),
             rto_max: arguments.time("rto-max"),
             restart: !robust("restart") && arguments.switch("restart"),
+            label_is_inflight: robust("label") || arguments.choice("label") == "inflight",
+            bounded: robust("bounded") || arguments.switch("bounded"),
+            min_delay_lifetime: if robust("min-delay-lifetime") {
+                Span::from_secs(10)
+            } else {
+                arguments.time("min-delay-lifetime")
+            },
+            pacing: robust("pacing") || arguments.switch("pacing"),
             short_rtt_ignores_inflight: preset != Preset::Robust,
         }
     }

@@ -34,15 +34,16 @@ pub(super) struct Step {
 }
 
 impl TargetRules {
-    /// Equation 4. `may_fall` and `may_rise` hold the target where something else decides: right after slow start, and
-    /// while the application limits the flow.
+    /// Equation 4. The target is held where something else decides: without `may_fall` right after slow start, with a
+    /// `rise_ms` of zero (otherwise delta2) while the application limits the flow.
     pub(super) fn step(
         &self,
         target_ms: f64,
         min_ms: f64,
         delay: &EpochDelay,
         inflight: u64,
-        (may_fall, may_rise): (bool, bool),
+        may_fall: bool,
+        rise_ms: f64,
     ) -> Step {
         let level = if self.ratio_of_current { delay.after_ms } else { delay.before_ms };
         let stay = Step { target_ms, min_ms, pause: false };
@@ -57,10 +58,8 @@ impl TargetRules {
             Step { target_ms, min_ms: min_ms + creep, pause: self.pause && at_minimum && !few }
         } else if delay.rising {
             Step { target_ms: min_ms.max(target_ms - self.delta1_ms), ..stay }
-        } else if may_rise {
-            Step { target_ms: target_ms + self.delta2_ms, ..stay }
         } else {
-            stay
+            Step { target_ms: target_ms + rise_ms, ..stay }
         }
     }
 }
@@ -96,7 +95,7 @@ mod tests {
     }
 
     fn target(target_ms: f64, delay: EpochDelay) -> f64 {
-        RULES.step(target_ms, 20.0, &delay, 10, (true, true)).target_ms
+        RULES.step(target_ms, 20.0, &delay, 10, true, 2.0).target_ms
     }
 
     #[test]
@@ -111,21 +110,21 @@ mod tests {
     fn above_the_ratio_it_falls_by_the_large_step_even_where_the_delay_falls() {
         assert_eq!(target(50.0, delay(41.0, 30.0)), 48.0);
         let literal = TargetRules { ratio_of_current: true, ..RULES };
-        assert_eq!(literal.step(50.0, 20.0, &delay(41.0, 30.0), 10, (true, true)).target_ms, 52.0);
+        assert_eq!(literal.step(50.0, 20.0, &delay(41.0, 30.0), 10, true, 2.0).target_ms, 52.0);
     }
 
     #[test]
     fn at_the_minimum_and_above_the_ratio_the_flow_pauses_or_doubts_the_minimum() {
-        let step = |inflight| RULES.step(21.0, 20.0, &delay(50.0, 50.0), inflight, (true, true));
+        let step = |inflight| RULES.step(21.0, 20.0, &delay(50.0, 50.0), inflight, true, 2.0);
         assert_eq!(step(2), Step { target_ms: 20.0, min_ms: 20.0, pause: true });
         assert_eq!(step(1), Step { target_ms: 20.0, min_ms: 30.0, pause: false });
     }
 
     #[test]
     fn the_target_is_held_where_something_else_decides() {
-        let step = |delay, may| RULES.step(50.0, 20.0, &delay, 10, may).target_ms;
-        assert_eq!(step(delay(90.0, 90.0), (false, true)), 50.0);
-        assert_eq!(step(delay(30.0, 30.0), (true, false)), 50.0);
+        let step = |delay, may_fall, rise_ms| RULES.step(50.0, 20.0, &delay, 10, may_fall, rise_ms).target_ms;
+        assert_eq!(step(delay(90.0, 90.0), false, 2.0), 50.0);
+        assert_eq!(step(delay(30.0, 30.0), true, 0.0), 50.0);
     }
 
     #[test]
