@@ -185,7 +185,9 @@ impl Path {
     }
 
     fn has_room(&self) -> bool {
-        self.flow.inflight() + CONTEXT.packet <= self.flow.limits().window
+        let limits = self.flow.limits();
+        let within_budget = limits.budget.is_none_or(|budget| CONTEXT.packet <= budget);
+        within_budget && self.flow.inflight() + CONTEXT.packet <= limits.window
     }
 
     fn may_send(&self) -> bool {

@@ -42,6 +42,24 @@ impl MissingPackets {
     }
 }
 
+/// The share of packets that get lost, over about the last 128.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct LossShare(f64);
+
+impl LossShare {
+    /// What one packet counts: enough packets that three losses in a row stand out from one in a hundred.
+    const GAIN: f64 = 1.0 / 128.0;
+
+    /// One more packet, arrived or lost.
+    pub(super) fn add(&mut self, lost: bool) {
+        self.0 += (f64::from(u8::from(lost)) - self.0) * Self::GAIN;
+    }
+
+    pub(super) fn get(self) -> f64 {
+        self.0
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -59,5 +77,14 @@ mod tests {
         assert_eq!(missing.expire(at(160)).map(|packet| packet.window), Some(30));
         assert_eq!(missing.expire(at(160)), None, "the second has ten more milliseconds");
         assert_eq!(missing.forget(), Bytes::new(1500));
+    }
+
+    #[test]
+    fn three_losses_in_a_row_stand_out_from_one_in_a_hundred() {
+        let mut share = LossShare::default();
+        (1..=1000).for_each(|packet| share.add(packet % 100 == 0));
+        assert!(share.get() < 0.02, "{}", share.get());
+        (0..3).for_each(|_| share.add(true));
+        assert!(share.get() > 0.02, "{}", share.get());
     }
 }

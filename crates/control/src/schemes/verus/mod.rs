@@ -64,7 +64,7 @@ use crate::parameter::Arguments;
 use crate::registry::{Needs, SchemeInfo};
 use cellcc_units::{Bytes, Rate, Span, Time};
 use delay::DelayEstimator;
-use loss::MissingPackets;
+use loss::{LossShare, MissingPackets};
 use min_delay::MinDelayProbe;
 use profile::Profile;
 use settings::Settings;
@@ -111,6 +111,7 @@ struct Verus {
     probe: MinDelayProbe,
     profile: Profile,
     missing: MissingPackets,
+    loss_share: LossShare,
     inflight: Inflight,
     /// After a loss, where `bounded`: until when the delay aimed for rises slowly above how much, ms.
     ceiling: Option<(Time, f64)>,
@@ -163,6 +164,7 @@ impl Verus {
             probe: MinDelayProbe::new(settings.min_delay_lifetime),
             profile: Profile::new(settings.profile),
             missing: MissingPackets::default(),
+            loss_share: LossShare::default(),
             inflight: Inflight::default(),
             ceiling: None,
             budget: Bytes::ZERO,
@@ -210,6 +212,7 @@ impl Verus {
             return;
         }
         self.inflight.bytes -= packet.bytes;
+        self.loss_share.add(false);
         self.delays.heard_at(now);
         self.delays.add(delay_ms);
         self.probe.add(now, delay_ms);
@@ -280,7 +283,9 @@ impl Verus {
         let mut first = true;
         while let Some(lost) = self.missing.expire(now) {
             self.inflight.bytes -= lost.bytes;
-            if std::mem::take(&mut first) {
+            self.loss_share.add(true);
+            let counts = self.loss_share.get() > self.settings.loss_tolerance;
+            if counts && std::mem::take(&mut first) {
                 self.answer_loss(now, lost.window);
             }
         }
@@ -468,6 +473,7 @@ impl Controller for Verus {
 
     fn observe(&self, observer: &mut dyn Observer) {
         observer.value("sending_window", "pkt", self.window);
+        observer.value("in_recovery", "", f64::from(u8::from(self.in_recovery)));
         for (name, value) in [
             ("delay_target", self.target_ms),
             ("delay_average", self.delays.average_ms()),

@@ -35,7 +35,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         "r",
         Kind::Number(1.0, 1000.0),
         "6",
-        "largest ratio of delay to minimum delay; sigcomm15: 2",
+        "largest ratio of delay to minimum delay; sigcomm15: 2, robust: 4",
         "program since July 2015; paper, section 6.1: 2, 4 and 6",
     ),
     parameter(
@@ -150,7 +150,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         "initial-window",
         Kind::Packets(1, 10_000),
         "1pkt",
-        "the window that slow start begins with",
+        "the window that slow start begins with; robust: that of every other scheme, 10pkt",
         "paper, section 5.1; the same in the program",
     ),
     parameter("max-window", Kind::Packets(2, 1_000_000), "40000pkt", "the largest window", PROGRAM),
@@ -218,6 +218,13 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         "this project; BBR's ProbeRTT",
     ),
     parameter(
+        "loss-tolerance",
+        Kind::Number(0.0, 1.0),
+        "0",
+        "share of lost packets, of the last 128 or so, up to which a loss cuts nothing; robust: 0.02",
+        "this project; BBR's LossThresh is the same 2 %",
+    ),
+    parameter(
         "pacing",
         Kind::Switch,
         "off",
@@ -281,6 +288,7 @@ pub(super) struct Settings {
     pub(super) bounded: bool,
     /// Zero: for ever.
     pub(super) min_delay_lifetime: Span,
+    pub(super) loss_tolerance: f64,
     pub(super) pacing: bool,
     /// An RTT of two epochs gets a whole window per epoch, whatever is in flight.
     pub(super) short_rtt_ignores_inflight: bool,
@@ -313,7 +321,11 @@ impl Settings {
             epoch: arguments.time("epoch"),
             refit: arguments.time("refit"),
             target: TargetRules {
-                r: if paper("r") { 2.0 } else { number("r") },
+                r: match () {
+                    () if paper("r") => 2.0,
+                    () if robust("r") => 4.0,
+                    () => number("r"),
+                },
                 delta1_ms: arguments.time("delta1").as_millis_f64(),
                 delta2_ms: arguments.time("delta2").as_millis_f64(),
                 ratio_of_current: paper("ratio-of") || arguments.choice("ratio-of") == "current",
@@ -341,7 +353,11 @@ impl Settings {
             decrease: number("m"),
             average_old_share: number("alpha"),
             rtt_old_share: number("rtt-alpha"),
-            initial_window: packets("initial-window"),
+            initial_window: if robust("initial-window") {
+                context.initial_window.in_packets(context.packet)
+            } else {
+                packets("initial-window")
+            },
             slow_start_delay: threshold("slow-start-delay", 15.0, Err(Ratio::new(2.0))),
             slow_start_loss: if paper("slow-start-loss") { 0.0 } else { packets("slow-start-loss") },
             loss_timer: threshold("loss-timer", 3.0, Ok(Span::ZERO)),
@@ -359,6 +375,7 @@ impl Settings {
             } else {
                 arguments.time("min-delay-lifetime")
             },
+            loss_tolerance: if robust("loss-tolerance") { 0.02 } else { number("loss-tolerance") },
             pacing: robust("pacing") || arguments.switch("pacing"),
             short_rtt_ignores_inflight: preset != Preset::Robust,
         }
