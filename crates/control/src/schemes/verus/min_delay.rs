@@ -6,7 +6,7 @@ use cellcc_units::{Span, Time};
 
 /// Packets in flight while the minimum delay is measured (BBR: `BBRMinPipeCwnd`).
 pub(super) const PROBE_WINDOW: u64 = 4;
-/// For how long (BBR: `ProbeRTTDuration`), after the queue had one old minimum delay to empty.
+/// For how long at least once no more than these are in flight (BBR: `ProbeRTTDuration`); a round trip, if that is longer.
 const PROBE_LENGTH: Span = Span::from_millis(200);
 /// A delay within this factor of the minimum confirms it: traces have a granularity of 1 ms.
 const CONFIRMS: f64 = 1.05;
@@ -18,13 +18,22 @@ pub(super) struct MinDelayProbe {
     lifetime: Span,
     min_ms: f64,
     confirmed_at: Option<Time>,
-    /// The probe under way: its end, and the smallest delay in it.
-    running: Option<(Time, Option<f64>)>,
+    last_ms: f64,
+    running: Option<Probe>,
+}
+
+/// A probe under way.
+#[derive(Debug, Clone, Copy)]
+enum Probe {
+    /// Until the packets before it have arrived.
+    Draining,
+    /// Until a time, with the smallest delay so far.
+    Measuring(Time, Option<f64>),
 }
 
 impl MinDelayProbe {
     pub(super) fn new(lifetime: Span) -> Self {
-        Self { lifetime, min_ms: f64::INFINITY, confirmed_at: None, running: None }
+        Self { lifetime, min_ms: f64::INFINITY, confirmed_at: None, last_ms: 0.0, running: None }
     }
 
     /// A packet took `delay_ms`.
@@ -32,16 +41,22 @@ impl MinDelayProbe {
         if delay_ms <= self.min_ms * CONFIRMS {
             self.confirmed_at = Some(now);
         }
-        if let Some((_, smallest)) = &mut self.running {
+        self.last_ms = delay_ms;
+        if let Some(Probe::Measuring(_, smallest)) = &mut self.running {
             *smallest = Some(smallest.map_or(delay_ms, |smallest| smallest.min(delay_ms)));
         }
     }
 
-    /// An epoch ends with `min_ms` as the minimum delay; gives what it is from now on.
-    pub(super) fn end_epoch(&mut self, now: Time, min_ms: f64) -> f64 {
+    /// An epoch ends with `min_ms` as the minimum delay and `inflight` packets on their way; gives what the minimum is
+    /// from now on.
+    pub(super) fn end_epoch(&mut self, now: Time, min_ms: f64, inflight: u64) -> f64 {
         self.min_ms = min_ms;
         match self.running {
-            Some((ends_at, smallest)) if now >= ends_at => {
+            Some(Probe::Draining) if inflight <= PROBE_WINDOW => {
+                let length = PROBE_LENGTH.max(Span::from_secs_f64(self.last_ms / 1e3));
+                self.running = Some(Probe::Measuring(now + length, None));
+            }
+            Some(Probe::Measuring(ends_at, smallest)) if now >= ends_at => {
                 self.running = None;
                 self.confirmed_at = Some(now);
                 self.min_ms = smallest.unwrap_or(min_ms);
@@ -50,7 +65,7 @@ impl MinDelayProbe {
             None => {
                 let confirmed_at = *self.confirmed_at.get_or_insert(now);
                 if !self.lifetime.is_zero() && now.since(confirmed_at) >= self.lifetime {
-                    self.running = Some((now + PROBE_LENGTH.max(Span::from_secs_f64(min_ms / 1e3)), None));
+                    self.running = Some(Probe::Draining);
                 }
             }
         }
@@ -72,19 +87,25 @@ mod tests {
     }
 
     #[test]
-    fn a_minimum_that_is_not_met_for_its_lifetime_is_measured_anew() {
+    fn a_minimum_that_is_not_met_for_its_lifetime_is_measured_on_an_empty_queue() {
         let mut probe = MinDelayProbe::new(Span::from_secs(10));
-        assert_eq!(probe.end_epoch(at(0), 20.0), 20.0);
+        assert_eq!(probe.end_epoch(at(0), 20.0, 50), 20.0);
         probe.add(at(5_000), 21.0);
         probe.add(at(9_000), 60.0);
-        probe.end_epoch(at(10_005), 20.0);
+        probe.end_epoch(at(10_005), 20.0, 50);
         assert!(!probe.is_running(), "21 ms confirmed it after 5 s");
-        probe.end_epoch(at(15_000), 20.0);
+        probe.end_epoch(at(15_000), 20.0, 50);
         assert!(probe.is_running());
-        probe.add(at(15_100), 62.0);
-        probe.add(at(15_150), 55.0);
-        assert_eq!(probe.end_epoch(at(15_195), 20.0), 20.0);
-        assert_eq!(probe.end_epoch(at(15_200), 20.0), 55.0);
+        probe.add(at(15_040), 40.0);
+        probe.end_epoch(at(15_100), 20.0, 4);
+        probe.add(at(15_150), 62.0);
+        probe.add(at(15_200), 55.0);
+        assert_eq!(probe.end_epoch(at(15_295), 20.0, 4), 20.0);
+        assert_eq!(
+            probe.end_epoch(at(15_300), 20.0, 4),
+            55.0,
+            "what came while the queue emptied does not count"
+        );
         assert!(!probe.is_running());
     }
 
@@ -92,7 +113,7 @@ mod tests {
     fn a_minimum_without_a_lifetime_is_kept() {
         let mut probe = MinDelayProbe::new(Span::ZERO);
         for secs in 0..100 {
-            assert_eq!(probe.end_epoch(at(secs * 1000), 20.0), 20.0);
+            assert_eq!(probe.end_epoch(at(secs * 1000), 20.0, 50), 20.0);
             assert!(!probe.is_running());
         }
     }
@@ -100,9 +121,11 @@ mod tests {
     #[test]
     fn a_probe_without_an_answer_changes_nothing() {
         let mut probe = MinDelayProbe::new(Span::from_secs(10));
-        probe.end_epoch(at(0), 20.0);
-        probe.end_epoch(at(10_000), 20.0);
+        for ms in [0, 10_000, 10_005] {
+            probe.end_epoch(at(ms), 20.0, 0);
+        }
         assert!(probe.is_running());
-        assert_eq!(probe.end_epoch(at(10_200), 20.0), 20.0);
+        assert_eq!(probe.end_epoch(at(10_205), 20.0, 0), 20.0);
+        assert!(!probe.is_running());
     }
 }

@@ -76,8 +76,7 @@ const KEPT_AFTER_SLOW_START: u64 = 100;
 /// Slow start doubles: no bounded window grows faster over the windows that have been tried.
 const GROWTH: f64 = 2.0;
 
-/// How long a loss is remembered where `bounded`: a measurement that no scheme's paper gives; over the RTTs and the time
-/// between losses of the scenarios, and well under the life of a point.
+/// How long a loss is remembered where `bounded`: long against RTTs, short against the life of a point (our choice).
 const CAREFUL_AFTER_LOSS: Span = Span::from_secs(3);
 
 /// What the registry knows of Verus.
@@ -332,7 +331,7 @@ impl Verus {
         }
         let (Some(min_ms), Some(delay)) = (self.delays.min_ms(), self.delays.end_epoch(now)) else { return };
         let target_ms = self.target_ms.unwrap_or(min_ms);
-        let min_ms = self.probe.end_epoch(now, min_ms);
+        let min_ms = self.probe.end_epoch(now, min_ms, self.packets_in_flight());
         let epochs = self.settings.epochs_in(self.delays.smoothed_ms().unwrap_or(min_ms));
         let rise_ms = self.rise_ms(now, target_ms, epochs);
         let inflight = self.packets_in_flight();

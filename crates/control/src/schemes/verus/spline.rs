@@ -263,8 +263,9 @@ mod tests {
             for row in 0..size {
                 if row != column {
                     let factor = matrix[row][column] / matrix[column][column];
-                    for place in column..=size {
-                        matrix[row][place] -= factor * matrix[column][place];
+                    let eliminated = matrix[column].clone();
+                    for (entry, eliminated) in matrix[row].iter_mut().zip(eliminated) {
+                        *entry -= factor * eliminated;
                     }
                 }
             }
