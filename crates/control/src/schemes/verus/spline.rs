@@ -142,10 +142,19 @@ struct LargestDiagonals {
 impl LargestDiagonals {
     fn of_knot_basis(normal: &SymmetricBanded, roughness: &SymmetricBanded) -> Self {
         let mut largest = Self { normal: 0.0, roughness: 0.0 };
-        for knot in 0..normal.size() {
-            let (first, spline) = knot_basis(knot, normal.size());
+        let knots = normal.size();
+        // Away from the ends all are alike.
+        let mut inner = None;
+        for knot in 0..knots {
+            let near_end = knot <= REACH || knot + REACH >= knots - 1;
+            let (first, spline) = if near_end {
+                knot_basis(knot, knots)
+            } else {
+                (knot - REACH, inner.take().unwrap_or_else(|| knot_basis(knot, knots).1))
+            };
             largest.normal = largest.normal.max(normal.quadratic_form(first, &spline));
             largest.roughness = largest.roughness.max(roughness.quadratic_form(first, &spline));
+            inner = if near_end { inner } else { Some(spline) };
         }
         largest
     }
