@@ -13,6 +13,7 @@ mod newreno;
 mod rbbr;
 mod reminis;
 mod vegas;
+mod verus;
 
 pub use bbr::{BandwidthSource, Bbr, Config as BbrConfig, MaxFilter, Phase as BbrPhase};
 pub use fixed_rate::FixedRate;
@@ -28,6 +29,7 @@ pub(crate) const BUILTIN: &[SchemeInfo] = &[
     assisted::NACUBIC,
     assisted::NACAP,
     assisted::TG,
+    verus::SCHEME,
     cubic::SCHEME,
     newreno::SCHEME,
     bbr::SCHEME,
