@@ -28,6 +28,7 @@ pub(crate) const BUILTIN: &[SchemeInfo] = &[
     assisted::NACUBIC,
     assisted::NACAP,
     assisted::TG,
+    assisted::NABBR,
     cubic::SCHEME,
     newreno::SCHEME,
     bbr::SCHEME,

@@ -74,6 +74,7 @@ fn without_any_advice_each_scheme_is_its_base() {
         ("nacap", "cubic"),
         ("nacap(base=bbr)", "bbr"),
         ("tg(fallback=vegas)", "vegas"),
+        ("nabbr", "bbr(aggregation=off)"),
         ("natcp(fallback=newreno)", "newreno"),
     ] {
         let (mut assisted, mut alone) = (path(scheme).with_queue(30), path(base).with_queue(30));
@@ -162,7 +163,7 @@ fn the_user_reports_its_flows_with_every_acknowledgement() {
 
 #[test]
 fn tg_takes_the_rtt_that_the_sender_has_measured() {
-    let mut path = path("tg");
+    let mut path = path("tg(rtt=min)");
     let wrong = MinRttParts { network: Span::from_secs(1), ..MinRttParts::default() };
     run_with(&mut path, &Advice { min_rtt: wrong, ..advice(6.0) }, 20);
     // 21 ms with the transmission of a packet, at 6 Mbit/s, twice.
@@ -241,7 +242,7 @@ fn distrust_ends_and_comes_back_for_twice_as_long() {
 
 #[test]
 fn right_advice_is_never_left() {
-    for scheme in ["natcp", "nacubic", "natcp(pacing-gain=0.95)", "tg", "nacap(base=bbr)"] {
+    for scheme in ["natcp", "nacubic", "natcp(pacing-gain=0.95)", "tg", "nacap(base=bbr)", "nabbr"] {
         let mut path = path(scheme).with_queue(100);
         // A link that changes under advice that is one period late.
         for second in 0u32..120 {
