@@ -6,6 +6,9 @@ use cellcc_units::{Bytes, Rate, Span};
 /// A dead link keeps this window: one packet to find it alive again, and one for a delayed ACK.
 const MIN_WINDOW_PACKETS: u64 = 2;
 
+/// At this rate and above two packets leave together (Linux `bbr_tso_segs_goal`: the authors' NATCP is its BBR module).
+const PAIRS_FROM: Rate = Rate::from_bytes_per_sec(150_000);
+
 /// What a window and a pacing rate are made of advice with.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Law {
@@ -30,7 +33,8 @@ impl Law {
         let trickle = Rate::from_transfer(self.packet, min_rtt).max(Rate::from_bytes_per_sec(1));
         let rate = if bandwidth.is_zero() { trickle } else { bandwidth.mul_f64(self.pacing_gain * share) };
         let rate = rate.max(Rate::from_bytes_per_sec(1));
-        let quantum = rate.bytes_in(self.burst).max(self.packet);
+        let least = if rate < PAIRS_FROM { self.packet } else { self.packet * 2 };
+        let quantum = rate.bytes_in(self.burst).max(least);
         Limits::paced(window.max(self.packet * MIN_WINDOW_PACKETS), rate, quantum)
     }
 

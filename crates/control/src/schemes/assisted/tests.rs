@@ -256,3 +256,26 @@ fn right_advice_is_never_left() {
         }
     }
 }
+
+#[test]
+fn regulated_acks_leave_at_the_flows_share_of_what_arrives_for_its_user() {
+    let scheme = Registry::default().parse("natcp(fairness=acks)").expect("known");
+    let mut half = scheme.build_receiver_half(&crate::testing::CONTEXT).expect("it has one");
+    let packet = Bytes::new(1500);
+    let (mut released, mut arrived) = (0u64, Bytes::ZERO);
+    // Two flows of 1000 packets/s together, three quarters of them this one's.
+    half.on_user_flows(cellcc_units::Time::ZERO, 2);
+    for millis in 0..4000u64 {
+        let now = cellcc_units::Time::ZERO + Span::from_millis(millis);
+        arrived += packet;
+        half.on_user_arrivals(now, arrived);
+        if millis % 4 != 0 {
+            half.on_packet(&crate::Arrival { now, number: millis, bytes: packet, signal: None });
+        }
+        while released < millis * 3 / 4 && half.release_at(now, packet) <= now {
+            half.on_released(now, packet);
+            released += 1;
+        }
+    }
+    assert!((1950..=2150).contains(&released), "half of 4000: {released}");
+}
