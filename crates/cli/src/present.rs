@@ -16,9 +16,21 @@ pub(crate) struct Shown {
     pub(crate) quiet: bool,
 }
 
-/// Prints the table of a folder's results and makes its report.
-pub(crate) fn results(folder: &Path, format: TableFormat, args: &Shown) -> Result<(), Exit> {
+/// Prints the table of a folder's results and makes its report; `baseline` comes before that of the plan.
+pub(crate) fn results(
+    folder: &Path,
+    format: TableFormat,
+    baseline: Option<&str>,
+    args: &Shown,
+) -> Result<(), Exit> {
     let Results { info, records } = Results::read(folder)?;
+    let baseline = match baseline {
+        Some(given) => Some(cellcc_report::baseline(&records, given).map_err(Exit::input)?),
+        // Where all runs of the plan's own baseline failed, or are in other shares, there are no ratios.
+        None => Some(info.baseline.as_str())
+            .filter(|planned| !planned.is_empty())
+            .and_then(|planned| cellcc_report::baseline(&records, planned).ok()),
+    };
     let title = if info.title.is_empty() { "Comparison of congestion controls" } else { &info.title };
     // A share shows a part of every trace: its report would mislead.
     let written = if info.shard.is_none() && !records.is_empty() {
@@ -34,12 +46,12 @@ pub(crate) fn results(folder: &Path, format: TableFormat, args: &Shown) -> Resul
                 write(&format!("{}.png", figure.name), &image)?;
             }
         }
-        write("report.html", cellcc_report::html(title, &records).as_bytes())?;
+        write("report.html", cellcc_report::html(title, &records, baseline).as_bytes())?;
         Some(address(&folder.join("report.html")))
     } else {
         None
     };
-    let printed = print(&cellcc_report::table(&records, format));
+    let printed = print(&cellcc_report::table(&records, format, baseline));
     if !args.quiet {
         match (written, info.shard) {
             (Some(address), _) => tell(&format!("report: {address}")),

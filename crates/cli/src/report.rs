@@ -10,6 +10,9 @@ pub(crate) struct Args {
     /// The folder that `compare` or `merge` left.
     #[arg(value_name = "DIR")]
     folder: PathBuf,
+    /// The scheme that the others are held against, in a table of ratios [default: that of the plan].
+    #[arg(long, value_name = "SCHEME")]
+    baseline: Option<String>,
     #[command(flatten)]
     shown: present::Shown,
     /// How to print the table.
@@ -18,5 +21,5 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), Exit> {
-    present::results(&args.folder, args.format, &args.shown)
+    present::results(&args.folder, args.format, args.baseline.as_deref(), &args.shown)
 }

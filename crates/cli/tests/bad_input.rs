@@ -85,6 +85,10 @@ fn schemes_are_refused_with_what_there_is_instead() {
         &["--schemes", "a `{` is not closed", "{0.1,0.5}"],
     );
     compare_refused(&["--schemes", "reminis(dtt={2x,40})"], &["dtt=40", "40ms"]);
+    compare_refused(
+        &["--schemes", "cubic,bbr", "--baseline", "vegas"],
+        &["--baseline", "`vegas`", "cubic, bbr"],
+    );
     compare_refused(&["--background", "cubic@5"], &["--background", "`5`"]);
 }
 
@@ -220,6 +224,11 @@ fn results_are_not_overwritten_silently() {
     );
     cellcc(folder.path()).args(small(&["--out", "out", "--force"])).assert().success();
     refused_in(folder.path(), &["compare", "--resume"], &["--out"]);
+    refused_in(
+        folder.path(),
+        &["report", "out", "--baseline", "bbr"],
+        &["--baseline bbr", "there are cubic"],
+    );
 }
 
 #[test]

@@ -187,3 +187,18 @@ fn varied_conditions_and_braces_make_rows_and_a_flag_has_the_last_word_over_them
     assert_eq!(fewer.len(), 2 * (1 + 3));
     assert_eq!(fewer[5], ("fixed-window(window=10pkt)".into(), "path.queue=65pkt".into()));
 }
+
+#[test]
+fn a_baseline_is_kept_with_the_results_and_another_may_be_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    compare(folder.path(), "out", &["--baseline", "cubic"]);
+    let printed = |more: &[&str]| {
+        let output = cellcc(folder.path()).args(["report", "out"]).args(more).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    assert!(printed(&[]).contains("Relative to cubic: mean over traces"));
+    assert!(printed(&["--baseline", "reminis"]).contains("Relative to reminis"));
+    assert!(
+        fs::read_to_string(folder.path().join("out/report.html")).unwrap().contains("Relative to reminis")
+    );
+}

@@ -83,9 +83,11 @@ mod tests {
     fn what_is_written_reads_back() {
         let curves = vec![curve(1.0, 0), curve(1.0, 1), curve(2.1, 0)];
         let text = Curve::to_csv(&curves);
-        assert!(text.starts_with(
-            "time_s,flow,curve,x,y\n1,0,verus.profile:delay_ms(window_packets),1,20.5\n1,0,"
-        ));
+        assert!(
+            text.starts_with(
+                "time_s,flow,curve,x,y\n1,0,verus.profile:delay_ms(window_packets),1,20.5\n1,0,"
+            )
+        );
         assert_eq!(Curve::from_csv(&text), Ok(curves));
     }
 

@@ -10,6 +10,7 @@
 //! | [`FlowMeter`] | how every driver measures |
 
 mod braces;
+mod curve;
 mod distribution;
 mod driver;
 mod meter;
@@ -23,12 +24,13 @@ mod source;
 mod vary;
 
 pub use braces::{BraceError, expand_braces};
+pub use curve::Curve;
 pub use distribution::{Distribution, Summary};
 pub use driver::{Driver, ResolveError, RunError};
 pub use meter::{Delivery, FlowMeter, jain_index};
 pub use metrics::Metrics;
 pub use mix::{Mix, MixError};
-pub use plan::{LIMIT, Plan, PlanError, PlanFile, PlannedRun, Seeds, SeedsError};
+pub use plan::{LIMIT, Plan, PlanError, PlanFile, PlannedRun, Seeds, SeedsError, same_scheme};
 pub use record::{FlowRecord, Record, SCHEMA_VERSION};
 pub use scenario::{
     CellSetup, Endpoint, FlowSetup, NetAssist, NetAssistRoute, NetAssistSource, Outage, Path, Reverse,

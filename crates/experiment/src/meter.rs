@@ -1,7 +1,7 @@
 //! How every driver measures a flow: exact sums, histograms, and bins of time, in memory that does not grow with the
 //! number of packets.
 
-use crate::{Column, Distribution, FlowRecord, Metrics, Series};
+use crate::{Column, Curve, Distribution, FlowRecord, Metrics, Series};
 use cellcc_units::{Bytes, Rate, Span, Time};
 
 /// A packet on its way through the link to the receiver.
@@ -36,6 +36,7 @@ pub struct FlowMeter {
     rtt_bins: Bins<1>,
     /// What was taken down at the ends of bins, in the order in which it was first seen.
     sampled: Vec<Column>,
+    curves: Vec<Curve>,
 }
 
 impl FlowMeter {
@@ -53,6 +54,7 @@ impl FlowMeter {
             departures: Bins::new(bin),
             rtt_bins: Bins::new(bin),
             sampled: Vec::new(),
+            curves: Vec::new(),
         }
     }
 
@@ -92,6 +94,24 @@ impl FlowMeter {
         let values = &mut self.sampled[index].values;
         values.resize(bin, f32::NAN);
         values.push(value as f32);
+    }
+
+    /// True where curves are taken down at the end of the `bin`-th bin: once in every second that ends within it.
+    pub fn takes_curves(&self, bin: usize) -> bool {
+        let second = |bins: u64| (self.bin * bins).as_nanos() / 1_000_000_000;
+        second(bin as u64 + 1) > second(bin as u64)
+    }
+
+    /// Takes a curve down at the end of the `bin`-th bin; `x` and `y` name its quantities, units included.
+    pub fn sample_curve(&mut self, bin: usize, name: &str, (x, y): (&str, &str), points: &[(f64, f64)]) {
+        self.curves.push(Curve {
+            time_s: (self.bin * (bin as u64 + 1)).as_secs_f64(),
+            flow: 0,
+            name: name.into(),
+            x: x.into(),
+            y: y.into(),
+            points: points.iter().map(|(x, y)| (*x as f32, *y as f32)).collect(),
+        });
     }
 
     /// Takes down the limits for the bin that ends now.
@@ -146,6 +166,13 @@ impl FlowMeter {
         self.sent_packets += other.sent_packets;
         self.lost_packets += other.lost_packets;
         self.retransmitted_packets += other.retransmitted_packets;
+    }
+
+    /// Appends the curves as those of the `flow`-th flow.
+    pub fn append_curves(&self, flow: usize, curves: &mut Vec<Curve>) {
+        // A curve without points has no row in a file, and would not come back from there.
+        let shown = self.curves.iter().filter(|curve| !curve.points.is_empty());
+        curves.extend(shown.map(|curve| Curve { flow, ..curve.clone() }));
     }
 
     /// Appends the flow's series, each named `prefix` and its quantity, `bins` values long.
@@ -280,6 +307,23 @@ mod tests {
         meter.append_series("flow0.", 3, &mut series);
         let mu = series.column("flow0.mu").unwrap();
         assert!(mu[0].is_nan() && mu[1].is_nan() && mu[2] == 0.5);
+    }
+
+    #[test]
+    fn curves_are_taken_down_once_a_second_whatever_the_bins() {
+        let taken = |bin_ms: u64, bins: usize| {
+            let meter = FlowMeter::new(Span::from_millis(bin_ms));
+            (0..bins).filter(|bin| meter.takes_curves(*bin)).collect::<Vec<_>>()
+        };
+        assert_eq!(taken(100, 25), [9, 19]);
+        assert_eq!(taken(300, 8), [3, 6]);
+        assert_eq!(taken(2_000, 3), [0, 1, 2]);
+        let mut meter = FlowMeter::new(Span::from_millis(100));
+        meter.sample_curve(9, "profile", ("window_packets", "delay_ms"), &[(1.0, 20.0)]);
+        meter.sample_curve(19, "profile", ("window_packets", "delay_ms"), &[]);
+        let mut curves = Vec::new();
+        meter.append_curves(3, &mut curves);
+        assert_eq!((curves.len(), curves[0].time_s, curves[0].flow), (1, 1.0, 3));
     }
 
     #[test]

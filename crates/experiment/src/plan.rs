@@ -24,6 +24,9 @@ pub struct PlanFile {
     pub traces: Vec<String>,
     /// Seeds: `1`, `1..3` (both ends included) or `1,4,7`.
     pub seeds: Seeds,
+    /// The scheme that the others are held against in a table of their own; empty: none.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub baseline: String,
     /// How long each run lasts.
     pub duration: Span,
     /// The path.
@@ -50,6 +53,7 @@ impl Default for PlanFile {
             schemes: Vec::new(),
             traces: Vec::new(),
             seeds: Seeds(vec![1]),
+            baseline: String::new(),
             duration: Span::from_secs(60),
             path: Path::default(),
             endpoint: Endpoint::default(),
@@ -67,6 +71,8 @@ impl Default for PlanFile {
 pub struct Plan {
     /// Heading of the report.
     pub title: String,
+    /// The scheme that the others are held against; empty: none.
+    pub baseline: String,
     /// The runs.
     pub runs: Vec<PlannedRun>,
 }
@@ -92,6 +98,14 @@ pub enum PlanError {
     /// Conditions that cannot be varied like this.
     #[error(transparent)]
     Vary(#[from] VaryError),
+    /// A baseline that is none of the schemes.
+    #[error("the baseline `{baseline}` is not among the schemes; there are {schemes}")]
+    Baseline {
+        /// The baseline as given.
+        baseline: String,
+        /// The schemes of the plan.
+        schemes: String,
+    },
     /// Nothing to compare.
     #[error("there is nothing to run: {0}")]
     Empty(&'static str),
@@ -118,6 +132,7 @@ impl Plan {
         if file.traces.is_empty() {
             return Err(PlanError::Empty("name at least one trace"));
         }
+        let baseline = baseline(&file.baseline, &mixes)?;
         let mut runs = Vec::new();
         for trace in &file.traces {
             for variation in &variations {
@@ -128,14 +143,32 @@ impl Plan {
             driver.resolve(&mut scenario)?;
             Ok(PlannedRun { id: content_hash(&scenario, version), scenario })
         });
-        Ok(Self { title: file.title.clone(), runs: runs.collect::<Result<_, PlanError>>()? })
+        Ok(Self { title: file.title.clone(), baseline, runs: runs.collect::<Result<_, PlanError>>()? })
     }
 
     /// The share `index` of `count` (1 to `count`): every `count`-th run, so that shares cost about the same.
     pub fn shard(&self, index: usize, count: usize) -> Self {
         let runs = self.runs.iter().skip(index - 1).step_by(count).cloned().collect();
-        Self { title: self.title.clone(), runs }
+        Self { title: self.title.clone(), baseline: self.baseline.clone(), runs }
     }
+}
+
+/// The baseline as the plan's runs have it.
+fn baseline(given: &str, mixes: &[Mix]) -> Result<String, PlanError> {
+    if given.is_empty() {
+        return Ok(String::new());
+    }
+    let found = mixes.iter().find(|mix| same_scheme(&mix.text, given));
+    found.map(|mix| mix.text.clone()).ok_or_else(|| PlanError::Baseline {
+        baseline: given.chars().take(80).collect(),
+        schemes: mixes.iter().map(|mix| mix.text.as_str()).collect::<Vec<_>>().join(", "),
+    })
+}
+
+/// True where two texts of schemes differ in nothing but spaces.
+pub fn same_scheme(one: &str, other: &str) -> bool {
+    let signs = |text: &'_ str| text.chars().filter(|c| !c.is_whitespace()).collect::<String>();
+    signs(one) == signs(other)
 }
 
 /// The runs on one trace under one variation.
@@ -293,6 +326,22 @@ mod tests {
         let plan = plan(|file| file.schemes = vec!["reminis(dtt={1x,2x})+cubic".into()]);
         assert_eq!(plan.runs[1].scenario.scheme, "reminis(dtt=1x)+cubic");
         assert_eq!(plan.runs[4].scenario.scheme, "reminis(dtt=2x)+cubic");
+    }
+
+    #[test]
+    fn a_baseline_is_one_of_the_schemes() {
+        let with = |baseline: &str| {
+            let file = PlanFile {
+                schemes: vec!["reminis(dtt={1x,2x},ps=1)".into()],
+                traces: vec!["3g".into()],
+                baseline: baseline.into(),
+                ..PlanFile::default()
+            };
+            Plan::new(&file, &Accepting, "0").map(|plan| plan.baseline).map_err(|error| error.to_string())
+        };
+        assert_eq!(with("reminis(dtt=2x, ps=1)").unwrap(), "reminis(dtt=2x,ps=1)");
+        let error = with("cubic").unwrap_err();
+        assert!(error.contains("`cubic`") && error.contains("reminis(dtt=1x,ps=1), reminis"), "{error}");
     }
 
     #[test]

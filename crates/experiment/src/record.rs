@@ -1,6 +1,6 @@
 //! What came out of a run.
 
-use crate::{Distribution, Metrics, Scenario, Series};
+use crate::{Curve, Distribution, Metrics, Scenario, Series};
 use serde::{Deserialize, Serialize};
 
 /// Changes when a Record's fields change their meaning; records of another version are refused.
@@ -32,6 +32,9 @@ pub struct Record {
     /// The time series; stored beside the Record.
     #[serde(skip)]
     pub series: Series,
+    /// Curves that schemes showed, in the order of flows, then of time; stored beside the Record.
+    #[serde(skip)]
+    pub curves: Vec<Curve>,
 }
 
 /// What came out for one flow. The row `limit` has one flow too.

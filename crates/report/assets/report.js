@@ -233,6 +233,56 @@
     byId("internals-title").hidden = internal.length === 0;
     drawStack(byId("time-charts"), main, trace);
     drawStack(byId("internal-charts"), internal, trace);
+    drawCurves(trace);
+  }
+
+  // ---------------------------------------------------------------- curves, early to late
+
+  function drawCurves(trace) {
+    const parent = byId("curve-charts");
+    for (const element of parent.querySelectorAll(".chart")) {
+      charts.get(element)?.dispose();
+      charts.delete(element);
+    }
+    const shown = (trace.curves ?? []).filter(({ scheme }) => !hidden.has(scheme));
+    byId("curves-title").hidden = shown.length === 0;
+    parent.replaceChildren(...shown.flatMap((curve) => [
+      figure("chart", `curve ${curve.name}`, `${curve.label}: ${titled(curve.y)} over ${titled(curve.x)}, one line a moment`),
+      figure("chart short", "curve throughput", `${curve.label}: throughput over time`),
+    ]));
+    const elements = parent.querySelectorAll(".chart");
+    shown.forEach((curve, index) => drawCurve(curve, trace, elements[2 * index], elements[2 * index + 1]));
+  }
+
+  function figure(className, quantity, label) {
+    const outer = document.createElement("figure");
+    const element = document.createElement("div");
+    element.className = className;
+    element.dataset.quantity = quantity;
+    element.setAttribute("role", "img");
+    element.setAttribute("aria-label", label);
+    outer.append(element);
+    return outer;
+  }
+
+  function drawCurve({ scheme, label, flow, name, x, y, snapshots }, trace, above, below) {
+    const coloured = (colour, more) => ({ type: "line", showSymbol: false, color: colour, lineStyle: { color: colour, width: 1.4 }, emphasis: { disabled: true }, ...more });
+    const [first, last] = [snapshots[0], snapshots.at(-1)];
+    const words = narrow() ? titled(y) : `${label}: ${name}, ${titled(y)}`;
+    draw(above, {
+      title: plotTitle(`${words} (${number(first.time_s)} s blue, ${number(last.time_s)} s orange)`), grid: grid(46),
+      series: snapshots.map(({ time_s, colour, points }) => coloured(colour, { name: `${number(time_s)} s`, data: points, triggerLineEvent: true })),
+      xAxis: axis("value", titled(x), { scale: true, splitLine: { show: false } }), yAxis: axis("value", "", { splitNumber: 4 }),
+      tooltip: tooltip({ trigger: "item", formatter: ({ seriesName }) => escape(seriesName) }),
+    });
+    const line = trace.lines.find((line) => line.scheme === scheme && line.index === flow)?.columns.throughput_mbit_s;
+    const all = line ? points(line) : [];
+    // Each part reaches one step into the next, so that they meet.
+    const part = (index) => all.filter(([time]) => time >= (index ? snapshots[index].time_s : 0) && time <= (snapshots[index + 1]?.time_s ?? Infinity) + line.step_s);
+    draw(below, {
+      title: plotTitle("Throughput, Mbit/s"), grid: grid(44), series: snapshots.map(({ colour }, index) => coloured(colour, { data: part(index) })),
+      xAxis: axis("value", "Time, s", { max: Math.max(1, line ? line.values.length * line.step_s : 1), splitLine: { show: false } }), yAxis: axis("value", "", { splitNumber: 4 }),
+    });
   }
 
   // One chart for each quantity, one below the other; those of other traces go.

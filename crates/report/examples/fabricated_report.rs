@@ -16,10 +16,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     fs::create_dir_all(&folder)?;
     let traces = fabricated::trace_names(8);
     let traces: Vec<&str> = traces.iter().map(String::as_str).collect();
-    let records = fabricated::records(&SCHEMES, &traces, &[1, 2, 3], Span::from_secs(60));
+    let mut records = fabricated::records(&SCHEMES, &traces, &[1, 2, 3], Span::from_secs(60));
+    fabricated::add_curves(&mut records, SCHEMES[5], 60);
     let title = "Reminis and four others on eight 5G traces";
-    fs::write(folder.join("report.html"), html(title, &records))?;
-    fs::write(folder.join("table.txt"), table(&records, TableFormat::Table))?;
+    fs::write(folder.join("report.html"), html(title, &records, Some("cubic")))?;
+    fs::write(folder.join("table.txt"), table(&records, TableFormat::Table, Some("cubic")))?;
     for figure in figures(title, &records) {
         fs::write(folder.join(format!("{}.svg", figure.name)), &figure.svg)?;
         fs::write(folder.join(format!("{}.png", figure.name)), png(&figure.svg)?)?;

@@ -137,8 +137,7 @@ impl Panel<'_> {
 
     fn draw_throughput(&self, area: &Area) -> Drawn {
         let name = format!("flow{}.throughput_mbit_s", self.flow);
-        let (values, steps) =
-            thin(self.run.series.column(&name).unwrap_or_default(), THROUGHPUT_POINTS);
+        let (values, steps) = thin(self.run.series.column(&name).unwrap_or_default(), THROUGHPUT_POINTS);
         let step_s = self.run.series.bin.as_secs_f64() * steps;
         let points: Vec<(f64, f64)> = values
             .into_iter()

@@ -1,6 +1,7 @@
 //! What the report's script draws from, kept to a size that does not grow with the number of Records.
 
 use crate::comparison::{Comparison, Quantity, Row, Trace, label};
+use crate::curves::{Panel, panels};
 use crate::style::StyleJson;
 use crate::sweep::Sweep;
 use crate::thin::{spread, thin};
@@ -20,6 +21,8 @@ const MOST_SERIES_TRACES: usize = 12;
 const MOST_CELLS: usize = 2_500;
 /// Flows of one run that are drawn one by one.
 const MOST_FLOWS: usize = 4;
+/// Curves, each of at most 40 snapshots of 60 points: about 25 kB each.
+const MOST_CURVES: usize = 24;
 /// Points of a cumulative distribution: averaged, and for one trace.
 const CDF_POINTS: usize = 200;
 const CDF_POINTS_OF_TRACE: usize = 40;
@@ -89,6 +92,28 @@ struct TraceSeries<'a> {
     name: &'a str,
     capacity: Line,
     lines: Vec<FlowLines>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    curves: Vec<CurveJson>,
+}
+
+/// A curve of one flow at several moments.
+#[derive(Serialize)]
+struct CurveJson {
+    scheme: usize,
+    label: String,
+    /// The number of its flow within the run.
+    flow: usize,
+    name: String,
+    x: String,
+    y: String,
+    snapshots: Vec<SnapshotJson>,
+}
+
+#[derive(Serialize)]
+struct SnapshotJson {
+    time_s: Short,
+    colour: String,
+    points: Vec<(Short, Short)>,
 }
 
 #[derive(Serialize)]
@@ -233,6 +258,13 @@ fn all_series<'a>(comparison: &Comparison<'a>, left_out: &mut Vec<String>) -> Ve
             "Each line is thinned to {points} points that keep every minimum and maximum; the full ones are in the folder series/."
         ));
     }
+    let most_curves = (MOST_CURVES / kept.len().max(1)).max(1);
+    let curves = kept.iter().map(|&index| panels(comparison, traces[index]).len()).max().unwrap_or(0);
+    if curves > most_curves {
+        left_out.push(format!(
+            "Curves are shown of the first {most_curves} of {curves} flows and schemes of a trace; all are in the folder curves/."
+        ));
+    }
     let one = |trace: Trace<'a>| TraceSeries {
         name: trace.name,
         capacity: first_runs(trace)
@@ -243,8 +275,29 @@ fn all_series<'a>(comparison: &Comparison<'a>, left_out: &mut Vec<String>) -> Ve
             .filter(|(_, run)| run.scenario.scheme != LIMIT)
             .flat_map(|(index, run)| flow_lines(index, run, points))
             .collect(),
+        curves: panels(comparison, trace).into_iter().take(most_curves).map(curve_json).collect(),
     };
     kept.into_iter().map(|index| one(traces[index])).collect()
+}
+
+fn curve_json(panel: Panel) -> CurveJson {
+    let snapshots = panel.snapshots.into_iter().map(|snapshot| {
+        let (r, g, b) = snapshot.colour;
+        SnapshotJson {
+            time_s: Short(snapshot.time_s),
+            colour: format!("#{r:02x}{g:02x}{b:02x}"),
+            points: snapshot.points.into_iter().map(|(x, y)| (Short(x), Short(y))).collect(),
+        }
+    });
+    CurveJson {
+        scheme: panel.row,
+        label: panel.label,
+        flow: panel.flow,
+        name: panel.name.into(),
+        x: panel.x.into(),
+        y: panel.y.into(),
+        snapshots: snapshots.collect(),
+    }
 }
 
 fn describe_left_out(comparison: &Comparison, traces: usize, kept: usize, left_out: &mut Vec<String>) {

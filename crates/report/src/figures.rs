@@ -2,6 +2,7 @@
 
 use crate::Figure;
 use crate::comparison::{Comparison, Quantity, Row, Trace};
+use crate::curves::panels;
 use crate::plot::{
     Area, Chart, DASH, Drawn, GAP, LINE_MARKER, MARKER, Marker, Octaves, STROKE, Sample, chart, colour,
     document, legend, legend_inches, linear, short,
@@ -17,6 +18,8 @@ use std::collections::BTreeSet;
 const MOST_SCATTER_TRACES: usize = 6;
 /// Time series are drawn for the first few traces.
 const MOST_SERIES_TRACES: usize = 3;
+/// Curves of one trace that are drawn.
+const MOST_CURVES: usize = 6;
 /// Points of a line: more cannot be told apart in a column.
 const POINTS: usize = 400;
 /// Markers on a line, so that it is known without its colour.
@@ -57,6 +60,12 @@ pub(crate) fn figures(title: &str, records: &[Record]) -> Vec<Figure> {
     let with_series = |trace: &&Trace| first_runs(&comparison, **trace).next().is_some();
     for &trace in comparison.traces.iter().filter(with_series).take(MOST_SERIES_TRACES) {
         figures.add("time-series", trace.name, tall, |area| time_series(area, &comparison, trace));
+    }
+    for &trace in comparison.traces.iter().take(MOST_SERIES_TRACES) {
+        for panel in panels(&comparison, trace).into_iter().take(MOST_CURVES) {
+            let of = format!("{} {} {}", panel.name, panel.label, trace.name);
+            figures.add("curve", &of, TALL_INCHES, |area| panel.draw(area));
+        }
     }
     figures.figures
 }

@@ -3,6 +3,8 @@
 use crate::column::{Column, columns};
 use crate::comparison::Comparison;
 use crate::data::Data;
+use crate::number::{NONE, three_digits};
+use crate::relative::{self, RatioTable};
 use crate::text_table::{estimate_texts, footnotes};
 use cellcc_experiment::{LIMIT, Record};
 use std::collections::BTreeSet;
@@ -16,17 +18,19 @@ const ECHARTS: &str = include_str!("../assets/echarts.common.min.js");
 /// Distinct values of a condition that the heading names; more are counted.
 const MOST_NAMED: usize = 3;
 
-pub(crate) fn html(title: &str, records: &[Record]) -> String {
+pub(crate) fn html(title: &str, records: &[Record], baseline: Option<&str>) -> String {
     let comparison = Comparison::new(records);
     let data = Data::new(&comparison);
     let title = if title.trim().is_empty() { "Comparison of congestion control" } else { title };
     let json = serde_json::to_string(&data).expect("the data have only string keys");
+    let relative = baseline.map(|baseline| relative::tables(&comparison, baseline)).unwrap_or_default();
     fill(
         TEMPLATE,
         &[
             ("title", &escape(title)),
             ("conditions", &escape(&conditions(records))),
             ("table", &summary_table(&comparison, &columns(records))),
+            ("relative", &relative_tables(&relative)),
             ("notes", &list(&footnotes(&comparison))),
             ("left_out", &list(&data.left_out)),
             ("style", STYLE),
@@ -123,6 +127,32 @@ fn summary_table(comparison: &Comparison, columns: &[&Column]) -> String {
     }
     table.push_str("</tbody></table>");
     table
+}
+
+fn relative_tables(tables: &[RatioTable]) -> String {
+    let mut text = String::new();
+    for RatioTable { caption, columns, rows } in tables {
+        let caption = escape(caption);
+        let _ = write!(
+            text,
+            "<h3>{caption}</h3><div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{caption}\"><table><thead><tr>\
+             <th scope=\"col\">Scheme</th>"
+        );
+        for (title, of) in columns {
+            let _ = write!(text, "<th scope=\"col\">{title}<small>{of}</small></th>");
+        }
+        text.push_str("</tr></thead><tbody>");
+        for (name, values) in rows {
+            let cell = |value: &Option<f64>| format!("<td>{}</td>", value.map_or(NONE.into(), three_digits));
+            let cells: String = values.iter().map(cell).collect();
+            let _ = write!(text, "<tr><th scope=\"row\">{}</th>{cells}</tr>", escape(name));
+        }
+        text.push_str("</tbody></table></div>");
+    }
+    if !tables.is_empty() {
+        let _ = write!(text, "<div class=\"notes\">{}</div>", list(&[relative::POWER_NOTE.into()]));
+    }
+    text
 }
 
 fn list(items: &[String]) -> String {

@@ -12,12 +12,14 @@
 
 mod column;
 mod comparison;
+mod curves;
 mod data;
 mod figures;
 mod html;
 mod number;
 mod plot;
 mod png;
+mod relative;
 mod rows;
 mod statistics;
 mod style;
@@ -25,7 +27,7 @@ mod sweep;
 mod text_table;
 mod thin;
 
-use cellcc_experiment::Record;
+use cellcc_experiment::{Record, same_scheme};
 use std::str::FromStr;
 use thiserror::Error;
 
@@ -63,6 +65,9 @@ pub enum ReportError {
     /// Not the name of a [`TableFormat`].
     #[error("`{0}` is not a format of a table; there are table, json, csv and markdown")]
     Format(String),
+    /// A baseline that no Record is of.
+    #[error("--baseline {0}: not among the schemes of these runs; there are {1}")]
+    Baseline(String, String),
     /// A text that is not an SVG figure, or one too large for memory.
     #[error("the figure cannot be drawn as PNG: {0}")]
     Png(String),
@@ -82,18 +87,36 @@ pub struct Figure {
 /// JSON and CSV have a row a run, in the order of the Records, with every scalar. The forms for people have a row a
 /// scheme and variation: the mean over traces of the mean over seeds, with the 95 % confidence interval over seeds (per seed the mean
 /// over traces, then Student's t over seeds) where there are several.
-pub fn table(records: &[Record], format: TableFormat) -> String {
+///
+/// With a `baseline`, one of the Records' schemes, they also have each row's ratios to it.
+pub fn table(records: &[Record], format: TableFormat, baseline: Option<&str>) -> String {
     match format {
-        TableFormat::Table => text_table::summary(records, text_table::Style::Terminal),
+        TableFormat::Table => text_table::summary(records, text_table::Style::Terminal, baseline),
         TableFormat::Json => rows::json(records),
         TableFormat::Csv => rows::csv(records),
-        TableFormat::Markdown => text_table::summary(records, text_table::Style::Markdown),
+        TableFormat::Markdown => text_table::summary(records, text_table::Style::Markdown, baseline),
     }
 }
 
-/// The report: one HTML file of at most about 5 MB that loads nothing from the network.
-pub fn html(title: &str, records: &[Record]) -> String {
-    html::html(title, records)
+/// The scheme of the Records that `text` names.
+///
+/// # Errors
+/// [`ReportError::Baseline`] where it names none.
+pub fn baseline<'a>(records: &'a [Record], text: &str) -> Result<&'a str, ReportError> {
+    let mut schemes: Vec<&str> = Vec::new();
+    for record in records.iter().filter(|record| record.scenario.scheme != cellcc_experiment::LIMIT) {
+        if !schemes.contains(&record.scenario.scheme.as_str()) {
+            schemes.push(&record.scenario.scheme);
+        }
+    }
+    let found = schemes.iter().find(|scheme| same_scheme(scheme, text)).copied();
+    found.ok_or_else(|| ReportError::Baseline(text.chars().take(80).collect(), schemes.join(", ")))
+}
+
+/// The report: one HTML file of at most about 5 MB that loads nothing from the network; with a `baseline`, one of the
+/// Records' schemes, also each row's ratios to it.
+pub fn html(title: &str, records: &[Record], baseline: Option<&str>) -> String {
+    html::html(title, records, baseline)
 }
 
 /// One SVG per figure, sized for a column of a paper. The same Records give the same bytes.

@@ -12,8 +12,8 @@ pub(crate) struct RatioTable {
 }
 
 /// What the columns of power mean.
-pub(crate) const POWER_NOTE: &str = "Power disadvantage: the baseline's power / the scheme's; above 1, the baseline has more throughput for its queueing \
-     delay.";
+pub(crate) const POWER_NOTE: &str =
+    "Power disadvantage: the baseline's power / the scheme's; above 1 is worse than the baseline.";
 
 const THROUGHPUT: Quantity = |run| Some(run.total.throughput_mbit_s);
 const MEAN_RTT: Quantity = |run| run.total.rtt_mean_ms;
@@ -25,8 +25,8 @@ const COLUMNS: [(&str, &str, Quantity, bool); 7] = [
     ("RTT", "p95", |run| run.total.rtt_p95_ms, false),
     ("Queueing", "mean", |run| run.total.queueing_delay_mean_ms, false),
     ("Queueing", "p95", |run| run.total.queueing_delay_p95_ms, false),
-    ("Power", "disadvantage", |run| run.total.power, true),
-    ("Power95", "disadvantage", |run| run.total.power95, true),
+    ("Power", "disadv.", |run| run.total.power, true),
+    ("Power95", "disadv.", |run| run.total.power95, true),
 ];
 
 /// The means, and over several traces how the ratios are spread. Each row is held against the baseline under the same
@@ -48,18 +48,16 @@ pub(crate) fn tables(comparison: &Comparison, baseline: &str) -> Vec<RatioTable>
     let of = if several { ": mean over traces of the ratio on each trace" } else { "" };
     let means = RatioTable {
         caption: format!("Relative to {baseline}{of}"),
-        columns: COLUMNS
-            .iter()
-            .map(|(title, of, ..)| (*title, *of))
-            .chain([("Retransmitted", "packets")])
-            .collect(),
+        columns: COLUMNS.iter().map(|(title, of, ..)| (*title, *of)).chain([("Resent", "packets")]).collect(),
         rows: pairs.iter().map(|&(row, base)| (row.label(), means(comparison, row, base))).collect(),
     };
     if !several {
         return vec![means];
     }
     let spread = RatioTable {
-        caption: format!("Relative to {baseline}: the ratios on the traces, from the smallest to the largest"),
+        caption: format!(
+            "Relative to {baseline}: the ratios on the traces, from the smallest to the largest"
+        ),
         columns: vec![
             ("Mean RTT", "min"),
             ("Mean RTT", "25 %"),

@@ -3,6 +3,7 @@
 use crate::column::{Column, columns};
 use crate::comparison::{Comparison, Row};
 use crate::number::{self, NONE, three_digits};
+use crate::relative::{self, RatioTable};
 use crate::statistics::Estimate;
 use cellcc_experiment::Record;
 use comfy_table::{
@@ -34,7 +35,7 @@ pub(crate) enum Style {
 }
 
 /// One row a scheme, then the traces one by one where they are few, then the notes.
-pub(crate) fn summary(records: &[Record], style: Style) -> String {
+pub(crate) fn summary(records: &[Record], style: Style, baseline: Option<&str>) -> String {
     let comparison = Comparison::new(records);
     let mut text = String::new();
     if let [_, _, ..] = comparison.traces[..] {
@@ -45,11 +46,19 @@ pub(crate) fn summary(records: &[Record], style: Style) -> String {
         );
     }
     text.push_str(&averages(&comparison, &columns(records), style));
+    let relative = baseline.map(|baseline| relative::tables(&comparison, baseline)).unwrap_or_default();
+    for table in &relative {
+        let _ =
+            write!(text, "\n{}\n\n{}", heading(&cell(&table.caption, style), style), ratios(table, style));
+    }
     if (2..=MOST_TRACES).contains(&comparison.traces.len()) {
         let title = heading("By trace: utilisation, p95 queueing delay in ms", style);
         let _ = write!(text, "\n{title}\n\n{}", by_trace(&comparison, style));
     }
-    let footnotes = footnotes(&comparison);
+    let mut footnotes = footnotes(&comparison);
+    if !relative.is_empty() {
+        footnotes.insert(0, relative::POWER_NOTE.into());
+    }
     if !footnotes.is_empty() {
         text.push('\n');
     }
@@ -122,6 +131,21 @@ fn averages_of(comparison: &Comparison, columns: &[&Column], style: Style) -> St
                 (mean, None) => mean,
             });
         table.add_row(std::iter::once(cell(&row.label(), style)).chain(cells));
+    }
+    finish(table, style)
+}
+
+fn ratios(ratios: &RatioTable, style: Style) -> String {
+    let before = if style == Style::Terminal { "\n" } else { ", " };
+    let mut table = new_table(style);
+    let titles = ratios.columns.iter().map(|(title, of)| match *of {
+        "" => (*title).to_owned(),
+        of => format!("{title}{before}{of}"),
+    });
+    table.set_header(std::iter::once("Scheme".to_owned()).chain(titles));
+    for (name, values) in &ratios.rows {
+        let cells = values.iter().map(|value| value.map_or(NONE.into(), three_digits));
+        table.add_row(std::iter::once(cell(name, style)).chain(cells));
     }
     finish(table, style)
 }

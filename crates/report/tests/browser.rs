@@ -3,6 +3,7 @@
 
 mod fabricated;
 
+use cellcc_experiment::Record;
 use cellcc_report::html;
 use cellcc_units::Span;
 use std::path::Path;
@@ -48,23 +49,36 @@ fn open(chromium: &str, page: &Path, width: u32) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// What the page's self-test says at this width of the window.
-fn selftest(width: u32) {
+/// What `script`, added to the report of these Records, leaves in `data-selftest` at this width of the window.
+fn check(records: &[Record], script: &str, width: u32) {
     let Some(chromium) = chromium() else {
         eprintln!("skipped: chromium is not installed (apt-get install chromium)");
         return;
     };
-    let schemes = ["limit", "cubic", "bbr", "reminis(</script><b>)"];
-    let records = fabricated::records(&schemes, &["walk", "drive"], &[1, 2], Span::from_secs(20));
-    let page = html("A report", &records).replacen("<style>", &format!("{COLLECT}<style>"), 1);
+    let page = html("A report", records, Some("cubic")).replacen("<style>", &format!("{COLLECT}<style>"), 1);
     let (page, end) = page.rsplit_once("</body>").unwrap();
-    let page = format!("{page}<script>{}</script></body>{end}", include_str!("selftest.js"));
+    let page = format!("{page}<script>{script}</script></body>{end}");
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("report.html");
     std::fs::write(&file, page).unwrap();
     let dom = open(chromium, &file, width);
     let result = dom.split_once("data-selftest=\"").and_then(|(_, rest)| rest.split_once('"'));
     assert_eq!(result.map(|(result, _)| result), Some("passed"), "{} characters of page", dom.len());
+}
+
+fn selftest(width: u32) {
+    let schemes = ["limit", "cubic", "bbr", "reminis(</script><b>)"];
+    let records = fabricated::records(&schemes, &["walk", "drive"], &[1, 2], Span::from_secs(20));
+    check(&records, include_str!("selftest.js"), width);
+}
+
+#[test]
+fn a_varied_condition_and_curves_have_their_figures() {
+    let mut records = fabricated::varied(&["limit", "cubic", "bbr"], &["walk"], &["33pkt", "65pkt"]);
+    fabricated::add_curves(&mut records, "bbr", 20);
+    for width in [1280, 390] {
+        check(&records, include_str!("varied.js"), width);
+    }
 }
 
 #[test]

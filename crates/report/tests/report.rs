@@ -3,7 +3,7 @@
 mod fabricated;
 
 use cellcc_experiment::Record;
-use cellcc_report::{Figure, figures, html, png};
+use cellcc_report::{Figure, baseline, figures, html, png};
 use cellcc_units::Span;
 use resvg::usvg;
 
@@ -33,7 +33,7 @@ fn three_hundred_records_of_three_minutes_fit_in_5_mb_and_the_report_says_what_i
         }
     }
     assert_eq!((records.len(), records[1].series.columns[0].values.len()), (300, 1800));
-    let page = html("Large", &records);
+    let page = html("Large", &records, None);
     assert!(page.len() < 5_000_000, "{} bytes", page.len());
     assert!(page.contains("Time series are shown for 12 of 60 traces"));
     assert!(page.contains("thinned to") && page.contains("series/"));
@@ -43,7 +43,7 @@ fn three_hundred_records_of_three_minutes_fit_in_5_mb_and_the_report_says_what_i
 fn names_cannot_break_out_of_the_page() {
     let evil = "</script><script>alert(1)</script>";
     let records = fabricated::records(&[evil, "limit"], &[evil], &[1], Span::from_secs(2));
-    let page = html(evil, &records);
+    let page = html(evil, &records, None);
     assert!(!page.contains("<script>alert"));
     assert_eq!(data(&page)["schemes"][0]["label"], evil);
     for figure in figures(evil, &records) {
@@ -54,7 +54,7 @@ fn names_cannot_break_out_of_the_page() {
 
 #[test]
 fn the_page_loads_nothing() {
-    let page = html("Offline", &small());
+    let page = html("Offline", &small(), None);
     for tag in ["src=", "<link", "@import", "url("] {
         let own = page.replace(include_str!("../assets/echarts.common.min.js"), "");
         assert!(!own.contains(tag), "{tag}");
@@ -64,7 +64,7 @@ fn the_page_loads_nothing() {
 
 #[test]
 fn the_limit_has_a_row_of_its_own_kind_at_the_end() {
-    let page = html("x", &small());
+    let page = html("x", &small(), None);
     let row = page.find("<tr class=\"limit\"><th scope=\"row\">(limit)").unwrap();
     assert!(page.find("<th scope=\"row\">reminis").unwrap() < row);
     assert_eq!(data(&page)["schemes"][3]["limit"], true);
@@ -72,7 +72,7 @@ fn the_limit_has_a_row_of_its_own_kind_at_the_end() {
 
 #[test]
 fn the_same_records_give_the_same_bytes() {
-    assert_eq!(html("x", &small()), html("x", &small()));
+    assert_eq!(html("x", &small(), None), html("x", &small(), None));
     assert_eq!(figures("x", &small()), figures("x", &small()));
 }
 
@@ -119,13 +119,13 @@ fn what_is_not_svg_is_refused() {
 fn records_without_series_still_make_a_report() {
     let mut records = small();
     records.iter_mut().for_each(|record| record.series.columns.clear());
-    assert!(html("x", &records).contains("without time series"));
+    assert!(html("x", &records, None).contains("without time series"));
     assert_eq!(figures("x", &records).len(), 5);
 }
 
 #[test]
 fn without_records_there_is_an_empty_report_and_no_figure() {
-    assert!(html("x", &[]).contains("<h1>x</h1>"));
+    assert!(html("x", &[], None).contains("<h1>x</h1>"));
     assert!(figures("x", &[]).is_empty());
 }
 
@@ -133,7 +133,7 @@ fn without_records_there_is_an_empty_report_and_no_figure() {
 fn one_varied_condition_is_the_axis_of_a_figure_with_a_line_a_scheme() {
     let mut records =
         fabricated::varied(&["limit", "cubic", "bbr"], &["walk", "drive"], &["520pkt", "33pkt", "65pkt"]);
-    let sweep = &data(&html("x", &records))["sweep"];
+    let sweep = &data(&html("x", &records, None))["sweep"];
     assert_eq!((&sweep["key"], &sweep["values"][0]), (&"path.queue".into(), &"520pkt".into()));
     let rows = |line: usize| sweep["lines"][line]["rows"].clone();
     // Rows are ordered by variation; the limit has one for all.
@@ -149,7 +149,7 @@ fn one_varied_condition_is_the_axis_of_a_figure_with_a_line_a_scheme() {
     for record in &mut records {
         record.scenario.variation += ", path.rtt=20ms";
     }
-    assert!(data(&html("x", &records))["sweep"].is_null());
+    assert!(data(&html("x", &records, None))["sweep"].is_null());
     assert!(!figures("x", &records).iter().any(|figure| figure.name.starts_with("sweep")));
 }
 
@@ -165,4 +165,32 @@ fn a_legend_of_many_rows_leaves_the_plots_their_room() {
         };
         assert!(height(&svg) > 4.0, "{name} is {} inches high", height(&svg));
     }
+}
+
+#[test]
+fn a_run_with_curves_has_a_figure_of_them_from_early_to_late() {
+    let mut records = small();
+    assert!(!figures("x", &records).iter().any(|figure| figure.name.starts_with("curve")));
+    fabricated::add_curves(&mut records, "reminis", 100);
+    let series = &data(&html("x", &records, None))["series"];
+    let curves = series[0]["curves"].as_array().unwrap();
+    assert_eq!((curves.len(), &curves[0]["label"]), (1, &"reminis".into()));
+    let snapshots = curves[0]["snapshots"].as_array().unwrap();
+    assert_eq!((snapshots.len(), &snapshots[0]["time_s"]), (40, &1.into()));
+    assert_ne!(snapshots[0]["colour"], snapshots[39]["colour"]);
+    let points = snapshots[0]["points"].as_array().unwrap();
+    assert!(points.len() <= 61 && points.last().unwrap()[0] == 200, "both ends of a thinned curve are kept");
+    let names: Vec<String> = figures("x", &records).into_iter().map(|figure| figure.name).collect();
+    assert!(names.contains(&"curve-profile-reminis-walk".into()), "{names:?}");
+}
+
+#[test]
+fn a_baseline_adds_its_ratios_to_the_report() {
+    let records = small();
+    assert_eq!(baseline(&records, " bbr "), Ok("bbr"));
+    let error = baseline(&records, "vegas").unwrap_err().to_string();
+    assert!(error.contains("--baseline vegas") && error.contains("cubic, bbr, reminis"), "{error}");
+    let page = html("x", &records, Some("bbr"));
+    assert!(page.contains("<h3>Relative to bbr: mean over traces of the ratio on each trace</h3>"));
+    assert!(!html("x", &records, None).contains("Relative to"));
 }

@@ -14,12 +14,12 @@ fn small() -> Vec<Record> {
 
 #[test]
 fn the_terminals_table_has_a_row_a_scheme_then_the_traces_then_the_notes() {
-    insta::assert_snapshot!(table(&small(), TableFormat::Table));
+    insta::assert_snapshot!(table(&small(), TableFormat::Table, None));
 }
 
 #[test]
 fn markdown_says_the_same() {
-    insta::assert_snapshot!(table(&small(), TableFormat::Markdown));
+    insta::assert_snapshot!(table(&small(), TableFormat::Markdown, None));
 }
 
 #[test]
@@ -33,7 +33,7 @@ fn the_terminals_table_fits_100_columns_whatever_the_names() {
         record.total.completion_time_s = Some(12.3);
         record.total.deadline_miss_ratio = Some(0.1);
     }
-    for line in table(&records, TableFormat::Table).lines() {
+    for line in table(&records, TableFormat::Table, Some("cubic")).lines() {
         assert!(line.chars().count() <= 100, "{line}");
     }
 }
@@ -41,7 +41,8 @@ fn the_terminals_table_fits_100_columns_whatever_the_names() {
 #[test]
 fn json_has_an_object_a_run_with_units_in_the_keys() {
     let records = small();
-    let rows: Vec<serde_json::Value> = serde_json::from_str(&table(&records, TableFormat::Json)).unwrap();
+    let rows: Vec<serde_json::Value> =
+        serde_json::from_str(&table(&records, TableFormat::Json, None)).unwrap();
     assert_eq!(rows.len(), records.len());
     let row = &rows[1];
     assert_eq!((row["scheme"].as_str(), row["trace"].as_str()), (Some("cubic"), Some("walk")));
@@ -54,7 +55,7 @@ fn json_tells_several_flows_apart() {
     let mut records = small();
     let second = records[1].flows[0].clone();
     records[1].flows.push(second);
-    let rows: serde_json::Value = serde_json::from_str(&table(&records, TableFormat::Json)).unwrap();
+    let rows: serde_json::Value = serde_json::from_str(&table(&records, TableFormat::Json, None)).unwrap();
     assert_eq!(rows[1]["flows"][1]["scheme"], "cubic");
     assert!(rows[1]["flows"][1]["utilisation"].is_number());
 }
@@ -62,8 +63,9 @@ fn json_tells_several_flows_apart() {
 #[test]
 fn csv_has_the_flat_columns_of_json() {
     let records = small();
-    let rows: Vec<serde_json::Map<_, _>> = serde_json::from_str(&table(&records, TableFormat::Json)).unwrap();
-    let csv = table(&records, TableFormat::Csv);
+    let rows: Vec<serde_json::Map<_, _>> =
+        serde_json::from_str(&table(&records, TableFormat::Json, None)).unwrap();
+    let csv = table(&records, TableFormat::Csv, None);
     let mut header: Vec<_> = csv.lines().next().unwrap().split(',').collect();
     let mut keys: Vec<_> = rows[0].keys().map(String::as_str).collect();
     header.sort_unstable();
@@ -74,14 +76,14 @@ fn csv_has_the_flat_columns_of_json() {
 
 #[test]
 fn without_a_run_there_is_still_a_table() {
-    assert_eq!(table(&[], TableFormat::Json).trim(), "[]");
-    assert!(table(&[], TableFormat::Table).contains("Scheme"));
+    assert_eq!(table(&[], TableFormat::Json, None).trim(), "[]");
+    assert!(table(&[], TableFormat::Table, None).contains("Scheme"));
 }
 
 #[test]
 fn names_cannot_break_a_markdown_table() {
     let records = fabricated::records(&["a|b"], &["t"], &[1], Span::from_secs(1));
-    assert!(table(&records, TableFormat::Markdown).contains("a\\|b"));
+    assert!(table(&records, TableFormat::Markdown, None).contains("a\\|b"));
 }
 
 #[test]
@@ -95,7 +97,7 @@ fn a_format_is_named_or_refused() {
 fn a_row_is_a_scheme_under_one_variation_and_the_limit_is_said_once_where_it_does_not_change() {
     let mut records = fabricated::varied(&["limit", "cubic"], &["walk"], &["33pkt", "65pkt"]);
     let names = |records: &[Record]| -> Vec<String> {
-        let text = table(records, TableFormat::Markdown);
+        let text = table(records, TableFormat::Markdown, None);
         let rows = text.lines().filter(|line| line.starts_with("| ")).skip(1);
         rows.filter_map(|row| Some(row.split('|').nth(1)?.trim().to_owned())).collect()
     };
@@ -103,7 +105,36 @@ fn a_row_is_a_scheme_under_one_variation_and_the_limit_is_said_once_where_it_doe
     let limit = records.iter_mut().find(|record| record.scenario.scheme == "limit").unwrap();
     limit.total.rtt_mean_ms = Some(40.0);
     assert_eq!(names(&records)[2..], ["(limit), path.queue=33pkt", "(limit), path.queue=65pkt"]);
-    let rows: serde_json::Value = serde_json::from_str(&table(&records, TableFormat::Json)).unwrap();
+    let rows: serde_json::Value = serde_json::from_str(&table(&records, TableFormat::Json, None)).unwrap();
     assert_eq!((&rows[1]["scheme"], &rows[1]["variation"]), (&"cubic".into(), &"path.queue=33pkt".into()));
-    assert!(table(&records, TableFormat::Csv).starts_with("scheme,variation,trace,"));
+    assert!(table(&records, TableFormat::Csv, None).starts_with("scheme,variation,trace,"));
+}
+
+/// Two traces with one seed each, and nothing in them but what is set here: mean RTT, throughput, retransmissions.
+fn set(record: &mut Record, rtt_ms: f64, throughput_mbit_s: f64, retransmitted: u64) {
+    record.total.rtt_mean_ms = Some(rtt_ms);
+    record.total.throughput_mbit_s = throughput_mbit_s;
+    record.total.retransmitted_packets = retransmitted;
+    record.total.queueing_delay_mean_ms = Some(rtt_ms - 20.0);
+    record.total.power = Some(throughput_mbit_s / (rtt_ms - 20.0));
+    record.total.power95 = None;
+}
+
+#[test]
+fn ratios_to_a_baseline_are_taken_on_each_trace_and_then_averaged() {
+    let mut records =
+        fabricated::records(&["limit", "cubic", "bbr"], &["walk", "drive"], &[1], Span::from_secs(5));
+    set(&mut records[1], 120.0, 10.0, 8);
+    set(&mut records[2], 60.0, 9.0, 2);
+    set(&mut records[4], 420.0, 20.0, 0);
+    set(&mut records[5], 40.0, 10.0, 2);
+    insta::assert_snapshot!(table(&records, TableFormat::Markdown, Some("cubic")));
+    // Under a variation, against the baseline in the same one.
+    let varied = fabricated::varied(&["cubic", "bbr"], &["walk"], &["33pkt", "65pkt"]);
+    let text = table(&varied, TableFormat::Table, Some("bbr"));
+    let (_, relative) = text.split_once("Relative to bbr\n").unwrap();
+    for name in ["cubic, path.queue=33pkt", "cubic, path.queue=65pkt"] {
+        assert_eq!(relative.matches(name).count(), 1, "{text}");
+    }
+    assert!(!relative.contains("bbr, path"));
 }

@@ -38,7 +38,7 @@ pub enum RunnerError {
         count: usize,
     },
     /// Two runs of the plan are the same.
-    #[error("`{label}` is in the plan twice: name each scheme and each trace once")]
+    #[error("`{label}` is in the plan twice: name each scheme, each trace and each varied value once")]
     Twice {
         /// What the run is called.
         label: String,

@@ -53,6 +53,23 @@ impl Folder {
         self.series_folder().join(format!("{id}.csv"))
     }
 
+    fn curves_folder(&self) -> PathBuf {
+        self.0.join("curves")
+    }
+
+    pub(crate) fn curves(&self, id: &str) -> PathBuf {
+        self.curves_folder().join(format!("{id}.csv"))
+    }
+
+    /// Writes a run's curves; a run without any has no file, and a plan without any no folder.
+    pub(crate) fn write_curves(&self, id: &str, content: Option<&[u8]>) -> Result<(), RunnerError> {
+        let path = self.curves(id);
+        let Some(content) = content else { return remove(&path) };
+        fs::create_dir_all(self.curves_folder())
+            .map_err(|source| RunnerError::Write { path: path.clone(), source })?;
+        self.write_whole(&path, content)
+    }
+
     /// True where there is something of an earlier `compare` that must not be overwritten silently.
     pub(crate) fn holds_results(&self) -> bool {
         [self.runs(), self.finished(), self.info(), self.0.join("report.html")]
@@ -65,7 +82,8 @@ impl Folder {
         for path in [self.runs(), self.finished(), self.info(), self.scenario()] {
             remove(&path)?;
         }
-        for entry in fs::read_dir(self.series_folder()).into_iter().flatten().flatten() {
+        let folders = [self.series_folder(), self.curves_folder()];
+        for entry in folders.iter().filter_map(|folder| fs::read_dir(folder).ok()).flatten().flatten() {
             let path = entry.path();
             let is_id = |stem: &str| stem.len() == 16 && stem.bytes().all(|byte| byte.is_ascii_hexdigit());
             if path.extension().is_some_and(|extension| extension == "csv")
@@ -74,6 +92,8 @@ impl Folder {
                 remove(&path)?;
             }
         }
+        // Only where nothing else is in it.
+        let _ = fs::remove_dir(self.curves_folder());
         Ok(())
     }
 

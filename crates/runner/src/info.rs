@@ -9,6 +9,9 @@ use serde::{Deserialize, Serialize};
 pub struct RunInfo {
     /// Heading of the report.
     pub title: String,
+    /// The scheme that the report holds the others against; empty: none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub baseline: String,
     /// How far it came.
     pub state: State,
     /// Version of the code, as in every Record.

@@ -5,6 +5,7 @@
 //! |---|---|
 //! | `runs.jsonl` | the Records, one a line, in plan order; appears when all runs are done |
 //! | `series/ID.csv` | the time series of the run with that id |
+//! | `curves/ID.csv` | its curves, where a scheme showed some |
 //! | `scenario.toml` | what was asked for: enough to run it again, or on |
 //! | `run-info.json` | everything that depends on the machine and the hour, and the plan: [`RunInfo`] |
 //! | `finished.jsonl` | while running or interrupted: the Records so far, in the order in which they finished |

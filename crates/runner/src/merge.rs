@@ -50,6 +50,12 @@ pub fn merge(shards: &[PathBuf], out: &Path, existing: Existing) -> Result<Merge
         failures.extend(share.info.failures.iter().map(|failure| (failure.id.as_str(), failure)));
         for (id, place) in &share.lines {
             copy(&share.folder.series(id), &folder.series(id))?;
+            let curves = share.folder.curves(id);
+            if curves.exists() {
+                let content = fs::read(&curves);
+                let content = content.map_err(|source| RunnerError::Read { path: curves, source })?;
+                folder.write_curves(id, Some(&content))?;
+            }
             places.insert(id, (share.folder.runs(), *place));
         }
     }

@@ -3,9 +3,9 @@
 use crate::folder::Folder;
 use crate::info::State;
 use crate::{RunInfo, RunnerError};
-use cellcc_experiment::{Record, SCHEMA_VERSION, Series};
+use cellcc_experiment::{Curve, Record, SCHEMA_VERSION, Series};
 use std::fs;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, ErrorKind};
 use std::path::Path;
 
 /// What a finished output folder holds.
@@ -41,6 +41,7 @@ impl Results {
                 return Err(malformed(format!("schema {}, not {SCHEMA_VERSION}", record.schema)));
             }
             record.series = read_series(&folder, &record)?;
+            record.curves = read_curves(&folder, &record)?;
             records.push(record);
         }
         Ok(Self { info, records })
@@ -56,4 +57,17 @@ fn read_series(folder: &Folder, record: &Record) -> Result<Series, RunnerError> 
         line,
         problem: "not a row of numbers".into(),
     })
+}
+
+fn read_curves(folder: &Folder, record: &Record) -> Result<Vec<Curve>, RunnerError> {
+    let path = folder.curves(&record.id);
+    match fs::read_to_string(&path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
+        Err(source) => Err(RunnerError::Read { path, source }),
+        Ok(text) => Curve::from_csv(&text).map_err(|line| RunnerError::Malformed {
+            path,
+            line,
+            problem: "not a point of a curve".into(),
+        }),
+    }
 }

@@ -4,7 +4,7 @@ use crate::folder::{self, Folder};
 use crate::info::{Failure, Host, RunInfo, State};
 use crate::journal::{self, Journal, Place};
 use crate::{RunnerError, Shard, resume};
-use cellcc_experiment::{Driver, Plan, PlannedRun, Record};
+use cellcc_experiment::{Curve, Driver, Plan, PlannedRun, Record};
 use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
@@ -171,6 +171,7 @@ impl Runner {
     fn info(&self, plan: &Plan) -> RunInfo {
         RunInfo {
             title: plan.title.clone(),
+            baseline: plan.baseline.clone(),
             state: State::Running,
             version: self.version.clone(),
             command: self.command.clone(),
@@ -248,6 +249,8 @@ impl Pool<'_> {
         record.id = run.id.clone();
         record.version = self.version.into();
         self.folder.write_whole(&self.folder.series(&run.id), record.series.to_csv().as_bytes())?;
+        let curves = (!record.curves.is_empty()).then(|| Curve::to_csv(&record.curves));
+        self.folder.write_curves(&run.id, curves.as_ref().map(String::as_bytes))?;
         let mut line = serde_json::to_vec(&record).expect("a Record has only string keys");
         line.push(b'\n');
         drop(record);

@@ -3,7 +3,7 @@
 #![allow(clippy::disallowed_methods, reason = "these runs take real time")]
 
 use cellcc_experiment::{
-    Column, Distribution, Driver, FlowRecord, Metrics, Plan, PlanFile, Record, ResolveError, RunError,
+    Column, Curve, Distribution, Driver, FlowRecord, Metrics, Plan, PlanFile, Record, ResolveError, RunError,
     SCHEMA_VERSION, Scenario, Series,
 };
 use cellcc_runner::{Existing, Outcome, Progress, Results, Runner, RunnerError, Shard, State, merge};
@@ -40,6 +40,15 @@ impl Driver for Fake {
             queueing_delay: Distribution::default(),
             rtt: Distribution::default(),
         };
+        let curve = Curve {
+            time_s: 1.0,
+            flow: 0,
+            name: "profile".into(),
+            x: "window_packets".into(),
+            y: "delay_ms".into(),
+            points: vec![(1.0, scenario.seed as f32), (2.0, 0.25)],
+        };
+        let curves = if scenario.scheme == "other" { vec![curve] } else { Vec::new() };
         let column = Column { name: "capacity_mbit_s".into(), values: vec![scenario.seed as f32, 0.5] };
         Ok(Record {
             schema: SCHEMA_VERSION,
@@ -52,6 +61,7 @@ impl Driver for Fake {
             flows: vec![flow],
             notes: Vec::new(),
             series: Series { bin: Span::from_millis(100), columns: vec![column] },
+            curves,
         })
     }
 }
@@ -113,6 +123,7 @@ fn interrupt_after(runs: usize, runner: &Runner, plan: &Plan) -> Outcome {
 fn content(out: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let mut files: Vec<_> = fs::read_dir(out.join("series"))
         .unwrap()
+        .chain(fs::read_dir(out.join("curves")).unwrap())
         .map(|entry| entry.unwrap().path())
         .chain([out.join("runs.jsonl"), out.join("scenario.toml")])
         .map(|path| (path.strip_prefix(out).unwrap().to_owned(), fs::read(&path).unwrap()))
@@ -310,6 +321,6 @@ fn the_same_run_twice_is_refused() {
     let error = run(&runner(out.path()), &plan_of(&["ok", "ok"], VERSION)).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "`ok on a, seed 1` is in the plan twice: name each scheme and each trace once"
+        "`ok on a, seed 1` is in the plan twice: name each scheme, each trace and each varied value once"
     );
 }

@@ -146,15 +146,20 @@ fn run_flows(
 ) -> Result<Record, ResolveError> {
     let mut engine = Engine::new(scenario, capacities, schemes)?;
     engine.run(|bin, flow| {
-        let mut observed = Observed::default();
+        let mut observed =
+            Observed { curves: flow.meter.takes_curves(bin).then(Vec::new), ..Observed::default() };
         flow.observe(&mut observed);
+        for (name, axes, points) in observed.curves.iter().flatten() {
+            flow.meter.sample_curve(bin, name, *axes, points);
+        }
         observed.values.iter().for_each(|(name, value)| flow.meter.sample(bin, name, *value));
     });
     let mut series = capacity_series(scenario, capacities);
     let mut notes = Vec::new();
-    let mut flows = Vec::new();
+    let (mut flows, mut curves) = (Vec::new(), Vec::new());
     for (index, (flow, scheme)) in engine.flows.iter().zip(schemes).enumerate() {
         flow.meter.append_series(&format!("flow{index}."), bins(scenario), &mut series);
+        flow.meter.append_curves(index, &mut curves);
         let mut observed = Observed::default();
         flow.observe(&mut observed);
         notes
@@ -169,6 +174,7 @@ fn run_flows(
         jain_index: jain_index(&by_second, &active),
         flows,
         notes,
+        curves,
         ..empty_record(scenario, series)
     })
 }
@@ -251,20 +257,36 @@ fn empty_record(scenario: &Scenario, series: Series) -> Record {
         flows: Vec::new(),
         notes: Vec::new(),
         series,
+        curves: Vec::new(),
     }
 }
+
+/// A curve's name, its axes and its points.
+type ShownCurve = (&'static str, (&'static str, &'static str), Vec<(f64, f64)>);
 
 /// What a scheme showed of its inside.
 #[derive(Default)]
 struct Observed {
     values: Vec<(String, f64)>,
     notes: Vec<String>,
+    /// None: not wanted now.
+    curves: Option<Vec<ShownCurve>>,
 }
 
 impl Observer for Observed {
     fn value(&mut self, name: &'static str, unit: &'static str, value: f64) {
         let name = if unit.is_empty() { name.into() } else { format!("{name}_{unit}") };
         self.values.push((name, value));
+    }
+
+    fn wants_curves(&self) -> bool {
+        self.curves.is_some()
+    }
+
+    fn curve(&mut self, name: &'static str, x: &'static str, y: &'static str, points: &[(f64, f64)]) {
+        if let Some(curves) = &mut self.curves {
+            curves.push((name, (x, y), points.to_vec()));
+        }
     }
 
     fn note(&mut self, text: &str) {

@@ -35,6 +35,9 @@ pub(crate) struct Args {
     /// Seeds: 1, 1..3 (both ends included) or 1,4,7.
     #[arg(long)]
     pub(crate) seeds: Option<Seeds>,
+    /// The scheme that the others are held against, in a table of ratios.
+    #[arg(long, value_name = "SCHEME")]
+    pub(crate) baseline: Option<String>,
     /// How long each run lasts, in simulated time: 60s.
     #[arg(long, short, value_name = "TIME")]
     pub(crate) duration: Option<Span>,

@@ -31,6 +31,7 @@ pub(crate) fn run(args: Args) -> Result<(), Exit> {
     let plan = Plan::new(&file, &driver, VERSION).map_err(|error| match error {
         PlanError::Mix(_) => Exit::input(format!("--schemes or --background: {error}")),
         PlanError::Braces(_) => Exit::input(format!("--schemes: {error}")),
+        PlanError::Baseline { .. } => Exit::input(format!("--baseline: {error}")),
         PlanError::Empty(_) | PlanError::Vary(_) | PlanError::Resolve(_) => Exit::input(error),
     })?;
     check::check_starts(&plan)?;
@@ -72,7 +73,7 @@ fn conclude(outcome: &Outcome, out: &Path, execution: &ExecutionArgs) -> Result<
         ));
         return Err(Exit::Interrupted);
     }
-    let shown = present::results(out, execution.format, &execution.shown);
+    let shown = present::results(out, execution.format, None, &execution.shown);
     present::failures(&outcome.failures)?;
     shown
 }

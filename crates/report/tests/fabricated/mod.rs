@@ -2,8 +2,8 @@
 //! at, made without a simulator.
 
 use cellcc_experiment::{
-    Column, Delivery, Endpoint, FlowMeter, FlowSetup, NetAssist, Path, Record, SCHEMA_VERSION, Scenario,
-    Series, Source,
+    Column, Curve, Delivery, Endpoint, FlowMeter, FlowSetup, NetAssist, Path, Record, SCHEMA_VERSION,
+    Scenario, Series, Source,
 };
 use cellcc_units::{Bytes, Span, Time};
 
@@ -57,6 +57,24 @@ pub(crate) fn varied(schemes: &[&str], traces: &[&str], queues: &[&str]) -> Vec<
         records
     };
     queues.iter().enumerate().flat_map(one).collect()
+}
+
+/// Adds to every run of `scheme` a curve that rises in the course of time, once a second.
+#[allow(dead_code, reason = "not every test that shares this file shows curves")]
+pub(crate) fn add_curves(records: &mut [Record], scheme: &str, seconds: u32) {
+    for record in records.iter_mut().filter(|record| record.scenario.scheme == scheme) {
+        let curve = |second: u32| Curve {
+            time_s: f64::from(second),
+            flow: 0,
+            name: "profile".into(),
+            x: "window_packets".into(),
+            y: "delay_ms".into(),
+            points: (1..=200_u16)
+                .map(|window| (f32::from(window), 20.0 + f32::from(window * window) * second as f32 / 5e3))
+                .collect(),
+        };
+        record.curves = (1..=seconds).map(curve).collect();
+    }
 }
 
 /// Names of `count` traces.
@@ -177,6 +195,7 @@ fn record(
         flows: vec![meter.record(scheme, metrics)],
         notes: if scheme.contains("dtt") { vec!["DTT was raised to 21 ms".into()] } else { Vec::new() },
         series,
+        curves: Vec::new(),
     }
 }
 
