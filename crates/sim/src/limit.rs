@@ -55,7 +55,7 @@ fn service_begins(capacity: &Capacity, free_at: Time, departed_at: Time) -> Time
 #[cfg(test)]
 mod tests {
     use super::*;
-    use cellcc_experiment::{Endpoint, LIMIT, Path};
+    use cellcc_experiment::{Endpoint, LIMIT, NetAssist, Path};
     use cellcc_units::Bytes;
 
     #[test]
@@ -64,6 +64,7 @@ mod tests {
         let duration = Span::from_millis(1000);
         let scenario = Scenario {
             scheme: LIMIT.into(),
+            variation: String::new(),
             trace: String::new(),
             trace_sha256: String::new(),
             seed: 1,
@@ -71,6 +72,7 @@ mod tests {
             path: Path::default(),
             endpoint: Endpoint::default(),
             cell: None,
+            netassist: NetAssist::default(),
             flows: Vec::new(),
         };
         let offered = capacity.bytes_between(Time::ZERO, Time::ZERO + duration);

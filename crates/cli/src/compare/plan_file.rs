@@ -117,10 +117,29 @@ fn cell(text: &str) -> Result<CellSetup, Exit> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use cellcc_control::Registry;
+    use cellcc_experiment::Plan;
+    use cellcc_sim::SimDriver;
 
     #[test]
     fn the_quick_start_is_a_scenario() {
         let Asked { file, .. } = parse(QUICK_START_NAME, QUICK_START).unwrap();
         assert_eq!((file.schemes.len(), file.traces.len()), (4, 5));
+    }
+
+    #[test]
+    fn every_file_under_scenarios_makes_a_plan() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
+        let driver = SimDriver::new(Registry::default());
+        let mut count = 0;
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            let Asked { mut file, .. } = read(&path).unwrap();
+            // The recorded traces are not in this repository.
+            file.traces = vec!["3g".into()];
+            Plan::new(&file, &driver, "test").unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+            count += 1;
+        }
+        assert!(count > 1);
     }
 }

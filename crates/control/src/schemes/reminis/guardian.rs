@@ -14,6 +14,10 @@ const INITIAL_MU: f64 = 1.0;
 const CATASTROPHE_FACTOR: f64 = 0.5;
 /// The window's floor in packets. The paper names none; two keep delayed ACKs alive (RFC 5681's loss window is one).
 const MIN_WINDOW_PACKETS: u64 = 2;
+/// Where packets are lost, exploration raises the window to no more than this many times what a round trip delivers. The
+/// paper names no bound; without one a buffer of a packet, whose delay never rises, lets the window grow for ever. Our
+/// choice: exploration and slow start double a window each, so three quarters have to be lost before it acts.
+const MOST_OF_DELIVERED: f64 = 4.0;
 
 /// What the delay and its slope say (paper, section 3.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,7 +75,7 @@ impl Guardian {
         };
         self.zone = Some(zone);
         let factor = match zone {
-            Zone::Explore if interval.cwnd_limited => self.explorer.factor().unwrap_or(1.0),
+            Zone::Explore if interval.cwnd_limited => self.explore(interval, aimd.window()),
             Zone::Explore => 1.0,
             Zone::Slow => self.slow_down(interval, rise),
             Zone::Cut => self.cut(interval),
@@ -83,6 +87,15 @@ impl Guardian {
         if (ends_slow_start && aimd.in_slow_start()) || (self.profile == Profile::Literal && factor < 1.0) {
             aimd.set_ssthresh(window);
         }
+    }
+
+    /// NDE (paper, section 3.2), within what is delivered at all.
+    fn explore(&mut self, interval: &Interval, window: Bytes) -> f64 {
+        let factor = self.explorer.factor().unwrap_or(1.0);
+        let Some(delivered) = interval.delivered_despite_loss else { return factor };
+        let round_trips = interval.mean_rtt.as_secs_f64() / interval.length.as_secs_f64();
+        let most = delivered.as_f64() * round_trips * MOST_OF_DELIVERED;
+        factor.min((most / window.as_f64()).max(1.0))
     }
 
     /// PS (paper, Equations 3 and 4): the delay will rise once more as it just did.

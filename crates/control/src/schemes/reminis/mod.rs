@@ -31,9 +31,14 @@
 //! - The Guardian acts from the first slope on; slow start ends at the first SI above DTT, or by loss. The paper starts it
 //!   after slow start, which on a deep buffer would end only when that is full.
 //! - A flow that its application limits does not explore: its window would grow without bound and mean nothing.
+//! - Where packets are lost, NDE raises the window to four times what a round trip delivers at most: on a buffer of a
+//!   packet no delay ever rises, and the window would grow for ever.
+//! - The minimum RTT is learnt anew where no sample comes down to DTT for a second and packets sent alone do not either: a
+//!   new route. The paper's never rises, and a flow whose path became longer than DTT would be cut for ever.
 //!
 //! `profile=code2022` follows the authors' program of August 2022 instead: see [`code2022`].
 
+mod base_rtt;
 mod code2022;
 mod explorer;
 mod guardian;
@@ -44,7 +49,8 @@ use crate::contract::{Ack, Context, Controller, Event, Limits, Loss, Observer};
 use crate::growth::Growth;
 use crate::parameter::Arguments;
 use crate::registry::{Needs, SchemeInfo};
-use cellcc_units::{Span, Time};
+use base_rtt::BaseRtt;
+use cellcc_units::{Bytes, Span, Time};
 use code2022::Code2022;
 use guardian::Guardian;
 use settings::{Profile, Settings};
@@ -76,6 +82,8 @@ struct Interval {
     target: Span,
     /// The window, not the application, limits the flow.
     cwnd_limited: bool,
+    /// Where packets were lost in the interval: what was delivered in it.
+    delivered_despite_loss: Option<Bytes>,
 }
 
 impl Interval {
@@ -93,6 +101,8 @@ struct Samples {
     count: u64,
     smoothed: Span,
     cwnd_limited: bool,
+    delivered: Bytes,
+    lost: bool,
 }
 
 /// Which Guardian watches.
@@ -108,7 +118,7 @@ struct Reminis {
     aimd: Box<dyn Growth>,
     watch: Watch,
     samples: Samples,
-    min_rtt: Span,
+    base_rtt: BaseRtt,
     /// End of the sampling interval; none before the first RTT sample.
     interval_ends_at: Option<Time>,
     /// The target at the last decision.
@@ -131,7 +141,7 @@ impl Reminis {
             aimd,
             watch,
             samples: Samples::default(),
-            min_rtt: Span::ZERO,
+            base_rtt: BaseRtt::new(context.packet),
             interval_ends_at: None,
             target: Span::ZERO,
             target_raised: false,
@@ -141,7 +151,7 @@ impl Reminis {
     /// The sampling interval.
     fn interval_length(&self) -> Span {
         match self.settings.profile {
-            Profile::Paper | Profile::Literal => self.min_rtt,
+            Profile::Paper | Profile::Literal => self.base_rtt.get(),
             Profile::Code2022 => code2022::INTERVAL,
         }
     }
@@ -150,29 +160,31 @@ impl Reminis {
     fn set_target(&mut self) {
         let asked = match self.settings.target {
             Ok(span) => span,
-            Err(multiple) => self.min_rtt.mul_f64(multiple.get()),
+            Err(multiple) => self.base_rtt.get().mul_f64(multiple.get()),
         };
-        self.target_raised = asked <= self.min_rtt;
+        self.target_raised = asked <= self.base_rtt.get();
         self.target =
-            if self.target_raised { self.min_rtt.mul_f64(settings::DEFAULT_MULTIPLE) } else { asked };
+            if self.target_raised { self.base_rtt.get().mul_f64(settings::DEFAULT_MULTIPLE) } else { asked };
     }
 }
 
 impl Controller for Reminis {
     fn on_ack(&mut self, ack: &Ack<'_>) {
         self.aimd.on_ack(ack);
+        self.samples.delivered += ack.bytes;
         let Some(sample) = ack.rtt_sample else { return };
         self.samples.sum += sample;
         self.samples.count += 1;
         self.samples.smoothed = ack.rtt.smoothed();
         self.samples.cwnd_limited = ack.cwnd_limited;
-        self.min_rtt = ack.rtt.min();
+        self.base_rtt.update(ack, sample, self.target);
         if self.interval_ends_at.is_none() {
             self.interval_ends_at = Some(ack.now + self.interval_length());
         }
     }
 
     fn on_loss(&mut self, loss: &Loss<'_>) {
+        self.samples.lost = true;
         self.aimd.on_loss(loss);
     }
 
@@ -196,10 +208,11 @@ impl Controller for Reminis {
             now,
             mean_rtt: samples.sum / samples.count,
             smoothed_rtt: samples.smoothed,
-            min_rtt: self.min_rtt,
+            min_rtt: self.base_rtt.get(),
             length,
             target: self.target,
             cwnd_limited: samples.cwnd_limited,
+            delivered_despite_loss: samples.lost.then_some(samples.delivered),
         };
         match &mut self.watch {
             Watch::Paper(guardian) => guardian.act(&interval, self.aimd.as_mut()),
@@ -208,7 +221,8 @@ impl Controller for Reminis {
     }
 
     fn limits(&self) -> Limits {
-        Limits::window_only(self.aimd.window())
+        let window = self.aimd.window();
+        Limits::window_only(self.base_rtt.probe_window().map_or(window, |probe| probe.min(window)))
     }
 
     fn observe(&self, observer: &mut dyn Observer) {
