@@ -104,6 +104,11 @@ impl Path {
         self.rtt = rtt;
     }
 
+    /// From the next packet on; what is queued leaves as it was to.
+    pub(crate) fn set_rate(&mut self, rate: Rate) {
+        self.rate = rate;
+    }
+
     /// The application has `count` packets left.
     pub(crate) fn set_app_packets(&mut self, count: u64) {
         self.app_packets = count;
