@@ -2,8 +2,9 @@
 //!
 //! 1. Advice that promises too much: over an interval in which the path was full (every RTT over twice the minimum, or
 //!    over 2 % lost), less than a third of what was promised arrived.
-//! 2. Advice that promises too little cannot be seen from below. So once in ten seconds, where no queue stands, one round
-//!    goes at twice the rate: if one and a half times the promise arrives and no queue grows, the promise was too low.
+//! 2. Advice that promises too little cannot be seen from below. So after two seconds without a queue, and once in ten
+//!    seconds at most, one round goes at twice the rate: if one and a half times the promise arrives and no queue grows,
+//!    the promise was too low. If not, two rounds at half the rate give back what was sent too much.
 //! 3. Five such findings in a row, of one kind, are no accident of a varying link: the advice is distrusted.
 //! 4. Distrust lasts ten seconds, and twice as long each time it returns, up to five minutes.
 //! 5. An interval in which the application or another window held the sender back proves nothing.
@@ -17,9 +18,9 @@
 //! ```
 //!
 //! Source: the NATCP paper, section 5, names wrong feedback as what the idea falls apart on, and leaves the remedy open.
-//! The numbers are ours. Right reports cost one round in ten seconds at twice the rate (docs/fidelity/natcp.md has what
-//! that is worth on the traces); reports that are wrong by less than a factor of three, or that are too low for a user of
-//! several flows, are not found.
+//! The numbers are ours; docs/fidelity/natcp.md has what they cost where the reports are right. Reports that are wrong by
+//! less than a factor of three, too low for a user of several flows, or too low on a link whose RTT varies by half of the
+//! minimum by itself, are not found.
 
 use crate::contract::{Ack, Loss, Sent};
 use cellcc_units::{Bytes, Rate, Span, Time};
@@ -47,6 +48,13 @@ const PROBE_GAIN: f64 = 2.0;
 const EXCEEDED_ABOVE: f64 = 1.5;
 /// No queue stands below, and none grew where the RTT stays below, this many minimum RTTs.
 const UNQUEUED_BELOW: f64 = 1.5;
+/// This share of an interval's RTTs below that is an interval without a queue ...
+const UNQUEUED_SHARE: f64 = 0.9;
+/// ... and so many of them (2 s at 50 ms) make a probe worth its while.
+const UNQUEUED_INTERVALS: u32 = 4;
+/// How fast, and for how many times its length, a probe that found nothing is given back.
+const GIVE_BACK_GAIN: f64 = 0.5;
+const GIVE_BACK_TIMES: u64 = 2;
 /// A probe carries this many packets at the promised rate, to tell one rate from another ...
 const PROBE_PACKETS: u64 = 8;
 /// ... and is not made where that takes longer than this.
@@ -66,6 +74,9 @@ pub struct Guard {
     interval: Option<Interval>,
     too_much: u32,
     too_little: u32,
+    /// Intervals without a queue, up to now.
+    unqueued: u32,
+    give_back_until: Time,
     probe: Option<Probe>,
     next_probe: Time,
     distrusted_until: Option<Time>,
@@ -80,6 +91,9 @@ struct Interval {
     delivered: Bytes,
     lost: Bytes,
     smallest_rtt: Option<Span>,
+    samples: u32,
+    /// Samples that show no queue.
+    unqueued: u32,
     held_back: bool,
 }
 
@@ -108,6 +122,8 @@ impl Guard {
             interval: None,
             too_much: 0,
             too_little: 0,
+            unqueued: 0,
+            give_back_until: Time::ZERO,
             probe: None,
             next_probe: Time::ZERO + PROBE_INTERVAL,
             distrusted_until: None,
@@ -120,9 +136,15 @@ impl Guard {
         self.distrusted_until.is_none()
     }
 
-    /// By how much to exceed the advice at this moment: one, or more in a probe.
+    /// By how much to exceed the advice at this moment: one, more in a probe, less after one that found nothing.
     pub fn gain(&self, now: Time) -> f64 {
-        if self.probe.as_ref().is_some_and(|probe| now < probe.sends_until) { PROBE_GAIN } else { 1.0 }
+        if self.probe.as_ref().is_some_and(|probe| now < probe.sends_until) {
+            PROBE_GAIN
+        } else if now < self.give_back_until {
+            GIVE_BACK_GAIN
+        } else {
+            1.0
+        }
     }
 
     /// Advice came that promises `rate` to this flow, about a period of this length.
@@ -162,13 +184,17 @@ impl Guard {
             delivered: Bytes::ZERO,
             lost: Bytes::ZERO,
             smallest_rtt: None,
+            samples: 0,
+            unqueued: 0,
             held_back: false,
         });
         interval.delivered += ack.bytes;
-        interval.smallest_rtt = match (interval.smallest_rtt, ack.rtt_sample) {
-            (Some(smallest), Some(sample)) => Some(smallest.min(sample)),
-            (smallest, sample) => smallest.or(sample),
-        };
+        if let Some(sample) = ack.rtt_sample {
+            interval.smallest_rtt =
+                Some(interval.smallest_rtt.map_or(sample, |smallest| smallest.min(sample)));
+            interval.samples += 1;
+            interval.unqueued += u32::from(sample <= ack.rtt.min().mul_f64(UNQUEUED_BELOW));
+        }
         self.end_probe(ack);
         if whole {
             self.begin_probe(ack);
@@ -205,6 +231,8 @@ impl Guard {
             || interval.lost > sent.mul_f64(FULL_LOSS_SHARE);
         let refuted = full && interval.delivered < interval.promised.mul_f64(REFUTED_BELOW);
         self.too_much = if refuted { self.too_much + 1 } else { 0 };
+        let unqueued = f64::from(interval.unqueued) >= UNQUEUED_SHARE * f64::from(interval.samples);
+        self.unqueued = if unqueued { self.unqueued + 1 } else { 0 };
         self.distrust_after_findings(ack.now);
     }
 
@@ -212,7 +240,8 @@ impl Guard {
         let unqueued = ack.rtt.min().mul_f64(UNQUEUED_BELOW);
         let no_queue = ack.rtt_sample.is_some_and(|sample| sample <= unqueued);
         let length = ack.rtt.smoothed().max(self.promised.time_for(self.packet * PROBE_PACKETS));
-        if self.probe.is_some() || ack.now < self.next_probe || !no_queue || length > MAX_PROBE {
+        let worth_while = self.unqueued >= UNQUEUED_INTERVALS && ack.now >= self.next_probe;
+        if self.probe.is_some() || !worth_while || !no_queue || length > MAX_PROBE {
             return;
         }
         let back_at = ack.now + ack.rtt.smoothed();
@@ -242,6 +271,9 @@ impl Guard {
         let found = exceeded && !queued && !probe.held_back;
         self.probe = None;
         self.too_little = if found { self.too_little + 1 } else { 0 };
+        if !found {
+            self.give_back_until = ack.now + length * GIVE_BACK_TIMES;
+        }
         self.next_probe = ack.now + if found { PROBE_AGAIN } else { PROBE_INTERVAL };
         self.distrust_after_findings(ack.now);
     }

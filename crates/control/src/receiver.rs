@@ -12,6 +12,9 @@ pub trait ReceiverHalf: Send + dyn_clone::DynClone {
     /// The number of flows that this receiver's user now has, this one included.
     fn on_user_flows(&mut self, _now: Time, _flows: u32) {}
 
+    /// So many bytes have arrived for this receiver's user up to now, over all its flows. Told before each packet.
+    fn on_user_arrivals(&mut self, _now: Time, _arrived: Bytes) {}
+
     /// When [`on_timer`](Self::on_timer) wants to be called next; asked again after every event.
     fn next_timer(&self) -> Option<Time> {
         None

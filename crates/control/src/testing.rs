@@ -100,13 +100,13 @@ impl Path {
         self.delivered.in_packets(CONTEXT.packet)
     }
 
-    pub(crate) fn set_rtt(&mut self, rtt: Span) {
-        self.rtt = rtt;
-    }
-
     /// From the next packet on; what is queued leaves as it was to.
     pub(crate) fn set_rate(&mut self, rate: Rate) {
         self.rate = rate;
+    }
+
+    pub(crate) fn set_rtt(&mut self, rtt: Span) {
+        self.rtt = rtt;
     }
 
     /// The application has `count` packets left.
@@ -186,7 +186,9 @@ impl Path {
     }
 
     fn has_room(&self) -> bool {
-        self.flow.inflight() + CONTEXT.packet <= self.flow.limits().window
+        let limits = self.flow.limits();
+        let within_budget = limits.budget.is_none_or(|budget| CONTEXT.packet <= budget);
+        within_budget && self.flow.inflight() + CONTEXT.packet <= limits.window
     }
 
     fn may_send(&self) -> bool {

@@ -75,6 +75,8 @@ pub(crate) struct Engine {
     forward: Forward,
     reverse: Link<AckPacket>,
     pub(crate) flows: Vec<Flow>,
+    /// All that has arrived for each user.
+    arrived: Vec<Bytes>,
     wakes: BinaryHeap<Reverse<(Time, u32)>>,
     end: Time,
     bin: Span,
@@ -124,6 +126,7 @@ impl Engine {
             forward: Forward::new(scenario, capacities)?,
             reverse: paths::reverse(scenario, capacities),
             flows: flows.collect::<Result<_, ResolveError>>()?,
+            arrived: vec![Bytes::ZERO; capacities.forward.len()],
             wakes: BinaryHeap::new(),
             end,
             bin: endpoint.series_bin,
@@ -174,7 +177,10 @@ impl Engine {
         if let Some(frames) = &mut flow.frames {
             frames.on_segment(now, delivery.packet.segment, flow.sender.application());
         }
+        let user = flow.user;
+        self.arrived[user] += delivery.packet.bytes;
         if flow.receiver.has_half() {
+            flow.receiver.on_user_arrivals(now, self.arrived[user]);
             self.tell_user_flows(now, index);
         }
         let DataPacket { number, bytes, signal, .. } = delivery.packet;

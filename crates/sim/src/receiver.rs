@@ -77,6 +77,13 @@ impl Receiver {
         }
     }
 
+    /// All that has arrived for the user, over all its flows.
+    pub(crate) fn on_user_arrivals(&mut self, now: Time, arrived: Bytes) {
+        if let Some(half) = &mut self.half {
+            half.on_user_arrivals(now, arrived);
+        }
+    }
+
     /// True where a half of the scheme runs here.
     pub(crate) fn has_half(&self) -> bool {
         self.half.is_some()

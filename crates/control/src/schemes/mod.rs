@@ -13,6 +13,7 @@ mod newreno;
 mod rbbr;
 mod reminis;
 mod vegas;
+mod verus;
 
 pub use bbr::{BandwidthSource, Bbr, Config as BbrConfig, MaxFilter, Phase as BbrPhase};
 pub use fixed_rate::FixedRate;
@@ -24,14 +25,16 @@ pub use vegas::{Thresholds as VegasThresholds, Vegas};
 /// The schemes that come with cellcc, in the order in which they are listed.
 pub(crate) const BUILTIN: &[SchemeInfo] = &[
     reminis::SCHEME,
+    rbbr::SCHEME,
     assisted::NATCP,
     assisted::NACUBIC,
     assisted::NACAP,
     assisted::TG,
+    assisted::NABBR,
+    verus::SCHEME,
     cubic::SCHEME,
     newreno::SCHEME,
     bbr::SCHEME,
-    rbbr::SCHEME,
     vegas::SCHEME,
     fixed_window::SCHEME,
     fixed_rate::SCHEME,

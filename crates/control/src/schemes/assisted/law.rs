@@ -5,8 +5,9 @@ use cellcc_units::{Bytes, Rate, Span};
 
 /// A dead link keeps this window: one packet to find it alive again, and one for a delayed ACK.
 const MIN_WINDOW_PACKETS: u64 = 2;
-/// What the pacing rate carries in this time may leave at once (Linux `sk_pacing_shift` of 10: about 1 ms).
-const QUANTUM_SPAN: Span = Span::from_millis(1);
+
+/// At this rate and above two packets leave together (Linux `bbr_tso_segs_goal`: the authors' NATCP is its BBR module).
+const PAIRS_FROM: Rate = Rate::from_bytes_per_sec(150_000);
 
 /// What a window and a pacing rate are made of advice with.
 #[derive(Debug, Clone, Copy)]
@@ -18,6 +19,8 @@ pub(super) struct Law {
     pub(super) pacing_gain: f64,
     /// Paces at the flow's share of the bandwidth and not at the whole.
     pub(super) paces_at_share: bool,
+    /// What the pacing rate carries in this time may leave at once.
+    pub(super) burst: Span,
 }
 
 impl Law {
@@ -30,7 +33,8 @@ impl Law {
         let trickle = Rate::from_transfer(self.packet, min_rtt).max(Rate::from_bytes_per_sec(1));
         let rate = if bandwidth.is_zero() { trickle } else { bandwidth.mul_f64(self.pacing_gain * share) };
         let rate = rate.max(Rate::from_bytes_per_sec(1));
-        let quantum = rate.bytes_in(QUANTUM_SPAN).max(self.packet);
+        let least = if rate < PAIRS_FROM { self.packet } else { self.packet * 2 };
+        let quantum = rate.bytes_in(self.burst).max(least);
         Limits::paced(window.max(self.packet * MIN_WINDOW_PACKETS), rate, quantum)
     }
 
@@ -44,7 +48,13 @@ impl Law {
 mod tests {
     use super::*;
 
-    const LAW: Law = Law { packet: Bytes::new(1500), alpha: 2.0, pacing_gain: 1.0, paces_at_share: false };
+    const LAW: Law = Law {
+        packet: Bytes::new(1500),
+        alpha: 2.0,
+        pacing_gain: 1.0,
+        paces_at_share: false,
+        burst: Span::from_millis(1),
+    };
     const MIN_RTT: Span = Span::from_millis(20);
 
     #[test]

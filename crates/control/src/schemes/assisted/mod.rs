@@ -23,9 +23,10 @@
 //! | `law` | the window law and its floor |
 //! | `request` | what is asked of the network |
 //! | `fairness` | who counts the user's flows |
+//! | `following` | the advice in hand, and whether to follow it |
 //! | `timeout` | whether there is advice |
 //! | `background` | the base scheme behind limits that are not its own |
-//! | `natcp`, `nacap`, `tg` | the schemes by name |
+//! | `natcp`, `nacap`, `tg`, `nabbr` | the schemes by name |
 //!
 //! # Differences from the paper
 //! - *A bandwidth of zero is one:* two packets in flight, one per minimum RTT. The authors' code passes a pacing rate of 0,
@@ -38,27 +39,28 @@
 
 mod background;
 mod fairness;
+mod following;
 mod law;
+mod nabbr;
 mod nacap;
 mod natcp;
 mod request;
 mod tg;
 mod timeout;
 
+pub(super) use nabbr::NABBR;
 pub(super) use nacap::{NACAP, NACUBIC};
 pub(super) use natcp::NATCP;
 pub(super) use tg::TG;
 
 use crate::advice::Advice;
 use crate::contract::{Ack, Context, Controller, Event, Limits, Loss, Observer, Sent, Tag};
-use crate::guard::Guard;
 use crate::parameter::{Arguments, Kind, Parameter};
 use crate::receiver::Feedback;
 use background::Background;
-use cellcc_units::{Rate, Span, Time};
-use fairness::Fairness;
+use cellcc_units::{Span, Time};
+use following::Following;
 use law::Law;
-use timeout::Timeout;
 
 const ALPHA: Parameter = Parameter {
     name: "alpha",
@@ -82,6 +84,14 @@ const PACE: Parameter = Parameter {
     default: "bandwidth",
     meaning: "paces each flow at the user's whole bandwidth, or at its share of it",
     source: "paper, section 2.2.2: only the window is divided",
+};
+
+const BURST: Parameter = Parameter {
+    name: "burst",
+    kind: Kind::Time(Span::ZERO, Span::from_secs(1)),
+    default: "1ms",
+    meaning: "what the pacing rate carries in this time may leave at once; more makes good what the window held back",
+    source: "Linux, sk_pacing_shift of 10: about 1 ms",
 };
 
 const TIMEOUT: Parameter = Parameter {
@@ -133,9 +143,6 @@ struct Config {
     law: Law,
     follows: Follows,
     delay: Delay,
-    fairness: Fairness,
-    timeout_periods: f64,
-    guarded: bool,
 }
 
 impl Config {
@@ -147,12 +154,10 @@ impl Config {
                 alpha: arguments.number(ALPHA.name),
                 pacing_gain: arguments.number(PACING_GAIN.name),
                 paces_at_share: arguments.choice(PACE.name) == "share",
+                burst: arguments.time(BURST.name),
             },
             follows,
             delay,
-            fairness: Fairness::read(arguments),
-            timeout_periods: arguments.number(TIMEOUT.name),
-            guarded: arguments.switch(GUARD.name),
         }
     }
 }
@@ -162,11 +167,7 @@ impl Config {
 struct Assisted {
     config: Config,
     base: Background,
-    timeout: Timeout,
-    guard: Guard,
-    advice: Option<Advice>,
-    /// The user's own count of its flows.
-    reported_flows: u32,
+    following: Following,
     own_minimum: Option<Span>,
     own_smoothed: Option<Span>,
     /// What the advice allows, while it is followed.
@@ -174,53 +175,28 @@ struct Assisted {
 }
 
 impl Assisted {
-    fn new(config: Config, base: Box<dyn Controller>, context: &Context) -> Self {
+    fn new(config: Config, base: Box<dyn Controller>, arguments: &Arguments, context: &Context) -> Self {
         Self {
             config,
             base: Background::new(base, context.packet),
-            timeout: Timeout::new(config.timeout_periods),
-            guard: Guard::new(context.packet),
-            advice: None,
-            reported_flows: 1,
+            following: Following::new(arguments, context),
             own_minimum: None,
             own_smoothed: None,
             advised: None,
         }
     }
 
-    fn flows(&self, advice: &Advice) -> u32 {
-        self.config.fairness.flows(advice, self.reported_flows)
-    }
-
-    /// What this flow may expect of the bandwidth.
-    fn share(&self, advice: &Advice) -> Rate {
-        advice.bandwidth.mul_f64(1.0 / f64::from(self.flows(advice)))
-    }
-
-    fn min_rtt(&self, advice: &Advice) -> Span {
-        let own = match self.config.delay {
-            Delay::OwnSmoothed => self.own_smoothed,
-            Delay::Advised | Delay::OwnMinimum => self.own_minimum,
-        };
-        let advised = Some(advice.min_rtt.total()).filter(|span| !span.is_zero());
-        match self.config.delay {
-            Delay::Advised => advised.or(own),
-            Delay::OwnMinimum | Delay::OwnSmoothed => own,
-        }
-        .unwrap_or(NOMINAL_RTT)
-    }
-
     /// Makes limits of the advice, where there is any to follow.
     fn follow(&mut self, now: Time) {
-        let trusted = self.timeout.is_following() && (self.guard.trusts() || !self.config.guarded);
-        let advised = self.advice.as_ref().filter(|_| trusted).map(|advice| {
-            let gain = if self.config.guarded { self.guard.gain(now) } else { 1.0 };
-            self.config.law.times(gain).limits(advice.bandwidth, self.min_rtt(advice), self.flows(advice))
+        self.advised = self.following.guidance(now).map(|guidance| {
+            let min_rtt = match self.config.delay {
+                Delay::Advised => guidance.min_rtt.or(self.own_minimum),
+                Delay::OwnMinimum => self.own_minimum,
+                Delay::OwnSmoothed => self.own_smoothed,
+            };
+            let law = self.config.law.times(guidance.gain);
+            law.limits(guidance.bandwidth, min_rtt.unwrap_or(NOMINAL_RTT), guidance.flows)
         });
-        if advised.is_none() {
-            self.guard.pause();
-        }
-        self.advised = advised;
     }
 
     /// The base, and not the advice, is what limits the flow.
@@ -232,24 +208,23 @@ impl Assisted {
 
 impl Controller for Assisted {
     fn on_sent(&mut self, sent: &Sent) -> Tag {
-        self.guard.on_sent(sent, self.is_limited_by_base());
+        self.following.on_sent(sent, self.is_limited_by_base());
         self.base.on_sent(sent)
     }
 
     fn on_ack(&mut self, ack: &Ack<'_>) {
         self.own_minimum = Some(ack.rtt.min());
         self.own_smoothed = Some(ack.rtt.smoothed());
-        self.timeout.on_rtt(ack.rtt);
-        self.base.on_ack(ack, self.advised.is_none());
-        if let (Some(advice), Some(_)) = (self.advice, self.advised) {
-            let whole = self.flows(&advice) == 1;
-            self.guard.on_ack(ack, whole);
+        let follows = self.advised.is_some();
+        self.base.on_ack(ack, !follows);
+        self.following.on_ack(ack, follows);
+        if follows {
             self.follow(ack.now);
         }
     }
 
     fn on_loss(&mut self, loss: &Loss<'_>) {
-        self.guard.on_loss(loss);
+        self.following.on_loss(loss);
         self.base.on_loss(loss);
     }
 
@@ -258,24 +233,19 @@ impl Controller for Assisted {
     }
 
     fn on_feedback(&mut self, now: Time, feedback: &Feedback) {
-        if let Feedback::UserFlows(flows) = *feedback
-            && self.reported_flows != flows
-        {
-            self.reported_flows = flows;
+        if self.following.on_feedback(feedback) {
             self.follow(now);
         }
     }
 
     fn on_advice(&mut self, now: Time, advice: &Advice) {
-        if self.timeout.on_advice(now, advice) {
-            self.advice = Some(*advice);
-            self.guard.on_advice(now, self.share(advice), advice.period);
+        if self.following.on_advice(now, advice) {
             self.follow(now);
         }
     }
 
     fn next_timer(&self) -> Option<Time> {
-        match (self.timeout.next_timer(), self.base.next_timer()) {
+        match (self.following.next_timer(), self.base.next_timer()) {
             (Some(own), Some(base)) => Some(own.min(base)),
             (own, base) => own.or(base),
         }
@@ -283,7 +253,7 @@ impl Controller for Assisted {
 
     fn on_timer(&mut self, now: Time) {
         self.base.on_timer(now);
-        self.timeout.on_timer(now);
+        self.following.on_timer(now);
         self.follow(now);
     }
 
@@ -298,11 +268,7 @@ impl Controller for Assisted {
 
     fn observe(&self, observer: &mut dyn Observer) {
         observer.value("following", "", f64::from(u8::from(self.advised.is_some())));
-        if let Some(advice) = &self.advice {
-            observer.value("advised_bandwidth", "mbit_s", advice.bandwidth.as_mbit_per_sec());
-            observer.value("advised_min_rtt", "ms", advice.min_rtt.total().as_millis_f64());
-            observer.value("beta", "", f64::from(self.flows(advice)));
-        }
+        self.following.observe(observer);
         self.base.observe(observer);
     }
 }

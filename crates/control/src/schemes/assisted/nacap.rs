@@ -2,7 +2,7 @@
 
 use super::fairness::{FAIRNESS, receiver_half};
 use super::request::{DELAY, LOSS, PERIOD, ROUTE, SOURCE, request};
-use super::{ALPHA, Assisted, Config, Delay, Follows, GUARD, PACE, PACING_GAIN, TIMEOUT};
+use super::{ALPHA, Assisted, BURST, Config, Delay, Follows, GUARD, PACE, PACING_GAIN, TIMEOUT};
 use crate::contract::Context;
 use crate::growth::Cubic;
 use crate::parameter::{Arguments, Kind, Parameter};
@@ -32,13 +32,14 @@ pub(in crate::schemes) const NACUBIC: SchemeInfo = SchemeInfo {
         ALPHA,
         PACING_GAIN,
         PACE,
+        BURST,
         TIMEOUT,
         GUARD,
     ],
     needs: Needs { receiver_half: Some(receiver_half), advice: Some(request) },
     build: |arguments, context| {
         let cubic = LossBased::new(Cubic::new(context, hystart_mode(arguments)));
-        Box::new(Assisted::new(config(arguments, context), Box::new(cubic), context))
+        Box::new(Assisted::new(config(arguments, context), Box::new(cubic), arguments, context))
     },
 };
 
@@ -57,13 +58,14 @@ pub(in crate::schemes) const NACAP: SchemeInfo = SchemeInfo {
         ALPHA,
         PACING_GAIN,
         PACE,
+        BURST,
         TIMEOUT,
         GUARD,
     ],
     needs: Needs { receiver_half: Some(receiver_half), advice: Some(request) },
     build: |arguments, context| {
         let base = arguments.scheme(BASE.name).build(context);
-        Box::new(Assisted::new(config(arguments, context), base, context))
+        Box::new(Assisted::new(config(arguments, context), base, arguments, context))
     },
 };
 

@@ -2,7 +2,7 @@
 
 use super::fairness::{FAIRNESS, receiver_half};
 use super::request::{DELAY, LOSS, PERIOD, ROUTE, SOURCE, request};
-use super::{ALPHA, Assisted, Config, Delay, FALLBACK, Follows, GUARD, PACE, PACING_GAIN, TIMEOUT};
+use super::{ALPHA, Assisted, BURST, Config, Delay, FALLBACK, Follows, GUARD, PACE, PACING_GAIN, TIMEOUT};
 use crate::registry::{Needs, SchemeInfo};
 
 pub(in crate::schemes) const NATCP: SchemeInfo = SchemeInfo {
@@ -19,6 +19,7 @@ pub(in crate::schemes) const NATCP: SchemeInfo = SchemeInfo {
         ALPHA,
         PACING_GAIN,
         PACE,
+        BURST,
         TIMEOUT,
         GUARD,
         FALLBACK,
@@ -26,6 +27,6 @@ pub(in crate::schemes) const NATCP: SchemeInfo = SchemeInfo {
     needs: Needs { receiver_half: Some(receiver_half), advice: Some(request) },
     build: |arguments, context| {
         let config = Config::read(arguments, context, Follows::Instead, Delay::Advised);
-        Box::new(Assisted::new(config, arguments.scheme(FALLBACK.name).build(context), context))
+        Box::new(Assisted::new(config, arguments.scheme(FALLBACK.name).build(context), arguments, context))
     },
 };

@@ -74,6 +74,7 @@ fn without_any_advice_each_scheme_is_its_base() {
         ("nacap", "cubic"),
         ("nacap(base=bbr)", "bbr"),
         ("tg(fallback=vegas)", "vegas"),
+        ("nabbr", "bbr(aggregation=off)"),
         ("natcp(fallback=newreno)", "newreno"),
     ] {
         let (mut assisted, mut alone) = (path(scheme).with_queue(30), path(base).with_queue(30));
@@ -162,7 +163,7 @@ fn the_user_reports_its_flows_with_every_acknowledgement() {
 
 #[test]
 fn tg_takes_the_rtt_that_the_sender_has_measured() {
-    let mut path = path("tg");
+    let mut path = path("tg(rtt=min)");
     let wrong = MinRttParts { network: Span::from_secs(1), ..MinRttParts::default() };
     run_with(&mut path, &Advice { min_rtt: wrong, ..advice(6.0) }, 20);
     // 21 ms with the transmission of a packet, at 6 Mbit/s, twice.
@@ -241,7 +242,7 @@ fn distrust_ends_and_comes_back_for_twice_as_long() {
 
 #[test]
 fn right_advice_is_never_left() {
-    for scheme in ["natcp", "nacubic", "natcp(pacing-gain=0.95)", "tg", "nacap(base=bbr)"] {
+    for scheme in ["natcp", "nacubic", "natcp(pacing-gain=0.95)", "tg", "nacap(base=bbr)", "nabbr"] {
         let mut path = path(scheme).with_queue(100);
         // A link that changes under advice that is one period late.
         for second in 0u32..120 {
@@ -254,4 +255,27 @@ fn right_advice_is_never_left() {
             }
         }
     }
+}
+
+#[test]
+fn regulated_acks_leave_at_the_flows_share_of_what_arrives_for_its_user() {
+    let scheme = Registry::default().parse("natcp(fairness=acks)").expect("known");
+    let mut half = scheme.build_receiver_half(&crate::testing::CONTEXT).expect("it has one");
+    let packet = Bytes::new(1500);
+    let (mut released, mut arrived) = (0u64, Bytes::ZERO);
+    // Two flows of 1000 packets/s together, three quarters of them this one's.
+    half.on_user_flows(cellcc_units::Time::ZERO, 2);
+    for millis in 0..4000u64 {
+        let now = cellcc_units::Time::ZERO + Span::from_millis(millis);
+        arrived += packet;
+        half.on_user_arrivals(now, arrived);
+        if millis % 4 != 0 {
+            half.on_packet(&crate::Arrival { now, number: millis, bytes: packet, signal: None });
+        }
+        while released < millis * 3 / 4 && half.release_at(now, packet) <= now {
+            half.on_released(now, packet);
+            released += 1;
+        }
+    }
+    assert!((1950..=2150).contains(&released), "half of 4000: {released}");
 }

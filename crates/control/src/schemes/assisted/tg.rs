@@ -2,16 +2,16 @@
 
 use super::fairness::{FAIRNESS, receiver_half};
 use super::request::{DELAY, LOSS, PERIOD, ROUTE, SOURCE, request};
-use super::{ALPHA, Assisted, Config, Delay, FALLBACK, Follows, GUARD, PACE, PACING_GAIN, TIMEOUT};
+use super::{ALPHA, Assisted, BURST, Config, Delay, FALLBACK, Follows, GUARD, PACE, PACING_GAIN, TIMEOUT};
 use crate::parameter::{Kind, Parameter};
 use crate::registry::{Needs, SchemeInfo};
 
 const RTT: Parameter = Parameter {
     name: "rtt",
     kind: Kind::Choice(&["min", "smoothed"]),
-    default: "min",
+    default: "smoothed",
     meaning: "which of the sender's own RTTs makes the window",
-    source: "paper, section 2.3: the delay is left to the end host",
+    source: "paper, section 2.3: \"counts on RTT measurements at the server\"; its results come out with smoothed only",
 };
 
 /// No mechanism for fairness (paper, section 3): nobody counts the flows.
@@ -32,6 +32,7 @@ pub(in crate::schemes) const TG: SchemeInfo = SchemeInfo {
         ALPHA,
         PACING_GAIN,
         PACE,
+        BURST,
         TIMEOUT,
         GUARD,
         FALLBACK,
@@ -41,6 +42,6 @@ pub(in crate::schemes) const TG: SchemeInfo = SchemeInfo {
         let delay =
             if arguments.choice(RTT.name) == "smoothed" { Delay::OwnSmoothed } else { Delay::OwnMinimum };
         let config = Config::read(arguments, context, Follows::Instead, delay);
-        Box::new(Assisted::new(config, arguments.scheme(FALLBACK.name).build(context), context))
+        Box::new(Assisted::new(config, arguments.scheme(FALLBACK.name).build(context), arguments, context))
     },
 };

@@ -21,6 +21,9 @@ use cellcc_units::{Span, Time};
 const FRESH_TO_RESUME: u32 = 2;
 /// A probe time-out is the smoothed RTT and four deviations (RFC 9002, section 6.2.1).
 const DEVIATIONS: u64 = 4;
+/// ... and no shorter than Linux' smallest retransmission time-out (`TCP_RTO_MIN`): at a period of 10 ms in band, a link that
+/// pauses for 60 ms is no loss of advice.
+const MIN_PROBE_TIMEOUT: Span = Span::from_millis(200);
 
 /// The time-out of one flow's advice.
 #[derive(Debug, Clone)]
@@ -49,7 +52,7 @@ impl Timeout {
     /// Times out after `periods` without advice.
     pub(super) fn new(periods: f64) -> Self {
         let state = State::Alone { missing: 1, expires_at: Time::NEVER };
-        Self { periods, probe_timeout: Span::ZERO, state, newest: None }
+        Self { periods, probe_timeout: MIN_PROBE_TIMEOUT, state, newest: None }
     }
 
     /// Advice is there to follow.
@@ -80,7 +83,7 @@ impl Timeout {
 
     /// Learns how long the path may take.
     pub(super) fn on_rtt(&mut self, rtt: &Rtt) {
-        self.probe_timeout = rtt.smoothed() + rtt.variation() * DEVIATIONS;
+        self.probe_timeout = MIN_PROBE_TIMEOUT.max(rtt.smoothed() + rtt.variation() * DEVIATIONS);
     }
 
     /// When the advice in hand will be too old.
@@ -144,6 +147,13 @@ mod tests {
         assert!(!timeout.on_advice(at(110), &Advice { age: Span::from_millis(20), ..advice(1.0) }));
         assert!(!timeout.on_advice(at(900), &Advice { age: Span::from_millis(300), ..advice(1.0) }));
         assert_eq!(timeout.next_timer(), Some(at(400)), "the old deadline stands");
+    }
+
+    #[test]
+    fn short_periods_do_not_make_a_hasty_time_out() {
+        let mut timeout = Timeout::new(6.0);
+        timeout.on_advice(at(0), &Advice { period: Span::from_millis(10), ..advice(12.0) });
+        assert_eq!(timeout.next_timer(), Some(at(200)));
     }
 
     #[test]

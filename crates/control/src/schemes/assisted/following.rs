@@ -1,0 +1,121 @@
+//! The advice in hand, and whether to follow it: one place for the time-out, the guard and the share.
+
+use super::fairness::Fairness;
+use super::timeout::Timeout;
+use super::{GUARD, TIMEOUT};
+use crate::advice::Advice;
+use crate::contract::{Ack, Context, Loss, Observer, Sent};
+use crate::guard::Guard;
+use crate::parameter::Arguments;
+use crate::receiver::Feedback;
+use cellcc_units::{Rate, Span, Time};
+
+/// What to go by at this moment.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Guidance {
+    /// Of the user's bottleneck, all its flows together.
+    pub(super) bandwidth: Rate,
+    /// As the network tells it; `None` where it does not.
+    pub(super) min_rtt: Option<Span>,
+    /// The user's flows; at least one.
+    pub(super) flows: u32,
+    /// By how much to exceed the above: above one in a probe of the guard.
+    pub(super) gain: f64,
+}
+
+/// Follows one flow's advice.
+#[derive(Debug, Clone)]
+pub(super) struct Following {
+    fairness: Fairness,
+    timeout: Timeout,
+    guard: Guard,
+    guarded: bool,
+    advice: Option<Advice>,
+    /// The user's own count of its flows.
+    reported_flows: u32,
+}
+
+impl Following {
+    pub(super) fn new(arguments: &Arguments, context: &Context) -> Self {
+        Self {
+            fairness: Fairness::read(arguments),
+            timeout: Timeout::new(arguments.number(TIMEOUT.name)),
+            guard: Guard::new(context.packet),
+            guarded: arguments.switch(GUARD.name),
+            advice: None,
+            reported_flows: 1,
+        }
+    }
+
+    /// What to go by; none without advice, or without trust in it.
+    pub(super) fn guidance(&mut self, now: Time) -> Option<Guidance> {
+        let trusted = self.timeout.is_following() && (self.guard.trusts() || !self.guarded);
+        let advice = self.advice.filter(|_| trusted);
+        let Some(advice) = advice else {
+            self.guard.pause();
+            return None;
+        };
+        Some(Guidance {
+            bandwidth: advice.bandwidth,
+            min_rtt: Some(advice.min_rtt.total()).filter(|span| !span.is_zero()),
+            flows: self.flows(&advice),
+            gain: if self.guarded { self.guard.gain(now) } else { 1.0 },
+        })
+    }
+
+    fn flows(&self, advice: &Advice) -> u32 {
+        self.fairness.flows(advice, self.reported_flows)
+    }
+
+    /// True where the guidance may have changed.
+    pub(super) fn on_advice(&mut self, now: Time, advice: &Advice) -> bool {
+        let taken = self.timeout.on_advice(now, advice);
+        if taken {
+            self.advice = Some(*advice);
+            let share = advice.bandwidth.mul_f64(1.0 / f64::from(self.flows(advice)));
+            self.guard.on_advice(now, share, advice.period);
+        }
+        taken
+    }
+
+    /// True where the guidance may have changed.
+    pub(super) fn on_feedback(&mut self, feedback: &Feedback) -> bool {
+        match *feedback {
+            Feedback::UserFlows(flows) => std::mem::replace(&mut self.reported_flows, flows) != flows,
+            Feedback::Rate(_) => false,
+        }
+    }
+
+    /// `held_back` where something else than the guidance is the limit.
+    pub(super) fn on_sent(&mut self, sent: &Sent, held_back: bool) {
+        self.guard.on_sent(sent, held_back);
+    }
+
+    /// `followed` where the flow went by the guidance.
+    pub(super) fn on_ack(&mut self, ack: &Ack<'_>, followed: bool) {
+        self.timeout.on_rtt(ack.rtt);
+        if let Some(advice) = self.advice.filter(|_| followed && self.guarded) {
+            self.guard.on_ack(ack, self.flows(&advice) == 1);
+        }
+    }
+
+    pub(super) fn on_loss(&mut self, loss: &Loss<'_>) {
+        self.guard.on_loss(loss);
+    }
+
+    pub(super) fn next_timer(&self) -> Option<Time> {
+        self.timeout.next_timer()
+    }
+
+    pub(super) fn on_timer(&mut self, now: Time) {
+        self.timeout.on_timer(now);
+    }
+
+    pub(super) fn observe(&self, observer: &mut dyn Observer) {
+        if let Some(advice) = &self.advice {
+            observer.value("advised_bandwidth", "mbit_s", advice.bandwidth.as_mbit_per_sec());
+            observer.value("advised_min_rtt", "ms", advice.min_rtt.total().as_millis_f64());
+            observer.value("beta", "", f64::from(self.flows(advice)));
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! The scheme `nabbr`: BBR whose bandwidth the network tells.
+//!
+//! BBR's own largest delivery rate of ten rounds is what it goes by without advice. It keeps its phases, gains and its own
+//! minimum RTT: what it loses by measuring the bandwidth late is what this scheme shows. Not in the paper.
+
+use super::fairness::{FAIRNESS, receiver_half};
+use super::following::Following;
+use super::request::{DELAY, LOSS, PERIOD, ROUTE, SOURCE, request};
+use super::{GUARD, NOMINAL_RTT, TIMEOUT};
+use crate::advice::Advice;
+use crate::contract::{
+    Ack, Context, Controller, Event, Limits, Loss, Observer, RateSample, Sampler, Sent, Tag,
+};
+use crate::parameter::Arguments;
+use crate::receiver::Feedback;
+use crate::registry::{Needs, SchemeInfo};
+use crate::schemes::bbr::{BandwidthSource, Bbr, CWND_GAIN, Config, MaxFilter};
+use cellcc_units::{Bytes, Rate, Time};
+
+pub(in crate::schemes) const NABBR: SchemeInfo = SchemeInfo {
+    name: "nabbr",
+    summary: "BBR that goes by the bandwidth which the base station tells",
+    source: "ours: draft-cardwell-iccrg-bbr-congestion-control-00 with the advice of Abbasloo et al., HotEdge 2019",
+    parameters: &[SOURCE, PERIOD, ROUTE, DELAY, LOSS, FAIRNESS, TIMEOUT, GUARD],
+    needs: Needs { receiver_half: Some(receiver_half), advice: Some(request) },
+    build: |arguments, context| Box::new(NaBbr::new(arguments, context)),
+};
+
+/// The flow's share of what the network told, while that is followed; BBR's own filter otherwise.
+#[derive(Debug, Clone)]
+struct AdvisedBandwidth {
+    own: MaxFilter,
+    advised: Option<Rate>,
+}
+
+impl BandwidthSource for AdvisedBandwidth {
+    fn on_sample(&mut self, ack: &Ack<'_>, sample: &RateSample, self_limited: bool) {
+        self.own.on_sample(ack, sample, self_limited);
+    }
+
+    fn estimate(&self) -> Rate {
+        self.advised.unwrap_or(self.own.estimate())
+    }
+}
+
+#[derive(Debug, Clone)]
+struct NaBbr {
+    bbr: Bbr<AdvisedBandwidth>,
+    following: Following,
+    packet: Bytes,
+}
+
+impl NaBbr {
+    fn new(arguments: &Arguments, context: &Context) -> Self {
+        // As the network's clock does not see aggregated ACKs, there is nothing to compensate for.
+        let config = Config { aggregation: false, pacing: true, cwnd_gain: CWND_GAIN };
+        let bandwidth = AdvisedBandwidth { own: MaxFilter::new(Sampler::Min), advised: None };
+        Self {
+            bbr: Bbr::new(context, config, bandwidth),
+            following: Following::new(arguments, context),
+            packet: context.packet,
+        }
+    }
+
+    fn follow(&mut self, now: Time) {
+        let guidance = self.following.guidance(now);
+        let min_rtt = self.bbr.min_rtt().unwrap_or(NOMINAL_RTT);
+        // A dead link is tried once per round trip.
+        let trickle = Rate::from_transfer(self.packet, min_rtt);
+        self.bbr.bandwidth_mut().advised = guidance.map(|guidance| {
+            guidance.bandwidth.mul_f64(guidance.gain / f64::from(guidance.flows)).max(trickle)
+        });
+    }
+
+    fn follows(&self) -> bool {
+        self.bbr.bandwidth().advised.is_some()
+    }
+}
+
+impl Controller for NaBbr {
+    fn on_sent(&mut self, sent: &Sent) -> Tag {
+        // Its gains take BBR off what it was told in every phase but the cruise, on average by nothing.
+        self.following.on_sent(sent, false);
+        self.bbr.on_sent(sent)
+    }
+
+    fn on_ack(&mut self, ack: &Ack<'_>) {
+        self.following.on_ack(ack, self.follows());
+        self.follow(ack.now);
+        self.bbr.on_ack(ack);
+    }
+
+    fn on_loss(&mut self, loss: &Loss<'_>) {
+        self.following.on_loss(loss);
+        self.bbr.on_loss(loss);
+    }
+
+    fn on_event(&mut self, now: Time, event: Event) {
+        self.bbr.on_event(now, event);
+    }
+
+    fn on_feedback(&mut self, now: Time, feedback: &Feedback) {
+        if self.following.on_feedback(feedback) {
+            self.follow(now);
+        }
+    }
+
+    fn on_advice(&mut self, now: Time, advice: &Advice) {
+        if self.following.on_advice(now, advice) {
+            self.follow(now);
+        }
+    }
+
+    fn next_timer(&self) -> Option<Time> {
+        self.following.next_timer()
+    }
+
+    fn on_timer(&mut self, now: Time) {
+        self.following.on_timer(now);
+        self.follow(now);
+    }
+
+    fn limits(&self) -> Limits {
+        self.bbr.limits()
+    }
+
+    fn observe(&self, observer: &mut dyn Observer) {
+        observer.value("following", "", f64::from(u8::from(self.follows())));
+        self.following.observe(observer);
+        self.bbr.observe(observer);
+    }
+}

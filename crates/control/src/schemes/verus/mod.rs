@@ -1,0 +1,495 @@
+//! Verus: learn what delay each window costs, choose a delay every 5 ms, send what that delay's window allows.
+//!
+//! 1. Every packet carries the window it was sent with; its acknowledgement gives a point (window, delay). A curve
+//!    through the points is the delay profile, drawn anew every second.
+//! 2. Every epoch of 5 ms the largest delay of its packets is compared with the average so far.
+//! 3. Delay rising: aim for 1 ms less. Not rising: for 2 ms more. Above R times the minimum delay: for 2 ms less.
+//! 4. The window is the largest whose delay on the profile is no more than the delay aimed for.
+//! 5. An epoch may send as much of it as keeps it in flight: a budget, not the window, says what leaves.
+//!
+//! ```text
+//!                 RTT > 500 ms (or 15 x minimum), loss, time-out
+//!   +------------+                            +-----------------------------+
+//!   | slow start | -------------------------> | epochs: delay -> profile -> |
+//!   | W += 1/ACK | <------------------------- | window -> budget, or pause  |
+//!   +------------+   no window has the delay  +-----------------------------+
+//!                    (reference, sigcomm15)     | a packet is lost:   ^ an ACK of a packet
+//!                                               | W = M x its window; | sent with a window
+//!                                               v time-out: D_min     | of W or less
+//!                                             +-----------------------------+
+//!                                             | recovery: the points rest,  |
+//!                                             | W grows by 1/W per ACK      |
+//!                                             +-----------------------------+
+//! ```
+//!
+//! Source: Y. Zaki, T. Pötsch, J. Chen, L. Subramanian, C. Görg, "Adaptive Congestion Control for Unpredictable Cellular
+//! Networks", SIGCOMM 2015; and the authors' program (github.com/yzaki/verus, 4b1bbf0, June 2017), which knows more
+//! than the paper does: `preset=reference` follows the program, `sigcomm15` the paper, `robust` neither.
+//!
+//! # Differences from the paper
+//! Of `sigcomm15`:
+//! - *The curve is the program's penalised regression spline.* The paper says "interpolation", but the curve of its
+//!   Figure 5 passes beside its points, and a spline through points of a noisy link has no usable inverse.
+//!   `fit=interpolated` is the letter.
+//! - *W_i of equation 5 is what is in flight*, as in the program: with the window itself, nothing would ever limit what
+//!   is in flight.
+//! - *The delay aimed for never falls below the minimum*, also above R: equation 4's first line has no such bound, and a
+//!   second of silence would take another second to climb out of.
+//! - *Where no window has the delay, slow start begins anew*, as in the program; the paper does not say.
+//! - *Losses are found by the driver* (RFC 9002), then held back until Verus' own timer for missing packets expires.
+//! - *Losses are repeated by the driver.* The program never repeats anything; its data mean nothing.
+//! - *An epoch that left some of its budget unused does not raise the delay aimed for*, and a flow without data has no
+//!   epochs: the authors' flows always have data, and the window would grow without bound and mean nothing.
+//! - alpha, the points' average and M have the program's values: the paper names none.
+//!
+//! Of `reference`, from the program: the smoothed RTT begins with its first sample and not with zero; the epoch is
+//! 5.0 ms and not 5 ms and the time it takes; a full socket buffer, which here does not exist, ends nothing.
+
+mod banded;
+mod curve;
+mod delay;
+mod interpolation;
+mod loss;
+mod min_delay;
+mod monotone;
+mod profile;
+mod settings;
+mod spline;
+#[cfg(test)]
+mod tests;
+mod window;
+
+use crate::contract::{Ack, Context, Controller, Event, Limits, Loss, Observer, Packet, Sent, Tag};
+use crate::parameter::Arguments;
+use crate::registry::{Needs, SchemeInfo};
+use cellcc_units::{Bytes, Rate, Span, Time};
+use delay::DelayEstimator;
+use loss::{LossShare, MissingPackets};
+use min_delay::MinDelayProbe;
+use profile::Profile;
+use settings::Settings;
+use window::epoch_share;
+
+/// The program keeps points of smaller windows than this, whatever was lost in slow start.
+const KEPT_AFTER_SLOW_START: u64 = 100;
+
+/// Slow start doubles: no bounded window grows faster over the windows that have been tried.
+const GROWTH: f64 = 2.0;
+
+/// How long a loss is remembered where `bounded`: long against RTTs, short against the life of a point (our choice).
+const CAREFUL_AFTER_LOSS: Span = Span::from_secs(3);
+
+/// What the registry knows of Verus.
+pub(crate) const SCHEME: SchemeInfo = SchemeInfo {
+    name: "verus",
+    summary: "learns what delay each window costs and picks a delay every 5 ms",
+    source: "Zaki et al., SIGCOMM 2015; the authors' program, 2017",
+    parameters: settings::PARAMETERS,
+    needs: Needs::NOTHING,
+    build: |arguments: &Arguments, context: &Context| {
+        Box::new(Verus::new(Settings::read(arguments, context), context))
+    },
+};
+
+#[derive(Clone)]
+struct Verus {
+    settings: Settings,
+    packet: Bytes,
+    slow_start: bool,
+    /// The points rest and losses cut nothing more.
+    in_recovery: bool,
+    /// Right after slow start ended by delay: the delay aimed for does not fall before the first news.
+    holds_target: bool,
+    /// W, packets.
+    window: f64,
+    /// D_est, ms; none before slow start has ended.
+    target_ms: Option<f64>,
+    /// Of any acknowledgement, ms; the time-out follows it.
+    last_delay_ms: Option<f64>,
+    delays: DelayEstimator,
+    probe: MinDelayProbe,
+    profile: Profile,
+    missing: MissingPackets,
+    loss_share: LossShare,
+    inflight: Inflight,
+    /// After a loss, where `bounded`: until when the delay aimed for rises slowly above how much, ms.
+    ceiling: Option<(Time, f64)>,
+    /// May leave in what is left of the epoch.
+    budget: Bytes,
+    /// What the epoch's budget began as.
+    epoch_share: Bytes,
+    epoch_ends_at: Option<Time>,
+    refit_at: Time,
+    time_out_at: Option<Time>,
+}
+
+/// What is on its way, as Verus counts it: packets that are missing count until their timer expires, and none of those
+/// that a time-out gave up.
+#[derive(Debug, Clone, Copy, Default)]
+struct Inflight {
+    bytes: Bytes,
+    /// As the driver counts it.
+    on_path: Bytes,
+    next_number: u64,
+    /// Packets before this one were given up.
+    counted_from: u64,
+    /// Packets before this one left before slow start began anew: nothing is learnt from them.
+    learnt_from: u64,
+}
+
+impl Inflight {
+    fn give_up(&mut self) {
+        self.bytes = Bytes::ZERO;
+        self.counted_from = self.next_number;
+    }
+
+    fn counts(&self, packet: &Packet) -> bool {
+        packet.number >= self.counted_from
+    }
+}
+
+impl Verus {
+    fn new(settings: Settings, context: &Context) -> Self {
+        let mut verus = Self {
+            settings,
+            packet: context.packet,
+            slow_start: true,
+            in_recovery: false,
+            holds_target: false,
+            window: settings.initial_window,
+            target_ms: None,
+            last_delay_ms: None,
+            delays: DelayEstimator::new(settings.average_old_share, settings.rtt_old_share),
+            probe: MinDelayProbe::new(settings.min_delay_lifetime),
+            profile: Profile::new(settings.profile),
+            missing: MissingPackets::default(),
+            loss_share: LossShare::default(),
+            inflight: Inflight::default(),
+            ceiling: None,
+            budget: Bytes::ZERO,
+            epoch_share: Bytes::ZERO,
+            epoch_ends_at: None,
+            refit_at: Time::ZERO,
+            time_out_at: None,
+        };
+        verus.fill_slow_start_budget();
+        verus
+    }
+
+    fn packets_in_flight(&self) -> u64 {
+        self.inflight.bytes.get() / self.packet.get().max(1)
+    }
+
+    fn is_idle(&self) -> bool {
+        self.inflight.bytes.is_zero() && self.inflight.on_path.is_zero()
+    }
+
+    /// Less than the epoch allowed has left: the application had no more.
+    fn has_unused_budget(&self) -> bool {
+        self.budget >= self.packet
+    }
+
+    fn fill_slow_start_budget(&mut self) {
+        let share = (self.window as u64).saturating_sub(self.packets_in_flight());
+        self.budget = self.packet * share;
+    }
+
+    fn acknowledged(&mut self, now: Time, packet: &Packet, delay_ms: f64) {
+        if packet.number < self.inflight.learnt_from {
+            return;
+        }
+        self.last_delay_ms = Some(delay_ms);
+        if self.slow_start && self.is_slow_start_delay(delay_ms) {
+            self.window = (self.settings.decrease * packet.tag as f64).max(1.0);
+            (self.in_recovery, self.holds_target) = (true, true);
+            self.leave_slow_start(now);
+        }
+        if self.in_recovery && packet.tag as f64 <= self.window {
+            self.leave_recovery();
+        }
+        if !self.inflight.counts(packet) {
+            return;
+        }
+        self.inflight.bytes -= packet.bytes;
+        self.loss_share.add(false);
+        self.delays.heard_at(now);
+        self.delays.add(delay_ms);
+        self.probe.add(now, delay_ms);
+        if self.in_recovery {
+            self.grow_in_recovery();
+        } else {
+            self.profile.add(now, packet.tag, delay_ms);
+        }
+        if self.slow_start {
+            self.window = (self.window + 1.0).min(self.settings.profile.max_window as f64);
+            self.fill_slow_start_budget();
+        }
+    }
+
+    fn is_slow_start_delay(&self, delay_ms: f64) -> bool {
+        let min_ms = self.delays.min_ms().unwrap_or(delay_ms);
+        delay_ms > self.settings.slow_start_delay.millis(min_ms)
+    }
+
+    fn leave_slow_start(&mut self, now: Time) {
+        self.slow_start = false;
+        self.budget = Bytes::ZERO;
+        self.epoch_share = Bytes::ZERO;
+        self.target_ms = self.profile.delay_ms(self.window);
+        self.draw_profile(now);
+    }
+
+    fn draw_profile(&mut self, now: Time) {
+        self.refit_at = now + self.settings.refit;
+        if !self.profile.refit(now) && self.settings.restart {
+            self.restart_slow_start();
+        }
+    }
+
+    fn restart_slow_start(&mut self) {
+        self.slow_start = true;
+        (self.in_recovery, self.holds_target) = (false, false);
+        self.window = self.settings.initial_window;
+        self.target_ms = None;
+        self.delays.restart();
+        self.probe = MinDelayProbe::new(self.settings.min_delay_lifetime);
+        self.profile = Profile::new(self.settings.profile);
+        self.missing.forget();
+        self.inflight.give_up();
+        self.inflight.learnt_from = self.inflight.next_number;
+        self.fill_slow_start_budget();
+    }
+
+    fn grow_in_recovery(&mut self) {
+        self.window = (self.window + 1.0 / self.window).min(self.settings.profile.max_window as f64);
+        if self.profile.curve().is_some() {
+            let cap = self.profile.delay_ms(self.window);
+            self.target_ms = self.target_ms.zip(cap).map(|(target, cap)| target.min(cap));
+        }
+    }
+
+    fn leave_recovery(&mut self) {
+        self.in_recovery = false;
+        self.holds_target = false;
+        self.delays.forget_epoch();
+        if self.settings.recovery_by_acks {
+            self.target_ms = self.profile.delay_ms(self.window).or(self.target_ms);
+        }
+    }
+
+    /// Missing packets whose timer has expired are lost: the first loss of a recovery cuts the window.
+    fn expire_missing(&mut self, now: Time) {
+        let mut first = true;
+        while let Some(lost) = self.missing.expire(now) {
+            self.inflight.bytes -= lost.bytes;
+            self.loss_share.add(true);
+            let counts = self.loss_share.get() > self.settings.loss_tolerance;
+            if counts && std::mem::take(&mut first) {
+                self.answer_loss(now, lost.window);
+            }
+        }
+    }
+
+    fn answer_loss(&mut self, now: Time, lost_window: u64) {
+        if !self.in_recovery {
+            self.in_recovery = true;
+            self.window = self.window.min(self.settings.decrease * lost_window as f64).max(1.0);
+            self.target_ms = self.profile.delay_ms(self.window).or(self.target_ms);
+            if self.settings.bounded {
+                self.ceiling = self.target_ms.map(|target_ms| (now + CAREFUL_AFTER_LOSS, target_ms));
+            }
+        }
+        if self.slow_start && self.window > self.settings.slow_start_loss {
+            self.profile.drop_from(lost_window.max(KEPT_AFTER_SLOW_START));
+            self.missing.forget();
+            self.inflight.give_up();
+            self.leave_slow_start(now);
+        }
+    }
+
+    fn time_out(&mut self, now: Time) {
+        if self.delays.min_ms().is_none() {
+            return self.restart_slow_start();
+        }
+        if self.slow_start {
+            return self.leave_slow_start(now);
+        }
+        self.in_recovery = true;
+        self.missing.forget();
+        self.inflight.give_up();
+        self.target_ms = self.delays.min_ms();
+        self.window = self.target_ms.and_then(|target| self.profile.window(target)).map_or(1.0, |w| w as f64);
+    }
+
+    fn end_epoch(&mut self, now: Time) {
+        self.expire_missing(now);
+        if self.slow_start {
+            return self.fill_slow_start_budget();
+        }
+        if now >= self.refit_at {
+            self.draw_profile(now);
+        }
+        let (Some(min_ms), Some(delay)) = (self.delays.min_ms(), self.delays.end_epoch(now)) else { return };
+        let target_ms = self.target_ms.unwrap_or(min_ms);
+        let min_ms = self.probe.end_epoch(now, min_ms, self.packets_in_flight());
+        let epochs = self.settings.epochs_in(self.delays.smoothed_ms().unwrap_or(min_ms));
+        let rise_ms = self.rise_ms(now, target_ms, epochs);
+        let inflight = self.packets_in_flight();
+        let step =
+            self.settings.target.step(target_ms, min_ms, &delay, inflight, !self.holds_target, rise_ms);
+        self.delays.set_min_ms(step.min_ms);
+        self.target_ms = Some(self.bounded_target(step.target_ms, min_ms));
+        if !(self.in_recovery && self.settings.recovery_by_acks) {
+            match self.profile.window(self.target_ms.unwrap_or(min_ms)) {
+                Some(window) => self.window = self.bounded_window(window as f64),
+                None if self.settings.restart => return self.restart_slow_start(),
+                None => {}
+            }
+        }
+        let share = if self.probe.is_running() {
+            min_delay::PROBE_WINDOW.saturating_sub(inflight)
+        } else if step.pause {
+            0
+        } else {
+            epoch_share(self.window, inflight, epochs, self.settings.short_rtt_ignores_inflight)
+        };
+        self.budget = self.packet * share;
+        self.epoch_share = self.budget;
+    }
+
+    /// The step by which the delay aimed for rises: none where the application left some of the budget unused; once per
+    /// RTT, and not per epoch, above where a loss has left it lately.
+    fn rise_ms(&self, now: Time, target_ms: f64, epochs: u64) -> f64 {
+        let step = self.settings.target.delta2_ms;
+        let is_careful = |&(until, ceiling_ms): &(Time, f64)| now < until && target_ms >= ceiling_ms;
+        match self.ceiling.filter(is_careful) {
+            _ if self.has_unused_budget() => 0.0,
+            Some(_) => step / epochs.max(1) as f64,
+            None => step,
+        }
+    }
+
+    fn bounded_target(&self, target_ms: f64, min_ms: f64) -> f64 {
+        if self.settings.bounded { target_ms.min(self.settings.target.r * min_ms) } else { target_ms }
+    }
+
+    fn bounded_window(&self, window: f64) -> f64 {
+        if self.settings.bounded {
+            window.min(GROWTH * self.profile.largest_window() as f64).max(1.0)
+        } else {
+            window
+        }
+    }
+
+    fn rearm_time_out(&mut self, now: Time) {
+        let span = self.settings.rto(self.last_delay_ms);
+        self.time_out_at = (!self.is_idle()).then(|| now + span);
+    }
+}
+
+impl Controller for Verus {
+    fn on_sent(&mut self, sent: &Sent) -> Tag {
+        if self.epoch_ends_at.is_none() {
+            // After idling: nothing was there to be heard.
+            self.delays.heard_at(sent.now);
+            self.epoch_ends_at = Some(sent.now + self.settings.epoch);
+        }
+        self.inflight.bytes += sent.bytes;
+        self.inflight.on_path = sent.inflight;
+        self.inflight.next_number = sent.number + 1;
+        self.budget = self.budget.saturating_sub(sent.bytes);
+        if self.time_out_at.is_none() {
+            self.rearm_time_out(sent.now);
+        }
+        if self.settings.label_is_inflight { self.packets_in_flight().max(1) } else { self.window as u64 }
+    }
+
+    fn on_ack(&mut self, ack: &Ack<'_>) {
+        self.inflight.on_path = ack.inflight;
+        for packet in ack.packets {
+            let delay = ack.now.since(packet.sent_at);
+            // A clock too coarse for the path shows no time at all.
+            if !delay.is_zero() {
+                self.acknowledged(ack.now, packet, delay.as_millis_f64());
+            } else if self.inflight.counts(packet) {
+                self.inflight.bytes -= packet.bytes;
+            }
+        }
+        self.rearm_time_out(ack.now);
+    }
+
+    fn on_loss(&mut self, loss: &Loss<'_>) {
+        self.inflight.on_path = loss.inflight;
+        let delay_ms = self.last_delay_ms.unwrap_or(0.0);
+        let timer = Span::from_secs_f64(self.settings.loss_timer.millis(delay_ms) / 1e3);
+        for packet in loss.packets.iter().filter(|packet| self.inflight.counts(packet)) {
+            self.missing.add(loss.now, timer, packet.tag, packet.bytes);
+        }
+    }
+
+    fn on_event(&mut self, _now: Time, event: Event) {
+        if event == Event::SpuriousLoss {
+            self.inflight.bytes -= self.missing.forget();
+        }
+    }
+
+    fn next_timer(&self) -> Option<Time> {
+        match (self.epoch_ends_at, self.time_out_at) {
+            (Some(epoch), Some(time_out)) => Some(epoch.min(time_out)),
+            (epoch, time_out) => epoch.or(time_out),
+        }
+    }
+
+    fn on_timer(&mut self, now: Time) {
+        if self.time_out_at.is_some_and(|due| due <= now) {
+            self.time_out(now);
+            self.rearm_time_out(now);
+        }
+        if self.epoch_ends_at.is_some_and(|due| due <= now) {
+            // A flow with nothing in flight that may send, and does not, has nothing to send.
+            let without_data = self.is_idle() && self.has_unused_budget();
+            if !without_data {
+                self.end_epoch(now);
+            }
+            self.epoch_ends_at = (!without_data).then(|| now + self.settings.epoch);
+        }
+    }
+
+    fn limits(&self) -> Limits {
+        // The budget decides; the window shown is W, unless more is in flight with what may leave.
+        let allowed = self.inflight.on_path + self.budget;
+        let window = Bytes::from_packets(self.window, self.packet).max(allowed).max(self.packet);
+        // Nothing is paced in slow start: its budget comes with the acknowledgements.
+        let paced = self.settings.pacing && !self.slow_start && !self.epoch_share.is_zero();
+        let pacing_rate = paced.then(|| Rate::from_transfer(self.epoch_share, self.settings.epoch));
+        Limits {
+            budget: Some(self.budget),
+            pacing_rate,
+            send_quantum: self.packet,
+            ..Limits::window_only(window)
+        }
+    }
+
+    fn observe(&self, observer: &mut dyn Observer) {
+        observer.value("sending_window", "pkt", self.window);
+        observer.value("in_recovery", "", f64::from(u8::from(self.in_recovery)));
+        for (name, value) in [
+            ("delay_target", self.target_ms),
+            ("delay_average", self.delays.average_ms()),
+            ("min_delay", self.delays.min_ms()),
+        ] {
+            if let Some(value) = value {
+                observer.value(name, "ms", value);
+            }
+        }
+        if observer.wants_curves() {
+            let points: Vec<_> = self.profile.points().collect();
+            observer.curve("delay_points", "window_packets", "delay_ms", &points);
+            if let Some(curve) = self.profile.curve() {
+                let values = curve.values().iter().enumerate();
+                let points: Vec<_> = values.map(|(place, &delay)| ((place + 1) as f64, delay)).collect();
+                observer.curve("delay_profile", "window_packets", "delay_ms", &points);
+            }
+        }
+    }
+}
