@@ -1,5 +1,7 @@
+use crate::receiver::{Feedback, RateFeedback};
 use crate::testing::Path;
-use cellcc_units::{Rate, Span, Time};
+use cellcc_units::{Bytes, Rate, Span, Time};
+use proptest::prelude::*;
 
 const PROBE_BW: f64 = 2.0;
 const PROBE_RTT: f64 = 3.0;
@@ -159,5 +161,34 @@ fn a_rate_that_rises_from_nearly_nothing_is_found() {
         let share = (path.delivered() - acked) / path.now.since(before).as_secs_f64() / 1000.0;
         assert!(share > 0.5, "{scheme}: {share} of the new rate");
         assert!(path.now > Time::ZERO);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn no_feedback_breaks_the_sender(
+        steps in prop::collection::vec((0u64..300, any::<u64>(), any::<bool>(), any::<u64>(), any::<u64>()), 1..40),
+        profile in prop::sample::select(vec!["paper", "paced"]),
+    ) {
+        let mut path = path(&format!("rbbr(profile={profile},aggregation=receiver)"));
+        path.run_for(Span::from_secs(1));
+        // From here on anything at all comes back in place of what the receiver measures.
+        path.receiver = None;
+        for (wait, rate, has_rate, burst, received) in steps {
+            path.flow.on_feedback(path.now, &Feedback::Rate(RateFeedback {
+                sequence: rate ^ burst,
+                rate: has_rate.then(|| Rate::from_bytes_per_sec(rate)),
+                interval: Span::from_nanos(burst),
+                received: Bytes::new(received % 40_000_000),
+                frozen: has_rate,
+                burst: Bytes::new(burst),
+            }));
+            path.run_for(Span::from_millis(wait));
+            let estimate = shows(&path, "btl_bw");
+            prop_assert!(estimate > 0.0 && estimate <= 1.25 * 121.0, "{} Mbit/s", estimate);
+            prop_assert!((4.0..8.0 * BDP).contains(&path.window()), "{} packets", path.window());
+            prop_assert!(path.flow.limits().pacing_rate.is_none_or(|rate| !rate.is_zero()));
+        }
     }
 }
