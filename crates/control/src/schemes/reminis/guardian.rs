@@ -19,6 +19,10 @@ const MIN_WINDOW_PACKETS: u64 = 2;
 /// choice: exploration and slow start double a window each, so three quarters have to be lost before it acts.
 const MOST_OF_DELIVERED: f64 = 4.0;
 
+/// Share by which ssthresh follows, at each cut (profile `following`; ours). A fade that lasts a cut or two moves it little;
+/// after a lasting fall a dozen cuts have taken it there. Any value from 0.1 to 0.5 is a choice of how long "lasting" is.
+const FOLLOWING: f64 = 0.25;
+
 /// What the delay and its slope say (paper, section 3.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Zone {
@@ -43,6 +47,20 @@ pub(super) struct Guardian {
     next_cut_at: Time,
     /// The one write to ssthresh is done: the delay has exceeded the target once.
     slow_start_ended: bool,
+}
+
+/// ssthresh goes towards the window that would have met the target; and with the window where that meets it.
+fn follow(interval: &Interval, zone: Zone, factor: f64, aimd: &mut dyn Growth) {
+    let (window, ssthresh) = (aimd.window(), aimd.ssthresh());
+    if ssthresh == Bytes::MAX {
+        return;
+    }
+    if zone == Zone::Cut && factor < 1.0 {
+        let fitting = window.mul_f64(interval.target.as_secs_f64() / interval.mean_rtt.as_secs_f64());
+        aimd.set_ssthresh(ssthresh.mul_f64(1.0 - FOLLOWING) + fitting.mul_f64(FOLLOWING));
+    } else if zone != Zone::Cut && window > ssthresh {
+        aimd.set_ssthresh(window);
+    }
 }
 
 impl Guardian {
@@ -80,6 +98,9 @@ impl Guardian {
             Zone::Slow => self.slow_down(interval, rise),
             Zone::Cut => self.cut(interval),
         };
+        if self.profile == Profile::Following {
+            follow(interval, zone, factor, aimd);
+        }
         let window = aimd.window().mul_f64(factor).max(self.min_window);
         aimd.set_window(window);
         let ends_slow_start = zone == Zone::Cut && !self.slow_start_ended;
@@ -119,5 +140,31 @@ impl Guardian {
         if let Some(zone) = self.zone {
             observer.value("zone", "", zone as u8 as f64 + 1.0);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::Path;
+    use cellcc_units::{Rate, Span};
+
+    /// Packets queued, in the mean of the fifth second after the capacity fell from 200 to 20 Mbit/s for good.
+    fn queue_after_a_lasting_fall(scheme: &str) -> f64 {
+        let mut path = Path::new(scheme, Rate::from_mbit_per_sec(200.0), Span::from_millis(20));
+        path.run_for(Span::from_secs(5));
+        path.set_rate(Rate::from_mbit_per_sec(20.0));
+        path.run_for(Span::from_secs(4));
+        let samples = (0..200).map(|_| {
+            path.run_for(Span::from_millis(5));
+            path.queued()
+        });
+        samples.sum::<f64>() / 200.0
+    }
+
+    #[test]
+    fn an_ssthresh_that_follows_overshoots_less_after_a_lasting_fall_of_the_capacity() {
+        let [paper, following] = ["reminis", "reminis(profile=following)"].map(queue_after_a_lasting_fall);
+        // A cut comes only after the target was exceeded, so that neither keeps its 10 ms of queue (16.7 packets).
+        assert!(following < 0.75 * paper, "{following} packets queued, {paper} in the paper's");
     }
 }

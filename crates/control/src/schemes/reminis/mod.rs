@@ -36,6 +36,12 @@
 //! - The minimum RTT is learnt anew where no sample comes down to DTT for a second and packets sent alone do not either: a
 //!   new route. The paper's never rises, and a flow whose path became longer than DTT would be cut for ever.
 //!
+//! `profile=following` is beyond the paper. In every reading of it the AIMD block slow-starts back to an ssthresh that says
+//! nothing of the path any more: after a lasting fall of the capacity it overshoots in every round trip, after a rise it
+//! crawls. Here each cut moves ssthresh towards the window that would have met the target (the window, times target / delay),
+//! and a window above ssthresh that meets the target takes it along. More of the link at a lower delay, on every kind of
+//! recorded link (docs/fidelity/reminis.md).
+//!
 //! `profile=code2022` follows the authors' program of August 2022 instead: see [`code2022`].
 
 mod base_rtt;
@@ -133,7 +139,9 @@ impl Reminis {
             aimd.set_ssthresh(context.initial_window);
         }
         let watch = match settings.profile {
-            Profile::Paper | Profile::Literal => Watch::Paper(Guardian::new(&settings, context)),
+            Profile::Paper | Profile::Literal | Profile::Following => {
+                Watch::Paper(Guardian::new(&settings, context))
+            }
             Profile::Code2022 => Watch::Code(Code2022::new(&settings, context)),
         };
         Self {
@@ -151,7 +159,7 @@ impl Reminis {
     /// The sampling interval.
     fn interval_length(&self) -> Span {
         match self.settings.profile {
-            Profile::Paper | Profile::Literal => self.base_rtt.get(),
+            Profile::Paper | Profile::Literal | Profile::Following => self.base_rtt.get(),
             Profile::Code2022 => code2022::INTERVAL,
         }
     }

@@ -19,9 +19,9 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     },
     Parameter {
         name: "profile",
-        kind: Kind::Choice(&["paper", "literal", "code2022"]),
+        kind: Kind::Choice(&["paper", "literal", "code2022", "following"]),
         default: "paper",
-        meaning: "paper: the reading that reproduces the paper's results; literal: Algorithms 1 and 2 as printed; code2022: the authors' program",
+        meaning: "paper: the reading that reproduces the paper's results; literal: Algorithms 1 and 2 as printed; code2022: the authors' program; following: ours, ssthresh follows the window that meets the target",
         source: "docs/fidelity/reminis.md",
     },
     Parameter {
@@ -66,6 +66,7 @@ pub(super) enum Profile {
     Paper,
     Literal,
     Code2022,
+    Following,
 }
 
 /// How the exploration picks its x.
@@ -100,6 +101,7 @@ impl Settings {
         let profile = match arguments.choice("profile") {
             "literal" => Profile::Literal,
             "code2022" => Profile::Code2022,
+            "following" => Profile::Following,
             _ => Profile::Paper,
         };
         Self {
