@@ -73,7 +73,7 @@ impl Assistance {
     ) -> Result<Self, ResolveError> {
         let flow = &scenario.flows[index];
         let asked = asked(&scenario.netassist, request);
-        let back = scenario.path.rtt.saturating_sub(scenario.path.rtt / 2) + flow.extra_rtt;
+        let back = paths::reverse_delay(scenario) + flow.extra_rtt;
         Ok(Self {
             loss: Loss::new(asked.loss, paths::assistance_seed(scenario, index)),
             asked,
