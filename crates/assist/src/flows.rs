@@ -1,34 +1,16 @@
 //! How many flows a user has: NATCP's beta, counted at the base station.
 
 use cellcc_units::{Span, Time};
-use std::collections::BTreeMap;
 
 /// A flow without a packet for this long is not active. Our choice: longer than the outages of the traces let a
 /// sender's probes stay away, shorter than a user notices a share that is missing.
 const ACTIVE_FOR: Span = Span::from_secs(1);
 
-/// The flows that a user's packets were seen of.
-#[derive(Debug, Clone, Default)]
-pub struct ActiveFlows {
-    last_seen: BTreeMap<u64, Time>,
-}
-
-impl ActiveFlows {
-    /// No packet seen yet.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// A packet of `flow` passed.
-    pub fn on_packet(&mut self, now: Time, flow: u64) {
-        self.last_seen.insert(flow, now);
-    }
-
-    /// Flows with a packet in the last second; at least one, since it divides.
-    pub fn count(&mut self, now: Time) -> u32 {
-        self.last_seen.retain(|_, seen| now.since(*seen) <= ACTIVE_FOR);
-        u32::try_from(self.last_seen.len()).unwrap_or(u32::MAX).max(1)
-    }
+/// How many of a user's flows had a packet in the last second, by the time of each one's last packet; at least one,
+/// since it divides.
+pub fn active_flows(now: Time, last_packets: impl IntoIterator<Item = Time>) -> u32 {
+    let active = last_packets.into_iter().filter(|&last| now.since(last) <= ACTIVE_FOR).count();
+    u32::try_from(active).unwrap_or(u32::MAX).max(1)
 }
 
 #[cfg(test)]
@@ -36,15 +18,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_flow_counts_from_its_first_packet_until_a_second_after_its_last() {
+    fn a_flow_counts_until_a_second_after_its_last_packet() {
         let at = |millis| Time::ZERO + Span::from_millis(millis);
-        let mut flows = ActiveFlows::new();
-        assert_eq!(flows.count(at(0)), 1, "none is one: it divides");
-        flows.on_packet(at(0), 7);
-        flows.on_packet(at(600), 8);
-        flows.on_packet(at(700), 8);
-        assert_eq!(flows.count(at(1000)), 2);
-        assert_eq!(flows.count(at(1001)), 1);
-        assert_eq!(flows.count(at(5000)), 1);
+        assert_eq!(active_flows(at(0), []), 1, "none is one: it divides");
+        let last_packets = [at(0), at(700)];
+        assert_eq!(active_flows(at(1000), last_packets), 2);
+        assert_eq!(active_flows(at(1001), last_packets), 1);
+        assert_eq!(active_flows(at(5000), last_packets), 1);
     }
 }

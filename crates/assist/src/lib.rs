@@ -3,7 +3,7 @@
 //! | to find | look in |
 //! |---|---|
 //! | the user's bandwidth, and how far it can be trusted | [`Estimator`] |
-//! | how many flows the user has | [`ActiveFlows`] |
+//! | how many flows the user has | [`active_flows`] |
 //! | the 64 bytes of a report on the wire | [`Record`] |
 //!
 //! Pure: no clock, no sockets. Measurements and times come in as arguments.
@@ -13,5 +13,5 @@ mod flows;
 mod record;
 
 pub use estimator::{Class, Estimate, Estimator, Observation};
-pub use flows::ActiveFlows;
+pub use flows::active_flows;
 pub use record::{Malformed, Record};

@@ -148,6 +148,16 @@ fn what_a_scenario_says_wrongly_is_refused_with_its_line() {
     refused(&["s.toml:"]);
     scenario("schemes = ['cubic']\ntraces = ['3g']\n[path]\nrtt = '0s'\n");
     refused(&["path.rtt"]);
+    for (line, expected) in [
+        ("netassist.period = '0s'", ["netassist.period = 0s", "1ms to 60s"]),
+        ("netassist.delay = '11s'", ["netassist.delay = 11s", "0s to 10s"]),
+        ("netassist.loss = '101%'", ["netassist.loss", "0% to 100%"]),
+        ("netassist.outages = ['30s..20s']", ["s.toml:3", "FROM..TO"]),
+        ("path.reordered = '101%'", ["path.reordered", "0% to 100%"]),
+    ] {
+        scenario(&format!("schemes = ['natcp']\ntraces = ['3g']\n{line}\n"));
+        refused(&expected);
+    }
     scenario("schemes = ['cubic']\n");
     refused(&["at least one trace"]);
     let vary = |lines: &str| scenario(&format!("schemes = ['cubic']\ntraces = ['3g']\n[vary]\n{lines}\n"));

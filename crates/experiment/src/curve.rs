@@ -54,8 +54,8 @@ impl Curve {
     }
 
     fn continues_in(&self, next: &Self) -> bool {
-        let what = |curve: &Self| (curve.flow, curve.name.clone(), curve.x.clone(), curve.y.clone());
-        self.time_s == next.time_s && what(self) == what(next)
+        let when = (self.time_s, self.flow) == (next.time_s, next.flow);
+        when && (&self.name, &self.x, &self.y) == (&next.name, &next.x, &next.y)
     }
 }
 

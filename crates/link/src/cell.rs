@@ -2,10 +2,12 @@
 
 use crate::capacity::Capacity;
 use crate::delay::Delay;
-use crate::link::{Delivery, DropReason, Dropped, LinkConfig, Packet, Poll, Service};
+use crate::link::LinkConfig;
 use crate::loss::LossOverTime;
+use crate::packet::{Delivery, DropReason, Dropped, Packet, Poll};
 use crate::schedule::Moment;
 use crate::scheduler::{Scheduler, State};
+use crate::service::{Service, ServiceMeter};
 use cellcc_units::{Bytes, QueueLimit, Span, Time};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -39,11 +41,7 @@ struct User<P> {
     loss: LossOverTime,
     waiting: VecDeque<Waiting<P>>,
     queued_bytes: Bytes,
-    served: Bytes,
-    /// Of finished busy periods.
-    busy: Span,
-    /// When the present busy period began.
-    busy_since: Time,
+    meter: ServiceMeter,
     /// Bytes of the first waiting packet that earlier slots have carried.
     head_carried: Bytes,
     /// Departed, in order of arrival at the other end.
@@ -143,8 +141,7 @@ impl<P: Packet> Cell<P> {
     pub fn service(&mut self, now: Time, user: usize) -> Service {
         self.advance(now);
         let user = &self.users[user];
-        let present = if user.waiting.is_empty() { Span::ZERO } else { now.since(user.busy_since) };
-        Service { served: user.served, busy: user.busy + present, backlog: user.queued_bytes }
+        user.meter.service(now, user.queued_bytes)
     }
 
     /// What `user` could have carried after `from` and not later than `to`, alone in the cell.
@@ -213,9 +210,7 @@ impl<P: Packet> User<P> {
             loss: LossOverTime::new(loss, seed),
             waiting: VecDeque::new(),
             queued_bytes: Bytes::ZERO,
-            served: Bytes::ZERO,
-            busy: Span::ZERO,
-            busy_since: Time::ZERO,
+            meter: ServiceMeter::default(),
             head_carried: Bytes::ZERO,
             departed: VecDeque::new(),
             last_arrival: Time::ZERO,
@@ -236,9 +231,7 @@ impl<P: Packet> User<P> {
         if !fits {
             return Err(Dropped { packet, reason: DropReason::QueueFull });
         }
-        if self.waiting.is_empty() {
-            self.busy_since = now;
-        }
+        self.meter.on_admitted(now);
         self.queued_bytes += size;
         self.waiting.push_back(Waiting { packet, queued_at: now });
         Ok(())
@@ -267,14 +260,14 @@ impl<P: Packet> User<P> {
             left -= missing;
             self.head_carried = Bytes::ZERO;
             self.queued_bytes -= size;
-            self.served += size;
+            self.meter.on_departed(size);
             let arrived_at = (end + self.delay_now.value_at(&self.delay.0, end)).max(self.last_arrival);
             self.last_arrival = arrived_at;
             if let Some(Waiting { packet, queued_at }) = self.waiting.pop_front() {
                 self.departed.push_back(Delivery { packet, queued_at, departed_at: end, arrived_at });
             }
             if self.waiting.is_empty() {
-                self.busy += end.since(self.busy_since);
+                self.meter.on_empty(end);
             }
         }
         budget - left
@@ -282,146 +275,4 @@ impl<P: Packet> User<P> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{Link, LossRate};
-    use cellcc_units::{Rate, Ratio};
-
-    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-    struct Full;
-
-    impl Packet for Full {
-        fn size(&self) -> Bytes {
-            Bytes::new(1500)
-        }
-    }
-
-    fn config(capacity: Capacity) -> LinkConfig {
-        LinkConfig {
-            capacity: Arc::new(capacity),
-            queue: QueueLimit::Packets(50),
-            delay: Delay::constant(Span::from_millis(10)),
-            loss: LossRate::constant(Ratio::ZERO),
-        }
-    }
-
-    fn constant(mbit: f64) -> LinkConfig {
-        config(Capacity::constant(Rate::from_mbit_per_sec(mbit)).unwrap())
-    }
-
-    const SCHEDULERS: [Scheduler; 2] = [Scheduler::RoundRobin, Scheduler::PROPORTIONAL_FAIR];
-
-    /// Keeps all queues full for some seconds and counts the packets that departed in time.
-    fn saturate(users: Vec<LinkConfig>, scheduler: Scheduler, secs: u64) -> Vec<u64> {
-        let end = Time::ZERO + Span::from_secs(secs);
-        let mut delivered = vec![0; users.len()];
-        let mut cell = Cell::new(users, scheduler, 1);
-        let mut now = Time::ZERO;
-        while now < end + Span::from_millis(10) {
-            for user in 0..delivered.len() {
-                while cell.enqueue(now, user, Full).is_ok() {}
-            }
-            while let Poll::Ready((user, delivery)) = cell.poll(now) {
-                delivered[user] += u64::from(delivery.departed_at <= end);
-            }
-            now = cell.next_wake();
-        }
-        delivered
-    }
-
-    #[test]
-    fn equal_users_share_equally() {
-        for scheduler in SCHEDULERS {
-            let delivered = saturate(vec![constant(60.0), constant(60.0)], scheduler, 10);
-            // 60 Mbit/s carry 5000 packets a second: 50,000 in all, less the first slot, which found nothing.
-            assert!(delivered.iter().all(|&count| count.abs_diff(25_000) <= 5), "{scheduler}: {delivered:?}");
-        }
-    }
-
-    #[test]
-    fn proportional_fair_gives_half_the_slots_to_a_channel_ten_times_worse() {
-        let delivered = saturate(vec![constant(120.0), constant(12.0)], Scheduler::PROPORTIONAL_FAIR, 30);
-        // Alone they would get 300,000 and 30,000.
-        let shares = [delivered[0] as f64 / 300_000.0, delivered[1] as f64 / 30_000.0];
-        assert!(shares.iter().all(|share| (share - 0.5).abs() < 0.02), "{shares:?}");
-    }
-
-    #[test]
-    fn proportional_fair_serves_a_user_while_its_channel_is_good() {
-        let alternating = |first: u64, second: u64| {
-            let rate = |packets| Rate::from_bytes_per_sec(1_500_000 * packets);
-            let slow = Span::from_millis(50);
-            config(Capacity::from_steps(vec![(slow, rate(first)), (slow, rate(second))]).unwrap())
-        };
-        let users = || vec![alternating(10, 2), alternating(2, 10)];
-        let opportunistic: u64 = saturate(users(), Scheduler::PROPORTIONAL_FAIR, 10).iter().sum();
-        let in_turn: u64 = saturate(users(), Scheduler::RoundRobin, 10).iter().sum();
-        // In turn: 6 packets a slot on the average. Always the better channel: 10.
-        assert!(in_turn.abs_diff(60_000) < 100, "{in_turn}");
-        assert!(opportunistic > 98_000, "{opportunistic}");
-    }
-
-    #[test]
-    fn no_slot_is_wasted_on_a_user_whose_channel_is_down() {
-        for scheduler in SCHEDULERS {
-            let delivered = saturate(vec![constant(0.0), constant(12.0)], scheduler, 5);
-            assert_eq!(delivered[0], 0);
-            assert!(delivered[1] >= 4_999, "{delivered:?}");
-        }
-    }
-
-    #[test]
-    fn nobody_gets_more_than_its_channel_carries() {
-        let trace = || Capacity::from_opportunities([1, 4, 4, 5, 9, 20]).unwrap();
-        for scheduler in SCHEDULERS {
-            let delivered = saturate(vec![config(trace()), constant(3.0)], scheduler, 10);
-            let carried = trace().bytes_between(Time::ZERO, Time::ZERO + Span::from_secs(10));
-            assert!(delivered[0] * 1500 <= carried.get() && delivered[1] <= 2500, "{delivered:?}");
-            assert!(delivered.iter().sum::<u64>() > 2500, "{delivered:?}");
-        }
-    }
-
-    #[test]
-    fn a_backlogged_user_alone_gets_what_a_link_would_give_up_to_the_end_of_the_slot() {
-        let steps = [(30.0, 40), (0.0, 25), (7.0, 35)]
-            .map(|(mbit, length)| (Span::from_millis(length), Rate::from_mbit_per_sec(mbit)));
-        let capacity = Capacity::from_steps(steps.to_vec()).unwrap();
-        for scheduler in SCHEDULERS {
-            let config = LinkConfig { queue: QueueLimit::Unlimited, ..config(capacity.clone()) };
-            let mut cell = Cell::new(vec![config.clone()], scheduler, 1);
-            let mut link = Link::new(config, 1);
-            for _ in 0..2000 {
-                assert!(cell.enqueue(Time::ZERO, 0, Full).is_ok() && link.enqueue(Time::ZERO, Full).is_ok());
-            }
-            for _ in 0..2000 {
-                let (late, early) =
-                    (cell.poll(Time::ZERO + Span::from_secs(60)), link.poll(link.next_wake()));
-                let (Poll::Ready((0, late)), Poll::Ready(early)) = (late, early) else {
-                    panic!("not delivered")
-                };
-                assert_eq!(late.departed_at, slot_start(slot_from(early.departed_at)));
-            }
-        }
-    }
-
-    #[test]
-    fn a_packet_that_comes_within_a_slot_waits_for_the_next() {
-        let mut cell = Cell::new(vec![constant(120.0)], Scheduler::RoundRobin, 1);
-        assert!(cell.enqueue(Time::ZERO + Span::from_micros(300), 0, Full).is_ok());
-        assert_eq!(cell.next_wake(), Time::ZERO + Span::from_millis(2));
-        let wake = Time::ZERO + Span::from_millis(12);
-        assert_eq!(cell.poll(Time::ZERO + Span::from_millis(2)), Poll::Wake(wake));
-        assert!(matches!(cell.poll(wake), Poll::Ready((0, delivery)) if delivery.arrived_at == wake));
-        assert_eq!((cell.poll(wake), cell.backlog(0)), (Poll::Idle, (0, Bytes::ZERO)));
-    }
-
-    #[test]
-    fn an_outage_is_slept_through() {
-        let twelve = Rate::from_mbit_per_sec(12.0);
-        let steps = vec![(Span::from_secs(3600), Rate::ZERO), (Span::from_millis(10), twelve)];
-        let capacity = Capacity::from_steps(steps).unwrap();
-        let mut cell = Cell::new(vec![config(capacity)], Scheduler::PROPORTIONAL_FAIR, 1);
-        assert!(cell.enqueue(Time::ZERO, 0, Full).is_ok());
-        assert_eq!(cell.next_wake(), Time::ZERO + Span::from_secs(3600) + Span::from_millis(1));
-    }
-}
+mod tests;

@@ -37,7 +37,7 @@ impl FromStr for LossRate {
                 .and_then(|steps: Vec<(Span, Ratio)>| Timeline::new(steps).ok_or_else(refused))
                 .map(Self)?,
         };
-        // All of a time lost is an outage, which a link has in its capacity.
+        // A time in which all is lost has a meaning, more than all has none.
         if rate.0.values().any(|share| share.get() > 1.0) { Err(refused()) } else { Ok(rate) }
     }
 }

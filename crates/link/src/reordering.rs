@@ -1,7 +1,7 @@
 //! Reordering: some packets take longer behind the link, so that later ones overtake them.
 
-use crate::link::Delivery;
 use crate::loss::Loss;
+use crate::packet::Delivery;
 use cellcc_units::{Ratio, Span, Time};
 use std::collections::VecDeque;
 

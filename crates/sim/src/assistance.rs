@@ -73,7 +73,7 @@ impl Assistance {
     ) -> Result<Self, ResolveError> {
         let flow = &scenario.flows[index];
         let asked = asked(&scenario.netassist, request);
-        let back = scenario.path.rtt.saturating_sub(scenario.path.rtt / 2) + flow.extra_rtt;
+        let back = paths::reverse_delay(scenario) + flow.extra_rtt;
         Ok(Self {
             loss: Loss::new(asked.loss, paths::assistance_seed(scenario, index)),
             asked,
@@ -120,12 +120,9 @@ impl Assistance {
 
     /// `None` while nothing is known of the user.
     fn measure(&mut self, now: Time, sight: &Sight) -> Option<Advice> {
-        let (bandwidth, class, age) = match self.asked.source {
-            NetAssistSource::Oracle => (self.coming(now, sight), AdviceClass::Backlogged, Span::ZERO),
-            NetAssistSource::Causal => {
-                let (bandwidth, class) = self.passed(now, sight)?;
-                (bandwidth, class, Span::ZERO)
-            }
+        let (bandwidth, class) = match self.asked.source {
+            NetAssistSource::Oracle => (self.coming(now, sight), AdviceClass::Backlogged),
+            NetAssistSource::Causal => self.passed(now, sight)?,
         };
         let bandwidth = bandwidth.mul_f64(self.asked.scale.get());
         if !bandwidth.is_zero() {
@@ -138,7 +135,7 @@ impl Assistance {
         let network = self.network.at(now);
         let min_rtt = MinRttParts { network, downlink: self.downlink, uplink: self.uplink_time };
         let (flows, backlog, period) = (sight.flows, sight.service.backlog, self.asked.period);
-        Some(Advice { bandwidth, class, min_rtt, flows, backlog, period, age })
+        Some(Advice { bandwidth, class, min_rtt, flows, backlog, period, age: Span::ZERO })
     }
 
     /// What the link will offer the user in the coming period.

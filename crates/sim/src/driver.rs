@@ -116,8 +116,8 @@ fn unopened(error: &SpecError) -> String {
     }
 }
 
-/// A synthetic link is one link: every run sees the same, whatever the run's own seed.
-/// The synthetic link of this name, as every run sees it; `None` where there is none.
+/// The synthetic link of this name; `None` where there is none. It is one link: every run sees the same, whatever the
+/// run's own seed.
 pub fn synthetic_link(name: &str) -> Option<Arc<Capacity>> {
     let link = synthetic::names().iter().find(|link| link.name == name)?;
     let steps = synthetic::generate(name, link.typical_seed, synthetic::DEFAULT_LENGTH)?;

@@ -6,6 +6,7 @@ use crate::frames::Frames;
 use crate::paths::{self, AckPacket, Capacities, DataPacket, Forward};
 use crate::receiver::{Acknowledgement, Receiver};
 use crate::sender::Sender;
+use cellcc_assist::active_flows;
 use cellcc_control::{Advice, Arrival, Context, Observer, Scheme};
 use cellcc_experiment::{Delivery, FlowMeter, ResolveError, Scenario, Source};
 use cellcc_link::{Link, Poll};
@@ -15,9 +16,6 @@ use std::collections::{BTreeSet, BinaryHeap, VecDeque};
 
 /// Packets in flight at the start (RFC 6928, RFC 9002 section 7.2).
 const INITIAL_WINDOW_PACKETS: u64 = 10;
-/// A flow that has sent nothing for this long no longer counts as one of its user's flows. Our choice: several RTTs of
-/// any path here, and shorter than a pause between two pages.
-const COUNTS_AS_ACTIVE: Span = Span::from_secs(1);
 
 /// Both ends of a flow, and what is measured of it.
 pub(crate) struct Flow {
@@ -45,6 +43,11 @@ impl Flow {
         let application = self.sender.application();
         let stop = self.sender.completed_at().unwrap_or(Time::NEVER).min(application.stop());
         (application.start().min(stop), stop)
+    }
+
+    fn is_active(&self, now: Time) -> bool {
+        let (start, stop) = self.active();
+        start <= now && now < stop
     }
 
     /// What both halves of the scheme show of their inside.
@@ -264,22 +267,20 @@ impl Engine {
 
     fn sight(&mut self, now: Time, user: usize) -> Sight {
         let service = self.forward.service(now, user);
-        let is_active = |flow: &&Flow| {
-            let (start, stop) = flow.active();
-            start <= now && now < stop && now.since(flow.last_sent_at) <= COUNTS_AS_ACTIVE
-        };
-        let flows = self.flows.iter().filter(|flow| flow.user == user).filter(is_active).count();
+        let sending = self.flows.iter().filter(|flow| flow.user == user && flow.is_active(now));
+        let flows = active_flows(now, sending.map(|flow| flow.last_sent_at));
         let others: BTreeSet<usize> =
             self.flows.iter().map(|flow| flow.user).filter(|&other| other != user).collect();
         let busy = others.into_iter().filter(|&other| !self.forward.service(now, other).backlog.is_zero());
-        Sight { service, flows: flows.max(1) as u32, busy_users: 1 + busy.count() as u32 }
+        Sight { service, flows, busy_users: 1 + busy.count() as u32 }
     }
 
     /// Tells the receiver's half how many flows its user has, where that has changed.
     fn tell_user_flows(&mut self, now: Time, index: usize) {
         let user = self.flows[index].user;
-        let active = |flow: &&Flow| flow.user == user && flow.active().0 <= now && now < flow.active().1;
-        let count = self.flows.iter().filter(active).count() as u32;
+        // The user knows what is open on its device, and not only what was seen of late, as the network does.
+        let open = self.flows.iter().filter(|flow| flow.user == user && flow.is_active(now));
+        let count = open.count() as u32;
         let flow = &mut self.flows[index];
         if flow.user_flows != count {
             flow.user_flows = count;

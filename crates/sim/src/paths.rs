@@ -177,7 +177,7 @@ pub(crate) fn reverse(scenario: &Scenario, capacities: &Capacities) -> Link<AckP
     let config = LinkConfig {
         capacity: Arc::clone(&capacities.reverse),
         queue: scenario.path.reverse.queue,
-        delay: Delay::constant(scenario.path.rtt.saturating_sub(forward_half(scenario))),
+        delay: Delay::constant(reverse_delay(scenario)),
         loss: LossRate::constant(scenario.path.reverse.loss),
     };
     Link::new(config, stream(scenario.seed, REVERSE_LOSS))
@@ -195,6 +195,11 @@ pub(crate) fn forward_loss(scenario: &Scenario) -> Result<LossRate, ResolveError
 
 fn forward_half(scenario: &Scenario) -> Span {
     scenario.path.rtt / 2
+}
+
+/// The other half of the round-trip time.
+pub(crate) fn reverse_delay(scenario: &Scenario) -> Span {
+    scenario.path.rtt.saturating_sub(forward_half(scenario))
 }
 
 /// Half the round-trip time, and what the Scenario adds to it over time.

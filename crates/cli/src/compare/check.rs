@@ -1,7 +1,7 @@
 //! Ranges of what can be asked for. Whatever lies outside is a slip of the keyboard or would never end.
 
 use crate::exit::Exit;
-use cellcc_experiment::{Plan, PlanFile};
+use cellcc_experiment::{NetAssist, Plan, PlanFile};
 use cellcc_units::{Bytes, QueueLimit, Ratio, Span};
 use std::fmt::Display;
 
@@ -56,7 +56,24 @@ fn check_values(file: &PlanFile) -> Result<(), String> {
     loss("--loss", "path.loss", path.loss)?;
     loss("--reverse-loss", "path.reverse.loss", path.reverse.loss)?;
     queue("--queue", "path.queue", path.queue)?;
-    queue("--reverse-queue", "path.reverse.queue", path.reverse.queue)
+    queue("--reverse-queue", "path.reverse.queue", path.reverse.queue)?;
+    share("path.reordered", path.reordered)?;
+    only_in_file(
+        "path.reordered_by",
+        path.reordered_by,
+        Span::ZERO,
+        Span::from_secs(60),
+        "0s to 60s, such as 10ms",
+    )?;
+    check_netassist(&file.netassist)
+}
+
+/// The ranges of the schemes' own parameters of these names, since the simulator takes either.
+fn check_netassist(asked: &NetAssist) -> Result<(), String> {
+    let (least, most) = (Span::from_millis(1), Span::from_secs(60));
+    only_in_file("netassist.period", asked.period, least, most, "1ms to 60s, such as 50ms")?;
+    only_in_file("netassist.delay", asked.delay, Span::ZERO, Span::from_secs(10), "0s to 10s, such as 1ms")?;
+    share("netassist.loss", asked.loss)
 }
 
 /// A flow that would start after the end is one that the user waits for in vain.
@@ -86,6 +103,25 @@ fn range<T: PartialOrd + Display>(
     takes: &str,
 ) -> Result<(), String> {
     if value >= least && value <= most { Ok(()) } else { Err(outside(flag, key, value, takes)) }
+}
+
+/// A value that has no flag.
+fn only_in_file<T: PartialOrd + Display>(
+    key: &str,
+    value: T,
+    least: T,
+    most: T,
+    takes: &str,
+) -> Result<(), String> {
+    if value >= least && value <= most {
+        Ok(())
+    } else {
+        Err(format!("{key} = {value} is out of range; write {takes}"))
+    }
+}
+
+fn share(key: &str, share: Ratio) -> Result<(), String> {
+    only_in_file(key, share, Ratio::ZERO, Ratio::ONE, "0% to 100%, such as 1%")
 }
 
 fn loss(flag: &str, key: &str, share: Ratio) -> Result<(), String> {

@@ -1,13 +1,11 @@
 //! The window law of NATCP (paper, equation 1): alpha x minRTT x BLBw / beta, paced at BLBw.
 
 use crate::contract::Limits;
+use crate::schemes::bbr::LOW_RATE;
 use cellcc_units::{Bytes, Rate, Span};
 
 /// A dead link keeps this window: one packet to find it alive again, and one for a delayed ACK.
 const MIN_WINDOW_PACKETS: u64 = 2;
-
-/// At this rate and above two packets leave together (Linux `bbr_tso_segs_goal`: the authors' NATCP is its BBR module).
-const PAIRS_FROM: Rate = Rate::from_bytes_per_sec(150_000);
 
 /// What a window and a pacing rate are made of advice with.
 #[derive(Debug, Clone, Copy)]
@@ -33,7 +31,8 @@ impl Law {
         let trickle = Rate::from_transfer(self.packet, min_rtt).max(Rate::from_bytes_per_sec(1));
         let rate = if bandwidth.is_zero() { trickle } else { bandwidth.mul_f64(self.pacing_gain * share) };
         let rate = rate.max(Rate::from_bytes_per_sec(1));
-        let least = if rate < PAIRS_FROM { self.packet } else { self.packet * 2 };
+        // The authors' NATCP is Linux' BBR module: as there, packets leave in pairs but for the lowest rates.
+        let least = if rate < LOW_RATE { self.packet } else { self.packet * 2 };
         let quantum = rate.bytes_in(self.burst).max(least);
         Limits::paced(window.max(self.packet * MIN_WINDOW_PACKETS), rate, quantum)
     }

@@ -57,6 +57,7 @@ use crate::advice::Advice;
 use crate::contract::{Ack, Context, Controller, Event, Limits, Loss, Observer, Sent, Tag};
 use crate::parameter::{Arguments, Kind, Parameter};
 use crate::receiver::Feedback;
+use crate::schemes::bbr::NOMINAL_RTT;
 use background::Background;
 use cellcc_units::{Span, Time};
 use following::Following;
@@ -117,9 +118,6 @@ const FALLBACK: Parameter = Parameter {
     meaning: "the scheme that goes on alone without advice",
     source: "paper, section 2.4: normal TCP",
 };
-
-/// The RTT assumed while neither the network nor the sender knows one (Linux `bbr_init_pacing_rate_from_rtt`).
-const NOMINAL_RTT: Span = Span::from_millis(1);
 
 /// What the limits of the advice do to those of the base.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -25,14 +25,16 @@
 //! | `min_rtt` | the filter of the minimum RTT, and ProbeRTT |
 //! | `full_pipe` | the end of Startup |
 //! | `cycle` | the gain cycle of ProbeBW |
+//! | `pacing` | the pacing rate, and what may leave at once |
 //! | `recovery` | packet conservation, and the window to restore |
 //! | `aggregation` | compensation for aggregated ACKs |
 //!
 //! Differences from the draft, all as in Linux: pacing 1 % below the estimate, aggregation compensation, the window in
 //! ProbeBW's first phase two packets larger and rounded up to an even count. Differences from Linux: no long-term
-//! bandwidth ("LT", policer detection), since no link here is a policer; the bandwidth filter is exact instead of the three-sample approximation; the driver paces, so that nothing waits in a
-//! queue below (Linux' earliest departure times) to be subtracted; packets sent from ProbeRTT until its flight is
-//! delivered count as application-limited by their tag instead of by the socket. Switches for mvfst as of June 2020
+//! bandwidth ("LT", policer detection), since no link here is a policer; the bandwidth filter is exact instead of the
+//! three-sample approximation; the driver paces, so that nothing waits in a queue below (Linux' earliest departure
+//! times) to be subtracted; packets sent from ProbeRTT until its flight is delivered count as application-limited by
+//! their tag instead of by the socket. Switches for mvfst as of June 2020
 //! (the baseline of RBBR): `sampler=max` is its `BbrBandwidthSampler`, `pacing=off` its tperf server, which paced
 //! only on demand, `aggregation=off` its sender without compensation. Without pacing only the window can drain the
 //! queue, so Drain then sets a window of one BDP.
@@ -42,10 +44,12 @@ mod bandwidth;
 mod cycle;
 mod full_pipe;
 mod min_rtt;
+mod pacing;
 mod recovery;
 mod scheme;
 
 pub use bandwidth::{BandwidthSource, MaxFilter};
+pub(super) use pacing::{LOW_RATE, NOMINAL_RTT};
 pub(super) use scheme::SCHEME;
 
 use crate::contract::{Ack, Context, Controller, Event, Limits, Loss, Observer, Sent, Tag};
@@ -54,6 +58,7 @@ use cellcc_units::{Bytes, Rate, Span, Time};
 use cycle::{GainCycle, PhaseEnd};
 use full_pipe::FullPipe;
 use min_rtt::{MinRtt, Probe};
+use pacing::{Pacing, paced};
 use recovery::Recovery;
 
 /// 2/ln 2, the smallest gain that doubles the rate per round (draft section 4.2.1, `BBRHighGain`).
@@ -62,16 +67,6 @@ const HIGH_GAIN: f64 = 2.885;
 pub(super) const CWND_GAIN: f64 = 2.0;
 /// The smallest window, in packets: two flights of two, for delayed ACKs (draft section 4.2.3.3, `BBRMinPipeCwnd`).
 const MIN_WINDOW_PACKETS: u64 = 4;
-/// Share of the estimate that is paced, to keep the queue short (Linux `bbr_pacing_margin_percent`).
-const PACING_SHARE: f64 = 0.99;
-/// The RTT that the first pacing rate assumes (Linux `bbr_init_pacing_rate_from_rtt`).
-const NOMINAL_RTT: Span = Span::from_millis(1);
-/// Below 1.2 Mbit/s packets leave one by one (draft section 4.2.2).
-const LOW_RATE: Rate = Rate::from_bytes_per_sec(150_000);
-/// A send quantum is what the pacing rate carries in this time (draft section 4.2.2) ...
-const QUANTUM_SPAN: Span = Span::from_millis(1);
-/// ... and no more than this (draft section 4.2.2).
-const MAX_QUANTUM: Bytes = Bytes::new(64 * 1024);
 /// The tag of packets that left while ProbeRTT, and not the path, limited the flow.
 const SELF_LIMITED: Tag = 1;
 
@@ -121,9 +116,7 @@ pub struct Bbr<S> {
     aggregation: Aggregation,
     recovery: Recovery,
     window: Bytes,
-    pacing_rate: Rate,
-    /// Of this pacing rate.
-    send_quantum: Bytes,
+    pacing: Pacing,
     has_seen_rtt: bool,
     idle_restart: bool,
     lost_since_ack: bool,
@@ -135,7 +128,6 @@ pub struct Bbr<S> {
 impl<S: BandwidthSource> Bbr<S> {
     /// BBR at the beginning of a flow.
     pub fn new(context: &Context, config: Config, bandwidth: S) -> Self {
-        let pacing_rate = paced(Rate::from_transfer(context.initial_window, NOMINAL_RTT), HIGH_GAIN);
         Self {
             config,
             packet: context.packet,
@@ -148,8 +140,7 @@ impl<S: BandwidthSource> Bbr<S> {
             aggregation: Aggregation::new(context.packet),
             recovery: Recovery::default(),
             window: context.initial_window,
-            pacing_rate,
-            send_quantum: send_quantum(pacing_rate, context.packet),
+            pacing: Pacing::new(context, HIGH_GAIN),
             has_seen_rtt: false,
             idle_restart: false,
             lost_since_ack: false,
@@ -216,17 +207,10 @@ impl<S: BandwidthSource> Bbr<S> {
     /// What is to be in flight for `amount` to be on the path: three quanta more, for the sender's and the receiver's
     /// offloading, in an even number of packets.
     fn with_quanta(&self, amount: Bytes) -> Bytes {
-        let amount = amount + self.send_quantum * 3;
+        let amount = amount + self.pacing.quantum() * 3;
         let pairs = amount.get().div_ceil(self.packet.get().saturating_mul(2));
         let extra = if matches!(self.state, State::ProbeBw) && self.cycle.is_probing() { 2 } else { 0 };
         self.packet * (pairs.saturating_mul(2).saturating_add(extra))
-    }
-
-    fn pace_at(&mut self, rate: Rate) {
-        if rate != self.pacing_rate {
-            self.pacing_rate = rate;
-            self.send_quantum = send_quantum(rate, self.packet);
-        }
     }
 
     fn update_bandwidth(&mut self, ack: &Ack<'_>) {
@@ -293,11 +277,11 @@ impl<S: BandwidthSource> Bbr<S> {
     fn set_pacing_rate(&mut self, srtt: Span) {
         if !self.has_seen_rtt {
             self.has_seen_rtt = true;
-            self.pace_at(paced(Rate::from_transfer(self.window, srtt), HIGH_GAIN));
+            self.pacing.pace_at(paced(Rate::from_transfer(self.window, srtt), HIGH_GAIN));
         }
         let rate = paced(self.bandwidth.estimate(), self.pacing_gain());
-        if self.full_pipe.is_reached() || rate > self.pacing_rate {
-            self.pace_at(rate);
+        if self.full_pipe.is_reached() || rate > self.pacing.rate() {
+            self.pacing.pace_at(rate);
         }
     }
 
@@ -324,20 +308,6 @@ impl<S: BandwidthSource> Bbr<S> {
             self.window = self.window.min(self.min_window());
         }
     }
-}
-
-/// `bandwidth` times a gain, less the margin; at least a byte per second, since a rate of zero would never end.
-fn paced(bandwidth: Rate, gain: f64) -> Rate {
-    bandwidth.mul_f64(gain * PACING_SHARE).max(Rate::from_bytes_per_sec(1))
-}
-
-/// What may leave at once at a pacing rate (draft section 4.2.2).
-fn send_quantum(pacing_rate: Rate, packet: Bytes) -> Bytes {
-    if pacing_rate < LOW_RATE {
-        return packet;
-    }
-    let bytes = pacing_rate.bytes_in(QUANTUM_SPAN).min(MAX_QUANTUM);
-    (packet * (bytes.get() / packet.get())).max(packet * 2)
 }
 
 impl<S: BandwidthSource> Controller for Bbr<S> {
@@ -388,7 +358,7 @@ impl<S: BandwidthSource> Controller for Bbr<S> {
                 self.aggregation.restart(now);
                 match &self.state {
                     // What is known is enough to begin with; a burst would only overflow a queue.
-                    State::ProbeBw => self.pace_at(paced(self.bandwidth.estimate(), 1.0)),
+                    State::ProbeBw => self.pacing.pace_at(paced(self.bandwidth.estimate(), 1.0)),
                     State::ProbeRtt(probe) if probe.is_over_after_idling(now) => self.leave_probe_rtt(now),
                     _ => {}
                 }
@@ -399,8 +369,8 @@ impl<S: BandwidthSource> Controller for Bbr<S> {
 
     fn limits(&self) -> Limits {
         Limits {
-            pacing_rate: self.config.pacing.then_some(self.pacing_rate),
-            ..Limits::paced(self.window, self.pacing_rate, self.send_quantum)
+            pacing_rate: self.config.pacing.then_some(self.pacing.rate()),
+            ..Limits::paced(self.window, self.pacing.rate(), self.pacing.quantum())
         }
     }
 

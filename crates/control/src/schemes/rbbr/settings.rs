@@ -36,28 +36,28 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         source: "the grain of the paper's traces (section IV.A); it does not give its own",
     },
     Parameter {
-        name: "feedback_every",
+        name: "feedback-every",
         kind: Kind::Number(1.0, 1000.0),
         default: "1",
         meaning: "feedback goes with every so many ACKs",
         source: "paper, section III.B",
     },
     Parameter {
-        name: "feedback_interval",
+        name: "feedback-interval",
         kind: Kind::Time(Span::ZERO, LONGEST),
         default: "0s",
         meaning: "above zero: feedback goes by this clock instead of with ACKs",
         source: "paper, section III.B",
     },
     Parameter {
-        name: "cwnd_gain",
+        name: "cwnd-gain",
         kind: Kind::Number(1.0, 4.0),
         default: "2",
         meaning: "bandwidth-delay products that may be in flight; less trades throughput for delay",
         source: "BBR draft, section 4.2.3.2",
     },
     Parameter {
-        name: "soft_limit",
+        name: "soft-limit",
         kind: Kind::Choice(&["profile", "on", "off"]),
         default: "profile",
         meaning: "samples taken while the RTT is within 5 ms of its minimum may only raise the estimate; `profile`: on where it paces",
@@ -118,13 +118,13 @@ pub(super) struct SenderSettings {
 
 impl ReceiverSettings {
     pub(super) fn read(arguments: &Arguments) -> Self {
-        let period = arguments.time("feedback_interval");
+        let period = arguments.time("feedback-interval");
         Self {
             filter: arguments.choice("filter"),
             alpha: arguments.number("alpha"),
             interval: arguments.time("interval"),
             feedback: if period.is_zero() {
-                FeedbackWhen::EveryAcks(arguments.number("feedback_every") as u32)
+                FeedbackWhen::EveryAcks(arguments.number("feedback-every") as u32)
             } else {
                 FeedbackWhen::Every(period)
             },
@@ -139,12 +139,12 @@ impl SenderSettings {
         let paces = arguments.choice("profile") == "paced";
         Self {
             paces,
-            gates_samples: match arguments.choice("soft_limit") {
+            gates_samples: match arguments.choice("soft-limit") {
                 "on" => true,
                 "off" => false,
                 _ => paces,
             },
-            cwnd_gain: arguments.number("cwnd_gain"),
+            cwnd_gain: arguments.number("cwnd-gain"),
             bound: arguments.number("bound"),
             holds_bursts: measures_bursts(arguments),
         }

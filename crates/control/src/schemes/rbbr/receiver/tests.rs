@@ -105,11 +105,11 @@ fn a_lower_bound_may_only_raise_the_estimate() {
 
 #[test]
 fn feedback_goes_with_every_so_many_acks_or_by_the_clock() {
-    let mut by_acks = Bench::new("rbbr(feedback_every=4)");
+    let mut by_acks = Bench::new("rbbr(feedback-every=4)");
     let sent: Vec<_> = (0..12).filter(|&ms| by_acks.half.feedback(at(ms)).is_some()).collect();
     assert_eq!(sent, [3, 7, 11]);
 
-    let mut by_clock = Bench::new("rbbr(feedback_interval=10ms)");
+    let mut by_clock = Bench::new("rbbr(feedback-interval=10ms)");
     assert_eq!(by_clock.half.next_timer(), None, "a silent flow has nothing to tell");
     by_clock.arrives(at(5), None);
     assert_eq!(by_clock.half.next_timer(), Some(at(15)));

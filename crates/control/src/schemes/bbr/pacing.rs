@@ -1,0 +1,62 @@
+//! The pacing rate, and what may leave at once at it.
+
+use crate::contract::Context;
+use cellcc_units::{Bytes, Rate, Span};
+
+/// Share of the estimate that is paced, to keep the queue short (Linux `bbr_pacing_margin_percent`).
+const PACING_SHARE: f64 = 0.99;
+/// The RTT that the first pacing rate assumes (Linux `bbr_init_pacing_rate_from_rtt`).
+pub(in crate::schemes) const NOMINAL_RTT: Span = Span::from_millis(1);
+/// Below 1.2 Mbit/s packets leave one by one (draft section 4.2.2; Linux `bbr_tso_segs_goal`).
+pub(in crate::schemes) const LOW_RATE: Rate = Rate::from_bytes_per_sec(150_000);
+/// A send quantum is what the pacing rate carries in this time (draft section 4.2.2) ...
+const QUANTUM_SPAN: Span = Span::from_millis(1);
+/// ... and no more than this (draft section 4.2.2).
+const MAX_QUANTUM: Bytes = Bytes::new(64 * 1024);
+/// A pacing rate with its send quantum.
+#[derive(Debug, Clone)]
+pub(super) struct Pacing {
+    packet: Bytes,
+    rate: Rate,
+    quantum: Bytes,
+}
+
+impl Pacing {
+    /// Before the RTT is known: the initial window in a nominal one, times `gain`.
+    pub(super) fn new(context: &Context, gain: f64) -> Self {
+        let rate = paced(Rate::from_transfer(context.initial_window, NOMINAL_RTT), gain);
+        Self { packet: context.packet, rate, quantum: send_quantum(rate, context.packet) }
+    }
+
+    /// The rate at which packets leave.
+    pub(super) fn rate(&self) -> Rate {
+        self.rate
+    }
+
+    /// What may leave at once.
+    pub(super) fn quantum(&self) -> Bytes {
+        self.quantum
+    }
+
+    /// Changes the rate; the quantum follows.
+    pub(super) fn pace_at(&mut self, rate: Rate) {
+        if rate != self.rate {
+            self.rate = rate;
+            self.quantum = send_quantum(rate, self.packet);
+        }
+    }
+}
+
+/// `bandwidth` times a gain, less the margin; at least a byte per second, since a rate of zero would never end.
+pub(super) fn paced(bandwidth: Rate, gain: f64) -> Rate {
+    bandwidth.mul_f64(gain * PACING_SHARE).max(Rate::from_bytes_per_sec(1))
+}
+
+/// What may leave at once at a pacing rate (draft section 4.2.2).
+fn send_quantum(pacing_rate: Rate, packet: Bytes) -> Bytes {
+    if pacing_rate < LOW_RATE {
+        return packet;
+    }
+    let bytes = pacing_rate.bytes_in(QUANTUM_SPAN).min(MAX_QUANTUM);
+    (packet * (bytes.get() / packet.get())).max(packet * 2)
+}

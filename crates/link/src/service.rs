@@ -1,0 +1,53 @@
+//! What a queue's server has done: what a base station can report of a user.
+
+use cellcc_units::{Bytes, Span, Time};
+
+/// What a queue's server did since time zero.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Service {
+    /// Bytes that have left the queue.
+    pub served: Bytes,
+    /// How long something waited in the queue or was in service.
+    pub busy: Span,
+    /// What waits now, the packet in service included.
+    pub backlog: Bytes,
+}
+
+/// Counts it, for one queue. A busy period lasts from the packet that finds the queue empty to the departure that leaves
+/// it empty.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ServiceMeter {
+    served: Bytes,
+    /// Of finished busy periods.
+    busy: Span,
+    /// When the present busy period began; `None` while the queue is empty.
+    busy_since: Option<Time>,
+}
+
+impl ServiceMeter {
+    /// A packet was admitted.
+    #[inline]
+    pub(crate) fn on_admitted(&mut self, now: Time) {
+        self.busy_since.get_or_insert(now);
+    }
+
+    /// A packet of this size left.
+    #[inline]
+    pub(crate) fn on_departed(&mut self, size: Bytes) {
+        self.served += size;
+    }
+
+    /// The packet that left at `departed_at` was the last.
+    #[inline]
+    pub(crate) fn on_empty(&mut self, departed_at: Time) {
+        if let Some(since) = self.busy_since.take() {
+            self.busy += departed_at.since(since);
+        }
+    }
+
+    /// All of it by `now`, with `backlog` in the queue.
+    pub(crate) fn service(&self, now: Time, backlog: Bytes) -> Service {
+        let present = self.busy_since.map_or(Span::ZERO, |since| now.since(since));
+        Service { served: self.served, busy: self.busy + present, backlog }
+    }
+}
