@@ -285,7 +285,10 @@ mod tests {
     fn a_links_long_text_makes_a_short_name_of_its_own() {
         let link = |last: &str| format!("time-series step={}{last}", "12Mbit/s:10s,".repeat(40));
         let (one, other) = (file_stem(&link("1Mbit/s:1s")), file_stem(&link("2Mbit/s:1s")));
-        assert!(one.len() <= LONGEST_NAME && one.starts_with("time-series-step-12mbit-s-10s-12mbit"), "{one}");
+        assert!(
+            one.len() <= LONGEST_NAME && one.starts_with("time-series-step-12mbit-s-10s-12mbit"),
+            "{one}"
+        );
         assert_ne!(one, other, "they differ in their last letters only");
         assert_eq!(one, file_stem(&link("1Mbit/s:1s")), "the same figure has the same name");
     }
