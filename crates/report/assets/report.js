@@ -265,13 +265,13 @@
     return outer;
   }
 
-  function drawCurve({ scheme, label, flow, name, x, y, snapshots }, trace, above, below) {
+  function drawCurve({ scheme, label, flow, name, x, y, dots, snapshots }, trace, above, below) {
     const coloured = (colour, more) => ({ type: "line", showSymbol: false, color: colour, lineStyle: { color: colour, width: 1.4 }, emphasis: { disabled: true }, ...more });
     const [first, last] = [snapshots[0], snapshots.at(-1)];
     const words = narrow() ? titled(y) : `${label}: ${name}, ${titled(y)}`;
     draw(above, {
       title: plotTitle(`${words} (${number(first.time_s)} s blue, ${number(last.time_s)} s orange)`), grid: grid(46),
-      series: snapshots.map(({ time_s, colour, points }) => coloured(colour, { name: `${number(time_s)} s`, data: points, triggerLineEvent: true })),
+      series: snapshots.map(({ time_s, colour, points }) => coloured(colour, { name: `${number(time_s)} s`, data: points, ...(dots ? { type: "scatter", symbolSize: 4 } : { triggerLineEvent: true }) })),
       xAxis: axis("value", titled(x), { scale: true, splitLine: { show: false } }), yAxis: axis("value", "", { splitNumber: 4 }),
       tooltip: tooltip({ trigger: "item", formatter: ({ seriesName }) => escape(seriesName) }),
     });

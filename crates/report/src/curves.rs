@@ -11,6 +11,8 @@ use plotters::prelude::*;
 const MOST_SNAPSHOTS: usize = 40;
 /// Points of one snapshot.
 const MOST_POINTS: usize = 60;
+/// Radius of a measured point.
+const DOT: u32 = 4;
 /// Points of the throughput below, in a figure for a paper.
 const THROUGHPUT_POINTS: usize = 400;
 
@@ -28,6 +30,8 @@ pub(crate) struct Panel<'a> {
     pub(crate) name: &'a str,
     pub(crate) x: &'a str,
     pub(crate) y: &'a str,
+    /// Drawn as dots: measured points, not a curve through them.
+    pub(crate) dots: bool,
     pub(crate) snapshots: Vec<Snapshot>,
 }
 
@@ -50,6 +54,11 @@ pub(crate) fn panels<'a>(comparison: &Comparison<'a>, trace: Trace) -> Vec<Panel
         for (flow, name) in kinds {
             let all: Vec<&Curve> =
                 run.curves.iter().filter(|curve| curve.flow == flow && curve.name == name).collect();
+            let dots = is_measured(name);
+            let measured = run.curves.iter().filter(|curve| {
+                is_measured(&curve.name) && (curve.flow, &curve.x, &curve.y) == (flow, &all[0].x, &all[0].y)
+            });
+            let used = used_range(&measured.collect::<Vec<_>>());
             let of_flow = match &run.flows[..] {
                 [_, _, ..] => format!(", flow {}", flow + 1),
                 _ => String::new(),
@@ -62,28 +71,69 @@ pub(crate) fn panels<'a>(comparison: &Comparison<'a>, trace: Trace) -> Vec<Panel
                 name,
                 x: &all[0].x,
                 y: &all[0].y,
-                snapshots: snapshots(&all),
+                dots,
+                snapshots: snapshots(&all, dots, used),
             });
         }
     }
     panels
 }
 
-fn snapshots(all: &[&Curve]) -> Vec<Snapshot> {
-    let kept = spread(all.len(), MOST_SNAPSHOTS);
+/// By its name, a curve is points that were measured.
+fn is_measured(name: &str) -> bool {
+    name.ends_with("_points")
+}
+
+/// The places in `all` of the snapshots that are shown.
+fn shown(all: &[&Curve]) -> Vec<usize> {
+    spread(all.len(), MOST_SNAPSHOTS)
+}
+
+/// The points of a snapshot that were not there, or had another value, in the one before it: those measured in between.
+/// Of the first snapshot none: it holds the search of slow start, which would set the scale of the figure (as the
+/// paper's Figure 7b, "excluding slow start").
+fn fresh(all: &[&Curve], index: usize) -> Vec<(f32, f32)> {
+    let Some(before) = index.checked_sub(1) else { return Vec::new() };
+    let mut old = all[before].points.iter().peekable();
+    let is_fresh = |&(x, y): &(f32, f32)| {
+        while old.next_if(|old| old.0 < x).is_some() {}
+        old.next_if(|old| old.0 == x).is_none_or(|old| old.1 != y)
+    };
+    all[index].points.iter().copied().filter(is_fresh).collect()
+}
+
+/// From the smallest to the largest x that was measured anew; none where nothing was.
+fn used_range(measured: &[&Curve]) -> Option<(f32, f32)> {
+    let mut used = shown(measured).into_iter().flat_map(|index| fresh(measured, index)).map(|(x, _)| x);
+    let first = used.next()?;
+    Some(used.fold((first, first), |(low, high), x| (low.min(x), high.max(x))))
+}
+
+/// Of measured points those that are fresh; of other curves what lies in the range that is used, where one is known:
+/// beyond it a curve follows from points of long ago.
+fn snapshots(all: &[&Curve], dots: bool, used: Option<(f32, f32)>) -> Vec<Snapshot> {
     let (first, last) = (all[0].time_s, all[all.len() - 1].time_s);
-    let shown = kept.into_iter().map(|index| {
+    let snapshots = shown(all).into_iter().map(|index| {
         let curve = all[index];
-        let mut points: Vec<usize> = spread(curve.points.len(), MOST_POINTS);
-        points.extend(curve.points.len().checked_sub(1).filter(|last| !points.contains(last)));
-        let point = |index: usize| (f64::from(curve.points[index].0), f64::from(curve.points[index].1));
+        let points: Vec<(f32, f32)> = match used {
+            Some(_) if dots => fresh(all, index),
+            Some((low, high)) => {
+                curve.points.iter().copied().filter(|(x, _)| (low..=high).contains(x)).collect()
+            }
+            None => curve.points.clone(),
+        };
+        let mut kept = spread(points.len(), MOST_POINTS);
+        kept.extend(points.len().checked_sub(1).filter(|last| !kept.contains(last)));
         Snapshot {
             time_s: curve.time_s,
             colour: colour_at((curve.time_s - first) / f64::max(last - first, 1e-9)),
-            points: points.into_iter().map(point).collect(),
+            points: kept
+                .into_iter()
+                .map(|kept| (f64::from(points[kept].0), f64::from(points[kept].1)))
+                .collect(),
         }
     });
-    shown.collect()
+    snapshots.collect()
 }
 
 /// The colour of a moment, 0 for the earliest to 1 for the latest.
@@ -122,15 +172,19 @@ impl Panel<'_> {
             let values = || self.snapshots.iter().flat_map(|snapshot| &snapshot.points).map(of);
             (values().fold(f64::INFINITY, f64::min), values().fold(f64::NEG_INFINITY, f64::max))
         };
-        let ((left, right), (_, top)) = (ends(|point| point.0), ends(|point| point.1));
+        let ((left, right), (bottom, top)) = (ends(|point| point.0), ends(|point| point.1));
         let mut curves = chart(
             &upper,
             (linear(left, right.max(left + 1e-3)), &titled(self.x), &short),
-            (linear(0.0, top.max(1e-3) * 1.05), &titled(self.y)),
+            (linear(bottom.min(0.0), top.max(1e-3) * 1.05), &titled(self.y)),
         )?;
         for Snapshot { colour: (r, g, b), points, .. } in &self.snapshots {
-            let stroke = RGBColor(*r, *g, *b).stroke_width(STROKE);
-            curves.draw_series(LineSeries::new(points.iter().copied(), stroke))?;
+            let colour = RGBColor(*r, *g, *b);
+            if self.dots {
+                curves.draw_series(points.iter().map(|&at| Circle::new(at, DOT, colour.filled())))?;
+            } else {
+                curves.draw_series(LineSeries::new(points.iter().copied(), colour.stroke_width(STROKE)))?;
+            }
         }
         self.draw_throughput(&lower)
     }
@@ -169,6 +223,34 @@ mod tests {
         assert_eq!(colour_at(0.0), EARLY_TO_LATE[0]);
         assert_eq!(colour_at(1.0), EARLY_TO_LATE[3]);
         assert_eq!(colour_at(1.0 / 3.0), EARLY_TO_LATE[1]);
+    }
+
+    fn points(time_s: f64, points: &[(f32, f32)]) -> Curve {
+        Curve {
+            time_s,
+            flow: 0,
+            name: "delay_points".into(),
+            x: "window_packets".into(),
+            y: "delay_ms".into(),
+            points: points.to_vec(),
+        }
+    }
+
+    #[test]
+    fn points_that_nobody_measures_any_more_do_not_set_the_scale() {
+        // Slow start went up to 200 packets; since then the flow stays at 5 to 7.
+        let all = [
+            points(1.0, &[(5.0, 20.0), (6.0, 21.0), (200.0, 500.0)]),
+            points(2.0, &[(5.0, 22.0), (6.0, 21.0), (7.0, 30.0), (200.0, 500.0)]),
+            points(3.0, &[(5.0, 22.0), (6.0, 24.0), (7.0, 30.0), (200.0, 500.0)]),
+        ];
+        let all: Vec<&Curve> = all.iter().collect();
+        assert_eq!(fresh(&all, 1), [(5.0, 22.0), (7.0, 30.0)]);
+        assert_eq!(used_range(&all), Some((5.0, 7.0)));
+        let seen = |dots| snapshots(&all, dots, used_range(&all))[2].points.clone();
+        assert_eq!(seen(true), [(6.0, 24.0)]);
+        assert_eq!(seen(false), [(5.0, 22.0), (6.0, 24.0), (7.0, 30.0)]);
+        assert_eq!(used_range(&all[..1]), None, "a single snapshot is shown whole");
     }
 
     #[test]

@@ -106,6 +106,7 @@ struct CurveJson {
     name: String,
     x: String,
     y: String,
+    dots: bool,
     snapshots: Vec<SnapshotJson>,
 }
 
@@ -296,6 +297,7 @@ fn curve_json(panel: Panel) -> CurveJson {
         name: panel.name.into(),
         x: panel.x.into(),
         y: panel.y.into(),
+        dots: panel.dots,
         snapshots: snapshots.collect(),
     }
 }

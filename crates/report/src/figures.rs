@@ -12,6 +12,7 @@ use crate::sweep::Sweep;
 use crate::thin::thin;
 use cellcc_experiment::{Distribution, FlowRecord, Record};
 use plotters::prelude::*;
+use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 
 /// With more traces than this, only the averaged scatter plot is drawn.
@@ -26,6 +27,8 @@ const POINTS: usize = 400;
 const MARKERS: usize = 6;
 /// Delays below this look alike, and zero has no place on a logarithmic axis.
 const LEAST_DELAY_MS: f64 = 0.125;
+/// Letters of a figure's name. File systems allow 255 bytes, some encrypting ones 143; the ending needs a few.
+const LONGEST_NAME: usize = 120;
 const HEIGHT_INCHES: f64 = 2.4;
 const TALL_INCHES: f64 = 3.6;
 const SWEEP_INCHES: f64 = 5.2;
@@ -79,7 +82,7 @@ struct Figures<'a> {
 
 impl Figures<'_> {
     fn add(&mut self, kind: &str, trace: &str, height_inches: f64, draw: impl FnOnce(&Area) -> Drawn) {
-        let stem = slug(&format!("{kind} {trace}"));
+        let stem = file_stem(&format!("{kind} {trace}"));
         let mut name = stem.clone();
         let mut copy = 2;
         while !self.taken.insert(name.clone()) {
@@ -91,7 +94,20 @@ impl Figures<'_> {
     }
 }
 
-/// Lower-case letters, digits and single hyphens.
+/// The name of a figure's file without its ending: `text` in safe letters. A long text is cut, and a hash of all of it
+/// keeps it apart from others that begin alike.
+fn file_stem(text: &str) -> String {
+    let slug = slug(text);
+    if slug.len() <= LONGEST_NAME {
+        return slug;
+    }
+    let digest = Sha256::digest(text.as_bytes());
+    let hash: String = digest.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
+    let kept = slug[..LONGEST_NAME - hash.len() - 1].trim_end_matches('-');
+    format!("{kept}-{hash}")
+}
+
+/// Lower-case letters, digits and single hyphens, all of them ASCII.
 fn slug(text: &str) -> String {
     let hyphens: String =
         text.to_lowercase().chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
@@ -262,6 +278,18 @@ mod tests {
 
     #[test]
     fn a_figures_name_is_safe_as_a_files_name() {
-        assert_eq!(slug("time-series ../A b/rate=1Mbit"), "time-series-a-b-rate-1mbit");
+        assert_eq!(file_stem("time-series ../A b/rate=1Mbit"), "time-series-a-b-rate-1mbit");
+    }
+
+    #[test]
+    fn a_links_long_text_makes_a_short_name_of_its_own() {
+        let link = |last: &str| format!("time-series step={}{last}", "12Mbit/s:10s,".repeat(40));
+        let (one, other) = (file_stem(&link("1Mbit/s:1s")), file_stem(&link("2Mbit/s:1s")));
+        assert!(
+            one.len() <= LONGEST_NAME && one.starts_with("time-series-step-12mbit-s-10s-12mbit"),
+            "{one}"
+        );
+        assert_ne!(one, other, "they differ in their last letters only");
+        assert_eq!(one, file_stem(&link("1Mbit/s:1s")), "the same figure has the same name");
     }
 }
