@@ -173,7 +173,10 @@ impl Assistance {
     /// The newest report that has arrived out of band by `now`.
     pub(crate) fn arrived(&mut self, now: Time) -> Option<Advice> {
         match self.asked.route {
-            NetAssistRoute::OutOfBand => self.take_made_by(now - self.asked.delay, now),
+            NetAssistRoute::OutOfBand => {
+                let earliest = Time::ZERO + self.asked.delay;
+                if now < earliest { None } else { self.take_made_by(now - self.asked.delay, now) }
+            }
             NetAssistRoute::InBand => None,
         }
     }
