@@ -98,7 +98,8 @@ fn schemes() -> Vec<String> {
 }
 
 /// Presets and profiles that behave as schemes of their own.
-const VARIANTS: [&str; 6] = [
+const VARIANTS: [&str; 7] = [
+    "reminis(profile=following)",
     "reminis(profile=literal)",
     "reminis(profile=code2022)",
     "rbbr(profile=paced)",
