@@ -48,11 +48,13 @@
 mod banded;
 mod curve;
 mod delay;
+mod epoch;
 mod interpolation;
 mod loss;
 mod min_delay;
 mod monotone;
 mod profile;
+mod recovery;
 mod settings;
 mod spline;
 #[cfg(test)]
@@ -68,16 +70,6 @@ use loss::{LossShare, MissingPackets};
 use min_delay::MinDelayProbe;
 use profile::Profile;
 use settings::Settings;
-use window::epoch_share;
-
-/// The program keeps points of smaller windows than this, whatever was lost in slow start.
-const KEPT_AFTER_SLOW_START: u64 = 100;
-
-/// Slow start doubles: no bounded window grows faster over the windows that have been tried.
-const GROWTH: f64 = 2.0;
-
-/// How long a loss is remembered where `bounded`: long against RTTs, short against the life of a point (our choice).
-const CAREFUL_AFTER_LOSS: Span = Span::from_secs(3);
 
 /// What the registry knows of Verus.
 pub(crate) const SCHEME: SchemeInfo = SchemeInfo {
@@ -258,127 +250,6 @@ impl Verus {
         self.inflight.give_up();
         self.inflight.learnt_from = self.inflight.next_number;
         self.fill_slow_start_budget();
-    }
-
-    fn grow_in_recovery(&mut self) {
-        self.window = (self.window + 1.0 / self.window).min(self.settings.profile.max_window as f64);
-        if self.profile.curve().is_some() {
-            let cap = self.profile.delay_ms(self.window);
-            self.target_ms = self.target_ms.zip(cap).map(|(target, cap)| target.min(cap));
-        }
-    }
-
-    fn leave_recovery(&mut self) {
-        self.in_recovery = false;
-        self.holds_target = false;
-        self.delays.forget_epoch();
-        if self.settings.recovery_by_acks {
-            self.target_ms = self.profile.delay_ms(self.window).or(self.target_ms);
-        }
-    }
-
-    /// Missing packets whose timer has expired are lost: the first loss of a recovery cuts the window.
-    fn expire_missing(&mut self, now: Time) {
-        let mut first = true;
-        while let Some(lost) = self.missing.expire(now) {
-            self.inflight.bytes -= lost.bytes;
-            self.loss_share.add(true);
-            let counts = self.loss_share.get() > self.settings.loss_tolerance;
-            if counts && std::mem::take(&mut first) {
-                self.answer_loss(now, lost.window);
-            }
-        }
-    }
-
-    fn answer_loss(&mut self, now: Time, lost_window: u64) {
-        if !self.in_recovery {
-            self.in_recovery = true;
-            self.window = self.window.min(self.settings.decrease * lost_window as f64).max(1.0);
-            self.target_ms = self.profile.delay_ms(self.window).or(self.target_ms);
-            if self.settings.bounded {
-                self.ceiling = self.target_ms.map(|target_ms| (now + CAREFUL_AFTER_LOSS, target_ms));
-            }
-        }
-        if self.slow_start && self.window > self.settings.slow_start_loss {
-            self.profile.drop_from(lost_window.max(KEPT_AFTER_SLOW_START));
-            self.missing.forget();
-            self.inflight.give_up();
-            self.leave_slow_start(now);
-        }
-    }
-
-    fn time_out(&mut self, now: Time) {
-        if self.delays.min_ms().is_none() {
-            return self.restart_slow_start();
-        }
-        if self.slow_start {
-            return self.leave_slow_start(now);
-        }
-        self.in_recovery = true;
-        self.missing.forget();
-        self.inflight.give_up();
-        self.target_ms = self.delays.min_ms();
-        self.window = self.target_ms.and_then(|target| self.profile.window(target)).map_or(1.0, |w| w as f64);
-    }
-
-    fn end_epoch(&mut self, now: Time) {
-        self.expire_missing(now);
-        if self.slow_start {
-            return self.fill_slow_start_budget();
-        }
-        if now >= self.refit_at {
-            self.draw_profile(now);
-        }
-        let (Some(min_ms), Some(delay)) = (self.delays.min_ms(), self.delays.end_epoch(now)) else { return };
-        let target_ms = self.target_ms.unwrap_or(min_ms);
-        let min_ms = self.probe.end_epoch(now, min_ms, self.packets_in_flight());
-        let epochs = self.settings.epochs_in(self.delays.smoothed_ms().unwrap_or(min_ms));
-        let rise_ms = self.rise_ms(now, target_ms, epochs);
-        let inflight = self.packets_in_flight();
-        let step =
-            self.settings.target.step(target_ms, min_ms, &delay, inflight, !self.holds_target, rise_ms);
-        self.delays.set_min_ms(step.min_ms);
-        self.target_ms = Some(self.bounded_target(step.target_ms, min_ms));
-        if !(self.in_recovery && self.settings.recovery_by_acks) {
-            match self.profile.window(self.target_ms.unwrap_or(min_ms)) {
-                Some(window) => self.window = self.bounded_window(window as f64),
-                None if self.settings.restart => return self.restart_slow_start(),
-                None => {}
-            }
-        }
-        let share = if self.probe.is_running() {
-            min_delay::PROBE_WINDOW.saturating_sub(inflight)
-        } else if step.pause {
-            0
-        } else {
-            epoch_share(self.window, inflight, epochs, self.settings.short_rtt_ignores_inflight)
-        };
-        self.budget = self.packet * share;
-        self.epoch_share = self.budget;
-    }
-
-    /// The step by which the delay aimed for rises: none where the application left some of the budget unused; once per
-    /// RTT, and not per epoch, above where a loss has left it lately.
-    fn rise_ms(&self, now: Time, target_ms: f64, epochs: u64) -> f64 {
-        let step = self.settings.target.delta2_ms;
-        let is_careful = |&(until, ceiling_ms): &(Time, f64)| now < until && target_ms >= ceiling_ms;
-        match self.ceiling.filter(is_careful) {
-            _ if self.has_unused_budget() => 0.0,
-            Some(_) => step / epochs.max(1) as f64,
-            None => step,
-        }
-    }
-
-    fn bounded_target(&self, target_ms: f64, min_ms: f64) -> f64 {
-        if self.settings.bounded { target_ms.min(self.settings.target.r * min_ms) } else { target_ms }
-    }
-
-    fn bounded_window(&self, window: f64) -> f64 {
-        if self.settings.bounded {
-            window.min(GROWTH * self.profile.largest_window() as f64).max(1.0)
-        } else {
-            window
-        }
     }
 
     fn rearm_time_out(&mut self, now: Time) {
