@@ -66,7 +66,9 @@ impl LossOverTime {
     /// Whether a packet of `now` is lost.
     #[inline]
     pub(crate) fn strikes(&mut self, now: Time) -> bool {
-        self.loss.set(self.now.value_at(&self.rate.0, now));
+        if self.now.is_over(now) {
+            self.loss.set(self.now.value_at(&self.rate.0, now));
+        }
         self.loss.strikes()
     }
 }

@@ -55,9 +55,15 @@ pub(crate) struct Moment<V> {
 }
 
 impl<V: Copy> Moment<V> {
+    /// True where another step holds at `time`.
+    #[inline]
+    pub(crate) fn is_over(&self, time: Time) -> bool {
+        time >= self.until && self.until < Time::NEVER
+    }
+
     #[inline]
     pub(crate) fn value_at(&mut self, timeline: &Timeline<V>, time: Time) -> V {
-        while time >= self.until && self.until < Time::NEVER {
+        while self.is_over(time) {
             self.index += 1;
             let (span, next) = timeline.steps[self.index];
             self.value = next;
