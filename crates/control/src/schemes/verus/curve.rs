@@ -52,18 +52,23 @@ impl Curve {
         (above <= limit).then(|| above - 1)
     }
 
-    /// The first window on the line beyond the last value whose delay is above `delay`, which no value exceeds.
+    /// The first window on the line beyond the last value whose delay is above `delay`, which no value from window 2 on
+    /// exceeds. Window 1 is never asked, so that a curve of one value has its first answer here even where it falls.
     fn first_beyond(&self, delay: f64) -> Option<u64> {
         let last = self.values.len() as f64;
+        let is_above = |window: f64| self.delay(window) > delay;
+        if is_above(last + 1.0) {
+            return Some(last as u64 + 1);
+        }
         let steps = ((delay - self.delay(last)) / self.slope).floor();
         if !(self.slope > 0.0 && steps < 1e9) {
             return None;
         }
         // Rounding may put the crossing one window off.
-        let guess = last + steps.max(0.0);
+        let guess = last + steps;
         [guess, guess + 1.0, guess + 2.0]
             .into_iter()
-            .find(|&window| window >= 2.0 && window > last && self.delay(window) > delay)
+            .find(|&window| window > last && is_above(window))
             .map(|window| window as u64)
     }
 
@@ -120,6 +125,14 @@ mod tests {
         assert_eq!(Curve::from_values(vec![20.0, 30.0, 40.0], -1.0).window(45.0, 40_000), None);
         assert_eq!(Curve::from_values(vec![20.0, 30.0, 40.0], 0.0).window(45.0, 40_000), None);
         assert_eq!(Curve::from_values(vec![20.0, 30.0, 40.0], 0.001).window(45.0, 4000), None, "the limit");
+    }
+
+    #[test]
+    fn a_curve_of_one_value_answers_with_its_first_window_whether_it_rises_or_not() {
+        for slope in [-1.0, 0.0, 1.0] {
+            let curve = Curve::from_values(vec![143.0], slope);
+            assert_eq!(curve.window(0.0, 2), Some(1), "slope {slope}");
+        }
     }
 
     #[test]
