@@ -1,0 +1,1 @@
+//! One end of the emulated path in a network namespace.

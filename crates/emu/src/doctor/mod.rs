@@ -1,0 +1,1 @@
+//! What this machine can and cannot do, and what to do about it.

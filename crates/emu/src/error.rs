@@ -1,0 +1,31 @@
+//! What can go wrong, with what to do about it.
+
+use std::io;
+use thiserror::Error;
+
+/// Why the emulator cannot start, or had to stop.
+#[derive(Debug, Error)]
+pub enum EmuError {
+    /// Bad input: a flag, a file, a value. The message says where and what to do; exit status 2.
+    #[error("{0}")]
+    Input(String),
+    /// The machine lacks something: which, and what to do about it.
+    #[error("{0}")]
+    Missing(String),
+    /// A system call failed.
+    #[error("cannot {action}: {source}")]
+    System {
+        /// What was tried, as it follows "cannot".
+        action: String,
+        /// The operating system's answer.
+        source: io::Error,
+    },
+}
+
+impl EmuError {
+    /// For `map_err`: what was tried, as it follows "cannot".
+    pub fn system<E: Into<io::Error>>(action: impl Into<String>) -> impl FnOnce(E) -> Self {
+        let action = action.into();
+        move |source| Self::System { action, source: source.into() }
+    }
+}

@@ -1,0 +1,1 @@
+//! The driver for the kernel's own TCP: a Scenario in real time.

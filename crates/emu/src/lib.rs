@@ -1,0 +1,28 @@
+//! Real time: unmodified programs, and the kernel's own TCP, over an emulated cellular link.
+//!
+//! | piece | what it does |
+//! |---|---|
+//! | [`Topology`](topology::Topology) | network namespaces and their [`Device`](device::Device)s |
+//! | [`Stage`](stage::Stage) | what the emulated path consists of, made of `link`'s pieces |
+//! | [`Emulation`](emulation::Emulation) | two threads that carry packets between the devices, on the path's schedule |
+//! | [`mahimahi`] | the command lines and logs that people know |
+//! | [`kernel`] | the driver for the kernel's own TCP |
+//! | [`saturator`] | records a trace of a real path |
+//! | [`doctor`] | what this machine can and cannot do |
+//!
+//! Linux only.
+
+#![cfg(target_os = "linux")]
+#![allow(clippy::disallowed_methods, reason = "real time has clocks, threads and sockets")]
+
+pub mod device;
+pub mod doctor;
+pub mod emulation;
+pub mod error;
+pub mod kernel;
+pub mod log;
+pub mod mahimahi;
+pub mod saturator;
+pub mod stage;
+pub mod tap;
+pub mod topology;

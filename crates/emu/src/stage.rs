@@ -1,0 +1,40 @@
+//! What the emulated path consists of.
+
+use crate::log::LogSpec;
+use cellcc_link::{LinkConfig, Scheduler};
+use cellcc_units::{Ratio, Span};
+
+/// One piece of one direction of the path. A direction is a list of stages in the order in which packets cross them;
+/// all of them run in one thread, and a packet enters each at the scheduled time at which it left the one before.
+#[derive(Debug, Clone)]
+pub enum Stage {
+    /// A link that all users share: random loss, queue, service, propagation delay. A pure delay, and a pure loss, are
+    /// links of unlimited capacity and queue.
+    Link(LinkStage),
+    /// A base station: a queue for each user.
+    Cell(CellStage),
+}
+
+/// A link, and what there is beside it.
+#[derive(Debug, Clone)]
+pub struct LinkStage {
+    /// Loss, queue, capacity, delay.
+    pub config: LinkConfig,
+    /// Decides which packets are lost or late.
+    pub seed: u64,
+    /// Which share of the packets arrives later than others sent after them, and by how much.
+    pub reordering: Option<(Ratio, Span)>,
+    /// Where its packets are written down.
+    pub log: Option<LogSpec>,
+}
+
+/// A base station with a queue for each user; [`cellcc_link::Cell`].
+#[derive(Debug, Clone)]
+pub struct CellStage {
+    /// The channel of each user; as many as the topology has.
+    pub users: Vec<LinkConfig>,
+    /// Who is served in a slot.
+    pub scheduler: Scheduler,
+    /// Decides which packets are lost.
+    pub seed: u64,
+}

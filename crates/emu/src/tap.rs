@@ -1,0 +1,28 @@
+//! Something that looks on while packets pass.
+
+use cellcc_link::Delivery;
+use cellcc_units::{Bytes, Time};
+
+/// One packet of at most the MTU. Programs and the kernel hand over super-packets; a link carries their segments.
+#[derive(Debug, Clone, Copy)]
+pub struct SegmentView<'a> {
+    /// IP and transport headers as the super-packet has them: its sequence number is that of the first segment.
+    pub headers: &'a [u8],
+    /// Bytes of payload in the segments before this one.
+    pub offset: u32,
+    /// Bytes of payload in this segment.
+    pub payload: u32,
+    /// Its size on the link, headers included.
+    pub bytes: Bytes,
+}
+
+/// Looks on in the thread of one direction. Times are on the emulation's clock.
+pub trait Tap: Send {
+    /// A program's packet was read from its device.
+    fn arrived(&mut self, at: Time, segment: &SegmentView<'_>);
+    /// A stage dropped it.
+    fn dropped(&mut self, at: Time, segment: &SegmentView<'_>);
+    /// It was written to the device at the other end. The delivery's times are those of the schedule: queued at the
+    /// slowest stage with a queue and departed from there, and arrived at the end of the path.
+    fn delivered(&mut self, delivery: &Delivery<()>, segment: &SegmentView<'_>);
+}
