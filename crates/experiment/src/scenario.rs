@@ -13,6 +13,9 @@ pub struct Scenario {
     /// Which of the plan's varied conditions this run has, `path.queue=33pkt`; empty where the plan varies none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub variation: String,
+    /// Which driver runs it: `sim`, or one that takes real time.
+    #[serde(default = "usual_driver", skip_serializing_if = "is_usual_driver")]
+    pub driver: String,
     /// The link's capacity over time: a file, a name of a synthetic link, `rate=...` or `step=...`.
     pub trace: String,
     /// SHA-256 of the trace's content, filled in by the driver; empty before.
@@ -203,6 +206,17 @@ pub struct FlowSetup {
 /// A retransmission of the radio link (HARQ, 8 ms in LTE: 3GPP TS 36.321 section 5.3.2), rounded up.
 const USUAL_LATENESS: Span = Span::from_millis(10);
 
+/// The driver of a Scenario that names none: the simulator.
+pub const USUAL_DRIVER: &str = "sim";
+
+fn usual_driver() -> String {
+    USUAL_DRIVER.into()
+}
+
+fn is_usual_driver(driver: &str) -> bool {
+    driver == USUAL_DRIVER
+}
+
 fn is_usual_lateness(span: &Span) -> bool {
     *span == USUAL_LATENESS
 }
@@ -216,15 +230,23 @@ fn is_zero(span: &Span) -> bool {
 }
 
 impl Scenario {
-    /// What its row of tables is called: the scheme, and the varied conditions after it (`rbbr, path.queue=33pkt`).
+    /// What its row of tables is called: the scheme, a driver other than the simulator, and the varied conditions
+    /// (`bbr [kernel], path.queue=33pkt`).
     pub fn row_name(&self) -> String {
-        row_name(&self.scheme, &self.variation)
+        row_name(&self.scheme, &self.driver, &self.variation)
     }
 }
 
-/// What the row of a scheme under a variation is called.
-pub fn row_name(scheme: &str, variation: &str) -> String {
-    if variation.is_empty() { scheme.into() } else { format!("{scheme}, {variation}") }
+/// What the row of a scheme, run by this driver under a variation, is called.
+pub fn row_name(scheme: &str, driver: &str, variation: &str) -> String {
+    let mut name = scheme.to_owned();
+    if !is_usual_driver(driver) {
+        name.push_str(&format!(" [{driver}]"));
+    }
+    if !variation.is_empty() {
+        name.push_str(&format!(", {variation}"));
+    }
+    name
 }
 
 impl Endpoint {

@@ -18,6 +18,18 @@ impl LossRate {
         Self(Timeline::constant(share))
     }
 
+    /// `constant`, and what the text `extra` adds to it over time; nothing where that is empty.
+    ///
+    /// # Errors
+    /// A text that is not a [`LossRate`].
+    pub fn with_extra(constant: Ratio, extra: &str) -> Result<Self, ParseError> {
+        if extra.is_empty() {
+            Ok(Self::constant(constant))
+        } else {
+            Ok(extra.parse::<Self>()?.plus(constant))
+        }
+    }
+
     /// The same shares over time, each larger by `more`.
     pub fn plus(&self, more: Ratio) -> Self {
         Self(self.0.map(|share| Ratio::new(share.get() + more.get())))

@@ -1,15 +1,15 @@
 //! The event loop: whatever is due next happens, until the run ends.
 
-use crate::application::Application;
 use crate::assistance::{Assistance, Sight};
-use crate::frames::Frames;
-use crate::paths::{self, AckPacket, Capacities, DataPacket, Forward};
+use crate::paths::{self, AckPacket, DataPacket, Forward};
 use crate::receiver::{Acknowledgement, Receiver};
 use crate::sender::Sender;
 use cellcc_assist::active_flows;
 use cellcc_control::{Advice, Arrival, Context, Observer, Scheme};
-use cellcc_experiment::{Delivery, FlowMeter, ResolveError, Scenario, Source};
-use cellcc_link::{Link, Poll};
+use cellcc_experiment::{
+    Application, Delivery, FlowMeter, Frames, Randomness, ResolveError, Scenario, Source,
+};
+use cellcc_link::{Capacities, Link, Poll};
 use cellcc_units::{Bytes, Span, Time};
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, VecDeque};
@@ -104,7 +104,7 @@ impl Engine {
             let context = Context {
                 packet: endpoint.packet(),
                 initial_window: endpoint.packet() * INITIAL_WINDOW_PACKETS,
-                seed: paths::flow_seed(scenario, index),
+                seed: scenario.seed_of(Randomness::Flow(index)),
             };
             let application = Application::new(setup, endpoint, end);
             Ok(Flow {
