@@ -9,6 +9,7 @@ use super::segment::Segment;
 use super::super_packet::{self, Layout, VNET_HEADER};
 use crate::device::Device;
 use crate::tap::{SegmentView, Tap};
+use crate::topology::{Directory, Topology};
 use cellcc_link::Delivery;
 use cellcc_units::{Bytes, Span, Time};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -21,17 +22,19 @@ use std::time::Duration;
 /// How many packets are read before what is due is released.
 const READ_AT_ONCE: usize = 32;
 
-/// Which output a packet goes to.
-pub(crate) type Route = Box<dyn Fn(&[u8]) -> usize + Send>;
+/// Which way packets go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// From the users to the outside.
+    Up,
+    /// To the users.
+    Down,
+}
 
 /// What a direction is made of.
 pub(crate) struct Direction {
-    /// Where packets come from.
-    pub(crate) inputs: Vec<Arc<Device>>,
-    /// Where they go.
-    pub(crate) outputs: Vec<Arc<Device>>,
-    /// Whose packet it is, by its bytes; none where the input says it.
-    pub(crate) route: Option<Route>,
+    pub(crate) way: Way,
+    pub(crate) topology: Arc<Topology>,
     pub(crate) chain: Chain,
     pub(crate) clock: Clock,
     pub(crate) tap: Option<Box<dyn Tap>>,
@@ -50,24 +53,28 @@ impl Direction {
         // The kernel would otherwise let a sleep end up to 50 us late to save power.
         let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
         let began = self.clock.now();
-        let dropped_before: u64 = self.inputs.iter().map(|device| device.dropped()).sum();
-        let (inputs, stop) = (self.inputs.clone(), Arc::clone(&self.stop));
+        let topology = self.topology;
+        let outside = vec![&topology.outside.device];
+        let users: Vec<_> = topology.users.iter().map(|user| &user.device).collect();
+        let (inputs, outputs) = if self.way == Way::Up { (users, outside) } else { (outside, users) };
+        let directory = (outputs.len() > 1).then_some(&topology.directory);
+        let dropped_before: u64 = inputs.iter().map(|device| device.dropped()).sum();
         let mut traffic = Traffic {
             arena: Arena::default(),
             measure: Measure::new(),
             pending: None,
-            outputs: self.outputs,
+            outputs,
             clock: self.clock,
             tap: self.tap,
         };
         let mut chain = self.chain;
         let mut fds: Vec<_> =
             inputs.iter().map(|device| PollFd::from_borrowed_fd(device.fd(), PollFlags::IN)).collect();
-        fds.push(PollFd::new(&*stop, PollFlags::IN));
+        fds.push(PollFd::new(&*self.stop, PollFlags::IN));
         loop {
             let mut more = false;
             for (user, input) in inputs.iter().enumerate() {
-                more |= read(&mut traffic, &mut chain, input, user, self.route.as_ref())?;
+                more |= read(&mut traffic, &mut chain, input, user, directory)?;
             }
             let now = traffic.clock.now();
             chain.release(now, &mut |outcome| traffic.take(outcome));
@@ -101,11 +108,11 @@ fn wait(fds: &mut [PollFd<'_>], now: Time, wake: Time) -> io::Result<()> {
 
 /// Reads what waits in a device, up to a limit; true where there may be more.
 fn read(
-    traffic: &mut Traffic,
+    traffic: &mut Traffic<'_>,
     chain: &mut Chain,
     input: &Device,
     user: usize,
-    route: Option<&Route>,
+    directory: Option<&Directory>,
 ) -> io::Result<bool> {
     for _ in 0..READ_AT_ONCE {
         let Some(length) = input.receive(&mut traffic.arena.room()[..MAX_PACKET])? else { return Ok(false) };
@@ -115,7 +122,7 @@ fn read(
         let now = traffic.clock.now();
         let (vnet, packet) = split(&traffic.arena.room()[..length]);
         let layout = Layout::read(vnet, packet);
-        let user = route.map_or(user, |route| route(packet)) as u16;
+        let user = directory.and_then(|directory| directory.user_of_packet(packet)).unwrap_or(user) as u16;
         let ecn_capable = super_packet::is_ecn_capable(packet);
         let segments = layout.segments();
         let place = traffic.arena.keep(length, segments);
@@ -138,12 +145,12 @@ fn read(
 }
 
 /// What is in memory, and how it leaves.
-struct Traffic {
+struct Traffic<'a> {
     arena: Arena,
     measure: Measure,
     /// Segments of one super-packet that are due and not yet written.
     pending: Option<Chunk>,
-    outputs: Vec<Arc<Device>>,
+    outputs: Vec<&'a Device>,
     clock: Clock,
     tap: Option<Box<dyn Tap>>,
 }
@@ -156,7 +163,7 @@ struct Chunk {
     due: Time,
 }
 
-impl Traffic {
+impl Traffic<'_> {
     fn take(&mut self, outcome: Outcome) {
         match outcome {
             Outcome::Delivered(delivery) => self.deliver(&delivery),
@@ -191,7 +198,7 @@ impl Traffic {
     fn flush(&mut self) {
         let Some(chunk) = self.pending.take() else { return };
         let Segment { place, user, .. } = chunk.first;
-        let output = &self.outputs[usize::from(user).min(self.outputs.len() - 1)];
+        let output = self.outputs[usize::from(user).min(self.outputs.len() - 1)];
         if write(output, self.arena.bytes(place), &chunk).is_err() {
             self.measure.refused += u64::from(chunk.count);
         }

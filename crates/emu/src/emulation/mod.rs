@@ -17,7 +17,7 @@ use crate::tap::Tap;
 use crate::topology::Topology;
 use cellcc_units::Span;
 use chain::Chain;
-use forward::{Direction, Route};
+use forward::{Direction, Way};
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::fd::OwnedFd;
 use std::io;
@@ -42,7 +42,7 @@ pub const DEFAULT_GRANULARITY: Span = Span::from_micros(50);
 
 /// A running emulation. Dropping it stops it.
 pub struct Emulation {
-    topology: Topology,
+    topology: Arc<Topology>,
     clock: Clock,
     stop: Arc<OwnedFd>,
     threads: Option<(Thread, Thread)>,
@@ -59,21 +59,19 @@ impl Emulation {
         let stop = eventfd(0, EventfdFlags::CLOEXEC).map_err(EmuError::system("make an eventfd"))?;
         let stop = Arc::new(stop);
         let clock = Clock::start();
-        let outside = vec![Arc::clone(&topology.outside.device)];
-        let users: Vec<_> = topology.users.iter().map(|user| Arc::clone(&user.device)).collect();
+        let topology = Arc::new(topology);
         let (up_tap, down_tap) = spec.taps.map_or((None, None), |(up, down)| (Some(up), Some(down)));
-        let direction = |inputs, outputs, route, stages, tap| Direction {
-            inputs,
-            outputs,
-            route,
+        let direction = |way, stages, tap| Direction {
+            way,
+            topology: Arc::clone(&topology),
             chain: Chain::new(stages),
             clock,
             tap,
             granularity: spec.granularity,
             stop: Arc::clone(&stop),
         };
-        let up = direction(users.clone(), outside.clone(), None, spec.up, up_tap);
-        let down = direction(outside, users, route_to_users(&topology), spec.down, down_tap);
+        let up = direction(Way::Up, spec.up, up_tap);
+        let down = direction(Way::Down, spec.down, down_tap);
         let threads = (spawn("cellcc-up", up)?, spawn("cellcc-down", down)?);
         Ok(Self { topology, clock, stop, threads: Some(threads) })
     }
@@ -123,21 +121,4 @@ fn join(thread: Thread) -> Result<DirectionReport, EmuError> {
         Ok(result) => result.map_err(EmuError::system("carry packets")),
         Err(panic) => std::panic::resume_unwind(panic),
     }
-}
-
-/// Whose a packet to the users is, by its destination; none where there is one user.
-fn route_to_users(topology: &Topology) -> Option<Route> {
-    if topology.users.len() == 1 {
-        return None;
-    }
-    let addresses: Vec<_> =
-        topology.users.iter().map(|user| (user.address4.octets(), user.address6.octets())).collect();
-    Some(Box::new(move |packet: &[u8]| {
-        let is_for = |(four, six): &([u8; 4], [u8; 16])| match packet.first().map(|first| first >> 4) {
-            Some(4) => packet.get(16..20) == Some(four),
-            Some(6) => packet.get(24..40) == Some(six),
-            _ => false,
-        };
-        addresses.iter().position(is_for).unwrap_or(0)
-    }))
 }
