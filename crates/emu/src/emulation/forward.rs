@@ -15,7 +15,6 @@ use cellcc_units::{Bytes, Span, Time};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::OwnedFd;
 use std::io;
-use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -50,8 +49,7 @@ impl Direction {
     /// # Errors
     /// Where a device is gone.
     pub(crate) fn run(self) -> io::Result<DirectionReport> {
-        // The kernel would otherwise let a sleep end up to 50 us late to save power.
-        let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
+        super::be_punctual();
         let began = self.clock.now();
         let topology = self.topology;
         let outside = vec![&topology.outside.device];
