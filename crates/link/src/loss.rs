@@ -103,8 +103,9 @@ impl Loss {
         loss
     }
 
+    /// Another probability from now on.
     #[inline]
-    fn set(&mut self, probability: Ratio) {
+    pub(crate) fn set(&mut self, probability: Ratio) {
         self.threshold = (probability.get() * (1u64 << GRAIN_BITS) as f64) as u64;
     }
 
