@@ -30,6 +30,11 @@ impl LossRate {
         }
     }
 
+    /// Each share (second) for a time (first), the last one for ever; `None` for an empty list.
+    pub fn steps(steps: Vec<(Span, Ratio)>) -> Option<Self> {
+        Timeline::new(steps).map(Self)
+    }
+
     /// The same shares over time, each larger by `more`.
     pub fn plus(&self, more: Ratio) -> Self {
         Self(self.0.map(|share| Ratio::new(share.get() + more.get())))
