@@ -3,8 +3,7 @@
 use crate::exit::{Exit, tell};
 use crate::{graph, shell, traces};
 use cellcc_emu::mahimahi::{self, Shell};
-use cellcc_link::CapacitySpec;
-use cellcc_sim::synthetic_link;
+use cellcc_link::{CapacitySpec, synthetic};
 use clap::Subcommand;
 use std::env;
 use std::ffi::OsString;
@@ -67,7 +66,7 @@ pub(crate) fn run(command: Command) -> Result<ExitCode, Exit> {
     line.extend(words.words);
     let outside = env::var("MAHIMAHI_SHELL_PREFIX").unwrap_or_default();
     let open =
-        |text: &str| traces::normal(text).parse::<CapacitySpec>().and_then(|spec| spec.open(synthetic_link));
+        |text: &str| traces::normal(text).parse::<CapacitySpec>().and_then(|spec| spec.open(synthetic::link));
     let chain = mahimahi::parse(&line, &outside, &open)?;
     for note in &chain.notes {
         tell(&format!("note: {note}"));

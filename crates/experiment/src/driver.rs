@@ -17,6 +17,12 @@ pub trait Driver: Sync {
     /// # Errors
     /// Why this run failed; other runs go on: exit status 1.
     fn run(&self, scenario: &Scenario) -> Result<Record, RunError>;
+
+    /// True where the run of a resolved Scenario takes real time: it has the machine to itself then, since whatever
+    /// goes on beside it would show in its result.
+    fn is_real_time(&self, _scenario: &Scenario) -> bool {
+        false
+    }
 }
 
 /// Input that no run can be made of. The message says where (a flag, a file, a key) and what to do.

@@ -9,24 +9,31 @@
 //! | [`Record`] | what came out: metrics with units in their keys, histograms, series |
 //! | [`FlowMeter`] | how every driver measures |
 
+mod application;
 mod braces;
 mod curve;
 mod distribution;
 mod driver;
+mod frames;
+mod measured;
 mod meter;
 mod metrics;
 mod mix;
 mod plan;
 mod record;
 mod scenario;
+mod seeds;
 mod series;
 mod source;
 mod vary;
 
+pub use application::Application;
 pub use braces::{BraceError, expand_braces};
 pub use curve::Curve;
 pub use distribution::{Distribution, Summary};
 pub use driver::{Driver, ResolveError, RunError};
+pub use frames::Frames;
+pub use measured::{MeasuredFlow, Offered};
 pub use meter::{Delivery, FlowMeter, jain_index};
 pub use metrics::Metrics;
 pub use mix::{Mix, MixError};
@@ -34,8 +41,9 @@ pub use plan::{LIMIT, Plan, PlanError, PlanFile, PlannedRun, Seeds, SeedsError, 
 pub use record::{FlowRecord, Record, SCHEMA_VERSION};
 pub use scenario::{
     CellSetup, Endpoint, FlowSetup, NetAssist, NetAssistRoute, NetAssistSource, Outage, Path, Reverse,
-    Scenario, row_name,
+    Scenario, USUAL_DRIVER, row_name,
 };
+pub use seeds::Randomness;
 pub use series::{Column, Series};
 pub use source::Source;
 pub use vary::{Variation, Vary, VaryError, varied};

@@ -3,7 +3,7 @@
 use crate::record::trace_name;
 use crate::{
     BraceError, CellSetup, Driver, Endpoint, FlowSetup, Mix, MixError, NetAssist, Path, ResolveError,
-    SCHEMA_VERSION, Scenario, Variation, Vary, VaryError, expand_braces,
+    SCHEMA_VERSION, Scenario, USUAL_DRIVER, Variation, Vary, VaryError, expand_braces,
 };
 use cellcc_units::Span;
 use serde::{Deserialize, Serialize};
@@ -24,6 +24,9 @@ pub struct PlanFile {
     pub traces: Vec<String>,
     /// Seeds: `1`, `1..3` (both ends included) or `1,4,7`.
     pub seeds: Seeds,
+    /// What runs them: `sim`, `kernel`; a scheme has a row for each.
+    #[serde(skip_serializing_if = "are_usual_drivers")]
+    pub drivers: Vec<String>,
     /// The scheme that the others are held against in a table of their own; empty: none.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub baseline: String,
@@ -53,6 +56,7 @@ impl Default for PlanFile {
             schemes: Vec::new(),
             traces: Vec::new(),
             seeds: Seeds(vec![1]),
+            drivers: vec![USUAL_DRIVER.into()],
             baseline: String::new(),
             duration: Span::from_secs(60),
             path: Path::default(),
@@ -65,8 +69,12 @@ impl Default for PlanFile {
     }
 }
 
-/// The runs, in the order of tables: by trace, then variation, then scheme, then seed; `limit` first for each trace
-/// and variation.
+fn are_usual_drivers(drivers: &[String]) -> bool {
+    drivers == [USUAL_DRIVER]
+}
+
+/// The runs, in the order of tables: by trace, then variation, then scheme, then driver, then seed; `limit` first for
+/// each trace and variation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
     /// Heading of the report.
@@ -132,6 +140,9 @@ impl Plan {
         if file.traces.is_empty() {
             return Err(PlanError::Empty("name at least one trace"));
         }
+        if file.drivers.is_empty() {
+            return Err(PlanError::Empty("name at least one driver"));
+        }
         let baseline = baseline(&file.baseline, &mixes)?;
         let mut runs = Vec::new();
         for trace in &file.traces {
@@ -175,9 +186,10 @@ pub fn same_scheme(one: &str, other: &str) -> bool {
 fn grid(trace: &str, Variation { text, file }: &Variation, mixes: &[Mix]) -> Result<Vec<Scenario>, MixError> {
     let background =
         if file.background.is_empty() { Vec::new() } else { Mix::parse(&file.background)?.flows };
-    let scenario = |scheme: &str, seed, flows| Scenario {
+    let scenario = |scheme: &str, driver: &str, seed, flows| Scenario {
         scheme: scheme.into(),
         variation: text.clone(),
+        driver: driver.into(),
         trace: trace.into(),
         trace_sha256: String::new(),
         seed,
@@ -188,11 +200,14 @@ fn grid(trace: &str, Variation { text, file }: &Variation, mixes: &[Mix]) -> Res
         cell: file.cell.clone(),
         flows,
     };
-    let mut runs = vec![scenario(LIMIT, file.seeds.0[0], Vec::new())];
+    // The limit needs no packets: whatever runs the schemes, it is computed.
+    let mut runs = vec![scenario(LIMIT, USUAL_DRIVER, file.seeds.0[0], Vec::new())];
     for mix in mixes {
-        for &seed in &file.seeds.0 {
-            let flows: Vec<FlowSetup> = mix.flows.iter().chain(&background).cloned().collect();
-            runs.push(scenario(&mix.text, seed, flows));
+        for driver in &file.drivers {
+            for &seed in &file.seeds.0 {
+                let flows: Vec<FlowSetup> = mix.flows.iter().chain(&background).cloned().collect();
+                runs.push(scenario(&mix.text, driver, seed, flows));
+            }
         }
     }
     Ok(runs)
@@ -326,6 +341,20 @@ mod tests {
         let plan = plan(|file| file.schemes = vec!["reminis(dtt={1x,2x})+cubic".into()]);
         assert_eq!(plan.runs[1].scenario.scheme, "reminis(dtt=1x)+cubic");
         assert_eq!(plan.runs[4].scenario.scheme, "reminis(dtt=2x)+cubic");
+    }
+
+    #[test]
+    fn every_driver_runs_every_scheme_and_the_simulators_runs_keep_their_ids() {
+        let before = plan(|_| ());
+        let both = plan(|file| file.drivers = vec!["sim".into(), "kernel".into()]);
+        assert_eq!(both.runs.len(), 2 * (1 + 2 * 2 * 3));
+        assert_eq!(both.runs[4].label(), "cubic [kernel] on 3g, seed 1");
+        let simulated: Vec<_> = both.runs.iter().filter(|run| run.scenario.driver == "sim").collect();
+        assert_eq!(simulated, before.runs.iter().collect::<Vec<_>>());
+        let mut ids: Vec<_> = both.runs.iter().map(|run| &run.id).collect();
+        ids.sort();
+        ids.dedup();
+        assert_eq!(ids.len(), both.runs.len());
     }
 
     #[test]

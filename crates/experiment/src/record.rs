@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 /// Changes when a Record's fields change their meaning; records of another version are refused.
 pub const SCHEMA_VERSION: u32 = 1;
 
-/// What came out of a run. Nothing in it depends on the machine or on the wall clock: records of the same Scenario by
-/// the same version of the code are identical byte for byte.
+/// What came out of a run. Nothing in it depends on the machine or on the wall clock, unless the driver runs in real
+/// time: records of the same Scenario by the same version of the code are identical byte for byte.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Record {
@@ -17,7 +17,7 @@ pub struct Record {
     pub id: String,
     /// Version of the code.
     pub version: String,
-    /// Which driver ran it: `sim`.
+    /// Which driver ran it: `sim`; `kernel`, in real time.
     pub driver: String,
     /// What was run.
     pub scenario: Scenario,

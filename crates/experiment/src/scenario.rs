@@ -1,7 +1,7 @@
 //! One run, fully resolved: a link, flows with their schemes, times, a seed.
 
 use crate::Source;
-use cellcc_units::{Bytes, QueueLimit, Ratio, Span, Time};
+use cellcc_units::{Bytes, Queue, QueueLimit, Ratio, Span, Time};
 use serde::{Deserialize, Serialize};
 
 /// One run. The same Scenario gives the same [`Record`](crate::Record), byte for byte.
@@ -13,6 +13,9 @@ pub struct Scenario {
     /// Which of the plan's varied conditions this run has, `path.queue=33pkt`; empty where the plan varies none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub variation: String,
+    /// Which driver runs it: `sim`, or one that takes real time.
+    #[serde(default = "usual_driver", skip_serializing_if = "is_usual_driver")]
+    pub driver: String,
     /// The link's capacity over time: a file, a name of a synthetic link, `rate=...` or `step=...`.
     pub trace: String,
     /// SHA-256 of the trace's content, filled in by the driver; empty before.
@@ -44,8 +47,8 @@ pub struct Scenario {
 pub struct Path {
     /// Round-trip time without any queue, half of it in each direction.
     pub rtt: Span,
-    /// What the link's queue holds.
-    pub queue: QueueLimit,
+    /// The link's queue: what it holds, and what it drops or marks.
+    pub queue: Queue,
     /// Share of data packets lost at random before the queue.
     pub loss: Ratio,
     /// Extra one-way delay over time towards the receiver, `DELAY@FOR,DELAY@FOR...`; the last one holds on. Empty: none.
@@ -54,6 +57,13 @@ pub struct Path {
     /// Extra random loss of data packets over time, `SHARE@FOR,SHARE@FOR...`; the last one holds on. Empty: none.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub extra_loss: String,
+    /// By how much later than the others a data packet may arrive, at random: each by a time of its own, all up to this
+    /// equally likely.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub jitter: Span,
+    /// Whether jitter lets packets overtake each other.
+    #[serde(skip_serializing_if = "is_false")]
+    pub jitter_reorders: bool,
     /// Share of the data packets that arrive later than others sent after them.
     #[serde(skip_serializing_if = "is_none_of_it")]
     pub reordered: Ratio,
@@ -71,8 +81,8 @@ pub struct Reverse {
     /// Capacity over time, as for the link; empty: no limit.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub trace: String,
-    /// What its queue holds.
-    pub queue: QueueLimit,
+    /// Its queue.
+    pub queue: Queue,
     /// Share of acknowledgements lost at random.
     pub loss: Ratio,
 }
@@ -203,6 +213,17 @@ pub struct FlowSetup {
 /// A retransmission of the radio link (HARQ, 8 ms in LTE: 3GPP TS 36.321 section 5.3.2), rounded up.
 const USUAL_LATENESS: Span = Span::from_millis(10);
 
+/// The driver of a Scenario that names none: the simulator.
+pub const USUAL_DRIVER: &str = "sim";
+
+fn usual_driver() -> String {
+    USUAL_DRIVER.into()
+}
+
+fn is_usual_driver(driver: &str) -> bool {
+    driver == USUAL_DRIVER
+}
+
 fn is_usual_lateness(span: &Span) -> bool {
     *span == USUAL_LATENESS
 }
@@ -211,20 +232,32 @@ fn is_none_of_it(share: &Ratio) -> bool {
     share.is_zero()
 }
 
+fn is_false(switch: &bool) -> bool {
+    !switch
+}
+
 fn is_zero(span: &Span) -> bool {
     span.is_zero()
 }
 
 impl Scenario {
-    /// What its row of tables is called: the scheme, and the varied conditions after it (`rbbr, path.queue=33pkt`).
+    /// What its row of tables is called: the scheme, a driver other than the simulator, and the varied conditions
+    /// (`bbr [kernel], path.queue=33pkt`).
     pub fn row_name(&self) -> String {
-        row_name(&self.scheme, &self.variation)
+        row_name(&self.scheme, &self.driver, &self.variation)
     }
 }
 
-/// What the row of a scheme under a variation is called.
-pub fn row_name(scheme: &str, variation: &str) -> String {
-    if variation.is_empty() { scheme.into() } else { format!("{scheme}, {variation}") }
+/// What the row of a scheme, run by this driver under a variation, is called.
+pub fn row_name(scheme: &str, driver: &str, variation: &str) -> String {
+    let mut name = scheme.to_owned();
+    if !is_usual_driver(driver) {
+        name.push_str(&format!(" [{driver}]"));
+    }
+    if !variation.is_empty() {
+        name.push_str(&format!(", {variation}"));
+    }
+    name
 }
 
 impl Endpoint {
@@ -260,10 +293,12 @@ impl Default for Path {
     fn default() -> Self {
         Self {
             rtt: Span::from_millis(20),
-            queue: QueueLimit::Packets(3200),
+            queue: QueueLimit::Packets(3200).into(),
             loss: Ratio::ZERO,
             extra_delay: String::new(),
             extra_loss: String::new(),
+            jitter: Span::ZERO,
+            jitter_reorders: false,
             reordered: Ratio::ZERO,
             reordered_by: USUAL_LATENESS,
             reverse: Reverse::default(),
@@ -273,7 +308,7 @@ impl Default for Path {
 
 impl Default for Reverse {
     fn default() -> Self {
-        Self { trace: String::new(), queue: QueueLimit::Unlimited, loss: Ratio::ZERO }
+        Self { trace: String::new(), queue: QueueLimit::Unlimited.into(), loss: Ratio::ZERO }
     }
 }
 

@@ -22,6 +22,18 @@ impl Delay {
         Timeline::new(steps).map(Self)
     }
 
+    /// `constant`, and what the text `extra` adds to it over time; nothing where that is empty.
+    ///
+    /// # Errors
+    /// A text that is not a [`Delay`].
+    pub fn with_extra(constant: Span, extra: &str) -> Result<Self, ParseError> {
+        if extra.is_empty() {
+            Ok(Self::constant(constant))
+        } else {
+            Ok(extra.parse::<Self>()?.plus(constant))
+        }
+    }
+
     /// The same delay over time, longer by `more` throughout.
     pub fn plus(&self, more: Span) -> Self {
         Self(self.0.map(|delay| delay + more))

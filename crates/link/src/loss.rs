@@ -23,6 +23,18 @@ impl LossRate {
         Timeline::new(steps).map(Self)
     }
 
+    /// `constant`, and what the text `extra` adds to it over time; nothing where that is empty.
+    ///
+    /// # Errors
+    /// A text that is not a [`LossRate`].
+    pub fn with_extra(constant: Ratio, extra: &str) -> Result<Self, ParseError> {
+        if extra.is_empty() {
+            Ok(Self::constant(constant))
+        } else {
+            Ok(extra.parse::<Self>()?.plus(constant))
+        }
+    }
+
     /// The same shares over time, each larger by `more`.
     pub fn plus(&self, more: Ratio) -> Self {
         Self(self.0.map(|share| Ratio::new(share.get() + more.get())))
@@ -96,8 +108,9 @@ impl Loss {
         loss
     }
 
+    /// Another probability from now on.
     #[inline]
-    fn set(&mut self, probability: Ratio) {
+    pub(crate) fn set(&mut self, probability: Ratio) {
         self.threshold = (probability.get() * (1u64 << GRAIN_BITS) as f64) as u64;
     }
 

@@ -3,6 +3,7 @@
 use crate::capacity::{Capacity, CapacityError};
 use crate::join::{self, Piece, Stretch};
 use crate::schedule;
+use crate::synthetic;
 use crate::trace::{self, Trace, TraceError};
 use cellcc_units::{ParseError, Rate, Span};
 use std::fmt;
@@ -88,7 +89,10 @@ pub enum SpecError {
     #[error(transparent)]
     Trace(#[from] TraceError),
     /// The caller knows no such link.
-    #[error("there is no link named `{0}`; write a trace file with its path, such as `./{0}`")]
+    #[error(
+        "there is no link named `{0}`; there are {known}, and a trace file is written with its path, such as `./{0}`",
+        known = synthetic::known()
+    )]
     UnknownName(String),
 }
 

@@ -18,10 +18,12 @@ mod statistics;
 #[cfg(test)]
 mod tests;
 
+use crate::Capacity;
 use cellcc_units::{Rate, Span};
 use fitted::LINKS;
 use rand_pcg::Pcg64;
 use rand_pcg::rand_core::{Rng, SeedableRng};
+use std::sync::Arc;
 
 /// How long a synthetic link lasts unless something else is asked for: the length of the shortest 5G trace.
 pub const DEFAULT_LENGTH: Span = Span::from_secs(180);
@@ -75,6 +77,19 @@ struct Bursts {
 /// All synthetic links, with their names and descriptions.
 pub fn names() -> &'static [SyntheticLink] {
     &LINKS
+}
+
+/// The names of all of them, for messages.
+pub(crate) fn known() -> String {
+    names().iter().map(|link| link.name).collect::<Vec<_>>().join(", ")
+}
+
+/// The synthetic link of this name; `None` where there is none. It is one link: every run sees the same, whatever the
+/// run's own seed.
+pub fn link(name: &str) -> Option<Arc<Capacity>> {
+    let link = names().iter().find(|link| link.name == name)?;
+    let steps = generate(name, link.typical_seed, DEFAULT_LENGTH)?;
+    Capacity::from_steps(steps).ok().map(Arc::new)
 }
 
 /// The synthetic link `name` as steps: how long each lasts, and its rate. `None` where there is no such link.

@@ -19,7 +19,7 @@ use std::time::{Instant, SystemTime};
 pub struct Runner {
     /// The output folder; created where it is not there.
     pub out: PathBuf,
-    /// How many runs go on at a time.
+    /// How many runs go on at a time; those that take real time go one at a time, after the others.
     pub jobs: NonZeroUsize,
     /// Which share of the plan to run; none: all of it.
     pub shard: Option<Shard>,
@@ -110,13 +110,17 @@ impl Runner {
                 error: None,
             }),
         };
+        let (alone, together): (Vec<usize>, Vec<usize>) =
+            (0..runs.len()).partition(|&position| driver.is_real_time(&runs[position].scenario));
         std::thread::scope(|scope| {
-            for _ in 1..self.jobs.get().min(runs.len()) {
+            for _ in 1..self.jobs.get().min(together.len()) {
                 // Where the system gives no further thread, those that are there do the work.
-                let _ = std::thread::Builder::new().spawn_scoped(scope, || pool.work());
+                let _ = std::thread::Builder::new().spawn_scoped(scope, || pool.work(&together));
             }
-            pool.work();
+            pool.work(&together);
         });
+        pool.next.store(0, Ordering::Relaxed);
+        pool.work(&alone);
         let Done { places, failures, error, journal } =
             pool.state.into_inner().unwrap_or_else(PoisonError::into_inner);
         drop(journal);
@@ -209,6 +213,7 @@ struct Pool<'a> {
     stop: &'a AtomicBool,
     /// No further run can be kept.
     broken: AtomicBool,
+    /// Which of the positions that are worked through is next.
     next: AtomicUsize,
     state: Mutex<Done>,
 }
@@ -224,10 +229,11 @@ struct Done {
 }
 
 impl Pool<'_> {
-    fn work(&self) {
+    /// Runs those at `positions`, as one of several threads.
+    fn work(&self, positions: &[usize]) {
         while !self.stop.load(Ordering::Relaxed) && !self.broken.load(Ordering::Relaxed) {
-            let position = self.next.fetch_add(1, Ordering::Relaxed);
-            let Some(run) = self.runs.get(position) else { return };
+            let Some(&position) = positions.get(self.next.fetch_add(1, Ordering::Relaxed)) else { return };
+            let run = &self.runs[position];
             if self.state().places.contains_key(&run.id) {
                 continue;
             }

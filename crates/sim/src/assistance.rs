@@ -1,10 +1,10 @@
 //! NetAssist at the simulated base station: what it measures of a user, and how its reports reach the sender.
 
-use crate::paths::{self, Capacities};
+use crate::paths;
 use cellcc_assist::{Class, Estimator, Observation};
 use cellcc_control::{Advice, AdviceClass, AdviceRequest, AdviceRoute, AdviceSource, MinRttParts};
-use cellcc_experiment::{NetAssist, NetAssistRoute, NetAssistSource, ResolveError, Scenario};
-use cellcc_link::{Capacity, Delay, Loss, Service};
+use cellcc_experiment::{NetAssist, NetAssistRoute, NetAssistSource, Randomness, ResolveError, Scenario};
+use cellcc_link::{Capacities, Capacity, Delay, Loss, Service};
 use cellcc_units::{Bytes, Rate, Span, Time};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -75,7 +75,7 @@ impl Assistance {
         let asked = asked(&scenario.netassist, request);
         let back = paths::reverse_delay(scenario) + flow.extra_rtt;
         Ok(Self {
-            loss: Loss::new(asked.loss, paths::assistance_seed(scenario, index)),
+            loss: Loss::new(asked.loss, scenario.seed_of(Randomness::Assistance(index))),
             asked,
             estimator: Estimator::new(),
             channel: Arc::clone(&capacities.forward[flow.user]),

@@ -1,15 +1,15 @@
 //! The event loop: whatever is due next happens, until the run ends.
 
-use crate::application::Application;
 use crate::assistance::{Assistance, Sight};
-use crate::frames::Frames;
-use crate::paths::{self, AckPacket, Capacities, DataPacket, Forward};
+use crate::paths::{self, AckPacket, DataPacket, Forward};
 use crate::receiver::{Acknowledgement, Receiver};
 use crate::sender::Sender;
 use cellcc_assist::active_flows;
 use cellcc_control::{Advice, Arrival, Context, Observer, Scheme};
-use cellcc_experiment::{Delivery, FlowMeter, ResolveError, Scenario, Source};
-use cellcc_link::{Link, Poll};
+use cellcc_experiment::{
+    Application, Delivery, FlowMeter, Frames, Randomness, ResolveError, Scenario, Source,
+};
+use cellcc_link::{Capacities, Link, Poll};
 use cellcc_units::{Bytes, Span, Time};
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, VecDeque};
@@ -104,7 +104,7 @@ impl Engine {
             let context = Context {
                 packet: endpoint.packet(),
                 initial_window: endpoint.packet() * INITIAL_WINDOW_PACKETS,
-                seed: paths::flow_seed(scenario, index),
+                seed: scenario.seed_of(Randomness::Flow(index)),
             };
             let application = Application::new(setup, endpoint, end);
             Ok(Flow {
@@ -173,7 +173,11 @@ impl Engine {
     }
 
     fn on_arrival(&mut self, now: Time) {
-        let Some(delivery) = self.forward.poll(now) else { return };
+        let delivery = match self.forward.poll(now) {
+            Poll::Ready(delivery) => delivery,
+            Poll::Dropped(dropped) => return self.flows[dropped.packet.flow as usize].meter.on_lost(),
+            Poll::Wake(_) | Poll::Idle => return,
+        };
         let index = delivery.packet.flow as usize;
         self.measure(&delivery);
         let flow = &mut self.flows[index];
@@ -341,7 +345,9 @@ impl Engine {
     fn count_departed(&mut self) {
         while self.forward.next_wake() < Time::NEVER {
             // What is held back to be reordered left the link in time, too.
-            if let Some(delivery) = self.forward.poll(Time::NEVER).filter(|it| it.departed_at <= self.end) {
+            if let Poll::Ready(delivery) = self.forward.poll(Time::NEVER)
+                && delivery.departed_at <= self.end
+            {
                 self.measure(&delivery);
             }
         }

@@ -11,15 +11,13 @@
 //!                    +-- reports (out of band, or on the ACKs) <- NetAssist <- what the link served <---------+
 //! ```
 
-mod application;
 mod assistance;
 mod driver;
 mod engine;
-mod frames;
 mod limit;
 mod paths;
 mod receiver;
 mod recovery;
 mod sender;
 
-pub use driver::{SimDriver, synthetic_link};
+pub use driver::SimDriver;

@@ -2,21 +2,13 @@
 
 use crate::receiver::Acknowledgement;
 use cellcc_control::{Feedback, Signal};
-use cellcc_experiment::{Path, ResolveError, Scenario};
+use cellcc_experiment::{Path, Randomness, ResolveError, Scenario};
 use cellcc_link::{
-    Capacity, Cell, Delay, Delivery, Dropped, Link, LinkConfig, LossRate, Packet, Poll, Reordering,
-    Scheduler, Service,
+    Capacities, Capacity, Cell, Delay, Delivery, Dropped, Jitter, Link, LinkConfig, LossRate, Packet, Poll,
+    Reordering, Scheduler, Service,
 };
 use cellcc_units::{Bytes, Span, Time};
 use std::sync::Arc;
-
-/// The capacities a Scenario names, opened.
-#[derive(Debug, Clone)]
-pub(crate) struct Capacities {
-    /// Of the link, or of each user of the cell.
-    pub(crate) forward: Vec<Arc<Capacity>>,
-    pub(crate) reverse: Arc<Capacity>,
-}
 
 /// A data packet on the link.
 #[derive(Debug, Clone, Copy)]
@@ -65,32 +57,6 @@ enum Way {
     Cell(Box<Cell<DataPacket>>),
 }
 
-/// Streams of random numbers that a run's seed is spread over; flows come after these.
-const FORWARD_LOSS: u64 = 0;
-const REVERSE_LOSS: u64 = 1;
-const FLOWS: u64 = 2;
-/// Beyond all flows' own.
-const REORDERING: u64 = u64::MAX / 4;
-const ASSISTANCE: u64 = u64::MAX / 2;
-
-/// The seed of flow `index`'s scheme.
-pub(crate) fn flow_seed(scenario: &Scenario, index: usize) -> u64 {
-    stream(scenario.seed, FLOWS + index as u64)
-}
-
-/// The seed of the losses of flow `index`'s network assistance.
-pub(crate) fn assistance_seed(scenario: &Scenario, index: usize) -> u64 {
-    stream(scenario.seed, ASSISTANCE + index as u64)
-}
-
-/// An independent seed for each stream (SplitMix64, Steele et al. 2014).
-fn stream(seed: u64, index: u64) -> u64 {
-    let mut z = seed.wrapping_add((index + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
-}
-
 impl Forward {
     /// The way to the receivers of a resolved Scenario.
     pub(crate) fn new(scenario: &Scenario, capacities: &Capacities) -> Result<Self, ResolveError> {
@@ -100,9 +66,10 @@ impl Forward {
             capacity: Arc::clone(capacity),
             queue: scenario.path.queue,
             delay: delay.clone(),
+            jitter: Jitter { up_to: scenario.path.jitter, reorders: scenario.path.jitter_reorders },
             loss: loss.clone(),
         };
-        let seed = stream(scenario.seed, FORWARD_LOSS);
+        let seed = scenario.seed_of(Randomness::ForwardLoss);
         let way = match &scenario.cell {
             None => Way::Link(Box::new(Link::new(config(&capacities.forward[0]), seed))),
             Some(cell) => {
@@ -114,7 +81,7 @@ impl Forward {
         };
         let Path { reordered, reordered_by, .. } = scenario.path;
         let reordering = (!reordered.is_zero())
-            .then(|| Reordering::new(reordered, reordered_by, stream(scenario.seed, REORDERING)));
+            .then(|| Reordering::new(reordered, reordered_by, scenario.seed_of(Randomness::Reordering)));
         Ok(Self { way, reordering })
     }
 
@@ -149,24 +116,31 @@ impl Forward {
     }
 
     #[inline]
-    pub(crate) fn poll(&mut self, now: Time) -> Option<Delivery<DataPacket>> {
+    pub(crate) fn poll(&mut self, now: Time) -> Poll<Delivery<DataPacket>, Dropped<DataPacket>> {
         let Some(reordering) = &mut self.reordering else { return self.way.poll(now) };
-        let late = reordering.poll(now);
-        late.or_else(|| self.way.poll(now).and_then(|delivery| reordering.pass(delivery)))
+        if let Some(late) = reordering.poll(now) {
+            return Poll::Ready(late);
+        }
+        match self.way.poll(now) {
+            Poll::Ready(delivery) => match reordering.pass(delivery) {
+                Some(delivery) => Poll::Ready(delivery),
+                None => Poll::Wake(self.next_wake()),
+            },
+            other => other,
+        }
     }
 }
 
 impl Way {
     #[inline]
-    fn poll(&mut self, now: Time) -> Option<Delivery<DataPacket>> {
+    fn poll(&mut self, now: Time) -> Poll<Delivery<DataPacket>, Dropped<DataPacket>> {
         match self {
-            Way::Link(link) => match link.poll(now) {
-                Poll::Ready(delivery) => Some(delivery),
-                Poll::Wake(_) | Poll::Idle => None,
-            },
+            Way::Link(link) => link.poll(now),
             Way::Cell(cell) => match cell.poll(now) {
-                Poll::Ready((_, delivery)) => Some(delivery),
-                Poll::Wake(_) | Poll::Idle => None,
+                Poll::Ready((_, delivery)) => Poll::Ready(delivery),
+                Poll::Dropped((_, dropped)) => Poll::Dropped(dropped),
+                Poll::Wake(time) => Poll::Wake(time),
+                Poll::Idle => Poll::Idle,
             },
         }
     }
@@ -178,19 +152,16 @@ pub(crate) fn reverse(scenario: &Scenario, capacities: &Capacities) -> Link<AckP
         capacity: Arc::clone(&capacities.reverse),
         queue: scenario.path.reverse.queue,
         delay: Delay::constant(reverse_delay(scenario)),
+        jitter: Jitter::NONE,
         loss: LossRate::constant(scenario.path.reverse.loss),
     };
-    Link::new(config, stream(scenario.seed, REVERSE_LOSS))
+    Link::new(config, scenario.seed_of(Randomness::ReverseLoss))
 }
 
 /// The share that is lost throughout, and what the Scenario adds to it over time.
 pub(crate) fn forward_loss(scenario: &Scenario) -> Result<LossRate, ResolveError> {
-    let extra = scenario.path.extra_loss.as_str();
-    if extra.is_empty() {
-        return Ok(LossRate::constant(scenario.path.loss));
-    }
-    let extra = extra.parse::<LossRate>().map_err(|error| ResolveError(format!("extra loss: {error}")))?;
-    Ok(extra.plus(scenario.path.loss))
+    LossRate::with_extra(scenario.path.loss, &scenario.path.extra_loss)
+        .map_err(|error| ResolveError(format!("extra loss: {error}")))
 }
 
 fn forward_half(scenario: &Scenario) -> Span {
@@ -204,11 +175,6 @@ pub(crate) fn reverse_delay(scenario: &Scenario) -> Span {
 
 /// Half the round-trip time, and what the Scenario adds to it over time.
 pub(crate) fn forward_delay(scenario: &Scenario) -> Result<Delay, ResolveError> {
-    let half = forward_half(scenario);
-    let extra = scenario.path.extra_delay.as_str();
-    if extra.is_empty() {
-        return Ok(Delay::constant(half));
-    }
-    let extra = extra.parse::<Delay>().map_err(|error| ResolveError(format!("extra delay: {error}")))?;
-    Ok(extra.plus(half))
+    Delay::with_extra(forward_half(scenario), &scenario.path.extra_delay)
+        .map_err(|error| ResolveError(format!("extra delay: {error}")))
 }

@@ -1,11 +1,10 @@
 //! The sender: what leaves when, below the congestion control. Its limits come from [`Flow`]; loss detection from
 //! [`Recovery`]; data from [`Application`].
 
-use crate::application::Application;
 use crate::receiver::Acknowledgement;
 use crate::recovery::{Acknowledged, Outstanding, Recovery};
 use cellcc_control::{Advice, Controller, Event, Feedback, Flow, Limits, Packet, Signal};
-use cellcc_experiment::Endpoint;
+use cellcc_experiment::{Application, Endpoint};
 use cellcc_units::{Bytes, Span, Time};
 use std::collections::{BTreeSet, VecDeque};
 

@@ -4,8 +4,7 @@ mod convert;
 mod info;
 
 use crate::exit::Exit;
-use cellcc_link::{CapacitySpec, Source};
-use cellcc_sim::synthetic_link;
+use cellcc_link::{CapacitySpec, Source, synthetic};
 
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
@@ -23,5 +22,5 @@ pub(crate) fn run(command: &Command) -> Result<(), Exit> {
 }
 
 fn open(text: &str) -> Result<Source, Exit> {
-    text.parse::<CapacitySpec>().and_then(|spec| spec.open(synthetic_link)).map_err(Exit::input)
+    text.parse::<CapacitySpec>().and_then(|spec| spec.open(synthetic::link)).map_err(Exit::input)
 }

@@ -13,7 +13,7 @@ mod words;
 
 use crate::error::EmuError;
 use crate::stage::{LinkStage, Stage};
-use cellcc_link::{Capacity, Delay, LinkConfig, LossRate, Source, SpecError};
+use cellcc_link::{Capacity, Delay, Jitter, LinkConfig, LossRate, Source, SpecError};
 use cellcc_units::{QueueLimit, Ratio, Span};
 use std::ffi::OsString;
 use std::path::Path;
@@ -135,8 +135,9 @@ fn open_stage() -> LinkStage {
     LinkStage {
         config: LinkConfig {
             capacity: Arc::new(capacity),
-            queue: QueueLimit::Unlimited,
+            queue: QueueLimit::Unlimited.into(),
             delay: Delay::constant(Span::ZERO),
+            jitter: Jitter::NONE,
             loss: LossRate::constant(Ratio::ZERO),
         },
         seed: 0,

@@ -178,6 +178,7 @@ fn record(
         version: "0.1.0".into(),
         driver: "sim".into(),
         scenario: Scenario {
+            driver: "sim".into(),
             scheme: scheme.into(),
             variation: String::new(),
             trace: trace.into(),

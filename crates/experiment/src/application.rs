@@ -1,11 +1,11 @@
 //! What a flow has to send, as numbered segments.
 
-use cellcc_experiment::{Endpoint, FlowSetup, Source};
+use crate::{Endpoint, FlowSetup, Source};
 use cellcc_units::{Bytes, Rate, Span, Time};
 
 /// A flow's application. Segments are numbered from zero; each is at most one packet's payload.
 #[derive(Debug, Clone)]
-pub(crate) struct Application {
+pub struct Application {
     source: Source,
     start: Time,
     stop: Time,
@@ -15,7 +15,8 @@ pub(crate) struct Application {
 }
 
 impl Application {
-    pub(crate) fn new(setup: &FlowSetup, endpoint: &Endpoint, run_end: Time) -> Self {
+    /// What the flow `setup` has to send in a run that ends at `run_end`.
+    pub fn new(setup: &FlowSetup, endpoint: &Endpoint, run_end: Time) -> Self {
         Self {
             source: setup.source,
             start: setup.start,
@@ -27,17 +28,17 @@ impl Application {
     }
 
     /// The flow sends from here on.
-    pub(crate) fn start(&self) -> Time {
+    pub fn start(&self) -> Time {
         self.start
     }
 
     /// The flow sends no more from here on.
-    pub(crate) fn stop(&self) -> Time {
+    pub fn stop(&self) -> Time {
         self.stop
     }
 
     /// How many segments there are in all; `None` where there is no end.
-    pub(crate) fn total_segments(&self) -> Option<u64> {
+    pub fn total_segments(&self) -> Option<u64> {
         match self.source {
             Source::Sized(bytes) => Some(bytes.get().div_ceil(self.mss.get())),
             _ => None,
@@ -45,7 +46,7 @@ impl Application {
     }
 
     /// When the next segment is there to be sent: at or before `now` if it already is; never, after the last.
-    pub(crate) fn ready_at(&self, now: Time) -> Time {
+    pub fn ready_at(&self, now: Time) -> Time {
         let next = self.next_segment;
         let ready = match self.source {
             Source::Bulk => self.start,
@@ -59,13 +60,13 @@ impl Application {
     }
 
     /// Takes the next segment.
-    pub(crate) fn take(&mut self) -> u64 {
+    pub fn take(&mut self) -> u64 {
         self.next_segment += 1;
         self.next_segment - 1
     }
 
     /// The payload of a segment.
-    pub(crate) fn payload(&self, segment: u64) -> Bytes {
+    pub fn payload(&self, segment: u64) -> Bytes {
         match self.source {
             Source::Sized(total) => last_shorter(segment, total, self.mss),
             Source::Frames { rate, .. } => {
@@ -76,7 +77,7 @@ impl Application {
     }
 
     /// Which frame a segment belongs to, and how many segments that has.
-    pub(crate) fn frame_of(&self, segment: u64) -> Option<(u64, u64)> {
+    pub fn frame_of(&self, segment: u64) -> Option<(u64, u64)> {
         match self.source {
             Source::Frames { rate, .. } => {
                 let segments = self.segments_per_frame(rate);
@@ -87,7 +88,7 @@ impl Application {
     }
 
     /// When a frame is created. Frames of 1/60 s do not last a whole number of nanoseconds: no error adds up.
-    pub(crate) fn frame_created_at(&self, frame: u64) -> Time {
+    pub fn frame_created_at(&self, frame: u64) -> Time {
         const NANOS_PER_SEC: u128 = 1_000_000_000;
         let nanos = u128::from(frame) * NANOS_PER_SEC / u128::from(Source::FRAMES_PER_SECOND);
         self.start + Span::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))

@@ -1,12 +1,12 @@
 //! Frames with a deadline, as the receiver sees them.
 
-use crate::application::Application;
+use crate::Application;
 use cellcc_units::{Span, Time};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Which frames arrived whole and in time.
 #[derive(Debug, Clone)]
-pub(crate) struct Frames {
+pub struct Frames {
     deadline: Span,
     /// Distinct segments received of each frame that is not whole yet.
     partial: BTreeMap<u64, BTreeSet<u64>>,
@@ -14,12 +14,13 @@ pub(crate) struct Frames {
 }
 
 impl Frames {
-    pub(crate) fn new(deadline: Span) -> Self {
+    /// No frame has arrived yet; each has `deadline` from its creation.
+    pub fn new(deadline: Span) -> Self {
         Self { deadline, partial: BTreeMap::new(), in_time: 0 }
     }
 
     /// A segment arrives, for the first time or again.
-    pub(crate) fn on_segment(&mut self, now: Time, segment: u64, application: &Application) {
+    pub fn on_segment(&mut self, now: Time, segment: u64, application: &Application) {
         let Some((frame, segments)) = application.frame_of(segment) else { return };
         if now > application.frame_created_at(frame) + self.deadline {
             self.partial.remove(&frame); // Late already: nothing can save it.
@@ -35,7 +36,7 @@ impl Frames {
     }
 
     /// Frames whose deadline fell before `end`, and the share of them that missed it. None where there was no frame.
-    pub(crate) fn outcome(&self, application: &Application, end: Time) -> Option<(u64, f64)> {
+    pub fn outcome(&self, application: &Application, end: Time) -> Option<(u64, f64)> {
         let due = (0..).take_while(|&frame| {
             let created = application.frame_created_at(frame);
             created < application.stop() && created + self.deadline <= end

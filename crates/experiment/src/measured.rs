@@ -1,0 +1,131 @@
+//! From what a driver measured of the flows to the Record: the same arithmetic for every driver.
+
+use crate::{Column, FlowMeter, FlowRecord, Metrics, Record, SCHEMA_VERSION, Scenario, Series, jain_index};
+use cellcc_units::{Bytes, Rate, Span, Time};
+
+/// A flow as its driver measured it.
+#[derive(Debug, Clone)]
+pub struct MeasuredFlow<'a> {
+    /// The scheme, in its canonical form.
+    pub scheme: &'a str,
+    /// Which user of the cell it belongs to.
+    pub user: usize,
+    /// From when to when it was active: until it stopped, or a sized source was through.
+    pub active: (Time, Time),
+    /// What was measured.
+    pub meter: &'a FlowMeter,
+    /// When the last byte of a sized source was acknowledged.
+    pub completed_at: Option<Time>,
+    /// How many frames there were, and the share of them that missed their deadline.
+    pub frames: Option<(u64, f64)>,
+    /// The scheme's delay target in milliseconds, for schemes that have one.
+    pub delay_target_ms: Option<f64>,
+}
+
+/// What the links of a run offered.
+#[derive(Clone, Copy)]
+pub struct Offered<'a> {
+    /// How many users the cell has; one where there is no cell.
+    pub users: usize,
+    /// What the channel of a user could carry alone, after the first time and not later than the second.
+    pub bytes: &'a dyn Fn(usize, Time, Time) -> Bytes,
+    /// The mean rate of the Scenario's trace in this time.
+    pub rate: &'a dyn Fn(Time, Time) -> Rate,
+}
+
+impl Scenario {
+    /// How many whole bins a time series of the run has.
+    pub fn series_bins(&self) -> usize {
+        (self.duration.as_nanos() / self.endpoint.series_bin.as_nanos().max(1)) as usize
+    }
+}
+
+impl Record {
+    /// A Record of `driver` in which nothing was measured yet but the capacity of the link.
+    pub fn empty(scenario: &Scenario, driver: &str, offered: Offered) -> Self {
+        let bin = scenario.endpoint.series_bin;
+        let values = (0..scenario.series_bins() as u64).map(|index| {
+            let (from, to) = (Time::ZERO + bin * index, Time::ZERO + bin * (index + 1));
+            (offered.rate)(from, to).as_mbit_per_sec() as f32
+        });
+        let capacity = Column { name: "capacity_mbit_s".into(), values: values.collect() };
+        Self {
+            schema: SCHEMA_VERSION,
+            id: String::new(),
+            version: env!("CARGO_PKG_VERSION").into(),
+            driver: driver.into(),
+            scenario: scenario.clone(),
+            total: Metrics::default(),
+            jain_index: None,
+            flows: Vec::new(),
+            notes: Vec::new(),
+            series: Series { bin, columns: vec![capacity] },
+            curves: Vec::new(),
+        }
+    }
+
+    /// The Record of flows that were measured, without notes.
+    pub fn of_flows(scenario: &Scenario, driver: &str, flows: &[MeasuredFlow], offered: Offered) -> Self {
+        let mut record = Self::empty(scenario, driver, offered);
+        for (index, flow) in flows.iter().enumerate() {
+            flow.meter.append_series(&format!("flow{index}."), scenario.series_bins(), &mut record.series);
+            flow.meter.append_curves(index, &mut record.curves);
+            record.flows.push(flow.record(offered));
+        }
+        record.total = total(scenario, flows, &record.flows, offered);
+        let active: Vec<_> = flows.iter().map(|flow| flow.active).collect();
+        let by_second: Vec<_> = flows.iter().map(|flow| flow.meter.bytes_by_second()).collect();
+        record.jain_index = jain_index(&by_second, &active);
+        record
+    }
+}
+
+impl MeasuredFlow<'_> {
+    fn record(&self, offered: Offered) -> FlowRecord {
+        let (start, stop) = self.active;
+        let mut metrics = self.meter.metrics((offered.bytes)(self.user, start, stop), stop.since(start));
+        metrics.completion_time_s = self.completed_at.map(|at| at.since(start).as_secs_f64());
+        if let Some((frames, missed)) = self.frames {
+            metrics.frames = Some(frames);
+            metrics.deadline_miss_ratio = Some(missed);
+        }
+        metrics.d3 = self.delay_target_ms.zip(metrics.rtt_mean_ms).map(|(target, rtt)| rtt / target);
+        self.meter.record(self.scheme, metrics)
+    }
+}
+
+/// All flows together: over the time in which at least one was active, and over what the link offered then. In a cell
+/// each user's bytes count as a share of what that user's channel alone would have carried.
+fn total(scenario: &Scenario, flows: &[MeasuredFlow], records: &[FlowRecord], offered: Offered) -> Metrics {
+    if let [only] = records {
+        return only.metrics.clone();
+    }
+    let mut meter = FlowMeter::new(scenario.endpoint.series_bin);
+    flows.iter().for_each(|flow| meter.merge(flow.meter));
+    let active = union(flows.iter().map(|flow| flow.active).collect());
+    let length = active.iter().fold(Span::ZERO, |sum, (start, stop)| sum + stop.since(*start));
+    let offered_to =
+        |user: usize| -> Bytes { active.iter().map(|(a, b)| (offered.bytes)(user, *a, *b)).sum() };
+    let mut metrics = meter.metrics(offered_to(0), length);
+    metrics.utilisation = (0..offered.users)
+        .map(|user| {
+            let mine = flows.iter().filter(|flow| flow.user == user);
+            let delivered: Bytes = mine.map(|flow| flow.meter.delivered()).sum();
+            delivered.as_f64() / offered_to(user).as_f64().max(1.0)
+        })
+        .sum();
+    metrics
+}
+
+/// Intervals, overlapping ones joined.
+fn union(mut intervals: Vec<(Time, Time)>) -> Vec<(Time, Time)> {
+    intervals.sort();
+    let mut joined: Vec<(Time, Time)> = Vec::new();
+    for (start, stop) in intervals {
+        match joined.last_mut() {
+            Some((_, end)) if start <= *end => *end = stop.max(*end),
+            _ => joined.push((start, stop)),
+        }
+    }
+    joined
+}

@@ -1,0 +1,54 @@
+//! Links that were opened: a plan names the same ones again and again.
+
+use crate::{Capacity, CapacitySpec, Source, SpecError, synthetic};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Opens links by their text, synthetic ones by name, and keeps them.
+#[derive(Debug, Default)]
+pub struct Shelf {
+    opened: Mutex<BTreeMap<String, Source>>,
+}
+
+/// What the links of a run can carry.
+#[derive(Debug, Clone)]
+pub struct Capacities {
+    /// Of the link, or of each user of the cell.
+    pub forward: Vec<Arc<Capacity>>,
+    /// Of the way back.
+    pub reverse: Arc<Capacity>,
+}
+
+impl Shelf {
+    /// The link of this text: what [`CapacitySpec`] describes.
+    ///
+    /// # Errors
+    /// Why it cannot be opened; a name that is unknown is answered with those that are known.
+    pub fn open(&self, text: &str) -> Result<Source, SpecError> {
+        if let Some(source) = self.opened.lock().unwrap_or_else(PoisonError::into_inner).get(text) {
+            return Ok(source.clone());
+        }
+        let source = text.parse::<CapacitySpec>().and_then(|spec| spec.open(synthetic::link))?;
+        self.opened.lock().unwrap_or_else(PoisonError::into_inner).insert(text.into(), source.clone());
+        Ok(source)
+    }
+
+    /// The links of a run: the way of each user, and the way back, which has no limit where `reverse` is empty.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn open_all<'a>(
+        &self,
+        forward: impl Iterator<Item = &'a String>,
+        reverse: &str,
+    ) -> Result<Capacities, SpecError> {
+        let forward = forward.map(|text| Ok(self.open(text)?.capacity)).collect::<Result<_, SpecError>>()?;
+        let reverse = match reverse {
+            "" => Capacity::constant(Capacity::MAX_RATE).map(Arc::new).map_err(|cause| {
+                SpecError::Capacity { spec: format!("rate={}", Capacity::MAX_RATE), cause }
+            })?,
+            text => self.open(text)?.capacity,
+        };
+        Ok(Capacities { forward, reverse })
+    }
+}
