@@ -245,7 +245,7 @@ fn throughput_figure(title: &str, digest: &Digest) -> String {
         values: digest.bins.iter().map(|bin| digest.bin_mbit_s(of(bin)) as f32).collect(),
         step_s: digest.bin_ms.get() as f64 / 1e3,
     };
-    let mut lines = vec![line("Came", |bin| bin.arrived_bytes), line("Left", |bin| bin.departed_bytes)];
+    let mut lines = vec![line("Ingress", |bin| bin.arrived_bytes), line("Egress", |bin| bin.departed_bytes)];
     if digest.total.dropped_bytes > 0 {
         lines.push(line("Dropped", |bin| bin.dropped_bytes));
     }
