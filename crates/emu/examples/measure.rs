@@ -7,10 +7,11 @@
 
 use cellcc_emu::device::Backend;
 use cellcc_emu::emulation::{Clock, DEFAULT_GRANULARITY, Emulation, EmulationSpec, SelfReport};
+use cellcc_emu::log::{LogHeader, LogSpec};
 use cellcc_emu::namespace::Namespace;
 use cellcc_emu::stage::{LinkStage, Stage};
 use cellcc_emu::topology::{Topology, TopologySpec};
-use cellcc_link::{Capacity, Delay, LinkConfig, LossRate};
+use cellcc_link::{Capacity, Delay, Jitter, LinkConfig, LossRate};
 use cellcc_units::{QueueLimit, Rate, Ratio, Span, Time};
 use clap::Parser;
 use std::net::{SocketAddr, UdpSocket};
@@ -288,13 +289,14 @@ fn stage(rate: Rate, queue: QueueLimit, delay_ms: u64, log: Option<std::path::Pa
     Ok(Stage::Link(LinkStage {
         config: LinkConfig {
             capacity: Arc::new(Capacity::constant(rate)?),
-            queue,
+            queue: queue.into(),
             delay: Delay::constant(Span::from_millis(delay_ms)),
+            jitter: Jitter::NONE,
             loss: LossRate::constant(Ratio::ZERO),
         },
         seed: 1,
         reordering: None,
-        log: log.map(|path| cellcc_emu::log::LogSpec { path }),
+        log: log.map(|path| LogSpec { path, header: LogHeader::default() }),
     }))
 }
 

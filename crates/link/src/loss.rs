@@ -18,11 +18,6 @@ impl LossRate {
         Self(Timeline::constant(share))
     }
 
-    /// Each share (second) for a time (first), the last one for ever; `None` for an empty list.
-    pub fn steps(steps: Vec<(Span, Ratio)>) -> Option<Self> {
-        Timeline::new(steps).map(Self)
-    }
-
     /// `constant`, and what the text `extra` adds to it over time; nothing where that is empty.
     ///
     /// # Errors
@@ -33,6 +28,11 @@ impl LossRate {
         } else {
             Ok(extra.parse::<Self>()?.plus(constant))
         }
+    }
+
+    /// Each share (second) for a time (first), the last one for ever; `None` for an empty list.
+    pub fn steps(steps: Vec<(Span, Ratio)>) -> Option<Self> {
+        Timeline::new(steps).map(Self)
     }
 
     /// The same shares over time, each larger by `more`.

@@ -8,6 +8,8 @@ use super::report::{DirectionReport, Measure};
 use super::segment::Segment;
 use super::super_packet::{self, Layout, VNET_HEADER};
 use crate::device::Device;
+use crate::error::EmuError;
+use crate::log::LogSummary;
 use crate::tap::{SegmentView, Tap};
 use crate::topology::{Directory, Topology};
 use cellcc_link::Delivery;
@@ -43,12 +45,19 @@ pub(crate) struct Direction {
     pub(crate) stop: Arc<OwnedFd>,
 }
 
+/// What remains of a direction.
+pub(crate) struct Ended {
+    pub(crate) report: DirectionReport,
+    /// What came of each log.
+    pub(crate) logs: Vec<Result<LogSummary, EmuError>>,
+}
+
 impl Direction {
     /// Carries packets until it is stopped.
     ///
     /// # Errors
     /// Where a device is gone.
-    pub(crate) fn run(self) -> io::Result<DirectionReport> {
+    pub(crate) fn run(self) -> io::Result<Ended> {
         super::be_punctual();
         let began = self.clock.now();
         let topology = self.topology;
@@ -89,7 +98,8 @@ impl Direction {
         let cpu = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
         let cpu = Duration::new(cpu.tv_sec as u64, cpu.tv_nsec as u32);
         let wall = Duration::from_nanos(self.clock.now().since(began).as_nanos());
-        Ok(traffic.measure.report(device_drops, cpu, wall))
+        let report = traffic.measure.report(device_drops, cpu, wall);
+        Ok(Ended { report, logs: chain.finish(self.clock.now()) })
     }
 }
 
