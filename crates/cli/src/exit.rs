@@ -1,5 +1,6 @@
 //! The one way out: an exit status and what to say on standard error; and the one way to write on standard output.
 
+use cellcc_emu::error::EmuError;
 use cellcc_runner::RunnerError;
 use std::error::Error;
 use std::io::{self, Write};
@@ -47,6 +48,15 @@ impl Exit {
 impl From<RunnerError> for Exit {
     fn from(error: RunnerError) -> Self {
         if error.is_input() { Self::input(error) } else { Self::failed(error) }
+    }
+}
+
+impl From<EmuError> for Exit {
+    fn from(error: EmuError) -> Self {
+        match error {
+            EmuError::Input(_) => Self::input(error),
+            EmuError::Missing(_) | EmuError::System { .. } => Self::failed(error),
+        }
     }
 }
 

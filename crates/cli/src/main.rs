@@ -3,17 +3,21 @@
 mod compare;
 mod completions;
 mod exit;
+mod graph;
 mod grid;
+mod mahimahi;
 mod man;
 mod merge;
 mod present;
 mod report;
 mod schemes;
+mod shell;
 mod trace;
 mod traces;
 
 use clap::{Parser, Subcommand};
 use exit::Exit;
+use std::env;
 use std::process::ExitCode;
 
 /// Compares congestion controls over cellular links.
@@ -38,6 +42,10 @@ enum Command {
     Merge(merge::Args),
     /// Make the report again from a folder of results.
     Report(report::Args),
+    /// Say in numbers and pictures what passed a link, from its packet log.
+    Graph(graph::Args),
+    #[command(flatten)]
+    Mahimahi(mahimahi::Command),
     /// Print completions for a shell.
     Completions(completions::Args),
     /// Print the man page, or write those of all commands.
@@ -45,12 +53,14 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let result = match Cli::parse().command {
+    let result = match Cli::parse_from(mahimahi::by_name(env::args_os())).command {
         Command::Compare(args) => compare::run(*args),
         Command::Schemes(args) => schemes::run(&args),
         Command::Trace(command) => trace::run(&command),
         Command::Merge(args) => merge::run(&args),
         Command::Report(args) => report::run(&args),
+        Command::Graph(args) => graph::run(&args),
+        Command::Mahimahi(command) => return mahimahi::run(command).unwrap_or_else(Exit::report),
         Command::Completions(args) => completions::run(&args),
         Command::Man(args) => man::run(&args),
     };

@@ -4,8 +4,8 @@ use crate::Figure;
 use crate::comparison::{Comparison, Quantity, Row, Trace};
 use crate::curves::panels;
 use crate::plot::{
-    Area, Chart, DASH, Drawn, GAP, LINE_MARKER, MARKER, Marker, Octaves, STROKE, Sample, chart, colour,
-    document, legend, legend_inches, linear, short,
+    Area, CAPACITY, Chart, DASH, Drawn, GAP, LINE_MARKER, MARKER, Marker, Octaves, STROKE, Sample, chart,
+    colour, document, legend, legend_inches, linear, short,
 };
 use crate::style::SchemeStyle;
 use crate::sweep::Sweep;
@@ -22,17 +22,16 @@ const MOST_SERIES_TRACES: usize = 3;
 /// Curves of one trace that are drawn.
 const MOST_CURVES: usize = 6;
 /// Points of a line: more cannot be told apart in a column.
-const POINTS: usize = 400;
+pub(crate) const POINTS: usize = 400;
 /// Markers on a line, so that it is known without its colour.
 const MARKERS: usize = 6;
 /// Delays below this look alike, and zero has no place on a logarithmic axis.
 const LEAST_DELAY_MS: f64 = 0.125;
 /// Letters of a figure's name. File systems allow 255 bytes, some encrypting ones 143; the ending needs a few.
 const LONGEST_NAME: usize = 120;
-const HEIGHT_INCHES: f64 = 2.4;
+pub(crate) const HEIGHT_INCHES: f64 = 2.4;
 const TALL_INCHES: f64 = 3.6;
 const SWEEP_INCHES: f64 = 5.2;
-const CAPACITY: RGBColor = RGBColor(0xd2, 0xd6, 0xda);
 
 pub(crate) fn figures(title: &str, records: &[Record]) -> Vec<Figure> {
     let comparison = Comparison::new(records);
@@ -204,7 +203,12 @@ fn cdf(area: &Area, comparison: &Comparison, title: &str, delay: Delay) -> Drawn
 }
 
 /// A line with a few markers, shifted by `phase` (0 to 1) of their distance so that those of two lines do not meet.
-fn line<'a, X>(chart: &mut Chart<'a, X>, points: Vec<(f64, f64)>, style: SchemeStyle, phase: f64) -> Drawn
+pub(crate) fn line<'a, X>(
+    chart: &mut Chart<'a, X>,
+    points: Vec<(f64, f64)>,
+    style: SchemeStyle,
+    phase: f64,
+) -> Drawn
 where
     X: plotters::coord::ranged1d::Ranged<ValueType = f64>,
 {

@@ -1,5 +1,5 @@
 //! Records in; tables, SVG figures and one offline HTML file out. Everything is made from
-//! [`Record`]s and from nothing else.
+//! [`Record`]s and from nothing else; only [`time_figure`] takes bare values, for what is not a run of ours.
 //!
 //! A row of the tables is a scheme under one of the plan's variations.
 //!
@@ -8,6 +8,7 @@
 //! | [`table`] | one row a scheme for people (text, Markdown), one row a run for programs (JSON, CSV) |
 //! | [`html`] | the report: one file that loads nothing |
 //! | [`figures`] | one SVG per figure, for a paper |
+//! | [`time_figure`] | one SVG of values over time |
 //! | [`png`] | an SVG as pixels |
 
 mod column;
@@ -17,6 +18,7 @@ mod data;
 mod figures;
 mod html;
 mod number;
+mod over_time;
 mod plot;
 mod png;
 mod relative;
@@ -26,6 +28,8 @@ mod style;
 mod sweep;
 mod text_table;
 mod thin;
+
+pub use over_time::{TimeFigure, TimeLine, time_figure};
 
 use cellcc_experiment::{Record, same_scheme};
 use std::str::FromStr;

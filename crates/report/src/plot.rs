@@ -29,6 +29,8 @@ pub(crate) const LINE_MARKER: f64 = 9.0;
 pub(crate) const DASH: u32 = 14;
 pub(crate) const GAP: u32 = 10;
 const INK: RGBColor = RGBColor(0x1c, 0x1f, 0x23);
+/// What a link could carry, as an area.
+pub(crate) const CAPACITY: RGBColor = RGBColor(0xd2, 0xd6, 0xda);
 const GRID: RGBColor = RGBColor(0xdd, 0xe0, 0xe3);
 const LEGEND_ROW: i32 = 44;
 const LEGEND_SAMPLE: i32 = 64;
@@ -102,12 +104,13 @@ impl<C, DB: DrawingBackend> Drawable<DB> for Marker<C> {
     }
 }
 
-/// How a scheme is shown in a figure, for its legend.
+/// How something is shown in a figure, for its legend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sample {
     Marker,
     MarkedLine,
     DashedLine,
+    Area,
 }
 
 /// Where the entries of a legend go, each with its text as it fits.
@@ -153,8 +156,12 @@ pub(crate) fn legend<'a>(
             Sample::Marker => {}
             Sample::MarkedLine => area.draw(&PathElement::new(ends, stroke))?,
             Sample::DashedLine => area.draw(&DashedPathElement::new(ends, DASH, GAP, stroke))?,
+            Sample::Area => {
+                let corners = [(x, y - LEGEND_ROW / 4), (x + LEGEND_SAMPLE, y + LEGEND_ROW / 4)];
+                area.draw(&Rectangle::new(corners, CAPACITY.filled()))?;
+            }
         }
-        if *sample != Sample::DashedLine {
+        if matches!(sample, Sample::Marker | Sample::MarkedLine) {
             area.draw(&Marker { at: (x + LEGEND_SAMPLE / 2, y), style: *style, radius: MARKER * 0.8 })?;
         }
         let left = text().pos(Pos::new(HPos::Left, VPos::Center));

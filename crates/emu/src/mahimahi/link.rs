@@ -149,5 +149,5 @@ fn stage(source: &Source, once: bool, options: OfDirection, header: LogHeader) -
     let open = open_stage();
     let header = LogHeader { queue: name, ..header };
     let log = (!options.log.is_empty()).then(|| LogSpec { path: options.log.into(), header });
-    Ok(LinkStage { config: LinkConfig { capacity, queue: queue.into(), ..open.config }, log, ..open })
+    Ok(LinkStage { config: LinkConfig { capacity, queue, ..open.config }, log, ..open })
 }

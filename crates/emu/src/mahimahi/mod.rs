@@ -136,8 +136,8 @@ fn open_stage() -> LinkStage {
         config: LinkConfig {
             capacity: Arc::new(capacity),
             queue: QueueLimit::Unlimited.into(),
-            jitter: Jitter::NONE,
             delay: Delay::constant(Span::ZERO),
+            jitter: Jitter::NONE,
             loss: LossRate::constant(Ratio::ZERO),
         },
         seed: 0,

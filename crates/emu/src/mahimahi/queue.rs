@@ -1,23 +1,40 @@
 //! `--uplink-queue=KIND` and `--uplink-queue-args=NAME=NUMBER,...`.
 
-use cellcc_units::{Bytes, QueueLimit};
+use cellcc_units::{Bytes, CoDel, Pie, Queue, QueueLimit, Span};
 use std::fmt;
 
 /// A queue, and how Mahimahi's logs name it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Named {
-    pub(super) queue: QueueLimit,
+    pub(super) queue: Queue,
     pub(super) name: String,
 }
 
-/// The queue of this kind with these arguments.
+/// Mahimahi looks at PIE's drop probability half as often as RFC 8033 recommends (`pie_packet_queue.cc`, `t_update_`).
+const PIE_UPDATE: Span = Span::from_millis(30);
+
+/// The queue of this kind with these arguments. Times are in milliseconds; those that are not given are the RFCs'.
 pub(super) fn queue(kind: &str, arguments: &str) -> Result<Named, String> {
     let mut arguments = Arguments::parse(arguments)?;
     let name = if arguments.0.is_empty() { kind.to_owned() } else { format!("{kind} [{arguments}]") };
     let queue = match kind {
-        "infinite" => QueueLimit::Unlimited,
-        "droptail" => arguments.limit()?,
-        _ => return Err("there are the queues infinite and droptail".into()),
+        "infinite" => QueueLimit::Unlimited.into(),
+        "droptail" => arguments.limit()?.into(),
+        "drophead" => Queue::DropHead(arguments.limit()?),
+        "codel" => Queue::CoDel(CoDel {
+            limit: arguments.limit()?,
+            target: arguments.span("target").unwrap_or(CoDel::DEFAULT.target),
+            interval: arguments.span("interval").unwrap_or(CoDel::DEFAULT.interval),
+            ecn: false,
+        }),
+        "pie" => Queue::Pie(Pie {
+            limit: arguments.limit()?,
+            target: arguments.span("qdelay_ref").unwrap_or(Pie::DEFAULT.target),
+            burst: arguments.span("max_burst").unwrap_or(Pie::DEFAULT.burst),
+            update: PIE_UPDATE,
+            ecn: false,
+        }),
+        _ => return Err("there are the queues infinite, droptail, drophead, codel and pie".into()),
     };
     match arguments.0.first() {
         None => Ok(Named { queue, name }),
@@ -39,15 +56,18 @@ impl<'a> Arguments<'a> {
         Ok(Self(parts.collect::<Result<_, _>>()?))
     }
 
+    /// Zero is as good as nothing, as in Mahimahi.
     fn take(&mut self, name: &str) -> Option<u64> {
         let place = self.0.iter().position(|(given, _)| *given == name)?;
-        Some(self.0.remove(place).1)
+        Some(self.0.remove(place).1).filter(|number| *number > 0)
     }
 
-    /// What a queue holds. Zero is as good as nothing, as in Mahimahi.
+    fn span(&mut self, name: &str) -> Option<Span> {
+        self.take(name).map(Span::from_millis)
+    }
+
     fn limit(&mut self) -> Result<QueueLimit, String> {
-        let mut above_zero = |name| self.take(name).filter(|limit| *limit > 0);
-        match (above_zero("packets"), above_zero("bytes")) {
+        match (self.take("packets"), self.take("bytes")) {
             (Some(packets), None) => Ok(QueueLimit::Packets(packets)),
             (None, Some(bytes)) => Ok(QueueLimit::Bytes(Bytes::new(bytes))),
             (None, None) => Err("a limit is missing: packets=NUMBER or bytes=NUMBER".into()),

@@ -1,7 +1,7 @@
 use super::*;
 use crate::log::{LogHeader, LogSpec};
 use cellcc_link::{CapacitySpec, Link, Packet, Poll};
-use cellcc_units::{Bytes, Rate, Time};
+use cellcc_units::{Bytes, Queue, Rate, Time};
 use proptest::prelude::*;
 use std::fs;
 
@@ -85,6 +85,24 @@ fn options_stand_before_between_and_after_the_traces() {
         assert_eq!(links(&chain.up)[0].config.queue, QueueLimit::Packets(100).into(), "{text}");
         assert_eq!(links(&chain.down)[0].config.queue, QueueLimit::Unlimited.into(), "{text}");
         assert_eq!(chain.command, line("sh"), "{text}");
+    }
+}
+
+#[test]
+fn every_queue_of_mahimahi_has_its_twin() {
+    for (kind, arguments, queue) in [
+        ("infinite", "", "unlimited"),
+        ("droptail", "packets=100", "100pkt"),
+        ("droptail", "bytes=150000,packets=0", "150kB"),
+        ("drophead", "packets=100", "drophead(100pkt)"),
+        ("codel", "packets=100,target=5,interval=100", "codel(target=5ms,interval=100ms,limit=100pkt)"),
+        ("codel", "bytes=150000", "codel(limit=150kB)"),
+        ("pie", "packets=9,qdelay_ref=20,max_burst=60", "pie(target=20ms,burst=60ms,update=30ms,limit=9pkt)"),
+    ] {
+        let text =
+            format!("mm-link 1Mbit/s 1Mbit/s --uplink-queue={kind} --uplink-queue-args={arguments} -- sh");
+        let chain = chain(&text);
+        assert_eq!(links(&chain.up)[0].config.queue, queue.parse::<Queue>().unwrap(), "{text}");
     }
 }
 

@@ -1,0 +1,283 @@
+//! `cellcc graph`: what a packet log of a link says, in numbers and pictures.
+
+use crate::exit::{Exit, print, tell};
+use crate::grid;
+use cellcc_emu::log::{self, Bin, DelayRange, Digest};
+use cellcc_report::{TableFormat, TimeFigure, TimeLine, time_figure};
+use cellcc_units::Span;
+use serde::Serialize;
+use std::fs;
+use std::io;
+use std::num::NonZeroU64;
+use std::path::{Path, PathBuf};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// A log of `cellcc shell`, `cellcc mm-link` or Mahimahi's own mm-link, plain or compressed with gzip.
+    #[arg(value_name = "LOG")]
+    log: PathBuf,
+    /// The folder for the pictures (SVG) and the bins (CSV), which are named after the log.
+    #[arg(long, default_value = ".", value_name = "DIR")]
+    out: PathBuf,
+    /// Width of the bins of the throughput, in whole milliseconds.
+    #[arg(long, default_value = "500ms", value_name = "TIME")]
+    bin: Span,
+    /// How to print the numbers.
+    #[arg(long, default_value = "table", value_parser = grid::format_parser())]
+    format: TableFormat,
+}
+
+/// `cellcc graph LOG`.
+pub(crate) fn run(args: &Args) -> Result<(), Exit> {
+    let digest = digest(Some(&args.log), whole_millis(args.bin)?)?;
+    let name = args.log.file_name().unwrap_or_default().to_string_lossy();
+    let stem = name.strip_suffix(".gz").unwrap_or(&name);
+    let stem = stem.strip_suffix(".log").unwrap_or(stem);
+    let cannot =
+        |path: &Path, error: io::Error| Exit::failed(format!("cannot write {}: {error}", path.display()));
+    fs::create_dir_all(&args.out).map_err(|error| cannot(&args.out, error))?;
+    for (ending, content) in [
+        ("throughput.svg", throughput_figure(stem, &digest)),
+        ("delay.svg", delay_figure(stem, &digest)),
+        ("bins.csv", bins(&digest)?),
+    ] {
+        let path = args.out.join(format!("{stem}-{ending}"));
+        fs::write(&path, content).map_err(|error| cannot(&path, error))?;
+        tell(&format!("wrote {}", path.display()));
+    }
+    let summary = Summary::new(&name, &digest);
+    match args.format {
+        TableFormat::Table => print(
+            &[throughput_lines(&digest), delay_line(&digest), signal_line(&digest), drop_lines(&digest)]
+                .concat(),
+        ),
+        format => print(&grid::render(format, &Summary::COLUMNS, &[summary.cells()], &[&summary])?),
+    }
+}
+
+/// `mm-throughput-graph MS_PER_BIN [LOG]`.
+pub(crate) fn throughput(bin_ms: NonZeroU64, log: Option<&Path>) -> Result<(), Exit> {
+    let digest = digest(log, bin_ms)?;
+    let lines = [throughput_lines(&digest), delay_line(&digest), signal_line(&digest), drop_lines(&digest)];
+    lines.concat().lines().for_each(tell);
+    print(&throughput_figure("Throughput", &digest))
+}
+
+/// `mm-delay-graph [LOG]`.
+pub(crate) fn delay(log: Option<&Path>) -> Result<(), Exit> {
+    let digest = digest(log, NonZeroU64::MIN.saturating_add(DEFAULT_BIN_MS - 1))?;
+    delay_line(&digest).lines().for_each(tell);
+    print(&delay_figure("Queueing delay", &digest))
+}
+
+/// Where nobody asked for a width.
+const DEFAULT_BIN_MS: u64 = 500;
+
+fn whole_millis(bin: Span) -> Result<NonZeroU64, Exit> {
+    const NANOS_PER_MILLI: u64 = 1_000_000;
+    let millis = bin.as_nanos() / NANOS_PER_MILLI;
+    NonZeroU64::new(millis).filter(|_| bin.as_nanos() % NANOS_PER_MILLI == 0).ok_or_else(|| {
+        Exit::input(format!("--bin {bin}: a log counts whole milliseconds; write 1ms or a multiple of it"))
+    })
+}
+
+/// Reads a log, or standard input.
+fn digest(log: Option<&Path>, bin_ms: NonZeroU64) -> Result<Digest, Exit> {
+    let mut digest = Digest::new(bin_ms);
+    match log {
+        Some(path) => log::read(path, |entry| digest.add(entry))?,
+        None => log::read_from("standard input", io::stdin().lock(), |entry| digest.add(entry))?,
+    }
+    if digest.duration_s() > 0.0 {
+        return Ok(digest);
+    }
+    let name = log.map_or("standard input".into(), |path| path.display().to_string());
+    Err(Exit::input(format!("{name}: covers no time: there is nothing to draw; was it written by mm-link?")))
+}
+
+/// As mm-throughput-graph writes them, to the letter.
+fn throughput_lines(digest: &Digest) -> String {
+    let mean = |bytes| digest.mean_mbit_s(bytes).unwrap_or(0.0);
+    let used = digest
+        .utilisation()
+        .map_or("no capacity in the log".into(), |share| format!("{:.1}% utilization", 100.0 * share));
+    format!(
+        "Average capacity: {:.2} Mbits/s\nAverage throughput: {:.2} Mbits/s ({used})\n",
+        mean(digest.total.offered_bytes),
+        mean(digest.total.departed_bytes)
+    )
+}
+
+fn delay_line(digest: &Digest) -> String {
+    format!("95th percentile per-packet queueing delay: {} ms\n", or_dash(digest.queueing_delay_p95_ms()))
+}
+
+fn signal_line(digest: &Digest) -> String {
+    format!("95th percentile signal delay: {} ms\n", or_dash(digest.signal_delay_p95_ms()))
+}
+
+/// What Mahimahi's script does not know; nothing where there was none.
+fn drop_lines(digest: &Digest) -> String {
+    let Bin { dropped_packets, arrived_packets, .. } = digest.total;
+    match dropped_packets {
+        0 => String::new(),
+        _ => {
+            let share = 100.0 * dropped_packets as f64 / arrived_packets.max(1) as f64;
+            format!("Dropped: {dropped_packets} packets ({share:.2}% of those that came)\n")
+        }
+    }
+}
+
+fn or_dash(value: Option<u64>) -> String {
+    value.map_or("-".into(), |value| value.to_string())
+}
+
+#[derive(Serialize)]
+struct Summary<'a> {
+    log: &'a str,
+    duration_s: f64,
+    capacity_mbit_s: Option<f64>,
+    arrived_mbit_s: Option<f64>,
+    throughput_mbit_s: Option<f64>,
+    utilisation: Option<f64>,
+    queueing_delay_p95_ms: Option<u64>,
+    signal_delay_p95_ms: Option<u64>,
+    arrived_packets: u64,
+    departed_packets: u64,
+    dropped_packets: u64,
+    dropped_bytes: u64,
+}
+
+impl<'a> Summary<'a> {
+    const COLUMNS: [&'static str; 12] = [
+        "log",
+        "duration_s",
+        "capacity_mbit_s",
+        "arrived_mbit_s",
+        "throughput_mbit_s",
+        "utilisation",
+        "queueing_delay_p95_ms",
+        "signal_delay_p95_ms",
+        "arrived_packets",
+        "departed_packets",
+        "dropped_packets",
+        "dropped_bytes",
+    ];
+
+    fn new(log: &'a str, digest: &Digest) -> Self {
+        let total = &digest.total;
+        Self {
+            log,
+            duration_s: digest.duration_s(),
+            capacity_mbit_s: digest.mean_mbit_s(total.offered_bytes),
+            arrived_mbit_s: digest.mean_mbit_s(total.arrived_bytes),
+            throughput_mbit_s: digest.mean_mbit_s(total.departed_bytes),
+            utilisation: digest.utilisation(),
+            queueing_delay_p95_ms: digest.queueing_delay_p95_ms(),
+            signal_delay_p95_ms: digest.signal_delay_p95_ms(),
+            arrived_packets: total.arrived_packets,
+            departed_packets: total.departed_packets,
+            dropped_packets: total.dropped_packets,
+            dropped_bytes: total.dropped_bytes,
+        }
+    }
+
+    fn cells(&self) -> Vec<String> {
+        let real = |value: Option<f64>| value.map(|value| value.to_string()).unwrap_or_default();
+        let whole = |value: Option<u64>| value.map(|value| value.to_string()).unwrap_or_default();
+        vec![
+            self.log.into(),
+            self.duration_s.to_string(),
+            real(self.capacity_mbit_s),
+            real(self.arrived_mbit_s),
+            real(self.throughput_mbit_s),
+            real(self.utilisation),
+            whole(self.queueing_delay_p95_ms),
+            whole(self.signal_delay_p95_ms),
+            self.arrived_packets.to_string(),
+            self.departed_packets.to_string(),
+            self.dropped_packets.to_string(),
+            self.dropped_bytes.to_string(),
+        ]
+    }
+}
+
+/// A row a bin.
+fn bins(digest: &Digest) -> Result<String, Exit> {
+    let header = [
+        "time_s",
+        "capacity_mbit_s",
+        "arrived_mbit_s",
+        "departed_mbit_s",
+        "dropped_mbit_s",
+        "dropped_packets",
+        "queueing_delay_mean_ms",
+        "queueing_delay_max_ms",
+    ];
+    let rows: Vec<Vec<String>> = digest
+        .bins
+        .iter()
+        .zip(digest.first_bin..)
+        .map(|(bin, index)| {
+            let rate = |bytes| digest.bin_mbit_s(bytes).to_string();
+            let mut row = vec![
+                (index as f64 * digest.bin_ms.get() as f64 / 1e3).to_string(),
+                rate(bin.offered_bytes),
+                rate(bin.arrived_bytes),
+                rate(bin.departed_bytes),
+                rate(bin.dropped_bytes),
+                bin.dropped_packets.to_string(),
+            ];
+            row.extend(match bin.departed_packets {
+                0 => [String::new(), String::new()],
+                count => [bin.delay_sum_ms as f64 / count as f64, bin.delay_max_ms as f64]
+                    .map(|milliseconds| milliseconds.to_string()),
+            });
+            row
+        })
+        .collect();
+    grid::render(TableFormat::Csv, &header, &rows, &[(); 0])
+}
+
+fn throughput_figure(title: &str, digest: &Digest) -> String {
+    let line = |name: &str, of: fn(&Bin) -> u64| TimeLine {
+        name: format!("{name}, mean {:.2}", digest.mean_mbit_s(of(&digest.total)).unwrap_or(0.0)),
+        values: digest.bins.iter().map(|bin| digest.bin_mbit_s(of(bin)) as f32).collect(),
+        step_s: digest.bin_ms.get() as f64 / 1e3,
+    };
+    let mut lines = vec![line("Ingress", |bin| bin.arrived_bytes), line("Egress", |bin| bin.departed_bytes)];
+    if digest.total.dropped_bytes > 0 {
+        lines.push(line("Dropped", |bin| bin.dropped_bytes));
+    }
+    time_figure(&TimeFigure {
+        title: title.into(),
+        y_title: "Throughput, Mbit/s".into(),
+        start_s: (digest.first_bin as f64) * digest.bin_ms.get() as f64 / 1e3,
+        area: (digest.total.offered_bytes > 0).then(|| line("Capacity", |bin| bin.offered_bytes)),
+        lines,
+        level: None,
+    })
+}
+
+fn delay_figure(title: &str, digest: &Digest) -> String {
+    // The shortest and the longest delay of each range, one after the other.
+    let ends = |range: &Option<DelayRange>| match range {
+        Some(range) => [range.least_ms as f32, range.most_ms as f32],
+        None => [f32::NAN; 2],
+    };
+    let delays = digest.delays.as_ref();
+    let line = delays.map(|delays| TimeLine {
+        name: "Each packet".into(),
+        values: delays.ranges.iter().flat_map(ends).collect(),
+        step_s: delays.width_ms as f64 / 1e3 / 2.0,
+    });
+    let p95 = digest.queueing_delay_p95_ms();
+    time_figure(&TimeFigure {
+        title: title.into(),
+        y_title: "Queueing delay, ms".into(),
+        start_s: delays.map_or(0.0, |delays| delays.start_ms as f64 / 1e3),
+        area: None,
+        lines: line.into_iter().collect(),
+        level: p95.map(|p95| (format!("95th percentile, {p95} ms"), p95 as f64)),
+    })
+}
