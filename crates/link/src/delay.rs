@@ -1,6 +1,6 @@
 //! Propagation delay behind the queue.
 
-use crate::schedule::{self, Timeline};
+use crate::schedule::{self, StepsError, Timeline};
 use cellcc_units::{ParseError, Span, Time};
 use std::fmt;
 use std::str::FromStr;
@@ -20,6 +20,15 @@ impl Delay {
     /// Each delay (second) for a time (first), the last one for ever; `None` for an empty list.
     pub fn steps(steps: Vec<(Span, Span)>) -> Option<Self> {
         Timeline::new(steps).map(Self)
+    }
+
+    /// Reads the text form, or where the text is `@FILE`, the file: the same form on any number of lines; empty ones and
+    /// those that begin with `#` are skipped.
+    ///
+    /// # Errors
+    /// What is wrong, with the file and the line.
+    pub fn open(text: &str) -> Result<Self, StepsError> {
+        schedule::open(text)
     }
 
     /// The same delay over time, longer by `more` throughout.

@@ -39,6 +39,7 @@ pub use link::{Link, LinkConfig};
 pub use loss::{Loss, LossRate};
 pub use packet::{Delivery, DropReason, Dropped, Packet, Poll};
 pub use reordering::Reordering;
+pub use schedule::StepsError;
 pub use scheduler::Scheduler;
 pub use service::Service;
 pub use spec::{CapacitySpec, Cut, Source, SpecError};
