@@ -52,9 +52,11 @@ pub struct Path {
     /// Share of data packets lost at random before the queue.
     pub loss: Ratio,
     /// Extra one-way delay over time towards the receiver, `DELAY@FOR,DELAY@FOR...`; the last one holds on. Empty: none.
+    /// `@FILE` stands for what the file holds, and a driver puts that in its place.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub extra_delay: String,
-    /// Extra random loss of data packets over time, `SHARE@FOR,SHARE@FOR...`; the last one holds on. Empty: none.
+    /// Extra random loss of data packets over time, `SHARE@FOR,SHARE@FOR...`; the last one holds on. Empty: none. Or
+    /// `@FILE`.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub extra_loss: String,
     /// By how much later than the others a data packet may arrive, at random: each by a time of its own, all up to this

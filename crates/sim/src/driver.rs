@@ -2,7 +2,7 @@
 
 use crate::engine::{Engine, Flow};
 use crate::limit;
-use crate::paths::{forward_delay, forward_loss};
+use crate::paths::{self, forward_delay, forward_loss};
 use cellcc_control::{Observer, Registry, Scheme};
 use cellcc_experiment::{
     Driver, LIMIT, MeasuredFlow, Offered, Record, ResolveError, RunError, Scenario, USUAL_DRIVER,
@@ -54,6 +54,7 @@ impl Driver for SimDriver {
         if let Some(cell) = &scenario.cell {
             cell.scheduler.parse::<Scheduler>().map_err(|error| ResolveError(error.to_string()))?;
         }
+        paths::read_steps(&mut scenario.path)?;
         forward_delay(scenario)?;
         forward_loss(scenario)?;
         self.capacities(scenario)?;

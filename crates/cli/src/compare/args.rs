@@ -63,9 +63,13 @@ pub(crate) struct PathArgs {
     /// Share of data packets lost at random: 1%.
     #[arg(long, value_name = "SHARE")]
     pub(crate) loss: Option<Ratio>,
-    /// Extra one-way delay over time: DELAY@FOR,DELAY@FOR,... such as 5ms@10s,20ms@5s.
-    #[arg(long, value_name = "STEPS")]
+    /// Extra one-way delay over time: DELAY@FOR,DELAY@FOR,... such as 5ms@10s,20ms@5s; or @FILE, which holds the same on
+    /// any number of lines.
+    #[arg(long, value_name = "STEPS|@FILE")]
     pub(crate) extra_delay: Option<String>,
+    /// Extra random loss of data packets over time: SHARE@FOR,SHARE@FOR,... such as 0%@10s,1%@5s; or @FILE.
+    #[arg(long, value_name = "STEPS|@FILE")]
+    pub(crate) extra_loss: Option<String>,
     /// By how much later than the others a data packet may arrive, at random, without overtaking: 5ms. (With overtaking:
     /// jitter_reorders in a Scenario.)
     #[arg(long, value_name = "TIME")]
