@@ -1,1 +1,5 @@
-//! The driver for the kernel's own TCP: a Scenario in real time.
+//! The driver for the kernel's own TCP.
+
+mod conversation;
+mod packet;
+mod watch;
