@@ -1,1 +1,195 @@
 //! One end of the emulated path in a network namespace.
+//!
+//! Both back ends hand over super-packets of up to 64 KiB with a virtio_net_hdr that says how to segment them (TSO, USO).
+
+mod packet;
+mod tun;
+
+use crate::error::EmuError;
+use crate::namespace::{Namespace, set_sysctl};
+use crate::netlink::{LinkChange, Netlink};
+use crate::sys;
+use packet::PacketDevice;
+use rustix::io::Errno;
+use std::fmt;
+use std::io;
+use std::os::fd::BorrowedFd;
+use std::str::FromStr;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use tun::TunDevice;
+
+/// Names of our links; "%d" becomes the first free number.
+const LINK_NAME: &str = "cellcc-%d";
+
+/// Packets that may wait in front of a device until its thread comes round: 10 Gbit/s of 1500-byte packets for 12 ms.
+const TX_QUEUE_PACKETS: u32 = 10_000;
+
+/// How a device gets at the packets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Backend {
+    /// A TUN device; needs /dev/net/tun.
+    Tun,
+    /// A pair of virtual Ethernet links with an AF_PACKET socket on the far one; needs no device file.
+    Packet,
+}
+
+impl fmt::Display for Backend {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Tun => "tun",
+            Self::Packet => "veth",
+        })
+    }
+}
+
+impl FromStr for Backend {
+    type Err = EmuError;
+
+    fn from_str(text: &str) -> Result<Self, EmuError> {
+        match text {
+            "tun" => Ok(Self::Tun),
+            "veth" => Ok(Self::Packet),
+            _ => Err(EmuError::Input(format!("unknown back end \"{text}\": give tun or veth"))),
+        }
+    }
+}
+
+/// A network interface in some namespace, and our hold on the packets that programs there send out of it.
+#[derive(Debug)]
+pub struct Device {
+    kind: Kind,
+    /// Of the interface, in its namespace.
+    index: u32,
+    /// To the interface's namespace.
+    netlink: Mutex<Netlink>,
+    /// Packets that we could not write.
+    unsent: AtomicU64,
+}
+
+#[derive(Debug)]
+enum Kind {
+    Tun(TunDevice),
+    Packet(PacketDevice),
+}
+
+impl Device {
+    /// A device in `namespace`, up and without addresses. `fabric` is where the far ends of veth pairs are.
+    pub(crate) fn create(
+        backend: Backend,
+        namespace: &Namespace,
+        fabric: &Namespace,
+        mtu: u16,
+        alias: &str,
+    ) -> Result<Self, EmuError> {
+        let (kind, index) = match backend {
+            Backend::Tun => namespace.run(TunDevice::create)??,
+            Backend::Packet => PacketDevice::create(namespace, fabric, mtu)?,
+        };
+        let mut netlink = Netlink::open_in(namespace)?;
+        let name = netlink.link(index)?.name;
+        namespace.run(|| prepare(&name))??;
+        let change = LinkChange {
+            up: true,
+            no_arp: true,
+            mtu: Some(mtu.into()),
+            tx_queue_packets: Some(TX_QUEUE_PACKETS),
+            alias: Some(alias.into()),
+        };
+        let device = Self { kind, index, netlink: Mutex::new(netlink), unsent: AtomicU64::new(0) };
+        device.with_netlink(|netlink| netlink.change_link(index, &change))?;
+        Ok(device)
+    }
+
+    /// For poll; readable when a packet waits. Non-blocking.
+    pub fn fd(&self) -> BorrowedFd<'_> {
+        match &self.kind {
+            Kind::Tun(device) => device.fd(),
+            Kind::Packet(device) => device.fd(),
+        }
+    }
+
+    /// Takes the next super-packet; `None`: nothing waits. Its first 10 bytes are the legacy virtio_net_hdr, whose
+    /// offsets count from the IP header, and the IP packet follows. The length is that of both.
+    ///
+    /// `buffer` should have room for 10 + 65 535 bytes; a longer packet is cut off.
+    ///
+    /// # Errors
+    /// The device is gone, or somebody has set it down.
+    pub fn receive(&self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+        let received = match &self.kind {
+            Kind::Tun(device) => device.receive(buffer),
+            Kind::Packet(device) => device.receive(buffer),
+        };
+        match received {
+            Ok(length) => Ok(Some(length)),
+            Err(Errno::AGAIN | Errno::INTR) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Gives one (super-)packet to the programs on this side: the header as [`receive`](Self::receive) gives it, then
+    /// the IP packet from its two parts. Where the kernel has no room even after a few tries, the packet is lost and
+    /// counts as [`dropped`](Self::dropped).
+    ///
+    /// # Errors
+    /// The kernel refuses the packet, or the device is gone.
+    pub fn send(&self, vnet_header: &[u8; 10], headers: &[u8], payload: &[u8]) -> io::Result<()> {
+        /// Each try gives way to another thread, which may be the one that makes room.
+        const TRIES: usize = 50;
+        for _ in 0..TRIES {
+            let sent = match &self.kind {
+                Kind::Tun(device) => device.send(vnet_header, headers, payload),
+                Kind::Packet(device) => device.send(vnet_header, headers, payload),
+            };
+            match sent {
+                Ok(()) => return Ok(()),
+                Err(Errno::INTR) => {}
+                Err(Errno::NOBUFS | Errno::AGAIN | Errno::NOMEM) => std::thread::yield_now(),
+                Err(error) => return Err(error.into()),
+            }
+        }
+        self.unsent.fetch_add(1, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Packets lost at this device so far, in both directions: because we read too slowly, or because the kernel had no
+    /// room for what we wrote.
+    pub fn dropped(&self) -> u64 {
+        let index = self.index;
+        let near = self.with_netlink(|netlink| netlink.link(index)).map_or(0, |link| link.tx_dropped);
+        let far = match &self.kind {
+            Kind::Tun(_) => 0,
+            Kind::Packet(device) => device.dropped(),
+        };
+        near + far + self.unsent.load(Ordering::Relaxed)
+    }
+
+    /// The interface's index in its namespace.
+    pub(crate) fn index(&self) -> u32 {
+        self.index
+    }
+
+    /// Works on the tables of the namespace in which the interface is.
+    pub(crate) fn with_netlink<T>(&self, work: impl FnOnce(&mut Netlink) -> T) -> T {
+        work(&mut self.netlink.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// Settings of our own link `name`, in the calling thread's namespace: IPv6 without chatter, and addresses that work at
+/// once.
+fn prepare(name: &str) -> Result<(), EmuError> {
+    for (setting, value) in
+        [("disable_ipv6", "0"), ("accept_dad", "0"), ("accept_ra", "0"), ("addr_gen_mode", "1")]
+    {
+        set_sysctl(&format!("net/ipv6/conf/{name}/{setting}"), value)?;
+    }
+    Ok(())
+}
+
+/// Whether /dev/net/tun is there and opens.
+pub(crate) fn tun_opens() -> bool {
+    tun::open().is_ok()
+}
+
+const VNET_HEADER_BYTES: usize = sys::VNET_HEADER_BYTES;

@@ -1,1 +1,197 @@
 //! Network namespaces, their devices and addresses.
+//!
+//! There is an outside, where servers are, and a namespace for each user, where the programs under test are. Each has one
+//! [`Device`]; whoever holds the [`Topology`] carries the packets between them.
+//!
+//! # Addresses
+//! The outermost emulator takes the first free /24 of 100.64.0.0/10, as Mahimahi does, and a /64 of unique local IPv6
+//! addresses with the same number. In both, a number from 1 to 254 stands for one address: 1 is the outside, 2 the first
+//! user, 3 the second, and so on. What is left is shared among the users, for emulators that they start.
+//!
+//! Such a nested emulator needs no NAT. Its outside address is that of the user in whose namespace it runs; for its own
+//! users it takes three quarters of the longest stretch that the enclosing emulator left to that user and that nobody
+//! beside it has taken. The namespaces in between forward, so the outermost side reaches every depth by its one route.
+//! Fifteen levels fit with one user each. The alias of a user's device tells the nested emulator what is its to take.
+
+mod addresses;
+mod owner;
+
+pub use addresses::Directory;
+pub(crate) use owner::leftovers;
+
+use crate::device::{self, Backend, Device};
+use crate::error::EmuError;
+use crate::namespace::Namespace;
+use crate::netlink::{Netlink, everywhere};
+use addresses::Addresses;
+use owner::{Enclosing, Owner};
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixListener};
+use std::time::{Duration, Instant};
+
+/// What to build.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TopologySpec {
+    /// How many namespaces with a path of their own; at least 1.
+    pub users: usize,
+    /// Whether the outside is a namespace of our own too, cut off from the machine's network. It is one in any case where
+    /// we have no rights over the current namespace.
+    pub isolated: bool,
+    /// How devices get at the packets; `None`: TUN where /dev/net/tun opens, otherwise veth.
+    pub backend: Option<Backend>,
+    /// The largest IP packet of all devices, in bytes; at least 1280, which IPv6 needs.
+    pub mtu: u16,
+}
+
+/// Namespaces, their devices and addresses. All of it goes when this is dropped, and with the process.
+#[derive(Debug)]
+pub struct Topology {
+    /// Where the servers are.
+    pub outside: Outside,
+    /// Where the programs under test are.
+    pub users: Vec<User>,
+    /// How the devices get at the packets.
+    pub backend: Backend,
+    /// Which user an address belongs to.
+    pub directory: Directory,
+}
+
+/// The side of the servers.
+#[derive(Debug)]
+pub struct Outside {
+    /// The current namespace, or one of our own.
+    pub namespace: Namespace,
+    /// One for all users.
+    pub device: Device,
+    /// What `MAHIMAHI_BASE` says.
+    pub address4: Ipv4Addr,
+    /// Its IPv6 counterpart.
+    pub address6: Ipv6Addr,
+}
+
+/// The side of the programs under test.
+#[derive(Debug)]
+pub struct User {
+    /// One of our own, whose default route is the device.
+    pub namespace: Namespace,
+    /// The user's end of the path.
+    pub device: Device,
+    /// The user's IPv4 address.
+    pub address4: Ipv4Addr,
+    /// The user's IPv6 address.
+    pub address6: Ipv6Addr,
+}
+
+impl Topology {
+    /// Builds it, after it has removed what killed emulators have left.
+    ///
+    /// # Errors
+    /// No rights (see [`enter_user_namespace_if_needed`](crate::namespace::enter_user_namespace_if_needed)), a kernel
+    /// that lacks something, or more users than there are addresses.
+    pub fn build(spec: &TopologySpec) -> Result<Self, EmuError> {
+        /// RFC 8200 section 5.
+        const LEAST_MTU: u16 = 1280;
+        if spec.mtu < LEAST_MTU {
+            let message = format!("an MTU of {} bytes is too small: IPv6 needs {LEAST_MTU}", spec.mtu);
+            return Err(EmuError::Input(message));
+        }
+        let backend = spec.backend.unwrap_or_else(|| match device::tun_opens() {
+            true => Backend::Tun,
+            false => Backend::Packet,
+        });
+        let isolated = spec.isolated || !Netlink::open()?.may_change();
+        let outside = if isolated { Namespace::create()? } else { Namespace::current()? };
+        let builder =
+            Builder { backend, mtu: spec.mtu, owner: Owner::current()?, fabric: Namespace::create()? };
+
+        let _turn = outside.run(wait_for_turn)??;
+        let mut netlink = Netlink::open_in(&outside)?;
+        owner::remove_leftovers(&mut netlink)?;
+        let enclosing = Enclosing::find(&netlink.links()?);
+        let addresses =
+            Addresses::choose(spec.users, enclosing.as_ref(), &netlink.addresses()?, &netlink.routes()?)?;
+
+        let users = (0..addresses.users.len()).map(|user| builder.user(&addresses, user));
+        Ok(Self {
+            directory: Directory::new(&addresses),
+            users: users.collect::<Result<_, _>>()?,
+            outside: builder.outside(outside, &addresses)?,
+            backend,
+        })
+    }
+}
+
+/// What all devices of a topology share.
+struct Builder {
+    backend: Backend,
+    mtu: u16,
+    owner: Owner,
+    /// A namespace without addresses for the far ends of veth pairs; it lives as long as their sockets.
+    fabric: Namespace,
+}
+
+impl Builder {
+    fn device(&self, namespace: &Namespace, alias: &str) -> Result<Device, EmuError> {
+        Device::create(self.backend, namespace, &self.fabric, self.mtu, alias)
+    }
+
+    fn user(&self, addresses: &Addresses, user: usize) -> Result<User, EmuError> {
+        let (number, nested) = addresses.users[user];
+        let (address4, address6) = (addresses.block.address4(number), addresses.block.address6(number));
+        let namespace = Namespace::create()?;
+        let device = self.device(&namespace, &owner::user_alias(&self.owner, address4, nested))?;
+        device.with_netlink(|netlink| {
+            for address in families(address4, address6) {
+                netlink.add_address(device.index(), address)?;
+                netlink.add_route(everywhere(address), device.index(), address)?;
+            }
+            Ok::<_, EmuError>(())
+        })?;
+        Ok(User { namespace, device, address4, address6 })
+    }
+
+    fn outside(&self, namespace: Namespace, addresses: &Addresses) -> Result<Outside, EmuError> {
+        let number = addresses.outside;
+        let (address4, address6) = (addresses.block.address4(number), addresses.block.address6(number));
+        let device = self.device(&namespace, &owner::outside_alias(&self.owner))?;
+        device.with_netlink(|netlink| {
+            for address in families(address4, address6) {
+                if !addresses.nested {
+                    netlink.add_address(device.index(), address)?;
+                }
+                for route in addresses.routes.iter().filter(|route| route.0.is_ipv4() == address.is_ipv4()) {
+                    netlink.add_route(*route, device.index(), address)?;
+                }
+            }
+            Ok::<_, EmuError>(())
+        })?;
+        Ok(Outside { namespace, device, address4, address6 })
+    }
+}
+
+/// IPv4, and IPv6 where the kernel has it.
+fn families(address4: Ipv4Addr, address6: Ipv6Addr) -> impl Iterator<Item = IpAddr> {
+    let has_ipv6 = std::path::Path::new("/proc/sys/net/ipv6").exists();
+    std::iter::once(address4.into()).chain(has_ipv6.then_some(address6.into()))
+}
+
+/// Lets one emulator at a time choose addresses in the calling thread's namespace. The lock is the name of a Unix socket:
+/// each network namespace has its own names, and the kernel frees one when its holder ends.
+fn wait_for_turn() -> Result<UnixListener, EmuError> {
+    /// Building takes some milliseconds.
+    const PATIENCE: Duration = Duration::from_secs(20);
+    const PAUSE: Duration = Duration::from_millis(5);
+    let action = "wait for another emulator that is starting";
+    let name = SocketAddr::from_abstract_name("cellcc-topology").map_err(EmuError::system(action))?;
+    let begin = Instant::now();
+    loop {
+        match UnixListener::bind_addr(&name) {
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse && begin.elapsed() < PATIENCE => {
+                std::thread::sleep(PAUSE);
+            }
+            other => return other.map_err(EmuError::system(action)),
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! The system calls for which no crate has a safe wrapper. All of this crate's unsafe code is here.
+
+#![allow(unsafe_code, reason = "thin wrappers over ioctl, setsockopt and fork")]
+
+use rustix::thread::UnshareFlags;
+use std::io;
+use std::mem::{MaybeUninit, size_of, zeroed};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+use std::sync::atomic::{AtomicI32, Ordering};
+
+/// Bytes of the legacy virtio_net_hdr, which both back ends use (`linux/virtio_net.h`).
+pub(crate) const VNET_HEADER_BYTES: usize = 10;
+
+/// The kernel's answer to a system call that gives -1 for an error.
+fn checked(result: libc::c_int) -> io::Result<libc::c_int> {
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
+}
+
+/// Makes this file of /dev/net/tun a TUN device with a virtio_net_hdr before each packet. "%d" in `name` stands for the
+/// first free number; the answer is the name that it got.
+pub(crate) fn tun_attach(file: BorrowedFd<'_>, name: &str) -> io::Result<String> {
+    if name.len() >= libc::IFNAMSIZ {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    // SAFETY: ifreq is plain data, for which all zeros is a value.
+    let mut request: libc::ifreq = unsafe { zeroed() };
+    for (to, from) in request.ifr_name.iter_mut().zip(name.bytes()) {
+        *to = from as libc::c_char;
+    }
+    request.ifr_ifru.ifru_flags = (libc::IFF_TUN | libc::IFF_NO_PI | libc::IFF_VNET_HDR) as libc::c_short;
+    // SAFETY: TUNSETIFF reads and writes one ifreq, which lives here.
+    checked(unsafe { libc::ioctl(file.as_raw_fd(), libc::TUNSETIFF, &raw mut request) })?;
+    let size = VNET_HEADER_BYTES as libc::c_int;
+    // SAFETY: TUNSETVNETHDRSZ reads one int, which lives here.
+    checked(unsafe { libc::ioctl(file.as_raw_fd(), libc::TUNSETVNETHDRSZ, &raw const size) })?;
+    Ok(request.ifr_name.iter().take_while(|c| **c != 0).map(|c| char::from(*c as u8)).collect())
+}
+
+/// What a TUN device hands over unsegmented.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TunOffload {
+    /// TCP and UDP super-packets; Linux 6.2 and later.
+    TcpAndUdp,
+    /// TCP super-packets.
+    Tcp,
+}
+
+/// Asks for unsegmented packets without checksums: TCP's, and UDP's where the kernel can.
+pub(crate) fn tun_offload(file: BorrowedFd<'_>) -> io::Result<TunOffload> {
+    let tcp = libc::TUN_F_CSUM | libc::TUN_F_TSO4 | libc::TUN_F_TSO6 | libc::TUN_F_TSO_ECN;
+    let udp = libc::TUN_F_USO4 | libc::TUN_F_USO6;
+    let set = |flags: libc::c_uint| {
+        // SAFETY: TUNSETOFFLOAD takes its flags by value.
+        checked(unsafe { libc::ioctl(file.as_raw_fd(), libc::TUNSETOFFLOAD, libc::c_ulong::from(flags)) })
+    };
+    if set(tcp | udp).is_ok() {
+        return Ok(TunOffload::TcpAndUdp);
+    }
+    set(tcp)?;
+    Ok(TunOffload::Tcp)
+}
+
+fn set_option(socket: BorrowedFd<'_>, level: i32, option: i32, value: libc::c_int) -> io::Result<()> {
+    let length = size_of::<libc::c_int>() as libc::socklen_t;
+    // SAFETY: the option's value is one int, which lives here.
+    let result =
+        unsafe { libc::setsockopt(socket.as_raw_fd(), level, option, (&raw const value).cast(), length) };
+    checked(result).map(drop)
+}
+
+/// An AF_PACKET socket on one interface: whole Ethernet frames with a virtio_net_hdr before each, not those that we send.
+pub(crate) fn packet_socket(interface: u32) -> io::Result<OwnedFd> {
+    let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
+    // Protocol 0: nothing arrives before the options are set.
+    // SAFETY: no pointers.
+    let descriptor = checked(unsafe { libc::socket(libc::AF_PACKET, kind, 0) })?;
+    // SAFETY: the descriptor is new and nobody else's.
+    let socket = unsafe { OwnedFd::from_raw_fd(descriptor) };
+    let borrowed = socket.as_fd();
+    set_option(borrowed, libc::SOL_PACKET, libc::PACKET_VNET_HDR, 1)?;
+    set_option(borrowed, libc::SOL_PACKET, PACKET_IGNORE_OUTGOING, 1)?;
+
+    // SAFETY: sockaddr_ll is plain data, for which all zeros is a value.
+    let mut address: libc::sockaddr_ll = unsafe { zeroed() };
+    address.sll_family = libc::AF_PACKET as u16;
+    address.sll_protocol = (libc::ETH_P_ALL as u16).to_be();
+    address.sll_ifindex = interface.cast_signed();
+    let length = size_of::<libc::sockaddr_ll>() as libc::socklen_t;
+    // SAFETY: the address and its length belong together.
+    checked(unsafe { libc::bind(socket.as_raw_fd(), (&raw const address).cast(), length) })?;
+    Ok(socket)
+}
+
+/// `linux/if_packet.h`; not in every libc.
+const PACKET_IGNORE_OUTGOING: libc::c_int = 23;
+
+/// Packets that found the socket's buffer full since this was asked last.
+pub(crate) fn packet_drops(socket: BorrowedFd<'_>) -> io::Result<u32> {
+    /// `struct tpacket_stats` of `linux/if_packet.h`.
+    #[repr(C)]
+    struct Statistics {
+        packets: u32,
+        drops: u32,
+    }
+    let mut statistics = MaybeUninit::<Statistics>::zeroed();
+    let mut length = size_of::<Statistics>() as libc::socklen_t;
+    // SAFETY: the kernel writes at most `length` bytes, the size of the structure, which lives here.
+    checked(unsafe {
+        libc::getsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_PACKET,
+            libc::PACKET_STATISTICS,
+            statistics.as_mut_ptr().cast(),
+            &raw mut length,
+        )
+    })?;
+    // SAFETY: it is plain data and was zeroed before the kernel wrote to it.
+    Ok(unsafe { statistics.assume_init() }.drops)
+}
+
+/// Sets both buffers of a socket; beyond the machine's limits where we may, up to them where not.
+pub(crate) fn set_buffers(socket: BorrowedFd<'_>, receive_bytes: i32, send_bytes: i32) -> io::Result<()> {
+    set_option(socket, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, receive_bytes)
+        .or_else(|_| set_option(socket, libc::SOL_SOCKET, libc::SO_RCVBUF, receive_bytes))?;
+    set_option(socket, libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, send_bytes)
+        .or_else(|_| set_option(socket, libc::SOL_SOCKET, libc::SO_SNDBUF, send_bytes))
+}
+
+/// Gives the calling thread a network namespace of its own.
+pub(crate) fn unshare_network() -> io::Result<()> {
+    // SAFETY: the danger of unshare is a thread with a file table of its own; this flag leaves that alone.
+    Ok(unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWNET) }?)
+}
+
+/// Gives the process, which must have one thread only, a user namespace of its own.
+pub(crate) fn unshare_user() -> io::Result<()> {
+    // SAFETY: as above.
+    Ok(unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWUSER) }?)
+}
+
+/// Runs `action` in the child between fork and exec. It may only make system calls: no locks, no allocation.
+pub(crate) fn before_exec(
+    command: &mut Command,
+    action: impl FnMut() -> io::Result<()> + Send + Sync + 'static,
+) {
+    // SAFETY: this module's callers keep to what is said above.
+    unsafe { command.pre_exec(action) };
+}
+
+/// What this process does with a signal.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Disposition {
+    Default,
+    Ignore,
+    /// Sends it on to the children that are [registered](forward_to).
+    Forward,
+}
+
+/// Sets what this process does with a signal.
+pub(crate) fn dispose(signal: libc::c_int, disposition: Disposition) -> io::Result<()> {
+    // SAFETY: sigaction is plain data, for which all zeros is a value.
+    let mut action: libc::sigaction = unsafe { zeroed() };
+    action.sa_flags = libc::SA_RESTART;
+    action.sa_sigaction = match disposition {
+        Disposition::Default => libc::SIG_DFL,
+        Disposition::Ignore => libc::SIG_IGN,
+        Disposition::Forward => forward as extern "C" fn(libc::c_int) as libc::sighandler_t,
+    };
+    // SAFETY: `action` lives here; the handler only reads atomics and calls kill, which a handler may.
+    checked(unsafe { libc::sigaction(signal, &raw const action, std::ptr::null_mut()) }).map(drop)
+}
+
+/// Process ids of the children that get our signals; 0: a free place.
+static CHILDREN: [AtomicI32; 64] = [const { AtomicI32::new(0) }; 64];
+
+extern "C" fn forward(signal: libc::c_int) {
+    for child in &CHILDREN {
+        let pid = child.load(Ordering::Relaxed);
+        if pid > 0 {
+            // SAFETY: no pointers.
+            unsafe { libc::kill(pid, signal) };
+        }
+    }
+}
+
+/// From now on this child gets the signals that are forwarded. False: too many already.
+pub(crate) fn forward_to(pid: i32) -> bool {
+    let free =
+        |place: &&AtomicI32| place.compare_exchange(0, pid, Ordering::Relaxed, Ordering::Relaxed).is_ok();
+    CHILDREN.iter().find(free).is_some()
+}
+
+/// The child has ended; its id may become somebody else's.
+pub(crate) fn forward_no_more_to(pid: i32) {
+    for place in &CHILDREN {
+        let _ = place.compare_exchange(pid, 0, Ordering::Relaxed, Ordering::Relaxed);
+    }
+}

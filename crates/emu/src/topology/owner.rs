@@ -1,0 +1,133 @@
+//! Whose a link is: every link of ours says so in its alias, for the emulators beside it, within it and after it.
+
+use super::addresses::{Block, Range};
+use crate::error::EmuError;
+use crate::netlink::{Link, Netlink};
+use std::fs;
+use std::io;
+use std::net::Ipv4Addr;
+
+/// How an alias of ours begins; `ip link` shows it.
+const MARK: &str = "cellcc";
+const LINK_PREFIX: &str = "cellcc-";
+
+/// A process, told apart from a later one with the same number.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Owner {
+    pid: u32,
+    /// Clock ticks from boot to the process's start: field 22 of /proc/PID/stat.
+    start: u64,
+    /// The inode of its process namespace; the number means something in there only.
+    pid_namespace: String,
+}
+
+impl Owner {
+    /// This process.
+    pub(crate) fn current() -> Result<Self, EmuError> {
+        let pid = std::process::id();
+        let start = start_of(pid).ok_or_else(|| {
+            EmuError::system("read /proc/self/stat")(io::Error::from(io::ErrorKind::NotFound))
+        })?;
+        Ok(Self { pid, start, pid_namespace: pid_namespace()? })
+    }
+
+    fn alias(&self) -> String {
+        format!("{MARK} pid={} start={} pidns={}", self.pid, self.start, self.pid_namespace)
+    }
+
+    /// Of a link's alias; `None`: not one of ours.
+    fn of(alias: &str) -> Option<Self> {
+        let field = |key| fields(alias)?.find_map(|field| field.strip_prefix(key)?.strip_prefix('='));
+        Some(Self {
+            pid: field("pid")?.parse().ok()?,
+            start: field("start")?.parse().ok()?,
+            pid_namespace: field("pidns")?.to_owned(),
+        })
+    }
+
+    /// Whether it has surely ended.
+    fn is_dead(&self) -> bool {
+        let comparable = pid_namespace().is_ok_and(|own| own == self.pid_namespace);
+        comparable && start_of(self.pid) != Some(self.start)
+    }
+}
+
+fn fields(alias: &str) -> Option<impl Iterator<Item = &str>> {
+    let mut words = alias.split(' ');
+    (words.next() == Some(MARK)).then_some(words)
+}
+
+fn pid_namespace() -> Result<String, EmuError> {
+    let link = fs::read_link("/proc/self/ns/pid").map_err(EmuError::system("read /proc/self/ns/pid"))?;
+    let text = link.to_string_lossy();
+    Ok(text.trim_start_matches("pid:[").trim_end_matches(']').to_owned())
+}
+
+/// When a living process began.
+fn start_of(pid: u32) -> Option<u64> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name, field 2, is in parentheses and may hold anything; state is field 3.
+    let (_, after_name) = stat.rsplit_once(") ")?;
+    let mut fields = after_name.split(' ');
+    let state = fields.next()?;
+    // A zombie has ended; 22 - 4 fields lie between.
+    fields.nth(18)?.parse().ok().filter(|_| state != "Z" && state != "X")
+}
+
+/// The alias of an outside device.
+pub(super) fn outside_alias(owner: &Owner) -> String {
+    format!("{} outside", owner.alias())
+}
+
+/// The alias of a user's device, which tells an emulator started there what it may take.
+pub(super) fn user_alias(owner: &Owner, address: Ipv4Addr, numbers: Range) -> String {
+    let Range { first, end } = numbers;
+    format!("{} address={address} free={first}..{end}", owner.alias())
+}
+
+/// What an emulator leaves to those that are started within it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Enclosing {
+    pub(super) block: Block,
+    /// The user's own.
+    pub(super) number: u8,
+    /// The user's, to hand on.
+    pub(super) numbers: Range,
+}
+
+impl Enclosing {
+    /// Of the emulator whose user's namespace this is.
+    pub(super) fn find(links: &[Link]) -> Option<Self> {
+        links.iter().find_map(|link| Self::of(link.alias.as_deref()?))
+    }
+
+    fn of(alias: &str) -> Option<Self> {
+        let field = |key| fields(alias)?.find_map(|field| field.strip_prefix(key)?.strip_prefix('='));
+        let (block, number) = Block::of(field("address")?.parse().ok()?)?;
+        let (first, end) = field("free")?.split_once("..")?;
+        let numbers = Range { first: first.parse().ok()?, end: end.parse().ok()? };
+        Some(Self { block, number, numbers })
+    }
+}
+
+/// The links here whose emulators were killed.
+pub(crate) fn leftovers(links: &[Link]) -> Vec<Link> {
+    let is_left = |link: &&Link| {
+        let owner = link.alias.as_deref().and_then(Owner::of);
+        link.name.starts_with(LINK_PREFIX) && owner.is_some_and(|owner| owner.is_dead())
+    };
+    links.iter().filter(is_left).cloned().collect()
+}
+
+/// Removes what killed emulators have left in this namespace.
+pub(super) fn remove_leftovers(netlink: &mut Netlink) -> Result<(), EmuError> {
+    for link in leftovers(&netlink.links()?) {
+        // The kernel may be removing it at this moment.
+        if let Err(error) = netlink.delete_link(link.index)
+            && netlink.link(link.index).is_ok()
+        {
+            return Err(error);
+        }
+    }
+    Ok(())
+}
