@@ -1,1 +1,124 @@
 //! Two threads, one per direction, that carry packets between devices on the path's schedule.
+
+mod arena;
+mod chain;
+mod clock;
+mod forward;
+mod report;
+mod segment;
+mod super_packet;
+
+pub use clock::Clock;
+pub use report::{DirectionReport, SelfReport};
+
+use crate::error::EmuError;
+use crate::stage::Stage;
+use crate::tap::Tap;
+use crate::topology::Topology;
+use cellcc_units::Span;
+use chain::Chain;
+use forward::{Direction, Way};
+use rustix::event::{EventfdFlags, eventfd};
+use rustix::fd::OwnedFd;
+use std::io;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+/// What the emulated path does.
+pub struct EmulationSpec {
+    /// From the users to the outside, in the order in which packets cross.
+    pub up: Vec<Stage>,
+    /// To the users.
+    pub down: Vec<Stage>,
+    /// Packets that are due within this of each other are released together. [`DEFAULT_GRANULARITY`] is finer than what
+    /// a machine under load wakes up with.
+    pub granularity: Span,
+    /// What looks on, at the uplink and at the downlink.
+    pub taps: Option<(Box<dyn Tap>, Box<dyn Tap>)>,
+}
+
+/// 50 us: four packets of 1500 bytes at 1 Gbit/s; what Linux lets ordinary timers be late by.
+pub const DEFAULT_GRANULARITY: Span = Span::from_micros(50);
+
+/// A running emulation. Dropping it stops it.
+pub struct Emulation {
+    topology: Arc<Topology>,
+    clock: Clock,
+    stop: Arc<OwnedFd>,
+    threads: Option<(Thread, Thread)>,
+}
+
+type Thread = JoinHandle<io::Result<DirectionReport>>;
+
+impl Emulation {
+    /// Begins to carry packets. Time zero, at which all traces begin, is now.
+    ///
+    /// # Errors
+    /// Where the system has no threads or descriptors left.
+    pub fn start(topology: Topology, spec: EmulationSpec) -> Result<Self, EmuError> {
+        let stop = eventfd(0, EventfdFlags::CLOEXEC).map_err(EmuError::system("make an eventfd"))?;
+        let stop = Arc::new(stop);
+        let clock = Clock::start();
+        let topology = Arc::new(topology);
+        let (up_tap, down_tap) = spec.taps.map_or((None, None), |(up, down)| (Some(up), Some(down)));
+        let direction = |way, stages, tap| Direction {
+            way,
+            topology: Arc::clone(&topology),
+            chain: Chain::new(stages),
+            clock,
+            tap,
+            granularity: spec.granularity,
+            stop: Arc::clone(&stop),
+        };
+        let up = direction(Way::Up, spec.up, up_tap);
+        let down = direction(Way::Down, spec.down, down_tap);
+        let threads = (spawn("cellcc-up", up)?, spawn("cellcc-down", down)?);
+        Ok(Self { topology, clock, stop, threads: Some(threads) })
+    }
+
+    /// The clock of the emulation: what taps and logs tell is on it.
+    pub fn clock(&self) -> Clock {
+        self.clock
+    }
+
+    /// The namespaces and addresses.
+    pub fn topology(&self) -> &Topology {
+        &self.topology
+    }
+
+    /// Ends it.
+    ///
+    /// # Errors
+    /// Where a device vanished while packets were carried.
+    pub fn stop(mut self) -> Result<SelfReport, EmuError> {
+        self.signal();
+        let (up, down) = self.threads.take().unwrap_or_else(|| unreachable!("taken only here and on drop"));
+        Ok(SelfReport { up: join(up)?, down: join(down)? })
+    }
+
+    fn signal(&self) {
+        // Both threads find it readable, as nobody reads it.
+        let _ = rustix::io::write(&*self.stop, &1_u64.to_ne_bytes());
+    }
+}
+
+impl Drop for Emulation {
+    fn drop(&mut self) {
+        self.signal();
+        if let Some((up, down)) = self.threads.take() {
+            let _ = (up.join(), down.join());
+        }
+    }
+}
+
+fn spawn(name: &str, direction: Direction) -> Result<Thread, EmuError> {
+    let thread = std::thread::Builder::new().name(name.into()).spawn(move || direction.run());
+    thread.map_err(EmuError::system("start a thread"))
+}
+
+fn join(thread: Thread) -> Result<DirectionReport, EmuError> {
+    match thread.join() {
+        Ok(result) => result.map_err(EmuError::system("carry packets")),
+        Err(panic) => std::panic::resume_unwind(panic),
+    }
+}

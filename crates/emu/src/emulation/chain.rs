@@ -1,0 +1,239 @@
+//! A direction's stages, one behind the other. A packet enters a stage at the scheduled time at which it left the one
+//! before, not at the time at which the thread came to it: lateness does not add up.
+
+use super::segment::Segment;
+use crate::stage::{LinkStage, Stage};
+use cellcc_link::{Capacity, Cell, Delivery, Dropped, Link, LinkConfig, Poll, Reordering};
+use cellcc_units::{Span, Time};
+
+/// What comes out of a chain.
+pub(crate) enum Outcome {
+    /// A packet arrived at the other end.
+    Delivered(Delivery<Segment>),
+    /// A stage dropped it.
+    Dropped(Time, Segment),
+}
+
+/// The stages of one direction.
+pub(crate) struct Chain {
+    stages: Vec<Running>,
+    /// The slowest: where a packet's time in the queue is measured.
+    slowest: usize,
+}
+
+struct Running {
+    way: Way,
+    reordering: Option<Reordering<Segment>>,
+    /// When the last packet entered: the next does not enter before it.
+    entered: Time,
+}
+
+enum Way {
+    Link(Box<Link<Segment>>),
+    Cell(Box<Cell<Segment>>),
+}
+
+impl Chain {
+    /// Stages at time zero.
+    pub(crate) fn new(stages: Vec<Stage>) -> Self {
+        let slowest = (0..stages.len()).min_by_key(|&stage| mean_rate(&stages[stage])).unwrap_or(0);
+        Self { slowest, stages: stages.into_iter().map(Running::new).collect() }
+    }
+
+    /// Hands a packet to the first stage.
+    pub(crate) fn enqueue(&mut self, now: Time, segment: Segment, out: &mut impl FnMut(Outcome)) {
+        self.enter(0, now, segment, out);
+    }
+
+    /// Moves everything that is due by `now`, in the order of its schedule.
+    pub(crate) fn release(&mut self, now: Time, out: &mut impl FnMut(Outcome)) {
+        for stage in 0..self.stages.len() {
+            while let Some(delivery) = self.stages[stage].poll(now) {
+                let mut delivery = delivery;
+                if stage == self.slowest {
+                    delivery.packet.queued_at = delivery.queued_at;
+                    delivery.packet.departed_at = delivery.departed_at;
+                }
+                self.enter(stage + 1, delivery.arrived_at, delivery.packet, out);
+            }
+        }
+    }
+
+    /// When the next packet is due; where others are due within `granularity` of it, when the last of those is, so that
+    /// they can be released together.
+    pub(crate) fn next_wake(&self, granularity: Span) -> Time {
+        let last = self.stages.len().saturating_sub(1);
+        let wakes =
+            self.stages.iter().enumerate().map(|(stage, running)| {
+                running.next_wake(if stage == last { granularity } else { Span::ZERO })
+            });
+        wakes.min().unwrap_or(Time::NEVER)
+    }
+
+    /// Enters a stage, or leaves the chain behind the last.
+    fn enter(&mut self, stage: usize, at: Time, segment: Segment, out: &mut impl FnMut(Outcome)) {
+        let Some(running) = self.stages.get_mut(stage) else {
+            let Segment { queued_at, departed_at, .. } = segment;
+            return out(Outcome::Delivered(Delivery {
+                packet: segment,
+                queued_at,
+                departed_at,
+                arrived_at: at,
+            }));
+        };
+        running.entered = running.entered.max(at);
+        if let Err(dropped) = running.enqueue(segment) {
+            out(Outcome::Dropped(running.entered, dropped.packet));
+        }
+    }
+}
+
+impl Running {
+    fn new(stage: Stage) -> Self {
+        let (way, reordering) = match stage {
+            Stage::Link(LinkStage { config, seed, reordering, .. }) => (
+                Way::Link(Box::new(Link::new(config, seed))),
+                reordering.map(|(share, by)| Reordering::new(share, by, !seed)),
+            ),
+            Stage::Cell(cell) => {
+                (Way::Cell(Box::new(Cell::new(cell.users, cell.scheduler, cell.seed))), None)
+            }
+        };
+        Self { way, reordering, entered: Time::ZERO }
+    }
+
+    fn enqueue(&mut self, segment: Segment) -> Result<(), Dropped<Segment>> {
+        match &mut self.way {
+            Way::Link(link) => link.enqueue(self.entered, segment),
+            Way::Cell(cell) => cell.enqueue(self.entered, usize::from(segment.user), segment),
+        }
+    }
+
+    fn poll(&mut self, now: Time) -> Option<Delivery<Segment>> {
+        let Some(reordering) = &mut self.reordering else { return self.way.poll(now) };
+        loop {
+            if let Some(late) = reordering.poll(now) {
+                return Some(late);
+            }
+            let delivery = self.way.poll(now)?;
+            if let Some(passed) = reordering.pass(delivery) {
+                return Some(passed);
+            }
+        }
+    }
+
+    fn next_wake(&self, _granularity: Span) -> Time {
+        let way = match &self.way {
+            Way::Link(link) => link.next_wake(),
+            Way::Cell(cell) => cell.next_wake(),
+        };
+        way.min(self.reordering.as_ref().map_or(Time::NEVER, Reordering::next_wake))
+    }
+}
+
+impl Way {
+    fn poll(&mut self, now: Time) -> Option<Delivery<Segment>> {
+        match self {
+            Way::Link(link) => match link.poll(now) {
+                Poll::Ready(delivery) => Some(delivery),
+                Poll::Wake(_) | Poll::Idle => None,
+            },
+            Way::Cell(cell) => match cell.poll(now) {
+                Poll::Ready((_, delivery)) => Some(delivery),
+                Poll::Wake(_) | Poll::Idle => None,
+            },
+        }
+    }
+}
+
+fn mean_rate(stage: &Stage) -> cellcc_units::Rate {
+    let rate = |config: &LinkConfig| config.capacity.mean_rate();
+    match stage {
+        Stage::Link(link) => rate(&link.config),
+        Stage::Cell(cell) => cell.users.iter().map(rate).min().unwrap_or(Capacity::MAX_RATE),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::emulation::arena::Arena;
+    use cellcc_link::{Delay, LossRate};
+    use cellcc_units::{QueueLimit, Rate, Ratio};
+    use std::sync::Arc;
+
+    fn link(rate: Rate, delay_ms: u64, queue: u64) -> Stage {
+        Stage::Link(LinkStage {
+            config: LinkConfig {
+                capacity: Arc::new(Capacity::constant(rate).expect("a rate")),
+                queue: QueueLimit::Packets(queue),
+                delay: Delay::constant(Span::from_millis(delay_ms)),
+                loss: LossRate::constant(Ratio::ZERO),
+            },
+            seed: 1,
+            reordering: None,
+            log: None,
+        })
+    }
+
+    fn segment() -> Segment {
+        Segment {
+            place: Arena::default().keep(1500, 1),
+            index: 0,
+            user: 0,
+            size: 1500,
+            ecn_capable: false,
+            marked: false,
+            queued_at: Time::ZERO,
+            departed_at: Time::ZERO,
+        }
+    }
+
+    fn micros(micros: u64) -> Time {
+        Time::ZERO + Span::from_micros(micros)
+    }
+
+    /// Arrivals of `packets` that enter at time zero, where the thread looks only at the times given; and how many were
+    /// dropped.
+    fn arrivals(mut chain: Chain, packets: usize, looks: &[u64]) -> (Vec<Time>, usize) {
+        let (mut arrived, mut dropped) = (Vec::new(), 0);
+        let mut out = |outcome| match outcome {
+            Outcome::Delivered(delivery) => arrived.push(delivery.arrived_at),
+            Outcome::Dropped(..) => dropped += 1,
+        };
+        (0..packets).for_each(|_| chain.enqueue(Time::ZERO, segment(), &mut out));
+        looks.iter().for_each(|&look| chain.release(micros(look), &mut out));
+        assert_eq!(chain.next_wake(Span::ZERO), Time::NEVER);
+        (arrived, dropped)
+    }
+
+    #[test]
+    fn stages_add_their_delays_and_the_slower_link_spaces_packets() {
+        let chain = Chain::new(vec![
+            link(Rate::from_mbit_per_sec(12.0), 10, 100),
+            link(Rate::from_mbit_per_sec(1200.0), 5, 100),
+        ]);
+        let (arrived, _) = arrivals(chain, 3, &[100_000]);
+        assert_eq!(arrived, [micros(16_010), micros(17_010), micros(18_010)]);
+    }
+
+    #[test]
+    fn a_thread_that_comes_late_to_one_stage_does_not_delay_the_next() {
+        let stages = || {
+            vec![link(Rate::from_mbit_per_sec(12.0), 10, 100), link(Rate::from_mbit_per_sec(12.0), 10, 100)]
+        };
+        let punctual: Vec<_> = (0..200).map(|tick| tick * 250).collect();
+        let late = [14_900, 90_000];
+        assert_eq!(arrivals(Chain::new(stages()), 4, &late), arrivals(Chain::new(stages()), 4, &punctual));
+    }
+
+    #[test]
+    fn what_does_not_fit_a_later_queue_is_dropped_there() {
+        let chain = Chain::new(vec![
+            link(Rate::from_mbit_per_sec(1200.0), 0, 100),
+            link(Rate::from_mbit_per_sec(12.0), 0, 2),
+        ]);
+        let (arrived, dropped) = arrivals(chain, 10, &[100_000]);
+        assert_eq!((arrived.len(), dropped), (2, 8));
+    }
+}

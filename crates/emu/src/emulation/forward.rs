@@ -1,0 +1,261 @@
+//! One direction: reads packets from the devices at one end, lets them cross the stages, and writes them to the devices
+//! at the other end when they are due.
+
+use super::arena::{Arena, MAX_PACKET, Place};
+use super::chain::{Chain, Outcome};
+use super::clock::Clock;
+use super::report::{DirectionReport, Measure};
+use super::segment::Segment;
+use super::super_packet::{self, Layout, VNET_HEADER};
+use crate::device::Device;
+use crate::tap::{SegmentView, Tap};
+use crate::topology::{Directory, Topology};
+use cellcc_link::Delivery;
+use cellcc_units::{Bytes, Span, Time};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fd::OwnedFd;
+use std::io;
+use std::num::NonZeroU64;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How many packets are read before what is due is released.
+const READ_AT_ONCE: usize = 32;
+
+/// Which way packets go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// From the users to the outside.
+    Up,
+    /// To the users.
+    Down,
+}
+
+/// What a direction is made of.
+pub(crate) struct Direction {
+    pub(crate) way: Way,
+    pub(crate) topology: Arc<Topology>,
+    pub(crate) chain: Chain,
+    pub(crate) clock: Clock,
+    pub(crate) tap: Option<Box<dyn Tap>>,
+    /// What is due within this of each other is released together.
+    pub(crate) granularity: Span,
+    /// Becomes readable when the emulation ends.
+    pub(crate) stop: Arc<OwnedFd>,
+}
+
+impl Direction {
+    /// Carries packets until it is stopped.
+    ///
+    /// # Errors
+    /// Where a device is gone.
+    pub(crate) fn run(self) -> io::Result<DirectionReport> {
+        // The kernel would otherwise let a sleep end up to 50 us late to save power.
+        let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
+        let began = self.clock.now();
+        let topology = self.topology;
+        let outside = vec![&topology.outside.device];
+        let users: Vec<_> = topology.users.iter().map(|user| &user.device).collect();
+        let (inputs, outputs) = if self.way == Way::Up { (users, outside) } else { (outside, users) };
+        let directory = (outputs.len() > 1).then_some(&topology.directory);
+        let dropped_before: u64 = inputs.iter().map(|device| device.dropped()).sum();
+        let mut traffic = Traffic {
+            arena: Arena::default(),
+            measure: Measure::new(),
+            pending: None,
+            outputs,
+            clock: self.clock,
+            tap: self.tap,
+        };
+        let mut chain = self.chain;
+        let mut fds: Vec<_> =
+            inputs.iter().map(|device| PollFd::from_borrowed_fd(device.fd(), PollFlags::IN)).collect();
+        fds.push(PollFd::new(&*self.stop, PollFlags::IN));
+        loop {
+            let mut more = false;
+            for (user, input) in inputs.iter().enumerate() {
+                more |= read(&mut traffic, &mut chain, input, user, directory)?;
+            }
+            let now = traffic.clock.now();
+            chain.release(now, &mut |outcome| traffic.take(outcome));
+            traffic.flush();
+            if more {
+                continue;
+            }
+            wait(&mut fds, traffic.clock.now(), chain.next_wake(self.granularity))?;
+            if !fds[inputs.len()].revents().is_empty() {
+                break;
+            }
+        }
+        let device_drops = inputs.iter().map(|device| device.dropped()).sum::<u64>() - dropped_before;
+        let cpu = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+        let cpu = Duration::new(cpu.tv_sec as u64, cpu.tv_nsec as u32);
+        let wall = Duration::from_nanos(self.clock.now().since(began).as_nanos());
+        Ok(traffic.measure.report(device_drops, cpu, wall))
+    }
+}
+
+/// Sleeps until something can be read, or until `wake`.
+fn wait(fds: &mut [PollFd<'_>], now: Time, wake: Time) -> io::Result<()> {
+    let nanos = wake.since(now).as_nanos();
+    let timeout =
+        Timespec { tv_sec: (nanos / 1_000_000_000) as i64, tv_nsec: (nanos % 1_000_000_000) as i64 };
+    match poll(fds, (wake < Time::NEVER).then_some(&timeout)) {
+        Err(rustix::io::Errno::INTR) | Ok(_) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Reads what waits in a device, up to a limit; true where there may be more.
+fn read(
+    traffic: &mut Traffic<'_>,
+    chain: &mut Chain,
+    input: &Device,
+    user: usize,
+    directory: Option<&Directory>,
+) -> io::Result<bool> {
+    for _ in 0..READ_AT_ONCE {
+        let Some(length) = input.receive(&mut traffic.arena.room()[..MAX_PACKET])? else { return Ok(false) };
+        if length <= VNET_HEADER {
+            continue;
+        }
+        let now = traffic.clock.now();
+        let (vnet, packet) = split(&traffic.arena.room()[..length]);
+        let layout = Layout::read(vnet, packet);
+        let user = directory.and_then(|directory| directory.user_of_packet(packet)).unwrap_or(user) as u16;
+        let ecn_capable = super_packet::is_ecn_capable(packet);
+        let segments = layout.segments();
+        let place = traffic.arena.keep(length, segments);
+        for index in 0..segments {
+            let segment = Segment {
+                place,
+                index: index as u16,
+                user,
+                size: layout.size_of(index) as u32,
+                ecn_capable,
+                marked: false,
+                queued_at: now,
+                departed_at: now,
+            };
+            traffic.tell(&segment, |tap, view| tap.arrived(now, view));
+            chain.enqueue(now, segment, &mut |outcome| traffic.take(outcome));
+        }
+    }
+    Ok(true)
+}
+
+/// What is in memory, and how it leaves.
+struct Traffic<'a> {
+    arena: Arena,
+    measure: Measure,
+    /// Segments of one super-packet that are due and not yet written.
+    pending: Option<Chunk>,
+    outputs: Vec<&'a Device>,
+    clock: Clock,
+    tap: Option<Box<dyn Tap>>,
+}
+
+/// Consecutive segments of one super-packet.
+struct Chunk {
+    first: Segment,
+    count: u16,
+    bytes: u64,
+    due: Time,
+}
+
+impl Traffic<'_> {
+    fn take(&mut self, outcome: Outcome) {
+        match outcome {
+            Outcome::Delivered(delivery) => self.deliver(&delivery),
+            Outcome::Dropped(at, segment) => {
+                self.measure.dropped += 1;
+                self.tell(&segment, |tap, view| tap.dropped(at, view));
+                self.arena.release(segment.place, 1);
+            }
+        }
+    }
+
+    fn deliver(&mut self, delivery: &Delivery<Segment>) {
+        let segment = delivery.packet;
+        if self.tap.is_some() {
+            let Delivery { queued_at, departed_at, arrived_at, .. } = *delivery;
+            let delivery = Delivery { packet: (), queued_at, departed_at, arrived_at };
+            self.tell(&segment, |tap, view| tap.delivered(&delivery, view));
+        }
+        if let Some(chunk) = &mut self.pending
+            && chunk.is_continued_by(&segment)
+        {
+            chunk.count += 1;
+            chunk.bytes += u64::from(segment.size);
+            return;
+        }
+        self.flush();
+        let bytes = u64::from(segment.size);
+        self.pending = Some(Chunk { first: segment, count: 1, bytes, due: delivery.arrived_at });
+    }
+
+    /// Writes the segments that are due.
+    fn flush(&mut self) {
+        let Some(chunk) = self.pending.take() else { return };
+        let Segment { place, user, .. } = chunk.first;
+        let output = self.outputs[usize::from(user).min(self.outputs.len() - 1)];
+        if write(output, self.arena.bytes(place), &chunk).is_err() {
+            self.measure.refused += u64::from(chunk.count);
+        }
+        let late = self.clock.now().since(chunk.due);
+        self.measure.released(u64::from(chunk.count), chunk.bytes, late);
+        self.arena.release(place, usize::from(chunk.count));
+    }
+
+    fn tell(&mut self, segment: &Segment, tell: impl FnOnce(&mut dyn Tap, &SegmentView<'_>)) {
+        let Some(tap) = &mut self.tap else { return };
+        let view = view(&self.arena, segment.place, usize::from(segment.index));
+        tell(tap.as_mut(), &view);
+    }
+}
+
+impl Chunk {
+    fn is_continued_by(&self, segment: &Segment) -> bool {
+        segment.place == self.first.place
+            && segment.index == self.first.index + self.count
+            && segment.marked == self.first.marked
+    }
+}
+
+fn view(arena: &Arena, place: Place, index: usize) -> SegmentView<'_> {
+    let (vnet, packet) = split(arena.bytes(place));
+    let layout = Layout::read(vnet, packet);
+    let payload = layout.payload_of(index..index + 1);
+    SegmentView {
+        headers: &packet[..layout.headers],
+        offset: payload.start as u32,
+        payload: payload.len() as u32,
+        bytes: Bytes::new(layout.size_of(index) as u64),
+    }
+}
+
+/// The header that a device puts before each packet, and the packet.
+fn split(bytes: &[u8]) -> (&[u8; VNET_HEADER], &[u8]) {
+    bytes.split_first_chunk().unwrap_or((&[0; VNET_HEADER], &[]))
+}
+
+fn write(output: &Device, bytes: &[u8], chunk: &Chunk) -> io::Result<()> {
+    let (vnet, packet) = split(bytes);
+    let layout = Layout::read(vnet, packet);
+    let marked = chunk.first.marked;
+    if usize::from(chunk.count) == layout.segments() {
+        if !marked {
+            return output.send(vnet, packet, &[]);
+        }
+        let mut headers = [0; super_packet::MAX_HEADERS];
+        let length = packet.len().min(headers.len());
+        headers[..length].copy_from_slice(&packet[..length]);
+        super_packet::mark(&mut headers[..length]);
+        return output.send(vnet, &headers[..length], &packet[length..]);
+    }
+    let first = usize::from(chunk.first.index);
+    let range = first..first + usize::from(chunk.count);
+    let payload = &packet[layout.headers..][layout.payload_of(range.clone())];
+    let headers = super_packet::chunk_headers(vnet, packet, &layout, range, marked);
+    output.send(&headers.vnet, headers.ip(), payload)
+}

@@ -1,0 +1,122 @@
+//! How well the emulator kept to its schedule: what a run must know before its results are believed.
+
+use cellcc_units::Span;
+use hdrhistogram::Histogram;
+use serde::Serialize;
+use std::time::Duration;
+
+/// What the emulator measured of itself.
+#[derive(Debug, Clone, Serialize)]
+pub struct SelfReport {
+    /// From the programs to the outside.
+    pub up: DirectionReport,
+    /// To the programs.
+    pub down: DirectionReport,
+}
+
+/// What one direction's thread measured.
+#[derive(Debug, Clone, Serialize)]
+pub struct DirectionReport {
+    /// Packets released, each of at most the MTU.
+    pub packets: u64,
+    /// Their bytes, IP headers included.
+    pub bytes: u64,
+    /// Packets that the path's queues and losses dropped.
+    pub dropped: u64,
+    /// Packets that the kernel dropped in front of the emulator: they never reached the path.
+    pub device_drops: u64,
+    /// Packets that the kernel refused to take back.
+    pub refused: u64,
+    /// How much later than scheduled packets were released: half of them.
+    pub late_p50_us: f64,
+    /// 99 of 100.
+    pub late_p99_us: f64,
+    /// The latest.
+    pub late_max_us: f64,
+    /// Share of its time in which the thread had a processor.
+    pub cpu_share: f64,
+}
+
+/// A release later than this moves what a congestion control sees: one slot of LTE (3GPP TS 36.211, section 4.1), and
+/// the tick of the emulator most published results come from.
+const LATE: Span = Span::from_millis(1);
+
+impl SelfReport {
+    /// Why the run's results are those of the emulator rather than of the path; none where it kept up.
+    pub fn warnings(&self) -> Vec<String> {
+        [("uplink", &self.up), ("downlink", &self.down)]
+            .into_iter()
+            .flat_map(|(name, direction)| direction.warnings(name))
+            .collect()
+    }
+}
+
+impl DirectionReport {
+    fn warnings(&self, name: &str) -> Vec<String> {
+        let mut warnings = Vec::new();
+        if self.device_drops > 0 {
+            warnings.push(format!(
+                "the emulator could not keep up: {} packets of the {name} were lost in the device's queue before they \
+                 reached the link ({}); use a lower rate, or more processors",
+                self.device_drops,
+                self.limited_by()
+            ));
+        }
+        if self.late_p99_us > LATE.as_nanos() as f64 / 1e3 {
+            warnings.push(format!(
+                "the emulator could not keep up: one in a hundred packets of the {name} was released more than {:.1} ms \
+                 late ({}); use a lower rate, or leave it more of the processors",
+                self.late_p99_us / 1e3,
+                self.limited_by()
+            ));
+        }
+        warnings
+    }
+
+    fn limited_by(&self) -> String {
+        let percent = self.cpu_share * 100.0;
+        if self.cpu_share > 0.85 {
+            format!("its thread was busy {percent:.0} % of the time")
+        } else {
+            format!("its thread was busy only {percent:.0} % of the time: other programs kept it waiting")
+        }
+    }
+}
+
+/// Measures one direction.
+#[derive(Debug)]
+pub(crate) struct Measure {
+    late: Histogram<u64>,
+    pub(crate) bytes: u64,
+    pub(crate) dropped: u64,
+    pub(crate) refused: u64,
+}
+
+impl Measure {
+    pub(crate) fn new() -> Self {
+        // Two digits are a percent; a minute of lateness is beyond any use.
+        let late =
+            Histogram::new_with_bounds(1, 60_000_000_000, 2).unwrap_or_else(|_| unreachable!("valid bounds"));
+        Self { late, bytes: 0, dropped: 0, refused: 0 }
+    }
+
+    pub(crate) fn released(&mut self, packets: u64, bytes: u64, late: Span) {
+        self.bytes += bytes;
+        self.late.saturating_record_n(late.as_nanos(), packets);
+    }
+
+    pub(crate) fn report(&self, device_drops: u64, cpu: Duration, wall: Duration) -> DirectionReport {
+        let late_us = |quantile| self.late.value_at_quantile(quantile) as f64 / 1e3;
+        DirectionReport {
+            packets: self.late.len(),
+            bytes: self.bytes,
+            dropped: self.dropped,
+            device_drops,
+            refused: self.refused,
+            late_p50_us: late_us(0.5),
+            late_p99_us: late_us(0.99),
+            late_max_us: self.late.max() as f64 / 1e3,
+            cpu_share: cpu.as_secs_f64() / wall.as_secs_f64().max(1e-9),
+        }
+    }
+}
