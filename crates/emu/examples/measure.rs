@@ -62,11 +62,18 @@ fn main() -> Result<()> {
 
 /// Goodput of one CUBIC flow as a share of the ideal: 1448 of each 1500 bytes.
 fn throughput(backend: Backend, args: &Args) -> Result<()> {
-    println!("iperf3, one CUBIC flow up, share of the ideal goodput (1448/1500 of the rate), median of {}:", args.runs);
-    println!("  Gbit/s  delay each way  log  share  worst  device drops  late p99 us up/down  CPU up/down  retransmitted");
-    let rates: Vec<f64> = if args.rates.is_empty() { vec![0.1, 1.0, 2.0, 5.0, 10.0] } else { args.rates.clone() };
+    println!(
+        "iperf3, one CUBIC flow up, share of the ideal goodput (1448/1500 of the rate), median of {}:",
+        args.runs
+    );
+    println!(
+        "  Gbit/s  delay each way  log  share  worst  device drops  late p99 us up/down  CPU up/down  retransmitted"
+    );
+    let rates: Vec<f64> =
+        if args.rates.is_empty() { vec![0.1, 1.0, 2.0, 5.0, 10.0] } else { args.rates.clone() };
     for &gbit in &rates {
-        let variants: &[(u64, bool)] = if gbit <= 2.0 { &[(0, false), (10, false), (0, true)] } else { &[(0, false), (10, false)] };
+        let variants: &[(u64, bool)] =
+            if gbit <= 2.0 { &[(0, false), (10, false), (0, true)] } else { &[(0, false), (10, false)] };
         for &(delay_ms, log) in variants {
             let mut runs = Vec::new();
             for _ in 0..args.runs {
@@ -74,7 +81,8 @@ fn throughput(backend: Backend, args: &Args) -> Result<()> {
             }
             runs.sort_by(|a, b| a.share.total_cmp(&b.share));
             let (median, worst) = (&runs[runs.len() / 2], &runs[0]);
-            let drops: u64 = runs.iter().map(|run| run.report.up.device_drops + run.report.down.device_drops).sum();
+            let drops: u64 =
+                runs.iter().map(|run| run.report.up.device_drops + run.report.down.device_drops).sum();
             println!(
                 "  {gbit:6}  {delay_ms:11} ms  {:>3}  {:5.3}  {:5.3}  {drops:12}  {:9.0}/{:9.0}  {:4.2}/{:4.2}  {:8}",
                 if log { "yes" } else { "no" },
@@ -108,10 +116,16 @@ fn iperf(backend: Backend, gbit: f64, delay_ms: u64, log: bool, seconds: u64) ->
     let emulation = start(backend, up, down)?;
     let topology = emulation.topology();
     let address = topology.outside.address4.to_string();
-    let mut server = command(&topology.outside.namespace, "iperf3", &["-s", "-1"]).stdout(Stdio::null()).spawn()?;
+    let mut server =
+        command(&topology.outside.namespace, "iperf3", &["-s", "-1"]).stdout(Stdio::null()).spawn()?;
     std::thread::sleep(Duration::from_millis(300));
     let time = seconds.to_string();
-    let output = command(&topology.users[0].namespace, "iperf3", &["-c", &address, "-t", &time, "-O", "2", "-C", "cubic", "-J"]).output()?;
+    let output = command(
+        &topology.users[0].namespace,
+        "iperf3",
+        &["-c", &address, "-t", &time, "-O", "2", "-C", "cubic", "-J"],
+    )
+    .output()?;
     server.wait()?;
     let report = emulation.stop()?;
     let result: serde_json::Value = serde_json::from_slice(&output.stdout)?;
@@ -126,21 +140,30 @@ fn iperf(backend: Backend, gbit: f64, delay_ms: u64, log: bool, seconds: u64) ->
 
 /// Round trips of an idle path against what they should be.
 fn ping(backend: Backend, args: &Args) -> Result<()> {
-    println!("ping every 10 ms through an idle path, error against the nominal round trip, median of {}:", args.runs);
+    println!(
+        "ping every 10 ms through an idle path, error against the nominal round trip, median of {}:",
+        args.runs
+    );
     let unlimited = Capacity::MAX_RATE;
-    for (name, rate, delay_ms, nominal_us) in
-        [("--rtt 40ms", unlimited, 20, 40_000.0), ("12 Mbit/s both ways", Rate::from_mbit_per_sec(12.0), 0, 2.0 * 84.0 / 1.5)]
-    {
+    for (name, rate, delay_ms, nominal_us) in [
+        ("--rtt 40ms", unlimited, 20, 40_000.0),
+        ("12 Mbit/s both ways", Rate::from_mbit_per_sec(12.0), 0, 2.0 * 84.0 / 1.5),
+    ] {
         let mut runs = Vec::new();
         for _ in 0..args.runs {
-            let stages = || -> Result<_> { Ok(vec![link(rate, QueueLimit::Unlimited, None)?, delay(delay_ms)?]) };
+            let stages =
+                || -> Result<_> { Ok(vec![link(rate, QueueLimit::Unlimited, None)?, delay(delay_ms)?]) };
             let emulation = start(backend, stages()?, stages()?)?;
             let topology = emulation.topology();
             let address = topology.outside.address4.to_string();
-            let output = command(&topology.users[0].namespace, "ping", &["-i", "0.01", "-c", "300", &address]).output()?;
+            let output =
+                command(&topology.users[0].namespace, "ping", &["-i", "0.01", "-c", "300", &address])
+                    .output()?;
             emulation.stop()?;
             let text = String::from_utf8(output.stdout)?;
-            let times = text.lines().filter_map(|line| line.split("time=").nth(1)?.split(' ').next()?.parse::<f64>().ok());
+            let times = text
+                .lines()
+                .filter_map(|line| line.split("time=").nth(1)?.split(' ').next()?.parse::<f64>().ok());
             let errors: Vec<f64> = times.map(|ms| ms * 1e3 - nominal_us).collect();
             if errors.len() < 290 {
                 return Err(format!("ping got {} of 300 answers:\n{text}", errors.len()).into());
@@ -148,14 +171,21 @@ fn ping(backend: Backend, args: &Args) -> Result<()> {
             runs.push(errors);
         }
         let median = median_run(runs);
-        println!("  {name:<20} {}  earliest {:.0} us", quantiles(&median), median.iter().copied().fold(f64::MAX, f64::min));
+        println!(
+            "  {name:<20} {}  earliest {:.0} us",
+            quantiles(&median),
+            median.iter().copied().fold(f64::MAX, f64::min)
+        );
     }
     Ok(())
 }
 
 /// Departures of a queue that never empties against the line of an exact link.
 fn release(backend: Backend, args: &Args) -> Result<()> {
-    println!("UDP of 1500-byte packets through a full queue, arrival after the line of an exact link, median of {}:", args.runs);
+    println!(
+        "UDP of 1500-byte packets through a full queue, arrival after the line of an exact link, median of {}:",
+        args.runs
+    );
     for mbit in [12.0, 100.0, 1000.0] {
         let mut runs = Vec::new();
         for _ in 0..args.runs {
@@ -197,7 +227,8 @@ fn deviations(backend: Backend, mbit: f64) -> Result<Vec<f64>> {
     // Half a second fills the queue.
     let spacing = 1500.0 * 8.0 / mbit;
     let skipped = arrivals.iter().position(|&at| at > 5e5).unwrap_or(0);
-    let after: Vec<f64> = arrivals[skipped..].iter().enumerate().map(|(place, at)| at - place as f64 * spacing).collect();
+    let after: Vec<f64> =
+        arrivals[skipped..].iter().enumerate().map(|(place, at)| at - place as f64 * spacing).collect();
     let earliest = after.iter().copied().fold(f64::MAX, f64::min);
     Ok(after.into_iter().map(|at| at - earliest).collect())
 }
@@ -231,7 +262,8 @@ fn timer_lateness() -> Result<Vec<f64>> {
 }
 
 fn start(backend: Backend, up: Vec<Stage>, down: Vec<Stage>) -> Result<Emulation> {
-    let topology = Topology::build(&TopologySpec { users: 1, isolated: true, backend: Some(backend), mtu: 1500 })?;
+    let topology =
+        Topology::build(&TopologySpec { users: 1, isolated: true, backend: Some(backend), mtu: 1500 })?;
     let spec = EmulationSpec { up, down, granularity: DEFAULT_GRANULARITY, taps: None };
     Ok(Emulation::start(topology, spec)?)
 }

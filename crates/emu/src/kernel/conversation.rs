@@ -1,7 +1,7 @@
 //! One TCP flow as the packets show it: what `experiment`'s meter is told, from sequence numbers and acknowledgements.
 
 use super::packet::Sacks;
-use cellcc_experiment::{Application, Delivery, FlowMeter, Frames, FlowSetup, Scenario, Source};
+use cellcc_experiment::{Application, Delivery, FlowMeter, FlowSetup, Frames, Scenario, Source};
 use cellcc_units::{Bytes, Time};
 use std::collections::BTreeMap;
 
@@ -90,7 +90,9 @@ impl Conversation {
     pub(crate) fn on(&mut self, now: Time, seen: &Seen) {
         match *seen {
             Seen::Opened { data_from } => self.numbers.begin(data_from),
-            Seen::Sent { sequence, payload } if now <= self.counts_until => self.on_sent(now, sequence, payload),
+            Seen::Sent { sequence, payload } if now <= self.counts_until => {
+                self.on_sent(now, sequence, payload)
+            }
             Seen::Lost if now <= self.counts_until => self.meter.on_lost(),
             Seen::Acknowledged { next, sacks } if now <= self.counts_until => {
                 self.on_acknowledged(now, next, &sacks);

@@ -9,7 +9,8 @@ use crate::error::EmuError;
 use crate::namespace::enter_user_namespace_if_needed;
 use crate::topology::{Topology, TopologySpec};
 use cellcc_experiment::{
-    Driver, Endpoint, FlowSetup, KeptUp, MeasuredFlow, Offered, RealTime, Record, ResolveError, RunError, Scenario,
+    Driver, Endpoint, FlowSetup, KeptUp, MeasuredFlow, Offered, RealTime, Record, ResolveError, RunError,
+    Scenario,
 };
 use cellcc_link::{Capacities, Delay, Shelf};
 use cellcc_units::Time;
@@ -53,8 +54,8 @@ impl Driver for KernelDriver {
     fn resolve(&self, scenario: &mut Scenario) -> Result<(), ResolveError> {
         self.kernel_names(scenario)?;
         check_endpoint(&scenario.endpoint)?;
-        let users = 1 + scenario.cell.as_ref().map_or(0, |cell| cell.users.len());
-        scenario.flows.iter().try_for_each(|flow| check_flow(flow, users))?;
+        scenario.check_users()?;
+        scenario.flows.iter().try_for_each(check_flow)?;
         let capacities = self.capacities(scenario)?;
         stages(scenario, &capacities)?;
         let link = self.links.open(&scenario.trace).map_err(|error| ResolveError(error.to_string()))?;
@@ -73,9 +74,7 @@ impl Driver for KernelDriver {
         let outcome = run(scenario, &names, stages, DEFAULT_GRANULARITY, delay);
         let outcome = outcome.map_err(|error| RunError(error.to_string()))?;
         let mut record = record(scenario, &outcome, &capacities);
-        if let Some(period) = capacities.forward[0].period().filter(|period| *period < scenario.duration) {
-            record.notes.push(repeats(period, scenario));
-        }
+        record.note_repetition(capacities.forward[0].period());
         Ok(record)
     }
 
@@ -105,11 +104,7 @@ fn record(scenario: &Scenario, outcome: &Outcome, capacities: &Capacities) -> Re
         uplink: kept_up(&outcome.report.up),
         downlink: kept_up(&outcome.report.down),
     };
-    Record {
-        notes: notes(scenario, &outcome.sent, &outcome.report),
-        real_time: Some(real_time),
-        ..record
-    }
+    Record { notes: notes(scenario, &outcome.sent, &outcome.report), real_time: Some(real_time), ..record }
 }
 
 fn kept_up(report: &DirectionReport) -> KeptUp {
@@ -140,15 +135,7 @@ fn check_endpoint(endpoint: &Endpoint) -> Result<(), ResolveError> {
     Ok(())
 }
 
-fn check_flow(flow: &FlowSetup, users: usize) -> Result<(), ResolveError> {
-    if flow.user >= users {
-        return Err(ResolveError(format!(
-            "flow `{}` belongs to user {}, but there are only users 0 to {}; add users to the cell",
-            flow.scheme,
-            flow.user,
-            users - 1
-        )));
-    }
+fn check_flow(flow: &FlowSetup) -> Result<(), ResolveError> {
     if !flow.extra_rtt.is_zero() {
         return Err(ResolveError(format!(
             "flow `{}~{}`: the driver `kernel` gives all flows the same path; leave out `~{}`, or leave the flow to \

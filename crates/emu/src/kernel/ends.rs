@@ -60,7 +60,10 @@ impl Ends {
         kernel_name: &str,
     ) -> Result<Self, EmuError> {
         let user = topology.users.get(setup.user).ok_or_else(|| {
-            EmuError::Input(format!("flow `{}` belongs to user {}, which is not there", setup.scheme, setup.user))
+            EmuError::Input(format!(
+                "flow `{}` belongs to user {}, which is not there",
+                setup.scheme, setup.user
+            ))
         })?;
         let port = u16::try_from(index).ok().and_then(|index| FIRST_PORT.checked_add(index));
         let port = port.ok_or_else(|| EmuError::Input("there are too many flows in one run".into()))?;
@@ -71,7 +74,7 @@ impl Ends {
             socket.set_read_timeout(Some(LOOK_EVERY))?;
             socket.bind(&to.into())?;
             socket.listen(1)?;
-            Ok(socket)
+            Ok::<_, io::Error>(socket)
         };
         let from = SocketAddr::from((topology.outside.address4, 0));
         let ready = match setup.source {
@@ -85,7 +88,7 @@ impl Ends {
             socket.set_tcp_nodelay(true)?;
             socket.set_tcp_congestion(kernel_name.as_bytes())?;
             sys::set_not_sent_low_water(socket.as_fd(), ready)?;
-            Ok(socket)
+            Ok::<_, io::Error>(socket)
         };
         let listener = user.namespace.run(listen)?.map_err(EmuError::system("open the receiver's socket"))?;
         let sender = topology.outside.namespace.run(send)?;
@@ -213,4 +216,3 @@ pub(crate) fn let_buffers_grow() -> Result<(), EmuError> {
     set_sysctl("net/ipv4/tcp_rmem", &format!("4096 131072 {MOST_BYTES}"))?;
     set_sysctl("net/ipv4/tcp_wmem", &format!("4096 65536 {MOST_BYTES}"))
 }
-

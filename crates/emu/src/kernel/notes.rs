@@ -35,7 +35,9 @@ pub(crate) fn notes(scenario: &Scenario, sent: &[Sent], report: &SelfReport) -> 
         {
             if share(limited) > WORTH_A_NOTE {
                 let percent = share(limited) * 100.0;
-                notes.push(format!("{what}{flow} limited the sender for {percent:.0} % of the time, not the path"));
+                notes.push(format!(
+                    "{what}{flow} limited the sender for {percent:.0} % of the time, not the path"
+                ));
             }
         }
         if share(sent.cpu) > BUSY {

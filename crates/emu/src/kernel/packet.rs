@@ -3,6 +3,8 @@
 /// A TCP packet's headers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TcpHeaders {
+    /// Bytes of the IP and TCP headers together.
+    pub(crate) length: usize,
     pub(crate) source_port: u16,
     pub(crate) destination_port: u16,
     pub(crate) sequence: u32,
@@ -53,10 +55,12 @@ pub(crate) fn parse(headers: &[u8]) -> Option<TcpHeaders> {
     };
     let tcp = headers.get(ip_length..).filter(|_| protocol == TCP)?;
     let (fixed, rest) = tcp.split_at_checked(20)?;
-    let options = rest.get(..(usize::from(fixed[12] >> 4) * 4).checked_sub(20)?)?;
+    let tcp_length = usize::from(fixed[12] >> 4) * 4;
+    let options = rest.get(..tcp_length.checked_sub(20)?)?;
     let number = |at: usize| u32::from_be_bytes([fixed[at], fixed[at + 1], fixed[at + 2], fixed[at + 3]]);
     let flags = fixed[13];
     Some(TcpHeaders {
+        length: ip_length + tcp_length,
         source_port: u16::from_be_bytes([fixed[0], fixed[1]]),
         destination_port: u16::from_be_bytes([fixed[2], fixed[3]]),
         sequence: number(4),
@@ -74,7 +78,9 @@ fn sacks(mut options: &[u8]) -> Sacks {
             OPTION_NONE => options = after,
             kind => {
                 let length = after.first().map_or(0, |&length| usize::from(length));
-                let (Some(content), Some(next)) = (options.get(2..length), options.get(length..)) else { break };
+                let (Some(content), Some(next)) = (options.get(2..length), options.get(length..)) else {
+                    break;
+                };
                 if kind == OPTION_SACK {
                     for block in content.chunks_exact(8) {
                         let edge = |at: usize| {
@@ -95,7 +101,13 @@ pub(crate) mod tests {
     use super::*;
 
     /// Headers as the kernel builds them: IPv4, TCP, timestamps, SACK blocks.
-    pub(crate) fn built(ports: (u16, u16), sequence: u32, ack: u32, flags: u8, blocks: &[(u32, u32)]) -> Vec<u8> {
+    pub(crate) fn built(
+        ports: (u16, u16),
+        sequence: u32,
+        ack: u32,
+        flags: u8,
+        blocks: &[(u32, u32)],
+    ) -> Vec<u8> {
         let mut options = vec![OPTION_NONE, OPTION_NONE, 8, 10, 0, 0, 0, 1, 0, 0, 0, 2];
         if !blocks.is_empty() {
             options.extend([OPTION_NONE, OPTION_NONE, OPTION_SACK, 2 + 8 * blocks.len() as u8]);

@@ -10,8 +10,8 @@ use crate::kernel::stages::Stages;
 use crate::topology::{Topology, TopologySpec};
 use cellcc_experiment::{Application, FlowMeter, Scenario};
 use cellcc_units::{Span, Time};
-use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{Scope, ScopedJoinHandle};
 
 /// The MTU of Ethernet: 1448 bytes of data beside 52 of headers with timestamps.
 pub(crate) const MTU: u16 = 1500;
@@ -47,8 +47,7 @@ pub(crate) fn run(
 
     let conversations = scenario.flows.iter().map(|setup| Conversation::new(scenario, setup)).collect();
     let watch = Watch::start(conversations)?;
-    let spec =
-        EmulationSpec { up: stages.up, down: stages.down, granularity, taps: Some(watch.taps()) };
+    let spec = EmulationSpec { up: stages.up, down: stages.down, granularity, taps: Some(watch.taps()) };
     let emulation = Emulation::start(topology, spec)?;
     let ran = carry(scenario, &ends, emulation.clock(), delay);
     // The taps go with the emulation: only then has the meter seen everything.
@@ -74,36 +73,35 @@ fn carry(
     let done = AtomicBool::new(false);
     let end = Time::ZERO + scenario.duration;
     std::thread::scope(|scope| {
-        let start = |name: &str, work: Box<dyn FnOnce() -> io::Result<Sent> + Send + '_>| {
-            let thread = std::thread::Builder::new().name(name.into()).spawn_scoped(scope, work);
-            thread.map_err(EmuError::system("start a thread"))
-        };
-        let mut started = Vec::new();
-        let mut failed = None;
-        for (ends, setup) in ends.iter().zip(&scenario.flows) {
+        let pairs = ends.iter().zip(&scenario.flows).map(|(ends, setup)| {
             let application = Application::new(setup, &scenario.endpoint, end);
-            let done = &done;
-            let receiver =
-                start("cellcc-receiver", Box::new(move || ends.receive(done).map(|()| Sent::default())));
-            let sender = start("cellcc-sender", Box::new(move || ends.send(application, clock)));
-            match receiver.and_then(|receiver| Ok((receiver, sender?))) {
-                Ok(pair) => started.push(pair),
-                Err(error) => failed = Some(error),
-            }
-        }
-        let samples = if failed.is_none() { sample(scenario, ends, clock) } else { Vec::new() };
+            let receiver = start(scope, "cellcc-receiver", || ends.receive(&done))?;
+            let sender = start(scope, "cellcc-sender", move || ends.send(application, clock))?;
+            Ok((receiver, sender))
+        });
+        let pairs = pairs.collect::<Result<Vec<_>, EmuError>>();
+        let samples = if pairs.is_ok() { sample(scenario, ends, clock) } else { Vec::new() };
         sleep_until(clock, end + delay + LATECOMERS);
         done.store(true, Ordering::Relaxed);
-        let mut sent = Vec::new();
-        for (receiver, sender) in started {
-            let joined = |thread: std::thread::ScopedJoinHandle<'_, io::Result<Sent>>| {
-                thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-            };
-            joined(receiver).map_err(EmuError::system("receive"))?;
-            sent.push(joined(sender).map_err(EmuError::system("send"))?);
-        }
-        failed.map_or(Ok((sent, samples)), Err)
+        let sent = pairs?.into_iter().map(|(receiver, sender)| {
+            join(receiver).map_err(EmuError::system("receive"))?;
+            join(sender).map_err(EmuError::system("send"))
+        });
+        Ok((sent.collect::<Result<_, EmuError>>()?, samples))
     })
+}
+
+fn start<'scope, T: Send + 'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    name: &str,
+    work: impl FnOnce() -> T + Send + 'scope,
+) -> Result<ScopedJoinHandle<'scope, T>, EmuError> {
+    let thread = std::thread::Builder::new().name(name.into()).spawn_scoped(scope, work);
+    thread.map_err(EmuError::system("start a thread"))
+}
+
+fn join<T>(thread: ScopedJoinHandle<'_, T>) -> T {
+    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
 /// Asks the kernel at the end of every bin of the time series, for each flow that is sending.

@@ -12,7 +12,8 @@ const INSTALLED: &str = "cellcc_";
 impl Available {
     /// Asks the kernel.
     pub(crate) fn now() -> Self {
-        let names = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").unwrap_or_default();
+        let names =
+            fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").unwrap_or_default();
         Self(names.split_whitespace().map(str::to_owned).collect())
     }
 

@@ -31,7 +31,9 @@ pub(crate) fn stages(scenario: &Scenario, capacities: &Capacities) -> Result<Sta
     let seed = scenario.seed_of(Randomness::ForwardLoss);
     let reordering = (!reordered.is_zero()).then_some((*reordered, *reordered_by));
     let down = match &scenario.cell {
-        None => Stage::Link(LinkStage { config: config(&capacities.forward[0]), seed, reordering, log: None }),
+        None => {
+            Stage::Link(LinkStage { config: config(&capacities.forward[0]), seed, reordering, log: None })
+        }
         Some(_) if reordering.is_some() => {
             return Err(ResolveError(
                 "the driver `kernel` does not reorder packets behind a cell; leave out path.reordered or the cell".into(),

@@ -126,16 +126,19 @@ impl DataTap {
     fn note(&self, at: Time, segment: &SegmentView<'_>, seen: impl FnOnce(u32, u32) -> Seen) {
         let Some(headers) = packet::parse(segment.headers) else { return };
         let Some(flow) = headers.destination_port.checked_sub(FIRST_PORT) else { return };
-        if segment.payload > 0 {
+        // A packet that is no super-packet is all headers to the emulation, so its payload is what they leave of it.
+        let payload = (segment.bytes.get() as usize).saturating_sub(headers.length) as u32;
+        if payload > 0 {
             let sequence = headers.sequence.wrapping_add(segment.offset);
-            self.0.lock().push(Event { at, flow, seen: seen(sequence, segment.payload) });
+            self.0.lock().push(Event { at, flow, seen: seen(sequence, payload) });
         }
     }
 }
 
 impl Tap for DataTap {
     fn arrived(&mut self, at: Time, segment: &SegmentView<'_>) {
-        if let Some(TcpHeaders { is_syn: true, destination_port, sequence, .. }) = packet::parse(segment.headers)
+        if let Some(TcpHeaders { is_syn: true, destination_port, sequence, .. }) =
+            packet::parse(segment.headers)
             && let Some(flow) = destination_port.checked_sub(FIRST_PORT)
         {
             let seen = Seen::Opened { data_from: sequence.wrapping_add(1) };
@@ -232,8 +235,7 @@ mod tests {
             departed_at: at(sent + 1),
             arrived_at: at(arrived),
         };
-        let (syn, data) =
-            (built((9, FIRST_PORT), 99, 0, SYN, &[]), built((9, FIRST_PORT), 100, 0, ACK, &[]));
+        let (syn, data) = (built((9, FIRST_PORT), 99, 0, SYN, &[]), built((9, FIRST_PORT), 100, 0, ACK, &[]));
         let ack = built((FIRST_PORT, 9), 0, 2100, ACK, &[]);
         // The thread of the acknowledgements comes first, although they are later.
         up.delivered(&link(30, 40), &view(&ack, 0, 0));
@@ -242,8 +244,11 @@ mod tests {
             down.arrived(at(20), &view(&data, offset, 1000));
             down.delivered(&link(20, arrived), &view(&data, offset, 1000));
         }
-        down.arrived(at(21), &view(&data, 2000, 500));
-        down.dropped(at(21), &view(&data, 2000, 500));
+        // No super-packet: the view has all of it as headers.
+        let single = [&built((9, FIRST_PORT), 2100, 0, ACK, &[])[..], &[0; 500]].concat();
+        let single = SegmentView { headers: &single, offset: 0, payload: 0, bytes: Bytes::new(552) };
+        down.arrived(at(21), &single);
+        down.dropped(at(21), &single);
         let flow = watch.finish().remove(0);
         let metrics = flow.meter().metrics(Bytes::ZERO, Span::ZERO);
         assert_eq!((metrics.sent_packets, metrics.lost_packets, metrics.retransmitted_packets), (3, 1, 0));

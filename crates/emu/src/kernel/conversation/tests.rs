@@ -155,7 +155,10 @@ fn a_frame_is_whole_when_tcp_can_hand_it_over() {
     delivered(&mut flow, 50, 0);
     let (frames, missed) = flow.frames().unwrap();
     let in_time = ((1.0 - missed) * frames as f64).round();
-    assert_eq!(in_time, 1.0, "the first came 50 ms after its creation, the second with it, 33 ms after its own");
+    assert_eq!(
+        in_time, 1.0,
+        "the first came 50 ms after its creation, the second with it, 33 ms after its own"
+    );
 }
 
 #[test]
