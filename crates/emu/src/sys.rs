@@ -219,3 +219,11 @@ pub(crate) fn forward_no_more_to(pid: i32) {
         let _ = place.compare_exchange(pid, 0, Ordering::Relaxed, Ordering::Relaxed);
     }
 }
+
+/// Lets the calling thread run before all ordinary ones as soon as it is ready. False where we may not.
+pub(crate) fn prefer_this_thread() -> bool {
+    let parameters = libc::sched_param { sched_priority: 1 };
+    let policy = libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK;
+    // SAFETY: `parameters` lives here; 0 is the calling thread.
+    checked(unsafe { libc::sched_setscheduler(0, policy, &raw const parameters) }).is_ok()
+}

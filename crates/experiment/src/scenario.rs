@@ -1,7 +1,7 @@
 //! One run, fully resolved: a link, flows with their schemes, times, a seed.
 
 use crate::{ResolveError, Source};
-use cellcc_units::{Bytes, QueueLimit, Ratio, Span, Time};
+use cellcc_units::{Bytes, Queue, QueueLimit, Ratio, Span, Time};
 use serde::{Deserialize, Serialize};
 
 /// One run. The same Scenario gives the same [`Record`](crate::Record), byte for byte.
@@ -47,8 +47,8 @@ pub struct Scenario {
 pub struct Path {
     /// Round-trip time without any queue, half of it in each direction.
     pub rtt: Span,
-    /// What the link's queue holds.
-    pub queue: QueueLimit,
+    /// The link's queue: what it holds, and what it drops or marks.
+    pub queue: Queue,
     /// Share of data packets lost at random before the queue.
     pub loss: Ratio,
     /// Extra one-way delay over time towards the receiver, `DELAY@FOR,DELAY@FOR...`; the last one holds on. Empty: none.
@@ -57,6 +57,13 @@ pub struct Path {
     /// Extra random loss of data packets over time, `SHARE@FOR,SHARE@FOR...`; the last one holds on. Empty: none.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub extra_loss: String,
+    /// By how much later than the others a data packet may arrive, at random: each by a time of its own, all up to this
+    /// equally likely.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub jitter: Span,
+    /// Whether jitter lets packets overtake each other.
+    #[serde(skip_serializing_if = "is_false")]
+    pub jitter_reorders: bool,
     /// Share of the data packets that arrive later than others sent after them.
     #[serde(skip_serializing_if = "is_none_of_it")]
     pub reordered: Ratio,
@@ -74,8 +81,8 @@ pub struct Reverse {
     /// Capacity over time, as for the link; empty: no limit.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub trace: String,
-    /// What its queue holds.
-    pub queue: QueueLimit,
+    /// Its queue.
+    pub queue: Queue,
     /// Share of acknowledgements lost at random.
     pub loss: Ratio,
 }
@@ -225,6 +232,10 @@ fn is_none_of_it(share: &Ratio) -> bool {
     share.is_zero()
 }
 
+fn is_false(switch: &bool) -> bool {
+    !switch
+}
+
 fn is_zero(span: &Span) -> bool {
     span.is_zero()
 }
@@ -297,10 +308,12 @@ impl Default for Path {
     fn default() -> Self {
         Self {
             rtt: Span::from_millis(20),
-            queue: QueueLimit::Packets(3200),
+            queue: QueueLimit::Packets(3200).into(),
             loss: Ratio::ZERO,
             extra_delay: String::new(),
             extra_loss: String::new(),
+            jitter: Span::ZERO,
+            jitter_reorders: false,
             reordered: Ratio::ZERO,
             reordered_by: USUAL_LATENESS,
             reverse: Reverse::default(),
@@ -310,7 +323,7 @@ impl Default for Path {
 
 impl Default for Reverse {
     fn default() -> Self {
-        Self { trace: String::new(), queue: QueueLimit::Unlimited, loss: Ratio::ZERO }
+        Self { trace: String::new(), queue: QueueLimit::Unlimited.into(), loss: Ratio::ZERO }
     }
 }
 

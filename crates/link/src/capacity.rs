@@ -121,6 +121,27 @@ impl Capacity {
         Ok(Self { shape })
     }
 
+    /// The same once, and then nothing: Mahimahi's `--once`. What has no end stays as it is. (Opportunities come again
+    /// after [`Capacity::MAX_PERIOD`].)
+    ///
+    /// # Errors
+    /// [`CapacityError::TooLong`] where it is nearly that long itself.
+    pub fn once(&self) -> Result<Self, CapacityError> {
+        let shape = match &self.shape {
+            Shape::Steps(steps) if steps.repeats => {
+                let then_nothing = std::iter::once((Span::from_secs(1), Rate::ZERO));
+                let steps: Vec<(Span, Rate)> = steps.steps().chain(then_nothing).collect();
+                Shape::Steps(Steps::new(&steps, false)?)
+            }
+            Shape::Steps(_) => self.shape.clone(),
+            Shape::Opportunities(list) => {
+                let period = Self::MAX_PERIOD.as_nanos();
+                Shape::Opportunities(Opportunities { list: list.list.clone(), period })
+            }
+        };
+        Ok(Self { shape })
+    }
+
     /// The bytes that can leave after `from` and not later than `to`. Additive, and never less than what a
     /// [`crate::Cursor`] delivers in that time.
     pub fn bytes_between(&self, from: Time, to: Time) -> Bytes {
@@ -220,6 +241,25 @@ impl Capacity {
                 }
                 sink(&list.period.to_le_bytes());
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn once_it_carries_what_its_first_round_does_and_then_nothing() {
+        let rates = ["4Mbit/s", "8Mbit/s"].map(|rate| (Span::from_secs(1), rate.parse().unwrap()));
+        let at = |secs| Time::ZERO + Span::from_secs(secs);
+        for whole in [Capacity::from_steps(rates.to_vec()), Capacity::from_opportunities([700, 1400, 2000])] {
+            let whole = whole.unwrap();
+            let once = whole.once().unwrap();
+            for secs in [0, 1, 2] {
+                assert_eq!(once.bytes_between(at(0), at(secs)), whole.bytes_between(at(0), at(secs)));
+            }
+            assert_eq!(once.bytes_between(at(2), at(86_400)), Bytes::ZERO);
         }
     }
 }

@@ -1,15 +1,14 @@
 //! A base station: users with a queue each, one of them served per slot.
 
 use crate::capacity::Capacity;
-use crate::delay::Delay;
+use crate::flight::Flight;
 use crate::link::LinkConfig;
 use crate::loss::LossOverTime;
 use crate::packet::{Delivery, DropReason, Dropped, Packet, Poll};
-use crate::schedule::Moment;
 use crate::scheduler::{Scheduler, State};
 use crate::service::{Service, ServiceMeter};
-use cellcc_units::{Bytes, QueueLimit, Span, Time};
-use std::collections::VecDeque;
+use crate::waiting::{Waiting, WaitingQueue};
+use cellcc_units::{Bytes, Span, Time};
 use std::sync::Arc;
 
 /// Several users share one base station in slots of a millisecond (LTE's transmission time interval, 3GPP TS 36.211
@@ -35,24 +34,19 @@ pub struct Cell<P> {
 #[derive(Debug, Clone)]
 struct User<P> {
     capacity: Arc<Capacity>,
-    queue: QueueLimit,
-    delay: Delay,
-    delay_now: Moment<Span>,
     loss: LossOverTime,
-    waiting: VecDeque<Waiting<P>>,
-    queued_bytes: Bytes,
+    queue: WaitingQueue<P>,
+    /// Begun in an earlier slot.
+    in_service: Option<InService<P>>,
     meter: ServiceMeter,
-    /// Bytes of the first waiting packet that earlier slots have carried.
-    head_carried: Bytes,
-    /// Departed, in order of arrival at the other end.
-    departed: VecDeque<Delivery<P>>,
-    last_arrival: Time,
+    flight: Flight<P>,
 }
 
+/// A packet of which slots have carried a part, or nothing yet.
 #[derive(Debug, Clone)]
-struct Waiting<P> {
-    packet: P,
-    queued_at: Time,
+struct InService<P> {
+    waiting: Waiting<P>,
+    carried: Bytes,
 }
 
 /// Length of a slot.
@@ -84,32 +78,41 @@ impl<P: Packet> Cell<P> {
     /// Hands a packet for `user` to the cell at `now`.
     ///
     /// # Errors
-    /// The packet, where it is lost at random or does not fit the user's queue. A limit in time is judged as if the
+    /// The packet, where it is lost at random, does not fit the user's queue, or is dropped early. A limit in time is judged as if the
     /// user had the cell alone, as nobody can know what the others will send.
     ///
     /// # Panics
     /// Where there is no such user.
     pub fn enqueue(&mut self, now: Time, user: usize, packet: P) -> Result<(), Dropped<P>> {
         if self.users[user].loss.strikes(now) {
-            return Err(Dropped { packet, reason: DropReason::Loss });
+            return Err(Dropped { packet, at: now, reason: DropReason::Loss });
         }
         self.advance(now);
-        let was_empty = self.users[user].waiting.is_empty();
+        let was_empty = self.users[user].queue.is_empty();
         self.users[user].admit(now, packet)?;
         if was_empty {
             self.next_service = self.next_service.min(self.users[user].next_service(self.slot));
-            self.next_wake = self.next_wake.min(self.next_service);
         }
+        self.next_wake = self.next_wake.min(self.next_service).min(self.users[user].queue.next_drop_at());
         Ok(())
     }
 
-    /// The next packet that has arrived by `now`, with its user; or when to ask again.
-    pub fn poll(&mut self, now: Time) -> Poll<(usize, Delivery<P>)> {
+    /// The next packet that has arrived by `now`, or that was dropped while it waited, with its user; or when to ask
+    /// again.
+    pub fn poll(&mut self, now: Time) -> Poll<(usize, Delivery<P>), (usize, Dropped<P>)> {
         self.advance(now);
-        let arrival = |user: &User<P>| user.departed.front().map_or(Time::NEVER, |first| first.arrived_at);
+        let drop = |user: &User<P>| user.queue.next_drop_at();
+        let earliest = (0..self.users.len()).min_by_key(|&user| drop(&self.users[user]));
+        if let Some(index) = earliest
+            && let Some(dropped) = self.users[index].queue.next_drop()
+        {
+            self.refresh_wake();
+            return Poll::Dropped((index, dropped));
+        }
+        let arrival = |user: &User<P>| user.flight.next_arrival();
         let earliest = (0..self.users.len()).min_by_key(|&user| arrival(&self.users[user]));
-        if let Some(index) = earliest.filter(|&index| arrival(&self.users[index]) <= now)
-            && let Some(delivery) = self.users[index].departed.pop_front()
+        if let Some(index) = earliest
+            && let Some(delivery) = self.users[index].flight.poll(now)
         {
             self.refresh_wake();
             return Poll::Ready((index, delivery));
@@ -120,8 +123,8 @@ impl<P: Packet> Cell<P> {
         }
     }
 
-    /// When something happens next: an arrival, or the end of a slot that carries something. [`Time::NEVER`] where
-    /// nothing will.
+    /// When something happens next: an arrival, a drop, or the end of a slot that carries something. [`Time::NEVER`]
+    /// where nothing will.
     pub fn next_wake(&self) -> Time {
         self.next_wake
     }
@@ -131,7 +134,7 @@ impl<P: Packet> Cell<P> {
     /// # Panics
     /// Where there is no such user.
     pub fn backlog(&self, user: usize) -> (usize, Bytes) {
-        (self.users[user].waiting.len(), self.users[user].queued_bytes)
+        (self.users[user].queue.len(), self.users[user].queue.bytes())
     }
 
     /// What was done for `user` by `now`.
@@ -141,7 +144,7 @@ impl<P: Packet> Cell<P> {
     pub fn service(&mut self, now: Time, user: usize) -> Service {
         self.advance(now);
         let user = &self.users[user];
-        user.meter.service(now, user.queued_bytes)
+        user.meter.service(now, user.queue.bytes())
     }
 
     /// What `user` could have carried after `from` and not later than `to`, alone in the cell.
@@ -176,7 +179,7 @@ impl<P: Packet> Cell<P> {
     fn serve(&mut self, slot: u64) {
         let (start, end) = (slot_start(slot), slot_start(slot + 1));
         for (offer, user) in self.offers.iter_mut().zip(&self.users) {
-            let wants = user.waiting.front().is_some_and(|first| first.queued_at <= start);
+            let wants = user.next_since().is_some_and(|since| since <= start);
             *offer = if wants { user.capacity.bytes_between(start, end) } else { Bytes::ZERO };
         }
         match self.scheduler.choose(&self.offers) {
@@ -193,54 +196,40 @@ impl<P: Packet> Cell<P> {
     }
 
     fn refresh_wake(&mut self) {
-        let arrivals =
-            self.users.iter().filter_map(|user| user.departed.front()).map(|first| first.arrived_at);
-        self.next_wake = arrivals.fold(self.next_service, Time::min);
+        let next = |user: &User<P>| user.flight.next_arrival().min(user.queue.next_drop_at());
+        self.next_wake = self.users.iter().map(next).fold(self.next_service, Time::min);
     }
 }
 
 impl<P: Packet> User<P> {
     fn new(config: LinkConfig, seed: u64) -> Self {
-        let LinkConfig { capacity, queue, delay, loss } = config;
+        let LinkConfig { capacity, queue, delay, jitter, loss } = config;
         Self {
             capacity,
-            queue,
-            delay_now: delay.0.start(),
-            delay,
             loss: LossOverTime::new(loss, seed),
-            waiting: VecDeque::new(),
-            queued_bytes: Bytes::ZERO,
+            queue: WaitingQueue::new(queue, seed),
+            in_service: None,
             meter: ServiceMeter::default(),
-            head_carried: Bytes::ZERO,
-            departed: VecDeque::new(),
-            last_arrival: Time::ZERO,
+            flight: Flight::new(delay, jitter, seed),
         }
     }
 
     fn admit(&mut self, now: Time, packet: P) -> Result<(), Dropped<P>> {
-        let size = packet.size();
-        let fits = match self.queue {
-            QueueLimit::Unlimited => true,
-            QueueLimit::Packets(limit) => (self.waiting.len() as u64) < limit,
-            QueueLimit::Bytes(limit) => self.queued_bytes + size <= limit,
-            QueueLimit::Time(limit) => {
-                let ahead = self.queued_bytes - self.head_carried;
-                ahead.is_zero() || self.capacity.time_to_carry(now, ahead).since(now) <= limit
-            }
-        };
-        if !fits {
-            return Err(Dropped { packet, reason: DropReason::QueueFull });
-        }
+        let carried = self.in_service.as_ref().map_or(Bytes::ZERO, |first| first.carried);
+        self.queue.enqueue(now, packet, |queue| self.capacity.time_to_carry(now, queue.bytes() - carried))?;
         self.meter.on_admitted(now);
-        self.queued_bytes += size;
-        self.waiting.push_back(Waiting { packet, queued_at: now });
         Ok(())
+    }
+
+    /// When the packet came whose turn it is.
+    fn next_since(&self) -> Option<Time> {
+        self.in_service.as_ref().map(|first| first.waiting.queued_at).or_else(|| self.queue.next_since())
     }
 
     /// The end of the next slot, from `slot` on, that could carry something for this user.
     fn next_service(&self, slot: u64) -> Time {
-        let Some(first) = self.waiting.front() else { return Time::NEVER };
-        let from = slot_start(slot.max(slot_from(first.queued_at)));
+        let Some(since) = self.next_since() else { return Time::NEVER };
+        let from = slot_start(slot.max(slot_from(since)));
         match self.capacity.next_byte_after(from) {
             Time::NEVER => Time::NEVER,
             carried => slot_start(slot_from(carried)),
@@ -250,23 +239,22 @@ impl<P: Packet> User<P> {
     /// Carries up to `budget` of what was there at the `start` of a slot that ends at `end`; returns how much.
     fn carry(&mut self, budget: Bytes, start: Time, end: Time) -> Bytes {
         let mut left = budget;
-        while let Some(first) = self.waiting.front().filter(|first| first.queued_at <= start) {
-            let size = first.packet.size();
-            let missing = size - self.head_carried;
+        while !left.is_zero() {
+            let next =
+                || self.queue.begin_service(start).map(|waiting| InService { waiting, carried: Bytes::ZERO });
+            let Some(mut first) = self.in_service.take().or_else(next) else { break };
+            let size = first.waiting.packet.size();
+            let missing = size - first.carried;
             if missing > left {
-                self.head_carried += left;
+                first.carried += left;
+                self.in_service = Some(first);
                 return budget;
             }
             left -= missing;
-            self.head_carried = Bytes::ZERO;
-            self.queued_bytes -= size;
+            self.queue.end_service();
             self.meter.on_departed(size);
-            let arrived_at = (end + self.delay_now.value_at(&self.delay.0, end)).max(self.last_arrival);
-            self.last_arrival = arrived_at;
-            if let Some(Waiting { packet, queued_at }) = self.waiting.pop_front() {
-                self.departed.push_back(Delivery { packet, queued_at, departed_at: end, arrived_at });
-            }
-            if self.waiting.is_empty() {
+            self.flight.depart(first.waiting, end);
+            if self.queue.is_empty() {
                 self.meter.on_empty(end);
             }
         }

@@ -65,6 +65,24 @@ impl Cursor {
             _ => u64::MAX,
         })
     }
+
+    /// When the first byte of what [`Cursor::finish`] would serve next, there from `ready` on, begins to be carried: after
+    /// an outage, not in it. [`Time::NEVER`] where the link stays at zero for ever.
+    pub(crate) fn begin(&self, ready: Time) -> Time {
+        let ready = ready.as_nanos();
+        Time::from_nanos(match (&self.position, &self.capacity.shape) {
+            (Position::Steps(position), Shape::Steps(steps)) => position.begin(steps, ready),
+            (Position::Opportunities(Some(moment)), Shape::Opportunities(list)) => {
+                let next = match moment {
+                    passed if passed.time <= ready => list.first_after(ready),
+                    used if used.left == 0 => list.after(used),
+                    open => Some(*open),
+                };
+                next.map_or(u64::MAX, |moment| moment.time)
+            }
+            _ => u64::MAX,
+        })
+    }
 }
 
 impl StepsPosition {
@@ -107,6 +125,18 @@ impl StepsPosition {
             }
         }
         self.finish_across(steps, bytes)
+    }
+
+    fn begin(&self, steps: &Steps, ready: u64) -> u64 {
+        let from = self.at.max(ready);
+        if self.surplus > 0 && from == self.at || self.rate > 0 && from < self.end {
+            return from;
+        }
+        match steps.time_of(steps.carried_until(from) + 1) {
+            u64::MAX => u64::MAX,
+            // A rate above zero carries a nanobyte within a nanosecond.
+            carried => carried - 1,
+        }
     }
 
     /// Service that goes on in another segment.
@@ -343,6 +373,26 @@ mod tests {
                 prop_assert!(end >= before && end >= now);
                 if end == Time::NEVER { break; }
                 prop_assert!(sum <= capacity.bytes_between(begun, end));
+                before = end;
+            }
+        }
+
+        #[test]
+        fn a_service_begins_when_the_link_first_carries_something_and_ends_as_if_it_had_come_then(
+            capacity in any_capacity(), packets in proptest::collection::vec((0u64..8_000_000, 1u64..20_000), 1..50)
+        ) {
+            let mut cursor = Cursor::new(Arc::new(capacity.clone()));
+            let (mut now, mut before) = (Time::ZERO, Time::ZERO);
+            for (gap, size) in packets {
+                now += Span::from_nanos(gap);
+                let begin = cursor.begin(now);
+                let end = cursor.finish(now, Bytes::new(size));
+                prop_assert!(begin >= before.max(now) && begin <= end);
+                let pause_ends = Time::from_nanos(begin.as_nanos().saturating_sub(1));
+                // What is less than a byte may appear as one, as amounts are given in whole bytes.
+                let unseen = Bytes::new(u64::from(!capacity.is_opportunities()));
+                prop_assert!(capacity.bytes_between(before.max(now), pause_ends) <= unseen);
+                if end == Time::NEVER { break; }
                 before = end;
             }
         }

@@ -5,13 +5,19 @@
 
 mod capacity;
 mod cell;
+mod codel;
 mod cursor;
 mod delay;
+mod drop_tail;
+mod flight;
+mod jitter;
 mod join;
 mod link;
 mod loss;
+mod managed;
 mod opportunities;
 mod packet;
+mod pie;
 mod reordering;
 mod schedule;
 mod scheduler;
@@ -22,11 +28,13 @@ mod stats;
 mod steps;
 pub mod synthetic;
 pub mod trace;
+mod waiting;
 
 pub use capacity::{Capacity, CapacityError};
 pub use cell::Cell;
 pub use cursor::Cursor;
 pub use delay::Delay;
+pub use jitter::Jitter;
 pub use join::Piece;
 pub use link::{Link, LinkConfig};
 pub use loss::{Loss, LossRate};

@@ -30,6 +30,11 @@ impl LossRate {
         }
     }
 
+    /// Each share (second) for a time (first), the last one for ever; `None` for an empty list.
+    pub fn steps(steps: Vec<(Span, Ratio)>) -> Option<Self> {
+        Timeline::new(steps).map(Self)
+    }
+
     /// The same shares over time, each larger by `more`.
     pub fn plus(&self, more: Ratio) -> Self {
         Self(self.0.map(|share| Ratio::new(share.get() + more.get())))
@@ -103,8 +108,9 @@ impl Loss {
         loss
     }
 
+    /// Another probability from now on.
     #[inline]
-    fn set(&mut self, probability: Ratio) {
+    pub(crate) fn set(&mut self, probability: Ratio) {
         self.threshold = (probability.get() * (1u64 << GRAIN_BITS) as f64) as u64;
     }
 

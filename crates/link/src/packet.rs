@@ -6,6 +6,14 @@ use cellcc_units::{Bytes, Time};
 pub trait Packet {
     /// Size on the link, headers included.
     fn size(&self) -> Bytes;
+
+    /// True where its IP header says ECT(0), ECT(1) or CE, so that a queue may mark it (RFC 3168).
+    fn is_ecn_capable(&self) -> bool {
+        false
+    }
+
+    /// Notes that the path is congested: CE in the IP header. Called only where [`Packet::is_ecn_capable`].
+    fn mark_congestion(&mut self) {}
 }
 
 /// A packet that reached the other end.
@@ -21,29 +29,37 @@ pub struct Delivery<P> {
     pub arrived_at: Time,
 }
 
-/// A packet that was not admitted.
+/// A packet that was dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Dropped<P> {
     /// The packet.
     pub packet: P,
+    /// When it was dropped.
+    pub at: Time,
     /// Why.
     pub reason: DropReason,
 }
 
-/// Why a packet was not admitted.
+/// Why a packet was dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DropReason {
     /// Random loss.
     Loss,
     /// The queue is at its limit.
     QueueFull,
+    /// The oldest of a drop-head queue: it made room for a newer one.
+    QueueHead,
+    /// Active queue management decided so, CoDel or PIE.
+    Aqm,
 }
 
-/// What a link has for its driver.
+/// What a link has for its driver: deliveries `T`, and drops `D` of packets that had been admitted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Poll<T> {
+pub enum Poll<T, D> {
     /// A packet has arrived; ask again, there may be more.
     Ready(T),
+    /// A packet that waited was dropped; ask again, there may be more.
+    Dropped(D),
     /// Nothing yet: ask again at this time.
     Wake(Time),
     /// Nothing will arrive from what is in the link now.

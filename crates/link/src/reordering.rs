@@ -1,12 +1,14 @@
 //! Reordering: some packets take longer behind the link, so that later ones overtake them.
 
+use crate::flight;
 use crate::loss::Loss;
 use crate::packet::Delivery;
 use cellcc_units::{Ratio, Span, Time};
 use std::collections::VecDeque;
 
 /// Holds a share of the packets that have arrived back for a time, at random and independently of each other, as a
-/// second radio leg or a retransmission below IP without in-order delivery does.
+/// second radio leg or a retransmission below IP without in-order delivery does. (Where every packet's delay differs, see
+/// [`crate::Jitter`].)
 #[derive(Debug, Clone)]
 pub struct Reordering<P> {
     chance: Loss,
@@ -34,6 +36,12 @@ impl<P> Reordering<P> {
     #[inline]
     pub fn next_wake(&self) -> Time {
         self.held.front().map_or(Time::NEVER, |delivery| delivery.arrived_at)
+    }
+
+    /// The latest arrival of a held packet that is at most `span` after [`Reordering::next_wake`]; [`Time::NEVER`] where
+    /// none is held.
+    pub fn last_arrival_within(&self, span: Span) -> Time {
+        flight::last_arrival_until(&self.held, self.next_wake() + span).unwrap_or(Time::NEVER)
     }
 
     /// The next held packet that has arrived by `now`.

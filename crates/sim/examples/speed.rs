@@ -23,7 +23,7 @@ fn nanos_per_packet(scheme: &str, rtt: Span, duration: Span) -> f64 {
         ..PlanFile::default()
     };
     file.path.rtt = rtt;
-    file.path.queue = QueueLimit::Packets(3200);
+    file.path.queue = QueueLimit::Packets(3200).into();
     let plan = Plan::new(&file, &driver, "speed").expect("the plan is a constant");
     let mut costs: Vec<f64> = (0..RUNS)
         .map(|_| {

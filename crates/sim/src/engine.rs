@@ -173,7 +173,11 @@ impl Engine {
     }
 
     fn on_arrival(&mut self, now: Time) {
-        let Some(delivery) = self.forward.poll(now) else { return };
+        let delivery = match self.forward.poll(now) {
+            Poll::Ready(delivery) => delivery,
+            Poll::Dropped(dropped) => return self.flows[dropped.packet.flow as usize].meter.on_lost(),
+            Poll::Wake(_) | Poll::Idle => return,
+        };
         let index = delivery.packet.flow as usize;
         self.measure(&delivery);
         let flow = &mut self.flows[index];
@@ -341,7 +345,9 @@ impl Engine {
     fn count_departed(&mut self) {
         while self.forward.next_wake() < Time::NEVER {
             // What is held back to be reordered left the link in time, too.
-            if let Some(delivery) = self.forward.poll(Time::NEVER).filter(|it| it.departed_at <= self.end) {
+            if let Poll::Ready(delivery) = self.forward.poll(Time::NEVER)
+                && delivery.departed_at <= self.end
+            {
                 self.measure(&delivery);
             }
         }

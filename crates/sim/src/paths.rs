@@ -4,7 +4,7 @@ use crate::receiver::Acknowledgement;
 use cellcc_control::{Feedback, Signal};
 use cellcc_experiment::{Path, Randomness, ResolveError, Scenario};
 use cellcc_link::{
-    Capacities, Capacity, Cell, Delay, Delivery, Dropped, Link, LinkConfig, LossRate, Packet, Poll,
+    Capacities, Capacity, Cell, Delay, Delivery, Dropped, Jitter, Link, LinkConfig, LossRate, Packet, Poll,
     Reordering, Scheduler, Service,
 };
 use cellcc_units::{Bytes, Span, Time};
@@ -66,6 +66,7 @@ impl Forward {
             capacity: Arc::clone(capacity),
             queue: scenario.path.queue,
             delay: delay.clone(),
+            jitter: Jitter { up_to: scenario.path.jitter, reorders: scenario.path.jitter_reorders },
             loss: loss.clone(),
         };
         let seed = scenario.seed_of(Randomness::ForwardLoss);
@@ -115,24 +116,31 @@ impl Forward {
     }
 
     #[inline]
-    pub(crate) fn poll(&mut self, now: Time) -> Option<Delivery<DataPacket>> {
+    pub(crate) fn poll(&mut self, now: Time) -> Poll<Delivery<DataPacket>, Dropped<DataPacket>> {
         let Some(reordering) = &mut self.reordering else { return self.way.poll(now) };
-        let late = reordering.poll(now);
-        late.or_else(|| self.way.poll(now).and_then(|delivery| reordering.pass(delivery)))
+        if let Some(late) = reordering.poll(now) {
+            return Poll::Ready(late);
+        }
+        match self.way.poll(now) {
+            Poll::Ready(delivery) => match reordering.pass(delivery) {
+                Some(delivery) => Poll::Ready(delivery),
+                None => Poll::Wake(self.next_wake()),
+            },
+            other => other,
+        }
     }
 }
 
 impl Way {
     #[inline]
-    fn poll(&mut self, now: Time) -> Option<Delivery<DataPacket>> {
+    fn poll(&mut self, now: Time) -> Poll<Delivery<DataPacket>, Dropped<DataPacket>> {
         match self {
-            Way::Link(link) => match link.poll(now) {
-                Poll::Ready(delivery) => Some(delivery),
-                Poll::Wake(_) | Poll::Idle => None,
-            },
+            Way::Link(link) => link.poll(now),
             Way::Cell(cell) => match cell.poll(now) {
-                Poll::Ready((_, delivery)) => Some(delivery),
-                Poll::Wake(_) | Poll::Idle => None,
+                Poll::Ready((_, delivery)) => Poll::Ready(delivery),
+                Poll::Dropped((_, dropped)) => Poll::Dropped(dropped),
+                Poll::Wake(time) => Poll::Wake(time),
+                Poll::Idle => Poll::Idle,
             },
         }
     }
@@ -144,6 +152,7 @@ pub(crate) fn reverse(scenario: &Scenario, capacities: &Capacities) -> Link<AckP
         capacity: Arc::clone(&capacities.reverse),
         queue: scenario.path.reverse.queue,
         delay: Delay::constant(reverse_delay(scenario)),
+        jitter: Jitter::NONE,
         loss: LossRate::constant(scenario.path.reverse.loss),
     };
     Link::new(config, scenario.seed_of(Randomness::ReverseLoss))

@@ -21,7 +21,7 @@ fn runs(scheme: &str, w1: f64, secs: u64, seeds: u64) -> Vec<Record> {
     let mut records = compare(&[scheme], &format!("rate={mbit_s}Mbit/s"), |file| {
         file.duration = Span::from_secs(secs);
         file.seeds = format!("1..{seeds}").parse().unwrap();
-        file.path = Path { queue: QueueLimit::Unlimited, ..Path::default() };
+        file.path = Path { queue: QueueLimit::Unlimited.into(), ..Path::default() };
         file.endpoint.series_bin = Span::from_millis(MIN_RTT_MS as u64);
     });
     records.split_off(1)

@@ -10,7 +10,7 @@ use common::{compare, run};
 const PACKET_BYTES: f64 = 1500.0;
 
 fn path(rtt_ms: u64, queue: QueueLimit) -> Path {
-    Path { rtt: Span::from_millis(rtt_ms), queue, ..Path::default() }
+    Path { rtt: Span::from_millis(rtt_ms), queue: queue.into(), ..Path::default() }
 }
 
 fn column<'a>(record: &'a Record, name: &str) -> &'a [f32] {

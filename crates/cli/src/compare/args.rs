@@ -4,7 +4,7 @@ use crate::{grid, present};
 use cellcc_experiment::Seeds;
 use cellcc_report::TableFormat;
 use cellcc_runner::Shard;
-use cellcc_units::{Bytes, QueueLimit, Ratio, Span};
+use cellcc_units::{Bytes, Queue, Ratio, Span};
 use std::path::PathBuf;
 
 /// A flag that is not given leaves what the Scenario file says, or the quick start.
@@ -59,21 +59,27 @@ pub(crate) struct PathArgs {
     /// Round-trip time without any queue: 20ms.
     #[arg(long, value_name = "TIME")]
     pub(crate) rtt: Option<Span>,
-    /// What the link's queue holds: 3200pkt, 1.5MB, 100ms or unlimited.
-    #[arg(long, value_name = "LIMIT")]
-    pub(crate) queue: Option<QueueLimit>,
+    /// The link's queue: drop-tail with a limit of 3200pkt, 1.5MB, 100ms or unlimited, or droptail(LIMIT,mark=1ms),
+    /// drophead(LIMIT), codel(target=5ms,interval=100ms,limit=LIMIT,ecn) or
+    /// pie(target=15ms,burst=150ms,update=15ms,limit=LIMIT,ecn), each part of the last two may be left out.
+    #[arg(long, value_name = "QUEUE")]
+    pub(crate) queue: Option<Queue>,
     /// Share of data packets lost at random: 1%.
     #[arg(long, value_name = "SHARE")]
     pub(crate) loss: Option<Ratio>,
     /// Extra one-way delay over time: DELAY@FOR,DELAY@FOR,... such as 5ms@10s,20ms@5s.
     #[arg(long, value_name = "STEPS")]
     pub(crate) extra_delay: Option<String>,
+    /// By how much later than the others a data packet may arrive, at random, without overtaking: 5ms. (With overtaking:
+    /// jitter_reorders in a Scenario.)
+    #[arg(long, value_name = "TIME")]
+    pub(crate) jitter: Option<Span>,
     /// Capacity of the way back of the acknowledgements: as --traces.
     #[arg(long, value_name = "FILE|NAME|RATE")]
     pub(crate) reverse_rate: Option<String>,
-    /// What the queue of the way back holds.
-    #[arg(long, value_name = "LIMIT")]
-    pub(crate) reverse_queue: Option<QueueLimit>,
+    /// The queue of the way back: as --queue.
+    #[arg(long, value_name = "QUEUE")]
+    pub(crate) reverse_queue: Option<Queue>,
     /// Share of acknowledgements lost at random.
     #[arg(long, value_name = "SHARE")]
     pub(crate) reverse_loss: Option<Ratio>,

@@ -2,7 +2,7 @@
 
 use crate::exit::Exit;
 use cellcc_experiment::{NetAssist, Plan, PlanFile};
-use cellcc_units::{Bytes, QueueLimit, Ratio, Span};
+use cellcc_units::{Bytes, Queue, QueueLimit, Ratio, Span};
 use std::fmt::Display;
 
 /// Time series of a run hold at most this many bins: a day in bins of 100 ms.
@@ -57,6 +57,8 @@ fn check_values(file: &PlanFile) -> Result<(), String> {
     loss("--reverse-loss", "path.reverse.loss", path.reverse.loss)?;
     queue("--queue", "path.queue", path.queue)?;
     queue("--reverse-queue", "path.reverse.queue", path.reverse.queue)?;
+    let most = Span::from_secs(60);
+    range("--jitter", "path.jitter", path.jitter, Span::ZERO, most, "0s to 60s, such as 5ms")?;
     share("path.reordered", path.reordered)?;
     only_in_file(
         "path.reordered_by",
@@ -128,15 +130,15 @@ fn loss(flag: &str, key: &str, share: Ratio) -> Result<(), String> {
     if share < Ratio::ONE { Ok(()) } else { Err(outside(flag, key, share, "0% to below 100%, such as 1%")) }
 }
 
-fn queue(flag: &str, key: &str, limit: QueueLimit) -> Result<(), String> {
-    let fits = match limit {
+fn queue(flag: &str, key: &str, queue: Queue) -> Result<(), String> {
+    let fits = match queue.limit() {
         QueueLimit::Packets(count) => count <= 100_000_000,
         QueueLimit::Bytes(bytes) => bytes <= Bytes::new(100_000_000_000),
         QueueLimit::Time(span) => span <= Span::from_secs(3600),
         QueueLimit::Unlimited => true,
     };
     let takes = "at most 100000000pkt, 100GB or 1h, such as 3200pkt, or `unlimited`";
-    if fits { Ok(()) } else { Err(outside(flag, key, limit, takes)) }
+    if fits { Ok(()) } else { Err(outside(flag, key, queue, takes)) }
 }
 
 fn outside(flag: &str, key: &str, value: impl Display, takes: &str) -> String {

@@ -25,7 +25,9 @@ impl Drivers {
         let wanted = names.iter().any(|name| name == KERNEL);
         #[cfg(not(target_os = "linux"))]
         if wanted {
-            return Err(Exit::input(format!("--driver {KERNEL}: only Linux has what it needs; use --driver sim")));
+            return Err(Exit::input(format!(
+                "--driver {KERNEL}: only Linux has what it needs; use --driver sim"
+            )));
         }
         Ok(Self {
             sim: SimDriver::new(Registry::default()),

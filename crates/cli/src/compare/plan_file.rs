@@ -37,6 +37,7 @@ pub(super) fn plan_file(args: &Args) -> Result<Asked, Exit> {
     set(vary, "path.queue", &mut path.queue, args.path.queue);
     set(vary, "path.loss", &mut path.loss, args.path.loss);
     set(vary, "path.extra_delay", &mut path.extra_delay, args.path.extra_delay.clone());
+    set(vary, "path.jitter", &mut path.jitter, args.path.jitter);
     set(
         vary,
         "path.reverse.trace",

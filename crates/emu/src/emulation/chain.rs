@@ -2,9 +2,13 @@
 //! before, not at the time at which the thread came to it: lateness does not add up.
 
 use super::segment::Segment;
+use crate::error::EmuError;
+use crate::log::{LogEvent, LogSink, LogSpec, LogSummary};
 use crate::stage::{LinkStage, Stage};
-use cellcc_link::{Capacity, Cell, Delivery, Dropped, Link, LinkConfig, Poll, Reordering};
-use cellcc_units::{Span, Time};
+use cellcc_link::{Capacity, Cell, Delivery, Dropped, Link, LinkConfig, Packet, Poll, Reordering};
+use cellcc_units::{Rate, Span, Time};
+use std::sync::Arc;
+use std::time::SystemTime;
 
 /// What comes out of a chain.
 pub(crate) enum Outcome {
@@ -24,6 +28,7 @@ pub(crate) struct Chain {
 struct Running {
     way: Way,
     reordering: Option<Reordering<Segment>>,
+    log: Option<LogSink>,
     /// When the last packet entered: the next does not enter before it.
     entered: Time,
 }
@@ -33,11 +38,18 @@ enum Way {
     Cell(Box<Cell<Segment>>),
 }
 
+/// What a stage has done.
+type Done = Result<Delivery<Segment>, Dropped<Segment>>;
+
 impl Chain {
-    /// Stages at time zero.
-    pub(crate) fn new(stages: Vec<Stage>) -> Self {
+    /// Stages at time zero, which is now.
+    ///
+    /// # Errors
+    /// Where a log cannot be written.
+    pub(crate) fn new(stages: Vec<Stage>) -> Result<Self, EmuError> {
         let slowest = (0..stages.len()).min_by_key(|&stage| mean_rate(&stages[stage])).unwrap_or(0);
-        Self { slowest, stages: stages.into_iter().map(Running::new).collect() }
+        let stages = stages.into_iter().map(Running::new).collect::<Result<_, _>>()?;
+        Ok(Self { slowest, stages })
     }
 
     /// Hands a packet to the first stage.
@@ -48,13 +60,17 @@ impl Chain {
     /// Moves everything that is due by `now`, in the order of its schedule.
     pub(crate) fn release(&mut self, now: Time, out: &mut impl FnMut(Outcome)) {
         for stage in 0..self.stages.len() {
-            while let Some(delivery) = self.stages[stage].poll(now) {
-                let mut delivery = delivery;
-                if stage == self.slowest {
-                    delivery.packet.queued_at = delivery.queued_at;
-                    delivery.packet.departed_at = delivery.departed_at;
+            while let Some(done) = self.stages[stage].poll(now) {
+                match done {
+                    Ok(mut delivery) => {
+                        if stage == self.slowest {
+                            delivery.packet.queued_at = delivery.queued_at;
+                            delivery.packet.departed_at = delivery.departed_at;
+                        }
+                        self.enter(stage + 1, delivery.arrived_at, delivery.packet, out);
+                    }
+                    Err(dropped) => out(Outcome::Dropped(dropped.at, dropped.packet)),
                 }
-                self.enter(stage + 1, delivery.arrived_at, delivery.packet, out);
             }
         }
     }
@@ -70,6 +86,11 @@ impl Chain {
         wakes.min().unwrap_or(Time::NEVER)
     }
 
+    /// Ends the logs; what came of each.
+    pub(crate) fn finish(self, now: Time) -> Vec<Result<LogSummary, EmuError>> {
+        self.stages.into_iter().filter_map(|stage| stage.log).map(|log| log.finish(now)).collect()
+    }
+
     /// Enters a stage, or leaves the chain behind the last.
     fn enter(&mut self, stage: usize, at: Time, segment: Segment, out: &mut impl FnMut(Outcome)) {
         let Some(running) = self.stages.get_mut(stage) else {
@@ -83,70 +104,102 @@ impl Chain {
         };
         running.entered = running.entered.max(at);
         if let Err(dropped) = running.enqueue(segment) {
-            out(Outcome::Dropped(running.entered, dropped.packet));
+            out(Outcome::Dropped(dropped.at, dropped.packet));
         }
     }
 }
 
 impl Running {
-    fn new(stage: Stage) -> Self {
-        let (way, reordering) = match stage {
-            Stage::Link(LinkStage { config, seed, reordering, .. }) => (
-                Way::Link(Box::new(Link::new(config, seed))),
-                reordering.map(|(share, by)| Reordering::new(share, by, !seed)),
-            ),
+    fn new(stage: Stage) -> Result<Self, EmuError> {
+        let (way, reordering, log) = match stage {
+            Stage::Link(LinkStage { config, seed, reordering, log }) => {
+                let log = log.map(|spec| open(&spec, &config)).transpose()?;
+                let reordering = reordering.map(|(share, by)| Reordering::new(share, by, !seed));
+                (Way::Link(Box::new(Link::new(config, seed))), reordering, log)
+            }
             Stage::Cell(cell) => {
-                (Way::Cell(Box::new(Cell::new(cell.users, cell.scheduler, cell.seed))), None)
+                (Way::Cell(Box::new(Cell::new(cell.users, cell.scheduler, cell.seed))), None, None)
             }
         };
-        Self { way, reordering, entered: Time::ZERO }
+        Ok(Self { way, reordering, log, entered: Time::ZERO })
     }
 
     fn enqueue(&mut self, segment: Segment) -> Result<(), Dropped<Segment>> {
-        match &mut self.way {
-            Way::Link(link) => link.enqueue(self.entered, segment),
-            Way::Cell(cell) => cell.enqueue(self.entered, usize::from(segment.user), segment),
+        let at = self.entered;
+        self.write(LogEvent::Arrived { at, bytes: segment.size() });
+        let entered = match &mut self.way {
+            Way::Link(link) => link.enqueue(at, segment),
+            Way::Cell(cell) => cell.enqueue(at, usize::from(segment.user), segment),
+        };
+        if let Err(dropped) = &entered {
+            self.write(LogEvent::Dropped { at: dropped.at, bytes: segment.size() });
         }
+        entered
     }
 
-    fn poll(&mut self, now: Time) -> Option<Delivery<Segment>> {
-        let Some(reordering) = &mut self.reordering else { return self.way.poll(now) };
+    /// What has happened by `now`, in its order; none where nothing more has.
+    fn poll(&mut self, now: Time) -> Option<Done> {
         loop {
-            if let Some(late) = reordering.poll(now) {
-                return Some(late);
+            if let Some(late) = self.reordering.as_mut().and_then(|reordering| reordering.poll(now)) {
+                return Some(Ok(late));
             }
-            let delivery = self.way.poll(now)?;
-            if let Some(passed) = reordering.pass(delivery) {
-                return Some(passed);
+            let done = self.way.poll(now)?;
+            self.write(match &done {
+                Ok(Delivery { packet, queued_at, departed_at, .. }) => LogEvent::Departed {
+                    at: *departed_at,
+                    bytes: packet.size(),
+                    queued: departed_at.since(*queued_at),
+                },
+                Err(dropped) => LogEvent::Dropped { at: dropped.at, bytes: dropped.packet.size() },
+            });
+            match (done, &mut self.reordering) {
+                (Ok(delivery), Some(reordering)) => {
+                    if let Some(passed) = reordering.pass(delivery) {
+                        return Some(Ok(passed));
+                    }
+                }
+                (done, _) => return Some(done),
             }
         }
     }
 
-    fn next_wake(&self, _granularity: Span) -> Time {
+    fn next_wake(&self, granularity: Span) -> Time {
         let way = match &self.way {
-            Way::Link(link) => link.next_wake(),
+            Way::Link(link) => link.last_arrival_within(granularity),
             Way::Cell(cell) => cell.next_wake(),
         };
         way.min(self.reordering.as_ref().map_or(Time::NEVER, Reordering::next_wake))
     }
+
+    fn write(&mut self, event: LogEvent) {
+        if let Some(log) = &mut self.log {
+            log.push(event);
+        }
+    }
 }
 
 impl Way {
-    fn poll(&mut self, now: Time) -> Option<Delivery<Segment>> {
+    fn poll(&mut self, now: Time) -> Option<Done> {
         match self {
             Way::Link(link) => match link.poll(now) {
-                Poll::Ready(delivery) => Some(delivery),
+                Poll::Ready(delivery) => Some(Ok(delivery)),
+                Poll::Dropped(dropped) => Some(Err(dropped)),
                 Poll::Wake(_) | Poll::Idle => None,
             },
             Way::Cell(cell) => match cell.poll(now) {
-                Poll::Ready((_, delivery)) => Some(delivery),
+                Poll::Ready((_, delivery)) => Some(Ok(delivery)),
+                Poll::Dropped((_, dropped)) => Some(Err(dropped)),
                 Poll::Wake(_) | Poll::Idle => None,
             },
         }
     }
 }
 
-fn mean_rate(stage: &Stage) -> cellcc_units::Rate {
+fn open(spec: &LogSpec, config: &LinkConfig) -> Result<LogSink, EmuError> {
+    LogSink::create(spec, Arc::clone(&config.capacity), SystemTime::now())
+}
+
+fn mean_rate(stage: &Stage) -> Rate {
     let rate = |config: &LinkConfig| config.capacity.mean_rate();
     match stage {
         Stage::Link(link) => rate(&link.config),
@@ -158,16 +211,17 @@ fn mean_rate(stage: &Stage) -> cellcc_units::Rate {
 mod tests {
     use super::*;
     use crate::emulation::arena::Arena;
-    use cellcc_link::{Delay, LossRate};
-    use cellcc_units::{QueueLimit, Rate, Ratio};
+    use cellcc_link::{Delay, Jitter, LossRate};
+    use cellcc_units::{QueueLimit, Ratio};
     use std::sync::Arc;
 
     fn link(rate: Rate, delay_ms: u64, queue: u64) -> Stage {
         Stage::Link(LinkStage {
             config: LinkConfig {
                 capacity: Arc::new(Capacity::constant(rate).expect("a rate")),
-                queue: QueueLimit::Packets(queue),
+                queue: QueueLimit::Packets(queue).into(),
                 delay: Delay::constant(Span::from_millis(delay_ms)),
+                jitter: Jitter::NONE,
                 loss: LossRate::constant(Ratio::ZERO),
             },
             seed: 1,
@@ -212,7 +266,8 @@ mod tests {
         let chain = Chain::new(vec![
             link(Rate::from_mbit_per_sec(12.0), 10, 100),
             link(Rate::from_mbit_per_sec(1200.0), 5, 100),
-        ]);
+        ])
+        .expect("no log");
         let (arrived, _) = arrivals(chain, 3, &[100_000]);
         assert_eq!(arrived, [micros(16_010), micros(17_010), micros(18_010)]);
     }
@@ -224,7 +279,10 @@ mod tests {
         };
         let punctual: Vec<_> = (0..200).map(|tick| tick * 250).collect();
         let late = [14_900, 90_000];
-        assert_eq!(arrivals(Chain::new(stages()), 4, &late), arrivals(Chain::new(stages()), 4, &punctual));
+        assert_eq!(
+            arrivals(Chain::new(stages()).expect("no log"), 4, &late),
+            arrivals(Chain::new(stages()).expect("no log"), 4, &punctual)
+        );
     }
 
     #[test]
@@ -232,7 +290,8 @@ mod tests {
         let chain = Chain::new(vec![
             link(Rate::from_mbit_per_sec(1200.0), 0, 100),
             link(Rate::from_mbit_per_sec(12.0), 0, 2),
-        ]);
+        ])
+        .expect("no log");
         let (arrived, dropped) = arrivals(chain, 10, &[100_000]);
         assert_eq!((arrived.len(), dropped), (2, 8));
     }

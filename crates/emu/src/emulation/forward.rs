@@ -8,6 +8,8 @@ use super::report::{DirectionReport, Measure};
 use super::segment::Segment;
 use super::super_packet::{self, Layout, VNET_HEADER};
 use crate::device::Device;
+use crate::error::EmuError;
+use crate::log::LogSummary;
 use crate::tap::{SegmentView, Tap};
 use crate::topology::{Directory, Topology};
 use cellcc_link::Delivery;
@@ -15,7 +17,6 @@ use cellcc_units::{Bytes, Span, Time};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::OwnedFd;
 use std::io;
-use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -44,14 +45,20 @@ pub(crate) struct Direction {
     pub(crate) stop: Arc<OwnedFd>,
 }
 
+/// What remains of a direction.
+pub(crate) struct Ended {
+    pub(crate) report: DirectionReport,
+    /// What came of each log.
+    pub(crate) logs: Vec<Result<LogSummary, EmuError>>,
+}
+
 impl Direction {
     /// Carries packets until it is stopped.
     ///
     /// # Errors
     /// Where a device is gone.
-    pub(crate) fn run(self) -> io::Result<DirectionReport> {
-        // The kernel would otherwise let a sleep end up to 50 us late to save power.
-        let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
+    pub(crate) fn run(self) -> io::Result<Ended> {
+        super::be_punctual();
         let began = self.clock.now();
         let topology = self.topology;
         let outside = vec![&topology.outside.device];
@@ -91,7 +98,8 @@ impl Direction {
         let cpu = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
         let cpu = Duration::new(cpu.tv_sec as u64, cpu.tv_nsec as u32);
         let wall = Duration::from_nanos(self.clock.now().since(began).as_nanos());
-        Ok(traffic.measure.report(device_drops, cpu, wall))
+        let report = traffic.measure.report(device_drops, cpu, wall);
+        Ok(Ended { report, logs: chain.finish(self.clock.now()) })
     }
 }
 

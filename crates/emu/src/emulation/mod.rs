@@ -11,16 +11,27 @@ mod super_packet;
 pub use clock::Clock;
 pub use report::{DirectionReport, SelfReport};
 
+/// Makes the calling thread as punctual as the emulation's own: it runs before all ordinary threads as soon as it is
+/// ready (`SCHED_FIFO`), where we may do that, and its sleeps are not lengthened to save power. False where we may not:
+/// under load it is then as late as any program.
+pub fn be_punctual() -> bool {
+    // The kernel would otherwise let a sleep end up to 50 us late.
+    let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
+    crate::sys::prefer_this_thread()
+}
+
 use crate::error::EmuError;
+use crate::log::LogSummary;
 use crate::stage::Stage;
 use crate::tap::Tap;
 use crate::topology::Topology;
 use cellcc_units::Span;
 use chain::Chain;
-use forward::{Direction, Way};
+use forward::{Direction, Ended, Way};
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::fd::OwnedFd;
 use std::io;
+use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
@@ -48,7 +59,7 @@ pub struct Emulation {
     threads: Option<(Thread, Thread)>,
 }
 
-type Thread = JoinHandle<io::Result<DirectionReport>>;
+type Thread = JoinHandle<io::Result<Ended>>;
 
 impl Emulation {
     /// Begins to carry packets. Time zero, at which all traces begin, is now.
@@ -61,17 +72,17 @@ impl Emulation {
         let clock = Clock::start();
         let topology = Arc::new(topology);
         let (up_tap, down_tap) = spec.taps.map_or((None, None), |(up, down)| (Some(up), Some(down)));
-        let direction = |way, stages, tap| Direction {
+        let direction = |way, chain, tap| Direction {
             way,
             topology: Arc::clone(&topology),
-            chain: Chain::new(stages),
+            chain,
             clock,
             tap,
             granularity: spec.granularity,
             stop: Arc::clone(&stop),
         };
-        let up = direction(Way::Up, spec.up, up_tap);
-        let down = direction(Way::Down, spec.down, down_tap);
+        let up = direction(Way::Up, Chain::new(spec.up)?, up_tap);
+        let down = direction(Way::Down, Chain::new(spec.down)?, down_tap);
         let threads = (spawn("cellcc-up", up)?, spawn("cellcc-down", down)?);
         Ok(Self { topology, clock, stop, threads: Some(threads) })
     }
@@ -93,7 +104,13 @@ impl Emulation {
     pub fn stop(mut self) -> Result<SelfReport, EmuError> {
         self.signal();
         let (up, down) = self.threads.take().unwrap_or_else(|| unreachable!("taken only here and on drop"));
-        Ok(SelfReport { up: join(up)?, down: join(down)? })
+        let (up, down) = (join(up)?, join(down)?);
+        let logs = up.logs.into_iter().chain(down.logs);
+        Ok(SelfReport {
+            up: up.report,
+            down: down.report,
+            log_problems: logs.filter_map(log_problem).collect(),
+        })
     }
 
     fn signal(&self) {
@@ -111,12 +128,24 @@ impl Drop for Emulation {
     }
 }
 
+/// What must be said about a log.
+fn log_problem(log: Result<LogSummary, EmuError>) -> Option<String> {
+    match log {
+        Err(error) => Some(error.to_string()),
+        Ok(LogSummary { path, behind: Some(events), .. }) => Some(format!(
+            "the disk was too slow for the log {}: up to {events} events waited in memory; it is complete",
+            path.display()
+        )),
+        Ok(_) => None,
+    }
+}
+
 fn spawn(name: &str, direction: Direction) -> Result<Thread, EmuError> {
     let thread = std::thread::Builder::new().name(name.into()).spawn(move || direction.run());
     thread.map_err(EmuError::system("start a thread"))
 }
 
-fn join(thread: Thread) -> Result<DirectionReport, EmuError> {
+fn join(thread: Thread) -> Result<Ended, EmuError> {
     match thread.join() {
         Ok(result) => result.map_err(EmuError::system("carry packets")),
         Err(panic) => std::panic::resume_unwind(panic),

@@ -12,6 +12,8 @@ pub struct SelfReport {
     pub up: DirectionReport,
     /// To the programs.
     pub down: DirectionReport,
+    /// Logs that are incomplete, and why; or that were nearly.
+    pub log_problems: Vec<String>,
 }
 
 /// What one direction's thread measured.

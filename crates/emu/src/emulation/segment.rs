@@ -26,4 +26,12 @@ impl Packet for Segment {
     fn size(&self) -> Bytes {
         Bytes::new(u64::from(self.size))
     }
+
+    fn is_ecn_capable(&self) -> bool {
+        self.ecn_capable
+    }
+
+    fn mark_congestion(&mut self) {
+        self.marked = true;
+    }
 }

@@ -70,7 +70,9 @@ impl Driver for KernelDriver {
         let stages = stages(scenario, &capacities).map_err(failed)?;
         let end = Time::ZERO + scenario.duration;
         let extra = Delay::with_extra(scenario.path.rtt / 2, &scenario.path.extra_delay);
-        let delay = extra.map_or(scenario.path.rtt, |delay| delay.at(end)) + scenario.path.reordered_by;
+        let delay = extra.map_or(scenario.path.rtt, |delay| delay.at(end))
+            + scenario.path.jitter
+            + scenario.path.reordered_by;
         let outcome = run(scenario, &names, stages, DEFAULT_GRANULARITY, delay);
         let outcome = outcome.map_err(|error| RunError(error.to_string()))?;
         let mut record = record(scenario, &outcome, &capacities);

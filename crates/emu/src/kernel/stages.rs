@@ -2,7 +2,7 @@
 
 use crate::stage::{CellStage, LinkStage, Stage};
 use cellcc_experiment::{Path, Randomness, ResolveError, Scenario};
-use cellcc_link::{Capacities, Capacity, Delay, LinkConfig, LossRate, Scheduler};
+use cellcc_link::{Capacities, Capacity, Delay, Jitter, LinkConfig, LossRate, Scheduler};
 use std::sync::Arc;
 
 /// The stages of the way up, of the acknowledgements, and of the way down, of the data.
@@ -26,6 +26,7 @@ pub(crate) fn stages(scenario: &Scenario, capacities: &Capacities) -> Result<Sta
         capacity: Arc::clone(capacity),
         queue: *queue,
         delay: delay.clone(),
+        jitter: Jitter { up_to: scenario.path.jitter, reorders: scenario.path.jitter_reorders },
         loss: loss.clone(),
     };
     let seed = scenario.seed_of(Randomness::ForwardLoss);
@@ -53,6 +54,7 @@ pub(crate) fn stages(scenario: &Scenario, capacities: &Capacities) -> Result<Sta
             capacity: Arc::clone(&capacities.reverse),
             queue: reverse.queue,
             delay: Delay::constant(rtt.saturating_sub(there)),
+            jitter: Jitter::NONE,
             loss: LossRate::constant(reverse.loss),
         },
         seed: scenario.seed_of(Randomness::ReverseLoss),

@@ -1,1 +1,163 @@
-//! The command lines of Mahimahi's shells.
+//! Mahimahi's command lines: `mm-delay 10 mm-link UP DOWN --uplink-queue=droptail --uplink-queue-args=packets=100 -- CMD`.
+//!
+//! Each of Mahimahi's shells is a process with a network of its own; here the shells of one line become the stages of
+//! one path, however many they are. The names, the options and what they mean are those of Mahimahi 0.98; docs/how-to
+//! has what is different.
+
+mod delay;
+mod link;
+mod loss;
+mod on_off;
+mod queue;
+mod words;
+
+use crate::error::EmuError;
+use crate::stage::{LinkStage, Stage};
+use cellcc_link::{Capacity, Delay, Jitter, LinkConfig, LossRate, Source, SpecError};
+use cellcc_units::{QueueLimit, Ratio, Span};
+use std::ffi::OsString;
+use std::path::Path;
+use std::sync::Arc;
+use words::Words;
+
+/// What a line of shells says.
+#[derive(Debug, Clone, Default)]
+pub struct Chain {
+    /// What a packet from the command crosses, in this order: the innermost shell first.
+    pub up: Vec<Stage>,
+    /// What a packet to the command crosses, in this order: the outermost shell first.
+    pub down: Vec<Stage>,
+    /// The command to run within, with its arguments; empty for the user's shell.
+    pub command: Vec<OsString>,
+    /// What the shells put before the prompt, outermost first: `[delay 10 ms] [link] `. Mahimahi appends it to
+    /// `$MAHIMAHI_SHELL_PREFIX`.
+    pub prefix: String,
+    /// What the user should know before it starts, a line each.
+    pub notes: Vec<String>,
+}
+
+/// The shells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shell {
+    /// `mm-delay DELAY`.
+    Delay,
+    /// `mm-link UP DOWN`.
+    Link,
+    /// `mm-loss uplink|downlink RATE`.
+    Loss,
+    /// `mm-onoff uplink|downlink MEAN-ON-TIME MEAN-OFF-TIME`.
+    OnOff,
+}
+
+impl Shell {
+    const ALL: [Self; 4] = [Self::Delay, Self::Link, Self::Loss, Self::OnOff];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Delay => "mm-delay",
+            Self::Link => "mm-link",
+            Self::Loss => "mm-loss",
+            Self::OnOff => "mm-onoff",
+        }
+    }
+
+    /// The shell that a command names, with or without its folder.
+    pub fn of(command: &OsString) -> Option<Self> {
+        let name = Path::new(command).file_name()?;
+        Self::ALL.into_iter().find(|shell| name == shell.name())
+    }
+}
+
+/// Reads a line of shells, from the name of the first one to the end of the command. `open` opens a trace by what the
+/// line says in its place; `outside` is the prefix of the shells round this line.
+///
+/// # Errors
+/// [`EmuError::Input`]: which shell, which of its words, and what it should be.
+pub fn parse(
+    line: &[OsString],
+    outside: &str,
+    open: &dyn Fn(&str) -> Result<Source, SpecError>,
+) -> Result<Chain, EmuError> {
+    let mut chain = Chain::default();
+    let mut rest = line;
+    while let Some(shell) = rest.first().and_then(Shell::of) {
+        let mut words = Words::new(shell, rest);
+        match shell {
+            Shell::Delay => delay::add(&mut words, &mut chain)?,
+            Shell::Link => link::add(&mut words, &mut chain, outside, open)?,
+            Shell::Loss => loss::add(&mut words, &mut chain)?,
+            Shell::OnOff => on_off::add(&mut words, &mut chain)?,
+        }
+        rest = words.command();
+    }
+    if rest.len() == line.len() {
+        let names = Shell::ALL.map(Shell::name).join(", ");
+        return Err(EmuError::Input(format!("the line begins with none of {names}")));
+    }
+    chain.command = rest.to_vec();
+    each_log_has_its_file(&chain)?;
+    Ok(chain)
+}
+
+/// A direction, as some shells name it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Direction {
+    Up,
+    Down,
+}
+
+impl Chain {
+    /// A stage within all shells so far.
+    fn add(&mut self, direction: Direction, stage: LinkStage) {
+        match direction {
+            Direction::Up => self.up.insert(0, Stage::Link(stage)),
+            Direction::Down => self.down.push(Stage::Link(stage)),
+        }
+    }
+
+    /// The seed of the next stage that draws lots: another for each.
+    fn next_seed(&self) -> u64 {
+        (self.up.len() + self.down.len()) as u64 + 1
+    }
+
+    fn links(&self) -> impl Iterator<Item = &LinkStage> {
+        self.up.iter().chain(&self.down).filter_map(|stage| match stage {
+            Stage::Link(link) => Some(link),
+            Stage::Cell(_) => None,
+        })
+    }
+}
+
+/// A stage that neither holds nor loses nor delays anything.
+fn open_stage() -> LinkStage {
+    let capacity = Capacity::constant(Capacity::MAX_RATE).expect("the largest rate is a rate");
+    LinkStage {
+        config: LinkConfig {
+            capacity: Arc::new(capacity),
+            queue: QueueLimit::Unlimited.into(),
+            jitter: Jitter::NONE,
+            delay: Delay::constant(Span::ZERO),
+            loss: LossRate::constant(Ratio::ZERO),
+        },
+        seed: 0,
+        reordering: None,
+        log: None,
+    }
+}
+
+fn each_log_has_its_file(chain: &Chain) -> Result<(), EmuError> {
+    let mut paths: Vec<&Path> =
+        chain.links().filter_map(|link| link.log.as_ref()).map(|log| log.path.as_path()).collect();
+    paths.retain(|path| !path.starts_with("/dev"));
+    paths.sort_unstable();
+    match paths.windows(2).find(|pair| pair[0] == pair[1]) {
+        None => Ok(()),
+        Some(pair) => {
+            Err(EmuError::Input(format!("two logs go to {}: give each a file of its own", pair[0].display())))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,6 +1,6 @@
 use super::*;
-use crate::{Link, LossRate};
-use cellcc_units::{Rate, Ratio};
+use crate::{Delay, Jitter, Link, LossRate};
+use cellcc_units::{QueueLimit, Rate, Ratio};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Full;
@@ -14,8 +14,9 @@ impl Packet for Full {
 fn config(capacity: Capacity) -> LinkConfig {
     LinkConfig {
         capacity: Arc::new(capacity),
-        queue: QueueLimit::Packets(50),
+        queue: QueueLimit::Packets(50).into(),
         delay: Delay::constant(Span::from_millis(10)),
+        jitter: Jitter::NONE,
         loss: LossRate::constant(Ratio::ZERO),
     }
 }
@@ -102,7 +103,7 @@ fn a_backlogged_user_alone_gets_what_a_link_would_give_up_to_the_end_of_the_slot
         .map(|(mbit, length)| (Span::from_millis(length), Rate::from_mbit_per_sec(mbit)));
     let capacity = Capacity::from_steps(steps.to_vec()).unwrap();
     for scheduler in SCHEDULERS {
-        let config = LinkConfig { queue: QueueLimit::Unlimited, ..config(capacity.clone()) };
+        let config = LinkConfig { queue: QueueLimit::Unlimited.into(), ..config(capacity.clone()) };
         let mut cell = Cell::new(vec![config.clone()], scheduler, 1);
         let mut link = Link::new(config, 1);
         for _ in 0..2000 {

@@ -1,5 +1,5 @@
 use super::*;
-use cellcc_units::Ratio;
+use cellcc_units::{Ratio, Span};
 use proptest::prelude::*;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,6 +20,7 @@ fn link(capacity: Capacity, queue: &str, delay: &str, loss: f64) -> Link<Numbere
         capacity: Arc::new(capacity),
         queue: queue.parse().unwrap(),
         delay: delay.parse().unwrap(),
+        jitter: Jitter::NONE,
         loss: LossRate::constant(Ratio::new(loss)),
     };
     Link::new(config, 1)
@@ -39,6 +40,7 @@ fn drain(link: &mut Link<Numbered>) -> Vec<Delivery<Numbered>> {
     loop {
         match link.poll(link.next_wake()) {
             Poll::Ready(delivery) => deliveries.push(delivery),
+            Poll::Dropped(dropped) => panic!("{dropped:?}"),
             Poll::Wake(time) => panic!("woken before {time}"),
             Poll::Idle => return deliveries,
         }

@@ -1,0 +1,95 @@
+//! Packet logs in Mahimahi's text format: what passed a link, when, and how long it had waited.
+//!
+//! | line | meaning |
+//! |---|---|
+//! | `# base timestamp: 0` and other lines that begin with `#` | the header |
+//! | `12 # 1504` | at 12 ms the link could carry 1504 bytes |
+//! | `12 + 1504` | a packet of 1504 bytes came to the queue |
+//! | `15 - 1504 3` | a packet left the link; it had waited 3 ms |
+//! | `16 d 2 3008` | two packets were dropped, of 3008 bytes together |
+//!
+//! Mahimahi counts 4 bytes more than IP does for each packet (the header of its TUN device), and 1504 bytes for an
+//! opportunity of 1500. Whoever reads its logs compares them with older ones, so the [`LogSink`] writes what Mahimahi
+//! would write: every packet with those 4 bytes, and every capacity by 1504/1500 larger. The opportunities of one
+//! millisecond stand in one line with their sum.
+
+mod digest;
+mod lines;
+mod percentile;
+mod read;
+mod series;
+mod signal;
+mod sink;
+
+pub use digest::{Bin, Digest};
+pub use read::{Entry, read, read_from};
+pub use series::{DelayRange, DelaySeries};
+pub use sink::{LogSink, LogSummary};
+
+use cellcc_units::{Bytes, Span, Time};
+use std::path::PathBuf;
+
+/// Where and how a link's packets are written down.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogSpec {
+    /// The file. One that is there already is replaced.
+    pub path: PathBuf,
+    /// What its header says.
+    pub header: LogHeader,
+}
+
+/// What the header of a log says about the link, for people; nothing is computed from it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct LogHeader {
+    /// The direction: `Uplink` or `Downlink`.
+    pub link: String,
+    /// The trace as it was named.
+    pub trace: String,
+    /// The command line that started the link.
+    pub command_line: String,
+    /// The queue, such as `droptail [packets=100]`.
+    pub queue: String,
+    /// The shells round this one, as in the prompt: `[delay 10 ms] `; no line where there are none.
+    pub config: String,
+}
+
+/// What happened to a packet. Each packet arrives first; then it is dropped or it departs. Sizes are those of the IP
+/// packet, its header included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LogEvent {
+    /// A packet came to the queue.
+    Arrived {
+        /// When, on the emulation's clock.
+        at: Time,
+        /// Its size, IP header included.
+        bytes: Bytes,
+    },
+    /// A packet was dropped, by the queue or at random.
+    Dropped {
+        /// When.
+        at: Time,
+        /// Its size.
+        bytes: Bytes,
+    },
+    /// A packet left the link.
+    Departed {
+        /// When its last byte was carried.
+        at: Time,
+        /// Its size.
+        bytes: Bytes,
+        /// From its arrival at the queue to its departure.
+        queued: Span,
+    },
+}
+
+impl LogEvent {
+    /// When it happened.
+    pub fn at(&self) -> Time {
+        match *self {
+            Self::Arrived { at, .. } | Self::Dropped { at, .. } | Self::Departed { at, .. } => at,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

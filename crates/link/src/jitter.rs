@@ -1,0 +1,88 @@
+//! A propagation delay that differs from packet to packet.
+
+use cellcc_units::{Span, Time};
+use rand_pcg::Pcg64Mcg;
+use rand_pcg::rand_core::{Rng, SeedableRng};
+
+/// How much later than the propagation delay packets arrive, each by a random time of its own.
+///
+/// The whole path has it. Where only some packets are late, as after a retransmission below IP, see
+/// [`crate::Reordering`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Jitter {
+    /// The longest extra delay; all between none and this are equally likely.
+    pub up_to: Span,
+    /// Whether a packet may overtake the one before. Otherwise it arrives with that one at the earliest, as over a
+    /// radio link that delivers in order.
+    pub reorders: bool,
+}
+
+impl Jitter {
+    /// No packet is later than another.
+    pub const NONE: Self = Self { up_to: Span::ZERO, reorders: false };
+}
+
+/// Draws the extra delays.
+#[derive(Debug, Clone)]
+pub(crate) struct JitterOverTime {
+    jitter: Jitter,
+    generator: Pcg64Mcg,
+}
+
+/// Keeps the draws apart from those of other parts of a link with the same seed.
+const STREAM: u64 = 0x6a69_7474_6572; // "jitter"
+
+impl JitterOverTime {
+    pub(crate) fn new(jitter: Jitter, seed: u64) -> Self {
+        Self { jitter, generator: Pcg64Mcg::seed_from_u64(seed ^ STREAM) }
+    }
+
+    /// When a packet arrives that would arrive at `time` without jitter, the one before it having arrived at `before`.
+    #[inline]
+    pub(crate) fn arrival(&mut self, time: Time, before: Time) -> Time {
+        if self.jitter.up_to.is_zero() {
+            return time.max(before);
+        }
+        let ends = u128::from(self.jitter.up_to.as_nanos()) + 1;
+        let extra = (u128::from(self.generator.next_u64()) * ends) >> 64;
+        let late = time + Span::from_nanos(extra as u64); // at most `up_to`
+        if self.jitter.reorders { late } else { late.max(before) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn arrivals(reorders: bool, seed: u64) -> Vec<Time> {
+        let mut jitter = JitterOverTime::new(Jitter { up_to: Span::from_millis(5), reorders }, seed);
+        let mut before = Time::ZERO;
+        let sent = |number| Time::ZERO + Span::from_millis(number);
+        (0..10_000)
+            .map(|number| {
+                before = jitter.arrival(sent(number), before);
+                before
+            })
+            .collect()
+    }
+
+    #[test]
+    fn extra_delays_are_spread_evenly_up_to_the_jitter() {
+        let extra =
+            |(number, arrival): (usize, &Time)| arrival.since(Time::ZERO + Span::from_millis(number as u64));
+        let extras: Vec<Span> = arrivals(true, 1).iter().enumerate().map(extra).collect();
+        assert!(extras.iter().all(|&extra| extra <= Span::from_millis(5)));
+        for fifth in 0..5 {
+            let share = extras.iter().filter(|extra| extra.as_nanos() / 1_000_000 == fifth).count();
+            // Binomial: 2000 with a standard deviation of 40.
+            assert!((1840..=2160).contains(&share), "{fifth}: {share}");
+        }
+    }
+
+    #[test]
+    fn packets_overtake_each_other_only_where_they_may() {
+        assert!(arrivals(false, 1).is_sorted());
+        assert!(!arrivals(true, 1).is_sorted());
+        assert_ne!(arrivals(true, 1), arrivals(true, 2));
+    }
+}

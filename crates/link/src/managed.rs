@@ -1,0 +1,131 @@
+//! A link whose queue decides about a packet again when its service begins.
+
+use crate::capacity::Capacity;
+use crate::cursor::Cursor;
+use crate::flight::Flight;
+use crate::link::LinkConfig;
+use crate::packet::{Delivery, Dropped, Packet, Poll};
+use crate::service::{Service, ServiceMeter};
+use crate::waiting::WaitingQueue;
+use cellcc_units::{Bytes, Time};
+use std::sync::Arc;
+
+/// Any queue and any jitter. A packet's service begins when the link carries its first byte, and not before: through an
+/// outage, and until the next delivery opportunity, all packets wait and any of them may still be dropped.
+#[derive(Debug, Clone)]
+pub(crate) struct Managed<P> {
+    queue: WaitingQueue<P>,
+    cursor: Cursor,
+    flight: Flight<P>,
+    meter: ServiceMeter,
+    /// When the packet in service will have left, with its size.
+    departure: Option<(Time, Bytes)>,
+    /// When the service of the next packet begins; [`Time::NEVER`] where none waits.
+    next_service: Time,
+}
+
+impl<P: Packet> Managed<P> {
+    pub(crate) fn new(config: LinkConfig, seed: u64) -> Self {
+        let LinkConfig { capacity, queue, delay, jitter, loss: _ } = config;
+        Self {
+            queue: WaitingQueue::new(queue, seed),
+            cursor: Cursor::new(capacity),
+            flight: Flight::new(delay, jitter, seed),
+            meter: ServiceMeter::default(),
+            departure: None,
+            next_service: Time::NEVER,
+        }
+    }
+
+    pub(crate) fn enqueue(&mut self, now: Time, packet: P) -> Result<(), Dropped<P>> {
+        self.advance(now);
+        let (cursor, departure) = (&self.cursor, self.departure);
+        self.queue.enqueue(now, packet, |queue| match queue.next_since() {
+            Some(since) => cursor.clone().finish(since, queue.waiting_bytes()),
+            None => departure.map_or(now, |(time, _)| time),
+        })?;
+        self.meter.on_admitted(now);
+        self.plan_service();
+        // On an idle link it is served at once.
+        self.advance(now);
+        Ok(())
+    }
+
+    pub(crate) fn poll(&mut self, now: Time) -> Poll<Delivery<P>, Dropped<P>> {
+        self.advance(now);
+        if let Some(dropped) = self.queue.next_drop() {
+            return Poll::Dropped(dropped);
+        }
+        if let Some(delivery) = self.flight.poll(now) {
+            return Poll::Ready(delivery);
+        }
+        match self.next_wake() {
+            Time::NEVER => Poll::Idle,
+            wake => Poll::Wake(wake),
+        }
+    }
+
+    /// When a packet arrives, or is dropped, or may be dropped as its service begins.
+    pub(crate) fn next_wake(&self) -> Time {
+        self.flight.next_arrival().min(self.next_service).min(self.queue.next_drop_at())
+    }
+
+    /// The latest such time that is known and not after `limit`, if there is one.
+    pub(crate) fn last_wake_until(&self, limit: Time) -> Option<Time> {
+        let service = Some(self.next_service).filter(|&time| time <= limit && time < Time::NEVER);
+        let arrival = self.flight.last_arrival_until(limit);
+        // A drop that waits to be told of is never later than the rest.
+        let dropped = Some(self.queue.next_drop_at()).filter(|&time| time <= limit && time < Time::NEVER);
+        service.max(arrival).max(dropped)
+    }
+
+    pub(crate) fn backlog(&self) -> (usize, Bytes) {
+        (self.queue.len(), self.queue.bytes())
+    }
+
+    pub(crate) fn service(&mut self, now: Time) -> Service {
+        self.advance(now);
+        self.meter.service(now, self.queue.bytes())
+    }
+
+    pub(crate) fn capacity(&self) -> &Arc<Capacity> {
+        self.cursor.capacity()
+    }
+
+    /// Ends and begins services, in order of time, until `now`.
+    fn advance(&mut self, now: Time) {
+        loop {
+            match self.departure {
+                Some((departed_at, _)) if departed_at > now || departed_at == Time::NEVER => return,
+                Some((departed_at, size)) => self.end_service(departed_at, size),
+                None if self.next_service <= now && self.next_service < Time::NEVER => {
+                    self.begin_service(self.next_service);
+                }
+                None => return,
+            }
+        }
+    }
+
+    fn begin_service(&mut self, now: Time) {
+        if let Some(next) = self.queue.begin_service(now) {
+            let size = next.packet.size();
+            let departed_at = self.cursor.finish(next.queued_at, size);
+            self.flight.depart(next, departed_at);
+            self.departure = Some((departed_at, size));
+        }
+        self.plan_service();
+    }
+
+    fn end_service(&mut self, departed_at: Time, size: Bytes) {
+        self.departure = None;
+        self.queue.end_service();
+        self.meter.on_departed(size);
+        if self.queue.is_empty() {
+            self.meter.on_empty(departed_at);
+        }
+    }
+
+    fn plan_service(&mut self) {
+        self.next_service = self.queue.next_since().map_or(Time::NEVER, |since| self.cursor.begin(since));
+    }
+}

@@ -1,0 +1,342 @@
+//! What a queue does with packets: how many it holds, and which it drops or marks.
+
+use crate::text::split_outside_parentheses;
+use crate::{ParseError, QueueLimit, Span};
+use core::fmt;
+use core::str::FromStr;
+
+/// A queue, as it is written:
+///
+/// | text | what it does |
+/// |---|---|
+/// | `3200pkt`, `1.5MB`, `100ms`, `unlimited` | drop-tail: a packet that does not fit is dropped |
+/// | `droptail(3200pkt, mark=1ms)` | the same, and marks ECN-capable packets that waited longer than that |
+/// | `drophead(100pkt)` | the oldest packets make room for the newest |
+/// | `codel(target=5ms, interval=100ms, limit=1000pkt, ecn)` | CoDel, RFC 8289; each part may be left out |
+/// | `pie(target=15ms, burst=150ms, update=15ms, limit=1000pkt, ecn)` | PIE, RFC 8033; each part may be left out |
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Queue {
+    /// First in, first out; a packet that does not fit is dropped.
+    DropTail {
+        /// What it holds.
+        limit: QueueLimit,
+        /// ECN-capable packets that waited longer than this are marked, as by the step threshold of an L4S queue
+        /// (RFC 9332, section 2.5.1); none: nothing is marked.
+        mark_above: Option<Span>,
+    },
+    /// First in, first out; the oldest packets are dropped until the newest fits.
+    DropHead(QueueLimit),
+    /// Controlled delay.
+    CoDel(CoDel),
+    /// Proportional integral controller, enhanced.
+    Pie(Pie),
+}
+
+/// The settings of CoDel (RFC 8289).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CoDel {
+    /// A queueing delay that is always acceptable.
+    pub target: Span,
+    /// How long the delay may stay above the target: about the longest usual RTT.
+    pub interval: Span,
+    /// What the queue holds at most; drop-tail beyond it.
+    pub limit: QueueLimit,
+    /// Marks ECN-capable packets instead of dropping them.
+    pub ecn: bool,
+}
+
+/// The settings of PIE (RFC 8033).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pie {
+    /// The queueing delay to be held (QDELAY_REF).
+    pub target: Span,
+    /// For how long a queue may fill before anything is dropped (MAX_BURST).
+    pub burst: Span,
+    /// Time between updates of the drop probability (T_UPDATE).
+    pub update: Span,
+    /// What the queue holds at most; drop-tail beyond it.
+    pub limit: QueueLimit,
+    /// Marks ECN-capable packets instead of dropping them while the probability is low.
+    pub ecn: bool,
+}
+
+impl CoDel {
+    /// 5 ms and 100 ms (RFC 8289, sections 4.3 and 4.4), no limit, no ECN.
+    pub const DEFAULT: Self = Self {
+        target: Span::from_millis(5),
+        interval: Span::from_millis(100),
+        limit: QueueLimit::Unlimited,
+        ecn: false,
+    };
+}
+
+impl Pie {
+    /// 15 ms, 150 ms and 15 ms (RFC 8033, sections 4.2 and 4.4), no limit, no ECN.
+    pub const DEFAULT: Self = Self {
+        target: Span::from_millis(15),
+        burst: Span::from_millis(150),
+        update: Span::from_millis(15),
+        limit: QueueLimit::Unlimited,
+        ecn: false,
+    };
+}
+
+impl Queue {
+    /// What it holds at most.
+    pub fn limit(&self) -> QueueLimit {
+        match *self {
+            Self::DropTail { limit, .. } | Self::DropHead(limit) => limit,
+            Self::CoDel(CoDel { limit, .. }) | Self::Pie(Pie { limit, .. }) => limit,
+        }
+    }
+}
+
+impl From<QueueLimit> for Queue {
+    /// Drop-tail with this limit.
+    fn from(limit: QueueLimit) -> Self {
+        Self::DropTail { limit, mark_above: None }
+    }
+}
+
+const EXPECTED: &str = "a queue: a limit above zero such as `3200pkt`, `1.5MB`, `100ms` or `unlimited`, \
+                        `droptail(LIMIT, mark=1ms)`, `drophead(LIMIT)`, `codel(target=5ms, interval=100ms, limit=1000pkt, ecn)` \
+                        or `pie(target=15ms, burst=150ms, update=15ms, limit=1000pkt, ecn)`";
+const OF_DROPTAIL: &str = "a part of `droptail`, which takes a limit and `mark=1ms`, each at most once";
+const OF_DROPHEAD: &str = "a part of `drophead`, which takes a limit such as `100pkt`, once";
+const OF_CODEL: &str = "a part of `codel`, which takes `target=5ms`, `interval=100ms`, `limit=1000pkt` and `ecn`, each at most once";
+const OF_PIE: &str = "a part of `pie`, which takes `target=15ms`, `burst=150ms`, `update=15ms`, `limit=1000pkt` and \
+                      `ecn`, each at most once";
+
+impl FromStr for Queue {
+    type Err = ParseError;
+
+    fn from_str(text: &str) -> Result<Self, ParseError> {
+        let text = text.trim();
+        if let Ok(limit) = text.parse::<QueueLimit>() {
+            return Ok(limit.into());
+        }
+        let refused = || ParseError::new(text, EXPECTED);
+        let (name, inside) = match text.split_once('(') {
+            Some((name, rest)) => (name.trim(), rest.strip_suffix(')').ok_or_else(refused)?),
+            None => (text, ""),
+        };
+        let queue = match name {
+            "droptail" => drop_tail(&mut Parts::new(inside, OF_DROPTAIL)?)?,
+            "drophead" => drop_head(&mut Parts::new(inside, OF_DROPHEAD)?)?,
+            "codel" => codel(&mut Parts::new(inside, OF_CODEL)?)?,
+            "pie" => pie(&mut Parts::new(inside, OF_PIE)?)?,
+            _ => None,
+        };
+        queue.ok_or_else(refused)
+    }
+}
+
+fn drop_tail(parts: &mut Parts) -> Result<Option<Queue>, ParseError> {
+    let (limit, mark_above) = (parts.take("")?, parts.take("mark")?.map(|NotZero(span)| span));
+    parts.end()?;
+    Ok(limit.map(|limit| Queue::DropTail { limit, mark_above }))
+}
+
+fn drop_head(parts: &mut Parts) -> Result<Option<Queue>, ParseError> {
+    let limit = parts.take("")?;
+    parts.end()?;
+    Ok(limit.map(Queue::DropHead))
+}
+
+fn codel(parts: &mut Parts) -> Result<Option<Queue>, ParseError> {
+    let CoDel { target, interval, limit, .. } = CoDel::DEFAULT;
+    let codel = CoDel {
+        target: parts.take("target")?.map_or(target, |NotZero(span)| span),
+        interval: parts.take("interval")?.map_or(interval, |NotZero(span)| span),
+        limit: parts.take("limit")?.unwrap_or(limit),
+        ecn: parts.take_word("ecn"),
+    };
+    parts.end()?;
+    Ok(Some(Queue::CoDel(codel)))
+}
+
+fn pie(parts: &mut Parts) -> Result<Option<Queue>, ParseError> {
+    let Pie { target, burst, update, limit, .. } = Pie::DEFAULT;
+    let pie = Pie {
+        target: parts.take("target")?.map_or(target, |NotZero(span)| span),
+        burst: parts.take("burst")?.unwrap_or(burst),
+        update: parts.take("update")?.map_or(update, |NotZero(span)| span),
+        limit: parts.take("limit")?.unwrap_or(limit),
+        ecn: parts.take_word("ecn"),
+    };
+    parts.end()?;
+    Ok(Some(Queue::Pie(pie)))
+}
+
+/// A time of which zero makes no sense.
+struct NotZero(Span);
+
+impl FromStr for NotZero {
+    type Err = ();
+    fn from_str(text: &str) -> Result<Self, ()> {
+        text.parse().ok().filter(|span: &Span| !span.is_zero()).map(Self).ok_or(())
+    }
+}
+
+/// What stands between the parentheses: `key=value`, or a value alone, whose key is empty.
+struct Parts<'a> {
+    left: Vec<&'a str>,
+    expected: &'static str,
+}
+
+impl<'a> Parts<'a> {
+    fn new(inside: &'a str, expected: &'static str) -> Result<Self, ParseError> {
+        let left: Vec<_> = match inside.trim() {
+            "" => Vec::new(),
+            inside => split_outside_parentheses(inside, ',').map(str::trim).collect(),
+        };
+        match left.iter().find(|part| part.is_empty()) {
+            Some(part) => Err(ParseError::new(part, expected)),
+            None => Ok(Self { left, expected }),
+        }
+    }
+
+    /// Takes the value of `key` out; none where it is not there.
+    fn take<T: FromStr>(&mut self, key: &str) -> Result<Option<T>, ParseError> {
+        let split = |part: &'a str| match part.split_once('=') {
+            Some((key, value)) => (key.trim_end(), value.trim_start()),
+            None => ("", part),
+        };
+        let Some(index) = self.left.iter().position(|part| split(part).0 == key) else { return Ok(None) };
+        let part = self.left.remove(index);
+        let value = split(part).1.parse();
+        value.map(Some).map_err(|_| ParseError::new(part, self.expected))
+    }
+
+    fn take_word(&mut self, word: &str) -> bool {
+        let index = self.left.iter().position(|part| *part == word);
+        index.map(|index| self.left.remove(index)).is_some()
+    }
+
+    /// Refuses what nobody took: an unknown key, or one that is given twice.
+    fn end(&self) -> Result<(), ParseError> {
+        self.left.first().map_or(Ok(()), |part| Err(ParseError::new(part, self.expected)))
+    }
+}
+
+impl fmt::Display for Queue {
+    /// The shortest text that reads back.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut parts = Vec::new();
+        let mut note = |differs: bool, part: String| {
+            if differs {
+                parts.push(part);
+            }
+        };
+        let name = match *self {
+            Self::DropTail { limit, mark_above: None } => return limit.fmt(f),
+            Self::DropTail { limit, mark_above: Some(span) } => {
+                return f.pad(&format!("droptail({limit}, mark={span})"));
+            }
+            Self::DropHead(limit) => return f.pad(&format!("drophead({limit})")),
+            Self::CoDel(CoDel { target, interval, limit, ecn }) => {
+                let usual = CoDel::DEFAULT;
+                note(target != usual.target, format!("target={target}"));
+                note(interval != usual.interval, format!("interval={interval}"));
+                note(limit != usual.limit, format!("limit={limit}"));
+                note(ecn, "ecn".into());
+                "codel"
+            }
+            Self::Pie(Pie { target, burst, update, limit, ecn }) => {
+                let usual = Pie::DEFAULT;
+                note(target != usual.target, format!("target={target}"));
+                note(burst != usual.burst, format!("burst={burst}"));
+                note(update != usual.update, format!("update={update}"));
+                note(limit != usual.limit, format!("limit={limit}"));
+                note(ecn, "ecn".into());
+                "pie"
+            }
+        };
+        match parts.is_empty() {
+            true => f.pad(name),
+            false => f.pad(&format!("{name}({})", parts.join(", "))),
+        }
+    }
+}
+
+impl serde::Serialize for Queue {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> serde::Deserialize<'de> for Queue {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = <std::borrow::Cow<'de, str>>::deserialize(deserializer)?;
+        text.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn queue(text: &str) -> Queue {
+        text.parse().unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    #[test]
+    fn a_limit_alone_is_drop_tail() {
+        assert_eq!(queue("3200pkt"), QueueLimit::Packets(3200).into());
+        assert_eq!(queue("droptail(100ms)"), queue("100ms"));
+    }
+
+    #[test]
+    fn what_is_written_reads_back_in_its_shortest_form() {
+        for (text, shortest) in [
+            ("unlimited", "unlimited"),
+            ("droptail(1.5MB,mark=1ms)", "droptail(1.5MB, mark=1ms)"),
+            ("drophead( 100pkt )", "drophead(100pkt)"),
+            ("codel()", "codel"),
+            (
+                "codel(ecn, target = 5ms, interval=50ms, limit=1000pkt)",
+                "codel(interval=50ms, limit=1000pkt, ecn)",
+            ),
+            (
+                "pie(target=20ms, burst=0s, update=16ms, limit=1MB, ecn)",
+                "pie(target=20ms, burst=0s, update=16ms, limit=1MB, ecn)",
+            ),
+            ("pie", "pie"),
+        ] {
+            assert_eq!(queue(text).to_string(), shortest);
+            assert_eq!(queue(shortest), queue(text));
+        }
+    }
+
+    #[test]
+    fn an_unknown_part_is_refused_by_its_name_with_what_there_is() {
+        for (text, part, known) in [
+            ("codel(tarjet=5ms)", "`tarjet=5ms`", "`target=5ms`"),
+            ("codel(target=5ms, target=6ms)", "`target=6ms`", "at most once"),
+            ("codel(target=0s)", "`target=0s`", "`target=5ms`"),
+            ("pie(alpha=1)", "`alpha=1`", "`update=15ms`"),
+            ("pie(100pkt)", "`100pkt`", "`limit=1000pkt`"),
+            ("drophead(100pkt, ecn)", "`ecn`", "`drophead`"),
+            ("droptail(100pkt, mark=1)", "`mark=1`", "`mark=1ms`"),
+        ] {
+            let error = text.parse::<Queue>().unwrap_err().to_string();
+            assert!(error.contains(part) && error.contains(known), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_queue_without_its_limit_or_of_an_unknown_kind_is_refused() {
+        for text in
+            ["", "3200", "0pkt", "droptail", "drophead()", "droptail(mark=1ms)", "red", "codel(", "codel(ecn"]
+        {
+            assert!(text.parse::<Queue>().is_err(), "{text}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_text_makes_the_parser_panic(text in "(droptail|drophead|codel|pie|)\\(?\\PC*\\)?") {
+            let _ = text.parse::<Queue>();
+        }
+    }
+}
