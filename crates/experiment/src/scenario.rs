@@ -1,6 +1,6 @@
 //! One run, fully resolved: a link, flows with their schemes, times, a seed.
 
-use crate::Source;
+use crate::{ResolveError, Source};
 use cellcc_units::{Bytes, Queue, QueueLimit, Ratio, Span, Time};
 use serde::{Deserialize, Serialize};
 
@@ -243,6 +243,21 @@ fn is_zero(span: &Span) -> bool {
 }
 
 impl Scenario {
+    /// Refuses a flow of a user that is not there.
+    ///
+    /// # Errors
+    /// The flow, and which users there are.
+    pub fn check_users(&self) -> Result<(), ResolveError> {
+        let last = self.cell.as_ref().map_or(0, |cell| cell.users.len());
+        match self.flows.iter().find(|flow| flow.user > last) {
+            None => Ok(()),
+            Some(flow) => Err(ResolveError(format!(
+                "flow `{}` belongs to user {}, but there are only users 0 to {last}; add users to the cell",
+                flow.scheme, flow.user
+            ))),
+        }
+    }
+
     /// What its row of tables is called: the scheme, a driver other than the simulator, and the varied conditions
     /// (`bbr [kernel], path.queue=33pkt`).
     pub fn row_name(&self) -> String {

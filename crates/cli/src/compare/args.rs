@@ -38,7 +38,11 @@ pub(crate) struct Args {
     /// The scheme that the others are held against, in a table of ratios.
     #[arg(long, value_name = "SCHEME")]
     pub(crate) baseline: Option<String>,
-    /// How long each run lasts, in simulated time: 60s.
+    /// What runs the schemes: sim, the simulator; kernel, the TCP of this machine's kernel through the emulator, in real
+    /// time; or both, separated by a comma [default: sim].
+    #[arg(long, value_name = "LIST")]
+    pub(crate) driver: Option<String>,
+    /// How long each run lasts, in the time of its driver: 60s.
     #[arg(long, short, value_name = "TIME")]
     pub(crate) duration: Option<Span>,
 
