@@ -2,6 +2,8 @@
 
 mod compare;
 mod completions;
+#[cfg(target_os = "linux")]
+mod doctor;
 mod exit;
 mod grid;
 mod man;
@@ -38,6 +40,9 @@ enum Command {
     Merge(merge::Args),
     /// Make the report again from a folder of results.
     Report(report::Args),
+    /// Say what the emulator can and cannot do on this machine.
+    #[cfg(target_os = "linux")]
+    Doctor(doctor::Args),
     /// Print completions for a shell.
     Completions(completions::Args),
     /// Print the man page, or write those of all commands.
@@ -51,6 +56,8 @@ fn main() -> ExitCode {
         Command::Trace(command) => trace::run(&command),
         Command::Merge(args) => merge::run(&args),
         Command::Report(args) => report::run(&args),
+        #[cfg(target_os = "linux")]
+        Command::Doctor(args) => doctor::run(&args),
         Command::Completions(args) => completions::run(&args),
         Command::Man(args) => man::run(&args),
     };

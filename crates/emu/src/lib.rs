@@ -15,6 +15,7 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::disallowed_methods, reason = "real time has clocks, threads and sockets")]
 
+pub mod child;
 pub mod device;
 pub mod doctor;
 pub mod emulation;
