@@ -17,6 +17,8 @@ pub(crate) enum Exit {
     FailedRuns,
     /// Interrupted, and the way to go on has been named already: status 130.
     Interrupted,
+    /// A command that was to run cannot be started: the status by which shells say so.
+    Command(Box<dyn Error>, u8),
     /// Whoever read our output has closed it, as `head` does: no error of ours.
     Closed,
 }
@@ -33,13 +35,16 @@ impl Exit {
     /// Tells the error, and gives the status.
     pub(crate) fn report(self) -> ExitCode {
         match &self {
-            Self::Input(error) | Self::Failed(error) => tell(&format!("error: {}", chain(error.as_ref()))),
+            Self::Input(error) | Self::Failed(error) | Self::Command(error, _) => {
+                tell(&format!("error: {}", chain(error.as_ref())))
+            }
             Self::FailedRuns | Self::Interrupted | Self::Closed => {}
         }
         match self {
             Self::Input(_) => ExitCode::from(2),
             Self::Failed(_) | Self::FailedRuns => ExitCode::from(1),
             Self::Interrupted => ExitCode::from(130),
+            Self::Command(_, status) => ExitCode::from(status),
             Self::Closed => ExitCode::SUCCESS,
         }
     }
@@ -55,6 +60,7 @@ impl From<EmuError> for Exit {
     fn from(error: EmuError) -> Self {
         match error {
             EmuError::Input(_) => Self::input(error),
+            EmuError::Command { status, .. } => Self::Command(error.into(), status),
             EmuError::Missing(_) | EmuError::System { .. } => Self::failed(error),
         }
     }

@@ -2,15 +2,22 @@
 
 mod compare;
 mod completions;
+#[cfg(target_os = "linux")]
+mod doctor;
+#[cfg(target_os = "linux")]
+mod emulated;
 mod exit;
+#[cfg(target_os = "linux")]
 mod graph;
 mod grid;
+#[cfg(target_os = "linux")]
 mod mahimahi;
 mod man;
 mod merge;
 mod present;
 mod report;
 mod schemes;
+#[cfg(target_os = "linux")]
 mod shell;
 mod trace;
 mod traces;
@@ -18,6 +25,7 @@ mod traces;
 use clap::{Parser, Subcommand};
 use exit::Exit;
 use std::env;
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 /// Compares congestion controls over cellular links.
@@ -43,9 +51,17 @@ enum Command {
     /// Make the report again from a folder of results.
     Report(report::Args),
     /// Say in numbers and pictures what passed a link, from its packet log.
+    #[cfg(target_os = "linux")]
     Graph(graph::Args),
+    #[cfg(target_os = "linux")]
     #[command(flatten)]
     Mahimahi(mahimahi::Command),
+    /// Start a program so that its traffic crosses an emulated link.
+    #[cfg(target_os = "linux")]
+    Shell(Box<shell::Args>),
+    /// Say what the emulator can and cannot do on this machine.
+    #[cfg(target_os = "linux")]
+    Doctor(doctor::Args),
     /// Print completions for a shell.
     Completions(completions::Args),
     /// Print the man page, or write those of all commands.
@@ -53,16 +69,30 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let result = match Cli::parse_from(mahimahi::by_name(env::args_os())).command {
+    let result = match Cli::parse_from(arguments()).command {
         Command::Compare(args) => compare::run(*args),
         Command::Schemes(args) => schemes::run(&args),
         Command::Trace(command) => trace::run(&command),
         Command::Merge(args) => merge::run(&args),
         Command::Report(args) => report::run(&args),
+        #[cfg(target_os = "linux")]
         Command::Graph(args) => graph::run(&args),
+        #[cfg(target_os = "linux")]
         Command::Mahimahi(command) => return mahimahi::run(command).unwrap_or_else(Exit::report),
+        #[cfg(target_os = "linux")]
+        Command::Shell(args) => return shell::run(*args).unwrap_or_else(Exit::report),
+        #[cfg(target_os = "linux")]
+        Command::Doctor(args) => doctor::run(&args),
         Command::Completions(args) => completions::run(&args),
         Command::Man(args) => man::run(&args),
     };
     result.map_or_else(Exit::report, |()| ExitCode::SUCCESS)
+}
+
+/// The arguments; those of a call by one of Mahimahi's names as ours.
+fn arguments() -> Vec<OsString> {
+    #[cfg(target_os = "linux")]
+    return mahimahi::by_name(env::args_os());
+    #[cfg(not(target_os = "linux"))]
+    env::args_os().collect()
 }

@@ -42,6 +42,22 @@ fn every_scheme_is_described_with_every_parameter() {
 }
 
 #[test]
+#[cfg(target_os = "linux")]
+fn the_doctor_says_what_this_machine_can_do() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = cellcc(folder.path()).args(["doctor", "--format", "json"]).output().unwrap();
+    let findings: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let state = |what: &str| {
+        let finding = findings.as_array().unwrap().iter().find(|finding| finding["what"] == what).unwrap();
+        finding["state"].as_str().unwrap().to_owned()
+    };
+    assert!(["ok", "limited"].contains(&state("clock").as_str()));
+    let missing = |what: &str| state(what) == "missing";
+    let runs = !missing("network namespaces") && !(missing("TUN devices") && missing("veth and AF_PACKET"));
+    assert_eq!(output.status.code(), Some(if runs { 0 } else { 1 }));
+}
+
+#[test]
 fn a_trace_is_described_in_numbers() {
     let json: serde_json::Value =
         serde_json::from_str(&printed(&["trace", "info", "3g", "5g-mmwave-walk", "--format", "json"]))

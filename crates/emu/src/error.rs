@@ -12,6 +12,14 @@ pub enum EmuError {
     /// The machine lacks something: which, and what to do about it.
     #[error("{0}")]
     Missing(String),
+    /// The user's command cannot be started.
+    #[error("{message}")]
+    Command {
+        /// What is wrong with it.
+        message: String,
+        /// The exit status by which shells say so: 127, not found; 126, not a program that may be run.
+        status: u8,
+    },
     /// A system call failed.
     #[error("cannot {action}: {source}")]
     System {

@@ -15,6 +15,7 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::disallowed_methods, reason = "real time has clocks, threads and sockets")]
 
+pub mod child;
 pub mod device;
 pub mod doctor;
 pub mod emulation;
@@ -24,6 +25,7 @@ pub mod log;
 pub mod mahimahi;
 pub mod namespace;
 mod netlink;
+pub mod path;
 pub mod saturator;
 pub mod stage;
 mod sys;

@@ -1,7 +1,7 @@
 //! What the emulated path consists of.
 
 use crate::log::LogSpec;
-use cellcc_link::{LinkConfig, Scheduler};
+use cellcc_link::{Delay, Jitter, LinkConfig, Scheduler};
 use cellcc_units::{Ratio, Span};
 
 /// One piece of one direction of the path. A direction is a list of stages in the order in which packets cross them;
@@ -37,4 +37,20 @@ pub struct CellStage {
     pub scheduler: Scheduler,
     /// Decides which packets are lost.
     pub seed: u64,
+}
+
+impl Stage {
+    /// The link with a log of what passes it, and its delay as a stage of its own: packets are written down when they
+    /// leave the link, not when they arrive. None for a cell, whose users have a queue each.
+    pub fn logged(self, log: LogSpec) -> Option<[Self; 2]> {
+        let Self::Link(LinkStage { config, seed, reordering, .. }) = self else { return None };
+        let LinkConfig { capacity, queue, delay, jitter, loss } = config;
+        let link =
+            LinkConfig { capacity, queue, delay: Delay::constant(Span::ZERO), jitter: Jitter::NONE, loss };
+        let after = LinkConfig { delay, jitter, ..LinkConfig::transparent() };
+        Some([
+            Self::Link(LinkStage { config: link, seed, reordering: None, log: Some(log) }),
+            Self::Link(LinkStage { config: after, seed, reordering, log: None }),
+        ])
+    }
 }

@@ -170,47 +170,58 @@ pub(crate) fn before_exec(
     unsafe { command.pre_exec(action) };
 }
 
-/// What this process does with a signal.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Disposition {
-    Default,
-    Ignore,
-    /// Sends it on to the children that are [registered](forward_to).
-    Forward,
-}
-
-/// Sets what this process does with a signal.
-pub(crate) fn dispose(signal: libc::c_int, disposition: Disposition) -> io::Result<()> {
-    // SAFETY: sigaction is plain data, for which all zeros is a value.
-    let mut action: libc::sigaction = unsafe { zeroed() };
-    action.sa_flags = libc::SA_RESTART;
-    action.sa_sigaction = match disposition {
-        Disposition::Default => libc::SIG_DFL,
-        Disposition::Ignore => libc::SIG_IGN,
-        Disposition::Forward => forward as extern "C" fn(libc::c_int) as libc::sighandler_t,
-    };
-    // SAFETY: `action` lives here; the handler only reads atomics and calls kill, which a handler may.
-    checked(unsafe { libc::sigaction(signal, &raw const action, std::ptr::null_mut()) }).map(drop)
-}
+/// The signals that a child gets from us: those with which people, shells and service managers end programs.
+const FORWARDED: [libc::c_int; 4] = [libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGHUP];
 
 /// Process ids of the children that get our signals; 0: a free place.
 static CHILDREN: [AtomicI32; 64] = [const { AtomicI32::new(0) }; 64];
 
-extern "C" fn forward(signal: libc::c_int) {
-    for child in &CHILDREN {
-        let pid = child.load(Ordering::Relaxed);
-        if pid > 0 {
+/// From now on our children get the signals that other processes send to this one, and it lives on while it has any. What
+/// a terminal sends (Ctrl-C) reaches them without us. Signals that are ignored stay so, as `nohup` wants it.
+pub(crate) fn forward_signals() -> io::Result<()> {
+    for signal in FORWARDED {
+        // SAFETY: sigaction is plain data, for which all zeros is a value.
+        let mut action: libc::sigaction = unsafe { zeroed() };
+        // SAFETY: the kernel writes to `action`, which lives here.
+        checked(unsafe { libc::sigaction(signal, std::ptr::null(), &raw mut action) })?;
+        if action.sa_sigaction == libc::SIG_IGN {
+            continue;
+        }
+        let handler: extern "C" fn(libc::c_int, *const libc::siginfo_t, *const libc::c_void) = forward;
+        action.sa_sigaction = handler as libc::sighandler_t;
+        action.sa_flags = libc::SA_RESTART | libc::SA_SIGINFO;
+        // SAFETY: the handler reads atomics and calls kill, signal and raise, all of which a handler may.
+        checked(unsafe { libc::sigaction(signal, &raw const action, std::ptr::null_mut()) })?;
+    }
+    Ok(())
+}
+
+extern "C" fn forward(signal: libc::c_int, information: *const libc::siginfo_t, _: *const libc::c_void) {
+    let mut children =
+        CHILDREN.iter().map(|child| child.load(Ordering::Relaxed)).filter(|pid| *pid > 0).peekable();
+    if children.peek().is_none() {
+        // SAFETY: no pointers. Ends this process, once the handler has returned and unblocked the signal.
+        unsafe {
+            libc::signal(signal, libc::SIG_DFL);
+            libc::raise(signal);
+        }
+        return;
+    }
+    // SAFETY: with SA_SIGINFO the kernel gives a valid pointer.
+    let from_a_process = unsafe { (*information).si_code } <= 0;
+    if from_a_process {
+        for pid in children {
             // SAFETY: no pointers.
             unsafe { libc::kill(pid, signal) };
         }
     }
 }
 
-/// From now on this child gets the signals that are forwarded. False: too many already.
+/// From now on this child gets the signals that are forwarded. False: there are too many already.
 pub(crate) fn forward_to(pid: i32) -> bool {
-    let free =
-        |place: &&AtomicI32| place.compare_exchange(0, pid, Ordering::Relaxed, Ordering::Relaxed).is_ok();
-    CHILDREN.iter().find(free).is_some()
+    let take =
+        |place: &AtomicI32| place.compare_exchange(0, pid, Ordering::Relaxed, Ordering::Relaxed).is_ok();
+    CHILDREN.iter().any(take)
 }
 
 /// The child has ended; its id may become somebody else's.

@@ -76,6 +76,11 @@ impl Capacity {
         Self::from_steps_holding_last(vec![(Span::from_secs(1), rate)])
     }
 
+    /// [`Capacity::MAX_RATE`] for ever: the way where nothing is said of a limit.
+    pub fn unlimited() -> Self {
+        Self::constant(Self::MAX_RATE).unwrap_or_else(|_| unreachable!("the largest rate is a rate"))
+    }
+
     /// Rates that each last for a time; after the last one the first follows again, as in a trace.
     ///
     /// # Errors

@@ -8,7 +8,7 @@ use crate::loss::{LossOverTime, LossRate};
 use crate::managed::Managed;
 use crate::packet::{Delivery, DropReason, Dropped, Packet, Poll};
 use crate::service::Service;
-use cellcc_units::{Bytes, Queue, Span, Time};
+use cellcc_units::{Bytes, Queue, QueueLimit, Ratio, Span, Time};
 use std::sync::Arc;
 
 /// One direction of a path.
@@ -24,6 +24,19 @@ pub struct LinkConfig {
     pub jitter: Jitter,
     /// Share of the packets that are lost at random, independently, before the queue.
     pub loss: LossRate,
+}
+
+impl LinkConfig {
+    /// A link that does nothing: without limit, loss and delay.
+    pub fn transparent() -> Self {
+        Self {
+            capacity: Arc::new(Capacity::unlimited()),
+            queue: QueueLimit::Unlimited.into(),
+            delay: Delay::constant(Span::ZERO),
+            jitter: Jitter::NONE,
+            loss: LossRate::constant(Ratio::ZERO),
+        }
+    }
 }
 
 /// A link. Pure: time comes in as an argument and must not decrease from call to call.

@@ -44,9 +44,7 @@ impl Shelf {
     ) -> Result<Capacities, SpecError> {
         let forward = forward.map(|text| Ok(self.open(text)?.capacity)).collect::<Result<_, SpecError>>()?;
         let reverse = match reverse {
-            "" => Capacity::constant(Capacity::MAX_RATE).map(Arc::new).map_err(|cause| {
-                SpecError::Capacity { spec: format!("rate={}", Capacity::MAX_RATE), cause }
-            })?,
+            "" => Arc::new(Capacity::unlimited()),
             text => self.open(text)?.capacity,
         };
         Ok(Capacities { forward, reverse })

@@ -11,7 +11,7 @@ pub(crate) use args::Args;
 use crate::exit::{Exit, tell};
 use crate::present;
 use args::ExecutionArgs;
-use cellcc_experiment::{Plan, PlanError};
+use cellcc_experiment::{Plan, PlanError, PlanFile};
 use cellcc_runner::{Existing, Host, Outcome, Runner};
 use drivers::Drivers;
 use plan_file::Asked;
@@ -64,6 +64,11 @@ pub(crate) fn run(args: Args) -> Result<(), Exit> {
     let outcome = runner.run(&plan, &driver, &bar, &stop);
     bar.clear();
     conclude(&outcome?, &out, execution)
+}
+
+/// What a Scenario file says.
+pub(crate) fn read_scenario(path: &Path) -> Result<PlanFile, Exit> {
+    plan_file::read(path).map(|asked| asked.file)
 }
 
 fn conclude(outcome: &Outcome, out: &Path, execution: &ExecutionArgs) -> Result<(), Exit> {

@@ -91,7 +91,7 @@ fn base(args: &Args) -> Result<Asked, Exit> {
     Ok(asked)
 }
 
-fn read(path: &Path) -> Result<Asked, Exit> {
+pub(super) fn read(path: &Path) -> Result<Asked, Exit> {
     let name = path.display().to_string();
     let text = std::fs::read_to_string(path)
         .map_err(|error| Exit::input(format!("cannot read the Scenario {name}: {error}")))?;

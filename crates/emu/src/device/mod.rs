@@ -18,6 +18,7 @@ use std::str::FromStr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use tun::TunDevice;
+pub(crate) use tun::open as open_tun;
 
 /// Names of our links; "%d" becomes the first free number.
 const LINK_NAME: &str = "cellcc-%d";
@@ -185,11 +186,6 @@ fn prepare(name: &str) -> Result<(), EmuError> {
         set_sysctl(&format!("net/ipv6/conf/{name}/{setting}"), value)?;
     }
     Ok(())
-}
-
-/// Whether /dev/net/tun is there and opens.
-pub(crate) fn tun_opens() -> bool {
-    tun::open().is_ok()
 }
 
 const VNET_HEADER_BYTES: usize = sys::VNET_HEADER_BYTES;

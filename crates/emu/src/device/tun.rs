@@ -37,6 +37,7 @@ impl TunDevice {
     }
 }
 
-pub(super) fn open() -> Result<OwnedFd, Errno> {
+/// The file of which each opening is a device of its own.
+pub(crate) fn open() -> Result<OwnedFd, Errno> {
     rustix::fs::open("/dev/net/tun", OFlags::RDWR | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty())
 }

@@ -105,12 +105,19 @@ impl Emulation {
         self.signal();
         let (up, down) = self.threads.take().unwrap_or_else(|| unreachable!("taken only here and on drop"));
         let (up, down) = (join(up)?, join(down)?);
-        let logs = up.logs.into_iter().chain(down.logs);
-        Ok(SelfReport {
-            up: up.report,
-            down: down.report,
-            log_problems: logs.filter_map(log_problem).collect(),
-        })
+        let mut report =
+            SelfReport { up: up.report, down: down.report, log_failures: Vec::new(), log_notes: Vec::new() };
+        for log in up.logs.into_iter().chain(down.logs) {
+            match log {
+                Err(error) => report.log_failures.push(error.to_string()),
+                Ok(LogSummary { path, behind: Some(events), .. }) => report.log_notes.push(format!(
+                    "the disk was slow: up to {events} events of the log {} waited in memory; it is complete",
+                    path.display()
+                )),
+                Ok(_) => {}
+            }
+        }
+        Ok(report)
     }
 
     fn signal(&self) {
@@ -125,18 +132,6 @@ impl Drop for Emulation {
         if let Some((up, down)) = self.threads.take() {
             let _ = (up.join(), down.join());
         }
-    }
-}
-
-/// What must be said about a log.
-fn log_problem(log: Result<LogSummary, EmuError>) -> Option<String> {
-    match log {
-        Err(error) => Some(error.to_string()),
-        Ok(LogSummary { path, behind: Some(events), .. }) => Some(format!(
-            "the disk was too slow for the log {}: up to {events} events waited in memory; it is complete",
-            path.display()
-        )),
-        Ok(_) => None,
     }
 }
 

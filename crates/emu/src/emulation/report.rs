@@ -12,8 +12,10 @@ pub struct SelfReport {
     pub up: DirectionReport,
     /// To the programs.
     pub down: DirectionReport,
-    /// Logs that are incomplete, and why; or that were nearly.
-    pub log_problems: Vec<String>,
+    /// Logs that are incomplete, and why.
+    pub log_failures: Vec<String>,
+    /// What else must be said of logs.
+    pub log_notes: Vec<String>,
 }
 
 /// What one direction's thread measured.

@@ -3,10 +3,10 @@
 use super::notes::notes;
 use super::run::{Outcome, run};
 use super::schemes::{Available, kernel_version};
-use super::stages::stages;
 use crate::emulation::{DEFAULT_GRANULARITY, DirectionReport};
 use crate::error::EmuError;
 use crate::namespace::enter_user_namespace_if_needed;
+use crate::path::stages;
 use crate::topology::{Topology, TopologySpec};
 use cellcc_experiment::{
     Driver, Endpoint, FlowSetup, KeptUp, MeasuredFlow, Offered, RealTime, Record, ResolveError, RunError,

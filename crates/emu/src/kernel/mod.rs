@@ -17,7 +17,6 @@ mod notes;
 mod packet;
 mod run;
 mod schemes;
-mod stages;
 mod tcp_info;
 mod watch;
 

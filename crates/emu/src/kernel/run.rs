@@ -6,7 +6,7 @@ use super::tcp_info::TcpInfo;
 use super::watch::Watch;
 use crate::emulation::{Clock, Emulation, EmulationSpec, SelfReport};
 use crate::error::EmuError;
-use crate::kernel::stages::Stages;
+use crate::path::Stages;
 use crate::topology::{Topology, TopologySpec};
 use cellcc_experiment::{Application, FlowMeter, Scenario};
 use cellcc_units::{Span, Time};

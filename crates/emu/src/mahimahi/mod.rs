@@ -13,11 +13,9 @@ mod words;
 
 use crate::error::EmuError;
 use crate::stage::{LinkStage, Stage};
-use cellcc_link::{Capacity, Delay, Jitter, LinkConfig, LossRate, Source, SpecError};
-use cellcc_units::{QueueLimit, Ratio, Span};
+use cellcc_link::{LinkConfig, Source, SpecError};
 use std::ffi::OsString;
 use std::path::Path;
-use std::sync::Arc;
 use words::Words;
 
 /// What a line of shells says.
@@ -131,19 +129,7 @@ impl Chain {
 
 /// A stage that neither holds nor loses nor delays anything.
 fn open_stage() -> LinkStage {
-    let capacity = Capacity::constant(Capacity::MAX_RATE).expect("the largest rate is a rate");
-    LinkStage {
-        config: LinkConfig {
-            capacity: Arc::new(capacity),
-            queue: QueueLimit::Unlimited.into(),
-            delay: Delay::constant(Span::ZERO),
-            jitter: Jitter::NONE,
-            loss: LossRate::constant(Ratio::ZERO),
-        },
-        seed: 0,
-        reordering: None,
-        log: None,
-    }
+    LinkStage { config: LinkConfig::transparent(), seed: 0, reordering: None, log: None }
 }
 
 fn each_log_has_its_file(chain: &Chain) -> Result<(), EmuError> {

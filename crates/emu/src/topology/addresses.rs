@@ -251,3 +251,121 @@ impl Directory {
         self.user(address)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn enclosing(addresses: &Addresses, user: usize) -> Enclosing {
+        let (number, numbers) = addresses.users[user];
+        Enclosing { block: addresses.block, number, numbers }
+    }
+
+    fn ip(text: &str) -> IpAddr {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn the_first_emulator_has_mahimahis_addresses() {
+        let addresses = Addresses::choose(3, None, &[], &[]).unwrap();
+        assert_eq!(addresses.block.address4(addresses.outside), Ipv4Addr::new(100, 64, 0, 1));
+        let users: Vec<_> =
+            addresses.users.iter().map(|user| addresses.block.address4(user.0).octets()[3]).collect();
+        assert_eq!(users, [2, 3, 4]);
+        assert_eq!(addresses.routes, [(ip("100.64.0.0"), 24), (ip("fd5e:77a1:cc04::"), 64)]);
+    }
+
+    #[test]
+    fn a_block_in_use_is_left_alone() {
+        let block = |addresses: &[IpAddr], routes: &[Prefix]| {
+            let chosen = Addresses::choose(1, None, addresses, routes).unwrap();
+            chosen.block.address4(0).to_string()
+        };
+        assert_eq!(block(&[ip("100.64.0.9")], &[]), "100.64.1.0");
+        assert_eq!(block(&[ip("100.64.0.1")], &[(ip("100.64.1.7"), 32)]), "100.64.2.0");
+        assert_eq!(block(&[], &[(ip("100.64.0.0"), 16)]), "100.65.0.0");
+        assert_eq!(block(&[], &[(ip("fd5e:77a1:cc04::"), 64)]), "100.64.1.0");
+        // A network's own default for the whole space does not stop us, nor do routes elsewhere.
+        assert_eq!(block(&[ip("10.0.0.1")], &[(ip("100.64.0.0"), 10), (ip("fd00::"), 8)]), "100.64.0.0");
+    }
+
+    #[test]
+    fn fifteen_emulators_fit_into_each_other() {
+        let mut level = Addresses::choose(1, None, &[], &[]).unwrap();
+        for _ in 1..15 {
+            let outer = enclosing(&level, 0);
+            level = Addresses::choose(1, Some(&outer), &[], &[]).unwrap();
+            assert_eq!(level.outside, outer.number);
+            assert!(outer.numbers.contains(level.users[0].0));
+        }
+    }
+
+    #[test]
+    fn emulators_beside_each_other_share_nothing() {
+        let outer = enclosing(&Addresses::choose(1, None, &[], &[]).unwrap(), 0);
+        let mut routes = Vec::new();
+        let mut users = Vec::new();
+        for _ in 0..4 {
+            let beside = Addresses::choose(2, Some(&outer), &[], &routes).unwrap();
+            users.extend(beside.users.iter().map(|user| user.0));
+            routes.extend(beside.routes);
+        }
+        let mut distinct = users.clone();
+        distinct.sort_unstable();
+        distinct.dedup();
+        assert_eq!(distinct.len(), 8, "{users:?}");
+    }
+
+    #[test]
+    fn too_many_users_are_refused() {
+        assert!(Addresses::choose(253, None, &[], &[]).is_ok());
+        for users in [0, 254, 300] {
+            assert!(matches!(Addresses::choose(users, None, &[], &[]), Err(EmuError::Input(_))));
+        }
+    }
+
+    #[test]
+    fn an_address_leads_to_its_user_and_so_do_those_of_emulators_within() {
+        let outermost = Addresses::choose(2, None, &[], &[]).unwrap();
+        let directory = Directory::new(&outermost);
+        assert_eq!(directory.user(ip("100.64.0.3")), Some(1));
+        assert_eq!(directory.user(ip("fd5e:77a1:cc04::3")), Some(1));
+        let nested = Addresses::choose(1, Some(&enclosing(&outermost, 1)), &[], &[]).unwrap();
+        let address = nested.block.address4(nested.users[0].0);
+        assert_eq!(directory.user(address.into()), Some(1));
+        for elsewhere in ["100.64.0.1", "100.64.1.3", "10.0.0.3", "fd5e:77a1:cc04::1:0:0:3"] {
+            assert_eq!(directory.user(ip(elsewhere)), None, "{elsewhere}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn prefixes_hold_exactly_the_numbers_asked_for(first in 1_u8..=254, length in 0_u8..=254) {
+            let numbers = Range { first, end: first.saturating_add(length) };
+            let block = Block(77);
+            let prefixes = block.prefixes_of(numbers);
+            for number in 0..=255 {
+                for address in [(block.address4(number).into(), 32), (block.address6(number).into(), 128)] {
+                    let holding = prefixes.iter().filter(|prefix| {
+                        prefix.0.is_ipv4() == IpAddr::is_ipv4(&address.0) && overlap(**prefix, address)
+                    });
+                    prop_assert_eq!(holding.count(), usize::from(numbers.contains(number)));
+                }
+            }
+        }
+
+        #[test]
+        fn any_packet_can_be_asked_about(packet: Vec<u8>) {
+            let directory = Directory::new(&Addresses::choose(1, None, &[], &[]).unwrap());
+            let _ = directory.user_of_packet(&packet);
+        }
+
+        #[test]
+        fn a_block_knows_its_own_addresses(block in 0..BLOCKS, number: u8) {
+            let block = Block(block);
+            prop_assert_eq!(Block::of(block.address4(number)), Some((block, number)));
+            prop_assert_eq!(block.number(block.address6(number).into()), Some(number));
+        }
+    }
+}

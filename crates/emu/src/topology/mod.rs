@@ -97,7 +97,7 @@ impl Topology {
             let message = format!("an MTU of {} bytes is too small: IPv6 needs {LEAST_MTU}", spec.mtu);
             return Err(EmuError::Input(message));
         }
-        let backend = spec.backend.unwrap_or_else(|| match device::tun_opens() {
+        let backend = spec.backend.unwrap_or_else(|| match device::open_tun().is_ok() {
             true => Backend::Tun,
             false => Backend::Packet,
         });

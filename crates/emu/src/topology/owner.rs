@@ -131,3 +131,42 @@ pub(super) fn remove_leftovers(netlink: &mut Netlink) -> Result<(), EmuError> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn link(name: &str, alias: &str) -> Link {
+        Link { name: name.into(), alias: Some(alias.into()), ..Link::default() }
+    }
+
+    #[test]
+    fn only_links_of_ended_emulators_are_left_over() {
+        let own = Owner::current().unwrap();
+        let earlier = Owner { start: own.start - 1, ..own.clone() };
+        let elsewhere = Owner { pid_namespace: "1".into(), ..earlier.clone() };
+        let links = [
+            link("cellcc-0", &outside_alias(&own)),
+            link("cellcc-1", &outside_alias(&earlier)),
+            link("cellcc-2", &outside_alias(&elsewhere)),
+            link("cellcc-3", "somebody's"),
+            link("eth0", &outside_alias(&earlier)),
+        ];
+        let names: Vec<_> = leftovers(&links).into_iter().map(|link| link.name).collect();
+        assert_eq!(names, ["cellcc-1"]);
+    }
+
+    #[test]
+    fn an_alias_tells_a_nested_emulator_what_it_may_take() {
+        let address = Ipv4Addr::new(100, 64, 3, 2);
+        let alias = user_alias(&Owner::current().unwrap(), address, Range { first: 3, end: 255 });
+        // IFALIASZ of linux/if.h.
+        assert!(alias.len() < 256);
+        let found = Enclosing::find(&[link("lo", ""), link("cellcc-0", &alias)]).unwrap();
+        assert_eq!(
+            (found.block.address4(found.number), found.numbers.first, found.numbers.end),
+            (address, 3, 255)
+        );
+        assert_eq!(Enclosing::find(&[link("cellcc-0", &outside_alias(&Owner::current().unwrap()))]), None);
+    }
+}

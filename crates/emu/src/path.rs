@@ -6,16 +6,18 @@ use cellcc_link::{Capacities, Capacity, Delay, Jitter, LinkConfig, LossRate, Sch
 use std::sync::Arc;
 
 /// The stages of the way up, of the acknowledgements, and of the way down, of the data.
-pub(crate) struct Stages {
-    pub(crate) up: Vec<Stage>,
-    pub(crate) down: Vec<Stage>,
+pub struct Stages {
+    /// From the users to the outside.
+    pub up: Vec<Stage>,
+    /// To the users.
+    pub down: Vec<Stage>,
 }
 
 /// The path of a Scenario over links of these capacities.
 ///
 /// # Errors
 /// What the Scenario asks for and no link does.
-pub(crate) fn stages(scenario: &Scenario, capacities: &Capacities) -> Result<Stages, ResolveError> {
+pub fn stages(scenario: &Scenario, capacities: &Capacities) -> Result<Stages, ResolveError> {
     let Path { rtt, queue, loss, reordered, reordered_by, reverse, .. } = &scenario.path;
     let there = *rtt / 2;
     let delay = Delay::with_extra(there, &scenario.path.extra_delay)
@@ -37,7 +39,8 @@ pub(crate) fn stages(scenario: &Scenario, capacities: &Capacities) -> Result<Sta
         }
         Some(_) if reordering.is_some() => {
             return Err(ResolveError(
-                "the driver `kernel` does not reorder packets behind a cell; leave out path.reordered or the cell".into(),
+                "the emulator does not reorder packets behind a cell; leave out path.reordered or the cell"
+                    .into(),
             ));
         }
         Some(cell) => Stage::Cell(CellStage {

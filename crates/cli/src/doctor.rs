@@ -1,0 +1,33 @@
+//! `cellcc doctor`: what the emulator finds on this machine.
+
+use crate::exit::{Exit, print};
+use crate::grid;
+use cellcc_emu::doctor::{Finding, State, emulator_can_run, examine};
+use cellcc_report::TableFormat;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// How to print it.
+    #[arg(long, default_value = "table", value_parser = grid::format_parser())]
+    format: TableFormat,
+}
+
+pub(crate) fn run(args: &Args) -> Result<(), Exit> {
+    let findings = examine();
+    let header = ["what", "state", "detail", "what to do"];
+    let rows: Vec<_> = findings.iter().map(row).collect();
+    print(&grid::render(args.format, &header, &rows, &findings)?)?;
+    match emulator_can_run(&findings) {
+        true => Ok(()),
+        false => Err(Exit::failed("the emulator cannot run here: see what is missing above")),
+    }
+}
+
+fn row(finding: &Finding) -> Vec<String> {
+    let state = match finding.state {
+        State::Ok => "ok",
+        State::Limited => "limited",
+        State::Missing => "missing",
+    };
+    vec![finding.what.into(), state.into(), finding.detail.clone(), finding.remedy.clone()]
+}

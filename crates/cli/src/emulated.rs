@@ -1,0 +1,148 @@
+//! Runs commands behind stages, whatever they came from, and says how well the emulator kept up.
+
+use crate::exit::{Exit, tell};
+use cellcc_emu::child::{Child, Job};
+use cellcc_emu::device::Backend;
+use cellcc_emu::emulation::{DEFAULT_GRANULARITY, Emulation, EmulationSpec, SelfReport};
+use cellcc_emu::namespace::enter_user_namespace_if_needed;
+use cellcc_emu::stage::Stage;
+use cellcc_emu::topology::{Topology, TopologySpec};
+use cellcc_units::Span;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+/// How to emulate, whatever the path.
+#[derive(Debug, clap::Args)]
+pub(crate) struct How {
+    /// Run a server outside, in a namespace apart from the machine's network, before the command; it is given to `sh -c`
+    /// and ends with the command.
+    #[arg(long, value_name = "COMMAND")]
+    server: Option<String>,
+    /// How to get at the packets, tun or veth [default: tun, where /dev/net/tun opens].
+    #[arg(long, value_name = "KIND")]
+    backend: Option<Backend>,
+    /// Packets that are due within this of each other may be released together.
+    #[arg(long, value_name = "TIME", default_value_t = DEFAULT_GRANULARITY)]
+    granularity: Span,
+    /// Largest packet in bytes, IP header included.
+    #[arg(long, value_name = "BYTES", default_value_t = MTU, value_parser = clap::value_parser!(u16).range(1280..))]
+    mtu: u16,
+    /// Write what the emulator measured of itself as JSON: late releases, packets lost in front of it, processor time.
+    #[arg(long, value_name = "FILE")]
+    self_report: Option<PathBuf>,
+}
+
+/// Ethernet's.
+const MTU: u16 = 1500;
+
+impl Default for How {
+    fn default() -> Self {
+        Self { server: None, backend: None, granularity: DEFAULT_GRANULARITY, mtu: MTU, self_report: None }
+    }
+}
+
+/// What to run behind what.
+pub(crate) struct Asked {
+    pub(crate) up: Vec<Stage>,
+    pub(crate) down: Vec<Stage>,
+    pub(crate) users: usize,
+    pub(crate) command: Vec<OsString>,
+    pub(crate) prompt: String,
+    pub(crate) how: How,
+}
+
+/// The emulator could not keep up.
+const NOT_KEPT_UP: u8 = 3;
+
+/// How long a server may take until it listens.
+const SERVER_PATIENCE: Duration = Duration::from_secs(5);
+
+/// Gets the rights that are needed. The kernel gives them to a process with one thread only: call it first.
+pub(crate) fn prepare() -> Result<(), Exit> {
+    Ok(enter_user_namespace_if_needed().map(drop)?)
+}
+
+/// Runs the commands to their end; gives the exit status.
+pub(crate) fn run(asked: Asked) -> Result<ExitCode, Exit> {
+    let Asked { up, down, users, command, prompt, how } = asked;
+    if users > 1 && command.is_empty() {
+        return Err(Exit::input("several users need a command after `--`; each of them runs it"));
+    }
+    let isolated = how.server.is_some();
+    let topology = Topology::build(&TopologySpec { users, isolated, backend: how.backend, mtu: how.mtu })?;
+    let spec = EmulationSpec { up, down, granularity: how.granularity, taps: None };
+    let emulation = Emulation::start(topology, spec)?;
+    let topology = emulation.topology();
+    let job = |user, command: &[OsString], is_server| Job {
+        command: command.to_vec(),
+        prompt: prompt.clone(),
+        base4: topology.outside.address4,
+        base6: topology.outside.address6,
+        user,
+        is_server,
+    };
+    let server = how.server.as_ref().map(|line| {
+        let words = ["sh", "-c", line].map(OsString::from);
+        let server = Child::start(&topology.outside.namespace, &job(0, &words, true))?;
+        await_server(topology)?;
+        Ok::<_, Exit>(server)
+    });
+    let server = server.transpose()?;
+    let children: Vec<_> = topology
+        .users
+        .iter()
+        .enumerate()
+        .map(|(user, place)| Child::start(&place.namespace, &job(user, &command, false)))
+        .collect::<Result<_, _>>()?;
+    let mut status = 0;
+    for child in children {
+        status = child.wait()?.max(status);
+    }
+    drop(server);
+    let report = emulation.stop()?;
+    conclude(&report, status, &how)
+}
+
+/// What must be said at the end. The command's own failure comes first.
+fn conclude(report: &SelfReport, status: u8, how: &How) -> Result<ExitCode, Exit> {
+    report.log_notes.iter().for_each(|note| tell(&format!("note: {note}")));
+    let warnings = report.warnings();
+    warnings.iter().for_each(|warning| tell(&format!("warning: {warning}")));
+    if let Some(path) = &how.self_report {
+        let text = serde_json::to_string_pretty(report).map_err(Exit::failed)?;
+        std::fs::write(path, text + "\n")
+            .map_err(|error| Exit::failed(format!("cannot write {}: {error}", path.display())))?;
+    }
+    if let Some(failure) = report.log_failures.first() {
+        return Err(Exit::failed(failure.clone()));
+    }
+    Ok(ExitCode::from(if status == 0 && !warnings.is_empty() { NOT_KEPT_UP } else { status }))
+}
+
+/// Waits until somebody outside listens; goes on where nobody does, as with a server that needs no socket.
+fn await_server(topology: &Topology) -> Result<(), Exit> {
+    let deadline = Instant::now() + SERVER_PATIENCE;
+    while Instant::now() < deadline {
+        if topology.outside.namespace.run(somebody_listens)? {
+            return Ok(());
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    tell("note: nothing listens outside after 5 s; the command is started all the same");
+    Ok(())
+}
+
+/// True where a TCP socket listens, or a UDP socket is bound, in the calling thread's namespace (proc_net(5)).
+fn somebody_listens() -> bool {
+    const LISTENING: &str = "0A";
+    let sockets =
+        |file: &str| std::fs::read_to_string(format!("/proc/thread-self/net/{file}")).unwrap_or_default();
+    let listens =
+        |text: String| text.lines().skip(1).any(|line| line.split_whitespace().nth(3) == Some(LISTENING));
+    listens(sockets("tcp"))
+        || listens(sockets("tcp6"))
+        || sockets("udp").lines().count() > 1
+        || sockets("udp6").lines().count() > 1
+}
