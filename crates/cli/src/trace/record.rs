@@ -4,8 +4,8 @@ use crate::exit::{Exit, tell};
 use cellcc_emu::error::EmuError;
 use cellcc_emu::saturator::wire::PACKET_SIZES;
 use cellcc_emu::saturator::{
-    DEFAULT_PORT, Directions, Ended, Progress, QueueDelay, RecordSettings, Recorded, Recording, Request, ServeSettings,
-    ServerEvent, Summary, record, serve,
+    DEFAULT_PORT, Directions, Ended, Progress, QueueDelay, RecordSettings, Recorded, Recording, Request,
+    ServeSettings, ServerEvent, Summary, record, serve,
 };
 use cellcc_units::{Bytes, Span};
 use clap::ValueEnum;
@@ -106,7 +106,8 @@ fn stop_on_signal() -> Result<Arc<AtomicBool>, Exit> {
 }
 
 fn run_server(args: &Args, address: &str, stop: &AtomicBool) -> Result<(), Exit> {
-    let everywhere = [SocketAddr::from(([0u16; 8], DEFAULT_PORT)), SocketAddr::from(([0u8; 4], DEFAULT_PORT))];
+    let everywhere =
+        [SocketAddr::from(([0u16; 8], DEFAULT_PORT)), SocketAddr::from(([0u8; 4], DEFAULT_PORT))];
     let addresses = if address.is_empty() { everywhere.to_vec() } else { vec![resolve(address, "--serve")?] };
     let mut result = Ok(());
     for address in addresses {
@@ -142,7 +143,9 @@ fn said(event: ServerEvent) -> String {
 fn resolve(text: &str, flag: &str) -> Result<SocketAddr, Exit> {
     let found = text.to_socket_addrs().or_else(|_| (text, DEFAULT_PORT).to_socket_addrs());
     found.ok().and_then(|mut addresses| addresses.next()).ok_or_else(|| {
-        Exit::input(format!("{flag} `{text}` is no address that can be found; write it as 192.0.2.1:{DEFAULT_PORT}"))
+        Exit::input(format!(
+            "{flag} `{text}` is no address that can be found; write it as 192.0.2.1:{DEFAULT_PORT}"
+        ))
     })
 }
 
@@ -262,7 +265,10 @@ fn write(out: &Path, name: &str, date: &str, request: &Request, recorded: &Recor
     write_file(&out.join(format!("{name}.json")), |file| writeln!(file, "{text}"))
 }
 
-fn write_file(path: &Path, write: impl FnOnce(&mut BufWriter<fs::File>) -> std::io::Result<()>) -> Result<(), Exit> {
+fn write_file(
+    path: &Path,
+    write: impl FnOnce(&mut BufWriter<fs::File>) -> std::io::Result<()>,
+) -> Result<(), Exit> {
     let written = fs::File::create(path).and_then(|file| {
         let mut file = BufWriter::new(file);
         write(&mut file)?;

@@ -28,7 +28,8 @@ impl Agreement {
 
     /// Whether the curves differ by at most two packets or 1 ms, and each 1-s bin by at most 2 %.
     pub fn holds(&self) -> bool {
-        self.max_difference_beyond_1ms_bytes <= Self::TOLERATED.get() && self.worst_1s_bin <= Self::TOLERATED_BIN
+        self.max_difference_beyond_1ms_bytes <= Self::TOLERATED.get()
+            && self.worst_1s_bin <= Self::TOLERATED_BIN
     }
 }
 
@@ -79,7 +80,8 @@ fn count(times: &[i64], time: i64) -> usize {
 /// delay. The median, because a receiver that was late for a moment must not move the rest.
 fn align(original: &[i64], recorded: &[i64]) -> Option<(usize, i64)> {
     let around = roughly(original, recorded)?;
-    let nearby = count(original, around - 2 * STEP).saturating_sub(2)..=count(original, around + 2 * STEP) + 2;
+    let nearby =
+        count(original, around - 2 * STEP).saturating_sub(2)..=count(original, around + 2 * STEP) + 2;
     let sampled = recorded.len().div_ceil(SAMPLES);
     let candidates = nearby.filter_map(|first| {
         let mut delays = delays(original.get(first..)?, recorded, sampled);
@@ -179,7 +181,11 @@ mod tests {
     /// Gaps that do not repeat: 1 to 20 ms.
     fn irregular(count: u64) -> Vec<u64> {
         let gaps = (0..count).map(|index| 1_000 + index * index * 7919 % 19_001);
-        gaps.scan(0, |sum, gap| { *sum += gap; Some(*sum) }).collect()
+        gaps.scan(0, |sum, gap| {
+            *sum += gap;
+            Some(*sum)
+        })
+        .collect()
     }
 
     #[test]
@@ -199,7 +205,10 @@ mod tests {
         let bursts: Vec<u64> = irregular(400).into_iter().flat_map(|burst| [burst; 10]).collect();
         let late = bursts.iter().enumerate().map(|(index, burst)| burst + index as u64 / 10 % 2 * 800);
         let agreement = compare_traces(&at(bursts.clone()), &at(late)).unwrap();
-        assert_eq!((agreement.max_cumulative_difference_bytes, agreement.max_difference_beyond_1ms_bytes), (15_000, 0));
+        assert_eq!(
+            (agreement.max_cumulative_difference_bytes, agreement.max_difference_beyond_1ms_bytes),
+            (15_000, 0)
+        );
         assert!(agreement.holds());
     }
 

@@ -95,11 +95,17 @@ mod tests {
         let mut arrivals = Arrivals::default();
         let at = |millis| Time::ZERO + Span::from_millis(millis);
         arrivals.push(arrival(0));
-        assert_eq!(arrivals.next_report(at(10)).map(|report| (report.first, report.arrivals.len())), Some((0, 1)));
+        assert_eq!(
+            arrivals.next_report(at(10)).map(|report| (report.first, report.arrivals.len())),
+            Some((0, 1))
+        );
         arrivals.push(arrival(1));
         arrivals.push(arrival(2));
         assert_eq!((arrivals.next_report(at(12)), arrivals.next_wake()), (None, at(15)));
-        assert_eq!(arrivals.next_report(at(15)).map(|report| (report.first, report.arrivals.len())), Some((1, 2)));
+        assert_eq!(
+            arrivals.next_report(at(15)).map(|report| (report.first, report.arrivals.len())),
+            Some((1, 2))
+        );
         assert_eq!(arrivals.next_wake(), Time::NEVER);
     }
 

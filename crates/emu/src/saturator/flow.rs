@@ -5,7 +5,7 @@ use super::peer_log::PeerLog;
 use super::recording::Times;
 use super::socket::Socket;
 use super::window::Saturator;
-use super::wire::{Message, PROBE_HEADER, Probe, Report, Request};
+use super::wire::{Directions, Message, PROBE_HEADER, Probe, Report, Request};
 use crate::error::EmuError;
 use cellcc_units::{Bytes, Span, Time};
 use std::net::SocketAddr;
@@ -29,6 +29,8 @@ pub(super) struct Flow {
     pub(super) peer_rtts: Times,
     pub(super) last_rtt: Option<Span>,
     bytes: Bytes,
+    /// What this end has sent of it.
+    sent: Bytes,
     pub(super) last_heard: Time,
     pub(super) sends: bool,
     keeps_peer_log: bool,
@@ -43,13 +45,7 @@ pub(super) enum End {
 }
 
 impl Flow {
-    pub(super) fn new(
-        end: End,
-        session: u64,
-        request: Request,
-        peer: SocketAddr,
-        now: Time,
-    ) -> Self {
+    pub(super) fn new(end: End, session: u64, request: Request, peer: SocketAddr, now: Time) -> Self {
         let sends = if end == End::Near { request.directions.up() } else { request.directions.down() };
         let ipv4 = match peer {
             SocketAddr::V4(_) => true,
@@ -67,6 +63,7 @@ impl Flow {
             peer_rtts: Times::default(),
             last_rtt: None,
             bytes: Bytes::ZERO,
+            sent: Bytes::ZERO,
             last_heard: now,
             sends: true,
             keeps_peer_log: end == End::Near,
@@ -85,7 +82,10 @@ impl Flow {
 
     /// Whether one more packet would go beyond the cap.
     pub(super) fn exhausted(&self) -> bool {
-        self.bytes + self.request.packet > self.request.max_bytes
+        let Request { directions, packet, max_bytes, .. } = self.request;
+        // Where both send, neither knows what is on its way: half of it for each.
+        let half = directions == Directions::Both && (self.sent + packet) * 2 > max_bytes;
+        half || self.bytes + packet > max_bytes
     }
 
     /// Something of this recording came.
@@ -94,8 +94,10 @@ impl Flow {
         self.count(datagram);
     }
 
-    fn count(&mut self, datagram: usize) {
-        self.bytes += Bytes::new(datagram as u64 + self.overhead);
+    fn count(&mut self, datagram: usize) -> Bytes {
+        let bytes = Bytes::new(datagram as u64 + self.overhead);
+        self.bytes += bytes;
+        bytes
     }
 
     pub(super) fn on_probe(&mut self, arrived: Time, probe: Probe) {
@@ -120,7 +122,7 @@ impl Flow {
 
     pub(super) fn send(&mut self, socket: &mut Socket, message: &Message) -> Result<(), EmuError> {
         let bytes = message.encode();
-        self.count(bytes.len());
+        self.sent += self.count(bytes.len());
         socket.send(&bytes, bytes.len(), self.peer)
     }
 
@@ -153,7 +155,7 @@ impl Flow {
             let begin = self.burst.len();
             self.burst.extend(Message::Probe(self.session, Probe { number, sent: now, rtt_micros }).encode());
             self.burst.resize(begin + size, 0);
-            self.count(size);
+            self.sent += self.count(size);
         }
         if self.burst.is_empty() {
             return Ok(false);

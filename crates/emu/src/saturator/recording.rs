@@ -283,7 +283,8 @@ mod tests {
 
     #[test]
     fn smaller_packets_share_an_opportunity() {
-        let recording = recording(&[(0, 0, 10), (1, 0, 30), (2, 0, 40), (3, 0, 50), (4, 0, 60)], 1000).unwrap();
+        let recording =
+            recording(&[(0, 0, 10), (1, 0, 30), (2, 0, 40), (3, 0, 50), (4, 0, 60)], 1000).unwrap();
         assert_eq!(text(&recording), "20\n30\n");
     }
 

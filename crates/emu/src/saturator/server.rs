@@ -207,7 +207,8 @@ impl FarEnd {
             self.answers.push((from, Message::Accepted { nonce, session: going_on.flow.session() }));
             return;
         }
-        let others = self.recordings.iter().filter(|(peer, recording)| **peer != from && recording.ended.is_none());
+        let others =
+            self.recordings.iter().filter(|(peer, recording)| **peer != from && recording.ended.is_none());
         if others.count() >= self.settings.max_recordings {
             told(ServerEvent::Refused(from));
             self.answers.push((from, Message::Refused { nonce, reason: Refusal::Busy }));

@@ -7,7 +7,8 @@ use nix::cmsg_space;
 use nix::errno::Errno;
 use nix::sys::socket::sockopt::{ReceiveTimestampns, RxqOvfl};
 use nix::sys::socket::{
-    ControlMessage, ControlMessageOwned, MsgFlags, MultiHeaders, SockaddrStorage, recvmmsg, sendmsg, setsockopt,
+    ControlMessage, ControlMessageOwned, MsgFlags, MultiHeaders, SockaddrStorage, recvmmsg, sendmsg,
+    setsockopt,
 };
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::sockopt::{self, Ipv4PathMtuDiscovery, Ipv6PathMtuDiscovery};
@@ -146,7 +147,12 @@ impl Socket {
     }
 
     /// Sends `bytes` as datagrams of `segment` bytes. What the machine has no room for is lost, as on the path.
-    pub(super) fn send(&mut self, bytes: &[u8], segment: usize, to: Option<SocketAddr>) -> Result<(), EmuError> {
+    pub(super) fn send(
+        &mut self,
+        bytes: &[u8],
+        segment: usize,
+        to: Option<SocketAddr>,
+    ) -> Result<(), EmuError> {
         let to = to.map(SockaddrStorage::from);
         if bytes.len() > segment && self.segmentation {
             let size = segment as u16;

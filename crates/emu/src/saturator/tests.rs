@@ -78,7 +78,11 @@ impl Path2 {
         while now < Time::ZERO + length {
             while let Poll::Ready(delivery) = self.forward.poll(now) {
                 let Data { number, sent } = delivery.packet;
-                self.receiver.push(Arrival { number, sent, arrived: delivery.arrived_at + self.clock_offset });
+                self.receiver.push(Arrival {
+                    number,
+                    sent,
+                    arrived: delivery.arrived_at + self.clock_offset,
+                });
             }
             while let Some(report) = self.receiver.next_report(now) {
                 self.reports += 1;
@@ -132,7 +136,9 @@ fn assert_agrees(name: &str, capacity: &Capacity, recording: &Recording, length:
 
 #[test]
 fn a_constant_rate_is_recorded_as_it_is_from_slow_to_fast() {
-    for (rate, secs) in [("0.1Mbit/s", 60), ("1Mbit/s", 30), ("12Mbit/s", 20), ("300Mbit/s", 8), ("2Gbit/s", 4)] {
+    for (rate, secs) in
+        [("0.1Mbit/s", 60), ("1Mbit/s", 30), ("12Mbit/s", 20), ("300Mbit/s", 8), ("2Gbit/s", 4)]
+    {
         let (capacity, length) = (constant(rate), Span::from_secs(secs));
         let recording = recorded(&capacity, "unlimited", length);
         assert_agrees(rate, &capacity, &recording, length);
@@ -158,7 +164,9 @@ fn a_real_trace_is_recorded_as_it_is() {
         writeln!(std::io::stderr(), "SKIPPED: CELLCC_TRACES names no folder of real traces").unwrap();
         return;
     };
-    for (name, secs) in [("lte-mahimahi/Verizon-LTE-short.down", 60), ("lte-mahimahi/TMobile-UMTS-driving.down", 60)] {
+    for (name, secs) in
+        [("lte-mahimahi/Verizon-LTE-short.down", 60), ("lte-mahimahi/TMobile-UMTS-driving.down", 60)]
+    {
         let capacity = trace::read(&Path::new(&root).join(name)).unwrap().capacity;
         let recording = recorded(&capacity, "unlimited", Span::from_secs(secs));
         assert_eq!(recording.summary().unsaturated_share, 0.0, "{name}: {:?}", recording.summary());
@@ -263,7 +271,10 @@ mod loopback {
                 let cap = Bytes::new(20_000_000);
                 let settings = RecordSettings { server, request: request(directions, cap) };
                 let recorded = record(&settings, &AtomicBool::new(false), &mut |_| {}).unwrap();
-                assert_eq!((recorded.down.is_some(), recorded.up.is_some()), (directions.down(), directions.up()));
+                assert_eq!(
+                    (recorded.down.is_some(), recorded.up.is_some()),
+                    (directions.down(), directions.up())
+                );
                 assert!(recorded.bytes <= cap + Bytes::new(100_000), "{directions:?}: {}", recorded.bytes);
                 assert_eq!(recorded.reports_missing, 0);
                 for recording in [recorded.down, recorded.up].into_iter().flatten() {

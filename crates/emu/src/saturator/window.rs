@@ -22,7 +22,8 @@ impl QueueDelay {
     /// round-trip time late and may double in it.
     pub fn new(lower: Span, upper: Span) -> Option<Self> {
         let range = Span::from_millis(1)..=Span::from_secs(60);
-        (range.contains(&lower) && range.contains(&upper) && upper >= lower * 2).then_some(Self { lower, upper })
+        (range.contains(&lower) && range.contains(&upper) && upper >= lower * 2)
+            .then_some(Self { lower, upper })
     }
 
     /// Below this the window grows.

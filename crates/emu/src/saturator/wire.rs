@@ -353,10 +353,8 @@ mod tests {
             max_bytes: Bytes::new(bytes),
             duration: Span::from_nanos(nanos),
         });
-        let arrival = (any::<u64>(), any::<u64>(), any::<u64>()).prop_map(|(number, sent, arrived)| Arrival {
-            number,
-            sent: Time::from_nanos(sent),
-            arrived: Time::from_nanos(arrived),
+        let arrival = (any::<u64>(), any::<u64>(), any::<u64>()).prop_map(|(number, sent, arrived)| {
+            Arrival { number, sent: Time::from_nanos(sent), arrived: Time::from_nanos(arrived) }
         });
         let arrivals = proptest::collection::vec(arrival, 0..=MAX_REPORTED);
         prop_oneof![
@@ -367,8 +365,10 @@ mod tests {
             (two, any::<u64>(), any::<u32>()).prop_map(|((session, number), sent, rtt_micros)| {
                 Message::Probe(session, Probe { number, sent: Time::from_nanos(sent), rtt_micros })
             }),
-            (two, arrivals)
-                .prop_map(|((session, first), arrivals)| Message::Report(session, Report { first, arrivals })),
+            (two, arrivals).prop_map(|((session, first), arrivals)| Message::Report(
+                session,
+                Report { first, arrivals }
+            )),
             two.prop_map(|(session, first)| Message::Fetch { session, first }),
             any::<u64>().prop_map(|session| Message::Stop { session }),
             (two, two, any::<bool>()).prop_map(|((session, sent), (arrivals, overflowed), by_limit)| {
@@ -381,8 +381,13 @@ mod tests {
     fn no_answer_to_an_unproven_hello_is_longer_than_it() {
         let queue_delay = QueueDelay::DEFAULT;
         let (max_bytes, duration) = (Bytes::ZERO, Span::ZERO);
-        let request =
-            Request { directions: Directions::Both, packet: Bytes::new(1500), queue_delay, max_bytes, duration };
+        let request = Request {
+            directions: Directions::Both,
+            packet: Bytes::new(1500),
+            queue_delay,
+            max_bytes,
+            duration,
+        };
         let hello = Message::Hello { nonce: 1, cookie: 0, request }.encode();
         assert!(Message::Challenge { nonce: 1, cookie: 2 }.encode().len() <= hello.len());
     }
