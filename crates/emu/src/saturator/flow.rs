@@ -122,7 +122,8 @@ impl Flow {
 
     pub(super) fn send(&mut self, socket: &mut Socket, message: &Message) -> Result<(), EmuError> {
         let bytes = message.encode();
-        self.sent += self.count(bytes.len());
+        let counted = self.count(bytes.len());
+        self.sent += counted;
         socket.send(&bytes, bytes.len(), self.peer)
     }
 
@@ -155,7 +156,8 @@ impl Flow {
             let begin = self.burst.len();
             self.burst.extend(Message::Probe(self.session, Probe { number, sent: now, rtt_micros }).encode());
             self.burst.resize(begin + size, 0);
-            self.sent += self.count(size);
+            let counted = self.count(size);
+            self.sent += counted;
         }
         if self.burst.is_empty() {
             return Ok(false);
