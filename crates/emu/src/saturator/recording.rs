@@ -197,7 +197,7 @@ impl Recording {
         for time in &self.times {
             carried += self.packet;
             while carried >= size {
-                carried = carried - size;
+                carried -= size;
                 // Zero is no opportunity: Mahimahi takes it for one at the end.
                 writeln!(out, "{}", time.as_nanos().div_ceil(1_000_000).max(1))?;
             }

@@ -14,7 +14,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::sockopt::{self, Ipv4PathMtuDiscovery, Ipv6PathMtuDiscovery};
 use socket2::{Domain, Protocol, Type};
 use std::io::{IoSlice, IoSliceMut};
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{Ipv6Addr, SocketAddr};
 use std::os::fd::AsRawFd;
 
 /// Datagrams per system call.
@@ -196,7 +196,7 @@ fn judged(result: Result<(), Errno>, segment: usize) -> Result<(), EmuError> {
 
 fn address(storage: &SockaddrStorage) -> Option<SocketAddr> {
     if let Some(v4) = storage.as_sockaddr_in() {
-        return Some(SocketAddr::from((Ipv4Addr::from(v4.ip()), v4.port())));
+        return Some(SocketAddr::from((v4.ip(), v4.port())));
     }
     let v6 = storage.as_sockaddr_in6()?;
     let ip: Ipv6Addr = v6.ip();
