@@ -1,7 +1,11 @@
 //! `cellcc trace`: what a trace is like, and its conversion.
 
 mod convert;
+#[cfg(target_os = "linux")]
+mod diff;
 mod info;
+#[cfg(target_os = "linux")]
+mod record;
 
 use crate::exit::Exit;
 use cellcc_link::{CapacitySpec, Source, synthetic};
@@ -12,12 +16,22 @@ pub(crate) enum Command {
     Info(info::Args),
     /// Write a trace in another format, which the ending of OUT says.
     Convert(convert::Args),
+    /// Turn a real path into a trace: keep its queue filled, and write down what comes through.
+    #[cfg(target_os = "linux")]
+    Record(record::Args),
+    /// Say how far a recorded trace is from the original.
+    #[cfg(target_os = "linux")]
+    Diff(diff::Args),
 }
 
 pub(crate) fn run(command: &Command) -> Result<(), Exit> {
     match command {
         Command::Info(args) => info::run(args),
         Command::Convert(args) => convert::run(args),
+        #[cfg(target_os = "linux")]
+        Command::Record(args) => record::run(args),
+        #[cfg(target_os = "linux")]
+        Command::Diff(args) => diff::run(args),
     }
 }
 

@@ -1,0 +1,325 @@
+//! The near end: asks for a recording, takes part in it, and keeps what came out.
+
+use super::clock;
+use super::flow::{End, Flow};
+use super::recording::{Beginning, Recording, Sources};
+use super::socket::Socket;
+use super::wire::{Message, Refusal, Report, Request, Stopped};
+use crate::error::EmuError;
+use cellcc_units::{Bytes, Rate, Span, Time};
+use serde::Serialize;
+use std::hash::{BuildHasher, RandomState};
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// What to record.
+#[derive(Debug, Clone, Copy)]
+pub struct RecordSettings {
+    /// The far end, where [`super::serve`] runs.
+    pub server: SocketAddr,
+    /// What is asked of it.
+    pub request: Request,
+}
+
+/// How far a recording is.
+#[derive(Debug, Clone, Copy)]
+pub struct Progress {
+    /// Since it was accepted.
+    pub elapsed: Span,
+    /// Recorded so far: the queue is there.
+    pub recorded: Option<Span>,
+    /// Rate of the latest interval in both directions, headers included.
+    pub rate: Rate,
+    /// The latest round-trip time.
+    pub rtt: Option<Span>,
+    /// What has passed this end in both directions, headers included.
+    pub bytes: Bytes,
+}
+
+/// Why a recording ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ended {
+    /// It is as long as was asked for.
+    Duration,
+    /// The cap on bytes.
+    Bytes,
+    /// `stop` was set.
+    Interrupted,
+    /// The far end's own limit.
+    FarEnd,
+    /// Nothing came from the far end for 30 s.
+    Silence,
+}
+
+/// What came out.
+#[derive(Debug)]
+pub struct Recorded {
+    /// From the far end; `None` where it was not asked for, or less than two packets arrived.
+    pub down: Option<Recording>,
+    /// To the far end; likewise.
+    pub up: Option<Recording>,
+    /// Why it ended.
+    pub ended: Ended,
+    /// What it took, in both directions and with headers.
+    pub bytes: Bytes,
+    /// Arrivals at the far end whose report could not be had: missing from `up`.
+    pub reports_missing: u64,
+}
+
+const HELLO_EVERY: Span = Span::from_millis(250);
+const PATIENCE: Span = Span::from_secs(5);
+/// Real links have outages of 10 s and more; of longer ones the end is not waited for.
+const SILENCE: Span = Span::from_secs(30);
+/// A path on which the queue is not there by then will not get one: what there is counts.
+const WARM_UP: Span = Span::from_secs(10);
+const TICK: Span = Span::from_millis(100);
+const PROGRESS_EVERY: Span = Span::from_millis(200);
+const ASK_EVERY: Span = Span::from_millis(200);
+
+/// Records, until the time or the data is used up or `stop` is set; what is recorded by then is kept.
+///
+/// # Errors
+/// Where the far end does not answer or refuses, or the socket fails.
+pub fn record(
+    settings: &RecordSettings,
+    stop: &AtomicBool,
+    progress: &mut dyn FnMut(&Progress),
+) -> Result<Recorded, EmuError> {
+    let mut socket = Socket::connect(settings.server)?;
+    let session = shake_hands(&mut socket, settings, stop)?;
+    let mut near = NearEnd::new(socket, session, settings);
+    let ended = near.run(stop, progress)?;
+    near.drain()?;
+    near.stop_far_end()?;
+    near.fetch_missing()?;
+    Ok(near.recorded(ended))
+}
+
+fn shake_hands(socket: &mut Socket, settings: &RecordSettings, stop: &AtomicBool) -> Result<u64, EmuError> {
+    let begun = clock::now();
+    let nonce = RandomState::new().hash_one(begun.as_nanos());
+    let request = settings.request;
+    let (mut cookie, mut next_hello, mut session, mut refused) = (0, Time::ZERO, None, false);
+    loop {
+        let now = clock::now();
+        if now.since(begun) > PATIENCE || stop.load(Ordering::Relaxed) {
+            return Err(EmuError::Input(format!(
+                "no answer from {}: start `cellcc trace record --serve` there, and let its UDP port through the firewalls",
+                settings.server
+            )));
+        }
+        if now >= next_hello {
+            let hello = Message::Hello { nonce, cookie, request }.encode();
+            socket.send(&hello, hello.len(), None)?;
+            next_hello = now + HELLO_EVERY;
+        }
+        socket.wait(Span::from_millis(50));
+        socket.receive(|datagram| match Message::decode(datagram.bytes) {
+            Some(Message::Challenge { nonce: of, cookie: new }) if of == nonce && new != cookie => {
+                (cookie, next_hello) = (new, Time::ZERO);
+            }
+            Some(Message::Accepted { nonce: of, session: id }) if of == nonce => session = Some(id),
+            Some(Message::Refused { nonce: of, reason: Refusal::Busy }) if of == nonce => refused = true,
+            _ => {}
+        })?;
+        if let Some(session) = session {
+            return Ok(session);
+        }
+        if refused {
+            return Err(EmuError::Missing(format!(
+                "{} is busy with other recordings: try again later, or raise --max-recordings there",
+                settings.server
+            )));
+        }
+    }
+}
+
+struct NearEnd {
+    socket: Socket,
+    flow: Flow,
+    request: Request,
+    begun: Time,
+    /// Of each direction that is recorded.
+    down: Option<Beginning>,
+    up: Option<Beginning>,
+    /// How many arrivals here have been looked at for the beginning.
+    seen: usize,
+    recorded_since: Option<Time>,
+    /// When to say again that the far end may begin.
+    next_ready: Time,
+    far_end: Option<Stopped>,
+    reports_missing: u64,
+}
+
+impl NearEnd {
+    fn new(socket: Socket, session: u64, settings: &RecordSettings) -> Self {
+        let (now, request) = (clock::now(), settings.request);
+        let beginning = Beginning::new(request.queue_delay.lower());
+        Self {
+            flow: Flow::new(End::Near, session, request, settings.server, now),
+            socket,
+            request,
+            begun: now,
+            down: request.directions.down().then(|| beginning.clone()),
+            up: request.directions.up().then_some(beginning),
+            seen: 0,
+            recorded_since: None,
+            next_ready: now,
+            far_end: None,
+            reports_missing: 0,
+        }
+    }
+
+    fn run(&mut self, stop: &AtomicBool, progress: &mut dyn FnMut(&Progress)) -> Result<Ended, EmuError> {
+        let (mut shown_at, mut shown_bytes) = (self.begun, Bytes::ZERO);
+        loop {
+            self.step()?;
+            let now = clock::now();
+            if now.since(shown_at) >= PROGRESS_EVERY {
+                let bytes = self.flow.bytes();
+                progress(&Progress {
+                    elapsed: now.since(self.begun),
+                    recorded: self.recorded_for(now),
+                    rate: Rate::from_transfer(bytes.saturating_sub(shown_bytes), now.since(shown_at)),
+                    rtt: self.flow.last_rtt,
+                    bytes,
+                });
+                (shown_at, shown_bytes) = (now, bytes);
+            }
+            let ended = [
+                (stop.load(Ordering::Relaxed), Ended::Interrupted),
+                (self.recorded_for(now).is_some_and(|span| span > self.request.duration), Ended::Duration),
+                (self.flow.exhausted(), Ended::Bytes),
+                (self.far_end.is_some_and(|stopped| stopped.by_limit), Ended::FarEnd),
+                (now.since(self.flow.last_heard) > SILENCE, Ended::Silence),
+            ];
+            if let Some((_, ended)) = ended.into_iter().find(|(true_now, _)| *true_now) {
+                return Ok(ended);
+            }
+        }
+    }
+
+    /// How long all directions have been recorded, on this end's clock.
+    fn recorded_for(&self, now: Time) -> Option<Span> {
+        self.recorded_since.map(|since| now.since(since))
+    }
+
+    fn look_for_beginning(&mut self, now: Time) {
+        let log = self.flow.arrivals.log();
+        if let Some(down) = &mut self.down {
+            log[self.seen..].iter().for_each(|arrival| down.push(arrival));
+        }
+        self.seen = log.len();
+        let there = [&self.down, &self.up].into_iter().flatten().all(|beginning| beginning.at().is_some());
+        if self.recorded_since.is_none() && (there || now.since(self.begun) > WARM_UP) {
+            self.recorded_since = Some(now);
+        }
+    }
+
+    /// Sends what is due and takes in what has come.
+    fn step(&mut self) -> Result<(), EmuError> {
+        let now = clock::now();
+        if self.down.is_some() && self.flow.arrivals.log().is_empty() && now >= self.next_ready {
+            let ready = Message::Report(self.flow.session(), Report { first: 0, arrivals: Vec::new() });
+            self.flow.send(&mut self.socket, &ready)?;
+            self.next_ready = now + HELLO_EVERY;
+        }
+        if !self.flow.transmit(&mut self.socket, now)? {
+            self.socket.wait(self.flow.next_wake().since(now).min(TICK));
+        }
+        let (flow, far_end, up) = (&mut self.flow, &mut self.far_end, &mut self.up);
+        let now = clock::now();
+        self.socket.receive(|datagram| {
+            let length = datagram.bytes.len();
+            match Message::decode(datagram.bytes) {
+                Some(Message::Probe(session, probe)) if session == flow.session() => {
+                    flow.heard(now, length);
+                    flow.on_probe(datagram.arrived, probe);
+                }
+                Some(Message::Report(session, report)) if session == flow.session() => {
+                    flow.heard(now, length);
+                    flow.on_report(now, &report);
+                    if let Some(up) = up {
+                        report.arrivals.iter().for_each(|arrival| up.push(arrival));
+                    }
+                }
+                Some(Message::Stopped(session, stopped)) if session == flow.session() => {
+                    flow.heard(now, length);
+                    *far_end = Some(stopped);
+                }
+                _ => {}
+            }
+        })?;
+        self.look_for_beginning(now);
+        Ok(())
+    }
+
+    /// What is in the queue is paid for: it is still recorded.
+    fn drain(&mut self) -> Result<(), EmuError> {
+        self.flow.sends = false;
+        let longest = self.request.queue_delay.upper() + Span::from_secs(1);
+        let in_flight = |flow: &Flow| flow.sender.as_ref().is_some_and(|sender| sender.in_flight() > 0);
+        while in_flight(&self.flow) && clock::now().since(self.flow.last_heard) < longest {
+            self.step()?;
+        }
+        Ok(())
+    }
+
+    fn stop_far_end(&mut self) -> Result<(), EmuError> {
+        self.far_end = None;
+        let stop = Message::Stop { session: self.flow.session() };
+        self.ask(&stop, |near| near.far_end.is_some())
+    }
+
+    fn fetch_missing(&mut self) -> Result<(), EmuError> {
+        let Some(stopped) = self.far_end.filter(|_| self.request.directions.up()) else { return Ok(()) };
+        while let Some(first) = self.flow.peer_log.missing(stopped.arrivals) {
+            let fetch = Message::Fetch { session: self.flow.session(), first };
+            self.ask(&fetch, |near| near.flow.peer_log.missing(stopped.arrivals) != Some(first))?;
+            if self.flow.peer_log.missing(stopped.arrivals) == Some(first) {
+                break;
+            }
+        }
+        let there = self.flow.peer_log.arrivals().len() as u64;
+        self.reports_missing = stopped.arrivals.saturating_sub(there);
+        Ok(())
+    }
+
+    /// Sends `message` again and again until it is answered, or patience ends.
+    fn ask(&mut self, message: &Message, answered: impl Fn(&Self) -> bool) -> Result<(), EmuError> {
+        let begun = clock::now();
+        let mut next = begun;
+        while !answered(self) && clock::now().since(begun) < PATIENCE {
+            if clock::now() >= next {
+                self.flow.send(&mut self.socket, message)?;
+                next = clock::now() + ASK_EVERY;
+            }
+            self.step()?;
+        }
+        Ok(())
+    }
+
+    fn recorded(self, ended: Ended) -> Recorded {
+        let far_log = self.flow.peer_log.arrivals();
+        let recording = |log, rtts, overflows| {
+            Recording::new(Sources {
+                log,
+                enough: self.request.queue_delay.lower(),
+                packet: self.request.packet,
+                length: self.request.duration,
+                rtts,
+                overflows,
+            })
+        };
+        let here = u64::from(self.socket.overflows());
+        let there = self.far_end.map_or(0, |stopped| stopped.overflowed);
+        Recorded {
+            down: recording(self.flow.arrivals.log(), &self.flow.peer_rtts, here),
+            up: recording(&far_log, &self.flow.own_rtts, there),
+            ended,
+            bytes: self.flow.bytes(),
+            reports_missing: self.reports_missing,
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! The clock of an end.
+
+use cellcc_units::{Span, Time};
+use rustix::time::{ClockId, Timespec, clock_gettime};
+
+/// Now, on `CLOCK_MONOTONIC`.
+pub(super) fn now() -> Time {
+    nanos(clock_gettime(ClockId::Monotonic))
+}
+
+/// What the kernel's wall-clock stamp of an arrival is on `CLOCK_MONOTONIC`, which no time server steps. Call soon after
+/// the arrival: what the wall clock steps in between counts.
+pub(super) struct Stamps {
+    wall: Time,
+    monotonic: Time,
+}
+
+impl Stamps {
+    pub(super) fn now() -> Self {
+        Self { wall: nanos(clock_gettime(ClockId::Realtime)), monotonic: now() }
+    }
+
+    pub(super) fn monotonic(&self, seconds: i64, nanoseconds: i64) -> Time {
+        let stamp = nanos(Timespec { tv_sec: seconds, tv_nsec: nanoseconds });
+        // A wall clock that was just set could make an arrival hours old: no socket keeps a datagram that long.
+        let age = self.wall.since(stamp).min(Span::from_secs(10));
+        self.monotonic - age
+    }
+}
+
+fn nanos(time: Timespec) -> Time {
+    let nanos = time.tv_sec.saturating_mul(1_000_000_000).saturating_add(time.tv_nsec);
+    Time::from_nanos(u64::try_from(nanos).unwrap_or(0))
+}

@@ -1,0 +1,175 @@
+//! One end of a recording that is going on: what it sends, what it receives, and how much that is.
+
+use super::arrivals::{Arrival, Arrivals};
+use super::peer_log::PeerLog;
+use super::recording::Times;
+use super::socket::Socket;
+use super::window::Saturator;
+use super::wire::{Directions, Message, PROBE_HEADER, Probe, Report, Request};
+use crate::error::EmuError;
+use cellcc_units::{Bytes, Span, Time};
+use std::net::SocketAddr;
+
+/// Bursts sent before the socket is read again.
+const BURSTS: usize = 4;
+
+pub(super) struct Flow {
+    session: u64,
+    /// `None` where the socket knows.
+    peer: Option<SocketAddr>,
+    /// IP and UDP headers.
+    overhead: u64,
+    request: Request,
+    pub(super) sender: Option<Saturator>,
+    pub(super) arrivals: Arrivals,
+    pub(super) peer_log: PeerLog,
+    /// Round-trip times of the direction that this end sends.
+    pub(super) own_rtts: Times,
+    /// Round-trip times of the other direction, as the peer says.
+    pub(super) peer_rtts: Times,
+    pub(super) last_rtt: Option<Span>,
+    bytes: Bytes,
+    /// What this end has sent of it.
+    sent: Bytes,
+    pub(super) last_heard: Time,
+    pub(super) sends: bool,
+    keeps_peer_log: bool,
+    burst: Vec<u8>,
+}
+
+/// Which end it is: the near end keeps the record of both directions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum End {
+    Near,
+    Far,
+}
+
+impl Flow {
+    pub(super) fn new(end: End, session: u64, request: Request, peer: SocketAddr, now: Time) -> Self {
+        let sends = if end == End::Near { request.directions.up() } else { request.directions.down() };
+        let ipv4 = match peer {
+            SocketAddr::V4(_) => true,
+            SocketAddr::V6(peer) => peer.ip().to_ipv4_mapped().is_some(),
+        };
+        Self {
+            session,
+            peer: (end == End::Far).then_some(peer),
+            overhead: if ipv4 { 28 } else { 48 },
+            request,
+            sender: sends.then(|| Saturator::new(request.queue_delay, now)),
+            arrivals: Arrivals::default(),
+            peer_log: PeerLog::default(),
+            own_rtts: Times::default(),
+            peer_rtts: Times::default(),
+            last_rtt: None,
+            bytes: Bytes::ZERO,
+            sent: Bytes::ZERO,
+            last_heard: now,
+            sends: true,
+            keeps_peer_log: end == End::Near,
+            burst: Vec::new(),
+        }
+    }
+
+    pub(super) fn session(&self) -> u64 {
+        self.session
+    }
+
+    /// What has passed this end in both directions, with IP and UDP headers.
+    pub(super) fn bytes(&self) -> Bytes {
+        self.bytes
+    }
+
+    /// Whether one more packet would go beyond the cap.
+    pub(super) fn exhausted(&self) -> bool {
+        let Request { directions, packet, max_bytes, .. } = self.request;
+        // Where both send, neither knows what is on its way: half of it for each.
+        let half = directions == Directions::Both && (self.sent + packet) * 2 > max_bytes;
+        half || self.bytes + packet > max_bytes
+    }
+
+    /// Something of this recording came.
+    pub(super) fn heard(&mut self, now: Time, datagram: usize) {
+        self.last_heard = now;
+        self.count(datagram);
+    }
+
+    fn count(&mut self, datagram: usize) -> Bytes {
+        let bytes = Bytes::new(datagram as u64 + self.overhead);
+        self.bytes += bytes;
+        bytes
+    }
+
+    pub(super) fn on_probe(&mut self, arrived: Time, probe: Probe) {
+        if probe.rtt_micros > 0 {
+            let rtt = Span::from_micros(probe.rtt_micros.into());
+            self.peer_rtts.push(rtt);
+            self.last_rtt = Some(rtt);
+        }
+        self.arrivals.push(Arrival { number: probe.number, sent: probe.sent, arrived });
+    }
+
+    pub(super) fn on_report(&mut self, now: Time, report: &Report) {
+        let Some(sender) = &mut self.sender else { return };
+        if !self.keeps_peer_log || self.peer_log.take(report, sender.sent()) {
+            sender.on_report(now, &report.arrivals);
+            if let Some(rtt) = sender.rtt() {
+                self.own_rtts.push(rtt);
+                self.last_rtt = Some(rtt);
+            }
+        }
+    }
+
+    pub(super) fn send(&mut self, socket: &mut Socket, message: &Message) -> Result<(), EmuError> {
+        let bytes = message.encode();
+        let counted = self.count(bytes.len());
+        self.sent += counted;
+        socket.send(&bytes, bytes.len(), self.peer)
+    }
+
+    /// Sends what is due; true where more is due at once.
+    pub(super) fn transmit(&mut self, socket: &mut Socket, now: Time) -> Result<bool, EmuError> {
+        while let Some(report) = self.arrivals.next_report(now) {
+            self.send(socket, &Message::Report(self.session, report))?;
+        }
+        for _ in 0..BURSTS {
+            if !self.burst(socket, now)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Sends as many probes as one call takes; true where there may be more.
+    fn burst(&mut self, socket: &mut Socket, now: Time) -> Result<bool, EmuError> {
+        let size = self.request.packet.get().saturating_sub(self.overhead).max(PROBE_HEADER as u64) as usize;
+        let most = Socket::segments_at_once(size);
+        self.burst.clear();
+        for _ in 0..most {
+            if !self.sends || self.exhausted() {
+                break;
+            }
+            let Some(sender) = &mut self.sender else { break };
+            let Some(number) = sender.next_packet(now) else { break };
+            let rtt = sender.rtt().map_or(0, |rtt| rtt.as_nanos() / 1000);
+            let rtt_micros = u32::try_from(rtt).unwrap_or(u32::MAX);
+            let begin = self.burst.len();
+            self.burst.extend(Message::Probe(self.session, Probe { number, sent: now, rtt_micros }).encode());
+            self.burst.resize(begin + size, 0);
+            let counted = self.count(size);
+            self.sent += counted;
+        }
+        if self.burst.is_empty() {
+            return Ok(false);
+        }
+        let full = self.burst.len() == most * size;
+        socket.send(&self.burst, size, self.peer)?;
+        Ok(full)
+    }
+
+    /// When something is due, if nothing comes.
+    pub(super) fn next_wake(&self) -> Time {
+        let sending = self.sender.as_ref().filter(|_| self.sends && !self.exhausted());
+        self.arrivals.next_wake().min(sending.map_or(Time::NEVER, Saturator::next_wake))
+    }
+}

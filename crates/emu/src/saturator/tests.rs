@@ -1,0 +1,333 @@
+//! The recorder over emulated links, in virtual time.
+
+use super::arrivals::{Arrival, Arrivals};
+use super::recording::{Recording, Sources, Times};
+use super::window::{QueueDelay, Saturator};
+use super::wire::Report;
+use super::{compare_traces, opportunity_times};
+use cellcc_link::{Capacity, Link, LinkConfig, LossRate, Packet, Poll, synthetic, trace};
+use cellcc_units::{Bytes, Ratio, Span, Time};
+use std::io::Write;
+use std::path::Path;
+use std::sync::Arc;
+
+const PACKET: Bytes = Bytes::new(1500);
+
+#[derive(Debug, Clone)]
+struct Data {
+    number: u64,
+    sent: Time,
+}
+
+impl Packet for Data {
+    fn size(&self) -> Bytes {
+        PACKET
+    }
+}
+
+#[derive(Debug, Clone)]
+struct Feedback(Report);
+
+impl Packet for Feedback {
+    fn size(&self) -> Bytes {
+        Bytes::new(300)
+    }
+}
+
+/// A path in virtual time, with a recorder at both of its ends.
+struct Path2 {
+    forward: Link<Data>,
+    backward: Link<Feedback>,
+    sender: Saturator,
+    receiver: Arrivals,
+    /// How far the receiver's clock is ahead.
+    clock_offset: Span,
+    loses_every_tenth_report: bool,
+    reports: u64,
+}
+
+fn link<P: Packet>(capacity: Arc<Capacity>, queue: &str, delay: &str, loss: f64) -> Link<P> {
+    let config = LinkConfig {
+        capacity,
+        queue: queue.parse().unwrap(),
+        delay: delay.parse().unwrap(),
+        loss: LossRate::constant(Ratio::new(loss)),
+    };
+    Link::new(config, 7)
+}
+
+fn constant(rate: &str) -> Arc<Capacity> {
+    Arc::new(Capacity::constant(rate.parse().unwrap()).unwrap())
+}
+
+impl Path2 {
+    fn new(capacity: &Arc<Capacity>, queue: &str) -> Self {
+        Self {
+            forward: link(capacity.clone(), queue, "10ms", 0.0),
+            backward: link(constant("1Gbit/s"), "unlimited", "10ms", 0.0),
+            sender: Saturator::new(QueueDelay::DEFAULT, Time::ZERO),
+            receiver: Arrivals::default(),
+            clock_offset: Span::from_secs(1_000_000),
+            loses_every_tenth_report: false,
+            reports: 0,
+        }
+    }
+
+    fn run(&mut self, length: Span) {
+        let mut now = Time::ZERO;
+        while now < Time::ZERO + length {
+            while let Poll::Ready(delivery) = self.forward.poll(now) {
+                let Data { number, sent } = delivery.packet;
+                self.receiver.push(Arrival {
+                    number,
+                    sent,
+                    arrived: delivery.arrived_at + self.clock_offset,
+                });
+            }
+            while let Some(report) = self.receiver.next_report(now) {
+                self.reports += 1;
+                if !(self.loses_every_tenth_report && self.reports.is_multiple_of(10)) {
+                    let _ = self.backward.enqueue(now, Feedback(report));
+                }
+            }
+            while let Poll::Ready(delivery) = self.backward.poll(now) {
+                self.sender.on_report(now, &delivery.packet.0.arrivals);
+            }
+            while let Some(number) = self.sender.next_packet(now) {
+                let _ = self.forward.enqueue(now, Data { number, sent: now });
+            }
+            let wakes = [self.forward.next_wake(), self.backward.next_wake(), self.receiver.next_wake()];
+            now = wakes.into_iter().fold(self.sender.next_wake(), Time::min).max(now + Span::from_nanos(1));
+        }
+    }
+
+    fn recording(&self, length: Span) -> Recording {
+        Recording::new(Sources {
+            log: self.receiver.log(),
+            enough: QueueDelay::DEFAULT.lower(),
+            packet: PACKET,
+            length,
+            rtts: &Times::default(),
+            overflows: 0,
+        })
+        .unwrap()
+    }
+}
+
+/// Records for `length` and compares what a trace file of it says with the original, both ways exactly.
+fn recorded(capacity: &Arc<Capacity>, queue: &str, length: Span) -> Recording {
+    let mut path = Path2::new(capacity, queue);
+    path.run(length);
+    path.recording(length)
+}
+
+/// To the nanosecond, and as the file has it.
+fn assert_agrees(name: &str, capacity: &Capacity, recording: &Recording, length: Span) {
+    let original = opportunity_times(capacity, length + Span::from_secs(1));
+    let exact = compare_traces(&original, recording.times()).unwrap();
+    assert!(exact.holds(), "{name}: {exact:?}");
+    let mut text = Vec::new();
+    recording.write_mahimahi(&mut text).unwrap();
+    let read = trace::parse("recorded.mahi", &text).unwrap().capacity;
+    let times = opportunity_times(&read, read.period().unwrap());
+    let rounded = compare_traces(&original, &times).unwrap();
+    assert!(rounded.holds(), "{name}, as a file: {rounded:?}");
+}
+
+#[test]
+fn a_constant_rate_is_recorded_as_it_is_from_slow_to_fast() {
+    for (rate, secs) in
+        [("0.1Mbit/s", 60), ("1Mbit/s", 30), ("12Mbit/s", 20), ("300Mbit/s", 8), ("2Gbit/s", 4)]
+    {
+        let (capacity, length) = (constant(rate), Span::from_secs(secs));
+        let recording = recorded(&capacity, "unlimited", length);
+        assert_agrees(rate, &capacity, &recording, length);
+        let summary = recording.summary();
+        assert_eq!((summary.unsaturated_share, summary.lost_packets), (0.0, 0), "{rate}: {summary:?}");
+        let median = summary.queueing_ms.p50;
+        assert!((250.0..1000.0).contains(&median) && summary.warm_up_s < 2.0, "{rate}: {summary:?}");
+    }
+}
+
+#[test]
+fn a_synthetic_link_is_recorded_as_it_is() {
+    let steps = synthetic::generate("lte-static", 1, Span::from_secs(60)).unwrap();
+    let capacity = Arc::new(Capacity::from_steps(steps).unwrap());
+    let recording = recorded(&capacity, "unlimited", Span::from_secs(60));
+    assert_eq!(recording.summary().unsaturated_share, 0.0, "{:?}", recording.summary());
+    assert_agrees("lte-static", &capacity, &recording, Span::from_secs(60));
+}
+
+#[test]
+fn a_real_trace_is_recorded_as_it_is() {
+    let Some(root) = std::env::var_os("CELLCC_TRACES") else {
+        writeln!(std::io::stderr(), "SKIPPED: CELLCC_TRACES names no folder of real traces").unwrap();
+        return;
+    };
+    for (name, secs) in
+        [("lte-mahimahi/Verizon-LTE-short.down", 60), ("lte-mahimahi/TMobile-UMTS-driving.down", 60)]
+    {
+        let capacity = trace::read(&Path::new(&root).join(name)).unwrap().capacity;
+        let recording = recorded(&capacity, "unlimited", Span::from_secs(secs));
+        assert_eq!(recording.summary().unsaturated_share, 0.0, "{name}: {:?}", recording.summary());
+        assert_agrees(name, &capacity, &recording, Span::from_secs(secs));
+    }
+}
+
+#[test]
+fn a_short_queue_is_kept_full_without_a_flood() {
+    let capacity = constant("12Mbit/s");
+    let mut path = Path2::new(&capacity, "50pkt");
+    path.run(Span::from_secs(20));
+    let recording = path.recording(Span::from_secs(20));
+    assert_agrees("50 packets", &capacity, &recording, Span::from_secs(20));
+    let summary = recording.summary();
+    assert_eq!(summary.unsaturated_share, 0.0);
+    assert!(summary.lost_share > 0.0 && summary.lost_share < 0.5, "{summary:?}");
+}
+
+#[test]
+fn lost_packets_and_lost_reports_cost_no_capacity() {
+    let capacity = constant("12Mbit/s");
+    let mut path = Path2::new(&capacity, "unlimited");
+    path.forward = link(capacity.clone(), "unlimited", "10ms", 0.02);
+    path.loses_every_tenth_report = true;
+    path.run(Span::from_secs(30));
+    let recording = path.recording(Span::from_secs(30));
+    let summary = recording.summary();
+    assert!(summary.lost_share > 0.01 && summary.lost_share < 0.03, "{summary:?}");
+    // It begins at the first loss, where the queue is not there yet: what follows is the link.
+    assert!(summary.unsaturated_share < 0.02, "{summary:?}");
+}
+
+#[test]
+fn an_outage_is_recorded_and_survived() {
+    let steps = [("12Mbit/s", 5), ("0Mbit/s", 8), ("6Mbit/s", 5)]
+        .map(|(rate, secs)| (Span::from_secs(secs), rate.parse().unwrap()));
+    let capacity = Arc::new(Capacity::from_steps(steps.to_vec()).unwrap());
+    let recording = recorded(&capacity, "unlimited", Span::from_secs(36));
+    assert_eq!(recording.summary().unsaturated_share, 0.0, "{:?}", recording.summary());
+    assert_agrees("outage", &capacity, &recording, Span::from_secs(36));
+}
+
+#[test]
+fn a_sender_that_leaves_the_queue_empty_is_found_out() {
+    // The rate rises three-hundredfold at once: no window prepared for it.
+    let steps = [("1Mbit/s", 10), ("300Mbit/s", 1)]
+        .map(|(rate, secs)| (Span::from_secs(secs), rate.parse().unwrap()));
+    let capacity = Arc::new(Capacity::from_steps(steps.to_vec()).unwrap());
+    let recording = recorded(&capacity, "unlimited", Span::from_secs(22));
+    let summary = recording.summary();
+    assert!(summary.unsaturated_share > 0.0 && summary.longest_unsaturated_s > 0.005, "{summary:?}");
+    let original = opportunity_times(&capacity, Span::from_secs(23));
+    assert!(!compare_traces(&original, recording.times()).unwrap().holds());
+}
+
+mod loopback {
+    use super::super::wire::{Directions, Message, Request};
+    use super::super::*;
+    use cellcc_units::{Bytes, Span};
+    use std::net::{SocketAddr, UdpSocket};
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::sync::mpsc;
+    use std::thread;
+    use std::time::Duration;
+
+    fn request(directions: Directions, max_bytes: Bytes) -> Request {
+        let (packet, queue_delay) = (Bytes::new(1500), QueueDelay::DEFAULT);
+        Request { directions, packet, queue_delay, max_bytes, duration: Span::from_secs(20) }
+    }
+
+    /// A far end on a free port, as long as `body` runs; the events at the end.
+    fn with_server(max_recordings: usize, body: impl FnOnce(SocketAddr)) -> Vec<ServerEvent> {
+        let stop = AtomicBool::new(false);
+        let (sender, receiver) = mpsc::channel();
+        let settings = ServeSettings {
+            address: "127.0.0.1:0".parse().unwrap(),
+            max_recordings,
+            max_duration: Span::from_secs(60),
+            max_bytes: Bytes::new(1_000_000_000),
+        };
+        thread::scope(|scope| {
+            let server = scope.spawn(|| serve(&settings, &stop, &mut |event| sender.send(event).unwrap()));
+            let Ok(ServerEvent::Listening(address)) = receiver.recv_timeout(Duration::from_secs(10)) else {
+                panic!("it does not listen")
+            };
+            // A test that fails must not wait for a server that nobody stops.
+            let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| body(address)));
+            stop.store(true, Ordering::Relaxed);
+            if let Err(panic) = result {
+                std::panic::resume_unwind(panic);
+            }
+            server.join().unwrap().unwrap();
+        });
+        receiver.try_iter().collect()
+    }
+
+    #[test]
+    fn each_direction_is_recorded_until_the_data_is_used_up() {
+        with_server(1, |server| {
+            for directions in [Directions::Down, Directions::Up, Directions::Both] {
+                let cap = Bytes::new(20_000_000);
+                let settings = RecordSettings { server, request: request(directions, cap) };
+                let recorded = record(&settings, &AtomicBool::new(false), &mut |_| {}).unwrap();
+                assert_eq!(
+                    (recorded.down.is_some(), recorded.up.is_some()),
+                    (directions.down(), directions.up())
+                );
+                assert!(recorded.bytes <= cap + Bytes::new(100_000), "{directions:?}: {}", recorded.bytes);
+                assert_eq!(recorded.reports_missing, 0);
+                for recording in [recorded.down, recorded.up].into_iter().flatten() {
+                    assert!(recording.times().len() > 500, "{directions:?}: {:?}", recording.summary());
+                    assert!(recording.times().is_sorted());
+                }
+            }
+        });
+    }
+
+    #[test]
+    fn an_interrupted_recording_is_kept() {
+        with_server(1, |server| {
+            let stop = AtomicBool::new(false);
+            let settings =
+                RecordSettings { server, request: request(Directions::Down, Bytes::new(u64::MAX / 2)) };
+            let mut ticks = 0;
+            let recorded = record(&settings, &stop, &mut |_| {
+                ticks += 1;
+                stop.store(ticks == 3, Ordering::Relaxed);
+            });
+            let recorded = recorded.unwrap();
+            assert_eq!(recorded.ended, Ended::Interrupted);
+            assert!(recorded.down.is_some());
+        });
+    }
+
+    #[test]
+    fn an_address_that_proves_nothing_gets_one_short_answer_and_garbage_none() {
+        let events = with_server(1, |server| {
+            let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+            socket.set_read_timeout(Some(Duration::from_millis(500))).unwrap();
+            let request = request(Directions::Down, Bytes::new(1_000_000));
+            let hello = Message::Hello { nonce: 1, cookie: 12345, request }.encode();
+            for datagram in [&b"garbage"[..], &[0; 1400], &[], &hello[..hello.len() - 1], &hello] {
+                socket.send_to(datagram, server).unwrap();
+            }
+            let mut answer = [0; 2000];
+            let length = socket.recv(&mut answer).unwrap();
+            assert!(length <= hello.len());
+            assert!(matches!(Message::decode(&answer[..length]), Some(Message::Challenge { nonce: 1, .. })));
+            assert!(socket.recv(&mut answer).is_err(), "nothing more is sent");
+        });
+        assert!(matches!(events[..], [ServerEvent::Closed { ignored: 4 }]), "{events:?}");
+    }
+
+    #[test]
+    fn more_recordings_than_allowed_are_refused() {
+        with_server(0, |server| {
+            let settings =
+                RecordSettings { server, request: request(Directions::Down, Bytes::new(1_000_000)) };
+            let error = record(&settings, &AtomicBool::new(false), &mut |_| {}).unwrap_err();
+            assert!(error.to_string().contains("busy"), "{error}");
+        });
+    }
+}
