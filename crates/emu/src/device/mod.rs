@@ -180,9 +180,9 @@ impl Device {
 /// Settings of our own link `name`, in the calling thread's namespace: IPv6 without chatter, and addresses that work at
 /// once.
 fn prepare(name: &str) -> Result<(), EmuError> {
-    for (setting, value) in
-        [("disable_ipv6", "0"), ("accept_dad", "0"), ("accept_ra", "0"), ("addr_gen_mode", "1")]
-    {
+    const SETTINGS: [(&str, &str); 4] =
+        [("disable_ipv6", "0"), ("accept_dad", "0"), ("accept_ra", "0"), ("addr_gen_mode", "1")];
+    for (setting, value) in SETTINGS {
         set_sysctl(&format!("net/ipv6/conf/{name}/{setting}"), value)?;
     }
     Ok(())

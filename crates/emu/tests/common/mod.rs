@@ -1,5 +1,7 @@
 //! What the privileged tests share.
 
+#![allow(dead_code, reason = "not every test program uses everything")]
+
 use cellcc_emu::device::{Backend, Device};
 use cellcc_emu::namespace::Namespace;
 use cellcc_emu::topology::{Topology, TopologySpec};
