@@ -99,6 +99,9 @@ impl Device {
         };
         let device = Self { kind, index, netlink: Mutex::new(netlink), unsent: AtomicU64::new(0) };
         device.with_netlink(|netlink| netlink.change_link(index, &change))?;
+        if let Kind::Packet(pair) = &device.kind {
+            pair.wait_until_it_carries()?;
+        }
         Ok(device)
     }
 
