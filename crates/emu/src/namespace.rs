@@ -110,11 +110,13 @@ fn prepare() -> Result<(), EmuError> {
     // The kernel scales windows up to the third number; 64 MB is one BDP of 10 Gbit/s at 50 ms.
     const BUFFERS: [(&str, &str); 2] =
         [("net/ipv4/tcp_rmem", "4096 131072 67108864"), ("net/ipv4/tcp_wmem", "4096 65536 67108864")];
-    const SWITCHES: [(&str, &str); 8] = [
+    const SWITCHES: [(&str, &str); 9] = [
         ("net/ipv4/ip_forward", "1"),
         // A cached ssthresh would make a run depend on the one before it.
         ("net/ipv4/tcp_no_metrics_save", "1"),
+        // The namespace forwards; a link's own setting only makes it join the routers' group, and say so on the link.
         ("net/ipv6/conf/all/forwarding", "1"),
+        ("net/ipv6/conf/default/forwarding", "0"),
         ("net/ipv6/conf/default/accept_dad", "0"),
         ("net/ipv6/conf/default/accept_ra", "0"),
         // No link-local addresses, hence no chatter of the kernel's own on the emulated link.

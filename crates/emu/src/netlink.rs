@@ -8,7 +8,7 @@ use netlink_packet_core::{
 };
 use netlink_packet_route::address::{AddressAttribute, AddressFlags, AddressHeaderFlags, AddressMessage};
 use netlink_packet_route::link::{
-    InfoData, InfoKind, InfoVeth, LinkAttribute, LinkFlags, LinkInfo, LinkMessage,
+    InfoData, InfoKind, InfoVeth, LinkAttribute, LinkFlags, LinkInfo, LinkMessage, State,
 };
 use netlink_packet_route::route::{
     RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteProtocol, RouteScope, RouteType,
@@ -29,6 +29,8 @@ pub(crate) struct Link {
     pub(crate) address: Vec<u8>,
     /// The index of a veth's other end, in that end's namespace.
     pub(crate) peer: Option<u32>,
+    /// Whether it carries packets: up, and its other end too.
+    pub(crate) carries: bool,
     /// Packets that the link was to send and dropped.
     pub(crate) tx_dropped: u64,
 }
@@ -294,6 +296,7 @@ impl From<LinkMessage> for Link {
                 LinkAttribute::IfAlias(alias) => link.alias = Some(alias),
                 LinkAttribute::Address(address) => link.address = address,
                 LinkAttribute::Link(peer) => link.peer = Some(peer),
+                LinkAttribute::OperState(state) => link.carries = state == State::Up,
                 LinkAttribute::Stats64(stats) => link.tx_dropped = stats.tx_dropped,
                 _ => {}
             }

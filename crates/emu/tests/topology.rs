@@ -5,28 +5,19 @@
 mod common;
 
 use cellcc_emu::device::Backend;
-use cellcc_emu::namespace::{Namespace, enter_user_namespace_if_needed};
+use cellcc_emu::namespace::Namespace;
 use cellcc_emu::topology::Topology;
 use common::{
     BACKENDS, build, build_in, can_run, carrying, exchange, next_packet, output_in, socket_in, spec,
 };
 use std::env;
-use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{IpAddr, TcpListener, TcpStream};
-use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-/// Set where this program runs as a helper of one of its own tests.
+/// The back end; set where this program is started again to be killed.
 const ROLE: &str = "CELLCC_TEST_ROLE";
-
-/// This program again, to run only the test called `name`, on its first thread.
-fn this_test(program: &str, name: &str, role: &str) -> Command {
-    let mut command = Command::new(program);
-    command.args(["--exact", name, "--nocapture", "--test-threads=1"]).env(ROLE, role);
-    command
-}
 
 fn outside_and_user(topology: &Topology, user: usize) -> [(IpAddr, IpAddr); 2] {
     let (outside, user) = (&topology.outside, &topology.users[user]);
@@ -68,7 +59,7 @@ fn ping_and_iperf3_work_inside() {
                 assert!(answer.contains(" 0% packet loss"), "{answer}");
             }
             let mut server = Command::new("iperf3");
-            server.args(["-s", "-1"]).stdout(Stdio::piped());
+            server.args(["-s", "-1", "--forceflush"]).stdout(Stdio::piped());
             topology.outside.namespace.command(&mut server);
             let mut server = server.spawn().unwrap();
             let mut said = BufReader::new(server.stdout.take().unwrap()).lines();
@@ -221,9 +212,9 @@ fn what_a_killed_emulator_left_is_removed_by_the_next() {
     }
     for backend in BACKENDS {
         let outside = Namespace::create().unwrap();
-        let program = env::current_exe().unwrap();
-        let name = "what_a_killed_emulator_left_is_removed_by_the_next";
-        let mut emulator = this_test(program.to_str().unwrap(), name, &backend.to_string());
+        let mut emulator = Command::new(env::current_exe().unwrap());
+        emulator.args(["--exact", "what_a_killed_emulator_left_is_removed_by_the_next", "--nocapture"]);
+        emulator.env(ROLE, backend.to_string());
         outside.command(&mut emulator);
         let mut emulator = emulator.stdout(Stdio::piped()).spawn().unwrap();
         let mut said = BufReader::new(emulator.stdout.take().unwrap()).lines();
@@ -249,53 +240,4 @@ fn what_a_killed_emulator_left_is_removed_by_the_next() {
         assert_eq!(links.matches("cellcc-").count(), 1, "{links}");
         assert_eq!(topology.outside.address4.octets(), [100, 64, 0, 1]);
     }
-}
-
-/// An ordinary user gets a user namespace, in which programs keep the rights that a nested emulator needs.
-#[test]
-fn an_ordinary_user_can_build_topologies_in_each_other() {
-    const NAME: &str = "an_ordinary_user_can_build_topologies_in_each_other";
-    match env::var(ROLE).as_deref() {
-        Ok("user") => return as_ordinary_user(NAME),
-        Ok("nested") => {
-            assert!(!enter_user_namespace_if_needed().unwrap(), "it has the rights already");
-            let topology = Topology::build(&spec(1, Backend::Packet)).unwrap();
-            assert_eq!(topology.outside.address4.octets(), [100, 64, 0, 2]);
-            return;
-        }
-        _ => {}
-    }
-    if !can_run() {
-        return;
-    }
-    // Where the ordinary user can read it.
-    let folder = tempfile::tempdir().unwrap();
-    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
-    let program = folder.path().join("test");
-    fs::copy(env::current_exe().unwrap(), &program).unwrap();
-    let mut command = Command::new("setpriv");
-    command.args(["--reuid", "65534", "--regid", "65534", "--clear-groups"]).arg(program);
-    command.args(["--exact", NAME, "--nocapture", "--test-threads=1"]).env(ROLE, "user");
-    let output = command.current_dir("/").output().unwrap();
-    let said = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{said}");
-}
-
-fn as_ordinary_user(name: &str) {
-    assert!(enter_user_namespace_if_needed().unwrap(), "an ordinary user has no rights");
-    let mut spec = spec(1, Backend::Packet);
-    let topology = Topology::build(&spec).unwrap();
-    carrying(&topology, || {
-        let user = &topology.users[0];
-        let server = socket_in(&topology.outside.namespace, topology.outside.address4);
-        exchange(&socket_in(&user.namespace, user.address4), &server);
-        let answer = output_in(&user.namespace, &format!("ping -c 1 -W 2 {}", topology.outside.address4));
-        assert!(answer.contains(" 0% packet loss"), "{answer}");
-    });
-    let mut nested = this_test(env::current_exe().unwrap().to_str().unwrap(), name, "nested");
-    topology.users[0].namespace.command(&mut nested);
-    assert!(nested.status().unwrap().success());
-
-    spec.backend = None;
-    Topology::build(&spec).unwrap();
 }

@@ -99,6 +99,9 @@ impl Device {
         };
         let device = Self { kind, index, netlink: Mutex::new(netlink), unsent: AtomicU64::new(0) };
         device.with_netlink(|netlink| netlink.change_link(index, &change))?;
+        if let Kind::Packet(pair) = &device.kind {
+            pair.wait_until_it_carries()?;
+        }
         Ok(device)
     }
 
@@ -180,9 +183,9 @@ impl Device {
 /// Settings of our own link `name`, in the calling thread's namespace: IPv6 without chatter, and addresses that work at
 /// once.
 fn prepare(name: &str) -> Result<(), EmuError> {
-    for (setting, value) in
-        [("disable_ipv6", "0"), ("accept_dad", "0"), ("accept_ra", "0"), ("addr_gen_mode", "1")]
-    {
+    const SETTINGS: [(&str, &str); 4] =
+        [("disable_ipv6", "0"), ("accept_dad", "0"), ("accept_ra", "0"), ("addr_gen_mode", "1")];
+    for (setting, value) in SETTINGS {
         set_sysctl(&format!("net/ipv6/conf/{name}/{setting}"), value)?;
     }
     Ok(())

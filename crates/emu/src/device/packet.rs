@@ -11,6 +11,7 @@ use std::io::{self, IoSlice, IoSliceMut};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 /// Bytes of an Ethernet header: two addresses and a type.
 const ETHERNET_BYTES: usize = 14;
@@ -76,6 +77,23 @@ impl PacketDevice {
             overflowed: AtomicU64::new(0),
         };
         Ok((Kind::Packet(device), near_index))
+    }
+
+    /// The far end came up before the near one. The kernel notices in its own time that it can carry packets, and drops
+    /// them silently until then.
+    pub(super) fn wait_until_it_carries(&self) -> Result<(), EmuError> {
+        const PATIENCE: Duration = Duration::from_secs(5);
+        const PAUSE: Duration = Duration::from_millis(1);
+        let begin = Instant::now();
+        let mut fabric = self.fabric.lock().unwrap_or_else(PoisonError::into_inner);
+        while !fabric.link(self.far)?.carries {
+            if begin.elapsed() > PATIENCE {
+                let late = io::Error::from(io::ErrorKind::TimedOut);
+                return Err(EmuError::system("bring a veth pair up")(late));
+            }
+            std::thread::sleep(PAUSE);
+        }
+        Ok(())
     }
 
     pub(super) fn fd(&self) -> BorrowedFd<'_> {

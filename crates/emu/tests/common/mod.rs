@@ -1,5 +1,7 @@
 //! What the privileged tests share.
 
+#![allow(dead_code, reason = "not every test program uses everything")]
+
 use cellcc_emu::device::{Backend, Device};
 use cellcc_emu::namespace::Namespace;
 use cellcc_emu::topology::{Topology, TopologySpec};
@@ -91,11 +93,19 @@ pub(crate) fn carrying<T>(topology: &Topology, work: impl FnOnce() -> T) -> (T, 
                 }
             }
         });
-        let done = work();
-        stop.store(true, Ordering::Relaxed);
-        done
+        // Also where a test fails, or it would wait for the thread for ever.
+        let _stop = StopAtEnd(&stop);
+        work()
     });
     (done, longest.into_inner())
+}
+
+struct StopAtEnd<'a>(&'a AtomicBool);
+
+impl Drop for StopAtEnd<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }
 
 /// A UDP socket in a namespace, which waits 5 s at most.
