@@ -109,12 +109,33 @@ fn a_number_without_its_unit_is_refused_by_flag() {
 }
 
 #[test]
+fn a_queue_is_refused_by_the_part_that_is_wrong() {
+    compare_refused(&["--queue", "codel(tarjet=5ms)"], &["--queue", "`tarjet=5ms`", "`target=5ms`"]);
+    compare_refused(&["--queue", "pie(update=1us)"], &["--queue", "`update=1us`", "1ms or more"]);
+    compare_refused(&["--queue", "red(10pkt)"], &["--queue", "`red(10pkt)`", "`drophead(LIMIT)`"]);
+}
+
+#[test]
+fn a_file_of_steps_is_refused_by_its_line() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("steps.txt"), "5ms@5s\n# more\n9ms@zero\n").unwrap();
+    let compare = |arguments: &[&str], expected: &[&str]| {
+        refused_in(folder.path(), &[&["compare"], arguments].concat(), expected);
+    };
+    compare(&["--extra-delay", "@steps.txt"], &["extra delay: steps.txt:3", "`9ms@zero`"]);
+    compare(&["--extra-loss", "@steps.txt"], &["extra loss: steps.txt:1", "`5ms@5s`", "0%@5s"]);
+    compare(&["--extra-loss", "@none.txt"], &["none.txt: cannot be read"]);
+}
+
+#[test]
 fn values_out_of_range_are_refused_by_flag() {
     for (flag, value) in [
         ("--rtt", "0ms"),
         ("--rtt", "1h"),
         ("--queue", "0pkt"),
         ("--queue", "999999999pkt"),
+        ("--queue", "codel(limit=999999999pkt)"),
+        ("--jitter", "61s"),
         ("--queue", "9000GB"),
         ("--duration", "0s"),
         ("--duration", "48h"),

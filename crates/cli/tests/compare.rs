@@ -102,6 +102,18 @@ fn an_interrupted_plan_keeps_what_is_finished_and_resumes_to_the_same_bytes() {
 }
 
 #[test]
+fn a_file_of_delays_leaves_the_records_of_what_it_says() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    fs::write(folder.join("delays.txt"), "# one-way\n5ms@1s\n9ms@1s\n").unwrap();
+    compare(folder, "file", &["--extra-delay", "@delays.txt", "--queue", "codel", "--jitter", "1ms"]);
+    compare(folder, "text", &["--extra-delay", "5ms@1s,9ms@1s", "--queue", "codel()", "--jitter", "1ms"]);
+    let runs = |out: &str| fs::read_to_string(folder.join(out).join("runs.jsonl")).unwrap();
+    assert_eq!(runs("file"), runs("text"));
+    assert!(runs("file").contains(r#""extra_delay":"5ms@1s,9ms@1s","jitter":"1ms""#));
+}
+
+#[test]
 fn json_has_a_row_a_run_with_units_in_the_keys() {
     let folder = tempfile::tempdir().unwrap();
     let output = cellcc(folder.path()).arg("compare").args(PLAN).args(["--format", "json"]).output().unwrap();

@@ -128,6 +128,27 @@ pub(crate) fn set_buffers(socket: BorrowedFd<'_>, receive_bytes: i32, send_bytes
         .or_else(|_| set_option(socket, libc::SOL_SOCKET, libc::SO_SNDBUF, send_bytes))
 }
 
+/// Lets a TCP socket take more to send only while less than this many bytes wait for their first transmission.
+pub(crate) fn set_not_sent_low_water(socket: BorrowedFd<'_>, bytes: i32) -> io::Result<()> {
+    set_option(socket, libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT, bytes)
+}
+
+/// Reads `struct tcp_info` of `linux/tcp.h` as bytes; what this kernel does not have stays zero.
+pub(crate) fn tcp_info(socket: BorrowedFd<'_>, info: &mut [u8; 256]) -> io::Result<()> {
+    let mut length = info.len() as libc::socklen_t;
+    // SAFETY: the kernel writes at most `length` bytes, the size of the array.
+    checked(unsafe {
+        libc::getsockopt(
+            socket.as_raw_fd(),
+            libc::IPPROTO_TCP,
+            libc::TCP_INFO,
+            info.as_mut_ptr().cast(),
+            &raw mut length,
+        )
+    })
+    .map(drop)
+}
+
 /// Gives the calling thread a network namespace of its own.
 pub(crate) fn unshare_network() -> io::Result<()> {
     // SAFETY: the danger of unshare is a thread with a file table of its own; this flag leaves that alone.

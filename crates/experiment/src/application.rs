@@ -27,6 +27,11 @@ impl Application {
         }
     }
 
+    /// What it sends.
+    pub fn source(&self) -> Source {
+        self.source
+    }
+
     /// The flow sends from here on.
     pub fn start(&self) -> Time {
         self.start

@@ -38,7 +38,7 @@ pub use meter::{Delivery, FlowMeter, jain_index};
 pub use metrics::Metrics;
 pub use mix::{Mix, MixError};
 pub use plan::{LIMIT, Plan, PlanError, PlanFile, PlannedRun, Seeds, SeedsError, same_scheme};
-pub use record::{FlowRecord, Record, SCHEMA_VERSION};
+pub use record::{FlowRecord, KeptUp, RealTime, Record, SCHEMA_VERSION};
 pub use scenario::{
     CellSetup, Endpoint, FlowSetup, NetAssist, NetAssistRoute, NetAssistSource, Outage, Path, Reverse,
     Scenario, USUAL_DRIVER, row_name,

@@ -59,6 +59,7 @@ impl Record {
             jain_index: None,
             flows: Vec::new(),
             notes: Vec::new(),
+            real_time: None,
             series: Series { bin, columns: vec![capacity] },
             curves: Vec::new(),
         }

@@ -1,6 +1,7 @@
 //! What came out of a run.
 
 use crate::{Curve, Distribution, Metrics, Scenario, Series};
+use cellcc_units::Span;
 use serde::{Deserialize, Serialize};
 
 /// Changes when a Record's fields change their meaning; records of another version are refused.
@@ -29,6 +30,9 @@ pub struct Record {
     pub flows: Vec<FlowRecord>,
     /// What the reader must know: a raised target, a trace shorter than the run.
     pub notes: Vec<String>,
+    /// What ran it in real time, and how well that kept up; none in virtual time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub real_time: Option<RealTime>,
     /// The time series; stored beside the Record.
     #[serde(skip)]
     pub series: Series,
@@ -51,7 +55,43 @@ pub struct FlowRecord {
     pub rtt: Distribution,
 }
 
+/// What ran a Record in real time, and how well it kept up.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RealTime {
+    /// The version of the kernel.
+    pub kernel: String,
+    /// The way of the acknowledgements.
+    pub uplink: KeptUp,
+    /// The way of the data.
+    pub downlink: KeptUp,
+}
+
+/// How well the emulator kept to the schedule of one direction.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct KeptUp {
+    /// How much later than scheduled packets were released: half of them.
+    pub late_p50_us: f64,
+    /// 99 of 100.
+    pub late_p99_us: f64,
+    /// The latest.
+    pub late_max_us: f64,
+    /// Packets that were lost before they reached the link.
+    pub device_drops: u64,
+    /// Share of its time in which the direction's thread had a processor.
+    pub cpu_share: f64,
+}
+
 impl Record {
+    /// Notes that a trace of this period is shorter than the run; one without a period never repeats.
+    pub fn note_repetition(&mut self, period: Option<Span>) {
+        let duration = self.scenario.duration;
+        if let Some(period) = period.filter(|period| *period < duration) {
+            self.notes.push(format!("the trace lasts {period} and repeats within the {duration} of the run"));
+        }
+    }
+
     /// The name of the trace for tables: a file's name without folder and extension, or the text as it is.
     pub fn trace_name(&self) -> &str {
         trace_name(&self.scenario.trace)

@@ -1,6 +1,6 @@
 //! One run, fully resolved: a link, flows with their schemes, times, a seed.
 
-use crate::Source;
+use crate::{ResolveError, Source};
 use cellcc_units::{Bytes, Queue, QueueLimit, Ratio, Span, Time};
 use serde::{Deserialize, Serialize};
 
@@ -52,9 +52,11 @@ pub struct Path {
     /// Share of data packets lost at random before the queue.
     pub loss: Ratio,
     /// Extra one-way delay over time towards the receiver, `DELAY@FOR,DELAY@FOR...`; the last one holds on. Empty: none.
+    /// `@FILE` stands for what the file holds, and a driver puts that in its place.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub extra_delay: String,
-    /// Extra random loss of data packets over time, `SHARE@FOR,SHARE@FOR...`; the last one holds on. Empty: none.
+    /// Extra random loss of data packets over time, `SHARE@FOR,SHARE@FOR...`; the last one holds on. Empty: none. Or
+    /// `@FILE`.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub extra_loss: String,
     /// By how much later than the others a data packet may arrive, at random: each by a time of its own, all up to this
@@ -241,6 +243,21 @@ fn is_zero(span: &Span) -> bool {
 }
 
 impl Scenario {
+    /// Refuses a flow of a user that is not there.
+    ///
+    /// # Errors
+    /// The flow, and which users there are.
+    pub fn check_users(&self) -> Result<(), ResolveError> {
+        let last = self.cell.as_ref().map_or(0, |cell| cell.users.len());
+        match self.flows.iter().find(|flow| flow.user > last) {
+            None => Ok(()),
+            Some(flow) => Err(ResolveError(format!(
+                "flow `{}` belongs to user {}, but there are only users 0 to {last}; add users to the cell",
+                flow.scheme, flow.user
+            ))),
+        }
+    }
+
     /// What its row of tables is called: the scheme, a driver other than the simulator, and the varied conditions
     /// (`bbr [kernel], path.queue=33pkt`).
     pub fn row_name(&self) -> String {

@@ -1,6 +1,6 @@
 //! Propagation delay behind the queue.
 
-use crate::schedule::{self, Timeline};
+use crate::schedule::{self, StepsError, Timeline};
 use cellcc_units::{ParseError, Span, Time};
 use std::fmt;
 use std::str::FromStr;
@@ -32,6 +32,15 @@ impl Delay {
         } else {
             Ok(extra.parse::<Self>()?.plus(constant))
         }
+    }
+
+    /// Reads the text form, or where the text is `@FILE`, the file: the same form on any number of lines; empty ones and
+    /// those that begin with `#` are skipped.
+    ///
+    /// # Errors
+    /// What is wrong, with the file and the line.
+    pub fn open(text: &str) -> Result<Self, StepsError> {
+        schedule::open(text)
     }
 
     /// The same delay over time, longer by `more` throughout.

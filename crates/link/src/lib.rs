@@ -40,6 +40,7 @@ pub use link::{Link, LinkConfig};
 pub use loss::{Loss, LossRate};
 pub use packet::{Delivery, DropReason, Dropped, Packet, Poll};
 pub use reordering::Reordering;
+pub use schedule::StepsError;
 pub use scheduler::Scheduler;
 pub use service::Service;
 pub use shelf::{Capacities, Shelf};

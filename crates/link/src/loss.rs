@@ -1,6 +1,6 @@
 //! Random loss.
 
-use crate::schedule::{self, Moment, Timeline};
+use crate::schedule::{self, Moment, StepsError, Timeline};
 use cellcc_units::{ParseError, Ratio, Span, Time};
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::{Rng, SeedableRng};
@@ -33,6 +33,14 @@ impl LossRate {
     /// Each share (second) for a time (first), the last one for ever; `None` for an empty list.
     pub fn steps(steps: Vec<(Span, Ratio)>) -> Option<Self> {
         Timeline::new(steps).map(Self)
+    }
+
+    /// Reads the text form, or where the text is `@FILE`, the file: as [`crate::Delay::open`].
+    ///
+    /// # Errors
+    /// What is wrong, with the file and the line.
+    pub fn open(text: &str) -> Result<Self, StepsError> {
+        schedule::open(text)
     }
 
     /// The same shares over time, each larger by `more`.

@@ -129,3 +129,6 @@ impl<P: Packet> Managed<P> {
         self.next_service = self.queue.next_since().map_or(Time::NEVER, |since| self.cursor.begin(since));
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,9 +1,11 @@
 //! Values that each last for a time, in text: `300Mbit/s@10s,600Mbit/s@20s`.
 
+use crate::trace;
 use cellcc_units::{ParseError, Span, Time};
 use std::fmt::{Display, Write};
 use std::str::FromStr;
 use std::sync::Arc;
+use thiserror::Error;
 
 /// A value that changes in steps; the last one stays.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -80,6 +82,60 @@ impl<V: Copy> Moment<V> {
     }
 }
 
+/// Why a text, or the file that it names, says nothing of delays or shares over time.
+#[derive(Debug, Error)]
+pub enum StepsError {
+    /// The text itself.
+    #[error(transparent)]
+    Text(#[from] ParseError),
+    /// The file cannot be read.
+    #[error("{file}: cannot be read: {cause}")]
+    Unreadable {
+        /// The file as it was named.
+        file: String,
+        /// Why.
+        cause: std::io::Error,
+    },
+    /// The file is too large.
+    #[error("{file}: holds more than {} kB of text, and every result would have to carry it: write fewer and longer steps", MAX_TEXT_BYTES / 1000)]
+    TooLarge {
+        /// The file as it was named.
+        file: String,
+    },
+    /// A line, or the file as a whole.
+    #[error("{file}{}: {cause}", .line.map(|line| format!(":{line}")).unwrap_or_default())]
+    Content {
+        /// The file as it was named.
+        file: String,
+        /// The line, counted from 1, where one is to blame.
+        line: Option<u64>,
+        /// What is wrong.
+        cause: ParseError,
+    },
+}
+
+/// The largest file of steps: some 70,000 of them.
+const MAX_TEXT_BYTES: u64 = 1_000_000;
+
+/// Reads a text, or where it is `@FILE`, the file: the same text, on any number of lines. Empty lines and lines that begin
+/// with `#` are skipped.
+pub(crate) fn open<T: FromStr<Err = ParseError>>(text: &str) -> Result<T, StepsError> {
+    let Some(path) = text.trim().strip_prefix('@') else { return Ok(text.parse()?) };
+    let file = || path.to_owned();
+    let unreadable = |cause| StepsError::Unreadable { file: file(), cause };
+    if std::fs::metadata(path).map_err(unreadable)?.len() > MAX_TEXT_BYTES {
+        return Err(StepsError::TooLarge { file: file() });
+    }
+    let content = std::fs::read_to_string(path).map_err(unreadable)?;
+    let lines: Vec<_> =
+        trace::data_lines(&content).map(|(line, text)| (line, text.trim_end_matches(','))).collect();
+    for &(line, text) in &lines {
+        text.parse::<T>().map_err(|cause| StepsError::Content { file: file(), line: Some(line), cause })?;
+    }
+    let whole = lines.iter().map(|&(_, text)| text).collect::<Vec<_>>().join(",");
+    whole.parse().map_err(|cause| StepsError::Content { file: file(), line: None, cause })
+}
+
 /// Reads `VALUE@DURATION,VALUE@DURATION,...`: each value and how long it lasts. The duration of the last may be left out.
 pub(crate) fn parse<V: FromStr>(text: &str, expected: &'static str) -> Result<Vec<(Span, V)>, ParseError> {
     let refused = || ParseError::new(text, expected);
@@ -111,4 +167,34 @@ pub(crate) fn format<V: Display>(steps: &[(Span, V)]) -> String {
         let _ = write!(text, "{comma}{value}@{span}");
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Delay, LossRate};
+
+    fn file(name: &str, content: &str) -> String {
+        let path = std::env::temp_dir().join(format!("cellcc-steps-{}-{name}", std::process::id()));
+        std::fs::write(&path, content).unwrap();
+        format!("@{}", path.display())
+    }
+
+    #[test]
+    fn a_file_says_what_the_text_would() {
+        let lines = file("lines", "# morning\n10ms@5s\n\n 40ms@5s, 20ms@1s,\n7ms@1s\n");
+        assert_eq!(open::<Delay>(&lines).unwrap().to_string(), "10ms@5s,40ms@5s,20ms@1s,7ms@1s");
+        assert_eq!(open::<Delay>("10ms@5s,40ms").unwrap(), "10ms@5s,40ms@1s".parse().unwrap());
+        assert_eq!(open::<LossRate>(&file("one", "1%\n")).unwrap(), "1%".parse().unwrap());
+    }
+
+    #[test]
+    fn a_bad_line_is_named_with_its_file() {
+        let message = |text: &str| open::<LossRate>(text).unwrap_err().to_string();
+        assert!(message(&file("bad", "0%@5s\n# x\n200%@1s\n")).contains("bad:3: `200%@1s` is not a share"));
+        // Each line would do alone, but the first does not say how long it lasts.
+        assert!(message(&file("length", "1%\n2%@5s\n")).contains("length: `1%,2%@5s` is not"));
+        assert!(message(&file("empty", "# nothing\n")).contains("empty: `` is not"));
+        assert!(message("@no/such/file").starts_with("no/such/file: cannot be read"));
+    }
 }

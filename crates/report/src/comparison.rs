@@ -8,10 +8,11 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A scalar of a run; `None` where it does not exist.
 pub(crate) type Quantity = fn(&Record) -> Option<f64>;
 
-/// A row of the tables: a scheme under one of the plan's variations.
+/// A row of the tables: a scheme, run by a driver, under one of the plan's variations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Row<'a> {
     pub(crate) scheme: &'a str,
+    pub(crate) driver: &'a str,
     /// Empty where the plan varies nothing.
     pub(crate) variation: &'a str,
 }
@@ -24,8 +25,13 @@ impl Row<'_> {
 
     /// What tables and figures call it: the limit stands apart.
     pub(crate) fn label(&self) -> String {
-        row_name(&label(self.scheme), self.variation)
+        row_name(&label(self.scheme), self.driver, self.variation)
     }
+}
+
+/// What tables and figures call a scheme that this driver ran.
+pub(crate) fn label_by(scheme: &str, driver: &str) -> String {
+    row_name(&label(scheme), driver, "")
 }
 
 /// A scheme's name in tables and figures.
@@ -41,9 +47,11 @@ pub(crate) struct Comparison<'a> {
     pub(crate) traces: Vec<Trace<'a>>,
     /// In ascending order.
     pub(crate) seeds: Vec<u64>,
-    /// By scheme, variation and the key of the trace.
-    runs: BTreeMap<&'a str, BTreeMap<&'a str, BTreeMap<&'a str, Vec<&'a Record>>>>,
+    /// By the row's scheme, driver and variation, and the key of the trace.
+    runs: ByName<'a, ByName<'a, ByName<'a, ByName<'a, Vec<&'a Record>>>>>,
 }
+
+type ByName<'a, T> = BTreeMap<&'a str, T>;
 
 /// A trace: its text in the Scenario, and a short name that no other trace has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,12 +64,13 @@ impl<'a> Comparison<'a> {
     pub(crate) fn new(records: &'a [Record]) -> Self {
         let mut rows: Vec<Row> = Vec::new();
         let mut traces: Vec<Trace> = Vec::new();
-        let mut runs: BTreeMap<_, BTreeMap<_, BTreeMap<_, Vec<&Record>>>> = BTreeMap::new();
+        let mut runs: ByName<ByName<ByName<ByName<Vec<&Record>>>>> = BTreeMap::new();
         let (mut seen_rows, mut seen_traces) = (BTreeSet::new(), BTreeSet::new());
         let one_limit = one_limit(records);
         for record in records {
             let (scenario, key) = (&record.scenario, record.scenario.trace.as_str());
-            let mut row = Row { scheme: &scenario.scheme, variation: &scenario.variation };
+            let mut row =
+                Row { scheme: &scenario.scheme, driver: &scenario.driver, variation: &scenario.variation };
             let shared = one_limit && row.is_limit();
             if shared {
                 row.variation = "";
@@ -72,8 +81,8 @@ impl<'a> Comparison<'a> {
             if seen_traces.insert(key) {
                 traces.push(Trace { key, name: record.trace_name() });
             }
-            let of_row = runs.entry(row.scheme).or_default().entry(row.variation).or_default();
-            let runs = of_row.entry(key).or_default();
+            let of_scheme = runs.entry(row.scheme).or_default().entry(row.driver).or_default();
+            let runs = of_scheme.entry(row.variation).or_default().entry(key).or_default();
             if !shared || runs.is_empty() {
                 runs.push(record);
             }
@@ -84,16 +93,16 @@ impl<'a> Comparison<'a> {
         Self { rows, traces, seeds: seeds.into_iter().collect(), runs }
     }
 
-    /// The schemes in the order of their rows.
-    pub(crate) fn schemes(&self) -> Vec<&'a str> {
-        distinct(self.rows.iter().map(|row| row.scheme))
+    /// The schemes in the order of their rows, each with the driver that ran it.
+    pub(crate) fn schemes(&self) -> Vec<(&'a str, &'a str)> {
+        distinct(self.rows.iter().map(|row| (row.scheme, row.driver)))
     }
 
     /// The rows, and how each looks: schemes differ in colour, a scheme's variations in marker and dash.
     pub(crate) fn styled_rows(&self) -> impl Iterator<Item = (Row<'a>, SchemeStyle)> {
         let (schemes, variations) = (self.schemes(), distinct(self.rows.iter().map(|row| row.variation)));
         self.rows.iter().map(move |&row| {
-            let scheme = schemes.iter().position(|&scheme| scheme == row.scheme).unwrap_or(0);
+            let scheme = schemes.iter().position(|&scheme| scheme == (row.scheme, row.driver)).unwrap_or(0);
             let variation = variations.iter().position(|&variation| variation == row.variation).unwrap_or(0);
             (row, SchemeStyle::new(row.scheme, scheme, variation))
         })
@@ -101,7 +110,8 @@ impl<'a> Comparison<'a> {
 
     /// The runs of a row on a trace, one per seed.
     pub(crate) fn runs(&self, row: Row, trace: Trace) -> &[&'a Record] {
-        let traces = self.runs.get(row.scheme).and_then(|variations| variations.get(row.variation));
+        let variations = self.runs.get(row.scheme).and_then(|drivers| drivers.get(row.driver));
+        let traces = variations.and_then(|variations| variations.get(row.variation));
         traces.and_then(|traces| traces.get(trace.key)).map_or(&[], Vec::as_slice)
     }
 
@@ -175,9 +185,9 @@ impl<'a> Comparison<'a> {
 }
 
 /// Each value once, in the order of first appearance.
-fn distinct<'a>(texts: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+fn distinct<T: Copy + Ord>(values: impl Iterator<Item = T>) -> Vec<T> {
     let mut seen = BTreeSet::new();
-    texts.filter(|text| seen.insert(*text)).collect()
+    values.filter(|value| seen.insert(*value)).collect()
 }
 
 /// True where the varied conditions do not change the limit: then one row says all.

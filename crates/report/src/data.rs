@@ -1,6 +1,6 @@
 //! What the report's script draws from, kept to a size that does not grow with the number of Records.
 
-use crate::comparison::{Comparison, Quantity, Row, Trace, label};
+use crate::comparison::{Comparison, Quantity, Row, Trace, label_by};
 use crate::curves::{Panel, panels};
 use crate::style::StyleJson;
 use crate::sweep::Sweep;
@@ -175,7 +175,7 @@ fn sweep_json<'a>(comparison: &Comparison<'a>, sweep: Sweep<'a>) -> SweepJson<'a
     let index = |row: Row| comparison.rows.iter().position(|other| *other == row);
     let lines = sweep.lines.iter().map(|line| SweepLineJson {
         scheme: SchemeJson {
-            label: label(line.scheme),
+            label: label_by(line.scheme, line.driver),
             limit: line.scheme == LIMIT,
             style: line.style.to_json(),
         },

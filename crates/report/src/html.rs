@@ -30,7 +30,7 @@ pub(crate) fn html(title: &str, records: &[Record], baseline: Option<&str>) -> S
             ("title", &escape(title)),
             ("conditions", &escape(&conditions(records))),
             ("table", &summary_table(&comparison, &columns(records))),
-            ("relative", &relative_tables(&relative)),
+            ("relative", &(relative_tables(&relative) + &ratio_tables(&relative::fidelity(&comparison)))),
             ("notes", &list(&footnotes(&comparison))),
             ("left_out", &list(&data.left_out)),
             ("style", STYLE),
@@ -130,13 +130,21 @@ fn summary_table(comparison: &Comparison, columns: &[&Column]) -> String {
 }
 
 fn relative_tables(tables: &[RatioTable]) -> String {
+    let mut text = ratio_tables(tables);
+    if !tables.is_empty() {
+        let _ = write!(text, "<div class=\"notes\">{}</div>", list(&[relative::POWER_NOTE.into()]));
+    }
+    text
+}
+
+fn ratio_tables(tables: &[RatioTable]) -> String {
     let mut text = String::new();
-    for RatioTable { caption, columns, rows } in tables {
+    for RatioTable { caption, of, columns, rows } in tables {
         let caption = escape(caption);
         let _ = write!(
             text,
             "<h3>{caption}</h3><div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{caption}\"><table><thead><tr>\
-             <th scope=\"col\">Scheme</th>"
+             <th scope=\"col\">{of}</th>"
         );
         for (title, of) in columns {
             let _ = write!(text, "<th scope=\"col\">{title}<small>{of}</small></th>");
@@ -148,9 +156,6 @@ fn relative_tables(tables: &[RatioTable]) -> String {
             let _ = write!(text, "<tr><th scope=\"row\">{}</th>{cells}</tr>", escape(name));
         }
         text.push_str("</tbody></table></div>");
-    }
-    if !tables.is_empty() {
-        let _ = write!(text, "<div class=\"notes\">{}</div>", list(&[relative::POWER_NOTE.into()]));
     }
     text
 }

@@ -2,10 +2,13 @@
 
 use crate::comparison::{Comparison, Quantity, Row};
 use crate::statistics::mean;
+use cellcc_experiment::USUAL_DRIVER;
 
-/// A table of ratios; `None` where there is none.
+/// A table of ratios or differences; `None` where there is none.
 pub(crate) struct RatioTable {
     pub(crate) caption: String,
+    /// What the rows are.
+    pub(crate) of: &'static str,
     /// Title, and what of it.
     pub(crate) columns: Vec<(&'static str, &'static str)>,
     pub(crate) rows: Vec<(String, Vec<Option<f64>>)>,
@@ -29,15 +32,15 @@ const COLUMNS: [(&str, &str, Quantity, bool); 7] = [
     ("Power95", "disadv.", |run| run.total.power95, true),
 ];
 
-/// The means, and over several traces how the ratios are spread. Each row is held against the baseline under the same
-/// variation; the limit, which is no scheme, and the baseline itself have no row.
+/// The means, and over several traces how the ratios are spread. Each row is held against the baseline by the same driver
+/// under the same variation; the limit, which is no scheme, and the baseline itself have no row.
 pub(crate) fn tables(comparison: &Comparison, baseline: &str) -> Vec<RatioTable> {
     let pairs: Vec<(Row, Row)> = comparison
         .rows
         .iter()
         .filter(|row| !row.is_limit() && row.scheme != baseline)
         .filter_map(|&row| {
-            let base = Row { scheme: baseline, variation: row.variation };
+            let base = Row { scheme: baseline, ..row };
             comparison.rows.contains(&base).then_some((row, base))
         })
         .collect();
@@ -48,6 +51,7 @@ pub(crate) fn tables(comparison: &Comparison, baseline: &str) -> Vec<RatioTable>
     let of = if several { ": mean over traces of the ratio on each trace" } else { "" };
     let means = RatioTable {
         caption: format!("Relative to {baseline}{of}"),
+        of: "Scheme",
         columns: COLUMNS.iter().map(|(title, of, ..)| (*title, *of)).chain([("Resent", "packets")]).collect(),
         rows: pairs.iter().map(|&(row, base)| (row.label(), means(comparison, row, base))).collect(),
     };
@@ -58,6 +62,7 @@ pub(crate) fn tables(comparison: &Comparison, baseline: &str) -> Vec<RatioTable>
         caption: format!(
             "Relative to {baseline}: the ratios on the traces, from the smallest to the largest"
         ),
+        of: "Scheme",
         columns: vec![
             ("Mean RTT", "min"),
             ("Mean RTT", "25 %"),
@@ -70,6 +75,65 @@ pub(crate) fn tables(comparison: &Comparison, baseline: &str) -> Vec<RatioTable>
         rows: pairs.iter().map(|&(row, base)| (row.label(), spread(comparison, row, base))).collect(),
     };
     vec![means, spread]
+}
+
+/// What drivers that run the same schemes are compared in, as the issue of a simulator's fidelity is put: how much is
+/// carried, and how long it takes.
+const FIDELITY: [(&str, &str, Quantity); 3] = [
+    ("Throughput", "%", THROUGHPUT),
+    ("RTT", "mean, %", MEAN_RTT),
+    ("RTT", "p95, %", |run| run.total.rtt_p95_ms),
+];
+
+/// With more traces than this, only the means over them and the largest are shown.
+const MOST_TRACES: usize = 30;
+
+/// A table for each scheme that another driver ran beside the simulator: by how many percent the simulator's results lie
+/// above (or, where negative, below) the other driver's on each trace, and the mean and the largest of the sizes of that.
+pub(crate) fn fidelity(comparison: &Comparison) -> Vec<RatioTable> {
+    let others = comparison.rows.iter().filter(|row| row.driver != USUAL_DRIVER);
+    let pairs = others.filter_map(|&other| {
+        let simulated = Row { driver: USUAL_DRIVER, ..other };
+        comparison.rows.contains(&simulated).then_some((simulated, other))
+    });
+    pairs.map(|(simulated, other)| fidelity_of(comparison, simulated, other)).collect()
+}
+
+fn fidelity_of(comparison: &Comparison, simulated: Row, other: Row) -> RatioTable {
+    let percent = |trace, quantity| {
+        let mean = |row| comparison.on_trace(row, trace, quantity).map(|estimate| estimate.mean);
+        Some((ratio(mean(simulated)?, mean(other)?, false)? - 1.0) * 100.0)
+    };
+    let by_trace: Vec<_> = comparison
+        .traces
+        .iter()
+        .map(|trace| {
+            (trace.name.to_owned(), FIDELITY.map(|(.., quantity)| percent(*trace, quantity)).to_vec())
+        })
+        .collect();
+    let over_traces = |of: fn(&[f64]) -> Option<f64>| {
+        let sizes = |column: usize| -> Vec<f64> {
+            by_trace.iter().filter_map(|(_, values)| values[column]).map(f64::abs).collect()
+        };
+        (0..FIDELITY.len()).map(|column| of(&sizes(column))).collect::<Vec<_>>()
+    };
+    let largest = |sizes: &[f64]| sizes.iter().copied().reduce(f64::max);
+    let summary = [
+        ("mean, signs aside".to_owned(), over_traces(mean)),
+        ("largest, signs aside".to_owned(), over_traces(largest)),
+    ];
+    let shown = if by_trace.len() > MOST_TRACES { Vec::new() } else { by_trace.clone() };
+    RatioTable {
+        caption: format!(
+            "{}: by how much the results of the driver `{}` lie above those of `{}`",
+            simulated.label(),
+            simulated.driver,
+            other.driver
+        ),
+        of: "Trace",
+        columns: FIDELITY.iter().map(|(title, of, _)| (*title, *of)).collect(),
+        rows: shown.into_iter().chain(summary).collect(),
+    }
 }
 
 fn means(comparison: &Comparison, row: Row, base: Row) -> Vec<Option<f64>> {

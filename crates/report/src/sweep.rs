@@ -1,6 +1,6 @@
 //! The one condition that a plan varies, as the horizontal axis of a figure.
 
-use crate::comparison::{Comparison, Row, label};
+use crate::comparison::{Comparison, Row, label_by};
 use crate::plot::{
     Area, Categories, Drawn, LINE_MARKER, Marker, Octaves, STROKE, Sample, chart, colour, legend, linear,
 };
@@ -14,13 +14,14 @@ pub(crate) struct Sweep<'a> {
     pub(crate) key: &'a str,
     /// Its values, in the order of the plan.
     pub(crate) values: Vec<&'a str>,
-    /// One a scheme.
+    /// One a scheme and driver.
     pub(crate) lines: Vec<Line<'a>>,
 }
 
 /// A scheme's line.
 pub(crate) struct Line<'a> {
     pub(crate) scheme: &'a str,
+    pub(crate) driver: &'a str,
     pub(crate) style: SchemeStyle,
     /// By value, the row that has it.
     pub(crate) rows: Vec<Option<Row<'a>>>,
@@ -40,16 +41,18 @@ impl<'a> Sweep<'a> {
                 values.push(value);
             }
         }
-        let row_at = |scheme: &str, value: &str| {
+        let row_at = |scheme: (&str, &str), value: &str| {
             let has = |row: &&Row| {
                 // The limit's row has no variation where it is the same under all.
-                row.scheme == scheme && varied(row.variation).first().is_none_or(|(_, other)| *other == value)
+                (row.scheme, row.driver) == scheme
+                    && varied(row.variation).first().is_none_or(|(_, other)| *other == value)
             };
             comparison.rows.iter().find(has).copied()
         };
         let lines = comparison.schemes().into_iter().enumerate().map(|(index, scheme)| Line {
-            scheme,
-            style: SchemeStyle::new(scheme, index, 0),
+            scheme: scheme.0,
+            driver: scheme.1,
+            style: SchemeStyle::new(scheme.0, index, 0),
             rows: values.iter().map(|value| row_at(scheme, value)).collect(),
         });
         Some(Self { key: key.filter(|_| values.len() > 1)?, lines: lines.collect(), values })
@@ -57,13 +60,16 @@ impl<'a> Sweep<'a> {
 
     /// The names of the lines.
     pub(crate) fn labels(&self) -> Vec<String> {
-        self.lines.iter().map(|line| label(line.scheme)).collect()
+        self.lines.iter().map(|line| label_by(line.scheme, line.driver)).collect()
     }
 
     /// Utilisation, mean and 95th percentile of the RTT over the condition: means over the traces.
     pub(crate) fn draw(&self, area: &Area, comparison: &Comparison<'a>) -> Drawn {
-        let entries: Vec<_> =
-            self.lines.iter().map(|line| (label(line.scheme), line.style, Sample::MarkedLine)).collect();
+        let entries: Vec<_> = self
+            .lines
+            .iter()
+            .map(|line| (label_by(line.scheme, line.driver), line.style, Sample::MarkedLine))
+            .collect();
         let area = legend(area, &entries)?;
         let panels = area.split_evenly((3, 1));
         let utilisation = self.points(comparison, |run| Some(run.total.utilisation));

@@ -47,7 +47,7 @@ pub(crate) fn summary(records: &[Record], style: Style, baseline: Option<&str>) 
     }
     text.push_str(&averages(&comparison, &columns(records), style));
     let relative = baseline.map(|baseline| relative::tables(&comparison, baseline)).unwrap_or_default();
-    for table in &relative {
+    for table in relative.iter().chain(&relative::fidelity(&comparison)) {
         let _ =
             write!(text, "\n{}\n\n{}", heading(&cell(&table.caption, style), style), ratios(table, style));
     }
@@ -142,7 +142,7 @@ fn ratios(ratios: &RatioTable, style: Style) -> String {
         "" => (*title).to_owned(),
         of => format!("{title}{before}{of}"),
     });
-    table.set_header(std::iter::once("Scheme".to_owned()).chain(titles));
+    table.set_header(std::iter::once(ratios.of.to_owned()).chain(titles));
     for (name, values) in &ratios.rows {
         let cells = values.iter().map(|value| value.map_or(NONE.into(), three_digits));
         table.add_row(std::iter::once(cell(name, style)).chain(cells));

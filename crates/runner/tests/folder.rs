@@ -60,6 +60,7 @@ impl Driver for Fake {
             jain_index: None,
             flows: vec![flow],
             notes: Vec::new(),
+            real_time: None,
             series: Series { bin: Span::from_millis(100), columns: vec![column] },
             curves,
         })

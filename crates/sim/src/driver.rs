@@ -2,7 +2,7 @@
 
 use crate::engine::{Engine, Flow};
 use crate::limit;
-use crate::paths::{forward_delay, forward_loss};
+use crate::paths::{self, forward_delay, forward_loss};
 use cellcc_control::{Observer, Registry, Scheme};
 use cellcc_experiment::{
     Driver, LIMIT, MeasuredFlow, Offered, Record, ResolveError, RunError, Scenario, USUAL_DRIVER,
@@ -42,18 +42,11 @@ impl Driver for SimDriver {
         for (flow, scheme) in scenario.flows.iter_mut().zip(&schemes) {
             flow.scheme = scheme.text().into();
         }
-        let users = 1 + scenario.cell.as_ref().map_or(0, |cell| cell.users.len());
-        if let Some(flow) = scenario.flows.iter().find(|flow| flow.user >= users) {
-            return Err(ResolveError(format!(
-                "flow `{}` belongs to user {}, but there are only users 0 to {}; add users to the cell",
-                flow.scheme,
-                flow.user,
-                users - 1
-            )));
-        }
+        scenario.check_users()?;
         if let Some(cell) = &scenario.cell {
             cell.scheduler.parse::<Scheduler>().map_err(|error| ResolveError(error.to_string()))?;
         }
+        paths::read_steps(&mut scenario.path)?;
         forward_delay(scenario)?;
         forward_loss(scenario)?;
         self.capacities(scenario)?;
@@ -71,12 +64,7 @@ impl Driver for SimDriver {
             let schemes = self.schemes(scenario).map_err(failed)?;
             run_flows(scenario, &capacities, &schemes).map_err(failed)?
         };
-        if let Some(period) = capacities.forward[0].period().filter(|period| *period < scenario.duration) {
-            record.notes.push(format!(
-                "the trace lasts {period} and repeats within the {} of the run",
-                scenario.duration
-            ));
-        }
+        record.note_repetition(capacities.forward[0].period());
         Ok(record)
     }
 }

@@ -102,7 +102,11 @@ proptest! {
     fn no_scheme_beats_the_limit(
         scheme in prop::sample::select(SCHEMES),
         link in prop::sample::select(&["lte-drive", "3g", "rate=3Mbit/s", "step=1Mbit/s@1s,0bit/s@2s,40Mbit/s@1s"][..]),
-        queue in prop::sample::select(&["1pkt", "20pkt", "200kB", "50ms", "unlimited"][..]),
+        queue in prop::sample::select(&[
+            "1pkt", "20pkt", "200kB", "50ms", "unlimited", "drophead(20pkt)", "codel(limit=200kB)", "pie",
+        ][..]),
+        jitter_ms in prop::sample::select(&[0, 0, 10][..]),
+        jitter_reorders in any::<bool>(),
         rtt_ms in 1_u64..300,
         loss in prop::sample::select(&[0.0, 0.01, 0.3][..]),
         ack_loss in prop::sample::select(&[0.0, 0.5][..]),
@@ -115,6 +119,8 @@ proptest! {
             file.path.rtt = Span::from_millis(rtt_ms);
             file.path.queue = queue.parse().unwrap();
             file.path.loss = Ratio::new(loss);
+            file.path.jitter = Span::from_millis(jitter_ms);
+            file.path.jitter_reorders = jitter_reorders;
             file.path.reverse.loss = Ratio::new(ack_loss);
             file.endpoint.ack_every = ack_every;
         });

@@ -52,7 +52,7 @@ pub struct Pie {
     pub target: Span,
     /// For how long a queue may fill before anything is dropped (MAX_BURST).
     pub burst: Span,
-    /// Time between updates of the drop probability (T_UPDATE).
+    /// Time between updates of the drop probability (T_UPDATE); as text 1 ms or more, as each costs some work.
     pub update: Span,
     /// What the queue holds at most; drop-tail beyond it.
     pub limit: QueueLimit,
@@ -104,8 +104,8 @@ const EXPECTED: &str = "a queue: a limit above zero such as `3200pkt`, `1.5MB`, 
 const OF_DROPTAIL: &str = "a part of `droptail`, which takes a limit and `mark=1ms`, each at most once";
 const OF_DROPHEAD: &str = "a part of `drophead`, which takes a limit such as `100pkt`, once";
 const OF_CODEL: &str = "a part of `codel`, which takes `target=5ms`, `interval=100ms`, `limit=1000pkt` and `ecn`, each at most once";
-const OF_PIE: &str = "a part of `pie`, which takes `target=15ms`, `burst=150ms`, `update=15ms`, `limit=1000pkt` and \
-                      `ecn`, each at most once";
+const OF_PIE: &str = "a part of `pie`, which takes `target=15ms`, `burst=150ms`, `update=15ms` \
+                      (1ms or more), `limit=1000pkt` and `ecn`, each at most once";
 
 impl FromStr for Queue {
     type Err = ParseError;
@@ -160,7 +160,7 @@ fn pie(parts: &mut Parts) -> Result<Option<Queue>, ParseError> {
     let pie = Pie {
         target: parts.take("target")?.map_or(target, |NotZero(span)| span),
         burst: parts.take("burst")?.unwrap_or(burst),
-        update: parts.take("update")?.map_or(update, |NotZero(span)| span),
+        update: parts.take("update")?.map_or(update, |AtLeastMilli(span)| span),
         limit: parts.take("limit")?.unwrap_or(limit),
         ecn: parts.take_word("ecn"),
     };
@@ -175,6 +175,16 @@ impl FromStr for NotZero {
     type Err = ();
     fn from_str(text: &str) -> Result<Self, ()> {
         text.parse().ok().filter(|span: &Span| !span.is_zero()).map(Self).ok_or(())
+    }
+}
+
+/// A time of a millisecond or more.
+struct AtLeastMilli(Span);
+
+impl FromStr for AtLeastMilli {
+    type Err = ();
+    fn from_str(text: &str) -> Result<Self, ()> {
+        text.parse().ok().filter(|span| *span >= Span::from_millis(1)).map(Self).ok_or(())
     }
 }
 
@@ -315,6 +325,7 @@ mod tests {
             ("codel(target=5ms, target=6ms)", "`target=6ms`", "at most once"),
             ("codel(target=0s)", "`target=0s`", "`target=5ms`"),
             ("pie(alpha=1)", "`alpha=1`", "`update=15ms`"),
+            ("pie(update=1us)", "`update=1us`", "1ms or more"),
             ("pie(100pkt)", "`100pkt`", "`limit=1000pkt`"),
             ("drophead(100pkt, ecn)", "`ecn`", "`drophead`"),
             ("droptail(100pkt, mark=1)", "`mark=1`", "`mark=1ms`"),

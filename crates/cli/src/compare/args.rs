@@ -38,7 +38,11 @@ pub(crate) struct Args {
     /// The scheme that the others are held against, in a table of ratios.
     #[arg(long, value_name = "SCHEME")]
     pub(crate) baseline: Option<String>,
-    /// How long each run lasts, in simulated time: 60s.
+    /// What runs the schemes: sim, the simulator; kernel, the TCP of this machine's kernel through the emulator, in real
+    /// time; or both, separated by a comma [default: sim].
+    #[arg(long, value_name = "LIST")]
+    pub(crate) driver: Option<String>,
+    /// How long each run lasts, in the time of its driver: 60s.
     #[arg(long, short, value_name = "TIME")]
     pub(crate) duration: Option<Span>,
 
@@ -63,9 +67,13 @@ pub(crate) struct PathArgs {
     /// Share of data packets lost at random: 1%.
     #[arg(long, value_name = "SHARE")]
     pub(crate) loss: Option<Ratio>,
-    /// Extra one-way delay over time: DELAY@FOR,DELAY@FOR,... such as 5ms@10s,20ms@5s.
-    #[arg(long, value_name = "STEPS")]
+    /// Extra one-way delay over time: DELAY@FOR,DELAY@FOR,... such as 5ms@10s,20ms@5s; or @FILE, which holds the same on
+    /// any number of lines.
+    #[arg(long, value_name = "STEPS|@FILE")]
     pub(crate) extra_delay: Option<String>,
+    /// Extra random loss of data packets over time: SHARE@FOR,SHARE@FOR,... such as 0%@10s,1%@5s; or @FILE.
+    #[arg(long, value_name = "STEPS|@FILE")]
+    pub(crate) extra_loss: Option<String>,
     /// By how much later than the others a data packet may arrive, at random, without overtaking: 5ms. (With overtaking:
     /// jitter_reorders in a Scenario.)
     #[arg(long, value_name = "TIME")]

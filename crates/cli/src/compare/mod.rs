@@ -3,6 +3,7 @@
 mod args;
 mod bar;
 mod check;
+mod drivers;
 mod plan_file;
 
 pub(crate) use args::Args;
@@ -10,10 +11,9 @@ pub(crate) use args::Args;
 use crate::exit::{Exit, tell};
 use crate::present;
 use args::ExecutionArgs;
-use cellcc_control::Registry;
 use cellcc_experiment::{Plan, PlanError};
 use cellcc_runner::{Existing, Host, Outcome, Runner};
-use cellcc_sim::SimDriver;
+use drivers::Drivers;
 use plan_file::Asked;
 use std::io::ErrorKind;
 use std::num::NonZeroUsize;
@@ -27,7 +27,7 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 pub(crate) fn run(args: Args) -> Result<(), Exit> {
     let Asked { file, name } = plan_file::plan_file(&args)?;
     check::check(&file, &name)?;
-    let driver = SimDriver::new(Registry::default());
+    let driver = Drivers::new(&file.drivers)?;
     let plan = Plan::new(&file, &driver, VERSION).map_err(|error| match error {
         PlanError::Mix(_) => Exit::input(format!("--schemes or --background: {error}")),
         PlanError::Braces(_) => Exit::input(format!("--schemes: {error}")),
@@ -55,6 +55,10 @@ pub(crate) fn run(args: Args) -> Result<(), Exit> {
         command: std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect(),
         scenario: toml::to_string(&file).map_err(Exit::failed)?,
     };
+    if let Some((runs, length)) = driver.real_time(&plan).filter(|_| !execution.shown.quiet) {
+        let runs = if runs == 1 { "1 run takes".into() } else { format!("{runs} runs take") };
+        tell(&format!("{runs} real time, one at a time: {length} in all"));
+    }
     let bar = bar::Bar::new(execution.shown.quiet);
     let stop = stop_on_signal()?;
     let outcome = runner.run(&plan, &driver, &bar, &stop);

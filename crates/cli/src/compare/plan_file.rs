@@ -37,6 +37,7 @@ pub(super) fn plan_file(args: &Args) -> Result<Asked, Exit> {
     set(vary, "path.queue", &mut path.queue, args.path.queue);
     set(vary, "path.loss", &mut path.loss, args.path.loss);
     set(vary, "path.extra_delay", &mut path.extra_delay, args.path.extra_delay.clone());
+    set(vary, "path.extra_loss", &mut path.extra_loss, args.path.extra_loss.clone());
     set(vary, "path.jitter", &mut path.jitter, args.path.jitter);
     set(
         vary,
@@ -54,6 +55,9 @@ pub(super) fn plan_file(args: &Args) -> Result<Asked, Exit> {
     set(vary, "endpoint.series_bin", &mut endpoint.series_bin, args.endpoint.series_bin);
     set(vary, "title", &mut file.title, args.title.clone());
     set(vary, "seeds", &mut file.seeds, args.seeds.clone());
+    if let Some(list) = &args.driver {
+        file.drivers = split_list(list).into_iter().map(String::from).collect();
+    }
     set(vary, "baseline", &mut file.baseline, args.baseline.clone());
     set(vary, "duration", &mut file.duration, args.duration);
     set(vary, "background", &mut file.background, args.path.background.clone());

@@ -78,11 +78,9 @@ impl Chain {
     /// When the next packet is due; where others are due within `granularity` of it, when the last of those is, so that
     /// they can be released together.
     pub(crate) fn next_wake(&self, granularity: Span) -> Time {
-        let last = self.stages.len().saturating_sub(1);
-        let wakes =
-            self.stages.iter().enumerate().map(|(stage, running)| {
-                running.next_wake(if stage == last { granularity } else { Span::ZERO })
-            });
+        // Later stages reckon from scheduled times, so that what is late here by the granularity is late at the end by no
+        // more.
+        let wakes = self.stages.iter().map(|running| running.next_wake(granularity));
         wakes.min().unwrap_or(Time::NEVER)
     }
 

@@ -1,1 +1,24 @@
-//! The driver for the kernel's own TCP: a Scenario in real time.
+//! The driver for the kernel's own TCP: a Scenario in real time, through the emulator, with the quantities of the simulator.
+//!
+//! ```text
+//!  outside:                                                                                             user:
+//!  sender -> kernel's TCP (cubic, bbr, ...) -> device -> the Scenario's link or cell -> device -> kernel's TCP -> receiver
+//!            ^ tcp_info                           | tap                            tap |
+//!                                                 +-> meter <--------------------------+
+//! ```
+//!
+//! A flow begins with TCP's handshake, and its data one round-trip time later than the simulator's. When it stops, its
+//! connection is broken off.
+
+mod conversation;
+mod driver;
+mod ends;
+mod notes;
+mod packet;
+mod run;
+mod schemes;
+mod stages;
+mod tcp_info;
+mod watch;
+
+pub use driver::KernelDriver;

@@ -168,7 +168,7 @@ pub(crate) fn hash(capacity: &Capacity) -> String {
 }
 
 /// The lines that carry data, with their numbers.
-fn data_lines(text: &str) -> impl Iterator<Item = (u64, &str)> {
+pub(crate) fn data_lines(text: &str) -> impl Iterator<Item = (u64, &str)> {
     (1..).zip(text.lines().map(str::trim)).filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
 }
 

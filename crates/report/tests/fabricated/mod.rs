@@ -195,6 +195,7 @@ fn record(
         jain_index: None,
         flows: vec![meter.record(scheme, metrics)],
         notes: if scheme.contains("dtt") { vec!["DTT was raised to 21 ms".into()] } else { Vec::new() },
+        real_time: None,
         series,
         curves: Vec::new(),
     }

@@ -1,0 +1,245 @@
+//! One TCP flow as the packets show it: what `experiment`'s meter is told, from sequence numbers and acknowledgements.
+
+use super::packet::Sacks;
+use cellcc_experiment::{Application, Delivery, FlowMeter, FlowSetup, Frames, Scenario, Source};
+use cellcc_units::{Bytes, Time};
+use std::collections::BTreeMap;
+
+/// What the taps saw of a flow.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Seen {
+    /// The sender began the connection; data begin at `data_from`.
+    Opened { data_from: u32 },
+    /// Data left the sender.
+    Sent { sequence: u32, payload: u32 },
+    /// Data were dropped on their way.
+    Lost,
+    /// Data arrived at the receiver.
+    Delivered { sequence: u32, payload: u32, delivery: Delivery },
+    /// An acknowledgement arrived at the sender.
+    Acknowledged { next: u32, sacks: Sacks },
+}
+
+/// Measures one flow. Events come in the order in which they happened.
+#[derive(Debug)]
+pub(crate) struct Conversation {
+    meter: FlowMeter,
+    application: Application,
+    /// What leaves the link after this is no part of the flow's throughput.
+    counts_until: Time,
+    numbers: Numbers,
+    /// The end of what was ever sent.
+    sent_until: u64,
+    /// Segments that are neither acknowledged nor SACKed, by the number of their first byte.
+    outstanding: BTreeMap<u64, Outstanding>,
+    completed_at: Option<Time>,
+    frames: Option<(Frames, InOrder)>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Outstanding {
+    end: u64,
+    sent_at: Time,
+    retransmitted: bool,
+}
+
+impl Conversation {
+    /// Nothing was seen yet of the flow `setup`.
+    pub(crate) fn new(scenario: &Scenario, setup: &FlowSetup) -> Self {
+        let end = Time::ZERO + scenario.duration;
+        Self {
+            meter: FlowMeter::new(scenario.endpoint.series_bin),
+            application: Application::new(setup, &scenario.endpoint, end),
+            counts_until: setup.stop.unwrap_or(end).min(end),
+            numbers: Numbers::default(),
+            sent_until: 0,
+            outstanding: BTreeMap::new(),
+            completed_at: None,
+            frames: match setup.source {
+                Source::Frames { deadline, .. } => Some((Frames::new(deadline), InOrder::default())),
+                _ => None,
+            },
+        }
+    }
+
+    pub(crate) fn meter(&self) -> &FlowMeter {
+        &self.meter
+    }
+
+    pub(crate) fn meter_mut(&mut self) -> &mut FlowMeter {
+        &mut self.meter
+    }
+
+    /// When the last byte of a sized source was acknowledged.
+    pub(crate) fn completed_at(&self) -> Option<Time> {
+        self.completed_at
+    }
+
+    /// From when to when the flow was active.
+    pub(crate) fn active(&self) -> (Time, Time) {
+        let stop = self.completed_at.unwrap_or(Time::NEVER).min(self.counts_until);
+        (self.application.start().min(stop), stop)
+    }
+
+    /// How many frames there were, and the share that missed its deadline.
+    pub(crate) fn frames(&self) -> Option<(u64, f64)> {
+        self.frames.as_ref().and_then(|(frames, _)| frames.outcome(&self.application, self.active().1))
+    }
+
+    /// Something was seen.
+    pub(crate) fn on(&mut self, now: Time, seen: &Seen) {
+        match *seen {
+            Seen::Opened { data_from } => self.numbers.begin(data_from),
+            Seen::Sent { sequence, payload } if now <= self.counts_until => {
+                self.on_sent(now, sequence, payload)
+            }
+            Seen::Lost if now <= self.counts_until => self.meter.on_lost(),
+            Seen::Acknowledged { next, sacks } if now <= self.counts_until => {
+                self.on_acknowledged(now, next, &sacks);
+            }
+            Seen::Delivered { sequence, payload, delivery } if delivery.departed_at <= self.counts_until => {
+                self.meter.on_delivery(&delivery);
+                self.on_arrival(now, sequence, payload);
+            }
+            Seen::Sent { .. } | Seen::Lost | Seen::Acknowledged { .. } | Seen::Delivered { .. } => {}
+        }
+    }
+
+    fn on_sent(&mut self, now: Time, sequence: u32, payload: u32) {
+        let start = self.numbers.whole(sequence);
+        let end = start + u64::from(payload);
+        let retransmission = start < self.sent_until;
+        self.meter.on_sent(retransmission);
+        if retransmission {
+            self.mark_retransmitted(start, end);
+        }
+        if end > self.sent_until {
+            let start = start.max(self.sent_until);
+            self.outstanding.insert(start, Outstanding { end, sent_at: now, retransmitted: retransmission });
+            self.sent_until = end;
+        }
+    }
+
+    fn mark_retransmitted(&mut self, start: u64, end: u64) {
+        // The segment before may reach into the range.
+        let first = self.outstanding.range(..=start).next_back().map_or(start, |(&first, _)| first);
+        for (_, segment) in self.outstanding.range_mut(first..end) {
+            segment.retransmitted |= segment.end > start;
+        }
+    }
+
+    /// As the simulator's sender does, one sample per acknowledgement: of the newest segment that it names for the
+    /// first time, unless that was sent twice (Karn).
+    fn on_acknowledged(&mut self, now: Time, next: u32, sacks: &Sacks) {
+        let next = self.numbers.whole(next);
+        let mut newest: Option<Outstanding> = None;
+        while let Some(first) = self.outstanding.first_entry().filter(|first| first.get().end <= next) {
+            let segment = first.remove();
+            newest = newer(newest, segment);
+        }
+        for &(left, right) in sacks.blocks() {
+            let (left, right) = (self.numbers.whole(left), self.numbers.whole(right));
+            while left < right
+                && let Some((&start, &segment)) = self.outstanding.range(left..right).next()
+                && segment.end <= right
+            {
+                self.outstanding.remove(&start);
+                newest = newer(newest, segment);
+            }
+        }
+        if let Some(segment) = newest.filter(|segment| !segment.retransmitted) {
+            self.meter.on_rtt(now, now.since(segment.sent_at));
+        }
+        if let Source::Sized(bytes) = self.application.source()
+            && next >= FIRST + bytes.get()
+        {
+            self.completed_at.get_or_insert(now);
+        }
+    }
+
+    fn on_arrival(&mut self, now: Time, sequence: u32, payload: u32) {
+        let Some((frames, in_order)) = &mut self.frames else { return };
+        let start = self.numbers.whole(sequence);
+        for segment in in_order.arrived(start, start + u64::from(payload), &self.application) {
+            frames.on_segment(now, segment, &self.application);
+        }
+    }
+}
+
+fn newer(newest: Option<Outstanding>, other: Outstanding) -> Option<Outstanding> {
+    match newest {
+        Some(newest) if newest.end > other.end => Some(newest),
+        _ => Some(other),
+    }
+}
+
+/// The number of a flow's first byte of data, beyond what numbers before it could wrap to.
+const FIRST: u64 = 1 << 32;
+
+/// TCP's numbers of 32 bits, which wrap, as numbers that do not.
+#[derive(Debug, Default)]
+struct Numbers {
+    /// The last number seen, as it was and as it is.
+    last: Option<(u32, u64)>,
+}
+
+impl Numbers {
+    fn begin(&mut self, first: u32) {
+        self.last = Some((first, FIRST));
+    }
+
+    /// The number nearest to the one seen last.
+    fn whole(&mut self, number: u32) -> u64 {
+        let (last, whole) = self.last.unwrap_or((number, FIRST));
+        let whole = whole.wrapping_add_signed(i64::from(number.wrapping_sub(last).cast_signed()));
+        self.last = Some((number, whole));
+        whole
+    }
+}
+
+/// What a receiver has without a gap: TCP gives an application nothing else.
+#[derive(Debug, Default)]
+struct InOrder {
+    /// Up to where there is no gap, from the first byte.
+    until: u64,
+    /// What lies beyond: start and end.
+    beyond: BTreeMap<u64, u64>,
+    /// The application's segment that is awaited, and where it begins.
+    segment: u64,
+    begins_at: u64,
+}
+
+impl InOrder {
+    /// The application's segments that are whole now and were not before.
+    fn arrived(&mut self, start: u64, end: u64, application: &Application) -> std::ops::Range<u64> {
+        let (start, end) = (start.saturating_sub(FIRST), end.saturating_sub(FIRST));
+        let longest = self.beyond.get(&start).map_or(end, |&other| other.max(end));
+        self.beyond.insert(start, longest);
+        while let Some(first) = self.beyond.first_entry().filter(|first| *first.key() <= self.until) {
+            self.until = self.until.max(first.remove());
+        }
+        let before = self.segment;
+        loop {
+            let payload = application.payload(self.segment).get();
+            if payload == 0 || self.begins_at + payload > self.until {
+                return before..self.segment;
+            }
+            self.begins_at += payload;
+            self.segment += 1;
+        }
+    }
+}
+
+/// A delivery as the meter takes it: the sender's packet came to the link the moment it was sent.
+pub(crate) fn delivery(bytes: Bytes, link: &cellcc_link::Delivery<()>) -> Delivery {
+    Delivery {
+        bytes,
+        sent_at: link.queued_at,
+        queued_at: link.queued_at,
+        departed_at: link.departed_at,
+        arrived_at: link.arrived_at,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,71 @@
+//! What the kernel calls a scheme.
+
+use std::fs;
+
+/// The congestion controls that the running kernel has.
+#[derive(Debug, Clone)]
+pub(crate) struct Available(Vec<String>);
+
+/// Begins the kernel's names of schemes that were installed by this program.
+const INSTALLED: &str = "cellcc_";
+
+impl Available {
+    /// Asks the kernel.
+    pub(crate) fn now() -> Self {
+        let names =
+            fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").unwrap_or_default();
+        Self(names.split_whitespace().map(str::to_owned).collect())
+    }
+
+    /// The kernel's name of `scheme`.
+    ///
+    /// # Errors
+    /// Why the kernel cannot run it, and what it can.
+    pub(crate) fn kernel_name(&self, scheme: &str) -> Result<&str, String> {
+        if let Some((name, _)) = scheme.split_once('(') {
+            return Err(format!(
+                "`{scheme}`: the kernel's `{name}` takes no parameters; write `{name}`, or leave it to the driver `sim`"
+            ));
+        }
+        let name = match scheme {
+            "newreno" => "reno".to_owned(),
+            other => other.replace('-', "_"),
+        };
+        let wanted = [name.clone(), format!("{INSTALLED}{name}")];
+        let found = self.0.iter().find(|available| wanted.contains(available));
+        found.map(String::as_str).ok_or_else(|| {
+            format!(
+                "the kernel has no congestion control `{name}`; there are {}. Others are modules \
+                 (`modprobe tcp_{name}`), or leave `{scheme}` to the driver `sim`",
+                self.0.join(", ")
+            )
+        })
+    }
+}
+
+/// The version of the running kernel: `6.18.44`.
+pub(crate) fn kernel_version() -> String {
+    rustix::system::uname().release().to_string_lossy().into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn schemes_have_the_kernels_names() {
+        let available = Available(["reno", "cubic", "cellcc_reminis_nsa"].map(String::from).to_vec());
+        assert_eq!(available.kernel_name("newreno").unwrap(), "reno");
+        assert_eq!(available.kernel_name("cubic").unwrap(), "cubic");
+        assert_eq!(available.kernel_name("reminis-nsa").unwrap(), "cellcc_reminis_nsa");
+    }
+
+    #[test]
+    fn what_the_kernel_does_not_have_is_answered_with_what_it_has() {
+        let available = Available(["reno", "cubic"].map(String::from).to_vec());
+        let error = available.kernel_name("natcp").unwrap_err();
+        assert!(error.contains("`natcp`") && error.contains("reno, cubic"), "{error}");
+        let error = available.kernel_name("cubic(fast=on)").unwrap_err();
+        assert!(error.contains("takes no parameters"), "{error}");
+    }
+}
