@@ -47,10 +47,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Exit> {
     }
     let summary = Summary::new(&name, &digest);
     match args.format {
-        TableFormat::Table => print(
-            &[throughput_lines(&digest), delay_line(&digest), signal_line(&digest), drop_lines(&digest)]
-                .concat(),
-        ),
+        TableFormat::Table => print(&summary_lines(&digest)),
         format => print(&grid::render(format, &Summary::COLUMNS, &[summary.cells()], &[&summary])?),
     }
 }
@@ -58,25 +55,24 @@ pub(crate) fn run(args: &Args) -> Result<(), Exit> {
 /// `mm-throughput-graph MS_PER_BIN [LOG]`.
 pub(crate) fn throughput(bin_ms: NonZeroU64, log: Option<&Path>) -> Result<(), Exit> {
     let digest = digest(log, bin_ms)?;
-    let lines = [throughput_lines(&digest), delay_line(&digest), signal_line(&digest), drop_lines(&digest)];
-    lines.concat().lines().for_each(tell);
+    summary_lines(&digest).lines().for_each(tell);
     print(&throughput_figure("Throughput", &digest))
 }
 
 /// `mm-delay-graph [LOG]`.
 pub(crate) fn delay(log: Option<&Path>) -> Result<(), Exit> {
-    let digest = digest(log, NonZeroU64::MIN.saturating_add(DEFAULT_BIN_MS - 1))?;
+    let digest = digest(log, UNSEEN_BIN_MS)?;
     delay_line(&digest).lines().for_each(tell);
     print(&delay_figure("Queueing delay", &digest))
 }
 
-/// Where nobody asked for a width.
-const DEFAULT_BIN_MS: u64 = 500;
+/// Where the bins are not shown.
+const UNSEEN_BIN_MS: NonZeroU64 = NonZeroU64::new(1000).expect("above zero");
 
 fn whole_millis(bin: Span) -> Result<NonZeroU64, Exit> {
     const NANOS_PER_MILLI: u64 = 1_000_000;
     let millis = bin.as_nanos() / NANOS_PER_MILLI;
-    NonZeroU64::new(millis).filter(|_| bin.as_nanos() % NANOS_PER_MILLI == 0).ok_or_else(|| {
+    NonZeroU64::new(millis).filter(|_| bin.as_nanos().is_multiple_of(NANOS_PER_MILLI)).ok_or_else(|| {
         Exit::input(format!("--bin {bin}: a log counts whole milliseconds; write 1ms or a multiple of it"))
     })
 }
@@ -95,7 +91,11 @@ fn digest(log: Option<&Path>, bin_ms: NonZeroU64) -> Result<Digest, Exit> {
     Err(Exit::input(format!("{name}: covers no time: there is nothing to draw; was it written by mm-link?")))
 }
 
-/// As mm-throughput-graph writes them, to the letter.
+/// Mahimahi's four lines to the letter, and what was dropped.
+fn summary_lines(digest: &Digest) -> String {
+    [throughput_lines(digest), delay_line(digest), signal_line(digest), drop_lines(digest)].concat()
+}
+
 fn throughput_lines(digest: &Digest) -> String {
     let mean = |bytes| digest.mean_mbit_s(bytes).unwrap_or(0.0);
     let used = digest

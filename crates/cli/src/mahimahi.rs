@@ -83,3 +83,37 @@ pub(crate) fn by_name(arguments: impl IntoIterator<Item = OsString>) -> Vec<OsSt
     }
     arguments
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    /// The words that a shell gets.
+    fn words(arguments: &[&str]) -> Vec<OsString> {
+        let arguments = by_name(arguments.iter().map(OsString::from));
+        match crate::Cli::parse_from(arguments).command {
+            crate::Command::Mahimahi(
+                Command::Delay(words) | Command::Link(words) | Command::Loss(words) | Command::OnOff(words),
+            ) => words.words,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_shell_gets_all_words_as_they_are_by_its_name_and_as_a_subcommand() {
+        for line in [
+            &["10", "mm-link", "up", "down", "--once", "--", "ls", "--help", "--", "-x"][..],
+            &["--uplink-log=x", "up", "--", "down", "--", "ls"],
+            &["-u", "x", "up", "down"],
+            &[],
+        ] {
+            let expected: Vec<OsString> = line.iter().map(OsString::from).collect();
+            for name in ["mm-delay", "mm-link", "mm-loss", "mm-onoff"] {
+                let by_link = format!("/usr/local/bin/{name}");
+                assert_eq!(words(&[&[by_link.as_str()], line].concat()), expected, "{name}");
+                assert_eq!(words(&[&["cellcc", name], line].concat()), expected, "{name}");
+            }
+        }
+    }
+}

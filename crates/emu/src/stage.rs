@@ -7,6 +7,7 @@ use cellcc_units::{Ratio, Span};
 /// One piece of one direction of the path. A direction is a list of stages in the order in which packets cross them;
 /// all of them run in one thread, and a packet enters each at the scheduled time at which it left the one before.
 #[derive(Debug, Clone)]
+#[expect(clippy::large_enum_variant, reason = "a path has a few stages, and they are not moved about")]
 pub enum Stage {
     /// A link that all users share: random loss, queue, service, propagation delay. A pure delay, and a pure loss, are
     /// links of unlimited capacity and queue.

@@ -112,13 +112,12 @@ fn read_lines(
             return Err(refused(format!("the line is longer than {LONGEST_LINE} bytes: {FORMAT}")));
         }
         if line.starts_with(b"#") {
-            if let Some(given) = base_timestamp(&line).map_err(refused)? {
-                if base.replace(given).is_some() {
-                    return Err(refused(
-                        "a second base timestamp: two logs in one file; take them apart".into(),
-                    ));
-                }
+            let given = base_timestamp(&line).map_err(refused)?;
+            if given.is_some() && base.is_some() {
+                let problem = "a second base timestamp: two logs in one file; take them apart";
+                return Err(refused(problem.into()));
             }
+            base = base.or(given);
             continue;
         }
         // A link that was killed leaves half a line.
