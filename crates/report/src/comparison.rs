@@ -156,12 +156,12 @@ impl<'a> Comparison<'a> {
 
     /// What the reader must know, each once: the runs' notes, and rows that lack traces the others have.
     pub(crate) fn notes(&self) -> Vec<String> {
-        let mut notes: Vec<(&str, &str, usize)> = Vec::new();
+        let mut notes: Vec<(String, &str, usize)> = Vec::new();
         let mut seen = BTreeMap::new();
         for &row in &self.rows {
             for note in self.runs_of(row).flat_map(|run| &run.notes) {
-                let index = *seen.entry((row.scheme, note.as_str())).or_insert_with(|| {
-                    notes.push((row.scheme, note, 0));
+                let index = *seen.entry((row.scheme, row.driver, note.as_str())).or_insert_with(|| {
+                    notes.push((label_by(row.scheme, row.driver), note, 0));
                     notes.len() - 1
                 });
                 notes[index].2 += 1;

@@ -138,3 +138,35 @@ fn ratios_to_a_baseline_are_taken_on_each_trace_and_then_averaged() {
     }
     assert!(!relative.contains("bbr, path"));
 }
+
+#[test]
+fn a_scheme_has_a_row_for_each_driver_and_the_simulator_is_held_against_the_other() {
+    let mut records = fabricated::records(&["cubic", "bbr"], &["walk", "drive"], &[1], Span::from_secs(5));
+    set(&mut records[0], 55.0, 9.0, 0);
+    set(&mut records[2], 40.0, 22.0, 0);
+    for (simulated, rtt_ms, throughput_mbit_s) in [(0, 50.0, 10.0), (2, 50.0, 20.0)] {
+        let mut real = records[simulated].clone();
+        real.driver = "kernel".into();
+        real.scenario.driver = "kernel".into();
+        real.notes = vec!["in real time".into()];
+        set(&mut real, rtt_ms, throughput_mbit_s, 0);
+        records.push(real);
+    }
+    let text = table(&records, TableFormat::Markdown, Some("bbr"));
+    let (_, fidelity) =
+        text.split_once("cubic: by how much the results of the driver `sim` lie above").unwrap();
+    let rows: Vec<&str> = fidelity.lines().filter(|line| line.starts_with('|')).collect();
+    let starts = |row: &str, cells: &[&str]| {
+        let found: Vec<&str> = row.split('|').map(str::trim).skip(1).take(cells.len()).collect();
+        assert_eq!(found, cells, "{fidelity}");
+    };
+    starts(rows[2], &["walk", "-10.0", "10.0"]);
+    starts(rows[3], &["drive", "10.0", "-20.0"]);
+    starts(rows[4], &["mean, signs aside", "10.0", "15.0"]);
+    starts(rows[5], &["largest, signs aside", "10.0", "20.0"]);
+    assert!(text.contains("cubic [kernel]: in real time (2 runs)"), "{text}");
+    // BBR was not run by the kernel: the kernel's CUBIC has nothing to be held against.
+    let (_, relative) = text.split_once("Relative to bbr").unwrap();
+    let (relative, _) = relative.split_once("by how much").unwrap();
+    assert!(relative.contains("| cubic ") && !relative.contains("cubic [kernel]"), "{relative}");
+}

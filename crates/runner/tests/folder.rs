@@ -17,9 +17,16 @@ use tempfile::TempDir;
 #[derive(Default)]
 struct Fake {
     runs: AtomicUsize,
+    /// Runs that are going on, and the most of them at a time beside one that takes real time.
+    going_on: AtomicUsize,
+    beside_real_time: AtomicUsize,
 }
 
 impl Driver for Fake {
+    fn is_real_time(&self, scenario: &Scenario) -> bool {
+        scenario.driver == "real"
+    }
+
     fn resolve(&self, _: &mut Scenario) -> Result<(), ResolveError> {
         Ok(())
     }
@@ -27,7 +34,12 @@ impl Driver for Fake {
     fn run(&self, scenario: &Scenario) -> Result<Record, RunError> {
         self.runs.fetch_add(1, Ordering::Relaxed);
         // Later runs of a trace end first, so that completion order and plan order differ.
+        let going_on = self.going_on.fetch_add(1, Ordering::Relaxed);
         std::thread::sleep(std::time::Duration::from_millis(8 - scenario.seed.min(8)));
+        if self.is_real_time(scenario) {
+            self.beside_real_time.fetch_max(going_on, Ordering::Relaxed);
+        }
+        self.going_on.fetch_sub(1, Ordering::Relaxed);
         match scenario.scheme.as_str() {
             "fails" => return Err(RunError("the link broke".into())),
             "panics" => panic!("index out of {}", "bounds"),
@@ -98,6 +110,23 @@ fn runner(out: &Path) -> Runner {
 
 fn run(runner: &Runner, plan: &Plan) -> Result<Outcome, RunnerError> {
     runner.run(plan, &Fake::default(), &(), &AtomicBool::new(false))
+}
+
+#[test]
+fn runs_in_real_time_have_the_machine_to_themselves() {
+    let folder = TempDir::new().unwrap();
+    let file = PlanFile {
+        schemes: vec!["ok".into(), "other".into()],
+        traces: vec!["a".into(), "b".into()],
+        seeds: "1..4".parse().unwrap(),
+        drivers: vec!["sim".into(), "real".into()],
+        ..PlanFile::default()
+    };
+    let plan = Plan::new(&file, &Fake::default(), VERSION).unwrap();
+    let driver = Fake::default();
+    let runner = Runner { jobs: 4.try_into().unwrap(), ..runner(&folder.path().join("out")) };
+    let outcome = runner.run(&plan, &driver, &(), &AtomicBool::new(false)).unwrap();
+    assert_eq!((outcome.finished, driver.beside_real_time.into_inner()), (2 * (1 + 2 * 2 * 4), 0));
 }
 
 /// Stops the runner after some finished runs, as an interrupt would.

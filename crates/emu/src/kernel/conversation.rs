@@ -128,14 +128,19 @@ impl Conversation {
         }
     }
 
-    /// As the simulator's sender does, one sample per acknowledgement: of the newest segment that it names for the
-    /// first time, unless that was sent twice (Karn).
+    /// The sample is that of the newest segment that the acknowledgement names for the first time, as in the simulator,
+    /// unless that was sent twice (Karn). It counts for every such segment: the kernel acknowledges a burst that it
+    /// received in one piece (GRO) once, and bursts are not to count less than single packets.
     fn on_acknowledged(&mut self, now: Time, next: u32, sacks: &Sacks) {
         let next = self.numbers.whole(next);
         let mut newest: Option<Outstanding> = None;
+        let mut samples = 0;
+        let mut named = |segment: Outstanding| {
+            samples += u32::from(!segment.retransmitted);
+            newest = Some(newest.filter(|newest| newest.end > segment.end).unwrap_or(segment));
+        };
         while let Some(first) = self.outstanding.first_entry().filter(|first| first.get().end <= next) {
-            let segment = first.remove();
-            newest = newer(newest, segment);
+            named(first.remove());
         }
         for &(left, right) in sacks.blocks() {
             let (left, right) = (self.numbers.whole(left), self.numbers.whole(right));
@@ -144,11 +149,11 @@ impl Conversation {
                 && segment.end <= right
             {
                 self.outstanding.remove(&start);
-                newest = newer(newest, segment);
+                named(segment);
             }
         }
         if let Some(segment) = newest.filter(|segment| !segment.retransmitted) {
-            self.meter.on_rtt(now, now.since(segment.sent_at));
+            (0..samples).for_each(|_| self.meter.on_rtt(now, now.since(segment.sent_at)));
         }
         if let Source::Sized(bytes) = self.application.source()
             && next >= FIRST + bytes.get()
@@ -163,13 +168,6 @@ impl Conversation {
         for segment in in_order.arrived(start, start + u64::from(payload), &self.application) {
             frames.on_segment(now, segment, &self.application);
         }
-    }
-}
-
-fn newer(newest: Option<Outstanding>, other: Outstanding) -> Option<Outstanding> {
-    match newest {
-        Some(newest) if newest.end > other.end => Some(newest),
-        _ => Some(other),
     }
 }
 
@@ -242,4 +240,4 @@ pub(crate) fn delivery(bytes: Bytes, link: &cellcc_link::Delivery<()>) -> Delive
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -182,8 +182,8 @@ impl Tap for AckTap {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernel::conversation::tests::unseen;
     use crate::kernel::packet::tests::built;
-    use cellcc_experiment::{Endpoint, FlowSetup, NetAssist, Path, Scenario, Source};
     use cellcc_units::Bytes;
 
     const SYN: u8 = 0x02;
@@ -193,35 +193,9 @@ mod tests {
         Time::ZERO + Span::from_millis(millis)
     }
 
-    fn conversation() -> Conversation {
-        let flow = FlowSetup {
-            scheme: "cubic".into(),
-            start: Time::ZERO,
-            stop: None,
-            source: Source::Bulk,
-            user: 0,
-            extra_rtt: Span::ZERO,
-        };
-        let scenario = Scenario {
-            scheme: "cubic".into(),
-            variation: String::new(),
-            driver: "kernel".into(),
-            trace: String::new(),
-            trace_sha256: String::new(),
-            seed: 1,
-            duration: Span::from_secs(10),
-            path: Path::default(),
-            endpoint: Endpoint::default(),
-            netassist: NetAssist::default(),
-            cell: None,
-            flows: vec![flow.clone()],
-        };
-        Conversation::new(&scenario, &flow)
-    }
-
     #[test]
     fn the_segments_of_a_super_packet_are_measured_one_by_one_whatever_the_order_of_the_threads() {
-        let watch = Watch::start(vec![conversation()]).unwrap();
+        let watch = Watch::start(vec![unseen("bulk")]).unwrap();
         let (mut up, mut down) = watch.taps();
         let view = |headers, offset, payload| SegmentView {
             headers,
@@ -257,7 +231,7 @@ mod tests {
 
     #[test]
     fn packets_of_others_are_not_measured() {
-        let watch = Watch::start(vec![conversation()]).unwrap();
+        let watch = Watch::start(vec![unseen("bulk")]).unwrap();
         let (_, mut down) = watch.taps();
         let headers = built((9, 80), 100, 0, ACK, &[]);
         let view = SegmentView { headers: &headers, offset: 0, payload: 1000, bytes: Bytes::new(1052) };

@@ -10,7 +10,8 @@ fn at(millis: u64) -> Time {
     Time::ZERO + Span::from_millis(millis)
 }
 
-fn conversation(source: &str) -> Conversation {
+/// A flow of ten seconds of which nothing was seen yet.
+pub(crate) fn unseen(source: &str) -> Conversation {
     let setup = FlowSetup {
         scheme: "cubic".into(),
         start: Time::ZERO,
@@ -33,7 +34,11 @@ fn conversation(source: &str) -> Conversation {
         cell: None,
         flows: vec![setup.clone()],
     };
-    let mut conversation = Conversation::new(&scenario, &setup);
+    Conversation::new(&scenario, &setup)
+}
+
+fn conversation(source: &str) -> Conversation {
+    let mut conversation = unseen(source);
     conversation.on(at(0), &Seen::Opened { data_from: BEGIN });
     conversation
 }
@@ -73,14 +78,14 @@ fn rtts(conversation: &Conversation) -> (u64, f64, f64) {
 }
 
 #[test]
-fn an_acknowledgement_gives_one_sample_of_the_newest_segment_that_it_covers() {
+fn an_acknowledgement_gives_the_time_of_the_newest_segment_for_all_that_it_covers() {
     let mut flow = conversation("bulk");
     sent(&mut flow, 0, 0);
     sent(&mut flow, 5, 1);
     acknowledged(&mut flow, 25, 2, &[]);
-    assert_eq!(rtts(&flow), (1, 20.0, 20.0));
+    assert_eq!(rtts(&flow), (2, 20.0, 20.0));
     acknowledged(&mut flow, 30, 2, &[]);
-    assert_eq!(rtts(&flow).0, 1, "a second acknowledgement of the same says nothing");
+    assert_eq!(rtts(&flow).0, 2, "a second acknowledgement of the same says nothing");
 }
 
 #[test]
@@ -91,7 +96,7 @@ fn sequence_numbers_wrap() {
     }
     acknowledged(&mut flow, 30, 1, &[]);
     acknowledged(&mut flow, 34, 5, &[]);
-    assert_eq!(rtts(&flow), (2, 30.0, 30.0));
+    assert_eq!(rtts(&flow), (5, 30.0, 30.0));
     let metrics = flow.meter.metrics(Bytes::ZERO, Span::ZERO);
     assert_eq!((metrics.sent_packets, metrics.retransmitted_packets), (5, 0));
 }
@@ -110,7 +115,7 @@ fn a_retransmission_is_counted_and_gives_no_sample() {
 fn a_segment_counts_when_it_is_sacked_and_not_again_when_the_gap_before_it_closes() {
     let mut flow = conversation("bulk");
     (0..3).for_each(|number| sent(&mut flow, 0, number));
-    conversation_loses(&mut flow);
+    flow.on(at(0), &Seen::Lost);
     acknowledged(&mut flow, 20, 0, &[(1, 2)]);
     acknowledged(&mut flow, 30, 0, &[(1, 3)]);
     sent(&mut flow, 40, 0);
@@ -118,10 +123,6 @@ fn a_segment_counts_when_it_is_sacked_and_not_again_when_the_gap_before_it_close
     assert_eq!(rtts(&flow), (2, 25.0, 30.0));
     let metrics = flow.meter.metrics(Bytes::ZERO, Span::ZERO);
     assert_eq!((metrics.sent_packets, metrics.lost_packets, metrics.retransmitted_packets), (4, 1, 1));
-}
-
-fn conversation_loses(flow: &mut Conversation) {
-    flow.on(at(0), &Seen::Lost);
 }
 
 #[test]
