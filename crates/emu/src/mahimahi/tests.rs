@@ -1,7 +1,7 @@
 use super::*;
 use crate::log::{LogHeader, LogSpec};
-use cellcc_link::{CapacitySpec, Link, Packet, Poll};
-use cellcc_units::{Bytes, Queue, Rate, Time};
+use cellcc_link::{Capacity, CapacitySpec, Link, LossRate, Packet, Poll};
+use cellcc_units::{Bytes, Queue, QueueLimit, Rate, Ratio, Span, Time};
 use proptest::prelude::*;
 use std::fs;
 

@@ -5,7 +5,7 @@ use super::recording::{Recording, Sources, Times};
 use super::window::{QueueDelay, Saturator};
 use super::wire::Report;
 use super::{compare_traces, opportunity_times};
-use cellcc_link::{Capacity, Link, LinkConfig, LossRate, Packet, Poll, synthetic, trace};
+use cellcc_link::{Capacity, Jitter, Link, LinkConfig, LossRate, Packet, Poll, synthetic, trace};
 use cellcc_units::{Bytes, Ratio, Span, Time};
 use std::io::Write;
 use std::path::Path;
@@ -51,6 +51,7 @@ fn link<P: Packet>(capacity: Arc<Capacity>, queue: &str, delay: &str, loss: f64)
         capacity,
         queue: queue.parse().unwrap(),
         delay: delay.parse().unwrap(),
+        jitter: Jitter::NONE,
         loss: LossRate::constant(Ratio::new(loss)),
     };
     Link::new(config, 7)
