@@ -54,7 +54,8 @@ impl Child {
         command.env("MAHIMAHI_BASE", job.base4.to_string()).env("CELLCC_BASE6", job.base6.to_string());
         command.env("CELLCC_USER", job.user.to_string());
         if job.is_server {
-            command.process_group(0).stdin(Stdio::null());
+            // What a server says is not the command's result.
+            command.process_group(0).stdin(Stdio::null()).stdout(io::stderr());
         }
         set_prompt(&mut command, &program, &job.prompt);
         namespace.command(&mut command);
