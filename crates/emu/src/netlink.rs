@@ -18,6 +18,7 @@ use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::os::fd::{AsFd, AsRawFd};
+use std::time::{Duration, Instant};
 
 /// A link as the kernel lists it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -172,7 +173,7 @@ impl Netlink {
             .map(drop)
     }
 
-    /// Gives a link an address of its own, without a subnet; an IPv6 address works at once.
+    /// Gives a link an address of its own, without a subnet; it works when this returns.
     pub(crate) fn add_address(&mut self, link: u32, address: IpAddr) -> Result<(), EmuError> {
         let mut message = AddressMessage::default();
         message.header.family = family(address);
@@ -184,7 +185,8 @@ impl Netlink {
             message.attributes.push(AddressAttribute::Flags(AddressFlags::Nodad));
         }
         self.create(RouteNetlinkMessage::NewAddress(message))
-            .map_err(EmuError::system(format!("add the address {address}")))
+            .map_err(EmuError::system(format!("add the address {address}")))?;
+        self.wait_for_address(address)
     }
 
     pub(crate) fn addresses(&mut self) -> Result<Vec<IpAddr>, EmuError> {
@@ -231,17 +233,39 @@ impl Netlink {
 
     /// The destinations of all routes in all tables; default routes are left out.
     pub(crate) fn routes(&mut self) -> Result<Vec<Prefix>, EmuError> {
+        Ok(self.destinations()?.into_iter().map(|(prefix, _)| prefix).collect())
+    }
+
+    /// Waits until the kernel takes packets for an address of its own. It does at once for IPv4; for IPv6 a worker of the
+    /// kernel's adds the local route some time after the address, and packets that come before that are lost.
+    fn wait_for_address(&mut self, address: IpAddr) -> Result<(), EmuError> {
+        const PATIENCE: Duration = Duration::from_secs(5);
+        const PAUSE: Duration = Duration::from_millis(1);
+        let begin = Instant::now();
+        let ready = ((address, bits(address)), RouteType::Local);
+        while !self.destinations()?.contains(&ready) {
+            if begin.elapsed() > PATIENCE {
+                let late = io::Error::from(io::ErrorKind::TimedOut);
+                return Err(EmuError::system(format!("bring the address {address} up"))(late));
+            }
+            std::thread::sleep(PAUSE);
+        }
+        Ok(())
+    }
+
+    fn destinations(&mut self) -> Result<Vec<(Prefix, RouteType)>, EmuError> {
         let answers = self
             .request(RouteNetlinkMessage::GetRoute(RouteMessage::default()), NLM_F_DUMP)
             .map_err(EmuError::system("list the routes"))?;
         let destination = |answer| {
             let RouteNetlinkMessage::NewRoute(message) = answer else { return None };
-            let length = message.header.destination_prefix_length;
-            message.attributes.into_iter().find_map(|attribute| match attribute {
-                RouteAttribute::Destination(RouteAddress::Inet(address)) => Some((address.into(), length)),
-                RouteAttribute::Destination(RouteAddress::Inet6(address)) => Some((address.into(), length)),
+            let (length, kind) = (message.header.destination_prefix_length, message.header.kind);
+            let address: IpAddr = message.attributes.into_iter().find_map(|attribute| match attribute {
+                RouteAttribute::Destination(RouteAddress::Inet(address)) => Some(address.into()),
+                RouteAttribute::Destination(RouteAddress::Inet6(address)) => Some(address.into()),
                 _ => None,
-            })
+            })?;
+            Some(((address, length), kind))
         };
         Ok(answers.into_iter().filter_map(destination).collect())
     }
