@@ -1,5 +1,7 @@
 //! Runs commands behind stages, whatever they came from, and says how well the emulator kept up.
 
+#![allow(clippy::disallowed_methods, reason = "a server takes real time to start")]
+
 use crate::exit::{Exit, tell};
 use cellcc_emu::child::{Child, Job};
 use cellcc_emu::device::Backend;

@@ -1,5 +1,6 @@
 //! `cellcc shell` and Mahimahi's shells with real programs. Needs namespaces, iperf3, ping, curl and python3.
 #![cfg(target_os = "linux")]
+#![allow(clippy::disallowed_methods, reason = "real programs take real time")]
 
 mod common;
 

@@ -6,7 +6,8 @@ use cellcc_units::{Bytes, Time};
 /// One packet of at most the MTU. Programs and the kernel hand over super-packets; a link carries their segments.
 #[derive(Debug, Clone, Copy)]
 pub struct SegmentView<'a> {
-    /// IP and transport headers as the super-packet has them: its sequence number is that of the first segment.
+    /// IP and transport headers as the super-packet has them: its sequence number is that of the first segment. All of
+    /// the packet, its payload included, where it came whole; then the two numbers below are zero.
     pub headers: &'a [u8],
     /// Bytes of payload in the segments before this one.
     pub offset: u32,
