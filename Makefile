@@ -8,11 +8,11 @@ locked := $(if $(CI),--locked)
 floors := -p cellcc-units -p cellcc-control -p cellcc-link -p cellcc-assist -p cellcc-experiment
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast bench lint docs clean
+.PHONY: help demo test test-fast bench bench-emulator lint docs clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r target text; do \
-		printf '  make %-10s %s\n' "$$target" "$$text"; done
+		printf '  make %-15s %s\n' "$$target" "$$text"; done
 
 demo: ## Compare schemes on the embedded links; prints the path of the report
 	@tools/setup build
@@ -29,6 +29,10 @@ test-fast: ## Run the unit tests of the pure floors, in under 3 minutes
 bench: ## Measure the simulator's speed on this machine
 	@tools/setup build
 	$(run) cargo run --release $(locked) -p cellcc-sim --example speed
+
+bench-emulator: ## Measure the emulator on this machine: throughput, punctuality; half an hour, nothing else running
+	@tools/setup test
+	$(run) cargo run --release $(locked) -p cellcc-emu --example measure
 
 lint: ## Check formatting, and compile with warnings as errors
 	@tools/setup lint

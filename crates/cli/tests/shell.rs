@@ -299,3 +299,57 @@ fn the_emulator_reports_what_it_measured_of_itself() {
         assert!(report[direction]["late_max_us"].as_f64().unwrap() > 0.0, "{report}");
     }
 }
+
+/// Records `down` of a link across the emulator, and gives what `trace diff` says of it and of the original.
+fn recorded(down: &str, seconds: u64) -> (bool, serde_json::Value) {
+    let folder = tempfile::tempdir().unwrap();
+    let (program, out) = (assert_cmd::cargo::cargo_bin("cellcc"), folder.path().to_str().unwrap());
+    let program = program.display();
+    let record = format!(
+        "{program} trace record $MAHIMAHI_BASE --duration {seconds}s --name x --out {out} --quiet >&2"
+    );
+    let server = format!("{program} trace record --serve");
+    let output = run(&[
+        "shell",
+        "--down",
+        down,
+        "--up",
+        "20Mbit/s",
+        "--rtt",
+        "30ms",
+        "--queue",
+        "unlimited",
+        "--server",
+        &server,
+        "--",
+        "sh",
+        "-c",
+        &record,
+    ]);
+    assert!(output.status.success(), "{down}: {}", stderr(&output));
+    let trace = folder.path().join("x.down.mahi");
+    let original =
+        if down.parse::<cellcc_units::Rate>().is_ok() { format!("rate={down}") } else { down.into() };
+    let diff = run(&["trace", "diff", &original, trace.to_str().unwrap()]);
+    let agreement =
+        serde_json::from_slice(&diff.stdout).unwrap_or_else(|_| panic!("{down}: {}", stderr(&diff)));
+    (diff.status.success(), agreement)
+}
+
+#[test]
+fn a_trace_recorded_across_the_emulator_is_that_of_its_link() {
+    if !can_run() {
+        return;
+    }
+    let mut links = vec!["12Mbit/s".to_owned(), "lte-static".to_owned()];
+    match std::env::var("CELLCC_TRACES") {
+        Ok(traces) => links.push(format!("{traces}/lte-mahimahi/Verizon-LTE-short.down")),
+        Err(_) => {
+            let _ = writeln!(io::stdout(), "SKIPPED: CELLCC_TRACES names no folder of recorded traces");
+        }
+    }
+    for link in links {
+        let (agrees, agreement) = recorded(&link, 8);
+        assert!(agrees, "{link}: {agreement}");
+    }
+}

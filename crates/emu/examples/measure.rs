@@ -118,8 +118,8 @@ fn iperf(backend: Backend, gbit: f64, delay_ms: u64, log: bool, seconds: u64) ->
     let emulation = start(backend, up, down)?;
     let topology = emulation.topology();
     let address = topology.outside.address4.to_string();
-    let mut server =
-        command(&topology.outside.namespace, "iperf3", &["-s", "-1"]).stdout(Stdio::null()).spawn()?;
+    let server =
+        command(&topology.outside.namespace, "iperf3", &["-s", "-1", "-J"]).stdout(Stdio::piped()).spawn()?;
     std::thread::sleep(Duration::from_millis(300));
     let time = seconds.to_string();
     let output = command(
@@ -128,16 +128,27 @@ fn iperf(backend: Backend, gbit: f64, delay_ms: u64, log: bool, seconds: u64) ->
         &["-c", &address, "-t", &time, "-O", "2", "-C", "cubic", "-J"],
     )
     .output()?;
-    server.wait()?;
+    let server: serde_json::Value = serde_json::from_slice(&server.wait_with_output()?.stdout)?;
     let report = emulation.stop()?;
     let result: serde_json::Value = serde_json::from_slice(&output.stdout)?;
-    let bits = result["end"]["sum_received"]["bits_per_second"].as_f64();
-    let bits = bits.ok_or_else(|| format!("iperf3 gave no result: {result}"))?;
+    let bits = received(&server).ok_or_else(|| format!("iperf3's server gave no result: {server}"))?;
     Ok(Iperf {
         share: bits / (gbit * 1e9 * 1448.0 / 1500.0),
         retransmitted: result["end"]["sum_sent"]["retransmits"].as_u64().unwrap_or(0),
         report,
     })
+}
+
+/// What the server received a second, over the whole seconds that count. (iperf3's own mean also covers the time in which
+/// the queue drains at the end, while nothing is counted any more.)
+fn received(server: &serde_json::Value) -> Option<f64> {
+    let intervals = server["intervals"].as_array()?;
+    let seconds = intervals.iter().map(|interval| &interval["sum"]).filter(|sum| {
+        sum["omitted"].as_bool() == Some(false)
+            && sum["seconds"].as_f64().is_some_and(|seconds| seconds > 0.9)
+    });
+    let rates: Vec<f64> = seconds.filter_map(|sum| sum["bits_per_second"].as_f64()).collect();
+    (!rates.is_empty()).then(|| rates.iter().sum::<f64>() / rates.len() as f64)
 }
 
 /// Round trips of an idle path against what they should be.
@@ -202,7 +213,7 @@ fn release(backend: Backend, args: &Args) -> Result<()> {
 fn deviations(backend: Backend, mbit: f64) -> Result<Vec<f64>> {
     const SECONDS: u64 = 5;
     let rate = Rate::from_mbit_per_sec(mbit);
-    let emulation = start(backend, vec![link(rate, QueueLimit::Packets(300), None)?], vec![delay(0)?])?;
+    let emulation = start(backend, vec![link(rate, QueueLimit::Packets(3200), None)?], vec![delay(0)?])?;
     let topology = emulation.topology();
     let address = SocketAddr::from((topology.outside.address4, 5001));
     let receiver = topology.outside.namespace.run(|| UdpSocket::bind(address))??;
@@ -215,14 +226,8 @@ fn deviations(backend: Backend, mbit: f64) -> Result<Vec<f64>> {
         let stop = Arc::clone(&stop);
         move || flood(&sender, mbit * 1.2, &stop)
     });
-    let clock = Clock::start();
-    let mut arrivals = Vec::new();
-    let mut buffer = [0; 2048];
-    while clock.now() < Time::ZERO + Span::from_secs(SECONDS) {
-        if receiver.recv(&mut buffer).is_ok() {
-            arrivals.push(clock.now().as_nanos() as f64 / 1e3);
-        }
-    }
+    let receiving = std::thread::spawn(move || arrivals(&receiver, Span::from_secs(SECONDS)));
+    let arrivals = receiving.join().map_err(|_| "the receiving thread panicked")?;
     stop.store(true, Ordering::Relaxed);
     flooding.join().map_err(|_| "the flooding thread panicked")?;
     emulation.stop()?;
@@ -233,6 +238,20 @@ fn deviations(backend: Backend, mbit: f64) -> Result<Vec<f64>> {
         arrivals[skipped..].iter().enumerate().map(|(place, at)| at - place as f64 * spacing).collect();
     let earliest = after.iter().copied().fold(f64::MAX, f64::min);
     Ok(after.into_iter().map(|at| at - earliest).collect())
+}
+
+/// When packets arrive, in us; by a thread as punctual as the emulator's, which it measures.
+fn arrivals(receiver: &UdpSocket, length: Span) -> Vec<f64> {
+    cellcc_emu::emulation::be_punctual();
+    let clock = Clock::start();
+    let mut arrivals = Vec::new();
+    let mut buffer = [0; 2048];
+    while clock.now() < Time::ZERO + length {
+        if receiver.recv(&mut buffer).is_ok() {
+            arrivals.push(clock.now().as_nanos() as f64 / 1e3);
+        }
+    }
+    arrivals
 }
 
 /// Sends packets of 1500 bytes at `mbit`, in bursts of half a millisecond.
