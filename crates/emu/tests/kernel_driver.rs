@@ -2,6 +2,7 @@
 
 use cellcc_emu::kernel::KernelDriver;
 use cellcc_experiment::{Driver, Plan, PlanFile, Record, Scenario};
+use std::io::{self, Write};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Runs in real time share the machine badly.
@@ -14,7 +15,7 @@ fn driver() -> Option<KernelDriver> {
     match KernelDriver::new() {
         Ok(driver) => Some(driver),
         Err(error) => {
-            eprintln!("SKIPPED: {error}");
+            let _ = writeln!(io::stdout(), "SKIPPED: {error}");
             None
         }
     }

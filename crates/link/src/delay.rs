@@ -25,13 +25,9 @@ impl Delay {
     /// `constant`, and what the text `extra` adds to it over time; nothing where that is empty.
     ///
     /// # Errors
-    /// A text that is not a [`Delay`].
-    pub fn with_extra(constant: Span, extra: &str) -> Result<Self, ParseError> {
-        if extra.is_empty() {
-            Ok(Self::constant(constant))
-        } else {
-            Ok(extra.parse::<Self>()?.plus(constant))
-        }
+    /// As [`open`](Self::open).
+    pub fn with_extra(constant: Span, extra: &str) -> Result<Self, StepsError> {
+        if extra.is_empty() { Ok(Self::constant(constant)) } else { Ok(Self::open(extra)?.plus(constant)) }
     }
 
     /// Reads the text form, or where the text is `@FILE`, the file: the same form on any number of lines; empty ones and
@@ -41,6 +37,17 @@ impl Delay {
     /// What is wrong, with the file and the line.
     pub fn open(text: &str) -> Result<Self, StepsError> {
         schedule::open(text)
+    }
+
+    /// Puts what a file says in the place of its name: a Record says what it was made of.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn spell_out(text: &mut String) -> Result<(), StepsError> {
+        if text.starts_with('@') {
+            *text = Self::open(text)?.to_string();
+        }
+        Ok(())
     }
 
     /// The same delay over time, longer by `more` throughout.

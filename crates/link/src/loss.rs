@@ -21,13 +21,9 @@ impl LossRate {
     /// `constant`, and what the text `extra` adds to it over time; nothing where that is empty.
     ///
     /// # Errors
-    /// A text that is not a [`LossRate`].
-    pub fn with_extra(constant: Ratio, extra: &str) -> Result<Self, ParseError> {
-        if extra.is_empty() {
-            Ok(Self::constant(constant))
-        } else {
-            Ok(extra.parse::<Self>()?.plus(constant))
-        }
+    /// As [`open`](Self::open).
+    pub fn with_extra(constant: Ratio, extra: &str) -> Result<Self, StepsError> {
+        if extra.is_empty() { Ok(Self::constant(constant)) } else { Ok(Self::open(extra)?.plus(constant)) }
     }
 
     /// Each share (second) for a time (first), the last one for ever; `None` for an empty list.
@@ -41,6 +37,17 @@ impl LossRate {
     /// What is wrong, with the file and the line.
     pub fn open(text: &str) -> Result<Self, StepsError> {
         schedule::open(text)
+    }
+
+    /// Puts what a file says in the place of its name, as [`crate::Delay::spell_out`].
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn spell_out(text: &mut String) -> Result<(), StepsError> {
+        if text.starts_with('@') {
+            *text = Self::open(text)?.to_string();
+        }
+        Ok(())
     }
 
     /// The same shares over time, each larger by `more`.

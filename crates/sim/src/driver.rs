@@ -2,12 +2,12 @@
 
 use crate::engine::{Engine, Flow};
 use crate::limit;
-use crate::paths::{self, forward_delay, forward_loss};
+use crate::paths::{forward_delay, forward_loss};
 use cellcc_control::{Observer, Registry, Scheme};
 use cellcc_experiment::{
     Driver, LIMIT, MeasuredFlow, Offered, Record, ResolveError, RunError, Scenario, USUAL_DRIVER,
 };
-use cellcc_link::{Capacities, Scheduler, Shelf};
+use cellcc_link::{Capacities, Delay, LossRate, Scheduler, Shelf};
 use cellcc_units::Time;
 
 /// Runs Scenarios in virtual time.
@@ -46,7 +46,11 @@ impl Driver for SimDriver {
         if let Some(cell) = &scenario.cell {
             cell.scheduler.parse::<Scheduler>().map_err(|error| ResolveError(error.to_string()))?;
         }
-        paths::read_steps(&mut scenario.path)?;
+        let path = &mut scenario.path;
+        Delay::spell_out(&mut path.extra_delay)
+            .map_err(|error| ResolveError(format!("extra delay: {error}")))?;
+        LossRate::spell_out(&mut path.extra_loss)
+            .map_err(|error| ResolveError(format!("extra loss: {error}")))?;
         forward_delay(scenario)?;
         forward_loss(scenario)?;
         self.capacities(scenario)?;

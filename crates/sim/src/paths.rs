@@ -158,19 +158,6 @@ pub(crate) fn reverse(scenario: &Scenario, capacities: &Capacities) -> Link<AckP
     Link::new(config, scenario.seed_of(Randomness::ReverseLoss))
 }
 
-/// Puts what the files of delays and losses over time say in the place of their names: a Record says what it was made of.
-pub(crate) fn read_steps(path: &mut Path) -> Result<(), ResolveError> {
-    if path.extra_delay.starts_with('@') {
-        let delay = Delay::open(&path.extra_delay);
-        path.extra_delay = delay.map_err(|error| ResolveError(format!("extra delay: {error}")))?.to_string();
-    }
-    if path.extra_loss.starts_with('@') {
-        let loss = LossRate::open(&path.extra_loss);
-        path.extra_loss = loss.map_err(|error| ResolveError(format!("extra loss: {error}")))?.to_string();
-    }
-    Ok(())
-}
-
 /// The share that is lost throughout, and what the Scenario adds to it over time.
 pub(crate) fn forward_loss(scenario: &Scenario) -> Result<LossRate, ResolveError> {
     LossRate::with_extra(scenario.path.loss, &scenario.path.extra_loss)

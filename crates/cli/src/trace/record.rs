@@ -1,5 +1,7 @@
 //! `cellcc trace record`.
 
+#![allow(clippy::disallowed_methods, reason = "a recording has a date")]
+
 use crate::exit::{Exit, tell};
 use cellcc_emu::error::EmuError;
 use cellcc_emu::saturator::wire::PACKET_SIZES;

@@ -12,7 +12,7 @@ use cellcc_experiment::{
     Driver, Endpoint, FlowSetup, KeptUp, MeasuredFlow, Offered, RealTime, Record, ResolveError, RunError,
     Scenario,
 };
-use cellcc_link::{Capacities, Delay, Shelf};
+use cellcc_link::{Capacities, Delay, LossRate, Shelf};
 use cellcc_units::Time;
 
 /// Runs Scenarios in real time: the TCP of this machine's kernel through the emulator.
@@ -56,6 +56,11 @@ impl Driver for KernelDriver {
         check_endpoint(&scenario.endpoint)?;
         scenario.check_users()?;
         scenario.flows.iter().try_for_each(check_flow)?;
+        let path = &mut scenario.path;
+        Delay::spell_out(&mut path.extra_delay)
+            .map_err(|error| ResolveError(format!("extra delay: {error}")))?;
+        LossRate::spell_out(&mut path.extra_loss)
+            .map_err(|error| ResolveError(format!("extra loss: {error}")))?;
         let capacities = self.capacities(scenario)?;
         stages(scenario, &capacities)?;
         let link = self.links.open(&scenario.trace).map_err(|error| ResolveError(error.to_string()))?;
