@@ -184,8 +184,14 @@ fn sleeping(arguments: &[&str]) -> (Child, String) {
     let pid_file = folder.path().join("pid");
     let command = format!("echo $$ > {}; exec sleep 30", pid_file.display());
     let program = assert_cmd::cargo::cargo_bin("cellcc");
-    let mut line = Command::new(program);
-    line.arg("shell").args(arguments).args(["--", "sh", "-c", &command]).stderr(Stdio::null());
+    // A test run in the background of a script has SIGINT ignored, and so would have the emulator.
+    let mut line = Command::new("env");
+    line.arg("--default-signal=INT")
+        .arg(program)
+        .arg("shell")
+        .args(arguments)
+        .args(["--", "sh", "-c", &command])
+        .stderr(Stdio::null());
     let child = line.spawn().unwrap();
     let is_there = || fs::read_to_string(&pid_file).is_ok_and(|pid| pid.ends_with('\n'));
     assert!(within_seconds(20, is_there), "the command starts");
