@@ -167,6 +167,35 @@ fn each_user_of_a_cell_has_a_path_of_its_own_and_they_share_the_base_station() {
 }
 
 #[test]
+fn a_queue_with_ecn_marks_real_tcp_instead_of_dropping() {
+    if !can_run() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let (counts, report) = (folder.path().join("counts"), folder.path().join("report"));
+    let ecn = "echo 1 > /proc/sys/net/ipv4/tcp_ecn";
+    let server =
+        format!("{ecn}; iperf3 -s -1; grep IpExt /proc/thread-self/net/netstat > {}", counts.display());
+    let client = format!(
+        "{ecn}; iperf3 -c $MAHIMAHI_BASE -t 2; while ! [ -s {} ]; do sleep 0.1; done",
+        counts.display()
+    );
+    let queue = "codel(limit=1000pkt, ecn)";
+    let mut shell = cellcc(folder.path());
+    shell.args(["shell", "--up", "10Mbit/s", "--rtt", "20ms", "--queue", "codel(limit=1000pkt, ecn)"]);
+    shell.args(["--self-report", "report", "--server", &server, "--", "sh", "-c", &client]);
+    let output = shell.timeout(Duration::from_secs(60)).output().unwrap();
+    let report: serde_json::Value = serde_json::from_slice(&fs::read(report).unwrap()).unwrap();
+    assert_eq!(report["up"]["dropped"], 0, "{}{}", stdout(&output), stderr(&output));
+    // Two lines: names, then values.
+    let counts = fs::read_to_string(counts).unwrap();
+    let lines: Vec<Vec<&str>> = counts.lines().map(|line| line.split(' ').collect()).collect();
+    let column = lines[0].iter().position(|name| *name == "InCEPkts").unwrap();
+    let marked: u64 = lines[1][column].parse().unwrap();
+    assert!(marked > 10, "{marked} packets came with a mark");
+}
+
+#[test]
 fn the_commands_exit_status_is_passed_on_and_nothing_is_left_behind() {
     if !can_run() {
         return;
