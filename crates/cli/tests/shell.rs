@@ -180,7 +180,6 @@ fn a_queue_with_ecn_marks_real_tcp_instead_of_dropping() {
         "{ecn}; iperf3 -c $MAHIMAHI_BASE -t 2; while ! [ -s {} ]; do sleep 0.1; done",
         counts.display()
     );
-    let queue = "codel(limit=1000pkt, ecn)";
     let mut shell = cellcc(folder.path());
     shell.args(["shell", "--up", "10Mbit/s", "--rtt", "20ms", "--queue", "codel(limit=1000pkt, ecn)"]);
     shell.args(["--self-report", "report", "--server", &server, "--", "sh", "-c", &client]);
