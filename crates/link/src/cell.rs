@@ -129,6 +129,15 @@ impl<P: Packet> Cell<P> {
         self.next_wake
     }
 
+    /// The latest time known by now that is at most `span` after [`Cell::next_wake`] and at which a packet arrives or a
+    /// slot that carries something ends; as [`crate::Link::last_arrival_within`].
+    pub fn last_arrival_within(&self, span: Span) -> Time {
+        let limit = self.next_wake + span;
+        let service = Some(self.next_service).filter(|&time| time <= limit && time < Time::NEVER);
+        let arrivals = self.users.iter().filter_map(|user| user.flight.last_arrival_until(limit)).max();
+        service.max(arrivals).unwrap_or(self.next_wake)
+    }
+
     /// Packets and bytes in the queue of `user`, the one in service included, at the time of the last call that took one.
     ///
     /// # Panics

@@ -70,13 +70,11 @@ impl<P: Packet> Managed<P> {
         self.flight.next_arrival().min(self.next_service).min(self.queue.next_drop_at())
     }
 
-    /// The latest such time that is known and not after `limit`, if there is one.
+    /// The latest arrival or beginning of a service that is known and not after `limit`, if there is one.
     pub(crate) fn last_wake_until(&self, limit: Time) -> Option<Time> {
         let service = Some(self.next_service).filter(|&time| time <= limit && time < Time::NEVER);
         let arrival = self.flight.last_arrival_until(limit);
-        // A drop that waits to be told of is never later than the rest.
-        let dropped = Some(self.queue.next_drop_at()).filter(|&time| time <= limit && time < Time::NEVER);
-        service.max(arrival).max(dropped)
+        service.max(arrival)
     }
 
     pub(crate) fn backlog(&self) -> (usize, Bytes) {

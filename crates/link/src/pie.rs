@@ -56,6 +56,7 @@ const STREAM: u64 = 0x70_6965; // "pie"
 
 impl PieState {
     pub(crate) fn new(settings: Pie, seed: u64) -> Self {
+        let settings = Pie { update: settings.update.max(Pie::SHORTEST_UPDATE), ..settings };
         Self {
             settings,
             drop_prob: 0.0,

@@ -21,7 +21,7 @@ pub enum Queue {
         /// What it holds.
         limit: QueueLimit,
         /// ECN-capable packets that waited longer than this are marked, as by the step threshold of an L4S queue
-        /// (RFC 9332, section 2.5.1); none: nothing is marked.
+        /// (RFC 9332); none: nothing is marked.
         mark_above: Option<Span>,
     },
     /// First in, first out; the oldest packets are dropped until the newest fits.
@@ -52,7 +52,7 @@ pub struct Pie {
     pub target: Span,
     /// For how long a queue may fill before anything is dropped (MAX_BURST).
     pub burst: Span,
-    /// Time between updates of the drop probability (T_UPDATE); as text 1 ms or more, as each costs some work.
+    /// Time between updates of the drop probability (T_UPDATE); not below [`Pie::SHORTEST_UPDATE`].
     pub update: Span,
     /// What the queue holds at most; drop-tail beyond it.
     pub limit: QueueLimit,
@@ -61,7 +61,7 @@ pub struct Pie {
 }
 
 impl CoDel {
-    /// 5 ms and 100 ms (RFC 8289, sections 4.3 and 4.4), no limit, no ECN.
+    /// 5 ms and 100 ms (RFC 8289, sections 4.4 and 4.3), no limit, no ECN.
     pub const DEFAULT: Self = Self {
         target: Span::from_millis(5),
         interval: Span::from_millis(100),
@@ -71,6 +71,9 @@ impl CoDel {
 }
 
 impl Pie {
+    /// An update costs some work, and packets come hardly more often.
+    pub const SHORTEST_UPDATE: Span = Span::from_millis(1);
+
     /// 15 ms, 150 ms and 15 ms (RFC 8033, sections 4.2 and 4.4), no limit, no ECN.
     pub const DEFAULT: Self = Self {
         target: Span::from_millis(15),
@@ -160,7 +163,7 @@ fn pie(parts: &mut Parts) -> Result<Option<Queue>, ParseError> {
     let pie = Pie {
         target: parts.take("target")?.map_or(target, |NotZero(span)| span),
         burst: parts.take("burst")?.unwrap_or(burst),
-        update: parts.take("update")?.map_or(update, |AtLeastMilli(span)| span),
+        update: parts.take("update")?.map_or(update, |Update(span)| span),
         limit: parts.take("limit")?.unwrap_or(limit),
         ecn: parts.take_word("ecn"),
     };
@@ -178,13 +181,13 @@ impl FromStr for NotZero {
     }
 }
 
-/// A time of a millisecond or more.
-struct AtLeastMilli(Span);
+/// A time between updates.
+struct Update(Span);
 
-impl FromStr for AtLeastMilli {
+impl FromStr for Update {
     type Err = ();
     fn from_str(text: &str) -> Result<Self, ()> {
-        text.parse().ok().filter(|span| *span >= Span::from_millis(1)).map(Self).ok_or(())
+        text.parse().ok().filter(|span| *span >= Pie::SHORTEST_UPDATE).map(Self).ok_or(())
     }
 }
 

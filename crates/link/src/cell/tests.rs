@@ -1,6 +1,6 @@
 use super::*;
 use crate::{Delay, Jitter, Link, LossRate};
-use cellcc_units::{QueueLimit, Rate, Ratio};
+use cellcc_units::{Queue, QueueLimit, Rate, Ratio};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Full;
@@ -136,4 +136,35 @@ fn an_outage_is_slept_through() {
     let mut cell = Cell::new(vec![config(capacity)], Scheduler::PROPORTIONAL_FAIR, 1);
     assert!(cell.enqueue(Time::ZERO, 0, Full).is_ok());
     assert_eq!(cell.next_wake(), Time::ZERO + Span::from_secs(3600) + Span::from_millis(1));
+}
+
+#[test]
+fn each_discipline_works_on_the_queue_of_its_user_and_tells_of_its_drops() {
+    let limit = QueueLimit::Packets(3);
+    let users = vec![constant(12.0), LinkConfig { queue: Queue::DropHead(limit), ..constant(12.0) }];
+    let mut cell = Cell::new(users, Scheduler::RoundRobin, 1);
+    for _ in 0..5 {
+        assert!(cell.enqueue(Time::ZERO, 1, Full).is_ok());
+    }
+    // Nothing is in service before a slot begins: the two oldest are gone, and the driver is to hear of it at once.
+    assert_eq!((cell.backlog(1).0, cell.next_wake()), (3, Time::ZERO));
+    let dropped = Dropped { packet: Full, at: Time::ZERO, reason: DropReason::QueueHead };
+    assert_eq!(cell.poll(Time::ZERO), Poll::Dropped((1, dropped)));
+    assert_eq!(cell.poll(Time::ZERO), Poll::Dropped((1, dropped)));
+    assert_eq!(cell.poll(Time::ZERO), Poll::Wake(Time::ZERO + Span::from_millis(1)));
+    let mut delivered = 0;
+    while cell.next_wake() < Time::NEVER {
+        delivered += usize::from(matches!(cell.poll(cell.next_wake()), Poll::Ready((1, _))));
+    }
+    assert_eq!(delivered, 3);
+}
+
+#[test]
+fn waking_late_by_a_span_misses_no_later_arrival_of_that_span() {
+    let mut cell = Cell::new(vec![constant(12.0)], Scheduler::RoundRobin, 1);
+    assert_eq!(cell.last_arrival_within(Span::from_millis(3)), Time::NEVER);
+    (0..5).for_each(|_| assert!(cell.enqueue(Time::ZERO, 0, Full).is_ok()));
+    // All have been carried: arrivals at 11, 12, ... 15 ms.
+    assert!(matches!(cell.poll(Time::ZERO + Span::from_millis(6)), Poll::Wake(_)));
+    assert_eq!(cell.last_arrival_within(Span::from_micros(2_500)), Time::ZERO + Span::from_millis(13));
 }
