@@ -164,7 +164,7 @@ impl Running {
     fn next_wake(&self, granularity: Span) -> Time {
         let way = match &self.way {
             Way::Link(link) => link.last_arrival_within(granularity),
-            Way::Cell(cell) => cell.next_wake(),
+            Way::Cell(cell) => cell.last_arrival_within(granularity),
         };
         way.min(self.reordering.as_ref().map_or(Time::NEVER, Reordering::next_wake))
     }
