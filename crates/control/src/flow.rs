@@ -3,7 +3,7 @@
 
 use crate::advice::Advice;
 use crate::contract::{Ack, Controller, Event, Limits, Loss, Packet, RateSample, Sent};
-use crate::receiver::Feedback;
+use crate::receiver::{Feedback, Signal};
 use crate::rtt::Rtt;
 use cellcc_units::{Bytes, Span, Time};
 
@@ -54,8 +54,14 @@ impl Flow {
         }
     }
 
-    /// A packet of `bytes` leaves, with the signal that [`limits`](Self::limits) asks for. The driver keeps the returned record until the packet is acknowledged or lost.
+    /// A packet of `bytes` leaves, with the signal that [`limits`](Self::limits) asks for. The driver keeps the returned
+    /// record until the packet is acknowledged or lost.
     pub fn on_sent(&mut self, now: Time, bytes: Bytes) -> Packet {
+        self.on_sent_with(now, bytes, self.limits.signal)
+    }
+
+    /// A packet of `bytes` leaves with this signal, where the driver sends signals at times of its own.
+    pub fn on_sent_with(&mut self, now: Time, bytes: Bytes, signal: Option<Signal>) -> Packet {
         if self.inflight.is_zero() {
             self.first_sent_at = now;
             self.delivered_at = now;
@@ -65,7 +71,6 @@ impl Flow {
         self.inflight += bytes;
         let number = self.next_number;
         self.next_number += 1;
-        let signal = self.limits.signal;
         let sent = Sent { now, number, bytes, inflight: self.inflight, app_limited, signal };
         let tag = self.controller.on_sent(&sent);
         self.refresh();
@@ -153,6 +158,12 @@ impl Flow {
         }
         self.controller.on_event(now, event);
         self.refresh();
+    }
+
+    /// Packets of this many bytes are in flight no longer, and nobody knows whether they arrived: the transport has
+    /// forgotten them (a probe for a larger MTU that was lost, packets of a path that was left).
+    pub fn on_forgotten(&mut self, bytes: Bytes) {
+        self.inflight -= bytes;
     }
 
     /// Packets that had been declared lost, and were taken off then, have arrived after all: they count as delivered.

@@ -19,6 +19,7 @@ mod filters;
 mod flow;
 pub mod growth;
 mod guard;
+mod observed;
 mod parameter;
 mod receiver;
 mod registry;
@@ -33,6 +34,7 @@ pub use contract::{
 };
 pub use flow::Flow;
 pub use guard::Guard;
+pub use observed::{Observed, ShownCurve};
 pub use parameter::{Arguments, Kind, Parameter};
 pub use receiver::{Arrival, Estimation, Feedback, RateFeedback, ReceiverHalf, Signal};
 pub use registry::{BuildReceiverHalf, Needs, Registry, Scheme, SchemeError, SchemeInfo, split_list};

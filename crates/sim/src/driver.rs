@@ -3,7 +3,7 @@
 use crate::engine::{Engine, Flow};
 use crate::limit;
 use crate::paths::{forward_delay, forward_loss};
-use cellcc_control::{Observer, Registry, Scheme};
+use cellcc_control::{Observed, Registry, Scheme};
 use cellcc_experiment::{
     Driver, LIMIT, MeasuredFlow, Offered, Record, ResolveError, RunError, Scenario, USUAL_DRIVER,
 };
@@ -91,7 +91,7 @@ fn run_flows(
     let mut engine = Engine::new(scenario, capacities, schemes)?;
     engine.run(|bin, flow| {
         let mut observed =
-            Observed { curves: flow.meter.takes_curves(bin).then(Vec::new), ..Observed::default() };
+            if flow.meter.takes_curves(bin) { Observed::with_curves() } else { Observed::default() };
         flow.observe(&mut observed);
         for (name, axes, points) in observed.curves.iter().flatten() {
             flow.meter.sample_curve(bin, name, *axes, points);
@@ -133,37 +133,4 @@ fn with_offered<T>(capacities: &Capacities, with: impl FnOnce(Offered) -> T) -> 
         bytes: &|user, from, to| capacities.forward[user].bytes_between(from, to),
         rate: &|from, to| capacities.forward[0].rate_in(from, to),
     })
-}
-
-/// A curve's name, its axes and its points.
-type ShownCurve = (&'static str, (&'static str, &'static str), Vec<(f64, f64)>);
-
-/// What a scheme showed of its inside.
-#[derive(Default)]
-struct Observed {
-    values: Vec<(String, f64)>,
-    notes: Vec<String>,
-    /// None: not wanted now.
-    curves: Option<Vec<ShownCurve>>,
-}
-
-impl Observer for Observed {
-    fn value(&mut self, name: &'static str, unit: &'static str, value: f64) {
-        let name = if unit.is_empty() { name.into() } else { format!("{name}_{unit}") };
-        self.values.push((name, value));
-    }
-
-    fn wants_curves(&self) -> bool {
-        self.curves.is_some()
-    }
-
-    fn curve(&mut self, name: &'static str, x: &'static str, y: &'static str, points: &[(f64, f64)]) {
-        if let Some(curves) = &mut self.curves {
-            curves.push((name, (x, y), points.to_vec()));
-        }
-    }
-
-    fn note(&mut self, text: &str) {
-        self.notes.push(text.into());
-    }
 }

@@ -1,0 +1,45 @@
+//! What a scheme showed of its inside, taken down for plots, Records and displays.
+
+use crate::contract::Observer;
+
+/// A curve's name, its axes and its points.
+pub type ShownCurve = (&'static str, (&'static str, &'static str), Vec<(f64, f64)>);
+
+/// Takes down everything that a scheme shows at one moment.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Observed {
+    /// The numbers, by their names in the Record (`dtt_ms`).
+    pub values: Vec<(String, f64)>,
+    /// Remarks about the whole run.
+    pub notes: Vec<String>,
+    /// The curves; `None`: not wanted now.
+    pub curves: Option<Vec<ShownCurve>>,
+}
+
+impl Observed {
+    /// Takes down curves too.
+    pub fn with_curves() -> Self {
+        Self { curves: Some(Vec::new()), ..Self::default() }
+    }
+}
+
+impl Observer for Observed {
+    fn value(&mut self, name: &'static str, unit: &'static str, value: f64) {
+        let name = if unit.is_empty() { name.into() } else { format!("{name}_{unit}") };
+        self.values.push((name, value));
+    }
+
+    fn wants_curves(&self) -> bool {
+        self.curves.is_some()
+    }
+
+    fn curve(&mut self, name: &'static str, x: &'static str, y: &'static str, points: &[(f64, f64)]) {
+        if let Some(curves) = &mut self.curves {
+            curves.push((name, (x, y), points.to_vec()));
+        }
+    }
+
+    fn note(&mut self, text: &str) {
+        self.notes.push(text.into());
+    }
+}

@@ -1,0 +1,282 @@
+//! A scheme as noq's congestion controller, and the handle by which the rest of the program reaches it.
+//!
+//! noq owns the controller and calls it with the connection locked; timers, feedback and advice come from elsewhere. Both
+//! share one [`Sender`] behind a lock; what noq asks for several times per packet it reads without ([`Published`]).
+
+use crate::packet_size::PacketSize;
+use crate::published::Published;
+use crate::sender::{Observed, Sender, Snapshot};
+use cellcc_control::{Advice, Event, Feedback, Signal};
+use cellcc_units::{Bytes, Span, Time};
+use noq_proto::congestion::{Controller, ControllerMetrics};
+use noq_proto::{PathId, RttEstimator};
+use std::any::Any;
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+use tokio::sync::Notify;
+
+/// What noq and the program share of a connection's congestion control.
+struct Shared {
+    scheme: String,
+    /// [`Time::ZERO`] on noq's clock.
+    epoch: Instant,
+    initial_window: u64,
+    sender: Mutex<Sender>,
+    published: Published,
+    /// Until when whoever calls [`SchemeHandle::on_time`] means to wait.
+    waits_until: AtomicU64,
+    sooner: Notify,
+}
+
+impl Shared {
+    fn time(&self, now: Instant) -> Time {
+        Time::ZERO + span(now.saturating_duration_since(self.epoch))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Sender> {
+        // A scheme that panicked has ended its connection's task; what is left is still there to look at.
+        self.sender.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Makes the limits known after something has happened. True where more may leave than before.
+    fn publish(&self, sender: &Sender) -> bool {
+        let wake = sender.next_timer().unwrap_or(Time::NEVER).as_nanos();
+        if wake < self.waits_until.load(Ordering::Relaxed) || sender.signal().is_some() {
+            self.sooner.notify_one();
+        }
+        self.published.set(&sender.noq_limits())
+    }
+
+    fn with<T>(&self, act: impl FnOnce(&mut Sender) -> T) -> (T, bool) {
+        let mut sender = self.lock();
+        let result = act(&mut sender);
+        let opened = self.publish(&sender);
+        (result, opened)
+    }
+}
+
+fn span(duration: Duration) -> Span {
+    Span::from_nanos(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX))
+}
+
+/// A scheme as noq's congestion controller. Clones are the same flow: noq clones to look at it, and where the peer's
+/// address changes but not its path (RFC 9000, section 9.4).
+#[derive(Clone)]
+pub(crate) struct SchemeController(Arc<Shared>);
+
+/// What a controller begins with.
+pub(crate) struct Beginning {
+    pub(crate) scheme: String,
+    pub(crate) epoch: Instant,
+    pub(crate) initial_window: Bytes,
+    pub(crate) sender: Sender,
+}
+
+impl SchemeController {
+    pub(crate) fn new(beginning: Beginning) -> Self {
+        let Beginning { scheme, epoch, initial_window, sender } = beginning;
+        let published = Published::default();
+        published.set(&sender.noq_limits());
+        Self(Arc::new(Shared {
+            scheme,
+            epoch,
+            initial_window: initial_window.get(),
+            sender: Mutex::new(sender),
+            published,
+            waits_until: AtomicU64::new(0),
+            sooner: Notify::new(),
+        }))
+    }
+}
+
+impl Controller for SchemeController {
+    fn on_packet_sent(&mut self, now: Instant, bytes: u16, number: u64) {
+        let now = self.0.time(now);
+        self.0.with(|sender| sender.on_sent(now, Bytes::new(bytes.into()), number));
+    }
+
+    fn on_cwnd_limited(&mut self) {
+        self.0.lock().on_window_limited();
+    }
+
+    fn on_ack(&mut self, _: Instant, sent: Instant, _: u64, number: u64, _: bool, _: &RttEstimator) {
+        let sent_at = self.0.time(sent);
+        self.0.lock().on_packet_acknowledged(sent_at, number);
+    }
+
+    fn on_end_acks(&mut self, now: Instant, in_flight: u64, app_limited: bool, _: Option<u64>) {
+        let now = self.0.time(now);
+        self.0.with(|sender| sender.on_acknowledged(now, Bytes::new(in_flight), app_limited));
+    }
+
+    fn on_packet_lost(&mut self, payload: u16, number: u64, _: Instant) {
+        self.0.lock().on_packet_lost(Bytes::new(payload.into()), number);
+    }
+
+    fn on_congestion_event(
+        &mut self,
+        now: Instant,
+        _sent: Instant,
+        is_persistent_congestion: bool,
+        _is_ecn: bool,
+        _lost_bytes: u64,
+        _largest_lost: u64,
+    ) {
+        let now = self.0.time(now);
+        self.0.with(|sender| sender.settle_losses(now, is_persistent_congestion));
+    }
+
+    fn on_spurious_congestion_event(&mut self) {
+        // noq gives no time with it; the scheme restores what it saved, whenever that is.
+        self.0.with(|sender| sender.on_event(sender.last_heard(), Event::SpuriousLoss));
+    }
+
+    fn on_mtu_update(&mut self, new_mtu: u16) {
+        self.0.with(|sender| {
+            let size = PacketSize { payload: Bytes::new(new_mtu.into()), ..sender.size() };
+            sender.set_size(size);
+        });
+    }
+
+    fn window(&self) -> u64 {
+        self.0.published.gate()
+    }
+
+    fn metrics(&self) -> ControllerMetrics {
+        let mut metrics = ControllerMetrics::default();
+        metrics.congestion_window = self.0.published.window();
+        metrics.pacing_rate = Some(self.0.published.pacing_rate());
+        metrics.send_quantum = self.0.published.send_quantum();
+        metrics
+    }
+
+    fn clone_box(&self) -> Box<dyn Controller> {
+        Box::new(self.clone())
+    }
+
+    fn initial_window(&self) -> u64 {
+        self.0.initial_window
+    }
+
+    fn into_any(self: Box<Self>) -> Box<dyn Any> {
+        self
+    }
+}
+
+impl fmt::Debug for SchemeController {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_tuple("SchemeController").field(&self.0.scheme).finish()
+    }
+}
+
+/// The way to a connection's congestion control from outside of noq. Clones are the same flow.
+///
+/// Calls that may let more leave say so: whoever calls them has noq look again (`Connection::set_send_window` does,
+/// whatever the value).
+#[derive(Clone)]
+pub struct SchemeHandle(Arc<Shared>);
+
+impl SchemeHandle {
+    /// The congestion control of a connection's first path; `None` where that is not one of ours.
+    pub fn of(connection: &noq::Connection) -> Option<Self> {
+        connection.congestion_state(PathId::ZERO).and_then(Self::from_state)
+    }
+
+    /// The same for a connection without sockets.
+    pub fn of_proto(connection: &noq_proto::Connection) -> Option<Self> {
+        connection.congestion_state(PathId::ZERO).and_then(|state| Self::from_state(state.clone_box()))
+    }
+
+    fn from_state(state: Box<dyn Controller>) -> Option<Self> {
+        state.into_any().downcast::<SchemeController>().ok().map(|controller| Self(controller.0))
+    }
+
+    /// True where both lead to the same flow. A connection that moves to another path begins a new one.
+    pub fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
+    /// The scheme's canonical text.
+    pub fn scheme(&self) -> &str {
+        &self.0.scheme
+    }
+
+    /// A moment of noq's clock on the flow's.
+    pub fn time(&self, now: Instant) -> Time {
+        self.0.time(now)
+    }
+
+    /// When [`on_time`](Self::on_time) has something to do; changes with everything that happens.
+    pub fn next_time(&self) -> Option<Instant> {
+        let next = self.0.lock().next_timer().filter(|&next| next < Time::NEVER)?;
+        Some(self.0.epoch + Duration::from_nanos(next.as_nanos()))
+    }
+
+    /// Calls the scheme's timer where it is due. True where more may leave than before.
+    pub fn on_time(&self, now: Instant) -> bool {
+        let now = self.time(now);
+        self.0.with(|sender| sender.on_time(now)).1
+    }
+
+    /// The receiver's half has sent something. True where more may leave than before.
+    pub fn on_feedback(&self, now: Instant, feedback: &Feedback) -> bool {
+        let now = self.time(now);
+        self.0.with(|sender| sender.on_feedback(now, feedback)).1
+    }
+
+    /// The network has said something about the bottleneck. True where more may leave than before.
+    pub fn on_advice(&self, now: Instant, advice: &Advice) -> bool {
+        let now = self.time(now);
+        self.0.with(|sender| sender.on_advice(now, advice)).1
+    }
+
+    /// The peer runs the scheme's half for receivers: from now on signals to it are messages that must be sent.
+    pub fn on_half_found(&self) {
+        self.0.with(Sender::on_half_found);
+    }
+
+    /// What the receiver's half is to be told now. To be followed by [`on_signal_queued`](Self::on_signal_queued).
+    pub fn signal(&self) -> Option<Signal> {
+        self.0.lock().signal()
+    }
+
+    /// noq has the signal, and puts it into the next packet.
+    pub fn on_signal_queued(&self, signal: Signal) {
+        self.0.with(|sender| sender.on_signal_queued(signal));
+    }
+
+    /// The headers before a UDP payload, where they are not IPv4's.
+    pub fn set_headers(&self, headers: Bytes) {
+        self.0.with(|sender| sender.set_size(PacketSize { headers, ..sender.size() }));
+    }
+
+    /// Where the flow stands.
+    pub fn snapshot(&self) -> Snapshot {
+        self.0.lock().snapshot()
+    }
+
+    /// What the scheme shows of its inside; curves too, where `observed` wants them.
+    pub fn observe(&self, observed: &mut Observed) {
+        self.0.lock().observe(observed);
+    }
+
+    /// The RTT samples since the last call, where the [`Congestion`](crate::Congestion) keeps them.
+    pub fn take_rtt_samples(&self) -> Vec<(Time, Span)> {
+        self.0.lock().take_rtt_samples()
+    }
+
+    /// Waits until [`next_time`](Self::next_time) is before `until` or there is a [`signal`](Self::signal) to send.
+    pub(crate) async fn sooner_than(&self, until: Option<Instant>) {
+        let until = until.map_or(Time::NEVER, |until| self.time(until));
+        self.0.waits_until.store(until.as_nanos(), Ordering::Relaxed);
+        self.0.sooner.notified().await;
+    }
+}
+
+impl fmt::Debug for SchemeHandle {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_tuple("SchemeHandle").field(&self.0.scheme).finish()
+    }
+}

@@ -1,0 +1,132 @@
+//! The packets that have left and are neither acknowledged nor lost, in the order in which they left.
+//!
+//! noq names a packet by its number, but three number spaces (RFC 9000, section 12.3) share those, and which space is
+//! meant it does not say. The time of departure tells them apart where it is known (acknowledgements), the size and the
+//! order where it is not (losses).
+
+use cellcc_control::Packet;
+use cellcc_units::{Bytes, Time};
+use std::collections::VecDeque;
+
+/// A packet, as noq and as the scheme know it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Entry {
+    /// noq's number, unique within its space only.
+    pub(crate) number: u64,
+    /// Its UDP payload.
+    pub(crate) payload: Bytes,
+    /// Its state when it left.
+    pub(crate) packet: Packet,
+}
+
+/// The packets that have left, oldest first. One that is settled stays until all before it are.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Outstanding {
+    entries: VecDeque<Slot>,
+    payload: Bytes,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Slot {
+    entry: Entry,
+    is_settled: bool,
+}
+
+impl Outstanding {
+    /// UDP payload in flight.
+    pub(crate) fn payload(&self) -> Bytes {
+        self.payload
+    }
+
+    pub(crate) fn push(&mut self, entry: Entry) {
+        self.payload += entry.payload;
+        self.entries.push_back(Slot { entry, is_settled: false });
+    }
+
+    /// Takes the packet of this number that left then.
+    pub(crate) fn take_acknowledged(&mut self, number: u64, sent_at: Time) -> Option<Entry> {
+        let first = self.entries.partition_point(|slot| slot.entry.packet.sent_at < sent_at);
+        let at_that_time = self.entries.range(first..);
+        let offset = at_that_time
+            .take_while(|slot| slot.entry.packet.sent_at == sent_at)
+            .position(|slot| !slot.is_settled && slot.entry.number == number)?;
+        Some(self.settle(first + offset))
+    }
+
+    /// Takes the oldest packet of this number and size.
+    pub(crate) fn take_lost(&mut self, number: u64, payload: Bytes) -> Option<Entry> {
+        let is_it =
+            |slot: &Slot| !slot.is_settled && slot.entry.number == number && slot.entry.payload == payload;
+        let index = self.entries.iter().position(is_it)?;
+        Some(self.settle(index))
+    }
+
+    /// Takes the oldest packet of all.
+    pub(crate) fn take_oldest(&mut self) -> Option<Entry> {
+        let index = self.entries.iter().position(|slot| !slot.is_settled)?;
+        Some(self.settle(index))
+    }
+
+    fn settle(&mut self, index: usize) -> Entry {
+        let slot = &mut self.entries[index];
+        slot.is_settled = true;
+        let entry = slot.entry;
+        self.payload -= entry.payload;
+        while self.entries.front().is_some_and(|slot| slot.is_settled) {
+            self.entries.pop_front();
+        }
+        entry
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cellcc_units::Span;
+
+    fn at(ms: u64) -> Time {
+        Time::ZERO + Span::from_millis(ms)
+    }
+
+    fn entry(number: u64, sent_ms: u64, payload: u64) -> Entry {
+        let packet = Packet {
+            number,
+            sent_at: at(sent_ms),
+            bytes: Bytes::new(payload + 28),
+            tag: 0,
+            delivered: Bytes::ZERO,
+            delivered_at: Time::ZERO,
+            first_sent_at: Time::ZERO,
+            inflight: Bytes::ZERO,
+            app_limited: false,
+        };
+        Entry { number, payload: Bytes::new(payload), packet }
+    }
+
+    fn outstanding(entries: &[Entry]) -> Outstanding {
+        let mut outstanding = Outstanding::default();
+        entries.iter().for_each(|entry| outstanding.push(*entry));
+        outstanding
+    }
+
+    #[test]
+    fn packets_of_one_number_are_told_apart_by_when_they_left() {
+        let (initial, data) = (entry(0, 1, 1200), entry(0, 5, 1200));
+        let mut outstanding = outstanding(&[initial, entry(1, 1, 1200), data]);
+        assert_eq!(outstanding.take_acknowledged(0, at(5)), Some(data));
+        assert_eq!(outstanding.take_acknowledged(0, at(5)), None);
+        assert_eq!(outstanding.take_lost(0, Bytes::new(1200)), Some(initial));
+        assert_eq!(outstanding.payload(), Bytes::new(1200));
+    }
+
+    #[test]
+    fn what_is_settled_out_of_order_is_gone_from_the_sum_at_once() {
+        let mut outstanding = outstanding(&[entry(0, 1, 100), entry(1, 2, 200), entry(2, 2, 300)]);
+        assert_eq!(outstanding.take_acknowledged(2, at(2)), Some(entry(2, 2, 300)));
+        assert_eq!(outstanding.payload(), Bytes::new(300));
+        assert_eq!(outstanding.take_oldest(), Some(entry(0, 1, 100)));
+        assert_eq!(outstanding.take_oldest(), Some(entry(1, 2, 200)));
+        assert_eq!(outstanding.take_oldest(), None);
+        assert_eq!(outstanding.payload(), Bytes::ZERO);
+    }
+}

@@ -1,0 +1,47 @@
+//! Two noq endpoints on loopback, with a certificate made for the test.
+
+use noq::crypto::rustls::{QuicClientConfig, QuicServerConfig};
+use noq::{ClientConfig, Connection, Endpoint, ServerConfig, TransportConfig};
+use rustls::RootCertStore;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+
+/// Both ends of one connection, with their endpoints: those must live on.
+pub struct Pair {
+    pub server: Connection,
+    pub client: Connection,
+    pub endpoints: (Endpoint, Endpoint),
+}
+
+/// Connects two endpoints of these settings over loopback.
+pub async fn connect(server: TransportConfig, client: TransportConfig) -> Pair {
+    let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    let certificate = CertificateDer::from(made.cert);
+    let key = PrivateKeyDer::Pkcs8(made.signing_key.serialize_der().into());
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let tls = rustls::ServerConfig::builder_with_provider(Arc::clone(&provider))
+        .with_protocol_versions(&[&rustls::version::TLS13])
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(vec![certificate.clone()], key)
+        .unwrap();
+    let mut server_config = ServerConfig::with_crypto(Arc::new(QuicServerConfig::try_from(tls).unwrap()));
+    server_config.transport_config(Arc::new(server));
+    let mut roots = RootCertStore::empty();
+    roots.add(certificate).unwrap();
+    let tls = rustls::ClientConfig::builder_with_provider(provider)
+        .with_protocol_versions(&[&rustls::version::TLS13])
+        .unwrap()
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    let mut client_config = ClientConfig::new(Arc::new(QuicClientConfig::try_from(tls).unwrap()));
+    client_config.transport_config(Arc::new(client));
+
+    let anywhere = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+    let server = Endpoint::server(server_config, anywhere).unwrap();
+    let client = Endpoint::client(anywhere).unwrap();
+    let connecting = client.connect_with(client_config, server.local_addr().unwrap(), "localhost").unwrap();
+    let (accepted, connected) = tokio::join!(async { server.accept().await.unwrap().await }, connecting);
+    Pair { server: accepted.unwrap(), client: connected.unwrap(), endpoints: (server, client) }
+}
