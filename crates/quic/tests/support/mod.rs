@@ -8,14 +8,14 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 /// Both ends of one connection, with their endpoints: those must live on.
-pub struct Pair {
-    pub server: Connection,
-    pub client: Connection,
-    pub endpoints: (Endpoint, Endpoint),
+pub(crate) struct Pair {
+    pub(crate) server: Connection,
+    pub(crate) client: Connection,
+    pub(crate) _endpoints: (Endpoint, Endpoint),
 }
 
 /// Connects two endpoints of these settings over loopback.
-pub async fn connect(server: TransportConfig, client: TransportConfig) -> Pair {
+pub(crate) async fn connect(server: TransportConfig, client: TransportConfig) -> Pair {
     let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     let certificate = CertificateDer::from(made.cert);
     let key = PrivateKeyDer::Pkcs8(made.signing_key.serialize_der().into());
@@ -43,5 +43,5 @@ pub async fn connect(server: TransportConfig, client: TransportConfig) -> Pair {
     let client = Endpoint::client(anywhere).unwrap();
     let connecting = client.connect_with(client_config, server.local_addr().unwrap(), "localhost").unwrap();
     let (accepted, connected) = tokio::join!(async { server.accept().await.unwrap().await }, connecting);
-    Pair { server: accepted.unwrap(), client: connected.unwrap(), endpoints: (server, client) }
+    Pair { server: accepted.unwrap(), client: connected.unwrap(), _endpoints: (server, client) }
 }
