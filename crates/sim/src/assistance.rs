@@ -1,6 +1,5 @@
 //! NetAssist at the simulated base station: what it measures of a user, and how its reports reach the sender.
 
-use crate::paths;
 use cellcc_assist::{Class, Estimator, Observation};
 use cellcc_control::{Advice, AdviceClass, AdviceRequest, AdviceRoute, AdviceSource, MinRttParts};
 use cellcc_experiment::{NetAssist, NetAssistRoute, NetAssistSource, Randomness, ResolveError, Scenario};
@@ -73,14 +72,14 @@ impl Assistance {
     ) -> Result<Self, ResolveError> {
         let flow = &scenario.flows[index];
         let asked = asked(&scenario.netassist, request);
-        let back = paths::reverse_delay(scenario) + flow.extra_rtt;
+        let back = scenario.reverse_delay() + flow.extra_rtt;
         Ok(Self {
             loss: Loss::new(asked.loss, scenario.seed_of(Randomness::Assistance(index))),
             asked,
             estimator: Estimator::new(),
             channel: Arc::clone(&capacities.forward[flow.user]),
             uplink: Arc::clone(&capacities.reverse),
-            network: paths::forward_delay(scenario)?.plus(back),
+            network: scenario.forward_delay()?.plus(back),
             packet: scenario.endpoint.packet(),
             ack: scenario.endpoint.header,
             last_service: None,
