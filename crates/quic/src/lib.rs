@@ -15,6 +15,7 @@
 //! |---|---|
 //! | a scheme as noq's controller: what noq reports, what it is told | `controller`, `sender` |
 //! | which sent packet an acknowledgement or a loss is about | `outstanding` |
+//! | what the halves of a scheme send each other | `extension` |
 //! | timers, feedback and advice between acknowledgements | `attach` |
 //!
 //! noq counts UDP payloads, cellcc whole packets on the link: [`PacketSize`] converts in one place.
@@ -25,6 +26,7 @@
 mod attach;
 mod congestion;
 mod controller;
+pub mod extension;
 mod outstanding;
 mod packet_size;
 mod published;
