@@ -31,6 +31,7 @@ mod outstanding;
 mod packet_size;
 mod published;
 mod sender;
+mod slow_pacing;
 
 pub use attach::Attached;
 pub use congestion::{Congestion, CongestionError};
