@@ -240,7 +240,6 @@ impl Service {
         let mut opened = false;
         for datagram in datagrams {
             let datagram = std::mem::take(datagram);
-            // Not held while others are called.
             let received = self.shared.extension().on_datagram(time, totals, &datagram);
             match (received, &scheme) {
                 (Received::NotOurs, _) => self.shared.inbox.push(datagram),

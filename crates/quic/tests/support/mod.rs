@@ -7,6 +7,9 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
+#[allow(dead_code, reason = "not every test has a bottleneck")]
+pub(crate) mod relay;
+
 /// Both ends of one connection, with their endpoints: those must live on.
 pub(crate) struct Pair {
     pub(crate) server: Connection,
@@ -16,6 +19,15 @@ pub(crate) struct Pair {
 
 /// Connects two endpoints of these settings over loopback.
 pub(crate) async fn connect(server: TransportConfig, client: TransportConfig) -> Pair {
+    connect_over(None, server, client).await
+}
+
+/// The same over a bottleneck, where there is one.
+pub(crate) async fn connect_over(
+    bottleneck: Option<relay::Bottleneck>,
+    server: TransportConfig,
+    client: TransportConfig,
+) -> Pair {
     let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     let certificate = CertificateDer::from(made.cert);
     let key = PrivateKeyDer::Pkcs8(made.signing_key.serialize_der().into());
@@ -41,7 +53,11 @@ pub(crate) async fn connect(server: TransportConfig, client: TransportConfig) ->
     let anywhere = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
     let server = Endpoint::server(server_config, anywhere).unwrap();
     let client = Endpoint::client(anywhere).unwrap();
-    let connecting = client.connect_with(client_config, server.local_addr().unwrap(), "localhost").unwrap();
+    let mut address = server.local_addr().unwrap();
+    if let Some(bottleneck) = bottleneck {
+        address = relay::start(address, bottleneck).await;
+    }
+    let connecting = client.connect_with(client_config, address, "localhost").unwrap();
     let (accepted, connected) = tokio::join!(async { server.accept().await.unwrap().await }, connecting);
     Pair { server: accepted.unwrap(), client: connected.unwrap(), _endpoints: (server, client) }
 }
