@@ -1,5 +1,7 @@
 //! Two noq endpoints on loopback, with a certificate made for the test.
 
+#![allow(dead_code, reason = "not every test needs all of it")]
+
 use noq::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use noq::{ClientConfig, Connection, Endpoint, ServerConfig, TransportConfig};
 use rustls::RootCertStore;
@@ -7,7 +9,6 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
-#[allow(dead_code, reason = "not every test has a bottleneck")]
 pub(crate) mod relay;
 
 /// Both ends of one connection, with their endpoints: those must live on.
