@@ -8,6 +8,8 @@
 //! congestion.install(&mut transport);
 //! // ... and for every connection:
 //! let attached = congestion.attach(&connection);
+//! // A connection that only receives, with any congestion control, can run the halves of its peer's schemes:
+//! let receiver = cellcc_quic::attach_receiver(&connection, cellcc_control::Registry::default());
 //! # Ok(()) }
 //! ```
 //!
@@ -16,7 +18,7 @@
 //! | a scheme as noq's controller: what noq reports, what it is told | `controller`, `sender` |
 //! | which sent packet an acknowledgement or a loss is about | `outstanding` |
 //! | what the halves of a scheme send each other | `extension` |
-//! | timers, feedback and advice between acknowledgements | `attach` |
+//! | timers, send buffer and messages between acknowledgements | `attach`, `service`, `inbox` |
 //!
 //! noq counts UDP payloads, cellcc whole packets on the link: [`PacketSize`] converts in one place.
 
@@ -27,13 +29,15 @@ mod attach;
 mod congestion;
 mod controller;
 pub mod extension;
+mod inbox;
 mod outstanding;
 mod packet_size;
 mod published;
 mod sender;
 mod slow_pacing;
+mod service;
 
-pub use attach::Attached;
+pub use attach::{Attached, AttachedReceiver, attach_receiver};
 pub use congestion::{Congestion, CongestionError};
 pub use controller::SchemeHandle;
 pub use packet_size::PacketSize;

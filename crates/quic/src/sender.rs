@@ -189,8 +189,14 @@ impl Sender {
         self.flow.mark_window_limited();
     }
 
+    /// A receiver's total holds packets that noq does not report here, such as bare acknowledgements: the extension has
+    /// judged it by all that has left, and the scheme, which knows of data alone, is to find no fault with it.
     pub(crate) fn on_feedback(&mut self, now: Time, feedback: &Feedback) {
-        self.flow.on_feedback(now, feedback);
+        let mut feedback = *feedback;
+        if let Feedback::Rate(rate) = &mut feedback {
+            rate.received = rate.received.min(self.delivered + self.flow.inflight());
+        }
+        self.flow.on_feedback(now, &feedback);
     }
 
     pub(crate) fn on_advice(&mut self, now: Time, advice: &Advice) {

@@ -171,7 +171,9 @@ impl Half {
             return None;
         }
         let rate = Rate::from_transfer(self.since_feedback, now.since(self.fed_back_at));
-        self.feedback_at = now + if rate < SLOW { FEEDBACK_EVERY_SLOW } else { FEEDBACK_EVERY };
+        let every = if rate < SLOW { FEEDBACK_EVERY_SLOW } else { FEEDBACK_EVERY };
+        // From when it was due: a look that comes late does not make all that follow late.
+        self.feedback_at = (self.feedback_at + every).max(now);
         self.fed_back_at = now;
         self.since_feedback = Bytes::ZERO;
         match self.half.feedback(now)? {
