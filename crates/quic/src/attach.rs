@@ -81,7 +81,7 @@ async fn serve(connection: WeakConnectionHandle, mut closed: OnClosed, handle: S
     }
 }
 
-fn send_buffer(handle: &SchemeHandle) -> Bytes {
+pub(crate) fn send_buffer(handle: &SchemeHandle) -> Bytes {
     let window = handle.snapshot().limits.window.get();
     Bytes::new(window.saturating_mul(BUFFERED_WINDOWS).clamp(MIN_SEND_BUFFER, MAX_SEND_BUFFER))
 }

@@ -16,12 +16,14 @@
 //! | a scheme as noq's controller: what noq reports, what it is told | `controller`, `sender` |
 //! | which sent packet an acknowledgement or a loss is about | `outstanding` |
 //! | timers, feedback and advice between acknowledgements | `attach` |
+//! | what the network says about a peer's bottleneck, and where that comes from | [`advice`] |
 //!
 //! noq counts UDP payloads, cellcc whole packets on the link: [`PacketSize`] converts in one place.
 
 // A program in real time: this crate reads clocks and opens sockets; its virtual-time driver takes both as arguments.
 #![allow(clippy::disallowed_methods)]
 
+pub mod advice;
 mod attach;
 mod congestion;
 mod controller;
