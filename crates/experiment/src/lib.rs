@@ -6,6 +6,7 @@
 //! | [`Plan`] | the grid of runs, each with a content hash |
 //! | [`Scenario`] | one run, fully resolved |
 //! | [`Driver`] | Scenario in, Record out |
+//! | [`PathLinks`] | the links that every driver makes of a Scenario's path |
 //! | [`Record`] | what came out: metrics with units in their keys, histograms, series |
 //! | [`FlowMeter`] | how every driver measures |
 
@@ -19,6 +20,7 @@ mod measured;
 mod meter;
 mod metrics;
 mod mix;
+mod path_links;
 mod plan;
 mod record;
 mod scenario;
@@ -37,6 +39,7 @@ pub use measured::{MeasuredFlow, Offered};
 pub use meter::{Delivery, FlowMeter, jain_index};
 pub use metrics::Metrics;
 pub use mix::{Mix, MixError};
+pub use path_links::PathLinks;
 pub use plan::{LIMIT, Plan, PlanError, PlanFile, PlannedRun, Seeds, SeedsError, same_scheme};
 pub use record::{FlowRecord, KeptUp, RealTime, Record, SCHEMA_VERSION};
 pub use scenario::{

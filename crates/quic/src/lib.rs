@@ -15,6 +15,7 @@
 //! |---|---|
 //! | a scheme as noq's controller: what noq reports, what it is told | `controller`, `sender` |
 //! | which sent packet an acknowledgement or a loss is about | `outstanding` |
+//! | what the halves of a scheme send each other | `extension` |
 //! | timers, feedback and advice between acknowledgements | `attach` |
 //! | what the network says about a peer's bottleneck, and where that comes from | [`advice`] |
 //!
@@ -27,6 +28,7 @@ pub mod advice;
 mod attach;
 mod congestion;
 mod controller;
+pub mod extension;
 mod outstanding;
 mod packet_size;
 mod published;

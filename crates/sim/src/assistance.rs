@@ -1,6 +1,5 @@
 //! NetAssist at the simulated base station: what it measures of a user, and how its reports reach the sender.
 
-use crate::paths;
 use cellcc_assist::{Class, CounterReader, Counters, PacketTime, Period};
 use cellcc_control::{Advice, AdviceClass, AdviceRequest, AdviceRoute, AdviceSource, MinRttParts};
 use cellcc_experiment::{NetAssist, NetAssistRoute, NetAssistSource, Randomness, ResolveError, Scenario};
@@ -70,14 +69,14 @@ impl Assistance {
     ) -> Result<Self, ResolveError> {
         let flow = &scenario.flows[index];
         let asked = asked(&scenario.netassist, request);
-        let back = paths::reverse_delay(scenario) + flow.extra_rtt;
+        let back = scenario.reverse_delay() + flow.extra_rtt;
         Ok(Self {
             loss: Loss::new(asked.loss, scenario.seed_of(Randomness::Assistance(index))),
             asked,
             reader: CounterReader::default(),
             channel: Arc::clone(&capacities.forward[flow.user]),
             uplink: Arc::clone(&capacities.reverse),
-            network: paths::forward_delay(scenario)?.plus(back),
+            network: scenario.forward_delay()?.plus(back),
             packet: scenario.endpoint.packet(),
             ack: scenario.endpoint.header,
             downlink_time: PacketTime::default(),

@@ -2,12 +2,11 @@
 
 use crate::engine::{Engine, Flow};
 use crate::limit;
-use crate::paths::{forward_delay, forward_loss};
 use cellcc_control::{Observed, Registry, Scheme};
 use cellcc_experiment::{
     Driver, LIMIT, MeasuredFlow, Offered, Record, ResolveError, RunError, Scenario, USUAL_DRIVER,
 };
-use cellcc_link::{Capacities, Delay, LossRate, Scheduler, Shelf};
+use cellcc_link::{Capacities, Shelf};
 use cellcc_units::Time;
 
 /// Runs Scenarios in virtual time.
@@ -22,14 +21,6 @@ impl SimDriver {
         Self { registry, links: Shelf::default() }
     }
 
-    fn capacities(&self, scenario: &Scenario) -> Result<Capacities, ResolveError> {
-        let users = scenario.cell.iter().flat_map(|cell| &cell.users);
-        let forward = std::iter::once(&scenario.trace).chain(users);
-        self.links
-            .open_all(forward, &scenario.path.reverse.trace)
-            .map_err(|error| ResolveError(error.to_string()))
-    }
-
     fn schemes(&self, scenario: &Scenario) -> Result<Vec<Scheme>, ResolveError> {
         let schemes = scenario.flows.iter().map(|flow| self.registry.parse(&flow.scheme));
         schemes.collect::<Result<_, _>>().map_err(|error| ResolveError(error.to_string()))
@@ -42,26 +33,12 @@ impl Driver for SimDriver {
         for (flow, scheme) in scenario.flows.iter_mut().zip(&schemes) {
             flow.scheme = scheme.text().into();
         }
-        scenario.check_users()?;
-        if let Some(cell) = &scenario.cell {
-            cell.scheduler.parse::<Scheduler>().map_err(|error| ResolveError(error.to_string()))?;
-        }
-        let path = &mut scenario.path;
-        Delay::spell_out(&mut path.extra_delay)
-            .map_err(|error| ResolveError(format!("extra delay: {error}")))?;
-        LossRate::spell_out(&mut path.extra_loss)
-            .map_err(|error| ResolveError(format!("extra loss: {error}")))?;
-        forward_delay(scenario)?;
-        forward_loss(scenario)?;
-        self.capacities(scenario)?;
-        let link = self.links.open(&scenario.trace).map_err(|error| ResolveError(error.to_string()))?;
-        scenario.trace_sha256 = link.hash;
-        Ok(())
+        scenario.resolve_path(&self.links)
     }
 
     fn run(&self, scenario: &Scenario) -> Result<Record, RunError> {
         let failed = |error: ResolveError| RunError(error.to_string());
-        let capacities = self.capacities(scenario).map_err(failed)?;
+        let capacities = scenario.capacities(&self.links).map_err(failed)?;
         let mut record = if scenario.scheme == LIMIT && scenario.flows.is_empty() {
             run_limit(scenario, &capacities).map_err(failed)?
         } else {

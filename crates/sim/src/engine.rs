@@ -1,15 +1,15 @@
 //! The event loop: whatever is due next happens, until the run ends.
 
 use crate::assistance::{Assistance, Sight};
-use crate::paths::{self, AckPacket, DataPacket, Forward};
+use crate::packets::{AckPacket, DataPacket};
 use crate::receiver::{Acknowledgement, Receiver};
 use crate::sender::Sender;
 use cellcc_assist::active_flows;
 use cellcc_control::{Advice, Arrival, Context, Observer, Scheme};
 use cellcc_experiment::{
-    Application, Delivery, FlowMeter, Frames, Randomness, ResolveError, Scenario, Source,
+    Application, Delivery, FlowMeter, Frames, PathLinks, Randomness, ResolveError, Scenario, Source,
 };
-use cellcc_link::{Capacities, Link, Poll};
+use cellcc_link::{Capacities, Forward, Link, Poll};
 use cellcc_units::{Bytes, Span, Time};
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, VecDeque};
@@ -75,7 +75,7 @@ impl Flow {
 
 /// One run under way.
 pub(crate) struct Engine {
-    forward: Forward,
+    forward: Forward<DataPacket>,
     reverse: Link<AckPacket>,
     pub(crate) flows: Vec<Flow>,
     /// All that has arrived for each user.
@@ -125,9 +125,10 @@ impl Engine {
                 scheduled: Time::NEVER,
             })
         });
+        let links = PathLinks::new(scenario, capacities)?;
         let mut engine = Self {
-            forward: Forward::new(scenario, capacities)?,
-            reverse: paths::reverse(scenario, capacities),
+            forward: links.forward(),
+            reverse: links.reverse(),
             flows: flows.collect::<Result<_, ResolveError>>()?,
             arrived: vec![Bytes::ZERO; capacities.forward.len()],
             wakes: BinaryHeap::new(),

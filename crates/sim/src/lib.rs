@@ -15,7 +15,7 @@ mod assistance;
 mod driver;
 mod engine;
 mod limit;
-mod paths;
+mod packets;
 mod receiver;
 mod recovery;
 mod sender;

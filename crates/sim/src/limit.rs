@@ -1,7 +1,6 @@
 //! The row `limit`: what a sender that knew the future would get from the link. It has a packet at the link in the
 //! very moment in which the link can begin to serve it, so that nothing is wasted and nothing waits.
 
-use crate::paths::forward_delay;
 use cellcc_experiment::{Delivery, FlowMeter, ResolveError, Scenario};
 use cellcc_link::{Capacity, Cursor};
 use cellcc_units::{Span, Time};
@@ -11,7 +10,7 @@ use std::sync::Arc;
 pub(crate) fn measure(scenario: &Scenario, capacity: &Arc<Capacity>) -> Result<FlowMeter, ResolveError> {
     let mut meter = FlowMeter::new(scenario.endpoint.series_bin);
     let mut cursor = Cursor::new(Arc::clone(capacity));
-    let delay = forward_delay(scenario)?;
+    let delay = scenario.forward_delay()?;
     let back = scenario.path.rtt.saturating_sub(scenario.path.rtt / 2);
     let bytes = scenario.endpoint.packet();
     let end = Time::ZERO + scenario.duration;

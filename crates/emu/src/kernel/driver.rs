@@ -12,7 +12,7 @@ use cellcc_experiment::{
     Driver, Endpoint, FlowSetup, KeptUp, MeasuredFlow, Offered, RealTime, Record, ResolveError, RunError,
     Scenario,
 };
-use cellcc_link::{Capacities, Delay, LossRate, Shelf};
+use cellcc_link::{Capacities, Shelf};
 use cellcc_units::Time;
 
 /// Runs Scenarios in real time: the TCP of this machine's kernel through the emulator.
@@ -37,13 +37,6 @@ impl KernelDriver {
         Ok(Self { links: Shelf::default(), available: Available::now() })
     }
 
-    fn capacities(&self, scenario: &Scenario) -> Result<Capacities, ResolveError> {
-        let users = scenario.cell.iter().flat_map(|cell| &cell.users);
-        let forward = std::iter::once(&scenario.trace).chain(users);
-        let opened = self.links.open_all(forward, &scenario.path.reverse.trace);
-        opened.map_err(|error| ResolveError(error.to_string()))
-    }
-
     fn kernel_names(&self, scenario: &Scenario) -> Result<Vec<&str>, ResolveError> {
         let names = scenario.flows.iter().map(|flow| self.available.kernel_name(&flow.scheme));
         names.collect::<Result<_, _>>().map_err(ResolveError)
@@ -54,28 +47,18 @@ impl Driver for KernelDriver {
     fn resolve(&self, scenario: &mut Scenario) -> Result<(), ResolveError> {
         self.kernel_names(scenario)?;
         check_endpoint(&scenario.endpoint)?;
-        scenario.check_users()?;
         scenario.flows.iter().try_for_each(check_flow)?;
-        let path = &mut scenario.path;
-        Delay::spell_out(&mut path.extra_delay)
-            .map_err(|error| ResolveError(format!("extra delay: {error}")))?;
-        LossRate::spell_out(&mut path.extra_loss)
-            .map_err(|error| ResolveError(format!("extra loss: {error}")))?;
-        let capacities = self.capacities(scenario)?;
-        stages(scenario, &capacities)?;
-        let link = self.links.open(&scenario.trace).map_err(|error| ResolveError(error.to_string()))?;
-        scenario.trace_sha256 = link.hash;
-        Ok(())
+        scenario.resolve_path(&self.links)?;
+        stages(scenario, &scenario.capacities(&self.links)?).map(drop)
     }
 
     fn run(&self, scenario: &Scenario) -> Result<Record, RunError> {
         let failed = |error: ResolveError| RunError(error.to_string());
-        let capacities = self.capacities(scenario).map_err(failed)?;
+        let capacities = scenario.capacities(&self.links).map_err(failed)?;
         let names = self.kernel_names(scenario).map_err(failed)?;
         let stages = stages(scenario, &capacities).map_err(failed)?;
         let end = Time::ZERO + scenario.duration;
-        let extra = Delay::with_extra(scenario.path.rtt / 2, &scenario.path.extra_delay);
-        let delay = extra.map_or(scenario.path.rtt, |delay| delay.at(end))
+        let delay = scenario.forward_delay().map_err(failed)?.at(end)
             + scenario.path.jitter
             + scenario.path.reordered_by;
         let outcome = run(scenario, &names, stages, DEFAULT_GRANULARITY, delay);

@@ -1,0 +1,128 @@
+//! A Scenario's path as links: the same ones for every driver.
+
+use crate::{Path, Randomness, ResolveError, Scenario};
+use cellcc_link::{
+    Capacities, Capacity, Delay, Forward, Jitter, Link, LinkConfig, LossRate, Packet, Reordering, Scheduler,
+    Shelf,
+};
+use cellcc_units::{Ratio, Span};
+use std::fmt::Display;
+use std::sync::Arc;
+
+/// The links of a run.
+#[derive(Debug, Clone)]
+pub struct PathLinks {
+    /// To the receivers: one link, or that of each user of the cell.
+    pub forward: Vec<LinkConfig>,
+    /// Decides which data packets are lost.
+    pub forward_seed: u64,
+    /// Who is served in a slot of the cell; `None`: one link for all.
+    pub scheduler: Option<Scheduler>,
+    /// Which share of the data packets arrives later than others sent after them, and by how much.
+    pub reordering: Option<(Ratio, Span)>,
+    /// Decides which ones those are.
+    pub reordering_seed: u64,
+    /// Back from the receivers.
+    pub reverse: LinkConfig,
+    /// Decides which acknowledgements are lost.
+    pub reverse_seed: u64,
+}
+
+impl PathLinks {
+    /// The path of a Scenario over links of these capacities.
+    ///
+    /// # Errors
+    /// What the Scenario asks for and no link does.
+    pub fn new(scenario: &Scenario, capacities: &Capacities) -> Result<Self, ResolveError> {
+        let Path { reordered, reordered_by, reverse, .. } = &scenario.path;
+        let delay = scenario.forward_delay()?;
+        let loss = LossRate::with_extra(scenario.path.loss, &scenario.path.extra_loss)
+            .map_err(|error| ResolveError(format!("extra loss: {error}")))?;
+        let config = |capacity: &Arc<Capacity>| LinkConfig {
+            capacity: Arc::clone(capacity),
+            queue: scenario.path.queue,
+            delay: delay.clone(),
+            jitter: Jitter { up_to: scenario.path.jitter, reorders: scenario.path.jitter_reorders },
+            loss: loss.clone(),
+        };
+        let scheduler = scenario.cell.as_ref().map(|cell| cell.scheduler.parse().map_err(refused));
+        Ok(Self {
+            forward: capacities.forward.iter().map(config).collect(),
+            forward_seed: scenario.seed_of(Randomness::ForwardLoss),
+            scheduler: scheduler.transpose()?,
+            reordering: (!reordered.is_zero()).then_some((*reordered, *reordered_by)),
+            reordering_seed: scenario.seed_of(Randomness::Reordering),
+            reverse: LinkConfig {
+                capacity: Arc::clone(&capacities.reverse),
+                queue: reverse.queue,
+                delay: Delay::constant(scenario.reverse_delay()),
+                jitter: Jitter::NONE,
+                loss: LossRate::constant(reverse.loss),
+            },
+            reverse_seed: scenario.seed_of(Randomness::ReverseLoss),
+        })
+    }
+
+    /// The way to the receivers.
+    pub fn forward<P: Packet>(&self) -> Forward<P> {
+        let forward = match &self.scheduler {
+            None => Forward::link(self.forward[0].clone(), self.forward_seed),
+            Some(scheduler) => Forward::cell(self.forward.clone(), *scheduler, self.forward_seed),
+        };
+        match self.reordering {
+            None => forward,
+            Some((share, by)) => forward.with_reordering(Reordering::new(share, by, self.reordering_seed)),
+        }
+    }
+
+    /// The way back.
+    pub fn reverse<P: Packet>(&self) -> Link<P> {
+        Link::new(self.reverse.clone(), self.reverse_seed)
+    }
+}
+
+impl Scenario {
+    /// Checks the path, and fills in what it leaves to the driver: what its files hold, the trace's hash.
+    ///
+    /// # Errors
+    /// A user that is not there, a file or a link that cannot be read, a schedule that makes no sense.
+    pub fn resolve_path(&mut self, shelf: &Shelf) -> Result<(), ResolveError> {
+        self.check_users()?;
+        let path = &mut self.path;
+        Delay::spell_out(&mut path.extra_delay)
+            .map_err(|error| ResolveError(format!("extra delay: {error}")))?;
+        LossRate::spell_out(&mut path.extra_loss)
+            .map_err(|error| ResolveError(format!("extra loss: {error}")))?;
+        PathLinks::new(self, &self.capacities(shelf)?)?;
+        self.trace_sha256 = shelf.open(&self.trace).map_err(refused)?.hash;
+        Ok(())
+    }
+
+    /// What the links of the run can carry.
+    ///
+    /// # Errors
+    /// A link that cannot be opened.
+    pub fn capacities(&self, shelf: &Shelf) -> Result<Capacities, ResolveError> {
+        let users = self.cell.iter().flat_map(|cell| &cell.users);
+        let forward = std::iter::once(&self.trace).chain(users);
+        shelf.open_all(forward, &self.path.reverse.trace).map_err(refused)
+    }
+
+    /// From the link to the receivers: half the round-trip time, and what the Scenario adds to it over time.
+    ///
+    /// # Errors
+    /// An addition that cannot be read.
+    pub fn forward_delay(&self) -> Result<Delay, ResolveError> {
+        Delay::with_extra(self.path.rtt / 2, &self.path.extra_delay)
+            .map_err(|error| ResolveError(format!("extra delay: {error}")))
+    }
+
+    /// From the receivers back: the other half.
+    pub fn reverse_delay(&self) -> Span {
+        self.path.rtt.saturating_sub(self.path.rtt / 2)
+    }
+}
+
+fn refused(error: impl Display) -> ResolveError {
+    ResolveError(error.to_string())
+}

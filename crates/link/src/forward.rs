@@ -1,0 +1,136 @@
+//! The way of the data: a link that all users share or a cell, and packets that overtake others behind it.
+
+use crate::cell::Cell;
+use crate::link::{Link, LinkConfig};
+use crate::packet::{Delivery, Dropped, Packet, Poll};
+use crate::reordering::Reordering;
+use crate::scheduler::Scheduler;
+use crate::service::Service;
+use cellcc_units::Time;
+
+/// The way to the receivers.
+///
+/// Pure, like [`Link`]: time comes in as an argument and must not decrease from call to call.
+#[derive(Debug, Clone)]
+pub struct Forward<P> {
+    way: Way<P>,
+    reordering: Option<Reordering<P>>,
+}
+
+/// One queue for all flows, or one for each user.
+#[derive(Debug, Clone)]
+enum Way<P> {
+    Link(Box<Link<P>>),
+    Cell(Box<Cell<P>>),
+}
+
+impl<P: Packet> Forward<P> {
+    /// One link, whichever user a packet is for. `seed` decides which packets are lost.
+    pub fn link(config: LinkConfig, seed: u64) -> Self {
+        Self { way: Way::Link(Box::new(Link::new(config, seed))), reordering: None }
+    }
+
+    /// A cell of these users. `seed` decides which packets are lost.
+    pub fn cell(users: Vec<LinkConfig>, scheduler: Scheduler, seed: u64) -> Self {
+        Self { way: Way::Cell(Box::new(Cell::new(users, scheduler, seed))), reordering: None }
+    }
+
+    /// The same with packets that are held back behind it.
+    pub fn with_reordering(self, reordering: Reordering<P>) -> Self {
+        Self { reordering: Some(reordering), ..self }
+    }
+
+    /// When something happens next; [`Time::NEVER`] where nothing will.
+    #[inline]
+    pub fn next_wake(&self) -> Time {
+        let way = match &self.way {
+            Way::Link(link) => link.next_wake(),
+            Way::Cell(cell) => cell.next_wake(),
+        };
+        way.min(self.reordering.as_ref().map_or(Time::NEVER, Reordering::next_wake))
+    }
+
+    /// What was done for `user` by `now`.
+    ///
+    /// # Panics
+    /// Where the cell has no such user.
+    pub fn service(&mut self, now: Time, user: usize) -> Service {
+        match &mut self.way {
+            Way::Link(link) => link.service(now),
+            Way::Cell(cell) => cell.service(now, user),
+        }
+    }
+
+    /// Hands a packet for `user` to the link or the cell at `now`.
+    ///
+    /// # Errors
+    /// The packet, where it is not admitted.
+    ///
+    /// # Panics
+    /// Where the cell has no such user.
+    #[inline]
+    pub fn enqueue(&mut self, now: Time, user: usize, packet: P) -> Result<(), Dropped<P>> {
+        match &mut self.way {
+            Way::Link(link) => link.enqueue(now, packet),
+            Way::Cell(cell) => cell.enqueue(now, user, packet),
+        }
+    }
+
+    /// The next packet that has arrived by `now`, or that was dropped while it waited; or when to ask again.
+    #[inline]
+    pub fn poll(&mut self, now: Time) -> Poll<Delivery<P>, Dropped<P>> {
+        let Some(reordering) = &mut self.reordering else { return self.way.poll(now) };
+        if let Some(late) = reordering.poll(now) {
+            return Poll::Ready(late);
+        }
+        match self.way.poll(now) {
+            Poll::Ready(delivery) => match reordering.pass(delivery) {
+                Some(delivery) => Poll::Ready(delivery),
+                None => Poll::Wake(self.next_wake()),
+            },
+            other => other,
+        }
+    }
+}
+
+impl<P: Packet> Way<P> {
+    #[inline]
+    fn poll(&mut self, now: Time) -> Poll<Delivery<P>, Dropped<P>> {
+        match self {
+            Way::Link(link) => link.poll(now),
+            Way::Cell(cell) => match cell.poll(now) {
+                Poll::Ready((_, delivery)) => Poll::Ready(delivery),
+                Poll::Dropped((_, dropped)) => Poll::Dropped(dropped),
+                Poll::Wake(time) => Poll::Wake(time),
+                Poll::Idle => Poll::Idle,
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cellcc_units::{Bytes, Ratio, Span};
+
+    #[derive(Debug, Clone, Copy, PartialEq)]
+    struct Full(u32);
+
+    impl Packet for Full {
+        fn size(&self) -> Bytes {
+            Bytes::new(1500)
+        }
+    }
+
+    #[test]
+    fn a_packet_that_is_held_back_arrives_by_itself() {
+        let late = Reordering::new(Ratio::ONE, Span::from_millis(5), 1);
+        let mut forward = Forward::link(LinkConfig::transparent(), 1).with_reordering(late);
+        forward.enqueue(Time::ZERO, 7, Full(1)).expect("no limit");
+        let arrival = forward.next_wake();
+        let due = arrival + Span::from_millis(5);
+        assert_eq!(forward.poll(arrival), Poll::Wake(due));
+        assert!(matches!(forward.poll(due), Poll::Ready(Delivery { packet: Full(1), .. })));
+        assert_eq!(forward.next_wake(), Time::NEVER);
+    }
+}
