@@ -19,12 +19,14 @@
 //! | which sent packet an acknowledgement or a loss is about | `outstanding` |
 //! | what the halves of a scheme send each other | `extension` |
 //! | timers, send buffer and messages between acknowledgements | `attach`, `service`, `inbox` |
+//! | what the network says about a peer's bottleneck, and where that comes from | [`advice`] |
 //!
 //! noq counts UDP payloads, cellcc whole packets on the link: [`PacketSize`] converts in one place.
 
 // A program in real time: this crate reads clocks and opens sockets; its virtual-time driver takes both as arguments.
 #![allow(clippy::disallowed_methods)]
 
+pub mod advice;
 mod attach;
 mod congestion;
 mod controller;
