@@ -16,6 +16,7 @@
 //! | a scheme as noq's controller: what noq reports, what it is told | `controller`, `sender` |
 //! | which sent packet an acknowledgement or a loss is about | `outstanding` |
 //! | timers, feedback and advice between acknowledgements | `attach` |
+//! | transfers between two machines, as with iperf3 | [`transfer`] |
 //!
 //! noq counts UDP payloads, cellcc whole packets on the link: [`PacketSize`] converts in one place.
 
@@ -29,6 +30,7 @@ mod outstanding;
 mod packet_size;
 mod published;
 mod sender;
+pub mod transfer;
 
 pub use attach::Attached;
 pub use congestion::{Congestion, CongestionError};
