@@ -20,6 +20,7 @@
 //! | what the halves of a scheme send each other | `extension` |
 //! | timers, send buffer and messages between acknowledgements | `attach`, `service`, `inbox` |
 //! | what the network says about a peer's bottleneck, and where that comes from | [`advice`] |
+//! | transfers between two machines, as with iperf3 | [`transfer`] |
 //!
 //! noq counts UDP payloads, cellcc whole packets on the link: [`PacketSize`] converts in one place.
 
@@ -38,6 +39,7 @@ mod published;
 mod sender;
 mod slow_pacing;
 mod service;
+pub mod transfer;
 
 pub use attach::{Attached, AttachedReceiver, attach_receiver};
 pub use congestion::{Congestion, CongestionError};
