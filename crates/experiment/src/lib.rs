@@ -20,6 +20,7 @@ mod meter;
 mod metrics;
 mod mix;
 mod plan;
+mod player;
 mod record;
 mod scenario;
 mod seeds;
@@ -38,6 +39,7 @@ pub use meter::{Delivery, FlowMeter, jain_index};
 pub use metrics::Metrics;
 pub use mix::{Mix, MixError};
 pub use plan::{LIMIT, Plan, PlanError, PlanFile, PlannedRun, Seeds, SeedsError, same_scheme};
+pub use player::{Played, PlayedFlow, UdpEnds, UdpPlay, UdpPlayer};
 pub use record::{FlowRecord, KeptUp, RealTime, Record, SCHEMA_VERSION};
 pub use scenario::{
     CellSetup, Endpoint, FlowSetup, NetAssist, NetAssistRoute, NetAssistSource, Outage, Path, Reverse,

@@ -16,6 +16,7 @@
 //! | a scheme as noq's controller: what noq reports, what it is told | `controller`, `sender` |
 //! | which sent packet an acknowledgement or a loss is about | `outstanding` |
 //! | timers, feedback and advice between acknowledgements | `attach` |
+//! | the flows of a Scenario over sockets | `player` |
 //!
 //! noq counts UDP payloads, cellcc whole packets on the link: [`PacketSize`] converts in one place.
 
@@ -27,6 +28,8 @@ mod congestion;
 mod controller;
 mod outstanding;
 mod packet_size;
+#[cfg(target_os = "linux")]
+pub mod player;
 mod published;
 mod sender;
 
