@@ -21,6 +21,7 @@
 //! | timers, send buffer and messages between acknowledgements | `attach`, `service`, `inbox` |
 //! | what the network says about a peer's bottleneck, and where that comes from | [`advice`] |
 //! | transfers between two machines, as with iperf3 | [`transfer`] |
+//! | the flows of a Scenario over sockets | `player` |
 //!
 //! noq counts UDP payloads, cellcc whole packets on the link: [`PacketSize`] converts in one place.
 
@@ -35,6 +36,8 @@ pub mod extension;
 mod inbox;
 mod outstanding;
 mod packet_size;
+#[cfg(target_os = "linux")]
+pub mod player;
 mod published;
 mod sender;
 mod slow_pacing;
