@@ -18,6 +18,7 @@
 //! | what the halves of a scheme send each other | `extension` |
 //! | timers, feedback and advice between acknowledgements | `attach` |
 //! | what the network says about a peer's bottleneck, and where that comes from | [`advice`] |
+//! | logs of connections that qvis and other tools read | [`qlog`] |
 //!
 //! noq counts UDP payloads, cellcc whole packets on the link: [`PacketSize`] converts in one place.
 
@@ -32,6 +33,7 @@ pub mod extension;
 mod outstanding;
 mod packet_size;
 mod published;
+pub mod qlog;
 mod sender;
 
 pub use attach::Attached;
