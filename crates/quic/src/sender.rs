@@ -78,6 +78,8 @@ pub(crate) struct Sender {
     last_sent_at: Option<Time>,
     last_heard_at: Time,
     signals: Signals,
+    /// The signal that left last.
+    told: Option<Signal>,
     counts: PacketCounts,
     delivered: Bytes,
     /// RTT samples since they were last taken, where somebody wants them.
@@ -96,6 +98,7 @@ impl Sender {
             last_sent_at: None,
             last_heard_at: Time::ZERO,
             signals: Signals::Unheard,
+            told: None,
             counts: PacketCounts::default(),
             delivered: Bytes::ZERO,
             samples: keeps_samples.then(Vec::new),
@@ -115,6 +118,7 @@ impl Sender {
             Signals::Unheard => self.flow.limits().signal,
             Signals::Sent { waiting } => waiting.take(),
         };
+        self.told = signal.or(self.told);
         let packet = self.flow.on_sent_with(now, payload + self.size.headers, signal);
         self.outstanding.push(Entry { number, payload, packet });
     }
@@ -213,6 +217,11 @@ impl Sender {
             Signals::Unheard => None,
             Signals::Sent { waiting } => self.flow.limits().signal.filter(|signal| waiting != Some(*signal)),
         }
+    }
+
+    /// What the receiver's half was told last.
+    pub(crate) fn told(&self) -> Option<Signal> {
+        self.told
     }
 
     /// noq has the signal, and puts it into the next packet.

@@ -19,6 +19,7 @@ pub(crate) struct SchemeLog {
     scheme: String,
     written_at: Option<Instant>,
     states: Vec<(String, f64)>,
+    /// The signal that left last, as far as it is written.
     signal: Option<Signal>,
 }
 
@@ -29,12 +30,9 @@ impl SchemeLog {
 
     /// Something has happened to the flow at `now`.
     pub(crate) fn look(&mut self, now: Instant, sender: &Sender) {
-        let signal = sender.snapshot().limits.signal;
-        if signal != self.signal {
-            self.signal = signal;
-            if let Some(signal) = signal {
-                self.log.write(now, "cellcc:signal", self.signal_data(signal));
-            }
+        if let Some(signal) = sender.told().filter(|&signal| self.signal != Some(signal)) {
+            self.signal = Some(signal);
+            self.log.write(now, "cellcc:signal", signal_data(signal));
         }
         let mut observed = Observed::default();
         sender.observe(&mut observed);
@@ -50,15 +48,6 @@ impl SchemeLog {
         if is_due {
             self.log.flush();
         }
-    }
-
-    fn signal_data(&self, signal: Signal) -> Value {
-        let estimation = match signal.estimation {
-            Estimation::Run => "run",
-            Estimation::RaiseOnly => "raise_only",
-            Estimation::Suspend => "suspend",
-        };
-        json!({ "estimation": estimation, "epoch": signal.epoch })
     }
 
     fn state_data(&self, sender: &Sender, observed: Observed) -> Value {
@@ -78,4 +67,13 @@ impl SchemeLog {
             "values": values,
         })
     }
+}
+
+fn signal_data(signal: Signal) -> Value {
+    let estimation = match signal.estimation {
+        Estimation::Run => "run",
+        Estimation::RaiseOnly => "raise_only",
+        Estimation::Suspend => "suspend",
+    };
+    json!({ "estimation": estimation, "epoch": signal.epoch })
 }
