@@ -136,14 +136,20 @@ impl Controller for SchemeController {
     fn on_congestion_event(
         &mut self,
         now: Instant,
-        _sent: Instant,
+        sent: Instant,
         is_persistent_congestion: bool,
-        _is_ecn: bool,
+        is_ecn: bool,
         _lost_bytes: u64,
         _largest_lost: u64,
     ) {
-        let now = self.0.time(now);
-        self.0.with(|sender| sender.settle_losses(now, is_persistent_congestion));
+        let (now, sent_at) = (self.0.time(now), self.0.time(sent));
+        self.0.with(|sender| {
+            if is_ecn {
+                sender.on_congestion_mark(now, sent_at);
+            } else {
+                sender.settle_losses(now, is_persistent_congestion);
+            }
+        });
     }
 
     fn on_spurious_congestion_event(&mut self) {
@@ -296,5 +302,38 @@ impl SchemeHandle {
 impl fmt::Debug for SchemeHandle {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_tuple("SchemeHandle").field(&self.0.scheme).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Congestion;
+    use noq_proto::congestion::Controller;
+    use std::time::{Duration, Instant};
+
+    /// A New Reno in noq's hands with a packet in flight, and when that left.
+    fn newreno() -> (Box<dyn Controller>, Instant) {
+        let now = Instant::now();
+        let mut controller = Congestion::named("newreno").unwrap().factory().build(now, 1200);
+        controller.on_packet_sent(now, 1200, 0);
+        (controller, now)
+    }
+
+    #[test]
+    fn a_mark_halves_the_window_as_a_loss_does() {
+        let (mut controller, sent) = newreno();
+        let before = controller.metrics().congestion_window;
+        controller.on_congestion_event(sent + Duration::from_millis(20), sent, false, true, 0, 0);
+        assert_eq!(controller.metrics().congestion_window, before / 2);
+    }
+
+    #[test]
+    fn a_larger_packet_is_a_larger_smallest_window() {
+        let (mut controller, sent) = newreno();
+        controller.on_mtu_update(1452);
+        let later = sent + Duration::from_millis(20);
+        controller.on_packet_lost(1200, 0, later);
+        controller.on_congestion_event(later, sent, true, false, 1200, 0);
+        assert_eq!(controller.metrics().congestion_window, 2 * 1452);
     }
 }

@@ -229,8 +229,17 @@ impl Sender {
         self.signals = Signals::Sent { waiting: Some(signal) };
     }
 
+    /// Full packets have another size from now on. noq gives no time with it.
     pub(crate) fn set_size(&mut self, size: PacketSize) {
-        self.size = size;
+        if size != self.size {
+            self.size = size;
+            self.flow.on_event(self.last_heard_at, Event::PacketSize(size.on_link()));
+        }
+    }
+
+    /// The peer reports more packets that a router has marked; the newest of them was sent at `sent_at`.
+    pub(crate) fn on_congestion_mark(&mut self, now: Time, sent_at: Time) {
+        self.flow.on_congestion_mark(now, sent_at);
     }
 
     pub(crate) fn size(&self) -> PacketSize {
