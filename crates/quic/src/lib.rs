@@ -16,6 +16,7 @@
 //! | a scheme as noq's controller: what noq reports, what it is told | `controller`, `sender` |
 //! | which sent packet an acknowledgement or a loss is about | `outstanding` |
 //! | timers, feedback and advice between acknowledgements | `attach` |
+//! | the driver in virtual time | `virtual_time` |
 //!
 //! noq counts UDP payloads, cellcc whole packets on the link: [`PacketSize`] converts in one place.
 
@@ -29,9 +30,11 @@ mod outstanding;
 mod packet_size;
 mod published;
 mod sender;
+mod virtual_time;
 
 pub use attach::Attached;
 pub use congestion::{Congestion, CongestionError};
 pub use controller::SchemeHandle;
 pub use packet_size::PacketSize;
 pub use sender::{Observed, Snapshot};
+pub use virtual_time::{Protection, VirtualDriver};

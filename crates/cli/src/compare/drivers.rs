@@ -5,11 +5,13 @@ use cellcc_control::Registry;
 #[cfg(target_os = "linux")]
 use cellcc_emu::kernel::KernelDriver;
 use cellcc_experiment::{Driver, Plan, Record, ResolveError, RunError, Scenario, USUAL_DRIVER};
+use cellcc_quic::VirtualDriver;
 use cellcc_sim::SimDriver;
 use cellcc_units::Span;
 
 pub(super) struct Drivers {
     sim: SimDriver,
+    quic_virtual: VirtualDriver,
     #[cfg(target_os = "linux")]
     kernel: Option<KernelDriver>,
 }
@@ -19,8 +21,11 @@ impl Drivers {
     ///
     /// Must be called before the process has a second thread, see [`KernelDriver::new`].
     pub(super) fn new(names: &[String]) -> Result<Self, Exit> {
-        if let Some(unknown) = names.iter().find(|name| ![USUAL_DRIVER, KERNEL].contains(&name.as_str())) {
-            return Err(Exit::input(format!("--driver {unknown}: there are {USUAL_DRIVER} and {KERNEL}")));
+        let known = [USUAL_DRIVER, QUIC_VIRTUAL, KERNEL];
+        if let Some(unknown) = names.iter().find(|name| !known.contains(&name.as_str())) {
+            return Err(Exit::input(format!(
+                "--driver {unknown}: there are {USUAL_DRIVER}, {QUIC_VIRTUAL} and {KERNEL}"
+            )));
         }
         let wanted = names.iter().any(|name| name == KERNEL);
         #[cfg(not(target_os = "linux"))]
@@ -31,6 +36,7 @@ impl Drivers {
         }
         Ok(Self {
             sim: SimDriver::new(Registry::default()),
+            quic_virtual: VirtualDriver::new(Registry::default()),
             #[cfg(target_os = "linux")]
             kernel: wanted
                 .then(KernelDriver::new)
@@ -44,6 +50,9 @@ impl Drivers {
         if let (KERNEL, Some(kernel)) = (scenario.driver.as_str(), &self.kernel) {
             return kernel;
         }
+        if scenario.driver == QUIC_VIRTUAL {
+            return &self.quic_virtual;
+        }
         &self.sim
     }
 
@@ -55,6 +64,9 @@ impl Drivers {
         (count > 0).then_some((count, length))
     }
 }
+
+/// The name of the driver for real QUIC in virtual time.
+const QUIC_VIRTUAL: &str = VirtualDriver::NAME;
 
 /// The name of the driver for the kernel's TCP.
 const KERNEL: &str = "kernel";
