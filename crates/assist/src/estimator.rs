@@ -23,6 +23,7 @@
 //! Source: the NATCP paper, section 2.2.1 ("averaged at each feedback period"). The paper's feedback came from a flow
 //! that kept the queue full, so the classes are ours.
 
+use crate::counted::PacketTime;
 use cellcc_units::{Bytes, Rate, Span};
 use std::collections::VecDeque;
 
@@ -84,7 +85,7 @@ pub struct Estimator {
     /// Served bytes and busy time of the latest periods, newest last.
     recent: VecDeque<(Bytes, Span)>,
     bandwidth: Rate,
-    downlink: Span,
+    downlink: PacketTime,
 }
 
 impl Estimator {
@@ -106,10 +107,8 @@ impl Estimator {
             Class::Idle => observation.channel.unwrap_or(self.bandwidth),
         };
         self.bandwidth = bandwidth.min(observation.channel.unwrap_or(Rate::MAX));
-        if !self.bandwidth.is_zero() {
-            self.downlink = self.bandwidth.time_for(observation.packet);
-        }
-        Estimate { bandwidth: self.bandwidth, class, downlink: self.downlink }
+        let downlink = self.downlink.at(self.bandwidth, observation.packet);
+        Estimate { bandwidth: self.bandwidth, class, downlink }
     }
 
     fn partial(&self, observation: &Observation) -> Rate {

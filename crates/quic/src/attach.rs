@@ -1,87 +1,105 @@
-//! Serves a connection's scheme between acknowledgements: its timers, its send buffer.
-//!
-//! noq calls a controller only when something is sent, acknowledged or lost. A scheme's timer may have to come between;
-//! and where it opens a window, noq must be told to look again.
+//! A connection that is served between its acknowledgements, as the program sees it.
 
 use crate::controller::SchemeHandle;
-use crate::packet_size::PacketSize;
-use cellcc_units::Bytes;
-use noq::{OnClosed, PathId, WeakConnectionHandle};
-use std::net::IpAddr;
-use std::time::{Duration, Instant};
+use crate::extension::{Counters, PeerHalf};
+use crate::service::{Service, Shared};
+use bytes::Bytes;
+use cellcc_control::{Observer, Registry, Scheme};
+use std::sync::{Arc, Mutex};
 use tokio::task::AbortHandle;
 
-/// The send buffer holds this many windows: one is in flight, one is ready behind it.
-const BUFFERED_WINDOWS: u64 = 2;
-/// It is never smaller than this, so that a window that opens at once finds data (ten packets would be one initial
-/// window) ...
-const MIN_SEND_BUFFER: u64 = 1 << 18;
-/// ... nor larger: 1 Gbit/s over half a second.
-const MAX_SEND_BUFFER: u64 = 1 << 26;
-
-/// The send buffer follows the window this often; an opening window wakes noq at once, whatever this is.
-const BUFFER_EVERY: Duration = Duration::from_millis(10);
-
-/// A connection that is served. Dropping it ends the service, and leaves the scheme to acknowledgements alone.
+/// A connection with one of our schemes, served until it ends. Dropping this ends the service before, and leaves the
+/// scheme to acknowledgements alone. It does not keep the connection open.
+///
+/// The service reads the connection's datagrams. Those of the extension (first byte
+/// [`CONTEXT`](crate::extension::CONTEXT)) are its own; the application's come from
+/// [`read_datagram`](AttachedReceiver::read_datagram) instead of from the connection.
 #[derive(Debug)]
 pub struct Attached {
-    handle: SchemeHandle,
-    task: AbortHandle,
+    scheme: Arc<Mutex<SchemeHandle>>,
+    peer: AttachedReceiver,
 }
 
 impl Attached {
-    pub(crate) fn start(connection: &noq::Connection) -> Option<Self> {
-        let handle = SchemeHandle::of(connection)?;
-        if is_ipv6(connection) {
-            handle.set_headers(PacketSize::IPV6_HEADERS);
-        }
-        let task = tokio::spawn(serve(connection.weak_handle(), connection.on_closed(), handle.clone()))
-            .abort_handle();
-        Some(Self { handle, task })
+    pub(crate) fn start(connection: &noq::Connection, scheme: Scheme) -> Option<Self> {
+        let service = Service::of_sender(connection, scheme)?;
+        Some(Self { scheme: service.handle()?, peer: AttachedReceiver::run(connection, service) })
     }
 
-    /// The way to the scheme.
-    pub fn scheme(&self) -> &SchemeHandle {
-        &self.handle
+    /// The way to the scheme: to its present flow, where the connection has moved to another path and begun a new one.
+    pub fn scheme(&self) -> SchemeHandle {
+        crate::service::lock(&self.scheme).clone()
+    }
+
+    /// Whether the scheme's half runs at the peer; its text is a note for whoever reads the result.
+    pub fn peer_half(&self) -> PeerHalf {
+        self.peer.shared.extension().peer_half()
+    }
+
+    /// The side that receives: the peer's scheme, and datagrams.
+    pub fn receiver(&self) -> &AttachedReceiver {
+        &self.peer
     }
 }
 
-impl Drop for Attached {
+/// A connection that runs the halves that its peer's schemes ask for, whatever congestion control it has itself, until it
+/// ends or this is dropped. It does not keep the connection open.
+#[derive(Debug)]
+pub struct AttachedReceiver {
+    shared: Arc<Shared>,
+    task: AbortHandle,
+}
+
+/// Runs the halves that the peer's schemes ask for, on a connection whose own congestion control is not of this library.
+/// On one that [`Congestion::attach`](crate::Congestion::attach) serves they run already. `registry`: whose halves there are.
+///
+/// The service reads the connection's datagrams, as with [`Attached`].
+///
+/// # Panics
+/// Outside of a tokio runtime.
+pub fn attach_receiver(connection: &noq::Connection, registry: Registry) -> AttachedReceiver {
+    AttachedReceiver::run(connection, Service::of_receiver(connection, registry))
+}
+
+impl AttachedReceiver {
+    fn run(connection: &noq::Connection, service: Service) -> Self {
+        let shared = service.shared();
+        let task = tokio::spawn(service.run(connection.on_closed())).abort_handle();
+        Self { shared, task }
+    }
+
+    /// The peer's scheme whose half runs here, where one does.
+    pub fn scheme_here(&self) -> Option<String> {
+        self.shared.extension().scheme_here().map(str::to_owned)
+    }
+
+    /// Shows the inside of the half that runs here, where one does.
+    pub fn observe_half(&self, observer: &mut dyn Observer) {
+        if let Some(half) = self.shared.extension().half_here() {
+            half.observe(observer);
+        }
+    }
+
+    /// What has become of the extension's datagrams so far.
+    pub fn counters(&self) -> Counters {
+        self.shared.extension().counters()
+    }
+
+    /// The user has so many flows, over all of its connections: what NATCP's receivers report (1 unless this says
+    /// otherwise).
+    pub fn set_user_flows(&self, flows: u32) {
+        self.shared.set_user_flows(flows);
+    }
+
+    /// The next of the application's own datagrams, oldest first; up to 1 MiB wait, then the oldest are dropped. `None`
+    /// when the service has ended. Cancel safe.
+    pub async fn read_datagram(&self) -> Option<Bytes> {
+        self.shared.inbox.pop().await
+    }
+}
+
+impl Drop for AttachedReceiver {
     fn drop(&mut self) {
         self.task.abort();
     }
-}
-
-fn is_ipv6(connection: &noq::Connection) -> bool {
-    let remote = connection.path(PathId::ZERO).and_then(|path| path.remote_address().ok());
-    remote.is_some_and(|remote| match remote.ip() {
-        IpAddr::V4(_) => false,
-        IpAddr::V6(address) => address.to_ipv4_mapped().is_none(),
-    })
-}
-
-/// A connection ends when its last user lets go of it: the service is none.
-async fn serve(connection: WeakConnectionHandle, mut closed: OnClosed, handle: SchemeHandle) {
-    let mut buffer = Bytes::ZERO;
-    loop {
-        let now = Instant::now();
-        let opened = handle.on_time(now);
-        let wanted = send_buffer(&handle);
-        if opened || wanted != buffer {
-            buffer = wanted;
-            let Some(connection) = connection.upgrade() else { return };
-            connection.set_send_window(wanted.get());
-        }
-        let wake = handle.next_time().map_or(now + BUFFER_EVERY, |next| next.min(now + BUFFER_EVERY));
-        tokio::select! {
-            _ = &mut closed => return,
-            () = tokio::time::sleep_until(wake.into()) => {}
-            () = handle.sooner_than(Some(wake)) => {}
-        }
-    }
-}
-
-fn send_buffer(handle: &SchemeHandle) -> Bytes {
-    let window = handle.snapshot().limits.window.get();
-    Bytes::new(window.saturating_mul(BUFFERED_WINDOWS).clamp(MIN_SEND_BUFFER, MAX_SEND_BUFFER))
 }

@@ -97,7 +97,7 @@ impl Congestion {
     /// # Panics
     /// Outside of a tokio runtime.
     pub fn attach(&self, connection: &noq::Connection) -> Option<Attached> {
-        Attached::start(connection)
+        Attached::start(connection, self.0.scheme.clone())
     }
 }
 

@@ -8,6 +8,8 @@
 //! congestion.install(&mut transport);
 //! // ... and for every connection:
 //! let attached = congestion.attach(&connection);
+//! // A connection that only receives, with any congestion control, can run the halves of its peer's schemes:
+//! let receiver = cellcc_quic::attach_receiver(&connection, cellcc_control::Registry::default());
 //! # Ok(()) }
 //! ```
 //!
@@ -15,24 +17,36 @@
 //! |---|---|
 //! | a scheme as noq's controller: what noq reports, what it is told | `controller`, `sender` |
 //! | which sent packet an acknowledgement or a loss is about | `outstanding` |
-//! | timers, feedback and advice between acknowledgements | `attach` |
-//! | the driver in virtual time | `virtual_time` |
+//! | what the halves of a scheme send each other | `extension` |
+//! | timers, send buffer and messages between acknowledgements | `attach`, `service`, `inbox` |
+//! | what the network says about a peer's bottleneck, and where that comes from | [`advice`] |
+//! | transfers between two machines, as with iperf3 | [`transfer`] |
+//! | the flows of a Scenario over sockets | `player` |
+//! | the flows of a Scenario in virtual time | `virtual_time` |
 //!
 //! noq counts UDP payloads, cellcc whole packets on the link: [`PacketSize`] converts in one place.
 
 // A program in real time: this crate reads clocks and opens sockets; its virtual-time driver takes both as arguments.
 #![allow(clippy::disallowed_methods)]
 
+pub mod advice;
 mod attach;
 mod congestion;
 mod controller;
+pub mod extension;
+mod inbox;
 mod outstanding;
 mod packet_size;
+#[cfg(target_os = "linux")]
+pub mod player;
 mod published;
 mod sender;
+mod service;
+mod slow_pacing;
+pub mod transfer;
 mod virtual_time;
 
-pub use attach::Attached;
+pub use attach::{Attached, AttachedReceiver, attach_receiver};
 pub use congestion::{Congestion, CongestionError};
 pub use controller::SchemeHandle;
 pub use packet_size::PacketSize;

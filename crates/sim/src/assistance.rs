@@ -1,6 +1,6 @@
 //! NetAssist at the simulated base station: what it measures of a user, and how its reports reach the sender.
 
-use cellcc_assist::{Class, Estimator, Observation};
+use cellcc_assist::{Class, CounterReader, Counters, PacketTime, Period};
 use cellcc_control::{Advice, AdviceClass, AdviceRequest, AdviceRoute, AdviceSource, MinRttParts};
 use cellcc_experiment::{NetAssist, NetAssistRoute, NetAssistSource, Randomness, ResolveError, Scenario};
 use cellcc_link::{Capacities, Capacity, Delay, Loss, Service};
@@ -11,18 +11,15 @@ use std::sync::Arc;
 /// Reports to one flow: every flow is served by itself, as its scheme asks for it.
 pub(crate) struct Assistance {
     asked: NetAssist,
-    estimator: Estimator,
+    reader: CounterReader,
     /// What the user alone could be served with.
     channel: Arc<Capacity>,
     uplink: Arc<Capacity>,
     network: Delay,
     packet: Bytes,
     ack: Bytes,
-    /// At the end of the period before; `None` before the first.
-    last_service: Option<Service>,
-    /// Held while the rate they come from is zero, as in the NATCP authors' feedback files.
-    downlink: Span,
-    uplink_time: Span,
+    downlink_time: PacketTime,
+    uplink_time: PacketTime,
     next_report: Time,
     stop: Time,
     /// Reports that were made, with the time at which they were.
@@ -76,15 +73,14 @@ impl Assistance {
         Ok(Self {
             loss: Loss::new(asked.loss, scenario.seed_of(Randomness::Assistance(index))),
             asked,
-            estimator: Estimator::new(),
+            reader: CounterReader::default(),
             channel: Arc::clone(&capacities.forward[flow.user]),
             uplink: Arc::clone(&capacities.reverse),
             network: scenario.forward_delay()?.plus(back),
             packet: scenario.endpoint.packet(),
             ack: scenario.endpoint.header,
-            last_service: None,
-            downlink: Span::ZERO,
-            uplink_time: Span::ZERO,
+            downlink_time: PacketTime::default(),
+            uplink_time: PacketTime::default(),
             next_report: flow.start,
             stop: flow.stop.unwrap_or(Time::NEVER),
             made: VecDeque::new(),
@@ -124,15 +120,12 @@ impl Assistance {
             NetAssistSource::Causal => self.passed(now, sight)?,
         };
         let bandwidth = bandwidth.mul_f64(self.asked.scale.get());
-        if !bandwidth.is_zero() {
-            self.downlink = bandwidth.time_for(self.packet);
-        }
         let uplink = self.uplink.rate_in(now - self.asked.period, now);
-        if !uplink.is_zero() {
-            self.uplink_time = uplink.time_for(self.ack);
-        }
-        let network = self.network.at(now);
-        let min_rtt = MinRttParts { network, downlink: self.downlink, uplink: self.uplink_time };
+        let min_rtt = MinRttParts {
+            network: self.network.at(now),
+            downlink: self.downlink_time.at(bandwidth, self.packet),
+            uplink: self.uplink_time.at(uplink, self.ack),
+        };
         let (flows, backlog, period) = (sight.flows, sight.service.backlog, self.asked.period);
         Some(Advice { bandwidth, class, min_rtt, flows, backlog, period, age: Span::ZERO })
     }
@@ -144,24 +137,18 @@ impl Assistance {
 
     /// What the link served in the period that has passed.
     fn passed(&mut self, now: Time, sight: &Sight) -> Option<(Rate, AdviceClass)> {
-        let before = self.last_service.replace(sight.service)?;
-        let period = self.asked.period;
-        let channel = || self.share(self.channel.rate_in(now - period, now), sight);
-        let estimate = self.estimator.estimate(&Observation {
-            period,
-            served: sight.service.served - before.served,
-            busy: sight.service.busy.saturating_sub(before.busy),
-            backlog: sight.service.backlog,
-            channel: self.asked.channel_known.then(channel),
-            packet: self.packet,
-        });
+        let Service { served, busy, backlog } = sight.service;
+        let length = self.asked.period;
+        let channel =
+            self.asked.channel_known.then(|| self.share(self.channel.rate_in(now - length, now), sight));
+        let period = Period { length, channel, packet: self.packet };
+        let estimate = self.reader.read(Counters { served, busy, backlog }, period)?;
         let class = match estimate.class {
             Class::Backlogged => AdviceClass::Backlogged,
             Class::Partial => AdviceClass::Partial,
             Class::Idle => AdviceClass::Idle,
         };
-        let is_known = class != AdviceClass::Idle || !estimate.bandwidth.is_zero();
-        is_known.then_some((estimate.bandwidth, class))
+        Some((estimate.bandwidth, class))
     }
 
     /// The user's part of what its channel would carry alone, while others are served too.

@@ -1,11 +1,15 @@
 //! Two noq endpoints on loopback, with a certificate made for the test.
 
+#![allow(dead_code, reason = "not every test needs all of it")]
+
 use noq::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use noq::{ClientConfig, Connection, Endpoint, ServerConfig, TransportConfig};
 use rustls::RootCertStore;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
+
+pub(crate) mod relay;
 
 /// Both ends of one connection, with their endpoints: those must live on.
 pub(crate) struct Pair {
@@ -16,6 +20,15 @@ pub(crate) struct Pair {
 
 /// Connects two endpoints of these settings over loopback.
 pub(crate) async fn connect(server: TransportConfig, client: TransportConfig) -> Pair {
+    connect_over(None, server, client).await
+}
+
+/// The same over a bottleneck, where there is one.
+pub(crate) async fn connect_over(
+    bottleneck: Option<relay::Bottleneck>,
+    server: TransportConfig,
+    client: TransportConfig,
+) -> Pair {
     let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     let certificate = CertificateDer::from(made.cert);
     let key = PrivateKeyDer::Pkcs8(made.signing_key.serialize_der().into());
@@ -41,7 +54,11 @@ pub(crate) async fn connect(server: TransportConfig, client: TransportConfig) ->
     let anywhere = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
     let server = Endpoint::server(server_config, anywhere).unwrap();
     let client = Endpoint::client(anywhere).unwrap();
-    let connecting = client.connect_with(client_config, server.local_addr().unwrap(), "localhost").unwrap();
+    let mut address = server.local_addr().unwrap();
+    if let Some(bottleneck) = bottleneck {
+        address = relay::start(address, bottleneck).await;
+    }
+    let connecting = client.connect_with(client_config, address, "localhost").unwrap();
     let (accepted, connected) = tokio::join!(async { server.accept().await.unwrap().await }, connecting);
     Pair { server: accepted.unwrap(), client: connected.unwrap(), _endpoints: (server, client) }
 }

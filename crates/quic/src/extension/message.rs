@@ -1,0 +1,360 @@
+//! The extension's messages as bytes, each one datagram (RFC 9221). Integers are QUIC's, of variable length (RFC 9000,
+//! section 16); a message ends where its datagram ends.
+//!
+//! ```text
+//! 0xcc | kind | flow | ...
+//! 1 OFFER       count u8 | version u8 ... | scheme, UTF-8   from the sender: run this scheme's half, please
+//! 2 ANSWER      version | reason                            from the receiver: version 0 refuses, for that reason
+//! 3 FEEDBACK    RATE_FEEDBACK                               from the receiver: `RbbrMessage`
+//! 4 SIGNAL      RATE_SIGNAL                                 from the sender: `RbbrMessage`
+//! 5 USER_FLOWS  sequence | flows                            from the receiver
+//! ```
+//! `flow` counts the sender's flows on the connection, which begins another where it moves to another path: what is
+//! said of an older flow is out of date. OFFER and ANSWER stay as they are in every version. A receiver skips kinds
+//! that it does not know, so that later halves can add theirs.
+
+use bytes::{Buf, BufMut};
+use cellcc_control::schemes::{RbbrMessage, RbbrWireError};
+use cellcc_control::{RateFeedback, Signal};
+use noq_proto::VarInt;
+use noq_proto::coding::{Decodable, Encodable};
+use std::fmt;
+use thiserror::Error;
+
+/// The first byte of every datagram of the extension. An application's own datagrams begin with any other.
+pub const CONTEXT: u8 = 0xcc;
+
+/// The version that is described here.
+pub(super) const VERSION: u8 = 1;
+
+/// The longest text of a scheme, in bytes: every parameter of RBBR together takes half of it.
+pub const MAX_SCHEME_TEXT: usize = 512;
+
+/// The most versions that an offer may name.
+const MAX_VERSIONS: usize = 16;
+
+const OFFER: u64 = 1;
+const ANSWER: u64 = 2;
+const FEEDBACK: u64 = 3;
+const SIGNAL: u64 = 4;
+const USER_FLOWS: u64 = 5;
+
+/// What one datagram says of one flow.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Message {
+    /// Counts the sender's flows on this connection.
+    pub flow: u32,
+    /// What is said.
+    pub body: Body,
+}
+
+/// What is said of a flow.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Body {
+    /// The sender asks for the half of its scheme.
+    Offer {
+        /// Versions that the sender speaks, at least one.
+        versions: Vec<u8>,
+        /// The scheme as the registry writes it, up to [`MAX_SCHEME_TEXT`].
+        scheme: String,
+    },
+    /// The receiver's answer to an offer: the version that it chose, or why there is no half.
+    Answer(Result<u8, Refusal>),
+    /// RBBR's rate.
+    Feedback(RateFeedback),
+    /// RBBR's signal.
+    Signal(Signal),
+    /// How many flows the receiver's user has.
+    UserFlows {
+        /// Counts these messages, so that the newest is known.
+        sequence: u64,
+        /// The flows, this one included.
+        flows: u32,
+    },
+}
+
+/// Why a receiver runs no half.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refusal {
+    /// It speaks none of the versions offered.
+    Version,
+    /// Its registry does not know the scheme, or not with these arguments.
+    UnknownScheme,
+    /// The scheme with these arguments has no half for receivers.
+    NoHalf,
+    /// A reason that a later version added.
+    Other(u32),
+}
+
+impl Refusal {
+    fn code(self) -> u32 {
+        match self {
+            Self::Version => 1,
+            Self::UnknownScheme => 2,
+            Self::NoHalf => 3,
+            Self::Other(code) => code,
+        }
+    }
+
+    fn of(code: u32) -> Self {
+        match code {
+            1 => Self::Version,
+            2 => Self::UnknownScheme,
+            3 => Self::NoHalf,
+            other => Self::Other(other),
+        }
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Version => formatter.write_str("it speaks another version"),
+            Self::UnknownScheme => formatter.write_str("it does not know the scheme"),
+            Self::NoHalf => formatter.write_str("it knows no half of the scheme"),
+            Self::Other(code) => write!(formatter, "its reason has the code {code}"),
+        }
+    }
+}
+
+/// Why a datagram is no message.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum MessageError {
+    /// It begins with another context byte: the application's.
+    #[error("the datagram does not begin with {CONTEXT:#04x}")]
+    NotOurs,
+    /// A kind of message from a later version.
+    #[error("{0} is no kind of message of version {VERSION}")]
+    UnknownKind(u64),
+    /// It ends early.
+    #[error("the datagram ends within its {0}")]
+    Truncated(&'static str),
+    /// It goes on after its end.
+    #[error("{0} bytes follow the message")]
+    TrailingBytes(usize),
+    /// A number or a text that its field does not hold.
+    #[error("the {0} is out of range")]
+    OutOfRange(&'static str),
+    /// RBBR's part.
+    #[error(transparent)]
+    Rbbr(#[from] RbbrWireError),
+}
+
+impl Message {
+    /// The message as a datagram.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut bytes = vec![CONTEXT];
+        let mut begin = |kind: u64| {
+            put(&mut bytes, kind);
+            put(&mut bytes, self.flow.into());
+        };
+        match &self.body {
+            Body::Offer { versions, scheme } => {
+                begin(OFFER);
+                let versions = &versions[..versions.len().min(MAX_VERSIONS)];
+                bytes.put_u8(versions.len() as u8);
+                bytes.put_slice(versions);
+                bytes.put_slice(scheme.as_bytes());
+            }
+            Body::Answer(answer) => {
+                begin(ANSWER);
+                put(&mut bytes, answer.unwrap_or(0).into());
+                put(&mut bytes, answer.err().map_or(0, Refusal::code).into());
+            }
+            Body::Feedback(feedback) => {
+                begin(FEEDBACK);
+                RbbrMessage::Feedback(*feedback).encode(&mut bytes);
+            }
+            Body::Signal(signal) => {
+                begin(SIGNAL);
+                RbbrMessage::Signal(*signal).encode(&mut bytes);
+            }
+            Body::UserFlows { sequence, flows } => {
+                begin(USER_FLOWS);
+                put(&mut bytes, *sequence);
+                put(&mut bytes, (*flows).into());
+            }
+        }
+        bytes
+    }
+
+    /// Reads a datagram.
+    ///
+    /// # Errors
+    /// A datagram of the application's, a kind of a later version, bytes without meaning.
+    pub fn decode(datagram: &[u8]) -> Result<Self, MessageError> {
+        let Some((&CONTEXT, mut rest)) = datagram.split_first() else { return Err(MessageError::NotOurs) };
+        let rest = &mut rest;
+        let kind = take(rest, "kind")?;
+        if !(OFFER..=USER_FLOWS).contains(&kind) {
+            return Err(MessageError::UnknownKind(kind));
+        }
+        let flow = take_u32(rest, "flow")?;
+        let body = match kind {
+            OFFER => offer(rest)?,
+            ANSWER => answer(rest)?,
+            USER_FLOWS => {
+                Body::UserFlows { sequence: take(rest, "sequence")?, flows: take_u32(rest, "flows")? }
+            }
+            _ => {
+                let (message, after) = RbbrMessage::decode(rest)?;
+                *rest = after;
+                match message {
+                    RbbrMessage::Feedback(feedback) if kind == FEEDBACK => Body::Feedback(feedback),
+                    RbbrMessage::Signal(signal) if kind == SIGNAL => Body::Signal(signal),
+                    _ => return Err(MessageError::OutOfRange("type of RBBR's message")),
+                }
+            }
+        };
+        if rest.is_empty() { Ok(Self { flow, body }) } else { Err(MessageError::TrailingBytes(rest.len())) }
+    }
+}
+
+fn offer(rest: &mut &[u8]) -> Result<Body, MessageError> {
+    let count = usize::from(rest.try_get_u8().map_err(|_| MessageError::Truncated("versions"))?);
+    if !(1..=MAX_VERSIONS).contains(&count) {
+        return Err(MessageError::OutOfRange("count of versions"));
+    }
+    let (versions, scheme) = rest.split_at_checked(count).ok_or(MessageError::Truncated("versions"))?;
+    *rest = &[];
+    if scheme.len() > MAX_SCHEME_TEXT {
+        return Err(MessageError::OutOfRange("length of the scheme"));
+    }
+    let scheme = std::str::from_utf8(scheme).map_err(|_| MessageError::OutOfRange("text of the scheme"))?;
+    Ok(Body::Offer { versions: versions.to_vec(), scheme: scheme.into() })
+}
+
+fn answer(rest: &mut &[u8]) -> Result<Body, MessageError> {
+    let version = take(rest, "version")?;
+    let version = u8::try_from(version).map_err(|_| MessageError::OutOfRange("version"))?;
+    match (version, take_u32(rest, "reason")?) {
+        (0, 0) => Err(MessageError::OutOfRange("reason")),
+        (0, reason) => Ok(Body::Answer(Err(Refusal::of(reason)))),
+        (version, 0) => Ok(Body::Answer(Ok(version))),
+        _ => Err(MessageError::OutOfRange("reason")),
+    }
+}
+
+/// Integers above 2^62 - 1 are sent as that.
+fn put(bytes: &mut Vec<u8>, value: u64) {
+    VarInt::from_u64(value).unwrap_or(VarInt::MAX).encode(bytes);
+}
+
+fn take(rest: &mut &[u8], field: &'static str) -> Result<u64, MessageError> {
+    VarInt::decode(rest).map(VarInt::into_inner).map_err(|_| MessageError::Truncated(field))
+}
+
+fn take_u32(rest: &mut &[u8], field: &'static str) -> Result<u32, MessageError> {
+    u32::try_from(take(rest, field)?).map_err(|_| MessageError::OutOfRange(field))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cellcc_control::Estimation;
+    use cellcc_units::{Bytes, Rate, Span};
+    use proptest::prelude::*;
+
+    const LARGEST: u64 = (1 << 62) - 1;
+
+    fn body() -> impl Strategy<Value = Body> {
+        let versions = prop::collection::vec(any::<u8>(), 1..=MAX_VERSIONS);
+        let feedback = (0..=LARGEST, 0..=1u64 << 40, 0..=LARGEST, prop::option::of(0..=LARGEST), 0..=LARGEST);
+        let estimation =
+            prop_oneof![Just(Estimation::Run), Just(Estimation::RaiseOnly), Just(Estimation::Suspend)];
+        prop_oneof![
+            (versions, "\\PC{0,120}").prop_map(|(versions, scheme)| Body::Offer { versions, scheme }),
+            (1u8..).prop_map(|version| Body::Answer(Ok(version))),
+            (1u32..).prop_map(|reason| Body::Answer(Err(Refusal::of(reason)))),
+            feedback.prop_map(|(sequence, micros, received, rate, burst)| Body::Feedback(RateFeedback {
+                sequence,
+                rate: rate.map(Rate::from_bytes_per_sec),
+                interval: Span::from_micros(micros),
+                received: Bytes::new(received),
+                frozen: false,
+                burst: Bytes::new(burst),
+            })),
+            (estimation, any::<u32>())
+                .prop_map(|(estimation, epoch)| Body::Signal(Signal { estimation, epoch })),
+            (0..=LARGEST, any::<u32>()).prop_map(|(sequence, flows)| Body::UserFlows { sequence, flows }),
+        ]
+    }
+
+    fn message() -> impl Strategy<Value = Message> {
+        (any::<u32>(), body()).prop_map(|(flow, body)| Message { flow, body })
+    }
+
+    fn has_an_end(message: &Message) -> bool {
+        !matches!(message.body, Body::Offer { .. })
+    }
+
+    #[test]
+    fn a_usual_feedback_takes_20_bytes() {
+        let feedback = RateFeedback {
+            sequence: 1000,
+            rate: Some(Rate::from_mbit_per_sec(20.0)),
+            interval: Span::from_millis(10),
+            received: Bytes::new(30_000_000),
+            frozen: false,
+            burst: Bytes::ZERO,
+        };
+        assert_eq!(Message { flow: 1, body: Body::Feedback(feedback) }.encode().len(), 20);
+    }
+
+    #[test]
+    fn what_is_not_for_us_is_told_from_what_is_broken() {
+        assert_eq!(Message::decode(&[]), Err(MessageError::NotOurs));
+        assert_eq!(Message::decode(&[0x00, 1, 2]), Err(MessageError::NotOurs));
+        assert_eq!(Message::decode(&[CONTEXT]), Err(MessageError::Truncated("kind")));
+        assert_eq!(Message::decode(&[CONTEXT, 9, 200, 1]), Err(MessageError::UnknownKind(9)));
+        assert_eq!(Message::decode(&[CONTEXT, 1, 0, 0]), Err(MessageError::OutOfRange("count of versions")));
+    }
+
+    #[test]
+    fn a_scheme_of_excessive_length_is_refused() {
+        let offer = |length| {
+            Message { flow: 0, body: Body::Offer { versions: vec![1], scheme: "x".repeat(length) } }.encode()
+        };
+        assert!(Message::decode(&offer(MAX_SCHEME_TEXT)).is_ok());
+        assert_eq!(
+            Message::decode(&offer(MAX_SCHEME_TEXT + 1)),
+            Err(MessageError::OutOfRange("length of the scheme"))
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_reads_back(message in message()) {
+            prop_assert_eq!(Message::decode(&message.encode()), Ok(message));
+        }
+
+        #[test]
+        fn a_message_that_is_cut_short_is_never_one_of_another_meaning(
+            message in message().prop_filter("its text ends with its datagram", has_an_end),
+            cut in any::<prop::sample::Index>(),
+        ) {
+            let bytes = message.encode();
+            prop_assert!(Message::decode(&bytes[..cut.index(bytes.len())]).is_err());
+        }
+
+        #[test]
+        fn what_follows_a_message_breaks_it(
+            message in message().prop_filter("its text ends with its datagram", has_an_end),
+            extra in 1usize..20,
+        ) {
+            let mut bytes = message.encode();
+            bytes.extend(std::iter::repeat_n(0, extra));
+            prop_assert_eq!(Message::decode(&bytes), Err(MessageError::TrailingBytes(extra)));
+        }
+
+        #[test]
+        fn any_bytes_are_a_message_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..100)) {
+            let ours: Vec<u8> = [CONTEXT].into_iter().chain(bytes.iter().copied()).collect();
+            for datagram in [&bytes, &ours] {
+                if let Ok(message) = Message::decode(datagram) {
+                    prop_assert_eq!(Message::decode(&message.encode()), Ok(message));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,306 @@
+//! Serves a connection between acknowledgements: the scheme's timers, its send buffer, the extension's messages.
+//!
+//! noq calls a controller only when something is sent, acknowledged or lost. A scheme's timer may have to come between;
+//! and where it opens a window, noq must be told to look again. The extension looks at noq's totals, and noq keeps its
+//! datagrams for whoever reads them.
+//!
+//! A connection ends when its last user lets go of it, and this is none: it holds the connection only while it waits, and
+//! never longer than [`TICK`] or [`IDLE_TICK`], so that such an end comes so much later at the most.
+
+use crate::controller::SchemeHandle;
+use crate::extension::{Extension, Received, Totals};
+use crate::inbox::Inbox;
+use crate::packet_size::PacketSize;
+use cellcc_control::{Registry, Scheme};
+use cellcc_units::{Bytes, Span, Time};
+use noq::{Connection, OnClosed, PathId, SendDatagramError, WeakConnectionHandle};
+use std::future::pending;
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// The send buffer holds this many windows: one is in flight, one is ready behind it.
+const BUFFERED_WINDOWS: u64 = 2;
+/// It is never smaller than this, so that a window that opens at once finds data (ten packets would be one initial
+/// window) ...
+const MIN_SEND_BUFFER: u64 = 1 << 18;
+/// ... nor larger: 1 Gbit/s over half a second.
+const MAX_SEND_BUFFER: u64 = 1 << 26;
+
+/// The send buffer follows the window this often; an opening window wakes noq at once, whatever this is.
+const TICK: Duration = Duration::from_millis(10);
+/// The same where neither a scheme nor a half runs here, and only a datagram could change that.
+const IDLE_TICK: Duration = Duration::from_millis(50);
+/// What timers resolve (tokio).
+const GRAIN: Duration = Duration::from_millis(1);
+
+/// While a message of ours, or a datagram of the application's, still waits in noq for the window, the next one waits
+/// too: so a blocked sender says what is true when it may speak. After this it does not: something always waits
+/// where the application sends many.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+/// An RTT before there is a sample (RFC 9002, section 6.2.2).
+const INITIAL_RTT: Duration = Duration::from_millis(333);
+
+/// What the service and the program share.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    extension: Mutex<Extension>,
+    epoch: Instant,
+    pub(crate) inbox: Inbox,
+}
+
+/// What a thread that panicked left is still there to look at.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Shared {
+    pub(crate) fn extension(&self) -> MutexGuard<'_, Extension> {
+        lock(&self.extension)
+    }
+
+    pub(crate) fn set_user_flows(&self, flows: u32) {
+        let now = self.time(Instant::now());
+        self.extension().on_user_flows(now, flows);
+    }
+
+    fn time(&self, now: Instant) -> Time {
+        Time::ZERO + span(now.saturating_duration_since(self.epoch))
+    }
+
+    fn instant(&self, time: Time) -> Instant {
+        self.epoch + Duration::from_nanos(time.as_nanos())
+    }
+}
+
+fn span(duration: Duration) -> Span {
+    Span::from_nanos(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX))
+}
+
+/// What sends on the connection, where that is one of our schemes.
+struct Sending {
+    scheme: Scheme,
+    handle: Arc<Mutex<SchemeHandle>>,
+    checked_at: Instant,
+    send_buffer: Bytes,
+}
+
+pub(crate) struct Service {
+    connection: WeakConnectionHandle,
+    shared: Arc<Shared>,
+    sending: Option<Sending>,
+    /// IP and UDP headers of what arrives.
+    headers: Bytes,
+    /// The room in noq's buffer for datagrams when none waits.
+    empty_buffer: usize,
+    message_sent_at: Instant,
+}
+
+impl Service {
+    pub(crate) fn of_receiver(connection: &Connection, registry: Registry) -> Self {
+        let now = Instant::now();
+        Self {
+            connection: connection.weak_handle(),
+            shared: Arc::new(Shared {
+                extension: Mutex::new(Extension::new(registry)),
+                epoch: now,
+                inbox: Inbox::default(),
+            }),
+            sending: None,
+            headers: headers(connection),
+            empty_buffer: 0,
+            message_sent_at: now,
+        }
+    }
+
+    /// `None` where the connection has another congestion control.
+    pub(crate) fn of_sender(connection: &Connection, scheme: Scheme) -> Option<Self> {
+        let handle = SchemeHandle::of(connection)?;
+        let mut service = Self::of_receiver(connection, Registry::default());
+        service.begin_flow(&handle, &scheme);
+        service.sending = Some(Sending {
+            scheme,
+            handle: Arc::new(Mutex::new(handle)),
+            checked_at: service.shared.epoch,
+            send_buffer: Bytes::ZERO,
+        });
+        Some(service)
+    }
+
+    pub(crate) fn shared(&self) -> Arc<Shared> {
+        Arc::clone(&self.shared)
+    }
+
+    pub(crate) fn handle(&self) -> Option<Arc<Mutex<SchemeHandle>>> {
+        self.sending.as_ref().map(|sending| Arc::clone(&sending.handle))
+    }
+
+    fn scheme(&self) -> Option<SchemeHandle> {
+        self.sending.as_ref().map(|sending| lock(&sending.handle).clone())
+    }
+
+    fn begin_flow(&self, handle: &SchemeHandle, scheme: &Scheme) {
+        handle.set_headers(self.headers);
+        let now = self.shared.time(Instant::now());
+        self.shared.extension().begin_flow(now, scheme);
+    }
+
+    /// Serves the connection until it ends.
+    pub(crate) async fn run(mut self, mut closed: OnClosed) {
+        let mut datagrams = [const { bytes::Bytes::new() }; 32];
+        loop {
+            let Some(connection) = self.connection.upgrade() else { return };
+            let now = Instant::now();
+            self.follow_path(&connection, now);
+            self.serve_scheme(&connection, now);
+            self.speak(&connection, now);
+            let wake = self.next_wake(now);
+            let scheme = self.scheme();
+            let sooner = async {
+                match &scheme {
+                    Some(scheme) => scheme.sooner_than(Some(wake)).await,
+                    None => pending().await,
+                }
+            };
+            tokio::select! {
+                _ = &mut closed => return,
+                read = connection.read_many_datagrams(&mut datagrams) => match read {
+                    Ok(count) => self.hear(&connection, &mut datagrams[..count]),
+                    Err(_) => return,
+                },
+                () = tokio::time::sleep_until(wake.into()) => {}
+                () = sooner => {}
+            }
+        }
+    }
+
+    /// On a new path noq has built a new controller: a new flow.
+    fn follow_path(&mut self, connection: &Connection, now: Instant) {
+        let Some(sending) = &mut self.sending else { return };
+        if now.duration_since(sending.checked_at) < TICK {
+            return;
+        }
+        sending.checked_at = now;
+        let Some(current) = SchemeHandle::of(connection) else { return };
+        if current.is_same(&lock(&sending.handle)) {
+            return;
+        }
+        *lock(&sending.handle) = current.clone();
+        let scheme = sending.scheme.clone();
+        self.headers = headers(connection);
+        self.begin_flow(&current, &scheme);
+    }
+
+    fn serve_scheme(&mut self, connection: &Connection, now: Instant) {
+        let Some(sending) = &mut self.sending else { return };
+        let handle = lock(&sending.handle).clone();
+        let opened = handle.on_time(now);
+        let wanted = send_buffer(&handle);
+        if opened || wanted != sending.send_buffer {
+            sending.send_buffer = wanted;
+            connection.set_send_window(wanted.get());
+        }
+    }
+
+    /// Sends what is due to the peer.
+    fn speak(&mut self, connection: &Connection, now: Instant) {
+        let time = self.shared.time(now);
+        let mut extension = lock(&self.shared.extension);
+        if extension.wants_totals() {
+            extension.on_totals(time, self.totals(connection));
+        }
+        if let Some(scheme) = self.scheme()
+            && let Some(signal) = scheme.signal()
+        {
+            if let Some(datagram) = extension.signal(signal) {
+                send(connection, &mut extension, datagram);
+            }
+            // Even where it could not be sent: a scheme that waits for it would stand still.
+            scheme.on_signal_queued(signal);
+        }
+        let room = connection.datagram_send_buffer_space();
+        self.empty_buffer = self.empty_buffer.max(room);
+        if room < self.empty_buffer && now.duration_since(self.message_sent_at) < PATIENCE {
+            return;
+        }
+        let rtt = span(connection.rtt(PathId::ZERO).unwrap_or(INITIAL_RTT));
+        while let Some(datagram) = extension.poll_transmit(time, rtt) {
+            self.message_sent_at = now;
+            send(connection, &mut extension, datagram);
+        }
+    }
+
+    /// Takes what has come from the peer.
+    fn hear(&mut self, connection: &Connection, datagrams: &mut [bytes::Bytes]) {
+        let now = Instant::now();
+        let time = self.shared.time(now);
+        let totals = self.totals(connection);
+        let scheme = self.scheme();
+        let mut opened = false;
+        for datagram in datagrams {
+            let datagram = std::mem::take(datagram);
+            let received = self.shared.extension().on_datagram(time, totals, &datagram);
+            match (received, &scheme) {
+                (Received::NotOurs, _) => self.shared.inbox.push(datagram),
+                (Received::Found, Some(scheme)) => scheme.on_half_found(),
+                (Received::Feedback(feedback), Some(scheme)) => {
+                    opened |= scheme.on_feedback(now, &feedback);
+                }
+                (Received::Nothing | Received::Found | Received::Feedback(_), _) => {}
+            }
+        }
+        if opened && let Some(sending) = &self.sending {
+            connection.set_send_window(sending.send_buffer.get());
+        }
+    }
+
+    fn totals(&self, connection: &Connection) -> Totals {
+        let stats = connection.stats();
+        let with = |headers: Bytes, datagrams: u64, bytes: u64| Bytes::new(bytes) + headers * datagrams;
+        Totals {
+            received_datagrams: stats.udp_rx.datagrams,
+            received: with(self.headers, stats.udp_rx.datagrams, stats.udp_rx.bytes),
+            sent: with(PacketSize::IPV6_HEADERS, stats.udp_tx.datagrams, stats.udp_tx.bytes),
+        }
+    }
+
+    fn next_wake(&self, now: Instant) -> Instant {
+        let extension = self.shared.extension().next_wake().map(|time| self.shared.instant(time));
+        let scheme = self.scheme();
+        let tick = now + if scheme.is_some() { TICK } else { IDLE_TICK };
+        let scheme = scheme.and_then(|scheme| scheme.next_time());
+        // Never at once: what is due now has been done, or waits for the peer.
+        extension.into_iter().chain(scheme).fold(tick, Instant::min).max(now + GRAIN)
+    }
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        self.shared.inbox.close();
+    }
+}
+
+fn send(connection: &Connection, extension: &mut Extension, datagram: Vec<u8>) {
+    match connection.send_datagram(datagram.into()) {
+        Err(SendDatagramError::UnsupportedByPeer | SendDatagramError::Disabled) => {
+            extension.give_up_datagrams();
+        }
+        // Too large for a peer of small limits, or the end: as good as lost on the way.
+        Ok(()) | Err(SendDatagramError::TooLarge | SendDatagramError::ConnectionLost(_)) => {}
+    }
+}
+
+fn headers(connection: &Connection) -> Bytes {
+    let remote = connection.path(PathId::ZERO).and_then(|path| path.remote_address().ok());
+    let is_ipv6 = remote.is_some_and(|remote| match remote.ip() {
+        IpAddr::V4(_) => false,
+        IpAddr::V6(address) => address.to_ipv4_mapped().is_none(),
+    });
+    if is_ipv6 { PacketSize::IPV6_HEADERS } else { PacketSize::IPV4_HEADERS }
+}
+
+pub(crate) fn send_buffer(handle: &SchemeHandle) -> Bytes {
+    let window = handle.snapshot().limits.window.get();
+    Bytes::new(window.saturating_mul(BUFFERED_WINDOWS).clamp(MIN_SEND_BUFFER, MAX_SEND_BUFFER))
+}
