@@ -38,7 +38,15 @@ struct QuantisedCubic {
 }
 
 impl Controller for QuantisedCubic {
-    fn on_ack(&mut self, now: Instant, sent: Instant, bytes: u64, pn: u64, limited: bool, rtt: &RttEstimator) {
+    fn on_ack(
+        &mut self,
+        now: Instant,
+        sent: Instant,
+        bytes: u64,
+        pn: u64,
+        limited: bool,
+        rtt: &RttEstimator,
+    ) {
         self.cubic.on_ack(now, sent, bytes, pn, limited, rtt);
     }
 

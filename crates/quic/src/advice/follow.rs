@@ -1,8 +1,8 @@
 //! Passes a source's reports on to a connection's scheme.
 
 use super::AdviceSource;
-use crate::service::send_buffer;
 use crate::controller::SchemeHandle;
+use crate::service::send_buffer;
 use std::time::Instant;
 use tokio::task::AbortHandle;
 

@@ -103,6 +103,7 @@ impl VirtualDriver {
                 policy: &scenario.endpoint,
                 payload,
                 seed,
+                registry: &self.registry,
                 clock: self.clock,
             };
             Flow::new(scenario, index, setup, &congestion, &ends)
@@ -117,7 +118,7 @@ fn take_down(scenario: &Scenario, bin: usize, flow: &mut Flow) {
     flow.meter.sample_limits(bin, limits.window, scenario.endpoint.packet(), limits.pacing_rate);
     let mut observed =
         if flow.meter.takes_curves(bin) { Observed::with_curves() } else { Observed::default() };
-    flow.handle.observe(&mut observed);
+    flow.observe(&mut observed);
     for (name, axes, points) in observed.curves.iter().flatten() {
         flow.meter.sample_curve(bin, name, *axes, points);
     }
@@ -129,11 +130,14 @@ fn record(scenario: &Scenario, schemes: &[Scheme], flows: &[Flow], capacities: &
     let mut measured = Vec::new();
     for (flow, scheme) in flows.iter().zip(schemes) {
         let mut observed = Observed::default();
-        flow.handle.observe(&mut observed);
+        flow.observe(&mut observed);
         for note in &observed.notes {
             if !notes.contains(note) {
                 notes.push(note.clone());
             }
+        }
+        if flow.lacks_half() {
+            notes.push(format!("`{}` ran without its half at the receiver", scheme.text()));
         }
         let (_, stop) = flow.active();
         measured.push(MeasuredFlow {

@@ -5,6 +5,7 @@ use super::network::{Clock, Datagram};
 use crate::congestion::Congestion;
 use crate::packet_size::PacketSize;
 use bytes::{Bytes as Buffer, BytesMut};
+use cellcc_control::Registry;
 use cellcc_experiment::{Endpoint as Policy, ResolveError, RunError};
 use cellcc_units::{Bytes, Time};
 use noq_proto::{
@@ -96,6 +97,8 @@ pub(super) struct Ends<'a> {
     pub(super) policy: &'a Policy,
     pub(super) payload: u16,
     pub(super) seed: u64,
+    /// The schemes whose halves run at a receiver.
+    pub(super) registry: &'a Registry,
     pub(super) clock: Clock,
 }
 

@@ -3,9 +3,12 @@
 use super::endpoint::{Ends, Peer};
 use super::network::{Clock, Datagram};
 use super::source::Streams;
+use super::talk::Talk;
 use crate::congestion::Congestion;
 use crate::controller::SchemeHandle;
 use crate::packet_size::PacketSize;
+use crate::sender::Observed;
+use cellcc_control::Scheme;
 use cellcc_experiment::{FlowMeter, FlowSetup, RunError, Scenario};
 use cellcc_link::Delivery;
 use cellcc_units::{Bytes, Span, Time};
@@ -22,8 +25,11 @@ pub(super) struct Flow {
     pub(super) meter: FlowMeter,
     pub(super) handle: SchemeHandle,
     index: usize,
+    scheme: Scheme,
     sender: Peer,
     receiver: Peer,
+    asking: Talk,
+    answering: Talk,
     streams: Streams,
     clock: Clock,
     packet: Bytes,
@@ -60,8 +66,11 @@ impl Flow {
             meter: FlowMeter::new(scenario.endpoint.series_bin),
             handle,
             index,
+            scheme: congestion.scheme().clone(),
             sender,
             receiver: ends.receiver()?,
+            asking: Talk::new(ends.registry, ends.clock),
+            answering: Talk::new(ends.registry, ends.clock),
             streams: Streams::new(setup, &scenario.endpoint, PacketSize::IPV4_HEADERS, end),
             clock: ends.clock,
             packet: scenario.endpoint.packet(),
@@ -80,6 +89,17 @@ impl Flow {
         &self.streams
     }
 
+    /// True where the scheme's half at the receiver is not there.
+    pub(super) fn lacks_half(&self) -> bool {
+        self.asking.lacks_half()
+    }
+
+    /// What both halves of the scheme show of their inside.
+    pub(super) fn observe(&self, observed: &mut Observed) {
+        self.handle.observe(observed);
+        self.answering.observe(observed);
+    }
+
     /// From when to when the flow is active: until it stops, or a sized source is through.
     pub(super) fn active(&self) -> (Time, Time) {
         let application = self.streams.application();
@@ -96,8 +116,9 @@ impl Flow {
         let application = if self.is_connected { self.streams.next_time(now) } else { Time::NEVER };
         let extra = self.on_extra_path.front().map_or(Time::NEVER, |(due, _)| *due);
         let ends = self.sender.next_time().min(self.receiver.next_time());
+        let talk = self.asking.next_wake(now).min(self.answering.next_wake(now));
         // Clocks of a coarser grain than a nanosecond name times that have passed.
-        ends.min(timer).min(application).min(extra).max(now + Span::from_nanos(1))
+        ends.min(talk).min(timer).min(application).min(extra).max(now + Span::from_nanos(1))
     }
 
     /// Does what is due by `now`; what leaves goes to `forward` and `back`.
@@ -110,10 +131,8 @@ impl Flow {
         while let Some(datagram) = self.arrived_by_extra_path(now) {
             self.sender.on_datagram(now, datagram)?;
         }
-        if self.receiver.next_time() <= now {
-            self.receiver.on_time(now);
-            self.receive(now, back)?;
-        }
+        self.receiver.on_time(now);
+        self.receive(now, back)?;
         self.sender.on_time(now);
         self.handle.on_time(self.clock.instant(now));
         self.send(now, forward)
@@ -170,7 +189,17 @@ impl Flow {
     fn send(&mut self, now: Time, mut forward: impl FnMut(Datagram) -> bool) -> Result<(), RunError> {
         while let Some(event) = self.sender.poll()? {
             match event {
-                Event::Connected => self.is_connected = true,
+                Event::Connected => {
+                    self.is_connected = true;
+                    if let Some(connection) = self.sender.connection() {
+                        self.asking.begin(now, connection, Some(&self.scheme));
+                    }
+                }
+                Event::DatagramReceived => {
+                    if let Some(connection) = self.sender.connection() {
+                        self.asking.hear(now, connection, Some(&self.handle));
+                    }
+                }
                 Event::Stream(StreamEvent::Finished { .. }) => self.streams.on_finished(now),
                 _ => {}
             }
@@ -188,6 +217,7 @@ impl Flow {
             let ready = snapshot.limits.window.get().saturating_add((self.packet * READY_PACKETS).get());
             connection.set_send_window(ready);
             self.streams.write(now, connection);
+            self.asking.speak(now, connection, Some(&self.handle));
         }
         while let Some(datagram) = self.sender.poll_transmit(now, self.index, self.payload.into()) {
             let repeats = self.repeated < snapshot.packets.lost;
@@ -205,6 +235,8 @@ impl Flow {
         while let Some(event) = self.receiver.poll()? {
             let Some(connection) = self.receiver.connection() else { break };
             match event {
+                Event::Connected => self.answering.begin(now, connection, None),
+                Event::DatagramReceived => self.answering.hear(now, connection, None),
                 Event::Stream(StreamEvent::Opened { dir: Dir::Uni }) => {
                     while let Some(id) = connection.streams().accept(Dir::Uni) {
                         self.streams.read(now, id, connection);
@@ -213,6 +245,9 @@ impl Flow {
                 Event::Stream(StreamEvent::Readable { id }) => self.streams.read(now, id, connection),
                 _ => {}
             }
+        }
+        if let Some(connection) = self.receiver.connection() {
+            self.answering.speak(now, connection, None);
         }
         while let Some(datagram) = self.receiver.poll_transmit(now, self.index, self.payload.into()) {
             back(datagram);

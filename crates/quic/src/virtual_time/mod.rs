@@ -15,6 +15,7 @@ mod engine;
 mod flow;
 mod network;
 mod source;
+mod talk;
 
 pub use crypto::Protection;
 pub use driver::VirtualDriver;
