@@ -23,6 +23,7 @@
 //! | transfers between two machines, as with iperf3 | [`transfer`] |
 //! | the flows of a Scenario over sockets | `player` |
 //! | logs of connections that qvis and other tools read | [`qlog`] |
+//! | the flows of a Scenario in virtual time | `virtual_time` |
 //!
 //! noq counts UDP payloads, cellcc whole packets on the link: [`PacketSize`] converts in one place.
 
@@ -45,9 +46,11 @@ mod sender;
 mod service;
 mod slow_pacing;
 pub mod transfer;
+mod virtual_time;
 
 pub use attach::{Attached, AttachedReceiver, attach_receiver};
 pub use congestion::{Congestion, CongestionError};
 pub use controller::SchemeHandle;
 pub use packet_size::PacketSize;
 pub use sender::{Observed, Snapshot};
+pub use virtual_time::{Protection, VirtualDriver};

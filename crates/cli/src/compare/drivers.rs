@@ -16,7 +16,8 @@ pub(super) struct Drivers {
 type Prepare = fn(&'static str) -> Result<Box<dyn Driver>, Exit>;
 
 /// The drivers beside the simulator, and how they are made.
-const OTHERS: [(&str, Prepare); 2] = [("quic", quic), ("kernel", kernel)];
+const OTHERS: [(&str, Prepare); 3] =
+    [(cellcc_quic::VirtualDriver::NAME, quic_virtual), ("quic", quic), ("kernel", kernel)];
 
 impl Drivers {
     /// The drivers of these names. Only those are prepared: the simulator needs no rights.
@@ -45,6 +46,10 @@ impl Drivers {
             runs.fold((0, Span::ZERO), |(count, sum), run| (count + 1, sum + run.scenario.duration));
         (count > 0).then_some((count, length))
     }
+}
+
+fn quic_virtual(_: &'static str) -> Result<Box<dyn Driver>, Exit> {
+    Ok(Box::new(cellcc_quic::VirtualDriver::new(Registry::default())))
 }
 
 #[cfg(target_os = "linux")]

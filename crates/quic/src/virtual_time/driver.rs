@@ -1,0 +1,160 @@
+//! The real stack in virtual time as a [`Driver`].
+
+use super::crypto::{Credentials, Protection};
+use super::endpoint::{Ends, full_payload};
+use super::engine::Engine;
+use super::flow::Flow;
+use super::network::Clock;
+use crate::congestion::Congestion;
+use crate::sender::Observed;
+use cellcc_control::{Registry, Scheme};
+use cellcc_experiment::{
+    Driver, MeasuredFlow, Offered, PathLinks, Randomness, Record, ResolveError, RunError, Scenario,
+};
+use cellcc_link::{Capacities, Shelf};
+use cellcc_units::Time;
+use std::time::Instant;
+
+/// Runs Scenarios in virtual time with noq at both ends.
+///
+/// A flow's connection is opened when the flow starts: data follow one round-trip time later, as with TCP. What
+/// `Endpoint` says of headers makes the size of a full packet; what of that are headers is QUIC's affair.
+pub struct VirtualDriver {
+    registry: Registry,
+    links: Shelf,
+    protection: Protection,
+    clock: Clock,
+}
+
+impl VirtualDriver {
+    /// Its name in Scenarios and Records.
+    pub const NAME: &'static str = "quic-virtual";
+
+    /// A driver that knows the schemes of `registry`.
+    pub fn new(registry: Registry) -> Self {
+        // noq's times are the standard library's, and there is no other way to begin: only differences count.
+        let clock = Clock { epoch: Instant::now() };
+        Self { registry, links: Shelf::default(), protection: Protection::default(), clock }
+    }
+
+    /// The same with packets protected like this.
+    pub fn with_protection(self, protection: Protection) -> Self {
+        Self { protection, ..self }
+    }
+
+    fn schemes(&self, scenario: &Scenario) -> Result<Vec<Scheme>, ResolveError> {
+        let schemes = scenario.flows.iter().map(|flow| self.registry.parse(&flow.scheme));
+        schemes.collect::<Result<_, _>>().map_err(|error| ResolveError(error.to_string()))
+    }
+}
+
+impl Driver for VirtualDriver {
+    fn resolve(&self, scenario: &mut Scenario) -> Result<(), ResolveError> {
+        let schemes = self.schemes(scenario)?;
+        schemes.iter().try_for_each(check_scheme)?;
+        for (flow, scheme) in scenario.flows.iter_mut().zip(&schemes) {
+            flow.scheme = scheme.text().into();
+        }
+        full_payload(&scenario.endpoint)?;
+        scenario.resolve_path(&self.links)
+    }
+
+    fn run(&self, scenario: &Scenario) -> Result<Record, RunError> {
+        let failed = |error: ResolveError| RunError(error.to_string());
+        let capacities = scenario.capacities(&self.links).map_err(failed)?;
+        let schemes = self.schemes(scenario).map_err(failed)?;
+        let links = PathLinks::new(scenario, &capacities).map_err(failed)?;
+        let flows = self.flows(scenario, &schemes)?;
+        let (end, bin) = (Time::ZERO + scenario.duration, scenario.endpoint.series_bin);
+        let mut engine = Engine::new(&links, flows, end, bin);
+        engine.run(|bin, flow| take_down(scenario, bin, flow))?;
+        let mut record = record(scenario, &schemes, &engine.flows, &capacities);
+        record.note_repetition(capacities.forward[0].period());
+        Ok(record)
+    }
+}
+
+/// Schemes that depend on what is not there would be measured without it.
+fn check_scheme(scheme: &Scheme) -> Result<(), ResolveError> {
+    match scheme.advice_request() {
+        None => Ok(()),
+        Some(_) => Err(ResolveError(format!(
+            "`{}` asks for the network's advice, which the driver {} does not have; leave it to the driver sim",
+            scheme.text(),
+            VirtualDriver::NAME
+        ))),
+    }
+}
+
+impl VirtualDriver {
+    fn flows(&self, scenario: &Scenario, schemes: &[Scheme]) -> Result<Vec<Flow>, RunError> {
+        let credentials = Credentials::new(self.protection)
+            .map_err(|error| RunError(format!("no certificate for the run: {error}")))?;
+        let payload = full_payload(&scenario.endpoint).map_err(|error| RunError(error.to_string()))?;
+        let flows = scenario.flows.iter().zip(schemes).enumerate();
+        let flows = flows.map(|(index, (setup, scheme))| {
+            let seed = scenario.seed_of(Randomness::Flow(index));
+            let congestion = Congestion::new(scheme.clone())
+                .with_seed(seed)
+                .with_epoch(self.clock.epoch)
+                .with_rtt_samples();
+            let ends = Ends {
+                credentials: &credentials,
+                policy: &scenario.endpoint,
+                payload,
+                seed,
+                registry: &self.registry,
+                clock: self.clock,
+            };
+            Flow::new(scenario, index, setup, &congestion, &ends)
+        });
+        flows.collect()
+    }
+}
+
+/// What a flow shows at the end of a bin.
+fn take_down(scenario: &Scenario, bin: usize, flow: &mut Flow) {
+    let limits = flow.handle.snapshot().limits;
+    flow.meter.sample_limits(bin, limits.window, scenario.endpoint.packet(), limits.pacing_rate);
+    let mut observed =
+        if flow.meter.takes_curves(bin) { Observed::with_curves() } else { Observed::default() };
+    flow.observe(&mut observed);
+    for (name, axes, points) in observed.curves.iter().flatten() {
+        flow.meter.sample_curve(bin, name, *axes, points);
+    }
+    observed.values.iter().for_each(|(name, value)| flow.meter.sample(bin, name, *value));
+}
+
+fn record(scenario: &Scenario, schemes: &[Scheme], flows: &[Flow], capacities: &Capacities) -> Record {
+    let mut notes: Vec<String> = Vec::new();
+    let mut measured = Vec::new();
+    for (flow, scheme) in flows.iter().zip(schemes) {
+        let mut observed = Observed::default();
+        flow.observe(&mut observed);
+        for note in &observed.notes {
+            if !notes.contains(note) {
+                notes.push(note.clone());
+            }
+        }
+        if flow.lacks_half() {
+            notes.push(format!("`{}` ran without its half at the receiver", scheme.text()));
+        }
+        let (_, stop) = flow.active();
+        measured.push(MeasuredFlow {
+            scheme: scheme.text(),
+            user: flow.user,
+            active: flow.active(),
+            meter: &flow.meter,
+            completed_at: flow.streams().completed_at(),
+            frames: flow.streams().frames(stop),
+            delay_target_ms: observed.values.iter().find(|(name, _)| name == "dtt_ms").map(|(_, ms)| *ms),
+        });
+    }
+    let offered = Offered {
+        users: capacities.forward.len(),
+        bytes: &|user, from, to| capacities.forward[user].bytes_between(from, to),
+        rate: &|from, to| capacities.forward[0].rate_in(from, to),
+    };
+    let record = Record::of_flows(scenario, VirtualDriver::NAME, &measured, offered);
+    Record { notes, ..record }
+}
