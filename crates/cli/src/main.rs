@@ -7,6 +7,7 @@ mod doctor;
 #[cfg(target_os = "linux")]
 mod emulated;
 mod exit;
+mod get;
 #[cfg(target_os = "linux")]
 mod graph;
 mod grid;
@@ -15,12 +16,16 @@ mod mahimahi;
 mod man;
 mod merge;
 mod present;
+mod put;
 mod report;
 mod schemes;
+mod serve;
 #[cfg(target_os = "linux")]
 mod shell;
 mod trace;
 mod traces;
+mod transfer;
+mod watch;
 
 use clap::{Parser, Subcommand};
 use exit::Exit;
@@ -62,6 +67,12 @@ enum Command {
     /// Say what the emulator can and cannot do on this machine.
     #[cfg(target_os = "linux")]
     Doctor(doctor::Args),
+    /// Download over QUIC from `cellcc serve`, and say how it went.
+    Get(Box<get::Args>),
+    /// Upload over QUIC to `cellcc serve`, and say how it went.
+    Put(Box<put::Args>),
+    /// Answer `cellcc get` and `cellcc put`.
+    Serve(Box<serve::Args>),
     /// Print completions for a shell.
     Completions(completions::Args),
     /// Print the man page, or write those of all commands.
@@ -83,6 +94,9 @@ fn main() -> ExitCode {
         Command::Shell(args) => return shell::run(*args).unwrap_or_else(Exit::report),
         #[cfg(target_os = "linux")]
         Command::Doctor(args) => doctor::run(&args),
+        Command::Get(args) => return get::run(*args).unwrap_or_else(Exit::report),
+        Command::Put(args) => return put::run(*args).unwrap_or_else(Exit::report),
+        Command::Serve(args) => return serve::run(*args).unwrap_or_else(Exit::report),
         Command::Completions(args) => completions::run(&args),
         Command::Man(args) => man::run(&args),
     };

@@ -7,6 +7,7 @@
 //! | [`Emulation`](emulation::Emulation) | two threads that carry packets between the devices, on the path's schedule |
 //! | [`mahimahi`] | the command lines and logs that people know |
 //! | [`kernel`] | the driver for the kernel's own TCP |
+//! | [`udp`] | the driver for schemes over UDP sockets |
 //! | [`saturator`] | records a trace of a real path |
 //! | [`doctor`] | what this machine can and cannot do |
 //!
@@ -26,8 +27,10 @@ pub mod mahimahi;
 pub mod namespace;
 mod netlink;
 pub mod path;
+mod realtime;
 pub mod saturator;
 pub mod stage;
 mod sys;
 pub mod tap;
 pub mod topology;
+pub mod udp;

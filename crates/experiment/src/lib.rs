@@ -22,6 +22,7 @@ mod metrics;
 mod mix;
 mod path_links;
 mod plan;
+mod player;
 mod record;
 mod scenario;
 mod seeds;
@@ -41,6 +42,7 @@ pub use metrics::Metrics;
 pub use mix::{Mix, MixError};
 pub use path_links::PathLinks;
 pub use plan::{LIMIT, Plan, PlanError, PlanFile, PlannedRun, Seeds, SeedsError, same_scheme};
+pub use player::{Played, PlayedFlow, UdpEnds, UdpPlay, UdpPlayer};
 pub use record::{FlowRecord, KeptUp, RealTime, Record, SCHEMA_VERSION};
 pub use scenario::{
     CellSetup, Endpoint, FlowSetup, NetAssist, NetAssistRoute, NetAssistSource, Outage, Path, Reverse,

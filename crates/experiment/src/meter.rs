@@ -64,6 +64,11 @@ impl FlowMeter {
         self.retransmitted_packets += u64::from(retransmission);
     }
 
+    /// The data of so many packets were sent again, where that is known at the sender only.
+    pub fn on_retransmitted(&mut self, packets: u64) {
+        self.retransmitted_packets += packets;
+    }
+
     /// A packet was dropped or lost on its way to the receiver.
     pub fn on_lost(&mut self) {
         self.lost_packets += 1;
@@ -166,6 +171,19 @@ impl FlowMeter {
         self.sent_packets += other.sent_packets;
         self.lost_packets += other.lost_packets;
         self.retransmitted_packets += other.retransmitted_packets;
+    }
+
+    /// One flow, measured at two places: this is what crossed the link, `ends` what its ends saw.
+    #[must_use]
+    pub fn with_ends(self, ends: Self) -> Self {
+        Self {
+            rtt: ends.rtt,
+            rtt_bins: ends.rtt_bins,
+            retransmitted_packets: self.retransmitted_packets + ends.retransmitted_packets,
+            sampled: ends.sampled,
+            curves: ends.curves,
+            ..self
+        }
     }
 
     /// Appends the curves as those of the `flow`-th flow.

@@ -2,7 +2,7 @@
 
 use crate::{Distribution, Summary};
 use cellcc_units::{Bytes, Span};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// The scalars of one flow, or of all flows of a run together. A value that does not exist (the RTT of a flow that got
 /// no acknowledgement) is null.
@@ -12,7 +12,9 @@ use serde::{Deserialize, Serialize};
 pub struct Metrics {
     /// Bytes (headers included) that left the link while the flow was active, per second of activity.
     pub throughput_mbit_s: f64,
-    /// Bytes that left the link / bytes the link offered, while the flow was active.
+    /// Bytes that left the link / bytes the link offered, while the flow was active. NaN, and null in a file, where
+    /// nobody knows what the link offered.
+    #[serde(deserialize_with = "nan_for_null")]
     pub utilisation: f64,
     pub queueing_delay_mean_ms: Option<f64>,
     pub queueing_delay_p50_ms: Option<f64>,
@@ -47,6 +49,10 @@ pub struct Metrics {
     pub frames: Option<u64>,
     /// Share of frames that arrived later than their deadline, or not at all.
     pub deadline_miss_ratio: Option<f64>,
+}
+
+fn nan_for_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    Ok(Option::deserialize(deserializer)?.unwrap_or(f64::NAN))
 }
 
 impl Metrics {

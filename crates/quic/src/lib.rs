@@ -19,12 +19,16 @@
 //! | which sent packet an acknowledgement or a loss is about | `outstanding` |
 //! | what the halves of a scheme send each other | `extension` |
 //! | timers, send buffer and messages between acknowledgements | `attach`, `service`, `inbox` |
+//! | what the network says about a peer's bottleneck, and where that comes from | [`advice`] |
+//! | transfers between two machines, as with iperf3 | [`transfer`] |
+//! | the flows of a Scenario over sockets | `player` |
 //!
 //! noq counts UDP payloads, cellcc whole packets on the link: [`PacketSize`] converts in one place.
 
 // A program in real time: this crate reads clocks and opens sockets; its virtual-time driver takes both as arguments.
 #![allow(clippy::disallowed_methods)]
 
+pub mod advice;
 mod attach;
 mod congestion;
 mod controller;
@@ -32,9 +36,13 @@ pub mod extension;
 mod inbox;
 mod outstanding;
 mod packet_size;
+#[cfg(target_os = "linux")]
+pub mod player;
 mod published;
 mod sender;
+mod slow_pacing;
 mod service;
+pub mod transfer;
 
 pub use attach::{Attached, AttachedReceiver, attach_receiver};
 pub use congestion::{Congestion, CongestionError};

@@ -12,6 +12,7 @@
 use crate::outstanding::{Entry, Outstanding};
 use crate::packet_size::PacketSize;
 use crate::published::NoqLimits;
+use crate::slow_pacing::SlowPacing;
 use cellcc_control::{
     Advice, Controller, Event, Feedback, Flow, Limits, Observed as Shown, Packet, Rtt, Signal,
 };
@@ -77,6 +78,7 @@ pub(crate) struct Sender {
     newly_lost: Vec<Packet>,
     last_sent_at: Option<Time>,
     last_heard_at: Time,
+    slow_pacing: SlowPacing,
     signals: Signals,
     counts: PacketCounts,
     delivered: Bytes,
@@ -95,6 +97,7 @@ impl Sender {
             newly_lost: Vec::new(),
             last_sent_at: None,
             last_heard_at: Time::ZERO,
+            slow_pacing: SlowPacing::default(),
             signals: Signals::Unheard,
             counts: PacketCounts::default(),
             delivered: Bytes::ZERO,
@@ -111,6 +114,9 @@ impl Sender {
         self.last_sent_at = Some(now);
         self.last_heard_at = now;
         self.counts.sent += 1;
+        if let Some(rate) = self.payload_rate() {
+            self.slow_pacing.on_sent(now, payload, rate);
+        }
         let signal = match &mut self.signals {
             Signals::Unheard => self.flow.limits().signal,
             Signals::Sent { waiting } => waiting.take(),
@@ -250,9 +256,16 @@ impl Sender {
             // noq takes a window of zero for a mistake.
             gate: gate.max(1),
             window: self.size.payload_of(limits.window).get().max(1),
-            pacing_rate: limits.pacing_rate.map(|rate| self.size.payload_rate(rate).as_bytes_per_sec()),
+            pacing_rate: self.payload_rate().map(|rate| {
+                let sent_at = self.last_sent_at.unwrap_or_default();
+                self.slow_pacing.rate(sent_at, self.size.payload, rate).as_bytes_per_sec()
+            }),
             send_quantum: limits.pacing_rate.map(|_| self.size.payload_of(limits.send_quantum).get()),
         }
+    }
+
+    fn payload_rate(&self) -> Option<Rate> {
+        self.flow.limits().pacing_rate.map(|rate| self.size.payload_rate(rate))
     }
 
     pub(crate) fn snapshot(&self) -> Snapshot {

@@ -300,7 +300,7 @@ fn headers(connection: &Connection) -> Bytes {
     if is_ipv6 { PacketSize::IPV6_HEADERS } else { PacketSize::IPV4_HEADERS }
 }
 
-fn send_buffer(handle: &SchemeHandle) -> Bytes {
+pub(crate) fn send_buffer(handle: &SchemeHandle) -> Bytes {
     let window = handle.snapshot().limits.window.get();
     Bytes::new(window.saturating_mul(BUFFERED_WINDOWS).clamp(MIN_SEND_BUFFER, MAX_SEND_BUFFER))
 }

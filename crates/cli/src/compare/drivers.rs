@@ -2,49 +2,40 @@
 
 use crate::exit::Exit;
 use cellcc_control::Registry;
-#[cfg(target_os = "linux")]
-use cellcc_emu::kernel::KernelDriver;
 use cellcc_experiment::{Driver, Plan, Record, ResolveError, RunError, Scenario, USUAL_DRIVER};
 use cellcc_sim::SimDriver;
 use cellcc_units::Span;
 
+/// The drivers, by their names in Scenarios.
 pub(super) struct Drivers {
-    sim: SimDriver,
-    #[cfg(target_os = "linux")]
-    kernel: Option<KernelDriver>,
+    usual: SimDriver,
+    others: Vec<(&'static str, Box<dyn Driver>)>,
 }
+
+/// Makes a driver.
+type Prepare = fn(&'static str) -> Result<Box<dyn Driver>, Exit>;
+
+/// The drivers beside the simulator, and how they are made.
+const OTHERS: [(&str, Prepare); 2] = [("quic", quic), ("kernel", kernel)];
 
 impl Drivers {
     /// The drivers of these names. Only those are prepared: the simulator needs no rights.
     ///
-    /// Must be called before the process has a second thread, see [`KernelDriver::new`].
+    /// Must be called before the process has a second thread: some get a user namespace.
     pub(super) fn new(names: &[String]) -> Result<Self, Exit> {
-        if let Some(unknown) = names.iter().find(|name| ![USUAL_DRIVER, KERNEL].contains(&name.as_str())) {
-            return Err(Exit::input(format!("--driver {unknown}: there are {USUAL_DRIVER} and {KERNEL}")));
+        let is_known = |name: &str| name == USUAL_DRIVER || OTHERS.iter().any(|(other, _)| *other == name);
+        if let Some(unknown) = names.iter().find(|name| !is_known(name)) {
+            let known: Vec<_> = std::iter::once(USUAL_DRIVER).chain(OTHERS.map(|(name, _)| name)).collect();
+            return Err(Exit::input(format!("--driver {unknown}: there are {}", known.join(", "))));
         }
-        let wanted = names.iter().any(|name| name == KERNEL);
-        #[cfg(not(target_os = "linux"))]
-        if wanted {
-            return Err(Exit::input(format!(
-                "--driver {KERNEL}: only Linux has what it needs; use --driver sim"
-            )));
-        }
-        Ok(Self {
-            sim: SimDriver::new(Registry::default()),
-            #[cfg(target_os = "linux")]
-            kernel: wanted
-                .then(KernelDriver::new)
-                .transpose()
-                .map_err(|error| Exit::input(format!("--driver {KERNEL}: {error}")))?,
-        })
+        let wanted = OTHERS.into_iter().filter(|(name, _)| names.iter().any(|wanted| wanted == name));
+        let others = wanted.map(|(name, prepare)| Ok((name, prepare(name)?)));
+        Ok(Self { usual: SimDriver::new(Registry::default()), others: others.collect::<Result<_, Exit>>()? })
     }
 
     fn of(&self, scenario: &Scenario) -> &dyn Driver {
-        #[cfg(target_os = "linux")]
-        if let (KERNEL, Some(kernel)) = (scenario.driver.as_str(), &self.kernel) {
-            return kernel;
-        }
-        &self.sim
+        let other = self.others.iter().find(|(name, _)| *name == scenario.driver);
+        other.map_or(&self.usual, |(_, driver)| driver.as_ref())
     }
 
     /// How long the runs of a plan that take real time will take; none where there are none.
@@ -56,8 +47,28 @@ impl Drivers {
     }
 }
 
-/// The name of the driver for the kernel's TCP.
-const KERNEL: &str = "kernel";
+#[cfg(target_os = "linux")]
+fn kernel(name: &'static str) -> Result<Box<dyn Driver>, Exit> {
+    let driver = cellcc_emu::kernel::KernelDriver::new();
+    Ok(Box::new(driver.map_err(|error| Exit::input(format!("--driver {name}: {error}")))?))
+}
+
+#[cfg(target_os = "linux")]
+fn quic(name: &'static str) -> Result<Box<dyn Driver>, Exit> {
+    let player = cellcc_quic::player::QuicPlayer::new(Registry::default());
+    let driver = cellcc_emu::udp::UdpDriver::new(name, player);
+    Ok(Box::new(driver.map_err(|error| Exit::input(format!("--driver {name}: {error}")))?))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn only_linux(name: &'static str) -> Result<Box<dyn Driver>, Exit> {
+    Err(Exit::input(format!("--driver {name}: only Linux has what it needs; use --driver {USUAL_DRIVER}")))
+}
+
+#[cfg(not(target_os = "linux"))]
+use only_linux as kernel;
+#[cfg(not(target_os = "linux"))]
+use only_linux as quic;
 
 impl Driver for Drivers {
     fn resolve(&self, scenario: &mut Scenario) -> Result<(), ResolveError> {

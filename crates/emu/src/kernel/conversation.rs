@@ -1,8 +1,11 @@
 //! One TCP flow as the packets show it: what `experiment`'s meter is told, from sequence numbers and acknowledgements.
 
 use super::packet::Sacks;
+use super::taps::{AckTap, DataTap};
+use crate::realtime::{List, Watched};
+use crate::tap::Tap;
 use cellcc_experiment::{Application, Delivery, FlowMeter, FlowSetup, Frames, Scenario, Source};
-use cellcc_units::{Bytes, Time};
+use cellcc_units::Time;
 use std::collections::BTreeMap;
 
 /// What the taps saw of a flow.
@@ -86,25 +89,6 @@ impl Conversation {
         self.frames.as_ref().and_then(|(frames, _)| frames.outcome(&self.application, self.active().1))
     }
 
-    /// Something was seen.
-    pub(crate) fn on(&mut self, now: Time, seen: &Seen) {
-        match *seen {
-            Seen::Opened { data_from } => self.numbers.begin(data_from),
-            Seen::Sent { sequence, payload } if now <= self.counts_until => {
-                self.on_sent(now, sequence, payload)
-            }
-            Seen::Lost if now <= self.counts_until => self.meter.on_lost(),
-            Seen::Acknowledged { next, sacks } if now <= self.counts_until => {
-                self.on_acknowledged(now, next, &sacks);
-            }
-            Seen::Delivered { sequence, payload, delivery } if delivery.departed_at <= self.counts_until => {
-                self.meter.on_delivery(&delivery);
-                self.on_arrival(now, sequence, payload);
-            }
-            Seen::Sent { .. } | Seen::Lost | Seen::Acknowledged { .. } | Seen::Delivered { .. } => {}
-        }
-    }
-
     fn on_sent(&mut self, now: Time, sequence: u32, payload: u32) {
         let start = self.numbers.whole(sequence);
         let end = start + u64::from(payload);
@@ -171,6 +155,32 @@ impl Conversation {
     }
 }
 
+impl Watched for Conversation {
+    type Seen = Seen;
+
+    fn taps(up: List<Seen>, down: List<Seen>) -> (Box<dyn Tap>, Box<dyn Tap>) {
+        (Box::new(AckTap(up)), Box::new(DataTap(down)))
+    }
+
+    fn on(&mut self, now: Time, seen: &Seen) {
+        match *seen {
+            Seen::Opened { data_from } => self.numbers.begin(data_from),
+            Seen::Sent { sequence, payload } if now <= self.counts_until => {
+                self.on_sent(now, sequence, payload)
+            }
+            Seen::Lost if now <= self.counts_until => self.meter.on_lost(),
+            Seen::Acknowledged { next, sacks } if now <= self.counts_until => {
+                self.on_acknowledged(now, next, &sacks);
+            }
+            Seen::Delivered { sequence, payload, delivery } if delivery.departed_at <= self.counts_until => {
+                self.meter.on_delivery(&delivery);
+                self.on_arrival(now, sequence, payload);
+            }
+            Seen::Sent { .. } | Seen::Lost | Seen::Acknowledged { .. } | Seen::Delivered { .. } => {}
+        }
+    }
+}
+
 /// The number of a flow's first byte of data, beyond what numbers before it could wrap to.
 const FIRST: u64 = 1 << 32;
 
@@ -225,17 +235,6 @@ impl InOrder {
             self.begins_at += payload;
             self.segment += 1;
         }
-    }
-}
-
-/// A delivery as the meter takes it: the sender's packet came to the link the moment it was sent.
-pub(crate) fn delivery(bytes: Bytes, link: &cellcc_link::Delivery<()>) -> Delivery {
-    Delivery {
-        bytes,
-        sent_at: link.queued_at,
-        queued_at: link.queued_at,
-        departed_at: link.departed_at,
-        arrived_at: link.arrived_at,
     }
 }
 

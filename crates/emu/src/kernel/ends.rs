@@ -1,10 +1,10 @@
 //! The two ends of a flow: a sender that gives the kernel what its application has, a receiver that reads.
 
 use super::tcp_info::TcpInfo;
-use super::watch::FIRST_PORT;
 use crate::emulation::Clock;
 use crate::error::EmuError;
 use crate::namespace::set_sysctl;
+use crate::realtime::{receiver_of, sleep_until};
 use crate::sys;
 use crate::topology::Topology;
 use cellcc_experiment::{Application, FlowSetup, Source};
@@ -59,15 +59,7 @@ impl Ends {
         setup: &FlowSetup,
         kernel_name: &str,
     ) -> Result<Self, EmuError> {
-        let user = topology.users.get(setup.user).ok_or_else(|| {
-            EmuError::Input(format!(
-                "flow `{}` belongs to user {}, which is not there",
-                setup.scheme, setup.user
-            ))
-        })?;
-        let port = u16::try_from(index).ok().and_then(|index| FIRST_PORT.checked_add(index));
-        let port = port.ok_or_else(|| EmuError::Input("there are too many flows in one run".into()))?;
-        let to = SocketAddr::from((user.address4, port));
+        let (user, to) = receiver_of(topology, index, setup)?;
         let stream = || Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::TCP));
         let listen = || {
             let socket = stream()?;
@@ -198,14 +190,6 @@ impl Ends {
 
 fn waits(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
-}
-
-/// Sleeps until a time of the emulation's clock.
-pub(crate) fn sleep_until(clock: Clock, time: Time) {
-    let left = time.since(clock.now());
-    if !left.is_zero() {
-        std::thread::sleep(Duration::from_nanos(left.as_nanos()));
-    }
 }
 
 /// Lets the buffers of a namespace's connections grow far beyond any path that is emulated: whatever limits a flow is its

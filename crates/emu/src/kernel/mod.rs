@@ -15,9 +15,9 @@ mod driver;
 mod ends;
 mod notes;
 mod packet;
-mod run;
+mod play;
 mod schemes;
+mod taps;
 mod tcp_info;
-mod watch;
 
 pub use driver::KernelDriver;

@@ -1,8 +1,8 @@
 //! What the reader of a Record of the kernel must know.
 
 use super::ends::Sent;
-use super::schemes::kernel_version;
 use crate::emulation::SelfReport;
+use crate::realtime::kernel_version;
 use cellcc_experiment::{Scenario, Source};
 
 /// A limit that is no part of the path is worth a note where it held for more than this share of the time.

@@ -1,5 +1,7 @@
 //! What TCP's headers say, as far as the meter needs it.
 
+use crate::realtime::transport;
+
 /// A TCP packet's headers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TcpHeaders {
@@ -47,20 +49,14 @@ const OPTION_SACK: u8 = 5;
 
 /// Reads IP and TCP headers; none where it is no TCP, or not whole.
 pub(crate) fn parse(headers: &[u8]) -> Option<TcpHeaders> {
-    let (protocol, ip_length) = match headers.first()? >> 4 {
-        4 => (*headers.get(9)?, usize::from(headers[0] & 0x0f) * 4),
-        // Extension headers do not occur between our own two ends.
-        6 => (*headers.get(6)?, 40),
-        _ => return None,
-    };
-    let tcp = headers.get(ip_length..).filter(|_| protocol == TCP)?;
+    let (_, tcp) = transport(headers).filter(|(protocol, _)| *protocol == TCP)?;
     let (fixed, rest) = tcp.split_at_checked(20)?;
     let tcp_length = usize::from(fixed[12] >> 4) * 4;
     let options = rest.get(..tcp_length.checked_sub(20)?)?;
     let number = |at: usize| u32::from_be_bytes([fixed[at], fixed[at + 1], fixed[at + 2], fixed[at + 3]]);
     let flags = fixed[13];
     Some(TcpHeaders {
-        length: ip_length + tcp_length,
+        length: headers.len() - tcp.len() + tcp_length,
         source_port: u16::from_be_bytes([fixed[0], fixed[1]]),
         destination_port: u16::from_be_bytes([fixed[2], fixed[3]]),
         sequence: number(4),

@@ -43,11 +43,6 @@ impl Available {
     }
 }
 
-/// The version of the running kernel: `6.18.44`.
-pub(crate) fn kernel_version() -> String {
-    rustix::system::uname().release().to_string_lossy().into_owned()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

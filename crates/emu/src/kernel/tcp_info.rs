@@ -1,6 +1,7 @@
 //! What the kernel tells of a connection.
 
 use crate::sys;
+use cellcc_experiment::FlowMeter;
 use cellcc_units::{Bytes, Rate, Span};
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -27,6 +28,16 @@ impl TcpInfo {
         let mut info = [0; 256];
         sys::tcp_info(socket, &mut info)?;
         Ok(Self::read(&info))
+    }
+
+    /// Takes it down for a bin of the time series. The names are the simulator's where it has the quantity.
+    pub(crate) fn take_down(&self, bin: usize, meter: &mut FlowMeter) {
+        meter.sample(bin, "window_packets", self.window_packets.into());
+        if let Some(rate) = self.pacing_rate {
+            meter.sample(bin, "pacing_rate_mbit_s", rate.as_mbit_per_sec());
+        }
+        meter.sample(bin, "srtt_ms", self.srtt.as_millis_f64());
+        meter.sample(bin, "retransmitted_bytes", self.retransmitted.as_f64());
     }
 
     /// The offsets are those of `linux/tcp.h`: a field never moves, new ones come at the end.

@@ -1,7 +1,7 @@
 use super::*;
 use crate::kernel::packet::{parse, tests::built};
 use cellcc_experiment::{Endpoint, NetAssist, Path};
-use cellcc_units::Span;
+use cellcc_units::{Bytes, Span};
 
 /// The kernel's first number is random; this one wraps after 2000 bytes.
 const BEGIN: u32 = u32::MAX - 2000 + 1;

@@ -1,0 +1,150 @@
+//! `cellcc serve`: the other end of `cellcc get` and `cellcc put`.
+
+#![allow(clippy::disallowed_methods, reason = "a server has sockets")]
+
+use crate::exit::{Exit, print, tell};
+use crate::transfer::{exit, runtime, signals};
+use cellcc_control::{Registry, split_list};
+use cellcc_quic::transfer::{Identity, Limits, Server, ServerSettings, TransferError};
+use cellcc_units::{Bytes, Span};
+use std::env;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  cellcc serve                                        for a first try: it prints the command for the other end
+  cellcc serve --scheme reminis --root films --listen '[::]:4433'
+  cellcc serve --max-bytes 10GB --max-time 10min --allow cubic,bbr,reminis
+
+An interrupt lets transfers finish for five seconds; a second one ends at once.")]
+pub(crate) struct Args {
+    /// Where to listen; port 0 is any that is free.
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "0.0.0.0:4433")]
+    listen: SocketAddr,
+    /// The congestion control of downloads that ask for no other.
+    #[arg(long, value_name = "SCHEME", default_value = "reminis")]
+    scheme: String,
+    /// Schemes that downloads may ask for, by name: cubic,bbr [default: all].
+    #[arg(long, value_name = "LIST")]
+    allow: Option<String>,
+    /// A folder with files that can be had.
+    #[arg(long, value_name = "FOLDER")]
+    root: Option<PathBuf>,
+    /// Let clients add files to the folder; none that is there is ever replaced.
+    #[arg(long, requires = "root")]
+    writable: bool,
+    /// The certificate, in PEM [default: one made at the first start, and kept].
+    #[arg(long, value_name = "FILE", requires = "key")]
+    cert: Option<PathBuf>,
+    /// Its private key, in PEM.
+    #[arg(long, value_name = "FILE", requires = "cert")]
+    key: Option<PathBuf>,
+    /// Only clients with a certificate of these authorities, in PEM.
+    #[arg(long, value_name = "FILE")]
+    client_ca: Option<PathBuf>,
+    /// Data connections at once for each peer (an IPv4 address, or an IPv6 /64).
+    #[arg(long, value_name = "COUNT", default_value_t = Limits::default().connections)]
+    max_connections: u32,
+    /// Data within an hour for each peer: 10GB [default: no limit].
+    #[arg(long, value_name = "SIZE")]
+    max_bytes: Option<Bytes>,
+    /// Time of transfers within an hour for each peer: 10min [default: no limit].
+    #[arg(long, value_name = "TIME")]
+    max_time: Option<Span>,
+    /// Say nothing about transfers on standard error.
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+pub(crate) fn run(args: Args) -> Result<ExitCode, Exit> {
+    let registry = Registry::default();
+    let scheme = registry.parse(&args.scheme).map_err(|error| Exit::input(format!("--scheme: {error}")))?;
+    let allowed: Vec<String> = split_list(args.allow.as_deref().unwrap_or_default())
+        .into_iter()
+        .map(|name| registry.parse(name).map(|scheme| scheme.info().name.to_owned()))
+        .collect::<Result<_, _>>()
+        .map_err(|error| Exit::input(format!("--allow: {error}")))?;
+    if let Some(root) = args.root.as_deref().filter(|root| !root.is_dir()) {
+        return Err(Exit::input(format!("--root: {} is not a folder", root.display())));
+    }
+    let identity = match (&args.cert, &args.key) {
+        (Some(certificate), Some(key)) => Identity::load(certificate, key).map_err(exit)?,
+        _ => kept_identity()?,
+    };
+    let quiet = args.quiet;
+    let settings = ServerSettings {
+        listen: args.listen,
+        scheme,
+        allowed,
+        root: args.root,
+        takes_files: args.writable,
+        identity,
+        client_authorities: args.client_ca,
+        limits: Limits { connections: args.max_connections, bytes: args.max_bytes, time: args.max_time },
+        qlog: None,
+        log: Box::new(move |line| {
+            if !quiet {
+                tell(line);
+            }
+        }),
+    };
+    runtime()?.block_on(serve(settings))
+}
+
+async fn serve(settings: ServerSettings) -> Result<ExitCode, Exit> {
+    let asks_for_certificates = settings.client_authorities.is_some();
+    let server = Server::bind(settings).map_err(exit)?;
+    let address = server.address().map_err(Exit::failed)?;
+    let pin = server.fingerprint();
+    let own = if asks_for_certificates { " --cert FILE --key FILE" } else { "" };
+    print(&format!(
+        "listening on {address}\ncertificate {pin}\ntry: cellcc get quic://{} --pin {pin}{own}",
+        reachable(address)
+    ))?;
+    let mut stop = signals();
+    server
+        .run(async move {
+            let _ = stop.wait_for(|stop| *stop).await;
+            tell("no more transfers; those that run have 5 s (a second interrupt ends at once)");
+        })
+        .await;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The certificate of earlier starts, so that its fingerprint stays; in memory where nothing can be kept.
+fn kept_identity() -> Result<Identity, Exit> {
+    let folder = env::var_os("XDG_STATE_HOME")
+        .map(PathBuf::from)
+        .or_else(|| Some(PathBuf::from(env::var_os("HOME")?).join(".local/state")));
+    let kept = folder.map(|folder| Identity::kept_in(&folder.join("cellcc")));
+    match kept {
+        Some(Ok(identity)) => Ok(identity),
+        Some(Err(error @ TransferError::File { .. })) => {
+            tell(&format!("note: {error}; the certificate is made anew at each start"));
+            Identity::made().map_err(exit)
+        }
+        Some(Err(error)) => Err(exit(error)),
+        None => Identity::made().map_err(exit),
+    }
+}
+
+/// An address by which others reach a server that listens on all.
+fn reachable(address: SocketAddr) -> SocketAddr {
+    if !address.ip().is_unspecified() {
+        return address;
+    }
+    // Connecting a UDP socket sends nothing; it only asks which own address leads outside (here: to RFC 5737's and
+    // RFC 3849's documentation networks).
+    let towards = |own: IpAddr, outside: &str| {
+        let socket = UdpSocket::bind((own, 0)).ok()?;
+        socket.connect(outside).ok()?;
+        socket.local_addr().ok()
+    };
+    let v4 = towards(Ipv4Addr::UNSPECIFIED.into(), "192.0.2.1:9");
+    let own = v4.or_else(|| towards(Ipv6Addr::UNSPECIFIED.into(), "[2001:db8::1]:9"));
+    let ip = own.map_or(Ipv4Addr::LOCALHOST.into(), |own| own.ip());
+    SocketAddr::new(ip, address.port())
+}

@@ -1,0 +1,46 @@
+//! What the drivers in real time share: the flows of a Scenario through the emulator, measured at its links.
+//!
+//! ```text
+//!  outside:                                                                    user:
+//!  sender -> device -> the Scenario's link or cell -> device -> receiver
+//!              | tap                            tap |
+//!              +------------> meter <---------------+
+//! ```
+//!
+//! A driver adds the two ends of a flow and what its taps make of packets: [`Traffic`].
+
+mod packet;
+mod paths;
+mod run;
+mod watch;
+
+pub(crate) use packet::transport;
+pub(crate) use paths::Paths;
+pub(crate) use run::{Traffic, join, kernel_version, receiver_of, start};
+pub(crate) use watch::{Event, List, Watched, flow_of_port};
+#[cfg(test)]
+pub(crate) use watch::{FIRST_PORT, Watch};
+
+use crate::emulation::Clock;
+use cellcc_experiment::Delivery;
+use cellcc_units::{Bytes, Time};
+use std::time::Duration;
+
+/// Sleeps until a time of the emulation's clock.
+pub(crate) fn sleep_until(clock: Clock, time: Time) {
+    let left = time.since(clock.now());
+    if !left.is_zero() {
+        std::thread::sleep(Duration::from_nanos(left.as_nanos()));
+    }
+}
+
+/// A delivery as the meter takes it: the sender's packet came to the link the moment it was sent.
+pub(crate) fn delivery(bytes: Bytes, link: &cellcc_link::Delivery<()>) -> Delivery {
+    Delivery {
+        bytes,
+        sent_at: link.queued_at,
+        queued_at: link.queued_at,
+        departed_at: link.departed_at,
+        arrived_at: link.arrived_at,
+    }
+}

@@ -1,0 +1,83 @@
+//! The paths that Scenarios ask for: whether there are such, and runs over them.
+
+use super::run::{MTU, Run, Traffic, run};
+use crate::emulation::DEFAULT_GRANULARITY;
+use crate::error::EmuError;
+use crate::namespace::enter_user_namespace_if_needed;
+use crate::path::stages;
+use crate::topology::{Topology, TopologySpec};
+use cellcc_experiment::{Endpoint, FlowSetup, ResolveError, RunError, Scenario};
+use cellcc_link::Shelf;
+use cellcc_units::{Bytes, Time};
+
+/// The paths of a driver in real time.
+#[derive(Debug)]
+pub(crate) struct Paths {
+    driver: &'static str,
+    links: Shelf,
+}
+
+impl Paths {
+    /// Those of the driver of this name, after it was shown that they can be emulated on this machine. Must be called
+    /// before the process has a second thread: an ordinary user gets a user namespace.
+    ///
+    /// # Errors
+    /// What the machine does not allow, and what to do about it.
+    pub(crate) fn new(driver: &'static str) -> Result<Self, EmuError> {
+        enter_user_namespace_if_needed()?;
+        Topology::build(&TopologySpec { users: 1, isolated: true, backend: None, mtu: MTU })?;
+        Ok(Self { driver, links: Shelf::default() })
+    }
+
+    /// The driver's name.
+    pub(crate) fn driver(&self) -> &'static str {
+        self.driver
+    }
+
+    /// Checks a Scenario's path and fills in what it leaves to the driver.
+    pub(crate) fn resolve(&self, scenario: &mut Scenario) -> Result<(), ResolveError> {
+        self.check_endpoint(&scenario.endpoint)?;
+        scenario.flows.iter().try_for_each(|flow| self.check_flow(flow))?;
+        scenario.resolve_path(&self.links)?;
+        stages(scenario, &scenario.capacities(&self.links)?).map(drop)
+    }
+
+    /// Runs the flows of a resolved Scenario.
+    pub(crate) fn run<T: Traffic>(&self, scenario: &Scenario, traffic: &T) -> Result<Run<T>, RunError> {
+        let failed = |error: ResolveError| RunError(error.to_string());
+        let capacities = scenario.capacities(&self.links).map_err(failed)?;
+        let stages = stages(scenario, &capacities).map_err(failed)?;
+        let end = Time::ZERO + scenario.duration;
+        let delay = scenario.forward_delay().map_err(failed)?.at(end)
+            + scenario.path.jitter
+            + scenario.path.reordered_by;
+        let (flows, told, report) = run(scenario, traffic, stages, DEFAULT_GRANULARITY, delay)
+            .map_err(|error| RunError(error.to_string()))?;
+        Ok(Run { flows, told, report, capacities })
+    }
+
+    /// What real endpoints cannot be told is refused, rather than left out silently.
+    fn check_endpoint(&self, endpoint: &Endpoint) -> Result<(), ResolveError> {
+        let usual = Endpoint::default();
+        let asked = [("mss", endpoint.mss, usual.mss), ("header", endpoint.header, usual.header)];
+        let refused = |(key, asked, usual): (&str, Bytes, Bytes)| {
+            ResolveError(format!(
+                "endpoint.{key} = {asked}: the packets of the driver `{}` are its own, as for endpoint.{key} = {usual}; \
+                 leave the key out, or the scheme to the driver `sim`",
+                self.driver
+            ))
+        };
+        asked.into_iter().find(|(_, asked, usual)| asked != usual).map_or(Ok(()), |it| Err(refused(it)))
+    }
+
+    fn check_flow(&self, flow: &FlowSetup) -> Result<(), ResolveError> {
+        if !flow.extra_rtt.is_zero() {
+            return Err(ResolveError(format!(
+                "flow `{}~{}`: the driver `{}` gives all flows the same path; leave out `~{}`, or leave the flow to \
+                 the driver `sim`",
+                flow.scheme, flow.extra_rtt, self.driver, flow.extra_rtt
+            )));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,142 @@
+//! One run in real time: topology, emulation, both ends of every flow, and what the meter made of it.
+
+use super::watch::{Watch, Watched, port_of_flow};
+use crate::emulation::{Clock, DirectionReport, Emulation, EmulationSpec, SelfReport};
+use crate::error::EmuError;
+use crate::path::Stages;
+use crate::topology::{Topology, TopologySpec, User};
+use cellcc_experiment::{FlowSetup, KeptUp, MeasuredFlow, Offered, RealTime, Record, Scenario};
+use cellcc_link::Capacities;
+use cellcc_units::{Span, Time};
+use std::net::SocketAddr;
+use std::thread::{Scope, ScopedJoinHandle};
+
+/// The MTU of Ethernet: the simulator's full packets of 1500 bytes.
+pub(super) const MTU: u16 = 1500;
+
+/// Packets of the last moment may be on their way this long beyond the path's own delay.
+const LATECOMERS: Span = Span::from_millis(50);
+
+/// The flows of one run: what is at their ends.
+pub(crate) trait Traffic {
+    /// What measures a flow.
+    type Flow: Watched;
+    /// The sockets of all flows.
+    type Ends;
+    /// What the ends tell when all is over.
+    type Told;
+
+    /// What measures each flow.
+    fn flows(&self) -> Vec<Self::Flow>;
+
+    /// Opens the sockets of all flows, before the clock starts.
+    fn open(&self, topology: &Topology) -> Result<Self::Ends, EmuError>;
+
+    /// Lets every flow send and receive. Returns at `until`, when what was on its way at the end has arrived.
+    fn play(&self, ends: Self::Ends, clock: Clock, until: Time) -> Result<Self::Told, EmuError>;
+}
+
+/// What came out of a run.
+pub(crate) struct Run<T: Traffic> {
+    /// What was measured at the links, of each flow.
+    pub(crate) flows: Vec<T::Flow>,
+    /// What the ends told.
+    pub(crate) told: T::Told,
+    /// How well the emulator kept up.
+    pub(crate) report: SelfReport,
+    pub(super) capacities: Capacities,
+}
+
+/// Runs flows over `stages`. `granularity` is that of the emulation; `delay` is the longest of the way to the receivers at
+/// the end.
+pub(super) fn run<T: Traffic>(
+    scenario: &Scenario,
+    traffic: &T,
+    stages: Stages,
+    granularity: Span,
+    delay: Span,
+) -> Result<(Vec<T::Flow>, T::Told, SelfReport), EmuError> {
+    let users = 1 + scenario.cell.as_ref().map_or(0, |cell| cell.users.len());
+    let topology = Topology::build(&TopologySpec { users, isolated: true, backend: None, mtu: MTU })?;
+    let ends = traffic.open(&topology)?;
+    let watch = Watch::start(traffic.flows())?;
+    let spec = EmulationSpec { up: stages.up, down: stages.down, granularity, taps: Some(watch.taps()) };
+    let emulation = Emulation::start(topology, spec)?;
+    let until = Time::ZERO + scenario.duration + delay + LATECOMERS;
+    let told = traffic.play(ends, emulation.clock(), until);
+    // The taps go with the emulation: only then has the meter seen everything.
+    let report = emulation.stop();
+    let flows = watch.finish();
+    Ok((flows, told?, report?))
+}
+
+impl<T: Traffic> Run<T> {
+    /// The Record of `driver`, of flows as they are measured in all.
+    pub(crate) fn record(
+        &self,
+        scenario: &Scenario,
+        driver: &str,
+        flows: &[MeasuredFlow<'_>],
+        notes: Vec<String>,
+    ) -> Record {
+        let forward = &self.capacities.forward;
+        let offered = Offered {
+            users: forward.len(),
+            bytes: &|user, from, to| forward[user].bytes_between(from, to),
+            rate: &|from, to| forward[0].rate_in(from, to),
+        };
+        let record = Record::of_flows(scenario, driver, flows, offered);
+        let real_time = RealTime {
+            kernel: kernel_version(),
+            uplink: kept_up(&self.report.up),
+            downlink: kept_up(&self.report.down),
+        };
+        let mut record = Record { notes, real_time: Some(real_time), ..record };
+        record.note_repetition(forward[0].period());
+        record
+    }
+}
+
+fn kept_up(report: &DirectionReport) -> KeptUp {
+    KeptUp {
+        late_p50_us: report.late_p50_us,
+        late_p99_us: report.late_p99_us,
+        late_max_us: report.late_max_us,
+        device_drops: report.device_drops,
+        cpu_share: report.cpu_share,
+    }
+}
+
+/// Whose flow `index` is, and the address of its receiver.
+pub(crate) fn receiver_of<'a>(
+    topology: &'a Topology,
+    index: usize,
+    setup: &FlowSetup,
+) -> Result<(&'a User, SocketAddr), EmuError> {
+    let user = topology.users.get(setup.user).ok_or_else(|| {
+        EmuError::Input(format!("flow `{}` belongs to user {}, which is not there", setup.scheme, setup.user))
+    })?;
+    let port = port_of_flow(index);
+    let port = port.ok_or_else(|| EmuError::Input("there are too many flows in one run".into()))?;
+    Ok((user, SocketAddr::from((user.address4, port))))
+}
+
+/// The version of the running kernel: `6.18.44`.
+pub(crate) fn kernel_version() -> String {
+    rustix::system::uname().release().to_string_lossy().into_owned()
+}
+
+/// Starts a thread of this name.
+pub(crate) fn start<'scope, T: Send + 'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    name: &str,
+    work: impl FnOnce() -> T + Send + 'scope,
+) -> Result<ScopedJoinHandle<'scope, T>, EmuError> {
+    let thread = std::thread::Builder::new().name(name.into()).spawn_scoped(scope, work);
+    thread.map_err(EmuError::system("start a thread"))
+}
+
+/// Waits for a thread.
+pub(crate) fn join<T>(thread: ScopedJoinHandle<'_, T>) -> T {
+    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}

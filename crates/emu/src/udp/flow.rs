@@ -1,0 +1,121 @@
+//! One flow of UDP packets as the taps see it.
+
+use crate::realtime::{Event, List, Watched, delivery, flow_of_port, transport};
+use crate::tap::{SegmentView, Tap};
+use cellcc_experiment::{Delivery, FlowMeter, FlowSetup, Scenario};
+use cellcc_units::Time;
+
+/// What the taps saw of a packet to the flow's receiver.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Seen {
+    /// It came to the link.
+    Sent,
+    /// It was dropped on its way.
+    Lost,
+    /// It arrived.
+    Delivered(Delivery),
+}
+
+/// Measures one flow.
+#[derive(Debug)]
+pub(super) struct UdpFlow {
+    meter: FlowMeter,
+    /// From when to when it is active; what crosses the link before and after is no part of its throughput.
+    active: (Time, Time),
+    arrived_packets: u64,
+}
+
+impl UdpFlow {
+    /// Nothing was seen yet of the flow `setup`.
+    pub(super) fn new(scenario: &Scenario, setup: &FlowSetup) -> Self {
+        let end = Time::ZERO + scenario.duration;
+        let stop = setup.stop.unwrap_or(end).min(end);
+        Self {
+            meter: FlowMeter::new(scenario.endpoint.series_bin),
+            active: (setup.start.min(stop), stop),
+            arrived_packets: 0,
+        }
+    }
+
+    pub(super) fn meter(&self) -> &FlowMeter {
+        &self.meter
+    }
+
+    /// From when to when the flow was to be active.
+    pub(super) fn active(&self) -> (Time, Time) {
+        self.active
+    }
+
+    /// All packets that arrived for its receiver while it was active.
+    pub(super) fn arrived_packets(&self) -> u64 {
+        self.arrived_packets
+    }
+}
+
+impl Watched for UdpFlow {
+    type Seen = Seen;
+
+    fn taps(_up: List<Seen>, down: List<Seen>) -> (Box<dyn Tap>, Box<dyn Tap>) {
+        (Box::new(NoTap), Box::new(DataTap(down)))
+    }
+
+    fn on(&mut self, now: Time, seen: &Seen) {
+        let (start, stop) = self.active;
+        match seen {
+            Seen::Sent if start <= now && now <= stop => self.meter.on_sent(false),
+            Seen::Lost if start <= now && now <= stop => self.meter.on_lost(),
+            Seen::Delivered(delivery) if start <= delivery.queued_at && delivery.departed_at <= stop => {
+                self.arrived_packets += 1;
+                self.meter.on_delivery(delivery);
+            }
+            Seen::Sent | Seen::Lost | Seen::Delivered(_) => {}
+        }
+    }
+}
+
+/// What comes back is the player's business.
+struct NoTap;
+
+impl Tap for NoTap {
+    fn arrived(&mut self, _: Time, _: &SegmentView<'_>) {}
+
+    fn dropped(&mut self, _: Time, _: &SegmentView<'_>) {}
+
+    fn delivered(&mut self, _: &cellcc_link::Delivery<()>, _: &SegmentView<'_>) {}
+}
+
+/// Looks on at the packets on their way down.
+struct DataTap(List<Seen>);
+
+impl DataTap {
+    fn note(&self, at: Time, segment: &SegmentView<'_>, seen: Seen) {
+        if let Some(flow) = destination_port(segment.headers).and_then(flow_of_port) {
+            self.0.push(Event { at, flow, seen });
+        }
+    }
+}
+
+impl Tap for DataTap {
+    fn arrived(&mut self, at: Time, segment: &SegmentView<'_>) {
+        self.note(at, segment, Seen::Sent);
+    }
+
+    fn dropped(&mut self, at: Time, segment: &SegmentView<'_>) {
+        self.note(at, segment, Seen::Lost);
+    }
+
+    fn delivered(&mut self, link: &cellcc_link::Delivery<()>, segment: &SegmentView<'_>) {
+        self.note(link.arrived_at, segment, Seen::Delivered(delivery(segment.bytes, link)));
+    }
+}
+
+/// IP protocol number (RFC 768).
+const UDP: u8 = 17;
+
+fn destination_port(packet: &[u8]) -> Option<u16> {
+    let (_, udp) = transport(packet).filter(|(protocol, _)| *protocol == UDP)?;
+    Some(u16::from_be_bytes([*udp.get(2)?, *udp.get(3)?]))
+}
+
+#[cfg(test)]
+mod tests;

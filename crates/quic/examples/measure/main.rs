@@ -1,0 +1,78 @@
+//! `make bench-quic`: what the adapter costs beside noq's own CUBIC, and whether a rate is held on the wire.
+//!
+//! | argument | what is measured |
+//! |---|---|
+//! | `loopback` | goodput over loopback: noq's CUBIC, ours, a fixed window; medians of interleaved rounds |
+//! | `rate` | IP bytes at the receiver against the rate that a scheme sets, 1 Mbit/s to 1 Gbit/s |
+//! | `serve SCHEME` and `fetch ADDRESS SECONDS` | processor time per packet of one transfer over any link, such as an emulated one |
+//!
+//! `stock` is noq's CUBIC, `stock/BYTES` the same with a send quantum.
+
+#![allow(clippy::disallowed_methods, clippy::print_stdout, reason = "a program that measures in real time")]
+
+mod ends;
+mod stock;
+
+use ends::{Carried, carry, fetch, serve};
+use std::process::ExitCode;
+use std::time::Duration;
+
+/// Rounds of which the median counts: interleaved, so that a disturbance meets all alike.
+const ROUNDS: usize = 5;
+const LOOPBACK_TIME: Duration = Duration::from_secs(3);
+const RATE_TIME: Duration = Duration::from_secs(10);
+const WHAT: [&str; 3] = ["stock", "cubic", "fixed-window(window=2000pkt)"];
+const RATES_MBIT_S: [u64; 7] = [1, 3, 10, 30, 100, 300, 1000];
+
+fn main() -> ExitCode {
+    let arguments: Vec<_> = std::env::args().skip(1).collect();
+    let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
+    match arguments[..] {
+        ["loopback"] => loopback(),
+        ["rate"] => rates(),
+        ["serve", scheme] => serve(scheme),
+        ["fetch", address, seconds] => match (address.parse(), seconds.parse()) {
+            (Ok(address), Ok(seconds)) => fetch(address, Duration::from_secs(seconds)),
+            _ => return usage(),
+        },
+        _ => return usage(),
+    }
+    ExitCode::SUCCESS
+}
+
+fn usage() -> ExitCode {
+    println!("arguments: loopback | rate | serve SCHEME | fetch ADDRESS:PORT SECONDS");
+    ExitCode::from(2)
+}
+
+fn loopback() {
+    let mut results: Vec<Vec<Carried>> = vec![Vec::new(); WHAT.len()];
+    for _ in 0..ROUNDS {
+        for (what, results) in WHAT.iter().zip(&mut results) {
+            results.push(carry(what, LOOPBACK_TIME));
+        }
+    }
+    println!("goodput over loopback, several streams; medians of {ROUNDS} interleaved rounds");
+    for (index, what) in WHAT.iter().enumerate() {
+        let goodput = median(results[index].iter().map(Carried::goodput_gbit_s));
+        let pairs = results[index].iter().zip(&results[0]);
+        let ratio = median(pairs.map(|(this, stock)| this.goodput_gbit_s() / stock.goodput_gbit_s()));
+        let cpu = median(results[index].iter().map(Carried::cpu_us_per_packet));
+        println!("{what:30} {goodput:6.2} Gbit/s  {ratio:5.3} of stock  {cpu:5.2} us/packet");
+    }
+}
+
+fn rates() {
+    println!("IP bytes at the receiver over {} s, against the rate that was set", RATE_TIME.as_secs());
+    for rate in RATES_MBIT_S {
+        let carried = carry(&format!("fixed-rate(rate={rate}Mbit/s)"), RATE_TIME);
+        let share = carried.on_link_mbit_s() / rate as f64;
+        println!("{rate:5} Mbit/s  {share:6.4} of it  {:5.2} us/packet", carried.cpu_us_per_packet());
+    }
+}
+
+fn median(values: impl Iterator<Item = f64>) -> f64 {
+    let mut values: Vec<_> = values.collect();
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}

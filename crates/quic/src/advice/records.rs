@@ -1,0 +1,127 @@
+//! One user's records as they come in: which of them are news, and how old that news is.
+
+use super::class;
+use cellcc_assist::Record;
+use cellcc_control::{Advice, MinRttParts};
+use cellcc_units::{Span, Time};
+
+/// What has been heard about one user.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct UserRecords {
+    newest: Option<Newest>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Newest {
+    sequence: u32,
+    measured_until: Time,
+    /// The two clocks differ by an unknown constant: the least that a record was ever behind is taken for no age at all.
+    /// It is what our clock showed less what the reporter's did, in nanoseconds.
+    least_behind: i128,
+}
+
+/// Why a record is not passed on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Refusal {
+    /// Not newer than what is known.
+    Replayed,
+    /// Longer ago than it is valid for, or made of old measurements.
+    Stale,
+}
+
+impl UserRecords {
+    /// Takes a record that arrived at `now`.
+    pub(super) fn accept(&mut self, now: Time, record: &Record) -> Result<Advice, Refusal> {
+        let behind = i128::from(now.as_nanos()) - i128::from(record.measured_until.as_nanos());
+        let least_behind = match self.newest {
+            Some(newest) if is_newer(record, &newest) => newest.least_behind.min(behind),
+            Some(_) => return Err(Refusal::Replayed),
+            None => behind,
+        };
+        let Record { sequence, measured_until, .. } = *record;
+        self.newest = Some(Newest { sequence, measured_until, least_behind });
+        let age = Span::from_nanos(u64::try_from(behind - least_behind).unwrap_or(u64::MAX));
+        if record.stale || age > record.valid_for {
+            return Err(Refusal::Stale);
+        }
+        Ok(Advice {
+            bandwidth: record.downlink,
+            class: class(record.class),
+            min_rtt: MinRttParts {
+                network: record.min_rtt_network,
+                downlink: record.min_rtt_downlink,
+                uplink: record.min_rtt_uplink,
+            },
+            flows: record.flows.into(),
+            backlog: record.backlog,
+            period: record.period,
+            age,
+        })
+    }
+}
+
+/// The sequence wraps, so that half of all numbers are newer. A reporter that begins anew says so, and goes on in time.
+fn is_newer(record: &Record, newest: &Newest) -> bool {
+    let ahead = record.sequence.wrapping_sub(newest.sequence);
+    let goes_on = ahead != 0 && ahead <= u32::MAX / 2;
+    let goes_on_in_time = record.measured_until > newest.measured_until;
+    goes_on_in_time && (goes_on || record.first)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::advice::socket::tests::record;
+
+    fn at(millis: u64) -> Time {
+        Time::ZERO + Span::from_millis(millis)
+    }
+
+    fn refusal(records: &mut UserRecords, now: u64, record: &Record) -> Option<Refusal> {
+        records.accept(at(now), record).err()
+    }
+
+    #[test]
+    fn a_record_is_told_once() {
+        let mut records = UserRecords::default();
+        assert_eq!(refusal(&mut records, 1000, &record(7, 50)), None);
+        assert_eq!(refusal(&mut records, 1010, &record(7, 50)), Some(Refusal::Replayed));
+        assert_eq!(refusal(&mut records, 1010, &record(6, 0)), Some(Refusal::Replayed));
+        assert_eq!(refusal(&mut records, 1050, &record(8, 100)), None);
+    }
+
+    #[test]
+    fn the_sequence_wraps() {
+        let mut records = UserRecords::default();
+        assert_eq!(refusal(&mut records, 1000, &record(u32::MAX, 50)), None);
+        assert_eq!(refusal(&mut records, 1050, &record(0, 100)), None);
+        assert_eq!(refusal(&mut records, 1050, &record(u32::MAX, 50)), Some(Refusal::Replayed));
+    }
+
+    #[test]
+    fn a_reporter_may_begin_anew_but_not_go_back() {
+        let mut records = UserRecords::default();
+        let anew = |until| Record { first: true, ..record(0, until) };
+        assert_eq!(refusal(&mut records, 1000, &record(1000, 50)), None);
+        assert_eq!(refusal(&mut records, 1050, &record(0, 100)), Some(Refusal::Replayed));
+        assert_eq!(refusal(&mut records, 1050, &anew(100)), None);
+        assert_eq!(refusal(&mut records, 1060, &anew(100)), Some(Refusal::Replayed));
+    }
+
+    #[test]
+    fn a_record_is_as_old_as_it_is_behind_the_quickest() {
+        let mut records = UserRecords::default();
+        let mut age =
+            |now, sequence, until| records.accept(at(now), &record(sequence, until)).map(|advice| advice.age);
+        assert_eq!(age(10_000, 1, 50), Ok(Span::ZERO), "nothing to compare it with");
+        assert_eq!(age(10_070, 2, 100), Ok(Span::from_millis(20)));
+        assert_eq!(age(10_090, 3, 150), Ok(Span::ZERO), "quicker than the first");
+        assert_eq!(age(10_400, 4, 200), Err(Refusal::Stale), "valid for 150 ms");
+    }
+
+    #[test]
+    fn old_measurements_are_no_advice() {
+        let mut records = UserRecords::default();
+        assert_eq!(refusal(&mut records, 0, &Record { stale: true, ..record(1, 50) }), Some(Refusal::Stale));
+    }
+}

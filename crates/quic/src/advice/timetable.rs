@@ -1,0 +1,54 @@
+//! Reports at times that are known beforehand: made without a clock, or waited for with one.
+
+use super::{AdviceSource, NextAdvice};
+use cellcc_control::Advice;
+use cellcc_units::{Span, Time};
+use std::time::{Duration, Instant};
+
+/// Reports at times that are known beforehand. Has no clock: a driver in virtual time asks it directly, [`Replay`]
+/// waits for it in real time.
+pub trait Timetable: Send {
+    /// When the next report reaches the sender, or is made; [`Time::NEVER`] after the last one.
+    fn next_wake(&self) -> Time;
+
+    /// The newest report that has reached the sender by `now`, where that is a new one; older ones are of no use.
+    fn poll(&mut self, now: Time) -> Option<Advice>;
+}
+
+/// A timetable in real time.
+#[derive(Debug, Clone)]
+pub struct Replay<T> {
+    timetable: T,
+    epoch: Instant,
+}
+
+impl<T: Timetable> Replay<T> {
+    /// The timetable's time zero is at `epoch`: when the link's trace began, or the connection.
+    pub fn new(timetable: T, epoch: Instant) -> Self {
+        Self { timetable, epoch }
+    }
+
+    fn now(&self) -> Time {
+        let nanos = Instant::now().saturating_duration_since(self.epoch).as_nanos();
+        Time::ZERO + Span::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+    }
+}
+
+impl<T: Timetable> AdviceSource for Replay<T> {
+    fn next(&mut self) -> NextAdvice<'_> {
+        Box::pin(async move {
+            loop {
+                let wake = self.timetable.next_wake();
+                if wake == Time::NEVER {
+                    return None;
+                }
+                // A time beyond the clock's range is as good as never.
+                let at = self.epoch.checked_add(Duration::from_nanos(wake.as_nanos()))?;
+                tokio::time::sleep_until(at.into()).await;
+                if let Some(advice) = self.timetable.poll(self.now()) {
+                    return Some(advice);
+                }
+            }
+        })
+    }
+}

@@ -1,0 +1,132 @@
+//! The flows of a Scenario over real UDP sockets, each one connection: what `--driver quic` runs through the emulator.
+//!
+//! | to find | look in |
+//! |---|---|
+//! | what both ends of a flow know, and their clock | `plan` |
+//! | noq's settings | `transport`, `tls` |
+//! | an application's data on their way into a connection, and the scheme's inside, bin by bin | `sending` |
+//! | what the receiving application gets | `receiving` |
+//! | a thread with all senders, a thread with all receivers, and whether their processor limited them | `side` |
+
+mod plan;
+mod receiving;
+mod sending;
+mod side;
+mod tls;
+mod transport;
+
+use crate::Congestion;
+use cellcc_control::{Registry, Scheme};
+use cellcc_experiment::{
+    Played, PlayedFlow, Randomness, ResolveError, RunError, Scenario, UdpPlay, UdpPlayer,
+};
+use plan::{Clock, Plan};
+use receiving::Receiver;
+use sending::Sender;
+use side::Side;
+use tls::Tls;
+
+/// Plays flows over QUIC: schemes of a registry in noq.
+#[derive(Debug)]
+pub struct QuicPlayer {
+    registry: Registry,
+}
+
+impl QuicPlayer {
+    /// Plays the schemes of `registry`.
+    pub fn new(registry: Registry) -> Self {
+        Self { registry }
+    }
+
+    fn schemes(&self, scenario: &Scenario) -> Result<Vec<Scheme>, ResolveError> {
+        let schemes = scenario.flows.iter().map(|flow| {
+            let scheme = self.registry.parse(&flow.scheme);
+            let scheme = scheme.map_err(|error| ResolveError(error.to_string()))?;
+            match scheme.advice_request() {
+                None => Ok(scheme),
+                Some(_) => Err(ResolveError(format!(
+                    "scheme `{}` needs the network's advice, which nobody gives over real sockets; leave it to the driver \
+                     `sim`",
+                    scheme.text()
+                ))),
+            }
+        });
+        schemes.collect()
+    }
+}
+
+impl UdpPlayer for QuicPlayer {
+    fn resolve(&self, scenario: &mut Scenario) -> Result<(), ResolveError> {
+        let schemes = self.schemes(scenario)?;
+        for (flow, scheme) in scenario.flows.iter_mut().zip(&schemes) {
+            flow.scheme = scheme.text().into();
+        }
+        Ok(())
+    }
+
+    fn play(&self, play: UdpPlay<'_>) -> Result<Played, RunError> {
+        let UdpPlay { scenario, ends, epoch, until } = play;
+        let clock = Clock::new(epoch);
+        let schemes = self.schemes(scenario).map_err(|error| RunError(error.to_string()))?;
+        let tls = Tls::new().map_err(|error| RunError(format!("cannot make a certificate: {error}")))?;
+        let mut senders = Vec::new();
+        let mut receivers = Vec::new();
+        for (index, (scheme, ends)) in schemes.into_iter().zip(ends).enumerate() {
+            let plan = Plan::new(scenario, index, clock, until);
+            let seed = scenario.seed_of(Randomness::Flow(index));
+            let congestion = Congestion::new(scheme).with_seed(seed).with_epoch(epoch);
+            let to =
+                ends.sender.local_addr().map_err(|error| RunError(format!("flow {}: {error}", index + 1)))?;
+            receivers.push(
+                Receiver {
+                    config: transport::client(&tls, &congestion, &plan),
+                    plan: plan.clone(),
+                    socket: ends.receiver,
+                    congestion: congestion.clone(),
+                    to,
+                }
+                .run(),
+            );
+            let congestion = congestion.with_rtt_samples();
+            let config = transport::server(&tls, &congestion, &plan);
+            senders.push(Sender { plan, socket: ends.sender, congestion, config }.run());
+        }
+        let (sent, received) = std::thread::scope(|scope| {
+            let receivers = side::start(scope, "cellcc-receivers", receivers);
+            let senders = side::start(scope, "cellcc-senders", senders);
+            (senders.and_then(side::join), receivers.and_then(side::join))
+        });
+        let failed = |error: std::io::Error| RunError(format!("cannot run QUIC's two ends: {error}"));
+        conclude(scenario, sent.map_err(failed)?, received.map_err(failed)?)
+    }
+}
+
+fn conclude(
+    scenario: &Scenario,
+    sent: Side<sending::Sent>,
+    received: Side<receiving::Received>,
+) -> Result<Played, RunError> {
+    let mut notes = vec![
+        "QUIC (noq) in real time: a full packet has 1500 bytes, 28 of them IP's and UDP's; all packets are ECT(0)".into(),
+    ];
+    notes.extend(sent.limit("senders"));
+    notes.extend(received.limit("receivers"));
+    let mut flows = Vec::new();
+    for (index, (sent, received)) in sent.flows.into_iter().zip(received.flows).enumerate() {
+        let flow = format!("flow {} (`{}`)", index + 1, scenario.flows[index].scheme);
+        let failed = |error| RunError(format!("{flow}: {error}"));
+        let (sent, received) = (sent.map_err(failed)?, received.map_err(failed)?);
+        if !sent.connected {
+            notes.push(format!("{flow}: the connection did not come about in time"));
+        }
+        notes.extend(sent.notes.into_iter().filter(|note| !notes.contains(note)).collect::<Vec<_>>());
+        flows.push(PlayedFlow {
+            meter: sent.meter,
+            completed_at: sent.completed_at,
+            frames: received.frames,
+            delay_target_ms: sent.delay_target_ms,
+            received_packets: received.packets,
+        });
+    }
+    Ok(Played { flows, notes })
+}

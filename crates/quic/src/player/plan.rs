@@ -1,0 +1,76 @@
+//! What both ends of a flow know.
+
+use cellcc_experiment::{Application, Endpoint, FlowSetup, Scenario};
+use cellcc_units::{Span, Time};
+use std::time::{Duration, Instant};
+
+/// The emulation's clock.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Clock {
+    epoch: Instant,
+}
+
+impl Clock {
+    /// Time zero is `epoch`.
+    pub(super) fn new(epoch: Instant) -> Self {
+        Self { epoch }
+    }
+
+    pub(super) fn now(self) -> Time {
+        let nanos = Instant::now().saturating_duration_since(self.epoch).as_nanos();
+        Time::ZERO + Span::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+    }
+
+    pub(super) fn instant(self, time: Time) -> tokio::time::Instant {
+        (self.epoch + Duration::from_nanos(time.as_nanos())).into()
+    }
+
+    pub(super) async fn sleep_until(self, time: Time) {
+        tokio::time::sleep_until(self.instant(time)).await;
+    }
+}
+
+/// A flow that starts later than this is connected before: a handshake is one and a half round-trip times, once more
+/// where a queue is full.
+const CONNECTED_BEFORE: Span = Span::from_secs(1);
+
+/// What both ends of a flow know.
+#[derive(Debug, Clone)]
+pub(super) struct Plan {
+    pub(super) clock: Clock,
+    pub(super) setup: FlowSetup,
+    pub(super) endpoint: Endpoint,
+    /// Whole bins of the run's time series.
+    pub(super) bins: usize,
+    /// When the flow's data stop.
+    pub(super) stop: Time,
+    /// When what was on its way then has arrived.
+    pub(super) until: Time,
+    end: Time,
+}
+
+impl Plan {
+    pub(super) fn new(scenario: &Scenario, index: usize, clock: Clock, until: Time) -> Self {
+        let setup = scenario.flows[index].clone();
+        let end = Time::ZERO + scenario.duration;
+        Self {
+            clock,
+            stop: setup.stop.unwrap_or(end).min(end),
+            setup,
+            endpoint: scenario.endpoint.clone(),
+            bins: scenario.series_bins(),
+            until,
+            end,
+        }
+    }
+
+    /// What the flow has to send.
+    pub(super) fn application(&self) -> Application {
+        Application::new(&self.setup, &self.endpoint, self.end)
+    }
+
+    /// When the connection is to be made.
+    pub(super) fn connect_at(&self) -> Time {
+        Time::ZERO + self.setup.start.since(Time::ZERO).saturating_sub(CONNECTED_BEFORE)
+    }
+}

@@ -1,0 +1,70 @@
+//! One side of all flows: a thread with a runtime of its own, so that senders and receivers do not wait for each other.
+
+use std::future::Future;
+use std::io;
+use std::thread::{Scope, ScopedJoinHandle};
+use std::time::Instant;
+use tokio::runtime::Builder;
+
+/// A thread that had a processor for more than this share of the time may have been waiting for it, too.
+const BUSY: f64 = 0.85;
+
+/// What became of one side.
+pub(super) struct Side<T> {
+    /// Each flow; or why it ended before its time.
+    pub(super) flows: Vec<Result<T, String>>,
+    /// Share of its time in which the thread had a processor.
+    cpu_share: f64,
+}
+
+impl<T> Side<T> {
+    /// Says so where the processor may have been the limit.
+    pub(super) fn limit(&self, who: &str) -> Option<String> {
+        (self.cpu_share > BUSY).then(|| {
+            format!(
+                "the {who}' thread was busy {:.0} % of the time: its processor may have limited the flows, not the path",
+                self.cpu_share * 100.0
+            )
+        })
+    }
+}
+
+/// A side that is at work.
+pub(super) type Running<'scope, T> = ScopedJoinHandle<'scope, io::Result<Side<T>>>;
+
+/// Runs the flows of a side together in one thread.
+pub(super) fn start<'scope, T: Send + 'static>(
+    scope: &'scope Scope<'scope, '_>,
+    name: &str,
+    flows: Vec<impl Future<Output = Result<T, String>> + Send + 'static>,
+) -> io::Result<Running<'scope, T>> {
+    std::thread::Builder::new().name(name.into()).spawn_scoped(scope, move || run(flows))
+}
+
+/// Waits until all flows of a side are over.
+pub(super) fn join<T>(side: Running<'_, T>) -> io::Result<Side<T>> {
+    side.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
+fn run<T: Send + 'static>(
+    flows: Vec<impl Future<Output = Result<T, String>> + Send + 'static>,
+) -> io::Result<Side<T>> {
+    let runtime = Builder::new_current_thread().enable_all().build()?;
+    let began = Instant::now();
+    let flows = runtime.block_on(async {
+        let tasks: Vec<_> = flows.into_iter().map(tokio::spawn).collect();
+        let mut ended = Vec::new();
+        for task in tasks {
+            ended.push(task.await.unwrap_or_else(|error| Err(error.to_string())));
+        }
+        ended
+    });
+    let cpu_share = cpu_seconds() / began.elapsed().as_secs_f64().max(1e-9);
+    Ok(Side { flows, cpu_share })
+}
+
+/// For how long this thread has had a processor.
+fn cpu_seconds() -> f64 {
+    let cpu = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    cpu.tv_sec as f64 + cpu.tv_nsec as f64 / 1e9
+}

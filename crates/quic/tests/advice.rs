@@ -1,0 +1,46 @@
+//! A network's advice reaches the scheme of a real connection.
+
+#![allow(clippy::disallowed_methods, reason = "tests in real time")]
+
+mod support;
+
+use cellcc_control::AdviceSource as Knowledge;
+use cellcc_link::Capacity;
+use cellcc_quic::Congestion;
+use cellcc_quic::advice::{Replay, TraceAdvice, TracePath, follow};
+use cellcc_units::{Rate, Span};
+use noq::TransportConfig;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+#[tokio::test]
+async fn a_scheme_paces_at_the_rate_that_it_is_told() {
+    let congestion = Congestion::named("natcp").unwrap();
+    let mut transport = TransportConfig::default();
+    congestion.install(&mut transport);
+    let pair = support::connect(transport, TransportConfig::default()).await;
+    let attached = congestion.attach(&pair.server).expect("installed");
+    let told = Rate::from_mbit_per_sec(8.0);
+    let link = Arc::new(Capacity::constant(told).unwrap());
+    let path = TracePath::new(link, Knowledge::Oracle, Span::from_millis(20));
+    let source = Replay::new(TraceAdvice::new(path), Instant::now());
+    let following = follow(&pair.server, attached.scheme(), source);
+
+    let told_in_time = async {
+        while attached.scheme().snapshot().pacing_rate() != Some(told) {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(10), told_in_time).await.expect("no advice came");
+
+    drop(following);
+    let falls_back = async {
+        while attached.scheme().snapshot().pacing_rate() == Some(told) {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(10), falls_back)
+        .await
+        .expect("the scheme trusts the last report for ever");
+    assert_eq!(pair.client.close_reason(), None);
+}
