@@ -40,8 +40,8 @@ mod packet_size;
 pub mod player;
 mod published;
 mod sender;
-mod slow_pacing;
 mod service;
+mod slow_pacing;
 pub mod transfer;
 
 pub use attach::{Attached, AttachedReceiver, attach_receiver};

@@ -53,7 +53,7 @@ impl Flow {
         })
     }
 
-    fn scheme(&self) -> &SchemeHandle {
+    fn scheme(&self) -> SchemeHandle {
         self.attached.scheme()
     }
 
@@ -96,6 +96,10 @@ impl Flow {
     pub(super) fn report(&self) -> FlowReport {
         let mut observed = Observed::default();
         self.scheme().observe(&mut observed);
+        let peer_half = self.attached.peer_half();
+        if peer_half.is_missing() {
+            observed.notes.push(peer_half.to_string());
+        }
         FlowReport {
             sample: self.sample(),
             streams: self.counters.streams.load(Ordering::Relaxed),
