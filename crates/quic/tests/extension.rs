@@ -286,21 +286,3 @@ async fn garbage_at_the_servers_socket_harms_no_transfer() {
     assert!(received > 1_000_000, "{received}");
     assert_eq!(attached.receiver().counters().malformed, 0);
 }
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_peer_that_moves_to_another_address_gets_a_new_flow_and_a_new_half() {
-    let (pair, attached) = rbbr_over(None, TransportConfig::default()).await;
-    let receiver = attach_receiver(&pair.client, Registry::default());
-    until("it is found", || attached.peer_half() == PeerHalf::Found { version: 1 }).await;
-    let before = attached.scheme();
-    let elsewhere = std::net::UdpSocket::bind("127.0.0.2:0").unwrap();
-    pair._endpoints.1.rebind(elsewhere).unwrap();
-    let received = transfer(&pair.server, &pair.client, Duration::from_secs(1)).await;
-    assert!(received > 1_000_000, "{received}");
-    let now = attached.scheme();
-    assert!(!now.is_same(&before));
-    assert!(now.snapshot().packets.acknowledged > 100, "{:?}", now.snapshot());
-    assert_eq!(attached.peer_half(), PeerHalf::Found { version: 1 });
-    // It hears the new flow's signals, which count from zero again.
-    assert_eq!(receiver.counters().stale, 0);
-}
