@@ -33,7 +33,7 @@ fn text(record: &Record) -> String {
 }
 
 const WITHOUT_ADVICE: [&str; 8] =
-    ["cubic", "new-reno", "vegas", "bbr", "rbbr", "reminis", "verus", "fixed(window=20pkt)"];
+    ["cubic", "newreno", "vegas", "bbr", "rbbr", "reminis", "verus", "fixed-window(packets=20)"];
 
 #[test]
 fn schemes_in_real_quic_on_a_constant_link() {

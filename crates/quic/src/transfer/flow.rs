@@ -53,7 +53,7 @@ impl Flow {
         })
     }
 
-    fn scheme(&self) -> &SchemeHandle {
+    fn scheme(&self) -> SchemeHandle {
         self.attached.scheme()
     }
 
