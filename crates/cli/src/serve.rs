@@ -3,7 +3,7 @@
 #![allow(clippy::disallowed_methods, reason = "a server has sockets")]
 
 use crate::exit::{Exit, print, tell};
-use crate::transfer::{exit, runtime, signals};
+use crate::transfer::{exit, qlog, runtime, signals};
 use cellcc_control::{Registry, split_list};
 use cellcc_quic::transfer::{Identity, Limits, Server, ServerSettings, TransferError};
 use cellcc_units::{Bytes, Span};
@@ -25,7 +25,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "0.0.0.0:4433")]
     listen: SocketAddr,
     /// The congestion control of downloads that ask for no other.
-    #[arg(long, value_name = "SCHEME", default_value = "reminis")]
+    #[arg(long, value_name = "SCHEME", default_value = "cubic")]
     scheme: String,
     /// Schemes that downloads may ask for, by name: cubic,bbr [default: all].
     #[arg(long, value_name = "LIST")]
@@ -54,6 +54,9 @@ pub(crate) struct Args {
     /// Time of transfers within an hour for each peer: 10min [default: no limit].
     #[arg(long, value_name = "TIME")]
     max_time: Option<Span>,
+    /// Write what each data connection does to a qlog file in this folder.
+    #[arg(long, value_name = "FOLDER")]
+    qlog: Option<PathBuf>,
     /// Say nothing about transfers on standard error.
     #[arg(long, short)]
     quiet: bool,
@@ -84,7 +87,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, Exit> {
         identity,
         client_authorities: args.client_ca,
         limits: Limits { connections: args.max_connections, bytes: args.max_bytes, time: args.max_time },
-        qlog: None,
+        qlog: qlog(args.qlog)?,
         log: Box::new(move |line| {
             if !quiet {
                 tell(line);

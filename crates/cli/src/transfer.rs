@@ -5,6 +5,7 @@
 use crate::exit::{Exit, print, tell};
 use crate::watch::Watch;
 use cellcc_experiment::Source;
+use cellcc_quic::qlog::Directory;
 use cellcc_quic::transfer::{
     ClientSettings, Direction, Fingerprint, Identity, Interval, MAX_CONNECTIONS, MAX_STREAMS, MIN_INTERVAL,
     Outcome, Payload, Progress, Request, Started, TransferError, Trust, VERSION,
@@ -94,6 +95,9 @@ struct Shown {
     /// Write the Record, as `cellcc compare` has them in runs.jsonl, and FILE.series.csv beside it.
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
+    /// Write what each data connection does to a qlog file in this folder.
+    #[arg(long, value_name = "FOLDER")]
+    qlog: Option<PathBuf>,
     /// Nothing on standard error but errors.
     #[arg(long, short)]
     quiet: bool,
@@ -272,8 +276,14 @@ fn settings(asked: Asked, common: &Common) -> Result<ClientSettings, Exit> {
             interval,
         },
         file,
-        qlog: None,
+        qlog: qlog(shown.qlog.clone())?,
     })
+}
+
+/// The folder for qlog files, which is tried out.
+pub(crate) fn qlog(folder: Option<PathBuf>) -> Result<Option<Directory>, Exit> {
+    let directory = folder.map(Directory::new).transpose();
+    directory.map_err(|error| Exit::input(format!("--qlog: {error}")))
 }
 
 /// What reads clocks and sockets.

@@ -187,6 +187,9 @@ pub enum Event {
     RecoveryEntered,
     /// A packet sent after the episode began was acknowledged.
     RecoveryLeft,
+    /// A router marked a packet instead of dropping it (ECN-CE), and a recovery episode begins with that: what cuts its
+    /// window for a loss cuts it as much (RFC 9002, section 7.1). Told before [`RecoveryEntered`](Self::RecoveryEntered).
+    CongestionMarked,
     /// Every packet whose loss began the current or last episode arrived after all: restore what was saved.
     SpuriousLoss,
     /// A probe time-out fired (RFC 9002, section 6.2).
@@ -196,6 +199,9 @@ pub enum Event {
     /// The application has nothing more to send although the limits would allow it; told once, until what is in flight
     /// now is delivered.
     AppLimited,
+    /// Full packets have this size on the link from now on, headers included: the path's MTU was discovered, or it is
+    /// another path. It was [`Context::packet`] before.
+    PacketSize(Bytes),
 }
 
 /// Which interval a delivery rate is taken over.

@@ -132,8 +132,7 @@ impl Flow {
         let Some(newest) = packets.last() else { return false };
         let bytes = packets.iter().map(|packet| packet.bytes).sum();
         self.inflight -= bytes;
-        // RFC 9002, section 7.3.1: losses of packets sent before the episode began belong to it.
-        let new_episode = self.recovery_started_at.is_none_or(|started| newest.sent_at > started);
+        let new_episode = self.begins_episode(newest.sent_at);
         self.controller.on_loss(&Loss {
             now,
             packets,
@@ -143,12 +142,33 @@ impl Flow {
             persistent,
         });
         if new_episode {
-            self.recovery_started_at = Some(now);
-            self.in_recovery = true;
-            self.controller.on_event(now, Event::RecoveryEntered);
+            self.enter_recovery(now);
         }
         self.refresh();
         new_episode
+    }
+
+    /// The receiver reports more packets that a router has marked (ECN-CE), the newest of them sent at `sent_at`. True
+    /// where a new recovery episode begins with them.
+    pub fn on_congestion_mark(&mut self, now: Time, sent_at: Time) -> bool {
+        let new_episode = self.begins_episode(sent_at);
+        if new_episode {
+            self.controller.on_event(now, Event::CongestionMarked);
+            self.enter_recovery(now);
+            self.refresh();
+        }
+        new_episode
+    }
+
+    /// RFC 9002, section 7.3.1: what becomes of packets sent before the episode began belongs to it.
+    fn begins_episode(&self, sent_at: Time) -> bool {
+        self.recovery_started_at.is_none_or(|started| sent_at > started)
+    }
+
+    fn enter_recovery(&mut self, now: Time) {
+        self.recovery_started_at = Some(now);
+        self.in_recovery = true;
+        self.controller.on_event(now, Event::RecoveryEntered);
     }
 
     /// Something else happened.

@@ -201,6 +201,11 @@ impl Guard {
         }
     }
 
+    /// Full packets have another size.
+    pub fn set_packet(&mut self, packet: Bytes) {
+        self.packet = packet;
+    }
+
     /// Packets were lost while the flow followed the advice.
     pub fn on_loss(&mut self, loss: &Loss<'_>) {
         self.interval.iter_mut().for_each(|interval| interval.lost += loss.bytes);

@@ -3,6 +3,7 @@
 use crate::attach::Attached;
 use crate::controller::{Beginning, SchemeController};
 use crate::packet_size::PacketSize;
+use crate::qlog;
 use crate::sender::Sender;
 use cellcc_control::{Context, Registry, Scheme, SchemeError};
 use cellcc_units::Bytes;
@@ -115,6 +116,7 @@ impl ControllerFactory for Settings {
             epoch: self.epoch.unwrap_or(now),
             initial_window: size.payload * INITIAL_WINDOW_PACKETS,
             sender,
+            log: qlog::of_connection_being_made(now),
         }))
     }
 }

@@ -5,6 +5,7 @@
 
 use crate::packet_size::PacketSize;
 use crate::published::Published;
+use crate::qlog::{Log, SchemeLog};
 use crate::sender::{Observed, Sender, Snapshot};
 use cellcc_control::{Advice, Event, Feedback, Signal};
 use cellcc_units::{Bytes, Span, Time};
@@ -28,6 +29,7 @@ struct Shared {
     /// Until when whoever calls [`SchemeHandle::on_time`] means to wait.
     waits_until: AtomicU64,
     sooner: Notify,
+    log: Option<Mutex<SchemeLog>>,
 }
 
 impl Shared {
@@ -47,6 +49,12 @@ impl Shared {
             self.sooner.notify_one();
         }
         self.published.set(&sender.noq_limits())
+    }
+
+    fn log(&self, now: Instant, sender: &Sender) {
+        if let Some(log) = &self.log {
+            log.lock().unwrap_or_else(PoisonError::into_inner).look(now, sender);
+        }
     }
 
     fn with<T>(&self, act: impl FnOnce(&mut Sender) -> T) -> (T, bool) {
@@ -72,13 +80,16 @@ pub(crate) struct Beginning {
     pub(crate) epoch: Instant,
     pub(crate) initial_window: Bytes,
     pub(crate) sender: Sender,
+    /// Where to write what the scheme does.
+    pub(crate) log: Option<Log>,
 }
 
 impl SchemeController {
     pub(crate) fn new(beginning: Beginning) -> Self {
-        let Beginning { scheme, epoch, initial_window, sender } = beginning;
+        let Beginning { scheme, epoch, initial_window, sender, log } = beginning;
         let published = Published::default();
         published.set(&sender.noq_limits());
+        let log = log.map(|log| Mutex::new(SchemeLog::new(log, &scheme)));
         Self(Arc::new(Shared {
             scheme,
             epoch,
@@ -87,14 +98,18 @@ impl SchemeController {
             published,
             waits_until: AtomicU64::new(0),
             sooner: Notify::new(),
+            log,
         }))
     }
 }
 
 impl Controller for SchemeController {
     fn on_packet_sent(&mut self, now: Instant, bytes: u16, number: u64) {
-        let now = self.0.time(now);
-        self.0.with(|sender| sender.on_sent(now, Bytes::new(bytes.into()), number));
+        let time = self.0.time(now);
+        self.0.with(|sender| {
+            sender.on_sent(time, Bytes::new(bytes.into()), number);
+            self.0.log(now, sender);
+        });
     }
 
     fn on_cwnd_limited(&mut self) {
@@ -107,8 +122,11 @@ impl Controller for SchemeController {
     }
 
     fn on_end_acks(&mut self, now: Instant, in_flight: u64, app_limited: bool, _: Option<u64>) {
-        let now = self.0.time(now);
-        self.0.with(|sender| sender.on_acknowledged(now, Bytes::new(in_flight), app_limited));
+        let time = self.0.time(now);
+        self.0.with(|sender| {
+            sender.on_acknowledged(time, Bytes::new(in_flight), app_limited);
+            self.0.log(now, sender);
+        });
     }
 
     fn on_packet_lost(&mut self, payload: u16, number: u64, _: Instant) {
@@ -118,14 +136,20 @@ impl Controller for SchemeController {
     fn on_congestion_event(
         &mut self,
         now: Instant,
-        _sent: Instant,
+        sent: Instant,
         is_persistent_congestion: bool,
-        _is_ecn: bool,
+        is_ecn: bool,
         _lost_bytes: u64,
         _largest_lost: u64,
     ) {
-        let now = self.0.time(now);
-        self.0.with(|sender| sender.settle_losses(now, is_persistent_congestion));
+        let (now, sent_at) = (self.0.time(now), self.0.time(sent));
+        self.0.with(|sender| {
+            if is_ecn {
+                sender.on_congestion_mark(now, sent_at);
+            } else {
+                sender.settle_losses(now, is_persistent_congestion);
+            }
+        });
     }
 
     fn on_spurious_congestion_event(&mut self) {
@@ -278,5 +302,38 @@ impl SchemeHandle {
 impl fmt::Debug for SchemeHandle {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_tuple("SchemeHandle").field(&self.0.scheme).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Congestion;
+    use noq_proto::congestion::Controller;
+    use std::time::{Duration, Instant};
+
+    /// A New Reno in noq's hands with a packet in flight, and when that left.
+    fn newreno() -> (Box<dyn Controller>, Instant) {
+        let now = Instant::now();
+        let mut controller = Congestion::named("newreno").unwrap().factory().build(now, 1200);
+        controller.on_packet_sent(now, 1200, 0);
+        (controller, now)
+    }
+
+    #[test]
+    fn a_mark_halves_the_window_as_a_loss_does() {
+        let (mut controller, sent) = newreno();
+        let before = controller.metrics().congestion_window;
+        controller.on_congestion_event(sent + Duration::from_millis(20), sent, false, true, 0, 0);
+        assert_eq!(controller.metrics().congestion_window, before / 2);
+    }
+
+    #[test]
+    fn a_larger_packet_is_a_larger_smallest_window() {
+        let (mut controller, sent) = newreno();
+        controller.on_mtu_update(1452);
+        let later = sent + Duration::from_millis(20);
+        controller.on_packet_lost(1200, 0, later);
+        controller.on_congestion_event(later, sent, true, false, 1200, 0);
+        assert_eq!(controller.metrics().congestion_window, 2 * 1452);
     }
 }

@@ -22,6 +22,7 @@
 //! | what the network says about a peer's bottleneck, and where that comes from | [`advice`] |
 //! | transfers between two machines, as with iperf3 | [`transfer`] |
 //! | the flows of a Scenario over sockets | `player` |
+//! | logs of connections that qvis and other tools read | [`qlog`] |
 //! | the flows of a Scenario in virtual time | `virtual_time` |
 //!
 //! noq counts UDP payloads, cellcc whole packets on the link: [`PacketSize`] converts in one place.
@@ -40,6 +41,7 @@ mod packet_size;
 #[cfg(target_os = "linux")]
 pub mod player;
 mod published;
+pub mod qlog;
 mod sender;
 mod service;
 mod slow_pacing;

@@ -80,6 +80,8 @@ pub(crate) struct Sender {
     last_heard_at: Time,
     slow_pacing: SlowPacing,
     signals: Signals,
+    /// The signal that left last.
+    told: Option<Signal>,
     counts: PacketCounts,
     delivered: Bytes,
     /// RTT samples since they were last taken, where somebody wants them.
@@ -99,6 +101,7 @@ impl Sender {
             last_heard_at: Time::ZERO,
             slow_pacing: SlowPacing::default(),
             signals: Signals::Unheard,
+            told: None,
             counts: PacketCounts::default(),
             delivered: Bytes::ZERO,
             samples: keeps_samples.then(Vec::new),
@@ -121,6 +124,7 @@ impl Sender {
             Signals::Unheard => self.flow.limits().signal,
             Signals::Sent { waiting } => waiting.take(),
         };
+        self.told = signal.or(self.told);
         let packet = self.flow.on_sent_with(now, payload + self.size.headers, signal);
         self.outstanding.push(Entry { number, payload, packet });
     }
@@ -227,13 +231,27 @@ impl Sender {
         }
     }
 
+    /// What the receiver's half was told last.
+    pub(crate) fn told(&self) -> Option<Signal> {
+        self.told
+    }
+
     /// noq has the signal, and puts it into the next packet.
     pub(crate) fn on_signal_queued(&mut self, signal: Signal) {
         self.signals = Signals::Sent { waiting: Some(signal) };
     }
 
+    /// Full packets have another size from now on. noq gives no time with it.
     pub(crate) fn set_size(&mut self, size: PacketSize) {
-        self.size = size;
+        if size != self.size {
+            self.size = size;
+            self.flow.on_event(self.last_heard_at, Event::PacketSize(size.on_link()));
+        }
+    }
+
+    /// The peer reports more packets that a router has marked; the newest of them was sent at `sent_at`.
+    pub(crate) fn on_congestion_mark(&mut self, now: Time, sent_at: Time) {
+        self.flow.on_congestion_mark(now, sent_at);
     }
 
     pub(crate) fn size(&self) -> PacketSize {

@@ -136,6 +136,18 @@ impl Cubic {
         };
     }
 
+    /// Counts in packets of another size. The windows stay what they are in bytes; the curve begins anew.
+    fn resize(&mut self, packet: Bytes) {
+        let factor = self.packet.in_packets(packet);
+        self.packet = packet;
+        for state in std::iter::once(&mut self.state).chain(&mut self.saved) {
+            state.window *= factor;
+            state.cwnd_prior *= factor;
+            state.w_max = state.w_max.map(|w_max| w_max * factor);
+            state.epoch = None;
+        }
+    }
+
     /// RFC 9438, sections 4.6 and 4.7.
     fn cut(&mut self) {
         let state = &mut self.state;
@@ -239,6 +251,12 @@ impl Growth for Cubic {
                 let restart = self.initial_window.in_packets(self.packet);
                 self.state.window = self.state.window.min(restart);
             }
+            // A mark is never spurious.
+            Event::CongestionMarked => {
+                self.cut();
+                self.saved = None;
+            }
+            Event::PacketSize(packet) => self.resize(packet),
             Event::RecoveryEntered | Event::RecoveryLeft | Event::ProbeTimeout | Event::AppLimited => {}
         }
     }

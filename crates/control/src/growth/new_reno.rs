@@ -74,6 +74,11 @@ impl NewReno {
         self.packet * MIN_WINDOW_PACKETS
     }
 
+    fn cut(&mut self) {
+        let window = self.state.window.mul_f64(BETA).max(self.min_window());
+        self.state = State { window, ssthresh: window, acked: Bytes::ZERO };
+    }
+
     /// Grows towards ssthresh; returns the bytes acknowledged beyond it.
     fn slow_start(&mut self, ack: &Ack<'_>) -> Bytes {
         let initial = self.state.ssthresh == Bytes::MAX;
@@ -129,8 +134,7 @@ impl Growth for NewReno {
     fn on_loss(&mut self, loss: &Loss<'_>) {
         if loss.new_episode {
             self.saved = Some(self.state.clone());
-            let window = self.state.window.mul_f64(BETA).max(self.min_window());
-            self.state = State { window, ssthresh: window, acked: Bytes::ZERO };
+            self.cut();
         }
         if loss.persistent {
             self.state.window = self.min_window();
@@ -147,6 +151,12 @@ impl Growth for NewReno {
             }
             // RFC 5681, section 4.1: the restart window. Slow start leads back to ssthresh.
             Event::IdleRestart => self.set_window(self.state.window.min(self.initial_window)),
+            // A mark is never spurious.
+            Event::CongestionMarked => {
+                self.cut();
+                self.saved = None;
+            }
+            Event::PacketSize(packet) => self.packet = packet,
             Event::RecoveryEntered | Event::RecoveryLeft | Event::ProbeTimeout | Event::AppLimited => {}
         }
     }

@@ -187,7 +187,8 @@ impl Controller for Vegas {
                 self.base_rtt = None;
                 self.measure_anew();
             }
-            Event::RecoveryEntered | Event::ProbeTimeout | Event::AppLimited => {}
+            Event::PacketSize(packet) => self.packet = packet,
+            Event::CongestionMarked | Event::RecoveryEntered | Event::ProbeTimeout | Event::AppLimited => {}
         }
     }
 

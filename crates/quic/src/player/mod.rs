@@ -3,11 +3,13 @@
 //! | to find | look in |
 //! |---|---|
 //! | what both ends of a flow know, and their clock | `plan` |
+//! | what the network tells a scheme | `advice` |
 //! | noq's settings | `transport`, `tls` |
 //! | an application's data on their way into a connection, and the scheme's inside, bin by bin | `sending` |
 //! | what the receiving application gets | `receiving` |
 //! | a thread with all senders, a thread with all receivers, and whether their processor limited them | `side` |
 
+mod advice;
 mod plan;
 mod receiving;
 mod sending;
@@ -16,10 +18,12 @@ mod tls;
 mod transport;
 
 use crate::Congestion;
+use crate::advice::TraceAdvice;
 use cellcc_control::{Registry, Scheme};
 use cellcc_experiment::{
     Played, PlayedFlow, Randomness, ResolveError, RunError, Scenario, UdpPlay, UdpPlayer,
 };
+use cellcc_link::Shelf;
 use plan::{Clock, Plan};
 use receiving::Receiver;
 use sending::Sender;
@@ -30,28 +34,28 @@ use tls::Tls;
 #[derive(Debug)]
 pub struct QuicPlayer {
     registry: Registry,
+    links: Shelf,
 }
 
 impl QuicPlayer {
     /// Plays the schemes of `registry`.
     pub fn new(registry: Registry) -> Self {
-        Self { registry }
+        Self { registry, links: Shelf::default() }
     }
 
     fn schemes(&self, scenario: &Scenario) -> Result<Vec<Scheme>, ResolveError> {
-        let schemes = scenario.flows.iter().map(|flow| {
-            let scheme = self.registry.parse(&flow.scheme);
-            let scheme = scheme.map_err(|error| ResolveError(error.to_string()))?;
-            match scheme.advice_request() {
-                None => Ok(scheme),
-                Some(_) => Err(ResolveError(format!(
-                    "scheme `{}` needs the network's advice, which nobody gives over real sockets; leave it to the driver \
-                     `sim`",
-                    scheme.text()
-                ))),
-            }
-        });
-        schemes.collect()
+        let schemes = scenario.flows.iter().map(|flow| self.registry.parse(&flow.scheme));
+        schemes.collect::<Result<_, _>>().map_err(|error| ResolveError(error.to_string()))
+    }
+
+    /// What the network tells each flow.
+    fn reports(
+        &self,
+        scenario: &Scenario,
+        schemes: &[Scheme],
+    ) -> Result<Vec<Option<TraceAdvice>>, ResolveError> {
+        let schemes = schemes.iter().enumerate();
+        schemes.map(|(index, scheme)| advice::reports(scenario, index, scheme, &self.links)).collect()
     }
 }
 
@@ -61,17 +65,19 @@ impl UdpPlayer for QuicPlayer {
         for (flow, scheme) in scenario.flows.iter_mut().zip(&schemes) {
             flow.scheme = scheme.text().into();
         }
-        Ok(())
+        self.reports(scenario, &schemes).map(drop)
     }
 
     fn play(&self, play: UdpPlay<'_>) -> Result<Played, RunError> {
         let UdpPlay { scenario, ends, epoch, until } = play;
         let clock = Clock::new(epoch);
-        let schemes = self.schemes(scenario).map_err(|error| RunError(error.to_string()))?;
+        let failed = |error: ResolveError| RunError(error.to_string());
+        let schemes = self.schemes(scenario).map_err(failed)?;
+        let reports = self.reports(scenario, &schemes).map_err(failed)?;
         let tls = Tls::new().map_err(|error| RunError(format!("cannot make a certificate: {error}")))?;
         let mut senders = Vec::new();
         let mut receivers = Vec::new();
-        for (index, (scheme, ends)) in schemes.into_iter().zip(ends).enumerate() {
+        for (index, ((scheme, reports), ends)) in schemes.into_iter().zip(reports).zip(ends).enumerate() {
             let plan = Plan::new(scenario, index, clock, until);
             let seed = scenario.seed_of(Randomness::Flow(index));
             let congestion = Congestion::new(scheme).with_seed(seed).with_epoch(epoch);
@@ -89,7 +95,7 @@ impl UdpPlayer for QuicPlayer {
             );
             let congestion = congestion.with_rtt_samples();
             let config = transport::server(&tls, &congestion, &plan);
-            senders.push(Sender { plan, socket: ends.sender, congestion, config }.run());
+            senders.push(Sender { plan, socket: ends.sender, congestion, config, reports }.run());
         }
         let (sent, received) = std::thread::scope(|scope| {
             let receivers = side::start(scope, "cellcc-receivers", receivers);

@@ -16,6 +16,11 @@ impl Clock {
         Self { epoch }
     }
 
+    /// Time zero.
+    pub(super) fn epoch(self) -> Instant {
+        self.epoch
+    }
+
     pub(super) fn now(self) -> Time {
         let nanos = Instant::now().saturating_duration_since(self.epoch).as_nanos();
         Time::ZERO + Span::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))

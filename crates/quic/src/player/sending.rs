@@ -2,6 +2,7 @@
 
 use super::plan::{Clock, Plan};
 use super::transport::STREAM_BYTES;
+use crate::advice::{Replay, TraceAdvice, follow};
 use crate::{Congestion, Observed, SchemeHandle};
 use bytes::Bytes;
 use cellcc_experiment::{Application, FlowMeter, Source};
@@ -24,6 +25,8 @@ pub(super) struct Sender {
     pub(super) socket: UdpSocket,
     pub(super) congestion: Congestion,
     pub(super) config: ServerConfig,
+    /// What the network tells the scheme, where that asks for it.
+    pub(super) reports: Option<TraceAdvice>,
 }
 
 /// How it went.
@@ -40,7 +43,7 @@ pub(super) struct Sent {
 impl Sender {
     /// Sends until the flow stops; then the connection is closed, so that nothing is sent any more.
     pub(super) async fn run(self) -> Result<Sent, String> {
-        let Self { plan, socket, congestion, config } = self;
+        let Self { plan, socket, congestion, config, reports } = self;
         let mut sent = Sent {
             connected: false,
             meter: FlowMeter::new(plan.endpoint.series_bin),
@@ -55,7 +58,9 @@ impl Sender {
         let connection = connection?;
         sent.connected = true;
         let attached = congestion.attach(&connection).ok_or("noq does not have the scheme")?;
-        let scheme = attached.scheme();
+        let scheme = &attached.scheme();
+        let reports = reports.map(|reports| Replay::new(reports, plan.clock.epoch()));
+        let _following = reports.map(|reports| follow(&connection, scheme, reports));
 
         let mut writer =
             Writer { connection: &connection, clock: plan.clock, stream: None, streams: Vec::new() };
@@ -73,6 +78,8 @@ impl Sender {
         scheme.observe(&mut observed);
         sent.delay_target_ms = observed.values.iter().find(|(name, _)| name == "dtt_ms").map(|(_, ms)| *ms);
         sent.notes = observed.notes;
+        let half = attached.peer_half();
+        sent.notes.extend(half.is_missing().then(|| half.to_string()));
         plan.clock.sleep_until(plan.until).await;
         Ok(sent)
     }

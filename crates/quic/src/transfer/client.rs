@@ -10,6 +10,7 @@ use super::session::{Control, Event, Session, Task};
 use super::tickets::Ticket;
 use super::{CloseCode, Direction, Identity, Outcome, Payload, Request, TransferError, Trust, transport};
 use crate::Congestion;
+use crate::qlog::Directory;
 use cellcc_control::Registry;
 use cellcc_units::{Bytes, Span};
 use noq::crypto::rustls::QuicClientConfig;
@@ -47,8 +48,8 @@ pub struct ClientSettings {
     pub request: Request,
     /// The file here that is to be written or read.
     pub file: Option<PathBuf>,
-    /// Where to write what each connection does.
-    pub qlog: Option<PathBuf>,
+    /// Where to write what each data connection does.
+    pub qlog: Option<Directory>,
 }
 
 /// Transfers. `stop` ends it early, with a report of what there is where that makes sense; `progress` is told as it goes.
@@ -129,7 +130,7 @@ struct Connector {
     presented: Arc<super::certificates::Presented>,
     server: SocketAddr,
     server_name: String,
-    qlog: Option<PathBuf>,
+    qlog: Option<Directory>,
 }
 
 /// What the server agreed to.
@@ -164,7 +165,7 @@ impl Connector {
     /// A control connection, or a data connection with its ticket and its scheme.
     async fn connect(&self, data: Option<(Ticket, &Congestion)>) -> Result<Connection, TransferError> {
         let mut config = ClientConfig::new(Arc::clone(&self.crypto) as _);
-        let mut transport = transport(self.qlog.as_deref().filter(|_| data.is_some()));
+        let mut transport = transport(self.qlog.as_ref().filter(|_| data.is_some()));
         if let Some((ticket, congestion)) = data {
             congestion.install(&mut transport);
             config.initial_dst_cid_provider(Arc::new(move || ticket.connection_id()));

@@ -3,6 +3,7 @@
 use super::TransferError;
 use super::progress::{FlowSample, SenderSample};
 use super::protocol::FlowReport;
+use crate::extension::PeerHalf;
 use crate::{Attached, Congestion, Observed, SchemeHandle};
 use cellcc_experiment::Distribution;
 use cellcc_units::{Bytes, Span};
@@ -95,13 +96,19 @@ impl Flow {
     /// What is known at the end.
     pub(super) fn report(&self) -> FlowReport {
         let mut observed = Observed::default();
-        self.scheme().observe(&mut observed);
+        if self.is_sender {
+            self.scheme().observe(&mut observed);
+            let half = self.attached.peer_half();
+            if half != PeerHalf::NotNeeded {
+                observed.notes.push(half.to_string());
+            }
+        }
         FlowReport {
             sample: self.sample(),
             streams: self.counters.streams.load(Ordering::Relaxed),
             frames: self.counters.frames.load(Ordering::Relaxed),
             rtt: self.rtt.clone(),
-            notes: if self.is_sender { observed.notes } else { Vec::new() },
+            notes: observed.notes,
         }
     }
 

@@ -38,8 +38,8 @@ pub use progress::{FlowSample, Interval, Progress, SenderSample, Started};
 pub use protocol::{Direction, MAX_CONNECTIONS, MAX_STREAMS, MIN_INTERVAL, Payload, Request, VERSION};
 pub use server::{Server, ServerSettings};
 
+use crate::qlog::Directory;
 use noq::{TransportConfig, VarInt};
-use std::path::Path;
 use std::time::Duration;
 
 /// The application protocol of both kinds of connection (RFC 7301).
@@ -57,7 +57,7 @@ const RECEIVE_WINDOW: u32 = 32_000_000;
 const CONCURRENT_STREAMS: u32 = 1024;
 
 /// The transport of both ends, but for the congestion control. `qlog`: where to write what the connection does.
-fn transport(_qlog: Option<&Path>) -> TransportConfig {
+fn transport(qlog: Option<&Directory>) -> TransportConfig {
     let mut transport = TransportConfig::default();
     let idle = VarInt::from_u32(IDLE_TIMEOUT.as_millis() as u32);
     transport
@@ -66,5 +66,8 @@ fn transport(_qlog: Option<&Path>) -> TransportConfig {
         .stream_receive_window(VarInt::from_u32(STREAM_RECEIVE_WINDOW))
         .receive_window(VarInt::from_u32(RECEIVE_WINDOW))
         .max_concurrent_uni_streams(VarInt::from_u32(CONCURRENT_STREAMS));
+    if let Some(directory) = qlog {
+        directory.install(&mut transport);
+    }
     transport
 }

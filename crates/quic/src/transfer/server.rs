@@ -13,6 +13,7 @@ use super::{
     Request, TransferError, VERSION, transport,
 };
 use crate::Congestion;
+use crate::qlog::Directory;
 use cellcc_control::{Registry, Scheme};
 use cellcc_experiment::Source;
 use cellcc_units::Bytes;
@@ -53,8 +54,8 @@ pub struct ServerSettings {
     pub client_authorities: Option<PathBuf>,
     /// What each peer may have.
     pub limits: Limits,
-    /// Where to write what each connection does.
-    pub qlog: Option<PathBuf>,
+    /// Where to write what each data connection does.
+    pub qlog: Option<Directory>,
     /// Is told of each transfer's beginning and end, in a line.
     pub log: Box<dyn Fn(&str) + Send + Sync>,
 }
@@ -173,7 +174,7 @@ impl Server {
 impl Shared {
     /// A connection that fails its handshake is the client's to report.
     async fn accept_data(&self, incoming: Incoming, place: Place) {
-        let mut transport = transport(self.settings.qlog.as_deref());
+        let mut transport = transport(self.settings.qlog.as_ref());
         place.congestion.install(&mut transport);
         let mut config = self.config.clone();
         config.transport_config(Arc::new(transport));
@@ -351,9 +352,16 @@ impl Shared {
             tokio::time::sleep(GRACE).await;
         };
         tokio::pin!(ending);
+        let mut is_through = false;
         loop {
             let event = tokio::select! {
-                event = session.next(&mut ticks) => event?,
+                event = session.next(&mut ticks) => match event {
+                    // The client has everything, and has closed before its report was read.
+                    Err(TransferError::Closed { code, .. }) if is_through && code == CloseCode::Done as u64 => {
+                        return Ok(());
+                    }
+                    event => event?,
+                },
                 () = &mut ending => {
                     return Err(TransferError::Shutdown("it shuts down; try again when it is back".into()));
                 }
@@ -373,6 +381,7 @@ impl Shared {
                 Event::Through => {
                     let report = session.report();
                     session.control.write(&Message::Ended(report)).await?;
+                    is_through = true;
                 }
                 Event::Message(Message::Stop) => session.stop(),
                 Event::Message(Message::Ended(_)) if request.direction == Direction::Get => return Ok(()),

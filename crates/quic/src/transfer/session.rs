@@ -157,32 +157,35 @@ impl Session {
 
     /// Waits for the next event. May be cancelled.
     pub(super) async fn next(&mut self, ticks: &mut Interval) -> Result<Event, TransferError> {
-        let over = async {
-            match self.ends_at {
-                Some(at) => tokio::time::sleep_until(at.into()).await,
-                None => std::future::pending().await,
+        loop {
+            let over = async {
+                match self.ends_at {
+                    Some(at) => tokio::time::sleep_until(at.into()).await,
+                    None => std::future::pending().await,
+                }
+            };
+            let work = async {
+                match &mut self.work {
+                    Work::Sending(sending) => sending.finished().await,
+                    Work::Receiving(receiving) => Err(receiving.failed().await),
+                    Work::Through => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                message = self.control.read() => return message.map(Event::Message),
+                _ = ticks.tick() => return Ok(Event::Tick),
+                result = work => {
+                    result?;
+                    self.active = Some(self.elapsed());
+                    self.work = Work::Through;
+                    return Ok(Event::Through);
+                }
+                () = over => {
+                    self.ends_at = None;
+                    self.stop();
+                }
             }
-        };
-        let work = async {
-            match &mut self.work {
-                Work::Sending(sending) => sending.finished().await,
-                Work::Receiving(receiving) => Err(receiving.failed().await),
-                Work::Through => std::future::pending().await,
-            }
-        };
-        tokio::select! {
-            message = self.control.read() => return message.map(Event::Message),
-            result = work => result?,
-            () = over => {
-                self.ends_at = None;
-                self.stop();
-                return Ok(Event::Tick);
-            }
-            _ = ticks.tick() => return Ok(Event::Tick),
         }
-        self.active = Some(self.elapsed());
-        self.work = Work::Through;
-        Ok(Event::Through)
     }
 
     /// The sender is through, and this is what it sent: waits for what is still on its way.

@@ -49,6 +49,9 @@ impl Background {
     }
 
     pub(super) fn on_event(&mut self, now: Time, event: Event) {
+        if let Event::PacketSize(packet) = event {
+            self.packet = packet;
+        }
         self.base.on_event(now, event);
         self.limits = self.base.limits();
     }

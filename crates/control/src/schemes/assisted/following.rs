@@ -8,7 +8,7 @@ use crate::contract::{Ack, Context, Loss, Observer, Sent};
 use crate::guard::Guard;
 use crate::parameter::Arguments;
 use crate::receiver::Feedback;
-use cellcc_units::{Rate, Span, Time};
+use cellcc_units::{Bytes, Rate, Span, Time};
 
 /// What to go by at this moment.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -101,6 +101,10 @@ impl Following {
 
     pub(super) fn on_loss(&mut self, loss: &Loss<'_>) {
         self.guard.on_loss(loss);
+    }
+
+    pub(super) fn set_packet(&mut self, packet: Bytes) {
+        self.guard.set_packet(packet);
     }
 
     pub(super) fn next_timer(&self) -> Option<Time> {

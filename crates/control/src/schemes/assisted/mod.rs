@@ -227,6 +227,10 @@ impl Controller for Assisted {
     }
 
     fn on_event(&mut self, now: Time, event: Event) {
+        if let Event::PacketSize(packet) = event {
+            self.config.law.packet = packet;
+            self.following.set_packet(packet);
+        }
         self.base.on_event(now, event);
     }
 

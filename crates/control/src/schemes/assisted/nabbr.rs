@@ -96,6 +96,10 @@ impl Controller for NaBbr {
     }
 
     fn on_event(&mut self, now: Time, event: Event) {
+        if let Event::PacketSize(packet) = event {
+            self.packet = packet;
+            self.following.set_packet(packet);
+        }
         self.bbr.on_event(now, event);
     }
 

@@ -32,6 +32,11 @@ impl Aggregation {
         }
     }
 
+    /// Full packets have another size.
+    pub(super) fn set_packet(&mut self, packet: Bytes) {
+        self.max_epoch = packet * MAX_EPOCH_PACKETS;
+    }
+
     /// `acked` bytes were acknowledged under an estimated bandwidth and a window.
     pub(super) fn update(
         &mut self,

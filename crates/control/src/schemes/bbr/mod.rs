@@ -363,7 +363,17 @@ impl<S: BandwidthSource> Controller for Bbr<S> {
                     _ => {}
                 }
             }
-            Event::RecoveryEntered | Event::RecoveryLeft | Event::ProbeTimeout | Event::AppLimited => {}
+            Event::PacketSize(packet) => {
+                self.packet = packet;
+                self.pacing.set_packet(packet);
+                self.aggregation.set_packet(packet);
+            }
+            // BBR v1 takes a mark for nothing: what it does about a queue, it does without being told.
+            Event::CongestionMarked
+            | Event::RecoveryEntered
+            | Event::RecoveryLeft
+            | Event::ProbeTimeout
+            | Event::AppLimited => {}
         }
     }
 

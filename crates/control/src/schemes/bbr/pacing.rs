@@ -38,6 +38,12 @@ impl Pacing {
         self.quantum
     }
 
+    /// Full packets have another size.
+    pub(super) fn set_packet(&mut self, packet: Bytes) {
+        self.packet = packet;
+        self.quantum = send_quantum(self.rate, packet);
+    }
+
     /// Changes the rate; the quantum follows.
     pub(super) fn pace_at(&mut self, rate: Rate) {
         if rate != self.rate {

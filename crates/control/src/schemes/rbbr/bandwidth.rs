@@ -63,6 +63,11 @@ impl ReceiverBandwidth {
         }
     }
 
+    /// Full packets have another size.
+    pub(super) fn set_packet(&mut self, packet: Bytes) {
+        self.packet = packet;
+    }
+
     /// Takes feedback unless a newer one came first.
     pub(super) fn on_feedback(&mut self, now: Time, feedback: &RateFeedback) {
         if self.latest.as_ref().is_none_or(|latest| feedback.sequence > latest.sequence) {

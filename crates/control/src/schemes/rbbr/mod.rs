@@ -134,6 +134,10 @@ impl Controller for Rbbr {
 
     fn on_event(&mut self, now: Time, event: Event) {
         self.app_limited |= event == Event::AppLimited;
+        if let Event::PacketSize(packet) = event {
+            self.packet = packet;
+            self.bbr.bandwidth_mut().set_packet(packet);
+        }
         self.bbr.on_event(now, event);
         self.announce(now);
     }

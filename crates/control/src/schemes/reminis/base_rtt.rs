@@ -38,6 +38,11 @@ impl BaseRtt {
         }
     }
 
+    /// Full packets have another size.
+    pub(super) fn set_packet(&mut self, packet: Bytes) {
+        self.probe_window = packet * PROBE_WINDOW_PACKETS;
+    }
+
     pub(super) fn update(&mut self, ack: &Ack<'_>, sample: Span, target: Span) {
         self.min = self.min.min(sample);
         if target.is_zero() || sample <= target {

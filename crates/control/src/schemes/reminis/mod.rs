@@ -197,6 +197,9 @@ impl Controller for Reminis {
     }
 
     fn on_event(&mut self, now: Time, event: Event) {
+        if let Event::PacketSize(packet) = event {
+            self.base_rtt.set_packet(packet);
+        }
         self.aimd.on_event(now, event);
     }
 

@@ -1,0 +1,153 @@
+//! Logs of connections as qlog files: what noq writes about packets, and between it what the scheme does.
+//!
+//! | to find | look in |
+//! |---|---|
+//! | the folder, and a file for each connection | [`Directory`] |
+//! | one file: whole records, whoever writes them | `log` |
+//! | what noq's records lack against the draft | `repair` |
+//! | what is written about the scheme | `scheme` |
+//!
+//! Format: JSON text sequences, draft-ietf-quic-qlog-main-schema-13 and draft-ietf-quic-qlog-quic-events-12.
+
+mod log;
+mod repair;
+mod scheme;
+
+use log::RecordWriter;
+use noq_proto::{ConnectionId, QlogConfig, QlogFactory, Side, TransportConfig};
+use std::cell::RefCell;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+use thiserror::Error;
+
+pub use log::Log;
+pub(crate) use scheme::SchemeLog;
+
+/// Why there are no logs.
+#[derive(Debug, Error)]
+#[error(
+    "cannot write qlog files to {}: {cause}; name a folder that this user may write to, on a disk with room",
+    .path.display()
+)]
+pub struct DirectoryError {
+    path: PathBuf,
+    #[source]
+    cause: io::Error,
+}
+
+/// A folder with a file `<prefix>-<connection id>-<side>.sqlog` for each connection. Clones are the same folder.
+#[derive(Debug, Clone)]
+pub struct Directory(Arc<Settings>);
+
+#[derive(Debug)]
+struct Settings {
+    path: PathBuf,
+    prefix: String,
+}
+
+impl Directory {
+    /// Makes the folder where there is none.
+    ///
+    /// # Errors
+    /// Where no file can be written to it: better now than after the transfer.
+    pub fn new(path: impl Into<PathBuf>) -> Result<Self, DirectoryError> {
+        let path = path.into();
+        match try_out(&path) {
+            Ok(()) => Ok(Self(Arc::new(Settings { path, prefix: "cellcc".into() }))),
+            Err(cause) => Err(DirectoryError { path, cause }),
+        }
+    }
+
+    /// The same folder, with other file names. What a file name cannot hold becomes `_`.
+    pub fn with_prefix(&self, prefix: &str) -> Self {
+        let usual = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_');
+        let prefix = prefix.chars().map(|c| if usual(c) { c } else { '_' }).collect();
+        Self(Arc::new(Settings { path: self.0.path.clone(), prefix }))
+    }
+
+    /// Has every connection of this configuration write its file. What a [`Congestion`](crate::Congestion) installed in
+    /// the same configuration does is in it.
+    pub fn install(&self, transport: &mut TransportConfig) {
+        transport.qlog_factory(Arc::clone(&self.0) as _);
+    }
+
+    /// The folder.
+    pub fn path(&self) -> &Path {
+        &self.0.path
+    }
+}
+
+/// Writes a file and removes it.
+fn try_out(path: &Path) -> io::Result<()> {
+    fs::create_dir_all(path)?;
+    let file = path.join(format!(".cellcc-{}", std::process::id()));
+    let written = File::create(&file).and_then(|mut made| made.write_all(b"cellcc\n"));
+    let removed = fs::remove_file(&file);
+    written.and(removed)
+}
+
+thread_local! {
+    /// noq asks for a connection's log and then, in the same call, for its congestion controllers; nothing else tells
+    /// which belong together.
+    static BEING_MADE: RefCell<Option<(Instant, Log)>> = const { RefCell::new(None) };
+}
+
+impl QlogFactory for Settings {
+    fn for_connection(
+        &self,
+        side: Side,
+        _remote: SocketAddr,
+        initial_dst_cid: ConnectionId,
+        now: Instant,
+    ) -> Option<QlogConfig> {
+        let side = match side {
+            Side::Client => "client",
+            Side::Server => "server",
+        };
+        let path = self.path.join(format!("{}-{initial_dst_cid}-{side}.sqlog", self.prefix));
+        let file = File::create(&path)
+            .inspect_err(|cause| tracing::warn!("no qlog of this connection at {}: {cause}", path.display()))
+            .ok()?;
+        let log = Log::new(Box::new(io::BufWriter::new(file)), path.display().to_string(), now);
+        BEING_MADE.set(Some((now, log.clone())));
+        let mut config = QlogConfig::new(Box::new(RecordWriter::new(log)));
+        config.start_time(now).title(Some("cellcc".into()));
+        Some(config)
+    }
+}
+
+/// The log of the connection whose first controller is being built at `now`.
+pub(crate) fn of_connection_being_made(now: Instant) -> Option<Log> {
+    let (made_at, log) = BEING_MADE.take()?;
+    (made_at == now).then_some(log)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_that_cannot_be_written_to_is_refused_at_once() {
+        let file = std::env::temp_dir().join(format!("cellcc-qlog-{}", std::process::id()));
+        fs::write(&file, "a file, not a folder").unwrap();
+        let error = Directory::new(file.join("logs")).unwrap_err().to_string();
+        fs::remove_file(&file).unwrap();
+        assert!(error.starts_with("cannot write qlog files to "), "{error}");
+        assert!(error.contains("name a folder"), "{error}");
+    }
+
+    #[test]
+    fn a_log_goes_to_the_connection_that_is_made_next_and_to_no_other() {
+        let now = Instant::now();
+        let log = Log::new(Box::new(io::sink()), "nowhere".into(), now);
+        BEING_MADE.set(Some((now, log.clone())));
+        assert!(of_connection_being_made(now).is_some());
+        assert!(of_connection_being_made(now).is_none(), "a controller of another path");
+        BEING_MADE.set(Some((now, log)));
+        assert!(of_connection_being_made(now + std::time::Duration::from_nanos(1)).is_none());
+    }
+}

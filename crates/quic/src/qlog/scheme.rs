@@ -1,0 +1,79 @@
+//! What is written about the scheme: `cellcc:state` and `cellcc:signal`.
+
+use super::Log;
+use crate::sender::{Observed, Sender};
+use cellcc_control::{Estimation, Signal};
+use serde_json::{Map, Value, json};
+use std::time::{Duration, Instant};
+
+/// Numbers are written this often.
+const STATE_EVERY: Duration = Duration::from_millis(100);
+/// These are no numbers but names of states: they are written when they change.
+const STATES: [&str; 7] =
+    ["state", "zone", "full_pipe", "uses_feedback", "following", "in_recovery", "advised_class"];
+
+/// A scheme's part of a connection's log.
+#[derive(Debug)]
+pub(crate) struct SchemeLog {
+    log: Log,
+    scheme: String,
+    written_at: Option<Instant>,
+    states: Vec<(String, f64)>,
+    /// The signal that left last, as far as it is written.
+    signal: Option<Signal>,
+}
+
+impl SchemeLog {
+    pub(crate) fn new(log: Log, scheme: &str) -> Self {
+        Self { log, scheme: scheme.into(), written_at: None, states: Vec::new(), signal: None }
+    }
+
+    /// Something has happened to the flow at `now`.
+    pub(crate) fn look(&mut self, now: Instant, sender: &Sender) {
+        if let Some(signal) = sender.told().filter(|&signal| self.signal != Some(signal)) {
+            self.signal = Some(signal);
+            self.log.write(now, "cellcc:signal", signal_data(signal));
+        }
+        let mut observed = Observed::default();
+        sender.observe(&mut observed);
+        let is_state = |name: &str| STATES.contains(&name);
+        let states = || observed.values.iter().filter(|(name, _)| is_state(name));
+        let has_changed = !states().eq(&self.states);
+        let is_due = self.written_at.is_none_or(|last| now.saturating_duration_since(last) >= STATE_EVERY);
+        if has_changed || is_due {
+            self.states = states().cloned().collect();
+            self.written_at = Some(now);
+            self.log.write(now, "cellcc:state", self.state_data(sender, observed));
+        }
+        if is_due {
+            self.log.flush();
+        }
+    }
+
+    fn state_data(&self, sender: &Sender, observed: Observed) -> Value {
+        let snapshot = sender.snapshot();
+        // JSON has no infinity: such a value is left out.
+        let values: Map<String, Value> = observed
+            .values
+            .into_iter()
+            .filter(|(_, value)| value.is_finite())
+            .map(|(name, value)| (name, value.into()))
+            .collect();
+        json!({
+            "scheme": self.scheme,
+            "window_bytes": snapshot.limits.window.get(),
+            "inflight_bytes": snapshot.inflight.get(),
+            "pacing_rate_mbit_s": snapshot.pacing_rate().map(|rate| rate.as_mbit_per_sec()),
+            "values": values,
+        })
+    }
+}
+
+fn signal_data(signal: Signal) -> Value {
+    let estimation = match signal.estimation {
+        Estimation::Run => "run",
+        Estimation::RaiseOnly => "raise_only",
+        Estimation::Suspend => "suspend",
+    };
+    json!({ "estimation": estimation, "epoch": signal.epoch })
+}
