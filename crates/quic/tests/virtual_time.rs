@@ -33,11 +33,11 @@ fn text(record: &Record) -> String {
 }
 
 const WITHOUT_ADVICE: [&str; 8] =
-    ["cubic", "new-reno", "vegas", "bbr", "rbbr", "reminis", "verus", "fixed(window=20pkt)"];
+    ["cubic", "newreno", "vegas", "bbr", "rbbr", "reminis", "verus", "fixed-window(window=20pkt)"];
 
 #[test]
 fn schemes_in_real_quic_on_a_constant_link() {
-    let mut table = String::from("scheme               Mbit/s  queueing ms  RTT ms  sent  lost\n");
+    let mut table = String::from("scheme                     Mbit/s  queueing ms  RTT ms  sent  lost\n");
     for record in run(&driver(), &WITHOUT_ADVICE, "rate=12Mbit/s", |_| ()) {
         let total = &record.total;
         let queueing = total.queueing_delay_mean_ms.unwrap_or(f64::NAN);
@@ -46,7 +46,7 @@ fn schemes_in_real_quic_on_a_constant_link() {
         let rate = total.throughput_mbit_s;
         writeln!(
             table,
-            "{:20} {rate:6.2}  {queueing:11.1}  {rtt:6.1}  {sent:4}  {lost:4}",
+            "{:26} {rate:6.2}  {queueing:11.1}  {rtt:6.1}  {sent:4}  {lost:4}",
             record.scenario.scheme
         )
         .unwrap();
