@@ -1,5 +1,6 @@
 //! `cellcc get`: a download.
 
+use crate::advice;
 use crate::exit::Exit;
 use crate::transfer::{self, Asked, Common, Url};
 use cellcc_quic::transfer::{Direction, Payload};
@@ -43,5 +44,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, Exit> {
             .ok_or_else(|| Exit::input(format!("`{}` names a folder; write the path of a file", url.path)))?;
         (Payload::File { name: url.path.clone(), bytes: None }, Some(file))
     };
-    transfer::run(Asked { url, direction: Direction::Get, payload, file }, common)
+    // The server sends, and knows whom to ask.
+    let advice = advice::Args::default();
+    transfer::run(Asked { url, direction: Direction::Get, payload, file, advice }, common)
 }

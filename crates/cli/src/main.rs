@@ -1,5 +1,6 @@
 //! The command `cellcc`: parse -> validated Plan -> Driver -> Records -> Report. It has no logic of its own.
 
+mod advice;
 mod compare;
 mod completions;
 #[cfg(target_os = "linux")]

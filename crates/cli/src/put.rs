@@ -1,5 +1,6 @@
 //! `cellcc put`: an upload.
 
+use crate::advice;
 use crate::exit::Exit;
 use crate::transfer::{self, Asked, Common, Url};
 use cellcc_quic::transfer::{Direction, Payload};
@@ -20,12 +21,14 @@ pub(crate) struct Args {
     /// Send this file; its path there is the URL's, or its name.
     #[arg(long, short, value_name = "FILE")]
     file: Option<PathBuf>,
+    #[command(flatten, next_help_heading = "What the network tells")]
+    advice: advice::Args,
     #[command(flatten)]
     common: Common,
 }
 
 pub(crate) fn run(args: Args) -> Result<ExitCode, Exit> {
-    let Args { url, file, common } = args;
+    let Args { url, file, advice, common } = args;
     let payload = match &file {
         None if url.path.is_empty() => common.made.payload()?,
         None => return Err(Exit::input(format!("/{}: which file is to be sent? Give --file", url.path))),
@@ -37,5 +40,5 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, Exit> {
             Payload::File { name, bytes: None }
         }
     };
-    transfer::run(Asked { url, direction: Direction::Put, payload, file }, common)
+    transfer::run(Asked { url, direction: Direction::Put, payload, file, advice }, common)
 }

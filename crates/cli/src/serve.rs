@@ -2,6 +2,7 @@
 
 #![allow(clippy::disallowed_methods, reason = "a server has sockets")]
 
+use crate::advice;
 use crate::exit::{Exit, print, tell};
 use crate::transfer::{exit, qlog, runtime, signals};
 use cellcc_control::{Registry, split_list};
@@ -54,6 +55,8 @@ pub(crate) struct Args {
     /// Time of transfers within an hour for each peer: 10min [default: no limit].
     #[arg(long, value_name = "TIME")]
     max_time: Option<Span>,
+    #[command(flatten)]
+    advice: advice::Args,
     /// Write what each data connection does to a qlog file in this folder.
     #[arg(long, value_name = "FOLDER")]
     qlog: Option<PathBuf>,
@@ -88,13 +91,17 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, Exit> {
         client_authorities: args.client_ca,
         limits: Limits { connections: args.max_connections, bytes: args.max_bytes, time: args.max_time },
         qlog: qlog(args.qlog)?,
+        adviser: None,
         log: Box::new(move |line| {
             if !quiet {
                 tell(line);
             }
         }),
     };
-    runtime()?.block_on(serve(settings))
+    runtime()?.block_on(async {
+        let adviser = args.advice.adviser().await?;
+        serve(ServerSettings { adviser, ..settings }).await
+    })
 }
 
 async fn serve(settings: ServerSettings) -> Result<ExitCode, Exit> {

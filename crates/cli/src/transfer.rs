@@ -2,6 +2,7 @@
 
 #![allow(clippy::disallowed_methods, reason = "a transfer takes real time")]
 
+use crate::advice;
 use crate::exit::{Exit, print, tell};
 use crate::watch::Watch;
 use cellcc_experiment::Source;
@@ -196,11 +197,13 @@ pub(crate) struct Asked {
     pub(crate) direction: Direction,
     pub(crate) payload: Payload,
     pub(crate) file: Option<PathBuf>,
+    /// At the end that sends.
+    pub(crate) advice: advice::Args,
 }
 
 /// Transfers, and says how it went.
 pub(crate) fn run(asked: Asked, common: Common) -> Result<ExitCode, Exit> {
-    let settings = settings(asked, &common)?;
+    let (mut settings, advice) = settings(asked, &common)?;
     if let Some(path) = &common.shown.record {
         // Better now than after the transfer.
         OpenOptions::new()
@@ -210,7 +213,9 @@ pub(crate) fn run(asked: Asked, common: Common) -> Result<ExitCode, Exit> {
             .map_err(|error| Exit::input(format!("--record: cannot write {}: {error}", path.display())))?;
     }
     let mut display = Display::new(&common.shown);
-    let outcome = runtime()?.block_on(async {
+    let runtime = runtime()?;
+    settings.adviser = runtime.block_on(advice.adviser())?;
+    let outcome = runtime.block_on(async {
         let stop = signals();
         cellcc_quic::transfer::transfer(&settings, stop, &mut |progress| display.show(progress)).await
     });
@@ -227,8 +232,9 @@ pub(crate) fn run(asked: Asked, common: Common) -> Result<ExitCode, Exit> {
     if outcome.is_interrupted() { Err(Exit::Interrupted) } else { Ok(ExitCode::SUCCESS) }
 }
 
-fn settings(asked: Asked, common: &Common) -> Result<ClientSettings, Exit> {
-    let Asked { url, direction, payload, file } = asked;
+/// What the flags say, but for the adviser, who needs a runtime.
+fn settings(asked: Asked, common: &Common) -> Result<(ClientSettings, advice::Args), Exit> {
+    let Asked { url, direction, payload, file, advice } = asked;
     let Common { how, who, shown, .. } = common;
     let interval = shown.interval.unwrap_or(if shown.watch { WATCH_INTERVAL } else { USUAL_INTERVAL });
     if interval < MIN_INTERVAL {
@@ -261,7 +267,7 @@ fn settings(asked: Asked, common: &Common) -> Result<ClientSettings, Exit> {
         .map_err(|error| unknown(error.to_string()))?
         .next()
         .ok_or_else(|| unknown("the name has no address".into()))?;
-    Ok(ClientSettings {
+    let settings = ClientSettings {
         server,
         server_name: url.host.clone(),
         trust,
@@ -277,7 +283,9 @@ fn settings(asked: Asked, common: &Common) -> Result<ClientSettings, Exit> {
         },
         file,
         qlog: qlog(shown.qlog.clone())?,
-    })
+        adviser: None,
+    };
+    Ok((settings, advice))
 }
 
 /// The folder for qlog files, which is tried out.

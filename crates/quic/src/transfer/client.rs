@@ -1,5 +1,6 @@
 //! The client: asks, moves data, and puts together what both sides know.
 
+use super::advice::Adviser;
 use super::certificates::client_crypto;
 use super::files::{IncomingFile, SharedFile};
 use super::flow::Flow;
@@ -50,6 +51,8 @@ pub struct ClientSettings {
     pub file: Option<PathBuf>,
     /// Where to write what each data connection does.
     pub qlog: Option<Directory>,
+    /// Who tells schemes that ask for it about their bottleneck.
+    pub adviser: Option<Adviser>,
 }
 
 /// Transfers. `stop` ends it early, with a report of what there is where that makes sense; `progress` is told as it goes.
@@ -131,6 +134,7 @@ struct Connector {
     server: SocketAddr,
     server_name: String,
     qlog: Option<Directory>,
+    adviser: Option<Adviser>,
 }
 
 /// What the server agreed to.
@@ -159,6 +163,7 @@ impl Connector {
             server,
             server_name: settings.server_name.clone(),
             qlog: settings.qlog.clone(),
+            adviser: settings.adviser.clone(),
         })
     }
 
@@ -235,7 +240,7 @@ impl Connector {
         let mut flows = Vec::new();
         for ticket in tickets {
             let connection = self.connect(Some((*ticket, congestion))).await?;
-            flows.push(Flow::new(connection, congestion, is_sender)?);
+            flows.push(Flow::new(connection, congestion, is_sender, self.adviser.as_ref())?);
         }
         let epoch = Instant::now();
         let ahead_ns = match request.payload.deadline() {

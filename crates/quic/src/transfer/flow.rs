@@ -1,6 +1,7 @@
 //! A data connection with its scheme, and what is known of it.
 
 use super::TransferError;
+use super::advice::{Advised, Adviser};
 use super::progress::{FlowSample, SenderSample};
 use super::protocol::FlowReport;
 use crate::{Attached, Congestion, Observed, SchemeHandle};
@@ -26,6 +27,7 @@ pub(super) struct Counters {
 pub(super) struct Flow {
     pub(super) connection: Connection,
     attached: Attached,
+    advised: Advised,
     pub(super) counters: Arc<Counters>,
     is_sender: bool,
     rtt: Distribution,
@@ -38,13 +40,20 @@ impl Flow {
         connection: Connection,
         congestion: &Congestion,
         is_sender: bool,
+        adviser: Option<&Adviser>,
     ) -> Result<Self, TransferError> {
         let attached = congestion
             .attach(&connection)
             .ok_or_else(|| TransferError::Protocol("a data connection without the scheme".into()))?;
+        let advised = if is_sender {
+            Advised::begin(&connection, congestion, &attached, adviser)
+        } else {
+            Advised::NotNeeded
+        };
         Ok(Self {
             connection,
             attached,
+            advised,
             counters: Arc::default(),
             is_sender,
             rtt: Distribution::default(),
@@ -101,6 +110,7 @@ impl Flow {
             if half.is_missing() {
                 observed.notes.push(half.to_string());
             }
+            observed.notes.extend(self.advised.note().map(str::to_owned));
         }
         FlowReport {
             sample: self.sample(),

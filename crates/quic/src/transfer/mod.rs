@@ -12,8 +12,10 @@
 //! | what moves the data | `sending`, `receiving`, `files` |
 //! | a data connection, and what is known of it while it runs | `flow` |
 //! | who may do what and how much | `certificates`, `limits`, `tickets` |
+//! | who tells schemes about their bottleneck | `advice` |
 //! | what comes out | `progress`, `outcome` |
 
+mod advice;
 mod certificates;
 mod client;
 mod error;
@@ -29,6 +31,7 @@ mod server;
 mod session;
 mod tickets;
 
+pub use advice::Adviser;
 pub use certificates::{Fingerprint, Identity, Trust};
 pub use client::{ClientSettings, transfer};
 pub use error::{CloseCode, TransferError};

@@ -1,5 +1,6 @@
 //! The server: accepts, checks, and moves data.
 
+use super::advice::Adviser;
 use super::certificates::server_crypto;
 use super::files::{IncomingFile, SharedFile, below};
 use super::flow::Flow;
@@ -56,6 +57,8 @@ pub struct ServerSettings {
     pub limits: Limits,
     /// Where to write what each data connection does.
     pub qlog: Option<Directory>,
+    /// Who tells schemes that ask for it about their bottleneck.
+    pub adviser: Option<Adviser>,
     /// Is told of each transfer's beginning and end, in a line.
     pub log: Box<dyn Fn(&str) + Send + Sync>,
 }
@@ -316,7 +319,7 @@ impl Shared {
         while clock.is_none() || flows.len() < usize::from(request.connections) {
             tokio::select! {
                 Some(connection) = agreed.arriving.recv() => {
-                    flows.push(Flow::new(connection, &agreed.congestion, is_sender)?);
+                    flows.push(Flow::new(connection, &agreed.congestion, is_sender, self.settings.adviser.as_ref())?);
                 }
                 message = control.read() => match message? {
                     Message::Ping { client_ns } => {
