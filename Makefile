@@ -8,7 +8,7 @@ locked := $(if $(CI),--locked)
 floors := -p cellcc-units -p cellcc-control -p cellcc-link -p cellcc-assist -p cellcc-experiment
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast bench bench-emulator lint docs clean
+.PHONY: help demo test test-fast bench bench-emulator bench-quic lint docs clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r target text; do \
@@ -33,6 +33,11 @@ bench: ## Measure the simulator's speed on this machine
 bench-emulator: ## Measure the emulator on this machine: throughput, punctuality; half an hour, nothing else running
 	@tools/setup test
 	$(run) cargo run --release $(locked) -p cellcc-emu --example measure
+
+bench-quic: ## Measure what a scheme costs in real QUIC on this machine; four minutes, nothing else running
+	@tools/setup build
+	$(run) cargo run --release $(locked) -p cellcc-quic --example cost -- loopback
+	$(run) cargo run --release $(locked) -p cellcc-quic --example cost -- rate
 
 lint: ## Check formatting, and compile with warnings as errors
 	@tools/setup lint

@@ -145,7 +145,9 @@ impl Sender {
         self.delivered += packets.iter().map(|packet| packet.bytes).sum();
         let sample = packets.last().map(|newest| now.since(newest.sent_at));
         if let (Some(samples), Some(sample)) = (&mut self.samples, sample) {
-            samples.push((now, sample));
+            // Once for every packet: a burst that the receiver took in one piece and acknowledged once is not to count
+            // less than single packets.
+            samples.extend(packets.iter().map(|_| (now, sample)));
         }
         self.flow.on_ack(now, &packets, sample);
         self.newly_acknowledged = packets;

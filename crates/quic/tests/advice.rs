@@ -24,7 +24,7 @@ async fn a_scheme_paces_at_the_rate_that_it_is_told() {
     let link = Arc::new(Capacity::constant(told).unwrap());
     let path = TracePath::new(link, Knowledge::Oracle, Span::from_millis(20));
     let source = Replay::new(TraceAdvice::new(path), Instant::now());
-    let following = follow(&pair.server, attached.scheme(), source);
+    let following = follow(&pair.server, &attached.scheme(), source);
 
     let told_in_time = async {
         while attached.scheme().snapshot().pacing_rate() != Some(told) {

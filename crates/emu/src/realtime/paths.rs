@@ -51,9 +51,8 @@ impl Paths {
         let delay = scenario.forward_delay().map_err(failed)?.at(end)
             + scenario.path.jitter
             + scenario.path.reordered_by;
-        let (flows, told, report) = run(scenario, traffic, stages, DEFAULT_GRANULARITY, delay)
-            .map_err(|error| RunError(error.to_string()))?;
-        Ok(Run { flows, told, report, capacities })
+        let run = run(scenario, traffic, (stages, capacities), DEFAULT_GRANULARITY, delay);
+        run.map_err(|error| RunError(error.to_string()))
     }
 
     /// What real endpoints cannot be told is refused, rather than left out silently.

@@ -44,7 +44,7 @@ pub(crate) struct Run<T: Traffic> {
     pub(crate) told: T::Told,
     /// How well the emulator kept up.
     pub(crate) report: SelfReport,
-    pub(super) capacities: Capacities,
+    capacities: Capacities,
 }
 
 /// Runs flows over `stages`. `granularity` is that of the emulation; `delay` is the longest of the way to the receivers at
@@ -52,10 +52,10 @@ pub(crate) struct Run<T: Traffic> {
 pub(super) fn run<T: Traffic>(
     scenario: &Scenario,
     traffic: &T,
-    stages: Stages,
+    (stages, capacities): (Stages, Capacities),
     granularity: Span,
     delay: Span,
-) -> Result<(Vec<T::Flow>, T::Told, SelfReport), EmuError> {
+) -> Result<Run<T>, EmuError> {
     let users = 1 + scenario.cell.as_ref().map_or(0, |cell| cell.users.len());
     let topology = Topology::build(&TopologySpec { users, isolated: true, backend: None, mtu: MTU })?;
     let ends = traffic.open(&topology)?;
@@ -67,7 +67,7 @@ pub(super) fn run<T: Traffic>(
     // The taps go with the emulation: only then has the meter seen everything.
     let report = emulation.stop();
     let flows = watch.finish();
-    Ok((flows, told?, report?))
+    Ok(Run { flows, told: told?, report: report?, capacities })
 }
 
 impl<T: Traffic> Run<T> {

@@ -3,7 +3,6 @@
 use super::TransferError;
 use super::progress::{FlowSample, SenderSample};
 use super::protocol::FlowReport;
-use crate::extension::PeerHalf;
 use crate::{Attached, Congestion, Observed, SchemeHandle};
 use cellcc_experiment::Distribution;
 use cellcc_units::{Bytes, Span};
@@ -99,7 +98,7 @@ impl Flow {
         if self.is_sender {
             self.scheme().observe(&mut observed);
             let half = self.attached.peer_half();
-            if half != PeerHalf::NotNeeded {
+            if half.is_missing() {
                 observed.notes.push(half.to_string());
             }
         }

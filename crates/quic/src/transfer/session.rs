@@ -81,8 +81,8 @@ impl Drop for Control {
 
 /// Closes a connection for a reason.
 pub(super) fn close(connection: &Connection, code: CloseCode, reason: &str) {
-    let end = reason.floor_char_boundary(MAX_REASON);
-    connection.close(code.code(), &reason.as_bytes()[..end]);
+    let bytes = reason.as_bytes();
+    connection.close(code.code(), &bytes[..bytes.len().min(MAX_REASON)]);
 }
 
 /// One side while data move. Dropping it ends that.
@@ -199,10 +199,8 @@ impl Session {
         };
         let deadline = Instant::now() + LAST_DATA;
         let is_complete = |flows: &[Flow]| {
-            let pairs = flows.iter().zip(&sent.flows);
-            pairs
-                .map(|(flow, sent)| flow.counters.streams.load(Ordering::Relaxed) >= sent.streams)
-                .all(|all| all)
+            let mut pairs = flows.iter().zip(&sent.flows);
+            pairs.all(|(flow, sent)| flow.counters.streams.load(Ordering::Relaxed) >= sent.streams)
         };
         while !is_complete(&self.flows) {
             if Instant::now() > deadline {

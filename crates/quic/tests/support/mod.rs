@@ -9,6 +9,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
+pub(crate) mod faults;
 pub(crate) mod relay;
 
 /// Both ends of one connection, with their endpoints: those must live on.
@@ -26,6 +27,19 @@ pub(crate) async fn connect(server: TransportConfig, client: TransportConfig) ->
 /// The same over a bottleneck, where there is one.
 pub(crate) async fn connect_over(
     bottleneck: Option<relay::Bottleneck>,
+    server: TransportConfig,
+    client: TransportConfig,
+) -> Pair {
+    let way = async |server| match bottleneck {
+        Some(bottleneck) => relay::start(server, bottleneck).await,
+        None => server,
+    };
+    connect_via(way, server, client).await
+}
+
+/// The same over something that stands before the server's address, and has another.
+pub(crate) async fn connect_via(
+    way: impl AsyncFnOnce(SocketAddr) -> SocketAddr,
     server: TransportConfig,
     client: TransportConfig,
 ) -> Pair {
@@ -54,10 +68,7 @@ pub(crate) async fn connect_over(
     let anywhere = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
     let server = Endpoint::server(server_config, anywhere).unwrap();
     let client = Endpoint::client(anywhere).unwrap();
-    let mut address = server.local_addr().unwrap();
-    if let Some(bottleneck) = bottleneck {
-        address = relay::start(address, bottleneck).await;
-    }
+    let address = way(server.local_addr().unwrap()).await;
     let connecting = client.connect_with(client_config, address, "localhost").unwrap();
     let (accepted, connected) = tokio::join!(async { server.accept().await.unwrap().await }, connecting);
     Pair { server: accepted.unwrap(), client: connected.unwrap(), _endpoints: (server, client) }
