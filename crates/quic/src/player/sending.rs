@@ -65,7 +65,7 @@ impl Sender {
         let mut writer =
             Writer { connection: &connection, clock: plan.clock, stream: None, streams: Vec::new() };
         let writing = timeout_at(stop, writer.write(plan.application()));
-        let (written, ()) = tokio::join!(writing, take_down(&plan, &scheme, &mut sent.meter));
+        let (written, ()) = tokio::join!(writing, take_down(&plan, scheme, &mut sent.meter));
         if let Some(reason) = connection.close_reason() {
             return Err(format!("the connection was lost: {reason}"));
         }
