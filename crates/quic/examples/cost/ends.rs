@@ -56,6 +56,8 @@ struct Received {
 struct SentTotals {
     cpu: Duration,
     packets: u64,
+    /// The scheme's own at the end, in bytes on the link, where it paces.
+    send_quantum: Option<u64>,
 }
 
 /// One transfer over loopback.
@@ -87,7 +89,8 @@ pub(crate) fn serve(scheme: &str) {
         let endpoint = listen(scheme, SocketAddr::from((Ipv4Addr::UNSPECIFIED, PORT)));
         let sent = send_to_first(&endpoint, scheme).await;
         let per_packet = sent.cpu.as_secs_f64() * 1e6 / sent.packets.max(1) as f64;
-        println!("{scheme:30} {:9} packets  {per_packet:6.3} us/packet", sent.packets);
+        let quantum = sent.send_quantum.map_or_else(String::new, |bytes| format!("  quantum {bytes}"));
+        println!("{scheme:30} {:9} packets  {per_packet:6.3} us/packet{quantum}", sent.packets);
     });
 }
 
@@ -139,8 +142,10 @@ async fn send_to_first(endpoint: &Endpoint, scheme: &str) -> SentTotals {
     for stream in streams {
         stream.await.unwrap();
     }
-    drop(attached);
-    SentTotals { cpu: cpu() - cpu_before, packets: connection.stats().udp_tx.datagrams }
+    let limits = attached.map(|attached| attached.scheme().snapshot().limits);
+    let send_quantum =
+        limits.filter(|limits| limits.pacing_rate.is_some()).map(|limits| limits.send_quantum.get());
+    SentTotals { cpu: cpu() - cpu_before, packets: connection.stats().udp_tx.datagrams, send_quantum }
 }
 
 async fn send_endlessly(connection: Connection) {
