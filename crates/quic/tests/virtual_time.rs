@@ -161,15 +161,32 @@ fn schemes_with_the_networks_advice_beside_the_simulator() {
     insta::assert_snapshot!(table);
 }
 
+/// NATCP with an oracle for 20 s: in QUIC, in the simulator.
+fn natcp(link: &str) -> [Record; 2] {
+    let through = |driver: &dyn Driver| {
+        run(driver, &["natcp(source=oracle)"], link, |file| file.duration = Span::from_secs(20)).remove(0)
+    };
+    [through(&driver()), through(&SimDriver::new(Registry::default()))]
+}
+
 #[test]
-fn natcp_with_an_oracle_has_the_simulators_rtt_within_a_tenth() {
-    for link in ["rate=12Mbit/s", "lte-drive"] {
-        let change = |file: &mut PlanFile| file.duration = "20s".parse().unwrap();
-        let quic = run(&driver(), &["natcp(source=oracle)"], link, change).remove(0).total;
-        let sim = SimDriver::new(Registry::default());
-        let sim = run(&sim, &["natcp(source=oracle)"], link, change).remove(0).total;
-        let ratio = rtt_ms(&quic) / rtt_ms(&sim);
-        assert!((0.9..1.1).contains(&ratio), "{link}: {} ms, {} ms", rtt_ms(&quic), rtt_ms(&sim));
+fn natcp_with_an_oracle_has_the_simulators_rtt_within_a_tenth_on_a_varying_link() {
+    let [quic, sim] = natcp("lte-drive").map(|record| rtt_ms(&record.total));
+    assert!((0.9..1.1).contains(&(quic / sim)), "{quic} ms, {sim} ms");
+}
+
+#[test]
+fn natcp_on_a_constant_link_has_no_more_than_a_first_burst_in_the_queue() {
+    // It is paced at the link's rate, so that what a burst at the start has queued stands there for long, and the mean RTT
+    // is how long: in the simulator, of the ten packets that leave before the first report is there; in QUIC no packet of
+    // data does. Hence bounds, and not one mean against the other: they are 13 % apart.
+    for record in natcp("rate=12Mbit/s") {
+        let waiting = queueing_ms(&record.total);
+        assert!(waiting < 11.0, "1 ms in service, ten packets of 1 ms: {waiting}");
+        let after = record.series.column("flow0.rtt_ms").expect("a column")[150];
+        assert!((21.0..21.1).contains(&after), "the queue of the start is gone: {after} ms");
+        assert!(record.total.utilisation > 0.99, "{}", record.total.utilisation);
+        assert_eq!(record.total.lost_packets, 0);
     }
 }
 
