@@ -32,6 +32,7 @@
 
 pub mod advice;
 mod attach;
+mod certificate;
 mod congestion;
 mod controller;
 pub mod extension;

@@ -44,6 +44,11 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
+    /// Bytes that have left and arrived, or may still.
+    pub(crate) fn sent(&self) -> Bytes {
+        self.delivered + self.inflight
+    }
+
     /// The pacing rate, where the scheme has one.
     pub fn pacing_rate(&self) -> Option<Rate> {
         self.limits.pacing_rate

@@ -11,7 +11,7 @@ use crate::controller::SchemeHandle;
 use crate::extension::{Extension, Received, Totals};
 use crate::inbox::Inbox;
 use crate::packet_size::PacketSize;
-use cellcc_control::{Registry, Scheme};
+use cellcc_control::{Registry, Scheme, Signal};
 use cellcc_units::{Bytes, Span, Time};
 use noq::{Connection, OnClosed, PathId, SendDatagramError, WeakConnectionHandle};
 use std::future::pending;
@@ -84,6 +84,25 @@ struct Sending {
     handle: Arc<Mutex<SchemeHandle>>,
     checked_at: Instant,
     send_buffer: Bytes,
+    /// The last signal that was sent, and what the flow had sent by then.
+    told: Option<(Signal, Bytes)>,
+}
+
+/// A signal that has not changed is repeated where so much has left since, three quarters of a packet: a connection that
+/// only receives says nothing about what it sends.
+const REPEATED_AFTER: Bytes = Bytes::new(1125);
+
+impl Sending {
+    /// True where the peer is to be told, after the flow has sent so much.
+    fn is_news(&mut self, signal: Signal, sent: Bytes) -> bool {
+        let is_news = self.told.is_none_or(|(told, sent_then)| {
+            told != signal || sent.saturating_sub(sent_then) >= REPEATED_AFTER
+        });
+        if is_news {
+            self.told = Some((signal, sent));
+        }
+        is_news
+    }
 }
 
 pub(crate) struct Service {
@@ -124,6 +143,7 @@ impl Service {
             handle: Arc::new(Mutex::new(handle)),
             checked_at: service.shared.epoch,
             send_buffer: Bytes::ZERO,
+            told: None,
         });
         Some(service)
     }
@@ -210,10 +230,13 @@ impl Service {
         if extension.wants_totals() {
             extension.on_totals(time, self.totals(connection));
         }
-        if let Some(scheme) = self.scheme()
+        if let Some(sending) = &mut self.sending
+            && let scheme = lock(&sending.handle).clone()
             && let Some(signal) = scheme.signal()
         {
-            if let Some(datagram) = extension.signal(signal) {
+            if sending.is_news(signal, scheme.snapshot().sent())
+                && let Some(datagram) = extension.signal(signal)
+            {
                 send(connection, &mut extension, datagram);
             }
             // Even where it could not be sent: a scheme that waits for it would stand still.

@@ -12,12 +12,14 @@
 mod follow;
 mod natcp_file;
 mod records;
+mod scenario;
 mod socket;
 mod timetable;
 mod trace;
 
 pub use follow::{Following, follow};
 pub use natcp_file::{FeedbackError, FeedbackFile, FeedbackPath, FeedbackProblem};
+pub(crate) use scenario::Reporter;
 pub use socket::{AdviceSocket, BindError, DatagramCounts, SocketAdvice};
 pub use timetable::{Replay, Timetable};
 pub use trace::{TraceAdvice, TracePath};

@@ -29,10 +29,12 @@ pub struct TracePath {
     pub packet: Bytes,
     /// The size of an acknowledgement.
     pub ack: Bytes,
-    /// The user's active flows; at least one.
+    /// The user's active flows, where nobody counts them; at least one.
     pub flows: u32,
     /// Where the bandwidth comes from.
     pub source: Knowledge,
+    /// When the first report is made.
+    pub first_report: Time,
     /// Time between reports, each about as much time.
     pub period: Span,
     /// From the network's edge to the server.
@@ -55,6 +57,7 @@ impl TracePath {
             ack: Bytes::new(40),
             flows: 1,
             source,
+            first_report: Time::ZERO,
             period: Span::from_millis(50),
             delay: Span::from_millis(1),
             loss: Ratio::ZERO,
@@ -75,7 +78,7 @@ impl TracePath {
     }
 }
 
-/// Reports made of a link's trace, from time zero on, until nobody asks any more.
+/// Reports made of a link's trace, from the first one on, until nobody asks any more.
 #[derive(Debug, Clone)]
 pub struct TraceAdvice {
     path: TracePath,
@@ -96,25 +99,21 @@ impl TraceAdvice {
             reader: CounterReader::default(),
             downlink_time: PacketTime::default(),
             uplink_time: PacketTime::default(),
-            next_report: Time::ZERO,
+            next_report: path.first_report,
             made: VecDeque::new(),
             loss: Loss::new(path.loss, path.seed),
             path,
         }
     }
 
-    /// True where a report is due: it is to be made with the queue's counters, where there are any.
-    pub fn is_due(&self, now: Time) -> bool {
-        self.next_report <= now
-    }
-
-    /// [`Timetable::poll`] for a driver that sees into the queue.
-    pub fn poll_counted(&mut self, now: Time, counters: Counters) -> Option<Advice> {
+    /// [`Timetable::poll`] for a driver that sees into the user's queue, and `flows` of which sent something of late.
+    pub fn poll_counted(&mut self, now: Time, counters: Counters, flows: u32) -> Option<Advice> {
+        self.path.flows = flows;
         self.poll_with(now, Some(counters))
     }
 
     fn poll_with(&mut self, now: Time, counters: Option<Counters>) -> Option<Advice> {
-        if self.is_due(now) {
+        if self.next_report <= now {
             // A caller that is late has missed the reports before the newest.
             let late = now.since(self.next_report).as_nanos() % self.path.period.as_nanos();
             let made_at = now - Span::from_nanos(late);
@@ -233,11 +232,11 @@ mod tests {
             busy: Span::from_millis(busy),
             backlog: Bytes::new(3000),
         };
-        assert_eq!(advice.poll_counted(at(0), counters(0, 0)), None);
-        assert_eq!(advice.poll_counted(at(50), counters(15_000, 50)), None, "on its way");
+        assert_eq!(advice.poll_counted(at(0), counters(0, 0), 1), None);
+        assert_eq!(advice.poll_counted(at(50), counters(15_000, 50), 3), None, "on its way");
         let report = advice.poll(at(51)).expect("arrived");
         assert_eq!((report.bandwidth, report.class), (mbit(2.4), AdviceClass::Backlogged), "not 12");
-        assert_eq!(report.backlog, Bytes::new(3000));
+        assert_eq!((report.backlog, report.flows), (Bytes::new(3000), 3));
     }
 
     #[test]
@@ -248,6 +247,13 @@ mod tests {
         let parts: Vec<Span> = reports.iter().map(|report| report.min_rtt.downlink).collect();
         assert_eq!(parts, [1000, 500, 500].map(Span::from_micros));
         assert_eq!(reports[2].min_rtt.total(), Span::from_micros(10_500));
+    }
+
+    #[test]
+    fn the_first_report_is_made_when_it_is_asked_for() {
+        let path = TracePath { first_report: at(70), ..advice(Knowledge::Oracle).path };
+        let told: Vec<Time> = all(TraceAdvice::new(path), at(130)).into_iter().map(|(at, ..)| at).collect();
+        assert_eq!(told, [at(71), at(121)]);
     }
 
     #[test]

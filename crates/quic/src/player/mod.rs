@@ -3,22 +3,20 @@
 //! | to find | look in |
 //! |---|---|
 //! | what both ends of a flow know, and their clock | `plan` |
-//! | what the network tells a scheme | `advice` |
-//! | noq's settings | `transport`, `tls` |
+//! | noq's settings | `transport` |
 //! | an application's data on their way into a connection, and the scheme's inside, bin by bin | `sending` |
 //! | what the receiving application gets | `receiving` |
 //! | a thread with all senders, a thread with all receivers, and whether their processor limited them | `side` |
 
-mod advice;
 mod plan;
 mod receiving;
 mod sending;
 mod side;
-mod tls;
 mod transport;
 
 use crate::Congestion;
-use crate::advice::TraceAdvice;
+use crate::advice::{Reporter, TraceAdvice};
+use crate::certificate::Tls;
 use cellcc_control::{Registry, Scheme};
 use cellcc_experiment::{
     Played, PlayedFlow, Randomness, ResolveError, RunError, Scenario, UdpPlay, UdpPlayer,
@@ -28,7 +26,9 @@ use plan::{Clock, Plan};
 use receiving::Receiver;
 use sending::Sender;
 use side::Side;
-use tls::Tls;
+
+/// Nobody sees into the emulator's queues.
+const REPORTER: Reporter = Reporter { driver: "quic", sees_queues: false };
 
 /// Plays flows over QUIC: schemes of a registry in noq.
 #[derive(Debug)]
@@ -54,8 +54,9 @@ impl QuicPlayer {
         scenario: &Scenario,
         schemes: &[Scheme],
     ) -> Result<Vec<Option<TraceAdvice>>, ResolveError> {
+        let capacities = scenario.capacities(&self.links)?;
         let schemes = schemes.iter().enumerate();
-        schemes.map(|(index, scheme)| advice::reports(scenario, index, scheme, &self.links)).collect()
+        schemes.map(|(index, scheme)| REPORTER.reports(scenario, index, scheme, &capacities)).collect()
     }
 }
 

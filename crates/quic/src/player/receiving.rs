@@ -1,8 +1,8 @@
 //! The receiving end of a flow: connects, reads, and looks at the clock when a frame is whole.
 
 use super::plan::{Clock, Plan};
-use super::tls::NAME;
 use crate::Congestion;
+use crate::certificate::SERVER_NAME;
 use bytes::Bytes;
 use cellcc_experiment::{Frames, Source};
 use cellcc_units::Time;
@@ -40,7 +40,7 @@ impl Receiver {
         let endpoint = Endpoint::new(EndpointConfig::default(), None, socket, Arc::new(TokioRuntime))
             .map_err(|error| format!("cannot use a socket: {error}"))?;
         plan.clock.sleep_until(plan.connect_at()).await;
-        let connecting = endpoint.connect_with(config, to, NAME).map_err(|error| error.to_string())?;
+        let connecting = endpoint.connect_with(config, to, SERVER_NAME).map_err(|error| error.to_string())?;
         let Ok(connection) = timeout_at(plan.clock.instant(plan.stop), connecting).await else {
             return Ok(Received::default());
         };

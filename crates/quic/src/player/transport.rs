@@ -1,8 +1,8 @@
 //! noq's settings for the two ends of a flow.
 
 use super::plan::Plan;
-use super::tls::Tls;
 use crate::Congestion;
+use crate::certificate::Tls;
 use cellcc_experiment::Endpoint;
 use noq::{AckFrequencyConfig, ClientConfig, ServerConfig, TransportConfig, VarInt};
 use std::sync::Arc;

@@ -1,6 +1,7 @@
 //! TLS for both ends, and the same without the cost of encryption: the handshake is TLS's, the packets have the same
 //! sizes, but their bytes cross the link as they are.
 
+use crate::certificate::Tls;
 use bytes::BytesMut;
 use noq_proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use noq_proto::crypto::{
@@ -9,15 +10,9 @@ use noq_proto::crypto::{
 };
 use noq_proto::transport_parameters::TransportParameters;
 use noq_proto::{ConnectError, ConnectionId, PathId, Side, TransportError};
-use rcgen::{CertificateParams, KeyPair as CertificateKey, PKCS_ED25519, SerialNumber};
-use rustls::RootCertStore;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use std::any::Any;
 use std::error::Error;
 use std::sync::Arc;
-
-/// The name in the certificate.
-pub(super) const SERVER_NAME: &str = "cellcc";
 
 /// Whether packets are encrypted. What is measured is the same: sizes and times are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -37,29 +32,11 @@ pub(super) struct Credentials {
 }
 
 impl Credentials {
-    /// A certificate made for the occasion, and a client that trusts it. Keys are random, lengths are not: Ed25519
-    /// signatures are 64 bytes (RFC 8032), and the serial number is fixed.
+    /// A certificate made for the run, and a client that trusts it.
     pub(super) fn new(protection: Protection) -> Result<Self, Box<dyn Error + Send + Sync>> {
-        let key = CertificateKey::generate_for(&PKCS_ED25519)?;
-        let mut params = CertificateParams::new([SERVER_NAME.to_owned()])?;
-        params.serial_number = Some(SerialNumber::from(1_u64));
-        let certificate = CertificateDer::from(params.self_signed(&key)?);
-        let key = PrivateKeyDer::Pkcs8(key.serialize_der().into());
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let server = rustls::ServerConfig::builder_with_provider(Arc::clone(&provider))
-            .with_protocol_versions(&[&rustls::version::TLS13])?
-            .with_no_client_auth()
-            .with_single_cert(vec![certificate.clone()], key)?;
-        let mut roots = RootCertStore::empty();
-        roots.add(certificate)?;
-        let client = rustls::ClientConfig::builder_with_provider(provider)
-            .with_protocol_versions(&[&rustls::version::TLS13])?
-            .with_root_certificates(roots)
-            .with_no_client_auth();
-        let server = QuicServerConfig::try_from(server)?;
-        let client = QuicClientConfig::try_from(client)?;
+        let Tls { server, client } = Tls::new()?;
         Ok(match protection {
-            Protection::Tls => Self { server: Arc::new(server), client: Arc::new(client) },
+            Protection::Tls => Self { server, client },
             Protection::None => {
                 Self { server: Arc::new(Unprotected(server)), client: Arc::new(Unprotected(client)) }
             }
@@ -70,7 +47,7 @@ impl Credentials {
 /// A session, or what begins one, without the protection of packets.
 struct Unprotected<T>(T);
 
-impl ClientConfig for Unprotected<QuicClientConfig> {
+impl ClientConfig for Unprotected<Arc<QuicClientConfig>> {
     fn start_session(
         &self,
         version: u32,
@@ -81,7 +58,7 @@ impl ClientConfig for Unprotected<QuicClientConfig> {
     }
 }
 
-impl ServerConfig for Unprotected<QuicServerConfig> {
+impl ServerConfig for Unprotected<Arc<QuicServerConfig>> {
     fn initial_keys(&self, version: u32, id: ConnectionId) -> Result<Keys, UnsupportedVersion> {
         self.0.initial_keys(version, id).map(|_| no_keys())
     }

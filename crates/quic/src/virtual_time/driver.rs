@@ -5,6 +5,7 @@ use super::endpoint::{Ends, full_payload};
 use super::engine::Engine;
 use super::flow::Flow;
 use super::network::Clock;
+use crate::advice::{Reporter, TraceAdvice};
 use crate::congestion::Congestion;
 use crate::sender::Observed;
 use cellcc_control::{Registry, Scheme};
@@ -51,12 +52,12 @@ impl VirtualDriver {
 impl Driver for VirtualDriver {
     fn resolve(&self, scenario: &mut Scenario) -> Result<(), ResolveError> {
         let schemes = self.schemes(scenario)?;
-        schemes.iter().try_for_each(check_scheme)?;
         for (flow, scheme) in scenario.flows.iter_mut().zip(&schemes) {
             flow.scheme = scheme.text().into();
         }
         full_payload(&scenario.endpoint)?;
-        scenario.resolve_path(&self.links)
+        scenario.resolve_path(&self.links)?;
+        reports(scenario, &schemes, &scenario.capacities(&self.links)?).map(drop)
     }
 
     fn run(&self, scenario: &Scenario) -> Result<Record, RunError> {
@@ -64,7 +65,8 @@ impl Driver for VirtualDriver {
         let capacities = scenario.capacities(&self.links).map_err(failed)?;
         let schemes = self.schemes(scenario).map_err(failed)?;
         let links = PathLinks::new(scenario, &capacities).map_err(failed)?;
-        let flows = self.flows(scenario, &schemes)?;
+        let reports = reports(scenario, &schemes, &capacities).map_err(failed)?;
+        let flows = self.flows(scenario, &schemes, reports)?;
         let (end, bin) = (Time::ZERO + scenario.duration, scenario.endpoint.series_bin);
         let mut engine = Engine::new(&links, flows, end, bin);
         engine.run(|bin, flow| take_down(scenario, bin, flow))?;
@@ -74,25 +76,31 @@ impl Driver for VirtualDriver {
     }
 }
 
-/// Schemes that depend on what is not there would be measured without it.
-fn check_scheme(scheme: &Scheme) -> Result<(), ResolveError> {
-    match scheme.advice_request() {
-        None => Ok(()),
-        Some(_) => Err(ResolveError(format!(
-            "`{}` asks for the network's advice, which the driver {} does not have; leave it to the driver sim",
-            scheme.text(),
-            VirtualDriver::NAME
-        ))),
-    }
+/// The event loop sees into every queue.
+const REPORTER: Reporter = Reporter { driver: VirtualDriver::NAME, sees_queues: true };
+
+/// What the network tells each flow.
+fn reports(
+    scenario: &Scenario,
+    schemes: &[Scheme],
+    capacities: &Capacities,
+) -> Result<Vec<Option<TraceAdvice>>, ResolveError> {
+    let schemes = schemes.iter().enumerate();
+    schemes.map(|(index, scheme)| REPORTER.reports(scenario, index, scheme, capacities)).collect()
 }
 
 impl VirtualDriver {
-    fn flows(&self, scenario: &Scenario, schemes: &[Scheme]) -> Result<Vec<Flow>, RunError> {
+    fn flows(
+        &self,
+        scenario: &Scenario,
+        schemes: &[Scheme],
+        reports: Vec<Option<TraceAdvice>>,
+    ) -> Result<Vec<Flow>, RunError> {
         let credentials = Credentials::new(self.protection)
             .map_err(|error| RunError(format!("no certificate for the run: {error}")))?;
         let payload = full_payload(&scenario.endpoint).map_err(|error| RunError(error.to_string()))?;
-        let flows = scenario.flows.iter().zip(schemes).enumerate();
-        let flows = flows.map(|(index, (setup, scheme))| {
+        let flows = scenario.flows.iter().zip(schemes).zip(reports).enumerate();
+        let flows = flows.map(|(index, ((setup, scheme), reports))| {
             let seed = scenario.seed_of(Randomness::Flow(index));
             let congestion = Congestion::new(scheme.clone())
                 .with_seed(seed)
@@ -106,7 +114,7 @@ impl VirtualDriver {
                 registry: &self.registry,
                 clock: self.clock,
             };
-            Flow::new(scenario, index, setup, &congestion, &ends)
+            Flow::new(scenario, index, setup, &congestion, reports, &ends)
         });
         flows.collect()
     }

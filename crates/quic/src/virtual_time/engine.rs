@@ -2,8 +2,9 @@
 
 use super::flow::Flow;
 use super::network::Datagram;
+use cellcc_assist::{Counters, active_flows};
 use cellcc_experiment::{PathLinks, RunError};
-use cellcc_link::{Forward, Link, Poll};
+use cellcc_link::{Forward, Link, Poll, Service};
 use cellcc_units::{Span, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -66,6 +67,7 @@ impl Engine {
             Poll::Wake(_) | Poll::Idle => return Ok(()),
         };
         let index = delivery.packet.flow;
+        self.tell_user_flows(now, index);
         let flow = &mut self.flows[index];
         flow.measure(&delivery);
         flow.on_arrival(now, delivery.packet, back(&mut self.reverse, now))?;
@@ -93,12 +95,34 @@ impl Engine {
     }
 
     fn on_flow_wake(&mut self, now: Time, index: usize) -> Result<(), RunError> {
+        if self.flows[index].wants_advice(now) {
+            self.advise(now, index);
+        }
         let flow = &mut self.flows[index];
         flow.scheduled = Time::NEVER;
         let user = flow.user;
         flow.on_wake(now, forward(&mut self.forward, now, user), back(&mut self.reverse, now))?;
         self.schedule(now, index);
         Ok(())
+    }
+
+    /// Lets the network look at the flow's user, and report to the flow's scheme.
+    fn advise(&mut self, now: Time, index: usize) {
+        let user = self.flows[index].user;
+        let Service { served, busy, backlog } = self.forward.service(now, user);
+        let sending = self.flows.iter().filter(|flow| flow.user == user && flow.is_active(now));
+        let flows = active_flows(now, sending.map(|flow| flow.last_sent_at));
+        self.flows[index].advise(now, Counters { served, busy, backlog }, flows);
+    }
+
+    /// Tells the receiver's half how many flows its user has open.
+    fn tell_user_flows(&mut self, now: Time, index: usize) {
+        if !self.flows[index].runs_half() {
+            return;
+        }
+        let user = self.flows[index].user;
+        let open = self.flows.iter().filter(|flow| flow.user == user && flow.is_active(now)).count();
+        self.flows[index].tell_user_flows(now, open.max(1) as u32);
     }
 
     /// Puts the flow's next wake-up in the queue, unless an earlier one stands there already.

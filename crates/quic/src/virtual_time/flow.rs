@@ -4,10 +4,12 @@ use super::endpoint::{Ends, Peer};
 use super::network::{Clock, Datagram};
 use super::source::Streams;
 use super::talk::Talk;
+use crate::advice::{Timetable, TraceAdvice};
 use crate::congestion::Congestion;
 use crate::controller::SchemeHandle;
 use crate::packet_size::PacketSize;
 use crate::sender::Observed;
+use cellcc_assist::Counters;
 use cellcc_control::Scheme;
 use cellcc_experiment::{FlowMeter, FlowSetup, RunError, Scenario};
 use cellcc_link::Delivery;
@@ -31,6 +33,12 @@ pub(super) struct Flow {
     asking: Talk,
     answering: Talk,
     streams: Streams,
+    /// What the network tells the scheme, where that asks.
+    reports: Option<TraceAdvice>,
+    /// When the sender's last packet left.
+    pub(super) last_sent_at: Time,
+    /// The user's flows, as the receiver's half was told last.
+    user_flows: u32,
     clock: Clock,
     packet: Bytes,
     payload: u16,
@@ -54,6 +62,7 @@ impl Flow {
         index: usize,
         setup: &FlowSetup,
         congestion: &Congestion,
+        reports: Option<TraceAdvice>,
         ends: &Ends<'_>,
     ) -> Result<Self, RunError> {
         let end = Time::ZERO + scenario.duration;
@@ -72,6 +81,9 @@ impl Flow {
             asking: Talk::new(ends.registry, ends.clock),
             answering: Talk::new(ends.registry, ends.clock),
             streams: Streams::new(setup, &scenario.endpoint, PacketSize::IPV4_HEADERS, end),
+            reports,
+            last_sent_at: setup.start,
+            user_flows: 0,
             clock: ends.clock,
             packet: scenario.endpoint.packet(),
             payload: ends.payload,
@@ -107,6 +119,42 @@ impl Flow {
         (application.start().min(stop), stop)
     }
 
+    pub(super) fn is_active(&self, now: Time) -> bool {
+        let (start, stop) = self.active();
+        start <= now && now < stop
+    }
+
+    /// True where the network has a report to make or to deliver.
+    pub(super) fn wants_advice(&self, now: Time) -> bool {
+        self.next_advice() <= now
+    }
+
+    fn next_advice(&self) -> Time {
+        let next = self.reports.as_ref().map_or(Time::NEVER, TraceAdvice::next_wake);
+        if next < self.streams.application().stop() { next } else { Time::NEVER }
+    }
+
+    /// Makes the report that is due of what the network sees at `now`, and tells the scheme what has arrived.
+    pub(super) fn advise(&mut self, now: Time, counters: Counters, flows: u32) {
+        let advice = self.reports.as_mut().and_then(|reports| reports.poll_counted(now, counters, flows));
+        if let Some(advice) = advice {
+            self.handle.on_advice(self.clock.instant(now), &advice);
+        }
+    }
+
+    /// True where the scheme has a half that runs at the receiver.
+    pub(super) fn runs_half(&self) -> bool {
+        self.answering.runs_half()
+    }
+
+    /// The receiver's user has so many flows.
+    pub(super) fn tell_user_flows(&mut self, now: Time, flows: u32) {
+        if self.user_flows != flows {
+            self.user_flows = flows;
+            self.answering.on_user_flows(now, flows);
+        }
+    }
+
     /// When [`on_wake`](Self::on_wake) has something to do, after all was done that is due by `now`.
     pub(super) fn next_wake(&self, now: Time) -> Time {
         if now < self.start {
@@ -118,7 +166,8 @@ impl Flow {
         let ends = self.sender.next_time().min(self.receiver.next_time());
         let talk = self.asking.next_wake(now).min(self.answering.next_wake(now));
         // Clocks of a coarser grain than a nanosecond name times that have passed.
-        ends.min(talk).min(timer).min(application).min(extra).max(now + Span::from_nanos(1))
+        let advice = self.next_advice();
+        ends.min(talk).min(timer).min(application).min(extra).min(advice).max(now + Span::from_nanos(1))
     }
 
     /// Does what is due by `now`; what leaves goes to `forward` and `back`.
@@ -223,6 +272,7 @@ impl Flow {
             let repeats = self.repeated < snapshot.packets.lost;
             self.repeated += u64::from(repeats);
             self.meter.on_sent(repeats);
+            self.last_sent_at = now;
             if !forward(datagram) {
                 self.meter.on_lost();
             }

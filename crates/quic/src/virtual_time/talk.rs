@@ -93,6 +93,16 @@ impl Talk {
         self.extension.peer_half().is_missing()
     }
 
+    /// True where the half of the peer's scheme runs here.
+    pub(super) fn runs_half(&self) -> bool {
+        self.extension.wants_totals()
+    }
+
+    /// The user at this end has so many flows.
+    pub(super) fn on_user_flows(&mut self, now: Time, flows: u32) {
+        self.extension.on_user_flows(now, flows);
+    }
+
     /// What the half that runs here shows of its inside.
     pub(super) fn observe(&self, observer: &mut dyn Observer) {
         if let Some(half) = self.extension.half_here() {
