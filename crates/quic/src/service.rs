@@ -230,8 +230,8 @@ impl Service {
         if extension.wants_totals() {
             extension.on_totals(time, self.totals(connection));
         }
-        if let Some(sending) = &mut self.sending
-            && let scheme = lock(&sending.handle).clone()
+        if let Some(scheme) = self.scheme()
+            && let Some(sending) = &mut self.sending
             && let Some(signal) = scheme.signal()
         {
             if sending.is_news(signal, scheme.snapshot().sent())
