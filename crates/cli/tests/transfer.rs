@@ -194,7 +194,7 @@ fn a_constant_rate_and_frames_arrive_as_they_are_made() {
 fn a_file_goes_up_and_comes_back_byte_for_byte() {
     let server = Server::start(&["--root", ".", "--writable"]);
     let folder = server.folder.path();
-    let content: Vec<u8> = (0..3_000_007_u64).map(|i| (i * i >> 7) as u8).collect();
+    let content: Vec<u8> = (0..3_000_007_u64).map(|i| ((i * i) >> 7) as u8).collect();
     fs::write(folder.join("own"), &content).unwrap();
     succeeded(&server.client("put", "/there", &["--file", "own", "--connections", "2"]));
     assert!(fs::read(folder.join("there")).unwrap() == content);
