@@ -24,7 +24,7 @@ fn running(scheme: &str) -> (Flow, Vec<Packet>, Time) {
             packets.push(flow.on_sent(now, CONTEXT.packet));
         }
         flow.mark_window_limited();
-        now = now + RTT;
+        now += RTT;
     }
     (flow, packets, now)
 }
