@@ -30,18 +30,19 @@ pub(super) struct Side<T> {
 impl<T> Side<T> {
     /// Says so where the processor may have been the limit.
     pub(super) fn limit(&self, who: &str) -> Option<String> {
-        let percent = self.cpu_share * 100.0;
+        // In whole classes, so that the runs of a table share a note.
         if self.cpu_share > BUSY {
             return Some(format!(
-                "the {who}' thread was busy {percent:.0} % of the time: its processor may have limited the flows, not the \
-                 path"
+                "the {who}' thread was busy more than {:.0} % of the time: its processor may have limited the flows, not \
+                 the path",
+                BUSY * 100.0
             ));
         }
         (self.late_p99 > LATE).then(|| {
             format!(
-                "the {who}' thread came more than {:.0} ms late to one in a hundred of its timers, and was busy only \
-                 {percent:.0} % of the time: other programs kept it waiting; leave it more of the processors",
-                self.late_p99.as_secs_f64() * 1e3
+                "the {who}' thread came more than {} ms late to one in a hundred of its timers or more, without being busy: \
+                 other programs kept it waiting; leave it more of the processors",
+                LATE.as_millis()
             )
         })
     }
