@@ -7,6 +7,7 @@ use cellcc_units::Span;
 
 /// The flags at an end that sends.
 #[derive(Debug, Default, clap::Args)]
+#[group(skip)]
 pub(crate) struct Args {
     /// Who tells schemes such as natcp about the bottleneck: oracle:TRACE or causal:TRACE (a trace that begins with each
     /// connection), file:FILE (the NATCP authors' form), or udp:ADDRESS:PORT (NetAssist records sent to this machine).
