@@ -153,7 +153,7 @@ fn what_quic_cannot_do_is_refused_by_name() {
         let said = String::from_utf8(output.stderr).unwrap();
         assert!(said.contains(what), "{said}");
     };
-    refused(&["--schemes", "natcp"], "scheme `natcp");
+    refused(&["--schemes", "natcp(fairness=acks)"], "scheme `natcp");
     refused(&["--schemes", "cubic~30ms"], "the driver `quic` gives all flows the same path");
     refused(&["--schemes", "cubic", "--mss", "1000B"], "endpoint.mss = 1kB");
     refused(&["--schemes", "cubic#1"], "only users 0 to 0");

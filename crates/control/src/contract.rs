@@ -202,6 +202,9 @@ pub enum Event {
     /// Full packets have this size on the link from now on, headers included: the path's MTU was discovered, or it is
     /// another path. It was [`Context::packet`] before.
     PacketSize(Bytes),
+    /// This packet is in flight no longer, and nobody knows whether it arrived: the transport has forgotten it (a probe for
+    /// a larger MTU that was lost, packets of a path that was left).
+    Forgotten(Packet),
 }
 
 /// Which interval a delivery rate is taken over.

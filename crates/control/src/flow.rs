@@ -180,10 +180,11 @@ impl Flow {
         self.refresh();
     }
 
-    /// Packets of this many bytes are in flight no longer, and nobody knows whether they arrived: the transport has
-    /// forgotten them (a probe for a larger MTU that was lost, packets of a path that was left).
-    pub fn on_forgotten(&mut self, bytes: Bytes) {
-        self.inflight -= bytes;
+    /// The transport has forgotten a packet, see [`Event::Forgotten`].
+    pub fn on_forgotten(&mut self, now: Time, packet: Packet) {
+        self.inflight -= packet.bytes;
+        self.controller.on_event(now, Event::Forgotten(packet));
+        self.refresh();
     }
 
     /// Packets that had been declared lost, and were taken off then, have arrived after all: they count as delivered.

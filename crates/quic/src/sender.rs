@@ -160,7 +160,7 @@ impl Sender {
         while self.outstanding.payload() > noq_inflight
             && let Some(forgotten) = self.outstanding.take_oldest()
         {
-            self.flow.on_forgotten(forgotten.packet.bytes);
+            self.flow.on_forgotten(now, forgotten.packet);
         }
         if app_limited {
             self.flow.mark_app_limited(now);

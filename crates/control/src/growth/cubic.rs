@@ -257,7 +257,11 @@ impl Growth for Cubic {
                 self.saved = None;
             }
             Event::PacketSize(packet) => self.resize(packet),
-            Event::RecoveryEntered | Event::RecoveryLeft | Event::ProbeTimeout | Event::AppLimited => {}
+            Event::RecoveryEntered
+            | Event::RecoveryLeft
+            | Event::ProbeTimeout
+            | Event::AppLimited
+            | Event::Forgotten(_) => {}
         }
     }
 

@@ -157,7 +157,11 @@ impl Growth for NewReno {
                 self.saved = None;
             }
             Event::PacketSize(packet) => self.packet = packet,
-            Event::RecoveryEntered | Event::RecoveryLeft | Event::ProbeTimeout | Event::AppLimited => {}
+            Event::RecoveryEntered
+            | Event::RecoveryLeft
+            | Event::ProbeTimeout
+            | Event::AppLimited
+            | Event::Forgotten(_) => {}
         }
     }
 

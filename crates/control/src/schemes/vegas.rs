@@ -188,7 +188,11 @@ impl Controller for Vegas {
                 self.measure_anew();
             }
             Event::PacketSize(packet) => self.packet = packet,
-            Event::CongestionMarked | Event::RecoveryEntered | Event::ProbeTimeout | Event::AppLimited => {}
+            Event::CongestionMarked
+            | Event::RecoveryEntered
+            | Event::ProbeTimeout
+            | Event::AppLimited
+            | Event::Forgotten(_) => {}
         }
     }
 

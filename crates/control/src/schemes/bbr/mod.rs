@@ -373,7 +373,8 @@ impl<S: BandwidthSource> Controller for Bbr<S> {
             | Event::RecoveryEntered
             | Event::RecoveryLeft
             | Event::ProbeTimeout
-            | Event::AppLimited => {}
+            | Event::AppLimited
+            | Event::Forgotten(_) => {}
         }
     }
 

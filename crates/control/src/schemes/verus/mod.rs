@@ -299,8 +299,15 @@ impl Controller for Verus {
     }
 
     fn on_event(&mut self, _now: Time, event: Event) {
-        if event == Event::SpuriousLoss {
-            self.inflight.bytes -= self.missing.forget();
+        match event {
+            Event::SpuriousLoss => self.inflight.bytes -= self.missing.forget(),
+            Event::Forgotten(packet) if self.inflight.counts(&packet) => {
+                self.inflight.bytes -= packet.bytes;
+            }
+            // A budget of less than a full packet would let none leave. The profile's windows stay counted in what packets
+            // were when they were sent: sizes change in a flow's first round trips.
+            Event::PacketSize(packet) => self.packet = packet,
+            _ => {}
         }
     }
 
