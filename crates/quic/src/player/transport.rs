@@ -34,6 +34,7 @@ pub(super) fn client(tls: &Tls, congestion: &Congestion, plan: &Plan) -> ClientC
 
 fn transport(congestion: &Congestion, endpoint: &Endpoint) -> TransportConfig {
     let mut transport = TransportConfig::default();
+    congestion.install(&mut transport);
     transport
         .initial_mtu(FULL_PAYLOAD)
         .min_mtu(FULL_PAYLOAD)
@@ -46,7 +47,6 @@ fn transport(congestion: &Congestion, endpoint: &Endpoint) -> TransportConfig {
         // What was written first is sent first.
         .send_fairness(false)
         .ack_frequency_config(Some(ack_frequency(endpoint)));
-    congestion.install(&mut transport);
     transport
 }
 

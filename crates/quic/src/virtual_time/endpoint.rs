@@ -110,7 +110,7 @@ impl Ends<'_> {
     /// The end that sends data. It begins the connection at `now`.
     pub(super) fn sender(&self, now: Time, congestion: &Congestion) -> Result<Peer, RunError> {
         let mut transport = transport(self.policy, self.payload);
-        congestion.install(&mut transport);
+        transport.congestion_controller_factory(congestion.factory());
         let mut config = ClientConfig::new(Arc::clone(&self.credentials.client));
         config.transport_config(Arc::new(transport));
         let mut endpoint = Endpoint::new(self.endpoint_config(0)?, None, false);

@@ -304,9 +304,12 @@ impl Controller for Verus {
             Event::Forgotten(packet) if self.inflight.counts(&packet) => {
                 self.inflight.bytes -= packet.bytes;
             }
-            // A budget of less than a full packet would let none leave. The profile's windows stay counted in what packets
-            // were when they were sent: sizes change in a flow's first round trips.
-            Event::PacketSize(packet) => self.packet = packet,
+            // A budget of less than a full packet would let none leave. The profile stays counted in what packets were when
+            // they were sent: sizes change in a flow's first round trips.
+            Event::PacketSize(packet) => {
+                self.window = (self.window * self.packet.as_f64() / packet.as_f64()).max(1.0);
+                self.packet = packet;
+            }
             _ => {}
         }
     }
