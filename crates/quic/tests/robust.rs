@@ -18,6 +18,8 @@ const STREAMS: usize = 4;
 /// A healed path shows within this: time-outs have doubled a few times by then.
 const HEALS_WITHIN: Duration = Duration::from_secs(20);
 
+const KEEP_ALIVE: Duration = Duration::from_millis(500);
+
 /// A transfer that goes on until it is dropped.
 struct Transfer {
     pair: Pair,
@@ -42,7 +44,10 @@ impl Transfer {
             assert!(faults.set(relay).is_ok());
             address
         };
-        let pair = support::connect_via(way, server, transport()).await;
+        let mut client = transport();
+        // Who only receives has nothing to say when nothing comes any more; a new port shows when it speaks.
+        client.keep_alive_interval(Some(KEEP_ALIVE));
+        let pair = support::connect_via(way, server, client).await;
         let attached = congestion.attach(&pair.server).expect("installed");
         let received = Arc::new(AtomicU64::new(0));
         for _ in 0..STREAMS {
