@@ -38,8 +38,9 @@ pub(crate) struct Args {
     /// The scheme that the others are held against, in a table of ratios.
     #[arg(long, value_name = "SCHEME")]
     pub(crate) baseline: Option<String>,
-    /// What runs the schemes, separated by commas: sim, the simulator; quic, the schemes in QUIC, and kernel, the TCP of
-    /// this machine's kernel, both over real sockets through the emulator, in real time [default: sim].
+    /// What runs the schemes, separated by commas: sim, the simulator; quic-virtual, the schemes in
+    /// QUIC in virtual time; quic, the schemes in QUIC, and kernel, the TCP of this machine's kernel, both over real
+    /// sockets through the emulator, in real time [default: sim].
     #[arg(long, value_name = "LIST")]
     pub(crate) driver: Option<String>,
     /// How long each run lasts, in the time of its driver: 60s.

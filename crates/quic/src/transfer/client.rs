@@ -373,9 +373,9 @@ impl Running {
 
     /// An interval is over at `at`, with this from the server.
     fn interval(&mut self, at: Span, remote: Vec<FlowSample>, progress: &mut dyn FnMut(Progress)) {
-        // Less than a tenth of an interval is the end's business, not a line of its own.
-        let least = Span::from_nanos(self.request.interval.as_nanos() / 10);
-        if at < self.last.at + least || remote.len() > self.session.flows.len() {
+        // Less than a tenth of an interval is the end's business, not a line of its own; unless it is all there is.
+        let is_short = at < self.last.at + self.request.interval / 10 && !self.intervals.is_empty();
+        if is_short || remote.len() > self.session.flows.len() {
             return;
         }
         let own = self.session.sample();
