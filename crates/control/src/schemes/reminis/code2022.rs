@@ -60,6 +60,12 @@ impl Code2022 {
         }
     }
 
+    /// Full packets have this size from now on.
+    pub(super) fn set_packet(&mut self, packet: Bytes) {
+        self.min_window = packet * MIN_WINDOW_PACKETS;
+        self.max_window = packet * MAX_WINDOW_PACKETS;
+    }
+
     pub(super) fn act(&mut self, interval: &Interval, aimd: &mut dyn Growth) {
         let delay = interval.smoothed_rtt;
         let Some(previous) = self.previous_rtt.replace(delay) else { return };

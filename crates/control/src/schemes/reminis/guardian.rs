@@ -78,6 +78,12 @@ impl Guardian {
         }
     }
 
+    /// Full packets have this size from now on. A floor in smaller ones would leave room for one, whose acknowledgement
+    /// waits for a second.
+    pub(super) fn set_packet(&mut self, packet: Bytes) {
+        self.min_window = packet * MIN_WINDOW_PACKETS;
+    }
+
     /// One iteration of Algorithm 1 at the end of a sampling interval.
     pub(super) fn act(&mut self, interval: &Interval, aimd: &mut dyn Growth) {
         let Some(previous) = self.previous_rtt.replace(interval.mean_rtt) else { return };

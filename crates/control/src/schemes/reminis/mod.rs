@@ -199,6 +199,10 @@ impl Controller for Reminis {
     fn on_event(&mut self, now: Time, event: Event) {
         if let Event::PacketSize(packet) = event {
             self.base_rtt.set_packet(packet);
+            match &mut self.watch {
+                Watch::Paper(guardian) => guardian.set_packet(packet),
+                Watch::Code(guardian) => guardian.set_packet(packet),
+            }
         }
         self.aimd.on_event(now, event);
     }
