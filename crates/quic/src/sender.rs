@@ -23,6 +23,10 @@ const MAX_ACK_DELAY: Span = Span::from_millis(25);
 /// RFC 9002, section 6.1.2.
 const GRANULARITY: Span = Span::from_millis(1);
 
+/// What noq's pacer lets leave at each of its timers, whatever the scheme's quantum: they resolve so much (tokio). noq sends
+/// it in as few system calls as the quantum that it is told allows.
+const GRAIN: Span = Span::from_millis(1);
+
 /// What a scheme shows of its inside.
 pub type Observed = Shown;
 
@@ -285,7 +289,9 @@ impl Sender {
                 let sent_at = self.last_sent_at.unwrap_or_default();
                 self.slow_pacing.rate(sent_at, self.size.payload, rate).as_bytes_per_sec()
             }),
-            send_quantum: limits.pacing_rate.map(|_| self.size.payload_of(limits.send_quantum).get()),
+            send_quantum: self
+                .payload_rate()
+                .map(|rate| self.size.payload_of(limits.send_quantum).max(rate.bytes_in(GRAIN)).get()),
         }
     }
 
