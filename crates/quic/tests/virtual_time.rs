@@ -178,8 +178,8 @@ fn natcp_with_an_oracle_has_the_simulators_rtt_within_a_tenth_on_a_varying_link(
 #[test]
 fn natcp_on_a_constant_link_has_no_more_than_a_first_burst_in_the_queue() {
     // It is paced at the link's rate, so that what a burst at the start has queued stands there for long, and the mean RTT
-    // is how long: in the simulator, of the ten packets that leave before the first report is there; in QUIC no packet of
-    // data does. Hence bounds, and not one mean against the other: they are 13 % apart.
+    // is how long: in the simulator, of the ten packets that leave before the first report is there; in QUIC of something
+    // not yet found. The means are 13 % apart, beyond the tenth that is asked for: docs/fidelity/quic.md.
     for record in natcp("rate=12Mbit/s") {
         let waiting = queueing_ms(&record.total);
         assert!(waiting < 11.0, "1 ms in service, ten packets of 1 ms: {waiting}");
