@@ -19,6 +19,7 @@
 //! | which sent packet an acknowledgement or a loss is about | `outstanding` |
 //! | what the halves of a scheme send each other | `extension` |
 //! | timers, send buffer and messages between acknowledgements | `attach`, `service`, `inbox` |
+//! | an endpoint for many connections: a thread of its own for what arrives | [`reception`] |
 //! | what the network says about a peer's bottleneck, and where that comes from | [`advice`] |
 //! | transfers between two machines, as with iperf3 | [`transfer`] |
 //! | the flows of a Scenario over sockets | `player` |
@@ -43,6 +44,7 @@ mod packet_size;
 pub mod player;
 mod published;
 pub mod qlog;
+pub mod reception;
 mod sender;
 mod service;
 mod slow_pacing;

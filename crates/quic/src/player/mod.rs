@@ -86,10 +86,10 @@ impl UdpPlayer for QuicPlayer {
                 ends.sender.local_addr().map_err(|error| RunError(format!("flow {}: {error}", index + 1)))?;
             receivers.push(
                 Receiver {
-                    config: transport::client(&tls, &congestion, &plan),
+                    config: transport::client(&tls),
                     plan: plan.clone(),
                     socket: ends.receiver,
-                    congestion: congestion.clone(),
+                    registry: self.registry.clone(),
                     to,
                 }
                 .run(),

@@ -1,9 +1,10 @@
 //! The receiving end of a flow: connects, reads, and looks at the clock when a frame is whole.
 
 use super::plan::{Clock, Plan};
-use crate::Congestion;
+use crate::attach_receiver;
 use crate::certificate::SERVER_NAME;
 use bytes::Bytes;
+use cellcc_control::Registry;
 use cellcc_experiment::{Frames, Source};
 use cellcc_units::Time;
 use noq::{ClientConfig, Connection, Endpoint, EndpointConfig, RecvStream, TokioRuntime};
@@ -19,7 +20,8 @@ const CALL_CHUNKS: usize = 64;
 pub(super) struct Receiver {
     pub(super) plan: Plan,
     pub(super) socket: UdpSocket,
-    pub(super) congestion: Congestion,
+    /// Whose halves it runs for its senders.
+    pub(super) registry: Registry,
     pub(super) config: ClientConfig,
     pub(super) to: SocketAddr,
 }
@@ -36,7 +38,7 @@ pub(super) struct Received {
 impl Receiver {
     /// Receives until what was sent at the end has arrived.
     pub(super) async fn run(self) -> Result<Received, String> {
-        let Self { plan, socket, congestion, config, to } = self;
+        let Self { plan, socket, registry, config, to } = self;
         let endpoint = Endpoint::new(EndpointConfig::default(), None, socket, Arc::new(TokioRuntime))
             .map_err(|error| format!("cannot use a socket: {error}"))?;
         plan.clock.sleep_until(plan.connect_at()).await;
@@ -45,7 +47,7 @@ impl Receiver {
             return Ok(Received::default());
         };
         let connection = connection.map_err(|error| format!("the connection did not come about: {error}"))?;
-        let _attached = congestion.attach(&connection);
+        let _attached = attach_receiver(&connection, registry);
         let whole = read(&connection, &plan).await;
         Ok(Received { packets: connection.stats().udp_rx.datagrams, frames: frames(&plan, &whole) })
     }

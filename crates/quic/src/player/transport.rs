@@ -21,20 +21,22 @@ const STREAMS: u32 = 1024;
 /// The sender of the data, who waits to be connected to.
 pub(super) fn server(tls: &Tls, congestion: &Congestion, plan: &Plan) -> ServerConfig {
     let mut config = ServerConfig::with_crypto(Arc::clone(&tls.server) as _);
-    config.transport_config(Arc::new(transport(congestion, &plan.endpoint)));
-    config
-}
-
-/// The receiver, who connects.
-pub(super) fn client(tls: &Tls, congestion: &Congestion, plan: &Plan) -> ClientConfig {
-    let mut config = ClientConfig::new(Arc::clone(&tls.client) as _);
-    config.transport_config(Arc::new(transport(congestion, &plan.endpoint)));
-    config
-}
-
-fn transport(congestion: &Congestion, endpoint: &Endpoint) -> TransportConfig {
-    let mut transport = TransportConfig::default();
+    let mut transport = transport();
     congestion.install(&mut transport);
+    transport.ack_frequency_config(Some(ack_frequency(&plan.endpoint)));
+    config.transport_config(Arc::new(transport));
+    config
+}
+
+/// The receiver, who connects. For the little that it has to say it has noq's own congestion control.
+pub(super) fn client(tls: &Tls) -> ClientConfig {
+    let mut config = ClientConfig::new(Arc::clone(&tls.client) as _);
+    config.transport_config(Arc::new(transport()));
+    config
+}
+
+fn transport() -> TransportConfig {
+    let mut transport = TransportConfig::default();
     transport
         .initial_mtu(FULL_PAYLOAD)
         .min_mtu(FULL_PAYLOAD)
@@ -45,8 +47,7 @@ fn transport(congestion: &Congestion, endpoint: &Endpoint) -> TransportConfig {
         // No stream has to wait for credit of its own.
         .stream_receive_window(VarInt::from_u32(STREAM_BYTES))
         // What was written first is sent first.
-        .send_fairness(false)
-        .ack_frequency_config(Some(ack_frequency(endpoint)));
+        .send_fairness(false);
     transport
 }
 

@@ -12,6 +12,7 @@ use super::tickets::Ticket;
 use super::{CloseCode, Direction, Identity, Outcome, Payload, Request, TransferError, Trust, transport};
 use crate::Congestion;
 use crate::qlog::Directory;
+use crate::reception::endpoint;
 use cellcc_control::Registry;
 use cellcc_units::{Bytes, Span};
 use noq::crypto::rustls::QuicClientConfig;
@@ -146,6 +147,13 @@ struct Agreed {
     bytes: Option<Bytes>,
 }
 
+/// What makes a connection a data connection.
+struct Data<'a> {
+    ticket: Ticket,
+    /// Where the client sends.
+    congestion: Option<&'a Congestion>,
+}
+
 impl Connector {
     fn new(settings: &ClientSettings) -> Result<Self, TransferError> {
         let server = settings.server;
@@ -154,7 +162,7 @@ impl Connector {
             SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
         };
         let (crypto, presented) = client_crypto(&settings.trust, settings.identity.as_ref())?;
-        let endpoint = Endpoint::client(anywhere)
+        let endpoint = endpoint(anywhere, None)
             .map_err(|error| TransferError::Connect { server, cause: format!("no socket: {error}") })?;
         Ok(Self {
             endpoint,
@@ -167,12 +175,14 @@ impl Connector {
         })
     }
 
-    /// A control connection, or a data connection with its ticket and its scheme.
-    async fn connect(&self, data: Option<(Ticket, &Congestion)>) -> Result<Connection, TransferError> {
+    /// A control connection, or a data connection.
+    async fn connect(&self, data: Option<Data<'_>>) -> Result<Connection, TransferError> {
         let mut config = ClientConfig::new(Arc::clone(&self.crypto) as _);
         let mut transport = transport(self.qlog.as_ref().filter(|_| data.is_some()));
-        if let Some((ticket, congestion)) = data {
-            congestion.install(&mut transport);
+        if let Some(Data { ticket, congestion }) = data {
+            if let Some(congestion) = congestion {
+                congestion.install(&mut transport);
+            }
             config.initial_dst_cid_provider(Arc::new(move || ticket.connection_id()));
         }
         config.transport_config(Arc::new(transport));
@@ -236,11 +246,14 @@ impl Connector {
         tickets: &[Ticket],
         request: &Request,
     ) -> Result<(Vec<Flow>, PeerClock), TransferError> {
-        let is_sender = request.direction == Direction::Put;
+        let congestion = (request.direction == Direction::Put).then_some(congestion);
         let mut flows = Vec::new();
         for ticket in tickets {
-            let connection = self.connect(Some((*ticket, congestion))).await?;
-            flows.push(Flow::new(connection, congestion, is_sender, self.adviser.as_ref())?);
+            let connection = self.connect(Some(Data { ticket: *ticket, congestion })).await?;
+            flows.push(match congestion {
+                Some(congestion) => Flow::sending(connection, congestion, self.adviser.as_ref())?,
+                None => Flow::receiving(connection),
+            });
         }
         let epoch = Instant::now();
         let ahead_ns = match request.payload.deadline() {

@@ -4,7 +4,8 @@ use super::TransferError;
 use super::advice::{Advised, Adviser};
 use super::progress::{FlowSample, SenderSample};
 use super::protocol::FlowReport;
-use crate::{Attached, Congestion, Observed, SchemeHandle};
+use crate::{Attached, AttachedReceiver, Congestion, Observed, attach_receiver};
+use cellcc_control::Registry;
 use cellcc_experiment::Distribution;
 use cellcc_units::{Bytes, Span};
 use noq::Connection;
@@ -26,49 +27,56 @@ pub(super) struct Counters {
 #[derive(Debug)]
 pub(super) struct Flow {
     pub(super) connection: Connection,
-    attached: Attached,
-    advised: Advised,
+    role: Role,
     pub(super) counters: Arc<Counters>,
-    is_sender: bool,
     rtt: Distribution,
     rtt_ms: Option<f64>,
     charged: u64,
 }
 
+/// What a side does with the connection.
+#[derive(Debug)]
+enum Role {
+    Sends {
+        attached: Attached,
+        advised: Advised,
+    },
+    /// With noq's own congestion control, for the little that a receiver has to say.
+    Receives(
+        #[expect(dead_code, reason = "held, not used: runs the halves of the peer's scheme")]
+        AttachedReceiver,
+    ),
+}
+
 impl Flow {
-    pub(super) fn new(
+    /// The side that sends, by the scheme that was installed.
+    pub(super) fn sending(
         connection: Connection,
         congestion: &Congestion,
-        is_sender: bool,
         adviser: Option<&Adviser>,
     ) -> Result<Self, TransferError> {
         let attached = congestion
             .attach(&connection)
             .ok_or_else(|| TransferError::Protocol("a data connection without the scheme".into()))?;
-        let advised = if is_sender {
-            Advised::begin(&connection, congestion, &attached, adviser)
-        } else {
-            Advised::NotNeeded
-        };
-        Ok(Self {
-            connection,
-            attached,
-            advised,
-            counters: Arc::default(),
-            is_sender,
-            rtt: Distribution::default(),
-            rtt_ms: None,
-            charged: 0,
-        })
+        let advised = Advised::begin(&connection, congestion, &attached, adviser);
+        Ok(Self::new(connection, Role::Sends { attached, advised }))
     }
 
-    fn scheme(&self) -> SchemeHandle {
-        self.attached.scheme()
+    /// The side that receives.
+    pub(super) fn receiving(connection: Connection) -> Self {
+        let receiver = attach_receiver(&connection, Registry::default());
+        Self::new(connection, Role::Receives(receiver))
+    }
+
+    fn new(connection: Connection, role: Role) -> Self {
+        let rtt = Distribution::default();
+        Self { connection, role, counters: Arc::default(), rtt, rtt_ms: None, charged: 0 }
     }
 
     /// Takes down the RTT samples since the last call.
     pub(super) fn collect(&mut self) {
-        let samples = self.scheme().take_rtt_samples();
+        let Role::Sends { attached, .. } = &self.role else { return };
+        let samples = attached.scheme().take_rtt_samples();
         let sum: f64 = samples.iter().map(|(_, rtt)| rtt.as_millis_f64()).sum();
         self.rtt_ms = (!samples.is_empty()).then(|| sum / samples.len() as f64);
         samples.iter().for_each(|(_, rtt)| self.rtt.add(*rtt));
@@ -76,16 +84,18 @@ impl Flow {
 
     /// The flow now.
     pub(super) fn sample(&self) -> FlowSample {
-        FlowSample {
-            received: Bytes::new(self.counters.received.load(Ordering::Relaxed)),
-            sender: self.is_sender.then(|| self.sender_sample()),
-        }
+        let sender = match &self.role {
+            Role::Sends { attached, .. } => Some(self.sender_sample(attached)),
+            Role::Receives(_) => None,
+        };
+        FlowSample { received: Bytes::new(self.counters.received.load(Ordering::Relaxed)), sender }
     }
 
-    fn sender_sample(&self) -> SenderSample {
-        let snapshot = self.scheme().snapshot();
+    fn sender_sample(&self, attached: &Attached) -> SenderSample {
+        let scheme = attached.scheme();
+        let snapshot = scheme.snapshot();
         let mut observed = Observed::default();
-        self.scheme().observe(&mut observed);
+        scheme.observe(&mut observed);
         let smoothed_ms = snapshot.smoothed_rtt.map(Span::as_millis_f64);
         SenderSample {
             delivered: snapshot.delivered,
@@ -103,22 +113,23 @@ impl Flow {
 
     /// What is known at the end.
     pub(super) fn report(&self) -> FlowReport {
-        let mut observed = Observed::default();
-        if self.is_sender {
-            self.scheme().observe(&mut observed);
-            let half = self.attached.peer_half();
-            if half.is_missing() {
-                observed.notes.push(half.to_string());
-            }
-            observed.notes.extend(self.advised.note().map(str::to_owned));
-        }
         FlowReport {
             sample: self.sample(),
             streams: self.counters.streams.load(Ordering::Relaxed),
             frames: self.counters.frames.load(Ordering::Relaxed),
             rtt: self.rtt.clone(),
-            notes: observed.notes,
+            notes: self.notes(),
         }
+    }
+
+    /// What the scheme remarks, and what it went without.
+    fn notes(&self) -> Vec<String> {
+        let Role::Sends { attached, advised } = &self.role else { return Vec::new() };
+        let mut observed = Observed::default();
+        attached.scheme().observe(&mut observed);
+        let half = attached.peer_half();
+        let missing = half.is_missing().then(|| half.to_string());
+        observed.notes.into_iter().chain(missing).chain(advised.note().map(str::to_owned)).collect()
     }
 
     /// UDP payload of both directions since the last call.

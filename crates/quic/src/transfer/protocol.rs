@@ -1,8 +1,8 @@
 //! The messages on the control stream: JSON, each after its length in four bytes, the most significant first.
 
+use super::TransferError;
 use super::error::{of_read, of_write};
 use super::progress::FlowSample;
-use super::{CloseCode, TransferError};
 use cellcc_experiment::{Distribution, Source};
 use cellcc_units::{Bytes, Span};
 use noq::{ReadExactError, RecvStream, SendStream};
@@ -182,32 +182,37 @@ pub(super) async fn write(
     stream.write_all(&framed).await.map_err(|error| of_write(error, peer))
 }
 
-/// Waits for a message. Not to be cancelled: what was read of it would be lost.
-pub(super) async fn read(stream: &mut RecvStream, peer: &'static str) -> Result<Message, TransferError> {
+/// Waits for a message; `None`: the peer has ended the conversation. Not to be cancelled: what was read of it would be lost.
+pub(super) async fn read(
+    stream: &mut RecvStream,
+    peer: &'static str,
+) -> Result<Option<Message>, TransferError> {
     let mut length = [0; 4];
-    read_exact(stream, &mut length, peer).await?;
+    if !read_exact(stream, &mut length, peer).await? {
+        return Ok(None);
+    }
     let length = u32::from_be_bytes(length) as usize;
     if length > MAX_MESSAGE {
         return Err(TransferError::Protocol(format!("a message of {length} bytes")));
     }
     let mut text = vec![0; length];
-    read_exact(stream, &mut text, peer).await?;
-    decode(&text)
+    if !read_exact(stream, &mut text, peer).await? {
+        return Ok(None);
+    }
+    decode(&text).map(Some)
 }
 
+/// False where the stream ends before the buffer is full.
 async fn read_exact(
     stream: &mut RecvStream,
     buffer: &mut [u8],
     peer: &'static str,
-) -> Result<(), TransferError> {
-    stream.read_exact(buffer).await.map_err(|error| match error {
-        ReadExactError::FinishedEarly(_) => TransferError::Closed {
-            peer,
-            code: CloseCode::Protocol as u64,
-            reason: "it has ended the conversation too early".into(),
-        },
-        ReadExactError::ReadError(error) => of_read(error, peer),
-    })
+) -> Result<bool, TransferError> {
+    match stream.read_exact(buffer).await {
+        Ok(()) => Ok(true),
+        Err(ReadExactError::FinishedEarly(_)) => Ok(false),
+        Err(ReadExactError::ReadError(error)) => Err(of_read(error, peer)),
+    }
 }
 
 /// Reads a message; the version of a request comes before its other fields, which another version may have otherwise.

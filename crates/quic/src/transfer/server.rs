@@ -15,6 +15,7 @@ use super::{
 };
 use crate::Congestion;
 use crate::qlog::Directory;
+use crate::reception::endpoint;
 use cellcc_control::{Registry, Scheme};
 use cellcc_experiment::Source;
 use cellcc_units::Bytes;
@@ -91,7 +92,8 @@ struct Shared {
 /// Where a data connection belongs.
 #[derive(Debug, Clone)]
 struct Place {
-    congestion: Congestion,
+    /// Where the server sends.
+    congestion: Option<Congestion>,
     connections: mpsc::Sender<Connection>,
 }
 
@@ -104,7 +106,7 @@ impl Server {
         let crypto = server_crypto(&settings.identity, settings.client_authorities.as_deref())?;
         let mut config = ServerConfig::with_crypto(Arc::new(crypto));
         config.transport_config(Arc::new(transport(None)));
-        let endpoint = Endpoint::server(config.clone(), settings.listen).map_err(|error| {
+        let endpoint = endpoint(settings.listen, Some(config.clone())).map_err(|error| {
             TransferError::Input(format!(
                 "cannot listen on {}: {error}; choose another address or port with --listen",
                 settings.listen
@@ -178,7 +180,9 @@ impl Shared {
     /// A connection that fails its handshake is the client's to report.
     async fn accept_data(&self, incoming: Incoming, place: Place) {
         let mut transport = transport(self.settings.qlog.as_ref());
-        place.congestion.install(&mut transport);
+        if let Some(congestion) = &place.congestion {
+            congestion.install(&mut transport);
+        }
         let mut config = self.config.clone();
         config.transport_config(Arc::new(transport));
         let Ok(connecting) = incoming.accept_with(Arc::new(config)) else { return };
@@ -256,7 +260,8 @@ impl Shared {
         let lease = self.ledger.lease(Instant::now(), peer, connections, (known, request.payload.time()))?;
         let random = rustls::crypto::ring::default_provider().secure_random;
         let (sender, arriving) = mpsc::channel(connections as usize);
-        let place = Place { congestion: congestion.clone(), connections: sender };
+        let sending = (request.direction == Direction::Get).then(|| congestion.clone());
+        let place = Place { congestion: sending, connections: sender };
         let issued = self.office.issue(connections as usize, random, &place);
         let issued = issued.ok_or_else(|| TransferError::Refused("the server has no randomness".into()))?;
         Ok(Agreed { congestion, files, lease, issued, arriving })
@@ -313,13 +318,17 @@ impl Shared {
         agreed: &mut Agreed,
         request: &Request,
     ) -> Result<(Vec<Flow>, PeerClock), TransferError> {
-        let is_sender = request.direction == Direction::Get;
         let mut flows = Vec::new();
         let mut clock = None;
         while clock.is_none() || flows.len() < usize::from(request.connections) {
             tokio::select! {
                 Some(connection) = agreed.arriving.recv() => {
-                    flows.push(Flow::new(connection, &agreed.congestion, is_sender, self.settings.adviser.as_ref())?);
+                    flows.push(match request.direction {
+                        Direction::Get => {
+                            Flow::sending(connection, &agreed.congestion, self.settings.adviser.as_ref())?
+                        }
+                        Direction::Put => Flow::receiving(connection),
+                    });
                 }
                 message = control.read() => match message? {
                     Message::Ping { client_ns } => {

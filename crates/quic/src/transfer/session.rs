@@ -13,7 +13,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
-use tokio::time::Interval;
+use tokio::time::{Interval, timeout};
 
 /// What the other side has to say is read ahead by so many messages.
 const INBOX: usize = 16;
@@ -21,6 +21,8 @@ const INBOX: usize = 16;
 const LAST_DATA: Duration = Duration::from_secs(5);
 /// How often it looks.
 const LOOK: Duration = Duration::from_millis(2);
+/// From the end of a conversation to the close of its connection: an RTT would do, unless the close is lost.
+const LAST_WORDS: Duration = Duration::from_secs(2);
 /// A reason for closing has to fit into one packet of the smallest size (RFC 9000, section 14).
 const MAX_REASON: usize = 900;
 
@@ -41,9 +43,14 @@ impl Control {
         peer: &'static str,
     ) -> Self {
         let (messages, inbox) = mpsc::channel(INBOX);
+        let closing = connection.clone();
         let reader = tokio::spawn(async move {
             loop {
-                let message = protocol::read(&mut receive, peer).await;
+                let message = match protocol::read(&mut receive, peer).await {
+                    Ok(Some(message)) => Ok(message),
+                    Ok(None) => Err(last_words(&closing, peer).await),
+                    Err(error) => Err(error),
+                };
                 let is_last = message.is_err();
                 if messages.send(message).await.is_err() || is_last {
                     return;
@@ -70,6 +77,14 @@ impl Control {
         let text = serde_json::to_string(message).unwrap_or_default();
         let name: String = text.chars().filter(|c| c.is_ascii_alphabetic() || *c == '-').take(16).collect();
         TransferError::Protocol(format!("an unexpected message, {name}..."))
+    }
+}
+
+/// Why the peer has ended the conversation: it closes the connection with a reason right behind.
+async fn last_words(connection: &Connection, peer: &'static str) -> TransferError {
+    match timeout(LAST_WORDS, connection.closed()).await {
+        Ok(reason) => TransferError::of(reason, peer),
+        Err(_) => TransferError::Protocol(format!("the {peer} has ended the conversation without a word")),
     }
 }
 
