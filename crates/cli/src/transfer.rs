@@ -6,6 +6,7 @@ use crate::advice;
 use crate::exit::{Exit, print, tell};
 use crate::watch::Watch;
 use cellcc_experiment::Source;
+use cellcc_quic::Congestion;
 use cellcc_quic::qlog::Directory;
 use cellcc_quic::transfer::{
     ClientSettings, Direction, Fingerprint, Identity, Interval, MAX_CONNECTIONS, MAX_STREAMS, MIN_INTERVAL,
@@ -241,9 +242,8 @@ fn settings(asked: Asked, common: &Common) -> Result<(ClientSettings, advice::Ar
         return Err(Exit::input(format!("--interval {interval}: the shortest is {MIN_INTERVAL}")));
     }
     let scheme = how.scheme.as_deref().map(|text| {
-        let parsed = cellcc_control::Registry::default().parse(text);
-        parsed
-            .map(|scheme| scheme.text().to_owned())
+        Congestion::named(text)
+            .map(|congestion| congestion.scheme().text().to_owned())
             .map_err(|error| Exit::input(format!("--scheme: {error}")))
     });
     let trust = match (who.pin, &who.ca, who.insecure) {
