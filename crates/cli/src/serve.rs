@@ -50,6 +50,9 @@ pub(crate) struct Args {
     /// Data connections at once for each peer (an IPv4 address, or an IPv6 /64).
     #[arg(long, value_name = "COUNT", default_value_t = Limits::default().connections)]
     max_connections: u32,
+    /// Data connections at once for all peers together.
+    #[arg(long, value_name = "COUNT", default_value_t = Limits::default().total_connections)]
+    max_total_connections: u32,
     /// Data within an hour for each peer: 10GB [default: no limit].
     #[arg(long, value_name = "SIZE")]
     max_bytes: Option<Bytes>,
@@ -93,7 +96,12 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, Exit> {
         takes_files: args.writable,
         identity,
         client_authorities: args.client_ca,
-        limits: Limits { connections: args.max_connections, bytes: args.max_bytes, time: args.max_time },
+        limits: Limits {
+            connections: args.max_connections,
+            total_connections: args.max_total_connections,
+            bytes: args.max_bytes,
+            time: args.max_time,
+        },
         qlog: qlog(args.qlog)?,
         adviser: None,
         log: Box::new(move |line| {
