@@ -6,6 +6,7 @@ use crate::advice;
 use crate::exit::{Exit, print, tell};
 use crate::transfer::{exit, qlog, runtime, signals};
 use cellcc_control::{Registry, split_list};
+use cellcc_quic::Congestion;
 use cellcc_quic::transfer::{Identity, Limits, Server, ServerSettings, TransferError};
 use cellcc_units::{Bytes, Span};
 use std::env;
@@ -49,6 +50,9 @@ pub(crate) struct Args {
     /// Data connections at once for each peer (an IPv4 address, or an IPv6 /64).
     #[arg(long, value_name = "COUNT", default_value_t = Limits::default().connections)]
     max_connections: u32,
+    /// Data connections at once for all peers together.
+    #[arg(long, value_name = "COUNT", default_value_t = Limits::default().total_connections)]
+    max_total_connections: u32,
     /// Data within an hour for each peer: 10GB [default: no limit].
     #[arg(long, value_name = "SIZE")]
     max_bytes: Option<Bytes>,
@@ -67,7 +71,10 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: Args) -> Result<ExitCode, Exit> {
     let registry = Registry::default();
-    let scheme = registry.parse(&args.scheme).map_err(|error| Exit::input(format!("--scheme: {error}")))?;
+    let scheme = Congestion::named(&args.scheme)
+        .map_err(|error| Exit::input(format!("--scheme: {error}")))?
+        .scheme()
+        .clone();
     let allowed: Vec<String> = split_list(args.allow.as_deref().unwrap_or_default())
         .into_iter()
         .map(|name| registry.parse(name).map(|scheme| scheme.info().name.to_owned()))
@@ -89,7 +96,12 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, Exit> {
         takes_files: args.writable,
         identity,
         client_authorities: args.client_ca,
-        limits: Limits { connections: args.max_connections, bytes: args.max_bytes, time: args.max_time },
+        limits: Limits {
+            connections: args.max_connections,
+            total_connections: args.max_total_connections,
+            bytes: args.max_bytes,
+            time: args.max_time,
+        },
         qlog: qlog(args.qlog)?,
         adviser: None,
         log: Box::new(move |line| {

@@ -29,6 +29,8 @@ pub enum Kind {
     Choice(&'static [&'static str]),
     /// A plain number from the first to the second.
     Number(f64, f64),
+    /// A whole number from the first to the second.
+    Count(u32, u32),
     /// A count of full packets, `10pkt`, from the first to the second.
     Packets(u64, u64),
     /// A time, from the first to the second.
@@ -50,6 +52,7 @@ pub(crate) enum Value {
     Switch(bool),
     Choice(&'static str),
     Number(f64),
+    Count(u32),
     Packets(u64),
     Time(Span),
     Rate(Rate),
@@ -103,6 +106,14 @@ impl Arguments {
     pub fn number(&self, name: &str) -> f64 {
         match self.values.get(name) {
             Some(&Value::Number(number)) => number,
+            other => wrong_kind(name, other),
+        }
+    }
+
+    /// The value of a [`Kind::Count`].
+    pub fn count(&self, name: &str) -> u32 {
+        match self.values.get(name) {
+            Some(&Value::Count(count)) => count,
             other => wrong_kind(name, other),
         }
     }
@@ -175,6 +186,10 @@ impl Kind {
                 let number = text.parse().ok().filter(|number| (from..=to).contains(number))?;
                 Some(Value::Number(number))
             }
+            Self::Count(from, to) => {
+                let count = text.parse().ok().filter(|count| (from..=to).contains(count))?;
+                Some(Value::Count(count))
+            }
             Self::Packets(from, to) => {
                 let count = text.strip_suffix("pkt")?.trim().parse().ok()?;
                 (from..=to).contains(&count).then_some(Value::Packets(count))
@@ -207,6 +222,7 @@ impl Kind {
             Self::Switch => "on or off".into(),
             Self::Choice(words) => listed(words.iter().copied()),
             Self::Number(from, to) => format!("a number from {from} to {to}"),
+            Self::Count(from, to) => format!("a whole number from {from} to {to}"),
             Self::Packets(from, to) => format!("a count of packets from {from}pkt to {to}pkt"),
             Self::Time(from, to) => format!("a time from {from} to {to}"),
             Self::Rate => "a rate above zero such as 12Mbit/s".into(),

@@ -36,6 +36,11 @@ pub trait ReceiverHalf: Send + dyn_clone::DynClone {
         now
     }
 
+    /// Whether [`release_at`](Self::release_at) ever holds acknowledgements back; a driver that cannot, refuses the scheme.
+    fn holds_acks(&self) -> bool {
+        false
+    }
+
     /// An acknowledgement of `bytes` left.
     fn on_released(&mut self, _now: Time, _bytes: Bytes) {}
 

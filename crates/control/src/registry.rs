@@ -307,6 +307,11 @@ mod tests {
         for (text, expected) in [
             ("cubic(hystart=yes)", "`hystart=yes` is refused; hystart takes on or off"),
             ("bbr(sampler=mean)", "`sampler=mean` is refused; sampler takes min, max"),
+            (
+                "rbbr(feedback-every=1.5)",
+                "`feedback-every=1.5` is refused; feedback-every takes a whole number from 1 to 1000",
+            ),
+            ("rbbr(feedback-every=0)", "feedback-every takes a whole number from 1 to 1000"),
             ("fixed-window(window=100)", "window takes a count of packets from 1pkt to 10000000pkt"),
             ("fixed-window(window=0pkt)", "window takes a count of packets from 1pkt"),
             ("fixed-window(window=-1pkt)", "window takes a count of packets from 1pkt"),

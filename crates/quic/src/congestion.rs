@@ -5,7 +5,7 @@ use crate::controller::{Beginning, SchemeController};
 use crate::packet_size::PacketSize;
 use crate::qlog;
 use crate::sender::Sender;
-use cellcc_control::{Context, Registry, Scheme, SchemeError};
+use cellcc_control::{AdviceRoute, Context, Registry, Scheme, SchemeError};
 use cellcc_units::Bytes;
 use noq_proto::congestion::{Controller, ControllerFactory};
 use noq_proto::{AckFrequencyConfig, TransportConfig};
@@ -17,6 +17,9 @@ use thiserror::Error;
 /// RFC 9002, section 7.2: ten packets.
 const INITIAL_WINDOW_PACKETS: u64 = 10;
 
+/// RFC 9000, section 14: every path carries these.
+const MIN_PACKET: Bytes = Bytes::new(1200);
+
 /// An acknowledgement that waits for a second packet is an RTT sample that is too long, and where the window is one packet
 /// it stops the flow. QUIC's usual 25 ms are more than the shortest RTT of the papers (20 ms); this is a quarter of that.
 const MAX_ACK_DELAY: Duration = Duration::from_millis(5);
@@ -27,6 +30,28 @@ pub enum CongestionError {
     /// The text names no scheme.
     #[error(transparent)]
     Scheme(#[from] SchemeError),
+    /// The scheme with these arguments needs what QUIC cannot do.
+    #[error("scheme `{scheme}`: QUIC has no {unmet}; leave that out; the driver `sim` has it")]
+    Unmet {
+        /// The scheme.
+        scheme: String,
+        /// What it needs.
+        unmet: &'static str,
+    },
+}
+
+/// What a Scenario can ask for, too.
+pub(crate) const ADVICE_IN_BAND: &str = "advice in band (route=in-band): nobody writes on acknowledgements";
+
+/// What a scheme with its arguments needs and noq cannot do.
+pub(crate) fn unmet(scheme: &Scheme) -> Option<&'static str> {
+    if scheme.advice_request().is_some_and(|request| request.route == Some(AdviceRoute::InBand)) {
+        return Some(ADVICE_IN_BAND);
+    }
+    // Whether a half holds acknowledgements back does not depend on the packets.
+    let any = Context { packet: MIN_PACKET, initial_window: MIN_PACKET * INITIAL_WINDOW_PACKETS, seed: 0 };
+    let holds_acks = scheme.build_receiver_half(&any).is_some_and(|half| half.holds_acks());
+    holds_acks.then_some("regulated acknowledgements (fairness=acks): nobody holds them back")
 }
 
 /// A scheme for the connections of a noq endpoint. Clones build the same.
@@ -46,20 +71,26 @@ impl Congestion {
     /// The scheme of this name among those that cellcc comes with: `"reminis(dtt=40ms)"`.
     ///
     /// # Errors
-    /// An unknown name, parameter or value.
+    /// An unknown name, parameter or value; a scheme that needs what noq cannot do.
     pub fn named(text: &str) -> Result<Self, CongestionError> {
-        Ok(Self::new(Registry::default().parse(text)?))
+        Self::new(Registry::default().parse(text)?)
     }
 
     /// A scheme of any registry.
-    pub fn new(scheme: Scheme) -> Self {
-        Self(Arc::new(Settings {
+    ///
+    /// # Errors
+    /// The scheme needs what noq cannot do.
+    pub fn new(scheme: Scheme) -> Result<Self, CongestionError> {
+        if let Some(unmet) = unmet(&scheme) {
+            return Err(CongestionError::Unmet { scheme: scheme.text().into(), unmet });
+        }
+        Ok(Self(Arc::new(Settings {
             scheme,
             seed: 0,
             epoch: None,
             keeps_rtt_samples: false,
             built: AtomicU64::new(0),
-        }))
+        })))
     }
 
     /// Seeds the schemes' random numbers; connection number n gets `seed` + n.
@@ -125,5 +156,25 @@ impl ControllerFactory for Settings {
             sender,
             log: qlog::of_connection_being_made(now),
         }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_noq_cannot_do_is_refused_by_name() {
+        for (scheme, named) in [
+            ("natcp(fairness=acks)", "fairness=acks"),
+            ("nacap(fairness=acks)", "fairness=acks"),
+            ("natcp(route=in-band)", "route=in-band"),
+        ] {
+            let error = Congestion::named(scheme).unwrap_err().to_string();
+            assert!(error.contains(scheme) && error.contains(&format!("({named})")), "{error}");
+        }
+        for scheme in ["natcp(fairness=report)", "natcp(route=out-of-band)", "rbbr"] {
+            assert!(Congestion::named(scheme).is_ok(), "{scheme}");
+        }
     }
 }

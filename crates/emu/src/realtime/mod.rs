@@ -9,6 +9,8 @@
 //!
 //! A driver adds the two ends of a flow and what its taps make of packets: [`Traffic`].
 
+#[cfg(test)]
+pub(crate) mod fixtures;
 mod packet;
 mod paths;
 mod run;

@@ -1,14 +1,12 @@
 //! What the network tells a scheme that asks for advice: reports made of the run's traces, as the Scenario has them.
 
 use super::{TraceAdvice, TracePath};
-use cellcc_control::{AdviceRequest, AdviceRoute, AdviceSource, Scheme};
+use crate::congestion::{ADVICE_IN_BAND, unmet};
+use cellcc_control::{AdviceRequest, AdviceSource, Scheme};
 use cellcc_experiment::{NetAssist, NetAssistRoute, NetAssistSource, Randomness, ResolveError, Scenario};
 use cellcc_link::Capacities;
 use cellcc_units::Ratio;
 use std::sync::Arc;
-
-/// How schemes that take advice name it: their half at the receiver decides when acknowledgements leave.
-const HELD_ACKS: &str = "fairness=acks";
 
 /// A driver that has reports made.
 #[derive(Debug, Clone, Copy)]
@@ -31,6 +29,9 @@ impl Reporter {
         scheme: &Scheme,
         capacities: &Capacities,
     ) -> Result<Option<TraceAdvice>, ResolveError> {
+        if let Some(unmet) = unmet(scheme) {
+            return Err(self.refusal(scheme, unmet));
+        }
         let Some(request) = scheme.advice_request() else { return Ok(None) };
         scenario.check_users()?;
         self.check(scenario, scheme, &request)?;
@@ -63,30 +64,30 @@ impl Reporter {
         request: &AdviceRequest,
     ) -> Result<(), ResolveError> {
         let asked = &scenario.netassist;
-        let is_in_band = match request.route {
-            Some(route) => route == AdviceRoute::InBand,
-            None => asked.route == NetAssistRoute::InBand,
-        };
+        let is_in_band = request.route.is_none() && asked.route == NetAssistRoute::InBand;
         let is_cell = scenario.cell.is_some();
         let is_causal = source(scenario, request) == AdviceSource::Causal;
         let refused = [
-            (is_in_band, "advice in band: nobody writes on QUIC's acknowledgements"),
+            (is_in_band, ADVICE_IN_BAND),
             (asked.scale != Ratio::ONE, "netassist.scale"),
             (!asked.outages.is_empty(), "netassist.outages"),
             (self.sees_queues && is_causal && asked.channel_known, "netassist.channel_known"),
             (is_cell && !self.sees_queues, "advice in a cell: nobody sees into its queues"),
             (is_cell && !is_causal, "oracle in a cell: a trace does not tell what the others leave"),
             (!scenario.path.extra_delay.is_empty(), "advice with an extra delay"),
-            (scheme.text().contains(HELD_ACKS), "fairness=acks: nobody holds QUIC's acknowledgements back"),
         ];
         match refused.into_iter().find(|(applies, _)| *applies) {
             None => Ok(()),
-            Some((_, what)) => Err(ResolveError(format!(
-                "scheme `{}`: the driver `{}` has no {what}; leave that out, or the scheme to the driver `sim`",
-                scheme.text(),
-                self.driver
-            ))),
+            Some((_, what)) => Err(self.refusal(scheme, what)),
         }
+    }
+
+    fn refusal(self, scheme: &Scheme, what: &str) -> ResolveError {
+        ResolveError(format!(
+            "scheme `{}`: the driver `{}` has no {what}; leave that out, or the scheme to the driver `sim`",
+            scheme.text(),
+            self.driver
+        ))
     }
 }
 

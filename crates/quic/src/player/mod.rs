@@ -81,7 +81,8 @@ impl UdpPlayer for QuicPlayer {
         for (index, ((scheme, reports), ends)) in schemes.into_iter().zip(reports).zip(ends).enumerate() {
             let plan = Plan::new(scenario, index, clock, until);
             let seed = scenario.seed_of(Randomness::Flow(index));
-            let congestion = Congestion::new(scheme).with_seed(seed).with_epoch(epoch);
+            let congestion = Congestion::new(scheme).map_err(|error| RunError(error.to_string()))?;
+            let congestion = congestion.with_seed(seed).with_epoch(epoch);
             let to =
                 ends.sender.local_addr().map_err(|error| RunError(format!("flow {}: {error}", index + 1)))?;
             receivers.push(

@@ -13,7 +13,6 @@ use super::{CloseCode, Direction, Identity, Outcome, Payload, Request, TransferE
 use crate::Congestion;
 use crate::qlog::Directory;
 use crate::reception::endpoint;
-use cellcc_control::Registry;
 use cellcc_units::{Bytes, Span};
 use noq::crypto::rustls::QuicClientConfig;
 use noq::{ClientConfig, Connection, ConnectionError, Endpoint};
@@ -221,7 +220,7 @@ impl Connector {
                 if tickets.len() != usize::from(request.connections) {
                     return Err(TransferError::Protocol(format!("{} tickets", tickets.len())));
                 }
-                let congestion = Registry::default().parse(&scheme).map_err(|error| {
+                let congestion = Congestion::named(&scheme).map_err(|error| {
                     TransferError::Protocol(format!("the server's scheme is not known here: {error}"))
                 })?;
                 let started = Started {
@@ -231,7 +230,7 @@ impl Connector {
                     connections: request.connections,
                     streams: request.streams,
                 };
-                let congestion = Congestion::new(congestion).with_rtt_samples();
+                let congestion = congestion.with_rtt_samples();
                 Ok(Agreed { control, started, congestion, tickets, bytes })
             }
             other => Err(Control::unexpected(&other)),

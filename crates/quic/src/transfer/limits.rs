@@ -1,4 +1,4 @@
-//! What each peer may have: connections at once, bytes and time within an hour.
+//! What each peer may have: connections at once, bytes and time within an hour; and all of them together: connections.
 //!
 //! A peer is an IPv4 address, or the 64 bits of an IPv6 address that its network gave it.
 
@@ -12,11 +12,13 @@ use std::time::{Duration, Instant};
 /// Bytes and time count within so much from a peer's first transfer; then they begin anew.
 const WINDOW: Duration = Duration::from_secs(3600);
 
-/// What each peer may have.
+/// What each peer may have, and all together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Data connections at once.
+    /// Data connections at once, for each peer.
     pub connections: u32,
+    /// Data connections at once, all peers together.
+    pub total_connections: u32,
     /// UDP payload within an hour, both directions; none: no limit.
     pub bytes: Option<Bytes>,
     /// Time of transfers within an hour; none: no limit.
@@ -25,7 +27,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { connections: 256, bytes: None, time: None }
+        Self { connections: 256, total_connections: 1000, bytes: None, time: None }
     }
 }
 
@@ -68,6 +70,7 @@ impl Ledger {
         let peer = peer(address);
         let mut peers = self.peers.lock().unwrap_or_else(PoisonError::into_inner);
         peers.retain(|_, account| account.connections > 0 || now < account.opened_at + WINDOW);
+        let in_use: u32 = peers.values().map(|account| account.connections).sum();
         let account = peers.entry(peer).or_insert_with(|| Account {
             opened_at: now,
             connections: 0,
@@ -79,6 +82,12 @@ impl Ledger {
             return Err(TransferError::Limit(format!(
                 "{} data connections at once are the limit for an address, and {} are in use; ask for fewer, or try again later",
                 self.limits.connections, account.connections
+            )));
+        }
+        if in_use + connections > self.limits.total_connections {
+            return Err(TransferError::Limit(format!(
+                "{} data connections at once are the server's limit for all its clients, and {in_use} are in use; ask for fewer, or try again later",
+                self.limits.total_connections
             )));
         }
         account.check(now, &self.limits, bytes.map_or(0, Bytes::get), time.map_or(0, Span::as_nanos))?;
@@ -162,6 +171,7 @@ mod tests {
     fn ledger() -> Arc<Ledger> {
         Ledger::new(Limits {
             connections: 2,
+            total_connections: 3,
             bytes: Some(Bytes::new(1_000_000)),
             time: Some(Span::from_secs(60)),
         })
@@ -174,9 +184,24 @@ mod tests {
         let lease = ledger.lease(now, address, 2, ANY).unwrap();
         let error = ledger.lease(now, address, 1, ANY).unwrap_err();
         assert!(error.to_string().contains("2 are in use"), "{error}");
-        assert!(ledger.lease(now, "192.0.2.2".parse().unwrap(), 2, ANY).is_ok());
+        assert!(ledger.lease(now, "192.0.2.2".parse().unwrap(), 1, ANY).is_ok());
         drop(lease);
         assert!(ledger.lease(now, address, 2, ANY).is_ok());
+    }
+
+    #[test]
+    fn connections_of_all_peers_together_have_a_limit_too() {
+        let (ledger, now) = (ledger(), Instant::now());
+        let lease =
+            |address: &str, connections| ledger.lease(now, address.parse().unwrap(), connections, ANY);
+        let first = lease("192.0.2.1", 2).unwrap();
+        let error = lease("192.0.2.2", 2).unwrap_err();
+        assert!(matches!(error, TransferError::Limit(_)), "{error:?}");
+        assert!(error.to_string().contains("for all its clients, and 2 are in use"), "{error}");
+        let _second = lease("192.0.2.2", 1).unwrap();
+        assert!(lease("192.0.2.3", 1).is_err());
+        drop(first);
+        assert!(lease("192.0.2.3", 2).is_ok());
     }
 
     #[test]

@@ -250,7 +250,9 @@ impl Shared {
     fn agree(&self, request: &Request, peer: IpAddr) -> Result<Agreed, TransferError> {
         check(request)?;
         let scheme = self.scheme(request)?;
-        let congestion = Congestion::new(scheme).with_rtt_samples();
+        let congestion =
+            Congestion::new(scheme).map_err(|error| TransferError::Refused(error.to_string()))?;
+        let congestion = congestion.with_rtt_samples();
         let files = self.files(request)?;
         let known = match &files {
             Files::Out(file) => Some(Bytes::new(file.bytes())),

@@ -103,6 +103,7 @@ impl VirtualDriver {
         let flows = flows.map(|(index, ((setup, scheme), reports))| {
             let seed = scenario.seed_of(Randomness::Flow(index));
             let congestion = Congestion::new(scheme.clone())
+                .map_err(|error| RunError(error.to_string()))?
                 .with_seed(seed)
                 .with_epoch(self.clock.epoch)
                 .with_rtt_samples();

@@ -139,6 +139,10 @@ impl ReceiverHalf for AckRegulator {
         self.next_at.min(self.released_at + MAX_WAIT)
     }
 
+    fn holds_acks(&self) -> bool {
+        true
+    }
+
     fn on_released(&mut self, now: Time, bytes: Bytes) {
         self.released_at = now;
         self.next_at = match self.share {

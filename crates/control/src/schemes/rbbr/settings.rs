@@ -37,7 +37,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     },
     Parameter {
         name: "feedback-every",
-        kind: Kind::Number(1.0, 1000.0),
+        kind: Kind::Count(1, 1000),
         default: "1",
         meaning: "feedback goes with every so many ACKs",
         source: "paper, section III.B",
@@ -124,7 +124,7 @@ impl ReceiverSettings {
             alpha: arguments.number("alpha"),
             interval: arguments.time("interval"),
             feedback: if period.is_zero() {
-                FeedbackWhen::EveryAcks(arguments.number("feedback-every") as u32)
+                FeedbackWhen::EveryAcks(arguments.count("feedback-every"))
             } else {
                 FeedbackWhen::Every(period)
             },

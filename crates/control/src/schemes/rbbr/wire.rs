@@ -153,6 +153,7 @@ fn put_integer(bytes: &mut Vec<u8>, value: u64) {
     bytes.extend_from_slice(&marked.to_be_bytes()[8 - size..]);
 }
 
+/// The reader of a QUIC library would be one dependency of all schemes, for these integers.
 struct Reader<'a> {
     all: usize,
     rest: &'a [u8],

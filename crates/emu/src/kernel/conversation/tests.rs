@@ -1,40 +1,15 @@
 use super::*;
 use crate::kernel::packet::{parse, tests::built};
-use cellcc_experiment::{Endpoint, NetAssist, Path};
+use crate::realtime::fixtures::{self, at};
 use cellcc_units::{Bytes, Span};
 
 /// The kernel's first number is random; this one wraps after 2000 bytes.
 const BEGIN: u32 = u32::MAX - 2000 + 1;
 
-fn at(millis: u64) -> Time {
-    Time::ZERO + Span::from_millis(millis)
-}
-
 /// A flow of ten seconds of which nothing was seen yet.
 pub(crate) fn unseen(source: &str) -> Conversation {
-    let setup = FlowSetup {
-        scheme: "cubic".into(),
-        start: Time::ZERO,
-        stop: None,
-        source: source.parse().unwrap(),
-        user: 0,
-        extra_rtt: Span::ZERO,
-    };
-    let scenario = Scenario {
-        scheme: "cubic".into(),
-        variation: String::new(),
-        driver: "kernel".into(),
-        trace: String::new(),
-        trace_sha256: String::new(),
-        seed: 1,
-        duration: Span::from_secs(10),
-        path: Path::default(),
-        endpoint: Endpoint::default(),
-        netassist: NetAssist::default(),
-        cell: None,
-        flows: vec![setup.clone()],
-    };
-    Conversation::new(&scenario, &setup)
+    let setup = fixtures::flow(source);
+    Conversation::new(&fixtures::scenario("kernel", &setup), &setup)
 }
 
 fn conversation(source: &str) -> Conversation {

@@ -1,37 +1,12 @@
 use super::*;
+use crate::realtime::fixtures::{self, at};
 use crate::realtime::{FIRST_PORT, Watch};
-use cellcc_experiment::{Endpoint, NetAssist, Path, Source};
 use cellcc_units::{Bytes, Span};
-
-fn at(millis: u64) -> Time {
-    Time::ZERO + Span::from_millis(millis)
-}
 
 /// A flow from 1 s to 2 s.
 fn flow() -> UdpFlow {
-    let setup = FlowSetup {
-        scheme: "cubic".into(),
-        start: at(1000),
-        stop: Some(at(2000)),
-        source: Source::Bulk,
-        user: 0,
-        extra_rtt: Span::ZERO,
-    };
-    let scenario = Scenario {
-        scheme: "cubic".into(),
-        variation: String::new(),
-        driver: "quic".into(),
-        trace: String::new(),
-        trace_sha256: String::new(),
-        seed: 1,
-        duration: Span::from_secs(10),
-        path: Path::default(),
-        endpoint: Endpoint::default(),
-        netassist: NetAssist::default(),
-        cell: None,
-        flows: vec![setup.clone()],
-    };
-    UdpFlow::new(&scenario, &setup)
+    let setup = FlowSetup { start: at(1000), stop: Some(at(2000)), ..fixtures::flow("bulk") };
+    UdpFlow::new(&fixtures::scenario("quic", &setup), &setup)
 }
 
 fn packet(protocol: u8, port: u16) -> Vec<u8> {

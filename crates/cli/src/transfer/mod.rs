@@ -1,0 +1,75 @@
+//! What `cellcc get` and `cellcc put` have in common.
+
+#![allow(clippy::disallowed_methods, reason = "a transfer takes real time")]
+
+mod args;
+mod display;
+mod json;
+mod process;
+mod url;
+
+pub(crate) use args::Common;
+pub(crate) use display::{amount, introduction};
+pub(crate) use process::{exit, qlog, runtime, signals};
+pub(crate) use url::Url;
+
+use crate::advice;
+use crate::exit::Exit;
+use cellcc_quic::transfer::{Direction, Outcome, Payload, TransferError};
+use display::Display;
+use std::fs::{self, OpenOptions};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// What is wanted.
+pub(crate) struct Asked {
+    pub(crate) url: Url,
+    pub(crate) direction: Direction,
+    pub(crate) payload: Payload,
+    pub(crate) file: Option<PathBuf>,
+    /// At the end that sends.
+    pub(crate) advice: advice::Args,
+}
+
+/// Transfers, and says how it went.
+pub(crate) fn run(asked: Asked, common: Common) -> Result<ExitCode, Exit> {
+    let (mut settings, advice) = args::settings(asked, &common)?;
+    if let Some(path) = &common.shown.record {
+        // Better now than after the transfer.
+        OpenOptions::new()
+            .append(true)
+            .create(true)
+            .open(path)
+            .map_err(|error| Exit::input(format!("--record: cannot write {}: {error}", path.display())))?;
+    }
+    let mut display = Display::new(&common.shown);
+    let runtime = runtime()?;
+    settings.adviser = runtime.block_on(advice.adviser())?;
+    let outcome = runtime.block_on(async {
+        let stop = signals();
+        cellcc_quic::transfer::transfer(&settings, stop, &mut |progress| display.show(progress)).await
+    });
+    display.close();
+    let outcome = match outcome {
+        Ok(outcome) => outcome,
+        Err(TransferError::Interrupted) => return Err(Exit::Interrupted),
+        Err(error) => return Err(exit(error)),
+    };
+    if let Some(path) = &common.shown.record {
+        write_record(path, &outcome)?;
+    }
+    display.end(&outcome)?;
+    if outcome.is_interrupted() { Err(Exit::Interrupted) } else { Ok(ExitCode::SUCCESS) }
+}
+
+fn write_record(path: &Path, outcome: &Outcome) -> Result<(), Exit> {
+    let record = outcome.record();
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(".series.csv");
+    let text = serde_json::to_string(&record).map_err(Exit::failed)? + "\n";
+    for (path, text) in [(path, text), (Path::new(&beside), record.series.to_csv())] {
+        fs::write(path, text)
+            .map_err(|error| Exit::failed(format!("cannot write {}: {error}", path.display())))?;
+    }
+    Ok(())
+}

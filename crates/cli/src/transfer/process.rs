@@ -1,0 +1,60 @@
+//! What transfers and their server need of the process: threads, signals, files for qlog, exit codes.
+
+use crate::exit::{Exit, tell};
+use cellcc_quic::qlog::Directory;
+use cellcc_quic::transfer::TransferError;
+use std::path::PathBuf;
+use tokio::runtime::Runtime;
+use tokio::sync::watch;
+
+/// The folder for qlog files, which is tried out.
+pub(crate) fn qlog(folder: Option<PathBuf>) -> Result<Option<Directory>, Exit> {
+    let directory = folder.map(Directory::new).transpose();
+    directory.map_err(|error| Exit::input(format!("--qlog: {error}")))
+}
+
+/// What reads clocks and sockets.
+pub(crate) fn runtime() -> Result<Runtime, Exit> {
+    tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Exit::failed(format!("cannot start threads: {error}")))
+}
+
+/// True after the first interrupt; the second one ends the program.
+pub(crate) fn signals() -> watch::Receiver<bool> {
+    let (sender, receiver) = watch::channel(false);
+    tokio::spawn(async move {
+        interrupt().await;
+        sender.send_replace(true);
+        interrupt().await;
+        tell("ended at once");
+        // Destructors would wait for transfers; the kernel takes all back.
+        std::process::exit(INTERRUPTED);
+    });
+    receiver
+}
+
+/// 128 and the number of SIGINT, as shells have it.
+const INTERRUPTED: i32 = 130;
+
+async fn interrupt() {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        let ends =
+            signal(SignalKind::interrupt()).and_then(|int| Ok((int, signal(SignalKind::terminate())?)));
+        if let Ok((mut int, mut term)) = ends {
+            tokio::select! {
+                _ = int.recv() => {}
+                _ = term.recv() => {}
+            }
+            return;
+        }
+    }
+    let _ = tokio::signal::ctrl_c().await;
+}
+
+pub(crate) fn exit(error: TransferError) -> Exit {
+    if error.is_input() { Exit::input(error) } else { Exit::failed(error) }
+}

@@ -1,0 +1,38 @@
+//! What the tests of both drivers measure: one flow of a run of ten seconds.
+
+use cellcc_experiment::{Endpoint, FlowSetup, NetAssist, Path, Scenario};
+use cellcc_units::{Span, Time};
+
+pub(crate) fn at(millis: u64) -> Time {
+    Time::ZERO + Span::from_millis(millis)
+}
+
+/// A flow of the whole run.
+pub(crate) fn flow(source: &str) -> FlowSetup {
+    FlowSetup {
+        scheme: "cubic".into(),
+        start: Time::ZERO,
+        stop: None,
+        source: source.parse().unwrap(),
+        user: 0,
+        extra_rtt: Span::ZERO,
+    }
+}
+
+/// A run with this flow alone.
+pub(crate) fn scenario(driver: &str, flow: &FlowSetup) -> Scenario {
+    Scenario {
+        scheme: flow.scheme.clone(),
+        variation: String::new(),
+        driver: driver.into(),
+        trace: String::new(),
+        trace_sha256: String::new(),
+        seed: 1,
+        duration: Span::from_secs(10),
+        path: Path::default(),
+        endpoint: Endpoint::default(),
+        netassist: NetAssist::default(),
+        cell: None,
+        flows: vec![flow.clone()],
+    }
+}
