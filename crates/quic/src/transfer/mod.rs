@@ -1,14 +1,16 @@
 //! Transfers between two machines, as people make them with iperf3: a server, and a client that downloads or uploads.
 //!
 //! A transfer has one *control* connection, with one stream of JSON messages, and one or more *data* connections, each of
-//! which runs the transfer's scheme at both ends. The server answers a request with a ticket for each data connection; the
+//! which runs the transfer's scheme at the end that sends. The server answers a request with a ticket for each data connection; the
 //! client uses it as the first destination connection ID (RFC 9000, section 7.2), so that the server knows the scheme
 //! before the handshake begins, and so does the scheme's half at the receiver.
 //!
 //! | to find | look in |
 //! |---|---|
 //! | the messages, their framing, their version | `protocol` |
-//! | what one side does with a request | `server`, `session`, `client` |
+//! | the server: who comes, what is agreed, the transfer | `server`, `agreement`, `serving` |
+//! | the client: the connections, the transfer | `client`, `connecting`, `running` |
+//! | what both do while data move | `session` |
 //! | what moves the data | `sending`, `receiving`, `files` |
 //! | a data connection, and what is known of it while it runs | `flow` |
 //! | who may do what and how much | `certificates`, `limits`, `tickets` |
@@ -16,8 +18,10 @@
 //! | what comes out | `progress`, `outcome` |
 
 mod advice;
+mod agreement;
 mod certificates;
 mod client;
+mod connecting;
 mod error;
 mod files;
 mod flow;
@@ -26,8 +30,10 @@ mod outcome;
 mod progress;
 mod protocol;
 mod receiving;
+mod running;
 mod sending;
 mod server;
+mod serving;
 mod session;
 mod tickets;
 
