@@ -33,6 +33,7 @@
 
 pub mod advice;
 mod attach;
+mod burst;
 mod certificate;
 mod congestion;
 mod controller;

@@ -9,6 +9,7 @@
 //! - Probe time-outs: no event; no scheme acts on them.
 //! - That the application had nothing to send: known with the next acknowledgement, early enough for what is sent after.
 
+use crate::burst::Burst;
 use crate::outstanding::{Entry, Outstanding};
 use crate::packet_size::PacketSize;
 use crate::published::NoqLimits;
@@ -88,6 +89,7 @@ pub(crate) struct Sender {
     last_sent_at: Option<Time>,
     last_heard_at: Time,
     slow_pacing: SlowPacing,
+    burst: Burst,
     signals: Signals,
     /// The signal that left last.
     told: Option<Signal>,
@@ -109,6 +111,7 @@ impl Sender {
             last_sent_at: None,
             last_heard_at: Time::ZERO,
             slow_pacing: SlowPacing::default(),
+            burst: Burst::default(),
             signals: Signals::Unheard,
             told: None,
             counts: PacketCounts::default(),
@@ -126,9 +129,7 @@ impl Sender {
         self.last_sent_at = Some(now);
         self.last_heard_at = now;
         self.counts.sent += 1;
-        if let Some(rate) = self.payload_rate() {
-            self.slow_pacing.on_sent(now, payload, rate);
-        }
+        self.pace(now, payload, idle);
         let signal = match &mut self.signals {
             Signals::Unheard => self.flow.limits().signal,
             Signals::Sent { waiting } => waiting.take(),
@@ -136,6 +137,20 @@ impl Sender {
         self.told = signal.or(self.told);
         let packet = self.flow.on_sent_with(now, payload + self.size.headers, signal);
         self.outstanding.push(Entry { number, payload, packet });
+    }
+
+    /// A packet leaves, after nothing was in flight where `idle`.
+    fn pace(&mut self, now: Time, payload: Bytes, idle: bool) {
+        let Some(rate) = self.payload_rate() else {
+            self.burst.on_sent_unpaced();
+            return;
+        };
+        self.slow_pacing.on_sent(now, payload, rate);
+        if idle {
+            self.burst.on_kept_back();
+        }
+        let quantum = self.size.payload_of(self.flow.limits().send_quantum);
+        self.burst.on_sent(now, payload, rate, quantum, self.size.payload);
     }
 
     /// A packet was newly acknowledged; [`on_acknowledged`](Self::on_acknowledged) follows.
@@ -168,6 +183,7 @@ impl Sender {
         }
         if app_limited {
             self.flow.mark_app_limited(now);
+            self.burst.on_kept_back();
         }
         self.on_time(now);
     }
@@ -202,6 +218,7 @@ impl Sender {
     /// The window kept a packet back.
     pub(crate) fn on_window_limited(&mut self) {
         self.flow.mark_window_limited();
+        self.burst.on_kept_back();
     }
 
     /// A receiver's total holds packets that noq does not report here, such as bare acknowledgements: the extension has
@@ -287,7 +304,8 @@ impl Sender {
             window: self.size.payload_of(limits.window).get().max(1),
             pacing_rate: self.payload_rate().map(|rate| {
                 let sent_at = self.last_sent_at.unwrap_or_default();
-                self.slow_pacing.rate(sent_at, self.size.payload, rate).as_bytes_per_sec()
+                let rate = self.slow_pacing.rate(sent_at, self.size.payload, rate);
+                self.burst.rate(rate, self.size.payload).as_bytes_per_sec()
             }),
             send_quantum: self
                 .payload_rate()
