@@ -5,6 +5,8 @@
 //! packets back, and before a scheme has a rate; then all of it leaves at once, and where a scheme paces at the link's
 //! rate that burst stands in the link's queue for long. noq spills what a lower rate's bucket has no room for: after the
 //! first packet of such a burst it is asked for the rate whose bucket holds what is left of the quantum, until the next.
+//!
+//! Only where the bucket is full beyond doubt: asked for a lower rate with less in it, noq would wait for the rest.
 
 use cellcc_units::{Bytes, Rate, Span, Time};
 
@@ -15,12 +17,10 @@ const MAX: Span = Span::from_millis(10);
 /// noq's `MIN_BURST_SIZE` and `MAX_BURST_SIZE`, packets.
 const PACKETS: (u64, u64) = (10, 256);
 
-/// What noq's bucket holds, by what has left, and what of it is to be spilled.
+/// Where noq's bucket is full, and what of it is to be spilled.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Burst {
-    /// Not more than noq's tokens after the last packet.
-    tokens: Bytes,
-    /// The last packet's time and rate; `None` before the first, and while there is no rate: the bucket is full.
+    /// When the last packet left, and the rate asked for since; `None` while there is no rate: the bucket is full.
     last: Option<(Time, Rate)>,
     /// Something else than the rate has kept packets back since the last.
     was_kept_back: bool,
@@ -30,7 +30,7 @@ pub(crate) struct Burst {
 
 impl Default for Burst {
     fn default() -> Self {
-        Self { tokens: Bytes::ZERO, last: None, was_kept_back: true, rest: None }
+        Self { last: None, was_kept_back: true, rest: None }
     }
 }
 
@@ -48,17 +48,14 @@ impl Burst {
     /// A packet leaves at a rate of which `quantum` may leave at once. All amounts are payload; `packet`: a full one's.
     pub(crate) fn on_sent(&mut self, now: Time, payload: Bytes, rate: Rate, quantum: Bytes, packet: Bytes) {
         let capacity = capacity(rate, packet);
-        let before = match self.last {
-            // The lower rate: noq may have counted part of the time at either.
-            Some((at, before)) => (self.tokens + rate.min(before).bytes_in(now.since(at))).min(capacity),
-            None => capacity,
-        };
-        self.tokens = before.saturating_sub(payload);
-        self.last = Some((now, rate));
+        let is_full = self.last.is_none_or(|(at, before)| {
+            // Of rates and roundings in between twice the time is proof.
+            rate.min(before).bytes_in(now.since(at)) >= capacity * 2
+        });
         let rest = quantum.saturating_sub(payload).max(packet);
-        // With less in the bucket than that there is nothing to spill, and noq would wait for it at the lower rate.
-        self.rest = (std::mem::take(&mut self.was_kept_back) && self.tokens > rest).then_some(rest);
-        self.tokens = self.rest.unwrap_or(self.tokens);
+        let spills = std::mem::take(&mut self.was_kept_back) && is_full && capacity > payload + rest;
+        self.rest = spills.then_some(rest);
+        self.last = Some((now, self.rate(rate, packet)));
     }
 
     /// The rate to ask noq for where the next packet may leave at `rate`.
@@ -100,29 +97,27 @@ mod tests {
         assert_eq!(burst.rate(rate(), PACKET), rate());
     }
 
-    #[test]
-    fn what_gathered_behind_the_window_is_spilled_and_what_a_late_timer_missed_is_not() {
-        for kept_back in [false, true] {
-            let mut burst = Burst::default();
-            for _ in 0..2 {
-                burst.on_sent(at(0), PACKET, rate(), QUANTUM, PACKET);
-            }
-            if kept_back {
-                burst.on_kept_back();
-            }
-            burst.on_sent(at(8), PACKET, rate(), QUANTUM, PACKET);
-            assert_eq!(burst.rate(rate(), PACKET) < rate(), kept_back);
-        }
-    }
-
-    #[test]
-    fn a_bucket_with_less_than_the_quantum_is_left_alone() {
+    /// A burst of two packets, a pause, and whether the first packet after it has the bucket spilled.
+    fn spills_after(pause_ms: u64, kept_back: bool) -> bool {
         let mut burst = Burst::default();
         for _ in 0..2 {
             burst.on_sent(at(0), PACKET, rate(), QUANTUM, PACKET);
         }
-        burst.on_kept_back();
-        burst.on_sent(at(1), PACKET, rate(), QUANTUM, PACKET);
-        assert_eq!(burst.rate(rate(), PACKET), rate());
+        if kept_back {
+            burst.on_kept_back();
+        }
+        burst.on_sent(at(pause_ms), PACKET, rate(), QUANTUM, PACKET);
+        burst.rate(rate(), PACKET) < rate()
+    }
+
+    #[test]
+    fn what_gathered_behind_the_window_is_spilled_and_what_a_late_timer_missed_is_not() {
+        assert!(spills_after(50, true));
+        assert!(!spills_after(50, false));
+    }
+
+    #[test]
+    fn a_bucket_that_may_not_be_full_is_left_alone() {
+        assert!(!spills_after(10, true));
     }
 }
