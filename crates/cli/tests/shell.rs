@@ -4,6 +4,7 @@
 
 mod common;
 
+use cellcc_calm::in_real_time;
 use common::cellcc;
 use std::fs;
 use std::io::{self, Write};
@@ -70,37 +71,39 @@ fn a_round_trip_is_never_shorter_than_asked_over_either_back_end_and_either_prot
 
 #[test]
 fn iperf3_gets_what_the_link_carries_up_down_and_as_datagrams() {
-    if !can_run() {
-        return;
-    }
-    for (direction, flags) in
-        [("up", ""), ("down", "-R"), ("datagrams up", "-u -b 30M"), ("datagrams down", "-u -b 30M -R")]
-    {
-        let client = format!("iperf3 -c $MAHIMAHI_BASE -t 2 -J {flags}");
-        let output = run(&[
-            "shell",
-            "--up",
-            "20Mbit/s",
-            "--down",
-            "20Mbit/s",
-            "--rtt",
-            "10ms",
-            "--queue",
-            "100pkt",
-            "--server",
-            "iperf3 -s -1",
-            "--",
-            "sh",
-            "-c",
-            &client,
-        ]);
-        let result: serde_json::Value = serde_json::from_slice(&output.stdout)
-            .unwrap_or_else(|_| panic!("{direction}: {}{}", stdout(&output), stderr(&output)));
-        let end = &result["end"];
-        let received = if end["sum_received"].is_null() { &end["sum"] } else { &end["sum_received"] };
-        let mbit = received["bits_per_second"].as_f64().unwrap() / 1e6;
-        assert!((15.0..20.5).contains(&mbit), "{direction}: {mbit} Mbit/s");
-    }
+    in_real_time(|| {
+        if !can_run() {
+            return;
+        }
+        for (direction, flags) in
+            [("up", ""), ("down", "-R"), ("datagrams up", "-u -b 30M"), ("datagrams down", "-u -b 30M -R")]
+        {
+            let client = format!("iperf3 -c $MAHIMAHI_BASE -t 2 -J {flags}");
+            let output = run(&[
+                "shell",
+                "--up",
+                "20Mbit/s",
+                "--down",
+                "20Mbit/s",
+                "--rtt",
+                "10ms",
+                "--queue",
+                "100pkt",
+                "--server",
+                "iperf3 -s -1",
+                "--",
+                "sh",
+                "-c",
+                &client,
+            ]);
+            let result: serde_json::Value = serde_json::from_slice(&output.stdout)
+                .unwrap_or_else(|_| panic!("{direction}: {}{}", stdout(&output), stderr(&output)));
+            let end = &result["end"];
+            let received = if end["sum_received"].is_null() { &end["sum"] } else { &end["sum_received"] };
+            let mbit = received["bits_per_second"].as_f64().unwrap() / 1e6;
+            assert!((15.0..20.5).contains(&mbit), "{direction}: {mbit} Mbit/s");
+        }
+    });
 }
 
 #[test]
@@ -144,54 +147,58 @@ fn shells_within_shells_add_their_delays_in_one_line_and_nested() {
 
 #[test]
 fn each_user_of_a_cell_has_a_path_of_its_own_and_they_share_the_base_station() {
-    if !can_run() {
-        return;
-    }
-    let client = "iperf3 -R -c $MAHIMAHI_BASE -p 520$CELLCC_USER -t 2 -J > $OUT/$CELLCC_USER";
-    let folder = tempfile::tempdir().unwrap();
-    let client = client.replace("$OUT", folder.path().to_str().unwrap());
-    let server = "for port in 5200 5201 5202; do iperf3 -s -1 -p $port & done; wait";
-    let output = run(&[
-        "shell", "--users", "3", "--down", "30Mbit/s", "--rtt", "10ms", "--server", server, "--", "sh", "-c",
-        &client,
-    ]);
-    assert!(output.status.success(), "{}", stderr(&output));
-    let rates: Vec<f64> = (0..3)
-        .map(|user| {
-            let result: serde_json::Value =
-                serde_json::from_slice(&fs::read(folder.path().join(user.to_string())).unwrap()).unwrap();
-            result["end"]["sum_received"]["bits_per_second"].as_f64().unwrap() / 1e6
-        })
-        .collect();
-    assert!(rates.iter().all(|rate| (7.0..12.0).contains(rate)), "{rates:?}");
+    in_real_time(|| {
+        if !can_run() {
+            return;
+        }
+        let client = "iperf3 -R -c $MAHIMAHI_BASE -p 520$CELLCC_USER -t 2 -J > $OUT/$CELLCC_USER";
+        let folder = tempfile::tempdir().unwrap();
+        let client = client.replace("$OUT", folder.path().to_str().unwrap());
+        let server = "for port in 5200 5201 5202; do iperf3 -s -1 -p $port & done; wait";
+        let output = run(&[
+            "shell", "--users", "3", "--down", "30Mbit/s", "--rtt", "10ms", "--server", server, "--", "sh",
+            "-c", &client,
+        ]);
+        assert!(output.status.success(), "{}", stderr(&output));
+        let rates: Vec<f64> = (0..3)
+            .map(|user| {
+                let result: serde_json::Value =
+                    serde_json::from_slice(&fs::read(folder.path().join(user.to_string())).unwrap()).unwrap();
+                result["end"]["sum_received"]["bits_per_second"].as_f64().unwrap() / 1e6
+            })
+            .collect();
+        assert!(rates.iter().all(|rate| (7.0..12.0).contains(rate)), "{rates:?}");
+    });
 }
 
 #[test]
 fn a_queue_with_ecn_marks_real_tcp_instead_of_dropping() {
-    if !can_run() {
-        return;
-    }
-    let folder = tempfile::tempdir().unwrap();
-    let (counts, report) = (folder.path().join("counts"), folder.path().join("report"));
-    let ecn = "echo 1 > /proc/sys/net/ipv4/tcp_ecn";
-    let server =
-        format!("{ecn}; iperf3 -s -1; grep IpExt /proc/thread-self/net/netstat > {}", counts.display());
-    let client = format!(
-        "{ecn}; iperf3 -c $MAHIMAHI_BASE -t 2; while ! [ -s {} ]; do sleep 0.1; done",
-        counts.display()
-    );
-    let mut shell = cellcc(folder.path());
-    shell.args(["shell", "--up", "10Mbit/s", "--rtt", "20ms", "--queue", "codel(limit=1000pkt, ecn)"]);
-    shell.args(["--self-report", "report", "--server", &server, "--", "sh", "-c", &client]);
-    let output = shell.timeout(Duration::from_secs(60)).output().unwrap();
-    let report: serde_json::Value = serde_json::from_slice(&fs::read(report).unwrap()).unwrap();
-    assert_eq!(report["up"]["dropped"], 0, "{}{}", stdout(&output), stderr(&output));
-    // Two lines: names, then values.
-    let counts = fs::read_to_string(counts).unwrap();
-    let lines: Vec<Vec<&str>> = counts.lines().map(|line| line.split(' ').collect()).collect();
-    let column = lines[0].iter().position(|name| *name == "InCEPkts").unwrap();
-    let marked: u64 = lines[1][column].parse().unwrap();
-    assert!(marked > 10, "{marked} packets came with a mark");
+    in_real_time(|| {
+        if !can_run() {
+            return;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let (counts, report) = (folder.path().join("counts"), folder.path().join("report"));
+        let ecn = "echo 1 > /proc/sys/net/ipv4/tcp_ecn";
+        let server =
+            format!("{ecn}; iperf3 -s -1; grep IpExt /proc/thread-self/net/netstat > {}", counts.display());
+        let client = format!(
+            "{ecn}; iperf3 -c $MAHIMAHI_BASE -t 2; while ! [ -s {} ]; do sleep 0.1; done",
+            counts.display()
+        );
+        let mut shell = cellcc(folder.path());
+        shell.args(["shell", "--up", "10Mbit/s", "--rtt", "20ms", "--queue", "codel(limit=1000pkt, ecn)"]);
+        shell.args(["--self-report", "report", "--server", &server, "--", "sh", "-c", &client]);
+        let output = shell.timeout(Duration::from_secs(60)).output().unwrap();
+        let report: serde_json::Value = serde_json::from_slice(&fs::read(report).unwrap()).unwrap();
+        assert_eq!(report["up"]["dropped"], 0, "{}{}", stdout(&output), stderr(&output));
+        // Two lines: names, then values.
+        let counts = fs::read_to_string(counts).unwrap();
+        let lines: Vec<Vec<&str>> = counts.lines().map(|line| line.split(' ').collect()).collect();
+        let column = lines[0].iter().position(|name| *name == "InCEPkts").unwrap();
+        let marked: u64 = lines[1][column].parse().unwrap();
+        assert!(marked > 10, "{marked} packets came with a mark");
+    });
 }
 
 #[test]
@@ -314,27 +321,29 @@ fn bad_input_is_refused_before_anything_is_made() {
 
 #[test]
 fn the_emulator_reports_what_it_measured_of_itself() {
-    if !can_run() {
-        return;
-    }
-    let folder = tempfile::tempdir().unwrap();
-    let report = folder.path().join("report.json");
-    let output = run(&[
-        "shell",
-        "--rtt",
-        "4ms",
-        "--self-report",
-        report.to_str().unwrap(),
-        "--",
-        "sh",
-        "-c",
-        "ping -c 5 -i 0.05 $MAHIMAHI_BASE",
-    ]);
-    assert!(output.status.success(), "{}", stderr(&output));
-    let report: serde_json::Value = serde_json::from_slice(&fs::read(report).unwrap()).unwrap();
-    for direction in ["up", "down"] {
-        assert!(report[direction]["packets"].as_u64().unwrap() >= 5, "{report}");
-        assert_eq!(report[direction]["device_drops"], 0, "{report}");
-        assert!(report[direction]["late_max_us"].as_f64().unwrap() > 0.0, "{report}");
-    }
+    in_real_time(|| {
+        if !can_run() {
+            return;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let report = folder.path().join("report.json");
+        let output = run(&[
+            "shell",
+            "--rtt",
+            "4ms",
+            "--self-report",
+            report.to_str().unwrap(),
+            "--",
+            "sh",
+            "-c",
+            "ping -c 5 -i 0.05 $MAHIMAHI_BASE",
+        ]);
+        assert!(output.status.success(), "{}", stderr(&output));
+        let report: serde_json::Value = serde_json::from_slice(&fs::read(report).unwrap()).unwrap();
+        for direction in ["up", "down"] {
+            assert!(report[direction]["packets"].as_u64().unwrap() >= 5, "{report}");
+            assert_eq!(report[direction]["device_drops"], 0, "{report}");
+            assert!(report[direction]["late_max_us"].as_f64().unwrap() > 0.0, "{report}");
+        }
+    });
 }

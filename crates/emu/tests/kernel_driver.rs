@@ -1,5 +1,6 @@
 //! Kernel TCP through the emulator. Needs network namespaces; where there are none, the tests say so and pass.
 
+use cellcc_calm::in_real_time;
 use cellcc_emu::kernel::KernelDriver;
 use cellcc_experiment::{Driver, Plan, PlanFile, Record, Scenario};
 use std::io::{self, Write};
@@ -44,20 +45,25 @@ fn run(driver: &KernelDriver, text: &str) -> Record {
 
 #[test]
 fn kernel_cubic_fills_a_link() {
-    let _alone = alone();
-    let Some(driver) = driver() else { return };
-    let record = run(
-        &driver,
-        "schemes = ['cubic']\ntraces = ['rate=10Mbit/s']\ndrivers = ['kernel']\nduration = '3s'\n[path]\nrtt = '20ms'\nqueue = '40pkt'",
-    );
-    let total = &record.total;
-    assert!(total.utilisation > 0.9 && total.utilisation <= 1.0, "{total:#?}");
-    // A full queue holds 40 packets of 1.2 ms; without any queue it takes the path's 20 ms.
-    assert!(total.queueing_delay_max_ms.unwrap() <= 48.1, "{total:#?}");
-    assert!(total.rtt_mean_ms.unwrap() > 20.0 && total.rtt_max_ms.unwrap() < 80.0, "{total:#?}");
-    assert!(total.lost_packets > 0 && total.retransmitted_packets >= total.lost_packets / 2, "{total:#?}");
-    assert_eq!(record.series.column("flow0.window_packets").unwrap().len(), 30);
-    assert!(record.real_time.is_some() && record.driver == "kernel");
+    in_real_time(|| {
+        let _alone = alone();
+        let Some(driver) = driver() else { return };
+        let record = run(
+            &driver,
+            "schemes = ['cubic']\ntraces = ['rate=10Mbit/s']\ndrivers = ['kernel']\nduration = '3s'\n[path]\nrtt = '20ms'\nqueue = '40pkt'",
+        );
+        let total = &record.total;
+        assert!(total.utilisation > 0.9 && total.utilisation <= 1.0, "{total:#?}");
+        // A full queue holds 40 packets of 1.2 ms; without any queue it takes the path's 20 ms.
+        assert!(total.queueing_delay_max_ms.unwrap() <= 48.1, "{total:#?}");
+        assert!(total.rtt_mean_ms.unwrap() > 20.0 && total.rtt_max_ms.unwrap() < 80.0, "{total:#?}");
+        assert!(
+            total.lost_packets > 0 && total.retransmitted_packets >= total.lost_packets / 2,
+            "{total:#?}"
+        );
+        assert_eq!(record.series.column("flow0.window_packets").unwrap().len(), 30);
+        assert!(record.real_time.is_some() && record.driver == "kernel");
+    });
 }
 
 #[test]
