@@ -4,6 +4,7 @@
 
 mod support;
 
+use cellcc_calm::in_real_time;
 use cellcc_control::Registry;
 use cellcc_quic::Congestion;
 use noq::TransportConfig;
@@ -11,20 +12,25 @@ use std::time::Duration;
 
 const TRANSFER_BYTES: usize = 2_000_000;
 
-#[tokio::test(flavor = "multi_thread")]
-async fn every_scheme_carries_data() {
-    for info in Registry::default().schemes() {
-        let congestion = Congestion::named(info.name).unwrap();
-        let mut transport = TransportConfig::default();
-        congestion.install(&mut transport);
-        let pair = support::connect(transport, TransportConfig::default()).await;
-        let attached = congestion.attach(&pair.server).expect("installed");
-        let received = tokio::time::timeout(Duration::from_secs(20), transfer(&pair)).await;
-        assert_eq!(received.ok(), Some(TRANSFER_BYTES), "{}", info.name);
-        let snapshot = attached.scheme().snapshot();
-        assert!(snapshot.packets.acknowledged > 1000, "{}: {snapshot:?}", info.name);
-        assert!(snapshot.smoothed_rtt.is_some(), "{}: {snapshot:?}", info.name);
-    }
+#[test]
+fn every_scheme_carries_data() {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    in_real_time(|| {
+        runtime.block_on(async {
+            for info in Registry::default().schemes() {
+                let congestion = Congestion::named(info.name).unwrap();
+                let mut transport = TransportConfig::default();
+                congestion.install(&mut transport);
+                let pair = support::connect(transport, TransportConfig::default()).await;
+                let attached = congestion.attach(&pair.server).expect("installed");
+                let received = tokio::time::timeout(Duration::from_secs(20), transfer(&pair)).await;
+                assert_eq!(received.ok(), Some(TRANSFER_BYTES), "{}", info.name);
+                let snapshot = attached.scheme().snapshot();
+                assert!(snapshot.packets.acknowledged > 1000, "{}: {snapshot:?}", info.name);
+                assert!(snapshot.smoothed_rtt.is_some(), "{}: {snapshot:?}", info.name);
+            }
+        })
+    });
 }
 
 async fn transfer(pair: &support::Pair) -> usize {
