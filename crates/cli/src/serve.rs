@@ -6,7 +6,6 @@ use crate::advice;
 use crate::exit::{Exit, print, tell};
 use crate::transfer::{exit, qlog, runtime, signals};
 use cellcc_control::{Registry, split_list};
-use cellcc_quic::Congestion;
 use cellcc_quic::transfer::{Identity, Limits, Server, ServerSettings, TransferError};
 use cellcc_units::{Bytes, Span};
 use std::env;
@@ -71,10 +70,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: Args) -> Result<ExitCode, Exit> {
     let registry = Registry::default();
-    let scheme = Congestion::named(&args.scheme)
-        .map_err(|error| Exit::input(format!("--scheme: {error}")))?
-        .scheme()
-        .clone();
+    let scheme = registry.parse(&args.scheme).map_err(|error| Exit::input(format!("--scheme: {error}")))?;
     let allowed: Vec<String> = split_list(args.allow.as_deref().unwrap_or_default())
         .into_iter()
         .map(|name| registry.parse(name).map(|scheme| scheme.info().name.to_owned()))

@@ -209,10 +209,10 @@ async fn liar(connection: Connection, lie: impl Fn(&mut cellcc_control::RateFeed
     }
 }
 
-/// What arrives in 4 s, in Mbit/s, the window at their end, and the sender's end.
+/// What arrives in 4 s, in Mbit/s, the smoothed RTT at their end in ms, and the sender's end.
 async fn greedy(
     lie: impl Fn(&mut cellcc_control::RateFeedback) + Send + 'static,
-) -> (f64, Bytes, Attached, Pair) {
+) -> (f64, f64, Attached, Pair) {
     let (pair, attached) = rbbr_over(Some(LINK), TransportConfig::default()).await;
     let client = pair.client.clone();
     let liar = async move { liar(client, lie).await };
@@ -221,8 +221,9 @@ async fn greedy(
         () = liar => unreachable!("the connection lives"),
         received = transfer(&pair.server, &pair.client, time) => received,
     };
+    let rtt = attached.scheme().snapshot().smoothed_rtt.expect("samples");
     let mbit = received as f64 * 8.0 / 1e6 / time.as_secs_f64();
-    (mbit, attached.scheme().snapshot().limits.window, attached, pair)
+    (mbit, rtt.as_millis_f64(), attached, pair)
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -240,15 +241,15 @@ fn a_receiver_that_claims_four_times_the_rate_gains_the_bound_and_no_throughput(
             let time = Duration::from_secs(4);
             let honest =
                 transfer(&pair.server, &pair.client, time).await as f64 * 8.0 / 1e6 / time.as_secs_f64();
-            let plain_window = plain.scheme().snapshot().limits.window;
-            let (mbit, window, attached, _pair) =
+            let plain_rtt = plain.scheme().snapshot().smoothed_rtt.expect("samples").as_millis_f64();
+            let (mbit, rtt, attached, _pair) =
                 greedy(|feedback| feedback.rate = feedback.rate.map(|rate| rate.mul_f64(4.0))).await;
             assert_eq!(shown(&inside(&attached), "uses_feedback"), 1.0);
             let estimate = shown(&inside(&attached), "btl_bw_mbit_s");
             assert!(estimate < 1.35 * LINK.rate.as_mbit_per_sec(), "{estimate}");
             assert!(mbit < honest * 1.05, "{mbit} against {honest} without feedback");
             // The bound of 1.25 on the estimate is one on the window.
-            assert!(window < plain_window.mul_f64(1.4), "{window} against {plain_window} without feedback");
+            assert!(rtt < 1.4 * plain_rtt, "{rtt} ms against {plain_rtt} ms without feedback");
         })
     });
 }

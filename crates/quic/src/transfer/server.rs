@@ -91,8 +91,9 @@ impl Server {
     /// Listens. In a tokio runtime.
     ///
     /// # Errors
-    /// A certificate that cannot be used, an address that is taken.
+    /// A certificate that cannot be used, an address that is taken, a scheme that needs what QUIC cannot do.
     pub fn bind(settings: ServerSettings) -> Result<Self, TransferError> {
+        Congestion::new(settings.scheme.clone()).map_err(|error| TransferError::Input(error.to_string()))?;
         let crypto = server_crypto(&settings.identity, settings.client_authorities.as_deref())?;
         let mut config = ServerConfig::with_crypto(Arc::new(crypto));
         config.transport_config(Arc::new(transport(None)));
