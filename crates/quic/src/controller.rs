@@ -26,7 +26,7 @@ struct Shared {
     initial_window: u64,
     sender: Mutex<Sender>,
     published: Published,
-    /// Until when whoever calls [`SchemeHandle::on_time`] means to wait.
+    /// Until when whoever calls [`SchemeHandle::on_time`] waits; zero where no earlier timer is to end that.
     waits_until: AtomicU64,
     sooner: Notify,
     log: Option<Mutex<SchemeLog>>,
@@ -72,7 +72,11 @@ fn span(duration: Duration) -> Span {
 /// A scheme as noq's congestion controller. Clones are the same flow: noq clones to look at it, and where the peer's
 /// address changes but not its path (RFC 9000, section 9.4).
 #[derive(Clone)]
-pub(crate) struct SchemeController(Arc<Shared>);
+pub(crate) struct SchemeController {
+    shared: Arc<Shared>,
+    /// The packets of an acknowledgement that noq is reporting: their numbers, and when they left. One lock for all.
+    acknowledged: Vec<(u64, Instant)>,
+}
 
 /// What a controller begins with.
 pub(crate) struct Beginning {
@@ -90,7 +94,7 @@ impl SchemeController {
         let published = Published::default();
         published.set(&sender.noq_limits());
         let log = log.map(|log| Mutex::new(SchemeLog::new(log, &scheme)));
-        Self(Arc::new(Shared {
+        let shared = Shared {
             scheme,
             epoch,
             initial_window: initial_window.get(),
@@ -99,38 +103,42 @@ impl SchemeController {
             waits_until: AtomicU64::new(0),
             sooner: Notify::new(),
             log,
-        }))
+        };
+        Self { shared: Arc::new(shared), acknowledged: Vec::new() }
     }
 }
 
 impl Controller for SchemeController {
     fn on_packet_sent(&mut self, now: Instant, bytes: u16, number: u64) {
-        let time = self.0.time(now);
-        self.0.with(|sender| {
+        let time = self.shared.time(now);
+        self.shared.with(|sender| {
             sender.on_sent(time, Bytes::new(bytes.into()), number);
-            self.0.log(now, sender);
+            self.shared.log(now, sender);
         });
     }
 
     fn on_cwnd_limited(&mut self) {
-        self.0.lock().on_window_limited();
+        self.shared.lock().on_window_limited();
     }
 
     fn on_ack(&mut self, _: Instant, sent: Instant, _: u64, number: u64, _: bool, _: &RttEstimator) {
-        let sent_at = self.0.time(sent);
-        self.0.lock().on_packet_acknowledged(sent_at, number);
+        self.acknowledged.push((number, sent));
     }
 
     fn on_end_acks(&mut self, now: Instant, in_flight: u64, app_limited: bool, _: Option<u64>) {
-        let time = self.0.time(now);
-        self.0.with(|sender| {
+        let time = self.shared.time(now);
+        let acknowledged = self.acknowledged.drain(..);
+        self.shared.with(|sender| {
+            for (number, sent) in acknowledged {
+                sender.on_packet_acknowledged(self.shared.time(sent), number);
+            }
             sender.on_acknowledged(time, Bytes::new(in_flight), app_limited);
-            self.0.log(now, sender);
+            self.shared.log(now, sender);
         });
     }
 
     fn on_packet_lost(&mut self, payload: u16, number: u64, _: Instant) {
-        self.0.lock().on_packet_lost(Bytes::new(payload.into()), number);
+        self.shared.lock().on_packet_lost(Bytes::new(payload.into()), number);
     }
 
     fn on_congestion_event(
@@ -142,8 +150,8 @@ impl Controller for SchemeController {
         _lost_bytes: u64,
         _largest_lost: u64,
     ) {
-        let (now, sent_at) = (self.0.time(now), self.0.time(sent));
-        self.0.with(|sender| {
+        let (now, sent_at) = (self.shared.time(now), self.shared.time(sent));
+        self.shared.with(|sender| {
             if is_ecn {
                 sender.on_congestion_mark(now, sent_at);
             } else {
@@ -154,25 +162,25 @@ impl Controller for SchemeController {
 
     fn on_spurious_congestion_event(&mut self) {
         // noq gives no time with it; the scheme restores what it saved, whenever that is.
-        self.0.with(|sender| sender.on_event(sender.last_heard(), Event::SpuriousLoss));
+        self.shared.with(|sender| sender.on_event(sender.last_heard(), Event::SpuriousLoss));
     }
 
     fn on_mtu_update(&mut self, new_mtu: u16) {
-        self.0.with(|sender| {
+        self.shared.with(|sender| {
             let size = PacketSize { payload: Bytes::new(new_mtu.into()), ..sender.size() };
             sender.set_size(size);
         });
     }
 
     fn window(&self) -> u64 {
-        self.0.published.gate()
+        self.shared.published.gate()
     }
 
     fn metrics(&self) -> ControllerMetrics {
         let mut metrics = ControllerMetrics::default();
-        metrics.congestion_window = self.0.published.window();
-        metrics.pacing_rate = Some(self.0.published.pacing_rate());
-        metrics.send_quantum = self.0.published.send_quantum();
+        metrics.congestion_window = self.shared.published.window();
+        metrics.pacing_rate = Some(self.shared.published.pacing_rate());
+        metrics.send_quantum = self.shared.published.send_quantum();
         metrics
     }
 
@@ -181,7 +189,7 @@ impl Controller for SchemeController {
     }
 
     fn initial_window(&self) -> u64 {
-        self.0.initial_window
+        self.shared.initial_window
     }
 
     fn into_any(self: Box<Self>) -> Box<dyn Any> {
@@ -191,7 +199,7 @@ impl Controller for SchemeController {
 
 impl fmt::Debug for SchemeController {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_tuple("SchemeController").field(&self.0.scheme).finish()
+        formatter.debug_tuple("SchemeController").field(&self.shared.scheme).finish()
     }
 }
 
@@ -214,7 +222,7 @@ impl SchemeHandle {
     }
 
     fn from_state(state: Box<dyn Controller>) -> Option<Self> {
-        state.into_any().downcast::<SchemeController>().ok().map(|controller| Self(controller.0))
+        state.into_any().downcast::<SchemeController>().ok().map(|controller| Self(controller.shared))
     }
 
     /// True where both lead to the same flow. A connection that moves to another path begins a new one.
@@ -291,11 +299,27 @@ impl SchemeHandle {
         self.0.lock().take_rtt_samples()
     }
 
-    /// Waits until [`next_time`](Self::next_time) is before `until` or there is a [`signal`](Self::signal) to send.
+    /// Waits until there is a [`signal`](Self::signal) to send or, where `until` is given, [`next_time`](Self::next_time) is
+    /// before that.
     pub(crate) async fn sooner_than(&self, until: Option<Instant>) {
-        let until = until.map_or(Time::NEVER, |until| self.time(until));
+        let until = until.map_or(Time::ZERO, |until| self.time(until));
+        let _waiting = self.wait_until(until);
+        if self.0.lock().next_timer().is_none_or(|next| next >= until) {
+            self.0.sooner.notified().await;
+        }
+    }
+
+    /// Has a timer before `until` end the wait, for as long as the result lives: one that is set while nobody waits, as by
+    /// the scheme's answer to the last, is found before the next wait.
+    fn wait_until(&self, until: Time) -> impl Drop + '_ {
+        struct Waiting<'a>(&'a AtomicU64);
+        impl Drop for Waiting<'_> {
+            fn drop(&mut self) {
+                self.0.store(Time::ZERO.as_nanos(), Ordering::Relaxed);
+            }
+        }
         self.0.waits_until.store(until.as_nanos(), Ordering::Relaxed);
-        self.0.sooner.notified().await;
+        Waiting(&self.0.waits_until)
     }
 }
 
@@ -307,8 +331,12 @@ impl fmt::Debug for SchemeHandle {
 
 #[cfg(test)]
 mod tests {
+    use super::SchemeHandle;
     use crate::Congestion;
+    use cellcc_units::{Bytes, Span};
     use noq_proto::congestion::Controller;
+    use std::pin::{Pin, pin};
+    use std::task::{Context, Waker};
     use std::time::{Duration, Instant};
 
     /// A New Reno in noq's hands with a packet in flight, and when that left.
@@ -335,5 +363,55 @@ mod tests {
         controller.on_packet_lost(1200, 0, later);
         controller.on_congestion_event(later, sent, true, false, 1200, 0);
         assert_eq!(controller.metrics().congestion_window, 2 * 1452);
+    }
+
+    const RTT: Span = Span::from_micros(100);
+
+    /// A Reminis that has sent a packet, and when that was.
+    fn reminis() -> (SchemeHandle, Instant) {
+        let sent = Instant::now();
+        let mut controller = Congestion::named("reminis").unwrap().factory().build(sent, 1200);
+        controller.on_packet_sent(sent, 1200, 0);
+        (SchemeHandle::from_state(controller).unwrap(), sent)
+    }
+
+    /// An RTT later the packet is acknowledged; the scheme's timer is due after another.
+    fn acknowledge(handle: &SchemeHandle, sent: Instant) {
+        let sent = handle.time(sent);
+        handle.0.with(|sender| {
+            sender.on_packet_acknowledged(sent, 0);
+            sender.on_acknowledged(sent + RTT, Bytes::ZERO, false);
+        });
+    }
+
+    fn is_ready(wait: Pin<&mut impl Future>) -> bool {
+        wait.poll(&mut Context::from_waker(Waker::noop())).is_ready()
+    }
+
+    #[test]
+    fn a_timer_that_is_set_while_somebody_waits_for_a_later_one_ends_the_wait() {
+        let (handle, sent) = reminis();
+        let mut wait = pin!(handle.sooner_than(Some(sent + Duration::from_millis(10))));
+        assert!(!is_ready(wait.as_mut()));
+        acknowledge(&handle, sent);
+        assert!(is_ready(wait));
+    }
+
+    #[test]
+    fn a_timer_that_was_set_before_the_wait_for_a_later_one_ends_it_at_once() {
+        let (handle, sent) = reminis();
+        acknowledge(&handle, sent);
+        assert!(is_ready(pin!(handle.sooner_than(Some(sent + Duration::from_millis(10))))));
+    }
+
+    #[test]
+    fn timers_within_a_grain_wake_nobody() {
+        let (handle, sent) = reminis();
+        acknowledge(&handle, sent);
+        for round_trips in 2..5 {
+            // Its answer is a timer again, sooner than whoever calls it can come back.
+            handle.on_time(sent + Duration::from_micros(100) * round_trips);
+            assert!(!is_ready(pin!(handle.sooner_than(None))));
+        }
     }
 }

@@ -32,6 +32,13 @@ struct Slot {
     is_settled: bool,
 }
 
+impl Slot {
+    /// Whether this packet of this number left then and is not settled.
+    fn is(&self, number: u64, sent_at: Time) -> bool {
+        !self.is_settled && self.entry.number == number && self.entry.packet.sent_at == sent_at
+    }
+}
+
 impl Outstanding {
     /// UDP payload in flight.
     pub(crate) fn payload(&self) -> Bytes {
@@ -45,11 +52,15 @@ impl Outstanding {
 
     /// Takes the packet of this number that left then.
     pub(crate) fn take_acknowledged(&mut self, number: u64, sent_at: Time) -> Option<Entry> {
+        // Nearly always it is the oldest.
+        if self.entries.front().is_some_and(|slot| slot.is(number, sent_at)) {
+            return Some(self.settle(0));
+        }
         let first = self.entries.partition_point(|slot| slot.entry.packet.sent_at < sent_at);
         let at_that_time = self.entries.range(first..);
         let offset = at_that_time
             .take_while(|slot| slot.entry.packet.sent_at == sent_at)
-            .position(|slot| !slot.is_settled && slot.entry.number == number)?;
+            .position(|slot| slot.is(number, sent_at))?;
         Some(self.settle(first + offset))
     }
 

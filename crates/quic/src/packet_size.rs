@@ -33,9 +33,14 @@ impl PacketSize {
     }
 
     fn scaled(self, value: u64) -> u64 {
-        let scaled =
-            u128::from(value) * u128::from(self.payload.get()) / u128::from(self.on_link().get().max(1));
-        u64::try_from(scaled).unwrap_or(u64::MAX)
+        let (payload, on_link) = (self.payload.get(), self.on_link().get().max(1));
+        match value.checked_mul(payload) {
+            Some(product) => product / on_link,
+            None => {
+                let scaled = u128::from(value) * u128::from(payload) / u128::from(on_link);
+                u64::try_from(scaled).unwrap_or(u64::MAX)
+            }
+        }
     }
 }
 

@@ -29,12 +29,14 @@ pub(crate) struct NoqLimits {
 }
 
 impl Published {
-    /// Makes `limits` known. True where they let more leave than before, so that noq must be woken.
+    /// Makes `limits` known. True where they let more leave than before, so that noq must be woken. One caller at a time:
+    /// what is read and written in two steps costs a third of an atomic exchange.
     pub(crate) fn set(&self, limits: &NoqLimits) -> bool {
         let NoqLimits { gate, window, pacing_rate, send_quantum } = *limits;
         let rate = pacing_rate.unwrap_or(UNPACED);
-        let gate_before = self.gate.swap(gate, Ordering::Relaxed);
-        let rate_before = self.pacing_rate.swap(rate, Ordering::Relaxed);
+        let (gate_before, rate_before) = (self.gate(), self.pacing_rate());
+        self.gate.store(gate, Ordering::Relaxed);
+        self.pacing_rate.store(rate, Ordering::Relaxed);
         self.window.store(window, Ordering::Relaxed);
         self.send_quantum.store(send_quantum.unwrap_or(u64::MAX), Ordering::Relaxed);
         gate > gate_before || rate > rate_before

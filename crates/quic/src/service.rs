@@ -176,10 +176,13 @@ impl Service {
             self.serve_scheme(&connection, now);
             self.speak(&connection, now);
             let wake = self.next_wake(now);
+            // A timer that is due before the next grain waits for that: whoever were woken for it again and again would
+            // keep the processor from noq.
+            let until = Some(wake).filter(|&wake| wake > now + GRAIN);
             let scheme = self.scheme();
             let sooner = async {
                 match &scheme {
-                    Some(scheme) => scheme.sooner_than(Some(wake)).await,
+                    Some(scheme) => scheme.sooner_than(until).await,
                     None => pending().await,
                 }
             };
