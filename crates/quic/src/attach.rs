@@ -1,7 +1,7 @@
 //! A connection that is served between its acknowledgements, as the program sees it.
 
-use crate::controller::SchemeHandle;
 use crate::extension::{Counters, PeerHalf};
+use crate::handle::SchemeHandle;
 use crate::service::{Service, Shared};
 use bytes::Bytes;
 use cellcc_control::{Observer, Registry, Scheme};

@@ -1,10 +1,11 @@
 //! A scheme, ready to be installed in noq.
 
 use crate::attach::Attached;
-use crate::controller::{Beginning, SchemeController};
+use crate::controller::SchemeController;
 use crate::packet_size::PacketSize;
 use crate::qlog;
 use crate::sender::Sender;
+use crate::shared_flow::Beginning;
 use cellcc_control::{AdviceRoute, Context, Registry, Scheme, SchemeError};
 use cellcc_units::Bytes;
 use noq_proto::congestion::{Controller, ControllerFactory};

@@ -16,6 +16,7 @@
 //! | to find | look in |
 //! |---|---|
 //! | a scheme as noq's controller: what noq reports, what it is told | `controller`, `sender` |
+//! | the same flow from the rest of the program, and what both share | [`SchemeHandle`], `shared_flow` |
 //! | which sent packet an acknowledgement or a loss is about | `outstanding` |
 //! | what the halves of a scheme send each other | `extension` |
 //! | timers, send buffer and messages between acknowledgements | `attach`, `service`, `inbox` |
@@ -38,6 +39,7 @@ mod certificate;
 mod congestion;
 mod controller;
 pub mod extension;
+mod handle;
 mod inbox;
 mod outstanding;
 mod packet_size;
@@ -48,13 +50,14 @@ pub mod qlog;
 pub mod reception;
 mod sender;
 mod service;
+mod shared_flow;
 mod slow_pacing;
 pub mod transfer;
 mod virtual_time;
 
 pub use attach::{Attached, AttachedReceiver, attach_receiver};
 pub use congestion::{Congestion, CongestionError};
-pub use controller::SchemeHandle;
+pub use handle::SchemeHandle;
 pub use packet_size::PacketSize;
 pub use sender::{Observed, Snapshot};
 pub use virtual_time::{Protection, VirtualDriver};

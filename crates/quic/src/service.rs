@@ -7,8 +7,8 @@
 //! A connection ends when its last user lets go of it, and this is none: it holds the connection only while it waits, and
 //! never longer than [`TICK`] or [`IDLE_TICK`], so that such an end comes so much later at the most.
 
-use crate::controller::SchemeHandle;
 use crate::extension::{Extension, Received, Totals};
+use crate::handle::SchemeHandle;
 use crate::inbox::Inbox;
 use crate::packet_size::PacketSize;
 use cellcc_control::{Registry, Scheme, Signal};

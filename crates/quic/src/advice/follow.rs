@@ -1,7 +1,7 @@
 //! Passes a source's reports on to a connection's scheme.
 
 use super::AdviceSource;
-use crate::controller::SchemeHandle;
+use crate::handle::SchemeHandle;
 use crate::service::send_buffer;
 use std::time::Instant;
 use tokio::task::AbortHandle;

@@ -6,7 +6,7 @@ use super::source::Streams;
 use super::talk::Talk;
 use crate::advice::{Timetable, TraceAdvice};
 use crate::congestion::Congestion;
-use crate::controller::SchemeHandle;
+use crate::handle::SchemeHandle;
 use crate::packet_size::PacketSize;
 use crate::sender::Observed;
 use cellcc_assist::Counters;

@@ -2,8 +2,8 @@
 //! sockets.
 
 use super::network::Clock;
-use crate::controller::SchemeHandle;
 use crate::extension::{Extension, Received, Totals};
+use crate::handle::SchemeHandle;
 use crate::packet_size::PacketSize;
 use cellcc_control::{Observer, Registry, Scheme};
 use cellcc_units::{Bytes, Span, Time};
