@@ -16,6 +16,7 @@
 //! | to find | look in |
 //! |---|---|
 //! | a scheme as noq's controller: what noq reports, what it is told | `controller`, `sender` |
+//! | a flow's time on the system's clock | `clock` |
 //! | the same flow from the rest of the program, and what both share | [`SchemeHandle`], `shared_flow` |
 //! | which sent packet an acknowledgement or a loss is about | `outstanding` |
 //! | what the halves of a scheme send each other | `extension` |
@@ -36,6 +37,7 @@ pub mod advice;
 mod attach;
 mod burst;
 mod certificate;
+mod clock;
 mod congestion;
 mod controller;
 pub mod extension;

@@ -29,8 +29,8 @@ pub(crate) struct NoqLimits {
 }
 
 impl Published {
-    /// Makes `limits` known. True where they let more leave than before, so that noq must be woken. One caller at a time:
-    /// what is read and written in two steps costs a third of an atomic exchange.
+    /// Makes `limits` known. True where they let more leave than before, so that noq must be woken. One caller at a time,
+    /// so that it needs no atomic exchange.
     pub(crate) fn set(&self, limits: &NoqLimits) -> bool {
         let NoqLimits { gate, window, pacing_rate, send_quantum } = *limits;
         let rate = pacing_rate.unwrap_or(UNPACED);

@@ -7,12 +7,13 @@
 //! A connection ends when its last user lets go of it, and this is none: it holds the connection only while it waits, and
 //! never longer than [`TICK`] or [`IDLE_TICK`], so that such an end comes so much later at the most.
 
+use crate::clock::{Clock, span};
 use crate::extension::{Extension, Received, Totals};
 use crate::handle::SchemeHandle;
 use crate::inbox::Inbox;
 use crate::packet_size::PacketSize;
 use cellcc_control::{Registry, Scheme, Signal};
-use cellcc_units::{Bytes, Span, Time};
+use cellcc_units::Bytes;
 use noq::{Connection, OnClosed, PathId, SendDatagramError, WeakConnectionHandle};
 use std::future::pending;
 use std::net::IpAddr;
@@ -46,7 +47,7 @@ const INITIAL_RTT: Duration = Duration::from_millis(333);
 #[derive(Debug)]
 pub(crate) struct Shared {
     extension: Mutex<Extension>,
-    epoch: Instant,
+    clock: Clock,
     pub(crate) inbox: Inbox,
 }
 
@@ -61,21 +62,9 @@ impl Shared {
     }
 
     pub(crate) fn set_user_flows(&self, flows: u32) {
-        let now = self.time(Instant::now());
+        let now = self.clock.now();
         self.extension().on_user_flows(now, flows);
     }
-
-    fn time(&self, now: Instant) -> Time {
-        Time::ZERO + span(now.saturating_duration_since(self.epoch))
-    }
-
-    fn instant(&self, time: Time) -> Instant {
-        self.epoch + Duration::from_nanos(time.as_nanos())
-    }
-}
-
-fn span(duration: Duration) -> Span {
-    Span::from_nanos(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX))
 }
 
 /// What sends on the connection, where that is one of our schemes.
@@ -123,7 +112,7 @@ impl Service {
             connection: connection.weak_handle(),
             shared: Arc::new(Shared {
                 extension: Mutex::new(Extension::new(registry)),
-                epoch: now,
+                clock: Clock::new(now),
                 inbox: Inbox::default(),
             }),
             sending: None,
@@ -141,7 +130,7 @@ impl Service {
         service.sending = Some(Sending {
             scheme,
             handle: Arc::new(Mutex::new(handle)),
-            checked_at: service.shared.epoch,
+            checked_at: service.shared.clock.epoch(),
             send_buffer: Bytes::ZERO,
             told: None,
         });
@@ -162,7 +151,7 @@ impl Service {
 
     fn begin_flow(&self, handle: &SchemeHandle, scheme: &Scheme) {
         handle.set_headers(self.headers);
-        let now = self.shared.time(Instant::now());
+        let now = self.shared.clock.now();
         self.shared.extension().begin_flow(now, scheme);
     }
 
@@ -228,7 +217,7 @@ impl Service {
 
     /// Sends what is due to the peer.
     fn speak(&mut self, connection: &Connection, now: Instant) {
-        let time = self.shared.time(now);
+        let time = self.shared.clock.time(now);
         let mut extension = lock(&self.shared.extension);
         if extension.wants_totals() {
             extension.on_totals(time, self.totals(connection));
@@ -260,7 +249,7 @@ impl Service {
     /// Takes what has come from the peer.
     fn hear(&mut self, connection: &Connection, datagrams: &mut [bytes::Bytes]) {
         let now = Instant::now();
-        let time = self.shared.time(now);
+        let time = self.shared.clock.time(now);
         let totals = self.totals(connection);
         let scheme = self.scheme();
         let mut opened = false;
@@ -292,7 +281,7 @@ impl Service {
     }
 
     fn next_wake(&self, now: Instant) -> Instant {
-        let extension = self.shared.extension().next_wake().map(|time| self.shared.instant(time));
+        let extension = self.shared.extension().next_wake().map(|time| self.shared.clock.instant(time));
         let scheme = self.scheme();
         let tick = now + if scheme.is_some() { TICK } else { IDLE_TICK };
         let scheme = scheme.and_then(|scheme| scheme.next_time());

@@ -3,18 +3,20 @@
 //! noq owns the controller and calls it with the connection locked; timers, feedback and advice come from elsewhere. Both
 //! share one [`Sender`] behind a lock; what noq asks for several times per packet it reads without ([`Published`]).
 
+use crate::clock::Clock;
 use crate::published::Published;
 use crate::qlog::{Log, SchemeLog};
 use crate::sender::Sender;
-use cellcc_units::{Bytes, Span, Time};
+use cellcc_units::{Bytes, Time};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use tokio::sync::Notify;
 
 /// What a flow begins with.
 pub(crate) struct Beginning {
     pub(crate) scheme: String,
+    /// [`Time::ZERO`] on noq's clock.
     pub(crate) epoch: Instant,
     pub(crate) initial_window: Bytes,
     pub(crate) sender: Sender,
@@ -25,8 +27,7 @@ pub(crate) struct Beginning {
 /// A connection's congestion control.
 pub(crate) struct SharedFlow {
     scheme: String,
-    /// [`Time::ZERO`] on noq's clock.
-    epoch: Instant,
+    clock: Clock,
     initial_window: Bytes,
     sender: Mutex<Sender>,
     published: Published,
@@ -44,7 +45,7 @@ impl SharedFlow {
         let log = log.map(|log| Mutex::new(SchemeLog::new(log, &scheme)));
         Self {
             scheme,
-            epoch,
+            clock: Clock::new(epoch),
             initial_window,
             sender: Mutex::new(sender),
             published,
@@ -70,13 +71,12 @@ impl SharedFlow {
 
     /// A moment of noq's clock on the flow's.
     pub(crate) fn time(&self, now: Instant) -> Time {
-        let since = now.saturating_duration_since(self.epoch);
-        Time::ZERO + Span::from_nanos(u64::try_from(since.as_nanos()).unwrap_or(u64::MAX))
+        self.clock.time(now)
     }
 
     /// A moment of the flow's clock on noq's.
     pub(crate) fn instant(&self, time: Time) -> Instant {
-        self.epoch + Duration::from_nanos(time.as_nanos())
+        self.clock.instant(time)
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, Sender> {

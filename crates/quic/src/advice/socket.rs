@@ -7,9 +7,10 @@
 
 use super::records::{Refusal, UserRecords};
 use super::{AdviceSource, NextAdvice};
+use crate::clock::span;
 use cellcc_assist::Record;
 use cellcc_control::Advice;
-use cellcc_units::{Span, Time};
+use cellcc_units::Time;
 use std::collections::BTreeMap;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -150,10 +151,6 @@ fn user(peer: IpAddr) -> [u8; 16] {
     }
 }
 
-fn span(duration: Duration) -> Span {
-    Span::from_nanos(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX))
-}
-
 fn lock(table: &Mutex<Table>) -> MutexGuard<'_, Table> {
     table.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -236,6 +233,7 @@ async fn read(socket: UdpSocket, table: Arc<Mutex<Table>>) {
 pub(super) mod tests {
     use super::*;
     use cellcc_assist::Class;
+    use cellcc_units::Span;
     use cellcc_units::{Bytes, Rate};
     use proptest::prelude::*;
     use std::net::{Ipv4Addr, Ipv6Addr};

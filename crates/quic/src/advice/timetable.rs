@@ -1,8 +1,9 @@
 //! Reports at times that are known beforehand: made without a clock, or waited for with one.
 
 use super::{AdviceSource, NextAdvice};
+use crate::clock::Clock;
 use cellcc_control::Advice;
-use cellcc_units::{Span, Time};
+use cellcc_units::Time;
 use std::time::{Duration, Instant};
 
 /// Reports at times that are known beforehand. Has no clock: a driver in virtual time asks it directly, [`Replay`]
@@ -19,18 +20,13 @@ pub trait Timetable: Send {
 #[derive(Debug, Clone)]
 pub struct Replay<T> {
     timetable: T,
-    epoch: Instant,
+    clock: Clock,
 }
 
 impl<T: Timetable> Replay<T> {
     /// The timetable's time zero is at `epoch`: when the link's trace began, or the connection.
     pub fn new(timetable: T, epoch: Instant) -> Self {
-        Self { timetable, epoch }
-    }
-
-    fn now(&self) -> Time {
-        let nanos = Instant::now().saturating_duration_since(self.epoch).as_nanos();
-        Time::ZERO + Span::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+        Self { timetable, clock: Clock::new(epoch) }
     }
 }
 
@@ -43,9 +39,9 @@ impl<T: Timetable> AdviceSource for Replay<T> {
                     return None;
                 }
                 // A time beyond the clock's range is as good as never.
-                let at = self.epoch.checked_add(Duration::from_nanos(wake.as_nanos()))?;
+                let at = self.clock.epoch().checked_add(Duration::from_nanos(wake.as_nanos()))?;
                 tokio::time::sleep_until(at.into()).await;
-                if let Some(advice) = self.timetable.poll(self.now()) {
+                if let Some(advice) = self.timetable.poll(self.clock.now()) {
                     return Some(advice);
                 }
             }

@@ -17,12 +17,13 @@ mod transport;
 use crate::Congestion;
 use crate::advice::{Reporter, TraceAdvice};
 use crate::certificate::Tls;
+use crate::clock::Clock;
 use cellcc_control::{Registry, Scheme};
 use cellcc_experiment::{
     Played, PlayedFlow, Randomness, ResolveError, RunError, Scenario, UdpPlay, UdpPlayer,
 };
 use cellcc_link::Shelf;
-use plan::{Clock, Plan};
+use plan::Plan;
 use receiving::Receiver;
 use sending::Sender;
 use side::Side;

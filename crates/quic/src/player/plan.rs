@@ -1,39 +1,8 @@
 //! What both ends of a flow know.
 
+use crate::clock::Clock;
 use cellcc_experiment::{Application, Endpoint, FlowSetup, Scenario};
 use cellcc_units::{Span, Time};
-use std::time::{Duration, Instant};
-
-/// The emulation's clock.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Clock {
-    epoch: Instant,
-}
-
-impl Clock {
-    /// Time zero is `epoch`.
-    pub(super) fn new(epoch: Instant) -> Self {
-        Self { epoch }
-    }
-
-    /// Time zero.
-    pub(super) fn epoch(self) -> Instant {
-        self.epoch
-    }
-
-    pub(super) fn now(self) -> Time {
-        let nanos = Instant::now().saturating_duration_since(self.epoch).as_nanos();
-        Time::ZERO + Span::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
-    }
-
-    pub(super) fn instant(self, time: Time) -> tokio::time::Instant {
-        (self.epoch + Duration::from_nanos(time.as_nanos())).into()
-    }
-
-    pub(super) async fn sleep_until(self, time: Time) {
-        tokio::time::sleep_until(self.instant(time)).await;
-    }
-}
 
 /// A flow that starts later than this is connected before: a handshake is one and a half round-trip times, once more
 /// where a queue is full.
@@ -42,6 +11,7 @@ const CONNECTED_BEFORE: Span = Span::from_secs(1);
 /// What both ends of a flow know.
 #[derive(Debug, Clone)]
 pub(super) struct Plan {
+    /// The emulation's.
     pub(super) clock: Clock,
     pub(super) setup: FlowSetup,
     pub(super) endpoint: Endpoint,

@@ -1,8 +1,9 @@
 //! The receiving end of a flow: connects, reads, and looks at the clock when a frame is whole.
 
-use super::plan::{Clock, Plan};
+use super::plan::Plan;
 use crate::attach_receiver;
 use crate::certificate::SERVER_NAME;
+use crate::clock::Clock;
 use bytes::Bytes;
 use cellcc_control::Registry;
 use cellcc_experiment::{Frames, Source};
@@ -43,7 +44,7 @@ impl Receiver {
             .map_err(|error| format!("cannot use a socket: {error}"))?;
         plan.clock.sleep_until(plan.connect_at()).await;
         let connecting = endpoint.connect_with(config, to, SERVER_NAME).map_err(|error| error.to_string())?;
-        let Ok(connection) = timeout_at(plan.clock.instant(plan.stop), connecting).await else {
+        let Ok(connection) = timeout_at(plan.clock.instant(plan.stop).into(), connecting).await else {
             return Ok(Received::default());
         };
         let connection = connection.map_err(|error| format!("the connection did not come about: {error}"))?;

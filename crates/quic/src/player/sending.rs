@@ -1,8 +1,9 @@
 //! The sending end of a flow: what its application has goes into streams; what its scheme shows is taken down.
 
-use super::plan::{Clock, Plan};
+use super::plan::Plan;
 use super::transport::STREAM_BYTES;
 use crate::advice::{Replay, TraceAdvice, follow};
+use crate::clock::Clock;
 use crate::{Congestion, Observed, SchemeHandle};
 use bytes::Bytes;
 use cellcc_experiment::{Application, FlowMeter, Source};
@@ -53,7 +54,7 @@ impl Sender {
         };
         let endpoint = Endpoint::new(EndpointConfig::default(), Some(config), socket, Arc::new(TokioRuntime))
             .map_err(|error| format!("cannot use a socket: {error}"))?;
-        let stop = plan.clock.instant(plan.stop);
+        let stop = plan.clock.instant(plan.stop).into();
         let Ok(connection) = timeout_at(stop, connected(&endpoint)).await else { return Ok(sent) };
         let connection = connection?;
         sent.connected = true;

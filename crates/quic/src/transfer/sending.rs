@@ -4,6 +4,7 @@ use super::error::of_write;
 use super::files::{PIECE_BYTES, SharedFile};
 use super::flow::{Counters, Flow};
 use super::{Payload, TransferError};
+use crate::clock::span;
 use bytes::Bytes as Data;
 use cellcc_experiment::Source;
 use cellcc_units::{Rate, Span};
@@ -264,8 +265,4 @@ async fn frame(
         }
     }
     common.drain(stream, patience).await
-}
-
-fn span(duration: Duration) -> Span {
-    Span::from_nanos(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX))
 }

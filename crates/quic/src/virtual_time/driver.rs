@@ -4,8 +4,8 @@ use super::crypto::{Credentials, Protection};
 use super::endpoint::{Ends, full_payload};
 use super::engine::Engine;
 use super::flow::Flow;
-use super::network::Clock;
 use crate::advice::{Reporter, TraceAdvice};
+use crate::clock::Clock;
 use crate::congestion::Congestion;
 use crate::sender::Observed;
 use cellcc_control::{Registry, Scheme};
@@ -34,7 +34,7 @@ impl VirtualDriver {
     /// A driver that knows the schemes of `registry`.
     pub fn new(registry: Registry) -> Self {
         // noq's times are the standard library's, and there is no other way to begin: only differences count.
-        let clock = Clock { epoch: Instant::now() };
+        let clock = Clock::new(Instant::now());
         Self { registry, links: Shelf::default(), protection: Protection::default(), clock }
     }
 
@@ -105,7 +105,7 @@ impl VirtualDriver {
             let congestion = Congestion::new(scheme.clone())
                 .map_err(|error| RunError(error.to_string()))?
                 .with_seed(seed)
-                .with_epoch(self.clock.epoch)
+                .with_epoch(self.clock.epoch())
                 .with_rtt_samples();
             let ends = Ends {
                 credentials: &credentials,

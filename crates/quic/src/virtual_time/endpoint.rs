@@ -1,8 +1,9 @@
 //! One end of a connection: noq's endpoint and connection as one thing that datagrams go into and come out of.
 
 use super::crypto::Credentials;
-use super::network::{Clock, Datagram};
+use super::network::Datagram;
 use crate::certificate::SERVER_NAME;
+use crate::clock::Clock;
 use crate::congestion::Congestion;
 use crate::packet_size::PacketSize;
 use bytes::{Bytes as Buffer, BytesMut};

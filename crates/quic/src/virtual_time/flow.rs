@@ -1,10 +1,11 @@
 //! Both ends of a flow's connection, and what is measured of it.
 
 use super::endpoint::{Ends, Peer};
-use super::network::{Clock, Datagram};
+use super::network::Datagram;
 use super::source::Streams;
 use super::talk::Talk;
 use crate::advice::{Timetable, TraceAdvice};
+use crate::clock::Clock;
 use crate::congestion::Congestion;
 use crate::handle::SchemeHandle;
 use crate::packet_size::PacketSize;

@@ -1,9 +1,8 @@
-//! What crosses the links, and virtual time as noq wants it.
+//! What crosses the links.
 
 use cellcc_link::Packet;
-use cellcc_units::{Bytes, Span, Time};
+use cellcc_units::{Bytes, Time};
 use noq_proto::EcnCodepoint;
-use std::time::{Duration, Instant};
 
 /// A UDP datagram on a link.
 #[derive(Debug, Clone)]
@@ -28,25 +27,5 @@ impl Packet for Datagram {
 
     fn mark_congestion(&mut self) {
         self.ecn = Some(EcnCodepoint::Ce);
-    }
-}
-
-/// Virtual time on noq's clock, of which only differences count.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Clock {
-    /// [`Time::ZERO`].
-    pub(super) epoch: Instant,
-}
-
-impl Clock {
-    #[inline]
-    pub(super) fn instant(self, time: Time) -> Instant {
-        self.epoch + Duration::from_nanos(time.as_nanos())
-    }
-
-    #[inline]
-    pub(super) fn time(self, instant: Instant) -> Time {
-        let since = instant.saturating_duration_since(self.epoch).as_nanos();
-        Time::ZERO + Span::from_nanos(u64::try_from(since).unwrap_or(u64::MAX))
     }
 }

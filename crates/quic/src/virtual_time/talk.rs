@@ -1,7 +1,7 @@
 //! What the halves of a scheme send each other, at one end of a connection in virtual time: what `service` does with
 //! sockets.
 
-use super::network::Clock;
+use crate::clock::Clock;
 use crate::extension::{Extension, Received, Totals};
 use crate::handle::SchemeHandle;
 use crate::packet_size::PacketSize;
