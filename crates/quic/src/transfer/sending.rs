@@ -217,9 +217,11 @@ async fn frames(opener: Opener, mut common: Common, rate: Rate, deadline: Span) 
             () = tokio::time::sleep_until(made_at.into()) => {}
         }
         opener.counters.frames.fetch_add(1, Ordering::Relaxed);
+        // A frame that is made as the time ends still leaves, where there is a stream for it.
         let stream = tokio::select! {
-            () = common.stopped() => break,
+            biased;
             stream = opener.open() => stream?,
+            () = common.stopped() => break,
         };
         let _ = stream.set_priority(-i32::try_from(index).unwrap_or(i32::MAX));
         let since_epoch = made_at.saturating_duration_since(common.epoch).as_nanos() as u64;
