@@ -4,6 +4,7 @@
 //! |---|---|
 //! | the contract between an algorithm and whatever drives it | [`Controller`] and its events |
 //! | in flight, rounds, delivery rates, RTTs: computed once for every scheme | [`Flow`] |
+//! | when a paced packet may leave | [`Pacer`] |
 //! | NewReno and CUBIC as laws of window growth | [`growth`] |
 //! | the half of a scheme that runs at the receiver, and what it sends back | [`ReceiverHalf`] |
 //! | what a network tells a sender, and what keeps it from being believed blindly | [`Advice`], [`Guard`] |
@@ -20,6 +21,7 @@ mod flow;
 pub mod growth;
 mod guard;
 mod observed;
+mod pacer;
 mod parameter;
 mod receiver;
 mod registry;
@@ -35,6 +37,7 @@ pub use contract::{
 pub use flow::Flow;
 pub use guard::Guard;
 pub use observed::{Observed, ShownCurve};
+pub use pacer::Pacer;
 pub use parameter::{Arguments, Kind, Parameter};
 pub use receiver::{Arrival, Estimation, Feedback, RateFeedback, ReceiverHalf, Signal};
 pub use registry::{BuildReceiverHalf, Needs, Registry, Scheme, SchemeError, SchemeInfo, split_list};

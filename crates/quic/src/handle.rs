@@ -1,6 +1,7 @@
 //! The way to a connection's congestion control from outside of noq.
 
 use crate::controller::SchemeController;
+use crate::pacing::Timers;
 use crate::packet_size::PacketSize;
 use crate::sender::{Observed, Sender, Snapshot};
 use crate::shared_flow::SharedFlow;
@@ -34,7 +35,7 @@ impl SchemeHandle {
         connection.congestion_state(PathId::ZERO).and_then(|state| Self::from_state(state.clone_box()))
     }
 
-    fn from_state(state: Box<dyn Controller>) -> Option<Self> {
+    pub(crate) fn from_state(state: Box<dyn Controller>) -> Option<Self> {
         state.into_any().downcast::<SchemeController>().ok().map(|controller| controller.handle())
     }
 
@@ -53,13 +54,19 @@ impl SchemeHandle {
         self.0.time(now)
     }
 
+    /// Somebody calls [`on_time`](Self::on_time) when [`next_time`](Self::next_time) asks for it, from now on; or nobody does
+    /// any longer, and noq's own pacer keeps the scheme's rate. True where more may leave than before.
+    pub(crate) fn set_timers(&self, timers: Timers) -> bool {
+        self.0.with(|sender| sender.set_timers(timers)).1
+    }
+
     /// When [`on_time`](Self::on_time) has something to do; changes with everything that happens.
     pub fn next_time(&self) -> Option<Instant> {
         let next = self.0.lock().next_timer().filter(|&next| next < Time::NEVER)?;
         Some(self.0.instant(next))
     }
 
-    /// Calls the scheme's timer where it is due. True where more may leave than before.
+    /// Does what is due: the scheme's timer, a paced packet. True where more may leave than before.
     pub fn on_time(&self, now: Instant) -> bool {
         let now = self.time(now);
         self.0.with(|sender| sender.on_time(now)).1

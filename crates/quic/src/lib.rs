@@ -18,6 +18,7 @@
 //! | a scheme as noq's controller: what noq reports, what it is told | `controller`, `sender` |
 //! | a flow's time on the system's clock | `clock` |
 //! | the same flow from the rest of the program, and what both share | [`SchemeHandle`], `shared_flow` |
+//! | when a paced packet may leave | `pacing` |
 //! | which sent packet an acknowledgement or a loss is about | `outstanding` |
 //! | what the halves of a scheme send each other | `extension` |
 //! | timers, send buffer and messages between acknowledgements | `attach`, `service`, `inbox` |
@@ -35,7 +36,6 @@
 
 pub mod advice;
 mod attach;
-mod burst;
 mod certificate;
 mod clock;
 mod congestion;
@@ -44,6 +44,7 @@ pub mod extension;
 mod handle;
 mod inbox;
 mod outstanding;
+mod pacing;
 mod packet_size;
 #[cfg(target_os = "linux")]
 pub mod player;
@@ -53,7 +54,6 @@ pub mod reception;
 mod sender;
 mod service;
 mod shared_flow;
-mod slow_pacing;
 pub mod transfer;
 mod virtual_time;
 

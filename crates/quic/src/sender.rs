@@ -9,11 +9,10 @@
 //! - Probe time-outs: no event; no scheme acts on them.
 //! - That the application had nothing to send: known with the next acknowledgement, early enough for what is sent after.
 
-use crate::burst::Burst;
 use crate::outstanding::{Entry, Outstanding};
+use crate::pacing::{Pacing, Timers};
 use crate::packet_size::PacketSize;
-use crate::published::NoqLimits;
-use crate::slow_pacing::SlowPacing;
+use crate::published::{NoqLimits, NoqPacing};
 use cellcc_control::{
     Advice, Controller, Event, Feedback, Flow, Limits, Observed as Shown, Packet, Rtt, Signal,
 };
@@ -88,8 +87,7 @@ pub(crate) struct Sender {
     newly_lost: Vec<Packet>,
     last_sent_at: Option<Time>,
     last_heard_at: Time,
-    slow_pacing: SlowPacing,
-    burst: Burst,
+    pacing: Pacing,
     signals: Signals,
     /// The signal that left last.
     told: Option<Signal>,
@@ -110,8 +108,7 @@ impl Sender {
             newly_lost: Vec::new(),
             last_sent_at: None,
             last_heard_at: Time::ZERO,
-            slow_pacing: SlowPacing::default(),
-            burst: Burst::default(),
+            pacing: Pacing::default(),
             signals: Signals::Unheard,
             told: None,
             counts: PacketCounts::default(),
@@ -129,28 +126,16 @@ impl Sender {
         self.last_sent_at = Some(now);
         self.last_heard_at = now;
         self.counts.sent += 1;
-        self.pace(now, payload, idle);
+        let bytes = payload + self.size.headers;
+        let limits = self.flow.limits();
+        self.pacing.on_sent(now, bytes, &limits, self.size.on_link());
         let signal = match &mut self.signals {
-            Signals::Unheard => self.flow.limits().signal,
+            Signals::Unheard => limits.signal,
             Signals::Sent { waiting } => waiting.take(),
         };
         self.told = signal.or(self.told);
-        let packet = self.flow.on_sent_with(now, payload + self.size.headers, signal);
+        let packet = self.flow.on_sent_with(now, bytes, signal);
         self.outstanding.push(Entry { number, payload, packet });
-    }
-
-    /// A packet leaves, after nothing was in flight where `idle`.
-    fn pace(&mut self, now: Time, payload: Bytes, idle: bool) {
-        let Some(rate) = self.payload_rate() else {
-            self.burst.on_sent_unpaced();
-            return;
-        };
-        self.slow_pacing.on_sent(now, payload, rate);
-        if idle {
-            self.burst.on_kept_back();
-        }
-        let quantum = self.size.payload_of(self.flow.limits().send_quantum);
-        self.burst.on_sent(now, payload, rate, quantum, self.size.payload);
     }
 
     /// A packet was newly acknowledged; [`on_acknowledged`](Self::on_acknowledged) follows.
@@ -183,7 +168,7 @@ impl Sender {
         }
         if app_limited {
             self.flow.mark_app_limited(now);
-            self.burst.on_kept_back();
+            self.pacing.on_kept_back();
         }
         self.on_time(now);
     }
@@ -215,10 +200,12 @@ impl Sender {
         self.flow.on_event(now, event);
     }
 
-    /// The window kept a packet back.
+    /// What noq takes for the window kept a packet back: the window, a budget, or the pacing rate.
     pub(crate) fn on_window_limited(&mut self) {
-        self.flow.mark_window_limited();
-        self.burst.on_kept_back();
+        if !self.has_room(&self.flow.limits()) {
+            self.flow.mark_window_limited();
+            self.pacing.on_kept_back();
+        }
     }
 
     /// A receiver's total holds packets that noq does not report here, such as bare acknowledgements: the extension has
@@ -235,15 +222,24 @@ impl Sender {
         self.flow.on_advice(now, advice);
     }
 
-    /// Calls the scheme's timer where it is due.
+    /// Does what is due: the scheme's timer, packets that may leave from now on.
     pub(crate) fn on_time(&mut self, now: Time) {
         if self.flow.next_timer().is_some_and(|due| due <= now) {
             self.flow.on_timer(now);
         }
+        self.pacing.on_time(now);
     }
 
+    /// When [`on_time`](Self::on_time) has something to do.
     pub(crate) fn next_timer(&self) -> Option<Time> {
-        self.flow.next_timer()
+        let limits = self.flow.limits();
+        let paced = self.pacing.closed_until(&limits).filter(|_| self.has_room(&limits));
+        paced.into_iter().chain(self.flow.next_timer()).min()
+    }
+
+    /// Somebody calls [`on_time`](Self::on_time) from now on, or nobody does.
+    pub(crate) fn set_timers(&mut self, timers: Timers) {
+        self.pacing.set_timers(timers);
     }
 
     /// There is a half at the receiver, and signals reach it.
@@ -288,33 +284,39 @@ impl Sender {
 
     /// The scheme's limits in noq's units. noq lets a packet leave where its payload in flight and a full packet are no
     /// more than the gate; which is where the flow's bytes in flight and a full packet on the link are no more than the
-    /// window, and a full packet no more than the budget.
+    /// window, a full packet no more than the budget, and pacing lets it.
     pub(crate) fn noq_limits(&self) -> NoqLimits {
         let limits = self.flow.limits();
+        let is_closed = self.pacing.closed_until(&limits).is_some();
+        let room = if is_closed { Bytes::ZERO } else { self.room(&limits) };
+        let gate = self.outstanding.payload().get().saturating_add(self.size.payload_of(room).get());
+        NoqLimits {
+            gate,
+            pacing: limits.pacing_rate.filter(|_| self.pacing.is_noqs()).map(|rate| {
+                let rate = self.size.payload_rate(rate);
+                let send_quantum = self.size.payload_of(limits.send_quantum).max(rate.bytes_in(GRAIN));
+                NoqPacing {
+                    rate: rate.as_bytes_per_sec().max(1),
+                    // noq takes a window of zero for a mistake.
+                    window: self.size.payload_of(limits.window).get().max(1),
+                    send_quantum: send_quantum.get(),
+                }
+            }),
+        }
+    }
+
+    /// What window and budget leave.
+    fn room(&self, limits: &Limits) -> Bytes {
         let inflight = self.flow.inflight();
         let mut room = limits.window.saturating_sub(inflight);
         if inflight.is_zero() {
             room = room.max(self.size.on_link());
         }
-        let room = room.min(limits.budget.unwrap_or(Bytes::MAX));
-        let gate = self.outstanding.payload().get().saturating_add(self.size.payload_of(room).get());
-        NoqLimits {
-            // noq takes a window of zero for a mistake.
-            gate: gate.max(1),
-            window: self.size.payload_of(limits.window).get().max(1),
-            pacing_rate: self.payload_rate().map(|rate| {
-                let sent_at = self.last_sent_at.unwrap_or_default();
-                let rate = self.slow_pacing.rate(sent_at, self.size.payload, rate);
-                self.burst.rate(rate, self.size.payload).as_bytes_per_sec()
-            }),
-            send_quantum: self
-                .payload_rate()
-                .map(|rate| self.size.payload_of(limits.send_quantum).max(rate.bytes_in(GRAIN)).get()),
-        }
+        room.min(limits.budget.unwrap_or(Bytes::MAX))
     }
 
-    fn payload_rate(&self) -> Option<Rate> {
-        self.flow.limits().pacing_rate.map(|rate| self.size.payload_rate(rate))
+    fn has_room(&self, limits: &Limits) -> bool {
+        self.room(limits) >= self.size.on_link()
     }
 
     pub(crate) fn snapshot(&self) -> Snapshot {

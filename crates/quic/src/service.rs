@@ -11,6 +11,7 @@ use crate::clock::{Clock, span};
 use crate::extension::{Extension, Received, Totals};
 use crate::handle::SchemeHandle;
 use crate::inbox::Inbox;
+use crate::pacing::Timers;
 use crate::packet_size::PacketSize;
 use cellcc_control::{Registry, Scheme, Signal};
 use cellcc_units::Bytes;
@@ -151,6 +152,7 @@ impl Service {
 
     fn begin_flow(&self, handle: &SchemeHandle, scheme: &Scheme) {
         handle.set_headers(self.headers);
+        handle.set_timers(Timers::System);
         let now = self.shared.clock.now();
         self.shared.extension().begin_flow(now, scheme);
     }
@@ -293,6 +295,12 @@ impl Service {
 impl Drop for Service {
     fn drop(&mut self) {
         self.shared.inbox.close();
+        if let Some(scheme) = self.scheme()
+            && scheme.set_timers(Timers::None)
+            && let Some(connection) = self.connection.upgrade()
+        {
+            connection.set_send_window(send_buffer(&scheme).get());
+        }
     }
 }
 

@@ -144,7 +144,7 @@ fn schemes_with_the_networks_advice_beside_the_simulator() {
         let schemes = ASSISTED.map(|name| format!("{name}(source={source})"));
         let schemes = schemes.each_ref().map(String::as_str);
         let quic = run(&driver(), &schemes, "rate=12Mbit/s", |_| ());
-        let sim = run(&SimDriver::new(Registry::default()), &schemes, "rate=12Mbit/s", |_| ());
+        let sim = run(&simulator(), &schemes, "rate=12Mbit/s", |_| ());
         for ((name, quic), sim) in ASSISTED.iter().zip(&quic).zip(&sim) {
             let (quic, sim) = (&quic.total, &sim.total);
             writeln!(
@@ -161,52 +161,48 @@ fn schemes_with_the_networks_advice_beside_the_simulator() {
     insta::assert_snapshot!(table);
 }
 
-/// NATCP with an oracle for 20 s: in QUIC, in the simulator.
-fn natcp(scheme: &str, link: &str, ack_every: u32) -> [Record; 2] {
-    let through = |driver: &dyn Driver| {
-        run(driver, &[scheme], link, |file| {
-            file.duration = Span::from_secs(20);
-            file.endpoint.ack_every = ack_every;
-        })
-        .remove(0)
-    };
-    [through(&driver()), through(&SimDriver::new(Registry::default()))]
+/// NATCP with an oracle whose reports are as old as this, 20 s.
+fn natcp(driver: &dyn Driver, link: &str, age_ms: u64, ack_every: u32) -> Record {
+    let scheme = format!("natcp(source=oracle,delay={})", Span::from_millis(age_ms));
+    run(driver, &[&scheme], link, |file| {
+        file.duration = Span::from_secs(20);
+        file.endpoint.ack_every = ack_every;
+    })
+    .remove(0)
 }
 
-/// The mean RTT in QUIC by that in the simulator.
-fn rtt_ratio([quic, sim]: &[Record; 2]) -> f64 {
-    rtt_ms(&quic.total) / rtt_ms(&sim.total)
+fn simulator() -> SimDriver {
+    SimDriver::new(Registry::default())
 }
 
 #[test]
-fn natcp_with_an_oracle_has_the_simulators_rtt_within_a_tenth() {
-    let varying = natcp("natcp(source=oracle)", "lte-drive", 1);
-    // A report that is there before the first packet: nothing leaves unpaced.
-    let constant = natcp("natcp(source=oracle,delay=0ms)", "rate=12Mbit/s", 1);
-    for records in [varying, constant] {
-        let ratio = rtt_ratio(&records);
-        assert!((0.9..1.1).contains(&ratio), "{}: {ratio}", records[0].scenario.scheme);
+fn natcp_with_an_oracle_has_the_simulators_rtt_within_a_twentieth() {
+    const HANDSHAKE_MS: u64 = 20;
+    // On a constant link old reports are as good as new ones, and only what leaves before the first one counts: QUIC
+    // begins to send data when its handshake is through. On a link that varies that is nothing beside the age of the others.
+    let cases =
+        [("rate=12Mbit/s", 0, HANDSHAKE_MS), ("rate=12Mbit/s", 5, 5 + HANDSHAKE_MS), ("lte-drive", 10, 10)];
+    for (link, sims_age, quics_age) in cases {
+        let quic = natcp(&driver(), link, quics_age, 1);
+        let sim = natcp(&simulator(), link, sims_age, 1);
+        let ratio = rtt_ms(&quic.total) / rtt_ms(&sim.total);
+        assert!((0.95..1.05).contains(&ratio), "{link}, {sims_age} ms: {ratio}");
     }
 }
 
 #[test]
-fn a_queue_that_paced_packets_find_drains_in_quic_with_every_acknowledgement() {
-    // Ten packets leave before the first report and stand in the queue, since NATCP paces at the link's rate. At each
-    // acknowledgement noq's pacer counts what it has earned in whole bytes and forgets the rest of the time: its rate
-    // is low by a byte or two per acknowledgement, and the queue drains. docs/fidelity/quic.md has the figures.
-    let runs = [1, 2, 8].map(|ack_every| natcp("natcp(source=oracle)", "rate=12Mbit/s", ack_every));
-    let ratios = runs.each_ref().map(rtt_ratio);
-    assert!(ratios.is_sorted(), "{ratios:?}");
-    assert!((0.9..1.1).contains(&ratios[2]), "with an eighth of the acknowledgements: {ratios:?}");
-    // Twice the tenth that the two are to agree within on average.
-    assert!((0.8..1.2).contains(&ratios[0]), "{ratios:?}");
-    for record in runs.iter().flatten() {
-        let waiting = queueing_ms(&record.total);
-        assert!(waiting < 11.0, "1 ms in service, ten packets of 1 ms: {waiting}");
-        let after = record.series.column("flow0.rtt_ms").expect("a column")[150];
-        assert!((21.0..21.1).contains(&after), "the queue of the start is gone: {after} ms");
-        assert!(record.total.utilisation > 0.99, "{}", record.total.utilisation);
-        assert_eq!(record.total.lost_packets, 0);
+fn a_queue_that_paced_packets_find_stands_however_often_they_are_acknowledged() {
+    // Ten packets leave before the first report, and NATCP paces at the link's rate until it probes for the RTT after ten
+    // seconds.
+    for ack_every in [1, 2, 8] {
+        let record = natcp(&driver(), "rate=12Mbit/s", 25, ack_every);
+        let rtts = record.series.column("flow0.rtt_ms").expect("a column");
+        let (early, late) = (rtts[5], rtts[95]);
+        assert!(early > 25.0, "{early} ms at 0.5 s");
+        assert!(
+            (late - early).abs() < 0.1,
+            "{early} ms at 0.5 s, {late} at 9.5 s, {ack_every} packets an ACK"
+        );
     }
 }
 

@@ -3,7 +3,7 @@
 
 use crate::receiver::Acknowledgement;
 use crate::recovery::{Acknowledged, Outstanding, Recovery};
-use cellcc_control::{Advice, Controller, Event, Feedback, Flow, Limits, Packet, Signal};
+use cellcc_control::{Advice, Controller, Event, Feedback, Flow, Limits, Pacer, Packet, Signal};
 use cellcc_experiment::{Application, Endpoint};
 use cellcc_units::{Bytes, Span, Time};
 use std::collections::{BTreeSet, VecDeque};
@@ -185,9 +185,8 @@ impl Sender {
             self.flow.mark_app_limited(now);
             return None;
         }
-        let free_at = self.pacer.free_at(now, &limits);
-        if free_at > now && !probing {
-            self.resume_at = free_at;
+        if limits.pacing_rate.is_some() && self.pacer.ready_at() > now && !probing {
+            self.resume_at = self.pacer.ready_at();
             return None;
         }
         let (segment, retransmission) = match lost {
@@ -209,7 +208,10 @@ impl Sender {
         let bytes = self.application.payload(segment) + self.header;
         self.probes = self.probes.saturating_sub(1);
         self.last_sent_at = now;
-        self.pacer.on_sent(now, limits, bytes, self.packet);
+        if let Some(rate) = limits.pacing_rate {
+            // The bucket holds a send quantum.
+            self.pacer.on_sent(now, bytes, rate, limits.send_quantum.saturating_sub(self.packet));
+        }
         // An idle restart may have changed what is to be told.
         let signal = self.flow.limits().signal;
         let packet = self.flow.on_sent(now, bytes);
@@ -269,30 +271,5 @@ impl Sender {
         }
         let timeout = self.recovery.probe_timeout(self.flow.rtt());
         self.last_sent_at.max(self.last_timeout_at) + timeout * (1 << self.timeouts)
-    }
-}
-
-/// Spreads packets over time: a bucket that fills at the pacing rate and holds one send quantum.
-#[derive(Debug, Clone, Copy, Default)]
-struct Pacer {
-    /// When the bucket is, or was, full enough for one packet.
-    ready_at: Time,
-}
-
-impl Pacer {
-    #[inline]
-    fn free_at(&self, now: Time, limits: &Limits) -> Time {
-        if limits.pacing_rate.is_none() { now } else { self.ready_at }
-    }
-
-    #[inline]
-    fn on_sent(&mut self, now: Time, limits: &Limits, bytes: Bytes, packet: Bytes) {
-        let Some(rate) = limits.pacing_rate else { return };
-        if self.ready_at < now {
-            // The idle bucket has filled up to the quantum, of which the packet that leaves is a part.
-            let spare = limits.send_quantum.saturating_sub(packet);
-            self.ready_at = self.ready_at.max(now - rate.time_for(spare));
-        }
-        self.ready_at += rate.time_for(bytes);
     }
 }

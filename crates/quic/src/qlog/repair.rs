@@ -1,5 +1,6 @@
 //! What noq's records lack against the drafts, mended where that is simple: docs/how-to/qlog.md lists the rest.
 
+use crate::published::UNPACED_WINDOW;
 use serde_json::{Value, json};
 use std::time::SystemTime;
 
@@ -32,7 +33,8 @@ pub(super) fn time(record: &[u8]) -> f64 {
 }
 
 /// An event that is written at `millis`. noq reports events with the time at which it was told of their causes, which
-/// may be before what is written already; and pacing rates in bytes per second, where the draft wants bits.
+/// may be before what is written already; pacing rates in bytes per second, where the draft wants bits; and for a window what
+/// keeps its pacer out of the way.
 pub(super) fn event(record: &[u8], millis: f64) -> Vec<u8> {
     let is_late = time(record) < millis;
     let has_metrics = record.windows(METRICS.len()).any(|window| window == METRICS);
@@ -41,8 +43,13 @@ pub(super) fn event(record: &[u8], millis: f64) -> Vec<u8> {
     }
     let Ok(mut event) = serde_json::from_slice::<Value>(record) else { return record.to_vec() };
     event["time"] = millis.into();
-    if has_metrics && let Some(bytes) = event["data"]["pacing_rate"].as_u64() {
-        event["data"]["pacing_rate"] = bytes.saturating_mul(8).into();
+    if has_metrics && let Some(data) = event["data"].as_object_mut() {
+        if let Some(bytes) = data.get("pacing_rate").and_then(Value::as_u64) {
+            data["pacing_rate"] = bytes.saturating_mul(8).into();
+        }
+        if data.get("congestion_window") == Some(&UNPACED_WINDOW.into()) {
+            data.remove("congestion_window");
+        }
     }
     serde_json::to_vec(&event).unwrap_or_else(|_| record.to_vec())
 }
@@ -59,6 +66,14 @@ mod tests {
             "time": 3.5, "name": "quic:recovery_metrics_updated", "data": { "pacing_rate": 8000 }
         });
         assert_eq!(event, expected);
+    }
+
+    #[test]
+    fn a_window_that_is_none_is_left_out() {
+        let data = format!(r#"{{"bytes_in_flight":1200,"congestion_window":{UNPACED_WINDOW}}}"#);
+        let record = format!(r#"{{"time":3.5,"name":"quic:recovery_metrics_updated","data":{data}}}"#);
+        let event: Value = serde_json::from_slice(&event(record.as_bytes(), 3.5)).unwrap();
+        assert_eq!(event["data"], json!({ "bytes_in_flight": 1200 }));
     }
 
     #[test]

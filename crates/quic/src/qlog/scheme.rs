@@ -1,8 +1,10 @@
-//! What is written about the scheme: `cellcc:state` and `cellcc:signal`.
+//! What is written about the scheme: `cellcc:state`, `cellcc:signal`, and its window and pacing rate as the draft has
+//! them, which noq does not know.
 
 use super::Log;
 use crate::sender::{Observed, Sender};
 use cellcc_control::{Estimation, Signal};
+use cellcc_units::Rate;
 use serde_json::{Map, Value, json};
 use std::time::{Duration, Instant};
 
@@ -21,11 +23,38 @@ pub(crate) struct SchemeLog {
     states: Vec<(String, f64)>,
     /// The signal that left last, as far as it is written.
     signal: Option<Signal>,
+    metrics: Option<Metrics>,
+}
+
+/// UDP payload: the window in bytes, the pacing rate in bits per second.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Metrics {
+    congestion_window: u64,
+    pacing_rate: Option<u64>,
+}
+
+impl Metrics {
+    fn of(sender: &Sender) -> Self {
+        let (limits, size) = (sender.snapshot().limits, sender.size());
+        let bits = |rate: Rate| size.payload_rate(rate).as_bytes_per_sec().saturating_mul(8);
+        Self {
+            congestion_window: size.payload_of(limits.window).get(),
+            pacing_rate: limits.pacing_rate.map(bits),
+        }
+    }
+
+    fn data(self) -> Value {
+        let mut data = json!({ "congestion_window": self.congestion_window });
+        if let Some(rate) = self.pacing_rate {
+            data["pacing_rate"] = rate.into();
+        }
+        data
+    }
 }
 
 impl SchemeLog {
     pub(crate) fn new(log: Log, scheme: &str) -> Self {
-        Self { log, scheme: scheme.into(), written_at: None, states: Vec::new(), signal: None }
+        Self { log, scheme: scheme.into(), written_at: None, states: Vec::new(), signal: None, metrics: None }
     }
 
     /// Something has happened to the flow at `now`.
@@ -33,6 +62,11 @@ impl SchemeLog {
         if let Some(signal) = sender.told().filter(|&signal| self.signal != Some(signal)) {
             self.signal = Some(signal);
             self.log.write(now, "cellcc:signal", signal_data(signal));
+        }
+        let metrics = Metrics::of(sender);
+        if self.metrics != Some(metrics) {
+            self.metrics = Some(metrics);
+            self.log.write(now, "quic:recovery_metrics_updated", metrics.data());
         }
         let mut observed = Observed::default();
         sender.observe(&mut observed);

@@ -8,6 +8,7 @@ use crate::advice::{Timetable, TraceAdvice};
 use crate::clock::Clock;
 use crate::congestion::Congestion;
 use crate::handle::SchemeHandle;
+use crate::pacing::Timers;
 use crate::packet_size::PacketSize;
 use crate::sender::Observed;
 use cellcc_assist::Counters;
@@ -71,6 +72,7 @@ impl Flow {
         let handle = sender.connection().and_then(|connection| SchemeHandle::of_proto(connection));
         let handle =
             handle.ok_or_else(|| RunError("the connection has another congestion control".into()))?;
+        handle.set_timers(Timers::Exact);
         Ok(Self {
             user: setup.user,
             meter: FlowMeter::new(scenario.endpoint.series_bin),
