@@ -56,6 +56,7 @@ fn checked(path: &Path) -> Vec<Value> {
         }
         if name == "quic:packet_sent" || name == "quic:packet_received" {
             assert!(event["data"]["header"]["packet_type"].is_string(), "{event}");
+            assert!(event["data"]["raw"]["length"].as_u64() > Some(0), "{event}");
         }
     }
     events
@@ -96,6 +97,12 @@ fn a_transfer_is_logged_on_both_sides_with_what_the_scheme_does() {
     let events = checked(server);
     let count = |name: &str| events.iter().filter(|event| event["name"] == name).count();
     assert!(count("quic:packet_sent") > TRANSFER_BYTES / 1500, "{}", count("quic:packet_sent"));
+    let sent = count("quic:packet_sent") as u64;
+    let of_data = |event: &&Value| event["data"]["header"]["packet_type"] == "1RTT";
+    let acknowledged = events.iter().filter(|event| event["name"] == "quic:packet_received").filter(of_data);
+    for ends in acknowledged.flat_map(ranges) {
+        assert!(ends[0] <= ends[1] && ends[1] < sent, "{ends:?} of {sent}");
+    }
     let windows: Vec<_> =
         events.iter().filter_map(|event| event["data"]["congestion_window"].as_u64()).collect();
     assert!(windows.len() > 1 && windows.iter().all(|bytes| (1200..1 << 30).contains(bytes)), "{windows:?}");
@@ -104,6 +111,13 @@ fn a_transfer_is_logged_on_both_sides_with_what_the_scheme_does() {
     let state = events.iter().find(|event| event["name"] == "cellcc:state").expect("a state");
     assert_eq!(state["data"]["values"]["state"], 0.0, "Startup: {state}");
     assert_eq!(state["data"]["scheme"], Congestion::named("rbbr").unwrap().scheme().text());
+}
+
+/// The first and the last packet of what a packet acknowledges.
+fn ranges(event: &Value) -> Vec<[u64; 2]> {
+    let frames = event["data"]["frames"].as_array().into_iter().flatten();
+    let ranges = frames.flat_map(|frame| frame["acked_ranges"].as_array().into_iter().flatten());
+    ranges.map(|range| [0, 1].map(|end| range[end].as_u64().expect("a number"))).collect()
 }
 
 async fn transfer(directory: &Directory) {

@@ -1,14 +1,12 @@
 //! What noq's records lack against the drafts, mended where that is simple: docs/how-to/qlog.md lists the rest.
 
 use crate::published::UNPACED_WINDOW;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use std::time::SystemTime;
 
 const SERIALIZATION: &str = "application/qlog+json-seq";
 /// The drafts' events, and ours: an event schema is named by any absolute URI.
 const EVENT_SCHEMAS: [&str; 2] = ["urn:ietf:params:qlog:events:quic-12", "urn:cellcc:qlog:events:1"];
-/// The records with a pacing rate, by a text that they have early on.
-const METRICS: &[u8] = b"\"name\":\"quic:recovery_metrics_updated\"";
 const TIME: &[u8] = b"{\"time\":";
 
 /// The first record. noq names the serialization otherwise, and neither clock nor event schemas (sections 3.2 and 5).
@@ -33,25 +31,45 @@ pub(super) fn time(record: &[u8]) -> f64 {
 }
 
 /// An event that is written at `millis`. noq reports events with the time at which it was told of their causes, which
-/// may be before what is written already; pacing rates in bytes per second, where the draft wants bits; and for a window what
-/// keeps its pacer out of the way.
+/// may be before what is written already.
 pub(super) fn event(record: &[u8], millis: f64) -> Vec<u8> {
-    let is_late = time(record) < millis;
-    let has_metrics = record.windows(METRICS.len()).any(|window| window == METRICS);
-    if !is_late && !has_metrics {
-        return record.to_vec();
-    }
     let Ok(mut event) = serde_json::from_slice::<Value>(record) else { return record.to_vec() };
     event["time"] = millis.into();
-    if has_metrics && let Some(data) = event["data"].as_object_mut() {
-        if let Some(bytes) = data.get("pacing_rate").and_then(Value::as_u64) {
-            data["pacing_rate"] = bytes.saturating_mul(8).into();
-        }
-        if data.get("congestion_window") == Some(&UNPACED_WINDOW.into()) {
-            data.remove("congestion_window");
+    let is_metrics = event["name"] == "quic:recovery_metrics_updated";
+    let is_packet = event["name"] == "quic:packet_sent" || event["name"] == "quic:packet_received";
+    if let Some(data) = event["data"].as_object_mut() {
+        match (is_metrics, is_packet) {
+            (true, _) => mend_metrics(data),
+            (_, true) => mend_packet(data),
+            _ => {}
         }
     }
     serde_json::to_vec(&event).unwrap_or_else(|_| record.to_vec())
+}
+
+/// Pacing rates are in bytes per second, where the draft wants bits; and the window is what keeps noq's pacer out of the way.
+fn mend_metrics(data: &mut Map<String, Value>) {
+    if let Some(bytes) = data.get("pacing_rate").and_then(Value::as_u64) {
+        data["pacing_rate"] = bytes.saturating_mul(8).into();
+    }
+    if data.get("congestion_window") == Some(&UNPACED_WINDOW.into()) {
+        data.remove("congestion_window");
+    }
+}
+
+/// A packet's size is where the draft has the length field of a long header; and a range ends one after the last packet.
+fn mend_packet(data: &mut Map<String, Value>) {
+    let size =
+        data.get_mut("header").and_then(Value::as_object_mut).and_then(|header| header.remove("length"));
+    if let Some(size) = size {
+        data.insert("raw".into(), json!({ "length": size }));
+    }
+    let frames = data.get_mut("frames").and_then(Value::as_array_mut);
+    let ranges =
+        frames.into_iter().flatten().filter_map(|frame| frame.get_mut("acked_ranges")?.as_array_mut());
+    for end in ranges.flatten().filter_map(|range| range.get_mut(1)) {
+        *end = end.as_u64().map_or(Value::Null, |after| after.saturating_sub(1).into());
+    }
 }
 
 #[cfg(test)]
@@ -77,10 +95,23 @@ mod tests {
     }
 
     #[test]
-    fn what_is_right_is_left_alone() {
-        let record = br#"{"time":3.5,"name":"quic:packet_sent","data":{"header":{}}}"#;
-        assert_eq!(event(record, 3.5), record);
-        assert_eq!(time(record), 3.5);
+    fn a_packet_has_its_size_and_whole_ranges() {
+        let frames = r#"[{"frame_type":"ack","acked_ranges":[[0,1],[3,7]]},{"frame_type":"ping"}]"#;
+        let header = r#"{"packet_type":"1RTT","packet_number":4,"length":1452}"#;
+        let data = format!(r#"{{"header":{header},"frames":{frames}}}"#);
+        let record = format!(r#"{{"time":3.5,"name":"quic:packet_sent","data":{data}}}"#);
+        let event: Value = serde_json::from_slice(&event(record.as_bytes(), 3.5)).unwrap();
+        let expected = json!({
+            "header": { "packet_type": "1RTT", "packet_number": 4 },
+            "raw": { "length": 1452 },
+            "frames": [{ "frame_type": "ack", "acked_ranges": [[0, 0], [3, 6]] }, { "frame_type": "ping" }],
+        });
+        assert_eq!(event["data"], expected);
+    }
+
+    #[test]
+    fn what_is_no_record_is_left_alone() {
+        assert_eq!(time(br#"{"time":3.5,"name":"quic:packet_sent","data":{"header":{}}}"#), 3.5);
         assert_eq!(event(b"nonsense", 0.0), b"nonsense");
     }
 }
