@@ -8,7 +8,7 @@ use cellcc_calm::in_real_time;
 use cellcc_control::Registry;
 use cellcc_quic::Congestion;
 use noq::TransportConfig;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const TRANSFER_BYTES: usize = 2_000_000;
 
@@ -30,6 +30,36 @@ fn every_scheme_carries_data() {
                 assert!(snapshot.smoothed_rtt.is_some(), "{}: {snapshot:?}", info.name);
             }
         })
+    });
+}
+
+/// How long a transfer at 16 Mbit/s takes whose flow is served for so long.
+async fn paced_for(served: Duration) -> Duration {
+    let congestion = Congestion::named("fixed-rate(rate=16Mbit/s)").unwrap();
+    let mut transport = TransportConfig::default();
+    congestion.install(&mut transport);
+    let pair = support::connect(transport, TransportConfig::default()).await;
+    let attached = (!served.is_zero()).then(|| congestion.attach(&pair.server).expect("installed"));
+    let began = Instant::now();
+    let serve = async {
+        tokio::time::sleep(served).await;
+        drop(attached);
+    };
+    let received = async { tokio::time::timeout(Duration::from_secs(20), transfer(&pair)).await };
+    let (received, ()) = tokio::join!(received, serve);
+    assert_eq!(received.ok(), Some(TRANSFER_BYTES), "served for {served:?}");
+    began.elapsed()
+}
+
+#[test]
+fn a_flow_keeps_its_rate_whether_it_is_served_or_no_longer_or_never() {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    in_real_time(|| {
+        for served_ms in [900, 300, 0] {
+            let took = runtime.block_on(paced_for(Duration::from_millis(served_ms))).as_secs_f64();
+            // A second, and the headers.
+            assert!((0.95..1.25).contains(&took), "served for {served_ms} ms: {took} s");
+        }
     });
 }
 
