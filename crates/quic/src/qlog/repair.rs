@@ -8,6 +8,7 @@ const SERIALIZATION: &str = "application/qlog+json-seq";
 /// The drafts' events, and ours: an event schema is named by any absolute URI.
 const EVENT_SCHEMAS: [&str; 2] = ["urn:ietf:params:qlog:events:quic-12", "urn:cellcc:qlog:events:1"];
 const TIME: &[u8] = b"{\"time\":";
+const NAME: &[u8] = b",\"name\":\"";
 
 /// The first record. noq names the serialization otherwise, and neither clock nor event schemas (sections 3.2 and 5).
 pub(super) fn header(record: &[u8]) -> Vec<u8> {
@@ -25,24 +26,35 @@ pub(super) fn header(record: &[u8]) -> Vec<u8> {
 
 /// When an event happened, in ms.
 pub(super) fn time(record: &[u8]) -> f64 {
-    let digits = record.strip_prefix(TIME).unwrap_or_default();
-    let end = digits.iter().position(|&byte| byte == b',').unwrap_or(0);
-    str::from_utf8(&digits[..end]).ok().and_then(|text| text.parse().ok()).unwrap_or(0.0)
+    text_after(TIME, record, b',').and_then(|text| text.parse().ok()).unwrap_or(0.0)
+}
+
+/// What stands between `before`, with which `record` begins, and `end`.
+fn text_after<'a>(before: &[u8], record: &'a [u8], end: u8) -> Option<&'a str> {
+    let rest = record.strip_prefix(before)?;
+    str::from_utf8(rest.split(|&byte| byte == end).next()?).ok()
+}
+
+/// The name of an event; noq writes it second.
+fn name(record: &[u8]) -> &str {
+    let after_time =
+        record.iter().position(|&byte| byte == b',').map_or(&record[..0], |comma| &record[comma..]);
+    text_after(NAME, after_time, b'"').unwrap_or("")
 }
 
 /// An event that is written at `millis`. noq reports events with the time at which it was told of their causes, which
-/// may be before what is written already.
+/// may be before what is written already. Most are right as they are, and not read: there are many.
 pub(super) fn event(record: &[u8], millis: f64) -> Vec<u8> {
+    let mend: fn(&mut Map<String, Value>) = match name(record) {
+        "quic:recovery_metrics_updated" => mend_metrics,
+        "quic:packet_sent" | "quic:packet_received" => mend_packet,
+        _ if time(record) >= millis => return record.to_vec(),
+        _ => |_| (),
+    };
     let Ok(mut event) = serde_json::from_slice::<Value>(record) else { return record.to_vec() };
     event["time"] = millis.into();
-    let is_metrics = event["name"] == "quic:recovery_metrics_updated";
-    let is_packet = event["name"] == "quic:packet_sent" || event["name"] == "quic:packet_received";
     if let Some(data) = event["data"].as_object_mut() {
-        match (is_metrics, is_packet) {
-            (true, _) => mend_metrics(data),
-            (_, true) => mend_packet(data),
-            _ => {}
-        }
+        mend(data);
     }
     serde_json::to_vec(&event).unwrap_or_else(|_| record.to_vec())
 }
@@ -110,8 +122,17 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_record_is_left_alone() {
-        assert_eq!(time(br#"{"time":3.5,"name":"quic:packet_sent","data":{"header":{}}}"#), 3.5);
+    fn what_is_right_is_left_alone() {
+        let record = br#"{"time":3.5,"name":"quic:timer_updated","data":{"event_type":"set"}}"#;
+        assert_eq!(event(record, 3.5), record);
+        assert_eq!((time(record), name(record)), (3.5, "quic:timer_updated"));
         assert_eq!(event(b"nonsense", 0.0), b"nonsense");
+        assert_eq!((time(b"nonsense"), name(b"nonsense")), (0.0, ""));
+    }
+
+    #[test]
+    fn what_is_late_has_the_time_of_what_is_before_it() {
+        let record = br#"{"time":3.5,"name":"quic:timer_updated","data":{"event_type":"set"}}"#;
+        assert_eq!(serde_json::from_slice::<Value>(&event(record, 4.0)).unwrap()["time"], 4.0);
     }
 }
