@@ -10,11 +10,16 @@ use common::cellcc;
 use std::io::{self, Write};
 use std::time::Duration;
 
+/// So late at most is a release of an emulator that keeps its schedule: what the curves may be apart.
+const PUNCTUAL_US: f64 = 1000.0;
+
 /// What came of a recording.
 struct Outcome {
+    agrees: bool,
     /// What `trace diff` says.
     agreement: serde_json::Value,
-    /// The latest release towards the recorder.
+    /// How late releases towards the recorder were: one in a hundred, and the latest.
+    late_p99_us: f64,
     late_max_us: f64,
 }
 
@@ -41,7 +46,9 @@ fn recorded(down: &str) -> Outcome {
     let report = std::fs::read(folder.path().join("report")).unwrap();
     let report: serde_json::Value = serde_json::from_slice(&report).unwrap();
     Outcome {
+        agrees: diff.status.success(),
         agreement: serde_json::from_slice(&diff.stdout).unwrap(),
+        late_p99_us: report["down"]["late_p99_us"].as_f64().unwrap(),
         late_max_us: report["down"]["late_max_us"].as_f64().unwrap(),
     }
 }
@@ -67,20 +74,23 @@ fn every_second_of_a_recording_carries_what_its_link_does() {
     }
 }
 
-/// Two packets, and what passes while the emulator is late, as it says itself. On a link of one rate: the file's whole
-/// milliseconds alone use up what a link that changes may differ by (docs/fidelity/emulator.md).
+/// On a link of one rate: the file's whole milliseconds alone use up what a link that changes may differ by
+/// (docs/fidelity/emulator.md).
 #[test]
-fn a_recording_is_as_far_from_its_link_as_the_emulator_was_late() {
+fn the_curve_of_a_recording_is_that_of_its_link() {
     if let Err(error) = cellcc_emu::namespace::Namespace::create() {
         let _ = writeln!(io::stdout(), "SKIPPED: {error}");
         return;
     }
     in_real_time(|| {
-        let Outcome { agreement, late_max_us } = recorded("12Mbit/s");
+        let Outcome { agrees, agreement, late_p99_us, late_max_us } = recorded("12Mbit/s");
+        assert!(late_p99_us <= PUNCTUAL_US, "one release in a hundred is {late_p99_us} us late or more");
+        // Where the machine stood still for some milliseconds once, packets that pass meanwhile are missing for so long,
+        // and two more at the most.
         let difference = agreement["max_cumulative_difference_bytes"].as_u64().unwrap();
-        let packet = Capacity::OPPORTUNITY.get();
-        let while_late = 12.0 / 8.0 * late_max_us;
-        let allowed = 2 * packet + while_late as u64;
-        assert!(difference <= allowed, "{late_max_us} us late at most, {allowed} bytes allowed: {agreement}");
+        let passes_meanwhile = 12.0 / 8.0 * late_max_us;
+        let explained = 2 * Capacity::OPPORTUNITY.get() + passes_meanwhile as u64;
+        assert!(difference <= explained, "at most {late_max_us} us late: {agreement}");
+        assert!(agrees || late_max_us > PUNCTUAL_US, "at most {late_max_us} us late: {agreement}");
     });
 }
