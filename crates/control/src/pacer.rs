@@ -2,7 +2,8 @@
 
 use cellcc_units::{Bytes, Rate, Time};
 
-/// A bucket that fills at the pacing rate, and from which whole packets leave.
+/// A bucket that fills at the pacing rate, and from which whole packets leave. The next one waits as long as the rate says
+/// at which the last left: a rate that rises meanwhile does not shorten that.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Pacer {
     ready_at: Time,
