@@ -55,7 +55,7 @@ pub enum Ended {
 /// What came out.
 #[derive(Debug)]
 pub struct Recorded {
-    /// From the far end; `None` where it was not asked for, or less than two packets arrived.
+    /// From the far end; `None` where it was not asked for, or nothing came that makes a rate.
     pub down: Option<Recording>,
     /// To the far end; likewise.
     pub up: Option<Recording>,
@@ -63,7 +63,8 @@ pub struct Recorded {
     pub ended: Ended,
     /// What it took, in both directions and with headers.
     pub bytes: Bytes,
-    /// Arrivals at the far end whose report could not be had: missing from `up`.
+    /// Arrivals at the far end whose report could not be had: missing from `up`. Where the far end did not say how many
+    /// arrived, those that are known of.
     pub reports_missing: u64,
 }
 
@@ -145,6 +146,8 @@ struct NearEnd {
     up: Option<Beginning>,
     /// How many arrivals here have been looked at for the beginning.
     seen: usize,
+    /// The arrival at the far end that the next report begins with, unless one is lost.
+    next_reported: u64,
     recorded_since: Option<Time>,
     /// When to say again that the far end may begin.
     next_ready: Time,
@@ -164,6 +167,7 @@ impl NearEnd {
             down: request.directions.down().then(|| beginning.clone()),
             up: request.directions.up().then_some(beginning),
             seen: 0,
+            next_reported: 0,
             recorded_since: None,
             next_ready: now,
             far_end: None,
@@ -228,7 +232,8 @@ impl NearEnd {
         if !self.flow.transmit(&mut self.socket, now)? {
             self.socket.wait(self.flow.next_wake().since(now).min(TICK));
         }
-        let (flow, far_end, up) = (&mut self.flow, &mut self.far_end, &mut self.up);
+        let (flow, far_end) = (&mut self.flow, &mut self.far_end);
+        let (up, next_reported) = (&mut self.up, &mut self.next_reported);
         let now = clock::now();
         self.socket.receive(|datagram| {
             let length = datagram.bytes.len();
@@ -240,7 +245,11 @@ impl NearEnd {
                 Some(Message::Report(session, report)) if session == flow.session() => {
                     flow.heard(now, length);
                     flow.on_report(now, &report);
-                    if let Some(up) = up {
+                    if let (Some(up), Some(first)) = (&mut *up, report.arrivals.first()) {
+                        if report.first != *next_reported {
+                            up.resume_at(first.number);
+                        }
+                        *next_reported = report.first.saturating_add(report.arrivals.len() as u64);
                         report.arrivals.iter().for_each(|arrival| up.push(arrival));
                     }
                 }
@@ -255,34 +264,47 @@ impl NearEnd {
         Ok(())
     }
 
-    /// What is in the queue is paid for: it is still recorded.
+    /// What is in the queue is paid for: it is still recorded, as long as the far end takes it in and it comes. What the
+    /// far end sends meanwhile says nothing about that: the last packets, or the reports of them, may be lost.
     fn drain(&mut self) -> Result<(), EmuError> {
         self.flow.sends = false;
         let longest = self.request.queue_delay.upper() + Span::from_secs(1);
-        let in_flight = |flow: &Flow| flow.sender.as_ref().is_some_and(|sender| sender.in_flight() > 0);
-        while in_flight(&self.flow) && clock::now().since(self.flow.last_heard) < longest {
+        let in_flight = |flow: &Flow| flow.sender.as_ref().map_or(0, |sender| sender.in_flight());
+        let (mut left, mut changed) = (in_flight(&self.flow), clock::now());
+        while left > 0 && self.far_end.is_none() && clock::now().since(changed) < longest {
             self.step()?;
+            let now_left = in_flight(&self.flow);
+            if now_left != left {
+                (left, changed) = (now_left, clock::now());
+            }
         }
         Ok(())
     }
 
+    /// Where no answer comes, what the far end said of itself before still holds.
     fn stop_far_end(&mut self) -> Result<(), EmuError> {
-        self.far_end = None;
+        let said_before = self.far_end.take();
         let stop = Message::Stop { session: self.flow.session() };
-        self.ask(&stop, |near| near.far_end.is_some())
+        self.ask(&stop, |near| near.far_end.is_some())?;
+        self.far_end = self.far_end.or(said_before);
+        Ok(())
     }
 
     fn fetch_missing(&mut self) -> Result<(), EmuError> {
-        let Some(stopped) = self.far_end.filter(|_| self.request.directions.up()) else { return Ok(()) };
-        while let Some(first) = self.flow.peer_log.missing(stopped.arrivals) {
+        let arrivals = match self.far_end {
+            Some(stopped) if self.request.directions.up() => stopped.arrivals,
+            _ => self.flow.peer_log.known(),
+        };
+        // Who did not answer the stop is not asked again.
+        while let Some(first) = self.flow.peer_log.missing(arrivals).filter(|_| self.far_end.is_some()) {
             let fetch = Message::Fetch { session: self.flow.session(), first };
-            self.ask(&fetch, |near| near.flow.peer_log.missing(stopped.arrivals) != Some(first))?;
-            if self.flow.peer_log.missing(stopped.arrivals) == Some(first) {
+            self.ask(&fetch, |near| near.flow.peer_log.missing(arrivals) != Some(first))?;
+            if self.flow.peer_log.missing(arrivals) == Some(first) {
                 break;
             }
         }
         let there = self.flow.peer_log.arrivals().len() as u64;
-        self.reports_missing = stopped.arrivals.saturating_sub(there);
+        self.reports_missing = arrivals.saturating_sub(there);
         Ok(())
     }
 

@@ -32,6 +32,11 @@ impl PeerLog {
         (complete < all).then_some(complete)
     }
 
+    /// How many arrivals the reports so far speak of, those of lost reports before the last included.
+    pub(super) fn known(&self) -> u64 {
+        self.entries.len() as u64
+    }
+
     /// What is there, in order of arrival.
     pub(super) fn arrivals(&self) -> Vec<Arrival> {
         self.entries.iter().flatten().copied().collect()

@@ -113,6 +113,11 @@ impl Beginning {
         self.next_number = self.next_number.max(arrival.number.saturating_add(1));
     }
 
+    /// What arrived before this packet is not known for now: that its number is not the next one says nothing.
+    pub(super) fn resume_at(&mut self, number: u64) {
+        self.next_number = self.next_number.max(number);
+    }
+
     /// On the receiver's clock.
     pub(super) fn at(&self) -> Option<Time> {
         self.at
@@ -137,7 +142,7 @@ pub(super) struct Sources<'a> {
 }
 
 impl Recording {
-    /// `None` where fewer than two packets arrived.
+    /// `None` where no time passed between the packets that arrived, or fewer than two did.
     pub(super) fn new(sources: Sources<'_>) -> Option<Self> {
         let Sources { log, enough, packet, length, rtts, overflows } = sources;
         let mut beginning = Beginning::new(enough);
@@ -149,7 +154,7 @@ impl Recording {
         let (first, kept) = log.get(begin..end)?.split_first()?;
         let last = kept.last()?;
 
-        let duration = last.arrived.since(begun_at);
+        let duration = Some(last.arrived.since(begun_at)).filter(|duration| *duration > Span::ZERO)?;
         let highest = kept.iter().map(|arrival| arrival.number).max()?;
         let packets = kept.len() as u64;
         let lost = highest.saturating_sub(first.number).saturating_sub(packets);
@@ -164,7 +169,7 @@ impl Recording {
             lost_share: lost as f64 / (lost + packets) as f64,
             socket_overflows: overflows,
             warm_up_s: begun_at.since(log.first()?.arrived).as_secs_f64(),
-            unsaturated_share: dry.sum.as_secs_f64() / seconds.max(1e-9),
+            unsaturated_share: dry.sum.as_secs_f64() / seconds,
             longest_unsaturated_s: dry.longest.as_secs_f64(),
             queueing_ms: queueing.quantiles(),
             rtt_ms: rtts.quantiles(),
@@ -289,7 +294,23 @@ mod tests {
     }
 
     #[test]
-    fn one_packet_is_no_recording() {
+    fn packets_of_one_instant_are_no_recording() {
         assert!(recording(&[(0, 0, 10)], 1500).is_none() && recording(&[], 1500).is_none());
+        assert!(recording(&[(0, 0, 10), (1, 0, 10), (2, 0, 10)], 1500).is_none());
+    }
+
+    #[test]
+    fn only_a_gap_between_arrivals_that_are_all_known_is_a_loss() {
+        let arrival = |number| Arrival { number, sent: at(10 * number), arrived: at(10 * number + 5) };
+        let begins = |resume: bool| {
+            let mut beginning = Beginning::new(Span::from_millis(20));
+            beginning.push(&arrival(0));
+            if resume {
+                beginning.resume_at(7);
+            }
+            beginning.push(&arrival(7));
+            beginning.at()
+        };
+        assert_eq!((begins(false), begins(true)), (Some(at(75)), None));
     }
 }

@@ -5,7 +5,7 @@ use crate::error::EmuError;
 use cellcc_units::{Span, Time};
 use nix::cmsg_space;
 use nix::errno::Errno;
-use nix::sys::socket::sockopt::{ReceiveTimestampns, RxqOvfl};
+use nix::sys::socket::sockopt::{RcvBuf, RcvBufForce, ReceiveTimestampns, RxqOvfl};
 use nix::sys::socket::{
     ControlMessage, ControlMessageOwned, MsgFlags, MultiHeaders, SockaddrStorage, recvmmsg, sendmsg,
     setsockopt,
@@ -21,7 +21,7 @@ use std::os::fd::AsRawFd;
 const BATCH: usize = 64;
 /// Longer than any datagram that is expected; the rest of a longer one is cut off, and it is ignored.
 const LONGEST: usize = 9216;
-/// Room for 40 ms at 2 Gbit/s: a scheduler's pause. The kernel may grant less.
+/// Room for 40 ms at 2 Gbit/s: a scheduler's pause. An ordinary user may be granted less.
 const BUFFER: usize = 16 << 20;
 /// The kernel cuts at most 64 segments (UDP_MAX_SEGMENTS), and a datagram holds less than 64 KiB.
 const MAX_SEGMENTS: usize = 64;
@@ -70,7 +70,7 @@ impl Socket {
         setsockopt(&socket, ReceiveTimestampns, &true).map_err(EmuError::system("ask for receive stamps"))?;
         // The rest makes it better where the kernel has it.
         let _ = setsockopt(&socket, RxqOvfl, &1);
-        let _ = socket.set_recv_buffer_size(BUFFER);
+        let _ = setsockopt(&socket, RcvBufForce, &BUFFER).or_else(|_| setsockopt(&socket, RcvBuf, &BUFFER));
         let _ = socket.set_send_buffer_size(BUFFER);
         // A fragmented packet would take several opportunities: rather none.
         let _ = sockopt::set_ip_mtu_discover(&socket, Ipv4PathMtuDiscovery::DO);

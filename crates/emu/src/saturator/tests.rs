@@ -11,6 +11,8 @@ use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
+mod loopback;
+
 const PACKET: Bytes = Bytes::new(1500);
 
 #[derive(Debug, Clone)]
@@ -222,113 +224,4 @@ fn a_sender_that_leaves_the_queue_empty_is_found_out() {
     assert!(summary.unsaturated_share > 0.0 && summary.longest_unsaturated_s > 0.005, "{summary:?}");
     let original = opportunity_times(&capacity, Span::from_secs(23));
     assert!(!compare_traces(&original, recording.times()).unwrap().holds());
-}
-
-mod loopback {
-    use super::super::wire::{Directions, Message, Request};
-    use super::super::*;
-    use cellcc_units::{Bytes, Span};
-    use std::net::{SocketAddr, UdpSocket};
-    use std::sync::atomic::{AtomicBool, Ordering};
-    use std::sync::mpsc;
-    use std::thread;
-    use std::time::Duration;
-
-    fn request(directions: Directions, max_bytes: Bytes) -> Request {
-        let (packet, queue_delay) = (Bytes::new(1500), QueueDelay::DEFAULT);
-        Request { directions, packet, queue_delay, max_bytes, duration: Span::from_secs(20) }
-    }
-
-    /// A far end on a free port, as long as `body` runs; the events at the end.
-    fn with_server(max_recordings: usize, body: impl FnOnce(SocketAddr)) -> Vec<ServerEvent> {
-        let stop = AtomicBool::new(false);
-        let (sender, receiver) = mpsc::channel();
-        let settings = ServeSettings {
-            address: "127.0.0.1:0".parse().unwrap(),
-            max_recordings,
-            max_duration: Span::from_secs(60),
-            max_bytes: Bytes::new(1_000_000_000),
-        };
-        thread::scope(|scope| {
-            let server = scope.spawn(|| serve(&settings, &stop, &mut |event| sender.send(event).unwrap()));
-            let Ok(ServerEvent::Listening(address)) = receiver.recv_timeout(Duration::from_secs(10)) else {
-                panic!("it does not listen")
-            };
-            // A test that fails must not wait for a server that nobody stops.
-            let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| body(address)));
-            stop.store(true, Ordering::Relaxed);
-            if let Err(panic) = result {
-                std::panic::resume_unwind(panic);
-            }
-            server.join().unwrap().unwrap();
-        });
-        receiver.try_iter().collect()
-    }
-
-    #[test]
-    fn each_direction_is_recorded_until_the_data_is_used_up() {
-        with_server(1, |server| {
-            for directions in [Directions::Down, Directions::Up, Directions::Both] {
-                let cap = Bytes::new(20_000_000);
-                let settings = RecordSettings { server, request: request(directions, cap) };
-                let recorded = record(&settings, &AtomicBool::new(false), &mut |_| {}).unwrap();
-                assert_eq!(
-                    (recorded.down.is_some(), recorded.up.is_some()),
-                    (directions.down(), directions.up())
-                );
-                assert!(recorded.bytes <= cap + Bytes::new(100_000), "{directions:?}: {}", recorded.bytes);
-                assert_eq!(recorded.reports_missing, 0);
-                for recording in [recorded.down, recorded.up].into_iter().flatten() {
-                    assert!(recording.times().len() > 500, "{directions:?}: {:?}", recording.summary());
-                    assert!(recording.times().is_sorted());
-                }
-            }
-        });
-    }
-
-    #[test]
-    fn an_interrupted_recording_is_kept() {
-        with_server(1, |server| {
-            let stop = AtomicBool::new(false);
-            let settings =
-                RecordSettings { server, request: request(Directions::Down, Bytes::new(u64::MAX / 2)) };
-            let mut ticks = 0;
-            let recorded = record(&settings, &stop, &mut |_| {
-                ticks += 1;
-                stop.store(ticks == 3, Ordering::Relaxed);
-            });
-            let recorded = recorded.unwrap();
-            assert_eq!(recorded.ended, Ended::Interrupted);
-            assert!(recorded.down.is_some());
-        });
-    }
-
-    #[test]
-    fn an_address_that_proves_nothing_gets_one_short_answer_and_garbage_none() {
-        let events = with_server(1, |server| {
-            let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
-            socket.set_read_timeout(Some(Duration::from_millis(500))).unwrap();
-            let request = request(Directions::Down, Bytes::new(1_000_000));
-            let hello = Message::Hello { nonce: 1, cookie: 12345, request }.encode();
-            for datagram in [&b"garbage"[..], &[0; 1400], &[], &hello[..hello.len() - 1], &hello] {
-                socket.send_to(datagram, server).unwrap();
-            }
-            let mut answer = [0; 2000];
-            let length = socket.recv(&mut answer).unwrap();
-            assert!(length <= hello.len());
-            assert!(matches!(Message::decode(&answer[..length]), Some(Message::Challenge { nonce: 1, .. })));
-            assert!(socket.recv(&mut answer).is_err(), "nothing more is sent");
-        });
-        assert!(matches!(events[..], [ServerEvent::Closed { ignored: 4 }]), "{events:?}");
-    }
-
-    #[test]
-    fn more_recordings_than_allowed_are_refused() {
-        with_server(0, |server| {
-            let settings =
-                RecordSettings { server, request: request(Directions::Down, Bytes::new(1_000_000)) };
-            let error = record(&settings, &AtomicBool::new(false), &mut |_| {}).unwrap_err();
-            assert!(error.to_string().contains("busy"), "{error}");
-        });
-    }
 }
