@@ -19,11 +19,22 @@ pub(crate) struct Entry {
     pub(crate) packet: Packet,
 }
 
+/// After so many packets it is seen whether a burst has left more room than is used.
+const LOOK_EVERY: u32 = 1024;
+/// Room for so many packets is kept whatever is used: 6 kB.
+const SMALL: usize = 64;
+
 /// The packets that have left, oldest first. One that is settled stays until all before it are.
+///
+/// The room goes round: each packet is written where the oldest memory is, and with room for a past burst of thousands
+/// that has left the processor's cache. So it is given back.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Outstanding {
     entries: VecDeque<Slot>,
     payload: Bytes,
+    /// Packets since the last look, and the most that were there at once.
+    pushed: u32,
+    most: usize,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -48,6 +59,19 @@ impl Outstanding {
     pub(crate) fn push(&mut self, entry: Entry) {
         self.payload += entry.payload;
         self.entries.push_back(Slot { entry, is_settled: false });
+        self.most = self.most.max(self.entries.len());
+        self.pushed += 1;
+        if self.pushed == LOOK_EVERY {
+            self.give_back();
+        }
+    }
+
+    /// Where a quarter of the room would have done, half of it goes.
+    fn give_back(&mut self) {
+        if self.entries.capacity() > self.most.max(SMALL) * 4 {
+            self.entries.shrink_to(self.entries.capacity() / 2);
+        }
+        (self.pushed, self.most) = (0, self.entries.len());
     }
 
     /// Takes the packet of this number that left then.
@@ -128,6 +152,22 @@ mod tests {
         assert_eq!(outstanding.take_acknowledged(0, at(5)), None);
         assert_eq!(outstanding.take_lost(0, Bytes::new(1200)), Some(initial));
         assert_eq!(outstanding.payload(), Bytes::new(1200));
+    }
+
+    #[test]
+    fn the_room_of_a_burst_is_given_back() {
+        let mut outstanding = Outstanding::default();
+        (0..5000).for_each(|number| outstanding.push(entry(number, 1, 100)));
+        let of_the_burst = outstanding.entries.capacity();
+        for number in 5000..20_000 {
+            while outstanding.entries.len() > 30 {
+                outstanding.take_oldest();
+            }
+            outstanding.push(entry(number, 2, 100));
+        }
+        let room = outstanding.entries.capacity();
+        assert!(of_the_burst >= 5000 && (SMALL..=SMALL * 4).contains(&room), "{of_the_burst}, {room}");
+        assert_eq!(outstanding.take_acknowledged(19_999, at(2)), Some(entry(19_999, 2, 100)));
     }
 
     #[test]

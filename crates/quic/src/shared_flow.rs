@@ -102,6 +102,7 @@ impl SharedFlow {
     }
 
     /// Writes down what the scheme does, where somebody wants that.
+    #[inline]
     pub(crate) fn log(&self, now: Instant, sender: &Sender) {
         if let Some(log) = &self.log {
             log.lock().unwrap_or_else(PoisonError::into_inner).look(now, sender);
