@@ -243,13 +243,14 @@ impl Guard {
 
     fn begin_probe(&mut self, ack: &Ack<'_>) {
         let unqueued = ack.rtt.min().mul_f64(UNQUEUED_BELOW);
-        let no_queue = ack.rtt_sample.is_some_and(|sample| sample <= unqueued);
-        let length = ack.rtt.smoothed().max(self.promised.time_for(self.packet * PROBE_PACKETS));
+        // The round that is now: after an outage the smoothed RTT is far above it, and so long a probe fills a queue.
+        let Some(round) = ack.rtt_sample.filter(|sample| *sample <= unqueued) else { return };
+        let length = round.max(self.promised.time_for(self.packet * PROBE_PACKETS));
         let worth_while = self.unqueued >= UNQUEUED_INTERVALS && ack.now >= self.next_probe;
-        if self.probe.is_some() || !worth_while || !no_queue || length > MAX_PROBE {
+        if self.probe.is_some() || !worth_while || length > MAX_PROBE {
             return;
         }
-        let back_at = ack.now + ack.rtt.smoothed();
+        let back_at = ack.now + round;
         self.probe = Some(Probe {
             sends_until: ack.now + length,
             counts_from: back_at,

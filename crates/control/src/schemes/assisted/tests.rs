@@ -221,6 +221,32 @@ fn advice_of_a_tenth_of_the_bandwidth_is_found_out_and_left() {
 }
 
 #[test]
+fn after_an_outage_a_probe_lasts_for_a_round_and_not_for_the_outages_mark_on_the_smoothed_rtt() {
+    for scheme in ["natcp", "nacap(base=fixed-window(window=1000pkt))", "tg"] {
+        let mut path = path(scheme).with_queue(10_000);
+        // No queue for nine seconds: a probe is due at ten.
+        run_with(&mut path, &advice(11.0), 180);
+        path.set_rtt(Span::from_secs(5));
+        run_with(&mut path, &advice(0.0), 20);
+        path.set_rtt(RTT);
+        run_with(&mut path, &advice(0.0), 80);
+        let (mut probing_millis, mut most_queued) = (0, 0.0_f64);
+        for _ in 0..100 {
+            path.flow.on_advice(path.now, &advice(11.0));
+            for _ in 0..50 {
+                path.run_for(Span::from_millis(1));
+                probing_millis += u32::from(pacing_mbit(&path).is_some_and(|rate| rate > 15.0));
+                most_queued = most_queued.max(path.queued());
+            }
+        }
+        // The RTT of a round without a queue is one and a half times the smallest, 21 ms, at most; and then an ACK has to come.
+        assert!((20..=33).contains(&probing_millis), "{scheme}: {probing_millis} ms");
+        // 10 Mbit/s too much for that long are 27 packets.
+        assert!(most_queued <= 28.0, "{scheme}: {most_queued} packets");
+    }
+}
+
+#[test]
 fn distrust_ends_and_comes_back_for_twice_as_long() {
     let mut path = path("natcp").with_queue(100);
     let wrong = advice(10.0 * CAPACITY_MBIT);
