@@ -186,7 +186,7 @@ fn run_client(args: &Args, server: &str, stop: &AtomicBool) -> Result<(), Exit> 
     tell(ended(recorded.ended));
     if recorded.down.is_none() && recorded.up.is_none() {
         return Err(Exit::failed(
-            "no two packets arrived: where the path does not carry packets of this size, try --packet-size 1400B",
+            "fewer than two packets arrived, or all at once: raise --max-bytes, and where the path does not carry packets of this size, try --packet-size 1400B",
         ));
     }
     Ok(())
