@@ -34,7 +34,7 @@ bench-emulator: ## Measure the emulator on this machine: throughput, punctuality
 	@tools/setup test
 	$(run) cargo run --release $(locked) -p cellcc-emu --example measure
 
-bench-quic: ## Measure what a scheme costs in real QUIC on this machine; five minutes, nothing else running
+bench-quic: ## Measure what a scheme costs in real QUIC on this machine; six minutes, nothing else running
 	@tools/setup build
 	$(run) cargo run --release $(locked) -p cellcc-quic --example cost -- loopback
 	$(run) cargo run --release $(locked) -p cellcc-quic --example cost -- rate

@@ -8,6 +8,8 @@
 // Clocks and threads are what this is about.
 #![allow(clippy::disallowed_methods)]
 
+use std::fmt;
+use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -40,7 +42,10 @@ pub fn in_real_time(test: impl Fn()) {
         let seen = watch.stop();
         match result {
             Ok(()) => return,
-            Err(_) if seen.excuses(attempt) => wait_for_calm(),
+            Err(_) if seen.excuses(attempt) => {
+                let _ = writeln!(std::io::stderr(), "begun again: {seen}");
+                wait_for_calm();
+            }
             Err(panic) => resume_unwind(panic),
         }
     }
@@ -72,6 +77,13 @@ impl Seen {
     /// Whether a failure beside it does not count, in this attempt.
     fn excuses(self, attempt: u32) -> bool {
         (self.longest >= STALL || self.taken >= TAKEN) && attempt < ATTEMPTS
+    }
+}
+
+impl fmt::Display for Seen {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (late, taken) = (self.longest.as_secs_f64() * 1e3, self.taken * 100.0);
+        write!(f, "a thread woke {late:.1} ms late, and the host took {taken:.1} % of the processors' time")
     }
 }
 

@@ -146,8 +146,6 @@ struct NearEnd {
     up: Option<Beginning>,
     /// How many arrivals here have been looked at for the beginning.
     seen: usize,
-    /// The arrival at the far end that the next report begins with, unless one is lost.
-    next_reported: u64,
     recorded_since: Option<Time>,
     /// When to say again that the far end may begin.
     next_ready: Time,
@@ -167,7 +165,6 @@ impl NearEnd {
             down: request.directions.down().then(|| beginning.clone()),
             up: request.directions.up().then_some(beginning),
             seen: 0,
-            next_reported: 0,
             recorded_since: None,
             next_ready: now,
             far_end: None,
@@ -232,8 +229,7 @@ impl NearEnd {
         if !self.flow.transmit(&mut self.socket, now)? {
             self.socket.wait(self.flow.next_wake().since(now).min(TICK));
         }
-        let (flow, far_end) = (&mut self.flow, &mut self.far_end);
-        let (up, next_reported) = (&mut self.up, &mut self.next_reported);
+        let (flow, far_end, up) = (&mut self.flow, &mut self.far_end, &mut self.up);
         let now = clock::now();
         self.socket.receive(|datagram| {
             let length = datagram.bytes.len();
@@ -245,12 +241,8 @@ impl NearEnd {
                 Some(Message::Report(session, report)) if session == flow.session() => {
                     flow.heard(now, length);
                     flow.on_report(now, &report);
-                    if let (Some(up), Some(first)) = (&mut *up, report.arrivals.first()) {
-                        if report.first != *next_reported {
-                            up.resume_at(first.number);
-                        }
-                        *next_reported = report.first.saturating_add(report.arrivals.len() as u64);
-                        report.arrivals.iter().for_each(|arrival| up.push(arrival));
+                    if let Some(up) = up {
+                        up.push_report(&report);
                     }
                 }
                 Some(Message::Stopped(session, stopped)) if session == flow.session() => {

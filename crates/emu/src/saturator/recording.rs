@@ -1,6 +1,7 @@
 //! What the arrivals say about the link: a trace, and how far to trust it.
 
 use super::arrivals::Arrival;
+use super::wire::Report;
 use cellcc_link::Capacity;
 use cellcc_units::{Bytes, Rate, Span, Time};
 use hdrhistogram::Histogram;
@@ -95,12 +96,14 @@ pub(super) struct Beginning {
     enough: Span,
     least_delay: Option<i64>,
     next_number: u64,
+    /// Where a report goes on, unless one is lost.
+    next_reported: u64,
     at: Option<Time>,
 }
 
 impl Beginning {
     pub(super) fn new(enough: Span) -> Self {
-        Self { enough, least_delay: None, next_number: 0, at: None }
+        Self { enough, least_delay: None, next_number: 0, next_reported: 0, at: None }
     }
 
     pub(super) fn push(&mut self, arrival: &Arrival) {
@@ -113,9 +116,15 @@ impl Beginning {
         self.next_number = self.next_number.max(arrival.number.saturating_add(1));
     }
 
-    /// What arrived before this packet is not known for now: that its number is not the next one says nothing.
-    pub(super) fn resume_at(&mut self, number: u64) {
-        self.next_number = self.next_number.max(number);
+    /// The arrivals of a report. Where one before it is lost, it is not known what arrived: a gap in the numbers there is
+    /// no loss.
+    pub(super) fn push_report(&mut self, report: &Report) {
+        let Some(first) = report.arrivals.first() else { return };
+        if report.first != self.next_reported {
+            self.next_number = self.next_number.max(first.number);
+        }
+        self.next_reported = report.first.saturating_add(report.arrivals.len() as u64);
+        report.arrivals.iter().for_each(|arrival| self.push(arrival));
     }
 
     /// On the receiver's clock.
@@ -302,15 +311,12 @@ mod tests {
     #[test]
     fn only_a_gap_between_arrivals_that_are_all_known_is_a_loss() {
         let arrival = |number| Arrival { number, sent: at(10 * number), arrived: at(10 * number + 5) };
-        let begins = |resume: bool| {
+        let begins = |second_report_at: u64| {
             let mut beginning = Beginning::new(Span::from_millis(20));
-            beginning.push(&arrival(0));
-            if resume {
-                beginning.resume_at(7);
-            }
-            beginning.push(&arrival(7));
+            beginning.push_report(&Report { first: 0, arrivals: vec![arrival(0)] });
+            beginning.push_report(&Report { first: second_report_at, arrivals: vec![arrival(7)] });
             beginning.at()
         };
-        assert_eq!((begins(false), begins(true)), (Some(at(75)), None));
+        assert_eq!((begins(1), begins(7)), (Some(at(75)), None));
     }
 }

@@ -221,7 +221,7 @@ fn advice_of_a_tenth_of_the_bandwidth_is_found_out_and_left() {
 }
 
 #[test]
-fn after_an_outage_a_probe_lasts_for_a_round_and_not_for_the_outages_mark_on_the_smoothed_rtt() {
+fn after_an_outage_a_probe_lasts_no_longer_than_a_round() {
     for scheme in ["natcp", "nacap(base=fixed-window(window=1000pkt))", "tg"] {
         let mut path = path(scheme).with_queue(10_000);
         // No queue for nine seconds: a probe is due at ten.

@@ -215,6 +215,6 @@ fn a_far_end_that_goes_on_sending_does_not_hold_up_the_end_when_the_last_packets
     let (recorded, took) = far.recorded(Directions::Both);
     assert_eq!((recorded.ended, recorded.reports_missing), (Ended::Bytes, 0));
     assert_eq!(recorded.up.unwrap().times().len(), 99);
-    // The longest queueing delay that is wanted, 1 s, and one more.
+    // Nothing new comes for the longest queueing delay that is wanted, 1 s, and one more; the far end would go on for ever.
     assert!(took < Duration::from_secs(8), "{took:?}");
 }
