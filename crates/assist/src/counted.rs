@@ -1,6 +1,7 @@
 //! From what a queue has counted since it began to one estimate a period.
 
-use crate::estimator::{Class, Estimate, Estimator, Observation};
+use crate::advice::AdviceClass;
+use crate::estimator::{Estimate, Estimator, Observation};
 use cellcc_units::{Bytes, Rate, Span};
 
 /// What a user's queue has counted since it began.
@@ -44,7 +45,7 @@ impl CounterReader {
             channel: period.channel,
             packet: period.packet,
         });
-        let is_known = estimate.class != Class::Idle || !estimate.bandwidth.is_zero();
+        let is_known = estimate.class != AdviceClass::Idle || !estimate.bandwidth.is_zero();
         is_known.then_some(estimate)
     }
 }
@@ -80,7 +81,7 @@ mod tests {
         assert_eq!(reader.read(counters(1_000_000, 900), PERIOD), None);
         let estimate = reader.read(counters(1_075_000, 950), PERIOD).expect("something was served");
         assert_eq!(estimate.bandwidth, Rate::from_mbit_per_sec(12.0));
-        assert_eq!(estimate.class, Class::Backlogged);
+        assert_eq!(estimate.class, AdviceClass::Backlogged);
     }
 
     #[test]

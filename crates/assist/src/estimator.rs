@@ -23,6 +23,7 @@
 //! Source: the NATCP paper, section 2.2.1 ("averaged at each feedback period"). The paper's feedback came from a flow
 //! that kept the queue full, so the classes are ours.
 
+use crate::advice::AdviceClass;
 use crate::counted::PacketTime;
 use cellcc_units::{Bytes, Rate, Span};
 use std::collections::VecDeque;
@@ -62,21 +63,10 @@ pub struct Estimate {
     /// Its bandwidth; zero in an outage, or while nothing is known.
     pub bandwidth: Rate,
     /// Where the bandwidth comes from.
-    pub class: Class,
+    pub class: AdviceClass,
     /// Scheduling and transmission of one full packet at that bandwidth; the last one known while the bandwidth is zero,
     /// and zero before (the form of the NATCP authors' feedback files).
     pub downlink: Span,
-}
-
-/// Whether a bandwidth is what the link can carry, or only what was asked of it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Class {
-    /// The queue was never empty for long: the served rate is the capacity.
-    Backlogged,
-    /// The queue was empty for a part of the period.
-    Partial,
-    /// Nothing was there to serve: predicted from the channel, or held.
-    Idle,
 }
 
 /// Turns one user's observations, one a period, into estimates.
@@ -102,9 +92,9 @@ impl Estimator {
         }
         self.recent.push_back((observation.served, observation.busy));
         let bandwidth = match class {
-            Class::Backlogged => Rate::from_transfer(observation.served, observation.busy),
-            Class::Partial => self.partial(observation),
-            Class::Idle => observation.channel.unwrap_or(self.bandwidth),
+            AdviceClass::Backlogged => Rate::from_transfer(observation.served, observation.busy),
+            AdviceClass::Partial => self.partial(observation),
+            AdviceClass::Idle => observation.channel.unwrap_or(self.bandwidth),
         };
         self.bandwidth = bandwidth.min(observation.channel.unwrap_or(Rate::MAX));
         let downlink = self.downlink.at(self.bandwidth, observation.packet);
@@ -132,13 +122,13 @@ impl Estimator {
     }
 }
 
-fn classify(observation: &Observation) -> Class {
+fn classify(observation: &Observation) -> AdviceClass {
     if observation.busy.is_zero() && observation.served.is_zero() && observation.backlog.is_zero() {
-        Class::Idle
+        AdviceClass::Idle
     } else if observation.busy.as_secs_f64() >= BACKLOGGED_SHARE * observation.period.as_secs_f64() {
-        Class::Backlogged
+        AdviceClass::Backlogged
     } else {
-        Class::Partial
+        AdviceClass::Partial
     }
 }
 
@@ -184,7 +174,7 @@ mod tests {
     #[test]
     fn a_full_queue_is_served_at_the_capacity() {
         let estimate = Estimator::new().estimate(&observed(75_000, 50));
-        assert_eq!(estimate.class, Class::Backlogged);
+        assert_eq!(estimate.class, AdviceClass::Backlogged);
         assert!((mbit(estimate.bandwidth) - 12.0).abs() < 1e-9);
         assert_eq!(estimate.downlink, Span::from_millis(1));
     }
@@ -192,7 +182,7 @@ mod tests {
     #[test]
     fn a_queue_that_is_empty_half_of_the_time_could_have_carried_twice_as_much() {
         let estimate = Estimator::new().estimate(&observed(37_500, 25));
-        assert_eq!(estimate.class, Class::Partial);
+        assert_eq!(estimate.class, AdviceClass::Partial);
         assert!((mbit(estimate.bandwidth) - 12.0).abs() < 1e-9);
     }
 
@@ -201,7 +191,7 @@ mod tests {
         let mut estimator = Estimator::new();
         estimator.estimate(&observed(75_000, 50));
         let estimate = estimator.estimate(&observed(0, 50));
-        assert_eq!((estimate.bandwidth, estimate.class), (Rate::ZERO, Class::Backlogged));
+        assert_eq!((estimate.bandwidth, estimate.class), (Rate::ZERO, AdviceClass::Backlogged));
         assert_eq!(estimate.downlink, Span::from_millis(1));
     }
 
@@ -210,11 +200,11 @@ mod tests {
         let mut estimator = Estimator::new();
         estimator.estimate(&observed(75_000, 50));
         let held = estimator.estimate(&observed(0, 0));
-        assert_eq!(held.class, Class::Idle);
+        assert_eq!(held.class, AdviceClass::Idle);
         assert!((mbit(held.bandwidth) - 12.0).abs() < 1e-9);
         let channel = Some(Rate::from_mbit_per_sec(30.0));
         let predicted = estimator.estimate(&Observation { channel, ..observed(0, 0) });
-        assert_eq!((predicted.class, Some(predicted.bandwidth)), (Class::Idle, channel));
+        assert_eq!((predicted.class, Some(predicted.bandwidth)), (AdviceClass::Idle, channel));
     }
 
     #[test]
@@ -239,13 +229,13 @@ mod tests {
     #[test]
     fn a_queue_whose_first_packet_comes_as_the_period_ends_tells_nothing() {
         let estimate = Estimator::new().estimate(&Observation { backlog: PACKET, ..observed(0, 0) });
-        assert_eq!((estimate.bandwidth, estimate.class), (Rate::ZERO, Class::Partial));
+        assert_eq!((estimate.bandwidth, estimate.class), (Rate::ZERO, AdviceClass::Partial));
     }
 
     #[test]
     fn packets_that_wait_for_no_time_are_worth_twice_what_was_served() {
         let estimate = Estimator::new().estimate(&observed(75_000, 0));
-        assert_eq!(estimate.class, Class::Partial);
+        assert_eq!(estimate.class, AdviceClass::Partial);
         assert!((mbit(estimate.bandwidth) - 24.0).abs() < 1e-9);
     }
 

@@ -1,20 +1,35 @@
-//! The core of NetAssist: from what a base station measures of one user to what a sender is told.
+//! The one model of network assistance: from what a base station measures of one user to what a sender is told.
 //!
 //! | to find | look in |
 //! |---|---|
+//! | one report | [`Advice`] |
 //! | the user's bandwidth, and how far it can be trusted | [`Estimator`] |
 //! | estimates from a queue's counters, one a period | [`CounterReader`] |
 //! | how many flows the user has | [`active_flows`] |
+//! | source, period, route, loss, outages: the table `[netassist]`, and what a scheme asks for | [`NetAssist`], [`AdviceRequest`] |
+//! | the reports of a flow: made, lost, delivered | [`Reports`] |
+//! | reports at times that are known beforehand | [`Timetable`] |
+//! | the NATCP authors' files | [`FeedbackFile`] |
 //! | the 64 bytes of a report on the wire | [`Record`] |
 //!
 //! Pure: no clock, no sockets. Measurements and times come in as arguments.
 
+mod advice;
 mod counted;
 mod estimator;
 mod flows;
+mod natcp_file;
 mod record;
+mod reports;
+mod settings;
+mod timetable;
 
+pub use advice::{Advice, AdviceClass, MinRttParts};
 pub use counted::{CounterReader, Counters, PacketTime, Period};
-pub use estimator::{Class, Estimate, Estimator, Observation};
+pub use estimator::{Estimate, Estimator, Observation};
 pub use flows::active_flows;
+pub use natcp_file::{FeedbackError, FeedbackFile, FeedbackPath, FeedbackProblem};
 pub use record::{Malformed, Record};
+pub use reports::{AssistedPath, ReportedFlow, Reports, UnseenReports, UserState};
+pub use settings::{AdviceRequest, AdviceRoute, BandwidthSource, NetAssist, Outage};
+pub use timetable::Timetable;

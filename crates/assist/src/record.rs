@@ -15,7 +15,7 @@
 //! | 58-59 | the user's active flows, at least one | |
 //! | 60-63 | counts the cells the user has been in | |
 
-use crate::estimator::Class;
+use crate::advice::AdviceClass;
 use cellcc_units::{Bytes, Rate, Span, Time};
 use thiserror::Error;
 
@@ -34,7 +34,7 @@ const NANOS_PER_MILLI: u64 = 1_000_000;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Record {
     /// How far the downlink bandwidth can be trusted.
-    pub class: Class,
+    pub class: AdviceClass,
     /// The user has changed its cell: nothing from before holds.
     pub handover: bool,
     /// The source of the measurements is late; the values are old ones.
@@ -125,9 +125,9 @@ impl Record {
             return Err(Malformed::Version(version));
         }
         let class = match flags & CLASS_MASK {
-            0 => Class::Backlogged,
-            1 => Class::Partial,
-            2 => Class::Idle,
+            0 => AdviceClass::Backlogged,
+            1 => AdviceClass::Partial,
+            2 => AdviceClass::Idle,
             _ => return Err(Malformed::Flags(flags)),
         };
         if flags & !(CLASS_MASK | HANDOVER | STALE | FIRST) != 0 {
@@ -161,9 +161,9 @@ impl Record {
 
     fn flags(&self) -> u8 {
         let class = match self.class {
-            Class::Backlogged => 0,
-            Class::Partial => 1,
-            Class::Idle => 2,
+            AdviceClass::Backlogged => 0,
+            AdviceClass::Partial => 1,
+            AdviceClass::Idle => 2,
         };
         let flag = |set, bit| if set { bit } else { 0 };
         class | flag(self.handover, HANDOVER) | flag(self.stale, STALE) | flag(self.first, FIRST)
@@ -237,7 +237,7 @@ mod tests {
 
     fn example() -> Record {
         Record {
-            class: Class::Partial,
+            class: AdviceClass::Partial,
             handover: true,
             stale: false,
             first: true,

@@ -2,7 +2,7 @@
 
 use crate::exit::Exit;
 use crate::transfer::exit;
-use cellcc_quic::transfer::Adviser;
+use cellcc_transfer::Adviser;
 use cellcc_units::Span;
 
 /// The flags at an end that sends.

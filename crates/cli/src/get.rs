@@ -3,7 +3,7 @@
 use crate::advice;
 use crate::exit::Exit;
 use crate::transfer::{self, Asked, Common, Url};
-use cellcc_quic::transfer::{Direction, Payload};
+use cellcc_transfer::{Direction, Payload};
 use std::path::PathBuf;
 use std::process::ExitCode;
 

@@ -6,7 +6,7 @@ use crate::advice;
 use crate::exit::{Exit, print, tell};
 use crate::transfer::{exit, qlog, runtime, signals};
 use cellcc_control::{Registry, split_list};
-use cellcc_quic::transfer::{Identity, Limits, Server, ServerSettings, TransferError};
+use cellcc_transfer::{Identity, Limits, Server, ServerSettings, TransferError};
 use cellcc_units::{Bytes, Span};
 use std::env;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};

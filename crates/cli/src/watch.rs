@@ -1,7 +1,7 @@
 //! The live view of a transfer, drawn anew in its place.
 
 use crate::transfer::{amount, introduction};
-use cellcc_quic::transfer::{Interval, Started};
+use cellcc_transfer::{Interval, Started};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::collections::VecDeque;
 use std::fmt::Write as _;

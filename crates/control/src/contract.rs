@@ -1,8 +1,8 @@
 //! The contract between a congestion control algorithm and whatever drives it.
 
 use crate::Rtt;
-use crate::advice::Advice;
 use crate::receiver::{Feedback, Signal};
+use cellcc_assist::Advice;
 use cellcc_units::{Bytes, Rate, Span, Time};
 
 /// One congestion control algorithm: events in, [`Limits`] out. It has no clock, no I/O and no randomness but the

@@ -1,10 +1,10 @@
 //! The accounting that every driver and every scheme shares: what is in flight, rounds, delivery-rate samples, RTTs,
 //! recovery episodes. A driver reports what happened; the flow computes the event and hands it to its controller.
 
-use crate::advice::Advice;
 use crate::contract::{Ack, Controller, Event, Limits, Loss, Packet, RateSample, Sent};
 use crate::receiver::{Feedback, Signal};
 use crate::rtt::Rtt;
+use cellcc_assist::Advice;
 use cellcc_units::{Bytes, Span, Time};
 
 /// One flow's sender: its controller and the state that all controllers need.
@@ -28,6 +28,7 @@ pub struct Flow {
     window_limited_round: Option<u64>,
     recovery_started_at: Option<Time>,
     in_recovery: bool,
+    decisions: u64,
 }
 
 impl Flow {
@@ -51,6 +52,7 @@ impl Flow {
             window_limited_round: None,
             recovery_started_at: None,
             in_recovery: false,
+            decisions: 0,
         }
     }
 
@@ -244,6 +246,11 @@ impl Flow {
         &self.rtt
     }
 
+    /// How often the controller has decided so far: once after each event.
+    pub fn decisions(&self) -> u64 {
+        self.decisions
+    }
+
     /// The controller, to look at.
     pub fn controller(&self) -> &dyn Controller {
         self.controller.as_ref()
@@ -270,6 +277,7 @@ impl Flow {
     }
 
     fn refresh(&mut self) {
+        self.decisions += 1;
         self.limits = self.controller.limits();
         self.next_timer = self.controller.next_timer();
     }

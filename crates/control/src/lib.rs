@@ -14,7 +14,6 @@
 //! All amounts of data that a controller sees (window, in flight, pacing rate, delivered) count whole packets as they
 //! cross the link, headers included, so that a window of one bandwidth-delay product fills the path and no more.
 
-mod advice;
 mod contract;
 mod filters;
 mod flow;
@@ -30,7 +29,7 @@ pub mod schemes;
 #[cfg(test)]
 mod testing;
 
-pub use advice::{Advice, AdviceClass, AdviceRequest, AdviceRoute, AdviceSource, MinRttParts};
+pub use cellcc_assist::{Advice, AdviceClass, AdviceRequest, AdviceRoute, BandwidthSource, MinRttParts};
 pub use contract::{
     Ack, Context, Controller, Event, Limits, Loss, Observer, Packet, RateSample, Sampler, Sent, Tag,
 };

@@ -21,6 +21,11 @@ impl Observed {
     pub fn with_curves() -> Self {
         Self { curves: Some(Vec::new()), ..Self::default() }
     }
+
+    /// The number of this name in the Record, where the scheme shows one.
+    pub fn number(&self, name: &str) -> Option<f64> {
+        self.values.iter().find(|(shown, _)| shown == name).map(|(_, value)| *value)
+    }
 }
 
 impl Observer for Observed {

@@ -1,11 +1,11 @@
 //! Schemes by name: `"reminis(dtt=40ms)"` becomes a controller, and every parameter is known with its range, its
 //! default, its meaning and its source.
 
-use crate::advice::AdviceRequest;
 use crate::contract::{Context, Controller};
 use crate::parameter::{Arguments, Kind, Parameter, Value, listed};
 use crate::receiver::ReceiverHalf;
 use crate::schemes::BUILTIN;
+use cellcc_assist::AdviceRequest;
 use cellcc_units::split_outside_parentheses;
 use std::collections::BTreeMap;
 use thiserror::Error;

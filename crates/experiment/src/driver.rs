@@ -1,6 +1,7 @@
 //! Scenario in, Record out.
 
 use crate::{Record, Scenario};
+use cellcc_control::{Registry, Scheme};
 use thiserror::Error;
 
 /// Runs Scenarios: in virtual time, over real sockets, through the kernel.
@@ -34,3 +35,12 @@ pub struct ResolveError(pub String);
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{0}")]
 pub struct RunError(pub String);
+
+/// The schemes of a Scenario's flows.
+///
+/// # Errors
+/// A text that names no scheme of the registry.
+pub fn schemes_of(scenario: &Scenario, registry: &Registry) -> Result<Vec<Scheme>, ResolveError> {
+    let schemes = scenario.flows.iter().map(|flow| registry.parse(&flow.scheme));
+    schemes.collect::<Result<_, _>>().map_err(|error| ResolveError(error.to_string()))
+}

@@ -9,8 +9,10 @@
 //! | [`PathLinks`] | the links that every driver makes of a Scenario's path |
 //! | [`Record`] | what came out: metrics with units in their keys, histograms, series |
 //! | [`FlowMeter`] | how every driver measures |
+//! | [`virtual_time`] | the event loop of every driver in virtual time |
 
 mod application;
+mod assistance;
 mod braces;
 mod curve;
 mod distribution;
@@ -29,14 +31,17 @@ mod seeds;
 mod series;
 mod source;
 mod vary;
+pub mod virtual_time;
 
 pub use application::Application;
+pub use assistance::{AdviceSupport, TracedPath};
 pub use braces::{BraceError, expand_braces};
+pub use cellcc_assist::{AdviceRoute, BandwidthSource, NetAssist, Outage};
 pub use curve::Curve;
 pub use distribution::{Distribution, Summary};
-pub use driver::{Driver, ResolveError, RunError};
+pub use driver::{Driver, ResolveError, RunError, schemes_of};
 pub use frames::Frames;
-pub use measured::{MeasuredFlow, Offered};
+pub use measured::MeasuredFlow;
 pub use meter::{Delivery, FlowMeter, jain_index};
 pub use metrics::Metrics;
 pub use mix::{Mix, MixError};
@@ -44,10 +49,7 @@ pub use path_links::PathLinks;
 pub use plan::{LIMIT, Plan, PlanError, PlanFile, PlannedRun, Seeds, SeedsError, same_scheme};
 pub use player::{Played, PlayedFlow, UdpEnds, UdpPlay, UdpPlayer};
 pub use record::{FlowRecord, KeptUp, RealTime, Record, SCHEMA_VERSION};
-pub use scenario::{
-    CellSetup, Endpoint, FlowSetup, NetAssist, NetAssistRoute, NetAssistSource, Outage, Path, Reverse,
-    Scenario, USUAL_DRIVER, row_name,
-};
+pub use scenario::{CellSetup, Endpoint, FlowSetup, Path, Reverse, Scenario, USUAL_DRIVER, row_name};
 pub use seeds::Randomness;
 pub use series::{Column, Series};
 pub use source::Source;

@@ -1,7 +1,8 @@
 //! From what a driver measured of the flows to the Record: the same arithmetic for every driver.
 
 use crate::{Column, FlowMeter, FlowRecord, Metrics, Record, SCHEMA_VERSION, Scenario, Series, jain_index};
-use cellcc_units::{Bytes, Rate, Span, Time};
+use cellcc_link::Capacities;
+use cellcc_units::{Bytes, Span, Time};
 
 /// A flow as its driver measured it.
 #[derive(Debug, Clone)]
@@ -22,17 +23,6 @@ pub struct MeasuredFlow<'a> {
     pub delay_target_ms: Option<f64>,
 }
 
-/// What the links of a run offered.
-#[derive(Clone, Copy)]
-pub struct Offered<'a> {
-    /// How many users the cell has; one where there is no cell.
-    pub users: usize,
-    /// What the channel of a user could carry alone, after the first time and not later than the second.
-    pub bytes: &'a dyn Fn(usize, Time, Time) -> Bytes,
-    /// The mean rate of the Scenario's trace in this time.
-    pub rate: &'a dyn Fn(Time, Time) -> Rate,
-}
-
 impl Scenario {
     /// How many whole bins a time series of the run has.
     pub fn series_bins(&self) -> usize {
@@ -42,11 +32,11 @@ impl Scenario {
 
 impl Record {
     /// A Record of `driver` in which nothing was measured yet but the capacity of the link.
-    pub fn empty(scenario: &Scenario, driver: &str, offered: Offered) -> Self {
+    pub fn empty(scenario: &Scenario, driver: &str, capacities: &Capacities) -> Self {
         let bin = scenario.endpoint.series_bin;
         let values = (0..scenario.series_bins() as u64).map(|index| {
             let (from, to) = (Time::ZERO + bin * index, Time::ZERO + bin * (index + 1));
-            (offered.rate)(from, to).as_mbit_per_sec() as f32
+            capacities.forward[0].rate_in(from, to).as_mbit_per_sec() as f32
         });
         let capacity = Column { name: "capacity_mbit_s".into(), values: values.collect() };
         Self {
@@ -65,26 +55,35 @@ impl Record {
         }
     }
 
-    /// The Record of flows that were measured, without notes.
-    pub fn of_flows(scenario: &Scenario, driver: &str, flows: &[MeasuredFlow], offered: Offered) -> Self {
-        let mut record = Self::empty(scenario, driver, offered);
+    /// The Record of flows that were measured. A trace that is shorter than the run is noted after `notes`.
+    pub fn of_flows(
+        scenario: &Scenario,
+        driver: &str,
+        flows: &[MeasuredFlow],
+        capacities: &Capacities,
+        notes: Vec<String>,
+    ) -> Self {
+        let mut record = Self::empty(scenario, driver, capacities);
         for (index, flow) in flows.iter().enumerate() {
             flow.meter.append_series(&format!("flow{index}."), scenario.series_bins(), &mut record.series);
             flow.meter.append_curves(index, &mut record.curves);
-            record.flows.push(flow.record(offered));
+            record.flows.push(flow.record(capacities));
         }
-        record.total = total(scenario, flows, &record.flows, offered);
+        record.total = total(scenario, flows, &record.flows, capacities);
         let active: Vec<_> = flows.iter().map(|flow| flow.active).collect();
         let by_second: Vec<_> = flows.iter().map(|flow| flow.meter.bytes_by_second()).collect();
         record.jain_index = jain_index(&by_second, &active);
+        record.notes = notes;
+        record.note_repetition(capacities.forward[0].period());
         record
     }
 }
 
 impl MeasuredFlow<'_> {
-    fn record(&self, offered: Offered) -> FlowRecord {
+    fn record(&self, capacities: &Capacities) -> FlowRecord {
         let (start, stop) = self.active;
-        let mut metrics = self.meter.metrics((offered.bytes)(self.user, start, stop), stop.since(start));
+        let mut metrics =
+            self.meter.metrics(capacities.forward[self.user].bytes_between(start, stop), stop.since(start));
         metrics.completion_time_s = self.completed_at.map(|at| at.since(start).as_secs_f64());
         if let Some((frames, missed)) = self.frames {
             metrics.frames = Some(frames);
@@ -97,7 +96,12 @@ impl MeasuredFlow<'_> {
 
 /// All flows together: over the time in which at least one was active, and over what the link offered then. In a cell
 /// each user's bytes count as a share of what that user's channel alone would have carried.
-fn total(scenario: &Scenario, flows: &[MeasuredFlow], records: &[FlowRecord], offered: Offered) -> Metrics {
+fn total(
+    scenario: &Scenario,
+    flows: &[MeasuredFlow],
+    records: &[FlowRecord],
+    capacities: &Capacities,
+) -> Metrics {
     if let [only] = records {
         return only.metrics.clone();
     }
@@ -105,10 +109,11 @@ fn total(scenario: &Scenario, flows: &[MeasuredFlow], records: &[FlowRecord], of
     flows.iter().for_each(|flow| meter.merge(flow.meter));
     let active = union(flows.iter().map(|flow| flow.active).collect());
     let length = active.iter().fold(Span::ZERO, |sum, (start, stop)| sum + stop.since(*start));
-    let offered_to =
-        |user: usize| -> Bytes { active.iter().map(|(a, b)| (offered.bytes)(user, *a, *b)).sum() };
+    let offered_to = |user: usize| -> Bytes {
+        active.iter().map(|(a, b)| capacities.forward[user].bytes_between(*a, *b)).sum()
+    };
     let mut metrics = meter.metrics(offered_to(0), length);
-    metrics.utilisation = (0..offered.users)
+    metrics.utilisation = (0..capacities.forward.len())
         .map(|user| {
             let mine = flows.iter().filter(|flow| flow.user == user);
             let delivered: Bytes = mine.map(|flow| flow.meter.delivered()).sum();

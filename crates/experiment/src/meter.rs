@@ -2,7 +2,8 @@
 //! number of packets.
 
 use crate::{Column, Curve, Distribution, FlowRecord, Metrics, Series};
-use cellcc_units::{Bytes, Rate, Span, Time};
+use cellcc_control::{Limits, Observed};
+use cellcc_units::{Bytes, Span, Time};
 
 /// A packet on its way through the link to the receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -101,14 +102,14 @@ impl FlowMeter {
         values.push(value as f32);
     }
 
-    /// True where curves are taken down at the end of the `bin`-th bin: once in every second that ends within it.
-    pub fn takes_curves(&self, bin: usize) -> bool {
+    /// True where curves are recorded at the end of the `bin`-th bin: once in every second that ends within it.
+    fn takes_curves(&self, bin: usize) -> bool {
         let second = |bins: u64| (self.bin * bins).as_nanos() / 1_000_000_000;
         second(bin as u64 + 1) > second(bin as u64)
     }
 
-    /// Takes a curve down at the end of the `bin`-th bin; `x` and `y` name its quantities, units included.
-    pub fn sample_curve(&mut self, bin: usize, name: &str, (x, y): (&str, &str), points: &[(f64, f64)]) {
+    /// Records a curve at the end of the `bin`-th bin; `x` and `y` name its quantities, units included.
+    fn sample_curve(&mut self, bin: usize, name: &str, (x, y): (&str, &str), points: &[(f64, f64)]) {
         self.curves.push(Curve {
             time_s: (self.bin * (bin as u64 + 1)).as_secs_f64(),
             flow: 0,
@@ -119,12 +120,24 @@ impl FlowMeter {
         });
     }
 
-    /// Takes down the limits for the bin that ends now.
-    pub fn sample_limits(&mut self, bin: usize, window: Bytes, packet: Bytes, pacing_rate: Option<Rate>) {
-        self.sample(bin, "window_packets", window.in_packets(packet));
-        if let Some(rate) = pacing_rate {
+    /// Records what a scheme allows and shows at the end of the `bin`-th bin; `packet`: the size of a full one.
+    pub fn sample_scheme(
+        &mut self,
+        bin: usize,
+        packet: Bytes,
+        limits: &Limits,
+        observe: impl FnOnce(&mut Observed),
+    ) {
+        self.sample(bin, "window_packets", limits.window.in_packets(packet));
+        if let Some(rate) = limits.pacing_rate {
             self.sample(bin, "pacing_rate_mbit_s", rate.as_mbit_per_sec());
         }
+        let mut observed = if self.takes_curves(bin) { Observed::with_curves() } else { Observed::default() };
+        observe(&mut observed);
+        for (name, axes, points) in observed.curves.iter().flatten() {
+            self.sample_curve(bin, name, *axes, points);
+        }
+        observed.values.iter().for_each(|(name, value)| self.sample(bin, name, *value));
     }
 
     /// Bytes delivered in each whole second of the run.

@@ -1,6 +1,7 @@
 //! One run, fully resolved: a link, flows with their schemes, times, a seed.
 
 use crate::{ResolveError, Source};
+use cellcc_assist::NetAssist;
 use cellcc_units::{Bytes, Queue, QueueLimit, Ratio, Span, Time};
 use serde::{Deserialize, Serialize};
 
@@ -105,80 +106,6 @@ pub struct Endpoint {
     pub series_bin: Span,
 }
 
-/// Network assistance at the base station (NATCP paper, section 2): reports of a user's bandwidth and minimum RTT. A
-/// scheme's own parameters (`natcp(period=10ms)`) come before these.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct NetAssist {
-    /// Where the bandwidth comes from.
-    pub source: NetAssistSource,
-    /// Time between reports.
-    pub period: Span,
-    /// How reports travel.
-    pub route: NetAssistRoute,
-    /// From the network's edge to the server, out of band.
-    pub delay: Span,
-    /// Share of the reports that are lost.
-    pub loss: Ratio,
-    /// The base station knows what an idle user's channel would carry, as its channel quality reports tell.
-    pub channel_known: bool,
-    /// What every reported bandwidth is multiplied by: wrong feedback, to see what it does.
-    pub scale: Ratio,
-    /// Times without reports, `FROM..TO` each.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub outages: Vec<Outage>,
-}
-
-/// Where a reported bandwidth comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum NetAssistSource {
-    /// What the link served in the period that has passed: all that a real network can know.
-    #[default]
-    Causal,
-    /// What the link will offer in the coming period: the NATCP authors' feedback files.
-    Oracle,
-}
-
-/// How reports travel.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum NetAssistRoute {
-    /// In messages of their own, from the network's edge to the server.
-    #[default]
-    OutOfBand,
-    /// On the acknowledgements that pass the base station.
-    InBand,
-}
-
-/// From when to when something is out, as text `FROM..TO`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Outage {
-    /// Its beginning.
-    pub from: Time,
-    /// Its end, after its beginning.
-    pub to: Time,
-}
-
-impl Serialize for Outage {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(&format_args!("{}..{}", self.from, self.to))
-    }
-}
-
-impl<'de> Deserialize<'de> for Outage {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        let times = text.split_once("..").and_then(|(from, to)| {
-            let (from, to) = (from.trim().parse().ok()?, to.trim().parse().ok()?);
-            (from < to).then_some(Self { from, to })
-        });
-        times.ok_or_else(|| {
-            serde::de::Error::custom(format!("`{text}` is not an outage; write FROM..TO, such as `30s..40s`"))
-        })
-    }
-}
-
 /// Several users behind one base station, a queue each. User 0 has the Scenario's trace.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -281,28 +208,6 @@ impl Endpoint {
     /// A full packet as the link counts it.
     pub fn packet(&self) -> Bytes {
         self.mss + self.header
-    }
-}
-
-impl NetAssist {
-    fn is_default(&self) -> bool {
-        *self == Self::default()
-    }
-}
-
-impl Default for NetAssist {
-    /// The NATCP paper's: every 50 ms (section 2.2.1), out of band, 2 ms there and back (section 3).
-    fn default() -> Self {
-        Self {
-            source: NetAssistSource::default(),
-            period: Span::from_millis(50),
-            route: NetAssistRoute::default(),
-            delay: Span::from_millis(1),
-            loss: Ratio::ZERO,
-            channel_known: false,
-            scale: Ratio::ONE,
-            outages: Vec::new(),
-        }
     }
 }
 

@@ -5,44 +5,49 @@ use std::time::{Duration, Instant};
 
 /// A clock of which only differences count.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Clock {
+pub struct Clock {
     epoch: Instant,
 }
 
 impl Clock {
     /// [`Time::ZERO`] is `epoch`.
-    pub(crate) fn new(epoch: Instant) -> Self {
+    pub fn new(epoch: Instant) -> Self {
         Self { epoch }
     }
 
     /// [`Time::ZERO`].
-    pub(crate) fn epoch(self) -> Instant {
+    pub fn epoch(self) -> Instant {
         self.epoch
     }
 
     /// [`Time::ZERO`] for what was before it.
     #[inline]
-    pub(crate) fn time(self, instant: Instant) -> Time {
+    pub fn time(self, instant: Instant) -> Time {
         Time::ZERO + span(instant.saturating_duration_since(self.epoch))
     }
 
+    /// The moment of the system's clock.
     #[inline]
-    pub(crate) fn instant(self, time: Time) -> Instant {
+    pub fn instant(self, time: Time) -> Instant {
         self.epoch + Duration::from_nanos(time.as_nanos())
     }
 
-    pub(crate) fn now(self) -> Time {
+    /// Now.
+    pub fn now(self) -> Time {
         self.time(Instant::now())
     }
 
-    #[cfg(target_os = "linux")] // The player alone waits by a flow's time.
-    pub(crate) async fn sleep_until(self, time: Time) {
+    /// Waits until `time`.
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime.
+    pub async fn sleep_until(self, time: Time) {
         tokio::time::sleep_until(self.instant(time).into()).await;
     }
 }
 
 /// A duration in the core's units; the longest there is for one that is longer.
 #[inline]
-pub(crate) fn span(duration: Duration) -> Span {
+pub fn span(duration: Duration) -> Span {
     Span::from_nanos(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX))
 }

@@ -56,7 +56,7 @@ impl SchemeHandle {
 
     /// Somebody calls [`on_time`](Self::on_time) when [`next_time`](Self::next_time) asks for it, from now on; or nobody does
     /// any longer, and noq's own pacer keeps the scheme's rate. True where more may leave than before.
-    pub(crate) fn set_timers(&self, timers: Timers) -> bool {
+    pub fn set_timers(&self, timers: Timers) -> bool {
         self.0.with(|sender| sender.set_timers(timers)).1
     }
 
@@ -102,6 +102,11 @@ impl SchemeHandle {
     /// The headers before a UDP payload, where they are not IPv4's.
     pub fn set_headers(&self, headers: Bytes) {
         self.0.with(|sender| sender.set_size(PacketSize { headers, ..sender.size() }));
+    }
+
+    /// How often the scheme has decided on its limits so far.
+    pub fn decisions(&self) -> u64 {
+        self.0.lock().decisions()
     }
 
     /// Where the flow stands.

@@ -1,4 +1,4 @@
-//! Every congestion control of cellcc in real QUIC, on noq: a library that adds one to any noq program, and two drivers.
+//! Adds any congestion control of cellcc to a QUIC program that uses noq.
 //!
 //! ```no_run
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -24,19 +24,15 @@
 //! | timers, send buffer and messages between acknowledgements | `attach`, `service`, `inbox` |
 //! | an endpoint for many connections: a thread of its own for what arrives | [`reception`] |
 //! | what the network says about a peer's bottleneck, and where that comes from | [`advice`] |
-//! | transfers between two machines, as with iperf3 | [`transfer`] |
-//! | the flows of a Scenario over sockets | `player` |
 //! | logs of connections that qvis and other tools read | [`qlog`] |
-//! | the flows of a Scenario in virtual time | `virtual_time` |
 //!
 //! noq counts UDP payloads, cellcc whole packets on the link: [`PacketSize`] converts in one place.
 
-// A program in real time: this crate reads clocks and opens sockets; its virtual-time driver takes both as arguments.
+// This crate reads clocks and opens sockets.
 #![allow(clippy::disallowed_methods)]
 
 pub mod advice;
 mod attach;
-mod certificate;
 mod clock;
 mod congestion;
 mod controller;
@@ -46,20 +42,17 @@ mod inbox;
 mod outstanding;
 mod pacing;
 mod packet_size;
-#[cfg(target_os = "linux")]
-pub mod player;
 mod published;
 pub mod qlog;
 pub mod reception;
 mod sender;
 mod service;
 mod shared_flow;
-pub mod transfer;
-mod virtual_time;
 
 pub use attach::{Attached, AttachedReceiver, attach_receiver};
+pub use clock::{Clock, span};
 pub use congestion::{Congestion, CongestionError};
 pub use handle::SchemeHandle;
+pub use pacing::Timers;
 pub use packet_size::PacketSize;
 pub use sender::{Observed, Snapshot};
-pub use virtual_time::{Protection, VirtualDriver};

@@ -18,7 +18,7 @@ use cellcc_units::{Bytes, Span, Time};
 
 /// Who calls the flow when packets may leave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum Timers {
+pub enum Timers {
     /// Nobody: noq's pacer keeps the rate.
     #[default]
     None,

@@ -319,6 +319,10 @@ impl Sender {
         self.room(limits) >= self.size.on_link()
     }
 
+    pub(crate) fn decisions(&self) -> u64 {
+        self.flow.decisions()
+    }
+
     pub(crate) fn snapshot(&self) -> Snapshot {
         let rtt = self.flow.rtt();
         let has_samples = rtt.latest().is_some();

@@ -4,13 +4,11 @@
 
 mod support;
 
-use cellcc_control::AdviceSource as Knowledge;
-use cellcc_link::Capacity;
+use cellcc_assist::{FeedbackFile, FeedbackPath};
 use cellcc_quic::Congestion;
-use cellcc_quic::advice::{Replay, TraceAdvice, TracePath, follow};
+use cellcc_quic::advice::{Replay, follow};
 use cellcc_units::{Rate, Span};
 use noq::TransportConfig;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 #[tokio::test]
@@ -21,9 +19,11 @@ async fn a_scheme_paces_at_the_rate_that_it_is_told() {
     let pair = support::connect(transport, TransportConfig::default()).await;
     let attached = congestion.attach(&pair.server).expect("installed");
     let told = Rate::from_mbit_per_sec(8.0);
-    let link = Arc::new(Capacity::constant(told).unwrap());
-    let path = TracePath::new(link, Knowledge::Oracle, Span::from_millis(20));
-    let source = Replay::new(TraceAdvice::new(path), Instant::now());
+    let path = FeedbackPath { network: Span::from_millis(20), delay: Span::from_millis(1) };
+    // Seconds, Mbit/s, and the microseconds of a packet.
+    let lines: String = (0..400).map(|line| format!("{:.2} 8.0 1500\n", f64::from(line) * 0.05)).collect();
+    let file = FeedbackFile::parse("constant", &lines, path).unwrap();
+    let source = Replay::new(file, Instant::now());
     let following = follow(&pair.server, &attached.scheme(), source);
 
     let told_in_time = async {

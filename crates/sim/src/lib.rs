@@ -4,20 +4,18 @@
 //! the same Record byte for byte on every machine. [`SimDriver`] is the way in.
 //!
 //! ```text
-//!  application -> sender (RFC 9002 recovery, pacing) -> link or cell (loss, queue, service, propagation) -> receiver
-//!                    ^                                                                                        |
-//!                    +------------------------- reverse link (ACKs, feedback) <-------------------------------+
-//!                    ^                                                                                        |
-//!                    +-- reports (out of band, or on the ACKs) <- NetAssist <- what the link served <---------+
+//!  application -> sender (RFC 9002 recovery, pacing, the scheme) -> path -> receiver -> path back -> sender
 //! ```
+//!
+//! The path, the queue of events and the Record are those of every driver in virtual time:
+//! [`cellcc_experiment::virtual_time`].
 
-mod assistance;
 mod driver;
-mod engine;
+mod ends;
 mod limit;
-mod packets;
 mod receiver;
 mod recovery;
 mod sender;
 
 pub use driver::SimDriver;
+pub use ends::{AckPacket, DataPacket, Ends};

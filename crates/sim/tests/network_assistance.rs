@@ -3,7 +3,7 @@
 use cellcc_control::{
     Ack, Advice, AdviceRequest, Context, Controller, Limits, Loss, Needs, Observer, Registry, SchemeInfo,
 };
-use cellcc_experiment::{Driver, NetAssist, NetAssistRoute, NetAssistSource, Plan, PlanFile, Record};
+use cellcc_experiment::{AdviceRoute, BandwidthSource, Driver, NetAssist, Plan, PlanFile, Record};
 use cellcc_sim::SimDriver;
 use cellcc_units::{Ratio, Span, Time};
 
@@ -93,8 +93,8 @@ fn the_oracle_tells_what_is_to_come() {
         shown(&record, "bandwidth_mbit_s", 2100)
     };
     // Both were made at 2000 ms, when the rate changed: one of the 100 ms after that, one of those before.
-    assert!((at_2100(NetAssistSource::Oracle) / 24.0 - 1.0).abs() < 0.01);
-    assert!((at_2100(NetAssistSource::Causal) / 12.0 - 1.0).abs() < 0.01);
+    assert!((at_2100(BandwidthSource::Oracle) / 24.0 - 1.0).abs() < 0.01);
+    assert!((at_2100(BandwidthSource::Causal) / 12.0 - 1.0).abs() < 0.01);
 }
 
 #[test]
@@ -106,7 +106,7 @@ fn the_minimum_rtt_is_the_network_and_one_packet_at_the_reported_rate() {
 
 #[test]
 fn reports_on_acknowledgements_come_half_an_rtt_after_the_base_station_and_only_with_them() {
-    let record = listen("listener", |netassist| netassist.route = NetAssistRoute::InBand);
+    let record = listen("listener", |netassist| netassist.route = AdviceRoute::InBand);
     // The report of 2050 ms rides on the next ACK and needs 10 ms from the base station to the server.
     let age = shown(&record, "age_ms", 2100);
     assert!((10.0..=11.0).contains(&age), "{age}");

@@ -17,7 +17,7 @@ type Prepare = fn(&'static str) -> Result<Box<dyn Driver>, Exit>;
 
 /// The drivers beside the simulator, and how they are made.
 const OTHERS: [(&str, Prepare); 3] =
-    [(cellcc_quic::VirtualDriver::NAME, quic_virtual), ("quic", quic), ("kernel", kernel)];
+    [(cellcc_quic_drivers::VirtualDriver::NAME, quic_virtual), ("quic", quic), ("kernel", kernel)];
 
 impl Drivers {
     /// The drivers of these names. Only those are prepared: the simulator needs no rights.
@@ -49,7 +49,7 @@ impl Drivers {
 }
 
 fn quic_virtual(_: &'static str) -> Result<Box<dyn Driver>, Exit> {
-    Ok(Box::new(cellcc_quic::VirtualDriver::new(Registry::default())))
+    Ok(Box::new(cellcc_quic_drivers::VirtualDriver::new(Registry::default())))
 }
 
 #[cfg(target_os = "linux")]
@@ -60,7 +60,7 @@ fn kernel(name: &'static str) -> Result<Box<dyn Driver>, Exit> {
 
 #[cfg(target_os = "linux")]
 fn quic(name: &'static str) -> Result<Box<dyn Driver>, Exit> {
-    let player = cellcc_quic::player::QuicPlayer::new(Registry::default());
+    let player = cellcc_quic_drivers::player::QuicPlayer::new(Registry::default());
     let driver = cellcc_emu::udp::UdpDriver::new(name, player);
     Ok(Box::new(driver.map_err(|error| Exit::input(format!("--driver {name}: {error}")))?))
 }

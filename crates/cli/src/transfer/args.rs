@@ -6,7 +6,7 @@ use crate::advice;
 use crate::exit::Exit;
 use cellcc_experiment::Source;
 use cellcc_quic::Congestion;
-use cellcc_quic::transfer::{
+use cellcc_transfer::{
     ClientSettings, Fingerprint, Identity, MAX_CONNECTIONS, MAX_STREAMS, MIN_INTERVAL, Payload, Request,
     Trust, VERSION,
 };

@@ -4,7 +4,7 @@ use super::args::Shown;
 use super::json::{end_json, interval_json, start_json};
 use crate::exit::{Exit, print, tell};
 use crate::watch::Watch;
-use cellcc_quic::transfer::{Interval, Outcome, Progress, Started};
+use cellcc_transfer::{Interval, Outcome, Progress, Started};
 use cellcc_units::Bytes;
 
 /// How a transfer is shown.

@@ -1,6 +1,6 @@
 //! A transfer as JSON lines.
 
-use cellcc_quic::transfer::{Interval, Outcome, Started};
+use cellcc_transfer::{Interval, Outcome, Started};
 use serde_json::json;
 
 pub(super) fn start_json(started: &Started) -> serde_json::Value {

@@ -15,7 +15,7 @@ pub(crate) use url::Url;
 
 use crate::advice;
 use crate::exit::Exit;
-use cellcc_quic::transfer::{Direction, Outcome, Payload, TransferError};
+use cellcc_transfer::{Direction, Outcome, Payload, TransferError};
 use display::Display;
 use std::fs::{self, OpenOptions};
 use std::path::{Path, PathBuf};
@@ -47,7 +47,7 @@ pub(crate) fn run(asked: Asked, common: Common) -> Result<ExitCode, Exit> {
     settings.adviser = runtime.block_on(advice.adviser())?;
     let outcome = runtime.block_on(async {
         let stop = signals();
-        cellcc_quic::transfer::transfer(&settings, stop, &mut |progress| display.show(progress)).await
+        cellcc_transfer::transfer(&settings, stop, &mut |progress| display.show(progress)).await
     });
     display.close();
     let outcome = match outcome {

@@ -2,7 +2,7 @@
 
 use crate::exit::{Exit, tell};
 use cellcc_quic::qlog::Directory;
-use cellcc_quic::transfer::TransferError;
+use cellcc_transfer::TransferError;
 use std::path::PathBuf;
 use tokio::runtime::Runtime;
 use tokio::sync::watch;

@@ -5,7 +5,7 @@ use crate::emulation::{Clock, DirectionReport, Emulation, EmulationSpec, SelfRep
 use crate::error::EmuError;
 use crate::path::Stages;
 use crate::topology::{Topology, TopologySpec, User};
-use cellcc_experiment::{FlowSetup, KeptUp, MeasuredFlow, Offered, RealTime, Record, Scenario};
+use cellcc_experiment::{FlowSetup, KeptUp, MeasuredFlow, RealTime, Record, Scenario};
 use cellcc_link::Capacities;
 use cellcc_units::{Span, Time};
 use std::net::SocketAddr;
@@ -79,21 +79,13 @@ impl<T: Traffic> Run<T> {
         flows: &[MeasuredFlow<'_>],
         notes: Vec<String>,
     ) -> Record {
-        let forward = &self.capacities.forward;
-        let offered = Offered {
-            users: forward.len(),
-            bytes: &|user, from, to| forward[user].bytes_between(from, to),
-            rate: &|from, to| forward[0].rate_in(from, to),
-        };
-        let record = Record::of_flows(scenario, driver, flows, offered);
         let real_time = RealTime {
             kernel: kernel_version(),
             uplink: kept_up(&self.report.up),
             downlink: kept_up(&self.report.down),
         };
-        let mut record = Record { notes, real_time: Some(real_time), ..record };
-        record.note_repetition(forward[0].period());
-        record
+        let record = Record::of_flows(scenario, driver, flows, &self.capacities, notes);
+        Record { real_time: Some(real_time), ..record }
     }
 }
 

@@ -4,27 +4,19 @@
 //! | to find | look in |
 //! |---|---|
 //! | what a network-assistance service has to offer to be used | [`AdviceSource`] |
-//! | reports at times that are known beforehand, without a clock | [`Timetable`], and [`Replay`] to wait for them |
-//! | reports made of a link's trace | [`TraceAdvice`] |
-//! | the NATCP authors' files | [`FeedbackFile`] |
+//! | reports at times that are known beforehand (a trace, a file of the NATCP authors), waited for | [`Replay`] |
 //! | 64-byte records that arrive at a UDP socket of this machine | [`AdviceSocket`] |
 
 mod follow;
-mod natcp_file;
 mod records;
-mod scenario;
+mod replay;
 mod socket;
-mod timetable;
-mod trace;
 
 pub use follow::{Following, follow};
-pub use natcp_file::{FeedbackError, FeedbackFile, FeedbackPath, FeedbackProblem};
-pub(crate) use scenario::Reporter;
+pub use replay::Replay;
 pub use socket::{AdviceSocket, BindError, DatagramCounts, SocketAdvice};
-pub use timetable::{Replay, Timetable};
-pub use trace::{TraceAdvice, TracePath};
 
-use cellcc_control::{Advice, AdviceClass};
+use cellcc_assist::Advice;
 use std::pin::Pin;
 
 /// What [`AdviceSource::next`] returns.
@@ -45,14 +37,5 @@ pub trait AdviceSource: Send {
 impl AdviceSource for Box<dyn AdviceSource> {
     fn next(&mut self) -> NextAdvice<'_> {
         (**self).next()
-    }
-}
-
-/// The estimator's word for it in the schemes' terms.
-fn class(class: cellcc_assist::Class) -> AdviceClass {
-    match class {
-        cellcc_assist::Class::Backlogged => AdviceClass::Backlogged,
-        cellcc_assist::Class::Partial => AdviceClass::Partial,
-        cellcc_assist::Class::Idle => AdviceClass::Idle,
     }
 }

@@ -1,8 +1,6 @@
 //! One user's records as they come in: which of them are news, and how old that news is.
 
-use super::class;
-use cellcc_assist::Record;
-use cellcc_control::{Advice, MinRttParts};
+use cellcc_assist::{Advice, MinRttParts, Record};
 use cellcc_units::{Span, Time};
 
 /// What has been heard about one user.
@@ -46,7 +44,7 @@ impl UserRecords {
         }
         Ok(Advice {
             bandwidth: record.downlink,
-            class: class(record.class),
+            class: record.class,
             min_rtt: MinRttParts {
                 network: record.min_rtt_network,
                 downlink: record.min_rtt_downlink,

@@ -232,7 +232,7 @@ async fn read(socket: UdpSocket, table: Arc<Mutex<Table>>) {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use cellcc_assist::Class;
+    use cellcc_assist::AdviceClass;
     use cellcc_units::Span;
     use cellcc_units::{Bytes, Rate};
     use proptest::prelude::*;
@@ -243,7 +243,7 @@ pub(super) mod tests {
     /// A record about `PEER`; it is valid for 150 ms.
     pub(in crate::advice) fn record(sequence: u32, until_millis: u64) -> Record {
         Record {
-            class: Class::Backlogged,
+            class: AdviceClass::Backlogged,
             handover: false,
             stale: false,
             first: false,

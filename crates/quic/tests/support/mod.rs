@@ -9,6 +9,8 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
+pub(crate) const SERVER_NAME: &str = "localhost";
+
 pub(crate) mod faults;
 pub(crate) mod relay;
 
@@ -43,7 +45,19 @@ pub(crate) async fn connect_via(
     server: TransportConfig,
     client: TransportConfig,
 ) -> Pair {
-    let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    let (server_config, client_config) = configs(server, client);
+    let anywhere = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+    let server = Endpoint::server(server_config, anywhere).unwrap();
+    let client = Endpoint::client(anywhere).unwrap();
+    let address = way(server.local_addr().unwrap()).await;
+    let connecting = client.connect_with(client_config, address, SERVER_NAME).unwrap();
+    let (accepted, connected) = tokio::join!(async { server.accept().await.unwrap().await }, connecting);
+    Pair { server: accepted.unwrap(), client: connected.unwrap(), _endpoints: (server, client) }
+}
+
+/// What a server and a client that trusts it present, with a certificate made for the test.
+pub(crate) fn configs(server: TransportConfig, client: TransportConfig) -> (ServerConfig, ClientConfig) {
+    let made = rcgen::generate_simple_self_signed([SERVER_NAME.to_owned()]).unwrap();
     let certificate = CertificateDer::from(made.cert);
     let key = PrivateKeyDer::Pkcs8(made.signing_key.serialize_der().into());
     let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -64,12 +78,5 @@ pub(crate) async fn connect_via(
         .with_no_client_auth();
     let mut client_config = ClientConfig::new(Arc::new(QuicClientConfig::try_from(tls).unwrap()));
     client_config.transport_config(Arc::new(client));
-
-    let anywhere = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-    let server = Endpoint::server(server_config, anywhere).unwrap();
-    let client = Endpoint::client(anywhere).unwrap();
-    let address = way(server.local_addr().unwrap()).await;
-    let connecting = client.connect_with(client_config, address, "localhost").unwrap();
-    let (accepted, connected) = tokio::join!(async { server.accept().await.unwrap().await }, connecting);
-    Pair { server: accepted.unwrap(), client: connected.unwrap(), _endpoints: (server, client) }
+    (server_config, client_config)
 }

@@ -1,6 +1,7 @@
 //! Records of runs that never were: a fluid queue on a link whose capacity wanders. Enough like the real ones to look
 //! at, made without a simulator.
 
+use cellcc_control::Limits;
 use cellcc_experiment::{
     Column, Curve, Delivery, Endpoint, FlowMeter, FlowSetup, NetAssist, Path, Record, SCHEMA_VERSION,
     Scenario, Series, Source,
@@ -124,7 +125,8 @@ fn run(scheme: &str, trace: &str, seed: u64, duration: Span, capacity: &[f64]) -
         if before - served > queue_mbit {
             meter.on_lost();
         }
-        meter.sample_limits(bin, Bytes::new(((20.0 + delay_ms) * rate * 125.0) as u64), PACKET, None);
+        let window = Bytes::new(((20.0 + delay_ms) * rate * 125.0) as u64);
+        meter.sample_scheme(bin, PACKET, &Limits::window_only(window), |_| ());
         if behaviour.internals {
             meter.sample(bin, "reminis.mu", 0.5 + 0.4 * noise.next().clamp(-1.0, 1.0));
             meter.sample(bin, "reminis.zone", f64::from(delay_ms > 10.0));

@@ -1,10 +1,10 @@
 //! Who says how many flows share the user's bottleneck: beta in the paper's equation 1.
 
-use crate::advice::Advice;
 use crate::contract::Context;
 use crate::filters::WindowedMax;
 use crate::parameter::{Arguments, Kind, Parameter};
 use crate::receiver::{Arrival, Feedback, ReceiverHalf};
+use cellcc_assist::Advice;
 use cellcc_units::{Bytes, Rate, Span, Time};
 
 pub(super) const FAIRNESS: Parameter = Parameter {

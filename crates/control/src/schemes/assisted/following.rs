@@ -3,11 +3,11 @@
 use super::fairness::Fairness;
 use super::timeout::Timeout;
 use super::{GUARD, TIMEOUT};
-use crate::advice::Advice;
 use crate::contract::{Ack, Context, Loss, Observer, Sent};
 use crate::guard::Guard;
 use crate::parameter::Arguments;
 use crate::receiver::Feedback;
+use cellcc_assist::Advice;
 use cellcc_units::{Bytes, Rate, Span, Time};
 
 /// What to go by at this moment.

@@ -53,12 +53,12 @@ pub(super) use nacap::{NACAP, NACUBIC};
 pub(super) use natcp::NATCP;
 pub(super) use tg::TG;
 
-use crate::advice::Advice;
 use crate::contract::{Ack, Context, Controller, Event, Limits, Loss, Observer, Sent, Tag};
 use crate::parameter::{Arguments, Kind, Parameter};
 use crate::receiver::Feedback;
 use crate::schemes::bbr::NOMINAL_RTT;
 use background::Background;
+use cellcc_assist::Advice;
 use cellcc_units::{Span, Time};
 use following::Following;
 use law::Law;

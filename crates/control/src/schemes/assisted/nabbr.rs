@@ -7,7 +7,6 @@ use super::fairness::{FAIRNESS, receiver_half};
 use super::following::Following;
 use super::request::{DELAY, LOSS, PERIOD, ROUTE, SOURCE, request};
 use super::{GUARD, TIMEOUT};
-use crate::advice::Advice;
 use crate::contract::{
     Ack, Context, Controller, Event, Limits, Loss, Observer, RateSample, Sampler, Sent, Tag,
 };
@@ -15,6 +14,7 @@ use crate::parameter::Arguments;
 use crate::receiver::Feedback;
 use crate::registry::{Needs, SchemeInfo};
 use crate::schemes::bbr::{BandwidthSource, Bbr, CWND_GAIN, Config, MaxFilter, NOMINAL_RTT};
+use cellcc_assist::Advice;
 use cellcc_units::{Bytes, Rate, Time};
 
 pub(in crate::schemes) const NABBR: SchemeInfo = SchemeInfo {

@@ -1,7 +1,7 @@
 //! What assisted schemes ask of the network: the parameters that all of them have.
 
-use crate::advice::{AdviceRequest, AdviceRoute, AdviceSource};
 use crate::parameter::{Arguments, Kind, Parameter};
+use cellcc_assist::{AdviceRequest, AdviceRoute, BandwidthSource};
 use cellcc_units::Span;
 
 pub(super) const SOURCE: Parameter = Parameter {
@@ -49,8 +49,8 @@ pub(super) fn request(arguments: &Arguments) -> AdviceRequest {
     let given = |parameter: &Parameter| arguments.is_given(parameter.name);
     AdviceRequest {
         source: given(&SOURCE).then(|| match arguments.choice(SOURCE.name) {
-            "oracle" => AdviceSource::Oracle,
-            _ => AdviceSource::Causal,
+            "oracle" => BandwidthSource::Oracle,
+            _ => BandwidthSource::Causal,
         }),
         period: given(&PERIOD).then(|| arguments.time(PERIOD.name)),
         route: given(&ROUTE).then(|| match arguments.choice(ROUTE.name) {
@@ -64,7 +64,7 @@ pub(super) fn request(arguments: &Arguments) -> AdviceRequest {
 
 #[cfg(test)]
 mod tests {
-    use crate::{AdviceRequest, AdviceSource, Registry};
+    use crate::{AdviceRequest, BandwidthSource, Registry};
     use cellcc_units::{Ratio, Span};
 
     #[test]
@@ -74,7 +74,7 @@ mod tests {
         assert_eq!(
             request("natcp(source=oracle,period=10ms,loss=10%)"),
             Some(AdviceRequest {
-                source: Some(AdviceSource::Oracle),
+                source: Some(BandwidthSource::Oracle),
                 period: Some(Span::from_millis(10)),
                 loss: Some(Ratio::new(0.1)),
                 ..AdviceRequest::default()

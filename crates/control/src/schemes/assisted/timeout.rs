@@ -14,7 +14,7 @@
 //! in the same queues as the flow's own packets.
 
 use crate::Rtt;
-use crate::advice::Advice;
+use cellcc_assist::Advice;
 use cellcc_units::{Span, Time};
 
 /// Reports in a row after a time-out before they are followed again: one may be a straggler.

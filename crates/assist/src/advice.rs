@@ -1,0 +1,52 @@
+//! One report: what a mobile edge tells a sender about its user's bottleneck. "Advice" is the IETF's word for it
+//! (throughput advice, draft-ietf-scone-protocol).
+
+use cellcc_units::{Bytes, Rate, Span};
+
+/// One report about one user's bottleneck (NATCP paper, section 2.2.1: one every 50 ms).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Advice {
+    /// Bandwidth of the user's bottleneck, all its flows together, averaged over the period. Zero in an outage.
+    pub bandwidth: Rate,
+    /// How far `bandwidth` can be trusted.
+    pub class: AdviceClass,
+    /// The smallest round-trip time without waiting in queues, in its three parts.
+    pub min_rtt: MinRttParts,
+    /// The user's active flows, as the network counts them; at least one.
+    pub flows: u32,
+    /// What waits in the user's queue at the base station.
+    pub backlog: Bytes,
+    /// How long the measured period was.
+    pub period: Span,
+    /// How long ago the measured period ended. Zero where it is yet to come (an oracle).
+    pub age: Span,
+}
+
+/// The minimum RTT in the paper's three parts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct MinRttParts {
+    /// Between the servers' gateway and the base station, both ways.
+    pub network: Span,
+    /// Scheduling and transmission of a packet towards the user.
+    pub downlink: Span,
+    /// Scheduling and transmission of a packet from the user.
+    pub uplink: Span,
+}
+
+impl MinRttParts {
+    /// The whole.
+    pub fn total(&self) -> Span {
+        self.network + self.downlink + self.uplink
+    }
+}
+
+/// Whether a reported bandwidth is what the link can carry, or only what was asked of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AdviceClass {
+    /// The user's queue was never empty for long: the served rate is the capacity.
+    Backlogged,
+    /// The queue was empty for a part of the period: the rate while it was not.
+    Partial,
+    /// Nothing was served: predicted from the channel, or held from before.
+    Idle,
+}

@@ -1,0 +1,393 @@
+//! The reports about one user's flow: made once a period, lost or delivered, as [`NetAssist`] has it. Every driver and
+//! every service makes its reports here.
+//!
+//! - Causal with the queue's counters: the [`Estimator`](crate::Estimator)'s bandwidth of what was served.
+//! - Causal without counters (nobody sees into the queue): the mean rate that the channel offered. An idle user is told
+//!   too much.
+//! - Oracle: the mean rate of the coming period, as in the NATCP authors' feedback files.
+//!
+//! In a cell the channel's rate is divided by the number of users who are served.
+
+use crate::advice::{Advice, AdviceClass, MinRttParts};
+use crate::counted::{CounterReader, Counters, PacketTime, Period};
+use crate::settings::{AdviceRoute, BandwidthSource, NetAssist};
+use crate::timetable::Timetable;
+use cellcc_units::{Bytes, Rate, Span, Time};
+use std::collections::VecDeque;
+
+/// The path that reports are about.
+pub trait AssistedPath: Send {
+    /// The mean rate at which the user alone could be served in this time.
+    fn downlink(&self, from: Time, to: Time) -> Rate;
+
+    /// The mean rate of the uplink in this time; zero where packets on it take no time.
+    fn uplink(&self, from: Time, to: Time) -> Rate;
+
+    /// The smallest RTT without the two links' transmission times.
+    fn network_rtt(&self, now: Time) -> Span;
+
+    /// Whether the next report is lost. Asked once for each report that is made.
+    fn loses_report(&mut self) -> bool;
+}
+
+/// What a base station sees of a user when it makes a report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct UserState {
+    /// The counters of the user's queue; `None` where nobody sees into it.
+    pub counters: Option<Counters>,
+    /// The user's flows that sent something of late; at least one.
+    pub flows: u32,
+    /// Users among whom the cell is shared, this one included; at least one.
+    pub busy_users: u32,
+}
+
+/// The flow that reports are for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReportedFlow {
+    /// The size of a full packet.
+    pub packet: Bytes,
+    /// The size of an acknowledgement.
+    pub ack: Bytes,
+    /// When the first report is made.
+    pub start: Time,
+    /// No report is made a period after this.
+    pub stop: Time,
+}
+
+impl ReportedFlow {
+    /// A usual path's packets of 1500 bytes and acknowledgements of 40, from time zero on.
+    pub const USUAL: Self =
+        Self { packet: Bytes::new(1500), ack: Bytes::new(40), start: Time::ZERO, stop: Time::NEVER };
+}
+
+/// The reports for one flow.
+#[derive(Debug, Clone)]
+pub struct Reports<P> {
+    settings: NetAssist,
+    path: P,
+    flow: ReportedFlow,
+    reader: CounterReader,
+    downlink_time: PacketTime,
+    uplink_time: PacketTime,
+    next_report: Time,
+    /// Reports on their way, oldest first, with the time at which each was made.
+    made: VecDeque<(Time, Advice)>,
+}
+
+impl<P: AssistedPath> Reports<P> {
+    /// Reports about `path` for `flow`.
+    pub fn new(settings: NetAssist, path: P, flow: ReportedFlow) -> Self {
+        Self {
+            settings,
+            path,
+            flow,
+            reader: CounterReader::default(),
+            downlink_time: PacketTime::default(),
+            uplink_time: PacketTime::default(),
+            next_report: flow.start,
+            made: VecDeque::new(),
+        }
+    }
+
+    /// When the next report is made, or one arrives at the sender by itself.
+    pub fn next_wake(&self) -> Time {
+        let arrival = match self.settings.route {
+            AdviceRoute::OutOfBand => {
+                self.made.front().map_or(Time::NEVER, |(at, _)| *at + self.settings.delay)
+            }
+            AdviceRoute::InBand => Time::NEVER,
+        };
+        self.next_report.min(arrival)
+    }
+
+    /// True where [`make`](Self::make) has a report to make.
+    pub fn is_due(&self, now: Time) -> bool {
+        self.next_report <= now
+    }
+
+    /// Makes the report that is due. A caller that is late has missed the reports before the newest.
+    pub fn make(&mut self, now: Time, user: &UserState) {
+        if !self.is_due(now) {
+            return;
+        }
+        let late = now.since(self.next_report).as_nanos() % self.settings.period.as_nanos();
+        let made_at = now - Span::from_nanos(late);
+        self.next_report = if now < self.flow.stop { made_at + self.settings.period } else { Time::NEVER };
+        let advice = self.measure(made_at, user);
+        let is_out = self.settings.is_out(made_at);
+        if let Some(advice) = advice.filter(|_| !is_out && !self.path.loses_report()) {
+            self.made.push_back((made_at, advice));
+        }
+    }
+
+    /// The newest report that has arrived out of band by `now`.
+    pub fn arrived(&mut self, now: Time) -> Option<Advice> {
+        match self.settings.route {
+            AdviceRoute::OutOfBand => self.take_made_until(now, |made_at, delay| made_at + delay <= now),
+            AdviceRoute::InBand => None,
+        }
+    }
+
+    /// The newest report on an acknowledgement that passed the base station at `passed` and arrives at `now`.
+    pub fn on_acknowledgement(&mut self, passed: Time, now: Time) -> Option<Advice> {
+        match self.settings.route {
+            AdviceRoute::OutOfBand => None,
+            AdviceRoute::InBand => self.take_made_until(now, |made_at, _| made_at <= passed),
+        }
+    }
+
+    /// The newest report that is `there`, given when it was made and the route's delay; told at `now`.
+    fn take_made_until(&mut self, now: Time, there: impl Fn(Time, Span) -> bool) -> Option<Advice> {
+        let mut newest = None;
+        while let Some(&(made_at, advice)) = self.made.front()
+            && there(made_at, self.settings.delay)
+        {
+            self.made.pop_front();
+            newest = Some(Advice { age: now.since(made_at), ..advice });
+        }
+        newest
+    }
+
+    /// `None` while nothing is known of the user.
+    fn measure(&mut self, now: Time, user: &UserState) -> Option<Advice> {
+        let period = self.settings.period;
+        let (bandwidth, class) = match (self.settings.source, user.counters) {
+            (BandwidthSource::Oracle, _) => {
+                (self.share(self.path.downlink(now, now + period), user), AdviceClass::Backlogged)
+            }
+            (BandwidthSource::Causal, Some(counters)) => self.served(now, counters, user)?,
+            (BandwidthSource::Causal, None) => (self.offered(now, user)?, AdviceClass::Backlogged),
+        };
+        let bandwidth = bandwidth.mul_f64(self.settings.scale.get());
+        let uplink = self.path.uplink(now - period, now);
+        let min_rtt = MinRttParts {
+            network: self.path.network_rtt(now),
+            downlink: self.downlink_time.at(bandwidth, self.flow.packet),
+            uplink: self.uplink_time.at(uplink, self.flow.ack),
+        };
+        let backlog = user.counters.map_or(Bytes::ZERO, |counters| counters.backlog);
+        Some(Advice { bandwidth, class, min_rtt, flows: user.flows.max(1), backlog, period, age: Span::ZERO })
+    }
+
+    /// What the link served in the period that has passed.
+    fn served(&mut self, now: Time, counters: Counters, user: &UserState) -> Option<(Rate, AdviceClass)> {
+        let length = self.settings.period;
+        let channel =
+            self.settings.channel_known.then(|| self.share(self.path.downlink(now - length, now), user));
+        let estimate = self.reader.read(counters, Period { length, channel, packet: self.flow.packet })?;
+        Some((estimate.bandwidth, estimate.class))
+    }
+
+    /// What the channel offered in the period that has passed; `None` before the end of the first one.
+    fn offered(&self, now: Time, user: &UserState) -> Option<Rate> {
+        let length = self.settings.period;
+        let from = now - length;
+        (now.since(from) == length).then(|| self.share(self.path.downlink(from, now), user))
+    }
+
+    /// The user's part of what its channel would carry alone.
+    fn share(&self, alone: Rate, user: &UserState) -> Rate {
+        alone.mul_f64(1.0 / f64::from(user.busy_users.max(1)))
+    }
+}
+
+/// Reports made where nobody sees into the user's queue: of the path alone.
+#[derive(Debug, Clone)]
+pub struct UnseenReports<P> {
+    reports: Reports<P>,
+    flows: u32,
+}
+
+impl<P: AssistedPath> UnseenReports<P> {
+    /// `flows`: what is reported as the user's number of flows.
+    pub fn new(reports: Reports<P>, flows: u32) -> Self {
+        Self { reports, flows }
+    }
+}
+
+impl<P: AssistedPath> Timetable for UnseenReports<P> {
+    fn next_wake(&self) -> Time {
+        self.reports.next_wake()
+    }
+
+    fn poll(&mut self, now: Time) -> Option<Advice> {
+        self.reports.make(now, &UserState { counters: None, flows: self.flows, busy_users: 1 });
+        self.reports.arrived(now)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::{AdviceRequest, Outage};
+    use cellcc_units::Ratio;
+
+    const PERIOD: Span = Span::from_millis(50);
+
+    /// 12 Mbit/s, then 24, then nothing, 50 ms each, again and again. Periods of reports are never longer than a step.
+    #[derive(Clone)]
+    struct Steps {
+        loses: bool,
+    }
+
+    impl AssistedPath for Steps {
+        fn downlink(&self, from: Time, _to: Time) -> Rate {
+            let step = from.since(Time::ZERO).as_nanos() / PERIOD.as_nanos() % 3;
+            [mbit(12.0), mbit(24.0), Rate::ZERO][step as usize]
+        }
+
+        fn uplink(&self, _from: Time, _to: Time) -> Rate {
+            Rate::ZERO
+        }
+
+        fn network_rtt(&self, _now: Time) -> Span {
+            Span::from_millis(10)
+        }
+
+        fn loses_report(&mut self) -> bool {
+            self.loses
+        }
+    }
+
+    fn mbit(value: f64) -> Rate {
+        Rate::from_mbit_per_sec(value)
+    }
+
+    fn at(millis: u64) -> Time {
+        Time::ZERO + Span::from_millis(millis)
+    }
+
+    fn settings(source: BandwidthSource) -> NetAssist {
+        NetAssist { source, ..NetAssist::default() }
+    }
+
+    fn reports(settings: NetAssist) -> Reports<Steps> {
+        Reports::new(settings, Steps { loses: false }, ReportedFlow::USUAL)
+    }
+
+    fn unseen(source: BandwidthSource) -> UnseenReports<Steps> {
+        UnseenReports::new(reports(settings(source)), 1)
+    }
+
+    /// The time, bandwidth in Mbit/s and age of every report until `end`.
+    fn all(mut reports: UnseenReports<Steps>, end: Time) -> Vec<(Time, f64, Span)> {
+        let mut told = Vec::new();
+        while reports.next_wake() <= end {
+            let now = reports.next_wake();
+            if let Some(report) = reports.poll(now) {
+                told.push((now, report.bandwidth.as_mbit_per_sec(), report.age));
+            }
+        }
+        told
+    }
+
+    fn counters(served: u64, busy_millis: u64) -> UserState {
+        let counters = Counters {
+            served: Bytes::new(served),
+            busy: Span::from_millis(busy_millis),
+            backlog: Bytes::new(3000),
+        };
+        UserState { counters: Some(counters), flows: 3, busy_users: 2 }
+    }
+
+    #[test]
+    fn an_oracle_tells_the_coming_period() {
+        let age = Span::from_millis(1);
+        let told = all(unseen(BandwidthSource::Oracle), at(101));
+        assert_eq!(told, [(at(1), 12.0, age), (at(51), 24.0, age), (at(101), 0.0, age)]);
+    }
+
+    #[test]
+    fn a_causal_source_tells_the_period_that_has_passed() {
+        let age = Span::from_millis(1);
+        let told = all(unseen(BandwidthSource::Causal), at(101));
+        assert_eq!(told, [(at(51), 12.0, age), (at(101), 24.0, age)]);
+    }
+
+    #[test]
+    fn a_causal_source_with_counters_tells_what_was_served() {
+        let mut reports = reports(settings(BandwidthSource::Causal));
+        reports.make(at(0), &counters(0, 0));
+        assert_eq!(reports.arrived(at(1)), None, "the first look only begins a period");
+        reports.make(at(50), &counters(15_000, 50));
+        assert_eq!(reports.arrived(at(50)), None, "on its way");
+        let report = reports.arrived(at(51)).expect("arrived");
+        assert_eq!((report.bandwidth, report.class), (mbit(2.4), AdviceClass::Backlogged), "not 12");
+        assert_eq!((report.backlog, report.flows), (Bytes::new(3000), 3));
+    }
+
+    #[test]
+    fn in_a_cell_the_channel_is_shared_among_those_who_are_served() {
+        let mut reports = reports(settings(BandwidthSource::Oracle));
+        reports.make(at(0), &counters(0, 0));
+        assert_eq!(reports.arrived(at(1)).map(|report| report.bandwidth), Some(mbit(6.0)));
+    }
+
+    #[test]
+    fn an_acknowledgement_carries_what_was_made_before_it_passed() {
+        let in_band = NetAssist { route: AdviceRoute::InBand, ..settings(BandwidthSource::Oracle) };
+        let mut reports = reports(in_band);
+        reports.make(at(0), &counters(0, 0));
+        reports.make(at(50), &counters(0, 0));
+        assert_eq!(reports.arrived(at(60)), None, "nothing travels by itself");
+        let report = reports.on_acknowledgement(at(49), at(58)).expect("the first report");
+        assert_eq!((report.bandwidth, report.age), (mbit(6.0), Span::from_millis(58)));
+    }
+
+    #[test]
+    fn wrong_reports_are_scaled_and_an_outage_has_none() {
+        let outages = vec![Outage { from: at(50), to: at(60) }];
+        let settings = NetAssist { scale: Ratio::new(2.0), outages, ..settings(BandwidthSource::Oracle) };
+        let told = all(UnseenReports::new(reports(settings), 1), at(152));
+        let times: Vec<_> = told.iter().map(|(at, mbit, _)| (*at, *mbit)).collect();
+        assert_eq!(times, [(at(1), 24.0), (at(101), 0.0), (at(151), 24.0)]);
+    }
+
+    #[test]
+    fn a_link_that_serves_nothing_is_reported_with_the_packet_time_from_before() {
+        let mut reports = unseen(BandwidthSource::Oracle);
+        let told: Vec<Advice> =
+            [0, 1, 50, 51, 100, 101].map(at).iter().filter_map(|&now| reports.poll(now)).collect();
+        let parts: Vec<Span> = told.iter().map(|report| report.min_rtt.downlink).collect();
+        assert_eq!(parts, [1000, 500, 500].map(Span::from_micros));
+        assert_eq!(told[2].min_rtt.total(), Span::from_micros(10_500));
+    }
+
+    #[test]
+    fn reports_begin_and_end_with_the_flow() {
+        let flow = ReportedFlow { start: at(70), stop: at(130), ..ReportedFlow::USUAL };
+        let reports = Reports::new(settings(BandwidthSource::Oracle), Steps { loses: false }, flow);
+        let told: Vec<Time> =
+            all(UnseenReports::new(reports, 1), at(1000)).into_iter().map(|(at, ..)| at).collect();
+        assert_eq!(told, [at(71), at(121), at(171)], "the last one is made by what is known as it stops");
+    }
+
+    #[test]
+    fn a_caller_that_was_away_is_told_the_newest_only() {
+        let mut reports = unseen(BandwidthSource::Oracle);
+        reports.poll(at(0));
+        let report = reports.poll(at(207)).expect("a report");
+        assert_eq!((report.bandwidth, report.age), (mbit(24.0), Span::from_millis(7)));
+        assert_eq!(reports.next_wake(), at(250));
+    }
+
+    #[test]
+    fn a_schemes_request_comes_before_the_settings() {
+        let request = AdviceRequest {
+            source: Some(BandwidthSource::Oracle),
+            period: Some(Span::ZERO),
+            ..AdviceRequest::default()
+        };
+        let settings = settings(BandwidthSource::Causal).requested(&request);
+        assert_eq!(settings.source, BandwidthSource::Oracle);
+        assert_eq!(settings.period, Span::from_millis(1), "no more often than a base station schedules");
+        assert_eq!(settings.delay, NetAssist::default().delay, "what it leaves open");
+    }
+
+    #[test]
+    fn a_lost_report_never_arrives() {
+        let lossy =
+            Reports::new(settings(BandwidthSource::Oracle), Steps { loses: true }, ReportedFlow::USUAL);
+        assert_eq!(all(UnseenReports::new(lossy, 1), at(1000)), []);
+    }
+}

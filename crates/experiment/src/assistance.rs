@@ -1,0 +1,100 @@
+//! Network assistance on a Scenario's path: what reports are made of, and which driver can make them.
+
+use crate::{Randomness, ResolveError, Scenario};
+use cellcc_assist::{AdviceRoute, AssistedPath, NetAssist, ReportedFlow, Reports};
+use cellcc_control::Scheme;
+use cellcc_link::{Capacities, Capacity, Delay, Loss};
+use cellcc_units::{Rate, Span, Time};
+use std::sync::Arc;
+
+/// A path whose links are known as traces.
+#[derive(Debug, Clone)]
+pub struct TracedPath {
+    /// What the user's downlink can carry.
+    pub downlink: Arc<Capacity>,
+    /// What its uplink can carry; `None`: packets on it take no time.
+    pub uplink: Option<Arc<Capacity>>,
+    /// The smallest RTT without the two links.
+    pub network: Delay,
+    /// Decides which reports are lost.
+    pub loss: Loss,
+}
+
+impl AssistedPath for TracedPath {
+    fn downlink(&self, from: Time, to: Time) -> Rate {
+        self.downlink.rate_in(from, to)
+    }
+
+    fn uplink(&self, from: Time, to: Time) -> Rate {
+        self.uplink.as_ref().map_or(Rate::ZERO, |uplink| uplink.rate_in(from, to))
+    }
+
+    fn network_rtt(&self, now: Time) -> Span {
+        self.network.at(now)
+    }
+
+    fn loses_report(&mut self) -> bool {
+        self.loss.strikes()
+    }
+}
+
+/// What a driver can do for schemes that ask the network for advice. Whatever is not named here, each of them can.
+#[derive(Debug, Clone, Copy)]
+pub struct AdviceSupport {
+    /// Its name in Scenarios.
+    pub driver: &'static str,
+    /// It has the counters of the users' queues.
+    pub sees_queues: bool,
+    /// Reports can travel on acknowledgements.
+    pub in_band: bool,
+}
+
+impl AdviceSupport {
+    /// The reports for flow `index`; `None` where its scheme asks for none.
+    ///
+    /// # Errors
+    /// What the Scenario asks for and this driver cannot do; a user that is not there.
+    pub fn reports(
+        self,
+        scenario: &Scenario,
+        index: usize,
+        scheme: &Scheme,
+        capacities: &Capacities,
+    ) -> Result<Option<Reports<TracedPath>>, ResolveError> {
+        let Some(request) = scheme.advice_request() else { return Ok(None) };
+        scenario.check_users()?;
+        let settings = scenario.netassist.requested(&request);
+        self.check(scenario, scheme, &settings)?;
+        let flow = &scenario.flows[index];
+        let back = scenario.reverse_delay() + flow.extra_rtt;
+        let path = TracedPath {
+            downlink: Arc::clone(&capacities.forward[flow.user]),
+            uplink: Some(Arc::clone(&capacities.reverse)),
+            network: scenario.forward_delay()?.plus(back),
+            loss: Loss::new(settings.loss, scenario.seed_of(Randomness::Assistance(index))),
+        };
+        let reported = ReportedFlow {
+            packet: scenario.endpoint.packet(),
+            ack: scenario.endpoint.header,
+            start: flow.start,
+            stop: flow.stop.unwrap_or(Time::NEVER),
+        };
+        Ok(Some(Reports::new(settings, path, reported)))
+    }
+
+    /// Refuses what would otherwise be left out silently.
+    fn check(self, scenario: &Scenario, scheme: &Scheme, settings: &NetAssist) -> Result<(), ResolveError> {
+        let missing = if settings.route == AdviceRoute::InBand && !self.in_band {
+            "advice in band (route=in-band): nobody writes on acknowledgements"
+        } else if scenario.cell.is_some() && !self.sees_queues {
+            "advice in a cell: nobody sees into its queues"
+        } else {
+            return Ok(());
+        };
+        Err(ResolveError(format!(
+            "scheme `{}`: the driver `{}` has no {missing}; leave that out, or use the driver `sim`",
+            scheme.text(),
+            self.driver
+        )))
+    }
+}

@@ -1,0 +1,73 @@
+//! What a driver in virtual time adds to the loop.
+
+use super::Network;
+use crate::{Application, RunError};
+use cellcc_assist::Advice;
+use cellcc_control::{Limits, Observed};
+use cellcc_link::Packet;
+use cellcc_units::{Bytes, Time};
+
+/// Both ends of a flow. All calls come in the order of time.
+pub trait Ends: Sized {
+    /// What the sending end puts on the forward path.
+    type Data: Packet;
+    /// What the receiving end puts on the reverse path.
+    type Ack: Packet;
+
+    /// A packet arrives at the receiving end.
+    ///
+    /// # Errors
+    /// Why the flow cannot go on.
+    fn on_data(&mut self, network: &mut Network<'_, Self>, data: Self::Data) -> Result<(), RunError>;
+
+    /// An acknowledgement arrives at the sending end.
+    ///
+    /// # Errors
+    /// Why the flow cannot go on.
+    fn on_ack(&mut self, network: &mut Network<'_, Self>, ack: Self::Ack) -> Result<(), RunError>;
+
+    /// A report of the network arrives at the sending end.
+    fn on_advice(&mut self, network: &mut Network<'_, Self>, advice: &Advice);
+
+    /// Does what is due by now. Called once at time zero, and then at [`next_wake`](Self::next_wake).
+    ///
+    /// # Errors
+    /// Why the flow cannot go on.
+    fn on_wake(&mut self, network: &mut Network<'_, Self>) -> Result<(), RunError>;
+
+    /// When [`on_wake`](Self::on_wake) has something to do, after all was done that was due by `now`; asked again after
+    /// every call.
+    fn next_wake(&self, now: Time) -> Time;
+
+    /// True where the receiving end runs a component of the scheme: it is told of the user's flows and arrivals.
+    fn has_receiver_component(&self) -> bool;
+
+    /// The number of the user's flows that are open, this one included, where it has changed.
+    fn on_user_flows(&mut self, now: Time, flows: u32);
+
+    /// All that has arrived for the user, over all its flows. Called before each packet.
+    fn on_user_arrivals(&mut self, _now: Time, _arrived: Bytes) {}
+
+    /// What the flow has to send.
+    fn application(&self) -> &Application;
+
+    /// When the last byte of a sized source was acknowledged.
+    fn completed_at(&self) -> Option<Time>;
+
+    /// How many frames there were until `end`, and the share of them that missed its deadline.
+    fn frames(&self, end: Time) -> Option<(u64, f64)>;
+
+    /// What the scheme allows now.
+    fn limits(&self) -> Limits;
+
+    /// How often the scheme has decided on its limits so far.
+    fn decisions(&self) -> u64;
+
+    /// What both ends of the scheme show of their inside.
+    fn observe(&self, observed: &mut Observed);
+
+    /// What the reader of the Record must know, beside the scheme's own notes.
+    fn notes(&self) -> Vec<String> {
+        Vec::new()
+    }
+}

@@ -1,0 +1,78 @@
+//! What an end of a flow can do to the network.
+
+use super::Ends;
+use crate::FlowMeter;
+use cellcc_link::{Forward, Link, Packet};
+use cellcc_units::{Bytes, Time};
+
+/// A packet of a flow on the path.
+#[derive(Debug, Clone)]
+pub struct InTransit<P> {
+    pub(super) flow: u32,
+    pub(super) sent_at: Time,
+    pub(super) packet: P,
+}
+
+impl<P: Packet> Packet for InTransit<P> {
+    #[inline]
+    fn size(&self) -> Bytes {
+        self.packet.size()
+    }
+
+    #[inline]
+    fn is_ecn_capable(&self) -> bool {
+        self.packet.is_ecn_capable()
+    }
+
+    #[inline]
+    fn mark_congestion(&mut self) {
+        self.packet.mark_congestion();
+    }
+}
+
+/// What the loop keeps of a flow for its ends.
+#[derive(Debug)]
+pub(super) struct FlowSide {
+    pub(super) index: u32,
+    pub(super) user: usize,
+    pub(super) meter: FlowMeter,
+    pub(super) last_sent_at: Time,
+}
+
+/// The path at one moment, as the ends of one flow reach it.
+pub struct Network<'a, E: Ends> {
+    pub(super) now: Time,
+    pub(super) forward: &'a mut Forward<InTransit<E::Data>>,
+    pub(super) reverse: &'a mut Link<InTransit<E::Ack>>,
+    pub(super) flow: &'a mut FlowSide,
+}
+
+impl<E: Ends> Network<'_, E> {
+    /// The time.
+    #[inline]
+    pub fn now(&self) -> Time {
+        self.now
+    }
+
+    /// The sending end sends a packet; `retransmission`: it repeats data of a lost one.
+    pub fn send_data(&mut self, packet: E::Data, retransmission: bool) {
+        self.flow.meter.on_sent(retransmission);
+        self.flow.last_sent_at = self.now;
+        let packet = InTransit { flow: self.flow.index, sent_at: self.now, packet };
+        if self.forward.enqueue(self.now, self.flow.user, packet).is_err() {
+            self.flow.meter.on_lost();
+        }
+    }
+
+    /// The receiving end sends an acknowledgement. One that is lost is made good by the next.
+    pub fn send_ack(&mut self, packet: E::Ack) {
+        let packet = InTransit { flow: self.flow.index, sent_at: self.now, packet };
+        let _ = self.reverse.enqueue(self.now, packet);
+    }
+
+    /// What is measured of the flow: the sending end adds its RTT samples.
+    #[inline]
+    pub fn meter(&mut self) -> &mut FlowMeter {
+        &mut self.flow.meter
+    }
+}

@@ -1,0 +1,389 @@
+//! The loop: whatever is due next happens, until the run ends. It can be stepped from outside.
+
+use super::Ends;
+use super::network::{FlowSide, InTransit, Network};
+use crate::assistance::TracedPath;
+use crate::{Application, Delivery, FlowMeter, MeasuredFlow, PathLinks, RunError, Scenario};
+use cellcc_assist::{Advice, Counters, Reports, UserState, active_flows};
+use cellcc_control::Observed;
+use cellcc_link::{Forward, Link, Packet, Poll, Service};
+use cellcc_units::{Bytes, Span, Time};
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, BinaryHeap, VecDeque};
+
+/// One run under way.
+pub struct Run<E: Ends> {
+    forward: Forward<InTransit<E::Data>>,
+    reverse: Link<InTransit<E::Ack>>,
+    flows: Vec<Flow<E>>,
+    /// All that has arrived for each user.
+    arrived: Vec<Bytes>,
+    wakes: BinaryHeap<Reverse<(Time, u32)>>,
+    now: Time,
+    end: Time,
+    bin: Span,
+    bins: usize,
+    bin_ends_at: Time,
+    packet: Bytes,
+}
+
+/// A flow: its ends, and what the loop keeps of it.
+struct Flow<E: Ends> {
+    ends: E,
+    side: FlowSide,
+    reports: Option<Reports<TracedPath>>,
+    extra_rtt: Span,
+    /// Acknowledgements on the part of the path that this flow does not share, with the advice on them.
+    on_extra_path: VecDeque<(Time, E::Ack, Option<Advice>)>,
+    /// The user's flows, as the receiving end was told last.
+    user_flows: u32,
+    /// Packets that leave the link after this are no part of the flow's throughput.
+    counts_until: Time,
+    /// The wake-up that stands in the queue of events; others of this flow are out of date.
+    scheduled: Time,
+}
+
+impl<E: Ends> Flow<E> {
+    /// From when to when the flow is active: until it stops, or a sized source is through.
+    fn active(&self) -> (Time, Time) {
+        let application: &Application = self.ends.application();
+        let stop = self.ends.completed_at().unwrap_or(Time::NEVER).min(application.stop());
+        (application.start().min(stop), stop)
+    }
+
+    fn is_active(&self, now: Time) -> bool {
+        let (start, stop) = self.active();
+        start <= now && now < stop
+    }
+
+    fn next_wake(&self, now: Time) -> Time {
+        let extra = self.on_extra_path.front().map_or(Time::NEVER, |(due, ..)| *due);
+        let reports = self.reports.as_ref().map_or(Time::NEVER, Reports::next_wake);
+        self.ends.next_wake(now).min(extra).min(reports)
+    }
+}
+
+impl<E: Ends> Run<E> {
+    /// A run of a resolved Scenario: for each flow its ends, and the reports that its scheme asks for.
+    ///
+    /// # Errors
+    /// Why a flow cannot begin.
+    pub fn new(
+        scenario: &Scenario,
+        links: &PathLinks,
+        flows: Vec<(E, Option<Reports<TracedPath>>)>,
+    ) -> Result<Self, RunError> {
+        let (end, bin) = (Time::ZERO + scenario.duration, scenario.endpoint.series_bin);
+        let flows =
+            scenario.flows.iter().zip(flows).enumerate().map(|(index, (setup, (ends, reports)))| Flow {
+                ends,
+                side: FlowSide {
+                    index: index as u32,
+                    user: setup.user,
+                    meter: FlowMeter::new(bin),
+                    last_sent_at: setup.start,
+                },
+                reports,
+                extra_rtt: setup.extra_rtt,
+                on_extra_path: VecDeque::new(),
+                user_flows: 0,
+                counts_until: setup.stop.unwrap_or(end),
+                scheduled: Time::NEVER,
+            });
+        let mut run = Self {
+            forward: links.forward(),
+            reverse: links.reverse(),
+            flows: flows.collect(),
+            arrived: vec![Bytes::ZERO; links.forward.len()],
+            wakes: BinaryHeap::new(),
+            now: Time::ZERO,
+            end,
+            bin,
+            bins: 0,
+            bin_ends_at: Time::ZERO + bin,
+            packet: scenario.endpoint.packet(),
+        };
+        for index in 0..run.flows.len() {
+            run.wake_flow(Time::ZERO, index)?;
+        }
+        Ok(run)
+    }
+
+    /// The time up to which everything has happened.
+    pub fn now(&self) -> Time {
+        self.now
+    }
+
+    /// True where nothing is left to happen before the Scenario's end.
+    pub fn is_over(&self) -> bool {
+        self.now >= self.end
+    }
+
+    /// The ends of a flow, to look at.
+    ///
+    /// # Panics
+    /// Where the Scenario has no such flow.
+    pub fn ends(&self, flow: usize) -> &E {
+        &self.flows[flow].ends
+    }
+
+    /// Lets everything happen that is due by `time`, and not after the Scenario's end.
+    ///
+    /// # Errors
+    /// Why a flow cannot go on.
+    pub fn step_until(&mut self, time: Time) -> Result<(), RunError> {
+        let until = time.min(self.end);
+        while self.step(until)? {}
+        Ok(())
+    }
+
+    /// Goes on until the scheme of `flow` has decided again. False where the run ends before that.
+    ///
+    /// # Errors
+    /// Why a flow cannot go on.
+    ///
+    /// # Panics
+    /// Where the Scenario has no such flow.
+    pub fn step_to_decision(&mut self, flow: usize) -> Result<bool, RunError> {
+        let before = self.flows[flow].ends.decisions();
+        while self.step(self.end)? {
+            if self.flows[flow].ends.decisions() != before {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Does what is due next, where that is not after `until`; otherwise it is `until` now.
+    fn step(&mut self, until: Time) -> Result<bool, RunError> {
+        let arrival = self.forward.next_wake();
+        let acknowledgement = self.reverse.next_wake();
+        let wake = self.wakes.peek().map_or(Time::NEVER, |Reverse((time, _))| *time);
+        let next = arrival.min(acknowledgement).min(wake);
+        self.now = next.min(until).max(self.now);
+        while self.bin_ends_at <= self.now {
+            self.end_bin();
+        }
+        if next > until {
+            return Ok(false);
+        }
+        if next == arrival {
+            self.on_arrival(next)?;
+        } else if next == acknowledgement {
+            self.on_acknowledgement(next)?;
+        } else {
+            self.on_wake(next)?;
+        }
+        Ok(true)
+    }
+
+    fn end_bin(&mut self) {
+        for Flow { ends, side, .. } in &mut self.flows {
+            let limits = ends.limits();
+            side.meter.sample_scheme(self.bins, self.packet, &limits, |observed| ends.observe(observed));
+        }
+        self.bins += 1;
+        self.bin_ends_at += self.bin;
+    }
+
+    fn on_arrival(&mut self, now: Time) -> Result<(), RunError> {
+        let delivery = match self.forward.poll(now) {
+            Poll::Ready(delivery) => delivery,
+            Poll::Dropped(dropped) => {
+                self.flows[dropped.packet.flow as usize].side.meter.on_lost();
+                return Ok(());
+            }
+            Poll::Wake(_) | Poll::Idle => return Ok(()),
+        };
+        let index = delivery.packet.flow as usize;
+        self.measure(&delivery);
+        let user = self.flows[index].side.user;
+        self.arrived[user] += delivery.packet.size();
+        if self.flows[index].ends.has_receiver_component() {
+            self.flows[index].ends.on_user_arrivals(now, self.arrived[user]);
+            self.tell_user_flows(now, index);
+        }
+        let (ends, mut network) = self.reach(now, index);
+        ends.on_data(&mut network, delivery.packet.packet)?;
+        self.schedule(now, index);
+        Ok(())
+    }
+
+    fn on_acknowledgement(&mut self, now: Time) -> Result<(), RunError> {
+        let Poll::Ready(delivery) = self.reverse.poll(now) else { return Ok(()) };
+        let InTransit { flow: index, packet, .. } = delivery.packet;
+        let index = index as usize;
+        let flow = &mut self.flows[index];
+        let extra = flow.extra_rtt;
+        let arrives_at = now + extra;
+        let advice =
+            flow.reports.as_mut().and_then(|it| it.on_acknowledgement(delivery.departed_at, arrives_at));
+        if extra.is_zero() {
+            self.acknowledge(now, index, packet, advice)?;
+        } else {
+            flow.on_extra_path.push_back((arrives_at, packet, advice));
+        }
+        self.schedule(now, index);
+        Ok(())
+    }
+
+    /// An acknowledgement arrives at the sending end, and the advice on it.
+    fn acknowledge(
+        &mut self,
+        now: Time,
+        index: usize,
+        ack: E::Ack,
+        advice: Option<Advice>,
+    ) -> Result<(), RunError> {
+        let (ends, mut network) = self.reach(now, index);
+        ends.on_ack(&mut network, ack)?;
+        if let Some(advice) = advice {
+            ends.on_advice(&mut network, &advice);
+        }
+        Ok(())
+    }
+
+    fn on_wake(&mut self, now: Time) -> Result<(), RunError> {
+        match self.wakes.pop() {
+            // An earlier wake-up may have taken its place.
+            Some(Reverse((time, index))) if self.flows[index as usize].scheduled == time => {
+                self.wake_flow(now, index as usize)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn wake_flow(&mut self, now: Time, index: usize) -> Result<(), RunError> {
+        self.flows[index].scheduled = Time::NEVER;
+        self.assist(now, index);
+        while let Some((_, ack, advice)) =
+            self.flows[index].on_extra_path.pop_front_if(|(due, ..)| *due <= now)
+        {
+            self.acknowledge(now, index, ack, advice)?;
+        }
+        let (ends, mut network) = self.reach(now, index);
+        ends.on_wake(&mut network)?;
+        self.schedule(now, index);
+        Ok(())
+    }
+
+    /// Makes the report that is due for a flow, and delivers what has arrived.
+    fn assist(&mut self, now: Time, index: usize) {
+        let Some(reports) = &self.flows[index].reports else { return };
+        let user = reports.is_due(now).then(|| self.user_state(now, self.flows[index].side.user));
+        let Some(reports) = &mut self.flows[index].reports else { return };
+        if let Some(user) = user {
+            reports.make(now, &user);
+        }
+        if let Some(advice) = reports.arrived(now) {
+            let (ends, mut network) = self.reach(now, index);
+            ends.on_advice(&mut network, &advice);
+        }
+    }
+
+    fn user_state(&mut self, now: Time, user: usize) -> UserState {
+        let Service { served, busy, backlog } = self.forward.service(now, user);
+        let sending = self.flows.iter().filter(|flow| flow.side.user == user && flow.is_active(now));
+        let flows = active_flows(now, sending.map(|flow| flow.side.last_sent_at));
+        let others: BTreeSet<usize> =
+            self.flows.iter().map(|flow| flow.side.user).filter(|&other| other != user).collect();
+        let others_served =
+            others.into_iter().filter(|&other| !self.forward.service(now, other).backlog.is_zero()).count();
+        UserState {
+            counters: Some(Counters { served, busy, backlog }),
+            flows,
+            busy_users: 1 + others_served as u32,
+        }
+    }
+
+    /// Tells the receiving end how many flows its user has, where that has changed. The user knows what is open on its
+    /// device, and not only what sent something of late, as the network does.
+    fn tell_user_flows(&mut self, now: Time, index: usize) {
+        let user = self.flows[index].side.user;
+        let open = self.flows.iter().filter(|flow| flow.side.user == user && flow.is_active(now));
+        let count = open.count() as u32;
+        let flow = &mut self.flows[index];
+        if flow.user_flows != count {
+            flow.user_flows = count;
+            flow.ends.on_user_flows(now, count.max(1));
+        }
+    }
+
+    /// A flow's ends, and the network as they reach it.
+    #[inline]
+    fn reach(&mut self, now: Time, index: usize) -> (&mut E, Network<'_, E>) {
+        let Flow { ends, side, .. } = &mut self.flows[index];
+        (ends, Network { now, forward: &mut self.forward, reverse: &mut self.reverse, flow: side })
+    }
+
+    /// Puts the flow's next wake-up in the queue, unless an earlier one stands there already.
+    #[inline]
+    fn schedule(&mut self, now: Time, index: usize) {
+        let flow = &mut self.flows[index];
+        let wake = flow.next_wake(now);
+        if wake < flow.scheduled {
+            flow.scheduled = wake;
+            self.wakes.push(Reverse((wake, index as u32)));
+        }
+    }
+
+    fn measure(&mut self, delivery: &cellcc_link::Delivery<InTransit<E::Data>>) {
+        let flow = &mut self.flows[delivery.packet.flow as usize];
+        if delivery.departed_at <= flow.counts_until {
+            flow.side.meter.on_delivery(&Delivery {
+                bytes: delivery.packet.size(),
+                sent_at: delivery.packet.sent_at,
+                queued_at: delivery.queued_at,
+                departed_at: delivery.departed_at,
+                arrived_at: delivery.arrived_at,
+            });
+        }
+    }
+
+    /// Runs to the end, and hands over what was measured: of each flow, with the canonical texts of `schemes`.
+    ///
+    /// # Errors
+    /// Why a flow could not go on.
+    pub(super) fn finish<'a, T>(
+        mut self,
+        schemes: impl Iterator<Item = &'a str>,
+        record: impl FnOnce(&[MeasuredFlow<'_>], Vec<String>) -> T,
+    ) -> Result<T, RunError> {
+        self.step_until(self.end)?;
+        self.count_departed();
+        let mut notes: Vec<String> = Vec::new();
+        let mut measured = Vec::new();
+        for (flow, scheme) in self.flows.iter().zip(schemes) {
+            let mut observed = Observed::default();
+            flow.ends.observe(&mut observed);
+            for note in observed.notes.iter().cloned().chain(flow.ends.notes()) {
+                if !notes.contains(&note) {
+                    notes.push(note);
+                }
+            }
+            let active = flow.active();
+            measured.push(MeasuredFlow {
+                scheme,
+                user: flow.side.user,
+                active,
+                meter: &flow.side.meter,
+                completed_at: flow.ends.completed_at(),
+                frames: flow.ends.frames(active.1),
+                delay_target_ms: observed.number("dtt_ms"),
+            });
+        }
+        Ok(record(&measured, notes))
+    }
+
+    /// Packets that left the link before the end count, although they arrive after it.
+    fn count_departed(&mut self) {
+        while self.forward.next_wake() < Time::NEVER {
+            // What is held back to be reordered left the link in time, too.
+            if let Poll::Ready(delivery) = self.forward.poll(Time::NEVER)
+                && delivery.departed_at <= self.end
+            {
+                self.measure(&delivery);
+            }
+        }
+    }
+}

@@ -1,0 +1,16 @@
+//! The flows of a Scenario in real QUIC (noq): the drivers `quic-virtual` and `quic`.
+//!
+//! | to find | look in |
+//! |---|---|
+//! | noq at both ends, in virtual time | [`VirtualDriver`] |
+//! | noq over real sockets, through the emulator | [`player`] |
+
+// Real time: the player reads clocks and opens sockets. The driver in virtual time takes both as arguments.
+#![allow(clippy::disallowed_methods)]
+
+mod certificate;
+#[cfg(target_os = "linux")]
+pub mod player;
+mod virtual_time;
+
+pub use virtual_time::{Protection, QuicEnds, VirtualDriver};

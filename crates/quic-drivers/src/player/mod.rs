@@ -1,0 +1,141 @@
+//! The flows of a Scenario over real UDP sockets, each one connection: what `--driver quic` runs through the emulator.
+//!
+//! | to find | look in |
+//! |---|---|
+//! | what both ends of a flow know, and their clock | `plan` |
+//! | noq's settings | `transport` |
+//! | an application's data on their way into a connection, and the scheme's inside, bin by bin | `sending` |
+//! | what the receiving application gets | `receiving` |
+//! | a thread with all senders, a thread with all receivers, and whether their processor limited them | `side` |
+
+mod plan;
+mod receiving;
+mod sending;
+mod side;
+mod transport;
+
+use crate::certificate::Tls;
+use cellcc_assist::UnseenReports;
+use cellcc_control::{Registry, Scheme};
+use cellcc_experiment::{
+    AdviceSupport, Played, PlayedFlow, Randomness, ResolveError, RunError, Scenario, TracedPath, UdpPlay,
+    UdpPlayer, schemes_of,
+};
+use cellcc_link::Shelf;
+use cellcc_quic::{Clock, Congestion};
+use plan::Plan;
+use receiving::Receiver;
+use sending::Sender;
+use side::Side;
+
+/// Nobody sees into the emulator's queues. QUIC's acknowledgements are encrypted: a base station cannot write on them.
+const ADVICE: AdviceSupport = AdviceSupport { driver: "quic", sees_queues: false, in_band: false };
+
+/// Plays flows over QUIC: schemes of a registry in noq.
+#[derive(Debug)]
+pub struct QuicPlayer {
+    registry: Registry,
+    links: Shelf,
+}
+
+impl QuicPlayer {
+    /// Plays the schemes of `registry`.
+    pub fn new(registry: Registry) -> Self {
+        Self { registry, links: Shelf::default() }
+    }
+
+    /// What the network tells each flow.
+    fn reports(
+        &self,
+        scenario: &Scenario,
+        schemes: &[Scheme],
+    ) -> Result<Vec<Option<UnseenReports<TracedPath>>>, ResolveError> {
+        let capacities = scenario.capacities(&self.links)?;
+        let flows = u32::try_from(scenario.flows.len()).unwrap_or(u32::MAX);
+        let reports = schemes.iter().enumerate().map(|(index, scheme)| {
+            let reports = ADVICE.reports(scenario, index, scheme, &capacities)?;
+            Ok(reports.map(|reports| UnseenReports::new(reports, flows)))
+        });
+        reports.collect()
+    }
+}
+
+impl UdpPlayer for QuicPlayer {
+    fn resolve(&self, scenario: &mut Scenario) -> Result<(), ResolveError> {
+        let schemes = schemes_of(scenario, &self.registry)?;
+        for (flow, scheme) in scenario.flows.iter_mut().zip(&schemes) {
+            Congestion::new(scheme.clone()).map_err(|error| ResolveError(error.to_string()))?;
+            flow.scheme = scheme.text().into();
+        }
+        self.reports(scenario, &schemes).map(drop)
+    }
+
+    fn play(&self, play: UdpPlay<'_>) -> Result<Played, RunError> {
+        let UdpPlay { scenario, ends, epoch, until } = play;
+        let clock = Clock::new(epoch);
+        let failed = |error: ResolveError| RunError(error.to_string());
+        let schemes = schemes_of(scenario, &self.registry).map_err(failed)?;
+        let reports = self.reports(scenario, &schemes).map_err(failed)?;
+        let tls = Tls::new().map_err(|error| RunError(format!("cannot make a certificate: {error}")))?;
+        let mut senders = Vec::new();
+        let mut receivers = Vec::new();
+        for (index, ((scheme, reports), ends)) in schemes.into_iter().zip(reports).zip(ends).enumerate() {
+            let plan = Plan::new(scenario, index, clock, until);
+            let seed = scenario.seed_of(Randomness::Flow(index));
+            let congestion = Congestion::new(scheme).map_err(|error| RunError(error.to_string()))?;
+            let congestion = congestion.with_seed(seed).with_epoch(epoch);
+            let to =
+                ends.sender.local_addr().map_err(|error| RunError(format!("flow {}: {error}", index + 1)))?;
+            receivers.push(
+                Receiver {
+                    config: transport::client(&tls),
+                    plan: plan.clone(),
+                    socket: ends.receiver,
+                    registry: self.registry.clone(),
+                    to,
+                }
+                .run(),
+            );
+            let congestion = congestion.with_rtt_samples();
+            let config = transport::server(&tls, &congestion, &plan);
+            senders.push(Sender { plan, socket: ends.sender, congestion, config, reports }.run());
+        }
+        let (sent, received) = std::thread::scope(|scope| {
+            let receivers = side::start(scope, "cellcc-receivers", receivers);
+            let senders = side::start(scope, "cellcc-senders", senders);
+            (senders.and_then(side::join), receivers.and_then(side::join))
+        });
+        let failed = |error: std::io::Error| RunError(format!("cannot run QUIC's two ends: {error}"));
+        conclude(scenario, sent.map_err(failed)?, received.map_err(failed)?)
+    }
+}
+
+fn conclude(
+    scenario: &Scenario,
+    sent: Side<sending::Sent>,
+    received: Side<receiving::Received>,
+) -> Result<Played, RunError> {
+    let mut notes = vec![
+        "QUIC (noq) in real time: a full packet has 1500 bytes, 28 of them IP's and UDP's; all packets are ECT(0)".into(),
+    ];
+    notes.extend(sent.limit("senders"));
+    notes.extend(received.limit("receivers"));
+    let mut flows = Vec::new();
+    for (index, (sent, received)) in sent.flows.into_iter().zip(received.flows).enumerate() {
+        let flow = format!("flow {} (`{}`)", index + 1, scenario.flows[index].scheme);
+        let failed = |error| RunError(format!("{flow}: {error}"));
+        let (sent, received) = (sent.map_err(failed)?, received.map_err(failed)?);
+        if !sent.connected {
+            notes.push(format!("{flow}: the connection did not come about in time"));
+        }
+        notes.extend(sent.notes.into_iter().filter(|note| !notes.contains(note)).collect::<Vec<_>>());
+        flows.push(PlayedFlow {
+            meter: sent.meter,
+            completed_at: sent.completed_at,
+            frames: received.frames,
+            delay_target_ms: sent.delay_target_ms,
+            received_packets: received.packets,
+        });
+    }
+    Ok(Played { flows, notes })
+}

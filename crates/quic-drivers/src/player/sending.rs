@@ -1,0 +1,212 @@
+//! The sending end of a flow: what its application has goes into streams; what its scheme shows is taken down.
+
+use super::plan::Plan;
+use super::transport::STREAM_BYTES;
+use bytes::Bytes;
+use cellcc_assist::UnseenReports;
+use cellcc_control::Observer;
+use cellcc_experiment::{Application, FlowMeter, Source, TracedPath};
+use cellcc_quic::advice::{Replay, follow};
+use cellcc_quic::{Clock, Congestion, Observed, SchemeHandle};
+use cellcc_units::Time;
+use noq::{
+    Connection, ConnectionError, Endpoint, EndpointConfig, SendStream, ServerConfig, Stopped, TokioRuntime,
+};
+use std::error::Error;
+use std::net::UdpSocket;
+use std::sync::Arc;
+use tokio::time::timeout_at;
+
+/// Bytes per call.
+const CALL_BYTES: usize = 1 << 16;
+static PAYLOAD: [u8; CALL_BYTES] = [0; CALL_BYTES];
+
+/// The sending end.
+pub(super) struct Sender {
+    pub(super) plan: Plan,
+    pub(super) socket: UdpSocket,
+    pub(super) congestion: Congestion,
+    pub(super) config: ServerConfig,
+    /// What the network tells the scheme, where that asks for it.
+    pub(super) reports: Option<UnseenReports<TracedPath>>,
+}
+
+/// How it went.
+pub(super) struct Sent {
+    /// False where no connection came about.
+    pub(super) connected: bool,
+    pub(super) meter: FlowMeter,
+    pub(super) completed_at: Option<Time>,
+    pub(super) delay_target_ms: Option<f64>,
+    /// What the scheme has to say.
+    pub(super) notes: Vec<String>,
+}
+
+impl Sender {
+    /// Sends until the flow stops; then the connection is closed, so that nothing is sent any more.
+    pub(super) async fn run(self) -> Result<Sent, String> {
+        let Self { plan, socket, congestion, config, reports } = self;
+        let mut sent = Sent {
+            connected: false,
+            meter: FlowMeter::new(plan.endpoint.series_bin),
+            completed_at: None,
+            delay_target_ms: None,
+            notes: Vec::new(),
+        };
+        let endpoint = Endpoint::new(EndpointConfig::default(), Some(config), socket, Arc::new(TokioRuntime))
+            .map_err(|error| format!("cannot use a socket: {error}"))?;
+        let stop = plan.clock.instant(plan.stop).into();
+        let Ok(connection) = timeout_at(stop, connected(&endpoint)).await else { return Ok(sent) };
+        let connection = connection?;
+        sent.connected = true;
+        let attached = congestion.attach(&connection).ok_or("noq does not have the scheme")?;
+        let scheme = &attached.scheme();
+        let reports = reports.map(|reports| Replay::new(reports, plan.clock.epoch()));
+        let _following = reports.map(|reports| follow(&connection, scheme, reports));
+
+        let mut writer =
+            Writer { connection: &connection, clock: plan.clock, stream: None, streams: Vec::new() };
+        let writing = timeout_at(stop, writer.write(plan.application()));
+        let (written, ()) = tokio::join!(writing, take_down(&plan, scheme, &mut sent.meter));
+        if let Some(reason) = connection.close_reason() {
+            return Err(format!("the connection was lost: {reason}"));
+        }
+        connection.close(0_u32.into(), b"");
+        if let Ok(written) = written {
+            sent.completed_at = written.map_err(|error| format!("cannot send: {error}"))?;
+        }
+        sent.meter.on_retransmitted(scheme.snapshot().packets.lost);
+        let mut observed = Observed::default();
+        scheme.observe(&mut observed);
+        sent.delay_target_ms = observed.number("dtt_ms");
+        sent.notes = observed.notes;
+        let half = attached.peer_half();
+        sent.notes.extend(half.is_missing().then(|| half.to_string()));
+        plan.clock.sleep_until(plan.until).await;
+        Ok(sent)
+    }
+}
+
+async fn connected(endpoint: &Endpoint) -> Result<Connection, String> {
+    let failed = |error: ConnectionError| format!("the connection did not come about: {error}");
+    let incoming = endpoint.accept().await.ok_or("the socket was closed")?;
+    incoming.accept().map_err(failed)?.await.map_err(failed)
+}
+
+/// Takes down, at the end of every bin in which the flow sends, what the scheme does; until the flow stops.
+async fn take_down(plan: &Plan, scheme: &SchemeHandle, meter: &mut FlowMeter) {
+    let samples = |meter: &mut FlowMeter| {
+        let samples = scheme.take_rtt_samples().into_iter();
+        let counted = samples.filter(|(now, _)| plan.setup.start <= *now && *now <= plan.stop);
+        counted.for_each(|(now, rtt)| meter.on_rtt(now, rtt));
+    };
+    for bin in 0..plan.bins {
+        let bin_ends_at = Time::ZERO + plan.endpoint.series_bin * (bin as u64 + 1);
+        if plan.stop < bin_ends_at {
+            break;
+        }
+        if bin_ends_at <= plan.setup.start {
+            continue;
+        }
+        plan.clock.sleep_until(bin_ends_at).await;
+        samples(meter);
+        let snapshot = scheme.snapshot();
+        meter.sample_scheme(bin, plan.endpoint.packet(), &snapshot.limits, |observed| {
+            if let Some(srtt) = snapshot.smoothed_rtt {
+                observed.value("srtt", "ms", srtt.as_millis_f64());
+            }
+            scheme.observe(observed);
+        });
+    }
+    plan.clock.sleep_until(plan.stop).await;
+    samples(meter);
+}
+
+/// Puts an application's data into streams, one after the other: each a frame, or as much as a stream may carry.
+struct Writer<'a> {
+    connection: &'a Connection,
+    clock: Clock,
+    stream: Option<Open>,
+    /// When the data of earlier streams are acknowledged; kept for a source that has an end.
+    streams: Vec<Stopped>,
+}
+
+struct Open {
+    stream: SendStream,
+    room: usize,
+}
+
+/// What an application has ready.
+struct Ready {
+    bytes: usize,
+    ends_frame: bool,
+}
+
+impl Writer<'_> {
+    /// Writes all that the application has. For a sized source: when the last byte was acknowledged.
+    async fn write(
+        &mut self,
+        mut application: Application,
+    ) -> Result<Option<Time>, Box<dyn Error + Send + Sync>> {
+        let has_end = matches!(application.source(), Source::Sized(_));
+        loop {
+            let now = self.clock.now();
+            let ready_at = application.ready_at(now);
+            if ready_at == Time::NEVER {
+                break;
+            }
+            if now < ready_at {
+                self.clock.sleep_until(ready_at).await;
+                continue;
+            }
+            let mut open = match self.stream.take() {
+                Some(open) => open,
+                None => Open { stream: self.connection.open_uni().await?, room: STREAM_BYTES as usize },
+            };
+            let ready = take_ready(&mut application, now, CALL_BYTES.min(open.room));
+            open.stream.write_chunk(Bytes::from_static(&PAYLOAD[..ready.bytes])).await?;
+            open.room = open.room.saturating_sub(ready.bytes);
+            // A frame has one stream, however long it is.
+            let is_full =
+                application.frame_of(0).is_none() && open.room < application.payload(0).get() as usize;
+            if is_full || ready.ends_frame {
+                self.finish(open, has_end)?;
+            } else {
+                self.stream = Some(open);
+            }
+        }
+        if let Some(open) = self.stream.take() {
+            self.finish(open, has_end)?;
+        }
+        if !has_end {
+            return Ok(None);
+        }
+        for acknowledged in self.streams.drain(..) {
+            acknowledged.await?;
+        }
+        Ok(Some(self.clock.now()))
+    }
+
+    fn finish(&mut self, mut open: Open, has_end: bool) -> Result<(), noq::ClosedStream> {
+        if has_end {
+            self.streams.push(open.stream.stopped());
+        }
+        open.stream.finish()
+    }
+}
+
+/// Takes what is ready now: up to the end of a frame, at most `limit` bytes, at least a segment.
+fn take_ready(application: &mut Application, now: Time, limit: usize) -> Ready {
+    let mut ready = Ready { bytes: 0, ends_frame: false };
+    let longest = application.payload(0).get() as usize;
+    while !ready.ends_frame
+        && (ready.bytes == 0 || ready.bytes + longest <= limit)
+        && application.ready_at(now) <= now
+    {
+        let segment = application.take();
+        ready.bytes += application.payload(segment).get() as usize;
+        ready.ends_frame =
+            application.frame_of(segment).is_some_and(|(_, segments)| segment % segments == segments - 1);
+    }
+    ready
+}

@@ -1,0 +1,64 @@
+//! noq's settings for the two ends of a flow.
+
+use super::plan::Plan;
+use crate::certificate::Tls;
+use cellcc_experiment::Endpoint;
+use cellcc_quic::Congestion;
+use noq::{AckFrequencyConfig, ClientConfig, ServerConfig, TransportConfig, VarInt};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// UDP payload of a packet of 1500 bytes over IPv4: the emulated MTU.
+const FULL_PAYLOAD: u16 = 1472;
+
+/// A stream carries no more than this, and then the next begins: noq closes a connection when a stream has more than 1024
+/// gaps (`MAX_CHUNKS` in noq-proto 1.4), and this many bytes are 720 packets.
+pub(super) const STREAM_BYTES: u32 = 1 << 20;
+
+/// Streams that may be open at a time. Together they hold 1 GiB, beyond any window; as frames, 17 s.
+const STREAMS: u32 = 1024;
+
+/// The sender of the data, who waits to be connected to.
+pub(super) fn server(tls: &Tls, congestion: &Congestion, plan: &Plan) -> ServerConfig {
+    let mut config = ServerConfig::with_crypto(Arc::clone(&tls.server) as _);
+    let mut transport = transport();
+    congestion.install(&mut transport);
+    transport.ack_frequency_config(Some(ack_frequency(&plan.endpoint)));
+    config.transport_config(Arc::new(transport));
+    config
+}
+
+/// The receiver, who connects. For the little that it has to say it has noq's own congestion control.
+pub(super) fn client(tls: &Tls) -> ClientConfig {
+    let mut config = ClientConfig::new(Arc::clone(&tls.client) as _);
+    config.transport_config(Arc::new(transport()));
+    config
+}
+
+fn transport() -> TransportConfig {
+    let mut transport = TransportConfig::default();
+    transport
+        .initial_mtu(FULL_PAYLOAD)
+        .min_mtu(FULL_PAYLOAD)
+        .mtu_discovery_config(None)
+        // A run ends by itself, and outages are a part of it.
+        .max_idle_timeout(None)
+        .max_concurrent_uni_streams(VarInt::from_u32(STREAMS))
+        // No stream has to wait for credit of its own.
+        .stream_receive_window(VarInt::from_u32(STREAM_BYTES))
+        // What was written first is sent first.
+        .send_fairness(false);
+    transport
+}
+
+/// What the sender asks of the receiver.
+fn ack_frequency(endpoint: &Endpoint) -> AckFrequencyConfig {
+    let mut asked = AckFrequencyConfig::default();
+    asked
+        // So many packets may come without being acknowledged at once: none where each is.
+        .ack_eliciting_threshold(VarInt::from_u32(endpoint.ack_every.saturating_sub(1)))
+        .max_ack_delay(Some(Duration::from_nanos(endpoint.max_ack_delay.as_nanos())))
+        // A gap is reported at once, as in the simulator.
+        .reordering_threshold(VarInt::from_u32(1));
+    asked
+}

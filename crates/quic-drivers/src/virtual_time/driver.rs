@@ -1,0 +1,103 @@
+//! The real stack in virtual time as a [`Driver`].
+
+use super::crypto::{Credentials, Protection};
+use super::endpoint::{PeerSettings, full_payload};
+use super::flow::QuicEnds;
+use cellcc_control::{Registry, Scheme};
+use cellcc_experiment::virtual_time::{Run, Transport, VirtualTime};
+use cellcc_experiment::{AdviceSupport, Driver, Randomness, Record, ResolveError, RunError, Scenario};
+use cellcc_quic::{Clock, Congestion};
+use std::time::Instant;
+
+/// Runs Scenarios in virtual time with noq at both ends.
+///
+/// A flow's connection is opened when the flow starts: data follow one round-trip time later, as with TCP. `Endpoint`'s
+/// headers count towards the size of a full packet; QUIC's own are within it.
+pub struct VirtualDriver(VirtualTime<Quic>);
+
+/// Connections of noq.
+struct Quic {
+    protection: Protection,
+    clock: Clock,
+}
+
+impl VirtualDriver {
+    /// Its name in Scenarios and Records.
+    pub const NAME: &'static str = "quic-virtual";
+
+    /// A driver that knows the schemes of `registry`.
+    pub fn new(registry: Registry) -> Self {
+        Self::with_protection(registry, Protection::default())
+    }
+
+    /// The same with packets protected like this.
+    pub fn with_protection(registry: Registry, protection: Protection) -> Self {
+        // noq's times are the standard library's, and there is no other way to begin: only differences count.
+        let clock = Clock::new(Instant::now());
+        Self(VirtualTime::new(registry, Quic { protection, clock }))
+    }
+
+    /// Begins the run of a resolved Scenario, to be stepped by the caller: by time, or from one decision of a scheme to
+    /// the next.
+    ///
+    /// # Errors
+    /// What the Scenario asks for and cannot be had.
+    pub fn begin(&self, scenario: &Scenario) -> Result<Run<QuicEnds>, RunError> {
+        self.0.begin(scenario)
+    }
+}
+
+impl Driver for VirtualDriver {
+    fn resolve(&self, scenario: &mut Scenario) -> Result<(), ResolveError> {
+        self.0.resolve(scenario)
+    }
+
+    fn run(&self, scenario: &Scenario) -> Result<Record, RunError> {
+        self.0.run(scenario)
+    }
+}
+
+impl Transport for Quic {
+    type Ends = QuicEnds;
+
+    // QUIC's acknowledgements are encrypted: a base station cannot write on them.
+    const ADVICE: AdviceSupport =
+        AdviceSupport { driver: VirtualDriver::NAME, sees_queues: true, in_band: false };
+
+    fn check(&self, scenario: &Scenario, schemes: &[Scheme]) -> Result<(), ResolveError> {
+        for scheme in schemes {
+            Congestion::new(scheme.clone()).map_err(|error| ResolveError(error.to_string()))?;
+        }
+        full_payload(&scenario.endpoint).map(drop)
+    }
+
+    fn ends(
+        &self,
+        scenario: &Scenario,
+        schemes: &[Scheme],
+        registry: &Registry,
+    ) -> Result<Vec<QuicEnds>, RunError> {
+        let credentials = Credentials::new(self.protection)
+            .map_err(|error| RunError(format!("no certificate for the run: {error}")))?;
+        let payload = full_payload(&scenario.endpoint).map_err(|error| RunError(error.to_string()))?;
+        let flows = scenario.flows.iter().zip(schemes).enumerate();
+        let flows = flows.map(|(index, (setup, scheme))| {
+            let seed = scenario.seed_of(Randomness::Flow(index));
+            let congestion = Congestion::new(scheme.clone())
+                .map_err(|error| RunError(error.to_string()))?
+                .with_seed(seed)
+                .with_epoch(self.clock.epoch())
+                .with_rtt_samples();
+            let peers = PeerSettings {
+                credentials: &credentials,
+                policy: &scenario.endpoint,
+                payload,
+                seed,
+                registry,
+                clock: self.clock,
+            };
+            QuicEnds::new(scenario, setup, &congestion, &peers)
+        });
+        flows.collect()
+    }
+}

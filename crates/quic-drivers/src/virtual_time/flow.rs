@@ -1,0 +1,216 @@
+//! Both ends of a flow's connection.
+
+use super::endpoint::{Peer, PeerSettings};
+use super::network::Datagram;
+use super::signaling::Signaling;
+use super::source::Streams;
+use cellcc_assist::Advice;
+use cellcc_control::{Limits, Observed, Scheme};
+use cellcc_experiment::virtual_time::{Ends, Network};
+use cellcc_experiment::{Application, FlowSetup, RunError, Scenario};
+use cellcc_quic::{Clock, Congestion, PacketSize, SchemeHandle, Timers};
+use cellcc_units::{Bytes, Span, Time};
+use noq_proto::{Dir, Event, StreamEvent};
+
+/// Full packets that the application has ready beyond the window: as many as leave in a burst before it is asked again,
+/// and so few that a source that falls silent does so at once.
+const READY_PACKETS: u64 = 16;
+
+/// Both ends of one flow.
+pub struct QuicEnds {
+    handle: SchemeHandle,
+    scheme: Scheme,
+    sender: Peer,
+    receiver: Peer,
+    sender_signaling: Signaling,
+    receiver_signaling: Signaling,
+    streams: Streams,
+    clock: Clock,
+    packet: Bytes,
+    payload: u16,
+    start: Time,
+    is_connected: bool,
+    /// Packets that repeated what was declared lost.
+    repeated: u64,
+}
+
+impl QuicEnds {
+    /// The flow `setup`, whose handshake begins with it.
+    pub(super) fn new(
+        scenario: &Scenario,
+        setup: &FlowSetup,
+        congestion: &Congestion,
+        peers: &PeerSettings<'_>,
+    ) -> Result<Self, RunError> {
+        let end = Time::ZERO + scenario.duration;
+        let mut sender = peers.sender(setup.start, congestion)?;
+        let handle = sender.connection().and_then(|connection| SchemeHandle::of_proto(connection));
+        let handle =
+            handle.ok_or_else(|| RunError("the connection has another congestion control".into()))?;
+        handle.set_timers(Timers::Exact);
+        Ok(Self {
+            handle,
+            scheme: congestion.scheme().clone(),
+            sender,
+            receiver: peers.receiver()?,
+            sender_signaling: Signaling::new(peers.registry, peers.clock),
+            receiver_signaling: Signaling::new(peers.registry, peers.clock),
+            streams: Streams::new(setup, &scenario.endpoint, PacketSize::IPV4_HEADERS, end),
+            clock: peers.clock,
+            packet: scenario.endpoint.packet(),
+            payload: peers.payload,
+            start: setup.start,
+            is_connected: false,
+            repeated: 0,
+        })
+    }
+
+    /// What has happened at the sender, and what leaves because of it.
+    fn send(&mut self, network: &mut Network<'_, Self>) -> Result<(), RunError> {
+        let now = network.now();
+        while let Some(event) = self.sender.poll()? {
+            match event {
+                Event::Connected => {
+                    self.is_connected = true;
+                    if let Some(connection) = self.sender.connection() {
+                        self.sender_signaling.begin(now, connection, Some(&self.scheme));
+                    }
+                }
+                Event::DatagramReceived => {
+                    if let Some(connection) = self.sender.connection() {
+                        self.sender_signaling.on_datagrams(now, connection, Some(&self.handle));
+                    }
+                }
+                Event::Stream(StreamEvent::Finished { .. }) => self.streams.on_finished(now),
+                _ => {}
+            }
+        }
+        for (at, rtt) in self.handle.take_rtt_samples() {
+            network.meter().on_rtt(at, rtt);
+        }
+        if now < self.start || now >= self.streams.application().stop() {
+            return Ok(());
+        }
+        let snapshot = self.handle.snapshot();
+        if self.is_connected
+            && let Some(connection) = self.sender.connection()
+        {
+            let ready = snapshot.limits.window.get().saturating_add((self.packet * READY_PACKETS).get());
+            connection.set_send_window(ready);
+            self.streams.write(now, connection);
+            self.sender_signaling.transmit(now, connection, Some(&self.handle));
+        }
+        while let Some(datagram) = self.sender.poll_transmit(now, self.payload.into()) {
+            let repeats = self.repeated < snapshot.packets.lost;
+            self.repeated += u64::from(repeats);
+            network.send_data(datagram, repeats);
+        }
+        Ok(())
+    }
+
+    /// What has happened at the receiver, and what leaves because of it.
+    fn receive(&mut self, network: &mut Network<'_, Self>) -> Result<(), RunError> {
+        let now = network.now();
+        while let Some(event) = self.receiver.poll()? {
+            let Some(connection) = self.receiver.connection() else { break };
+            match event {
+                Event::Connected => self.receiver_signaling.begin(now, connection, None),
+                Event::DatagramReceived => self.receiver_signaling.on_datagrams(now, connection, None),
+                Event::Stream(StreamEvent::Opened { dir: Dir::Uni }) => {
+                    while let Some(id) = connection.streams().accept(Dir::Uni) {
+                        self.streams.read(now, id, connection);
+                    }
+                }
+                Event::Stream(StreamEvent::Readable { id }) => self.streams.read(now, id, connection),
+                _ => {}
+            }
+        }
+        if let Some(connection) = self.receiver.connection() {
+            self.receiver_signaling.transmit(now, connection, None);
+        }
+        while let Some(datagram) = self.receiver.poll_transmit(now, self.payload.into()) {
+            network.send_ack(datagram);
+        }
+        Ok(())
+    }
+}
+
+impl Ends for QuicEnds {
+    type Data = Datagram;
+    type Ack = Datagram;
+
+    fn on_data(&mut self, network: &mut Network<'_, Self>, data: Datagram) -> Result<(), RunError> {
+        self.receiver.on_datagram(network.now(), data)?;
+        self.receive(network)
+    }
+
+    fn on_ack(&mut self, network: &mut Network<'_, Self>, ack: Datagram) -> Result<(), RunError> {
+        self.sender.on_datagram(network.now(), ack)?;
+        self.send(network)
+    }
+
+    /// What the advice lets leave, leaves with the wake-up that follows.
+    fn on_advice(&mut self, network: &mut Network<'_, Self>, advice: &Advice) {
+        self.handle.on_advice(self.clock.instant(network.now()), advice);
+    }
+
+    fn on_wake(&mut self, network: &mut Network<'_, Self>) -> Result<(), RunError> {
+        let now = network.now();
+        self.receiver.on_time(now);
+        self.receive(network)?;
+        self.sender.on_time(now);
+        self.handle.on_time(self.clock.instant(now));
+        self.send(network)
+    }
+
+    fn next_wake(&self, now: Time) -> Time {
+        if now < self.start {
+            return self.start;
+        }
+        let timer = self.handle.next_time().map_or(Time::NEVER, |due| self.clock.time(due));
+        let application = if self.is_connected { self.streams.next_time(now) } else { Time::NEVER };
+        let ends = self.sender.next_time().min(self.receiver.next_time());
+        let signaling = self.sender_signaling.next_wake(now).min(self.receiver_signaling.next_wake(now));
+        // Clocks of a coarser grain than a nanosecond name times that have passed.
+        ends.min(signaling).min(timer).min(application).max(now + Span::from_nanos(1))
+    }
+
+    fn has_receiver_component(&self) -> bool {
+        self.receiver_signaling.runs_component()
+    }
+
+    fn on_user_flows(&mut self, now: Time, flows: u32) {
+        self.receiver_signaling.on_user_flows(now, flows);
+    }
+
+    fn application(&self) -> &Application {
+        self.streams.application()
+    }
+
+    fn completed_at(&self) -> Option<Time> {
+        self.streams.completed_at()
+    }
+
+    fn frames(&self, end: Time) -> Option<(u64, f64)> {
+        self.streams.frames(end)
+    }
+
+    fn limits(&self) -> Limits {
+        self.handle.snapshot().limits
+    }
+
+    fn decisions(&self) -> u64 {
+        self.handle.decisions()
+    }
+
+    fn observe(&self, observed: &mut Observed) {
+        self.handle.observe(observed);
+        self.receiver_signaling.observe(observed);
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let lacks = self.sender_signaling.lacks_component();
+        let note = format!("`{}` ran without its half at the receiver", self.scheme.text());
+        lacks.then_some(note).into_iter().collect()
+    }
+}

@@ -1,0 +1,132 @@
+//! Carries the messages between the two ends of a scheme, at one end of a connection in virtual time. With sockets,
+//! `cellcc_quic`'s service does the same.
+
+use cellcc_control::{Observer, Registry, Scheme};
+use cellcc_quic::Clock;
+use cellcc_quic::PacketSize;
+use cellcc_quic::SchemeHandle;
+use cellcc_quic::extension::{Extension, Received, Totals};
+use cellcc_units::{Bytes, Span, Time};
+use noq_proto::{Connection, PathId};
+
+/// What timers resolve in real time (tokio): what waits for the peer is looked at no sooner.
+const TIMER_RESOLUTION: Span = Span::from_millis(1);
+/// An RTT before there is a sample (RFC 9002, section 6.2.2).
+const INITIAL_RTT: Span = Span::from_millis(333);
+
+/// One end of the signaling.
+#[derive(Debug)]
+pub(super) struct Signaling {
+    extension: Extension,
+    clock: Clock,
+    /// Room in noq's buffer when nothing waits there; `None` until there is a connection.
+    empty_buffer: Option<usize>,
+}
+
+impl Signaling {
+    pub(super) fn new(registry: &Registry, clock: Clock) -> Self {
+        Self { extension: Extension::new(registry.clone()), clock, empty_buffer: None }
+    }
+
+    /// The connection has come about; `scheme` sends on it from here.
+    pub(super) fn begin(&mut self, now: Time, connection: &mut Connection, scheme: Option<&Scheme>) {
+        self.empty_buffer = Some(connection.datagrams().send_buffer_space());
+        if let Some(scheme) = scheme {
+            self.extension.begin_flow(now, scheme);
+        }
+    }
+
+    /// When [`transmit`](Self::transmit) has something to do, after it was called at `now`.
+    pub(super) fn next_wake(&self, now: Time) -> Time {
+        if self.empty_buffer.is_none() {
+            return Time::NEVER;
+        }
+        self.extension.next_wake().map_or(Time::NEVER, |due| due.max(now + TIMER_RESOLUTION))
+    }
+
+    /// Datagrams have arrived.
+    pub(super) fn on_datagrams(
+        &mut self,
+        now: Time,
+        connection: &mut Connection,
+        scheme: Option<&SchemeHandle>,
+    ) {
+        let totals = totals(connection);
+        while let Some(datagram) = connection.datagrams().recv() {
+            match (self.extension.on_datagram(now, totals, &datagram), scheme) {
+                (Received::Found, Some(scheme)) => scheme.on_half_found(),
+                (Received::Feedback(feedback), Some(scheme)) => {
+                    scheme.on_feedback(self.clock.instant(now), &feedback);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Gives noq what is due to the peer.
+    pub(super) fn transmit(&mut self, now: Time, connection: &mut Connection, scheme: Option<&SchemeHandle>) {
+        let Some(empty_buffer) = self.empty_buffer else { return };
+        if let Some(scheme) = scheme
+            && let Some(signal) = scheme.signal()
+        {
+            if let Some(datagram) = self.extension.signal(signal) {
+                send(connection, datagram);
+            }
+            // Even where it could not be sent: a scheme that waits for it would stand still.
+            scheme.on_signal_queued(signal);
+        }
+        if self.extension.next_wake().is_none_or(|due| due > now) {
+            return;
+        }
+        if self.extension.wants_totals() {
+            self.extension.on_totals(now, totals(connection));
+        }
+        // What still waits for the window goes first, so that a blocked end says what is true when it may speak.
+        if connection.datagrams().send_buffer_space() < empty_buffer {
+            return;
+        }
+        let rtt = connection.rtt(PathId::ZERO);
+        let rtt =
+            rtt.and_then(|rtt| u64::try_from(rtt.as_nanos()).ok()).map_or(INITIAL_RTT, Span::from_nanos);
+        while let Some(datagram) = self.extension.poll_transmit(now, rtt) {
+            send(connection, datagram);
+        }
+    }
+
+    /// True where the half that the scheme here has at the peer is not there.
+    pub(super) fn lacks_component(&self) -> bool {
+        self.extension.peer_half().is_missing()
+    }
+
+    /// True where the half of the peer's scheme runs here.
+    pub(super) fn runs_component(&self) -> bool {
+        self.extension.wants_totals()
+    }
+
+    /// The user at this end has so many flows.
+    pub(super) fn on_user_flows(&mut self, now: Time, flows: u32) {
+        self.extension.on_user_flows(now, flows);
+    }
+
+    /// What the half that runs here shows of its inside.
+    pub(super) fn observe(&self, observer: &mut dyn Observer) {
+        if let Some(half) = self.extension.half_here() {
+            half.observe(observer);
+        }
+    }
+}
+
+/// A rejected datagram is treated as lost.
+fn send(connection: &mut Connection, datagram: Vec<u8>) {
+    let _ = connection.datagrams().send(datagram.into(), true);
+}
+
+fn totals(connection: &mut Connection) -> Totals {
+    let stats = connection.stats();
+    let with_headers = |datagrams: u64, bytes: u64| Bytes::new(bytes) + PacketSize::IPV4_HEADERS * datagrams;
+    Totals {
+        received_datagrams: stats.udp_rx.datagrams,
+        received: with_headers(stats.udp_rx.datagrams, stats.udp_rx.bytes),
+        sent: with_headers(stats.udp_tx.datagrams, stats.udp_tx.bytes),
+    }
+}

@@ -1,0 +1,327 @@
+//! The driver in virtual time: real QUIC, the same result every time.
+
+use cellcc_control::Registry;
+use cellcc_experiment::{AdviceRoute, CellSetup, Driver, Metrics, Outage, Plan, PlanError, PlanFile, Record};
+use cellcc_quic_drivers::{Protection, VirtualDriver};
+use cellcc_sim::SimDriver;
+use cellcc_units::{Ratio, Span, Time};
+use std::fmt::Write;
+
+fn driver() -> VirtualDriver {
+    VirtualDriver::new(Registry::default())
+}
+
+fn plan(
+    driver: &dyn Driver,
+    schemes: &[&str],
+    trace: &str,
+    change: impl FnOnce(&mut PlanFile),
+) -> Result<Plan, PlanError> {
+    let mut file = PlanFile {
+        schemes: schemes.iter().map(|text| text.to_string()).collect(),
+        traces: vec![trace.into()],
+        duration: "5s".parse().unwrap(),
+        ..PlanFile::default()
+    };
+    change(&mut file);
+    Plan::new(&file, driver, "test")
+}
+
+/// Runs each scheme (or mix) on one link and gives the Records.
+fn run(
+    driver: &dyn Driver,
+    schemes: &[&str],
+    trace: &str,
+    change: impl FnOnce(&mut PlanFile),
+) -> Vec<Record> {
+    let plan = plan(driver, schemes, trace, change).expect("the test's plan is sound");
+    let runs = plan.runs.iter().filter(|run| !run.scenario.flows.is_empty());
+    runs.map(|run| driver.run(&run.scenario).expect("the run succeeds")).collect()
+}
+
+/// The one Record of one scheme (or mix) at 12 Mbit/s.
+fn one(scheme: &str, change: impl FnOnce(&mut PlanFile)) -> Record {
+    run(&driver(), &[scheme], "rate=12Mbit/s", change).remove(0)
+}
+
+fn rtt_ms(metrics: &Metrics) -> f64 {
+    metrics.rtt_mean_ms.expect("samples")
+}
+
+fn queueing_ms(metrics: &Metrics) -> f64 {
+    metrics.queueing_delay_mean_ms.expect("packets")
+}
+
+fn text(record: &Record) -> String {
+    serde_json::to_string(record).unwrap() + &format!("{:?}", record.series)
+}
+
+const WITHOUT_ADVICE: [&str; 8] =
+    ["cubic", "newreno", "vegas", "bbr", "rbbr", "reminis", "verus", "fixed-window(window=20pkt)"];
+
+#[test]
+fn schemes_in_real_quic_on_a_constant_link() {
+    let mut table = String::from("scheme                     Mbit/s  queueing ms  RTT ms  sent  lost\n");
+    for record in run(&driver(), &WITHOUT_ADVICE, "rate=12Mbit/s", |_| ()) {
+        let total = &record.total;
+        let queueing = total.queueing_delay_mean_ms.unwrap_or(f64::NAN);
+        let rtt = total.rtt_mean_ms.unwrap_or(f64::NAN);
+        let (sent, lost) = (total.sent_packets, total.lost_packets);
+        let rate = total.throughput_mbit_s;
+        writeln!(
+            table,
+            "{:26} {rate:6.2}  {queueing:11.1}  {rtt:6.1}  {sent:4}  {lost:4}",
+            record.scenario.scheme
+        )
+        .unwrap();
+    }
+    insta::assert_snapshot!(table);
+}
+
+#[test]
+fn the_same_scenario_gives_the_same_record_to_the_byte() {
+    let schemes = ["cubic", "rbbr", "verus"];
+    let lossy = |file: &mut PlanFile| file.path.loss = "1%".parse().unwrap();
+    let once = run(&driver(), &schemes, "rate=12Mbit/s", lossy);
+    let again = run(&driver(), &schemes, "rate=12Mbit/s", lossy);
+    for (once, again) in once.iter().zip(&again) {
+        assert_eq!(text(once), text(again));
+    }
+}
+
+#[test]
+fn encryption_changes_nothing_that_is_measured() {
+    let bare = run(&driver(), &["cubic"], "rate=12Mbit/s", |_| ());
+    let tls = run(
+        &VirtualDriver::with_protection(Registry::default(), Protection::Tls),
+        &["cubic"],
+        "rate=12Mbit/s",
+        |_| (),
+    );
+    assert_eq!(text(&bare[0]), text(&tls[0]));
+}
+
+#[test]
+fn a_sized_source_completes() {
+    let records = run(&driver(), &["cubic:sized(1MB)"], "rate=12Mbit/s", |_| ());
+    let took = records[0].total.completion_time_s.expect("it completes");
+    // 0.67 s on the link, slow start, the handshake.
+    assert!((0.7..1.2).contains(&took), "{took}");
+}
+
+#[test]
+fn a_source_of_a_rate_sends_at_it_and_queues_nothing() {
+    let total = one("cubic:rate(2Mbit/s)", |_| ()).total;
+    assert!((1.95..2.1).contains(&total.throughput_mbit_s), "{}", total.throughput_mbit_s);
+    assert!((20.0..23.0).contains(&rtt_ms(&total)), "{}", rtt_ms(&total));
+}
+
+#[test]
+fn an_on_off_source_is_silent_half_of_the_time() {
+    let record = one("vegas:on-off(1s,1s)", |file| file.duration = "6s".parse().unwrap());
+    let column = record.series.column("flow0.throughput_mbit_s").expect("a column");
+    // 100 ms after a change the queue is empty, or the window full.
+    let mean = |from: usize| column[from..from + 8].iter().sum::<f32>() / 8.0;
+    for second in [0, 20, 40] {
+        assert!(mean(second + 2) > 8.0, "on: {column:?}");
+        assert!(mean(second + 12) < 0.5, "off: {column:?}");
+    }
+}
+
+#[test]
+fn frames_are_in_time_where_the_link_is_fast_enough_and_late_where_not() {
+    let frames = |link| {
+        let total = run(&driver(), &["bbr:frames(4Mbit/s,100ms)"], link, |_| ()).remove(0).total;
+        (total.frames.expect("an outcome"), total.deadline_miss_ratio.expect("an outcome"))
+    };
+    let (count, missed) = frames("rate=12Mbit/s");
+    assert!(count > 100 && missed < 0.02, "{missed} of {count}");
+    let (count, missed) = frames("rate=2Mbit/s");
+    assert!(count > 100 && missed > 0.9, "{missed} of {count}");
+}
+
+const ASSISTED: [&str; 5] = ["natcp", "nacubic", "nacap", "tg", "nabbr"];
+
+#[test]
+fn schemes_with_the_networks_advice_beside_the_simulator() {
+    let mut table = String::from("source  scheme   Mbit/s    sim  RTT ms    sim\n");
+    for source in ["causal", "oracle"] {
+        let schemes = ASSISTED.map(|name| format!("{name}(source={source})"));
+        let schemes = schemes.each_ref().map(String::as_str);
+        let quic = run(&driver(), &schemes, "rate=12Mbit/s", |_| ());
+        let sim = run(&simulator(), &schemes, "rate=12Mbit/s", |_| ());
+        for ((name, quic), sim) in ASSISTED.iter().zip(&quic).zip(&sim) {
+            let (quic, sim) = (&quic.total, &sim.total);
+            writeln!(
+                table,
+                "{source}  {name:7}  {:6.2} {:6.2}  {:6.1} {:6.1}",
+                quic.throughput_mbit_s,
+                sim.throughput_mbit_s,
+                rtt_ms(quic),
+                rtt_ms(sim)
+            )
+            .unwrap();
+        }
+    }
+    insta::assert_snapshot!(table);
+}
+
+/// NATCP with an oracle whose reports are as old as this, 20 s.
+fn natcp(driver: &dyn Driver, link: &str, age_ms: u64, ack_every: u32) -> Record {
+    let scheme = format!("natcp(source=oracle,delay={})", Span::from_millis(age_ms));
+    run(driver, &[&scheme], link, |file| {
+        file.duration = Span::from_secs(20);
+        file.endpoint.ack_every = ack_every;
+    })
+    .remove(0)
+}
+
+fn simulator() -> SimDriver {
+    SimDriver::new(Registry::default())
+}
+
+/// The mean RTT in QUIC by that in the simulator, with reports of these ages in ms.
+fn rtt_ratio(link: &str, quics_age: u64, sims_age: u64, ack_every: u32) -> f64 {
+    let quic = natcp(&driver(), link, quics_age, ack_every);
+    rtt_ms(&quic.total) / rtt_ms(&natcp(&simulator(), link, sims_age, ack_every).total)
+}
+
+#[test]
+fn natcp_with_an_oracle_has_the_simulators_rtt_within_a_twentieth() {
+    // On a constant link old reports are as good as new ones, and only what leaves before the first one counts: QUIC
+    // begins to send data when its handshake is through, after 20 ms.
+    let cases =
+        [("rate=12Mbit/s", 0, 0), ("rate=12Mbit/s", 20, 0), ("rate=12Mbit/s", 25, 5), ("lte-drive", 1, 1)];
+    for (link, quics_age, sims_age) in cases {
+        let ratio = rtt_ratio(link, quics_age, sims_age, 1);
+        assert!((0.95..1.05).contains(&ratio), "{link}, {quics_age} and {sims_age} ms: {ratio}");
+    }
+}
+
+#[test]
+fn reports_that_come_during_the_handshake_spare_quic_the_queue_of_the_start() {
+    // Reports as old as they are by default: in the simulator ten packets leave before the first and stand in the queue.
+    // Within twice the tenth that the two are to agree on.
+    for ack_every in [1, 2, 8] {
+        let ratio = rtt_ratio("rate=12Mbit/s", 1, 1, ack_every);
+        assert!((0.8..1.0).contains(&ratio), "{ratio} with {ack_every} packets an acknowledgement");
+    }
+}
+
+#[test]
+fn a_queue_that_paced_packets_find_stands_however_often_they_are_acknowledged() {
+    // Ten packets leave before the first report, and NATCP paces at the link's rate until it probes for the RTT after ten
+    // seconds.
+    for ack_every in [1, 2, 8] {
+        let record = natcp(&driver(), "rate=12Mbit/s", 25, ack_every);
+        let rtts = record.series.column("flow0.rtt_ms").expect("a column");
+        let (early, late, after) = (rtts[5], rtts[95], rtts[150]);
+        assert!((25.0..31.1).contains(&early), "ten packets of 1 ms: {early} ms at 0.5 s");
+        assert!((late - early).abs() < 0.1, "{early} ms at 0.5 s, {late} at 9.5 s, {ack_every} an ACK");
+        assert!((21.0..21.1).contains(&after), "the queue of the start is gone: {after} ms");
+        assert!(record.total.utilisation > 0.99, "{}", record.total.utilisation);
+        assert_eq!(record.total.lost_packets, 0);
+    }
+}
+
+#[test]
+fn two_flows_share_by_the_networks_count_and_by_the_users() {
+    let through = |fairness: &str| {
+        let mix = format!("2*natcp(fairness={fairness})");
+        one(&mix, |file| file.netassist.source = cellcc_experiment::BandwidthSource::Oracle)
+    };
+    let alone = queueing_ms(&through("none").total);
+    for fairness in ["network", "report"] {
+        let record = through(fairness);
+        for flow in &record.flows {
+            let rate = flow.metrics.throughput_mbit_s;
+            assert!((5.0..7.0).contains(&rate), "{fairness}: {rate}");
+        }
+        // Where each takes the link for its own, a whole bandwidth-delay product stands in the queue.
+        let shared = queueing_ms(&record.total);
+        assert!(shared < alone / 2.0, "{fairness}: {shared} ms, with nobody's count {alone} ms");
+    }
+}
+
+#[test]
+fn advice_that_quic_cannot_have_is_refused_by_name() {
+    let in_band: fn(&mut PlanFile) = |file| file.netassist.route = AdviceRoute::InBand;
+    for (scheme, named, change) in
+        [("natcp", "in band", in_band), ("natcp(fairness=acks)", "fairness=acks", |_| ())]
+    {
+        let error = plan(&driver(), &[scheme], "rate=12Mbit/s", change).expect_err(named).to_string();
+        assert!(error.contains(named) && error.contains("driver `sim`"), "{error}");
+    }
+}
+
+#[test]
+fn wrong_reports_missing_reports_and_longer_paths_reach_quic_too() {
+    let halved = one("natcp", |file| file.netassist.scale = Ratio::new(0.5));
+    assert!((5.0..6.1).contains(&halved.total.throughput_mbit_s), "{}", halved.total.throughput_mbit_s);
+    let never = one("natcp", |file| {
+        file.netassist.outages = vec![Outage { from: Time::ZERO, to: Time::ZERO + file.duration }];
+    });
+    assert!(queueing_ms(&never.total) > 10.0 * queueing_ms(&one("natcp", |_| ()).total), "CUBIC takes over");
+    // A report that held the first second's minimum RTT on would halve the window from then on.
+    let longer = one("natcp", |file| file.path.extra_delay = "0ms@1s,20ms@1s".into());
+    assert!(longer.total.utilisation > 0.9, "{}", longer.total.utilisation);
+}
+
+#[test]
+fn an_oracle_in_a_cell_tells_each_user_its_share() {
+    let record = one("natcp(source=oracle)+natcp(source=oracle)#1", |file| {
+        file.cell = Some(CellSetup { scheduler: "round-robin".into(), users: vec!["rate=12Mbit/s".into()] });
+    });
+    for flow in &record.flows {
+        let rate = flow.metrics.throughput_mbit_s;
+        assert!((5.0..6.5).contains(&rate), "{rate}");
+    }
+}
+
+#[test]
+fn a_mark_is_answered_as_a_loss_is_without_one() {
+    let through = |queue: &str| {
+        one("cubic", |file| {
+            file.duration = "20s".parse().unwrap();
+            file.path.queue = queue.parse().unwrap();
+        })
+        .total
+    };
+    let (marked, dropped, neither) = (through("codel(ecn)"), through("codel"), through("droptail(1000pkt)"));
+    assert!(dropped.lost_packets > 0);
+    assert_eq!((marked.lost_packets, marked.retransmitted_packets), (0, 0));
+    let (marked, neither) = (queueing_ms(&marked), queueing_ms(&neither));
+    assert!(marked < 0.1 * neither, "{marked} ms, {neither} ms");
+}
+
+#[test]
+fn users_of_a_cell_have_their_share_and_their_advice() {
+    let record = one("cubic+natcp#1", |file| {
+        file.cell = Some(CellSetup { scheduler: "round-robin".into(), users: vec!["rate=12Mbit/s".into()] });
+    });
+    let [cubic, natcp] = [0, 1].map(|index| &record.flows[index].metrics);
+    for flow in [cubic, natcp] {
+        assert!((5.0..6.5).contains(&flow.throughput_mbit_s), "{}", flow.throughput_mbit_s);
+    }
+    // Its own queue, and the other's does not count.
+    assert!(rtt_ms(natcp) < 40.0 && rtt_ms(cubic) > 200.0, "{} ms, {} ms", rtt_ms(natcp), rtt_ms(cubic));
+}
+
+#[test]
+fn packets_that_arrive_late_are_repeated_and_nothing_is_missing() {
+    let record = one("cubic:sized(1MB)", |file| {
+        file.path.reordered = Ratio::new(0.02);
+        file.path.reordered_by = Span::from_millis(10);
+    });
+    let total = &record.total;
+    assert_eq!(total.lost_packets, 0);
+    assert!(total.retransmitted_packets > 0, "10 packets of the link are beyond the threshold of 3");
+    assert!(total.completion_time_s.is_some());
+}
+
+#[test]
+fn an_extra_rtt_is_the_flows_own() {
+    let record = one("fixed-window(window=2pkt)+fixed-window(window=2pkt)~30ms", |_| ());
+    let [near, far] = [0, 1].map(|index| rtt_ms(&record.flows[index].metrics));
+    assert!((far - near - 30.0).abs() < 1.0, "{near} ms, {far} ms");
+}

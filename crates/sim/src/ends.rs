@@ -1,0 +1,187 @@
+//! Both ends of a flow as packets: a sender with the scheme, and a receiver that acknowledges.
+
+use crate::receiver::{Acknowledgement, Receiver};
+use crate::sender::Sender;
+use cellcc_control::{Advice, Arrival, Context, Feedback, Limits, Observed, Scheme, Signal};
+use cellcc_experiment::virtual_time::{self, Network};
+use cellcc_experiment::{Application, Frames, Randomness, RunError, Scenario, Source};
+use cellcc_link::Packet;
+use cellcc_units::{Bytes, Time};
+
+/// Packets in flight at the start (RFC 6928, RFC 9002 section 7.2).
+const INITIAL_WINDOW_PACKETS: u64 = 10;
+
+/// Both ends of a flow.
+pub struct Ends {
+    sender: Sender,
+    receiver: Receiver,
+    frames: Option<Frames>,
+    ack_bytes: Bytes,
+}
+
+/// A data packet on the link.
+#[derive(Debug, Clone, Copy)]
+pub struct DataPacket {
+    bytes: Bytes,
+    number: u64,
+    segment: u64,
+    signal: Option<Signal>,
+}
+
+/// An acknowledgement on the reverse path.
+#[derive(Debug, Clone)]
+pub struct AckPacket {
+    bytes: Bytes,
+    ack: Acknowledgement,
+    /// What the scheme's half at the receiver sends with it.
+    feedback: Option<Box<Feedback>>,
+}
+
+impl Packet for DataPacket {
+    #[inline]
+    fn size(&self) -> Bytes {
+        self.bytes
+    }
+}
+
+impl Packet for AckPacket {
+    #[inline]
+    fn size(&self) -> Bytes {
+        self.bytes
+    }
+}
+
+impl Ends {
+    /// The ends of flow `index` of a Scenario.
+    pub(crate) fn new(scenario: &Scenario, index: usize, scheme: &Scheme) -> Self {
+        let (setup, endpoint) = (&scenario.flows[index], &scenario.endpoint);
+        let context = Context {
+            packet: endpoint.packet(),
+            initial_window: endpoint.packet() * INITIAL_WINDOW_PACKETS,
+            seed: scenario.seed_of(Randomness::Flow(index)),
+        };
+        let application = Application::new(setup, endpoint, Time::ZERO + scenario.duration);
+        Self {
+            sender: Sender::new(scheme.build(&context), application, endpoint),
+            receiver: Receiver::new(endpoint, scheme.build_receiver_half(&context)),
+            frames: match setup.source {
+                Source::Frames { deadline, .. } => Some(Frames::new(deadline)),
+                _ => None,
+            },
+            ack_bytes: endpoint.header,
+        }
+    }
+
+    fn send_all(&mut self, network: &mut Network<'_, Self>) {
+        while let Some(departure) = self.sender.next_departure(network.now()) {
+            let packet = DataPacket {
+                bytes: departure.bytes,
+                number: departure.number,
+                segment: departure.segment,
+                signal: departure.signal,
+            };
+            network.send_data(packet, departure.retransmission);
+        }
+    }
+
+    fn acknowledge(&mut self, network: &mut Network<'_, Self>, ack: Acknowledgement) {
+        let feedback = self.receiver.feedback(network.now());
+        let bytes = self.ack_bytes + feedback.as_ref().map_or(Bytes::ZERO, |feedback| feedback.wire_size());
+        network.send_ack(AckPacket { bytes, ack, feedback });
+    }
+}
+
+impl virtual_time::Ends for Ends {
+    type Data = DataPacket;
+    type Ack = AckPacket;
+
+    fn on_data(&mut self, network: &mut Network<'_, Self>, data: DataPacket) -> Result<(), RunError> {
+        let DataPacket { number, bytes, signal, segment } = data;
+        let now = network.now();
+        if let Some(frames) = &mut self.frames {
+            frames.on_segment(now, segment, self.sender.application());
+        }
+        if let Some(ack) = self.receiver.on_packet(&Arrival { now, number, bytes, signal }) {
+            self.acknowledge(network, ack);
+        }
+        Ok(())
+    }
+
+    fn on_ack(&mut self, network: &mut Network<'_, Self>, packet: AckPacket) -> Result<(), RunError> {
+        let now = network.now();
+        // What comes with an acknowledgement is known when the window is set by it.
+        if let Some(feedback) = packet.feedback {
+            self.sender.on_feedback(now, &feedback);
+        }
+        let numbers = self.receiver.newly_acknowledged(packet.ack);
+        if let Some(rtt) = self.sender.on_acknowledgement(now, packet.ack, numbers) {
+            network.meter().on_rtt(now, rtt);
+        }
+        self.send_all(network);
+        Ok(())
+    }
+
+    fn on_advice(&mut self, network: &mut Network<'_, Self>, advice: &Advice) {
+        self.sender.on_advice(network.now(), advice);
+        self.send_all(network);
+    }
+
+    fn on_wake(&mut self, network: &mut Network<'_, Self>) -> Result<(), RunError> {
+        let now = network.now();
+        if self.receiver.next_wake() <= now
+            && let Some(ack) = self.receiver.on_wake(now)
+        {
+            self.acknowledge(network, ack);
+        }
+        if self.sender.next_wake() <= now {
+            self.sender.on_wake(now);
+            self.send_all(network);
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn next_wake(&self, _now: Time) -> Time {
+        self.sender.next_wake().min(self.receiver.next_wake())
+    }
+
+    #[inline]
+    fn has_receiver_component(&self) -> bool {
+        self.receiver.has_half()
+    }
+
+    fn on_user_flows(&mut self, now: Time, flows: u32) {
+        self.receiver.on_user_flows(now, flows);
+    }
+
+    fn on_user_arrivals(&mut self, now: Time, arrived: Bytes) {
+        self.receiver.on_user_arrivals(now, arrived);
+    }
+
+    fn application(&self) -> &Application {
+        self.sender.application()
+    }
+
+    fn completed_at(&self) -> Option<Time> {
+        self.sender.completed_at()
+    }
+
+    fn frames(&self, end: Time) -> Option<(u64, f64)> {
+        self.frames.as_ref().and_then(|frames| frames.outcome(self.sender.application(), end))
+    }
+
+    fn limits(&self) -> Limits {
+        self.sender.flow().limits()
+    }
+
+    fn decisions(&self) -> u64 {
+        self.sender.flow().decisions()
+    }
+
+    fn observe(&self, observed: &mut Observed) {
+        self.sender.flow().controller().observe(observed);
+        if let Some(half) = self.receiver.half() {
+            half.observe(observed);
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! Whether and how a server does what it is asked for.
+
+use crate::files::{IncomingFile, SharedFile, below};
+use crate::limits::Lease;
+use crate::protocol::Message;
+use crate::server::{Place, Shared};
+use crate::tickets::Issued;
+use crate::{
+    Direction, MAX_CONNECTIONS, MAX_STREAMS, MIN_INTERVAL, Payload, Request, TransferError, VERSION,
+};
+use cellcc_control::{Registry, Scheme};
+use cellcc_experiment::Source;
+use cellcc_quic::Congestion;
+use cellcc_units::Bytes;
+use noq::Connection;
+use std::net::IpAddr;
+use std::time::Instant;
+use tokio::sync::mpsc;
+
+impl Shared {
+    /// Whether and how to do what is asked for.
+    pub(crate) fn agree(&self, request: &Request, peer: IpAddr) -> Result<Agreed, TransferError> {
+        check(request)?;
+        let scheme = self.scheme(request)?;
+        let congestion =
+            Congestion::new(scheme).map_err(|error| TransferError::Refused(error.to_string()))?;
+        let congestion = congestion.with_rtt_samples();
+        let files = self.files(request)?;
+        let known = match &files {
+            Files::Out(file) => Some(Bytes::new(file.bytes())),
+            _ => request.payload.bytes(),
+        };
+        let connections = u32::from(request.connections);
+        let lease = self.ledger.lease(Instant::now(), peer, connections, (known, request.payload.time()))?;
+        let random = rustls::crypto::ring::default_provider().secure_random;
+        let (sender, arriving) = mpsc::channel(connections as usize);
+        let sending = (request.direction == Direction::Get).then(|| congestion.clone());
+        let place = Place { congestion: sending, connections: sender };
+        let issued = self.office.issue(connections as usize, random, &place);
+        let issued = issued.ok_or_else(|| TransferError::Refused("the server has no randomness".into()))?;
+        Ok(Agreed { congestion, files, lease, issued, arriving })
+    }
+
+    fn scheme(&self, request: &Request) -> Result<Scheme, TransferError> {
+        let Some(text) = &request.scheme else { return Ok(self.settings.scheme.clone()) };
+        let scheme =
+            Registry::default().parse(text).map_err(|error| TransferError::Refused(error.to_string()))?;
+        let allowed = &self.settings.allowed;
+        let name = scheme.info().name;
+        if request.direction == Direction::Get
+            && !allowed.is_empty()
+            && !allowed.iter().any(|one| one == name)
+        {
+            return Err(TransferError::Refused(format!(
+                "this server does not send by {name}; it does by {}",
+                allowed.join(", ")
+            )));
+        }
+        Ok(scheme)
+    }
+
+    fn files(&self, request: &Request) -> Result<Files, TransferError> {
+        let Payload::File { name, bytes } = &request.payload else { return Ok(Files::None) };
+        let Some(root) = &self.settings.root else {
+            return Err(TransferError::Refused(
+                "this server has no files; start it with --root FOLDER".into(),
+            ));
+        };
+        let path = below(root, name)?;
+        match (request.direction, bytes) {
+            (Direction::Get, _) => SharedFile::open(&path).map(Files::Out).map_err(|error| match error {
+                TransferError::File { cause, .. } => TransferError::Refused(format!("`{name}`: {cause}")),
+                other => TransferError::Refused(other.to_string()),
+            }),
+            (Direction::Put, _) if !self.settings.takes_files => {
+                Err(TransferError::Refused("this server takes no files; start it with --writable".into()))
+            }
+            (Direction::Put, Some(bytes)) => {
+                IncomingFile::create(&path, bytes.get(), false).map(Files::In).map_err(|error| match error {
+                    TransferError::File { cause, .. } => TransferError::Refused(format!("`{name}`: {cause}")),
+                    other => other,
+                })
+            }
+            (Direction::Put, None) => Err(TransferError::Protocol("a file to put has a size".into())),
+        }
+    }
+}
+
+/// Whether a request is within what the protocol has.
+fn check(request: &Request) -> Result<(), TransferError> {
+    let within = |value: u16, most: u16, what: &str| {
+        let problem = || TransferError::Refused(format!("{value} {what} are not 1 to {most}"));
+        (1..=most).contains(&value).then_some(()).ok_or_else(problem)
+    };
+    within(request.connections, MAX_CONNECTIONS, "data connections")?;
+    within(request.streams, MAX_STREAMS, "streams")?;
+    if request.version != VERSION {
+        return Err(TransferError::Protocol(format!("version {} is not {VERSION}", request.version)));
+    }
+    if request.interval < MIN_INTERVAL {
+        return Err(TransferError::Refused(format!("an interval is at least {MIN_INTERVAL}")));
+    }
+    match &request.payload {
+        Payload::Made { source: Source::OnOff { .. }, .. } => {
+            Err(TransferError::Refused("there are bulk, sized, rate and frames".into()))
+        }
+        Payload::Made { source: Source::Sized(_), .. } | Payload::File { .. } => Ok(()),
+        Payload::Made { time: Some(_), .. } => Ok(()),
+        Payload::Made { time: None, .. } => {
+            Err(TransferError::Refused("what has no end by itself needs a time".into()))
+        }
+    }
+}
+
+/// A request for the log.
+pub(crate) fn described(request: &Request) -> String {
+    let direction = match request.direction {
+        Direction::Get => "get",
+        Direction::Put => "put",
+    };
+    let payload = match &request.payload {
+        Payload::File { name, .. } => format!("file {name:?}"),
+        Payload::Made { source, time: Some(time) } => format!("{source} for {time}"),
+        Payload::Made { source, time: None } => source.to_string(),
+    };
+    match request.connections {
+        1 => format!("{direction} {payload}"),
+        many => format!("{direction} {payload}, {many} connections"),
+    }
+}
+
+/// What a request led to.
+pub(crate) struct Agreed {
+    pub(crate) congestion: Congestion,
+    files: Files,
+    pub(crate) lease: Lease,
+    issued: Issued<Place>,
+    pub(crate) arriving: mpsc::Receiver<Connection>,
+}
+
+enum Files {
+    None,
+    Out(SharedFile),
+    In(IncomingFile),
+}
+
+impl Agreed {
+    pub(crate) fn answer(&self) -> Message {
+        Message::Accepted {
+            scheme: self.congestion.scheme().text().into(),
+            tickets: self.issued.tickets.clone(),
+            bytes: match &self.files {
+                Files::Out(file) => Some(Bytes::new(file.bytes())),
+                Files::None | Files::In(_) => None,
+            },
+            software: concat!("cellcc ", env!("CARGO_PKG_VERSION")).into(),
+        }
+    }
+
+    pub(crate) fn file(&self) -> Option<&SharedFile> {
+        match &self.files {
+            Files::None => None,
+            Files::Out(file) => Some(file),
+            Files::In(incoming) => Some(&incoming.file),
+        }
+    }
+
+    pub(crate) fn complete_file(&mut self) -> Result<(), TransferError> {
+        match &mut self.files {
+            Files::In(incoming) => incoming.complete(),
+            Files::None | Files::Out(_) => Ok(()),
+        }
+    }
+}

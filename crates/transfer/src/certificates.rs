@@ -1,0 +1,298 @@
+//! Who somebody is: certificates that are made for a first try or given, and how the other side judges them.
+
+use crate::{ALPN, TransferError};
+use noq::crypto::rustls::{QuicClientConfig, QuicServerConfig};
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+use rustls::server::WebPkiClientVerifier;
+use rustls::{DigitallySignedStruct, RootCertStore, SignatureScheme};
+use sha2::{Digest, Sha256};
+use std::fmt;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The SHA-256 of a certificate: `sha256:` and 64 hexadecimal digits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Fingerprint([u8; 32]);
+
+impl Fingerprint {
+    fn of(certificate: &CertificateDer) -> Self {
+        Self(Sha256::digest(certificate).into())
+    }
+}
+
+impl fmt::Display for Fingerprint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("sha256:")?;
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl FromStr for Fingerprint {
+    type Err = String;
+
+    /// With or without `sha256:`, with or without colons, as `openssl x509 -fingerprint -sha256` has them.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let lower = text.trim().to_ascii_lowercase();
+        let digits: String = lower.trim_start_matches("sha256:").chars().filter(|c| *c != ':').collect();
+        let mut bytes = [0; 32];
+        let whole = digits.len() == 64 && digits.is_ascii();
+        let read = bytes.iter_mut().enumerate().try_for_each(|(index, byte)| {
+            let pair = digits.get(2 * index..2 * index + 2)?;
+            *byte = u8::from_str_radix(pair, 16).ok()?;
+            Some(())
+        });
+        match read {
+            Some(()) if whole => Ok(Self(bytes)),
+            _ => {
+                Err("a fingerprint is `sha256:` and 64 hexadecimal digits; `cellcc serve` prints its own"
+                    .into())
+            }
+        }
+    }
+}
+
+/// A certificate, those that lead to its issuer, and its key.
+#[derive(Debug)]
+pub struct Identity {
+    chain: Vec<CertificateDer<'static>>,
+    key: PrivateKeyDer<'static>,
+}
+
+impl Clone for Identity {
+    fn clone(&self) -> Self {
+        Self { chain: self.chain.clone(), key: self.key.clone_key() }
+    }
+}
+
+impl Identity {
+    /// A new one, signed by itself.
+    ///
+    /// # Errors
+    /// The system has no randomness.
+    pub fn made() -> Result<Self, TransferError> {
+        let made = make()?;
+        Ok(Self {
+            chain: vec![made.cert.into()],
+            key: PrivateKeyDer::Pkcs8(made.signing_key.serialize_der().into()),
+        })
+    }
+
+    /// Of PEM files.
+    ///
+    /// # Errors
+    /// A file that cannot be read, or has no certificate or no key.
+    pub fn load(certificate: &Path, key: &Path) -> Result<Self, TransferError> {
+        let key = PrivateKeyDer::from_pem_file(key).map_err(|error| {
+            TransferError::Input(format!("{}: no private key in PEM form: {error}", key.display()))
+        })?;
+        Ok(Self { chain: certificates(certificate)?, key })
+    }
+
+    /// That which is kept in a folder; where there is none yet, it is made and kept, readable for its owner only.
+    ///
+    /// # Errors
+    /// Files there that hold no identity; a folder that cannot be written.
+    pub fn kept_in(folder: &Path) -> Result<Self, TransferError> {
+        let (certificate, key) = (folder.join("server.pem"), folder.join("server-key.pem"));
+        if certificate.exists() && key.exists() {
+            return Self::load(&certificate, &key);
+        }
+        let made = make()?;
+        let keep = || {
+            fs::create_dir_all(folder)?;
+            write_private(&key, &made.signing_key.serialize_pem())?;
+            fs::write(&certificate, made.cert.pem())
+        };
+        keep().map_err(|cause| TransferError::File { act: "write", path: folder.into(), cause })?;
+        Self::load(&certificate, &key)
+    }
+
+    /// The fingerprint of its certificate.
+    pub fn fingerprint(&self) -> Fingerprint {
+        Fingerprint::of(&self.chain[0])
+    }
+}
+
+fn make() -> Result<rcgen::CertifiedKey<rcgen::KeyPair>, TransferError> {
+    rcgen::generate_simple_self_signed(["localhost".to_owned()]).map_err(|error| {
+        TransferError::Input(format!("cannot make a certificate: {error}; give --cert and --key"))
+    })
+}
+
+fn write_private(path: &Path, text: &str) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)?.write_all(text.as_bytes())
+}
+
+/// The certificates of a PEM file, one at least.
+fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TransferError> {
+    let read = CertificateDer::pem_file_iter(path).and_then(Iterator::collect::<Result<Vec<_>, _>>);
+    match read {
+        Ok(found) if !found.is_empty() => Ok(found),
+        Ok(_) => Err(TransferError::Input(format!("{}: no certificate in PEM form", path.display()))),
+        Err(error) => Err(TransferError::Input(format!("{}: {error}", path.display()))),
+    }
+}
+
+fn authorities(path: &Path) -> Result<RootCertStore, TransferError> {
+    let mut roots = RootCertStore::empty();
+    for certificate in certificates(path)? {
+        roots
+            .add(certificate)
+            .map_err(|error| TransferError::Input(format!("{}: {error}", path.display())))?;
+    }
+    Ok(roots)
+}
+
+/// Which certificates of servers a client accepts.
+#[derive(Debug, Clone)]
+pub enum Trust {
+    /// The one with this fingerprint.
+    Pin(Fingerprint),
+    /// Those that the authorities of a PEM file signed for the server's name.
+    Authorities(PathBuf),
+    /// Every one: whoever is on the path may answer instead.
+    Anyone,
+}
+
+fn provider() -> Arc<CryptoProvider> {
+    Arc::new(rustls::crypto::ring::default_provider())
+}
+
+fn unusable(error: impl fmt::Display) -> TransferError {
+    TransferError::Input(format!("the certificate or its key cannot be used: {error}"))
+}
+
+/// TLS for a server; clients need a certificate of `client_authorities` where these are given.
+pub(crate) fn server_crypto(
+    identity: &Identity,
+    client_authorities: Option<&Path>,
+) -> Result<QuicServerConfig, TransferError> {
+    let builder = rustls::ServerConfig::builder_with_provider(provider())
+        .with_protocol_versions(&[&rustls::version::TLS13])
+        .map_err(unusable)?;
+    let builder = match client_authorities {
+        Some(path) => {
+            let verifier = WebPkiClientVerifier::builder_with_provider(authorities(path)?.into(), provider());
+            let verifier = verifier
+                .build()
+                .map_err(|error| TransferError::Input(format!("{}: {error}", path.display())))?;
+            builder.with_client_cert_verifier(verifier)
+        }
+        None => builder.with_no_client_auth(),
+    };
+    let Identity { chain, key } = identity.clone();
+    let mut tls = builder.with_single_cert(chain, key).map_err(unusable)?;
+    tls.alpn_protocols = vec![ALPN.into()];
+    QuicServerConfig::try_from(tls).map_err(unusable)
+}
+
+/// TLS for a client, and where to look up which certificate a server came with that was not the pinned one.
+pub(crate) fn client_crypto(
+    trust: &Trust,
+    identity: Option<&Identity>,
+) -> Result<(QuicClientConfig, Arc<Presented>), TransferError> {
+    let presented = Arc::new(Presented::default());
+    let builder = rustls::ClientConfig::builder_with_provider(provider())
+        .with_protocol_versions(&[&rustls::version::TLS13])
+        .map_err(unusable)?;
+    let pinned = |pin| Verifier { pin, provider: provider(), presented: Arc::clone(&presented) };
+    let builder = match trust {
+        Trust::Authorities(path) => builder.with_root_certificates(authorities(path)?),
+        Trust::Pin(pin) => builder.dangerous().with_custom_certificate_verifier(Arc::new(pinned(Some(*pin)))),
+        Trust::Anyone => builder.dangerous().with_custom_certificate_verifier(Arc::new(pinned(None))),
+    };
+    let mut tls = match identity.cloned() {
+        Some(Identity { chain, key }) => builder.with_client_auth_cert(chain, key).map_err(unusable)?,
+        None => builder.with_no_client_auth(),
+    };
+    tls.alpn_protocols = vec![ALPN.into()];
+    Ok((QuicClientConfig::try_from(tls).map_err(unusable)?, presented))
+}
+
+/// The fingerprint of a certificate that was refused.
+#[derive(Debug, Default)]
+pub(crate) struct Presented(Mutex<Option<Fingerprint>>);
+
+impl Presented {
+    pub(crate) fn refused(&self) -> Option<Fingerprint> {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Accepts the certificate with the pinned fingerprint, or any; that the server has its key is checked all the same.
+#[derive(Debug)]
+struct Verifier {
+    pin: Option<Fingerprint>,
+    provider: Arc<CryptoProvider>,
+    presented: Arc<Presented>,
+}
+
+impl ServerCertVerifier for Verifier {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        _intermediates: &[CertificateDer<'_>],
+        _server_name: &ServerName<'_>,
+        _ocsp_response: &[u8],
+        _now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        let fingerprint = Fingerprint::of(end_entity);
+        if self.pin.is_some_and(|pin| pin != fingerprint) {
+            *self.presented.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(fingerprint);
+            return Err(rustls::CertificateError::ApplicationVerificationFailure.into());
+        }
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        let algorithms = &self.provider.signature_verification_algorithms;
+        verify_tls12_signature(message, certificate, signed, algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        let algorithms = &self.provider.signature_verification_algorithms;
+        verify_tls13_signature(message, certificate, signed, algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.provider.signature_verification_algorithms.supported_schemes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fingerprint_reads_back_in_each_form() {
+        let fingerprint = Identity::made().unwrap().fingerprint();
+        let text = fingerprint.to_string();
+        let digits = text.trim_start_matches("sha256:").to_uppercase();
+        let pairs: Vec<_> = digits.as_bytes().chunks(2).map(|pair| str::from_utf8(pair).unwrap()).collect();
+        for form in [text.clone(), digits.clone(), pairs.join(":")] {
+            assert_eq!(form.parse(), Ok(fingerprint), "{form}");
+        }
+        assert!(text[..40].parse::<Fingerprint>().is_err());
+        assert!("é".repeat(32).parse::<Fingerprint>().is_err());
+    }
+}

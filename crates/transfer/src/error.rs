@@ -1,0 +1,159 @@
+//! What can go wrong with a transfer, and how one side tells the other.
+
+use crate::{Fingerprint, IDLE_TIMEOUT};
+use noq::{ConnectionError, ReadError, VarInt, WriteError};
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use thiserror::Error;
+
+/// Why one side closes a connection: the application error codes of `cellcc/1`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CloseCode {
+    /// The transfer is complete.
+    Done = 0,
+    /// A message that is not of the protocol, or of another version of it.
+    Protocol = 1,
+    /// The server does not do what was asked for.
+    Refused = 2,
+    /// A limit on connections, bytes or time is reached.
+    Limit = 3,
+    /// The server shuts down.
+    Shutdown = 4,
+    /// The client was interrupted.
+    Cancelled = 5,
+    /// Something failed at this side.
+    Failed = 6,
+}
+
+impl CloseCode {
+    pub(crate) fn code(self) -> VarInt {
+        VarInt::from_u32(self as u32)
+    }
+}
+
+/// TLS alert 116 as a QUIC error code (RFC 9001, section 4.8).
+const CERTIFICATE_REQUIRED: u64 = 0x100 + 116;
+
+/// Why there is no transfer, or why it ended. The message says what to do.
+#[derive(Debug, Error)]
+pub enum TransferError {
+    /// Something given by the user cannot be used.
+    #[error("{0}")]
+    Input(String),
+    /// The server's certificate is not the one that was pinned.
+    #[error(
+        "{server}: its certificate has the fingerprint {presented}, not the one given with --pin; `cellcc serve` prints its own"
+    )]
+    Pin {
+        /// Who answered.
+        server: SocketAddr,
+        /// The fingerprint of its certificate.
+        presented: Fingerprint,
+    },
+    /// No connection to the server.
+    #[error("cannot connect to {server}: {cause}")]
+    Connect {
+        /// Whom.
+        server: SocketAddr,
+        /// Why.
+        cause: String,
+    },
+    /// The other side has closed the connection, and says why.
+    #[error("the {peer} says: {reason}")]
+    Closed {
+        /// `server` or `client`.
+        peer: &'static str,
+        /// Its code, one of [`CloseCode`].
+        code: u64,
+        /// Its words.
+        reason: String,
+    },
+    /// The connection is lost.
+    #[error("the connection is lost: {0}")]
+    Lost(String),
+    /// The other side does not keep to the protocol.
+    #[error("not the protocol `cellcc/1`: {0}")]
+    Protocol(String),
+    /// The server does not do what was asked for.
+    #[error("{0}")]
+    Refused(String),
+    /// A limit is reached.
+    #[error("{0}")]
+    Limit(String),
+    /// The server shuts down.
+    #[error("{0}")]
+    Shutdown(String),
+    /// A file cannot be read or written.
+    #[error("cannot {act} {}: {cause}", path.display())]
+    File {
+        /// `read`, `write`.
+        act: &'static str,
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        cause: io::Error,
+    },
+    /// The user has interrupted it before there was anything to report.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+impl TransferError {
+    /// True for what the user has to give otherwise: exit status 2.
+    pub fn is_input(&self) -> bool {
+        matches!(self, Self::Input(_))
+    }
+
+    /// What the other side is told.
+    pub(crate) fn close_code(&self) -> CloseCode {
+        match self {
+            Self::Protocol(_) => CloseCode::Protocol,
+            Self::Refused(_) | Self::Input(_) => CloseCode::Refused,
+            Self::Limit(_) => CloseCode::Limit,
+            Self::Shutdown(_) => CloseCode::Shutdown,
+            Self::Interrupted => CloseCode::Cancelled,
+            _ => CloseCode::Failed,
+        }
+    }
+
+    /// What the other side, the `peer`, did to the connection.
+    pub(crate) fn of(error: ConnectionError, peer: &'static str) -> Self {
+        match error {
+            ConnectionError::ApplicationClosed(close) => Self::Closed {
+                peer,
+                code: close.error_code.into_inner(),
+                reason: String::from_utf8_lossy(&close.reason).into_owned(),
+            },
+            ConnectionError::TimedOut => {
+                let seconds = IDLE_TIMEOUT.as_secs();
+                Self::Lost(format!(
+                    "nothing was heard from the {peer} for {seconds} s; is it still running, and the path up?"
+                ))
+            }
+            ConnectionError::Reset => Self::Lost(format!("the {peer} was started anew; try again")),
+            ConnectionError::ConnectionClosed(close)
+                if u64::from(close.error_code) == CERTIFICATE_REQUIRED =>
+            {
+                Self::Input("the server wants a client certificate: give --cert and --key".into())
+            }
+            other => Self::Lost(other.to_string()),
+        }
+    }
+}
+
+/// What went wrong on a stream.
+pub(crate) fn of_write(error: WriteError, peer: &'static str) -> TransferError {
+    match error {
+        WriteError::ConnectionLost(error) => TransferError::of(error, peer),
+        other => TransferError::Lost(other.to_string()),
+    }
+}
+
+/// The same of the other direction.
+pub(crate) fn of_read(error: ReadError, peer: &'static str) -> TransferError {
+    match error {
+        ReadError::ConnectionLost(error) => TransferError::of(error, peer),
+        other => TransferError::Lost(other.to_string()),
+    }
+}

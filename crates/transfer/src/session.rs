@@ -1,0 +1,261 @@
+//! One side of a transfer once it is agreed upon: the conversation, the data connections, and the order in which a
+//! transfer ends: the sender says that it is through, then the receiver that it has everything.
+
+use crate::files::SharedFile;
+use crate::flow::Flow;
+use crate::protocol::{self, Message, Report};
+use crate::receiving::{PeerClock, Receiving};
+use crate::sending::Sending;
+use crate::{CloseCode, FlowSample, Payload, TransferError};
+use cellcc_units::Span;
+use noq::{Connection, RecvStream, SendStream};
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+use tokio::sync::mpsc;
+use tokio::task::AbortHandle;
+use tokio::time::{Interval, timeout};
+
+/// What the other side has to say is read ahead by so many messages.
+const INBOX: usize = 16;
+/// After the sender is through, the receiver waits so long for what is still on its way.
+const LAST_DATA: Duration = Duration::from_secs(5);
+/// How often it looks.
+const LOOK: Duration = Duration::from_millis(2);
+/// From the end of a conversation to the close of its connection: an RTT would do, unless the close is lost.
+const LAST_WORDS: Duration = Duration::from_secs(2);
+/// A reason for closing has to fit into one packet of the smallest size (RFC 9000, section 14).
+const MAX_REASON: usize = 900;
+
+/// The control connection.
+#[derive(Debug)]
+pub(crate) struct Control {
+    pub(crate) connection: Connection,
+    pub(crate) peer: &'static str,
+    send: SendStream,
+    inbox: mpsc::Receiver<Result<Message, TransferError>>,
+    reader: AbortHandle,
+}
+
+impl Control {
+    pub(crate) fn new(
+        connection: Connection,
+        (send, mut receive): (SendStream, RecvStream),
+        peer: &'static str,
+    ) -> Self {
+        let (messages, inbox) = mpsc::channel(INBOX);
+        let closing = connection.clone();
+        let reader = tokio::spawn(async move {
+            loop {
+                let message = match protocol::read(&mut receive, peer).await {
+                    Ok(Some(message)) => Ok(message),
+                    Ok(None) => Err(last_words(&closing, peer).await),
+                    Err(error) => Err(error),
+                };
+                let is_last = message.is_err();
+                if messages.send(message).await.is_err() || is_last {
+                    return;
+                }
+            }
+        });
+        Self { connection, peer, send, inbox, reader: reader.abort_handle() }
+    }
+
+    /// The next message.
+    pub(crate) async fn read(&mut self) -> Result<Message, TransferError> {
+        match self.inbox.recv().await {
+            Some(message) => message,
+            None => Err(TransferError::Lost("the conversation has ended".into())),
+        }
+    }
+
+    pub(crate) async fn write(&mut self, message: &Message) -> Result<(), TransferError> {
+        protocol::write(&mut self.send, message, self.peer).await
+    }
+
+    /// What a message that has no place here is.
+    pub(crate) fn unexpected(message: &Message) -> TransferError {
+        let text = serde_json::to_string(message).unwrap_or_default();
+        let name: String = text.chars().filter(|c| c.is_ascii_alphabetic() || *c == '-').take(16).collect();
+        TransferError::Protocol(format!("an unexpected message, {name}..."))
+    }
+}
+
+/// Why the peer has ended the conversation: it closes the connection with a reason right behind.
+async fn last_words(connection: &Connection, peer: &'static str) -> TransferError {
+    match timeout(LAST_WORDS, connection.closed()).await {
+        Ok(reason) => TransferError::of(reason, peer),
+        Err(_) => TransferError::Protocol(format!("the {peer} has ended the conversation without a word")),
+    }
+}
+
+impl Drop for Control {
+    fn drop(&mut self) {
+        self.reader.abort();
+    }
+}
+
+/// Closes a connection for a reason.
+pub(crate) fn close(connection: &Connection, code: CloseCode, reason: &str) {
+    let bytes = reason.as_bytes();
+    connection.close(code.code(), &bytes[..bytes.len().min(MAX_REASON)]);
+}
+
+/// One side while data move. Dropping it ends that.
+#[derive(Debug)]
+pub(crate) struct Session {
+    pub(crate) control: Control,
+    pub(crate) flows: Vec<Flow>,
+    pub(crate) started_at: Instant,
+    work: Work,
+    ends_at: Option<Instant>,
+    active: Option<Span>,
+    /// The size of a file that is received.
+    expected: Option<u64>,
+}
+
+#[derive(Debug)]
+enum Work {
+    Sending(Sending),
+    Receiving(Receiving),
+    Through,
+}
+
+/// What one side has to do.
+pub(crate) struct Task<'a> {
+    pub(crate) payload: &'a Payload,
+    pub(crate) is_sender: bool,
+    pub(crate) streams: u16,
+    pub(crate) file: Option<&'a SharedFile>,
+    pub(crate) clock: PeerClock,
+}
+
+/// What has happened.
+#[derive(Debug)]
+pub(crate) enum Event {
+    /// The other side says something.
+    Message(Message),
+    /// This side has sent everything.
+    Through,
+    /// It is time for a report.
+    Tick,
+}
+
+impl Session {
+    /// Begins to move data.
+    pub(crate) fn start(control: Control, flows: Vec<Flow>, task: &Task) -> Self {
+        let Task { payload, streams, file, clock, .. } = *task;
+        let peer = control.peer;
+        let started_at = Instant::now();
+        let bytes = file.map(SharedFile::bytes).or(payload.bytes().map(|bytes| bytes.get()));
+        let work = if task.is_sender {
+            Work::Sending(Sending::start(&flows, (payload, bytes), streams, file, (clock.epoch, peer)))
+        } else {
+            Work::Receiving(Receiving::start(&flows, payload, file, clock, peer))
+        };
+        let time = payload.time().filter(|_| task.is_sender);
+        let ends_at = time.map(|time| started_at + Duration::from_nanos(time.as_nanos()));
+        let expected = file.filter(|_| !task.is_sender).map(SharedFile::bytes);
+        Self { control, flows, started_at, work, ends_at, active: None, expected }
+    }
+
+    /// How long data have moved.
+    pub(crate) fn elapsed(&self) -> Span {
+        self.active.unwrap_or(Span::from_nanos(self.started_at.elapsed().as_nanos() as u64))
+    }
+
+    /// Whoever sends ends as if the time were over.
+    pub(crate) fn stop(&self) {
+        if let Work::Sending(sending) = &self.work {
+            sending.stop();
+        }
+    }
+
+    /// Waits for the next event. May be cancelled.
+    pub(crate) async fn next(&mut self, ticks: &mut Interval) -> Result<Event, TransferError> {
+        loop {
+            let over = async {
+                match self.ends_at {
+                    Some(at) => tokio::time::sleep_until(at.into()).await,
+                    None => std::future::pending().await,
+                }
+            };
+            let work = async {
+                match &mut self.work {
+                    Work::Sending(sending) => sending.finished().await,
+                    Work::Receiving(receiving) => Err(receiving.failed().await),
+                    Work::Through => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                message = self.control.read() => return message.map(Event::Message),
+                _ = ticks.tick() => return Ok(Event::Tick),
+                result = work => {
+                    result?;
+                    self.active = Some(self.elapsed());
+                    self.work = Work::Through;
+                    return Ok(Event::Through);
+                }
+                () = over => {
+                    self.ends_at = None;
+                    self.stop();
+                }
+            }
+        }
+    }
+
+    /// The sender is through, and this is what it sent: waits for what is still on its way.
+    pub(crate) async fn receive_rest(
+        &mut self,
+        sent: &Report,
+        payload: &Payload,
+    ) -> Result<(), TransferError> {
+        let Work::Receiving(receiving) = &mut self.work else {
+            return Err(TransferError::Protocol("both sides send".into()));
+        };
+        let deadline = Instant::now() + LAST_DATA;
+        let is_complete = |flows: &[Flow]| {
+            let mut pairs = flows.iter().zip(&sent.flows);
+            pairs.all(|(flow, sent)| flow.counters.streams.load(Ordering::Relaxed) >= sent.streams)
+        };
+        while !is_complete(&self.flows) {
+            if Instant::now() > deadline {
+                if payload.time().is_some() {
+                    break;
+                }
+                return Err(TransferError::Lost("not all that was sent has arrived".into()));
+            }
+            tokio::select! {
+                error = receiving.failed() => return Err(error),
+                () = tokio::time::sleep(LOOK) => {}
+            }
+        }
+        let received: u64 =
+            self.flows.iter().map(|flow| flow.counters.received.load(Ordering::Relaxed)).sum();
+        if let Some(expected) = self.expected.filter(|expected| *expected != received) {
+            return Err(TransferError::Lost(format!(
+                "{received} of the file's {expected} bytes have arrived"
+            )));
+        }
+        self.active = Some(self.elapsed());
+        self.work = Work::Through;
+        Ok(())
+    }
+
+    /// The flows now.
+    pub(crate) fn sample(&mut self) -> Vec<FlowSample> {
+        self.flows.iter_mut().for_each(Flow::collect);
+        self.flows.iter().map(Flow::sample).collect()
+    }
+
+    /// What is known at the end.
+    pub(crate) fn report(&mut self) -> Report {
+        self.flows.iter_mut().for_each(Flow::collect);
+        Report { active: self.elapsed(), flows: self.flows.iter().map(Flow::report).collect() }
+    }
+
+    /// Closes all connections for a reason.
+    pub(crate) fn close(&self, code: CloseCode, reason: &str) {
+        self.flows.iter().for_each(|flow| close(&flow.connection, code, reason));
+        close(&self.control.connection, code, reason);
+    }
+}
