@@ -1,10 +1,10 @@
 //! The far end: takes part in the recordings that others ask for.
 
-use super::clock;
-use super::flow::{End, Flow};
-use super::socket::Socket;
-use super::wire::{Message, Refusal, Request, Stopped};
-use crate::error::EmuError;
+use crate::clock;
+use crate::flow::{End, Flow};
+use crate::socket::Socket;
+use crate::wire::{Message, Refusal, Request, Stopped};
+use crate::error::RecordError;
 use cellcc_units::{Bytes, Span, Time};
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};
@@ -61,7 +61,7 @@ pub fn serve(
     settings: &ServeSettings,
     stop: &AtomicBool,
     told: &mut dyn FnMut(ServerEvent),
-) -> Result<(), EmuError> {
+) -> Result<(), RecordError> {
     let mut socket = Socket::bind(settings.address)?;
     told(ServerEvent::Listening(socket.local_address().unwrap_or(settings.address)));
     let mut far = FarEnd {

@@ -14,8 +14,8 @@
 //! | 8 stop | session: send nothing more |
 //! | 9 stopped | session, how many packets were sent, how many arrived, how many the socket had no room for, end of the data or not |
 
-use super::arrivals::Arrival;
-use super::window::QueueDelay;
+use crate::arrivals::Arrival;
+use crate::window::QueueDelay;
 use cellcc_units::{Bytes, Span, Time};
 
 const MAGIC: &[u8; 4] = b"cct1";

@@ -1,51 +1,51 @@
 //! One end of a recording that is going on: what it sends, what it receives, and how much that is.
 
-use super::arrivals::{Arrival, Arrivals};
-use super::peer_log::PeerLog;
-use super::recording::Times;
-use super::socket::Socket;
-use super::window::Saturator;
-use super::wire::{Directions, Message, PROBE_HEADER, Probe, Report, Request};
-use crate::error::EmuError;
+use crate::arrivals::{Arrival, Arrivals};
+use crate::peer_log::PeerLog;
+use crate::recording::Times;
+use crate::socket::Socket;
+use crate::window::Saturator;
+use crate::wire::{Directions, Message, PROBE_HEADER, Probe, Report, Request};
+use crate::error::RecordError;
 use cellcc_units::{Bytes, Span, Time};
 use std::net::SocketAddr;
 
 /// Bursts sent before the socket is read again.
 const BURSTS: usize = 4;
 
-pub(super) struct Flow {
+pub(crate) struct Flow {
     session: u64,
     /// `None` where the socket knows.
     peer: Option<SocketAddr>,
     /// IP and UDP headers.
     overhead: u64,
     request: Request,
-    pub(super) sender: Option<Saturator>,
-    pub(super) arrivals: Arrivals,
-    pub(super) peer_log: PeerLog,
+    pub(crate) sender: Option<Saturator>,
+    pub(crate) arrivals: Arrivals,
+    pub(crate) peer_log: PeerLog,
     /// Round-trip times of the direction that this end sends.
-    pub(super) own_rtts: Times,
+    pub(crate) own_rtts: Times,
     /// Round-trip times of the other direction, as the peer says.
-    pub(super) peer_rtts: Times,
-    pub(super) last_rtt: Option<Span>,
+    pub(crate) peer_rtts: Times,
+    pub(crate) last_rtt: Option<Span>,
     bytes: Bytes,
     /// What this end has sent of it.
     sent: Bytes,
-    pub(super) last_heard: Time,
-    pub(super) sends: bool,
+    pub(crate) last_heard: Time,
+    pub(crate) sends: bool,
     keeps_peer_log: bool,
     burst: Vec<u8>,
 }
 
 /// Which end it is: the near end keeps the record of both directions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum End {
+pub(crate) enum End {
     Near,
     Far,
 }
 
 impl Flow {
-    pub(super) fn new(end: End, session: u64, request: Request, peer: SocketAddr, now: Time) -> Self {
+    pub(crate) fn new(end: End, session: u64, request: Request, peer: SocketAddr, now: Time) -> Self {
         let sends = if end == End::Near { request.directions.up() } else { request.directions.down() };
         let ipv4 = match peer {
             SocketAddr::V4(_) => true,
@@ -71,17 +71,17 @@ impl Flow {
         }
     }
 
-    pub(super) fn session(&self) -> u64 {
+    pub(crate) fn session(&self) -> u64 {
         self.session
     }
 
     /// What has passed this end in both directions, with IP and UDP headers.
-    pub(super) fn bytes(&self) -> Bytes {
+    pub(crate) fn bytes(&self) -> Bytes {
         self.bytes
     }
 
     /// Whether one more packet would go beyond the cap.
-    pub(super) fn exhausted(&self) -> bool {
+    pub(crate) fn exhausted(&self) -> bool {
         let Request { directions, packet, max_bytes, .. } = self.request;
         // Where both send, neither knows what is on its way: half of it for each.
         let half = directions == Directions::Both && (self.sent + packet) * 2 > max_bytes;
@@ -89,7 +89,7 @@ impl Flow {
     }
 
     /// Something of this recording came.
-    pub(super) fn heard(&mut self, now: Time, datagram: usize) {
+    pub(crate) fn heard(&mut self, now: Time, datagram: usize) {
         self.last_heard = now;
         self.count(datagram);
     }
@@ -100,7 +100,7 @@ impl Flow {
         bytes
     }
 
-    pub(super) fn on_probe(&mut self, arrived: Time, probe: Probe) {
+    pub(crate) fn on_probe(&mut self, arrived: Time, probe: Probe) {
         if probe.rtt_micros > 0 {
             let rtt = Span::from_micros(probe.rtt_micros.into());
             self.peer_rtts.push(rtt);
@@ -109,7 +109,7 @@ impl Flow {
         self.arrivals.push(Arrival { number: probe.number, sent: probe.sent, arrived });
     }
 
-    pub(super) fn on_report(&mut self, now: Time, report: &Report) {
+    pub(crate) fn on_report(&mut self, now: Time, report: &Report) {
         let Some(sender) = &mut self.sender else { return };
         if !self.keeps_peer_log || self.peer_log.take(report, sender.sent()) {
             sender.on_report(now, &report.arrivals);
@@ -120,7 +120,7 @@ impl Flow {
         }
     }
 
-    pub(super) fn send(&mut self, socket: &mut Socket, message: &Message) -> Result<(), EmuError> {
+    pub(crate) fn send(&mut self, socket: &mut Socket, message: &Message) -> Result<(), RecordError> {
         let bytes = message.encode();
         let counted = self.count(bytes.len());
         self.sent += counted;
@@ -128,7 +128,7 @@ impl Flow {
     }
 
     /// Sends what is due; true where more is due at once.
-    pub(super) fn transmit(&mut self, socket: &mut Socket, now: Time) -> Result<bool, EmuError> {
+    pub(crate) fn transmit(&mut self, socket: &mut Socket, now: Time) -> Result<bool, RecordError> {
         while let Some(report) = self.arrivals.next_report(now) {
             self.send(socket, &Message::Report(self.session, report))?;
         }
@@ -141,7 +141,7 @@ impl Flow {
     }
 
     /// Sends as many probes as one call takes; true where there may be more.
-    fn burst(&mut self, socket: &mut Socket, now: Time) -> Result<bool, EmuError> {
+    fn burst(&mut self, socket: &mut Socket, now: Time) -> Result<bool, RecordError> {
         let size = self.request.packet.get().saturating_sub(self.overhead).max(PROBE_HEADER as u64) as usize;
         let most = Socket::segments_at_once(size);
         self.burst.clear();
@@ -168,7 +168,7 @@ impl Flow {
     }
 
     /// When something is due, if nothing comes.
-    pub(super) fn next_wake(&self) -> Time {
+    pub(crate) fn next_wake(&self) -> Time {
         let sending = self.sender.as_ref().filter(|_| self.sends && !self.exhausted());
         self.arrivals.next_wake().min(sending.map_or(Time::NEVER, Saturator::next_wake))
     }

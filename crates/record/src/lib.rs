@@ -17,11 +17,17 @@
 //! path and a full reverse direction change nothing and no second, unsaturated path is needed; the window grows and
 //! shrinks in proportion, so that it suits 0.1 Mbit/s as well as 2 Gbit/s; the peer must prove its address; both ends
 //! stop at a cap on bytes.
+//!
+//! Linux only.
+
+#![cfg(target_os = "linux")]
+#![allow(clippy::disallowed_methods, reason = "real time has clocks, threads and sockets")]
 
 mod agreement;
 mod arrivals;
 mod client;
 mod clock;
+mod error;
 mod flow;
 mod peer_log;
 mod recording;
@@ -35,6 +41,7 @@ pub mod wire;
 pub use agreement::{Agreement, compare_traces, opportunity_times};
 pub use arrivals::{Arrival, Arrivals};
 pub use client::{Ended, Progress, RecordSettings, Recorded, record};
+pub use error::RecordError;
 pub use recording::{Recording, Summary};
 pub use server::{ServeSettings, ServerEvent, serve};
 pub use window::{QueueDelay, Saturator};

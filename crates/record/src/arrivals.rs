@@ -1,6 +1,6 @@
 //! The receiver's log, and the reports about it.
 
-use super::wire::{MAX_REPORTED, Report};
+use crate::wire::{MAX_REPORTED, Report};
 use cellcc_units::{Span, Time};
 
 /// A packet that arrived.

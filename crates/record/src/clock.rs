@@ -4,23 +4,23 @@ use cellcc_units::{Span, Time};
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
 /// Now, on `CLOCK_MONOTONIC`.
-pub(super) fn now() -> Time {
+pub(crate) fn now() -> Time {
     nanos(clock_gettime(ClockId::Monotonic))
 }
 
 /// What the kernel's wall-clock stamp of an arrival is on `CLOCK_MONOTONIC`, which no time server steps. Call soon after
 /// the arrival: what the wall clock steps in between counts.
-pub(super) struct Stamps {
+pub(crate) struct Stamps {
     wall: Time,
     monotonic: Time,
 }
 
 impl Stamps {
-    pub(super) fn now() -> Self {
+    pub(crate) fn now() -> Self {
         Self { wall: nanos(clock_gettime(ClockId::Realtime)), monotonic: now() }
     }
 
-    pub(super) fn monotonic(&self, seconds: i64, nanoseconds: i64) -> Time {
+    pub(crate) fn monotonic(&self, seconds: i64, nanoseconds: i64) -> Time {
         let stamp = nanos(Timespec { tv_sec: seconds, tv_nsec: nanoseconds });
         // A wall clock that was just set could make an arrival hours old: no socket keeps a datagram that long.
         let age = self.wall.since(stamp).min(Span::from_secs(10));

@@ -1,11 +1,11 @@
 //! The near end: asks for a recording, takes part in it, and keeps what came out.
 
-use super::clock;
-use super::flow::{End, Flow};
-use super::recording::{Beginning, Recording, Sources};
-use super::socket::Socket;
-use super::wire::{Message, Refusal, Report, Request, Stopped};
-use crate::error::EmuError;
+use crate::clock;
+use crate::flow::{End, Flow};
+use crate::recording::{Beginning, Recording, Sources};
+use crate::socket::Socket;
+use crate::wire::{Message, Refusal, Report, Request, Stopped};
+use crate::error::RecordError;
 use cellcc_units::{Bytes, Rate, Span, Time};
 use serde::Serialize;
 use std::hash::{BuildHasher, RandomState};
@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// What to record.
 #[derive(Debug, Clone, Copy)]
 pub struct RecordSettings {
-    /// The far end, where [`super::serve`] runs.
+    /// The far end, where [`crate::serve`] runs.
     pub server: SocketAddr,
     /// What is asked of it.
     pub request: Request,
@@ -86,7 +86,7 @@ pub fn record(
     settings: &RecordSettings,
     stop: &AtomicBool,
     progress: &mut dyn FnMut(&Progress),
-) -> Result<Recorded, EmuError> {
+) -> Result<Recorded, RecordError> {
     let mut socket = Socket::connect(settings.server)?;
     let session = shake_hands(&mut socket, settings, stop)?;
     let mut near = NearEnd::new(socket, session, settings);
@@ -97,7 +97,7 @@ pub fn record(
     Ok(near.recorded(ended))
 }
 
-fn shake_hands(socket: &mut Socket, settings: &RecordSettings, stop: &AtomicBool) -> Result<u64, EmuError> {
+fn shake_hands(socket: &mut Socket, settings: &RecordSettings, stop: &AtomicBool) -> Result<u64, RecordError> {
     let begun = clock::now();
     let nonce = RandomState::new().hash_one(begun.as_nanos());
     let request = settings.request;
@@ -105,10 +105,7 @@ fn shake_hands(socket: &mut Socket, settings: &RecordSettings, stop: &AtomicBool
     loop {
         let now = clock::now();
         if now.since(begun) > PATIENCE || stop.load(Ordering::Relaxed) {
-            return Err(EmuError::Input(format!(
-                "no answer from {}: start `cellcc trace record --serve` there, and let its UDP port through the firewalls",
-                settings.server
-            )));
+            return Err(RecordError::NoAnswer(settings.server));
         }
         if now >= next_hello {
             let hello = Message::Hello { nonce, cookie, request }.encode();
@@ -128,10 +125,7 @@ fn shake_hands(socket: &mut Socket, settings: &RecordSettings, stop: &AtomicBool
             return Ok(session);
         }
         if refused {
-            return Err(EmuError::Missing(format!(
-                "{} is busy with other recordings: try again later, or raise --max-recordings there",
-                settings.server
-            )));
+            return Err(RecordError::Busy(settings.server));
         }
     }
 }
@@ -172,7 +166,7 @@ impl NearEnd {
         }
     }
 
-    fn run(&mut self, stop: &AtomicBool, progress: &mut dyn FnMut(&Progress)) -> Result<Ended, EmuError> {
+    fn run(&mut self, stop: &AtomicBool, progress: &mut dyn FnMut(&Progress)) -> Result<Ended, RecordError> {
         let (mut shown_at, mut shown_bytes) = (self.begun, Bytes::ZERO);
         loop {
             self.step()?;
@@ -219,7 +213,7 @@ impl NearEnd {
     }
 
     /// Sends what is due and takes in what has come.
-    fn step(&mut self) -> Result<(), EmuError> {
+    fn step(&mut self) -> Result<(), RecordError> {
         let now = clock::now();
         if self.down.is_some() && self.flow.arrivals.log().is_empty() && now >= self.next_ready {
             let ready = Message::Report(self.flow.session(), Report { first: 0, arrivals: Vec::new() });
@@ -258,7 +252,7 @@ impl NearEnd {
 
     /// What is in the queue is paid for: it is still recorded, as long as the far end takes it in and it comes. What the
     /// far end sends meanwhile says nothing about that: the last packets, or the reports of them, may be lost.
-    fn drain(&mut self) -> Result<(), EmuError> {
+    fn drain(&mut self) -> Result<(), RecordError> {
         self.flow.sends = false;
         let longest = self.request.queue_delay.upper() + Span::from_secs(1);
         let in_flight = |flow: &Flow| flow.sender.as_ref().map_or(0, |sender| sender.in_flight());
@@ -274,7 +268,7 @@ impl NearEnd {
     }
 
     /// Where no answer comes, what the far end said of itself before still holds.
-    fn stop_far_end(&mut self) -> Result<(), EmuError> {
+    fn stop_far_end(&mut self) -> Result<(), RecordError> {
         let said_before = self.far_end.take();
         let stop = Message::Stop { session: self.flow.session() };
         self.ask(&stop, |near| near.far_end.is_some())?;
@@ -282,7 +276,7 @@ impl NearEnd {
         Ok(())
     }
 
-    fn fetch_missing(&mut self) -> Result<(), EmuError> {
+    fn fetch_missing(&mut self) -> Result<(), RecordError> {
         let arrivals = match self.far_end {
             Some(stopped) if self.request.directions.up() => stopped.arrivals,
             _ => self.flow.peer_log.known(),
@@ -301,7 +295,7 @@ impl NearEnd {
     }
 
     /// Sends `message` again and again until it is answered, or patience ends.
-    fn ask(&mut self, message: &Message, answered: impl Fn(&Self) -> bool) -> Result<(), EmuError> {
+    fn ask(&mut self, message: &Message, answered: impl Fn(&Self) -> bool) -> Result<(), RecordError> {
         let begun = clock::now();
         let mut next = begun;
         while !answered(self) && clock::now().since(begun) < PATIENCE {

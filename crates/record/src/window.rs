@@ -1,6 +1,6 @@
 //! The sender's window: as many packets on their way as keep a queue at the bottleneck.
 
-use super::arrivals::Arrival;
+use crate::arrivals::Arrival;
 use cellcc_units::{ParseError, Span, Time};
 use std::fmt;
 use std::str::FromStr;

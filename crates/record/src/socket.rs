@@ -1,7 +1,7 @@
 //! A UDP socket with the kernel's receive stamps, many datagrams per system call, and segmentation by the kernel.
 
-use super::clock::Stamps;
-use crate::error::EmuError;
+use crate::clock::Stamps;
+use crate::error::RecordError;
 use cellcc_units::{Span, Time};
 use nix::cmsg_space;
 use nix::errno::Errno;
@@ -30,14 +30,14 @@ const MAX_SEND: usize = 64_000;
 const SEND_PATIENCE: Span = Span::from_millis(20);
 
 /// A datagram that was received.
-pub(super) struct Datagram<'a> {
-    pub(super) from: SocketAddr,
+pub(crate) struct Datagram<'a> {
+    pub(crate) from: SocketAddr,
     /// By the kernel's stamp, on the monotonic clock.
-    pub(super) arrived: Time,
-    pub(super) bytes: &'a [u8],
+    pub(crate) arrived: Time,
+    pub(crate) bytes: &'a [u8],
 }
 
-pub(super) struct Socket {
+pub(crate) struct Socket {
     socket: socket2::Socket,
     buffers: Vec<[u8; LONGEST]>,
     segmentation: bool,
@@ -47,27 +47,27 @@ pub(super) struct Socket {
 
 impl Socket {
     /// The far end's: on `address`, for IPv4 too where that is the unspecified IPv6 address.
-    pub(super) fn bind(address: SocketAddr) -> Result<Self, EmuError> {
+    pub(crate) fn bind(address: SocketAddr) -> Result<Self, RecordError> {
         let socket = Self::open(address)?;
         if address.is_ipv6() {
             let _ = socket.set_only_v6(!address.ip().is_unspecified());
         }
-        socket.bind(&address.into()).map_err(EmuError::system(format!("listen on UDP {address}")))?;
+        socket.bind(&address.into()).map_err(RecordError::system(format!("listen on UDP {address}")))?;
         Ok(Self::new(socket))
     }
 
     /// The near end's: to `peer` only.
-    pub(super) fn connect(peer: SocketAddr) -> Result<Self, EmuError> {
+    pub(crate) fn connect(peer: SocketAddr) -> Result<Self, RecordError> {
         let socket = Self::open(peer)?;
-        socket.connect(&peer.into()).map_err(EmuError::system(format!("reach {peer}")))?;
+        socket.connect(&peer.into()).map_err(RecordError::system(format!("reach {peer}")))?;
         Ok(Self::new(socket))
     }
 
-    fn open(address: SocketAddr) -> Result<socket2::Socket, EmuError> {
+    fn open(address: SocketAddr) -> Result<socket2::Socket, RecordError> {
         let socket = socket2::Socket::new(Domain::for_address(address), Type::DGRAM, Some(Protocol::UDP))
-            .map_err(EmuError::system("open a UDP socket"))?;
-        socket.set_nonblocking(true).map_err(EmuError::system("prepare a UDP socket"))?;
-        setsockopt(&socket, ReceiveTimestampns, &true).map_err(EmuError::system("ask for receive stamps"))?;
+            .map_err(RecordError::system("open a UDP socket"))?;
+        socket.set_nonblocking(true).map_err(RecordError::system("prepare a UDP socket"))?;
+        setsockopt(&socket, ReceiveTimestampns, &true).map_err(RecordError::system("ask for receive stamps"))?;
         // The rest makes it better where the kernel has it.
         let _ = setsockopt(&socket, RxqOvfl, &1);
         let _ = setsockopt(&socket, RcvBufForce, &BUFFER).or_else(|_| setsockopt(&socket, RcvBuf, &BUFFER));
@@ -84,17 +84,17 @@ impl Socket {
         Self { socket, buffers: vec![[0; LONGEST]; BATCH], segmentation: true, overflows: 0 }
     }
 
-    pub(super) fn local_address(&self) -> Option<SocketAddr> {
+    pub(crate) fn local_address(&self) -> Option<SocketAddr> {
         self.socket.local_addr().ok()?.as_socket()
     }
 
     /// Datagrams that the kernel had no room for so far.
-    pub(super) fn overflows(&self) -> u32 {
+    pub(crate) fn overflows(&self) -> u32 {
         self.overflows
     }
 
     /// Waits until something has come, at most for `span`.
-    pub(super) fn wait(&self, span: Span) {
+    pub(crate) fn wait(&self, span: Span) {
         self.poll(PollFlags::IN, span);
     }
 
@@ -107,7 +107,7 @@ impl Socket {
     }
 
     /// Hands over what has come; false where there was nothing.
-    pub(super) fn receive(&mut self, mut take: impl FnMut(Datagram<'_>)) -> Result<bool, EmuError> {
+    pub(crate) fn receive(&mut self, mut take: impl FnMut(Datagram<'_>)) -> Result<bool, RecordError> {
         // Fresh headers each time: the kernel shortens their lengths, and they are not restored.
         let space = cmsg_space!(libc::timespec, u32);
         let mut headers = MultiHeaders::<SockaddrStorage>::preallocate(BATCH, Some(space));
@@ -119,7 +119,7 @@ impl Socket {
             Err(Errno::EAGAIN | Errno::EINTR) => return Ok(false),
             // Nobody listens there, or says so from afar: the handshake's patience decides.
             Err(Errno::ECONNREFUSED | Errno::EHOSTUNREACH | Errno::ENETUNREACH) => return Ok(false),
-            Err(error) => return Err(EmuError::system("receive")(error)),
+            Err(error) => return Err(RecordError::system("receive")(error)),
         };
         let stamps = Stamps::now();
         for message in received {
@@ -142,17 +142,17 @@ impl Socket {
     }
 
     /// The most segments of `size` bytes for one call of [`Socket::send`].
-    pub(super) fn segments_at_once(size: usize) -> usize {
+    pub(crate) fn segments_at_once(size: usize) -> usize {
         (MAX_SEND / size.max(1)).clamp(1, MAX_SEGMENTS)
     }
 
     /// Sends `bytes` as datagrams of `segment` bytes. What the machine has no room for is lost, as on the path.
-    pub(super) fn send(
+    pub(crate) fn send(
         &mut self,
         bytes: &[u8],
         segment: usize,
         to: Option<SocketAddr>,
-    ) -> Result<(), EmuError> {
+    ) -> Result<(), RecordError> {
         let to = to.map(SockaddrStorage::from);
         if bytes.len() > segment && self.segmentation {
             let size = segment as u16;
@@ -181,14 +181,10 @@ impl Socket {
     }
 }
 
-fn judged(result: Result<(), Errno>, segment: usize) -> Result<(), EmuError> {
+fn judged(result: Result<(), Errno>, segment: usize) -> Result<(), RecordError> {
     match result {
-        Err(Errno::EMSGSIZE) => Err(EmuError::Input(format!(
-            "the path does not carry datagrams of {segment} bytes: give a smaller --packet-size, such as 1400B"
-        ))),
-        Err(Errno::EPERM | Errno::EACCES) => Err(EmuError::Missing(
-            "this machine does not let the datagrams out: look at its firewall rules".into(),
-        )),
+        Err(Errno::EMSGSIZE) => Err(RecordError::PacketTooLarge(segment)),
+        Err(Errno::EPERM | Errno::EACCES) => Err(RecordError::Blocked),
         // A full buffer, a full device queue, a route that is gone for a moment: a loss on the path.
         _ => Ok(()),
     }

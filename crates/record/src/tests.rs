@@ -1,9 +1,9 @@
 //! The recorder over emulated links, in virtual time.
 
-use super::arrivals::{Arrival, Arrivals};
-use super::recording::{Recording, Sources, Times};
-use super::window::{QueueDelay, Saturator};
-use super::wire::Report;
+use crate::arrivals::{Arrival, Arrivals};
+use crate::recording::{Recording, Sources, Times};
+use crate::window::{QueueDelay, Saturator};
+use crate::wire::Report;
 use super::{compare_traces, opportunity_times};
 use cellcc_link::{Capacity, Jitter, Link, LinkConfig, LossRate, Packet, Poll, synthetic, trace};
 use cellcc_units::{Bytes, Ratio, Span, Time};

@@ -1,10 +1,10 @@
-//! What the peer reported of its arrivals, put together: reports may be lost, and are had again at the end.
+//! Reassembles the peer's arrival reports; lost ones are requested again at the end.
 
-use super::arrivals::Arrival;
-use super::wire::Report;
+use crate::arrivals::Arrival;
+use crate::wire::Report;
 
 #[derive(Debug, Default)]
-pub(super) struct PeerLog {
+pub(crate) struct PeerLog {
     entries: Vec<Option<Arrival>>,
     /// All before it are there.
     complete: usize,
@@ -12,7 +12,7 @@ pub(super) struct PeerLog {
 
 impl PeerLog {
     /// Takes a report in; more than `most` arrivals are no report. True where it brings the latest arrivals.
-    pub(super) fn take(&mut self, report: &Report, most: u64) -> bool {
+    pub(crate) fn take(&mut self, report: &Report, most: u64) -> bool {
         let end = report.first.saturating_add(report.arrivals.len() as u64);
         let (Ok(first), Ok(end)) = (usize::try_from(report.first), usize::try_from(end.min(most))) else {
             return false;
@@ -27,18 +27,18 @@ impl PeerLog {
     }
 
     /// The first that is missing of `all`; `None` where none is.
-    pub(super) fn missing(&self, all: u64) -> Option<u64> {
+    pub(crate) fn missing(&self, all: u64) -> Option<u64> {
         let complete = self.complete as u64;
         (complete < all).then_some(complete)
     }
 
     /// How many arrivals the reports so far speak of, those of lost reports before the last included.
-    pub(super) fn known(&self) -> u64 {
+    pub(crate) fn known(&self) -> u64 {
         self.entries.len() as u64
     }
 
     /// What is there, in order of arrival.
-    pub(super) fn arrivals(&self) -> Vec<Arrival> {
+    pub(crate) fn arrivals(&self) -> Vec<Arrival> {
         self.entries.iter().flatten().copied().collect()
     }
 }

@@ -1,7 +1,7 @@
 //! What the arrivals say about the link: a trace, and how far to trust it.
 
-use super::arrivals::Arrival;
-use super::wire::Report;
+use crate::arrivals::Arrival;
+use crate::wire::Report;
 use cellcc_link::Capacity;
 use cellcc_units::{Bytes, Rate, Span, Time};
 use hdrhistogram::Histogram;
@@ -59,7 +59,7 @@ pub struct Quantiles {
 
 /// Times in microseconds, mergeable; see [`Quantiles`].
 #[derive(Debug, Clone)]
-pub(super) struct Times(Histogram<u64>);
+pub(crate) struct Times(Histogram<u64>);
 
 impl Default for Times {
     fn default() -> Self {
@@ -69,11 +69,11 @@ impl Default for Times {
 }
 
 impl Times {
-    pub(super) fn push(&mut self, span: Span) {
+    pub(crate) fn push(&mut self, span: Span) {
         self.0.saturating_record(span.as_nanos() / 1000);
     }
 
-    pub(super) fn quantiles(&self) -> Quantiles {
+    pub(crate) fn quantiles(&self) -> Quantiles {
         let millis = |micros: u64| micros as f64 / 1e3;
         let at = |quantile| millis(self.0.value_at_quantile(quantile));
         match self.0.is_empty() {
@@ -92,7 +92,7 @@ impl Times {
 /// Finds where a recording begins: at the first packet that waited as long as the queue is to last, or that came after a
 /// lost one, which says that the queue was full.
 #[derive(Debug, Clone)]
-pub(super) struct Beginning {
+pub(crate) struct Beginning {
     enough: Span,
     least_delay: Option<i64>,
     next_number: u64,
@@ -102,11 +102,11 @@ pub(super) struct Beginning {
 }
 
 impl Beginning {
-    pub(super) fn new(enough: Span) -> Self {
+    pub(crate) fn new(enough: Span) -> Self {
         Self { enough, least_delay: None, next_number: 0, next_reported: 0, at: None }
     }
 
-    pub(super) fn push(&mut self, arrival: &Arrival) {
+    pub(crate) fn push(&mut self, arrival: &Arrival) {
         let least = self.least_delay.map_or(arrival.delay(), |least| least.min(arrival.delay()));
         let waited = Span::from_nanos(arrival.delay().abs_diff(least));
         if self.at.is_none() && (waited >= self.enough || arrival.number > self.next_number) {
@@ -118,7 +118,7 @@ impl Beginning {
 
     /// The arrivals of a report. Where one before it is lost, it is not known what arrived: a gap in the numbers there is
     /// no loss.
-    pub(super) fn push_report(&mut self, report: &Report) {
+    pub(crate) fn push_report(&mut self, report: &Report) {
         let Some(first) = report.arrivals.first() else { return };
         if report.first != self.next_reported {
             self.next_number = self.next_number.max(first.number);
@@ -128,31 +128,31 @@ impl Beginning {
     }
 
     /// On the receiver's clock.
-    pub(super) fn at(&self) -> Option<Time> {
+    pub(crate) fn at(&self) -> Option<Time> {
         self.at
     }
 }
 
 /// What a recording is made from.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Sources<'a> {
+pub(crate) struct Sources<'a> {
     /// In order of arrival.
-    pub(super) log: &'a [Arrival],
+    pub(crate) log: &'a [Arrival],
     /// How long packets have to wait for the queue to be there.
-    pub(super) enough: Span,
+    pub(crate) enough: Span,
     /// Size of a packet.
-    pub(super) packet: Bytes,
+    pub(crate) packet: Bytes,
     /// How much to keep.
-    pub(super) length: Span,
+    pub(crate) length: Span,
     /// As the sender saw them.
-    pub(super) rtts: &'a Times,
+    pub(crate) rtts: &'a Times,
     /// Packets that the receiver's socket had no room for.
-    pub(super) overflows: u64,
+    pub(crate) overflows: u64,
 }
 
 impl Recording {
     /// `None` where no time passed between the packets that arrived, or fewer than two did.
-    pub(super) fn new(sources: Sources<'_>) -> Option<Self> {
+    pub(crate) fn new(sources: Sources<'_>) -> Option<Self> {
         let Sources { log, enough, packet, length, rtts, overflows } = sources;
         let mut beginning = Beginning::new(enough);
         log.iter().for_each(|arrival| beginning.push(arrival));

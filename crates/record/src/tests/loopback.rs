@@ -1,7 +1,7 @@
 //! The two ends over real sockets.
 
-use crate::saturator::wire::{Directions, Message, Request, Stopped};
-use crate::saturator::*;
+use crate::wire::{Directions, Message, Request, Stopped};
+use crate::*;
 use cellcc_units::{Bytes, Span, Time};
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
