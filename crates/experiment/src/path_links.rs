@@ -2,8 +2,8 @@
 
 use crate::{Path, Randomness, ResolveError, Scenario};
 use cellcc_link::{
-    Capacities, Capacity, Delay, Forward, Jitter, Link, LinkConfig, LossRate, Packet, Reordering, Scheduler,
-    Shelf,
+    Capacities, Capacity, Delay, ForwardPath, Jitter, Link, LinkConfig, LossRate, Packet, Reordering,
+    Scheduler, TraceCache,
 };
 use cellcc_units::{Ratio, Span};
 use std::fmt::Display;
@@ -64,10 +64,10 @@ impl PathLinks {
     }
 
     /// The way to the receivers.
-    pub fn forward<P: Packet>(&self) -> Forward<P> {
+    pub fn forward<P: Packet>(&self) -> ForwardPath<P> {
         let forward = match &self.scheduler {
-            None => Forward::link(self.forward[0].clone(), self.forward_seed),
-            Some(scheduler) => Forward::cell(self.forward.clone(), *scheduler, self.forward_seed),
+            None => ForwardPath::link(self.forward[0].clone(), self.forward_seed),
+            Some(scheduler) => ForwardPath::cell(self.forward.clone(), *scheduler, self.forward_seed),
         };
         match self.reordering {
             None => forward,
@@ -86,15 +86,15 @@ impl Scenario {
     ///
     /// # Errors
     /// A user that is not there, a file or a link that cannot be read, a schedule that makes no sense.
-    pub fn resolve_path(&mut self, shelf: &Shelf) -> Result<(), ResolveError> {
+    pub fn resolve_path(&mut self, traces: &TraceCache) -> Result<(), ResolveError> {
         self.check_users()?;
         let path = &mut self.path;
         Delay::spell_out(&mut path.extra_delay)
             .map_err(|error| ResolveError(format!("extra delay: {error}")))?;
         LossRate::spell_out(&mut path.extra_loss)
             .map_err(|error| ResolveError(format!("extra loss: {error}")))?;
-        PathLinks::new(self, &self.capacities(shelf)?)?;
-        self.trace_sha256 = shelf.open(&self.trace).map_err(refused)?.hash;
+        PathLinks::new(self, &self.capacities(traces)?)?;
+        self.trace_sha256 = traces.open(&self.trace).map_err(refused)?.hash;
         Ok(())
     }
 
@@ -102,10 +102,10 @@ impl Scenario {
     ///
     /// # Errors
     /// A link that cannot be opened.
-    pub fn capacities(&self, shelf: &Shelf) -> Result<Capacities, ResolveError> {
+    pub fn capacities(&self, traces: &TraceCache) -> Result<Capacities, ResolveError> {
         let users = self.cell.iter().flat_map(|cell| &cell.users);
         let forward = std::iter::once(&self.trace).chain(users);
-        shelf.open_all(forward, &self.path.reverse.trace).map_err(refused)
+        traces.open_all(forward, &self.path.reverse.trace).map_err(refused)
     }
 
     /// From the link to the receivers: half the round-trip time, and what the Scenario adds to it over time.

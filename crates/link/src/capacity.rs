@@ -148,7 +148,7 @@ impl Capacity {
     }
 
     /// The bytes that can leave after `from` and not later than `to`. Additive, and never less than what a
-    /// [`crate::Cursor`] delivers in that time.
+    /// [`crate::ServiceClock`] delivers in that time.
     pub fn bytes_between(&self, from: Time, to: Time) -> Bytes {
         if to <= from {
             return Bytes::ZERO;

@@ -9,12 +9,12 @@ use thiserror::Error;
 
 /// A value that changes in steps; the last one stays.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Timeline<V> {
+pub(crate) struct Schedule<V> {
     /// Each value (second) with the time it lasts; at least one.
     steps: Arc<[(Span, V)]>,
 }
 
-impl<V: Copy> Timeline<V> {
+impl<V: Copy> Schedule<V> {
     pub(crate) fn constant(value: V) -> Self {
         Self { steps: [(Span::MAX, value)].into() }
     }
@@ -32,14 +32,14 @@ impl<V: Copy> Timeline<V> {
         self.steps.iter().map(|&(_, value)| value)
     }
 
-    pub(crate) fn start(&self) -> Moment<V> {
-        let mut moment = Moment { index: 0, value: self.steps[0].1, until: Time::ZERO + self.steps[0].0 };
-        moment.hold_last(self);
-        moment
+    pub(crate) fn start(&self) -> StepCursor<V> {
+        let mut cursor = StepCursor { index: 0, value: self.steps[0].1, until: Time::ZERO + self.steps[0].0 };
+        cursor.hold_last(self);
+        cursor
     }
 }
 
-impl<V: Copy + Display> Display for Timeline<V> {
+impl<V: Copy + Display> Display for Schedule<V> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match *self.steps {
             [(_, value)] => value.fmt(f),
@@ -48,15 +48,15 @@ impl<V: Copy + Display> Display for Timeline<V> {
     }
 }
 
-/// The step of a [`Timeline`] that holds now; moves forward only.
+/// The step of a [`Schedule`] that holds now; moves forward only.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Moment<V> {
+pub(crate) struct StepCursor<V> {
     index: usize,
     value: V,
     until: Time,
 }
 
-impl<V: Copy> Moment<V> {
+impl<V: Copy> StepCursor<V> {
     /// True where another step holds at `time`.
     #[inline]
     pub(crate) fn is_over(&self, time: Time) -> bool {
@@ -64,19 +64,19 @@ impl<V: Copy> Moment<V> {
     }
 
     #[inline]
-    pub(crate) fn value_at(&mut self, timeline: &Timeline<V>, time: Time) -> V {
+    pub(crate) fn value_at(&mut self, schedule: &Schedule<V>, time: Time) -> V {
         while self.is_over(time) {
             self.index += 1;
-            let (span, next) = timeline.steps[self.index];
+            let (span, next) = schedule.steps[self.index];
             self.value = next;
             self.until += span;
-            self.hold_last(timeline);
+            self.hold_last(schedule);
         }
         self.value
     }
 
-    fn hold_last(&mut self, timeline: &Timeline<V>) {
-        if self.index + 1 == timeline.steps.len() {
+    fn hold_last(&mut self, schedule: &Schedule<V>) {
+        if self.index + 1 == schedule.steps.len() {
             self.until = Time::NEVER;
         }
     }

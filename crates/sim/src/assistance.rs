@@ -3,7 +3,7 @@
 use cellcc_assist::{Class, CounterReader, Counters, PacketTime, Period};
 use cellcc_control::{Advice, AdviceClass, AdviceRequest, AdviceRoute, AdviceSource, MinRttParts};
 use cellcc_experiment::{NetAssist, NetAssistRoute, NetAssistSource, Randomness, ResolveError, Scenario};
-use cellcc_link::{Capacities, Capacity, Delay, Loss, Service};
+use cellcc_link::{Capacities, Capacity, Delay, Loss, QueueCounters};
 use cellcc_units::{Bytes, Rate, Span, Time};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ pub(crate) struct Assistance {
 
 /// What the base station sees of a user at the end of a period.
 pub(crate) struct Sight {
-    pub(crate) service: Service,
+    pub(crate) service: QueueCounters,
     /// Flows that sent something of late; at least one.
     pub(crate) flows: u32,
     /// Users among whom the cell is shared, this one included.
@@ -137,7 +137,7 @@ impl Assistance {
 
     /// What the link served in the period that has passed.
     fn passed(&mut self, now: Time, sight: &Sight) -> Option<(Rate, AdviceClass)> {
-        let Service { served, busy, backlog } = sight.service;
+        let QueueCounters { served, busy, backlog } = sight.service;
         let length = self.asked.period;
         let channel =
             self.asked.channel_known.then(|| self.share(self.channel.rate_in(now - length, now), sight));

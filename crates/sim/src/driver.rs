@@ -6,19 +6,19 @@ use cellcc_control::{Observed, Registry, Scheme};
 use cellcc_experiment::{
     Driver, LIMIT, MeasuredFlow, Offered, Record, ResolveError, RunError, Scenario, USUAL_DRIVER,
 };
-use cellcc_link::{Capacities, Shelf};
+use cellcc_link::{Capacities, TraceCache};
 use cellcc_units::Time;
 
 /// Runs Scenarios in virtual time.
 pub struct SimDriver {
     registry: Registry,
-    links: Shelf,
+    links: TraceCache,
 }
 
 impl SimDriver {
     /// A simulator that knows the schemes of `registry`.
     pub fn new(registry: Registry) -> Self {
-        Self { registry, links: Shelf::default() }
+        Self { registry, links: TraceCache::default() }
     }
 
     fn schemes(&self, scenario: &Scenario) -> Result<Vec<Scheme>, ResolveError> {

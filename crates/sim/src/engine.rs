@@ -9,7 +9,7 @@ use cellcc_control::{Advice, Arrival, Context, Observer, Scheme};
 use cellcc_experiment::{
     Application, Delivery, FlowMeter, Frames, PathLinks, Randomness, ResolveError, Scenario, Source,
 };
-use cellcc_link::{Capacities, Forward, Link, Poll};
+use cellcc_link::{Capacities, ForwardPath, Link, Poll};
 use cellcc_units::{Bytes, Span, Time};
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, VecDeque};
@@ -75,7 +75,7 @@ impl Flow {
 
 /// One run under way.
 pub(crate) struct Engine {
-    forward: Forward<DataPacket>,
+    forward: ForwardPath<DataPacket>,
     reverse: Link<AckPacket>,
     pub(crate) flows: Vec<Flow>,
     /// All that has arrived for each user.
@@ -271,12 +271,12 @@ impl Engine {
     }
 
     fn sight(&mut self, now: Time, user: usize) -> Sight {
-        let service = self.forward.service(now, user);
+        let service = self.forward.counters(now, user);
         let sending = self.flows.iter().filter(|flow| flow.user == user && flow.is_active(now));
         let flows = active_flows(now, sending.map(|flow| flow.last_sent_at));
         let others: BTreeSet<usize> =
             self.flows.iter().map(|flow| flow.user).filter(|&other| other != user).collect();
-        let busy = others.into_iter().filter(|&other| !self.forward.service(now, other).backlog.is_zero());
+        let busy = others.into_iter().filter(|&other| !self.forward.counters(now, other).backlog.is_zero());
         Sight { service, flows, busy_users: 1 + busy.count() as u32 }
     }
 

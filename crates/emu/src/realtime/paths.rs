@@ -7,14 +7,14 @@ use crate::namespace::enter_user_namespace_if_needed;
 use crate::path::stages;
 use crate::topology::{Topology, TopologySpec};
 use cellcc_experiment::{Endpoint, FlowSetup, ResolveError, RunError, Scenario};
-use cellcc_link::Shelf;
+use cellcc_link::TraceCache;
 use cellcc_units::{Bytes, Time};
 
 /// The paths of a driver in real time.
 #[derive(Debug)]
 pub(crate) struct Paths {
     driver: &'static str,
-    links: Shelf,
+    links: TraceCache,
 }
 
 impl Paths {
@@ -26,7 +26,7 @@ impl Paths {
     pub(crate) fn new(driver: &'static str) -> Result<Self, EmuError> {
         enter_user_namespace_if_needed()?;
         Topology::build(&TopologySpec { users: 1, isolated: true, backend: None, mtu: MTU })?;
-        Ok(Self { driver, links: Shelf::default() })
+        Ok(Self { driver, links: TraceCache::default() })
     }
 
     /// The driver's name.

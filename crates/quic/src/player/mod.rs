@@ -22,7 +22,7 @@ use cellcc_control::{Registry, Scheme};
 use cellcc_experiment::{
     Played, PlayedFlow, Randomness, ResolveError, RunError, Scenario, UdpPlay, UdpPlayer,
 };
-use cellcc_link::Shelf;
+use cellcc_link::TraceCache;
 use plan::Plan;
 use receiving::Receiver;
 use sending::Sender;
@@ -35,13 +35,13 @@ const REPORTER: Reporter = Reporter { driver: "quic", sees_queues: false };
 #[derive(Debug)]
 pub struct QuicPlayer {
     registry: Registry,
-    links: Shelf,
+    links: TraceCache,
 }
 
 impl QuicPlayer {
     /// Plays the schemes of `registry`.
     pub fn new(registry: Registry) -> Self {
-        Self { registry, links: Shelf::default() }
+        Self { registry, links: TraceCache::default() }
     }
 
     fn schemes(&self, scenario: &Scenario) -> Result<Vec<Scheme>, ResolveError> {

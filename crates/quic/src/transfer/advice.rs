@@ -6,7 +6,7 @@ use crate::advice::{
 };
 use crate::{Attached, Congestion};
 use cellcc_control::{AdviceRequest, AdviceSource as Knowledge};
-use cellcc_link::{Capacity, Shelf};
+use cellcc_link::{Capacity, TraceCache};
 use cellcc_units::Span;
 use noq::{Connection, PathId};
 use std::net::{IpAddr, SocketAddr};
@@ -43,7 +43,7 @@ impl Adviser {
     /// Another text, a trace or a file that cannot be read, an address that cannot be had.
     pub async fn named(text: &str, rtt: Span) -> Result<Self, TransferError> {
         let trace = |name: &str, knowledge| {
-            let opened = Shelf::default().open(name).map_err(|error| refused(text, &error))?;
+            let opened = TraceCache::default().open(name).map_err(|error| refused(text, &error))?;
             Ok(Self::Trace { link: opened.capacity, knowledge, rtt })
         };
         match text.split_once(':') {

@@ -12,7 +12,7 @@ use cellcc_control::{Registry, Scheme};
 use cellcc_experiment::{
     Driver, MeasuredFlow, Offered, PathLinks, Randomness, Record, ResolveError, RunError, Scenario,
 };
-use cellcc_link::{Capacities, Shelf};
+use cellcc_link::{Capacities, TraceCache};
 use cellcc_units::Time;
 use std::time::Instant;
 
@@ -22,7 +22,7 @@ use std::time::Instant;
 /// `Endpoint` says of headers makes the size of a full packet; what of that are headers is QUIC's affair.
 pub struct VirtualDriver {
     registry: Registry,
-    links: Shelf,
+    links: TraceCache,
     protection: Protection,
     clock: Clock,
 }
@@ -35,7 +35,7 @@ impl VirtualDriver {
     pub fn new(registry: Registry) -> Self {
         // noq's times are the standard library's, and there is no other way to begin: only differences count.
         let clock = Clock::new(Instant::now());
-        Self { registry, links: Shelf::default(), protection: Protection::default(), clock }
+        Self { registry, links: TraceCache::default(), protection: Protection::default(), clock }
     }
 
     /// The same with packets protected like this.

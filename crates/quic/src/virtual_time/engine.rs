@@ -4,14 +4,14 @@ use super::flow::Flow;
 use super::network::Datagram;
 use cellcc_assist::{Counters, active_flows};
 use cellcc_experiment::{PathLinks, RunError};
-use cellcc_link::{Forward, Link, Poll, Service};
+use cellcc_link::{ForwardPath, Link, Poll, QueueCounters};
 use cellcc_units::{Span, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// One run under way.
 pub(super) struct Engine {
-    forward: Forward<Datagram>,
+    forward: ForwardPath<Datagram>,
     reverse: Link<Datagram>,
     pub(super) flows: Vec<Flow>,
     wakes: BinaryHeap<Reverse<(Time, usize)>>,
@@ -109,7 +109,7 @@ impl Engine {
     /// Lets the network look at the flow's user, and report to the flow's scheme.
     fn advise(&mut self, now: Time, index: usize) {
         let user = self.flows[index].user;
-        let Service { served, busy, backlog } = self.forward.service(now, user);
+        let QueueCounters { served, busy, backlog } = self.forward.counters(now, user);
         let sending = self.flows.iter().filter(|flow| flow.user == user && flow.is_active(now));
         let flows = active_flows(now, sending.map(|flow| flow.last_sent_at));
         self.flows[index].advise(now, Counters { served, busy, backlog }, flows);
@@ -149,7 +149,7 @@ impl Engine {
 }
 
 /// Hands datagrams to the link; tells whether it took them.
-fn forward(link: &mut Forward<Datagram>, now: Time, user: usize) -> impl FnMut(Datagram) -> bool + '_ {
+fn forward(link: &mut ForwardPath<Datagram>, now: Time, user: usize) -> impl FnMut(Datagram) -> bool + '_ {
     move |datagram| link.enqueue(now, user, datagram).is_ok()
 }
 

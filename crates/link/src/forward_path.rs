@@ -3,36 +3,36 @@
 use crate::cell::Cell;
 use crate::link::{Link, LinkConfig};
 use crate::packet::{Delivery, Dropped, Packet, Poll};
+use crate::queue_counters::QueueCounters;
 use crate::reordering::Reordering;
 use crate::scheduler::Scheduler;
-use crate::service::Service;
 use cellcc_units::Time;
 
 /// The way to the receivers.
 ///
 /// Pure, like [`Link`]: time comes in as an argument and must not decrease from call to call.
 #[derive(Debug, Clone)]
-pub struct Forward<P> {
-    way: Way<P>,
+pub struct ForwardPath<P> {
+    bottleneck: Bottleneck<P>,
     reordering: Option<Reordering<P>>,
 }
 
 /// One queue for all flows, or one for each user.
 #[derive(Debug, Clone)]
-enum Way<P> {
+enum Bottleneck<P> {
     Link(Box<Link<P>>),
     Cell(Box<Cell<P>>),
 }
 
-impl<P: Packet> Forward<P> {
+impl<P: Packet> ForwardPath<P> {
     /// One link, whichever user a packet is for. `seed` decides which packets are lost.
     pub fn link(config: LinkConfig, seed: u64) -> Self {
-        Self { way: Way::Link(Box::new(Link::new(config, seed))), reordering: None }
+        Self { bottleneck: Bottleneck::Link(Box::new(Link::new(config, seed))), reordering: None }
     }
 
     /// A cell of these users. `seed` decides which packets are lost.
     pub fn cell(users: Vec<LinkConfig>, scheduler: Scheduler, seed: u64) -> Self {
-        Self { way: Way::Cell(Box::new(Cell::new(users, scheduler, seed))), reordering: None }
+        Self { bottleneck: Bottleneck::Cell(Box::new(Cell::new(users, scheduler, seed))), reordering: None }
     }
 
     /// The same with packets that are held back behind it.
@@ -43,21 +43,21 @@ impl<P: Packet> Forward<P> {
     /// When something happens next; [`Time::NEVER`] where nothing will.
     #[inline]
     pub fn next_wake(&self) -> Time {
-        let way = match &self.way {
-            Way::Link(link) => link.next_wake(),
-            Way::Cell(cell) => cell.next_wake(),
+        let bottleneck = match &self.bottleneck {
+            Bottleneck::Link(link) => link.next_wake(),
+            Bottleneck::Cell(cell) => cell.next_wake(),
         };
-        way.min(self.reordering.as_ref().map_or(Time::NEVER, Reordering::next_wake))
+        bottleneck.min(self.reordering.as_ref().map_or(Time::NEVER, Reordering::next_wake))
     }
 
     /// What was done for `user` by `now`.
     ///
     /// # Panics
     /// Where the cell has no such user.
-    pub fn service(&mut self, now: Time, user: usize) -> Service {
-        match &mut self.way {
-            Way::Link(link) => link.service(now),
-            Way::Cell(cell) => cell.service(now, user),
+    pub fn counters(&mut self, now: Time, user: usize) -> QueueCounters {
+        match &mut self.bottleneck {
+            Bottleneck::Link(link) => link.counters(now),
+            Bottleneck::Cell(cell) => cell.counters(now, user),
         }
     }
 
@@ -70,20 +70,20 @@ impl<P: Packet> Forward<P> {
     /// Where the cell has no such user.
     #[inline]
     pub fn enqueue(&mut self, now: Time, user: usize, packet: P) -> Result<(), Dropped<P>> {
-        match &mut self.way {
-            Way::Link(link) => link.enqueue(now, packet),
-            Way::Cell(cell) => cell.enqueue(now, user, packet),
+        match &mut self.bottleneck {
+            Bottleneck::Link(link) => link.enqueue(now, packet),
+            Bottleneck::Cell(cell) => cell.enqueue(now, user, packet),
         }
     }
 
     /// The next packet that has arrived by `now`, or that was dropped while it waited; or when to ask again.
     #[inline]
     pub fn poll(&mut self, now: Time) -> Poll<Delivery<P>, Dropped<P>> {
-        let Some(reordering) = &mut self.reordering else { return self.way.poll(now) };
+        let Some(reordering) = &mut self.reordering else { return self.bottleneck.poll(now) };
         if let Some(late) = reordering.poll(now) {
             return Poll::Ready(late);
         }
-        match self.way.poll(now) {
+        match self.bottleneck.poll(now) {
             Poll::Ready(delivery) => match reordering.pass(delivery) {
                 Some(delivery) => Poll::Ready(delivery),
                 None => Poll::Wake(self.next_wake()),
@@ -93,12 +93,12 @@ impl<P: Packet> Forward<P> {
     }
 }
 
-impl<P: Packet> Way<P> {
+impl<P: Packet> Bottleneck<P> {
     #[inline]
     fn poll(&mut self, now: Time) -> Poll<Delivery<P>, Dropped<P>> {
         match self {
-            Way::Link(link) => link.poll(now),
-            Way::Cell(cell) => match cell.poll(now) {
+            Bottleneck::Link(link) => link.poll(now),
+            Bottleneck::Cell(cell) => match cell.poll(now) {
                 Poll::Ready((_, delivery)) => Poll::Ready(delivery),
                 Poll::Dropped((_, dropped)) => Poll::Dropped(dropped),
                 Poll::Wake(time) => Poll::Wake(time),
@@ -125,7 +125,7 @@ mod tests {
     #[test]
     fn a_packet_that_is_held_back_arrives_by_itself() {
         let late = Reordering::new(Ratio::ONE, Span::from_millis(5), 1);
-        let mut forward = Forward::link(LinkConfig::transparent(), 1).with_reordering(late);
+        let mut forward = ForwardPath::link(LinkConfig::transparent(), 1).with_reordering(late);
         forward.enqueue(Time::ZERO, 7, Full(1)).expect("no limit");
         let arrival = forward.next_wake();
         let due = arrival + Span::from_millis(5);

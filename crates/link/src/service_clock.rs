@@ -1,15 +1,15 @@
 //! The service position on a capacity: when each packet of a first-in-first-out queue has left.
 
 use crate::capacity::{Capacity, NANOS_PER_SEC, Shape};
-use crate::opportunities::{Moment, Opportunities};
-use crate::steps::{Place, Steps};
+use crate::opportunities::{Opportunities, Slot};
+use crate::steps::{StepIndex, Steps};
 use cellcc_units::{Bytes, Time};
 use std::sync::Arc;
 
 /// Serves bytes in order of arrival. What a packet leaves over (a fraction of a nanosecond, the rest of an
 /// opportunity) goes to the next one if that is there in time, so that no rounding adds up.
 #[derive(Debug, Clone)]
-pub struct Cursor {
+pub struct ServiceClock {
     capacity: Arc<Capacity>,
     position: Position,
 }
@@ -17,7 +17,7 @@ pub struct Cursor {
 #[derive(Debug, Clone)]
 enum Position {
     Steps(StepsPosition),
-    Opportunities(Option<Moment>),
+    Opportunities(Option<Slot>),
 }
 
 /// Everything before `at` is used, and all but `surplus` nanobytes of what is carried until `at`.
@@ -25,8 +25,8 @@ enum Position {
 struct StepsPosition {
     at: u64,
     surplus: u64,
-    place: Place,
-    /// Of the segment at `place`, so that the usual packet reads nothing else.
+    step: StepIndex,
+    /// Of the segment at `step`, so that the usual packet reads nothing else.
     rate: u64,
     end: u64,
 }
@@ -35,8 +35,8 @@ struct StepsPosition {
 /// are the rule, and the search bounds the cost of a packet that crosses thousands.
 const NEIGHBOURS: usize = 8;
 
-impl Cursor {
-    /// A cursor at time zero.
+impl ServiceClock {
+    /// A clock at time zero.
     pub fn new(capacity: Arc<Capacity>) -> Self {
         let position = match &capacity.shape {
             Shape::Steps(steps) => Position::Steps(StepsPosition::at(steps, 0)),
@@ -58,27 +58,27 @@ impl Cursor {
         let (ready, bytes) = (ready.as_nanos(), bytes.get());
         Time::from_nanos(match (&mut self.position, &self.capacity.shape) {
             (Position::Steps(position), Shape::Steps(steps)) => position.finish(steps, ready, bytes),
-            (Position::Opportunities(moment), Shape::Opportunities(list)) => {
-                finish_opportunities(moment, list, ready, bytes)
+            (Position::Opportunities(slot), Shape::Opportunities(list)) => {
+                finish_opportunities(slot, list, ready, bytes)
             }
             // `new` makes the position from the shape.
             _ => u64::MAX,
         })
     }
 
-    /// When the first byte of what [`Cursor::finish`] would serve next, there from `ready` on, begins to be carried: after
+    /// When the first byte of what [`ServiceClock::finish`] would serve next, there from `ready` on, begins to be carried: after
     /// an outage, not in it. [`Time::NEVER`] where the link stays at zero for ever.
     pub(crate) fn begin(&self, ready: Time) -> Time {
         let ready = ready.as_nanos();
         Time::from_nanos(match (&self.position, &self.capacity.shape) {
             (Position::Steps(position), Shape::Steps(steps)) => position.begin(steps, ready),
-            (Position::Opportunities(Some(moment)), Shape::Opportunities(list)) => {
-                let next = match moment {
+            (Position::Opportunities(Some(slot)), Shape::Opportunities(list)) => {
+                let next = match slot {
                     passed if passed.time <= ready => list.first_after(ready),
                     used if used.left == 0 => list.after(used),
                     open => Some(*open),
                 };
-                next.map_or(u64::MAX, |moment| moment.time)
+                next.map_or(u64::MAX, |slot| slot.time)
             }
             _ => u64::MAX,
         })
@@ -87,15 +87,16 @@ impl Cursor {
 
 impl StepsPosition {
     fn at(steps: &Steps, time: u64) -> Self {
-        let mut position = Self { at: time, surplus: 0, place: Place { index: 0, base: 0 }, rate: 0, end: 0 };
-        position.enter(steps, steps.place_of(time));
+        let mut position =
+            Self { at: time, surplus: 0, step: StepIndex { index: 0, base: 0 }, rate: 0, end: 0 };
+        position.enter(steps, steps.step_at(time));
         position
     }
 
-    fn enter(&mut self, steps: &Steps, place: Place) {
-        self.place = place;
-        self.rate = steps.segments[place.index].rate;
-        self.end = steps.end_time(place);
+    fn enter(&mut self, steps: &Steps, step: StepIndex) {
+        self.step = step;
+        self.rate = steps.segments[step.index].rate;
+        self.end = steps.end_time(step);
     }
 
     #[inline]
@@ -104,7 +105,7 @@ impl StepsPosition {
             self.at = ready;
             self.surplus = 0;
             if ready >= self.end {
-                self.enter(steps, steps.place_of(ready));
+                self.enter(steps, steps.step_at(ready));
             }
         }
         // Above 9 GB in one go the product no longer fits 64 bits.
@@ -159,12 +160,12 @@ impl StepsPosition {
             }
             missing -= here;
             self.at = self.end;
-            self.enter(steps, steps.after(self.place));
+            self.enter(steps, steps.after(self.step));
         }
         let here = u128::from(self.rate) * u128::from(self.end - self.at);
         if missing > here {
             self.at = steps.time_of(goal);
-            self.enter(steps, steps.place_of(self.at));
+            self.enter(steps, steps.step_at(self.at));
             if self.at == u64::MAX {
                 return u64::MAX;
             }
@@ -179,35 +180,35 @@ impl StepsPosition {
 }
 
 #[inline]
-fn finish_opportunities(position: &mut Option<Moment>, list: &Opportunities, ready: u64, bytes: u64) -> u64 {
-    let Some(mut moment) = *position else { return u64::MAX };
-    if moment.time <= ready {
-        let next = list.after(&moment).filter(|next| next.time > ready).or_else(|| list.first_after(ready));
+fn finish_opportunities(position: &mut Option<Slot>, list: &Opportunities, ready: u64, bytes: u64) -> u64 {
+    let Some(mut slot) = *position else { return u64::MAX };
+    if slot.time <= ready {
+        let next = list.after(&slot).filter(|next| next.time > ready).or_else(|| list.first_after(ready));
         let Some(next) = next else {
             *position = None;
             return u64::MAX;
         };
-        moment = next;
+        slot = next;
     }
     let mut missing = bytes;
     for _ in 0..NEIGHBOURS {
-        if missing <= moment.left {
-            moment.left -= missing;
-            *position = Some(moment);
-            return moment.time;
+        if missing <= slot.left {
+            slot.left -= missing;
+            *position = Some(slot);
+            return slot.time;
         }
-        missing -= moment.left;
-        match list.after(&moment) {
-            Some(next) => moment = next,
+        missing -= slot.left;
+        match list.after(&slot) {
+            Some(next) => slot = next,
             None => {
                 *position = None;
                 return u64::MAX;
             }
         }
     }
-    // `moment` is untouched here: all that it offers lies after the nanosecond before it.
-    *position = list.time_of(list.carried_until(moment.time - 1) + u128::from(missing));
-    position.map_or(u64::MAX, |moment| moment.time)
+    // `slot` is untouched here: all that it offers lies after the nanosecond before it.
+    *position = list.time_of(list.carried_until(slot.time - 1) + u128::from(missing));
+    position.map_or(u64::MAX, |slot| slot.time)
 }
 
 #[cfg(test)]
@@ -220,8 +221,8 @@ mod tests {
         Time::ZERO + Span::from_millis(millis)
     }
 
-    fn cursor(capacity: Result<Capacity, crate::CapacityError>) -> Cursor {
-        Cursor::new(Arc::new(capacity.unwrap()))
+    fn clock(capacity: Result<Capacity, crate::CapacityError>) -> ServiceClock {
+        ServiceClock::new(Arc::new(capacity.unwrap()))
     }
 
     fn rate(text: &str) -> Rate {
@@ -232,10 +233,10 @@ mod tests {
     fn a_link_delivers_its_rate_to_the_nanosecond_however_long_it_runs() {
         const PACKETS: u64 = 10_000_000;
         for rate in ["1Gbit/s", "3Gbit/s", "333.333Mbit/s"].map(rate) {
-            let mut cursor = cursor(Capacity::constant(rate));
+            let mut clock = clock(Capacity::constant(rate));
             let mut end = Time::ZERO;
             for _ in 0..PACKETS {
-                end = cursor.finish(Time::ZERO, Bytes::new(1500));
+                end = clock.finish(Time::ZERO, Bytes::new(1500));
             }
             assert_eq!(end, Time::ZERO + rate.time_for(Bytes::new(1500 * PACKETS)), "{rate}");
         }
@@ -245,47 +246,47 @@ mod tests {
     fn a_stretch_at_zero_is_skipped() {
         let steps = [("1Mbit/s", 10), ("0Mbit/s", 78_000), ("2Mbit/s", 10)]
             .map(|(text, length)| (Span::from_millis(length), rate(text)));
-        let mut cursor = cursor(Capacity::from_steps(steps.to_vec()));
+        let mut clock = clock(Capacity::from_steps(steps.to_vec()));
         // 1250 bytes before the outage, 250 after it at 0.25 bytes per microsecond.
-        assert_eq!(cursor.finish(Time::ZERO, Bytes::new(1500)), millis(78_011));
+        assert_eq!(clock.finish(Time::ZERO, Bytes::new(1500)), millis(78_011));
     }
 
     #[test]
     fn a_link_that_stays_at_zero_never_delivers_and_does_not_recover() {
         let steps = vec![(Span::from_secs(1), rate("12Mbit/s")), (Span::from_secs(1), Rate::ZERO)];
-        let mut cursor = cursor(Capacity::from_steps_holding_last(steps));
-        assert_eq!(cursor.finish(Time::ZERO, Bytes::new(1_500_000)), millis(1000));
+        let mut clock = clock(Capacity::from_steps_holding_last(steps));
+        assert_eq!(clock.finish(Time::ZERO, Bytes::new(1_500_000)), millis(1000));
         for _ in 0..3 {
-            assert_eq!(cursor.finish(millis(2000), Bytes::new(1)), Time::NEVER);
+            assert_eq!(clock.finish(millis(2000), Bytes::new(1)), Time::NEVER);
         }
     }
 
     #[test]
     fn small_packets_share_an_opportunity_and_a_large_one_spans_several() {
-        let mut cursor = cursor(Capacity::from_opportunities([10, 20, 30]));
-        let ends = [500, 500, 600, 4000].map(|bytes| cursor.finish(Time::ZERO, Bytes::new(bytes)));
+        let mut clock = clock(Capacity::from_opportunities([10, 20, 30]));
+        let ends = [500, 500, 600, 4000].map(|bytes| clock.finish(Time::ZERO, Bytes::new(bytes)));
         // The third has 500 bytes left at 10 ms and needs 100 at 20 ms; the fourth 1400 there, 1500 at 30, 1100 at 40.
         assert_eq!(ends, [10, 10, 20, 40].map(millis));
     }
 
     #[test]
     fn an_unused_opportunity_is_lost() {
-        let mut cursor = cursor(Capacity::from_opportunities([10, 20, 30]));
-        assert_eq!(cursor.finish(Time::ZERO, Bytes::new(100)), millis(10));
+        let mut clock = clock(Capacity::from_opportunities([10, 20, 30]));
+        assert_eq!(clock.finish(Time::ZERO, Bytes::new(100)), millis(10));
         // 1400 bytes of the first opportunity and all of the second have passed by.
-        assert_eq!(cursor.finish(millis(25), Bytes::new(1500)), millis(30));
+        assert_eq!(clock.finish(millis(25), Bytes::new(1500)), millis(30));
     }
 
     #[test]
     fn a_packet_that_arrives_with_an_opportunity_waits_for_the_next() {
-        let mut cursor = cursor(Capacity::from_opportunities([10, 20]));
-        assert_eq!(cursor.finish(millis(10), Bytes::new(1500)), millis(20));
+        let mut clock = clock(Capacity::from_opportunities([10, 20]));
+        assert_eq!(clock.finish(millis(10), Bytes::new(1500)), millis(20));
     }
 
     #[test]
     fn an_opportunity_at_zero_comes_together_with_the_last_of_the_round_before() {
-        let mut cursor = cursor(Capacity::from_opportunities([0, 0, 10]));
-        let ends = [(); 4].map(|()| cursor.finish(Time::ZERO, Bytes::new(1500)));
+        let mut clock = clock(Capacity::from_opportunities([0, 0, 10]));
+        let ends = [(); 4].map(|()| clock.finish(Time::ZERO, Bytes::new(1500)));
         assert_eq!(ends, [10, 10, 10, 20].map(millis));
     }
 
@@ -314,7 +315,7 @@ mod tests {
         prop_oneof![steps, opportunities]
     }
 
-    /// What `Cursor` must agree with, in the plainest way: each packet by bisection over `bytes_between`, idle or not.
+    /// What `ServiceClock` must agree with, in the plainest way: each packet by bisection over `bytes_between`, idle or not.
     fn finish_by_search(capacity: &Capacity, busy_since: Time, bytes_so_far: Bytes) -> Time {
         let mut later = 1u64 << 50;
         let mut earlier = busy_since.as_nanos();
@@ -347,11 +348,11 @@ mod tests {
         fn a_busy_period_ends_when_the_capacity_has_carried_its_bytes(
             capacity in any_capacity(), sizes in proptest::collection::vec(1u64..200_000, 1..60)
         ) {
-            let mut cursor = Cursor::new(Arc::new(capacity.clone()));
+            let mut clock = ServiceClock::new(Arc::new(capacity.clone()));
             let mut sum = Bytes::ZERO;
             for size in sizes {
                 sum += Bytes::new(size);
-                let end = cursor.finish(Time::ZERO, Bytes::new(size));
+                let end = clock.finish(Time::ZERO, Bytes::new(size));
                 prop_assert_eq!(end, finish_by_search(&capacity, Time::ZERO, sum));
                 prop_assert_eq!(end, capacity.time_to_carry(Time::ZERO, sum));
             }
@@ -361,7 +362,7 @@ mod tests {
         fn no_more_leaves_than_is_carried_and_nothing_leaves_before_it_came(
             capacity in any_capacity(), packets in proptest::collection::vec((0u64..8_000_000, 1u64..20_000), 1..100)
         ) {
-            let mut cursor = Cursor::new(Arc::new(capacity.clone()));
+            let mut clock = ServiceClock::new(Arc::new(capacity.clone()));
             let (mut now, mut before, mut begun, mut sum) = (Time::ZERO, Time::ZERO, Time::ZERO, Bytes::ZERO);
             for (gap, size) in packets {
                 now += Span::from_nanos(gap);
@@ -369,7 +370,7 @@ mod tests {
                     (begun, sum) = (now, Bytes::ZERO);
                 }
                 sum += Bytes::new(size);
-                let end = cursor.finish(now, Bytes::new(size));
+                let end = clock.finish(now, Bytes::new(size));
                 prop_assert!(end >= before && end >= now);
                 if end == Time::NEVER { break; }
                 prop_assert!(sum <= capacity.bytes_between(begun, end));
@@ -381,12 +382,12 @@ mod tests {
         fn a_service_begins_when_the_link_first_carries_something_and_ends_as_if_it_had_come_then(
             capacity in any_capacity(), packets in proptest::collection::vec((0u64..8_000_000, 1u64..20_000), 1..50)
         ) {
-            let mut cursor = Cursor::new(Arc::new(capacity.clone()));
+            let mut clock = ServiceClock::new(Arc::new(capacity.clone()));
             let (mut now, mut before) = (Time::ZERO, Time::ZERO);
             for (gap, size) in packets {
                 now += Span::from_nanos(gap);
-                let begin = cursor.begin(now);
-                let end = cursor.finish(now, Bytes::new(size));
+                let begin = clock.begin(now);
+                let end = clock.finish(now, Bytes::new(size));
                 prop_assert!(begin >= before.max(now) && begin <= end);
                 let pause_ends = Time::from_nanos(begin.as_nanos().saturating_sub(1));
                 // What is less than a byte may appear as one, as amounts are given in whole bytes.
@@ -401,12 +402,12 @@ mod tests {
         fn the_largest_amounts_and_times_do_not_overflow(
             capacity in any_capacity(), calls in proptest::collection::vec((any::<u64>(), any::<u64>()), 1..10)
         ) {
-            let mut cursor = Cursor::new(Arc::new(capacity.clone()));
+            let mut clock = ServiceClock::new(Arc::new(capacity.clone()));
             let mut ready: Vec<u64> = calls.iter().map(|call| call.0).collect();
             ready.sort_unstable();
             for (ready, (_, bytes)) in ready.into_iter().zip(calls) {
                 let ready = Time::from_nanos(ready);
-                prop_assert!(cursor.finish(ready, Bytes::new(bytes)) >= ready);
+                prop_assert!(clock.finish(ready, Bytes::new(bytes)) >= ready);
                 capacity.bytes_between(Time::ZERO, ready);
                 capacity.time_to_carry(ready, Bytes::new(bytes));
             }

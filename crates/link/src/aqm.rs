@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 
 /// A packet in a queue.
 #[derive(Debug, Clone)]
-pub(crate) struct Waiting<P> {
+pub(crate) struct QueuedPacket<P> {
     pub(crate) packet: P,
     pub(crate) queued_at: Time,
 }
@@ -16,7 +16,7 @@ pub(crate) struct Waiting<P> {
 /// The packets themselves, in order of arrival, and those that were dropped from among them.
 #[derive(Debug, Clone)]
 pub(crate) struct Backlog<P> {
-    packets: VecDeque<Waiting<P>>,
+    packets: VecDeque<QueuedPacket<P>>,
     bytes: Bytes,
     /// What the driver has not been told of.
     dropped: VecDeque<Dropped<P>>,
@@ -31,11 +31,11 @@ impl<P> Default for Backlog<P> {
 impl<P: Packet> Backlog<P> {
     pub(crate) fn push(&mut self, packet: P, now: Time) {
         self.bytes += packet.size();
-        self.packets.push_back(Waiting { packet, queued_at: now });
+        self.packets.push_back(QueuedPacket { packet, queued_at: now });
     }
 
     /// The oldest packet, where it was there by `now`.
-    pub(crate) fn pop(&mut self, now: Time) -> Option<Waiting<P>> {
+    pub(crate) fn pop(&mut self, now: Time) -> Option<QueuedPacket<P>> {
         self.packets.front().filter(|first| first.queued_at <= now)?;
         let first = self.packets.pop_front()?;
         self.bytes -= first.packet.size();
@@ -58,7 +58,7 @@ impl<P: Packet> Backlog<P> {
 
 /// A queue whose discipline decides when a packet comes, and again when one is to be served.
 #[derive(Debug, Clone)]
-pub(crate) struct WaitingQueue<P> {
+pub(crate) struct AqmQueue<P> {
     limit: QueueLimit,
     discipline: Discipline,
     backlog: Backlog<P>,
@@ -74,7 +74,7 @@ enum Discipline {
     Pie(PieState),
 }
 
-impl<P: Packet> WaitingQueue<P> {
+impl<P: Packet> AqmQueue<P> {
     pub(crate) fn new(queue: Queue, seed: u64) -> Self {
         Self {
             limit: queue.limit(),
@@ -130,12 +130,12 @@ impl<P: Packet> WaitingQueue<P> {
     }
 
     /// Takes the packet whose service begins at `now`, of those that were there by then.
-    pub(crate) fn begin_service(&mut self, now: Time) -> Option<Waiting<P>> {
+    pub(crate) fn begin_service(&mut self, now: Time) -> Option<QueuedPacket<P>> {
         let next = match &mut self.discipline {
             Discipline::DropTail { mark_above: None } | Discipline::DropHead => self.backlog.pop(now),
             Discipline::DropTail { mark_above: Some(threshold) } => {
                 let mut next = self.backlog.pop(now);
-                if let Some(Waiting { packet, queued_at }) = &mut next
+                if let Some(QueuedPacket { packet, queued_at }) = &mut next
                     && now.since(*queued_at) > *threshold
                     && packet.is_ecn_capable()
                 {

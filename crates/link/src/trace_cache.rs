@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Opens links by their text, synthetic ones by name, and keeps them.
 #[derive(Debug, Default)]
-pub struct Shelf {
+pub struct TraceCache {
     opened: Mutex<BTreeMap<String, Source>>,
 }
 
@@ -19,7 +19,7 @@ pub struct Capacities {
     pub reverse: Arc<Capacity>,
 }
 
-impl Shelf {
+impl TraceCache {
     /// The link of this text: what [`CapacitySpec`] describes.
     ///
     /// # Errors

@@ -4,7 +4,7 @@ use cellcc_units::{Bytes, Span, Time};
 
 /// What a queue's server did since time zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Service {
+pub struct QueueCounters {
     /// Bytes that have left the queue.
     pub served: Bytes,
     /// How long something waited in the queue or was in service.
@@ -16,7 +16,7 @@ pub struct Service {
 /// Counts it, for one queue. A busy period lasts from the packet that finds the queue empty to the departure that leaves
 /// it empty.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct ServiceMeter {
+pub(crate) struct QueueMeter {
     served: Bytes,
     /// Of finished busy periods.
     busy: Span,
@@ -24,7 +24,7 @@ pub(crate) struct ServiceMeter {
     busy_since: Option<Time>,
 }
 
-impl ServiceMeter {
+impl QueueMeter {
     /// A packet was admitted.
     #[inline]
     pub(crate) fn on_admitted(&mut self, now: Time) {
@@ -46,8 +46,8 @@ impl ServiceMeter {
     }
 
     /// All of it by `now`, with `backlog` in the queue.
-    pub(crate) fn service(&self, now: Time, backlog: Bytes) -> Service {
+    pub(crate) fn counters(&self, now: Time, backlog: Bytes) -> QueueCounters {
         let present = self.busy_since.map_or(Span::ZERO, |since| now.since(since));
-        Service { served: self.served, busy: self.busy + present, backlog }
+        QueueCounters { served: self.served, busy: self.busy + present, backlog }
     }
 }

@@ -233,12 +233,12 @@ proptest! {
             let packet = Numbered { size, ..full(number) };
             prop_assert_eq!(fast.enqueue(now, packet), general.enqueue(now, packet));
             prop_assert_eq!(fast.backlog(), general.backlog());
-            prop_assert_eq!(fast.service(now), general.service(now));
+            prop_assert_eq!(fast.counters(now), general.counters(now));
         }
         collect(&mut fast, millis(60_000), &mut from_fast);
         collect(&mut general, millis(60_000), &mut from_general);
         prop_assert_eq!(from_fast, from_general);
-        prop_assert_eq!(fast.service(millis(60_000)), general.service(millis(60_000)));
+        prop_assert_eq!(fast.counters(millis(60_000)), general.counters(millis(60_000)));
     }
 
     #[test]
@@ -276,7 +276,7 @@ proptest! {
         prop_assert_eq!((link.backlog(), link.next_wake()), ((0, Bytes::ZERO), Time::NEVER));
         let (deliveries, drops) = outcome;
         let served: Bytes = deliveries.iter().map(|it| it.packet.size()).sum();
-        prop_assert_eq!(link.service(millis(60_000)).served, served);
+        prop_assert_eq!(link.counters(millis(60_000)).served, served);
         let end = deliveries.iter().map(|it| it.departed_at).max().unwrap_or(Time::ZERO);
         prop_assert!(served <= link.offered(Time::ZERO, end));
         prop_assert!(deliveries.is_sorted_by_key(|it| it.arrived_at));

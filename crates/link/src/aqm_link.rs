@@ -1,37 +1,37 @@
 //! A link whose queue decides about a packet again when its service begins.
 
+use crate::aqm::AqmQueue;
 use crate::capacity::Capacity;
-use crate::cursor::Cursor;
-use crate::flight::Flight;
+use crate::delay_line::DelayLine;
 use crate::link::LinkConfig;
 use crate::packet::{Delivery, Dropped, Packet, Poll};
-use crate::service::{Service, ServiceMeter};
-use crate::waiting::WaitingQueue;
+use crate::queue_counters::{QueueCounters, QueueMeter};
+use crate::service_clock::ServiceClock;
 use cellcc_units::{Bytes, Time};
 use std::sync::Arc;
 
 /// Any queue and any jitter. A packet's service begins when the link carries its first byte, and not before: through an
 /// outage, and until the next delivery opportunity, all packets wait and any of them may still be dropped.
 #[derive(Debug, Clone)]
-pub(crate) struct Managed<P> {
-    queue: WaitingQueue<P>,
-    cursor: Cursor,
-    flight: Flight<P>,
-    meter: ServiceMeter,
+pub(crate) struct AqmLink<P> {
+    queue: AqmQueue<P>,
+    clock: ServiceClock,
+    delay_line: DelayLine<P>,
+    meter: QueueMeter,
     /// When the packet in service will have left, with its size.
     departure: Option<(Time, Bytes)>,
     /// When the service of the next packet begins; [`Time::NEVER`] where none waits.
     next_service: Time,
 }
 
-impl<P: Packet> Managed<P> {
+impl<P: Packet> AqmLink<P> {
     pub(crate) fn new(config: LinkConfig, seed: u64) -> Self {
         let LinkConfig { capacity, queue, delay, jitter, loss: _ } = config;
         Self {
-            queue: WaitingQueue::new(queue, seed),
-            cursor: Cursor::new(capacity),
-            flight: Flight::new(delay, jitter, seed),
-            meter: ServiceMeter::default(),
+            queue: AqmQueue::new(queue, seed),
+            clock: ServiceClock::new(capacity),
+            delay_line: DelayLine::new(delay, jitter, seed),
+            meter: QueueMeter::default(),
             departure: None,
             next_service: Time::NEVER,
         }
@@ -39,9 +39,9 @@ impl<P: Packet> Managed<P> {
 
     pub(crate) fn enqueue(&mut self, now: Time, packet: P) -> Result<(), Dropped<P>> {
         self.advance(now);
-        let (cursor, departure) = (&self.cursor, self.departure);
+        let (clock, departure) = (&self.clock, self.departure);
         self.queue.enqueue(now, packet, |queue| match queue.next_since() {
-            Some(since) => cursor.clone().finish(since, queue.waiting_bytes()),
+            Some(since) => clock.clone().finish(since, queue.waiting_bytes()),
             None => departure.map_or(now, |(time, _)| time),
         })?;
         self.meter.on_admitted(now);
@@ -56,7 +56,7 @@ impl<P: Packet> Managed<P> {
         if let Some(dropped) = self.queue.next_drop() {
             return Poll::Dropped(dropped);
         }
-        if let Some(delivery) = self.flight.poll(now) {
+        if let Some(delivery) = self.delay_line.poll(now) {
             return Poll::Ready(delivery);
         }
         match self.next_wake() {
@@ -67,13 +67,13 @@ impl<P: Packet> Managed<P> {
 
     /// When a packet arrives, or is dropped, or may be dropped as its service begins.
     pub(crate) fn next_wake(&self) -> Time {
-        self.flight.next_arrival().min(self.next_service).min(self.queue.next_drop_at())
+        self.delay_line.next_arrival().min(self.next_service).min(self.queue.next_drop_at())
     }
 
     /// The latest arrival or beginning of a service that is known and not after `limit`, if there is one.
     pub(crate) fn last_wake_until(&self, limit: Time) -> Option<Time> {
         let service = Some(self.next_service).filter(|&time| time <= limit && time < Time::NEVER);
-        let arrival = self.flight.last_arrival_until(limit);
+        let arrival = self.delay_line.last_arrival_until(limit);
         service.max(arrival)
     }
 
@@ -81,13 +81,13 @@ impl<P: Packet> Managed<P> {
         (self.queue.len(), self.queue.bytes())
     }
 
-    pub(crate) fn service(&mut self, now: Time) -> Service {
+    pub(crate) fn counters(&mut self, now: Time) -> QueueCounters {
         self.advance(now);
-        self.meter.service(now, self.queue.bytes())
+        self.meter.counters(now, self.queue.bytes())
     }
 
     pub(crate) fn capacity(&self) -> &Arc<Capacity> {
-        self.cursor.capacity()
+        self.clock.capacity()
     }
 
     /// Ends and begins services, in order of time, until `now`.
@@ -107,8 +107,8 @@ impl<P: Packet> Managed<P> {
     fn begin_service(&mut self, now: Time) {
         if let Some(next) = self.queue.begin_service(now) {
             let size = next.packet.size();
-            let departed_at = self.cursor.finish(next.queued_at, size);
-            self.flight.depart(next, departed_at);
+            let departed_at = self.clock.finish(next.queued_at, size);
+            self.delay_line.depart(next, departed_at);
             self.departure = Some((departed_at, size));
         }
         self.plan_service();
@@ -124,7 +124,7 @@ impl<P: Packet> Managed<P> {
     }
 
     fn plan_service(&mut self) {
-        self.next_service = self.queue.next_since().map_or(Time::NEVER, |since| self.cursor.begin(since));
+        self.next_service = self.queue.next_since().map_or(Time::NEVER, |since| self.clock.begin(since));
     }
 }
 

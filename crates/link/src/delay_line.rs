@@ -1,25 +1,25 @@
 //! Packets between the queue and the other end.
 
+use crate::aqm::QueuedPacket;
 use crate::delay::Delay;
 use crate::jitter::{Jitter, JitterOverTime};
 use crate::packet::Delivery;
-use crate::schedule::Moment;
-use crate::waiting::Waiting;
+use crate::schedule::StepCursor;
 use cellcc_units::{Span, Time};
 use std::collections::VecDeque;
 
 /// Packets on their way, in order of arrival.
 #[derive(Debug, Clone)]
-pub(crate) struct Flight<P> {
+pub(crate) struct DelayLine<P> {
     delay: Delay,
-    delay_now: Moment<Span>,
+    delay_now: StepCursor<Span>,
     jitter: JitterOverTime,
     deliveries: VecDeque<Delivery<P>>,
     /// Of the packet that departed last.
     last_arrival: Time,
 }
 
-impl<P> Flight<P> {
+impl<P> DelayLine<P> {
     pub(crate) fn new(delay: Delay, jitter: Jitter, seed: u64) -> Self {
         Self {
             delay_now: delay.0.start(),
@@ -31,11 +31,11 @@ impl<P> Flight<P> {
     }
 
     /// A packet leaves the queue at `departed_at`; must not decrease.
-    pub(crate) fn depart(&mut self, waiting: Waiting<P>, departed_at: Time) {
+    pub(crate) fn depart(&mut self, queued: QueuedPacket<P>, departed_at: Time) {
         let delay = self.delay_now.value_at(&self.delay.0, departed_at);
         let arrived_at = self.jitter.arrival(departed_at + delay, self.last_arrival);
         self.last_arrival = arrived_at;
-        let Waiting { packet, queued_at } = waiting;
+        let QueuedPacket { packet, queued_at } = queued;
         insert(&mut self.deliveries, Delivery { packet, queued_at, departed_at, arrived_at });
     }
 
