@@ -22,12 +22,12 @@ mod metrics;
 mod mix;
 mod path_links;
 mod plan;
-mod player;
 mod record;
 mod scenario;
 mod seeds;
 mod series;
 mod source;
+mod udp_backend;
 mod vary;
 
 pub use application::Application;
@@ -42,7 +42,6 @@ pub use metrics::Metrics;
 pub use mix::{Mix, MixError};
 pub use path_links::PathLinks;
 pub use plan::{LIMIT, Plan, PlanError, PlanFile, PlannedRun, Seeds, SeedsError, same_scheme};
-pub use player::{Played, PlayedFlow, UdpEnds, UdpPlay, UdpPlayer};
 pub use record::{FlowRecord, KeptUp, RealTime, Record, SCHEMA_VERSION};
 pub use scenario::{
     CellSetup, Endpoint, FlowSetup, NetAssist, NetAssistRoute, NetAssistSource, Outage, Path, Reverse,
@@ -51,4 +50,5 @@ pub use scenario::{
 pub use seeds::Randomness;
 pub use series::{Column, Series};
 pub use source::Source;
+pub use udp_backend::{FlowOutcome, UdpBackend, UdpEndpoints, UdpOutcome, UdpRun};
 pub use vary::{Variation, Vary, VaryError, varied};

@@ -1,9 +1,9 @@
 //! Memory for the packets in flight: blocks that are filled from front to back and used again once all of their packets
 //! are gone. Nothing is allocated per packet.
 
-/// A packet's place.
+/// A packet's slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct Slot {
     block: u32,
     start: u32,
     length: u32,
@@ -53,26 +53,26 @@ impl Arena {
     }
 
     /// Keeps the first `length` bytes of [`room`](Self::room), to be given back `segments` times.
-    pub(crate) fn keep(&mut self, length: usize, segments: usize) -> Place {
+    pub(crate) fn keep(&mut self, length: usize, segments: usize) -> Slot {
         let current = self.current.unwrap_or_else(|| self.next_block());
         self.current = Some(current);
         let block = &mut self.blocks[current as usize];
         let start = block.filled;
         block.filled += length;
         block.segments += segments;
-        Place { block: current, start: start as u32, length: length as u32 }
+        Slot { block: current, start: start as u32, length: length as u32 }
     }
 
     /// The bytes of a packet.
-    pub(crate) fn bytes(&self, place: Place) -> &[u8] {
-        &self.blocks[place.block as usize].bytes[place.start as usize..][..place.length as usize]
+    pub(crate) fn bytes(&self, slot: Slot) -> &[u8] {
+        &self.blocks[slot.block as usize].bytes[slot.start as usize..][..slot.length as usize]
     }
 
     /// Gives `segments` of a packet back.
-    pub(crate) fn release(&mut self, place: Place, segments: usize) {
-        self.blocks[place.block as usize].segments -= segments;
-        if self.current != Some(place.block) {
-            self.recycle(place.block);
+    pub(crate) fn release(&mut self, slot: Slot, segments: usize) {
+        self.blocks[slot.block as usize].segments -= segments;
+        if self.current != Some(slot.block) {
+            self.recycle(slot.block);
         }
     }
 
@@ -106,10 +106,10 @@ mod tests {
                     arena.keep(60_000, 2)
                 })
                 .collect();
-            for (number, place) in places.iter().enumerate() {
-                assert!(arena.bytes(*place).iter().all(|&byte| byte == number as u8), "round {round}");
-                arena.release(*place, 1);
-                arena.release(*place, 1);
+            for (number, slot) in places.iter().enumerate() {
+                assert!(arena.bytes(*slot).iter().all(|&byte| byte == number as u8), "round {round}");
+                arena.release(*slot, 1);
+                arena.release(*slot, 1);
             }
         }
         assert!(arena.blocks.len() <= 4, "{} blocks", arena.blocks.len());
@@ -122,8 +122,8 @@ mod tests {
         let stays = arena.keep(1, 1);
         for _ in 0..100_000 {
             arena.room();
-            let place = arena.keep(1500, 1);
-            arena.release(place, 1);
+            let slot = arena.keep(1500, 1);
+            arena.release(slot, 1);
         }
         assert_eq!(arena.bytes(stays), [42]);
         assert!(arena.blocks.len() <= 3, "{} blocks", arena.blocks.len());

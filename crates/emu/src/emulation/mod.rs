@@ -1,9 +1,9 @@
 //! Two threads, one per direction, that carry packets between devices on the path's schedule.
 
 mod arena;
-mod chain;
 mod clock;
-mod forward;
+mod forwarder;
+mod pipeline;
 mod report;
 mod segment;
 mod super_packet;
@@ -26,8 +26,8 @@ use crate::stage::Stage;
 use crate::tap::Tap;
 use crate::topology::Topology;
 use cellcc_units::Span;
-use chain::Chain;
-use forward::{Direction, Ended, Way};
+use forwarder::{Direction, Forwarder, ForwarderOutcome};
+use pipeline::Pipeline;
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::fd::OwnedFd;
 use std::io;
@@ -59,7 +59,7 @@ pub struct Emulation {
     threads: Option<(Thread, Thread)>,
 }
 
-type Thread = JoinHandle<io::Result<Ended>>;
+type Thread = JoinHandle<io::Result<ForwarderOutcome>>;
 
 impl Emulation {
     /// Begins to carry packets. Time zero, at which all traces begin, is now.
@@ -72,17 +72,17 @@ impl Emulation {
         let clock = Clock::start();
         let topology = Arc::new(topology);
         let (up_tap, down_tap) = spec.taps.map_or((None, None), |(up, down)| (Some(up), Some(down)));
-        let direction = |way, chain, tap| Direction {
-            way,
+        let forwarder = |direction, pipeline, tap| Forwarder {
+            direction,
             topology: Arc::clone(&topology),
-            chain,
+            pipeline,
             clock,
             tap,
             granularity: spec.granularity,
             stop: Arc::clone(&stop),
         };
-        let up = direction(Way::Up, Chain::new(spec.up)?, up_tap);
-        let down = direction(Way::Down, Chain::new(spec.down)?, down_tap);
+        let up = forwarder(Direction::Up, Pipeline::new(spec.up)?, up_tap);
+        let down = forwarder(Direction::Down, Pipeline::new(spec.down)?, down_tap);
         let threads = (spawn("cellcc-up", up)?, spawn("cellcc-down", down)?);
         Ok(Self { topology, clock, stop, threads: Some(threads) })
     }
@@ -135,12 +135,12 @@ impl Drop for Emulation {
     }
 }
 
-fn spawn(name: &str, direction: Direction) -> Result<Thread, EmuError> {
-    let thread = std::thread::Builder::new().name(name.into()).spawn(move || direction.run());
+fn spawn(name: &str, forwarder: Forwarder) -> Result<Thread, EmuError> {
+    let thread = std::thread::Builder::new().name(name.into()).spawn(move || forwarder.run());
     thread.map_err(EmuError::system("start a thread"))
 }
 
-fn join(thread: Thread) -> Result<Ended, EmuError> {
+fn join(thread: Thread) -> Result<ForwarderOutcome, EmuError> {
     match thread.join() {
         Ok(result) => result.map_err(EmuError::system("carry packets")),
         Err(panic) => std::panic::resume_unwind(panic),

@@ -1,13 +1,13 @@
 //! What the links carry: one packet of at most the MTU, kept as its place in a super-packet.
 
-use super::arena::Place;
+use super::arena::Slot;
 use cellcc_link::Packet;
 use cellcc_units::{Bytes, Time};
 
 /// One segment of a super-packet, or a packet that was whole.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Segment {
-    pub(crate) place: Place,
+    pub(crate) slot: Slot,
     /// Which of the super-packet's segments it is.
     pub(crate) index: u16,
     /// Whose it is.

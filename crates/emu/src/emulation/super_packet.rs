@@ -243,8 +243,8 @@ mod tests {
         packet[24..28].copy_from_slice(&(u32::MAX - 999).to_be_bytes());
         packet[32] = 8 << 4;
         packet[33] = 0x10 | TCP_FIN_AND_PSH | TCP_CWR;
-        for (place, byte) in packet[52..].iter_mut().enumerate() {
-            *byte = place as u8;
+        for (index, byte) in packet[52..].iter_mut().enumerate() {
+            *byte = index as u8;
         }
         let mut vnet = [NEEDS_CHECKSUM, GSO_TCPV4 | GSO_ECN, 0, 0, 0, 0, 0, 0, 0, 0];
         set_field(&mut vnet, 2, 52);

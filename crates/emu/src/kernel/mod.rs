@@ -12,12 +12,12 @@
 
 mod conversation;
 mod driver;
-mod ends;
+mod endpoints;
 mod notes;
 mod packet;
-mod play;
 mod schemes;
 mod taps;
 mod tcp_info;
+mod workload;
 
 pub use driver::KernelDriver;

@@ -1,6 +1,6 @@
 //! What the reader of a Record of the kernel must know.
 
-use super::ends::Sent;
+use super::endpoints::Sent;
 use crate::emulation::SelfReport;
 use crate::realtime::kernel_version;
 use cellcc_experiment::{Scenario, Source};

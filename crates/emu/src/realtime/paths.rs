@@ -1,6 +1,6 @@
 //! The paths that Scenarios ask for: whether there are such, and runs over them.
 
-use super::run::{MTU, Run, Traffic, run};
+use super::run::{MTU, Run, Workload, run};
 use crate::emulation::DEFAULT_GRANULARITY;
 use crate::error::EmuError;
 use crate::namespace::enter_user_namespace_if_needed;
@@ -43,7 +43,7 @@ impl Paths {
     }
 
     /// Runs the flows of a resolved Scenario.
-    pub(crate) fn run<T: Traffic>(&self, scenario: &Scenario, traffic: &T) -> Result<Run<T>, RunError> {
+    pub(crate) fn run<T: Workload>(&self, scenario: &Scenario, workload: &T) -> Result<Run<T>, RunError> {
         let failed = |error: ResolveError| RunError(error.to_string());
         let capacities = scenario.capacities(&self.links).map_err(failed)?;
         let stages = stages(scenario, &capacities).map_err(failed)?;
@@ -51,7 +51,7 @@ impl Paths {
         let delay = scenario.forward_delay().map_err(failed)?.at(end)
             + scenario.path.jitter
             + scenario.path.reordered_by;
-        let run = run(scenario, traffic, (stages, capacities), DEFAULT_GRANULARITY, delay);
+        let run = run(scenario, workload, (stages, capacities), DEFAULT_GRANULARITY, delay);
         run.map_err(|error| RunError(error.to_string()))
     }
 

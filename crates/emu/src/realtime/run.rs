@@ -18,30 +18,30 @@ pub(super) const MTU: u16 = 1500;
 const LATECOMERS: Span = Span::from_millis(50);
 
 /// The flows of one run: what is at their ends.
-pub(crate) trait Traffic {
+pub(crate) trait Workload {
     /// What measures a flow.
     type Flow: Watched;
     /// The sockets of all flows.
-    type Ends;
+    type Endpoints;
     /// What the ends tell when all is over.
-    type Told;
+    type Outcome;
 
     /// What measures each flow.
     fn flows(&self) -> Vec<Self::Flow>;
 
     /// Opens the sockets of all flows, before the clock starts.
-    fn open(&self, topology: &Topology) -> Result<Self::Ends, EmuError>;
+    fn open(&self, topology: &Topology) -> Result<Self::Endpoints, EmuError>;
 
     /// Lets every flow send and receive. Returns at `until`, when what was on its way at the end has arrived.
-    fn play(&self, ends: Self::Ends, clock: Clock, until: Time) -> Result<Self::Told, EmuError>;
+    fn run(&self, endpoints: Self::Endpoints, clock: Clock, until: Time) -> Result<Self::Outcome, EmuError>;
 }
 
 /// What came out of a run.
-pub(crate) struct Run<T: Traffic> {
+pub(crate) struct Run<T: Workload> {
     /// What was measured at the links, of each flow.
     pub(crate) flows: Vec<T::Flow>,
     /// What the ends told.
-    pub(crate) told: T::Told,
+    pub(crate) outcome: T::Outcome,
     /// How well the emulator kept up.
     pub(crate) report: SelfReport,
     capacities: Capacities,
@@ -49,28 +49,28 @@ pub(crate) struct Run<T: Traffic> {
 
 /// Runs flows over `stages`. `granularity` is that of the emulation; `delay` is the longest of the way to the receivers at
 /// the end.
-pub(super) fn run<T: Traffic>(
+pub(super) fn run<T: Workload>(
     scenario: &Scenario,
-    traffic: &T,
+    workload: &T,
     (stages, capacities): (Stages, Capacities),
     granularity: Span,
     delay: Span,
 ) -> Result<Run<T>, EmuError> {
     let users = 1 + scenario.cell.as_ref().map_or(0, |cell| cell.users.len());
     let topology = Topology::build(&TopologySpec { users, isolated: true, backend: None, mtu: MTU })?;
-    let ends = traffic.open(&topology)?;
-    let watch = Watch::start(traffic.flows())?;
+    let endpoints = workload.open(&topology)?;
+    let watch = Watch::start(workload.flows())?;
     let spec = EmulationSpec { up: stages.up, down: stages.down, granularity, taps: Some(watch.taps()) };
     let emulation = Emulation::start(topology, spec)?;
     let until = Time::ZERO + scenario.duration + delay + LATECOMERS;
-    let told = traffic.play(ends, emulation.clock(), until);
+    let outcome = workload.run(endpoints, emulation.clock(), until);
     // The taps go with the emulation: only then has the meter seen everything.
     let report = emulation.stop();
     let flows = watch.finish();
-    Ok(Run { flows, told: told?, report: report?, capacities })
+    Ok(Run { flows, outcome: outcome?, report: report?, capacities })
 }
 
-impl<T: Traffic> Run<T> {
+impl<T: Workload> Run<T> {
     /// The Record of `driver`, of flows as they are measured in all.
     pub(crate) fn record(
         &self,

@@ -8,11 +8,11 @@
 //!  +-------------------------------> Record <-------------------------------------------+
 //! ```
 //!
-//! What sends and receives is a [`UdpPlayer`](cellcc_experiment::UdpPlayer). Of the packets the taps see ports and sizes:
+//! What sends and receives is a [`UdpBackend`](cellcc_experiment::UdpBackend). Of the packets the taps see ports and sizes:
 //! throughput, queueing delay and losses are theirs. What lies behind encryption the player's own two ends tell.
 
 mod driver;
-mod ends;
+mod endpoints;
 mod flow;
 
 pub use driver::UdpDriver;

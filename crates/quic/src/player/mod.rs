@@ -20,7 +20,7 @@ use crate::certificate::Tls;
 use crate::clock::Clock;
 use cellcc_control::{Registry, Scheme};
 use cellcc_experiment::{
-    Played, PlayedFlow, Randomness, ResolveError, RunError, Scenario, UdpPlay, UdpPlayer,
+    FlowOutcome, Randomness, ResolveError, RunError, Scenario, UdpBackend, UdpOutcome, UdpRun,
 };
 use cellcc_link::TraceCache;
 use plan::Plan;
@@ -33,12 +33,12 @@ const REPORTER: Reporter = Reporter { driver: "quic", sees_queues: false };
 
 /// Plays flows over QUIC: schemes of a registry in noq.
 #[derive(Debug)]
-pub struct QuicPlayer {
+pub struct QuicBackend {
     registry: Registry,
     links: TraceCache,
 }
 
-impl QuicPlayer {
+impl QuicBackend {
     /// Plays the schemes of `registry`.
     pub fn new(registry: Registry) -> Self {
         Self { registry, links: TraceCache::default() }
@@ -61,7 +61,7 @@ impl QuicPlayer {
     }
 }
 
-impl UdpPlayer for QuicPlayer {
+impl UdpBackend for QuicBackend {
     fn resolve(&self, scenario: &mut Scenario) -> Result<(), ResolveError> {
         let schemes = self.schemes(scenario)?;
         for (flow, scheme) in scenario.flows.iter_mut().zip(&schemes) {
@@ -70,8 +70,8 @@ impl UdpPlayer for QuicPlayer {
         self.reports(scenario, &schemes).map(drop)
     }
 
-    fn play(&self, play: UdpPlay<'_>) -> Result<Played, RunError> {
-        let UdpPlay { scenario, ends, epoch, until } = play;
+    fn run(&self, run: UdpRun<'_>) -> Result<UdpOutcome, RunError> {
+        let UdpRun { scenario, endpoints, epoch, until } = run;
         let clock = Clock::new(epoch);
         let failed = |error: ResolveError| RunError(error.to_string());
         let schemes = self.schemes(scenario).map_err(failed)?;
@@ -79,7 +79,8 @@ impl UdpPlayer for QuicPlayer {
         let tls = Tls::new().map_err(|error| RunError(format!("cannot make a certificate: {error}")))?;
         let mut senders = Vec::new();
         let mut receivers = Vec::new();
-        for (index, ((scheme, reports), ends)) in schemes.into_iter().zip(reports).zip(ends).enumerate() {
+        for (index, ((scheme, reports), ends)) in schemes.into_iter().zip(reports).zip(endpoints).enumerate()
+        {
             let plan = Plan::new(scenario, index, clock, until);
             let seed = scenario.seed_of(Randomness::Flow(index));
             let congestion = Congestion::new(scheme).map_err(|error| RunError(error.to_string()))?;
@@ -114,7 +115,7 @@ fn conclude(
     scenario: &Scenario,
     sent: Side<sending::Sent>,
     received: Side<receiving::Received>,
-) -> Result<Played, RunError> {
+) -> Result<UdpOutcome, RunError> {
     let mut notes = vec![
         "QUIC (noq) in real time: a full packet has 1500 bytes, 28 of them IP's and UDP's; all packets are ECT(0)".into(),
     ];
@@ -129,7 +130,7 @@ fn conclude(
             notes.push(format!("{flow}: the connection did not come about in time"));
         }
         notes.extend(sent.notes.into_iter().filter(|note| !notes.contains(note)).collect::<Vec<_>>());
-        flows.push(PlayedFlow {
+        flows.push(FlowOutcome {
             meter: sent.meter,
             completed_at: sent.completed_at,
             frames: received.frames,
@@ -137,5 +138,5 @@ fn conclude(
             received_packets: received.packets,
         });
     }
-    Ok(Played { flows, notes })
+    Ok(UdpOutcome { flows, notes })
 }

@@ -1,9 +1,9 @@
-//! One direction: reads packets from the devices at one end, lets them cross the stages, and writes them to the devices
+//! Forwards one direction: reads packets from the devices at one end, lets them cross the stages, and writes them to the devices
 //! at the other end when they are due.
 
-use super::arena::{Arena, MAX_PACKET, Place};
-use super::chain::{Chain, Outcome};
+use super::arena::{Arena, MAX_PACKET, Slot};
 use super::clock::Clock;
+use super::pipeline::{Outcome, Pipeline};
 use super::report::{DirectionReport, Measure};
 use super::segment::Segment;
 use super::super_packet::{self, Layout, VNET_HEADER};
@@ -25,18 +25,18 @@ const READ_AT_ONCE: usize = 32;
 
 /// Which way packets go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Way {
+pub(crate) enum Direction {
     /// From the users to the outside.
     Up,
     /// To the users.
     Down,
 }
 
-/// What a direction is made of.
-pub(crate) struct Direction {
-    pub(crate) way: Way,
+/// Carries the packets of one direction.
+pub(crate) struct Forwarder {
+    pub(crate) direction: Direction,
     pub(crate) topology: Arc<Topology>,
-    pub(crate) chain: Chain,
+    pub(crate) pipeline: Pipeline,
     pub(crate) clock: Clock,
     pub(crate) tap: Option<Box<dyn Tap>>,
     /// What is due within this of each other is released together.
@@ -45,28 +45,29 @@ pub(crate) struct Direction {
     pub(crate) stop: Arc<OwnedFd>,
 }
 
-/// What remains of a direction.
-pub(crate) struct Ended {
+/// What a forwarder leaves behind when it stops.
+pub(crate) struct ForwarderOutcome {
     pub(crate) report: DirectionReport,
     /// What came of each log.
     pub(crate) logs: Vec<Result<LogSummary, EmuError>>,
 }
 
-impl Direction {
+impl Forwarder {
     /// Carries packets until it is stopped.
     ///
     /// # Errors
     /// Where a device is gone.
-    pub(crate) fn run(self) -> io::Result<Ended> {
+    pub(crate) fn run(self) -> io::Result<ForwarderOutcome> {
         super::be_punctual();
         let began = self.clock.now();
         let topology = self.topology;
         let outside = vec![&topology.outside.device];
         let users: Vec<_> = topology.users.iter().map(|user| &user.device).collect();
-        let (inputs, outputs) = if self.way == Way::Up { (users, outside) } else { (outside, users) };
+        let (inputs, outputs) =
+            if self.direction == Direction::Up { (users, outside) } else { (outside, users) };
         let directory = (outputs.len() > 1).then_some(&topology.directory);
         let dropped_before: u64 = inputs.iter().map(|device| device.dropped()).sum();
-        let mut traffic = Traffic {
+        let mut egress = Egress {
             arena: Arena::default(),
             measure: Measure::new(),
             pending: None,
@@ -74,21 +75,21 @@ impl Direction {
             clock: self.clock,
             tap: self.tap,
         };
-        let mut chain = self.chain;
+        let mut pipeline = self.pipeline;
         let mut fds = vec![PollFd::new(&*self.stop, PollFlags::IN)];
         fds.extend(inputs.iter().map(|device| PollFd::from_borrowed_fd(device.fd(), PollFlags::IN)));
         loop {
             let mut more = false;
             for (user, input) in inputs.iter().enumerate() {
-                more |= read(&mut traffic, &mut chain, input, user, directory)?;
+                more |= read(&mut egress, &mut pipeline, input, user, directory)?;
             }
-            let now = traffic.clock.now();
-            chain.release(now, &mut |outcome| traffic.take(outcome));
-            traffic.flush();
+            let now = egress.clock.now();
+            pipeline.release(now, &mut |outcome| egress.take(outcome));
+            egress.flush();
             if more {
                 continue;
             }
-            let (now, wake) = (traffic.clock.now(), chain.next_wake(self.granularity));
+            let (now, wake) = (egress.clock.now(), pipeline.next_wake(self.granularity));
             // What comes while packets wait is read with the next release: a wake for each would cost more than it tells.
             let awaited = if wake.since(now) <= self.granularity { 1 } else { fds.len() };
             wait(&mut fds[..awaited], now, wake)?;
@@ -100,8 +101,8 @@ impl Direction {
         let cpu = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
         let cpu = Duration::new(cpu.tv_sec as u64, cpu.tv_nsec as u32);
         let wall = Duration::from_nanos(self.clock.now().since(began).as_nanos());
-        let report = traffic.measure.report(device_drops, cpu, wall);
-        Ok(Ended { report, logs: chain.finish(self.clock.now()) })
+        let report = egress.measure.report(device_drops, cpu, wall);
+        Ok(ForwarderOutcome { report, logs: pipeline.finish(self.clock.now()) })
     }
 }
 
@@ -118,27 +119,27 @@ fn wait(fds: &mut [PollFd<'_>], now: Time, wake: Time) -> io::Result<()> {
 
 /// Reads what waits in a device, up to a limit; true where there may be more.
 fn read(
-    traffic: &mut Traffic<'_>,
-    chain: &mut Chain,
+    egress: &mut Egress<'_>,
+    pipeline: &mut Pipeline,
     input: &Device,
     user: usize,
     directory: Option<&Directory>,
 ) -> io::Result<bool> {
     for _ in 0..READ_AT_ONCE {
-        let Some(length) = input.receive(&mut traffic.arena.room()[..MAX_PACKET])? else { return Ok(false) };
+        let Some(length) = input.receive(&mut egress.arena.room()[..MAX_PACKET])? else { return Ok(false) };
         if length <= VNET_HEADER {
             continue;
         }
-        let now = traffic.clock.now();
-        let (vnet, packet) = split(&traffic.arena.room()[..length]);
+        let now = egress.clock.now();
+        let (vnet, packet) = split(&egress.arena.room()[..length]);
         let layout = Layout::read(vnet, packet);
         let user = directory.and_then(|directory| directory.user_of_packet(packet)).unwrap_or(user) as u16;
         let ecn_capable = super_packet::is_ecn_capable(packet);
         let segments = layout.segments();
-        let place = traffic.arena.keep(length, segments);
+        let slot = egress.arena.keep(length, segments);
         for index in 0..segments {
             let segment = Segment {
-                place,
+                slot,
                 index: index as u16,
                 user,
                 size: layout.size_of(index) as u32,
@@ -147,15 +148,15 @@ fn read(
                 queued_at: now,
                 departed_at: now,
             };
-            traffic.tell(&segment, |tap, view| tap.arrived(now, view));
-            chain.enqueue(now, segment, &mut |outcome| traffic.take(outcome));
+            egress.tell(&segment, |tap, view| tap.arrived(now, view));
+            pipeline.enqueue(now, segment, &mut |outcome| egress.take(outcome));
         }
     }
     Ok(true)
 }
 
 /// What is in memory, and how it leaves.
-struct Traffic<'a> {
+struct Egress<'a> {
     arena: Arena,
     measure: Measure,
     /// Segments of one super-packet that are due and not yet written.
@@ -173,14 +174,14 @@ struct Chunk {
     due: Time,
 }
 
-impl Traffic<'_> {
+impl Egress<'_> {
     fn take(&mut self, outcome: Outcome) {
         match outcome {
             Outcome::Delivered(delivery) => self.deliver(&delivery),
             Outcome::Dropped(at, segment) => {
                 self.measure.dropped += 1;
                 self.tell(&segment, |tap, view| tap.dropped(at, view));
-                self.arena.release(segment.place, 1);
+                self.arena.release(segment.slot, 1);
             }
         }
     }
@@ -207,33 +208,33 @@ impl Traffic<'_> {
     /// Writes the segments that are due.
     fn flush(&mut self) {
         let Some(chunk) = self.pending.take() else { return };
-        let Segment { place, user, .. } = chunk.first;
+        let Segment { slot, user, .. } = chunk.first;
         let output = self.outputs[usize::from(user).min(self.outputs.len() - 1)];
-        if write(output, self.arena.bytes(place), &chunk).is_err() {
+        if write(output, self.arena.bytes(slot), &chunk).is_err() {
             self.measure.refused += u64::from(chunk.count);
         }
         let late = self.clock.now().since(chunk.due);
         self.measure.released(u64::from(chunk.count), chunk.bytes, late);
-        self.arena.release(place, usize::from(chunk.count));
+        self.arena.release(slot, usize::from(chunk.count));
     }
 
     fn tell(&mut self, segment: &Segment, tell: impl FnOnce(&mut dyn Tap, &SegmentView<'_>)) {
         let Some(tap) = &mut self.tap else { return };
-        let view = view(&self.arena, segment.place, usize::from(segment.index));
+        let view = view(&self.arena, segment.slot, usize::from(segment.index));
         tell(tap.as_mut(), &view);
     }
 }
 
 impl Chunk {
     fn is_continued_by(&self, segment: &Segment) -> bool {
-        segment.place == self.first.place
+        segment.slot == self.first.slot
             && segment.index == self.first.index + self.count
             && segment.marked == self.first.marked
     }
 }
 
-fn view(arena: &Arena, place: Place, index: usize) -> SegmentView<'_> {
-    let (vnet, packet) = split(arena.bytes(place));
+fn view(arena: &Arena, slot: Slot, index: usize) -> SegmentView<'_> {
+    let (vnet, packet) = split(arena.bytes(slot));
     let layout = Layout::read(vnet, packet);
     let payload = layout.payload_of(index..index + 1);
     SegmentView {

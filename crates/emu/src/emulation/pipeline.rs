@@ -10,7 +10,7 @@ use cellcc_units::{Rate, Span, Time};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-/// What comes out of a chain.
+/// What comes out of a pipeline.
 pub(crate) enum Outcome {
     /// A packet arrived at the other end.
     Delivered(Delivery<Segment>),
@@ -19,13 +19,13 @@ pub(crate) enum Outcome {
 }
 
 /// The stages of one direction.
-pub(crate) struct Chain {
-    stages: Vec<Running>,
+pub(crate) struct Pipeline {
+    stages: Vec<StageState>,
     /// The slowest: where a packet's time in the queue is measured.
     slowest: usize,
 }
 
-struct Running {
+struct StageState {
     way: Way,
     reordering: Option<Reordering<Segment>>,
     log: Option<LogSink>,
@@ -41,14 +41,14 @@ enum Way {
 /// What a stage has done.
 type Done = Result<Delivery<Segment>, Dropped<Segment>>;
 
-impl Chain {
+impl Pipeline {
     /// Stages at time zero, which is now.
     ///
     /// # Errors
     /// Where a log cannot be written.
     pub(crate) fn new(stages: Vec<Stage>) -> Result<Self, EmuError> {
         let slowest = (0..stages.len()).min_by_key(|&stage| mean_rate(&stages[stage])).unwrap_or(0);
-        let stages = stages.into_iter().map(Running::new).collect::<Result<_, _>>()?;
+        let stages = stages.into_iter().map(StageState::new).collect::<Result<_, _>>()?;
         Ok(Self { slowest, stages })
     }
 
@@ -80,7 +80,7 @@ impl Chain {
     pub(crate) fn next_wake(&self, granularity: Span) -> Time {
         // Later stages reckon from scheduled times, so that what is late here by the granularity is late at the end by no
         // more.
-        let wakes = self.stages.iter().map(|running| running.next_wake(granularity));
+        let wakes = self.stages.iter().map(|state| state.next_wake(granularity));
         wakes.min().unwrap_or(Time::NEVER)
     }
 
@@ -89,9 +89,9 @@ impl Chain {
         self.stages.into_iter().filter_map(|stage| stage.log).map(|log| log.finish(now)).collect()
     }
 
-    /// Enters a stage, or leaves the chain behind the last.
+    /// Enters a stage, or leaves the pipeline behind the last.
     fn enter(&mut self, stage: usize, at: Time, segment: Segment, out: &mut impl FnMut(Outcome)) {
-        let Some(running) = self.stages.get_mut(stage) else {
+        let Some(state) = self.stages.get_mut(stage) else {
             let Segment { queued_at, departed_at, .. } = segment;
             return out(Outcome::Delivered(Delivery {
                 packet: segment,
@@ -100,14 +100,14 @@ impl Chain {
                 arrived_at: at,
             }));
         };
-        running.entered = running.entered.max(at);
-        if let Err(dropped) = running.enqueue(segment) {
+        state.entered = state.entered.max(at);
+        if let Err(dropped) = state.enqueue(segment) {
             out(Outcome::Dropped(dropped.at, dropped.packet));
         }
     }
 }
 
-impl Running {
+impl StageState {
     fn new(stage: Stage) -> Result<Self, EmuError> {
         let (way, reordering, log) = match stage {
             Stage::Link(LinkStage { config, seed, reordering, log }) => {
@@ -230,7 +230,7 @@ mod tests {
 
     fn segment() -> Segment {
         Segment {
-            place: Arena::default().keep(1500, 1),
+            slot: Arena::default().keep(1500, 1),
             index: 0,
             user: 0,
             size: 1500,
@@ -247,26 +247,26 @@ mod tests {
 
     /// Arrivals of `packets` that enter at time zero, where the thread looks only at the times given; and how many were
     /// dropped.
-    fn arrivals(mut chain: Chain, packets: usize, looks: &[u64]) -> (Vec<Time>, usize) {
+    fn arrivals(mut pipeline: Pipeline, packets: usize, looks: &[u64]) -> (Vec<Time>, usize) {
         let (mut arrived, mut dropped) = (Vec::new(), 0);
         let mut out = |outcome| match outcome {
             Outcome::Delivered(delivery) => arrived.push(delivery.arrived_at),
             Outcome::Dropped(..) => dropped += 1,
         };
-        (0..packets).for_each(|_| chain.enqueue(Time::ZERO, segment(), &mut out));
-        looks.iter().for_each(|&look| chain.release(micros(look), &mut out));
-        assert_eq!(chain.next_wake(Span::ZERO), Time::NEVER);
+        (0..packets).for_each(|_| pipeline.enqueue(Time::ZERO, segment(), &mut out));
+        looks.iter().for_each(|&look| pipeline.release(micros(look), &mut out));
+        assert_eq!(pipeline.next_wake(Span::ZERO), Time::NEVER);
         (arrived, dropped)
     }
 
     #[test]
     fn stages_add_their_delays_and_the_slower_link_spaces_packets() {
-        let chain = Chain::new(vec![
+        let pipeline = Pipeline::new(vec![
             link(Rate::from_mbit_per_sec(12.0), 10, 100),
             link(Rate::from_mbit_per_sec(1200.0), 5, 100),
         ])
         .expect("no log");
-        let (arrived, _) = arrivals(chain, 3, &[100_000]);
+        let (arrived, _) = arrivals(pipeline, 3, &[100_000]);
         assert_eq!(arrived, [micros(16_010), micros(17_010), micros(18_010)]);
     }
 
@@ -278,19 +278,19 @@ mod tests {
         let punctual: Vec<_> = (0..200).map(|tick| tick * 250).collect();
         let late = [14_900, 90_000];
         assert_eq!(
-            arrivals(Chain::new(stages()).expect("no log"), 4, &late),
-            arrivals(Chain::new(stages()).expect("no log"), 4, &punctual)
+            arrivals(Pipeline::new(stages()).expect("no log"), 4, &late),
+            arrivals(Pipeline::new(stages()).expect("no log"), 4, &punctual)
         );
     }
 
     #[test]
     fn what_does_not_fit_a_later_queue_is_dropped_there() {
-        let chain = Chain::new(vec![
+        let pipeline = Pipeline::new(vec![
             link(Rate::from_mbit_per_sec(1200.0), 0, 100),
             link(Rate::from_mbit_per_sec(12.0), 0, 2),
         ])
         .expect("no log");
-        let (arrived, dropped) = arrivals(chain, 10, &[100_000]);
+        let (arrived, dropped) = arrivals(pipeline, 10, &[100_000]);
         assert_eq!((arrived.len(), dropped), (2, 8));
     }
 }

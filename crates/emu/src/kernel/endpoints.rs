@@ -34,7 +34,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// A flow's sockets, each in the network namespace of its side, whatever thread uses them.
 #[derive(Debug)]
-pub(crate) struct Ends {
+pub(crate) struct Endpoints {
     sender: Socket,
     listener: Socket,
     to: SocketAddr,
@@ -51,7 +51,7 @@ pub(crate) struct Sent {
     pub(crate) cpu: Span,
 }
 
-impl Ends {
+impl Endpoints {
     /// The sockets of flow `index`, whose sender runs the kernel's congestion control `kernel_name`.
     pub(crate) fn open(
         topology: &Topology,

@@ -4,7 +4,7 @@ use crate::error::EmuError;
 use crate::realtime::receiver_of;
 use crate::sys;
 use crate::topology::Topology;
-use cellcc_experiment::{FlowSetup, UdpEnds};
+use cellcc_experiment::{FlowSetup, UdpEndpoints};
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::AsFd;
@@ -14,12 +14,12 @@ use std::os::fd::AsFd;
 const SOCKET_BYTES: i32 = 1 << 23;
 
 /// The sockets of flow `index`.
-pub(super) fn open(topology: &Topology, index: usize, setup: &FlowSetup) -> Result<UdpEnds, EmuError> {
+pub(super) fn open(topology: &Topology, index: usize, setup: &FlowSetup) -> Result<UdpEndpoints, EmuError> {
     let (user, to) = receiver_of(topology, index, setup)?;
     let from = SocketAddr::from((topology.outside.address4, 0));
     let receiver = user.namespace.run(|| bind(to))?.map_err(EmuError::system("open a receiver's socket"))?;
     let sender = topology.outside.namespace.run(|| bind(from))?;
-    Ok(UdpEnds { sender: sender.map_err(EmuError::system("open a sender's socket"))?, receiver })
+    Ok(UdpEndpoints { sender: sender.map_err(EmuError::system("open a sender's socket"))?, receiver })
 }
 
 fn bind(address: SocketAddr) -> io::Result<UdpSocket> {

@@ -6,27 +6,27 @@ use std::net::UdpSocket;
 use std::time::Instant;
 
 /// Plays the flows of a Scenario over UDP sockets that it is given.
-pub trait UdpPlayer: Sync {
+pub trait UdpBackend: Sync {
     /// Checks the flows and what their endpoints are to do, and gives their schemes their canonical names.
     ///
     /// # Errors
     /// What no flow over these sockets can do, and what to do about it.
     fn resolve(&self, scenario: &mut Scenario) -> Result<(), ResolveError>;
 
-    /// Plays all flows, and returns when it is [`UdpPlay::until`].
+    /// Plays all flows, and returns when it is [`UdpRun::until`].
     ///
     /// # Errors
     /// Why a flow ended before its time.
-    fn play(&self, play: UdpPlay<'_>) -> Result<Played, RunError>;
+    fn run(&self, run: UdpRun<'_>) -> Result<UdpOutcome, RunError>;
 }
 
 /// What there is to play.
 #[derive(Debug)]
-pub struct UdpPlay<'a> {
+pub struct UdpRun<'a> {
     /// A resolved Scenario.
     pub scenario: &'a Scenario,
     /// The sockets of each flow.
-    pub ends: Vec<UdpEnds>,
+    pub endpoints: Vec<UdpEndpoints>,
     /// [`Time::ZERO`].
     pub epoch: Instant,
     /// Some time after the Scenario's end: what was on its way then has arrived.
@@ -35,7 +35,7 @@ pub struct UdpPlay<'a> {
 
 /// The two sockets of a flow, each bound to the address by which the other reaches it.
 #[derive(Debug)]
-pub struct UdpEnds {
+pub struct UdpEndpoints {
     /// That of the sender of the data.
     pub sender: UdpSocket,
     /// That of the receiver.
@@ -44,16 +44,16 @@ pub struct UdpEnds {
 
 /// What came of it, beyond what crossed the path.
 #[derive(Debug)]
-pub struct Played {
+pub struct UdpOutcome {
     /// Each flow.
-    pub flows: Vec<PlayedFlow>,
+    pub flows: Vec<FlowOutcome>,
     /// What the reader of the Record must know.
     pub notes: Vec<String>,
 }
 
 /// What the two ends of a flow saw.
 #[derive(Debug)]
-pub struct PlayedFlow {
+pub struct FlowOutcome {
     /// Round-trip times, retransmissions, and what was taken down at the ends of bins.
     pub meter: FlowMeter,
     /// When the last byte of a sized source was acknowledged.
