@@ -6,7 +6,7 @@ use crate::packet::{Delivery, Dropped, Packet, Poll};
 use crate::queue_counters::QueueCounters;
 use crate::reordering::Reordering;
 use crate::scheduler::Scheduler;
-use cellcc_units::Time;
+use cellcc_units::{Span, Time};
 
 /// The way to the receivers.
 ///
@@ -47,7 +47,23 @@ impl<P: Packet> ForwardPath<P> {
             Bottleneck::Link(link) => link.next_wake(),
             Bottleneck::Cell(cell) => cell.next_wake(),
         };
-        bottleneck.min(self.reordering.as_ref().map_or(Time::NEVER, Reordering::next_wake))
+        bottleneck.min(self.next_held())
+    }
+
+    /// The time to poll for a driver that wakes seldom and is never late by more than `span`; see
+    /// [`Link::last_arrival_within`].
+    pub fn last_arrival_within(&self, span: Span) -> Time {
+        let bottleneck = match &self.bottleneck {
+            Bottleneck::Link(link) => link.last_arrival_within(span),
+            Bottleneck::Cell(cell) => cell.last_arrival_within(span),
+        };
+        bottleneck.min(self.next_held())
+    }
+
+    /// When the next packet that was held back arrives.
+    #[inline]
+    fn next_held(&self) -> Time {
+        self.reordering.as_ref().map_or(Time::NEVER, Reordering::next_wake)
     }
 
     /// What was done for `user` by `now`.
@@ -80,15 +96,23 @@ impl<P: Packet> ForwardPath<P> {
     #[inline]
     pub fn poll(&mut self, now: Time) -> Poll<Delivery<P>, Dropped<P>> {
         let Some(reordering) = &mut self.reordering else { return self.bottleneck.poll(now) };
-        if let Some(late) = reordering.poll(now) {
-            return Poll::Ready(late);
+        loop {
+            if let Some(late) = reordering.poll(now) {
+                return Poll::Ready(late);
+            }
+            match self.bottleneck.poll(now) {
+                Poll::Ready(delivery) => {
+                    if let Some(delivery) = reordering.pass(delivery) {
+                        return Poll::Ready(delivery);
+                    }
+                }
+                Poll::Dropped(dropped) => return Poll::Dropped(dropped),
+                Poll::Wake(_) | Poll::Idle => break,
+            }
         }
-        match self.bottleneck.poll(now) {
-            Poll::Ready(delivery) => match reordering.pass(delivery) {
-                Some(delivery) => Poll::Ready(delivery),
-                None => Poll::Wake(self.next_wake()),
-            },
-            other => other,
+        match self.next_wake() {
+            Time::NEVER => Poll::Idle,
+            wake => Poll::Wake(wake),
         }
     }
 }
@@ -111,7 +135,7 @@ impl<P: Packet> Bottleneck<P> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use cellcc_units::{Bytes, Ratio, Span};
+    use cellcc_units::{Bytes, Ratio};
 
     #[derive(Debug, Clone, Copy, PartialEq)]
     struct Full(u32);

@@ -1,6 +1,5 @@
 //! Reordering: some packets take longer behind the link, so that later ones overtake them.
 
-use crate::delay_line;
 use crate::loss::Loss;
 use crate::packet::Delivery;
 use cellcc_units::{Ratio, Span, Time};
@@ -36,12 +35,6 @@ impl<P> Reordering<P> {
     #[inline]
     pub fn next_wake(&self) -> Time {
         self.held.front().map_or(Time::NEVER, |delivery| delivery.arrived_at)
-    }
-
-    /// The latest arrival of a held packet that is at most `span` after [`Reordering::next_wake`]; [`Time::NEVER`] where
-    /// none is held.
-    pub fn last_arrival_within(&self, span: Span) -> Time {
-        delay_line::last_arrival_until(&self.held, self.next_wake() + span).unwrap_or(Time::NEVER)
     }
 
     /// The next held packet that has arrived by `now`.

@@ -12,7 +12,7 @@ use crate::error::EmuError;
 use crate::log::LogSummary;
 use crate::tap::{SegmentView, Tap};
 use crate::topology::{Directory, Topology};
-use cellcc_link::Delivery;
+use cellcc_link::{Delivery, Dropped};
 use cellcc_units::{Bytes, Span, Time};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::OwnedFd;
@@ -136,7 +136,7 @@ fn read(
         let user = directory.and_then(|directory| directory.user_of_packet(packet)).unwrap_or(user) as u16;
         let ecn_capable = super_packet::is_ecn_capable(packet);
         let segments = layout.segments();
-        let slot = egress.arena.keep(length, segments);
+        let slot = egress.arena.keep(length, layout);
         for index in 0..segments {
             let segment = Segment {
                 slot,
@@ -177,8 +177,8 @@ struct Chunk {
 impl Egress<'_> {
     fn take(&mut self, outcome: Outcome) {
         match outcome {
-            Outcome::Delivered(delivery) => self.deliver(&delivery),
-            Outcome::Dropped(at, segment) => {
+            Ok(delivery) => self.deliver(&delivery),
+            Err(Dropped { packet: segment, at, .. }) => {
                 self.measure.dropped += 1;
                 self.tell(&segment, |tap, view| tap.dropped(at, view));
                 self.arena.release(segment.slot, 1);
@@ -210,7 +210,8 @@ impl Egress<'_> {
         let Some(chunk) = self.pending.take() else { return };
         let Segment { slot, user, .. } = chunk.first;
         let output = self.outputs[usize::from(user).min(self.outputs.len() - 1)];
-        if write(output, self.arena.bytes(slot), &chunk).is_err() {
+        let (bytes, layout) = self.arena.packet(slot);
+        if write(output, bytes, layout, &chunk).is_err() {
             self.measure.refused += u64::from(chunk.count);
         }
         let late = self.clock.now().since(chunk.due);
@@ -234,8 +235,8 @@ impl Chunk {
 }
 
 fn view(arena: &Arena, slot: Slot, index: usize) -> SegmentView<'_> {
-    let (vnet, packet) = split(arena.bytes(slot));
-    let layout = Layout::read(vnet, packet);
+    let (bytes, layout) = arena.packet(slot);
+    let (_, packet) = split(bytes);
     let payload = layout.payload_of(index..index + 1);
     SegmentView {
         headers: &packet[..layout.headers],
@@ -250,9 +251,8 @@ fn split(bytes: &[u8]) -> (&[u8; VNET_HEADER], &[u8]) {
     bytes.split_first_chunk().unwrap_or((&[0; VNET_HEADER], &[]))
 }
 
-fn write(output: &Device, bytes: &[u8], chunk: &Chunk) -> io::Result<()> {
+fn write(output: &Device, bytes: &[u8], layout: &Layout, chunk: &Chunk) -> io::Result<()> {
     let (vnet, packet) = split(bytes);
-    let layout = Layout::read(vnet, packet);
     let marked = chunk.first.marked;
     if usize::from(chunk.count) == layout.segments() {
         if !marked {
@@ -267,6 +267,6 @@ fn write(output: &Device, bytes: &[u8], chunk: &Chunk) -> io::Result<()> {
     let first = usize::from(chunk.first.index);
     let range = first..first + usize::from(chunk.count);
     let payload = &packet[layout.headers..][layout.payload_of(range.clone())];
-    let headers = super_packet::chunk_headers(vnet, packet, &layout, range, marked);
+    let headers = super_packet::chunk_headers(vnet, packet, layout, range, marked);
     output.send(&headers.vnet, headers.ip(), payload)
 }

@@ -1,48 +1,36 @@
-//! A direction's stages, one behind the other. A packet enters a stage at the scheduled time at which it left the one
-//! before, not at the time at which the thread came to it: lateness does not add up.
+//! The stages of one direction, one behind the other.
+//!
+//! A packet enters a stage at the scheduled time at which it left the stage before, however late the thread is. So
+//! lateness does not add up.
 
 use super::segment::Segment;
 use crate::error::EmuError;
 use crate::log::{LogEvent, LogSink, LogSpec, LogSummary};
-use crate::stage::{LinkStage, Stage};
-use cellcc_link::{Capacity, Cell, Delivery, Dropped, Link, LinkConfig, Packet, Poll, Reordering};
+use crate::stage::{CellStage, LinkStage, Stage};
+use cellcc_link::{Capacity, Delivery, Dropped, ForwardPath, LinkConfig, Packet, Poll, Reordering};
 use cellcc_units::{Rate, Span, Time};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-/// What comes out of a pipeline.
-pub(crate) enum Outcome {
-    /// A packet arrived at the other end.
-    Delivered(Delivery<Segment>),
-    /// A stage dropped it.
-    Dropped(Time, Segment),
-}
+/// What becomes of a packet: it arrives, or it is dropped.
+pub(crate) type Outcome = Result<Delivery<Segment>, Dropped<Segment>>;
 
 /// The stages of one direction.
 pub(crate) struct Pipeline {
     stages: Vec<StageState>,
-    /// The slowest: where a packet's time in the queue is measured.
+    /// The stage with the lowest rate: there a packet's time in the queue is measured.
     slowest: usize,
 }
 
 struct StageState {
-    way: Way,
-    reordering: Option<Reordering<Segment>>,
+    path: ForwardPath<Segment>,
     log: Option<LogSink>,
-    /// When the last packet entered: the next does not enter before it.
+    /// When the last packet entered. The next packet does not enter before it.
     entered: Time,
 }
 
-enum Way {
-    Link(Box<Link<Segment>>),
-    Cell(Box<Cell<Segment>>),
-}
-
-/// What a stage has done.
-type Done = Result<Delivery<Segment>, Dropped<Segment>>;
-
 impl Pipeline {
-    /// Stages at time zero, which is now.
+    /// Empty stages at time zero, which is now.
     ///
     /// # Errors
     /// Where a log cannot be written.
@@ -60,8 +48,8 @@ impl Pipeline {
     /// Moves everything that is due by `now`, in the order of its schedule.
     pub(crate) fn release(&mut self, now: Time, out: &mut impl FnMut(Outcome)) {
         for stage in 0..self.stages.len() {
-            while let Some(done) = self.stages[stage].poll(now) {
-                match done {
+            while let Some(outcome) = self.stages[stage].poll(now) {
+                match outcome {
                     Ok(mut delivery) => {
                         if stage == self.slowest {
                             delivery.packet.queued_at = delivery.queued_at;
@@ -69,126 +57,89 @@ impl Pipeline {
                         }
                         self.enter(stage + 1, delivery.arrived_at, delivery.packet, out);
                     }
-                    Err(dropped) => out(Outcome::Dropped(dropped.at, dropped.packet)),
+                    dropped => out(dropped),
                 }
             }
         }
     }
 
-    /// When the next packet is due; where others are due within `granularity` of it, when the last of those is, so that
-    /// they can be released together.
+    /// When to release next: with the last packet that is due within `granularity` of the next one, so that both are
+    /// released together. [`Time::NEVER`] where no packet is due.
     pub(crate) fn next_wake(&self, granularity: Span) -> Time {
-        // Later stages reckon from scheduled times, so that what is late here by the granularity is late at the end by no
-        // more.
-        let wakes = self.stages.iter().map(|state| state.next_wake(granularity));
+        // A later stage reckons from scheduled times: a packet that is late here by the granularity is late at the end
+        // by no more.
+        let wakes = self.stages.iter().map(|stage| stage.path.last_arrival_within(granularity));
         wakes.min().unwrap_or(Time::NEVER)
     }
 
-    /// Ends the logs; what came of each.
+    /// Ends the logs, and says how each went.
     pub(crate) fn finish(self, now: Time) -> Vec<Result<LogSummary, EmuError>> {
         self.stages.into_iter().filter_map(|stage| stage.log).map(|log| log.finish(now)).collect()
     }
 
-    /// Enters a stage, or leaves the pipeline behind the last.
+    /// Enters a stage, or leaves the pipeline behind the last one.
     fn enter(&mut self, stage: usize, at: Time, segment: Segment, out: &mut impl FnMut(Outcome)) {
-        let Some(state) = self.stages.get_mut(stage) else {
+        let Some(stage) = self.stages.get_mut(stage) else {
             let Segment { queued_at, departed_at, .. } = segment;
-            return out(Outcome::Delivered(Delivery {
-                packet: segment,
-                queued_at,
-                departed_at,
-                arrived_at: at,
-            }));
+            return out(Ok(Delivery { packet: segment, queued_at, departed_at, arrived_at: at }));
         };
-        state.entered = state.entered.max(at);
-        if let Err(dropped) = state.enqueue(segment) {
-            out(Outcome::Dropped(dropped.at, dropped.packet));
+        if let Err(dropped) = stage.enqueue(at, segment) {
+            out(Err(dropped));
         }
     }
 }
 
 impl StageState {
     fn new(stage: Stage) -> Result<Self, EmuError> {
-        let (way, reordering, log) = match stage {
+        let (path, log) = match stage {
             Stage::Link(LinkStage { config, seed, reordering, log }) => {
                 let log = log.map(|spec| open(&spec, &config)).transpose()?;
-                let reordering = reordering.map(|(share, by)| Reordering::new(share, by, !seed));
-                (Way::Link(Box::new(Link::new(config, seed))), reordering, log)
+                let path = ForwardPath::link(config, seed);
+                let path = match reordering {
+                    Some((share, by)) => path.with_reordering(Reordering::new(share, by, !seed)),
+                    None => path,
+                };
+                (path, log)
             }
-            Stage::Cell(cell) => {
-                (Way::Cell(Box::new(Cell::new(cell.users, cell.scheduler, cell.seed))), None, None)
+            Stage::Cell(CellStage { users, scheduler, seed }) => {
+                (ForwardPath::cell(users, scheduler, seed), None)
             }
         };
-        Ok(Self { way, reordering, log, entered: Time::ZERO })
+        Ok(Self { path, log, entered: Time::ZERO })
     }
 
-    fn enqueue(&mut self, segment: Segment) -> Result<(), Dropped<Segment>> {
-        let at = self.entered;
-        self.write(LogEvent::Arrived { at, bytes: segment.size() });
-        let entered = match &mut self.way {
-            Way::Link(link) => link.enqueue(at, segment),
-            Way::Cell(cell) => cell.enqueue(at, usize::from(segment.user), segment),
-        };
-        if let Err(dropped) = &entered {
-            self.write(LogEvent::Dropped { at: dropped.at, bytes: segment.size() });
+    fn enqueue(&mut self, at: Time, segment: Segment) -> Result<(), Dropped<Segment>> {
+        self.entered = self.entered.max(at);
+        let (at, bytes) = (self.entered, segment.size());
+        self.write(LogEvent::Arrived { at, bytes });
+        let admitted = self.path.enqueue(at, usize::from(segment.user), segment);
+        if let Err(dropped) = &admitted {
+            self.write(LogEvent::Dropped { at: dropped.at, bytes });
         }
-        entered
+        admitted
     }
 
-    /// What has happened by `now`, in its order; none where nothing more has.
-    fn poll(&mut self, now: Time) -> Option<Done> {
-        loop {
-            if let Some(late) = self.reordering.as_mut().and_then(|reordering| reordering.poll(now)) {
-                return Some(Ok(late));
-            }
-            let done = self.way.poll(now)?;
-            self.write(match &done {
-                Ok(Delivery { packet, queued_at, departed_at, .. }) => LogEvent::Departed {
-                    at: *departed_at,
-                    bytes: packet.size(),
-                    queued: departed_at.since(*queued_at),
-                },
-                Err(dropped) => LogEvent::Dropped { at: dropped.at, bytes: dropped.packet.size() },
-            });
-            match (done, &mut self.reordering) {
-                (Ok(delivery), Some(reordering)) => {
-                    if let Some(passed) = reordering.pass(delivery) {
-                        return Some(Ok(passed));
-                    }
-                }
-                (done, _) => return Some(done),
-            }
-        }
-    }
-
-    fn next_wake(&self, granularity: Span) -> Time {
-        let way = match &self.way {
-            Way::Link(link) => link.last_arrival_within(granularity),
-            Way::Cell(cell) => cell.last_arrival_within(granularity),
+    /// What has happened by `now`, in its order; `None` where nothing more has.
+    fn poll(&mut self, now: Time) -> Option<Outcome> {
+        let outcome = match self.path.poll(now) {
+            Poll::Ready(delivery) => Ok(delivery),
+            Poll::Dropped(dropped) => Err(dropped),
+            Poll::Wake(_) | Poll::Idle => return None,
         };
-        way.min(self.reordering.as_ref().map_or(Time::NEVER, Reordering::next_wake))
+        self.write(match &outcome {
+            Ok(Delivery { packet, queued_at, departed_at, .. }) => LogEvent::Departed {
+                at: *departed_at,
+                bytes: packet.size(),
+                queued: departed_at.since(*queued_at),
+            },
+            Err(dropped) => LogEvent::Dropped { at: dropped.at, bytes: dropped.packet.size() },
+        });
+        Some(outcome)
     }
 
     fn write(&mut self, event: LogEvent) {
         if let Some(log) = &mut self.log {
             log.push(event);
-        }
-    }
-}
-
-impl Way {
-    fn poll(&mut self, now: Time) -> Option<Done> {
-        match self {
-            Way::Link(link) => match link.poll(now) {
-                Poll::Ready(delivery) => Some(Ok(delivery)),
-                Poll::Dropped(dropped) => Some(Err(dropped)),
-                Poll::Wake(_) | Poll::Idle => None,
-            },
-            Way::Cell(cell) => match cell.poll(now) {
-                Poll::Ready((_, delivery)) => Some(Ok(delivery)),
-                Poll::Dropped((_, dropped)) => Some(Err(dropped)),
-                Poll::Wake(_) | Poll::Idle => None,
-            },
         }
     }
 }
@@ -209,6 +160,7 @@ fn mean_rate(stage: &Stage) -> Rate {
 mod tests {
     use super::*;
     use crate::emulation::arena::Arena;
+    use crate::emulation::super_packet::Layout;
     use cellcc_link::{Delay, Jitter, LossRate};
     use cellcc_units::{QueueLimit, Ratio};
     use std::sync::Arc;
@@ -230,7 +182,7 @@ mod tests {
 
     fn segment() -> Segment {
         Segment {
-            slot: Arena::default().keep(1500, 1),
+            slot: Arena::default().keep(1500, Layout::whole(1500)),
             index: 0,
             user: 0,
             size: 1500,
@@ -245,13 +197,13 @@ mod tests {
         Time::ZERO + Span::from_micros(micros)
     }
 
-    /// Arrivals of `packets` that enter at time zero, where the thread looks only at the times given; and how many were
-    /// dropped.
+    /// Sends `packets` at time zero and releases at the times of `looks`, in microseconds. Gives the arrivals, and how many
+    /// packets were dropped.
     fn arrivals(mut pipeline: Pipeline, packets: usize, looks: &[u64]) -> (Vec<Time>, usize) {
         let (mut arrived, mut dropped) = (Vec::new(), 0);
-        let mut out = |outcome| match outcome {
-            Outcome::Delivered(delivery) => arrived.push(delivery.arrived_at),
-            Outcome::Dropped(..) => dropped += 1,
+        let mut out = |outcome: Outcome| match outcome {
+            Ok(delivery) => arrived.push(delivery.arrived_at),
+            Err(_) => dropped += 1,
         };
         (0..packets).for_each(|_| pipeline.enqueue(Time::ZERO, segment(), &mut out));
         looks.iter().for_each(|&look| pipeline.release(micros(look), &mut out));

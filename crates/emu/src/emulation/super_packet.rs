@@ -39,7 +39,6 @@ pub(crate) struct Layout {
 impl Layout {
     /// The layout of an IP packet. A packet that is not to be cut, or whose header makes no sense, is one segment.
     pub(crate) fn read(vnet: &[u8; VNET_HEADER], packet: &[u8]) -> Self {
-        let whole = Self { headers: packet.len(), payload: 0, segment_payload: 0 };
         let (kind, segment_payload) = (vnet[1] & !GSO_ECN, usize::from(field(vnet, 4)));
         let transport = usize::from(field(vnet, 6));
         let headers = match kind {
@@ -58,8 +57,13 @@ impl Layout {
             {
                 Self { headers, payload: packet.len() - headers, segment_payload }
             }
-            _ => whole,
+            _ => Self::whole(packet.len()),
         }
+    }
+
+    /// One segment of `length` bytes.
+    pub(crate) fn whole(length: usize) -> Self {
+        Self { headers: length, payload: 0, segment_payload: 0 }
     }
 
     /// How many segments there are; at least one.
