@@ -10,6 +10,9 @@ use std::fmt::Display;
 use std::sync::Arc;
 
 /// The links of a run.
+///
+/// Each random part has a seed of its own, which the Scenario's seed and the part decide ([`Scenario::seed_of`]). So
+/// the losses of one direction stay the same when the other changes.
 #[derive(Debug, Clone)]
 pub struct PathLinks {
     /// To the receivers: one link, or that of each user of the cell.
@@ -32,7 +35,7 @@ impl PathLinks {
     /// The path of a Scenario over links of these capacities.
     ///
     /// # Errors
-    /// What the Scenario asks for and no link does.
+    /// Where the Scenario asks for something that no link can do.
     pub fn new(scenario: &Scenario, capacities: &Capacities) -> Result<Self, ResolveError> {
         let Path { reordered, reordered_by, reverse, .. } = &scenario.path;
         let delay = scenario.forward_delay()?;
@@ -63,7 +66,7 @@ impl PathLinks {
         })
     }
 
-    /// The way to the receivers.
+    /// The forward path.
     pub fn forward<P: Packet>(&self) -> ForwardPath<P> {
         let forward = match &self.scheduler {
             None => ForwardPath::link(self.forward[0].clone(), self.forward_seed),
@@ -75,7 +78,7 @@ impl PathLinks {
         }
     }
 
-    /// The way back.
+    /// The reverse path.
     pub fn reverse<P: Packet>(&self) -> Link<P> {
         Link::new(self.reverse.clone(), self.reverse_seed)
     }

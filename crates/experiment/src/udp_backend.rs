@@ -1,26 +1,26 @@
-//! Who plays the flows of a Scenario over real sockets, while somebody else emulates the path between them.
+//! What runs the flows of a Scenario over real sockets, while the caller emulates the path between them.
 
 use crate::{FlowMeter, ResolveError, RunError, Scenario};
 use cellcc_units::Time;
 use std::net::UdpSocket;
 use std::time::Instant;
 
-/// Plays the flows of a Scenario over UDP sockets that it is given.
+/// Runs the flows of a Scenario over the UDP sockets that it is given.
 pub trait UdpBackend: Sync {
-    /// Checks the flows and what their endpoints are to do, and gives their schemes their canonical names.
+    /// Checks the flows and their endpoints, and replaces the names of schemes by their canonical names.
     ///
     /// # Errors
-    /// What no flow over these sockets can do, and what to do about it.
+    /// Where a flow over these sockets cannot do what is asked, with what to do about it.
     fn resolve(&self, scenario: &mut Scenario) -> Result<(), ResolveError>;
 
-    /// Plays all flows, and returns when it is [`UdpRun::until`].
+    /// Runs all flows, and returns at [`UdpRun::until`].
     ///
     /// # Errors
     /// Why a flow ended before its time.
     fn run(&self, run: UdpRun<'_>) -> Result<UdpOutcome, RunError>;
 }
 
-/// What there is to play.
+/// What to run.
 #[derive(Debug)]
 pub struct UdpRun<'a> {
     /// A resolved Scenario.
@@ -29,20 +29,20 @@ pub struct UdpRun<'a> {
     pub endpoints: Vec<UdpEndpoints>,
     /// [`Time::ZERO`].
     pub epoch: Instant,
-    /// Some time after the Scenario's end: what was on its way then has arrived.
+    /// When to return: some time after the Scenario's end, so that packets in flight have arrived.
     pub until: Time,
 }
 
-/// The two sockets of a flow, each bound to the address by which the other reaches it.
+/// The two sockets of a flow, each bound to the address that the other sends to.
 #[derive(Debug)]
 pub struct UdpEndpoints {
-    /// That of the sender of the data.
+    /// The data sender's.
     pub sender: UdpSocket,
-    /// That of the receiver.
+    /// The receiver's.
     pub receiver: UdpSocket,
 }
 
-/// What came of it, beyond what crossed the path.
+/// What the endpoints measured, beyond what crossed the path.
 #[derive(Debug)]
 pub struct UdpOutcome {
     /// Each flow.
@@ -51,10 +51,10 @@ pub struct UdpOutcome {
     pub notes: Vec<String>,
 }
 
-/// What the two ends of a flow saw.
+/// What the two endpoints of a flow measured.
 #[derive(Debug)]
 pub struct FlowOutcome {
-    /// Round-trip times, retransmissions, and what was taken down at the ends of bins.
+    /// Round-trip times, retransmissions, and what was recorded at the ends of bins.
     pub meter: FlowMeter,
     /// When the last byte of a sized source was acknowledged.
     pub completed_at: Option<Time>,

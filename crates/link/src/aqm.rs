@@ -1,4 +1,4 @@
-//! Packets that wait for service, under a queue's discipline.
+//! A queue with its discipline: drop-tail, drop-head, CoDel or PIE.
 
 use crate::codel::CoDelState;
 use crate::packet::{DropReason, Dropped, Packet};
@@ -13,12 +13,12 @@ pub(crate) struct QueuedPacket<P> {
     pub(crate) queued_at: Time,
 }
 
-/// The packets themselves, in order of arrival, and those that were dropped from among them.
+/// The queued packets in order of arrival, and the drops that the driver has not fetched yet.
 #[derive(Debug, Clone)]
 pub(crate) struct Backlog<P> {
     packets: VecDeque<QueuedPacket<P>>,
     bytes: Bytes,
-    /// What the driver has not been told of.
+    /// Drops that the driver has not fetched yet.
     dropped: VecDeque<Dropped<P>>,
 }
 
@@ -34,7 +34,7 @@ impl<P: Packet> Backlog<P> {
         self.packets.push_back(QueuedPacket { packet, queued_at: now });
     }
 
-    /// The oldest packet, where it was there by `now`.
+    /// Takes the oldest packet, if it arrived by `now`.
     pub(crate) fn pop(&mut self, now: Time) -> Option<QueuedPacket<P>> {
         self.packets.front().filter(|first| first.queued_at <= now)?;
         let first = self.packets.pop_front()?;
@@ -46,7 +46,7 @@ impl<P: Packet> Backlog<P> {
         self.dropped.push_back(Dropped { packet, at, reason });
     }
 
-    /// The next drop to tell the driver of.
+    /// The next drop for the driver.
     pub(crate) fn next_drop(&mut self) -> Option<Dropped<P>> {
         self.dropped.pop_front()
     }
@@ -56,13 +56,13 @@ impl<P: Packet> Backlog<P> {
     }
 }
 
-/// A queue whose discipline decides when a packet comes, and again when one is to be served.
+/// A queue whose discipline decides about a packet twice: when it arrives, and when its service begins.
 #[derive(Debug, Clone)]
 pub(crate) struct AqmQueue<P> {
     limit: QueueLimit,
     discipline: Discipline,
     backlog: Backlog<P>,
-    /// Size of the packet in service: it has left the backlog, and counts as queued until its last byte is out.
+    /// Size of the packet in service. It has left the backlog, and counts as queued until its last byte has left.
     in_service: Option<Bytes>,
 }
 
@@ -89,7 +89,8 @@ impl<P: Packet> AqmQueue<P> {
         }
     }
 
-    /// A packet arrives. `served_by` says when all that is queued will have been served, for a limit in time.
+    /// A packet arrives. `served_by` computes when all queued packets will have been served: a limit in time needs
+    /// it.
     pub(crate) fn enqueue(
         &mut self,
         now: Time,
@@ -102,7 +103,7 @@ impl<P: Packet> AqmQueue<P> {
                 Discipline::DropHead => self.backlog.pop(now),
                 _ => None,
             };
-            // What is in service cannot be taken back.
+            // The packet in service cannot be dropped.
             let Some(oldest) = oldest else {
                 return Err(Dropped { packet, at: now, reason: DropReason::QueueFull });
             };
@@ -129,7 +130,7 @@ impl<P: Packet> AqmQueue<P> {
         }
     }
 
-    /// Takes the packet whose service begins at `now`, of those that were there by then.
+    /// Takes the packet whose service begins at `now`, from those that arrived by then.
     pub(crate) fn begin_service(&mut self, now: Time) -> Option<QueuedPacket<P>> {
         let next = match &mut self.discipline {
             Discipline::DropTail { mark_above: None } | Discipline::DropHead => self.backlog.pop(now),
@@ -158,22 +159,22 @@ impl<P: Packet> AqmQueue<P> {
         self.in_service = None;
     }
 
-    /// When the packet came that is to be served next, unless one is in service.
+    /// When the first packet that is not in service arrived; `None` where no packet waits.
     pub(crate) fn next_since(&self) -> Option<Time> {
         self.backlog.packets.front().map(|first| first.queued_at)
     }
 
-    /// A drop that the driver has not been told of.
+    /// The next drop that the driver has not fetched yet.
     pub(crate) fn next_drop(&mut self) -> Option<Dropped<P>> {
         self.backlog.next_drop()
     }
 
-    /// When the next such drop happened; [`Time::NEVER`] where there is none.
+    /// When that drop happened; [`Time::NEVER`] where there is none.
     pub(crate) fn next_drop_at(&self) -> Time {
         self.backlog.dropped.front().map_or(Time::NEVER, |dropped| dropped.at)
     }
 
-    /// Packets, the one in service included.
+    /// Packets, with the one in service.
     pub(crate) fn len(&self) -> usize {
         self.backlog.packets.len() + usize::from(self.in_service.is_some())
     }
@@ -182,7 +183,7 @@ impl<P: Packet> AqmQueue<P> {
         self.len() == 0
     }
 
-    /// Bytes, all of the packet in service included.
+    /// Bytes, with all of the packet in service.
     pub(crate) fn bytes(&self) -> Bytes {
         self.backlog.bytes + self.in_service.unwrap_or(Bytes::ZERO)
     }
@@ -218,7 +219,7 @@ pub(crate) mod testing {
         }
     }
 
-    /// Packets that came at time zero.
+    /// Queues packets at time zero.
     pub(crate) fn fill(count: usize, packet: Full) -> Backlog<Full> {
         let mut backlog = Backlog::default();
         (0..count).for_each(|_| backlog.push(packet, Time::ZERO));

@@ -1,4 +1,4 @@
-//! A link whose queue decides about a packet again when its service begins.
+//! A link with any queue discipline and any jitter.
 
 use crate::aqm::AqmQueue;
 use crate::capacity::Capacity;
@@ -10,8 +10,8 @@ use crate::service_clock::ServiceClock;
 use cellcc_units::{Bytes, Time};
 use std::sync::Arc;
 
-/// Any queue and any jitter. A packet's service begins when the link carries its first byte, and not before: through an
-/// outage, and until the next delivery opportunity, all packets wait and any of them may still be dropped.
+/// A link whose queue decides about a packet again when its service begins: when the link carries the packet's first
+/// byte. Until then, as through an outage, the packet waits and may still be dropped.
 #[derive(Debug, Clone)]
 pub(crate) struct AqmLink<P> {
     queue: AqmQueue<P>,
@@ -46,7 +46,7 @@ impl<P: Packet> AqmLink<P> {
         })?;
         self.meter.on_admitted(now);
         self.plan_service();
-        // On an idle link it is served at once.
+        // An idle link serves it at once.
         self.advance(now);
         Ok(())
     }
@@ -65,7 +65,7 @@ impl<P: Packet> AqmLink<P> {
         }
     }
 
-    /// When a packet arrives, or is dropped, or may be dropped as its service begins.
+    /// When something happens next: an arrival, a drop, or the beginning of a service, which may drop packets.
     pub(crate) fn next_wake(&self) -> Time {
         self.delay_line.next_arrival().min(self.next_service).min(self.queue.next_drop_at())
     }
@@ -90,7 +90,7 @@ impl<P: Packet> AqmLink<P> {
         self.clock.capacity()
     }
 
-    /// Ends and begins services, in order of time, until `now`.
+    /// Begins and ends all services up to `now`, in order of time.
     fn advance(&mut self, now: Time) {
         loop {
             match self.departure {

@@ -12,10 +12,10 @@ use cellcc_units::{Bytes, Span, Time};
 use std::sync::Arc;
 
 /// Several users share one base station in slots of a millisecond (LTE's transmission time interval, 3GPP TS 36.211
-/// section 4.1). A slot goes to one user that has a packet waiting at its beginning and a channel that carries at
-/// least a byte in it, if there is any; that user is served with its own capacity in that slot, and what it cannot
-/// use is lost. The bytes of a slot arrive together, as those of a transport block do: a packet departs at the
-/// end of the slot that carries its last byte.
+/// section 4.1). Each slot goes to one of the users that have a packet waiting at its beginning and whose channel
+/// carries at least a byte in it. That user is served with its own capacity in the slot; what it cannot use is lost.
+/// The bytes of a slot arrive together, as a transport block does: a packet departs at the end of the slot that
+/// carries its last byte.
 ///
 /// Pure, like [`crate::Link`]: time comes in as an argument and must not decrease from call to call.
 #[derive(Debug, Clone)]
@@ -27,7 +27,7 @@ pub struct Cell<P> {
     /// The end of the next slot that can carry something.
     next_service: Time,
     next_wake: Time,
-    /// What each user could carry in a slot; kept to allocate once.
+    /// What each user could carry in a slot: a buffer, allocated once.
     offers: Vec<Bytes>,
 }
 
@@ -42,7 +42,7 @@ struct User<P> {
     delay_line: DelayLine<P>,
 }
 
-/// A packet of which slots have carried a part, or nothing yet.
+/// The packet in service, and how much of it the slots have carried.
 #[derive(Debug, Clone)]
 struct InService<P> {
     queued: QueuedPacket<P>,
@@ -146,7 +146,7 @@ impl<P: Packet> Cell<P> {
         (self.users[user].queue.len(), self.users[user].queue.bytes())
     }
 
-    /// What was done for `user` by `now`.
+    /// The counters of `user`'s queue at `now`.
     ///
     /// # Panics
     /// Where there is no such user.
@@ -230,7 +230,7 @@ impl<P: Packet> User<P> {
         Ok(())
     }
 
-    /// When the packet came whose turn it is.
+    /// When the packet to be served next arrived.
     fn next_since(&self) -> Option<Time> {
         self.in_service.as_ref().map(|first| first.queued.queued_at).or_else(|| self.queue.next_since())
     }
@@ -245,7 +245,8 @@ impl<P: Packet> User<P> {
         }
     }
 
-    /// Carries up to `budget` of what was there at the `start` of a slot that ends at `end`; returns how much.
+    /// Carries up to `budget` bytes of the packets that were queued at `start`, in a slot that ends at `end`. Returns
+    /// how many it carried.
     fn carry(&mut self, budget: Bytes, start: Time, end: Time) -> Bytes {
         let mut left = budget;
         while !left.is_zero() {

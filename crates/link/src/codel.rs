@@ -99,7 +99,7 @@ impl CoDelState {
         (Some(next), now >= first_above)
     }
 
-    /// Tells the sender of congestion by this packet: true where it was marked, false where it was dropped.
+    /// Signals congestion with this packet: true where it was marked, false where it was dropped.
     fn signal<P: Packet>(
         &self,
         now: Time,

@@ -6,8 +6,8 @@ use std::fmt;
 use std::str::FromStr;
 
 /// The propagation delay: constant (`"10ms"`) or in steps (`"10ms@5s,40ms@5s,20ms@5s"`: each delay and how long it
-/// lasts, from the beginning of the run; the last one stays). It never reorders: a packet that would overtake the
-/// one before arrives with it.
+/// lasts, from the beginning of the run; the last one stays). It never reorders: a packet that would overtake the one
+/// before it arrives together with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Delay(pub(crate) Schedule<Span>);
 
@@ -39,7 +39,7 @@ impl Delay {
         schedule::open(text)
     }
 
-    /// Puts what a file says in the place of its name: a Record says what it was made of.
+    /// Replaces a file's name by the file's content, so that a Record holds what it was made of.
     ///
     /// # Errors
     /// As [`open`](Self::open).

@@ -1,4 +1,4 @@
-//! Packets between the queue and the other end.
+//! The propagation delay: packets between the queue and the other end.
 
 use crate::aqm::QueuedPacket;
 use crate::delay::Delay;
@@ -8,7 +8,7 @@ use crate::schedule::StepCursor;
 use cellcc_units::{Span, Time};
 use std::collections::VecDeque;
 
-/// Packets on their way, in order of arrival.
+/// Packets in propagation, in order of arrival.
 #[derive(Debug, Clone)]
 pub(crate) struct DelayLine<P> {
     delay: Delay,
@@ -45,7 +45,7 @@ impl<P> DelayLine<P> {
         self.deliveries.front().map_or(Time::NEVER, |first| first.arrived_at)
     }
 
-    /// The next packet that has arrived by `now`. One that never arrives has not.
+    /// The next packet that has arrived by `now`. A packet due at [`Time::NEVER`] never arrives.
     #[inline]
     pub(crate) fn poll(&mut self, now: Time) -> Option<Delivery<P>> {
         let next = self.next_arrival();
@@ -58,7 +58,7 @@ impl<P> DelayLine<P> {
     }
 }
 
-/// Puts a delivery where it belongs in order of arrival, after those that arrive with it.
+/// Inserts a delivery in order of arrival, after those that arrive at the same time.
 pub(crate) fn insert<P>(deliveries: &mut VecDeque<Delivery<P>>, delivery: Delivery<P>) {
     // Almost always the end.
     let after = deliveries.iter().rev().take_while(|other| other.arrived_at > delivery.arrived_at).count();

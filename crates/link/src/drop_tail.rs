@@ -1,7 +1,7 @@
-//! A drop-tail queue on a link: the usual case, and the fast one.
+//! A link with a drop-tail queue: the usual case, and the fast one.
 //!
-//! A first-in-first-out queue that never takes back what it has admitted knows when a packet will leave as soon as it
-//! comes, so that each packet is computed once, at `enqueue`, and a driver needs one event for it: its arrival.
+//! A drop-tail queue never drops a packet that it has admitted. So the time at which a packet will leave is known
+//! when it arrives: each packet is computed once, at `enqueue`, and a driver needs one event for it, its arrival.
 
 use crate::capacity::Capacity;
 use crate::delay::Delay;
@@ -129,7 +129,7 @@ impl<P: Packet> DropTail<P> {
         }
     }
 
-    /// Takes what has departed by `now` out of the queue.
+    /// Removes the packets that have departed by `now` from the queue.
     #[inline]
     fn advance(&mut self, now: Time) {
         // A packet that never departs stays queued, whatever `now` is.

@@ -1,4 +1,4 @@
-//! The way of the data: a link that all users share or a cell, and packets that overtake others behind it.
+//! The forward path of the data: a link that all users share, or a cell; and behind it, reordering.
 
 use crate::cell::Cell;
 use crate::link::{Link, LinkConfig};
@@ -8,7 +8,7 @@ use crate::reordering::Reordering;
 use crate::scheduler::Scheduler;
 use cellcc_units::{Span, Time};
 
-/// The way to the receivers.
+/// The path to the receivers.
 ///
 /// Pure, like [`Link`]: time comes in as an argument and must not decrease from call to call.
 #[derive(Debug, Clone)]
@@ -35,7 +35,7 @@ impl<P: Packet> ForwardPath<P> {
         Self { bottleneck: Bottleneck::Cell(Box::new(Cell::new(users, scheduler, seed))), reordering: None }
     }
 
-    /// The same with packets that are held back behind it.
+    /// The same path with reordering behind it.
     pub fn with_reordering(self, reordering: Reordering<P>) -> Self {
         Self { reordering: Some(reordering), ..self }
     }
@@ -66,7 +66,7 @@ impl<P: Packet> ForwardPath<P> {
         self.reordering.as_ref().map_or(Time::NEVER, Reordering::next_wake)
     }
 
-    /// What was done for `user` by `now`.
+    /// The counters at `now` of `user`'s queue, or of the one queue that all users share.
     ///
     /// # Panics
     /// Where the cell has no such user.

@@ -1,5 +1,8 @@
-//! Links of cellular networks: [`Capacity`] (a trace, or a rate), [`Link`] (loss, queue, service, delay), the traces
-//! they are read from ([`trace`]) and their text form ([`CapacitySpec`]).
+//! Links of cellular networks.
+//!
+//! [`Capacity`] is what a link can carry: a trace, or a rate. [`trace`] reads it from a file, and [`CapacitySpec`] is
+//! its text form. [`Link`] adds loss, queue, service and delay; [`Cell`] shares a base station among users;
+//! [`ForwardPath`] is one of the two with reordering behind it.
 //!
 //! Pure: time and seeds are arguments, and the same input gives the same output on every machine.
 

@@ -16,13 +16,13 @@ use std::sync::Arc;
 pub struct LinkConfig {
     /// What it can carry over time.
     pub capacity: Arc<Capacity>,
-    /// What may wait in front of it, and what is dropped or marked.
+    /// How many packets may wait, and which are dropped or marked.
     pub queue: Queue,
     /// Propagation delay after the service.
     pub delay: Delay,
     /// By how much the delay differs from packet to packet.
     pub jitter: Jitter,
-    /// Share of the packets that are lost at random, independently, before the queue.
+    /// Share of the packets that are lost at random and independently of each other, before the queue.
     pub loss: LossRate,
 }
 
@@ -54,7 +54,7 @@ enum Server<P> {
 }
 
 impl<P: Packet> Link<P> {
-    /// An empty link at time zero. `seed` decides which packets are lost, and all else that is random.
+    /// An empty link at time zero. `seed` decides everything random: losses, jitter and PIE's drops.
     pub fn new(config: LinkConfig, seed: u64) -> Self {
         let loss = LossOverTime::new(config.loss.clone(), seed);
         let server = match config.queue {
@@ -66,7 +66,9 @@ impl<P: Packet> Link<P> {
         Self { loss, server }
     }
 
-    /// Hands a packet to the link at `now`.
+    /// Hands a packet to the link at `now`, which must not be earlier than in any call before. The link does not
+    /// check this: a packet with an earlier time is served after the packets before it, and its queueing delay is
+    /// then wrong.
     ///
     /// # Errors
     /// The packet, where it is lost at random, does not fit the queue, or is dropped early.
@@ -122,7 +124,7 @@ impl<P: Packet> Link<P> {
         }
     }
 
-    /// What the link has done by `now`.
+    /// The counters of the queue at `now`.
     pub fn counters(&mut self, now: Time) -> QueueCounters {
         match &mut self.server {
             Server::DropTail(link) => link.counters(now),

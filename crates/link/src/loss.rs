@@ -39,7 +39,7 @@ impl LossRate {
         schedule::open(text)
     }
 
-    /// Puts what a file says in the place of its name, as [`crate::Delay::spell_out`].
+    /// Replaces a file's name by the file's content, as [`crate::Delay::spell_out`].
     ///
     /// # Errors
     /// As [`open`](Self::open).
@@ -69,7 +69,7 @@ impl FromStr for LossRate {
                 .and_then(|steps: Vec<(Span, Ratio)>| Schedule::new(steps).ok_or_else(refused))
                 .map(Self)?,
         };
-        // A time in which all is lost has a meaning, more than all has none.
+        // A share of 100 % is an outage; a larger share has no meaning.
         if rate.0.values().any(|share| share.get() > 1.0) { Err(refused()) } else { Ok(rate) }
     }
 }
@@ -108,7 +108,7 @@ impl LossOverTime {
 /// Independent loss with one probability, from a seeded generator.
 #[derive(Debug, Clone)]
 pub struct Loss {
-    /// The probability in units of 2^-53, the grain of a double.
+    /// The probability in units of 2^-53, the resolution of a double below 1.
     threshold: u64,
     generator: Pcg64Mcg,
 }

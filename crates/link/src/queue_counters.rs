@@ -1,19 +1,19 @@
-//! What a queue's server has done: what a base station can report of a user.
+//! Counters of a queue: what a base station can report of a user.
 
 use cellcc_units::{Bytes, Span, Time};
 
-/// What a queue's server did since time zero.
+/// Counters of a queue since time zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct QueueCounters {
     /// Bytes that have left the queue.
     pub served: Bytes,
-    /// How long something waited in the queue or was in service.
+    /// How long the queue was not empty, the packet in service included.
     pub busy: Span,
-    /// What waits now, the packet in service included.
+    /// Bytes in the queue now, the packet in service included.
     pub backlog: Bytes,
 }
 
-/// Counts it, for one queue. A busy period lasts from the packet that finds the queue empty to the departure that leaves
+/// Counts for one queue. A busy period lasts from the packet that finds the queue empty to the departure that leaves
 /// it empty.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct QueueMeter {
@@ -45,7 +45,7 @@ impl QueueMeter {
         }
     }
 
-    /// All of it by `now`, with `backlog` in the queue.
+    /// The counters at `now`, with `backlog` in the queue.
     pub(crate) fn counters(&self, now: Time, backlog: Bytes) -> QueueCounters {
         let present = self.busy_since.map_or(Span::ZERO, |since| now.since(since));
         QueueCounters { served: self.served, busy: self.busy + present, backlog }

@@ -1,4 +1,4 @@
-//! Values that each last for a time, in text: `300Mbit/s@10s,600Mbit/s@20s`.
+//! Values that change in steps over time, and their text form: `300Mbit/s@10s,600Mbit/s@20s`.
 
 use crate::trace;
 use cellcc_units::{ParseError, Span, Time};
@@ -10,7 +10,7 @@ use thiserror::Error;
 /// A value that changes in steps; the last one stays.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Schedule<V> {
-    /// Each value (second) with the time it lasts; at least one.
+    /// Each step: how long it lasts, and its value. At least one.
     steps: Arc<[(Span, V)]>,
 }
 
@@ -48,7 +48,7 @@ impl<V: Copy + Display> Display for Schedule<V> {
     }
 }
 
-/// The step of a [`Schedule`] that holds now; moves forward only.
+/// The current step of a [`Schedule`]. It moves forward only.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct StepCursor<V> {
     index: usize,
@@ -57,7 +57,7 @@ pub(crate) struct StepCursor<V> {
 }
 
 impl<V: Copy> StepCursor<V> {
-    /// True where another step holds at `time`.
+    /// True where a later step holds at `time`.
     #[inline]
     pub(crate) fn is_over(&self, time: Time) -> bool {
         time >= self.until && self.until < Time::NEVER
@@ -82,7 +82,7 @@ impl<V: Copy> StepCursor<V> {
     }
 }
 
-/// Why a text, or the file that it names, says nothing of delays or shares over time.
+/// Why a text, or the file that it names, is no schedule of delays or shares.
 #[derive(Debug, Error)]
 pub enum StepsError {
     /// The text itself.
@@ -192,7 +192,7 @@ mod tests {
     fn a_bad_line_is_named_with_its_file() {
         let message = |text: &str| open::<LossRate>(text).unwrap_err().to_string();
         assert!(message(&file("bad", "0%@5s\n# x\n200%@1s\n")).contains("bad:3: `200%@1s` is not a share"));
-        // Each line would do alone, but the first does not say how long it lasts.
+        // Each line is valid alone, but together the first needs a length.
         assert!(message(&file("length", "1%\n2%@5s\n")).contains("length: `1%,2%@5s` is not"));
         assert!(message(&file("empty", "# nothing\n")).contains("empty: `` is not"));
         assert!(message("@no/such/file").starts_with("no/such/file: cannot be read"));

@@ -24,7 +24,7 @@ impl Scheduler {
     pub const PROPORTIONAL_FAIR: Self = Self::ProportionalFair { time_constant: Span::from_secs(1) };
 }
 
-/// What a scheduler remembers.
+/// The state of a scheduler.
 #[derive(Debug, Clone)]
 pub(crate) enum State {
     /// The user served last.
@@ -45,7 +45,7 @@ impl State {
         }
     }
 
-    /// The user to serve, from what each could carry in this slot: nothing for those that want nothing.
+    /// The user to serve. `offers` is what each user could carry in this slot: zero for a user without packets.
     pub(crate) fn choose(&self, offers: &[Bytes]) -> Option<usize> {
         match self {
             Self::RoundRobin { last } => {

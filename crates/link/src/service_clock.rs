@@ -1,4 +1,4 @@
-//! The service position on a capacity: when each packet of a first-in-first-out queue has left.
+//! When each packet of a first-in-first-out queue has left, on a given capacity.
 
 use crate::capacity::{Capacity, NANOS_PER_SEC, Shape};
 use crate::opportunities::{Opportunities, Slot};
@@ -6,8 +6,8 @@ use crate::steps::{StepIndex, Steps};
 use cellcc_units::{Bytes, Time};
 use std::sync::Arc;
 
-/// Serves bytes in order of arrival. What a packet leaves over (a fraction of a nanosecond, the rest of an
-/// opportunity) goes to the next one if that is there in time, so that no rounding adds up.
+/// Serves bytes in order of arrival. The capacity that a packet leaves over (a fraction of a nanosecond, the rest of
+/// an opportunity) goes to the next packet if that has arrived by then. So rounding does not add up.
 #[derive(Debug, Clone)]
 pub struct ServiceClock {
     capacity: Arc<Capacity>,
@@ -20,7 +20,7 @@ enum Position {
     Opportunities(Option<Slot>),
 }
 
-/// Everything before `at` is used, and all but `surplus` nanobytes of what is carried until `at`.
+/// The capacity until `at` is used, all but `surplus` nanobytes.
 #[derive(Debug, Clone, Copy)]
 struct StepsPosition {
     at: u64,
@@ -31,8 +31,8 @@ struct StepsPosition {
     end: u64,
 }
 
-/// Moves to the next segments or opportunities one by one up to this many, then by binary search: neighbours
-/// are the rule, and the search bounds the cost of a packet that crosses thousands.
+/// How many segments or opportunities are tried one by one before a binary search. The next one is the rule; the
+/// search bounds the cost of a packet that crosses thousands.
 const NEIGHBOURS: usize = 8;
 
 impl ServiceClock {
@@ -51,7 +51,7 @@ impl ServiceClock {
         &self.capacity
     }
 
-    /// When the next `bytes`, there from `ready` on, have left: after everything that was asked for before.
+    /// When the next `bytes` have left: they arrive at `ready`, and are served after the bytes of all earlier calls.
     /// `ready` must not decrease. [`Time::NEVER`] where the link stays at zero for ever.
     #[inline]
     pub fn finish(&mut self, ready: Time, bytes: Bytes) -> Time {
@@ -66,8 +66,8 @@ impl ServiceClock {
         })
     }
 
-    /// When the first byte of what [`ServiceClock::finish`] would serve next, there from `ready` on, begins to be carried: after
-    /// an outage, not in it. [`Time::NEVER`] where the link stays at zero for ever.
+    /// When the service of the next byte begins, if it arrives at `ready`: after an outage, not in it.
+    /// [`Time::NEVER`] where the link stays at zero for ever.
     pub(crate) fn begin(&self, ready: Time) -> Time {
         let ready = ready.as_nanos();
         Time::from_nanos(match (&self.position, &self.capacity.shape) {
@@ -117,7 +117,7 @@ impl StepsPosition {
                 return self.at;
             }
             let missing = needed - self.surplus;
-            // A link much faster than its packets, such as a way back without a limit, needs no division.
+            // A link much faster than its packets, such as a reverse path without a limit, needs no division.
             let span = if missing <= self.rate { 1 } else { missing.div_ceil(self.rate) };
             if span <= self.end - self.at {
                 self.at += span;
@@ -140,7 +140,7 @@ impl StepsPosition {
         }
     }
 
-    /// Service that goes on in another segment.
+    /// Service that continues in another segment.
     #[cold]
     fn finish_across(&mut self, steps: &Steps, bytes: u64) -> u64 {
         if self.at == u64::MAX {
@@ -206,7 +206,7 @@ fn finish_opportunities(position: &mut Option<Slot>, list: &Opportunities, ready
             }
         }
     }
-    // `slot` is untouched here: all that it offers lies after the nanosecond before it.
+    // Nothing of `slot` is used here: all that it offers lies after the nanosecond before it.
     *position = list.time_of(list.carried_until(slot.time - 1) + u128::from(missing));
     position.map_or(u64::MAX, |slot| slot.time)
 }
@@ -315,7 +315,7 @@ mod tests {
         prop_oneof![steps, opportunities]
     }
 
-    /// What `ServiceClock` must agree with, in the plainest way: each packet by bisection over `bytes_between`, idle or not.
+    /// The reference for `ServiceClock`: each packet by bisection over `bytes_between`, idle or not.
     fn finish_by_search(capacity: &Capacity, busy_since: Time, bytes_so_far: Bytes) -> Time {
         let mut later = 1u64 << 50;
         let mut earlier = busy_since.as_nanos();

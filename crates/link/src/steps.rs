@@ -26,7 +26,7 @@ pub(crate) struct Segment {
     before: u128,
 }
 
-/// Where a time lies: which segment, and the beginning of its period.
+/// The segment in which a time lies, and the beginning of its period.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct StepIndex {
     pub(crate) index: usize,

@@ -1,10 +1,10 @@
-//! Links that were opened: a plan names the same ones again and again.
+//! A cache of opened traces: a plan names the same ones many times.
 
 use crate::{Capacity, CapacitySpec, Source, SpecError, synthetic};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Opens links by their text, synthetic ones by name, and keeps them.
+/// Opens what [`CapacitySpec`] describes, synthetic links included, and keeps it.
 #[derive(Debug, Default)]
 pub struct TraceCache {
     opened: Mutex<BTreeMap<String, Source>>,
@@ -15,12 +15,12 @@ pub struct TraceCache {
 pub struct Capacities {
     /// Of the link, or of each user of the cell.
     pub forward: Vec<Arc<Capacity>>,
-    /// Of the way back.
+    /// Of the reverse path.
     pub reverse: Arc<Capacity>,
 }
 
 impl TraceCache {
-    /// The link of this text: what [`CapacitySpec`] describes.
+    /// The capacity that this text describes.
     ///
     /// # Errors
     /// Why it cannot be opened; a name that is unknown is answered with those that are known.
@@ -33,7 +33,8 @@ impl TraceCache {
         Ok(source)
     }
 
-    /// The links of a run: the way of each user, and the way back, which has no limit where `reverse` is empty.
+    /// The capacities of a run: the forward path of each user, and the reverse path, which has no limit where
+    /// `reverse` is empty.
     ///
     /// # Errors
     /// As [`open`](Self::open).

@@ -1,4 +1,4 @@
-//! What a trace file may look like, and what is said where it is none.
+//! Which files are traces, and the errors for those that are not.
 
 use cellcc_link::{Capacity, CapacityStats, ServiceClock, trace};
 use cellcc_units::{Bytes, Rate, Span, Time};

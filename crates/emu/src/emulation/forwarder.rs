@@ -1,5 +1,5 @@
-//! Forwards one direction: reads packets from the devices at one end, lets them cross the stages, and writes them to the devices
-//! at the other end when they are due.
+//! Forwards the packets of one direction: reads them from the devices at one end, passes them through the stages, and
+//! writes them to the devices at the other end when they are due.
 
 use super::arena::{Arena, MAX_PACKET, Slot};
 use super::clock::Clock;
@@ -20,10 +20,10 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How many packets are read before what is due is released.
+/// How many packets are read before the next release.
 const READ_AT_ONCE: usize = 32;
 
-/// Which way packets go.
+/// The direction of packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Direction {
     /// From the users to the outside.
@@ -39,7 +39,7 @@ pub(crate) struct Forwarder {
     pub(crate) pipeline: Pipeline,
     pub(crate) clock: Clock,
     pub(crate) tap: Option<Box<dyn Tap>>,
-    /// What is due within this of each other is released together.
+    /// Packets due within this of each other are released together.
     pub(crate) granularity: Span,
     /// Becomes readable when the emulation ends.
     pub(crate) stop: Arc<OwnedFd>,
@@ -48,7 +48,7 @@ pub(crate) struct Forwarder {
 /// What a forwarder leaves behind when it stops.
 pub(crate) struct ForwarderOutcome {
     pub(crate) report: DirectionReport,
-    /// What came of each log.
+    /// The result of each log.
     pub(crate) logs: Vec<Result<LogSummary, EmuError>>,
 }
 
@@ -90,7 +90,8 @@ impl Forwarder {
                 continue;
             }
             let (now, wake) = (egress.clock.now(), pipeline.next_wake(self.granularity));
-            // What comes while packets wait is read with the next release: a wake for each would cost more than it tells.
+            // While packets are due soon, arrivals are read with the next release: a wake-up for each would cost too
+            // much.
             let awaited = if wake.since(now) <= self.granularity { 1 } else { fds.len() };
             wait(&mut fds[..awaited], now, wake)?;
             if !fds[0].revents().is_empty() {
@@ -117,7 +118,7 @@ fn wait(fds: &mut [PollFd<'_>], now: Time, wake: Time) -> io::Result<()> {
     }
 }
 
-/// Reads what waits in a device, up to a limit; true where there may be more.
+/// Reads packets from a device, up to a limit; true where there may be more.
 fn read(
     egress: &mut Egress<'_>,
     pipeline: &mut Pipeline,
@@ -155,7 +156,7 @@ fn read(
     Ok(true)
 }
 
-/// What is in memory, and how it leaves.
+/// The packets in memory, and how they leave.
 struct Egress<'a> {
     arena: Arena,
     measure: Measure,

@@ -11,11 +11,11 @@ mod super_packet;
 pub use clock::Clock;
 pub use report::{DirectionReport, SelfReport};
 
-/// Makes the calling thread as punctual as the emulation's own: it runs before all ordinary threads as soon as it is
-/// ready (`SCHED_FIFO`), where we may do that, and its sleeps are not lengthened to save power. False where we may not:
-/// under load it is then as late as any program.
+/// Makes the calling thread as punctual as the emulation's own. It gets real-time priority (`SCHED_FIFO`) where we
+/// may set it, and the kernel does not lengthen its sleeps to save power. False without real-time priority: under
+/// load the thread is then as late as any program.
 pub fn be_punctual() -> bool {
-    // The kernel would otherwise let a sleep end up to 50 us late.
+    // By default the kernel ends a sleep up to 50 us late.
     let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
     crate::sys::prefer_this_thread()
 }
@@ -41,10 +41,10 @@ pub struct EmulationSpec {
     pub up: Vec<Stage>,
     /// To the users.
     pub down: Vec<Stage>,
-    /// Packets that are due within this of each other are released together. [`DEFAULT_GRANULARITY`] is finer than what
-    /// a machine under load wakes up with.
+    /// Packets that are due within this of each other are released together. [`DEFAULT_GRANULARITY`] is finer than a
+    /// wake-up on a machine under load.
     pub granularity: Span,
-    /// What looks on, at the uplink and at the downlink.
+    /// The taps at the uplink and at the downlink.
     pub taps: Option<(Box<dyn Tap>, Box<dyn Tap>)>,
 }
 
@@ -87,7 +87,7 @@ impl Emulation {
         Ok(Self { topology, clock, stop, threads: Some(threads) })
     }
 
-    /// The clock of the emulation: what taps and logs tell is on it.
+    /// The clock of the emulation: taps and logs use it.
     pub fn clock(&self) -> Clock {
         self.clock
     }
@@ -121,7 +121,7 @@ impl Emulation {
     }
 
     fn signal(&self) {
-        // Both threads find it readable, as nobody reads it.
+        // Nobody reads it, so both threads find it readable.
         let _ = rustix::io::write(&*self.stop, &1_u64.to_ne_bytes());
     }
 }

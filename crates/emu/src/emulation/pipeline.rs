@@ -119,7 +119,7 @@ impl StageState {
         admitted
     }
 
-    /// What has happened by `now`, in its order; `None` where nothing more has.
+    /// The next packet that left or was dropped by `now`, in order of time; `None` where there is none.
     fn poll(&mut self, now: Time) -> Option<Outcome> {
         let outcome = match self.path.poll(now) {
             Poll::Ready(delivery) => Ok(delivery),

@@ -148,7 +148,7 @@ pub(crate) fn mark(headers: &mut [u8]) {
     }
 }
 
-/// True where the sender of the packet says that it answers to marks (RFC 3168).
+/// True where the packet is ECN-capable: ECT(0), ECT(1) or CE (RFC 3168).
 pub(crate) fn is_ecn_capable(packet: &[u8]) -> bool {
     let [first, second, ..] = packet else { return false };
     let field = if first >> 4 == 6 { second >> 4 } else { *second };
@@ -176,7 +176,7 @@ fn set_ipv4_checksum(headers: &mut [u8]) {
     set_be16(headers, 10, !sum);
 }
 
-/// What a checksum that is left to offload begins with: the pseudo-header, not complemented.
+/// The initial value of a checksum that is left to offload: the sum of the pseudo-header, not complemented.
 fn pseudo_header_sum(headers: &[u8], transport: usize, payload: usize) -> u16 {
     let (addresses, protocol) = if is_ipv6(headers) {
         (&headers[8..40], last_header(headers, transport))
@@ -339,7 +339,7 @@ mod tests {
     }
 
     proptest! {
-        /// Devices are written by the kernel, yet what a program puts on a raw socket reaches us too.
+        /// The kernel writes most headers, but a program with a raw socket can write any.
         #[test]
         fn no_bytes_make_it_panic(
             vnet in prop::array::uniform10(any::<u8>()),

@@ -18,8 +18,8 @@ impl KernelDriver {
     /// Its name in Scenarios and Records.
     pub const NAME: &'static str = "kernel";
 
-    /// A driver that has shown that it can emulate a path on this machine. Must be called before the process has a
-    /// second thread: an ordinary user gets a user namespace.
+    /// The driver, which first shows that this machine can emulate a path. Call it before the process has a second
+    /// thread: an ordinary user gets a user namespace.
     ///
     /// # Errors
     /// What the machine does not allow, and what to do about it.
@@ -43,7 +43,7 @@ impl Driver for KernelDriver {
         let kernel_names = self.kernel_names(scenario).map_err(|error| RunError(error.to_string()))?;
         let mut run = self.paths.run(scenario, &Connections { scenario, kernel_names })?;
         for (conversation, samples) in run.flows.iter_mut().zip(&run.outcome.samples) {
-            samples.iter().for_each(|(bin, info)| info.take_down(*bin, conversation.meter_mut()));
+            samples.iter().for_each(|(bin, info)| info.record_bin(*bin, conversation.meter_mut()));
         }
         let flows = run.flows.iter().zip(&scenario.flows).map(|(conversation, setup)| MeasuredFlow {
             scheme: &setup.scheme,

@@ -19,17 +19,17 @@ use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// What a sender keeps ready in the kernel beyond what is in flight: enough for 4 ms at 2 Gbit/s, so that a sender that
-/// comes late to its processor is not missed.
+/// What a sender keeps ready in the kernel beyond what is in flight: enough for 4 ms at 2 Gbit/s, so that a sender
+/// thread that runs late leaves no gap.
 const READY_BYTES: i32 = 1 << 20;
 
-/// The same for a source that pauses, whose pause should begin when it does: what is ready is sent after its time.
+/// The same for a source that pauses. It is less, because data that is ready is still sent after the pause begins.
 const READY_BYTES_OF_PAUSING: i32 = 1 << 16;
 
-/// Bytes per call; whoever writes more at a time copies what the cache does not hold.
+/// Bytes per call: a larger buffer would not stay in the cache.
 const CALL_BYTES: usize = 1 << 18;
 
-/// How often a receiver looks whether it is to end.
+/// How often a receiver checks whether to stop.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// A flow's sockets, each in the network namespace of its side, whatever thread uses them.
@@ -40,7 +40,7 @@ pub(crate) struct Endpoints {
     to: SocketAddr,
 }
 
-/// How it went for a sender.
+/// What a sender measured.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Sent {
     /// None where no connection came about.
@@ -90,13 +90,13 @@ impl Endpoints {
         Ok(Self { sender, listener, to })
     }
 
-    /// What the kernel tells of the connection; none where there is none.
+    /// The kernel's statistics of the connection; `None` without a connection.
     pub(crate) fn info(&self) -> Option<TcpInfo> {
         TcpInfo::of(self.sender.as_fd()).ok().filter(|info| !info.srtt.is_zero())
     }
 
-    /// Sends what the application has, until it stops: then the connection is broken off, so that nothing is sent any
-    /// more, and what is on its way arrives.
+    /// Sends the application's data until the flow stops. Then it aborts the connection: nothing more is sent, and
+    /// packets in flight still arrive.
     pub(crate) fn send(&self, mut application: Application, clock: Clock) -> io::Result<Sent> {
         sleep_until(clock, application.start());
         let stop = application.stop();
@@ -179,7 +179,7 @@ impl Endpoints {
             match recv(&stream, &mut buffer[..], RecvFlags::TRUNC) {
                 Ok((_, 0)) => return Ok(()),
                 Ok(_) | Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => {}
-                // The sender broke the connection off.
+                // The sender aborted the connection.
                 Err(rustix::io::Errno::CONNRESET) => return Ok(()),
                 Err(error) => return Err(error.into()),
             }
@@ -192,8 +192,8 @@ fn waits(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
 }
 
-/// Lets the buffers of a namespace's connections grow far beyond any path that is emulated: whatever limits a flow is its
-/// congestion control and the path. Both ends of every connection have the usual sizes to begin with.
+/// Lets the socket buffers in a namespace grow far beyond any emulated path, so that only congestion control and the
+/// path limit a flow. Both ends of a connection begin with the usual sizes.
 pub(crate) fn let_buffers_grow() -> Result<(), EmuError> {
     /// Twice what the kernel needs for 3 s at 1 Gbit/s: half of a buffer holds data, the other half its bookkeeping.
     const MOST_BYTES: u32 = 1 << 30;

@@ -17,14 +17,14 @@ pub(crate) struct Connections<'a> {
     pub(crate) kernel_names: Vec<&'a str>,
 }
 
-/// What senders and kernel tell when all is over.
+/// What the senders and the kernel measured.
 pub(crate) struct Outcome {
     pub(crate) sent: Vec<Sent>,
-    /// What the kernel told of each flow.
+    /// The kernel's statistics of each flow.
     pub(crate) samples: Vec<Samples>,
 }
 
-/// What the kernel told of a flow at the ends of bins.
+/// The kernel's statistics of a flow at the ends of bins.
 type Samples = Vec<(usize, TcpInfo)>;
 
 impl Workload for Connections<'_> {
@@ -68,7 +68,7 @@ impl Workload for Connections<'_> {
     }
 }
 
-/// Asks the kernel at the end of every bin of the time series, for each flow that is sending.
+/// Reads the kernel's statistics at the end of every bin of the time series, for each flow that is sending.
 fn sample(scenario: &Scenario, endpoints: &[Endpoints], clock: Clock) -> Vec<Samples> {
     let mut samples = vec![Samples::new(); endpoints.len()];
     let end = Time::ZERO + scenario.duration;

@@ -7,7 +7,7 @@
 //!              +------------> meter <---------------+
 //! ```
 //!
-//! A driver adds the two ends of a flow and what its taps make of packets: [`Workload`].
+//! A driver adds the endpoints of the flows, and how its taps read packets: [`Workload`].
 
 #[cfg(test)]
 pub(crate) mod fixtures;
@@ -36,7 +36,7 @@ pub(crate) fn sleep_until(clock: Clock, time: Time) {
     }
 }
 
-/// A delivery as the meter takes it: the sender's packet came to the link the moment it was sent.
+/// A delivery for the meter: the sender's packet arrived at the link when it was sent.
 pub(crate) fn delivery(bytes: Bytes, link: &cellcc_link::Delivery<()>) -> Delivery {
     Delivery {
         bytes,

@@ -1,4 +1,4 @@
-//! The paths that Scenarios ask for: whether there are such, and runs over them.
+//! The emulated paths of Scenarios: checks them, and runs flows over them.
 
 use super::run::{MTU, Run, Workload, run};
 use crate::emulation::DEFAULT_GRANULARITY;
@@ -18,8 +18,8 @@ pub(crate) struct Paths {
 }
 
 impl Paths {
-    /// Those of the driver of this name, after it was shown that they can be emulated on this machine. Must be called
-    /// before the process has a second thread: an ordinary user gets a user namespace.
+    /// The paths of the driver of this name. It first shows that this machine can emulate a path. Call it before the
+    /// process has a second thread: an ordinary user gets a user namespace.
     ///
     /// # Errors
     /// What the machine does not allow, and what to do about it.
@@ -55,7 +55,7 @@ impl Paths {
         run.map_err(|error| RunError(error.to_string()))
     }
 
-    /// What real endpoints cannot be told is refused, rather than left out silently.
+    /// Refuses settings that real endpoints do not have, rather than ignoring them.
     fn check_endpoint(&self, endpoint: &Endpoint) -> Result<(), ResolveError> {
         let usual = Endpoint::default();
         let asked = [("mss", endpoint.mss, usual.mss), ("header", endpoint.header, usual.header)];

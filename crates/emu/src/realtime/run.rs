@@ -1,4 +1,4 @@
-//! One run in real time: topology, emulation, both ends of every flow, and what the meter made of it.
+//! One run in real time: topology, emulation, the endpoints of every flow, and the measurement.
 
 use super::watch::{Watch, Watched, port_of_flow};
 use crate::emulation::{Clock, DirectionReport, Emulation, EmulationSpec, SelfReport};
@@ -14,16 +14,16 @@ use std::thread::{Scope, ScopedJoinHandle};
 /// The MTU of Ethernet: the simulator's full packets of 1500 bytes.
 pub(super) const MTU: u16 = 1500;
 
-/// Packets of the last moment may be on their way this long beyond the path's own delay.
+/// How much longer than the path's delay the last packets may take.
 const LATECOMERS: Span = Span::from_millis(50);
 
-/// The flows of one run: what is at their ends.
+/// The flows of one run: their endpoints, and what measures them.
 pub(crate) trait Workload {
     /// What measures a flow.
     type Flow: Watched;
     /// The sockets of all flows.
     type Endpoints;
-    /// What the ends tell when all is over.
+    /// What the endpoints report at the end.
     type Outcome;
 
     /// What measures each flow.
@@ -32,23 +32,23 @@ pub(crate) trait Workload {
     /// Opens the sockets of all flows, before the clock starts.
     fn open(&self, topology: &Topology) -> Result<Self::Endpoints, EmuError>;
 
-    /// Lets every flow send and receive. Returns at `until`, when what was on its way at the end has arrived.
+    /// Lets every flow send and receive. Returns at `until`, when the packets in flight at the end have arrived.
     fn run(&self, endpoints: Self::Endpoints, clock: Clock, until: Time) -> Result<Self::Outcome, EmuError>;
 }
 
-/// What came out of a run.
+/// The result of a run.
 pub(crate) struct Run<T: Workload> {
-    /// What was measured at the links, of each flow.
+    /// Each flow, as measured at the links.
     pub(crate) flows: Vec<T::Flow>,
-    /// What the ends told.
+    /// What the endpoints reported.
     pub(crate) outcome: T::Outcome,
     /// How well the emulator kept up.
     pub(crate) report: SelfReport,
     capacities: Capacities,
 }
 
-/// Runs flows over `stages`. `granularity` is that of the emulation; `delay` is the longest of the way to the receivers at
-/// the end.
+/// Runs flows over `stages`. `granularity` is that of the emulation; `delay` is the longest one-way delay to the
+/// receivers at the end.
 pub(super) fn run<T: Workload>(
     scenario: &Scenario,
     workload: &T,
@@ -64,14 +64,14 @@ pub(super) fn run<T: Workload>(
     let emulation = Emulation::start(topology, spec)?;
     let until = Time::ZERO + scenario.duration + delay + LATECOMERS;
     let outcome = workload.run(endpoints, emulation.clock(), until);
-    // The taps go with the emulation: only then has the meter seen everything.
+    // Stopping the emulation drops the taps: only then has the meter seen everything.
     let report = emulation.stop();
     let flows = watch.finish();
     Ok(Run { flows, outcome: outcome?, report: report?, capacities })
 }
 
 impl<T: Workload> Run<T> {
-    /// The Record of `driver`, of flows as they are measured in all.
+    /// The Record of `driver`, from the flows as measured.
     pub(crate) fn record(
         &self,
         scenario: &Scenario,
@@ -107,7 +107,7 @@ fn kept_up(report: &DirectionReport) -> KeptUp {
     }
 }
 
-/// Whose flow `index` is, and the address of its receiver.
+/// The user of flow `index`, and the address of its receiver.
 pub(crate) fn receiver_of<'a>(
     topology: &'a Topology,
     index: usize,

@@ -1,4 +1,4 @@
-//! A player of UDP flows as a [`Driver`].
+//! A [`UdpBackend`] as a [`Driver`].
 
 use super::endpoints;
 use super::flow::UdpFlow;
@@ -16,7 +16,7 @@ use cellcc_units::Time;
 /// random loss that published comparisons begin with (1 %).
 const LOST_IN_SOCKET: f64 = 0.001;
 
-/// Runs Scenarios in real time: the flows of a player through the emulator.
+/// Runs Scenarios in real time: the flows of a backend through the emulator.
 #[derive(Debug)]
 pub struct UdpDriver<P> {
     paths: Paths,
@@ -24,8 +24,8 @@ pub struct UdpDriver<P> {
 }
 
 impl<P: UdpBackend> UdpDriver<P> {
-    /// The driver `name`, whose flows `backend` runs, that has shown that it can emulate a path on this machine. Must be
-    /// called before the process has a second thread: an ordinary user gets a user namespace.
+    /// The driver `name` with the flows of `backend`. It first shows that this machine can emulate a path. Call it
+    /// before the process has a second thread: an ordinary user gets a user namespace.
     ///
     /// # Errors
     /// What the machine does not allow, and what to do about it.
@@ -80,7 +80,7 @@ fn lost_in_socket(index: usize, flow: &UdpFlow, ends: &FlowOutcome) -> Option<St
     })
 }
 
-/// The flows of a Scenario, as a player plays them.
+/// The flows of a Scenario, run by a backend.
 struct Flows<'a, P> {
     scenario: &'a Scenario,
     backend: &'a P,

@@ -9,8 +9,8 @@ use std::io;
 use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::AsFd;
 
-/// What a socket holds until its thread comes to it: at 2 Gbit/s a receiver may be 15 ms late. The kernel counts the
-/// memory of whole packets, about half of which is data.
+/// The receive buffer of a socket: at 2 Gbit/s the receiver's thread may be 15 ms late. The kernel counts the memory
+/// of whole packets, about half of which is data.
 const SOCKET_BYTES: i32 = 1 << 23;
 
 /// The sockets of flow `index`.

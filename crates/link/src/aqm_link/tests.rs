@@ -81,10 +81,10 @@ fn burst(capacity: Capacity, queue: &str, count: u64) -> (Vec<u64>, Vec<u64>) {
 #[test]
 fn drop_head_drops_the_oldest_packets_but_not_the_one_in_service() {
     assert_eq!(burst(twelve_megabit(), "drophead(3pkt)", 6), (vec![0, 4, 5], vec![1, 2, 3]));
-    // Bytes and times bound it as they bound drop-tail: three wait for two others.
+    // Bytes and times limit it as they limit drop-tail: three packets wait for two others.
     assert_eq!(burst(twelve_megabit(), "drophead(4.5kB)", 6), (vec![0, 4, 5], vec![1, 2, 3]));
     assert_eq!(burst(twelve_megabit(), "drophead(2ms)", 6), (vec![0, 4, 5], vec![1, 2, 3]));
-    // Where only the one in service could go, the newest has to.
+    // Only the packet in service is older, so the newest is dropped.
     assert_eq!(burst(twelve_megabit(), "drophead(1pkt)", 3), (vec![0], vec![1, 2]));
 }
 
@@ -216,7 +216,7 @@ fn any_packets() -> impl Strategy<Value = Vec<(u64, u64)>> {
 }
 
 proptest! {
-    /// With a threshold that is never reached, drop-tail goes the general way: it must do what the fast one does.
+    /// With a threshold that is never reached, drop-tail runs in the general link: both must do the same.
     #[test]
     fn drop_tail_is_the_same_on_both_ways(
         packets in any_packets(), capacity in any_capacity(),
