@@ -1,10 +1,10 @@
-//! How far a recorded trace is from the link that it was recorded on.
+//! How much a recorded trace differs from the link that it was recorded on.
 
 use cellcc_link::Capacity;
 use cellcc_units::{Bytes, Span, Time};
 use serde::Serialize;
 
-/// How far two traces are apart when a constant delay is removed.
+/// The difference between two traces, without a constant delay.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Agreement {
     /// What was compared, in seconds.
@@ -15,8 +15,8 @@ pub struct Agreement {
     pub max_cumulative_difference_bytes: u64,
     /// The same, of the times at which no shift of up to 1 ms makes the curves meet.
     pub max_difference_beyond_1ms_bytes: u64,
-    /// The largest difference in a 1-s bin, as a share of what the original has there. The edges of a bin are 1 ms wide: a
-    /// packet there counts for the side that makes the difference smaller.
+    /// The largest difference in a 1-s bin, as a share of what the original has there. A packet within 1 ms of a
+    /// bin's edge counts for the bin that makes the difference smaller.
     pub worst_1s_bin: f64,
 }
 
@@ -33,7 +33,7 @@ impl Agreement {
     }
 }
 
-/// When each 1500 bytes of it can leave within `length` from its beginning.
+/// The times at which each 1500 bytes can leave, within `length` from the beginning.
 pub fn opportunity_times(capacity: &Capacity, length: Span) -> Vec<Time> {
     (1..)
         .map(|count| capacity.time_to_carry(Time::ZERO, Capacity::OPPORTUNITY * count))
@@ -41,9 +41,9 @@ pub fn opportunity_times(capacity: &Capacity, length: Span) -> Vec<Time> {
         .collect()
 }
 
-/// Compares a recording with the link it was recorded on. Both are the times at which 1500 bytes passed, in order; the
-/// recording may begin anywhere in the original, which is looked for. `None` where there is nothing to compare: one of them
-/// is empty, or they meet for less than a second.
+/// Compares a recording with the link it was recorded on. Both are the times at which 1500 bytes passed, in order;
+/// the recording may begin anywhere in the original. `None` where there is nothing to compare: one of them is empty,
+/// or they overlap for less than a second.
 pub fn compare_traces(original: &[Time], recorded: &[Time]) -> Option<Agreement> {
     let original: Vec<i64> = original.iter().map(|time| time.as_nanos() as i64).collect();
     let recorded: Vec<i64> = recorded.iter().map(|time| time.as_nanos() as i64).collect();
@@ -66,9 +66,9 @@ pub fn compare_traces(original: &[Time], recorded: &[Time]) -> Option<Agreement>
 const SECOND: i64 = 1_000_000_000;
 /// Mahimahi's resolution.
 const MILLI: i64 = 1_000_000;
-/// Width of the steps in which the beginning is looked for first.
+/// Resolution of the first search for the beginning.
 const STEP: i64 = 10 * MILLI;
-/// How many points of the recording are looked at for that.
+/// How many points of the recording that search uses.
 const SAMPLES: usize = 500;
 
 /// How many there are until `time`, that moment included.
@@ -76,10 +76,10 @@ fn count(times: &[i64], time: i64) -> usize {
     times.partition_point(|&at| at <= time)
 }
 
-/// Which packet of the original is the first of the recording, and the median of the time between the two: the constant
-/// delay. The median, because a receiver that was late for a moment must not move the rest.
+/// The packet of the original with which the recording begins, and the constant delay between the two. The delay is a
+/// median, so that a receiver that was late for a moment does not shift the rest.
 fn align(original: &[i64], recorded: &[i64]) -> Option<(usize, i64)> {
-    let around = roughly(original, recorded)?;
+    let around = coarse_offset(original, recorded)?;
     let nearby =
         count(original, around - 2 * STEP).saturating_sub(2)..=count(original, around + 2 * STEP) + 2;
     let sampled = recorded.len().div_ceil(SAMPLES);
@@ -102,9 +102,9 @@ fn median(values: &mut [i64]) -> Option<i64> {
     Some(*values.select_nth_unstable(middle).1)
 }
 
-/// The beginning to a step: where the cumulative curves differ least. An original that is the shorter one is compared as
-/// far as it goes.
-fn roughly(original: &[i64], recorded: &[i64]) -> Option<i64> {
+/// The beginning with a resolution of [`STEP`]: where the cumulative curves differ least. A shorter original is
+/// compared up to its end.
+fn coarse_offset(original: &[i64], recorded: &[i64]) -> Option<i64> {
     let length = *original.last()?.min(recorded.last()?);
     let steps = |times: &[i64]| -> Vec<i64> {
         let last = times.last().map_or(0, |last| last / STEP + 1);

@@ -1,4 +1,4 @@
-//! The receiver's log, and the reports about it.
+//! The receiver's log of arrivals, and the reports of it.
 
 use crate::wire::{MAX_REPORTED, Report};
 use cellcc_units::{Span, Time};
@@ -15,17 +15,18 @@ pub struct Arrival {
 }
 
 impl Arrival {
-    /// The one-way delay in nanoseconds, with the unknown offset between the two clocks: only differences mean something.
+    /// The one-way delay in nanoseconds plus the unknown offset between the two clocks: only differences are
+    /// meaningful.
     pub fn delay(&self) -> i64 {
         // The difference of two u64 as an i64: right wherever the clocks are less than 292 years apart.
         self.arrived.as_nanos().wrapping_sub(self.sent.as_nanos()) as i64
     }
 }
 
-/// The longest time for which an arrival is kept back, so that several share a report: 2 % of the lower bound of the queue.
-const REPORT_EVERY: Span = Span::from_millis(5);
+/// How long an arrival waits at most, so that several share a report: 2 % of the queue's lower bound.
+const REPORT_INTERVAL: Span = Span::from_millis(5);
 
-/// The receiving half, without a socket: everything that arrived, and what the sender has been told of it.
+/// The receiver without its socket: everything that arrived, and how much of it was reported.
 #[derive(Debug, Clone, Default)]
 pub struct Arrivals {
     log: Vec<Arrival>,
@@ -35,7 +36,7 @@ pub struct Arrivals {
 }
 
 impl Arrivals {
-    /// A packet arrived. Times that go back, as a clock's may by a little, are taken as the time before.
+    /// A packet arrived. A time before that of the last packet, as clocks may give, is replaced by it.
     pub fn push(&mut self, mut arrival: Arrival) {
         if let Some(last) = self.log.last() {
             arrival.arrived = arrival.arrived.max(last.arrived);
@@ -60,7 +61,7 @@ impl Arrivals {
         match self.log.len() - self.reported {
             0 => Time::NEVER,
             pending if pending >= MAX_REPORTED => Time::ZERO,
-            _ => self.last_report + REPORT_EVERY,
+            _ => self.last_report + REPORT_INTERVAL,
         }
     }
 

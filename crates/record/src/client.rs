@@ -1,11 +1,11 @@
-//! The near end: asks for a recording, takes part in it, and keeps what came out.
+//! The near end: asks for a recording, takes part in it, and returns the result.
 
 use crate::clock;
+use crate::error::RecordError;
 use crate::flow::{End, Flow};
 use crate::recording::{Beginning, Recording, Sources};
 use crate::socket::Socket;
 use crate::wire::{Message, Refusal, Report, Request, Stopped};
-use crate::error::RecordError;
 use cellcc_units::{Bytes, Rate, Span, Time};
 use serde::Serialize;
 use std::hash::{BuildHasher, RandomState};
@@ -21,18 +21,18 @@ pub struct RecordSettings {
     pub request: Request,
 }
 
-/// How far a recording is.
+/// The progress of a recording.
 #[derive(Debug, Clone, Copy)]
 pub struct Progress {
     /// Since it was accepted.
     pub elapsed: Span,
-    /// Recorded so far: the queue is there.
+    /// How long the queue has been there, so that arrivals count; `None` before.
     pub recorded: Option<Span>,
     /// Rate of the latest interval in both directions, headers included.
     pub rate: Rate,
     /// The latest round-trip time.
     pub rtt: Option<Span>,
-    /// What has passed this end in both directions, headers included.
+    /// Bytes sent and received here, headers included.
     pub bytes: Bytes,
 }
 
@@ -40,9 +40,9 @@ pub struct Progress {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ended {
-    /// It is as long as was asked for.
+    /// The requested duration is over.
     Duration,
-    /// The cap on bytes.
+    /// The cap on bytes is reached.
     Bytes,
     /// `stop` was set.
     Interrupted,
@@ -52,33 +52,33 @@ pub enum Ended {
     Silence,
 }
 
-/// What came out.
+/// The result of a recording.
 #[derive(Debug)]
 pub struct Recorded {
-    /// From the far end; `None` where it was not asked for, or nothing came that makes a rate.
+    /// From the far end; `None` where it was not requested, or too few packets arrived.
     pub down: Option<Recording>,
-    /// To the far end; likewise.
+    /// To the far end; `None` likewise.
     pub up: Option<Recording>,
     /// Why it ended.
     pub ended: Ended,
-    /// What it took, in both directions and with headers.
+    /// Bytes used, in both directions and with headers.
     pub bytes: Bytes,
-    /// Arrivals at the far end whose report could not be had: missing from `up`. Where the far end did not say how many
-    /// arrived, those that are known of.
+    /// Arrivals at the far end that are missing from `up`, because their reports were lost. Where the far end did not
+    /// give its count, only the arrivals that are known of count.
     pub reports_missing: u64,
 }
 
-const HELLO_EVERY: Span = Span::from_millis(250);
-const PATIENCE: Span = Span::from_secs(5);
-/// Real links have outages of 10 s and more; of longer ones the end is not waited for.
-const SILENCE: Span = Span::from_secs(30);
-/// A path on which the queue is not there by then will not get one: what there is counts.
+const HELLO_INTERVAL: Span = Span::from_millis(250);
+const ANSWER_TIMEOUT: Span = Span::from_secs(5);
+/// Without a datagram for this long the recording ends. Real links have outages of 10 s and more.
+const SILENCE_TIMEOUT: Span = Span::from_secs(30);
+/// A path without a queue by then will not get one: the recording begins anyway.
 const WARM_UP: Span = Span::from_secs(10);
-const TICK: Span = Span::from_millis(100);
-const PROGRESS_EVERY: Span = Span::from_millis(200);
-const ASK_EVERY: Span = Span::from_millis(200);
+const POLL_INTERVAL: Span = Span::from_millis(100);
+const PROGRESS_INTERVAL: Span = Span::from_millis(200);
+const RETRY_INTERVAL: Span = Span::from_millis(200);
 
-/// Records, until the time or the data is used up or `stop` is set; what is recorded by then is kept.
+/// Records until the time or the data is used up, or `stop` is set. Returns what was recorded by then.
 ///
 /// # Errors
 /// Where the far end does not answer or refuses, or the socket fails.
@@ -97,20 +97,24 @@ pub fn record(
     Ok(near.recorded(ended))
 }
 
-fn shake_hands(socket: &mut Socket, settings: &RecordSettings, stop: &AtomicBool) -> Result<u64, RecordError> {
+fn shake_hands(
+    socket: &mut Socket,
+    settings: &RecordSettings,
+    stop: &AtomicBool,
+) -> Result<u64, RecordError> {
     let begun = clock::now();
     let nonce = RandomState::new().hash_one(begun.as_nanos());
     let request = settings.request;
     let (mut cookie, mut next_hello, mut session, mut refused) = (0, Time::ZERO, None, false);
     loop {
         let now = clock::now();
-        if now.since(begun) > PATIENCE || stop.load(Ordering::Relaxed) {
+        if now.since(begun) > ANSWER_TIMEOUT || stop.load(Ordering::Relaxed) {
             return Err(RecordError::NoAnswer(settings.server));
         }
         if now >= next_hello {
             let hello = Message::Hello { nonce, cookie, request }.encode();
             socket.send(&hello, hello.len(), None)?;
-            next_hello = now + HELLO_EVERY;
+            next_hello = now + HELLO_INTERVAL;
         }
         socket.wait(Span::from_millis(50));
         socket.receive(|datagram| match Message::decode(datagram.bytes) {
@@ -138,10 +142,10 @@ struct NearEnd {
     /// Of each direction that is recorded.
     down: Option<Beginning>,
     up: Option<Beginning>,
-    /// How many arrivals here have been looked at for the beginning.
+    /// How many arrivals here the search for the beginning has seen.
     seen: usize,
     recorded_since: Option<Time>,
-    /// When to say again that the far end may begin.
+    /// When to tell the far end again that it may begin.
     next_ready: Time,
     far_end: Option<Stopped>,
     reports_missing: u64,
@@ -171,7 +175,7 @@ impl NearEnd {
         loop {
             self.step()?;
             let now = clock::now();
-            if now.since(shown_at) >= PROGRESS_EVERY {
+            if now.since(shown_at) >= PROGRESS_INTERVAL {
                 let bytes = self.flow.bytes();
                 progress(&Progress {
                     elapsed: now.since(self.begun),
@@ -187,7 +191,7 @@ impl NearEnd {
                 (self.recorded_for(now).is_some_and(|span| span > self.request.duration), Ended::Duration),
                 (self.flow.exhausted(), Ended::Bytes),
                 (self.far_end.is_some_and(|stopped| stopped.by_limit), Ended::FarEnd),
-                (now.since(self.flow.last_heard) > SILENCE, Ended::Silence),
+                (now.since(self.flow.last_received) > SILENCE_TIMEOUT, Ended::Silence),
             ];
             if let Some((_, ended)) = ended.into_iter().find(|(true_now, _)| *true_now) {
                 return Ok(ended);
@@ -218,10 +222,10 @@ impl NearEnd {
         if self.down.is_some() && self.flow.arrivals.log().is_empty() && now >= self.next_ready {
             let ready = Message::Report(self.flow.session(), Report { first: 0, arrivals: Vec::new() });
             self.flow.send(&mut self.socket, &ready)?;
-            self.next_ready = now + HELLO_EVERY;
+            self.next_ready = now + HELLO_INTERVAL;
         }
         if !self.flow.transmit(&mut self.socket, now)? {
-            self.socket.wait(self.flow.next_wake().since(now).min(TICK));
+            self.socket.wait(self.flow.next_wake().since(now).min(POLL_INTERVAL));
         }
         let (flow, far_end, up) = (&mut self.flow, &mut self.far_end, &mut self.up);
         let now = clock::now();
@@ -229,18 +233,18 @@ impl NearEnd {
             let length = datagram.bytes.len();
             match Message::decode(datagram.bytes) {
                 Some(Message::Probe(session, probe)) if session == flow.session() => {
-                    flow.heard(now, length);
+                    flow.on_received(now, length);
                     flow.on_probe(datagram.arrived, probe);
                 }
                 Some(Message::Report(session, report)) if session == flow.session() => {
-                    flow.heard(now, length);
+                    flow.on_received(now, length);
                     flow.on_report(now, &report);
                     if let Some(up) = up {
                         up.push_report(&report);
                     }
                 }
                 Some(Message::Stopped(session, stopped)) if session == flow.session() => {
-                    flow.heard(now, length);
+                    flow.on_received(now, length);
                     *far_end = Some(stopped);
                 }
                 _ => {}
@@ -250,8 +254,8 @@ impl NearEnd {
         Ok(())
     }
 
-    /// What is in the queue is paid for: it is still recorded, as long as the far end takes it in and it comes. What the
-    /// far end sends meanwhile says nothing about that: the last packets, or the reports of them, may be lost.
+    /// Records the packets that are still in the queue, as long as new reports of them come. Other packets from the
+    /// far end do not extend the wait: the last packets, or the reports of them, may be lost.
     fn drain(&mut self) -> Result<(), RecordError> {
         self.flow.sends = false;
         let longest = self.request.queue_delay.upper() + Span::from_secs(1);
@@ -267,7 +271,7 @@ impl NearEnd {
         Ok(())
     }
 
-    /// Where no answer comes, what the far end said of itself before still holds.
+    /// Without an answer, what the far end said before still holds.
     fn stop_far_end(&mut self) -> Result<(), RecordError> {
         let said_before = self.far_end.take();
         let stop = Message::Stop { session: self.flow.session() };
@@ -281,7 +285,7 @@ impl NearEnd {
             Some(stopped) if self.request.directions.up() => stopped.arrivals,
             _ => self.flow.peer_log.known(),
         };
-        // Who did not answer the stop is not asked again.
+        // A far end that did not answer the stop is not asked again.
         while let Some(first) = self.flow.peer_log.missing(arrivals).filter(|_| self.far_end.is_some()) {
             let fetch = Message::Fetch { session: self.flow.session(), first };
             self.ask(&fetch, |near| near.flow.peer_log.missing(arrivals) != Some(first))?;
@@ -294,14 +298,14 @@ impl NearEnd {
         Ok(())
     }
 
-    /// Sends `message` again and again until it is answered, or patience ends.
+    /// Repeats `message` until it is answered, at most for [`ANSWER_TIMEOUT`].
     fn ask(&mut self, message: &Message, answered: impl Fn(&Self) -> bool) -> Result<(), RecordError> {
         let begun = clock::now();
         let mut next = begun;
-        while !answered(self) && clock::now().since(begun) < PATIENCE {
+        while !answered(self) && clock::now().since(begun) < ANSWER_TIMEOUT {
             if clock::now() >= next {
                 self.flow.send(&mut self.socket, message)?;
-                next = clock::now() + ASK_EVERY;
+                next = clock::now() + RETRY_INTERVAL;
             }
             self.step()?;
         }

@@ -8,8 +8,8 @@ pub(crate) fn now() -> Time {
     nanos(clock_gettime(ClockId::Monotonic))
 }
 
-/// What the kernel's wall-clock stamp of an arrival is on `CLOCK_MONOTONIC`, which no time server steps. Call soon after
-/// the arrival: what the wall clock steps in between counts.
+/// Converts the kernel's wall-clock stamps to `CLOCK_MONOTONIC`, which no time server steps. Make it soon after the
+/// arrival: a step of the wall clock in between shifts the result.
 pub(crate) struct Stamps {
     wall: Time,
     monotonic: Time,
@@ -22,7 +22,7 @@ impl Stamps {
 
     pub(crate) fn monotonic(&self, seconds: i64, nanoseconds: i64) -> Time {
         let stamp = nanos(Timespec { tv_sec: seconds, tv_nsec: nanoseconds });
-        // A wall clock that was just set could make an arrival hours old: no socket keeps a datagram that long.
+        // After a step of the wall clock an arrival could seem hours old, but no socket keeps a datagram that long.
         let age = self.wall.since(stamp).min(Span::from_secs(10));
         self.monotonic - age
     }

@@ -1,12 +1,12 @@
-//! One end of a recording that is going on: what it sends, what it receives, and how much that is.
+//! One end of a running recording: what it sends and receives, and how many bytes.
 
 use crate::arrivals::{Arrival, Arrivals};
+use crate::error::RecordError;
 use crate::peer_log::PeerLog;
 use crate::recording::Times;
 use crate::socket::Socket;
 use crate::window::Saturator;
 use crate::wire::{Directions, Message, PROBE_HEADER, Probe, Report, Request};
-use crate::error::RecordError;
 use cellcc_units::{Bytes, Span, Time};
 use std::net::SocketAddr;
 
@@ -15,7 +15,7 @@ const BURSTS: usize = 4;
 
 pub(crate) struct Flow {
     session: u64,
-    /// `None` where the socket knows.
+    /// `None` where the socket is connected.
     peer: Option<SocketAddr>,
     /// IP and UDP headers.
     overhead: u64,
@@ -29,9 +29,9 @@ pub(crate) struct Flow {
     pub(crate) peer_rtts: Times,
     pub(crate) last_rtt: Option<Span>,
     bytes: Bytes,
-    /// What this end has sent of it.
+    /// The part of it that this end has sent.
     sent: Bytes,
-    pub(crate) last_heard: Time,
+    pub(crate) last_received: Time,
     pub(crate) sends: bool,
     keeps_peer_log: bool,
     burst: Vec<u8>,
@@ -64,7 +64,7 @@ impl Flow {
             last_rtt: None,
             bytes: Bytes::ZERO,
             sent: Bytes::ZERO,
-            last_heard: now,
+            last_received: now,
             sends: true,
             keeps_peer_log: end == End::Near,
             burst: Vec::new(),
@@ -75,7 +75,7 @@ impl Flow {
         self.session
     }
 
-    /// What has passed this end in both directions, with IP and UDP headers.
+    /// Bytes sent and received here, with IP and UDP headers.
     pub(crate) fn bytes(&self) -> Bytes {
         self.bytes
     }
@@ -83,14 +83,14 @@ impl Flow {
     /// Whether one more packet would go beyond the cap.
     pub(crate) fn exhausted(&self) -> bool {
         let Request { directions, packet, max_bytes, .. } = self.request;
-        // Where both send, neither knows what is on its way: half of it for each.
+        // Where both ends send, neither knows what is in flight: each gets half.
         let half = directions == Directions::Both && (self.sent + packet) * 2 > max_bytes;
         half || self.bytes + packet > max_bytes
     }
 
-    /// Something of this recording came.
-    pub(crate) fn heard(&mut self, now: Time, datagram: usize) {
-        self.last_heard = now;
+    /// A datagram of this recording was received.
+    pub(crate) fn on_received(&mut self, now: Time, datagram: usize) {
+        self.last_received = now;
         self.count(datagram);
     }
 
@@ -140,7 +140,7 @@ impl Flow {
         Ok(true)
     }
 
-    /// Sends as many probes as one call takes; true where there may be more.
+    /// Sends as many probes as one system call takes; true where there may be more.
     fn burst(&mut self, socket: &mut Socket, now: Time) -> Result<bool, RecordError> {
         let size = self.request.packet.get().saturating_sub(self.overhead).max(PROBE_HEADER as u64) as usize;
         let most = Socket::segments_at_once(size);
@@ -167,7 +167,7 @@ impl Flow {
         Ok(full)
     }
 
-    /// When something is due, if nothing comes.
+    /// When something is due, if no datagram comes before.
     pub(crate) fn next_wake(&self) -> Time {
         let sending = self.sender.as_ref().filter(|_| self.sends && !self.exhausted());
         self.arrivals.next_wake().min(sending.map_or(Time::NEVER, Saturator::next_wake))

@@ -1,7 +1,7 @@
-//! Records a trace of a real path: a link that always has something to carry shows what it can.
+//! Records a trace of a real path: a link that always has packets to carry shows its capacity.
 //!
 //! After the Saturator (Winstein, Sivaraman, Balakrishnan: Stochastic Forecasts Achieve High Throughput and Low Delay
-//! over Cellular Networks, NSDI 2013, section 4): a sender keeps a queue at the bottleneck, so that each arrival at the
+//! over Cellular Networks, NSDI 2013, section 4): a sender keeps a queue at the bottleneck, so each arrival at the
 //! other end is a delivery opportunity.
 //!
 //! | piece | what it does |
@@ -13,10 +13,10 @@
 //! | [`compare_traces`] | how far a recorded trace is from the link that it was recorded on. Pure |
 //! | [`record`], [`serve`] | the two ends, over real sockets |
 //!
-//! Differences from the original: the queue is bounded in one-way queueing delay, not in round-trip time, so that a long
-//! path and a full reverse direction change nothing and no second, unsaturated path is needed; the window grows and
-//! shrinks in proportion, so that it suits 0.1 Mbit/s as well as 2 Gbit/s; the peer must prove its address; both ends
-//! stop at a cap on bytes.
+//! Differences from the original. The bounds of the queue are one-way queueing delays, not round-trip times: so a
+//! long path or a full reverse path changes nothing, and no second, unsaturated path is needed. The window grows and
+//! shrinks in proportion, from 0.1 Mbit/s to 2 Gbit/s. The peer must prove its address. Both ends stop at a cap on
+//! bytes.
 //!
 //! Linux only.
 

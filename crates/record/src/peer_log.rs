@@ -6,12 +6,13 @@ use crate::wire::Report;
 #[derive(Debug, Default)]
 pub(crate) struct PeerLog {
     entries: Vec<Option<Arrival>>,
-    /// All before it are there.
+    /// All entries before this one are there.
     complete: usize,
 }
 
 impl PeerLog {
-    /// Takes a report in; more than `most` arrivals are no report. True where it brings the latest arrivals.
+    /// Adds a report; arrivals beyond the first `most` of the recording are ignored. True where it has the newest
+    /// arrivals.
     pub(crate) fn take(&mut self, report: &Report, most: u64) -> bool {
         let end = report.first.saturating_add(report.arrivals.len() as u64);
         let (Ok(first), Ok(end)) = (usize::try_from(report.first), usize::try_from(end.min(most))) else {
@@ -26,18 +27,18 @@ impl PeerLog {
         latest
     }
 
-    /// The first that is missing of `all`; `None` where none is.
+    /// The first missing arrival of `all`; `None` where none is missing.
     pub(crate) fn missing(&self, all: u64) -> Option<u64> {
         let complete = self.complete as u64;
         (complete < all).then_some(complete)
     }
 
-    /// How many arrivals the reports so far speak of, those of lost reports before the last included.
+    /// How many arrivals are known of: up to the end of the last report, those of lost reports included.
     pub(crate) fn known(&self) -> u64 {
         self.entries.len() as u64
     }
 
-    /// What is there, in order of arrival.
+    /// The arrivals that are there, in order.
     pub(crate) fn arrivals(&self) -> Vec<Arrival> {
         self.entries.iter().flatten().copied().collect()
     }

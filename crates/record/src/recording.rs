@@ -1,4 +1,4 @@
-//! What the arrivals say about the link: a trace, and how far to trust it.
+//! What the arrivals tell about the link: a trace, and how far to trust it.
 
 use crate::arrivals::Arrival;
 use crate::wire::Report;
@@ -89,14 +89,14 @@ impl Times {
     }
 }
 
-/// Finds where a recording begins: at the first packet that waited as long as the queue is to last, or that came after a
-/// lost one, which says that the queue was full.
+/// Finds where a recording begins: at the first packet that waited as long as the queue should, or that follows a
+/// lost packet, which shows that the queue was full.
 #[derive(Debug, Clone)]
 pub(crate) struct Beginning {
     enough: Span,
     least_delay: Option<i64>,
     next_number: u64,
-    /// Where a report goes on, unless one is lost.
+    /// The first arrival of the next report, unless a report is lost.
     next_reported: u64,
     at: Option<Time>,
 }
@@ -116,8 +116,7 @@ impl Beginning {
         self.next_number = self.next_number.max(arrival.number.saturating_add(1));
     }
 
-    /// The arrivals of a report. Where one before it is lost, it is not known what arrived: a gap in the numbers there is
-    /// no loss.
+    /// Adds the arrivals of a report. Where the report before it was lost, a gap in the numbers is no packet loss.
     pub(crate) fn push_report(&mut self, report: &Report) {
         let Some(first) = report.arrivals.first() else { return };
         if report.first != self.next_reported {
@@ -138,20 +137,20 @@ impl Beginning {
 pub(crate) struct Sources<'a> {
     /// In order of arrival.
     pub(crate) log: &'a [Arrival],
-    /// How long packets have to wait for the queue to be there.
+    /// How long a packet waits where the queue is there.
     pub(crate) enough: Span,
     /// Size of a packet.
     pub(crate) packet: Bytes,
     /// How much to keep.
     pub(crate) length: Span,
-    /// As the sender saw them.
+    /// As measured by the sender.
     pub(crate) rtts: &'a Times,
     /// Packets that the receiver's socket had no room for.
     pub(crate) overflows: u64,
 }
 
 impl Recording {
-    /// `None` where no time passed between the packets that arrived, or fewer than two did.
+    /// `None` where fewer than two packets arrived, or all at the same time.
     pub(crate) fn new(sources: Sources<'_>) -> Option<Self> {
         let Sources { log, enough, packet, length, rtts, overflows } = sources;
         let mut beginning = Beginning::new(enough);
@@ -159,7 +158,7 @@ impl Recording {
         let begun_at = beginning.at().unwrap_or(log.first()?.arrived);
         let begin = log.partition_point(|arrival| arrival.arrived < begun_at);
         let end = log.partition_point(|arrival| arrival.arrived <= begun_at + length);
-        // The packet that begins it stands at zero, where no packet could have been waiting yet.
+        // The first packet is at zero, where no packet could have been waiting yet.
         let (first, kept) = log.get(begin..end)?.split_first()?;
         let last = kept.last()?;
 
@@ -167,7 +166,7 @@ impl Recording {
         let highest = kept.iter().map(|arrival| arrival.number).max()?;
         let packets = kept.len() as u64;
         let lost = highest.saturating_sub(first.number).saturating_sub(packets);
-        let (queueing, dry) = queue(beginning.least_delay?, &log[begin..end]);
+        let (queueing, empty) = queue(beginning.least_delay?, &log[begin..end]);
         let seconds = duration.as_secs_f64();
         let summary = Summary {
             duration_s: seconds,
@@ -178,8 +177,8 @@ impl Recording {
             lost_share: lost as f64 / (lost + packets) as f64,
             socket_overflows: overflows,
             warm_up_s: begun_at.since(log.first()?.arrived).as_secs_f64(),
-            unsaturated_share: dry.sum.as_secs_f64() / seconds,
-            longest_unsaturated_s: dry.longest.as_secs_f64(),
+            unsaturated_share: empty.sum.as_secs_f64() / seconds,
+            longest_unsaturated_s: empty.longest.as_secs_f64(),
             queueing_ms: queueing.quantiles(),
             rtt_ms: rtts.quantiles(),
         };
@@ -202,7 +201,7 @@ impl Recording {
         &self.summary
     }
 
-    /// Writes it as a Mahimahi trace: for each 1500 bytes that arrived, the millisecond by which they had.
+    /// Writes it as a Mahimahi trace: for each 1500 bytes, the millisecond by which they had arrived.
     ///
     /// # Errors
     /// Of the writer.
@@ -212,7 +211,7 @@ impl Recording {
             carried += self.packet;
             while carried >= size {
                 carried -= size;
-                // Zero is no opportunity: Mahimahi takes it for one at the end.
+                // Never zero: Mahimahi takes an opportunity at zero for one at the end.
                 writeln!(out, "{}", time.as_nanos().div_ceil(1_000_000).max(1))?;
             }
         }
@@ -222,23 +221,23 @@ impl Recording {
 
 /// Times without a queue.
 #[derive(Debug, Default)]
-struct Dry {
+struct EmptyQueue {
     sum: Span,
     longest: Span,
 }
 
-/// How long each packet waited, and for how long none did: a packet that waited shorter than the gap before its arrival
-/// found the link idle for the rest of it.
-fn queue(least_delay: i64, arrivals: &[Arrival]) -> (Times, Dry) {
-    let (mut queueing, mut dry) = (Times::default(), Dry::default());
+/// How long each packet waited, and how long the queue was empty. A packet that waited less than the gap before its
+/// arrival found the link idle for the rest of the gap.
+fn queue(least_delay: i64, arrivals: &[Arrival]) -> (Times, EmptyQueue) {
+    let (mut queueing, mut empty) = (Times::default(), EmptyQueue::default());
     for pair in arrivals.windows(2) {
         let waited = Span::from_nanos(pair[1].delay().abs_diff(least_delay));
         queueing.push(waited);
         let idle = pair[1].arrived.since(pair[0].arrived).saturating_sub(waited);
-        dry.sum += idle;
-        dry.longest = dry.longest.max(idle);
+        empty.sum += idle;
+        empty.longest = empty.longest.max(idle);
     }
-    (queueing, dry)
+    (queueing, empty)
 }
 
 #[cfg(test)]

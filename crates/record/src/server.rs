@@ -1,10 +1,10 @@
 //! The far end: takes part in the recordings that others ask for.
 
 use crate::clock;
+use crate::error::RecordError;
 use crate::flow::{End, Flow};
 use crate::socket::Socket;
 use crate::wire::{Message, Refusal, Request, Stopped};
-use crate::error::RecordError;
 use cellcc_units::{Bytes, Span, Time};
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};
@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub struct ServeSettings {
     /// Where it listens.
     pub address: SocketAddr,
-    /// How many recordings at once.
+    /// The most recordings at once.
     pub max_recordings: usize,
     /// The longest recording.
     pub max_duration: Span,
@@ -24,7 +24,7 @@ pub struct ServeSettings {
     pub max_bytes: Bytes,
 }
 
-/// What happens there.
+/// An event at the far end.
 #[derive(Debug, Clone, Copy)]
 pub enum ServerEvent {
     /// It listens.
@@ -35,35 +35,36 @@ pub enum ServerEvent {
     Ended(SocketAddr, Bytes),
     /// A recording was refused because others are going on.
     Refused(SocketAddr),
-    /// It listens no more; so many datagrams belonged to nothing and were ignored.
+    /// It stopped listening. Datagrams that belonged to no recording were ignored.
     Closed {
         /// How many.
         ignored: u64,
     },
 }
 
-const TICK: Span = Span::from_millis(100);
-/// An outage of a real link can be long; while nothing is heard, one packet a second at most is sent.
-const IDLE: Span = Span::from_secs(60);
-/// For the near end to have lost reports again after the end.
-const LINGER: Span = Span::from_secs(10);
-/// Until the queue is there, which does not count for the duration: the near end waits 10 s for it.
+const POLL_INTERVAL: Span = Span::from_millis(100);
+/// Without a datagram for this long a recording ends. Outages of real links can be long; until then at most one
+/// packet a second is sent.
+const IDLE_TIMEOUT: Span = Span::from_secs(60);
+/// How long the near end can fetch lost reports after the end.
+const LINGER_TIME: Span = Span::from_secs(10);
+/// The time until the queue is there does not count for the duration: the near end waits 10 s for it.
 const WARM_UP: Span = Span::from_secs(15);
-const SAY_STOPPED_EVERY: Span = Span::from_millis(500);
-/// Reports for one fetch: at most 19 kB, and only to an address that is proven.
+const STOPPED_INTERVAL: Span = Span::from_millis(500);
+/// Reports for one fetch: at most 19 kB, and only to a proven address.
 const REPORTS_PER_FETCH: u64 = 16;
 
-/// Serves until `stop` is set. Sends nothing but answers no longer than the question to an address that has not proven itself.
+/// Serves until `stop` is set. An unproven address gets only answers that are no longer than its datagram.
 ///
 /// # Errors
 /// Where it cannot listen, or the socket fails.
 pub fn serve(
     settings: &ServeSettings,
     stop: &AtomicBool,
-    told: &mut dyn FnMut(ServerEvent),
+    on_event: &mut dyn FnMut(ServerEvent),
 ) -> Result<(), RecordError> {
     let mut socket = Socket::bind(settings.address)?;
-    told(ServerEvent::Listening(socket.local_address().unwrap_or(settings.address)));
+    on_event(ServerEvent::Listening(socket.local_address().unwrap_or(settings.address)));
     let mut far = FarEnd {
         settings: *settings,
         secret: RandomState::new(),
@@ -74,26 +75,26 @@ pub fn serve(
     let mut busy = false;
     while !stop.load(Ordering::Relaxed) {
         if !busy {
-            socket.wait(far.next_wake().since(clock::now()).min(TICK));
+            socket.wait(far.next_wake().since(clock::now()).min(POLL_INTERVAL));
         }
         let now = clock::now();
         let overflows = u64::from(socket.overflows());
         socket.receive(|datagram| {
-            far.on_datagram(now, overflows, datagram.from, datagram.arrived, datagram.bytes, told);
+            far.on_datagram(now, overflows, datagram.from, datagram.arrived, datagram.bytes, on_event);
         })?;
         for (to, answer) in far.answers.drain(..) {
             let bytes = answer.encode();
             socket.send(&bytes, bytes.len(), Some(to))?;
         }
-        busy = far.step(&mut socket, clock::now(), told);
+        busy = far.step(&mut socket, clock::now(), on_event);
     }
-    told(ServerEvent::Closed { ignored: far.ignored });
+    on_event(ServerEvent::Closed { ignored: far.ignored });
     Ok(())
 }
 
 struct FarEnd {
     settings: ServeSettings,
-    /// Makes cookies that nobody else can, so that nothing is kept for an address that is not proven.
+    /// Makes cookies that nobody else can make, so that the far end keeps no state for an unproven address.
     secret: RandomState,
     recordings: BTreeMap<SocketAddr, FarRecording>,
     answers: Vec<(SocketAddr, Message)>,
@@ -104,7 +105,7 @@ struct FarRecording {
     flow: Flow,
     nonce: u64,
     deadline: Time,
-    /// Overflows of the socket when it began: those of others in the meantime count as its own.
+    /// Overflows of the socket when the recording began. Those of other recordings since then count for this one too.
     overflows_before: u64,
     overflows: u64,
     ended: Option<Time>,
@@ -140,11 +141,11 @@ impl FarEnd {
         from: SocketAddr,
         arrived: Time,
         datagram: &[u8],
-        told: &mut dyn FnMut(ServerEvent),
+        on_event: &mut dyn FnMut(ServerEvent),
     ) {
         let message = Message::decode(datagram);
         if let Some(Message::Hello { nonce, cookie, request }) = message {
-            return self.on_hello(now, overflows, from, (nonce, cookie, request), told);
+            return self.on_hello(now, overflows, from, (nonce, cookie, request), on_event);
         }
         let recording = self.recordings.get_mut(&from);
         let (Some(recording), Some(message)) = (recording, message) else {
@@ -157,19 +158,19 @@ impl FarEnd {
         let ours = flow.session();
         match message {
             Message::Probe(session, probe) if session == ours => {
-                flow.heard(now, length);
-                // What comes after the end was under way; the near end has been told the count.
+                flow.on_received(now, length);
+                // A packet after the end was in flight: the near end knows the count already.
                 if going_on {
                     flow.on_probe(arrived, probe);
                 }
             }
             Message::Report(session, report) if session == ours => {
-                flow.heard(now, length);
+                flow.on_received(now, length);
                 flow.sends = going_on;
                 flow.on_report(now, &report);
             }
             Message::Fetch { session, first } if session == ours => {
-                flow.heard(now, length);
+                flow.on_received(now, length);
                 let mut next = first;
                 for _ in 0..REPORTS_PER_FETCH {
                     let Some(report) = flow.arrivals.report(next) else { break };
@@ -178,9 +179,9 @@ impl FarEnd {
                 }
             }
             Message::Stop { session } if session == ours => {
-                flow.heard(now, length);
+                flow.on_received(now, length);
                 if recording.end(now) {
-                    told(ServerEvent::Ended(from, recording.flow.bytes()));
+                    on_event(ServerEvent::Ended(from, recording.flow.bytes()));
                 }
                 self.answers.push((from, recording.stopped(false)));
             }
@@ -194,7 +195,7 @@ impl FarEnd {
         overflows: u64,
         from: SocketAddr,
         (nonce, cookie, mut request): (u64, u64, Request),
-        told: &mut dyn FnMut(ServerEvent),
+        on_event: &mut dyn FnMut(ServerEvent),
     ) {
         // The cookie is never 0, which is that of a first hello.
         let right = self.secret.hash_one((from, nonce)) | 1;
@@ -210,7 +211,7 @@ impl FarEnd {
         let others =
             self.recordings.iter().filter(|(peer, recording)| **peer != from && recording.ended.is_none());
         if others.count() >= self.settings.max_recordings {
-            told(ServerEvent::Refused(from));
+            on_event(ServerEvent::Refused(from));
             self.answers.push((from, Message::Refused { nonce, reason: Refusal::Busy }));
             return;
         }
@@ -218,7 +219,7 @@ impl FarEnd {
         request.duration = request.duration.min(self.settings.max_duration);
         let session = self.secret.hash_one((from, nonce, now.as_nanos()));
         let mut flow = Flow::new(End::Far, session, request, from, now);
-        // What is sent before the near end knows its session would be lost on it.
+        // The near end ignores packets before it knows its session.
         flow.sends = false;
         let recording = FarRecording {
             flow,
@@ -231,36 +232,36 @@ impl FarEnd {
         };
         self.recordings.insert(from, recording);
         self.answers.push((from, Message::Accepted { nonce, session }));
-        told(ServerEvent::Began(from));
+        on_event(ServerEvent::Began(from));
     }
 
     /// Sends what is due and ends what is over; true where more is due at once.
-    fn step(&mut self, socket: &mut Socket, now: Time, told: &mut dyn FnMut(ServerEvent)) -> bool {
+    fn step(&mut self, socket: &mut Socket, now: Time, on_event: &mut dyn FnMut(ServerEvent)) -> bool {
         let mut busy = false;
         self.recordings.retain(|peer, recording| {
             // An address that cannot be reached any more, or takes no such packets, ends only its own recording.
             let Ok(more) = recording.flow.transmit(socket, now) else {
                 if recording.end(now) {
-                    told(ServerEvent::Ended(*peer, recording.flow.bytes()));
+                    on_event(ServerEvent::Ended(*peer, recording.flow.bytes()));
                 }
                 return false;
             };
             busy |= more;
             if now >= recording.deadline || recording.flow.exhausted() {
                 if recording.end(now) {
-                    told(ServerEvent::Ended(*peer, recording.flow.bytes()));
+                    on_event(ServerEvent::Ended(*peer, recording.flow.bytes()));
                 }
                 if now >= recording.next_stopped {
-                    recording.next_stopped = now + SAY_STOPPED_EVERY;
+                    recording.next_stopped = now + STOPPED_INTERVAL;
                     let message = recording.stopped(true);
                     let _ = recording.flow.send(socket, &message);
                 }
             }
-            let silent = now.since(recording.flow.last_heard);
-            if silent > IDLE && recording.end(now) {
-                told(ServerEvent::Ended(*peer, recording.flow.bytes()));
+            let silent = now.since(recording.flow.last_received);
+            if silent > IDLE_TIMEOUT && recording.end(now) {
+                on_event(ServerEvent::Ended(*peer, recording.flow.bytes()));
             }
-            recording.ended.is_none() || silent <= LINGER
+            recording.ended.is_none() || silent <= LINGER_TIME
         });
         busy
     }

@@ -19,15 +19,15 @@ use std::os::fd::AsRawFd;
 
 /// Datagrams per system call.
 const BATCH: usize = 64;
-/// Longer than any datagram that is expected; the rest of a longer one is cut off, and it is ignored.
+/// Longer than any expected datagram. A longer one is cut off, and then ignored.
 const LONGEST: usize = 9216;
 /// Room for 40 ms at 2 Gbit/s: a scheduler's pause. An ordinary user may be granted less.
 const BUFFER: usize = 16 << 20;
 /// The kernel cuts at most 64 segments (UDP_MAX_SEGMENTS), and a datagram holds less than 64 KiB.
 const MAX_SEGMENTS: usize = 64;
 const MAX_SEND: usize = 64_000;
-/// How long a full send buffer is waited for.
-const SEND_PATIENCE: Span = Span::from_millis(20);
+/// How long to wait for room in a full send buffer.
+const SEND_TIMEOUT: Span = Span::from_millis(20);
 
 /// A datagram that was received.
 pub(crate) struct Datagram<'a> {
@@ -46,7 +46,7 @@ pub(crate) struct Socket {
 }
 
 impl Socket {
-    /// The far end's: on `address`, for IPv4 too where that is the unspecified IPv6 address.
+    /// The far end's socket on `address`: for IPv4 too where that is the unspecified IPv6 address.
     pub(crate) fn bind(address: SocketAddr) -> Result<Self, RecordError> {
         let socket = Self::open(address)?;
         if address.is_ipv6() {
@@ -56,7 +56,7 @@ impl Socket {
         Ok(Self::new(socket))
     }
 
-    /// The near end's: to `peer` only.
+    /// The near end's socket, connected to `peer`.
     pub(crate) fn connect(peer: SocketAddr) -> Result<Self, RecordError> {
         let socket = Self::open(peer)?;
         socket.connect(&peer.into()).map_err(RecordError::system(format!("reach {peer}")))?;
@@ -67,12 +67,13 @@ impl Socket {
         let socket = socket2::Socket::new(Domain::for_address(address), Type::DGRAM, Some(Protocol::UDP))
             .map_err(RecordError::system("open a UDP socket"))?;
         socket.set_nonblocking(true).map_err(RecordError::system("prepare a UDP socket"))?;
-        setsockopt(&socket, ReceiveTimestampns, &true).map_err(RecordError::system("ask for receive stamps"))?;
-        // The rest makes it better where the kernel has it.
+        setsockopt(&socket, ReceiveTimestampns, &true)
+            .map_err(RecordError::system("ask for receive stamps"))?;
+        // The other options help where the kernel has them.
         let _ = setsockopt(&socket, RxqOvfl, &1);
         let _ = setsockopt(&socket, RcvBufForce, &BUFFER).or_else(|_| setsockopt(&socket, RcvBuf, &BUFFER));
         let _ = socket.set_send_buffer_size(BUFFER);
-        // A fragmented packet would take several opportunities: rather none.
+        // No fragments: a fragmented packet would take several opportunities.
         let _ = sockopt::set_ip_mtu_discover(&socket, Ipv4PathMtuDiscovery::DO);
         if address.is_ipv6() {
             let _ = sockopt::set_ipv6_mtu_discover(&socket, Ipv6PathMtuDiscovery::DO);
@@ -93,7 +94,7 @@ impl Socket {
         self.overflows
     }
 
-    /// Waits until something has come, at most for `span`.
+    /// Waits for a datagram, at most for `span`.
     pub(crate) fn wait(&self, span: Span) {
         self.poll(PollFlags::IN, span);
     }
@@ -102,11 +103,11 @@ impl Socket {
         let nanos = span.as_nanos();
         let timeout =
             Timespec { tv_sec: (nanos / 1_000_000_000) as i64, tv_nsec: (nanos % 1_000_000_000) as i64 };
-        // Interrupted by a signal: as if the time were over.
+        // An interruption by a signal counts as the end of the time.
         let _ = poll(&mut [PollFd::new(&self.socket, flags)], Some(&timeout));
     }
 
-    /// Hands over what has come; false where there was nothing.
+    /// Hands over the datagrams received; false where there were none.
     pub(crate) fn receive(&mut self, mut take: impl FnMut(Datagram<'_>)) -> Result<bool, RecordError> {
         // Fresh headers each time: the kernel shortens their lengths, and they are not restored.
         let space = cmsg_space!(libc::timespec, u32);
@@ -117,7 +118,7 @@ impl Socket {
         let received = match recvmmsg(self.socket.as_raw_fd(), &mut headers, slices.iter_mut(), flags, None) {
             Ok(received) => received,
             Err(Errno::EAGAIN | Errno::EINTR) => return Ok(false),
-            // Nobody listens there, or says so from afar: the handshake's patience decides.
+            // Nobody listens at the far end: the handshake's timeout decides.
             Err(Errno::ECONNREFUSED | Errno::EHOSTUNREACH | Errno::ENETUNREACH) => return Ok(false),
             Err(error) => return Err(RecordError::system("receive")(error)),
         };
@@ -158,10 +159,12 @@ impl Socket {
             let size = segment as u16;
             match self.send_once(bytes, &[ControlMessage::UdpGsoSegments(&size)], to.as_ref()) {
                 Err(Errno::EIO | Errno::EINVAL | Errno::EOPNOTSUPP) => self.segmentation = false,
-                result => return judged(result, segment),
+                result => return check_sent(result, segment),
             }
         }
-        bytes.chunks(segment).try_for_each(|chunk| judged(self.send_once(chunk, &[], to.as_ref()), segment))
+        bytes
+            .chunks(segment)
+            .try_for_each(|chunk| check_sent(self.send_once(chunk, &[], to.as_ref()), segment))
     }
 
     fn send_once(
@@ -174,14 +177,14 @@ impl Socket {
             || sendmsg(self.socket.as_raw_fd(), &[IoSlice::new(bytes)], control, MsgFlags::MSG_DONTWAIT, to);
         let mut result = attempt();
         if matches!(result, Err(Errno::EAGAIN)) {
-            self.poll(PollFlags::OUT, SEND_PATIENCE);
+            self.poll(PollFlags::OUT, SEND_TIMEOUT);
             result = attempt();
         }
         result.map(drop)
     }
 }
 
-fn judged(result: Result<(), Errno>, segment: usize) -> Result<(), RecordError> {
+fn check_sent(result: Result<(), Errno>, segment: usize) -> Result<(), RecordError> {
     match result {
         Err(Errno::EMSGSIZE) => Err(RecordError::PacketTooLarge(segment)),
         Err(Errno::EPERM | Errno::EACCES) => Err(RecordError::Blocked),

@@ -1,10 +1,10 @@
 //! The recorder over emulated links, in virtual time.
 
+use super::{compare_traces, opportunity_times};
 use crate::arrivals::{Arrival, Arrivals};
 use crate::recording::{Recording, Sources, Times};
 use crate::window::{QueueDelay, Saturator};
 use crate::wire::Report;
-use super::{compare_traces, opportunity_times};
 use cellcc_link::{Capacity, Jitter, Link, LinkConfig, LossRate, Packet, Poll, synthetic, trace};
 use cellcc_units::{Bytes, Ratio, Span, Time};
 use std::io::Write;
@@ -37,7 +37,7 @@ impl Packet for Feedback {
 }
 
 /// A path in virtual time, with a recorder at both of its ends.
-struct Path2 {
+struct RecordedPath {
     forward: Link<Data>,
     backward: Link<Feedback>,
     sender: Saturator,
@@ -63,7 +63,7 @@ fn constant(rate: &str) -> Arc<Capacity> {
     Arc::new(Capacity::constant(rate.parse().unwrap()).unwrap())
 }
 
-impl Path2 {
+impl RecordedPath {
     fn new(capacity: &Arc<Capacity>, queue: &str) -> Self {
         Self {
             forward: link(capacity.clone(), queue, "10ms", 0.0),
@@ -119,7 +119,7 @@ impl Path2 {
 
 /// Records for `length` and compares what a trace file of it says with the original, both ways exactly.
 fn recorded(capacity: &Arc<Capacity>, queue: &str, length: Span) -> Recording {
-    let mut path = Path2::new(capacity, queue);
+    let mut path = RecordedPath::new(capacity, queue);
     path.run(length);
     path.recording(length)
 }
@@ -164,7 +164,7 @@ fn a_synthetic_link_is_recorded_as_it_is() {
 #[test]
 fn a_real_trace_is_recorded_as_it_is() {
     let Some(root) = std::env::var_os("CELLCC_TRACES") else {
-        writeln!(std::io::stderr(), "SKIPPED: CELLCC_TRACES names no folder of real traces").unwrap();
+        writeln!(std::io::stderr(), "left out: CELLCC_TRACES names no folder of real traces").unwrap();
         return;
     };
     for (name, secs) in
@@ -180,7 +180,7 @@ fn a_real_trace_is_recorded_as_it_is() {
 #[test]
 fn a_short_queue_is_kept_full_without_a_flood() {
     let capacity = constant("12Mbit/s");
-    let mut path = Path2::new(&capacity, "50pkt");
+    let mut path = RecordedPath::new(&capacity, "50pkt");
     path.run(Span::from_secs(20));
     let recording = path.recording(Span::from_secs(20));
     assert_agrees("50 packets", &capacity, &recording, Span::from_secs(20));
@@ -192,7 +192,7 @@ fn a_short_queue_is_kept_full_without_a_flood() {
 #[test]
 fn lost_packets_and_lost_reports_cost_no_capacity() {
     let capacity = constant("12Mbit/s");
-    let mut path = Path2::new(&capacity, "unlimited");
+    let mut path = RecordedPath::new(&capacity, "unlimited");
     path.forward = link(capacity.clone(), "unlimited", "10ms", 0.02);
     path.loses_every_tenth_report = true;
     path.run(Span::from_secs(30));

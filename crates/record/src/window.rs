@@ -1,4 +1,4 @@
-//! The sender's window: as many packets on their way as keep a queue at the bottleneck.
+//! The sender's window: enough packets in flight to keep a queue at the bottleneck.
 
 use crate::arrivals::Arrival;
 use cellcc_units::{ParseError, Span, Time};
@@ -13,8 +13,8 @@ pub struct QueueDelay {
 }
 
 impl QueueDelay {
-    /// 250 ms to 1 s. The original keeps the round-trip time between 750 ms and 3 s; the third of it lets the operator's
-    /// queue overflow less, and still bridges most gaps of an LTE link.
+    /// 250 ms to 1 s. The original keeps the round-trip time between 750 ms and 3 s. A third of that overflows the
+    /// operator's queue less, and still bridges most gaps of an LTE link.
     pub const DEFAULT: Self = Self { lower: Span::from_millis(250), upper: Span::from_secs(1) };
 
     /// The window grows while packets wait less than `lower`, and shrinks where they wait more than `upper`. `None`
@@ -69,10 +69,10 @@ const MAX_WINDOW: u64 = 1 << 20;
 const FULL_QUEUE_LOSS: f64 = 1.0 / 8.0;
 /// A round that loses more than this share has a window far above what the path holds.
 const OVERFLOW_LOSS: f64 = 1.0 / 4.0;
-/// A round lasts as long as the queue, so that a larger step could empty it before the answer is seen.
+/// A round lasts as long as the queue: a larger step could empty the queue before its effect is seen.
 const LARGEST_STEP_DOWN: f64 = 0.5;
 
-/// The sending half, without a socket: what to send when.
+/// The sender without its socket: what to send when.
 ///
 /// ```text
 ///              queueing delay < lower: + 1 for each packet that arrived (doubles in a round-trip time)
@@ -88,8 +88,8 @@ pub struct Saturator {
     bounds: QueueDelay,
     window: u64,
     next_number: u64,
-    /// One above the highest number that is known to have arrived: what lies below has arrived or is lost.
-    heard_below: u64,
+    /// One above the highest number that is reported: packets below it have arrived or are lost.
+    reported_below: u64,
     /// The smallest one-way delay so far, with the unknown offset between the two clocks.
     least_delay: Option<i64>,
     round: Round,
@@ -99,7 +99,7 @@ pub struct Saturator {
     queueing: Span,
 }
 
-/// The packets that were on their way together.
+/// The packets that were in flight together.
 #[derive(Debug, Clone, Copy)]
 struct Round {
     first: u64,
@@ -115,7 +115,7 @@ impl Saturator {
             bounds,
             window: INITIAL_WINDOW,
             next_number: 0,
-            heard_below: 0,
+            reported_below: 0,
             least_delay: None,
             round: Round { first: 0, end: 0, arrived: 0, least_queueing: Span::MAX },
             grows: true,
@@ -136,7 +136,7 @@ impl Saturator {
         Some(number)
     }
 
-    /// When to send although the window is full, if nothing is heard until then.
+    /// When to send although the window is full, if no report comes before.
     pub fn next_wake(&self) -> Time {
         self.last_activity + self.bounds.upper
     }
@@ -153,7 +153,7 @@ impl Saturator {
     }
 
     fn on_arrival(&mut self, arrival: &Arrival) {
-        // Whoever reports what was never sent has not received it.
+        // A packet that was never sent cannot have arrived.
         if arrival.number >= self.next_number {
             return;
         }
@@ -162,18 +162,18 @@ impl Saturator {
         self.queueing = Span::from_nanos(arrival.delay().abs_diff(least));
         self.round.arrived += 1;
         self.round.least_queueing = self.round.least_queueing.min(self.queueing);
-        self.heard_below = self.heard_below.max(arrival.number + 1);
+        self.reported_below = self.reported_below.max(arrival.number + 1);
         if self.grows && self.queueing < self.bounds.lower {
             self.window = (self.window + 1).min(MAX_WINDOW);
         }
-        if self.heard_below > self.round.end {
+        if self.reported_below > self.round.end {
             self.end_round();
         }
     }
 
     fn end_round(&mut self) {
         let Round { first, arrived, least_queueing, .. } = self.round;
-        let share = (arrived as f64 / (self.heard_below - first).max(1) as f64).min(1.0);
+        let share = (arrived as f64 / (self.reported_below - first).max(1) as f64).min(1.0);
         self.grows = 1.0 - share <= FULL_QUEUE_LOSS;
         let (lower, upper) = (self.bounds.lower.as_secs_f64(), self.bounds.upper.as_secs_f64());
         let factor = if least_queueing > self.bounds.upper {
@@ -184,13 +184,17 @@ impl Saturator {
             1.0
         };
         self.window = ((self.window as f64 * factor.max(LARGEST_STEP_DOWN)) as u64).max(MIN_WINDOW);
-        self.round =
-            Round { first: self.heard_below, end: self.next_number, arrived: 0, least_queueing: Span::MAX };
+        self.round = Round {
+            first: self.reported_below,
+            end: self.next_number,
+            arrived: 0,
+            least_queueing: Span::MAX,
+        };
     }
 
     /// Packets that have neither arrived nor are known to be lost.
     pub fn in_flight(&self) -> u64 {
-        self.next_number - self.heard_below
+        self.next_number - self.reported_below
     }
 
     /// The window in packets.

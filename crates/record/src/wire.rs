@@ -88,7 +88,7 @@ pub struct Probe {
     pub rtt_micros: u32,
 }
 
-/// What has arrived.
+/// Packets that arrived.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {
     /// How many arrived before these.
@@ -97,7 +97,7 @@ pub struct Report {
     pub arrivals: Vec<Arrival>,
 }
 
-/// How the far end did.
+/// The far end's counts at the end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stopped {
     /// Packets it sent.
@@ -106,7 +106,7 @@ pub struct Stopped {
     pub arrivals: u64,
     /// Packets its socket had no room for.
     pub overflowed: u64,
-    /// Whether it sends and takes nothing more: false in an answer to a stop that came before.
+    /// True where the far end stopped by its own limit; false in an answer to a stop.
     pub by_limit: bool,
 }
 
