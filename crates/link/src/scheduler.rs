@@ -158,9 +158,11 @@ mod tests {
         (0..250).for_each(|_| one_by_one.served(0, Bytes::ZERO));
         let averages = |state| match state {
             State::ProportionalFair { averages, .. } => averages,
-            State::RoundRobin { .. } => Vec::new(),
+            State::RoundRobin { .. } => unreachable!("it began as proportional fair"),
         };
-        for (one, other) in averages(at_once).into_iter().zip(averages(one_by_one)) {
+        let (at_once, one_by_one) = (averages(at_once), averages(one_by_one));
+        assert_eq!((at_once.len(), one_by_one.len()), (2, 2));
+        for (one, other) in at_once.into_iter().zip(one_by_one) {
             assert!((one - other).abs() < 1e-9 * one, "{one} {other}");
         }
     }
