@@ -9,7 +9,7 @@ use cellcc_emu::mahimahi::Chain;
 use cellcc_emu::path::{Stages, stages};
 use cellcc_emu::stage::Stage;
 use cellcc_experiment::{CellSetup, PlanFile, Scenario, USUAL_DRIVER};
-use cellcc_link::{Capacity, Shelf};
+use cellcc_link::{Capacity, TraceCache};
 use cellcc_units::{Queue, Ratio, Span};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -99,11 +99,11 @@ pub(crate) struct Args {
 pub(crate) fn run(args: Args) -> Result<ExitCode, Exit> {
     emulated::prepare()?;
     let scenario = scenario(&args)?;
-    let shelf = Shelf::default();
+    let traces = TraceCache::default();
     let users = scenario.cell.iter().flat_map(|cell| &cell.users);
     let channels: Vec<_> = std::iter::once(&scenario.trace).chain(users).collect();
     let capacities =
-        shelf.open_all(channels.iter().copied(), &scenario.path.reverse.trace).map_err(Exit::input)?;
+        traces.open_all(channels.iter().copied(), &scenario.path.reverse.trace).map_err(Exit::input)?;
     let Stages { up, down } = stages(&scenario, &capacities).map_err(Exit::input)?;
     let header = |link: &str, trace: &str, queue: &Queue| LogHeader {
         link: link.into(),

@@ -6,17 +6,17 @@
 
 mod common;
 
-use cellcc_calm::in_real_time;
+use cellcc_test_support::{retry_on_stall, skip};
 use common::cellcc;
 use serde_json::Value;
-use std::io::{self, Write};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Runs in real time share the machine badly. None where this machine does not let us emulate; says why not.
+/// Runs in real time disturb each other, so each takes this lock. `None` where this machine cannot emulate a path, and the
+/// test is skipped.
 fn alone() -> Option<MutexGuard<'static, ()>> {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     if let Err(error) = cellcc_emu::namespace::Namespace::create() {
-        let _ = writeln!(io::stdout(), "SKIPPED: {error}");
+        skip(error);
         return None;
     }
     Some(ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner))
@@ -41,7 +41,7 @@ fn of_driver<'a>(records: &'a [Value], driver: &str) -> &'a Value {
 
 #[test]
 fn the_simulator_and_quic_agree_on_a_constant_link() {
-    in_real_time(|| {
+    retry_on_stall(|| {
         let Some(_alone) = alone() else { return };
         // A window of one and a half times the path's bandwidth-delay product, and one that fills and overflows the queue.
         for scheme in ["fixed-window(window=45pkt)", "cubic"] {
@@ -95,7 +95,7 @@ fn a_sized_flow_starts_late_and_is_through() {
 
 #[test]
 fn frames_arrive_in_time_where_the_link_has_room_and_late_where_it_has_not() {
-    in_real_time(|| {
+    retry_on_stall(|| {
         let Some(_alone) = alone() else { return };
         let missed = |rate: &str| {
             let scheme = format!("cubic:frames({rate},100ms)");
@@ -124,7 +124,7 @@ fn frames_arrive_in_time_where_the_link_has_room_and_late_where_it_has_not() {
 
 #[test]
 fn three_flows_of_a_mix_share_the_link() {
-    in_real_time(|| {
+    retry_on_stall(|| {
         let Some(_alone) = alone() else { return };
         let records = records(&[
             "--driver",

@@ -3,8 +3,8 @@
 
 mod common;
 
-use cellcc_calm::in_real_time;
 use cellcc_link::Capacity;
+use cellcc_test_support::{retry_on_stall, skip};
 use cellcc_units::Rate;
 use common::cellcc;
 use std::io::{self, Write};
@@ -56,18 +56,18 @@ fn recorded(down: &str) -> Outcome {
 #[test]
 fn every_second_of_a_recording_carries_what_its_link_does() {
     if let Err(error) = cellcc_emu::namespace::Namespace::create() {
-        let _ = writeln!(io::stdout(), "SKIPPED: {error}");
+        skip(error);
         return;
     }
     let mut links = vec!["12Mbit/s".to_owned(), "lte-static".to_owned()];
     match std::env::var("CELLCC_TRACES") {
         Ok(traces) => links.push(format!("{traces}/lte-mahimahi/Verizon-LTE-short.down")),
         Err(_) => {
-            let _ = writeln!(io::stdout(), "SKIPPED: CELLCC_TRACES names no folder of recorded traces");
+            let _ = writeln!(io::stderr(), "left out: CELLCC_TRACES names no folder of real traces");
         }
     }
     for link in links {
-        in_real_time(|| {
+        retry_on_stall(|| {
             let worst_second = recorded(&link).agreement["worst_1s_bin"].as_f64().unwrap();
             assert!(worst_second <= 0.02, "{link}: {worst_second}");
         });
@@ -79,10 +79,10 @@ fn every_second_of_a_recording_carries_what_its_link_does() {
 #[test]
 fn the_curve_of_a_recording_is_that_of_its_link() {
     if let Err(error) = cellcc_emu::namespace::Namespace::create() {
-        let _ = writeln!(io::stdout(), "SKIPPED: {error}");
+        skip(error);
         return;
     }
-    in_real_time(|| {
+    retry_on_stall(|| {
         let Outcome { agrees, agreement, late_p99_us, late_max_us } = recorded("12Mbit/s");
         assert!(late_p99_us <= PUNCTUAL_US, "one release in a hundred is {late_p99_us} us late or more");
         // Where the machine stood still for some milliseconds once, packets that pass meanwhile are missing for so long,

@@ -4,20 +4,19 @@
 
 mod common;
 
-use cellcc_calm::in_real_time;
+use cellcc_test_support::{retry_on_stall, skip};
 use common::cellcc;
 use std::fs;
-use std::io::{self, Write};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-/// Whether this machine lets us emulate; says why not.
+/// Whether this machine can emulate a path. Otherwise the test is skipped.
 fn can_run() -> bool {
     match cellcc_emu::namespace::Namespace::create() {
         Ok(_) => true,
         Err(error) => {
-            let _ = writeln!(io::stdout(), "SKIPPED: {error}");
+            skip(error);
             false
         }
     }
@@ -71,7 +70,7 @@ fn a_round_trip_is_never_shorter_than_asked_over_either_back_end_and_either_prot
 
 #[test]
 fn iperf3_gets_what_the_link_carries_up_down_and_as_datagrams() {
-    in_real_time(|| {
+    retry_on_stall(|| {
         if !can_run() {
             return;
         }
@@ -147,7 +146,7 @@ fn shells_within_shells_add_their_delays_in_one_line_and_nested() {
 
 #[test]
 fn each_user_of_a_cell_has_a_path_of_its_own_and_they_share_the_base_station() {
-    in_real_time(|| {
+    retry_on_stall(|| {
         if !can_run() {
             return;
         }
@@ -173,7 +172,7 @@ fn each_user_of_a_cell_has_a_path_of_its_own_and_they_share_the_base_station() {
 
 #[test]
 fn a_queue_with_ecn_marks_real_tcp_instead_of_dropping() {
-    in_real_time(|| {
+    retry_on_stall(|| {
         if !can_run() {
             return;
         }
@@ -321,7 +320,7 @@ fn bad_input_is_refused_before_anything_is_made() {
 
 #[test]
 fn the_emulator_reports_what_it_measured_of_itself() {
-    in_real_time(|| {
+    retry_on_stall(|| {
         if !can_run() {
             return;
         }

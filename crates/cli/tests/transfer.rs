@@ -4,7 +4,7 @@
 
 mod common;
 
-use cellcc_calm::in_real_time;
+use cellcc_test_support::retry_on_stall;
 use common::cellcc;
 use serde_json::Value;
 use std::fs;
@@ -152,7 +152,7 @@ fn sized_transfers_carry_just_that_in_both_directions_over_several_connections()
 
 #[test]
 fn a_get_shows_what_the_server_knows_of_its_sending_and_leaves_a_record() {
-    in_real_time(|| {
+    retry_on_stall(|| {
         let server = Server::start(&[]);
         let arguments =
             ["--time", "1s", "--interval", "200ms", "--scheme", "bbr", "--json", "--record", "record.json"];
@@ -177,7 +177,7 @@ fn a_get_shows_what_the_server_knows_of_its_sending_and_leaves_a_record() {
 
 #[test]
 fn a_constant_rate_and_frames_arrive_as_they_are_made() {
-    in_real_time(|| {
+    retry_on_stall(|| {
         let server = Server::start(&[]);
         for command in ["get", "put"] {
             let output = server.client(command, "", &["--rate", "4Mbit/s", "--time", "2s", "--json"]);

@@ -25,13 +25,14 @@ pub struct Job {
     pub base6: Ipv6Addr,
     /// Which user it is: `CELLCC_USER`.
     pub user: usize,
-    /// Whether it is a server that nobody types at: it gets a process group of its own, all of which ends with it.
+    /// True for a server without a terminal: it gets a process group of its own, which ends with it.
     pub is_server: bool,
 }
 
-/// A command that runs. It ends with us, whatever ends us. While it runs, signals that other processes send to us go to it
-/// (SIGINT, SIGQUIT, SIGTERM, SIGHUP), and Ctrl-C on the terminal is its business alone. Process group, session and
-/// terminal stay as they are, so an interactive shell has job control.
+/// A running command. It ends when this process ends, whatever ends this process. While it runs, this process
+/// forwards the signals that other processes send (SIGINT, SIGQUIT, SIGTERM, SIGHUP) to it, and ignores Ctrl-C on the
+/// terminal, which the command handles itself. Process group, session and terminal stay as they are, so an
+/// interactive shell has job control.
 #[derive(Debug)]
 pub struct Child {
     child: process::Child,
@@ -54,7 +55,7 @@ impl Child {
         command.env("MAHIMAHI_BASE", job.base4.to_string()).env("CELLCC_BASE6", job.base6.to_string());
         command.env("CELLCC_USER", job.user.to_string());
         if job.is_server {
-            // What a server says is not the command's result.
+            // A server's output is no part of the command's result.
             command.process_group(0).stdin(Stdio::null()).stdout(io::stderr());
         }
         set_prompt(&mut command, &program, &job.prompt);
@@ -83,7 +84,7 @@ impl Child {
     }
 }
 
-/// Who gives up early leaves no command behind.
+/// An early error leaves no command running.
 impl Drop for Child {
     fn drop(&mut self) {
         if self.is_server
@@ -106,13 +107,13 @@ fn die_with_us(command: &mut Command) {
     let parent = Pid::from_raw(process::id().cast_signed());
     sys::before_exec(command, move || {
         set_parent_process_death_signal(Some(Signal::KILL))?;
-        // Whoever died before that sends no signal any more.
+        // A parent that died before that sends no signal.
         if getppid() != parent { Err(io::ErrorKind::Interrupted.into()) } else { Ok(()) }
     });
 }
 
-/// Puts `prefix` before an interactive shell's prompt, as Mahimahi does: bash reads its start-up files, which set the
-/// prompt, after it has got its environment, so it is told to add the prefix when it prompts for the first time.
+/// Puts `prefix` before an interactive shell's prompt, as Mahimahi does. Bash's start-up files set the prompt after
+/// its environment is there: so bash adds the prefix when it prompts for the first time.
 fn set_prompt(command: &mut Command, program: &OsStr, prefix: &str) {
     const PREFIX: &str = "MAHIMAHI_SHELL_PREFIX";
     let before = env::var(PREFIX).unwrap_or_default();

@@ -8,7 +8,6 @@
 //! | [`mahimahi`] | the command lines and logs that people know |
 //! | [`kernel`] | the driver for the kernel's own TCP |
 //! | [`udp`] | the driver for schemes over UDP sockets |
-//! | [`saturator`] | records a trace of a real path |
 //! | [`doctor`] | what this machine can and cannot do |
 //!
 //! Linux only.
@@ -28,7 +27,6 @@ pub mod namespace;
 mod netlink;
 pub mod path;
 mod realtime;
-pub mod saturator;
 pub mod stage;
 mod sys;
 pub mod tap;

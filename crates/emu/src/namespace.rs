@@ -24,7 +24,7 @@ pub struct Namespace {
 }
 
 impl Namespace {
-    /// That of the calling thread.
+    /// The calling thread's namespace.
     ///
     /// # Errors
     /// /proc is not mounted.
@@ -34,8 +34,8 @@ impl Namespace {
         Ok(Self { file: Arc::new(file) })
     }
 
-    /// A new one in which loopback is up, packets are forwarded (for an emulator within the emulator), IPv6 addresses
-    /// work at once, TCP may use windows of 64 MB and remembers nothing from one connection to the next.
+    /// A new namespace. Loopback is up; packets are forwarded, for an emulator within the emulator; IPv6 addresses
+    /// work at once; TCP may use windows of 64 MB, and keeps no metrics from one connection to the next.
     ///
     /// # Errors
     /// We may not make one: [`enter_user_namespace_if_needed`] was not called, or did not help.
@@ -81,7 +81,7 @@ impl Namespace {
     /// Between fork and exec, hence without allocation.
     fn enter_in_child(&self) -> io::Result<()> {
         match move_into_link_name_space(self.as_fd(), Some(LinkNameSpaceType::Network)) {
-            // Who has no rights over the namespace in which it is already may stay there.
+            // A process without rights over its own namespace may stay in it.
             Err(Errno::PERM) if self.is_current() => Ok(()),
             other => Ok(other?),
         }
@@ -134,8 +134,8 @@ fn prepare() -> Result<(), EmuError> {
     Ok(())
 }
 
-/// Sets a value of the calling thread's network namespace; `name` is relative to /proc/sys. What the kernel does not
-/// have (IPv6 switched off at boot) is left alone.
+/// Sets a value of the calling thread's network namespace; `name` is relative to /proc/sys. Does nothing where the
+/// kernel has no such value (IPv6 switched off at boot).
 pub(crate) fn set_sysctl(name: &str, value: &str) -> Result<(), EmuError> {
     match fs::write(format!("/proc/sys/{name}"), value) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),

@@ -64,7 +64,8 @@ impl Netlink {
             let mut socket = Socket::new(NETLINK_ROUTE)?;
             socket.bind_auto()?;
             socket.connect(&SocketAddr::new(0, 0))?;
-            // The request need not come back with the answer, but the kernel's own words should. Old kernels lack both.
+            // Answers without a copy of the request, but with the kernel's error message. Old kernels lack both
+            // options.
             let _ = socket.set_cap_ack(true);
             let _ = socket.set_ext_ack(true);
             Ok::<_, io::Error>(socket)
@@ -239,12 +240,12 @@ impl Netlink {
     /// Waits until the kernel takes packets for an address of its own. It does at once for IPv4; for IPv6 a worker of the
     /// kernel's adds the local route some time after the address, and packets that come before that are lost.
     fn wait_for_address(&mut self, address: IpAddr) -> Result<(), EmuError> {
-        const PATIENCE: Duration = Duration::from_secs(5);
+        const TIMEOUT: Duration = Duration::from_secs(5);
         const PAUSE: Duration = Duration::from_millis(1);
         let begin = Instant::now();
         let ready = ((address, bits(address)), RouteType::Local);
         while !self.destinations()?.contains(&ready) {
-            if begin.elapsed() > PATIENCE {
+            if begin.elapsed() > TIMEOUT {
                 let late = io::Error::from(io::ErrorKind::TimedOut);
                 return Err(EmuError::system(format!("bring the address {address} up"))(late));
             }

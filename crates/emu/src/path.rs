@@ -4,7 +4,7 @@ use crate::stage::{CellStage, LinkStage, Stage};
 use cellcc_experiment::{PathLinks, ResolveError, Scenario};
 use cellcc_link::Capacities;
 
-/// The stages of the way up, of the acknowledgements, and of the way down, of the data.
+/// The stages of the uplink, for acknowledgements, and of the downlink, for data.
 pub struct Stages {
     /// From the users to the outside.
     pub up: Vec<Stage>,
@@ -15,7 +15,7 @@ pub struct Stages {
 /// The path of a Scenario over links of these capacities.
 ///
 /// # Errors
-/// What the Scenario asks for and no link does.
+/// Where the Scenario asks for something that the emulator cannot do.
 pub fn stages(scenario: &Scenario, capacities: &Capacities) -> Result<Stages, ResolveError> {
     let links = PathLinks::new(scenario, capacities)?;
     let PathLinks { mut forward, forward_seed: seed, reordering, .. } = links;

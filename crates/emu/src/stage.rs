@@ -16,7 +16,7 @@ pub enum Stage {
     Cell(CellStage),
 }
 
-/// A link, and what there is beside it.
+/// A link with reordering behind it, or with a log.
 #[derive(Debug, Clone)]
 pub struct LinkStage {
     /// Loss, queue, capacity, delay.
@@ -25,7 +25,7 @@ pub struct LinkStage {
     pub seed: u64,
     /// Which share of the packets arrives later than others sent after them, and by how much.
     pub reordering: Option<(Ratio, Span)>,
-    /// Where its packets are written down.
+    /// The log of its packets, for a link without delay and reordering: see [`Stage::logged`].
     pub log: Option<LogSpec>,
 }
 
@@ -41,8 +41,8 @@ pub struct CellStage {
 }
 
 impl Stage {
-    /// The link with a log of what passes it, and its delay as a stage of its own: packets are written down when they
-    /// leave the link, not when they arrive. None for a cell, whose users have a queue each.
+    /// Splits the link into a link with a log and a stage with its delay, jitter and reordering: the log has packets
+    /// in the order in which they leave the link. `None` for a cell, where each user has a queue.
     pub fn logged(self, log: LogSpec) -> Option<[Self; 2]> {
         let Self::Link(LinkStage { config, seed, reordering, .. }) = self else { return None };
         let LinkConfig { capacity, queue, delay, jitter, loss } = config;

@@ -166,18 +166,19 @@ pub(crate) fn before_exec(
     command: &mut Command,
     action: impl FnMut() -> io::Result<()> + Send + Sync + 'static,
 ) {
-    // SAFETY: this module's callers keep to what is said above.
+    // SAFETY: the callers, all in this crate, keep this rule.
     unsafe { command.pre_exec(action) };
 }
 
-/// The signals that a child gets from us: those with which people, shells and service managers end programs.
+/// The signals that are forwarded to children: those with which people, shells and service managers end programs.
 const FORWARDED: [libc::c_int; 4] = [libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGHUP];
 
-/// Process ids of the children that get our signals; 0: a free place.
+/// Process ids of the children that get our signals; 0 for a free entry.
 static CHILDREN: [AtomicI32; 64] = [const { AtomicI32::new(0) }; 64];
 
-/// From now on our children get the signals that other processes send to this one, and it lives on while it has any. What
-/// a terminal sends (Ctrl-C) reaches them without us. Signals that are ignored stay so, as `nohup` wants it.
+/// Forwards the signals that other processes send to this one to its children from now on. This process lives on
+/// while it has children. A terminal's signals (Ctrl-C) reach them directly. Ignored signals stay ignored, as `nohup`
+/// expects.
 pub(crate) fn forward_signals() -> io::Result<()> {
     for signal in FORWARDED {
         // SAFETY: sigaction is plain data, for which all zeros is a value.

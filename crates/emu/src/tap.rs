@@ -1,4 +1,4 @@
-//! Something that looks on while packets pass.
+//! A tap: observes packets as they pass.
 
 use cellcc_link::Delivery;
 use cellcc_units::{Bytes, Time};
@@ -6,8 +6,8 @@ use cellcc_units::{Bytes, Time};
 /// One packet of at most the MTU. Programs and the kernel hand over super-packets; a link carries their segments.
 #[derive(Debug, Clone, Copy)]
 pub struct SegmentView<'a> {
-    /// IP and transport headers as the super-packet has them: its sequence number is that of the first segment. All of
-    /// the packet, its payload included, where it came whole; then the two numbers below are zero.
+    /// IP and transport headers of the super-packet: the sequence number is that of the first segment. A packet that
+    /// was not part of a super-packet is here as a whole, with its payload; then the two numbers below are zero.
     pub headers: &'a [u8],
     /// Bytes of payload in the segments before this one.
     pub offset: u32,
@@ -17,7 +17,7 @@ pub struct SegmentView<'a> {
     pub bytes: Bytes,
 }
 
-/// Looks on in the thread of one direction. Times are on the emulation's clock.
+/// Observes the packets of one direction, in its thread. Times are on the emulation's clock.
 pub trait Tap: Send {
     /// A program's packet was read from its device.
     fn arrived(&mut self, at: Time, segment: &SegmentView<'_>);

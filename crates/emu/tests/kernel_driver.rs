@@ -1,22 +1,22 @@
-//! Kernel TCP through the emulator. Needs network namespaces; where there are none, the tests say so and pass.
+//! Kernel TCP through the emulator. The tests need network namespaces, and are skipped without them.
 
-use cellcc_calm::in_real_time;
 use cellcc_emu::kernel::KernelDriver;
 use cellcc_experiment::{Driver, Plan, PlanFile, Record, Scenario};
-use std::io::{self, Write};
+use cellcc_test_support::{retry_on_stall, skip};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Runs in real time share the machine badly.
+/// Runs in real time disturb each other.
 fn alone() -> MutexGuard<'static, ()> {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// The driver; `None` where this machine cannot run it, and the test is skipped.
 fn driver() -> Option<KernelDriver> {
     match KernelDriver::new() {
         Ok(driver) => Some(driver),
         Err(error) => {
-            let _ = writeln!(io::stdout(), "SKIPPED: {error}");
+            skip(error);
             None
         }
     }
@@ -45,7 +45,7 @@ fn run(driver: &KernelDriver, text: &str) -> Record {
 
 #[test]
 fn kernel_cubic_fills_a_link() {
-    in_real_time(|| {
+    retry_on_stall(|| {
         let _alone = alone();
         let Some(driver) = driver() else { return };
         let record = run(

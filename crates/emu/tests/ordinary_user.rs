@@ -41,7 +41,7 @@ fn as_root() {
 
 fn as_ordinary_user() {
     assert!(enter_user_namespace_if_needed().unwrap(), "an ordinary user has no rights");
-    // The device file may be closed to ordinary users; veth needs none.
+    // Ordinary users may have no access to the device file; veth needs none.
     let topology = Topology::build(&spec(1, Backend::Packet)).unwrap();
     let user = &topology.users[0];
     carrying(&topology, || {

@@ -16,7 +16,7 @@ use std::net::{IpAddr, TcpListener, TcpStream};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-/// The back end; set where this program is started again to be killed.
+/// The back end, set where this program starts itself again in order to kill that process.
 const ROLE: &str = "CELLCC_TEST_ROLE";
 
 fn outside_and_user(topology: &Topology, user: usize) -> [(IpAddr, IpAddr); 2] {
@@ -224,8 +224,8 @@ fn what_a_killed_emulator_left_is_removed_by_the_next() {
         let mut said = BufReader::new(emulator.stdout.take().unwrap()).lines();
         said.find(|line| line.as_ref().unwrap().ends_with("built")).expect("it builds").unwrap();
         assert!(output_in(&outside, "ip link").contains("cellcc-0"));
-        // The kernel removes what a killed process held, at the latest with its namespaces. A device that survives
-        // even that, as one does whose descriptor was handed on, looks like this one.
+        // The kernel removes what a killed process held, at the latest with its namespaces. This device stands for
+        // one that survives even that, because its descriptor was passed on.
         output_in(&outside, "ip link add cellcc-7 type veth peer name other");
         let links = output_in(&outside, "ip link show cellcc-0");
         let alias = links.split("alias ").nth(1).unwrap().trim();

@@ -2,14 +2,17 @@
 
 use crate::{Path, Randomness, ResolveError, Scenario};
 use cellcc_link::{
-    Capacities, Capacity, Delay, Forward, Jitter, Link, LinkConfig, LossRate, Packet, Reordering, Scheduler,
-    Shelf,
+    Capacities, Capacity, Delay, ForwardPath, Jitter, Link, LinkConfig, LossRate, Packet, Reordering,
+    Scheduler, TraceCache,
 };
 use cellcc_units::{Ratio, Span};
 use std::fmt::Display;
 use std::sync::Arc;
 
 /// The links of a run.
+///
+/// Each random part has a seed of its own, which the Scenario's seed and the part decide ([`Scenario::seed_of`]). So
+/// the losses of one direction stay the same when the other changes.
 #[derive(Debug, Clone)]
 pub struct PathLinks {
     /// To the receivers: one link, or that of each user of the cell.
@@ -32,7 +35,7 @@ impl PathLinks {
     /// The path of a Scenario over links of these capacities.
     ///
     /// # Errors
-    /// What the Scenario asks for and no link does.
+    /// Where the Scenario asks for something that no link can do.
     pub fn new(scenario: &Scenario, capacities: &Capacities) -> Result<Self, ResolveError> {
         let Path { reordered, reordered_by, reverse, .. } = &scenario.path;
         let delay = scenario.forward_delay()?;
@@ -63,11 +66,11 @@ impl PathLinks {
         })
     }
 
-    /// The way to the receivers.
-    pub fn forward<P: Packet>(&self) -> Forward<P> {
+    /// The forward path.
+    pub fn forward<P: Packet>(&self) -> ForwardPath<P> {
         let forward = match &self.scheduler {
-            None => Forward::link(self.forward[0].clone(), self.forward_seed),
-            Some(scheduler) => Forward::cell(self.forward.clone(), *scheduler, self.forward_seed),
+            None => ForwardPath::link(self.forward[0].clone(), self.forward_seed),
+            Some(scheduler) => ForwardPath::cell(self.forward.clone(), *scheduler, self.forward_seed),
         };
         match self.reordering {
             None => forward,
@@ -75,7 +78,7 @@ impl PathLinks {
         }
     }
 
-    /// The way back.
+    /// The reverse path.
     pub fn reverse<P: Packet>(&self) -> Link<P> {
         Link::new(self.reverse.clone(), self.reverse_seed)
     }
@@ -86,15 +89,15 @@ impl Scenario {
     ///
     /// # Errors
     /// A user that is not there, a file or a link that cannot be read, a schedule that makes no sense.
-    pub fn resolve_path(&mut self, shelf: &Shelf) -> Result<(), ResolveError> {
+    pub fn resolve_path(&mut self, traces: &TraceCache) -> Result<(), ResolveError> {
         self.check_users()?;
         let path = &mut self.path;
         Delay::spell_out(&mut path.extra_delay)
             .map_err(|error| ResolveError(format!("extra delay: {error}")))?;
         LossRate::spell_out(&mut path.extra_loss)
             .map_err(|error| ResolveError(format!("extra loss: {error}")))?;
-        PathLinks::new(self, &self.capacities(shelf)?)?;
-        self.trace_sha256 = shelf.open(&self.trace).map_err(refused)?.hash;
+        PathLinks::new(self, &self.capacities(traces)?)?;
+        self.trace_sha256 = traces.open(&self.trace).map_err(refused)?.hash;
         Ok(())
     }
 
@@ -102,10 +105,10 @@ impl Scenario {
     ///
     /// # Errors
     /// A link that cannot be opened.
-    pub fn capacities(&self, shelf: &Shelf) -> Result<Capacities, ResolveError> {
+    pub fn capacities(&self, traces: &TraceCache) -> Result<Capacities, ResolveError> {
         let users = self.cell.iter().flat_map(|cell| &cell.users);
         let forward = std::iter::once(&self.trace).chain(users);
-        shelf.open_all(forward, &self.path.reverse.trace).map_err(refused)
+        traces.open_all(forward, &self.path.reverse.trace).map_err(refused)
     }
 
     /// From the link to the receivers: half the round-trip time, and what the Scenario adds to it over time.

@@ -73,11 +73,11 @@ pub struct Path {
     /// By how much later those arrive.
     #[serde(skip_serializing_if = "is_usual_lateness")]
     pub reordered_by: Span,
-    /// The way back of the acknowledgements.
+    /// The reverse path, of the acknowledgements.
     pub reverse: Reverse,
 }
 
-/// The way back of the acknowledgements.
+/// The reverse path, of the acknowledgements.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Reverse {

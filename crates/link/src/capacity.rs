@@ -76,7 +76,7 @@ impl Capacity {
         Self::from_steps_holding_last(vec![(Span::from_secs(1), rate)])
     }
 
-    /// [`Capacity::MAX_RATE`] for ever: the way where nothing is said of a limit.
+    /// [`Capacity::MAX_RATE`] for ever: a link without a limit.
     pub fn unlimited() -> Self {
         Self::constant(Self::MAX_RATE).unwrap_or_else(|_| unreachable!("the largest rate is a rate"))
     }
@@ -110,7 +110,7 @@ impl Capacity {
     /// The part from `offset` on, for `duration` (to the end without one), repeating.
     ///
     /// # Errors
-    /// Where the part is empty, reaches beyond the end, or carries nothing.
+    /// Where the part is empty, goes beyond the end, or carries nothing.
     pub fn cut(&self, offset: Span, duration: Option<Span>) -> Result<Self, CapacityError> {
         let period = self.period().ok_or(CapacityError::CutOfEndless)?;
         let duration = duration.unwrap_or(period.saturating_sub(offset));
@@ -126,8 +126,8 @@ impl Capacity {
         Ok(Self { shape })
     }
 
-    /// The same once, and then nothing: Mahimahi's `--once`. What has no end stays as it is. (Opportunities come again
-    /// after [`Capacity::MAX_PERIOD`].)
+    /// The same for one period, and nothing after it: Mahimahi's `--once`. A capacity without a period stays as it
+    /// is. (Opportunities come again after [`Capacity::MAX_PERIOD`].)
     ///
     /// # Errors
     /// [`CapacityError::TooLong`] where it is nearly that long itself.
@@ -148,7 +148,7 @@ impl Capacity {
     }
 
     /// The bytes that can leave after `from` and not later than `to`. Additive, and never less than what a
-    /// [`crate::Cursor`] delivers in that time.
+    /// [`crate::ServiceClock`] delivers in that time.
     pub fn bytes_between(&self, from: Time, to: Time) -> Bytes {
         if to <= from {
             return Bytes::ZERO;

@@ -1,21 +1,21 @@
 //! A base station: users with a queue each, one of them served per slot.
 
+use crate::aqm::{AqmQueue, QueuedPacket};
 use crate::capacity::Capacity;
-use crate::flight::Flight;
+use crate::delay_line::DelayLine;
 use crate::link::LinkConfig;
 use crate::loss::LossOverTime;
 use crate::packet::{Delivery, DropReason, Dropped, Packet, Poll};
+use crate::queue_counters::{QueueCounters, QueueMeter};
 use crate::scheduler::{Scheduler, State};
-use crate::service::{Service, ServiceMeter};
-use crate::waiting::{Waiting, WaitingQueue};
 use cellcc_units::{Bytes, Span, Time};
 use std::sync::Arc;
 
 /// Several users share one base station in slots of a millisecond (LTE's transmission time interval, 3GPP TS 36.211
-/// section 4.1). A slot goes to one user that has a packet waiting at its beginning and a channel that carries at
-/// least a byte in it, if there is any; that user is served with its own capacity in that slot, and what it cannot
-/// use is lost. The bytes of a slot arrive together, as those of a transport block do: a packet departs at the
-/// end of the slot that carries its last byte.
+/// section 4.1). Each slot goes to one of the users that have a packet waiting at its beginning and whose channel
+/// carries at least a byte in it. That user is served with its own capacity in the slot; what it cannot use is lost.
+/// The bytes of a slot arrive together, as a transport block does: a packet departs at the end of the slot that
+/// carries its last byte.
 ///
 /// Pure, like [`crate::Link`]: time comes in as an argument and must not decrease from call to call.
 #[derive(Debug, Clone)]
@@ -27,7 +27,7 @@ pub struct Cell<P> {
     /// The end of the next slot that can carry something.
     next_service: Time,
     next_wake: Time,
-    /// What each user could carry in a slot; kept to allocate once.
+    /// What each user could carry in a slot: a buffer, allocated once.
     offers: Vec<Bytes>,
 }
 
@@ -35,17 +35,17 @@ pub struct Cell<P> {
 struct User<P> {
     capacity: Arc<Capacity>,
     loss: LossOverTime,
-    queue: WaitingQueue<P>,
+    queue: AqmQueue<P>,
     /// Begun in an earlier slot.
     in_service: Option<InService<P>>,
-    meter: ServiceMeter,
-    flight: Flight<P>,
+    meter: QueueMeter,
+    delay_line: DelayLine<P>,
 }
 
-/// A packet of which slots have carried a part, or nothing yet.
+/// The packet in service, and how much of it the slots have carried.
 #[derive(Debug, Clone)]
 struct InService<P> {
-    waiting: Waiting<P>,
+    queued: QueuedPacket<P>,
     carried: Bytes,
 }
 
@@ -109,10 +109,10 @@ impl<P: Packet> Cell<P> {
             self.refresh_wake();
             return Poll::Dropped((index, dropped));
         }
-        let arrival = |user: &User<P>| user.flight.next_arrival();
+        let arrival = |user: &User<P>| user.delay_line.next_arrival();
         let earliest = (0..self.users.len()).min_by_key(|&user| arrival(&self.users[user]));
         if let Some(index) = earliest
-            && let Some(delivery) = self.users[index].flight.poll(now)
+            && let Some(delivery) = self.users[index].delay_line.poll(now)
         {
             self.refresh_wake();
             return Poll::Ready((index, delivery));
@@ -134,7 +134,7 @@ impl<P: Packet> Cell<P> {
     pub fn last_arrival_within(&self, span: Span) -> Time {
         let limit = self.next_wake + span;
         let service = Some(self.next_service).filter(|&time| time <= limit && time < Time::NEVER);
-        let arrivals = self.users.iter().filter_map(|user| user.flight.last_arrival_until(limit)).max();
+        let arrivals = self.users.iter().filter_map(|user| user.delay_line.last_arrival_until(limit)).max();
         service.max(arrivals).unwrap_or(self.next_wake)
     }
 
@@ -146,14 +146,14 @@ impl<P: Packet> Cell<P> {
         (self.users[user].queue.len(), self.users[user].queue.bytes())
     }
 
-    /// What was done for `user` by `now`.
+    /// The counters of `user`'s queue at `now`.
     ///
     /// # Panics
     /// Where there is no such user.
-    pub fn service(&mut self, now: Time, user: usize) -> Service {
+    pub fn counters(&mut self, now: Time, user: usize) -> QueueCounters {
         self.advance(now);
         let user = &self.users[user];
-        user.meter.service(now, user.queue.bytes())
+        user.meter.counters(now, user.queue.bytes())
     }
 
     /// What `user` could have carried after `from` and not later than `to`, alone in the cell.
@@ -205,7 +205,7 @@ impl<P: Packet> Cell<P> {
     }
 
     fn refresh_wake(&mut self) {
-        let next = |user: &User<P>| user.flight.next_arrival().min(user.queue.next_drop_at());
+        let next = |user: &User<P>| user.delay_line.next_arrival().min(user.queue.next_drop_at());
         self.next_wake = self.users.iter().map(next).fold(self.next_service, Time::min);
     }
 }
@@ -216,10 +216,10 @@ impl<P: Packet> User<P> {
         Self {
             capacity,
             loss: LossOverTime::new(loss, seed),
-            queue: WaitingQueue::new(queue, seed),
+            queue: AqmQueue::new(queue, seed),
             in_service: None,
-            meter: ServiceMeter::default(),
-            flight: Flight::new(delay, jitter, seed),
+            meter: QueueMeter::default(),
+            delay_line: DelayLine::new(delay, jitter, seed),
         }
     }
 
@@ -230,9 +230,9 @@ impl<P: Packet> User<P> {
         Ok(())
     }
 
-    /// When the packet came whose turn it is.
+    /// When the packet to be served next arrived.
     fn next_since(&self) -> Option<Time> {
-        self.in_service.as_ref().map(|first| first.waiting.queued_at).or_else(|| self.queue.next_since())
+        self.in_service.as_ref().map(|first| first.queued.queued_at).or_else(|| self.queue.next_since())
     }
 
     /// The end of the next slot, from `slot` on, that could carry something for this user.
@@ -245,14 +245,15 @@ impl<P: Packet> User<P> {
         }
     }
 
-    /// Carries up to `budget` of what was there at the `start` of a slot that ends at `end`; returns how much.
+    /// Carries up to `budget` bytes of the packets that were queued at `start`, in a slot that ends at `end`. Returns
+    /// how many it carried.
     fn carry(&mut self, budget: Bytes, start: Time, end: Time) -> Bytes {
         let mut left = budget;
         while !left.is_zero() {
             let next =
-                || self.queue.begin_service(start).map(|waiting| InService { waiting, carried: Bytes::ZERO });
+                || self.queue.begin_service(start).map(|queued| InService { queued, carried: Bytes::ZERO });
             let Some(mut first) = self.in_service.take().or_else(next) else { break };
-            let size = first.waiting.packet.size();
+            let size = first.queued.packet.size();
             let missing = size - first.carried;
             if missing > left {
                 first.carried += left;
@@ -262,7 +263,7 @@ impl<P: Packet> User<P> {
             left -= missing;
             self.queue.end_service();
             self.meter.on_departed(size);
-            self.flight.depart(first.waiting, end);
+            self.delay_line.depart(first.queued, end);
             if self.queue.is_empty() {
                 self.meter.on_empty(end);
             }

@@ -7,8 +7,8 @@
 //! The names and the order of steps are those of the RFC's pseudocode, section 5. As in Linux, a mark stands in for a
 //! drop, and the marked packet is the one that is sent.
 
+use crate::aqm::{Backlog, QueuedPacket};
 use crate::packet::{DropReason, Packet};
-use crate::waiting::{Backlog, Waiting};
 use cellcc_units::{Bytes, CoDel, Span, Time};
 
 /// A CoDel controller.
@@ -43,7 +43,11 @@ impl CoDelState {
     }
 
     /// The packet to be sent at `now`: the first of the queue that is not dropped.
-    pub(crate) fn dequeue<P: Packet>(&mut self, now: Time, queue: &mut Backlog<P>) -> Option<Waiting<P>> {
+    pub(crate) fn dequeue<P: Packet>(
+        &mut self,
+        now: Time,
+        queue: &mut Backlog<P>,
+    ) -> Option<QueuedPacket<P>> {
         let (mut next, mut ok_to_drop) = self.look_at_next(now, queue);
         if self.dropping {
             self.dropping = ok_to_drop;
@@ -76,7 +80,11 @@ impl CoDelState {
     }
 
     /// Takes the next packet, and says whether it may be dropped (`dodequeue`).
-    fn look_at_next<P: Packet>(&mut self, now: Time, queue: &mut Backlog<P>) -> (Option<Waiting<P>>, bool) {
+    fn look_at_next<P: Packet>(
+        &mut self,
+        now: Time,
+        queue: &mut Backlog<P>,
+    ) -> (Option<QueuedPacket<P>>, bool) {
         let Some(next) = queue.pop(now) else {
             self.first_above = None;
             return (None, false);
@@ -91,15 +99,19 @@ impl CoDelState {
         (Some(next), now >= first_above)
     }
 
-    /// Tells the sender of congestion by this packet: true where it was marked, false where it was dropped.
-    fn signal<P: Packet>(&self, now: Time, next: &mut Option<Waiting<P>>, queue: &mut Backlog<P>) -> bool {
-        if let Some(waiting) = next.as_mut().filter(|next| self.settings.ecn && next.packet.is_ecn_capable())
-        {
-            waiting.packet.mark_congestion();
+    /// Signals congestion with this packet: true where it was marked, false where it was dropped.
+    fn signal<P: Packet>(
+        &self,
+        now: Time,
+        next: &mut Option<QueuedPacket<P>>,
+        queue: &mut Backlog<P>,
+    ) -> bool {
+        if let Some(queued) = next.as_mut().filter(|next| self.settings.ecn && next.packet.is_ecn_capable()) {
+            queued.packet.mark_congestion();
             return true;
         }
-        if let Some(waiting) = next.take() {
-            queue.note_drop(waiting.packet, now, DropReason::Aqm);
+        if let Some(queued) = next.take() {
+            queue.note_drop(queued.packet, now, DropReason::Aqm);
         }
         false
     }
@@ -113,7 +125,7 @@ impl CoDelState {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::waiting::testing::{Full, fill};
+    use crate::aqm::testing::{Full, fill};
 
     fn millis(millis: u64) -> Time {
         Time::ZERO + Span::from_millis(millis)
@@ -187,7 +199,7 @@ mod tests {
             let mut codel = CoDelState::new(CoDel { ecn, ..CoDel::DEFAULT });
             let mut queue = fill(10_000, packet);
             let sent: Vec<_> = (10..480).filter_map(|now| codel.dequeue(millis(now), &mut queue)).collect();
-            let marked = sent.iter().filter(|waiting| waiting.packet.marked).count();
+            let marked = sent.iter().filter(|queued| queued.packet.marked).count();
             let dropped = std::iter::from_fn(|| queue.next_drop()).count();
             assert_eq!((marked, dropped), if ecn && packet.ecn_capable { (7, 0) } else { (0, 7) });
         }

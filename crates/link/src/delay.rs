@@ -1,25 +1,25 @@
 //! Propagation delay behind the queue.
 
-use crate::schedule::{self, StepsError, Timeline};
+use crate::schedule::{self, Schedule, StepsError};
 use cellcc_units::{ParseError, Span, Time};
 use std::fmt;
 use std::str::FromStr;
 
 /// The propagation delay: constant (`"10ms"`) or in steps (`"10ms@5s,40ms@5s,20ms@5s"`: each delay and how long it
-/// lasts, from the beginning of the run; the last one stays). It never reorders: a packet that would overtake the
-/// one before arrives with it.
+/// lasts, from the beginning of the run; the last one stays). It never reorders: a packet that would overtake the one
+/// before it arrives together with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Delay(pub(crate) Timeline<Span>);
+pub struct Delay(pub(crate) Schedule<Span>);
 
 impl Delay {
     /// The same delay always.
     pub fn constant(delay: Span) -> Self {
-        Self(Timeline::constant(delay))
+        Self(Schedule::constant(delay))
     }
 
     /// Each delay (second) for a time (first), the last one for ever; `None` for an empty list.
     pub fn steps(steps: Vec<(Span, Span)>) -> Option<Self> {
-        Timeline::new(steps).map(Self)
+        Schedule::new(steps).map(Self)
     }
 
     /// `constant`, and what the text `extra` adds to it over time; nothing where that is empty.
@@ -39,7 +39,7 @@ impl Delay {
         schedule::open(text)
     }
 
-    /// Puts what a file says in the place of its name: a Record says what it was made of.
+    /// Replaces a file's name by the file's content, so that a Record holds what it was made of.
     ///
     /// # Errors
     /// As [`open`](Self::open).

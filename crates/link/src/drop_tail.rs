@@ -1,15 +1,15 @@
-//! A drop-tail queue on a link: the usual case, and the fast one.
+//! A link with a drop-tail queue: the usual case, and the fast one.
 //!
-//! A first-in-first-out queue that never takes back what it has admitted knows when a packet will leave as soon as it
-//! comes, so that each packet is computed once, at `enqueue`, and a driver needs one event for it: its arrival.
+//! A drop-tail queue never drops a packet that it has admitted. So the time at which a packet will leave is known
+//! when it arrives: each packet is computed once, at `enqueue`, and a driver needs one event for it, its arrival.
 
 use crate::capacity::Capacity;
-use crate::cursor::Cursor;
 use crate::delay::Delay;
-use crate::flight;
+use crate::delay_line;
 use crate::packet::{Delivery, DropReason, Dropped, Packet, Poll};
-use crate::schedule::Moment;
-use crate::service::{Service, ServiceMeter};
+use crate::queue_counters::{QueueCounters, QueueMeter};
+use crate::schedule::StepCursor;
+use crate::service_clock::ServiceClock;
 use cellcc_units::{Bytes, QueueLimit, Span, Time};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -19,13 +19,13 @@ use std::sync::Arc;
 pub(crate) struct DropTail<P> {
     limit: QueueLimit,
     delay: Delay,
-    cursor: Cursor,
-    delay_now: Moment<Span>,
+    clock: ServiceClock,
+    delay_now: StepCursor<Span>,
     /// In order of arrival at the other end; the first `departed` of them have left the queue.
     packets: VecDeque<Delivery<P>>,
     departed: usize,
     queued_bytes: Bytes,
-    meter: ServiceMeter,
+    meter: QueueMeter,
     /// Of the packet admitted last.
     last_departure: Time,
     last_arrival: Time,
@@ -39,11 +39,11 @@ impl<P: Packet> DropTail<P> {
             limit,
             delay_now: delay.0.start(),
             delay,
-            cursor: Cursor::new(capacity),
+            clock: ServiceClock::new(capacity),
             packets: VecDeque::new(),
             departed: 0,
             queued_bytes: Bytes::ZERO,
-            meter: ServiceMeter::default(),
+            meter: QueueMeter::default(),
             last_departure: Time::ZERO,
             last_arrival: Time::ZERO,
             next_arrival: Time::NEVER,
@@ -58,7 +58,7 @@ impl<P: Packet> DropTail<P> {
         if !self.admits(now, size) {
             return Err(Dropped { packet, at: now, reason: DropReason::QueueFull });
         }
-        let departed_at = self.cursor.finish(now, size);
+        let departed_at = self.clock.finish(now, size);
         let delay = self.delay_now.value_at(&self.delay.0, departed_at);
         let arrived_at = (departed_at + delay).max(self.last_arrival);
         if self.departed == self.packets.len() {
@@ -105,18 +105,18 @@ impl<P: Packet> DropTail<P> {
         (self.packets.len() - self.departed, self.queued_bytes)
     }
 
-    pub(crate) fn service(&mut self, now: Time) -> Service {
+    pub(crate) fn counters(&mut self, now: Time) -> QueueCounters {
         self.advance(now);
-        self.meter.service(now, self.queued_bytes)
+        self.meter.counters(now, self.queued_bytes)
     }
 
     pub(crate) fn capacity(&self) -> &Arc<Capacity> {
-        self.cursor.capacity()
+        self.clock.capacity()
     }
 
     /// The latest arrival that is known and not after `limit`, if there is one.
     pub(crate) fn last_arrival_until(&self, limit: Time) -> Option<Time> {
-        flight::last_arrival_until(&self.packets, limit)
+        delay_line::last_arrival_until(&self.packets, limit)
     }
 
     #[inline]
@@ -129,7 +129,7 @@ impl<P: Packet> DropTail<P> {
         }
     }
 
-    /// Takes what has departed by `now` out of the queue.
+    /// Removes the packets that have departed by `now` from the queue.
     #[inline]
     fn advance(&mut self, now: Time) {
         // A packet that never departs stays queued, whatever `now` is.

@@ -1,19 +1,19 @@
-//! A propagation delay that differs from packet to packet.
+//! Jitter: a propagation delay that differs from packet to packet.
 
 use cellcc_units::{Span, Time};
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::{Rng, SeedableRng};
 
-/// How much later than the propagation delay packets arrive, each by a random time of its own.
+/// A random extra delay of each packet.
 ///
-/// The whole path has it. Where only some packets are late, as after a retransmission below IP, see
+/// It applies to all packets. Where only some packets are late, as after a retransmission below IP, see
 /// [`crate::Reordering`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Jitter {
-    /// The longest extra delay; all between none and this are equally likely.
+    /// The longest extra delay. Each packet's is uniform between zero and this.
     pub up_to: Span,
-    /// Whether a packet may overtake the one before. Otherwise it arrives with that one at the earliest, as over a
-    /// radio link that delivers in order.
+    /// Whether a packet may overtake the one before. Otherwise it arrives together with that one at the earliest, as
+    /// over a radio link that delivers in order.
     pub reorders: bool,
 }
 

@@ -13,7 +13,7 @@ use std::sync::Arc;
 pub enum Piece {
     /// `gap=100ms`: nothing is carried for that time, as while a phone changes its cell.
     Gap(Span),
-    /// A link with an end, once from its beginning to its end: a trace, a named link or `step=`.
+    /// One period of a link: a trace, a named link or `step=`.
     Link(CapacitySpec),
 }
 
@@ -31,7 +31,7 @@ fn parse_piece(text: &str) -> Result<Piece, SpecError> {
     if text.starts_with("join(") {
         return Err(refused());
     }
-    // Only the last of a link's steps may do without its length, and in a join that one has an end too.
+    // `step=` may leave out the length of its last step, but not in a join: there every piece ends.
     let has_no_end =
         text.starts_with("step=") && text.rsplit(',').next().is_some_and(|last| !last.contains('@'));
     match text.parse()? {

@@ -1,50 +1,53 @@
-//! Links of cellular networks: [`Capacity`] (a trace, or a rate), [`Link`] (loss, queue, service, delay), the traces
-//! they are read from ([`trace`]) and their text form ([`CapacitySpec`]).
+//! Links of cellular networks.
+//!
+//! [`Capacity`] is what a link can carry: a trace, or a rate. [`trace`] reads it from a file, and [`CapacitySpec`] is
+//! its text form. [`Link`] adds loss, queue, service and delay; [`Cell`] shares a base station among users;
+//! [`ForwardPath`] is one of the two with reordering behind it.
 //!
 //! Pure: time and seeds are arguments, and the same input gives the same output on every machine.
 
+mod aqm;
+mod aqm_link;
 mod capacity;
 mod cell;
 mod codel;
-mod cursor;
 mod delay;
+mod delay_line;
 mod drop_tail;
-mod flight;
-mod forward;
+mod forward_path;
 mod jitter;
 mod join;
 mod link;
 mod loss;
-mod managed;
 mod opportunities;
 mod packet;
 mod pie;
+mod queue_counters;
 mod reordering;
 mod schedule;
 mod scheduler;
-mod service;
-mod shelf;
+mod service_clock;
 mod spec;
 mod stats;
 mod steps;
 pub mod synthetic;
 pub mod trace;
-mod waiting;
+mod trace_cache;
 
 pub use capacity::{Capacity, CapacityError};
 pub use cell::Cell;
-pub use cursor::Cursor;
 pub use delay::Delay;
-pub use forward::Forward;
+pub use forward_path::ForwardPath;
 pub use jitter::Jitter;
 pub use join::Piece;
 pub use link::{Link, LinkConfig};
 pub use loss::{Loss, LossRate};
 pub use packet::{Delivery, DropReason, Dropped, Packet, Poll};
+pub use queue_counters::QueueCounters;
 pub use reordering::Reordering;
 pub use schedule::StepsError;
 pub use scheduler::Scheduler;
-pub use service::Service;
-pub use shelf::{Capacities, Shelf};
+pub use service_clock::ServiceClock;
 pub use spec::{CapacitySpec, Cut, Source, SpecError};
 pub use stats::{BurstStats, CapacityStats, OUTAGE_BELOW_MBIT_S};
+pub use trace_cache::{Capacities, TraceCache};

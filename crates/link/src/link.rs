@@ -1,13 +1,13 @@
 //! One direction of a path: random loss, queue, service, propagation delay, in this order.
 
+use crate::aqm_link::AqmLink;
 use crate::capacity::Capacity;
 use crate::delay::Delay;
 use crate::drop_tail::DropTail;
 use crate::jitter::Jitter;
 use crate::loss::{LossOverTime, LossRate};
-use crate::managed::Managed;
 use crate::packet::{Delivery, DropReason, Dropped, Packet, Poll};
-use crate::service::Service;
+use crate::queue_counters::QueueCounters;
 use cellcc_units::{Bytes, Queue, QueueLimit, Ratio, Span, Time};
 use std::sync::Arc;
 
@@ -16,13 +16,13 @@ use std::sync::Arc;
 pub struct LinkConfig {
     /// What it can carry over time.
     pub capacity: Arc<Capacity>,
-    /// What may wait in front of it, and what is dropped or marked.
+    /// How many packets may wait, and which are dropped or marked.
     pub queue: Queue,
     /// Propagation delay after the service.
     pub delay: Delay,
     /// By how much the delay differs from packet to packet.
     pub jitter: Jitter,
-    /// Share of the packets that are lost at random, independently, before the queue.
+    /// Share of the packets that are lost at random and independently of each other, before the queue.
     pub loss: LossRate,
 }
 
@@ -50,23 +50,25 @@ pub struct Link<P> {
 #[allow(clippy::large_enum_variant, reason = "the large one is the usual one, and the fast one")]
 enum Server<P> {
     DropTail(DropTail<P>),
-    Managed(Box<Managed<P>>),
+    Aqm(Box<AqmLink<P>>),
 }
 
 impl<P: Packet> Link<P> {
-    /// An empty link at time zero. `seed` decides which packets are lost, and all else that is random.
+    /// An empty link at time zero. `seed` decides everything random: losses, jitter and PIE's drops.
     pub fn new(config: LinkConfig, seed: u64) -> Self {
         let loss = LossOverTime::new(config.loss.clone(), seed);
         let server = match config.queue {
             Queue::DropTail { limit, mark_above: None } if config.jitter.up_to.is_zero() => {
                 Server::DropTail(DropTail::new(config.capacity, limit, config.delay))
             }
-            _ => Server::Managed(Box::new(Managed::new(config, seed))),
+            _ => Server::Aqm(Box::new(AqmLink::new(config, seed))),
         };
         Self { loss, server }
     }
 
-    /// Hands a packet to the link at `now`.
+    /// Hands a packet to the link at `now`, which must not be earlier than in any call before. The link does not
+    /// check this: a packet with an earlier time is served after the packets before it, and its queueing delay is
+    /// then wrong.
     ///
     /// # Errors
     /// The packet, where it is lost at random, does not fit the queue, or is dropped early.
@@ -77,7 +79,7 @@ impl<P: Packet> Link<P> {
         }
         match &mut self.server {
             Server::DropTail(link) => link.enqueue(now, packet),
-            Server::Managed(link) => link.enqueue(now, packet),
+            Server::Aqm(link) => link.enqueue(now, packet),
         }
     }
 
@@ -86,7 +88,7 @@ impl<P: Packet> Link<P> {
     pub fn poll(&mut self, now: Time) -> Poll<Delivery<P>, Dropped<P>> {
         match &mut self.server {
             Server::DropTail(link) => link.poll(now),
-            Server::Managed(link) => link.poll(now),
+            Server::Aqm(link) => link.poll(now),
         }
     }
 
@@ -96,7 +98,7 @@ impl<P: Packet> Link<P> {
     pub fn next_wake(&self) -> Time {
         match &self.server {
             Server::DropTail(link) => link.next_wake(),
-            Server::Managed(link) => link.next_wake(),
+            Server::Aqm(link) => link.next_wake(),
         }
     }
 
@@ -108,7 +110,7 @@ impl<P: Packet> Link<P> {
         let limit = first + span;
         let last = match &self.server {
             Server::DropTail(link) => link.last_arrival_until(limit),
-            Server::Managed(link) => link.last_wake_until(limit),
+            Server::Aqm(link) => link.last_wake_until(limit),
         };
         last.unwrap_or(first)
     }
@@ -118,15 +120,15 @@ impl<P: Packet> Link<P> {
     pub fn backlog(&self) -> (usize, Bytes) {
         match &self.server {
             Server::DropTail(link) => link.backlog(),
-            Server::Managed(link) => link.backlog(),
+            Server::Aqm(link) => link.backlog(),
         }
     }
 
-    /// What the link has done by `now`.
-    pub fn service(&mut self, now: Time) -> Service {
+    /// The counters of the queue at `now`.
+    pub fn counters(&mut self, now: Time) -> QueueCounters {
         match &mut self.server {
-            Server::DropTail(link) => link.service(now),
-            Server::Managed(link) => link.service(now),
+            Server::DropTail(link) => link.counters(now),
+            Server::Aqm(link) => link.counters(now),
         }
     }
 
@@ -139,7 +141,7 @@ impl<P: Packet> Link<P> {
     pub fn capacity(&self) -> &Arc<Capacity> {
         match &self.server {
             Server::DropTail(link) => link.capacity(),
-            Server::Managed(link) => link.capacity(),
+            Server::Aqm(link) => link.capacity(),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Random loss.
 
-use crate::schedule::{self, Moment, StepsError, Timeline};
+use crate::schedule::{self, Schedule, StepCursor, StepsError};
 use cellcc_units::{ParseError, Ratio, Span, Time};
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::{Rng, SeedableRng};
@@ -10,12 +10,12 @@ use std::str::FromStr;
 /// The share of packets that are lost at random: constant (`"1%"`) or in steps (`"0%@5s,1%@5s"`: each share and how
 /// long it holds, from the beginning of the run; the last one stays).
 #[derive(Debug, Clone, PartialEq)]
-pub struct LossRate(Timeline<Ratio>);
+pub struct LossRate(Schedule<Ratio>);
 
 impl LossRate {
     /// The same share always.
     pub fn constant(share: Ratio) -> Self {
-        Self(Timeline::constant(share))
+        Self(Schedule::constant(share))
     }
 
     /// `constant`, and what the text `extra` adds to it over time; nothing where that is empty.
@@ -28,7 +28,7 @@ impl LossRate {
 
     /// Each share (second) for a time (first), the last one for ever; `None` for an empty list.
     pub fn steps(steps: Vec<(Span, Ratio)>) -> Option<Self> {
-        Timeline::new(steps).map(Self)
+        Schedule::new(steps).map(Self)
     }
 
     /// Reads the text form, or where the text is `@FILE`, the file: as [`crate::Delay::open`].
@@ -39,7 +39,7 @@ impl LossRate {
         schedule::open(text)
     }
 
-    /// Puts what a file says in the place of its name, as [`crate::Delay::spell_out`].
+    /// Replaces a file's name by the file's content, as [`crate::Delay::spell_out`].
     ///
     /// # Errors
     /// As [`open`](Self::open).
@@ -66,10 +66,10 @@ impl FromStr for LossRate {
         let rate = match text.parse() {
             Ok(share) => Self::constant(share),
             Err(_) => schedule::parse(text, EXPECTED)
-                .and_then(|steps: Vec<(Span, Ratio)>| Timeline::new(steps).ok_or_else(refused))
+                .and_then(|steps: Vec<(Span, Ratio)>| Schedule::new(steps).ok_or_else(refused))
                 .map(Self)?,
         };
-        // A time in which all is lost has a meaning, more than all has none.
+        // A share of 100 % is an outage; a larger share has no meaning.
         if rate.0.values().any(|share| share.get() > 1.0) { Err(refused()) } else { Ok(rate) }
     }
 }
@@ -84,7 +84,7 @@ impl fmt::Display for LossRate {
 #[derive(Debug, Clone)]
 pub(crate) struct LossOverTime {
     rate: LossRate,
-    now: Moment<Ratio>,
+    now: StepCursor<Ratio>,
     loss: Loss,
 }
 
@@ -108,7 +108,7 @@ impl LossOverTime {
 /// Independent loss with one probability, from a seeded generator.
 #[derive(Debug, Clone)]
 pub struct Loss {
-    /// The probability in units of 2^-53, the grain of a double.
+    /// The probability in units of 2^-53, the resolution of a double below 1.
     threshold: u64,
     generator: Pcg64Mcg,
 }

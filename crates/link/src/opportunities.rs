@@ -2,27 +2,27 @@
 
 use crate::capacity::{Capacity, CapacityError};
 
-/// A repeating list of moments at which some bytes may leave at once.
+/// A repeating list of times at which some bytes may leave at once.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Opportunities {
-    /// In order of time, one entry per moment that has any; at least one, the last at `period` or before it.
+    /// In order of time, one entry for each time with opportunities; at least one, the last at `period` or before it.
     pub(crate) list: Vec<Opportunity>,
     /// Nanoseconds after which the list begins anew.
     pub(crate) period: u64,
 }
 
-/// All opportunities of one moment.
+/// All opportunities of one time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Opportunity {
     /// Nanoseconds since the beginning of the period: above zero, at most the period.
     pub(crate) at: u64,
-    /// Bytes carried from the beginning of the period through this moment.
+    /// Bytes carried from the beginning of the period through this time.
     pub(crate) through: u64,
 }
 
-/// A position in the list: a moment, and the bytes of it that are still unused.
+/// An entry of the list at its absolute time, with the bytes that are still unused.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Moment {
+pub(crate) struct Slot {
     pub(crate) index: usize,
     pub(crate) base: u64,
     pub(crate) time: u64,
@@ -58,7 +58,7 @@ impl Opportunities {
         let Some(end) = list.last_mut() else {
             return Err(if at_zero > 0 { CapacityError::NeverCarries } else { CapacityError::Empty });
         };
-        // Time 0 of the next round is the end of this one; at the very first 0 no packet can be waiting yet.
+        // Time 0 of the next round is the end of this one; at the very first time 0 no packet can be waiting yet.
         end.through += at_zero;
         let period = end.at;
         list.shrink_to_fit();
@@ -98,42 +98,42 @@ impl Opportunities {
         u128::from(time / self.period) * u128::from(self.total()) + u128::from(self.through_before(passed))
     }
 
-    /// The moment at which the `carried`th byte leaves, and what is left of it then; `None` beyond all time.
-    pub(crate) fn time_of(&self, carried: u128) -> Option<Moment> {
+    /// The slot in which the `carried`th byte leaves, and what is left of the slot then; `None` beyond all time.
+    pub(crate) fn time_of(&self, carried: u128) -> Option<Slot> {
         let total = u128::from(self.total());
         let periods = carried.saturating_sub(1) / total;
         let rest = (carried - periods * total) as u64; // at most `total`
         let index = self.list.partition_point(|entry| entry.through < rest);
         let base = u64::try_from(periods).ok()?.checked_mul(self.period)?;
-        let mut moment = self.moment(index, base)?;
-        moment.left = self.list[index].through - rest;
-        Some(moment)
+        let mut slot = self.slot(index, base)?;
+        slot.left = self.list[index].through - rest;
+        Some(slot)
     }
 
-    /// The first moment after `time`.
-    pub(crate) fn first_after(&self, time: u64) -> Option<Moment> {
+    /// The first slot after `time`.
+    pub(crate) fn first_after(&self, time: u64) -> Option<Slot> {
         let base = time - time % self.period;
         let index = self.list.partition_point(|entry| entry.at <= time - base);
         match index == self.list.len() {
-            true => self.moment(0, base.checked_add(self.period)?),
-            false => self.moment(index, base),
+            true => self.slot(0, base.checked_add(self.period)?),
+            false => self.slot(index, base),
         }
     }
 
-    /// The moment after `moment`.
+    /// The slot after `slot`.
     #[inline]
-    pub(crate) fn after(&self, moment: &Moment) -> Option<Moment> {
-        match moment.index + 1 == self.list.len() {
-            true => self.moment(0, moment.base.checked_add(self.period)?),
-            false => self.moment(moment.index + 1, moment.base),
+    pub(crate) fn after(&self, slot: &Slot) -> Option<Slot> {
+        match slot.index + 1 == self.list.len() {
+            true => self.slot(0, slot.base.checked_add(self.period)?),
+            false => self.slot(slot.index + 1, slot.base),
         }
     }
 
-    /// A moment with nothing used of it yet.
+    /// A slot of which nothing is used yet.
     #[inline]
-    fn moment(&self, index: usize, base: u64) -> Option<Moment> {
+    fn slot(&self, index: usize, base: u64) -> Option<Slot> {
         let entry = self.list[index];
         let left = entry.through - self.through_before(index);
-        Some(Moment { index, base, time: base.checked_add(entry.at)?, left })
+        Some(Slot { index, base, time: base.checked_add(entry.at)?, left })
     }
 }

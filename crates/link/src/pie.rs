@@ -24,7 +24,7 @@ pub(crate) struct PieState {
     chance: Loss,
 }
 
-/// What becomes of a packet that arrives.
+/// What happens to an arriving packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verdict {
     Enqueue,
@@ -41,7 +41,7 @@ const SCALES: [(f64, f64); 6] =
 /// From this probability on, one update adds at most that much (section 5.5).
 const CAP_FROM: f64 = 0.1;
 const LARGEST_STEP: f64 = 0.02;
-/// What is kept of the probability at an update without delay (section 4.2).
+/// Factor on the probability at an update without delay (section 4.2).
 const DECAY: f64 = 0.98;
 /// Below this probability a delay under half of the target is left alone (section 4.1).
 const SAFE_PROBABILITY: f64 = 0.2;
@@ -68,7 +68,7 @@ impl PieState {
         }
     }
 
-    /// Brings the probability up to `now`, the oldest packet having been in the queue since `oldest`.
+    /// Updates the probability up to `now`. `oldest` is when the oldest packet in the queue arrived.
     pub(crate) fn update_until(&mut self, now: Time, oldest: Option<Time>) {
         while self.next_update <= now && self.next_update < Time::NEVER {
             let qdelay = oldest.map_or(Span::ZERO, |since| self.next_update.since(since));
@@ -103,7 +103,7 @@ impl PieState {
         self.qdelay_old = qdelay;
     }
 
-    /// What becomes of a packet that arrives at `now` at a queue of `queued` bytes.
+    /// What happens to a packet that arrives at `now` at a queue of `queued` bytes.
     pub(crate) fn judge(&mut self, now: Time, queued: Bytes, ecn_capable: bool) -> Verdict {
         if self.next_update == Time::NEVER {
             self.next_update = now + self.settings.update;

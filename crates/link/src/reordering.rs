@@ -1,29 +1,28 @@
 //! Reordering: some packets take longer behind the link, so that later ones overtake them.
 
-use crate::flight;
 use crate::loss::Loss;
 use crate::packet::Delivery;
 use cellcc_units::{Ratio, Span, Time};
 use std::collections::VecDeque;
 
-/// Holds a share of the packets that have arrived back for a time, at random and independently of each other, as a
-/// second radio leg or a retransmission below IP without in-order delivery does. (Where every packet's delay differs, see
-/// [`crate::Jitter`].)
+/// Delays a share of the packets behind the link, at random and independently of each other: as a second radio leg
+/// does, or a retransmission below IP without in-order delivery. Where every packet has a delay of its own, see
+/// [`crate::Jitter`].
 #[derive(Debug, Clone)]
 pub struct Reordering<P> {
     chance: Loss,
     by: Span,
-    /// All for the same time, hence in the order in which they are due.
+    /// All are held for the same time, so they are in the order in which they are due.
     held: VecDeque<Delivery<P>>,
 }
 
 impl<P> Reordering<P> {
-    /// Holds `share` of the packets back for `by`; `seed` decides which.
+    /// Holds `share` of the packets for `by`; `seed` decides which.
     pub fn new(share: Ratio, by: Span, seed: u64) -> Self {
         Self { chance: Loss::new(share, seed), by, held: VecDeque::new() }
     }
 
-    /// Takes a packet that came off the link, and gives it back unless it is held.
+    /// Takes a packet that left the link, and returns it unless it is held.
     pub fn pass(&mut self, delivery: Delivery<P>) -> Option<Delivery<P>> {
         if !self.chance.strikes() {
             return Some(delivery);
@@ -36,12 +35,6 @@ impl<P> Reordering<P> {
     #[inline]
     pub fn next_wake(&self) -> Time {
         self.held.front().map_or(Time::NEVER, |delivery| delivery.arrived_at)
-    }
-
-    /// The latest arrival of a held packet that is at most `span` after [`Reordering::next_wake`]; [`Time::NEVER`] where
-    /// none is held.
-    pub fn last_arrival_within(&self, span: Span) -> Time {
-        flight::last_arrival_until(&self.held, self.next_wake() + span).unwrap_or(Time::NEVER)
     }
 
     /// The next held packet that has arrived by `now`.

@@ -1,4 +1,4 @@
-//! Values that each last for a time, in text: `300Mbit/s@10s,600Mbit/s@20s`.
+//! Values that change in steps over time, and their text form: `300Mbit/s@10s,600Mbit/s@20s`.
 
 use crate::trace;
 use cellcc_units::{ParseError, Span, Time};
@@ -9,12 +9,12 @@ use thiserror::Error;
 
 /// A value that changes in steps; the last one stays.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Timeline<V> {
-    /// Each value (second) with the time it lasts; at least one.
+pub(crate) struct Schedule<V> {
+    /// Each step: how long it lasts, and its value. At least one.
     steps: Arc<[(Span, V)]>,
 }
 
-impl<V: Copy> Timeline<V> {
+impl<V: Copy> Schedule<V> {
     pub(crate) fn constant(value: V) -> Self {
         Self { steps: [(Span::MAX, value)].into() }
     }
@@ -32,14 +32,14 @@ impl<V: Copy> Timeline<V> {
         self.steps.iter().map(|&(_, value)| value)
     }
 
-    pub(crate) fn start(&self) -> Moment<V> {
-        let mut moment = Moment { index: 0, value: self.steps[0].1, until: Time::ZERO + self.steps[0].0 };
-        moment.hold_last(self);
-        moment
+    pub(crate) fn start(&self) -> StepCursor<V> {
+        let mut cursor = StepCursor { index: 0, value: self.steps[0].1, until: Time::ZERO + self.steps[0].0 };
+        cursor.hold_last(self);
+        cursor
     }
 }
 
-impl<V: Copy + Display> Display for Timeline<V> {
+impl<V: Copy + Display> Display for Schedule<V> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match *self.steps {
             [(_, value)] => value.fmt(f),
@@ -48,41 +48,41 @@ impl<V: Copy + Display> Display for Timeline<V> {
     }
 }
 
-/// The step of a [`Timeline`] that holds now; moves forward only.
+/// The current step of a [`Schedule`]. It moves forward only.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Moment<V> {
+pub(crate) struct StepCursor<V> {
     index: usize,
     value: V,
     until: Time,
 }
 
-impl<V: Copy> Moment<V> {
-    /// True where another step holds at `time`.
+impl<V: Copy> StepCursor<V> {
+    /// True where a later step holds at `time`.
     #[inline]
     pub(crate) fn is_over(&self, time: Time) -> bool {
         time >= self.until && self.until < Time::NEVER
     }
 
     #[inline]
-    pub(crate) fn value_at(&mut self, timeline: &Timeline<V>, time: Time) -> V {
+    pub(crate) fn value_at(&mut self, schedule: &Schedule<V>, time: Time) -> V {
         while self.is_over(time) {
             self.index += 1;
-            let (span, next) = timeline.steps[self.index];
+            let (span, next) = schedule.steps[self.index];
             self.value = next;
             self.until += span;
-            self.hold_last(timeline);
+            self.hold_last(schedule);
         }
         self.value
     }
 
-    fn hold_last(&mut self, timeline: &Timeline<V>) {
-        if self.index + 1 == timeline.steps.len() {
+    fn hold_last(&mut self, schedule: &Schedule<V>) {
+        if self.index + 1 == schedule.steps.len() {
             self.until = Time::NEVER;
         }
     }
 }
 
-/// Why a text, or the file that it names, says nothing of delays or shares over time.
+/// Why a text, or the file that it names, is no schedule of delays or shares.
 #[derive(Debug, Error)]
 pub enum StepsError {
     /// The text itself.
@@ -192,7 +192,7 @@ mod tests {
     fn a_bad_line_is_named_with_its_file() {
         let message = |text: &str| open::<LossRate>(text).unwrap_err().to_string();
         assert!(message(&file("bad", "0%@5s\n# x\n200%@1s\n")).contains("bad:3: `200%@1s` is not a share"));
-        // Each line would do alone, but the first does not say how long it lasts.
+        // Each line is valid alone, but together the first needs a length.
         assert!(message(&file("length", "1%\n2%@5s\n")).contains("length: `1%,2%@5s` is not"));
         assert!(message(&file("empty", "# nothing\n")).contains("empty: `` is not"));
         assert!(message("@no/such/file").starts_with("no/such/file: cannot be read"));

@@ -24,7 +24,7 @@ impl Scheduler {
     pub const PROPORTIONAL_FAIR: Self = Self::ProportionalFair { time_constant: Span::from_secs(1) };
 }
 
-/// What a scheduler remembers.
+/// The state of a scheduler.
 #[derive(Debug, Clone)]
 pub(crate) enum State {
     /// The user served last.
@@ -45,7 +45,7 @@ impl State {
         }
     }
 
-    /// The user to serve, from what each could carry in this slot: nothing for those that want nothing.
+    /// The user to serve. `offers` is what each user could carry in this slot: zero for a user without packets.
     pub(crate) fn choose(&self, offers: &[Bytes]) -> Option<usize> {
         match self {
             Self::RoundRobin { last } => {
@@ -158,9 +158,11 @@ mod tests {
         (0..250).for_each(|_| one_by_one.served(0, Bytes::ZERO));
         let averages = |state| match state {
             State::ProportionalFair { averages, .. } => averages,
-            State::RoundRobin { .. } => Vec::new(),
+            State::RoundRobin { .. } => unreachable!("it began as proportional fair"),
         };
-        for (one, other) in averages(at_once).into_iter().zip(averages(one_by_one)) {
+        let (at_once, one_by_one) = (averages(at_once), averages(one_by_one));
+        assert_eq!((at_once.len(), one_by_one.len()), (2, 2));
+        for (one, other) in at_once.into_iter().zip(one_by_one) {
             assert!((one - other).abs() < 1e-9 * one, "{one} {other}");
         }
     }

@@ -12,7 +12,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 use thiserror::Error;
 
-/// What a link is to carry, as it is written:
+/// The text form of what a link can carry:
 ///
 /// | text | meaning |
 /// |---|---|
@@ -72,7 +72,7 @@ pub enum SpecError {
     /// The text has not the form of [`CapacitySpec`].
     #[error(transparent)]
     Text(#[from] ParseError),
-    /// A rate, a step or a part that makes no link.
+    /// A rate, a step or a part that is not a valid capacity.
     #[error("`{spec}`: {cause}")]
     Capacity {
         /// The text.
@@ -80,7 +80,7 @@ pub enum SpecError {
         /// What is wrong with it.
         cause: CapacityError,
     },
-    /// A piece of a join that would never let the next one begin.
+    /// A piece of a join that has no end, so that the next piece would never begin.
     #[error(
         "`{0}` has no end, so that nothing can follow it: write `step=` with a length for each rate, such as `step=5Mbit/s@10s`"
     )]

@@ -26,9 +26,9 @@ pub(crate) struct Segment {
     before: u128,
 }
 
-/// Where a time lies: which segment, and the beginning of its period.
+/// The segment in which a time lies, and the beginning of its period.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Place {
+pub(crate) struct StepIndex {
     pub(crate) index: usize,
     pub(crate) base: u64,
 }
@@ -87,7 +87,7 @@ impl Steps {
 
     /// Nanobytes carried from time zero until `time`.
     pub(crate) fn carried_until(&self, time: u64) -> u128 {
-        let Place { index, base } = self.place_of(time);
+        let StepIndex { index, base } = self.step_at(time);
         let segment = &self.segments[index];
         let periods = u128::from(base / self.length);
         let within = u128::from(segment.rate) * u128::from(time - base - segment.start);
@@ -116,26 +116,26 @@ impl Steps {
     }
 
     /// The segment in which `time` lies, its beginning included and its end not.
-    pub(crate) fn place_of(&self, time: u64) -> Place {
+    pub(crate) fn step_at(&self, time: u64) -> StepIndex {
         let base = if self.repeats { time - time % self.length } else { 0 };
         let within = time - base;
         let index = self.segments.partition_point(|segment| segment.start <= within) - 1;
-        Place { index, base }
+        StepIndex { index, base }
     }
 
-    /// When the segment at `place` ends; `u64::MAX` where it lasts for ever.
-    pub(crate) fn end_time(&self, place: Place) -> u64 {
-        if !self.repeats && place.index + 1 == self.segments.len() {
+    /// When the segment at `step` ends; `u64::MAX` where it lasts for ever.
+    pub(crate) fn end_time(&self, step: StepIndex) -> u64 {
+        if !self.repeats && step.index + 1 == self.segments.len() {
             return u64::MAX;
         }
-        place.base.saturating_add(self.end_of(place.index))
+        step.base.saturating_add(self.end_of(step.index))
     }
 
-    /// The segment after `place`.
-    pub(crate) fn after(&self, place: Place) -> Place {
-        if place.index + 1 < self.segments.len() {
-            return Place { index: place.index + 1, ..place };
+    /// The segment after `step`.
+    pub(crate) fn after(&self, step: StepIndex) -> StepIndex {
+        if step.index + 1 < self.segments.len() {
+            return StepIndex { index: step.index + 1, ..step };
         }
-        Place { index: 0, base: place.base.saturating_add(self.length) }
+        StepIndex { index: 0, base: step.base.saturating_add(self.length) }
     }
 }

@@ -42,8 +42,8 @@ pub struct SyntheticLink {
     pub name: &'static str,
     /// What it stands for, in one line.
     pub description: &'static str,
-    /// A good seed where only one is run: the first whose link of [`DEFAULT_LENGTH`] has the mean rate of the kind
-    /// within 5 % and its mean 1-s jump within 10 %. Seeds differ as much as real traces do.
+    /// The seed for a single run: the first whose link of [`DEFAULT_LENGTH`] has the mean rate of the kind within 5 %
+    /// and its mean 1-s jump within 10 %. Seeds differ as much as real traces do.
     pub typical_seed: u64,
     /// Distribution of the 1-s rates: (share of the seconds that are slower, Mbit/s), straight lines between.
     rates: &'static [(f64, f64)],
@@ -164,7 +164,7 @@ impl<'a> Level<'a> {
     }
 }
 
-/// Where the slots of a second stand; carried on from one second to the next.
+/// The state of the slots, kept from one second to the next.
 struct Within<'a> {
     bursts: &'a Bursts,
     silent: bool,
@@ -192,14 +192,14 @@ impl<'a> Within<'a> {
             }
         }
         match factors.iter().sum::<f64>() / SLOTS_PER_SECOND as f64 {
-            // A second of nothing but silence would lose its rate.
+            // A second that is all silence would lose its rate.
             0.0 => [1.0; SLOTS_PER_SECOND],
             mean => factors.map(|factor| factor / mean),
         }
     }
 }
 
-/// A standard normal deviate that forgets itself with a correlation time, given in steps.
+/// A first-order autoregressive process with a standard normal distribution. Its correlation time is in steps.
 struct Autoregressive {
     value: f64,
     kept: f64,

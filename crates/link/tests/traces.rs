@@ -1,6 +1,6 @@
-//! What a trace file may look like, and what is said where it is none.
+//! Which files are traces, and the errors for those that are not.
 
-use cellcc_link::{Capacity, CapacityStats, Cursor, trace};
+use cellcc_link::{Capacity, CapacityStats, ServiceClock, trace};
 use cellcc_units::{Bytes, Rate, Span, Time};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -131,8 +131,8 @@ fn a_part_of_a_trace_repeats() {
     let opportunities = Capacity::from_opportunities([0, 4, 6, 10]).unwrap();
     let part = opportunities.cut(Span::from_millis(4), Some(Span::from_millis(4))).unwrap();
     // Of the part after 4 ms and up to 8 ms only the opportunity at 6 ms is left: at 2 ms, then 6, 10 ...
-    let mut cursor = Cursor::new(part.into());
-    let ends = [(); 3].map(|()| cursor.finish(Time::ZERO, Bytes::new(1500)).as_nanos() / 1_000_000);
+    let mut clock = ServiceClock::new(part.into());
+    let ends = [(); 3].map(|()| clock.finish(Time::ZERO, Bytes::new(1500)).as_nanos() / 1_000_000);
     assert_eq!(ends, [2, 6, 10]);
 }
 
@@ -189,10 +189,10 @@ fn every_real_trace_is_read_and_carries_what_it_says() {
         let mean = capacity.mean_rate().as_mbit_per_sec();
         assert!(mean > 0.1 && mean < 2000.0, "{}: {mean} Mbit/s", trace.name);
         // A sender that always has something to send gets all of it, in whole transfers.
-        let mut cursor = Cursor::new(capacity.clone());
+        let mut clock = ServiceClock::new(capacity.clone());
         let mut sent = Bytes::ZERO;
         let transfer = Bytes::new(100_000);
-        while cursor.finish(Time::ZERO, transfer) <= Time::ZERO + period {
+        while clock.finish(Time::ZERO, transfer) <= Time::ZERO + period {
             sent += transfer;
         }
         let carried = capacity.bytes_between(Time::ZERO, Time::ZERO + period);

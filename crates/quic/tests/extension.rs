@@ -4,10 +4,10 @@
 
 mod support;
 
-use cellcc_calm::in_real_time;
 use cellcc_control::{Estimation, Registry, Signal};
 use cellcc_quic::extension::{Body, CONTEXT, Message, PeerHalf};
 use cellcc_quic::{Attached, Congestion, Observed, attach_receiver};
+use cellcc_test_support::retry_on_stall;
 use cellcc_units::{Bytes, Rate};
 use noq::{Connection, TransportConfig};
 use std::time::{Duration, Instant};
@@ -79,7 +79,7 @@ async fn until(what: &str, mut is_so: impl FnMut() -> bool) {
 
 #[test]
 fn the_receivers_estimate_of_the_links_rate_reaches_the_sender() {
-    in_real_time(|| {
+    retry_on_stall(|| {
         run(async {
             let (pair, attached) = rbbr_over(Some(LINK), TransportConfig::default()).await;
             let receiver = attach_receiver(&pair.client, Registry::default());
@@ -235,7 +235,7 @@ async fn a_receiver_that_claims_four_times_the_bytes_gets_plain_bbr() {
 
 #[test]
 fn a_receiver_that_claims_four_times_the_rate_gains_the_bound_and_no_throughput() {
-    in_real_time(|| {
+    retry_on_stall(|| {
         run(async {
             let (pair, plain) = rbbr_over(Some(LINK), TransportConfig::default()).await;
             let time = Duration::from_secs(4);

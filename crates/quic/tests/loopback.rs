@@ -4,9 +4,9 @@
 
 mod support;
 
-use cellcc_calm::in_real_time;
 use cellcc_control::Registry;
 use cellcc_quic::Congestion;
+use cellcc_test_support::retry_on_stall;
 use noq::TransportConfig;
 use std::time::{Duration, Instant};
 
@@ -15,7 +15,7 @@ const TRANSFER_BYTES: usize = 2_000_000;
 #[test]
 fn every_scheme_carries_data() {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
-    in_real_time(|| {
+    retry_on_stall(|| {
         runtime.block_on(async {
             for info in Registry::default().schemes() {
                 let congestion = Congestion::named(info.name).unwrap();
@@ -54,7 +54,7 @@ async fn paced_for(served: Duration) -> Duration {
 #[test]
 fn a_flow_keeps_its_rate_whether_it_is_served_or_no_longer_or_never() {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
-    in_real_time(|| {
+    retry_on_stall(|| {
         for served_ms in [900, 300, 0] {
             let took = runtime.block_on(paced_for(Duration::from_millis(served_ms))).as_secs_f64();
             // A second, and the headers.

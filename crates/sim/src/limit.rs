@@ -2,14 +2,14 @@
 //! very moment in which the link can begin to serve it, so that nothing is wasted and nothing waits.
 
 use cellcc_experiment::{Delivery, FlowMeter, ResolveError, Scenario};
-use cellcc_link::{Capacity, Cursor};
+use cellcc_link::{Capacity, ServiceClock};
 use cellcc_units::{Span, Time};
 use std::sync::Arc;
 
 /// Measures the limit of `capacity` under a Scenario's conditions.
 pub(crate) fn measure(scenario: &Scenario, capacity: &Arc<Capacity>) -> Result<FlowMeter, ResolveError> {
     let mut meter = FlowMeter::new(scenario.endpoint.series_bin);
-    let mut cursor = Cursor::new(Arc::clone(capacity));
+    let mut clock = ServiceClock::new(Arc::clone(capacity));
     let delay = scenario.forward_delay()?;
     let back = scenario.path.rtt.saturating_sub(scenario.path.rtt / 2);
     let bytes = scenario.endpoint.packet();
@@ -17,7 +17,7 @@ pub(crate) fn measure(scenario: &Scenario, capacity: &Arc<Capacity>) -> Result<F
     let mut free_at = Time::ZERO;
     loop {
         // Ready from the beginning: the link is never idle, and several packets leave in one opportunity.
-        let departed_at = cursor.finish(Time::ZERO, bytes);
+        let departed_at = clock.finish(Time::ZERO, bytes);
         if departed_at > end {
             return Ok(meter);
         }

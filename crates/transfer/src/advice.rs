@@ -6,7 +6,7 @@ use cellcc_assist::{
     UnseenReports,
 };
 use cellcc_experiment::TracedPath;
-use cellcc_link::{Capacity, Delay, Loss, Shelf};
+use cellcc_link::{Capacity, Delay, Loss, TraceCache};
 use cellcc_quic::advice::{AdviceSocket, AdviceSource, Following, Replay, follow};
 use cellcc_quic::{Attached, Congestion};
 use cellcc_units::Span;
@@ -45,7 +45,7 @@ impl Adviser {
     /// Another text, a trace or a file that cannot be read, an address that cannot be had.
     pub async fn named(text: &str, rtt: Span) -> Result<Self, TransferError> {
         let trace = |name: &str, source| {
-            let opened = Shelf::default().open(name).map_err(|error| refused(text, &error))?;
+            let opened = TraceCache::default().open(name).map_err(|error| refused(text, &error))?;
             Ok(Self::Trace { link: opened.capacity, source, rtt })
         };
         match text.split_once(':') {

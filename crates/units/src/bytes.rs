@@ -34,12 +34,12 @@ impl Bytes {
         self.0 == 0
     }
 
-    /// This amount less `other`, or nothing where `other` is larger.
+    /// This amount minus `other`; zero where `other` is larger.
     pub const fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
     }
 
-    /// This amount times `factor`, rounded down; a negative or NaN factor gives nothing.
+    /// This amount times `factor`, rounded down; a negative or NaN factor gives zero.
     pub fn mul_f64(self, factor: f64) -> Self {
         Self((self.0 as f64 * factor) as u64)
     }

@@ -37,7 +37,7 @@ pub enum Queue {
 pub struct CoDel {
     /// A queueing delay that is always acceptable.
     pub target: Span,
-    /// How long the delay may stay above the target: about the longest usual RTT.
+    /// How long the delay may stay above the target: about the longest RTT that is common.
     pub interval: Span,
     /// What the queue holds at most; drop-tail beyond it.
     pub limit: QueueLimit,
@@ -171,7 +171,7 @@ fn pie(parts: &mut Parts) -> Result<Option<Queue>, ParseError> {
     Ok(Some(Queue::Pie(pie)))
 }
 
-/// A time of which zero makes no sense.
+/// A time above zero.
 struct NotZero(Span);
 
 impl FromStr for NotZero {
@@ -191,7 +191,7 @@ impl FromStr for Update {
     }
 }
 
-/// What stands between the parentheses: `key=value`, or a value alone, whose key is empty.
+/// The arguments between the parentheses: `key=value`, or a value alone, whose key is empty.
 struct Parts<'a> {
     left: Vec<&'a str>,
     expected: &'static str,
@@ -209,7 +209,7 @@ impl<'a> Parts<'a> {
         }
     }
 
-    /// Takes the value of `key` out; none where it is not there.
+    /// Removes the value of `key` and returns it; `None` where it is not given.
     fn take<T: FromStr>(&mut self, key: &str) -> Result<Option<T>, ParseError> {
         let split = |part: &'a str| match part.split_once('=') {
             Some((key, value)) => (key.trim_end(), value.trim_start()),
@@ -226,7 +226,7 @@ impl<'a> Parts<'a> {
         index.map(|index| self.left.remove(index)).is_some()
     }
 
-    /// Refuses what nobody took: an unknown key, or one that is given twice.
+    /// Refuses the arguments that are left: an unknown key, or a key that is given twice.
     fn end(&self) -> Result<(), ParseError> {
         self.left.first().map_or(Ok(()), |part| Err(ParseError::new(part, self.expected)))
     }

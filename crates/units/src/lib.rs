@@ -1,9 +1,9 @@
-//! The quantities of cellcc as types: [`Time`] and [`Span`] (nanoseconds), [`Rate`] (bytes per second),
-//! [`Bytes`] and [`Ratio`], each with one text form (`"20ms"`, `"12Mbit/s"`, `"1500B"`, `"80%"`); and what a [`Queue`]
-//! is, which every floor speaks of.
+//! The quantities of cellcc as types, each with one text form: [`Time`] and [`Span`] in nanoseconds (`"20ms"`),
+//! [`Rate`] in bytes per second (`"12Mbit/s"`), [`Bytes`] (`"1500B"`) and [`Ratio`] (`"80%"`). The description of a
+//! [`Queue`] is here too, because every floor uses it.
 //!
-//! Arithmetic saturates at the ends of the range: a window or a deadline that runs away stays at the largest
-//! value and never wraps round to a small one.
+//! Arithmetic saturates at the ends of the range: a window or a deadline that grows without bound stays at the
+//! largest value and never wraps to a small one.
 
 mod bytes;
 mod discipline;

@@ -5,18 +5,18 @@ use crate::{Bytes, Span};
 
 /// The limit of a drop-tail queue, written `"3200pkt"`, `"1.5MB"`, `"100ms"` or `"unlimited"`.
 ///
-/// A packet is admitted where the queue, with this packet in it, is within the limit. The packet in service counts
-/// until its last byte has left: in Mahimahi, whose settings papers quote, a full-sized packet stays in the queue until
-/// its delivery opportunity and leaves whole, so that "3200pkt" means the same 3200 packets here. (Only the rest of a
-/// packet that straddles two opportunities is outside of Mahimahi's count.)
+/// A packet is admitted where the queue is within the limit with this packet in it. The packet in service counts
+/// until its last byte has left. So "3200pkt" means what it means in Mahimahi, whose settings papers quote: there a
+/// full-sized packet stays in the queue until its delivery opportunity, and then leaves whole. (Mahimahi does not
+/// count the rest of a packet that straddles two opportunities.)
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum QueueLimit {
     /// At most this many packets.
     Packets(u64),
     /// At most this many bytes.
     Bytes(Bytes),
-    /// No packet waits longer than this for the ones ahead of it: judged at admission, by the capacity that is really
-    /// coming. Its own service is not part of the wait.
+    /// No packet waits longer than this for the packets ahead of it. This is decided at admission, from the link's
+    /// actual future capacity. A packet's own service is no part of its wait.
     Time(Span),
     /// Nothing is ever refused.
     Unlimited,
@@ -28,7 +28,7 @@ fn parse(text: &str) -> Option<QueueLimit> {
         return Some(QueueLimit::Unlimited);
     }
     if let Some((count, "pkt")) = split_number(text) {
-        // A queue of a million million packets is a slip of the keyboard.
+        // A queue of a million million packets is a typing error.
         return (count.fract() == 0.0 && (1.0..1e12).contains(&count))
             .then_some(QueueLimit::Packets(count as u64));
     }

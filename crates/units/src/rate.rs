@@ -30,7 +30,7 @@ impl Rate {
     pub fn from_transfer(bytes: Bytes, span: Span) -> Self {
         match (span.as_nanos(), bytes.get().checked_mul(NANOS_PER_SEC as u64)) {
             (0, _) => Self::MAX,
-            // 64 bits do up to 18 GB, and divide several times faster than 128.
+            // 64 bits suffice up to 18 GB, and divide several times faster than 128 bits.
             (nanos, Some(product)) => Self(product / nanos),
             (nanos, None) => {
                 Self(u64::try_from(bytes.get() as u128 * NANOS_PER_SEC / nanos as u128).unwrap_or(u64::MAX))
@@ -109,7 +109,7 @@ fn parse(text: &str) -> Option<Rate> {
 fn format(rate: Rate) -> String {
     match rate.0 {
         0 => "0bit/s".into(),
-        // Whole bits exist only as multiples of eight here, so "B/s" is the last resort that stays exact.
+        // Every rate here is a whole number of bytes: "B/s" is exact where the larger units are not.
         count => exact(count, &[("Gbit/s", 125_000_000), ("Mbit/s", 125_000), ("kbit/s", 125), ("B/s", 1)]),
     }
 }

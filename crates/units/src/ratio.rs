@@ -2,14 +2,14 @@
 
 use crate::text::{split_number, text_form};
 
-/// A share or factor of zero or more, written with its sign of kind: `"10%"` or `"1.5x"`.
+/// A share or a factor, zero or more: written `"10%"` as a share, `"1.5x"` as a factor.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Default)]
 pub struct Ratio(f64);
 
 impl Ratio {
-    /// None of it.
+    /// Zero.
     pub const ZERO: Self = Self(0.0);
-    /// All of it.
+    /// One: the whole.
     pub const ONE: Self = Self(1.0);
 
     /// The ratio `value`; negative and NaN give zero.

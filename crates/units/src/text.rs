@@ -13,7 +13,7 @@ pub struct ParseError {
 impl ParseError {
     /// An error for `text` where `expected` ("a time such as `20ms`") was wanted.
     pub fn new(text: &str, expected: &'static str) -> Self {
-        // A binary file handed over as a quantity must not flood the terminal.
+        // A binary file given as a quantity must not flood the terminal.
         const SHOWN: usize = 60;
         let mut shown: String = text.chars().take(SHOWN).collect();
         if shown.len() < text.len() {

@@ -8,6 +8,9 @@ use core::ops::{Add, AddAssign, Div, Mul, Sub};
 pub struct Time(u64);
 
 /// A span of time in nanoseconds: an RTT, a delay, a period. Range 0 to 584 years.
+///
+/// It is not the standard library's `Duration`, because that is twice the size and panics on overflow: a `Span`
+/// saturates (docs/decisions/0003).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Span(u64);
 
@@ -89,7 +92,7 @@ impl Span {
         self.0 == 0
     }
 
-    /// This span less `other`, or zero where `other` is longer.
+    /// This span minus `other`; zero where `other` is longer.
     pub const fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
     }

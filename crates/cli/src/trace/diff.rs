@@ -2,7 +2,7 @@
 
 use crate::exit::{Exit, print};
 use crate::traces;
-use cellcc_emu::saturator::{Agreement, compare_traces, opportunity_times};
+use cellcc_record::{Agreement, compare_traces, opportunity_times};
 use cellcc_units::{Span, Time};
 
 #[derive(Debug, clap::Args)]

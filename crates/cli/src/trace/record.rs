@@ -3,11 +3,10 @@
 #![allow(clippy::disallowed_methods, reason = "a recording has a date")]
 
 use crate::exit::{Exit, tell};
-use cellcc_emu::error::EmuError;
-use cellcc_emu::saturator::wire::PACKET_SIZES;
-use cellcc_emu::saturator::{
-    DEFAULT_PORT, Directions, Ended, Progress, QueueDelay, RecordSettings, Recorded, Recording, Request,
-    ServeSettings, ServerEvent, Summary, record, serve,
+use cellcc_record::wire::PACKET_SIZES;
+use cellcc_record::{
+    DEFAULT_PORT, Directions, Ended, Progress, QueueDelay, RecordError, RecordSettings, Recorded, Recording,
+    Request, ServeSettings, ServerEvent, Summary, record, serve,
 };
 use cellcc_units::{Bytes, Span};
 use clap::ValueEnum;
@@ -88,11 +87,8 @@ pub(super) fn run(args: &Args) -> Result<(), Exit> {
     }
 }
 
-fn exit(error: EmuError) -> Exit {
-    match error {
-        EmuError::Input(_) => Exit::input(error),
-        _ => Exit::failed(error),
-    }
+fn exit(error: RecordError) -> Exit {
+    if error.is_input() { Exit::input(error) } else { Exit::failed(error) }
 }
 
 fn stop_on_signal() -> Result<Arc<AtomicBool>, Exit> {

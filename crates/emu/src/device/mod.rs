@@ -23,10 +23,10 @@ pub(crate) use tun::open as open_tun;
 /// Names of our links; "%d" becomes the first free number.
 const LINK_NAME: &str = "cellcc-%d";
 
-/// Packets that may wait in front of a device until its thread comes round: 10 Gbit/s of 1500-byte packets for 12 ms.
+/// Packets that may wait at a device until its thread reads them: 10 Gbit/s of 1500-byte packets for 12 ms.
 const TX_QUEUE_PACKETS: u32 = 10_000;
 
-/// How a device gets at the packets.
+/// How a device reads and writes packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Backend {
     /// A TUN device; needs /dev/net/tun.
@@ -56,7 +56,7 @@ impl FromStr for Backend {
     }
 }
 
-/// A network interface in some namespace, and our hold on the packets that programs there send out of it.
+/// A network interface in a namespace, with access to the packets that programs there send.
 #[derive(Debug)]
 pub struct Device {
     kind: Kind,
@@ -139,7 +139,7 @@ impl Device {
     /// # Errors
     /// The kernel refuses the packet, or the device is gone.
     pub fn send(&self, vnet_header: &[u8; 10], headers: &[u8], payload: &[u8]) -> io::Result<()> {
-        /// Each try gives way to another thread, which may be the one that makes room.
+        /// Each try yields to other threads: one of them may make room.
         const TRIES: usize = 50;
         for _ in 0..TRIES {
             let sent = match &self.kind {
@@ -157,8 +157,8 @@ impl Device {
         Ok(())
     }
 
-    /// Packets lost at this device so far, in both directions: because we read too slowly, or because the kernel had no
-    /// room for what we wrote.
+    /// Packets lost at this device so far, in both directions: we read too slowly, or the kernel had no room for what
+    /// we wrote.
     pub fn dropped(&self) -> u64 {
         let index = self.index;
         let near = self.with_netlink(|netlink| netlink.link(index)).map_or(0, |link| link.tx_dropped);
@@ -180,8 +180,8 @@ impl Device {
     }
 }
 
-/// Settings of our own link `name`, in the calling thread's namespace: IPv6 without chatter, and addresses that work at
-/// once.
+/// Sets up the link `name` in the calling thread's namespace: the kernel sends no IPv6 messages of its own, and
+/// addresses work at once.
 fn prepare(name: &str) -> Result<(), EmuError> {
     const SETTINGS: [(&str, &str); 4] =
         [("disable_ipv6", "0"), ("accept_dad", "0"), ("accept_ra", "0"), ("addr_gen_mode", "1")];

@@ -18,8 +18,8 @@ const ETHERNET_BYTES: usize = 14;
 const ETHERTYPE_IPV4: [u8; 2] = [0x08, 0x00];
 const ETHERTYPE_IPV6: [u8; 2] = [0x86, 0xdd];
 
-/// What may wait until the direction's thread comes round; the kernel counts its own overhead too. 64 MiB is 25 ms of
-/// 10 Gbit/s with that overhead doubled.
+/// The receive buffer, for packets that wait for the forwarder. The kernel counts its own overhead too: 64 MiB is 25
+/// ms of 10 Gbit/s, where overhead and data are the same size.
 const RECEIVE_BUFFER_BYTES: i32 = 64 << 20;
 const SEND_BUFFER_BYTES: i32 = 32 << 20;
 
@@ -82,12 +82,12 @@ impl PacketDevice {
     /// The far end came up before the near one. The kernel notices in its own time that it can carry packets, and drops
     /// them silently until then.
     pub(super) fn wait_until_it_carries(&self) -> Result<(), EmuError> {
-        const PATIENCE: Duration = Duration::from_secs(5);
+        const TIMEOUT: Duration = Duration::from_secs(5);
         const PAUSE: Duration = Duration::from_millis(1);
         let begin = Instant::now();
         let mut fabric = self.fabric.lock().unwrap_or_else(PoisonError::into_inner);
         while !fabric.link(self.far)?.carries {
-            if begin.elapsed() > PATIENCE {
+            if begin.elapsed() > TIMEOUT {
                 let late = io::Error::from(io::ErrorKind::TimedOut);
                 return Err(EmuError::system("bring a veth pair up")(late));
             }
@@ -134,7 +134,7 @@ impl PacketDevice {
         writev(&self.socket, &parts.map(IoSlice::new)).map(drop)
     }
 
-    /// Frames that the socket had no room for, and those that the near end had none for.
+    /// Frames dropped at the socket, and frames dropped at the near end.
     pub(super) fn dropped(&self) -> u64 {
         let new = sys::packet_drops(self.socket.as_fd()).unwrap_or(0);
         let overflowed = self.overflowed.fetch_add(new.into(), Ordering::Relaxed) + u64::from(new);

@@ -6,10 +6,10 @@ use rustix::time::{ClockId, clock_getres};
 use std::num::NonZeroU64;
 use std::time::{Duration, Instant};
 
-/// What the emulator's releases wait for.
+/// As long as a typical wait for a release.
 const SLEEP: Duration = Duration::from_millis(1);
 const SLEEPS: u32 = 200;
-/// What is later still counts as this: 10 s.
+/// Anything later counts as 10 s.
 const LONGEST_NS: u64 = 10_000_000_000;
 
 /// How late a thread came back from sleeps of 1 ms, with the least timer slack.

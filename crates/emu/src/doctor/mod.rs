@@ -17,20 +17,20 @@ use std::fs;
 use std::os::fd::AsFd;
 use std::time::Duration;
 
-/// One thing that was looked at.
+/// The result of one check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// What.
+    /// What was checked.
     pub what: &'static str,
-    /// How it is.
+    /// The verdict.
     pub state: State,
-    /// What was seen.
+    /// What was found.
     pub detail: String,
-    /// What would make it better; empty: nothing needs to.
+    /// What would improve it; empty where nothing needs to.
     pub remedy: String,
 }
 
-/// How a thing is.
+/// The verdict of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
@@ -73,7 +73,7 @@ pub fn examine() -> Vec<Finding> {
     findings
 }
 
-/// Whether the emulator runs on a machine that was found so.
+/// Whether the emulator runs on a machine with these findings.
 pub fn emulator_can_run(findings: &[Finding]) -> bool {
     let there = |what| findings.iter().any(|f| f.what == what && f.state != State::Missing);
     there(NAMESPACES) && (there(TUN) || there(PACKET))
@@ -240,7 +240,7 @@ fn bpf() -> Finding {
             fs::metadata("/sys/kernel/btf/vmlinux").is_ok(),
             "a kernel with CONFIG_DEBUG_INFO_BTF (/sys/kernel/btf/vmlinux)",
         ),
-        // Only root may read it; whoever may not has the last line to care about.
+        // Only root may read it. For others the last check fails anyway.
         (jit.map_or(!may, |value| value.trim() != "0"), "`sysctl net.core.bpf_jit_enable=1`"),
         (may, "root, or the capabilities BPF and PERFMON"),
     ];

@@ -1,9 +1,9 @@
 //! Two threads, one per direction, that carry packets between devices on the path's schedule.
 
 mod arena;
-mod chain;
 mod clock;
-mod forward;
+mod forwarder;
+mod pipeline;
 mod report;
 mod segment;
 mod super_packet;
@@ -11,11 +11,11 @@ mod super_packet;
 pub use clock::Clock;
 pub use report::{DirectionReport, SelfReport};
 
-/// Makes the calling thread as punctual as the emulation's own: it runs before all ordinary threads as soon as it is
-/// ready (`SCHED_FIFO`), where we may do that, and its sleeps are not lengthened to save power. False where we may not:
-/// under load it is then as late as any program.
+/// Makes the calling thread as punctual as the emulation's own. It gets real-time priority (`SCHED_FIFO`) where we
+/// may set it, and the kernel does not lengthen its sleeps to save power. False without real-time priority: under
+/// load the thread is then as late as any program.
 pub fn be_punctual() -> bool {
-    // The kernel would otherwise let a sleep end up to 50 us late.
+    // By default the kernel ends a sleep up to 50 us late.
     let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
     crate::sys::prefer_this_thread()
 }
@@ -26,8 +26,8 @@ use crate::stage::Stage;
 use crate::tap::Tap;
 use crate::topology::Topology;
 use cellcc_units::Span;
-use chain::Chain;
-use forward::{Direction, Ended, Way};
+use forwarder::{Direction, Forwarder, ForwarderOutcome};
+use pipeline::Pipeline;
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::fd::OwnedFd;
 use std::io;
@@ -41,10 +41,10 @@ pub struct EmulationSpec {
     pub up: Vec<Stage>,
     /// To the users.
     pub down: Vec<Stage>,
-    /// Packets that are due within this of each other are released together. [`DEFAULT_GRANULARITY`] is finer than what
-    /// a machine under load wakes up with.
+    /// Packets that are due within this of each other are released together. [`DEFAULT_GRANULARITY`] is finer than a
+    /// wake-up on a machine under load.
     pub granularity: Span,
-    /// What looks on, at the uplink and at the downlink.
+    /// The taps at the uplink and at the downlink.
     pub taps: Option<(Box<dyn Tap>, Box<dyn Tap>)>,
 }
 
@@ -59,7 +59,7 @@ pub struct Emulation {
     threads: Option<(Thread, Thread)>,
 }
 
-type Thread = JoinHandle<io::Result<Ended>>;
+type Thread = JoinHandle<io::Result<ForwarderOutcome>>;
 
 impl Emulation {
     /// Begins to carry packets. Time zero, at which all traces begin, is now.
@@ -72,22 +72,22 @@ impl Emulation {
         let clock = Clock::start();
         let topology = Arc::new(topology);
         let (up_tap, down_tap) = spec.taps.map_or((None, None), |(up, down)| (Some(up), Some(down)));
-        let direction = |way, chain, tap| Direction {
-            way,
+        let forwarder = |direction, pipeline, tap| Forwarder {
+            direction,
             topology: Arc::clone(&topology),
-            chain,
+            pipeline,
             clock,
             tap,
             granularity: spec.granularity,
             stop: Arc::clone(&stop),
         };
-        let up = direction(Way::Up, Chain::new(spec.up)?, up_tap);
-        let down = direction(Way::Down, Chain::new(spec.down)?, down_tap);
+        let up = forwarder(Direction::Up, Pipeline::new(spec.up)?, up_tap);
+        let down = forwarder(Direction::Down, Pipeline::new(spec.down)?, down_tap);
         let threads = (spawn("cellcc-up", up)?, spawn("cellcc-down", down)?);
         Ok(Self { topology, clock, stop, threads: Some(threads) })
     }
 
-    /// The clock of the emulation: what taps and logs tell is on it.
+    /// The clock of the emulation: taps and logs use it.
     pub fn clock(&self) -> Clock {
         self.clock
     }
@@ -121,7 +121,7 @@ impl Emulation {
     }
 
     fn signal(&self) {
-        // Both threads find it readable, as nobody reads it.
+        // Nobody reads it, so both threads find it readable.
         let _ = rustix::io::write(&*self.stop, &1_u64.to_ne_bytes());
     }
 }
@@ -135,12 +135,12 @@ impl Drop for Emulation {
     }
 }
 
-fn spawn(name: &str, direction: Direction) -> Result<Thread, EmuError> {
-    let thread = std::thread::Builder::new().name(name.into()).spawn(move || direction.run());
+fn spawn(name: &str, forwarder: Forwarder) -> Result<Thread, EmuError> {
+    let thread = std::thread::Builder::new().name(name.into()).spawn(move || forwarder.run());
     thread.map_err(EmuError::system("start a thread"))
 }
 
-fn join(thread: Thread) -> Result<Ended, EmuError> {
+fn join(thread: Thread) -> Result<ForwarderOutcome, EmuError> {
     match thread.join() {
         Ok(result) => result.map_err(EmuError::system("carry packets")),
         Err(panic) => std::panic::resume_unwind(panic),

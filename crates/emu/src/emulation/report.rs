@@ -14,7 +14,7 @@ pub struct SelfReport {
     pub down: DirectionReport,
     /// Logs that are incomplete, and why.
     pub log_failures: Vec<String>,
-    /// What else must be said of logs.
+    /// Other notes about logs.
     pub log_notes: Vec<String>,
 }
 
@@ -31,18 +31,18 @@ pub struct DirectionReport {
     pub device_drops: u64,
     /// Packets that the kernel refused to take back.
     pub refused: u64,
-    /// How much later than scheduled packets were released: half of them.
+    /// How late packets were released against the schedule: the median.
     pub late_p50_us: f64,
-    /// 99 of 100.
+    /// The 99th percentile.
     pub late_p99_us: f64,
-    /// The latest.
+    /// The maximum.
     pub late_max_us: f64,
     /// Share of its time in which the thread had a processor.
     pub cpu_share: f64,
 }
 
-/// A release later than this moves what a congestion control sees: one slot of LTE (3GPP TS 36.211, section 4.1), and
-/// the tick of the emulator most published results come from.
+/// A release later than this changes what a congestion control sees: one slot of LTE (3GPP TS 36.211, section 4.1),
+/// and the tick of the emulator most published results come from.
 const LATE: Span = Span::from_millis(1);
 
 impl SelfReport {
@@ -98,7 +98,7 @@ pub(crate) struct Measure {
 
 impl Measure {
     pub(crate) fn new() -> Self {
-        // Two digits are a percent; a minute of lateness is beyond any use.
+        // Two digits give 1 %; more than a minute of lateness needs no distinction.
         let late =
             Histogram::new_with_bounds(1, 60_000_000_000, 2).unwrap_or_else(|_| unreachable!("valid bounds"));
         Self { late, bytes: 0, dropped: 0, refused: 0 }

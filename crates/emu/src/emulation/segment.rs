@@ -1,22 +1,22 @@
-//! What the links carry: one packet of at most the MTU, kept as its place in a super-packet.
+//! What the links carry: one packet of at most the MTU, as a reference into a super-packet.
 
-use super::arena::Place;
+use super::arena::Slot;
 use cellcc_link::Packet;
 use cellcc_units::{Bytes, Time};
 
 /// One segment of a super-packet, or a packet that was whole.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Segment {
-    pub(crate) place: Place,
+    pub(crate) slot: Slot,
     /// Which of the super-packet's segments it is.
     pub(crate) index: u16,
-    /// Whose it is.
+    /// The user whose packet it is.
     pub(crate) user: u16,
-    /// On the link, headers included.
+    /// Its size on the link, headers included.
     pub(crate) size: u32,
     pub(crate) ecn_capable: bool,
     pub(crate) marked: bool,
-    /// When it came to the path's slowest link, and when it left it.
+    /// When it arrived at the path's slowest link, and when it left that link.
     pub(crate) queued_at: Time,
     pub(crate) departed_at: Time,
 }

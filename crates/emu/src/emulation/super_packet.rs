@@ -39,7 +39,6 @@ pub(crate) struct Layout {
 impl Layout {
     /// The layout of an IP packet. A packet that is not to be cut, or whose header makes no sense, is one segment.
     pub(crate) fn read(vnet: &[u8; VNET_HEADER], packet: &[u8]) -> Self {
-        let whole = Self { headers: packet.len(), payload: 0, segment_payload: 0 };
         let (kind, segment_payload) = (vnet[1] & !GSO_ECN, usize::from(field(vnet, 4)));
         let transport = usize::from(field(vnet, 6));
         let headers = match kind {
@@ -58,8 +57,13 @@ impl Layout {
             {
                 Self { headers, payload: packet.len() - headers, segment_payload }
             }
-            _ => whole,
+            _ => Self::whole(packet.len()),
         }
+    }
+
+    /// One segment of `length` bytes.
+    pub(crate) fn whole(length: usize) -> Self {
+        Self { headers: length, payload: 0, segment_payload: 0 }
     }
 
     /// How many segments there are; at least one.
@@ -144,7 +148,7 @@ pub(crate) fn mark(headers: &mut [u8]) {
     }
 }
 
-/// True where the sender of the packet says that it answers to marks (RFC 3168).
+/// True where the packet is ECN-capable: ECT(0), ECT(1) or CE (RFC 3168).
 pub(crate) fn is_ecn_capable(packet: &[u8]) -> bool {
     let [first, second, ..] = packet else { return false };
     let field = if first >> 4 == 6 { second >> 4 } else { *second };
@@ -172,7 +176,7 @@ fn set_ipv4_checksum(headers: &mut [u8]) {
     set_be16(headers, 10, !sum);
 }
 
-/// What a checksum that is left to offload begins with: the pseudo-header, not complemented.
+/// The initial value of a checksum that is left to offload: the sum of the pseudo-header, not complemented.
 fn pseudo_header_sum(headers: &[u8], transport: usize, payload: usize) -> u16 {
     let (addresses, protocol) = if is_ipv6(headers) {
         (&headers[8..40], last_header(headers, transport))
@@ -243,8 +247,8 @@ mod tests {
         packet[24..28].copy_from_slice(&(u32::MAX - 999).to_be_bytes());
         packet[32] = 8 << 4;
         packet[33] = 0x10 | TCP_FIN_AND_PSH | TCP_CWR;
-        for (place, byte) in packet[52..].iter_mut().enumerate() {
-            *byte = place as u8;
+        for (index, byte) in packet[52..].iter_mut().enumerate() {
+            *byte = index as u8;
         }
         let mut vnet = [NEEDS_CHECKSUM, GSO_TCPV4 | GSO_ECN, 0, 0, 0, 0, 0, 0, 0, 0];
         set_field(&mut vnet, 2, 52);
@@ -335,7 +339,7 @@ mod tests {
     }
 
     proptest! {
-        /// Devices are written by the kernel, yet what a program puts on a raw socket reaches us too.
+        /// The kernel writes most headers, but a program with a raw socket can write any.
         #[test]
         fn no_bytes_make_it_panic(
             vnet in prop::array::uniform10(any::<u8>()),

@@ -1,4 +1,4 @@
-//! One TCP flow as the packets show it: what `experiment`'s meter is told, from sequence numbers and acknowledgements.
+//! One TCP flow as its packets show it: `experiment`'s meter, fed from sequence numbers and acknowledgements.
 
 use super::packet::Sacks;
 use super::taps::{AckTap, DataTap};
@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 /// What the taps saw of a flow.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Seen {
-    /// The sender began the connection; data begin at `data_from`.
+    /// The sender opened the connection; data begin at `data_from`.
     Opened { data_from: u32 },
     /// Data left the sender.
     Sent { sequence: u32, payload: u32 },
@@ -28,10 +28,10 @@ pub(crate) enum Seen {
 pub(crate) struct Conversation {
     meter: FlowMeter,
     application: Application,
-    /// What leaves the link after this is no part of the flow's throughput.
+    /// Data that leave the link later are no part of the flow's throughput.
     counts_until: Time,
     numbers: Numbers,
-    /// The end of what was ever sent.
+    /// The end of the data sent so far.
     sent_until: u64,
     /// Segments that are neither acknowledged nor SACKed, by the number of their first byte.
     outstanding: BTreeMap<u64, Outstanding>,
@@ -47,7 +47,7 @@ struct Outstanding {
 }
 
 impl Conversation {
-    /// Nothing was seen yet of the flow `setup`.
+    /// The flow `setup`, before its first packet.
     pub(crate) fn new(scenario: &Scenario, setup: &FlowSetup) -> Self {
         let end = Time::ZERO + scenario.duration;
         Self {
@@ -112,9 +112,10 @@ impl Conversation {
         }
     }
 
-    /// The sample is that of the newest segment that the acknowledgement names for the first time, as in the simulator,
-    /// unless that was sent twice (Karn). It counts for every such segment: the kernel acknowledges a burst that it
-    /// received in one piece (GRO) once, and bursts are not to count less than single packets.
+    /// The sample comes from the newest segment that the acknowledgement covers for the first time, as in the
+    /// simulator; a segment that was sent twice gives none (Karn). The sample counts once for each of these segments:
+    /// the kernel acknowledges a burst that it received in one piece (GRO) only once, and a burst must not count less
+    /// than single packets.
     fn on_acknowledged(&mut self, now: Time, next: u32, sacks: &Sacks) {
         let next = self.numbers.whole(next);
         let mut newest: Option<Outstanding> = None;
@@ -181,13 +182,13 @@ impl Watched for Conversation {
     }
 }
 
-/// The number of a flow's first byte of data, beyond what numbers before it could wrap to.
+/// The unwrapped number of a flow's first byte: high enough that a number before it does not go below zero.
 const FIRST: u64 = 1 << 32;
 
-/// TCP's numbers of 32 bits, which wrap, as numbers that do not.
+/// Unwraps TCP's 32-bit sequence numbers.
 #[derive(Debug, Default)]
 struct Numbers {
-    /// The last number seen, as it was and as it is.
+    /// The last number seen: on the wire, and unwrapped.
     last: Option<(u32, u64)>,
 }
 
@@ -196,7 +197,7 @@ impl Numbers {
         self.last = Some((first, FIRST));
     }
 
-    /// The number nearest to the one seen last.
+    /// The unwrapped number that is nearest to the last one.
     fn whole(&mut self, number: u32) -> u64 {
         let (last, whole) = self.last.unwrap_or((number, FIRST));
         let whole = whole.wrapping_add_signed(i64::from(number.wrapping_sub(last).cast_signed()));
@@ -205,20 +206,20 @@ impl Numbers {
     }
 }
 
-/// What a receiver has without a gap: TCP gives an application nothing else.
+/// The data that a receiver has without a gap, which is all that TCP hands to an application.
 #[derive(Debug, Default)]
 struct InOrder {
-    /// Up to where there is no gap, from the first byte.
+    /// The end of the data without a gap.
     until: u64,
-    /// What lies beyond: start and end.
+    /// The ranges beyond the gap: start and end.
     beyond: BTreeMap<u64, u64>,
-    /// The application's segment that is awaited, and where it begins.
+    /// The application's next segment, and where it begins.
     segment: u64,
     begins_at: u64,
 }
 
 impl InOrder {
-    /// The application's segments that are whole now and were not before.
+    /// The application's segments that became complete.
     fn arrived(&mut self, start: u64, end: u64, application: &Application) -> std::ops::Range<u64> {
         let (start, end) = (start.saturating_sub(FIRST), end.saturating_sub(FIRST));
         let longest = self.beyond.get(&start).map_or(end, |&other| other.max(end));

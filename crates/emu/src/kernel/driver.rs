@@ -1,8 +1,8 @@
 //! The kernel as a [`Driver`].
 
 use super::notes::notes;
-use super::play::Connections;
 use super::schemes::Available;
+use super::workload::Connections;
 use crate::error::EmuError;
 use crate::realtime::Paths;
 use cellcc_experiment::{Driver, MeasuredFlow, Record, ResolveError, RunError, Scenario};
@@ -18,8 +18,8 @@ impl KernelDriver {
     /// Its name in Scenarios and Records.
     pub const NAME: &'static str = "kernel";
 
-    /// A driver that has shown that it can emulate a path on this machine. Must be called before the process has a
-    /// second thread: an ordinary user gets a user namespace.
+    /// The driver, which first shows that this machine can emulate a path. Call it before the process has a second
+    /// thread: an ordinary user gets a user namespace.
     ///
     /// # Errors
     /// What the machine does not allow, and what to do about it.
@@ -42,8 +42,8 @@ impl Driver for KernelDriver {
     fn run(&self, scenario: &Scenario) -> Result<Record, RunError> {
         let kernel_names = self.kernel_names(scenario).map_err(|error| RunError(error.to_string()))?;
         let mut run = self.paths.run(scenario, &Connections { scenario, kernel_names })?;
-        for (conversation, samples) in run.flows.iter_mut().zip(&run.told.samples) {
-            samples.iter().for_each(|(bin, info)| info.take_down(*bin, conversation.meter_mut()));
+        for (conversation, samples) in run.flows.iter_mut().zip(&run.outcome.samples) {
+            samples.iter().for_each(|(bin, info)| info.record_bin(*bin, conversation.meter_mut()));
         }
         let flows = run.flows.iter().zip(&scenario.flows).map(|(conversation, setup)| MeasuredFlow {
             scheme: &setup.scheme,
@@ -54,7 +54,7 @@ impl Driver for KernelDriver {
             frames: conversation.frames(),
             delay_target_ms: None,
         });
-        let notes = notes(scenario, &run.told.sent, &run.report);
+        let notes = notes(scenario, &run.outcome.sent, &run.report);
         Ok(run.record(scenario, Self::NAME, &flows.collect::<Vec<_>>(), notes))
     }
 

@@ -7,17 +7,17 @@
 //!                                                 +-> meter <--------------------------+
 //! ```
 //!
-//! A flow begins with TCP's handshake, and its data one round-trip time later than the simulator's. When it stops, its
-//! connection is broken off.
+//! A flow begins with TCP's handshake, so its data begin one round-trip time later than in the simulator. When it
+//! stops, its connection is aborted.
 
 mod conversation;
 mod driver;
-mod ends;
+mod endpoints;
 mod notes;
 mod packet;
-mod play;
 mod schemes;
 mod taps;
 mod tcp_info;
+mod workload;
 
 pub use driver::KernelDriver;

@@ -1,18 +1,18 @@
-//! What the reader of a Record of the kernel must know.
+//! The notes in a Record of the kernel driver.
 
-use super::ends::Sent;
+use super::endpoints::Sent;
 use crate::emulation::SelfReport;
 use crate::realtime::kernel_version;
 use cellcc_experiment::{Scenario, Source};
 
-/// A limit that is no part of the path is worth a note where it held for more than this share of the time.
+/// A limit that is no part of the path gets a note where it held for more than this share of the time.
 const WORTH_A_NOTE: f64 = 0.01;
 
-/// A sender that had a processor for more than this share of the time may have been waiting for it, too.
+/// A sender that used a processor for more than this share of the time may have been limited by it.
 const BUSY: f64 = 0.85;
 
-/// A sender without data for more than this share of the time was late itself: the handshake and the first answer of an
-/// otherwise busy flow are far less.
+/// A sender without data for more than this share of the time ran late itself. The handshake and the first
+/// acknowledgement of a busy flow take far less.
 const STARVED: f64 = 0.05;
 
 /// The notes of a run.

@@ -10,7 +10,7 @@ pub(crate) struct TcpHeaders {
     pub(crate) source_port: u16,
     pub(crate) destination_port: u16,
     pub(crate) sequence: u32,
-    /// What is expected next; none without the ACK flag.
+    /// The sequence number expected next; `None` without the ACK flag.
     pub(crate) acknowledgement: Option<u32>,
     /// It begins a connection: the first byte of data comes one after its sequence number.
     pub(crate) is_syn: bool,

@@ -6,11 +6,11 @@ use std::fs;
 #[derive(Debug, Clone)]
 pub(crate) struct Available(Vec<String>);
 
-/// Begins the kernel's names of schemes that were installed by this program.
+/// Prefix of the names of schemes that this program installs in the kernel.
 const INSTALLED: &str = "cellcc_";
 
 impl Available {
-    /// Asks the kernel.
+    /// Reads them from the kernel.
     pub(crate) fn now() -> Self {
         let names =
             fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").unwrap_or_default();

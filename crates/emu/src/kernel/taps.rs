@@ -1,4 +1,4 @@
-//! What the taps tell of TCP: sequence numbers of data on their way down, acknowledgements on their way up.
+//! The taps for TCP: sequence numbers of data on the downlink, acknowledgements on the uplink.
 
 use super::conversation::Seen;
 use super::packet::{self, TcpHeaders};
@@ -7,14 +7,14 @@ use crate::tap::{SegmentView, Tap};
 use cellcc_link::Delivery;
 use cellcc_units::Time;
 
-/// Looks on at the data, on their way down.
+/// Observes the data on the downlink.
 pub(super) struct DataTap(pub(super) List<Seen>);
 
 impl DataTap {
     fn note(&self, at: Time, segment: &SegmentView<'_>, seen: impl FnOnce(u32, u32) -> Seen) {
         let Some(headers) = packet::parse(segment.headers) else { return };
         let Some(flow) = flow_of_port(headers.destination_port) else { return };
-        // A packet that is no super-packet is all headers to the emulation, so its payload is what they leave of it.
+        // The view of a whole packet has all of it as headers: the payload is what follows TCP's header.
         let payload = (segment.bytes.get() as usize).saturating_sub(headers.length) as u32;
         if payload > 0 {
             let sequence = headers.sequence.wrapping_add(segment.offset);
@@ -49,7 +49,7 @@ impl Tap for DataTap {
     }
 }
 
-/// Looks on at the acknowledgements, on their way up.
+/// Observes the acknowledgements on the uplink.
 pub(super) struct AckTap(pub(super) List<Seen>);
 
 impl Tap for AckTap {
@@ -100,14 +100,14 @@ mod tests {
         };
         let (syn, data) = (built((9, FIRST_PORT), 99, 0, SYN, &[]), built((9, FIRST_PORT), 100, 0, ACK, &[]));
         let ack = built((FIRST_PORT, 9), 0, 2100, ACK, &[]);
-        // The thread of the acknowledgements comes first, although they are later.
+        // The uplink's thread reports first, although its events are later.
         up.delivered(&link(30, 40), &view(&ack, 0, 0));
         down.arrived(at(0), &view(&syn, 0, 0));
         for (offset, arrived) in [(0, 31), (1000, 32)] {
             down.arrived(at(20), &view(&data, offset, 1000));
             down.delivered(&link(20, arrived), &view(&data, offset, 1000));
         }
-        // No super-packet: the view has all of it as headers.
+        // A whole packet: the view has all of it as headers.
         let single = [&built((9, FIRST_PORT), 2100, 0, ACK, &[])[..], &[0; 500]].concat();
         let single = SegmentView { headers: &single, offset: 0, payload: 0, bytes: Bytes::new(552) };
         down.arrived(at(21), &single);

@@ -1,4 +1,4 @@
-//! What the kernel tells of a connection.
+//! The kernel's statistics of a connection: `TCP_INFO`.
 
 use crate::sys;
 use cellcc_experiment::FlowMeter;
@@ -11,27 +11,27 @@ use std::os::fd::BorrowedFd;
 pub(crate) struct TcpInfo {
     pub(crate) window_packets: u32,
     pub(crate) srtt: Span,
-    /// None where there is no limit yet.
+    /// `None` where there is no limit yet.
     pub(crate) pacing_rate: Option<Rate>,
     pub(crate) retransmitted: Bytes,
     /// How long the connection had something to send.
     pub(crate) busy: Span,
-    /// Of that, how long the receiver's window was in the way.
+    /// Of that, how long the receiver's window limited it.
     pub(crate) receiver_limited: Span,
-    /// Of that, how long the sender's buffer was.
+    /// Of that, how long the sender's buffer limited it.
     pub(crate) buffer_limited: Span,
 }
 
 impl TcpInfo {
-    /// Asks the kernel.
+    /// Reads it from the kernel.
     pub(crate) fn of(socket: BorrowedFd<'_>) -> io::Result<Self> {
         let mut info = [0; 256];
         sys::tcp_info(socket, &mut info)?;
         Ok(Self::read(&info))
     }
 
-    /// Takes it down for a bin of the time series. The names are the simulator's where it has the quantity.
-    pub(crate) fn take_down(&self, bin: usize, meter: &mut FlowMeter) {
+    /// Records it for a bin of the time series. The names are the simulator's where it has the quantity.
+    pub(crate) fn record_bin(&self, bin: usize, meter: &mut FlowMeter) {
         meter.sample(bin, "window_packets", self.window_packets.into());
         if let Some(rate) = self.pacing_rate {
             meter.sample(bin, "pacing_rate_mbit_s", rate.as_mbit_per_sec());

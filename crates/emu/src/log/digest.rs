@@ -1,4 +1,4 @@
-//! What a log says, in numbers: those of `mm-throughput-graph`, and drops.
+//! The figures of a log: those of `mm-throughput-graph`, and drops.
 
 use super::percentile::Counts;
 use super::read::Entry;
@@ -6,7 +6,7 @@ use super::series::DelaySeries;
 use super::signal::SignalDelay;
 use std::num::NonZeroU64;
 
-/// What a log says. Averages are over the time from its first line to its last, as Mahimahi has them.
+/// The figures of a log. Averages are over the time from its first line to its last, as Mahimahi has them.
 #[derive(Debug, Clone)]
 pub struct Digest {
     /// Width of the bins in milliseconds.
@@ -25,7 +25,7 @@ pub struct Digest {
     signal_delay: SignalDelay,
 }
 
-/// Amounts in a time.
+/// Amounts within a bin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Bin {
     /// Bytes that the link could carry.
@@ -52,7 +52,7 @@ pub struct Bin {
 const MOST_BINS: u64 = 1_000_000;
 
 impl Digest {
-    /// Of no line yet.
+    /// The digest of an empty log.
     pub fn new(bin_ms: NonZeroU64) -> Self {
         Self {
             bin_ms,

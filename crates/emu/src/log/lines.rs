@@ -44,7 +44,7 @@ impl Lines {
         }
     }
 
-    /// One event, after the capacity that there was up to its millisecond.
+    /// Writes an event, after the lines of capacity up to its millisecond.
     pub(super) fn event(&mut self, event: LogEvent) {
         let milli = milli(event.at());
         self.offered_through(milli);
@@ -69,7 +69,7 @@ impl Lines {
         self.text.push(b'\n');
     }
 
-    /// What the link could carry, through this millisecond.
+    /// Writes what the link could carry, through this millisecond.
     pub(super) fn offered_through(&mut self, milli: u64) {
         while self.next_milli <= milli {
             // From the beginning of the millisecond to just before the next: where an event's time is cut to.
@@ -107,7 +107,7 @@ fn as_mahimahi_counts(bytes: Bytes) -> u128 {
     u128::from(bytes.get()) * (opportunity + u128::from(TUN_HEADER)) / opportunity
 }
 
-/// All that is in the buffer goes to `out`; the buffer keeps its room.
+/// Writes the buffer to `out` and empties it; its memory is kept.
 pub(super) fn write_out(text: &mut Vec<u8>, out: &mut dyn Write) -> std::io::Result<u64> {
     let written = out.write_all(text).and_then(|()| out.flush());
     let length = text.len() as u64;

@@ -9,7 +9,7 @@
 //! | `16 d 2 3008` | two packets were dropped, of 3008 bytes together |
 //!
 //! Mahimahi counts 4 bytes more than IP does for each packet (the header of its TUN device), and 1504 bytes for an
-//! opportunity of 1500. Whoever reads its logs compares them with older ones, so the [`LogSink`] writes what Mahimahi
+//! opportunity of 1500. People compare logs with older ones of Mahimahi, so the [`LogSink`] writes what Mahimahi
 //! would write: every packet with those 4 bytes, and every capacity by 1504/1500 larger. The opportunities of one
 //! millisecond stand in one line with their sum.
 
@@ -29,10 +29,10 @@ pub use sink::{LogSink, LogSummary};
 use cellcc_units::{Bytes, Span, Time};
 use std::path::PathBuf;
 
-/// Where and how a link's packets are written down.
+/// The file in which a link's packets are logged, and its header.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogSpec {
-    /// The file. One that is there already is replaced.
+    /// The file. An existing one is replaced.
     pub path: PathBuf,
     /// What its header says.
     pub header: LogHeader,
@@ -49,11 +49,12 @@ pub struct LogHeader {
     pub command_line: String,
     /// The queue, such as `droptail [packets=100]`.
     pub queue: String,
-    /// The shells round this one, as in the prompt: `[delay 10 ms] `; no line where there are none.
+    /// The shells around this one, as in the prompt: `[delay 10 ms] `. Where it is empty, the header has no such
+    /// line.
     pub config: String,
 }
 
-/// What happened to a packet. Each packet arrives first; then it is dropped or it departs. Sizes are those of the IP
+/// An event of a packet. Each packet arrives first; then it is dropped, or it departs. Sizes are those of the IP
 /// packet, its header included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LogEvent {

@@ -55,7 +55,7 @@ impl Entry {
     }
 }
 
-/// Longer than any line of a log (the longest tells the command line): what is longer is no log.
+/// Longer than any line of a log; the longest holds the command line. A file with a longer line is no log.
 const LONGEST_LINE: u64 = 1 << 20;
 const BUFFER: usize = 256 << 10;
 const FORMAT: &str = "a line of a Mahimahi log is `TIME # BYTES`, `TIME + BYTES`, `TIME - BYTES DELAY` or \
@@ -120,7 +120,7 @@ fn read_lines(
             base = base.or(given);
             continue;
         }
-        // A link that was killed leaves half a line.
+        // A killed link leaves half a line.
         if !whole && entry(&line, 0).is_err() {
             return Ok(());
         }

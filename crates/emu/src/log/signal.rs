@@ -1,4 +1,4 @@
-//! The signal delay: how old the newest thing is that could have got through.
+//! The signal delay: the age of the newest data that could have arrived.
 //!
 //! Mahimahi's definition (`mm-throughput-graph`), for each millisecond of the run: the shortest time in which something
 //! sent then was at the other end. Where packets came in that millisecond, that is the least of their delays; where none
@@ -7,8 +7,8 @@
 use super::percentile::Counts;
 use std::collections::BTreeMap;
 
-/// Packets leave a link in the order in which they came, or nearly: after so many later milliseconds with packets, an
-/// earlier one is counted, and a straggler of it is left out.
+/// Packets leave a link nearly in order of arrival. So a millisecond is counted after so many later milliseconds with
+/// packets; a packet of it that comes even later is left out.
 const OPEN_MILLIS: usize = 1 << 16;
 
 /// Collects signal delays in an amount of memory that does not grow with the log.

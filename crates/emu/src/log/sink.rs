@@ -1,4 +1,5 @@
-//! Writing a log beside the forwarding thread, which neither allocates per event nor waits for the disk.
+//! Writes a log in a thread of its own, so that the forwarding thread neither allocates for an event nor waits for
+//! the disk.
 
 use super::lines::{Lines, milli, write_out};
 use super::{LogEvent, LogSpec};
@@ -16,11 +17,11 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Events that are handed over at once: 128 kB of memory, 8 ms at 500,000 events/s.
 const BATCH: usize = 4096;
-/// Batches that go round; more are made where the disk does not keep up.
+/// Batches that are reused; more are made where the disk does not keep up.
 const BATCHES: usize = 16;
-/// The longest that an event waits for more to be handed over with it, as long as events come.
+/// How long an event waits at most before its batch is handed over, as long as events come.
 const HAND_OVER_AFTER: Span = Span::from_millis(100);
-/// A long time without events makes many lines of capacity: they are made for so many milliseconds at once.
+/// A long time without events makes many lines of capacity: they are written for so many milliseconds at once.
 const MILLIS_AT_ONCE: u64 = 4096;
 
 /// Takes the events of one link; a thread of its own makes lines of them and writes the file.
@@ -35,7 +36,7 @@ pub struct LogSink {
     writer: JoinHandle<Writer>,
 }
 
-/// What came of a log.
+/// The result of a log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogSummary {
     /// The file.
@@ -44,7 +45,7 @@ pub struct LogSummary {
     pub events: u64,
     /// Its size, header and opportunities included.
     pub bytes: u64,
-    /// Where the disk was slower than the packets: how many events waited in memory at most.
+    /// Where the disk was slower than the packets: the most events that waited in memory.
     pub behind: Option<u64>,
 }
 
@@ -103,7 +104,7 @@ impl LogSink {
         }
     }
 
-    /// Hands over what there is, as before a long idle time.
+    /// Hands over the events collected so far, as before a long idle time.
     pub fn flush(&mut self) {
         if self.batch.is_empty() {
             return;

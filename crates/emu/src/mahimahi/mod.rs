@@ -1,8 +1,7 @@
 //! Mahimahi's command lines: `mm-delay 10 mm-link UP DOWN --uplink-queue=droptail --uplink-queue-args=packets=100 -- CMD`.
 //!
-//! Each of Mahimahi's shells is a process with a network of its own; here the shells of one line become the stages of
-//! one path, however many they are. The names, the options and what they mean are those of Mahimahi 0.98; docs/how-to
-//! has what is different.
+//! Each of Mahimahi's shells is a process with a network of its own. Here the shells of one line become the stages of
+//! one path. Names, options and their meanings are those of Mahimahi 0.98; docs/how-to lists the differences.
 
 mod delay;
 mod link;
@@ -30,7 +29,7 @@ pub struct Chain {
     /// What the shells put before the prompt, outermost first: `[delay 10 ms] [link] `. Mahimahi appends it to
     /// `$MAHIMAHI_SHELL_PREFIX`.
     pub prefix: String,
-    /// What the user should know before it starts, a line each.
+    /// Notes for the user before it starts, a line each.
     pub notes: Vec<String>,
 }
 
@@ -114,7 +113,7 @@ impl Chain {
         }
     }
 
-    /// The seed of the next stage that draws lots: another for each.
+    /// The seed of the next random stage: each stage has another.
     fn next_seed(&self) -> u64 {
         (self.up.len() + self.down.len()) as u64 + 1
     }

@@ -13,7 +13,7 @@ use cellcc_units::{Ratio, Span};
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::{Rng, SeedableRng};
 
-/// For how long it is drawn, and of how many stretches at most; then it stays as it is.
+/// Stretches are drawn for a day, and at most a million of them; after that the last state stays.
 const LONGEST: Span = Span::from_secs(24 * 3600);
 const MOST_STRETCHES: usize = 1_000_000;
 

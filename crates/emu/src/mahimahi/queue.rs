@@ -42,7 +42,7 @@ pub(super) fn queue(kind: &str, arguments: &str) -> Result<Named, String> {
     }
 }
 
-/// `packets=100, bytes=150000`, in order; those that were taken are gone.
+/// `packets=100, bytes=150000`, in order; [`take`](Self::take) removes what it returns.
 struct Arguments<'a>(Vec<(&'a str, u64)>);
 
 impl<'a> Arguments<'a> {
@@ -56,7 +56,7 @@ impl<'a> Arguments<'a> {
         Ok(Self(parts.collect::<Result<_, _>>()?))
     }
 
-    /// Zero is as good as nothing, as in Mahimahi.
+    /// Zero means not given, as in Mahimahi.
     fn take(&mut self, name: &str) -> Option<u64> {
         let place = self.0.iter().position(|(given, _)| *given == name)?;
         Some(self.0.remove(place).1).filter(|number| *number > 0)

@@ -58,7 +58,7 @@ impl<'a> Words<'a> {
         })
     }
 
-    /// Takes `--seed=NUMBER` where it is next: ours, as Mahimahi's losses cannot be had again.
+    /// Takes `--seed=NUMBER` where it is next. Mahimahi has no such option: its losses cannot be repeated.
     pub(super) fn next_seed(&mut self, default: u64) -> Result<u64, EmuError> {
         let Some(text) = self.peek().and_then(|word| word.to_str()?.strip_prefix("--seed=")) else {
             return Ok(default);
@@ -81,7 +81,7 @@ impl<'a> Words<'a> {
         EmuError::Input(format!("{}: {problem}", self.shell.name()))
     }
 
-    /// An error about a word that is not there.
+    /// An error about a missing word.
     pub(super) fn missing(&self, what: &str) -> EmuError {
         self.refused(&format!("{what} is missing; write `{}`", self.shell.usage()))
     }

@@ -1,4 +1,4 @@
-//! What the tests of both drivers measure: one flow of a run of ten seconds.
+//! Fixtures for the tests of both drivers: one flow in a run of ten seconds.
 
 use cellcc_experiment::{Endpoint, FlowSetup, NetAssist, Path, Scenario};
 use cellcc_units::{Span, Time};

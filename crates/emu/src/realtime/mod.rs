@@ -7,7 +7,7 @@
 //!              +------------> meter <---------------+
 //! ```
 //!
-//! A driver adds the two ends of a flow and what its taps make of packets: [`Traffic`].
+//! A driver adds the endpoints of the flows, and how its taps read packets: [`Workload`].
 
 #[cfg(test)]
 pub(crate) mod fixtures;
@@ -18,7 +18,7 @@ mod watch;
 
 pub(crate) use packet::transport;
 pub(crate) use paths::Paths;
-pub(crate) use run::{Traffic, join, kernel_version, receiver_of, start};
+pub(crate) use run::{Workload, join, kernel_version, receiver_of, start};
 pub(crate) use watch::{Event, List, Watched, flow_of_port};
 #[cfg(test)]
 pub(crate) use watch::{FIRST_PORT, Watch};
@@ -36,7 +36,7 @@ pub(crate) fn sleep_until(clock: Clock, time: Time) {
     }
 }
 
-/// A delivery as the meter takes it: the sender's packet came to the link the moment it was sent.
+/// A delivery for the meter: the sender's packet arrived at the link when it was sent.
 pub(crate) fn delivery(bytes: Bytes, link: &cellcc_link::Delivery<()>) -> Delivery {
     Delivery {
         bytes,

@@ -1,7 +1,7 @@
 //! What is inside an IP packet.
 
-/// The number of the protocol inside (8 bits; 6 is TCP, 17 UDP) and its header with what follows; none where it is no IP
-/// packet, or not whole.
+/// The number of the protocol inside (8 bits; 6 is TCP, 17 UDP) and its header with what follows; `None` where it is
+/// no IP packet, or not complete.
 pub(crate) fn transport(packet: &[u8]) -> Option<(u8, &[u8])> {
     let (protocol, ip_length) = match packet.first()? >> 4 {
         4 => (*packet.get(9)?, usize::from(packet[0] & 0x0f) * 4),

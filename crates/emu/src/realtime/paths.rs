@@ -1,32 +1,32 @@
-//! The paths that Scenarios ask for: whether there are such, and runs over them.
+//! The emulated paths of Scenarios: checks them, and runs flows over them.
 
-use super::run::{MTU, Run, Traffic, run};
+use super::run::{MTU, Run, Workload, run};
 use crate::emulation::DEFAULT_GRANULARITY;
 use crate::error::EmuError;
 use crate::namespace::enter_user_namespace_if_needed;
 use crate::path::stages;
 use crate::topology::{Topology, TopologySpec};
 use cellcc_experiment::{Endpoint, FlowSetup, ResolveError, RunError, Scenario};
-use cellcc_link::Shelf;
+use cellcc_link::TraceCache;
 use cellcc_units::{Bytes, Time};
 
 /// The paths of a driver in real time.
 #[derive(Debug)]
 pub(crate) struct Paths {
     driver: &'static str,
-    links: Shelf,
+    links: TraceCache,
 }
 
 impl Paths {
-    /// Those of the driver of this name, after it was shown that they can be emulated on this machine. Must be called
-    /// before the process has a second thread: an ordinary user gets a user namespace.
+    /// The paths of the driver of this name. It first shows that this machine can emulate a path. Call it before the
+    /// process has a second thread: an ordinary user gets a user namespace.
     ///
     /// # Errors
     /// What the machine does not allow, and what to do about it.
     pub(crate) fn new(driver: &'static str) -> Result<Self, EmuError> {
         enter_user_namespace_if_needed()?;
         Topology::build(&TopologySpec { users: 1, isolated: true, backend: None, mtu: MTU })?;
-        Ok(Self { driver, links: Shelf::default() })
+        Ok(Self { driver, links: TraceCache::default() })
     }
 
     /// The driver's name.
@@ -43,7 +43,7 @@ impl Paths {
     }
 
     /// Runs the flows of a resolved Scenario.
-    pub(crate) fn run<T: Traffic>(&self, scenario: &Scenario, traffic: &T) -> Result<Run<T>, RunError> {
+    pub(crate) fn run<T: Workload>(&self, scenario: &Scenario, workload: &T) -> Result<Run<T>, RunError> {
         let failed = |error: ResolveError| RunError(error.to_string());
         let capacities = scenario.capacities(&self.links).map_err(failed)?;
         let stages = stages(scenario, &capacities).map_err(failed)?;
@@ -51,11 +51,11 @@ impl Paths {
         let delay = scenario.forward_delay().map_err(failed)?.at(end)
             + scenario.path.jitter
             + scenario.path.reordered_by;
-        let run = run(scenario, traffic, (stages, capacities), DEFAULT_GRANULARITY, delay);
+        let run = run(scenario, workload, (stages, capacities), DEFAULT_GRANULARITY, delay);
         run.map_err(|error| RunError(error.to_string()))
     }
 
-    /// What real endpoints cannot be told is refused, rather than left out silently.
+    /// Refuses settings that real endpoints do not have, rather than ignoring them.
     fn check_endpoint(&self, endpoint: &Endpoint) -> Result<(), ResolveError> {
         let usual = Endpoint::default();
         let asked = [("mss", endpoint.mss, usual.mss), ("header", endpoint.header, usual.header)];

@@ -1,4 +1,4 @@
-//! One run in real time: topology, emulation, both ends of every flow, and what the meter made of it.
+//! One run in real time: topology, emulation, the endpoints of every flow, and the measurement.
 
 use super::watch::{Watch, Watched, port_of_flow};
 use crate::emulation::{Clock, DirectionReport, Emulation, EmulationSpec, SelfReport};
@@ -14,64 +14,64 @@ use std::thread::{Scope, ScopedJoinHandle};
 /// The MTU of Ethernet: the simulator's full packets of 1500 bytes.
 pub(super) const MTU: u16 = 1500;
 
-/// Packets of the last moment may be on their way this long beyond the path's own delay.
+/// How much longer than the path's delay the last packets may take.
 const LATECOMERS: Span = Span::from_millis(50);
 
-/// The flows of one run: what is at their ends.
-pub(crate) trait Traffic {
+/// The flows of one run: their endpoints, and what measures them.
+pub(crate) trait Workload {
     /// What measures a flow.
     type Flow: Watched;
     /// The sockets of all flows.
-    type Ends;
-    /// What the ends tell when all is over.
-    type Told;
+    type Endpoints;
+    /// What the endpoints report at the end.
+    type Outcome;
 
     /// What measures each flow.
     fn flows(&self) -> Vec<Self::Flow>;
 
     /// Opens the sockets of all flows, before the clock starts.
-    fn open(&self, topology: &Topology) -> Result<Self::Ends, EmuError>;
+    fn open(&self, topology: &Topology) -> Result<Self::Endpoints, EmuError>;
 
-    /// Lets every flow send and receive. Returns at `until`, when what was on its way at the end has arrived.
-    fn play(&self, ends: Self::Ends, clock: Clock, until: Time) -> Result<Self::Told, EmuError>;
+    /// Lets every flow send and receive. Returns at `until`, when the packets in flight at the end have arrived.
+    fn run(&self, endpoints: Self::Endpoints, clock: Clock, until: Time) -> Result<Self::Outcome, EmuError>;
 }
 
-/// What came out of a run.
-pub(crate) struct Run<T: Traffic> {
-    /// What was measured at the links, of each flow.
+/// The result of a run.
+pub(crate) struct Run<T: Workload> {
+    /// Each flow, as measured at the links.
     pub(crate) flows: Vec<T::Flow>,
-    /// What the ends told.
-    pub(crate) told: T::Told,
+    /// What the endpoints reported.
+    pub(crate) outcome: T::Outcome,
     /// How well the emulator kept up.
     pub(crate) report: SelfReport,
     capacities: Capacities,
 }
 
-/// Runs flows over `stages`. `granularity` is that of the emulation; `delay` is the longest of the way to the receivers at
-/// the end.
-pub(super) fn run<T: Traffic>(
+/// Runs flows over `stages`. `granularity` is that of the emulation; `delay` is the longest one-way delay to the
+/// receivers at the end.
+pub(super) fn run<T: Workload>(
     scenario: &Scenario,
-    traffic: &T,
+    workload: &T,
     (stages, capacities): (Stages, Capacities),
     granularity: Span,
     delay: Span,
 ) -> Result<Run<T>, EmuError> {
     let users = 1 + scenario.cell.as_ref().map_or(0, |cell| cell.users.len());
     let topology = Topology::build(&TopologySpec { users, isolated: true, backend: None, mtu: MTU })?;
-    let ends = traffic.open(&topology)?;
-    let watch = Watch::start(traffic.flows())?;
+    let endpoints = workload.open(&topology)?;
+    let watch = Watch::start(workload.flows())?;
     let spec = EmulationSpec { up: stages.up, down: stages.down, granularity, taps: Some(watch.taps()) };
     let emulation = Emulation::start(topology, spec)?;
     let until = Time::ZERO + scenario.duration + delay + LATECOMERS;
-    let told = traffic.play(ends, emulation.clock(), until);
-    // The taps go with the emulation: only then has the meter seen everything.
+    let outcome = workload.run(endpoints, emulation.clock(), until);
+    // Stopping the emulation drops the taps: only then has the meter seen everything.
     let report = emulation.stop();
     let flows = watch.finish();
-    Ok(Run { flows, told: told?, report: report?, capacities })
+    Ok(Run { flows, outcome: outcome?, report: report?, capacities })
 }
 
-impl<T: Traffic> Run<T> {
-    /// The Record of `driver`, of flows as they are measured in all.
+impl<T: Workload> Run<T> {
+    /// The Record of `driver`, from the flows as measured.
     pub(crate) fn record(
         &self,
         scenario: &Scenario,
@@ -99,7 +99,7 @@ fn kept_up(report: &DirectionReport) -> KeptUp {
     }
 }
 
-/// Whose flow `index` is, and the address of its receiver.
+/// The user of flow `index`, and the address of its receiver.
 pub(crate) fn receiver_of<'a>(
     topology: &'a Topology,
     index: usize,

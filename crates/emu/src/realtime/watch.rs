@@ -1,8 +1,8 @@
-//! From the forwarding threads to the meter: taps take down what they see, a thread of its own measures it.
+//! Carries events from the forwarding threads to the meters, which run in a thread of their own.
 //!
-//! A tap does nothing but to read headers and to append to a list that is emptied fifty times a second, so that the
-//! threads that carry packets are not held up. What the two directions saw is put in the order of time before it is
-//! measured: an acknowledgement must not come before the segment that it covers.
+//! A tap only reads headers and appends to a list, so that it does not hold up its forwarding thread. The measuring
+//! thread empties the lists fifty times a second. It sorts the events of both directions by time before it measures:
+//! an acknowledgement must not come before the segment that it covers.
 
 use crate::error::EmuError;
 use crate::tap::Tap;
@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// The receiver of flow `index` listens at this port and as many above it.
+/// The port of the first flow's receiver; each further flow has the next port.
 pub(crate) const FIRST_PORT: u16 = 20_000;
 
 /// How often the lists are emptied.
@@ -22,9 +22,9 @@ const EMPTIED_EVERY: Duration = Duration::from_millis(20);
 /// is emptied.
 const ROOM: usize = 1 << 16;
 
-/// An event waits this long for others that happened before it: a forwarding thread that is later than this has spoilt
-/// the run, and says so itself.
-const PATIENCE: Span = Span::from_millis(100);
+/// An event waits this long for earlier events of the other direction. A forwarding thread that is later than this
+/// has spoilt the run, and reports so itself.
+const REORDER_DELAY: Span = Span::from_millis(100);
 
 /// The port at which the receiver of flow `index` listens; none where there are too many flows.
 pub(crate) fn port_of_flow(index: usize) -> Option<u16> {
@@ -36,15 +36,15 @@ pub(crate) fn flow_of_port(port: u16) -> Option<u16> {
     port.checked_sub(FIRST_PORT)
 }
 
-/// Measures a flow from what was seen of it.
+/// Measures a flow from its events.
 pub(crate) trait Watched: Send + 'static {
     /// What taps see of a flow.
     type Seen: Copy + Send + 'static;
 
-    /// What looks on at the uplink and at the downlink, each with its list.
+    /// The taps at the uplink and at the downlink, each with its list.
     fn taps(up: List<Self::Seen>, down: List<Self::Seen>) -> (Box<dyn Tap>, Box<dyn Tap>);
 
-    /// Something was seen. All comes in the order in which it happened.
+    /// Takes the next event. Events come in order of time.
     fn on(&mut self, now: Time, seen: &Self::Seen);
 }
 
@@ -56,7 +56,7 @@ pub(crate) struct Event<S> {
     pub(crate) seen: S,
 }
 
-/// What one direction saw since the list was emptied last.
+/// The events of one direction since the list was last emptied.
 #[derive(Debug, Clone)]
 pub(crate) struct List<S>(Arc<Mutex<Vec<Event<S>>>>);
 
@@ -65,7 +65,7 @@ impl<S> List<S> {
         Self(Arc::new(Mutex::new(Vec::with_capacity(ROOM))))
     }
 
-    /// Takes it down.
+    /// Appends an event.
     pub(crate) fn push(&self, event: Event<S>) {
         self.lock().push(event);
     }
@@ -98,7 +98,7 @@ impl<W: Watched> Watch<W> {
                     std::mem::swap(&mut *list.lock(), &mut spare);
                     merger.pending.append(&mut spare);
                 }
-                merger.measure(if last { Span::ZERO } else { PATIENCE });
+                merger.measure(if last { Span::ZERO } else { REORDER_DELAY });
                 if last {
                     return merger.flows;
                 }
@@ -109,13 +109,13 @@ impl<W: Watched> Watch<W> {
         Ok(Self { lists, done, thread: thread.map_err(EmuError::system("start a thread"))? })
     }
 
-    /// What looks on at the uplink and at the downlink.
+    /// The taps at the uplink and at the downlink.
     pub(crate) fn taps(&self) -> (Box<dyn Tap>, Box<dyn Tap>) {
         let [up, down] = self.lists.clone();
         W::taps(up, down)
     }
 
-    /// Measures what is left, once no tap is used any more.
+    /// Measures the remaining events, once no tap is in use.
     pub(crate) fn finish(self) -> Vec<W> {
         self.done.store(true, Ordering::Release);
         self.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
@@ -129,12 +129,12 @@ struct Merger<W: Watched> {
 }
 
 impl<W: Watched> Merger<W> {
-    /// Measures everything but what is newer than the newest by less than `patience`.
-    fn measure(&mut self, patience: Span) {
-        // Stable: of what happened at the same time, the order in which each tap saw it stays. Nearly sorted: cheap.
+    /// Measures all events but those of the last `delay` before the newest.
+    fn measure(&mut self, delay: Span) {
+        // A stable sort keeps each tap's order of events at the same time, and is cheap on nearly sorted input.
         self.pending.sort_by_key(|event| event.at);
         let Some(newest) = self.pending.last().map(|event| event.at) else { return };
-        let due = self.pending.partition_point(|event| event.at + patience <= newest);
+        let due = self.pending.partition_point(|event| event.at + delay <= newest);
         for event in self.pending.drain(..due) {
             if let Some(flow) = self.flows.get_mut(usize::from(event.flow)) {
                 flow.on(event.at, &event.seen);

@@ -1,7 +1,7 @@
 //! Network namespaces, their devices and addresses.
 //!
-//! There is an outside, where servers are, and a namespace for each user, where the programs under test are. Each has one
-//! [`Device`]; whoever holds the [`Topology`] carries the packets between them.
+//! There is an outside, where servers are, and a namespace for each user, where the programs under test are. Each has
+//! one [`Device`]; the holder of the [`Topology`] carries the packets between them.
 //!
 //! # Addresses
 //! The outermost emulator takes the first free /24 of 100.64.0.0/10, as Mahimahi does, and a /64 of unique local IPv6
@@ -39,7 +39,7 @@ pub struct TopologySpec {
     /// Whether the outside is a namespace of our own too, cut off from the machine's network. It is one in any case where
     /// we have no rights over the current namespace.
     pub isolated: bool,
-    /// How devices get at the packets; `None`: TUN where /dev/net/tun opens, otherwise veth.
+    /// How devices read and write packets; `None`: TUN where /dev/net/tun opens, otherwise veth.
     pub backend: Option<Backend>,
     /// The largest IP packet of all devices, in bytes; at least 1280, which IPv6 needs.
     pub mtu: u16,
@@ -52,7 +52,7 @@ pub struct Topology {
     pub outside: Outside,
     /// Where the programs under test are.
     pub users: Vec<User>,
-    /// How the devices get at the packets.
+    /// How the devices read and write packets.
     pub backend: Backend,
     /// Which user an address belongs to.
     pub directory: Directory,
@@ -85,7 +85,7 @@ pub struct User {
 }
 
 impl Topology {
-    /// Builds it, after it has removed what killed emulators have left.
+    /// Builds a topology, after removing the leftovers of killed emulators.
     ///
     /// # Errors
     /// No rights (see [`enter_user_namespace_if_needed`](crate::namespace::enter_user_namespace_if_needed)), a kernel
@@ -181,14 +181,14 @@ fn families(address4: Ipv4Addr, address6: Ipv6Addr) -> impl Iterator<Item = IpAd
 /// each network namespace has its own names, and the kernel frees one when its holder ends.
 fn wait_for_turn() -> Result<UnixListener, EmuError> {
     /// Building takes some milliseconds.
-    const PATIENCE: Duration = Duration::from_secs(20);
+    const TIMEOUT: Duration = Duration::from_secs(20);
     const PAUSE: Duration = Duration::from_millis(5);
     let action = "wait for another emulator that is starting";
     let name = SocketAddr::from_abstract_name("cellcc-topology").map_err(EmuError::system(action))?;
     let begin = Instant::now();
     loop {
         match UnixListener::bind_addr(&name) {
-            Err(error) if error.kind() == io::ErrorKind::AddrInUse && begin.elapsed() < PATIENCE => {
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse && begin.elapsed() < TIMEOUT => {
                 std::thread::sleep(PAUSE);
             }
             other => return other.map_err(EmuError::system(action)),

@@ -1,4 +1,5 @@
-//! Whose a link is: every link of ours says so in its alias, for the emulators beside it, within it and after it.
+//! The owner of a link. Each of our links names its owner in its alias, for the emulators beside it, within it and
+//! after it.
 
 use super::addresses::{Block, Range};
 use crate::error::EmuError;
@@ -7,7 +8,7 @@ use std::fs;
 use std::io;
 use std::net::Ipv4Addr;
 
-/// How an alias of ours begins; `ip link` shows it.
+/// The beginning of our aliases; `ip link` shows them.
 const MARK: &str = "cellcc";
 const LINK_PREFIX: &str = "cellcc-";
 
@@ -35,7 +36,7 @@ impl Owner {
         format!("{MARK} pid={} start={} pidns={}", self.pid, self.start, self.pid_namespace)
     }
 
-    /// Of a link's alias; `None`: not one of ours.
+    /// Reads a link's alias; `None` where the link is not ours.
     fn of(alias: &str) -> Option<Self> {
         let field = |key| fields(alias)?.find_map(|field| field.strip_prefix(key)?.strip_prefix('='));
         Some(Self {
@@ -119,7 +120,7 @@ pub(crate) fn leftovers(links: &[Link]) -> Vec<Link> {
     links.iter().filter(is_left).cloned().collect()
 }
 
-/// Removes what killed emulators have left in this namespace.
+/// Removes the leftovers of killed emulators in this namespace.
 pub(super) fn remove_leftovers(netlink: &mut Netlink) -> Result<(), EmuError> {
     for link in leftovers(&netlink.links()?) {
         // The kernel may be removing it at this moment.

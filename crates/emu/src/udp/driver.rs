@@ -1,14 +1,14 @@
-//! A player of UDP flows as a [`Driver`].
+//! A [`UdpBackend`] as a [`Driver`].
 
-use super::ends;
+use super::endpoints;
 use super::flow::UdpFlow;
 use crate::emulation::Clock;
 use crate::error::EmuError;
-use crate::realtime::{Paths, Traffic};
+use crate::realtime::{Paths, Workload};
 use crate::topology::Topology;
 use cellcc_experiment::{
-    Driver, MeasuredFlow, Played, PlayedFlow, Record, ResolveError, RunError, Scenario, UdpEnds, UdpPlay,
-    UdpPlayer,
+    Driver, FlowOutcome, MeasuredFlow, Record, ResolveError, RunError, Scenario, UdpBackend, UdpEndpoints,
+    UdpOutcome, UdpRun,
 };
 use cellcc_units::Time;
 
@@ -16,34 +16,34 @@ use cellcc_units::Time;
 /// random loss that published comparisons begin with (1 %).
 const LOST_IN_SOCKET: f64 = 0.001;
 
-/// Runs Scenarios in real time: the flows of a player through the emulator.
+/// Runs Scenarios in real time: the flows of a backend through the emulator.
 #[derive(Debug)]
 pub struct UdpDriver<P> {
     paths: Paths,
-    player: P,
+    backend: P,
 }
 
-impl<P: UdpPlayer> UdpDriver<P> {
-    /// The driver `name`, whose flows `player` plays, that has shown that it can emulate a path on this machine. Must be
-    /// called before the process has a second thread: an ordinary user gets a user namespace.
+impl<P: UdpBackend> UdpDriver<P> {
+    /// The driver `name` with the flows of `backend`. It first shows that this machine can emulate a path. Call it
+    /// before the process has a second thread: an ordinary user gets a user namespace.
     ///
     /// # Errors
     /// What the machine does not allow, and what to do about it.
-    pub fn new(name: &'static str, player: P) -> Result<Self, EmuError> {
-        Ok(Self { paths: Paths::new(name)?, player })
+    pub fn new(name: &'static str, backend: P) -> Result<Self, EmuError> {
+        Ok(Self { paths: Paths::new(name)?, backend })
     }
 }
 
-impl<P: UdpPlayer> Driver for UdpDriver<P> {
+impl<P: UdpBackend> Driver for UdpDriver<P> {
     fn resolve(&self, scenario: &mut Scenario) -> Result<(), ResolveError> {
-        self.player.resolve(scenario)?;
+        self.backend.resolve(scenario)?;
         self.paths.resolve(scenario)
     }
 
     fn run(&self, scenario: &Scenario) -> Result<Record, RunError> {
-        let run = self.paths.run(scenario, &Flows { scenario, player: &self.player })?;
-        let Played { flows: played, notes } = run.told.as_ref().map_err(Clone::clone)?;
-        let pairs = || run.flows.iter().zip(played);
+        let run = self.paths.run(scenario, &Flows { scenario, backend: &self.backend })?;
+        let UdpOutcome { flows: outcomes, notes } = run.outcome.as_ref().map_err(Clone::clone)?;
+        let pairs = || run.flows.iter().zip(outcomes);
         let meters: Vec<_> =
             pairs().map(|(flow, ends)| flow.meter().clone().with_ends(ends.meter.clone())).collect();
         let flows = pairs().zip(&scenario.flows).zip(&meters).map(|(((flow, ends), setup), meter)| {
@@ -68,7 +68,7 @@ impl<P: UdpPlayer> Driver for UdpDriver<P> {
     }
 }
 
-fn lost_in_socket(index: usize, flow: &UdpFlow, ends: &PlayedFlow) -> Option<String> {
+fn lost_in_socket(index: usize, flow: &UdpFlow, ends: &FlowOutcome) -> Option<String> {
     let lost = flow.arrived_packets().saturating_sub(ends.received_packets);
     (lost as f64 > flow.arrived_packets() as f64 * LOST_IN_SOCKET).then(|| {
         format!(
@@ -80,27 +80,32 @@ fn lost_in_socket(index: usize, flow: &UdpFlow, ends: &PlayedFlow) -> Option<Str
     })
 }
 
-/// The flows of a Scenario, as a player plays them.
+/// The flows of a Scenario, run by a backend.
 struct Flows<'a, P> {
     scenario: &'a Scenario,
-    player: &'a P,
+    backend: &'a P,
 }
 
-impl<P: UdpPlayer> Traffic for Flows<'_, P> {
+impl<P: UdpBackend> Workload for Flows<'_, P> {
     type Flow = UdpFlow;
-    type Ends = Vec<UdpEnds>;
-    type Told = Result<Played, RunError>;
+    type Endpoints = Vec<UdpEndpoints>;
+    type Outcome = Result<UdpOutcome, RunError>;
 
     fn flows(&self) -> Vec<UdpFlow> {
         self.scenario.flows.iter().map(|setup| UdpFlow::new(self.scenario, setup)).collect()
     }
 
-    fn open(&self, topology: &Topology) -> Result<Vec<UdpEnds>, EmuError> {
+    fn open(&self, topology: &Topology) -> Result<Vec<UdpEndpoints>, EmuError> {
         let flows = self.scenario.flows.iter().enumerate();
-        flows.map(|(index, setup)| ends::open(topology, index, setup)).collect()
+        flows.map(|(index, setup)| endpoints::open(topology, index, setup)).collect()
     }
 
-    fn play(&self, ends: Vec<UdpEnds>, clock: Clock, until: Time) -> Result<Self::Told, EmuError> {
-        Ok(self.player.play(UdpPlay { scenario: self.scenario, ends, epoch: clock.zero(), until }))
+    fn run(
+        &self,
+        endpoints: Vec<UdpEndpoints>,
+        clock: Clock,
+        until: Time,
+    ) -> Result<Self::Outcome, EmuError> {
+        Ok(self.backend.run(UdpRun { scenario: self.scenario, endpoints, epoch: clock.zero(), until }))
     }
 }

@@ -5,14 +5,14 @@ use crate::tap::{SegmentView, Tap};
 use cellcc_experiment::{Delivery, FlowMeter, FlowSetup, Scenario};
 use cellcc_units::Time;
 
-/// What the taps saw of a packet to the flow's receiver.
+/// An event of a packet to the flow's receiver.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Seen {
-    /// It came to the link.
+    /// It arrived at the link.
     Sent,
-    /// It was dropped on its way.
+    /// It was dropped.
     Lost,
-    /// It arrived.
+    /// It arrived at the receiver.
     Delivered(Delivery),
 }
 
@@ -26,7 +26,7 @@ pub(super) struct UdpFlow {
 }
 
 impl UdpFlow {
-    /// Nothing was seen yet of the flow `setup`.
+    /// The flow `setup`, before its first packet.
     pub(super) fn new(scenario: &Scenario, setup: &FlowSetup) -> Self {
         let end = Time::ZERO + scenario.duration;
         let stop = setup.stop.unwrap_or(end).min(end);
@@ -73,7 +73,7 @@ impl Watched for UdpFlow {
     }
 }
 
-/// What comes back is the player's business.
+/// Packets back to the sender are the backend's business.
 struct NoTap;
 
 impl Tap for NoTap {
@@ -84,7 +84,7 @@ impl Tap for NoTap {
     fn delivered(&mut self, _: &cellcc_link::Delivery<()>, _: &SegmentView<'_>) {}
 }
 
-/// Looks on at the packets on their way down.
+/// Observes the packets on the downlink.
 struct DataTap(List<Seen>);
 
 impl DataTap {

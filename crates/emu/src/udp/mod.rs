@@ -8,11 +8,11 @@
 //!  +-------------------------------> Record <-------------------------------------------+
 //! ```
 //!
-//! What sends and receives is a [`UdpPlayer`](cellcc_experiment::UdpPlayer). Of the packets the taps see ports and sizes:
-//! throughput, queueing delay and losses are theirs. What lies behind encryption the player's own two ends tell.
+//! A [`UdpBackend`](cellcc_experiment::UdpBackend) sends and receives. The taps see the ports and sizes of packets,
+//! which give throughput, queueing delay and losses. The backend's endpoints report what encryption hides.
 
 mod driver;
-mod ends;
+mod endpoints;
 mod flow;
 
 pub use driver::UdpDriver;

@@ -5,8 +5,8 @@
 use cellcc_emu::device::{Backend, Device};
 use cellcc_emu::namespace::Namespace;
 use cellcc_emu::topology::{Topology, TopologySpec};
+use cellcc_test_support::skip;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use std::io::{self, Write};
 use std::net::{IpAddr, UdpSocket};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -14,12 +14,12 @@ use std::time::{Duration, Instant};
 
 pub(crate) const BACKENDS: [Backend; 2] = [Backend::Tun, Backend::Packet];
 
-/// Whether this machine lets us build topologies; says why not.
+/// Whether this machine can build topologies. Otherwise the test is skipped.
 pub(crate) fn can_run() -> bool {
     match Namespace::create() {
         Ok(_) => true,
         Err(error) => {
-            let _ = writeln!(io::stdout(), "SKIPPED: {error}");
+            skip(error);
             false
         }
     }

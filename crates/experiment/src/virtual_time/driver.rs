@@ -5,7 +5,7 @@ use crate::assistance::{AdviceSupport, TracedPath};
 use crate::{Driver, PathLinks, Record, ResolveError, RunError, Scenario, schemes_of};
 use cellcc_assist::Reports;
 use cellcc_control::{Registry, Scheme};
-use cellcc_link::{Capacities, Shelf};
+use cellcc_link::{Capacities, TraceCache};
 
 /// How a driver in virtual time makes the ends of flows.
 pub trait Transport: Sync {
@@ -37,14 +37,14 @@ pub trait Transport: Sync {
 #[derive(Debug)]
 pub struct VirtualTime<T> {
     registry: Registry,
-    links: Shelf,
+    links: TraceCache,
     transport: T,
 }
 
 impl<T: Transport> VirtualTime<T> {
     /// A driver that knows the schemes of `registry`.
     pub fn new(registry: Registry, transport: T) -> Self {
-        Self { registry, links: Shelf::default(), transport }
+        Self { registry, links: TraceCache::default(), transport }
     }
 
     /// What the links of a resolved Scenario can carry.

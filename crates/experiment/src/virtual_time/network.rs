@@ -2,7 +2,7 @@
 
 use super::Ends;
 use crate::FlowMeter;
-use cellcc_link::{Forward, Link, Packet};
+use cellcc_link::{ForwardPath, Link, Packet};
 use cellcc_units::{Bytes, Time};
 
 /// A packet of a flow on the path.
@@ -42,7 +42,7 @@ pub(super) struct FlowSide {
 /// The path at one moment, as the ends of one flow reach it.
 pub struct Network<'a, E: Ends> {
     pub(super) now: Time,
-    pub(super) forward: &'a mut Forward<InTransit<E::Data>>,
+    pub(super) forward: &'a mut ForwardPath<InTransit<E::Data>>,
     pub(super) reverse: &'a mut Link<InTransit<E::Ack>>,
     pub(super) flow: &'a mut FlowSide,
 }

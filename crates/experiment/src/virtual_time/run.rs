@@ -6,14 +6,14 @@ use crate::assistance::TracedPath;
 use crate::{Application, Delivery, FlowMeter, MeasuredFlow, PathLinks, RunError, Scenario};
 use cellcc_assist::{Advice, Counters, Reports, UserState, active_flows};
 use cellcc_control::Observed;
-use cellcc_link::{Forward, Link, Packet, Poll, Service};
+use cellcc_link::{ForwardPath, Link, Packet, Poll, QueueCounters};
 use cellcc_units::{Bytes, Span, Time};
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, VecDeque};
 
 /// One run under way.
 pub struct Run<E: Ends> {
-    forward: Forward<InTransit<E::Data>>,
+    forward: ForwardPath<InTransit<E::Data>>,
     reverse: Link<InTransit<E::Ack>>,
     flows: Vec<Flow<E>>,
     /// All that has arrived for each user.
@@ -282,13 +282,13 @@ impl<E: Ends> Run<E> {
     }
 
     fn user_state(&mut self, now: Time, user: usize) -> UserState {
-        let Service { served, busy, backlog } = self.forward.service(now, user);
+        let QueueCounters { served, busy, backlog } = self.forward.counters(now, user);
         let sending = self.flows.iter().filter(|flow| flow.side.user == user && flow.is_active(now));
         let flows = active_flows(now, sending.map(|flow| flow.side.last_sent_at));
         let others: BTreeSet<usize> =
             self.flows.iter().map(|flow| flow.side.user).filter(|&other| other != user).collect();
         let others_served =
-            others.into_iter().filter(|&other| !self.forward.service(now, other).backlog.is_zero()).count();
+            others.into_iter().filter(|&other| !self.forward.counters(now, other).backlog.is_zero()).count();
         UserState {
             counters: Some(Counters { served, busy, backlog }),
             flows,

@@ -146,7 +146,7 @@ fn each_discipline_works_on_the_queue_of_its_user_and_tells_of_its_drops() {
     for _ in 0..5 {
         assert!(cell.enqueue(Time::ZERO, 1, Full).is_ok());
     }
-    // Nothing is in service before a slot begins: the two oldest are gone, and the driver is to hear of it at once.
+    // Nothing is in service before a slot begins: the two oldest are dropped, and the driver gets the drops at once.
     assert_eq!((cell.backlog(1).0, cell.next_wake()), (3, Time::ZERO));
     let dropped = Dropped { packet: Full, at: Time::ZERO, reason: DropReason::QueueHead };
     assert_eq!(cell.poll(Time::ZERO), Poll::Dropped((1, dropped)));

@@ -107,15 +107,15 @@ fn a_link_that_stays_down_keeps_what_it_was_given() {
 fn a_base_station_knows_what_it_served_and_how_long_something_waited() {
     let mut link = link(twelve_megabit(), "unlimited", "10ms", 0.0);
     offer(&mut link, millis(5), 2);
-    let served = |bytes, busy, backlog| Service {
+    let served = |bytes, busy, backlog| QueueCounters {
         served: Bytes::new(bytes),
         busy: Span::from_millis(busy),
         backlog: Bytes::new(backlog),
     };
-    assert_eq!(link.service(millis(6)), served(1500, 1, 1500));
-    assert_eq!(link.service(millis(9)), served(3000, 2, 0));
+    assert_eq!(link.counters(millis(6)), served(1500, 1, 1500));
+    assert_eq!(link.counters(millis(9)), served(3000, 2, 0));
     offer(&mut link, millis(20), 1);
-    assert_eq!(link.service(millis(30)), served(4500, 3, 0));
+    assert_eq!(link.counters(millis(30)), served(4500, 3, 0));
 }
 
 #[test]

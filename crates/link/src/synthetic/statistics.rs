@@ -1,4 +1,4 @@
-//! What is compared between real traces and synthetic links. Every trace weighs the same, however long it is.
+//! The statistics that compare real traces with synthetic links. Every trace has the same weight, however long it is.
 
 use super::SLOTS_PER_SECOND;
 

@@ -6,9 +6,9 @@ use std::io::{self, Write};
 
 const MILLI: Span = Span::from_millis(1);
 
-/// Writes `length` of it as a Mahimahi trace: opportunities evenly spaced where a rate is continuous, the fraction
-/// carried from millisecond to millisecond. Mahimahi's period is the time of the last line, so that a last line is
-/// added at the end where none falls on it: at most 1500 bytes more than there are.
+/// Writes the first `length` of a capacity as a Mahimahi trace. Where a rate is continuous, opportunities are evenly
+/// spaced, and the fraction is carried from millisecond to millisecond. Mahimahi's period is the time of the last
+/// line: where no opportunity falls on it, one more is added, at most 1500 bytes too much.
 ///
 /// # Errors
 /// Of the writer.
@@ -27,7 +27,8 @@ pub fn mahimahi(capacity: &Capacity, length: Span, out: &mut impl Write) -> io::
     Ok(())
 }
 
-/// Writes `length` of it, rounded up to whole bins, as a rate trace: seconds and the mean Mbit/s of each `bin`.
+/// Writes the first `length` of a capacity, rounded up to whole bins, as a rate trace: seconds and the mean Mbit/s of
+/// each `bin`.
 ///
 /// # Errors
 /// Of the writer; [`io::ErrorKind::InvalidInput`] for a bin of zero.

@@ -18,10 +18,10 @@ use crate::certificate::Tls;
 use cellcc_assist::UnseenReports;
 use cellcc_control::{Registry, Scheme};
 use cellcc_experiment::{
-    AdviceSupport, Played, PlayedFlow, Randomness, ResolveError, RunError, Scenario, TracedPath, UdpPlay,
-    UdpPlayer, schemes_of,
+    AdviceSupport, FlowOutcome, Randomness, ResolveError, RunError, Scenario, TracedPath, UdpBackend,
+    UdpOutcome, UdpRun, schemes_of,
 };
-use cellcc_link::Shelf;
+use cellcc_link::TraceCache;
 use cellcc_quic::{Clock, Congestion};
 use plan::Plan;
 use receiving::Receiver;
@@ -33,15 +33,15 @@ const ADVICE: AdviceSupport = AdviceSupport { driver: "quic", sees_queues: false
 
 /// Plays flows over QUIC: schemes of a registry in noq.
 #[derive(Debug)]
-pub struct QuicPlayer {
+pub struct QuicBackend {
     registry: Registry,
-    links: Shelf,
+    links: TraceCache,
 }
 
-impl QuicPlayer {
+impl QuicBackend {
     /// Plays the schemes of `registry`.
     pub fn new(registry: Registry) -> Self {
-        Self { registry, links: Shelf::default() }
+        Self { registry, links: TraceCache::default() }
     }
 
     /// What the network tells each flow.
@@ -60,7 +60,7 @@ impl QuicPlayer {
     }
 }
 
-impl UdpPlayer for QuicPlayer {
+impl UdpBackend for QuicBackend {
     fn resolve(&self, scenario: &mut Scenario) -> Result<(), ResolveError> {
         let schemes = schemes_of(scenario, &self.registry)?;
         for (flow, scheme) in scenario.flows.iter_mut().zip(&schemes) {
@@ -70,8 +70,8 @@ impl UdpPlayer for QuicPlayer {
         self.reports(scenario, &schemes).map(drop)
     }
 
-    fn play(&self, play: UdpPlay<'_>) -> Result<Played, RunError> {
-        let UdpPlay { scenario, ends, epoch, until } = play;
+    fn run(&self, run: UdpRun<'_>) -> Result<UdpOutcome, RunError> {
+        let UdpRun { scenario, endpoints, epoch, until } = run;
         let clock = Clock::new(epoch);
         let failed = |error: ResolveError| RunError(error.to_string());
         let schemes = schemes_of(scenario, &self.registry).map_err(failed)?;
@@ -79,7 +79,8 @@ impl UdpPlayer for QuicPlayer {
         let tls = Tls::new().map_err(|error| RunError(format!("cannot make a certificate: {error}")))?;
         let mut senders = Vec::new();
         let mut receivers = Vec::new();
-        for (index, ((scheme, reports), ends)) in schemes.into_iter().zip(reports).zip(ends).enumerate() {
+        for (index, ((scheme, reports), ends)) in schemes.into_iter().zip(reports).zip(endpoints).enumerate()
+        {
             let plan = Plan::new(scenario, index, clock, until);
             let seed = scenario.seed_of(Randomness::Flow(index));
             let congestion = Congestion::new(scheme).map_err(|error| RunError(error.to_string()))?;
@@ -114,7 +115,7 @@ fn conclude(
     scenario: &Scenario,
     sent: Side<sending::Sent>,
     received: Side<receiving::Received>,
-) -> Result<Played, RunError> {
+) -> Result<UdpOutcome, RunError> {
     let mut notes = vec![
         "QUIC (noq) in real time: a full packet has 1500 bytes, 28 of them IP's and UDP's; all packets are ECT(0)".into(),
     ];
@@ -129,7 +130,7 @@ fn conclude(
             notes.push(format!("{flow}: the connection did not come about in time"));
         }
         notes.extend(sent.notes.into_iter().filter(|note| !notes.contains(note)).collect::<Vec<_>>());
-        flows.push(PlayedFlow {
+        flows.push(FlowOutcome {
             meter: sent.meter,
             completed_at: sent.completed_at,
             frames: received.frames,
@@ -137,5 +138,5 @@ fn conclude(
             received_packets: received.packets,
         });
     }
-    Ok(Played { flows, notes })
+    Ok(UdpOutcome { flows, notes })
 }

@@ -6,7 +6,7 @@ use cellcc_units::{Bytes, Span};
 /// The kernel's first number is random; this one wraps after 2000 bytes.
 const BEGIN: u32 = u32::MAX - 2000 + 1;
 
-/// A flow of ten seconds of which nothing was seen yet.
+/// A flow of ten seconds, before its first packet.
 pub(crate) fn unseen(source: &str) -> Conversation {
     let setup = fixtures::flow(source);
     Conversation::new(&fixtures::scenario("kernel", &setup), &setup)

@@ -1,0 +1,53 @@
+//! A cache of opened traces: a plan names the same ones many times.
+
+use crate::{Capacity, CapacitySpec, Source, SpecError, synthetic};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Opens what [`CapacitySpec`] describes, synthetic links included, and keeps it.
+#[derive(Debug, Default)]
+pub struct TraceCache {
+    opened: Mutex<BTreeMap<String, Source>>,
+}
+
+/// What the links of a run can carry.
+#[derive(Debug, Clone)]
+pub struct Capacities {
+    /// Of the link, or of each user of the cell.
+    pub forward: Vec<Arc<Capacity>>,
+    /// Of the reverse path.
+    pub reverse: Arc<Capacity>,
+}
+
+impl TraceCache {
+    /// The capacity that this text describes.
+    ///
+    /// # Errors
+    /// Why it cannot be opened; a name that is unknown is answered with those that are known.
+    pub fn open(&self, text: &str) -> Result<Source, SpecError> {
+        if let Some(source) = self.opened.lock().unwrap_or_else(PoisonError::into_inner).get(text) {
+            return Ok(source.clone());
+        }
+        let source = text.parse::<CapacitySpec>().and_then(|spec| spec.open(synthetic::link))?;
+        self.opened.lock().unwrap_or_else(PoisonError::into_inner).insert(text.into(), source.clone());
+        Ok(source)
+    }
+
+    /// The capacities of a run: the forward path of each user, and the reverse path, which has no limit where
+    /// `reverse` is empty.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn open_all<'a>(
+        &self,
+        forward: impl Iterator<Item = &'a String>,
+        reverse: &str,
+    ) -> Result<Capacities, SpecError> {
+        let forward = forward.map(|text| Ok(self.open(text)?.capacity)).collect::<Result<_, SpecError>>()?;
+        let reverse = match reverse {
+            "" => Arc::new(Capacity::unlimited()),
+            text => self.open(text)?.capacity,
+        };
+        Ok(Capacities { forward, reverse })
+    }
+}

@@ -1,0 +1,272 @@
+//! The far end: takes part in the recordings that others ask for.
+
+use crate::clock;
+use crate::error::RecordError;
+use crate::flow::{End, Flow};
+use crate::socket::Socket;
+use crate::wire::{Message, Refusal, Request, Stopped};
+use cellcc_units::{Bytes, Span, Time};
+use std::collections::BTreeMap;
+use std::hash::{BuildHasher, RandomState};
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// What the far end allows.
+#[derive(Debug, Clone, Copy)]
+pub struct ServeSettings {
+    /// Where it listens.
+    pub address: SocketAddr,
+    /// The most recordings at once.
+    pub max_recordings: usize,
+    /// The longest recording.
+    pub max_duration: Span,
+    /// The most bytes of a recording, in both directions and with headers.
+    pub max_bytes: Bytes,
+}
+
+/// An event at the far end.
+#[derive(Debug, Clone, Copy)]
+pub enum ServerEvent {
+    /// It listens.
+    Listening(SocketAddr),
+    /// A recording began.
+    Began(SocketAddr),
+    /// A recording ended, after so many bytes.
+    Ended(SocketAddr, Bytes),
+    /// A recording was refused because others are going on.
+    Refused(SocketAddr),
+    /// It stopped listening. Datagrams that belonged to no recording were ignored.
+    Closed {
+        /// How many.
+        ignored: u64,
+    },
+}
+
+const POLL_INTERVAL: Span = Span::from_millis(100);
+/// Without a datagram for this long a recording ends. Outages of real links can be long; until then at most one
+/// packet a second is sent.
+const IDLE_TIMEOUT: Span = Span::from_secs(60);
+/// How long the near end can fetch lost reports after the end.
+const LINGER_TIME: Span = Span::from_secs(10);
+/// The time until the queue is there does not count for the duration: the near end waits 10 s for it.
+const WARM_UP: Span = Span::from_secs(15);
+const STOPPED_INTERVAL: Span = Span::from_millis(500);
+/// Reports for one fetch: at most 19 kB, and only to a proven address.
+const REPORTS_PER_FETCH: u64 = 16;
+
+/// Serves until `stop` is set. An unproven address gets only answers that are no longer than its datagram.
+///
+/// # Errors
+/// Where it cannot listen, or the socket fails.
+pub fn serve(
+    settings: &ServeSettings,
+    stop: &AtomicBool,
+    on_event: &mut dyn FnMut(ServerEvent),
+) -> Result<(), RecordError> {
+    let mut socket = Socket::bind(settings.address)?;
+    on_event(ServerEvent::Listening(socket.local_address().unwrap_or(settings.address)));
+    let mut far = FarEnd {
+        settings: *settings,
+        secret: RandomState::new(),
+        recordings: BTreeMap::new(),
+        answers: Vec::new(),
+        ignored: 0,
+    };
+    let mut busy = false;
+    while !stop.load(Ordering::Relaxed) {
+        if !busy {
+            socket.wait(far.next_wake().since(clock::now()).min(POLL_INTERVAL));
+        }
+        let now = clock::now();
+        let overflows = u64::from(socket.overflows());
+        socket.receive(|datagram| {
+            far.on_datagram(now, overflows, datagram.from, datagram.arrived, datagram.bytes, on_event);
+        })?;
+        for (to, answer) in far.answers.drain(..) {
+            let bytes = answer.encode();
+            socket.send(&bytes, bytes.len(), Some(to))?;
+        }
+        busy = far.step(&mut socket, clock::now(), on_event);
+    }
+    on_event(ServerEvent::Closed { ignored: far.ignored });
+    Ok(())
+}
+
+struct FarEnd {
+    settings: ServeSettings,
+    /// Makes cookies that nobody else can make, so that the far end keeps no state for an unproven address.
+    secret: RandomState,
+    recordings: BTreeMap<SocketAddr, FarRecording>,
+    answers: Vec<(SocketAddr, Message)>,
+    ignored: u64,
+}
+
+struct FarRecording {
+    flow: Flow,
+    nonce: u64,
+    deadline: Time,
+    /// Overflows of the socket when the recording began. Those of other recordings since then count for this one too.
+    overflows_before: u64,
+    overflows: u64,
+    ended: Option<Time>,
+    next_stopped: Time,
+}
+
+impl FarRecording {
+    fn stopped(&self, by_limit: bool) -> Message {
+        let stopped = Stopped {
+            sent: self.flow.sender.as_ref().map_or(0, |sender| sender.sent()),
+            arrivals: self.flow.arrivals.log().len() as u64,
+            overflowed: self.overflows - self.overflows_before,
+            by_limit,
+        };
+        Message::Stopped(self.flow.session(), stopped)
+    }
+
+    fn end(&mut self, now: Time) -> bool {
+        let new = self.ended.is_none();
+        if new {
+            self.flow.sends = false;
+            self.ended = Some(now);
+        }
+        new
+    }
+}
+
+impl FarEnd {
+    fn on_datagram(
+        &mut self,
+        now: Time,
+        overflows: u64,
+        from: SocketAddr,
+        arrived: Time,
+        datagram: &[u8],
+        on_event: &mut dyn FnMut(ServerEvent),
+    ) {
+        let message = Message::decode(datagram);
+        if let Some(Message::Hello { nonce, cookie, request }) = message {
+            return self.on_hello(now, overflows, from, (nonce, cookie, request), on_event);
+        }
+        let recording = self.recordings.get_mut(&from);
+        let (Some(recording), Some(message)) = (recording, message) else {
+            self.ignored += 1;
+            return;
+        };
+        recording.overflows = overflows;
+        let going_on = recording.ended.is_none();
+        let (flow, length) = (&mut recording.flow, datagram.len());
+        let ours = flow.session();
+        match message {
+            Message::Probe(session, probe) if session == ours => {
+                flow.on_received(now, length);
+                // A packet after the end was in flight: the near end knows the count already.
+                if going_on {
+                    flow.on_probe(arrived, probe);
+                }
+            }
+            Message::Report(session, report) if session == ours => {
+                flow.on_received(now, length);
+                flow.sends = going_on;
+                flow.on_report(now, &report);
+            }
+            Message::Fetch { session, first } if session == ours => {
+                flow.on_received(now, length);
+                let mut next = first;
+                for _ in 0..REPORTS_PER_FETCH {
+                    let Some(report) = flow.arrivals.report(next) else { break };
+                    next += report.arrivals.len() as u64;
+                    self.answers.push((from, Message::Report(session, report)));
+                }
+            }
+            Message::Stop { session } if session == ours => {
+                flow.on_received(now, length);
+                if recording.end(now) {
+                    on_event(ServerEvent::Ended(from, recording.flow.bytes()));
+                }
+                self.answers.push((from, recording.stopped(false)));
+            }
+            _ => self.ignored += 1,
+        }
+    }
+
+    fn on_hello(
+        &mut self,
+        now: Time,
+        overflows: u64,
+        from: SocketAddr,
+        (nonce, cookie, mut request): (u64, u64, Request),
+        on_event: &mut dyn FnMut(ServerEvent),
+    ) {
+        // The cookie is never 0, which is that of a first hello.
+        let right = self.secret.hash_one((from, nonce)) | 1;
+        if cookie != right {
+            self.answers.push((from, Message::Challenge { nonce, cookie: right }));
+            return;
+        }
+        if let Some(going_on) = self.recordings.get(&from).filter(|recording| recording.nonce == nonce) {
+            // Our answer was lost.
+            self.answers.push((from, Message::Accepted { nonce, session: going_on.flow.session() }));
+            return;
+        }
+        let others =
+            self.recordings.iter().filter(|(peer, recording)| **peer != from && recording.ended.is_none());
+        if others.count() >= self.settings.max_recordings {
+            on_event(ServerEvent::Refused(from));
+            self.answers.push((from, Message::Refused { nonce, reason: Refusal::Busy }));
+            return;
+        }
+        request.max_bytes = request.max_bytes.min(self.settings.max_bytes);
+        request.duration = request.duration.min(self.settings.max_duration);
+        let session = self.secret.hash_one((from, nonce, now.as_nanos()));
+        let mut flow = Flow::new(End::Far, session, request, from, now);
+        // The near end ignores packets before it knows its session.
+        flow.sends = false;
+        let recording = FarRecording {
+            flow,
+            nonce,
+            deadline: now + request.duration + WARM_UP,
+            overflows_before: overflows,
+            overflows,
+            ended: None,
+            next_stopped: now,
+        };
+        self.recordings.insert(from, recording);
+        self.answers.push((from, Message::Accepted { nonce, session }));
+        on_event(ServerEvent::Began(from));
+    }
+
+    /// Sends what is due and ends what is over; true where more is due at once.
+    fn step(&mut self, socket: &mut Socket, now: Time, on_event: &mut dyn FnMut(ServerEvent)) -> bool {
+        let mut busy = false;
+        self.recordings.retain(|peer, recording| {
+            // An address that cannot be reached any more, or takes no such packets, ends only its own recording.
+            let Ok(more) = recording.flow.transmit(socket, now) else {
+                if recording.end(now) {
+                    on_event(ServerEvent::Ended(*peer, recording.flow.bytes()));
+                }
+                return false;
+            };
+            busy |= more;
+            if now >= recording.deadline || recording.flow.exhausted() {
+                if recording.end(now) {
+                    on_event(ServerEvent::Ended(*peer, recording.flow.bytes()));
+                }
+                if now >= recording.next_stopped {
+                    recording.next_stopped = now + STOPPED_INTERVAL;
+                    let message = recording.stopped(true);
+                    let _ = recording.flow.send(socket, &message);
+                }
+            }
+            let silent = now.since(recording.flow.last_received);
+            if silent > IDLE_TIMEOUT && recording.end(now) {
+                on_event(ServerEvent::Ended(*peer, recording.flow.bytes()));
+            }
+            recording.ended.is_none() || silent <= LINGER_TIME
+        });
+        busy
+    }
+
+    fn next_wake(&self) -> Time {
+        self.recordings.values().map(|recording| recording.flow.next_wake()).fold(Time::NEVER, Time::min)
+    }
+}
