@@ -6,16 +6,20 @@ use cellcc_control::{
 use cellcc_experiment::{Driver, NetAssist, NetAssistRoute, NetAssistSource, Plan, PlanFile, Record};
 use cellcc_sim::SimDriver;
 use cellcc_units::{Ratio, Span, Time};
+use std::sync::Arc;
 
 /// A fixed window that shows the reports it gets.
-const LISTENER: SchemeInfo = SchemeInfo {
-    name: "listener",
-    summary: "a fixed window that shows the reports it gets",
-    source: "this test",
-    parameters: &[],
-    needs: Needs { receiver_half: None, advice: Some(|_| AdviceRequest::default()) },
-    build: |_, context| Box::new(Listener { context: *context, heard: 0, last: None }),
-};
+fn listener() -> SchemeInfo {
+    SchemeInfo {
+        name: "listener".into(),
+        summary: "a fixed window that shows the reports it gets".into(),
+        source: "this test".into(),
+        parameters: Vec::new(),
+        presets: Vec::new(),
+        needs: Needs { advice: Some(Arc::new(|_| AdviceRequest::default())), ..Needs::NOTHING },
+        build: Arc::new(|_, context| Box::new(Listener { context: *context, heard: 0, last: None })),
+    }
+}
 
 #[derive(Clone)]
 struct Listener {
@@ -54,7 +58,7 @@ const LINK: &str = "step=12Mbit/s@2s,24Mbit/s@8s";
 
 fn listen(scheme: &str, change: impl FnOnce(&mut NetAssist)) -> Record {
     let mut registry = Registry::default();
-    registry.register(LISTENER);
+    registry.register(listener());
     let driver = SimDriver::new(registry);
     let mut file = PlanFile {
         schemes: vec![scheme.into()],

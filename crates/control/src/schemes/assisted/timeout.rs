@@ -13,8 +13,8 @@
 //! loss one case in 100,000) are outlasted, and never less than a probe time-out of the path, since advice in band waits
 //! in the same queues as the flow's own packets.
 
-use crate::Rtt;
 use crate::advice::Advice;
+use crate::rtt::Rtt;
 use cellcc_units::{Span, Time};
 
 /// Reports in a row after a time-out before they are followed again: one may be a straggler.
