@@ -91,7 +91,7 @@ struct Config {
 impl Config {
     /// What all assisted schemes have in common.
     fn read(arguments: &Arguments, context: &Context, follows: Follows, delay: Delay) -> Self {
-        Self { law: parameters::law(arguments, context), follows, delay }
+        Self { law: Law::read(arguments, context), follows, delay }
     }
 }
 

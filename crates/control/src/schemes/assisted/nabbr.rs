@@ -20,14 +20,25 @@ use std::sync::Arc;
 
 pub(in crate::schemes) fn nabbr() -> SchemeInfo {
     SchemeInfo {
-    name: "nabbr".into(),
-    summary: "BBR that goes by the bandwidth which the base station tells".into(),
-    source: "ours: draft-cardwell-iccrg-bbr-congestion-control-00 with the advice of Abbasloo et al., HotEdge 2019".into(),
-    parameters: vec![SOURCE.into(), PERIOD.into(), ROUTE.into(), DELAY.into(), LOSS.into(), FAIRNESS.into(), TIMEOUT.into(), GUARD.into()],
-    presets: Vec::new(),
-    needs: needs(),
-    build: Arc::new(|arguments, context| Box::new(NaBbr::new(arguments, context))),
-}
+        name: "nabbr".into(),
+        summary: "BBR that goes by the bandwidth which the base station tells".into(),
+        source: "ours: draft-cardwell-iccrg-bbr-congestion-control-00 with the advice of \
+                 Abbasloo et al., HotEdge 2019"
+            .into(),
+        parameters: vec![
+            SOURCE.into(),
+            PERIOD.into(),
+            ROUTE.into(),
+            DELAY.into(),
+            LOSS.into(),
+            FAIRNESS.into(),
+            TIMEOUT.into(),
+            GUARD.into(),
+        ],
+        presets: Vec::new(),
+        needs: needs(),
+        build: Arc::new(|arguments, context| Box::new(NaBbr::new(arguments, context))),
+    }
 }
 
 /// The flow's share of what the network told, while that is followed; BBR's own filter otherwise.

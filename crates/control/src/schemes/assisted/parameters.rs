@@ -1,12 +1,10 @@
 //! The parameters that several assisted schemes have.
 
 use super::fairness::{Fairness, fairness, receiver_half};
-use super::law::Law;
 use super::request::{DELAY, LOSS, PERIOD, ROUTE, SOURCE, request};
-use crate::contract::Context;
 use crate::info::Needs;
 use crate::kind;
-use crate::parameter::{Arguments, Parameter, ParameterInfo};
+use crate::parameter::{Parameter, ParameterInfo};
 use crate::schemes::cubic;
 use cellcc_units::Span;
 use std::sync::Arc;
@@ -82,10 +80,12 @@ pub(super) fn needs() -> Needs {
     Needs { receiver_half: Some(Arc::new(receiver_half)), advice: Some(Arc::new(request)) }
 }
 
+/// A scheme that advice stands in for.
 pub(super) fn fallback() -> Parameter<kind::Scheme> {
     scheme("fallback", "the scheme that goes on alone without advice", "paper, section 2.4: normal TCP")
 }
 
+/// A scheme that advice bounds.
 pub(super) fn base() -> Parameter<kind::Scheme> {
     scheme(
         "base",
@@ -103,15 +103,4 @@ fn scheme(name: &'static str, meaning: &'static str, source: &'static str) -> Pa
 pub(super) enum Pace {
     Bandwidth,
     Share,
-}
-
-/// The window law of these arguments.
-pub(super) fn law(arguments: &Arguments, context: &Context) -> Law {
-    Law {
-        packet: context.packet,
-        alpha: arguments.get(&ALPHA),
-        pacing_gain: arguments.get(&PACING_GAIN),
-        paces_at_share: arguments.get(&PACE) == Pace::Share,
-        burst: arguments.get(&BURST),
-    }
 }

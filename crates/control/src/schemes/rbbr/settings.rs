@@ -13,7 +13,7 @@ const PROFILE: Parameter<kind::Choice<Profile>> = Parameter::new(
     "profile",
     kind::Choice(&[("paper", Profile::Paper), ("paced", Profile::Paced)]),
     Profile::Paper,
-    "paper: limited by the window alone; paced: paces, and takes samples of a short queue for lower bounds",
+    "what limits the sender",
     "docs/fidelity/rbbr.md; the authors do not say",
 );
 

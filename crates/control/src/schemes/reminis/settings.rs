@@ -28,7 +28,7 @@ const PROFILE: Parameter<kind::Choice<Profile>> = Parameter::new(
         ("following", Profile::Following),
     ]),
     Profile::Paper,
-    "paper: the reading that reproduces the paper's results; literal: Algorithms 1 and 2 as printed; code2022: the authors' program; following: ours, ssthresh follows the window that meets the target",
+    "which version of the algorithm",
     "docs/fidelity/reminis.md",
 );
 
@@ -87,34 +87,35 @@ pub(super) fn parameters() -> Vec<ParameterInfo> {
 }
 
 pub(super) fn presets() -> Vec<Preset> {
-    let profile =
-        |name: &'static str, summary: &'static str, source: &'static str, sets: &'static str| Preset {
-            parameter: PROFILE.name,
-            name: name.into(),
-            summary: summary.into(),
-            source: source.into(),
-            sets: sets.into(),
-        };
     vec![
-        profile(
-            "paper",
-            "the reading of the paper that reproduces its results",
-            "docs/fidelity/reminis.md",
-            "aimd=reno",
-        ),
-        profile("literal", "Algorithms 1 and 2 as printed", "paper, Algorithms 1 and 2", "aimd=reno"),
-        profile(
-            "code2022",
-            "the authors' program of August 2022",
-            "an ns-3 port of the program and a patch to it, both by the authors' group",
-            "aimd=cubic",
-        ),
-        profile(
-            "following",
-            "this project: ssthresh follows the window that meets the target",
-            "docs/fidelity/reminis.md",
-            "aimd=reno",
-        ),
+        Preset {
+            parameter: PROFILE.name,
+            name: "paper".into(),
+            summary: "the reading of the paper that reproduces its results".into(),
+            source: "docs/fidelity/reminis.md".into(),
+            sets: "aimd=reno".into(),
+        },
+        Preset {
+            parameter: PROFILE.name,
+            name: "literal".into(),
+            summary: "Algorithms 1 and 2 as printed".into(),
+            source: "paper, Algorithms 1 and 2".into(),
+            sets: "aimd=reno".into(),
+        },
+        Preset {
+            parameter: PROFILE.name,
+            name: "code2022".into(),
+            summary: "the authors' program of August 2022".into(),
+            source: "an ns-3 port of the program and a patch to it, both by the authors' group".into(),
+            sets: "aimd=cubic".into(),
+        },
+        Preset {
+            parameter: PROFILE.name,
+            name: "following".into(),
+            summary: "this project: ssthresh follows the window that meets the target".into(),
+            source: "docs/fidelity/reminis.md".into(),
+            sets: "aimd=reno".into(),
+        },
     ]
 }
 

@@ -34,7 +34,7 @@ pub(super) const PRESET: Parameter<kind::Choice<Rules>> = Parameter::new(
         ("robust", Rules::Robust),
     ]),
     Rules::Reference,
-    "what the other parameters are where they are not given: the authors' program, the paper, or what this project made of it",
+    "what the other parameters are where they are not given",
     "docs/algorithms/verus.md",
 );
 
