@@ -19,7 +19,7 @@ pub trait Kind: Send + Sync + 'static {
     fn expected(&self) -> String;
 
     /// All values in their text form, where the kind has a list of them.
-    fn words(&self) -> Vec<&'static str> {
+    fn words(&self) -> Vec<String> {
         Vec::new()
     }
 
@@ -52,8 +52,8 @@ impl Kind for Switch {
         "on or off".into()
     }
 
-    fn words(&self) -> Vec<&'static str> {
-        vec!["on", "off"]
+    fn words(&self) -> Vec<String> {
+        vec!["on".into(), "off".into()]
     }
 }
 
@@ -76,8 +76,8 @@ impl<T: Copy + PartialEq + Debug + Send + Sync> Kind for Choice<T> {
         self.words().join(", ")
     }
 
-    fn words(&self) -> Vec<&'static str> {
-        self.0.iter().map(|&(word, _)| word).collect()
+    fn words(&self) -> Vec<String> {
+        self.0.iter().map(|&(word, _)| word.into()).collect()
     }
 }
 

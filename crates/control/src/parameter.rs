@@ -52,7 +52,7 @@ pub struct ParameterInfo {
     /// The values it takes, in words.
     pub expected: String,
     /// All values, where there is a list of them.
-    pub words: Vec<&'static str>,
+    pub words: Vec<String>,
     /// What it does.
     pub meaning: Cow<'static, str>,
     /// Where the default comes from.

@@ -98,7 +98,7 @@ impl Registry {
         &self.0
     }
 
-    /// Reads `name` or `name(key=value, ...)`.
+    /// Reads `name` or `name(key=value, ...)`. What is not given is as the preset sets it, else the default.
     ///
     /// # Errors
     /// An unknown name or key, a key given twice, a value outside its range.

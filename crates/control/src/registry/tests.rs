@@ -115,7 +115,7 @@ fn every_value_of_a_parameter_that_chooses_presets_has_one() {
         for preset in &info.presets {
             let chooser =
                 info.parameters.iter().find(|known| known.name == preset.parameter).expect("listed");
-            let named = |word: &&str| {
+            let named = |word: &String| {
                 info.presets.iter().any(|known| known.parameter == preset.parameter && known.name == *word)
             };
             assert!(chooser.words.iter().all(named), "{}: {:?}", info.name, chooser.words);
