@@ -178,17 +178,13 @@ fn run(scheme: &str, seed: u64, steps: &[Step]) -> Vec<Limits> {
 
 /// Every scheme with its defaults, and with every switch and choice in every position.
 fn schemes() -> Vec<String> {
-    use cellcc_control::Kind;
     let mut texts = Vec::new();
     for info in Registry::default().schemes() {
-        texts.push(info.name.to_owned());
-        for parameter in info.parameters {
-            let values = match parameter.kind {
-                Kind::Switch => &["on", "off"],
-                Kind::Choice(words) => words,
-                _ => continue,
-            };
-            texts.extend(values.iter().map(|value| format!("{}({}={value})", info.name, parameter.name)));
+        texts.push(info.name.to_string());
+        for parameter in &info.parameters {
+            texts.extend(
+                parameter.words.iter().map(|value| format!("{}({}={value})", info.name, parameter.name)),
+            );
         }
     }
     texts

@@ -82,7 +82,7 @@ fn schemes_that_go_by_delay_or_rate_take_a_mark_for_nothing() {
 #[test]
 fn no_window_changes_with_the_size_of_packets() {
     for info in Registry::default().schemes() {
-        let (mut flow, _, now) = running(info.name);
+        let (mut flow, _, now) = running(&info.name);
         let before = flow.limits().window;
         flow.on_event(now, Event::PacketSize(LARGER));
         let after = flow.limits().window;

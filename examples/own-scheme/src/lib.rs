@@ -8,26 +8,30 @@
 //! Source: Chiu and Jain, "Analysis of the increase and decrease algorithms for congestion avoidance in computer
 //! networks" (1989): additive increase with multiplicative decrease converges to fair shares.
 
-use cellcc_control::{
-    Ack, Arguments, Context, Controller, Kind, Limits, Loss, Needs, Observer, Parameter, SchemeInfo,
-};
+use cellcc_control::{Ack, Context, Controller, Limits, Loss, Needs, Observer, Parameter, SchemeInfo, kind};
 use cellcc_units::Bytes;
+use std::sync::Arc;
+
+const GAIN: Parameter<kind::Number> = Parameter::new(
+    "gain",
+    kind::Number(0.1, 100.0),
+    1.0,
+    "packets by which the window grows per RTT",
+    "RFC 5681, section 3.1: one packet per RTT",
+);
 
 /// What `Registry::register` takes.
-pub const SCHEME: SchemeInfo = SchemeInfo {
-    name: "own",
-    summary: "AIMD with a gain: that many packets more per RTT, half the window on loss",
-    source: "Chiu and Jain 1989",
-    parameters: &[Parameter {
-        name: "gain",
-        kind: Kind::Number(0.1, 100.0),
-        default: "1",
-        meaning: "packets by which the window grows per RTT",
-        source: "RFC 5681, section 3.1: one packet per RTT",
-    }],
-    needs: Needs::NOTHING,
-    build: |arguments: &Arguments, context: &Context| Box::new(Own::new(arguments.number("gain"), context)),
-};
+pub fn scheme() -> SchemeInfo {
+    SchemeInfo {
+        name: "own".into(),
+        summary: "AIMD with a gain: that many packets more per RTT, half the window on loss".into(),
+        source: "Chiu and Jain 1989".into(),
+        parameters: vec![GAIN.into()],
+        presets: Vec::new(),
+        needs: Needs::NOTHING,
+        build: Arc::new(|arguments, context| Box::new(Own::new(arguments.get(&GAIN), context))),
+    }
+}
 
 /// The share of the window that is left after a loss (RFC 5681, section 3.1, equation 4).
 const DECREASE: f64 = 0.5;
@@ -90,7 +94,7 @@ mod tests {
 
     fn registry() -> Registry {
         let mut registry = Registry::default();
-        registry.register(SCHEME);
+        registry.register(scheme());
         registry
     }
 
@@ -117,7 +121,7 @@ mod tests {
     fn it_is_listed_beside_the_built_in_schemes() {
         let count = Registry::default().schemes().len();
         assert_eq!(registry().schemes().len(), count + 1);
-        assert_eq!(registry().parse("own").unwrap().info().source, SCHEME.source);
+        assert_eq!(registry().parse("own").unwrap().info().source, scheme().source);
     }
 
     #[test]
@@ -139,7 +143,7 @@ mod tests {
         for text in ["own(gain=0)", "own(gain=101)", "own(gain=NaN)", "own(gain=2pkt)"] {
             let error = registry().parse(text).unwrap_err();
             assert!(
-                matches!(error, SchemeError::BadValue { scheme: "own", key: "gain", .. }),
+                matches!(&error, SchemeError::BadValue { scheme, key, .. } if scheme == "own" && key == "gain"),
                 "{text}: {error}"
             );
         }

@@ -27,49 +27,55 @@
 
 use crate::contract::{Ack, Context, Controller, Event, Limits, Loss, Observer};
 use crate::growth::{Growth, NewReno};
-use crate::parameter::{Kind, Parameter};
-use crate::{Needs, SchemeInfo};
+use crate::info::{Needs, SchemeInfo};
+use crate::kind;
+use crate::parameter::Parameter;
 use cellcc_units::{Bytes, Span, Time};
+use std::sync::Arc;
 
 /// Linux: with fewer RTT samples in a round, all may come from delayed ACKs.
 const MIN_SAMPLES: u32 = 3;
 /// Linux: the smallest window that Vegas steps down to, in packets.
 const MIN_WINDOW_PACKETS: u64 = 2;
 
-pub(super) const SCHEME: SchemeInfo = SchemeInfo {
-    name: "vegas",
-    summary: "keeps two to four packets in the queue, judged by the RTT",
-    source: "Brakmo and Peterson, IEEE JSAC 13(8), 1995; Linux tcp_vegas.c",
-    parameters: &[
-        Parameter {
-            name: "alpha",
-            kind: Kind::Packets(1, 100_000),
-            default: "2pkt",
-            meaning: "below so many packets in the queue the window grows",
-            source: "Linux tcp_vegas.c",
-        },
-        Parameter {
-            name: "beta",
-            kind: Kind::Packets(1, 100_000),
-            default: "4pkt",
-            meaning: "above so many packets in the queue the window shrinks; not below alpha",
-            source: "Linux tcp_vegas.c",
-        },
-        Parameter {
-            name: "gamma",
-            kind: Kind::Packets(1, 100_000),
-            default: "1pkt",
-            meaning: "slow start ends above so many packets in the queue",
-            source: "Linux tcp_vegas.c",
-        },
-    ],
-    needs: Needs::NOTHING,
-    build: |arguments, context| {
-        let packets = |name| arguments.packets(name, context).in_packets(context.packet);
-        let (alpha, beta, gamma) = (packets("alpha"), packets("beta"), packets("gamma"));
-        Box::new(Vegas::new(context, Thresholds { alpha, beta: beta.max(alpha), gamma }))
-    },
-};
+const ALPHA: Parameter<kind::Packets> = Parameter::new(
+    "alpha",
+    kind::Packets(1, 100_000),
+    2,
+    "below so many packets in the queue the window grows",
+    "Linux tcp_vegas.c",
+);
+
+const BETA: Parameter<kind::Packets> = Parameter::new(
+    "beta",
+    kind::Packets(1, 100_000),
+    4,
+    "above so many packets in the queue the window shrinks; not below alpha",
+    "Linux tcp_vegas.c",
+);
+
+const GAMMA: Parameter<kind::Packets> = Parameter::new(
+    "gamma",
+    kind::Packets(1, 100_000),
+    1,
+    "slow start ends above so many packets in the queue",
+    "Linux tcp_vegas.c",
+);
+
+pub(super) fn scheme() -> SchemeInfo {
+    SchemeInfo {
+        name: "vegas".into(),
+        summary: "keeps two to four packets in the queue, judged by the RTT".into(),
+        source: "Brakmo and Peterson, IEEE JSAC 13(8), 1995; Linux tcp_vegas.c".into(),
+        parameters: vec![ALPHA.into(), BETA.into(), GAMMA.into()],
+        presets: Vec::new(),
+        needs: Needs::NOTHING,
+        build: Arc::new(|arguments, context| {
+            let [alpha, beta, gamma] = [ALPHA, BETA, GAMMA].map(|threshold| arguments.get(&threshold) as f64);
+            Box::new(Vegas::new(context, Thresholds { alpha, beta: beta.max(alpha), gamma }))
+        }),
+    }
+}
 
 /// The thresholds of `diff`, in packets.
 #[derive(Debug, Clone, Copy)]

@@ -2,18 +2,29 @@
 
 use crate::contract::Context;
 use crate::filters::WindowedMax;
-use crate::parameter::{Arguments, Kind, Parameter};
+use crate::kind;
+use crate::parameter::{Arguments, Parameter};
 use crate::receiver::{Arrival, Feedback, ReceiverHalf};
 use cellcc_assist::Advice;
 use cellcc_units::{Bytes, Rate, Span, Time};
 
-pub(super) const FAIRNESS: Parameter = Parameter {
-    name: "fairness",
-    kind: Kind::Choice(&["network", "report", "acks", "none"]),
-    default: "network",
-    meaning: "who shares among the user's flows: by the network's count, by the user's in its ACKs, by regulated ACKs, nobody",
-    source: "paper, section 2.1: the user; the network's own count needs no change there",
-};
+pub(super) const FAIRNESS: Parameter<kind::Choice<Fairness>> = fairness(Fairness::Network);
+
+/// The parameter with the default of one scheme.
+pub(super) const fn fairness(default: Fairness) -> Parameter<kind::Choice<Fairness>> {
+    Parameter::new(
+        "fairness",
+        kind::Choice(&[
+            ("network", Fairness::Network),
+            ("report", Fairness::Report),
+            ("acks", Fairness::Acks),
+            ("none", Fairness::None),
+        ]),
+        default,
+        "who shares among the user's flows: by the network's count, by the user's in its ACKs, by regulated ACKs, nobody",
+        "paper, section 2.1: the user; the network's own count needs no change there",
+    )
+}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fairness {
@@ -24,15 +35,6 @@ pub(super) enum Fairness {
 }
 
 impl Fairness {
-    pub(super) fn read(arguments: &Arguments) -> Self {
-        match arguments.choice(FAIRNESS.name) {
-            "report" => Self::Report,
-            "acks" => Self::Acks,
-            "none" => Self::None,
-            _ => Self::Network,
-        }
-    }
-
     /// Beta, by the network's advice and the user's last report.
     pub(super) fn flows(self, advice: &Advice, reported: u32) -> u32 {
         match self {
@@ -47,7 +49,7 @@ impl Fairness {
 
 /// The half at the receiver, where the arguments need one.
 pub(super) fn receiver_half(arguments: &Arguments, _context: &Context) -> Option<Box<dyn ReceiverHalf>> {
-    match Fairness::read(arguments) {
+    match arguments.get(&FAIRNESS) {
         Fairness::Report => Some(Box::new(FlowReporter { flows: 1 })),
         Fairness::Acks => Some(Box::new(AckRegulator::new())),
         Fairness::Network | Fairness::None => None,

@@ -1,8 +1,8 @@
 //! The advice in hand, and whether to follow it: one place for the time-out, the guard and the share.
 
-use super::fairness::Fairness;
+use super::fairness::{FAIRNESS, Fairness};
+use super::parameters::{GUARD, TIMEOUT};
 use super::timeout::Timeout;
-use super::{GUARD, TIMEOUT};
 use crate::contract::{Ack, Context, Loss, Observer, Sent};
 use crate::guard::Guard;
 use crate::parameter::Arguments;
@@ -38,10 +38,10 @@ pub(super) struct Following {
 impl Following {
     pub(super) fn new(arguments: &Arguments, context: &Context) -> Self {
         Self {
-            fairness: Fairness::read(arguments),
-            timeout: Timeout::new(arguments.number(TIMEOUT.name)),
+            fairness: arguments.get(&FAIRNESS),
+            timeout: Timeout::new(arguments.get(&TIMEOUT)),
             guard: Guard::new(context.packet),
-            guarded: arguments.switch(GUARD.name),
+            guarded: arguments.get(&GUARD),
             advice: None,
             reported_flows: 1,
         }

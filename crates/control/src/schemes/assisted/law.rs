@@ -1,6 +1,8 @@
 //! The window law of NATCP (paper, equation 1): alpha x minRTT x BLBw / beta, paced at BLBw.
 
-use crate::contract::Limits;
+use super::parameters::{ALPHA, BURST, PACE, PACING_GAIN, Pace};
+use crate::contract::{Context, Limits};
+use crate::parameter::Arguments;
 use crate::schemes::bbr::LOW_RATE;
 use cellcc_units::{Bytes, Rate, Span};
 
@@ -22,6 +24,17 @@ pub(super) struct Law {
 }
 
 impl Law {
+    /// The law of these arguments.
+    pub(super) fn read(arguments: &Arguments, context: &Context) -> Self {
+        Self {
+            packet: context.packet,
+            alpha: arguments.get(&ALPHA),
+            pacing_gain: arguments.get(&PACING_GAIN),
+            paces_at_share: arguments.get(&PACE) == Pace::Share,
+            burst: arguments.get(&BURST),
+        }
+    }
+
     /// The limits for a bottleneck of `bandwidth` shared by `flows`. Zero bandwidth leaves two packets in flight and
     /// one per `min_rtt`: what the authors' code does there (no pacing, and the window of before) floods a dead link.
     pub(super) fn limits(&self, bandwidth: Rate, min_rtt: Span, flows: u32) -> Limits {

@@ -44,17 +44,18 @@ mod law;
 mod nabbr;
 mod nacap;
 mod natcp;
+mod parameters;
 mod request;
 mod tg;
 mod timeout;
 
-pub(super) use nabbr::NABBR;
-pub(super) use nacap::{NACAP, NACUBIC};
-pub(super) use natcp::NATCP;
-pub(super) use tg::TG;
+pub(super) use nabbr::nabbr;
+pub(super) use nacap::{nacap, nacubic};
+pub(super) use natcp::natcp;
+pub(super) use tg::tg;
 
 use crate::contract::{Ack, Context, Controller, Event, Limits, Loss, Observer, Sent, Tag};
-use crate::parameter::{Arguments, Kind, Parameter};
+use crate::parameter::Arguments;
 use crate::receiver::Feedback;
 use crate::schemes::bbr::NOMINAL_RTT;
 use background::Background;
@@ -62,62 +63,6 @@ use cellcc_assist::Advice;
 use cellcc_units::{Span, Time};
 use following::Following;
 use law::Law;
-
-const ALPHA: Parameter = Parameter {
-    name: "alpha",
-    kind: Kind::Number(0.1, 100.0),
-    default: "2",
-    meaning: "windows of this many bandwidth-delay products",
-    source: "paper, section 2.2.2",
-};
-
-const PACING_GAIN: Parameter = Parameter {
-    name: "pacing-gain",
-    kind: Kind::Number(0.1, 10.0),
-    default: "1",
-    meaning: "paces at so much of the bandwidth; below 1 queues drain",
-    source: "paper, section 2.2.2; below 1: prototypes measured less delay at 0.95",
-};
-
-const PACE: Parameter = Parameter {
-    name: "pace",
-    kind: Kind::Choice(&["bandwidth", "share"]),
-    default: "bandwidth",
-    meaning: "paces each flow at the user's whole bandwidth, or at its share of it",
-    source: "paper, section 2.2.2: only the window is divided",
-};
-
-const BURST: Parameter = Parameter {
-    name: "burst",
-    kind: Kind::Time(Span::ZERO, Span::from_secs(1)),
-    default: "1ms",
-    meaning: "what the pacing rate carries in this time may leave at once; more makes good what the window held back",
-    source: "Linux, sk_pacing_shift of 10: about 1 ms",
-};
-
-const TIMEOUT: Parameter = Parameter {
-    name: "timeout",
-    kind: Kind::Number(1.0, 1000.0),
-    default: "6",
-    meaning: "periods without advice until the base scheme goes on alone",
-    source: "ours: five reports lost in a row are outlasted; the paper has no value",
-};
-
-const GUARD: Parameter = Parameter {
-    name: "guard",
-    kind: Kind::Switch,
-    default: "on",
-    meaning: "leaves advice that the sender's own measurements refute",
-    source: "ours; paper, section 5 leaves it open",
-};
-
-const FALLBACK: Parameter = Parameter {
-    name: "fallback",
-    kind: Kind::Scheme,
-    default: "cubic",
-    meaning: "the scheme that goes on alone without advice",
-    source: "paper, section 2.4: normal TCP",
-};
 
 /// What the limits of the advice do to those of the base.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -146,17 +91,7 @@ struct Config {
 impl Config {
     /// What all assisted schemes have in common.
     fn read(arguments: &Arguments, context: &Context, follows: Follows, delay: Delay) -> Self {
-        Self {
-            law: Law {
-                packet: context.packet,
-                alpha: arguments.number(ALPHA.name),
-                pacing_gain: arguments.number(PACING_GAIN.name),
-                paces_at_share: arguments.choice(PACE.name) == "share",
-                burst: arguments.time(BURST.name),
-            },
-            follows,
-            delay,
-        }
+        Self { law: Law::read(arguments, context), follows, delay }
     }
 }
 

@@ -3,28 +3,43 @@
 //! BBR's own largest delivery rate of ten rounds is what it goes by without advice. It keeps its phases, gains and its own
 //! minimum RTT: what it loses by measuring the bandwidth late is what this scheme shows. Not in the paper.
 
-use super::fairness::{FAIRNESS, receiver_half};
+use super::fairness::FAIRNESS;
 use super::following::Following;
-use super::request::{DELAY, LOSS, PERIOD, ROUTE, SOURCE, request};
-use super::{GUARD, TIMEOUT};
+use super::parameters::{GUARD, TIMEOUT, needs};
+use super::request::{DELAY, LOSS, PERIOD, ROUTE, SOURCE};
 use crate::contract::{
     Ack, Context, Controller, Event, Limits, Loss, Observer, RateSample, Sampler, Sent, Tag,
 };
+use crate::info::SchemeInfo;
 use crate::parameter::Arguments;
 use crate::receiver::Feedback;
-use crate::registry::{Needs, SchemeInfo};
 use crate::schemes::bbr::{BandwidthSource, Bbr, CWND_GAIN, Config, MaxFilter, NOMINAL_RTT};
 use cellcc_assist::Advice;
 use cellcc_units::{Bytes, Rate, Time};
+use std::sync::Arc;
 
-pub(in crate::schemes) const NABBR: SchemeInfo = SchemeInfo {
-    name: "nabbr",
-    summary: "BBR that goes by the bandwidth which the base station tells",
-    source: "ours: draft-cardwell-iccrg-bbr-congestion-control-00 with the advice of Abbasloo et al., HotEdge 2019",
-    parameters: &[SOURCE, PERIOD, ROUTE, DELAY, LOSS, FAIRNESS, TIMEOUT, GUARD],
-    needs: Needs { receiver_half: Some(receiver_half), advice: Some(request) },
-    build: |arguments, context| Box::new(NaBbr::new(arguments, context)),
-};
+pub(in crate::schemes) fn nabbr() -> SchemeInfo {
+    SchemeInfo {
+        name: "nabbr".into(),
+        summary: "BBR that goes by the bandwidth which the base station tells".into(),
+        source: "ours: draft-cardwell-iccrg-bbr-congestion-control-00 with the advice of \
+                 Abbasloo et al., HotEdge 2019"
+            .into(),
+        parameters: vec![
+            SOURCE.into(),
+            PERIOD.into(),
+            ROUTE.into(),
+            DELAY.into(),
+            LOSS.into(),
+            FAIRNESS.into(),
+            TIMEOUT.into(),
+            GUARD.into(),
+        ],
+        presets: Vec::new(),
+        needs: needs(),
+        build: Arc::new(|arguments, context| Box::new(NaBbr::new(arguments, context))),
+    }
+}
 
 /// The flow's share of what the network told, while that is followed; BBR's own filter otherwise.
 #[derive(Debug, Clone)]

@@ -50,7 +50,7 @@ mod scheme;
 
 pub use bandwidth::{BandwidthSource, MaxFilter};
 pub(super) use pacing::{LOW_RATE, NOMINAL_RTT};
-pub(super) use scheme::SCHEME;
+pub(super) use scheme::scheme;
 
 use crate::contract::{Ack, Context, Controller, Event, Limits, Loss, Observer, Sent, Tag};
 use aggregation::Aggregation;

@@ -48,7 +48,7 @@ mod scheme;
 mod settings;
 mod wire;
 
-pub(super) use scheme::SCHEME;
+pub(super) use scheme::scheme;
 pub use wire::{RbbrMessage, WireError};
 
 use super::bbr::{Bbr, Config, Phase};

@@ -3,7 +3,7 @@
 
 use super::bias::Bias;
 use super::burst::Burst;
-use super::filter::{self, RateFilter};
+use super::filter::RateFilter;
 use super::sampling::{Sample, Sampling};
 use super::settings::{FeedbackWhen, ReceiverSettings};
 use crate::contract::Observer;
@@ -40,7 +40,7 @@ impl RbbrReceiver {
     pub(super) fn new(settings: &ReceiverSettings) -> Self {
         Self {
             sampling: Sampling::new(settings.interval),
-            filter: filter::named(settings.filter, settings.alpha),
+            filter: settings.filter.build(settings.alpha),
             bias: settings.compensates_bias.then(Bias::default),
             burst: settings.measures_bursts.then(Burst::default),
             estimate: None,

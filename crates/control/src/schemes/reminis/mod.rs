@@ -53,25 +53,28 @@ mod still;
 
 use crate::contract::{Ack, Context, Controller, Event, Limits, Loss, Observer};
 use crate::growth::Growth;
-use crate::parameter::Arguments;
-use crate::registry::{Needs, SchemeInfo};
+use crate::info::{Needs, SchemeInfo};
 use base_rtt::BaseRtt;
 use cellcc_units::{Bytes, Span, Time};
 use code2022::Code2022;
 use guardian::Guardian;
 use settings::{Profile, Settings};
+use std::sync::Arc;
 
 /// What the registry knows of Reminis.
-pub(crate) const SCHEME: SchemeInfo = SchemeInfo {
-    name: "reminis",
-    summary: "random exploration, proactive and reactive slowdowns over AIMD, towards a delay target (DTT)",
-    source: "Pazhooheshy, Abbasloo, Ganjali 2023",
-    parameters: settings::PARAMETERS,
-    needs: Needs::NOTHING,
-    build: |arguments: &Arguments, context: &Context| {
-        Box::new(Reminis::new(Settings::read(arguments), context))
-    },
-};
+pub(super) fn scheme() -> SchemeInfo {
+    SchemeInfo {
+        name: "reminis".into(),
+        summary:
+            "random exploration, proactive and reactive slowdowns over AIMD, towards a delay target (DTT)"
+                .into(),
+        source: "Pazhooheshy, Abbasloo, Ganjali 2023".into(),
+        parameters: settings::parameters(),
+        presets: settings::presets(),
+        needs: Needs::NOTHING,
+        build: Arc::new(|arguments, context| Box::new(Reminis::new(Settings::read(arguments), context))),
+    }
+}
 
 /// What the Guardian knows at the end of a sampling interval.
 #[derive(Debug, Clone, Copy)]
@@ -166,10 +169,7 @@ impl Reminis {
 
     /// DTT; one that no queue could meet is raised to the default multiple (paper, section 6, "Choice of DTT").
     fn set_target(&mut self) {
-        let asked = match self.settings.target {
-            Ok(span) => span,
-            Err(multiple) => self.base_rtt.get().mul_f64(multiple.get()),
-        };
+        let asked = self.settings.target.of(self.base_rtt.get());
         self.target_raised = asked <= self.base_rtt.get();
         self.target =
             if self.target_raised { self.base_rtt.get().mul_f64(settings::DEFAULT_MULTIPLE) } else { asked };

@@ -53,6 +53,8 @@ mod interpolation;
 mod loss;
 mod min_delay;
 mod monotone;
+mod parameters;
+mod presets;
 mod profile;
 mod recovery;
 mod settings;
@@ -62,26 +64,27 @@ mod tests;
 mod window;
 
 use crate::contract::{Ack, Context, Controller, Event, Limits, Loss, Observer, Packet, Sent, Tag};
-use crate::parameter::Arguments;
-use crate::registry::{Needs, SchemeInfo};
+use crate::info::{Needs, SchemeInfo};
 use cellcc_units::{Bytes, Rate, Span, Time};
 use delay::DelayEstimator;
 use loss::{LossShare, MissingPackets};
 use min_delay::MinDelayProbe;
 use profile::Profile;
 use settings::Settings;
+use std::sync::Arc;
 
 /// What the registry knows of Verus.
-pub(crate) const SCHEME: SchemeInfo = SchemeInfo {
-    name: "verus",
-    summary: "learns what delay each window costs and picks a delay every 5 ms",
-    source: "Zaki et al., SIGCOMM 2015; the authors' program, 2017",
-    parameters: settings::PARAMETERS,
-    needs: Needs::NOTHING,
-    build: |arguments: &Arguments, context: &Context| {
-        Box::new(Verus::new(Settings::read(arguments, context), context))
-    },
-};
+pub(super) fn scheme() -> SchemeInfo {
+    SchemeInfo {
+        name: "verus".into(),
+        summary: "learns what delay each window costs and picks a delay every 5 ms".into(),
+        source: "Zaki et al., SIGCOMM 2015; the authors' program, 2017".into(),
+        parameters: parameters::parameters(),
+        presets: presets::presets(),
+        needs: Needs::NOTHING,
+        build: Arc::new(|arguments, context| Box::new(Verus::new(Settings::read(arguments), context))),
+    }
+}
 
 #[derive(Clone)]
 struct Verus {
@@ -220,7 +223,7 @@ impl Verus {
 
     fn is_slow_start_delay(&self, delay_ms: f64) -> bool {
         let min_ms = self.delays.min_ms().unwrap_or(delay_ms);
-        delay_ms > self.settings.slow_start_delay.millis(min_ms)
+        delay_ms > self.settings.slow_start_delay_ms(min_ms)
     }
 
     fn leave_slow_start(&mut self, now: Time) {
@@ -292,7 +295,7 @@ impl Controller for Verus {
     fn on_loss(&mut self, loss: &Loss<'_>) {
         self.inflight.on_path = loss.inflight;
         let delay_ms = self.last_delay_ms.unwrap_or(0.0);
-        let timer = Span::from_secs_f64(self.settings.loss_timer.millis(delay_ms) / 1e3);
+        let timer = Span::from_secs_f64(self.settings.loss_timer_ms(delay_ms) / 1e3);
         for packet in loss.packets.iter().filter(|packet| self.inflight.counts(packet)) {
             self.missing.add(loss.now, timer, packet.tag, packet.bytes);
         }
