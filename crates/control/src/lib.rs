@@ -6,7 +6,8 @@
 //! | in flight, rounds, delivery rates, RTTs: computed once for every scheme | [`Flow`] |
 //! | when a paced packet may leave | [`Pacer`] |
 //! | NewReno and CUBIC as laws of window growth | [`growth`] |
-//! | the half of a scheme that runs at the receiver, and what it sends back | [`ReceiverHalf`] |
+//! | the component of a scheme that runs at the receiver | [`ReceiverComponent`] |
+//! | what the two ends of a scheme send each other | [`SchemeMessage`] |
 //! | what a network tells a sender, and what keeps it from being believed blindly | [`Advice`], [`Guard`] |
 //! | one file or folder per scheme | [`schemes`] |
 //! | names, parameters, defaults and their sources | [`Registry`] |
@@ -20,6 +21,7 @@ mod filters;
 mod flow;
 pub mod growth;
 mod guard;
+mod message;
 mod observed;
 mod pacer;
 mod parameter;
@@ -32,13 +34,15 @@ mod testing;
 
 pub use advice::{Advice, AdviceClass, AdviceRequest, AdviceRoute, AdviceSource, MinRttParts};
 pub use contract::{
-    Ack, Context, Controller, Event, Limits, Loss, Observer, Packet, RateSample, Sampler, Sent, Tag,
+    Ack, Context, Controller, Ecn, EcnEcho, Event, Limits, Loss, Observer, Packet, RateSample, Sampler, Sent,
+    Tag,
 };
 pub use flow::Flow;
 pub use guard::Guard;
+pub use message::{Feedback, SchemeMessage, Signal, Verdict};
 pub use observed::{Observed, ShownCurve};
 pub use pacer::Pacer;
 pub use parameter::{Arguments, Kind, Parameter};
-pub use receiver::{Arrival, Estimation, Feedback, RateFeedback, ReceiverHalf, Signal};
-pub use registry::{BuildReceiverHalf, Needs, Registry, Scheme, SchemeError, SchemeInfo, split_list};
+pub use receiver::{Arrival, ReceiverComponent};
+pub use registry::{BuildReceiver, Needs, Registry, Scheme, SchemeError, SchemeInfo, split_list};
 pub use rtt::Rtt;

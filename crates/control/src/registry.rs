@@ -4,7 +4,7 @@
 use crate::advice::AdviceRequest;
 use crate::contract::{Context, Controller};
 use crate::parameter::{Arguments, Kind, Parameter, Value, listed};
-use crate::receiver::ReceiverHalf;
+use crate::receiver::ReceiverComponent;
 use crate::schemes::BUILTIN;
 use cellcc_units::split_outside_parentheses;
 use std::collections::BTreeMap;
@@ -30,18 +30,18 @@ pub struct SchemeInfo {
 /// What a scheme needs beside packets, acknowledgements and a timer.
 #[derive(Debug, Clone, Copy)]
 pub struct Needs {
-    /// The half that runs at the receiver.
-    pub receiver_half: Option<BuildReceiverHalf>,
+    /// The receiver-side component.
+    pub receiver: Option<BuildReceiver>,
     /// What it asks of the network's assistance.
     pub advice: Option<fn(&Arguments) -> AdviceRequest>,
 }
 
-/// Builds the half of a scheme that runs at the receiver; `None` where these arguments need none.
-pub type BuildReceiverHalf = fn(&Arguments, &Context) -> Option<Box<dyn ReceiverHalf>>;
+/// Builds the receiver-side component of a scheme; `None` where these arguments need none.
+pub type BuildReceiver = fn(&Arguments, &Context) -> Option<Box<dyn ReceiverComponent>>;
 
 impl Needs {
     /// Nothing: a sender alone is enough.
-    pub const NOTHING: Self = Self { receiver_half: None, advice: None };
+    pub const NOTHING: Self = Self { receiver: None, advice: None };
 }
 
 /// A scheme with its arguments: what a flow of a Scenario runs.
@@ -192,8 +192,8 @@ impl Registry {
         let info = self.find(split_call(text.trim())?.0)?;
         let needs = if info.needs.advice.is_some() {
             "needs the network's advice"
-        } else if info.needs.receiver_half.is_some() {
-            "needs a half at the receiver"
+        } else if info.needs.receiver.is_some() {
+            "needs a component at the receiver"
         } else if info.parameters.iter().any(|parameter| matches!(parameter.kind, Kind::Scheme)) {
             "holds a scheme"
         } else {
@@ -226,9 +226,9 @@ impl Scheme {
         (self.info.build)(&self.arguments, context)
     }
 
-    /// A fresh half for the receiver, where the scheme with these arguments has one.
-    pub fn build_receiver_half(&self, context: &Context) -> Option<Box<dyn ReceiverHalf>> {
-        (self.info.needs.receiver_half?)(&self.arguments, context)
+    /// A fresh receiver-side component, where the scheme with these arguments has one.
+    pub fn build_receiver(&self, context: &Context) -> Option<Box<dyn ReceiverComponent>> {
+        (self.info.needs.receiver?)(&self.arguments, context)
     }
 
     /// What the scheme asks of the network, where it asks anything.

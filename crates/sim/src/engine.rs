@@ -29,7 +29,7 @@ pub(crate) struct Flow {
     /// Acknowledgements on the part of the path that this flow does not share.
     on_extra_path: VecDeque<(Time, AckPacket)>,
     last_sent_at: Time,
-    /// The user's flows, as the receiver's half was told last.
+    /// The user's flows, as the receiver-side component was told last.
     user_flows: u32,
     /// Packets that leave the link after this are no part of the flow's throughput.
     counts_until: Time,
@@ -50,11 +50,11 @@ impl Flow {
         start <= now && now < stop
     }
 
-    /// What both halves of the scheme show of their inside.
+    /// What the controller and the receiver-side component show of their inside.
     pub(crate) fn observe(&self, observer: &mut dyn Observer) {
         self.sender.flow().controller().observe(observer);
-        if let Some(half) = self.receiver.half() {
-            half.observe(observer);
+        if let Some(component) = self.receiver.component() {
+            component.observe(observer);
         }
     }
 
@@ -114,7 +114,7 @@ impl Engine {
                     _ => None,
                 },
                 sender: Sender::new(scheme.build(&context), application, endpoint),
-                receiver: Receiver::new(endpoint, scheme.build_receiver_half(&context)),
+                receiver: Receiver::new(endpoint, scheme.build_receiver(&context)),
                 meter: FlowMeter::new(endpoint.series_bin),
                 assistance: assistance(index, scheme)?,
                 extra_rtt: setup.extra_rtt,
@@ -187,12 +187,12 @@ impl Engine {
         }
         let user = flow.user;
         self.arrived[user] += delivery.packet.bytes;
-        if flow.receiver.has_half() {
+        if flow.receiver.component().is_some() {
             flow.receiver.on_user_arrivals(now, self.arrived[user]);
             self.tell_user_flows(now, index);
         }
-        let DataPacket { number, bytes, signal, .. } = delivery.packet;
-        match self.flows[index].receiver.on_packet(&Arrival { now, number, bytes, signal }) {
+        let DataPacket { number, bytes, ecn, signal, .. } = delivery.packet;
+        match self.flows[index].receiver.on_packet(&Arrival { now, number, bytes }, ecn, signal) {
             Some(ack) => self.send_acknowledgement(now, index, ack),
             None => self.schedule(index),
         }
@@ -280,7 +280,7 @@ impl Engine {
         Sight { service, flows, busy_users: 1 + busy.count() as u32 }
     }
 
-    /// Tells the receiver's half how many flows its user has, where that has changed.
+    /// Tells the receiver-side component how many flows its user has, where that has changed.
     fn tell_user_flows(&mut self, now: Time, index: usize) {
         let user = self.flows[index].user;
         // The user knows what is open on its device, and not only what was seen of late, as the network does.
@@ -300,6 +300,7 @@ impl Engine {
             flow.last_sent_at = now;
             let packet = DataPacket {
                 flow: index as u32,
+                ecn: departure.ecn,
                 bytes: departure.bytes,
                 number: departure.number,
                 segment: departure.segment,
@@ -314,7 +315,8 @@ impl Engine {
 
     fn send_acknowledgement(&mut self, now: Time, index: usize, ack: Acknowledgement) {
         let feedback = self.flows[index].receiver.feedback(now);
-        let bytes = self.ack_bytes + feedback.as_ref().map_or(Bytes::ZERO, |feedback| feedback.wire_size());
+        let message = feedback.as_ref().map_or(0, |feedback| feedback.as_bytes().len());
+        let bytes = self.ack_bytes + Bytes::new(message as u64);
         // One that is lost is made good by the next.
         let _ = self.reverse.enqueue(now, AckPacket { flow: index as u32, bytes, ack, feedback });
     }

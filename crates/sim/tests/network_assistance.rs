@@ -13,7 +13,7 @@ const LISTENER: SchemeInfo = SchemeInfo {
     summary: "a fixed window that shows the reports it gets",
     source: "this test",
     parameters: &[],
-    needs: Needs { receiver_half: None, advice: Some(|_| AdviceRequest::default()) },
+    needs: Needs { receiver: None, advice: Some(|_| AdviceRequest::default()) },
     build: |_, context| Box::new(Listener { context: *context, heard: 0, last: None }),
 };
 

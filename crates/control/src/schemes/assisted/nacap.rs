@@ -1,8 +1,8 @@
 //! The schemes `nacubic` and `nacap`: a window law or scheme that goes on growing, under the cap of the advice.
 
-use super::fairness::{FAIRNESS, receiver_half};
+use super::fairness::{FAIRNESS, receiver};
 use super::request::{DELAY, LOSS, PERIOD, ROUTE, SOURCE, request};
-use super::{ALPHA, Assisted, BURST, Config, Delay, Follows, GUARD, PACE, PACING_GAIN, TIMEOUT};
+use super::{ALPHA, Assisted, BURST, Config, Delay, GUARD, Mode, PACE, PACING_GAIN, TIMEOUT};
 use crate::contract::Context;
 use crate::growth::Cubic;
 use crate::parameter::{Arguments, Kind, Parameter};
@@ -36,10 +36,10 @@ pub(in crate::schemes) const NACUBIC: SchemeInfo = SchemeInfo {
         TIMEOUT,
         GUARD,
     ],
-    needs: Needs { receiver_half: Some(receiver_half), advice: Some(request) },
+    needs: Needs { receiver: Some(receiver), advice: Some(request) },
     build: |arguments, context| {
         let cubic = LossBased::new(Cubic::new(context, hystart_mode(arguments)));
-        Box::new(Assisted::new(config(arguments, context), Box::new(cubic), arguments, context))
+        Box::new(Assisted::new(config(arguments, context), Box::new(cubic), arguments))
     },
 };
 
@@ -62,13 +62,13 @@ pub(in crate::schemes) const NACAP: SchemeInfo = SchemeInfo {
         TIMEOUT,
         GUARD,
     ],
-    needs: Needs { receiver_half: Some(receiver_half), advice: Some(request) },
+    needs: Needs { receiver: Some(receiver), advice: Some(request) },
     build: |arguments, context| {
         let base = arguments.scheme(BASE.name).build(context);
-        Box::new(Assisted::new(config(arguments, context), base, arguments, context))
+        Box::new(Assisted::new(config(arguments, context), base, arguments))
     },
 };
 
 fn config(arguments: &Arguments, context: &Context) -> Config {
-    Config::read(arguments, context, Follows::AsCap, Delay::Advised)
+    Config::read(arguments, context, Mode::Cap, Delay::Advised)
 }

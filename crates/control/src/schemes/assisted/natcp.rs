@@ -1,8 +1,8 @@
 //! The scheme `natcp`.
 
-use super::fairness::{FAIRNESS, receiver_half};
+use super::fairness::{FAIRNESS, receiver};
 use super::request::{DELAY, LOSS, PERIOD, ROUTE, SOURCE, request};
-use super::{ALPHA, Assisted, BURST, Config, Delay, FALLBACK, Follows, GUARD, PACE, PACING_GAIN, TIMEOUT};
+use super::{ALPHA, Assisted, BURST, Config, Delay, FALLBACK, GUARD, Mode, PACE, PACING_GAIN, TIMEOUT};
 use crate::registry::{Needs, SchemeInfo};
 
 pub(in crate::schemes) const NATCP: SchemeInfo = SchemeInfo {
@@ -24,9 +24,9 @@ pub(in crate::schemes) const NATCP: SchemeInfo = SchemeInfo {
         GUARD,
         FALLBACK,
     ],
-    needs: Needs { receiver_half: Some(receiver_half), advice: Some(request) },
+    needs: Needs { receiver: Some(receiver), advice: Some(request) },
     build: |arguments, context| {
-        let config = Config::read(arguments, context, Follows::Instead, Delay::Advised);
-        Box::new(Assisted::new(config, arguments.scheme(FALLBACK.name).build(context), arguments, context))
+        let config = Config::read(arguments, context, Mode::Replace, Delay::Advised);
+        Box::new(Assisted::new(config, arguments.scheme(FALLBACK.name).build(context), arguments))
     },
 };

@@ -1,8 +1,8 @@
 //! The scheme `tg`: throughput guidance, the paper's baseline. Bandwidth from the network, RTT from the sender.
 
-use super::fairness::{FAIRNESS, receiver_half};
+use super::fairness::{FAIRNESS, receiver};
 use super::request::{DELAY, LOSS, PERIOD, ROUTE, SOURCE, request};
-use super::{ALPHA, Assisted, BURST, Config, Delay, FALLBACK, Follows, GUARD, PACE, PACING_GAIN, TIMEOUT};
+use super::{ALPHA, Assisted, BURST, Config, Delay, FALLBACK, GUARD, Mode, PACE, PACING_GAIN, TIMEOUT};
 use crate::parameter::{Kind, Parameter};
 use crate::registry::{Needs, SchemeInfo};
 
@@ -37,11 +37,11 @@ pub(in crate::schemes) const TG: SchemeInfo = SchemeInfo {
         GUARD,
         FALLBACK,
     ],
-    needs: Needs { receiver_half: Some(receiver_half), advice: Some(request) },
+    needs: Needs { receiver: Some(receiver), advice: Some(request) },
     build: |arguments, context| {
         let delay =
             if arguments.choice(RTT.name) == "smoothed" { Delay::OwnSmoothed } else { Delay::OwnMinimum };
-        let config = Config::read(arguments, context, Follows::Instead, delay);
-        Box::new(Assisted::new(config, arguments.scheme(FALLBACK.name).build(context), arguments, context))
+        let config = Config::read(arguments, context, Mode::Replace, delay);
+        Box::new(Assisted::new(config, arguments.scheme(FALLBACK.name).build(context), arguments))
     },
 };

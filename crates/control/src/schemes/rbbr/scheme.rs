@@ -1,4 +1,4 @@
-//! The name of RBBR, and how both of its halves are built.
+//! The name of RBBR, and how its sender and its receiver-side component are built.
 
 use super::Rbbr;
 use super::receiver::RbbrReceiver;
@@ -11,9 +11,7 @@ pub(in crate::schemes) const SCHEME: SchemeInfo = SchemeInfo {
     source: "Haile, Grinnemo, Hurtig, Brunstrom: RBBR, IEEE Access 2022",
     parameters: PARAMETERS,
     needs: Needs {
-        receiver_half: Some(|arguments, _| {
-            Some(Box::new(RbbrReceiver::new(&ReceiverSettings::read(arguments))))
-        }),
+        receiver: Some(|arguments, _| Some(Box::new(RbbrReceiver::new(&ReceiverSettings::read(arguments))))),
         ..Needs::NOTHING
     },
     build: |arguments, context| Box::new(Rbbr::new(context, &SenderSettings::read(arguments))),

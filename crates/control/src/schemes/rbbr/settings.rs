@@ -86,7 +86,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     },
 ];
 
-/// What the receiver's half is built from.
+/// What the receiver-side component is built from.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ReceiverSettings {
     pub(super) filter: &'static str,

@@ -11,15 +11,13 @@ use kalman::Kalman;
 use kalman_literal::KalmanLiteral;
 
 /// A filter over the receiver's rate samples.
-pub(super) trait RateFilter: Send + dyn_clone::DynClone {
+pub(super) trait RateFilter: Send {
     /// Takes a sample, in bytes per second and above zero, and gives the estimate after it.
     fn update(&mut self, sample: f64) -> f64;
 
     /// The share of the last innovation that went into the estimate.
     fn gain(&self) -> f64;
 }
-
-dyn_clone::clone_trait_object!(RateFilter);
 
 /// The filter of this name; `alpha` means to each what its source means by it.
 pub(super) fn named(name: &str, alpha: f64) -> Box<dyn RateFilter> {
