@@ -34,7 +34,7 @@ pub struct FlowMeter {
     departures: Bins<2>,
     /// Nanoseconds of round-trip time.
     rtt_bins: Bins<1>,
-    /// What was taken down at the ends of bins, in the order in which it was first seen.
+    /// What was recorded at the ends of bins, in the order in which it was first seen.
     sampled: Vec<Column>,
     curves: Vec<Curve>,
 }
@@ -101,7 +101,7 @@ impl FlowMeter {
         values.push(value as f32);
     }
 
-    /// True where curves are taken down at the end of the `bin`-th bin: once in every second that ends within it.
+    /// True where curves are recorded at the end of the `bin`-th bin: once in every second that ends within it.
     pub fn takes_curves(&self, bin: usize) -> bool {
         let second = |bins: u64| (self.bin * bins).as_nanos() / 1_000_000_000;
         second(bin as u64 + 1) > second(bin as u64)
@@ -119,7 +119,7 @@ impl FlowMeter {
         });
     }
 
-    /// Takes down the limits for the bin that ends now.
+    /// Records the limits for the bin that ends now.
     pub fn sample_limits(&mut self, bin: usize, window: Bytes, packet: Bytes, pacing_rate: Option<Rate>) {
         self.sample(bin, "window_packets", window.in_packets(packet));
         if let Some(rate) = pacing_rate {

@@ -54,7 +54,7 @@ pub struct Played {
 /// What the two ends of a flow saw.
 #[derive(Debug)]
 pub struct PlayedFlow {
-    /// Round-trip times, retransmissions, and what was taken down at the ends of bins.
+    /// Round-trip times, retransmissions, and what was recorded at the ends of bins.
     pub meter: FlowMeter,
     /// When the last byte of a sized source was acknowledged.
     pub completed_at: Option<Time>,

@@ -69,7 +69,7 @@ impl Driver for VirtualDriver {
         let flows = self.flows(scenario, &schemes, reports)?;
         let (end, bin) = (Time::ZERO + scenario.duration, scenario.endpoint.series_bin);
         let mut engine = Engine::new(&links, flows, end, bin);
-        engine.run(|bin, flow| take_down(scenario, bin, flow))?;
+        engine.run(|bin, flow| record_bin(scenario, bin, flow))?;
         let mut record = record(scenario, &schemes, &engine.flows, &capacities);
         record.note_repetition(capacities.forward[0].period());
         Ok(record)
@@ -122,7 +122,7 @@ impl VirtualDriver {
 }
 
 /// What a flow shows at the end of a bin.
-fn take_down(scenario: &Scenario, bin: usize, flow: &mut Flow) {
+fn record_bin(scenario: &Scenario, bin: usize, flow: &mut Flow) {
     let limits = flow.handle.snapshot().limits;
     flow.meter.sample_limits(bin, limits.window, scenario.endpoint.packet(), limits.pacing_rate);
     let mut observed =
@@ -145,8 +145,8 @@ fn record(scenario: &Scenario, schemes: &[Scheme], flows: &[Flow], capacities: &
                 notes.push(note.clone());
             }
         }
-        if flow.lacks_half() {
-            notes.push(format!("`{}` ran without its half at the receiver", scheme.text()));
+        if flow.lacks_component() {
+            notes.push(format!("`{}` ran without its receiver-side component", scheme.text()));
         }
         let (_, stop) = flow.active();
         measured.push(MeasuredFlow {

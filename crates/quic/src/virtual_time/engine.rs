@@ -115,9 +115,9 @@ impl Engine {
         self.flows[index].advise(now, Counters { served, busy, backlog }, flows);
     }
 
-    /// Tells the receiver's half how many flows its user has open.
+    /// Tells the receiver-side component how many flows its user has open.
     fn tell_user_flows(&mut self, now: Time, index: usize) {
-        if !self.flows[index].runs_half() {
+        if !self.flows[index].runs_component() {
             return;
         }
         let user = self.flows[index].user;

@@ -39,7 +39,7 @@ pub(super) struct Flow {
     reports: Option<TraceAdvice>,
     /// When the sender's last packet left.
     pub(super) last_sent_at: Time,
-    /// The user's flows, as the receiver's half was told last.
+    /// The user's flows, as the receiver-side component was told last.
     user_flows: u32,
     clock: Clock,
     packet: Bytes,
@@ -104,12 +104,12 @@ impl Flow {
         &self.streams
     }
 
-    /// True where the scheme's half at the receiver is not there.
-    pub(super) fn lacks_half(&self) -> bool {
-        self.asking.lacks_half()
+    /// True where the receiver-side component does not run.
+    pub(super) fn lacks_component(&self) -> bool {
+        self.asking.lacks_component()
     }
 
-    /// What both halves of the scheme show of their inside.
+    /// What the controller and the receiver-side component show of their inside.
     pub(super) fn observe(&self, observed: &mut Observed) {
         self.handle.observe(observed);
         self.answering.observe(observed);
@@ -145,9 +145,9 @@ impl Flow {
         }
     }
 
-    /// True where the scheme has a half that runs at the receiver.
-    pub(super) fn runs_half(&self) -> bool {
-        self.answering.runs_half()
+    /// True where a receiver-side component runs.
+    pub(super) fn runs_component(&self) -> bool {
+        self.answering.runs_component()
     }
 
     /// The receiver's user has so many flows.
@@ -224,7 +224,7 @@ impl Flow {
         self.receive(now, back)
     }
 
-    /// Takes a datagram down that left the link.
+    /// Records a datagram that left the link.
     pub(super) fn measure(&mut self, delivery: &Delivery<Datagram>) {
         if delivery.departed_at <= self.counts_until {
             self.meter.on_delivery(&cellcc_experiment::Delivery {

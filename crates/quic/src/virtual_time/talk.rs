@@ -1,4 +1,4 @@
-//! What the halves of a scheme send each other, at one end of a connection in virtual time: what `service` does with
+//! What the two ends of a scheme send each other, at one end of a connection in virtual time: what `service` does with
 //! sockets.
 
 use crate::clock::Clock;
@@ -49,9 +49,11 @@ impl Talk {
         let totals = totals(connection);
         while let Some(datagram) = connection.datagrams().recv() {
             match (self.extension.on_datagram(now, totals, &datagram), scheme) {
-                (Received::Found, Some(scheme)) => scheme.on_half_found(),
+                (Received::Found, Some(scheme)) => scheme.on_component_found(),
                 (Received::Feedback(feedback), Some(scheme)) => {
-                    scheme.on_feedback(self.clock.instant(now), &feedback);
+                    let now = self.clock.instant(now);
+                    let (verdict, _) = scheme.on_feedback(now, &feedback, totals.sent);
+                    self.extension.count(verdict);
                 }
                 _ => {}
             }
@@ -88,13 +90,13 @@ impl Talk {
         }
     }
 
-    /// True where the half that the scheme here has at the peer is not there.
-    pub(super) fn lacks_half(&self) -> bool {
-        self.extension.peer_half().is_missing()
+    /// True where the peer does not run the receiver-side component of the scheme here.
+    pub(super) fn lacks_component(&self) -> bool {
+        self.extension.peer_component().is_missing()
     }
 
-    /// True where the half of the peer's scheme runs here.
-    pub(super) fn runs_half(&self) -> bool {
+    /// True where the receiver-side component of the peer's scheme runs here.
+    pub(super) fn runs_component(&self) -> bool {
         self.extension.wants_totals()
     }
 
@@ -103,15 +105,15 @@ impl Talk {
         self.extension.on_user_flows(now, flows);
     }
 
-    /// What the half that runs here shows of its inside.
+    /// What the component that runs here shows of its inside.
     pub(super) fn observe(&self, observer: &mut dyn Observer) {
-        if let Some(half) = self.extension.half_here() {
-            half.observe(observer);
+        if let Some(component) = self.extension.component_here() {
+            component.observe(observer);
         }
     }
 }
 
-/// One that noq does not take is as good as lost on the way.
+/// A datagram that noq rejects is treated as lost.
 fn send(connection: &mut Connection, datagram: Vec<u8>) {
     let _ = connection.datagrams().send(datagram.into(), true);
 }
