@@ -2,7 +2,7 @@
 
 use crate::contract::{Context, Controller};
 use crate::parameter::{Arguments, ParameterInfo};
-use crate::receiver::ReceiverHalf;
+use crate::receiver::ReceiverComponent;
 use cellcc_assist::AdviceRequest;
 use cellcc_units::split_outside_parentheses;
 use std::borrow::Cow;
@@ -31,8 +31,9 @@ pub struct SchemeInfo {
 /// Builds a controller from checked arguments.
 pub type BuildController = Arc<dyn Fn(&Arguments, &Context) -> Box<dyn Controller> + Send + Sync>;
 
-/// Builds the half of a scheme that runs at the receiver; `None` where these arguments need none.
-pub type BuildReceiverHalf = Arc<dyn Fn(&Arguments, &Context) -> Option<Box<dyn ReceiverHalf>> + Send + Sync>;
+/// Builds the receiver-side component of a scheme; `None` where these arguments need none.
+pub type BuildReceiver =
+    Arc<dyn Fn(&Arguments, &Context) -> Option<Box<dyn ReceiverComponent>> + Send + Sync>;
 
 /// What a scheme with these arguments asks of the network's assistance.
 pub type RequestAdvice = Arc<dyn Fn(&Arguments) -> AdviceRequest + Send + Sync>;
@@ -40,15 +41,15 @@ pub type RequestAdvice = Arc<dyn Fn(&Arguments) -> AdviceRequest + Send + Sync>;
 /// What a scheme needs beside packets, acknowledgements and a timer.
 #[derive(Clone)]
 pub struct Needs {
-    /// The half that runs at the receiver.
-    pub receiver_half: Option<BuildReceiverHalf>,
+    /// The receiver-side component.
+    pub receiver: Option<BuildReceiver>,
     /// What it asks of the network's assistance.
     pub advice: Option<RequestAdvice>,
 }
 
 impl Needs {
     /// Nothing: a sender alone is enough.
-    pub const NOTHING: Self = Self { receiver_half: None, advice: None };
+    pub const NOTHING: Self = Self { receiver: None, advice: None };
 }
 
 /// Values under one name. One of the scheme's parameters chooses it, and an argument that is given wins over it.

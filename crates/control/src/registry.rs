@@ -5,7 +5,7 @@ use crate::contract::{Context, Controller};
 use crate::info::{Preset, SchemeInfo, assignments};
 use crate::inner::InnerScheme;
 use crate::parameter::{Arguments, ParameterInfo, Value};
-use crate::receiver::ReceiverHalf;
+use crate::receiver::ReceiverComponent;
 use cellcc_assist::AdviceRequest;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -198,8 +198,8 @@ impl Registry {
         let info = self.find(split_call(text.trim())?.0)?;
         let needs = if info.needs.advice.is_some() {
             "needs the network's advice"
-        } else if info.needs.receiver_half.is_some() {
-            "needs a half at the receiver"
+        } else if info.needs.receiver.is_some() {
+            "needs a component at the receiver"
         } else if info.parameters.iter().any(|parameter| parameter.is_scheme) {
             "holds a scheme"
         } else {
@@ -262,9 +262,9 @@ impl Scheme {
         (self.info.build)(&self.arguments, context)
     }
 
-    /// A fresh half for the receiver, where the scheme with these arguments has one.
-    pub fn build_receiver_half(&self, context: &Context) -> Option<Box<dyn ReceiverHalf>> {
-        self.info.needs.receiver_half.as_ref()?(&self.arguments, context)
+    /// A fresh receiver-side component, where the scheme with these arguments has one.
+    pub fn build_receiver(&self, context: &Context) -> Option<Box<dyn ReceiverComponent>> {
+        self.info.needs.receiver.as_ref()?(&self.arguments, context)
     }
 
     /// What the scheme asks of the network, where it asks anything.

@@ -1,4 +1,4 @@
-//! NetAssist at the simulated base station, seen by a scheme that only takes down what it is told.
+//! NetAssist at the simulated base station, seen by a scheme that only records what it is told.
 
 use cellcc_control::{
     Ack, Advice, AdviceRequest, Context, Controller, Limits, Loss, Needs, Observer, Registry, SchemeInfo,

@@ -19,7 +19,7 @@ pub use bbr::{BandwidthSource, Bbr, Config as BbrConfig, MaxFilter, Phase as Bbr
 pub use fixed_rate::FixedRate;
 pub use fixed_window::FixedWindow;
 pub use loss_based::LossBased;
-pub use rbbr::{RbbrMessage, WireError as RbbrWireError};
+pub use rbbr::{Estimation, RateFeedback, RateSignal, WireError as RbbrWireError};
 pub use vegas::{Thresholds as VegasThresholds, Vegas};
 
 impl Default for Registry {

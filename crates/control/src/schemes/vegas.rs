@@ -91,7 +91,7 @@ pub struct Thresholds {
 /// The Vegas controller.
 #[derive(Debug, Clone)]
 pub struct Vegas {
-    packet: Bytes,
+    packet_size: Bytes,
     thresholds: Thresholds,
     reno: NewReno,
     base_rtt: Option<Span>,
@@ -112,7 +112,7 @@ impl Vegas {
     /// Vegas at the beginning of a flow.
     pub fn new(context: &Context, thresholds: Thresholds) -> Self {
         Self {
-            packet: context.packet,
+            packet_size: context.packet,
             thresholds,
             reno: NewReno::new(context),
             base_rtt: None,
@@ -129,19 +129,19 @@ impl Vegas {
     fn step(&mut self, ack: &Ack<'_>, base_rtt: Span, rtt: Span) {
         let window = self.reno.window();
         let (base, rtt) = (base_rtt.as_secs_f64(), rtt.as_secs_f64());
-        let diff = window.in_packets(self.packet) * (rtt - base) / base;
+        let diff = window.in_packets(self.packet_size) * (rtt - base) / base;
         self.diff = Some(diff);
         let Thresholds { alpha, beta, gamma } = self.thresholds;
         if self.reno.in_slow_start() {
             if diff > gamma {
-                self.shrink_to(window.mul_f64(base / rtt) + self.packet);
+                self.shrink_to(window.mul_f64(base / rtt) + self.packet_size);
             } else {
                 self.reno.on_ack(ack);
             }
         } else if diff > beta {
-            self.shrink_to(window.saturating_sub(self.packet));
+            self.shrink_to(window.saturating_sub(self.packet_size));
         } else if diff < alpha && ack.cwnd_limited {
-            self.reno.set_window(window + self.packet);
+            self.reno.set_window(window + self.packet_size);
         }
         // Linux tcp_current_ssthresh: a restart after idling may slow-start up to three quarters.
         let window = self.reno.window();
@@ -150,7 +150,7 @@ impl Vegas {
 
     /// Lowers the window, and ssthresh with it: otherwise slow start would take it back up.
     fn shrink_to(&mut self, window: Bytes) {
-        let window = window.min(self.reno.window()).max(self.packet * MIN_WINDOW_PACKETS);
+        let window = window.min(self.reno.window()).max(self.packet_size * MIN_WINDOW_PACKETS);
         self.reno.set_window(window);
         self.reno.set_ssthresh(self.reno.ssthresh().min(window));
     }
@@ -158,6 +158,7 @@ impl Vegas {
 
 impl Controller for Vegas {
     fn on_ack(&mut self, ack: &Ack<'_>) {
+        self.packet_size = ack.packet_size;
         if let Some(sample) = ack.rtt_sample {
             self.base_rtt = Some(self.base_rtt.map_or(sample, |base| base.min(sample)));
             self.round.min = Some(self.round.min.map_or(sample, |min| min.min(sample)));
@@ -193,12 +194,7 @@ impl Controller for Vegas {
                 self.base_rtt = None;
                 self.measure_anew();
             }
-            Event::PacketSize(packet) => self.packet = packet,
-            Event::CongestionMarked
-            | Event::RecoveryEntered
-            | Event::ProbeTimeout
-            | Event::AppLimited
-            | Event::Forgotten(_) => {}
+            Event::CongestionMarked | Event::AppLimited | Event::Forgotten(_) => {}
         }
     }
 

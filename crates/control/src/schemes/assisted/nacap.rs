@@ -2,7 +2,7 @@
 
 use super::fairness::Fairness;
 use super::parameters::{base, common, needs};
-use super::{Assisted, Config, Delay, Follows};
+use super::{Assisted, Config, Delay, Mode};
 use crate::contract::Context;
 use crate::growth::Cubic;
 use crate::info::SchemeInfo;
@@ -20,7 +20,7 @@ pub(in crate::schemes) fn nacubic() -> SchemeInfo {
         needs: needs(),
         build: Arc::new(|arguments, context| {
             let cubic = LossBased::new(Cubic::new(context, hystart_mode(arguments)));
-            Box::new(Assisted::new(config(arguments, context), Box::new(cubic), arguments, context))
+            Box::new(Assisted::new(config(arguments, context), Box::new(cubic), arguments))
         }),
     }
 }
@@ -35,11 +35,11 @@ pub(in crate::schemes) fn nacap() -> SchemeInfo {
         needs: needs(),
         build: Arc::new(|arguments, context| {
             let base = arguments.get(&base()).build(context);
-            Box::new(Assisted::new(config(arguments, context), base, arguments, context))
+            Box::new(Assisted::new(config(arguments, context), base, arguments))
         }),
     }
 }
 
 fn config(arguments: &Arguments, context: &Context) -> Config {
-    Config::read(arguments, context, Follows::AsCap, Delay::Advised)
+    Config::read(arguments, context, Mode::Cap, Delay::Advised)
 }

@@ -2,7 +2,7 @@
 
 use super::fairness::Fairness;
 use super::parameters::{common, fallback, needs};
-use super::{Assisted, Config, Delay, Follows};
+use super::{Assisted, Config, Delay, Mode};
 use crate::info::SchemeInfo;
 use std::sync::Arc;
 
@@ -17,8 +17,8 @@ pub(in crate::schemes) fn natcp() -> SchemeInfo {
         presets: Vec::new(),
         needs: needs(),
         build: Arc::new(|arguments, context| {
-            let config = Config::read(arguments, context, Follows::Instead, Delay::Advised);
-            Box::new(Assisted::new(config, arguments.get(&fallback()).build(context), arguments, context))
+            let config = Config::read(arguments, context, Mode::Replace, Delay::Advised);
+            Box::new(Assisted::new(config, arguments.get(&fallback()).build(context), arguments))
         }),
     }
 }

@@ -1,6 +1,6 @@
 //! The parameters that several assisted schemes have.
 
-use super::fairness::{Fairness, fairness, receiver_half};
+use super::fairness::{Fairness, fairness, receiver};
 use super::request::{DELAY, LOSS, PERIOD, ROUTE, SOURCE, request};
 use crate::info::Needs;
 use crate::kind;
@@ -77,7 +77,7 @@ pub(super) fn common(default_fairness: Fairness) -> Vec<ParameterInfo> {
 
 /// What all assisted schemes need.
 pub(super) fn needs() -> Needs {
-    Needs { receiver_half: Some(Arc::new(receiver_half)), advice: Some(Arc::new(request)) }
+    Needs { receiver: Some(Arc::new(receiver)), advice: Some(Arc::new(request)) }
 }
 
 /// A scheme that advice stands in for.

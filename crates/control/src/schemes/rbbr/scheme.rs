@@ -1,4 +1,4 @@
-//! The name of RBBR, and how both of its halves are built.
+//! The name of RBBR, and how its sender and its receiver-side component are built.
 
 use super::Rbbr;
 use super::receiver::RbbrReceiver;
@@ -14,7 +14,7 @@ pub(in crate::schemes) fn scheme() -> SchemeInfo {
         parameters: parameters(),
         presets: presets(),
         needs: Needs {
-            receiver_half: Some(Arc::new(|arguments, _| {
+            receiver: Some(Arc::new(|arguments, _| {
                 Some(Box::new(RbbrReceiver::new(&ReceiverSettings::read(arguments))))
             })),
             ..Needs::NOTHING

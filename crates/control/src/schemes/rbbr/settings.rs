@@ -146,7 +146,7 @@ enum Aggregation {
     Receiver,
 }
 
-/// What the receiver's half is built from.
+/// What the receiver-side component is built from.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ReceiverSettings {
     pub(super) filter: Filter,

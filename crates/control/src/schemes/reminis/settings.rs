@@ -1,6 +1,6 @@
 //! What can be set in Reminis, its profiles, and where the values come from.
 
-use super::still::Still;
+use super::fixed_aimd::FixedAimd;
 use crate::contract::Context;
 use crate::growth::{Cubic, Growth, HystartMode, NewReno};
 use crate::info::Preset;
@@ -171,7 +171,7 @@ impl Settings {
         match self.aimd {
             Aimd::Reno => Box::new(NewReno::new(context)),
             Aimd::Cubic => Box::new(Cubic::new(context, HystartMode::Off)),
-            Aimd::Off => Box::new(Still::new(context)),
+            Aimd::Off => Box::new(FixedAimd::new(context)),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What every filter does.
 
 /// A filter over the receiver's rate samples, in bytes per second.
-pub(crate) trait RateFilter: Send + dyn_clone::DynClone {
+pub(crate) trait RateFilter: Send {
     /// Takes a sample, in bytes per second and above zero, and gives the estimate after it.
     fn update(&mut self, sample: f64) -> f64;
 
@@ -9,4 +9,3 @@ pub(crate) trait RateFilter: Send + dyn_clone::DynClone {
     fn gain(&self) -> f64;
 }
 
-dyn_clone::clone_trait_object!(RateFilter);
