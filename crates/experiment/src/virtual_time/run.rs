@@ -57,6 +57,14 @@ impl<E: Ends> Flow<E> {
         start <= now && now < stop
     }
 
+    fn arrived_by_extra_path(&mut self, now: Time) -> Option<(E::Ack, Option<Advice>)> {
+        let (due, ..) = self.on_extra_path.front()?;
+        if *due > now {
+            return None;
+        }
+        self.on_extra_path.pop_front().map(|(_, ack, advice)| (ack, advice))
+    }
+
     fn next_wake(&self, now: Time) -> Time {
         let extra = self.on_extra_path.front().map_or(Time::NEVER, |(due, ..)| *due);
         let reports = self.reports.as_ref().map_or(Time::NEVER, Reports::next_wake);
@@ -263,9 +271,7 @@ impl<E: Ends> Run<E> {
     fn wake_flow(&mut self, now: Time, index: usize) -> Result<(), RunError> {
         self.flows[index].scheduled = Time::NEVER;
         self.assist(now, index);
-        while let Some((_, ack, advice)) =
-            self.flows[index].on_extra_path.pop_front_if(|(due, ..)| *due <= now)
-        {
+        while let Some((ack, advice)) = self.flows[index].arrived_by_extra_path(now) {
             self.acknowledge(now, index, ack, advice)?;
         }
         let (ends, mut network) = self.reach(now, index);
