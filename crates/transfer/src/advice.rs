@@ -76,7 +76,7 @@ impl Adviser {
                     network: Delay::constant(*rtt),
                     loss: Loss::new(settings.loss, 0),
                 };
-                let reports = Reports::new(settings, path, ReportedFlow::USUAL);
+                let reports = Reports::new(settings, path, ReportedFlow::DEFAULT);
                 Box::new(Replay::new(UnseenReports::new(reports, 1), Instant::now()))
             }
             Self::File(file) => Box::new(Replay::new(file.clone(), Instant::now())),
