@@ -1,0 +1,9 @@
+//! Schemes in the simulator, against theory and as tables of numbers.
+
+mod common;
+mod network_assistance;
+mod queues;
+mod record;
+mod reminis_theory;
+mod survival;
+mod textbook;
