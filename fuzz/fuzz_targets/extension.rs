@@ -2,9 +2,9 @@
 
 #![no_main]
 
-use cellcc_control::Registry;
-use cellcc_quic::extension::{Extension, Message, Totals};
-use cellcc_units::{Span, Time};
+use cellcc_control::{Context, Registry};
+use cellcc_quic::extension::{Extension, Message, Received, Totals};
+use cellcc_units::{Bytes, Span, Time};
 use libfuzzer_sys::fuzz_target;
 
 /// One length byte before each datagram.
@@ -20,6 +20,8 @@ fn datagrams(mut data: &[u8]) -> impl Iterator<Item = &[u8]> {
 fuzz_target!(|data: &[u8]| {
     let registry = Registry::default();
     let scheme = registry.parse("rbbr").expect("it is built in");
+    let packet = Bytes::new(1500);
+    let mut controller = scheme.build(&Context { packet, initial_window: packet * 10, seed: 0 });
     let mut end = Extension::new(registry);
     let mut now = Time::ZERO;
     end.begin_flow(now, &scheme);
@@ -30,10 +32,12 @@ fuzz_target!(|data: &[u8]| {
         }
         now += Span::from_millis(5);
         totals.received_datagrams += 5;
-        totals.received += cellcc_units::Bytes::new(7500);
+        totals.received += packet * 5;
         totals.sent = totals.received;
         end.on_totals(now, totals);
-        end.on_datagram(now, totals, datagram);
+        if let Received::Feedback(feedback) = end.on_datagram(now, totals, datagram) {
+            end.count(controller.on_feedback(now, &feedback, totals.sent));
+        }
         while end.poll_transmit(now, Span::from_millis(30)).is_some() {}
     }
 });

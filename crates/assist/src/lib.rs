@@ -31,5 +31,5 @@ pub use flows::active_flows;
 pub use natcp_file::{FeedbackError, FeedbackFile, FeedbackPath, FeedbackProblem};
 pub use record::{Malformed, Record};
 pub use reports::{AssistedPath, ReportedFlow, Reports, UnseenReports, UserState};
-pub use settings::{AdviceRequest, AdviceRoute, BandwidthSource, NetAssist, Outage};
+pub use settings::{AdviceRequest, AdviceRoute, NetAssist, Outage, ReportSource};
 pub use timetable::Timetable;

@@ -10,7 +10,7 @@
 
 use crate::advice::{Advice, AdviceClass, MinRttParts};
 use crate::counted::{CounterReader, Counters, PacketTime, Period};
-use crate::settings::{AdviceRoute, BandwidthSource, NetAssist};
+use crate::settings::{AdviceRoute, NetAssist, ReportSource};
 use crate::timetable::Timetable;
 use cellcc_units::{Bytes, Rate, Span, Time};
 use std::collections::VecDeque;
@@ -152,11 +152,11 @@ impl<P: AssistedPath> Reports<P> {
     fn measure(&mut self, now: Time, user: &UserState) -> Option<Advice> {
         let period = self.settings.period;
         let (bandwidth, class) = match (self.settings.source, user.counters) {
-            (BandwidthSource::Oracle, _) => {
+            (ReportSource::Oracle, _) => {
                 (self.share(self.path.downlink(now, now + period), user), AdviceClass::Backlogged)
             }
-            (BandwidthSource::Causal, Some(counters)) => self.served(now, counters, user)?,
-            (BandwidthSource::Causal, None) => (self.offered(now, user)?, AdviceClass::Backlogged),
+            (ReportSource::Causal, Some(counters)) => self.served(now, counters, user)?,
+            (ReportSource::Causal, None) => (self.offered(now, user)?, AdviceClass::Backlogged),
         };
         let bandwidth = bandwidth.mul_f64(self.settings.scale.get());
         let uplink = self.path.uplink(now - period, now);
@@ -257,7 +257,7 @@ mod tests {
         Time::ZERO + Span::from_millis(millis)
     }
 
-    fn settings(source: BandwidthSource) -> NetAssist {
+    fn settings(source: ReportSource) -> NetAssist {
         NetAssist { source, ..NetAssist::default() }
     }
 
@@ -265,7 +265,7 @@ mod tests {
         Reports::new(settings, Steps { loses: false }, ReportedFlow::USUAL)
     }
 
-    fn unseen(source: BandwidthSource) -> UnseenReports<Steps> {
+    fn unseen(source: ReportSource) -> UnseenReports<Steps> {
         UnseenReports::new(reports(settings(source)), 1)
     }
 
@@ -293,20 +293,20 @@ mod tests {
     #[test]
     fn an_oracle_tells_the_coming_period() {
         let age = Span::from_millis(1);
-        let told = all(unseen(BandwidthSource::Oracle), at(101));
+        let told = all(unseen(ReportSource::Oracle), at(101));
         assert_eq!(told, [(at(1), 12.0, age), (at(51), 24.0, age), (at(101), 0.0, age)]);
     }
 
     #[test]
     fn a_causal_source_tells_the_period_that_has_passed() {
         let age = Span::from_millis(1);
-        let told = all(unseen(BandwidthSource::Causal), at(101));
+        let told = all(unseen(ReportSource::Causal), at(101));
         assert_eq!(told, [(at(51), 12.0, age), (at(101), 24.0, age)]);
     }
 
     #[test]
     fn a_causal_source_with_counters_tells_what_was_served() {
-        let mut reports = reports(settings(BandwidthSource::Causal));
+        let mut reports = reports(settings(ReportSource::Causal));
         reports.make(at(0), &counters(0, 0));
         assert_eq!(reports.arrived(at(1)), None, "the first look only begins a period");
         reports.make(at(50), &counters(15_000, 50));
@@ -318,14 +318,14 @@ mod tests {
 
     #[test]
     fn in_a_cell_the_channel_is_shared_among_those_who_are_served() {
-        let mut reports = reports(settings(BandwidthSource::Oracle));
+        let mut reports = reports(settings(ReportSource::Oracle));
         reports.make(at(0), &counters(0, 0));
         assert_eq!(reports.arrived(at(1)).map(|report| report.bandwidth), Some(mbit(6.0)));
     }
 
     #[test]
     fn an_acknowledgement_carries_what_was_made_before_it_passed() {
-        let in_band = NetAssist { route: AdviceRoute::InBand, ..settings(BandwidthSource::Oracle) };
+        let in_band = NetAssist { route: AdviceRoute::InBand, ..settings(ReportSource::Oracle) };
         let mut reports = reports(in_band);
         reports.make(at(0), &counters(0, 0));
         reports.make(at(50), &counters(0, 0));
@@ -337,7 +337,7 @@ mod tests {
     #[test]
     fn wrong_reports_are_scaled_and_an_outage_has_none() {
         let outages = vec![Outage { from: at(50), to: at(60) }];
-        let settings = NetAssist { scale: Ratio::new(2.0), outages, ..settings(BandwidthSource::Oracle) };
+        let settings = NetAssist { scale: Ratio::new(2.0), outages, ..settings(ReportSource::Oracle) };
         let told = all(UnseenReports::new(reports(settings), 1), at(152));
         let times: Vec<_> = told.iter().map(|(at, mbit, _)| (*at, *mbit)).collect();
         assert_eq!(times, [(at(1), 24.0), (at(101), 0.0), (at(151), 24.0)]);
@@ -345,7 +345,7 @@ mod tests {
 
     #[test]
     fn a_link_that_serves_nothing_is_reported_with_the_packet_time_from_before() {
-        let mut reports = unseen(BandwidthSource::Oracle);
+        let mut reports = unseen(ReportSource::Oracle);
         let told: Vec<Advice> =
             [0, 1, 50, 51, 100, 101].map(at).iter().filter_map(|&now| reports.poll(now)).collect();
         let parts: Vec<Span> = told.iter().map(|report| report.min_rtt.downlink).collect();
@@ -356,7 +356,7 @@ mod tests {
     #[test]
     fn reports_begin_and_end_with_the_flow() {
         let flow = ReportedFlow { start: at(70), stop: at(130), ..ReportedFlow::USUAL };
-        let reports = Reports::new(settings(BandwidthSource::Oracle), Steps { loses: false }, flow);
+        let reports = Reports::new(settings(ReportSource::Oracle), Steps { loses: false }, flow);
         let told: Vec<Time> =
             all(UnseenReports::new(reports, 1), at(1000)).into_iter().map(|(at, ..)| at).collect();
         assert_eq!(told, [at(71), at(121), at(171)], "the last one is made by what is known as it stops");
@@ -364,7 +364,7 @@ mod tests {
 
     #[test]
     fn a_caller_that_was_away_is_told_the_newest_only() {
-        let mut reports = unseen(BandwidthSource::Oracle);
+        let mut reports = unseen(ReportSource::Oracle);
         reports.poll(at(0));
         let report = reports.poll(at(207)).expect("a report");
         assert_eq!((report.bandwidth, report.age), (mbit(24.0), Span::from_millis(7)));
@@ -374,20 +374,19 @@ mod tests {
     #[test]
     fn a_schemes_request_comes_before_the_settings() {
         let request = AdviceRequest {
-            source: Some(BandwidthSource::Oracle),
+            source: Some(ReportSource::Oracle),
             period: Some(Span::ZERO),
             ..AdviceRequest::default()
         };
-        let settings = settings(BandwidthSource::Causal).requested(&request);
-        assert_eq!(settings.source, BandwidthSource::Oracle);
+        let settings = settings(ReportSource::Causal).requested(&request);
+        assert_eq!(settings.source, ReportSource::Oracle);
         assert_eq!(settings.period, Span::from_millis(1), "no more often than a base station schedules");
         assert_eq!(settings.delay, NetAssist::default().delay, "what it leaves open");
     }
 
     #[test]
     fn a_lost_report_never_arrives() {
-        let lossy =
-            Reports::new(settings(BandwidthSource::Oracle), Steps { loses: true }, ReportedFlow::USUAL);
+        let lossy = Reports::new(settings(ReportSource::Oracle), Steps { loses: true }, ReportedFlow::USUAL);
         assert_eq!(all(UnseenReports::new(lossy, 1), at(1000)), []);
     }
 }

@@ -12,7 +12,7 @@ const SHORTEST_PERIOD: Span = Span::from_millis(1);
 #[serde(default, deny_unknown_fields)]
 pub struct NetAssist {
     /// Where the bandwidth comes from.
-    pub source: BandwidthSource,
+    pub source: ReportSource,
     /// Time between reports; each is about as much time. At least 1 ms.
     pub period: Span,
     /// How reports travel.
@@ -34,7 +34,7 @@ pub struct NetAssist {
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct AdviceRequest {
     /// Where the bandwidth comes from.
-    pub source: Option<BandwidthSource>,
+    pub source: Option<ReportSource>,
     /// Time between reports.
     pub period: Option<Span>,
     /// How reports travel.
@@ -48,7 +48,7 @@ pub struct AdviceRequest {
 /// Where a reported bandwidth comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum BandwidthSource {
+pub enum ReportSource {
     /// What the link served in the period that has passed: all that a real network can know.
     #[default]
     Causal,
@@ -105,7 +105,7 @@ impl Default for NetAssist {
     /// The NATCP paper's: every 50 ms (section 2.2.1), out of band, 2 ms there and back (section 3).
     fn default() -> Self {
         Self {
-            source: BandwidthSource::default(),
+            source: ReportSource::default(),
             period: Span::from_millis(50),
             route: AdviceRoute::default(),
             delay: Span::from_millis(1),

@@ -1,10 +1,11 @@
-//! `cellcc schemes`: every scheme with every parameter.
+//! `cellcc schemes`: every scheme with every parameter and preset.
 
 use crate::exit::{Exit, print};
 use crate::grid;
-use cellcc_control::{Registry, SchemeInfo};
+use cellcc_control::{Preset, Registry, SchemeInfo};
 use cellcc_report::TableFormat;
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 #[derive(Debug, clap::Args)]
@@ -17,86 +18,141 @@ pub(crate) struct Args {
 }
 
 #[derive(Serialize)]
-struct SchemeObject {
-    scheme: &'static str,
-    summary: &'static str,
-    source: &'static str,
-    parameters: Vec<ParameterObject>,
+struct SchemeObject<'a> {
+    scheme: &'a str,
+    summary: &'a str,
+    source: &'a str,
+    parameters: Vec<ParameterObject<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    presets: Vec<PresetObject<'a>>,
 }
 
 #[derive(Serialize)]
-struct ParameterObject {
-    parameter: &'static str,
-    default: &'static str,
-    takes: String,
-    meaning: &'static str,
-    source: &'static str,
+struct ParameterObject<'a> {
+    parameter: &'a str,
+    default: &'a str,
+    takes: &'a str,
+    meaning: &'a str,
+    source: &'a str,
+}
+
+#[derive(Serialize)]
+struct PresetObject<'a> {
+    preset: String,
+    summary: &'a str,
+    source: &'a str,
+    sets: BTreeMap<&'a str, &'a str>,
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), Exit> {
     let registry = Registry::default();
-    let schemes: Vec<SchemeInfo> = match &args.name {
-        Some(name) => vec![*registry.parse(name).map_err(Exit::input)?.info()],
-        None => registry.schemes().to_vec(),
+    let one;
+    let schemes: Vec<&SchemeInfo> = match &args.name {
+        Some(name) => {
+            one = registry.parse(name).map_err(Exit::input)?;
+            vec![one.info()]
+        }
+        None => registry.schemes().iter().map(AsRef::as_ref).collect(),
     };
     match args.format {
         TableFormat::Table => print(&described(&schemes)),
         other => {
-            let objects: Vec<_> = schemes.iter().map(object).collect();
+            let objects: Vec<_> = schemes.iter().copied().map(object).collect();
             let header = ["scheme", "parameter", "default", "takes", "meaning", "source"];
             print(&grid::render(other, &header, &flat(&objects), &objects)?)
         }
     }
 }
 
-fn object(info: &SchemeInfo) -> SchemeObject {
+fn object(info: &SchemeInfo) -> SchemeObject<'_> {
     let parameters = info.parameters.iter().map(|parameter| ParameterObject {
-        parameter: parameter.name,
-        default: parameter.default,
-        takes: parameter.kind.expected(),
-        meaning: parameter.meaning,
-        source: parameter.source,
+        parameter: &parameter.name,
+        default: &parameter.default,
+        takes: &parameter.expected,
+        meaning: &parameter.meaning,
+        source: &parameter.source,
+    });
+    let presets = info.presets.iter().map(|preset| PresetObject {
+        preset: argument(preset),
+        summary: &preset.summary,
+        source: &preset.source,
+        sets: preset.values().collect(),
     });
     SchemeObject {
-        scheme: info.name,
-        summary: info.summary,
-        source: info.source,
+        scheme: &info.name,
+        summary: &info.summary,
+        source: &info.source,
         parameters: parameters.collect(),
+        presets: presets.collect(),
     }
 }
 
-/// A row a parameter, after one for the scheme itself.
-fn flat(schemes: &[SchemeObject]) -> Vec<Vec<String>> {
+/// How a preset is chosen: `preset=robust`.
+fn argument(preset: &Preset) -> String {
+    format!("{}={}", preset.parameter, preset.name)
+}
+
+/// A row for the scheme itself, one for each parameter, and one for each preset.
+fn flat(schemes: &[SchemeObject<'_>]) -> Vec<Vec<String>> {
     let row = |cells: [&str; 6]| cells.map(String::from).to_vec();
-    let of = |scheme: &SchemeObject| {
+    let of = |scheme: &SchemeObject<'_>| {
         let parameters = scheme
             .parameters
             .iter()
-            .map(|p| row([scheme.scheme, p.parameter, p.default, &p.takes, p.meaning, p.source]));
+            .map(|p| row([scheme.scheme, p.parameter, p.default, p.takes, p.meaning, p.source]));
+        let presets = scheme.presets.iter().map(|preset| {
+            let meaning = format!("{}; {}", preset.summary, sets(preset.sets.iter().map(|(k, v)| (*k, *v))));
+            row([scheme.scheme, &preset.preset, "", "", &meaning, preset.source])
+        });
         std::iter::once(row([scheme.scheme, "", "", "", scheme.summary, scheme.source]))
             .chain(parameters)
+            .chain(presets)
             .collect::<Vec<_>>()
     };
     schemes.iter().flat_map(of).collect()
 }
 
 /// For reading: no table, because a meaning is a sentence.
-fn described(schemes: &[SchemeInfo]) -> String {
+fn described(schemes: &[&SchemeInfo]) -> String {
     let mut text = String::new();
     for info in schemes {
         let _ = writeln!(text, "{}\n  {}\n  Source: {}", info.name, info.summary, info.source);
-        for parameter in info.parameters {
+        for parameter in &info.parameters {
             let _ = writeln!(
                 text,
                 "\n  {}={}\n      {}\n      Takes {}. Source: {}",
-                parameter.name,
-                parameter.default,
-                parameter.meaning,
-                parameter.kind.expected(),
-                parameter.source
+                parameter.name, parameter.default, parameter.meaning, parameter.expected, parameter.source
             );
+            describe_presets(&mut text, info, &parameter.name);
         }
         text.push('\n');
     }
     text
+}
+
+/// Below a parameter: the value that each preset gives it, and the presets that it chooses.
+fn describe_presets(text: &mut String, info: &SchemeInfo, parameter: &str) {
+    let value = |preset: &Preset| {
+        let (_, value) = preset.values().find(|(key, _)| *key == parameter)?;
+        Some(format!("{} with {}", value, argument(preset)))
+    };
+    let values: Vec<_> = info.presets.iter().filter_map(value).collect();
+    if !values.is_empty() {
+        let _ = writeln!(text, "      If not given: {}", values.join(", "));
+    }
+    for preset in info.presets.iter().filter(|preset| preset.parameter == parameter) {
+        let _ = writeln!(
+            text,
+            "      - {}: {}; {}. Source: {}",
+            argument(preset),
+            preset.summary,
+            sets(preset.values()),
+            preset.source
+        );
+    }
+}
+
+fn sets<'a>(values: impl Iterator<Item = (&'a str, &'a str)>) -> String {
+    let values: Vec<_> = values.map(|(key, value)| format!("{key}={value}")).collect();
+    if values.is_empty() { "sets nothing".into() } else { format!("sets {}", values.join(", ")) }
 }

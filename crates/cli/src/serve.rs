@@ -73,7 +73,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, Exit> {
     let scheme = registry.parse(&args.scheme).map_err(|error| Exit::input(format!("--scheme: {error}")))?;
     let allowed: Vec<String> = split_list(args.allow.as_deref().unwrap_or_default())
         .into_iter()
-        .map(|name| registry.parse(name).map(|scheme| scheme.info().name.to_owned()))
+        .map(|name| registry.parse(name).map(|scheme| scheme.info().name.to_string()))
         .collect::<Result<_, _>>()
         .map_err(|error| Exit::input(format!("--allow: {error}")))?;
     if let Some(root) = args.root.as_deref().filter(|root| !root.is_dir()) {

@@ -1,7 +1,7 @@
 //! The contract between a congestion control algorithm and whatever drives it.
 
 use crate::Rtt;
-use crate::receiver::{Feedback, Signal};
+use crate::message::{Feedback, Signal, Verdict};
 use cellcc_assist::Advice;
 use cellcc_units::{Bytes, Rate, Span, Time};
 
@@ -10,7 +10,13 @@ use cellcc_units::{Bytes, Rate, Span, Time};
 ///
 /// A driver does not call this directly: it reports to a [`Flow`](crate::Flow), which computes what schemes share
 /// and passes it on.
-pub trait Controller: Send + dyn_clone::DynClone {
+pub trait Controller: Send {
+    /// The ECN codepoint that its packets carry; asked once, when the flow begins. A driver may be bound to another: noq
+    /// always sends ECT(0).
+    fn ecn(&self) -> Ecn {
+        Ecn::NotEct
+    }
+
     /// A packet leaves. The tag comes back with the packet when it is acknowledged or lost.
     fn on_sent(&mut self, _sent: &Sent) -> Tag {
         Tag::default()
@@ -25,10 +31,12 @@ pub trait Controller: Send + dyn_clone::DynClone {
     /// Something happened to the flow that is neither an acknowledgement nor a loss.
     fn on_event(&mut self, _now: Time, _event: Event) {}
 
-    /// The receiver's half of the scheme has sent something.
-    fn on_feedback(&mut self, _now: Time, _feedback: &Feedback) {}
+    /// The receiver-side component has sent something. No more than `sent` bytes can have arrived there, headers included.
+    fn on_feedback(&mut self, _now: Time, _feedback: &Feedback, _sent: Bytes) -> Verdict {
+        Verdict::Malformed
+    }
 
-    /// The network has said something about the flow's bottleneck.
+    /// The network reports on the flow's bottleneck.
     fn on_advice(&mut self, _now: Time, _advice: &Advice) {}
 
     /// When [`on_timer`](Self::on_timer) wants to be called next; asked again after every event.
@@ -46,8 +54,6 @@ pub trait Controller: Send + dyn_clone::DynClone {
     fn observe(&self, _observer: &mut dyn Observer) {}
 }
 
-dyn_clone::clone_trait_object!(Controller);
-
 /// What the sender may do.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Limits {
@@ -59,9 +65,9 @@ pub struct Limits {
     pub send_quantum: Bytes,
     /// Bytes that may leave until the controller says otherwise, whatever the window: Verus' share of an epoch, or a
     /// pause at zero. The controller counts down in [`on_sent`](Controller::on_sent). `None` sets no such limit. Probes
-    /// after a time-out leave all the same.
+    /// after a time-out ignore it.
     pub budget: Option<Bytes>,
-    /// What the next packet that leaves is to tell the receiver's half; [`Sent::signal`] tells that it has left.
+    /// What the next packet tells the receiver-side component; [`Sent::signal`] shows that it has left.
     pub signal: Option<Signal>,
 }
 
@@ -104,8 +110,11 @@ pub struct Sent {
     pub inflight: Bytes,
     /// The application, not a limit, decided how much is in flight.
     pub app_limited: bool,
-    /// What the packet tells the receiver's half.
+    /// What the packet tells the receiver-side component.
     pub signal: Option<Signal>,
+    /// The present size of a full packet on the link, headers included. It was [`Context::packet`] at first, and changes
+    /// with the path's MTU.
+    pub packet_size: Bytes,
 }
 
 /// A packet that has left, with the state of the flow at that moment
@@ -128,6 +137,10 @@ pub struct Packet {
     pub first_sent_at: Time,
     /// Bytes in flight before it left.
     pub inflight: Bytes,
+    /// Bytes that had been declared lost when it left.
+    pub lost: Bytes,
+    /// Bytes known to have arrived with a CE mark when it left, as far as the driver can tell (see [`Ack::ecn`]).
+    pub marked: Bytes,
     /// It left while the application, not a limit, decided how much was in flight.
     pub app_limited: bool,
 }
@@ -161,6 +174,48 @@ pub struct Ack<'a> {
     pub round_start: bool,
     /// The flow is in loss recovery (RFC 9002, section 7.3.2).
     pub in_recovery: bool,
+    /// With which ECN codepoints these packets arrived; `None` where the driver cannot tell, as in QUIC: noq reports only
+    /// that there are marks ([`Event::CongestionMarked`]).
+    pub ecn: Option<EcnEcho>,
+    /// The present size of a full packet on the link, headers included.
+    pub packet_size: Bytes,
+}
+
+/// The ECN field of an IP header (RFC 3168, section 5).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Ecn {
+    /// The sender does not take marks: congested queues drop instead.
+    #[default]
+    NotEct,
+    /// ECN-capable: ECT(0).
+    Ect0,
+    /// ECN-capable: ECT(1), as L4S uses it (RFC 9331).
+    Ect1,
+    /// Congestion experienced: a queue has marked the packet.
+    Ce,
+}
+
+/// How many newly acknowledged bytes arrived with each ECN codepoint.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct EcnEcho {
+    /// With ECT(0).
+    pub ect0: Bytes,
+    /// With ECT(1).
+    pub ect1: Bytes,
+    /// With CE.
+    pub ce: Bytes,
+}
+
+impl EcnEcho {
+    /// A packet of `bytes` arrived with `codepoint`.
+    pub fn add(&mut self, codepoint: Ecn, bytes: Bytes) {
+        match codepoint {
+            Ecn::NotEct => {}
+            Ecn::Ect0 => self.ect0 += bytes,
+            Ecn::Ect1 => self.ect1 += bytes,
+            Ecn::Ce => self.ce += bytes,
+        }
+    }
 }
 
 /// Packets were declared lost.
@@ -172,36 +227,34 @@ pub struct Loss<'a> {
     pub packets: &'a [Packet],
     /// Their bytes.
     pub bytes: Bytes,
+    /// Bytes lost since the flow began, these included.
+    pub lost: Bytes,
     /// Bytes in flight after these packets were taken off.
     pub inflight: Bytes,
     /// The first loss of a recovery episode: the one that a window is cut for.
     pub new_episode: bool,
     /// The losses span persistent congestion (RFC 9002, section 7.6).
     pub persistent: bool,
+    /// The present size of a full packet on the link, headers included.
+    pub packet_size: Bytes,
 }
 
 /// What happens to a flow beside acknowledgements and losses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Event {
-    /// A recovery episode begins; follows the loss that begins it.
-    RecoveryEntered,
-    /// A packet sent after the episode began was acknowledged.
+    /// A packet sent after the recovery episode began was acknowledged.
     RecoveryLeft,
-    /// A router marked a packet instead of dropping it (ECN-CE), and a recovery episode begins with that: what cuts its
-    /// window for a loss cuts it as much (RFC 9002, section 7.1). Told before [`RecoveryEntered`](Self::RecoveryEntered).
+    /// A router marked a packet instead of dropping it (ECN-CE), and a recovery episode begins with that: a scheme that
+    /// cuts its window for a loss cuts it as much for this (RFC 9002, section 7.1).
     CongestionMarked,
     /// Every packet whose loss began the current or last episode arrived after all: restore what was saved.
     SpuriousLoss,
-    /// A probe time-out fired (RFC 9002, section 6.2).
-    ProbeTimeout,
     /// The flow sends again after it had nothing in flight for longer than a PTO.
     IdleRestart,
     /// The application has nothing more to send although the limits would allow it; told once, until what is in flight
     /// now is delivered.
     AppLimited,
-    /// Full packets have this size on the link from now on, headers included: the path's MTU was discovered, or it is
-    /// another path. It was [`Context::packet`] before.
-    PacketSize(Bytes),
     /// This packet is in flight no longer, and nobody knows whether it arrived: the transport has forgotten it (a probe for
     /// a larger MTU that was lost, packets of a path that was left).
     Forgotten(Packet),
@@ -226,6 +279,11 @@ pub struct RateSample {
     pub send_interval: Span,
     /// How long they took to be acknowledged.
     pub ack_interval: Span,
+    /// Bytes declared lost since the newest packet left, up to this acknowledgement; not those that it shows to be lost.
+    pub lost: Bytes,
+    /// Bytes known to have arrived with a CE mark since the newest packet left, as far as the driver can tell (see
+    /// [`Ack::ecn`]).
+    pub marked: Bytes,
     /// The application limited the sender at some point of the interval: a lower bound only.
     pub app_limited: bool,
 }
@@ -245,11 +303,11 @@ impl RateSample {
     }
 }
 
-/// Takes down what a scheme shows of its inside.
+/// Records what a scheme shows of its inside.
 pub trait Observer {
     /// A number at this moment. `unit` is part of the name in the Record (`dtt`, `ms` becomes `dtt_ms`); empty for none.
     fn value(&mut self, name: &'static str, unit: &'static str, value: f64);
-    /// True where [`curve`](Self::curve) is taken down: a scheme need not compute its curves otherwise.
+    /// True where [`curve`](Self::curve) is recorded: a scheme need not compute its curves otherwise.
     fn wants_curves(&self) -> bool {
         false
     }

@@ -1,21 +1,24 @@
 //! The accounting that every driver and every scheme shares: what is in flight, rounds, delivery-rate samples, RTTs,
 //! recovery episodes. A driver reports what happened; the flow computes the event and hands it to its controller.
 
-use crate::contract::{Ack, Controller, Event, Limits, Loss, Packet, RateSample, Sent};
-use crate::receiver::{Feedback, Signal};
+use crate::contract::{Ack, Controller, EcnEcho, Event, Limits, Loss, Packet, RateSample, Sent};
+use crate::message::{Feedback, Signal, Verdict};
 use crate::rtt::Rtt;
 use cellcc_assist::Advice;
 use cellcc_units::{Bytes, Span, Time};
 
 /// One flow's sender: its controller and the state that all controllers need.
-#[derive(Clone)]
 pub struct Flow {
     controller: Box<dyn Controller>,
     limits: Limits,
     next_timer: Option<Time>,
     rtt: Rtt,
+    packet_size: Bytes,
     next_number: u64,
     inflight: Bytes,
+    sent: Bytes,
+    lost: Bytes,
+    marked: Bytes,
     delivered: Bytes,
     delivered_at: Time,
     first_sent_at: Time,
@@ -32,8 +35,9 @@ pub struct Flow {
 }
 
 impl Flow {
-    /// A flow that has sent nothing yet.
-    pub fn new(controller: Box<dyn Controller>) -> Self {
+    /// A flow that has sent nothing yet. Full packets have `packet_size` on the link, headers included, until
+    /// [`set_packet_size`](Self::set_packet_size).
+    pub fn new(controller: Box<dyn Controller>, packet_size: Bytes) -> Self {
         let limits = controller.limits();
         let next_timer = controller.next_timer();
         Self {
@@ -41,8 +45,12 @@ impl Flow {
             limits,
             next_timer,
             rtt: Rtt::default(),
+            packet_size,
             next_number: 0,
             inflight: Bytes::ZERO,
+            sent: Bytes::ZERO,
+            lost: Bytes::ZERO,
+            marked: Bytes::ZERO,
             delivered: Bytes::ZERO,
             delivered_at: Time::ZERO,
             first_sent_at: Time::ZERO,
@@ -71,9 +79,11 @@ impl Flow {
         let app_limited = self.app_limited_until.is_some();
         let inflight = self.inflight;
         self.inflight += bytes;
+        self.sent += bytes;
         let number = self.next_number;
         self.next_number += 1;
-        let sent = Sent { now, number, bytes, inflight: self.inflight, app_limited, signal };
+        let packet_size = self.packet_size;
+        let sent = Sent { now, number, bytes, inflight: self.inflight, app_limited, signal, packet_size };
         let tag = self.controller.on_sent(&sent);
         self.refresh();
         Packet {
@@ -85,12 +95,22 @@ impl Flow {
             delivered_at: self.delivered_at,
             first_sent_at: self.first_sent_at,
             inflight,
+            lost: self.lost,
+            marked: self.marked,
             app_limited,
         }
     }
 
-    /// `packets` (oldest first) were newly acknowledged; `rtt_sample` is the driver's, less the receiver's own delay.
-    pub fn on_ack(&mut self, now: Time, packets: &[Packet], rtt_sample: Option<Span>) {
+    /// `packets` (oldest first) were newly acknowledged; `rtt_sample` is the driver's, less the receiver's own delay;
+    /// `ecn` says how they arrived, where the driver knows. Where some arrived with a mark, this does what
+    /// [`on_congestion_mark`](Self::on_congestion_mark) does, too.
+    ///
+    /// Without packets nothing happens: an acknowledgement that names none for the first time is no event.
+    ///
+    /// # Panics
+    /// In debug builds, where the packets have more bytes than are in flight: they are another flow's, or were
+    /// acknowledged, lost or forgotten before.
+    pub fn on_ack(&mut self, now: Time, packets: &[Packet], rtt_sample: Option<Span>, ecn: Option<EcnEcho>) {
         let Some(newest) = packets.last() else { return };
         // A clock too coarse for the path shows no time at all; schemes divide by RTTs.
         let rtt_sample = rtt_sample.filter(|sample| !sample.is_zero());
@@ -100,6 +120,8 @@ impl Flow {
         let bytes = packets.iter().map(|packet| packet.bytes).sum();
         let inflight_before = self.inflight;
         self.inflight -= bytes;
+        let marked = ecn.map_or(Bytes::ZERO, |echo| echo.ce);
+        self.marked += marked;
         let rate = self.sample_rate(now, bytes, newest);
         let round_start = newest.delivered >= self.round_ends_at;
         if round_start {
@@ -122,26 +144,38 @@ impl Flow {
             round: self.round,
             round_start,
             in_recovery: self.in_recovery,
+            ecn,
+            packet_size: self.packet_size,
         });
         if left_recovery {
             self.controller.on_event(now, Event::RecoveryLeft);
         }
+        if marked > Bytes::ZERO {
+            self.on_congestion_mark(now, newest.sent_at);
+        }
         self.refresh();
     }
 
-    /// `packets` (oldest first) were declared lost. True where a new recovery episode begins with them.
+    /// `packets` (oldest first) were declared lost. True where a new recovery episode begins with them. Without packets
+    /// nothing happens.
+    ///
+    /// # Panics
+    /// In debug builds, where the packets have more bytes than are in flight.
     pub fn on_loss(&mut self, now: Time, packets: &[Packet], persistent: bool) -> bool {
         let Some(newest) = packets.last() else { return false };
         let bytes = packets.iter().map(|packet| packet.bytes).sum();
         self.inflight -= bytes;
+        self.lost += bytes;
         let new_episode = self.begins_episode(newest.sent_at);
         self.controller.on_loss(&Loss {
             now,
             packets,
             bytes,
+            lost: self.lost,
             inflight: self.inflight,
             new_episode,
             persistent,
+            packet_size: self.packet_size,
         });
         if new_episode {
             self.enter_recovery(now);
@@ -150,8 +184,9 @@ impl Flow {
         new_episode
     }
 
-    /// The receiver reports more packets that a router has marked (ECN-CE), the newest of them sent at `sent_at`. True
-    /// where a new recovery episode begins with them.
+    /// The receiver reports more packets that a router has marked (ECN-CE), the newest of them sent at `sent_at`; for a
+    /// driver that does not know how many ([`on_ack`](Self::on_ack) takes the number). True where a new recovery episode
+    /// begins with them.
     pub fn on_congestion_mark(&mut self, now: Time, sent_at: Time) -> bool {
         let new_episode = self.begins_episode(sent_at);
         if new_episode {
@@ -170,7 +205,6 @@ impl Flow {
     fn enter_recovery(&mut self, now: Time) {
         self.recovery_started_at = Some(now);
         self.in_recovery = true;
-        self.controller.on_event(now, Event::RecoveryEntered);
     }
 
     /// Something else happened.
@@ -195,13 +229,22 @@ impl Flow {
         self.delivered_at = now;
     }
 
-    /// The receiver's half of the scheme sent something.
-    pub fn on_feedback(&mut self, now: Time, feedback: &Feedback) {
-        self.controller.on_feedback(now, feedback);
+    /// The receiver-side component sent something. `sent`: the most that can have arrived there, in bytes. That is
+    /// [`sent`](Self::sent), or more where the receiver counts packets that the flow is not told of, as QUIC's bare
+    /// acknowledgements.
+    pub fn on_feedback(&mut self, now: Time, feedback: &Feedback, sent: Bytes) -> Verdict {
+        let verdict = self.controller.on_feedback(now, feedback, sent);
         self.refresh();
+        verdict
     }
 
-    /// The network said something about the flow's bottleneck.
+    /// Full packets have this size on the link from now on, headers included: the path's MTU was discovered, or it is
+    /// another path. The controller learns it with the next packet that leaves, arrives or is lost.
+    pub fn set_packet_size(&mut self, packet_size: Bytes) {
+        self.packet_size = packet_size;
+    }
+
+    /// The network reports on the flow's bottleneck.
     pub fn on_advice(&mut self, now: Time, advice: &Advice) {
         self.controller.on_advice(now, advice);
         self.refresh();
@@ -241,6 +284,11 @@ impl Flow {
         self.inflight
     }
 
+    /// Bytes sent since the flow began.
+    pub fn sent(&self) -> Bytes {
+        self.sent
+    }
+
     /// Round-trip times so far.
     pub fn rtt(&self) -> &Rtt {
         &self.rtt
@@ -271,6 +319,8 @@ impl Flow {
             delivered: self.delivered - newest.delivered,
             send_interval: newest.sent_at.since(newest.first_sent_at),
             ack_interval: now.since(newest.delivered_at),
+            lost: self.lost - newest.lost,
+            marked: self.marked - newest.marked,
             app_limited: newest.app_limited,
         };
         (!sample.ack_interval.is_zero()).then_some(sample)
@@ -280,5 +330,116 @@ impl Flow {
         self.decisions += 1;
         self.limits = self.controller.limits();
         self.next_timer = self.controller.next_timer();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::CONTEXT;
+    use std::sync::{Arc, Mutex};
+
+    const PACKET: Bytes = CONTEXT.packet;
+    const RTT: Span = Span::from_millis(20);
+
+    /// What a controller was told.
+    #[derive(Default)]
+    struct Told {
+        rates: Vec<RateSample>,
+        echoes: Vec<Option<EcnEcho>>,
+        lost: Vec<Bytes>,
+        sizes: Vec<Bytes>,
+        events: Vec<Event>,
+    }
+
+    #[derive(Default)]
+    struct Listener(Arc<Mutex<Told>>);
+
+    impl Controller for Listener {
+        fn on_sent(&mut self, sent: &Sent) -> crate::Tag {
+            self.0.lock().expect("one thread").sizes.push(sent.packet_size);
+            0
+        }
+
+        fn on_ack(&mut self, ack: &Ack<'_>) {
+            let mut told = self.0.lock().expect("one thread");
+            told.rates.extend(ack.rate);
+            told.echoes.push(ack.ecn);
+            told.sizes.push(ack.packet_size);
+        }
+
+        fn on_loss(&mut self, loss: &Loss<'_>) {
+            let mut told = self.0.lock().expect("one thread");
+            told.lost.push(loss.lost);
+            told.sizes.push(loss.packet_size);
+        }
+
+        fn on_event(&mut self, _now: Time, event: Event) {
+            self.0.lock().expect("one thread").events.push(event);
+        }
+
+        fn limits(&self) -> Limits {
+            Limits::window_only(Bytes::MAX)
+        }
+    }
+
+    /// A flow, what its controller is told, and the time at which its first packets leave.
+    fn flow() -> (Flow, Arc<Mutex<Told>>, Time) {
+        let listener = Listener::default();
+        let told = Arc::clone(&listener.0);
+        (Flow::new(Box::new(listener), PACKET), told, Time::ZERO + Span::from_millis(1))
+    }
+
+    fn ce(packets: u64) -> Option<EcnEcho> {
+        Some(EcnEcho { ce: PACKET * packets, ..EcnEcho::default() })
+    }
+
+    #[test]
+    fn a_rate_sample_counts_what_was_lost_and_marked_since_its_packet_left() {
+        let (mut flow, told, start) = flow();
+        let first: Vec<_> = (0..4).map(|_| flow.on_sent(start, PACKET)).collect();
+        flow.on_loss(start + RTT, &first[..2], false);
+        flow.on_ack(start + RTT, &first[2..3], Some(RTT), ce(1));
+        let second = flow.on_sent(start + RTT, PACKET);
+        assert_eq!((second.lost, second.marked), (PACKET * 2, PACKET));
+        flow.on_loss(start + RTT * 2, &first[3..], false);
+        flow.on_ack(start + RTT * 2, &[second], Some(RTT), Some(EcnEcho::default()));
+        let told = told.lock().expect("one thread");
+        let samples: Vec<_> = told.rates.iter().map(|rate| (rate.lost, rate.marked)).collect();
+        assert_eq!(samples, [(PACKET * 2, PACKET), (PACKET, Bytes::ZERO)]);
+        assert_eq!(told.lost, [PACKET * 2, PACKET * 3], "all losses of the flow");
+        assert_eq!(told.echoes, [ce(1), Some(EcnEcho::default())]);
+    }
+
+    #[test]
+    fn the_first_mark_of_a_round_begins_an_episode() {
+        let (mut flow, told, start) = flow();
+        let packets: Vec<_> = (0..3).map(|_| flow.on_sent(start, PACKET)).collect();
+        flow.on_ack(start + RTT, &packets[..1], Some(RTT), ce(0));
+        assert_eq!(told.lock().expect("one thread").events, []);
+        for packet in &packets[1..] {
+            flow.on_ack(start + RTT, &[*packet], Some(RTT), ce(1));
+        }
+        assert_eq!(told.lock().expect("one thread").events, [Event::CongestionMarked]);
+    }
+
+    #[test]
+    fn an_acknowledgement_without_packets_is_no_event() {
+        let (mut flow, told, start) = flow();
+        flow.on_ack(start, &[], Some(RTT), ce(1));
+        flow.on_loss(start, &[], true);
+        assert!(told.lock().expect("one thread").sizes.is_empty());
+    }
+
+    #[test]
+    fn every_event_of_packets_tells_their_present_size() {
+        let (mut flow, told, start) = flow();
+        let packets: Vec<_> = (0..2).map(|_| flow.on_sent(start, PACKET)).collect();
+        flow.set_packet_size(PACKET * 2);
+        flow.on_loss(start + RTT, &packets[..1], false);
+        flow.on_ack(start + RTT, &packets[1..], Some(RTT), None);
+        flow.on_sent(start + RTT, PACKET);
+        let sizes = &told.lock().expect("one thread").sizes;
+        assert_eq!(*sizes, [PACKET, PACKET, PACKET * 2, PACKET * 2, PACKET * 2]);
     }
 }

@@ -66,7 +66,6 @@ const MAX_DISTRUST: Span = Span::from_secs(300);
 /// Watches one flow that follows advice.
 #[derive(Debug, Clone)]
 pub struct Guard {
-    packet: Bytes,
     /// What the flow was last promised, and since when.
     promised: Rate,
     promised_since: Time,
@@ -111,11 +110,10 @@ struct Probe {
     held_back: bool,
 }
 
-impl Guard {
+impl Default for Guard {
     /// A guard that trusts.
-    pub fn new(packet: Bytes) -> Self {
+    fn default() -> Self {
         Self {
-            packet,
             promised: Rate::ZERO,
             promised_since: Time::ZERO,
             period: Span::ZERO,
@@ -130,7 +128,9 @@ impl Guard {
             distrust: DISTRUST,
         }
     }
+}
 
+impl Guard {
     /// False while the advice is not to be followed.
     pub fn trusts(&self) -> bool {
         self.distrusted_until.is_none()
@@ -201,11 +201,6 @@ impl Guard {
         }
     }
 
-    /// Full packets have another size.
-    pub fn set_packet(&mut self, packet: Bytes) {
-        self.packet = packet;
-    }
-
     /// Packets were lost while the flow followed the advice.
     pub fn on_loss(&mut self, loss: &Loss<'_>) {
         self.interval.iter_mut().for_each(|interval| interval.lost += loss.bytes);
@@ -227,7 +222,7 @@ impl Guard {
         let Some(interval) = self.interval.take_if(|interval| ack.now.since(interval.began) >= length) else {
             return;
         };
-        if interval.held_back || interval.promised < self.packet * MIN_PROMISED_PACKETS {
+        if interval.held_back || interval.promised < ack.packet_size * MIN_PROMISED_PACKETS {
             return;
         }
         let queued = ack.rtt.min().mul_f64(QUEUED_ABOVE);
@@ -243,9 +238,9 @@ impl Guard {
 
     fn begin_probe(&mut self, ack: &Ack<'_>) {
         let unqueued = ack.rtt.min().mul_f64(UNQUEUED_BELOW);
-        // The round that is now: after an outage the smoothed RTT is far above it, and so long a probe fills a queue.
+        // Use the latest RTT: after an outage the smoothed RTT is far above it, and a probe that long would fill the queue.
         let Some(round) = ack.rtt_sample.filter(|sample| *sample <= unqueued) else { return };
-        let length = round.max(self.promised.time_for(self.packet * PROBE_PACKETS));
+        let length = round.max(self.promised.time_for(ack.packet_size * PROBE_PACKETS));
         let worth_while = self.unqueued >= UNQUEUED_INTERVALS && ack.now >= self.next_probe;
         if self.probe.is_some() || !worth_while || length > MAX_PROBE {
             return;

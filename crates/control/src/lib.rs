@@ -6,10 +6,12 @@
 //! | in flight, rounds, delivery rates, RTTs: computed once for every scheme | [`Flow`] |
 //! | when a paced packet may leave | [`Pacer`] |
 //! | NewReno and CUBIC as laws of window growth | [`growth`] |
-//! | the half of a scheme that runs at the receiver, and what it sends back | [`ReceiverHalf`] |
+//! | the component of a scheme that runs at the receiver | [`ReceiverComponent`] |
+//! | what the two ends of a scheme send each other | [`SchemeMessage`] |
 //! | what a network tells a sender, and what keeps it from being believed blindly | [`Advice`], [`Guard`] |
 //! | one file or folder per scheme | [`schemes`] |
-//! | names, parameters, defaults and their sources | [`Registry`] |
+//! | names, presets, parameters with their defaults and sources | [`Registry`], [`SchemeInfo`] |
+//! | the kinds of values that a parameter takes | [`kind`] |
 //!
 //! All amounts of data that a controller sees (window, in flight, pacing rate, delivered) count whole packets as they
 //! cross the link, headers included, so that a window of one bandwidth-delay product fills the path and no more.
@@ -19,6 +21,10 @@ mod filters;
 mod flow;
 pub mod growth;
 mod guard;
+mod info;
+mod inner;
+pub mod kind;
+mod message;
 mod observed;
 mod pacer;
 mod parameter;
@@ -29,15 +35,20 @@ pub mod schemes;
 #[cfg(test)]
 mod testing;
 
-pub use cellcc_assist::{Advice, AdviceClass, AdviceRequest, AdviceRoute, BandwidthSource, MinRttParts};
+pub use cellcc_assist::{Advice, AdviceClass, AdviceRequest, AdviceRoute, MinRttParts, ReportSource};
 pub use contract::{
-    Ack, Context, Controller, Event, Limits, Loss, Observer, Packet, RateSample, Sampler, Sent, Tag,
+    Ack, Context, Controller, Ecn, EcnEcho, Event, Limits, Loss, Observer, Packet, RateSample, Sampler, Sent,
+    Tag,
 };
 pub use flow::Flow;
 pub use guard::Guard;
+pub use info::{BuildController, BuildReceiver, Needs, Preset, RequestAdvice, SchemeInfo, split_list};
+pub use inner::InnerScheme;
+pub use kind::TimeOrMultiple;
+pub use message::{Feedback, SchemeMessage, Signal, Verdict};
 pub use observed::{Observed, ShownCurve};
 pub use pacer::Pacer;
-pub use parameter::{Arguments, Kind, Parameter};
-pub use receiver::{Arrival, Estimation, Feedback, RateFeedback, ReceiverHalf, Signal};
-pub use registry::{BuildReceiverHalf, Needs, Registry, Scheme, SchemeError, SchemeInfo, split_list};
+pub use parameter::{Arguments, Parameter, ParameterInfo};
+pub use receiver::{Arrival, ReceiverComponent};
+pub use registry::{Registry, Scheme, SchemeError};
 pub use rtt::Rtt;

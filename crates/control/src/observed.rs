@@ -1,11 +1,11 @@
-//! What a scheme showed of its inside, taken down for plots, Records and displays.
+//! What a scheme showed of its inside, recorded for plots, Records and displays.
 
 use crate::contract::Observer;
 
 /// A curve's name, its axes and its points.
 pub type ShownCurve = (&'static str, (&'static str, &'static str), Vec<(f64, f64)>);
 
-/// Takes down everything that a scheme shows at one moment.
+/// Everything that a scheme shows at one moment.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Observed {
     /// The numbers, by their names in the Record (`dtt_ms`).
@@ -17,7 +17,7 @@ pub struct Observed {
 }
 
 impl Observed {
-    /// Takes down curves too.
+    /// Records curves too.
     pub fn with_curves() -> Self {
         Self { curves: Some(Vec::new()), ..Self::default() }
     }

@@ -1,13 +1,18 @@
-//! The receiver's half of a scheme: what it sees, what it sends back, and when acknowledgements may leave.
+//! The receiver-side component of a scheme: what it sees, what it sends back, and when acknowledgements may leave.
 
 use crate::contract::Observer;
-use crate::schemes::RbbrMessage;
-use cellcc_units::{Bytes, Rate, Span, Time};
+use crate::message::{Feedback, Signal, Verdict};
+use cellcc_units::{Bytes, Time};
 
-/// The half of a scheme that runs at the receiver. Pure, like a [`Controller`](crate::Controller).
-pub trait ReceiverHalf: Send + dyn_clone::DynClone {
+/// The part of a scheme that runs at the receiver. Pure, like a [`Controller`](crate::Controller).
+pub trait ReceiverComponent: Send {
     /// A data packet arrived.
     fn on_packet(&mut self, arrival: &Arrival);
+
+    /// The sender's signal arrived. Told before [`on_packet`](Self::on_packet) of the packet that brought it.
+    fn on_signal(&mut self, _signal: &Signal) -> Verdict {
+        Verdict::Malformed
+    }
 
     /// The number of flows that this receiver's user now has, this one included.
     fn on_user_flows(&mut self, _now: Time, _flows: u32) {}
@@ -20,7 +25,7 @@ pub trait ReceiverHalf: Send + dyn_clone::DynClone {
         None
     }
 
-    /// The time asked for has come. True where feedback is to leave now, although no acknowledgement is due.
+    /// The time asked for has come. True where feedback must leave now, although no acknowledgement is due.
     fn on_timer(&mut self, _now: Time) -> bool {
         false
     }
@@ -30,8 +35,8 @@ pub trait ReceiverHalf: Send + dyn_clone::DynClone {
         None
     }
 
-    /// When the acknowledgement of the next `bytes` may leave. A time before or at `now` is at once; a later one
-    /// regulates the sender by its ACK clock, and is asked for again when it has come.
+    /// When the acknowledgement of the next `bytes` may leave. A time before or at `now` is at once. A later one slows the
+    /// sender down by its ACK clock; the driver asks again when it has come.
     fn release_at(&self, now: Time, _bytes: Bytes) -> Time {
         now
     }
@@ -48,8 +53,6 @@ pub trait ReceiverHalf: Send + dyn_clone::DynClone {
     fn observe(&self, _observer: &mut dyn Observer) {}
 }
 
-dyn_clone::clone_trait_object!(ReceiverHalf);
-
 /// A data packet that arrived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Arrival {
@@ -59,63 +62,4 @@ pub struct Arrival {
     pub number: u64,
     /// Its size on the link.
     pub bytes: Bytes,
-    /// What the sender's half says with it.
-    pub signal: Option<Signal>,
-}
-
-/// What a sender's half tells its receiver's half: whether its rate is the path's (RBBR paper, section III.C).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Signal {
-    /// What the receiver is to do with what arrives from here on.
-    pub estimation: Estimation,
-    /// Counts the changes of `estimation`, so that an older signal that arrives late is known.
-    pub epoch: u32,
-}
-
-/// What arrivals tell about the path, hence what a receiver's estimate of its rate does with them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Estimation {
-    /// The path limits the sender: arrivals tell its rate.
-    Run,
-    /// The path has little queued and may idle at times: arrivals tell a lower bound, which may only raise the estimate.
-    RaiseOnly,
-    /// The sender limits itself: arrivals tell nothing.
-    Suspend,
-}
-
-/// What a receiver's half tells the sender's half.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Feedback {
-    /// RBBR: the rate at which data arrives.
-    Rate(RateFeedback),
-    /// NATCP: how many flows the user has (beta in the paper's equation 1).
-    UserFlows(u32),
-}
-
-impl Feedback {
-    /// What it adds to the packet that carries it.
-    pub fn wire_size(&self) -> Bytes {
-        match self {
-            Self::Rate(feedback) => RbbrMessage::Feedback(*feedback).wire_size(),
-            // Type and count.
-            Self::UserFlows(_) => Bytes::new(2),
-        }
-    }
-}
-
-/// The rate that an RBBR receiver estimates.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct RateFeedback {
-    /// Counts feedback, so that the newest is known.
-    pub sequence: u64,
-    /// The estimate; `None` while there is none.
-    pub rate: Option<Rate>,
-    /// The interval over which the last sample was taken.
-    pub interval: Span,
-    /// All bytes received so far: more than was sent is a lie.
-    pub received: Bytes,
-    /// Estimation is suspended; `rate` is what it was before.
-    pub frozen: bool,
-    /// The largest burst above the estimate of late, for a window that outlasts aggregation.
-    pub burst: Bytes,
 }

@@ -2,59 +2,27 @@
 //! default, its meaning and its source.
 
 use crate::contract::{Context, Controller};
-use crate::parameter::{Arguments, Kind, Parameter, Value, listed};
-use crate::receiver::ReceiverHalf;
-use crate::schemes::BUILTIN;
+use crate::info::{Preset, SchemeInfo, assignments};
+use crate::inner::InnerScheme;
+use crate::parameter::{Arguments, ParameterInfo, Value};
+use crate::receiver::ReceiverComponent;
 use cellcc_assist::AdviceRequest;
-use cellcc_units::split_outside_parentheses;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use thiserror::Error;
-
-/// What a registry knows of a scheme.
-#[derive(Debug, Clone, Copy)]
-pub struct SchemeInfo {
-    /// The name in `name(key=value, ...)`.
-    pub name: &'static str,
-    /// One line: what it does.
-    pub summary: &'static str,
-    /// Paper, RFC or draft.
-    pub source: &'static str,
-    /// Everything that can be set.
-    pub parameters: &'static [Parameter],
-    /// What it needs beside a path; a driver that cannot give it refuses the scheme by name.
-    pub needs: Needs,
-    /// Builds the controller from checked arguments.
-    pub build: fn(&Arguments, &Context) -> Box<dyn Controller>,
-}
-
-/// What a scheme needs beside packets, acknowledgements and a timer.
-#[derive(Debug, Clone, Copy)]
-pub struct Needs {
-    /// The half that runs at the receiver.
-    pub receiver_half: Option<BuildReceiverHalf>,
-    /// What it asks of the network's assistance.
-    pub advice: Option<fn(&Arguments) -> AdviceRequest>,
-}
-
-/// Builds the half of a scheme that runs at the receiver; `None` where these arguments need none.
-pub type BuildReceiverHalf = fn(&Arguments, &Context) -> Option<Box<dyn ReceiverHalf>>;
-
-impl Needs {
-    /// Nothing: a sender alone is enough.
-    pub const NOTHING: Self = Self { receiver_half: None, advice: None };
-}
 
 /// A scheme with its arguments: what a flow of a Scenario runs.
 #[derive(Debug, Clone)]
 pub struct Scheme {
     text: String,
-    info: SchemeInfo,
+    info: Arc<SchemeInfo>,
     arguments: Arguments,
 }
 
-/// The schemes that can be named.
+/// The schemes that can be named. `Registry::default()` has those that come with cellcc.
 #[derive(Debug, Clone)]
-pub struct Registry(Vec<SchemeInfo>);
+pub struct Registry(Vec<Arc<SchemeInfo>>);
 
 /// Why a text names no scheme. The message says what would.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -71,7 +39,7 @@ pub enum SchemeError {
     #[error("scheme `{scheme}` has no parameter `{key}`; it has {known}")]
     UnknownParameter {
         /// The scheme.
-        scheme: &'static str,
+        scheme: String,
         /// The key as given.
         key: String,
         /// All keys, for the message.
@@ -81,9 +49,9 @@ pub enum SchemeError {
     #[error("scheme `{scheme}`: `{key}={value}` is refused; {key} takes {expected}")]
     BadValue {
         /// The scheme.
-        scheme: &'static str,
+        scheme: String,
         /// The key.
-        key: &'static str,
+        key: String,
         /// The value as given.
         value: String,
         /// What it takes.
@@ -95,11 +63,11 @@ pub enum SchemeError {
     )]
     BadInner {
         /// The outer scheme.
-        scheme: &'static str,
+        scheme: String,
         /// The key.
-        key: &'static str,
+        key: String,
         /// The name of the scheme that was given.
-        inner: &'static str,
+        inner: String,
         /// What it needs.
         needs: &'static str,
     },
@@ -113,94 +81,162 @@ pub enum SchemeError {
     },
 }
 
-impl Default for Registry {
-    fn default() -> Self {
-        Self(BUILTIN.to_vec())
-    }
-}
-
 impl Registry {
+    /// A registry of these schemes.
+    pub fn new(schemes: impl IntoIterator<Item = SchemeInfo>) -> Self {
+        Self(schemes.into_iter().map(Arc::new).collect())
+    }
+
     /// Adds a scheme from outside; one of the same name is replaced.
     pub fn register(&mut self, info: SchemeInfo) {
         self.0.retain(|known| known.name != info.name);
-        self.0.push(info);
+        self.0.push(Arc::new(info));
     }
 
     /// All schemes, in the order in which they are listed.
-    pub fn schemes(&self) -> &[SchemeInfo] {
+    pub fn schemes(&self) -> &[Arc<SchemeInfo>] {
         &self.0
     }
 
-    /// Reads `name` or `name(key=value, ...)`.
+    /// Reads `name` or `name(key=value, ...)`. What is not given is as the preset sets it, else the default.
     ///
     /// # Errors
     /// An unknown name or key, a key given twice, a value outside its range.
     pub fn parse(&self, text: &str) -> Result<Scheme, SchemeError> {
         let text = text.trim();
         let (name, inside) = split_call(text)?;
-        let info = *self.find(name)?;
-        let mut given = BTreeMap::new();
-        for assignment in split_list(inside) {
-            let (key, value) = assignment
-                .split_once('=')
-                .map(|(key, value)| (key.trim(), value.trim()))
-                .ok_or_else(|| syntax(text, "an argument has no `=`"))?;
-            let parameter = info.parameters.iter().find(|known| known.name == key).ok_or_else(|| {
-                SchemeError::UnknownParameter {
-                    scheme: info.name,
-                    key: key.into(),
-                    known: listed(info.parameters.iter().map(|known| known.name)),
-                }
-            })?;
-            if given.insert(parameter.name, value).is_some() {
-                return Err(syntax(text, "a parameter is given twice"));
-            }
+        let info = self.find(name)?.clone();
+        let given = self.read_arguments(&info, text, inside)?;
+        let preset = chosen_preset(&info, &given);
+        let set = match preset {
+            Some(preset) => self.read_arguments(&info, &preset.sets, &preset.sets)?,
+            None => BTreeMap::new(),
+        };
+        let mut values = BTreeMap::new();
+        for parameter in &info.parameters {
+            let own = given.get(&parameter.name).filter(|own| !is_left_to(preset, own));
+            let value = match own.or_else(|| set.get(&parameter.name)) {
+                Some(argument) => argument.value.clone(),
+                None => self.default_of(&info, parameter)?,
+            };
+            values.insert(parameter.name.clone(), value);
         }
-        let arguments = info
-            .parameters
-            .iter()
-            .map(|parameter| {
-                let text = given.get(parameter.name).copied().unwrap_or(parameter.default);
-                Ok((parameter.name, self.read(info.name, parameter, text)?))
-            })
-            .collect::<Result<_, _>>()?;
-        let arguments = Arguments::new(arguments, given.keys().copied());
-        Ok(Scheme { text: canonical(&info, &given, &arguments), info, arguments })
+        let text = canonical(&info, &given);
+        let arguments = Arguments::new(values, given.into_keys().collect());
+        Ok(Scheme { text, info, arguments })
     }
 
-    fn find(&self, name: &str) -> Result<&SchemeInfo, SchemeError> {
+    fn find(&self, name: &str) -> Result<&Arc<SchemeInfo>, SchemeError> {
         self.0.iter().find(|info| info.name == name).ok_or_else(|| SchemeError::UnknownScheme {
             name: name.into(),
-            known: listed(self.0.iter().map(|info| info.name)),
+            known: enumerated(self.0.iter().map(|info| &*info.name)),
         })
     }
 
-    fn read(&self, scheme: &'static str, parameter: &Parameter, text: &str) -> Result<Value, SchemeError> {
-        if matches!(parameter.kind, Kind::Scheme) {
-            return self.read_inner(scheme, parameter.name, text);
+    /// Reads `key=value, ...`; `whole` is what an error shows.
+    fn read_arguments(
+        &self,
+        info: &SchemeInfo,
+        whole: &str,
+        inside: &str,
+    ) -> Result<BTreeMap<Cow<'static, str>, Argument>, SchemeError> {
+        let mut texts = BTreeMap::new();
+        for (key, value) in assignments(inside) {
+            let value = value.ok_or_else(|| syntax(whole, "an argument has no `=`"))?;
+            if !info.parameters.iter().any(|known| known.name == key) {
+                return Err(SchemeError::UnknownParameter {
+                    scheme: info.name.to_string(),
+                    key: key.into(),
+                    known: enumerated(info.parameters.iter().map(|known| &*known.name)),
+                });
+            }
+            if texts.insert(key, value).is_some() {
+                return Err(syntax(whole, "a parameter is given twice"));
+            }
         }
-        parameter.kind.read(text).ok_or_else(|| SchemeError::BadValue {
-            scheme,
-            key: parameter.name,
-            value: text.into(),
-            expected: parameter.kind.expected(),
-        })
+        let given = info.parameters.iter().filter_map(|known| Some((known, *texts.get(&*known.name)?)));
+        given.map(|(known, text)| Ok((known.name.clone(), self.read(info, known, text)?))).collect()
     }
 
-    /// A scheme within a scheme. It is judged by its name before its own arguments are read, so that no text nests deeper.
-    fn read_inner(&self, scheme: &'static str, key: &'static str, text: &str) -> Result<Value, SchemeError> {
+    fn read(
+        &self,
+        info: &SchemeInfo,
+        parameter: &ParameterInfo,
+        text: &str,
+    ) -> Result<Argument, SchemeError> {
+        if parameter.is_scheme {
+            let inner = self.read_inner(info, parameter, text)?;
+            return Ok(Argument { text: inner.text().into(), value: Arc::new(inner) });
+        }
+        match (parameter.read)(text) {
+            Some(value) => Ok(Argument { text: text.into(), value }),
+            None => Err(SchemeError::BadValue {
+                scheme: info.name.to_string(),
+                key: parameter.name.to_string(),
+                value: text.into(),
+                expected: parameter.expected.clone(),
+            }),
+        }
+    }
+
+    /// The default; one that is a scheme is looked up, since its name may have been registered anew.
+    fn default_of(&self, info: &SchemeInfo, parameter: &ParameterInfo) -> Result<Value, SchemeError> {
+        if parameter.is_scheme {
+            return Ok(self.read(info, parameter, &parameter.default)?.value);
+        }
+        Ok(parameter.default_value.clone())
+    }
+
+    /// A scheme within a scheme. It is judged by its name before its own arguments are read, so that no text nests
+    /// deeper.
+    fn read_inner(
+        &self,
+        outer: &SchemeInfo,
+        parameter: &ParameterInfo,
+        text: &str,
+    ) -> Result<InnerScheme, SchemeError> {
         let info = self.find(split_call(text.trim())?.0)?;
         let needs = if info.needs.advice.is_some() {
             "needs the network's advice"
-        } else if info.needs.receiver_half.is_some() {
-            "needs a half at the receiver"
-        } else if info.parameters.iter().any(|parameter| matches!(parameter.kind, Kind::Scheme)) {
+        } else if info.needs.receiver.is_some() {
+            "needs a component at the receiver"
+        } else if info.parameters.iter().any(|parameter| parameter.is_scheme) {
             "holds a scheme"
         } else {
-            return self.parse(text).map(|inner| Value::Scheme(Box::new(inner)));
+            let scheme = self.parse(text)?;
+            let text = scheme.text.clone();
+            return Ok(InnerScheme::new(&text, move |context| scheme.build(context)));
         };
-        Err(SchemeError::BadInner { scheme, key, inner: info.name, needs })
+        Err(SchemeError::BadInner {
+            scheme: outer.name.to_string(),
+            key: parameter.name.to_string(),
+            inner: info.name.to_string(),
+            needs,
+        })
     }
+}
+
+/// An argument that was read: what the canonical text shows, and the value.
+struct Argument {
+    text: String,
+    value: Value,
+}
+
+/// The preset that the arguments choose, or the defaults where they say nothing.
+fn chosen_preset<'a>(
+    info: &'a SchemeInfo,
+    given: &BTreeMap<Cow<'static, str>, Argument>,
+) -> Option<&'a Preset> {
+    let word = |key: &str| match given.get(key) {
+        Some(argument) => Some(&*argument.text),
+        None => info.parameters.iter().find(|known| known.name == key).map(|known| &*known.default),
+    };
+    info.presets.iter().find(|preset| word(&preset.parameter) == Some(&*preset.name))
+}
+
+/// True for `aimd=profile`, where `profile` chooses the preset.
+fn is_left_to(preset: Option<&Preset>, argument: &Argument) -> bool {
+    preset.is_some_and(|preset| preset.parameter == argument.text)
 }
 
 impl PartialEq for Scheme {
@@ -226,14 +262,14 @@ impl Scheme {
         (self.info.build)(&self.arguments, context)
     }
 
-    /// A fresh half for the receiver, where the scheme with these arguments has one.
-    pub fn build_receiver_half(&self, context: &Context) -> Option<Box<dyn ReceiverHalf>> {
-        (self.info.needs.receiver_half?)(&self.arguments, context)
+    /// A fresh receiver-side component, where the scheme with these arguments has one.
+    pub fn build_receiver(&self, context: &Context) -> Option<Box<dyn ReceiverComponent>> {
+        self.info.needs.receiver.as_ref()?(&self.arguments, context)
     }
 
     /// What the scheme asks of the network, where it asks anything.
     pub fn advice_request(&self) -> Option<AdviceRequest> {
-        self.info.needs.advice.map(|request| request(&self.arguments))
+        self.info.needs.advice.as_ref().map(|request| request(&self.arguments))
     }
 }
 
@@ -254,124 +290,21 @@ fn split_call(text: &str) -> Result<(&str, &str), SchemeError> {
     }
 }
 
-/// Splits at the commas that stand outside all parentheses, so that a list of schemes can hold arguments, and an
-/// argument can hold a scheme. Empty parts are left out.
-pub fn split_list(text: &str) -> Vec<&str> {
-    split_outside_parentheses(text, ',').map(str::trim).filter(|part| !part.is_empty()).collect()
-}
-
-fn canonical(info: &SchemeInfo, given: &BTreeMap<&'static str, &str>, arguments: &Arguments) -> String {
+/// The name with the arguments that were given, in the order of the parameter list.
+fn canonical(info: &SchemeInfo, given: &BTreeMap<Cow<'static, str>, Argument>) -> String {
     let given: Vec<_> = info
         .parameters
         .iter()
-        .filter_map(|parameter| {
-            let text = given.get(parameter.name)?;
-            let text = match parameter.kind {
-                Kind::Scheme => arguments.scheme(parameter.name).text(),
-                _ => text,
-            };
-            Some(format!("{}={text}", parameter.name))
-        })
+        .filter_map(|parameter| Some(format!("{}={}", parameter.name, given.get(&parameter.name)?.text)))
         .collect();
-    if given.is_empty() { info.name.into() } else { format!("{}({})", info.name, given.join(",")) }
+    if given.is_empty() { info.name.to_string() } else { format!("{}({})", info.name, given.join(",")) }
+}
+
+/// Words for a message: `a, b, c`, or `none`.
+fn enumerated<'a>(words: impl Iterator<Item = &'a str>) -> String {
+    let words: Vec<_> = words.collect();
+    if words.is_empty() { "none".into() } else { words.join(", ") }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::testing::CONTEXT;
-
-    fn message(text: &str) -> String {
-        Registry::default().parse(text).expect_err("refused").to_string()
-    }
-
-    #[test]
-    fn an_unknown_name_is_answered_with_those_there_are() {
-        let message = message("cubicle");
-        assert!(message.starts_with("unknown scheme `cubicle`; there are "), "{message}");
-        for info in Registry::default().schemes() {
-            assert!(message.contains(info.name), "{message}");
-        }
-    }
-
-    #[test]
-    fn an_unknown_key_is_answered_with_those_there_are() {
-        assert_eq!(
-            message("bbr(pace=on)"),
-            "scheme `bbr` has no parameter `pace`; it has aggregation, sampler, pacing"
-        );
-    }
-
-    #[test]
-    fn a_bad_value_is_answered_with_what_is_taken() {
-        for (text, expected) in [
-            ("cubic(hystart=yes)", "`hystart=yes` is refused; hystart takes on or off"),
-            ("bbr(sampler=mean)", "`sampler=mean` is refused; sampler takes min, max"),
-            (
-                "rbbr(feedback-every=1.5)",
-                "`feedback-every=1.5` is refused; feedback-every takes a whole number from 1 to 1000",
-            ),
-            ("rbbr(feedback-every=0)", "feedback-every takes a whole number from 1 to 1000"),
-            ("fixed-window(window=100)", "window takes a count of packets from 1pkt to 10000000pkt"),
-            ("fixed-window(window=0pkt)", "window takes a count of packets from 1pkt"),
-            ("fixed-window(window=-1pkt)", "window takes a count of packets from 1pkt"),
-            ("fixed-rate(rate=0Mbit/s)", "rate takes a rate above zero"),
-            ("fixed-rate(rate=10)", "rate takes a rate above zero"),
-            ("fixed-rate(rate=)", "rate takes a rate above zero"),
-        ] {
-            assert!(message(text).contains(expected), "{text}: {}", message(text));
-        }
-    }
-
-    #[test]
-    fn what_is_not_a_call_is_refused_with_the_reason() {
-        for (text, problem) in [
-            ("cubic(hystart=on,hystart=on)", "a parameter is given twice"),
-            ("cubic(hystart=on", "the `)` at the end is missing"),
-            ("cubic)", "a `)` has no `(`"),
-            ("cubic(hystart)", "an argument has no `=`"),
-        ] {
-            assert!(message(text).ends_with(problem), "{text}: {}", message(text));
-        }
-    }
-
-    #[test]
-    fn every_scheme_builds_from_its_defaults_spelled_out() {
-        let registry = Registry::default();
-        for info in registry.schemes() {
-            let spelled: Vec<_> =
-                info.parameters.iter().map(|p| format!("{}={}", p.name, p.default)).collect();
-            let text = format!("{}({})", info.name, spelled.join(","));
-            let scheme = registry.parse(&text).unwrap_or_else(|error| panic!("{error}"));
-            let bare = registry.parse(info.name).unwrap_or_else(|error| panic!("{error}"));
-            assert!(scheme.arguments.has_values_of(&bare.arguments), "{text}");
-            assert_eq!(scheme.build(&CONTEXT).limits(), bare.build(&CONTEXT).limits(), "{text}");
-            assert!(scheme.build(&CONTEXT).limits().window >= CONTEXT.packet, "{text}");
-        }
-    }
-
-    #[test]
-    fn the_canonical_text_has_the_order_of_the_parameter_list() {
-        let scheme = Registry::default().parse(" bbr ( pacing = off , aggregation=on ) ").expect("known");
-        assert_eq!(scheme.text(), "bbr(aggregation=on,pacing=off)");
-        assert_eq!(Registry::default().parse("cubic()").expect("known").text(), "cubic");
-    }
-
-    #[test]
-    fn a_scheme_of_the_same_name_takes_the_place_of_the_old_one() {
-        let mut registry = Registry::default();
-        let count = registry.schemes().len();
-        let cubic = *registry.parse("cubic").expect("known").info();
-        registry.register(SchemeInfo { summary: "mine", ..cubic });
-        assert_eq!(registry.schemes().len(), count);
-        assert_eq!(registry.parse("cubic").expect("known").info().summary, "mine");
-    }
-
-    proptest::proptest! {
-        #[test]
-        fn no_text_makes_the_parser_panic(text in "(cubic|bbr|fixed-rate|x)?[(]?[a-z=,() 0-9.\\PC]{0,20}[)]?") {
-            let _ = Registry::default().parse(&text);
-            let _ = split_list(&text);
-        }
-    }
-}
+mod tests;

@@ -2,8 +2,8 @@
 //! enough to be right by reading; the real engine is two floors up.
 
 use crate::contract::{Context, Event, Observer, Packet};
-use crate::receiver::{Arrival, Feedback, ReceiverHalf, Signal};
-use crate::{Flow, Registry};
+use crate::receiver::{Arrival, ReceiverComponent};
+use crate::{Feedback, Flow, Registry, Signal};
 use cellcc_units::{Bytes, Rate, Span, Time};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -14,9 +14,9 @@ const REORDERING: u64 = 3;
 
 pub(crate) struct Path {
     pub(crate) flow: Flow,
-    /// The scheme's half at the receiver. It sees a packet, and its feedback arrives, when the packet's ACK is back: its
-    /// clock is late by a constant.
-    pub(crate) receiver: Option<Box<dyn ReceiverHalf>>,
+    /// The receiver-side component. It sees a packet, and its feedback arrives, when the packet's ACK is back: its clock is
+    /// late by a constant.
+    pub(crate) receiver: Option<Box<dyn ReceiverComponent>>,
     pub(crate) now: Time,
     rate: Rate,
     rtt: Span,
@@ -29,14 +29,9 @@ pub(crate) struct Path {
     to_drop: u64,
     app_packets: u64,
     delivered: Bytes,
-    feedback: TamperedFeedback,
-}
-
-/// What happens to what the halves of a scheme tell each other.
-struct TamperedFeedback {
     signals_arrive: bool,
-    rate_factor: f64,
-    received_factor: f64,
+    /// What a lying receiver makes of its feedback.
+    lie: fn(Feedback) -> Feedback,
 }
 
 struct OnPath {
@@ -51,8 +46,8 @@ impl Path {
     pub(crate) fn new(scheme: &str, rate: Rate, rtt: Span) -> Self {
         let scheme = Registry::default().parse(scheme).expect("a known scheme");
         Self {
-            flow: Flow::new(scheme.build(&CONTEXT)),
-            receiver: scheme.build_receiver_half(&CONTEXT),
+            flow: Flow::new(scheme.build(&CONTEXT), CONTEXT.packet),
+            receiver: scheme.build_receiver(&CONTEXT),
             now: Time::ZERO,
             rate,
             rtt,
@@ -65,7 +60,8 @@ impl Path {
             to_drop: 0,
             app_packets: u64::MAX,
             delivered: Bytes::ZERO,
-            feedback: TamperedFeedback { signals_arrive: true, rate_factor: 1.0, received_factor: 1.0 },
+            signals_arrive: true,
+            lie: |feedback| feedback,
         }
     }
 
@@ -80,19 +76,14 @@ impl Path {
         self.to_drop = count;
     }
 
-    /// The sender's signals do not reach the receiver's half from now on.
+    /// The sender's signals do not reach the receiver from now on.
     pub(crate) fn lose_signals(&mut self) {
-        self.feedback.signals_arrive = false;
+        self.signals_arrive = false;
     }
 
-    /// The receiver's half claims `factor` times the rate that it measures.
-    pub(crate) fn receiver_claims(&mut self, factor: f64) {
-        self.feedback.rate_factor = factor;
-    }
-
-    /// The receiver's half claims `factor` times the bytes that it got.
-    pub(crate) fn receiver_claims_bytes(&mut self, factor: f64) {
-        self.feedback.received_factor = factor;
+    /// The receiver sends what `lie` makes of its feedback.
+    pub(crate) fn receiver_lies(&mut self, lie: fn(Feedback) -> Feedback) {
+        self.lie = lie;
     }
 
     /// Packets acknowledged so far.
@@ -100,7 +91,7 @@ impl Path {
         self.delivered.in_packets(CONTEXT.packet)
     }
 
-    /// From the next packet on; what is queued leaves as it was to.
+    /// Applies to new packets; queued packets keep their departure times.
     pub(crate) fn set_rate(&mut self, rate: Rate) {
         self.rate = rate;
     }
@@ -228,18 +219,17 @@ impl Path {
         self.on_path.push_back(OnPath { packet, signal, back_at });
     }
 
-    /// The receiver's half takes a packet, and its feedback goes with the ACK.
+    /// The receiver-side component takes a packet, and its feedback goes with the ACK.
     fn receiver_takes(&mut self, packet: &Packet, signal: Option<Signal>) {
         let Some(receiver) = &mut self.receiver else { return };
-        let Packet { number, bytes, .. } = *packet;
-        let signal = signal.filter(|_| self.feedback.signals_arrive);
-        receiver.on_packet(&Arrival { now: self.now, number, bytes, signal });
-        let Some(mut feedback) = receiver.feedback(self.now) else { return };
-        if let Feedback::Rate(feedback) = &mut feedback {
-            feedback.rate = feedback.rate.map(|rate| rate.mul_f64(self.feedback.rate_factor));
-            feedback.received = feedback.received.mul_f64(self.feedback.received_factor);
+        if let Some(signal) = signal.filter(|_| self.signals_arrive) {
+            receiver.on_signal(&signal);
         }
-        self.flow.on_feedback(self.now, &feedback);
+        let Packet { number, bytes, .. } = *packet;
+        receiver.on_packet(&Arrival { now: self.now, number, bytes });
+        if let Some(feedback) = receiver.feedback(self.now) {
+            self.flow.on_feedback(self.now, &(self.lie)(feedback), self.flow.sent());
+        }
     }
 
     fn receive(&mut self) {
@@ -251,7 +241,7 @@ impl Path {
             self.last_arrival = self.now;
             self.delivered += packet.bytes;
             self.receiver_takes(&packet, signal);
-            self.flow.on_ack(self.now, &[packet], Some(self.now.since(packet.sent_at)));
+            self.flow.on_ack(self.now, &[packet], Some(self.now.since(packet.sent_at)), None);
             arrived_up_to = packet.number;
         }
         let is_lost = |packet: &Packet| packet.number.saturating_add(REORDERING) <= arrived_up_to;

@@ -36,7 +36,7 @@ pub mod virtual_time;
 pub use application::Application;
 pub use assistance::{AdviceSupport, TracedPath};
 pub use braces::{BraceError, expand_braces};
-pub use cellcc_assist::{AdviceRoute, BandwidthSource, NetAssist, Outage};
+pub use cellcc_assist::{AdviceRoute, NetAssist, Outage, ReportSource};
 pub use curve::Curve;
 pub use distribution::{Distribution, Summary};
 pub use driver::{Driver, ResolveError, RunError, schemes_of};

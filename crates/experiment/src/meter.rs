@@ -35,7 +35,7 @@ pub struct FlowMeter {
     departures: Bins<2>,
     /// Nanoseconds of round-trip time.
     rtt_bins: Bins<1>,
-    /// What was taken down at the ends of bins, in the order in which it was first seen.
+    /// What was recorded at the ends of bins, in the order in which it was first seen.
     sampled: Vec<Column>,
     curves: Vec<Curve>,
 }

@@ -228,7 +228,7 @@ fn a_queue_that_paced_packets_find_stands_however_often_they_are_acknowledged() 
 fn two_flows_share_by_the_networks_count_and_by_the_users() {
     let through = |fairness: &str| {
         let mix = format!("2*natcp(fairness={fairness})");
-        one(&mix, |file| file.netassist.source = cellcc_experiment::BandwidthSource::Oracle)
+        one(&mix, |file| file.netassist.source = cellcc_experiment::ReportSource::Oracle)
     };
     let alone = queueing_ms(&through("none").total);
     for fairness in ["network", "report"] {

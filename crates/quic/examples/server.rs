@@ -100,7 +100,7 @@ async fn answer(incoming: Incoming, congestion: Congestion) {
 async fn answer_streams(incoming: Incoming, congestion: &Congestion) -> Result<()> {
     let connection = incoming.await.context("the handshake failed")?;
 
-    // (3) From here on the scheme is served: its timers, and for RBBR the messages between its halves. It ends with the
+    // (3) From here on the scheme is served: its timers, and for RBBR the messages between its two ends. It ends with the
     // connection, or when `attached` is dropped.
     let attached =
         congestion.attach(&connection).context("noq does not use the scheme: `install` is missing")?;
@@ -121,7 +121,7 @@ async fn answer_streams(incoming: Incoming, congestion: &Congestion) -> Result<(
             _ = seconds.tick() => print_snapshot(&connection, &attached),
         }
     }
-    println!("{}: {}", connection.stable_id(), attached.peer_half());
+    println!("{}: {}", connection.stable_id(), attached.peer_component());
     Ok(())
 }
 
@@ -163,7 +163,7 @@ async fn get(address: SocketAddr, bytes: &str) -> Result<()> {
     let config = ClientConfig::new(Arc::new(QuicClientConfig::try_from(client_tls()?)?));
     let connection = endpoint.connect_with(config, address, NAME)?.await.context("cannot connect")?;
 
-    // A client that only receives keeps noq's own congestion control. This lets it run the half that the server's
+    // A client that only receives keeps noq's own congestion control. This lets it run the component that the server's
     // scheme has for receivers; without it the server does without.
     let receiver = attach_receiver(&connection, Registry::default());
 
@@ -178,7 +178,7 @@ async fn get(address: SocketAddr, bytes: &str) -> Result<()> {
     let seconds = began.elapsed().as_secs_f64();
     println!("{received} bytes in {seconds:.2} s: {:.1} Mbit/s", received as f64 * 8e-6 / seconds);
     if let Some(scheme) = receiver.scheme_here() {
-        println!("ran the server's half for receivers, {scheme}: {:?}", receiver.counters());
+        println!("ran the receiver-side component of the server's {scheme}: {:?}", receiver.counters());
     }
     connection.close(0u8.into(), b"done");
     endpoint.wait_idle().await;

@@ -1,6 +1,6 @@
 //! A connection that is served between its acknowledgements, as the program sees it.
 
-use crate::extension::{Counters, PeerHalf};
+use crate::extension::{Counters, PeerComponent};
 use crate::handle::SchemeHandle;
 use crate::service::{Service, Shared};
 use bytes::Bytes;
@@ -31,9 +31,9 @@ impl Attached {
         crate::service::lock(&self.scheme).clone()
     }
 
-    /// Whether the scheme's half runs at the peer; its text is a note for whoever reads the result.
-    pub fn peer_half(&self) -> PeerHalf {
-        self.peer.shared.extension().peer_half()
+    /// Whether the receiver-side component runs at the peer; its text is a note for whoever reads the result.
+    pub fn peer_component(&self) -> PeerComponent {
+        self.peer.shared.extension().peer_component()
     }
 
     /// The side that receives: the peer's scheme, and datagrams.
@@ -42,7 +42,7 @@ impl Attached {
     }
 }
 
-/// A connection that runs the halves that its peer's schemes ask for, whatever congestion control it has itself, until it
+/// A connection that runs the receiver-side components of its peer's schemes, whatever congestion control it has itself, until it
 /// ends or this is dropped. It does not keep the connection open.
 #[derive(Debug)]
 pub struct AttachedReceiver {
@@ -50,8 +50,9 @@ pub struct AttachedReceiver {
     task: AbortHandle,
 }
 
-/// Runs the halves that the peer's schemes ask for, on a connection whose own congestion control is not of this library.
-/// On one that [`Congestion::attach`](crate::Congestion::attach) serves they run already. `registry`: whose halves there are.
+/// Runs the receiver-side components of the peer's schemes, on a connection whose own congestion control is not of this
+/// library. On one that [`Congestion::attach`](crate::Congestion::attach) serves they run already. `registry`: the schemes
+/// whose components may run.
 ///
 /// The service reads the connection's datagrams, as with [`Attached`].
 ///
@@ -68,15 +69,15 @@ impl AttachedReceiver {
         Self { shared, task }
     }
 
-    /// The peer's scheme whose half runs here, where one does.
+    /// The peer's scheme whose component runs here, where one does.
     pub fn scheme_here(&self) -> Option<String> {
         self.shared.extension().scheme_here().map(str::to_owned)
     }
 
-    /// Shows the inside of the half that runs here, where one does.
-    pub fn observe_half(&self, observer: &mut dyn Observer) {
-        if let Some(half) = self.shared.extension().half_here() {
-            half.observe(observer);
+    /// Shows the inside of the receiver-side component that runs here, where one does.
+    pub fn observe_component(&self, observer: &mut dyn Observer) {
+        if let Some(component) = self.shared.extension().component_here() {
+            component.observe(observer);
         }
     }
 

@@ -23,7 +23,7 @@ const MIN_PACKET: Bytes = Bytes::new(1200);
 
 /// An acknowledgement that waits for a second packet is an RTT sample that is too long, and where the window is one packet
 /// it stops the flow. QUIC's usual 25 ms are more than the shortest RTT of the papers (20 ms); this is a quarter of that.
-const MAX_ACK_DELAY: Duration = Duration::from_millis(5);
+const REQUESTED_MAX_ACK_DELAY: Duration = Duration::from_millis(5);
 
 /// Why there is no such congestion control.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -49,9 +49,9 @@ pub(crate) fn unmet(scheme: &Scheme) -> Option<&'static str> {
     if scheme.advice_request().is_some_and(|request| request.route == Some(AdviceRoute::InBand)) {
         return Some(ADVICE_IN_BAND);
     }
-    // Whether a half holds acknowledgements back does not depend on the packets.
+    // Whether a component holds acknowledgements back does not depend on the packets.
     let any = Context { packet: MIN_PACKET, initial_window: MIN_PACKET * INITIAL_WINDOW_PACKETS, seed: 0 };
-    let holds_acks = scheme.build_receiver_half(&any).is_some_and(|half| half.holds_acks());
+    let holds_acks = scheme.build_receiver(&any).is_some_and(|component| component.holds_acks());
     holds_acks.then_some("regulated acknowledgements (fairness=acks): nobody holds them back")
 }
 
@@ -127,12 +127,12 @@ impl Congestion {
     /// 5 ms where they can be asked (draft-ietf-quic-ack-frequency).
     pub fn install(&self, transport: &mut TransportConfig) {
         let mut acknowledgements = AckFrequencyConfig::default();
-        acknowledgements.max_ack_delay(Some(MAX_ACK_DELAY));
+        acknowledgements.max_ack_delay(Some(REQUESTED_MAX_ACK_DELAY));
         transport.congestion_controller_factory(self.factory()).ack_frequency_config(Some(acknowledgements));
     }
 
-    /// Serves a connection between its acknowledgements, until it ends: the scheme's timers, what its halves send each
-    /// other, its send buffer. `None` where the connection was made without [`install`](Self::install).
+    /// Serves a connection between its acknowledgements, until it ends: the scheme's timers, the
+    /// messages to and from its receiver-side component, its send buffer. `None` where the connection was made without [`install`](Self::install).
     ///
     /// # Panics
     /// Outside of a tokio runtime.

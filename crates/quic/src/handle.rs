@@ -5,7 +5,7 @@ use crate::pacing::Timers;
 use crate::packet_size::PacketSize;
 use crate::sender::{Observed, Sender, Snapshot};
 use crate::shared_flow::SharedFlow;
-use cellcc_control::{Advice, Feedback, Signal};
+use cellcc_control::{Advice, Feedback, Signal, Verdict};
 use cellcc_units::{Bytes, Span, Time};
 use noq_proto::PathId;
 use noq_proto::congestion::Controller;
@@ -72,10 +72,11 @@ impl SchemeHandle {
         self.0.with(|sender| sender.on_time(now)).1
     }
 
-    /// The receiver's half has sent something. True where more may leave than before.
-    pub fn on_feedback(&self, now: Instant, feedback: &Feedback) -> bool {
+    /// The receiver-side component has sent something; no more than `sent` bytes can have arrived there, headers included.
+    /// Gives what the scheme finds in it, and true where more may leave than before.
+    pub fn on_feedback(&self, now: Instant, feedback: &Feedback, sent: Bytes) -> (Verdict, bool) {
         let now = self.time(now);
-        self.0.with(|sender| sender.on_feedback(now, feedback)).1
+        self.0.with(|sender| sender.on_feedback(now, feedback, sent))
     }
 
     /// The network has said something about the bottleneck. True where more may leave than before.
@@ -84,12 +85,12 @@ impl SchemeHandle {
         self.0.with(|sender| sender.on_advice(now, advice)).1
     }
 
-    /// The peer runs the scheme's half for receivers: from now on signals to it are messages that must be sent.
-    pub fn on_half_found(&self) {
-        self.0.with(Sender::on_half_found);
+    /// The peer runs the receiver-side component: from now on signals to it are messages that must be sent.
+    pub fn on_component_found(&self) {
+        self.0.with(Sender::on_component_found);
     }
 
-    /// What the receiver's half is to be told now. To be followed by [`on_signal_queued`](Self::on_signal_queued).
+    /// The signal that is due to the receiver-side component. To be followed by [`on_signal_queued`](Self::on_signal_queued).
     pub fn signal(&self) -> Option<Signal> {
         self.0.lock().signal()
     }

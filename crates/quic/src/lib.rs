@@ -8,7 +8,7 @@
 //! congestion.install(&mut transport);
 //! // ... and for every connection:
 //! let attached = congestion.attach(&connection);
-//! // A connection that only receives, with any congestion control, can run the halves of its peer's schemes:
+//! // A connection that only receives, with any congestion control, can run the receiver-side components of its peer's schemes:
 //! let receiver = cellcc_quic::attach_receiver(&connection, cellcc_control::Registry::default());
 //! # Ok(()) }
 //! ```
@@ -20,7 +20,7 @@
 //! | the same flow from the rest of the program, and what both share | [`SchemeHandle`], `shared_flow` |
 //! | when a paced packet may leave | `pacing` |
 //! | which sent packet an acknowledgement or a loss is about | `outstanding` |
-//! | what the halves of a scheme send each other | `extension` |
+//! | what the two ends of a scheme send each other | `extension` |
 //! | timers, send buffer and messages between acknowledgements | `attach`, `service`, `inbox` |
 //! | an endpoint for many connections: a thread of its own for what arrives | [`reception`] |
 //! | what the network says about a peer's bottleneck, and where that comes from | [`advice`] |

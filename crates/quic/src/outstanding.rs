@@ -133,6 +133,8 @@ mod tests {
             delivered_at: Time::ZERO,
             first_sent_at: Time::ZERO,
             inflight: Bytes::ZERO,
+            lost: Bytes::ZERO,
+            marked: Bytes::ZERO,
             app_limited: false,
         };
         Entry { number, payload: Bytes::new(payload), packet }

@@ -6,7 +6,7 @@
 //! - Lost probes for a larger MTU, packets of a path that was left, of number spaces that were given up: whatever noq
 //!   has in flight no longer is forgotten here, oldest first.
 //! - Packets that arrive after they were declared lost: they do not count as delivered.
-//! - Probe time-outs: no event; no scheme acts on them.
+//! - How many packets arrived with a mark: only that there are some.
 //! - That the application had nothing to send: known with the next acknowledgement, early enough for what is sent after.
 
 use crate::outstanding::{Entry, Outstanding};
@@ -14,12 +14,13 @@ use crate::pacing::{Pacing, Timers};
 use crate::packet_size::PacketSize;
 use crate::published::{NoqLimits, NoqPacing};
 use cellcc_control::{
-    Advice, Controller, Event, Feedback, Flow, Limits, Observed as Shown, Packet, Rtt, Signal,
+    Advice, Controller, Event, Feedback, Flow, Limits, Observed as Shown, Packet, Rtt, Signal, Verdict,
 };
 use cellcc_units::{Bytes, Rate, Span, Time};
 
-/// The peer may wait this long before it acknowledges (RFC 9000, section 18.2: 25 ms unless it says otherwise).
-const MAX_ACK_DELAY: Span = Span::from_millis(25);
+/// A peer that does not say otherwise may wait this long before it acknowledges (RFC 9000, section 18.2): noq does not
+/// tell what the peer says. What peers are asked for is in `congestion`.
+const DEFAULT_MAX_ACK_DELAY: Span = Span::from_millis(25);
 /// RFC 9002, section 6.1.2.
 const GRANULARITY: Span = Span::from_millis(1);
 
@@ -70,11 +71,11 @@ pub struct PacketCounts {
     pub lost: u64,
 }
 
-/// What becomes of the signals that a scheme has for its half at the receiver.
+/// What becomes of the signals that a scheme has for its receiver-side component.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Signals {
-    /// There is no such half: they count as told with the next packet, so that a scheme does not wait.
-    Unheard,
+    /// There is no such component: they count as sent with the next packet, so that a scheme does not wait.
+    Dropped,
     /// They leave in messages; this one waits in noq for the next packet.
     Sent { waiting: Option<Signal> },
 }
@@ -90,7 +91,7 @@ pub(crate) struct Sender {
     pacing: Pacing,
     signals: Signals,
     /// The signal that left last.
-    told: Option<Signal>,
+    last_signal: Option<Signal>,
     counts: PacketCounts,
     delivered: Bytes,
     /// RTT samples since they were last taken, where somebody wants them.
@@ -101,7 +102,7 @@ impl Sender {
     /// A flow that has sent nothing. `keeps_samples`: for [`take_rtt_samples`](Self::take_rtt_samples).
     pub(crate) fn new(controller: Box<dyn Controller>, size: PacketSize, keeps_samples: bool) -> Self {
         Self {
-            flow: Flow::new(controller),
+            flow: Flow::new(controller, size.on_link()),
             size,
             outstanding: Outstanding::default(),
             newly_acknowledged: Vec::new(),
@@ -109,8 +110,8 @@ impl Sender {
             last_sent_at: None,
             last_heard_at: Time::ZERO,
             pacing: Pacing::default(),
-            signals: Signals::Unheard,
-            told: None,
+            signals: Signals::Dropped,
+            last_signal: None,
             counts: PacketCounts::default(),
             delivered: Bytes::ZERO,
             samples: keeps_samples.then(Vec::new),
@@ -130,10 +131,10 @@ impl Sender {
         let limits = self.flow.limits();
         self.pacing.on_sent(now, bytes, &limits, self.size.on_link());
         let signal = match &mut self.signals {
-            Signals::Unheard => limits.signal,
+            Signals::Dropped => limits.signal,
             Signals::Sent { waiting } => waiting.take(),
         };
-        self.told = signal.or(self.told);
+        self.last_signal = signal.or(self.last_signal);
         let packet = self.flow.on_sent_with(now, bytes, signal);
         self.outstanding.push(Entry { number, payload, packet });
     }
@@ -158,7 +159,7 @@ impl Sender {
             // less than single packets.
             samples.extend(packets.iter().map(|_| (now, sample)));
         }
-        self.flow.on_ack(now, &packets, sample);
+        self.flow.on_ack(now, &packets, sample, None);
         self.newly_acknowledged = packets;
         self.newly_acknowledged.clear();
         while self.outstanding.payload() > noq_inflight
@@ -208,14 +209,10 @@ impl Sender {
         }
     }
 
-    /// A receiver's total holds packets that noq does not report here, such as bare acknowledgements: the extension has
-    /// judged it by all that has left, and the scheme, which knows of data alone, is to find no fault with it.
-    pub(crate) fn on_feedback(&mut self, now: Time, feedback: &Feedback) {
-        let mut feedback = *feedback;
-        if let Feedback::Rate(rate) = &mut feedback {
-            rate.received = rate.received.min(self.delivered + self.flow.inflight());
-        }
-        self.flow.on_feedback(now, &feedback);
+    /// The receiver-side component sent something. `sent`: all that has left, with packets that noq does not report here,
+    /// such as bare acknowledgements.
+    pub(crate) fn on_feedback(&mut self, now: Time, feedback: &Feedback, sent: Bytes) -> Verdict {
+        self.flow.on_feedback(now, feedback, sent)
     }
 
     pub(crate) fn on_advice(&mut self, now: Time, advice: &Advice) {
@@ -242,22 +239,22 @@ impl Sender {
         self.pacing.set_timers(timers);
     }
 
-    /// There is a half at the receiver, and signals reach it.
-    pub(crate) fn on_half_found(&mut self) {
+    /// The receiver-side component runs, and signals reach it.
+    pub(crate) fn on_component_found(&mut self) {
         self.signals = Signals::Sent { waiting: None };
     }
 
-    /// What the receiver's half is to be told, unless that waits in noq already.
+    /// The signal that is due, unless it waits in noq already.
     pub(crate) fn signal(&self) -> Option<Signal> {
         match self.signals {
-            Signals::Unheard => None,
+            Signals::Dropped => None,
             Signals::Sent { waiting } => self.flow.limits().signal.filter(|signal| waiting != Some(*signal)),
         }
     }
 
-    /// What the receiver's half was told last.
-    pub(crate) fn told(&self) -> Option<Signal> {
-        self.told
+    /// The signal that left last.
+    pub(crate) fn last_signal(&self) -> Option<Signal> {
+        self.last_signal
     }
 
     /// noq has the signal, and puts it into the next packet.
@@ -265,12 +262,10 @@ impl Sender {
         self.signals = Signals::Sent { waiting: Some(signal) };
     }
 
-    /// Full packets have another size from now on. noq gives no time with it.
+    /// Full packets have this size from now on.
     pub(crate) fn set_size(&mut self, size: PacketSize) {
-        if size != self.size {
-            self.size = size;
-            self.flow.on_event(self.last_heard_at, Event::PacketSize(size.on_link()));
-        }
+        self.size = size;
+        self.flow.set_packet_size(size.on_link());
     }
 
     /// The peer reports more packets that a router has marked; the newest of them was sent at `sent_at`.
@@ -349,5 +344,5 @@ impl Sender {
 
 /// RFC 9002, section 6.2.1.
 fn probe_timeout(rtt: &Rtt) -> Span {
-    rtt.smoothed() + (rtt.variation() * 4).max(GRANULARITY) + MAX_ACK_DELAY
+    rtt.smoothed() + (rtt.variation() * 4).max(GRANULARITY) + DEFAULT_MAX_ACK_DELAY
 }

@@ -31,7 +31,7 @@ const MAX_SEND_BUFFER: u64 = 1 << 26;
 
 /// The send buffer follows the window this often; an opening window wakes noq at once, whatever this is.
 const TICK: Duration = Duration::from_millis(10);
-/// The same where neither a scheme nor a half runs here, and only a datagram could change that.
+/// The same where neither a scheme nor a receiver-side component runs here, and only a datagram could change that.
 const IDLE_TICK: Duration = Duration::from_millis(50);
 /// What timers resolve (tokio).
 const GRAIN: Duration = Duration::from_millis(1);
@@ -260,9 +260,11 @@ impl Service {
             let received = self.shared.extension().on_datagram(time, totals, &datagram);
             match (received, &scheme) {
                 (Received::NotOurs, _) => self.shared.inbox.push(datagram),
-                (Received::Found, Some(scheme)) => scheme.on_half_found(),
+                (Received::Found, Some(scheme)) => scheme.on_component_found(),
                 (Received::Feedback(feedback), Some(scheme)) => {
-                    opened |= scheme.on_feedback(now, &feedback);
+                    let (verdict, opens) = scheme.on_feedback(now, &feedback, totals.sent);
+                    self.shared.extension().count(verdict);
+                    opened |= opens;
                 }
                 (Received::Nothing | Received::Found | Received::Feedback(_), _) => {}
             }

@@ -2,7 +2,7 @@
 
 use crate::receiver::{Acknowledgement, Receiver};
 use crate::sender::Sender;
-use cellcc_control::{Advice, Arrival, Context, Feedback, Limits, Observed, Scheme, Signal};
+use cellcc_control::{Advice, Arrival, Context, Ecn, Feedback, Limits, Observed, Scheme, Signal};
 use cellcc_experiment::virtual_time::{self, Network};
 use cellcc_experiment::{Application, Frames, Randomness, RunError, Scenario, Source};
 use cellcc_link::Packet;
@@ -25,22 +25,32 @@ pub struct DataPacket {
     bytes: Bytes,
     number: u64,
     segment: u64,
+    ecn: Ecn,
+    /// What the scheme tells its receiver-side component.
     signal: Option<Signal>,
 }
 
 /// An acknowledgement on the reverse path.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
 pub struct AckPacket {
     bytes: Bytes,
     ack: Acknowledgement,
-    /// What the scheme's half at the receiver sends with it.
-    feedback: Option<Box<Feedback>>,
+    /// What the receiver-side component sends with it.
+    feedback: Option<Feedback>,
 }
 
 impl Packet for DataPacket {
     #[inline]
     fn size(&self) -> Bytes {
         self.bytes
+    }
+
+    fn is_ecn_capable(&self) -> bool {
+        self.ecn != Ecn::NotEct
+    }
+
+    fn mark_congestion(&mut self) {
+        self.ecn = Ecn::Ce;
     }
 }
 
@@ -63,7 +73,7 @@ impl Ends {
         let application = Application::new(setup, endpoint, Time::ZERO + scenario.duration);
         Self {
             sender: Sender::new(scheme.build(&context), application, endpoint),
-            receiver: Receiver::new(endpoint, scheme.build_receiver_half(&context)),
+            receiver: Receiver::new(endpoint, scheme.build_receiver(&context)),
             frames: match setup.source {
                 Source::Frames { deadline, .. } => Some(Frames::new(deadline)),
                 _ => None,
@@ -78,6 +88,7 @@ impl Ends {
                 bytes: departure.bytes,
                 number: departure.number,
                 segment: departure.segment,
+                ecn: departure.ecn,
                 signal: departure.signal,
             };
             network.send_data(packet, departure.retransmission);
@@ -86,7 +97,8 @@ impl Ends {
 
     fn acknowledge(&mut self, network: &mut Network<'_, Self>, ack: Acknowledgement) {
         let feedback = self.receiver.feedback(network.now());
-        let bytes = self.ack_bytes + feedback.as_ref().map_or(Bytes::ZERO, |feedback| feedback.wire_size());
+        let message = feedback.as_ref().map_or(0, |feedback| feedback.as_bytes().len());
+        let bytes = self.ack_bytes + Bytes::new(message as u64);
         network.send_ack(AckPacket { bytes, ack, feedback });
     }
 }
@@ -96,12 +108,12 @@ impl virtual_time::Ends for Ends {
     type Ack = AckPacket;
 
     fn on_data(&mut self, network: &mut Network<'_, Self>, data: DataPacket) -> Result<(), RunError> {
-        let DataPacket { number, bytes, signal, segment } = data;
+        let DataPacket { bytes, number, segment, ecn, signal } = data;
         let now = network.now();
         if let Some(frames) = &mut self.frames {
             frames.on_segment(now, segment, self.sender.application());
         }
-        if let Some(ack) = self.receiver.on_packet(&Arrival { now, number, bytes, signal }) {
+        if let Some(ack) = self.receiver.on_packet(&Arrival { now, number, bytes }, ecn, signal) {
             self.acknowledge(network, ack);
         }
         Ok(())
@@ -147,7 +159,7 @@ impl virtual_time::Ends for Ends {
 
     #[inline]
     fn has_receiver_component(&self) -> bool {
-        self.receiver.has_half()
+        self.receiver.component().is_some()
     }
 
     fn on_user_flows(&mut self, now: Time, flows: u32) {
@@ -180,8 +192,8 @@ impl virtual_time::Ends for Ends {
 
     fn observe(&self, observed: &mut Observed) {
         self.sender.flow().controller().observe(observed);
-        if let Some(half) = self.receiver.half() {
-            half.observe(observed);
+        if let Some(component) = self.receiver.component() {
+            component.observe(observed);
         }
     }
 }

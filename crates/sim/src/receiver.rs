@@ -2,10 +2,10 @@
 //!
 //! Acknowledgements name every packet received so far, as QUIC's ranges and TCP's SACK do for all practical purposes. An
 //! acknowledgement therefore carries only how far the log of received packets had grown when it left, and one that is
-//! lost is made good by the next. A scheme's half at the receiver may hold acknowledgements back: then one tells of a
-//! part of what has arrived.
+//! lost is made good by the next. A receiver-side component may hold acknowledgements back: then one tells of a part of
+//! what has arrived.
 
-use cellcc_control::{Arrival, Feedback, ReceiverHalf};
+use cellcc_control::{Arrival, Ecn, Feedback, ReceiverComponent, Signal};
 use cellcc_experiment::Endpoint;
 use cellcc_units::{Bytes, Span, Time};
 use std::collections::VecDeque;
@@ -18,13 +18,21 @@ pub(crate) struct Acknowledgement {
     pub(crate) delay: Span,
 }
 
+/// A packet that has arrived.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ReceivedPacket {
+    pub(crate) number: u64,
+    /// The codepoint that it arrived with.
+    pub(crate) ecn: Ecn,
+}
+
 pub(crate) struct Receiver {
-    half: Option<Box<dyn ReceiverHalf>>,
+    component: Option<Box<dyn ReceiverComponent>>,
     packet: Bytes,
     ack_every: u32,
     max_ack_delay: Span,
-    /// Numbers of received packets in order of arrival; the first `taken` are known to the sender and forgotten.
-    log: VecDeque<u64>,
+    /// Received packets in order of arrival; the first `taken` are known to the sender and forgotten.
+    log: VecDeque<ReceivedPacket>,
     taken: u64,
     /// How much of the log acknowledgements have told of, counted from the first packet.
     acknowledged: u64,
@@ -35,9 +43,9 @@ pub(crate) struct Receiver {
 }
 
 impl Receiver {
-    pub(crate) fn new(endpoint: &Endpoint, half: Option<Box<dyn ReceiverHalf>>) -> Self {
+    pub(crate) fn new(endpoint: &Endpoint, component: Option<Box<dyn ReceiverComponent>>) -> Self {
         Self {
-            half,
+            component,
             packet: endpoint.packet(),
             ack_every: endpoint.ack_every.max(1),
             max_ack_delay: endpoint.max_ack_delay,
@@ -53,15 +61,23 @@ impl Receiver {
 
     /// A packet arrives; an acknowledgement may leave at once. A gap in the numbers is reported without delay
     /// (RFC 9000, section 13.2.1).
-    pub(crate) fn on_packet(&mut self, arrival: &Arrival) -> Option<Acknowledgement> {
+    pub(crate) fn on_packet(
+        &mut self,
+        arrival: &Arrival,
+        ecn: Ecn,
+        signal: Option<Signal>,
+    ) -> Option<Acknowledgement> {
         let Arrival { now, number, .. } = *arrival;
-        self.log.push_back(number);
+        self.log.push_back(ReceivedPacket { number, ecn });
         self.newest_at = now;
         self.unacknowledged += 1;
         let in_order = number == self.next_expected;
         self.next_expected = self.next_expected.max(number + 1);
-        if let Some(half) = &mut self.half {
-            half.on_packet(arrival);
+        if let Some(component) = &mut self.component {
+            if let Some(signal) = signal {
+                component.on_signal(&signal);
+            }
+            component.on_packet(arrival);
         }
         if self.unacknowledged >= self.ack_every || !in_order {
             return self.acknowledge(now);
@@ -72,32 +88,27 @@ impl Receiver {
 
     /// The user's flows, this one included.
     pub(crate) fn on_user_flows(&mut self, now: Time, flows: u32) {
-        if let Some(half) = &mut self.half {
-            half.on_user_flows(now, flows);
+        if let Some(component) = &mut self.component {
+            component.on_user_flows(now, flows);
         }
     }
 
     /// All that has arrived for the user, over all its flows.
     pub(crate) fn on_user_arrivals(&mut self, now: Time, arrived: Bytes) {
-        if let Some(half) = &mut self.half {
-            half.on_user_arrivals(now, arrived);
+        if let Some(component) = &mut self.component {
+            component.on_user_arrivals(now, arrived);
         }
     }
 
-    /// True where a half of the scheme runs here.
-    pub(crate) fn has_half(&self) -> bool {
-        self.half.is_some()
-    }
-
-    /// The half of the scheme that runs here, to look at.
-    pub(crate) fn half(&self) -> Option<&dyn ReceiverHalf> {
-        self.half.as_deref()
+    /// The scheme's component that runs here, to look at.
+    pub(crate) fn component(&self) -> Option<&dyn ReceiverComponent> {
+        self.component.as_deref()
     }
 
     /// When [`on_wake`](Self::on_wake) has something to do.
     #[inline]
     pub(crate) fn next_wake(&self) -> Time {
-        let timer = self.half.as_ref().and_then(|half| half.next_timer());
+        let timer = self.component.as_ref().and_then(|component| component.next_timer());
         self.ack_due_at.unwrap_or(Time::NEVER).min(timer.unwrap_or(Time::NEVER))
     }
 
@@ -105,36 +116,36 @@ impl Receiver {
     pub(crate) fn on_wake(&mut self, now: Time) -> Option<Acknowledgement> {
         let due = |time: Option<Time>| time.is_some_and(|time| time <= now);
         let mut has_feedback = false;
-        if let Some(half) = self.half.as_mut().filter(|half| due(half.next_timer())) {
-            has_feedback = half.on_timer(now);
+        if let Some(component) = self.component.as_mut().filter(|component| due(component.next_timer())) {
+            has_feedback = component.on_timer(now);
         }
         let acknowledgement = if due(self.ack_due_at) { self.acknowledge(now) } else { None };
         let feedback_alone = Acknowledgement { upto: self.acknowledged, delay: Span::ZERO };
         acknowledgement.or(has_feedback.then_some(feedback_alone))
     }
 
-    /// What the scheme's half sends with an acknowledgement that leaves now.
-    pub(crate) fn feedback(&mut self, now: Time) -> Option<Box<Feedback>> {
-        self.half.as_mut()?.feedback(now).map(Box::new)
+    /// What the component sends with an acknowledgement that leaves now.
+    pub(crate) fn feedback(&mut self, now: Time) -> Option<Feedback> {
+        self.component.as_mut()?.feedback(now)
     }
 
-    /// Makes an acknowledgement of all that has arrived, or of as much as the scheme's half releases.
+    /// Makes an acknowledgement of all that has arrived, or of as much as the component releases.
     fn acknowledge(&mut self, now: Time) -> Option<Acknowledgement> {
         self.unacknowledged = 0;
         self.ack_due_at = None;
         let arrived = self.taken + self.log.len() as u64;
-        let Some(half) = &mut self.half else {
+        let Some(component) = &mut self.component else {
             self.acknowledged = arrived;
             return Some(Acknowledgement { upto: arrived, delay: now.since(self.newest_at) });
         };
         let before = self.acknowledged;
         while self.acknowledged < arrived {
-            let release_at = half.release_at(now, self.packet);
+            let release_at = component.release_at(now, self.packet);
             if release_at > now {
                 self.ack_due_at = Some(release_at);
                 break;
             }
-            half.on_released(now, self.packet);
+            component.on_released(now, self.packet);
             self.acknowledged += 1;
         }
         // How long a held packet waited is not told: to the sender that is part of the path.
@@ -143,7 +154,10 @@ impl Receiver {
     }
 
     /// The packets that an acknowledgement tells the sender of for the first time, in order of arrival.
-    pub(crate) fn newly_acknowledged(&mut self, ack: Acknowledgement) -> impl Iterator<Item = u64> + '_ {
+    pub(crate) fn newly_acknowledged(
+        &mut self,
+        ack: Acknowledgement,
+    ) -> impl Iterator<Item = ReceivedPacket> + '_ {
         let count = ack.upto.saturating_sub(self.taken);
         self.taken += count;
         self.log.drain(..count as usize)
@@ -158,41 +172,46 @@ mod tests {
         Receiver::new(&Endpoint { ack_every, ..Endpoint::default() }, None)
     }
 
-    fn packet(number: u64, nanos: u64) -> Arrival {
-        Arrival { now: Time::from_nanos(nanos), number, bytes: Bytes::new(1500), signal: None }
+    fn arrives(receiver: &mut Receiver, number: u64, nanos: u64) -> Option<Acknowledgement> {
+        let arrival = Arrival { now: Time::from_nanos(nanos), number, bytes: Bytes::new(1500) };
+        receiver.on_packet(&arrival, Ecn::NotEct, None)
+    }
+
+    fn newly_acknowledged(receiver: &mut Receiver, ack: Acknowledgement) -> Vec<u64> {
+        receiver.newly_acknowledged(ack).map(|packet| packet.number).collect()
     }
 
     #[test]
     fn every_second_packet_is_acknowledged_and_a_single_one_after_the_delay() {
         let mut receiver = receiver(2);
-        assert_eq!(receiver.on_packet(&packet(0, 0)), None);
+        assert_eq!(arrives(&mut receiver, 0, 0), None);
         assert_eq!(receiver.next_wake(), Time::ZERO + Span::from_millis(25));
-        assert!(receiver.on_packet(&packet(1, 5)).is_some());
+        assert!(arrives(&mut receiver, 1, 5).is_some());
         assert_eq!(receiver.next_wake(), Time::NEVER);
     }
 
     #[test]
     fn a_gap_is_reported_at_once() {
         let mut receiver = receiver(2);
-        assert!(receiver.on_packet(&packet(3, 0)).is_some());
+        assert!(arrives(&mut receiver, 3, 0).is_some());
     }
 
     #[test]
     fn the_next_acknowledgement_makes_a_lost_one_good() {
         let mut receiver = receiver(1);
-        let _lost = receiver.on_packet(&packet(0, 0));
-        let second = receiver.on_packet(&packet(2, 0)).unwrap();
-        assert_eq!(receiver.newly_acknowledged(second).collect::<Vec<_>>(), [0, 2]);
+        let _lost = arrives(&mut receiver, 0, 0);
+        let second = arrives(&mut receiver, 2, 0).unwrap();
+        assert_eq!(newly_acknowledged(&mut receiver, second), [0, 2]);
         assert_eq!(receiver.newly_acknowledged(second).count(), 0);
     }
 
     /// Releases a packet every 10 ms.
-    #[derive(Clone, Default)]
+    #[derive(Default)]
     struct Regulating {
         free_at: Time,
     }
 
-    impl ReceiverHalf for Regulating {
+    impl ReceiverComponent for Regulating {
         fn on_packet(&mut self, _arrival: &Arrival) {}
 
         fn release_at(&self, _now: Time, _bytes: Bytes) -> Time {
@@ -207,14 +226,14 @@ mod tests {
     #[test]
     fn acknowledgements_that_a_scheme_regulates_leave_one_by_one() {
         let mut receiver = Receiver::new(&Endpoint::default(), Some(Box::new(Regulating::default())));
-        let first = receiver.on_packet(&packet(0, 0)).expect("the first leaves at once");
-        assert_eq!(receiver.on_packet(&packet(1, 5)), None);
-        assert_eq!(receiver.on_packet(&packet(2, 6)), None);
+        let first = arrives(&mut receiver, 0, 0).expect("the first leaves at once");
+        assert_eq!(arrives(&mut receiver, 1, 5), None);
+        assert_eq!(arrives(&mut receiver, 2, 6), None);
         let release = receiver.next_wake();
         assert_eq!(release, Time::ZERO + Span::from_millis(10));
         let second = receiver.on_wake(release).expect("due");
-        assert_eq!(receiver.newly_acknowledged(first).collect::<Vec<_>>(), [0]);
-        assert_eq!(receiver.newly_acknowledged(second).collect::<Vec<_>>(), [1]);
+        assert_eq!(newly_acknowledged(&mut receiver, first), [0]);
+        assert_eq!(newly_acknowledged(&mut receiver, second), [1]);
         assert_eq!(receiver.next_wake(), Time::ZERO + Span::from_millis(20));
     }
 }

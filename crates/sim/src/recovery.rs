@@ -182,6 +182,8 @@ mod tests {
             delivered_at: Time::ZERO,
             first_sent_at: Time::ZERO,
             inflight: Bytes::ZERO,
+            lost: Bytes::ZERO,
+            marked: Bytes::ZERO,
             app_limited: false,
         };
         Outstanding { packet, segment: number, retransmission: false }

@@ -1,9 +1,11 @@
 //! The sender: what leaves when, below the congestion control. Its limits come from [`Flow`]; loss detection from
 //! [`Recovery`]; data from [`Application`].
 
-use crate::receiver::Acknowledgement;
+use crate::receiver::{Acknowledgement, ReceivedPacket};
 use crate::recovery::{Acknowledged, Outstanding, Recovery};
-use cellcc_control::{Advice, Controller, Event, Feedback, Flow, Limits, Pacer, Packet, Signal};
+use cellcc_control::{
+    Advice, Controller, Ecn, EcnEcho, Event, Feedback, Flow, Limits, Pacer, Packet, Signal,
+};
 use cellcc_experiment::{Application, Endpoint};
 use cellcc_units::{Bytes, Span, Time};
 use std::collections::{BTreeSet, VecDeque};
@@ -18,12 +20,14 @@ pub(crate) struct Departure {
     pub(crate) segment: u64,
     pub(crate) bytes: Bytes,
     pub(crate) retransmission: bool,
-    /// What it tells the scheme's half at the receiver.
+    pub(crate) ecn: Ecn,
+    /// What it tells the receiver-side component.
     pub(crate) signal: Option<Signal>,
 }
 
 pub(crate) struct Sender {
     flow: Flow,
+    ecn: Ecn,
     application: Application,
     recovery: Recovery,
     header: Bytes,
@@ -56,7 +60,8 @@ impl Sender {
         // Without delayed acknowledgements there is no delay to wait for.
         let max_ack_delay = if endpoint.ack_every > 1 { endpoint.max_ack_delay } else { Span::ZERO };
         Self {
-            flow: Flow::new(controller),
+            ecn: controller.ecn(),
+            flow: Flow::new(controller, endpoint.packet()),
             resume_at: application.start(),
             application,
             recovery: Recovery::new(max_ack_delay),
@@ -90,21 +95,23 @@ impl Sender {
         self.completed_at
     }
 
-    /// An acknowledgement arrives that names `numbers` for the first time. Gives the RTT sample, if there is one.
+    /// An acknowledgement arrives that names these packets for the first time. Gives the RTT sample, if there is one.
     pub(crate) fn on_acknowledgement(
         &mut self,
         now: Time,
         ack: Acknowledgement,
-        numbers: impl Iterator<Item = u64>,
+        received: impl Iterator<Item = ReceivedPacket>,
     ) -> Option<Span> {
         self.newly_acknowledged.clear();
+        let mut echo = EcnEcho::default();
         let mut undo = false;
-        for number in numbers {
+        for ReceivedPacket { number, ecn } in received {
             match self.recovery.on_acknowledged(number) {
                 // The data of a packet counts once, however often it was sent.
                 Acknowledged::InFlight(outstanding) => {
                     let counts = !outstanding.retransmission || self.missing.remove(&outstanding.segment);
                     self.acknowledged_segments += u64::from(counts);
+                    echo.add(ecn, outstanding.packet.bytes);
                     self.newly_acknowledged.push(outstanding.packet);
                 }
                 Acknowledged::Late { outstanding, undo: all } => {
@@ -122,7 +129,7 @@ impl Sender {
             self.timeouts = 0;
             self.probes = 0;
         }
-        self.flow.on_ack(now, &self.newly_acknowledged, sample);
+        self.flow.on_ack(now, &self.newly_acknowledged, sample, Some(echo));
         if undo {
             self.flow.on_event(now, Event::SpuriousLoss);
         }
@@ -133,9 +140,9 @@ impl Sender {
         sample
     }
 
-    /// The scheme's half at the receiver sent something.
+    /// The receiver-side component sent something.
     pub(crate) fn on_feedback(&mut self, now: Time, feedback: &Feedback) {
-        self.flow.on_feedback(now, feedback);
+        self.flow.on_feedback(now, feedback, self.flow.sent());
     }
 
     /// The network sent something.
@@ -154,7 +161,6 @@ impl Sender {
             self.timeouts = (self.timeouts + 1).min(MAX_BACKOFF);
             self.last_timeout_at = now;
             self.probes = 1;
-            self.flow.on_event(now, Event::ProbeTimeout);
         }
     }
 
@@ -216,7 +222,7 @@ impl Sender {
         let signal = self.flow.limits().signal;
         let packet = self.flow.on_sent(now, bytes);
         self.recovery.on_sent(Outstanding { packet, segment, retransmission });
-        Departure { number: packet.number, segment, bytes, retransmission, signal }
+        Departure { number: packet.number, segment, bytes, retransmission, ecn: self.ecn, signal }
     }
 
     /// The first lost segment whose loss nothing has made good meanwhile: a packet that arrived late, or a probe.

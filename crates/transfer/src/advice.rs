@@ -2,8 +2,7 @@
 
 use crate::TransferError;
 use cellcc_assist::{
-    AdviceRequest, BandwidthSource, FeedbackFile, FeedbackPath, NetAssist, ReportedFlow, Reports,
-    UnseenReports,
+    AdviceRequest, FeedbackFile, FeedbackPath, NetAssist, ReportSource, ReportedFlow, Reports, UnseenReports,
 };
 use cellcc_experiment::TracedPath;
 use cellcc_link::{Capacity, Delay, Loss, TraceCache};
@@ -27,7 +26,7 @@ pub enum Adviser {
         /// What the link towards the peer can carry.
         link: Arc<Capacity>,
         /// What is known of it.
-        source: BandwidthSource,
+        source: ReportSource,
         /// The RTT without the link.
         rtt: Span,
     },
@@ -49,8 +48,8 @@ impl Adviser {
             Ok(Self::Trace { link: opened.capacity, source, rtt })
         };
         match text.split_once(':') {
-            Some(("oracle", name)) => trace(name, BandwidthSource::Oracle),
-            Some(("causal", name)) => trace(name, BandwidthSource::Causal),
+            Some(("oracle", name)) => trace(name, ReportSource::Oracle),
+            Some(("causal", name)) => trace(name, ReportSource::Causal),
             Some(("file", name)) => {
                 let path = FeedbackPath { network: rtt, delay: FILE_DELAY };
                 FeedbackFile::read(Path::new(name), path)
@@ -148,6 +147,6 @@ mod tests {
     #[tokio::test]
     async fn a_link_by_its_name_is_a_source() {
         let adviser = Adviser::named("causal:rate=12Mbit/s", Span::from_millis(20)).await;
-        assert!(matches!(adviser, Ok(Adviser::Trace { source: BandwidthSource::Causal, .. })), "{adviser:?}");
+        assert!(matches!(adviser, Ok(Adviser::Trace { source: ReportSource::Causal, .. })), "{adviser:?}");
     }
 }

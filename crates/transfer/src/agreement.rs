@@ -46,7 +46,7 @@ impl Shared {
         let scheme =
             Registry::default().parse(text).map_err(|error| TransferError::Refused(error.to_string()))?;
         let allowed = &self.settings.allowed;
-        let name = scheme.info().name;
+        let name = &*scheme.info().name;
         if request.direction == Direction::Get
             && !allowed.is_empty()
             && !allowed.iter().any(|one| one == name)

@@ -43,7 +43,10 @@ enum Role {
     },
     /// With noq's own congestion control, for the little that a receiver has to say.
     Receives(
-        #[expect(dead_code, reason = "held, not used: runs the halves of the peer's scheme")]
+        #[expect(
+            dead_code,
+            reason = "held, not used: runs the receiver-side component of the peer's scheme"
+        )]
         AttachedReceiver,
     ),
 }
@@ -127,8 +130,8 @@ impl Flow {
         let Role::Sends { attached, advised } = &self.role else { return Vec::new() };
         let mut observed = Observed::default();
         attached.scheme().observe(&mut observed);
-        let half = attached.peer_half();
-        let missing = half.is_missing().then(|| half.to_string());
+        let component = attached.peer_component();
+        let missing = component.is_missing().then(|| component.to_string());
         observed.notes.into_iter().chain(missing).chain(advised.note().map(str::to_owned)).collect()
     }
 

@@ -3,7 +3,7 @@
 //! A transfer has one *control* connection, with one stream of JSON messages, and one or more *data* connections, each of
 //! which runs the transfer's scheme at the end that sends. The server answers a request with a ticket for each data connection; the
 //! client uses it as the first destination connection ID (RFC 9000, section 7.2), so that the server knows the scheme
-//! before the handshake begins, and so does the scheme's half at the receiver.
+//! before the handshake begins, and so does the receiver-side component.
 //!
 //! | to find | look in |
 //! |---|---|

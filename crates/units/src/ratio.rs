@@ -13,7 +13,7 @@ impl Ratio {
     pub const ONE: Self = Self(1.0);
 
     /// The ratio `value`; negative and NaN give zero.
-    pub fn new(value: f64) -> Self {
+    pub const fn new(value: f64) -> Self {
         Self(if value > 0.0 { value } else { 0.0 })
     }
 

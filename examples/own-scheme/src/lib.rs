@@ -1,55 +1,83 @@
-//! A scheme from outside the workspace: AIMD whose increase is a parameter.
+//! A scheme from outside the workspace: AIMD whose increase is a parameter, and whose slow start ends at the rate that its
+//! receiver measures.
 //!
 //! ```text
 //! on each ACK:    below ssthresh   window += acknowledged bytes                 (doubles per RTT)
 //!                 else             window += gain * packet * acknowledged / window  (gain packets per RTT)
 //! on a loss:      window *= 1/2, once per recovery episode; ssthresh = window
+//! on feedback:    window > 2 * rate at the receiver * minimum RTT  ->  ssthresh = window
 //! ```
 //! Source: Chiu and Jain, "Analysis of the increase and decrease algorithms for congestion avoidance in computer
 //! networks" (1989): additive increase with multiplicative decrease converges to fair shares.
 
 use cellcc_control::{
-    Ack, Arguments, Context, Controller, Kind, Limits, Loss, Needs, Observer, Parameter, SchemeInfo,
+    Ack, Arrival, Context, Controller, Feedback, Limits, Loss, Needs, Observer, Parameter, ReceiverComponent,
+    SchemeInfo, Verdict, kind,
 };
-use cellcc_units::Bytes;
+use cellcc_units::{Bytes, Rate, Span, Time};
+use std::sync::Arc;
+
+const GAIN: Parameter<kind::Number> = Parameter::new(
+    "gain",
+    kind::Number(0.1, 100.0),
+    1.0,
+    "packets by which the window grows per RTT",
+    "RFC 5681, section 3.1: one packet per RTT",
+);
 
 /// What `Registry::register` takes.
-pub const SCHEME: SchemeInfo = SchemeInfo {
-    name: "own",
-    summary: "AIMD with a gain: that many packets more per RTT, half the window on loss",
-    source: "Chiu and Jain 1989",
-    parameters: &[Parameter {
-        name: "gain",
-        kind: Kind::Number(0.1, 100.0),
-        default: "1",
-        meaning: "packets by which the window grows per RTT",
-        source: "RFC 5681, section 3.1: one packet per RTT",
-    }],
-    needs: Needs::NOTHING,
-    build: |arguments: &Arguments, context: &Context| Box::new(Own::new(arguments.number("gain"), context)),
-};
+pub fn scheme() -> SchemeInfo {
+    SchemeInfo {
+        name: "own".into(),
+        summary: "AIMD with a gain: that many packets more per RTT, half the window on loss".into(),
+        source: "Chiu and Jain 1989".into(),
+        parameters: vec![GAIN.into()],
+        presets: Vec::new(),
+        needs: Needs {
+            receiver: Some(Arc::new(|_, _| Some(Box::new(RateMeter::default())))),
+            ..Needs::NOTHING
+        },
+        build: Arc::new(|arguments, context| Box::new(Own::new(arguments.get(&GAIN), context))),
+    }
+}
 
 /// The share of the window that is left after a loss (RFC 5681, section 3.1, equation 4).
 const DECREASE: f64 = 0.5;
 /// The smallest window, in packets (RFC 5681, section 3.1, equation 4).
 const MIN_WINDOW_PACKETS: u64 = 2;
 
-#[derive(Debug, Clone)]
+/// Slow start ends at a window of this many bandwidth-delay products: one on the path, one in the queue (our choice).
+const SLOW_START_BDPS: f64 = 2.0;
+/// The receiver takes the rate over at least this time: several packets even on a slow link (our choice).
+const RATE_SPAN: Span = Span::from_millis(50);
+
+#[derive(Debug)]
 struct Own {
     gain: f64,
     packet: Bytes,
     window: Bytes,
     ssthresh: Bytes,
+    min_rtt: Option<Span>,
+    receiver_rate: Option<Rate>,
 }
 
 impl Own {
     fn new(gain: f64, context: &Context) -> Self {
-        Self { gain, packet: context.packet, window: context.initial_window, ssthresh: Bytes::MAX }
+        Self {
+            gain,
+            packet: context.packet,
+            window: context.initial_window,
+            ssthresh: Bytes::MAX,
+            min_rtt: None,
+            receiver_rate: None,
+        }
     }
 }
 
 impl Controller for Own {
     fn on_ack(&mut self, ack: &Ack<'_>) {
+        self.packet = ack.packet_size;
+        self.min_rtt = Some(ack.rtt.min());
         // A window that is not filled was not tested, and does not grow (RFC 9002, section 7.8).
         if ack.in_recovery || !ack.cwnd_limited {
             return;
@@ -68,14 +96,58 @@ impl Controller for Own {
         }
     }
 
+    fn on_feedback(&mut self, _now: Time, feedback: &Feedback, _sent: Bytes) -> Verdict {
+        let Ok(bytes) = feedback.as_bytes().try_into() else { return Verdict::Malformed };
+        let rate = Rate::from_bytes_per_sec(u64::from_be_bytes(bytes));
+        self.receiver_rate = Some(rate);
+        if let Some(min_rtt) = self.min_rtt
+            && self.window > rate.bytes_in(min_rtt).mul_f64(SLOW_START_BDPS)
+        {
+            self.ssthresh = self.ssthresh.min(self.window);
+        }
+        Verdict::Taken
+    }
+
     fn limits(&self) -> Limits {
         Limits::window_only(self.window)
     }
 
     fn observe(&self, observer: &mut dyn Observer) {
+        if let Some(rate) = self.receiver_rate {
+            observer.value("receiver_rate", "mbit_s", rate.as_mbit_per_sec());
+        }
         if self.ssthresh < Bytes::MAX {
             observer.value("ssthresh", "packets", self.ssthresh.in_packets(self.packet));
         }
+    }
+}
+
+/// The receiver-side component: measures the rate at which packets arrive, and sends it with every acknowledgement, in
+/// bytes per second, as eight bytes.
+#[derive(Debug, Default)]
+struct RateMeter {
+    /// When the interval began, and what has arrived since.
+    interval: Option<(Time, Bytes)>,
+    rate: Option<Rate>,
+}
+
+impl ReceiverComponent for RateMeter {
+    fn on_packet(&mut self, arrival: &Arrival) {
+        let (began, bytes) = match self.interval {
+            // The packet that begins an interval was sent before it.
+            None => (arrival.now, Bytes::ZERO),
+            Some((began, bytes)) => (began, bytes + arrival.bytes),
+        };
+        let elapsed = arrival.now.since(began);
+        self.interval = Some((began, bytes));
+        if elapsed >= RATE_SPAN {
+            self.rate = Some(Rate::from_transfer(bytes, elapsed));
+            self.interval = Some((arrival.now, Bytes::ZERO));
+        }
+    }
+
+    fn feedback(&mut self, _now: Time) -> Option<Feedback> {
+        Feedback::new(&self.rate?.as_bytes_per_sec().to_be_bytes())
     }
 }
 
@@ -83,14 +155,15 @@ impl Controller for Own {
 mod tests {
     use super::*;
     use cellcc_control::{Flow, Registry, SchemeError};
-    use cellcc_units::{Span, Time};
+    use cellcc_experiment::{Driver, Plan, PlanFile};
+    use cellcc_sim::SimDriver;
 
     const CONTEXT: Context =
         Context { packet: Bytes::new(1500), initial_window: Bytes::new(15_000), seed: 1 };
 
     fn registry() -> Registry {
         let mut registry = Registry::default();
-        registry.register(SCHEME);
+        registry.register(scheme());
         registry
     }
 
@@ -108,7 +181,7 @@ mod tests {
             flow.on_loss(at + rtt, &packets[..1], false);
         }
         for packet in &packets[usize::from(lose_first)..] {
-            flow.on_ack(at + rtt, std::slice::from_ref(packet), Some(rtt));
+            flow.on_ack(at + rtt, std::slice::from_ref(packet), Some(rtt), None);
         }
         at + rtt
     }
@@ -117,14 +190,14 @@ mod tests {
     fn it_is_listed_beside_the_built_in_schemes() {
         let count = Registry::default().schemes().len();
         assert_eq!(registry().schemes().len(), count + 1);
-        assert_eq!(registry().parse("own").unwrap().info().source, SCHEME.source);
+        assert_eq!(registry().parse("own").unwrap().info().source, scheme().source);
     }
 
     #[test]
     fn the_gain_is_packets_per_rtt_after_a_loss() {
         let scheme = registry().parse("own( gain = 2 )").unwrap();
         assert_eq!(scheme.text(), "own(gain=2)");
-        let mut flow = Flow::new(scheme.build(&CONTEXT));
+        let mut flow = Flow::new(scheme.build(&CONTEXT), CONTEXT.packet);
         let mut now = round(&mut flow, Time::ZERO, false);
         assert_eq!(window(&flow), 20.0, "slow start doubles");
         now = round(&mut flow, now + Span::from_millis(1), true);
@@ -135,11 +208,39 @@ mod tests {
     }
 
     #[test]
+    fn feedback_that_is_no_rate_is_refused() {
+        let mut own = Own::new(1.0, &CONTEXT);
+        let feedback = Feedback::new(b"fast").expect("short");
+        assert_eq!(own.on_feedback(Time::ZERO, &feedback, Bytes::ZERO), Verdict::Malformed);
+    }
+
+    #[test]
+    fn in_the_simulator_the_receiver_tells_the_links_rate_and_slow_start_ends_without_a_loss() {
+        let driver = SimDriver::new(registry());
+        let mut file = PlanFile {
+            schemes: vec!["own".into()],
+            traces: vec!["rate=24Mbit/s".into()],
+            duration: Span::from_secs(2),
+            ..PlanFile::default()
+        };
+        file.path.rtt = Span::from_millis(50);
+        let plan = Plan::new(&file, &driver, "test").expect("the test's plan is sound");
+        let record = driver.run(&plan.runs[1].scenario).expect("the run succeeds");
+        let last = |name| *record.series.column(name).expect("shown").last().expect("bins");
+        let rate = last("flow0.receiver_rate_mbit_s");
+        assert!((23.0..=25.0).contains(&rate), "{rate} Mbit/s");
+        assert_eq!(record.total.lost_packets, 0);
+        // 100 packets per RTT: two of those, and what slow start adds until the feedback is back.
+        let ssthresh = last("flow0.ssthresh_packets");
+        assert!((200.0..=400.0).contains(&ssthresh), "{ssthresh} packets");
+    }
+
+    #[test]
     fn a_gain_out_of_range_is_refused() {
         for text in ["own(gain=0)", "own(gain=101)", "own(gain=NaN)", "own(gain=2pkt)"] {
             let error = registry().parse(text).unwrap_err();
             assert!(
-                matches!(error, SchemeError::BadValue { scheme: "own", key: "gain", .. }),
+                matches!(&error, SchemeError::BadValue { scheme, key, .. } if scheme == "own" && key == "gain"),
                 "{text}: {error}"
             );
         }

@@ -9,7 +9,7 @@ use std::error::Error;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut registry = Registry::default();
-    registry.register(own_scheme::SCHEME);
+    registry.register(own_scheme::scheme());
     let driver = SimDriver::new(registry);
     let plan = PlanFile {
         // Each alone, then `own` beside CUBIC on one link.

@@ -40,6 +40,24 @@ fn every_scheme_is_described_with_every_parameter() {
 }
 
 #[test]
+fn presets_are_listed_with_their_values() {
+    let text = printed(&["schemes", "verus"]);
+    let lines = |start: &str| text.lines().filter(|line| line.trim_start().starts_with(start)).count();
+    assert_eq!(lines("- preset="), 3, "{text}");
+    assert!(
+        text.contains("\n  r=6\n") && text.contains("2 with preset=sigcomm15, 4 with preset=robust"),
+        "{text}"
+    );
+    assert!(text.contains("; sets r=4, fit=monotone, "), "{text}");
+    let json: serde_json::Value =
+        serde_json::from_str(&printed(&["schemes", "verus", "--format", "json"])).unwrap();
+    let robust = &json[0]["presets"][2];
+    assert_eq!((&robust["preset"], &robust["sets"]["r"]), (&"preset=robust".into(), &"4".into()));
+    let csv = printed(&["schemes", "rbbr", "--format", "csv"]);
+    assert!(csv.contains("rbbr,profile=paced,") && csv.contains("sets soft-limit=on"), "{csv}");
+}
+
+#[test]
 #[cfg(target_os = "linux")]
 fn the_doctor_says_what_this_machine_can_do() {
     let folder = tempfile::tempdir().unwrap();

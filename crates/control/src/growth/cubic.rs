@@ -20,8 +20,8 @@
 //! Source: RFC 9438; the names are its names.
 //!
 //! Differences from the RFC: the cut takes 70 % of the window and not of the bytes in flight (which section 4.6 allows
-//! where the window does not grow unused, as here). No ECN (the contract has none yet). Persistent congestion (RFC 9002)
-//! stands where the RFC says timeout, and leaves two packets instead of one. A window written from outside
+//! where the window does not grow unused, as here). A mark (ECN-CE) cuts as a loss does.
+//! Persistent congestion (RFC 9002) stands where the RFC says timeout, and leaves two packets instead of one. A window written from outside
 //! ([`Growth::set_window`]) leaves the epoch alone, as in Linux, where a plugin that writes snd_cwnd does not tell CUBIC;
 //! only `W_est` comes down with it, since otherwise the next ACK would undo the write.
 
@@ -44,7 +44,7 @@ const SECONDS_PER_NANOSECOND: f64 = 1e-9;
 /// The growth law of CUBIC.
 #[derive(Debug, Clone)]
 pub struct Cubic {
-    packet: Bytes,
+    packet_size: Bytes,
     initial_window: Bytes,
     hystart: Hystart,
     state: State,
@@ -82,7 +82,7 @@ impl Cubic {
     pub fn new(context: &Context, hystart: HystartMode) -> Self {
         let window = context.initial_window.in_packets(context.packet);
         Self {
-            packet: context.packet,
+            packet_size: context.packet,
             initial_window: context.initial_window,
             hystart: Hystart::new(hystart),
             state: State { window, ssthresh: Bytes::MAX, w_max: None, cwnd_prior: window, epoch: None },
@@ -92,15 +92,15 @@ impl Cubic {
 
     fn bytes(&self, packets: f64) -> Bytes {
         // Half up, without the call that f64::round is on older processors.
-        Bytes::new((packets * self.packet.as_f64() + 0.5) as u64)
+        Bytes::new((packets * self.packet_size.as_f64() + 0.5) as u64)
     }
 
     /// Grows towards ssthresh; returns the bytes acknowledged beyond it.
     fn slow_start(&mut self, ack: &Ack<'_>) -> Bytes {
         let window = self.window();
-        let step = self.hystart.on_ack(ack, self.packet, self.state.ssthresh == Bytes::MAX);
+        let step = self.hystart.on_ack(ack, self.state.ssthresh == Bytes::MAX);
         let growth = step.growth.min(self.state.ssthresh - window);
-        self.state.window = (window + growth).in_packets(self.packet);
+        self.state.window = (window + growth).in_packets(self.packet_size);
         if step.leave {
             self.state.ssthresh = self.window();
         }
@@ -136,10 +136,14 @@ impl Cubic {
         };
     }
 
-    /// Counts in packets of another size. The windows stay what they are in bytes; the curve begins anew.
-    fn resize(&mut self, packet: Bytes) {
-        let factor = self.packet.in_packets(packet);
-        self.packet = packet;
+    /// Counts in packets of this size. The windows stay what they are in bytes; with another size than before the curve
+    /// begins anew.
+    fn count_in(&mut self, packet_size: Bytes) {
+        if packet_size == self.packet_size {
+            return;
+        }
+        let factor = self.packet_size.in_packets(packet_size);
+        self.packet_size = packet_size;
         for state in std::iter::once(&mut self.state).chain(&mut self.saved) {
             state.window *= factor;
             state.cwnd_prior *= factor;
@@ -186,7 +190,7 @@ impl Growth for Cubic {
     }
 
     fn set_window(&mut self, window: Bytes) {
-        let packets = window.max(self.packet).in_packets(self.packet);
+        let packets = window.max(self.packet_size).in_packets(self.packet_size);
         self.state.window = packets;
         if let Some(epoch) = &mut self.state.epoch {
             epoch.w_est = epoch.w_est.min(packets);
@@ -202,6 +206,7 @@ impl Growth for Cubic {
     }
 
     fn on_ack(&mut self, ack: &Ack<'_>) {
+        self.count_in(ack.packet_size);
         if ack.in_recovery {
             return;
         }
@@ -217,12 +222,13 @@ impl Growth for Cubic {
             left = self.slow_start(ack);
         }
         if !self.in_slow_start() {
-            let acked = if left == self.packet { 1.0 } else { left.in_packets(self.packet) };
+            let acked = if left == self.packet_size { 1.0 } else { left.in_packets(self.packet_size) };
             self.congestion_avoidance(ack.now, ack.rtt.smoothed(), acked);
         }
     }
 
     fn on_loss(&mut self, loss: &Loss<'_>) {
+        self.count_in(loss.packet_size);
         if loss.new_episode {
             self.saved = Some(self.state.clone());
             self.cut();
@@ -248,7 +254,7 @@ impl Growth for Cubic {
                     epoch.unused_since.get_or_insert(epoch.last_ack);
                 }
                 // RFC 5681, section 4.1: the restart window.
-                let restart = self.initial_window.in_packets(self.packet);
+                let restart = self.initial_window.in_packets(self.packet_size);
                 self.state.window = self.state.window.min(restart);
             }
             // A mark is never spurious.
@@ -256,17 +262,12 @@ impl Growth for Cubic {
                 self.cut();
                 self.saved = None;
             }
-            Event::PacketSize(packet) => self.resize(packet),
-            Event::RecoveryEntered
-            | Event::RecoveryLeft
-            | Event::ProbeTimeout
-            | Event::AppLimited
-            | Event::Forgotten(_) => {}
+            Event::RecoveryLeft | Event::AppLimited | Event::Forgotten(_) => {}
         }
     }
 
     fn observe(&self, observer: &mut dyn Observer) {
-        observe_ssthresh(self.state.ssthresh, self.packet, observer);
+        observe_ssthresh(self.state.ssthresh, self.packet_size, observer);
         if let Some(w_max) = self.state.w_max {
             observer.value("w_max", "pkt", w_max);
         }

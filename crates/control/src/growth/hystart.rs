@@ -82,12 +82,12 @@ impl Hystart {
 
     /// An acknowledgement in slow start. `initial`: no loss has set ssthresh so far (RFC 9406, section 4.3: only
     /// the initial slow start is watched, later ones know where to stop).
-    pub(crate) fn on_ack(&mut self, ack: &Ack<'_>, packet: Bytes, initial: bool) -> Step {
+    pub(crate) fn on_ack(&mut self, ack: &Ack<'_>, initial: bool) -> Step {
         if self.mode == HystartMode::Off || !initial {
             return Step { growth: ack.bytes, leave: false };
         }
         let leave = self.begin_round(ack.round);
-        let allowed = ack.bytes.min(packet * L);
+        let allowed = ack.bytes.min(ack.packet_size * L);
         let growth = match self.conservative {
             Some(_) => Bytes::new(allowed.get() / CSS_GROWTH_DIVISOR),
             None => allowed,

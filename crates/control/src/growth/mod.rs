@@ -13,7 +13,7 @@ use crate::contract::{Ack, Event, Loss, Observer};
 use cellcc_units::{Bytes, Time};
 
 /// A window that grows and shrinks, and that its owner may overwrite.
-pub trait Growth: Send + dyn_clone::DynClone {
+pub trait Growth: Send {
     /// The congestion window.
     fn window(&self) -> Bytes;
     /// Overwrites the window, with one packet at least; ssthresh stays.
@@ -36,8 +36,6 @@ pub trait Growth: Send + dyn_clone::DynClone {
         self.window() < self.ssthresh()
     }
 }
-
-dyn_clone::clone_trait_object!(Growth);
 
 /// Shows ssthresh in packets, once there is one.
 fn observe_ssthresh(ssthresh: Bytes, packet: Bytes, observer: &mut dyn Observer) {

@@ -37,7 +37,7 @@ const BETA: f64 = 0.5;
 /// The growth law of Reno.
 #[derive(Debug, Clone)]
 pub struct NewReno {
-    packet: Bytes,
+    packet_size: Bytes,
     initial_window: Bytes,
     hystart: Hystart,
     state: State,
@@ -62,7 +62,7 @@ impl NewReno {
     /// The same with a choice of slow start.
     pub fn with_hystart(context: &Context, hystart: HystartMode) -> Self {
         Self {
-            packet: context.packet,
+            packet_size: context.packet,
             initial_window: context.initial_window,
             hystart: Hystart::new(hystart),
             state: State { window: context.initial_window, ssthresh: Bytes::MAX, acked: Bytes::ZERO },
@@ -71,7 +71,7 @@ impl NewReno {
     }
 
     fn min_window(&self) -> Bytes {
-        self.packet * MIN_WINDOW_PACKETS
+        self.packet_size * MIN_WINDOW_PACKETS
     }
 
     fn cut(&mut self) {
@@ -82,7 +82,7 @@ impl NewReno {
     /// Grows towards ssthresh; returns the bytes acknowledged beyond it.
     fn slow_start(&mut self, ack: &Ack<'_>) -> Bytes {
         let initial = self.state.ssthresh == Bytes::MAX;
-        let step = self.hystart.on_ack(ack, self.packet, initial);
+        let step = self.hystart.on_ack(ack, initial);
         let growth = step.growth.min(self.state.ssthresh - self.state.window);
         self.state.window += growth;
         if step.leave {
@@ -96,7 +96,7 @@ impl NewReno {
         state.acked += acked;
         if state.acked >= state.window {
             state.acked -= state.window;
-            state.window += self.packet;
+            state.window += self.packet_size;
         }
         // Only a window that was cut from outside can be smaller than what one ACK takes off the flight.
         state.acked = state.acked.min(state.window);
@@ -109,7 +109,7 @@ impl Growth for NewReno {
     }
 
     fn set_window(&mut self, window: Bytes) {
-        self.state.window = window.max(self.packet);
+        self.state.window = window.max(self.packet_size);
         self.state.acked = self.state.acked.min(self.state.window);
     }
 
@@ -122,6 +122,7 @@ impl Growth for NewReno {
     }
 
     fn on_ack(&mut self, ack: &Ack<'_>) {
+        self.packet_size = ack.packet_size;
         if ack.in_recovery || !ack.cwnd_limited {
             return;
         }
@@ -132,6 +133,7 @@ impl Growth for NewReno {
     }
 
     fn on_loss(&mut self, loss: &Loss<'_>) {
+        self.packet_size = loss.packet_size;
         if loss.new_episode {
             self.saved = Some(self.state.clone());
             self.cut();
@@ -156,17 +158,12 @@ impl Growth for NewReno {
                 self.cut();
                 self.saved = None;
             }
-            Event::PacketSize(packet) => self.packet = packet,
-            Event::RecoveryEntered
-            | Event::RecoveryLeft
-            | Event::ProbeTimeout
-            | Event::AppLimited
-            | Event::Forgotten(_) => {}
+            Event::RecoveryLeft | Event::AppLimited | Event::Forgotten(_) => {}
         }
     }
 
     fn observe(&self, observer: &mut dyn Observer) {
-        observe_ssthresh(self.state.ssthresh, self.packet, observer);
+        observe_ssthresh(self.state.ssthresh, self.packet_size, observer);
     }
 }
 

@@ -8,27 +8,34 @@
 //! It has one state. Source: none needed; a constant bit rate source without feedback.
 
 use crate::contract::{Ack, Context, Controller, Limits, Loss};
-use crate::parameter::{Kind, Parameter};
-use crate::{Needs, SchemeInfo};
+use crate::info::{Needs, SchemeInfo};
+use crate::kind;
+use crate::parameter::Parameter;
 use cellcc_units::{Rate, Span};
+use std::sync::Arc;
 
 /// More than any RTT that a path with a sane buffer shows.
 const WINDOW_SPAN: Span = Span::from_secs(10);
 
-pub(super) const SCHEME: SchemeInfo = SchemeInfo {
-    name: "fixed-rate",
-    summary: "a pacing rate that never changes",
-    source: "a constant bit rate source",
-    parameters: &[Parameter {
-        name: "rate",
-        kind: Kind::Rate,
-        default: "10Mbit/s",
-        meaning: "the rate at which packets leave, headers included",
-        source: "a round number",
-    }],
-    needs: Needs::NOTHING,
-    build: |arguments, context| Box::new(FixedRate::new(arguments.rate("rate"), context)),
-};
+const RATE: Parameter<kind::Rate> = Parameter::new(
+    "rate",
+    kind::Rate,
+    Rate::from_bytes_per_sec(1_250_000), // 10 Mbit/s
+    "the rate at which packets leave, headers included",
+    "a round number",
+);
+
+pub(super) fn scheme() -> SchemeInfo {
+    SchemeInfo {
+        name: "fixed-rate".into(),
+        summary: "a pacing rate that never changes".into(),
+        source: "a constant bit rate source".into(),
+        parameters: vec![RATE.into()],
+        presets: Vec::new(),
+        needs: Needs::NOTHING,
+        build: Arc::new(|arguments, context| Box::new(FixedRate::new(arguments.get(&RATE), context))),
+    }
+}
 
 /// A pacing rate that never changes.
 #[derive(Debug, Clone)]

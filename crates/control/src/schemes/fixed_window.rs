@@ -8,24 +8,33 @@
 //! a window of `n` packets over the bandwidth-delay product is a standing queue of `n` packets.
 
 use crate::contract::{Ack, Controller, Limits, Loss};
-use crate::parameter::{Kind, Parameter};
-use crate::{Needs, SchemeInfo};
+use crate::info::{Needs, SchemeInfo};
+use crate::kind;
+use crate::parameter::Parameter;
 use cellcc_units::Bytes;
+use std::sync::Arc;
 
-pub(super) const SCHEME: SchemeInfo = SchemeInfo {
-    name: "fixed-window",
-    summary: "a window that never changes",
-    source: "the sliding window of RFC 793",
-    parameters: &[Parameter {
-        name: "window",
-        kind: Kind::Packets(1, 10_000_000),
-        default: "100pkt",
-        meaning: "packets in flight",
-        source: "a round number: 60 Mbit/s at 20 ms",
-    }],
-    needs: Needs::NOTHING,
-    build: |arguments, context| Box::new(FixedWindow::new(arguments.packets("window", context))),
-};
+const WINDOW: Parameter<kind::Packets> = Parameter::new(
+    "window",
+    kind::Packets(1, 10_000_000),
+    100,
+    "packets in flight",
+    "a round number: 60 Mbit/s at 20 ms",
+);
+
+pub(super) fn scheme() -> SchemeInfo {
+    SchemeInfo {
+        name: "fixed-window".into(),
+        summary: "a window that never changes".into(),
+        source: "the sliding window of RFC 793".into(),
+        parameters: vec![WINDOW.into()],
+        presets: Vec::new(),
+        needs: Needs::NOTHING,
+        build: Arc::new(|arguments, context| {
+            Box::new(FixedWindow::new(context.packet * arguments.get(&WINDOW)))
+        }),
+    }
+}
 
 /// A window that never changes.
 #[derive(Debug, Clone)]

@@ -2,7 +2,8 @@
 
 use crate::contract::{Ack, Controller, Event, Limits, Loss, Observer};
 use crate::growth::{Growth, HystartMode};
-use crate::parameter::{Arguments, Kind, Parameter};
+use crate::kind;
+use crate::parameter::{Arguments, Parameter};
 use cellcc_units::{Bytes, Time};
 
 /// A scheme that is its growth law.
@@ -46,14 +47,14 @@ impl<G: Growth + Clone> Controller for LossBased<G> {
 }
 
 /// The switch that both loss-based schemes have.
-pub(super) const HYSTART: Parameter = Parameter {
-    name: "hystart",
-    kind: Kind::Switch,
-    default: "off",
-    meaning: "HyStart++: the initial slow start ends when the RTT rises",
-    source: "RFC 9406; optional to RFC 5681 and RFC 9438 (section 4.10), hence off",
-};
+pub(super) const HYSTART: Parameter<kind::Switch> = Parameter::new(
+    "hystart",
+    kind::Switch,
+    false,
+    "HyStart++: the initial slow start ends when the RTT rises",
+    "RFC 9406; optional to RFC 5681 and RFC 9438 (section 4.10), hence off",
+);
 
 pub(super) fn hystart_mode(arguments: &Arguments) -> HystartMode {
-    if arguments.switch(HYSTART.name) { HystartMode::On } else { HystartMode::Off }
+    if arguments.get(&HYSTART) { HystartMode::On } else { HystartMode::Off }
 }

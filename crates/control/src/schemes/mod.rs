@@ -1,7 +1,7 @@
-//! One file or folder per scheme. Each exports a `SCHEME`: its name, its parameters and how to build it; the list
-//! below is what the registry begins with.
+//! One file or folder per scheme. Each has a function `scheme()`: its entry in the registry, with its name, its
+//! parameters and how to build it. [`Registry::default`] lists them.
 
-use crate::SchemeInfo;
+use crate::registry::Registry;
 
 mod assisted;
 mod bbr;
@@ -19,23 +19,27 @@ pub use bbr::{BandwidthSource, Bbr, Config as BbrConfig, MaxFilter, Phase as Bbr
 pub use fixed_rate::FixedRate;
 pub use fixed_window::FixedWindow;
 pub use loss_based::LossBased;
-pub use rbbr::{RbbrMessage, WireError as RbbrWireError};
+pub use rbbr::{Estimation, RateFeedback, RateSignal, WireError as RbbrWireError};
 pub use vegas::{Thresholds as VegasThresholds, Vegas};
 
-/// The schemes that come with cellcc, in the order in which they are listed.
-pub(crate) const BUILTIN: &[SchemeInfo] = &[
-    reminis::SCHEME,
-    rbbr::SCHEME,
-    assisted::NATCP,
-    assisted::NACUBIC,
-    assisted::NACAP,
-    assisted::TG,
-    assisted::NABBR,
-    verus::SCHEME,
-    cubic::SCHEME,
-    newreno::SCHEME,
-    bbr::SCHEME,
-    vegas::SCHEME,
-    fixed_window::SCHEME,
-    fixed_rate::SCHEME,
-];
+impl Default for Registry {
+    /// The schemes that come with cellcc, in the order in which they are listed.
+    fn default() -> Self {
+        Self::new([
+            reminis::scheme(),
+            rbbr::scheme(),
+            assisted::natcp(),
+            assisted::nacubic(),
+            assisted::nacap(),
+            assisted::tg(),
+            assisted::nabbr(),
+            verus::scheme(),
+            cubic::scheme(),
+            newreno::scheme(),
+            bbr::scheme(),
+            vegas::scheme(),
+            fixed_window::scheme(),
+            fixed_rate::scheme(),
+        ])
+    }
+}

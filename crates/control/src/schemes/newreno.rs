@@ -2,15 +2,19 @@
 
 use super::loss_based::{HYSTART, LossBased, hystart_mode};
 use crate::growth::NewReno;
-use crate::{Needs, SchemeInfo};
+use crate::info::{Needs, SchemeInfo};
+use std::sync::Arc;
 
-pub(super) const SCHEME: SchemeInfo = SchemeInfo {
-    name: "newreno",
-    summary: "one packet more per RTT, half the window at a loss",
-    source: "RFC 5681, RFC 6582, RFC 9002 section 7",
-    parameters: &[HYSTART],
-    needs: Needs::NOTHING,
-    build: |arguments, context| {
-        Box::new(LossBased::new(NewReno::with_hystart(context, hystart_mode(arguments))))
-    },
-};
+pub(super) fn scheme() -> SchemeInfo {
+    SchemeInfo {
+        name: "newreno".into(),
+        summary: "one packet more per RTT, half the window at a loss".into(),
+        source: "RFC 5681, RFC 6582, RFC 9002 section 7".into(),
+        parameters: vec![HYSTART.into()],
+        presets: Vec::new(),
+        needs: Needs::NOTHING,
+        build: Arc::new(|arguments, context| {
+            Box::new(LossBased::new(NewReno::with_hystart(context, hystart_mode(arguments))))
+        }),
+    }
+}

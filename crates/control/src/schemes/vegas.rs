@@ -27,49 +27,55 @@
 
 use crate::contract::{Ack, Context, Controller, Event, Limits, Loss, Observer};
 use crate::growth::{Growth, NewReno};
-use crate::parameter::{Kind, Parameter};
-use crate::{Needs, SchemeInfo};
+use crate::info::{Needs, SchemeInfo};
+use crate::kind;
+use crate::parameter::Parameter;
 use cellcc_units::{Bytes, Span, Time};
+use std::sync::Arc;
 
 /// Linux: with fewer RTT samples in a round, all may come from delayed ACKs.
 const MIN_SAMPLES: u32 = 3;
 /// Linux: the smallest window that Vegas steps down to, in packets.
 const MIN_WINDOW_PACKETS: u64 = 2;
 
-pub(super) const SCHEME: SchemeInfo = SchemeInfo {
-    name: "vegas",
-    summary: "keeps two to four packets in the queue, judged by the RTT",
-    source: "Brakmo and Peterson, IEEE JSAC 13(8), 1995; Linux tcp_vegas.c",
-    parameters: &[
-        Parameter {
-            name: "alpha",
-            kind: Kind::Packets(1, 100_000),
-            default: "2pkt",
-            meaning: "below so many packets in the queue the window grows",
-            source: "Linux tcp_vegas.c",
-        },
-        Parameter {
-            name: "beta",
-            kind: Kind::Packets(1, 100_000),
-            default: "4pkt",
-            meaning: "above so many packets in the queue the window shrinks; not below alpha",
-            source: "Linux tcp_vegas.c",
-        },
-        Parameter {
-            name: "gamma",
-            kind: Kind::Packets(1, 100_000),
-            default: "1pkt",
-            meaning: "slow start ends above so many packets in the queue",
-            source: "Linux tcp_vegas.c",
-        },
-    ],
-    needs: Needs::NOTHING,
-    build: |arguments, context| {
-        let packets = |name| arguments.packets(name, context).in_packets(context.packet);
-        let (alpha, beta, gamma) = (packets("alpha"), packets("beta"), packets("gamma"));
-        Box::new(Vegas::new(context, Thresholds { alpha, beta: beta.max(alpha), gamma }))
-    },
-};
+const ALPHA: Parameter<kind::Packets> = Parameter::new(
+    "alpha",
+    kind::Packets(1, 100_000),
+    2,
+    "below so many packets in the queue the window grows",
+    "Linux tcp_vegas.c",
+);
+
+const BETA: Parameter<kind::Packets> = Parameter::new(
+    "beta",
+    kind::Packets(1, 100_000),
+    4,
+    "above so many packets in the queue the window shrinks; not below alpha",
+    "Linux tcp_vegas.c",
+);
+
+const GAMMA: Parameter<kind::Packets> = Parameter::new(
+    "gamma",
+    kind::Packets(1, 100_000),
+    1,
+    "slow start ends above so many packets in the queue",
+    "Linux tcp_vegas.c",
+);
+
+pub(super) fn scheme() -> SchemeInfo {
+    SchemeInfo {
+        name: "vegas".into(),
+        summary: "keeps two to four packets in the queue, judged by the RTT".into(),
+        source: "Brakmo and Peterson, IEEE JSAC 13(8), 1995; Linux tcp_vegas.c".into(),
+        parameters: vec![ALPHA.into(), BETA.into(), GAMMA.into()],
+        presets: Vec::new(),
+        needs: Needs::NOTHING,
+        build: Arc::new(|arguments, context| {
+            let [alpha, beta, gamma] = [ALPHA, BETA, GAMMA].map(|threshold| arguments.get(&threshold) as f64);
+            Box::new(Vegas::new(context, Thresholds { alpha, beta: beta.max(alpha), gamma }))
+        }),
+    }
+}
 
 /// The thresholds of `diff`, in packets.
 #[derive(Debug, Clone, Copy)]
@@ -85,7 +91,7 @@ pub struct Thresholds {
 /// The Vegas controller.
 #[derive(Debug, Clone)]
 pub struct Vegas {
-    packet: Bytes,
+    packet_size: Bytes,
     thresholds: Thresholds,
     reno: NewReno,
     base_rtt: Option<Span>,
@@ -106,7 +112,7 @@ impl Vegas {
     /// Vegas at the beginning of a flow.
     pub fn new(context: &Context, thresholds: Thresholds) -> Self {
         Self {
-            packet: context.packet,
+            packet_size: context.packet,
             thresholds,
             reno: NewReno::new(context),
             base_rtt: None,
@@ -123,19 +129,19 @@ impl Vegas {
     fn step(&mut self, ack: &Ack<'_>, base_rtt: Span, rtt: Span) {
         let window = self.reno.window();
         let (base, rtt) = (base_rtt.as_secs_f64(), rtt.as_secs_f64());
-        let diff = window.in_packets(self.packet) * (rtt - base) / base;
+        let diff = window.in_packets(self.packet_size) * (rtt - base) / base;
         self.diff = Some(diff);
         let Thresholds { alpha, beta, gamma } = self.thresholds;
         if self.reno.in_slow_start() {
             if diff > gamma {
-                self.shrink_to(window.mul_f64(base / rtt) + self.packet);
+                self.shrink_to(window.mul_f64(base / rtt) + self.packet_size);
             } else {
                 self.reno.on_ack(ack);
             }
         } else if diff > beta {
-            self.shrink_to(window.saturating_sub(self.packet));
+            self.shrink_to(window.saturating_sub(self.packet_size));
         } else if diff < alpha && ack.cwnd_limited {
-            self.reno.set_window(window + self.packet);
+            self.reno.set_window(window + self.packet_size);
         }
         // Linux tcp_current_ssthresh: a restart after idling may slow-start up to three quarters.
         let window = self.reno.window();
@@ -144,7 +150,7 @@ impl Vegas {
 
     /// Lowers the window, and ssthresh with it: otherwise slow start would take it back up.
     fn shrink_to(&mut self, window: Bytes) {
-        let window = window.min(self.reno.window()).max(self.packet * MIN_WINDOW_PACKETS);
+        let window = window.min(self.reno.window()).max(self.packet_size * MIN_WINDOW_PACKETS);
         self.reno.set_window(window);
         self.reno.set_ssthresh(self.reno.ssthresh().min(window));
     }
@@ -152,6 +158,7 @@ impl Vegas {
 
 impl Controller for Vegas {
     fn on_ack(&mut self, ack: &Ack<'_>) {
+        self.packet_size = ack.packet_size;
         if let Some(sample) = ack.rtt_sample {
             self.base_rtt = Some(self.base_rtt.map_or(sample, |base| base.min(sample)));
             self.round.min = Some(self.round.min.map_or(sample, |min| min.min(sample)));
@@ -187,12 +194,7 @@ impl Controller for Vegas {
                 self.base_rtt = None;
                 self.measure_anew();
             }
-            Event::PacketSize(packet) => self.packet = packet,
-            Event::CongestionMarked
-            | Event::RecoveryEntered
-            | Event::ProbeTimeout
-            | Event::AppLimited
-            | Event::Forgotten(_) => {}
+            Event::CongestionMarked | Event::AppLimited | Event::Forgotten(_) => {}
         }
     }
 

@@ -27,14 +27,15 @@ enum Step {
     /// The packets lost last arrive after all.
     LateArrival,
     Timer,
-    ProbeTimeout,
     IdleRestart,
     AppLimited,
     WindowLimited,
     /// The network says something of the bottleneck: bytes per second, nanoseconds of RTT and of age, flows.
     Advice(u64, u64, u64, u32),
-    /// The receiver's user counts its flows.
-    UserFlows(u32),
+    /// The receiver-side component sends these bytes.
+    Feedback(Vec<u8>),
+    /// Full packets have another size.
+    PacketSize(u64),
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -54,7 +55,6 @@ fn step() -> impl Strategy<Value = Step> {
             .prop_map(|(count, persistent)| Step::Lose { count, persistent }),
         1 => Just(Step::LateArrival),
         1 => Just(Step::Timer),
-        1 => Just(Step::ProbeTimeout),
         1 => Just(Step::IdleRestart),
         1 => Just(Step::AppLimited),
         4 => Just(Step::WindowLimited),
@@ -62,12 +62,26 @@ fn step() -> impl Strategy<Value = Step> {
             .prop_map(|(rate, rtt, age, flows, shift)| Step::Advice(rate >> shift, rtt >> shift, age >> shift, flows)),
         2 => (0u64..20_000_000, 0u64..200_000_000, 0u64..50_000_000, 0u32..5)
             .prop_map(|(rate, rtt, age, flows)| Step::Advice(rate, rtt, age, flows)),
-        1 => any::<u32>().prop_map(Step::UserFlows),
+        1 => feedback().prop_map(Step::Feedback),
+        1 => (1200u64..=9000).prop_map(Step::PacketSize),
+    ]
+}
+
+/// RBBR's begins with its type, NATCP's has two bytes; and others.
+fn feedback() -> impl Strategy<Value = Vec<u8>> {
+    let rate = prop::collection::vec(any::<u8>(), 1..40)
+        .prop_map(|rest| [&[0x80, 0, 0x5b, 0xb4][..], &rest].concat());
+    prop_oneof![
+        rate,
+        prop::collection::vec(any::<u8>(), 2),
+        prop::collection::vec(any::<u8>(), 1..=Feedback::CAPACITY)
     ]
 }
 
 struct Driver {
     flow: Flow,
+    /// The smallest size that full packets have had: a scheme may not have been told of the last yet.
+    least_packet: Bytes,
     now: Time,
     outstanding: Vec<Packet>,
     lost: Vec<Packet>,
@@ -76,8 +90,14 @@ struct Driver {
 impl Driver {
     fn new(scheme: &str, seed: u64) -> Self {
         let scheme = Registry::default().parse(scheme).expect("a listed scheme");
-        let flow = Flow::new(scheme.build(&Context { seed, ..CONTEXT }));
-        Self { flow, now: Time::ZERO, outstanding: Vec::new(), lost: Vec::new() }
+        let flow = Flow::new(scheme.build(&Context { seed, ..CONTEXT }), CONTEXT.packet);
+        Self {
+            flow,
+            least_packet: CONTEXT.packet,
+            now: Time::ZERO,
+            outstanding: Vec::new(),
+            lost: Vec::new(),
+        }
     }
 
     fn take(&mut self, from: usize, count: usize) -> Vec<Packet> {
@@ -87,7 +107,7 @@ impl Driver {
     }
 
     fn report(&mut self, step: &Step) {
-        match *step {
+        match step.clone() {
             Step::Wait(nanos) => self.now += Span::from_nanos(nanos),
             Step::Send(count) => {
                 for number in 0..count {
@@ -101,7 +121,7 @@ impl Driver {
                 let packets = self.take(skip, count);
                 if let Some(newest) = packets.last() {
                     let sample = with_sample.then(|| self.now.since(newest.sent_at));
-                    self.flow.on_ack(self.now, &packets, sample);
+                    self.flow.on_ack(self.now, &packets, sample, None);
                 }
             }
             Step::Lose { count, persistent } => {
@@ -121,7 +141,6 @@ impl Driver {
                     self.flow.on_timer(self.now);
                 }
             }
-            Step::ProbeTimeout => self.flow.on_event(self.now, Event::ProbeTimeout),
             Step::IdleRestart => {
                 if self.outstanding.is_empty() {
                     self.flow.on_event(self.now, Event::IdleRestart);
@@ -132,7 +151,14 @@ impl Driver {
             Step::Advice(rate, rtt, age, flows) => {
                 self.flow.on_advice(self.now, &advice(rate, rtt, age, flows))
             }
-            Step::UserFlows(flows) => self.flow.on_feedback(self.now, &Feedback::UserFlows(flows)),
+            Step::Feedback(bytes) => {
+                let feedback = Feedback::new(&bytes).expect("1 to 47 bytes");
+                self.flow.on_feedback(self.now, &feedback, self.flow.sent());
+            }
+            Step::PacketSize(bytes) => {
+                self.least_packet = self.least_packet.min(Bytes::new(bytes));
+                self.flow.set_packet_size(Bytes::new(bytes));
+            }
         }
     }
 }
@@ -163,7 +189,11 @@ fn run(scheme: &str, seed: u64, steps: &[Step]) -> Vec<Limits> {
     for step in steps {
         driver.report(step);
         let limits = driver.flow.limits();
-        assert!(limits.window >= CONTEXT.packet, "{scheme}: a window of {} stops the flow", limits.window);
+        assert!(
+            limits.window >= driver.least_packet,
+            "{scheme}: a window of {} stops the flow",
+            limits.window
+        );
         assert!(
             limits.pacing_rate.is_none_or(|rate| !rate.is_zero()),
             "{scheme}: a rate of zero stops the flow"
@@ -178,17 +208,13 @@ fn run(scheme: &str, seed: u64, steps: &[Step]) -> Vec<Limits> {
 
 /// Every scheme with its defaults, and with every switch and choice in every position.
 fn schemes() -> Vec<String> {
-    use cellcc_control::Kind;
     let mut texts = Vec::new();
     for info in Registry::default().schemes() {
-        texts.push(info.name.to_owned());
-        for parameter in info.parameters {
-            let values = match parameter.kind {
-                Kind::Switch => &["on", "off"],
-                Kind::Choice(words) => words,
-                _ => continue,
-            };
-            texts.extend(values.iter().map(|value| format!("{}({}={value})", info.name, parameter.name)));
+        texts.push(info.name.to_string());
+        for parameter in &info.parameters {
+            texts.extend(
+                parameter.words.iter().map(|value| format!("{}({}={value})", info.name, parameter.name)),
+            );
         }
     }
     texts

@@ -21,7 +21,7 @@ const CALL_CHUNKS: usize = 64;
 pub(super) struct Receiver {
     pub(super) plan: Plan,
     pub(super) socket: UdpSocket,
-    /// Whose halves it runs for its senders.
+    /// Whose receiver-side components it runs for its senders.
     pub(super) registry: Registry,
     pub(super) config: ClientConfig,
     pub(super) to: SocketAddr,

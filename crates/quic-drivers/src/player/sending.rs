@@ -67,7 +67,7 @@ impl Sender {
         let mut writer =
             Writer { connection: &connection, clock: plan.clock, stream: None, streams: Vec::new() };
         let writing = timeout_at(stop, writer.write(plan.application()));
-        let (written, ()) = tokio::join!(writing, take_down(&plan, scheme, &mut sent.meter));
+        let (written, ()) = tokio::join!(writing, record_bins(&plan, scheme, &mut sent.meter));
         if let Some(reason) = connection.close_reason() {
             return Err(format!("the connection was lost: {reason}"));
         }
@@ -80,8 +80,8 @@ impl Sender {
         scheme.observe(&mut observed);
         sent.delay_target_ms = observed.number("dtt_ms");
         sent.notes = observed.notes;
-        let half = attached.peer_half();
-        sent.notes.extend(half.is_missing().then(|| half.to_string()));
+        let component = attached.peer_component();
+        sent.notes.extend(component.is_missing().then(|| component.to_string()));
         plan.clock.sleep_until(plan.until).await;
         Ok(sent)
     }
@@ -93,8 +93,8 @@ async fn connected(endpoint: &Endpoint) -> Result<Connection, String> {
     incoming.accept().map_err(failed)?.await.map_err(failed)
 }
 
-/// Takes down, at the end of every bin in which the flow sends, what the scheme does; until the flow stops.
-async fn take_down(plan: &Plan, scheme: &SchemeHandle, meter: &mut FlowMeter) {
+/// Records, at the end of every bin in which the flow sends, what the scheme does; until the flow stops.
+async fn record_bins(plan: &Plan, scheme: &SchemeHandle, meter: &mut FlowMeter) {
     let samples = |meter: &mut FlowMeter| {
         let samples = scheme.take_rtt_samples().into_iter();
         let counted = samples.filter(|(now, _)| plan.setup.start <= *now && *now <= plan.stop);

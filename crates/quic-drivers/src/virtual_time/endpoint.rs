@@ -99,7 +99,7 @@ pub(super) struct PeerSettings<'a> {
     pub(super) policy: &'a Policy,
     pub(super) payload: u16,
     pub(super) seed: u64,
-    /// The schemes whose halves run at a receiver.
+    /// The schemes whose components run at a receiver.
     pub(super) registry: &'a Registry,
     pub(super) clock: Clock,
 }

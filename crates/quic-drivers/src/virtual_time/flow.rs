@@ -210,7 +210,7 @@ impl Ends for QuicEnds {
 
     fn notes(&self) -> Vec<String> {
         let lacks = self.sender_signaling.lacks_component();
-        let note = format!("`{}` ran without its half at the receiver", self.scheme.text());
+        let note = format!("`{}` ran without its receiver-side component", self.scheme.text());
         lacks.then_some(note).into_iter().collect()
     }
 }

@@ -54,9 +54,11 @@ impl Signaling {
         let totals = totals(connection);
         while let Some(datagram) = connection.datagrams().recv() {
             match (self.extension.on_datagram(now, totals, &datagram), scheme) {
-                (Received::Found, Some(scheme)) => scheme.on_half_found(),
+                (Received::Found, Some(scheme)) => scheme.on_component_found(),
                 (Received::Feedback(feedback), Some(scheme)) => {
-                    scheme.on_feedback(self.clock.instant(now), &feedback);
+                    let now = self.clock.instant(now);
+                    let (verdict, _) = scheme.on_feedback(now, &feedback, totals.sent);
+                    self.extension.count(verdict);
                 }
                 _ => {}
             }
@@ -93,12 +95,12 @@ impl Signaling {
         }
     }
 
-    /// True where the half that the scheme here has at the peer is not there.
+    /// True where the peer does not run the receiver-side component of the scheme here.
     pub(super) fn lacks_component(&self) -> bool {
-        self.extension.peer_half().is_missing()
+        self.extension.peer_component().is_missing()
     }
 
-    /// True where the half of the peer's scheme runs here.
+    /// True where the receiver-side component of the peer's scheme runs here.
     pub(super) fn runs_component(&self) -> bool {
         self.extension.wants_totals()
     }
@@ -108,15 +110,15 @@ impl Signaling {
         self.extension.on_user_flows(now, flows);
     }
 
-    /// What the half that runs here shows of its inside.
+    /// What the component that runs here shows of its inside.
     pub(super) fn observe(&self, observer: &mut dyn Observer) {
-        if let Some(half) = self.extension.half_here() {
-            half.observe(observer);
+        if let Some(component) = self.extension.component_here() {
+            component.observe(observer);
         }
     }
 }
 
-/// A rejected datagram is treated as lost.
+/// A datagram that noq rejects is treated as lost.
 fn send(connection: &mut Connection, datagram: Vec<u8>) {
     let _ = connection.datagrams().send(datagram.into(), true);
 }

@@ -1,8 +1,8 @@
-//! The sender's side: asks the peer for the half of its scheme, and takes what that says.
+//! The sender's side: asks the peer for the receiver-side component of its scheme, and takes what that sends.
 
 use super::message::{Body, Message, Refusal, VERSION};
 use cellcc_control::Feedback;
-use cellcc_units::{Bytes, Span, Time};
+use cellcc_units::{Span, Time};
 use std::fmt;
 
 /// An offer is repeated after an RTT, or after this where the RTT is shorter ...
@@ -10,9 +10,9 @@ const LEAST_REPEAT: Span = Span::from_millis(100);
 /// ... and given up after so many (our choice: 10 % loss leaves one try in 10^10 without an answer).
 pub const OFFERS: u32 = 10;
 
-/// Whether the half of our scheme runs at the peer.
+/// Whether the receiver-side component of our scheme runs at the peer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum PeerHalf {
+pub enum PeerComponent {
     /// Our scheme has none, or nothing is sent from here by a scheme of ours.
     #[default]
     NotNeeded,
@@ -31,98 +31,87 @@ pub enum PeerHalf {
     NoDatagrams,
 }
 
-impl PeerHalf {
-    /// True where no half will be there: the scheme goes on without it.
+impl PeerComponent {
+    /// True where it will not run: the scheme goes on without it.
     pub fn is_missing(self) -> bool {
         matches!(self, Self::Refused(_) | Self::Unanswered | Self::NoDatagrams)
     }
 }
 
-impl fmt::Display for PeerHalf {
+impl fmt::Display for PeerComponent {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NotNeeded => formatter.write_str("no half needed at the peer"),
-            Self::Asked => formatter.write_str("the peer is asked for the scheme's half"),
+            Self::NotNeeded => formatter.write_str("no receiver-side component needed at the peer"),
+            Self::Asked => formatter.write_str("the peer is asked for the receiver-side component"),
             Self::Found { version } => {
-                write!(formatter, "the peer runs the scheme's half (version {version})")
+                write!(formatter, "the peer runs the receiver-side component (version {version})")
             }
-            Self::Refused(refusal) => write!(formatter, "no half at the peer: {refusal}"),
+            Self::Refused(refusal) => write!(formatter, "no receiver-side component at the peer: {refusal}"),
             Self::Unanswered => {
-                write!(formatter, "no half at the peer: {OFFERS} offers were not answered")
+                write!(formatter, "no receiver-side component at the peer: {OFFERS} offers were not answered")
             }
-            Self::NoDatagrams => formatter.write_str("no half at the peer: no DATAGRAM frames"),
+            Self::NoDatagrams => {
+                formatter.write_str("no receiver-side component at the peer: no DATAGRAM frames")
+            }
         }
     }
 }
 
-/// What a message from the peer's half comes to.
+/// What a message from the peer comes to.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Taken {
-    /// An answer that settles it without a half.
+    /// An answer that settles it: the component does not run.
     Settled,
     /// Nobody waits for it.
     Unexpected,
     /// Out of date.
     Stale,
-    /// A claim to have received more than was sent.
-    Lie,
-    /// The half answers for the first time.
+    /// The component answers for the first time.
     Found,
     /// For the controller.
     Feedback(Feedback),
 }
 
-/// Our talk with the peer's half about one flow.
+/// Our talk with the peer about one flow.
 #[derive(Debug, Clone)]
 pub(super) struct Asking {
     flow: u32,
     scheme: String,
-    state: PeerHalf,
+    state: PeerComponent,
     offers: u32,
     offer_at: Time,
-    /// The newest of each kind.
-    rate_sequence: Option<u64>,
-    flows_sequence: Option<u64>,
 }
 
 impl Asking {
     pub(super) fn new(now: Time, flow: u32, scheme: String) -> Self {
-        Self {
-            flow,
-            scheme,
-            state: PeerHalf::Asked,
-            offers: 0,
-            offer_at: now,
-            rate_sequence: None,
-            flows_sequence: None,
-        }
+        Self { flow, scheme, state: PeerComponent::Asked, offers: 0, offer_at: now }
     }
 
     pub(super) fn flow(&self) -> u32 {
         self.flow
     }
 
-    pub(super) fn state(&self) -> PeerHalf {
+    pub(super) fn state(&self) -> PeerComponent {
         self.state
     }
 
     pub(super) fn give_up_datagrams(&mut self) {
-        if self.state == PeerHalf::Asked {
-            self.state = PeerHalf::NoDatagrams;
+        if self.state == PeerComponent::Asked {
+            self.state = PeerComponent::NoDatagrams;
         }
     }
 
     pub(super) fn next_wake(&self) -> Option<Time> {
-        (self.state == PeerHalf::Asked).then_some(self.offer_at)
+        (self.state == PeerComponent::Asked).then_some(self.offer_at)
     }
 
     /// The offer, where it is due.
     pub(super) fn poll(&mut self, now: Time, rtt: Span) -> Option<Message> {
-        if self.state != PeerHalf::Asked || now < self.offer_at {
+        if self.state != PeerComponent::Asked || now < self.offer_at {
             return None;
         }
         if self.offers == OFFERS {
-            self.state = PeerHalf::Unanswered;
+            self.state = PeerComponent::Unanswered;
             return None;
         }
         self.offers += 1;
@@ -133,44 +122,34 @@ impl Asking {
 
     /// The peer has answered; its first answer stands.
     pub(super) fn on_answer(&mut self, answer: Result<u8, Refusal>) -> Taken {
-        if !matches!(self.state, PeerHalf::Asked | PeerHalf::Unanswered) {
+        if !matches!(self.state, PeerComponent::Asked | PeerComponent::Unanswered) {
             return Taken::Stale;
         }
         match answer {
             Ok(version) if version == VERSION => {
-                self.state = PeerHalf::Found { version };
+                self.state = PeerComponent::Found { version };
                 Taken::Found
             }
             Ok(_) => {
-                self.state = PeerHalf::Refused(Refusal::Version);
+                self.state = PeerComponent::Refused(Refusal::Version);
                 Taken::Settled
             }
             Err(refusal) => {
-                self.state = PeerHalf::Refused(refusal);
+                self.state = PeerComponent::Refused(refusal);
                 Taken::Settled
             }
         }
     }
 
-    /// The peer's half says something. No more than `sent` can have arrived.
-    pub(super) fn on_feedback(&mut self, sequence: u64, feedback: Feedback, sent: Bytes) -> Taken {
+    /// The peer's component sent something.
+    pub(super) fn on_feedback(&mut self, feedback: Feedback) -> Taken {
         match self.state {
-            PeerHalf::Found { .. } => {}
-            // A half that speaks runs: its answers were lost. This one word of it is not missed.
-            PeerHalf::Asked | PeerHalf::Unanswered => return self.on_answer(Ok(VERSION)),
-            PeerHalf::NotNeeded | PeerHalf::Refused(_) | PeerHalf::NoDatagrams => return Taken::Unexpected,
+            PeerComponent::Found { .. } => Taken::Feedback(feedback),
+            // A component that sends feedback runs: its answers were lost. Its next message makes this one good.
+            PeerComponent::Asked | PeerComponent::Unanswered => self.on_answer(Ok(VERSION)),
+            PeerComponent::NotNeeded | PeerComponent::Refused(_) | PeerComponent::NoDatagrams => {
+                Taken::Unexpected
+            }
         }
-        let newest = match feedback {
-            Feedback::Rate(_) => &mut self.rate_sequence,
-            Feedback::UserFlows(_) => &mut self.flows_sequence,
-        };
-        if newest.is_some_and(|newest| sequence <= newest) {
-            return Taken::Stale;
-        }
-        if matches!(feedback, Feedback::Rate(rate) if rate.received > sent) {
-            return Taken::Lie;
-        }
-        *newest = Some(sequence);
-        Taken::Feedback(feedback)
     }
 }

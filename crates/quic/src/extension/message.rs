@@ -3,19 +3,17 @@
 //!
 //! ```text
 //! 0xcc | kind | flow | ...
-//! 1 OFFER       count u8 | version u8 ... | scheme, UTF-8   from the sender: run this scheme's half, please
+//! 1 OFFER       count u8 | version u8 ... | scheme, UTF-8   from the sender: asks for the receiver-side component
 //! 2 ANSWER      version | reason                            from the receiver: version 0 refuses, for that reason
-//! 3 FEEDBACK    RATE_FEEDBACK                               from the receiver: `RbbrMessage`
-//! 4 SIGNAL      RATE_SIGNAL                                 from the sender: `RbbrMessage`
-//! 5 USER_FLOWS  sequence | flows                            from the receiver
+//! 3 FEEDBACK    1 to 47 bytes of the scheme                 from the receiver
+//! 4 SIGNAL      1 to 15 bytes of the scheme                 from the sender
 //! ```
-//! `flow` counts the sender's flows on the connection, which begins another where it moves to another path: what is
-//! said of an older flow is out of date. OFFER and ANSWER stay as they are in every version. A receiver skips kinds
-//! that it does not know, so that later halves can add theirs.
+//! `flow` counts the sender's flows on the connection, which begins another where it moves to another path: messages of
+//! an older flow are out of date. OFFER and ANSWER stay as they are in every version. An end skips kinds that it does
+//! not know, so that later versions can add theirs. Only the scheme reads its bytes.
 
 use bytes::{Buf, BufMut};
-use cellcc_control::schemes::{RbbrMessage, RbbrWireError};
-use cellcc_control::{RateFeedback, Signal};
+use cellcc_control::{Feedback, SchemeMessage, Signal};
 use noq_proto::VarInt;
 use noq_proto::coding::{Decodable, Encodable};
 use std::fmt;
@@ -37,7 +35,6 @@ const OFFER: u64 = 1;
 const ANSWER: u64 = 2;
 const FEEDBACK: u64 = 3;
 const SIGNAL: u64 = 4;
-const USER_FLOWS: u64 = 5;
 
 /// What one datagram says of one flow.
 #[derive(Debug, Clone, PartialEq)]
@@ -51,37 +48,30 @@ pub struct Message {
 /// What is said of a flow.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Body {
-    /// The sender asks for the half of its scheme.
+    /// The sender asks for the receiver-side component of its scheme.
     Offer {
         /// Versions that the sender speaks, at least one.
         versions: Vec<u8>,
         /// The scheme as the registry writes it, up to [`MAX_SCHEME_TEXT`].
         scheme: String,
     },
-    /// The receiver's answer to an offer: the version that it chose, or why there is no half.
+    /// The receiver's answer to an offer: the version that it chose, or why it runs no component.
     Answer(Result<u8, Refusal>),
-    /// RBBR's rate.
-    Feedback(RateFeedback),
-    /// RBBR's signal.
+    /// From the receiver-side component.
+    Feedback(Feedback),
+    /// To the receiver-side component.
     Signal(Signal),
-    /// How many flows the receiver's user has.
-    UserFlows {
-        /// Counts these messages, so that the newest is known.
-        sequence: u64,
-        /// The flows, this one included.
-        flows: u32,
-    },
 }
 
-/// Why a receiver runs no half.
+/// Why a receiver does not run a receiver-side component.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refusal {
     /// It speaks none of the versions offered.
     Version,
     /// Its registry does not know the scheme, or not with these arguments.
     UnknownScheme,
-    /// The scheme with these arguments has no half for receivers.
-    NoHalf,
+    /// The scheme with these arguments has no receiver-side component.
+    NoComponent,
     /// A reason that a later version added.
     Other(u32),
 }
@@ -91,7 +81,7 @@ impl Refusal {
         match self {
             Self::Version => 1,
             Self::UnknownScheme => 2,
-            Self::NoHalf => 3,
+            Self::NoComponent => 3,
             Self::Other(code) => code,
         }
     }
@@ -100,7 +90,7 @@ impl Refusal {
         match code {
             1 => Self::Version,
             2 => Self::UnknownScheme,
-            3 => Self::NoHalf,
+            3 => Self::NoComponent,
             other => Self::Other(other),
         }
     }
@@ -111,7 +101,7 @@ impl fmt::Display for Refusal {
         match self {
             Self::Version => formatter.write_str("it speaks another version"),
             Self::UnknownScheme => formatter.write_str("it does not know the scheme"),
-            Self::NoHalf => formatter.write_str("it knows no half of the scheme"),
+            Self::NoComponent => formatter.write_str("it knows no receiver-side component of the scheme"),
             Self::Other(code) => write!(formatter, "its reason has the code {code}"),
         }
     }
@@ -135,9 +125,6 @@ pub enum MessageError {
     /// A number or a text that its field does not hold.
     #[error("the {0} is out of range")]
     OutOfRange(&'static str),
-    /// RBBR's part.
-    #[error(transparent)]
-    Rbbr(#[from] RbbrWireError),
 }
 
 impl Message {
@@ -163,16 +150,11 @@ impl Message {
             }
             Body::Feedback(feedback) => {
                 begin(FEEDBACK);
-                RbbrMessage::Feedback(*feedback).encode(&mut bytes);
+                bytes.put_slice(feedback.as_bytes());
             }
             Body::Signal(signal) => {
                 begin(SIGNAL);
-                RbbrMessage::Signal(*signal).encode(&mut bytes);
-            }
-            Body::UserFlows { sequence, flows } => {
-                begin(USER_FLOWS);
-                put(&mut bytes, *sequence);
-                put(&mut bytes, (*flows).into());
+                bytes.put_slice(signal.as_bytes());
             }
         }
         bytes
@@ -186,25 +168,15 @@ impl Message {
         let Some((&CONTEXT, mut rest)) = datagram.split_first() else { return Err(MessageError::NotOurs) };
         let rest = &mut rest;
         let kind = take(rest, "kind")?;
-        if !(OFFER..=USER_FLOWS).contains(&kind) {
+        if !(OFFER..=SIGNAL).contains(&kind) {
             return Err(MessageError::UnknownKind(kind));
         }
         let flow = take_u32(rest, "flow")?;
         let body = match kind {
             OFFER => offer(rest)?,
             ANSWER => answer(rest)?,
-            USER_FLOWS => {
-                Body::UserFlows { sequence: take(rest, "sequence")?, flows: take_u32(rest, "flows")? }
-            }
-            _ => {
-                let (message, after) = RbbrMessage::decode(rest)?;
-                *rest = after;
-                match message {
-                    RbbrMessage::Feedback(feedback) if kind == FEEDBACK => Body::Feedback(feedback),
-                    RbbrMessage::Signal(signal) if kind == SIGNAL => Body::Signal(signal),
-                    _ => return Err(MessageError::OutOfRange("type of RBBR's message")),
-                }
-            }
+            FEEDBACK => Body::Feedback(scheme_message(rest)?),
+            _ => Body::Signal(scheme_message(rest)?),
         };
         if rest.is_empty() { Ok(Self { flow, body }) } else { Err(MessageError::TrailingBytes(rest.len())) }
     }
@@ -222,6 +194,12 @@ fn offer(rest: &mut &[u8]) -> Result<Body, MessageError> {
     }
     let scheme = std::str::from_utf8(scheme).map_err(|_| MessageError::OutOfRange("text of the scheme"))?;
     Ok(Body::Offer { versions: versions.to_vec(), scheme: scheme.into() })
+}
+
+/// All that is left is the scheme's.
+fn scheme_message<const CAPACITY: usize>(rest: &mut &[u8]) -> Result<SchemeMessage<CAPACITY>, MessageError> {
+    let bytes = std::mem::take(rest);
+    SchemeMessage::new(bytes).ok_or(MessageError::OutOfRange("length of the scheme's message"))
 }
 
 fn answer(rest: &mut &[u8]) -> Result<Body, MessageError> {
@@ -251,32 +229,21 @@ fn take_u32(rest: &mut &[u8], field: &'static str) -> Result<u32, MessageError> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use cellcc_control::Estimation;
+    use cellcc_control::schemes::RateFeedback;
     use cellcc_units::{Bytes, Rate, Span};
     use proptest::prelude::*;
 
-    const LARGEST: u64 = (1 << 62) - 1;
-
     fn body() -> impl Strategy<Value = Body> {
         let versions = prop::collection::vec(any::<u8>(), 1..=MAX_VERSIONS);
-        let feedback = (0..=LARGEST, 0..=1u64 << 40, 0..=LARGEST, prop::option::of(0..=LARGEST), 0..=LARGEST);
-        let estimation =
-            prop_oneof![Just(Estimation::Run), Just(Estimation::RaiseOnly), Just(Estimation::Suspend)];
+        let bytes = |most| prop::collection::vec(any::<u8>(), 1..=most);
         prop_oneof![
             (versions, "\\PC{0,120}").prop_map(|(versions, scheme)| Body::Offer { versions, scheme }),
             (1u8..).prop_map(|version| Body::Answer(Ok(version))),
             (1u32..).prop_map(|reason| Body::Answer(Err(Refusal::of(reason)))),
-            feedback.prop_map(|(sequence, micros, received, rate, burst)| Body::Feedback(RateFeedback {
-                sequence,
-                rate: rate.map(Rate::from_bytes_per_sec),
-                interval: Span::from_micros(micros),
-                received: Bytes::new(received),
-                frozen: false,
-                burst: Bytes::new(burst),
-            })),
-            (estimation, any::<u32>())
-                .prop_map(|(estimation, epoch)| Body::Signal(Signal { estimation, epoch })),
-            (0..=LARGEST, any::<u32>()).prop_map(|(sequence, flows)| Body::UserFlows { sequence, flows }),
+            bytes(Feedback::CAPACITY)
+                .prop_map(|bytes| Body::Feedback(Feedback::new(&bytes).expect("within bounds"))),
+            bytes(Signal::CAPACITY)
+                .prop_map(|bytes| Body::Signal(Signal::new(&bytes).expect("within bounds"))),
         ]
     }
 
@@ -284,8 +251,9 @@ mod tests {
         (any::<u32>(), body()).prop_map(|(flow, body)| Message { flow, body })
     }
 
+    /// Others end where their datagram ends.
     fn has_an_end(message: &Message) -> bool {
-        !matches!(message.body, Body::Offer { .. })
+        matches!(message.body, Body::Answer(_))
     }
 
     #[test]
@@ -298,7 +266,7 @@ mod tests {
             frozen: false,
             burst: Bytes::ZERO,
         };
-        assert_eq!(Message { flow: 1, body: Body::Feedback(feedback) }.encode().len(), 20);
+        assert_eq!(Message { flow: 1, body: Body::Feedback(feedback.encode()) }.encode().len(), 20);
     }
 
     #[test]
@@ -308,6 +276,20 @@ mod tests {
         assert_eq!(Message::decode(&[CONTEXT]), Err(MessageError::Truncated("kind")));
         assert_eq!(Message::decode(&[CONTEXT, 9, 200, 1]), Err(MessageError::UnknownKind(9)));
         assert_eq!(Message::decode(&[CONTEXT, 1, 0, 0]), Err(MessageError::OutOfRange("count of versions")));
+    }
+
+    #[test]
+    fn a_schemes_message_that_is_empty_or_too_long_is_refused() {
+        for (kind, capacity) in [(FEEDBACK, Feedback::CAPACITY), (SIGNAL, Signal::CAPACITY)] {
+            let decode = |length| {
+                let mut datagram = vec![CONTEXT, kind as u8, 0];
+                datagram.resize(3 + length, 7);
+                Message::decode(&datagram)
+            };
+            let refused = Err(MessageError::OutOfRange("length of the scheme's message"));
+            assert_eq!((decode(0), decode(capacity + 1)), (refused.clone(), refused));
+            assert!(decode(1).is_ok() && decode(capacity).is_ok());
+        }
     }
 
     #[test]
@@ -330,7 +312,7 @@ mod tests {
 
         #[test]
         fn a_message_that_is_cut_short_is_never_one_of_another_meaning(
-            message in message().prop_filter("its text ends with its datagram", has_an_end),
+            message in message().prop_filter("it has an end", has_an_end),
             cut in any::<prop::sample::Index>(),
         ) {
             let bytes = message.encode();
@@ -339,7 +321,7 @@ mod tests {
 
         #[test]
         fn what_follows_a_message_breaks_it(
-            message in message().prop_filter("its text ends with its datagram", has_an_end),
+            message in message().prop_filter("it has an end", has_an_end),
             extra in 1usize..20,
         ) {
             let mut bytes = message.encode();

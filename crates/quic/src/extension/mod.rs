@@ -1,15 +1,16 @@
-//! What the halves of a scheme send each other over DATAGRAM frames (RFC 9221): small, versioned, agreed on, and the
-//! newest wins. A peer that does not know it gets the scheme without its half.
+//! What the two ends of a scheme send each other over DATAGRAM frames (RFC 9221): small, versioned and agreed on. The
+//! extension carries the scheme's bytes and does not read them. With a peer that does not know the extension, the scheme
+//! runs without its receiver-side component.
 //!
 //! ```text
 //!   sender                                 receiver
-//!   OFFER rbbr(alpha=0.6)  ------------->  builds the half by its own registry
+//!   OFFER rbbr(alpha=0.6)  ------------->  builds the component by its own registry
 //!     (again every RTT, 10 times)  <-----  ANSWER version, or why not
-//!   SIGNAL suspend, run    ------------->  with the next packet that arrives
-//!     (when it changes, and every 20 ms)
+//!   SIGNAL                 ------------->  with the next packet that arrives
+//!     (when the scheme has one)
 //!                          <-------------  FEEDBACK every 10 ms (20 ms below 20 Mbit/s) while data comes
 //! ```
-//! Both sides may send data: the two directions are two talks that know nothing of each other.
+//! Both sides may send data: the two directions are independent of each other.
 //!
 //! [`Extension`] has neither clock nor socket: times, datagrams and totals go in, datagrams and feedback come out.
 //!
@@ -17,7 +18,7 @@
 //! |---|---|
 //! | `message` | the messages as bytes |
 //! | `asking` | the sender's side: offers, and what comes back |
-//! | `running` | the receiver's side: the half that runs here, when it is fed and when it speaks |
+//! | `running` | the receiver's side: the component that runs here, when it is told of arrivals and when its feedback leaves |
 //! | `totals` | arrivals from totals |
 
 mod asking;
@@ -25,13 +26,13 @@ mod message;
 mod running;
 mod totals;
 
-pub use asking::{OFFERS, PeerHalf};
+pub use asking::{OFFERS, PeerComponent};
 pub use message::{Body, CONTEXT, MAX_SCHEME_TEXT, Message, MessageError, Refusal};
 pub use running::POLL;
 pub use totals::Totals;
 
 use asking::{Asking, Taken};
-use cellcc_control::{Feedback, ReceiverHalf, Registry, Scheme, Signal};
+use cellcc_control::{Feedback, ReceiverComponent, Registry, Scheme, Signal, Verdict};
 use cellcc_units::{Span, Time};
 use running::Running;
 use std::fmt;
@@ -43,15 +44,15 @@ pub struct Counters {
     pub sent: u64,
     /// Messages that were understood and of use.
     pub received: u64,
-    /// Datagrams with our context byte that are no message.
+    /// Datagrams with our context byte that are no message, or none of the scheme's.
     pub malformed: u64,
     /// Messages of a kind from a later version.
     pub unknown_kinds: u64,
     /// Messages that are older than what is known, or known already.
     pub stale: u64,
-    /// Messages that nobody here waits for: feedback without an agreement, a signal without a half.
+    /// Messages that nobody here waits for: feedback without an agreement, a signal without a component.
     pub unexpected: u64,
-    /// Feedback that claims to have received more than was sent.
+    /// Messages that claim what cannot be, such as more bytes received than were sent.
     pub lies: u64,
 }
 
@@ -62,13 +63,13 @@ pub enum Received {
     NotOurs,
     /// Nothing for the controller; the counters tell why.
     Nothing,
-    /// The peer runs our scheme's half: from now on signals are to be sent to it.
+    /// The peer runs the receiver-side component of our scheme: from now on signals are to be sent to it.
     Found,
-    /// For the controller.
+    /// For the controller, whose verdict [`Extension::count`] takes.
     Feedback(Feedback),
 }
 
-/// A connection's talk with the peer about halves of schemes, in both directions.
+/// A connection's talk with the peer about receiver-side components, in both directions.
 ///
 /// After every call, [`poll_transmit`](Self::poll_transmit) is called until it gives nothing, and [`next_wake`](Self::next_wake)
 /// tells when to come back: then with totals first, where [`wants_totals`](Self::wants_totals).
@@ -82,7 +83,7 @@ pub struct Extension {
 }
 
 impl Extension {
-    /// Nothing is asked for, nothing runs. `registry`: the schemes whose halves may run here.
+    /// Nothing is asked for, nothing runs. `registry`: the schemes whose components may run here.
     pub fn new(registry: Registry) -> Self {
         Self {
             registry,
@@ -94,11 +95,11 @@ impl Extension {
         }
     }
 
-    /// A flow of ours begins: asks the peer for the half of its scheme, where that has one and its text is no longer than
-    /// [`MAX_SCHEME_TEXT`].
+    /// A flow of ours begins: asks the peer for the receiver-side component of its scheme, where that has one and its text is
+    /// no longer than [`MAX_SCHEME_TEXT`].
     pub fn begin_flow(&mut self, now: Time, scheme: &Scheme) {
-        let has_half = scheme.build_receiver_half(&running::CONTEXT).is_some();
-        let is_asked = has_half && scheme.text().len() <= MAX_SCHEME_TEXT;
+        let has_component = scheme.build_receiver(&running::CONTEXT).is_some();
+        let is_asked = has_component && scheme.text().len() <= MAX_SCHEME_TEXT;
         self.asking = is_asked.then(|| Asking::new(now, self.next_flow, scheme.text().into()));
         self.next_flow = self.next_flow.wrapping_add(1);
     }
@@ -118,16 +119,15 @@ impl Extension {
         }
     }
 
-    /// True where a half runs here, and is to be told of what arrives.
+    /// True where a component runs here, and has to be told of what arrives.
     pub fn wants_totals(&self) -> bool {
         self.scheme_here().is_some()
     }
 
     /// So much has come in and gone out by now.
     pub fn on_totals(&mut self, now: Time, totals: Totals) {
-        if let Some(running) = &mut self.running {
-            running.on_totals(now, totals);
-        }
+        let verdict = self.running.as_mut().and_then(|running| running.on_totals(now, totals));
+        verdict.into_iter().for_each(|verdict| self.count(verdict));
     }
 
     /// A datagram came. `totals`: as they are now, this datagram included.
@@ -155,11 +155,7 @@ impl Extension {
                 Received::Nothing
             }
             Body::Answer(answer) => self.take(flow, |asking| asking.on_answer(answer)),
-            Body::Feedback(rate) => {
-                self.take(flow, |asking| asking.on_feedback(rate.sequence, Feedback::Rate(rate), totals.sent))
-            }
-            Body::UserFlows { sequence, flows } => self
-                .take(flow, |asking| asking.on_feedback(sequence, Feedback::UserFlows(flows), totals.sent)),
+            Body::Feedback(feedback) => self.take(flow, |asking| asking.on_feedback(feedback)),
         }
     }
 
@@ -182,12 +178,23 @@ impl Extension {
     }
 
     fn on_signal(&mut self, flow: u32, signal: Signal) {
-        let counter = match &mut self.running {
+        match &mut self.running {
             Some(running) if running.flow() == flow && running.scheme().is_some() => {
-                if running.on_signal(signal) { &mut self.counters.received } else { &mut self.counters.stale }
+                let verdict = running.on_signal(signal);
+                verdict.into_iter().for_each(|verdict| self.count(verdict));
             }
-            Some(running) if is_older(flow, running.flow()) => &mut self.counters.stale,
-            _ => &mut self.counters.unexpected,
+            Some(running) if is_older(flow, running.flow()) => self.counters.stale += 1,
+            _ => self.counters.unexpected += 1,
+        }
+    }
+
+    /// Counts a message that its scheme has opened.
+    pub fn count(&mut self, verdict: Verdict) {
+        let counter = match verdict {
+            Verdict::Taken => &mut self.counters.received,
+            Verdict::Stale => &mut self.counters.stale,
+            Verdict::Malformed => &mut self.counters.malformed,
+            Verdict::Untrue => &mut self.counters.lies,
         };
         *counter += 1;
     }
@@ -198,22 +205,19 @@ impl Extension {
             Some(asking) if is_older(flow, asking.flow()) => Taken::Stale,
             _ => Taken::Unexpected,
         };
-        let (counter, received) = match taken {
-            Taken::Settled => (&mut self.counters.received, Received::Nothing),
-            Taken::Unexpected => (&mut self.counters.unexpected, Received::Nothing),
-            Taken::Stale => (&mut self.counters.stale, Received::Nothing),
-            Taken::Lie => (&mut self.counters.lies, Received::Nothing),
-            Taken::Found => (&mut self.counters.received, Received::Found),
-            Taken::Feedback(feedback) => (&mut self.counters.received, Received::Feedback(feedback)),
-        };
-        *counter += 1;
-        received
+        match taken {
+            Taken::Feedback(feedback) => return Received::Feedback(feedback),
+            Taken::Settled | Taken::Found => self.counters.received += 1,
+            Taken::Unexpected => self.counters.unexpected += 1,
+            Taken::Stale => self.counters.stale += 1,
+        }
+        if taken == Taken::Found { Received::Found } else { Received::Nothing }
     }
 
-    /// The controller's signal as a datagram, where the peer's half is there to hear it.
+    /// The controller's signal as a datagram, where the peer runs the component.
     pub fn signal(&mut self, signal: Signal) -> Option<Vec<u8>> {
         let asking =
-            self.asking.as_ref().filter(|asking| matches!(asking.state(), PeerHalf::Found { .. }))?;
+            self.asking.as_ref().filter(|asking| matches!(asking.state(), PeerComponent::Found { .. }))?;
         self.counters.sent += 1;
         Some(Message { flow: asking.flow(), body: Body::Signal(signal) }.encode())
     }
@@ -233,19 +237,19 @@ impl Extension {
         asking.into_iter().chain(running).min()
     }
 
-    /// Whether the half of our scheme runs at the peer.
-    pub fn peer_half(&self) -> PeerHalf {
-        self.asking.as_ref().map_or(PeerHalf::NotNeeded, Asking::state)
+    /// Whether the receiver-side component of our scheme runs at the peer.
+    pub fn peer_component(&self) -> PeerComponent {
+        self.asking.as_ref().map_or(PeerComponent::NotNeeded, Asking::state)
     }
 
-    /// The scheme whose half runs here for the peer.
+    /// The scheme whose component runs here for the peer.
     pub fn scheme_here(&self) -> Option<&str> {
         self.running.as_ref().and_then(Running::scheme)
     }
 
-    /// The half that runs here for the peer, to look at.
-    pub fn half_here(&self) -> Option<&dyn ReceiverHalf> {
-        self.running.as_ref().and_then(Running::half)
+    /// The component that runs here for the peer, to look at.
+    pub fn component_here(&self) -> Option<&dyn ReceiverComponent> {
+        self.running.as_ref().and_then(Running::component)
     }
 
     /// What has become of datagrams so far.
@@ -258,7 +262,7 @@ impl fmt::Debug for Extension {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
             .debug_struct("Extension")
-            .field("peer_half", &self.peer_half())
+            .field("peer_component", &self.peer_component())
             .field("scheme_here", &self.scheme_here())
             .field("counters", &self.counters)
             .finish_non_exhaustive()

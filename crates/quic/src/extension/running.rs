@@ -1,8 +1,8 @@
-//! The receiver's side: the half of the peer's scheme that runs here.
+//! The receiver's side: the component of the peer's scheme that runs here.
 
 use super::message::{Body, Message, Refusal, VERSION};
 use super::totals::{Arrivals, Totals};
-use cellcc_control::{Context, Feedback, ReceiverHalf, Registry, Signal};
+use cellcc_control::{Context, Feedback, ReceiverComponent, Registry, Signal, Verdict};
 use cellcc_units::{Bytes, Rate, Span, Time};
 
 /// Totals are looked at this often while data comes: a fifth of RBBR's sampling interval (10 ms), so that what
@@ -20,10 +20,10 @@ const SLOW: Rate = Rate::from_bytes_per_sec(20_000_000 / 8);
 /// So much must have arrived since the last feedback, three quarters of a packet: more than the acknowledgements that
 /// feedback itself causes (70 bytes each), so that an idle connection falls silent.
 const FEEDBACK_AFTER: Bytes = Bytes::new(1125);
-/// A count of flows that has not changed is repeated this often, in case it was lost.
-const FLOWS_EVERY: Span = Span::from_millis(100);
+/// Feedback that has not changed, as a count of flows, is repeated this often, in case it was lost.
+const REPEATED_EVERY: Span = Span::from_millis(100);
 
-/// What a half is built with: full packets on an Ethernet path, and RFC 9002's ten of them (section 7.2).
+/// What a component is built with: full packets on an Ethernet path, and RFC 9002's ten of them (section 7.2).
 pub(super) const CONTEXT: Context =
     Context { packet: Bytes::new(1500), initial_window: Bytes::new(15_000), seed: 0 };
 
@@ -31,22 +31,22 @@ pub(super) const CONTEXT: Context =
 pub(super) struct Running {
     flow: u32,
     scheme: String,
-    half: Result<Half, Refusal>,
+    receiver: Result<Receiver, Refusal>,
     answer_is_due: bool,
 }
 
-struct Half {
-    half: Box<dyn ReceiverHalf>,
+/// The component, and when it is told of arrivals and asked for feedback.
+struct Receiver {
+    component: Box<dyn ReceiverComponent>,
     arrivals: Arrivals,
+    /// The newest, which comes to the component with the next packet.
     signal: Option<Signal>,
-    newest_epoch: Option<u32>,
     arrived_at: Time,
     poll_at: Time,
     feedback_at: Time,
     fed_back_at: Time,
     since_feedback: Bytes,
-    flows: Option<(u32, Time)>,
-    flows_sequence: u64,
+    last_feedback: Option<(Feedback, Time)>,
 }
 
 impl Running {
@@ -59,26 +59,26 @@ impl Running {
         scheme: String,
         totals: Totals,
     ) -> Self {
-        let half = if versions.contains(&VERSION) {
-            build(registry, &scheme).map(|half| Half::new(now, half, totals))
+        let receiver = if versions.contains(&VERSION) {
+            build(registry, &scheme).map(|component| Receiver::new(now, component, totals))
         } else {
             Err(Refusal::Version)
         };
-        Self { flow, scheme, half, answer_is_due: true }
+        Self { flow, scheme, receiver, answer_is_due: true }
     }
 
     pub(super) fn flow(&self) -> u32 {
         self.flow
     }
 
-    /// The scheme whose half runs.
+    /// The scheme whose component runs.
     pub(super) fn scheme(&self) -> Option<&str> {
-        self.half.is_ok().then_some(&self.scheme)
+        self.receiver.is_ok().then_some(&self.scheme)
     }
 
-    /// The half, to look at.
-    pub(super) fn half(&self) -> Option<&dyn ReceiverHalf> {
-        self.half.as_ref().ok().map(|half| half.half.as_ref())
+    /// The component, to look at.
+    pub(super) fn component(&self) -> Option<&dyn ReceiverComponent> {
+        self.receiver.as_ref().ok().map(|receiver| receiver.component.as_ref())
     }
 
     /// The same offer again: the answer was lost.
@@ -87,86 +87,76 @@ impl Running {
     }
 
     pub(super) fn on_user_flows(&mut self, now: Time, flows: u32) {
-        if let Ok(half) = &mut self.half {
-            half.half.on_user_flows(now, flows);
+        if let Ok(receiver) = &mut self.receiver {
+            receiver.component.on_user_flows(now, flows);
         }
     }
 
-    /// Keeps a signal for the next packet. False where it is out of date, or there is no half.
-    pub(super) fn on_signal(&mut self, signal: Signal) -> bool {
-        self.half.as_mut().is_ok_and(|half| half.on_signal(signal))
+    /// Keeps a signal for the next packet. Gives what the component found in the one that was kept until now.
+    pub(super) fn on_signal(&mut self, signal: Signal) -> Option<Verdict> {
+        let receiver = self.receiver.as_mut().ok()?;
+        let earlier = receiver.signal.replace(signal)?;
+        Some(receiver.component.on_signal(&earlier))
     }
 
-    pub(super) fn on_totals(&mut self, now: Time, totals: Totals) {
-        if let Ok(half) = &mut self.half {
-            half.on_totals(now, totals);
-        }
+    /// Gives what the component found in the signal that was kept, where a packet has come since.
+    pub(super) fn on_totals(&mut self, now: Time, totals: Totals) -> Option<Verdict> {
+        self.receiver.as_mut().ok()?.on_totals(now, totals)
     }
 
     pub(super) fn next_wake(&self) -> Option<Time> {
-        let half = self.half.as_ref().ok().map(|half| half.poll_at);
-        if self.answer_is_due { Some(Time::ZERO) } else { half }
+        let poll_at = self.receiver.as_ref().ok().map(|receiver| receiver.poll_at);
+        if self.answer_is_due { Some(Time::ZERO) } else { poll_at }
     }
 
     /// What is due to the sender.
     pub(super) fn poll(&mut self, now: Time) -> Option<Message> {
         let flow = self.flow;
         if std::mem::take(&mut self.answer_is_due) {
-            let answer = self.half.as_ref().map(|_| VERSION).map_err(|refusal| *refusal);
+            let answer = self.receiver.as_ref().map(|_| VERSION).map_err(|refusal| *refusal);
             return Some(Message { flow, body: Body::Answer(answer) });
         }
-        let body = self.half.as_mut().ok()?.feedback(now)?;
-        Some(Message { flow, body })
+        let feedback = self.receiver.as_mut().ok()?.feedback(now)?;
+        Some(Message { flow, body: Body::Feedback(feedback) })
     }
 }
 
-fn build(registry: &Registry, scheme: &str) -> Result<Box<dyn ReceiverHalf>, Refusal> {
+fn build(registry: &Registry, scheme: &str) -> Result<Box<dyn ReceiverComponent>, Refusal> {
     let scheme = registry.parse(scheme).map_err(|_| Refusal::UnknownScheme)?;
-    scheme.build_receiver_half(&CONTEXT).ok_or(Refusal::NoHalf)
+    scheme.build_receiver(&CONTEXT).ok_or(Refusal::NoComponent)
 }
 
-impl Half {
-    fn new(now: Time, half: Box<dyn ReceiverHalf>, totals: Totals) -> Self {
+impl Receiver {
+    fn new(now: Time, component: Box<dyn ReceiverComponent>, totals: Totals) -> Self {
         Self {
-            half,
+            component,
             arrivals: Arrivals::new(now, totals),
             signal: None,
-            newest_epoch: None,
             arrived_at: now,
             poll_at: now + POLL,
             feedback_at: now + FEEDBACK_EVERY,
             fed_back_at: now,
             since_feedback: Bytes::ZERO,
-            flows: None,
-            flows_sequence: 0,
+            last_feedback: None,
         }
     }
 
-    fn on_signal(&mut self, signal: Signal) -> bool {
-        let is_older =
-            self.newest_epoch.is_some_and(|newest| signal.epoch.wrapping_sub(newest) > u32::MAX / 2);
-        if !is_older {
-            self.newest_epoch = Some(signal.epoch);
-            self.signal = Some(signal);
-        }
-        !is_older
-    }
-
-    fn on_totals(&mut self, now: Time, totals: Totals) {
-        let arrived = self.arrivals.show(now, totals, self.half.as_mut(), &mut self.signal);
+    fn on_totals(&mut self, now: Time, totals: Totals) -> Option<Verdict> {
+        let arrived = self.arrivals.show(now, totals, self.component.as_mut(), &mut self.signal);
         if arrived.datagrams > 0 {
             self.arrived_at = now;
         }
         self.since_feedback += arrived.bytes;
         let is_idle = now.since(self.arrived_at) > IDLE_AFTER;
         self.poll_at = now + if is_idle { IDLE_POLL } else { POLL };
-        if self.half.next_timer().is_some_and(|due| due <= now) {
-            // Whether it wants to be heard at once or with an acknowledgement: it is asked at the next tick.
-            self.half.on_timer(now);
+        if self.component.next_timer().is_some_and(|due| due <= now) {
+            // Whether its feedback must leave now or with an acknowledgement: it is asked for at the next tick.
+            self.component.on_timer(now);
         }
+        arrived.signal
     }
 
-    fn feedback(&mut self, now: Time) -> Option<Body> {
+    fn feedback(&mut self, now: Time) -> Option<Feedback> {
         if now < self.feedback_at || self.since_feedback < FEEDBACK_AFTER {
             return None;
         }
@@ -176,18 +166,13 @@ impl Half {
         self.feedback_at = (self.feedback_at + every).max(now);
         self.fed_back_at = now;
         self.since_feedback = Bytes::ZERO;
-        match self.half.feedback(now)? {
-            Feedback::Rate(rate) => Some(Body::Feedback(rate)),
-            Feedback::UserFlows(flows) => {
-                let is_known =
-                    self.flows.is_some_and(|(told, at)| told == flows && now.since(at) < FLOWS_EVERY);
-                if is_known {
-                    return None;
-                }
-                self.flows = Some((flows, now));
-                self.flows_sequence += 1;
-                Some(Body::UserFlows { sequence: self.flows_sequence, flows })
-            }
+        let feedback = self.component.feedback(now)?;
+        let is_known =
+            self.last_feedback.is_some_and(|(last, at)| last == feedback && now.since(at) < REPEATED_EVERY);
+        if is_known {
+            return None;
         }
+        self.last_feedback = Some((feedback, now));
+        Some(feedback)
     }
 }

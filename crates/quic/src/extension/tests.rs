@@ -1,7 +1,8 @@
 //! Two ends of a connection that loses, reorders, repeats and garbles what they say.
 
 use super::*;
-use cellcc_control::{Estimation, Observed, RateFeedback};
+use cellcc_control::schemes::{Estimation, RateFeedback, RateSignal};
+use cellcc_control::{Controller, Observed};
 use cellcc_units::{Bytes, Rate};
 use proptest::prelude::*;
 
@@ -16,10 +17,12 @@ fn scheme(text: &str) -> Scheme {
 struct Talk {
     now: Time,
     sender: Extension,
+    controller: Box<dyn Controller>,
     receiver: Extension,
     totals: Totals,
     to_receiver: Vec<Vec<u8>>,
     to_sender: Vec<Vec<u8>>,
+    /// What the controller has taken.
     feedback: Vec<Feedback>,
     found: bool,
 }
@@ -31,6 +34,7 @@ impl Talk {
         let mut talk = Self {
             now: Time::ZERO,
             sender,
+            controller: scheme(scheme_text).build(&running::CONTEXT),
             receiver: Extension::new(Registry::default()),
             totals: Totals::default(),
             to_receiver: Vec::new(),
@@ -72,7 +76,11 @@ impl Talk {
     fn give_sender(&mut self, datagram: &[u8]) {
         match self.sender.on_datagram(self.now, self.totals, datagram) {
             Received::Found => self.found = true,
-            Received::Feedback(feedback) => self.feedback.push(feedback),
+            Received::Feedback(feedback) => {
+                let verdict = self.controller.on_feedback(self.now, &feedback, self.totals.sent);
+                self.sender.count(verdict);
+                self.feedback.extend((verdict == Verdict::Taken).then_some(feedback));
+            }
             Received::Nothing | Received::NotOurs => {}
         }
         self.poll();
@@ -89,31 +97,27 @@ impl Talk {
     }
 
     fn tell(&mut self, estimation: Estimation, epoch: u32) {
-        let signal = self.sender.signal(Signal { estimation, epoch });
+        let signal = self.sender.signal(RateSignal { estimation, epoch }.encode());
         self.to_receiver.extend(signal);
     }
 
     fn is_frozen(&self) -> bool {
         let mut observed = Observed::default();
-        self.receiver.half_here().expect("it runs").observe(&mut observed);
+        self.receiver.component_here().expect("it runs").observe(&mut observed);
         observed.values.contains(&("frozen".to_owned(), 1.0))
     }
 
     fn rates(&self) -> Vec<RateFeedback> {
-        let rate = |feedback: &Feedback| match feedback {
-            Feedback::Rate(rate) => Some(*rate),
-            Feedback::UserFlows(_) => None,
-        };
-        self.feedback.iter().filter_map(rate).collect()
+        self.feedback.iter().map(|feedback| RateFeedback::decode(feedback).expect("taken")).collect()
     }
 }
 
 #[test]
-fn the_halves_agree_and_the_rate_comes_back() {
+fn the_ends_agree_and_the_rate_comes_back() {
     let mut talk = Talk::new("rbbr(alpha=0.3)");
-    assert_eq!(talk.sender.peer_half(), PeerHalf::Asked);
+    assert_eq!(talk.sender.peer_component(), PeerComponent::Asked);
     talk.deliver();
-    assert_eq!(talk.sender.peer_half(), PeerHalf::Found { version: 1 });
+    assert_eq!(talk.sender.peer_component(), PeerComponent::Found { version: 1 });
     assert_eq!(talk.receiver.scheme_here(), Some("rbbr(alpha=0.3)"));
     talk.tell(Estimation::Run, 1);
     talk.deliver();
@@ -141,15 +145,15 @@ fn offers_that_are_not_answered_are_given_up_and_a_late_answer_still_counts() {
     let mut talk = Talk::new("rbbr");
     talk.pass(Span::from_secs(2), 0);
     assert_eq!(talk.to_receiver.len(), OFFERS as usize);
-    assert_eq!(talk.sender.peer_half(), PeerHalf::Unanswered);
-    assert!(talk.sender.peer_half().is_missing());
+    assert_eq!(talk.sender.peer_component(), PeerComponent::Unanswered);
+    assert!(talk.sender.peer_component().is_missing());
     assert_eq!(talk.sender.next_wake(), None);
     talk.deliver();
-    assert_eq!(talk.sender.peer_half(), PeerHalf::Found { version: 1 });
+    assert_eq!(talk.sender.peer_component(), PeerComponent::Found { version: 1 });
 }
 
 #[test]
-fn a_half_whose_answer_was_lost_is_found_by_what_it_says() {
+fn a_component_whose_answer_was_lost_is_found_by_its_feedback() {
     let mut talk = Talk::new("rbbr");
     let offer = talk.to_receiver.remove(0);
     talk.give_receiver(&offer);
@@ -157,7 +161,7 @@ fn a_half_whose_answer_was_lost_is_found_by_what_it_says() {
     talk.pass(Span::from_millis(50), 4);
     talk.to_receiver.clear();
     talk.deliver();
-    assert_eq!(talk.sender.peer_half(), PeerHalf::Found { version: 1 });
+    assert_eq!(talk.sender.peer_component(), PeerComponent::Found { version: 1 });
 }
 
 #[test]
@@ -171,20 +175,20 @@ fn what_cannot_be_is_refused_with_the_reason() {
     };
     assert_eq!(answer_to(&[2, 3], "rbbr"), Body::Answer(Err(Refusal::Version)));
     assert_eq!(answer_to(&[1], "rbbr(alpha=2)"), Body::Answer(Err(Refusal::UnknownScheme)));
-    assert_eq!(answer_to(&[1], "cubic"), Body::Answer(Err(Refusal::NoHalf)));
+    assert_eq!(answer_to(&[1], "cubic"), Body::Answer(Err(Refusal::NoComponent)));
 }
 
 #[test]
-fn a_scheme_without_a_half_asks_for_none() {
+fn a_scheme_without_a_component_asks_for_none() {
     let mut talk = Talk::new("cubic");
-    assert_eq!(talk.sender.peer_half(), PeerHalf::NotNeeded);
+    assert_eq!(talk.sender.peer_component(), PeerComponent::NotNeeded);
     assert!(talk.to_receiver.is_empty());
-    assert_eq!(talk.sender.signal(Signal { estimation: Estimation::Run, epoch: 0 }), None);
+    assert_eq!(talk.sender.signal(RateSignal { estimation: Estimation::Run, epoch: 0 }.encode()), None);
     talk.deliver();
 }
 
 #[test]
-fn a_new_flow_gets_a_new_half_and_the_old_ones_messages_count_no_more() {
+fn a_new_flow_gets_a_new_component_and_the_old_ones_messages_count_no_more() {
     let mut talk = Talk::new("rbbr");
     talk.deliver();
     talk.tell(Estimation::Run, 9);
@@ -197,7 +201,7 @@ fn a_new_flow_gets_a_new_half_and_the_old_ones_messages_count_no_more() {
     talk.poll();
     talk.to_sender.clear();
     talk.deliver();
-    assert_eq!(talk.sender.peer_half(), PeerHalf::Found { version: 1 });
+    assert_eq!(talk.sender.peer_component(), PeerComponent::Found { version: 1 });
     assert!(talk.is_frozen(), "it has not been told anything");
     talk.give_receiver(&old_signal);
     talk.give_sender(&old_feedback[0]);
@@ -226,8 +230,10 @@ fn a_count_of_flows_is_told_when_it_changes_and_ten_times_a_second() {
     talk.receiver.on_user_flows(talk.now, 3);
     talk.pass(Span::from_millis(30), 4);
     talk.deliver();
-    assert_eq!(talk.feedback.last(), Some(&Feedback::UserFlows(3)));
-    assert!((10..=12).contains(&talk.feedback.len()), "{}", talk.feedback.len());
+    // Of the messages that came, the controller took the one that was news.
+    assert_eq!(talk.feedback, [Feedback::new(&[1, 3]).expect("a change, three flows")]);
+    let counters = talk.sender.counters();
+    assert!((10..=12).contains(&(counters.received + counters.stale - 1)), "{counters:?}");
 }
 
 #[derive(Debug, Clone)]
@@ -284,6 +290,7 @@ proptest! {
                     let datagram = if stays { list[index].clone() } else { list.swap_remove(index) };
                     if up {
                         if let Body::Signal(signal) = Message::decode(&datagram).unwrap().body {
+                            let signal = RateSignal::decode(&signal).unwrap();
                             let told = (signal.epoch, signal.estimation);
                             newest_told = Some(newest_told.map_or(told, |newest| if told.0 > newest.0 { told } else { newest }));
                         }
@@ -298,10 +305,10 @@ proptest! {
             }
         }
         prop_assert_eq!(talk.found, is_answered);
-        prop_assert_eq!(matches!(talk.sender.peer_half(), PeerHalf::Found { .. }), is_answered);
+        prop_assert_eq!(matches!(talk.sender.peer_component(), PeerComponent::Found { .. }), is_answered);
         let sequences: Vec<_> = talk.rates().iter().map(|rate| rate.sequence).collect();
         prop_assert!(sequences.is_sorted_by(|a, b| a < b), "{:?}", sequences);
-        if talk.receiver.half_here().is_some() {
+        if talk.receiver.component_here().is_some() {
             talk.pass(POLL, 1);
             let is_suspended = newest_told.is_none_or(|(_, estimation)| estimation == Estimation::Suspend);
             prop_assert_eq!(talk.is_frozen(), is_suspended);
@@ -350,6 +357,8 @@ proptest! {
                 talk.give_sender(&datagram);
             }
         }
+        // The component opens the last signal with the next packet.
+        talk.pass(POLL, 1);
         prop_assert_eq!(heard(talk.receiver.counters()), up);
         prop_assert_eq!(heard(talk.sender.counters()), down);
     }

@@ -3,7 +3,8 @@
 
 use super::Log;
 use crate::sender::{Observed, Sender};
-use cellcc_control::{Estimation, Signal};
+use cellcc_control::Signal;
+use cellcc_control::schemes::{Estimation, RateSignal};
 use cellcc_units::Rate;
 use serde_json::{Map, Value, json};
 use std::time::{Duration, Instant};
@@ -59,7 +60,7 @@ impl SchemeLog {
 
     /// Something has happened to the flow at `now`.
     pub(crate) fn look(&mut self, now: Instant, sender: &Sender) {
-        if let Some(signal) = sender.told().filter(|&signal| self.signal != Some(signal)) {
+        if let Some(signal) = sender.last_signal().filter(|&signal| self.signal != Some(signal)) {
             self.signal = Some(signal);
             self.log.write(now, "cellcc:signal", signal_data(signal));
         }
@@ -103,11 +104,17 @@ impl SchemeLog {
     }
 }
 
+/// A log names what it can: RBBR's signal. Others are bytes.
 fn signal_data(signal: Signal) -> Value {
-    let estimation = match signal.estimation {
+    let Ok(RateSignal { estimation, epoch }) = RateSignal::decode(&signal) else {
+        let bytes = signal.as_bytes();
+        let data: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        return json!({ "raw": { "length": bytes.len(), "data": data } });
+    };
+    let estimation = match estimation {
         Estimation::Run => "run",
         Estimation::RaiseOnly => "raise_only",
         Estimation::Suspend => "suspend",
     };
-    json!({ "estimation": estimation, "epoch": signal.epoch })
+    json!({ "estimation": estimation, "epoch": epoch })
 }

@@ -1,10 +1,11 @@
-//! The halves of a scheme over real connections: they agree, they work, and nothing that a peer does breaks the data.
+//! The two ends of a scheme over real connections: they agree, they work, and nothing that a peer does breaks the data.
 
 use crate::support;
 use crate::support::Pair;
 use crate::support::relay::Bottleneck;
-use cellcc_control::{Estimation, Registry, Signal};
-use cellcc_quic::extension::{Body, CONTEXT, Message, PeerHalf};
+use cellcc_control::Registry;
+use cellcc_control::schemes::{Estimation, RateFeedback, RateSignal};
+use cellcc_quic::extension::{Body, CONTEXT, Message, PeerComponent};
 use cellcc_quic::{Attached, Congestion, Observed, attach_receiver};
 use cellcc_test_support::retry_on_stall;
 use cellcc_units::{Bytes, Rate};
@@ -86,16 +87,16 @@ fn the_receivers_estimate_of_the_links_rate_reaches_the_sender() {
                 tokio::time::sleep(Duration::from_secs(1)).await;
                 loop {
                     tokio::time::sleep(Duration::from_millis(20)).await;
-                    let mut half = Observed::default();
-                    receiver.observe_half(&mut half);
-                    estimates.push(shown(&half, "x_hat_mbit_s"));
+                    let mut observed = Observed::default();
+                    receiver.observe_component(&mut observed);
+                    estimates.push(shown(&observed, "x_hat_mbit_s"));
                 }
             };
             tokio::select! {
                 () = looks => {}
                 _ = transfer(&pair.server, &pair.client, Duration::from_secs(3)) => {}
             }
-            assert_eq!(attached.peer_half(), PeerHalf::Found { version: 1 });
+            assert_eq!(attached.peer_component(), PeerComponent::Found { version: 1 });
             assert_eq!(receiver.scheme_here().as_deref(), Some("rbbr"));
             estimates.sort_by(f64::total_cmp);
             let (median, link) = (estimates[estimates.len() / 2], LINK.rate.as_mbit_per_sec());
@@ -110,14 +111,14 @@ fn the_receivers_estimate_of_the_links_rate_reaches_the_sender() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn both_directions_have_their_own_halves() {
+async fn both_directions_have_their_own_components() {
     let congestion = Congestion::named("rbbr(alpha=0.3)").unwrap();
     let mut client = TransportConfig::default();
     congestion.install(&mut client);
     let (pair, down) = rbbr_over(None, client).await;
     let up = congestion.attach(&pair.client).expect("installed");
     until("both are found", || {
-        [&up, &down].iter().all(|end| end.peer_half() == PeerHalf::Found { version: 1 })
+        [&up, &down].iter().all(|end| end.peer_component() == PeerComponent::Found { version: 1 })
     })
     .await;
     assert_eq!(down.receiver().scheme_here().as_deref(), Some("rbbr(alpha=0.3)"));
@@ -136,16 +137,19 @@ async fn a_peer_without_datagram_frames_gets_data_and_the_status_says_so() {
     client.datagram_receive_buffer_size(None);
     let (pair, attached) = rbbr_over(None, client).await;
     assert!(transfer(&pair.server, &pair.client, Duration::from_millis(300)).await > 1_000_000);
-    assert_eq!(attached.peer_half(), PeerHalf::NoDatagrams);
-    assert_eq!(attached.peer_half().to_string(), "no half at the peer: no DATAGRAM frames");
+    assert_eq!(attached.peer_component(), PeerComponent::NoDatagrams);
+    assert_eq!(
+        attached.peer_component().to_string(),
+        "no receiver-side component at the peer: no DATAGRAM frames"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_peer_without_the_extension_gets_data_and_the_status_says_so() {
     let (pair, attached) = rbbr_over(None, TransportConfig::default()).await;
     assert!(transfer(&pair.server, &pair.client, Duration::from_millis(300)).await > 1_000_000);
-    assert_eq!(attached.peer_half(), PeerHalf::Asked);
-    until("it is given up", || attached.peer_half() == PeerHalf::Unanswered).await;
+    assert_eq!(attached.peer_component(), PeerComponent::Asked);
+    until("it is given up", || attached.peer_component() == PeerComponent::Unanswered).await;
     assert_eq!(shown(&inside(&attached), "uses_feedback"), 0.0);
 }
 
@@ -177,7 +181,7 @@ async fn a_connection_that_everybody_let_go_of_ends_although_it_is_served() {
 }
 
 /// A receiver that agrees to everything, and says what `lie` makes of what is true.
-async fn liar(connection: Connection, lie: impl Fn(&mut cellcc_control::RateFeedback)) {
+async fn liar(connection: Connection, lie: impl Fn(&mut RateFeedback)) {
     let mut sequence = 0;
     let mut ticks = tokio::time::interval(Duration::from_millis(10));
     loop {
@@ -190,7 +194,7 @@ async fn liar(connection: Connection, lie: impl Fn(&mut cellcc_control::RateFeed
             }
             _ = ticks.tick() => {
                 sequence += 1;
-                let mut feedback = cellcc_control::RateFeedback {
+                let mut feedback = RateFeedback {
                     sequence,
                     rate: Some(LINK.rate),
                     interval: cellcc_units::Span::from_millis(10),
@@ -199,7 +203,7 @@ async fn liar(connection: Connection, lie: impl Fn(&mut cellcc_control::RateFeed
                     burst: Bytes::ZERO,
                 };
                 lie(&mut feedback);
-                let message = Message { flow: 0, body: Body::Feedback(feedback) };
+                let message = Message { flow: 0, body: Body::Feedback(feedback.encode()) };
                 let _ = connection.send_datagram(message.encode().into());
             }
         }
@@ -207,9 +211,7 @@ async fn liar(connection: Connection, lie: impl Fn(&mut cellcc_control::RateFeed
 }
 
 /// What arrives in 4 s, in Mbit/s, the smoothed RTT at their end in ms, and the sender's end.
-async fn greedy(
-    lie: impl Fn(&mut cellcc_control::RateFeedback) + Send + 'static,
-) -> (f64, f64, Attached, Pair) {
+async fn greedy(lie: impl Fn(&mut RateFeedback) + Send + 'static) -> (f64, f64, Attached, Pair) {
     let (pair, attached) = rbbr_over(Some(LINK), TransportConfig::default()).await;
     let client = pair.client.clone();
     let liar = async move { liar(client, lie).await };
@@ -255,7 +257,7 @@ fn a_receiver_that_claims_four_times_the_rate_gains_the_bound_and_no_throughput(
 async fn garbage_and_replays_from_a_hostile_peer_are_counted_and_harm_nothing() {
     let (pair, attached) = rbbr_over(None, TransportConfig::default()).await;
     let hostile = async {
-        let signal = Body::Signal(Signal { estimation: Estimation::Run, epoch: 7 });
+        let signal = Body::Signal(RateSignal { estimation: Estimation::Run, epoch: 7 }.encode());
         let replayed = Message { flow: 5, body: signal }.encode();
         let mut state = 1u32;
         for round in 0u32.. {

@@ -15,7 +15,7 @@ fn every_scheme_carries_data() {
     retry_on_stall(|| {
         runtime.block_on(async {
             for info in Registry::default().schemes() {
-                let congestion = Congestion::named(info.name).unwrap();
+                let congestion = Congestion::named(&info.name).unwrap();
                 let mut transport = TransportConfig::default();
                 congestion.install(&mut transport);
                 let pair = support::connect(transport, TransportConfig::default()).await;

@@ -1,21 +1,25 @@
-//! NetAssist at the simulated base station, seen by a scheme that only takes down what it is told.
+//! NetAssist at the simulated base station, seen by a scheme that only records what it is told.
 
 use cellcc_control::{
     Ack, Advice, AdviceRequest, Context, Controller, Limits, Loss, Needs, Observer, Registry, SchemeInfo,
 };
-use cellcc_experiment::{AdviceRoute, BandwidthSource, Driver, NetAssist, Plan, PlanFile, Record};
+use cellcc_experiment::{AdviceRoute, Driver, NetAssist, Plan, PlanFile, Record, ReportSource};
 use cellcc_sim::SimDriver;
 use cellcc_units::{Ratio, Span, Time};
+use std::sync::Arc;
 
 /// A fixed window that shows the reports it gets.
-const LISTENER: SchemeInfo = SchemeInfo {
-    name: "listener",
-    summary: "a fixed window that shows the reports it gets",
-    source: "this test",
-    parameters: &[],
-    needs: Needs { receiver_half: None, advice: Some(|_| AdviceRequest::default()) },
-    build: |_, context| Box::new(Listener { context: *context, heard: 0, last: None }),
-};
+fn listener() -> SchemeInfo {
+    SchemeInfo {
+        name: "listener".into(),
+        summary: "a fixed window that shows the reports it gets".into(),
+        source: "this test".into(),
+        parameters: Vec::new(),
+        presets: Vec::new(),
+        needs: Needs { advice: Some(Arc::new(|_| AdviceRequest::default())), ..Needs::NOTHING },
+        build: Arc::new(|_, context| Box::new(Listener { context: *context, heard: 0, last: None })),
+    }
+}
 
 #[derive(Clone)]
 struct Listener {
@@ -54,7 +58,7 @@ const LINK: &str = "step=12Mbit/s@2s,24Mbit/s@8s";
 
 fn listen(scheme: &str, change: impl FnOnce(&mut NetAssist)) -> Record {
     let mut registry = Registry::default();
-    registry.register(LISTENER);
+    registry.register(listener());
     let driver = SimDriver::new(registry);
     let mut file = PlanFile {
         schemes: vec![scheme.into()],
@@ -93,8 +97,8 @@ fn the_oracle_tells_what_is_to_come() {
         shown(&record, "bandwidth_mbit_s", 2100)
     };
     // Both were made at 2000 ms, when the rate changed: one of the 100 ms after that, one of those before.
-    assert!((at_2100(BandwidthSource::Oracle) / 24.0 - 1.0).abs() < 0.01);
-    assert!((at_2100(BandwidthSource::Causal) / 12.0 - 1.0).abs() < 0.01);
+    assert!((at_2100(ReportSource::Oracle) / 24.0 - 1.0).abs() < 0.01);
+    assert!((at_2100(ReportSource::Causal) / 12.0 - 1.0).abs() < 0.01);
 }
 
 #[test]

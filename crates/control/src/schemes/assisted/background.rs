@@ -3,13 +3,11 @@
 use crate::contract::{Ack, Controller, Event, Limits, Loss, Observer, Sent, Tag};
 use cellcc_units::{Bytes, Time};
 
-/// The base of an assisted scheme. Its window must neither run away behind a smaller limit nor stand still behind one
-/// that lets as much through as it would itself: it is told that it is the limit exactly in rounds in which what is in
-/// flight reaches its own window.
-#[derive(Clone)]
+/// The base of an assisted scheme. Its window must not grow without bound behind a smaller limit, and must grow behind
+/// one that lets as much through as it would itself. So it is told that it is the limit exactly in rounds in which what
+/// is in flight reaches its own window.
 pub(super) struct Background {
     base: Box<dyn Controller>,
-    packet: Bytes,
     limits: Limits,
     round: u64,
     /// The last round in which the base's own window was reached.
@@ -17,8 +15,8 @@ pub(super) struct Background {
 }
 
 impl Background {
-    pub(super) fn new(base: Box<dyn Controller>, packet: Bytes) -> Self {
-        Self { limits: base.limits(), base, packet, round: 0, reached_round: None }
+    pub(super) fn new(base: Box<dyn Controller>) -> Self {
+        Self { limits: base.limits(), base, round: 0, reached_round: None }
     }
 
     /// What the base would do.
@@ -27,7 +25,7 @@ impl Background {
     }
 
     pub(super) fn on_sent(&mut self, sent: &Sent) -> Tag {
-        self.note(sent.inflight);
+        self.note(sent.inflight, sent.packet_size);
         let tag = self.base.on_sent(sent);
         self.limits = self.base.limits();
         tag
@@ -36,7 +34,7 @@ impl Background {
     /// `alone` where the limits are the base's own, and the flow's judgement of them is true.
     pub(super) fn on_ack(&mut self, ack: &Ack<'_>, alone: bool) {
         self.round = ack.round;
-        self.note(ack.inflight_before);
+        self.note(ack.inflight_before, ack.packet_size);
         let reached = self.reached_round.is_some_and(|reached| reached + 1 >= ack.round);
         let cwnd_limited = if alone { ack.cwnd_limited } else { reached };
         self.base.on_ack(&Ack { cwnd_limited, ..*ack });
@@ -49,9 +47,6 @@ impl Background {
     }
 
     pub(super) fn on_event(&mut self, now: Time, event: Event) {
-        if let Event::PacketSize(packet) = event {
-            self.packet = packet;
-        }
         self.base.on_event(now, event);
         self.limits = self.base.limits();
     }
@@ -71,8 +66,8 @@ impl Background {
         self.base.observe(observer);
     }
 
-    fn note(&mut self, inflight: Bytes) {
-        if inflight + self.packet > self.limits.window {
+    fn note(&mut self, inflight: Bytes, packet_size: Bytes) {
+        if inflight + packet_size > self.limits.window {
             self.reached_round = Some(self.round);
         }
     }

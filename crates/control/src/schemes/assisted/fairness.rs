@@ -2,18 +2,30 @@
 
 use crate::contract::Context;
 use crate::filters::WindowedMax;
-use crate::parameter::{Arguments, Kind, Parameter};
-use crate::receiver::{Arrival, Feedback, ReceiverHalf};
+use crate::kind;
+use crate::message::{Feedback, Verdict};
+use crate::parameter::{Arguments, Parameter};
+use crate::receiver::{Arrival, ReceiverComponent};
 use cellcc_assist::Advice;
 use cellcc_units::{Bytes, Rate, Span, Time};
 
-pub(super) const FAIRNESS: Parameter = Parameter {
-    name: "fairness",
-    kind: Kind::Choice(&["network", "report", "acks", "none"]),
-    default: "network",
-    meaning: "who shares among the user's flows: by the network's count, by the user's in its ACKs, by regulated ACKs, nobody",
-    source: "paper, section 2.1: the user; the network's own count needs no change there",
-};
+pub(super) const FAIRNESS: Parameter<kind::Choice<Fairness>> = fairness(Fairness::Network);
+
+/// The parameter with the default of one scheme.
+pub(super) const fn fairness(default: Fairness) -> Parameter<kind::Choice<Fairness>> {
+    Parameter::new(
+        "fairness",
+        kind::Choice(&[
+            ("network", Fairness::Network),
+            ("report", Fairness::Report),
+            ("acks", Fairness::Acks),
+            ("none", Fairness::None),
+        ]),
+        default,
+        "who shares among the user's flows: by the network's count, by the user's in its ACKs, by regulated ACKs, nobody",
+        "paper, section 2.1: the user; the network's own count needs no change there",
+    )
+}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fairness {
@@ -24,15 +36,6 @@ pub(super) enum Fairness {
 }
 
 impl Fairness {
-    pub(super) fn read(arguments: &Arguments) -> Self {
-        match arguments.choice(FAIRNESS.name) {
-            "report" => Self::Report,
-            "acks" => Self::Acks,
-            "none" => Self::None,
-            _ => Self::Network,
-        }
-    }
-
     /// Beta, by the network's advice and the user's last report.
     pub(super) fn flows(self, advice: &Advice, reported: u32) -> u32 {
         match self {
@@ -45,30 +48,74 @@ impl Fairness {
     }
 }
 
-/// The half at the receiver, where the arguments need one.
-pub(super) fn receiver_half(arguments: &Arguments, _context: &Context) -> Option<Box<dyn ReceiverHalf>> {
-    match Fairness::read(arguments) {
-        Fairness::Report => Some(Box::new(FlowReporter { flows: 1 })),
+/// The receiver-side component, where the arguments need one.
+pub(super) fn receiver(arguments: &Arguments, _context: &Context) -> Option<Box<dyn ReceiverComponent>> {
+    match arguments.get(&FAIRNESS) {
+        Fairness::Report => Some(Box::new(FlowReporter { report: FlowReport::FIRST })),
         Fairness::Acks => Some(Box::new(AckRegulator::new())),
         Fairness::Network | Fairness::None => None,
     }
 }
 
-/// Tells the sender with every ACK how many flows the user has: a report that is lost is made good by the next.
-#[derive(Debug, Clone)]
-struct FlowReporter {
-    flows: u32,
+/// How many flows the user has: NATCP's only message, two bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct FlowReport {
+    /// Counts the changes of `flows`, modulo 256, so that a report that arrives late is known.
+    pub(super) change: u8,
+    /// The flows; 255 also stands for more.
+    pub(super) flows: u8,
 }
 
-impl ReceiverHalf for FlowReporter {
+impl FlowReport {
+    /// One flow is what both ends assume until the user says otherwise.
+    pub(super) const FIRST: Self = Self { change: 0, flows: 1 };
+
+    pub(super) fn encode(self) -> Feedback {
+        Feedback::new(&[self.change, self.flows]).expect("two bytes fit")
+    }
+
+    fn decode(message: &Feedback) -> Option<Self> {
+        match *message.as_bytes() {
+            [change, flows] => Some(Self { change, flows }),
+            _ => None,
+        }
+    }
+
+    fn is_newer_than(self, other: Self) -> bool {
+        (1..=u8::MAX / 2).contains(&self.change.wrapping_sub(other.change))
+    }
+
+    /// The sender takes a report where it is newer than this one.
+    pub(super) fn update(&mut self, message: &Feedback) -> Verdict {
+        match Self::decode(message) {
+            None => Verdict::Malformed,
+            Some(report) if report.is_newer_than(*self) => {
+                *self = report;
+                Verdict::Taken
+            }
+            Some(_) => Verdict::Stale,
+        }
+    }
+}
+
+/// Tells the sender with every ACK how many flows the user has: a report that is lost is made good by the next.
+#[derive(Debug)]
+struct FlowReporter {
+    report: FlowReport,
+}
+
+impl ReceiverComponent for FlowReporter {
     fn on_packet(&mut self, _arrival: &Arrival) {}
 
     fn on_user_flows(&mut self, _now: Time, flows: u32) {
-        self.flows = flows;
+        let flows = u8::try_from(flows).unwrap_or(u8::MAX);
+        if flows != self.report.flows {
+            self.report = FlowReport { change: self.report.change.wrapping_add(1), flows };
+        }
     }
 
     fn feedback(&mut self, _now: Time) -> Option<Feedback> {
-        Some(Feedback::UserFlows(self.flows))
+        Some(self.report.encode())
     }
 }
 
@@ -83,7 +130,7 @@ const MAX_WAIT: Span = Span::from_millis(100);
 
 /// Lets ACKs leave at the flow's share of what arrives for its user, so that a sender with a full window can send no more
 /// than that (the paper's indirect way, section 2.1, which leaves the rule open).
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 struct AckRegulator {
     flows: u32,
     /// All that arrived for the user, and when its rate was taken last.
@@ -114,7 +161,7 @@ impl AckRegulator {
     }
 }
 
-impl ReceiverHalf for AckRegulator {
+impl ReceiverComponent for AckRegulator {
     fn on_packet(&mut self, arrival: &Arrival) {
         let elapsed = arrival.now.since(self.taken_at);
         if elapsed >= RATE_SPAN {
@@ -149,5 +196,21 @@ impl ReceiverHalf for AckRegulator {
             Some(share) => self.next_at.max(now - RATE_SPAN) + share.time_for(bytes).min(MAX_WAIT),
             None => now,
         };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_report_is_taken_once_and_neither_older_ones_nor_other_bytes_are() {
+        let mut known = FlowReport::FIRST;
+        let report = |change, flows| FlowReport { change, flows }.encode();
+        assert_eq!(known.update(&report(1, 3)), Verdict::Taken);
+        assert_eq!(known.update(&report(1, 3)), Verdict::Stale);
+        assert_eq!(known.update(&report(255, 9)), Verdict::Stale, "two changes before");
+        assert_eq!(known.update(&Feedback::new(&[2]).expect("short")), Verdict::Malformed);
+        assert_eq!(known.flows, 3);
     }
 }

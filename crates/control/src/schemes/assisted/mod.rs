@@ -20,10 +20,10 @@
 //!
 //! | file | concept |
 //! |---|---|
-//! | `law` | the window law and its floor |
+//! | `window_law` | the window law and its floor |
 //! | `request` | what is asked of the network |
 //! | `fairness` | who counts the user's flows |
-//! | `following` | the advice in hand, and whether to follow it |
+//! | `advice_tracker` | the advice in hand, and whether to trust it |
 //! | `timeout` | whether there is advice |
 //! | `background` | the base scheme behind limits that are not its own |
 //! | `natcp`, `nacap`, `tg`, `nabbr` | the schemes by name |
@@ -37,95 +37,40 @@
 //!   is the paper's direct way.
 //! - *A time-out and a guard.* The paper names the first without a value and leaves the second open; the code has neither.
 
+mod advice_tracker;
 mod background;
 mod fairness;
-mod following;
-mod law;
 mod nabbr;
 mod nacap;
 mod natcp;
+mod parameters;
 mod request;
 mod tg;
 mod timeout;
+mod window_law;
 
-pub(super) use nabbr::NABBR;
-pub(super) use nacap::{NACAP, NACUBIC};
-pub(super) use natcp::NATCP;
-pub(super) use tg::TG;
+pub(super) use nabbr::nabbr;
+pub(super) use nacap::{nacap, nacubic};
+pub(super) use natcp::natcp;
+pub(super) use tg::tg;
 
 use crate::contract::{Ack, Context, Controller, Event, Limits, Loss, Observer, Sent, Tag};
-use crate::parameter::{Arguments, Kind, Parameter};
-use crate::receiver::Feedback;
+use crate::message::{Feedback, Verdict};
+use crate::parameter::Arguments;
 use crate::schemes::bbr::NOMINAL_RTT;
+use advice_tracker::AdviceTracker;
 use background::Background;
 use cellcc_assist::Advice;
-use cellcc_units::{Span, Time};
-use following::Following;
-use law::Law;
-
-const ALPHA: Parameter = Parameter {
-    name: "alpha",
-    kind: Kind::Number(0.1, 100.0),
-    default: "2",
-    meaning: "windows of this many bandwidth-delay products",
-    source: "paper, section 2.2.2",
-};
-
-const PACING_GAIN: Parameter = Parameter {
-    name: "pacing-gain",
-    kind: Kind::Number(0.1, 10.0),
-    default: "1",
-    meaning: "paces at so much of the bandwidth; below 1 queues drain",
-    source: "paper, section 2.2.2; below 1: prototypes measured less delay at 0.95",
-};
-
-const PACE: Parameter = Parameter {
-    name: "pace",
-    kind: Kind::Choice(&["bandwidth", "share"]),
-    default: "bandwidth",
-    meaning: "paces each flow at the user's whole bandwidth, or at its share of it",
-    source: "paper, section 2.2.2: only the window is divided",
-};
-
-const BURST: Parameter = Parameter {
-    name: "burst",
-    kind: Kind::Time(Span::ZERO, Span::from_secs(1)),
-    default: "1ms",
-    meaning: "what the pacing rate carries in this time may leave at once; more makes good what the window held back",
-    source: "Linux, sk_pacing_shift of 10: about 1 ms",
-};
-
-const TIMEOUT: Parameter = Parameter {
-    name: "timeout",
-    kind: Kind::Number(1.0, 1000.0),
-    default: "6",
-    meaning: "periods without advice until the base scheme goes on alone",
-    source: "ours: five reports lost in a row are outlasted; the paper has no value",
-};
-
-const GUARD: Parameter = Parameter {
-    name: "guard",
-    kind: Kind::Switch,
-    default: "on",
-    meaning: "leaves advice that the sender's own measurements refute",
-    source: "ours; paper, section 5 leaves it open",
-};
-
-const FALLBACK: Parameter = Parameter {
-    name: "fallback",
-    kind: Kind::Scheme,
-    default: "cubic",
-    meaning: "the scheme that goes on alone without advice",
-    source: "paper, section 2.4: normal TCP",
-};
+use cellcc_units::{Bytes, Span, Time};
+use window_law::WindowLaw;
 
 /// What the limits of the advice do to those of the base.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Follows {
-    /// They stand in for them.
-    Instead,
+enum Mode {
+    /// They replace them.
+    Replace,
     /// They bound them.
-    AsCap,
+    Cap,
 }
 
 /// Which RTT the window is made of.
@@ -138,34 +83,23 @@ enum Delay {
 
 #[derive(Debug, Clone, Copy)]
 struct Config {
-    law: Law,
-    follows: Follows,
+    law: WindowLaw,
+    mode: Mode,
     delay: Delay,
 }
 
 impl Config {
     /// What all assisted schemes have in common.
-    fn read(arguments: &Arguments, context: &Context, follows: Follows, delay: Delay) -> Self {
-        Self {
-            law: Law {
-                packet: context.packet,
-                alpha: arguments.number(ALPHA.name),
-                pacing_gain: arguments.number(PACING_GAIN.name),
-                paces_at_share: arguments.choice(PACE.name) == "share",
-                burst: arguments.time(BURST.name),
-            },
-            follows,
-            delay,
-        }
+    fn read(arguments: &Arguments, context: &Context, mode: Mode, delay: Delay) -> Self {
+        Self { law: WindowLaw::read(arguments, context), mode, delay }
     }
 }
 
 /// A flow with network assistance.
-#[derive(Clone)]
 struct Assisted {
     config: Config,
     base: Background,
-    following: Following,
+    tracker: AdviceTracker,
     own_minimum: Option<Span>,
     own_smoothed: Option<Span>,
     /// What the advice allows, while it is followed.
@@ -173,11 +107,11 @@ struct Assisted {
 }
 
 impl Assisted {
-    fn new(config: Config, base: Box<dyn Controller>, arguments: &Arguments, context: &Context) -> Self {
+    fn new(config: Config, base: Box<dyn Controller>, arguments: &Arguments) -> Self {
         Self {
             config,
-            base: Background::new(base, context.packet),
-            following: Following::new(arguments, context),
+            base: Background::new(base),
+            tracker: AdviceTracker::new(arguments),
             own_minimum: None,
             own_smoothed: None,
             advised: None,
@@ -186,68 +120,68 @@ impl Assisted {
 
     /// Makes limits of the advice, where there is any to follow.
     fn follow(&mut self, now: Time) {
-        self.advised = self.following.guidance(now).map(|guidance| {
+        self.advised = self.tracker.trusted(now).map(|advice| {
             let min_rtt = match self.config.delay {
-                Delay::Advised => guidance.min_rtt.or(self.own_minimum),
+                Delay::Advised => advice.min_rtt.or(self.own_minimum),
                 Delay::OwnMinimum => self.own_minimum,
                 Delay::OwnSmoothed => self.own_smoothed,
             };
-            let law = self.config.law.times(guidance.gain);
-            law.limits(guidance.bandwidth, min_rtt.unwrap_or(NOMINAL_RTT), guidance.flows)
+            let law = self.config.law.times(advice.gain);
+            law.limits(advice.bandwidth, min_rtt.unwrap_or(NOMINAL_RTT), advice.flows)
         });
     }
 
     /// The base, and not the advice, is what limits the flow.
     fn is_limited_by_base(&self) -> bool {
-        self.config.follows == Follows::AsCap
+        self.config.mode == Mode::Cap
             && self.advised.is_some_and(|advised| self.base.limits().window < advised.window)
     }
 }
 
 impl Controller for Assisted {
     fn on_sent(&mut self, sent: &Sent) -> Tag {
-        self.following.on_sent(sent, self.is_limited_by_base());
+        self.config.law.packet_size = sent.packet_size;
+        self.tracker.on_sent(sent, self.is_limited_by_base());
         self.base.on_sent(sent)
     }
 
     fn on_ack(&mut self, ack: &Ack<'_>) {
+        self.config.law.packet_size = ack.packet_size;
         self.own_minimum = Some(ack.rtt.min());
         self.own_smoothed = Some(ack.rtt.smoothed());
         let follows = self.advised.is_some();
         self.base.on_ack(ack, !follows);
-        self.following.on_ack(ack, follows);
+        self.tracker.on_ack(ack, follows);
         if follows {
             self.follow(ack.now);
         }
     }
 
     fn on_loss(&mut self, loss: &Loss<'_>) {
-        self.following.on_loss(loss);
+        self.tracker.on_loss(loss);
         self.base.on_loss(loss);
     }
 
     fn on_event(&mut self, now: Time, event: Event) {
-        if let Event::PacketSize(packet) = event {
-            self.config.law.packet = packet;
-            self.following.set_packet(packet);
-        }
         self.base.on_event(now, event);
     }
 
-    fn on_feedback(&mut self, now: Time, feedback: &Feedback) {
-        if self.following.on_feedback(feedback) {
+    fn on_feedback(&mut self, now: Time, feedback: &Feedback, _sent: Bytes) -> Verdict {
+        let verdict = self.tracker.on_feedback(feedback);
+        if verdict == Verdict::Taken {
             self.follow(now);
         }
+        verdict
     }
 
     fn on_advice(&mut self, now: Time, advice: &Advice) {
-        if self.following.on_advice(now, advice) {
+        if self.tracker.on_advice(now, advice) {
             self.follow(now);
         }
     }
 
     fn next_timer(&self) -> Option<Time> {
-        match (self.following.next_timer(), self.base.next_timer()) {
+        match (self.tracker.next_timer(), self.base.next_timer()) {
             (Some(own), Some(base)) => Some(own.min(base)),
             (own, base) => own.or(base),
         }
@@ -255,22 +189,22 @@ impl Controller for Assisted {
 
     fn on_timer(&mut self, now: Time) {
         self.base.on_timer(now);
-        self.following.on_timer(now);
+        self.tracker.on_timer(now);
         self.follow(now);
     }
 
     fn limits(&self) -> Limits {
         let base = self.base.limits();
-        match (self.advised, self.config.follows) {
+        match (self.advised, self.config.mode) {
             (None, _) => base,
-            (Some(advised), Follows::Instead) => advised,
-            (Some(advised), Follows::AsCap) => capped(base, advised),
+            (Some(advised), Mode::Replace) => advised,
+            (Some(advised), Mode::Cap) => capped(base, advised),
         }
     }
 
     fn observe(&self, observer: &mut dyn Observer) {
         observer.value("following", "", f64::from(u8::from(self.advised.is_some())));
-        self.following.observe(observer);
+        self.tracker.observe(observer);
         self.base.observe(observer);
     }
 }

@@ -3,28 +3,43 @@
 //! BBR's own largest delivery rate of ten rounds is what it goes by without advice. It keeps its phases, gains and its own
 //! minimum RTT: what it loses by measuring the bandwidth late is what this scheme shows. Not in the paper.
 
-use super::fairness::{FAIRNESS, receiver_half};
-use super::following::Following;
-use super::request::{DELAY, LOSS, PERIOD, ROUTE, SOURCE, request};
-use super::{GUARD, TIMEOUT};
+use super::advice_tracker::AdviceTracker;
+use super::fairness::FAIRNESS;
+use super::parameters::{GUARD, TIMEOUT, needs};
+use super::request::{DELAY, LOSS, PERIOD, ROUTE, SOURCE};
 use crate::contract::{
     Ack, Context, Controller, Event, Limits, Loss, Observer, RateSample, Sampler, Sent, Tag,
 };
+use crate::info::SchemeInfo;
+use crate::message::{Feedback, Verdict};
 use crate::parameter::Arguments;
-use crate::receiver::Feedback;
-use crate::registry::{Needs, SchemeInfo};
 use crate::schemes::bbr::{BandwidthSource, Bbr, CWND_GAIN, Config, MaxFilter, NOMINAL_RTT};
 use cellcc_assist::Advice;
 use cellcc_units::{Bytes, Rate, Time};
+use std::sync::Arc;
 
-pub(in crate::schemes) const NABBR: SchemeInfo = SchemeInfo {
-    name: "nabbr",
-    summary: "BBR that goes by the bandwidth which the base station tells",
-    source: "ours: draft-cardwell-iccrg-bbr-congestion-control-00 with the advice of Abbasloo et al., HotEdge 2019",
-    parameters: &[SOURCE, PERIOD, ROUTE, DELAY, LOSS, FAIRNESS, TIMEOUT, GUARD],
-    needs: Needs { receiver_half: Some(receiver_half), advice: Some(request) },
-    build: |arguments, context| Box::new(NaBbr::new(arguments, context)),
-};
+pub(in crate::schemes) fn nabbr() -> SchemeInfo {
+    SchemeInfo {
+        name: "nabbr".into(),
+        summary: "BBR that goes by the bandwidth which the base station tells".into(),
+        source: "ours: draft-cardwell-iccrg-bbr-congestion-control-00 with the advice of \
+                 Abbasloo et al., HotEdge 2019"
+            .into(),
+        parameters: vec![
+            SOURCE.into(),
+            PERIOD.into(),
+            ROUTE.into(),
+            DELAY.into(),
+            LOSS.into(),
+            FAIRNESS.into(),
+            TIMEOUT.into(),
+            GUARD.into(),
+        ],
+        presets: Vec::new(),
+        needs: needs(),
+        build: Arc::new(|arguments, context| Box::new(NaBbr::new(arguments, context))),
+    }
+}
 
 /// The flow's share of what the network told, while that is followed; BBR's own filter otherwise.
 #[derive(Debug, Clone)]
@@ -46,8 +61,8 @@ impl BandwidthSource for AdvisedBandwidth {
 #[derive(Debug, Clone)]
 struct NaBbr {
     bbr: Bbr<AdvisedBandwidth>,
-    following: Following,
-    packet: Bytes,
+    tracker: AdviceTracker,
+    packet_size: Bytes,
 }
 
 impl NaBbr {
@@ -57,19 +72,18 @@ impl NaBbr {
         let bandwidth = AdvisedBandwidth { own: MaxFilter::new(Sampler::Min), advised: None };
         Self {
             bbr: Bbr::new(context, config, bandwidth),
-            following: Following::new(arguments, context),
-            packet: context.packet,
+            tracker: AdviceTracker::new(arguments),
+            packet_size: context.packet,
         }
     }
 
     fn follow(&mut self, now: Time) {
-        let guidance = self.following.guidance(now);
+        let advice = self.tracker.trusted(now);
         let min_rtt = self.bbr.min_rtt().unwrap_or(NOMINAL_RTT);
         // A dead link is tried once per round trip.
-        let trickle = Rate::from_transfer(self.packet, min_rtt);
-        self.bbr.bandwidth_mut().advised = guidance.map(|guidance| {
-            guidance.bandwidth.mul_f64(guidance.gain / f64::from(guidance.flows)).max(trickle)
-        });
+        let trickle = Rate::from_transfer(self.packet_size, min_rtt);
+        self.bbr.bandwidth_mut().advised =
+            advice.map(|advice| advice.bandwidth.mul_f64(advice.gain / f64::from(advice.flows)).max(trickle));
     }
 
     fn follows(&self) -> bool {
@@ -79,48 +93,48 @@ impl NaBbr {
 
 impl Controller for NaBbr {
     fn on_sent(&mut self, sent: &Sent) -> Tag {
+        self.packet_size = sent.packet_size;
         // Its gains take BBR off what it was told in every phase but the cruise, on average by nothing.
-        self.following.on_sent(sent, false);
+        self.tracker.on_sent(sent, false);
         self.bbr.on_sent(sent)
     }
 
     fn on_ack(&mut self, ack: &Ack<'_>) {
-        self.following.on_ack(ack, self.follows());
+        self.packet_size = ack.packet_size;
+        self.tracker.on_ack(ack, self.follows());
         self.follow(ack.now);
         self.bbr.on_ack(ack);
     }
 
     fn on_loss(&mut self, loss: &Loss<'_>) {
-        self.following.on_loss(loss);
+        self.tracker.on_loss(loss);
         self.bbr.on_loss(loss);
     }
 
     fn on_event(&mut self, now: Time, event: Event) {
-        if let Event::PacketSize(packet) = event {
-            self.packet = packet;
-            self.following.set_packet(packet);
-        }
         self.bbr.on_event(now, event);
     }
 
-    fn on_feedback(&mut self, now: Time, feedback: &Feedback) {
-        if self.following.on_feedback(feedback) {
+    fn on_feedback(&mut self, now: Time, feedback: &Feedback, _sent: Bytes) -> Verdict {
+        let verdict = self.tracker.on_feedback(feedback);
+        if verdict == Verdict::Taken {
             self.follow(now);
         }
+        verdict
     }
 
     fn on_advice(&mut self, now: Time, advice: &Advice) {
-        if self.following.on_advice(now, advice) {
+        if self.tracker.on_advice(now, advice) {
             self.follow(now);
         }
     }
 
     fn next_timer(&self) -> Option<Time> {
-        self.following.next_timer()
+        self.tracker.next_timer()
     }
 
     fn on_timer(&mut self, now: Time) {
-        self.following.on_timer(now);
+        self.tracker.on_timer(now);
         self.follow(now);
     }
 
@@ -130,7 +144,7 @@ impl Controller for NaBbr {
 
     fn observe(&self, observer: &mut dyn Observer) {
         observer.value("following", "", f64::from(u8::from(self.follows())));
-        self.following.observe(observer);
+        self.tracker.observe(observer);
         self.bbr.observe(observer);
     }
 }

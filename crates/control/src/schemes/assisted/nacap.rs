@@ -1,74 +1,45 @@
 //! The schemes `nacubic` and `nacap`: a window law or scheme that goes on growing, under the cap of the advice.
 
-use super::fairness::{FAIRNESS, receiver_half};
-use super::request::{DELAY, LOSS, PERIOD, ROUTE, SOURCE, request};
-use super::{ALPHA, Assisted, BURST, Config, Delay, Follows, GUARD, PACE, PACING_GAIN, TIMEOUT};
+use super::fairness::Fairness;
+use super::parameters::{base, common, needs};
+use super::{Assisted, Config, Delay, Mode};
 use crate::contract::Context;
 use crate::growth::Cubic;
-use crate::parameter::{Arguments, Kind, Parameter};
-use crate::registry::{Needs, SchemeInfo};
+use crate::info::SchemeInfo;
+use crate::parameter::Arguments;
 use crate::schemes::loss_based::{HYSTART, LossBased, hystart_mode};
+use std::sync::Arc;
 
-const BASE: Parameter = Parameter {
-    name: "base",
-    kind: Kind::Scheme,
-    default: "cubic",
-    meaning: "the scheme under the cap, and alone without advice",
-    source: "paper, section 2.2.2: CUBIC, without loss of generality",
-};
+pub(in crate::schemes) fn nacubic() -> SchemeInfo {
+    SchemeInfo {
+        name: "nacubic".into(),
+        summary: "CUBIC under the window and the rate that the base station's advice allows".into(),
+        source: "Abbasloo et al., HotEdge 2019".into(),
+        parameters: [vec![HYSTART.into()], common(Fairness::Network)].concat(),
+        presets: Vec::new(),
+        needs: needs(),
+        build: Arc::new(|arguments, context| {
+            let cubic = LossBased::new(Cubic::new(context, hystart_mode(arguments)));
+            Box::new(Assisted::new(config(arguments, context), Box::new(cubic), arguments))
+        }),
+    }
+}
 
-pub(in crate::schemes) const NACUBIC: SchemeInfo = SchemeInfo {
-    name: "nacubic",
-    summary: "CUBIC under the window and the rate that the base station's advice allows",
-    source: "Abbasloo et al., HotEdge 2019",
-    parameters: &[
-        HYSTART,
-        SOURCE,
-        PERIOD,
-        ROUTE,
-        DELAY,
-        LOSS,
-        FAIRNESS,
-        ALPHA,
-        PACING_GAIN,
-        PACE,
-        BURST,
-        TIMEOUT,
-        GUARD,
-    ],
-    needs: Needs { receiver_half: Some(receiver_half), advice: Some(request) },
-    build: |arguments, context| {
-        let cubic = LossBased::new(Cubic::new(context, hystart_mode(arguments)));
-        Box::new(Assisted::new(config(arguments, context), Box::new(cubic), arguments, context))
-    },
-};
-
-pub(in crate::schemes) const NACAP: SchemeInfo = SchemeInfo {
-    name: "nacap",
-    summary: "any scheme under the window and the rate that the base station's advice allows",
-    source: "Abbasloo et al., HotEdge 2019",
-    parameters: &[
-        BASE,
-        SOURCE,
-        PERIOD,
-        ROUTE,
-        DELAY,
-        LOSS,
-        FAIRNESS,
-        ALPHA,
-        PACING_GAIN,
-        PACE,
-        BURST,
-        TIMEOUT,
-        GUARD,
-    ],
-    needs: Needs { receiver_half: Some(receiver_half), advice: Some(request) },
-    build: |arguments, context| {
-        let base = arguments.scheme(BASE.name).build(context);
-        Box::new(Assisted::new(config(arguments, context), base, arguments, context))
-    },
-};
+pub(in crate::schemes) fn nacap() -> SchemeInfo {
+    SchemeInfo {
+        name: "nacap".into(),
+        summary: "any scheme under the window and the rate that the base station's advice allows".into(),
+        source: "Abbasloo et al., HotEdge 2019".into(),
+        parameters: [vec![base().into()], common(Fairness::Network)].concat(),
+        presets: Vec::new(),
+        needs: needs(),
+        build: Arc::new(|arguments, context| {
+            let base = arguments.get(&base()).build(context);
+            Box::new(Assisted::new(config(arguments, context), base, arguments))
+        }),
+    }
+}
 
 fn config(arguments: &Arguments, context: &Context) -> Config {
-    Config::read(arguments, context, Follows::AsCap, Delay::Advised)
+    Config::read(arguments, context, Mode::Cap, Delay::Advised)
 }

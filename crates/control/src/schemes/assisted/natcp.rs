@@ -1,32 +1,24 @@
 //! The scheme `natcp`.
 
-use super::fairness::{FAIRNESS, receiver_half};
-use super::request::{DELAY, LOSS, PERIOD, ROUTE, SOURCE, request};
-use super::{ALPHA, Assisted, BURST, Config, Delay, FALLBACK, Follows, GUARD, PACE, PACING_GAIN, TIMEOUT};
-use crate::registry::{Needs, SchemeInfo};
+use super::fairness::Fairness;
+use super::parameters::{common, fallback, needs};
+use super::{Assisted, Config, Delay, Mode};
+use crate::info::SchemeInfo;
+use std::sync::Arc;
 
-pub(in crate::schemes) const NATCP: SchemeInfo = SchemeInfo {
-    name: "natcp",
-    summary: "network assistance: two BDPs of the bandwidth and the minimum RTT that the base station tells",
-    source: "Abbasloo et al., HotEdge 2019",
-    parameters: &[
-        SOURCE,
-        PERIOD,
-        ROUTE,
-        DELAY,
-        LOSS,
-        FAIRNESS,
-        ALPHA,
-        PACING_GAIN,
-        PACE,
-        BURST,
-        TIMEOUT,
-        GUARD,
-        FALLBACK,
-    ],
-    needs: Needs { receiver_half: Some(receiver_half), advice: Some(request) },
-    build: |arguments, context| {
-        let config = Config::read(arguments, context, Follows::Instead, Delay::Advised);
-        Box::new(Assisted::new(config, arguments.scheme(FALLBACK.name).build(context), arguments, context))
-    },
-};
+pub(in crate::schemes) fn natcp() -> SchemeInfo {
+    SchemeInfo {
+        name: "natcp".into(),
+        summary:
+            "network assistance: two BDPs of the bandwidth and the minimum RTT that the base station tells"
+                .into(),
+        source: "Abbasloo et al., HotEdge 2019".into(),
+        parameters: [common(Fairness::Network), vec![fallback().into()]].concat(),
+        presets: Vec::new(),
+        needs: needs(),
+        build: Arc::new(|arguments, context| {
+            let config = Config::read(arguments, context, Mode::Replace, Delay::Advised);
+            Box::new(Assisted::new(config, arguments.get(&fallback()).build(context), arguments))
+        }),
+    }
+}

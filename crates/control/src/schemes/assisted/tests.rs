@@ -1,5 +1,6 @@
+use super::fairness::FlowReport;
 use crate::testing::Path;
-use crate::{Advice, AdviceClass, Feedback, MinRttParts, Registry};
+use crate::{Advice, AdviceClass, MinRttParts, Registry};
 use cellcc_units::{Bytes, Rate, Span};
 
 const PERIOD: Span = Span::from_millis(50);
@@ -143,7 +144,7 @@ fn flows_of_one_user_share_the_window_as_the_network_or_the_user_counts() {
         let mut path = path(scheme);
         run_with(&mut path, &three, 2);
         if let Some(flows) = reported {
-            path.flow.on_feedback(path.now, &Feedback::UserFlows(flows));
+            path.flow.on_feedback(path.now, &FlowReport { change: 1, flows }.encode(), path.flow.sent());
         }
         assert_eq!(path.window().floor(), window, "{scheme}");
         assert_eq!(pacing_mbit(&path), Some(CAPACITY_MBIT), "{scheme}: the paper divides the window only");
@@ -153,12 +154,15 @@ fn flows_of_one_user_share_the_window_as_the_network_or_the_user_counts() {
 #[test]
 fn the_user_reports_its_flows_with_every_acknowledgement() {
     let scheme = Registry::default().parse("natcp(fairness=report)").expect("known");
-    let mut half = scheme.build_receiver_half(&crate::testing::CONTEXT).expect("it has one");
+    let mut receiver = scheme.build_receiver(&crate::testing::CONTEXT).expect("it has one");
     let now = cellcc_units::Time::ZERO;
-    half.on_user_flows(now, 3);
-    assert_eq!(half.feedback(now), Some(Feedback::UserFlows(3)));
+    assert_eq!(receiver.feedback(now), Some(FlowReport::FIRST.encode()));
+    for _ in 0..2 {
+        receiver.on_user_flows(now, 3);
+        assert_eq!(receiver.feedback(now), Some(FlowReport { change: 1, flows: 3 }.encode()));
+    }
     let silent = Registry::default().parse("natcp").expect("known");
-    assert!(silent.build_receiver_half(&crate::testing::CONTEXT).is_none());
+    assert!(silent.build_receiver(&crate::testing::CONTEXT).is_none());
 }
 
 #[test]
@@ -286,20 +290,20 @@ fn right_advice_is_never_left() {
 #[test]
 fn regulated_acks_leave_at_the_flows_share_of_what_arrives_for_its_user() {
     let scheme = Registry::default().parse("natcp(fairness=acks)").expect("known");
-    let mut half = scheme.build_receiver_half(&crate::testing::CONTEXT).expect("it has one");
+    let mut receiver = scheme.build_receiver(&crate::testing::CONTEXT).expect("it has one");
     let packet = Bytes::new(1500);
     let (mut released, mut arrived) = (0u64, Bytes::ZERO);
     // Two flows of 1000 packets/s together, three quarters of them this one's.
-    half.on_user_flows(cellcc_units::Time::ZERO, 2);
+    receiver.on_user_flows(cellcc_units::Time::ZERO, 2);
     for millis in 0..4000u64 {
         let now = cellcc_units::Time::ZERO + Span::from_millis(millis);
         arrived += packet;
-        half.on_user_arrivals(now, arrived);
+        receiver.on_user_arrivals(now, arrived);
         if millis % 4 != 0 {
-            half.on_packet(&crate::Arrival { now, number: millis, bytes: packet, signal: None });
+            receiver.on_packet(&crate::Arrival { now, number: millis, bytes: packet });
         }
-        while released < millis * 3 / 4 && half.release_at(now, packet) <= now {
-            half.on_released(now, packet);
+        while released < millis * 3 / 4 && receiver.release_at(now, packet) <= now {
+            receiver.on_released(now, packet);
             released += 1;
         }
     }

@@ -1,47 +1,34 @@
 //! The scheme `tg`: throughput guidance, the paper's baseline. Bandwidth from the network, RTT from the sender.
 
-use super::fairness::{FAIRNESS, receiver_half};
-use super::request::{DELAY, LOSS, PERIOD, ROUTE, SOURCE, request};
-use super::{ALPHA, Assisted, BURST, Config, Delay, FALLBACK, Follows, GUARD, PACE, PACING_GAIN, TIMEOUT};
-use crate::parameter::{Kind, Parameter};
-use crate::registry::{Needs, SchemeInfo};
+use super::fairness::Fairness;
+use super::parameters::{common, fallback, needs};
+use super::{Assisted, Config, Delay, Mode};
+use crate::info::SchemeInfo;
+use crate::kind;
+use crate::parameter::Parameter;
+use std::sync::Arc;
 
-const RTT: Parameter = Parameter {
-    name: "rtt",
-    kind: Kind::Choice(&["min", "smoothed"]),
-    default: "smoothed",
-    meaning: "which of the sender's own RTTs makes the window",
-    source: "paper, section 2.3: \"counts on RTT measurements at the server\"; its results come out with smoothed only",
-};
+const RTT: Parameter<kind::Choice<Delay>> = Parameter::new(
+    "rtt",
+    kind::Choice(&[("min", Delay::OwnMinimum), ("smoothed", Delay::OwnSmoothed)]),
+    Delay::OwnSmoothed,
+    "which of the sender's own RTTs makes the window",
+    "paper, section 2.3: \"counts on RTT measurements at the server\"; its results come out with smoothed only",
+);
 
-/// No mechanism for fairness (paper, section 3): nobody counts the flows.
-const NO_FAIRNESS: Parameter = Parameter { default: "none", ..FAIRNESS };
-
-pub(in crate::schemes) const TG: SchemeInfo = SchemeInfo {
-    name: "tg",
-    summary: "throughput guidance: bandwidth from the base station, RTT as the sender measures it",
-    source: "draft-flinck-mobile-throughput-guidance-04; Abbasloo et al., HotEdge 2019, section 2.3",
-    parameters: &[
-        RTT,
-        SOURCE,
-        PERIOD,
-        ROUTE,
-        DELAY,
-        LOSS,
-        NO_FAIRNESS,
-        ALPHA,
-        PACING_GAIN,
-        PACE,
-        BURST,
-        TIMEOUT,
-        GUARD,
-        FALLBACK,
-    ],
-    needs: Needs { receiver_half: Some(receiver_half), advice: Some(request) },
-    build: |arguments, context| {
-        let delay =
-            if arguments.choice(RTT.name) == "smoothed" { Delay::OwnSmoothed } else { Delay::OwnMinimum };
-        let config = Config::read(arguments, context, Follows::Instead, delay);
-        Box::new(Assisted::new(config, arguments.scheme(FALLBACK.name).build(context), arguments, context))
-    },
-};
+pub(in crate::schemes) fn tg() -> SchemeInfo {
+    SchemeInfo {
+        name: "tg".into(),
+        summary: "throughput guidance: bandwidth from the base station, RTT as the sender measures it".into(),
+        source: "draft-flinck-mobile-throughput-guidance-04; Abbasloo et al., HotEdge 2019, section 2.3"
+            .into(),
+        // No mechanism for fairness (paper, section 3): nobody counts the flows.
+        parameters: [vec![RTT.into()], common(Fairness::None), vec![fallback().into()]].concat(),
+        presets: Vec::new(),
+        needs: needs(),
+        build: Arc::new(|arguments, context| {
+            let config = Config::read(arguments, context, Mode::Replace, arguments.get(&RTT));
+            Box::new(Assisted::new(config, arguments.get(&fallback()).build(context), arguments))
+        }),
+    }
+}

@@ -13,7 +13,7 @@
 //! loss one case in 100,000) are outlasted, and never less than a probe time-out of the path, since advice in band waits
 //! in the same queues as the flow's own packets.
 
-use crate::Rtt;
+use crate::rtt::Rtt;
 use cellcc_assist::Advice;
 use cellcc_units::{Span, Time};
 

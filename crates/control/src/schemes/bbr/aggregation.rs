@@ -33,8 +33,8 @@ impl Aggregation {
     }
 
     /// Full packets have another size.
-    pub(super) fn set_packet(&mut self, packet: Bytes) {
-        self.max_epoch = packet * MAX_EPOCH_PACKETS;
+    pub(super) fn set_packet_size(&mut self, packet_size: Bytes) {
+        self.max_epoch = packet_size * MAX_EPOCH_PACKETS;
     }
 
     /// `acked` bytes were acknowledged under an estimated bandwidth and a window.

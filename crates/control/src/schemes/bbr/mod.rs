@@ -50,7 +50,7 @@ mod scheme;
 
 pub use bandwidth::{BandwidthSource, MaxFilter};
 pub(super) use pacing::{LOW_RATE, NOMINAL_RTT};
-pub(super) use scheme::SCHEME;
+pub(super) use scheme::scheme;
 
 use crate::contract::{Ack, Context, Controller, Event, Limits, Loss, Observer, Sent, Tag};
 use aggregation::Aggregation;
@@ -106,7 +106,7 @@ enum State {
 #[derive(Debug, Clone)]
 pub struct Bbr<S> {
     config: Config,
-    packet: Bytes,
+    packet_size: Bytes,
     initial_window: Bytes,
     state: State,
     bandwidth: S,
@@ -130,7 +130,7 @@ impl<S: BandwidthSource> Bbr<S> {
     pub fn new(context: &Context, config: Config, bandwidth: S) -> Self {
         Self {
             config,
-            packet: context.packet,
+            packet_size: context.packet,
             initial_window: context.initial_window,
             state: State::Startup,
             bandwidth,
@@ -193,7 +193,7 @@ impl<S: BandwidthSource> Bbr<S> {
     }
 
     fn min_window(&self) -> Bytes {
-        self.packet * MIN_WINDOW_PACKETS
+        self.packet_size * MIN_WINDOW_PACKETS
     }
 
     /// `gain` bandwidth-delay products; the initial window while the RTT is unknown.
@@ -208,9 +208,9 @@ impl<S: BandwidthSource> Bbr<S> {
     /// offloading, in an even number of packets.
     fn with_quanta(&self, amount: Bytes) -> Bytes {
         let amount = amount + self.pacing.quantum() * 3;
-        let pairs = amount.get().div_ceil(self.packet.get().saturating_mul(2));
+        let pairs = amount.get().div_ceil(self.packet_size.get().saturating_mul(2));
         let extra = if matches!(self.state, State::ProbeBw) && self.cycle.is_probing() { 2 } else { 0 };
-        self.packet * (pairs.saturating_mul(2).saturating_add(extra))
+        self.packet_size * (pairs.saturating_mul(2).saturating_add(extra))
     }
 
     fn update_bandwidth(&mut self, ack: &Ack<'_>) {
@@ -274,6 +274,15 @@ impl<S: BandwidthSource> Bbr<S> {
         }
     }
 
+    /// Full packets have this size from now on.
+    fn set_packet_size(&mut self, packet_size: Bytes) {
+        if packet_size != self.packet_size {
+            self.packet_size = packet_size;
+            self.pacing.set_packet_size(packet_size);
+            self.aggregation.set_packet_size(packet_size);
+        }
+    }
+
     fn set_pacing_rate(&mut self, srtt: Span) {
         if !self.has_seen_rtt {
             self.has_seen_rtt = true;
@@ -311,11 +320,13 @@ impl<S: BandwidthSource> Bbr<S> {
 }
 
 impl<S: BandwidthSource> Controller for Bbr<S> {
-    fn on_sent(&mut self, _sent: &Sent) -> Tag {
+    fn on_sent(&mut self, sent: &Sent) -> Tag {
+        self.set_packet_size(sent.packet_size);
         if self.self_limited_until.is_some() { SELF_LIMITED } else { Tag::default() }
     }
 
     fn on_ack(&mut self, ack: &Ack<'_>) {
+        self.set_packet_size(ack.packet_size);
         self.delivered = ack.delivered;
         if self.self_limited_until.is_some_and(|until| self.delivered > until) {
             self.self_limited_until = None;
@@ -330,11 +341,12 @@ impl<S: BandwidthSource> Controller for Bbr<S> {
     }
 
     fn on_loss(&mut self, loss: &Loss<'_>) {
+        self.set_packet_size(loss.packet_size);
         self.lost_since_ack = true;
         if loss.new_episode {
             self.recovery.save(self.window, matches!(self.state, State::ProbeRtt(_)));
             self.recovery.enter(self.delivered);
-            self.window = loss.inflight + self.packet;
+            self.window = loss.inflight + self.packet_size;
         } else {
             self.window = self.window.saturating_sub(loss.bytes);
         }
@@ -343,7 +355,7 @@ impl<S: BandwidthSource> Controller for Bbr<S> {
             self.window = Bytes::ZERO;
             self.full_pipe.look_again();
         }
-        self.window = self.window.max(self.packet);
+        self.window = self.window.max(self.packet_size);
     }
 
     fn on_event(&mut self, now: Time, event: Event) {
@@ -363,18 +375,8 @@ impl<S: BandwidthSource> Controller for Bbr<S> {
                     _ => {}
                 }
             }
-            Event::PacketSize(packet) => {
-                self.packet = packet;
-                self.pacing.set_packet(packet);
-                self.aggregation.set_packet(packet);
-            }
-            // BBR v1 takes a mark for nothing: what it does about a queue, it does without being told.
-            Event::CongestionMarked
-            | Event::RecoveryEntered
-            | Event::RecoveryLeft
-            | Event::ProbeTimeout
-            | Event::AppLimited
-            | Event::Forgotten(_) => {}
+            // BBR v1 ignores marks.
+            Event::CongestionMarked | Event::RecoveryLeft | Event::AppLimited | Event::Forgotten(_) => {}
         }
     }
 

@@ -16,7 +16,7 @@ const MAX_QUANTUM: Bytes = Bytes::new(64 * 1024);
 /// A pacing rate with its send quantum.
 #[derive(Debug, Clone)]
 pub(super) struct Pacing {
-    packet: Bytes,
+    packet_size: Bytes,
     rate: Rate,
     quantum: Bytes,
 }
@@ -25,7 +25,7 @@ impl Pacing {
     /// Before the RTT is known: the initial window in a nominal one, times `gain`.
     pub(super) fn new(context: &Context, gain: f64) -> Self {
         let rate = paced(Rate::from_transfer(context.initial_window, NOMINAL_RTT), gain);
-        Self { packet: context.packet, rate, quantum: send_quantum(rate, context.packet) }
+        Self { packet_size: context.packet, rate, quantum: send_quantum(rate, context.packet) }
     }
 
     /// The rate at which packets leave.
@@ -39,16 +39,16 @@ impl Pacing {
     }
 
     /// Full packets have another size.
-    pub(super) fn set_packet(&mut self, packet: Bytes) {
-        self.packet = packet;
-        self.quantum = send_quantum(self.rate, packet);
+    pub(super) fn set_packet_size(&mut self, packet_size: Bytes) {
+        self.packet_size = packet_size;
+        self.quantum = send_quantum(self.rate, packet_size);
     }
 
     /// Changes the rate; the quantum follows.
     pub(super) fn pace_at(&mut self, rate: Rate) {
         if rate != self.rate {
             self.rate = rate;
-            self.quantum = send_quantum(rate, self.packet);
+            self.quantum = send_quantum(rate, self.packet_size);
         }
     }
 }

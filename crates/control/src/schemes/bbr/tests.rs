@@ -156,10 +156,10 @@ fn a_pause_of_the_application_keeps_the_bandwidth() {
 #[test]
 fn a_spurious_loss_restores_the_window_at_once() {
     let controller = Registry::default().parse("bbr").expect("known").build(&CONTEXT);
-    let mut flow = Flow::new(controller);
+    let mut flow = Flow::new(controller, CONTEXT.packet);
     let packets: Vec<_> = (0..10).map(|_| flow.on_sent(Time::ZERO, CONTEXT.packet)).collect();
     let now = Time::ZERO + RTT;
-    flow.on_ack(now, &packets[..1], Some(RTT));
+    flow.on_ack(now, &packets[..1], Some(RTT), None);
     let window = flow.limits().window;
     flow.on_loss(now, &packets[1..4], false);
     assert!(flow.limits().window < window);

@@ -2,8 +2,9 @@
 //! filter.
 
 use super::settings::SenderSettings;
+use super::wire::RateFeedback;
 use crate::contract::{Ack, RateSample, Sampler};
-use crate::receiver::RateFeedback;
+use crate::message::Verdict;
 use crate::schemes::bbr::{BandwidthSource, MaxFilter};
 use cellcc_units::{Bytes, Rate, Span, Time};
 
@@ -33,6 +34,8 @@ pub(super) struct Conditions {
     pub(super) now: Time,
     pub(super) srtt: Span,
     pub(super) min_rtt: Option<Span>,
+    /// Of a full packet.
+    pub(super) packet_size: Bytes,
     /// BBR has left Startup and Drain, where the receiver does not estimate (paper, Algorithm 2).
     pub(super) is_estimated: bool,
 }
@@ -40,7 +43,6 @@ pub(super) struct Conditions {
 #[derive(Debug, Clone)]
 pub(super) struct ReceiverBandwidth {
     own: MaxFilter,
-    packet: Bytes,
     /// How far above its own filter the sender believes the receiver.
     bound: f64,
     /// The window holds the bursts that the receiver saw.
@@ -51,10 +53,9 @@ pub(super) struct ReceiverBandwidth {
 }
 
 impl ReceiverBandwidth {
-    pub(super) fn new(packet: Bytes, settings: &SenderSettings) -> Self {
+    pub(super) fn new(settings: &SenderSettings) -> Self {
         Self {
             own: MaxFilter::new(Sampler::Min),
-            packet,
             bound: settings.bound,
             holds_bursts: settings.holds_bursts,
             latest: None,
@@ -63,27 +64,28 @@ impl ReceiverBandwidth {
         }
     }
 
-    /// Full packets have another size.
-    pub(super) fn set_packet(&mut self, packet: Bytes) {
-        self.packet = packet;
-    }
-
-    /// Takes feedback unless a newer one came first.
-    pub(super) fn on_feedback(&mut self, now: Time, feedback: &RateFeedback) {
-        if self.latest.as_ref().is_none_or(|latest| feedback.sequence > latest.sequence) {
-            let RateFeedback { sequence, rate, burst, .. } = *feedback;
-            self.latest = Some(Latest { at: now, sequence, rate, burst });
+    /// Takes feedback unless a newer one came first, or it claims more than the `sent` bytes to have arrived: such a
+    /// receiver is not believed in anything else.
+    pub(super) fn on_feedback(&mut self, now: Time, feedback: &RateFeedback, sent: Bytes) -> Verdict {
+        let RateFeedback { sequence, rate, burst, received, .. } = *feedback;
+        if self.latest.as_ref().is_some_and(|latest| sequence <= latest.sequence) {
+            return Verdict::Stale;
         }
+        if received > sent {
+            return Verdict::Untrue;
+        }
+        self.latest = Some(Latest { at: now, sequence, rate, burst });
+        Verdict::Taken
     }
 
     /// Decides which estimate counts until the next acknowledgement.
     pub(super) fn choose(&mut self, conditions: &Conditions) {
-        let Conditions { now, srtt, min_rtt, is_estimated } = *conditions;
+        let Conditions { now, srtt, min_rtt, packet_size, is_estimated } = *conditions;
         let fresh_for = (srtt * STALE_RTTS).max(STALE_AFTER);
         let fresh = self.latest.as_ref().filter(|latest| now.since(latest.at) <= fresh_for);
         self.in_use = fresh.filter(|_| is_estimated).and_then(|latest| latest.rate);
         if let Some(min_rtt) = min_rtt {
-            self.least = Rate::from_transfer(self.packet * LEAST_PACKETS_PER_RTT, min_rtt);
+            self.least = Rate::from_transfer(packet_size * LEAST_PACKETS_PER_RTT, min_rtt);
         }
     }
 

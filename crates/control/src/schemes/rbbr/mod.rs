@@ -2,8 +2,8 @@
 //!
 //! 1. The receiver samples the rate at which data arrives (10 ms), and an adaptive Kalman filter makes an estimate of it.
 //! 2. The estimate goes back with the ACKs, and takes the place of BBR's largest delivery rate of ten rounds.
-//! 3. In Startup, Drain and ProbeRTT, and where the application limits the flow, the sender tells the receiver to stand
-//!    still; it does so before it cuts the window, so that the receiver never takes the cut for the path.
+//! 3. In Startup, Drain and ProbeRTT, and where the application limits the flow, the sender tells the receiver to
+//!    suspend the estimation; it does so before it cuts the window, so that the receiver never takes the cut for the path.
 //! 4. Without feedback for four RTTs (and half a second) the sender goes by its own filter, as BBR does.
 //! 5. Aggregated ACKs are not compensated for: the receiver's clock does not see them.
 //!
@@ -21,7 +21,7 @@
 //!
 //! | file | concept |
 //! |---|---|
-//! | `receiver` | the receiver's half |
+//! | `receiver` | the receiver-side component |
 //! | `sampling` | rate samples |
 //! | `filter/` | one filter per file |
 //! | `bias`, `burst` | compensation for small buffers, and for aggregation (the paper's future work) |
@@ -48,12 +48,12 @@ mod scheme;
 mod settings;
 mod wire;
 
-pub(super) use scheme::SCHEME;
-pub use wire::{RbbrMessage, WireError};
+pub(super) use scheme::scheme;
+pub use wire::{Estimation, RateFeedback, RateSignal, WireError};
 
 use super::bbr::{Bbr, Config, Phase};
 use crate::contract::{Ack, Context, Controller, Event, Limits, Loss, Observer, Sent, Tag};
-use crate::receiver::{Estimation, Feedback};
+use crate::message::{Feedback, Verdict};
 use announce::Announcer;
 use bandwidth::{Conditions, ReceiverBandwidth};
 use cellcc_units::{Bytes, Span, Time};
@@ -68,10 +68,9 @@ const BACKLOGGED: Span = Span::from_millis(5);
 struct Rbbr {
     bbr: Bbr<ReceiverBandwidth>,
     announcer: Announcer,
-    packet: Bytes,
+    packet_size: Bytes,
     gates_samples: bool,
     inflight: Bytes,
-    sent: Bytes,
     app_limited: bool,
     /// The last RTT was close to the minimum.
     is_queue_short: bool,
@@ -81,12 +80,11 @@ impl Rbbr {
     fn new(context: &Context, settings: &SenderSettings) -> Self {
         let config = Config { aggregation: false, pacing: settings.paces, cwnd_gain: settings.cwnd_gain };
         Self {
-            bbr: Bbr::new(context, config, ReceiverBandwidth::new(context.packet, settings)),
+            bbr: Bbr::new(context, config, ReceiverBandwidth::new(settings)),
             announcer: Announcer::new(),
-            packet: context.packet,
+            packet_size: context.packet,
             gates_samples: settings.gates_samples,
             inflight: Bytes::ZERO,
-            sent: Bytes::ZERO,
             app_limited: false,
             is_queue_short: false,
         }
@@ -106,7 +104,7 @@ impl Rbbr {
 
 impl Controller for Rbbr {
     fn on_sent(&mut self, sent: &Sent) -> Tag {
-        self.sent += sent.bytes;
+        self.packet_size = sent.packet_size;
         self.inflight = sent.inflight;
         self.app_limited = sent.app_limited;
         self.announcer.on_sent(sent.now, sent.signal);
@@ -115,10 +113,15 @@ impl Controller for Rbbr {
     }
 
     fn on_ack(&mut self, ack: &Ack<'_>) {
+        self.packet_size = ack.packet_size;
         self.inflight = ack.inflight;
-        let min_rtt = self.bbr.min_rtt();
-        let is_estimated = matches!(self.bbr.phase(), Phase::ProbeBw | Phase::ProbeRtt);
-        let conditions = Conditions { now: ack.now, srtt: ack.rtt.smoothed(), min_rtt, is_estimated };
+        let conditions = Conditions {
+            now: ack.now,
+            srtt: ack.rtt.smoothed(),
+            min_rtt: self.bbr.min_rtt(),
+            packet_size: ack.packet_size,
+            is_estimated: matches!(self.bbr.phase(), Phase::ProbeBw | Phase::ProbeRtt),
+        };
         self.bbr.bandwidth_mut().choose(&conditions);
         self.bbr.on_ack(ack);
         if let (Some(sample), Some(min_rtt)) = (ack.rtt_sample, self.bbr.min_rtt()) {
@@ -134,21 +137,14 @@ impl Controller for Rbbr {
 
     fn on_event(&mut self, now: Time, event: Event) {
         self.app_limited |= event == Event::AppLimited;
-        if let Event::PacketSize(packet) = event {
-            self.packet = packet;
-            self.bbr.bandwidth_mut().set_packet(packet);
-        }
         self.bbr.on_event(now, event);
         self.announce(now);
     }
 
-    fn on_feedback(&mut self, now: Time, feedback: &Feedback) {
-        match feedback {
-            // A receiver that says it got more than was sent is not believed in anything else.
-            Feedback::Rate(feedback) if feedback.received <= self.sent => {
-                self.bbr.bandwidth_mut().on_feedback(now, feedback);
-            }
-            Feedback::Rate(_) | Feedback::UserFlows(_) => {}
+    fn on_feedback(&mut self, now: Time, feedback: &Feedback, sent: Bytes) -> Verdict {
+        match RateFeedback::decode(feedback) {
+            Ok(feedback) => self.bbr.bandwidth_mut().on_feedback(now, &feedback, sent),
+            Err(_) => Verdict::Malformed,
         }
     }
 
@@ -157,7 +153,7 @@ impl Controller for Rbbr {
         // ProbeRTT's window is far below what is in flight: one packet more leaves first, with the announcement.
         let announces_first = self.bbr.phase() == Phase::ProbeRtt && self.announcer.has_to_tell();
         let window =
-            if announces_first { limits.window.max(self.inflight + self.packet) } else { limits.window };
+            if announces_first { limits.window.max(self.inflight + self.packet_size) } else { limits.window };
         Limits { window, signal: self.announcer.signal(), ..limits }
     }
 

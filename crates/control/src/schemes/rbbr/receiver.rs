@@ -1,13 +1,15 @@
-//! RBBR's half at the receiver: samples the rate at which data arrives, filters it, and sends the estimate back.
-//! It stands still while the sender says that it limits itself (paper, Algorithms 1 and 3).
+//! RBBR's receiver-side component: samples the rate at which data arrives, filters it, and sends the estimate back.
+//! It suspends the estimation while the sender says that it limits itself (paper, Algorithms 1 and 3).
 
 use super::bias::Bias;
 use super::burst::Burst;
-use super::filter::{self, RateFilter};
+use super::filter::RateFilter;
 use super::sampling::{Sample, Sampling};
 use super::settings::{FeedbackWhen, ReceiverSettings};
+use super::wire::{Estimation, RateFeedback, RateSignal};
 use crate::contract::Observer;
-use crate::receiver::{Arrival, Estimation, Feedback, RateFeedback, ReceiverHalf, Signal};
+use crate::message::{Feedback, Signal, Verdict};
+use crate::receiver::{Arrival, ReceiverComponent};
 use cellcc_units::{Bytes, Rate, Span, Time};
 
 #[derive(Debug, Clone, Copy)]
@@ -17,7 +19,6 @@ struct LastSample {
 }
 
 /// Estimates the rate of the path from what arrives.
-#[derive(Clone)]
 pub(super) struct RbbrReceiver {
     sampling: Sampling,
     filter: Box<dyn RateFilter>,
@@ -27,7 +28,7 @@ pub(super) struct RbbrReceiver {
     estimate: Option<f64>,
     last_sample: Option<LastSample>,
     /// What the sender said last. Without a word from it, arrivals tell nothing: a flow begins in Startup.
-    signal: Option<Signal>,
+    signal: Option<RateSignal>,
     received: Bytes,
     next_number: u64,
     when: FeedbackWhen,
@@ -40,7 +41,7 @@ impl RbbrReceiver {
     pub(super) fn new(settings: &ReceiverSettings) -> Self {
         Self {
             sampling: Sampling::new(settings.interval),
-            filter: filter::named(settings.filter, settings.alpha),
+            filter: settings.filter.build(settings.alpha),
             bias: settings.compensates_bias.then(Bias::default),
             burst: settings.measures_bursts.then(Burst::default),
             estimate: None,
@@ -61,16 +62,17 @@ impl RbbrReceiver {
 
     /// Takes a signal unless it is older than the last. At a suspension and at its end the open interval is no measure
     /// of the path: a part of it was the sender's doing.
-    fn take_signal(&mut self, signal: Signal) {
+    fn take_signal(&mut self, signal: RateSignal) -> Verdict {
         let is_older = self.signal.is_some_and(|last| signal.epoch.wrapping_sub(last.epoch) > u32::MAX / 2);
         if is_older {
-            return;
+            return Verdict::Stale;
         }
         let before = self.estimation();
         self.signal = Some(signal);
         if (before == Estimation::Suspend) != (signal.estimation == Estimation::Suspend) {
             self.sampling.discard();
         }
+        Verdict::Taken
     }
 
     fn take_sample(&mut self, now: Time, sample: &Sample) {
@@ -111,14 +113,11 @@ impl RbbrReceiver {
     }
 }
 
-impl ReceiverHalf for RbbrReceiver {
+impl ReceiverComponent for RbbrReceiver {
     fn on_packet(&mut self, arrival: &Arrival) {
         self.received += arrival.bytes;
         let lost = arrival.number.saturating_sub(self.next_number);
         self.next_number = self.next_number.max(arrival.number.saturating_add(1));
-        if let Some(signal) = arrival.signal {
-            self.take_signal(signal);
-        }
         if let FeedbackWhen::Every(period) = self.when {
             self.feedback_at.get_or_insert(arrival.now + period);
         }
@@ -128,6 +127,10 @@ impl ReceiverHalf for RbbrReceiver {
         if let Some(sample) = self.sampling.on_packet(arrival.now, arrival.bytes, lost) {
             self.take_sample(arrival.now, &sample);
         }
+    }
+
+    fn on_signal(&mut self, signal: &Signal) -> Verdict {
+        RateSignal::decode(signal).map_or(Verdict::Malformed, |signal| self.take_signal(signal))
     }
 
     fn next_timer(&self) -> Option<Time> {
@@ -145,14 +148,15 @@ impl ReceiverHalf for RbbrReceiver {
         // The next period begins with the next arrival: a silent flow has nothing to tell.
         self.feedback_at = None;
         self.sequence += 1;
-        Some(Feedback::Rate(RateFeedback {
+        let feedback = RateFeedback {
             sequence: self.sequence,
             rate: self.published(),
             interval: self.last_sample.map_or(Span::ZERO, |sample| sample.span),
             received: self.received,
             frozen: self.estimation() == Estimation::Suspend,
             burst: self.burst.as_ref().map_or(Bytes::ZERO, Burst::bytes),
-        }))
+        };
+        Some(feedback.encode())
     }
 
     fn observe(&self, observer: &mut dyn Observer) {

@@ -1,95 +1,155 @@
-//! What can be set in RBBR, and where the values come from.
+//! What can be set in RBBR, its profiles, and where the values come from.
 
-use crate::parameter::{Arguments, Kind, Parameter};
+use super::filter::Filter;
+use crate::info::Preset;
+use crate::kind;
+use crate::parameter::{Arguments, Parameter, ParameterInfo};
 use cellcc_units::Span;
 
 /// The longest sampling interval and feedback period: slower than any change worth following.
 const LONGEST: Span = Span::from_secs(1);
 
-pub(super) const PARAMETERS: &[Parameter] = &[
-    Parameter {
-        name: "profile",
-        kind: Kind::Choice(&["paper", "paced"]),
-        default: "paper",
-        meaning: "paper: limited by the window alone; paced: paces, and takes samples of a short queue for lower bounds",
-        source: "docs/fidelity/rbbr.md; the authors do not say",
-    },
-    Parameter {
-        name: "filter",
-        kind: Kind::Choice(&["kalman", "kalman-literal", "adaptive", "ewma", "none"]),
-        default: "kalman",
-        meaning: "what makes an estimate of the samples; kalman-literal: the equations as printed, which diverge; adaptive: a gain that follows the channel",
-        source: "paper, sections III.A and V.A.3",
-    },
-    Parameter {
-        name: "alpha",
-        kind: Kind::Number(0.0, 1.0),
-        default: "0.6",
-        meaning: "kalman: the share of the old covariances that stays with a sample; ewma: the share of the new sample",
-        source: "paper, section V.A and equation 12",
-    },
-    Parameter {
-        name: "interval",
-        kind: Kind::Time(Span::from_millis(1), LONGEST),
-        default: "10ms",
-        meaning: "sampling interval, at the least; longer where fewer than four packets arrive in it, up to 100 ms",
-        source: "the grain of the paper's traces (section IV.A); it does not give its own",
-    },
-    Parameter {
-        name: "feedback-every",
-        kind: Kind::Count(1, 1000),
-        default: "1",
-        meaning: "feedback goes with every so many ACKs",
-        source: "paper, section III.B",
-    },
-    Parameter {
-        name: "feedback-interval",
-        kind: Kind::Time(Span::ZERO, LONGEST),
-        default: "0s",
-        meaning: "above zero: feedback goes by this clock instead of with ACKs",
-        source: "paper, section III.B",
-    },
-    Parameter {
-        name: "cwnd-gain",
-        kind: Kind::Number(1.0, 4.0),
-        default: "2",
-        meaning: "bandwidth-delay products that may be in flight; less trades throughput for delay",
-        source: "BBR draft, section 4.2.3.2",
-    },
-    Parameter {
-        name: "soft-limit",
-        kind: Kind::Choice(&["profile", "on", "off"]),
-        default: "profile",
-        meaning: "samples taken while the RTT is within 5 ms of its minimum may only raise the estimate; `profile`: on where it paces",
-        source: "docs/algorithms/rbbr.md; not in the paper",
-    },
-    Parameter {
-        name: "bound",
-        kind: Kind::Number(1.0, 100.0),
-        default: "1.25",
-        meaning: "the receiver is believed up to so many times the sender's largest delivery rate of ten rounds",
-        source: "BBR's probing gain; the paper leaves greedy receivers to later work (section VII)",
-    },
-    Parameter {
-        name: "bias",
-        kind: Kind::Switch,
-        default: "off",
-        meaning: "where packets are lost, adds up to a standard deviation of the samples: a buffer that overflows is too small to show a rising rate",
-        source: "paper, section V.A.2, as later work",
-    },
-    Parameter {
-        name: "aggregation",
-        kind: Kind::Choice(&["off", "receiver"]),
-        default: "off",
-        meaning: "receiver: the window also holds the largest burst that the receiver saw of late",
-        source: "off: paper, section III; receiver: section V.A.1, as later work",
-    },
-];
+const PROFILE: Parameter<kind::Choice<Profile>> = Parameter::new(
+    "profile",
+    kind::Choice(&[("paper", Profile::Paper), ("paced", Profile::Paced)]),
+    Profile::Paper,
+    "what limits the sender",
+    "docs/fidelity/rbbr.md; the authors do not say",
+);
 
-/// What the receiver's half is built from.
+const FILTER: Parameter<kind::Choice<Filter>> = Parameter::new(
+    "filter",
+    kind::Choice(Filter::NAMED),
+    Filter::Kalman,
+    "what makes an estimate of the samples; kalman-literal: the equations as printed, which diverge; adaptive: a gain that follows the channel",
+    "paper, sections III.A and V.A.3",
+);
+
+const ALPHA: Parameter<kind::Number> = Parameter::new(
+    "alpha",
+    kind::Number(0.0, 1.0),
+    0.6,
+    "kalman: the share of the old covariances that stays with a sample; ewma: the share of the new sample",
+    "paper, section V.A and equation 12",
+);
+
+const INTERVAL: Parameter<kind::Time> = Parameter::new(
+    "interval",
+    kind::Time(Span::from_millis(1), LONGEST),
+    Span::from_millis(10),
+    "sampling interval, at the least; longer where fewer than four packets arrive in it, up to 100 ms",
+    "the grain of the paper's traces (section IV.A); it does not give its own",
+);
+
+const FEEDBACK_EVERY: Parameter<kind::Count> = Parameter::new(
+    "feedback-every",
+    kind::Count(1, 1000),
+    1,
+    "feedback goes with every so many ACKs",
+    "paper, section III.B",
+);
+
+const FEEDBACK_INTERVAL: Parameter<kind::Time> = Parameter::new(
+    "feedback-interval",
+    kind::Time(Span::ZERO, LONGEST),
+    Span::ZERO,
+    "above zero: feedback goes by this clock instead of with ACKs",
+    "paper, section III.B",
+);
+
+const CWND_GAIN: Parameter<kind::Number> = Parameter::new(
+    "cwnd-gain",
+    kind::Number(1.0, 4.0),
+    2.0,
+    "bandwidth-delay products that may be in flight; less trades throughput for delay",
+    "BBR draft, section 4.2.3.2",
+);
+
+/// `None`: left to the profile, and every profile sets it.
+const SOFT_LIMIT: Parameter<kind::Choice<Option<bool>>> = Parameter::new(
+    "soft-limit",
+    kind::Choice(&[("profile", None), ("on", Some(true)), ("off", Some(false))]),
+    None,
+    "samples taken while the RTT is within 5 ms of its minimum may only raise the estimate; `profile`: as the profile sets it",
+    "docs/algorithms/rbbr.md; not in the paper",
+);
+
+const BOUND: Parameter<kind::Number> = Parameter::new(
+    "bound",
+    kind::Number(1.0, 100.0),
+    1.25,
+    "the receiver is believed up to so many times the sender's largest delivery rate of ten rounds",
+    "BBR's probing gain; the paper leaves greedy receivers to later work (section VII)",
+);
+
+const BIAS: Parameter<kind::Switch> = Parameter::new(
+    "bias",
+    kind::Switch,
+    false,
+    "where packets are lost, adds up to a standard deviation of the samples: a buffer that overflows is too small to show a rising rate",
+    "paper, section V.A.2, as later work",
+);
+
+const AGGREGATION: Parameter<kind::Choice<Aggregation>> = Parameter::new(
+    "aggregation",
+    kind::Choice(&[("off", Aggregation::Off), ("receiver", Aggregation::Receiver)]),
+    Aggregation::Off,
+    "receiver: the window also holds the largest burst that the receiver saw of late",
+    "off: paper, section III; receiver: section V.A.1, as later work",
+);
+
+pub(super) fn parameters() -> Vec<ParameterInfo> {
+    vec![
+        PROFILE.into(),
+        FILTER.into(),
+        ALPHA.into(),
+        INTERVAL.into(),
+        FEEDBACK_EVERY.into(),
+        FEEDBACK_INTERVAL.into(),
+        CWND_GAIN.into(),
+        SOFT_LIMIT.into(),
+        BOUND.into(),
+        BIAS.into(),
+        AGGREGATION.into(),
+    ]
+}
+
+pub(super) fn presets() -> Vec<Preset> {
+    vec![
+        Preset {
+            parameter: PROFILE.name,
+            name: "paper".into(),
+            summary: "limited by the window alone".into(),
+            source: "docs/fidelity/rbbr.md; the authors do not say".into(),
+            sets: "soft-limit=off".into(),
+        },
+        Preset {
+            parameter: PROFILE.name,
+            name: "paced".into(),
+            summary: "paces, and takes samples of a short queue for lower bounds".into(),
+            source: "docs/fidelity/rbbr.md".into(),
+            sets: "soft-limit=on".into(),
+        },
+    ]
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Profile {
+    Paper,
+    Paced,
+}
+
+/// Who compensates for aggregated ACKs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Aggregation {
+    Off,
+    Receiver,
+}
+
+/// What the receiver-side component is built from.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ReceiverSettings {
-    pub(super) filter: &'static str,
+    pub(super) filter: Filter,
     pub(super) alpha: f64,
     pub(super) interval: Span,
     pub(super) feedback: FeedbackWhen,
@@ -118,17 +178,17 @@ pub(super) struct SenderSettings {
 
 impl ReceiverSettings {
     pub(super) fn read(arguments: &Arguments) -> Self {
-        let period = arguments.time("feedback-interval");
+        let period = arguments.get(&FEEDBACK_INTERVAL);
         Self {
-            filter: arguments.choice("filter"),
-            alpha: arguments.number("alpha"),
-            interval: arguments.time("interval"),
+            filter: arguments.get(&FILTER),
+            alpha: arguments.get(&ALPHA),
+            interval: arguments.get(&INTERVAL),
             feedback: if period.is_zero() {
-                FeedbackWhen::EveryAcks(arguments.count("feedback-every"))
+                FeedbackWhen::EveryAcks(arguments.get(&FEEDBACK_EVERY))
             } else {
                 FeedbackWhen::Every(period)
             },
-            compensates_bias: arguments.switch("bias"),
+            compensates_bias: arguments.get(&BIAS),
             measures_bursts: measures_bursts(arguments),
         }
     }
@@ -136,21 +196,16 @@ impl ReceiverSettings {
 
 impl SenderSettings {
     pub(super) fn read(arguments: &Arguments) -> Self {
-        let paces = arguments.choice("profile") == "paced";
         Self {
-            paces,
-            gates_samples: match arguments.choice("soft-limit") {
-                "on" => true,
-                "off" => false,
-                _ => paces,
-            },
-            cwnd_gain: arguments.number("cwnd-gain"),
-            bound: arguments.number("bound"),
+            paces: arguments.get(&PROFILE) == Profile::Paced,
+            gates_samples: arguments.get(&SOFT_LIMIT) == Some(true),
+            cwnd_gain: arguments.get(&CWND_GAIN),
+            bound: arguments.get(&BOUND),
             holds_bursts: measures_bursts(arguments),
         }
     }
 }
 
 fn measures_bursts(arguments: &Arguments) -> bool {
-    arguments.choice("aggregation") == "receiver"
+    arguments.get(&AGGREGATION) == Aggregation::Receiver
 }

@@ -1,5 +1,6 @@
-use crate::receiver::{Feedback, RateFeedback};
+use super::wire::RateFeedback;
 use crate::testing::Path;
+use crate::{Feedback, Verdict};
 use cellcc_units::{Bytes, Rate, Span, Time};
 use proptest::prelude::*;
 
@@ -129,10 +130,16 @@ fn the_estimate_follows_a_rate_that_falls_within_half_a_second() {
 
 #[test]
 fn a_greedy_receiver_gains_a_quarter_and_no_more() {
-    for (claim, bound) in [(4.0, 1.25), (1.1, 1.1)] {
+    fn claiming(factor: f64, feedback: Feedback) -> Feedback {
+        let feedback = RateFeedback::decode(&feedback).expect("its own");
+        RateFeedback { rate: feedback.rate.map(|rate| rate.mul_f64(factor)), ..feedback }.encode()
+    }
+    let lies: [(f64, f64, fn(Feedback) -> Feedback); 2] =
+        [(4.0, 1.25, |feedback| claiming(4.0, feedback)), (1.1, 1.1, |feedback| claiming(1.1, feedback))];
+    for (claim, bound, lie) in lies {
         let mut path = path("rbbr");
         path.run_for(Span::from_secs(3));
-        path.receiver_claims(claim);
+        path.receiver_lies(lie);
         path.run_for(Span::from_secs(2));
         let gained = shows(&path, "btl_bw") / 120.0;
         assert!((gained / bound - 1.0).abs() < 0.01, "claiming {claim}: {gained}");
@@ -143,7 +150,10 @@ fn a_greedy_receiver_gains_a_quarter_and_no_more() {
 fn a_receiver_that_got_more_than_was_sent_is_not_believed() {
     let mut path = path("rbbr");
     path.run_for(Span::from_secs(3));
-    path.receiver_claims_bytes(2.0);
+    path.receiver_lies(|feedback| {
+        let feedback = RateFeedback::decode(&feedback).expect("its own");
+        RateFeedback { received: feedback.received * 2, ..feedback }.encode()
+    });
     path.run_for(Span::from_secs(1));
     assert_eq!(shows(&path, "uses_feedback"), 0.0);
 }
@@ -164,6 +174,30 @@ fn a_rate_that_rises_from_nearly_nothing_is_found() {
     }
 }
 
+#[test]
+fn feedback_is_taken_once_and_other_bytes_are_refused() {
+    let mut path = path("rbbr");
+    path.run_for(Span::from_secs(1));
+    path.receiver = None;
+    let feedback = RateFeedback {
+        sequence: 1 << 40,
+        rate: None,
+        interval: Span::ZERO,
+        received: Bytes::ZERO,
+        frozen: true,
+        burst: Bytes::ZERO,
+    };
+    let lie = RateFeedback { sequence: 1 << 41, received: path.flow.sent() + Bytes::new(1), ..feedback };
+    for (feedback, verdict) in [
+        (feedback.encode(), Verdict::Taken),
+        (feedback.encode(), Verdict::Stale),
+        (lie.encode(), Verdict::Untrue),
+        (Feedback::new(b"12 Mbit/s").expect("short"), Verdict::Malformed),
+    ] {
+        assert_eq!(path.flow.on_feedback(path.now, &feedback, path.flow.sent()), verdict);
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
@@ -176,14 +210,15 @@ proptest! {
         // From here on anything at all comes back in place of what the receiver measures.
         path.receiver = None;
         for (wait, rate, has_rate, burst, received) in steps {
-            path.flow.on_feedback(path.now, &Feedback::Rate(RateFeedback {
+            let feedback = RateFeedback {
                 sequence: rate ^ burst,
                 rate: has_rate.then(|| Rate::from_bytes_per_sec(rate)),
                 interval: Span::from_nanos(burst),
                 received: Bytes::new(received % 40_000_000),
                 frozen: has_rate,
                 burst: Bytes::new(burst),
-            }));
+            };
+            path.flow.on_feedback(path.now, &feedback.encode(), path.flow.sent());
             path.run_for(Span::from_millis(wait));
             let estimate = shows(&path, "btl_bw");
             prop_assert!(estimate > 0.0 && estimate <= 1.25 * 121.0, "{} Mbit/s", estimate);

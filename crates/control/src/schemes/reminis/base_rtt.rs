@@ -17,7 +17,6 @@ const PROBE_SAMPLES: u32 = 4;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct BaseRtt {
     min: Span,
-    probe_window: Bytes,
     /// Since the last sample at or below the target.
     above_since: Option<Time>,
     /// Samples of packets that were alone while probing: how many, and the smallest.
@@ -26,23 +25,13 @@ pub(super) struct BaseRtt {
     probing: bool,
 }
 
+impl Default for BaseRtt {
+    fn default() -> Self {
+        Self { min: Span::MAX, above_since: None, alone: 0, alone_min: Span::MAX, probing: false }
+    }
+}
+
 impl BaseRtt {
-    pub(super) fn new(packet: Bytes) -> Self {
-        Self {
-            min: Span::MAX,
-            probe_window: packet * PROBE_WINDOW_PACKETS,
-            above_since: None,
-            alone: 0,
-            alone_min: Span::MAX,
-            probing: false,
-        }
-    }
-
-    /// Full packets have another size.
-    pub(super) fn set_packet(&mut self, packet: Bytes) {
-        self.probe_window = packet * PROBE_WINDOW_PACKETS;
-    }
-
     pub(super) fn update(&mut self, ack: &Ack<'_>, sample: Span, target: Span) {
         self.min = self.min.min(sample);
         if target.is_zero() || sample <= target {
@@ -51,7 +40,8 @@ impl BaseRtt {
         }
         let since = *self.above_since.get_or_insert(ack.now);
         self.probing = ack.now.since(since) > PATIENCE;
-        let was_alone = ack.packets.last().is_some_and(|newest| newest.inflight < self.probe_window);
+        let probe_window = ack.packet_size * PROBE_WINDOW_PACKETS;
+        let was_alone = ack.packets.last().is_some_and(|newest| newest.inflight < probe_window);
         if self.probing && was_alone {
             self.alone += 1;
             self.alone_min = self.alone_min.min(sample);
@@ -67,8 +57,8 @@ impl BaseRtt {
     }
 
     /// The window while the path is looked at.
-    pub(super) fn probe_window(&self) -> Option<Bytes> {
-        self.probing.then_some(self.probe_window)
+    pub(super) fn probe_window(&self, packet_size: Bytes) -> Option<Bytes> {
+        self.probing.then_some(packet_size * PROBE_WINDOW_PACKETS)
     }
 
     pub(super) fn get(&self) -> Span {

@@ -27,13 +27,10 @@ const SMOOTHING: f64 = 0.7;
 /// In a dead zone this deep the window is capped, so that CUBIC cannot grow.
 const CAPPED_BELOW: f64 = -8.0;
 
-#[derive(Clone)]
 pub(super) struct Code2022 {
     explorer: Explorer,
     proactive_slowdown: bool,
     catastrophe_mitigation: bool,
-    min_window: Bytes,
-    max_window: Bytes,
     previous_rtt: Option<Span>,
     target_sum: f64,
     target_count: f64,
@@ -52,18 +49,10 @@ impl Code2022 {
             explorer: Explorer::new(settings.exploration, INITIAL_MU, context.seed),
             proactive_slowdown: settings.proactive_slowdown,
             catastrophe_mitigation: settings.catastrophe_mitigation,
-            min_window: context.packet * MIN_WINDOW_PACKETS,
-            max_window: context.packet * MAX_WINDOW_PACKETS,
             previous_rtt: None,
             target_sum: 0.0,
             target_count: 0.0,
         }
-    }
-
-    /// Full packets have this size from now on.
-    pub(super) fn set_packet(&mut self, packet: Bytes) {
-        self.min_window = packet * MIN_WINDOW_PACKETS;
-        self.max_window = packet * MAX_WINDOW_PACKETS;
     }
 
     pub(super) fn act(&mut self, interval: &Interval, aimd: &mut dyn Growth) {
@@ -90,7 +79,7 @@ impl Code2022 {
         } else {
             Step::Nothing
         };
-        self.apply(step, zone, aimd);
+        self.apply(step, zone, interval.packet_size, aimd);
     }
 
     fn mitigate(&self, zone: f64) -> Step {
@@ -101,10 +90,11 @@ impl Code2022 {
         }
     }
 
-    fn apply(&mut self, step: Step, zone: f64, aimd: &mut dyn Growth) {
+    fn apply(&mut self, step: Step, zone: f64, packet_size: Bytes, aimd: &mut dyn Growth) {
+        let (floor, most) = (packet_size * MIN_WINDOW_PACKETS, packet_size * MAX_WINDOW_PACKETS);
         match step {
             Step::Nothing => {}
-            Step::Floor => aimd.set_window(self.min_window),
+            Step::Floor => aimd.set_window(floor),
             Step::Scale(factor) => {
                 let target = aimd.window().as_f64() * factor;
                 self.target_sum += target;
@@ -113,8 +103,8 @@ impl Code2022 {
                 aimd.set_window(Bytes::new(smoothed as u64));
             }
         }
-        let ceiling = if zone < CAPPED_BELOW { self.min_window } else { self.max_window };
-        aimd.set_window(aimd.window().clamp(self.min_window, ceiling));
+        let ceiling = if zone < CAPPED_BELOW { floor } else { most };
+        aimd.set_window(aimd.window().clamp(floor, ceiling));
     }
 
     pub(super) fn observe(&self, observer: &mut dyn Observer) {

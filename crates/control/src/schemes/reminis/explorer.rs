@@ -9,7 +9,6 @@ use rand_pcg::Pcg64Mcg;
 const VARIANCE_DIVISOR: f64 = 4.0;
 
 /// The Gaussian that exploration draws from; its mean follows the slope of the delay.
-#[derive(Clone)]
 pub(super) struct Explorer {
     exploration: Exploration,
     rng: Pcg64Mcg,

@@ -34,13 +34,11 @@ enum Zone {
     Cut,
 }
 
-#[derive(Clone)]
 pub(super) struct Guardian {
     profile: Profile,
     explorer: Explorer,
     proactive_slowdown: bool,
     catastrophe_mitigation: bool,
-    min_window: Bytes,
     previous_rtt: Option<Span>,
     zone: Option<Zone>,
     /// No further CM cut before: the last one has not shown in the delay yet.
@@ -70,18 +68,11 @@ impl Guardian {
             explorer: Explorer::new(settings.exploration, INITIAL_MU, context.seed),
             proactive_slowdown: settings.proactive_slowdown,
             catastrophe_mitigation: settings.catastrophe_mitigation,
-            min_window: context.packet * MIN_WINDOW_PACKETS,
             previous_rtt: None,
             zone: None,
             next_cut_at: Time::ZERO,
             slow_start_ended: false,
         }
-    }
-
-    /// Full packets have this size from now on. A floor in smaller ones would leave room for one, whose acknowledgement
-    /// waits for a second.
-    pub(super) fn set_packet(&mut self, packet: Bytes) {
-        self.min_window = packet * MIN_WINDOW_PACKETS;
     }
 
     /// One iteration of Algorithm 1 at the end of a sampling interval.
@@ -107,7 +98,7 @@ impl Guardian {
         if self.profile == Profile::Following {
             follow(interval, zone, factor, aimd);
         }
-        let window = aimd.window().mul_f64(factor).max(self.min_window);
+        let window = aimd.window().mul_f64(factor).max(interval.packet_size * MIN_WINDOW_PACKETS);
         aimd.set_window(window);
         let ends_slow_start = zone == Zone::Cut && !self.slow_start_ended;
         self.slow_start_ended |= zone == Zone::Cut;

@@ -47,31 +47,34 @@
 mod base_rtt;
 mod code2022;
 mod explorer;
+mod fixed_aimd;
 mod guardian;
 mod settings;
-mod still;
 
 use crate::contract::{Ack, Context, Controller, Event, Limits, Loss, Observer};
 use crate::growth::Growth;
-use crate::parameter::Arguments;
-use crate::registry::{Needs, SchemeInfo};
+use crate::info::{Needs, SchemeInfo};
 use base_rtt::BaseRtt;
 use cellcc_units::{Bytes, Span, Time};
 use code2022::Code2022;
 use guardian::Guardian;
 use settings::{Profile, Settings};
+use std::sync::Arc;
 
 /// What the registry knows of Reminis.
-pub(crate) const SCHEME: SchemeInfo = SchemeInfo {
-    name: "reminis",
-    summary: "random exploration, proactive and reactive slowdowns over AIMD, towards a delay target (DTT)",
-    source: "Pazhooheshy, Abbasloo, Ganjali 2023",
-    parameters: settings::PARAMETERS,
-    needs: Needs::NOTHING,
-    build: |arguments: &Arguments, context: &Context| {
-        Box::new(Reminis::new(Settings::read(arguments), context))
-    },
-};
+pub(super) fn scheme() -> SchemeInfo {
+    SchemeInfo {
+        name: "reminis".into(),
+        summary:
+            "random exploration, proactive and reactive slowdowns over AIMD, towards a delay target (DTT)"
+                .into(),
+        source: "Pazhooheshy, Abbasloo, Ganjali 2023".into(),
+        parameters: settings::parameters(),
+        presets: settings::presets(),
+        needs: Needs::NOTHING,
+        build: Arc::new(|arguments, context| Box::new(Reminis::new(Settings::read(arguments), context))),
+    }
+}
 
 /// What the Guardian knows at the end of a sampling interval.
 #[derive(Debug, Clone, Copy)]
@@ -88,6 +91,8 @@ struct Interval {
     target: Span,
     /// The window, not the application, limits the flow.
     cwnd_limited: bool,
+    /// Of a full packet.
+    packet_size: Bytes,
     /// Where packets were lost in the interval: what was delivered in it.
     delivered_despite_loss: Option<Bytes>,
 }
@@ -112,15 +117,14 @@ struct Samples {
 }
 
 /// Which Guardian watches.
-#[derive(Clone)]
 enum Watch {
     Paper(Guardian),
     Code(Code2022),
 }
 
-#[derive(Clone)]
 struct Reminis {
     settings: Settings,
+    packet_size: Bytes,
     aimd: Box<dyn Growth>,
     watch: Watch,
     samples: Samples,
@@ -146,10 +150,11 @@ impl Reminis {
         };
         Self {
             settings,
+            packet_size: context.packet,
             aimd,
             watch,
             samples: Samples::default(),
-            base_rtt: BaseRtt::new(context.packet),
+            base_rtt: BaseRtt::default(),
             interval_ends_at: None,
             target: Span::ZERO,
             target_raised: false,
@@ -166,10 +171,7 @@ impl Reminis {
 
     /// DTT; one that no queue could meet is raised to the default multiple (paper, section 6, "Choice of DTT").
     fn set_target(&mut self) {
-        let asked = match self.settings.target {
-            Ok(span) => span,
-            Err(multiple) => self.base_rtt.get().mul_f64(multiple.get()),
-        };
+        let asked = self.settings.target.of(self.base_rtt.get());
         self.target_raised = asked <= self.base_rtt.get();
         self.target =
             if self.target_raised { self.base_rtt.get().mul_f64(settings::DEFAULT_MULTIPLE) } else { asked };
@@ -178,6 +180,7 @@ impl Reminis {
 
 impl Controller for Reminis {
     fn on_ack(&mut self, ack: &Ack<'_>) {
+        self.packet_size = ack.packet_size;
         self.aimd.on_ack(ack);
         self.samples.delivered += ack.bytes;
         let Some(sample) = ack.rtt_sample else { return };
@@ -192,18 +195,12 @@ impl Controller for Reminis {
     }
 
     fn on_loss(&mut self, loss: &Loss<'_>) {
+        self.packet_size = loss.packet_size;
         self.samples.lost = true;
         self.aimd.on_loss(loss);
     }
 
     fn on_event(&mut self, now: Time, event: Event) {
-        if let Event::PacketSize(packet) = event {
-            self.base_rtt.set_packet(packet);
-            match &mut self.watch {
-                Watch::Paper(guardian) => guardian.set_packet(packet),
-                Watch::Code(guardian) => guardian.set_packet(packet),
-            }
-        }
         self.aimd.on_event(now, event);
     }
 
@@ -227,6 +224,7 @@ impl Controller for Reminis {
             length,
             target: self.target,
             cwnd_limited: samples.cwnd_limited,
+            packet_size: self.packet_size,
             delivered_despite_loss: samples.lost.then_some(samples.delivered),
         };
         match &mut self.watch {
@@ -237,7 +235,8 @@ impl Controller for Reminis {
 
     fn limits(&self) -> Limits {
         let window = self.aimd.window();
-        Limits::window_only(self.base_rtt.probe_window().map_or(window, |probe| probe.min(window)))
+        let probe = self.base_rtt.probe_window(self.packet_size);
+        Limits::window_only(probe.map_or(window, |probe| probe.min(window)))
     }
 
     fn observe(&self, observer: &mut dyn Observer) {

@@ -1,65 +1,123 @@
-//! What can be set in Reminis, and where the values come from.
+//! What can be set in Reminis, its profiles, and where the values come from.
 
-use super::still::Still;
+use super::fixed_aimd::FixedAimd;
 use crate::contract::Context;
 use crate::growth::{Cubic, Growth, HystartMode, NewReno};
-use crate::parameter::{Arguments, Kind, Parameter};
-use cellcc_units::{Ratio, Span};
+use crate::info::Preset;
+use crate::kind::{self, TimeOrMultiple};
+use crate::parameter::{Arguments, Parameter, ParameterInfo};
+use cellcc_units::Span;
 
 /// The default DTT in minimum RTTs, also what a target that cannot be met is raised to (paper, section 3.1).
 pub(super) const DEFAULT_MULTIPLE: f64 = 1.5;
 
-pub(super) const PARAMETERS: &[Parameter] = &[
-    Parameter {
-        name: "dtt",
-        kind: Kind::TimeOrMultiple,
-        default: "1.5x",
-        meaning: "delay tolerance threshold: the round-trip time to stay below",
-        source: "paper, section 3.1; the authors' Pantheon wrapper ran with 2x",
-    },
-    Parameter {
-        name: "profile",
-        kind: Kind::Choice(&["paper", "literal", "code2022", "following"]),
-        default: "paper",
-        meaning: "paper: the reading that reproduces the paper's results; literal: Algorithms 1 and 2 as printed; code2022: the authors' program; following: ours, ssthresh follows the window that meets the target",
-        source: "docs/fidelity/reminis.md",
-    },
-    Parameter {
-        name: "nde",
-        kind: Kind::Choice(&["random", "deterministic", "off"]),
-        default: "random",
-        meaning: "exploration: draw from the Gaussian, take its mean, or none",
-        source: "paper, section 3.2 and Figure 3",
-    },
-    Parameter {
-        name: "ps",
-        kind: Kind::Switch,
-        default: "on",
-        meaning: "proactive slowdown in Zone 2",
-        source: "paper, section 3.3 and Figure 4",
-    },
-    Parameter {
-        name: "cm",
-        kind: Kind::Switch,
-        default: "on",
-        meaning: "catastrophe mitigation in Zone 3",
-        source: "paper, section 3.3 and Figure 5",
-    },
-    Parameter {
-        name: "aimd",
-        kind: Kind::Choice(&["profile", "reno", "cubic", "off"]),
-        default: "profile",
-        meaning: "the AIMD block; `profile`: cubic for code2022, reno for the others",
-        source: "paper, section 2 (\"classic AIMD\") and section 5.2",
-    },
-    Parameter {
-        name: "slow-start",
-        kind: Kind::Switch,
-        default: "on",
-        meaning: "off: the AIMD block begins in congestion avoidance",
-        source: "paper, section 6",
-    },
-];
+const DTT: Parameter<kind::TimeOrMultipleFrom> = Parameter::new(
+    "dtt",
+    kind::TimeOrMultipleFrom(Span::from_micros(1)),
+    TimeOrMultiple::times(DEFAULT_MULTIPLE),
+    "delay tolerance threshold: the round-trip time to stay below",
+    "paper, section 3.1; the authors' Pantheon wrapper ran with 2x",
+);
+
+const PROFILE: Parameter<kind::Choice<Profile>> = Parameter::new(
+    "profile",
+    kind::Choice(&[
+        ("paper", Profile::Paper),
+        ("literal", Profile::Literal),
+        ("code2022", Profile::Code2022),
+        ("following", Profile::Following),
+    ]),
+    Profile::Paper,
+    "which version of the algorithm",
+    "docs/fidelity/reminis.md",
+);
+
+const NDE: Parameter<kind::Choice<Exploration>> = Parameter::new(
+    "nde",
+    kind::Choice(&[
+        ("random", Exploration::Random),
+        ("deterministic", Exploration::Deterministic),
+        ("off", Exploration::Off),
+    ]),
+    Exploration::Random,
+    "exploration: draw from the Gaussian, take its mean, or none",
+    "paper, section 3.2 and Figure 3",
+);
+
+const PS: Parameter<kind::Switch> = Parameter::new(
+    "ps",
+    kind::Switch,
+    true,
+    "proactive slowdown in Zone 2",
+    "paper, section 3.3 and Figure 4",
+);
+
+const CM: Parameter<kind::Switch> = Parameter::new(
+    "cm",
+    kind::Switch,
+    true,
+    "catastrophe mitigation in Zone 3",
+    "paper, section 3.3 and Figure 5",
+);
+
+/// `None`: left to the profile, and every profile sets it.
+const AIMD: Parameter<kind::Choice<Option<Aimd>>> = Parameter::new(
+    "aimd",
+    kind::Choice(&[
+        ("profile", None),
+        ("reno", Some(Aimd::Reno)),
+        ("cubic", Some(Aimd::Cubic)),
+        ("off", Some(Aimd::Off)),
+    ]),
+    None,
+    "the AIMD block; `profile`: as the profile sets it",
+    "paper, section 2 (\"classic AIMD\") and section 5.2",
+);
+
+const SLOW_START: Parameter<kind::Switch> = Parameter::new(
+    "slow-start",
+    kind::Switch,
+    true,
+    "off: the AIMD block begins in congestion avoidance",
+    "paper, section 6",
+);
+
+pub(super) fn parameters() -> Vec<ParameterInfo> {
+    vec![DTT.into(), PROFILE.into(), NDE.into(), PS.into(), CM.into(), AIMD.into(), SLOW_START.into()]
+}
+
+pub(super) fn presets() -> Vec<Preset> {
+    vec![
+        Preset {
+            parameter: PROFILE.name,
+            name: "paper".into(),
+            summary: "the reading of the paper that reproduces its results".into(),
+            source: "docs/fidelity/reminis.md".into(),
+            sets: "aimd=reno".into(),
+        },
+        Preset {
+            parameter: PROFILE.name,
+            name: "literal".into(),
+            summary: "Algorithms 1 and 2 as printed".into(),
+            source: "paper, Algorithms 1 and 2".into(),
+            sets: "aimd=reno".into(),
+        },
+        Preset {
+            parameter: PROFILE.name,
+            name: "code2022".into(),
+            summary: "the authors' program of August 2022".into(),
+            source: "an ns-3 port of the program and a patch to it, both by the authors' group".into(),
+            sets: "aimd=cubic".into(),
+        },
+        Preset {
+            parameter: PROFILE.name,
+            name: "following".into(),
+            summary: "this project: ssthresh follows the window that meets the target".into(),
+            source: "docs/fidelity/reminis.md".into(),
+            sets: "aimd=reno".into(),
+        },
+    ]
+}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Profile {
@@ -88,7 +146,7 @@ enum Aimd {
 pub(super) struct Settings {
     pub(super) profile: Profile,
     /// A time, or a multiple of the minimum RTT.
-    pub(super) target: Result<Span, Ratio>,
+    pub(super) target: TimeOrMultiple,
     pub(super) exploration: Exploration,
     pub(super) proactive_slowdown: bool,
     pub(super) catastrophe_mitigation: bool,
@@ -98,28 +156,14 @@ pub(super) struct Settings {
 
 impl Settings {
     pub(super) fn read(arguments: &Arguments) -> Self {
-        let profile = match arguments.choice("profile") {
-            "literal" => Profile::Literal,
-            "code2022" => Profile::Code2022,
-            "following" => Profile::Following,
-            _ => Profile::Paper,
-        };
         Self {
-            profile,
-            target: arguments.time_or_multiple("dtt"),
-            exploration: match arguments.choice("nde") {
-                "deterministic" => Exploration::Deterministic,
-                "off" => Exploration::Off,
-                _ => Exploration::Random,
-            },
-            proactive_slowdown: arguments.switch("ps"),
-            catastrophe_mitigation: arguments.switch("cm"),
-            slow_start: arguments.switch("slow-start"),
-            aimd: match (arguments.choice("aimd"), profile) {
-                ("off", _) => Aimd::Off,
-                ("cubic", _) | ("profile", Profile::Code2022) => Aimd::Cubic,
-                _ => Aimd::Reno,
-            },
+            profile: arguments.get(&PROFILE),
+            target: arguments.get(&DTT),
+            exploration: arguments.get(&NDE),
+            proactive_slowdown: arguments.get(&PS),
+            catastrophe_mitigation: arguments.get(&CM),
+            slow_start: arguments.get(&SLOW_START),
+            aimd: arguments.get(&AIMD).unwrap_or(Aimd::Reno),
         }
     }
 
@@ -127,7 +171,7 @@ impl Settings {
         match self.aimd {
             Aimd::Reno => Box::new(NewReno::new(context)),
             Aimd::Cubic => Box::new(Cubic::new(context, HystartMode::Off)),
-            Aimd::Off => Box::new(Still::new(context)),
+            Aimd::Off => Box::new(FixedAimd::new(context)),
         }
     }
 }

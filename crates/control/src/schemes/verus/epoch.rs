@@ -9,7 +9,7 @@ const GROWTH: f64 = 2.0;
 
 impl Verus {
     pub(super) fn end_epoch(&mut self, now: Time) {
-        self.expire_missing(now);
+        self.expire_pending_losses(now);
         if self.slow_start {
             return self.fill_slow_start_budget();
         }
@@ -23,7 +23,7 @@ impl Verus {
         let rise_ms = self.rise_ms(now, target_ms, epochs);
         let inflight = self.packets_in_flight();
         let step =
-            self.settings.target.step(target_ms, min_ms, &delay, inflight, !self.holds_target, rise_ms);
+            self.settings.target.step(target_ms, min_ms, &delay, inflight, !self.suspend_decrease, rise_ms);
         self.delays.set_min_ms(step.min_ms);
         self.target_ms = Some(self.bounded_target(step.target_ms, min_ms));
         if !(self.in_recovery && self.settings.recovery_by_acks) {
@@ -40,7 +40,7 @@ impl Verus {
         } else {
             epoch_share(self.window, inflight, epochs, self.settings.short_rtt_ignores_inflight)
         };
-        self.budget = self.packet * share;
+        self.budget = self.packet_size * share;
         self.epoch_share = self.budget;
     }
 

@@ -1,12 +1,12 @@
-//! The loss handler's timers: a packet that the driver gives up is held back as missing until its timer expires, since
-//! Verus answers reordering with patience (paper, section 5.2). Only then it counts as lost.
+//! The loss handler's timers. A packet that the driver declares lost is a pending loss until its own timer expires: Verus
+//! waits for reordered packets (paper, section 5.2). Only then it counts as lost.
 
 use cellcc_units::{Bytes, Span, Time};
 use std::collections::VecDeque;
 
-/// A packet that did not arrive.
+/// A packet that the driver has declared lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Missing {
+pub(super) struct PendingLoss {
     /// When it counts as lost.
     pub(super) expires_at: Time,
     /// The sending window on it, in packets.
@@ -15,21 +15,21 @@ pub(super) struct Missing {
     pub(super) bytes: Bytes,
 }
 
-/// The packets that are missing.
+/// The packets that have been declared lost and do not count as lost yet.
 #[derive(Debug, Clone, Default)]
-pub(super) struct MissingPackets {
-    /// In the order in which they were missed; one waits for those before it where its own timer is shorter.
-    packets: VecDeque<Missing>,
+pub(super) struct PendingLosses {
+    /// In the order in which they were declared lost; one waits for those before it where its own timer is shorter.
+    packets: VecDeque<PendingLoss>,
 }
 
-impl MissingPackets {
-    /// A packet of `bytes`, sent with `window`, is missing from `now` on and lost after `timer`.
+impl PendingLosses {
+    /// A packet of `bytes`, sent with `window`, was declared lost at `now`, and counts as lost after `timer`.
     pub(super) fn add(&mut self, now: Time, timer: Span, window: u64, bytes: Bytes) {
-        self.packets.push_back(Missing { expires_at: now + timer, window, bytes });
+        self.packets.push_back(PendingLoss { expires_at: now + timer, window, bytes });
     }
 
     /// A packet whose timer has expired, oldest first; asked until there is none.
-    pub(super) fn expire(&mut self, now: Time) -> Option<Missing> {
+    pub(super) fn expire(&mut self, now: Time) -> Option<PendingLoss> {
         if self.packets.front()?.expires_at > now {
             return None;
         }
@@ -69,14 +69,14 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_packet_is_lost_once_its_timer_expires() {
-        let mut missing = MissingPackets::default();
-        missing.add(at(10), Span::from_millis(150), 30, Bytes::new(1500));
-        missing.add(at(20), Span::from_millis(150), 31, Bytes::new(1500));
-        assert_eq!(missing.expire(at(159)), None);
-        assert_eq!(missing.expire(at(160)).map(|packet| packet.window), Some(30));
-        assert_eq!(missing.expire(at(160)), None, "the second has ten more milliseconds");
-        assert_eq!(missing.forget(), Bytes::new(1500));
+    fn a_packet_counts_as_lost_once_its_timer_expires() {
+        let mut pending = PendingLosses::default();
+        pending.add(at(10), Span::from_millis(150), 30, Bytes::new(1500));
+        pending.add(at(20), Span::from_millis(150), 31, Bytes::new(1500));
+        assert_eq!(pending.expire(at(159)), None);
+        assert_eq!(pending.expire(at(160)).map(|packet| packet.window), Some(30));
+        assert_eq!(pending.expire(at(160)), None, "the second has ten more milliseconds");
+        assert_eq!(pending.forget(), Bytes::new(1500));
     }
 
     #[test]

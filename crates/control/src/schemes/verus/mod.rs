@@ -36,7 +36,7 @@
 //! - *The delay aimed for never falls below the minimum*, also above R: equation 4's first line has no such bound, and a
 //!   second of silence would take another second to climb out of.
 //! - *Where no window has the delay, slow start begins anew*, as in the program; the paper does not say.
-//! - *Losses are found by the driver* (RFC 9002), then held back until Verus' own timer for missing packets expires.
+//! - *Losses are found by the driver* (RFC 9002), then held back until Verus' own timer for them expires.
 //! - *Losses are repeated by the driver.* The program never repeats anything; its data mean nothing.
 //! - *An epoch that left some of its budget unused does not raise the delay aimed for*, and a flow without data has no
 //!   epochs: the authors' flows always have data, and the window would grow without bound and mean nothing.
@@ -53,6 +53,8 @@ mod interpolation;
 mod loss;
 mod min_delay;
 mod monotone;
+mod parameters;
+mod presets;
 mod profile;
 mod recovery;
 mod settings;
@@ -62,36 +64,36 @@ mod tests;
 mod window;
 
 use crate::contract::{Ack, Context, Controller, Event, Limits, Loss, Observer, Packet, Sent, Tag};
-use crate::parameter::Arguments;
-use crate::registry::{Needs, SchemeInfo};
+use crate::info::{Needs, SchemeInfo};
 use cellcc_units::{Bytes, Rate, Span, Time};
 use delay::DelayEstimator;
-use loss::{LossShare, MissingPackets};
+use loss::{LossShare, PendingLosses};
 use min_delay::MinDelayProbe;
 use profile::Profile;
 use settings::Settings;
+use std::sync::Arc;
 
 /// What the registry knows of Verus.
-pub(crate) const SCHEME: SchemeInfo = SchemeInfo {
-    name: "verus",
-    summary: "learns what delay each window costs and picks a delay every 5 ms",
-    source: "Zaki et al., SIGCOMM 2015; the authors' program, 2017",
-    parameters: settings::PARAMETERS,
-    needs: Needs::NOTHING,
-    build: |arguments: &Arguments, context: &Context| {
-        Box::new(Verus::new(Settings::read(arguments, context), context))
-    },
-};
+pub(super) fn scheme() -> SchemeInfo {
+    SchemeInfo {
+        name: "verus".into(),
+        summary: "learns what delay each window costs and picks a delay every 5 ms".into(),
+        source: "Zaki et al., SIGCOMM 2015; the authors' program, 2017".into(),
+        parameters: parameters::parameters(),
+        presets: presets::presets(),
+        needs: Needs::NOTHING,
+        build: Arc::new(|arguments, context| Box::new(Verus::new(Settings::read(arguments), context))),
+    }
+}
 
-#[derive(Clone)]
 struct Verus {
     settings: Settings,
-    packet: Bytes,
+    packet_size: Bytes,
     slow_start: bool,
     /// The points rest and losses cut nothing more.
     in_recovery: bool,
-    /// Right after slow start ended by delay: the delay aimed for does not fall before the first news.
-    holds_target: bool,
+    /// Right after slow start ended by delay: the delay aimed for does not fall before a packet sent since is acknowledged.
+    suspend_decrease: bool,
     /// W, packets.
     window: f64,
     /// D_est, ms; none before slow start has ended.
@@ -101,7 +103,7 @@ struct Verus {
     delays: DelayEstimator,
     probe: MinDelayProbe,
     profile: Profile,
-    missing: MissingPackets,
+    pending_losses: PendingLosses,
     loss_share: LossShare,
     inflight: Inflight,
     /// After a loss, where `bounded`: until when the delay aimed for rises slowly above how much, ms.
@@ -115,8 +117,8 @@ struct Verus {
     time_out_at: Option<Time>,
 }
 
-/// What is on its way, as Verus counts it: packets that are missing count until their timer expires, and none of those
-/// that a time-out gave up.
+/// What is in flight, as Verus counts it: pending losses count until their timer expires, and nothing that a time-out
+/// gave up.
 #[derive(Debug, Clone, Copy, Default)]
 struct Inflight {
     bytes: Bytes,
@@ -125,8 +127,8 @@ struct Inflight {
     next_number: u64,
     /// Packets before this one were given up.
     counted_from: u64,
-    /// Packets before this one left before slow start began anew: nothing is learnt from them.
-    learnt_from: u64,
+    /// The first packet since slow start began anew: Verus learns nothing from earlier ones.
+    first_since_restart: u64,
 }
 
 impl Inflight {
@@ -144,17 +146,17 @@ impl Verus {
     fn new(settings: Settings, context: &Context) -> Self {
         let mut verus = Self {
             settings,
-            packet: context.packet,
+            packet_size: context.packet,
             slow_start: true,
             in_recovery: false,
-            holds_target: false,
+            suspend_decrease: false,
             window: settings.initial_window,
             target_ms: None,
             last_delay_ms: None,
             delays: DelayEstimator::new(settings.average_old_share, settings.rtt_old_share),
             probe: MinDelayProbe::new(settings.min_delay_lifetime),
             profile: Profile::new(settings.profile),
-            missing: MissingPackets::default(),
+            pending_losses: PendingLosses::default(),
             loss_share: LossShare::default(),
             inflight: Inflight::default(),
             ceiling: None,
@@ -168,8 +170,17 @@ impl Verus {
         verus
     }
 
+    /// Counts in packets of this size: a budget of less than a full packet would let none leave. The profile keeps the sizes
+    /// that packets had when they were sent: sizes change in a flow's first round trips.
+    fn count_in(&mut self, packet_size: Bytes) {
+        if packet_size != self.packet_size {
+            self.window = (self.window * self.packet_size.as_f64() / packet_size.as_f64()).max(1.0);
+            self.packet_size = packet_size;
+        }
+    }
+
     fn packets_in_flight(&self) -> u64 {
-        self.inflight.bytes.get() / self.packet.get().max(1)
+        self.inflight.bytes.get() / self.packet_size.get().max(1)
     }
 
     fn is_idle(&self) -> bool {
@@ -178,22 +189,22 @@ impl Verus {
 
     /// Less than the epoch allowed has left: the application had no more.
     fn has_unused_budget(&self) -> bool {
-        self.budget >= self.packet
+        self.budget >= self.packet_size
     }
 
     fn fill_slow_start_budget(&mut self) {
         let share = (self.window as u64).saturating_sub(self.packets_in_flight());
-        self.budget = self.packet * share;
+        self.budget = self.packet_size * share;
     }
 
     fn acknowledged(&mut self, now: Time, packet: &Packet, delay_ms: f64) {
-        if packet.number < self.inflight.learnt_from {
+        if packet.number < self.inflight.first_since_restart {
             return;
         }
         self.last_delay_ms = Some(delay_ms);
         if self.slow_start && self.is_slow_start_delay(delay_ms) {
             self.window = (self.settings.decrease * packet.tag as f64).max(1.0);
-            (self.in_recovery, self.holds_target) = (true, true);
+            (self.in_recovery, self.suspend_decrease) = (true, true);
             self.leave_slow_start(now);
         }
         if self.in_recovery && packet.tag as f64 <= self.window {
@@ -220,7 +231,7 @@ impl Verus {
 
     fn is_slow_start_delay(&self, delay_ms: f64) -> bool {
         let min_ms = self.delays.min_ms().unwrap_or(delay_ms);
-        delay_ms > self.settings.slow_start_delay.millis(min_ms)
+        delay_ms > self.settings.slow_start_delay_ms(min_ms)
     }
 
     fn leave_slow_start(&mut self, now: Time) {
@@ -240,15 +251,15 @@ impl Verus {
 
     fn restart_slow_start(&mut self) {
         self.slow_start = true;
-        (self.in_recovery, self.holds_target) = (false, false);
+        (self.in_recovery, self.suspend_decrease) = (false, false);
         self.window = self.settings.initial_window;
         self.target_ms = None;
         self.delays.restart();
         self.probe = MinDelayProbe::new(self.settings.min_delay_lifetime);
         self.profile = Profile::new(self.settings.profile);
-        self.missing.forget();
+        self.pending_losses.forget();
         self.inflight.give_up();
-        self.inflight.learnt_from = self.inflight.next_number;
+        self.inflight.first_since_restart = self.inflight.next_number;
         self.fill_slow_start_budget();
     }
 
@@ -260,6 +271,7 @@ impl Verus {
 
 impl Controller for Verus {
     fn on_sent(&mut self, sent: &Sent) -> Tag {
+        self.count_in(sent.packet_size);
         if self.epoch_ends_at.is_none() {
             // After idling: nothing was there to be heard.
             self.delays.heard_at(sent.now);
@@ -276,6 +288,7 @@ impl Controller for Verus {
     }
 
     fn on_ack(&mut self, ack: &Ack<'_>) {
+        self.count_in(ack.packet_size);
         self.inflight.on_path = ack.inflight;
         for packet in ack.packets {
             let delay = ack.now.since(packet.sent_at);
@@ -290,25 +303,20 @@ impl Controller for Verus {
     }
 
     fn on_loss(&mut self, loss: &Loss<'_>) {
+        self.count_in(loss.packet_size);
         self.inflight.on_path = loss.inflight;
         let delay_ms = self.last_delay_ms.unwrap_or(0.0);
-        let timer = Span::from_secs_f64(self.settings.loss_timer.millis(delay_ms) / 1e3);
+        let timer = Span::from_secs_f64(self.settings.loss_timer_ms(delay_ms) / 1e3);
         for packet in loss.packets.iter().filter(|packet| self.inflight.counts(packet)) {
-            self.missing.add(loss.now, timer, packet.tag, packet.bytes);
+            self.pending_losses.add(loss.now, timer, packet.tag, packet.bytes);
         }
     }
 
     fn on_event(&mut self, _now: Time, event: Event) {
         match event {
-            Event::SpuriousLoss => self.inflight.bytes -= self.missing.forget(),
+            Event::SpuriousLoss => self.inflight.bytes -= self.pending_losses.forget(),
             Event::Forgotten(packet) if self.inflight.counts(&packet) => {
                 self.inflight.bytes -= packet.bytes;
-            }
-            // A budget of less than a full packet would let none leave. The profile stays counted in what packets were when
-            // they were sent: sizes change in a flow's first round trips.
-            Event::PacketSize(packet) => {
-                self.window = (self.window * self.packet.as_f64() / packet.as_f64()).max(1.0);
-                self.packet = packet;
             }
             _ => {}
         }
@@ -339,14 +347,14 @@ impl Controller for Verus {
     fn limits(&self) -> Limits {
         // The budget decides; the window shown is W, unless more is in flight with what may leave.
         let allowed = self.inflight.on_path + self.budget;
-        let window = Bytes::from_packets(self.window, self.packet).max(allowed).max(self.packet);
+        let window = Bytes::from_packets(self.window, self.packet_size).max(allowed).max(self.packet_size);
         // Nothing is paced in slow start: its budget comes with the acknowledgements.
         let paced = self.settings.pacing && !self.slow_start && !self.epoch_share.is_zero();
         let pacing_rate = paced.then(|| Rate::from_transfer(self.epoch_share, self.settings.epoch));
         Limits {
             budget: Some(self.budget),
             pacing_rate,
-            send_quantum: self.packet,
+            send_quantum: self.packet_size,
             ..Limits::window_only(window)
         }
     }

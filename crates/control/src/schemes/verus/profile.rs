@@ -2,7 +2,7 @@
 //! drawn anew at intervals.
 
 use super::curve::Curve;
-use super::settings::Fit;
+use super::parameters::Fit;
 use super::spline::Spline;
 use super::{interpolation, monotone};
 use cellcc_units::{Span, Time};

@@ -19,17 +19,17 @@ impl Verus {
 
     pub(super) fn leave_recovery(&mut self) {
         self.in_recovery = false;
-        self.holds_target = false;
+        self.suspend_decrease = false;
         self.delays.forget_epoch();
         if self.settings.recovery_by_acks {
             self.target_ms = self.profile.delay_ms(self.window).or(self.target_ms);
         }
     }
 
-    /// Missing packets whose timer has expired are lost: the first loss of a recovery cuts the window.
-    pub(super) fn expire_missing(&mut self, now: Time) {
+    /// Pending losses whose timer has expired are losses: the first loss of a recovery cuts the window.
+    pub(super) fn expire_pending_losses(&mut self, now: Time) {
         let mut first = true;
-        while let Some(lost) = self.missing.expire(now) {
+        while let Some(lost) = self.pending_losses.expire(now) {
             self.inflight.bytes -= lost.bytes;
             self.loss_share.add(true);
             let counts = self.loss_share.get() > self.settings.loss_tolerance;
@@ -50,7 +50,7 @@ impl Verus {
         }
         if self.slow_start && self.window > self.settings.slow_start_loss {
             self.profile.drop_from(lost_window.max(KEPT_AFTER_SLOW_START));
-            self.missing.forget();
+            self.pending_losses.forget();
             self.inflight.give_up();
             self.leave_slow_start(now);
         }
@@ -64,7 +64,7 @@ impl Verus {
             return self.leave_slow_start(now);
         }
         self.in_recovery = true;
-        self.missing.forget();
+        self.pending_losses.forget();
         self.inflight.give_up();
         self.target_ms = self.delays.min_ms();
         self.window = self.target_ms.and_then(|target| self.profile.window(target)).map_or(1.0, |w| w as f64);

@@ -2,7 +2,7 @@
 //! follows another in sign the gain is too low, where they alternate it is too high. The gain moves by their correlation
 //! until there is none.
 
-use super::RateFilter;
+use super::rate_filter::RateFilter;
 
 /// The gain to begin with: that of the paper's filter at alpha 0.6.
 const FIRST_GAIN: f64 = 0.26;

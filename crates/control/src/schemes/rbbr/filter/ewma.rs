@@ -1,6 +1,6 @@
 //! The exponentially weighted moving average (paper, equation 12).
 
-use super::RateFilter;
+use super::rate_filter::RateFilter;
 
 #[derive(Debug, Clone)]
 pub(super) struct Ewma {

@@ -6,7 +6,8 @@
 //! this: with it the steady gain is about 0.26 at alpha 0.6 whatever the noise, since Q and R both scale with the squared
 //! innovation. `adaptive` is the filter whose gain really follows the channel.
 
-use super::{Covariances, RateFilter};
+use super::covariances::Covariances;
+use super::rate_filter::RateFilter;
 
 /// Noise below this share of the estimate is not believed: a covariance of zero would stop the filter for ever.
 const LEAST_NOISE_SHARE: f64 = 1e-3;

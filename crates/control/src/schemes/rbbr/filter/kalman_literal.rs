@@ -2,7 +2,8 @@
 //! more than half with every sample, beyond all bounds, and ends as "not a number". Kept to show it; what reaches the
 //! sender is the last finite estimate.
 
-use super::{Covariances, RateFilter};
+use super::covariances::Covariances;
+use super::rate_filter::RateFilter;
 
 #[derive(Debug, Clone)]
 pub(super) struct KalmanLiteral {

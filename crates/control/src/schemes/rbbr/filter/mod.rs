@@ -1,34 +1,48 @@
 //! Filters that make one rate of many samples. All work in bytes per second.
 
 mod adaptive;
+mod covariances;
 mod ewma;
 mod kalman;
 mod kalman_literal;
+mod rate_filter;
+
+pub(super) use rate_filter::RateFilter;
 
 use adaptive::Adaptive;
 use ewma::Ewma;
 use kalman::Kalman;
 use kalman_literal::KalmanLiteral;
 
-/// A filter over the receiver's rate samples.
-pub(super) trait RateFilter: Send + dyn_clone::DynClone {
-    /// Takes a sample, in bytes per second and above zero, and gives the estimate after it.
-    fn update(&mut self, sample: f64) -> f64;
-
-    /// The share of the last innovation that went into the estimate.
-    fn gain(&self) -> f64;
+/// Which filter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Filter {
+    Kalman,
+    KalmanLiteral,
+    Adaptive,
+    Ewma,
+    None,
 }
 
-dyn_clone::clone_trait_object!(RateFilter);
+impl Filter {
+    /// Every filter with its name.
+    pub(super) const NAMED: &[(&'static str, Self)] = &[
+        ("kalman", Self::Kalman),
+        ("kalman-literal", Self::KalmanLiteral),
+        ("adaptive", Self::Adaptive),
+        ("ewma", Self::Ewma),
+        ("none", Self::None),
+    ];
 
-/// The filter of this name; `alpha` means to each what its source means by it.
-pub(super) fn named(name: &str, alpha: f64) -> Box<dyn RateFilter> {
-    match name {
-        "kalman-literal" => Box::new(KalmanLiteral::new(alpha)),
-        "adaptive" => Box::new(Adaptive::default()),
-        "ewma" => Box::new(Ewma::new(alpha)),
-        "none" => Box::new(Unfiltered),
-        _ => Box::new(Kalman::new(alpha)),
+    /// A fresh filter; `alpha` means to each what its source means by it.
+    pub(super) fn build(self, alpha: f64) -> Box<dyn RateFilter> {
+        match self {
+            Self::Kalman => Box::new(Kalman::new(alpha)),
+            Self::KalmanLiteral => Box::new(KalmanLiteral::new(alpha)),
+            Self::Adaptive => Box::new(Adaptive::default()),
+            Self::Ewma => Box::new(Ewma::new(alpha)),
+            Self::None => Box::new(Unfiltered),
+        }
     }
 }
 
@@ -43,31 +57,6 @@ impl RateFilter for Unfiltered {
 
     fn gain(&self) -> f64 {
         1.0
-    }
-}
-
-/// The covariances of a Kalman filter with a scalar state: of the state, the process noise and the measurement noise.
-#[derive(Debug, Clone)]
-struct Covariances {
-    state: f64,
-    process: f64,
-    measurement: f64,
-}
-
-impl Covariances {
-    /// Standard deviations to begin with, as shares of the first sample. No source gives any; the innovations take
-    /// their place within a few samples.
-    const STATE: f64 = 0.5;
-    const PROCESS: f64 = 0.1;
-    const MEASUREMENT: f64 = 0.25;
-
-    fn begin(sample: f64) -> Self {
-        let square = |share: f64| (share * sample) * (share * sample);
-        Self {
-            state: square(Self::STATE),
-            process: square(Self::PROCESS),
-            measurement: square(Self::MEASUREMENT),
-        }
     }
 }
 

@@ -2,7 +2,7 @@
 //! sample), seen through noise (variance `noise`), around 1000.
 
 use super::kalman_literal::KalmanLiteral;
-use super::{RateFilter, named};
+use super::{Filter, RateFilter};
 use rand::SeedableRng;
 use rand_distr::{Distribution, StandardNormal};
 use rand_pcg::Pcg64;
@@ -13,6 +13,11 @@ const FILTERS: [(&str, f64); 5] =
 const NOISE: f64 = 30.0;
 /// Samples that a filter has to settle.
 const SETTLING: usize = 500;
+
+fn named(name: &str, alpha: f64) -> Box<dyn RateFilter> {
+    let known = Filter::NAMED.iter().find(|(known, _)| *known == name);
+    known.expect("a known filter").1.build(alpha)
+}
 
 struct Channel {
     random: Pcg64,
@@ -178,8 +183,8 @@ proptest::proptest! {
         let (least, most) = samples.iter().fold((f64::MAX, 0.0f64), |(least, most), &sample| {
             (least.min(sample), most.max(sample))
         });
-        for name in ["kalman", "kalman-literal", "adaptive", "ewma", "none"] {
-            let mut filter = named(name, alpha);
+        for (name, filter) in Filter::NAMED {
+            let mut filter = filter.build(alpha);
             for &sample in &samples {
                 let estimate = filter.update(sample);
                 let within = estimate >= least * 0.999 && estimate <= most * 1.001;

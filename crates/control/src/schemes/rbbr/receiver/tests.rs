@@ -9,24 +9,27 @@ fn at(ms: u64) -> Time {
     Time::ZERO + Span::from_millis(ms)
 }
 
-fn signal(estimation: Estimation, epoch: u32) -> Option<Signal> {
-    Some(Signal { estimation, epoch })
+fn signal(estimation: Estimation, epoch: u32) -> Option<RateSignal> {
+    Some(RateSignal { estimation, epoch })
 }
 
-/// A receiver's half, and the arrivals and ACKs of a test.
+/// A receiver-side component, and the arrivals and ACKs of a test.
 struct Bench {
-    half: Box<dyn ReceiverHalf>,
+    receiver: Box<dyn ReceiverComponent>,
     number: u64,
 }
 
 impl Bench {
     fn new(scheme: &str) -> Self {
         let scheme = Registry::default().parse(scheme).expect("a known scheme");
-        Self { half: scheme.build_receiver_half(&CONTEXT).expect("it has one"), number: 0 }
+        Self { receiver: scheme.build_receiver(&CONTEXT).expect("it has one"), number: 0 }
     }
 
-    fn arrives(&mut self, now: Time, signal: Option<Signal>) {
-        self.half.on_packet(&Arrival { now, number: self.number, bytes: PACKET, signal });
+    fn arrives(&mut self, now: Time, signal: Option<RateSignal>) {
+        if let Some(signal) = signal {
+            self.receiver.on_signal(&signal.encode());
+        }
+        self.receiver.on_packet(&Arrival { now, number: self.number, bytes: PACKET });
         self.number += 1;
     }
 
@@ -36,10 +39,8 @@ impl Bench {
     }
 
     fn feedback(&mut self, ms: u64) -> RateFeedback {
-        match self.half.feedback(at(ms)) {
-            Some(Feedback::Rate(feedback)) => feedback,
-            other => panic!("no rate: {other:?}"),
-        }
+        let message = self.receiver.feedback(at(ms)).expect("feedback");
+        RateFeedback::decode(&message).expect("its own")
     }
 
     fn mbit(&mut self, ms: u64) -> Option<f64> {
@@ -78,6 +79,14 @@ fn what_arrives_while_suspended_leaves_no_trace() {
 }
 
 #[test]
+fn a_signal_of_other_bytes_is_refused() {
+    let mut bench = Bench::new("rbbr");
+    bench.arrives(at(0), signal(Estimation::Run, 1));
+    assert_eq!(bench.receiver.on_signal(&Signal::new(b"suspend").expect("short")), Verdict::Malformed);
+    assert!(!bench.feedback(1).frozen);
+}
+
+#[test]
 fn an_older_signal_that_arrives_late_changes_nothing() {
     let mut bench = Bench::new("rbbr");
     bench.arrives(at(0), signal(Estimation::Run, u32::MAX));
@@ -106,17 +115,17 @@ fn a_lower_bound_may_only_raise_the_estimate() {
 #[test]
 fn feedback_goes_with_every_so_many_acks_or_by_the_clock() {
     let mut by_acks = Bench::new("rbbr(feedback-every=4)");
-    let sent: Vec<_> = (0..12).filter(|&ms| by_acks.half.feedback(at(ms)).is_some()).collect();
+    let sent: Vec<_> = (0..12).filter(|&ms| by_acks.receiver.feedback(at(ms)).is_some()).collect();
     assert_eq!(sent, [3, 7, 11]);
 
     let mut by_clock = Bench::new("rbbr(feedback-interval=10ms)");
-    assert_eq!(by_clock.half.next_timer(), None, "a silent flow has nothing to tell");
+    assert_eq!(by_clock.receiver.next_timer(), None, "a silent flow has nothing to tell");
     by_clock.arrives(at(5), None);
-    assert_eq!(by_clock.half.next_timer(), Some(at(15)));
-    assert_eq!(by_clock.half.feedback(at(6)), None, "an ACK before its time carries none");
-    assert!(by_clock.half.on_timer(at(15)), "it leaves although no ACK is due");
-    assert!(by_clock.half.feedback(at(15)).is_some());
-    assert_eq!(by_clock.half.next_timer(), None);
+    assert_eq!(by_clock.receiver.next_timer(), Some(at(15)));
+    assert_eq!(by_clock.receiver.feedback(at(6)), None, "an ACK before its time carries none");
+    assert!(by_clock.receiver.on_timer(at(15)), "it leaves although no ACK is due");
+    assert!(by_clock.receiver.feedback(at(15)).is_some());
+    assert_eq!(by_clock.receiver.next_timer(), None);
 }
 
 #[test]
@@ -180,10 +189,13 @@ proptest! {
                 1 => Estimation::RaiseOnly,
                 _ => Estimation::Run,
             };
-            let signal = (word > 3).then_some(Signal { estimation, epoch: word });
+            if word > 3 {
+                bench.receiver.on_signal(&RateSignal { estimation, epoch: word }.encode());
+            }
             bench.number += skipped;
-            bench.half.on_packet(&Arrival { now, number: bench.number, bytes: Bytes::new(size), signal });
-            if let Some(Feedback::Rate(feedback)) = bench.half.feedback(now) {
+            bench.receiver.on_packet(&Arrival { now, number: bench.number, bytes: Bytes::new(size) });
+            if let Some(feedback) = bench.receiver.feedback(now) {
+                let feedback = RateFeedback::decode(&feedback).expect("its own");
                 // 40 packets of 3000 bytes at one instant, a millisecond at the least per sample, 5 % for losses.
                 prop_assert!(feedback.rate.is_none_or(|rate| rate < Rate::from_mbit_per_sec(1e6)));
             }

@@ -1,18 +1,18 @@
 //! The advice in hand, and whether to follow it: one place for the time-out, the guard and the share.
 
-use super::fairness::Fairness;
+use super::fairness::{FAIRNESS, Fairness, FlowReport};
+use super::parameters::{GUARD, TIMEOUT};
 use super::timeout::Timeout;
-use super::{GUARD, TIMEOUT};
-use crate::contract::{Ack, Context, Loss, Observer, Sent};
+use crate::contract::{Ack, Loss, Observer, Sent};
 use crate::guard::Guard;
+use crate::message::{Feedback, Verdict};
 use crate::parameter::Arguments;
-use crate::receiver::Feedback;
 use cellcc_assist::Advice;
-use cellcc_units::{Bytes, Rate, Span, Time};
+use cellcc_units::{Rate, Span, Time};
 
-/// What to go by at this moment.
+/// What the flow goes by at this moment: advice that is neither too old nor refuted.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Guidance {
+pub(super) struct TrustedAdvice {
     /// Of the user's bottleneck, all its flows together.
     pub(super) bandwidth: Rate,
     /// As the network tells it; `None` where it does not.
@@ -23,39 +23,39 @@ pub(super) struct Guidance {
     pub(super) gain: f64,
 }
 
-/// Follows one flow's advice.
+/// Keeps one flow's advice, and judges whether to trust it.
 #[derive(Debug, Clone)]
-pub(super) struct Following {
+pub(super) struct AdviceTracker {
     fairness: Fairness,
     timeout: Timeout,
     guard: Guard,
     guarded: bool,
     advice: Option<Advice>,
     /// The user's own count of its flows.
-    reported_flows: u32,
+    reported: FlowReport,
 }
 
-impl Following {
-    pub(super) fn new(arguments: &Arguments, context: &Context) -> Self {
+impl AdviceTracker {
+    pub(super) fn new(arguments: &Arguments) -> Self {
         Self {
-            fairness: Fairness::read(arguments),
-            timeout: Timeout::new(arguments.number(TIMEOUT.name)),
-            guard: Guard::new(context.packet),
-            guarded: arguments.switch(GUARD.name),
+            fairness: arguments.get(&FAIRNESS),
+            timeout: Timeout::new(arguments.get(&TIMEOUT)),
+            guard: Guard::default(),
+            guarded: arguments.get(&GUARD),
             advice: None,
-            reported_flows: 1,
+            reported: FlowReport::FIRST,
         }
     }
 
     /// What to go by; none without advice, or without trust in it.
-    pub(super) fn guidance(&mut self, now: Time) -> Option<Guidance> {
+    pub(super) fn trusted(&mut self, now: Time) -> Option<TrustedAdvice> {
         let trusted = self.timeout.is_following() && (self.guard.trusts() || !self.guarded);
         let advice = self.advice.filter(|_| trusted);
         let Some(advice) = advice else {
             self.guard.pause();
             return None;
         };
-        Some(Guidance {
+        Some(TrustedAdvice {
             bandwidth: advice.bandwidth,
             min_rtt: Some(advice.min_rtt.total()).filter(|span| !span.is_zero()),
             flows: self.flows(&advice),
@@ -64,10 +64,10 @@ impl Following {
     }
 
     fn flows(&self, advice: &Advice) -> u32 {
-        self.fairness.flows(advice, self.reported_flows)
+        self.fairness.flows(advice, self.reported.flows.into())
     }
 
-    /// True where the guidance may have changed.
+    /// True where [`trusted`](Self::trusted) may have changed.
     pub(super) fn on_advice(&mut self, now: Time, advice: &Advice) -> bool {
         let taken = self.timeout.on_advice(now, advice);
         if taken {
@@ -78,20 +78,17 @@ impl Following {
         taken
     }
 
-    /// True where the guidance may have changed.
-    pub(super) fn on_feedback(&mut self, feedback: &Feedback) -> bool {
-        match *feedback {
-            Feedback::UserFlows(flows) => std::mem::replace(&mut self.reported_flows, flows) != flows,
-            Feedback::Rate(_) => false,
-        }
+    /// The user's report of its flows came; where it is taken, [`trusted`](Self::trusted) may have changed.
+    pub(super) fn on_feedback(&mut self, feedback: &Feedback) -> Verdict {
+        self.reported.update(feedback)
     }
 
-    /// `held_back` where something else than the guidance is the limit.
+    /// `held_back` where something else than the advice is the limit.
     pub(super) fn on_sent(&mut self, sent: &Sent, held_back: bool) {
         self.guard.on_sent(sent, held_back);
     }
 
-    /// `followed` where the flow went by the guidance.
+    /// `followed` where the flow went by the advice.
     pub(super) fn on_ack(&mut self, ack: &Ack<'_>, followed: bool) {
         self.timeout.on_rtt(ack.rtt);
         if let Some(advice) = self.advice.filter(|_| followed && self.guarded) {
@@ -101,10 +98,6 @@ impl Following {
 
     pub(super) fn on_loss(&mut self, loss: &Loss<'_>) {
         self.guard.on_loss(loss);
-    }
-
-    pub(super) fn set_packet(&mut self, packet: Bytes) {
-        self.guard.set_packet(packet);
     }
 
     pub(super) fn next_timer(&self) -> Option<Time> {

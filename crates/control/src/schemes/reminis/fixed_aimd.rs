@@ -4,19 +4,19 @@ use crate::contract::{Ack, Context, Event, Loss};
 use crate::growth::Growth;
 use cellcc_units::{Bytes, Time};
 
-#[derive(Clone)]
-pub(super) struct Still {
+/// A window that neither acknowledgements nor losses change.
+pub(super) struct FixedAimd {
     window: Bytes,
     ssthresh: Bytes,
 }
 
-impl Still {
+impl FixedAimd {
     pub(super) fn new(context: &Context) -> Self {
         Self { window: context.initial_window, ssthresh: Bytes::MAX }
     }
 }
 
-impl Growth for Still {
+impl Growth for FixedAimd {
     fn window(&self) -> Bytes {
         self.window
     }

@@ -1,0 +1,96 @@
+//! The entry of a scheme in the registry: its name, its parameters, its presets, and how it is built.
+
+use crate::contract::{Context, Controller};
+use crate::parameter::{Arguments, ParameterInfo};
+use crate::receiver::ReceiverComponent;
+use cellcc_assist::AdviceRequest;
+use cellcc_units::split_outside_parentheses;
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+
+/// What a registry knows of a scheme.
+#[derive(Clone)]
+pub struct SchemeInfo {
+    /// The name in `name(key=value, ...)`.
+    pub name: Cow<'static, str>,
+    /// One line: what it does.
+    pub summary: Cow<'static, str>,
+    /// Paper, RFC or draft.
+    pub source: Cow<'static, str>,
+    /// Everything that can be set.
+    pub parameters: Vec<ParameterInfo>,
+    /// Values under one name; at most one preset of a scheme is in force.
+    pub presets: Vec<Preset>,
+    /// What it needs beside a path; a driver that cannot give it refuses the scheme by name.
+    pub needs: Needs,
+    /// Builds the controller.
+    pub build: BuildController,
+}
+
+/// Builds a controller from checked arguments.
+pub type BuildController = Arc<dyn Fn(&Arguments, &Context) -> Box<dyn Controller> + Send + Sync>;
+
+/// Builds the receiver-side component of a scheme; `None` where these arguments need none.
+pub type BuildReceiver =
+    Arc<dyn Fn(&Arguments, &Context) -> Option<Box<dyn ReceiverComponent>> + Send + Sync>;
+
+/// What a scheme with these arguments asks of the network's assistance.
+pub type RequestAdvice = Arc<dyn Fn(&Arguments) -> AdviceRequest + Send + Sync>;
+
+/// What a scheme needs beside packets, acknowledgements and a timer.
+#[derive(Clone)]
+pub struct Needs {
+    /// The receiver-side component.
+    pub receiver: Option<BuildReceiver>,
+    /// What it asks of the network's assistance.
+    pub advice: Option<RequestAdvice>,
+}
+
+impl Needs {
+    /// Nothing: a sender alone is enough.
+    pub const NOTHING: Self = Self { receiver: None, advice: None };
+}
+
+/// Values under one name. One of the scheme's parameters chooses it, and an argument that is given wins over it.
+#[derive(Debug, Clone)]
+pub struct Preset {
+    /// The parameter that chooses it, such as `profile`. Another parameter that is given this word as its value, such
+    /// as `aimd=profile`, is left to the preset.
+    pub parameter: Cow<'static, str>,
+    /// The value of that parameter which chooses it.
+    pub name: Cow<'static, str>,
+    /// One line: what it stands for.
+    pub summary: Cow<'static, str>,
+    /// Where its values come from.
+    pub source: Cow<'static, str>,
+    /// The arguments that it sets, as they are written in a scheme: `key=value, ...`.
+    pub sets: Cow<'static, str>,
+}
+
+impl Preset {
+    /// The keys that it sets, with their values.
+    pub fn values(&self) -> impl Iterator<Item = (&str, &str)> {
+        assignments(&self.sets).filter_map(|(key, value)| Some((key, value?)))
+    }
+}
+
+impl fmt::Debug for SchemeInfo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{:?}", self.name, self.parameters)
+    }
+}
+
+/// The keys and values of `key=value, ...`; no value where the `=` is missing.
+pub(crate) fn assignments(text: &str) -> impl Iterator<Item = (&str, Option<&str>)> {
+    split_list(text).into_iter().map(|part| match part.split_once('=') {
+        Some((key, value)) => (key.trim(), Some(value.trim())),
+        None => (part, None),
+    })
+}
+
+/// Splits at the commas that stand outside all parentheses, so that a list of schemes can hold arguments, and an
+/// argument can hold a scheme. Empty parts are left out.
+pub fn split_list(text: &str) -> Vec<&str> {
+    split_outside_parentheses(text, ',').map(str::trim).filter(|part| !part.is_empty()).collect()
+}

@@ -1,0 +1,75 @@
+//! What the two ends of a scheme send each other: bytes that only the scheme reads.
+
+use std::fmt;
+use std::num::NonZeroU8;
+
+/// A message of a scheme to its other end: 1 to `CAPACITY` bytes, stored inline. Drivers carry it and do not read it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct SchemeMessage<const CAPACITY: usize> {
+    length: NonZeroU8,
+    /// Those after the length are zero.
+    bytes: [u8; CAPACITY],
+}
+
+/// From the sender to the receiver-side component, with data packets; RBBR's takes at most 13 bytes.
+pub type Signal = SchemeMessage<15>;
+
+/// From the receiver-side component to the sender, with acknowledgements; RBBR's takes at most 45 bytes.
+pub type Feedback = SchemeMessage<47>;
+
+/// What a scheme finds when it opens a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// It is understood and of use.
+    Taken,
+    /// It is no newer than what is known.
+    Stale,
+    /// These bytes are no message of this scheme.
+    Malformed,
+    /// It claims what cannot be true, such as more bytes received than were sent.
+    Untrue,
+}
+
+impl<const CAPACITY: usize> SchemeMessage<CAPACITY> {
+    /// The longest message, in bytes.
+    pub const CAPACITY: usize = CAPACITY;
+
+    /// A message of these bytes; `None` for no bytes, or more than [`CAPACITY`](Self::CAPACITY).
+    pub fn new(bytes: &[u8]) -> Option<Self> {
+        let length = NonZeroU8::new(u8::try_from(bytes.len()).ok()?)?;
+        let mut message = Self { length, bytes: [0; CAPACITY] };
+        message.bytes.get_mut(..bytes.len())?.copy_from_slice(bytes);
+        Some(message)
+    }
+
+    /// Its bytes, which are also what it adds to the packet that carries it.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.bytes[..usize::from(self.length.get())]
+    }
+}
+
+impl<const CAPACITY: usize> fmt::Debug for SchemeMessage<CAPACITY> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_tuple("SchemeMessage").field(&self.as_bytes()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_holds_one_byte_to_its_capacity() {
+        assert_eq!(Signal::new(&[]), None);
+        assert_eq!(Signal::new(&[7; 16]), None);
+        assert_eq!(Signal::new(&[7; 300]), None);
+        for length in 1..=15 {
+            assert_eq!(Signal::new(&[7; 15][..length]).map(|message| message.as_bytes().len()), Some(length));
+        }
+    }
+
+    #[test]
+    fn no_message_costs_no_space() {
+        assert_eq!((size_of::<Option<Signal>>(), size_of::<Option<Feedback>>()), (16, 48));
+    }
+}
