@@ -8,7 +8,7 @@ locked := $(if $(CI),--locked)
 floors := -p cellcc-units -p cellcc-control -p cellcc-link -p cellcc-assist -p cellcc-experiment
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast bench bench-emulator bench-quic lint docs clean
+.PHONY: help demo test test-fast fresh-machine bench bench-emulator bench-quic lint docs clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r target text; do \
@@ -20,7 +20,10 @@ demo: ## Compare schemes on the embedded links; prints the path of the report
 
 test: ## Run all tests
 	@tools/setup test
-	$(run) cargo test --workspace --no-fail-fast $(locked)
+	@tools/test
+
+fresh-machine: ## Try demo and test on a Debian that has apt and make and nothing else; as root, half an hour
+	@tools/fresh-machine
 
 test-fast: ## Run the unit tests of the pure floors, in under 3 minutes
 	@tools/setup build

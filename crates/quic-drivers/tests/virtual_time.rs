@@ -325,3 +325,19 @@ fn an_extra_rtt_is_the_flows_own() {
     let [near, far] = [0, 1].map(|index| rtt_ms(&record.flows[index].metrics));
     assert!((far - near - 30.0).abs() < 1.0, "{near} ms, {far} ms");
 }
+
+#[test]
+fn transfers_go_on_after_ten_seconds_without_a_packet() {
+    let schemes = ["cubic", "reminis", "bbr", "rbbr", "verus", "vegas"];
+    let records = run(&driver(), &schemes, "rate=2Mbit/s", |file| {
+        file.duration = Span::from_secs(35);
+        file.path.extra_loss = "0%@5s,100%@10s,0%@20s".into();
+    });
+    for record in records {
+        let throughput = record.series.column("flow0.throughput_mbit_s").unwrap();
+        assert_eq!(throughput[60..150].iter().sum::<f32>(), 0.0, "{}", record.scenario.scheme);
+        // The probe timeout doubles, so a probe leaves at most ten seconds after the outage.
+        let after_mbit = throughput[150..].iter().sum::<f32>() / 10.0;
+        assert!(after_mbit > 4.0, "{}: {after_mbit} Mbit", record.scenario.scheme);
+    }
+}

@@ -1,6 +1,6 @@
 //! Writes a report, figures and tables of fabricated Records: `cargo run --example fabricated_report -- DIR`.
 
-#[path = "../tests/fabricated/mod.rs"]
+#[path = "../tests/it/fabricated/mod.rs"]
 mod fabricated;
 
 use cellcc_report::{TableFormat, figures, html, png, table};

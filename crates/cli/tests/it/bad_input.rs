@@ -1,0 +1,284 @@
+//! Bad input: a message that names file and line or flag, exit status 2, and no panic.
+
+use crate::common::cellcc;
+use flate2::write::GzEncoder;
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use tempfile::TempDir;
+
+/// The run must end with status 2, nothing on standard output, and every one of `expected` in the message.
+fn refused_in(folder: &Path, arguments: &[&str], expected: &[&str]) {
+    let output = cellcc(folder).args(arguments).output().unwrap();
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {message}");
+    assert!(output.stdout.is_empty(), "{arguments:?}");
+    assert!(message.starts_with("error: ") && !message.contains("panicked"), "{arguments:?}: {message}");
+    for part in expected {
+        assert!(message.contains(part), "{arguments:?}: `{part}` is not in: {message}");
+    }
+}
+
+fn compare_refused(arguments: &[&str], expected: &[&str]) {
+    let folder = tempfile::tempdir().unwrap();
+    let all = [&["compare"], arguments].concat();
+    refused_in(folder.path(), &all, expected);
+    assert!(!folder.path().join("cellcc-out").exists(), "{arguments:?} left a folder");
+}
+
+fn trace_refused(name: &str, content: &[u8], expected: &[&str]) {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join(name), content).unwrap();
+    for arguments in
+        [&["compare", "--traces", name][..], &["trace", "info", name], &["compare", "--traces", "."]]
+    {
+        refused_in(folder.path(), arguments, expected);
+    }
+}
+
+#[test]
+fn traces_that_are_none_are_refused_by_file_and_line() {
+    trace_refused("empty.mbps", b"", &["empty.mbps", "is empty"]);
+    trace_refused("binary.mahi", &[0, 159, 146, 150, 255], &["binary.mahi", "is not text"]);
+    trace_refused("decreasing.mahi", b"5\n9\n3\n", &["decreasing.mahi:3", "time 3 ms follows 9 ms"]);
+    trace_refused("decreasing.mbps", b"0 5\n2 5\n1 5\n", &["decreasing.mbps:3"]);
+    trace_refused("negative.mbps", b"0 5\n1 -3\n", &["negative.mbps:2", "`-3`"]);
+    trace_refused("nan.mbps", b"0 NaN\n", &["nan.mbps:1", "`NaN`"]);
+    trace_refused("infinite.mbps", b"0 5\n1 inf\n", &["infinite.mbps:2", "`inf`"]);
+    trace_refused("zero.mbps", b"0 0\n1 0\n", &["zero.mbps", "never carries"]);
+    trace_refused("words.csv", b"a,b\n1,2\n", &["words.csv", "column"]);
+}
+
+#[test]
+fn a_gzip_file_that_was_cut_off_is_refused() {
+    let mut encoder = GzEncoder::new(Vec::new(), flate2::Compression::default());
+    (0..2000).for_each(|second| writeln!(encoder, "{second} {}", second * 7 % 31).unwrap());
+    let whole = encoder.finish().unwrap();
+    trace_refused("cut.mbps.gz", &whole[..whole.len() / 2], &["cut.mbps.gz", "gzip", "cut off"]);
+}
+
+#[test]
+fn traces_that_are_not_there_are_refused() {
+    compare_refused(&["--traces", "no/such.mbps"], &["no/such.mbps", "cannot be read"]);
+    compare_refused(&["--traces", "no-such-link"], &["no-such-link"]);
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join("none")).unwrap();
+    fs::write(folder.path().join("none/README.md"), "Traces").unwrap();
+    refused_in(folder.path(), &["compare", "--traces", "none"], &["the folder none holds no trace"]);
+}
+
+#[test]
+fn schemes_are_refused_with_what_there_is_instead() {
+    compare_refused(&["--schemes", "nosuch"], &["unknown scheme `nosuch`", "cubic", "cellcc schemes"]);
+    compare_refused(&["--schemes", "reminis(nosuch=1)"], &["no parameter `nosuch`", "dtt"]);
+    compare_refused(&["--schemes", "reminis(dtt=0ms)"], &["dtt=0ms", "40ms"]);
+    compare_refused(&["--schemes", "reminis(dtt=40)"], &["dtt=40", "40ms"]);
+    compare_refused(&["--schemes", "reminis(dtt=40ms"], &["`)`"]);
+    compare_refused(&["--schemes", " , "], &["--schemes names no scheme"]);
+    compare_refused(&["--schemes", "cubic,cubic"], &["twice"]);
+    compare_refused(&["--schemes", "cubic@70s"], &["starts at 70s", "--duration"]);
+    compare_refused(&["--schemes", "cubic:sized(10)"], &["--schemes", "sized(10MB)"]);
+    compare_refused(
+        &["--schemes", "reminis(dtt={1.5x,2x)"],
+        &["--schemes", "a `{` is not closed", "{0.1,0.5}"],
+    );
+    compare_refused(&["--schemes", "reminis(dtt={2x,40})"], &["dtt=40", "40ms"]);
+    compare_refused(
+        &["--schemes", "cubic,bbr", "--baseline", "vegas"],
+        &["--baseline", "`vegas`", "cubic, bbr"],
+    );
+    compare_refused(&["--background", "cubic@5"], &["--background", "`5`"]);
+}
+
+#[test]
+fn a_number_without_its_unit_is_refused_by_flag() {
+    for (flag, value, example) in [
+        ("--rtt", "20", "20ms"),
+        ("--duration", "60", "20ms"),
+        ("--queue", "3200", "3200pkt"),
+        ("--loss", "1", "10%"),
+        ("--mss", "1448", "B"),
+        ("--series-bin", "100", "20ms"),
+        ("--reverse-queue", "9", "3200pkt"),
+    ] {
+        compare_refused(&[flag, value], &[flag, example]);
+    }
+    compare_refused(&["--traces", "rate=100"], &["rate", "Mbit/s"]);
+}
+
+#[test]
+fn a_queue_is_refused_by_the_part_that_is_wrong() {
+    compare_refused(&["--queue", "codel(tarjet=5ms)"], &["--queue", "`tarjet=5ms`", "`target=5ms`"]);
+    compare_refused(&["--queue", "pie(update=1us)"], &["--queue", "`update=1us`", "1ms or more"]);
+    compare_refused(&["--queue", "red(10pkt)"], &["--queue", "`red(10pkt)`", "`drophead(LIMIT)`"]);
+}
+
+#[test]
+fn a_file_of_steps_is_refused_by_its_line() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("steps.txt"), "5ms@5s\n# more\n9ms@zero\n").unwrap();
+    let compare = |arguments: &[&str], expected: &[&str]| {
+        refused_in(folder.path(), &[&["compare"], arguments].concat(), expected);
+    };
+    compare(&["--extra-delay", "@steps.txt"], &["extra delay: steps.txt:3", "`9ms@zero`"]);
+    compare(&["--extra-loss", "@steps.txt"], &["extra loss: steps.txt:1", "`5ms@5s`", "0%@5s"]);
+    compare(&["--extra-loss", "@none.txt"], &["none.txt: cannot be read"]);
+}
+
+#[test]
+fn values_out_of_range_are_refused_by_flag() {
+    for (flag, value) in [
+        ("--rtt", "0ms"),
+        ("--rtt", "1h"),
+        ("--queue", "0pkt"),
+        ("--queue", "999999999pkt"),
+        ("--queue", "codel(limit=999999999pkt)"),
+        ("--jitter", "61s"),
+        ("--queue", "9000GB"),
+        ("--duration", "0s"),
+        ("--duration", "48h"),
+        ("--loss", "100%"),
+        ("--mss", "1B"),
+        ("--mss", "1MB"),
+        ("--header", "1MB"),
+        ("--ack-every", "0"),
+        ("--series-bin", "1us"),
+        ("--seeds", "3..1"),
+        ("--jobs", "0"),
+    ] {
+        compare_refused(&[flag, value], &[flag]);
+    }
+    compare_refused(&["--duration", "24h", "--series-bin", "1ms"], &["--series-bin", "wider"]);
+    compare_refused(&["--traces", "rate=0Mbit/s"], &["never carries"]);
+    compare_refused(&["--shard", "3/2", "--out", "x"], &["--shard", "2/8"]);
+}
+
+#[test]
+fn what_a_scenario_says_wrongly_is_refused_with_its_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let scenario = |text: &str| fs::write(folder.path().join("s.toml"), text).unwrap();
+    let refused =
+        |expected: &[&str]| refused_in(folder.path(), &["compare", "--scenario", "s.toml"], expected);
+    scenario("schemes = ['cubic']\ntraces = ['3g']\n[path]\nqueu = '10pkt'\n");
+    refused(&["s.toml:4", "queu"]);
+    scenario("schemes = ['cubic']\nduration = 60\n");
+    refused(&["s.toml:2"]);
+    scenario("schemes = [\n");
+    refused(&["s.toml:"]);
+    scenario("schemes = ['cubic']\ntraces = ['3g']\n[path]\nrtt = '0s'\n");
+    refused(&["path.rtt"]);
+    for (line, expected) in [
+        ("netassist.period = '0s'", ["netassist.period = 0s", "1ms to 60s"]),
+        ("netassist.delay = '11s'", ["netassist.delay = 11s", "0s to 10s"]),
+        ("netassist.loss = '101%'", ["netassist.loss", "0% to 100%"]),
+        ("netassist.outages = ['30s..20s']", ["s.toml:3", "FROM..TO"]),
+        ("path.reordered = '101%'", ["path.reordered", "0% to 100%"]),
+    ] {
+        scenario(&format!("schemes = ['natcp']\ntraces = ['3g']\n{line}\n"));
+        refused(&expected);
+    }
+    scenario("schemes = ['cubic']\n");
+    refused(&["at least one trace"]);
+    let vary = |lines: &str| scenario(&format!("schemes = ['cubic']\ntraces = ['3g']\n[vary]\n{lines}\n"));
+    vary("'path.queu' = ['10pkt']");
+    refused(&["s.toml: [vary] path.queu", "unknown field `queu`", "`queue`"]);
+    vary("'path.queue' = ['10pkt', '33']");
+    refused(&["s.toml: [vary] path.queue = \"33\"", "3200pkt"]);
+    vary("'path.rtt' = ['10ms', '0s']");
+    refused(&["s.toml: [vary] path.rtt=0s", "out of range", "20ms"]);
+    vary("'path.rtt' = '10ms'");
+    refused(&["s.toml:3", "takes a list"]);
+    vary("'seeds' = ['1']");
+    refused(&["s.toml: [vary] seeds", "not a condition"]);
+    vary("'path.rtt' = ['10ms', '10ms']");
+    refused(&["limit, path.rtt=10ms", "twice"]);
+    refused_in(folder.path(), &["compare", "--scenario", "none.toml"], &["none.toml"]);
+}
+
+const SMALL: [&str; 7] = ["compare", "--schemes", "cubic", "--traces", "10Mbit/s", "--duration", "1s"];
+
+fn small<'a>(more: &[&'a str]) -> Vec<&'a str> {
+    [&SMALL[..], more].concat()
+}
+
+#[test]
+fn an_output_folder_that_cannot_be_written_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("file"), "").unwrap();
+    refused_in(folder.path(), &small(&["--out", "file/out"]), &["cannot write to file/out", "--out"]);
+    refused_in(folder.path(), &small(&["--out", "file"]), &["cannot write to file", "--out"]);
+    // Nobody creates folders there, not even root.
+    #[cfg(target_os = "linux")]
+    refused_in(folder.path(), &small(&["--out", "/proc/cellcc"]), &["/proc/cellcc", "--out"]);
+}
+
+/// A process whose files may not grow beyond some blocks of 512 or 1024 bytes fails to write as on a full disk.
+#[cfg(unix)]
+fn with_file_limit(folder: &TempDir, blocks: u32, arguments: &[&str]) -> (Option<i32>, String) {
+    let command = assert_cmd::cargo::cargo_bin!("cellcc");
+    let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$0\" \"$@\"");
+    let output = std::process::Command::new("sh")
+        .args(["-c", &script])
+        .arg(command)
+        .args(arguments)
+        .current_dir(folder.path())
+        .output()
+        .unwrap();
+    (output.status.code(), String::from_utf8(output.stderr).unwrap())
+}
+
+#[cfg(unix)]
+#[test]
+fn a_full_output_folder_is_refused_before_the_runs_and_told_within_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let (status, message) = with_file_limit(&folder, 0, &small(&["--out", "full"]));
+    assert_eq!(status, Some(2), "{message}");
+    assert!(message.contains("cannot write to full"), "{message}");
+
+    let many_bins = ["--duration", "600s", "--series-bin", "1ms", "--out", "filling"];
+    let arguments = [&SMALL[..5], &many_bins].concat();
+    let (status, message) = with_file_limit(&folder, 64, &arguments);
+    assert_eq!(status, Some(1), "{message}");
+    assert!(message.contains("cannot write filling/series/") && message.contains("--resume"), "{message}");
+}
+
+#[test]
+fn results_are_not_overwritten_silently() {
+    let folder = tempfile::tempdir().unwrap();
+    cellcc(folder.path()).args(small(&["--out", "out"])).assert().success();
+    refused_in(
+        folder.path(),
+        &small(&["--out", "out"]),
+        &["out holds results", "--resume", "--force", "--out"],
+    );
+    cellcc(folder.path()).args(small(&["--out", "out", "--force"])).assert().success();
+    refused_in(folder.path(), &["compare", "--resume"], &["--out"]);
+    refused_in(
+        folder.path(),
+        &["report", "out", "--baseline", "bbr"],
+        &["--baseline bbr", "there are cubic"],
+    );
+}
+
+#[test]
+fn folders_without_results_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    refused_in(folder.path(), &["report", "nothing"], &["nothing holds no results"]);
+    refused_in(folder.path(), &["merge", "nothing", "--out", "x"], &["nothing holds no results"]);
+    fs::write(folder.path().join("run-info.json"), "{\n\"title\": 3}").unwrap();
+    refused_in(folder.path(), &["report", "."], &["run-info.json:2"]);
+}
+
+#[test]
+fn conversions_that_cannot_be_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("a.mahi"), "1\n2\n").unwrap();
+    let refused = |arguments: &[&str], expected: &[&str]| {
+        refused_in(folder.path(), &[&["trace", "convert"], arguments].concat(), expected);
+    };
+    refused(&["a.mahi", "b.txt"], &["b.txt", ".mbps"]);
+    refused(&["a.mahi", "a.mahi"], &["a.mahi is there already", "--force"]);
+    refused(&["a.mahi", "b.mbps", "--bin", "0ms"], &["--bin", "100ms"]);
+    refused(&["rate=1Mbit/s", "b.mbps"], &["--duration"]);
+    refused(&["a.mahi", "none/b.mbps"], &["none/b.mbps"]);
+}

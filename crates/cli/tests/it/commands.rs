@@ -1,0 +1,141 @@
+//! The commands as a user calls them.
+
+use crate::common::cellcc;
+use std::fs;
+use std::process::Stdio;
+
+fn printed(arguments: &[&str]) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let output = cellcc(folder.path()).args(arguments).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn help_says_what_there_is() {
+    insta::assert_snapshot!(printed(&["--help"]));
+    insta::assert_snapshot!(printed(&["compare", "--help"]));
+}
+
+#[test]
+fn the_version_says_what_was_built() {
+    let version = env!("CARGO_PKG_VERSION");
+    assert_eq!(printed(&["-V"]), format!("cellcc {version}\n"));
+    let long = printed(&["--version"]);
+    assert!(long.starts_with(&format!("cellcc {version} (")) && long.contains("rustc 1."), "{long}");
+}
+
+#[test]
+fn every_scheme_is_described_with_every_parameter() {
+    let text = printed(&["schemes"]);
+    assert!(text.lines().any(|line| line == "cubic") && text.contains("\n  dtt=1.5x\n"), "{text}");
+    let one = printed(&["schemes", "reminis"]);
+    assert!(one.starts_with("reminis\n") && !one.contains("\ncubic\n"));
+    for format in ["json", "csv", "markdown"] {
+        let text = printed(&["schemes", "--format", format]);
+        assert!(text.contains("reminis") && text.contains("dtt"), "{text}");
+    }
+    let json: serde_json::Value = serde_json::from_str(&printed(&["schemes", "--format", "json"])).unwrap();
+    assert!(json.as_array().unwrap().iter().all(|scheme| scheme["source"].is_string()));
+}
+
+#[test]
+fn presets_are_listed_with_their_values() {
+    let text = printed(&["schemes", "verus"]);
+    let lines = |start: &str| text.lines().filter(|line| line.trim_start().starts_with(start)).count();
+    assert_eq!(lines("- preset="), 3, "{text}");
+    assert!(
+        text.contains("\n  r=6\n") && text.contains("2 with preset=sigcomm15, 4 with preset=robust"),
+        "{text}"
+    );
+    assert!(text.contains("; sets r=4, fit=monotone, "), "{text}");
+    let json: serde_json::Value =
+        serde_json::from_str(&printed(&["schemes", "verus", "--format", "json"])).unwrap();
+    let robust = &json[0]["presets"][2];
+    assert_eq!((&robust["preset"], &robust["sets"]["r"]), (&"preset=robust".into(), &"4".into()));
+    let csv = printed(&["schemes", "rbbr", "--format", "csv"]);
+    assert!(csv.contains("rbbr,profile=paced,") && csv.contains("sets soft-limit=on"), "{csv}");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn the_doctor_says_what_this_machine_can_do() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = cellcc(folder.path()).args(["doctor", "--format", "json"]).output().unwrap();
+    let findings: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let state = |what: &str| {
+        let finding = findings.as_array().unwrap().iter().find(|finding| finding["what"] == what).unwrap();
+        finding["state"].as_str().unwrap().to_owned()
+    };
+    assert!(["ok", "limited"].contains(&state("clock").as_str()));
+    let missing = |what: &str| state(what) == "missing";
+    let runs = !(missing("network namespaces") || missing("TUN devices") && missing("veth and AF_PACKET"));
+    assert_eq!(output.status.code(), Some(if runs { 0 } else { 1 }));
+}
+
+#[test]
+fn a_trace_is_described_in_numbers() {
+    let json: serde_json::Value =
+        serde_json::from_str(&printed(&["trace", "info", "3g", "5g-mmwave-walk", "--format", "json"]))
+            .unwrap();
+    assert_eq!((&json[0]["trace"], &json[1]["duration_s"]), (&"3g".into(), &180.0.into()));
+    assert!(printed(&["trace", "info", "3g"]).contains("Mbit/s"));
+    let csv = printed(&["trace", "info", "3g", "--format", "csv"]);
+    let columns = |line: &str| line.split(',').count();
+    assert_eq!(csv.lines().map(columns).collect::<Vec<_>>(), [21, 21]);
+}
+
+#[test]
+fn a_converted_trace_carries_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let convert = |from: &str, to: &str| {
+        cellcc(folder.path()).args(["trace", "convert", from, to]).assert().success();
+    };
+    convert("lte-static", "a.mbps");
+    convert("a.mbps", "b.mahi.gz");
+    convert("b.mahi.gz", "c.csv.xz");
+    let output = cellcc(folder.path())
+        .args(["trace", "info", "--format", "json", "lte-static", "a.mbps", "b.mahi.gz", "c.csv.xz"])
+        .output()
+        .unwrap();
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let mean = |index: usize| json[index]["mean_mbit_s"].as_f64().unwrap();
+    // A Mahimahi trace has whole packets only: 12 kbit more or less in 180 s.
+    (1..4).for_each(|index| assert!((mean(index) / mean(0) - 1.0).abs() < 1e-3, "{json:#}"));
+}
+
+#[test]
+fn completions_and_man_pages_are_made() {
+    for shell in ["bash", "zsh", "fish"] {
+        assert!(printed(&["completions", shell]).contains("cellcc"));
+    }
+    assert!(printed(&["man"]).contains(".TH cellcc"));
+    let folder = tempfile::tempdir().unwrap();
+    cellcc(folder.path()).args(["man", "--out", "pages"]).assert().success();
+    assert!(fs::read_to_string(folder.path().join("pages/cellcc-compare.1")).unwrap().contains("seeds"));
+}
+
+#[test]
+fn a_closed_standard_output_is_no_error() {
+    let command = assert_cmd::cargo::cargo_bin!("cellcc");
+    let mut child = std::process::Command::new(command)
+        .args(["completions", "bash"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    assert!(output.status.success());
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_standard_output_is_one() {
+    let full = fs::File::options().write(true).open("/dev/full").unwrap();
+    let command = assert_cmd::cargo::cargo_bin!("cellcc");
+    let output = std::process::Command::new(command).arg("schemes").stdout(full).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&output.stderr).starts_with("error: cannot write to standard output"));
+}

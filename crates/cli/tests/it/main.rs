@@ -1,0 +1,10 @@
+//! The command from outside, but for what runs in real time.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod bad_input;
+mod commands;
+mod compare;
+#[cfg(target_os = "linux")]
+mod mahimahi;

@@ -1,0 +1,28 @@
+//! The command in real time: a program of its own, so that no other tests run beside it.
+
+#![cfg(unix)]
+#![allow(clippy::disallowed_methods, reason = "real time has clocks")]
+
+#[path = "../common/mod.rs"]
+mod common;
+
+#[cfg(target_os = "linux")]
+mod quic_driver;
+#[cfg(target_os = "linux")]
+mod recorded;
+#[cfg(target_os = "linux")]
+mod shell;
+mod transfer;
+
+/// Whether this machine can emulate a path. Otherwise the test is skipped.
+#[cfg(target_os = "linux")]
+fn can_emulate() -> bool {
+    cellcc_emu::namespace::Namespace::create().map_err(cellcc_test_support::skip).is_ok()
+}
+
+/// Runs in real time disturb each other, so each takes this lock.
+#[cfg(target_os = "linux")]
+fn alone() -> std::sync::MutexGuard<'static, ()> {
+    static ONE_AT_A_TIME: std::sync::Mutex<()> = std::sync::Mutex::new(());
+    ONE_AT_A_TIME.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}

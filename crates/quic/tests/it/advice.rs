@@ -1,0 +1,43 @@
+//! A network's advice reaches the scheme of a real connection.
+
+use crate::support;
+use cellcc_assist::{FeedbackFile, FeedbackPath};
+use cellcc_quic::Congestion;
+use cellcc_quic::advice::{Replay, follow};
+use cellcc_units::{Rate, Span};
+use noq::TransportConfig;
+use std::time::{Duration, Instant};
+
+#[tokio::test]
+async fn a_scheme_paces_at_the_rate_that_it_is_told() {
+    let congestion = Congestion::named("natcp").unwrap();
+    let mut transport = TransportConfig::default();
+    congestion.install(&mut transport);
+    let pair = support::connect(transport, TransportConfig::default()).await;
+    let attached = congestion.attach(&pair.server).expect("installed");
+    let told = Rate::from_mbit_per_sec(8.0);
+    let path = FeedbackPath { network: Span::from_millis(20), delay: Span::from_millis(1) };
+    // Seconds, Mbit/s, and the microseconds of a packet.
+    let lines: String = (0..400).map(|line| format!("{:.2} 8.0 1500\n", f64::from(line) * 0.05)).collect();
+    let file = FeedbackFile::parse("constant", &lines, path).unwrap();
+    let source = Replay::new(file, Instant::now());
+    let following = follow(&pair.server, &attached.scheme(), source);
+
+    let told_in_time = async {
+        while attached.scheme().snapshot().pacing_rate() != Some(told) {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(10), told_in_time).await.expect("no advice came");
+
+    drop(following);
+    let falls_back = async {
+        while attached.scheme().snapshot().pacing_rate() == Some(told) {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(10), falls_back)
+        .await
+        .expect("the scheme trusts the last report for ever");
+    assert_eq!(pair.client.close_reason(), None);
+}

@@ -1,0 +1,11 @@
+//! Schemes in real QUIC connections over loopback.
+
+#![allow(clippy::disallowed_methods, reason = "tests in real time")]
+
+mod advice;
+mod extension;
+mod loopback;
+mod qlog;
+mod reception;
+mod robust;
+mod support;

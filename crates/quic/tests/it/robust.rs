@@ -1,0 +1,137 @@
+//! What networks do to a connection: transfers go on, or end with an error; none hangs.
+
+use crate::support;
+use crate::support::Pair;
+use crate::support::faults::Faults;
+use cellcc_quic::{Attached, Congestion};
+use noq::{ConnectionError, TransportConfig};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+/// Schemes of every kind: by loss, by delay, by rate, with a half at the receiver, with epochs.
+const SCHEMES: [&str; 6] = ["cubic", "reminis", "bbr", "rbbr", "verus", "vegas"];
+const STREAMS: usize = 4;
+/// A healed path shows within this: time-outs have doubled a few times by then.
+const HEALS_WITHIN: Duration = Duration::from_secs(20);
+
+const KEEP_ALIVE: Duration = Duration::from_millis(500);
+
+/// A transfer that goes on until it is dropped.
+struct Transfer {
+    pair: Pair,
+    _attached: Attached,
+    faults: Arc<OnceLock<Faults>>,
+    received: Arc<AtomicU64>,
+}
+
+impl Transfer {
+    async fn start(scheme: &str, idle_timeout: Duration) -> Self {
+        let congestion = Congestion::named(scheme).unwrap();
+        let transport = || {
+            let mut transport = TransportConfig::default();
+            transport.max_idle_timeout(Some(idle_timeout.try_into().unwrap()));
+            transport
+        };
+        let mut server = transport();
+        congestion.install(&mut server);
+        let faults = Arc::new(OnceLock::new());
+        let way = async |server| {
+            let (relay, address) = Faults::start(server).await;
+            assert!(faults.set(relay).is_ok());
+            address
+        };
+        let mut client = transport();
+        // Who only receives has nothing to say when nothing comes any more; a new port shows when it speaks.
+        client.keep_alive_interval(Some(KEEP_ALIVE));
+        let pair = support::connect_via(way, server, client).await;
+        let attached = congestion.attach(&pair.server).expect("installed");
+        let received = Arc::new(AtomicU64::new(0));
+        for _ in 0..STREAMS {
+            let (server, client, received) = (pair.server.clone(), pair.client.clone(), received.clone());
+            tokio::spawn(async move {
+                let Ok(mut out) = server.open_uni().await else { return };
+                while out.write_all(&[7; 10_000]).await.is_ok() {}
+            });
+            tokio::spawn(async move {
+                let Ok(mut stream) = client.accept_uni().await else { return };
+                while let Ok(Some(chunk)) = stream.read_chunk(1 << 16).await {
+                    received.fetch_add(chunk.len() as u64, Ordering::Relaxed);
+                }
+            });
+        }
+        Self { pair, _attached: attached, faults, received }
+    }
+
+    fn faults(&self) -> &Faults {
+        self.faults.get().expect("started")
+    }
+
+    /// Waits until `bytes` more have arrived.
+    async fn carries(&self, what: &str, bytes: u64) {
+        let goal = self.received.load(Ordering::Relaxed) + bytes;
+        let carried = async {
+            while self.received.load(Ordering::Relaxed) < goal {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        let in_time = tokio::time::timeout(HEALS_WITHIN, carried).await.is_ok();
+        let arrived = bytes + self.received.load(Ordering::Relaxed) - goal;
+        let end = self.pair.server.close_reason();
+        assert!(in_time, "{what}: {arrived} of {bytes} bytes in {HEALS_WITHIN:?}; the connection: {end:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn transfers_go_on_while_three_packets_in_ten_are_lost() {
+    for scheme in SCHEMES {
+        let transfer = Transfer::start(scheme, Duration::from_secs(30)).await;
+        transfer.faults().lose(30);
+        transfer.carries(&format!("{scheme}, 30 % loss"), 200_000).await;
+        transfer.faults().lose(0);
+        transfer.carries(&format!("{scheme}, after 30 % loss"), 1_000_000).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn transfers_go_on_after_two_seconds_without_a_packet() {
+    let mut transfers = Vec::new();
+    for scheme in SCHEMES {
+        transfers.push((scheme, Transfer::start(scheme, Duration::from_secs(30)).await));
+    }
+    for (scheme, transfer) in &transfers {
+        transfer.carries(&format!("{scheme}, before the outage"), 500_000).await;
+    }
+    transfers.iter().for_each(|(_, transfer)| transfer.faults().go_dark(true));
+    // Time for the probe timeout to double four times. The virtual-time driver has an outage of ten seconds.
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    transfers.iter().for_each(|(_, transfer)| transfer.faults().go_dark(false));
+    for (scheme, transfer) in &transfers {
+        transfer.carries(&format!("{scheme}, after the outage"), 500_000).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn transfers_go_on_when_a_nat_gives_the_client_another_port() {
+    for scheme in SCHEMES {
+        let transfer = Transfer::start(scheme, Duration::from_secs(30)).await;
+        transfer.carries(&format!("{scheme}, at first"), 500_000).await;
+        for _ in 0..3 {
+            transfer.faults().rebind().await;
+            transfer.carries(&format!("{scheme}, at another port"), 500_000).await;
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_path_that_stays_dark_ends_the_connection_with_a_time_out() {
+    let transfer = Transfer::start("reminis", Duration::from_secs(2)).await;
+    transfer.carries("before", 500_000).await;
+    transfer.faults().go_dark(true);
+    let ended = tokio::time::timeout(Duration::from_secs(10), async {
+        tokio::join!(transfer.pair.server.closed(), transfer.pair.client.closed())
+    });
+    let (server, client) = ended.await.expect("no hang");
+    assert!(matches!(server, ConnectionError::TimedOut), "{server:?}");
+    assert!(matches!(client, ConnectionError::TimedOut), "{client:?}");
+}

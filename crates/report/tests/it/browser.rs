@@ -1,0 +1,84 @@
+//! The report in headless Chromium without a network.
+
+use crate::fabricated;
+use cellcc_experiment::Record;
+use cellcc_report::html;
+use cellcc_test_support::skip;
+use cellcc_units::Span;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// Collects errors of the page's own scripts from before they run.
+const COLLECT: &str = "<script>const collectedErrors = [];\
+    addEventListener('error', (event) => collectedErrors.push(event.message));\
+    for (const kind of ['error', 'warn']) console[kind] = (...words) => collectedErrors.push(words.join(' '));\
+    </script>";
+
+const NAMES: [&str; 2] = ["chromium", "chromium-browser"];
+
+fn chromium() -> Option<&'static str> {
+    NAMES.into_iter().find(|name| {
+        Command::new(name).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok()
+    })
+}
+
+/// The page as Chromium has it after its scripts ran.
+fn open(chromium: &str, page: &Path, width: u32) -> String {
+    let profile = tempfile::tempdir().unwrap();
+    let output = Command::new(chromium)
+        .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run"])
+        // No name resolves, and what has no name goes to a proxy that is not there.
+        .args([
+            "--host-resolver-rules=MAP * ~NOTFOUND",
+            "--proxy-server=127.0.0.1:9",
+            "--disable-background-networking",
+        ])
+        .arg(format!("--user-data-dir={}", profile.path().display()))
+        .arg(format!("--window-size={width},900"))
+        .args(["--virtual-time-budget=5000", "--dump-dom"])
+        .arg(format!("file://{}", page.display()))
+        .output()
+        .unwrap();
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// What `script`, added to the report of these Records, leaves in `data-selftest` at this width of the window.
+fn check(records: &[Record], script: &str, width: u32) {
+    let Some(chromium) = chromium() else {
+        return skip("chromium is not installed (apt-get install chromium)");
+    };
+    let page = html("A report", records, Some("cubic")).replacen("<style>", &format!("{COLLECT}<style>"), 1);
+    let (page, end) = page.rsplit_once("</body>").unwrap();
+    let page = format!("{page}<script>{script}</script></body>{end}");
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("report.html");
+    std::fs::write(&file, page).unwrap();
+    let dom = open(chromium, &file, width);
+    let result = dom.split_once("data-selftest=\"").and_then(|(_, rest)| rest.split_once('"'));
+    assert_eq!(result.map(|(result, _)| result), Some("passed"), "{} characters of page", dom.len());
+}
+
+fn selftest(width: u32) {
+    let schemes = ["limit", "cubic", "bbr", "reminis(</script><b>)"];
+    let records = fabricated::records(&schemes, &["walk", "drive"], &[1, 2], Span::from_secs(20));
+    check(&records, include_str!("selftest.js"), width);
+}
+
+#[test]
+fn a_varied_condition_and_curves_have_their_figures() {
+    let mut records = fabricated::varied(&["limit", "cubic", "bbr"], &["walk"], &["33pkt", "65pkt"]);
+    fabricated::add_curves(&mut records, "bbr", 20);
+    for width in [1280, 390] {
+        check(&records, include_str!("varied.js"), width);
+    }
+}
+
+#[test]
+fn the_report_works_in_a_window_of_a_desktop() {
+    selftest(1280);
+}
+
+#[test]
+fn the_report_works_in_a_window_of_a_phone() {
+    selftest(390);
+}

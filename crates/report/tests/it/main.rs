@@ -1,0 +1,6 @@
+//! Tables, figures and the page, from Records that no run made.
+
+mod browser;
+mod fabricated;
+mod report;
+mod table;

@@ -1,0 +1,195 @@
+//! The report and the figures of fabricated Records.
+
+use crate::fabricated;
+use cellcc_experiment::Record;
+use cellcc_report::{Figure, baseline, figures, html, png};
+use cellcc_units::Span;
+use resvg::usvg;
+
+const SCHEMES: [&str; 4] = ["limit", "cubic", "bbr", "reminis"];
+
+fn small() -> Vec<Record> {
+    fabricated::records(&SCHEMES, &["walk", "drive"], &[1, 2], Span::from_secs(20))
+}
+
+fn data(page: &str) -> serde_json::Value {
+    let (_, rest) = page.split_once("<script type=\"application/json\" id=\"data\">").unwrap();
+    serde_json::from_str(rest.split_once("</script>").unwrap().0).unwrap()
+}
+
+#[test]
+fn three_hundred_records_of_three_minutes_fit_in_5_mb_and_the_report_says_what_it_left_out() {
+    let schemes = ["limit", "cubic", "newreno", "bbr", "reminis"];
+    let names = fabricated::trace_names(60);
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let mut records = fabricated::records(&schemes, &names, &[1], Span::from_secs(180));
+    for record in &mut records {
+        // Twelve columns, as schemes with many internal values have.
+        for index in record.series.columns.len()..12 {
+            let mut column = record.series.columns[1].clone();
+            column.name = format!("flow0.scheme.internal{index}");
+            record.series.columns.push(column);
+        }
+    }
+    assert_eq!((records.len(), records[1].series.columns[0].values.len()), (300, 1800));
+    let page = html("Large", &records, None);
+    assert!(page.len() < 5_000_000, "{} bytes", page.len());
+    assert!(page.contains("Time series are shown for 12 of 60 traces"));
+    assert!(page.contains("thinned to") && page.contains("series/"));
+}
+
+#[test]
+fn names_cannot_break_out_of_the_page() {
+    let evil = "</script><script>alert(1)</script>";
+    let records = fabricated::records(&[evil, "limit"], &[evil], &[1], Span::from_secs(2));
+    let page = html(evil, &records, None);
+    assert!(!page.contains("<script>alert"));
+    assert_eq!(data(&page)["schemes"][0]["label"], evil);
+    for figure in figures(evil, &records) {
+        assert!(!figure.svg.contains("<script"));
+        usvg::roxmltree::Document::parse(&figure.svg).unwrap();
+    }
+}
+
+#[test]
+fn the_page_loads_nothing() {
+    let page = html("Offline", &small(), None);
+    for tag in ["src=", "<link", "@import", "url("] {
+        let own = page.replace(include_str!("../../assets/echarts.common.min.js"), "");
+        assert!(!own.contains(tag), "{tag}");
+    }
+    assert!(page.contains("default-src 'none'"));
+}
+
+#[test]
+fn the_limit_has_a_row_of_its_own_kind_at_the_end() {
+    let page = html("x", &small(), None);
+    let row = page.find("<tr class=\"limit\"><th scope=\"row\">(limit)").unwrap();
+    assert!(page.find("<th scope=\"row\">reminis").unwrap() < row);
+    assert_eq!(data(&page)["schemes"][3]["limit"], true);
+}
+
+#[test]
+fn the_same_records_give_the_same_bytes() {
+    assert_eq!(html("x", &small(), None), html("x", &small(), None));
+    assert_eq!(figures("x", &small()), figures("x", &small()));
+}
+
+#[test]
+fn there_is_one_well_formed_svg_a_figure_with_real_text() {
+    let figures = figures("A comparison", &small());
+    let names: Vec<&str> = figures.iter().map(|figure| figure.name.as_str()).collect();
+    assert_eq!(
+        names,
+        [
+            "throughput-delay",
+            "throughput-delay-walk",
+            "throughput-delay-drive",
+            "queueing-delay-cdf",
+            "rtt-cdf",
+            "time-series-walk",
+            "time-series-drive"
+        ]
+    );
+    for Figure { name, svg } in &figures {
+        let document = usvg::roxmltree::Document::parse(svg).unwrap();
+        assert_eq!(document.root_element().attribute("width"), Some("3.5in"));
+        let texts: Vec<_> = document.descendants().filter(|node| node.has_tag_name("text")).collect();
+        assert!(texts.iter().any(|text| text.text().is_some_and(|text| text.contains("cubic"))), "{name}");
+        assert!(texts.iter().all(|text| text.attribute("font-family") == Some("sans-serif")), "{name}");
+    }
+}
+
+#[test]
+fn a_figure_as_png_is_drawn_with_letters() {
+    let figure = &figures("x", &small())[0];
+    let with = png(&figure.svg).unwrap();
+    assert!(with.starts_with(b"\x89PNG"));
+    let without = png(&figure.svg.replace("cubic", "")).unwrap();
+    assert_ne!(with, without);
+}
+
+#[test]
+fn what_is_not_svg_is_refused() {
+    assert!(png("<html/>").unwrap_err().to_string().contains("cannot be drawn"));
+}
+
+#[test]
+fn records_without_series_still_make_a_report() {
+    let mut records = small();
+    records.iter_mut().for_each(|record| record.series.columns.clear());
+    assert!(html("x", &records, None).contains("without time series"));
+    assert_eq!(figures("x", &records).len(), 5);
+}
+
+#[test]
+fn without_records_there_is_an_empty_report_and_no_figure() {
+    assert!(html("x", &[], None).contains("<h1>x</h1>"));
+    assert!(figures("x", &[]).is_empty());
+}
+
+#[test]
+fn one_varied_condition_is_the_axis_of_a_figure_with_a_line_a_scheme() {
+    let mut records =
+        fabricated::varied(&["limit", "cubic", "bbr"], &["walk", "drive"], &["520pkt", "33pkt", "65pkt"]);
+    let sweep = &data(&html("x", &records, None))["sweep"];
+    assert_eq!((&sweep["key"], &sweep["values"][0]), (&"path.queue".into(), &"520pkt".into()));
+    let rows = |line: usize| sweep["lines"][line]["rows"].clone();
+    // Rows are ordered by variation; the limit has one for all.
+    assert_eq!(
+        [rows(0), rows(1), rows(2)],
+        [[0, 2, 4], [1, 3, 5], [6, 6, 6]].map(|row| serde_json::json!(row))
+    );
+    let figure = figures("x", &records).into_iter().find(|figure| figure.name == "sweep-path-queue").unwrap();
+    for text in ["520pkt", "65pkt", "path.queue", "cubic", "Mean RTT, ms"] {
+        assert!(figure.svg.contains(text), "{text}");
+    }
+    // Of two varied conditions neither is the axis.
+    for record in &mut records {
+        record.scenario.variation += ", path.rtt=20ms";
+    }
+    assert!(data(&html("x", &records, None))["sweep"].is_null());
+    assert!(!figures("x", &records).iter().any(|figure| figure.name.starts_with("sweep")));
+}
+
+#[test]
+fn a_legend_of_many_rows_leaves_the_plots_their_room() {
+    let queues: Vec<String> = (1..=20).map(|count| format!("{count}pkt")).collect();
+    let queues: Vec<&str> = queues.iter().map(String::as_str).collect();
+    let records = fabricated::varied(&["limit", "cubic", "bbr"], &["walk"], &queues);
+    for Figure { name, svg } in figures("x", &records) {
+        let height = |svg: &str| -> f64 {
+            let (_, rest) = svg.split_once("height=\"").unwrap();
+            rest.split_once("in\"").unwrap().0.parse().unwrap()
+        };
+        assert!(height(&svg) > 4.0, "{name} is {} inches high", height(&svg));
+    }
+}
+
+#[test]
+fn a_run_with_curves_has_a_figure_of_them_from_early_to_late() {
+    let mut records = small();
+    assert!(!figures("x", &records).iter().any(|figure| figure.name.starts_with("curve")));
+    fabricated::add_curves(&mut records, "reminis", 100);
+    let series = &data(&html("x", &records, None))["series"];
+    let curves = series[0]["curves"].as_array().unwrap();
+    assert_eq!((curves.len(), &curves[0]["label"]), (1, &"reminis".into()));
+    let snapshots = curves[0]["snapshots"].as_array().unwrap();
+    assert_eq!((snapshots.len(), &snapshots[0]["time_s"]), (40, &1.into()));
+    assert_ne!(snapshots[0]["colour"], snapshots[39]["colour"]);
+    let points = snapshots[0]["points"].as_array().unwrap();
+    assert!(points.len() <= 61 && points.last().unwrap()[0] == 200, "both ends of a thinned curve are kept");
+    let names: Vec<String> = figures("x", &records).into_iter().map(|figure| figure.name).collect();
+    assert!(names.contains(&"curve-profile-reminis-walk".into()), "{names:?}");
+}
+
+#[test]
+fn a_baseline_adds_its_ratios_to_the_report() {
+    let records = small();
+    assert_eq!(baseline(&records, " bbr "), Ok("bbr"));
+    let error = baseline(&records, "vegas").unwrap_err().to_string();
+    assert!(error.contains("--baseline vegas") && error.contains("cubic, bbr, reminis"), "{error}");
+    let page = html("x", &records, Some("bbr"));
+    assert!(page.contains("<h3>Relative to bbr: mean over traces of the ratio on each trace</h3>"));
+    assert!(!html("x", &records, None).contains("Relative to"));
+}

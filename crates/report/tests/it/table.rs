@@ -1,0 +1,170 @@
+//! Tables of fabricated Records.
+
+use crate::fabricated;
+use cellcc_experiment::Record;
+use cellcc_report::{TableFormat, table};
+use cellcc_units::Span;
+
+const SCHEMES: [&str; 4] = ["limit", "cubic", "bbr", "reminis(dtt=1x)"];
+
+fn small() -> Vec<Record> {
+    fabricated::records(&SCHEMES, &["a/walk.mbps", "a/drive.mbps"], &[1, 2, 3], Span::from_secs(20))
+}
+
+#[test]
+fn the_terminals_table_has_a_row_a_scheme_then_the_traces_then_the_notes() {
+    insta::assert_snapshot!(table(&small(), TableFormat::Table, None));
+}
+
+#[test]
+fn markdown_says_the_same() {
+    insta::assert_snapshot!(table(&small(), TableFormat::Markdown, None));
+}
+
+#[test]
+fn the_terminals_table_fits_100_columns_whatever_the_names() {
+    let long = "reminis(dtt=40ms, nde=deterministic, aimd=cubic, slow_start=off)";
+    let schemes: Vec<_> = SCHEMES.into_iter().chain([long, "vegas", "newreno", "verus"]).collect();
+    let mut records = fabricated::records(&schemes, &["walk", "drive"], &[1, 2], Span::from_secs(5));
+    for record in &mut records {
+        record.jain_index = Some(0.987);
+        record.total.d3 = Some(1.23);
+        record.total.completion_time_s = Some(12.3);
+        record.total.deadline_miss_ratio = Some(0.1);
+    }
+    for line in table(&records, TableFormat::Table, Some("cubic")).lines() {
+        assert!(line.chars().count() <= 100, "{line}");
+    }
+}
+
+#[test]
+fn json_has_an_object_a_run_with_units_in_the_keys() {
+    let records = small();
+    let rows: Vec<serde_json::Value> =
+        serde_json::from_str(&table(&records, TableFormat::Json, None)).unwrap();
+    assert_eq!(rows.len(), records.len());
+    let row = &rows[1];
+    assert_eq!((row["scheme"].as_str(), row["trace"].as_str()), (Some("cubic"), Some("walk")));
+    assert_eq!(row["rtt_p95_ms"].as_f64(), records[1].total.rtt_p95_ms);
+    assert!(row["flows"].is_null());
+}
+
+#[test]
+fn json_tells_several_flows_apart() {
+    let mut records = small();
+    let second = records[1].flows[0].clone();
+    records[1].flows.push(second);
+    let rows: serde_json::Value = serde_json::from_str(&table(&records, TableFormat::Json, None)).unwrap();
+    assert_eq!(rows[1]["flows"][1]["scheme"], "cubic");
+    assert!(rows[1]["flows"][1]["utilisation"].is_number());
+}
+
+#[test]
+fn csv_has_the_flat_columns_of_json() {
+    let records = small();
+    let rows: Vec<serde_json::Map<_, _>> =
+        serde_json::from_str(&table(&records, TableFormat::Json, None)).unwrap();
+    let csv = table(&records, TableFormat::Csv, None);
+    let mut header: Vec<_> = csv.lines().next().unwrap().split(',').collect();
+    let mut keys: Vec<_> = rows[0].keys().map(String::as_str).collect();
+    header.sort_unstable();
+    keys.sort_unstable();
+    assert_eq!(header, keys);
+    assert_eq!(csv.lines().count(), 1 + records.len());
+}
+
+#[test]
+fn without_a_run_there_is_still_a_table() {
+    assert_eq!(table(&[], TableFormat::Json, None).trim(), "[]");
+    assert!(table(&[], TableFormat::Table, None).contains("Scheme"));
+}
+
+#[test]
+fn names_cannot_break_a_markdown_table() {
+    let records = fabricated::records(&["a|b"], &["t"], &[1], Span::from_secs(1));
+    assert!(table(&records, TableFormat::Markdown, None).contains("a\\|b"));
+}
+
+#[test]
+fn a_format_is_named_or_refused() {
+    assert_eq!("csv".parse(), Ok(TableFormat::Csv));
+    let error = "xml".parse::<TableFormat>().unwrap_err().to_string();
+    assert!(error.contains("`xml`") && error.contains("markdown"), "{error}");
+}
+
+#[test]
+fn a_row_is_a_scheme_under_one_variation_and_the_limit_is_said_once_where_it_does_not_change() {
+    let mut records = fabricated::varied(&["limit", "cubic"], &["walk"], &["33pkt", "65pkt"]);
+    let names = |records: &[Record]| -> Vec<String> {
+        let text = table(records, TableFormat::Markdown, None);
+        let rows = text.lines().filter(|line| line.starts_with("| ")).skip(1);
+        rows.filter_map(|row| Some(row.split('|').nth(1)?.trim().to_owned())).collect()
+    };
+    assert_eq!(names(&records), ["cubic, path.queue=33pkt", "cubic, path.queue=65pkt", "(limit)"]);
+    let limit = records.iter_mut().find(|record| record.scenario.scheme == "limit").unwrap();
+    limit.total.rtt_mean_ms = Some(40.0);
+    assert_eq!(names(&records)[2..], ["(limit), path.queue=33pkt", "(limit), path.queue=65pkt"]);
+    let rows: serde_json::Value = serde_json::from_str(&table(&records, TableFormat::Json, None)).unwrap();
+    assert_eq!((&rows[1]["scheme"], &rows[1]["variation"]), (&"cubic".into(), &"path.queue=33pkt".into()));
+    assert!(table(&records, TableFormat::Csv, None).starts_with("scheme,variation,trace,"));
+}
+
+/// Two traces with one seed each, and nothing in them but what is set here: mean RTT, throughput, retransmissions.
+fn set(record: &mut Record, rtt_ms: f64, throughput_mbit_s: f64, retransmitted: u64) {
+    record.total.rtt_mean_ms = Some(rtt_ms);
+    record.total.throughput_mbit_s = throughput_mbit_s;
+    record.total.retransmitted_packets = retransmitted;
+    record.total.queueing_delay_mean_ms = Some(rtt_ms - 20.0);
+    record.total.power = Some(throughput_mbit_s / (rtt_ms - 20.0));
+    record.total.power95 = None;
+}
+
+#[test]
+fn ratios_to_a_baseline_are_taken_on_each_trace_and_then_averaged() {
+    let mut records =
+        fabricated::records(&["limit", "cubic", "bbr"], &["walk", "drive"], &[1], Span::from_secs(5));
+    set(&mut records[1], 120.0, 10.0, 8);
+    set(&mut records[2], 60.0, 9.0, 2);
+    set(&mut records[4], 420.0, 20.0, 0);
+    set(&mut records[5], 40.0, 10.0, 2);
+    insta::assert_snapshot!(table(&records, TableFormat::Markdown, Some("cubic")));
+    // Under a variation, against the baseline in the same one.
+    let varied = fabricated::varied(&["cubic", "bbr"], &["walk"], &["33pkt", "65pkt"]);
+    let text = table(&varied, TableFormat::Table, Some("bbr"));
+    let (_, relative) = text.split_once("Relative to bbr\n").unwrap();
+    for name in ["cubic, path.queue=33pkt", "cubic, path.queue=65pkt"] {
+        assert_eq!(relative.matches(name).count(), 1, "{text}");
+    }
+    assert!(!relative.contains("bbr, path"));
+}
+
+#[test]
+fn a_scheme_has_a_row_for_each_driver_and_the_simulator_is_held_against_the_other() {
+    let mut records = fabricated::records(&["cubic", "bbr"], &["walk", "drive"], &[1], Span::from_secs(5));
+    set(&mut records[0], 55.0, 9.0, 0);
+    set(&mut records[2], 40.0, 22.0, 0);
+    for (simulated, rtt_ms, throughput_mbit_s) in [(0, 50.0, 10.0), (2, 50.0, 20.0)] {
+        let mut real = records[simulated].clone();
+        real.driver = "kernel".into();
+        real.scenario.driver = "kernel".into();
+        real.notes = vec!["in real time".into()];
+        set(&mut real, rtt_ms, throughput_mbit_s, 0);
+        records.push(real);
+    }
+    let text = table(&records, TableFormat::Table, Some("bbr"));
+    let (relative, fidelity) =
+        text.split_once("cubic: by how much the results of the driver `sim` lie above").unwrap();
+    for (name, values) in [
+        ("walk", ["-10.0", "10.0"]),
+        ("drive", ["10.0", "-20.0"]),
+        ("mean, signs aside", ["10.0", "15.0"]),
+        ("largest, signs aside", ["10.0", "20.0"]),
+    ] {
+        let row = fidelity.lines().find_map(|line| line.trim().strip_prefix(name)).unwrap();
+        assert_eq!(row.split_whitespace().take(2).collect::<Vec<_>>(), values, "{name}: {fidelity}");
+    }
+    assert!(text.contains("cubic [kernel]: in real time (2 runs)"), "{text}");
+    // BBR was not run by the kernel: the kernel's CUBIC has nothing to be held against.
+    let (_, relative) = relative.split_once("Relative to bbr").unwrap();
+    assert!(relative.contains(" cubic ") && !relative.contains("cubic [kernel]"), "{relative}");
+}

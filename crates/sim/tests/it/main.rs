@@ -1,0 +1,11 @@
+//! Schemes in the simulator, against theory and as tables of numbers.
+
+mod common;
+mod marks;
+mod network_assistance;
+mod queues;
+mod record;
+mod reminis_theory;
+mod stepping;
+mod survival;
+mod textbook;

@@ -1,0 +1,98 @@
+//! What each queue discipline does to flows that fill any queue.
+
+use crate::common::compare;
+use cellcc_experiment::{CellSetup, Record};
+use cellcc_units::{Span, Time};
+
+const QUEUES: [&str; 6] = [
+    "1000pkt",
+    "drophead(1000pkt)",
+    "codel(limit=1000pkt)",
+    "codel(target=20ms, limit=1000pkt)",
+    "pie(limit=1000pkt)",
+    "100ms",
+];
+
+fn through(queue: &str, scheme: &str, link: &str) -> Record {
+    let records = compare(&[scheme], link, |file| {
+        file.duration = Span::from_secs(60);
+        file.path.rtt = Span::from_millis(40);
+        file.path.queue = queue.parse().expect("a queue");
+    });
+    records.into_iter().nth(1).expect("the limit and the scheme")
+}
+
+#[test]
+fn one_cubic_flow_through_every_discipline() {
+    let mut table = String::new();
+    for link in ["rate=30Mbit/s", "lte-drive"] {
+        table += &format!("{link:<36} {:>6} {:>9} {:>8} {:>8}\n", "use", "q ms", "q95 ms", "lost");
+        for queue in QUEUES {
+            let m = through(queue, "cubic", link).total;
+            let ms = |value: Option<f64>| value.map_or("-".into(), |ms| format!("{ms:.1}"));
+            let (mean, p95) = (ms(m.queueing_delay_mean_ms), ms(m.queueing_delay_p95_ms));
+            table +=
+                &format!("{queue:<36} {:>6.3} {mean:>9} {p95:>8} {:>8}\n", m.utilisation, m.lost_packets);
+        }
+    }
+    insta::assert_snapshot!(table);
+}
+
+#[test]
+fn codel_and_pie_hold_a_cubic_flow_near_their_targets_at_hardly_any_cost() {
+    // The mean: CUBIC's sawtooth swings around it.
+    for (queue, target_ms) in [("codel", 5.0), ("codel(target=20ms)", 20.0), ("pie", 15.0)] {
+        let total = through(queue, "cubic", "rate=30Mbit/s").total;
+        let mean = total.queueing_delay_mean_ms.expect("packets");
+        assert!((0.4 * target_ms..2.0 * target_ms).contains(&mean), "{queue}: {mean} ms");
+        assert!(total.utilisation > 0.93, "{queue}: {}", total.utilisation);
+    }
+}
+
+#[test]
+fn each_user_of_a_cell_has_its_own_controller() {
+    let records = compare(&["cubic+cubic#1"], "rate=50Mbit/s", |file| {
+        file.duration = Span::from_secs(30);
+        file.path.rtt = Span::from_millis(40);
+        file.path.queue = "codel".parse().expect("a queue");
+        file.cell = Some(CellSetup { scheduler: "round-robin".into(), users: vec!["rate=50Mbit/s".into()] });
+    });
+    for flow in &records[1].flows {
+        let mean = flow.metrics.queueing_delay_mean_ms.expect("packets");
+        // The target, and slots of which the other user takes half.
+        assert!(mean < 12.0 && flow.metrics.lost_packets > 0, "{mean} ms");
+        assert!(flow.metrics.throughput_mbit_s > 20.0, "{}", flow.metrics.throughput_mbit_s);
+    }
+}
+
+#[test]
+fn a_sender_hears_of_a_drop_at_the_head_sooner_than_of_one_at_the_tail() {
+    // What fills the queue in slow start waits 400 ms; the loss is known after the RTT and not after the queue as well.
+    let peak = |queue: &str| {
+        let record = through(queue, "newreno", "rate=30Mbit/s");
+        let window = record.series.column("flow0.window_packets").expect("a column");
+        let bin = record.series.bin;
+        let highest = (1..window.len()).find(|&bin| window[bin] < 0.8 * window[bin - 1]).expect("a cut");
+        Time::ZERO + bin * highest as u64
+    };
+    assert!(peak("drophead(1000pkt)") < peak("1000pkt"));
+}
+
+#[test]
+fn jitter_lengthens_the_path_and_reordering_is_asked_for() {
+    let rtt = |jitter: &str, reorders: bool| {
+        let records = compare(&["fixed-rate(rate=1Mbit/s)"], "rate=30Mbit/s", |file| {
+            file.duration = Span::from_secs(20);
+            file.path.rtt = Span::from_millis(40);
+            file.path.jitter = jitter.parse().expect("a time");
+            file.path.jitter_reorders = reorders;
+        });
+        let total = &records[1].total;
+        (total.rtt_mean_ms.expect("packets"), total.lost_packets)
+    };
+    let (steady, _) = rtt("0ms", false);
+    // A packet every 12 ms: none catches up with another, and the mean of what is equally likely is the half.
+    let (varying, lost) = rtt("8ms", false);
+    assert!((varying - steady - 4.0).abs() < 0.3 && lost == 0, "{steady} ms, {varying} ms");
+    assert_eq!(rtt("8ms", true), (varying, 0));
+}

@@ -1,0 +1,275 @@
+//! Every scheme lives through what a cellular path does to it: nothing panics, no flow is stuck, and what the path
+//! still offers is used again.
+
+use crate::common::compare;
+use cellcc_control::Registry;
+use cellcc_experiment::{PlanFile, Record};
+use cellcc_units::{Ratio, Span};
+use std::sync::OnceLock;
+
+/// What happens to a flow, and when it is judged.
+struct Fault {
+    name: &'static str,
+    trace: &'static str,
+    change: fn(&mut PlanFile),
+    /// Five seconds after the change: the second before this one is looked at.
+    judged_at: usize,
+    /// Half of the capacity must be used in that second by every scheme that adapts to a path.
+    half_is_due: bool,
+    /// A fault's own test and the table share the runs.
+    outcomes: OnceLock<Vec<Outcome>>,
+}
+
+/// What a scheme made of a fault.
+struct Outcome {
+    scheme: String,
+    /// The share of what the link offered in the second that is looked at.
+    used: f64,
+    /// The longest time without a delivery after the start, but for the outage itself, in tenths of a second.
+    longest_silence: usize,
+}
+
+static OUTAGE: Fault = Fault {
+    name: "outage 10 s",
+    trace: "step=20Mbit/s@10s,0Mbit/s@10s,20Mbit/s@10s",
+    change: |_| (),
+    judged_at: 25,
+    half_is_due: true,
+    outcomes: OnceLock::new(),
+};
+
+static RATE_OF_A_THOUSANDTH: Fault = Fault {
+    name: "rate / 1000",
+    trace: "step=200Mbit/s@10s,0.2Mbit/s@10s",
+    change: |_| (),
+    judged_at: 15,
+    half_is_due: true,
+    outcomes: OnceLock::new(),
+};
+
+static TENFOLD_RATE: Fault = Fault {
+    name: "rate * 10",
+    trace: "step=10Mbit/s@10s,100Mbit/s@10s",
+    change: |_| (),
+    judged_at: 15,
+    half_is_due: false,
+    outcomes: OnceLock::new(),
+};
+
+static LOSS: Fault = Fault {
+    name: "loss 5 %",
+    trace: "rate=20Mbit/s",
+    change: |file| file.path.extra_loss = "0%@10s,5%@10s".into(),
+    judged_at: 15,
+    half_is_due: false,
+    outcomes: OnceLock::new(),
+};
+
+static REORDERING: Fault = Fault {
+    name: "reordering",
+    trace: "rate=20Mbit/s",
+    change: |file| file.path.reordered = Ratio::new(0.05),
+    judged_at: 15,
+    half_is_due: false,
+    outcomes: OnceLock::new(),
+};
+
+static TREBLE_RTT: Fault = Fault {
+    name: "RTT * 3",
+    trace: "rate=20Mbit/s",
+    change: |file| file.path.extra_delay = "0ms@10s,40ms@10s".into(),
+    judged_at: 15,
+    half_is_due: true,
+    outcomes: OnceLock::new(),
+};
+
+static QUEUE_OF_A_PACKET: Fault = Fault {
+    name: "1 packet",
+    trace: "rate=20Mbit/s",
+    change: |file| file.path.queue = "1pkt".parse().expect("a limit"),
+    judged_at: 15,
+    half_is_due: false,
+    outcomes: OnceLock::new(),
+};
+
+static FAST_AND_SHALLOW: Fault = Fault {
+    name: "2 Gbit/s",
+    trace: "rate=2Gbit/s",
+    change: |file| file.duration = Span::from_secs(6),
+    judged_at: 5,
+    half_is_due: true,
+    outcomes: OnceLock::new(),
+};
+
+static FAST_WITH_A_BDP: Fault = Fault {
+    name: "2G, 1 BDP",
+    trace: "rate=2Gbit/s",
+    change: |file| {
+        file.duration = Span::from_secs(6);
+        file.path.queue = "3333pkt".parse().expect("a limit");
+    },
+    judged_at: 5,
+    half_is_due: true,
+    outcomes: OnceLock::new(),
+};
+
+static FAULTS: [&Fault; 9] = [
+    &OUTAGE,
+    &RATE_OF_A_THOUSANDTH,
+    &TENFOLD_RATE,
+    &LOSS,
+    &REORDERING,
+    &TREBLE_RTT,
+    &QUEUE_OF_A_PACKET,
+    &FAST_AND_SHALLOW,
+    &FAST_WITH_A_BDP,
+];
+
+/// Schemes that do not adapt to a path: what they use is what they were told.
+const FIXED: [&str; 2] = ["fixed-window", "fixed-rate"];
+
+/// What falls short, and why that is the scheme's own.
+const SHORT: [(&str, &str, &str); 10] = [
+    ("vegas", "RTT * 3", "its minimum RTT never rises (La, Walrand and Anantharam 1999)"),
+    ("verus(preset=sigcomm15)", "RTT * 3", "the paper's minimum delay never rises either"),
+    ("newreno", "2 Gbit/s", SHALLOW),
+    ("vegas", "2 Gbit/s", SHALLOW),
+    ("reminis", "2 Gbit/s", SHALLOW),
+    ("reminis(profile=literal)", "2 Gbit/s", SHALLOW),
+    ("reminis(profile=following)", "2 Gbit/s", SHALLOW),
+    ("verus", "2 Gbit/s", SHALLOW),
+    ("verus(preset=sigcomm15)", "2 Gbit/s", SHALLOW),
+    ("reminis(profile=literal)", "2G, 1 BDP", "it uses half of any link (docs/fidelity/reminis.md)"),
+];
+
+/// 500 packets are 0.15 of a bandwidth-delay product there; with a whole one they do better (`2G, 1 BDP`).
+const SHALLOW: &str = "it overflows a queue of 3 ms before it fills the path, and answers the loss";
+
+fn schemes() -> Vec<String> {
+    let registry = Registry::default();
+    let mut texts: Vec<String> = registry.schemes().iter().map(|info| info.name.to_string()).collect();
+    texts.extend(VARIANTS.iter().map(|text| text.to_string()));
+    texts
+}
+
+/// Presets and profiles that behave as schemes of their own.
+const VARIANTS: [&str; 7] = [
+    "reminis(profile=following)",
+    "reminis(profile=literal)",
+    "reminis(profile=code2022)",
+    "rbbr(profile=paced)",
+    "natcp(source=oracle)",
+    "verus(preset=sigcomm15)",
+    "verus(preset=robust)",
+];
+
+/// The share of what the link offered in the second before `judged_at`.
+fn use_in_second(record: &Record, judged_at: usize) -> f64 {
+    let in_second = |name: &str| -> f64 {
+        let column = record.series.column(name).expect("every run has it");
+        column[(judged_at - 1) * 10..judged_at * 10].iter().map(|value| f64::from(*value)).sum()
+    };
+    in_second("flow0.throughput_mbit_s") / in_second("capacity_mbit_s")
+}
+
+/// The longest time without a delivery after the start, but for the outage itself, in tenths of a second.
+fn longest_silence(record: &Record) -> usize {
+    let delivered = record.series.column("flow0.throughput_mbit_s").expect("every run has it");
+    let offered = record.series.column("capacity_mbit_s").expect("every run has it");
+    let (mut longest, mut silent) = (0, 0);
+    for (delivered, offered) in delivered.iter().zip(offered) {
+        silent = if *delivered > 0.0 { 0 } else { silent + usize::from(*offered > 0.0) };
+        longest = longest.max(silent);
+    }
+    longest
+}
+
+impl Fault {
+    fn outcomes(&self) -> &[Outcome] {
+        self.outcomes.get_or_init(|| {
+            let schemes = schemes();
+            let names: Vec<&str> = schemes.iter().map(String::as_str).collect();
+            let records = compare(&names, self.trace, |file| {
+                file.duration = Span::from_secs(30);
+                file.path.queue = "500pkt".parse().expect("a limit");
+                (self.change)(file);
+            });
+            let of_scheme = |(scheme, record): (String, &Record)| Outcome {
+                scheme,
+                used: use_in_second(record, self.judged_at),
+                longest_silence: longest_silence(record),
+            };
+            schemes.into_iter().zip(&records[1..]).map(of_scheme).collect()
+        })
+    }
+
+    fn is_survived(&self) {
+        let adapting = self.outcomes().iter().filter(|outcome| !FIXED.contains(&outcome.scheme.as_str()));
+        for Outcome { scheme, used, longest_silence } in adapting {
+            let is_short = self.half_is_due && *used < 0.5;
+            let is_known = SHORT.iter().any(|(short, fault, _)| short == scheme && *fault == self.name);
+            assert_eq!(is_short, is_known, "{scheme} uses {used:.2} after `{}`", self.name);
+            // A probe after a time-out doubles its wait; ten seconds of outage leave at most as much to wait.
+            assert!(*longest_silence <= 50, "{scheme} is silent for {longest_silence} tenths of a second");
+        }
+    }
+}
+
+#[test]
+fn every_scheme_survives_an_outage_of_ten_seconds() {
+    OUTAGE.is_survived();
+}
+
+#[test]
+fn every_scheme_survives_a_rate_that_falls_to_a_thousandth() {
+    RATE_OF_A_THOUSANDTH.is_survived();
+}
+
+#[test]
+fn every_scheme_survives_a_rate_that_rises_tenfold() {
+    TENFOLD_RATE.is_survived();
+}
+
+#[test]
+fn every_scheme_survives_loss_of_five_percent() {
+    LOSS.is_survived();
+}
+
+#[test]
+fn every_scheme_survives_reordering() {
+    REORDERING.is_survived();
+}
+
+#[test]
+fn every_scheme_survives_an_rtt_that_rises_threefold() {
+    TREBLE_RTT.is_survived();
+}
+
+#[test]
+fn every_scheme_survives_a_queue_of_one_packet() {
+    QUEUE_OF_A_PACKET.is_survived();
+}
+
+#[test]
+fn every_scheme_survives_two_gigabits_with_a_shallow_queue() {
+    FAST_AND_SHALLOW.is_survived();
+}
+
+#[test]
+fn every_scheme_survives_two_gigabits_with_a_queue_of_one_bdp() {
+    FAST_WITH_A_BDP.is_survived();
+}
+
+#[test]
+fn the_share_that_every_scheme_uses_five_seconds_after_a_fault() {
+    let mut rows: Vec<String> = schemes().iter().map(|scheme| format!("{scheme:<26}")).collect();
+    let mut header = format!("{:<26}", "used 5 s after");
+    for fault in FAULTS {
+        header += &format!("{:>13}", fault.name);
+        for (row, outcome) in rows.iter_mut().zip(fault.outcomes()) {
+            *row += &format!("{:>13.2}", outcome.used);
+        }
+    }
+    let table = header + "\n" + &rows.join("\n") + "\n";
+    insta::assert_snapshot!(table);
+}

@@ -1,0 +1,138 @@
+//! On links simple enough for a formula, each simple scheme does what its textbook says.
+
+use crate::common::{compare, run};
+use cellcc_experiment::{Path, Record};
+use cellcc_units::{Bytes, QueueLimit, Ratio, Span};
+
+/// A full packet of the default endpoint.
+const PACKET_BYTES: f64 = 1500.0;
+
+fn path(rtt_ms: u64, queue: QueueLimit) -> Path {
+    Path { rtt: Span::from_millis(rtt_ms), queue: queue.into(), ..Path::default() }
+}
+
+fn column<'a>(record: &'a Record, name: &str) -> &'a [f32] {
+    record.series.column(name).unwrap_or_else(|| panic!("no column {name}"))
+}
+
+/// Times, in bins, at which the window is cut: by a tenth or more from one bin to the next.
+fn cuts(window: &[f32]) -> Vec<usize> {
+    (1..window.len()).filter(|&bin| window[bin] < 0.9 * window[bin - 1]).collect()
+}
+
+#[test]
+fn each_period_of_cubics_sawtooth_is_the_one_its_equation_gives() {
+    // A buffer of one BDP: the window is cut at about 1670 packets, a few more or less; after a few less, fast
+    // convergence aims lower and the next period is twice as long.
+    let records = compare(&["cubic"], "rate=100Mbit/s", |file| {
+        file.duration = Span::from_secs(120);
+        file.path = path(100, QueueLimit::Packets(833));
+        file.endpoint.series_bin = Span::from_millis(10);
+    });
+    let window = column(&records[1], "flow0.window_packets");
+    let cuts: Vec<_> = cuts(window).into_iter().filter(|&bin| bin > 1000).collect();
+    assert!(cuts.len() >= 8, "{cuts:?}");
+    let peak = |cut: usize| f64::from(window[cut - 1]);
+    for cut in cuts.windows(3) {
+        // RFC 9438, section 4.7, then equations 2 and 1 solved for the time at which the window is at its next peak.
+        let w_max = if peak(cut[1]) < peak(cut[0]) { peak(cut[1]) * 0.85 } else { peak(cut[1]) };
+        let k = libm::cbrt((w_max - 0.7 * peak(cut[1])) / 0.4);
+        let expected = k + libm::cbrt((peak(cut[2]) - w_max) / 0.4);
+        let period = (cut[2] - cut[1]) as f64 / 100.0;
+        assert!((period / expected - 1.0).abs() < 0.05, "{period} s, expected {expected:.2} s");
+    }
+}
+
+#[test]
+fn newreno_follows_the_square_root_law_under_random_loss() {
+    // Mathis et al. 1997: rate = packet / RTT * sqrt(3 / (2 p)), one ACK per packet.
+    for (loss, rtt_ms) in [(0.001, 50), (0.0003, 100), (0.004, 20)] {
+        let path = Path { loss: Ratio::new(loss), ..path(rtt_ms, QueueLimit::Unlimited) };
+        let record = run("newreno", "rate=100Mbit/s", "600s", path);
+        let law_mbit_s = PACKET_BYTES * 8.0 / (rtt_ms as f64 * 1e3) * (1.5 / loss).sqrt();
+        let ratio = record.total.throughput_mbit_s / law_mbit_s;
+        assert!((0.85..=1.15).contains(&ratio), "loss {loss}, RTT {rtt_ms} ms: {ratio:.3} of the law");
+    }
+}
+
+#[test]
+fn bbr_cruises_with_one_bandwidth_delay_product_in_flight() {
+    let record = run("bbr", "rate=100Mbit/s", "30s", path(100, QueueLimit::Packets(3200)));
+    let (throughput, rtt) = (column(&record, "flow0.throughput_mbit_s"), column(&record, "flow0.rtt_ms"));
+    let gain = column(&record, "flow0.pacing_gain");
+    // Cruising for three bins (three RTTs) and more: what the probe before it queued has drained.
+    let cruising: Vec<usize> = (50..gain.len())
+        .filter(|&bin| gain[bin - 3..=bin].iter().all(|&g| g == 1.0) && !rtt[bin].is_nan())
+        .collect();
+    assert!(cruising.len() > 50, "{}", cruising.len());
+    let inflight = cruising.iter().map(|&bin| f64::from(throughput[bin] * rtt[bin]) / (100.0 * 100.0));
+    let mean = inflight.sum::<f64>() / cruising.len() as f64;
+    assert!((mean - 1.0).abs() < 0.05, "{mean:.3} BDP");
+}
+
+#[test]
+fn vegas_keeps_two_to_four_packets_in_the_queue() {
+    let record = run("vegas", "rate=12Mbit/s", "120s", path(100, QueueLimit::Unlimited));
+    let queueing = &column(&record, "flow0.queueing_delay_ms")[900..];
+    // A packet takes 1 ms: the delay in ms, less its own service, is the number of packets ahead.
+    let mean = queueing.iter().map(|&ms| f64::from(ms)).sum::<f64>() / queueing.len() as f64;
+    assert!((2.0..=4.0).contains(&mean), "{mean:.2} ms");
+}
+
+#[test]
+fn a_fixed_window_of_one_bandwidth_delay_product_fills_the_link_without_a_queue() {
+    // 20 Mbit/s, 30 ms: 50 packets, and one that is being served.
+    let record = run("fixed-window(window=51pkt)", "rate=20Mbit/s", "30s", path(30, QueueLimit::Unlimited));
+    assert!(record.total.utilisation > 0.998, "{}", record.total.utilisation);
+    assert!(record.total.rtt_p95_ms.unwrap() < 31.0, "{:?}", record.total.rtt_p95_ms);
+}
+
+#[test]
+fn a_fixed_rate_is_the_rate_on_the_wire() {
+    for mbit in [1, 37, 900] {
+        let record = run(
+            &format!("fixed-rate(rate={mbit}Mbit/s)"),
+            "rate=1Gbit/s",
+            "10s",
+            path(20, QueueLimit::Unlimited),
+        );
+        let ratio = record.total.throughput_mbit_s / f64::from(mbit);
+        assert!((ratio - 1.0).abs() < 0.01, "{mbit} Mbit/s: {ratio:.4}");
+    }
+}
+
+#[test]
+fn a_sized_transfer_completes_in_the_time_its_bytes_take() {
+    let record = run(
+        "fixed-window(window=1000pkt):sized(12.5MB)",
+        "rate=100Mbit/s",
+        "10s",
+        path(20, QueueLimit::Unlimited),
+    );
+    // 8633 packets at 0.12 ms, and one RTT.
+    let expected = Bytes::new(12_500_000).get().div_ceil(1448) as f64 * 0.000_12 + 0.02;
+    let completed = record.total.completion_time_s.unwrap();
+    assert!((completed / expected - 1.0).abs() < 0.002, "{completed} s, expected {expected} s");
+}
+
+#[test]
+fn frames_miss_their_deadline_when_the_link_is_slower_than_they_are() {
+    let missed = |link: &str| {
+        let record = run(
+            "fixed-window(window=2000pkt):frames(20Mbit/s,40ms)",
+            link,
+            "20s",
+            path(20, QueueLimit::Packets(100)),
+        );
+        record.total.deadline_miss_ratio.unwrap()
+    };
+    assert_eq!(missed("rate=100Mbit/s"), 0.0);
+    assert!(missed("rate=10Mbit/s") > 0.9);
+}
+
+#[test]
+fn two_flows_of_one_scheme_share_a_link_fairly() {
+    let record = run("2*newreno", "rate=20Mbit/s", "120s", path(20, QueueLimit::Packets(33)));
+    assert!(record.jain_index.unwrap() > 0.9, "{:?}", record.jain_index);
+    assert!(record.total.utilisation > 0.95);
+}
