@@ -4,7 +4,7 @@
 
 mod support;
 
-use cellcc_quic::reception::endpoint;
+use cellcc_quic::receive_thread::endpoint;
 use noq::{ClientConfig, ServerConfig, TransportConfig};
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::time::Duration;

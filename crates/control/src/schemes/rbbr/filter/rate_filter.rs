@@ -8,4 +8,3 @@ pub(crate) trait RateFilter: Send {
     /// The share of the last innovation that went into the estimate.
     fn gain(&self) -> f64;
 }
-
