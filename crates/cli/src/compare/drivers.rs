@@ -63,7 +63,7 @@ fn kernel(name: &'static str) -> Result<Box<dyn Driver>, Exit> {
 
 #[cfg(target_os = "linux")]
 fn quic(name: &'static str) -> Result<Box<dyn Driver>, Exit> {
-    let backend = cellcc_quic_drivers::player::QuicBackend::new(Registry::default());
+    let backend = cellcc_quic_drivers::sockets::QuicBackend::new(Registry::default());
     let driver = cellcc_emu::udp::UdpDriver::new(name, backend);
     Ok(Box::new(driver.map_err(|error| Exit::input(format!("--driver {name}: {error}")))?))
 }

@@ -138,7 +138,7 @@ impl Made {
     }
 }
 
-/// What the flags say, but for the adviser, who needs a runtime.
+/// What the flags say, but for the advice, which needs a runtime.
 pub(super) fn settings(asked: Asked, common: &Common) -> Result<(ClientSettings, advice::Args), Exit> {
     let Asked { url, direction, payload, file, advice } = asked;
     let Common { how, who, shown, .. } = common;
@@ -182,7 +182,7 @@ pub(super) fn settings(asked: Asked, common: &Common) -> Result<(ClientSettings,
         },
         file,
         qlog: qlog(shown.qlog.clone())?,
-        adviser: None,
+        advice: None,
     };
     Ok((settings, advice))
 }
