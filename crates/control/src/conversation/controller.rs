@@ -56,8 +56,8 @@ pub struct Decision {
     pub limits: Limits,
     /// When it wants to be called.
     pub next_timer: Option<Time>,
-    /// What it found in the last feedback; [`Verdict::Malformed`] before the first.
-    pub verdict: Verdict,
+    /// What it found in the last feedback.
+    pub verdict: Option<Verdict>,
     /// The ECN codepoint that it asks for.
     pub ecn: Ecn,
 }
@@ -120,25 +120,24 @@ impl Call<'_> {
         }
     }
 
-    /// All that the controller is told, by name, with units.
+    /// All that the controller is told beside the time, by name, with units.
     pub fn inputs(&self) -> Vec<(&'static str, String)> {
-        match self {
+        let mut fields = match self {
             Self::Built | Self::Timer => Vec::new(),
             Self::Sent(sent) => sent.fields(),
-            Self::Ack(ack) => {
-                let mut fields = ack.fields();
-                fields.extend([("packets", show_list(ack.packets)), ("rtt", ack.rtt.show())]);
-                fields
-            }
-            Self::Loss(loss) => {
-                let mut fields = loss.fields();
-                fields.push(("packets", show_list(loss.packets)));
-                fields
-            }
+            Self::Ack(ack) => ack.fields(),
+            Self::Loss(loss) => loss.fields(),
             Self::Event(event) => vec![("event", event.show())],
             Self::Feedback(received) => received.fields(),
             Self::Advice(advice) => advice.fields(),
+        };
+        fields.retain(|(name, _)| *name != "now");
+        match self {
+            Self::Ack(ack) => fields.extend([("packets", show_list(ack.packets)), ("rtt", ack.rtt.show())]),
+            Self::Loss(loss) => fields.push(("packets", show_list(loss.packets))),
+            _ => {}
         }
+        fields
     }
 }
 
@@ -208,12 +207,12 @@ impl ReadTurn {
 pub(super) struct Driven {
     pub(super) controller: Box<dyn Controller>,
     pub(super) tag: Tag,
-    pub(super) verdict: Verdict,
+    pub(super) verdict: Option<Verdict>,
 }
 
 impl Driven {
     pub(super) fn new(controller: Box<dyn Controller>) -> Self {
-        Self { controller, tag: Tag::default(), verdict: Verdict::Malformed }
+        Self { controller, tag: Tag::default(), verdict: None }
     }
 
     /// Tells the controller.
@@ -226,7 +225,7 @@ impl Driven {
             Call::Loss(loss) => controller.on_loss(loss),
             Call::Event(event) => controller.on_event(now, *event),
             Call::Feedback(received) => {
-                self.verdict = controller.on_feedback(now, &received.feedback, received.sent);
+                self.verdict = Some(controller.on_feedback(now, &received.feedback, received.sent));
             }
             Call::Advice(advice) => controller.on_advice(now, advice),
             Call::Timer => controller.on_timer(now),

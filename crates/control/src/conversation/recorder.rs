@@ -41,7 +41,7 @@ impl fmt::Debug for Destination {
 
 /// A controller that does what another one does, and writes down each event with the decision after it.
 struct Recorder {
-    controller: Driven,
+    driven: Driven,
     writer: Writer,
 }
 
@@ -59,26 +59,26 @@ impl Recorder {
             code: env!("CARGO_PKG_VERSION").into(),
         };
         let writer = Writer::new(destination, &header);
-        let mut recorder = Self { controller: Driven::new(controller), writer };
+        let mut recorder = Self { driven: Driven::new(controller), writer };
         recorder.tell(Time::ZERO, Call::Built);
         recorder
     }
 
     fn tell(&mut self, now: Time, call: Call<'_>) {
-        self.controller.tell(now, &call);
-        let turn = Turn { now, call, decision: self.controller.decision() };
+        self.driven.tell(now, &call);
+        let turn = Turn { now, call, decision: self.driven.decision() };
         self.writer.record(|out| turn.encode(out));
     }
 }
 
 impl Controller for Recorder {
     fn ecn(&self) -> Ecn {
-        self.controller.controller.ecn()
+        self.driven.controller.ecn()
     }
 
     fn on_sent(&mut self, sent: &Sent) -> Tag {
         self.tell(sent.now, Call::Sent(*sent));
-        self.controller.tag
+        self.driven.tag
     }
 
     fn on_ack(&mut self, ack: &Ack<'_>) {
@@ -95,7 +95,7 @@ impl Controller for Recorder {
 
     fn on_feedback(&mut self, now: Time, feedback: &Feedback, sent: Bytes) -> Verdict {
         self.tell(now, Call::Feedback(Received { feedback: *feedback, sent }));
-        self.controller.verdict
+        self.driven.verdict.unwrap_or(Verdict::Malformed)
     }
 
     fn on_advice(&mut self, now: Time, advice: &Advice) {
@@ -107,14 +107,14 @@ impl Controller for Recorder {
     }
 
     fn next_timer(&self) -> Option<Time> {
-        self.controller.controller.next_timer()
+        self.driven.controller.next_timer()
     }
 
     fn limits(&self) -> Limits {
-        self.controller.controller.limits()
+        self.driven.controller.limits()
     }
 
     fn observe(&self, observer: &mut dyn Observer) {
-        self.controller.controller.observe(observer);
+        self.driven.controller.observe(observer);
     }
 }

@@ -348,7 +348,7 @@ fn one_of_each() -> Vec<Turn<'static>> {
                 tag: 7,
                 limits,
                 next_timer: Some(Time::NEVER),
-                verdict: Verdict::Stale,
+                verdict: Some(Verdict::Stale),
                 ecn: Ecn::Ect1,
             },
         }
