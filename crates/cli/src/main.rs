@@ -18,6 +18,7 @@ mod man;
 mod merge;
 mod present;
 mod put;
+mod replay;
 mod report;
 mod schemes;
 mod serve;
@@ -55,6 +56,8 @@ enum Command {
     Merge(merge::Args),
     /// Make the report again from a folder of results.
     Report(report::Args),
+    /// Tell a scheme a recorded conversation again, and name the first decision that differs.
+    Replay(replay::Args),
     /// Say in numbers and pictures what passed a link, from its packet log.
     #[cfg(target_os = "linux")]
     Graph(graph::Args),
@@ -86,6 +89,7 @@ fn main() -> ExitCode {
         Command::Trace(command) => trace::run(&command),
         Command::Merge(args) => merge::run(&args),
         Command::Report(args) => report::run(&args),
+        Command::Replay(args) => return replay::run(&args).unwrap_or_else(Exit::report),
         #[cfg(target_os = "linux")]
         Command::Graph(args) => graph::run(&args),
         #[cfg(target_os = "linux")]

@@ -11,12 +11,14 @@
 //! | what a network tells a sender, and what keeps it from being believed blindly | [`Advice`], [`Guard`] |
 //! | one file or folder per scheme | [`schemes`] |
 //! | names, presets, parameters with their defaults and sources | [`Registry`], [`SchemeInfo`] |
+//! | the events and decisions of a flow, recorded and replayed | [`conversation`] |
 //! | the kinds of values that a parameter takes | [`kind`] |
 //!
 //! All amounts of data that a controller sees (window, in flight, pacing rate, delivered) count whole packets as they
 //! cross the link, headers included, so that a window of one bandwidth-delay product fills the path and no more.
 
 mod contract;
+pub mod conversation;
 mod filters;
 mod flow;
 pub mod growth;

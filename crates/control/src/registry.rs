@@ -2,6 +2,7 @@
 //! default, its meaning and its source.
 
 use crate::contract::{Context, Controller};
+use crate::conversation::Destination;
 use crate::info::{Preset, SchemeInfo, assignments};
 use crate::inner::InnerScheme;
 use crate::parameter::{Arguments, ParameterInfo, Value};
@@ -9,6 +10,7 @@ use crate::receiver::ReceiverComponent;
 use cellcc_assist::AdviceRequest;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::io::Write;
 use std::sync::Arc;
 use thiserror::Error;
 
@@ -18,6 +20,7 @@ pub struct Scheme {
     text: String,
     info: Arc<SchemeInfo>,
     arguments: Arguments,
+    destination: Option<Destination>,
 }
 
 /// The schemes that can be named. `Registry::default()` has those that come with cellcc.
@@ -123,7 +126,7 @@ impl Registry {
         }
         let text = canonical(&info, &given);
         let arguments = Arguments::new(values, given.into_keys().collect());
-        Ok(Scheme { text, info, arguments })
+        Ok(Scheme { text, info, arguments, destination: None })
     }
 
     fn find(&self, name: &str) -> Result<&Arc<SchemeInfo>, SchemeError> {
@@ -259,7 +262,18 @@ impl Scheme {
 
     /// A fresh controller.
     pub fn build(&self, context: &Context) -> Box<dyn Controller> {
-        (self.info.build)(&self.arguments, context)
+        let controller = (self.info.build)(&self.arguments, context);
+        match &self.destination {
+            Some(destination) => destination.record(&self.text, context, controller),
+            None => controller,
+        }
+    }
+
+    /// The same scheme; the [conversation](crate::conversation) of the next controller that is built of it, or of a clone of
+    /// it, is written to `destination` in blocks of 64 kB. The conversation ends when the controller is dropped. It also
+    /// ends where writing fails, and the flow goes on: `destination` must report the error itself.
+    pub fn recorded(self, destination: Box<dyn Write + Send>) -> Self {
+        Self { destination: Some(Destination::new(destination)), ..self }
     }
 
     /// A fresh receiver-side component, where the scheme with these arguments has one.

@@ -5,15 +5,19 @@ use cellcc_units::Span;
 /// The round-trip times of a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Rtt {
-    latest: Option<Span>,
-    min: Span,
-    smoothed: Span,
-    variation: Span,
+    pub(crate) latest: Option<Span>,
+    pub(crate) min: Span,
+    pub(crate) smoothed: Span,
+    pub(crate) variation: Span,
 }
 
 impl Rtt {
     /// RTT assumed before the first sample (RFC 9002, section 6.2.2, `kInitialRtt`).
     pub const INITIAL: Span = Span::from_millis(333);
+
+    /// No sample yet.
+    pub(crate) const NONE: Self =
+        Self { latest: None, min: Span::ZERO, smoothed: Span::ZERO, variation: Span::ZERO };
 
     /// Takes a sample.
     pub(crate) fn add(&mut self, sample: Span) {

@@ -3,7 +3,7 @@
 
 use crate::contract::{Context, Event, Observer, Packet};
 use crate::receiver::{Arrival, ReceiverComponent};
-use crate::{Feedback, Flow, Registry, Signal};
+use crate::{Feedback, Flow, Registry, Scheme, Signal};
 use cellcc_units::{Bytes, Rate, Span, Time};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -44,7 +44,10 @@ struct OnPath {
 impl Path {
     /// A flow of `scheme` on a bottleneck of `rate`, with the RTT of an empty queue (less one transmission time).
     pub(crate) fn new(scheme: &str, rate: Rate, rtt: Span) -> Self {
-        let scheme = Registry::default().parse(scheme).expect("a known scheme");
+        Self::of(&Registry::default().parse(scheme).expect("a known scheme"), rate, rtt)
+    }
+
+    pub(crate) fn of(scheme: &Scheme, rate: Rate, rtt: Span) -> Self {
         Self {
             flow: Flow::new(scheme.build(&CONTEXT), CONTEXT.packet),
             receiver: scheme.build_receiver(&CONTEXT),

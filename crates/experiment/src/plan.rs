@@ -152,7 +152,7 @@ impl Plan {
         }
         let runs = runs.into_iter().map(|mut scenario| {
             driver.resolve(&mut scenario)?;
-            Ok(PlannedRun { id: content_hash(&scenario, version), scenario })
+            Ok(PlannedRun { id: run_id(&scenario, version), scenario })
         });
         Ok(Self { title: file.title.clone(), baseline, runs: runs.collect::<Result<_, PlanError>>()? })
     }
@@ -221,7 +221,8 @@ impl PlannedRun {
     }
 }
 
-fn content_hash(scenario: &Scenario, version: &str) -> String {
+/// Hash of a resolved Scenario and the version of the code.
+pub fn run_id(scenario: &Scenario, version: &str) -> String {
     let scenario =
         serde_json::to_string(scenario).expect("a Scenario has only string keys and finite numbers");
     let digest = Sha256::digest(format!("{SCHEMA_VERSION}\n{version}\n{scenario}"));

@@ -5,7 +5,7 @@ use crate::limit;
 use cellcc_control::{Registry, Scheme};
 use cellcc_experiment::virtual_time::{Run, Transport, VirtualTime};
 use cellcc_experiment::{
-    AdviceSupport, DEFAULT_DRIVER, Driver, LIMIT, Record, ResolveError, RunError, Scenario,
+    AdviceSupport, DEFAULT_DRIVER, Driver, LIMIT, Record, Recordings, ResolveError, RunError, Scenario,
 };
 use cellcc_units::Time;
 
@@ -19,6 +19,11 @@ impl SimDriver {
     /// A simulator that knows the schemes of `registry`.
     pub fn new(registry: Registry) -> Self {
         Self(VirtualTime::new(registry, Packets))
+    }
+
+    /// The same, with the conversations of all flows recorded.
+    pub fn with_recordings(self, recordings: Recordings) -> Self {
+        Self(self.0.with_recordings(recordings))
     }
 
     /// Begins the run of a resolved Scenario, to be stepped by the caller: by time, or from one decision of a scheme to

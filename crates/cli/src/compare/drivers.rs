@@ -2,7 +2,7 @@
 
 use crate::exit::Exit;
 use cellcc_control::Registry;
-use cellcc_experiment::{DEFAULT_DRIVER, Driver, Plan, Record, ResolveError, RunError, Scenario};
+use cellcc_experiment::{DEFAULT_DRIVER, Driver, Plan, Record, Recordings, ResolveError, RunError, Scenario};
 use cellcc_sim::SimDriver;
 use cellcc_units::Span;
 
@@ -13,7 +13,7 @@ pub(super) struct Drivers {
 }
 
 /// Makes a driver.
-type Prepare = fn(&'static str) -> Result<Box<dyn Driver>, Exit>;
+type Prepare = fn(&'static str, &Recordings) -> Result<Box<dyn Driver>, Exit>;
 
 /// The drivers beside the simulator, and how they are made.
 const OTHERS: [(&str, Prepare); 3] =
@@ -23,16 +23,16 @@ impl Drivers {
     /// The drivers of these names. Only those are prepared: the simulator needs no rights.
     ///
     /// Must be called before the process has a second thread: some get a user namespace.
-    pub(super) fn new(names: &[String]) -> Result<Self, Exit> {
+    pub(super) fn new(names: &[String], recordings: &Recordings) -> Result<Self, Exit> {
         let is_known = |name: &str| name == DEFAULT_DRIVER || OTHERS.iter().any(|(other, _)| *other == name);
         if let Some(unknown) = names.iter().find(|name| !is_known(name)) {
             let known: Vec<_> = std::iter::once(DEFAULT_DRIVER).chain(OTHERS.map(|(name, _)| name)).collect();
             return Err(Exit::input(format!("--driver {unknown}: there are {}", known.join(", "))));
         }
         let wanted = OTHERS.into_iter().filter(|(name, _)| names.iter().any(|wanted| wanted == name));
-        let others = wanted.map(|(name, prepare)| Ok((name, prepare(name)?)));
+        let others = wanted.map(|(name, prepare)| Ok((name, prepare(name, recordings)?)));
         Ok(Self {
-            default: SimDriver::new(Registry::default()),
+            default: SimDriver::new(Registry::default()).with_recordings(recordings.clone()),
             others: others.collect::<Result<_, Exit>>()?,
         })
     }
@@ -51,25 +51,27 @@ impl Drivers {
     }
 }
 
-fn quic_virtual(_: &'static str) -> Result<Box<dyn Driver>, Exit> {
-    Ok(Box::new(cellcc_quic_drivers::VirtualDriver::new(Registry::default())))
+fn quic_virtual(_: &'static str, recordings: &Recordings) -> Result<Box<dyn Driver>, Exit> {
+    let driver = cellcc_quic_drivers::VirtualDriver::new(Registry::default());
+    Ok(Box::new(driver.with_recordings(recordings.clone())))
 }
 
 #[cfg(target_os = "linux")]
-fn kernel(name: &'static str) -> Result<Box<dyn Driver>, Exit> {
+fn kernel(name: &'static str, _: &Recordings) -> Result<Box<dyn Driver>, Exit> {
     let driver = cellcc_emu::kernel::KernelDriver::new();
     Ok(Box::new(driver.map_err(|error| Exit::input(format!("--driver {name}: {error}")))?))
 }
 
 #[cfg(target_os = "linux")]
-fn quic(name: &'static str) -> Result<Box<dyn Driver>, Exit> {
+fn quic(name: &'static str, recordings: &Recordings) -> Result<Box<dyn Driver>, Exit> {
     let backend = cellcc_quic_drivers::sockets::QuicBackend::new(Registry::default());
+    let backend = backend.with_recordings(recordings.clone());
     let driver = cellcc_emu::udp::UdpDriver::new(name, backend);
     Ok(Box::new(driver.map_err(|error| Exit::input(format!("--driver {name}: {error}")))?))
 }
 
 #[cfg(not(target_os = "linux"))]
-fn only_linux(name: &'static str) -> Result<Box<dyn Driver>, Exit> {
+fn only_linux(name: &'static str, _: &Recordings) -> Result<Box<dyn Driver>, Exit> {
     Err(Exit::input(format!("--driver {name}: only Linux has what it needs; use --driver {DEFAULT_DRIVER}")))
 }
 

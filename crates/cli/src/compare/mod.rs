@@ -3,6 +3,7 @@
 mod args;
 mod bar;
 mod check;
+mod conversations;
 mod drivers;
 mod plan_file;
 
@@ -13,6 +14,7 @@ use crate::present;
 use args::ExecutionArgs;
 use cellcc_experiment::{Plan, PlanError, PlanFile};
 use cellcc_runner::{Existing, Host, Outcome, Runner};
+use conversations::Conversations;
 use drivers::Drivers;
 use plan_file::Asked;
 use std::io::ErrorKind;
@@ -27,7 +29,8 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 pub(crate) fn run(args: Args) -> Result<(), Exit> {
     let Asked { file, name } = plan_file::plan_file(&args)?;
     check::check(&file, &name)?;
-    let driver = Drivers::new(&file.drivers)?;
+    let conversations = Conversations::new(args.execution.conversations.as_deref(), &file.drivers)?;
+    let driver = Drivers::new(&file.drivers, &conversations.recordings())?;
     let plan = Plan::new(&file, &driver, VERSION).map_err(|error| match error {
         PlanError::Mix(_) => Exit::input(format!("--schemes or --background: {error}")),
         PlanError::Braces(_) => Exit::input(format!("--schemes: {error}")),
@@ -63,7 +66,8 @@ pub(crate) fn run(args: Args) -> Result<(), Exit> {
     let stop = stop_on_signal()?;
     let outcome = runner.run(&plan, &driver, &bar, &stop);
     bar.clear();
-    conclude(&outcome?, &out, execution)
+    conclude(&outcome?, &out, execution)?;
+    conversations.conclude()
 }
 
 /// What a Scenario file says.

@@ -33,7 +33,7 @@ fn whole() -> (TempDir, Vec<(PathBuf, Vec<u8>)>) {
 }
 
 /// Everything in an output folder that must not depend on how it came about.
-fn content(out: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+pub(crate) fn content(out: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let mut paths = vec![out.join("runs.jsonl"), out.join("scenario.toml"), out.join("report.html")];
     paths.extend(fs::read_dir(out.join("series")).unwrap().map(|entry| entry.unwrap().path()));
     paths.sort();

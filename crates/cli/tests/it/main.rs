@@ -8,3 +8,4 @@ mod commands;
 mod compare;
 #[cfg(target_os = "linux")]
 mod mahimahi;
+mod replay;

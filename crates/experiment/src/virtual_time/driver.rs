@@ -2,7 +2,7 @@
 
 use super::{Ends, Run};
 use crate::assistance::{AdviceSupport, TracedPath};
-use crate::{Driver, Record, ResolveError, RunError, Scenario, schemes_of};
+use crate::{Driver, Record, Recordings, ResolveError, RunError, Scenario, schemes_of};
 use cellcc_assist::Reports;
 use cellcc_control::{Registry, Scheme};
 use cellcc_link::{Capacities, TraceCache};
@@ -39,12 +39,18 @@ pub struct VirtualTime<T> {
     registry: Registry,
     links: TraceCache,
     transport: T,
+    recordings: Recordings,
 }
 
 impl<T: Transport> VirtualTime<T> {
     /// A driver that knows the schemes of `registry`.
     pub fn new(registry: Registry, transport: T) -> Self {
-        Self { registry, links: TraceCache::default(), transport }
+        Self { registry, links: TraceCache::default(), transport, recordings: Recordings::default() }
+    }
+
+    /// The same, with the conversations of all flows recorded.
+    pub fn with_recordings(self, recordings: Recordings) -> Self {
+        Self { recordings, ..self }
     }
 
     /// What the links of a resolved Scenario can carry.
@@ -62,6 +68,7 @@ impl<T: Transport> VirtualTime<T> {
     pub fn begin(&self, scenario: &Scenario) -> Result<Run<T::Ends>, RunError> {
         let capacities = self.capacities(scenario).map_err(failed)?;
         let schemes = schemes_of(scenario, &self.registry).map_err(failed)?;
+        let schemes = self.recordings.of(scenario, schemes);
         let reports = reports::<T>(scenario, &schemes, &capacities).map_err(failed)?;
         let ends = self.transport.ends(scenario, &schemes, &self.registry)?;
         Run::new(scenario, T::ADVICE.driver, capacities, ends.into_iter().zip(reports).collect())

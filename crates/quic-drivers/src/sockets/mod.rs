@@ -18,8 +18,8 @@ use crate::certificate::Tls;
 use cellcc_assist::UnseenReports;
 use cellcc_control::{Registry, Scheme};
 use cellcc_experiment::{
-    AdviceSupport, FlowOutcome, Randomness, ResolveError, RunError, Scenario, TracedPath, UdpBackend,
-    UdpOutcome, UdpRun, schemes_of,
+    AdviceSupport, FlowOutcome, Randomness, Recordings, ResolveError, RunError, Scenario, TracedPath,
+    UdpBackend, UdpOutcome, UdpRun, schemes_of,
 };
 use cellcc_link::TraceCache;
 use cellcc_quic::{Clock, Congestion};
@@ -36,12 +36,18 @@ const ADVICE: AdviceSupport = AdviceSupport { driver: "quic", sees_queues: false
 pub struct QuicBackend {
     registry: Registry,
     links: TraceCache,
+    recordings: Recordings,
 }
 
 impl QuicBackend {
     /// A backend with the schemes of `registry`.
     pub fn new(registry: Registry) -> Self {
-        Self { registry, links: TraceCache::default() }
+        Self { registry, links: TraceCache::default(), recordings: Recordings::default() }
+    }
+
+    /// The same, with the conversations of all flows recorded.
+    pub fn with_recordings(self, recordings: Recordings) -> Self {
+        Self { recordings, ..self }
     }
 
     /// The network's reports for each flow.
@@ -75,6 +81,7 @@ impl UdpBackend for QuicBackend {
         let clock = Clock::new(epoch);
         let failed = |error: ResolveError| RunError(error.to_string());
         let schemes = schemes_of(scenario, &self.registry).map_err(failed)?;
+        let schemes = self.recordings.of(scenario, schemes);
         let reports = self.reports(scenario, &schemes).map_err(failed)?;
         let tls = Tls::new().map_err(|error| RunError(format!("cannot make a certificate: {error}")))?;
         let mut senders = Vec::new();

@@ -5,7 +5,9 @@ use super::endpoint::{PeerSettings, full_payload};
 use super::flow::QuicEnds;
 use cellcc_control::{Registry, Scheme};
 use cellcc_experiment::virtual_time::{Run, Transport, VirtualTime};
-use cellcc_experiment::{AdviceSupport, Driver, Randomness, Record, ResolveError, RunError, Scenario};
+use cellcc_experiment::{
+    AdviceSupport, Driver, Randomness, Record, Recordings, ResolveError, RunError, Scenario,
+};
 use cellcc_quic::{Clock, Congestion};
 use std::time::Instant;
 
@@ -35,6 +37,11 @@ impl VirtualDriver {
         // noq uses the standard library's instants, which only `now` creates. Only differences matter.
         let clock = Clock::new(Instant::now());
         Self(VirtualTime::new(registry, Quic { protection, clock }))
+    }
+
+    /// The same, with the conversations of all flows recorded.
+    pub fn with_recordings(self, recordings: Recordings) -> Self {
+        Self(self.0.with_recordings(recordings))
     }
 
     /// Begins the run of a resolved Scenario. The caller steps it, by time or from one decision of a scheme to the next.

@@ -1,0 +1,81 @@
+//! `--conversations DIR`: a file for each flow of each run.
+
+use super::VERSION;
+use crate::exit::Exit;
+use cellcc_experiment::{Recordings, run_id};
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The folder, and the first problem with a file in it.
+pub(super) struct Conversations {
+    folder: Option<PathBuf>,
+    problem: Arc<Mutex<Option<String>>>,
+}
+
+impl Conversations {
+    /// Creates the folder.
+    pub(super) fn new(folder: Option<&Path>, drivers: &[String]) -> Result<Self, Exit> {
+        if let Some(folder) = folder {
+            if drivers.iter().any(|driver| driver == "kernel") {
+                return Err(Exit::input(
+                    "--conversations: --driver kernel runs the kernel's own congestion control, whose conversation nobody \
+                     hears; leave one of the two out",
+                ));
+            }
+            std::fs::create_dir_all(folder).map_err(|error| {
+                Exit::input(format!(
+                    "--conversations: cannot create the folder {}: {error}",
+                    folder.display()
+                ))
+            })?;
+        }
+        Ok(Self { folder: folder.map(Path::to_path_buf), problem: Arc::default() })
+    }
+
+    /// What the drivers write to.
+    pub(super) fn recordings(&self) -> Recordings {
+        let Some(folder) = self.folder.clone() else { return Recordings::default() };
+        let problem = Arc::clone(&self.problem);
+        Recordings::new(move |scenario, flow| {
+            let path = folder.join(format!("{}.flow{flow}.conversation", run_id(scenario, VERSION)));
+            Box::new(Conversation { file: File::create(&path), path, problem: Arc::clone(&problem) })
+        })
+    }
+
+    /// Says where a conversation could not be written.
+    pub(super) fn conclude(&self) -> Result<(), Exit> {
+        let problem = self.problem.lock().unwrap_or_else(PoisonError::into_inner).take();
+        problem.map_or(Ok(()), |problem| Err(Exit::failed(problem)))
+    }
+}
+
+/// A file that keeps its problem for [`Conversations::conclude`].
+struct Conversation {
+    file: io::Result<File>,
+    path: PathBuf,
+    problem: Arc<Mutex<Option<String>>>,
+}
+
+impl Write for Conversation {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = match &mut self.file {
+            Ok(file) => file.write(bytes),
+            Err(error) => Err(io::Error::new(error.kind(), error.to_string())),
+        };
+        written.inspect_err(|error| {
+            let mut problem = self.problem.lock().unwrap_or_else(PoisonError::into_inner);
+            problem.get_or_insert_with(|| {
+                format!(
+                    "--conversations: cannot write {}: {error}; the results are whole",
+                    self.path.display()
+                )
+            });
+        })
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

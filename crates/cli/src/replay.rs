@@ -1,0 +1,169 @@
+//! `cellcc replay`: a recorded conversation, told to a scheme again.
+
+use crate::exit::{Exit, print};
+use cellcc_control::conversation::{Conversation, Decision, Difference, Header, Replay, Turn};
+use cellcc_control::{Registry, Scheme};
+use cellcc_units::Span;
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::{self, BufReader};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  cellcc compare --schemes cubic --traces lte-drive --conversations told
+  cellcc replay told/*.conversation
+  cellcc replay told/0123456789abcdef.flow0.conversation --scheme 'cubic(hystart=off)'
+
+Exit status: 0 when every decision is the recorded one; 1 when one differs; 2 for bad input.")]
+pub(crate) struct Args {
+    /// A conversation, from `cellcc compare --conversations`.
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// The scheme that is told [default: the recorded one].
+    #[arg(long, value_name = "SCHEME")]
+    scheme: Option<String>,
+    /// One JSON object on standard output.
+    #[arg(long)]
+    json: bool,
+    /// Print every event with its decision, one a line, and replay nothing.
+    #[arg(long, conflicts_with_all = ["scheme", "json"])]
+    dump: bool,
+}
+
+/// Lines are printed so many bytes at a time.
+const PRINTED_BYTES: usize = 1 << 16;
+
+pub(crate) fn run(args: &Args) -> Result<ExitCode, Exit> {
+    let named = |error: &dyn std::fmt::Display| Exit::input(format!("{}: {error}", args.file.display()));
+    let file = File::open(&args.file).map_err(|error| named(&format!("cannot be read: {error}")))?;
+    let mut conversation = Conversation::new(BufReader::new(file)).map_err(|error| named(&error))?;
+    if args.dump {
+        return dump(&mut conversation, &named);
+    }
+    let header = conversation.header().clone();
+    let scheme = scheme(args, &header)?;
+    let replay = conversation.replay(scheme.build(&header.context)).map_err(|error| named(&error))?;
+    print(&if args.json {
+        as_json(&header, &scheme, &replay).to_string()
+    } else {
+        as_text(&header, &scheme, &replay)
+    })?;
+    Ok(ExitCode::from(u8::from(replay.difference.is_some())))
+}
+
+fn scheme(args: &Args, header: &Header) -> Result<Scheme, Exit> {
+    let registry = Registry::default();
+    match &args.scheme {
+        Some(text) => registry.parse(text).map_err(|error| Exit::input(format!("--scheme: {error}"))),
+        None => registry.parse(&header.scheme).map_err(|error| {
+            let Header { scheme, code, .. } = header;
+            Exit::input(format!(
+                "{}: it is of `{scheme}`, recorded by version {code}, and here: {error}; name another with --scheme",
+                args.file.display()
+            ))
+        }),
+    }
+}
+
+fn dump(
+    conversation: &mut Conversation<impl io::Read>,
+    named: &dyn Fn(&dyn std::fmt::Display) -> Exit,
+) -> Result<ExitCode, Exit> {
+    let mut lines = described(conversation.header()) + "\n";
+    let mut event = 0_u64;
+    loop {
+        let turn = conversation.next_turn();
+        if lines.len() > PRINTED_BYTES || !matches!(turn, Ok(Some(_))) {
+            print(&lines)?;
+            lines.clear();
+        }
+        let Some(Turn { now, call, decision }) = turn.map_err(|error| named(&error))? else {
+            return Ok(ExitCode::SUCCESS);
+        };
+        event += 1;
+        let (inputs, decided) = (listed(&call.inputs()), listed(&decision.fields()));
+        let _ = writeln!(lines, "{event} {:.9} {}{inputs} ->{decided}", now.as_secs_f64(), call.kind());
+    }
+}
+
+fn described(header: &Header) -> String {
+    let Header { scheme, context, code, .. } = header;
+    let (packet, window, seed) = (context.packet, context.initial_window, context.seed);
+    format!("recorded: {scheme} (packet {packet}, initial window {window}, seed {seed}) by cellcc {code}")
+}
+
+/// ` name=value name=value`.
+fn listed(fields: &[(&str, String)]) -> String {
+    fields.iter().map(|(name, value)| format!(" {name}={value}")).collect()
+}
+
+fn as_text(header: &Header, scheme: &Scheme, replay: &Replay) -> String {
+    let Replay { events, duration, difference } = replay;
+    let mut text = format!("{}\nreplayed: {}\n", described(header), scheme.text());
+    let Some(Difference { now, kind, inputs, recorded, replayed }) = difference else {
+        let _ = write!(text, "identical: {events} events in {} s", seconds(*duration));
+        return text;
+    };
+    let _ = writeln!(text, "different: event {events}, {kind} at {:.9} s", now.as_secs_f64());
+    for (name, value) in inputs {
+        let _ = writeln!(text, "  {name:16} {value}");
+    }
+    let _ = writeln!(text, "{:19}{:24}replayed", "decision", "recorded");
+    for ((name, recorded), (_, replayed)) in recorded.fields().iter().zip(replayed.fields()) {
+        let mark = if *recorded == replayed { ' ' } else { '!' };
+        let _ = writeln!(text, "{mark} {name:16} {recorded:23} {replayed}");
+    }
+    text
+}
+
+fn seconds(span: Span) -> String {
+    format!("{:.3}", span.as_secs_f64())
+}
+
+fn as_json(header: &Header, scheme: &Scheme, replay: &Replay) -> Value {
+    let Header { scheme: recorded, context, code, .. } = header;
+    let inputs = |inputs: &[(&str, String)]| -> Value {
+        inputs.iter().map(|(name, value)| ((*name).to_owned(), json!(value))).collect()
+    };
+    let difference = replay.difference.as_ref().map(|difference| {
+        json!({
+            "event": replay.events,
+            "at_ns": difference.now.as_nanos(),
+            "kind": difference.kind,
+            "inputs": inputs(&difference.inputs),
+            "recorded": decision(&difference.recorded),
+            "replayed": decision(&difference.replayed),
+        })
+    });
+    json!({
+        "recorded_scheme": recorded,
+        "replayed_scheme": scheme.text(),
+        "packet_bytes": context.packet.get(),
+        "initial_window_bytes": context.initial_window.get(),
+        "seed": context.seed,
+        "code_version": code,
+        "events": replay.events,
+        "duration_s": replay.duration.as_secs_f64(),
+        "identical": replay.difference.is_none(),
+        "difference": difference,
+    })
+}
+
+fn decision(decision: &Decision) -> Value {
+    let Decision { tag, limits, next_timer, verdict, ecn } = decision;
+    json!({
+        "window_bytes": limits.window.get(),
+        "pacing_rate_bytes_per_s": limits.pacing_rate.map(|rate| rate.as_bytes_per_sec()),
+        "send_quantum_bytes": limits.send_quantum.get(),
+        "budget_bytes": limits.budget.map(|budget| budget.get()),
+        "signal": limits.signal.map(|signal| signal.as_bytes().to_vec()),
+        "next_timer_ns": next_timer.map(|time| time.as_nanos()),
+        "tag": tag,
+        "verdict": verdict.map(|verdict| format!("{verdict:?}")),
+        "ecn": format!("{ecn:?}"),
+    })
+}

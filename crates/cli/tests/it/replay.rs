@@ -1,0 +1,141 @@
+//! `cellcc compare --conversations` and `cellcc replay`.
+
+use crate::common::cellcc;
+use crate::compare::content;
+use cellcc_control::Registry;
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
+
+/// Runs `cellcc compare` with `arguments` in `folder`.
+fn compare(folder: &Path, arguments: &[&str]) {
+    let common = ["compare", "-q", "--traces", "lte-drive", "--duration", "3s"];
+    cellcc(folder).args(common).args(arguments).assert().success();
+}
+
+/// The conversations in `folder`/told.
+fn conversations(folder: &Path) -> Vec<PathBuf> {
+    let mut paths: Vec<_> =
+        fs::read_dir(folder.join("told")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    paths
+}
+
+/// One flow of `scheme`, recorded; the folder, and the file's name in it.
+fn recorded(scheme: &str) -> (TempDir, String) {
+    let folder = tempfile::tempdir().unwrap();
+    compare(folder.path(), &["--schemes", scheme, "--out", "out", "--conversations", "told"]);
+    let [path] = &conversations(folder.path())[..] else { panic!("one flow, one file") };
+    let name = path.strip_prefix(folder.path()).unwrap().to_str().unwrap().to_owned();
+    (folder, name)
+}
+
+/// Exit status, standard output and standard error of `cellcc replay`.
+fn replay(folder: &TempDir, arguments: &[&str]) -> (Option<i32>, String, String) {
+    let output = cellcc(folder.path()).arg("replay").args(arguments).output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (output.status.code(), text(output.stdout), text(output.stderr))
+}
+
+#[test]
+fn every_scheme_in_both_virtual_drivers_replays_exactly_and_its_records_are_as_without() {
+    let folder = tempfile::tempdir().unwrap();
+    let schemes: Vec<_> = Registry::default().schemes().iter().map(|info| info.name.to_string()).collect();
+    let list = schemes.join(",");
+    let run = ["--schemes", &list, "--driver", "sim,quic-virtual"];
+    compare(folder.path(), &[&run[..], &["--out", "plain"]].concat());
+    compare(folder.path(), &[&run[..], &["--out", "recorded", "--conversations", "told"]].concat());
+    assert!(content(&folder.path().join("plain")) == content(&folder.path().join("recorded")));
+
+    let conversations = conversations(folder.path());
+    assert_eq!(conversations.len(), 2 * schemes.len());
+    for path in conversations {
+        let output = cellcc(folder.path()).args(["replay", "--json"]).arg(&path).output().unwrap();
+        let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!((output.status.code(), &answer["identical"]), (Some(0), &true.into()), "{answer:#}");
+        assert!(answer["events"].as_u64().unwrap() > 100, "{answer:#}");
+    }
+}
+
+#[test]
+fn every_flow_of_a_run_has_a_file() {
+    let folder = tempfile::tempdir().unwrap();
+    compare(folder.path(), &["--schemes", "cubic+2*bbr", "--out", "out", "--conversations", "told"]);
+    let names: Vec<_> = conversations(folder.path())
+        .iter()
+        .map(|path| path.file_name().unwrap().to_str().unwrap().split_once('.').unwrap().1.to_owned())
+        .collect();
+    assert_eq!(names, ["flow0.conversation", "flow1.conversation", "flow2.conversation"]);
+}
+
+#[test]
+fn a_changed_parameter_is_named_with_the_event_that_shows_it() {
+    let (folder, file) = recorded("reminis");
+    let (status, text, _) = replay(&folder, &[&file]);
+    assert_eq!(status, Some(0), "{text}");
+    assert!(text.contains("identical: ") && text.contains(" events in "), "{text}");
+
+    let (status, text, _) = replay(&folder, &[&file, "--scheme", "reminis(dtt=40ms)"]);
+    assert_eq!(status, Some(1), "{text}");
+    assert!(text.contains("replayed: reminis(dtt=40ms)\ndifferent: event "), "{text}");
+    assert!(text.lines().any(|line| line.starts_with("! window ")), "{text}");
+
+    let (status, json, _) = replay(&folder, &[&file, "--scheme", "reminis(dtt=40ms)", "--json"]);
+    let answer: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!((status, &answer["identical"]), (Some(1), &false.into()), "{answer:#}");
+    let difference = &answer["difference"];
+    assert_ne!(difference["recorded"], difference["replayed"], "{answer:#}");
+
+    // The event that is named stands in that line of the dump, with the recorded decision.
+    let (status, dump, _) = replay(&folder, &[&file, "--dump"]);
+    let event = difference["event"].as_u64().unwrap();
+    let line = dump.lines().nth(event as usize).unwrap();
+    let begins = format!("{event} ");
+    let window = difference["recorded"]["window_bytes"].as_u64().unwrap();
+    assert_eq!(status, Some(0));
+    assert!(line.starts_with(&begins) && line.contains("-> window="), "{line}");
+    assert!(line.contains(&format!("window={} ", cellcc_units::Bytes::new(window))), "{line}");
+}
+
+#[test]
+fn bad_input_is_refused_by_file_or_flag() {
+    let (folder, file) = recorded("cubic");
+    let whole = fs::read(folder.path().join(&file)).unwrap();
+    let with = |name: &str, bytes: &[u8]| fs::write(folder.path().join(name), bytes).unwrap();
+    with("cut.conversation", &whole[..whole.len() - 20]);
+    let mut damaged = whole;
+    damaged[300] ^= 1;
+    with("damaged.conversation", &damaged);
+    with("trace.mahi", b"1\n2\n");
+    for (arguments, expected) in [
+        (&["no.conversation"][..], &["no.conversation", "cannot be read"][..]),
+        (&["trace.mahi"], &["trace.mahi", "no recorded conversation"]),
+        (&["cut.conversation"], &["cut.conversation", "cut off at byte", "after event", "again"]),
+        (&["cut.conversation", "--dump"], &["cut.conversation", "cut off at byte"]),
+        (&["damaged.conversation"], &["damaged.conversation", "damaged at byte", "checksum"]),
+        (&[&file, "--scheme", "cubicle"], &["--scheme", "unknown scheme `cubicle`", "cubic"]),
+    ] {
+        let (status, _, message) = replay(&folder, arguments);
+        assert_eq!(status, Some(2), "{arguments:?}: {message}");
+        for part in expected {
+            assert!(message.contains(part), "{arguments:?}: `{part}` is not in: {message}");
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_recorded_is_refused_before_anything_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("file"), "").unwrap();
+    for (arguments, expected) in [
+        (&["--conversations", "file"][..], &["--conversations", "file"][..]),
+        (&["--conversations", "told", "--driver", "kernel"], &["--conversations", "--driver kernel"]),
+    ] {
+        let output = cellcc(folder.path()).arg("compare").args(arguments).output().unwrap();
+        let message = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {message}");
+        assert!(expected.iter().all(|part| message.contains(part)), "{arguments:?}: {message}");
+        assert!(!folder.path().join("cellcc-out").exists(), "{arguments:?}");
+    }
+}

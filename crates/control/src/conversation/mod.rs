@@ -1,0 +1,28 @@
+//! The conversation of a flow: every event that its controller was told, with the decision after it, written to a file
+//! while it runs and told to a controller again later. Decisions depend on nothing else, so they are the same, bit for bit,
+//! or the scheme has changed.
+//!
+//! | to find | look in |
+//! |---|---|
+//! | how to record one | [`Scheme::recorded`](crate::Scheme::recorded) |
+//! | how to read one, and to tell it again | [`Conversation`] |
+//! | the file: header, blocks, checksums, end | `file` |
+//! | how values become bytes | `coding`, `values`, `fields` |
+//! | what is written of a controller | `controller` |
+//!
+//! A file says which vocabulary its events are of. There is one, `controller`; another needs no other file format.
+
+mod coding;
+mod controller;
+mod fields;
+mod file;
+mod recorder;
+mod replay;
+#[cfg(test)]
+mod tests;
+mod values;
+
+pub use controller::{Call, Decision, Received, Turn};
+pub use file::{ConversationError, Header};
+pub(crate) use recorder::Destination;
+pub use replay::{Conversation, Difference, Replay};

@@ -1,0 +1,120 @@
+//! A controller whose conversation is recorded.
+
+use super::controller::{Call, Driven, Received, Turn, VOCABULARY};
+use super::file::{Header, Writer};
+use crate::contract::{Ack, Context, Controller, Ecn, Event, Limits, Loss, Observer, Sent, Tag};
+use crate::message::{Feedback, Verdict};
+use cellcc_assist::Advice;
+use cellcc_units::{Bytes, Time};
+use std::fmt;
+use std::io::Write;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Where the conversation of the next controller goes. Clones are the same place.
+#[derive(Clone)]
+pub(crate) struct Destination(Arc<Mutex<Option<Box<dyn Write + Send>>>>);
+
+impl Destination {
+    pub(crate) fn new(destination: Box<dyn Write + Send>) -> Self {
+        Self(Arc::new(Mutex::new(Some(destination))))
+    }
+
+    /// Has the conversation of `controller` recorded, if it is the first that is built.
+    pub(crate) fn record(
+        &self,
+        scheme: &str,
+        context: &Context,
+        controller: Box<dyn Controller>,
+    ) -> Box<dyn Controller> {
+        match self.0.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            Some(destination) => Box::new(Recorder::new(destination, scheme, context, controller)),
+            None => controller,
+        }
+    }
+}
+
+impl fmt::Debug for Destination {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Destination")
+    }
+}
+
+/// A controller that does what another one does, and writes down each event with the decision after it.
+struct Recorder {
+    driven: Driven,
+    writer: Writer,
+}
+
+impl Recorder {
+    fn new(
+        destination: Box<dyn Write + Send>,
+        scheme: &str,
+        context: &Context,
+        controller: Box<dyn Controller>,
+    ) -> Self {
+        let header = Header {
+            vocabulary: VOCABULARY.into(),
+            scheme: scheme.into(),
+            context: *context,
+            code: env!("CARGO_PKG_VERSION").into(),
+        };
+        let writer = Writer::new(destination, &header);
+        let mut recorder = Self { driven: Driven::new(controller), writer };
+        recorder.tell(Time::ZERO, Call::Built);
+        recorder
+    }
+
+    fn tell(&mut self, now: Time, call: Call<'_>) {
+        self.driven.tell(now, &call);
+        let turn = Turn { now, call, decision: self.driven.decision() };
+        self.writer.record(|out| turn.encode(out));
+    }
+}
+
+impl Controller for Recorder {
+    fn ecn(&self) -> Ecn {
+        self.driven.controller.ecn()
+    }
+
+    fn on_sent(&mut self, sent: &Sent) -> Tag {
+        self.tell(sent.now, Call::Sent(*sent));
+        self.driven.tag
+    }
+
+    fn on_ack(&mut self, ack: &Ack<'_>) {
+        self.tell(ack.now, Call::Ack(*ack));
+    }
+
+    fn on_loss(&mut self, loss: &Loss<'_>) {
+        self.tell(loss.now, Call::Loss(*loss));
+    }
+
+    fn on_event(&mut self, now: Time, event: Event) {
+        self.tell(now, Call::Event(event));
+    }
+
+    fn on_feedback(&mut self, now: Time, feedback: &Feedback, sent: Bytes) -> Verdict {
+        self.tell(now, Call::Feedback(Received { feedback: *feedback, sent }));
+        self.driven.verdict.unwrap_or(Verdict::Malformed)
+    }
+
+    fn on_advice(&mut self, now: Time, advice: &Advice) {
+        self.tell(now, Call::Advice(*advice));
+    }
+
+    fn on_timer(&mut self, now: Time) {
+        self.tell(now, Call::Timer);
+    }
+
+    fn next_timer(&self) -> Option<Time> {
+        self.driven.controller.next_timer()
+    }
+
+    fn limits(&self) -> Limits {
+        self.driven.controller.limits()
+    }
+
+    fn observe(&self, observer: &mut dyn Observer) {
+        self.driven.controller.observe(observer);
+    }
+}
