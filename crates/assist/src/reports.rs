@@ -56,7 +56,7 @@ pub struct ReportedFlow {
 
 impl ReportedFlow {
     /// A usual path's packets of 1500 bytes and acknowledgements of 40, from time zero on.
-    pub const USUAL: Self =
+    pub const DEFAULT: Self =
         Self { packet: Bytes::new(1500), ack: Bytes::new(40), start: Time::ZERO, stop: Time::NEVER };
 }
 
@@ -262,7 +262,7 @@ mod tests {
     }
 
     fn reports(settings: NetAssist) -> Reports<Steps> {
-        Reports::new(settings, Steps { loses: false }, ReportedFlow::USUAL)
+        Reports::new(settings, Steps { loses: false }, ReportedFlow::DEFAULT)
     }
 
     fn unseen(source: ReportSource) -> UnseenReports<Steps> {
@@ -355,7 +355,7 @@ mod tests {
 
     #[test]
     fn reports_begin_and_end_with_the_flow() {
-        let flow = ReportedFlow { start: at(70), stop: at(130), ..ReportedFlow::USUAL };
+        let flow = ReportedFlow { start: at(70), stop: at(130), ..ReportedFlow::DEFAULT };
         let reports = Reports::new(settings(ReportSource::Oracle), Steps { loses: false }, flow);
         let told: Vec<Time> =
             all(UnseenReports::new(reports, 1), at(1000)).into_iter().map(|(at, ..)| at).collect();
@@ -386,7 +386,8 @@ mod tests {
 
     #[test]
     fn a_lost_report_never_arrives() {
-        let lossy = Reports::new(settings(ReportSource::Oracle), Steps { loses: true }, ReportedFlow::USUAL);
+        let lossy =
+            Reports::new(settings(ReportSource::Oracle), Steps { loses: true }, ReportedFlow::DEFAULT);
         assert_eq!(all(UnseenReports::new(lossy, 1), at(1000)), []);
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::exit::Exit;
 use crate::transfer::process::exit;
-use cellcc_transfer::Adviser;
+use cellcc_transfer::AdviceConfig;
 use cellcc_units::Span;
 
 /// The flags at an end that sends.
@@ -20,9 +20,9 @@ pub(crate) struct Args {
 
 impl Args {
     /// Who that is. In a tokio runtime.
-    pub(crate) async fn adviser(&self) -> Result<Option<Adviser>, Exit> {
+    pub(crate) async fn config(&self) -> Result<Option<AdviceConfig>, Exit> {
         match &self.advice {
-            Some(text) => Adviser::named(text, self.advice_rtt).await.map(Some).map_err(exit),
+            Some(text) => AdviceConfig::named(text, self.advice_rtt).await.map(Some).map_err(exit),
             None => Ok(None),
         }
     }

@@ -99,7 +99,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, Exit> {
             time: args.max_time,
         },
         qlog: qlog(args.qlog)?,
-        adviser: None,
+        advice: None,
         log: Box::new(move |line| {
             if !quiet {
                 tell(line);
@@ -107,8 +107,8 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, Exit> {
         }),
     };
     runtime()?.block_on(async {
-        let adviser = args.advice.adviser().await?;
-        serve(ServerSettings { adviser, ..settings }).await
+        let advice = args.advice.config().await?;
+        serve(ServerSettings { advice, ..settings }).await
     })
 }
 

@@ -8,7 +8,7 @@ use cellcc_emu::log::{LogHeader, LogSpec};
 use cellcc_emu::mahimahi::Chain;
 use cellcc_emu::path::{Stages, stages};
 use cellcc_emu::stage::Stage;
-use cellcc_experiment::{CellSetup, PlanFile, Scenario, USUAL_DRIVER};
+use cellcc_experiment::{CellSetup, DEFAULT_DRIVER, PlanFile, Scenario};
 use cellcc_link::{Capacity, TraceCache};
 use cellcc_units::{Queue, Ratio, Span};
 use std::ffi::OsString;
@@ -154,7 +154,7 @@ fn scenario(args: &Args) -> Result<Scenario, Exit> {
     Ok(Scenario {
         scheme: String::new(),
         variation: String::new(),
-        driver: USUAL_DRIVER.into(),
+        driver: DEFAULT_DRIVER.into(),
         trace,
         trace_sha256: String::new(),
         seed: args.seed,

@@ -48,7 +48,7 @@ pub use mix::{Mix, MixError};
 pub use path_links::PathLinks;
 pub use plan::{LIMIT, Plan, PlanError, PlanFile, PlannedRun, Seeds, SeedsError, same_scheme};
 pub use record::{FlowRecord, KeptUp, RealTime, Record, SCHEMA_VERSION};
-pub use scenario::{CellSetup, Endpoint, FlowSetup, Path, Reverse, Scenario, USUAL_DRIVER, row_name};
+pub use scenario::{CellSetup, DEFAULT_DRIVER, Endpoint, FlowSetup, Path, Reverse, Scenario, row_name};
 pub use seeds::Randomness;
 pub use series::{Column, Series};
 pub use source::Source;

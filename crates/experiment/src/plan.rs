@@ -2,8 +2,8 @@
 
 use crate::record::trace_name;
 use crate::{
-    BraceError, CellSetup, Driver, Endpoint, FlowSetup, Mix, MixError, NetAssist, Path, ResolveError,
-    SCHEMA_VERSION, Scenario, USUAL_DRIVER, Variation, Vary, VaryError, expand_braces,
+    BraceError, CellSetup, DEFAULT_DRIVER, Driver, Endpoint, FlowSetup, Mix, MixError, NetAssist, Path,
+    ResolveError, SCHEMA_VERSION, Scenario, Variation, Vary, VaryError, expand_braces,
 };
 use cellcc_units::Span;
 use serde::{Deserialize, Serialize};
@@ -25,7 +25,7 @@ pub struct PlanFile {
     /// Seeds: `1`, `1..3` (both ends included) or `1,4,7`.
     pub seeds: Seeds,
     /// What runs them: `sim`, `kernel`; a scheme has a row for each.
-    #[serde(skip_serializing_if = "are_usual_drivers")]
+    #[serde(skip_serializing_if = "are_default_drivers")]
     pub drivers: Vec<String>,
     /// The scheme that the others are held against in a table of their own; empty: none.
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -56,7 +56,7 @@ impl Default for PlanFile {
             schemes: Vec::new(),
             traces: Vec::new(),
             seeds: Seeds(vec![1]),
-            drivers: vec![USUAL_DRIVER.into()],
+            drivers: vec![DEFAULT_DRIVER.into()],
             baseline: String::new(),
             duration: Span::from_secs(60),
             path: Path::default(),
@@ -69,8 +69,8 @@ impl Default for PlanFile {
     }
 }
 
-fn are_usual_drivers(drivers: &[String]) -> bool {
-    drivers == [USUAL_DRIVER]
+fn are_default_drivers(drivers: &[String]) -> bool {
+    drivers == [DEFAULT_DRIVER]
 }
 
 /// The runs, in the order of tables: by trace, then variation, then scheme, then driver, then seed; `limit` first for
@@ -201,7 +201,7 @@ fn grid(trace: &str, Variation { text, file }: &Variation, mixes: &[Mix]) -> Res
         flows,
     };
     // The limit needs no packets: whatever runs the schemes, it is computed.
-    let mut runs = vec![scenario(LIMIT, USUAL_DRIVER, file.seeds.0[0], Vec::new())];
+    let mut runs = vec![scenario(LIMIT, DEFAULT_DRIVER, file.seeds.0[0], Vec::new())];
     for mix in mixes {
         for driver in &file.drivers {
             for &seed in &file.seeds.0 {

@@ -15,7 +15,7 @@ pub struct Scenario {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub variation: String,
     /// Which driver runs it: `sim`, or one that takes real time.
-    #[serde(default = "usual_driver", skip_serializing_if = "is_usual_driver")]
+    #[serde(default = "default_driver", skip_serializing_if = "is_default_driver")]
     pub driver: String,
     /// The link's capacity over time: a file, a name of a synthetic link, `rate=...` or `step=...`.
     pub trace: String,
@@ -71,7 +71,7 @@ pub struct Path {
     #[serde(skip_serializing_if = "is_none_of_it")]
     pub reordered: Ratio,
     /// By how much later those arrive.
-    #[serde(skip_serializing_if = "is_usual_lateness")]
+    #[serde(skip_serializing_if = "is_default_lateness")]
     pub reordered_by: Span,
     /// The reverse path, of the acknowledgements.
     pub reverse: Reverse,
@@ -140,21 +140,21 @@ pub struct FlowSetup {
 }
 
 /// A retransmission of the radio link (HARQ, 8 ms in LTE: 3GPP TS 36.321 section 5.3.2), rounded up.
-const USUAL_LATENESS: Span = Span::from_millis(10);
+const DEFAULT_LATENESS: Span = Span::from_millis(10);
 
 /// The driver of a Scenario that names none: the simulator.
-pub const USUAL_DRIVER: &str = "sim";
+pub const DEFAULT_DRIVER: &str = "sim";
 
-fn usual_driver() -> String {
-    USUAL_DRIVER.into()
+fn default_driver() -> String {
+    DEFAULT_DRIVER.into()
 }
 
-fn is_usual_driver(driver: &str) -> bool {
-    driver == USUAL_DRIVER
+fn is_default_driver(driver: &str) -> bool {
+    driver == DEFAULT_DRIVER
 }
 
-fn is_usual_lateness(span: &Span) -> bool {
-    *span == USUAL_LATENESS
+fn is_default_lateness(span: &Span) -> bool {
+    *span == DEFAULT_LATENESS
 }
 
 fn is_none_of_it(share: &Ratio) -> bool {
@@ -195,7 +195,7 @@ impl Scenario {
 /// What the row of a scheme, run by this driver under a variation, is called.
 pub fn row_name(scheme: &str, driver: &str, variation: &str) -> String {
     let mut name = scheme.to_owned();
-    if !is_usual_driver(driver) {
+    if !is_default_driver(driver) {
         name.push_str(&format!(" [{driver}]"));
     }
     if !variation.is_empty() {
@@ -222,7 +222,7 @@ impl Default for Path {
             jitter: Span::ZERO,
             jitter_reorders: false,
             reordered: Ratio::ZERO,
-            reordered_by: USUAL_LATENESS,
+            reordered_by: DEFAULT_LATENESS,
             reverse: Reverse::default(),
         }
     }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// The name in the certificate.
 pub(crate) const SERVER_NAME: &str = "cellcc";
 
-/// What both ends present and trust.
+/// TLS settings of both ends.
 #[derive(Clone)]
 pub(crate) struct Tls {
     pub(crate) server: Arc<QuicServerConfig>,

@@ -3,14 +3,14 @@
 //! | to find | look in |
 //! |---|---|
 //! | noq at both ends, in virtual time | [`VirtualDriver`] |
-//! | noq over real sockets, through the emulator | [`player`] |
+//! | noq over real sockets, through the emulator | [`sockets`] |
 
-// Real time: the player reads clocks and opens sockets. The driver in virtual time takes both as arguments.
+// `sockets` reads clocks and opens sockets. The driver in virtual time has neither.
 #![allow(clippy::disallowed_methods)]
 
 mod certificate;
 #[cfg(target_os = "linux")]
-pub mod player;
+pub mod sockets;
 mod virtual_time;
 
 pub use virtual_time::{Protection, QuicEnds, VirtualDriver};

@@ -11,7 +11,7 @@
 
 use anyhow::{Context, Result, bail};
 use cellcc_control::Registry;
-use cellcc_quic::{Attached, Congestion, attach_receiver, reception};
+use cellcc_quic::{Attached, Congestion, attach_receiver, receive_thread};
 use noq::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use noq::{
     ClientConfig, Connection, Endpoint, Incoming, RecvStream, SendStream, ServerConfig, TransportConfig,
@@ -56,8 +56,8 @@ async fn serve(address: SocketAddr, scheme: &str) -> Result<()> {
     let mut config = ServerConfig::with_crypto(Arc::new(QuicServerConfig::try_from(server_tls()?)?));
     config.transport_config(Arc::new(transport));
     // noq's own `Endpoint::server` works as well; this one keeps up with hundreds of connections.
-    let endpoint =
-        reception::endpoint(address, Some(config)).with_context(|| format!("cannot listen on {address}"))?;
+    let endpoint = receive_thread::endpoint(address, Some(config))
+        .with_context(|| format!("cannot listen on {address}"))?;
     println!("{} on {}; ctrl-c ends it", congestion.scheme().text(), endpoint.local_addr()?);
 
     let mut connections = JoinSet::new();

@@ -1,4 +1,4 @@
-//! A connection that is served between its acknowledgements, as the program sees it.
+//! The program's view of a connection that is served between its acknowledgements.
 
 use crate::extension::{Counters, PeerComponent};
 use crate::handle::SchemeHandle;
@@ -8,12 +8,12 @@ use cellcc_control::{Observer, Registry, Scheme};
 use std::sync::{Arc, Mutex};
 use tokio::task::AbortHandle;
 
-/// A connection with one of our schemes, served until it ends. Dropping this ends the service before, and leaves the
-/// scheme to acknowledgements alone. It does not keep the connection open.
+/// A connection with one of our schemes, served until it ends. Dropping this ends the service earlier; the scheme then runs
+/// on acknowledgements alone. It does not keep the connection open.
 ///
-/// The service reads the connection's datagrams. Those of the extension (first byte
-/// [`CONTEXT`](crate::extension::CONTEXT)) are its own; the application's come from
-/// [`read_datagram`](AttachedReceiver::read_datagram) instead of from the connection.
+/// The service reads the connection's datagrams. It keeps the extension's (first byte
+/// [`CONTEXT`](crate::extension::CONTEXT)); read the application's with
+/// [`read_datagram`](AttachedReceiver::read_datagram), not from the connection.
 #[derive(Debug)]
 pub struct Attached {
     scheme: Arc<Mutex<SchemeHandle>>,
@@ -26,12 +26,12 @@ impl Attached {
         Some(Self { scheme: service.handle()?, peer: AttachedReceiver::run(connection, service) })
     }
 
-    /// The way to the scheme: to its present flow, where the connection has moved to another path and begun a new one.
+    /// The handle to the scheme's present flow. A connection that moves to another path begins a new one.
     pub fn scheme(&self) -> SchemeHandle {
         crate::service::lock(&self.scheme).clone()
     }
 
-    /// Whether the receiver-side component runs at the peer; its text is a note for whoever reads the result.
+    /// Whether the receiver-side component runs at the peer. Its text can serve as a note in a result.
     pub fn peer_component(&self) -> PeerComponent {
         self.peer.shared.extension().peer_component()
     }
@@ -42,17 +42,17 @@ impl Attached {
     }
 }
 
-/// A connection that runs the receiver-side components of its peer's schemes, whatever congestion control it has itself, until it
-/// ends or this is dropped. It does not keep the connection open.
+/// A connection that runs the receiver-side components of its peer's schemes, with any congestion control of its own, until
+/// it ends or this is dropped. It does not keep the connection open.
 #[derive(Debug)]
 pub struct AttachedReceiver {
     shared: Arc<Shared>,
     task: AbortHandle,
 }
 
-/// Runs the receiver-side components of the peer's schemes, on a connection whose own congestion control is not of this
-/// library. On one that [`Congestion::attach`](crate::Congestion::attach) serves they run already. `registry`: the schemes
-/// whose components may run.
+/// Runs the receiver-side components of the peer's schemes, on a connection with any congestion control. A connection that
+/// [`Congestion::attach`](crate::Congestion::attach) serves runs them already. `registry`: the schemes whose components may
+/// run.
 ///
 /// The service reads the connection's datagrams, as with [`Attached`].
 ///
@@ -69,25 +69,24 @@ impl AttachedReceiver {
         Self { shared, task }
     }
 
-    /// The peer's scheme whose component runs here, where one does.
+    /// The peer's scheme whose component runs here, if one does.
     pub fn scheme_here(&self) -> Option<String> {
         self.shared.extension().scheme_here().map(str::to_owned)
     }
 
-    /// Shows the inside of the receiver-side component that runs here, where one does.
+    /// Shows the internal values of the receiver-side component that runs here, if one does.
     pub fn observe_component(&self, observer: &mut dyn Observer) {
         if let Some(component) = self.shared.extension().component_here() {
             component.observe(observer);
         }
     }
 
-    /// What has become of the extension's datagrams so far.
+    /// Counts of the extension's datagrams so far.
     pub fn counters(&self) -> Counters {
         self.shared.extension().counters()
     }
 
-    /// The user has so many flows, over all of its connections: what NATCP's receivers report (1 unless this says
-    /// otherwise).
+    /// Sets the user's number of flows over all of its connections, which NATCP's receivers report. The default is 1.
     pub fn set_user_flows(&self, flows: u32) {
         self.shared.set_user_flows(flows);
     }

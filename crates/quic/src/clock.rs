@@ -1,32 +1,32 @@
-//! A flow's time on the clock of the operating system, which noq and tokio go by.
+//! A flow's time, on the operating system's clock that noq and tokio use.
 
 use cellcc_units::{Span, Time};
 use std::time::{Duration, Instant};
 
-/// A clock of which only differences count.
+/// A clock with an epoch.
 #[derive(Debug, Clone, Copy)]
 pub struct Clock {
     epoch: Instant,
 }
 
 impl Clock {
-    /// [`Time::ZERO`] is `epoch`.
+    /// A clock whose [`Time::ZERO`] is `epoch`.
     pub fn new(epoch: Instant) -> Self {
         Self { epoch }
     }
 
-    /// [`Time::ZERO`].
+    /// The instant of [`Time::ZERO`].
     pub fn epoch(self) -> Instant {
         self.epoch
     }
 
-    /// [`Time::ZERO`] for what was before it.
+    /// The time of an instant; [`Time::ZERO`] for earlier ones.
     #[inline]
     pub fn time(self, instant: Instant) -> Time {
         Time::ZERO + span(instant.saturating_duration_since(self.epoch))
     }
 
-    /// The moment of the system's clock.
+    /// The instant of a time.
     #[inline]
     pub fn instant(self, time: Time) -> Instant {
         self.epoch + Duration::from_nanos(time.as_nanos())
@@ -46,7 +46,7 @@ impl Clock {
     }
 }
 
-/// A duration in the core's units; the longest there is for one that is longer.
+/// A duration in cellcc's units; longer ones become the longest span.
 #[inline]
 pub fn span(duration: Duration) -> Span {
     Span::from_nanos(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX))

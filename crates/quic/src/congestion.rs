@@ -5,7 +5,7 @@ use crate::controller::SchemeController;
 use crate::packet_size::PacketSize;
 use crate::qlog;
 use crate::sender::Sender;
-use crate::shared_flow::Beginning;
+use crate::shared_flow::FlowSettings;
 use cellcc_control::{AdviceRoute, Context, Registry, Scheme, SchemeError};
 use cellcc_units::Bytes;
 use noq_proto::congestion::{Controller, ControllerFactory};
@@ -18,20 +18,21 @@ use thiserror::Error;
 /// RFC 9002, section 7.2: ten packets.
 const INITIAL_WINDOW_PACKETS: u64 = 10;
 
-/// RFC 9000, section 14: every path carries these.
+/// Every path carries packets of this size (RFC 9000, section 14).
 const MIN_PACKET: Bytes = Bytes::new(1200);
 
-/// An acknowledgement that waits for a second packet is an RTT sample that is too long, and where the window is one packet
-/// it stops the flow. QUIC's usual 25 ms are more than the shortest RTT of the papers (20 ms); this is a quarter of that.
+/// Longest acknowledgement delay that peers are asked for: a quarter of the shortest RTT in the papers (20 ms); QUIC's
+/// default of 25 ms is longer than that RTT. A delayed acknowledgement lengthens an RTT sample, and stops a flow whose window
+/// is one packet. (`DEFAULT_MAX_ACK_DELAY` in `sender` is RFC 9000's default.)
 const REQUESTED_MAX_ACK_DELAY: Duration = Duration::from_millis(5);
 
-/// Why there is no such congestion control.
+/// Why a congestion control cannot be had.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum CongestionError {
     /// The text names no scheme.
     #[error(transparent)]
     Scheme(#[from] SchemeError),
-    /// The scheme with these arguments needs what QUIC cannot do.
+    /// The scheme with these arguments needs something that QUIC cannot do.
     #[error("scheme `{scheme}`: QUIC has no {unmet}; leave that out; the driver `sim` has it")]
     Unmet {
         /// The scheme.
@@ -41,21 +42,20 @@ pub enum CongestionError {
     },
 }
 
-/// What a Scenario can ask for, too.
 pub(crate) const ADVICE_IN_BAND: &str = "advice in band (route=in-band): nobody writes on acknowledgements";
 
-/// What a scheme with its arguments needs and noq cannot do.
+/// What the scheme with its arguments needs and QUIC cannot do.
 pub(crate) fn unmet(scheme: &Scheme) -> Option<&'static str> {
     if scheme.advice_request().is_some_and(|request| request.route == Some(AdviceRoute::InBand)) {
         return Some(ADVICE_IN_BAND);
     }
-    // Whether a component holds acknowledgements back does not depend on the packets.
+    // Whether a component holds acknowledgements back does not depend on packet sizes.
     let any = Context { packet: MIN_PACKET, initial_window: MIN_PACKET * INITIAL_WINDOW_PACKETS, seed: 0 };
     let holds_acks = scheme.build_receiver(&any).is_some_and(|component| component.holds_acks());
     holds_acks.then_some("regulated acknowledgements (fairness=acks): nobody holds them back")
 }
 
-/// A scheme for the connections of a noq endpoint. Clones build the same.
+/// A scheme for the connections of a noq endpoint. Clones share their settings.
 #[derive(Debug, Clone)]
 pub struct Congestion(Arc<Settings>);
 
@@ -69,10 +69,10 @@ struct Settings {
 }
 
 impl Congestion {
-    /// The scheme of this name among those that cellcc comes with: `"reminis(dtt=40ms)"`.
+    /// A scheme of cellcc's registry: `"reminis(dtt=40ms)"`.
     ///
     /// # Errors
-    /// An unknown name, parameter or value; a scheme that needs what noq cannot do.
+    /// An unknown name, parameter or value; a scheme that needs something that noq cannot do.
     pub fn named(text: &str) -> Result<Self, CongestionError> {
         Self::new(Registry::default().parse(text)?)
     }
@@ -80,7 +80,7 @@ impl Congestion {
     /// A scheme of any registry.
     ///
     /// # Errors
-    /// The scheme needs what noq cannot do.
+    /// The scheme needs something that noq cannot do.
     pub fn new(scheme: Scheme) -> Result<Self, CongestionError> {
         if let Some(unmet) = unmet(&scheme) {
             return Err(CongestionError::Unmet { scheme: scheme.text().into(), unmet });
@@ -99,12 +99,12 @@ impl Congestion {
         Self(Arc::new(Settings { seed, ..self.settings() }))
     }
 
-    /// Has all flows' clocks begin at `epoch` rather than with their connection.
+    /// Starts the clocks of all flows at `epoch` rather than with their connections.
     pub fn with_epoch(&self, epoch: Instant) -> Self {
         Self(Arc::new(Settings { epoch: Some(epoch), ..self.settings() }))
     }
 
-    /// Has flows keep every RTT sample until it is taken.
+    /// Makes flows keep every RTT sample until [`take_rtt_samples`](crate::SchemeHandle::take_rtt_samples).
     pub fn with_rtt_samples(&self) -> Self {
         Self(Arc::new(Settings { keeps_rtt_samples: true, ..self.settings() }))
     }
@@ -118,21 +118,21 @@ impl Congestion {
         &self.0.scheme
     }
 
-    /// What noq takes as `TransportConfig::congestion_controller_factory`.
+    /// The factory for `TransportConfig::congestion_controller_factory`.
     pub fn factory(&self) -> Arc<dyn ControllerFactory + Send + Sync> {
         Arc::clone(&self.0) as _
     }
 
-    /// Makes every connection of this configuration use the scheme, and asks its peers for acknowledgements within
-    /// 5 ms where they can be asked (draft-ietf-quic-ack-frequency).
+    /// Makes every connection of this configuration use the scheme, and asks peers that know
+    /// draft-ietf-quic-ack-frequency for acknowledgements within 5 ms.
     pub fn install(&self, transport: &mut TransportConfig) {
         let mut acknowledgements = AckFrequencyConfig::default();
         acknowledgements.max_ack_delay(Some(REQUESTED_MAX_ACK_DELAY));
         transport.congestion_controller_factory(self.factory()).ack_frequency_config(Some(acknowledgements));
     }
 
-    /// Serves a connection between its acknowledgements, until it ends: the scheme's timers, the
-    /// messages to and from its receiver-side component, its send buffer. `None` where the connection was made without [`install`](Self::install).
+    /// Serves a connection between its acknowledgements until it ends: the scheme's timers, the messages to and from its
+    /// receiver-side component, its send buffer. `None` if the connection was made without [`install`](Self::install).
     ///
     /// # Panics
     /// Outside of a tokio runtime.
@@ -150,7 +150,7 @@ impl ControllerFactory for Settings {
             seed: self.seed.wrapping_add(self.built.fetch_add(1, Ordering::Relaxed)),
         };
         let sender = Sender::new(self.scheme.build(&context), size, self.keeps_rtt_samples);
-        Box::new(SchemeController::new(Beginning {
+        Box::new(SchemeController::new(FlowSettings {
             scheme: self.scheme.text().into(),
             epoch: self.epoch.unwrap_or(now),
             initial_window: size.payload * INITIAL_WINDOW_PACKETS,

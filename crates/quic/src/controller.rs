@@ -1,8 +1,8 @@
-//! A scheme as noq's congestion controller: what noq reports goes to the flow that it shares with the rest of the program.
+//! A scheme as noq's congestion controller: passes noq's reports to the flow that the rest of the program shares.
 
 use crate::handle::SchemeHandle;
 use crate::packet_size::PacketSize;
-use crate::shared_flow::{Beginning, SharedFlow};
+use crate::shared_flow::{FlowSettings, SharedFlow};
 use cellcc_control::Event;
 use cellcc_units::Bytes;
 use noq_proto::RttEstimator;
@@ -12,21 +12,22 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// A scheme as noq's congestion controller. Clones are the same flow: noq clones to look at it, and where the peer's
-/// address changes but not its path (RFC 9000, section 9.4).
+/// A scheme as noq's congestion controller. Clones are the same flow: noq clones it to read it, and when the peer's address
+/// changes but not its path (RFC 9000, section 9.4).
 #[derive(Clone)]
 pub(crate) struct SchemeController {
     shared: Arc<SharedFlow>,
-    /// The packets of an acknowledgement that noq is reporting: their numbers, and when they left. One lock for all.
+    /// Numbers and sending times of the packets in the acknowledgement that noq is reporting. They are processed together,
+    /// under one lock.
     acknowledged: Vec<(u64, Instant)>,
 }
 
 impl SchemeController {
-    pub(crate) fn new(beginning: Beginning) -> Self {
-        Self { shared: Arc::new(SharedFlow::new(beginning)), acknowledged: Vec::new() }
+    pub(crate) fn new(settings: FlowSettings) -> Self {
+        Self { shared: Arc::new(SharedFlow::new(settings)), acknowledged: Vec::new() }
     }
 
-    /// The way to the flow from outside of noq.
+    /// The handle for code outside of noq.
     pub(crate) fn handle(self) -> SchemeHandle {
         SchemeHandle::new(self.shared)
     }
@@ -85,7 +86,7 @@ impl Controller for SchemeController {
     }
 
     fn on_spurious_congestion_event(&mut self) {
-        // noq gives no time with it; the scheme restores what it saved, whenever that is.
+        // noq gives no time here, and the scheme needs none to restore what it saved.
         self.shared.with(|sender| sender.on_event(sender.last_heard(), Event::SpuriousLoss));
     }
 
@@ -97,11 +98,11 @@ impl Controller for SchemeController {
     }
 
     fn window(&self) -> u64 {
-        self.shared.published().gate()
+        self.shared.limits().cwnd_with_pacing()
     }
 
     fn metrics(&self) -> ControllerMetrics {
-        self.shared.published().metrics()
+        self.shared.limits().metrics()
     }
 
     fn clone_box(&self) -> Box<dyn Controller> {
@@ -134,7 +135,7 @@ mod tests {
         SchemeHandle::from_state(controller.clone_box()).unwrap().snapshot().limits.window.get()
     }
 
-    /// A New Reno in noq's hands with a packet in flight, and when that left.
+    /// NewReno with a packet in flight, and its sending time.
     fn newreno() -> (Box<dyn Controller>, Instant) {
         let now = Instant::now();
         let mut controller = Congestion::named("newreno").unwrap().factory().build(now, 1200);

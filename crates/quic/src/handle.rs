@@ -1,4 +1,4 @@
-//! The way to a connection's congestion control from outside of noq.
+//! The handle to a connection's congestion control, for code outside of noq.
 
 use crate::controller::SchemeController;
 use crate::pacing::Timers;
@@ -13,10 +13,9 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// The way to a connection's congestion control from outside of noq. Clones are the same flow.
+/// The handle to a connection's congestion control, for code outside of noq. Clones are the same flow.
 ///
-/// Calls that may let more leave say so: whoever calls them has noq look again (`Connection::set_send_window` does,
-/// whatever the value).
+/// Calls that return true let more leave: wake noq after them, with `Connection::set_send_window` and any value.
 #[derive(Clone)]
 pub struct SchemeHandle(Arc<SharedFlow>);
 
@@ -25,7 +24,7 @@ impl SchemeHandle {
         Self(flow)
     }
 
-    /// The congestion control of a connection's first path; `None` where that is not one of ours.
+    /// The congestion control of a connection's first path; `None` if it is not one of ours.
     pub fn of(connection: &noq::Connection) -> Option<Self> {
         connection.congestion_state(PathId::ZERO).and_then(Self::from_state)
     }
@@ -39,7 +38,7 @@ impl SchemeHandle {
         state.into_any().downcast::<SchemeController>().ok().map(|controller| controller.handle())
     }
 
-    /// True where both lead to the same flow. A connection that moves to another path begins a new one.
+    /// True if both are handles of the same flow. A connection that moves to another path begins a new flow.
     pub fn is_same(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
@@ -49,58 +48,59 @@ impl SchemeHandle {
         self.0.scheme()
     }
 
-    /// A moment of noq's clock on the flow's.
+    /// A time of noq's clock on the flow's clock.
     pub fn time(&self, now: Instant) -> Time {
         self.0.time(now)
     }
 
-    /// Somebody calls [`on_time`](Self::on_time) when [`next_time`](Self::next_time) asks for it, from now on; or nobody does
-    /// any longer, and noq's own pacer keeps the scheme's rate. True where more may leave than before.
+    /// Says who calls [`on_time`](Self::on_time) at [`next_time`](Self::next_time) from now on. With [`Timers::None`] noq's
+    /// own pacer keeps the scheme's rate. True if more may leave than before.
     pub fn set_timers(&self, timers: Timers) -> bool {
         self.0.with(|sender| sender.set_timers(timers)).1
     }
 
-    /// When [`on_time`](Self::on_time) has something to do; changes with everything that happens.
+    /// When to call [`on_time`](Self::on_time) next. Every event may change it.
     pub fn next_time(&self) -> Option<Instant> {
         let next = self.0.lock().next_timer().filter(|&next| next < Time::NEVER)?;
         Some(self.0.instant(next))
     }
 
-    /// Does what is due: the scheme's timer, a paced packet. True where more may leave than before.
+    /// Runs the scheme's timer and releases paced packets, if due. True if more may leave than before.
     pub fn on_time(&self, now: Instant) -> bool {
         let now = self.time(now);
         self.0.with(|sender| sender.on_time(now)).1
     }
 
-    /// The receiver-side component has sent something; no more than `sent` bytes can have arrived there, headers included.
-    /// Gives what the scheme finds in it, and true where more may leave than before.
+    /// The receiver-side component sent feedback. `sent`: all bytes sent so far, headers included; more cannot have arrived.
+    /// Returns the scheme's verdict, and true if more may leave than before.
     pub fn on_feedback(&self, now: Instant, feedback: &Feedback, sent: Bytes) -> (Verdict, bool) {
         let now = self.time(now);
         self.0.with(|sender| sender.on_feedback(now, feedback, sent))
     }
 
-    /// The network has said something about the bottleneck. True where more may leave than before.
+    /// The network reported about the bottleneck. True if more may leave than before.
     pub fn on_advice(&self, now: Instant, advice: &Advice) -> bool {
         let now = self.time(now);
         self.0.with(|sender| sender.on_advice(now, advice)).1
     }
 
-    /// The peer runs the receiver-side component: from now on signals to it are messages that must be sent.
+    /// The peer runs the receiver-side component: from now on its signals must be sent as messages.
     pub fn on_component_found(&self) {
         self.0.with(Sender::on_component_found);
     }
 
-    /// The signal that is due to the receiver-side component. To be followed by [`on_signal_queued`](Self::on_signal_queued).
+    /// The signal to send to the receiver-side component, if one is due. Call
+    /// [`on_signal_queued`](Self::on_signal_queued) after sending it.
     pub fn signal(&self) -> Option<Signal> {
         self.0.lock().signal()
     }
 
-    /// noq has the signal, and puts it into the next packet.
+    /// noq has the signal and puts it into the next packet.
     pub fn on_signal_queued(&self, signal: Signal) {
         self.0.with(|sender| sender.on_signal_queued(signal));
     }
 
-    /// The headers before a UDP payload, where they are not IPv4's.
+    /// Sets the size of the headers before a UDP payload; the default is IPv4's.
     pub fn set_headers(&self, headers: Bytes) {
         self.0.with(|sender| sender.set_size(PacketSize { headers, ..sender.size() }));
     }
@@ -110,25 +110,24 @@ impl SchemeHandle {
         self.0.lock().decisions()
     }
 
-    /// Where the flow stands.
+    /// The flow's present state.
     pub fn snapshot(&self) -> Snapshot {
         self.0.lock().snapshot()
     }
 
-    /// What the scheme shows of its inside; curves too, where `observed` wants them.
+    /// The scheme's internal values; curves too, if `observed` asks for them.
     pub fn observe(&self, observed: &mut Observed) {
         self.0.lock().observe(observed);
     }
 
-    /// The RTT samples since the last call, where the [`Congestion`](crate::Congestion) keeps them.
+    /// The RTT samples since the last call, if the [`Congestion`](crate::Congestion) keeps them.
     pub fn take_rtt_samples(&self) -> Vec<(Time, Span)> {
         self.0.lock().take_rtt_samples()
     }
 
-    /// Waits until there is a [`signal`](Self::signal) to send or, where `until` is given, [`next_time`](Self::next_time) is
-    /// before that.
-    pub(crate) async fn sooner_than(&self, until: Option<Instant>) {
-        self.0.sooner_than(until.map_or(Time::ZERO, |until| self.time(until))).await;
+    /// Waits for a [`signal`](Self::signal) to send or, with `until`, for a [`next_time`](Self::next_time) before that.
+    pub(crate) async fn wait_for_earlier_timer(&self, until: Option<Instant>) {
+        self.0.wait_for_earlier_timer(until.map_or(Time::ZERO, |until| self.time(until))).await;
     }
 }
 
@@ -148,7 +147,7 @@ mod tests {
 
     const RTT: Span = Span::from_micros(100);
 
-    /// A Reminis that has sent a packet, and when that was.
+    /// Reminis after sending one packet, and the time of sending.
     fn reminis() -> (SchemeHandle, Instant) {
         let sent = Instant::now();
         let mut controller = Congestion::named("reminis").unwrap().factory().build(sent, 1200);
@@ -170,29 +169,29 @@ mod tests {
     }
 
     #[test]
-    fn a_timer_that_is_set_while_somebody_waits_for_a_later_one_ends_the_wait() {
+    fn a_timer_set_during_the_wait_for_a_later_one_ends_the_wait() {
         let (handle, sent) = reminis();
-        let mut wait = pin!(handle.sooner_than(Some(sent + Duration::from_millis(10))));
+        let mut wait = pin!(handle.wait_for_earlier_timer(Some(sent + Duration::from_millis(10))));
         assert!(!is_ready(wait.as_mut()));
         acknowledge(&handle, sent);
         assert!(is_ready(wait));
     }
 
     #[test]
-    fn a_timer_that_was_set_before_the_wait_for_a_later_one_ends_it_at_once() {
+    fn a_timer_set_before_the_wait_for_a_later_one_ends_it_at_once() {
         let (handle, sent) = reminis();
         acknowledge(&handle, sent);
-        assert!(is_ready(pin!(handle.sooner_than(Some(sent + Duration::from_millis(10))))));
+        assert!(is_ready(pin!(handle.wait_for_earlier_timer(Some(sent + Duration::from_millis(10))))));
     }
 
     #[test]
-    fn timers_within_a_grain_wake_nobody() {
+    fn timers_within_the_timer_resolution_do_not_wake_the_service() {
         let (handle, sent) = reminis();
         acknowledge(&handle, sent);
         for round_trips in 2..5 {
-            // Its answer is a timer again, sooner than whoever calls it can come back.
+            // The scheme sets its next timer, earlier than the service can call it.
             handle.on_time(sent + Duration::from_micros(100) * round_trips);
-            assert!(!is_ready(pin!(handle.sooner_than(None))));
+            assert!(!is_ready(pin!(handle.wait_for_earlier_timer(None))));
         }
     }
 }

@@ -1,11 +1,11 @@
-//! The application's own datagrams, which come by the same way as the extension's.
+//! The application's own datagrams, which arrive together with the extension's.
 
 use bytes::Bytes;
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 
-/// What waits to be read, in bytes; beyond it the oldest are dropped, as noq does (its default is 1.25 MB).
+/// Bytes that may wait; beyond this the oldest datagrams are dropped, as noq does (its default is 1.25 MB).
 const MAX_BYTES: usize = 1 << 20;
 
 /// Datagrams that wait to be read.
@@ -18,7 +18,7 @@ pub(crate) struct Inbox {
 #[derive(Debug, Default)]
 struct State {
     queue: VecDeque<Bytes>,
-    /// What the queue holds, each datagram with its entry, so that empty ones do not pile up either.
+    /// Size of the queue. Each datagram counts with its entry, so that empty ones are limited too.
     bytes: usize,
     is_closed: bool,
 }
@@ -45,16 +45,16 @@ impl Inbox {
         self.changed.notify_one();
     }
 
-    /// Nothing comes any more.
+    /// No more datagrams will come.
     pub(crate) fn close(&self) {
         self.lock().is_closed = true;
         self.changed.notify_waiters();
     }
 
-    /// The oldest datagram; `None` where none is left and none comes.
+    /// The oldest datagram; `None` if the inbox is closed and empty.
     pub(crate) async fn pop(&self) -> Option<Bytes> {
         loop {
-            // Made before the look, so that what comes in between is not missed.
+            // Registered before the queue is read, so that no datagram in between is missed.
             let changed = self.changed.notified();
             {
                 let mut state = self.lock();

@@ -15,16 +15,17 @@
 //!
 //! | to find | look in |
 //! |---|---|
-//! | a scheme as noq's controller: what noq reports, what it is told | `controller`, `sender` |
+//! | a scheme as noq's controller | `controller`, `sender` |
+//! | the limits that noq reads without a lock | `atomic_limits` |
 //! | a flow's time on the system's clock | `clock` |
-//! | the same flow from the rest of the program, and what both share | [`SchemeHandle`], `shared_flow` |
+//! | the handle to a flow for the rest of the program | [`SchemeHandle`], `shared_flow` |
 //! | when a paced packet may leave | `pacing` |
-//! | which sent packet an acknowledgement or a loss is about | `outstanding` |
-//! | what the two ends of a scheme send each other | `extension` |
+//! | the sent packet that an acknowledgement or a loss is about | `outstanding` |
+//! | messages between a scheme and its receiver-side component | [`extension`] |
 //! | timers, send buffer and messages between acknowledgements | `attach`, `service`, `inbox` |
-//! | an endpoint for many connections: a thread of its own for what arrives | [`reception`] |
-//! | what the network says about a peer's bottleneck, and where that comes from | [`advice`] |
-//! | logs of connections that qvis and other tools read | [`qlog`] |
+//! | an endpoint for many connections, with its own receive thread | [`receive_thread`] |
+//! | the network's reports about a peer's bottleneck | [`advice`] |
+//! | connection logs for qvis and other tools | [`qlog`] |
 //!
 //! noq counts UDP payloads, cellcc whole packets on the link: [`PacketSize`] converts in one place.
 
@@ -32,6 +33,7 @@
 #![allow(clippy::disallowed_methods)]
 
 pub mod advice;
+mod atomic_limits;
 mod attach;
 mod clock;
 mod congestion;
@@ -42,9 +44,8 @@ mod inbox;
 mod outstanding;
 mod pacing;
 mod packet_size;
-mod published;
 pub mod qlog;
-pub mod reception;
+pub mod receive_thread;
 mod sender;
 mod service;
 mod shared_flow;

@@ -1,8 +1,8 @@
-//! The packets that have left and are neither acknowledged nor lost, in the order in which they left.
+//! The packets that were sent and are neither acknowledged nor lost, in sending order.
 //!
-//! noq names a packet by its number, but three number spaces (RFC 9000, section 12.3) share those, and which space is
-//! meant it does not say. The time of departure tells them apart where it is known (acknowledgements), the size and the
-//! order where it is not (losses).
+//! noq reports a packet by its number but not the number space (RFC 9000, section 12.3), and three spaces use the same
+//! numbers. An acknowledged packet is found by number and sending time; a lost one, for which noq gives no time, by number,
+//! size and order.
 
 use cellcc_control::Packet;
 use cellcc_units::{Bytes, Time};
@@ -19,22 +19,23 @@ pub(crate) struct Entry {
     pub(crate) packet: Packet,
 }
 
-/// After so many packets it is seen whether a burst has left more room than is used.
-const LOOK_EVERY: u32 = 1024;
-/// Room for so many packets is kept whatever is used: 6 kB.
-const SMALL: usize = 64;
+/// After this many packets the buffer's capacity is compared with its use.
+const SHRINK_CHECK_PACKETS: u32 = 1024;
+/// The capacity that is always kept, in packets: 6 kB.
+const MIN_CAPACITY: usize = 64;
 
-/// The packets that have left, oldest first. One that is settled stays until all before it are.
+/// The packets that were sent, oldest first. A settled packet stays until all before it are settled.
 ///
-/// The room goes round: each packet is written where the oldest memory is, and with room for a past burst of thousands
-/// that has left the processor's cache. So it is given back.
+/// A ring buffer that keeps the capacity of a past burst writes each packet to memory that has left the processor's cache.
+/// So excess capacity is released.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Outstanding {
     entries: VecDeque<Slot>,
     payload: Bytes,
-    /// Packets since the last look, and the most that were there at once.
+    /// Packets since the last check of the capacity.
     pushed: u32,
-    most: usize,
+    /// The most entries since that check.
+    peak: usize,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -44,7 +45,7 @@ struct Slot {
 }
 
 impl Slot {
-    /// Whether this packet of this number left then and is not settled.
+    /// True if this is the unsettled packet with this number and sending time.
     fn is(&self, number: u64, sent_at: Time) -> bool {
         !self.is_settled && self.entry.number == number && self.entry.packet.sent_at == sent_at
     }
@@ -59,24 +60,24 @@ impl Outstanding {
     pub(crate) fn push(&mut self, entry: Entry) {
         self.payload += entry.payload;
         self.entries.push_back(Slot { entry, is_settled: false });
-        self.most = self.most.max(self.entries.len());
+        self.peak = self.peak.max(self.entries.len());
         self.pushed += 1;
-        if self.pushed == LOOK_EVERY {
-            self.give_back();
+        if self.pushed == SHRINK_CHECK_PACKETS {
+            self.shrink();
         }
     }
 
-    /// Where a quarter of the room would have done, half of it goes.
-    fn give_back(&mut self) {
-        if self.entries.capacity() > self.most.max(SMALL) * 4 {
+    /// Halves the capacity if a quarter of it would have sufficed.
+    fn shrink(&mut self) {
+        if self.entries.capacity() > self.peak.max(MIN_CAPACITY) * 4 {
             self.entries.shrink_to(self.entries.capacity() / 2);
         }
-        (self.pushed, self.most) = (0, self.entries.len());
+        (self.pushed, self.peak) = (0, self.entries.len());
     }
 
-    /// Takes the packet of this number that left then.
+    /// Takes the packet with this number and sending time.
     pub(crate) fn take_acknowledged(&mut self, number: u64, sent_at: Time) -> Option<Entry> {
-        // Nearly always it is the oldest.
+        // It is nearly always the oldest.
         if self.entries.front().is_some_and(|slot| slot.is(number, sent_at)) {
             return Some(self.settle(0));
         }
@@ -168,7 +169,10 @@ mod tests {
             outstanding.push(entry(number, 2, 100));
         }
         let room = outstanding.entries.capacity();
-        assert!(of_the_burst >= 5000 && (SMALL..=SMALL * 4).contains(&room), "{of_the_burst}, {room}");
+        assert!(
+            of_the_burst >= 5000 && (MIN_CAPACITY..=MIN_CAPACITY * 4).contains(&room),
+            "{of_the_burst}, {room}"
+        );
         assert_eq!(outstanding.take_acknowledged(19_999, at(2)), Some(entry(19_999, 2, 100)));
     }
 

@@ -1,9 +1,9 @@
 //! When packets of a scheme that paces may leave.
 //!
-//! noq's own pacer is left out wherever somebody serves the flow between its acknowledgements. It holds ten packets
-//! whatever the scheme's quantum, is low by a byte or two with every acknowledgement, loses what timers are late at slow
-//! rates, and lets three packets leave with every acknowledgement, with a system call of their own. Here is the bucket of
-//! the simulator in its place; until it has a packet, the window that noq sees is what is in flight.
+//! The simulator's token bucket replaces noq's pacer wherever a task serves the flow between its acknowledgements. While
+//! the bucket is empty, the window that noq sees equals the bytes in flight. noq's pacer has four faults: its bucket holds
+//! ten packets whatever the scheme's quantum; it loses a byte or two with every acknowledgement; at slow rates it loses
+//! the lateness of timers; and it releases three packets with every acknowledgement, in a system call of their own.
 //!
 //! ```text
 //!           no packet is left in the bucket
@@ -16,7 +16,7 @@
 use cellcc_control::{Limits, Pacer};
 use cellcc_units::{Bytes, Span, Time};
 
-/// Who calls the flow when packets may leave.
+/// Who calls the flow when its timers are due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Timers {
     /// Nobody: noq's pacer keeps the rate.
@@ -28,20 +28,22 @@ pub enum Timers {
     System,
 }
 
-/// How long a burst gathers where the system's timers resolve a millisecond (tokio): its packets share system calls.
-const GATHERED: Span = Span::from_micros(500);
-/// What a timer is late is made good up to this, and no more, because it leaves in one burst: two milliseconds until a timer
-/// fires, and twice that for a task that waits for a processor.
-const LATE: Span = Span::from_millis(4);
+/// Packets of this time leave as one burst with the system's timers, which resolve one millisecond (tokio): they share
+/// system calls.
+const BURST_INTERVAL: Span = Span::from_micros(500);
+/// Lateness of a timer that is made up for, at most, because it leaves in one burst: a timer fires up to two milliseconds
+/// late, and this is twice that for a task that waits for a processor.
+const MAX_CATCH_UP: Span = Span::from_millis(4);
 
 impl Timers {
-    /// For how long a burst gathers.
-    fn gathers(self) -> Span {
-        if self == Self::System { GATHERED } else { Span::ZERO }
+    /// The time whose packets leave as one burst.
+    fn burst_interval(self) -> Span {
+        if self == Self::System { BURST_INTERVAL } else { Span::ZERO }
     }
 
-    fn late(self) -> Span {
-        if self == Self::System { LATE } else { Span::ZERO }
+    /// The lateness that is made up for.
+    fn max_catch_up(self) -> Span {
+        if self == Self::System { MAX_CATCH_UP } else { Span::ZERO }
     }
 }
 
@@ -52,9 +54,8 @@ pub(crate) struct Pacing {
     pacer: Pacer,
     /// `None`: open.
     closed_until: Option<Time>,
-    /// Something else than the rate has kept packets back since the last left: what the bucket has not let go is not made
-    /// good.
-    was_kept_back: bool,
+    /// Something other than the rate held packets back since the last one was sent: that time is not made up for.
+    was_limited: bool,
 }
 
 impl Pacing {
@@ -62,22 +63,26 @@ impl Pacing {
         self.timers = timers;
     }
 
-    /// The window or the application keeps packets back.
-    pub(crate) fn on_kept_back(&mut self) {
-        self.was_kept_back = true;
+    /// The window or the application holds packets back.
+    pub(crate) fn on_limited(&mut self) {
+        self.was_limited = true;
     }
 
     /// A packet leaves; full ones have `packet` bytes.
     pub(crate) fn on_sent(&mut self, now: Time, bytes: Bytes, limits: &Limits, packet: Bytes) {
         self.closed_until = None;
         let Some(rate) = limits.pacing_rate else { return };
-        let late =
-            if std::mem::take(&mut self.was_kept_back) { self.timers.gathers() } else { self.timers.late() };
+        let late = if std::mem::take(&mut self.was_limited) {
+            self.timers.burst_interval()
+        } else {
+            self.timers.max_catch_up()
+        };
         let spare = limits.send_quantum.saturating_sub(packet).max(rate.bytes_in(late));
         self.pacer.on_sent(now, bytes, rate, spare);
         let ready_at = self.pacer.ready_at();
         if ready_at > now {
-            self.closed_until = Some(ready_at + self.timers.gathers().saturating_sub(rate.time_for(packet)));
+            self.closed_until =
+                Some(ready_at + self.timers.burst_interval().saturating_sub(rate.time_for(packet)));
         }
     }
 
@@ -85,13 +90,13 @@ impl Pacing {
         self.closed_until = self.closed_until.filter(|&until| until > now);
     }
 
-    /// When [`on_time`](Self::on_time) lets packets leave that may not before.
+    /// When [`on_time`](Self::on_time) lets packets leave again; `None` if they may leave now.
     pub(crate) fn closed_until(&self, limits: &Limits) -> Option<Time> {
-        self.closed_until.filter(|_| limits.pacing_rate.is_some() && !self.is_noqs())
+        self.closed_until.filter(|_| limits.pacing_rate.is_some() && !self.is_left_to_noq())
     }
 
-    /// True where noq's pacer keeps the rate.
-    pub(crate) fn is_noqs(&self) -> bool {
+    /// True if noq's pacer keeps the rate.
+    pub(crate) fn is_left_to_noq(&self) -> bool {
         self.timers == Timers::None
     }
 }
@@ -155,7 +160,7 @@ mod tests {
             let now = flow.opens_at();
             assert_eq!(flow.burst(now - Span::from_micros(1)), 0);
             assert_eq!(flow.burst(now), 50);
-            assert_eq!(flow.opens_at(), now + GATHERED);
+            assert_eq!(flow.opens_at(), now + BURST_INTERVAL);
         }
     }
 
@@ -187,7 +192,7 @@ mod tests {
     fn what_something_else_kept_back_does_not_leave_at_once() {
         let mut flow = Paced::new(Timers::System, 1000);
         flow.burst(at(100_000));
-        flow.pacing.on_kept_back();
+        flow.pacing.on_limited();
         assert_eq!(flow.burst(at(150_000)), 2, "a quantum");
         assert_eq!(flow.burst(at(200_000)), 5, "what four milliseconds fill, and the packet that is due");
     }
@@ -206,6 +211,6 @@ mod tests {
         flow.burst(at(100_000));
         flow.pacing.set_timers(Timers::None);
         assert_eq!(flow.pacing.closed_until(&flow.limits), None);
-        assert!(flow.pacing.is_noqs());
+        assert!(flow.pacing.is_left_to_noq());
     }
 }

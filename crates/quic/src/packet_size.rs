@@ -48,24 +48,24 @@ impl PacketSize {
 mod tests {
     use super::*;
 
-    const USUAL: PacketSize = PacketSize { payload: Bytes::new(1472), headers: PacketSize::IPV4_HEADERS };
+    const FULL: PacketSize = PacketSize { payload: Bytes::new(1472), headers: PacketSize::IPV4_HEADERS };
 
     #[test]
     fn a_full_packet_on_the_link_is_a_full_payload() {
-        assert_eq!(USUAL.payload_of(Bytes::new(1500)), Bytes::new(1472));
-        assert_eq!(USUAL.payload_of(Bytes::new(15_000)), Bytes::new(14_720));
+        assert_eq!(FULL.payload_of(Bytes::new(1500)), Bytes::new(1472));
+        assert_eq!(FULL.payload_of(Bytes::new(15_000)), Bytes::new(14_720));
     }
 
     #[test]
     fn a_rate_on_the_link_leaves_room_for_headers() {
         assert_eq!(
-            USUAL.payload_rate(Rate::from_bytes_per_sec(1_500_000)),
+            FULL.payload_rate(Rate::from_bytes_per_sec(1_500_000)),
             Rate::from_bytes_per_sec(1_472_000)
         );
     }
 
     #[test]
     fn no_bound_stays_a_large_number() {
-        assert!(USUAL.payload_of(Bytes::MAX) > Bytes::new(u64::MAX / 2));
+        assert!(FULL.payload_of(Bytes::MAX) > Bytes::new(u64::MAX / 2));
     }
 }

@@ -1,34 +1,34 @@
-//! A flow's sender as noq sees it: what noq reports, put into the terms of [`Flow`], and the scheme's limits, put into
-//! noq's terms. It knows neither clock nor lock: `controller` has those.
+//! A flow's sender as noq sees it: translates noq's reports into the terms of [`Flow`], and the scheme's limits into noq's
+//! terms. It has no clock and no lock: those are in `controller`.
 //!
-//! What noq does not tell, and what becomes of it here:
-//! - ACK delays: an RTT sample holds the receiver's delay, as TCP's does.
-//! - Lost probes for a larger MTU, packets of a path that was left, of number spaces that were given up: whatever noq
-//!   has in flight no longer is forgotten here, oldest first.
+//! noq does not report everything:
+//! - ACK delays: an RTT sample includes the receiver's delay, as TCP's does.
+//! - Lost MTU probes, and packets of an abandoned path or number space: when noq has less in flight than this file, the
+//!   oldest packets are forgotten.
 //! - Packets that arrive after they were declared lost: they do not count as delivered.
-//! - How many packets arrived with a mark: only that there are some.
-//! - That the application had nothing to send: known with the next acknowledgement, early enough for what is sent after.
+//! - The number of marked packets: only that there are some.
+//! - An application without data: known with the next acknowledgement, in time for the packets after it.
 
+use crate::atomic_limits::{NoqLimits, NoqPacing};
 use crate::outstanding::{Entry, Outstanding};
 use crate::pacing::{Pacing, Timers};
 use crate::packet_size::PacketSize;
-use crate::published::{NoqLimits, NoqPacing};
 use cellcc_control::{
     Advice, Controller, Event, Feedback, Flow, Limits, Observed as Shown, Packet, Rtt, Signal, Verdict,
 };
 use cellcc_units::{Bytes, Rate, Span, Time};
 
-/// A peer that does not say otherwise may wait this long before it acknowledges (RFC 9000, section 18.2): noq does not
-/// tell what the peer says. What peers are asked for is in `congestion`.
+/// Default acknowledgement delay of a peer (RFC 9000, section 18.2). noq does not report the peer's own value. The delay that
+/// peers are asked for is `REQUESTED_MAX_ACK_DELAY` in `congestion`.
 const DEFAULT_MAX_ACK_DELAY: Span = Span::from_millis(25);
-/// RFC 9002, section 6.1.2.
+/// Timer granularity (RFC 9002, section 6.1.2).
 const GRANULARITY: Span = Span::from_millis(1);
 
-/// What noq's pacer lets leave at each of its timers, whatever the scheme's quantum: they resolve so much (tokio). noq sends
-/// it in as few system calls as the quantum that it is told allows.
-const GRAIN: Span = Span::from_millis(1);
+/// Resolution of tokio's timers. The quantum for noq's pacer is at least this time's packets, since noq sends a quantum in as
+/// few system calls as possible.
+const TIMER_RESOLUTION: Span = Span::from_millis(1);
 
-/// What a scheme shows of its inside.
+/// A scheme's internal values.
 pub type Observed = Shown;
 
 /// A flow at one moment. Amounts of data count whole packets on the link.
@@ -49,18 +49,18 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// Bytes that have left and arrived, or may still.
+    /// Bytes sent that have arrived or still may.
     pub(crate) fn sent(&self) -> Bytes {
         self.delivered + self.inflight
     }
 
-    /// The pacing rate, where the scheme has one.
+    /// The pacing rate, if the scheme has one.
     pub fn pacing_rate(&self) -> Option<Rate> {
         self.limits.pacing_rate
     }
 }
 
-/// Packets that asked for an acknowledgement.
+/// Counts of ack-eliciting packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct PacketCounts {
     /// Sent.
@@ -71,12 +71,12 @@ pub struct PacketCounts {
     pub lost: u64,
 }
 
-/// What becomes of the signals that a scheme has for its receiver-side component.
+/// What happens to the scheme's signals for its receiver-side component.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Signals {
-    /// There is no such component: they count as sent with the next packet, so that a scheme does not wait.
+    /// There is no such component. A signal counts as sent with the next packet, so that the scheme does not wait for it.
     Dropped,
-    /// They leave in messages; this one waits in noq for the next packet.
+    /// They leave in messages. `waiting` is in noq and leaves with the next packet.
     Sent { waiting: Option<Signal> },
 }
 
@@ -90,11 +90,11 @@ pub(crate) struct Sender {
     last_heard_at: Time,
     pacing: Pacing,
     signals: Signals,
-    /// The signal that left last.
+    /// The last signal that was sent.
     last_signal: Option<Signal>,
     counts: PacketCounts,
     delivered: Bytes,
-    /// RTT samples since they were last taken, where somebody wants them.
+    /// RTT samples since they were last taken, if they are kept.
     samples: Option<Vec<(Time, Span)>>,
 }
 
@@ -118,7 +118,7 @@ impl Sender {
         }
     }
 
-    /// A packet that asks for an acknowledgement leaves.
+    /// An ack-eliciting packet is sent.
     pub(crate) fn on_sent(&mut self, now: Time, payload: Bytes, number: u64) {
         let idle = self.outstanding.payload().is_zero();
         if idle && self.last_sent_at.is_some_and(|last| now.since(last) > probe_timeout(self.flow.rtt())) {
@@ -146,7 +146,7 @@ impl Sender {
         }
     }
 
-    /// An acknowledgement is complete. noq has so much payload in flight now.
+    /// An acknowledgement is complete. `noq_inflight`: the payload that noq has in flight now.
     pub(crate) fn on_acknowledged(&mut self, now: Time, noq_inflight: Bytes, app_limited: bool) {
         self.settle_losses(now, false);
         self.last_heard_at = now;
@@ -155,8 +155,7 @@ impl Sender {
         self.delivered += packets.iter().map(|packet| packet.bytes).sum();
         let sample = packets.last().map(|newest| now.since(newest.sent_at));
         if let (Some(samples), Some(sample)) = (&mut self.samples, sample) {
-            // Once for every packet: a burst that the receiver took in one piece and acknowledged once is not to count
-            // less than single packets.
+            // Once for every packet, so that a burst with one acknowledgement counts as much as single packets.
             samples.extend(packets.iter().map(|_| (now, sample)));
         }
         self.flow.on_ack(now, &packets, sample, None);
@@ -169,7 +168,7 @@ impl Sender {
         }
         if app_limited {
             self.flow.mark_app_limited(now);
-            self.pacing.on_kept_back();
+            self.pacing.on_limited();
         }
         self.on_time(now);
     }
@@ -191,26 +190,26 @@ impl Sender {
         self.newly_lost.clear();
     }
 
-    /// When a packet was last sent or acknowledged: noq reports some events without a time, and they follow that.
+    /// When a packet was last sent or acknowledged. noq reports some events without a time, and they get this one.
     pub(crate) fn last_heard(&self) -> Time {
         self.last_heard_at
     }
 
-    /// Something else happened.
+    /// Passes another event on.
     pub(crate) fn on_event(&mut self, now: Time, event: Event) {
         self.flow.on_event(now, event);
     }
 
-    /// What noq takes for the window kept a packet back: the window, a budget, or the pacing rate.
+    /// The window that noq sees held a packet back: because of the scheme's window, a budget, or the pacing rate.
     pub(crate) fn on_window_limited(&mut self) {
         if !self.has_room(&self.flow.limits()) {
             self.flow.mark_window_limited();
-            self.pacing.on_kept_back();
+            self.pacing.on_limited();
         }
     }
 
-    /// The receiver-side component sent something. `sent`: all that has left, with packets that noq does not report here,
-    /// such as bare acknowledgements.
+    /// The receiver-side component sent feedback. `sent`: all bytes sent, also in packets that noq does not report here, such
+    /// as bare acknowledgements.
     pub(crate) fn on_feedback(&mut self, now: Time, feedback: &Feedback, sent: Bytes) -> Verdict {
         self.flow.on_feedback(now, feedback, sent)
     }
@@ -219,7 +218,7 @@ impl Sender {
         self.flow.on_advice(now, advice);
     }
 
-    /// Does what is due: the scheme's timer, packets that may leave from now on.
+    /// Runs the scheme's timer and releases paced packets, if due.
     pub(crate) fn on_time(&mut self, now: Time) {
         if self.flow.next_timer().is_some_and(|due| due <= now) {
             self.flow.on_timer(now);
@@ -227,19 +226,19 @@ impl Sender {
         self.pacing.on_time(now);
     }
 
-    /// When [`on_time`](Self::on_time) has something to do.
+    /// When to call [`on_time`](Self::on_time).
     pub(crate) fn next_timer(&self) -> Option<Time> {
         let limits = self.flow.limits();
         let paced = self.pacing.closed_until(&limits).filter(|_| self.has_room(&limits));
         paced.into_iter().chain(self.flow.next_timer()).min()
     }
 
-    /// Somebody calls [`on_time`](Self::on_time) from now on, or nobody does.
+    /// Says who calls [`on_time`](Self::on_time) from now on.
     pub(crate) fn set_timers(&mut self, timers: Timers) {
         self.pacing.set_timers(timers);
     }
 
-    /// The receiver-side component runs, and signals reach it.
+    /// The receiver-side component runs at the peer.
     pub(crate) fn on_component_found(&mut self) {
         self.signals = Signals::Sent { waiting: None };
     }
@@ -252,12 +251,12 @@ impl Sender {
         }
     }
 
-    /// The signal that left last.
+    /// The last signal that was sent.
     pub(crate) fn last_signal(&self) -> Option<Signal> {
         self.last_signal
     }
 
-    /// noq has the signal, and puts it into the next packet.
+    /// noq has the signal and puts it into the next packet.
     pub(crate) fn on_signal_queued(&mut self, signal: Signal) {
         self.signals = Signals::Sent { waiting: Some(signal) };
     }
@@ -277,22 +276,24 @@ impl Sender {
         self.size
     }
 
-    /// The scheme's limits in noq's units. noq lets a packet leave where its payload in flight and a full packet are no
-    /// more than the gate; which is where the flow's bytes in flight and a full packet on the link are no more than the
-    /// window, a full packet no more than the budget, and pacing lets it.
+    /// The scheme's limits in noq's units. noq sends a packet if its payload in flight plus a full packet is at most
+    /// `cwnd_with_pacing`. That is so if the flow's bytes in flight plus a full packet on the link are at most the window, a
+    /// full packet is at most the budget, and pacing lets it leave.
     pub(crate) fn noq_limits(&self) -> NoqLimits {
         let limits = self.flow.limits();
         let is_closed = self.pacing.closed_until(&limits).is_some();
         let room = if is_closed { Bytes::ZERO } else { self.room(&limits) };
-        let gate = self.outstanding.payload().get().saturating_add(self.size.payload_of(room).get());
+        let cwnd_with_pacing =
+            self.outstanding.payload().get().saturating_add(self.size.payload_of(room).get());
         NoqLimits {
-            gate,
-            pacing: limits.pacing_rate.filter(|_| self.pacing.is_noqs()).map(|rate| {
+            cwnd_with_pacing,
+            pacing: limits.pacing_rate.filter(|_| self.pacing.is_left_to_noq()).map(|rate| {
                 let rate = self.size.payload_rate(rate);
-                let send_quantum = self.size.payload_of(limits.send_quantum).max(rate.bytes_in(GRAIN));
+                let send_quantum =
+                    self.size.payload_of(limits.send_quantum).max(rate.bytes_in(TIMER_RESOLUTION));
                 NoqPacing {
                     rate: rate.as_bytes_per_sec().max(1),
-                    // noq takes a window of zero for a mistake.
+                    // noq asserts that the window is above zero.
                     window: self.size.payload_of(limits.window).get().max(1),
                     send_quantum: send_quantum.get(),
                 }
@@ -300,7 +301,7 @@ impl Sender {
         }
     }
 
-    /// What window and budget leave.
+    /// Bytes that window and budget still allow.
     fn room(&self, limits: &Limits) -> Bytes {
         let inflight = self.flow.inflight();
         let mut room = limits.window.saturating_sub(inflight);
@@ -331,18 +332,18 @@ impl Sender {
         }
     }
 
-    /// What the scheme shows of its inside.
+    /// The scheme's internal values.
     pub(crate) fn observe(&self, observed: &mut Observed) {
         self.flow.controller().observe(observed);
     }
 
-    /// The RTT samples since the last call: when they were taken, and how long they were.
+    /// The RTT samples since the last call, with the times when they were taken.
     pub(crate) fn take_rtt_samples(&mut self) -> Vec<(Time, Span)> {
         self.samples.as_mut().map(std::mem::take).unwrap_or_default()
     }
 }
 
-/// RFC 9002, section 6.2.1.
+/// The probe time-out (RFC 9002, section 6.2.1).
 fn probe_timeout(rtt: &Rtt) -> Span {
     rtt.smoothed() + (rtt.variation() * 4).max(GRANULARITY) + DEFAULT_MAX_ACK_DELAY
 }

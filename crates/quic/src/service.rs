@@ -1,11 +1,10 @@
 //! Serves a connection between acknowledgements: the scheme's timers, its send buffer, the extension's messages.
 //!
-//! noq calls a controller only when something is sent, acknowledged or lost. A scheme's timer may have to come between;
-//! and where it opens a window, noq must be told to look again. The extension looks at noq's totals, and noq keeps its
-//! datagrams for whoever reads them.
+//! noq calls a controller only when something is sent, acknowledged or lost. This task runs the scheme's timers in between,
+//! wakes noq when a timer lets more leave, and carries the extension's datagrams.
 //!
-//! A connection ends when its last user lets go of it, and this is none: it holds the connection only while it waits, and
-//! never longer than [`TICK`] or [`IDLE_TICK`], so that such an end comes so much later at the most.
+//! A connection ends when its last handle is dropped. This task holds one for at most [`POLL_INTERVAL`] or
+//! [`IDLE_POLL_INTERVAL`], and so delays that end by no more.
 
 use crate::clock::{Clock, span};
 use crate::extension::{Extension, Received, Totals};
@@ -21,25 +20,23 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The send buffer holds this many windows: one is in flight, one is ready behind it.
+/// The send buffer holds this many windows: one in flight, and one ready to follow.
 const BUFFERED_WINDOWS: u64 = 2;
-/// It is never smaller than this, so that a window that opens at once finds data (ten packets would be one initial
-/// window) ...
+/// Smallest send buffer: a window that grows suddenly finds data (ten packets would be one initial window).
 const MIN_SEND_BUFFER: u64 = 1 << 18;
-/// ... nor larger: 1 Gbit/s over half a second.
+/// Largest send buffer: 1 Gbit/s over half a second.
 const MAX_SEND_BUFFER: u64 = 1 << 26;
 
-/// The send buffer follows the window this often; an opening window wakes noq at once, whatever this is.
-const TICK: Duration = Duration::from_millis(10);
-/// The same where neither a scheme nor a receiver-side component runs here, and only a datagram could change that.
-const IDLE_TICK: Duration = Duration::from_millis(50);
-/// What timers resolve (tokio).
-const GRAIN: Duration = Duration::from_millis(1);
+/// Interval between updates of the send buffer. A window that grows wakes noq at once.
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
+/// The same where neither a scheme nor a receiver-side component runs here.
+const IDLE_POLL_INTERVAL: Duration = Duration::from_millis(50);
+/// Resolution of tokio's timers.
+const TIMER_RESOLUTION: Duration = Duration::from_millis(1);
 
-/// While a message of ours, or a datagram of the application's, still waits in noq for the window, the next one waits
-/// too: so a blocked sender says what is true when it may speak. After this it does not: something always waits
-/// where the application sends many.
-const PATIENCE: Duration = Duration::from_millis(100);
+/// While a datagram waits in noq for the window, the extension's next message is not built yet, so that it is up to date
+/// when it leaves. It waits at most this long: an application that sends many datagrams always has one waiting.
+const MAX_DEFERRAL: Duration = Duration::from_millis(100);
 
 /// An RTT before there is a sample (RFC 9002, section 6.2.2).
 const INITIAL_RTT: Duration = Duration::from_millis(333);
@@ -52,7 +49,7 @@ pub(crate) struct Shared {
     pub(crate) inbox: Inbox,
 }
 
-/// What a thread that panicked left is still there to look at.
+/// Locks, also after a thread panicked with the lock held.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -68,30 +65,30 @@ impl Shared {
     }
 }
 
-/// What sends on the connection, where that is one of our schemes.
+/// The scheme that sends on the connection.
 struct Sending {
     scheme: Scheme,
     handle: Arc<Mutex<SchemeHandle>>,
     checked_at: Instant,
     send_buffer: Bytes,
-    /// The last signal that was sent, and what the flow had sent by then.
-    told: Option<(Signal, Bytes)>,
+    /// The last signal that was sent, and the bytes that the flow had sent by then.
+    last_signal: Option<(Signal, Bytes)>,
 }
 
-/// A signal that has not changed is repeated where so much has left since, three quarters of a packet: a connection that
-/// only receives says nothing about what it sends.
-const REPEATED_AFTER: Bytes = Bytes::new(1125);
+/// An unchanged signal is repeated after this many bytes, three quarters of a packet: more than the acknowledgements that a
+/// connection sends while it only receives.
+const REPEAT_AFTER: Bytes = Bytes::new(1125);
 
 impl Sending {
-    /// True where the peer is to be told, after the flow has sent so much.
-    fn is_news(&mut self, signal: Signal, sent: Bytes) -> bool {
-        let is_news = self.told.is_none_or(|(told, sent_then)| {
-            told != signal || sent.saturating_sub(sent_then) >= REPEATED_AFTER
-        });
-        if is_news {
-            self.told = Some((signal, sent));
+    /// True if the peer needs this signal: a new one, or a repetition after enough bytes. `sent`: all bytes of the flow.
+    fn takes_signal(&mut self, signal: Signal, sent: Bytes) -> bool {
+        let is_due = self
+            .last_signal
+            .is_none_or(|(last, sent_then)| last != signal || sent.saturating_sub(sent_then) >= REPEAT_AFTER);
+        if is_due {
+            self.last_signal = Some((signal, sent));
         }
-        is_news
+        is_due
     }
 }
 
@@ -101,7 +98,7 @@ pub(crate) struct Service {
     sending: Option<Sending>,
     /// IP and UDP headers of what arrives.
     headers: Bytes,
-    /// The room in noq's buffer for datagrams when none waits.
+    /// Space in noq's datagram buffer when it is empty.
     empty_buffer: usize,
     message_sent_at: Instant,
 }
@@ -133,7 +130,7 @@ impl Service {
             handle: Arc::new(Mutex::new(handle)),
             checked_at: service.shared.clock.epoch(),
             send_buffer: Bytes::ZERO,
-            told: None,
+            last_signal: None,
         });
         Some(service)
     }
@@ -164,35 +161,34 @@ impl Service {
             let Some(connection) = self.connection.upgrade() else { return };
             let now = Instant::now();
             self.follow_path(&connection, now);
-            self.serve_scheme(&connection, now);
-            self.speak(&connection, now);
+            self.run_timers(&connection, now);
+            self.transmit(&connection, now);
             let wake = self.next_wake(now);
-            // A timer that is due before the next grain waits for that: whoever were woken for it again and again would
-            // keep the processor from noq.
-            let until = Some(wake).filter(|&wake| wake > now + GRAIN);
+            // Coalesce timers to the timer resolution; waking for each would starve noq.
+            let until = Some(wake).filter(|&wake| wake > now + TIMER_RESOLUTION);
             let scheme = self.scheme();
-            let sooner = async {
+            let earlier_timer = async {
                 match &scheme {
-                    Some(scheme) => scheme.sooner_than(until).await,
+                    Some(scheme) => scheme.wait_for_earlier_timer(until).await,
                     None => pending().await,
                 }
             };
             tokio::select! {
                 _ = &mut closed => return,
                 read = connection.read_many_datagrams(&mut datagrams) => match read {
-                    Ok(count) => self.hear(&connection, &mut datagrams[..count]),
+                    Ok(count) => self.on_datagrams(&connection, &mut datagrams[..count]),
                     Err(_) => return,
                 },
                 () = tokio::time::sleep_until(wake.into()) => {}
-                () = sooner => {}
+                () = earlier_timer => {}
             }
         }
     }
 
-    /// On a new path noq has built a new controller: a new flow.
+    /// Begins a new flow when noq has built a new controller for a new path.
     fn follow_path(&mut self, connection: &Connection, now: Instant) {
         let Some(sending) = &mut self.sending else { return };
-        if now.duration_since(sending.checked_at) < TICK {
+        if now.duration_since(sending.checked_at) < POLL_INTERVAL {
             return;
         }
         sending.checked_at = now;
@@ -206,7 +202,8 @@ impl Service {
         self.begin_flow(&current, &scheme);
     }
 
-    fn serve_scheme(&mut self, connection: &Connection, now: Instant) {
+    /// Runs the scheme's timers and updates the send buffer.
+    fn run_timers(&mut self, connection: &Connection, now: Instant) {
         let Some(sending) = &mut self.sending else { return };
         let handle = lock(&sending.handle).clone();
         let opened = handle.on_time(now);
@@ -217,8 +214,8 @@ impl Service {
         }
     }
 
-    /// Sends what is due to the peer.
-    fn speak(&mut self, connection: &Connection, now: Instant) {
+    /// Sends the extension's messages that are due.
+    fn transmit(&mut self, connection: &Connection, now: Instant) {
         let time = self.shared.clock.time(now);
         let mut extension = lock(&self.shared.extension);
         if extension.wants_totals() {
@@ -228,17 +225,17 @@ impl Service {
             && let Some(sending) = &mut self.sending
             && let Some(signal) = scheme.signal()
         {
-            if sending.is_news(signal, scheme.snapshot().sent())
+            if sending.takes_signal(signal, scheme.snapshot().sent())
                 && let Some(datagram) = extension.signal(signal)
             {
                 send(connection, &mut extension, datagram);
             }
-            // Even where it could not be sent: a scheme that waits for it would stand still.
+            // Also if it could not be sent: the scheme may wait for it and would stop.
             scheme.on_signal_queued(signal);
         }
         let room = connection.datagram_send_buffer_space();
         self.empty_buffer = self.empty_buffer.max(room);
-        if room < self.empty_buffer && now.duration_since(self.message_sent_at) < PATIENCE {
+        if room < self.empty_buffer && now.duration_since(self.message_sent_at) < MAX_DEFERRAL {
             return;
         }
         let rtt = span(connection.rtt(PathId::ZERO).unwrap_or(INITIAL_RTT));
@@ -248,8 +245,8 @@ impl Service {
         }
     }
 
-    /// Takes what has come from the peer.
-    fn hear(&mut self, connection: &Connection, datagrams: &mut [bytes::Bytes]) {
+    /// Passes datagrams from the peer to the extension, and the application's to the inbox.
+    fn on_datagrams(&mut self, connection: &Connection, datagrams: &mut [bytes::Bytes]) {
         let now = Instant::now();
         let time = self.shared.clock.time(now);
         let totals = self.totals(connection);
@@ -287,10 +284,10 @@ impl Service {
     fn next_wake(&self, now: Instant) -> Instant {
         let extension = self.shared.extension().next_wake().map(|time| self.shared.clock.instant(time));
         let scheme = self.scheme();
-        let tick = now + if scheme.is_some() { TICK } else { IDLE_TICK };
+        let tick = now + if scheme.is_some() { POLL_INTERVAL } else { IDLE_POLL_INTERVAL };
         let scheme = scheme.and_then(|scheme| scheme.next_time());
-        // Never at once: what is due now has been done, or waits for the peer.
-        extension.into_iter().chain(scheme).fold(tick, Instant::min).max(now + GRAIN)
+        // Never now: what was due is done, or waits for the peer.
+        extension.into_iter().chain(scheme).fold(tick, Instant::min).max(now + TIMER_RESOLUTION)
     }
 }
 
@@ -311,7 +308,7 @@ fn send(connection: &Connection, extension: &mut Extension, datagram: Vec<u8>) {
         Err(SendDatagramError::UnsupportedByPeer | SendDatagramError::Disabled) => {
             extension.give_up_datagrams();
         }
-        // Too large for a peer of small limits, or the end: as good as lost on the way.
+        // A datagram that is too large for the peer, or late, is treated as lost.
         Ok(()) | Err(SendDatagramError::TooLarge | SendDatagramError::ConnectionLost(_)) => {}
     }
 }

@@ -1,10 +1,10 @@
 //! What noq's congestion controller and the rest of the program share of a flow.
 //!
-//! noq owns the controller and calls it with the connection locked; timers, feedback and advice come from elsewhere. Both
-//! share one [`Sender`] behind a lock; what noq asks for several times per packet it reads without ([`Published`]).
+//! noq owns the controller and calls it with the connection locked; timers, feedback and advice come from other tasks. Both
+//! share one [`Sender`] behind a lock. noq reads the limits several times per packet, without the lock ([`AtomicLimits`]).
 
+use crate::atomic_limits::AtomicLimits;
 use crate::clock::Clock;
-use crate::published::Published;
 use crate::qlog::{Log, SchemeLog};
 use crate::sender::Sender;
 use cellcc_units::{Bytes, Time};
@@ -13,14 +13,14 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 use tokio::sync::Notify;
 
-/// What a flow begins with.
-pub(crate) struct Beginning {
+/// Settings of a new flow.
+pub(crate) struct FlowSettings {
     pub(crate) scheme: String,
     /// [`Time::ZERO`] on noq's clock.
     pub(crate) epoch: Instant,
     pub(crate) initial_window: Bytes,
     pub(crate) sender: Sender,
-    /// Where to write what the scheme does.
+    /// Log of what the scheme does.
     pub(crate) log: Option<Log>,
 }
 
@@ -30,27 +30,28 @@ pub(crate) struct SharedFlow {
     clock: Clock,
     initial_window: Bytes,
     sender: Mutex<Sender>,
-    published: Published,
-    /// Until when whoever calls the scheme's timers waits; zero where no earlier timer is to end that.
-    waits_until: AtomicU64,
-    sooner: Notify,
+    limits: AtomicLimits,
+    /// When the task that calls the scheme's timers wakes, in nanoseconds of the flow's clock. Zero: an earlier timer does
+    /// not wake it.
+    wakes_at: AtomicU64,
+    earlier_timer: Notify,
     log: Option<Mutex<SchemeLog>>,
 }
 
 impl SharedFlow {
-    pub(crate) fn new(beginning: Beginning) -> Self {
-        let Beginning { scheme, epoch, initial_window, sender, log } = beginning;
-        let published = Published::default();
-        published.set(&sender.noq_limits());
+    pub(crate) fn new(settings: FlowSettings) -> Self {
+        let FlowSettings { scheme, epoch, initial_window, sender, log } = settings;
+        let limits = AtomicLimits::default();
+        limits.set(&sender.noq_limits());
         let log = log.map(|log| Mutex::new(SchemeLog::new(log, &scheme)));
         Self {
             scheme,
             clock: Clock::new(epoch),
             initial_window,
             sender: Mutex::new(sender),
-            published,
-            waits_until: AtomicU64::new(0),
-            sooner: Notify::new(),
+            limits,
+            wakes_at: AtomicU64::new(0),
+            earlier_timer: Notify::new(),
             log,
         }
     }
@@ -65,26 +66,26 @@ impl SharedFlow {
     }
 
     /// The limits, without a lock.
-    pub(crate) fn published(&self) -> &Published {
-        &self.published
+    pub(crate) fn limits(&self) -> &AtomicLimits {
+        &self.limits
     }
 
-    /// A moment of noq's clock on the flow's.
+    /// A time of noq's clock on the flow's clock.
     pub(crate) fn time(&self, now: Instant) -> Time {
         self.clock.time(now)
     }
 
-    /// A moment of the flow's clock on noq's.
+    /// A time of the flow's clock on noq's clock.
     pub(crate) fn instant(&self, time: Time) -> Instant {
         self.clock.instant(time)
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, Sender> {
-        // A scheme that panicked has ended its connection's task; what is left is still there to look at.
+        // A scheme that panicked ended its connection's task; its state can still be read.
         self.sender.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Something happens to the flow. Also says whether more may leave than before.
+    /// Applies an event. Also returns true if more may leave than before.
     pub(crate) fn with<T>(&self, act: impl FnOnce(&mut Sender) -> T) -> (T, bool) {
         let mut sender = self.lock();
         let result = act(&mut sender);
@@ -92,33 +93,33 @@ impl SharedFlow {
         (result, opened)
     }
 
-    /// Makes the limits known after something has happened. True where more may leave than before.
+    /// Stores the new limits. True if more may leave than before.
     fn publish(&self, sender: &Sender) -> bool {
         let wake = sender.next_timer().unwrap_or(Time::NEVER).as_nanos();
-        if wake < self.waits_until.load(Ordering::Relaxed) || sender.signal().is_some() {
-            self.sooner.notify_one();
+        if wake < self.wakes_at.load(Ordering::Relaxed) || sender.signal().is_some() {
+            self.earlier_timer.notify_one();
         }
-        self.published.set(&sender.noq_limits())
+        self.limits.set(&sender.noq_limits())
     }
 
-    /// Writes down what the scheme does, where somebody wants that.
+    /// Logs what the scheme does, if there is a log.
     #[inline]
     pub(crate) fn log(&self, now: Instant, sender: &Sender) {
         if let Some(log) = &self.log {
-            log.lock().unwrap_or_else(PoisonError::into_inner).look(now, sender);
+            log.lock().unwrap_or_else(PoisonError::into_inner).record(now, sender);
         }
     }
 
-    /// Waits until the scheme has a signal to send or a timer before `until`.
-    pub(crate) async fn sooner_than(&self, until: Time) {
+    /// Waits until the scheme has a signal to send, or a timer before `until`.
+    pub(crate) async fn wait_for_earlier_timer(&self, until: Time) {
         let _waiting = self.wait_until(until);
         if self.lock().next_timer().is_none_or(|next| next >= until) {
-            self.sooner.notified().await;
+            self.earlier_timer.notified().await;
         }
     }
 
-    /// Has a timer before `until` end the wait, for as long as the result lives: one that is set while nobody waits, as by
-    /// the scheme's answer to the last, is found before the next wait.
+    /// Lets a timer before `until` end the wait, while the result lives. A timer that is set between two waits is found at the
+    /// beginning of the next.
     fn wait_until(&self, until: Time) -> impl Drop + '_ {
         struct Waiting<'a>(&'a AtomicU64);
         impl Drop for Waiting<'_> {
@@ -126,7 +127,7 @@ impl SharedFlow {
                 self.0.store(Time::ZERO.as_nanos(), Ordering::Relaxed);
             }
         }
-        self.waits_until.store(until.as_nanos(), Ordering::Relaxed);
-        Waiting(&self.waits_until)
+        self.wakes_at.store(until.as_nanos(), Ordering::Relaxed);
+        Waiting(&self.wakes_at)
     }
 }

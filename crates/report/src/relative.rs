@@ -2,7 +2,7 @@
 
 use crate::comparison::{Comparison, Quantity, Row};
 use crate::statistics::mean;
-use cellcc_experiment::USUAL_DRIVER;
+use cellcc_experiment::DEFAULT_DRIVER;
 
 /// A table of ratios or differences; `None` where there is none.
 pub(crate) struct RatioTable {
@@ -91,9 +91,9 @@ const MOST_TRACES: usize = 30;
 /// A table for each scheme that another driver ran beside the simulator: by how many percent the simulator's results lie
 /// above (or, where negative, below) the other driver's on each trace, and the mean and the largest of the sizes of that.
 pub(crate) fn fidelity(comparison: &Comparison) -> Vec<RatioTable> {
-    let others = comparison.rows.iter().filter(|row| row.driver != USUAL_DRIVER);
+    let others = comparison.rows.iter().filter(|row| row.driver != DEFAULT_DRIVER);
     let pairs = others.filter_map(|&other| {
-        let simulated = Row { driver: USUAL_DRIVER, ..other };
+        let simulated = Row { driver: DEFAULT_DRIVER, ..other };
         comparison.rows.contains(&simulated).then_some((simulated, other))
     });
     pairs.map(|(simulated, other)| fidelity_of(comparison, simulated, other)).collect()

@@ -5,7 +5,7 @@ use crate::limit;
 use cellcc_control::{Registry, Scheme};
 use cellcc_experiment::virtual_time::{Run, Transport, VirtualTime};
 use cellcc_experiment::{
-    AdviceSupport, Driver, LIMIT, Record, ResolveError, RunError, Scenario, USUAL_DRIVER,
+    AdviceSupport, DEFAULT_DRIVER, Driver, LIMIT, Record, ResolveError, RunError, Scenario,
 };
 use cellcc_units::Time;
 
@@ -36,7 +36,7 @@ impl SimDriver {
         let meter = limit::measure(scenario, capacity)?;
         let offered = capacity.bytes_between(Time::ZERO, Time::ZERO + scenario.duration);
         let metrics = meter.metrics(offered, scenario.duration);
-        let mut record = Record::empty(scenario, USUAL_DRIVER, &capacities);
+        let mut record = Record::empty(scenario, DEFAULT_DRIVER, &capacities);
         meter.append_series("flow0.", scenario.series_bins(), &mut record.series);
         record.flows = vec![meter.record(LIMIT, metrics.clone())];
         record.total = metrics;
@@ -62,7 +62,7 @@ impl Driver for SimDriver {
 impl Transport for Packets {
     type Ends = Ends;
 
-    const ADVICE: AdviceSupport = AdviceSupport { driver: USUAL_DRIVER, sees_queues: true, in_band: true };
+    const ADVICE: AdviceSupport = AdviceSupport { driver: DEFAULT_DRIVER, sees_queues: true, in_band: true };
 
     fn check(&self, _scenario: &Scenario, _schemes: &[Scheme]) -> Result<(), ResolveError> {
         Ok(())

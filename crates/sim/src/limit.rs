@@ -54,7 +54,7 @@ fn service_begins(capacity: &Capacity, free_at: Time, departed_at: Time) -> Time
 #[cfg(test)]
 mod tests {
     use super::*;
-    use cellcc_experiment::{Endpoint, LIMIT, NetAssist, Path, USUAL_DRIVER};
+    use cellcc_experiment::{DEFAULT_DRIVER, Endpoint, LIMIT, NetAssist, Path};
     use cellcc_units::Bytes;
 
     #[test]
@@ -64,7 +64,7 @@ mod tests {
         let scenario = Scenario {
             scheme: LIMIT.into(),
             variation: String::new(),
-            driver: USUAL_DRIVER.into(),
+            driver: DEFAULT_DRIVER.into(),
             trace: String::new(),
             trace_sha256: String::new(),
             seed: 1,

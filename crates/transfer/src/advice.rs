@@ -1,4 +1,4 @@
-//! Who tells the schemes of a transfer about their bottleneck: what `--advice` names.
+//! The source of a transfer's network advice, which `--advice` names.
 
 use crate::TransferError;
 use cellcc_assist::{
@@ -6,7 +6,7 @@ use cellcc_assist::{
 };
 use cellcc_experiment::TracedPath;
 use cellcc_link::{Capacity, Delay, Loss, TraceCache};
-use cellcc_quic::advice::{AdviceSocket, AdviceSource, Following, Replay, follow};
+use cellcc_quic::advice::{AdviceSocket, AdviceSource, AdviceTask, Replay, follow};
 use cellcc_quic::{Attached, Congestion};
 use cellcc_units::Span;
 use noq::{Connection, PathId};
@@ -18,30 +18,30 @@ use std::time::Instant;
 /// How late the NATCP authors apply each line of their files.
 const FILE_DELAY: Span = Span::from_millis(1);
 
-/// Who knows the bottleneck of the peers that data are sent to.
+/// A source of advice about the bottlenecks towards peers.
 #[derive(Debug, Clone)]
-pub enum Adviser {
-    /// A trace that begins with each connection.
+pub enum AdviceConfig {
+    /// A trace, which starts with each connection.
     Trace {
-        /// What the link towards the peer can carry.
+        /// Capacity of the link towards the peer.
         link: Arc<Capacity>,
-        /// What is known of it.
+        /// What reports know of it.
         source: ReportSource,
         /// The RTT without the link.
         rtt: Span,
     },
-    /// A file of the NATCP authors' form, which begins with each connection.
+    /// A file in the NATCP authors' format, which starts with each connection.
     File(FeedbackFile),
     /// A network-assistance service that sends records to a socket of this machine.
     Socket(AdviceSocket),
 }
 
-impl Adviser {
-    /// What `text` names: `oracle:TRACE`, `causal:TRACE`, `file:FILE` or `udp:ADDRESS:PORT`. `rtt`: what traces and files
-    /// leave out, the RTT without the link. In a tokio runtime.
+impl AdviceConfig {
+    /// Parses `oracle:TRACE`, `causal:TRACE`, `file:FILE` or `udp:ADDRESS:PORT`, and opens it. `rtt`: the RTT without the
+    /// link, which traces and files lack. Needs a tokio runtime.
     ///
     /// # Errors
-    /// Another text, a trace or a file that cannot be read, an address that cannot be had.
+    /// Another text, an unreadable trace or file, an address that cannot be bound.
     pub async fn named(text: &str, rtt: Span) -> Result<Self, TransferError> {
         let trace = |name: &str, source| {
             let opened = TraceCache::default().open(name).map_err(|error| refused(text, &error))?;
@@ -76,11 +76,11 @@ impl Adviser {
                     network: Delay::constant(*rtt),
                     loss: Loss::new(settings.loss, 0),
                 };
-                let reports = Reports::new(settings, path, ReportedFlow::USUAL);
+                let reports = Reports::new(settings, path, ReportedFlow::DEFAULT);
                 Box::new(Replay::new(UnseenReports::new(reports, 1), Instant::now()))
             }
             Self::File(file) => Box::new(Replay::new(file.clone(), Instant::now())),
-            Self::Socket(socket) => Box::new(socket.about(peer)),
+            Self::Socket(socket) => Box::new(socket.for_peer(peer)),
         }
     }
 }
@@ -89,36 +89,36 @@ fn refused(text: &str, problem: &dyn std::fmt::Display) -> TransferError {
     TransferError::Input(format!("--advice {text}: {problem}"))
 }
 
-/// What the scheme of a connection is told by the network.
+/// Whether the scheme of a connection gets advice.
 #[derive(Debug)]
-pub(crate) enum Advised {
-    /// It asks for nothing.
+pub(crate) enum AdviceState {
+    /// It asks for none.
     NotNeeded,
-    /// It asks, and nobody here knows.
+    /// It asks for advice, and there is no source.
     Missing,
-    /// It asks, and is told, as long as this is there.
-    Told(#[expect(dead_code, reason = "held, not used")] Following),
+    /// It gets advice while this lives.
+    Active(#[expect(dead_code, reason = "held, not used")] AdviceTask),
 }
 
-impl Advised {
-    /// Begins to tell a sender's scheme what it asks for.
+impl AdviceState {
+    /// Starts to pass advice to a sender's scheme, if it asks for some.
     pub(crate) fn begin(
         connection: &Connection,
         congestion: &Congestion,
         attached: &Attached,
-        adviser: Option<&Adviser>,
+        advice: Option<&AdviceConfig>,
     ) -> Self {
         let Some(request) = congestion.scheme().advice_request() else { return Self::NotNeeded };
         let peer = connection.path(PathId::ZERO).and_then(|path| path.remote_address().ok());
-        match adviser.zip(peer) {
-            Some((adviser, peer)) => {
-                Self::Told(follow(connection, &attached.scheme(), adviser.source(&request, peer.ip())))
+        match advice.zip(peer) {
+            Some((advice, peer)) => {
+                Self::Active(follow(connection, &attached.scheme(), advice.source(&request, peer.ip())))
             }
             None => Self::Missing,
         }
     }
 
-    /// A note for whoever reads the result.
+    /// A note for the result.
     pub(crate) fn note(&self) -> Option<&'static str> {
         matches!(self, Self::Missing).then_some(
             "nobody told the scheme about its bottleneck, so it went on without advice; name a source with --advice at \
@@ -132,7 +132,7 @@ mod tests {
     use super::*;
 
     async fn message(text: &str) -> String {
-        Adviser::named(text, Span::ZERO).await.expect_err("refused").to_string()
+        AdviceConfig::named(text, Span::ZERO).await.expect_err("refused").to_string()
     }
 
     #[tokio::test]
@@ -146,7 +146,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_link_by_its_name_is_a_source() {
-        let adviser = Adviser::named("causal:rate=12Mbit/s", Span::from_millis(20)).await;
-        assert!(matches!(adviser, Ok(Adviser::Trace { source: ReportSource::Causal, .. })), "{adviser:?}");
+        let advice = AdviceConfig::named("causal:rate=12Mbit/s", Span::from_millis(20)).await;
+        assert!(matches!(advice, Ok(AdviceConfig::Trace { source: ReportSource::Causal, .. })), "{advice:?}");
     }
 }

@@ -1,9 +1,9 @@
-//! Whether and how a server does what it is asked for.
+//! Decides whether and how the server serves a request.
 
 use crate::files::{IncomingFile, SharedFile, below};
 use crate::limits::Lease;
 use crate::protocol::Message;
-use crate::server::{Place, Shared};
+use crate::server::{DataTarget, Shared};
 use crate::tickets::Issued;
 use crate::{
     Direction, MAX_CONNECTIONS, MAX_STREAMS, MIN_INTERVAL, Payload, Request, TransferError, VERSION,
@@ -18,7 +18,7 @@ use std::time::Instant;
 use tokio::sync::mpsc;
 
 impl Shared {
-    /// Whether and how to do what is asked for.
+    /// Accepts a request or refuses it.
     pub(crate) fn agree(&self, request: &Request, peer: IpAddr) -> Result<Agreed, TransferError> {
         check(request)?;
         let scheme = self.scheme(request)?;
@@ -35,8 +35,8 @@ impl Shared {
         let random = rustls::crypto::ring::default_provider().secure_random;
         let (sender, arriving) = mpsc::channel(connections as usize);
         let sending = (request.direction == Direction::Get).then(|| congestion.clone());
-        let place = Place { congestion: sending, connections: sender };
-        let issued = self.office.issue(connections as usize, random, &place);
+        let target = DataTarget { congestion: sending, connections: sender };
+        let issued = self.tickets.issue(connections as usize, random, &target);
         let issued = issued.ok_or_else(|| TransferError::Refused("the server has no randomness".into()))?;
         Ok(Agreed { congestion, files, lease, issued, arriving })
     }
@@ -86,7 +86,7 @@ impl Shared {
     }
 }
 
-/// Whether a request is within what the protocol has.
+/// Checks a request against the protocol's bounds.
 fn check(request: &Request) -> Result<(), TransferError> {
     let within = |value: u16, most: u16, what: &str| {
         let problem = || TransferError::Refused(format!("{value} {what} are not 1 to {most}"));
@@ -112,7 +112,7 @@ fn check(request: &Request) -> Result<(), TransferError> {
     }
 }
 
-/// A request for the log.
+/// A request as text for the log.
 pub(crate) fn described(request: &Request) -> String {
     let direction = match request.direction {
         Direction::Get => "get",
@@ -129,12 +129,12 @@ pub(crate) fn described(request: &Request) -> String {
     }
 }
 
-/// What a request led to.
+/// An accepted request.
 pub(crate) struct Agreed {
     pub(crate) congestion: Congestion,
     files: Files,
     pub(crate) lease: Lease,
-    issued: Issued<Place>,
+    issued: Issued<DataTarget>,
     pub(crate) arriving: mpsc::Receiver<Connection>,
 }
 

@@ -1,4 +1,4 @@
-//! Who somebody is: certificates that are made for a first try or given, and how the other side judges them.
+//! Certificates, generated or given, and their verification by the other side.
 
 use crate::{ALPN, TransferError};
 use noq::crypto::rustls::{QuicClientConfig, QuicServerConfig};
@@ -57,7 +57,7 @@ impl FromStr for Fingerprint {
     }
 }
 
-/// A certificate, those that lead to its issuer, and its key.
+/// A certificate chain and its key.
 #[derive(Debug)]
 pub struct Identity {
     chain: Vec<CertificateDer<'static>>,
@@ -71,7 +71,7 @@ impl Clone for Identity {
 }
 
 impl Identity {
-    /// A new one, signed by itself.
+    /// A new, self-signed one.
     ///
     /// # Errors
     /// The system has no randomness.
@@ -83,10 +83,10 @@ impl Identity {
         })
     }
 
-    /// Of PEM files.
+    /// Reads PEM files.
     ///
     /// # Errors
-    /// A file that cannot be read, or has no certificate or no key.
+    /// A file cannot be read, or has no certificate or no key.
     pub fn load(certificate: &Path, key: &Path) -> Result<Self, TransferError> {
         let key = PrivateKeyDer::from_pem_file(key).map_err(|error| {
             TransferError::Input(format!("{}: no private key in PEM form: {error}", key.display()))
@@ -94,10 +94,10 @@ impl Identity {
         Ok(Self { chain: certificates(certificate)?, key })
     }
 
-    /// That which is kept in a folder; where there is none yet, it is made and kept, readable for its owner only.
+    /// The identity stored in a folder. If there is none, it is generated and stored; only the owner can read its key.
     ///
     /// # Errors
-    /// Files there that hold no identity; a folder that cannot be written.
+    /// The files there hold no identity, or the folder cannot be written.
     pub fn kept_in(folder: &Path) -> Result<Self, TransferError> {
         let (certificate, key) = (folder.join("server.pem"), folder.join("server-key.pem"));
         if certificate.exists() && key.exists() {
@@ -133,7 +133,7 @@ fn write_private(path: &Path, text: &str) -> io::Result<()> {
     options.open(path)?.write_all(text.as_bytes())
 }
 
-/// The certificates of a PEM file, one at least.
+/// The certificates of a PEM file, at least one.
 fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TransferError> {
     let read = CertificateDer::pem_file_iter(path).and_then(Iterator::collect::<Result<Vec<_>, _>>);
     match read {
@@ -153,14 +153,14 @@ fn authorities(path: &Path) -> Result<RootCertStore, TransferError> {
     Ok(roots)
 }
 
-/// Which certificates of servers a client accepts.
+/// Which server certificates a client accepts.
 #[derive(Debug, Clone)]
 pub enum Trust {
     /// The one with this fingerprint.
     Pin(Fingerprint),
-    /// Those that the authorities of a PEM file signed for the server's name.
+    /// Those for the server's name that an authority in a PEM file signed.
     Authorities(PathBuf),
-    /// Every one: whoever is on the path may answer instead.
+    /// All. Anyone on the path can then pose as the server.
     Anyone,
 }
 
@@ -172,7 +172,7 @@ fn unusable(error: impl fmt::Display) -> TransferError {
     TransferError::Input(format!("the certificate or its key cannot be used: {error}"))
 }
 
-/// TLS for a server; clients need a certificate of `client_authorities` where these are given.
+/// TLS for a server. With `client_authorities` a client needs a certificate that one of them signed.
 pub(crate) fn server_crypto(
     identity: &Identity,
     client_authorities: Option<&Path>,
@@ -196,7 +196,7 @@ pub(crate) fn server_crypto(
     QuicServerConfig::try_from(tls).map_err(unusable)
 }
 
-/// TLS for a client, and where to look up which certificate a server came with that was not the pinned one.
+/// TLS for a client, and the record of a refused server certificate.
 pub(crate) fn client_crypto(
     trust: &Trust,
     identity: Option<&Identity>,
@@ -229,7 +229,7 @@ impl Presented {
     }
 }
 
-/// Accepts the certificate with the pinned fingerprint, or any; that the server has its key is checked all the same.
+/// Accepts the certificate with the pinned fingerprint, or any. The server must prove in both cases that it has the key.
 #[derive(Debug)]
 struct Verifier {
     pin: Option<Fingerprint>,

@@ -1,6 +1,6 @@
-//! The client: asks, moves data, and puts together what both sides know.
+//! The client: sends the request, moves data, and combines the reports of both sides.
 
-use crate::advice::Adviser;
+use crate::advice::AdviceConfig;
 use crate::connecting::{Agreed, Connector};
 use crate::files::{IncomingFile, SharedFile};
 use crate::progress::Progress;
@@ -16,36 +16,37 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-/// For the server's answer, and for its part of the end.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
-/// For the last packets to leave.
-const LAST_PACKETS: Duration = Duration::from_millis(500);
+/// Longest wait for the server's answer, and for its final report.
+pub(crate) const RESPONSE_TIMEOUT: Duration = Duration::from_secs(10);
+/// Longest wait for the last packets to leave.
+const FLUSH_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// What to transfer with whom.
+/// What to transfer, and with which server.
 #[derive(Debug, Clone)]
 pub struct ClientSettings {
     /// The server's address.
     pub server: SocketAddr,
-    /// Its name, for certificates that authorities signed.
+    /// Its name, for certificates signed by an authority.
     pub server_name: String,
-    /// Which certificate it may have.
+    /// Which certificates are accepted.
     pub trust: Trust,
-    /// The client's own certificate, for servers that want one.
+    /// The client's own certificate, for servers that require one.
     pub identity: Option<Identity>,
-    /// What to ask for.
+    /// The request.
     pub request: Request,
-    /// The file here that is to be written or read.
+    /// The local file to write or read.
     pub file: Option<PathBuf>,
-    /// Where to write what each data connection does.
+    /// Folder for the qlogs of data connections.
     pub qlog: Option<Directory>,
-    /// Who tells schemes that ask for it about their bottleneck.
-    pub adviser: Option<Adviser>,
+    /// Source of network advice, for schemes that ask for it.
+    pub advice: Option<AdviceConfig>,
 }
 
-/// Transfers. `stop` ends it early, with a report of what there is where that makes sense; `progress` is told as it goes.
+/// Runs a transfer. `stop` ends it early; if data were made up, the result covers what was transferred until then. `progress`
+/// is called as it goes.
 ///
 /// # Errors
-/// Bad input, a server that is not there or refuses, a connection or a file that fails.
+/// Bad input, a server that does not answer or refuses, a connection or a file that fails.
 pub async fn transfer(
     settings: &ClientSettings,
     mut stop: watch::Receiver<bool>,
@@ -82,7 +83,7 @@ pub async fn transfer(
         Err(error) => (error.close_code(), error.to_string()),
     };
     running.session.close(code, &reason);
-    let _ = timeout(LAST_PACKETS, connector.endpoint.wait_idle()).await;
+    let _ = timeout(FLUSH_TIMEOUT, connector.endpoint.wait_idle()).await;
     let (sent, received, is_interrupted) = result?;
     Ok(Outcome {
         request: running.request,
@@ -107,7 +108,7 @@ fn open_file(settings: &ClientSettings, request: &mut Request) -> Result<Option<
     Ok(Some(file))
 }
 
-/// The file that is got.
+/// The file to get.
 fn incoming_file(settings: &ClientSettings, agreed: &Agreed) -> Result<Option<IncomingFile>, TransferError> {
     let (Some(bytes), Some(path)) = (agreed.bytes, &settings.file) else { return Ok(None) };
     IncomingFile::create(path, bytes.get(), true).map(Some)

@@ -1,8 +1,8 @@
-//! The client's connections: one to ask by, then those for the data.
+//! The client's connections: the control connection, then the data connections.
 
-use crate::advice::Adviser;
+use crate::advice::AdviceConfig;
 use crate::certificates::{Presented, client_crypto};
-use crate::client::{ClientSettings, PATIENCE};
+use crate::client::{ClientSettings, RESPONSE_TIMEOUT};
 use crate::flow::Flow;
 use crate::progress::Started;
 use crate::protocol::Message;
@@ -12,7 +12,7 @@ use crate::tickets::Ticket;
 use crate::{Direction, Request, TransferError, transport};
 use cellcc_quic::Congestion;
 use cellcc_quic::qlog::Directory;
-use cellcc_quic::reception::endpoint;
+use cellcc_quic::receive_thread::endpoint;
 use cellcc_units::Bytes;
 use noq::crypto::rustls::QuicClientConfig;
 use noq::{ClientConfig, Connection, ConnectionError, Endpoint};
@@ -21,7 +21,7 @@ use std::sync::Arc;
 use std::time::Instant;
 use tokio::time::timeout;
 
-/// The clocks are compared so many times; the quickest answer counts.
+/// Number of clock comparisons; the one with the shortest round trip counts.
 const PINGS: usize = 5;
 
 /// Connects to a server.
@@ -32,7 +32,7 @@ pub(crate) struct Connector {
     server: SocketAddr,
     server_name: String,
     qlog: Option<Directory>,
-    adviser: Option<Adviser>,
+    advice: Option<AdviceConfig>,
 }
 
 /// What the server agreed to.
@@ -44,10 +44,10 @@ pub(crate) struct Agreed {
     pub(crate) bytes: Option<Bytes>,
 }
 
-/// What makes a connection a data connection.
+/// Settings of a data connection.
 struct Data<'a> {
     ticket: Ticket,
-    /// Where the client sends.
+    /// The scheme, if the client sends.
     congestion: Option<&'a Congestion>,
 }
 
@@ -68,7 +68,7 @@ impl Connector {
             server,
             server_name: settings.server_name.clone(),
             qlog: settings.qlog.clone(),
-            adviser: settings.adviser.clone(),
+            advice: settings.advice.clone(),
         })
     }
 
@@ -106,14 +106,14 @@ impl Connector {
         TransferError::Connect { server, cause }
     }
 
-    /// Asks, and gets the answer.
+    /// Sends the request and waits for the answer.
     pub(crate) async fn agree(&self, request: &Request) -> Result<Agreed, TransferError> {
         let connection = self.connect(None).await?;
         let streams = connection.open_bi().await.map_err(|error| TransferError::of(error, "server"))?;
         let mut control = Control::new(connection, streams, "server");
         control.write(&Message::Request(request.clone())).await?;
         let silent = |_| TransferError::Lost("the server does not answer the request".into());
-        match timeout(PATIENCE, control.read()).await.map_err(silent)?? {
+        match timeout(RESPONSE_TIMEOUT, control.read()).await.map_err(silent)?? {
             Message::Accepted { scheme, tickets, bytes, software } => {
                 if tickets.len() != usize::from(request.connections) {
                     return Err(TransferError::Protocol(format!("{} tickets", tickets.len())));
@@ -135,7 +135,7 @@ impl Connector {
         }
     }
 
-    /// Opens the data connections, and compares the clocks where that matters.
+    /// Opens the data connections and, for frames, compares the clocks.
     pub(crate) async fn prepare(
         &self,
         control: &mut Control,
@@ -148,7 +148,7 @@ impl Connector {
         for ticket in tickets {
             let connection = self.connect(Some(Data { ticket: *ticket, congestion })).await?;
             flows.push(match congestion {
-                Some(congestion) => Flow::sending(connection, congestion, self.adviser.as_ref())?,
+                Some(congestion) => Flow::sending(connection, congestion, self.advice.as_ref())?,
                 None => Flow::receiving(connection),
             });
         }
@@ -161,7 +161,7 @@ impl Connector {
     }
 }
 
-/// By how much the server's clock is ahead: half the quickest answer's round trip is the error at most.
+/// By how much the server's clock is ahead, in nanoseconds. The error is at most half of the shortest round trip.
 async fn compare_clocks(control: &mut Control, epoch: Instant) -> Result<i64, TransferError> {
     let now = || epoch.elapsed().as_nanos() as u64;
     let mut best: Option<(u64, i64)> = None;

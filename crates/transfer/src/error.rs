@@ -12,9 +12,9 @@ use thiserror::Error;
 pub enum CloseCode {
     /// The transfer is complete.
     Done = 0,
-    /// A message that is not of the protocol, or of another version of it.
+    /// A message that breaks the protocol, or has another version.
     Protocol = 1,
-    /// The server does not do what was asked for.
+    /// The server refuses the request.
     Refused = 2,
     /// A limit on connections, bytes or time is reached.
     Limit = 3,
@@ -38,7 +38,7 @@ const CERTIFICATE_REQUIRED: u64 = 0x100 + 116;
 /// Why there is no transfer, or why it ended. The message says what to do.
 #[derive(Debug, Error)]
 pub enum TransferError {
-    /// Something given by the user cannot be used.
+    /// The user's input cannot be used.
     #[error("{0}")]
     Input(String),
     /// The server's certificate is not the one that was pinned.
@@ -54,28 +54,28 @@ pub enum TransferError {
     /// No connection to the server.
     #[error("cannot connect to {server}: {cause}")]
     Connect {
-        /// Whom.
+        /// The server.
         server: SocketAddr,
         /// Why.
         cause: String,
     },
-    /// The other side has closed the connection, and says why.
+    /// The other side closed the connection with a reason.
     #[error("the {peer} says: {reason}")]
     Closed {
         /// `server` or `client`.
         peer: &'static str,
         /// Its code, one of [`CloseCode`].
         code: u64,
-        /// Its words.
+        /// Its reason.
         reason: String,
     },
     /// The connection is lost.
     #[error("the connection is lost: {0}")]
     Lost(String),
-    /// The other side does not keep to the protocol.
+    /// The other side broke the protocol.
     #[error("not the protocol `cellcc/1`: {0}")]
     Protocol(String),
-    /// The server does not do what was asked for.
+    /// The server refuses the request.
     #[error("{0}")]
     Refused(String),
     /// A limit is reached.
@@ -94,18 +94,18 @@ pub enum TransferError {
         /// Why.
         cause: io::Error,
     },
-    /// The user has interrupted it before there was anything to report.
+    /// The user interrupted it before there was anything to report.
     #[error("interrupted")]
     Interrupted,
 }
 
 impl TransferError {
-    /// True for what the user has to give otherwise: exit status 2.
+    /// True for bad input: exit status 2.
     pub fn is_input(&self) -> bool {
         matches!(self, Self::Input(_))
     }
 
-    /// What the other side is told.
+    /// The code for the other side.
     pub(crate) fn close_code(&self) -> CloseCode {
         match self {
             Self::Protocol(_) => CloseCode::Protocol,
@@ -117,7 +117,7 @@ impl TransferError {
         }
     }
 
-    /// What the other side, the `peer`, did to the connection.
+    /// The error for a lost connection to `peer`.
     pub(crate) fn of(error: ConnectionError, peer: &'static str) -> Self {
         match error {
             ConnectionError::ApplicationClosed(close) => Self::Closed {
@@ -142,7 +142,7 @@ impl TransferError {
     }
 }
 
-/// What went wrong on a stream.
+/// An error of writing to a stream.
 pub(crate) fn of_write(error: WriteError, peer: &'static str) -> TransferError {
     match error {
         WriteError::ConnectionLost(error) => TransferError::of(error, peer),
@@ -150,7 +150,7 @@ pub(crate) fn of_write(error: WriteError, peer: &'static str) -> TransferError {
     }
 }
 
-/// The same of the other direction.
+/// An error of reading from a stream.
 pub(crate) fn of_read(error: ReadError, peer: &'static str) -> TransferError {
     match error {
         ReadError::ConnectionLost(error) => TransferError::of(error, peer),

@@ -1,4 +1,4 @@
-//! Files at either end: what may be read and written below a server's root, and a file that comes in parts.
+//! Files at both ends: paths below a server's root, and files that arrive in pieces.
 //!
 //! On its stream a file is a sequence of pieces: offset (8 bytes), length (4 bytes), both with the most significant byte
 //! first, and the data.
@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Largest piece: with 16 streams, 4 MB are on their way between disk and network.
 pub(crate) const PIECE_BYTES: u32 = 1 << 18;
 
-/// Before the data of a piece.
+/// Bytes before the data of a piece.
 pub(crate) const PIECE_HEADER_BYTES: usize = 12;
 
 /// A file that several streams read or write at once.
@@ -36,7 +36,7 @@ impl SharedFile {
         Ok(Self { file: Arc::new(Mutex::new(file)), path: path.into(), bytes: metadata.len() })
     }
 
-    /// How long it is, or will be.
+    /// Its size, also before it is complete.
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -45,7 +45,7 @@ impl SharedFile {
         self.file.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Reads a piece, its header before it.
+    /// Reads a piece, with its header.
     pub(crate) async fn read_piece(&self, offset: u64, length: u32) -> Result<Data, TransferError> {
         let this = self.clone();
         let read = move || {
@@ -88,7 +88,7 @@ impl SharedFile {
     }
 }
 
-/// A file that is written under another name until it is complete; removed where it never is.
+/// A file that has another name until it is complete. It is removed if it never is.
 #[derive(Debug)]
 pub(crate) struct IncomingFile {
     pub(crate) file: SharedFile,
@@ -98,7 +98,8 @@ pub(crate) struct IncomingFile {
 }
 
 impl IncomingFile {
-    /// `target`, of which there will be `bytes`, with `.part` at its end is what is written to. `replaces`: whether a file at `target` may be replaced.
+    /// Creates `target` with `.part` appended to its name, for a file of this size. `replaces`: whether an existing `target`
+    /// may be replaced.
     pub(crate) fn create(target: &Path, bytes: u64, replaces: bool) -> Result<Self, TransferError> {
         let failed = |cause| TransferError::File { act: "write", path: target.into(), cause };
         if !replaces && target.exists() {
@@ -111,7 +112,7 @@ impl IncomingFile {
         part.push(".part");
         let part = PathBuf::from(part);
         let mut options = OpenOptions::new();
-        // Two transfers to one name: the second is refused, and does not write into the first one's part.
+        // Of two transfers to one name the second is refused, so that it does not write to the first one's part.
         let opened = options.write(true).create_new(true).open(&part).or_else(|error| {
             if replaces && error.kind() == io::ErrorKind::AlreadyExists {
                 return OpenOptions::new().write(true).truncate(true).open(&part);
@@ -123,7 +124,7 @@ impl IncomingFile {
         Ok(Self { file, part, target: target.into(), is_complete: false })
     }
 
-    /// Everything is there: the file gets its name.
+    /// The file is complete: gives it its name.
     pub(crate) fn complete(&mut self) -> Result<(), TransferError> {
         let moved = self.file.lock().flush().and_then(|()| fs::rename(&self.part, &self.target));
         moved.map_err(|cause| TransferError::File { act: "write", path: self.target.clone(), cause })?;
@@ -140,7 +141,7 @@ impl Drop for IncomingFile {
     }
 }
 
-/// Where `name` is below `root`; nothing outside of it, whatever the name or links say. The file itself need not exist.
+/// The path of `name` below `root`. Refuses names and links that lead outside. The file itself need not exist.
 pub(crate) fn below(root: &Path, name: &str) -> Result<PathBuf, TransferError> {
     let refused = |why: &str| TransferError::Refused(format!("`{name}`: {why}"));
     let relative = Path::new(name.trim_start_matches('/'));

@@ -1,7 +1,7 @@
-//! A data connection with its scheme, and what is known of it.
+//! A data connection with its scheme and its counters.
 
 use crate::TransferError;
-use crate::advice::{Advised, Adviser};
+use crate::advice::{AdviceConfig, AdviceState};
 use crate::progress::{FlowSample, SenderSample};
 use crate::protocol::FlowReport;
 use cellcc_control::Registry;
@@ -23,7 +23,7 @@ pub(crate) struct Counters {
     pub(crate) frames: AtomicU64,
 }
 
-/// A data connection at the side that sends or at the one that receives.
+/// A data connection, at the sending or the receiving side.
 #[derive(Debug)]
 pub(crate) struct Flow {
     pub(crate) connection: Connection,
@@ -34,14 +34,14 @@ pub(crate) struct Flow {
     charged: u64,
 }
 
-/// What a side does with the connection.
+/// The role of this side.
 #[derive(Debug)]
 enum Role {
     Sends {
         attached: Attached,
-        advised: Advised,
+        advice: AdviceState,
     },
-    /// With noq's own congestion control, for the little that a receiver has to say.
+    /// With noq's own congestion control, since a receiver sends little.
     Receives(
         #[expect(
             dead_code,
@@ -52,20 +52,20 @@ enum Role {
 }
 
 impl Flow {
-    /// The side that sends, by the scheme that was installed.
+    /// The sending side, with the scheme that was installed.
     pub(crate) fn sending(
         connection: Connection,
         congestion: &Congestion,
-        adviser: Option<&Adviser>,
+        advice: Option<&AdviceConfig>,
     ) -> Result<Self, TransferError> {
         let attached = congestion
             .attach(&connection)
             .ok_or_else(|| TransferError::Protocol("a data connection without the scheme".into()))?;
-        let advised = Advised::begin(&connection, congestion, &attached, adviser);
-        Ok(Self::new(connection, Role::Sends { attached, advised }))
+        let advice = AdviceState::begin(&connection, congestion, &attached, advice);
+        Ok(Self::new(connection, Role::Sends { attached, advice }))
     }
 
-    /// The side that receives.
+    /// The receiving side.
     pub(crate) fn receiving(connection: Connection) -> Self {
         let receiver = attach_receiver(&connection, Registry::default());
         Self::new(connection, Role::Receives(receiver))
@@ -76,7 +76,7 @@ impl Flow {
         Self { connection, role, counters: Arc::default(), rtt, rtt_ms: None, charged: 0 }
     }
 
-    /// Takes down the RTT samples since the last call.
+    /// Records the RTT samples since the last call.
     pub(crate) fn collect(&mut self) {
         let Role::Sends { attached, .. } = &self.role else { return };
         let samples = attached.scheme().take_rtt_samples();
@@ -85,7 +85,7 @@ impl Flow {
         samples.iter().for_each(|(_, rtt)| self.rtt.add(*rtt));
     }
 
-    /// The flow now.
+    /// The flow's present state.
     pub(crate) fn sample(&self) -> FlowSample {
         let sender = match &self.role {
             Role::Sends { attached, .. } => Some(self.sender_sample(attached)),
@@ -114,7 +114,7 @@ impl Flow {
         }
     }
 
-    /// What is known at the end.
+    /// The final report.
     pub(crate) fn report(&self) -> FlowReport {
         FlowReport {
             sample: self.sample(),
@@ -125,14 +125,14 @@ impl Flow {
         }
     }
 
-    /// What the scheme remarks, and what it went without.
+    /// The scheme's notes, and what it had to do without.
     fn notes(&self) -> Vec<String> {
-        let Role::Sends { attached, advised } = &self.role else { return Vec::new() };
+        let Role::Sends { attached, advice } = &self.role else { return Vec::new() };
         let mut observed = Observed::default();
         attached.scheme().observe(&mut observed);
         let component = attached.peer_component();
         let missing = component.is_missing().then(|| component.to_string());
-        observed.notes.into_iter().chain(missing).chain(advised.note().map(str::to_owned)).collect()
+        observed.notes.into_iter().chain(missing).chain(advice.note().map(str::to_owned)).collect()
     }
 
     /// UDP payload of both directions since the last call.

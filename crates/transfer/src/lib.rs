@@ -1,21 +1,21 @@
-//! Transfers between two machines, as people make them with iperf3: a server, and a client that downloads or uploads.
+//! Transfers between two machines, as with iperf3: a server, and a client that downloads or uploads.
 //!
 //! A transfer has one *control* connection, with one stream of JSON messages, and one or more *data* connections, each of
-//! which runs the transfer's scheme at the end that sends. The server answers a request with a ticket for each data connection; the
-//! client uses it as the first destination connection ID (RFC 9000, section 7.2), so that the server knows the scheme
-//! before the handshake begins, and so does the receiver-side component.
+//! which runs the transfer's scheme at the sending end. The server answers a request with a ticket for each data connection.
+//! The client uses it as the first destination connection ID (RFC 9000, section 7.2), so that the server knows the scheme
+//! before the handshake begins.
 //!
 //! | to find | look in |
 //! |---|---|
 //! | the messages, their framing, their version | `protocol` |
-//! | the server: who comes, what is agreed, the transfer | `server`, `agreement`, `serving` |
+//! | the server: connections, requests, the transfer | `server`, `agreement`, `serving` |
 //! | the client: the connections, the transfer | `client`, `connecting`, `running` |
-//! | what both do while data move | `session` |
-//! | what moves the data | `sending`, `receiving`, `files` |
-//! | a data connection, and what is known of it while it runs | `flow` |
-//! | who may do what and how much | `certificates`, `limits`, `tickets` |
-//! | who tells schemes about their bottleneck | `advice` |
-//! | what comes out | `progress`, `outcome` |
+//! | both sides while data move | `session` |
+//! | the data | `sending`, `receiving`, `files` |
+//! | a data connection and its counters | `flow` |
+//! | permissions and limits | `certificates`, `limits`, `tickets` |
+//! | the source of network advice | `advice` |
+//! | reports and results | `progress`, `outcome` |
 
 // Transfers take real time: this crate reads clocks and opens sockets.
 #![allow(clippy::disallowed_methods)]
@@ -40,7 +40,7 @@ mod serving;
 mod session;
 mod tickets;
 
-pub use advice::Adviser;
+pub use advice::AdviceConfig;
 pub use certificates::{Fingerprint, Identity, Trust};
 pub use client::{ClientSettings, transfer};
 pub use error::{CloseCode, TransferError};
@@ -57,18 +57,18 @@ use std::time::Duration;
 /// The application protocol of both kinds of connection (RFC 7301).
 const ALPN: &[u8] = b"cellcc/1";
 
-/// A peer that says nothing for this long is gone.
+/// A connection without packets from the peer for this long is lost.
 pub const IDLE_TIMEOUT: Duration = Duration::from_secs(10);
-/// Three chances to be heard within the idle time-out.
+/// Interval of keep-alive packets: three within the idle time-out.
 const KEEP_ALIVE: Duration = Duration::from_secs(3);
-/// noq closes a connection with more than 1024 gaps in a stream: 2 MB of packets with each second one lost stay below.
+/// noq closes a connection with more than 1024 gaps in a stream. 2 MB with every second packet lost have fewer.
 const STREAM_RECEIVE_WINDOW: u32 = 2_000_000;
-/// 2.5 Gbit/s over 100 ms; what arrives is read at once, so that only what is out of order takes memory.
+/// 2.5 Gbit/s over 100 ms. Data are read at once, so that only data out of order take memory.
 const RECEIVE_WINDOW: u32 = 32_000_000;
-/// A stream for each frame: those of 17 s may be under way.
+/// Each frame has a stream: this allows the frames of 17 s.
 const CONCURRENT_STREAMS: u32 = 1024;
 
-/// The transport of both ends, but for the congestion control. `qlog`: where to write what the connection does.
+/// The transport configuration of both ends, without the congestion control. `qlog`: folder for logs.
 fn transport(qlog: Option<&Directory>) -> TransportConfig {
     let mut transport = TransportConfig::default();
     let idle = VarInt::from_u32(IDLE_TIMEOUT.as_millis() as u32);

@@ -1,6 +1,6 @@
-//! What each peer may have: connections at once, bytes and time within an hour; and all of them together: connections.
+//! Limits for each peer (connections at once, bytes and time within an hour) and for all peers together (connections).
 //!
-//! A peer is an IPv4 address, or the 64 bits of an IPv6 address that its network gave it.
+//! A peer is an IPv4 address, or the first 64 bits of an IPv6 address.
 
 use crate::TransferError;
 use cellcc_units::{Bytes, Span};
@@ -9,10 +9,10 @@ use std::net::{IpAddr, Ipv6Addr};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Bytes and time count within so much from a peer's first transfer; then they begin anew.
+/// A peer's bytes and time are counted for this long from its first transfer; then they restart at zero.
 const WINDOW: Duration = Duration::from_secs(3600);
 
-/// What each peer may have, and all together.
+/// Limits for each peer, and for all together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// Data connections at once, for each peer.
@@ -31,7 +31,7 @@ impl Default for Limits {
     }
 }
 
-/// What all peers have had.
+/// What all peers have used.
 #[derive(Debug)]
 pub(crate) struct Ledger {
     limits: Limits,
@@ -59,7 +59,7 @@ impl Ledger {
         Arc::new(Self { limits, peers: Mutex::default() })
     }
 
-    /// Lets a peer have `connections` more, for a transfer that needs so many bytes and so much time as far as it is known.
+    /// Leases `connections` to a peer, for a transfer of this size and duration, if known.
     pub(crate) fn lease(
         self: &Arc<Self>,
         now: Instant,
@@ -77,7 +77,7 @@ impl Ledger {
             bytes: 0,
             time: Duration::ZERO,
         });
-        account.begin_anew_if_due(now);
+        account.reset_if_expired(now);
         if account.connections + connections > self.limits.connections {
             return Err(TransferError::Limit(format!(
                 "{} data connections at once are the limit for an address, and {} are in use; ask for fewer, or try again later",
@@ -101,7 +101,7 @@ impl Lease {
     pub(crate) fn charge(&self, now: Instant, bytes: u64, time: Duration) -> Result<(), TransferError> {
         let mut peers = self.ledger.peers.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(account) = peers.get_mut(&self.peer) else { return Ok(()) };
-        account.begin_anew_if_due(now);
+        account.reset_if_expired(now);
         account.bytes += bytes;
         account.time += time;
         account.check(now, &self.ledger.limits, 0, 0)
@@ -118,13 +118,13 @@ impl Drop for Lease {
 }
 
 impl Account {
-    fn begin_anew_if_due(&mut self, now: Instant) {
+    fn reset_if_expired(&mut self, now: Instant) {
         if now >= self.opened_at + WINDOW {
             *self = Self { opened_at: now, bytes: 0, time: Duration::ZERO, ..*self };
         }
     }
 
-    /// Whether so much more is within the limits.
+    /// Checks that this much more is within the limits.
     fn check(
         &self,
         now: Instant,

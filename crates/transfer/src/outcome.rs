@@ -1,4 +1,4 @@
-//! What came out of a transfer, and as much of it as a Record holds.
+//! The result of a transfer, and its Record.
 
 use crate::progress::{Interval, SenderSample, Started};
 use crate::protocol::Report;
@@ -9,7 +9,7 @@ use cellcc_experiment::{
 };
 use cellcc_units::{Bytes, Rate, Span, Time};
 
-/// What came out of a transfer.
+/// The result of a transfer.
 #[derive(Debug, Clone)]
 pub struct Outcome {
     pub(crate) request: Request,
@@ -68,7 +68,7 @@ impl Outcome {
         )
     }
 
-    /// The Record: what the ends of a connection cannot know of the link stays out, and a note says so.
+    /// The Record. It leaves out what the ends of a connection cannot know about the link, and says so in a note.
     pub fn record(&self) -> Record {
         let flows: Vec<FlowRecord> = (0..self.sent.flows.len()).map(|flow| self.flow_record(flow)).collect();
         let total = match flows.as_slice() {
@@ -185,7 +185,7 @@ impl Outcome {
         notes
     }
 
-    /// One value for each interval. Intervals are as long as asked for but for the last one, and for outages.
+    /// One value for each interval. The last interval, and those in outages, may have another length.
     fn series(&self) -> Series {
         let mut columns = Vec::new();
         for flow in 0..self.sent.flows.len() {
@@ -230,7 +230,7 @@ impl Outcome {
     }
 }
 
-/// The Records' name for what runs transfers.
+/// The driver's name in Records.
 const DRIVER: &str = "transfer";
 
 fn frames(made: u64, in_time: u64) -> Option<(u64, f64)> {

@@ -1,16 +1,16 @@
-//! What is known of a transfer while it runs.
+//! Reports of a running transfer.
 
 use cellcc_units::{Bytes, Rate, Span};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
-/// What a client is told as it goes.
+/// Progress of a client's transfer.
 #[derive(Debug, Clone)]
 pub enum Progress<'a> {
     /// The server has accepted, and all connections are there.
     Started(&'a Started),
-    /// Another interval is over.
+    /// An interval has ended.
     Interval(&'a Interval),
 }
 
@@ -50,7 +50,7 @@ impl Interval {
         Rate::from_transfer(self.received, Span::from_nanos(self.to.as_nanos() - self.from.as_nanos()))
     }
 
-    /// The senders' samples, as far as there are any.
+    /// The senders' samples that there are.
     pub fn senders(&self) -> impl Iterator<Item = &SenderSample> {
         self.flows.iter().filter_map(|flow| flow.sender.as_ref())
     }
@@ -71,7 +71,7 @@ impl Interval {
         self.senders().map(|sender| sender.inflight).sum()
     }
 
-    /// The sum of the pacing rates in Mbit/s; none where a scheme does not pace.
+    /// The sum of the pacing rates in Mbit/s; none if a scheme does not pace.
     pub fn pacing_rate_mbit_s(&self) -> Option<f64> {
         let rates: Option<Vec<f64>> =
             self.senders().map(|sender| Some(sender.pacing_rate?.as_mbit_per_sec())).collect();
@@ -97,9 +97,9 @@ pub struct SenderSample {
     pub delivered: Bytes,
     /// In flight.
     pub inflight: Bytes,
-    /// What the scheme lets be in flight.
+    /// The scheme's window.
     pub window: Bytes,
-    /// What it lets leave per time.
+    /// The scheme's pacing rate.
     pub pacing_rate: Option<Rate>,
     /// The mean of the RTT samples since the last sample, or else the smoothed RTT.
     pub rtt_ms: Option<f64>,
@@ -109,6 +109,6 @@ pub struct SenderSample {
     pub sent_packets: u64,
     /// Packets declared lost so far.
     pub lost_packets: u64,
-    /// What the scheme shows of its inside, by name, units included.
+    /// The scheme's internal values by name, with units.
     pub internals: BTreeMap<String, f64>,
 }

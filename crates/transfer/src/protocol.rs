@@ -8,19 +8,19 @@ use cellcc_units::{Bytes, Span};
 use noq::{ReadExactError, RecvStream, SendStream};
 use serde::{Deserialize, Serialize};
 
-/// Of the protocol. A server refuses a request of another version, and says which it speaks.
+/// Version of the protocol. A server refuses a request of another version, and names its own.
 pub const VERSION: u32 = 1;
-/// Data connections of one transfer.
+/// Most data connections of one transfer.
 pub const MAX_CONNECTIONS: u16 = 256;
-/// Streams of one data connection.
+/// Most streams of one data connection.
 pub const MAX_STREAMS: u16 = 256;
-/// Between two reports of a running transfer.
+/// Shortest interval between two reports of a running transfer.
 pub const MIN_INTERVAL: Span = Span::from_millis(50);
 
-/// The samples of 256 connections have 256 kB; nothing is longer than this.
+/// Longest message, in bytes. Samples of 256 connections take 256 kB.
 const MAX_MESSAGE: usize = 1 << 22;
 
-/// What a client asks for.
+/// A client's request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
@@ -32,11 +32,11 @@ pub struct Request {
     pub payload: Payload,
     /// The congestion control of the data's sender; none: the server's default.
     pub scheme: Option<String>,
-    /// How many data connections.
+    /// Number of data connections.
     pub connections: u16,
-    /// How many streams share each of them.
+    /// Number of streams in each of them.
     pub streams: u16,
-    /// How often the server reports.
+    /// Interval between the server's reports.
     pub interval: Span,
 }
 
@@ -58,7 +58,7 @@ pub enum Payload {
     Made {
         /// What there is to send.
         source: Source,
-        /// When it ends; none: with the source.
+        /// How long it sends; none: until the source ends.
         time: Option<Span>,
     },
     /// A file below the server's root.
@@ -79,7 +79,7 @@ impl Payload {
         }
     }
 
-    /// When sending is to stop, where it does not by itself.
+    /// How long to send; none if the source ends by itself.
     pub(crate) fn time(&self) -> Option<Span> {
         match self {
             Self::Made { time, .. } => *time,
@@ -87,7 +87,7 @@ impl Payload {
         }
     }
 
-    /// How many bytes there are in all, where that is known before.
+    /// The size of the payload, if known in advance.
     pub(crate) fn bytes(&self) -> Option<Bytes> {
         match self {
             Self::Made { source: Source::Sized(bytes), .. } => Some(*bytes),
@@ -97,13 +97,13 @@ impl Payload {
     }
 }
 
-/// Everything that is said on a control stream.
+/// The messages of a control stream.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub(crate) enum Message {
-    /// The client's first.
+    /// The client's first message.
     Request(Request),
-    /// The server's answer; where it refuses, it closes the connection with the reason instead.
+    /// The server accepts the request. To refuse, it closes the connection with a reason instead.
     Accepted {
         /// The scheme in its canonical form.
         scheme: String,
@@ -114,14 +114,14 @@ pub(crate) enum Message {
         /// The server's software.
         software: String,
     },
-    /// The client asks what time it is.
+    /// The client asks for the server's time.
     Ping {
         /// The client's clock.
         client_ns: u64,
     },
-    /// The server says what time it is.
+    /// The server's time.
     Pong {
-        /// As it was asked.
+        /// Copied from the ping.
         client_ns: u64,
         /// The server's clock.
         server_ns: u64,
@@ -131,16 +131,16 @@ pub(crate) enum Message {
         /// By how much the server's clock is ahead of the client's.
         server_ahead_ns: i64,
     },
-    /// How the flows do, as the server sees it.
+    /// The server's samples of the flows.
     Interval {
         /// Since the start, at the server.
         at: Span,
         /// One for each data connection.
         flows: Vec<FlowSample>,
     },
-    /// The client was interrupted: whoever sends ends as if the time were over.
+    /// The client was interrupted: the sender stops, as at the end of the time.
     Stop,
-    /// This side is through: the sender first, then the receiver.
+    /// This side has finished: the sender first, then the receiver.
     Ended(Report),
 }
 
@@ -158,15 +158,15 @@ pub(crate) struct Report {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct FlowReport {
-    /// As in the reports between.
+    /// The last sample.
     pub(crate) sample: FlowSample,
     /// Streams that the sender opened.
     pub(crate) streams: u64,
-    /// Frames that the sender made, or that the receiver had in time.
+    /// Frames that the sender made, or that reached the receiver in time.
     pub(crate) frames: u64,
-    /// Of the sender.
+    /// RTT samples of the sender.
     pub(crate) rtt: Distribution,
-    /// What the scheme remarks.
+    /// Notes of the scheme.
     pub(crate) notes: Vec<String>,
 }
 
@@ -182,7 +182,7 @@ pub(crate) async fn write(
     stream.write_all(&framed).await.map_err(|error| of_write(error, peer))
 }
 
-/// Waits for a message; `None`: the peer has ended the conversation. Not to be cancelled: what was read of it would be lost.
+/// Waits for a message; `None` if the peer has ended the stream. Not cancel-safe: a message read in part would be lost.
 pub(crate) async fn read(
     stream: &mut RecvStream,
     peer: &'static str,
@@ -202,7 +202,7 @@ pub(crate) async fn read(
     decode(&text).map(Some)
 }
 
-/// False where the stream ends before the buffer is full.
+/// False if the stream ends before the buffer is full.
 async fn read_exact(
     stream: &mut RecvStream,
     buffer: &mut [u8],
@@ -215,7 +215,7 @@ async fn read_exact(
     }
 }
 
-/// Reads a message; the version of a request comes before its other fields, which another version may have otherwise.
+/// Reads a message. Checks the version of a request first, because another version may have other fields.
 fn decode(text: &[u8]) -> Result<Message, TransferError> {
     let problem = |error: serde_json::Error| TransferError::Protocol(error.to_string());
     let value: serde_json::Value = serde_json::from_slice(text).map_err(problem)?;

@@ -20,25 +20,25 @@ pub(crate) struct Receiving {
     tasks: JoinSet<Result<(), TransferError>>,
 }
 
-/// What becomes of the data.
+/// What to do with the data.
 #[derive(Debug, Clone)]
-enum Use {
+enum Purpose {
     Discarded,
-    /// Written down.
+    /// Written to a file.
     File(SharedFile),
-    /// Frames that are whole within this count, on the sender's clock.
+    /// Frames count as on time if they are complete within the deadline, on the sender's clock.
     Frames {
         deadline: Duration,
         clock: PeerClock,
     },
 }
 
-/// The sender's clock, read off this side's.
+/// The sender's clock, derived from this side's.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PeerClock {
     /// Zero of this side's clock.
     pub(crate) epoch: Instant,
-    /// By how much the other one is ahead.
+    /// By how much the sender's clock is ahead.
     pub(crate) ahead_ns: i64,
 }
 
@@ -58,9 +58,11 @@ impl Receiving {
         peer: &'static str,
     ) -> Self {
         let purpose = match (payload.deadline(), file) {
-            (Some(deadline), _) => Use::Frames { deadline: Duration::from_nanos(deadline.as_nanos()), clock },
-            (None, Some(file)) => Use::File(file.clone()),
-            (None, None) => Use::Discarded,
+            (Some(deadline), _) => {
+                Purpose::Frames { deadline: Duration::from_nanos(deadline.as_nanos()), clock }
+            }
+            (None, Some(file)) => Purpose::File(file.clone()),
+            (None, None) => Purpose::Discarded,
         };
         let mut tasks = JoinSet::new();
         for flow in flows {
@@ -70,7 +72,7 @@ impl Receiving {
         Self { tasks }
     }
 
-    /// Why it receives no more; pending while all is well.
+    /// Waits for an error of a receiving task.
     pub(crate) async fn failed(&mut self) -> TransferError {
         loop {
             match self.tasks.join_next().await {
@@ -87,7 +89,7 @@ impl Receiving {
 async fn accept(
     connection: Connection,
     counters: Arc<Counters>,
-    purpose: Use,
+    purpose: Purpose,
     peer: &'static str,
 ) -> Result<(), TransferError> {
     let mut streams = JoinSet::new();
@@ -105,17 +107,17 @@ async fn accept(
     }
 }
 
-/// A stream to its end; that the sender has given up the rest, because the time is over, is an end too.
+/// Reads a stream to its end, which may be a reset: the sender resets streams when the time is over.
 async fn receive(
     stream: RecvStream,
     counters: Arc<Counters>,
-    purpose: Use,
+    purpose: Purpose,
     peer: &'static str,
 ) -> Result<(), TransferError> {
     let end = match purpose {
-        Use::Discarded => discard(stream, &counters).await,
-        Use::Frames { deadline, clock } => frame(stream, &counters, deadline, clock).await,
-        Use::File(file) => return pieces(stream, &counters, &file, peer).await,
+        Purpose::Discarded => discard(stream, &counters).await,
+        Purpose::Frames { deadline, clock } => frame(stream, &counters, deadline, clock).await,
+        Purpose::File(file) => return pieces(stream, &counters, &file, peer).await,
     };
     match end {
         Ok(()) | Err(ReadError::Reset(_)) => Ok(()),
@@ -124,7 +126,7 @@ async fn receive(
 }
 
 async fn discard(stream: RecvStream, counters: &Counters) -> Result<(), ReadError> {
-    // In any order: nothing waits for what was lost.
+    // Unordered, so that data after a loss are read at once.
     let mut stream = stream.into_unordered();
     while let Some(chunk) = stream.read_chunk(CHUNK_BYTES).await? {
         counters.received.fetch_add(chunk.bytes.len() as u64, Ordering::Relaxed);
@@ -160,7 +162,7 @@ async fn discard_ordered(stream: &mut RecvStream, counters: &Counters) -> Result
     Ok(())
 }
 
-/// The pieces of a file, until the stream ends between two of them.
+/// Writes the pieces of a file, until the stream ends after one of them.
 async fn pieces(
     mut stream: RecvStream,
     counters: &Counters,

@@ -1,6 +1,6 @@
 //! The client's transfer while data move.
 
-use crate::client::PATIENCE;
+use crate::client::RESPONSE_TIMEOUT;
 use crate::files::IncomingFile;
 use crate::progress::{FlowSample, Interval, Progress};
 use crate::protocol::{Message, Report};
@@ -11,9 +11,9 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::MissedTickBehavior;
 
-/// An interrupted transfer waits so long for the server's report.
-const INTERRUPTED_PATIENCE: Duration = Duration::from_secs(2);
-/// Without a report from the server for so many intervals, a line is made of what is known here.
+/// Longest wait of an interrupted transfer for the server's report.
+const INTERRUPTED_TIMEOUT: Duration = Duration::from_secs(2);
+/// After this many intervals without a report from the server, the client makes one from what it knows.
 const SILENT_INTERVALS: u32 = 2;
 
 /// A transfer that runs.
@@ -35,7 +35,7 @@ pub(crate) struct Last {
 }
 
 impl Running {
-    /// To the end: what was sent, what was received, and whether the user ended it.
+    /// Runs to the end. Returns what was sent, what was received, and whether the user interrupted it.
     pub(crate) async fn run(
         &mut self,
         stop: &mut watch::Receiver<bool>,
@@ -67,7 +67,7 @@ impl Running {
                     }
                     self.session.stop();
                     self.session.control.write(&Message::Stop).await?;
-                    gives_up_at = Some(tokio::time::Instant::now() + INTERRUPTED_PATIENCE);
+                    gives_up_at = Some(tokio::time::Instant::now() + INTERRUPTED_TIMEOUT);
                     continue;
                 }
             };
@@ -83,11 +83,11 @@ impl Running {
                     self.interval(at, flows, progress);
                     ticks.reset();
                 }
-                Event::Through => {
+                Event::Finished => {
                     let report = self.session.report();
                     self.session.control.write(&Message::Ended(report.clone())).await?;
                     own = Some(report);
-                    gives_up_at = Some(tokio::time::Instant::now() + PATIENCE);
+                    gives_up_at = Some(tokio::time::Instant::now() + RESPONSE_TIMEOUT);
                 }
                 Event::Message(Message::Ended(remote)) => {
                     let (sent, received) = match (self.request.direction, own.take()) {
@@ -104,7 +104,7 @@ impl Running {
         }
     }
 
-    /// The server has sent everything: takes what is still under way, and tells the server.
+    /// The server has sent everything: receives what is still on its way, and reports to the server.
     async fn end_of_get(&mut self, sent: &Report) -> Result<Report, TransferError> {
         self.session.receive_rest(sent, &self.request.payload).await?;
         if let Some(file) = &mut self.incoming {
@@ -115,9 +115,9 @@ impl Running {
         Ok(report)
     }
 
-    /// An interval is over at `at`, with this from the server.
+    /// Ends an interval at `at`. `remote`: the server's samples.
     fn interval(&mut self, at: Span, remote: Vec<FlowSample>, progress: &mut dyn FnMut(Progress)) {
-        // Less than a tenth of an interval is the end's business, not a line of its own; unless it is all there is.
+        // A last interval below a tenth of the others is left out, unless it is the only one.
         let is_short = at < self.last.at + self.request.interval / 10 && !self.intervals.is_empty();
         if is_short || remote.len() > self.session.flows.len() {
             return;

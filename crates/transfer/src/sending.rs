@@ -1,4 +1,4 @@
-//! Sends what a transfer is about over its data connections.
+//! Sends a transfer's payload over its data connections.
 
 use crate::error::of_write;
 use crate::files::{PIECE_BYTES, SharedFile};
@@ -15,25 +15,25 @@ use std::time::{Duration, Instant};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-/// What made-up data are made of: every connection and stream sends from this, so that senders take no memory for it.
+/// The made-up data. All connections and streams share it, so that they take no memory of their own.
 static PATTERN: [u8; 1 << 16] = [0xc5; 1 << 16];
-/// A constant rate is written in steps of this: below a frame's time, and few enough to cost nothing.
+/// Interval between writes at a constant rate: shorter than a frame's, and long enough to cost no processor time.
 const RATE_STEP: Duration = Duration::from_millis(5);
-/// What has been written when the time is over may take so much longer to arrive.
+/// Longest wait for written data to be acknowledged, after the time is over.
 const DRAIN: Duration = Duration::from_secs(3);
-/// The code of a stream that ends because the time is over: no error.
+/// The code that resets a stream when the time is over. It is no error.
 const TIME_OVER: VarInt = VarInt::from_u32(0);
-/// Before the data of a frame: when it was made, in nanoseconds of the sender's clock, most significant byte first.
+/// Bytes before a frame's data: when it was made, in nanoseconds of the sender's clock, most significant byte first.
 pub(crate) const FRAME_HEADER_BYTES: usize = 8;
 
-/// Everything that sends; dropping it ends that.
+/// The tasks that send. Dropping this ends them.
 #[derive(Debug)]
 pub(crate) struct Sending {
     tasks: JoinSet<Result<(), TransferError>>,
     stop: watch::Sender<bool>,
 }
 
-/// What all tasks of a transfer have in common.
+/// What all sending tasks of a transfer share.
 #[derive(Clone)]
 struct Common {
     peer: &'static str,
@@ -47,7 +47,7 @@ struct Common {
 }
 
 impl Sending {
-    /// Begins to send `payload`; `bytes`: how much that is, where it is known.
+    /// Starts to send `payload`. `bytes`: its size, if known.
     pub(crate) fn start(
         flows: &[Flow],
         (payload, bytes): (&Payload, Option<u64>),
@@ -85,7 +85,7 @@ impl Sending {
         let _ = self.stop.send(true);
     }
 
-    /// Waits until everything is sent and acknowledged, or given up because the time was over.
+    /// Waits until everything is acknowledged, or given up at the end of the time.
     pub(crate) async fn finished(&mut self) -> Result<(), TransferError> {
         while let Some(result) = self.tasks.join_next().await {
             result.map_err(|error| TransferError::Lost(error.to_string()))??;
@@ -121,28 +121,28 @@ impl Common {
 
     /// Ends once the time is over.
     async fn stopped(&mut self) {
-        // Whoever could say so has dropped this task too.
+        // An error means that the sender of `stop` was dropped, and this task with it.
         let _ = self.stop.wait_for(|stop| *stop).await;
     }
 
-    /// Writes, unless the time is over before.
-    async fn write(&mut self, stream: &mut SendStream, data: Data) -> Result<Go, TransferError> {
+    /// Writes, unless the time is over.
+    async fn write(&mut self, stream: &mut SendStream, data: Data) -> Result<WriteEnd, TransferError> {
         let peer = self.peer;
         tokio::select! {
             biased;
-            () = self.stopped() => Ok(Go::Stop),
-            written = stream.write_chunk(data) => written.map(|()| Go::On).map_err(|error| of_write(error, peer)),
+            () = self.stopped() => Ok(WriteEnd::Stopped),
+            written = stream.write_chunk(data) => written.map(|()| WriteEnd::Written).map_err(|error| of_write(error, peer)),
         }
     }
 
-    /// Waits until the stream's data are acknowledged; at most `patience` where the time is over.
-    async fn drain(&mut self, mut stream: SendStream, patience: Duration) -> Result<(), TransferError> {
+    /// Waits until the stream's data are acknowledged; once the time is over, at most `timeout`.
+    async fn drain(&mut self, mut stream: SendStream, timeout: Duration) -> Result<(), TransferError> {
         let _ = stream.finish();
         let peer = self.peer;
         let acknowledged = stream.stopped();
         let over = async {
             self.stopped().await;
-            tokio::time::sleep(patience).await;
+            tokio::time::sleep(timeout).await;
         };
         tokio::select! {
             result = acknowledged => match result {
@@ -158,12 +158,12 @@ impl Common {
 }
 
 #[derive(PartialEq, Eq)]
-enum Go {
-    On,
-    Stop,
+enum WriteEnd {
+    Written,
+    Stopped,
 }
 
-/// Made-up data or a file, as fast as the connection takes them, until all is sent or the time is over.
+/// Sends made-up data or a file as fast as the connection takes them, until all is sent or the time is over.
 async fn bulk(opener: Opener, mut common: Common, file: Option<SharedFile>) -> Result<(), TransferError> {
     let mut stream = opener.open().await?;
     let most = if file.is_some() { PIECE_BYTES } else { PATTERN.len() as u32 };
@@ -172,7 +172,7 @@ async fn bulk(opener: Opener, mut common: Common, file: Option<SharedFile>) -> R
             Some(file) => file.read_piece(offset, length).await?,
             None => Data::from_static(&PATTERN[..length as usize]),
         };
-        if common.write(&mut stream, data).await? == Go::Stop {
+        if common.write(&mut stream, data).await? == WriteEnd::Stopped {
             let _ = stream.reset(TIME_OVER);
             return Ok(());
         }
@@ -180,7 +180,7 @@ async fn bulk(opener: Opener, mut common: Common, file: Option<SharedFile>) -> R
     common.drain(stream, Duration::ZERO).await
 }
 
-/// A constant rate; what could not leave in time follows.
+/// Sends at a constant rate, and catches up after delays.
 async fn constant(opener: Opener, mut common: Common, rate: Rate) -> Result<(), TransferError> {
     let mut stream = opener.open().await?;
     let begin = Instant::now();
@@ -195,7 +195,7 @@ async fn constant(opener: Opener, mut common: Common, rate: Rate) -> Result<(), 
         while sent < due {
             let length = (due - sent).min(PATTERN.len() as u64);
             let data = Data::from_static(&PATTERN[..length as usize]);
-            if common.write(&mut stream, data).await? == Go::Stop {
+            if common.write(&mut stream, data).await? == WriteEnd::Stopped {
                 let _ = stream.reset(TIME_OVER);
                 return Ok(());
             }
@@ -204,11 +204,11 @@ async fn constant(opener: Opener, mut common: Common, rate: Rate) -> Result<(), 
     }
 }
 
-/// 60 frames a second, each on a stream of its own; older ones go first.
+/// Sends 60 frames a second, each on its own stream; older frames have priority.
 async fn frames(opener: Opener, mut common: Common, rate: Rate, deadline: Span) -> Result<(), TransferError> {
     let bytes = (rate.as_bytes_per_sec() / Source::FRAMES_PER_SECOND).max(1) as usize;
     let begin = Instant::now();
-    let patience = Duration::from_nanos(deadline.as_nanos());
+    let timeout = Duration::from_nanos(deadline.as_nanos());
     let mut frames = JoinSet::new();
     for index in 0_u64.. {
         let made_at = begin + Duration::from_nanos(index * 1_000_000_000 / Source::FRAMES_PER_SECOND);
@@ -217,7 +217,7 @@ async fn frames(opener: Opener, mut common: Common, rate: Rate, deadline: Span) 
             () = tokio::time::sleep_until(made_at.into()) => {}
         }
         opener.counters.frames.fetch_add(1, Ordering::Relaxed);
-        // A frame that is made as the time ends still leaves, where there is a stream for it.
+        // A frame made at the end of the time still leaves if a stream can be opened.
         let stream = tokio::select! {
             biased;
             stream = opener.open() => stream?,
@@ -225,7 +225,7 @@ async fn frames(opener: Opener, mut common: Common, rate: Rate, deadline: Span) 
         };
         let _ = stream.set_priority(-i32::try_from(index).unwrap_or(i32::MAX));
         let since_epoch = made_at.saturating_duration_since(common.epoch).as_nanos() as u64;
-        frames.spawn(frame(stream, common.clone(), since_epoch, bytes, patience));
+        frames.spawn(frame(stream, common.clone(), since_epoch, bytes, timeout));
         while let Some(done) = frames.try_join_next() {
             done.map_err(|error| TransferError::Lost(error.to_string()))??;
         }
@@ -241,7 +241,7 @@ async fn frame(
     mut common: Common,
     made_at_ns: u64,
     bytes: usize,
-    patience: Duration,
+    timeout: Duration,
 ) -> Result<(), TransferError> {
     let peer = common.peer;
     let write = async {
@@ -257,7 +257,7 @@ async fn frame(
     let mut stop = common.clone();
     let over = async {
         stop.stopped().await;
-        tokio::time::sleep(patience).await;
+        tokio::time::sleep(timeout).await;
     };
     tokio::select! {
         written = write => written.map_err(|error| of_write(error, peer))?,
@@ -266,5 +266,5 @@ async fn frame(
             return Ok(());
         }
     }
-    common.drain(stream, patience).await
+    common.drain(stream, timeout).await
 }

@@ -1,15 +1,15 @@
-//! The server: listens, and tells conversations from data.
+//! The server: listens, and tells control connections from data connections.
 
-use crate::advice::Adviser;
+use crate::advice::AdviceConfig;
 use crate::certificates::server_crypto;
 use crate::limits::Ledger;
 use crate::session::close;
-use crate::tickets::TicketOffice;
+use crate::tickets::TicketStore;
 use crate::{CloseCode, Fingerprint, Identity, Limits, TransferError, transport};
 use cellcc_control::Scheme;
 use cellcc_quic::Congestion;
 use cellcc_quic::qlog::Directory;
-use cellcc_quic::reception::endpoint;
+use cellcc_quic::receive_thread::endpoint;
 use noq::{Connection, Endpoint, Incoming, ServerConfig};
 use std::fmt;
 use std::net::SocketAddr;
@@ -20,36 +20,36 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-/// From a connection's handshake to its request, and from the answer to the start.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
-/// Transfers may take so much longer when the server is to end.
-pub(crate) const GRACE: Duration = Duration::from_secs(5);
-/// For the last packets to leave.
-pub(crate) const LAST_PACKETS: Duration = Duration::from_millis(500);
+/// Longest wait from a connection's handshake to its request, and from the answer to the start.
+pub(crate) const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
+/// Time that running transfers have left when the server shuts down.
+pub(crate) const SHUTDOWN_GRACE: Duration = Duration::from_secs(5);
+/// Longest wait for the last packets to leave.
+pub(crate) const FLUSH_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// What a server does for whom.
+/// Settings of a server.
 pub struct ServerSettings {
-    /// Where it listens; port 0: any that is free.
+    /// Address to listen on; port 0: any free one.
     pub listen: SocketAddr,
-    /// Sends with this, where a client asks for nothing else.
+    /// The default congestion control of data that the server sends.
     pub scheme: Scheme,
-    /// Names of the schemes that clients may ask it to send with; empty: all.
+    /// Names of the schemes that clients may choose; empty: all.
     pub allowed: Vec<String>,
-    /// The folder with the files that can be had.
+    /// The folder of files that clients may get.
     pub root: Option<PathBuf>,
-    /// Whether clients may add files to it.
+    /// Whether clients may put files there.
     pub takes_files: bool,
     /// Its certificate.
     pub identity: Identity,
-    /// The authorities of clients' certificates, in PEM; none: anybody may come.
+    /// A PEM file of the authorities that sign clients' certificates; none: clients need no certificate.
     pub client_authorities: Option<PathBuf>,
-    /// What each peer may have.
+    /// Limits of each peer.
     pub limits: Limits,
-    /// Where to write what each data connection does.
+    /// Folder for the qlogs of data connections.
     pub qlog: Option<Directory>,
-    /// Who tells schemes that ask for it about their bottleneck.
-    pub adviser: Option<Adviser>,
-    /// Is told of each transfer's beginning and end, in a line.
+    /// Source of network advice, for schemes that ask for it.
+    pub advice: Option<AdviceConfig>,
+    /// Takes a line at the start and the end of each transfer.
     pub log: Box<dyn Fn(&str) + Send + Sync>,
 }
 
@@ -72,26 +72,26 @@ pub struct Server {
 pub(crate) struct Shared {
     pub(crate) settings: ServerSettings,
     pub(crate) ledger: Arc<Ledger>,
-    pub(crate) office: TicketOffice<Place>,
-    /// For control connections; the data connections' have their scheme beside it.
+    pub(crate) tickets: TicketStore<DataTarget>,
+    /// For control connections; data connections add their scheme.
     config: ServerConfig,
     pub(crate) ends: watch::Sender<bool>,
     pub(crate) epoch: Instant,
 }
 
-/// Where a data connection belongs.
+/// The transfer that a data connection belongs to.
 #[derive(Debug, Clone)]
-pub(crate) struct Place {
-    /// Where the server sends.
+pub(crate) struct DataTarget {
+    /// The scheme, if the server sends.
     pub(crate) congestion: Option<Congestion>,
     pub(crate) connections: mpsc::Sender<Connection>,
 }
 
 impl Server {
-    /// Listens. In a tokio runtime.
+    /// Listens. Needs a tokio runtime.
     ///
     /// # Errors
-    /// A certificate that cannot be used, an address that is taken, a scheme that needs what QUIC cannot do.
+    /// An unusable certificate, an address in use, a scheme that needs something that QUIC cannot do.
     pub fn bind(settings: ServerSettings) -> Result<Self, TransferError> {
         Congestion::new(settings.scheme.clone()).map_err(|error| TransferError::Input(error.to_string()))?;
         let crypto = server_crypto(&settings.identity, settings.client_authorities.as_deref())?;
@@ -105,7 +105,7 @@ impl Server {
         })?;
         let shared = Shared {
             ledger: Ledger::new(settings.limits),
-            office: TicketOffice::default(),
+            tickets: TicketStore::default(),
             config,
             ends: watch::Sender::new(false),
             epoch: Instant::now(),
@@ -115,10 +115,10 @@ impl Server {
         Ok(Self { endpoint, fingerprint, shared: Arc::new(shared) })
     }
 
-    /// Where it listens.
+    /// The address that it listens on.
     ///
     /// # Errors
-    /// The socket is gone.
+    /// The socket was closed.
     pub fn address(&self) -> std::io::Result<SocketAddr> {
         self.endpoint.local_addr()
     }
@@ -128,7 +128,7 @@ impl Server {
         self.fingerprint
     }
 
-    /// Serves until `end` is over. Then transfers have five seconds; what is left is closed with a reason.
+    /// Serves until `end` completes. Running transfers then have five seconds; the rest are closed with a reason.
     pub async fn run(self, end: impl Future<Output = ()>) {
         let mut tasks = JoinSet::new();
         tokio::pin!(end);
@@ -151,16 +151,16 @@ impl Server {
                 }
             }
         };
-        // Beyond the grace of transfers there are only those who never asked for one.
-        let _ = timeout(GRACE + LAST_PACKETS, rest).await;
+        // After the grace period of transfers, only connections without a request are left.
+        let _ = timeout(SHUTDOWN_GRACE + FLUSH_TIMEOUT, rest).await;
         self.endpoint.close(CloseCode::Shutdown.code(), b"the server has shut down");
-        let _ = timeout(LAST_PACKETS, self.endpoint.wait_idle()).await;
+        let _ = timeout(FLUSH_TIMEOUT, self.endpoint.wait_idle()).await;
     }
 
     fn accept(&self, incoming: Incoming, tasks: &mut JoinSet<()>) {
         let shared = Arc::clone(&self.shared);
-        if let Some(place) = shared.office.redeem(&incoming.orig_dst_cid()) {
-            tasks.spawn(async move { shared.accept_data(incoming, place).await });
+        if let Some(target) = shared.tickets.redeem(&incoming.orig_dst_cid()) {
+            tasks.spawn(async move { shared.accept_data(incoming, target).await });
         } else {
             tasks.spawn(async move { shared.accept_control(incoming).await });
         }
@@ -168,24 +168,24 @@ impl Server {
 }
 
 impl Shared {
-    /// A connection that fails its handshake is the client's to report.
-    async fn accept_data(&self, incoming: Incoming, place: Place) {
+    /// Accepts a data connection. If the handshake fails, the client reports it.
+    async fn accept_data(&self, incoming: Incoming, target: DataTarget) {
         let mut transport = transport(self.settings.qlog.as_ref());
-        if let Some(congestion) = &place.congestion {
+        if let Some(congestion) = &target.congestion {
             congestion.install(&mut transport);
         }
         let mut config = self.config.clone();
         config.transport_config(Arc::new(transport));
         let Ok(connecting) = incoming.accept_with(Arc::new(config)) else { return };
-        if let Ok(Ok(connection)) = timeout(PATIENCE, connecting).await {
-            let _ = place.connections.send(connection).await;
+        if let Ok(Ok(connection)) = timeout(REQUEST_TIMEOUT, connecting).await {
+            let _ = target.connections.send(connection).await;
         }
     }
 
     async fn accept_control(&self, incoming: Incoming) {
         let peer = incoming.remote_address();
         let Ok(connecting) = incoming.accept() else { return };
-        let Ok(Ok(connection)) = timeout(PATIENCE, connecting).await else { return };
+        let Ok(Ok(connection)) = timeout(REQUEST_TIMEOUT, connecting).await else { return };
         if let Err(error) = self.serve(&connection, peer).await {
             self.log(&format!("{peer}: {error}"));
             close(&connection, error.close_code(), &error.to_string());

@@ -4,7 +4,7 @@ use crate::agreement::{Agreed, described};
 use crate::flow::Flow;
 use crate::protocol::Message;
 use crate::receiving::PeerClock;
-use crate::server::{GRACE, LAST_PACKETS, PATIENCE, Shared};
+use crate::server::{FLUSH_TIMEOUT, REQUEST_TIMEOUT, SHUTDOWN_GRACE, Shared};
 use crate::session::{Control, Event, Session, Task};
 use crate::{CloseCode, Direction, Request, TransferError};
 use noq::Connection;
@@ -12,17 +12,17 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 use tokio::time::{MissedTickBehavior, timeout};
 
-/// How often what a transfer uses is counted: a limit is kept within what the link carries in so much.
-const CHARGE_EVERY: Duration = Duration::from_millis(20);
+/// How often a transfer's bytes and time are charged. A limit is exceeded by at most what the link carries in this time.
+const CHARGE_INTERVAL: Duration = Duration::from_millis(20);
 
 impl Shared {
-    /// A transfer from its request to its end.
+    /// Serves a transfer from its request to its end.
     pub(crate) async fn serve(&self, connection: &Connection, peer: SocketAddr) -> Result<(), TransferError> {
         let late = |_| TransferError::Protocol("no request for 10 s".into());
-        let streams = timeout(PATIENCE, connection.accept_bi()).await.map_err(late)?;
+        let streams = timeout(REQUEST_TIMEOUT, connection.accept_bi()).await.map_err(late)?;
         let streams = streams.map_err(|error| TransferError::of(error, "client"))?;
         let mut control = Control::new(connection.clone(), streams, "client");
-        let request = match timeout(PATIENCE, control.read()).await.map_err(late)?? {
+        let request = match timeout(REQUEST_TIMEOUT, control.read()).await.map_err(late)?? {
             Message::Request(request) => request,
             other => return Err(Control::unexpected(&other)),
         };
@@ -32,7 +32,7 @@ impl Shared {
         self.log(&format!("{peer}: {} by {scheme}", described(&request)));
         let preparing = self.prepare(&mut control, &mut agreed, &request);
         let late = |_| TransferError::Protocol("the data connections did not come within 10 s".into());
-        let (flows, clock) = timeout(PATIENCE, preparing).await.map_err(late)??;
+        let (flows, clock) = timeout(REQUEST_TIMEOUT, preparing).await.map_err(late)??;
         let task = Task {
             payload: &request.payload,
             is_sender: request.direction == Direction::Get,
@@ -45,8 +45,8 @@ impl Shared {
             Ok(()) => {
                 let took = session.elapsed().as_secs_f64();
                 self.log(&format!("{peer}: complete after {took:.1} s"));
-                // The client closes: it has the last word.
-                let _ = timeout(LAST_PACKETS, connection.closed()).await;
+                // The client closes the connection.
+                let _ = timeout(FLUSH_TIMEOUT, connection.closed()).await;
                 session.close(CloseCode::Done, "complete");
                 Ok(())
             }
@@ -57,7 +57,7 @@ impl Shared {
         }
     }
 
-    /// Until all data connections are there and the client says start.
+    /// Waits for all data connections and the client's start.
     async fn prepare(
         &self,
         control: &mut Control,
@@ -71,7 +71,7 @@ impl Shared {
                 Some(connection) = agreed.arriving.recv() => {
                     flows.push(match request.direction {
                         Direction::Get => {
-                            Flow::sending(connection, &agreed.congestion, self.settings.adviser.as_ref())?
+                            Flow::sending(connection, &agreed.congestion, self.settings.advice.as_ref())?
                         }
                         Direction::Put => Flow::receiving(connection),
                     });
@@ -91,7 +91,7 @@ impl Shared {
         Ok((flows, clock.unwrap_or(PeerClock { epoch: self.epoch, ahead_ns: 0 })))
     }
 
-    /// Moves the data, and tells the client how it goes.
+    /// Moves the data, and reports to the client.
     async fn transfer(
         &self,
         session: &mut Session,
@@ -101,21 +101,21 @@ impl Shared {
         let mut ticks = tokio::time::interval(Duration::from_nanos(request.interval.as_nanos()));
         ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
         ticks.reset();
-        let mut charges = tokio::time::interval(CHARGE_EVERY);
+        let mut charges = tokio::time::interval(CHARGE_INTERVAL);
         charges.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut charged_at = Instant::now();
         let mut ends = self.ends.subscribe();
         let ending = async {
             let _ = ends.wait_for(|ends| *ends).await;
-            tokio::time::sleep(GRACE).await;
+            tokio::time::sleep(SHUTDOWN_GRACE).await;
         };
         tokio::pin!(ending);
-        let mut is_through = false;
+        let mut is_finished = false;
         loop {
             let event = tokio::select! {
                 event = session.next(&mut ticks) => match event {
-                    // The client has everything, and has closed before its report was read.
-                    Err(TransferError::Closed { code, .. }) if is_through && code == CloseCode::Done as u64 => {
+                    // The client has everything, and closed before its report was read.
+                    Err(TransferError::Closed { code, .. }) if is_finished && code == CloseCode::Done as u64 => {
                         return Ok(());
                     }
                     event => event?,
@@ -136,10 +136,10 @@ impl Shared {
                     let message = Message::Interval { at: session.elapsed(), flows: session.sample() };
                     session.control.write(&message).await?;
                 }
-                Event::Through => {
+                Event::Finished => {
                     let report = session.report();
                     session.control.write(&Message::Ended(report)).await?;
-                    is_through = true;
+                    is_finished = true;
                 }
                 Event::Message(Message::Stop) => session.stop(),
                 Event::Message(Message::Ended(_)) if request.direction == Direction::Get => return Ok(()),

@@ -1,5 +1,5 @@
-//! One side of a transfer once it is agreed upon: the conversation, the data connections, and the order in which a
-//! transfer ends: the sender says that it is through, then the receiver that it has everything.
+//! One side of a running transfer: the control stream and the data connections. A transfer ends in this order: the sender
+//! reports that it has finished, then the receiver reports that it has everything.
 
 use crate::files::SharedFile;
 use crate::flow::Flow;
@@ -15,15 +15,15 @@ use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 use tokio::time::{Interval, timeout};
 
-/// What the other side has to say is read ahead by so many messages.
-const INBOX: usize = 16;
-/// After the sender is through, the receiver waits so long for what is still on its way.
-const LAST_DATA: Duration = Duration::from_secs(5);
-/// How often it looks.
-const LOOK: Duration = Duration::from_millis(2);
-/// From the end of a conversation to the close of its connection: an RTT would do, unless the close is lost.
-const LAST_WORDS: Duration = Duration::from_secs(2);
-/// A reason for closing has to fit into one packet of the smallest size (RFC 9000, section 14).
+/// Messages of the other side that may wait to be processed.
+const MESSAGE_QUEUE: usize = 16;
+/// Longest wait of the receiver for data on their way, after the sender has finished.
+const LAST_DATA_TIMEOUT: Duration = Duration::from_secs(5);
+/// How often it checks for them.
+const POLL_INTERVAL: Duration = Duration::from_millis(2);
+/// Longest wait from the end of the control stream to the close of its connection: an RTT, or more if the close is lost.
+const CLOSE_REASON_TIMEOUT: Duration = Duration::from_secs(2);
+/// Longest reason for closing, in bytes: it must fit into one packet of the smallest size (RFC 9000, section 14).
 const MAX_REASON: usize = 900;
 
 /// The control connection.
@@ -42,13 +42,13 @@ impl Control {
         (send, mut receive): (SendStream, RecvStream),
         peer: &'static str,
     ) -> Self {
-        let (messages, inbox) = mpsc::channel(INBOX);
+        let (messages, inbox) = mpsc::channel(MESSAGE_QUEUE);
         let closing = connection.clone();
         let reader = tokio::spawn(async move {
             loop {
                 let message = match protocol::read(&mut receive, peer).await {
                     Ok(Some(message)) => Ok(message),
-                    Ok(None) => Err(last_words(&closing, peer).await),
+                    Ok(None) => Err(close_reason(&closing, peer).await),
                     Err(error) => Err(error),
                 };
                 let is_last = message.is_err();
@@ -64,7 +64,7 @@ impl Control {
     pub(crate) async fn read(&mut self) -> Result<Message, TransferError> {
         match self.inbox.recv().await {
             Some(message) => message,
-            None => Err(TransferError::Lost("the conversation has ended".into())),
+            None => Err(TransferError::Lost("the control stream has ended".into())),
         }
     }
 
@@ -72,7 +72,7 @@ impl Control {
         protocol::write(&mut self.send, message, self.peer).await
     }
 
-    /// What a message that has no place here is.
+    /// The error for a message that does not belong here.
     pub(crate) fn unexpected(message: &Message) -> TransferError {
         let text = serde_json::to_string(message).unwrap_or_default();
         let name: String = text.chars().filter(|c| c.is_ascii_alphabetic() || *c == '-').take(16).collect();
@@ -80,11 +80,11 @@ impl Control {
     }
 }
 
-/// Why the peer has ended the conversation: it closes the connection with a reason right behind.
-async fn last_words(connection: &Connection, peer: &'static str) -> TransferError {
-    match timeout(LAST_WORDS, connection.closed()).await {
+/// Why the peer ended the control stream: the close of the connection follows with a reason.
+async fn close_reason(connection: &Connection, peer: &'static str) -> TransferError {
+    match timeout(CLOSE_REASON_TIMEOUT, connection.closed()).await {
         Ok(reason) => TransferError::of(reason, peer),
-        Err(_) => TransferError::Protocol(format!("the {peer} has ended the conversation without a word")),
+        Err(_) => TransferError::Protocol(format!("the {peer} ended the control stream without a reason")),
     }
 }
 
@@ -94,13 +94,13 @@ impl Drop for Control {
     }
 }
 
-/// Closes a connection for a reason.
+/// Closes a connection with a reason.
 pub(crate) fn close(connection: &Connection, code: CloseCode, reason: &str) {
     let bytes = reason.as_bytes();
     connection.close(code.code(), &bytes[..bytes.len().min(MAX_REASON)]);
 }
 
-/// One side while data move. Dropping it ends that.
+/// One side of a running transfer. Dropping it stops the data.
 #[derive(Debug)]
 pub(crate) struct Session {
     pub(crate) control: Control,
@@ -117,10 +117,10 @@ pub(crate) struct Session {
 enum Work {
     Sending(Sending),
     Receiving(Receiving),
-    Through,
+    Finished,
 }
 
-/// What one side has to do.
+/// The task of one side.
 pub(crate) struct Task<'a> {
     pub(crate) payload: &'a Payload,
     pub(crate) is_sender: bool,
@@ -129,19 +129,19 @@ pub(crate) struct Task<'a> {
     pub(crate) clock: PeerClock,
 }
 
-/// What has happened.
+/// What happened.
 #[derive(Debug)]
 pub(crate) enum Event {
-    /// The other side says something.
+    /// The other side sent a message.
     Message(Message),
     /// This side has sent everything.
-    Through,
+    Finished,
     /// It is time for a report.
     Tick,
 }
 
 impl Session {
-    /// Begins to move data.
+    /// Starts to move data.
     pub(crate) fn start(control: Control, flows: Vec<Flow>, task: &Task) -> Self {
         let Task { payload, streams, file, clock, .. } = *task;
         let peer = control.peer;
@@ -158,19 +158,19 @@ impl Session {
         Self { control, flows, started_at, work, ends_at, active: None, expected }
     }
 
-    /// How long data have moved.
+    /// Time since the start, or from the start to the end.
     pub(crate) fn elapsed(&self) -> Span {
         self.active.unwrap_or(Span::from_nanos(self.started_at.elapsed().as_nanos() as u64))
     }
 
-    /// Whoever sends ends as if the time were over.
+    /// Ends sending, as at the end of the transfer's time.
     pub(crate) fn stop(&self) {
         if let Work::Sending(sending) = &self.work {
             sending.stop();
         }
     }
 
-    /// Waits for the next event. May be cancelled.
+    /// Waits for the next event. Cancel-safe.
     pub(crate) async fn next(&mut self, ticks: &mut Interval) -> Result<Event, TransferError> {
         loop {
             let over = async {
@@ -183,7 +183,7 @@ impl Session {
                 match &mut self.work {
                     Work::Sending(sending) => sending.finished().await,
                     Work::Receiving(receiving) => Err(receiving.failed().await),
-                    Work::Through => std::future::pending().await,
+                    Work::Finished => std::future::pending().await,
                 }
             };
             tokio::select! {
@@ -192,8 +192,8 @@ impl Session {
                 result = work => {
                     result?;
                     self.active = Some(self.elapsed());
-                    self.work = Work::Through;
-                    return Ok(Event::Through);
+                    self.work = Work::Finished;
+                    return Ok(Event::Finished);
                 }
                 () = over => {
                     self.ends_at = None;
@@ -203,7 +203,7 @@ impl Session {
         }
     }
 
-    /// The sender is through, and this is what it sent: waits for what is still on its way.
+    /// The sender has finished and sent this: waits for what is still on its way.
     pub(crate) async fn receive_rest(
         &mut self,
         sent: &Report,
@@ -212,7 +212,7 @@ impl Session {
         let Work::Receiving(receiving) = &mut self.work else {
             return Err(TransferError::Protocol("both sides send".into()));
         };
-        let deadline = Instant::now() + LAST_DATA;
+        let deadline = Instant::now() + LAST_DATA_TIMEOUT;
         let is_complete = |flows: &[Flow]| {
             let mut pairs = flows.iter().zip(&sent.flows);
             pairs.all(|(flow, sent)| flow.counters.streams.load(Ordering::Relaxed) >= sent.streams)
@@ -226,7 +226,7 @@ impl Session {
             }
             tokio::select! {
                 error = receiving.failed() => return Err(error),
-                () = tokio::time::sleep(LOOK) => {}
+                () = tokio::time::sleep(POLL_INTERVAL) => {}
             }
         }
         let received: u64 =
@@ -237,23 +237,23 @@ impl Session {
             )));
         }
         self.active = Some(self.elapsed());
-        self.work = Work::Through;
+        self.work = Work::Finished;
         Ok(())
     }
 
-    /// The flows now.
+    /// A sample of each flow.
     pub(crate) fn sample(&mut self) -> Vec<FlowSample> {
         self.flows.iter_mut().for_each(Flow::collect);
         self.flows.iter().map(Flow::sample).collect()
     }
 
-    /// What is known at the end.
+    /// The final report.
     pub(crate) fn report(&mut self) -> Report {
         self.flows.iter_mut().for_each(Flow::collect);
         Report { active: self.elapsed(), flows: self.flows.iter().map(Flow::report).collect() }
     }
 
-    /// Closes all connections for a reason.
+    /// Closes all connections with a reason.
     pub(crate) fn close(&self, code: CloseCode, reason: &str) {
         self.flows.iter().for_each(|flow| close(&flow.connection, code, reason));
         close(&self.control.connection, code, reason);

@@ -1,4 +1,4 @@
-//! Tickets: by its first destination connection ID a data connection says to which transfer it belongs.
+//! Tickets: the first destination connection ID of a data connection names its transfer.
 
 use noq::ConnectionId;
 use rustls::crypto::SecureRandom;
@@ -43,36 +43,36 @@ impl<'de> Deserialize<'de> for Ticket {
     }
 }
 
-/// The tickets that were given out and not used yet, each with what it leads to.
+/// Issued, unused tickets, each with the transfer that it admits to.
 #[derive(Debug)]
-pub(crate) struct TicketOffice<T>(Arc<Mutex<HashMap<Ticket, T>>>);
+pub(crate) struct TicketStore<T>(Arc<Mutex<HashMap<Ticket, T>>>);
 
-impl<T> Clone for TicketOffice<T> {
+impl<T> Clone for TicketStore<T> {
     fn clone(&self) -> Self {
         Self(Arc::clone(&self.0))
     }
 }
 
-impl<T> Default for TicketOffice<T> {
+impl<T> Default for TicketStore<T> {
     fn default() -> Self {
         Self(Arc::default())
     }
 }
 
-/// Tickets of one transfer. Those that were not used lose their value with it.
+/// Tickets of one transfer. Dropping this revokes the unused ones.
 #[derive(Debug)]
 pub(crate) struct Issued<T> {
     pub(crate) tickets: Vec<Ticket>,
-    office: TicketOffice<T>,
+    store: TicketStore<T>,
 }
 
-impl<T: Clone> TicketOffice<T> {
+impl<T: Clone> TicketStore<T> {
     /// `count` tickets that lead to `place`; `None` where the system has no randomness.
-    pub(crate) fn issue(&self, count: usize, random: &dyn SecureRandom, place: &T) -> Option<Issued<T>> {
+    pub(crate) fn issue(&self, count: usize, random: &dyn SecureRandom, target: &T) -> Option<Issued<T>> {
         let tickets = (0..count).map(|_| Ticket::draw(random)).collect::<Option<Vec<_>>>()?;
         let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        open.extend(tickets.iter().map(|ticket| (*ticket, place.clone())));
-        Some(Issued { tickets, office: self.clone() })
+        open.extend(tickets.iter().map(|ticket| (*ticket, target.clone())));
+        Some(Issued { tickets, store: self.clone() })
     }
 
     /// Takes the ticket that a connection comes with.
@@ -83,7 +83,7 @@ impl<T: Clone> TicketOffice<T> {
 
 impl<T> Drop for Issued<T> {
     fn drop(&mut self) {
-        let mut open = self.office.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut open = self.store.0.lock().unwrap_or_else(PoisonError::into_inner);
         self.tickets.iter().for_each(|ticket| drop(open.remove(ticket)));
     }
 }
@@ -95,12 +95,12 @@ mod tests {
     #[test]
     fn a_ticket_is_good_once_and_only_while_its_transfer_lasts() {
         let random = rustls::crypto::ring::default_provider().secure_random;
-        let office = TicketOffice::default();
-        let issued = office.issue(2, random, &"transfer").unwrap();
+        let store = TicketStore::default();
+        let issued = store.issue(2, random, &"transfer").unwrap();
         let ids: Vec<_> = issued.tickets.iter().map(|ticket| ticket.connection_id()).collect();
-        assert_eq!(office.redeem(&ids[0]), Some("transfer"));
-        assert_eq!(office.redeem(&ids[0]), None);
+        assert_eq!(store.redeem(&ids[0]), Some("transfer"));
+        assert_eq!(store.redeem(&ids[0]), None);
         drop(issued);
-        assert_eq!(office.redeem(&ids[1]), None);
+        assert_eq!(store.redeem(&ids[1]), None);
     }
 }

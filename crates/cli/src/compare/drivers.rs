@@ -2,13 +2,13 @@
 
 use crate::exit::Exit;
 use cellcc_control::Registry;
-use cellcc_experiment::{Driver, Plan, Record, ResolveError, RunError, Scenario, USUAL_DRIVER};
+use cellcc_experiment::{DEFAULT_DRIVER, Driver, Plan, Record, ResolveError, RunError, Scenario};
 use cellcc_sim::SimDriver;
 use cellcc_units::Span;
 
 /// The drivers, by their names in Scenarios.
 pub(super) struct Drivers {
-    usual: SimDriver,
+    default: SimDriver,
     others: Vec<(&'static str, Box<dyn Driver>)>,
 }
 
@@ -24,19 +24,22 @@ impl Drivers {
     ///
     /// Must be called before the process has a second thread: some get a user namespace.
     pub(super) fn new(names: &[String]) -> Result<Self, Exit> {
-        let is_known = |name: &str| name == USUAL_DRIVER || OTHERS.iter().any(|(other, _)| *other == name);
+        let is_known = |name: &str| name == DEFAULT_DRIVER || OTHERS.iter().any(|(other, _)| *other == name);
         if let Some(unknown) = names.iter().find(|name| !is_known(name)) {
-            let known: Vec<_> = std::iter::once(USUAL_DRIVER).chain(OTHERS.map(|(name, _)| name)).collect();
+            let known: Vec<_> = std::iter::once(DEFAULT_DRIVER).chain(OTHERS.map(|(name, _)| name)).collect();
             return Err(Exit::input(format!("--driver {unknown}: there are {}", known.join(", "))));
         }
         let wanted = OTHERS.into_iter().filter(|(name, _)| names.iter().any(|wanted| wanted == name));
         let others = wanted.map(|(name, prepare)| Ok((name, prepare(name)?)));
-        Ok(Self { usual: SimDriver::new(Registry::default()), others: others.collect::<Result<_, Exit>>()? })
+        Ok(Self {
+            default: SimDriver::new(Registry::default()),
+            others: others.collect::<Result<_, Exit>>()?,
+        })
     }
 
     fn of(&self, scenario: &Scenario) -> &dyn Driver {
         let other = self.others.iter().find(|(name, _)| *name == scenario.driver);
-        other.map_or(&self.usual, |(_, driver)| driver.as_ref())
+        other.map_or(&self.default, |(_, driver)| driver.as_ref())
     }
 
     /// How long the runs of a plan that take real time will take; none where there are none.
@@ -60,14 +63,14 @@ fn kernel(name: &'static str) -> Result<Box<dyn Driver>, Exit> {
 
 #[cfg(target_os = "linux")]
 fn quic(name: &'static str) -> Result<Box<dyn Driver>, Exit> {
-    let backend = cellcc_quic_drivers::player::QuicBackend::new(Registry::default());
+    let backend = cellcc_quic_drivers::sockets::QuicBackend::new(Registry::default());
     let driver = cellcc_emu::udp::UdpDriver::new(name, backend);
     Ok(Box::new(driver.map_err(|error| Exit::input(format!("--driver {name}: {error}")))?))
 }
 
 #[cfg(not(target_os = "linux"))]
 fn only_linux(name: &'static str) -> Result<Box<dyn Driver>, Exit> {
-    Err(Exit::input(format!("--driver {name}: only Linux has what it needs; use --driver {USUAL_DRIVER}")))
+    Err(Exit::input(format!("--driver {name}: only Linux has what it needs; use --driver {DEFAULT_DRIVER}")))
 }
 
 #[cfg(not(target_os = "linux"))]

@@ -97,8 +97,8 @@ pub(super) struct Shown {
 }
 
 /// As iperf3's.
-const USUAL_TIME: Span = Span::from_secs(10);
-const USUAL_INTERVAL: Span = Span::from_secs(1);
+const DEFAULT_TIME: Span = Span::from_secs(10);
+const DEFAULT_INTERVAL: Span = Span::from_secs(1);
 const WATCH_INTERVAL: Span = Span::from_millis(250);
 
 impl Made {
@@ -116,7 +116,7 @@ impl Made {
         }
         let time = match source {
             Source::Sized(_) => self.time,
-            _ => Some(self.time.unwrap_or(USUAL_TIME)),
+            _ => Some(self.time.unwrap_or(DEFAULT_TIME)),
         };
         Ok(Payload::Made { source, time })
     }
@@ -138,11 +138,11 @@ impl Made {
     }
 }
 
-/// What the flags say, but for the adviser, who needs a runtime.
+/// What the flags say, but for the advice, which needs a runtime.
 pub(super) fn settings(asked: Asked, common: &Common) -> Result<(ClientSettings, advice::Args), Exit> {
     let Asked { url, direction, payload, file, advice } = asked;
     let Common { how, who, shown, .. } = common;
-    let interval = shown.interval.unwrap_or(if shown.watch { WATCH_INTERVAL } else { USUAL_INTERVAL });
+    let interval = shown.interval.unwrap_or(if shown.watch { WATCH_INTERVAL } else { DEFAULT_INTERVAL });
     if interval < MIN_INTERVAL {
         return Err(Exit::input(format!("--interval {interval}: the shortest is {MIN_INTERVAL}")));
     }
@@ -182,7 +182,7 @@ pub(super) fn settings(asked: Asked, common: &Common) -> Result<(ClientSettings,
         },
         file,
         qlog: qlog(shown.qlog.clone())?,
-        adviser: None,
+        advice: None,
     };
     Ok((settings, advice))
 }

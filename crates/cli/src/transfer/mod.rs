@@ -45,7 +45,7 @@ pub(crate) fn run(asked: Asked, common: Common) -> Result<ExitCode, Exit> {
     }
     let mut display = Display::new(&common.shown);
     let runtime = runtime()?;
-    settings.adviser = runtime.block_on(advice.adviser())?;
+    settings.advice = runtime.block_on(advice.config())?;
     let outcome = runtime.block_on(async {
         let stop = signals();
         cellcc_transfer::transfer(&settings, stop, &mut |progress| display.show(progress)).await

@@ -14,7 +14,7 @@ pub(crate) struct Url {
 }
 
 /// The port of `cellcc serve`.
-const USUAL_PORT: u16 = 4433;
+const DEFAULT_PORT: u16 = 4433;
 
 impl Url {
     /// The first address that the name has.
@@ -54,7 +54,7 @@ impl FromStr for Url {
                 None => (authority, None),
             },
         };
-        let port = port.map_or(Ok(USUAL_PORT), |port| port.parse().map_err(|_| wrong()))?;
+        let port = port.map_or(Ok(DEFAULT_PORT), |port| port.parse().map_err(|_| wrong()))?;
         if host.is_empty() || port == 0 {
             return Err(wrong());
         }
@@ -71,7 +71,7 @@ mod tests {
         let url: Url = "quic://[::1]:5000/a/b".parse().unwrap();
         assert_eq!((url.host.as_str(), url.port, url.path.as_str()), ("::1", 5000, "a/b"));
         let url: Url = "server".parse().unwrap();
-        assert_eq!((url.host.as_str(), url.port, url.path.as_str()), ("server", USUAL_PORT, ""));
+        assert_eq!((url.host.as_str(), url.port, url.path.as_str()), ("server", DEFAULT_PORT, ""));
         for wrong in
             ["http://server", "quic://", "quic://server:0", "quic://server:port", "::1", "quic://[::1"]
         {

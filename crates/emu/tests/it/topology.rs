@@ -1,7 +1,5 @@
 //! Topologies as programs in them see them.
 
-#![allow(clippy::disallowed_methods, reason = "real time has clocks, threads and sockets")]
-
 use crate::common::{
     BACKENDS, alone, build, build_in, can_run, carrying, exchange, next_packet, output_in, socket_in, spec,
 };

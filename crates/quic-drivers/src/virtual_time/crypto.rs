@@ -1,5 +1,5 @@
-//! TLS for both ends, and the same without the cost of encryption: the handshake is TLS's, the packets have the same
-//! sizes, but their bytes cross the link as they are.
+//! TLS for both ends, with or without encryption of packets. Without it the handshake is still TLS's and packets have the
+//! same sizes, but are sent in clear.
 
 use crate::certificate::Tls;
 use bytes::BytesMut;
@@ -14,17 +14,17 @@ use std::any::Any;
 use std::error::Error;
 use std::sync::Arc;
 
-/// Whether packets are encrypted. What is measured is the same: sizes and times are.
+/// Whether packets are encrypted. Their sizes and times, and so all results, are the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Protection {
-    /// They are not, which saves a quarter of the time.
+    /// Not encrypted, which saves a quarter of the run's processor time.
     #[default]
     None,
-    /// As TLS does it.
+    /// Encrypted by TLS's keys.
     Tls,
 }
 
-/// What the two ends of a connection need.
+/// The cryptographic settings of both ends.
 #[derive(Clone)]
 pub(super) struct Credentials {
     pub(super) server: Arc<dyn ServerConfig>,
@@ -44,7 +44,7 @@ impl Credentials {
     }
 }
 
-/// A session, or what begins one, without the protection of packets.
+/// A session or its configuration, without encryption of packets.
 struct Unprotected<T>(T);
 
 impl ClientConfig for Unprotected<Arc<QuicClientConfig>> {
@@ -127,7 +127,7 @@ impl Session for Unprotected<Box<dyn Session>> {
     }
 }
 
-/// A key that changes nothing.
+/// A key that leaves packets as they are.
 struct NoKey;
 
 /// Length of the tag that AES-GCM appends (RFC 9001, section 5.3), and of the sample for header protection (5.4.2).

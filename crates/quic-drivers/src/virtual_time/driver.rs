@@ -32,16 +32,15 @@ impl VirtualDriver {
 
     /// The same with packets protected like this.
     pub fn with_protection(registry: Registry, protection: Protection) -> Self {
-        // noq's times are the standard library's, and there is no other way to begin: only differences count.
+        // noq uses the standard library's instants, which only `now` creates. Only differences matter.
         let clock = Clock::new(Instant::now());
         Self(VirtualTime::new(registry, Quic { protection, clock }))
     }
 
-    /// Begins the run of a resolved Scenario, to be stepped by the caller: by time, or from one decision of a scheme to
-    /// the next.
+    /// Begins the run of a resolved Scenario. The caller steps it, by time or from one decision of a scheme to the next.
     ///
     /// # Errors
-    /// What the Scenario asks for and cannot be had.
+    /// The Scenario asks for something that is not available.
     pub fn begin(&self, scenario: &Scenario) -> Result<Run<QuicEnds>, RunError> {
         self.0.begin(scenario)
     }
@@ -60,7 +59,7 @@ impl Driver for VirtualDriver {
 impl Transport for Quic {
     type Ends = QuicEnds;
 
-    // QUIC's acknowledgements are encrypted: a base station cannot write on them.
+    // QUIC encrypts acknowledgements, so a base station cannot write to them.
     const ADVICE: AdviceSupport =
         AdviceSupport { driver: VirtualDriver::NAME, sees_queues: true, in_band: false };
 

@@ -1,4 +1,4 @@
-//! One end of a connection: noq's endpoint and connection as one thing that datagrams go into and come out of.
+//! One end of a connection: noq's endpoint and connection together, with datagrams in and out.
 
 use super::crypto::Credentials;
 use super::network::Datagram;
@@ -19,25 +19,25 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// RFC 9000, section 14: no QUIC over less.
+/// Smallest UDP payload of a path for QUIC (RFC 9000, section 14).
 const MIN_PAYLOAD: u64 = 1200;
 /// IPv4's longest packet without its headers.
 const MAX_PAYLOAD: u64 = 65_507;
 
-/// A stream's receive window. noq closes a connection at 1024 gaps in a stream (`MAX_CHUNKS`); so many bytes are fewer
-/// packets than that.
+/// A stream's receive window, in bytes: fewer than 1024 packets, since noq closes a connection at 1024 gaps in a stream
+/// (`MAX_CHUNKS`).
 const STREAM_WINDOW: u32 = 1_250_000;
-/// Streams over which data are spread, so that their windows together hold 300 ms of 2 Gbit/s.
+/// Number of streams. Their windows together hold 300 ms of 2 Gbit/s.
 pub(super) const STREAMS: u64 = 64;
 const CONNECTION_WINDOW: u32 = STREAM_WINDOW * STREAMS as u32;
 
-/// A delayed acknowledgement waits no shorter in noq (`TIMER_GRANULARITY`).
+/// Shortest delay of a delayed acknowledgement in noq (`TIMER_GRANULARITY`).
 const MIN_ACK_DELAY: Duration = Duration::from_millis(1);
 
 /// UDP payload of a full packet.
 ///
 /// # Errors
-/// A packet that QUIC does not know.
+/// A size that QUIC does not allow.
 pub(super) fn full_payload(policy: &Policy) -> Result<u16, ResolveError> {
     let payload = policy.packet().get().saturating_sub(PacketSize::IPV4_HEADERS.get());
     match u16::try_from(payload) {
@@ -51,7 +51,7 @@ pub(super) fn full_payload(policy: &Policy) -> Result<u16, ResolveError> {
     }
 }
 
-/// What both ends are told of the Scenario.
+/// The Scenario's settings for both ends.
 fn transport(policy: &Policy, payload: u16) -> TransportConfig {
     let mut transport = TransportConfig::default();
     transport
@@ -69,7 +69,7 @@ fn transport(policy: &Policy, payload: u16) -> TransportConfig {
     transport
 }
 
-/// When the peer acknowledges: a gap at once, as RFC 9000 section 13.2.1 wants.
+/// When the peer acknowledges. It reports a gap at once (RFC 9000, section 13.2.1).
 fn acknowledgements(policy: &Policy) -> AckFrequencyConfig {
     let mut config = AckFrequencyConfig::default();
     let delay = if policy.ack_every > 1 {
@@ -78,7 +78,7 @@ fn acknowledgements(policy: &Policy) -> AckFrequencyConfig {
         Duration::ZERO
     };
     config
-        // How many may go without an acknowledgement.
+        // Packets that may arrive without an immediate acknowledgement.
         .ack_eliciting_threshold(VarInt::from_u32(policy.ack_every.saturating_sub(1)))
         .max_ack_delay(Some(delay.max(MIN_ACK_DELAY)))
         .reordering_threshold(VarInt::from_u32(1));
@@ -93,7 +93,7 @@ pub(super) struct Peer {
     clock: Clock,
 }
 
-/// What both ends of a flow's connection are made of.
+/// Settings for both ends of a flow's connection.
 pub(super) struct PeerSettings<'a> {
     pub(super) credentials: &'a Credentials,
     pub(super) policy: &'a Policy,
@@ -125,7 +125,7 @@ impl PeerSettings<'_> {
     pub(super) fn receiver(&self) -> Result<Peer, RunError> {
         let mut config = ServerConfig::with_crypto(Arc::clone(&self.credentials.server));
         config.transport_config(Arc::new(transport(self.policy, self.payload)));
-        // Tokens for later connections, of which there are none, hold the time of day.
+        // No tokens for later connections: they contain the time of day.
         let mut tokens = ValidationTokenConfig::default();
         tokens.sent(0);
         config.validation_token_config(tokens);
@@ -150,7 +150,7 @@ impl Peer {
         self.connection.as_mut().map(|(_, connection)| connection)
     }
 
-    /// When [`on_time`](Self::on_time) has something to do.
+    /// When to call [`on_time`](Self::on_time).
     pub(super) fn next_time(&self) -> Time {
         let timeout = self.connection.as_ref().and_then(|(_, connection)| connection.poll_timeout());
         timeout.map_or(Time::NEVER, |timeout| self.clock.time(timeout))
@@ -170,7 +170,7 @@ impl Peer {
         let path = FourTuple::new(self.remote, None);
         let now = self.clock.instant(now);
         let payload = BytesMut::from(Buffer::from(datagram.payload));
-        // Responses to what belongs to no connection are of no use here.
+        // Responses to datagrams without a connection are not used.
         let mut response = Vec::new();
         match self.endpoint.handle(now, path, datagram.ecn, payload, &mut response) {
             Some(DatagramEvent::ConnectionEvent(_, event)) => {
@@ -188,7 +188,7 @@ impl Peer {
         Ok(())
     }
 
-    /// The next thing that the connection has to say.
+    /// The connection's next event.
     pub(super) fn poll(&mut self) -> Result<Option<Event>, RunError> {
         let Some((handle, connection)) = &mut self.connection else { return Ok(None) };
         while let Some(event) = connection.poll_endpoint_events() {

@@ -12,8 +12,8 @@ use cellcc_quic::{Clock, Congestion, PacketSize, SchemeHandle, Timers};
 use cellcc_units::{Bytes, Span, Time};
 use noq_proto::{Dir, Event, StreamEvent};
 
-/// Full packets that the application has ready beyond the window: as many as leave in a burst before it is asked again,
-/// and so few that a source that falls silent does so at once.
+/// Full packets of data that wait in noq beyond the window: enough for a burst, and few enough that a source that stops
+/// does so at once.
 const READY_PACKETS: u64 = 16;
 
 /// Both ends of one flow.
@@ -30,12 +30,12 @@ pub struct QuicEnds {
     payload: u16,
     start: Time,
     is_connected: bool,
-    /// Packets that repeated what was declared lost.
+    /// Packets sent that count as retransmissions.
     repeated: u64,
 }
 
 impl QuicEnds {
-    /// The flow `setup`, whose handshake begins with it.
+    /// The flow `setup`. Its handshake begins when the flow starts.
     pub(super) fn new(
         scenario: &Scenario,
         setup: &FlowSetup,
@@ -65,7 +65,7 @@ impl QuicEnds {
         })
     }
 
-    /// What has happened at the sender, and what leaves because of it.
+    /// Handles the sender's events and sends what may leave.
     fn send(&mut self, network: &mut Network<'_, Self>) -> Result<(), RunError> {
         let now = network.now();
         while let Some(event) = self.sender.poll()? {
@@ -108,7 +108,7 @@ impl QuicEnds {
         Ok(())
     }
 
-    /// What has happened at the receiver, and what leaves because of it.
+    /// Handles the receiver's events and sends what may leave.
     fn receive(&mut self, network: &mut Network<'_, Self>) -> Result<(), RunError> {
         let now = network.now();
         while let Some(event) = self.receiver.poll()? {
@@ -149,7 +149,7 @@ impl Ends for QuicEnds {
         self.send(network)
     }
 
-    /// What the advice lets leave, leaves with the wake-up that follows.
+    /// Packets that the advice releases leave with the wake-up that follows.
     fn on_advice(&mut self, network: &mut Network<'_, Self>, advice: &Advice) {
         self.handle.on_advice(self.clock.instant(network.now()), advice);
     }
@@ -171,7 +171,7 @@ impl Ends for QuicEnds {
         let application = if self.is_connected { self.streams.next_time(now) } else { Time::NEVER };
         let ends = self.sender.next_time().min(self.receiver.next_time());
         let signaling = self.sender_signaling.next_wake(now).min(self.receiver_signaling.next_wake(now));
-        // Clocks of a coarser grain than a nanosecond name times that have passed.
+        // Clocks coarser than a nanosecond give times in the past.
         ends.min(signaling).min(timer).min(application).max(now + Span::from_nanos(1))
     }
 

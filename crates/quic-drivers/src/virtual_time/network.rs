@@ -1,4 +1,4 @@
-//! What crosses the links.
+//! The packets on the links.
 
 use cellcc_link::Packet;
 use cellcc_units::Bytes;
@@ -7,7 +7,7 @@ use noq_proto::EcnCodepoint;
 /// A UDP datagram on a link.
 #[derive(Debug, Clone)]
 pub struct Datagram {
-    /// On the link, headers included.
+    /// Size on the link, headers included.
     pub(super) bytes: Bytes,
     pub(super) ecn: Option<EcnCodepoint>,
     pub(super) payload: Vec<u8>,

@@ -9,7 +9,7 @@ use cellcc_quic::extension::{Extension, Received, Totals};
 use cellcc_units::{Bytes, Span, Time};
 use noq_proto::{Connection, PathId};
 
-/// What timers resolve in real time (tokio): what waits for the peer is looked at no sooner.
+/// Resolution of timers in real time (tokio). Messages are checked no more often.
 const TIMER_RESOLUTION: Span = Span::from_millis(1);
 /// An RTT before there is a sample (RFC 9002, section 6.2.2).
 const INITIAL_RTT: Span = Span::from_millis(333);
@@ -19,7 +19,7 @@ const INITIAL_RTT: Span = Span::from_millis(333);
 pub(super) struct Signaling {
     extension: Extension,
     clock: Clock,
-    /// Room in noq's buffer when nothing waits there; `None` until there is a connection.
+    /// Space in noq's datagram buffer when it is empty; `None` before there is a connection.
     empty_buffer: Option<usize>,
 }
 
@@ -28,7 +28,7 @@ impl Signaling {
         Self { extension: Extension::new(registry.clone()), clock, empty_buffer: None }
     }
 
-    /// The connection has come about; `scheme` sends on it from here.
+    /// The connection is established. `scheme`: the scheme that sends at this end.
     pub(super) fn begin(&mut self, now: Time, connection: &mut Connection, scheme: Option<&Scheme>) {
         self.empty_buffer = Some(connection.datagrams().send_buffer_space());
         if let Some(scheme) = scheme {
@@ -65,7 +65,7 @@ impl Signaling {
         }
     }
 
-    /// Gives noq what is due to the peer.
+    /// Passes the messages that are due to noq.
     pub(super) fn transmit(&mut self, now: Time, connection: &mut Connection, scheme: Option<&SchemeHandle>) {
         let Some(empty_buffer) = self.empty_buffer else { return };
         if let Some(scheme) = scheme
@@ -74,7 +74,7 @@ impl Signaling {
             if let Some(datagram) = self.extension.signal(signal) {
                 send(connection, datagram);
             }
-            // Even where it could not be sent: a scheme that waits for it would stand still.
+            // Also if it could not be sent: the scheme may wait for it and would stop.
             scheme.on_signal_queued(signal);
         }
         if self.extension.next_wake().is_none_or(|due| due > now) {
@@ -83,7 +83,7 @@ impl Signaling {
         if self.extension.wants_totals() {
             self.extension.on_totals(now, totals(connection));
         }
-        // What still waits for the window goes first, so that a blocked end says what is true when it may speak.
+        // Build no message while another waits for the window, so that it is up to date when it leaves.
         if connection.datagrams().send_buffer_space() < empty_buffer {
             return;
         }
@@ -95,22 +95,22 @@ impl Signaling {
         }
     }
 
-    /// True where the peer does not run the receiver-side component of the scheme here.
+    /// True if the peer does not run the receiver-side component of the scheme here.
     pub(super) fn lacks_component(&self) -> bool {
         self.extension.peer_component().is_missing()
     }
 
-    /// True where the receiver-side component of the peer's scheme runs here.
+    /// True if the receiver-side component of the peer's scheme runs here.
     pub(super) fn runs_component(&self) -> bool {
         self.extension.wants_totals()
     }
 
-    /// The user at this end has so many flows.
+    /// Sets the number of flows of the user at this end.
     pub(super) fn on_user_flows(&mut self, now: Time, flows: u32) {
         self.extension.on_user_flows(now, flows);
     }
 
-    /// What the component that runs here shows of its inside.
+    /// Shows the internal values of the component that runs here.
     pub(super) fn observe(&self, observer: &mut dyn Observer) {
         if let Some(component) = self.extension.component_here() {
             component.observe(observer);

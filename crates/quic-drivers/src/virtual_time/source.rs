@@ -1,4 +1,4 @@
-//! What an application gives to QUIC: its segments, spread over streams.
+//! An application's segments, spread over streams.
 
 use super::endpoint::STREAMS;
 use bytes::Bytes as Buffer;
@@ -7,21 +7,21 @@ use cellcc_units::{Bytes, Time};
 use noq_proto::{Connection, Dir, StreamId};
 use std::collections::{BTreeMap, VecDeque};
 
-/// Consecutive segments on one stream, so that packets are filled from one; of frames, all segments.
+/// Consecutive segments on one stream, so that a packet holds data of one. A frame stays on one stream.
 const SEGMENTS_IN_A_ROW: u64 = 64;
 
-/// What a full packet of noq's holds beside a stream's data at most: short header (RFC 9000, section 17.3: 1 byte, 8 of
+/// Most bytes in a full packet of noq beside a stream's data: short header (RFC 9000, section 17.3: 1 byte, 8 of
 /// the connection's id, 4 of the packet number), tag (16), STREAM frame (section 19.8: type, id, offset, length: 13).
 pub(super) const QUIC_HEADERS: Bytes = Bytes::new(1 + 8 + 4 + 16 + 13);
 
-/// One bit of data is as good as another.
+/// The content of data does not matter.
 static DATA: [u8; 1 << 16] = [0; 1 << 16];
 
 /// A flow's application, at both of its ends.
 pub(super) struct Streams {
     application: Application,
     streams: Vec<Stream>,
-    /// The segment that a stream had no room for, and what is left of it.
+    /// The segment that was written in part, and the rest of it.
     begun: Option<(u64, Bytes)>,
     /// Streams that were finished and acknowledged to the last byte.
     acknowledged: usize,
@@ -33,7 +33,7 @@ pub(super) struct Streams {
 
 struct Stream {
     id: StreamId,
-    /// Segments that the receiver has not read whole, with what is missing of each.
+    /// Segments that the receiver has not read completely, with the missing bytes of each.
     unread: VecDeque<(u64, Bytes)>,
 }
 
@@ -71,7 +71,7 @@ impl Streams {
         self.frames.as_ref().and_then(|frames| frames.outcome(&self.application, end))
     }
 
-    /// When the application has more, where it has nothing now.
+    /// When the application has more data, if it has none now.
     pub(super) fn next_time(&self, now: Time) -> Time {
         if self.begun.is_some() {
             return Time::NEVER; // It waits for room, not for the application.
@@ -102,13 +102,13 @@ impl Streams {
             && !std::mem::replace(&mut self.is_finished, true)
         {
             for stream in &self.streams {
-                // A stream that was closed under us is told by the connection's end.
+                // An error means that the connection ended, which is reported elsewhere.
                 let _ = connection.send_stream(stream.id).finish();
             }
         }
     }
 
-    /// Gives what is left of the segment.
+    /// Writes the rest of a segment. Returns the bytes that did not fit.
     fn write_segment(&mut self, segment: u64, rest: Bytes, connection: &mut Connection) -> Bytes {
         let row = match self.application.frame_of(segment) {
             Some((frame, _)) => frame,
@@ -149,7 +149,7 @@ impl Streams {
         while let Ok(Some(chunk)) = chunks.next(usize::MAX) {
             read += Bytes::new(chunk.bytes.len() as u64);
         }
-        // Whatever is to be sent leaves with the next poll.
+        // What this lets noq send leaves with the next poll.
         let _ = chunks.finalize();
         self.on_read(now, id, read);
     }
@@ -161,7 +161,7 @@ impl Streams {
             let part = read.min(*missing);
             *missing -= part;
             read -= part;
-            // What was written of it so far is not all of it yet.
+            // The segment is not yet written completely.
             let is_begun = self.begun.is_some_and(|(begun, _)| begun == *segment);
             if !missing.is_zero() || is_begun {
                 return;

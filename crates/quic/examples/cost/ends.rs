@@ -3,7 +3,7 @@
 use crate::stock;
 use bytes::Bytes;
 use cellcc_quic::Congestion;
-use cellcc_quic::reception::endpoint;
+use cellcc_quic::receive_thread::endpoint;
 use noq::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use noq::{ClientConfig, Connection, Endpoint, ServerConfig, TransportConfig, VarInt};
 use rustix::time::{ClockId, clock_gettime};

@@ -1,4 +1,4 @@
-//! Passes a source's reports on to a connection's scheme.
+//! Passes the reports of a source to a connection's scheme.
 
 use super::AdviceSource;
 use crate::handle::SchemeHandle;
@@ -6,17 +6,17 @@ use crate::service::send_buffer;
 use std::time::Instant;
 use tokio::task::AbortHandle;
 
-/// A source that is followed. Dropping it ends that; the scheme then falls back after its feedback time-out.
+/// The task that passes reports on. Dropping it ends the task; the scheme then falls back after its feedback time-out.
 #[derive(Debug)]
-pub struct Following(AbortHandle);
+pub struct AdviceTask(AbortHandle);
 
-impl Drop for Following {
+impl Drop for AdviceTask {
     fn drop(&mut self) {
         self.0.abort();
     }
 }
 
-/// Tells the connection's scheme everything that `source` has to say, until either of them ends.
+/// Passes every report of `source` to the connection's scheme, until either of them ends.
 ///
 /// # Panics
 /// Outside of a tokio runtime.
@@ -24,8 +24,8 @@ pub fn follow(
     connection: &noq::Connection,
     scheme: &SchemeHandle,
     mut source: impl AdviceSource + 'static,
-) -> Following {
-    // A connection ends when its last user lets go of it: whoever gives advice is none.
+) -> AdviceTask {
+    // Hold only a weak reference, so feedback never keeps a connection alive.
     let (weak, mut closed) = (connection.weak_handle(), connection.on_closed());
     let scheme = scheme.clone();
     let task = tokio::spawn(async move {
@@ -41,5 +41,5 @@ pub fn follow(
             }
         }
     });
-    Following(task.abort_handle())
+    AdviceTask(task.abort_handle())
 }

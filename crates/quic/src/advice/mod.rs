@@ -1,10 +1,10 @@
-//! Network advice for real connections: who knows the next report about the peer's bottleneck, and how it gets to the
+//! Network advice for real connections: sources of reports about the peer's bottleneck, and the task that passes them to the
 //! scheme.
 //!
 //! | to find | look in |
 //! |---|---|
-//! | what a network-assistance service has to offer to be used | [`AdviceSource`] |
-//! | reports at times that are known beforehand (a trace, a file of the NATCP authors), waited for | [`Replay`] |
+//! | the interface of a source | [`AdviceSource`] |
+//! | a timetable of reports (a trace, a file of the NATCP authors), played in real time | [`Replay`] |
 //! | 64-byte records that arrive at a UDP socket of this machine | [`AdviceSocket`] |
 
 mod follow;
@@ -12,25 +12,25 @@ mod records;
 mod replay;
 mod socket;
 
-pub use follow::{Following, follow};
+pub use follow::{AdviceTask, follow};
 pub use replay::Replay;
 pub use socket::{AdviceSocket, BindError, DatagramCounts, SocketAdvice};
 
 use cellcc_assist::Advice;
 use std::pin::Pin;
 
-/// What [`AdviceSource::next`] returns.
+/// The future that [`AdviceSource::next`] returns.
 pub type NextAdvice<'a> = Pin<Box<dyn Future<Output = Option<Advice>> + Send + 'a>>;
 
-/// Someone who knows about the bottleneck of one peer.
+/// A source of reports about the bottleneck of one peer.
 ///
-/// The sender asks again as soon as it has passed a report on. Implement it with
+/// The sender asks for the next report as soon as it has passed one on. Implement it with
 /// `fn next(&mut self) -> NextAdvice<'_> { Box::pin(async move { ... }) }`.
 pub trait AdviceSource: Send {
-    /// The next report, with its age at this moment; `None` where there will be none any more: the scheme then falls
-    /// back after its feedback time-out.
+    /// The next report, with its present age. `None` after the last one: the scheme then falls back after its feedback
+    /// time-out.
     ///
-    /// Cancel-safe: where the future is dropped before it is ready, no report is lost.
+    /// Cancel-safe: no report is lost if the future is dropped before it is ready.
     fn next(&mut self) -> NextAdvice<'_>;
 }
 

@@ -1,9 +1,9 @@
-//! One user's records as they come in: which of them are news, and how old that news is.
+//! One user's records as they arrive: which are new, and how old they are.
 
 use cellcc_assist::{Advice, MinRttParts, Record};
 use cellcc_units::{Span, Time};
 
-/// What has been heard about one user.
+/// What is known about one user.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct UserRecords {
     newest: Option<Newest>,
@@ -13,9 +13,9 @@ pub(super) struct UserRecords {
 struct Newest {
     sequence: u32,
     measured_until: Time,
-    /// The two clocks differ by an unknown constant: the least that a record was ever behind is taken for no age at all.
-    /// It is what our clock showed less what the reporter's did, in nanoseconds.
-    least_behind: i128,
+    /// Smallest difference so far between a record's arrival (our clock) and its measurement (the reporter's), in
+    /// nanoseconds. The clocks differ by an unknown constant, so the age of the record with this difference counts as zero.
+    min_offset: i128,
 }
 
 /// Why a record is not passed on.
@@ -23,22 +23,22 @@ struct Newest {
 pub(super) enum Refusal {
     /// Not newer than what is known.
     Replayed,
-    /// Longer ago than it is valid for, or made of old measurements.
+    /// Older than it is valid for, or made of old measurements.
     Stale,
 }
 
 impl UserRecords {
-    /// Takes a record that arrived at `now`.
+    /// The advice in a record that arrived at `now`.
     pub(super) fn accept(&mut self, now: Time, record: &Record) -> Result<Advice, Refusal> {
-        let behind = i128::from(now.as_nanos()) - i128::from(record.measured_until.as_nanos());
-        let least_behind = match self.newest {
-            Some(newest) if is_newer(record, &newest) => newest.least_behind.min(behind),
+        let offset = i128::from(now.as_nanos()) - i128::from(record.measured_until.as_nanos());
+        let min_offset = match self.newest {
+            Some(newest) if is_newer(record, &newest) => newest.min_offset.min(offset),
             Some(_) => return Err(Refusal::Replayed),
-            None => behind,
+            None => offset,
         };
         let Record { sequence, measured_until, .. } = *record;
-        self.newest = Some(Newest { sequence, measured_until, least_behind });
-        let age = Span::from_nanos(u64::try_from(behind - least_behind).unwrap_or(u64::MAX));
+        self.newest = Some(Newest { sequence, measured_until, min_offset });
+        let age = Span::from_nanos(u64::try_from(offset - min_offset).unwrap_or(u64::MAX));
         if record.stale || age > record.valid_for {
             return Err(Refusal::Stale);
         }
@@ -58,12 +58,12 @@ impl UserRecords {
     }
 }
 
-/// The sequence wraps, so that half of all numbers are newer. A reporter that begins anew says so, and goes on in time.
+/// Sequence numbers wrap: half of all numbers are newer. A reporter that restarts sets `first`, and its times go on.
 fn is_newer(record: &Record, newest: &Newest) -> bool {
     let ahead = record.sequence.wrapping_sub(newest.sequence);
-    let goes_on = ahead != 0 && ahead <= u32::MAX / 2;
-    let goes_on_in_time = record.measured_until > newest.measured_until;
-    goes_on_in_time && (goes_on || record.first)
+    let is_ahead = ahead != 0 && ahead <= u32::MAX / 2;
+    let is_later = record.measured_until > newest.measured_until;
+    is_later && (is_ahead || record.first)
 }
 
 #[cfg(test)]
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_is_as_old_as_it_is_behind_the_quickest() {
+    fn the_age_counts_from_the_quickest_record() {
         let mut records = UserRecords::default();
         let mut age =
             |now, sequence, until| records.accept(at(now), &record(sequence, until)).map(|advice| advice.age);

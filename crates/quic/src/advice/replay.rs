@@ -14,7 +14,7 @@ pub struct Replay<T> {
 }
 
 impl<T: Timetable> Replay<T> {
-    /// The timetable's time zero is at `epoch`: when the link's trace began, or the connection.
+    /// Time zero of the timetable is `epoch`: the start of the link's trace or of the connection.
     pub fn new(timetable: T, epoch: Instant) -> Self {
         Self { timetable, clock: Clock::new(epoch) }
     }
@@ -28,7 +28,7 @@ impl<T: Timetable> AdviceSource for Replay<T> {
                 if wake == Time::NEVER {
                     return None;
                 }
-                // A time beyond the clock's range is as good as never.
+                // A time beyond the clock's range never comes.
                 let at = self.clock.epoch().checked_add(Duration::from_nanos(wake.as_nanos()))?;
                 tokio::time::sleep_until(at.into()).await;
                 if let Some(advice) = self.timetable.poll(self.clock.now()) {

@@ -1,9 +1,9 @@
-//! A UDP socket of this machine at which a network-assistance service leaves its records: see `cellcc_assist::Record`.
+//! A UDP socket that receives the records of a network-assistance service: see `cellcc_assist::Record`.
 //!
-//! - A datagram holds 1 to 18 records, about any users: 1152 bytes, which no path cuts.
-//! - The user is the peer's address (an IPv4 one mapped into IPv6). Users that nobody asked for are not kept.
-//! - Records are not authenticated: the socket is bound to a loopback address, or not at all.
-//! - Whatever is not a newer record about somebody asked for is counted and forgotten.
+//! - A datagram holds 1 to 18 records, about any users: at most 1152 bytes, which fit every path.
+//! - The user is the peer's address (an IPv4 one mapped into IPv6). Records about other users are dropped.
+//! - Records are not authenticated: the socket accepts loopback addresses only.
+//! - Records that are dropped are counted.
 
 use super::records::{Refusal, UserRecords};
 use super::{AdviceSource, NextAdvice};
@@ -22,14 +22,14 @@ use tokio::sync::watch;
 use tokio::task::AbortHandle;
 
 const RECORDS_PER_DATAGRAM: usize = 18;
-/// A thousand users with a record of their own each 50 ms. More are left unread.
+/// A thousand users with a datagram each every 50 ms. More are left unread.
 const DATAGRAMS_PER_SECOND: u64 = 20_000;
-/// A scheme is told no more often than a base station schedules (LTE's transmission time interval).
-const SHORTEST_PERIOD: Duration = Duration::from_millis(1);
-/// After an error of the socket, such as memory that ran out.
-const RETRY_AFTER: Duration = Duration::from_millis(10);
+/// Shortest interval between two reports to a scheme: LTE's transmission time interval.
+const MIN_REPORT_INTERVAL: Duration = Duration::from_millis(1);
+/// Wait after an error of the socket, such as lack of memory.
+const RETRY_DELAY: Duration = Duration::from_millis(10);
 
-/// Why there is no socket.
+/// Why the socket could not be opened.
 #[derive(Debug, Error)]
 pub enum BindError {
     /// Records are not authenticated.
@@ -49,35 +49,35 @@ pub enum BindError {
     },
 }
 
-/// What became of what has arrived so far.
+/// Counts of what has arrived so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct DatagramCounts {
     /// Records that were passed on.
     pub accepted: u64,
-    /// Records, or datagrams as a whole, that are none.
+    /// Records, or whole datagrams, that cannot be decoded.
     pub malformed: u64,
-    /// Records that are not newer than what was known.
+    /// Records that are no newer than the last one.
     pub replayed: u64,
-    /// Records that came when they were not valid any more.
+    /// Records that arrived after they expired.
     pub stale: u64,
-    /// Records about users whom nobody asked for.
+    /// Records about users that are no peer here.
     pub unknown_user: u64,
     /// Datagrams above the bound of 20 000 a second, left unread.
     pub over_rate: u64,
 }
 
-/// The socket. Sources that were taken from it end when the last clone is dropped.
+/// The socket. Its sources end when the last clone is dropped.
 #[derive(Debug, Clone)]
-pub struct AdviceSocket(Arc<Reading>);
+pub struct AdviceSocket(Arc<Reader>);
 
 #[derive(Debug)]
-struct Reading {
+struct Reader {
     address: SocketAddr,
     table: Arc<Mutex<Table>>,
     task: AbortHandle,
 }
 
-impl Drop for Reading {
+impl Drop for Reader {
     fn drop(&mut self) {
         self.task.abort();
         lock(&self.table).users.clear();
@@ -85,10 +85,10 @@ impl Drop for Reading {
 }
 
 impl AdviceSocket {
-    /// Takes records at this loopback address.
+    /// Receives records at this loopback address.
     ///
     /// # Errors
-    /// Where the address is not a loopback one, or the system refuses it.
+    /// The address is no loopback address, or the system refuses it.
     pub async fn bind(address: SocketAddr) -> Result<Self, BindError> {
         if !address.ip().to_canonical().is_loopback() {
             return Err(BindError::NotLocal(address));
@@ -98,20 +98,20 @@ impl AdviceSocket {
         let address = socket.local_addr().map_err(failed)?;
         let table = Arc::new(Mutex::new(Table::default()));
         let task = tokio::spawn(read(socket, Arc::clone(&table))).abort_handle();
-        Ok(Self(Arc::new(Reading { address, table, task })))
+        Ok(Self(Arc::new(Reader { address, table, task })))
     }
 
-    /// Where records are taken.
+    /// The address that receives records.
     pub fn address(&self) -> SocketAddr {
         self.0.address
     }
 
-    /// Reports about the bottleneck towards this peer. Several connections to one peer may each have their own.
-    pub fn about(&self, peer: IpAddr) -> SocketAdvice {
+    /// Reports about the bottleneck towards this peer. Several connections to one peer may each have a source.
+    pub fn for_peer(&self, peer: IpAddr) -> SocketAdvice {
         SocketAdvice { reports: lock(&self.0.table).subscribe(user(peer)), not_before: None }
     }
 
-    /// What became of what has arrived so far.
+    /// Counts of what has arrived so far.
     pub fn counts(&self) -> DatagramCounts {
         lock(&self.0.table).counts
     }
@@ -135,7 +135,7 @@ impl AdviceSource for SocketAdvice {
                 let newest = *self.reports.borrow_and_update();
                 if let Some((arrived_at, advice)) = newest {
                     let now = Instant::now();
-                    self.not_before = Some(now + SHORTEST_PERIOD);
+                    self.not_before = Some(now + MIN_REPORT_INTERVAL);
                     let waited = span(now.saturating_duration_since(arrived_at));
                     return Some(Advice { age: advice.age + waited, ..advice });
                 }
@@ -155,7 +155,7 @@ fn lock(table: &Mutex<Table>) -> MutexGuard<'_, Table> {
     table.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The users that somebody asked for.
+/// The users with a source.
 #[derive(Debug, Default)]
 struct Table {
     users: BTreeMap<[u8; 16], User>,
@@ -206,22 +206,22 @@ impl Table {
 
 async fn read(socket: UdpSocket, table: Arc<Mutex<Table>>) {
     let epoch = Instant::now();
-    let (mut second, mut read_in_it) = (0, 0);
-    // One more byte than is allowed, so that what is longer shows.
+    let (mut second, mut read_this_second) = (0, 0);
+    // One byte more than is allowed, to detect longer datagrams.
     let mut buffer = [0; RECORDS_PER_DATAGRAM * Record::SIZE + 1];
     loop {
         let Ok(length) = socket.recv(&mut buffer).await else {
-            tokio::time::sleep(RETRY_AFTER).await;
+            tokio::time::sleep(RETRY_DELAY).await;
             continue;
         };
         let now = Instant::now();
         let present = now.saturating_duration_since(epoch).as_secs();
         if present != second {
-            (second, read_in_it) = (present, 0);
+            (second, read_this_second) = (present, 0);
         }
-        read_in_it += 1;
+        read_this_second += 1;
         let mut table = lock(&table);
-        if read_in_it > DATAGRAMS_PER_SECOND {
+        if read_this_second > DATAGRAMS_PER_SECOND {
             table.counts.over_rate += 1;
         } else {
             table.on_datagram(epoch, now, &buffer[..length]);
@@ -233,8 +233,7 @@ async fn read(socket: UdpSocket, table: Arc<Mutex<Table>>) {
 pub(super) mod tests {
     use super::*;
     use cellcc_assist::AdviceClass;
-    use cellcc_units::Span;
-    use cellcc_units::{Bytes, Rate};
+    use cellcc_units::{Bytes, Rate, Span};
     use proptest::prelude::*;
     use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -277,7 +276,7 @@ pub(super) mod tests {
     #[tokio::test]
     async fn a_record_becomes_advice_for_its_peer() {
         let (socket, service) = bound().await;
-        let mut source = socket.about(PEER);
+        let mut source = socket.for_peer(PEER);
         service.send(&record(1, 50).encode()).await.unwrap();
         let advice = next(&mut source).await.unwrap();
         assert_eq!(advice.bandwidth, Rate::from_mbit_per_sec(12.0));
@@ -288,9 +287,9 @@ pub(super) mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_not_news_is_counted_and_ignored() {
+    async fn other_records_are_counted_and_ignored() {
         let (socket, service) = bound().await;
-        let mut source = socket.about(PEER);
+        let mut source = socket.for_peer(PEER);
         let other = Record { user: user(Ipv6Addr::LOCALHOST.into()), ..record(1, 50) };
         let batch =
             [record(1, 50).encode(), other.encode(), [0xff; Record::SIZE], record(1, 50).encode()].concat();
@@ -312,22 +311,22 @@ pub(super) mod tests {
     }
 
     #[tokio::test]
-    async fn a_source_that_was_not_waited_for_loses_nothing() {
+    async fn a_cancelled_wait_loses_no_report() {
         let (socket, service) = bound().await;
-        let mut source = socket.about(PEER);
+        let mut source = socket.for_peer(PEER);
         assert!(tokio::time::timeout(Duration::from_millis(5), source.next()).await.is_err());
         service.send(&record(1, 50).encode()).await.unwrap();
         assert!(next(&mut source).await.is_some());
     }
 
     #[tokio::test]
-    async fn an_address_that_others_reach_is_refused() {
+    async fn an_address_that_is_not_loopback_is_refused() {
         let error = AdviceSocket::bind((Ipv4Addr::UNSPECIFIED, 4321).into()).await.unwrap_err();
         assert!(error.to_string().contains("use `127.0.0.1:4321`"), "{error}");
     }
 
     #[test]
-    fn users_whom_nobody_asks_for_any_more_are_forgotten() {
+    fn users_without_a_source_are_forgotten() {
         let mut table = Table::default();
         drop(table.subscribe([1; 16]));
         let _kept = table.subscribe([2; 16]);

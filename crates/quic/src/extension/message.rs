@@ -3,14 +3,14 @@
 //!
 //! ```text
 //! 0xcc | kind | flow | ...
-//! 1 OFFER       count u8 | version u8 ... | scheme, UTF-8   from the sender: asks for the receiver-side component
+//! 1 OFFER       count u8 | version u8 ... | scheme, UTF-8   from the sender: requests the receiver-side component
 //! 2 ANSWER      version | reason                            from the receiver: version 0 refuses, for that reason
 //! 3 FEEDBACK    1 to 47 bytes of the scheme                 from the receiver
 //! 4 SIGNAL      1 to 15 bytes of the scheme                 from the sender
 //! ```
-//! `flow` counts the sender's flows on the connection, which begins another where it moves to another path: messages of
-//! an older flow are out of date. OFFER and ANSWER stay as they are in every version. An end skips kinds that it does
-//! not know, so that later versions can add theirs. Only the scheme reads its bytes.
+//! `flow` counts the sender's flows on the connection. A connection that moves to another path begins a new flow; messages of
+//! older flows are stale. OFFER and ANSWER are the same in every version. Unknown kinds are skipped, so that later versions can
+//! add kinds. Only the scheme reads its bytes.
 
 use bytes::{Buf, BufMut};
 use cellcc_control::{Feedback, SchemeMessage, Signal};
@@ -36,21 +36,21 @@ const ANSWER: u64 = 2;
 const FEEDBACK: u64 = 3;
 const SIGNAL: u64 = 4;
 
-/// What one datagram says of one flow.
+/// A message about one flow, in one datagram.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Message {
     /// Counts the sender's flows on this connection.
     pub flow: u32,
-    /// What is said.
+    /// The content.
     pub body: Body,
 }
 
-/// What is said of a flow.
+/// The content of a message.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Body {
-    /// The sender asks for the receiver-side component of its scheme.
+    /// The sender requests the receiver-side component of its scheme.
     Offer {
-        /// Versions that the sender speaks, at least one.
+        /// Versions that the sender supports, at least one.
         versions: Vec<u8>,
         /// The scheme as the registry writes it, up to [`MAX_SCHEME_TEXT`].
         scheme: String,
@@ -66,7 +66,7 @@ pub enum Body {
 /// Why a receiver does not run a receiver-side component.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refusal {
-    /// It speaks none of the versions offered.
+    /// It supports none of the versions offered.
     Version,
     /// Its registry does not know the scheme, or not with these arguments.
     UnknownScheme,
@@ -196,7 +196,7 @@ fn offer(rest: &mut &[u8]) -> Result<Body, MessageError> {
     Ok(Body::Offer { versions: versions.to_vec(), scheme: scheme.into() })
 }
 
-/// All that is left is the scheme's.
+/// The rest of the datagram, which is the scheme's.
 fn scheme_message<const CAPACITY: usize>(rest: &mut &[u8]) -> Result<SchemeMessage<CAPACITY>, MessageError> {
     let bytes = std::mem::take(rest);
     SchemeMessage::new(bytes).ok_or(MessageError::OutOfRange("length of the scheme's message"))
@@ -213,7 +213,7 @@ fn answer(rest: &mut &[u8]) -> Result<Body, MessageError> {
     }
 }
 
-/// Integers above 2^62 - 1 are sent as that.
+/// Integers above 2^62 - 1 are sent as 2^62 - 1.
 fn put(bytes: &mut Vec<u8>, value: u64) {
     VarInt::from_u64(value).unwrap_or(VarInt::MAX).encode(bytes);
 }

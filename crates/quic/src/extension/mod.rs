@@ -1,6 +1,6 @@
-//! What the two ends of a scheme send each other over DATAGRAM frames (RFC 9221): small, versioned and agreed on. The
-//! extension carries the scheme's bytes and does not read them. With a peer that does not know the extension, the scheme
-//! runs without its receiver-side component.
+//! Messages between a scheme and its receiver-side component, in DATAGRAM frames (RFC 9221). The two ends agree on a version
+//! first. The extension carries the scheme's bytes and does not read them. With a peer that does not know the extension, the
+//! scheme runs without the component.
 //!
 //! ```text
 //!   sender                                 receiver
@@ -12,125 +12,125 @@
 //! ```
 //! Both sides may send data: the two directions are independent of each other.
 //!
-//! [`Extension`] has neither clock nor socket: times, datagrams and totals go in, datagrams and feedback come out.
+//! [`Extension`] has no clock and no socket: its input is times, datagrams and totals, its output datagrams and feedback.
 //!
 //! | file | concept |
 //! |---|---|
 //! | `message` | the messages as bytes |
-//! | `asking` | the sender's side: offers, and what comes back |
-//! | `running` | the receiver's side: the component that runs here, when it is told of arrivals and when its feedback leaves |
-//! | `totals` | arrivals from totals |
+//! | `sender_role` | the sender's side: offers, answers, feedback |
+//! | `receiver_role` | the receiver's side: the component that runs here, its arrivals and its feedback |
+//! | `totals` | arrivals, derived from totals |
 
-mod asking;
 mod message;
-mod running;
+mod receiver_role;
+mod sender_role;
 mod totals;
 
-pub use asking::{OFFERS, PeerComponent};
 pub use message::{Body, CONTEXT, MAX_SCHEME_TEXT, Message, MessageError, Refusal};
-pub use running::POLL;
+pub use receiver_role::POLL_INTERVAL;
+pub use sender_role::{MAX_OFFERS, PeerComponent};
 pub use totals::Totals;
 
-use asking::{Asking, Taken};
 use cellcc_control::{Feedback, ReceiverComponent, Registry, Scheme, Signal, Verdict};
 use cellcc_units::{Span, Time};
-use running::Running;
+use receiver_role::ReceiverRole;
+use sender_role::{Reply, SenderRole};
 use std::fmt;
 
-/// What has become of datagrams so far.
+/// Counts of datagrams so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counters {
-    /// Messages that were handed out to be sent.
+    /// Messages to be sent.
     pub sent: u64,
-    /// Messages that were understood and of use.
+    /// Messages that were used.
     pub received: u64,
-    /// Datagrams with our context byte that are no message, or none of the scheme's.
+    /// Datagrams with our context byte that neither the extension nor the scheme can decode.
     pub malformed: u64,
     /// Messages of a kind from a later version.
     pub unknown_kinds: u64,
-    /// Messages that are older than what is known, or known already.
+    /// Messages that are older than the last one, or repeat it.
     pub stale: u64,
-    /// Messages that nobody here waits for: feedback without an agreement, a signal without a component.
+    /// Unexpected messages: feedback without an agreement, a signal without a component.
     pub unexpected: u64,
-    /// Messages that claim what cannot be, such as more bytes received than were sent.
-    pub lies: u64,
+    /// Messages with impossible claims, such as more bytes received than were sent.
+    pub implausible: u64,
 }
 
-/// What a datagram comes to.
+/// The meaning of a datagram.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Received {
     /// It begins with another context byte: the application's.
     NotOurs,
-    /// Nothing for the controller; the counters tell why.
+    /// Nothing for the controller. The counters say why.
     Nothing,
-    /// The peer runs the receiver-side component of our scheme: from now on signals are to be sent to it.
+    /// The peer runs the receiver-side component of our scheme: send it signals from now on.
     Found,
-    /// For the controller, whose verdict [`Extension::count`] takes.
+    /// For the controller. Pass its verdict to [`Extension::count`].
     Feedback(Feedback),
 }
 
-/// A connection's talk with the peer about receiver-side components, in both directions.
+/// Receiver-side components of one connection, in both directions.
 ///
-/// After every call, [`poll_transmit`](Self::poll_transmit) is called until it gives nothing, and [`next_wake`](Self::next_wake)
-/// tells when to come back: then with totals first, where [`wants_totals`](Self::wants_totals).
+/// After every call, call [`poll_transmit`](Self::poll_transmit) until it returns `None`, and come back at
+/// [`next_wake`](Self::next_wake): first with totals, if it [`wants_totals`](Self::wants_totals).
 pub struct Extension {
     registry: Registry,
-    asking: Option<Asking>,
-    running: Option<Running>,
+    sender_role: Option<SenderRole>,
+    receiver_role: Option<ReceiverRole>,
     user_flows: Option<u32>,
     next_flow: u32,
     counters: Counters,
 }
 
 impl Extension {
-    /// Nothing is asked for, nothing runs. `registry`: the schemes whose components may run here.
+    /// An extension without flows. `registry`: the schemes whose components may run here.
     pub fn new(registry: Registry) -> Self {
         Self {
             registry,
-            asking: None,
-            running: None,
+            sender_role: None,
+            receiver_role: None,
             user_flows: None,
             next_flow: 0,
             counters: Counters::default(),
         }
     }
 
-    /// A flow of ours begins: asks the peer for the receiver-side component of its scheme, where that has one and its text is
-    /// no longer than [`MAX_SCHEME_TEXT`].
+    /// A flow of ours begins. Offers the peer its scheme, if that has a receiver-side component and its text is no longer than
+    /// [`MAX_SCHEME_TEXT`].
     pub fn begin_flow(&mut self, now: Time, scheme: &Scheme) {
-        let has_component = scheme.build_receiver(&running::CONTEXT).is_some();
+        let has_component = scheme.build_receiver(&receiver_role::CONTEXT).is_some();
         let is_asked = has_component && scheme.text().len() <= MAX_SCHEME_TEXT;
-        self.asking = is_asked.then(|| Asking::new(now, self.next_flow, scheme.text().into()));
+        self.sender_role = is_asked.then(|| SenderRole::new(now, self.next_flow, scheme.text().into()));
         self.next_flow = self.next_flow.wrapping_add(1);
     }
 
     /// DATAGRAM frames cannot be sent on this connection.
     pub fn give_up_datagrams(&mut self) {
-        if let Some(asking) = &mut self.asking {
-            asking.give_up_datagrams();
+        if let Some(sender) = &mut self.sender_role {
+            sender.give_up_datagrams();
         }
     }
 
-    /// The receiver's user has so many flows, over all its connections.
+    /// Sets the receiving user's number of flows, over all its connections.
     pub fn on_user_flows(&mut self, now: Time, flows: u32) {
         self.user_flows = Some(flows);
-        if let Some(running) = &mut self.running {
-            running.on_user_flows(now, flows);
+        if let Some(receiver) = &mut self.receiver_role {
+            receiver.on_user_flows(now, flows);
         }
     }
 
-    /// True where a component runs here, and has to be told of what arrives.
+    /// True if a component runs here, which needs to know what arrives.
     pub fn wants_totals(&self) -> bool {
         self.scheme_here().is_some()
     }
 
-    /// So much has come in and gone out by now.
+    /// The connection's totals are `totals` now.
     pub fn on_totals(&mut self, now: Time, totals: Totals) {
-        let verdict = self.running.as_mut().and_then(|running| running.on_totals(now, totals));
+        let verdict = self.receiver_role.as_mut().and_then(|receiver| receiver.on_totals(now, totals));
         verdict.into_iter().for_each(|verdict| self.count(verdict));
     }
 
-    /// A datagram came. `totals`: as they are now, this datagram included.
+    /// A datagram arrived. `totals` include it.
     pub fn on_datagram(&mut self, now: Time, totals: Totals, datagram: &[u8]) -> Received {
         let message = match Message::decode(datagram) {
             Ok(message) => message,
@@ -154,105 +154,107 @@ impl Extension {
                 self.on_signal(flow, signal);
                 Received::Nothing
             }
-            Body::Answer(answer) => self.take(flow, |asking| asking.on_answer(answer)),
-            Body::Feedback(feedback) => self.take(flow, |asking| asking.on_feedback(feedback)),
+            Body::Answer(answer) => self.take(flow, |sender| sender.on_answer(answer)),
+            Body::Feedback(feedback) => self.take(flow, |sender| sender.on_feedback(feedback)),
         }
     }
 
     fn on_offer(&mut self, now: Time, totals: Totals, flow: u32, versions: &[u8], scheme: String) {
-        match &mut self.running {
-            Some(running) if running.flow() == flow => {
-                running.answer_again();
+        match &mut self.receiver_role {
+            Some(receiver) if receiver.flow() == flow => {
+                receiver.answer_again();
                 self.counters.received += 1;
             }
-            Some(running) if is_older(flow, running.flow()) => self.counters.stale += 1,
+            Some(receiver) if is_older(flow, receiver.flow()) => self.counters.stale += 1,
             _ => {
-                let mut running = Running::new(now, &self.registry, flow, versions, scheme, totals);
+                let mut receiver = ReceiverRole::new(now, &self.registry, flow, versions, scheme, totals);
                 if let Some(flows) = self.user_flows {
-                    running.on_user_flows(now, flows);
+                    receiver.on_user_flows(now, flows);
                 }
-                self.running = Some(running);
+                self.receiver_role = Some(receiver);
                 self.counters.received += 1;
             }
         }
     }
 
     fn on_signal(&mut self, flow: u32, signal: Signal) {
-        match &mut self.running {
-            Some(running) if running.flow() == flow && running.scheme().is_some() => {
-                let verdict = running.on_signal(signal);
+        match &mut self.receiver_role {
+            Some(receiver) if receiver.flow() == flow && receiver.scheme().is_some() => {
+                let verdict = receiver.on_signal(signal);
                 verdict.into_iter().for_each(|verdict| self.count(verdict));
             }
-            Some(running) if is_older(flow, running.flow()) => self.counters.stale += 1,
+            Some(receiver) if is_older(flow, receiver.flow()) => self.counters.stale += 1,
             _ => self.counters.unexpected += 1,
         }
     }
 
-    /// Counts a message that its scheme has opened.
+    /// Counts a message by its scheme's verdict.
     pub fn count(&mut self, verdict: Verdict) {
         let counter = match verdict {
             Verdict::Taken => &mut self.counters.received,
             Verdict::Stale => &mut self.counters.stale,
             Verdict::Malformed => &mut self.counters.malformed,
-            Verdict::Untrue => &mut self.counters.lies,
+            Verdict::Untrue => &mut self.counters.implausible,
         };
         *counter += 1;
     }
 
-    fn take(&mut self, flow: u32, act: impl FnOnce(&mut Asking) -> Taken) -> Received {
-        let taken = match &mut self.asking {
-            Some(asking) if asking.flow() == flow => act(asking),
-            Some(asking) if is_older(flow, asking.flow()) => Taken::Stale,
-            _ => Taken::Unexpected,
+    fn take(&mut self, flow: u32, act: impl FnOnce(&mut SenderRole) -> Reply) -> Received {
+        let reply = match &mut self.sender_role {
+            Some(sender) if sender.flow() == flow => act(sender),
+            Some(sender) if is_older(flow, sender.flow()) => Reply::Stale,
+            _ => Reply::Unexpected,
         };
-        match taken {
-            Taken::Feedback(feedback) => return Received::Feedback(feedback),
-            Taken::Settled | Taken::Found => self.counters.received += 1,
-            Taken::Unexpected => self.counters.unexpected += 1,
-            Taken::Stale => self.counters.stale += 1,
+        match reply {
+            Reply::Feedback(feedback) => return Received::Feedback(feedback),
+            Reply::Settled | Reply::Found => self.counters.received += 1,
+            Reply::Unexpected => self.counters.unexpected += 1,
+            Reply::Stale => self.counters.stale += 1,
         }
-        if taken == Taken::Found { Received::Found } else { Received::Nothing }
+        if reply == Reply::Found { Received::Found } else { Received::Nothing }
     }
 
-    /// The controller's signal as a datagram, where the peer runs the component.
+    /// The controller's signal as a datagram, if the peer runs the component.
     pub fn signal(&mut self, signal: Signal) -> Option<Vec<u8>> {
-        let asking =
-            self.asking.as_ref().filter(|asking| matches!(asking.state(), PeerComponent::Found { .. }))?;
+        let sender = self
+            .sender_role
+            .as_ref()
+            .filter(|sender| matches!(sender.state(), PeerComponent::Found { .. }))?;
         self.counters.sent += 1;
-        Some(Message { flow: asking.flow(), body: Body::Signal(signal) }.encode())
+        Some(Message { flow: sender.flow(), body: Body::Signal(signal) }.encode())
     }
 
-    /// A datagram that is due. `rtt`: how long an answer takes.
+    /// The next datagram that is due. `rtt`: how long an answer takes.
     pub fn poll_transmit(&mut self, now: Time, rtt: Span) -> Option<Vec<u8>> {
-        let offer = self.asking.as_mut().and_then(|asking| asking.poll(now, rtt));
-        let message = offer.or_else(|| self.running.as_mut()?.poll(now))?;
+        let offer = self.sender_role.as_mut().and_then(|sender| sender.poll(now, rtt));
+        let message = offer.or_else(|| self.receiver_role.as_mut()?.poll(now))?;
         self.counters.sent += 1;
         Some(message.encode())
     }
 
-    /// When there is something to do; `None` until a datagram comes.
+    /// When to poll next; `None`: after the next datagram.
     pub fn next_wake(&self) -> Option<Time> {
-        let asking = self.asking.as_ref().and_then(Asking::next_wake);
-        let running = self.running.as_ref().and_then(Running::next_wake);
-        asking.into_iter().chain(running).min()
+        let sender = self.sender_role.as_ref().and_then(SenderRole::next_wake);
+        let receiver = self.receiver_role.as_ref().and_then(ReceiverRole::next_wake);
+        sender.into_iter().chain(receiver).min()
     }
 
     /// Whether the receiver-side component of our scheme runs at the peer.
     pub fn peer_component(&self) -> PeerComponent {
-        self.asking.as_ref().map_or(PeerComponent::NotNeeded, Asking::state)
+        self.sender_role.as_ref().map_or(PeerComponent::NotNeeded, SenderRole::state)
     }
 
     /// The scheme whose component runs here for the peer.
     pub fn scheme_here(&self) -> Option<&str> {
-        self.running.as_ref().and_then(Running::scheme)
+        self.receiver_role.as_ref().and_then(ReceiverRole::scheme)
     }
 
-    /// The component that runs here for the peer, to look at.
+    /// The component that runs here for the peer, to observe.
     pub fn component_here(&self) -> Option<&dyn ReceiverComponent> {
-        self.running.as_ref().and_then(Running::component)
+        self.receiver_role.as_ref().and_then(ReceiverRole::component)
     }
 
-    /// What has become of datagrams so far.
+    /// Counts of datagrams so far.
     pub fn counters(&self) -> Counters {
         self.counters
     }
@@ -269,7 +271,7 @@ impl fmt::Debug for Extension {
     }
 }
 
-/// Counts of flows wrap round.
+/// Flow numbers wrap around.
 fn is_older(flow: u32, than: u32) -> bool {
     flow.wrapping_sub(than) > u32::MAX / 2
 }

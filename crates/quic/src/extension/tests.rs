@@ -34,7 +34,7 @@ impl Talk {
         let mut talk = Self {
             now: Time::ZERO,
             sender,
-            controller: scheme(scheme_text).build(&running::CONTEXT),
+            controller: scheme(scheme_text).build(&receiver_role::CONTEXT),
             receiver: Extension::new(Registry::default()),
             totals: Totals::default(),
             to_receiver: Vec::new(),
@@ -59,7 +59,7 @@ impl Talk {
     fn pass(&mut self, span: Span, packets: u64) {
         let end = self.now + span;
         while self.now < end {
-            self.now += POLL;
+            self.now += POLL_INTERVAL;
             self.totals.received_datagrams += packets;
             self.totals.received += PACKET * packets;
             self.totals.sent += PACKET * packets;
@@ -115,7 +115,7 @@ impl Talk {
 #[test]
 fn the_ends_agree_and_the_rate_comes_back() {
     let mut talk = Talk::new("rbbr(alpha=0.3)");
-    assert_eq!(talk.sender.peer_component(), PeerComponent::Asked);
+    assert_eq!(talk.sender.peer_component(), PeerComponent::Offered);
     talk.deliver();
     assert_eq!(talk.sender.peer_component(), PeerComponent::Found { version: 1 });
     assert_eq!(talk.receiver.scheme_here(), Some("rbbr(alpha=0.3)"));
@@ -144,7 +144,7 @@ fn below_20_mbit_per_second_feedback_takes_its_time_and_on_a_silent_path_it_ends
 fn offers_that_are_not_answered_are_given_up_and_a_late_answer_still_counts() {
     let mut talk = Talk::new("rbbr");
     talk.pass(Span::from_secs(2), 0);
-    assert_eq!(talk.to_receiver.len(), OFFERS as usize);
+    assert_eq!(talk.to_receiver.len(), MAX_OFFERS as usize);
     assert_eq!(talk.sender.peer_component(), PeerComponent::Unanswered);
     assert!(talk.sender.peer_component().is_missing());
     assert_eq!(talk.sender.next_wake(), None);
@@ -219,7 +219,7 @@ fn a_receiver_that_claims_more_than_was_sent_is_not_heard() {
     talk.totals.sent = PACKET;
     talk.deliver();
     assert!(talk.feedback.is_empty());
-    assert!(talk.sender.counters().lies > 0);
+    assert!(talk.sender.counters().implausible > 0);
 }
 
 #[test]
@@ -263,8 +263,8 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 fn heard(counters: Counters) -> u64 {
-    let Counters { received, malformed, unknown_kinds, stale, unexpected, lies, sent: _ } = counters;
-    received + malformed + unknown_kinds + stale + unexpected + lies
+    let Counters { received, malformed, unknown_kinds, stale, unexpected, implausible, sent: _ } = counters;
+    received + malformed + unknown_kinds + stale + unexpected + implausible
 }
 
 proptest! {
@@ -309,7 +309,7 @@ proptest! {
         let sequences: Vec<_> = talk.rates().iter().map(|rate| rate.sequence).collect();
         prop_assert!(sequences.is_sorted_by(|a, b| a < b), "{:?}", sequences);
         if talk.receiver.component_here().is_some() {
-            talk.pass(POLL, 1);
+            talk.pass(POLL_INTERVAL, 1);
             let is_suspended = newest_told.is_none_or(|(_, estimation)| estimation == Estimation::Suspend);
             prop_assert_eq!(talk.is_frozen(), is_suspended);
         }
@@ -358,7 +358,7 @@ proptest! {
             }
         }
         // The component opens the last signal with the next packet.
-        talk.pass(POLL, 1);
+        talk.pass(POLL_INTERVAL, 1);
         prop_assert_eq!(heard(talk.receiver.counters()), up);
         prop_assert_eq!(heard(talk.sender.counters()), down);
     }

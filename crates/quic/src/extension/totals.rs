@@ -1,26 +1,25 @@
-//! Arrivals from totals: QUIC stacks tell how much has come in so far, not each packet.
+//! Derives arrivals from totals: QUIC stacks report how much has arrived so far, not each packet.
 //!
-//! What this costs a receiver-side component: packets have the times that lie evenly between two looks, hence sampling edges are off by up
-//! to one look's time ([`POLL`](super::POLL)); their sizes are the mean; and their numbers are a count of
-//! what arrived, since QUIC's packet numbers do not leave the stack. A number that is missing would be a lost packet:
-//! none ever is, so that what goes by losses (RBBR's `bias`) sees none.
+//! What a receiver-side component loses by this: arrival times are spread evenly between two polls, so the edges of a sample
+//! are off by up to one [`POLL_INTERVAL`](super::POLL_INTERVAL); packet sizes are means; and packet numbers count arrivals,
+//! because QUIC's numbers stay in the stack. So no number is ever missing, and losses cannot be seen (RBBR's `bias`).
 
 use cellcc_control::{Arrival, ReceiverComponent, Signal, Verdict};
 use cellcc_units::{Bytes, Span, Time};
 
-/// What has come in and gone out of a connection so far.
+/// What a connection has received and sent so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Totals {
     /// UDP datagrams received.
     pub received_datagrams: u64,
     /// Bytes of them on the link: with IP and UDP headers.
     pub received: Bytes,
-    /// The most that the link has carried for us: datagrams sent, with the largest headers, since a translator on the
-    /// way (RFC 6145) may have made IPv6 of IPv4.
+    /// Upper bound of the bytes sent on the link: datagrams with the largest headers, because a translator on the path
+    /// (RFC 6145) may turn IPv4 into IPv6.
     pub sent: Bytes,
 }
 
-/// Makes arrivals of totals.
+/// Derives arrivals from totals.
 #[derive(Debug, Clone)]
 pub(super) struct Arrivals {
     looked_at: Time,
@@ -30,23 +29,22 @@ pub(super) struct Arrivals {
     count: u64,
 }
 
-/// What arrived between two looks.
+/// What arrived between two polls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Arrived {
     pub(super) bytes: Bytes,
     pub(super) datagrams: u64,
-    /// What the component found in the signal that came with them.
+    /// The component's verdict on the signal that came with them.
     pub(super) signal: Option<Verdict>,
 }
 
 impl Arrivals {
-    /// What has come in before does not count.
+    /// Counts from now on.
     pub(super) fn new(now: Time, totals: Totals) -> Self {
         Self { looked_at: now, totals, bytes: Bytes::ZERO, count: 0 }
     }
 
-    /// Shows `component` what has arrived since the last look; the last packet of it brings `signal`, which is taken where
-    /// there is such a packet.
+    /// Passes what has arrived since the last poll to `component`. The last packet also brings `signal`, which is taken then.
     pub(super) fn show(
         &mut self,
         now: Time,
@@ -62,7 +60,7 @@ impl Arrivals {
             if index + 1 == datagrams {
                 verdict = signal.take().map(|signal| component.on_signal(&signal));
             }
-            // Shares that add up to the whole.
+            // Rounded so that the shares add up to the whole.
             let share = part(bytes.get(), index + 1, datagrams) - part(bytes.get(), index, datagrams);
             let after = Span::from_nanos(part(elapsed.as_nanos(), index + 1, datagrams));
             let arrival =

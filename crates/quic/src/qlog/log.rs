@@ -1,8 +1,7 @@
-//! One file, written by noq and by us: a record is whole before it is written, so that none is within another.
+//! One file, written by noq and by us. Buffers each record, so that concurrent writers never interleave.
 
-use super::repair;
-use serde::Serialize;
-use serde_json::Value;
+use super::normalize::normalize;
+use serde_json::{Map, Value};
 use std::fmt;
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -22,53 +21,46 @@ struct Inner {
 }
 
 struct State {
-    /// `None` after it has failed: a full disk ends the log, not the connection.
+    /// `None` after an error: a full disk ends the log, not the connection.
     file: Option<Box<dyn Write + Send>>,
-    has_header: bool,
     latest_millis: f64,
 }
 
-/// An event as the draft has it.
-#[derive(Serialize)]
-struct Event<'a> {
-    /// In ms since the connection was made.
-    time: f64,
-    name: &'a str,
-    data: Value,
-}
-
 impl Log {
-    pub(super) fn new(file: Box<dyn Write + Send>, name: String, began: Instant) -> Self {
-        let state = State { file: Some(file), has_header: false, latest_millis: 0.0 };
-        Self(Arc::new(Inner { name, began, state: Mutex::new(state) }))
+    /// Begins the file with `header`, the first record of a qlog.
+    pub(super) fn new(file: Box<dyn Write + Send>, name: String, began: Instant, header: &Value) -> Self {
+        let state = State { file: Some(file), latest_millis: 0.0 };
+        let log = Self(Arc::new(Inner { name, began, state: Mutex::new(state) }));
+        log.with(|state| state.append(&serde_json::to_vec(header)?));
+        log
     }
 
-    /// Writes an event of this name (`cellcc:state`), which happened at `now`. One that is told late is written with the
-    /// time of the event before it, so that times never go back.
+    /// Writes an event of this name (`cellcc:state`), which happened at `now`.
     pub fn write(&self, now: Instant, name: &str, data: Value) {
         let micros = now.saturating_duration_since(self.0.began).as_micros();
+        let time = micros as f64 / 1e3;
+        let members = [("time".into(), time.into()), ("name".into(), name.into()), ("data".into(), data)];
+        self.write_event(Map::from_iter(members));
+    }
+
+    /// Writes one of noq's events, given without separator and newline.
+    fn write_noq_event(&self, record: &[u8]) {
+        let Ok(mut event) = serde_json::from_slice(record) else { return };
+        normalize(&mut event);
+        self.write_event(event);
+    }
+
+    /// Writes an event; one that is reported late gets the time of the event before it, so that times never go back.
+    fn write_event(&self, mut event: Map<String, Value>) {
         self.with(|state| {
-            let time = (micros as f64 / 1e3).max(state.latest_millis);
-            match serde_json::to_vec(&Event { time, name, data }) {
-                Ok(record) if state.has_header => state.put(time, &record),
-                _ => Ok(()),
-            }
+            let millis = event.get("time").and_then(Value::as_f64).unwrap_or(0.0);
+            state.latest_millis = state.latest_millis.max(millis);
+            event.insert("time".into(), state.latest_millis.into());
+            state.append(&serde_json::to_vec(&event)?)
         });
     }
 
-    /// A record of noq's, without separator and newline.
-    fn put_noqs(&self, record: &[u8]) {
-        self.with(|state| {
-            if !state.has_header {
-                state.has_header = true;
-                return state.put(0.0, &repair::header(record));
-            }
-            let time = state.latest_millis.max(repair::time(record));
-            state.put(time, &repair::event(record, time))
-        });
-    }
-
-    /// Has everything so far reach the disk: what is left of a program that is killed.
+    /// Writes everything so far to the disk, where it survives the program.
     pub(super) fn flush(&self) {
         self.with(|state| state.file.as_mut().map_or(Ok(()), |file| file.flush()));
     }
@@ -83,8 +75,7 @@ impl Log {
 }
 
 impl State {
-    fn put(&mut self, millis: f64, record: &[u8]) -> io::Result<()> {
-        self.latest_millis = millis;
+    fn append(&mut self, record: &[u8]) -> io::Result<()> {
         let Some(file) = &mut self.file else { return Ok(()) };
         file.write_all(&[SEPARATOR])?;
         file.write_all(record)?;
@@ -98,16 +89,24 @@ impl fmt::Debug for Log {
     }
 }
 
-/// What noq writes to: it writes records in many small pieces, each from a separator to a newline. (JSON has newlines
-/// within texts escaped.)
+/// What noq writes to: each record in many small pieces, from a separator to a newline. (JSON escapes newlines within
+/// texts.) Its first record is a header, which the log has already.
 pub(super) struct RecordWriter {
     log: Log,
+    has_header: bool,
     record: Vec<u8>,
 }
 
 impl RecordWriter {
     pub(super) fn new(log: Log) -> Self {
-        Self { log, record: Vec::new() }
+        Self { log, has_header: false, record: Vec::new() }
+    }
+
+    fn on_record(&mut self) {
+        if std::mem::replace(&mut self.has_header, true) {
+            self.log.write_noq_event(&self.record);
+        }
+        self.record.clear();
     }
 }
 
@@ -116,7 +115,7 @@ impl Write for RecordWriter {
         for &byte in bytes {
             match byte {
                 SEPARATOR => self.record.clear(),
-                b'\n' => self.log.put_noqs(&std::mem::take(&mut self.record)),
+                b'\n' => self.on_record(),
                 byte => self.record.push(byte),
             }
         }
@@ -135,7 +134,7 @@ mod tests {
     use serde_json::json;
     use std::time::Duration;
 
-    /// What was written, until no room is left.
+    /// Keeps what is written until no room is left.
     #[derive(Clone)]
     struct Disk {
         written: Arc<Mutex<Vec<u8>>>,
@@ -172,10 +171,10 @@ mod tests {
     }
 
     #[test]
-    fn records_do_not_fall_into_each_other_and_times_do_not_go_back() {
+    fn records_do_not_interleave_and_times_do_not_go_back() {
         let disk = disk(usize::MAX);
         let began = Instant::now();
-        let log = Log::new(Box::new(disk.clone()), "test".into(), began);
+        let log = Log::new(Box::new(disk.clone()), "test".into(), began, &json!({}));
         log.write(began, "cellcc:early", json!({}));
         let mut noqs = RecordWriter::new(log.clone());
         noqs.write_all(b"\x1e{\"trace\":{}}\n\x1e{\"time\":2.5,\"na").unwrap();
@@ -184,6 +183,7 @@ mod tests {
         log.write(began + Duration::from_millis(2), "cellcc:late", json!({}));
         noqs.write_all(b"\x1e{\"time\":2.25,\"name\":\"quic:packet_lost\",\"data\":{}}\n").unwrap();
         let expected = [
+            (0.0, "cellcc:early"),
             (1.001, "cellcc:state"),
             (2.5, "quic:packet_sent"),
             (2.5, "cellcc:late"),
@@ -196,8 +196,7 @@ mod tests {
     fn a_full_disk_ends_the_log_and_nothing_else() {
         let disk = disk(600);
         let began = Instant::now();
-        let log = Log::new(Box::new(disk.clone()), "test".into(), began);
-        RecordWriter::new(log.clone()).write_all(b"\x1e{\"trace\":{}}\n").unwrap();
+        let log = Log::new(Box::new(disk.clone()), "test".into(), began, &json!({}));
         for _ in 0..100 {
             log.write(began, "cellcc:state", json!({}));
         }

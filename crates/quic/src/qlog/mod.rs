@@ -1,27 +1,28 @@
-//! Logs of connections as qlog files: what noq writes about packets, and between it what the scheme does.
+//! Logs of connections as qlog files: noq's events about packets, and between them what the scheme does.
 //!
 //! | to find | look in |
 //! |---|---|
 //! | the folder, and a file for each connection | [`Directory`] |
-//! | one file: whole records, whoever writes them | `log` |
-//! | what noq's records lack against the draft | `repair` |
+//! | one file, which noq and the scheme write to | `log` |
+//! | corrections of what noq writes | `normalize` |
 //! | what is written about the scheme | `scheme` |
 //!
 //! Format: JSON text sequences, draft-ietf-quic-qlog-main-schema-13 and draft-ietf-quic-qlog-quic-events-12.
 
 mod log;
-mod repair;
+mod normalize;
 mod scheme;
 
 use log::RecordWriter;
 use noq_proto::{ConnectionId, QlogConfig, QlogFactory, Side, TransportConfig};
+use serde_json::{Value, json};
 use std::cell::RefCell;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Instant, SystemTime};
 use thiserror::Error;
 
 pub use log::Log;
@@ -50,27 +51,28 @@ struct Settings {
 }
 
 impl Directory {
-    /// Makes the folder where there is none.
+    /// Makes the folder unless it exists.
     ///
     /// # Errors
-    /// Where no file can be written to it: better now than after the transfer.
+    /// No file can be written to it. This is checked now rather than after the transfer.
     pub fn new(path: impl Into<PathBuf>) -> Result<Self, DirectoryError> {
         let path = path.into();
-        match try_out(&path) {
+        match check_writable(&path) {
             Ok(()) => Ok(Self(Arc::new(Settings { path, prefix: "cellcc".into() }))),
             Err(cause) => Err(DirectoryError { path, cause }),
         }
     }
 
-    /// The same folder, with other file names. What a file name cannot hold becomes `_`.
+    /// The same folder with another prefix of file names. Characters other than ASCII letters, digits, `-`, `.` and `_`
+    /// become `_`.
     pub fn with_prefix(&self, prefix: &str) -> Self {
-        let usual = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_');
-        let prefix = prefix.chars().map(|c| if usual(c) { c } else { '_' }).collect();
+        let is_safe = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_');
+        let prefix = prefix.chars().map(|c| if is_safe(c) { c } else { '_' }).collect();
         Self(Arc::new(Settings { path: self.0.path.clone(), prefix }))
     }
 
-    /// Has every connection of this configuration write its file. What a [`Congestion`](crate::Congestion) installed in
-    /// the same configuration does is in it.
+    /// Makes every connection of this configuration write its file. The file includes what a
+    /// [`Congestion`](crate::Congestion) in the same configuration does.
     pub fn install(&self, transport: &mut TransportConfig) {
         transport.qlog_factory(Arc::clone(&self.0) as _);
     }
@@ -82,7 +84,7 @@ impl Directory {
 }
 
 /// Writes a file and removes it.
-fn try_out(path: &Path) -> io::Result<()> {
+fn check_writable(path: &Path) -> io::Result<()> {
     fs::create_dir_all(path)?;
     let file = path.join(format!(".cellcc-{}", std::process::id()));
     let written = File::create(&file).and_then(|mut made| made.write_all(b"cellcc\n"));
@@ -91,8 +93,8 @@ fn try_out(path: &Path) -> io::Result<()> {
 }
 
 thread_local! {
-    /// noq asks for a connection's log and then, in the same call, for its congestion controllers; nothing else tells
-    /// which belong together.
+    /// The log that noq asked for last. In the same call noq then asks for the connection's congestion controllers; nothing
+    /// else tells which log belongs to which controller.
     static BEING_MADE: RefCell<Option<(Instant, Log)>> = const { RefCell::new(None) };
 }
 
@@ -112,12 +114,34 @@ impl QlogFactory for Settings {
         let file = File::create(&path)
             .inspect_err(|cause| tracing::warn!("no qlog of this connection at {}: {cause}", path.display()))
             .ok()?;
-        let log = Log::new(Box::new(io::BufWriter::new(file)), path.display().to_string(), now);
+        let header = header(side, initial_dst_cid);
+        let log = Log::new(Box::new(io::BufWriter::new(file)), path.display().to_string(), now, &header);
         BEING_MADE.set(Some((now, log.clone())));
         let mut config = QlogConfig::new(Box::new(RecordWriter::new(log)));
-        config.start_time(now).title(Some("cellcc".into()));
+        config.start_time(now);
         Some(config)
     }
+}
+
+/// The first record. noq's own names the serialization otherwise, and lacks event schemas and the clock (sections 3 and 5
+/// of the main schema).
+fn header(side: &str, connection: ConnectionId) -> Value {
+    let began = humantime::format_rfc3339_micros(SystemTime::now()).to_string();
+    json!({
+        "file_schema": "urn:ietf:params:qlog:file:sequential",
+        "serialization_format": "application/qlog+json-seq",
+        "title": "cellcc",
+        "trace": {
+            "vantage_point": { "type": side },
+            // The draft's events, and ours: any absolute URI names an event schema.
+            "event_schemas": ["urn:ietf:params:qlog:events:quic-12", "urn:cellcc:qlog:events:1"],
+            "common_fields": {
+                "group_id": connection.to_string(),
+                "time_format": "relative_to_epoch",
+                "reference_time": { "clock_type": "monotonic", "epoch": "unknown", "wall_clock_time": began },
+            },
+        },
+    })
 }
 
 /// The log of the connection whose first controller is being built at `now`.
@@ -143,7 +167,7 @@ mod tests {
     #[test]
     fn a_log_goes_to_the_connection_that_is_made_next_and_to_no_other() {
         let now = Instant::now();
-        let log = Log::new(Box::new(io::sink()), "nowhere".into(), now);
+        let log = Log::new(Box::new(io::sink()), "nowhere".into(), now, &json!({}));
         BEING_MADE.set(Some((now, log.clone())));
         assert!(of_connection_being_made(now).is_some());
         assert!(of_connection_being_made(now).is_none(), "a controller of another path");

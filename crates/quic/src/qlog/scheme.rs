@@ -1,5 +1,5 @@
-//! What is written about the scheme: `cellcc:state`, `cellcc:signal`, and its window and pacing rate as the draft has
-//! them, which noq does not know.
+//! Writes what the scheme does: `cellcc:state`, `cellcc:signal`, and its window and pacing rate, which noq does not know, as
+//! the draft's `quic:recovery_metrics_updated`.
 
 use super::Log;
 use crate::sender::{Observed, Sender};
@@ -9,9 +9,9 @@ use cellcc_units::Rate;
 use serde_json::{Map, Value, json};
 use std::time::{Duration, Instant};
 
-/// Numbers are written this often.
-const STATE_EVERY: Duration = Duration::from_millis(100);
-/// These are no numbers but names of states: they are written when they change.
+/// Interval between two records of the scheme's numbers.
+const STATE_INTERVAL: Duration = Duration::from_millis(100);
+/// These values stand for states: a change is written at once.
 const STATES: [&str; 7] =
     ["state", "zone", "full_pipe", "uses_feedback", "following", "in_recovery", "advised_class"];
 
@@ -22,7 +22,7 @@ pub(crate) struct SchemeLog {
     scheme: String,
     written_at: Option<Instant>,
     states: Vec<(String, f64)>,
-    /// The signal that left last, as far as it is written.
+    /// The last signal that was written.
     signal: Option<Signal>,
     metrics: Option<Metrics>,
 }
@@ -58,8 +58,8 @@ impl SchemeLog {
         Self { log, scheme: scheme.into(), written_at: None, states: Vec::new(), signal: None, metrics: None }
     }
 
-    /// Something has happened to the flow at `now`.
-    pub(crate) fn look(&mut self, now: Instant, sender: &Sender) {
+    /// Writes what has changed since the last call.
+    pub(crate) fn record(&mut self, now: Instant, sender: &Sender) {
         if let Some(signal) = sender.last_signal().filter(|&signal| self.signal != Some(signal)) {
             self.signal = Some(signal);
             self.log.write(now, "cellcc:signal", signal_data(signal));
@@ -74,7 +74,7 @@ impl SchemeLog {
         let is_state = |name: &str| STATES.contains(&name);
         let states = || observed.values.iter().filter(|(name, _)| is_state(name));
         let has_changed = !states().eq(&self.states);
-        let is_due = self.written_at.is_none_or(|last| now.saturating_duration_since(last) >= STATE_EVERY);
+        let is_due = self.written_at.is_none_or(|last| now.saturating_duration_since(last) >= STATE_INTERVAL);
         if has_changed || is_due {
             self.states = states().cloned().collect();
             self.written_at = Some(now);
@@ -104,7 +104,7 @@ impl SchemeLog {
     }
 }
 
-/// A log names what it can: RBBR's signal. Others are bytes.
+/// RBBR's signal by its fields, any other as bytes.
 fn signal_data(signal: Signal) -> Value {
     let Ok(RateSignal { estimation, epoch }) = RateSignal::decode(&signal) else {
         let bytes = signal.as_bytes();

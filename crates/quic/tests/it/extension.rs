@@ -105,7 +105,7 @@ fn the_receivers_estimate_of_the_links_rate_reaches_the_sender() {
             // Every 10 ms.
             let feedback = attached.receiver().counters();
             assert!((200..=300).contains(&feedback.received), "{feedback:?}");
-            assert_eq!((feedback.lies, feedback.stale, feedback.malformed), (0, 0, 0));
+            assert_eq!((feedback.implausible, feedback.stale, feedback.malformed), (0, 0, 0));
         })
     });
 }
@@ -128,7 +128,7 @@ async fn both_directions_have_their_own_components() {
         transfer(&pair.client, &pair.server, Duration::from_millis(300))
     );
     assert!(both.0 > 1_000_000 && both.1 > 1_000_000, "{both:?}");
-    assert_eq!((up.receiver().counters().lies, down.receiver().counters().lies), (0, 0));
+    assert_eq!((up.receiver().counters().implausible, down.receiver().counters().implausible), (0, 0));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -148,7 +148,7 @@ async fn a_peer_without_datagram_frames_gets_data_and_the_status_says_so() {
 async fn a_peer_without_the_extension_gets_data_and_the_status_says_so() {
     let (pair, attached) = rbbr_over(None, TransportConfig::default()).await;
     assert!(transfer(&pair.server, &pair.client, Duration::from_millis(300)).await > 1_000_000);
-    assert_eq!(attached.peer_component(), PeerComponent::Asked);
+    assert_eq!(attached.peer_component(), PeerComponent::Offered);
     until("it is given up", || attached.peer_component() == PeerComponent::Unanswered).await;
     assert_eq!(shown(&inside(&attached), "uses_feedback"), 0.0);
 }
@@ -229,7 +229,7 @@ async fn greedy(lie: impl Fn(&mut RateFeedback) + Send + 'static) -> (f64, f64, 
 async fn a_receiver_that_claims_four_times_the_bytes_gets_plain_bbr() {
     let (_, _, attached, _pair) = greedy(|feedback| feedback.received = feedback.received * 4).await;
     assert_eq!(shown(&inside(&attached), "uses_feedback"), 0.0);
-    assert!(attached.receiver().counters().lies > 300, "{:?}", attached.receiver().counters());
+    assert!(attached.receiver().counters().implausible > 300, "{:?}", attached.receiver().counters());
 }
 
 /// The sender believes up to 1.25 times its own largest delivery rate (parameter `bound`). A sample of that spans an RTT of

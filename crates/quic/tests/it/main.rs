@@ -6,6 +6,6 @@ mod advice;
 mod extension;
 mod loopback;
 mod qlog;
-mod reception;
+mod receive_thread;
 mod robust;
 mod support;

@@ -2,11 +2,11 @@
 //!
 //! | to find | look in |
 //! |---|---|
-//! | what both ends of a flow know, and their clock | `plan` |
+//! | the settings that both ends of a flow share | `plan` |
 //! | noq's settings | `transport` |
-//! | an application's data on their way into a connection, and the scheme's inside, bin by bin | `sending` |
-//! | what the receiving application gets | `receiving` |
-//! | a thread with all senders, a thread with all receivers, and whether their processor limited them | `side` |
+//! | the sending end: the application's data, and the scheme's values in each bin | `sending` |
+//! | the receiving end | `receiving` |
+//! | one thread for all senders, one for all receivers, and whether the processor limited them | `side` |
 
 mod plan;
 mod receiving;
@@ -28,10 +28,10 @@ use receiving::Receiver;
 use sending::Sender;
 use side::Side;
 
-/// Nobody sees into the emulator's queues. QUIC's acknowledgements are encrypted: a base station cannot write on them.
+/// The emulator does not show its queues. QUIC encrypts acknowledgements, so a base station cannot write to them.
 const ADVICE: AdviceSupport = AdviceSupport { driver: "quic", sees_queues: false, in_band: false };
 
-/// Plays flows over QUIC: schemes of a registry in noq.
+/// Runs flows over QUIC sockets, with the schemes of a registry in noq.
 #[derive(Debug)]
 pub struct QuicBackend {
     registry: Registry,
@@ -39,12 +39,12 @@ pub struct QuicBackend {
 }
 
 impl QuicBackend {
-    /// Plays the schemes of `registry`.
+    /// A backend with the schemes of `registry`.
     pub fn new(registry: Registry) -> Self {
         Self { registry, links: TraceCache::default() }
     }
 
-    /// What the network tells each flow.
+    /// The network's reports for each flow.
     fn reports(
         &self,
         scenario: &Scenario,

@@ -1,4 +1,4 @@
-//! The sending end of a flow: what its application has goes into streams; what its scheme shows is taken down.
+//! The sending end of a flow: writes the application's data to streams, and records the scheme's values.
 
 use super::plan::Plan;
 use super::transport::STREAM_BYTES;
@@ -27,23 +27,23 @@ pub(super) struct Sender {
     pub(super) socket: UdpSocket,
     pub(super) congestion: Congestion,
     pub(super) config: ServerConfig,
-    /// What the network tells the scheme, where that asks for it.
+    /// The network's reports, if the scheme asks for them.
     pub(super) reports: Option<UnseenReports<TracedPath>>,
 }
 
-/// How it went.
+/// The result.
 pub(super) struct Sent {
-    /// False where no connection came about.
+    /// False if there was no connection in time.
     pub(super) connected: bool,
     pub(super) meter: FlowMeter,
     pub(super) completed_at: Option<Time>,
     pub(super) delay_target_ms: Option<f64>,
-    /// What the scheme has to say.
+    /// The scheme's notes.
     pub(super) notes: Vec<String>,
 }
 
 impl Sender {
-    /// Sends until the flow stops; then the connection is closed, so that nothing is sent any more.
+    /// Sends until the flow stops, then closes the connection.
     pub(super) async fn run(self) -> Result<Sent, String> {
         let Self { plan, socket, congestion, config, reports } = self;
         let mut sent = Sent {
@@ -122,12 +122,12 @@ async fn record_bins(plan: &Plan, scheme: &SchemeHandle, meter: &mut FlowMeter) 
     samples(meter);
 }
 
-/// Puts an application's data into streams, one after the other: each a frame, or as much as a stream may carry.
+/// Writes an application's data to streams, one after the other. A stream carries a frame, or [`STREAM_BYTES`].
 struct Writer<'a> {
     connection: &'a Connection,
     clock: Clock,
     stream: Option<Open>,
-    /// When the data of earlier streams are acknowledged; kept for a source that has an end.
+    /// Complete when the data of earlier streams are acknowledged; kept only for a source with an end.
     streams: Vec<Stopped>,
 }
 
@@ -143,7 +143,7 @@ struct Ready {
 }
 
 impl Writer<'_> {
-    /// Writes all that the application has. For a sized source: when the last byte was acknowledged.
+    /// Writes all data of the application. Returns, for a sized source, when the last byte was acknowledged.
     async fn write(
         &mut self,
         mut application: Application,

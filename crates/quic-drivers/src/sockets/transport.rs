@@ -11,14 +11,14 @@ use std::time::Duration;
 /// UDP payload of a packet of 1500 bytes over IPv4: the emulated MTU.
 const FULL_PAYLOAD: u16 = 1472;
 
-/// A stream carries no more than this, and then the next begins: noq closes a connection when a stream has more than 1024
-/// gaps (`MAX_CHUNKS` in noq-proto 1.4), and this many bytes are 720 packets.
+/// Most bytes in a stream; then the next begins. They are 720 packets: noq closes a connection when a stream has more than
+/// 1024 gaps (`MAX_CHUNKS` in noq-proto 1.4).
 pub(super) const STREAM_BYTES: u32 = 1 << 20;
 
 /// Streams that may be open at a time. Together they hold 1 GiB, beyond any window; as frames, 17 s.
 const STREAMS: u32 = 1024;
 
-/// The sender of the data, who waits to be connected to.
+/// Settings of the sender, which accepts the connection.
 pub(super) fn server(tls: &Tls, congestion: &Congestion, plan: &Plan) -> ServerConfig {
     let mut config = ServerConfig::with_crypto(Arc::clone(&tls.server) as _);
     let mut transport = transport();
@@ -28,7 +28,7 @@ pub(super) fn server(tls: &Tls, congestion: &Congestion, plan: &Plan) -> ServerC
     config
 }
 
-/// The receiver, who connects. For the little that it has to say it has noq's own congestion control.
+/// Settings of the receiver, which connects. It sends little, with noq's own congestion control.
 pub(super) fn client(tls: &Tls) -> ClientConfig {
     let mut config = ClientConfig::new(Arc::clone(&tls.client) as _);
     config.transport_config(Arc::new(transport()));
@@ -41,10 +41,10 @@ fn transport() -> TransportConfig {
         .initial_mtu(FULL_PAYLOAD)
         .min_mtu(FULL_PAYLOAD)
         .mtu_discovery_config(None)
-        // A run ends by itself, and outages are a part of it.
+        // A run ends by itself, and may contain outages.
         .max_idle_timeout(None)
         .max_concurrent_uni_streams(VarInt::from_u32(STREAMS))
-        // No stream has to wait for credit of its own.
+        // Flow control never blocks a stream.
         .stream_receive_window(VarInt::from_u32(STREAM_BYTES))
         // What was written first is sent first.
         .send_fairness(false);
@@ -55,7 +55,7 @@ fn transport() -> TransportConfig {
 fn ack_frequency(endpoint: &Endpoint) -> AckFrequencyConfig {
     let mut asked = AckFrequencyConfig::default();
     asked
-        // So many packets may come without being acknowledged at once: none where each is.
+        // Packets that may arrive without an immediate acknowledgement.
         .ack_eliciting_threshold(VarInt::from_u32(endpoint.ack_every.saturating_sub(1)))
         .max_ack_delay(Some(Duration::from_nanos(endpoint.max_ack_delay.as_nanos())))
         // A gap is reported at once, as in the simulator.

@@ -2,7 +2,7 @@
 
 use crate::support;
 use crate::support::SERVER_NAME;
-use cellcc_quic::reception::endpoint;
+use cellcc_quic::receive_thread::endpoint;
 use noq::{ClientConfig, ServerConfig, TransportConfig};
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::time::Duration;

@@ -1,34 +1,34 @@
-//! What noq asks for several times per packet, readable without a lock.
+//! A scheme's limits as atomics: noq reads them several times per packet, without a lock.
 
 use noq_proto::congestion::ControllerMetrics;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// noq's pacer paces every controller, by its window where that names no rate, but none with a window above 4 GB.
+/// A window that switches noq's pacer off. Without a pacing rate noq paces by the window, unless that is above 4 GB.
 pub(crate) const UNPACED_WINDOW: u64 = u64::MAX;
 
 /// A scheme's limits in noq's units: UDP payload in bytes and bytes per second.
 #[derive(Debug, Default)]
-pub(crate) struct Published {
-    gate: AtomicU64,
-    /// Zero: noq does not pace, and the others mean nothing.
+pub(crate) struct AtomicLimits {
+    cwnd_with_pacing: AtomicU64,
+    /// Zero: noq does not pace, and `window` and `send_quantum` are unused.
     pacing_rate: AtomicU64,
     window: AtomicU64,
     send_quantum: AtomicU64,
 }
 
-/// See [`Published`].
+/// The same limits as plain numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct NoqLimits {
-    /// UDP payload that may be in flight at this moment: the window, or what a budget or pacing leaves of it.
-    pub(crate) gate: u64,
-    /// Where noq's pacer is to keep the scheme's rate.
+    /// UDP payload that may be in flight now: the window, as far as a budget and pacing allow.
+    pub(crate) cwnd_with_pacing: u64,
+    /// Settings of noq's pacer, if it keeps the scheme's rate.
     pub(crate) pacing: Option<NoqPacing>,
 }
 
-/// What noq's pacer is told.
+/// Settings of noq's pacer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct NoqPacing {
-    /// Above zero.
+    /// In bytes per second, above zero.
     pub(crate) rate: u64,
     /// The scheme's window.
     pub(crate) window: u64,
@@ -36,28 +36,28 @@ pub(crate) struct NoqPacing {
     pub(crate) send_quantum: u64,
 }
 
-impl Published {
-    /// Makes `limits` known. True where they let more leave than before, so that noq must be woken. One caller at a time,
-    /// so that it needs no atomic exchange.
+impl AtomicLimits {
+    /// Stores `limits`. True if they let more leave than before: noq must then be woken. Callers hold the flow's lock, so
+    /// this needs no atomic exchange.
     pub(crate) fn set(&self, limits: &NoqLimits) -> bool {
-        let gate_before = self.gate();
+        let cwnd_before = self.cwnd_with_pacing();
         let rate_before = self.pacing_rate.load(Ordering::Relaxed);
         let rate = limits.pacing.map_or(0, |pacing| pacing.rate);
-        self.gate.store(limits.gate, Ordering::Relaxed);
+        self.cwnd_with_pacing.store(limits.cwnd_with_pacing, Ordering::Relaxed);
         self.pacing_rate.store(rate, Ordering::Relaxed);
         if let Some(pacing) = limits.pacing {
             self.window.store(pacing.window, Ordering::Relaxed);
             self.send_quantum.store(pacing.send_quantum, Ordering::Relaxed);
         }
         let is_faster = rate_before != 0 && (rate > rate_before || rate == 0);
-        limits.gate > gate_before || is_faster
+        limits.cwnd_with_pacing > cwnd_before || is_faster
     }
 
-    pub(crate) fn gate(&self) -> u64 {
-        self.gate.load(Ordering::Relaxed)
+    pub(crate) fn cwnd_with_pacing(&self) -> u64 {
+        self.cwnd_with_pacing.load(Ordering::Relaxed)
     }
 
-    /// What noq's pacer and its log take.
+    /// Input of noq's pacer and its log.
     pub(crate) fn metrics(&self) -> ControllerMetrics {
         let mut metrics = ControllerMetrics::default();
         metrics.congestion_window = UNPACED_WINDOW;
@@ -75,14 +75,14 @@ impl Published {
 mod tests {
     use super::*;
 
-    fn limits(gate: u64, rate: Option<u64>) -> NoqLimits {
+    fn limits(cwnd_with_pacing: u64, rate: Option<u64>) -> NoqLimits {
         let pacing = rate.map(|rate| NoqPacing { rate, window: 10_000, send_quantum: 1 });
-        NoqLimits { gate, pacing }
+        NoqLimits { cwnd_with_pacing, pacing }
     }
 
     #[test]
-    fn more_may_leave_through_a_wider_gate_or_at_a_higher_rate() {
-        let published = Published::default();
+    fn more_may_leave_with_a_larger_window_or_at_a_higher_rate() {
+        let published = AtomicLimits::default();
         assert!(published.set(&limits(1000, None)));
         assert!(!published.set(&limits(1000, None)));
         assert!(!published.set(&limits(500, Some(7))));
@@ -92,8 +92,8 @@ mod tests {
     }
 
     #[test]
-    fn noq_paces_where_it_is_told_a_rate_and_nowhere_else() {
-        let published = Published::default();
+    fn noq_paces_if_it_has_a_rate_and_not_otherwise() {
+        let published = AtomicLimits::default();
         published.set(&limits(1000, None));
         let metrics = published.metrics();
         assert_eq!((metrics.pacing_rate, metrics.congestion_window), (None, UNPACED_WINDOW));

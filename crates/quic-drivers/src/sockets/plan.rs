@@ -1,25 +1,25 @@
-//! What both ends of a flow know.
+//! The settings that both ends of a flow share.
 
 use cellcc_experiment::{Application, Endpoint, FlowSetup, Scenario};
 use cellcc_quic::Clock;
 use cellcc_units::{Span, Time};
 
-/// A flow that starts later than this is connected before: a handshake is one and a half round-trip times, once more
-/// where a queue is full.
-const CONNECTED_BEFORE: Span = Span::from_secs(1);
+/// A flow's connection opens this long before its start: a handshake takes one and a half round-trip times, and as long
+/// again behind a full queue.
+const CONNECT_AHEAD: Span = Span::from_secs(1);
 
-/// What both ends of a flow know.
+/// The settings that both ends of a flow share.
 #[derive(Debug, Clone)]
 pub(super) struct Plan {
-    /// The emulation's.
+    /// The emulation's clock.
     pub(super) clock: Clock,
     pub(super) setup: FlowSetup,
     pub(super) endpoint: Endpoint,
-    /// Whole bins of the run's time series.
+    /// Number of whole bins in the run's time series.
     pub(super) bins: usize,
-    /// When the flow's data stop.
+    /// When the flow stops sending.
     pub(super) stop: Time,
-    /// When what was on its way then has arrived.
+    /// When the last data on their way have arrived.
     pub(super) until: Time,
     end: Time,
 }
@@ -39,13 +39,13 @@ impl Plan {
         }
     }
 
-    /// What the flow has to send.
+    /// The flow's application.
     pub(super) fn application(&self) -> Application {
         Application::new(&self.setup, &self.endpoint, self.end)
     }
 
     /// When the connection is to be made.
     pub(super) fn connect_at(&self) -> Time {
-        Time::ZERO + self.setup.start.since(Time::ZERO).saturating_sub(CONNECTED_BEFORE)
+        Time::ZERO + self.setup.start.since(Time::ZERO).saturating_sub(CONNECT_AHEAD)
     }
 }

@@ -7,61 +7,61 @@ use std::thread::{Scope, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 use tokio::runtime::Builder;
 
-/// A thread that had a processor for more than this share of the time may have been waiting for it, too.
-const BUSY: f64 = 0.85;
+/// Above this share of processor time a thread may have waited for its processor.
+const MAX_CPU_SHARE: f64 = 0.85;
 
-/// How often a side looks whether it comes to its processor in time.
-const LOOK_EVERY: Duration = Duration::from_millis(5);
+/// How often a side measures how late its timers are.
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
-/// Timers of tokio are up to one millisecond late by design. Later than two more, one in a hundred times, a sender leaves
-/// holes that no scheme meant: a round-trip time's worth of them on the fastest paths of the papers (20 ms).
-const LATE: Duration = Duration::from_millis(3);
+/// Tolerated lateness of a timer, 99th percentile. tokio's timers are up to one millisecond late by design; two more leave
+/// gaps that the scheme did not ask for, which matters on the papers' fastest paths (RTT 20 ms).
+const MAX_TIMER_DELAY: Duration = Duration::from_millis(3);
 
-/// What became of one side.
+/// The result of one side.
 pub(super) struct Side<T> {
-    /// Each flow; or why it ended before its time.
+    /// Each flow's result, or why it ended early.
     pub(super) flows: Vec<Result<T, String>>,
     /// Share of its time in which the thread had a processor.
     cpu_share: f64,
-    /// How late its timers were, one in a hundred times or more.
+    /// Lateness of its timers, 99th percentile.
     late_p99: Duration,
 }
 
 impl<T> Side<T> {
-    /// Says so where the processor may have been the limit.
+    /// A note, if the processor may have been the limit.
     pub(super) fn limit(&self, who: &str) -> Option<String> {
-        // In whole classes, so that the runs of a table share a note.
-        if self.cpu_share > BUSY {
+        // Without the measured value, so that the runs of a table share a note.
+        if self.cpu_share > MAX_CPU_SHARE {
             return Some(format!(
                 "the {who}' thread was busy more than {:.0} % of the time: its processor may have limited the flows, not \
                  the path",
-                BUSY * 100.0
+                MAX_CPU_SHARE * 100.0
             ));
         }
-        (self.late_p99 > LATE).then(|| {
+        (self.late_p99 > MAX_TIMER_DELAY).then(|| {
             format!(
                 "the {who}' thread came more than {} ms late to one in a hundred of its timers or more, without being busy: \
                  other programs kept it waiting; leave it more of the processors",
-                LATE.as_millis()
+                MAX_TIMER_DELAY.as_millis()
             )
         })
     }
 }
 
-/// A side that is at work.
-pub(super) type Running<'scope, T> = ScopedJoinHandle<'scope, io::Result<Side<T>>>;
+/// The thread of a running side.
+pub(super) type SideThread<'scope, T> = ScopedJoinHandle<'scope, io::Result<Side<T>>>;
 
 /// Runs the flows of a side together in one thread.
 pub(super) fn start<'scope, T: Send + 'static>(
     scope: &'scope Scope<'scope, '_>,
     name: &str,
     flows: Vec<impl Future<Output = Result<T, String>> + Send + 'static>,
-) -> io::Result<Running<'scope, T>> {
+) -> io::Result<SideThread<'scope, T>> {
     std::thread::Builder::new().name(name.into()).spawn_scoped(scope, move || run(flows))
 }
 
 /// Waits until all flows of a side are over.
-pub(super) fn join<T>(side: Running<'_, T>) -> io::Result<Side<T>> {
+pub(super) fn join<T>(side: SideThread<'_, T>) -> io::Result<Side<T>> {
     side.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
@@ -71,36 +71,36 @@ fn run<T: Send + 'static>(
     let runtime = Builder::new_current_thread().enable_all().build()?;
     let began = Instant::now();
     let (flows, late_p99) = runtime.block_on(async {
-        let looks = Arc::new(Mutex::new(Vec::new()));
-        let look = tokio::spawn(look(Arc::clone(&looks)));
+        let delays = Arc::new(Mutex::new(Vec::new()));
+        let measuring = tokio::spawn(measure_timer_delays(Arc::clone(&delays)));
         let tasks: Vec<_> = flows.into_iter().map(tokio::spawn).collect();
         let mut ended = Vec::new();
         for task in tasks {
             ended.push(task.await.unwrap_or_else(|error| Err(error.to_string())));
         }
-        look.abort();
-        (ended, p99(&looks))
+        measuring.abort();
+        (ended, p99(&delays))
     });
     let cpu_share = cpu_seconds() / began.elapsed().as_secs_f64().max(1e-9);
     Ok(Side { flows, cpu_share, late_p99 })
 }
 
-/// Takes down how late this thread comes to its timers.
-async fn look(looks: Arc<Mutex<Vec<Duration>>>) {
+/// Records how late this thread's timers are.
+async fn measure_timer_delays(delays: Arc<Mutex<Vec<Duration>>>) {
     loop {
-        let due = tokio::time::Instant::now() + LOOK_EVERY;
+        let due = tokio::time::Instant::now() + POLL_INTERVAL;
         tokio::time::sleep_until(due).await;
-        looks.lock().unwrap_or_else(PoisonError::into_inner).push(due.elapsed());
+        delays.lock().unwrap_or_else(PoisonError::into_inner).push(due.elapsed());
     }
 }
 
-fn p99(looks: &Mutex<Vec<Duration>>) -> Duration {
-    let mut looks = std::mem::take(&mut *looks.lock().unwrap_or_else(PoisonError::into_inner));
-    looks.sort_unstable();
-    looks.get(looks.len() * 99 / 100).copied().unwrap_or_default()
+fn p99(delays: &Mutex<Vec<Duration>>) -> Duration {
+    let mut delays = std::mem::take(&mut *delays.lock().unwrap_or_else(PoisonError::into_inner));
+    delays.sort_unstable();
+    delays.get(delays.len() * 99 / 100).copied().unwrap_or_default()
 }
 
-/// For how long this thread has had a processor.
+/// Processor time of this thread so far.
 fn cpu_seconds() -> f64 {
     let cpu = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     cpu.tv_sec as f64 + cpu.tv_nsec as f64 / 1e9

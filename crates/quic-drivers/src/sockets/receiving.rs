@@ -1,4 +1,4 @@
-//! The receiving end of a flow: connects, reads, and looks at the clock when a frame is whole.
+//! The receiving end of a flow: connects, reads, and records when each frame is complete.
 
 use super::plan::Plan;
 use crate::certificate::SERVER_NAME;
@@ -14,20 +14,20 @@ use std::sync::Arc;
 use tokio::task::JoinSet;
 use tokio::time::timeout_at;
 
-/// Pieces per call: a packet each.
+/// Chunks per call, one packet each.
 const CALL_CHUNKS: usize = 64;
 
 /// The receiving end.
 pub(super) struct Receiver {
     pub(super) plan: Plan,
     pub(super) socket: UdpSocket,
-    /// Whose receiver-side components it runs for its senders.
+    /// The schemes whose receiver-side components may run here.
     pub(super) registry: Registry,
     pub(super) config: ClientConfig,
     pub(super) to: SocketAddr,
 }
 
-/// What it got.
+/// The result.
 #[derive(Default)]
 pub(super) struct Received {
     /// Packets read from the socket.
@@ -54,7 +54,7 @@ impl Receiver {
     }
 }
 
-/// Reads all streams, until the run is over: which were read to their end, and when.
+/// Reads all streams until the run is over. Returns the streams that were read to their end, and when.
 async fn read(connection: &Connection, plan: &Plan) -> Vec<(u64, Time)> {
     let mut reading = JoinSet::new();
     let mut whole = Vec::new();
@@ -79,7 +79,7 @@ async fn read_to_end(mut stream: RecvStream, clock: Clock) -> Option<(u64, Time)
     Some((stream.id().index(), clock.now()))
 }
 
-/// The n-th stream is the n-th frame.
+/// Stream number n carries frame number n.
 fn frames(plan: &Plan, whole: &[(u64, Time)]) -> Option<(u64, f64)> {
     let Source::Frames { deadline, .. } = plan.setup.source else { return None };
     let application = plan.application();

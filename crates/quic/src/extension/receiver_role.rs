@@ -5,41 +5,41 @@ use super::totals::{Arrivals, Totals};
 use cellcc_control::{Context, Feedback, ReceiverComponent, Registry, Signal, Verdict};
 use cellcc_units::{Bytes, Rate, Span, Time};
 
-/// Totals are looked at this often while data comes: a fifth of RBBR's sampling interval (10 ms), so that what
-/// the edges of an interval are off by is small against what cellular links vary by, and no finer than timers are (1 ms).
-pub const POLL: Span = Span::from_millis(2);
-/// ... and this often when nothing has come for [`IDLE_AFTER`]: what comes then is seen so much later, once.
-const IDLE_POLL: Span = Span::from_millis(20);
+/// Totals are polled this often while data arrive: a fifth of RBBR's sampling interval (10 ms), so that the error at the
+/// interval's edges is small against the variation of cellular links, and above the resolution of timers (1 ms).
+pub const POLL_INTERVAL: Span = Span::from_millis(2);
+/// Polling interval after [`IDLE_AFTER`] without data. The first data after that are seen this much later.
+const IDLE_POLL_INTERVAL: Span = Span::from_millis(20);
 const IDLE_AFTER: Span = Span::from_millis(100);
 
-/// Feedback leaves this often ...
-const FEEDBACK_EVERY: Span = Span::from_millis(10);
-/// ... or this, below [`SLOW`], where a packet of its own weighs more (issue: at most 40 kbit/s).
-const FEEDBACK_EVERY_SLOW: Span = Span::from_millis(20);
-const SLOW: Rate = Rate::from_bytes_per_sec(20_000_000 / 8);
-/// So much must have arrived since the last feedback, three quarters of a packet: more than the acknowledgements that
-/// feedback itself causes (70 bytes each), so that an idle connection falls silent.
-const FEEDBACK_AFTER: Bytes = Bytes::new(1125);
-/// Feedback that has not changed, as a count of flows, is repeated this often, in case it was lost.
-const REPEATED_EVERY: Span = Span::from_millis(100);
+/// Interval between feedback messages.
+const FEEDBACK_INTERVAL: Span = Span::from_millis(10);
+/// The same below [`SLOW_RATE`], where messages are a larger share: they stay below 40 kbit/s.
+const SLOW_FEEDBACK_INTERVAL: Span = Span::from_millis(20);
+const SLOW_RATE: Rate = Rate::from_bytes_per_sec(20_000_000 / 8);
+/// Bytes that must arrive between two feedback messages, three quarters of a packet: more than the acknowledgements that
+/// feedback itself causes (70 bytes each), so that an idle connection sends none.
+const MIN_BYTES_BETWEEN_FEEDBACK: Bytes = Bytes::new(1125);
+/// Unchanged feedback, such as a number of flows, is repeated this often, in case it was lost.
+const REPEAT_INTERVAL: Span = Span::from_millis(100);
 
-/// What a component is built with: full packets on an Ethernet path, and RFC 9002's ten of them (section 7.2).
+/// The context of a component: full packets on an Ethernet path, and ten of them at first (RFC 9002, section 7.2).
 pub(super) const CONTEXT: Context =
     Context { packet: Bytes::new(1500), initial_window: Bytes::new(15_000), seed: 0 };
 
 /// The peer's flow, as an offer named it, and our answer.
-pub(super) struct Running {
+pub(super) struct ReceiverRole {
     flow: u32,
     scheme: String,
     receiver: Result<Receiver, Refusal>,
     answer_is_due: bool,
 }
 
-/// The component, and when it is told of arrivals and asked for feedback.
+/// The component, with the times of its polls and its feedback.
 struct Receiver {
     component: Box<dyn ReceiverComponent>,
     arrivals: Arrivals,
-    /// The newest, which comes to the component with the next packet.
+    /// The newest signal. The component gets it with the next packet.
     signal: Option<Signal>,
     arrived_at: Time,
     poll_at: Time,
@@ -49,7 +49,7 @@ struct Receiver {
     last_feedback: Option<(Feedback, Time)>,
 }
 
-impl Running {
+impl ReceiverRole {
     /// Builds what the offer asks for.
     pub(super) fn new(
         now: Time,
@@ -76,12 +76,12 @@ impl Running {
         self.receiver.is_ok().then_some(&self.scheme)
     }
 
-    /// The component, to look at.
+    /// The component, to observe.
     pub(super) fn component(&self) -> Option<&dyn ReceiverComponent> {
         self.receiver.as_ref().ok().map(|receiver| receiver.component.as_ref())
     }
 
-    /// The same offer again: the answer was lost.
+    /// Answers a repeated offer: the first answer was lost.
     pub(super) fn answer_again(&mut self) {
         self.answer_is_due = true;
     }
@@ -92,14 +92,14 @@ impl Running {
         }
     }
 
-    /// Keeps a signal for the next packet. Gives what the component found in the one that was kept until now.
+    /// Keeps a signal for the next packet. Returns the component's verdict on the signal that was kept before.
     pub(super) fn on_signal(&mut self, signal: Signal) -> Option<Verdict> {
         let receiver = self.receiver.as_mut().ok()?;
         let earlier = receiver.signal.replace(signal)?;
         Some(receiver.component.on_signal(&earlier))
     }
 
-    /// Gives what the component found in the signal that was kept, where a packet has come since.
+    /// Passes arrivals on. Returns the component's verdict on the kept signal, if a packet has arrived since.
     pub(super) fn on_totals(&mut self, now: Time, totals: Totals) -> Option<Verdict> {
         self.receiver.as_mut().ok()?.on_totals(now, totals)
     }
@@ -109,7 +109,7 @@ impl Running {
         if self.answer_is_due { Some(Time::ZERO) } else { poll_at }
     }
 
-    /// What is due to the sender.
+    /// The next message to the sender, if one is due.
     pub(super) fn poll(&mut self, now: Time) -> Option<Message> {
         let flow = self.flow;
         if std::mem::take(&mut self.answer_is_due) {
@@ -133,8 +133,8 @@ impl Receiver {
             arrivals: Arrivals::new(now, totals),
             signal: None,
             arrived_at: now,
-            poll_at: now + POLL,
-            feedback_at: now + FEEDBACK_EVERY,
+            poll_at: now + POLL_INTERVAL,
+            feedback_at: now + FEEDBACK_INTERVAL,
             fed_back_at: now,
             since_feedback: Bytes::ZERO,
             last_feedback: None,
@@ -148,27 +148,27 @@ impl Receiver {
         }
         self.since_feedback += arrived.bytes;
         let is_idle = now.since(self.arrived_at) > IDLE_AFTER;
-        self.poll_at = now + if is_idle { IDLE_POLL } else { POLL };
+        self.poll_at = now + if is_idle { IDLE_POLL_INTERVAL } else { POLL_INTERVAL };
         if self.component.next_timer().is_some_and(|due| due <= now) {
-            // Whether its feedback must leave now or with an acknowledgement: it is asked for at the next tick.
+            // Its feedback is collected at the next feedback interval, not now.
             self.component.on_timer(now);
         }
         arrived.signal
     }
 
     fn feedback(&mut self, now: Time) -> Option<Feedback> {
-        if now < self.feedback_at || self.since_feedback < FEEDBACK_AFTER {
+        if now < self.feedback_at || self.since_feedback < MIN_BYTES_BETWEEN_FEEDBACK {
             return None;
         }
         let rate = Rate::from_transfer(self.since_feedback, now.since(self.fed_back_at));
-        let every = if rate < SLOW { FEEDBACK_EVERY_SLOW } else { FEEDBACK_EVERY };
-        // From when it was due: a look that comes late does not make all that follow late.
+        let every = if rate < SLOW_RATE { SLOW_FEEDBACK_INTERVAL } else { FEEDBACK_INTERVAL };
+        // Counted from the due time, so that a late poll does not delay all that follow.
         self.feedback_at = (self.feedback_at + every).max(now);
         self.fed_back_at = now;
         self.since_feedback = Bytes::ZERO;
         let feedback = self.component.feedback(now)?;
         let is_known =
-            self.last_feedback.is_some_and(|(last, at)| last == feedback && now.since(at) < REPEATED_EVERY);
+            self.last_feedback.is_some_and(|(last, at)| last == feedback && now.since(at) < REPEAT_INTERVAL);
         if is_known {
             return None;
         }
