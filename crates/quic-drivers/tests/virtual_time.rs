@@ -332,6 +332,8 @@ fn transfers_go_on_after_ten_seconds_without_a_packet() {
     let records = run(&driver(), &schemes, "rate=2Mbit/s", |file| {
         file.duration = Span::from_secs(35);
         file.path.extra_loss = "0%@5s,100%@10s,0%@20s".into();
+        // 300 ms of the link.
+        file.path.queue = "50pkt".parse().unwrap();
     });
     for record in records {
         let throughput = record.series.column("flow0.throughput_mbit_s").unwrap();

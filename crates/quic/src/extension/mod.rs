@@ -171,7 +171,9 @@ impl Extension {
                 if let Some(flows) = self.user_flows {
                     receiver.on_user_flows(now, flows);
                 }
-                self.receiver_role = Some(receiver);
+                let earlier = self.receiver_role.replace(receiver);
+                // A signal of the earlier flow that waited for a packet is of no use any more.
+                self.counters.stale += u64::from(earlier.is_some_and(|earlier| earlier.keeps_signal()));
                 self.counters.received += 1;
             }
         }

@@ -99,6 +99,11 @@ impl ReceiverRole {
         Some(receiver.component.on_signal(&earlier))
     }
 
+    /// True while a signal waits for the packet that it comes with.
+    pub(super) fn keeps_signal(&self) -> bool {
+        self.receiver.as_ref().is_ok_and(|receiver| receiver.signal.is_some())
+    }
+
     /// Passes arrivals on. Returns the component's verdict on the kept signal, if a packet has arrived since.
     pub(super) fn on_totals(&mut self, now: Time, totals: Totals) -> Option<Verdict> {
         self.receiver.as_mut().ok()?.on_totals(now, totals)

@@ -249,7 +249,6 @@ fn a_receiver_that_claims_four_times_the_rate_gains_the_bound_and_no_throughput(
             assert_eq!(shown(&inside(&attached), "uses_feedback"), 1.0);
             let estimate = shown(&inside(&attached), "btl_bw_mbit_s") / LINK.rate.as_mbit_per_sec();
             let min_rtt = shown(&inside(&attached), "min_rtt_ms");
-            eprintln!("estimate {estimate} rtt {rtt} min_rtt {min_rtt} mbit {mbit} honest {honest}");
             assert!(estimate < MOST_BELIEVED, "{estimate} times the link's rate");
             assert!(mbit < honest * 1.05, "{mbit} against {honest} without feedback");
             // BBR's window is two bandwidth-delay products (cwnd_gain) and three send quanta, here two packets each.
