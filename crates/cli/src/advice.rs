@@ -1,7 +1,7 @@
 //! What `cellcc serve` and `cellcc put` have in common: who tells their schemes about the bottleneck.
 
 use crate::exit::Exit;
-use crate::transfer::exit;
+use crate::transfer::process::exit;
 use cellcc_transfer::AdviceConfig;
 use cellcc_units::Span;
 

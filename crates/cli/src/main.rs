@@ -26,7 +26,6 @@ mod shell;
 mod trace;
 mod traces;
 mod transfer;
-mod watch;
 
 use clap::{Parser, Subcommand};
 use exit::Exit;

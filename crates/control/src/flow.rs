@@ -66,11 +66,13 @@ impl Flow {
 
     /// A packet of `bytes` leaves, with the signal that [`limits`](Self::limits) asks for. The driver keeps the returned
     /// record until the packet is acknowledged or lost.
+    #[inline]
     pub fn on_sent(&mut self, now: Time, bytes: Bytes) -> Packet {
         self.on_sent_with(now, bytes, self.limits.signal)
     }
 
     /// A packet of `bytes` leaves with this signal, where the driver sends signals at times of its own.
+    #[inline]
     pub fn on_sent_with(&mut self, now: Time, bytes: Bytes, signal: Option<Signal>) -> Packet {
         if self.inflight.is_zero() {
             self.first_sent_at = now;
@@ -270,21 +272,25 @@ impl Flow {
     }
 
     /// What the sender may do.
+    #[inline]
     pub fn limits(&self) -> Limits {
         self.limits
     }
 
     /// When the controller wants [`on_timer`](Self::on_timer).
+    #[inline]
     pub fn next_timer(&self) -> Option<Time> {
         self.next_timer
     }
 
     /// Bytes in flight.
+    #[inline]
     pub fn inflight(&self) -> Bytes {
         self.inflight
     }
 
     /// Bytes sent since the flow began.
+    #[inline]
     pub fn sent(&self) -> Bytes {
         self.sent
     }

@@ -8,8 +8,11 @@ use std::sync::Arc;
 #[derive(Clone)]
 pub struct InnerScheme {
     text: Arc<str>,
-    build: Arc<dyn Fn(&Context) -> Box<dyn Controller> + Send + Sync>,
+    build: Arc<BuildInner>,
 }
+
+/// Builds the scheme's controller.
+type BuildInner = dyn Fn(&Context) -> Box<dyn Controller> + Send + Sync;
 
 impl InnerScheme {
     /// The scheme whose canonical text is `text`, and how to build it.

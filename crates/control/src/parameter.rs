@@ -60,8 +60,11 @@ pub struct ParameterInfo {
     /// A value is a scheme.
     pub(crate) is_scheme: bool,
     pub(crate) default_value: Value,
-    pub(crate) read: Arc<dyn Fn(&str) -> Option<Value> + Send + Sync>,
+    pub(crate) read: Arc<ReadValue>,
 }
+
+/// Reads a value of the parameter's kind; `None` for a text that it does not take.
+type ReadValue = dyn Fn(&str) -> Option<Value> + Send + Sync;
 
 impl<K: Kind> From<Parameter<K>> for ParameterInfo {
     fn from(parameter: Parameter<K>) -> Self {

@@ -2,7 +2,7 @@
 
 use crate::receiver::{Acknowledgement, Receiver};
 use crate::sender::Sender;
-use cellcc_control::{Advice, Arrival, Context, Ecn, Feedback, Limits, Observed, Scheme, Signal};
+use cellcc_control::{Advice, Arrival, Context, Ecn, Limits, Observed, Scheme, Signal};
 use cellcc_experiment::virtual_time::{self, Network};
 use cellcc_experiment::{Application, Frames, Randomness, RunError, Scenario, Source};
 use cellcc_link::Packet;
@@ -35,8 +35,8 @@ pub struct DataPacket {
 pub struct AckPacket {
     bytes: Bytes,
     ack: Acknowledgement,
-    /// What the receiver-side component sends with it.
-    feedback: Option<Feedback>,
+    /// The number of the feedback that goes with it, see [`Receiver::take_feedback`].
+    feedback: Option<u64>,
 }
 
 impl Packet for DataPacket {
@@ -97,9 +97,8 @@ impl Ends {
 
     fn acknowledge(&mut self, network: &mut Network<'_, Self>, ack: Acknowledgement) {
         let feedback = self.receiver.feedback(network.now());
-        let message = feedback.as_ref().map_or(0, |feedback| feedback.as_bytes().len());
-        let bytes = self.ack_bytes + Bytes::new(message as u64);
-        network.send_ack(AckPacket { bytes, ack, feedback });
+        let bytes = self.ack_bytes + feedback.map_or(Bytes::ZERO, |(_, bytes)| bytes);
+        network.send_ack(AckPacket { bytes, ack, feedback: feedback.map(|(number, _)| number) });
     }
 }
 
@@ -122,7 +121,7 @@ impl virtual_time::Ends for Ends {
     fn on_ack(&mut self, network: &mut Network<'_, Self>, packet: AckPacket) -> Result<(), RunError> {
         let now = network.now();
         // What comes with an acknowledgement is known when the window is set by it.
-        if let Some(feedback) = packet.feedback {
+        if let Some(feedback) = packet.feedback.and_then(|number| self.receiver.take_feedback(number)) {
             self.sender.on_feedback(now, &feedback);
         }
         let numbers = self.receiver.newly_acknowledged(packet.ack);

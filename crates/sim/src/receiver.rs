@@ -40,6 +40,9 @@ pub(crate) struct Receiver {
     unacknowledged: u32,
     newest_at: Time,
     ack_due_at: Option<Time>,
+    /// Feedback on its way, oldest first, and the number of the first.
+    feedback: VecDeque<Feedback>,
+    first_feedback: u64,
 }
 
 impl Receiver {
@@ -56,6 +59,8 @@ impl Receiver {
             unacknowledged: 0,
             newest_at: Time::ZERO,
             ack_due_at: None,
+            feedback: VecDeque::new(),
+            first_feedback: 0,
         }
     }
 
@@ -124,9 +129,21 @@ impl Receiver {
         acknowledgement.or(has_feedback.then_some(feedback_alone))
     }
 
-    /// What the component sends with an acknowledgement that leaves now.
-    pub(crate) fn feedback(&mut self, now: Time) -> Option<Feedback> {
-        self.component.as_mut()?.feedback(now)
+    /// What the component sends with an acknowledgement that leaves now: its number and its size. The bytes stay here: on the
+    /// link they would make every acknowledgement of every scheme twice as large in memory.
+    pub(crate) fn feedback(&mut self, now: Time) -> Option<(u64, Bytes)> {
+        let feedback = self.component.as_mut()?.feedback(now)?;
+        let number = self.first_feedback + self.feedback.len() as u64;
+        self.feedback.push_back(feedback);
+        Some((number, Bytes::new(feedback.as_bytes().len() as u64)))
+    }
+
+    /// The feedback of this number arrives. Older feedback that has not arrived is lost: the reverse path keeps the order.
+    pub(crate) fn take_feedback(&mut self, number: u64) -> Option<Feedback> {
+        let lost = number.checked_sub(self.first_feedback)?;
+        self.feedback.drain(..lost as usize);
+        self.first_feedback = number + 1;
+        self.feedback.pop_front()
     }
 
     /// Makes an acknowledgement of all that has arrived, or of as much as the component releases.

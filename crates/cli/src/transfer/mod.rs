@@ -5,18 +5,19 @@
 mod args;
 mod display;
 mod json;
-mod process;
+pub(crate) mod process;
+mod text;
 mod url;
+mod watch;
 
 pub(crate) use args::Common;
-pub(crate) use display::{amount, introduction};
-pub(crate) use process::{exit, qlog, runtime, signals};
 pub(crate) use url::Url;
 
 use crate::advice;
 use crate::exit::Exit;
 use cellcc_transfer::{Direction, Outcome, Payload, TransferError};
 use display::Display;
+use process::{exit, runtime, signals};
 use std::fs::{self, OpenOptions};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

@@ -2,7 +2,7 @@
 
 use super::{Ends, Run};
 use crate::assistance::{AdviceSupport, TracedPath};
-use crate::{Driver, PathLinks, Record, ResolveError, RunError, Scenario, schemes_of};
+use crate::{Driver, Record, ResolveError, RunError, Scenario, schemes_of};
 use cellcc_assist::Reports;
 use cellcc_control::{Registry, Scheme};
 use cellcc_link::{Capacities, TraceCache};
@@ -62,19 +62,9 @@ impl<T: Transport> VirtualTime<T> {
     pub fn begin(&self, scenario: &Scenario) -> Result<Run<T::Ends>, RunError> {
         let capacities = self.capacities(scenario).map_err(failed)?;
         let schemes = schemes_of(scenario, &self.registry).map_err(failed)?;
-        self.begin_over(scenario, &capacities, &schemes)
-    }
-
-    fn begin_over(
-        &self,
-        scenario: &Scenario,
-        capacities: &Capacities,
-        schemes: &[Scheme],
-    ) -> Result<Run<T::Ends>, RunError> {
-        let links = PathLinks::new(scenario, capacities).map_err(failed)?;
-        let reports = reports::<T>(scenario, schemes, capacities).map_err(failed)?;
-        let ends = self.transport.ends(scenario, schemes, &self.registry)?;
-        Run::new(scenario, &links, ends.into_iter().zip(reports).collect())
+        let reports = reports::<T>(scenario, &schemes, &capacities).map_err(failed)?;
+        let ends = self.transport.ends(scenario, &schemes, &self.registry)?;
+        Run::new(scenario, T::ADVICE.driver, capacities, ends.into_iter().zip(reports).collect())
     }
 }
 
@@ -100,12 +90,7 @@ impl<T: Transport> Driver for VirtualTime<T> {
     }
 
     fn run(&self, scenario: &Scenario) -> Result<Record, RunError> {
-        let capacities = self.capacities(scenario).map_err(failed)?;
-        let schemes = schemes_of(scenario, &self.registry).map_err(failed)?;
-        let run = self.begin_over(scenario, &capacities, &schemes)?;
-        run.finish(schemes.iter().map(Scheme::text), |flows, notes| {
-            Record::of_flows(scenario, T::ADVICE.driver, flows, &capacities, notes)
-        })
+        self.begin(scenario)?.finish()
     }
 }
 

@@ -3,16 +3,19 @@
 use super::Ends;
 use super::network::{FlowSide, InTransit, Network};
 use crate::assistance::TracedPath;
-use crate::{Application, Delivery, FlowMeter, MeasuredFlow, PathLinks, RunError, Scenario};
+use crate::{Application, Delivery, FlowMeter, MeasuredFlow, PathLinks, Record, RunError, Scenario};
 use cellcc_assist::{Advice, Counters, Reports, UserState, active_flows};
 use cellcc_control::Observed;
-use cellcc_link::{ForwardPath, Link, Packet, Poll, QueueCounters};
+use cellcc_link::{Capacities, ForwardPath, Link, Packet, Poll, QueueCounters};
 use cellcc_units::{Bytes, Span, Time};
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, VecDeque};
 
 /// One run under way.
 pub struct Run<E: Ends> {
+    scenario: Scenario,
+    driver: &'static str,
+    capacities: Capacities,
     forward: ForwardPath<InTransit<E::Data>>,
     reverse: Link<InTransit<E::Ack>>,
     flows: Vec<Flow<E>>,
@@ -21,10 +24,8 @@ pub struct Run<E: Ends> {
     wakes: BinaryHeap<Reverse<(Time, u32)>>,
     now: Time,
     end: Time,
-    bin: Span,
     bins: usize,
     bin_ends_at: Time,
-    packet: Bytes,
 }
 
 /// A flow: its ends, and what the loop keeps of it.
@@ -56,6 +57,14 @@ impl<E: Ends> Flow<E> {
         start <= now && now < stop
     }
 
+    fn arrived_by_extra_path(&mut self, now: Time) -> Option<(E::Ack, Option<Advice>)> {
+        let (due, ..) = self.on_extra_path.front()?;
+        if *due > now {
+            return None;
+        }
+        self.on_extra_path.pop_front().map(|(_, ack, advice)| (ack, advice))
+    }
+
     fn next_wake(&self, now: Time) -> Time {
         let extra = self.on_extra_path.front().map_or(Time::NEVER, |(due, ..)| *due);
         let reports = self.reports.as_ref().map_or(Time::NEVER, Reports::next_wake);
@@ -64,15 +73,18 @@ impl<E: Ends> Flow<E> {
 }
 
 impl<E: Ends> Run<E> {
-    /// A run of a resolved Scenario: for each flow its ends, and the reports that its scheme asks for.
+    /// A run of a resolved Scenario by `driver`, over links of these capacities: for each flow its ends, and the reports
+    /// that its scheme asks for.
     ///
     /// # Errors
-    /// Why a flow cannot begin.
-    pub fn new(
+    /// What the Scenario asks for and no link does; why a flow cannot begin.
+    pub(super) fn new(
         scenario: &Scenario,
-        links: &PathLinks,
+        driver: &'static str,
+        capacities: Capacities,
         flows: Vec<(E, Option<Reports<TracedPath>>)>,
     ) -> Result<Self, RunError> {
+        let links = PathLinks::new(scenario, &capacities).map_err(|error| RunError(error.to_string()))?;
         let (end, bin) = (Time::ZERO + scenario.duration, scenario.endpoint.series_bin);
         let flows =
             scenario.flows.iter().zip(flows).enumerate().map(|(index, (setup, (ends, reports)))| Flow {
@@ -94,14 +106,15 @@ impl<E: Ends> Run<E> {
             forward: links.forward(),
             reverse: links.reverse(),
             flows: flows.collect(),
-            arrived: vec![Bytes::ZERO; links.forward.len()],
+            arrived: vec![Bytes::ZERO; capacities.forward.len()],
             wakes: BinaryHeap::new(),
             now: Time::ZERO,
             end,
-            bin,
             bins: 0,
             bin_ends_at: Time::ZERO + bin,
-            packet: scenario.endpoint.packet(),
+            scenario: scenario.clone(),
+            driver,
+            capacities,
         };
         for index in 0..run.flows.len() {
             run.wake_flow(Time::ZERO, index)?;
@@ -178,12 +191,14 @@ impl<E: Ends> Run<E> {
     }
 
     fn end_bin(&mut self) {
+        let endpoint = &self.scenario.endpoint;
         for Flow { ends, side, .. } in &mut self.flows {
             let limits = ends.limits();
-            side.meter.sample_scheme(self.bins, self.packet, &limits, |observed| ends.observe(observed));
+            side.meter
+                .sample_scheme(self.bins, endpoint.packet(), &limits, |observed| ends.observe(observed));
         }
         self.bins += 1;
-        self.bin_ends_at += self.bin;
+        self.bin_ends_at += endpoint.series_bin;
     }
 
     fn on_arrival(&mut self, now: Time) -> Result<(), RunError> {
@@ -256,9 +271,7 @@ impl<E: Ends> Run<E> {
     fn wake_flow(&mut self, now: Time, index: usize) -> Result<(), RunError> {
         self.flows[index].scheduled = Time::NEVER;
         self.assist(now, index);
-        while let Some((_, ack, advice)) =
-            self.flows[index].on_extra_path.pop_front_if(|(due, ..)| *due <= now)
-        {
+        while let Some((ack, advice)) = self.flows[index].arrived_by_extra_path(now) {
             self.acknowledge(now, index, ack, advice)?;
         }
         let (ends, mut network) = self.reach(now, index);
@@ -340,20 +353,16 @@ impl<E: Ends> Run<E> {
         }
     }
 
-    /// Runs to the end, and hands over what was measured: of each flow, with the canonical texts of `schemes`.
+    /// Runs to the end, and gives the Record.
     ///
     /// # Errors
     /// Why a flow could not go on.
-    pub(super) fn finish<'a, T>(
-        mut self,
-        schemes: impl Iterator<Item = &'a str>,
-        record: impl FnOnce(&[MeasuredFlow<'_>], Vec<String>) -> T,
-    ) -> Result<T, RunError> {
+    pub fn finish(mut self) -> Result<Record, RunError> {
         self.step_until(self.end)?;
         self.count_departed();
         let mut notes: Vec<String> = Vec::new();
         let mut measured = Vec::new();
-        for (flow, scheme) in self.flows.iter().zip(schemes) {
+        for (flow, setup) in self.flows.iter().zip(&self.scenario.flows) {
             let mut observed = Observed::default();
             flow.ends.observe(&mut observed);
             for note in observed.notes.iter().cloned().chain(flow.ends.notes()) {
@@ -363,7 +372,7 @@ impl<E: Ends> Run<E> {
             }
             let active = flow.active();
             measured.push(MeasuredFlow {
-                scheme,
+                scheme: &setup.scheme,
                 user: flow.side.user,
                 active,
                 meter: &flow.side.meter,
@@ -372,7 +381,7 @@ impl<E: Ends> Run<E> {
                 delay_target_ms: observed.number("dtt_ms"),
             });
         }
-        Ok(record(&measured, notes))
+        Ok(Record::of_flows(&self.scenario, self.driver, &measured, &self.capacities, notes))
     }
 
     /// Packets that left the link before the end count, although they arrive after it.

@@ -134,7 +134,8 @@ fn a_greedy_receiver_gains_a_quarter_and_no_more() {
         let feedback = RateFeedback::decode(&feedback).expect("its own");
         RateFeedback { rate: feedback.rate.map(|rate| rate.mul_f64(factor)), ..feedback }.encode()
     }
-    let lies: [(f64, f64, fn(Feedback) -> Feedback); 2] =
+    type Lie = fn(Feedback) -> Feedback;
+    let lies: [(f64, f64, Lie); 2] =
         [(4.0, 1.25, |feedback| claiming(4.0, feedback)), (1.1, 1.1, |feedback| claiming(1.1, feedback))];
     for (claim, bound, lie) in lies {
         let mut path = path("rbbr");

@@ -1,6 +1,6 @@
 //! The live view of a transfer, drawn anew in its place.
 
-use crate::transfer::{amount, introduction};
+use super::text::{amount, introduction};
 use cellcc_transfer::{Interval, Started};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::collections::VecDeque;

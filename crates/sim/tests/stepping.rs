@@ -1,0 +1,60 @@
+//! A run can be driven from outside: by time, or from one decision of a scheme to the next.
+
+use cellcc_control::Registry;
+use cellcc_experiment::virtual_time::Ends;
+use cellcc_experiment::{Driver, Plan, PlanFile, Record, Scenario};
+use cellcc_sim::SimDriver;
+use cellcc_units::{Span, Time};
+
+fn driver() -> SimDriver {
+    SimDriver::new(Registry::default())
+}
+
+fn scenario(scheme: &str) -> Scenario {
+    let file = PlanFile {
+        schemes: vec![scheme.into()],
+        traces: vec!["3g".into()],
+        duration: Span::from_secs(5),
+        ..PlanFile::default()
+    };
+    let plan = Plan::new(&file, &driver(), "test").expect("the test's plan is sound");
+    plan.runs.into_iter().map(|run| run.scenario).find(|scenario| !scenario.flows.is_empty()).expect("a run")
+}
+
+fn text(record: &Record) -> String {
+    serde_json::to_string(record).expect("text") + &format!("{:?}", record.series)
+}
+
+#[test]
+fn a_run_in_steps_has_the_record_of_a_run_in_one_go() {
+    for scheme in ["reminis+verus", "natcp", "rbbr"] {
+        let scenario = scenario(scheme);
+        let whole = text(&driver().run(&scenario).expect("the run succeeds"));
+        // Steps that end within bins, at their ends, and on events.
+        for step in [Span::from_micros(777), Span::from_millis(100), Span::from_secs(3)] {
+            let mut run = driver().begin(&scenario).expect("the run begins");
+            while !run.is_over() {
+                let before = run.now();
+                run.step_until(before + step).expect("the step succeeds");
+                assert_eq!(run.now(), (before + step).min(Time::ZERO + scenario.duration));
+            }
+            assert_eq!(text(&run.finish().expect("the run succeeds")), whole, "{scheme} in steps of {step}");
+        }
+    }
+}
+
+#[test]
+fn a_run_stops_at_every_decision_of_the_flow_that_is_named() {
+    let scenario = scenario("cubic+vegas");
+    let mut run = driver().begin(&scenario).expect("the run begins");
+    let mut decisions = 0;
+    while run.step_to_decision(1).expect("the step succeeds") {
+        let now = run.ends(1).decisions();
+        assert!(now > decisions, "a step without a decision");
+        decisions = now;
+    }
+    assert!(run.is_over());
+    assert_ne!(decisions, 0);
+    let whole = driver().run(&scenario).expect("the run succeeds");
+    assert_eq!(text(&run.finish().expect("the run succeeds")), text(&whole));
+}
