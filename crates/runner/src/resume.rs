@@ -1,38 +1,70 @@
 //! What an earlier part of the same plan has finished.
 
-use crate::RunnerError;
+use crate::error::printable;
 use crate::folder::Folder;
-use crate::journal::{self, Place};
-use cellcc_experiment::{PlannedRun, SCHEMA_VERSION};
+use crate::info::{RunInfo, State};
+use crate::inspection::inspect;
+use crate::journal::{self, Line, Place};
+use crate::seal::Files;
+use crate::{Progress, RunnerError};
+use cellcc_experiment::{PlannedRun, RunId, SCHEMA_VERSION};
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 
-/// Gathers in `finished.jsonl` every Record of this plan that the folder has, and tells where each is. Records of
-/// another version are left out, so that their runs are run again; Records of another plan are refused.
+/// Where the lines are, in which file, of every run of this plan that the folder has, unchanged. Records of another build
+/// or of another plan are refused; `progress` is told what was changed or is missing, and is run again.
 pub(crate) fn gather(
     folder: &Folder,
     runs: &[PlannedRun],
     version: &str,
-) -> Result<BTreeMap<String, Place>, RunnerError> {
-    let planned: BTreeSet<&str> = runs.iter().map(|run| run.id.as_str()).collect();
-    let mut kept = BTreeMap::new();
-    let mut foreign = BTreeSet::new();
-    let sources = [folder.finished(), folder.runs()];
-    for source in &sources {
-        for (head, place) in journal::heads(source)? {
+    progress: &dyn Progress,
+) -> Result<BTreeMap<RunId, (PathBuf, Place)>, RunnerError> {
+    let planned: BTreeSet<RunId> = runs.iter().map(|run| run.id).collect();
+    let (mut kept, mut foreign, mut others) = (BTreeMap::new(), BTreeSet::new(), BTreeMap::new());
+    tell_problems(folder, progress)?;
+    for source in [folder.finished(), folder.runs()] {
+        for Line { place, head, .. } in journal::lines(&source)? {
+            let Ok(head) = head else { continue };
             if head.schema != SCHEMA_VERSION || head.version != version {
-                continue;
-            }
-            if !planned.contains(head.id.as_str()) {
+                others.insert(head.id, head.version);
+            } else if !planned.contains(&head.id) {
                 foreign.insert(head.id);
-            } else if folder.series(&head.id).exists() {
-                kept.entry(head.id).or_insert((source.as_path(), place));
+            } else if !kept.contains_key(&head.id) {
+                match Files::read(folder, &head) {
+                    Ok(_) => drop(kept.insert(head.id, (source.clone(), place))),
+                    Err(file) => progress.repeats(&format!("{} {}", file.path.display(), file.damage)),
+                }
             }
         }
     }
-    if !foreign.is_empty() {
-        return Err(RunnerError::OtherPlan { folder: folder.path().into(), count: foreign.len() });
+    let folder = folder.path();
+    if let Some(theirs) = others.values().next() {
+        let (theirs, ours) = (printable(theirs), version.to_owned());
+        return Err(RunnerError::OtherBuild { folder: folder.into(), count: others.len(), theirs, ours });
     }
-    journal::copy(&folder.finished(), kept.values().copied())?;
-    let places = journal::heads(&folder.finished())?;
-    Ok(places.into_iter().map(|(head, place)| (head.id, place)).collect())
+    if !foreign.is_empty() {
+        return Err(RunnerError::OtherPlan { folder: folder.into(), count: foreign.len() });
+    }
+    Ok(kept)
+}
+
+/// Tells what is wrong with the lines that are there.
+fn tell_problems(folder: &Folder, progress: &dyn Progress) -> Result<(), RunnerError> {
+    let tell = |path: PathBuf, problem: String| {
+        progress.repeats(&format!("{}: {}", path.display(), printable(&problem)));
+    };
+    for Line { number, head, .. } in journal::lines(&folder.finished())? {
+        if let Err(damage) = head {
+            tell(folder.finished(), format!("line {number} {damage}"));
+        }
+    }
+    // Only of a plan that was run to its end is it known what must be there.
+    if let Ok(info) = RunInfo::read(folder)
+        && info.state == State::Complete
+    {
+        for problem in inspect(folder, &info)?.problems {
+            tell(folder.runs(), problem);
+        }
+    }
+    Ok(())
 }
