@@ -40,10 +40,10 @@ pub enum RunnerError {
     },
     /// The results to be resumed are of another build of the code.
     #[error(
-        "the output folder {} holds {count} runs of another build of cellcc ({theirs}; this is {ours}), and results of two \
-         builds are not mixed: that build's --resume finishes them; --force runs all again with this one, --out chooses \
-         another folder",
-        folder.display()
+        "the output folder {folder} holds {count} runs of another build of cellcc ({theirs}; this is {ours}), and results of \
+         two builds are not mixed: that build's --resume finishes them, `cellcc compare --scenario \
+         {folder}/scenario.toml --force --out {folder}` runs all again with this one, --out chooses another folder",
+        folder = folder.display()
     )]
     OtherBuild {
         /// The folder.
