@@ -40,7 +40,7 @@ pub enum RunnerError {
     },
     /// The results to be resumed are of another build of the code.
     #[error(
-        "the output folder {folder} holds {count} runs of another build of cellcc ({theirs}; this is {ours}), and results of \
+        "the output folder {folder} holds results of another build of cellcc ({theirs}; this is {ours}), and results of \
          two builds are not mixed: that build's --resume finishes them, `cellcc compare --scenario \
          {folder}/scenario.toml --force --out {folder}` runs all again with this one, --out chooses another folder",
         folder = folder.display()
@@ -48,8 +48,6 @@ pub enum RunnerError {
     OtherBuild {
         /// The folder.
         folder: PathBuf,
-        /// How many runs.
-        count: usize,
         /// The version that they are of.
         theirs: String,
         /// The version that would go on with them.

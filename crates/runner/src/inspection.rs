@@ -15,8 +15,10 @@ const MOST_TOLD: usize = 5;
 pub(crate) struct Inspection {
     /// The lines of the plan, each run once.
     pub(crate) runs: Vec<(Head, Place)>,
-    /// What is wrong with the others, and what is missing.
-    pub(crate) problems: Vec<String>,
+    /// The lines that are not as they were written.
+    pub(crate) damaged: Vec<String>,
+    /// What is doubled, foreign, missing or in the wrong order.
+    pub(crate) against_plan: Vec<String>,
 }
 
 /// Inspects a folder whose plan was run to its end.
@@ -25,57 +27,68 @@ pub(crate) fn inspect(folder: &Folder, info: &RunInfo) -> Result<Inspection, Run
     let expected: Vec<RunId> = info.ids().into_iter().filter(|id| !failed.contains(id)).collect();
     let known: BTreeSet<RunId> = expected.iter().copied().collect();
     let mut seen: BTreeMap<RunId, usize> = BTreeMap::new();
-    let (mut runs, mut problems) = (Vec::new(), Vec::new());
+    let (mut runs, mut damaged, mut against_plan) = (Vec::new(), Vec::new(), Vec::new());
     for Line { number, place, head } in journal::lines(&folder.runs())? {
-        match head.map_err(|damage| damage.to_string()).and_then(|head| fitting(head, info, &known)) {
-            Err(problem) => problems.push(format!("line {number} {problem}")),
-            Ok(head) => match seen.get(&head.id) {
-                Some(first) => problems.push(format!("line {number} repeats the run of line {first}")),
-                None => {
-                    seen.insert(head.id, number);
-                    runs.push((head, place));
-                }
-            },
+        let head = match head {
+            Ok(head) => head,
+            Err(damage) => {
+                damaged.push(format!("line {number} {damage}"));
+                continue;
+            }
+        };
+        if let Some(problem) = unfitting(&head, info, &known) {
+            against_plan.push(format!("line {number} {problem}"));
+        } else if let Some(first) = seen.get(&head.id) {
+            against_plan.push(format!("line {number} repeats the run of line {first}"));
+        } else {
+            seen.insert(head.id, number);
+            runs.push((head, place));
         }
     }
     let missing: Vec<RunId> = expected.iter().copied().filter(|id| !seen.contains_key(id)).collect();
     if !missing.is_empty() {
-        let told: Vec<String> = missing.iter().take(MOST_TOLD).map(RunId::to_string).collect();
+        let ids: Vec<String> = missing.iter().take(MOST_TOLD).map(RunId::to_string).collect();
         let more = if missing.len() > MOST_TOLD { ", ..." } else { "" };
         let (count, of) = (missing.len(), expected.len());
-        problems.push(format!("missing: {count} of {of} runs ({}{more})", told.join(", ")));
+        against_plan.push(format!("missing: {count} of {of} runs ({}{more})", ids.join(", ")));
     }
-    if problems.is_empty() && !runs.iter().map(|(head, _)| &head.id).eq(&expected) {
-        problems.push("its lines are not in the order of the plan".into());
+    let is_whole = damaged.is_empty() && against_plan.is_empty();
+    if is_whole && !runs.iter().map(|(head, _)| &head.id).eq(&expected) {
+        against_plan.push("its lines are not in the order of the plan".into());
     }
-    Ok(Inspection { runs, problems })
+    Ok(Inspection { runs, damaged, against_plan })
 }
 
-/// A line's head, if the plan has it.
-fn fitting(head: Head, info: &RunInfo, known: &BTreeSet<RunId>) -> Result<Head, String> {
+/// Why the plan has no such line, if it has none.
+fn unfitting(head: &Head, info: &RunInfo, known: &BTreeSet<RunId>) -> Option<String> {
     if head.schema != SCHEMA_VERSION {
-        return Err(format!("has schema {}, and this version of cellcc reads {SCHEMA_VERSION}", head.schema));
+        return Some(format!(
+            "has schema {}, and this version of cellcc reads {SCHEMA_VERSION}",
+            head.schema
+        ));
     }
     if head.version != info.version {
-        return Err(format!("is of version {}, and the plan of {}", head.version, info.version));
+        return Some(format!("is of version {}, and the plan of {}", head.version, info.version));
     }
-    if !known.contains(&head.id) {
-        return Err(format!("is of the run {}, which the plan has not", head.id));
-    }
-    Ok(head)
+    (!known.contains(&head.id)).then(|| format!("is of the run {}, which the plan has not", head.id))
 }
 
 impl Inspection {
     /// The runs, if nothing is wrong.
     pub(crate) fn whole(self, folder: &Folder, info: &RunInfo) -> Result<Vec<(Head, Place)>, RunnerError> {
-        if self.problems.is_empty() {
+        let problems = [self.damaged, self.against_plan].concat();
+        if problems.is_empty() {
             return Ok(self.runs);
         }
-        let more = self.problems.len().saturating_sub(MOST_TOLD);
-        let mut problem = self.problems[..self.problems.len() - more].join("; ");
-        if more > 0 {
-            problem.push_str(&format!("; and {more} problems more"));
-        }
-        Err(RunnerError::damaged(folder.runs(), problem, folder, info.shard))
+        Err(RunnerError::damaged(folder.runs(), told(&problems), folder, info.shard))
+    }
+}
+
+/// The first of the problems, and how many more there are.
+pub(crate) fn told(problems: &[String]) -> String {
+    let first = problems.iter().take(MOST_TOLD).map(String::as_str).collect::<Vec<_>>().join("; ");
+    match problems.len().saturating_sub(MOST_TOLD) {
+        0 => first,
+        more => format!("{first}; and {more} problems more"),
     }
 }

@@ -3,13 +3,14 @@
 use crate::error::printable;
 use crate::folder::Folder;
 use crate::info::{RunInfo, State};
-use crate::inspection::inspect;
+use crate::inspection::{inspect, told};
 use crate::journal::{self, Line, Place};
-use crate::seal::Files;
+use crate::seal::{Damage, Files};
 use crate::{Progress, RunnerError};
 use cellcc_experiment::{PlannedRun, RunId, SCHEMA_VERSION};
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Where the lines are, in which file, of every run of this plan that the folder has, unchanged. Records of another build
 /// or of another plan are refused; `progress` is told what was changed or is missing, and is run again.
@@ -20,51 +21,54 @@ pub(crate) fn gather(
     progress: &dyn Progress,
 ) -> Result<BTreeMap<RunId, (PathBuf, Place)>, RunnerError> {
     let planned: BTreeSet<RunId> = runs.iter().map(|run| run.id).collect();
-    let (mut kept, mut foreign, mut others) = (BTreeMap::new(), BTreeSet::new(), BTreeMap::new());
-    tell_problems(folder, progress)?;
+    let (mut kept, mut foreign, mut problems) = (BTreeMap::new(), BTreeSet::new(), Vec::new());
     for source in [folder.finished(), folder.runs()] {
-        for Line { place, head, .. } in journal::lines(&source)? {
-            let Ok(head) = head else { continue };
-            if head.schema != SCHEMA_VERSION || head.version != version {
-                others.insert(head.id, head.version);
-            } else if !planned.contains(&head.id) {
+        for Line { number, place, head } in journal::lines(&source)? {
+            let head = match head {
+                Ok(head) if head.schema == SCHEMA_VERSION && head.version == version => head,
+                Ok(head) => return Err(other_build(folder, &head.version, version)),
+                Err(Damage::NoHash(theirs)) => return Err(other_build(folder, &theirs, version)),
+                Err(damage) => {
+                    problems.push(at(&source, &format!("line {number} {damage}")));
+                    continue;
+                }
+            };
+            if !planned.contains(&head.id) {
                 foreign.insert(head.id);
-            } else if !kept.contains_key(&head.id) {
+            } else if let Entry::Vacant(free) = kept.entry(head.id) {
                 match Files::read(folder, &head) {
-                    Ok(_) => drop(kept.insert(head.id, (source.clone(), place))),
-                    Err(file) => progress.repeats(&format!("{} {}", file.path.display(), file.damage)),
+                    Ok(_) => drop(free.insert((source.clone(), place))),
+                    Err(file) => problems.push(at(&file.path, &format!("it {}", file.damage))),
                 }
             }
         }
     }
-    let folder = folder.path();
-    if let Some(theirs) = others.values().next() {
-        let (theirs, ours) = (printable(theirs), version.to_owned());
-        return Err(RunnerError::OtherBuild { folder: folder.into(), count: others.len(), theirs, ours });
-    }
     if !foreign.is_empty() {
-        return Err(RunnerError::OtherPlan { folder: folder.into(), count: foreign.len() });
+        return Err(RunnerError::OtherPlan { folder: folder.path().into(), count: foreign.len() });
+    }
+    problems.extend(of_finished_plan(folder)?);
+    if !problems.is_empty() {
+        progress.repeats(&told(&problems));
     }
     Ok(kept)
 }
 
-/// Tells what is wrong with the lines that are there.
-fn tell_problems(folder: &Folder, progress: &dyn Progress) -> Result<(), RunnerError> {
-    let tell = |path: PathBuf, problem: String| {
-        progress.repeats(&format!("{}: {}", path.display(), printable(&problem)));
-    };
-    for Line { number, head, .. } in journal::lines(&folder.finished())? {
-        if let Err(damage) = head {
-            tell(folder.finished(), format!("line {number} {damage}"));
+/// What is wrong with `runs.jsonl` beside its damaged lines. Only of a plan that was run to its end is that known.
+fn of_finished_plan(folder: &Folder) -> Result<Vec<String>, RunnerError> {
+    match RunInfo::read(folder) {
+        Ok(info) if info.state == State::Complete => {
+            let inspection = inspect(folder, &info)?;
+            Ok(inspection.against_plan.iter().map(|problem| at(&folder.runs(), problem)).collect())
         }
+        _ => Ok(Vec::new()),
     }
-    // Only of a plan that was run to its end is it known what must be there.
-    if let Ok(info) = RunInfo::read(folder)
-        && info.state == State::Complete
-    {
-        for problem in inspect(folder, &info)?.problems {
-            tell(folder.runs(), problem);
-        }
-    }
-    Ok(())
+}
+
+fn at(path: &Path, problem: &str) -> String {
+    format!("{}: {}", path.display(), printable(problem))
+}
+
+fn other_build(folder: &Folder, theirs: &str, ours: &str) -> RunnerError {
+    let (theirs, ours) = (printable(theirs), ours.into());
+    RunnerError::OtherBuild { folder: folder.path().into(), theirs, ours }
 }

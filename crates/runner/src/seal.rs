@@ -19,9 +19,11 @@ pub(crate) struct Head {
     pub(crate) schema: u32,
     pub(crate) id: RunId,
     pub(crate) version: String,
-    pub(crate) series_sha256: String,
+    #[serde(default)]
+    series_sha256: String,
     /// None where the run has no curves.
-    pub(crate) curves_sha256: Option<String>,
+    curves_sha256: Option<String>,
+    #[serde(default)]
     sha256: String,
 }
 
@@ -32,6 +34,9 @@ pub(crate) enum Damage {
     CutOff,
     #[error("is not a Record with its hash ({0})")]
     Foreign(serde_json::Error),
+    /// Of this version of the code.
+    #[error("is of version {0}, which wrote no hashes")]
+    NoHash(String),
     #[error("was changed since it was written")]
     Changed,
     #[error("is missing")]
@@ -57,6 +62,9 @@ pub(crate) fn check(line: &[u8]) -> Result<Head, Damage> {
         return Err(Damage::CutOff);
     }
     let head: Head = serde_json::from_slice(line).map_err(Damage::Foreign)?;
+    if head.sha256.is_empty() {
+        return Err(Damage::NoHash(head.version));
+    }
     let before = line.strip_suffix(own_text(&head.sha256).as_bytes()).ok_or(Damage::Changed)?;
     if sha256(before) == head.sha256 { Ok(head) } else { Err(Damage::Changed) }
 }

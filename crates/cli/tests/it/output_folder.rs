@@ -89,9 +89,9 @@ fn a_report_is_whole_or_as_it_was_and_is_not_written_through_a_link() {
     // Enough blocks for the figures, and not for the report.
     let (status, message) = crate::bad_input::with_file_limit(&folder, 600, &["report", "out"]);
     assert_eq!(status, Some(1), "{message}");
+    assert!((content(&folder.path().join("out")), names()) == before, "the report is not as it was");
     assert!(message.contains("cannot write out/report.html: "), "{message}");
     assert!(message.contains("`cellcc report out`"), "{message}");
-    assert_eq!((content(&folder.path().join("out")), names()), before);
 
     let report = folder.path().join("out/report.html");
     let elsewhere = folder.path().join("elsewhere.html");
