@@ -136,16 +136,19 @@ fn a_forged_id_names_no_file() {
     );
 }
 
+/// Some damage to a file of a run, and what is to be said of it.
+type Spoiled = (fn(&Path), &'static str);
+
 #[test]
 fn a_changed_or_missing_file_of_a_run_is_named_and_made_again() {
-    let spoil: [(fn(&Path), &str); 2] = [
+    let cases: [Spoiled; 2] = [
         (
             |path| fs::write(path, fs::read_to_string(path).unwrap() + "1,1\n").unwrap(),
             "it was changed since",
         ),
         (|path| fs::remove_file(path).unwrap(), "it is missing"),
     ];
-    for (spoil, expected) in spoil {
+    for (spoil, expected) in cases {
         for kind in ["series", "curves"] {
             let (out, before) = whole();
             let id = Results::read(out.path()).unwrap().records[5].id.clone();
