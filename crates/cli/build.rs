@@ -16,7 +16,7 @@ fn main() {
     let compiler: Vec<&str> = rustc.split(' ').take(2).collect();
     println!(
         "cargo::rustc-env=CELLCC_BUILD={} ({commit}, {}, {}, {})",
-        variable("CARGO_PKG_VERSION"),
+        cellcc_version::VERSION,
         variable("PROFILE"),
         variable("TARGET"),
         compiler.join(" ")

@@ -27,6 +27,6 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<(), Exit> {
     let existing = if args.force { Existing::Replace } else { Existing::Refuse };
     let merged = cellcc_runner::merge(&args.shards, &args.out, existing)?;
-    present::results(&args.out, args.format, None, &args.shown)?;
+    present::results(&merged.out, args.format, None, &args.shown)?;
     present::failures(&merged.failures)
 }

@@ -2,7 +2,7 @@
 
 use crate::exit::{Exit, print, tell};
 use cellcc_report::TableFormat;
-use cellcc_runner::{Failure, Results};
+use cellcc_runner::{Failure, OutputFolder, Results};
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -18,12 +18,12 @@ pub(crate) struct Shown {
 
 /// Prints the table of a folder's results and makes its report; `baseline` comes before that of the plan.
 pub(crate) fn results(
-    folder: &Path,
+    folder: &OutputFolder,
     format: TableFormat,
     baseline: Option<&str>,
     args: &Shown,
 ) -> Result<(), Exit> {
-    let Results { info, records } = Results::read(folder)?;
+    let Results { info, records } = Results::read(folder.path())?;
     let baseline = match baseline {
         Some(given) => Some(cellcc_report::baseline(&records, given).map_err(Exit::input)?),
         // Where all runs of the plan's own baseline failed, or are in other shares, there are no ratios.
@@ -35,9 +35,12 @@ pub(crate) fn results(
     // A share shows a part of every trace: its report would mislead.
     let written = if info.shard.is_none() && !records.is_empty() {
         let write = |name: &str, content: &[u8]| {
-            let path = folder.join(name);
-            std::fs::write(&path, content)
-                .map_err(|error| Exit::failed(format!("cannot write {}: {error}", path.display())))
+            folder.write(name, content).map_err(|error| {
+                let folder = folder.path().display();
+                Exit::failed(format!(
+                    "cannot write {folder}/{name}: {error}; the results are whole, and `cellcc report {folder}` reports them"
+                ))
+            })
         };
         for figure in cellcc_report::figures(title, &records) {
             write(&format!("{}.svg", figure.name), figure.svg.as_bytes())?;
@@ -47,7 +50,7 @@ pub(crate) fn results(
             }
         }
         write("report.html", cellcc_report::html(title, &records, baseline).as_bytes())?;
-        Some(address(&folder.join("report.html")))
+        Some(address(&folder.path().join("report.html")))
     } else {
         None
     };
@@ -57,7 +60,7 @@ pub(crate) fn results(
             (Some(address), _) => tell(&format!("report: {address}")),
             (None, Some(shard)) => tell(&format!(
                 "share {shard} is in {}; when all are there, `cellcc merge` joins them",
-                folder.display()
+                folder.path().display()
             )),
             (None, None) => {}
         }

@@ -3,6 +3,7 @@
 use crate::exit::Exit;
 use crate::{grid, present};
 use cellcc_report::TableFormat;
+use cellcc_runner::OutputFolder;
 use std::path::PathBuf;
 
 #[derive(Debug, clap::Args)]
@@ -21,5 +22,6 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), Exit> {
-    present::results(&args.folder, args.format, args.baseline.as_deref(), &args.shown)
+    let folder = OutputFolder::open(&args.folder)?;
+    present::results(&folder, args.format, args.baseline.as_deref(), &args.shown)
 }

@@ -3,11 +3,10 @@
 use crate::record::trace_name;
 use crate::{
     BraceError, CellSetup, DEFAULT_DRIVER, Driver, Endpoint, FlowSetup, Mix, MixError, NetAssist, Path,
-    ResolveError, SCHEMA_VERSION, Scenario, Variation, Vary, VaryError, expand_braces,
+    ResolveError, RunId, Scenario, Variation, Vary, VaryError, expand_braces,
 };
 use cellcc_units::Span;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 use std::fmt;
 use std::str::FromStr;
 use thiserror::Error;
@@ -81,6 +80,8 @@ pub struct Plan {
     pub title: String,
     /// The scheme that the others are held against; empty: none.
     pub baseline: String,
+    /// The code that is to run it, part of every run's id.
+    pub version: String,
     /// The runs.
     pub runs: Vec<PlannedRun>,
 }
@@ -89,7 +90,7 @@ pub struct Plan {
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlannedRun {
     /// Hash of the resolved Scenario and the version of the code: the same id, the same Record.
-    pub id: String,
+    pub id: RunId,
     /// What to run.
     pub scenario: Scenario,
 }
@@ -126,7 +127,8 @@ pub enum PlanError {
 pub const LIMIT: &str = "limit";
 
 impl Plan {
-    /// Makes the grid and has `driver` resolve every run; `version` is that of the code, part of every id.
+    /// Makes the grid and has `driver` resolve every run. `version` names the code, part of every id: `cellcc_version`'s,
+    /// and a word for schemes that the program has registered itself.
     ///
     /// # Errors
     /// See [`PlanError`].
@@ -152,15 +154,10 @@ impl Plan {
         }
         let runs = runs.into_iter().map(|mut scenario| {
             driver.resolve(&mut scenario)?;
-            Ok(PlannedRun { id: run_id(&scenario, version), scenario })
+            Ok(PlannedRun { id: RunId::of(&scenario, version), scenario })
         });
-        Ok(Self { title: file.title.clone(), baseline, runs: runs.collect::<Result<_, PlanError>>()? })
-    }
-
-    /// The share `index` of `count` (1 to `count`): every `count`-th run, so that shares cost about the same.
-    pub fn shard(&self, index: usize, count: usize) -> Self {
-        let runs = self.runs.iter().skip(index - 1).step_by(count).cloned().collect();
-        Self { title: self.title.clone(), baseline: self.baseline.clone(), runs }
+        let runs = runs.collect::<Result<_, PlanError>>()?;
+        Ok(Self { title: file.title.clone(), baseline, version: version.into(), runs })
     }
 }
 
@@ -219,15 +216,6 @@ impl PlannedRun {
         let Scenario { trace, seed, .. } = &self.scenario;
         format!("{} on {}, seed {seed}", self.scenario.row_name(), trace_name(trace))
     }
-}
-
-/// Hash of a resolved Scenario and the version of the code.
-pub fn run_id(scenario: &Scenario, version: &str) -> String {
-    let scenario =
-        serde_json::to_string(scenario).expect("a Scenario has only string keys and finite numbers");
-    let digest = Sha256::digest(format!("{SCHEMA_VERSION}\n{version}\n{scenario}"));
-    // Eight bytes: a plan of a million runs has two equal ids with a chance of 3 in 10^8.
-    digest[..8].iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Seeds in their text form: `1`, `1..3` or `1,4,7`. Never empty, no seed twice.
@@ -380,17 +368,6 @@ mod tests {
         assert_eq!(before, plan(|_| ()));
         assert_ne!(before.runs[0].id, plan(|file| file.path.rtt = Span::from_millis(30)).runs[0].id);
         assert_ne!(before.runs[0].id, before.runs[1].id);
-    }
-
-    #[test]
-    fn shards_together_are_the_plan() {
-        let whole = plan(|_| ());
-        let mut ids: Vec<_> =
-            (1..=3).flat_map(|index| whole.shard(index, 3).runs).map(|run| run.id).collect();
-        let mut all: Vec<_> = whole.runs.iter().map(|run| run.id.clone()).collect();
-        ids.sort();
-        all.sort();
-        assert_eq!(ids, all);
     }
 
     #[test]

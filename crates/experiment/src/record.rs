@@ -14,9 +14,9 @@ pub const SCHEMA_VERSION: u32 = 1;
 pub struct Record {
     /// [`SCHEMA_VERSION`].
     pub schema: u32,
-    /// The run's content hash in its Plan; names its series file.
+    /// The [`RunId`](crate::RunId) in its Plan, which names its series file; empty until a runner keeps the Record.
     pub id: String,
-    /// Version of the code.
+    /// Version of the code: the one that the Plan's ids were made with.
     pub version: String,
     /// Which driver ran it: `sim`; `kernel`, in real time.
     pub driver: String,

@@ -1,5 +1,7 @@
 //! What can go wrong around the runs.
 
+use crate::Shard;
+use crate::folder::Folder;
 use std::io;
 use std::path::PathBuf;
 use thiserror::Error;
@@ -8,7 +10,7 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 pub enum RunnerError {
     /// The output folder cannot be used at all.
-    #[error("cannot write to {}; choose another output folder with --out", path.display())]
+    #[error("cannot write to {}; make room there, or choose another output folder with --out", path.display())]
     Unwritable {
         /// The folder, or a file in it.
         path: PathBuf,
@@ -24,6 +26,32 @@ pub enum RunnerError {
     HoldsResults {
         /// The folder.
         folder: PathBuf,
+    },
+    /// Another process is writing to the output folder.
+    #[error(
+        "{holder} is writing to the output folder {}; wait until it has ended, or choose another folder",
+        folder.display()
+    )]
+    InUse {
+        /// The folder.
+        folder: PathBuf,
+        /// Its number, host, start and command, as it has written them down.
+        holder: String,
+    },
+    /// The results to be resumed are of another build of the code.
+    #[error(
+        "the output folder {folder} holds results of another build of cellcc ({theirs}; this is {ours}), and results of \
+         two builds are not mixed: that build's --resume finishes them, `cellcc compare --scenario \
+         {folder}/scenario.toml --force --out {folder}` runs all again with this one, --out chooses another folder",
+        folder = folder.display()
+    )]
+    OtherBuild {
+        /// The folder.
+        folder: PathBuf,
+        /// The version that they are of.
+        theirs: String,
+        /// The version that would go on with them.
+        ours: String,
     },
     /// The results to be resumed are not of this plan.
     #[error(
@@ -69,6 +97,16 @@ pub enum RunnerError {
         /// What is wrong.
         problem: String,
     },
+    /// A finished folder whose files are not what its plan and their hashes say.
+    #[error("{}: {problem}; `{remedy}` repeats the runs that this touches", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is missing or was changed.
+        problem: String,
+        /// The command that repairs the folder.
+        remedy: String,
+    },
     /// A folder without results.
     #[error("{} holds no results of `cellcc compare` (no run-info.json that can be read)", folder.display())]
     NoResults {
@@ -97,6 +135,13 @@ pub enum RunnerError {
 }
 
 impl RunnerError {
+    /// What is wrong with `path`, a file of the results in `folder`.
+    pub(crate) fn damaged(path: PathBuf, problem: String, folder: &Folder, shard: Option<Shard>) -> Self {
+        let shard = shard.map(|shard| format!(" --shard {shard}")).unwrap_or_default();
+        let remedy = format!("cellcc compare --resume --out {}{shard}", folder.path().display());
+        Self::Damaged { path, problem: printable(&problem), remedy }
+    }
+
     /// What cannot be written before the first run is the folder's fault, not that of a disk filling up.
     pub(crate) fn at_start(self) -> Self {
         match self {
@@ -109,4 +154,9 @@ impl RunnerError {
     pub fn is_input(&self) -> bool {
         !matches!(self, Self::Write { .. } | Self::Read { .. })
     }
+}
+
+/// A text from a file, as a message may have it: in one line, of bounded length, without what a terminal would obey.
+pub(crate) fn printable(text: &str) -> String {
+    text.chars().filter(|character| !character.is_control()).take(1_000).collect()
 }

@@ -1,7 +1,9 @@
 //! `run-info.json`: what must not be in a Record because it depends on the machine and the hour.
 
 use crate::folder::Folder;
+use crate::output::OutputFolder;
 use crate::{RunnerError, Shard};
+use cellcc_experiment::RunId;
 use serde::{Deserialize, Serialize};
 
 /// The content of `run-info.json`.
@@ -29,7 +31,7 @@ pub struct RunInfo {
     /// Which share of the plan this is; none: all of it.
     pub shard: Option<Shard>,
     /// The ids of the whole plan in its order, also in a share of it.
-    pub plan: Vec<String>,
+    pub plan: Vec<RunId>,
     /// The runs that failed.
     pub failures: Vec<Failure>,
 }
@@ -61,7 +63,7 @@ pub struct Host {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
     /// Its id in the plan.
-    pub id: String,
+    pub id: RunId,
     /// What it is called in messages: `reminis on 001-driving, seed 1`.
     pub label: String,
     /// Why it failed.
@@ -81,17 +83,17 @@ impl Host {
 
 impl RunInfo {
     /// The ids of the runs that belong here: all, or those of the share.
-    pub fn ids(&self) -> Vec<&str> {
+    pub fn ids(&self) -> Vec<RunId> {
         match self.shard {
-            Some(shard) => shard.of(&self.plan).map(String::as_str).collect(),
-            None => self.plan.iter().map(String::as_str).collect(),
+            Some(shard) => shard.of(&self.plan).copied().collect(),
+            None => self.plan.clone(),
         }
     }
 
-    pub(crate) fn write(&self, folder: &Folder) -> Result<(), RunnerError> {
+    pub(crate) fn write(&self, out: &OutputFolder) -> Result<(), RunnerError> {
         let mut text = serde_json::to_string_pretty(self).expect("string keys and finite numbers only");
         text.push('\n');
-        folder.write_whole(&folder.info(), text.as_bytes())
+        out.write_result(&out.folder().info(), text.as_bytes())
     }
 
     pub(crate) fn read(folder: &Folder) -> Result<Self, RunnerError> {

@@ -1,19 +1,22 @@
 //! Files of one Record a line: where each line is, so that lines are copied as bytes and never held all at once.
 
 use crate::RunnerError;
-use crate::folder::beside;
-use serde::Deserialize;
+use crate::output::write_whole;
+use crate::seal::{self, Damage, Head};
 use std::collections::BTreeMap;
-use std::fs::{self, File, OpenOptions};
-use std::io::{BufRead, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
+use std::collections::btree_map::Entry;
+use std::fs::{File, OpenOptions};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-/// What identifies a Record; reads every line of which these three are readable, also of other versions.
-#[derive(Debug, Deserialize)]
-pub(crate) struct Head {
-    pub(crate) schema: u32,
-    pub(crate) id: String,
-    pub(crate) version: String,
+/// A line of a file.
+#[derive(Debug)]
+pub(crate) struct Line {
+    /// From 1.
+    pub(crate) number: usize,
+    pub(crate) place: Place,
+    /// What it is of, or what is wrong with it.
+    pub(crate) head: Result<Head, Damage>,
 }
 
 /// Where a line is, its line break included.
@@ -23,52 +26,64 @@ pub(crate) struct Place {
     length: u64,
 }
 
-/// Reads the head of every whole line of `path` that is JSON; a torn last line and foreign text are left out. A file
-/// that is not there has no lines.
-pub(crate) fn heads(path: &Path) -> Result<Vec<(Head, Place)>, RunnerError> {
+/// Checks every line of `path`. A file that is not there has no lines.
+pub(crate) fn lines(path: &Path) -> Result<Vec<Line>, RunnerError> {
     let unreadable = |source| RunnerError::Read { path: path.into(), source };
     let mut reader = match File::open(path) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
         other => BufReader::new(other.map_err(unreadable)?),
     };
-    let (mut heads, mut line, mut start) = (Vec::new(), Vec::new(), 0);
+    let (mut lines, mut bytes, mut start) = (Vec::new(), Vec::new(), 0);
     loop {
-        line.clear();
-        let length = reader.read_until(b'\n', &mut line).map_err(unreadable)? as u64;
+        bytes.clear();
+        let length = reader.read_until(b'\n', &mut bytes).map_err(unreadable)? as u64;
         if length == 0 {
-            return Ok(heads);
+            return Ok(lines);
         }
-        if line.ends_with(b"\n")
-            && let Ok(head) = serde_json::from_slice(&line)
-        {
-            heads.push((head, Place { start, length }));
-        }
+        let (number, place) = (lines.len() + 1, Place { start, length });
+        lines.push(Line { number, place, head: seal::check(&bytes) });
         start += length;
     }
 }
 
+/// Reads the line at `place`.
+pub(crate) fn read(file: &mut File, place: Place) -> std::io::Result<Vec<u8>> {
+    let mut line = vec![0; place.length as usize];
+    file.seek(SeekFrom::Start(place.start))?;
+    file.read_exact(&mut line)?;
+    Ok(line)
+}
+
 /// Copies lines from several files into a new one, whole or not at all.
 pub(crate) fn copy<'a>(to: &Path, lines: impl Iterator<Item = (&'a Path, Place)>) -> Result<(), RunnerError> {
-    let unwritable = |source| RunnerError::Write { path: to.into(), source };
-    let part = beside(to);
-    let mut writer = BufWriter::new(File::create(&part).map_err(unwritable)?);
     let mut open: BTreeMap<&Path, File> = BTreeMap::new();
-    let mut line = Vec::new();
-    for (from, place) in lines {
-        let unreadable = |source| RunnerError::Read { path: from.into(), source };
-        let file = match open.entry(from) {
-            std::collections::btree_map::Entry::Occupied(entry) => entry.into_mut(),
-            std::collections::btree_map::Entry::Vacant(entry) => {
-                entry.insert(File::open(from).map_err(unreadable)?)
-            }
-        };
-        line.resize(place.length as usize, 0);
-        file.seek(SeekFrom::Start(place.start))
-            .and_then(|_| file.read_exact(&mut line))
-            .map_err(unreadable)?;
-        writer.write_all(&line).map_err(unwritable)?;
+    let copied = write_whole(to, |writer| {
+        for (from, place) in lines {
+            let unreadable = |source| Failed::Read(from.into(), source);
+            let file = match open.entry(from) {
+                Entry::Occupied(entry) => entry.into_mut(),
+                Entry::Vacant(entry) => entry.insert(File::open(from).map_err(unreadable)?),
+            };
+            writer.write_all(&read(file, place).map_err(unreadable)?)?;
+        }
+        Ok(())
+    });
+    copied.map_err(|failed| match failed {
+        Failed::Read(path, source) => RunnerError::Read { path, source },
+        Failed::Write(source) => RunnerError::Write { path: to.into(), source },
+    })
+}
+
+/// On which side copying failed.
+enum Failed {
+    Read(PathBuf, std::io::Error),
+    Write(std::io::Error),
+}
+
+impl From<std::io::Error> for Failed {
+    fn from(source: std::io::Error) -> Self {
+        Self::Write(source)
     }
-    writer.flush().and_then(|()| fs::rename(&part, to)).map_err(unwritable)
 }
 
 /// The file that finished runs are appended to.
@@ -80,15 +95,21 @@ pub(crate) struct Journal {
 }
 
 impl Journal {
-    /// Opens the file for appending, after its last line.
-    pub(crate) fn open(path: PathBuf) -> Result<Self, RunnerError> {
-        let opened = OpenOptions::new()
-            .create(true)
-            .append(true)
-            .open(&path)
-            .and_then(|file| Ok((file.metadata()?.len(), file)));
-        match opened {
-            Ok((end, file)) => Ok(Self { path, file, end }),
+    /// Makes the file anew, of lines that are there already; also gives their places in it, in order.
+    pub(crate) fn create<'a>(
+        path: PathBuf,
+        lines: impl Iterator<Item = (&'a Path, Place)> + Clone,
+    ) -> Result<(Self, Vec<Place>), RunnerError> {
+        copy(&path, lines.clone())?;
+        let mut end = 0;
+        let places = lines.map(|(_, place)| {
+            let start = end;
+            end += place.length;
+            Place { start, length: place.length }
+        });
+        let places = places.collect();
+        match OpenOptions::new().append(true).open(&path) {
+            Ok(file) => Ok((Self { path, file, end }, places)),
             Err(source) => Err(RunnerError::Write { path, source }),
         }
     }

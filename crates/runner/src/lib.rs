@@ -3,28 +3,34 @@
 //!
 //! | file in the output folder | what |
 //! |---|---|
-//! | `runs.jsonl` | the Records, one a line, in plan order; appears when all runs are done |
+//! | `runs.jsonl` | the Records, one a line with its hash, in plan order; appears when all runs are done |
 //! | `series/ID.csv` | the time series of the run with that id |
 //! | `curves/ID.csv` | its curves, where a scheme showed some |
 //! | `scenario.toml` | what was asked for: enough to run it again, or on |
 //! | `run-info.json` | everything that depends on the machine and the hour, and the plan: [`RunInfo`] |
 //! | `finished.jsonl` | while running or interrupted: the Records so far, in the order in which they finished |
+//! | `.cellcc-lock` | who is writing to the folder: [`OutputFolder`] |
 
 #![allow(clippy::disallowed_methods, reason = "the runner measures wall time and runs on threads")]
 
 mod error;
 mod folder;
 mod info;
+mod inspection;
 mod journal;
+mod lock;
 mod merge;
+mod output;
 mod results;
 mod resume;
 mod runner;
+mod seal;
 mod shard;
 
 pub use error::RunnerError;
 pub use info::{Failure, Host, RunInfo, State};
 pub use merge::{Merged, merge};
+pub use output::OutputFolder;
 pub use results::Results;
 pub use runner::{Existing, Outcome, Progress, Runner, check_plan};
 pub use shard::{Shard, ShardError};

@@ -1,17 +1,23 @@
 //! Joins the folders of all shares of a plan into the folder that one run of the whole plan would have left.
 
+use crate::error::printable;
 use crate::folder::Folder;
 use crate::info::{Failure, RunInfo, State};
+use crate::inspection::inspect;
 use crate::journal::{self, Place};
-use crate::{Existing, RunnerError};
-use std::collections::{BTreeMap, BTreeSet};
+use crate::seal::{Files, Head};
+use crate::{Existing, OutputFolder, RunnerError};
+use cellcc_experiment::RunId;
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 /// What was joined.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct Merged {
-    /// How many runs are in the joined folder.
+    /// The joined folder.
+    pub out: OutputFolder,
+    /// How many runs are in it.
     pub finished: usize,
     /// The runs that had failed in the shares, in plan order.
     pub failures: Vec<Failure>,
@@ -21,83 +27,71 @@ pub struct Merged {
 struct Share {
     folder: Folder,
     info: RunInfo,
-    lines: BTreeMap<String, Place>,
+    runs: Vec<(Head, Place)>,
 }
 
-/// Joins the folders `shards` into `out`.
+/// Joins the folders `shards` into `out`. The shares may be of another build than this one, but all of the same.
 ///
 /// # Errors
-/// A folder without finished results, folders of different plans, a share that is missing or there twice, results in
-/// `out` that are not to be replaced.
+/// A folder without finished results, or with results that were changed; folders of different plans or builds; a share
+/// that is missing or there twice; results in `out` that are not to be replaced.
 pub fn merge(shards: &[PathBuf], out: &Path, existing: Existing) -> Result<Merged, RunnerError> {
     let shares = shards.iter().map(|path| Share::read(path)).collect::<Result<Vec<_>, _>>()?;
     check_complete(&shares)?;
-    let folder = Folder::new(out);
     if let Some(share) = shares.iter().find(|share| same(share.folder.path(), out)) {
         let problem = "a share cannot be the folder to merge into: choose another one with --out".into();
         return Err(RunnerError::Shards { folder: share.folder.path().into(), problem });
     }
-    if existing == Existing::Refuse && folder.holds_results() {
-        return Err(RunnerError::HoldsResults { folder: out.into() });
+    let out = OutputFolder::create(out)?;
+    if existing == Existing::Refuse && out.holds_results() {
+        return Err(RunnerError::HoldsResults { folder: out.path().into() });
     }
-    folder.create()?;
-    folder.clear()?;
+    out.clear()?;
+    out.prepare()?;
 
     let first = &shares[0];
-    let mut failures: BTreeMap<&str, &Failure> = BTreeMap::new();
-    let mut places: BTreeMap<&str, (PathBuf, Place)> = BTreeMap::new();
+    let mut failures: BTreeMap<RunId, &Failure> = BTreeMap::new();
+    let mut places: BTreeMap<RunId, (PathBuf, Place)> = BTreeMap::new();
     for share in &shares {
-        failures.extend(share.info.failures.iter().map(|failure| (failure.id.as_str(), failure)));
-        for (id, place) in &share.lines {
-            copy(&share.folder.series(id), &folder.series(id))?;
-            let curves = share.folder.curves(id);
-            if curves.exists() {
-                let content = fs::read(&curves);
-                let content = content.map_err(|source| RunnerError::Read { path: curves, source })?;
-                folder.write_curves(id, Some(&content))?;
-            }
-            places.insert(id, (share.folder.runs(), *place));
+        failures.extend(share.info.failures.iter().map(|failure| (failure.id, failure)));
+        for (head, place) in &share.runs {
+            let files = Files::read(&share.folder, head);
+            let files = files.map_err(|file| file.error(&share.folder, share.info.shard))?;
+            out.write_series(head.id, &files.series)?;
+            out.write_curves(head.id, files.curves.as_deref())?;
+            places.insert(head.id, (share.folder.runs(), *place));
         }
     }
     let plan = &first.info.plan;
-    let in_order = plan.iter().filter_map(|id| places.get(id.as_str()));
-    journal::copy(&folder.runs(), in_order.map(|(path, place)| (path.as_path(), *place)))?;
-    copy(&first.folder.scenario(), &folder.scenario())?;
-    let failures: Vec<Failure> =
-        plan.iter().filter_map(|id| failures.get(id.as_str()).copied().cloned()).collect();
+    let in_order = plan.iter().filter_map(|id| places.get(id));
+    journal::copy(&out.folder().runs(), in_order.map(|(path, place)| (path.as_path(), *place)))?;
+    let scenario = first.folder.scenario();
+    let content = fs::read(&scenario).map_err(|source| RunnerError::Read { path: scenario, source })?;
+    out.write_result(&out.folder().scenario(), &content)?;
+    let failures: Vec<Failure> = plan.iter().filter_map(|id| failures.get(id).copied().cloned()).collect();
     let info = RunInfo {
         shard: None,
         failures: failures.clone(),
         wall_time_s: shares.iter().map(|share| share.info.wall_time_s).sum(),
         ..first.info.clone()
     };
-    info.write(&folder)?;
-    Ok(Merged { finished: places.len(), failures })
+    info.write(&out)?;
+    Ok(Merged { out, finished: places.len(), failures })
 }
 
 impl Share {
     fn read(path: &Path) -> Result<Self, RunnerError> {
         let folder = Folder::new(path);
         let info = RunInfo::read(&folder)?;
-        let wrong = |problem| Err(RunnerError::Shards { folder: path.into(), problem });
         if info.shard.is_none() {
-            return wrong("these are results of a whole plan, not of a share made with --shard".into());
+            let problem = "these are results of a whole plan, not of a share made with --shard".into();
+            return Err(RunnerError::Shards { folder: path.into(), problem });
         }
         if info.state != State::Complete {
             return Err(RunnerError::Unfinished { folder: path.into() });
         }
-        let ids: BTreeSet<&str> = info.ids().into_iter().collect();
-        let mut lines: BTreeMap<String, Place> =
-            journal::heads(&folder.runs())?.into_iter().map(|(head, place)| (head.id, place)).collect();
-        lines.retain(|id, _| ids.contains(id.as_str()));
-        let failed: BTreeSet<&str> = info.failures.iter().map(|failure| failure.id.as_str()).collect();
-        let missing = ids.iter().filter(|id| !lines.contains_key(**id) && !failed.contains(**id)).count();
-        if missing > 0 {
-            return wrong(format!(
-                "runs.jsonl lacks {missing} runs of its share: run the share again with --resume"
-            ));
-        }
-        Ok(Self { folder, info, lines })
+        let runs = inspect(&folder, &info)?.whole(&folder, &info)?;
+        Ok(Self { folder, info, runs })
     }
 
     fn index(&self) -> usize {
@@ -113,6 +107,18 @@ fn check_complete(shares: &[Share]) -> Result<(), RunnerError> {
     let count = first.info.shard.map_or(0, |shard| shard.count());
     let mut seen: BTreeMap<usize, &Share> = BTreeMap::new();
     for share in shares {
+        if share.info.version != first.info.version {
+            return wrong(
+                share,
+                format!(
+                    "this share was made by cellcc {}, and {} by {}; results of two builds are not mixed: run one of them \
+                     again with the build of the other",
+                    printable(&share.info.version),
+                    first.folder.path().display(),
+                    printable(&first.info.version)
+                ),
+            );
+        }
         let same_count = share.info.shard.is_some_and(|shard| shard.count() == count);
         if share.info.plan != first.info.plan || !same_count {
             return wrong(
@@ -144,9 +150,4 @@ fn check_complete(shares: &[Share]) -> Result<(), RunnerError> {
 
 fn same(one: &Path, other: &Path) -> bool {
     matches!((one.canonicalize(), other.canonicalize()), (Ok(one), Ok(other)) if one == other)
-}
-
-fn copy(from: &Path, to: &Path) -> Result<(), RunnerError> {
-    let content = fs::read(from).map_err(|source| RunnerError::Read { path: from.into(), source })?;
-    fs::write(to, content).map_err(|source| RunnerError::Write { path: to.into(), source })
 }

@@ -2,10 +2,12 @@
 
 use crate::folder::Folder;
 use crate::info::State;
+use crate::inspection::inspect;
+use crate::journal;
+use crate::seal::{self, Files, Head};
 use crate::{RunInfo, RunnerError};
-use cellcc_experiment::{Curve, Record, SCHEMA_VERSION, Series};
+use cellcc_experiment::{Curve, Record, Series};
 use std::fs;
-use std::io::{BufRead, BufReader, ErrorKind};
 use std::path::Path;
 
 /// What a finished output folder holds.
@@ -18,56 +20,51 @@ pub struct Results {
 }
 
 impl Results {
-    /// Reads a folder.
+    /// Reads a folder, and checks that every run of its plan is there, once, in order and unchanged.
     ///
     /// # Errors
-    /// A folder without results or with unfinished ones; a file that is not what cellcc wrote, by name and line.
+    /// A folder without results or with unfinished ones; a file that is not what cellcc wrote, by name and line; runs that
+    /// are missing.
     pub fn read(folder: &Path) -> Result<Self, RunnerError> {
         let folder = Folder::new(folder);
         let info = RunInfo::read(&folder)?;
         if info.state != State::Complete {
             return Err(RunnerError::Unfinished { folder: folder.path().into() });
         }
+        let runs = inspect(&folder, &info)?.whole(&folder, &info)?;
         let path = folder.runs();
         let unreadable = |source| RunnerError::Read { path: path.clone(), source };
-        let file = fs::File::open(&path).map_err(unreadable)?;
+        let mut file = fs::File::open(&path).map_err(unreadable)?;
         let mut records = Vec::new();
-        for (index, line) in BufReader::new(file).lines().enumerate() {
-            let malformed = |problem| RunnerError::Malformed { path: path.clone(), line: index + 1, problem };
-            let line = line.map_err(unreadable)?;
-            let mut record: Record =
-                serde_json::from_str(&line).map_err(|error| malformed(error.to_string()))?;
-            if record.schema != SCHEMA_VERSION {
-                return Err(malformed(format!("schema {}, not {SCHEMA_VERSION}", record.schema)));
-            }
-            record.series = read_series(&folder, &record)?;
-            record.curves = read_curves(&folder, &record)?;
+        for (index, (head, place)) in runs.iter().enumerate() {
+            let line = journal::read(&mut file, *place).map_err(unreadable)?;
+            let mut record = seal::record(&line, head).map_err(|damage| {
+                let problem = format!("line {} {damage}", index + 1);
+                RunnerError::damaged(path.clone(), problem, &folder, info.shard)
+            })?;
+            let files = Files::read(&folder, head).map_err(|file| file.error(&folder, info.shard))?;
+            record.series = series(&files, &folder, &record, head)?;
+            record.curves = curves(&files, &folder, head)?;
             records.push(record);
         }
         Ok(Self { info, records })
     }
 }
 
-fn read_series(folder: &Folder, record: &Record) -> Result<Series, RunnerError> {
-    let path = folder.series(&record.id);
-    let text =
-        fs::read_to_string(&path).map_err(|source| RunnerError::Read { path: path.clone(), source })?;
+fn series(files: &Files, folder: &Folder, record: &Record, head: &Head) -> Result<Series, RunnerError> {
+    let text = String::from_utf8_lossy(&files.series);
     Series::from_csv(&text, record.scenario.endpoint.series_bin).map_err(|line| RunnerError::Malformed {
-        path,
+        path: folder.series(head.id),
         line,
         problem: "not a row of numbers".into(),
     })
 }
 
-fn read_curves(folder: &Folder, record: &Record) -> Result<Vec<Curve>, RunnerError> {
-    let path = folder.curves(&record.id);
-    match fs::read_to_string(&path) {
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
-        Err(source) => Err(RunnerError::Read { path, source }),
-        Ok(text) => Curve::from_csv(&text).map_err(|line| RunnerError::Malformed {
-            path,
-            line,
-            problem: "not a point of a curve".into(),
-        }),
-    }
+fn curves(files: &Files, folder: &Folder, head: &Head) -> Result<Vec<Curve>, RunnerError> {
+    let Some(content) = &files.curves else { return Ok(Vec::new()) };
+    Curve::from_csv(&String::from_utf8_lossy(content)).map_err(|line| RunnerError::Malformed {
+        path: folder.curves(head.id),
+        line,
+        problem: "not a point of a curve".into(),
+    })
 }

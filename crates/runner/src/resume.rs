@@ -1,38 +1,74 @@
 //! What an earlier part of the same plan has finished.
 
-use crate::RunnerError;
+use crate::error::printable;
 use crate::folder::Folder;
-use crate::journal::{self, Place};
-use cellcc_experiment::{PlannedRun, SCHEMA_VERSION};
+use crate::info::{RunInfo, State};
+use crate::inspection::{inspect, told};
+use crate::journal::{self, Line, Place};
+use crate::seal::{Damage, Files};
+use crate::{Progress, RunnerError};
+use cellcc_experiment::{PlannedRun, RunId, SCHEMA_VERSION};
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 
-/// Gathers in `finished.jsonl` every Record of this plan that the folder has, and tells where each is. Records of
-/// another version are left out, so that their runs are run again; Records of another plan are refused.
+/// Where the lines are, in which file, of every run of this plan that the folder has, unchanged. Records of another build
+/// or of another plan are refused; `progress` is told what was changed or is missing, and is run again.
 pub(crate) fn gather(
     folder: &Folder,
     runs: &[PlannedRun],
     version: &str,
-) -> Result<BTreeMap<String, Place>, RunnerError> {
-    let planned: BTreeSet<&str> = runs.iter().map(|run| run.id.as_str()).collect();
-    let mut kept = BTreeMap::new();
-    let mut foreign = BTreeSet::new();
-    let sources = [folder.finished(), folder.runs()];
-    for source in &sources {
-        for (head, place) in journal::heads(source)? {
-            if head.schema != SCHEMA_VERSION || head.version != version {
-                continue;
-            }
-            if !planned.contains(head.id.as_str()) {
+    progress: &dyn Progress,
+) -> Result<BTreeMap<RunId, (PathBuf, Place)>, RunnerError> {
+    let planned: BTreeSet<RunId> = runs.iter().map(|run| run.id).collect();
+    let (mut kept, mut foreign, mut problems) = (BTreeMap::new(), BTreeSet::new(), Vec::new());
+    for source in [folder.finished(), folder.runs()] {
+        for Line { number, place, head } in journal::lines(&source)? {
+            let head = match head {
+                Ok(head) if head.schema == SCHEMA_VERSION && head.version == version => head,
+                Ok(head) => return Err(other_build(folder, &head.version, version)),
+                Err(Damage::NoHash(theirs)) => return Err(other_build(folder, &theirs, version)),
+                Err(damage) => {
+                    problems.push(at(&source, &format!("line {number} {damage}")));
+                    continue;
+                }
+            };
+            if !planned.contains(&head.id) {
                 foreign.insert(head.id);
-            } else if folder.series(&head.id).exists() {
-                kept.entry(head.id).or_insert((source.as_path(), place));
+            } else if let Entry::Vacant(free) = kept.entry(head.id) {
+                match Files::read(folder, &head) {
+                    Ok(_) => drop(free.insert((source.clone(), place))),
+                    Err(file) => problems.push(at(&file.path, &format!("it {}", file.damage))),
+                }
             }
         }
     }
     if !foreign.is_empty() {
         return Err(RunnerError::OtherPlan { folder: folder.path().into(), count: foreign.len() });
     }
-    journal::copy(&folder.finished(), kept.values().copied())?;
-    let places = journal::heads(&folder.finished())?;
-    Ok(places.into_iter().map(|(head, place)| (head.id, place)).collect())
+    problems.extend(of_finished_plan(folder)?);
+    if !problems.is_empty() {
+        progress.repeats(&told(&problems));
+    }
+    Ok(kept)
+}
+
+/// What is wrong with `runs.jsonl` beside its damaged lines. Only of a plan that was run to its end is that known.
+fn of_finished_plan(folder: &Folder) -> Result<Vec<String>, RunnerError> {
+    match RunInfo::read(folder) {
+        Ok(info) if info.state == State::Complete => {
+            let inspection = inspect(folder, &info)?;
+            Ok(inspection.against_plan.iter().map(|problem| at(&folder.runs(), problem)).collect())
+        }
+        _ => Ok(Vec::new()),
+    }
+}
+
+fn at(path: &Path, problem: &str) -> String {
+    format!("{}: {}", path.display(), printable(problem))
+}
+
+fn other_build(folder: &Folder, theirs: &str, ours: &str) -> RunnerError {
+    let (theirs, ours) = (printable(theirs), ours.into());
+    RunnerError::OtherBuild { folder: folder.path().into(), theirs, ours }
 }

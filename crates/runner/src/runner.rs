@@ -1,32 +1,29 @@
 //! The job pool: runs of a plan, several at a time, each kept as soon as it is finished.
 
-use crate::folder::{self, Folder};
 use crate::info::{Failure, Host, RunInfo, State};
 use crate::journal::{self, Journal, Place};
-use crate::{RunnerError, Shard, resume};
-use cellcc_experiment::{Curve, Driver, Plan, PlannedRun, Record};
+use crate::output::{OutputFolder, remove};
+use crate::{RunnerError, Shard, resume, seal};
+use cellcc_experiment::{Curve, Driver, Plan, PlannedRun, Record, RunId};
 use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Instant, SystemTime};
 
 /// How to execute a plan.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Runner {
-    /// The output folder; created where it is not there.
-    pub out: PathBuf,
+    /// The output folder.
+    pub out: OutputFolder,
     /// How many runs go on at a time; those that take real time go one at a time, after the others.
     pub jobs: NonZeroUsize,
     /// Which share of the plan to run; none: all of it.
     pub shard: Option<Shard>,
     /// What to do with results in the folder.
     pub existing: Existing,
-    /// Version of the code: the one the plan's ids were made with.
-    pub version: String,
     /// The command line, for `run-info.json`.
     pub command: Vec<String>,
     /// The content of `scenario.toml`.
@@ -63,6 +60,8 @@ pub trait Progress: Sync {
     fn begin(&self, _runs: usize, _finished: usize) {}
     /// A run is finished.
     fn finished(&self, _label: &str) {}
+    /// Something of an earlier part is not what was written then (what, and where), and its runs are repeated.
+    fn repeats(&self, _what: &str) {}
     /// A run failed.
     fn failed(&self, _label: &str, _cause: &str) {}
 }
@@ -89,26 +88,21 @@ impl Runner {
             Some(shard) => shard.of(&plan.runs).cloned().collect(),
             None => plan.runs.clone(),
         };
-        let folder = Folder::new(&self.out);
+        let folder = self.out.folder();
         let mut info = self.info(plan);
-        let done = self.prepare(&folder, &runs, &info).map_err(RunnerError::at_start)?;
+        let (journal, done) = self.prepare(&runs, &info, progress).map_err(RunnerError::at_start)?;
         progress.begin(runs.len(), done.len());
 
         let pool = Pool {
             runs: &runs,
-            version: &self.version,
-            folder: &folder,
+            version: &plan.version,
+            out: &self.out,
             driver,
             progress,
             stop,
             next: AtomicUsize::new(0),
             broken: AtomicBool::new(false),
-            state: Mutex::new(Done {
-                journal: Journal::open(folder.finished())?,
-                places: done,
-                failures: BTreeMap::new(),
-                error: None,
-            }),
+            state: Mutex::new(Done { journal, places: done, failures: BTreeMap::new(), error: None }),
         };
         let (alone, together): (Vec<usize>, Vec<usize>) =
             (0..runs.len()).partition(|&position| driver.is_real_time(&runs[position].scenario));
@@ -130,7 +124,7 @@ impl Runner {
         info.state = if interrupted { State::Interrupted } else { State::Complete };
         if let Some(error) = error {
             // The folder may not take even this, and the first error is the one to tell.
-            let _ = info.write(&folder);
+            let _ = info.write(&self.out);
             return Err(error);
         }
         let outcome = Outcome {
@@ -144,32 +138,37 @@ impl Runner {
             let in_order = runs.iter().filter_map(|run| Some((finished.as_path(), *places.get(&run.id)?)));
             journal::copy(&folder.runs(), in_order)?;
         }
-        info.write(&folder)?;
+        info.write(&self.out)?;
         if !interrupted {
-            folder::remove(&folder.finished())?;
+            remove(&folder.finished())?;
         }
         Ok(outcome)
     }
 
-    /// Makes the folder ready and tells where the runs are that it holds already.
+    /// Makes the folder ready, and the journal with the runs that the folder holds already.
     fn prepare(
         &self,
-        folder: &Folder,
         runs: &[PlannedRun],
         info: &RunInfo,
-    ) -> Result<BTreeMap<String, Place>, RunnerError> {
-        if self.existing == Existing::Refuse && folder.holds_results() {
-            return Err(RunnerError::HoldsResults { folder: self.out.clone() });
+        progress: &dyn Progress,
+    ) -> Result<(Journal, BTreeMap<RunId, Place>), RunnerError> {
+        let folder = self.out.folder();
+        if self.existing == Existing::Refuse && self.out.holds_results() {
+            return Err(RunnerError::HoldsResults { folder: folder.path().into() });
         }
-        folder.create()?;
-        let done = match self.existing {
-            Existing::Refuse => BTreeMap::new(),
-            Existing::Replace => folder.clear().map(|()| BTreeMap::new())?,
-            Existing::Resume => resume::gather(folder, runs, &self.version)?,
+        if self.existing == Existing::Replace {
+            self.out.clear()?;
+        }
+        self.out.prepare()?;
+        let kept = match self.existing {
+            Existing::Resume => resume::gather(folder, runs, &info.version, progress)?,
+            Existing::Refuse | Existing::Replace => BTreeMap::new(),
         };
-        info.write(folder)?;
-        folder.write_whole(&folder.scenario(), self.scenario.as_bytes())?;
-        Ok(done)
+        let lines = kept.values().map(|(path, place)| (path.as_path(), *place));
+        let (journal, places) = Journal::create(folder.finished(), lines)?;
+        info.write(&self.out)?;
+        self.out.write_result(&folder.scenario(), self.scenario.as_bytes())?;
+        Ok((journal, kept.into_keys().zip(places).collect()))
     }
 
     fn info(&self, plan: &Plan) -> RunInfo {
@@ -177,14 +176,14 @@ impl Runner {
             title: plan.title.clone(),
             baseline: plan.baseline.clone(),
             state: State::Running,
-            version: self.version.clone(),
+            version: plan.version.clone(),
             command: self.command.clone(),
             host: Host::this(),
             jobs: self.jobs.get(),
             started: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
             wall_time_s: 0.0,
             shard: self.shard,
-            plan: plan.runs.iter().map(|run| run.id.clone()).collect(),
+            plan: plan.runs.iter().map(|run| run.id).collect(),
             failures: Vec::new(),
         }
     }
@@ -196,7 +195,7 @@ impl Runner {
 /// [`RunnerError::Twice`].
 pub fn check_plan(plan: &Plan) -> Result<(), RunnerError> {
     let mut ids = BTreeSet::new();
-    match plan.runs.iter().find(|run| !ids.insert(run.id.as_str())) {
+    match plan.runs.iter().find(|run| !ids.insert(run.id)) {
         Some(run) => Err(RunnerError::Twice { label: run.label() }),
         None => Ok(()),
     }
@@ -206,7 +205,7 @@ pub fn check_plan(plan: &Plan) -> Result<(), RunnerError> {
 struct Pool<'a> {
     runs: &'a [PlannedRun],
     version: &'a str,
-    folder: &'a Folder,
+    out: &'a OutputFolder,
     driver: &'a dyn Driver,
     progress: &'a dyn Progress,
     /// No further run is wanted.
@@ -221,7 +220,7 @@ struct Pool<'a> {
 /// What has been done so far.
 struct Done {
     journal: Journal,
-    places: BTreeMap<String, Place>,
+    places: BTreeMap<RunId, Place>,
     /// By position in the plan.
     failures: BTreeMap<usize, Failure>,
     /// The first error that was not one of a run.
@@ -252,17 +251,18 @@ impl Pool<'_> {
 
     /// Writes a finished run: its series first, so that a line in the journal always has them.
     fn keep(&self, run: &PlannedRun, mut record: Record) -> Result<(), RunnerError> {
-        record.id = run.id.clone();
+        record.id = run.id.to_string();
         record.version = self.version.into();
-        self.folder.write_whole(&self.folder.series(&run.id), record.series.to_csv().as_bytes())?;
+        let series = record.series.to_csv();
         let curves = (!record.curves.is_empty()).then(|| Curve::to_csv(&record.curves));
-        self.folder.write_curves(&run.id, curves.as_ref().map(String::as_bytes))?;
-        let mut line = serde_json::to_vec(&record).expect("a Record has only string keys");
-        line.push(b'\n');
+        let curves = curves.as_ref().map(String::as_bytes);
+        self.out.write_series(run.id, series.as_bytes())?;
+        self.out.write_curves(run.id, curves)?;
+        let line = seal::seal(&record, series.as_bytes(), curves);
         drop(record);
         let mut state = self.state();
         let place = state.journal.append(&line)?;
-        state.places.insert(run.id.clone(), place);
+        state.places.insert(run.id, place);
         drop(state);
         self.progress.finished(&run.label());
         Ok(())
@@ -271,7 +271,7 @@ impl Pool<'_> {
     fn fail(&self, position: usize, run: &PlannedRun, cause: String) -> Result<(), RunnerError> {
         let label = run.label();
         self.progress.failed(&label, &cause);
-        self.state().failures.insert(position, Failure { id: run.id.clone(), label, cause });
+        self.state().failures.insert(position, Failure { id: run.id, label, cause });
         Ok(())
     }
 

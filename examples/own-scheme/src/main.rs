@@ -18,8 +18,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         duration: Span::from_secs(30),
         ..PlanFile::default()
     };
+    // Names the code that results come from: cellcc's, and that of the scheme.
+    let version = format!("{}, own {}", cellcc_version::VERSION, env!("CARGO_PKG_VERSION"));
     println!("{:<12} {:>12} {:>22} {:>6}", "scheme", "utilisation", "queueing delay p95, ms", "Jain");
-    for run in Plan::new(&plan, &driver, env!("CARGO_PKG_VERSION"))?.runs {
+    for run in Plan::new(&plan, &driver, &version)?.runs {
         let record = driver.run(&run.scenario)?;
         let delay = record.total.queueing_delay_p95_ms.unwrap_or(f64::NAN);
         let jain = record.jain_index.map_or(String::new(), |index| format!("{index:.2}"));

@@ -1,5 +1,6 @@
 //! How far the runs are, on standard error; nothing where that is not a terminal.
 
+use crate::exit::tell;
 use cellcc_runner::Progress;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,6 +10,7 @@ use std::time::Duration;
 pub(super) struct Bar {
     bar: ProgressBar,
     failed: AtomicUsize,
+    quiet: bool,
 }
 
 impl Bar {
@@ -19,7 +21,7 @@ impl Bar {
         if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style);
         }
-        Self { bar, failed: AtomicUsize::new(0) }
+        Self { bar, failed: AtomicUsize::new(0), quiet }
     }
 
     pub(super) fn clear(&self) {
@@ -41,6 +43,12 @@ impl Progress for Bar {
             self.bar.set_message(label.to_owned());
         }
         self.bar.inc(1);
+    }
+
+    fn repeats(&self, what: &str) {
+        if !self.quiet {
+            tell(&format!("{what}: the runs that this touches are repeated"));
+        }
     }
 
     fn failed(&self, _: &str, _: &str) {

@@ -1,8 +1,8 @@
 //! `--conversations DIR`: a file for each flow of each run.
 
-use super::VERSION;
 use crate::exit::Exit;
-use cellcc_experiment::{Recordings, run_id};
+use cellcc_experiment::{Recordings, RunId};
+use cellcc_version::VERSION;
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -39,7 +39,7 @@ impl Conversations {
         let Some(folder) = self.folder.clone() else { return Recordings::default() };
         let problem = Arc::clone(&self.problem);
         Recordings::new(move |scenario, flow| {
-            let path = folder.join(format!("{}.flow{flow}.conversation", run_id(scenario, VERSION)));
+            let path = folder.join(format!("{}.flow{flow}.conversation", RunId::of(scenario, VERSION)));
             Box::new(Conversation { file: File::create(&path), path, problem: Arc::clone(&problem) })
         })
     }

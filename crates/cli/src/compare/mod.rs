@@ -13,7 +13,8 @@ use crate::exit::{Exit, tell};
 use crate::present;
 use args::ExecutionArgs;
 use cellcc_experiment::{Plan, PlanError, PlanFile};
-use cellcc_runner::{Existing, Host, Outcome, Runner};
+use cellcc_runner::{Existing, Host, Outcome, OutputFolder, Runner};
+use cellcc_version::VERSION;
 use conversations::Conversations;
 use drivers::Drivers;
 use plan_file::Asked;
@@ -22,9 +23,6 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-
-/// Part of every run's id, so it must be the same on every machine: without commit and compiler.
-const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 pub(crate) fn run(args: Args) -> Result<(), Exit> {
     let Asked { file, name } = plan_file::plan_file(&args)?;
@@ -46,7 +44,7 @@ pub(crate) fn run(args: Args) -> Result<(), Exit> {
         None => next_free(Path::new("cellcc-out"))?,
     };
     let runner = Runner {
-        out: out.clone(),
+        out: OutputFolder::create(&out)?,
         jobs: execution.jobs.and_then(|jobs| NonZeroUsize::new(jobs.into())).unwrap_or_else(processors),
         shard: execution.shard,
         existing: match execution {
@@ -54,7 +52,6 @@ pub(crate) fn run(args: Args) -> Result<(), Exit> {
             ExecutionArgs { force: true, .. } => Existing::Replace,
             _ => Existing::Refuse,
         },
-        version: VERSION.into(),
         command: std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect(),
         scenario: toml::to_string(&file).map_err(Exit::failed)?,
     };
@@ -66,7 +63,7 @@ pub(crate) fn run(args: Args) -> Result<(), Exit> {
     let stop = stop_on_signal()?;
     let outcome = runner.run(&plan, &driver, &bar, &stop);
     bar.clear();
-    conclude(&outcome?, &out, execution)?;
+    conclude(&outcome?, &runner.out, execution)?;
     conversations.conclude()
 }
 
@@ -75,14 +72,14 @@ pub(crate) fn read_scenario(path: &Path) -> Result<PlanFile, Exit> {
     plan_file::read(path).map(|asked| asked.file)
 }
 
-fn conclude(outcome: &Outcome, out: &Path, execution: &ExecutionArgs) -> Result<(), Exit> {
+fn conclude(outcome: &Outcome, out: &OutputFolder, execution: &ExecutionArgs) -> Result<(), Exit> {
     if outcome.interrupted {
         let shard = execution.shard.map(|shard| format!(" --shard {shard}")).unwrap_or_default();
         tell(&format!(
             "interrupted: {} of {} runs are finished and kept; to go on: cellcc compare --resume --out {}{shard}",
             outcome.finished,
             outcome.runs,
-            quoted(out)
+            quoted(out.path())
         ));
         return Err(Exit::Interrupted);
     }

@@ -15,7 +15,9 @@ pub(crate) use url::Url;
 
 use crate::advice;
 use crate::exit::Exit;
+use cellcc_experiment::Record;
 use cellcc_transfer::{Direction, Outcome, Payload, TransferError};
+use cellcc_version::VERSION;
 use display::Display;
 use process::{exit, runtime, signals};
 use std::fs::{self, OpenOptions};
@@ -64,7 +66,7 @@ pub(crate) fn run(asked: Asked, common: Common) -> Result<ExitCode, Exit> {
 }
 
 fn write_record(path: &Path, outcome: &Outcome) -> Result<(), Exit> {
-    let record = outcome.record();
+    let record = Record { version: VERSION.into(), ..outcome.record() };
     let mut beside = path.as_os_str().to_owned();
     beside.push(".series.csv");
     let text = serde_json::to_string(&record).map_err(Exit::failed)? + "\n";

@@ -214,7 +214,7 @@ fn an_output_folder_that_cannot_be_written_is_refused() {
 
 /// A process whose files may not grow beyond some blocks of 512 or 1024 bytes fails to write as on a full disk.
 #[cfg(unix)]
-fn with_file_limit(folder: &TempDir, blocks: u32, arguments: &[&str]) -> (Option<i32>, String) {
+pub(crate) fn with_file_limit(folder: &TempDir, blocks: u32, arguments: &[&str]) -> (Option<i32>, String) {
     let command = assert_cmd::cargo::cargo_bin!("cellcc");
     let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$0\" \"$@\"");
     let output = std::process::Command::new("sh")

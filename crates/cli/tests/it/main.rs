@@ -8,4 +8,5 @@ mod commands;
 mod compare;
 #[cfg(target_os = "linux")]
 mod mahimahi;
+mod output_folder;
 mod replay;

@@ -1,0 +1,94 @@
+//! Whether a finished folder holds what its plan says, unchanged since it was written.
+
+use crate::folder::Folder;
+use crate::journal::{self, Line, Place};
+use crate::seal::Head;
+use crate::{RunInfo, RunnerError};
+use cellcc_experiment::{RunId, SCHEMA_VERSION};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// So many problems, and so many missing runs, are told; the others are counted.
+const MOST_TOLD: usize = 5;
+
+/// `runs.jsonl`, line by line against the plan.
+#[derive(Debug)]
+pub(crate) struct Inspection {
+    /// The lines of the plan, each run once.
+    pub(crate) runs: Vec<(Head, Place)>,
+    /// The lines that are not as they were written.
+    pub(crate) damaged: Vec<String>,
+    /// What is doubled, foreign, missing or in the wrong order.
+    pub(crate) against_plan: Vec<String>,
+}
+
+/// Inspects a folder whose plan was run to its end.
+pub(crate) fn inspect(folder: &Folder, info: &RunInfo) -> Result<Inspection, RunnerError> {
+    let failed: BTreeSet<RunId> = info.failures.iter().map(|failure| failure.id).collect();
+    let expected: Vec<RunId> = info.ids().into_iter().filter(|id| !failed.contains(id)).collect();
+    let known: BTreeSet<RunId> = expected.iter().copied().collect();
+    let mut seen: BTreeMap<RunId, usize> = BTreeMap::new();
+    let (mut runs, mut damaged, mut against_plan) = (Vec::new(), Vec::new(), Vec::new());
+    for Line { number, place, head } in journal::lines(&folder.runs())? {
+        let head = match head {
+            Ok(head) => head,
+            Err(damage) => {
+                damaged.push(format!("line {number} {damage}"));
+                continue;
+            }
+        };
+        if let Some(problem) = unfitting(&head, info, &known) {
+            against_plan.push(format!("line {number} {problem}"));
+        } else if let Some(first) = seen.get(&head.id) {
+            against_plan.push(format!("line {number} repeats the run of line {first}"));
+        } else {
+            seen.insert(head.id, number);
+            runs.push((head, place));
+        }
+    }
+    let missing: Vec<RunId> = expected.iter().copied().filter(|id| !seen.contains_key(id)).collect();
+    if !missing.is_empty() {
+        let ids: Vec<String> = missing.iter().take(MOST_TOLD).map(RunId::to_string).collect();
+        let more = if missing.len() > MOST_TOLD { ", ..." } else { "" };
+        let (count, of) = (missing.len(), expected.len());
+        against_plan.push(format!("missing: {count} of {of} runs ({}{more})", ids.join(", ")));
+    }
+    let is_whole = damaged.is_empty() && against_plan.is_empty();
+    if is_whole && !runs.iter().map(|(head, _)| &head.id).eq(&expected) {
+        against_plan.push("its lines are not in the order of the plan".into());
+    }
+    Ok(Inspection { runs, damaged, against_plan })
+}
+
+/// Why the plan has no such line, if it has none.
+fn unfitting(head: &Head, info: &RunInfo, known: &BTreeSet<RunId>) -> Option<String> {
+    if head.schema != SCHEMA_VERSION {
+        return Some(format!(
+            "has schema {}, and this version of cellcc reads {SCHEMA_VERSION}",
+            head.schema
+        ));
+    }
+    if head.version != info.version {
+        return Some(format!("is of version {}, and the plan of {}", head.version, info.version));
+    }
+    (!known.contains(&head.id)).then(|| format!("is of the run {}, which the plan has not", head.id))
+}
+
+impl Inspection {
+    /// The runs, if nothing is wrong.
+    pub(crate) fn whole(self, folder: &Folder, info: &RunInfo) -> Result<Vec<(Head, Place)>, RunnerError> {
+        let problems = [self.damaged, self.against_plan].concat();
+        if problems.is_empty() {
+            return Ok(self.runs);
+        }
+        Err(RunnerError::damaged(folder.runs(), told(&problems), folder, info.shard))
+    }
+}
+
+/// The first of the problems, and how many more there are.
+pub(crate) fn told(problems: &[String]) -> String {
+    let first = problems.iter().take(MOST_TOLD).map(String::as_str).collect::<Vec<_>>().join("; ");
+    match problems.len().saturating_sub(MOST_TOLD) {
+        0 => first,
+        more => format!("{first}; and {more} problems more"),
+    }
+}

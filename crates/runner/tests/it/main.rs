@@ -1,0 +1,8 @@
+//! The runner, with a driver that measures nothing.
+
+#![allow(clippy::disallowed_methods, reason = "these runs take real time")]
+
+mod common;
+mod damage;
+mod folder;
+mod writing;
