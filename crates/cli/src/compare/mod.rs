@@ -8,6 +8,7 @@ mod drivers;
 mod plan_file;
 
 pub(crate) use args::Args;
+pub(crate) use check::holds_a_packet;
 
 use crate::exit::{Exit, tell};
 use crate::present;
@@ -38,6 +39,7 @@ pub(crate) fn run(args: Args) -> Result<(), Exit> {
         PlanError::Empty(_) | PlanError::Vary(_) | PlanError::Resolve(_) => Exit::input(error),
     })?;
     check::check_starts(&plan)?;
+    check::check_extra_delays(&plan)?;
     cellcc_runner::check_plan(&plan)?;
 
     let execution = &args.execution;
