@@ -6,6 +6,7 @@
 
 use crate::advice::{Advice, AdviceClass, MinRttParts};
 use crate::timetable::Timetable;
+use cellcc_units::input::{self, InputError};
 use cellcc_units::{Bytes, Rate, Span, Time};
 use std::path::Path;
 use std::sync::Arc;
@@ -40,8 +41,8 @@ pub struct FeedbackError {
 #[derive(Debug, Error)]
 pub enum FeedbackProblem {
     /// The file cannot be read, or is not text.
-    #[error("cannot be read as text: {0}")]
-    Unreadable(#[from] std::io::Error),
+    #[error(transparent)]
+    Input(#[from] InputError),
     /// More than a day of lines.
     #[error("holds more than {} MiB: cut it into shorter files", MAX_FILE_BYTES >> 20)]
     TooLarge,
@@ -96,11 +97,11 @@ impl FeedbackFile {
     pub fn read(file: &Path, path: FeedbackPath) -> Result<Self, FeedbackError> {
         let name = file.display().to_string();
         let whole = |problem| FeedbackError { file: name.clone(), line: None, problem };
-        let unreadable = |cause| whole(FeedbackProblem::Unreadable(cause));
-        if std::fs::metadata(file).map_err(unreadable)?.len() > MAX_FILE_BYTES {
-            return Err(whole(FeedbackProblem::TooLarge));
-        }
-        Self::parse(&name, &std::fs::read_to_string(file).map_err(unreadable)?, path)
+        let text = input::read_text(file, Bytes::new(MAX_FILE_BYTES)).map_err(|error| match error {
+            InputError::TooLarge(_) => whole(FeedbackProblem::TooLarge),
+            other => whole(FeedbackProblem::Input(other)),
+        })?;
+        Self::parse(&name, &text, path)
     }
 
     /// The text of a file called `name`.

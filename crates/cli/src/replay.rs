@@ -3,10 +3,9 @@
 use crate::exit::{Exit, print};
 use cellcc_control::conversation::{Conversation, Decision, Difference, Header, Replay, Turn};
 use cellcc_control::{Registry, Scheme};
-use cellcc_units::Span;
+use cellcc_units::{Span, input};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
-use std::fs::File;
 use std::io::{self, BufReader};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -39,7 +38,8 @@ const PRINTED_BYTES: usize = 1 << 16;
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode, Exit> {
     let named = |error: &dyn std::fmt::Display| Exit::input(format!("{}: {error}", args.file.display()));
-    let file = File::open(&args.file).map_err(|error| named(&format!("cannot be read: {error}")))?;
+    let file =
+        input::open(&args.file).map_err(|error| Exit::input(format!("{}: {error}", args.file.display())))?;
     let mut conversation = Conversation::new(BufReader::new(file)).map_err(|error| named(&error))?;
     if args.dump {
         return dump(&mut conversation, &named);

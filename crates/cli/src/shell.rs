@@ -10,7 +10,7 @@ use cellcc_emu::path::{Stages, stages};
 use cellcc_emu::stage::Stage;
 use cellcc_experiment::{CellSetup, DEFAULT_DRIVER, PlanFile, Scenario};
 use cellcc_link::{Capacity, TraceCache};
-use cellcc_units::{Queue, Ratio, Span};
+use cellcc_units::{Bytes, Queue, Ratio, Span};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -143,6 +143,9 @@ fn scenario(args: &Args) -> Result<Scenario, Exit> {
     set(&mut path.extra_delay, args.extra_delay.clone());
     set(&mut path.extra_loss, args.extra_loss.clone());
     set(&mut path.jitter, args.jitter);
+    for (flag, queue) in [("--queue", path.queue), ("--up-queue", path.reverse.queue)] {
+        compare::holds_a_packet(flag, queue, Bytes::new(args.how.mtu.into())).map_err(Exit::input)?;
+    }
     path.jitter_reorders |= args.jitter_reorders;
     set(&mut path.reordered, args.reordered);
     set(&mut path.reordered_by, args.reordered_by);

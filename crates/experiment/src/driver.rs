@@ -2,6 +2,7 @@
 
 use crate::{Record, Scenario};
 use cellcc_control::{Registry, Scheme};
+use cellcc_units::Time;
 use thiserror::Error;
 
 /// Runs Scenarios: in virtual time, over real sockets, through the kernel.
@@ -19,10 +20,31 @@ pub trait Driver: Sync {
     /// Why this run failed; other runs go on: exit status 1.
     fn run(&self, scenario: &Scenario) -> Result<Record, RunError>;
 
+    /// The same while `watch` looks on. Drivers in real time do not ask it: their runs last as long as the Scenario says.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run); and where `watch` ends it.
+    fn run_watched(&self, scenario: &Scenario, _watch: &dyn Watch) -> Result<Record, RunError> {
+        self.run(scenario)
+    }
+
     /// True where the run of a resolved Scenario takes real time: it has the machine to itself then, since whatever
     /// goes on beside it would show in its result.
     fn is_real_time(&self, _scenario: &Scenario) -> bool {
         false
+    }
+}
+
+/// Looks on while a run in virtual time goes on, and can end it.
+pub trait Watch: Sync {
+    /// The run has come to `now`, and has been computing for some milliseconds since it asked last. False: it ends here.
+    fn goes_on(&self, now: Time) -> bool;
+}
+
+/// Nobody looks on.
+impl Watch for () {
+    fn goes_on(&self, _now: Time) -> bool {
+        true
     }
 }
 
@@ -35,6 +57,13 @@ pub struct ResolveError(pub String);
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{0}")]
 pub struct RunError(pub String);
+
+impl RunError {
+    /// A [`Watch`] ended the run at `now`.
+    pub fn stopped(now: Time) -> Self {
+        Self(format!("stopped at {} s of its time", now.as_secs_f64()))
+    }
+}
 
 /// The schemes of a Scenario's flows.
 ///

@@ -5,7 +5,7 @@
 //! | [`PlanFile`] | the TOML file: schemes x traces x seeds over one set of conditions |
 //! | [`Plan`] | the grid of runs, each with a content hash |
 //! | [`Scenario`] | one run, fully resolved |
-//! | [`Driver`] | Scenario in, Record out |
+//! | [`Driver`], [`Watch`] | Scenario in, Record out; who looks on meanwhile |
 //! | [`PathLinks`] | the links that every driver makes of a Scenario's path |
 //! | [`Record`] | what came out: metrics with units in their keys, histograms, series |
 //! | [`FlowMeter`] | how every driver measures |
@@ -41,7 +41,7 @@ pub use braces::{BraceError, expand_braces};
 pub use cellcc_assist::{AdviceRoute, NetAssist, Outage, ReportSource};
 pub use curve::Curve;
 pub use distribution::{Distribution, Summary};
-pub use driver::{Driver, ResolveError, RunError, schemes_of};
+pub use driver::{Driver, ResolveError, RunError, Watch, schemes_of};
 pub use frames::Frames;
 pub use measured::MeasuredFlow;
 pub use meter::{Delivery, FlowMeter, jain_index};

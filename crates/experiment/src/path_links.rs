@@ -5,7 +5,7 @@ use cellcc_link::{
     Capacities, Capacity, Delay, ForwardPath, Jitter, Link, LinkConfig, LossRate, Packet, Reordering,
     Scheduler, TraceCache,
 };
-use cellcc_units::{Ratio, Span};
+use cellcc_units::{Ratio, Span, Time};
 use std::fmt::Display;
 use std::sync::Arc;
 
@@ -96,8 +96,29 @@ impl Scenario {
             .map_err(|error| ResolveError(format!("extra delay: {error}")))?;
         LossRate::spell_out(&mut path.extra_loss)
             .map_err(|error| ResolveError(format!("extra loss: {error}")))?;
-        PathLinks::new(self, &self.capacities(traces)?)?;
+        let capacities = self.capacities(traces)?;
+        PathLinks::new(self, &capacities)?;
+        self.check_capacities(&capacities)?;
         self.trace_sha256 = traces.open(&self.trace).map_err(refused)?.hash;
+        Ok(())
+    }
+
+    /// Refuses a link that carries not even one packet in the whole run: nothing could be measured.
+    fn check_capacities(&self, Capacities { forward, reverse }: &Capacities) -> Result<(), ResolveError> {
+        let users = self.cell.iter().flat_map(|cell| &cell.users);
+        let forward = std::iter::once(&self.trace).chain(users).zip(forward);
+        let forward = forward.map(|(name, capacity)| (name, capacity, self.endpoint.packet()));
+        let links = forward.chain([(&self.path.reverse.trace, reverse, self.endpoint.header)]);
+        for (name, capacity, packet) in links {
+            let carried = capacity.bytes_between(Time::ZERO, Time::ZERO + self.duration);
+            if carried < packet {
+                return Err(ResolveError(format!(
+                    "`{name}` carries {carried} in the {} of the run, and a packet has {packet}: name a faster link, or \
+                     write a longer --duration",
+                    self.duration
+                )));
+            }
+        }
         Ok(())
     }
 

@@ -1,6 +1,5 @@
 //! The grid of runs: schemes x traces x seeds, under each of the varied conditions.
 
-use crate::record::trace_name;
 use crate::{
     BraceError, CellSetup, DEFAULT_DRIVER, Driver, Endpoint, FlowSetup, Mix, MixError, NetAssist, Path,
     ResolveError, RunId, Scenario, Variation, Vary, VaryError, expand_braces,
@@ -211,10 +210,9 @@ fn grid(trace: &str, Variation { text, file }: &Variation, mixes: &[Mix]) -> Res
 }
 
 impl PlannedRun {
-    /// What to call the run in messages: `reminis on 001-driving, seed 1`.
+    /// See [`Scenario::label`].
     pub fn label(&self) -> String {
-        let Scenario { trace, seed, .. } = &self.scenario;
-        format!("{} on {}, seed {seed}", self.scenario.row_name(), trace_name(trace))
+        self.scenario.label()
     }
 }
 

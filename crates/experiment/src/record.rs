@@ -98,7 +98,7 @@ impl Record {
     }
 }
 
-pub(crate) fn trace_name(trace: &str) -> &str {
+fn trace_name(trace: &str) -> &str {
     if ["rate=", "step=", "join("].iter().any(|form| trace.starts_with(form)) {
         return trace;
     }

@@ -190,6 +190,12 @@ impl Scenario {
     pub fn row_name(&self) -> String {
         row_name(&self.scheme, &self.driver, &self.variation)
     }
+
+    /// What to call the run in messages: `reminis on traces/001-driving.mbps, seed 1`. The trace has its folder, since
+    /// another may have the same file name.
+    pub fn label(&self) -> String {
+        format!("{} on {}, seed {}", self.row_name(), self.trace, self.seed)
+    }
 }
 
 /// What the row of a scheme, run by this driver under a variation, is called.

@@ -64,6 +64,11 @@ impl Delay {
     pub fn min(&self) -> Span {
         self.0.values().min().unwrap_or(Span::ZERO)
     }
+
+    /// The longest delay of all steps.
+    pub fn max(&self) -> Span {
+        self.0.values().max().unwrap_or(Span::ZERO)
+    }
 }
 
 const EXPECTED: &str =

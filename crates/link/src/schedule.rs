@@ -1,8 +1,10 @@
 //! Values that change in steps over time, and their text form: `300Mbit/s@10s,600Mbit/s@20s`.
 
 use crate::trace;
-use cellcc_units::{ParseError, Span, Time};
+use cellcc_units::input::{self, InputError};
+use cellcc_units::{Bytes, ParseError, Span, Time};
 use std::fmt::{Display, Write};
+use std::path::Path;
 use std::str::FromStr;
 use std::sync::Arc;
 use thiserror::Error;
@@ -89,12 +91,12 @@ pub enum StepsError {
     #[error(transparent)]
     Text(#[from] ParseError),
     /// The file cannot be read.
-    #[error("{file}: cannot be read: {cause}")]
-    Unreadable {
+    #[error("{file}: {cause}")]
+    Input {
         /// The file as it was named.
         file: String,
         /// Why.
-        cause: std::io::Error,
+        cause: InputError,
     },
     /// The file is too large.
     #[error("{file}: holds more than {} kB of text, and every result would have to carry it: write fewer and longer steps", MAX_TEXT_BYTES / 1000)]
@@ -122,11 +124,11 @@ const MAX_TEXT_BYTES: u64 = 1_000_000;
 pub(crate) fn open<T: FromStr<Err = ParseError>>(text: &str) -> Result<T, StepsError> {
     let Some(path) = text.trim().strip_prefix('@') else { return Ok(text.parse()?) };
     let file = || path.to_owned();
-    let unreadable = |cause| StepsError::Unreadable { file: file(), cause };
-    if std::fs::metadata(path).map_err(unreadable)?.len() > MAX_TEXT_BYTES {
-        return Err(StepsError::TooLarge { file: file() });
-    }
-    let content = std::fs::read_to_string(path).map_err(unreadable)?;
+    let content =
+        input::read_text(Path::new(path), Bytes::new(MAX_TEXT_BYTES)).map_err(|cause| match cause {
+            InputError::TooLarge(_) => StepsError::TooLarge { file: file() },
+            cause => StepsError::Input { file: file(), cause },
+        })?;
     let lines: Vec<_> =
         trace::data_lines(&content).map(|(line, text)| (line, text.trim_end_matches(','))).collect();
     for &(line, text) in &lines {

@@ -21,6 +21,7 @@ use thiserror::Error;
 /// | `traces/drive.mahi`, `./drive` | a trace file: anything with a `/` or a `.` in it |
 /// | `lte-drive` | a named link: anything else |
 /// | `drive.mahi,offset=10s,duration=60s` | a part of a trace or a named link, which repeats; either may be left out |
+/// | `lumos5g.csv,run=3` | one run of a CSV file with several; without it, all of them one after the other |
 /// | `join(drive.mbps,duration=5s;gap=100ms;lte-drive)` | pieces one after the other: traces, named links, `step=` with every length, and gaps without capacity; the whole repeats |
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CapacitySpec {
@@ -49,6 +50,8 @@ pub enum CapacitySpec {
 /// A part of a trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Cut {
+    /// Of a file with several runs, the one with this number; all of them where there is none.
+    pub run: Option<u64>,
     /// Where it begins.
     pub offset: Span,
     /// How long it is; to the end of the trace where there is none.
@@ -80,6 +83,11 @@ pub enum SpecError {
         /// What is wrong with it.
         cause: CapacityError,
     },
+    /// A rate of zero, or one that rounds to zero.
+    #[error(
+        "`{0}` never carries anything: rates are in whole bytes per second, and the slowest is `rate=8bit/s`"
+    )]
+    NoRate(String),
     /// A piece of a join that has no end, so that the next piece would never begin.
     #[error(
         "`{0}` has no end, so that nothing can follow it: write `step=` with a length for each rate, such as `step=5Mbit/s@10s`"
@@ -120,7 +128,7 @@ impl CapacitySpec {
                 (self.to_string(), Arc::new(capacity), &Cut::default())
             }
             Self::File { path, cut } => {
-                let Trace { name, capacity, .. } = trace::read(path)?;
+                let Trace { name, capacity, .. } = trace::read_run(path, cut.run)?;
                 (name, capacity, cut)
             }
             Self::Named { name, cut } => {
@@ -136,18 +144,11 @@ impl CapacitySpec {
                 (self.to_string(), Arc::new(join::join(&stretches).map_err(refused)?), &Cut::default())
             }
         };
-        let capacity = match cut.is_whole() {
-            true => whole,
-            false => Arc::new(whole.cut(cut.offset, cut.duration).map_err(refused)?),
+        let capacity = match (cut.offset, cut.duration) {
+            (Span::ZERO, None) => whole,
+            (offset, duration) => Arc::new(whole.cut(offset, duration).map_err(refused)?),
         };
         Ok(Source { name, hash: trace::hash(&capacity), capacity })
-    }
-}
-
-impl Cut {
-    /// True where it is the whole trace.
-    pub fn is_whole(&self) -> bool {
-        *self == Self::default()
     }
 }
 
@@ -159,7 +160,11 @@ impl FromStr for CapacitySpec {
         let zero = || SpecError::Capacity { spec: text.into(), cause: CapacityError::NeverCarries };
         if let Some(rate) = text.strip_prefix("rate=") {
             let rate: Rate = rate.parse()?;
-            return if rate.is_zero() { Err(zero()) } else { Ok(Self::Constant(rate)) };
+            return if rate.is_zero() {
+                Err(SpecError::NoRate(text.into()))
+            } else {
+                Ok(Self::Constant(rate))
+            };
         }
         if let Some(steps) = text.strip_prefix("step=") {
             let steps: Vec<(Span, Rate)> = schedule::parse(steps, EXPECTED)?;
@@ -180,28 +185,30 @@ impl FromStr for CapacitySpec {
             return Ok(Self::File { path: name.into(), cut });
         }
         let is_name_part = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-        match name.chars().all(is_name_part) {
+        match name.chars().all(is_name_part) && cut.run.is_none() {
             true => Ok(Self::Named { name: name.into(), cut }),
             false => Err(refused().into()),
         }
     }
 }
 
-/// Takes `,offset=..` and `,duration=..` off the end; a file name may hold other commas.
+/// Takes `,run=..`, `,offset=..` and `,duration=..` off the end; a file name may hold other commas.
 fn split_cut(text: &str) -> Result<(&str, Cut), ParseError> {
-    let (mut rest, mut offset, mut duration) = (text, None, None);
+    let refused = || ParseError::new(text, EXPECTED);
+    let (mut rest, mut run, mut offset, mut duration) = (text, None, None, None);
     while let Some((before, last)) = rest.rsplit_once(',') {
-        let (slot, value) = match (last.strip_prefix("offset="), last.strip_prefix("duration=")) {
-            (Some(value), _) => (&mut offset, value),
-            (_, Some(value)) => (&mut duration, value),
+        let was_there = match last.split_once('=') {
+            Some(("run", value)) => run.replace(value.parse().map_err(|_| refused())?).is_some(),
+            Some(("offset", value)) => offset.replace(value.parse::<Span>()?).is_some(),
+            Some(("duration", value)) => duration.replace(value.parse::<Span>()?).is_some(),
             _ => break,
         };
-        if slot.replace(value.parse::<Span>()?).is_some() {
-            return Err(ParseError::new(text, EXPECTED));
+        if was_there {
+            return Err(refused());
         }
         rest = before;
     }
-    Ok((rest, Cut { offset: offset.unwrap_or(Span::ZERO), duration }))
+    Ok((rest, Cut { run, offset: offset.unwrap_or(Span::ZERO), duration }))
 }
 
 impl fmt::Display for CapacitySpec {
@@ -222,6 +229,9 @@ impl fmt::Display for CapacitySpec {
 
 impl fmt::Display for Cut {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(run) = self.run {
+            write!(f, ",run={run}")?;
+        }
         if !self.offset.is_zero() {
             write!(f, ",offset={}", self.offset)?;
         }
@@ -263,6 +273,7 @@ mod tests {
             "traces/drive.mahi",
             "./drive,offset=10s,duration=1min",
             "a,b.mahi,duration=500ms",
+            "lumos5g.csv,run=3,offset=10s",
             "lte-drive,offset=5s",
             "join(traces/walk.mbps,offset=3s,duration=5s;gap=100ms;lte-drive;step=3Mbit/s@1s,4Mbit/s@2s)",
         ] {
@@ -305,6 +316,9 @@ mod tests {
             "step=3Mbit/s@0s",
             "a.mahi,offset=10",
             "a.mahi,offset=1s,offset=2s",
+            "a.csv,run=1,run=2",
+            "a.csv,run=first",
+            "lte-drive,run=1",
             "rate=1Mbit/s,offset=1s",
             "two words",
         ] {
@@ -312,6 +326,7 @@ mod tests {
         }
         assert!(message("100Mbit/s").contains("`rate=100Mbit/s`"));
         assert!(message("rate=0Mbit/s").contains("never carries"));
+        assert!(message("rate=1bit/s").contains("the slowest is `rate=8bit/s`"));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Which files are traces, and the errors for those that are not.
 
-use cellcc_link::{Capacity, CapacityStats, ServiceClock, trace};
+use cellcc_link::{Capacity, CapacitySpec, CapacityStats, ServiceClock, trace};
 use cellcc_units::{Bytes, Rate, Span, Time};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -67,6 +67,52 @@ fn a_csv_file_names_its_columns_and_their_units() {
     assert_eq!(trace.hash, trace::parse("a.mbps", b"0 10\n1 20\n").unwrap().hash);
 }
 
+/// In the form of Raca et al. 2020. It was refused: no time column.
+const IRISH: &str = "Timestamp,Longitude,Latitude,Speed,Operatorname,CellID,NetworkMode,RSRP,DL_bitrate,UL_bitrate,State\n\
+    2019.12.14_23.59.58,-8.5,51.9,0,B,12,5G,-95,-,-,I\n\
+    2019.12.14_23.59.59,-8.5,51.9,0,B,12,5G,-95,10000,90,D\n\
+    2019.12.15_00.00.00,-8.5,51.9,1,B,12,5G,-96,1,0,D\n\
+    2019.12.15_00.00.00,-8.5,51.9,1,B,13,5G,-97,20000,80,D\n\
+    2019.12.15_00.00.01,-8.5,51.9,1,B,13,5G,-97,-,-,D\n\
+    2019.12.15_00.00.02,-8.5,51.9,2,B,13,5G,-99,30000,70,D\n";
+
+#[test]
+fn the_irish_5g_data_are_read_as_published() {
+    let trace = trace::parse("B_2019.12.14_23.59.58.csv", IRISH.as_bytes()).unwrap();
+    // Two rows of one second: the last counts. A row without a rate: the one before holds on.
+    let same = trace::parse("a.mbps", b"0 10\n1 20\n3 30\n").unwrap();
+    assert_eq!(trace.hash, same.hash);
+}
+
+/// In the form of Lumos5G 1.0, two runs. It was refused: no time column.
+const LUMOS5G: &str = "run_num,seq_num,abstractSignalStr,latitude,longitude,movingSpeed,compassDirection,nrStatus,lte_rssi,\
+    nr_ssRsrp,Throughput,mobility_mode,trajectory_direction,tower_id\n\
+    1,1,2,44.9,-93.2,1.5,120,CONNECTED,-61,-90,100,walking,CW,4\n\
+    1,2,2,44.9,-93.2,1.4,120,CONNECTED,-61,,200,walking,CW,4\n\
+    2,1,3,44.9,-93.2,9.0,90,NOT_RESTRICTED,-70,,30,driving,CW,5\n\
+    2,2,3,44.9,-93.2,9.5,90,NOT_RESTRICTED,-70,,40,driving,CW,5\n\
+    2,4,3,44.9,-93.2,9.5,90,NOT_RESTRICTED,-70,,50,driving,CW,5\n";
+
+#[test]
+fn the_runs_of_lumos5g_follow_each_other_or_are_read_one_by_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("Lumos5G-v1.0.csv");
+    std::fs::write(&path, LUMOS5G).unwrap();
+    let open = |ending: &str| {
+        let spec: CapacitySpec = format!("{}{ending}", path.display()).parse().unwrap();
+        spec.open(|_| None)
+    };
+    let hash = |text: &str| trace::parse("a.mbps", text.as_bytes()).unwrap().hash;
+    // The last rate of a run lasts as long as the one before it.
+    assert_eq!(open("").unwrap().hash, hash("0 100\n1 200\n2 30\n3 40\n5 50\n"));
+    assert_eq!(open(",run=1").unwrap().hash, hash("0 100\n1 200\n"));
+    assert_eq!(open(",run=2").unwrap().hash, hash("0 30\n1 40\n3 50\n"));
+    let message = |ending: &str| open(ending).unwrap_err().to_string();
+    assert!(message(",run=7").ends_with("has no run 7: its runs are numbered from 1 to 2"));
+    std::fs::write(&path, "time_s,rate_mbit_s\n0,5\n").unwrap();
+    assert!(message(",run=1").contains(":1: has no runs to choose from: leave `run=` out"));
+}
+
 #[test]
 fn the_format_follows_from_the_content_where_the_name_does_not_say() {
     let format = |text: &[u8]| trace::parse("trace.txt", text).unwrap().format;
@@ -100,6 +146,24 @@ fn what_is_no_trace_is_refused_with_its_place_and_advice() {
         ("a.txt", b"hello world\n", "a.txt: `hello world` fits no trace format"),
         ("a.csv", b"time_s,level\n0,1\n", "a.csv:1: no rate column among the columns `time_s,level`"),
         ("a.csv", b"time_s,rate_mbit_s\n0,1\n1,x\n", "a.csv:3: `x` is not a rate"),
+        (
+            "a.csv",
+            b"time_s,rate_mbit_s,Rate_mbit_s\n0,1,2\n",
+            "a.csv:1: `rate_mbit_s` and `rate_mbit_s` could each be the rate column: leave one",
+        ),
+        (
+            "a.csv",
+            b"time_ms,time_s,rate_bps\n0,0,2\n",
+            "a.csv:1: `time_ms` and `time_s` could each be the time column",
+        ),
+        (
+            "a.csv",
+            b"Timestamp,DL_bitrate\n14.12.2019,5\n",
+            "a.csv:2: `14.12.2019` is not a date and a time of day such as",
+        ),
+        ("a.csv", b"Timestamp,DL_bitrate\n2019.12.14_10.16.30,-\n", "a.csv: is empty"),
+        ("a.csv", b"run_num,seq_num,Throughput\n1,2,5\n1,1,5\n", "a.csv:3: time 1 s follows 2 s"),
+        ("a.csv", b"run_num,seq_num,Throughput\nfirst,1,5\n", "a.csv:2: `first` is not the number of a run"),
         ("a.csv", b"time_s,rate_mbit_s\n0,1\n1\n", "a.csv:3: "),
         ("a.mbps.gz", truncated, "a.mbps.gz: the gzip data is damaged or cut off"),
         ("a.mbps.xz", &xz(b"0 10\n")[..20], "a.mbps.xz: the xz data is damaged or cut off"),
@@ -147,7 +211,7 @@ proptest::proptest! {
 
     #[test]
     fn no_damage_to_a_trace_makes_a_parser_panic(
-        content in "(time_s,rate_mbit_s\n)?([0-9]{1,4}[ ,\t]?[-+0-9.eE]{0,20}\n?){0,20}",
+        content in "(time_s,rate_mbit_s\n|Timestamp,DL_bitrate\n|run_num,seq_num,Throughput\n)?([0-9]{1,4}[ ,\t]?[-+0-9.eE]{0,20}\n?){0,20}",
         name in proptest::sample::select(&["a.mahi", "a.mbps", "a.csv", "a"]),
     ) {
         if let Ok(trace) = trace::parse(name, content.as_bytes()) {

@@ -1,7 +1,9 @@
 //! One row a run: JSON and CSV.
 
+use crate::comparison::Comparison;
 use cellcc_experiment::{Metrics, Record};
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// A run as JSON has it: flat, units in the keys.
 #[derive(Serialize)]
@@ -29,18 +31,24 @@ struct FlowRow<'a> {
 
 /// One array of objects, one per run, in the order of the Records; `flows` where there are several.
 pub(crate) fn json(records: &[Record]) -> String {
-    let rows: Vec<Row> = records.iter().map(row).collect();
+    let names = trace_names(records);
+    let rows: Vec<Row> = records.iter().map(|record| row(record, &names)).collect();
     let mut text = serde_json::to_string_pretty(&rows).expect("rows have only string keys");
     text.push('\n');
     text
 }
 
-fn row(record: &Record) -> Row<'_> {
+/// What each trace is called: as in the tables, so that no two have one name.
+fn trace_names(records: &[Record]) -> BTreeMap<&str, &str> {
+    Comparison::new(records).traces.iter().map(|trace| (trace.key, trace.name)).collect()
+}
+
+fn row<'a>(record: &'a Record, names: &BTreeMap<&str, &'a str>) -> Row<'a> {
     let flows: &[_] = if record.flows.len() > 1 { &record.flows } else { &[] };
     Row {
         scheme: &record.scenario.scheme,
         variation: &record.scenario.variation,
-        trace: record.trace_name(),
+        trace: names[record.scenario.trace.as_str()],
         seed: record.scenario.seed,
         driver: &record.driver,
         total: &record.total,
@@ -59,8 +67,9 @@ pub(crate) fn csv(records: &[Record]) -> String {
         .chain(metrics.iter().map(String::as_str))
         .chain(["jain_index", "notes"]);
     writer.write_record(header).expect("memory takes every row");
+    let names = trace_names(records);
     for record in records {
-        let row = row(record);
+        let row = row(record, &names);
         let notes = row.notes.join("; ");
         writer
             .serialize((

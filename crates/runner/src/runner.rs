@@ -71,7 +71,7 @@ impl Progress for () {}
 
 impl Runner {
     /// Runs the plan, or the share of it, and leaves the results in the output folder. Once `stop` is true no further run is
-    /// begun; those going on are finished first.
+    /// begun; those going on are finished first, unless the driver ends them.
     ///
     /// # Errors
     /// See [`RunnerError`]. What is finished by then is kept.
@@ -239,6 +239,8 @@ impl Pool<'_> {
             let result = catch_unwind(AssertUnwindSafe(|| self.driver.run(&run.scenario)));
             let kept = match result {
                 Ok(Ok(record)) => self.keep(run, record),
+                // It was told to end: it has not failed, and is still to be done.
+                Ok(Err(_)) if self.stop.load(Ordering::Relaxed) => return,
                 Ok(Err(error)) => self.fail(position, run, error.to_string()),
                 Err(panic) => self.fail(position, run, format!("internal error: {}", message(&*panic))),
             };

@@ -5,7 +5,7 @@ use crate::limit;
 use cellcc_control::{Registry, Scheme};
 use cellcc_experiment::virtual_time::{Run, Transport, VirtualTime};
 use cellcc_experiment::{
-    AdviceSupport, DEFAULT_DRIVER, Driver, LIMIT, Record, Recordings, ResolveError, RunError, Scenario,
+    AdviceSupport, DEFAULT_DRIVER, Driver, LIMIT, Record, Recordings, ResolveError, RunError, Scenario, Watch,
 };
 use cellcc_units::Time;
 
@@ -35,10 +35,12 @@ impl SimDriver {
         self.0.begin(scenario)
     }
 
-    fn run_limit(&self, scenario: &Scenario) -> Result<Record, ResolveError> {
-        let capacities = self.0.capacities(scenario)?;
+    fn run_limit(&self, scenario: &Scenario, watch: &dyn Watch) -> Result<Record, RunError> {
+        let failed = |error: ResolveError| RunError(error.to_string());
+        let capacities = self.0.capacities(scenario).map_err(failed)?;
+        let delay = scenario.forward_delay().map_err(failed)?;
         let capacity = &capacities.forward[0];
-        let meter = limit::measure(scenario, capacity)?;
+        let meter = limit::measure(scenario, capacity, &delay, watch)?;
         let offered = capacity.bytes_between(Time::ZERO, Time::ZERO + scenario.duration);
         let metrics = meter.metrics(offered, scenario.duration);
         let mut record = Record::empty(scenario, DEFAULT_DRIVER, &capacities);
@@ -56,10 +58,14 @@ impl Driver for SimDriver {
     }
 
     fn run(&self, scenario: &Scenario) -> Result<Record, RunError> {
+        self.run_watched(scenario, &())
+    }
+
+    fn run_watched(&self, scenario: &Scenario, watch: &dyn Watch) -> Result<Record, RunError> {
         if scenario.scheme == LIMIT && scenario.flows.is_empty() {
-            self.run_limit(scenario).map_err(|error| RunError(error.to_string()))
+            self.run_limit(scenario, watch)
         } else {
-            self.0.run(scenario)
+            self.0.run_watched(scenario, watch)
         }
     }
 }

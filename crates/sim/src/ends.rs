@@ -195,4 +195,8 @@ impl virtual_time::Ends for Ends {
             component.observe(observed);
         }
     }
+
+    fn notes(&self) -> Vec<String> {
+        self.sender.note().into_iter().collect()
+    }
 }

@@ -1,25 +1,35 @@
 //! The row `limit`: what a sender that knew the future would get from the link. It has a packet at the link in the
 //! very moment in which the link can begin to serve it, so that nothing is wasted and nothing waits.
 
-use cellcc_experiment::{Delivery, FlowMeter, ResolveError, Scenario};
-use cellcc_link::{Capacity, ServiceClock};
+use cellcc_experiment::{Delivery, FlowMeter, RunError, Scenario, Watch};
+use cellcc_link::{Capacity, Delay, ServiceClock};
 use cellcc_units::{Span, Time};
 use std::sync::Arc;
 
-/// Measures the limit of `capacity` under a Scenario's conditions.
-pub(crate) fn measure(scenario: &Scenario, capacity: &Arc<Capacity>) -> Result<FlowMeter, ResolveError> {
+/// Packets between two looks of a [`Watch`]: some milliseconds of computing.
+const PACKETS_BETWEEN_LOOKS: u64 = 1 << 14;
+
+/// Measures the limit of `capacity` under a Scenario's conditions, behind this delay.
+pub(crate) fn measure(
+    scenario: &Scenario,
+    capacity: &Arc<Capacity>,
+    delay: &Delay,
+    watch: &dyn Watch,
+) -> Result<FlowMeter, RunError> {
     let mut meter = FlowMeter::new(scenario.endpoint.series_bin);
     let mut clock = ServiceClock::new(Arc::clone(capacity));
-    let delay = scenario.forward_delay()?;
     let back = scenario.path.rtt.saturating_sub(scenario.path.rtt / 2);
     let bytes = scenario.endpoint.packet();
     let end = Time::ZERO + scenario.duration;
     let mut free_at = Time::ZERO;
-    loop {
+    for packet in 1_u64.. {
         // Ready from the beginning: the link is never idle, and several packets leave in one opportunity.
         let departed_at = clock.finish(Time::ZERO, bytes);
         if departed_at > end {
-            return Ok(meter);
+            break;
+        }
+        if packet.is_multiple_of(PACKETS_BETWEEN_LOOKS) && !watch.goes_on(departed_at) {
+            return Err(RunError::stopped(departed_at));
         }
         let queued_at = service_begins(capacity, free_at, departed_at);
         let arrived_at = departed_at + delay.at(departed_at);
@@ -28,6 +38,7 @@ pub(crate) fn measure(scenario: &Scenario, capacity: &Arc<Capacity>) -> Result<F
         meter.on_rtt(arrived_at + back, arrived_at.since(queued_at) + back);
         free_at = departed_at;
     }
+    Ok(meter)
 }
 
 /// The latest moment from which the link still serves a whole packet by `departed_at`: after a pause, not before it.
@@ -77,7 +88,8 @@ mod tests {
         };
         let offered = capacity.bytes_between(Time::ZERO, Time::ZERO + duration);
         assert_eq!(offered, Bytes::new(500 * 1500));
-        let metrics = measure(&scenario, &capacity).unwrap().metrics(offered, duration);
+        let delay = scenario.forward_delay().unwrap();
+        let metrics = measure(&scenario, &capacity, &delay, &()).unwrap().metrics(offered, duration);
         assert_eq!(metrics.utilisation, 1.0);
         assert!(metrics.queueing_delay_p99_ms.unwrap() < 0.01, "{:?}", metrics.queueing_delay_p99_ms);
     }

@@ -13,6 +13,11 @@ use std::collections::{BTreeSet, VecDeque};
 /// The first time-out's doubling stops here: 2^10 PTOs are minutes, and a link is back long before.
 const MAX_BACKOFF: u32 = 10;
 
+/// The most full packets in flight, whatever the scheme allows: without a bound, a scheme without one fills memory. TCP's
+/// largest window, 1 GiB (RFC 7323, section 2.3), is 741,455 packets of 1448 bytes; this is the next power of two. With
+/// packets of 1500 bytes it is 100 Gbit/s over an RTT of 126 ms.
+const MOST_PACKETS_IN_FLIGHT: u64 = 1 << 20;
+
 /// A packet that leaves.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Departure {
@@ -44,6 +49,9 @@ pub(crate) struct Sender {
     timeouts: u32,
     /// Packets that leave whatever the limits say: probes after a time-out.
     probes: u32,
+    most_in_flight: Bytes,
+    /// [`MOST_PACKETS_IN_FLIGHT`] held packets back that the scheme allowed.
+    was_held_back: bool,
     /// When sending goes on by itself: a pacing gap ends, or the application has more.
     resume_at: Time,
     newly_acknowledged: Vec<Packet>,
@@ -76,6 +84,8 @@ impl Sender {
             last_timeout_at: Time::ZERO,
             timeouts: 0,
             probes: 0,
+            most_in_flight: endpoint.packet() * MOST_PACKETS_IN_FLIGHT,
+            was_held_back: false,
             newly_acknowledged: Vec::new(),
             newly_lost: Vec::new(),
             lost_packets: Vec::new(),
@@ -172,6 +182,13 @@ impl Sender {
         controller.min(recovery).min(self.resume_at)
     }
 
+    /// What the reader of the Record must know.
+    pub(crate) fn note(&self) -> Option<String> {
+        self.was_held_back.then(|| {
+            format!("a flow had {MOST_PACKETS_IN_FLIGHT} packets in flight, the most in the simulator; its scheme allowed more")
+        })
+    }
+
     /// The next packet that may leave now; asked until there is none.
     pub(crate) fn next_departure(&mut self, now: Time) -> Option<Departure> {
         self.resume_at = Time::NEVER;
@@ -181,6 +198,8 @@ impl Sender {
         let probing = self.probes > 0;
         let limits = self.flow.limits();
         if !probing && !self.allows(&limits) {
+            let after = self.flow.inflight() + self.packet;
+            self.was_held_back |= after > self.most_in_flight && after <= limits.window;
             self.flow.mark_window_limited();
             return None;
         }
@@ -248,7 +267,8 @@ impl Sender {
     #[inline]
     fn allows(&self, limits: &Limits) -> bool {
         let inflight = self.flow.inflight();
-        let window = inflight + self.packet <= limits.window || inflight.is_zero();
+        let most = limits.window.min(self.most_in_flight);
+        let window = inflight + self.packet <= most || inflight.is_zero();
         window && limits.budget.is_none_or(|budget| self.packet <= budget)
     }
 

@@ -1,6 +1,7 @@
 //! Certificates, generated or given, and their verification by the other side.
 
 use crate::{ALPN, TransferError};
+use cellcc_units::{Bytes, input};
 use noq::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
@@ -15,6 +16,9 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::{Arc, Mutex, PoisonError};
+
+/// The largest PEM file: several times the authorities that an operating system trusts (a quarter of a megabyte).
+const MOST_PEM_BYTES: Bytes = Bytes::new(4_000_000);
 
 /// The SHA-256 of a certificate: `sha256:` and 64 hexadecimal digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,7 +92,7 @@ impl Identity {
     /// # Errors
     /// A file cannot be read, or has no certificate or no key.
     pub fn load(certificate: &Path, key: &Path) -> Result<Self, TransferError> {
-        let key = PrivateKeyDer::from_pem_file(key).map_err(|error| {
+        let key = PrivateKeyDer::from_pem_slice(&pem(key)?).map_err(|error| {
             TransferError::Input(format!("{}: no private key in PEM form: {error}", key.display()))
         })?;
         Ok(Self { chain: certificates(certificate)?, key })
@@ -133,10 +137,16 @@ fn write_private(path: &Path, text: &str) -> io::Result<()> {
     options.open(path)?.write_all(text.as_bytes())
 }
 
+/// The content of a PEM file.
+fn pem(path: &Path) -> Result<Vec<u8>, TransferError> {
+    input::read(path, MOST_PEM_BYTES)
+        .map_err(|error| TransferError::Input(format!("{}: {error}", path.display())))
+}
+
 /// The certificates of a PEM file, at least one.
 fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TransferError> {
-    let read = CertificateDer::pem_file_iter(path).and_then(Iterator::collect::<Result<Vec<_>, _>>);
-    match read {
+    let content = pem(path)?;
+    match CertificateDer::pem_slice_iter(&content).collect::<Result<Vec<_>, _>>() {
         Ok(found) if !found.is_empty() => Ok(found),
         Ok(_) => Err(TransferError::Input(format!("{}: no certificate in PEM form", path.display()))),
         Err(error) => Err(TransferError::Input(format!("{}: {error}", path.display()))),

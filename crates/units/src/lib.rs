@@ -1,12 +1,13 @@
 //! The quantities of cellcc as types, each with one text form: [`Time`] and [`Span`] in nanoseconds (`"20ms"`),
 //! [`Rate`] in bytes per second (`"12Mbit/s"`), [`Bytes`] (`"1500B"`) and [`Ratio`] (`"80%"`). The description of a
-//! [`Queue`] is here too, because every floor uses it.
+//! [`Queue`] is here too, because every floor uses it, and so is the one way to read a file that a user names: [`input`].
 //!
 //! Arithmetic saturates at the ends of the range: a window or a deadline that grows without bound stays at the
 //! largest value and never wraps to a small one.
 
 mod bytes;
 mod discipline;
+pub mod input;
 mod queue;
 mod rate;
 mod ratio;

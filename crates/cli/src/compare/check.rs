@@ -2,6 +2,7 @@
 
 use crate::exit::Exit;
 use cellcc_experiment::{NetAssist, Plan, PlanFile};
+use cellcc_link::Delay;
 use cellcc_units::{Bytes, Queue, QueueLimit, Ratio, Span};
 use std::fmt::Display;
 
@@ -56,7 +57,9 @@ fn check_values(file: &PlanFile) -> Result<(), String> {
     loss("--loss", "path.loss", path.loss)?;
     loss("--reverse-loss", "path.reverse.loss", path.reverse.loss)?;
     queue("--queue", "path.queue", path.queue)?;
+    holds_a_packet("--queue", path.queue, endpoint.packet())?;
     queue("--reverse-queue", "path.reverse.queue", path.reverse.queue)?;
+    holds_a_packet("--reverse-queue", path.reverse.queue, endpoint.header)?;
     let most = Span::from_secs(60);
     range("--jitter", "path.jitter", path.jitter, Span::ZERO, most, "0s to 60s, such as 5ms")?;
     share("path.reordered", path.reordered)?;
@@ -76,6 +79,24 @@ fn check_netassist(asked: &NetAssist) -> Result<(), String> {
     only_in_file("netassist.period", asked.period, least, most, "1ms to 60s, such as 50ms")?;
     only_in_file("netassist.delay", asked.delay, Span::ZERO, Span::from_secs(10), "0s to 10s, such as 1ms")?;
     share("netassist.loss", asked.loss)
+}
+
+/// Delays beyond a minute are a slip of the keyboard. Checked once the files that say them have been read.
+pub(super) fn check_extra_delays(plan: &Plan) -> Result<(), Exit> {
+    const MOST: Span = Span::from_secs(60);
+    for run in &plan.runs {
+        let longest =
+            Delay::with_extra(Span::ZERO, &run.scenario.path.extra_delay).map_err(Exit::input)?.max();
+        if longest > MOST {
+            return Err(Exit::input(outside(
+                "--extra-delay",
+                "path.extra_delay",
+                longest,
+                "at most 60s, such as 5ms@10s,20ms@5s",
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// A flow that would start after the end is one that the user waits for in vain.
@@ -139,6 +160,17 @@ fn queue(flag: &str, key: &str, queue: Queue) -> Result<(), String> {
     };
     let takes = "at most 100000000pkt, 100GB or 1h, such as 3200pkt, or `unlimited`";
     if fits { Ok(()) } else { Err(outside(flag, key, queue, takes)) }
+}
+
+/// Refuses a queue that no packet of this size fits into.
+pub(crate) fn holds_a_packet(flag: &str, queue: Queue, packet: Bytes) -> Result<(), String> {
+    match queue.limit() {
+        QueueLimit::Bytes(bytes) if bytes < packet => Err(format!(
+            "{flag} {queue}: a packet has {packet}, so that the queue drops each of them; write {packet} or more, or a \
+             number of packets such as 10pkt"
+        )),
+        _ => Ok(()),
+    }
 }
 
 fn outside(flag: &str, key: &str, value: impl Display, takes: &str) -> String {

@@ -2,7 +2,9 @@
 
 use crate::exit::Exit;
 use cellcc_control::Registry;
-use cellcc_experiment::{DEFAULT_DRIVER, Driver, Plan, Record, Recordings, ResolveError, RunError, Scenario};
+use cellcc_experiment::{
+    DEFAULT_DRIVER, Driver, Plan, Record, Recordings, ResolveError, RunError, Scenario, Watch,
+};
 use cellcc_sim::SimDriver;
 use cellcc_units::Span;
 
@@ -87,6 +89,10 @@ impl Driver for Drivers {
 
     fn run(&self, scenario: &Scenario) -> Result<Record, RunError> {
         self.of(scenario).run(scenario)
+    }
+
+    fn run_watched(&self, scenario: &Scenario, watch: &dyn Watch) -> Result<Record, RunError> {
+        self.of(scenario).run_watched(scenario, watch)
     }
 
     fn is_real_time(&self, scenario: &Scenario) -> bool {

@@ -6,8 +6,10 @@ mod check;
 mod conversations;
 mod drivers;
 mod plan_file;
+mod watched;
 
 pub(crate) use args::Args;
+pub(crate) use check::holds_a_packet;
 
 use crate::exit::{Exit, tell};
 use crate::present;
@@ -23,6 +25,7 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use watched::Watched;
 
 pub(crate) fn run(args: Args) -> Result<(), Exit> {
     let Asked { file, name } = plan_file::plan_file(&args)?;
@@ -36,6 +39,7 @@ pub(crate) fn run(args: Args) -> Result<(), Exit> {
         PlanError::Empty(_) | PlanError::Vary(_) | PlanError::Resolve(_) => Exit::input(error),
     })?;
     check::check_starts(&plan)?;
+    check::check_extra_delays(&plan)?;
     cellcc_runner::check_plan(&plan)?;
 
     let execution = &args.execution;
@@ -61,7 +65,8 @@ pub(crate) fn run(args: Args) -> Result<(), Exit> {
     }
     let bar = bar::Bar::new(execution.shown.quiet);
     let stop = stop_on_signal()?;
-    let outcome = runner.run(&plan, &driver, &bar, &stop);
+    let watched = Watched { drivers: &driver, bar: &bar, stop: &stop };
+    let outcome = runner.run(&plan, &watched, &bar, &stop);
     bar.clear();
     conclude(&outcome?, &runner.out, execution)?;
     conversations.conclude()
@@ -92,7 +97,7 @@ fn processors() -> NonZeroUsize {
     NonZeroUsize::new(Host::this().cpus).unwrap_or(NonZeroUsize::MIN)
 }
 
-/// The first interrupt lets the runs that are going on end; the second does not.
+/// The first interrupt ends the runs in virtual time, and lets those in real time come to their end; the second does not.
 fn stop_on_signal() -> Result<Arc<AtomicBool>, Exit> {
     let stop = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&stop);
@@ -100,7 +105,9 @@ fn stop_on_signal() -> Result<Arc<AtomicBool>, Exit> {
         if flag.swap(true, Ordering::Relaxed) {
             std::process::exit(130);
         }
-        tell("interrupted: no further run is begun; once more to leave those that are going on");
+        tell(
+            "interrupted: no further run is begun; a run in real time comes to its end; once more to leave at once",
+        );
     };
     ctrlc::set_handler(handler).map_err(Exit::failed)?;
     Ok(stop)

@@ -5,12 +5,17 @@ use super::args::Args;
 use crate::exit::Exit;
 use crate::traces;
 use cellcc_control::split_list;
-use cellcc_experiment::{CellSetup, PlanFile, Vary};
+use cellcc_experiment::{self as experiment, CellSetup, PlanFile, Vary};
+use cellcc_link::{Delay, LossRate};
+use cellcc_units::{Bytes, input};
 use std::path::Path;
 
 /// What runs when nothing is asked for.
 const QUICK_START: &str = include_str!("../../../../scenarios/quick-start.toml");
 const QUICK_START_NAME: &str = "scenarios/quick-start.toml";
+
+/// The largest Scenario file: room for the names of 100,000 traces.
+const MOST_BYTES: Bytes = Bytes::new(16_000_000);
 
 /// What is asked for, and the name of the file it comes from.
 pub(super) struct Asked {
@@ -65,7 +70,16 @@ pub(super) fn plan_file(args: &Args) -> Result<Asked, Exit> {
         file.cell = Some(cell(text)?);
         vary.remove("cell");
     }
+    spell_out(&mut file.path)?;
     Ok(Asked { file, name })
+}
+
+/// Reads the files of delays and losses, once: a pipe gives its content to the first reader only, and what is kept of the
+/// plan must not need them.
+fn spell_out(path: &mut experiment::Path) -> Result<(), Exit> {
+    let refused = |what: &'static str| move |error| Exit::input(format!("{what}: {error}"));
+    Delay::spell_out(&mut path.extra_delay).map_err(refused("extra delay"))?;
+    LossRate::spell_out(&mut path.extra_loss).map_err(refused("extra loss"))
 }
 
 /// A flag has the last word: what it sets is varied no more.
@@ -93,8 +107,8 @@ fn base(args: &Args) -> Result<Asked, Exit> {
 
 pub(super) fn read(path: &Path) -> Result<Asked, Exit> {
     let name = path.display().to_string();
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| Exit::input(format!("cannot read the Scenario {name}: {error}")))?;
+    let text = input::read_text(path, MOST_BYTES)
+        .map_err(|error| Exit::input(format!("the Scenario {name}: {error}")))?;
     parse(&name, &text)
 }
 

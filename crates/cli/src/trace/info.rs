@@ -30,11 +30,13 @@ struct Info {
 
 pub(super) fn run(args: &Args) -> Result<(), Exit> {
     let mut infos = Vec::new();
-    for text in traces::expand(&args.traces)? {
-        let source = super::open(&text)?;
+    let texts = traces::expand(&args.traces)?;
+    for text in &texts {
+        let source = super::open(text)?;
         let stats = CapacityStats::new(&source.capacity, ENDLESS);
         infos.push(Info { trace: source.name, sha256: source.hash, stats });
     }
+    tell_apart(&mut infos, texts);
     let for_people = matches!(args.format, TableFormat::Table | TableFormat::Markdown);
     let (header, rows): (Vec<&str>, Vec<Vec<String>>) = if for_people {
         (HEADINGS.to_vec(), infos.iter().map(rounded).collect())
@@ -48,6 +50,16 @@ pub(super) fn run(args: &Args) -> Result<(), Exit> {
              without any capacity;\na burst, a run of delivery opportunities at most 1 ms apart; its gap, the time to the next."
         )),
         false => print(&text),
+    }
+}
+
+/// Traces of one file name are called as they were given, with their folders.
+fn tell_apart(infos: &mut [Info], texts: Vec<String>) {
+    let names: Vec<String> = infos.iter().map(|info| info.trace.clone()).collect();
+    for (info, text) in infos.iter_mut().zip(texts) {
+        if names.iter().filter(|name| **name == info.trace).count() > 1 {
+            info.trace = text;
+        }
     }
 }
 

@@ -125,6 +125,99 @@ fn a_file_of_steps_is_refused_by_its_line() {
     compare(&["--extra-loss", "@none.txt"], &["none.txt: cannot be read"]);
 }
 
+/// A device is read for ever: `/dev/zero` took gigabytes in seconds, and a Scenario of 3 GB ended in an abort.
+#[cfg(unix)]
+#[test]
+fn what_would_fill_memory_is_not_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let zero = ["/dev/zero", "is a device", "name a file"];
+    compare_refused(&["--traces", "/dev/zero"], &zero);
+    compare_refused(&["--extra-delay", "@/dev/zero"], &zero);
+    compare_refused(&["--extra-loss", "@/dev/zero"], &zero);
+    compare_refused(&["--scenario", "/dev/zero"], &zero);
+    refused_in(folder.path(), &["trace", "info", "/dev/zero"], &zero);
+    refused_in(folder.path(), &["replay", "/dev/zero"], &zero);
+    refused_in(folder.path(), &["serve", ".", "--cert", "/dev/zero", "--key", "/dev/zero"], &zero);
+    #[cfg(target_os = "linux")]
+    refused_in(folder.path(), &["graph", "/dev/zero"], &zero);
+    // Long, and without a block on the disk.
+    let long = fs::File::create(folder.path().join("long.toml")).unwrap();
+    long.set_len(3 << 30).unwrap();
+    refused_in(
+        folder.path(),
+        &["compare", "--scenario", "long.toml"],
+        &["long.toml", "holds more than 16MB"],
+    );
+    refused_in(folder.path(), &["compare", "--traces", "./long.toml"], &["long.toml", "more than 256 MiB"]);
+    refused_in(
+        folder.path(),
+        &["compare", "--extra-delay", "@long.toml"],
+        &["long.toml", "more than 1000 kB"],
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn a_pipe_is_read_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |content: &str, arguments: &[&str]| {
+        cellcc(folder.path()).args(arguments).args(["--duration", "1s"]).write_stdin(content).assert()
+    };
+    let cubic = ["compare", "--schemes", "cubic"];
+    run("0 10\n1 20\n", &[&cubic[..], &["--traces", "/dev/stdin"]].concat()).success();
+    // Every run has the delays, and the Scenario that is kept holds them.
+    let delays = ["--traces", "10Mbit/s", "--extra-delay", "@/dev/stdin", "--out", "delays"];
+    run("5ms@1s\n9ms@1s\n", &[&cubic[..], &delays].concat()).success();
+    let kept = fs::read_to_string(folder.path().join("delays/scenario.toml")).unwrap();
+    assert!(kept.contains("extra_delay = \"5ms@1s,9ms@1s\""), "{kept}");
+    let twice = ["--traces", "/dev/stdin", "--driver", "sim,quic-virtual"];
+    let output = run("0 10\n1 20\n", &[&cubic[..], &twice].concat()).code(2).get_output().stderr.clone();
+    let message = String::from_utf8(output).unwrap();
+    assert!(message.contains("a pipe can be read only once: write its content to a file"), "{message}");
+}
+
+/// Each of these ran, and measured nothing.
+#[test]
+fn a_path_that_no_packet_gets_through_is_refused_with_what_to_do() {
+    let small = ["a packet has 1500B", "write 1500B or more"];
+    compare_refused(&["--queue", "1499B"], &[&["--queue 1499B"][..], &small].concat());
+    compare_refused(&["--queue", "codel(limit=100B)"], &["--queue codel(limit=100B)", "1500B"]);
+    compare_refused(&["--reverse-queue", "51B"], &["--reverse-queue 51B", "a packet has 52B"]);
+    compare_refused(
+        &["--traces", "1bit/s"],
+        &["`rate=1bit/s` never carries", "the slowest is `rate=8bit/s`"],
+    );
+    let slow =
+        ["carries 60B in the 1min of the run", "a packet has 1500B", "faster link", "longer --duration"];
+    compare_refused(&["--traces", "8bit/s"], &[&["`rate=8bit/s`"][..], &slow].concat());
+    compare_refused(&["--reverse-rate", "4B/s", "--duration", "10s"], &["carries 40B", "a packet has 52B"]);
+    compare_refused(&["--extra-delay", "61s"], &["--extra-delay 61s", "at most 60s"]);
+    compare_refused(&["--extra-delay", "5ms@1s,2h@1s"], &["--extra-delay 2h", "at most 60s"]);
+}
+
+#[test]
+fn traces_of_one_file_name_are_told_apart() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, rate) in [("a", 1), ("b", 2)] {
+        fs::create_dir(folder.path().join(name)).unwrap();
+        fs::write(folder.path().join(name).join("x.mbps"), format!("0 {rate}\n")).unwrap();
+    }
+    let printed = |arguments: &[&str]| {
+        let output =
+            cellcc(folder.path()).args(arguments).args(["a/x.mbps", "b/x.mbps", "3g"]).assert().success();
+        String::from_utf8(output.get_output().stdout.clone()).unwrap()
+    };
+    let named = |text: &str| ["a/x.mbps", "b/x.mbps"].iter().all(|name| text.contains(name));
+    let info = printed(&["trace", "info", "--format", "csv"]);
+    assert!(named(&info) && info.contains("\n3g,"), "{info}");
+    let runs = ["compare", "--schemes", "cubic", "--duration", "1s", "--quiet"];
+    for format in ["csv", "json", "table"] {
+        let out = format!("out-{format}");
+        let text = printed(&[&runs[..], &["--format", format, "--out", &out, "--traces"]].concat());
+        assert!(named(&text), "{text}");
+    }
+}
+
 #[test]
 fn values_out_of_range_are_refused_by_flag() {
     for (flag, value) in [

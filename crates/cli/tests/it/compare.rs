@@ -56,25 +56,48 @@ fn the_number_of_jobs_and_merged_shares_change_no_byte() {
     cellcc(folder).args(["merge", "share-2", "share-1", "--out", "some"]).assert().code(2);
 }
 
-/// Sends SIGINT once the first run is finished; gives the exit status and what was said.
+/// Sends SIGINT once there is something in this file of the output folder; gives the exit status and what was said.
 #[cfg(unix)]
-fn interrupted(folder: &Path, arguments: &[&str]) -> (Option<i32>, String) {
-    let child = std::process::Command::new(assert_cmd::cargo::cargo_bin!("cellcc"))
+fn interrupted(folder: &Path, arguments: &[&str], awaited: &str) -> (Option<i32>, String) {
+    use std::time::{Duration, Instant};
+    let mut child = std::process::Command::new(assert_cmd::cargo::cargo_bin!("cellcc"))
         .args(arguments)
         .current_dir(folder)
         .stderr(std::process::Stdio::piped())
         .spawn()
         .unwrap();
-    let finished = folder.join("out/finished.jsonl");
-    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(120);
-    while fs::metadata(&finished).map_or(0, |metadata| metadata.len()) == 0 {
-        assert!(std::time::Instant::now() < deadline, "no run was finished in two minutes");
-        std::thread::sleep(std::time::Duration::from_millis(2));
+    let awaited = folder.join("out").join(awaited);
+    let deadline = Instant::now() + Duration::from_secs(120);
+    while fs::metadata(&awaited).map_or(0, |metadata| metadata.len()) == 0 {
+        assert!(Instant::now() < deadline, "nothing in {} in two minutes", awaited.display());
+        std::thread::sleep(Duration::from_millis(2));
     }
     let kill = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
     assert!(kill.success());
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while child.try_wait().unwrap().is_none() {
+        if Instant::now() > deadline {
+            child.kill().unwrap();
+            panic!("it goes on 20 s after an interrupt");
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
     let output = child.wait_with_output().unwrap();
     (output.status.code(), String::from_utf8(output.stderr).unwrap())
+}
+
+/// Only a second interrupt ended it, and nothing showed how far it was.
+#[cfg(unix)]
+#[test]
+fn a_run_that_would_take_days_ends_soon_after_one_interrupt() {
+    let folder = tempfile::tempdir().unwrap();
+    let fast = ["--traces", "10000Gbit/s", "--duration", "24h", "--series-bin", "60s"];
+    let arguments = [&["compare", "--schemes", "cubic", "--jobs", "2", "--out", "out"][..], &fast].concat();
+    let (status, message) = interrupted(folder.path(), &arguments, "run-info.json");
+    assert_eq!(status, Some(130), "{message}");
+    assert!(message.contains("0 of 2 runs are finished"), "{message}");
+    let info = fs::read_to_string(folder.path().join("out/run-info.json")).unwrap();
+    assert!(info.contains("\"failures\": []"), "an ended run has not failed: {info}");
 }
 
 #[cfg(unix)]
@@ -94,7 +117,7 @@ fn an_interrupted_plan_keeps_what_is_finished_and_resumes_to_the_same_bytes() {
         "10s",
     ];
     let with = |more: &[&'static str]| [&arguments[..], more].concat();
-    let (status, message) = interrupted(folder, &with(&["--jobs", "1", "--out", "out"]));
+    let (status, message) = interrupted(folder, &with(&["--jobs", "1", "--out", "out"]), "finished.jsonl");
     assert_eq!(status, Some(130), "{message}");
     assert!(message.contains("cellcc compare --resume --out out"), "{message}");
     assert!(!folder.join("out/runs.jsonl").exists());

@@ -18,6 +18,9 @@ const FORMAT: u8 = 1;
 /// A block is written once it has so many bytes.
 const BLOCK_BYTES: usize = 1 << 16;
 const BLOCK_HEAD_BYTES: usize = 8;
+/// A longer block is none of ours: the longest ends with the acknowledgement of 2^20 packets, the most that a flow of a
+/// driver has in flight, each with eleven values of at most ten bytes.
+const MOST_BLOCK_BYTES: u32 = 1 << 28;
 
 /// What a conversation is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -227,6 +230,10 @@ impl<R: Read> Blocks<R> {
             self.take(BLOCK_HEAD_BYTES as u64)?.try_into().map_err(|_| self.cut_off())?;
         let [length, checksum] = [[head[0], head[1], head[2], head[3]], [head[4], head[5], head[6], head[7]]];
         let length = u32::from_le_bytes(length);
+        if length > MOST_BLOCK_BYTES {
+            self.offset = begins_at;
+            return Err(self.damaged("the block that begins there is longer than any that is written"));
+        }
         let block = self.take(length.into())?;
         if block.len() < length as usize {
             return Err(self.cut_off());

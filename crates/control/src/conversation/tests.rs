@@ -10,7 +10,7 @@ use crate::{Registry, Scheme};
 use cellcc_assist::{Advice, AdviceClass, MinRttParts};
 use cellcc_units::{Bytes, Rate, Span, Time};
 use proptest::prelude::*;
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::sync::{Arc, Mutex};
 
 /// What was written, to be read while the writer lives.
@@ -193,6 +193,18 @@ fn a_file_that_was_cut_off_is_refused_wherever_that_was() {
     let error = replay(&recorded[..recorded.len() - 1], "vegas").unwrap_err().to_string();
     let end = recorded.len() - 1;
     assert!(error.contains(&format!("cut off at byte {end}, after event ")), "{error}");
+}
+
+/// The reader took memory for as many bytes as the file said.
+#[test]
+fn a_block_that_is_longer_than_any_is_refused_before_it_is_read() {
+    let mut recorded = file("controller", &[]);
+    let end = recorded.len() - 8;
+    recorded.truncate(end);
+    let endless = recorded.as_slice().chain(io::repeat(0xff).take(1 << 20));
+    let error = Conversation::new(endless).unwrap().replay(parse("cubic").build(&CONTEXT)).unwrap_err();
+    assert!(error.to_string().contains(&format!("damaged at byte {end}")), "{error}");
+    assert!(error.to_string().contains("longer than any"), "{error}");
 }
 
 #[test]

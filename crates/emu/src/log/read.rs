@@ -1,8 +1,8 @@
 //! Reading a log, ours or Mahimahi's own.
 
 use crate::error::EmuError;
+use cellcc_units::input;
 use flate2::bufread::MultiGzDecoder;
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
@@ -67,8 +67,7 @@ const FORMAT: &str = "a line of a Mahimahi log is `TIME # BYTES`, `TIME + BYTES`
 /// Where the file cannot be read or is no log, with its line; and what `each` has against an entry.
 pub fn read(path: &Path, each: impl FnMut(Entry) -> Result<(), String>) -> Result<(), EmuError> {
     let name = path.display().to_string();
-    let file =
-        File::open(path).map_err(|error| EmuError::Input(format!("{name}: cannot be read: {error}")))?;
+    let file = input::open(path).map_err(|error| EmuError::Input(format!("{name}: {error}")))?;
     read_from(&name, file, each)
 }
 

@@ -2,7 +2,7 @@
 
 use super::{Ends, Run};
 use crate::assistance::{AdviceSupport, TracedPath};
-use crate::{Driver, Record, Recordings, ResolveError, RunError, Scenario, schemes_of};
+use crate::{Driver, Record, Recordings, ResolveError, RunError, Scenario, Watch, schemes_of};
 use cellcc_assist::Reports;
 use cellcc_control::{Registry, Scheme};
 use cellcc_link::{Capacities, TraceCache};
@@ -97,7 +97,11 @@ impl<T: Transport> Driver for VirtualTime<T> {
     }
 
     fn run(&self, scenario: &Scenario) -> Result<Record, RunError> {
-        self.begin(scenario)?.finish()
+        self.run_watched(scenario, &())
+    }
+
+    fn run_watched(&self, scenario: &Scenario, watch: &dyn Watch) -> Result<Record, RunError> {
+        self.begin(scenario)?.finish_watched(watch)
     }
 }
 

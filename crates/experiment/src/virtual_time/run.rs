@@ -3,13 +3,17 @@
 use super::Ends;
 use super::network::{FlowSide, InTransit, Network};
 use crate::assistance::TracedPath;
-use crate::{Application, Delivery, FlowMeter, MeasuredFlow, PathLinks, Record, RunError, Scenario};
+use crate::{Application, Delivery, FlowMeter, MeasuredFlow, PathLinks, Record, RunError, Scenario, Watch};
 use cellcc_assist::{Advice, Counters, Reports, UserState, active_flows};
 use cellcc_control::Observed;
 use cellcc_link::{Capacities, ForwardPath, Link, Packet, Poll, QueueCounters};
 use cellcc_units::{Bytes, Span, Time};
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, VecDeque};
+
+/// Events between two looks of a [`Watch`]: some milliseconds of computing. Counted in events, not in the run's time: a
+/// fast link has a million events in a millisecond of that.
+const EVENTS_BETWEEN_LOOKS: u32 = 1 << 14;
 
 /// One run under way.
 pub struct Run<E: Ends> {
@@ -165,6 +169,16 @@ impl<E: Ends> Run<E> {
             }
         }
         Ok(false)
+    }
+
+    /// Takes some milliseconds' worth of steps. False where nothing more is due by `until`.
+    fn step_often(&mut self, until: Time) -> Result<bool, RunError> {
+        for _ in 0..EVENTS_BETWEEN_LOOKS {
+            if !self.step(until)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// Does what is due next, where that is not after `until`; otherwise it is `until` now.
@@ -357,8 +371,20 @@ impl<E: Ends> Run<E> {
     ///
     /// # Errors
     /// Why a flow could not go on.
-    pub fn finish(mut self) -> Result<Record, RunError> {
-        self.step_until(self.end)?;
+    pub fn finish(self) -> Result<Record, RunError> {
+        self.finish_watched(&())
+    }
+
+    /// The same while `watch` looks on.
+    ///
+    /// # Errors
+    /// As [`finish`](Self::finish); and where `watch` ends it.
+    pub fn finish_watched(mut self, watch: &dyn Watch) -> Result<Record, RunError> {
+        while self.step_often(self.end)? {
+            if !watch.goes_on(self.now) {
+                return Err(RunError::stopped(self.now));
+            }
+        }
         self.count_departed();
         let mut notes: Vec<String> = Vec::new();
         let mut measured = Vec::new();

@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | Mahimahi | `.mahi`, `.up`, `.down`, or one whole number per line | milliseconds, one delivery opportunity for 1500 bytes per line |
 //! | rate | `.mbps`, or two numbers per line | seconds and Mbit/s; a rate holds until the next line's time, the last one as long as the one before |
-//! | CSV | `.csv`, or a header line with commas | named columns: a time such as `time_s` or `time_ms`, a rate such as `rate_mbit_s`; other columns are left alone |
+//! | CSV | `.csv`, or a header line with commas | named columns: a time such as `time_s` or `time_ms`, a rate such as `rate_mbit_s`; other columns are left alone. The Irish 5G data and Lumos5G are read as they were published |
 //!
 //! Each may be compressed with gzip or xz, which is recognised by content. Empty lines and lines that begin with
 //! `#` are skipped. The first line of a rate trace is time zero; of several lines at the same time the last one counts;
@@ -12,10 +12,13 @@
 
 mod detect;
 mod mahimahi;
+mod named_columns;
 mod rate;
 pub mod write;
 
 use crate::capacity::{Capacity, CapacityError};
+use cellcc_units::Bytes;
+use cellcc_units::input::{self, InputError};
 use sha2::{Digest, Sha256};
 use std::path::Path;
 use std::sync::Arc;
@@ -64,8 +67,11 @@ pub struct TraceError {
 #[derive(Debug, Error)]
 pub enum Problem {
     /// The file cannot be read.
+    #[error(transparent)]
+    Input(#[from] InputError),
+    /// The rows of a CSV file cannot be told apart.
     #[error("cannot be read: {0}")]
-    Unreadable(#[from] std::io::Error),
+    Rows(#[from] ::csv::Error),
     /// The compressed stream ends early or is damaged.
     #[error("the {kind} data is damaged or cut off ({cause}): fetch or compress the file again")]
     Damaged {
@@ -108,6 +114,22 @@ pub enum Problem {
         /// The time of the line before.
         before: String,
     },
+    /// Two columns of a CSV file that could each be meant.
+    #[error("`{1}` and `{2}` could each be the {0}: leave one of them, and rename or remove the other")]
+    TwoColumns(&'static str, String, String),
+    /// A run of a file that has none.
+    #[error("has no runs to choose from: leave `run=` out; only CSV files with a column `run_num` have runs")]
+    NoRuns,
+    /// A run that is not in the file.
+    #[error("has no run {wanted}: its runs are numbered from {low} to {high}")]
+    NoSuchRun {
+        /// The run that was named.
+        wanted: u64,
+        /// The lowest number in the file.
+        low: u64,
+        /// The highest.
+        high: u64,
+    },
     /// A CSV header without the columns that are needed.
     #[error("no {0} among the columns `{1}`: name one {2} or rename a column")]
     Column(&'static str, String, &'static str),
@@ -134,12 +156,23 @@ impl TraceError {
 /// # Errors
 /// Where the file cannot be read or is not a trace; the message names the file and the line.
 pub fn read(path: &Path) -> Result<Trace, TraceError> {
+    read_run(path, None)
+}
+
+/// The same of one run of a file with several; `None`: all of them, one after the other.
+///
+/// # Errors
+/// As [`read`]; and where the file has no such run.
+pub(crate) fn read_run(path: &Path, run: Option<u64>) -> Result<Trace, TraceError> {
     let name = path.display().to_string();
-    let unreadable = |cause| TraceError::whole(&name, Problem::Unreadable(cause));
-    if std::fs::metadata(path).map_err(unreadable)?.len() > MAX_TEXT_BYTES {
-        return Err(TraceError::whole(&name, Problem::TooLarge));
-    }
-    parse(&name, &std::fs::read(path).map_err(unreadable)?)
+    let content = input::read(path, Bytes::new(MAX_TEXT_BYTES)).map_err(|error| {
+        let problem = match error {
+            InputError::TooLarge(_) => Problem::TooLarge,
+            other => Problem::Input(other),
+        };
+        TraceError::whole(&name, problem)
+    })?;
+    parse_run(&name, &content, run)
 }
 
 /// The trace in `content`, the bytes of a file called `name` (a path, for messages and for its ending).
@@ -147,15 +180,20 @@ pub fn read(path: &Path) -> Result<Trace, TraceError> {
 /// # Errors
 /// As [`read`].
 pub fn parse(name: &str, content: &[u8]) -> Result<Trace, TraceError> {
+    parse_run(name, content, None)
+}
+
+fn parse_run(name: &str, content: &[u8], run: Option<u64>) -> Result<Trace, TraceError> {
     let whole = |problem| TraceError::whole(name, problem);
     let text = detect::decompress(content).map_err(whole)?;
     let text = detect::text(&text).map_err(whole)?;
     let stem = detect::stem(name);
     let (format, line) = detect::format(stem, text).map_err(whole)?;
     let capacity = match format {
+        Format::Csv => named_columns::parse(name, text, line, run)?,
+        _ if run.is_some() => return Err(whole(Problem::NoRuns)),
         Format::Mahimahi => mahimahi::parse(name, text)?,
         Format::Rate => rate::parse_columns(name, text)?,
-        Format::Csv => rate::parse_csv(name, text, line)?,
     };
     Ok(Trace { name: stem.into(), format, hash: hash(&capacity), capacity: Arc::new(capacity) })
 }

@@ -6,7 +6,7 @@ use super::flow::QuicEnds;
 use cellcc_control::{Registry, Scheme};
 use cellcc_experiment::virtual_time::{Run, Transport, VirtualTime};
 use cellcc_experiment::{
-    AdviceSupport, Driver, Randomness, Record, Recordings, ResolveError, RunError, Scenario,
+    AdviceSupport, Driver, Randomness, Record, Recordings, ResolveError, RunError, Scenario, Watch,
 };
 use cellcc_quic::{Clock, Congestion};
 use std::time::Instant;
@@ -60,6 +60,10 @@ impl Driver for VirtualDriver {
 
     fn run(&self, scenario: &Scenario) -> Result<Record, RunError> {
         self.0.run(scenario)
+    }
+
+    fn run_watched(&self, scenario: &Scenario, watch: &dyn Watch) -> Result<Record, RunError> {
+        self.0.run_watched(scenario, watch)
     }
 }
 

@@ -9,3 +9,4 @@ mod reminis_theory;
 mod stepping;
 mod survival;
 mod textbook;
+mod unbounded;

@@ -2,9 +2,10 @@
 
 use cellcc_control::Registry;
 use cellcc_experiment::virtual_time::Ends;
-use cellcc_experiment::{Driver, Plan, PlanFile, Record, Scenario};
+use cellcc_experiment::{Driver, Plan, PlanFile, Record, Scenario, Watch};
 use cellcc_sim::SimDriver;
 use cellcc_units::{Span, Time};
+use std::sync::Mutex;
 
 fn driver() -> SimDriver {
     SimDriver::new(Registry::default())
@@ -40,6 +41,44 @@ fn a_run_in_steps_has_the_record_of_a_run_in_one_go() {
             }
             assert_eq!(text(&run.finish().expect("the run succeeds")), whole, "{scheme} in steps of {step}");
         }
+    }
+}
+
+/// Counts how often it is asked, and ends the run the `ends_at`th time.
+struct Counting {
+    asked: Mutex<Vec<Time>>,
+    ends_at: usize,
+}
+
+impl Watch for Counting {
+    fn goes_on(&self, now: Time) -> bool {
+        let mut asked = self.asked.lock().expect("no panic");
+        asked.push(now);
+        asked.len() < self.ends_at
+    }
+}
+
+#[test]
+fn who_looks_on_changes_nothing_and_can_end_the_run() {
+    for scheme in ["cubic", "limit"] {
+        let mut scenario = scenario("cubic");
+        scenario.trace = "rate=1Gbit/s".into();
+        if scheme == "limit" {
+            (scenario.scheme, scenario.flows) = (scheme.into(), Vec::new());
+        }
+        let whole = text(&driver().run(&scenario).expect("the run succeeds"));
+        let all = Counting { asked: Mutex::default(), ends_at: usize::MAX };
+        let watched = driver().run_watched(&scenario, &all).expect("the run succeeds");
+        assert_eq!(text(&watched), whole, "{scheme}");
+        let asked = all.asked.into_inner().expect("no panic");
+        // 400,000 packets, and an event or more for each.
+        assert!(asked.len() > 20 && asked.is_sorted(), "{scheme}: {asked:?}");
+        assert!(asked.last() <= Some(&(Time::ZERO + scenario.duration)));
+
+        let impatient = Counting { asked: Mutex::default(), ends_at: 3 };
+        let error = driver().run_watched(&scenario, &impatient).expect_err("it is ended");
+        assert!(error.to_string().starts_with("stopped at "), "{error}");
+        assert_eq!(impatient.asked.into_inner().expect("no panic"), asked[..3]);
     }
 }
 

@@ -1,0 +1,59 @@
+//! A scheme that allows everything does not fill memory.
+
+use cellcc_control::{Ack, Controller, Limits, Loss, Needs, Registry, SchemeInfo};
+use cellcc_experiment::{Driver, Plan, PlanFile, Record};
+use cellcc_sim::SimDriver;
+use cellcc_units::{Bytes, Span};
+use std::sync::Arc;
+
+/// Allows everything.
+struct Unbounded;
+
+impl Controller for Unbounded {
+    fn on_ack(&mut self, _ack: &Ack<'_>) {}
+    fn on_loss(&mut self, _loss: &Loss<'_>) {}
+    fn limits(&self) -> Limits {
+        Limits::window_only(Bytes::MAX)
+    }
+}
+
+fn run(scheme: &str) -> Record {
+    let mut registry = Registry::default();
+    registry.register(SchemeInfo {
+        name: "unbounded".into(),
+        summary: "allows everything".into(),
+        source: "none".into(),
+        parameters: Vec::new(),
+        presets: Vec::new(),
+        needs: Needs::NOTHING,
+        build: Arc::new(|_, _| Box::new(Unbounded)),
+    });
+    let driver = SimDriver::new(registry);
+    let mut file = PlanFile {
+        schemes: vec![scheme.into()],
+        traces: vec!["rate=100Mbit/s".into()],
+        duration: Span::from_secs(1),
+        ..PlanFile::default()
+    };
+    file.path.queue = "unlimited".parse().expect("a queue");
+    let plan = Plan::new(&file, &driver, "test").expect("the test's plan is sound");
+    driver.run(&plan.runs[1].scenario).expect("the run succeeds")
+}
+
+/// The sender sent for ever in the first moment; 23 GB were taken.
+#[test]
+fn a_scheme_without_a_bound_has_a_million_packets_in_flight_and_a_note() {
+    let record = run("unbounded");
+    assert_eq!(
+        record.notes,
+        ["a flow had 1048576 packets in flight, the most in the simulator; its scheme allowed more"]
+    );
+    // Each packet that arrives lets another leave: the link is full.
+    let throughput = record.total.throughput_mbit_s;
+    assert!((98.0..=100.0).contains(&throughput), "{throughput} Mbit/s");
+}
+
+#[test]
+fn a_scheme_within_the_bound_has_no_note() {
+    assert_eq!(run("fixed-rate(rate=1Gbit/s)").notes, [""; 0]);
+}

@@ -1,0 +1,150 @@
+//! Files that a user names: opened and read with a bound, so that no file fills memory and none is read for ever.
+
+use crate::Bytes;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+use thiserror::Error;
+
+/// Why a file that a user named is not read.
+#[derive(Debug, Error)]
+pub enum InputError {
+    /// It cannot be read.
+    #[error("cannot be read: {0}")]
+    Unreadable(#[from] io::Error),
+    /// It is not something that ends: a device, a socket. Or a folder.
+    #[error("is a {0}, not a file: name a file, or a pipe such as `<(COMMAND)`")]
+    Kind(&'static str),
+    /// A pipe gave nothing.
+    #[error(
+        "is a pipe that gave nothing; a pipe can be read only once: write its content to a file, and name that"
+    )]
+    EmptyPipe,
+    /// It holds more than this.
+    #[error("holds more than {0}: it is too large")]
+    TooLarge(Bytes),
+}
+
+/// Opens a file or a pipe; `<(COMMAND)` of a shell is a pipe. A device is refused before it is opened, because that may
+/// already do something.
+///
+/// # Errors
+/// Where it cannot be opened, or is something else.
+pub fn open(path: &Path) -> Result<File, InputError> {
+    match kind(&std::fs::metadata(path)?) {
+        Kind::File | Kind::Pipe => Ok(File::open(path)?),
+        Kind::Other(name) => Err(InputError::Kind(name)),
+    }
+}
+
+/// The content of a file or a pipe, of at most `most`.
+///
+/// # Errors
+/// As [`open`]; and where it holds more, or is a pipe that holds nothing.
+pub fn read(path: &Path, most: Bytes) -> Result<Vec<u8>, InputError> {
+    let file = open(path)?;
+    let metadata = file.metadata()?;
+    // A file says its size before it is read; a pipe, and a file that grows meanwhile, show it by the first byte too many.
+    if metadata.len() > most.get() {
+        return Err(InputError::TooLarge(most));
+    }
+    let mut content = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or(0));
+    file.take(most.get().saturating_add(1)).read_to_end(&mut content)?;
+    match content.len() as u64 {
+        0 if kind(&metadata) == Kind::Pipe => Err(InputError::EmptyPipe),
+        length if length > most.get() => Err(InputError::TooLarge(most)),
+        _ => Ok(content),
+    }
+}
+
+/// The same as text.
+///
+/// # Errors
+/// As [`read`]; and where it is not UTF-8.
+pub fn read_text(path: &Path, most: Bytes) -> Result<String, InputError> {
+    let text = String::from_utf8(read(path, most)?);
+    text.map_err(|_| {
+        InputError::Unreadable(io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8 text"))
+    })
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    File,
+    Pipe,
+    Other(&'static str),
+}
+
+#[cfg(unix)]
+fn kind(metadata: &std::fs::Metadata) -> Kind {
+    use std::os::unix::fs::FileTypeExt;
+    let kind = metadata.file_type();
+    match () {
+        () if kind.is_file() => Kind::File,
+        () if kind.is_fifo() => Kind::Pipe,
+        () if kind.is_dir() => Kind::Other("folder"),
+        () if kind.is_socket() => Kind::Other("socket"),
+        () => Kind::Other("device"),
+    }
+}
+
+#[cfg(not(unix))]
+fn kind(metadata: &std::fs::Metadata) -> Kind {
+    match () {
+        () if metadata.is_file() => Kind::File,
+        () if metadata.is_dir() => Kind::Other("folder"),
+        () => Kind::Other("device"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::PathBuf;
+
+    fn file(name: &str, content: &[u8]) -> PathBuf {
+        let path = std::env::temp_dir().join(format!("cellcc-input-{}-{name}", std::process::id()));
+        std::fs::write(&path, content).unwrap();
+        path
+    }
+
+    fn message(path: &Path) -> String {
+        read(path, Bytes::new(1000)).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_file_of_the_bound_is_read_and_a_byte_more_is_too_much() {
+        let path = file("bound", &[7; 1001]);
+        assert_eq!(read(&path, Bytes::new(1001)).unwrap().len(), 1001);
+        assert_eq!(message(&path), "holds more than 1kB: it is too large");
+        assert_eq!(read_text(&file("text", b"10ms"), Bytes::new(4)).unwrap(), "10ms");
+        assert!(read_text(&file("binary", &[255]), Bytes::new(4)).unwrap_err().to_string().contains("UTF-8"));
+        assert!(read(&file("empty", b""), Bytes::new(4)).unwrap().is_empty());
+        assert!(message(Path::new("no/such/file")).starts_with("cannot be read: "));
+    }
+
+    /// `/dev/zero` never ends: reading it took all memory.
+    #[cfg(unix)]
+    #[test]
+    fn what_is_no_file_is_named_and_not_read() {
+        assert!(message(Path::new("/dev/zero")).starts_with("is a device, not a file"));
+        assert!(message(&std::env::temp_dir()).starts_with("is a folder, not a file"));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_pipe_is_read_up_to_the_bound() {
+        let read_from = |content: &'static [u8]| {
+            let (reader, mut writer) = io::pipe().unwrap();
+            // Ends with an error where the reader has had enough.
+            let writing = std::io::Write::write_all(&mut writer, content);
+            drop(writer);
+            writing.unwrap();
+            let path = format!("/dev/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&reader));
+            read(Path::new(&path), Bytes::new(1000))
+        };
+        assert_eq!(read_from(b"0 10\n1 20\n").unwrap(), b"0 10\n1 20\n");
+        assert!(matches!(read_from(&[b'1'; 1001]), Err(InputError::TooLarge(_))));
+        assert!(matches!(read_from(b""), Err(InputError::EmptyPipe)));
+    }
+}
