@@ -11,10 +11,10 @@ fn block(bytes: &[u8]) -> Vec<u8> {
     [&length.to_le_bytes()[..], &crc32fast::hash(bytes).to_le_bytes(), bytes].concat()
 }
 
-/// A header: three texts with their lengths, no number beside zero.
+/// A header: three texts with their lengths, and as the only number that is not zero a packet of 1500 bytes.
 fn header() -> Vec<u8> {
     let text = |text: &str| [&[text.len() as u8], text.as_bytes()].concat();
-    [text("controller"), text("cubic"), vec![0], text("0")].concat()
+    [text("controller"), text("cubic"), vec![1, 0xb8, 0x17], text("0")].concat()
 }
 
 fn show(file: &[u8]) {

@@ -19,12 +19,15 @@ pub(crate) struct Outstanding {
     pub(crate) packet: Packet,
     pub(crate) segment: u64,
     pub(crate) retransmission: bool,
+    /// Acknowledged or declared lost.
+    settled: bool,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
-    InFlight,
-    Settled,
+impl Outstanding {
+    /// A packet that leaves.
+    pub(crate) fn new(packet: Packet, segment: u64, retransmission: bool) -> Self {
+        Self { packet, segment, retransmission, settled: false }
+    }
 }
 
 /// What an acknowledged packet number was.
@@ -42,7 +45,7 @@ pub(crate) enum Acknowledged<'a> {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Recovery {
     /// Packets from the oldest in flight on; the first has the number `first`.
-    packets: VecDeque<(Outstanding, State)>,
+    packets: VecDeque<Outstanding>,
     first: u64,
     largest_acknowledged: Option<u64>,
     /// Packets of this recovery episode that were declared lost and have not arrived after all.
@@ -65,7 +68,7 @@ impl Recovery {
         if self.packets.is_empty() {
             self.first = outstanding.packet.number;
         }
-        self.packets.push_back((outstanding, State::InFlight));
+        self.packets.push_back(outstanding);
     }
 
     /// Packet `number` is acknowledged.
@@ -74,8 +77,8 @@ impl Recovery {
         self.largest_acknowledged = self.largest_acknowledged.max(Some(number));
         let slot = number.checked_sub(self.first).and_then(|index| self.packets.get_mut(index as usize));
         match slot {
-            Some((outstanding, state @ State::InFlight)) => {
-                *state = State::Settled;
+            Some(outstanding) if !outstanding.settled => {
+                outstanding.settled = true;
                 Acknowledged::InFlight(outstanding)
             }
             _ => match self.episode.remove(&number) {
@@ -101,8 +104,8 @@ impl Recovery {
         let (numerator, denominator) = TIME_THRESHOLD;
         let latest = rtt.latest().unwrap_or(Span::ZERO);
         let patience = (rtt.smoothed().max(latest) * numerator / denominator).max(GRANULARITY);
-        for (outstanding, state) in self.packets.iter_mut().take((largest - self.first) as usize) {
-            if *state == State::Settled {
+        for outstanding in self.packets.iter_mut().take((largest - self.first) as usize) {
+            if outstanding.settled {
                 continue;
             }
             let waited_enough = outstanding.packet.sent_at + patience <= now;
@@ -111,7 +114,7 @@ impl Recovery {
                 self.loss_time = Some(outstanding.packet.sent_at + patience);
                 break;
             }
-            *state = State::Settled;
+            outstanding.settled = true;
             lost.push(*outstanding);
         }
         self.forget_settled();
@@ -148,15 +151,12 @@ impl Recovery {
 
     /// The data of the oldest packet in flight: what a probe repeats when there is nothing new.
     pub(crate) fn oldest_segment(&self) -> Option<u64> {
-        self.packets
-            .iter()
-            .find(|(_, state)| *state == State::InFlight)
-            .map(|(outstanding, _)| outstanding.segment)
+        self.packets.iter().find(|outstanding| !outstanding.settled).map(|outstanding| outstanding.segment)
     }
 
     #[inline]
     fn forget_settled(&mut self) {
-        while let Some((_, State::Settled)) = self.packets.front() {
+        while self.packets.front().is_some_and(|oldest| oldest.settled) {
             self.packets.pop_front();
             self.first += 1;
         }
@@ -186,7 +186,7 @@ mod tests {
             marked: Bytes::ZERO,
             app_limited: false,
         };
-        Outstanding { packet, segment: number, retransmission: false }
+        Outstanding::new(packet, number, false)
     }
 
     fn sent(count: u64) -> Recovery {

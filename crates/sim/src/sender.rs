@@ -240,7 +240,7 @@ impl Sender {
         // An idle restart may have changed what is to be told.
         let signal = self.flow.limits().signal;
         let packet = self.flow.on_sent(now, bytes);
-        self.recovery.on_sent(Outstanding { packet, segment, retransmission });
+        self.recovery.on_sent(Outstanding::new(packet, segment, retransmission));
         Departure { number: packet.number, segment, bytes, retransmission, ecn: self.ecn, signal }
     }
 

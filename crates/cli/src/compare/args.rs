@@ -79,10 +79,10 @@ pub(crate) struct PathArgs {
     /// jitter_reorders in a Scenario.)
     #[arg(long, value_name = "TIME")]
     pub(crate) jitter: Option<Span>,
-    /// Capacity of the way back of the acknowledgements: as --traces.
+    /// Capacity of the reverse path, which carries the acknowledgements: as --traces.
     #[arg(long, value_name = "FILE|NAME|RATE")]
     pub(crate) reverse_rate: Option<String>,
-    /// The queue of the way back: as --queue.
+    /// The queue of the reverse path: as --queue.
     #[arg(long, value_name = "QUEUE")]
     pub(crate) reverse_queue: Option<Queue>,
     /// Share of acknowledgements lost at random.

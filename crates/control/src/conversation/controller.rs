@@ -120,6 +120,16 @@ impl Call<'_> {
         }
     }
 
+    /// The present size of a full packet, where the event tells it; never zero from a flow.
+    fn packet_size(&self) -> Option<Bytes> {
+        match self {
+            Self::Sent(sent) => Some(sent.packet_size),
+            Self::Ack(ack) => Some(ack.packet_size),
+            Self::Loss(loss) => Some(loss.packet_size),
+            _ => None,
+        }
+    }
+
     /// All that the controller is told beside the time, by name, with units.
     pub fn inputs(&self) -> Vec<(&'static str, String)> {
         let mut fields = match self {
@@ -179,6 +189,9 @@ impl ReadTurn {
     pub(super) fn decode(input: &mut Decoder<'_>) -> Result<Self, Malformed> {
         let now = Time::decode(NOW, input)?;
         let call = Call::decode(CALL, input)?;
+        if call.packet_size().is_some_and(Bytes::is_zero) {
+            return Err(Malformed("packets of no bytes, by which schemes divide"));
+        }
         let (mut packets, mut rtt) = (Vec::new(), Rtt::NONE);
         if let Call::Ack(_) | Call::Loss(_) = call {
             packets = input.list(PACKETS)?;

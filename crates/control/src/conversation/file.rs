@@ -171,6 +171,9 @@ impl<R: Read> Reader<R> {
         let mut slots = Slots::default();
         let header = Header::decode(0, &mut Decoder::new(&block, 0, &mut slots))
             .map_err(|Malformed(problem)| blocks.damaged(problem))?;
+        if header.context.packet.is_zero() {
+            return Err(blocks.damaged("its packets have no bytes"));
+        }
         if header.vocabulary != vocabulary {
             return Err(ConversationError::Vocabulary { found: header.vocabulary, expected: vocabulary });
         }

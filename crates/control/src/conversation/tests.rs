@@ -36,16 +36,21 @@ fn parse(scheme: &str) -> Scheme {
     Registry::default().parse(scheme).unwrap()
 }
 
-/// A flow with losses, a change of rate and a pause.
+/// A flow with losses and a change of rate.
 fn record(scheme: &str) -> Vec<u8> {
+    record_for(scheme, Span::from_secs(3))
+}
+
+/// The same within `duration`.
+fn record_for(scheme: &str, duration: Span) -> Vec<u8> {
     let written = Written::default();
     let scheme = parse(scheme).recorded(Box::new(written.clone()));
     let mut path = Path::of(&scheme, Rate::from_mbit_per_sec(20.0), Span::from_millis(40));
-    path.run_for(Span::from_secs(1));
+    path.run_for(duration / 3);
     path.drop_next(3);
-    path.run_for(Span::from_secs(1));
+    path.run_for(duration / 3);
     path.set_rate(Rate::from_mbit_per_sec(5.0));
-    path.run_for(Span::from_secs(1));
+    path.run_for(duration / 3);
     drop(path);
     written.bytes()
 }
@@ -231,6 +236,16 @@ fn file(vocabulary: &str, records: &[u8]) -> Vec<u8> {
     written.bytes()
 }
 
+/// The records of a file whose records fit one block.
+fn records_of(file: &[u8]) -> Vec<u8> {
+    let block = |begin: usize| {
+        let length = u32::from_le_bytes(file[begin..begin + 4].try_into().unwrap()) as usize;
+        begin + 8..begin + 8 + length
+    };
+    let header = block(9);
+    file[block(header.end)].to_vec()
+}
+
 #[test]
 fn what_this_reader_does_not_know_is_refused_by_name() {
     let error = Conversation::new(&file("kernel", &[])[..]).unwrap_err().to_string();
@@ -243,6 +258,24 @@ fn what_this_reader_does_not_know_is_refused_by_name() {
     assert!(error.contains("no recorded conversation"), "{error}");
 }
 
+#[test]
+fn packets_of_no_bytes_are_refused() {
+    let written = Written::default();
+    let mut recorded = parse("cubic").recorded(Box::new(written.clone())).build(&CONTEXT);
+    recorded.on_sent(&Sent {
+        now: Time::ZERO,
+        number: 0,
+        bytes: CONTEXT.packet,
+        inflight: CONTEXT.packet,
+        app_limited: false,
+        signal: None,
+        packet_size: Bytes::ZERO,
+    });
+    drop(recorded);
+    let error = replay(&written.bytes(), "cubic").unwrap_err().to_string();
+    assert!(error.contains("packets of no bytes"), "{error}");
+}
+
 proptest! {
     #[test]
     fn no_bytes_make_the_reader_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
@@ -252,6 +285,27 @@ proptest! {
         while let Ok(Some(turn)) = conversation.next_turn() {
             turn.call.inputs();
             turn.decision.fields();
+        }
+    }
+
+    /// A forged file has the right checksums, and tells of what cannot be.
+    #[test]
+    fn no_told_values_make_a_scheme_panic(
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..40),
+        scheme in any::<prop::sample::Index>(),
+    ) {
+        let schemes = schemes();
+        let scheme = scheme.get(&schemes);
+        let mut records = records_of(&record_for(scheme, Span::from_millis(400)));
+        for (at, byte) in &changes {
+            *at.get_mut(&mut records) = *byte;
+        }
+        let file = file("controller", &records);
+        let mut conversation = Conversation::new(&file[..]).unwrap();
+        let mut driven = controller::Driven::new(parse(scheme).build(&CONTEXT));
+        while let Ok(Some(turn)) = conversation.next_turn() {
+            driven.tell(turn.now, &turn.call);
+            driven.decision();
         }
     }
 

@@ -35,7 +35,7 @@ impl Background {
     pub(super) fn on_ack(&mut self, ack: &Ack<'_>, alone: bool) {
         self.round = ack.round;
         self.note(ack.inflight_before, ack.packet_size);
-        let reached = self.reached_round.is_some_and(|reached| reached + 1 >= ack.round);
+        let reached = self.reached_round.is_some_and(|reached| ack.round.saturating_sub(1) <= reached);
         let cwnd_limited = if alone { ack.cwnd_limited } else { reached };
         self.base.on_ack(&Ack { cwnd_limited, ..*ack });
         self.limits = self.base.limits();

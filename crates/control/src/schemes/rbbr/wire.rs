@@ -201,14 +201,9 @@ impl<const CAPACITY: usize> Writer<CAPACITY> {
     fn begin(kind: u64, flags: u8) -> Self {
         let mut writer = Self { bytes: [0; CAPACITY], length: 0 };
         writer.integer(kind);
-        writer.put(&[flags]);
+        writer.bytes[writer.length] = flags;
+        writer.length += 1;
         writer
-    }
-
-    fn put(&mut self, bytes: &[u8]) {
-        let end = self.length + bytes.len();
-        self.bytes[self.length..end].copy_from_slice(bytes);
-        self.length = end;
     }
 
     fn integer(&mut self, value: u64) {
@@ -216,7 +211,11 @@ impl<const CAPACITY: usize> Writer<CAPACITY> {
         let size = integer_size(value);
         // The two highest bits are the logarithm of the size.
         let marked = value | u64::from(size.trailing_zeros()) << (8 * size - 2);
-        self.put(&marked.to_be_bytes()[8 - size..]);
+        // Eight bytes whatever the size, those behind it zero: a copy of variable length takes longer. The capacity holds
+        // a message whose integers all have eight bytes.
+        let bytes = (marked << (64 - 8 * size)).to_be_bytes();
+        self.bytes[self.length..][..8].copy_from_slice(&bytes);
+        self.length += size;
     }
 
     fn message(&self) -> SchemeMessage<CAPACITY> {
@@ -251,23 +250,25 @@ impl<'a> Reader<'a> {
         if count == 0 { Ok(()) } else { Err(WireError::TrailingBytes { count }) }
     }
 
-    fn take(&mut self, count: usize, field: &'static str) -> Result<&[u8], WireError> {
+    fn take<const SIZE: usize>(&mut self, field: &'static str) -> Result<[u8; SIZE], WireError> {
         let truncated = WireError::Truncated { length: self.length, field };
-        let (taken, rest) = self.rest.split_at_checked(count).ok_or(truncated)?;
+        let (taken, rest) = self.rest.split_first_chunk().ok_or(truncated)?;
         self.rest = rest;
-        Ok(taken)
+        Ok(*taken)
     }
 
     fn byte(&mut self, field: &'static str) -> Result<u8, WireError> {
-        self.take(1, field).map(|bytes| bytes[0])
+        self.take(field).map(|[byte]| byte)
     }
 
     fn integer(&mut self, field: &'static str) -> Result<u64, WireError> {
-        let first = self.byte(field)?;
-        let more = (1 << (first >> 6)) - 1;
-        let begin = u64::from(first & 0x3f);
-        let bytes = self.take(more, field)?;
-        Ok(bytes.iter().fold(begin, |value, &byte| value << 8 | u64::from(byte)))
+        // The two highest bits of the first byte are the logarithm of the size.
+        match self.rest.first().map_or(0, |first| first >> 6) {
+            0 => self.byte(field).map(u64::from),
+            1 => self.take(field).map(|bytes| (u16::from_be_bytes(bytes) & (u16::MAX >> 2)).into()),
+            2 => self.take(field).map(|bytes| (u32::from_be_bytes(bytes) & (u32::MAX >> 2)).into()),
+            _ => self.take(field).map(|bytes| u64::from_be_bytes(bytes) & LARGEST),
+        }
     }
 }
 

@@ -137,6 +137,11 @@ impl Inflight {
         self.counted_from = self.next_number;
     }
 
+    /// Stops at zero: a forged conversation may tell of packets that never left.
+    fn remove(&mut self, bytes: Bytes) {
+        self.bytes = self.bytes.saturating_sub(bytes);
+    }
+
     fn counts(&self, packet: &Packet) -> bool {
         packet.number >= self.counted_from
     }
@@ -213,7 +218,7 @@ impl Verus {
         if !self.inflight.counts(packet) {
             return;
         }
-        self.inflight.bytes -= packet.bytes;
+        self.inflight.remove(packet.bytes);
         self.loss_share.add(false);
         self.delays.heard_at(now);
         self.delays.add(delay_ms);
@@ -279,7 +284,7 @@ impl Controller for Verus {
         }
         self.inflight.bytes += sent.bytes;
         self.inflight.on_path = sent.inflight;
-        self.inflight.next_number = sent.number + 1;
+        self.inflight.next_number = sent.number.saturating_add(1);
         self.budget = self.budget.saturating_sub(sent.bytes);
         if self.time_out_at.is_none() {
             self.rearm_time_out(sent.now);
@@ -296,7 +301,7 @@ impl Controller for Verus {
             if !delay.is_zero() {
                 self.acknowledged(ack.now, packet, delay.as_millis_f64());
             } else if self.inflight.counts(packet) {
-                self.inflight.bytes -= packet.bytes;
+                self.inflight.remove(packet.bytes);
             }
         }
         self.rearm_time_out(ack.now);
@@ -314,9 +319,9 @@ impl Controller for Verus {
 
     fn on_event(&mut self, _now: Time, event: Event) {
         match event {
-            Event::SpuriousLoss => self.inflight.bytes -= self.pending_losses.forget(),
+            Event::SpuriousLoss => self.inflight.remove(self.pending_losses.forget()),
             Event::Forgotten(packet) if self.inflight.counts(&packet) => {
-                self.inflight.bytes -= packet.bytes;
+                self.inflight.remove(packet.bytes);
             }
             _ => {}
         }

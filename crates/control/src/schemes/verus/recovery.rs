@@ -30,7 +30,7 @@ impl Verus {
     pub(super) fn expire_pending_losses(&mut self, now: Time) {
         let mut first = true;
         while let Some(lost) = self.pending_losses.expire(now) {
-            self.inflight.bytes -= lost.bytes;
+            self.inflight.remove(lost.bytes);
             self.loss_share.add(true);
             let counts = self.loss_share.get() > self.settings.loss_tolerance;
             if counts && std::mem::take(&mut first) {

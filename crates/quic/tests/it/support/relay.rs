@@ -13,7 +13,7 @@ use tokio::time::Instant;
 const HEADERS: u64 = 28;
 const LARGEST_DATAGRAM: usize = 65_535;
 
-/// The way from the server to the client; the way back is free.
+/// The path from the server to the client; the reverse path is free.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Bottleneck {
     /// Of whole packets.
