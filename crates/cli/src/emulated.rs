@@ -30,7 +30,7 @@ pub(crate) struct How {
     granularity: Span,
     /// Largest packet in bytes, IP header included.
     #[arg(long, value_name = "BYTES", default_value_t = MTU, value_parser = clap::value_parser!(u16).range(1280..))]
-    mtu: u16,
+    pub(crate) mtu: u16,
     /// Write what the emulator measured of itself as JSON: late releases, packets lost in front of it, processor time.
     #[arg(long, value_name = "FILE")]
     self_report: Option<PathBuf>,
