@@ -23,6 +23,7 @@ use tokio::sync::watch;
 use tokio::task::{JoinSet, LocalSet};
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
+type Flood = fn(&Server) -> Result<()>;
 
 /// The bound of a server's memory, whatever clients do.
 const MAX_PEAK_MB: f64 = 64.0;
@@ -60,7 +61,7 @@ fn main() -> ExitCode {
 
 /// Each flood has a server of its own, so that the peak is its own. True if all stayed within the bounds.
 fn run(program: &Path) -> Result<bool> {
-    let floods: [(String, fn(&Server) -> Result<()>); 5] = [
+    let floods: [(String, Flood); 5] = [
         (format!("{INITIALS} Initials without a further packet"), initials),
         (format!("{PROVEN} Initials that answer a Retry, and no more"), proven),
         (format!("{CONNECTIONS} short connections, one after another"), |server| connections(server, 1)),
