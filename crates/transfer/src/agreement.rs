@@ -1,6 +1,6 @@
 //! Decides whether and how the server serves a request.
 
-use crate::files::{IncomingFile, SharedFile, below};
+use crate::files::{Existing, IncomingFile, SharedFile, below};
 use crate::limits::Lease;
 use crate::protocol::Message;
 use crate::server::{DataTarget, Shared};
@@ -68,21 +68,27 @@ impl Shared {
         };
         let path = below(root, name)?;
         match (request.direction, bytes) {
-            (Direction::Get, _) => SharedFile::open(&path).map(Files::Out).map_err(|error| match error {
-                TransferError::File { cause, .. } => TransferError::Refused(format!("`{name}`: {cause}")),
-                other => TransferError::Refused(other.to_string()),
-            }),
+            (Direction::Get, _) => {
+                SharedFile::open(&path).map(Files::Out).map_err(|error| refused(name, error))
+            }
             (Direction::Put, _) if !self.settings.takes_files => {
                 Err(TransferError::Refused("this server takes no files; start it with --writable".into()))
             }
             (Direction::Put, Some(bytes)) => {
-                IncomingFile::create(&path, bytes.get(), false).map(Files::In).map_err(|error| match error {
-                    TransferError::File { cause, .. } => TransferError::Refused(format!("`{name}`: {cause}")),
-                    other => other,
-                })
+                let file = IncomingFile::create(&path, bytes.get(), Existing::Kept);
+                let file = file.map_err(|error| refused(name, error))?;
+                Ok(Files::In { file, name: name.clone() })
             }
             (Direction::Put, None) => Err(TransferError::Protocol("a file to put has a size".into())),
         }
+    }
+}
+
+/// The error of a file, by the name that the client knows it by.
+fn refused(name: &str, error: TransferError) -> TransferError {
+    match error {
+        TransferError::File { cause, .. } => TransferError::Refused(format!("`{name}`: {cause}")),
+        other => TransferError::Refused(other.to_string()),
     }
 }
 
@@ -141,7 +147,7 @@ pub(crate) struct Agreed {
 enum Files {
     None,
     Out(SharedFile),
-    In(IncomingFile),
+    In { file: IncomingFile, name: String },
 }
 
 impl Agreed {
@@ -151,7 +157,7 @@ impl Agreed {
             tickets: self.issued.tickets.clone(),
             bytes: match &self.files {
                 Files::Out(file) => Some(Bytes::new(file.bytes())),
-                Files::None | Files::In(_) => None,
+                Files::None | Files::In { .. } => None,
             },
             software: concat!("cellcc ", env!("CARGO_PKG_VERSION")).into(),
         }
@@ -161,13 +167,14 @@ impl Agreed {
         match &self.files {
             Files::None => None,
             Files::Out(file) => Some(file),
-            Files::In(incoming) => Some(&incoming.file),
+            Files::In { file, .. } => Some(&file.file),
         }
     }
 
+    /// Gives a file that has arrived its name.
     pub(crate) fn complete_file(&mut self) -> Result<(), TransferError> {
-        match &mut self.files {
-            Files::In(incoming) => incoming.complete(),
+        match std::mem::replace(&mut self.files, Files::None) {
+            Files::In { file, name } => file.complete().map_err(|error| refused(&name, error)),
             Files::None | Files::Out(_) => Ok(()),
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::advice::AdviceConfig;
 use crate::connecting::{Agreed, Connector};
-use crate::files::{IncomingFile, SharedFile};
+use crate::files::{Existing, IncomingFile, SharedFile};
 use crate::progress::Progress;
 use crate::protocol::Message;
 use crate::running::{Last, Running};
@@ -111,5 +111,5 @@ fn open_file(settings: &ClientSettings, request: &mut Request) -> Result<Option<
 /// The file to get.
 fn incoming_file(settings: &ClientSettings, agreed: &Agreed) -> Result<Option<IncomingFile>, TransferError> {
     let (Some(bytes), Some(path)) = (agreed.bytes, &settings.file) else { return Ok(None) };
-    IncomingFile::create(path, bytes.get(), true).map(Some)
+    IncomingFile::create(path, bytes.get(), Existing::Replaced).map(Some)
 }

@@ -15,7 +15,7 @@ use cellcc_quic::qlog::Directory;
 use cellcc_quic::receive_thread::endpoint;
 use cellcc_units::Bytes;
 use noq::crypto::rustls::QuicClientConfig;
-use noq::{ClientConfig, Connection, ConnectionError, Endpoint};
+use noq::{ClientConfig, Connection, ConnectionError, Endpoint, TransportErrorCode};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Instant;
@@ -97,6 +97,11 @@ impl Connector {
         let cause = match error {
             ConnectionError::TimedOut => {
                 "no answer; is `cellcc serve` running there, and UDP let through to that port?".into()
+            }
+            ConnectionError::ConnectionClosed(close)
+                if close.error_code == TransportErrorCode::CONNECTION_REFUSED =>
+            {
+                "it refuses new connections: it has too many, or it shuts down; try again".into()
             }
             ConnectionError::TransportError(error) => {
                 format!("{error}; see --ca and --pin for what certificates are accepted")

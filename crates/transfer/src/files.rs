@@ -5,10 +5,11 @@
 
 use crate::TransferError;
 use bytes::Bytes as Data;
-use std::fs::{self, File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use tempfile::NamedTempFile;
 
 /// Largest piece: with 16 streams, 4 MB are on their way between disk and network.
 pub(crate) const PIECE_BYTES: u32 = 1 << 18;
@@ -88,57 +89,74 @@ impl SharedFile {
     }
 }
 
-/// A file that has another name until it is complete. It is removed if it never is.
+/// A file with a temporary name until it is complete, `.cellcc-RANDOM.part` beside its final name. Nobody else's file has
+/// that name: it is drawn at random, and created only if nothing has it, not even a symbolic link. Dropping this removes an
+/// incomplete file; a killed process leaves it, but the next transfer draws another name.
 #[derive(Debug)]
 pub(crate) struct IncomingFile {
     pub(crate) file: SharedFile,
-    part: PathBuf,
+    temporary: NamedTempFile,
     target: PathBuf,
-    is_complete: bool,
+    existing: Existing,
+}
+
+/// What happens to a file that has the final name already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Existing {
+    /// The new file replaces it. A symbolic link is replaced itself, not what it leads to.
+    Replaced,
+    /// It stays, also if it appears while the new file arrives, and the new file is given up.
+    Kept,
 }
 
 impl IncomingFile {
-    /// Creates `target` with `.part` appended to its name, for a file of this size. `replaces`: whether an existing `target`
-    /// may be replaced.
-    pub(crate) fn create(target: &Path, bytes: u64, replaces: bool) -> Result<Self, TransferError> {
-        let failed = |cause| TransferError::File { act: "write", path: target.into(), cause };
-        if !replaces && target.exists() {
-            return Err(failed(io::Error::new(
-                io::ErrorKind::AlreadyExists,
-                "it is there already; choose another name",
-            )));
-        }
-        let mut part = target.as_os_str().to_owned();
-        part.push(".part");
-        let part = PathBuf::from(part);
-        let mut options = OpenOptions::new();
-        // Of two transfers to one name the second is refused, so that it does not write to the first one's part.
-        let opened = options.write(true).create_new(true).open(&part).or_else(|error| {
-            if replaces && error.kind() == io::ErrorKind::AlreadyExists {
-                return OpenOptions::new().write(true).truncate(true).open(&part);
+    /// Creates a file of this size that is to be `target`.
+    pub(crate) fn create(target: &Path, bytes: u64, existing: Existing) -> Result<Self, TransferError> {
+        match (existing, target.symlink_metadata()) {
+            (Existing::Kept, Ok(_)) => return Err(not_written(target, io::ErrorKind::AlreadyExists.into())),
+            // Renaming would replace a device by a file.
+            (Existing::Replaced, Ok(found)) if !found.is_file() && !found.is_symlink() => {
+                return Err(TransferError::Input(format!(
+                    "{} is not a file that could be replaced; choose another name",
+                    target.display()
+                )));
             }
-            Err(error)
+            _ => {}
+        }
+        let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let mut names = tempfile::Builder::new();
+        names.prefix(".cellcc-").suffix(".part");
+        // As for other new files: the process' umask says who may read it.
+        #[cfg(unix)]
+        names.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+        let made = names.tempfile_in(folder.unwrap_or(Path::new("."))).and_then(|temporary| {
+            let file = Arc::new(Mutex::new(temporary.as_file().try_clone()?));
+            Ok((file, temporary))
         });
-        let file = Arc::new(Mutex::new(opened.map_err(failed)?));
-        let file = SharedFile { file, path: part.clone(), bytes };
-        Ok(Self { file, part, target: target.into(), is_complete: false })
+        // The kind: the error's own text has the temporary name, which tells the user nothing.
+        let (file, temporary) = made.map_err(|error| not_written(target, error.kind().into()))?;
+        let file = SharedFile { file, path: target.into(), bytes };
+        Ok(Self { file, temporary, target: target.into(), existing })
     }
 
-    /// The file is complete: gives it its name.
-    pub(crate) fn complete(&mut self) -> Result<(), TransferError> {
-        let moved = self.file.lock().flush().and_then(|()| fs::rename(&self.part, &self.target));
-        moved.map_err(|cause| TransferError::File { act: "write", path: self.target.clone(), cause })?;
-        self.is_complete = true;
-        Ok(())
+    /// The file is complete: gives it its final name, in one step.
+    pub(crate) fn complete(self) -> Result<(), TransferError> {
+        let named = match self.existing {
+            Existing::Replaced => self.temporary.persist(&self.target),
+            Existing::Kept => self.temporary.persist_noclobber(&self.target),
+        };
+        named.map(drop).map_err(|failed| not_written(&self.target, failed.error))
     }
 }
 
-impl Drop for IncomingFile {
-    fn drop(&mut self) {
-        if !self.is_complete {
-            let _ = fs::remove_file(&self.part);
+fn not_written(path: &Path, cause: io::Error) -> TransferError {
+    let cause = match cause.kind() {
+        kind @ io::ErrorKind::AlreadyExists => {
+            io::Error::new(kind, "it is there already; choose another name")
         }
-    }
+        _ => cause,
+    };
+    TransferError::File { act: "write", path: path.into(), cause }
 }
 
 /// The path of `name` below `root`. Refuses names and links that lead outside. The file itself need not exist.
@@ -165,6 +183,7 @@ pub(crate) fn below(root: &Path, name: &str) -> Result<PathBuf, TransferError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     #[test]
     fn a_name_never_leads_out_of_the_root() {
@@ -185,14 +204,113 @@ mod tests {
         assert!(below(&root, "/sub/new").unwrap().ends_with("root/sub/new"));
     }
 
+    fn text(path: &Path) -> String {
+        fs::read_to_string(path).unwrap()
+    }
+
+    async fn arrive(incoming: &IncomingFile, data: &str) {
+        incoming.file.write_piece(0, data.into()).await.unwrap();
+    }
+
     #[test]
     fn an_incomplete_file_leaves_nothing_and_replaces_nothing() {
         let folder = tempfile::tempdir().unwrap();
         let target = folder.path().join("file");
         fs::write(&target, "old").unwrap();
-        assert!(IncomingFile::create(&target, 3, false).is_err());
-        drop(IncomingFile::create(&target, 3, true).unwrap());
-        assert_eq!(fs::read_to_string(&target).unwrap(), "old");
+        assert!(IncomingFile::create(&target, 3, Existing::Kept).is_err());
+        drop(IncomingFile::create(&target, 3, Existing::Replaced).unwrap());
+        assert_eq!(text(&target), "old");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[tokio::test]
+    async fn a_file_that_appears_meanwhile_is_kept() {
+        // The check was made at the start only, and the rename replaced what had come since.
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("file");
+        let incoming = IncomingFile::create(&target, 4, Existing::Kept).unwrap();
+        arrive(&incoming, "ours").await;
+        fs::write(&target, "theirs").unwrap();
+        let error = incoming.complete().unwrap_err().to_string();
+        assert!(error.contains("there already"), "{error}");
+        assert_eq!(text(&target), "theirs");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[tokio::test]
+    async fn of_two_transfers_to_one_name_the_first_to_end_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("file");
+        let create = || IncomingFile::create(&target, 6, Existing::Kept).unwrap();
+        let (first, second) = (create(), create());
+        arrive(&first, "first ").await;
+        arrive(&second, "second").await;
+        second.complete().unwrap();
+        assert!(first.complete().is_err());
+        assert_eq!(text(&target), "second");
+    }
+
+    #[tokio::test]
+    async fn a_file_of_the_users_is_no_temporary_file() {
+        // `f.part` was the temporary name: the user's own file was overwritten, then renamed.
+        let folder = tempfile::tempdir().unwrap();
+        let (target, own) = (folder.path().join("f"), folder.path().join("f.part"));
+        fs::write(&own, "mine").unwrap();
+        let incoming = IncomingFile::create(&target, 4, Existing::Replaced).unwrap();
+        arrive(&incoming, "data").await;
+        incoming.complete().unwrap();
+        assert_eq!((text(&target), text(&own)), ("data".into(), "mine".into()));
+    }
+
+    #[cfg(unix)]
+    #[tokio::test]
+    async fn nothing_is_written_through_a_symbolic_link() {
+        // A link `f.part` led the data out of the folder.
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        fs::write(path("outside"), "theirs").unwrap();
+        for link in ["f", "f.part"] {
+            std::os::unix::fs::symlink(path("outside"), path(link)).unwrap();
+        }
+        let incoming = IncomingFile::create(&path("f"), 4, Existing::Replaced).unwrap();
+        arrive(&incoming, "data").await;
+        incoming.complete().unwrap();
+        assert_eq!((text(&path("f")), text(&path("outside"))), ("data".into(), "theirs".into()));
+        assert!(!path("f").is_symlink() && path("f.part").is_symlink());
+    }
+
+    #[test]
+    fn neither_a_killed_transfer_nor_a_file_of_the_old_temporary_name_blocks_a_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("x");
+        // A killed process does not clean up.
+        std::mem::forget(IncomingFile::create(&target, 1, Existing::Kept).unwrap());
+        let part = IncomingFile::create(&folder.path().join("x.part"), 0, Existing::Kept).unwrap();
+        part.complete().unwrap();
+        IncomingFile::create(&target, 0, Existing::Kept).unwrap().complete().unwrap();
+        assert!(target.exists());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn only_files_and_links_are_replaced() {
+        // A device became a file.
+        let folder = tempfile::tempdir().unwrap();
+        for target in [folder.path(), Path::new("/dev/null")] {
+            let error = IncomingFile::create(target, 1, Existing::Replaced).unwrap_err();
+            assert!(error.is_input() && error.to_string().contains("not a file"), "{error}");
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_new_file_is_readable_as_others_are() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let (target, other) = (folder.path().join("x"), folder.path().join("other"));
+        IncomingFile::create(&target, 0, Existing::Kept).unwrap().complete().unwrap();
+        fs::write(&other, "").unwrap();
+        let mode = |path: &Path| path.metadata().unwrap().permissions().mode();
+        assert_eq!(mode(&target), mode(&other));
     }
 }

@@ -13,13 +13,14 @@
 //! | both sides while data move | `session` |
 //! | the data | `sending`, `receiving`, `files` |
 //! | a data connection and its counters | `flow` |
-//! | permissions and limits | `certificates`, `limits`, `tickets` |
+//! | permissions and limits | `admission`, `certificates`, `limits`, `tickets` |
 //! | the source of network advice | `advice` |
 //! | reports and results | `progress`, `outcome` |
 
 // Transfers take real time: this crate reads clocks and opens sockets.
 #![allow(clippy::disallowed_methods)]
 
+mod admission;
 mod advice;
 mod agreement;
 mod certificates;
@@ -29,6 +30,7 @@ mod error;
 mod files;
 mod flow;
 mod limits;
+mod memory;
 mod outcome;
 mod progress;
 mod protocol;

@@ -17,8 +17,10 @@ pub const MAX_STREAMS: u16 = 256;
 /// Shortest interval between two reports of a running transfer.
 pub const MIN_INTERVAL: Span = Span::from_millis(50);
 
-/// Longest message, in bytes. Samples of 256 connections take 256 kB.
-const MAX_MESSAGE: usize = 1 << 22;
+/// Longest first message, in bytes: a request, or its answer. 256 tickets take 9 kB.
+pub(crate) const MAX_FIRST_MESSAGE: usize = 1 << 16;
+/// Longest later message, in bytes. Samples of 256 connections take 256 kB.
+pub(crate) const MAX_MESSAGE: usize = 1 << 22;
 
 /// A client's request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -182,9 +184,11 @@ pub(crate) async fn write(
     stream.write_all(&framed).await.map_err(|error| of_write(error, peer))
 }
 
-/// Waits for a message; `None` if the peer has ended the stream. Not cancel-safe: a message read in part would be lost.
+/// Waits for a message of at most `longest` bytes; `None` if the peer has ended the stream. Not cancel-safe: a message read
+/// in part would be lost.
 pub(crate) async fn read(
     stream: &mut RecvStream,
+    longest: usize,
     peer: &'static str,
 ) -> Result<Option<Message>, TransferError> {
     let mut length = [0; 4];
@@ -192,7 +196,7 @@ pub(crate) async fn read(
         return Ok(None);
     }
     let length = u32::from_be_bytes(length) as usize;
-    if length > MAX_MESSAGE {
+    if length > longest {
         return Err(TransferError::Protocol(format!("a message of {length} bytes")));
     }
     let mut text = vec![0; length];

@@ -107,7 +107,7 @@ impl Running {
     /// The server has sent everything: receives what is still on its way, and reports to the server.
     async fn end_of_get(&mut self, sent: &Report) -> Result<Report, TransferError> {
         self.session.receive_rest(sent, &self.request.payload).await?;
-        if let Some(file) = &mut self.incoming {
+        if let Some(file) = self.incoming.take() {
             file.complete()?;
         }
         let report = self.session.report();

@@ -1,8 +1,10 @@
 //! The server: listens, and tells control connections from data connections.
 
+use crate::admission::{Admission, Answer, Place};
 use crate::advice::AdviceConfig;
 use crate::certificates::server_crypto;
 use crate::limits::Ledger;
+use crate::memory;
 use crate::session::close;
 use crate::tickets::TicketStore;
 use crate::{CloseCode, Fingerprint, Identity, Limits, TransferError, transport};
@@ -10,7 +12,7 @@ use cellcc_control::Scheme;
 use cellcc_quic::Congestion;
 use cellcc_quic::qlog::Directory;
 use cellcc_quic::receive_thread::endpoint;
-use noq::{Connection, Endpoint, Incoming, ServerConfig};
+use noq::{Connection, Endpoint, Incoming, PathId, ServerConfig, TransportConfig, VarInt};
 use std::fmt;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -26,6 +28,24 @@ pub(crate) const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 pub(crate) const SHUTDOWN_GRACE: Duration = Duration::from_secs(5);
 /// Longest wait for the last packets to leave.
 pub(crate) const FLUSH_TIMEOUT: Duration = Duration::from_millis(500);
+
+/// Clients whose first packet has not been looked at. The server looks at them within milliseconds; a client whose packet is
+/// dropped sends it again after a second.
+const MAX_INCOMING: usize = 1024;
+/// Bytes that these may send meanwhile: the rest of a first message, which has two packets where its keys are large.
+const INCOMING_BUFFER: u64 = 8192;
+/// All of them together.
+const INCOMING_BUFFERS: u64 = 1 << 20;
+/// A control connection's data that have not been read. Nothing but messages comes, and they are read at once.
+const CONTROL_WINDOW: u32 = 1 << 16;
+
+/// noq keeps a closed connection for three PTOs (RFC 9000, section 10.2). Without an RTT sample a PTO takes a second (RFC
+/// 9002, section 6.2.2: 333 ms, and four times half of it).
+const CLOSING_TIME: Duration = Duration::from_secs(3);
+/// The default max_ack_delay (RFC 9000, section 18.2).
+const MAX_ACK_DELAY: Duration = Duration::from_millis(25);
+/// How often an idle server gives memory back.
+const TIDY_INTERVAL: Duration = Duration::from_secs(10);
 
 /// Settings of a server.
 pub struct ServerSettings {
@@ -73,6 +93,7 @@ pub(crate) struct Shared {
     pub(crate) settings: ServerSettings,
     pub(crate) ledger: Arc<Ledger>,
     pub(crate) tickets: TicketStore<DataTarget>,
+    admission: Admission,
     /// For control connections; data connections add their scheme.
     config: ServerConfig,
     pub(crate) ends: watch::Sender<bool>,
@@ -96,7 +117,11 @@ impl Server {
         Congestion::new(settings.scheme.clone()).map_err(|error| TransferError::Input(error.to_string()))?;
         let crypto = server_crypto(&settings.identity, settings.client_authorities.as_deref())?;
         let mut config = ServerConfig::with_crypto(Arc::new(crypto));
-        config.transport_config(Arc::new(transport(None)));
+        config
+            .transport_config(Arc::new(control_transport()))
+            .max_incoming(MAX_INCOMING)
+            .incoming_buffer_size(INCOMING_BUFFER)
+            .incoming_buffer_size_total(INCOMING_BUFFERS);
         let endpoint = endpoint(settings.listen, Some(config.clone())).map_err(|error| {
             TransferError::Input(format!(
                 "cannot listen on {}: {error}; choose another address or port with --listen",
@@ -106,6 +131,7 @@ impl Server {
         let shared = Shared {
             ledger: Ledger::new(settings.limits),
             tickets: TicketStore::default(),
+            admission: Admission::default(),
             config,
             ends: watch::Sender::new(false),
             epoch: Instant::now(),
@@ -131,14 +157,24 @@ impl Server {
     /// Serves until `end` completes. Running transfers then have five seconds; the rest are closed with a reason.
     pub async fn run(self, end: impl Future<Output = ()>) {
         let mut tasks = JoinSet::new();
+        let mut ticks = tokio::time::interval(TIDY_INTERVAL);
+        let mut is_tidy = true;
         tokio::pin!(end);
         loop {
             tokio::select! {
                 incoming = self.endpoint.accept() => match incoming {
-                    Some(incoming) => self.accept(incoming, &mut tasks),
+                    Some(incoming) => {
+                        self.accept(incoming, &mut tasks);
+                        is_tidy = false;
+                    }
                     None => return,
                 },
                 Some(_) = tasks.join_next() => {}
+                // Not while connections are open: it would delay their packets.
+                _ = ticks.tick(), if !is_tidy => if self.endpoint.open_connections() == 0 {
+                    memory::give_back();
+                    is_tidy = true;
+                },
                 () = &mut end => break,
             }
         }
@@ -155,16 +191,42 @@ impl Server {
         let _ = timeout(SHUTDOWN_GRACE + FLUSH_TIMEOUT, rest).await;
         self.endpoint.close(CloseCode::Shutdown.code(), b"the server has shut down");
         let _ = timeout(FLUSH_TIMEOUT, self.endpoint.wait_idle()).await;
+        if let Some(line) = self.shared.admission.last_news() {
+            self.shared.log(&line);
+        }
     }
 
     fn accept(&self, incoming: Incoming, tasks: &mut JoinSet<()>) {
         let shared = Arc::clone(&self.shared);
+        // A ticket proves the address: it was sent there, and cannot be guessed.
         if let Some(target) = shared.tickets.redeem(&incoming.orig_dst_cid()) {
             tasks.spawn(async move { shared.accept_data(incoming, target).await });
-        } else {
-            tasks.spawn(async move { shared.accept_control(incoming).await });
+            return;
+        }
+        match shared.admission.answer(incoming.remote_address_validated()) {
+            Answer::Accept(place) => {
+                tasks.spawn(async move { shared.accept_control(incoming, place).await });
+            }
+            // Fails only for a client that has proved its address.
+            Answer::Retry => drop(incoming.retry()),
+            Answer::Refuse => incoming.refuse(),
+        }
+        if let Some(line) = self.shared.admission.news(Instant::now()) {
+            self.shared.log(&line);
         }
     }
+}
+
+/// The transport configuration of control connections: one stream, and little memory for clients that nobody knows yet.
+fn control_transport() -> TransportConfig {
+    let mut transport = transport(None);
+    transport
+        .max_concurrent_uni_streams(VarInt::from_u32(0))
+        .max_concurrent_bidi_streams(VarInt::from_u32(1))
+        .stream_receive_window(VarInt::from_u32(CONTROL_WINDOW))
+        .receive_window(VarInt::from_u32(CONTROL_WINDOW))
+        .datagram_receive_buffer_size(None);
+    transport
 }
 
 impl Shared {
@@ -182,11 +244,24 @@ impl Shared {
         }
     }
 
-    async fn accept_control(&self, incoming: Incoming) {
+    async fn accept_control(&self, incoming: Incoming, place: Place) {
         let peer = incoming.remote_address();
         let Ok(connecting) = incoming.accept() else { return };
-        let Ok(Ok(connection)) = timeout(REQUEST_TIMEOUT, connecting).await else { return };
-        if let Err(error) = self.serve(&connection, peer).await {
+        let Ok(Ok(connection)) = timeout(REQUEST_TIMEOUT, connecting).await else {
+            place.keep_for(CLOSING_TIME);
+            return;
+        };
+        let result = match self.begin(&connection, peer).await {
+            Ok(begun) => {
+                drop(place);
+                self.serve(&connection, peer, begun).await
+            }
+            Err(error) => {
+                place.keep_for(closing_time(&connection));
+                Err(error)
+            }
+        };
+        if let Err(error) = result {
             self.log(&format!("{peer}: {error}"));
             close(&connection, error.close_code(), &error.to_string());
         }
@@ -195,4 +270,9 @@ impl Shared {
     pub(crate) fn log(&self, line: &str) {
         (self.settings.log)(line);
     }
+}
+
+/// How long noq keeps this connection after its end: three PTOs (RFC 9002, section 6.2.1), if its RTT varies by half of it.
+fn closing_time(connection: &Connection) -> Duration {
+    connection.rtt(PathId::ZERO).map_or(CLOSING_TIME, |rtt| (rtt * 3 + MAX_ACK_DELAY) * 3)
 }

@@ -15,9 +15,20 @@ use tokio::time::{MissedTickBehavior, timeout};
 /// How often a transfer's bytes and time are charged. A limit is exceeded by at most what the link carries in this time.
 const CHARGE_INTERVAL: Duration = Duration::from_millis(20);
 
+/// A transfer whose request was accepted.
+pub(crate) struct Begun {
+    control: Control,
+    request: Request,
+    agreed: Agreed,
+}
+
 impl Shared {
-    /// Serves a transfer from its request to its end.
-    pub(crate) async fn serve(&self, connection: &Connection, peer: SocketAddr) -> Result<(), TransferError> {
+    /// Waits for the request, and agrees to it.
+    pub(crate) async fn begin(
+        &self,
+        connection: &Connection,
+        peer: SocketAddr,
+    ) -> Result<Begun, TransferError> {
         let late = |_| TransferError::Protocol("no request for 10 s".into());
         let streams = timeout(REQUEST_TIMEOUT, connection.accept_bi()).await.map_err(late)?;
         let streams = streams.map_err(|error| TransferError::of(error, "client"))?;
@@ -26,7 +37,18 @@ impl Shared {
             Message::Request(request) => request,
             other => return Err(Control::unexpected(&other)),
         };
-        let mut agreed = self.agree(&request, peer.ip())?;
+        let agreed = self.agree(&request, peer.ip())?;
+        Ok(Begun { control, request, agreed })
+    }
+
+    /// Serves a transfer from the agreement to its end.
+    pub(crate) async fn serve(
+        &self,
+        connection: &Connection,
+        peer: SocketAddr,
+        begun: Begun,
+    ) -> Result<(), TransferError> {
+        let Begun { mut control, request, mut agreed } = begun;
         control.write(&agreed.answer()).await?;
         let scheme = agreed.congestion.scheme().text().to_owned();
         self.log(&format!("{peer}: {} by {scheme}", described(&request)));

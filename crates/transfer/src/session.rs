@@ -3,7 +3,7 @@
 
 use crate::files::SharedFile;
 use crate::flow::Flow;
-use crate::protocol::{self, Message, Report};
+use crate::protocol::{self, MAX_FIRST_MESSAGE, MAX_MESSAGE, Message, Report};
 use crate::receiving::{PeerClock, Receiving};
 use crate::sending::Sending;
 use crate::{CloseCode, FlowSample, Payload, TransferError};
@@ -45,12 +45,14 @@ impl Control {
         let (messages, inbox) = mpsc::channel(MESSAGE_QUEUE);
         let closing = connection.clone();
         let reader = tokio::spawn(async move {
+            let mut longest = MAX_FIRST_MESSAGE;
             loop {
-                let message = match protocol::read(&mut receive, peer).await {
+                let message = match protocol::read(&mut receive, longest, peer).await {
                     Ok(Some(message)) => Ok(message),
                     Ok(None) => Err(close_reason(&closing, peer).await),
                     Err(error) => Err(error),
                 };
+                longest = MAX_MESSAGE;
                 let is_last = message.is_err();
                 if messages.send(message).await.is_err() || is_last {
                     return;
