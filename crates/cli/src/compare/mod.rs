@@ -8,6 +8,7 @@ mod drivers;
 mod plan_file;
 
 pub(crate) use args::Args;
+pub(crate) use check::check_emulated;
 
 use crate::exit::{Exit, tell};
 use crate::present;
