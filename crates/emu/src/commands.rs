@@ -22,6 +22,9 @@ pub const MOST_COMMANDS: usize = sys::MOST_CHILDREN;
 /// the commands handle themselves. Process group, session and terminal stay as they are, so an interactive shell has
 /// job control.
 ///
+/// It is no process namespace: in one, the programs would see numbers other than those of the /proc that they have, and an
+/// ordinary user may often not mount another.
+///
 /// All children of this process are taken for commands or for what they left: there must be no others.
 #[derive(Debug)]
 pub struct Commands {
