@@ -8,7 +8,7 @@ locked := $(if $(CI),--locked)
 floors := -p cellcc-units -p cellcc-control -p cellcc-link -p cellcc-assist -p cellcc-experiment
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast fresh-machine bench bench-emulator bench-quic soak lint docs clean
+.PHONY: help demo test test-fast fresh-machine bench bench-emulator bench-quic soak lint docs docs-check clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r target text; do \
@@ -55,6 +55,11 @@ lint: ## Check formatting, and compile with warnings as errors
 docs: ## Build the API documentation, warnings as errors
 	@tools/setup build
 	RUSTDOCFLAGS="-D warnings" $(run) cargo doc --workspace --no-deps $(locked)
+
+docs-check: ## Run the commands behind the documentation's tables again, and name what drifted; needs CELLCC_TRACES, half an hour
+	@tools/setup build
+	$(run) cargo build --release $(locked) --bin cellcc
+	@tools/docs-check
 
 clean: ## Remove what was built; results in cellcc-out/ stay
 	$(run) cargo clean

@@ -3,13 +3,14 @@
 #![allow(clippy::disallowed_methods, reason = "a server takes real time to start")]
 
 use crate::exit::{Exit, tell};
-use cellcc_emu::child::{Child, Job};
+use cellcc_emu::commands::{CommandId, Commands, Left, MOST_COMMANDS};
 use cellcc_emu::device::Backend;
 use cellcc_emu::emulation::{DEFAULT_GRANULARITY, Emulation, EmulationSpec, SelfReport};
+use cellcc_emu::job::Job;
 use cellcc_emu::namespace::enter_user_namespace_if_needed;
 use cellcc_emu::stage::Stage;
 use cellcc_emu::topology::{Topology, TopologySpec};
-use cellcc_units::Span;
+use cellcc_units::{ParseError, Span};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -26,7 +27,7 @@ pub(crate) struct How {
     #[arg(long, value_name = "KIND")]
     backend: Option<Backend>,
     /// Packets that are due within this of each other may be released together.
-    #[arg(long, value_name = "TIME", default_value_t = DEFAULT_GRANULARITY)]
+    #[arg(long, value_name = "TIME", default_value_t = DEFAULT_GRANULARITY, value_parser = granularity)]
     granularity: Span,
     /// Largest packet in bytes, IP header included.
     #[arg(long, value_name = "BYTES", default_value_t = MTU, value_parser = clap::value_parser!(u16).range(1280..))]
@@ -34,6 +35,14 @@ pub(crate) struct How {
     /// Write what the emulator measured of itself as JSON: late releases, packets lost in front of it, processor time.
     #[arg(long, value_name = "FILE")]
     self_report: Option<PathBuf>,
+}
+
+/// Beyond this the link is no longer the one that was asked for.
+const COARSEST: Span = Span::from_millis(100);
+
+fn granularity(text: &str) -> Result<Span, String> {
+    let granularity: Span = text.parse().map_err(|error: ParseError| error.to_string())?;
+    (granularity <= COARSEST).then_some(granularity).ok_or_else(|| format!("write {COARSEST} or less"))
 }
 
 /// Ethernet's.
@@ -58,6 +67,12 @@ pub(crate) struct Asked {
 /// The emulator could not keep up.
 const NOT_KEPT_UP: u8 = 3;
 
+/// The command succeeded, but its server failed.
+const SERVER_FAILED: u8 = 1;
+
+/// How many users there can be: one command is the server's.
+pub(crate) const MOST_USERS: usize = MOST_COMMANDS - 1;
+
 /// How long a server may take until it listens.
 const SERVER_PATIENCE: Duration = Duration::from_secs(5);
 
@@ -72,43 +87,74 @@ pub(crate) fn run(asked: Asked) -> Result<ExitCode, Exit> {
     if users > 1 && command.is_empty() {
         return Err(Exit::input("several users need a command after `--`; each of them runs it"));
     }
+    if users > MOST_USERS {
+        return Err(Exit::input(format!("{users} users: at most {MOST_USERS} can have a command each")));
+    }
     let isolated = how.server.is_some();
     let topology = Topology::build(&TopologySpec { users, isolated, backend: how.backend, mtu: how.mtu })?;
     let spec = EmulationSpec { up, down, granularity: how.granularity, taps: None };
     let emulation = Emulation::start(topology, spec)?;
-    let topology = emulation.topology();
+    let ends = run_commands(emulation.topology(), &command, &prompt, how.server.as_deref())?;
+    let report = emulation.stop()?;
+    conclude(&report, &ends, &how)
+}
+
+/// How the commands ended.
+struct Ends {
+    /// The highest exit status of the users' commands.
+    status: u8,
+    /// That of a server that ended before them.
+    server: Option<u8>,
+    /// What commands left running. It has been killed.
+    left: Vec<Left>,
+}
+
+fn run_commands(
+    topology: &Topology,
+    command: &[OsString],
+    prompt: &str,
+    server: Option<&str>,
+) -> Result<Ends, Exit> {
     let job = |user, command: &[OsString], is_server| Job {
         command: command.to_vec(),
-        prompt: prompt.clone(),
+        prompt: prompt.to_owned(),
         base4: topology.outside.address4,
         base6: topology.outside.address6,
         user,
         is_server,
     };
-    let server = how.server.as_ref().map(|line| {
+    let mut commands = Commands::new()?;
+    let server = server.map(|line| {
         let words = ["sh", "-c", line].map(OsString::from);
-        let server = Child::start(&topology.outside.namespace, &job(0, &words, true))?;
-        await_server(topology)?;
+        let server = commands.start(&topology.outside.namespace, &job(0, &words, true))?;
+        await_server(topology, &mut commands, server)?;
         Ok::<_, Exit>(server)
     });
     let server = server.transpose()?;
-    let children: Vec<_> = topology
+    let started: Vec<_> = topology
         .users
         .iter()
         .enumerate()
-        .map(|(user, place)| Child::start(&place.namespace, &job(user, &command, false)))
+        .map(|(user, place)| commands.start(&place.namespace, &job(user, command, false)))
         .collect::<Result<_, _>>()?;
     let mut status = 0;
-    for child in children {
-        status = child.wait()?.max(status);
+    for command in started {
+        status = commands.wait(command)?.max(status);
     }
-    drop(server);
-    let report = emulation.stop()?;
-    conclude(&report, status, &how)
+    let server = server.and_then(|server| commands.ended(server));
+    Ok(Ends { status, server, left: commands.end() })
 }
 
-/// What must be said at the end. The command's own failure comes first.
-fn conclude(report: &SelfReport, status: u8, how: &How) -> Result<ExitCode, Exit> {
+/// What must be said at the end. The command's own failure comes first, then the server's.
+fn conclude(report: &SelfReport, ends: &Ends, how: &How) -> Result<ExitCode, Exit> {
+    if !ends.left.is_empty() {
+        let names: Vec<_> = ends.left.iter().map(Left::to_string).collect();
+        tell(&format!("note: ended what the command left running: {}", names.join(", ")));
+    }
+    let server_failure = ends.server.filter(|status| *status != 0);
+    if let Some(status) = server_failure {
+        tell(&format!("warning: the server ended before the command, with status {status}"));
+    }
     report.log_notes.iter().for_each(|note| tell(&format!("note: {note}")));
     let warnings = report.warnings();
     warnings.iter().for_each(|warning| tell(&format!("warning: {warning}")));
@@ -120,13 +166,23 @@ fn conclude(report: &SelfReport, status: u8, how: &How) -> Result<ExitCode, Exit
     if let Some(failure) = report.log_failures.first() {
         return Err(Exit::failed(failure.clone()));
     }
-    Ok(ExitCode::from(if status == 0 && !warnings.is_empty() { NOT_KEPT_UP } else { status }))
+    Ok(ExitCode::from(match (ends.status, server_failure) {
+        (0, Some(_)) => SERVER_FAILED,
+        (0, None) if !warnings.is_empty() => NOT_KEPT_UP,
+        (status, _) => status,
+    }))
 }
 
 /// Waits until somebody outside listens; goes on where nobody does, as with a server that needs no socket.
-fn await_server(topology: &Topology) -> Result<(), Exit> {
+fn await_server(topology: &Topology, commands: &mut Commands, server: CommandId) -> Result<(), Exit> {
     let deadline = Instant::now() + SERVER_PATIENCE;
     while Instant::now() < deadline {
+        // One that puts itself into the background has ended well.
+        if let Some(status @ 1..) = commands.ended(server) {
+            return Err(Exit::failed(format!(
+                "the server ended with status {status} before the command was started; try it alone, or mend --server"
+            )));
+        }
         if topology.outside.namespace.run(somebody_listens)? {
             return Ok(());
         }

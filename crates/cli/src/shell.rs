@@ -1,6 +1,6 @@
 //! `cellcc shell`: a program whose traffic crosses an emulated link. Its flags are a Scenario's path.
 
-use crate::emulated::{self, Asked, How};
+use crate::emulated::{self, Asked, How, MOST_USERS};
 use crate::exit::Exit;
 use crate::{compare, traces};
 use cellcc_control::split_list;
@@ -26,7 +26,10 @@ Examples:
 The command reaches the outside at the address in $MAHIMAHI_BASE ($CELLCC_BASE6 for IPv6). Without a command, a shell is
 opened.
 
-Exit status: that of the command; 3 where the emulator could not keep up, and says so; 2 for bad input, 1 where it fails.")]
+A first SIGTERM or SIGINT is passed on to the command, a second one kills it. What the command leaves running ends with it.
+
+Exit status: that of the command; 3 where the emulator could not keep up, and says so; 2 for bad input, 1 where the
+emulator or the server fails.")]
 pub(crate) struct Args {
     /// Capacity towards the command: a trace file, the name of a synthetic link, or a rate such as 100Mbit/s; no limit
     /// where it is not given.
@@ -71,7 +74,7 @@ pub(crate) struct Args {
     reordered_by: Option<Span>,
     /// Several users behind one base station, each with a queue and a channel of its own; the command runs once for
     /// each, told apart by $CELLCC_USER. Without --cell all have the channel of --down and are served in turn.
-    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=200))]
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=MOST_USERS as i64))]
     users: Option<u16>,
     /// Who is served, and the channels of the users beside user 0: SCHEDULER:TRACE,TRACE,... where SCHEDULER is
     /// round-robin or proportional-fair.
@@ -99,6 +102,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: Args) -> Result<ExitCode, Exit> {
     emulated::prepare()?;
     let scenario = scenario(&args)?;
+    compare::check_emulated(&scenario.path)?;
     let traces = TraceCache::default();
     let users = scenario.cell.iter().flat_map(|cell| &cell.users);
     let channels: Vec<_> = std::iter::once(&scenario.trace).chain(users).collect();

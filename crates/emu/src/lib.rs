@@ -5,6 +5,7 @@
 //! | [`Topology`](topology::Topology) | network namespaces and their [`Device`](device::Device)s |
 //! | [`Stage`](stage::Stage) | what the emulated path consists of, made of `link`'s pieces |
 //! | [`Emulation`](emulation::Emulation) | two threads that carry packets between the devices, on the path's schedule |
+//! | [`Commands`](commands::Commands) | the programs that run behind the path, until the last of them has ended |
 //! | [`mahimahi`] | the command lines and logs that people know |
 //! | [`kernel`] | the driver for the kernel's own TCP |
 //! | [`udp`] | the driver for schemes over UDP sockets |
@@ -15,17 +16,19 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::disallowed_methods, reason = "real time has clocks, threads and sockets")]
 
-pub mod child;
+pub mod commands;
 pub mod device;
 pub mod doctor;
 pub mod emulation;
 pub mod error;
+pub mod job;
 pub mod kernel;
 pub mod log;
 pub mod mahimahi;
 pub mod namespace;
 mod netlink;
 pub mod path;
+mod process;
 mod realtime;
 pub mod stage;
 mod sys;

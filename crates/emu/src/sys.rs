@@ -8,7 +8,7 @@ use std::mem::{MaybeUninit, size_of, zeroed};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
-use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 
 /// Bytes of the legacy virtio_net_hdr, which both back ends use (`linux/virtio_net.h`).
 pub(crate) const VNET_HEADER_BYTES: usize = 10;
@@ -173,13 +173,24 @@ pub(crate) fn before_exec(
 /// The signals that are forwarded to children: those with which people, shells and service managers end programs.
 const FORWARDED: [libc::c_int; 4] = [libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGHUP];
 
+/// How many children can get our signals: 64 users' commands and a server.
+pub(crate) const MOST_CHILDREN: usize = 65;
+
 /// Process ids of the children that get our signals; 0 for a free entry.
-static CHILDREN: [AtomicI32; 64] = [const { AtomicI32::new(0) }; 64];
+static CHILDREN: [AtomicI32; MOST_CHILDREN] = [const { AtomicI32::new(0) }; MOST_CHILDREN];
+
+/// Whether the children have been asked to end.
+static ASKED_TO_END: AtomicBool = AtomicBool::new(false);
+
+/// Whether no signal may end this process.
+static HELD: AtomicBool = AtomicBool::new(false);
 
 /// Forwards the signals that other processes send to this one to its children from now on. This process lives on
 /// while it has children. A terminal's signals (Ctrl-C) reach them directly. Ignored signals stay ignored, as `nohup`
 /// expects.
 pub(crate) fn forward_signals() -> io::Result<()> {
+    ASKED_TO_END.store(false, Ordering::Relaxed);
+    HELD.store(false, Ordering::Relaxed);
     for signal in FORWARDED {
         // SAFETY: sigaction is plain data, for which all zeros is a value.
         let mut action: libc::sigaction = unsafe { zeroed() };
@@ -191,30 +202,45 @@ pub(crate) fn forward_signals() -> io::Result<()> {
         let handler: extern "C" fn(libc::c_int, *const libc::siginfo_t, *const libc::c_void) = forward;
         action.sa_sigaction = handler as libc::sighandler_t;
         action.sa_flags = libc::SA_RESTART | libc::SA_SIGINFO;
-        // SAFETY: the handler reads atomics and calls kill, signal and raise, all of which a handler may.
+        // SAFETY: the handler reads and writes atomics and calls kill, write, signal and raise, all of which a handler may.
         checked(unsafe { libc::sigaction(signal, &raw const action, std::ptr::null_mut()) })?;
     }
     Ok(())
+}
+
+/// From now on the signals of [`forward_signals`] do not end this process, even where it has no children.
+pub(crate) fn hold_signals() {
+    HELD.store(true, Ordering::Relaxed);
 }
 
 extern "C" fn forward(signal: libc::c_int, information: *const libc::siginfo_t, _: *const libc::c_void) {
     let mut children =
         CHILDREN.iter().map(|child| child.load(Ordering::Relaxed)).filter(|pid| *pid > 0).peekable();
     if children.peek().is_none() {
-        // SAFETY: no pointers. Ends this process, once the handler has returned and unblocked the signal.
-        unsafe {
-            libc::signal(signal, libc::SIG_DFL);
-            libc::raise(signal);
+        if !HELD.load(Ordering::Relaxed) {
+            // SAFETY: no pointers. Ends this process, once the handler has returned and unblocked the signal.
+            unsafe {
+                libc::signal(signal, libc::SIG_DFL);
+                libc::raise(signal);
+            }
         }
         return;
     }
     // SAFETY: with SA_SIGINFO the kernel gives a valid pointer.
     let from_a_process = unsafe { (*information).si_code } <= 0;
-    if from_a_process {
-        for pid in children {
-            // SAFETY: no pointers.
-            unsafe { libc::kill(pid, signal) };
-        }
+    if !from_a_process {
+        return;
+    }
+    let asks_to_end = matches!(signal, libc::SIGINT | libc::SIGTERM);
+    let again = asks_to_end && ASKED_TO_END.swap(true, Ordering::Relaxed);
+    if again {
+        const NOTE: &[u8] = b"note: asked to end for the second time; killing what ignored the first\n";
+        // SAFETY: the text and its length belong together.
+        unsafe { libc::write(libc::STDERR_FILENO, NOTE.as_ptr().cast(), NOTE.len()) };
+    }
+    for pid in children {
+        // SAFETY: no pointers.
+        unsafe { libc::kill(pid, if again { libc::SIGKILL } else { signal }) };
     }
 }
 

@@ -1,10 +1,13 @@
 //! Ranges of what can be asked for. Whatever lies outside is a slip of the keyboard or would never end.
 
 use crate::exit::Exit;
-use cellcc_experiment::{NetAssist, Plan, PlanFile};
+use cellcc_experiment::{NetAssist, Path, Plan, PlanFile};
 use cellcc_link::Delay;
 use cellcc_units::{Bytes, Queue, QueueLimit, Ratio, Span};
 use std::fmt::Display;
+
+/// A path's delays are at most this long: a hundred times a satellite's round trip.
+const LONGEST_DELAY: Span = Span::from_secs(60);
 
 /// Time series of a run hold at most this many bins: a day in bins of 100 ms.
 const MOST_BINS: u64 = 1_000_000;
@@ -19,17 +22,26 @@ pub(super) fn check(file: &PlanFile, name: &str) -> Result<(), Exit> {
     Ok(())
 }
 
+/// Checks a path whose flags are those of `cellcc shell`. Other than a run of `compare` it may have no length, and may
+/// lose everything.
+pub(crate) fn check_emulated(path: &Path) -> Result<(), Exit> {
+    let checks = || {
+        let takes = "0s to 60s, such as 20ms";
+        range("--rtt", "path.rtt", path.rtt, Span::ZERO, LONGEST_DELAY, takes)?;
+        range("--jitter", "path.jitter", path.jitter, Span::ZERO, LONGEST_DELAY, takes)?;
+        let by = path.reordered_by;
+        range("--reordered-by", "path.reordered_by", by, Span::ZERO, LONGEST_DELAY, takes)?;
+        queue("--queue", "path.queue", path.queue)?;
+        queue("--up-queue", "path.reverse.queue", path.reverse.queue)
+    };
+    checks().map_err(Exit::input)
+}
+
 fn check_values(file: &PlanFile) -> Result<(), String> {
     let (path, endpoint) = (&file.path, &file.endpoint);
     let above_zero = Span::from_nanos(1);
-    range(
-        "--rtt",
-        "path.rtt",
-        path.rtt,
-        above_zero,
-        Span::from_secs(60),
-        "above 0s up to 60s, such as 20ms",
-    )?;
+    let takes = "above 0s up to 60s, such as 20ms";
+    range("--rtt", "path.rtt", path.rtt, above_zero, LONGEST_DELAY, takes)?;
     let day = Span::from_secs(86_400);
     range("--duration", "duration", file.duration, above_zero, day, "above 0s up to 24h, such as 60s")?;
     let (least, most) = (Bytes::new(64), Bytes::new(65_000));
@@ -60,16 +72,11 @@ fn check_values(file: &PlanFile) -> Result<(), String> {
     holds_a_packet("--queue", path.queue, endpoint.packet())?;
     queue("--reverse-queue", "path.reverse.queue", path.reverse.queue)?;
     holds_a_packet("--reverse-queue", path.reverse.queue, endpoint.header)?;
-    let most = Span::from_secs(60);
-    range("--jitter", "path.jitter", path.jitter, Span::ZERO, most, "0s to 60s, such as 5ms")?;
+    let takes = "0s to 60s, such as 5ms";
+    range("--jitter", "path.jitter", path.jitter, Span::ZERO, LONGEST_DELAY, takes)?;
     share("path.reordered", path.reordered)?;
-    only_in_file(
-        "path.reordered_by",
-        path.reordered_by,
-        Span::ZERO,
-        Span::from_secs(60),
-        "0s to 60s, such as 10ms",
-    )?;
+    let takes = "0s to 60s, such as 10ms";
+    only_in_file("path.reordered_by", path.reordered_by, Span::ZERO, LONGEST_DELAY, takes)?;
     check_netassist(&file.netassist)
 }
 

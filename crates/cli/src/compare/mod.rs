@@ -9,7 +9,7 @@ mod plan_file;
 mod watched;
 
 pub(crate) use args::Args;
-pub(crate) use check::holds_a_packet;
+pub(crate) use check::{check_emulated, holds_a_packet};
 
 use crate::exit::{Exit, tell};
 use crate::present;

@@ -6,6 +6,8 @@ mod common;
 mod bad_input;
 mod commands;
 mod compare;
+#[cfg(unix)]
+mod docs_check;
 #[cfg(target_os = "linux")]
 mod mahimahi;
 mod output_folder;

@@ -4,6 +4,7 @@ use crate::can_emulate;
 use crate::common::cellcc;
 use cellcc_test_support::retry_on_stall;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -200,9 +201,14 @@ fn the_commands_exit_status_is_passed_on_and_nothing_is_left_behind() {
 
 /// A shell whose command sleeps for half a minute, and the command's process.
 fn sleeping(arguments: &[&str]) -> (Child, String) {
+    started(arguments, "echo $$ > PID_FILE; exec sleep 30")
+}
+
+/// A shell that runs these lines of `sh`, and the number that they wrote to PID_FILE.
+fn started(arguments: &[&str], lines: &str) -> (Child, String) {
     let folder = tempfile::tempdir().unwrap();
     let pid_file = folder.path().join("pid");
-    let command = format!("echo $$ > {}; exec sleep 30", pid_file.display());
+    let command = lines.replace("PID_FILE", pid_file.to_str().unwrap());
     let program = assert_cmd::cargo::cargo_bin("cellcc");
     // A test run in the background of a script has SIGINT ignored, and so would have the emulator.
     let mut line = Command::new("env");
@@ -211,12 +217,21 @@ fn sleeping(arguments: &[&str]) -> (Child, String) {
         .arg("shell")
         .args(arguments)
         .args(["--", "sh", "-c", &command])
-        .stderr(Stdio::null());
+        .stderr(Stdio::piped());
     let child = line.spawn().unwrap();
     let is_there = || fs::read_to_string(&pid_file).is_ok_and(|pid| pid.ends_with('\n'));
     assert!(within_seconds(20, is_there), "the command starts");
-    let sleeper = fs::read_to_string(&pid_file).unwrap().trim().to_owned();
-    (child, sleeper)
+    let pid = fs::read_to_string(&pid_file).unwrap().trim().to_owned();
+    (child, pid)
+}
+
+fn signal(name: &str, child: &Child) {
+    let sent = Command::new("kill").args([format!("-{name}"), child.id().to_string()]).status().unwrap();
+    assert!(sent.success());
+}
+
+fn is_running(pid: &str) -> bool {
+    Path::new(&format!("/proc/{pid}")).exists()
 }
 
 fn within_seconds(seconds: u64, condition: impl Fn() -> bool) -> bool {
@@ -233,11 +248,89 @@ fn an_interrupt_ends_the_command_and_then_the_emulator() {
         return;
     }
     let (mut child, _) = sleeping(&[]);
-    let interrupted = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
-    assert!(interrupted.success());
+    signal("INT", &child);
     let started = Instant::now();
     assert_eq!(child.wait().unwrap().code(), Some(128 + 2));
     assert!(started.elapsed() < Duration::from_secs(20), "it does not wait for the sleep's end");
+}
+
+/// It used to go on until somebody killed the emulator.
+#[test]
+fn a_second_request_to_end_kills_a_command_that_ignores_the_first() {
+    if !can_emulate() {
+        return;
+    }
+    for name in ["TERM", "INT"] {
+        let lines = "trap '' TERM INT; echo $$ > PID_FILE; while sleep 0.1; do :; done";
+        let (child, command) = started(&[], lines);
+        signal(name, &child);
+        assert!(!within_seconds(1, || !is_running(&command)), "{name}: the command decides about the first");
+        signal(name, &child);
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(128 + 9), "{name}");
+        assert!(stderr(&output).contains("for the second time"), "{name}: {}", stderr(&output));
+        assert!(!is_running(&command), "{name}");
+    }
+}
+
+/// It used to live on in a network that was no longer there.
+#[test]
+fn what_puts_itself_into_the_background_ends_with_the_shell_that_names_it_nested_and_for_an_ordinary_user_too()
+ {
+    if !can_emulate() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    // Where an ordinary user can read and write.
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777)).unwrap();
+    let program = folder.path().join("cellcc");
+    fs::copy(assert_cmd::cargo::cargo_bin("cellcc"), &program).unwrap();
+    let program = program.display();
+    let pid_file = folder.path().join("pid");
+    let daemon = format!("setsid sleep 60 & echo $! > {}", pid_file.display());
+    let plain = format!("{program} shell -- sh -c \"$DAEMON\"");
+    let nested = format!("{program} shell -- {plain}");
+    let user = format!("setpriv --reuid 65534 --regid 65534 --clear-groups {plain}");
+    for line in [plain, nested, user] {
+        let output = Command::new("sh").args(["-c", &line]).env("DAEMON", &daemon).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{line}: {}", stderr(&output));
+        let pid = fs::read_to_string(&pid_file).unwrap().trim().to_owned();
+        fs::remove_file(&pid_file).unwrap();
+        assert!(!is_running(&pid), "{line}: {}", stderr(&output));
+        // By its name too, which may still be that of what started it.
+        let named = format!("(process {pid})");
+        assert!(stderr(&output).contains(&named), "{line}: {named}: {}", stderr(&output));
+    }
+}
+
+#[test]
+fn a_server_that_fails_is_reported() {
+    if !can_emulate() {
+        return;
+    }
+    // Before anything listens, after 5 s of waiting for it, the command used to run and its status to be all.
+    let output = run(&["shell", "--server", "exit 7", "--", "echo", "ran"]);
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("the server ended with status 7 before the command"),
+        "{}",
+        stderr(&output)
+    );
+    assert_eq!(stdout(&output), "", "the command is not started");
+
+    // While the command runs: the server ends with its one connection.
+    let server = "python3 -c 'import socket; socket.create_server((\"\", 8000)).accept(); exit(9)'";
+    let client = "python3 -c 'import os, socket; socket.create_connection((os.environ[\"MAHIMAHI_BASE\"], 8000)).recv(1)'";
+    for (more, expected) in [("", 1), ("; exit 4", 4)] {
+        let output =
+            run(&["shell", "--server", server, "--", "sh", "-c", &format!("{client}; sleep 0.5{more}")]);
+        assert_eq!(output.status.code(), Some(expected), "{}", stderr(&output));
+        assert!(
+            stderr(&output).contains("the server ended before the command, with status 9"),
+            "{}",
+            stderr(&output)
+        );
+    }
 }
 
 #[test]
@@ -250,8 +343,7 @@ fn a_killed_emulator_takes_its_command_and_its_devices_with_it() {
         assert!(!devices().is_empty(), "{backend}: the emulator has a device");
         child.kill().unwrap();
         child.wait().unwrap();
-        let is_gone = || !Path::new(&format!("/proc/{sleeper}")).exists();
-        assert!(within_seconds(10, is_gone), "{backend}: the command lives on");
+        assert!(within_seconds(10, || !is_running(&sleeper)), "{backend}: the command lives on");
         // Whatever the kernel has not taken away, the next start removes.
         assert!(run(&["shell", "--", "true"]).status.success());
     }
@@ -288,6 +380,7 @@ fn bad_input_is_refused_before_anything_is_made() {
     let empty = folder.path().join("empty.up");
     fs::write(&empty, "").unwrap();
     let empty = empty.to_str().unwrap();
+    let crowd = format!("round-robin:{}", vec!["lte-drive"; 64].join(","));
     for (arguments, expected) in [
         (vec!["mm-link", empty, empty], "empty.up"),
         (vec!["mm-link", "12Mbit/s", "12Mbit/s", "--uplink-que=infinite"], "--uplink-que"),
@@ -297,6 +390,16 @@ fn bad_input_is_refused_before_anything_is_made() {
         (vec!["shell", "--rtt", "40", "--", "true"], "40"),
         (vec!["shell", "--users", "3", "--cell", "round-robin:lte-drive", "--", "true"], "--users 3"),
         (vec!["shell", "--users", "2", "--down-log", "/tmp/x", "--", "true"], "--down-log"),
+        // 64 commands used to run before the 65th was refused.
+        (vec!["shell", "--users", "65", "--", "true"], "64"),
+        (vec!["shell", "--cell", &crowd, "--", "true"], "65 users: at most 64"),
+        // A packet of these used to arrive after weeks, or never.
+        (vec!["shell", "--rtt", "1000h", "--", "true"], "0s to 60s"),
+        (vec!["shell", "--jitter", "1000h", "--", "true"], "0s to 60s"),
+        (vec!["shell", "--reordered", "1%", "--reordered-by", "1000h", "--", "true"], "0s to 60s"),
+        (vec!["shell", "--up-queue", "1000h", "--", "true"], "at most"),
+        (vec!["shell", "--granularity", "1000h", "--", "true"], "100ms or less"),
+        (vec!["mm-delay", "4000000000", "true"], "60000 ms"),
     ] {
         let output = run(&arguments);
         assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}", stderr(&output));

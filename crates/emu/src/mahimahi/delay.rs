@@ -18,9 +18,15 @@ pub(super) fn add(words: &mut Words, chain: &mut Chain) -> Result<(), EmuError> 
     Ok(())
 }
 
+/// As `cellcc shell` takes for a round trip.
+const MOST_MILLIS: u32 = 60_000;
+
 /// Whole milliseconds as Mahimahi has them, or a delay with its unit; and how the prompt shows it.
 fn delay(text: &str) -> Result<(Delay, String), String> {
     if let Ok(millis) = text.parse::<u32>() {
+        if millis > MOST_MILLIS {
+            return Err(format!("a delay is at most {MOST_MILLIS} ms"));
+        }
         return Ok((Delay::constant(Span::from_millis(millis.into())), format!("{millis} ms")));
     }
     let expected =

@@ -4,6 +4,7 @@
 use super::addresses::{Block, Range};
 use crate::error::EmuError;
 use crate::netlink::{Link, Netlink};
+use crate::process::Process;
 use std::fs;
 use std::io;
 use std::net::Ipv4Addr;
@@ -16,7 +17,7 @@ const LINK_PREFIX: &str = "cellcc-";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Owner {
     pid: u32,
-    /// Clock ticks from boot to the process's start: field 22 of /proc/PID/stat.
+    /// Clock ticks from boot to the process's start.
     start: u64,
     /// The inode of its process namespace; the number means something in there only.
     pid_namespace: String,
@@ -66,13 +67,7 @@ fn pid_namespace() -> Result<String, EmuError> {
 
 /// When a living process began.
 fn start_of(pid: u32) -> Option<u64> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name, field 2, is in parentheses and may hold anything; state is field 3.
-    let (_, after_name) = stat.rsplit_once(") ")?;
-    let mut fields = after_name.split(' ');
-    let state = fields.next()?;
-    // A zombie has ended; 22 - 4 fields lie between.
-    fields.nth(18)?.parse().ok().filter(|_| state != "Z" && state != "X")
+    Process::of(pid).filter(|process| process.is_alive).map(|process| process.start)
 }
 
 /// The alias of an outside device.

@@ -1,0 +1,59 @@
+//! `tools/docs-check`, on a page of its own.
+
+use crate::common::cellcc;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+const RUN: &str = "cellcc compare --schemes 'fixed-window(window={10pkt,20pkt})' --traces 12Mbit/s --rtt 20ms --duration 2s";
+
+fn docs_check(page: &Path) -> Output {
+    let tool = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tools/docs-check");
+    let program = assert_cmd::cargo::cargo_bin("cellcc");
+    Command::new("python3").arg(tool).arg(page).env("CELLCC", program).output().unwrap()
+}
+
+/// A page with a table, of which a cell is checked twice, and a block.
+fn page(throughput: &str, rtt: &str, schemes: &str) -> String {
+    format!(
+        "# Results\n\n<!-- checked: {RUN}\nrows: fixed-window(window=10pkt) | -\n\
+         columns: - | throughput_mbit_s rtt_mean_ms -->\n<!-- unchecked: no reason -->\n\n\
+         | window | Mbit/s, ms |\n|---|---|\n| 10 | {throughput}, **{rtt}** (paper: 7) |\n| 20 | by hand |\n\n\
+         <!-- checked: cellcc schemes | head -n 1 -->\n```\n{schemes}\n```\n"
+    )
+}
+
+#[test]
+fn a_figure_that_drifted_is_named_with_its_line_and_what_it_is_now() {
+    if Command::new("python3").arg("--version").output().is_err() {
+        cellcc_test_support::skip("no python3");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("page.md");
+    let schemes = cellcc(folder.path()).arg("schemes").output().unwrap();
+    let schemes = String::from_utf8(schemes.stdout).unwrap().lines().next().unwrap().to_owned();
+    // Ten packets of 1500 bytes in 20 ms and a packet's millisecond; the first round is without data.
+    for (text, status, expected) in [
+        (page("5.7", "21.0", &schemes), 0, vec!["0 figures drifted in the last digit, 0 further"]),
+        (page("5.8", "21.0", &schemes), 1, vec!["last digit: ", "page.md:10: ", "5.8 in the text, 5.7"]),
+        (page("5.7", "42.0", &schemes), 1, vec!["DRIFTED: ", "page.md:10: ", "42.0 in the text, 21.0"]),
+        (page("5.7", "21.0", "something else"), 1, vec!["page.md:15:", "something else", &schemes]),
+        (
+            page("5.7", "21.0", &schemes).replace("rows: fixed", "rows: broken"),
+            1,
+            vec!["gives no such figure"],
+        ),
+        (
+            page("5.7", "21.0", &schemes).replace("| -\n", "\n"),
+            2,
+            vec!["1 rows in the comment, 2 in the table"],
+        ),
+    ] {
+        fs::write(&path, &text).unwrap();
+        let output = docs_check(&path);
+        let said = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(status), "{text}\n{said}");
+        expected.iter().for_each(|part| assert!(said.contains(part), "`{part}`: {said}"));
+    }
+}

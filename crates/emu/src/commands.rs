@@ -1,0 +1,156 @@
+//! The running commands: signals, exit statuses, and that nothing outlives them.
+
+use crate::error::EmuError;
+use crate::job::Job;
+use crate::namespace::Namespace;
+use crate::process::Process;
+use crate::sys;
+use rustix::io::{Errno, retry_on_intr};
+use rustix::process::{
+    Pid, Signal, WaitOptions, WaitStatus, getpid, kill_process, set_child_subreaper, wait, waitpid,
+};
+use std::fmt;
+
+/// How many commands can run at once: that of each user, and a server.
+pub const MOST_COMMANDS: usize = sys::MOST_CHILDREN;
+
+/// All commands of this process. They end when it ends, whatever ends it. What they leave running becomes a child of this
+/// process, and ends in [`end`](Self::end).
+///
+/// While commands run, this process forwards the signals that other processes send (SIGINT, SIGQUIT, SIGTERM, SIGHUP) to
+/// them; a second SIGINT or SIGTERM kills those that did not heed the first. It ignores Ctrl-C on the terminal, which
+/// the commands handle themselves. Process group, session and terminal stay as they are, so an interactive shell has
+/// job control.
+///
+/// It is no process namespace: in one, the programs would see numbers other than those of the /proc that they have, and an
+/// ordinary user may often not mount another.
+///
+/// All children of this process are taken for commands or for what they left: there must be no others.
+#[derive(Debug)]
+pub struct Commands {
+    started: Vec<Started>,
+}
+
+/// One of [`Commands`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CommandId(usize);
+
+#[derive(Debug)]
+struct Started {
+    pid: Pid,
+    is_server: bool,
+    /// Its exit status, once it has ended.
+    status: Option<u8>,
+}
+
+/// A program that a command left running.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Left {
+    name: String,
+    pid: Pid,
+}
+
+/// `sleep (process 1234)`
+impl fmt::Display for Left {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} (process {})", self.name, self.pid)
+    }
+}
+
+impl Commands {
+    /// None yet.
+    ///
+    /// # Errors
+    /// The kernel refuses what Linux has had since 3.4.
+    pub fn new() -> Result<Self, EmuError> {
+        // Orphans become our children instead of init's.
+        set_child_subreaper(Some(getpid())).map_err(EmuError::system("adopt what commands leave running"))?;
+        sys::forward_signals().map_err(EmuError::system("set up signals"))?;
+        Ok(Self { started: Vec::new() })
+    }
+
+    /// Starts one in a namespace. The calling thread must live as long as the command: the kernel ends the command with it.
+    ///
+    /// # Errors
+    /// [`EmuError::Command`] with the exit status that shells give: no such program, or one that may not be run. More
+    /// than [`MOST_COMMANDS`] at once.
+    pub fn start(&mut self, namespace: &Namespace, job: &Job) -> Result<CommandId, EmuError> {
+        let pid = job.spawn(namespace)?;
+        self.started.push(Started { pid, is_server: job.is_server, status: None });
+        if !sys::forward_to(pid.as_raw_pid()) {
+            return Err(EmuError::Input(format!("too many commands at once: {MOST_COMMANDS} may run")));
+        }
+        Ok(CommandId(self.started.len() - 1))
+    }
+
+    /// Waits until it ends; gives its exit status, 128 + n where signal n ended it.
+    ///
+    /// # Errors
+    /// Somebody else has waited for it.
+    pub fn wait(&mut self, command: CommandId) -> Result<u8, EmuError> {
+        loop {
+            if let Some(status) = self.started[command.0].status {
+                return Ok(status);
+            }
+            self.reap(WaitOptions::empty()).map_err(EmuError::system("wait for the command"))?;
+        }
+    }
+
+    /// Its exit status, where it has ended.
+    pub fn ended(&mut self, command: CommandId) -> Option<u8> {
+        while self.reap(WaitOptions::NOHANG) == Ok(true) {}
+        self.started[command.0].status
+    }
+
+    /// Kills the commands that still run, and all that commands have left running; names the latter, without what a
+    /// server's own process group has. Nothing interrupts this.
+    pub fn end(&mut self) -> Vec<Left> {
+        sys::hold_signals();
+        for index in 0..self.started.len() {
+            if self.started[index].status.is_none() {
+                let _ = kill_process(self.started[index].pid, Signal::KILL);
+                let _ = self.wait(CommandId(index));
+            }
+        }
+        let mut left = Vec::new();
+        // Who loses its parent becomes our child: so each round ends a generation. No number can be another process's
+        // by now, since nobody but us can reap a child of ours.
+        loop {
+            let mut children = Process::children();
+            children.retain(|child| kill_process(child.pid, Signal::KILL).is_ok());
+            if children.is_empty() {
+                return left;
+            }
+            for Process { pid, name, group, is_alive, .. } in children {
+                let _ = retry_on_intr(|| waitpid(Some(pid), WaitOptions::empty()));
+                let is_servers =
+                    self.started.iter().any(|one| one.is_server && one.pid.as_raw_pid() == group);
+                if is_alive && !is_servers {
+                    left.push(Left { name, pid });
+                }
+            }
+        }
+    }
+
+    /// Takes note of one child that has ended, a command or an orphan; false where none has.
+    fn reap(&mut self, options: WaitOptions) -> Result<bool, Errno> {
+        let Some((pid, status)) = retry_on_intr(|| wait(options))? else { return Ok(false) };
+        if let Some(command) = self.started.iter_mut().find(|one| one.pid == pid && one.status.is_none()) {
+            sys::forward_no_more_to(pid.as_raw_pid());
+            command.status = Some(exit_status(status));
+        }
+        Ok(true)
+    }
+}
+
+/// An early error leaves nothing running.
+impl Drop for Commands {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+fn exit_status(status: WaitStatus) -> u8 {
+    let code = status.exit_status().or_else(|| status.terminating_signal().map(|signal| 128 + signal));
+    code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1)
+}
