@@ -13,6 +13,7 @@ mod freshness;
 
 pub use freshness::Freshness;
 
+use crate::number::product;
 use crate::{BytesPerSecond, Instant, Micros, Packets, Q16};
 
 /// A dead link keeps this window: one packet to find it alive again, and one for a delayed ACK.
@@ -95,13 +96,12 @@ impl Limits {
         let known = if advice.min_rtt == Micros::ZERO { path.min_rtt } else { advice.min_rtt };
         let min_rtt = if known == Micros::ZERO { NOMINAL_RTT } else { known };
         let (bandwidth, beta) = (advice.bandwidth.0, advice.flows.max(1) as u64);
-        let product = bandwidth.saturating_mul(min_rtt.0 as u64).checked_div(MICROS_PER_SECOND).unwrap_or(0);
-        let bytes = config.alpha.of(product).checked_div(beta).unwrap_or(0);
+        let bdp = product(bandwidth, min_rtt.0).checked_div(MICROS_PER_SECOND).unwrap_or(0);
+        let bytes = config.alpha.of(bdp).checked_div(beta).unwrap_or(0);
         let cwnd = bytes.checked_div(path.packet_bytes as u64).unwrap_or(0).min(u32::MAX as u64) as u32;
         let share = if config.paces_at_share { beta } else { 1 };
         let rate = if bandwidth == 0 {
-            let packet = (path.packet_bytes as u64).saturating_mul(MICROS_PER_SECOND);
-            packet.checked_div(min_rtt.0 as u64)
+            (path.packet_bytes as u64 * MICROS_PER_SECOND).checked_div(min_rtt.0 as u64)
         } else {
             config.pacing_gain.of(bandwidth).checked_div(share)
         };
