@@ -9,6 +9,8 @@
 //! |---|---|
 //! | an acknowledgement, a window | [`Ack`], [`Window`] |
 //! | Reminis' Guardian | [`reminis`] |
+//! | NATCP, and the cap of NACubic and of BBR with network assistance | [`assisted`] |
+//! | Vegas | [`vegas`] |
 //! | numbers with a fraction, and functions of them, with their error | [`Q16`] |
 //!
 //! BPF bounds what the code may do: no floats, no 128 bits, no panic (hence no `/` and no index), at most five arguments,
@@ -18,11 +20,13 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
+pub mod assisted;
 mod event;
 mod number;
 pub mod reminis;
 mod tables;
 mod units;
+pub mod vegas;
 
 pub use event::{Ack, Window};
 pub use number::Q16;

@@ -19,7 +19,7 @@ impl Q16 {
     /// `numerator / denominator`, towards zero; the largest number of that sign where the denominator is zero.
     #[inline(always)]
     pub fn ratio(numerator: i64, denominator: u32) -> Self {
-        let magnitude = numerator.unsigned_abs().saturating_mul(1 << BITS);
+        let magnitude = product(numerator.unsigned_abs(), 1 << BITS);
         let quotient = saturated(magnitude.checked_div(denominator as u64).unwrap_or(u64::MAX));
         Self(if numerator < 0 { -quotient } else { quotient })
     }
@@ -52,7 +52,7 @@ impl Q16 {
     /// `count` times this number, towards zero; zero for a negative one.
     #[inline(always)]
     pub const fn of(self, count: u64) -> u64 {
-        if self.0 < 0 { 0 } else { count.saturating_mul(self.0 as u64) >> BITS }
+        if self.0 < 0 { 0 } else { product(count, self.0 as u32) >> BITS }
     }
 
     /// 2^x. Off by 1.5e-5 of the value and one unit at most; saturates from x = 15 on.
@@ -102,6 +102,14 @@ impl Q16 {
         let distance = Self(interpolate(&NORMAL, cell, place >> 11) as i32);
         if word >> 31 == 0 { distance } else { Self::ZERO.minus(distance) }
     }
+}
+
+/// The product; the largest number where it does not fit. The standard library's takes 128 bits, which BPF has not.
+#[inline(always)]
+pub(crate) const fn product(count: u64, times: u32) -> u64 {
+    let high = (count >> 32) * times as u64;
+    let low = (count & 0xffff_ffff) * times as u64;
+    if high >> 32 == 0 { (high << 32).saturating_add(low) } else { u64::MAX }
 }
 
 /// The table's value in `cell`, at the lower 16 bits of `place` between its ends; in the last cell beyond the table.
@@ -194,6 +202,17 @@ mod tests {
             [(3, 2, 3 << 15), (-3, 2, -3 << 15), (1, 3, 21845), (-1, 3, -21845)]
         {
             assert_eq!(Q16::ratio(numerator, denominator), Q16(ratio));
+        }
+    }
+
+    #[test]
+    fn a_product_without_128_bits_is_that_of_the_standard_library() {
+        let counts =
+            (0..64).flat_map(|shift| [1u64 << shift, u64::MAX >> shift, 0x1234_5678_9abc_def1 >> shift]);
+        for count in counts {
+            for times in (0..32).map(|shift| u32::MAX >> shift).chain([0, 10, 65537]) {
+                assert_eq!(product(count, times), count.saturating_mul(times.into()), "{count} x {times}");
+            }
         }
     }
 

@@ -2,6 +2,7 @@
 //! and catastrophe mitigation (3.3).
 
 use super::{Config, Exploration, MIN_WINDOW, Profile};
+use crate::number::product;
 use crate::{Instant, Micros, Packets, Q16, Window};
 
 /// mu before the first interval (paper, Appendix E.1).
@@ -11,7 +12,7 @@ const MOST_OF_MU: Q16 = Q16(64 << 16);
 /// Where packets are lost, exploration raises the window to no more than this many times what a round trip delivers. The
 /// paper names no bound; without one a buffer of a packet, whose delay never rises, lets the window grow for ever. Our
 /// choice: exploration and slow start double a window each, so three quarters have to be lost before it acts.
-const MOST_OF_DELIVERED: u64 = 4;
+const MOST_OF_DELIVERED: u32 = 4;
 /// Profile `following` moves ssthresh by one part in so many at each cut (ours). A fade that lasts a cut or two moves it
 /// little; after a lasting fall a dozen cuts have taken it there.
 const FOLLOWING_PARTS: u64 = 4;
@@ -132,7 +133,7 @@ impl Guardian {
             return factor;
         }
         let delivered = Q16::ratio(seen.mean_rtt.0 as i64, seen.length.0).of(seen.delivered as u64);
-        let most = delivered.saturating_mul(MOST_OF_DELIVERED).min(u32::MAX as u64) as i64;
+        let most = product(delivered, MOST_OF_DELIVERED).min(u32::MAX as u64) as i64;
         factor.min(Q16::ratio(most, cwnd.0).max(Q16::ONE))
     }
 

@@ -212,7 +212,6 @@ impl Reminis {
                 min_rtt: self.base_rtt.get(),
                 length: self.interval_length(),
                 target: self.target,
-                // Those of this acknowledgement are of the next interval; one packet is near enough.
                 delivered: ack.delivered.0.wrapping_sub(self.interval.delivered_before.0),
                 cwnd_limited: self.interval.cwnd_limited,
                 lost: self.interval.lost,
