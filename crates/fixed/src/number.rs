@@ -5,6 +5,7 @@ use crate::tables::{EXP2, NORMAL, SIGMOID, SQRT};
 /// A signed number in units of 2^-16. Range -32768 to 32768, where it saturates.
 #[repr(transparent)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+#[cfg_attr(feature = "bytemuck", derive(bytemuck::Pod, bytemuck::Zeroable))]
 pub struct Q16(pub i32);
 
 /// Bits behind the point.

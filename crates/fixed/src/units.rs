@@ -3,21 +3,25 @@
 /// A point in time: microseconds of a clock that never goes back, as `tcp_mstamp`. Range 0 to 584,000 years.
 #[repr(transparent)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+#[cfg_attr(feature = "bytemuck", derive(bytemuck::Pod, bytemuck::Zeroable))]
 pub struct Instant(pub u64);
 
 /// A span of time in microseconds: an RTT. Range 0 to 71 minutes.
 #[repr(transparent)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+#[cfg_attr(feature = "bytemuck", derive(bytemuck::Pod, bytemuck::Zeroable))]
 pub struct Micros(pub u32);
 
 /// A count of packets of full size (segments), as `snd_cwnd`.
 #[repr(transparent)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+#[cfg_attr(feature = "bytemuck", derive(bytemuck::Pod, bytemuck::Zeroable))]
 pub struct Packets(pub u32);
 
 /// Bytes per second, as `sk_pacing_rate`.
 #[repr(transparent)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+#[cfg_attr(feature = "bytemuck", derive(bytemuck::Pod, bytemuck::Zeroable))]
 pub struct BytesPerSecond(pub u64);
 
 impl Instant {

@@ -63,6 +63,7 @@ pub enum Law {
 /// The state of one flow: 24 bytes.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "bytemuck", derive(bytemuck::CheckedBitPattern))]
 pub struct Vegas {
     base_rtt: Micros,
     /// The smallest RTT of the round.

@@ -25,6 +25,7 @@ const MIN_TIMEOUT: Micros = Micros(200_000);
 /// The time-out of one flow's advice.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "bytemuck", derive(bytemuck::CheckedBitPattern))]
 pub struct Freshness {
     /// When the period of the newest advice ended; older advice that comes later says nothing.
     newest: Instant,

@@ -118,6 +118,7 @@ impl Limits {
 /// The state of one flow: whether there is advice to follow.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "bytemuck", derive(bytemuck::CheckedBitPattern))]
 pub struct Assisted {
     freshness: Freshness,
 }

@@ -14,6 +14,7 @@ const PROBE_SAMPLES: u8 = 4;
 /// packets that meet no queue of their own do not either.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "bytemuck", derive(bytemuck::CheckedBitPattern))]
 pub(super) struct BaseRtt {
     /// Since the last sample at or below the target; zero where there was one just now.
     above_since: Instant,

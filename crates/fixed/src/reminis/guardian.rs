@@ -20,6 +20,7 @@ const FOLLOWING_PARTS: u64 = 4;
 /// What the delay and its slope say (paper, section 3.1).
 #[repr(u8)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "bytemuck", derive(bytemuck::CheckedBitPattern))]
 pub enum Zone {
     /// Before the second interval.
     Unknown = 0,
@@ -59,6 +60,7 @@ impl Seen {
 
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "bytemuck", derive(bytemuck::CheckedBitPattern))]
 pub(super) struct Guardian {
     /// No further CM cut before: the last one has not shown in the delay yet.
     next_cut_at: Instant,

@@ -107,6 +107,7 @@ impl Config {
 /// The RTT samples of the sampling interval under way.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "bytemuck", derive(bytemuck::CheckedBitPattern))]
 struct Interval {
     /// Zero before the first sample.
     ends_at: Instant,
@@ -153,6 +154,7 @@ impl Interval {
 /// The state of one flow: 96 bytes, which fit into the kernel's 104 of a socket (`icsk_ca_priv`).
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "bytemuck", derive(bytemuck::CheckedBitPattern))]
 pub struct Reminis {
     interval: Interval,
     base_rtt: BaseRtt,

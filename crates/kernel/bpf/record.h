@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/* Steps as they run, before and after, for a recorder in user space. Without one this costs a look-up in an array. */
+#ifndef CELLCC_RECORD_H
+#define CELLCC_RECORD_H
+
+#include "socket.h"
+
+/* Holds the ring of the recorder, while there is one. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__array(values, struct {
+		__uint(type, BPF_MAP_TYPE_RINGBUF);
+		__uint(max_entries, 4096);
+	});
+} recorder SEC(".maps");
+
+/* Which socket a step is of. The Rust side: src/recording.rs. */
+struct socket_name {
+	__u8 peer[16]; /* IPv6, or IPv4 as ::ffff:a.b.c.d */
+	__u16 peer_port, own_port;
+	__u32 reserved;
+};
+
+static __always_inline struct socket_name name_of(struct sock *sk)
+{
+	struct sock_common *common = &sk->__sk_common;
+	struct socket_name name = { .own_port = common->skc_num, .peer_port = __builtin_bswap16(common->skc_dport) };
+
+	if (common->skc_family == 10) { /* AF_INET6, include/linux/socket.h */
+		__builtin_memcpy(name.peer, common->skc_v6_daddr.in6_u, 16);
+	} else {
+		__u32 peer = common->skc_daddr;
+
+		name.peer[10] = name.peer[11] = 0xff;
+		__builtin_memcpy(&name.peer[12], &peer, 4);
+	}
+	return name;
+}
+
+/* A record of a step of type STEP: the socket, the step before it ran, the step afterwards. */
+#define RECORD_OF(STEP)                                                     \
+	struct STEP##_record {                                              \
+		struct socket_name socket;                                  \
+		struct STEP before, after;                                  \
+	};                                                                  \
+	static __always_inline struct STEP##_record *begin_record(          \
+		struct sock *sk, const struct STEP *step)                   \
+	{                                                                   \
+		__u32 only = 0;                                             \
+		void *ring = bpf_map_lookup_elem(&recorder, &only);         \
+		struct STEP##_record *record;                               \
+                                                                            \
+		if (!ring)                                                  \
+			return 0;                                           \
+		record = bpf_ringbuf_reserve(ring, sizeof(*record), 0);     \
+		if (!record)                                                \
+			return 0;                                           \
+		record->socket = name_of(sk);                               \
+		record->before = *step;                                     \
+		return record;                                              \
+	}                                                                   \
+	static __always_inline void end_record(struct STEP##_record *record, \
+					       const struct STEP *step)     \
+	{                                                                   \
+		if (!record)                                                \
+			return;                                             \
+		record->after = *step;                                      \
+		bpf_ringbuf_submit(record, 0);                              \
+	}
+
+#endif

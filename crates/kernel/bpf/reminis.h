@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/* Reminis' Guardian over either law. The Rust side: steps/reminis.rs, which states these sizes, too. */
+#ifndef CELLCC_REMINIS_H
+#define CELLCC_REMINIS_H
+
+#include "record.h"
+#include "socket_settings.h"
+
+struct reminis_state {
+	__u64 words[12];
+};
+
+struct reminis_settings {
+	__u32 target_us;
+	__s32 multiple;
+	__u32 profile, exploration, proactive_slowdown, catastrophe_mitigation;
+};
+
+struct reminis_step {
+	struct reminis_state state;
+	struct ack_event event;
+	struct window window;
+	struct reminis_settings settings;
+};
+
+_Static_assert(sizeof(struct reminis_step) == 160, "steps/reminis.rs");
+
+extern __hidden void reminis_start(struct reminis_state *state);
+extern __hidden void reminis_run(struct reminis_step *step);
+
+/* A function of its own, so that the verifier follows its branches once, and not once for each way that leads to it. */
+__attribute__((noinline)) int reminis_decide(struct reminis_step *step)
+{
+	if (step)
+		reminis_run(step);
+	return 0;
+}
+
+RECORD_OF(reminis_step)
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct reminis_settings);
+} settings SEC(".maps");
+
+/* An acknowledgement. `lost`: tp->lost at the one before. */
+static __always_inline void reminis_on_ack(struct sock *sk, const struct ack_sample *sample,
+					   struct reminis_state *state, __u32 *lost)
+{
+	__u32 only = 0;
+	struct reminis_settings *global = bpf_map_lookup_elem(&settings, &only);
+	struct socket_settings *own = bpf_sk_storage_get(&socket_settings, sk, 0, 0);
+	struct reminis_step_record *record;
+	struct reminis_step step;
+	struct window before;
+
+	if (!global)
+		return;
+	before = window_of(sk);
+	step.settings = *global;
+	if (own && own->target_us)
+		step.settings.target_us = own->target_us;
+	read_ack(sk, sample, lost, &step.event);
+	step.window = before;
+	step.state = *state;
+	record = begin_record(sk, &step);
+	reminis_decide(&step);
+	end_record(record, &step);
+	*state = step.state;
+	set_window(sk, before, step.window);
+}
+
+#endif

@@ -1,0 +1,36 @@
+//! Schemes in the TCP of an unmodified Linux kernel: eBPF programs whose decisions are those of `cellcc-fixed`.
+//!
+//! | to find | look in |
+//! |---|---|
+//! | the schemes that there are, and what each needs of a kernel | [`Scheme`] |
+//! | whether this machine can run one, and why not | [`Machine`] |
+//! | what is loaded: it stays when the process ends | [`Pins`] |
+//! | what the kernel asks the integer cores | [`steps`] |
+//! | the programs in C around the cores | `bpf/` |
+//! | the same as objects, and what they were made of | `objects/`, written by `make kernel-objects` |
+//!
+//! Linux only.
+
+#![cfg(target_os = "linux")]
+#![allow(clippy::disallowed_methods, reason = "namespaces are entered in threads of their own")]
+
+mod error;
+mod libbpf_log;
+mod loading;
+mod machine;
+mod netlink;
+mod network;
+mod pins;
+pub mod routes;
+mod scheme;
+mod settings;
+#[path = "../bpf/steps/mod.rs"]
+pub mod steps;
+mod unloading;
+
+pub use error::KernelError;
+pub use machine::{Capability, Machine, Refusal, Release};
+pub use pins::{DEFAULT_FOLDER, Pins};
+pub use scheme::Scheme;
+pub use settings::Settings;
+pub use unloading::Reset;

@@ -1,0 +1,95 @@
+//! What a test of the kernel needs: the right to load, the schemes' names for itself, pins of its own, traffic.
+
+use cellcc_kernel::{Machine, Pins, Scheme};
+use rustix::fs::{FlockOperation, flock};
+use socket2::{Domain, Socket, Type};
+use std::fs::File;
+use std::io::Write;
+use std::net::{SocketAddr, TcpListener};
+use std::path::Path;
+use std::process::Command;
+use tempfile::TempDir;
+
+/// The kernel, for one test at a time: names of schemes are global.
+pub(crate) struct Kernel {
+    pub(crate) pins: Pins,
+    pub(crate) machine: Machine,
+    folder: TempDir,
+    _lock: File,
+}
+
+impl Kernel {
+    /// `None` where this machine or this user cannot load schemes; that is said.
+    pub(crate) fn take() -> Option<Self> {
+        let machine = Machine::current();
+        if let Some(refusal) = Scheme::ALL.into_iter().find_map(|scheme| machine.permits(scheme).err()) {
+            cellcc_test_support::skip(refusal);
+            return None;
+        }
+        let lock = File::create(std::env::temp_dir().join("cellcc-kernel-test.lock")).expect("a lock file");
+        flock(&lock, FlockOperation::LockExclusive).expect("a lock");
+        let folder = tempfile::tempdir().expect("a folder");
+        run("mount", &["-t", "bpf", "bpf", path(folder.path())]);
+        let pins = Pins::new(folder.path().join("cellcc"));
+        Some(Self { pins, machine, folder, _lock: lock })
+    }
+
+    /// Where pins are.
+    pub(crate) fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+}
+
+impl Drop for Kernel {
+    fn drop(&mut self) {
+        // A test that failed has left its schemes.
+        for scheme in self.pins.loaded() {
+            let _ = self.pins.unload(scheme);
+        }
+        let _ = Command::new("umount").arg(self.folder.path()).status();
+    }
+}
+
+fn path(path: &Path) -> &str {
+    path.to_str().expect("a path of text")
+}
+
+/// Runs a program that must succeed; gives its output.
+pub(crate) fn run(program: &str, arguments: &[&str]) -> String {
+    let output = Command::new(program).args(arguments).output().expect(program);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{program} {arguments:?}: {said}");
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// A socket that uses a scheme, connected to a listener over loopback.
+pub(crate) fn connect(scheme: &str, to: SocketAddr) -> std::io::Result<Socket> {
+    let socket = Socket::new(Domain::for_address(to), Type::STREAM, None)?;
+    socket.set_tcp_congestion(scheme.as_bytes())?;
+    socket.connect(&to.into())?;
+    Ok(socket)
+}
+
+/// Sends so many bytes over loopback with a scheme; gives the scheme that the socket had in the end.
+pub(crate) fn transfer(scheme: &str, bytes: usize) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a listener");
+    let address = listener.local_addr().expect("an address");
+    std::thread::scope(|scope| {
+        let received = scope.spawn(|| {
+            let (mut stream, _) = listener.accept().expect("a connection");
+            std::io::copy(&mut stream, &mut std::io::sink()).expect("bytes")
+        });
+        let mut socket = connect(scheme, address).expect("a connection");
+        socket.write_all(&vec![7; bytes]).expect("sent");
+        let used = socket.tcp_congestion().expect("a scheme");
+        drop(socket);
+        assert_eq!(received.join().expect("a receiver"), bytes as u64);
+        String::from_utf8_lossy(&used).trim_end_matches('\0').to_owned()
+    })
+}
+
+/// The schemes that the kernel has.
+pub(crate) fn available() -> Vec<String> {
+    let text = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").expect("a list");
+    text.split_whitespace().map(str::to_owned).collect()
+}
