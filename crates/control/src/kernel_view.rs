@@ -2,7 +2,7 @@
 
 use crate::contract::{Ack, Tag};
 use crate::growth::Growth;
-use cellcc_fixed::{Instant, Micros, Packets, Window};
+use cellcc_fixed::{Instant, Micros, Packets, Q16, Window};
 use cellcc_units::{Bytes, Span, Time};
 
 /// Counts as the kernel counts.
@@ -14,8 +14,13 @@ pub(crate) struct KernelView {
 
 impl KernelView {
     /// A packet leaves: the tag that [`ack`](Self::ack) wants back.
-    pub(crate) fn on_sent(&self) -> Tag {
+    pub(crate) fn tag(&self) -> Tag {
         self.delivered.into()
+    }
+
+    /// Packets delivered so far, as the acknowledgements have it.
+    pub(crate) fn delivered(&self) -> Packets {
+        Packets(self.delivered)
     }
 
     pub(crate) fn on_loss(&mut self) {
@@ -46,17 +51,42 @@ pub(crate) fn micros(span: Span) -> Micros {
     Micros(u32::try_from(span.as_nanos() / 1000).unwrap_or(u32::MAX))
 }
 
-/// The law's window in whole packets, changed by `decide`, and written back where that changed it.
-pub(crate) fn with_window(law: &mut dyn Growth, packet: Bytes, decide: impl FnOnce(&mut Window)) {
+/// The point in time on the contract's clock.
+pub(crate) fn time(instant: Instant) -> Time {
+    Time::from_nanos(instant.0.saturating_mul(1000))
+}
+
+/// The nearest number of the cores; their range is -32768 to 32768.
+pub(crate) fn q16(value: f64) -> Q16 {
+    Q16((value * f64::from(Q16::ONE.0)).round() as i32)
+}
+
+/// In milliseconds.
+pub(crate) fn millis(micros: Micros) -> f64 {
+    f64::from(micros.0) / 1e3
+}
+
+/// As a float.
+pub(crate) fn real(number: Q16) -> f64 {
+    f64::from(number.0) / f64::from(Q16::ONE.0)
+}
+
+/// The law's window in whole packets, as `decide` may change it: written back where it did.
+pub(crate) fn with_window<R>(
+    law: &mut dyn Growth,
+    packet: Bytes,
+    decide: impl FnOnce(&mut Window) -> R,
+) -> R {
     let packets = |bytes: Bytes| u32::try_from(bytes.get() / packet.get().max(1)).unwrap_or(u32::MAX);
     let ssthresh = packets(law.ssthresh()).min(Packets::INFINITE_SSTHRESH.0);
     let before = Window { cwnd: Packets(packets(law.window())), ssthresh: Packets(ssthresh) };
     let mut after = before;
-    decide(&mut after);
+    let result = decide(&mut after);
     if after.cwnd != before.cwnd {
         law.set_window(packet * u64::from(after.cwnd.0));
     }
     if after.ssthresh != before.ssthresh {
         law.set_ssthresh(packet * u64::from(after.ssthresh.0));
     }
+    result
 }

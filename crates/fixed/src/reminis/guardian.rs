@@ -166,3 +166,96 @@ impl Guardian {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const UNIT: f64 = 1.0 / 65536.0;
+
+    /// A path of 20 ms with a target of 30.
+    fn seen(mean_rtt: u32) -> Seen {
+        Seen {
+            now: Instant(1_000_000),
+            mean_rtt: Micros(mean_rtt),
+            min_rtt: Micros(20_000),
+            length: Micros(20_000),
+            target: Micros(30_000),
+            delivered: 0,
+            cwnd_limited: true,
+            lost: false,
+        }
+    }
+
+    /// The Guardian's factor for a window, after an interval of `previous`.
+    fn factor(previous: u32, mean_rtt: u32, mu: Q16, word: u32) -> f64 {
+        let mut guardian = Guardian { previous_rtt: Micros(previous), mu, ..Guardian::START };
+        let mut window = Window { cwnd: Packets(1 << 24), ssthresh: Packets(1) };
+        guardian.act(&Config::default(), &seen(mean_rtt), &mut window, word);
+        f64::from(window.cwnd.0) / f64::from(1 << 24)
+    }
+
+    /// The normal number that is exceeded with this probability, by bisection.
+    fn exact_normal(probability: f64) -> f64 {
+        let (mut low, mut high) = (-8.0, 8.0);
+        for _ in 0..50 {
+            let middle = (low + high) / 2.0;
+            let beyond = libm::erfc(middle / core::f64::consts::SQRT_2) / 2.0;
+            if beyond > probability { low = middle } else { high = middle }
+        }
+        low
+    }
+
+    #[test]
+    fn exploration_is_off_by_less_than_6e_4_of_the_formula() {
+        // The sum of the parts' bounds where it is largest, at mu = 10 with a draw that leads back to zero: 6e-4.
+        for mu in (-12 << 16..12 << 16).step_by(9_973) {
+            for word in (0..=u32::MAX).step_by(67_108_859) {
+                let tail = f64::from(word << 1 | 1) / 8_589_934_592.0;
+                let normal = exact_normal(if word >> 31 == 0 { tail } else { 1.0 - tail });
+                let mean = f64::from(mu) * UNIT;
+                let x = mean + (mean.abs() / 4.0).sqrt() * normal;
+                let exact = libm::exp2(1.0 / (1.0 + libm::exp(-x)));
+                let drawn = factor(25_000, 25_000, Q16(mu), word);
+                assert!((drawn / exact - 1.0).abs() < 6e-4, "mu {mean}, word {word}: {drawn}, {exact}");
+            }
+        }
+    }
+
+    #[test]
+    fn slowdowns_and_cuts_are_off_by_less_than_1e_4() {
+        // 1.5e-5 of the power, and a unit each of safe zone, power and window: 7e-5.
+        for mean_rtt in (20_001..120_000).step_by(37) {
+            let safe_zone = |delay: f64| 1.0 - (delay - 20_000.0) / 10_000.0;
+            let rise = 700.0;
+            let expected = f64::from(mean_rtt) + rise;
+            let exact = match mean_rtt > 30_000 {
+                true => libm::exp2(safe_zone(f64::from(mean_rtt)) - 1.0),
+                false => libm::exp2(safe_zone(expected).min(0.0)),
+            };
+            let computed = factor(mean_rtt - 700, mean_rtt, Q16::ONE, 0);
+            assert!((computed - exact).abs() < 1e-4, "{mean_rtt} us: {computed}, {exact}");
+        }
+    }
+
+    #[test]
+    fn mu_falls_by_the_slope_of_the_delay() {
+        let mut guardian = Guardian { previous_rtt: Micros(21_000), ..Guardian::START };
+        let mut window = Window { cwnd: Packets(100), ssthresh: Packets(1) };
+        guardian.act(&Config::default(), &seen(26_000), &mut window, 0);
+        assert_eq!((guardian.mu, guardian.zone), (Q16(3 << 14), Zone::Slow), "1 less 5 ms in 20");
+    }
+
+    #[test]
+    fn a_cut_comes_at_most_once_per_round_trip_but_in_every_interval_by_the_letter() {
+        for (profile, after) in [(Profile::Paper, 499), (Profile::Literal, 249)] {
+            let config = Config { profile, ..Config::default() };
+            let mut guardian = Guardian { previous_rtt: Micros(30_000), ..Guardian::START };
+            let mut window = Window { cwnd: Packets(1000), ssthresh: Packets(2000) };
+            // At the target's edge: half of the window. The second interval ends 20 ms after the first.
+            guardian.act(&config, &seen(30_001), &mut window, 0);
+            guardian.act(&config, &Seen { now: Instant(1_020_000), ..seen(30_001) }, &mut window, 0);
+            assert_eq!(window.cwnd, Packets(after));
+        }
+    }
+}

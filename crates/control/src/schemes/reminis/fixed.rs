@@ -3,7 +3,7 @@
 use super::settings::Settings;
 use crate::contract::{Ack, Context, Controller, Event, Limits, Loss, Observer, Sent, Tag};
 use crate::growth::Growth;
-use crate::kernel_view::{KernelView, with_window};
+use crate::kernel_view::{KernelView, millis, real, with_window};
 use cellcc_fixed::Micros;
 use cellcc_fixed::reminis::{Config, DEFAULT_MULTIPLE, Reminis};
 use cellcc_units::{Bytes, Time};
@@ -38,7 +38,7 @@ impl FixedReminis {
 
 impl Controller for FixedReminis {
     fn on_sent(&mut self, _sent: &Sent) -> Tag {
-        self.view.on_sent()
+        self.view.tag()
     }
 
     fn on_ack(&mut self, ack: &Ack<'_>) {
@@ -64,7 +64,6 @@ impl Controller for FixedReminis {
     }
 
     fn observe(&self, observer: &mut dyn Observer) {
-        let millis = |micros: Micros| f64::from(micros.0) / 1e3;
         let target = self.core.target();
         if target != Micros::ZERO {
             observer.value("dtt", "ms", millis(target));
@@ -72,11 +71,11 @@ impl Controller for FixedReminis {
         if self.core.is_target_raised() {
             observer.note(&format!(
                 "reminis: DTT is not above the minimum RTT; raised to {} x minimum RTT = {} ms",
-                f64::from(DEFAULT_MULTIPLE.0) / 65536.0,
+                real(DEFAULT_MULTIPLE),
                 millis(target)
             ));
         }
-        observer.value("mu", "", f64::from(self.core.mu().0) / 65536.0);
+        observer.value("mu", "", real(self.core.mu()));
         if self.core.zone() as u8 > 0 {
             observer.value("zone", "", f64::from(self.core.zone() as u8));
         }

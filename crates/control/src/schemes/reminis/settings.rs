@@ -4,11 +4,11 @@ use super::fixed_aimd::FixedAimd;
 use crate::contract::Context;
 use crate::growth::{Cubic, Growth, HystartMode, NewReno};
 use crate::info::Preset;
-use crate::kernel_view::micros;
+use crate::kernel_view::{micros, q16};
 use crate::kind::{self, TimeOrMultiple};
 use crate::parameter::{Arguments, Parameter, ParameterInfo};
+use cellcc_fixed::Micros;
 use cellcc_fixed::reminis::{self, Config, DEFAULT_MULTIPLE as DEFAULT_MULTIPLE_Q16};
-use cellcc_fixed::{Micros, Q16};
 use cellcc_units::Span;
 
 /// The default DTT in minimum RTTs, also what a target that cannot be met is raised to (paper, section 3.1).
@@ -199,7 +199,7 @@ impl Settings {
     pub(super) fn fixed(&self) -> Option<Config> {
         let (target, multiple) = match self.target {
             TimeOrMultiple::Time(span) => (micros(span), DEFAULT_MULTIPLE_Q16),
-            TimeOrMultiple::Multiple(ratio) => (Micros::ZERO, Q16((ratio.get() * 65536.0).round() as i32)),
+            TimeOrMultiple::Multiple(ratio) => (Micros::ZERO, q16(ratio.get())),
         };
         Some(Config {
             target,
