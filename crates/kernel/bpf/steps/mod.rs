@@ -3,6 +3,8 @@
 //! A step holds everything that a decision depends on (state, settings, event, window, random word), and the decision once it
 //! has run. So it can be recorded in the kernel and run again elsewhere.
 
+pub mod assisted;
 pub mod draw;
 pub mod path;
 pub mod reminis;
+pub mod vegas;

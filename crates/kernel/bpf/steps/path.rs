@@ -24,6 +24,17 @@ pub struct AckEvent {
 }
 
 impl AckEvent {
+    /// Nothing has happened yet.
+    pub const NONE: Self = Self {
+        now_us: 0,
+        rtt_us: 0,
+        delivered: 0,
+        delivered_at_send: 0,
+        cwnd_limited: 0,
+        lost: 0,
+        random: 0,
+    };
+
     /// The event, as the cores have it.
     #[inline(always)]
     pub fn ack(&self) -> Ack {

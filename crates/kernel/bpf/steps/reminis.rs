@@ -96,6 +96,7 @@ pub extern "C" fn reminis_run(step: &mut ReminisStep) {
 /// Random steps. C: `struct reminis_trial`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(not(target_arch = "bpf"), derive(bytemuck::CheckedBitPattern))]
 pub struct ReminisTrial {
     /// The step under way.
     pub step: ReminisStep,
@@ -103,6 +104,31 @@ pub struct ReminisTrial {
     pub draw: Draw,
     /// What was decided.
     pub digest: Digest,
+}
+
+impl ReminisTrial {
+    /// Before the first step.
+    pub const fn new(seed: u64) -> Self {
+        let settings = ReminisSettings {
+            target_us: 0,
+            multiple: 0,
+            profile: 0,
+            exploration: 0,
+            proactive_slowdown: 1,
+            catastrophe_mitigation: 1,
+        };
+        let window = SocketWindow { cwnd: 10, ssthresh: 0x7fff_ffff };
+        let step = ReminisStep { state: Reminis::START, event: AckEvent::NONE, window, settings };
+        Self { step, draw: Draw(seed), digest: Digest(0) }
+    }
+}
+
+const _: () = assert!(size_of::<ReminisTrial>() == 22 * 8, "equality.bpf.c says so, too");
+
+/// The random steps of a seed begin.
+#[cfg_attr(target_arch = "bpf", unsafe(no_mangle))]
+pub extern "C" fn reminis_begin(trial: &mut ReminisTrial, seed: u64) {
+    *trial = ReminisTrial::new(seed);
 }
 
 /// One random step.
