@@ -14,6 +14,7 @@ typedef __u16 __be16;
 typedef __u32 __be32;
 typedef __u32 __wsum;
 typedef _Bool bool;
+enum { false = 0, true = 1 };
 
 /* include/uapi/linux/bpf.h */
 enum {
@@ -48,12 +49,22 @@ struct sock_common {
 struct sock {
 	struct sock_common __sk_common;
 	unsigned long sk_pacing_rate;
+	unsigned long sk_max_pacing_rate;
 	__u32 sk_pacing_status;
 } KERNEL_TYPE;
 
 struct inet_connection_sock {
 	__u8 icsk_ca_state : 5;
 	__u64 icsk_ca_priv[13];
+} KERNEL_TYPE;
+
+/* include/linux/win_minmax.h */
+struct minmax_sample {
+	__u32 t, v;
+} KERNEL_TYPE;
+
+struct minmax {
+	struct minmax_sample s[3];
 } KERNEL_TYPE;
 
 struct tcp_sock {
@@ -64,7 +75,10 @@ struct tcp_sock {
 	__u32 delivered;
 	__u32 lost;
 	__u32 mss_cache;
+	__u32 packets_out;
 	__u32 srtt_us;
+	__u32 rttvar_us;
+	struct minmax rtt_min;
 	__u8 is_cwnd_limited : 1;
 } KERNEL_TYPE;
 
@@ -84,7 +98,8 @@ struct rate_sample {
 	bool is_app_limited;
 } KERNEL_TYPE;
 
-enum tcp_ca_event { CA_EVENT_UNUSED };
+/* include/net/tcp.h */
+enum tcp_ca_event { CA_EVENT_TX_START = 0, CA_EVENT_CWND_RESTART = 1 };
 
 /* Matched with the kernel's by the names of its members. */
 struct tcp_congestion_ops {

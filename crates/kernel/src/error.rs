@@ -15,16 +15,27 @@ pub enum KernelError {
     #[error("{} is not in a BPF file system: mount one (mount -t bpf bpf /sys/fs/bpf)", .0.display())]
     NoFileSystem(PathBuf),
     /// Loaded before.
-    #[error("{0} is loaded already: `cellcc tcp set` changes its settings, `cellcc tcp unload {0}` removes it")]
+    #[error(
+        "{0} is loaded already: `cellcc tcp set` changes its settings, `cellcc tcp unload {0}` removes it"
+    )]
     LoadedAlready(&'static str),
     /// Loaded by somebody else.
-    #[error("the kernel has a scheme {0} already, which is not ours to change: whoever loaded it must unload it first")]
+    #[error(
+        "the kernel has a scheme {0} already, which is not ours to change: whoever loaded it must unload it first"
+    )]
     NameTaken(&'static str),
     /// Not loaded.
     #[error("{0} is not loaded: `cellcc tcp load` loads it")]
     NotLoaded(&'static str),
+    /// Unpinned, but not gone.
+    #[error(
+        "{0} is unpinned, but the kernel still has it: another pin or process holds its link (bpftool link shows which)"
+    )]
+    StillHeld(&'static str),
     /// The settings in the kernel are of another layout.
-    #[error("the settings of {0} have another layout than this cellcc knows: unload it with the version that loaded it")]
+    #[error(
+        "the settings of {0} have another layout than this cellcc knows: unload it with the version that loaded it"
+    )]
     OtherLayout(&'static str),
     /// The kernel does not take a program.
     #[error("the kernel refuses {scheme}: {problem}; it said: {log}")]

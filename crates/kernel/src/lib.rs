@@ -12,7 +12,7 @@
 //! Linux only.
 
 #![cfg(target_os = "linux")]
-#![allow(clippy::disallowed_methods, reason = "namespaces are entered in threads of their own")]
+#![allow(clippy::disallowed_methods, reason = "the kernel takes real time, and namespaces threads")]
 
 mod error;
 mod libbpf_log;

@@ -51,8 +51,8 @@ impl Pins {
             write_settings(&map, scheme, settings)?;
         }
         for mut map in object.maps_mut().filter(|map| map.map_type() == MapType::StructOps) {
-            let mut link = logged(|| map.attach_struct_ops())
-                .map_err(|(error, log)| rejected(scheme, &error, log))?;
+            let mut link =
+                logged(|| map.attach_struct_ops()).map_err(|(error, log)| rejected(scheme, &error, log))?;
             link.pin(self.link(scheme))
                 .map_err(KernelError::libbpf(format!("pin {}", self.link(scheme).display())))?;
         }

@@ -143,7 +143,9 @@ impl Machine {
             None => Ok(()),
             Some(function) => {
                 let remedy = match module_of(function) {
-                    Some(module) => format!("load its module first (modprobe {module}), or use a kernel that has it"),
+                    Some(module) => {
+                        format!("load its module first (modprobe {module}), or use a kernel that has it")
+                    }
                     None => "use a kernel that has it".into(),
                 };
                 Err(Refusal::NoFunction { scheme: scheme.name(), function, remedy })
@@ -163,10 +165,10 @@ fn own_capabilities() -> BTreeSet<Capability> {
 /// Those of the schemes' functions that the kernel describes. A module that is loaded describes its own.
 fn known_functions() -> BTreeSet<&'static str> {
     let kernel = Btf::from_vmlinux().ok();
-    let in_kernel = |name: &str| kernel.as_ref().is_some_and(|btf| btf.type_by_name::<Func<'_>>(name).is_some());
-    let in_module = |name: &str| {
-        module_of(name).is_some_and(|module| Path::new("/sys/kernel/btf").join(module).exists())
-    };
+    let in_kernel =
+        |name: &str| kernel.as_ref().is_some_and(|btf| btf.type_by_name::<Func<'_>>(name).is_some());
+    let in_module =
+        |name: &str| module_of(name).is_some_and(|module| Path::new("/sys/kernel/btf").join(module).exists());
     let needed = Scheme::ALL.into_iter().flat_map(|scheme| scheme.functions());
     needed.copied().filter(|name| in_kernel(name) || in_module(name)).collect()
 }
@@ -197,6 +199,10 @@ mod tests {
     fn each_thing_that_is_missing_is_named_with_what_to_do() {
         let old = refusal(&Machine { release: Release { major: 6, minor: 1 }, ..able() });
         assert!(old.contains("needs Linux 6.4 or newer, and this is 6.1"), "{old}");
+        let without_flags = Machine { release: Release { major: 6, minor: 6 }, ..able() };
+        assert!(without_flags.permits(Scheme::Nacubic).is_ok());
+        let control = without_flags.permits(Scheme::Natcp).expect_err("a refusal").to_string();
+        assert!(control.contains("cellcc_natcp needs Linux 6.10"), "{control}");
         let untyped = refusal(&Machine { has_type_information: false, ..able() });
         assert!(untyped.contains("CONFIG_DEBUG_INFO_BTF"), "{untyped}");
         for missing in Capability::ALL {
@@ -205,11 +211,15 @@ mod tests {
             let text = refusal(&machine);
             assert!(text.contains(&format!("needs {missing}")) && text.contains("as root"), "{text}");
         }
-        for function in Scheme::Reminis.functions() {
+        for (scheme, function) in Scheme::ALL
+            .into_iter()
+            .flat_map(|scheme| scheme.functions().iter().map(move |function| (scheme, function)))
+        {
             let mut machine = able();
             machine.functions.remove(function);
-            let text = refusal(&machine);
+            let text = machine.permits(scheme).expect_err("a refusal").to_string();
             assert!(text.contains(&format!("needs `{function}`")), "{text}");
+            assert_eq!(text.contains("modprobe tcp_bbr"), function.starts_with("bbr_"), "{text}");
         }
     }
 

@@ -61,7 +61,8 @@ impl Netlink {
         let (datagram, _) = self.0.recv_from_full()?;
         let mut rest = &datagram[..];
         while !rest.is_empty() {
-            let packet = NetlinkMessage::<RouteNetlinkMessage>::deserialize(rest).map_err(io::Error::other)?;
+            let packet =
+                NetlinkMessage::<RouteNetlinkMessage>::deserialize(rest).map_err(io::Error::other)?;
             // Messages are aligned to 4 bytes.
             let length = (packet.header.length as usize).next_multiple_of(4).max(4);
             rest = rest.get(length..).unwrap_or_default();

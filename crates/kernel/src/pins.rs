@@ -3,6 +3,7 @@
 //! ```text
 //! /sys/fs/bpf/cellcc/socket_settings     what programs set for their own sockets
 //!                    recorder            the ring of whoever records steps
+//!                    advice_1            what the network says of the path to a peer
 //!                    SCHEME/link         the scheme is registered while this exists
 //!                    SCHEME/settings     its settings for all sockets
 //! ```
@@ -86,7 +87,7 @@ impl Pins {
     pub(crate) fn map(&self, scheme: Scheme, map: &str) -> Option<PathBuf> {
         match map {
             "settings" => Some(self.scheme(scheme).join(map)),
-            "socket_settings" | "recorder" => Some(self.folder.join(map)),
+            "socket_settings" | "recorder" | "advice_1" => Some(self.folder.join(map)),
             _ => None,
         }
     }

@@ -6,8 +6,8 @@ use netlink_packet_core::{NLM_F_CREATE, NLM_F_EXCL, NLM_F_REPLACE};
 use netlink_packet_route::AddressFamily;
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::route::{
-    RouteAddress, RouteAttribute, RouteFlags, RouteHeader, RouteMessage, RouteMetric, RouteProtocol, RouteScope,
-    RouteType,
+    RouteAddress, RouteAttribute, RouteFlags, RouteHeader, RouteMessage, RouteMetric, RouteProtocol,
+    RouteScope, RouteType,
 };
 use std::fmt;
 use std::net::IpAddr;
@@ -87,9 +87,8 @@ pub(crate) fn forget(scheme: &str) -> Result<Vec<String>, KernelError> {
 
 /// A route to `prefix` of our own that leaves as its first address does now.
 fn leading_to(netlink: &mut Netlink, prefix: Prefix) -> Result<RouteMessage, KernelError> {
-    let found = netlink
-        .route_to(prefix.address)
-        .map_err(KernelError::system(format!("find the way to {prefix}")))?;
+    let found =
+        netlink.route_to(prefix.address).map_err(KernelError::system(format!("find the way to {prefix}")))?;
     let mut route = RouteMessage::default();
     route.header = RouteHeader {
         address_family: family(prefix.address),

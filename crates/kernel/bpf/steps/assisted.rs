@@ -102,7 +102,8 @@ pub struct AssistedStep {
     pub reserved: u32,
 }
 
-const _: () = assert!(size_of::<Assisted>() == 24 && size_of::<AssistedStep>() == 120, "assisted.h says so, too");
+const _: () =
+    assert!(size_of::<Assisted>() == 24 && size_of::<AssistedStep>() == 120, "assisted.h says so, too");
 
 /// A flow begins.
 #[cfg_attr(target_arch = "bpf", unsafe(no_mangle))]

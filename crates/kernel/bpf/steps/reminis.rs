@@ -78,7 +78,8 @@ pub struct ReminisStep {
     pub settings: ReminisSettings,
 }
 
-const _: () = assert!(size_of::<Reminis>() == 96 && size_of::<ReminisStep>() == 160, "reminis.h says so, too");
+const _: () =
+    assert!(size_of::<Reminis>() == 96 && size_of::<ReminisStep>() == 160, "reminis.h says so, too");
 
 /// A flow begins.
 #[cfg_attr(target_arch = "bpf", unsafe(no_mangle))]

@@ -56,7 +56,8 @@ pub struct VegasStep {
     pub reserved: u32,
 }
 
-const _: () = assert!(size_of::<Vegas>() == 24 && size_of::<VegasStep>() == 88, "cellcc_vegas.bpf.c says so, too");
+const _: () =
+    assert!(size_of::<Vegas>() == 24 && size_of::<VegasStep>() == 88, "cellcc_vegas.bpf.c says so, too");
 
 /// A flow begins.
 #[cfg_attr(target_arch = "bpf", unsafe(no_mangle))]

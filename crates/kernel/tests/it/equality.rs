@@ -18,7 +18,8 @@ fn compare<T>(object: &Object, core: &str, mut host: T, once: extern "C" fn(&mut
 where
     T: CheckedBitPattern + Debug + PartialEq,
 {
-    let program = object.progs_mut().find(|program| program.name() == &*format!("try_{core}")).expect("a program");
+    let program =
+        object.progs_mut().find(|program| program.name() == &*format!("try_{core}")).expect("a program");
     program.test_run(ProgramInput::default()).expect("a run");
     let trials = object.maps().find(|map| map.name() == &*format!("{core}_trials")).expect("a map");
     let after = trials.lookup(&ONLY, MapFlags::ANY).expect("read").expect("a value");
@@ -31,7 +32,8 @@ where
 fn the_kernel_decides_as_the_host_does() {
     let Some(_kernel) = Kernel::take() else { return };
     let bytes = include_bytes!("../../objects/equality.bpf.o");
-    let object = ObjectBuilder::default().open_memory(bytes).and_then(|object| object.load()).expect("loaded");
+    let object =
+        ObjectBuilder::default().open_memory(bytes).and_then(|object| object.load()).expect("loaded");
     let requests = object.maps().find(|map| map.name() == "requests").expect("a map");
     let request = [&SEED.to_ne_bytes()[..], &STEPS.to_ne_bytes(), &[0; 4]].concat();
     requests.update(&ONLY, &request, MapFlags::ANY).expect("a request");

@@ -90,6 +90,7 @@ pub(crate) fn transfer(scheme: &str, bytes: usize) -> String {
 
 /// The schemes that the kernel has.
 pub(crate) fn available() -> Vec<String> {
-    let text = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").expect("a list");
+    let text =
+        std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").expect("a list");
     text.split_whitespace().map(str::to_owned).collect()
 }

@@ -36,7 +36,7 @@ fn nothing_stays_of_what_was_unloaded() {
 fn settings_are_what_was_set_last() {
     let Some(kernel) = Kernel::take() else { return };
     let scheme = Scheme::Reminis;
-    let Settings::Reminis(mut settings) = Settings::default_of(scheme) else { unreachable!("Reminis' settings") };
+    let Settings::Reminis(mut settings) = Settings::default_of(scheme) else { panic!("Reminis' settings") };
     kernel.pins.load(scheme, &Settings::Reminis(settings), &kernel.machine).expect("loaded");
     settings.target_us = 40_000;
     kernel.pins.set(scheme, &Settings::Reminis(settings)).expect("set");
@@ -84,7 +84,8 @@ fn unloading_resets_the_namespaces_and_routes_that_use_a_scheme() {
          echo {name} >/proc/sys/net/ipv4/tcp_congestion_control"
     ));
     let resets = kernel.pins.unload(scheme);
-    let left = in_space("cat /proc/sys/net/ipv4/tcp_congestion_control; ip route; ip -6 route show fd00::/32");
+    let left =
+        in_space("cat /proc/sys/net/ipv4/tcp_congestion_control; ip route; ip -6 route show fd00::/32");
     run("ip", &["netns", "del", space]);
     let resets = resets.expect("unloaded");
     assert_eq!(resets.len(), 3, "{resets:?}");

@@ -24,7 +24,8 @@ fn hash(bytes: &[u8]) -> String {
 
 #[test]
 fn the_objects_are_of_these_sources() {
-    let script = Command::new(root().join("tools/kernel-objects")).arg("--sources").output().expect("the script");
+    let script =
+        Command::new(root().join("tools/kernel-objects")).arg("--sources").output().expect("the script");
     let sources = String::from_utf8_lossy(&script.stdout).trim().to_owned();
     assert_eq!(
         manifest()["sources"].as_str(),
@@ -57,7 +58,8 @@ fn these_compilers_make_the_same_objects() {
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");
-    let made = Command::new(root().join("tools/kernel-objects")).arg(folder.path()).output().expect("the script");
+    let made =
+        Command::new(root().join("tools/kernel-objects")).arg(folder.path()).output().expect("the script");
     assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
     let text = fs::read_to_string(folder.path().join("manifest.toml")).expect("a manifest");
     let remade: toml::Table = text.parse().expect("TOML");
