@@ -8,7 +8,7 @@ locked := $(if $(CI),--locked)
 floors := -p cellcc-units -p cellcc-control -p cellcc-link -p cellcc-assist -p cellcc-experiment
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast fresh-machine bench bench-emulator bench-quic lint docs clean
+.PHONY: help demo test test-fast fresh-machine bench bench-emulator bench-quic kernel-objects lint docs clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r target text; do \
@@ -41,6 +41,9 @@ bench-quic: ## Measure what a scheme costs in real QUIC on this machine; six min
 	@tools/setup build
 	$(run) cargo run --release $(locked) -p cellcc-quic --example cost -- loopback
 	$(run) cargo run --release $(locked) -p cellcc-quic --example cost -- rate
+
+kernel-objects: ## Build the eBPF objects of crates/kernel again; fetches compilers from Debian 12 into target/
+	@tools/kernel-objects
 
 lint: ## Check formatting, and compile with warnings as errors
 	@tools/setup lint

@@ -32,6 +32,14 @@ pub enum KernelError {
         "{0} is unpinned, but the kernel still has it: another pin or process holds its link (bpftool link shows which)"
     )]
     StillHeld(&'static str),
+    /// A setting of another scheme.
+    #[error("{scheme} has no {setting}; `cellcc tcp status` shows what it has")]
+    NoSuchSetting {
+        /// The scheme's name.
+        scheme: &'static str,
+        /// The setting's.
+        setting: &'static str,
+    },
     /// The settings in the kernel are of another layout.
     #[error(
         "the settings of {0} have another layout than this cellcc knows: unload it with the version that loaded it"
@@ -58,6 +66,11 @@ pub enum KernelError {
 }
 
 impl KernelError {
+    /// The command asked for what there is not.
+    pub fn is_input(&self) -> bool {
+        matches!(self, Self::NoSuchSetting { .. })
+    }
+
     pub(crate) fn system(action: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::System { action: action.into(), source }
     }

@@ -14,6 +14,7 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::disallowed_methods, reason = "the kernel takes real time, and namespaces threads")]
 
+mod change;
 mod error;
 mod libbpf_log;
 mod loading;
@@ -28,6 +29,8 @@ mod settings;
 pub mod steps;
 mod unloading;
 
+pub use cellcc_fixed::reminis::Profile;
+pub use change::Change;
 pub use error::KernelError;
 pub use machine::{Capability, Machine, Refusal, Release};
 pub use pins::{DEFAULT_FOLDER, Pins};
