@@ -62,7 +62,7 @@ __attribute__((noinline)) int assisted_decide(struct assisted_step *step)
 	return 0;
 }
 
-RECORD_OF(assisted_step)
+RECORD_OF(assisted_step, CORE_ASSISTED)
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);

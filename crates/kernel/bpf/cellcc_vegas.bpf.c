@@ -36,7 +36,7 @@ __attribute__((noinline)) int vegas_decide(struct vegas_step *step)
 	return 0;
 }
 
-RECORD_OF(vegas_step)
+RECORD_OF(vegas_step, CORE_VEGAS)
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);

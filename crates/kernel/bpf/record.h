@@ -16,11 +16,32 @@ struct {
 	});
 } recorder SEC(".maps");
 
-/* Which socket a step is of. The Rust side: src/recording.rs. */
+/* How many steps the ring had no room for. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u64);
+} missed SEC(".maps");
+
+static __always_inline void *miss(void)
+{
+	__u32 only = 0;
+	__u64 *count = bpf_map_lookup_elem(&missed, &only);
+
+	if (count)
+		__sync_fetch_and_add(count, 1);
+	return 0;
+}
+
+/* The numbers of the cores in a record. The Rust side: CORES in src/verification.rs. */
+enum core { CORE_REMINIS = 1, CORE_ASSISTED = 2, CORE_VEGAS = 3 };
+
+/* Which socket a step is of, and of which core. The Rust side: src/verification.rs. */
 struct socket_name {
 	__u8 peer[16]; /* IPv6, or IPv4 as ::ffff:a.b.c.d */
 	__u16 peer_port, own_port;
-	__u32 reserved;
+	__u32 core;
 };
 
 static __always_inline struct socket_name name_of(struct sock *sk)
@@ -40,34 +61,35 @@ static __always_inline struct socket_name name_of(struct sock *sk)
 }
 
 /* A record of a step of type STEP: the socket, the step before it ran, the step afterwards. */
-#define RECORD_OF(STEP)                                                     \
-	struct STEP##_record {                                              \
-		struct socket_name socket;                                  \
-		struct STEP before, after;                                  \
-	};                                                                  \
-	static __always_inline struct STEP##_record *begin_record(          \
-		struct sock *sk, const struct STEP *step)                   \
-	{                                                                   \
-		__u32 only = 0;                                             \
-		void *ring = bpf_map_lookup_elem(&recorder, &only);         \
-		struct STEP##_record *record;                               \
-                                                                            \
-		if (!ring)                                                  \
-			return 0;                                           \
-		record = bpf_ringbuf_reserve(ring, sizeof(*record), 0);     \
-		if (!record)                                                \
-			return 0;                                           \
-		record->socket = name_of(sk);                               \
-		record->before = *step;                                     \
-		return record;                                              \
-	}                                                                   \
-	static __always_inline void end_record(struct STEP##_record *record, \
-					       const struct STEP *step)     \
-	{                                                                   \
-		if (!record)                                                \
-			return;                                             \
-		record->after = *step;                                      \
-		bpf_ringbuf_submit(record, 0);                              \
+#define RECORD_OF(STEP, CORE)						\
+	struct STEP##_record {						\
+		struct socket_name socket;				\
+		struct STEP before, after;				\
+	};								\
+	static __always_inline struct STEP##_record *begin_record(	\
+		struct sock *sk, const struct STEP *step)		\
+	{								\
+		__u32 only = 0;						\
+		void *ring = bpf_map_lookup_elem(&recorder, &only);	\
+		struct STEP##_record *record;				\
+									\
+		if (!ring)						\
+			return 0;					\
+		record = bpf_ringbuf_reserve(ring, sizeof(*record), 0);	\
+		if (!record)						\
+			return miss();					\
+		record->socket = name_of(sk);				\
+		record->socket.core = CORE;				\
+		record->before = *step;					\
+		return record;						\
+	}								\
+	static __always_inline void end_record(				\
+		struct STEP##_record *record, const struct STEP *step)	\
+	{								\
+		if (!record)						\
+			return;						\
+		record->after = *step;					\
+		bpf_ringbuf_submit(record, 0);				\
 	}
 
 #endif

@@ -36,7 +36,7 @@ __attribute__((noinline)) int reminis_decide(struct reminis_step *step)
 	return 0;
 }
 
-RECORD_OF(reminis_step)
+RECORD_OF(reminis_step, CORE_REMINIS)
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);

@@ -32,6 +32,9 @@ pub enum KernelError {
         "{0} is unpinned, but the kernel still has it: another pin or process holds its link (bpftool link shows which)"
     )]
     StillHeld(&'static str),
+    /// Nothing loaded.
+    #[error("nothing is loaded: `cellcc tcp load` loads a scheme")]
+    NothingLoaded,
     /// A setting of another scheme.
     #[error("{scheme} has no {setting}; `cellcc tcp status` shows what it has")]
     NoSuchSetting {

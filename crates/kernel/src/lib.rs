@@ -6,6 +6,7 @@
 //! | whether this machine can run one, and why not | [`Machine`] |
 //! | what is loaded: it stays when the process ends | [`Pins`] |
 //! | what the kernel asks the integer cores | [`steps`] |
+//! | what the cores decide in the kernel, recorded and decided again | [`Recorder`], [`verify`] |
 //! | the programs in C around the cores | `bpf/` |
 //! | the same as objects, and what they were made of | `objects/`, written by `make kernel-objects` |
 //!
@@ -22,18 +23,22 @@ mod machine;
 mod netlink;
 mod network;
 mod pins;
+mod recording;
 pub mod routes;
 mod scheme;
 mod settings;
 #[path = "../bpf/steps/mod.rs"]
 pub mod steps;
 mod unloading;
+mod verification;
 
 pub use cellcc_fixed::reminis::Profile;
 pub use change::Change;
 pub use error::KernelError;
 pub use machine::{Capability, Machine, Refusal, Release};
 pub use pins::{DEFAULT_FOLDER, Pins};
+pub use recording::{Recorded, Recorder};
 pub use scheme::Scheme;
 pub use settings::Settings;
 pub use unloading::Reset;
+pub use verification::{Difference, SocketName, VerificationError, Verified, verify};

@@ -3,6 +3,7 @@
 //! ```text
 //! /sys/fs/bpf/cellcc/socket_settings     what programs set for their own sockets
 //!                    recorder            the ring of whoever records steps
+//!                    missed              how many steps the ring had no room for
 //!                    advice_1            what the network says of the path to a peer
 //!                    SCHEME/link         the scheme is registered while this exists
 //!                    SCHEME/settings     its settings for all sockets
@@ -75,6 +76,12 @@ impl Pins {
             .map_err(KernelError::libbpf(format!("open the settings of {}", scheme.name())))
     }
 
+    /// A map that all schemes share.
+    pub(crate) fn shared_map(&self, name: &str) -> Result<MapHandle, KernelError> {
+        let path = self.folder.join(name);
+        MapHandle::from_pinned_path(&path).map_err(KernelError::libbpf(format!("open {}", path.display())))
+    }
+
     pub(crate) fn scheme(&self, scheme: Scheme) -> PathBuf {
         self.folder.join(scheme.name())
     }
@@ -87,7 +94,7 @@ impl Pins {
     pub(crate) fn map(&self, scheme: Scheme, map: &str) -> Option<PathBuf> {
         match map {
             "settings" => Some(self.scheme(scheme).join(map)),
-            "socket_settings" | "recorder" | "advice_1" => Some(self.folder.join(map)),
+            "socket_settings" | "recorder" | "missed" | "advice_1" => Some(self.folder.join(map)),
             _ => None,
         }
     }

@@ -22,7 +22,7 @@ const BLOCK_HEAD_BYTES: usize = 8;
 /// What a conversation is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Header {
-    /// What its records hold: `controller`.
+    /// What its records hold: `controller`, or `kernel`.
     pub vocabulary: String,
     /// The canonical text of the scheme.
     pub scheme: String,

@@ -15,6 +15,7 @@ pub(crate) struct Kernel {
     pub(crate) pins: Pins,
     pub(crate) machine: Machine,
     folder: TempDir,
+    scratch: TempDir,
     _lock: File,
 }
 
@@ -31,7 +32,13 @@ impl Kernel {
         let folder = tempfile::tempdir().expect("a folder");
         run("mount", &["-t", "bpf", "bpf", path(folder.path())]);
         let pins = Pins::new(folder.path().join("cellcc"));
-        Some(Self { pins, machine, folder, _lock: lock })
+        let scratch = tempfile::tempdir().expect("a folder");
+        Some(Self { pins, machine, folder, scratch, _lock: lock })
+    }
+
+    /// A folder for files.
+    pub(crate) fn scratch(&self) -> &Path {
+        self.scratch.path()
     }
 
     /// Where pins are.

@@ -7,3 +7,4 @@ mod equality;
 mod kernel;
 mod lifetime;
 mod objects;
+mod recording;
