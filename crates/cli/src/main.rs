@@ -105,7 +105,7 @@ fn main() -> ExitCode {
         #[cfg(target_os = "linux")]
         Command::Doctor(args) => doctor::run(&args),
         #[cfg(all(target_os = "linux", feature = "kernel"))]
-        Command::Tcp(command) => tcp::run(&command),
+        Command::Tcp(command) => return tcp::run(&command).unwrap_or_else(Exit::report),
         Command::Get(args) => return get::run(*args).unwrap_or_else(Exit::report),
         Command::Put(args) => return put::run(*args).unwrap_or_else(Exit::report),
         Command::Serve(args) => return serve::run(*args).unwrap_or_else(Exit::report),

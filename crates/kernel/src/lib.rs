@@ -27,6 +27,7 @@ mod recording;
 pub mod routes;
 mod scheme;
 mod settings;
+mod socket_options;
 #[path = "../bpf/steps/mod.rs"]
 pub mod steps;
 mod unloading;
@@ -40,5 +41,6 @@ pub use pins::{DEFAULT_FOLDER, Pins};
 pub use recording::{Recorded, Recorder};
 pub use scheme::Scheme;
 pub use settings::Settings;
+pub use socket_options::{ALPHA_OPTION, TARGET_OPTION};
 pub use unloading::Reset;
 pub use verification::{Difference, SocketName, VerificationError, Verified, verify};

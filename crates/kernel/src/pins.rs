@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! /sys/fs/bpf/cellcc/socket_settings     what programs set for their own sockets
+//!                    socket_option       while this exists, programs can
 //!                    recorder            the ring of whoever records steps
 //!                    missed              how many steps the ring had no room for
 //!                    advice_1            what the network says of the path to a peer
@@ -76,9 +77,14 @@ impl Pins {
             .map_err(KernelError::libbpf(format!("open the settings of {}", scheme.name())))
     }
 
+    /// What all schemes share.
+    pub(crate) fn shared(&self, name: &str) -> PathBuf {
+        self.folder.join(name)
+    }
+
     /// A map that all schemes share.
     pub(crate) fn shared_map(&self, name: &str) -> Result<MapHandle, KernelError> {
-        let path = self.folder.join(name);
+        let path = self.shared(name);
         MapHandle::from_pinned_path(&path).map_err(KernelError::libbpf(format!("open {}", path.display())))
     }
 
@@ -94,7 +100,7 @@ impl Pins {
     pub(crate) fn map(&self, scheme: Scheme, map: &str) -> Option<PathBuf> {
         match map {
             "settings" => Some(self.scheme(scheme).join(map)),
-            "socket_settings" | "recorder" | "missed" | "advice_1" => Some(self.folder.join(map)),
+            "socket_settings" | "recorder" | "missed" | "advice_1" => Some(self.shared(map)),
             _ => None,
         }
     }

@@ -1,5 +1,8 @@
 //! `cellcc tcp`: schemes in the kernel's TCP.
 
+#![allow(clippy::disallowed_methods, reason = "a recording takes real time")]
+
+mod capture;
 mod settings;
 
 use crate::exit::{Exit, print, tell};
@@ -11,6 +14,7 @@ use serde::Serialize;
 use settings::Given;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::process::ExitCode;
 
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
@@ -28,6 +32,10 @@ Every program may choose a loaded scheme (TCP_CONGESTION), in every network name
     Status(Status),
     /// Change the settings of a loaded scheme; they hold at once, for live sockets too.
     Set(Set),
+    /// Write down what the schemes decide, step by step, until interrupted.
+    Record(capture::Record),
+    /// Decide in user space what was recorded of the kernel, and name the first decision that differs.
+    Verify(capture::Verify),
     /// Let only the connections with some addresses use a scheme.
     #[command(subcommand)]
     Route(Route),
@@ -48,6 +56,9 @@ pub(crate) struct Load {
     schemes: Vec<Scheme>,
     #[command(flatten)]
     given: Given,
+    /// Let the programs of this control group (version 2) set a delay target and a window for their own sockets.
+    #[arg(long, value_name = "CGROUP")]
+    socket_options: Option<PathBuf>,
     #[command(flatten)]
     place: Where,
 }
@@ -101,14 +112,17 @@ fn scheme_parser() -> impl TypedValueParser<Value = Scheme> {
         .try_map(|name| Scheme::named(&name).ok_or("no scheme of the kernel"))
 }
 
-pub(crate) fn run(command: &Command) -> Result<(), Exit> {
+pub(crate) fn run(command: &Command) -> Result<ExitCode, Exit> {
     match command {
-        Command::Load(args) => load(args),
-        Command::Unload(args) => unload(args),
-        Command::Status(args) => status(args),
-        Command::Set(args) => set(args),
-        Command::Route(Route::Add { prefix, scheme, place }) => add_route(*prefix, *scheme, place),
+        Command::Load(args) => load(args)?,
+        Command::Unload(args) => unload(args)?,
+        Command::Status(args) => status(args)?,
+        Command::Set(args) => set(args)?,
+        Command::Record(args) => capture::record(args)?,
+        Command::Verify(args) => return capture::verify(args),
+        Command::Route(Route::Add { prefix, scheme, place }) => add_route(*prefix, *scheme, place)?,
     }
+    Ok(ExitCode::SUCCESS)
 }
 
 fn load(args: &Load) -> Result<(), Exit> {
@@ -123,6 +137,10 @@ fn load(args: &Load) -> Result<(), Exit> {
     for (scheme, settings) in all {
         pins.load(scheme, &settings, &machine)?;
         tell(&format!("{} is loaded{}", scheme.name(), described(&settings)));
+    }
+    if let Some(group) = &args.socket_options {
+        pins.offer_socket_options(group)?;
+        tell(&format!("programs in {} can set their own targets and windows", group.display()));
     }
     Ok(())
 }

@@ -78,20 +78,20 @@ pub(crate) fn connect(scheme: &str, to: SocketAddr) -> std::io::Result<Socket> {
 }
 
 /// Sends so many bytes over loopback with a scheme; gives the scheme that the socket had in the end.
-pub(crate) fn transfer(scheme: &str, bytes: usize) -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a listener");
-    let address = listener.local_addr().expect("an address");
+///
+/// # Errors
+/// `NotFound`: the kernel does not have it.
+pub(crate) fn transfer(scheme: &str, bytes: usize) -> std::io::Result<String> {
+    let listener = TcpListener::bind("127.0.0.1:0")?;
+    let mut socket = connect(scheme, listener.local_addr()?)?;
+    let (mut stream, _) = listener.accept()?;
     std::thread::scope(|scope| {
-        let received = scope.spawn(|| {
-            let (mut stream, _) = listener.accept().expect("a connection");
-            std::io::copy(&mut stream, &mut std::io::sink()).expect("bytes")
-        });
-        let mut socket = connect(scheme, address).expect("a connection");
-        socket.write_all(&vec![7; bytes]).expect("sent");
-        let used = socket.tcp_congestion().expect("a scheme");
+        let received = scope.spawn(move || std::io::copy(&mut stream, &mut std::io::sink()));
+        socket.write_all(&vec![7; bytes])?;
+        let used = socket.tcp_congestion()?;
         drop(socket);
-        assert_eq!(received.join().expect("a receiver"), bytes as u64);
-        String::from_utf8_lossy(&used).trim_end_matches('\0').to_owned()
+        assert_eq!(received.join().expect("a receiver")?, bytes as u64);
+        Ok(String::from_utf8_lossy(&used).trim_end_matches('\0').to_owned())
     })
 }
 

@@ -8,7 +8,7 @@ fn every_scheme_carries_bytes_after_its_loader_is_gone() {
     let Some(kernel) = Kernel::take() else { return };
     for scheme in Scheme::ALL {
         kernel.pins.load(scheme, &Settings::default_of(scheme), &kernel.machine).expect("loaded");
-        assert_eq!(transfer(scheme.name(), 10_000_000), scheme.name());
+        assert_eq!(transfer(scheme.name(), 10_000_000).expect("carried"), scheme.name());
         kernel.pins.unload(scheme).expect("unloaded");
     }
 }

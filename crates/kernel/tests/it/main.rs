@@ -7,4 +7,6 @@ mod equality;
 mod kernel;
 mod lifetime;
 mod objects;
+mod programs;
 mod recording;
+mod socket_options;

@@ -1,0 +1,81 @@
+//! Programs as they are, and load and unload under their traffic.
+
+use crate::kernel::{Kernel, transfer};
+use cellcc_kernel::{Scheme, Settings};
+use std::io::ErrorKind;
+use std::net::TcpListener;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// The user `nobody` of most systems.
+const NOBODY: u32 = 65534;
+
+#[test]
+fn iperf3_of_an_ordinary_user_chooses_a_scheme() {
+    let Some(kernel) = Kernel::take() else { return };
+    if Command::new("iperf3").arg("--version").stdout(Stdio::null()).status().is_err() {
+        cellcc_test_support::skip("iperf3 is missing: apt-get install iperf3");
+        return;
+    }
+    for scheme in Scheme::ALL {
+        kernel.pins.load(scheme, &Settings::default_of(scheme), &kernel.machine).expect("loaded");
+    }
+    let port = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("a port").port();
+    let port = port.to_string();
+    for scheme in Scheme::ALL {
+        let mut server = Command::new("iperf3");
+        server.args(["-s", "-1", "-B", "127.0.0.1", "-p", &port]).stdout(Stdio::piped());
+        let mut server = server.spawn().expect("a server");
+        let mut client = Command::new("iperf3");
+        client.args(["-c", "127.0.0.1", "-p", &port, "-C", scheme.name(), "-n", "10M", "-J"]);
+        client.uid(NOBODY).gid(NOBODY);
+        // The server may not listen yet.
+        let text = (0..100)
+            .find_map(|_| {
+                let output = client.output().expect("a client");
+                let text = String::from_utf8_lossy(&output.stdout).into_owned();
+                let waits = text.contains("onnection refused");
+                if waits {
+                    std::thread::sleep(std::time::Duration::from_millis(20));
+                }
+                (!waits).then_some(text)
+            })
+            .expect("a server that listens");
+        server.wait().expect("the server's end");
+        assert!(text.contains(&format!("\"sender_tcp_congestion\":\t\"{}\"", scheme.name())), "{text}");
+    }
+}
+
+#[test]
+fn schemes_come_and_go_under_traffic() {
+    const TIMES: usize = 20;
+    let Some(kernel) = Kernel::take() else { return };
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        // A socket chooses what is there, and keeps it when it goes.
+        let users = [(); 2].map(|()| {
+            scope.spawn(|| {
+                let mut used = 0;
+                while !is_over.load(Ordering::Relaxed) {
+                    match transfer(Scheme::Vegas.name(), 1_000_000) {
+                        Ok(_) => used += 1,
+                        // It is not there just now.
+                        Err(error) if error.kind() == ErrorKind::NotFound => std::thread::yield_now(),
+                        Err(error) => panic!("a connection failed: {error}"),
+                    }
+                }
+                used
+            })
+        });
+        for _ in 0..TIMES {
+            let scheme = Scheme::Vegas;
+            kernel.pins.load(scheme, &Settings::default_of(scheme), &kernel.machine).expect("loaded");
+            std::thread::sleep(std::time::Duration::from_millis(20));
+            kernel.pins.unload(scheme).expect("unloaded");
+        }
+        is_over.store(true, Ordering::Relaxed);
+        let used = users.map(|user| user.join().expect("a user"));
+        assert!(used.iter().all(|used| *used > 0), "{used:?}");
+    });
+}
