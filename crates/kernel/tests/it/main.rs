@@ -9,4 +9,5 @@ mod lifetime;
 mod objects;
 mod programs;
 mod recording;
+mod routes;
 mod socket_options;

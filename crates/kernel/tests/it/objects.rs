@@ -2,6 +2,7 @@
 
 use sha2::{Digest, Sha256};
 use std::fs;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -54,7 +55,10 @@ fn the_objects_are_those_of_the_manifest() {
 #[test]
 fn these_compilers_make_the_same_objects() {
     if !root().join("target/kernel-toolchain/complete").exists() {
-        eprintln!("left out: no compilers in target/kernel-toolchain (tools/kernel-toolchain fetches them)");
+        let _ = writeln!(
+            io::stderr(),
+            "left out: no compilers in target/kernel-toolchain; tools/kernel-toolchain fetches them"
+        );
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");
@@ -65,7 +69,7 @@ fn these_compilers_make_the_same_objects() {
     let remade: toml::Table = text.parse().expect("TOML");
     let compilers = |manifest: &toml::Table| (manifest["rustc"].clone(), manifest["clang"].clone());
     if compilers(&remade) != compilers(&manifest()) {
-        eprintln!("left out: the compilers here are {:?}", compilers(&remade));
+        let _ = writeln!(io::stderr(), "left out: the compilers here are {:?}", compilers(&remade));
         return;
     }
     assert_eq!(remade["objects"], manifest()["objects"]);
