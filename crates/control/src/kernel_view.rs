@@ -51,6 +51,11 @@ pub(crate) fn micros(span: Span) -> Micros {
     Micros(u32::try_from(span.as_nanos() / 1000).unwrap_or(u32::MAX))
 }
 
+/// Whole microseconds, rounded up.
+pub(crate) fn micros_up(span: Span) -> Micros {
+    micros(span + Span::from_nanos(999))
+}
+
 /// The point in time on the contract's clock.
 pub(crate) fn time(instant: Instant) -> Time {
     Time::from_nanos(instant.0.saturating_mul(1000))

@@ -45,3 +45,13 @@ impl Window {
         self.cwnd.0 < self.ssthresh.0
     }
 }
+
+/// Whether the kernel's law is to grow the window for an acknowledgement.
+#[repr(u32)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Law {
+    /// The window stays as the scheme left it.
+    Rests = 0,
+    /// The law grows it.
+    Grows = 1,
+}

@@ -28,6 +28,6 @@ mod tables;
 mod units;
 pub mod vegas;
 
-pub use event::{Ack, Window};
+pub use event::{Ack, Law, Window};
 pub use number::Q16;
 pub use units::{BytesPerSecond, Instant, Micros, Packets};

@@ -25,7 +25,7 @@
 //! Differences from Linux: `diff` keeps its fraction, so that "more than 4" begins at 4 and not at 5, a window that
 //! is not used does not grow, and a round ends by packets delivered and not by sequence numbers.
 
-use crate::{Ack, Micros, Packets, Q16, Window};
+use crate::{Ack, Law, Micros, Packets, Q16, Window};
 
 /// Linux: with fewer RTT samples in a round, all may come from delayed ACKs.
 const MIN_SAMPLES: u32 = 3;
@@ -49,15 +49,6 @@ impl Default for Config {
     fn default() -> Self {
         Self { alpha: Packets(2), beta: Packets(4), gamma: Packets(1) }
     }
-}
-
-/// Whether Reno's law is to grow the window for an acknowledgement.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Law {
-    /// It grows the window: slow start, and rounds that tell too little.
-    Grows,
-    /// The window is what Vegas left.
-    Rests,
 }
 
 /// The state of one flow: 24 bytes.
@@ -97,7 +88,8 @@ impl Vegas {
         }
     }
 
-    /// An acknowledgement outside recovery, after its sample and before the law.
+    /// An acknowledgement outside recovery, after its sample and before Reno's law: whether that grows the window, as it does in
+    /// slow start and in rounds that tell too little.
     #[inline(always)]
     pub fn on_ack(&mut self, config: &Config, ack: &Ack, window: &mut Window) -> Law {
         let since_round_began = ack.delivered_at_send.0.wrapping_sub(self.round_began.0) as i32;

@@ -1,7 +1,7 @@
 //! Vegas, a round at a time.
 
-use cellcc_fixed::vegas::{Config, Law, Vegas};
-use cellcc_fixed::{Ack, Micros, Packets, Window};
+use cellcc_fixed::vegas::{Config, Vegas};
+use cellcc_fixed::{Ack, Law, Micros, Packets, Window};
 
 struct Flow {
     state: Vegas,

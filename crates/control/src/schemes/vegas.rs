@@ -9,8 +9,8 @@ use crate::info::{Needs, SchemeInfo};
 use crate::kernel_view::{KernelView, millis, real, with_window};
 use crate::kind;
 use crate::parameter::Parameter;
-use cellcc_fixed::Packets;
-use cellcc_fixed::vegas::{Config, Law, Vegas as Core};
+use cellcc_fixed::vegas::{Config, Vegas as Core};
+use cellcc_fixed::{Law, Packets};
 use cellcc_units::{Bytes, Time};
 use std::sync::Arc;
 

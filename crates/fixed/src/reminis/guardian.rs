@@ -68,6 +68,9 @@ pub(super) struct Guardian {
     previous_rtt: Micros,
     /// The mean of the Gaussian that exploration draws from; it follows the slope of the delay.
     pub(super) mu: Q16,
+    /// What the last multiplication left beyond whole packets, in 2^-16: a window of three packets that lost it each time
+    /// would hardly grow.
+    fraction: u16,
     pub(super) zone: Zone,
     /// The one write to ssthresh is done: the delay has exceeded the target once.
     slow_start_ended: bool,
@@ -78,6 +81,7 @@ impl Guardian {
         next_cut_at: Instant(0),
         previous_rtt: Micros::ZERO,
         mu: INITIAL_MU,
+        fraction: 0,
         zone: Zone::Unknown,
         slow_start_ended: false,
     };
@@ -110,13 +114,21 @@ impl Guardian {
         if config.profile == Profile::Following {
             self.follow(seen, factor, window);
         }
-        let cwnd = factor.of(window.cwnd.0 as u64).min(u32::MAX as u64) as u32;
-        window.cwnd = Packets(cwnd).max(MIN_WINDOW);
+        self.multiply(window, factor);
         let ends_slow_start = self.zone == Zone::Cut && !self.slow_start_ended && window.in_slow_start();
         self.slow_start_ended |= self.zone == Zone::Cut;
         if ends_slow_start || (config.profile == Profile::Literal && factor < Q16::ONE) {
             window.ssthresh = window.cwnd;
         }
+    }
+
+    /// The window times `factor`, no smaller than the floor.
+    #[inline(always)]
+    fn multiply(&mut self, window: &mut Window, factor: Q16) {
+        let parts = ((window.cwnd.0 as u64) << 16) + self.fraction as u64;
+        let parts = factor.of(parts).max((MIN_WINDOW.0 as u64) << 16);
+        window.cwnd = Packets((parts >> 16).min(u32::MAX as u64) as u32);
+        self.fraction = parts as u16;
     }
 
     /// NDE (paper, section 3.2), within what is delivered at all.

@@ -17,6 +17,7 @@ mod guardian;
 
 pub use guardian::Zone;
 
+use crate::number::product;
 use crate::{Ack, Instant, Micros, Packets, Q16, Window};
 use base_rtt::BaseRtt;
 use guardian::Guardian;
@@ -135,13 +136,13 @@ impl Interval {
         self.rtt_sum.checked_div(self.rtt_count as u64).map(|mean| Micros(mean.min(u32::MAX as u64) as u32))
     }
 
-    /// The next one begins.
+    /// The one that `now` is in begins; those of no acknowledgement are passed over.
     #[inline(always)]
     fn restart(&mut self, now: Instant, length: Micros, delivered: Packets) {
-        let next = self.ends_at.after(length);
-        let ends_at = if next > now { next } else { now.after(length) };
+        let late = now.0.saturating_sub(self.ends_at.0);
+        let passed = late.checked_div(length.0 as u64).unwrap_or(0).min(u32::MAX as u64) + 1;
         *self = Self {
-            ends_at,
+            ends_at: Instant(self.ends_at.0.saturating_add(product(passed, length.0))),
             rtt_sum: 0,
             rtt_count: 0,
             delivered_before: delivered,
@@ -186,10 +187,10 @@ impl Reminis {
         target_raised: false,
     };
 
-    /// An acknowledgement, before the law grows the window for it. `random` is uniform; not every call uses it.
+    /// An acknowledgement: before the law grows the window for it. `random` is uniform; not every call uses it.
     #[inline(always)]
     pub fn on_ack(&mut self, config: &Config, ack: &Ack, window: &mut Window, random: u32) {
-        self.leave_probe_window(ack, window);
+        self.before_law(window);
         if self.interval.ends_at != Instant(0) && ack.now >= self.interval.ends_at {
             self.decide(config, ack, window, random);
         }
@@ -200,7 +201,24 @@ impl Reminis {
                 self.interval.ends_at = ack.now.after(self.interval_length());
             }
         }
-        self.enter_probe_window(window);
+    }
+
+    /// Before the law cuts the window for a loss: it is to see the window behind a probe of the path.
+    #[inline(always)]
+    pub fn before_law(&mut self, window: &mut Window) {
+        let behind = core::mem::take(&mut self.window_behind_probe);
+        if behind != Packets(0) {
+            window.cwnd = behind;
+        }
+    }
+
+    /// After the law: while the path is probed, packets are to be alone.
+    #[inline(always)]
+    pub fn after_law(&mut self, window: &mut Window) {
+        if self.base_rtt.is_probing() && window.cwnd > base_rtt::PROBE_WINDOW {
+            self.window_behind_probe = window.cwnd;
+            window.cwnd = base_rtt::PROBE_WINDOW;
+        }
     }
 
     /// The end of the sampling interval.
@@ -209,7 +227,8 @@ impl Reminis {
         if let Some(mean_rtt) = self.interval.mean_rtt() {
             (self.target, self.target_raised) = config.target(self.base_rtt.get());
             let seen = guardian::Seen {
-                now: ack.now,
+                // When a timer would have told, had the kernel one.
+                now: self.interval.ends_at,
                 mean_rtt,
                 min_rtt: self.base_rtt.get(),
                 length: self.interval_length(),
@@ -227,30 +246,6 @@ impl Reminis {
     #[inline(always)]
     fn interval_length(&self) -> Micros {
         self.base_rtt.get().max(MIN_INTERVAL)
-    }
-
-    /// While the path is probed, the law grows or cuts the probe's window: what it did counts for the one behind.
-    #[inline(always)]
-    fn leave_probe_window(&mut self, ack: &Ack, window: &mut Window) {
-        let behind = self.window_behind_probe;
-        if behind == Packets(0) {
-            return;
-        }
-        let grown = window.cwnd.0.saturating_sub(base_rtt::PROBE_WINDOW.0);
-        window.cwnd = Packets(behind.0.saturating_add(grown));
-        if ack.lost {
-            window.cwnd = Packets(window.cwnd.0 >> 1).max(MIN_WINDOW);
-            window.ssthresh = window.cwnd;
-        }
-        self.window_behind_probe = Packets(0);
-    }
-
-    #[inline(always)]
-    fn enter_probe_window(&mut self, window: &mut Window) {
-        if self.base_rtt.is_probing() && window.cwnd > base_rtt::PROBE_WINDOW {
-            self.window_behind_probe = window.cwnd;
-            window.cwnd = base_rtt::PROBE_WINDOW;
-        }
     }
 
     /// The target (DTT) at the last decision; zero before the first.

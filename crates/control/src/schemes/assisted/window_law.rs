@@ -3,7 +3,7 @@
 
 use super::parameters::{ALPHA, BURST, PACE, PACING_GAIN, Pace, TIMEOUT};
 use crate::contract::{Context, Limits};
-use crate::kernel_view::{micros, q16};
+use crate::kernel_view::{micros_up, q16};
 use crate::parameter::Arguments;
 use crate::schemes::bbr::LOW_RATE;
 use cellcc_fixed::BytesPerSecond;
@@ -36,7 +36,8 @@ impl WindowLaw {
     pub(super) fn limits(&self, bandwidth: Rate, min_rtt: Option<Span>, flows: u32) -> Limits {
         let advice = Advice {
             bandwidth: BytesPerSecond(bandwidth.as_bytes_per_sec()),
-            min_rtt: min_rtt.map_or_else(Default::default, micros),
+            // Up: a window that is to hold just a packet more holds it.
+            min_rtt: min_rtt.map_or_else(Default::default, micros_up),
             flows,
             ..Advice::default()
         };

@@ -47,12 +47,16 @@ impl Controller for FixedReminis {
         let (core, config, random) = (&mut self.core, &self.config, self.rng.random());
         with_window(self.law.as_mut(), self.packet_size, |window| core.on_ack(config, &seen, window, random));
         self.law.on_ack(ack);
+        with_window(self.law.as_mut(), self.packet_size, |window| core.after_law(window));
     }
 
     fn on_loss(&mut self, loss: &Loss<'_>) {
         self.packet_size = loss.packet_size;
         self.view.on_loss();
+        let core = &mut self.core;
+        with_window(self.law.as_mut(), self.packet_size, |window| core.before_law(window));
         self.law.on_loss(loss);
+        with_window(self.law.as_mut(), self.packet_size, |window| core.after_law(window));
     }
 
     fn on_event(&mut self, now: Time, event: Event) {
