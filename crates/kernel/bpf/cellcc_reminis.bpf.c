@@ -5,11 +5,6 @@
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
-struct socket_state {
-	struct reminis_state guardian;
-	__u32 lost;
-};
-
 static __always_inline struct socket_state *state_of(struct sock *sk)
 {
 	return (struct socket_state *)((struct inet_connection_sock *)sk)->icsk_ca_priv;
@@ -18,31 +13,26 @@ static __always_inline struct socket_state *state_of(struct sock *sk)
 SEC("struct_ops")
 void BPF_PROG(reminis_init, struct sock *sk)
 {
-	struct socket_state *state = state_of(sk);
-	struct reminis_state guardian;
-
-	reminis_start(&guardian);
-	state->guardian = guardian;
-	state->lost = tcp_of(sk)->lost;
+	reminis_begin(sk, state_of(sk));
 }
 
 SEC("struct_ops")
 void BPF_PROG(reminis_acked, struct sock *sk, const struct ack_sample *sample)
 {
-	struct socket_state *state = state_of(sk);
-
-	reminis_on_ack(sk, sample, &state->guardian, &state->lost);
+	reminis_on_ack(sk, state_of(sk), sample);
 }
 
 SEC("struct_ops")
 void BPF_PROG(reminis_grow, struct sock *sk, __u32 ack, __u32 acked)
 {
 	tcp_reno_cong_avoid(sk, ack, acked);
+	reminis_after_law(sk, state_of(sk));
 }
 
 SEC("struct_ops")
 __u32 BPF_PROG(reminis_ssthresh, struct sock *sk)
 {
+	reminis_before_law(sk, state_of(sk));
 	return tcp_reno_ssthresh(sk);
 }
 

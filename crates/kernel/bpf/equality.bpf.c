@@ -56,6 +56,6 @@ struct {
 		return 0;								\
 	}
 
-TRIAL(reminis, 22)
+TRIAL(reminis, 23)
 TRIAL(assisted, 17)
 TRIAL(vegas, 13)

@@ -21,9 +21,12 @@ struct reminis_step {
 	struct ack_event event;
 	struct window window;
 	struct reminis_settings settings;
+	__u32 kind, is_probing;
 };
 
-_Static_assert(sizeof(struct reminis_step) == 160, "steps/reminis.rs");
+enum { ACKNOWLEDGEMENT = 0, BEFORE_LAW = 1, AFTER_LAW = 2 };
+
+_Static_assert(sizeof(struct reminis_step) == 168, "steps/reminis.rs");
 
 extern __hidden void reminis_start(struct reminis_state *state);
 extern __hidden void reminis_run(struct reminis_step *step);
@@ -45,15 +48,34 @@ struct {
 	__type(value, struct reminis_settings);
 } settings SEC(".maps");
 
-/* An acknowledgement. `lost`: tp->lost at the one before. */
-static __always_inline void reminis_on_ack(struct sock *sk, const struct ack_sample *sample,
-					   struct reminis_state *state, __u32 *lost)
+/* A flow: 104 bytes, which is what icsk_ca_priv holds. */
+struct socket_state {
+	struct reminis_state guardian;
+	/* tp->lost at the last acknowledgement. */
+	__u32 lost;
+	/* Only then do the steps around the law matter. */
+	__u32 is_probing;
+};
+
+static __always_inline void reminis_begin(struct sock *sk, struct socket_state *state)
+{
+	struct reminis_state guardian;
+
+	reminis_start(&guardian);
+	state->guardian = guardian;
+	state->lost = tcp_of(sk)->lost;
+	state->is_probing = false;
+}
+
+/* Runs a step; `sample` is that of an acknowledgement, and else none. */
+static __always_inline void reminis_step_on(struct sock *sk, struct socket_state *state, __u32 kind,
+					    const struct ack_sample *sample)
 {
 	__u32 only = 0;
 	struct reminis_settings *global = bpf_map_lookup_elem(&settings, &only);
 	struct socket_settings *own = bpf_sk_storage_get(&socket_settings, sk, 0, 0);
 	struct reminis_step_record *record;
-	struct reminis_step step;
+	struct reminis_step step = {};
 	struct window before;
 
 	if (!global)
@@ -62,14 +84,35 @@ static __always_inline void reminis_on_ack(struct sock *sk, const struct ack_sam
 	step.settings = *global;
 	if (own && own->target_us)
 		step.settings.target_us = own->target_us;
-	read_ack(sk, sample, lost, &step.event);
+	if (sample)
+		read_ack(sk, sample, &state->lost, &step.event);
 	step.window = before;
-	step.state = *state;
+	step.kind = kind;
+	step.state = state->guardian;
 	record = begin_record(sk, &step);
 	reminis_decide(&step);
 	end_record(record, &step);
-	*state = step.state;
+	state->guardian = step.state;
+	state->is_probing = step.is_probing;
 	set_window(sk, before, step.window);
+}
+
+static __always_inline void reminis_on_ack(struct sock *sk, struct socket_state *state,
+					   const struct ack_sample *sample)
+{
+	reminis_step_on(sk, state, ACKNOWLEDGEMENT, sample);
+}
+
+static __always_inline void reminis_before_law(struct sock *sk, struct socket_state *state)
+{
+	if (state->is_probing)
+		reminis_step_on(sk, state, BEFORE_LAW, 0);
+}
+
+static __always_inline void reminis_after_law(struct sock *sk, struct socket_state *state)
+{
+	if (state->is_probing)
+		reminis_step_on(sk, state, AFTER_LAW, 0);
 }
 
 #endif

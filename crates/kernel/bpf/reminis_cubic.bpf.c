@@ -6,11 +6,6 @@
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
-struct socket_state {
-	struct reminis_state guardian;
-	__u32 lost, reserved;
-};
-
 struct {
 	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
@@ -24,10 +19,8 @@ void BPF_PROG(reminis_init, struct sock *sk)
 	struct socket_state *state = bpf_sk_storage_get(&sockets, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
 
 	cubictcp_init(sk);
-	if (!state)
-		return;
-	reminis_start(&state->guardian);
-	state->lost = tcp_of(sk)->lost;
+	if (state)
+		reminis_begin(sk, state);
 }
 
 SEC("struct_ops")
@@ -37,18 +30,26 @@ void BPF_PROG(reminis_acked, struct sock *sk, const struct ack_sample *sample)
 
 	cubictcp_acked(sk, sample);
 	if (state)
-		reminis_on_ack(sk, sample, &state->guardian, &state->lost);
+		reminis_on_ack(sk, state, sample);
 }
 
 SEC("struct_ops")
 void BPF_PROG(reminis_grow, struct sock *sk, __u32 ack, __u32 acked)
 {
+	struct socket_state *state = bpf_sk_storage_get(&sockets, sk, 0, 0);
+
 	cubictcp_cong_avoid(sk, ack, acked);
+	if (state)
+		reminis_after_law(sk, state);
 }
 
 SEC("struct_ops")
 __u32 BPF_PROG(reminis_ssthresh, struct sock *sk)
 {
+	struct socket_state *state = bpf_sk_storage_get(&sockets, sk, 0, 0);
+
+	if (state)
+		reminis_before_law(sk, state);
 	return cubictcp_recalc_ssthresh(sk);
 }
 

@@ -221,6 +221,13 @@ impl Reminis {
         }
     }
 
+    /// The path is probed: [`after_law`](Self::after_law) lowers the window, and [`before_law`](Self::before_law) raises it.
+    /// Otherwise neither does anything.
+    #[inline(always)]
+    pub const fn is_probing(&self) -> bool {
+        self.base_rtt.is_probing()
+    }
+
     /// The end of the sampling interval.
     #[inline(always)]
     fn decide(&mut self, config: &Config, ack: &Ack, window: &mut Window, random: u32) {

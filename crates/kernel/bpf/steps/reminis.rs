@@ -63,23 +63,34 @@ impl ReminisSettings {
     }
 }
 
-/// An acknowledgement and the decision after it. C: `struct reminis_step`.
+/// The step is an acknowledgement, before the law grows the window for it.
+pub const ACKNOWLEDGEMENT: u32 = 0;
+/// The law is to cut the window for a loss.
+pub const BEFORE_LAW: u32 = 1;
+/// The law has had its turn.
+pub const AFTER_LAW: u32 = 2;
+
+/// An event and the decision after it. C: `struct reminis_step`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(not(target_arch = "bpf"), derive(bytemuck::CheckedBitPattern))]
 pub struct ReminisStep {
     /// The flow's state.
     pub state: Reminis,
-    /// What happened.
+    /// What happened; nothing around the law.
     pub event: AckEvent,
     /// The window as the law left it; then as it is decided.
     pub window: SocketWindow,
     /// What is set.
     pub settings: ReminisSettings,
+    /// One of the three above.
+    pub kind: u32,
+    /// Not zero, in a decision: the path is probed, and the steps around the law matter.
+    pub is_probing: u32,
 }
 
 const _: () =
-    assert!(size_of::<Reminis>() == 96 && size_of::<ReminisStep>() == 160, "reminis.h says so, too");
+    assert!(size_of::<Reminis>() == 96 && size_of::<ReminisStep>() == 168, "reminis.h says so, too");
 
 /// A flow begins.
 #[cfg_attr(target_arch = "bpf", unsafe(no_mangle))]
@@ -90,8 +101,13 @@ pub extern "C" fn reminis_start(state: &mut Reminis) {
 /// A flow goes on.
 #[cfg_attr(target_arch = "bpf", unsafe(no_mangle))]
 pub extern "C" fn reminis_run(step: &mut ReminisStep) {
-    let ReminisStep { state, event, window, settings } = step;
-    window.change(|window| state.on_ack(&settings.config(), &event.ack(), window, event.random));
+    let ReminisStep { state, event, window, settings, kind, is_probing } = step;
+    window.change(|window| match *kind {
+        BEFORE_LAW => state.before_law(window),
+        AFTER_LAW => state.after_law(window),
+        _ => state.on_ack(&settings.config(), &event.ack(), window, event.random),
+    });
+    *is_probing = state.is_probing() as u32;
 }
 
 /// Random steps. C: `struct reminis_trial`.
@@ -119,12 +135,14 @@ impl ReminisTrial {
             catastrophe_mitigation: 1,
         };
         let window = SocketWindow { cwnd: 10, ssthresh: 0x7fff_ffff };
-        let step = ReminisStep { state: Reminis::START, event: AckEvent::NONE, window, settings };
+        let event = AckEvent::NONE;
+        let step =
+            ReminisStep { state: Reminis::START, event, window, settings, kind: AFTER_LAW, is_probing: 0 };
         Self { step, draw: Draw(seed), digest: Digest(0) }
     }
 }
 
-const _: () = assert!(size_of::<ReminisTrial>() == 22 * 8, "equality.bpf.c says so, too");
+const _: () = assert!(size_of::<ReminisTrial>() == 23 * 8, "equality.bpf.c says so, too");
 
 /// The random steps of a seed begin.
 #[cfg_attr(target_arch = "bpf", unsafe(no_mangle))]
@@ -140,7 +158,15 @@ pub extern "C" fn reminis_try(trial: &mut ReminisTrial) {
         reminis_start(&mut step.state);
         step.settings = settings(draw);
     }
-    step.event = draw.acknowledge(&step.event);
+    // The law follows an acknowledgement, or a loss.
+    step.kind = match step.kind {
+        AFTER_LAW if draw.rarely(4) => BEFORE_LAW,
+        AFTER_LAW => ACKNOWLEDGEMENT,
+        _ => AFTER_LAW,
+    };
+    if step.kind == ACKNOWLEDGEMENT {
+        step.event = draw.acknowledge(&step.event);
+    }
     draw.window(&mut step.window);
     reminis_run(step);
     digest.add(step.window.cwnd as u64);

@@ -2,8 +2,8 @@
 
 use super::draw::{Digest, Draw};
 use super::path::{AckEvent, SocketWindow};
-use cellcc_fixed::vegas::{Config, Law, Vegas};
-use cellcc_fixed::{Micros, Packets};
+use cellcc_fixed::vegas::{Config, Vegas};
+use cellcc_fixed::{Law, Micros, Packets};
 
 /// What can be set, as a map holds it: packets in the queue. C: `struct vegas_settings`.
 #[repr(C)]
