@@ -30,7 +30,9 @@ mod settings;
 mod socket_options;
 #[path = "../bpf/steps/mod.rs"]
 pub mod steps;
+mod sys;
 mod unloading;
+mod upgrading;
 mod verification;
 
 pub use cellcc_fixed::reminis::Profile;

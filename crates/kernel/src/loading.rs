@@ -35,7 +35,7 @@ impl Pins {
     }
 
     /// The scheme's object, whose maps are those that are pinned already, or will be.
-    fn open(&self, scheme: Scheme) -> libbpf_rs::Result<OpenObject> {
+    pub(crate) fn open(&self, scheme: Scheme) -> libbpf_rs::Result<OpenObject> {
         let mut object = ObjectBuilder::default().name(scheme.name())?.open_memory(scheme.object())?;
         for mut map in object.maps_mut() {
             if let Some(path) = map.name().to_str().and_then(|name| self.map(scheme, name)) {
@@ -60,6 +60,6 @@ impl Pins {
     }
 }
 
-fn rejected(scheme: Scheme, error: &libbpf_rs::Error, log: String) -> KernelError {
+pub(crate) fn rejected(scheme: Scheme, error: &libbpf_rs::Error, log: String) -> KernelError {
     KernelError::Rejected { scheme: scheme.name(), problem: error.to_string(), log }
 }

@@ -13,7 +13,8 @@
 use crate::error::KernelError;
 use crate::scheme::Scheme;
 use crate::settings::Settings;
-use libbpf_rs::{MapCore, MapFlags, MapHandle};
+use libbpf_rs::query::LinkTypeInfo;
+use libbpf_rs::{Link, MapCore, MapFlags, MapHandle};
 use rustix::fs::statfs;
 use std::fs;
 use std::io::ErrorKind;
@@ -66,6 +67,18 @@ impl Pins {
     pub fn set(&self, scheme: Scheme, settings: &Settings) -> Result<(), KernelError> {
         self.settings(scheme)?; // Of another version they may be as long, but not of another length.
         write_settings(&self.settings_map(scheme)?, scheme, settings)
+    }
+
+    /// A number for the programs of a scheme, which no other load or upgrade has had since the machine began.
+    ///
+    /// # Errors
+    /// It is not loaded, or we may not look.
+    pub fn programs(&self, scheme: Scheme) -> Result<u32, KernelError> {
+        let link = Link::open(self.link(scheme)).and_then(|link| link.info());
+        match link.map_err(KernelError::libbpf(format!("look at {}", scheme.name())))?.info {
+            LinkTypeInfo::StructOps(info) => Ok(info.map_id),
+            _ => Err(KernelError::NotLoaded(scheme.name())),
+        }
     }
 
     fn settings_map(&self, scheme: Scheme) -> Result<MapHandle, KernelError> {

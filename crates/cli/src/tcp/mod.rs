@@ -32,6 +32,8 @@ Every program may choose a loaded scheme (TCP_CONGESTION), in every network name
     Status(Status),
     /// Change the settings of a loaded scheme; they hold at once, for live sockets too.
     Set(Set),
+    /// Replace the programs of loaded schemes by those of this cellcc; live sockets keep the old ones.
+    Upgrade(Upgrade),
     /// Write down what the schemes decide, step by step, until interrupted.
     Record(capture::Record),
     /// Decide in user space what was recorded of the kernel, and name the first decision that differs.
@@ -66,6 +68,15 @@ pub(crate) struct Load {
 #[derive(Debug, clap::Args)]
 pub(crate) struct Unload {
     /// What to unload [default: all that are loaded].
+    #[arg(value_name = "SCHEME", value_parser = scheme_parser())]
+    schemes: Vec<Scheme>,
+    #[command(flatten)]
+    place: Where,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Upgrade {
+    /// What to upgrade [default: all that are loaded].
     #[arg(value_name = "SCHEME", value_parser = scheme_parser())]
     schemes: Vec<Scheme>,
     #[command(flatten)]
@@ -118,6 +129,7 @@ pub(crate) fn run(command: &Command) -> Result<ExitCode, Exit> {
         Command::Unload(args) => unload(args)?,
         Command::Status(args) => status(args)?,
         Command::Set(args) => set(args)?,
+        Command::Upgrade(args) => upgrade(args)?,
         Command::Record(args) => capture::record(args)?,
         Command::Verify(args) => return capture::verify(args),
         Command::Route(Route::Add { prefix, scheme, place }) => add_route(*prefix, *scheme, place)?,
@@ -147,14 +159,27 @@ fn load(args: &Load) -> Result<(), Exit> {
 
 fn unload(args: &Unload) -> Result<(), Exit> {
     let pins = Pins::new(&args.place.pins);
-    let schemes = if args.schemes.is_empty() { pins.loaded() } else { args.schemes.clone() };
-    for scheme in schemes {
+    for scheme in named_or_all(&pins, &args.schemes) {
         for reset in pins.unload(scheme)? {
             tell(&format!("{} now uses {}", reset.what, reset.to));
         }
         tell(&format!("{} is unloaded; sockets that use it keep it until they close", scheme.name()));
     }
     Ok(())
+}
+
+fn upgrade(args: &Upgrade) -> Result<(), Exit> {
+    let pins = Pins::new(&args.place.pins);
+    let machine = Machine::current();
+    for scheme in named_or_all(&pins, &args.schemes) {
+        pins.upgrade(scheme, &machine)?;
+        tell(&format!("{} is upgraded; sockets that use it keep the old programs", scheme.name()));
+    }
+    Ok(())
+}
+
+fn named_or_all(pins: &Pins, named: &[Scheme]) -> Vec<Scheme> {
+    if named.is_empty() { pins.loaded() } else { named.to_vec() }
 }
 
 #[derive(Serialize)]

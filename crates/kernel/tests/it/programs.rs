@@ -1,7 +1,7 @@
 //! Programs as they are, and load and unload under their traffic.
 
 use crate::kernel::{Kernel, transfer};
-use cellcc_kernel::{Scheme, Settings};
+use cellcc_kernel::{KernelError, Scheme, Settings};
 use std::io::ErrorKind;
 use std::net::TcpListener;
 use std::os::unix::process::CommandExt;
@@ -78,4 +78,40 @@ fn schemes_come_and_go_under_traffic() {
         let used = users.map(|user| user.join().expect("a user"));
         assert!(used.iter().all(|used| *used > 0), "{used:?}");
     });
+}
+
+#[test]
+fn upgrades_under_traffic_fail_no_connection_and_keep_live_sockets() {
+    const TIMES: usize = 5;
+    let Some(kernel) = Kernel::take() else { return };
+    let scheme = Scheme::Vegas;
+    let upgrade = || kernel.pins.upgrade(scheme, &kernel.machine);
+    assert!(matches!(upgrade(), Err(KernelError::NotLoaded(_))));
+    kernel.pins.load(scheme, &Settings::default_of(scheme), &kernel.machine).expect("loaded");
+    let programs = || kernel.pins.programs(scheme).expect("programs");
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let short = scope.spawn(|| {
+            let mut count = 0;
+            while !is_over.load(Ordering::Relaxed) {
+                transfer(scheme.name(), 100_000).expect("a connection");
+                count += 1;
+            }
+            count
+        });
+        let long = scope.spawn(|| transfer(scheme.name(), 1_000_000_000).expect("a connection"));
+        let mut seen = vec![programs()];
+        for _ in 0..TIMES {
+            upgrade().expect("upgraded");
+            seen.push(programs());
+        }
+        seen.sort_unstable();
+        seen.dedup();
+        assert_eq!(seen.len(), TIMES + 1, "each upgrade brings other programs");
+        assert_eq!(long.join().expect("a transfer"), scheme.name());
+        is_over.store(true, Ordering::Relaxed);
+        assert!(short.join().expect("transfers") > 0);
+    });
+    assert_eq!(kernel.pins.settings(scheme).expect("settings"), Settings::default_of(scheme));
+    kernel.pins.unload(scheme).expect("unloaded");
 }
