@@ -53,7 +53,10 @@ struct sock {
 	__u32 sk_pacing_status;
 } KERNEL_TYPE;
 
+struct tcp_congestion_ops;
+
 struct inet_connection_sock {
+	const struct tcp_congestion_ops *icsk_ca_ops;
 	__u8 icsk_ca_state : 5;
 	__u64 icsk_ca_priv[13];
 } KERNEL_TYPE;

@@ -3,6 +3,7 @@
 #ifndef CELLCC_RECORD_H
 #define CELLCC_RECORD_H
 
+#include "name.h"
 #include "socket.h"
 
 /* Holds the ring of the recorder, while there is one. */
@@ -32,32 +33,6 @@ static __always_inline void *miss(void)
 	if (count)
 		__sync_fetch_and_add(count, 1);
 	return 0;
-}
-
-/* The numbers of the cores in a record. The Rust side: CORES in src/verification.rs. */
-enum core { CORE_REMINIS = 1, CORE_ASSISTED = 2, CORE_VEGAS = 3 };
-
-/* Which socket a step is of, and of which core. The Rust side: src/verification.rs. */
-struct socket_name {
-	__u8 peer[16]; /* IPv6, or IPv4 as ::ffff:a.b.c.d */
-	__u16 peer_port, own_port;
-	__u32 core;
-};
-
-static __always_inline struct socket_name name_of(struct sock *sk)
-{
-	struct sock_common *common = &sk->__sk_common;
-	struct socket_name name = { .own_port = common->skc_num, .peer_port = __builtin_bswap16(common->skc_dport) };
-
-	if (common->skc_family == 10) { /* AF_INET6, include/linux/socket.h */
-		__builtin_memcpy(name.peer, common->skc_v6_daddr.in6_u, 16);
-	} else {
-		__u32 peer = common->skc_daddr;
-
-		name.peer[10] = name.peer[11] = 0xff;
-		__builtin_memcpy(&name.peer[12], &peer, 4);
-	}
-	return name;
 }
 
 /* A record of a step of type STEP: the socket, the step before it ran, the step afterwards. */

@@ -7,6 +7,7 @@
 //! | what is loaded: it stays when the process ends | [`Pins`] |
 //! | what the kernel asks the integer cores | [`steps`] |
 //! | what the cores decide in the kernel, recorded and decided again | [`Recorder`], [`verify`] |
+//! | the sockets that use a scheme, live | [`Sockets`] |
 //! | the programs in C around the cores | `bpf/` |
 //! | the same as objects, and what they were made of | `objects/`, written by `make kernel-objects` |
 //!
@@ -28,6 +29,7 @@ pub mod routes;
 mod scheme;
 mod settings;
 mod socket_options;
+mod sockets;
 #[path = "../bpf/steps/mod.rs"]
 pub mod steps;
 mod sys;
@@ -35,7 +37,7 @@ mod unloading;
 mod upgrading;
 mod verification;
 
-pub use cellcc_fixed::reminis::Profile;
+pub use cellcc_fixed::reminis::{Profile, Zone};
 pub use change::Change;
 pub use error::KernelError;
 pub use machine::{Capability, Machine, Refusal, Release};
@@ -44,5 +46,6 @@ pub use recording::{Recorded, Recorder};
 pub use scheme::Scheme;
 pub use settings::Settings;
 pub use socket_options::{ALPHA_OPTION, TARGET_OPTION};
+pub use sockets::{Socket, Sockets};
 pub use unloading::Reset;
 pub use verification::{Difference, SocketName, VerificationError, Verified, verify};

@@ -4,6 +4,7 @@
 
 mod capture;
 mod settings;
+mod watch;
 
 use crate::exit::{Exit, print, tell};
 use crate::grid;
@@ -34,6 +35,8 @@ Every program may choose a loaded scheme (TCP_CONGESTION), in every network name
     Set(Set),
     /// Replace the programs of loaded schemes by those of this cellcc; live sockets keep the old ones.
     Upgrade(Upgrade),
+    /// Show the sockets of this network namespace that use a loaded scheme, again and again.
+    Watch(watch::Watch),
     /// Write down what the schemes decide, step by step, until interrupted.
     Record(capture::Record),
     /// Decide in user space what was recorded of the kernel, and name the first decision that differs.
@@ -130,6 +133,7 @@ pub(crate) fn run(command: &Command) -> Result<ExitCode, Exit> {
         Command::Status(args) => status(args)?,
         Command::Set(args) => set(args)?,
         Command::Upgrade(args) => upgrade(args)?,
+        Command::Watch(args) => watch::watch(args)?,
         Command::Record(args) => capture::record(args)?,
         Command::Verify(args) => return capture::verify(args),
         Command::Route(Route::Add { prefix, scheme, place }) => add_route(*prefix, *scheme, place)?,

@@ -1,7 +1,9 @@
 //! Loading, using, setting, unloading.
 
-use crate::kernel::{Kernel, available, run, transfer};
-use cellcc_kernel::{KernelError, Machine, Pins, Scheme, Settings};
+use crate::kernel::{Kernel, available, connect, run, transfer};
+use cellcc_kernel::{KernelError, Machine, Pins, Scheme, Settings, Sockets};
+use std::io::Write;
+use std::net::TcpListener;
 
 #[test]
 fn every_scheme_carries_bytes_after_its_loader_is_gone() {
@@ -91,4 +93,46 @@ fn unloading_resets_the_namespaces_and_routes_that_use_a_scheme() {
     assert_eq!(resets.len(), 3, "{resets:?}");
     assert!(resets.iter().all(|reset| reset.what.ends_with("cellcc-test-reset")), "{resets:?}");
     assert!(!left.contains(name) && left.contains("mtu 1400") && left.contains("fd00::/32"), "{left}");
+}
+
+#[test]
+fn live_sockets_are_listed_with_their_windows_and_zones() {
+    let Some(kernel) = Kernel::take() else { return };
+    for scheme in Scheme::ALL {
+        kernel.pins.load(scheme, &Settings::default_of(scheme), &kernel.machine).expect("loaded");
+    }
+    let sockets = Sockets::open().expect("a list");
+    assert_eq!(sockets.list().expect("listed"), []);
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a listener");
+    let address = listener.local_addr().expect("an address");
+    let open: Vec<_> = Scheme::ALL
+        .into_iter()
+        .map(|scheme| {
+            let mut own = connect(scheme.name(), address).expect("connected");
+            let (mut peer, _) = listener.accept().expect("accepted");
+            let reader = std::thread::spawn(move || std::io::copy(&mut peer, &mut std::io::sink()));
+            // Some of Reminis' sampling intervals, of 2 ms each, with samples.
+            for _ in 0..10 {
+                own.write_all(&vec![7; 200_000]).expect("sent");
+                std::thread::sleep(std::time::Duration::from_millis(3));
+            }
+            (own, reader)
+        })
+        .collect();
+    let listed = sockets.list().expect("listed");
+    for scheme in Scheme::ALL {
+        let socket = listed.iter().find(|socket| socket.scheme == scheme).expect(scheme.name());
+        assert!(socket.cwnd > 0 && socket.min_rtt.is_some() && !socket.srtt.is_zero(), "{socket:?}");
+        assert!(socket.name.to_string().ends_with(&address.to_string()), "{socket:?}");
+        let shows_state = scheme == Scheme::Reminis;
+        assert_eq!(
+            (socket.target.is_some(), socket.zone.is_some()),
+            (shows_state, shows_state),
+            "{socket:?}"
+        );
+    }
+    for (own, reader) in open {
+        drop(own);
+        reader.join().expect("a reader").expect("read");
+    }
 }
