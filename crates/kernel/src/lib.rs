@@ -16,6 +16,7 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::disallowed_methods, reason = "the kernel takes real time, and namespaces threads")]
 
+mod advising;
 mod change;
 mod error;
 mod libbpf_log;

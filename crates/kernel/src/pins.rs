@@ -50,6 +50,11 @@ impl Pins {
         Scheme::ALL.into_iter().filter(|scheme| self.link(*scheme).exists()).collect()
     }
 
+    /// The schemes of which anything is here: also what a load has left that was killed.
+    pub fn present(&self) -> Vec<Scheme> {
+        Scheme::ALL.into_iter().filter(|scheme| self.scheme(*scheme).exists()).collect()
+    }
+
     /// The settings of a scheme for all sockets.
     ///
     /// # Errors

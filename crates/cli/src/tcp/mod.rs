@@ -163,7 +163,8 @@ fn load(args: &Load) -> Result<(), Exit> {
 
 fn unload(args: &Unload) -> Result<(), Exit> {
     let pins = Pins::new(&args.place.pins);
-    for scheme in named_or_all(&pins, &args.schemes) {
+    let schemes = if args.schemes.is_empty() { pins.present() } else { args.schemes.clone() };
+    for scheme in schemes {
         for reset in pins.unload(scheme)? {
             tell(&format!("{} now uses {}", reset.what, reset.to));
         }
@@ -175,15 +176,12 @@ fn unload(args: &Unload) -> Result<(), Exit> {
 fn upgrade(args: &Upgrade) -> Result<(), Exit> {
     let pins = Pins::new(&args.place.pins);
     let machine = Machine::current();
-    for scheme in named_or_all(&pins, &args.schemes) {
+    let schemes = if args.schemes.is_empty() { pins.loaded() } else { args.schemes.clone() };
+    for scheme in schemes {
         pins.upgrade(scheme, &machine)?;
         tell(&format!("{} is upgraded; sockets that use it keep the old programs", scheme.name()));
     }
     Ok(())
-}
-
-fn named_or_all(pins: &Pins, named: &[Scheme]) -> Vec<Scheme> {
-    if named.is_empty() { pins.loaded() } else { named.to_vec() }
 }
 
 #[derive(Serialize)]

@@ -1,6 +1,7 @@
 //! What a test of the kernel needs: the right to load, the schemes' names for itself, pins of its own, traffic.
 
 use cellcc_kernel::{Machine, Pins, Scheme};
+use libbpf_rs::query::ProgInfoIter;
 use rustix::fs::{FlockOperation, flock};
 use socket2::{Domain, Socket, Type};
 use std::fs::File;
@@ -93,6 +94,21 @@ pub(crate) fn transfer(scheme: &str, bytes: usize) -> std::io::Result<String> {
         assert_eq!(received.join().expect("a receiver")?, bytes as u64);
         Ok(String::from_utf8_lossy(&used).trim_end_matches('\0').to_owned())
     })
+}
+
+/// Waits until the kernel has no program whose name begins so: the last socket with one is closed.
+pub(crate) fn wait_until_freed(beginning: &str) {
+    const PATIENCE: std::time::Duration = std::time::Duration::from_secs(20);
+    let began = std::time::Instant::now();
+    loop {
+        let names = ProgInfoIter::default().map(|program| program.name.to_string_lossy().into_owned());
+        let left: Vec<_> = names.filter(|name| name.starts_with(beginning)).collect();
+        if left.is_empty() {
+            return;
+        }
+        assert!(began.elapsed() < PATIENCE, "these stay: {left:?}");
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
 }
 
 /// The schemes that the kernel has.

@@ -35,6 +35,17 @@ fn nothing_stays_of_what_was_unloaded() {
 }
 
 #[test]
+fn what_a_killed_load_left_is_removed() {
+    let Some(kernel) = Kernel::take() else { return };
+    let scheme = Scheme::Reminis;
+    // As far as a load gets before it pins the link.
+    std::fs::create_dir_all(kernel.folder().join("cellcc").join(scheme.name())).expect("a folder");
+    assert_eq!((kernel.pins.loaded(), kernel.pins.present()), (vec![], vec![scheme]));
+    kernel.pins.unload(scheme).expect("unloaded");
+    assert!(kernel.pins.present().is_empty() && !kernel.folder().join("cellcc").exists());
+}
+
+#[test]
 fn settings_are_what_was_set_last() {
     let Some(kernel) = Kernel::take() else { return };
     let scheme = Scheme::Reminis;
@@ -121,7 +132,7 @@ fn live_sockets_are_listed_with_their_windows_and_zones() {
         .collect();
     let listed = sockets.list().expect("listed");
     for scheme in Scheme::ALL {
-        let socket = listed.iter().find(|socket| socket.scheme == scheme).expect(scheme.name());
+        let socket = listed.iter().find(|socket| socket.scheme == scheme).expect("one of each");
         assert!(socket.cwnd > 0 && socket.min_rtt.is_some() && !socket.srtt.is_zero(), "{socket:?}");
         assert!(socket.name.to_string().ends_with(&address.to_string()), "{socket:?}");
         let shows_state = scheme == Scheme::Reminis;

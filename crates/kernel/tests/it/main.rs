@@ -3,6 +3,7 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::disallowed_methods, reason = "real sockets, in threads")]
 
+mod advice;
 mod equality;
 mod kernel;
 mod lifetime;

@@ -1,8 +1,8 @@
 //! Programs as they are, and load and unload under their traffic.
 
-use crate::kernel::{Kernel, transfer};
+use crate::kernel::{Kernel, connect, transfer, wait_until_freed};
 use cellcc_kernel::{KernelError, Scheme, Settings};
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Write};
 use std::net::TcpListener;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
@@ -78,6 +78,27 @@ fn schemes_come_and_go_under_traffic() {
         let used = users.map(|user| user.join().expect("a user"));
         assert!(used.iter().all(|used| *used > 0), "{used:?}");
     });
+    wait_until_freed("vegas_");
+}
+
+#[test]
+fn thousands_of_short_connections_leave_nothing() {
+    const CONNECTIONS: usize = 10_000;
+    let Some(kernel) = Kernel::take() else { return };
+    let scheme = Scheme::Nacubic;
+    kernel.pins.load(scheme, &Settings::default_of(scheme), &kernel.machine).expect("loaded");
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a listener");
+    let address = listener.local_addr().expect("an address");
+    for _ in 0..CONNECTIONS {
+        let mut own = connect(scheme.name(), address).expect("connected");
+        let (peer, _) = listener.accept().expect("accepted");
+        own.write_all(&[7]).expect("sent");
+        // No TIME_WAIT, of which there could be only so many.
+        own.set_linger(Some(std::time::Duration::ZERO)).expect("set");
+        drop((own, peer));
+    }
+    kernel.pins.unload(scheme).expect("unloaded");
+    wait_until_freed("nacubic_");
 }
 
 #[test]
