@@ -5,10 +5,10 @@ run    := tools/setup run
 locked := $(if $(CI),--locked)
 
 # The pure floors: no I/O, hence fast to build and to test.
-floors := -p cellcc-units -p cellcc-control -p cellcc-link -p cellcc-assist -p cellcc-experiment
+floors := -p cellcc-units -p cellcc-fixed -p cellcc-control -p cellcc-link -p cellcc-assist -p cellcc-experiment
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast fresh-machine bench bench-emulator bench-quic soak lint docs docs-check clean
+.PHONY: help demo test test-fast fresh-machine bench bench-emulator bench-quic soak kernel-objects lint docs docs-check clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r target text; do \
@@ -46,6 +46,9 @@ soak: ## Flood a server with connections, and fail if it takes too much memory; 
 	@tools/setup build
 	$(run) cargo build --release $(locked) --bin cellcc
 	$(run) cargo run --release $(locked) -p cellcc-transfer --example soak -- "$${CARGO_TARGET_DIR:-target}/release/cellcc"
+
+kernel-objects: ## Build the eBPF objects of crates/kernel again; fetches compilers from Debian 12 into target/
+	@tools/kernel-objects
 
 lint: ## Check formatting, and compile with warnings as errors
 	@tools/setup lint

@@ -66,6 +66,13 @@ impl From<EmuError> for Exit {
     }
 }
 
+#[cfg(all(target_os = "linux", feature = "kernel"))]
+impl From<cellcc_kernel::KernelError> for Exit {
+    fn from(error: cellcc_kernel::KernelError) -> Self {
+        if error.is_input() { Self::input(error) } else { Self::failed(error) }
+    }
+}
+
 /// The error and its causes in one line, without those that it has in its own text.
 fn chain(error: &dyn Error) -> String {
     let mut text = error.to_string();

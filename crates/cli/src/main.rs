@@ -24,6 +24,8 @@ mod schemes;
 mod serve;
 #[cfg(target_os = "linux")]
 mod shell;
+#[cfg(all(target_os = "linux", feature = "kernel"))]
+mod tcp;
 mod trace;
 mod traces;
 mod transfer;
@@ -70,6 +72,10 @@ enum Command {
     /// Say what the emulator can and cannot do on this machine.
     #[cfg(target_os = "linux")]
     Doctor(doctor::Args),
+    /// Load schemes into the kernel's TCP, for every program on this machine.
+    #[cfg(all(target_os = "linux", feature = "kernel"))]
+    #[command(subcommand)]
+    Tcp(tcp::Command),
     /// Download over QUIC from `cellcc serve`, and say how it went.
     Get(Box<get::Args>),
     /// Upload over QUIC to `cellcc serve`, and say how it went.
@@ -98,6 +104,8 @@ fn main() -> ExitCode {
         Command::Shell(args) => return shell::run(*args).unwrap_or_else(Exit::report),
         #[cfg(target_os = "linux")]
         Command::Doctor(args) => doctor::run(&args),
+        #[cfg(all(target_os = "linux", feature = "kernel"))]
+        Command::Tcp(command) => return tcp::run(&command).unwrap_or_else(Exit::report),
         Command::Get(args) => return get::run(*args).unwrap_or_else(Exit::report),
         Command::Put(args) => return put::run(*args).unwrap_or_else(Exit::report),
         Command::Serve(args) => return serve::run(*args).unwrap_or_else(Exit::report),

@@ -25,6 +25,7 @@ pub mod growth;
 mod guard;
 mod info;
 mod inner;
+mod kernel_view;
 pub mod kind;
 mod message;
 mod observed;

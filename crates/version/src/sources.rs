@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 /// The crates of which a Record is the result. The others start runs and keep, show or send what came out.
 pub(crate) const CRATES: [&str; 9] =
-    ["assist", "control", "emu", "experiment", "link", "quic", "quic-drivers", "sim", "units"];
+    ["assist", "control", "emu", "experiment", "fixed", "link", "quic", "quic-drivers", "sim", "units"];
 
 /// The packages of others whose random numbers, arithmetic or decisions about packets a Record shows.
 pub(crate) const PACKAGES: [&str; 10] = [

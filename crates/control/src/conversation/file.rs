@@ -25,7 +25,7 @@ const MOST_BLOCK_BYTES: u32 = 1 << 28;
 /// What a conversation is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Header {
-    /// What its records hold: `controller`.
+    /// What its records hold: `controller`, or `kernel`.
     pub vocabulary: String,
     /// The canonical text of the scheme.
     pub scheme: String,

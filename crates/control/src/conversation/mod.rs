@@ -10,7 +10,8 @@
 //! | how values become bytes | `coding`, `values`, `fields` |
 //! | what is written of a controller | `controller` |
 //!
-//! A file says which vocabulary its events are of. There is one, `controller`; another needs no other file format.
+//! A file says which vocabulary its events are of: `controller`, or `kernel` for [`Step`]s of the cores that run in the
+//! kernel's TCP. Another needs no other file format.
 
 mod coding;
 mod controller;
@@ -18,6 +19,7 @@ mod fields;
 mod file;
 mod recorder;
 mod replay;
+mod steps;
 #[cfg(test)]
 mod tests;
 mod values;
@@ -26,3 +28,4 @@ pub use controller::{Call, Decision, Received, Turn};
 pub use file::{ConversationError, Header};
 pub(crate) use recorder::Destination;
 pub use replay::{Conversation, Difference, Replay};
+pub use steps::{Step, StepReader, StepWriter};

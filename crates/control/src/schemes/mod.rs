@@ -20,7 +20,6 @@ pub use fixed_rate::FixedRate;
 pub use fixed_window::FixedWindow;
 pub use loss_based::LossBased;
 pub use rbbr::{Estimation, RateFeedback, RateSignal, WireError as RbbrWireError};
-pub use vegas::{Thresholds as VegasThresholds, Vegas};
 
 impl Default for Registry {
     /// The schemes that come with cellcc, in the order in which they are listed.

@@ -1,42 +1,18 @@
 //! Vegas: as many packets in the queue as it takes to notice it, and no more.
 //!
-//! 1. The smallest RTT ever seen (`base_rtt`) is that of an empty queue.
-//! 2. Once per RTT, `diff = cwnd (rtt - base_rtt) / base_rtt`: the packets that wait in the queue.
-//! 3. Fewer than `alpha`: one packet more in flight. More than `beta`: one less. Between them: nothing changes.
-//! 4. Slow start doubles per RTT until `diff` exceeds `gamma`.
-//! 5. Loss is answered as Reno does, and the RTTs of a recovery are not measured.
-//!
-//! ```text
-//!              diff > gamma                        diff < alpha: +1
-//!  slow start --------------> congestion avoidance diff > beta:  -1
-//!        \                      |            ^
-//!         \ loss           loss |            | recovery left; one whole round
-//!          v                    v            | is measured before the next step
-//!         recovery (Reno: half the window) --+
-//! ```
-//!
-//! Source: Brakmo and Peterson, "TCP Vegas: End to End Congestion Avoidance on a Global Internet", IEEE JSAC 13(8),
-//! 1995; Linux tcp_vegas.c, which the papers compared with.
-//!
-//! Differences from the paper: as in Linux, `diff` is divided by `base_rtt` and not by `rtt` (the paper's; larger by
-//! `rtt / base_rtt`), `rtt` is the smallest of the round and not its mean, slow start doubles every RTT and not every
-//! second one and ends at one packet (`gamma`), a round with fewer than three samples is Reno's, there is no
-//! fine-grained retransmission timer (loss detection is the driver's), and idling forgets `base_rtt`.
-//! Differences from Linux: `diff` keeps its fraction, so that "more than 4" begins at 4 and not at 5, and a window that
-//! is not used does not grow.
+//! How it works, its source, and what differs from the paper and from Linux: [`cellcc_fixed::vegas`], which also runs in the
+//! kernel. Here is what the kernel's TCP would give it: Reno's law, and when a recovery is left.
 
-use crate::contract::{Ack, Context, Controller, Event, Limits, Loss, Observer};
+use crate::contract::{Ack, Context, Controller, Event, Limits, Loss, Observer, Sent, Tag};
 use crate::growth::{Growth, NewReno};
 use crate::info::{Needs, SchemeInfo};
+use crate::kernel_view::{KernelView, millis, real, with_window};
 use crate::kind;
 use crate::parameter::Parameter;
-use cellcc_units::{Bytes, Span, Time};
+use cellcc_fixed::vegas::{Config, Vegas as Core};
+use cellcc_fixed::{Law, Packets};
+use cellcc_units::{Bytes, Time};
 use std::sync::Arc;
-
-/// Linux: with fewer RTT samples in a round, all may come from delayed ACKs.
-const MIN_SAMPLES: u32 = 3;
-/// Linux: the smallest window that Vegas steps down to, in packets.
-const MIN_WINDOW_PACKETS: u64 = 2;
 
 const ALPHA: Parameter<kind::Packets> = Parameter::new(
     "alpha",
@@ -71,114 +47,49 @@ pub(super) fn scheme() -> SchemeInfo {
         presets: Vec::new(),
         needs: Needs::NOTHING,
         build: Arc::new(|arguments, context| {
-            let [alpha, beta, gamma] = [ALPHA, BETA, GAMMA].map(|threshold| arguments.get(&threshold) as f64);
-            Box::new(Vegas::new(context, Thresholds { alpha, beta: beta.max(alpha), gamma }))
+            let [alpha, beta, gamma] =
+                [ALPHA, BETA, GAMMA].map(|threshold| Packets(arguments.get(&threshold) as u32));
+            Box::new(Vegas::new(context, Config { alpha, beta: beta.max(alpha), gamma }))
         }),
     }
 }
 
-/// The thresholds of `diff`, in packets.
-#[derive(Debug, Clone, Copy)]
-pub struct Thresholds {
-    /// The window grows below.
-    pub alpha: f64,
-    /// The window shrinks above.
-    pub beta: f64,
-    /// Slow start ends above.
-    pub gamma: f64,
-}
-
-/// The Vegas controller.
-#[derive(Debug, Clone)]
-pub struct Vegas {
+struct Vegas {
     packet_size: Bytes,
-    thresholds: Thresholds,
+    config: Config,
     reno: NewReno,
-    base_rtt: Option<Span>,
-    round: Round,
-    diff: Option<f64>,
-}
-
-/// The RTTs of the running round.
-#[derive(Debug, Clone, Default)]
-struct Round {
-    min: Option<Span>,
-    samples: u32,
-    /// The round began in the middle, after recovery or idling: it decides nothing.
-    partial: bool,
+    view: KernelView,
+    core: Core,
 }
 
 impl Vegas {
-    /// Vegas at the beginning of a flow.
-    pub fn new(context: &Context, thresholds: Thresholds) -> Self {
+    fn new(context: &Context, config: Config) -> Self {
         Self {
             packet_size: context.packet,
-            thresholds,
+            config,
             reno: NewReno::new(context),
-            base_rtt: None,
-            round: Round::default(),
-            diff: None,
+            view: KernelView::default(),
+            core: Core::START,
         }
-    }
-
-    fn measure_anew(&mut self) {
-        self.round = Round { partial: true, ..Round::default() };
-    }
-
-    /// The step of a round whose RTT was `rtt`.
-    fn step(&mut self, ack: &Ack<'_>, base_rtt: Span, rtt: Span) {
-        let window = self.reno.window();
-        let (base, rtt) = (base_rtt.as_secs_f64(), rtt.as_secs_f64());
-        let diff = window.in_packets(self.packet_size) * (rtt - base) / base;
-        self.diff = Some(diff);
-        let Thresholds { alpha, beta, gamma } = self.thresholds;
-        if self.reno.in_slow_start() {
-            if diff > gamma {
-                self.shrink_to(window.mul_f64(base / rtt) + self.packet_size);
-            } else {
-                self.reno.on_ack(ack);
-            }
-        } else if diff > beta {
-            self.shrink_to(window.saturating_sub(self.packet_size));
-        } else if diff < alpha && ack.cwnd_limited {
-            self.reno.set_window(window + self.packet_size);
-        }
-        // Linux tcp_current_ssthresh: a restart after idling may slow-start up to three quarters.
-        let window = self.reno.window();
-        self.reno.set_ssthresh(self.reno.ssthresh().max(window.mul_f64(0.75)));
-    }
-
-    /// Lowers the window, and ssthresh with it: otherwise slow start would take it back up.
-    fn shrink_to(&mut self, window: Bytes) {
-        let window = window.min(self.reno.window()).max(self.packet_size * MIN_WINDOW_PACKETS);
-        self.reno.set_window(window);
-        self.reno.set_ssthresh(self.reno.ssthresh().min(window));
     }
 }
 
 impl Controller for Vegas {
+    fn on_sent(&mut self, _sent: &Sent) -> Tag {
+        self.view.tag()
+    }
+
     fn on_ack(&mut self, ack: &Ack<'_>) {
         self.packet_size = ack.packet_size;
-        if let Some(sample) = ack.rtt_sample {
-            self.base_rtt = Some(self.base_rtt.map_or(sample, |base| base.min(sample)));
-            self.round.min = Some(self.round.min.map_or(sample, |min| min.min(sample)));
-            self.round.samples = self.round.samples.saturating_add(1);
-        }
+        let seen = self.view.ack(ack);
+        self.core.on_sample(&seen);
         if ack.in_recovery {
             return;
         }
-        if !ack.round_start {
-            if self.reno.in_slow_start() {
-                self.reno.on_ack(ack);
-            }
-            return;
-        }
-        let round = core::mem::take(&mut self.round);
-        match (self.base_rtt, round.min) {
-            (Some(base), Some(rtt)) if round.samples >= MIN_SAMPLES && !round.partial => {
-                self.step(ack, base, rtt);
-            }
-            _ => self.reno.on_ack(ack),
+        let (core, config) = (&mut self.core, &self.config);
+        let law = with_window(&mut self.reno, self.packet_size, |window| core.on_ack(config, &seen, window));
+        if law == Law::Grows {
+            self.reno.on_ack(ack);
         }
     }
 
@@ -189,11 +100,8 @@ impl Controller for Vegas {
     fn on_event(&mut self, now: Time, event: Event) {
         self.reno.on_event(now, event);
         match event {
-            Event::RecoveryLeft | Event::SpuriousLoss => self.measure_anew(),
-            Event::IdleRestart => {
-                self.base_rtt = None;
-                self.measure_anew();
-            }
+            Event::RecoveryLeft | Event::SpuriousLoss => self.core.begin_round(self.view.delivered()),
+            Event::IdleRestart => self.core.on_idle_restart(self.view.delivered()),
             Event::CongestionMarked | Event::AppLimited | Event::Forgotten(_) => {}
         }
     }
@@ -204,11 +112,11 @@ impl Controller for Vegas {
 
     fn observe(&self, observer: &mut dyn Observer) {
         self.reno.observe(observer);
-        if let Some(base) = self.base_rtt {
-            observer.value("base_rtt", "ms", base.as_millis_f64());
+        if let Some(base) = self.core.base_rtt() {
+            observer.value("base_rtt", "ms", millis(base));
         }
-        if let Some(diff) = self.diff {
-            observer.value("diff", "pkt", diff);
+        if let Some(diff) = self.core.diff() {
+            observer.value("diff", "pkt", real(diff));
         }
     }
 }

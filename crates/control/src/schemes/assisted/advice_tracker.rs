@@ -5,6 +5,7 @@ use super::parameters::{GUARD, TIMEOUT};
 use super::timeout::Timeout;
 use crate::contract::{Ack, Loss, Observer, Sent};
 use crate::guard::Guard;
+use crate::kernel_view::q16;
 use crate::message::{Feedback, Verdict};
 use crate::parameter::Arguments;
 use cellcc_assist::Advice;
@@ -39,7 +40,7 @@ impl AdviceTracker {
     pub(super) fn new(arguments: &Arguments) -> Self {
         Self {
             fairness: arguments.get(&FAIRNESS),
-            timeout: Timeout::new(arguments.get(&TIMEOUT)),
+            timeout: Timeout::new(q16(arguments.get(&TIMEOUT))),
             guard: Guard::default(),
             guarded: arguments.get(&GUARD),
             advice: None,

@@ -57,7 +57,6 @@ pub(super) use tg::tg;
 use crate::contract::{Ack, Context, Controller, Event, Limits, Loss, Observer, Sent, Tag};
 use crate::message::{Feedback, Verdict};
 use crate::parameter::Arguments;
-use crate::schemes::bbr::NOMINAL_RTT;
 use advice_tracker::AdviceTracker;
 use background::Background;
 use cellcc_assist::Advice;
@@ -126,8 +125,7 @@ impl Assisted {
                 Delay::OwnMinimum => self.own_minimum,
                 Delay::OwnSmoothed => self.own_smoothed,
             };
-            let law = self.config.law.times(advice.gain);
-            law.limits(advice.bandwidth, min_rtt.unwrap_or(NOMINAL_RTT), advice.flows)
+            self.config.law.limits(advice.bandwidth.mul_f64(advice.gain), min_rtt, advice.flows)
         });
     }
 

@@ -47,6 +47,7 @@
 mod base_rtt;
 mod code2022;
 mod explorer;
+mod fixed;
 mod fixed_aimd;
 mod guardian;
 mod settings;
@@ -72,7 +73,13 @@ pub(super) fn scheme() -> SchemeInfo {
         parameters: settings::parameters(),
         presets: settings::presets(),
         needs: Needs::NOTHING,
-        build: Arc::new(|arguments, context| Box::new(Reminis::new(Settings::read(arguments), context))),
+        build: Arc::new(|arguments, context| {
+            let settings = Settings::read(arguments);
+            match settings.fixed().filter(|_| settings.arithmetic == settings::Arithmetic::Fixed) {
+                Some(config) => Box::new(fixed::FixedReminis::new(&settings, config, context)),
+                None => Box::new(Reminis::new(settings, context)),
+            }
+        }),
     }
 }
 

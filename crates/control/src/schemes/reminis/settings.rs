@@ -4,8 +4,11 @@ use super::fixed_aimd::FixedAimd;
 use crate::contract::Context;
 use crate::growth::{Cubic, Growth, HystartMode, NewReno};
 use crate::info::Preset;
+use crate::kernel_view::{micros, q16};
 use crate::kind::{self, TimeOrMultiple};
 use crate::parameter::{Arguments, Parameter, ParameterInfo};
+use cellcc_fixed::Micros;
+use cellcc_fixed::reminis::{self, Config, DEFAULT_MULTIPLE as DEFAULT_MULTIPLE_Q16};
 use cellcc_units::Span;
 
 /// The default DTT in minimum RTTs, also what a target that cannot be met is raised to (paper, section 3.1).
@@ -82,8 +85,31 @@ const SLOW_START: Parameter<kind::Switch> = Parameter::new(
     "paper, section 6",
 );
 
+const ARITHMETIC: Parameter<kind::Choice<Arithmetic>> = Parameter::new(
+    "arithmetic",
+    kind::Choice(&[("f64", Arithmetic::F64), ("fixed", Arithmetic::Fixed)]),
+    Arithmetic::F64,
+    "of what the Guardian is computed",
+    "cellcc-fixed",
+);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Arithmetic {
+    F64,
+    Fixed,
+}
+
 pub(super) fn parameters() -> Vec<ParameterInfo> {
-    vec![DTT.into(), PROFILE.into(), NDE.into(), PS.into(), CM.into(), AIMD.into(), SLOW_START.into()]
+    vec![
+        ARITHMETIC.into(),
+        DTT.into(),
+        PROFILE.into(),
+        NDE.into(),
+        PS.into(),
+        CM.into(),
+        AIMD.into(),
+        SLOW_START.into(),
+    ]
 }
 
 pub(super) fn presets() -> Vec<Preset> {
@@ -151,6 +177,7 @@ pub(super) struct Settings {
     pub(super) proactive_slowdown: bool,
     pub(super) catastrophe_mitigation: bool,
     pub(super) slow_start: bool,
+    pub(super) arithmetic: Arithmetic,
     aimd: Aimd,
 }
 
@@ -163,8 +190,34 @@ impl Settings {
             proactive_slowdown: arguments.get(&PS),
             catastrophe_mitigation: arguments.get(&CM),
             slow_start: arguments.get(&SLOW_START),
+            arithmetic: arguments.get(&ARITHMETIC),
             aimd: arguments.get(&AIMD).unwrap_or(Aimd::Reno),
         }
+    }
+
+    /// What the integer core takes; none of the profile that it does not have.
+    pub(super) fn fixed(&self) -> Option<Config> {
+        let (target, multiple) = match self.target {
+            TimeOrMultiple::Time(span) => (micros(span), DEFAULT_MULTIPLE_Q16),
+            TimeOrMultiple::Multiple(ratio) => (Micros::ZERO, q16(ratio.get())),
+        };
+        Some(Config {
+            target,
+            multiple,
+            profile: match self.profile {
+                Profile::Paper => reminis::Profile::Paper,
+                Profile::Literal => reminis::Profile::Literal,
+                Profile::Following => reminis::Profile::Following,
+                Profile::Code2022 => return None,
+            },
+            exploration: match self.exploration {
+                Exploration::Random => reminis::Exploration::Random,
+                Exploration::Deterministic => reminis::Exploration::Deterministic,
+                Exploration::Off => reminis::Exploration::Off,
+            },
+            proactive_slowdown: self.proactive_slowdown,
+            catastrophe_mitigation: self.catastrophe_mitigation,
+        })
     }
 
     pub(super) fn aimd(&self, context: &Context) -> Box<dyn Growth> {

@@ -1,0 +1,114 @@
+//! `cellcc tcp record` and `cellcc tcp verify`.
+
+use super::Where;
+use crate::exit::{Exit, print, tell};
+use cellcc_control::conversation::StepWriter;
+use cellcc_kernel::{Difference, Pins, Recorder, verify as decide_again};
+use cellcc_units::Span;
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::{self, BufReader, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Record {
+    /// Where to write; an existing file is replaced.
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// How long to record [default: until interrupted].
+    #[arg(long, value_name = "TIME")]
+    duration: Option<Span>,
+    #[command(flatten)]
+    place: Where,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Exit status: 0 when every decision is the kernel's; 1 when one differs; 2 for bad input.")]
+pub(crate) struct Verify {
+    /// A capture, from `cellcc tcp record`.
+    #[arg(value_name = "CAPTURE")]
+    file: PathBuf,
+}
+
+/// A file that remembers its first error, which a conversation does not report.
+#[derive(Clone)]
+struct Watched {
+    file: Arc<Mutex<File>>,
+    error: Arc<Mutex<Option<io::Error>>>,
+}
+
+impl Write for Watched {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.file.lock().unwrap_or_else(PoisonError::into_inner).write(bytes);
+        if let Err(error) = &written {
+            let copy = io::Error::new(error.kind(), error.to_string());
+            self.error.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(copy);
+        }
+        written
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+pub(super) fn record(args: &Record) -> Result<(), Exit> {
+    let named = |error: &dyn std::fmt::Display| format!("cannot write {}: {error}", args.file.display());
+    let recorder = Recorder::start(&Pins::new(&args.place.pins))?;
+    let file = File::create(&args.file).map_err(|error| Exit::input(named(&error)))?;
+    let watched = Watched { file: Arc::new(Mutex::new(file)), error: Arc::default() };
+    let interrupted = Arc::new(AtomicBool::new(false));
+    let flag = Arc::clone(&interrupted);
+    ctrlc::set_handler(move || flag.store(true, Ordering::Relaxed)).map_err(Exit::failed)?;
+
+    tell(&format!("recording {}; Ctrl-C ends it", recorder.schemes()));
+    let began = Instant::now();
+    let failed = Arc::clone(&watched.error);
+    let is_over = || {
+        let is_late = args.duration.is_some_and(|limit| began.elapsed().as_secs_f64() >= limit.as_secs_f64());
+        let has_failed = failed.lock().unwrap_or_else(PoisonError::into_inner).is_some();
+        is_late || has_failed || interrupted.load(Ordering::Relaxed)
+    };
+    let mut writer = StepWriter::new(Box::new(watched.clone()), recorder.schemes());
+    let recorded = recorder.run(&mut writer, is_over)?;
+    drop(writer);
+    if let Some(error) = watched.error.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        return Err(Exit::failed(named(&error)));
+    }
+    tell(&format!("{} steps in {}", recorded.steps, args.file.display()));
+    if recorded.missed > 0 {
+        tell(&format!(
+            "warning: {} steps came faster than they could be written, and are missing; the others are whole",
+            recorded.missed
+        ));
+    }
+    Ok(())
+}
+
+pub(super) fn verify(args: &Verify) -> Result<ExitCode, Exit> {
+    let named = |error: &dyn std::fmt::Display| Exit::input(format!("{}: {error}", args.file.display()));
+    let file = File::open(&args.file).map_err(|error| named(&format!("cannot be read: {error}")))?;
+    let verified = decide_again(BufReader::new(file)).map_err(|error| named(&error))?;
+    let counts: Vec<_> = verified.steps.iter().map(|(core, count)| format!("{count} of {core}")).collect();
+    let Some(difference) = &verified.difference else {
+        let counts = if counts.is_empty() { "no step".into() } else { counts.join(", ") };
+        print(&format!("identical: {counts}"))?;
+        return Ok(ExitCode::SUCCESS);
+    };
+    print(&described(difference))?;
+    Ok(ExitCode::FAILURE)
+}
+
+/// What was given, and each line of the decision that differs.
+fn described(difference: &Difference) -> String {
+    let Difference { number, core, socket, given, recorded, decided } = difference;
+    let mut text = format!("different: step {number}, {core}, {socket}\ngiven: {given}\n");
+    for (recorded, decided) in recorded.lines().zip(decided.lines()).filter(|(kernel, here)| kernel != here) {
+        let _ = writeln!(text, "kernel:     {}\nuser space: {}", recorded.trim(), decided.trim());
+    }
+    text
+}

@@ -1,0 +1,228 @@
+//! `cellcc tcp`: schemes in the kernel's TCP.
+
+#![allow(clippy::disallowed_methods, reason = "a recording takes real time")]
+
+mod capture;
+mod settings;
+mod watch;
+
+use crate::exit::{Exit, print, tell};
+use crate::grid;
+use cellcc_kernel::{DEFAULT_FOLDER, Machine, Pins, Scheme, Settings, routes};
+use cellcc_report::TableFormat;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use serde::Serialize;
+use settings::Given;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum Command {
+    /// Load schemes; they stay until they are unloaded or the machine restarts.
+    #[command(after_help = "\
+Examples:
+  cellcc tcp load cellcc_reminis --dtt 40ms
+  iperf3 -c HOST -C cellcc_reminis
+
+Every program may choose a loaded scheme (TCP_CONGESTION), in every network namespace; nothing uses it by itself.")]
+    Load(Load),
+    /// Unload schemes, and reset what has them as its default.
+    Unload(Unload),
+    /// Say what is loaded, and how it is set.
+    Status(Status),
+    /// Change the settings of a loaded scheme; they hold at once, for live sockets too.
+    Set(Set),
+    /// Replace the programs of loaded schemes by those of this cellcc; live sockets keep the old ones.
+    Upgrade(Upgrade),
+    /// Show the sockets of this network namespace that use a loaded scheme, again and again.
+    Watch(watch::Watch),
+    /// Write down what the schemes decide, step by step, until interrupted.
+    Record(capture::Record),
+    /// Decide in user space what was recorded of the kernel, and name the first decision that differs.
+    Verify(capture::Verify),
+    /// Let only the connections with some addresses use a scheme.
+    #[command(subcommand)]
+    Route(Route),
+}
+
+/// Where pins are.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Where {
+    /// The folder of a BPF file system in which what is loaded is pinned.
+    #[arg(long, value_name = "FOLDER", default_value = DEFAULT_FOLDER)]
+    pins: PathBuf,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Load {
+    /// What to load.
+    #[arg(value_name = "SCHEME", required = true, value_parser = scheme_parser())]
+    schemes: Vec<Scheme>,
+    #[command(flatten)]
+    given: Given,
+    /// Let the programs of this control group (version 2) set a delay target and a window for their own sockets.
+    #[arg(long, value_name = "CGROUP")]
+    socket_options: Option<PathBuf>,
+    #[command(flatten)]
+    place: Where,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Unload {
+    /// What to unload [default: all that are loaded].
+    #[arg(value_name = "SCHEME", value_parser = scheme_parser())]
+    schemes: Vec<Scheme>,
+    #[command(flatten)]
+    place: Where,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Upgrade {
+    /// What to upgrade [default: all that are loaded].
+    #[arg(value_name = "SCHEME", value_parser = scheme_parser())]
+    schemes: Vec<Scheme>,
+    #[command(flatten)]
+    place: Where,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Status {
+    /// How to print it.
+    #[arg(long, default_value = "table", value_parser = grid::format_parser())]
+    format: TableFormat,
+    #[command(flatten)]
+    place: Where,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Set {
+    /// A loaded scheme.
+    #[arg(value_name = "SCHEME", value_parser = scheme_parser())]
+    scheme: Scheme,
+    #[command(flatten)]
+    given: Given,
+    #[command(flatten)]
+    place: Where,
+}
+
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum Route {
+    /// Connections to and from these addresses use a loaded scheme, in this network namespace.
+    Add {
+        /// Addresses such as 10.45.0.0/16 or 2001:db8::/32.
+        #[arg(value_name = "PREFIX")]
+        prefix: routes::Prefix,
+        /// A loaded scheme.
+        #[arg(value_name = "SCHEME", value_parser = scheme_parser())]
+        scheme: Scheme,
+        #[command(flatten)]
+        place: Where,
+    },
+}
+
+fn scheme_parser() -> impl TypedValueParser<Value = Scheme> {
+    PossibleValuesParser::new(Scheme::ALL.map(Scheme::name))
+        .try_map(|name| Scheme::named(&name).ok_or("no scheme of the kernel"))
+}
+
+pub(crate) fn run(command: &Command) -> Result<ExitCode, Exit> {
+    match command {
+        Command::Load(args) => load(args)?,
+        Command::Unload(args) => unload(args)?,
+        Command::Status(args) => status(args)?,
+        Command::Set(args) => set(args)?,
+        Command::Upgrade(args) => upgrade(args)?,
+        Command::Watch(args) => watch::watch(args)?,
+        Command::Record(args) => capture::record(args)?,
+        Command::Verify(args) => return capture::verify(args),
+        Command::Route(Route::Add { prefix, scheme, place }) => add_route(*prefix, *scheme, place)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn load(args: &Load) -> Result<(), Exit> {
+    let pins = Pins::new(&args.place.pins);
+    let machine = Machine::current();
+    // Faults of the input are found before anything is loaded.
+    let all: Vec<_> = args
+        .schemes
+        .iter()
+        .map(|scheme| Ok((*scheme, Settings::default_of(*scheme).changed(*scheme, &args.given.change())?)))
+        .collect::<Result<_, Exit>>()?;
+    for (scheme, settings) in all {
+        pins.load(scheme, &settings, &machine)?;
+        tell(&format!("{} is loaded{}", scheme.name(), described(&settings)));
+    }
+    if let Some(group) = &args.socket_options {
+        pins.offer_socket_options(group)?;
+        tell(&format!("programs in {} can set their own targets and windows", group.display()));
+    }
+    Ok(())
+}
+
+fn unload(args: &Unload) -> Result<(), Exit> {
+    let pins = Pins::new(&args.place.pins);
+    let schemes = if args.schemes.is_empty() { pins.present() } else { args.schemes.clone() };
+    for scheme in schemes {
+        for reset in pins.unload(scheme)? {
+            tell(&format!("{} now uses {}", reset.what, reset.to));
+        }
+        tell(&format!("{} is unloaded; sockets that use it keep it until they close", scheme.name()));
+    }
+    Ok(())
+}
+
+fn upgrade(args: &Upgrade) -> Result<(), Exit> {
+    let pins = Pins::new(&args.place.pins);
+    let machine = Machine::current();
+    let schemes = if args.schemes.is_empty() { pins.loaded() } else { args.schemes.clone() };
+    for scheme in schemes {
+        pins.upgrade(scheme, &machine)?;
+        tell(&format!("{} is upgraded; sockets that use it keep the old programs", scheme.name()));
+    }
+    Ok(())
+}
+
+#[derive(Serialize)]
+struct StatusObject {
+    scheme: &'static str,
+    settings: BTreeMap<&'static str, String>,
+}
+
+fn status(args: &Status) -> Result<(), Exit> {
+    let pins = Pins::new(&args.place.pins);
+    let (mut rows, mut objects) = (Vec::new(), Vec::new());
+    for scheme in pins.loaded() {
+        let values = pins.settings(scheme)?.values();
+        let texts: Vec<_> = values.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        rows.push(vec![scheme.name().to_owned(), texts.join(" ")]);
+        objects.push(StatusObject { scheme: scheme.name(), settings: values.into_iter().collect() });
+    }
+    print(&grid::render(args.format, &["scheme", "settings"], &rows, &objects)?)
+}
+
+fn set(args: &Set) -> Result<(), Exit> {
+    let pins = Pins::new(&args.place.pins);
+    let change = args.given.change();
+    if change == Default::default() {
+        return Err(Exit::input("nothing to set: give --dtt, --profile or --alpha"));
+    }
+    let settings = pins.settings(args.scheme)?.changed(args.scheme, &change)?;
+    pins.set(args.scheme, &settings)?;
+    tell(&format!("{}{}", args.scheme.name(), described(&settings)));
+    Ok(())
+}
+
+fn add_route(prefix: routes::Prefix, scheme: Scheme, place: &Where) -> Result<(), Exit> {
+    Pins::new(&place.pins).settings(scheme)?; // It is loaded.
+    routes::add(prefix, scheme.name())?;
+    tell(&format!("new connections with {prefix} use {}", scheme.name()));
+    Ok(())
+}
+
+/// `: dtt=1.5x profile=paper`.
+fn described(settings: &Settings) -> String {
+    let values: Vec<_> = settings.values().iter().map(|(name, value)| format!("{name}={value}")).collect();
+    if values.is_empty() { String::new() } else { format!(": {}", values.join(" ")) }
+}

@@ -1,0 +1,107 @@
+//! `cellcc tcp watch`.
+
+use crate::exit::{Exit, print};
+use crate::grid;
+use cellcc_kernel::{Socket, Sockets, Zone};
+use cellcc_report::TableFormat;
+use cellcc_units::Span;
+use serde::Serialize;
+use std::io::IsTerminal;
+use std::time::Duration;
+
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Zones of Reminis: explore (below the target), slow (below, but rising), cut (above)."
+)]
+pub(crate) struct Watch {
+    /// How often to look.
+    #[arg(long, value_name = "TIME", default_value = "1s")]
+    every: Span,
+    /// Look once.
+    #[arg(long)]
+    once: bool,
+    /// How to print it.
+    #[arg(long, default_value = "table", value_parser = grid::format_parser())]
+    format: TableFormat,
+}
+
+const HEADER: [&str; 10] = [
+    "socket",
+    "scheme",
+    "RTT, ms",
+    "min RTT, ms",
+    "target, ms",
+    "zone",
+    "window, pkt",
+    "outstanding",
+    "pacing, Mbit/s",
+    "lost",
+];
+
+/// On a terminal: the cursor to the corner, and nothing below it (ECMA-48).
+const CLEAR: &str = "\x1b[H\x1b[J";
+
+#[derive(Serialize)]
+struct SocketObject {
+    socket: String,
+    scheme: &'static str,
+    srtt_ms: f64,
+    min_rtt_ms: Option<f64>,
+    target_ms: Option<f64>,
+    zone: Option<&'static str>,
+    cwnd_packets: u32,
+    outstanding_packets: u32,
+    pacing_rate_mbit_per_s: Option<f64>,
+    lost_packets: u32,
+}
+
+pub(super) fn watch(args: &Watch) -> Result<(), Exit> {
+    let sockets = Sockets::open()?;
+    let clear = if std::io::stdout().is_terminal() && !args.once { CLEAR } else { "" };
+    loop {
+        let objects: Vec<_> = sockets.list()?.iter().map(object).collect();
+        let rows: Vec<_> = objects.iter().map(row).collect();
+        print(&format!("{clear}{}", grid::render(args.format, &HEADER, &rows, &objects)?))?;
+        if args.once {
+            return Ok(());
+        }
+        std::thread::sleep(Duration::from_nanos(args.every.as_nanos()));
+    }
+}
+
+fn object(socket: &Socket) -> SocketObject {
+    let zone = socket.zone.and_then(|zone| match zone {
+        Zone::Unknown => None,
+        Zone::Explore => Some("explore"),
+        Zone::Slow => Some("slow"),
+        Zone::Cut => Some("cut"),
+    });
+    SocketObject {
+        socket: socket.name.to_string(),
+        scheme: socket.scheme.name(),
+        srtt_ms: socket.srtt.as_millis_f64(),
+        min_rtt_ms: socket.min_rtt.map(Span::as_millis_f64),
+        target_ms: socket.target.map(Span::as_millis_f64),
+        zone,
+        cwnd_packets: socket.cwnd,
+        outstanding_packets: socket.outstanding,
+        pacing_rate_mbit_per_s: socket.pacing_rate.map(|rate| rate.as_bytes_per_sec() as f64 * 8e-6),
+        lost_packets: socket.lost,
+    }
+}
+
+fn row(socket: &SocketObject) -> Vec<String> {
+    let number = |value: Option<f64>| value.map_or("-".into(), |value| format!("{value:.1}"));
+    vec![
+        socket.socket.clone(),
+        socket.scheme.into(),
+        number(Some(socket.srtt_ms)),
+        number(socket.min_rtt_ms),
+        number(socket.target_ms),
+        socket.zone.unwrap_or("-").into(),
+        socket.cwnd_packets.to_string(),
+        socket.outstanding_packets.to_string(),
+        number(socket.pacing_rate_mbit_per_s),
+        socket.lost_packets.to_string(),
+    ]
+}

@@ -1,0 +1,9 @@
+//! Prints `src/tables.rs`.
+
+#![expect(clippy::print_stdout, reason = "an example may print")]
+
+mod generate;
+
+fn main() {
+    print!("{}", generate::tables());
+}

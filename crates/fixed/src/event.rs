@@ -1,0 +1,57 @@
+//! What happens to a flow, and what the sender may do, as the kernel has them.
+
+use crate::{Instant, Micros, Packets};
+
+/// An acknowledgement of new data.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Ack {
+    /// When it came.
+    pub now: Instant,
+    /// The RTT sample; zero for none.
+    pub rtt: Micros,
+    /// Packets delivered since the flow began, these included. Wraps, as the kernel's `delivered` does.
+    pub delivered: Packets,
+    /// The same when the newest of these packets left.
+    pub delivered_at_send: Packets,
+    /// The window, not the application, limits the flow.
+    pub cwnd_limited: bool,
+    /// Packets were declared lost since the acknowledgement before.
+    pub lost: bool,
+}
+
+impl Ack {
+    /// Packets that were in flight when the newest one left, itself included, less those that were lost.
+    #[inline(always)]
+    pub(crate) const fn inflight_at_send(&self) -> Packets {
+        Packets(self.delivered.0.wrapping_sub(self.delivered_at_send.0))
+    }
+}
+
+/// A congestion window and its slow-start threshold.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Window {
+    /// Packets that may be in flight.
+    pub cwnd: Packets,
+    /// Below it the window doubles per round trip; [`Packets::INFINITE_SSTHRESH`] before the first loss.
+    pub ssthresh: Packets,
+}
+
+impl Window {
+    /// Growth doubles per round trip.
+    #[inline(always)]
+    pub const fn in_slow_start(self) -> bool {
+        self.cwnd.0 < self.ssthresh.0
+    }
+}
+
+/// Whether the kernel's law is to grow the window for an acknowledgement.
+#[repr(u32)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Law {
+    /// The window stays as the scheme left it.
+    Rests = 0,
+    /// The law grows it.
+    Grows = 1,
+}

@@ -1,0 +1,282 @@
+//! Reminis' Guardian: random exploration, proactive and reactive slowdowns over the kernel's AIMD.
+//!
+//! 1. The kernel's law (Reno or CUBIC) grows the window on acknowledgements and shrinks it on loss.
+//! 2. Once per sampling interval (SI, the minimum RTT) the Guardian looks at the mean RTT and its slope.
+//! 3. It explores, slows down or cuts: it multiplies the window; `guardian` has the rules.
+//! 4. The minimum RTT is learnt anew where no sample meets the target for a second (`base_rtt`).
+//!
+//! Source: P. Pazhooheshy, S. Abbasloo, Y. Ganjali, "A Simple Non-Deterministic Approach Can Adapt to Complex
+//! Unpredictable 5G Cellular Networks", 2023. What differs from the paper, and why, is said where the scheme is
+//! registered: `crates/control/src/schemes/reminis`.
+//!
+//! Differences that the kernel makes: there is no timer, so that an interval ends with the first acknowledgement after it; on
+//! short paths SI and target have floors ([`MIN_INTERVAL`], [`MIN_QUEUEING`]).
+
+mod base_rtt;
+mod guardian;
+
+pub use guardian::Zone;
+
+use crate::number::product;
+use crate::{Ack, Instant, Micros, Packets, Q16, Window};
+use base_rtt::BaseRtt;
+use guardian::Guardian;
+
+/// The shortest SI. In a data centre (an RTT of 30 us) the scheduler delays acknowledgements by more than a round trip, and
+/// each interval of one would be a catastrophe: measured 0.5 to 0.7 Gbit/s instead of 13 and more. 2 ms are below every path
+/// of the paper (5 ms, Figure 15).
+pub const MIN_INTERVAL: Micros = Micros(2_000);
+/// The least queueing that a target allows which is a multiple of the minimum RTT. Of the same measurement; the least on the
+/// paper's paths is 2.5 ms.
+pub const MIN_QUEUEING: Micros = Micros(2_000);
+/// The default target in minimum RTTs, and what one that no queue could meet is raised to (paper, sections 3.1 and 6).
+pub const DEFAULT_MULTIPLE: Q16 = Q16(3 << 15);
+/// The window's floor. The paper names none; two keep delayed ACKs alive (RFC 5681's loss window is one).
+const MIN_WINDOW: Packets = Packets(2);
+
+/// Which reading of the paper.
+#[repr(u32)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Profile {
+    /// The one that reproduces its results: a cut at most once per RTT, ssthresh left alone.
+    #[default]
+    Paper = 0,
+    /// Algorithms 1 and 2 as printed: a cut in every interval, and ssthresh with it.
+    Literal = 1,
+    /// This project's: ssthresh follows the window that meets the target.
+    Following = 2,
+}
+
+/// How exploration picks its x.
+#[repr(u32)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Exploration {
+    /// From the Gaussian.
+    #[default]
+    Random = 0,
+    /// Its mean.
+    Deterministic = 1,
+    /// Not at all.
+    Off = 2,
+}
+
+/// What can be set.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Config {
+    /// The target RTT (DTT); zero for the multiple.
+    pub target: Micros,
+    /// The target in minimum RTTs.
+    pub multiple: Q16,
+    /// Which reading of the paper.
+    pub profile: Profile,
+    /// Non-deterministic exploration (NDE).
+    pub exploration: Exploration,
+    /// Proactive slowdown (PS).
+    pub proactive_slowdown: bool,
+    /// Catastrophe mitigation (CM).
+    pub catastrophe_mitigation: bool,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            target: Micros::ZERO,
+            multiple: DEFAULT_MULTIPLE,
+            profile: Profile::Paper,
+            exploration: Exploration::Random,
+            proactive_slowdown: true,
+            catastrophe_mitigation: true,
+        }
+    }
+}
+
+impl Config {
+    /// The target on a path of this minimum RTT, always above that, and whether it had to be raised.
+    #[inline(always)]
+    fn target(&self, min_rtt: Micros) -> (Micros, bool) {
+        if self.target > min_rtt {
+            return (self.target, false);
+        }
+        let raised = self.target != Micros::ZERO || self.multiple <= Q16::ONE;
+        let multiple = if raised { DEFAULT_MULTIPLE } else { self.multiple };
+        let target = multiple.of(min_rtt.0 as u64).min(u32::MAX as u64) as u32;
+        (Micros(target).max(min_rtt.plus(MIN_QUEUEING)), raised)
+    }
+}
+
+/// The RTT samples of the sampling interval under way.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "bytemuck", derive(bytemuck::CheckedBitPattern))]
+struct Interval {
+    /// Zero before the first sample.
+    ends_at: Instant,
+    rtt_sum: u64,
+    rtt_count: u32,
+    /// What was delivered when it began.
+    delivered_before: Packets,
+    cwnd_limited: bool,
+    lost: bool,
+}
+
+impl Interval {
+    #[inline(always)]
+    fn add(&mut self, ack: &Ack) {
+        self.lost |= ack.lost;
+        if ack.rtt != Micros::ZERO {
+            self.rtt_sum = self.rtt_sum.saturating_add(ack.rtt.0 as u64);
+            self.rtt_count = self.rtt_count.saturating_add(1);
+            self.cwnd_limited = ack.cwnd_limited;
+        }
+    }
+
+    #[inline(always)]
+    fn mean_rtt(&self) -> Option<Micros> {
+        self.rtt_sum.checked_div(self.rtt_count as u64).map(|mean| Micros(mean.min(u32::MAX as u64) as u32))
+    }
+
+    /// The one that `now` is in begins; those of no acknowledgement are passed over.
+    #[inline(always)]
+    fn restart(&mut self, now: Instant, length: Micros, delivered: Packets) {
+        let late = now.0.saturating_sub(self.ends_at.0);
+        let passed = late.checked_div(length.0 as u64).unwrap_or(0).min(u32::MAX as u64) + 1;
+        *self = Self {
+            ends_at: Instant(self.ends_at.0.saturating_add(product(passed, length.0))),
+            rtt_sum: 0,
+            rtt_count: 0,
+            delivered_before: delivered,
+            cwnd_limited: false,
+            lost: false,
+        };
+    }
+}
+
+/// The state of one flow: 96 bytes, which fit into the kernel's 104 of a socket (`icsk_ca_priv`).
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "bytemuck", derive(bytemuck::CheckedBitPattern))]
+pub struct Reminis {
+    interval: Interval,
+    base_rtt: BaseRtt,
+    guardian: Guardian,
+    /// At the last decision; zero before.
+    target: Micros,
+    /// The window behind a probe of the path; zero without one.
+    window_behind_probe: Packets,
+    target_raised: bool,
+}
+
+const _: () = assert!(size_of::<Reminis>() <= 104, "icsk_ca_priv");
+
+impl Reminis {
+    /// A flow at its beginning.
+    pub const START: Self = Self {
+        interval: Interval {
+            ends_at: Instant(0),
+            rtt_sum: 0,
+            rtt_count: 0,
+            delivered_before: Packets(0),
+            cwnd_limited: false,
+            lost: false,
+        },
+        base_rtt: BaseRtt::START,
+        guardian: Guardian::START,
+        target: Micros::ZERO,
+        window_behind_probe: Packets(0),
+        target_raised: false,
+    };
+
+    /// An acknowledgement: before the law grows the window for it. `random` is uniform; not every call uses it.
+    #[inline(always)]
+    pub fn on_ack(&mut self, config: &Config, ack: &Ack, window: &mut Window, random: u32) {
+        self.before_law(window);
+        if self.interval.ends_at != Instant(0) && ack.now >= self.interval.ends_at {
+            self.decide(config, ack, window, random);
+        }
+        self.interval.add(ack);
+        if ack.rtt != Micros::ZERO {
+            self.base_rtt.update(ack, self.target);
+            if self.interval.ends_at == Instant(0) {
+                self.interval.ends_at = ack.now.after(self.interval_length());
+            }
+        }
+    }
+
+    /// Before the law cuts the window for a loss: it is to see the window behind a probe of the path.
+    #[inline(always)]
+    pub fn before_law(&mut self, window: &mut Window) {
+        let behind = core::mem::take(&mut self.window_behind_probe);
+        if behind != Packets(0) {
+            window.cwnd = behind;
+        }
+    }
+
+    /// After the law: while the path is probed, packets are to be alone.
+    #[inline(always)]
+    pub fn after_law(&mut self, window: &mut Window) {
+        if self.base_rtt.is_probing() && window.cwnd > base_rtt::PROBE_WINDOW {
+            self.window_behind_probe = window.cwnd;
+            window.cwnd = base_rtt::PROBE_WINDOW;
+        }
+    }
+
+    /// The path is probed: [`after_law`](Self::after_law) lowers the window, and [`before_law`](Self::before_law) raises it.
+    /// Otherwise neither does anything.
+    #[inline(always)]
+    pub const fn is_probing(&self) -> bool {
+        self.base_rtt.is_probing()
+    }
+
+    /// The end of the sampling interval.
+    #[inline(always)]
+    fn decide(&mut self, config: &Config, ack: &Ack, window: &mut Window, random: u32) {
+        if let Some(mean_rtt) = self.interval.mean_rtt() {
+            (self.target, self.target_raised) = config.target(self.base_rtt.get());
+            let seen = guardian::Seen {
+                // When a timer would have told, had the kernel one.
+                now: self.interval.ends_at,
+                mean_rtt,
+                min_rtt: self.base_rtt.get(),
+                length: self.interval_length(),
+                target: self.target,
+                delivered: ack.delivered.0.wrapping_sub(self.interval.delivered_before.0),
+                cwnd_limited: self.interval.cwnd_limited,
+                lost: self.interval.lost,
+            };
+            self.guardian.act(config, &seen, window, random);
+        }
+        // An interval without samples decides nothing.
+        self.interval.restart(ack.now, self.interval_length(), ack.delivered);
+    }
+
+    #[inline(always)]
+    fn interval_length(&self) -> Micros {
+        self.base_rtt.get().max(MIN_INTERVAL)
+    }
+
+    /// The target (DTT) at the last decision; zero before the first.
+    pub const fn target(&self) -> Micros {
+        self.target
+    }
+
+    /// The target asked for could not be met by any queue, and was raised.
+    pub const fn is_target_raised(&self) -> bool {
+        self.target_raised
+    }
+
+    /// The minimum RTT; [`Micros::MAX`] before the first sample.
+    pub const fn min_rtt(&self) -> Micros {
+        self.base_rtt.get()
+    }
+
+    /// The mean of the Gaussian that exploration draws from.
+    pub const fn mu(&self) -> Q16 {
+        self.guardian.mu
+    }
+
+    /// Where the delay and its slope were at the last decision.
+    pub const fn zone(&self) -> Zone {
+        self.guardian.zone
+    }
+}

@@ -1,0 +1,161 @@
+//! Vegas: as many packets in the queue as it takes to notice it, and no more.
+//!
+//! 1. The smallest RTT ever seen (`base_rtt`) is that of an empty queue.
+//! 2. Once per RTT, `diff = cwnd (rtt - base_rtt) / base_rtt`: the packets that wait in the queue.
+//! 3. Fewer than `alpha`: one packet more in flight. More than `beta`: one less. Between them: nothing changes.
+//! 4. Slow start doubles per RTT until `diff` exceeds `gamma`.
+//! 5. Loss is Reno's affair, and the RTTs of a recovery are not measured.
+//!
+//! ```text
+//!              diff > gamma                        diff < alpha: +1
+//!  slow start --------------> congestion avoidance diff > beta:  -1
+//!        \                      |            ^
+//!         \ loss           loss |            | recovery left: a round begins
+//!          v                    v            |
+//!         recovery (Reno: half the window) --+
+//! ```
+//!
+//! Source: Brakmo and Peterson, "TCP Vegas: End to End Congestion Avoidance on a Global Internet", IEEE JSAC 13(8),
+//! 1995; Linux tcp_vegas.c, which the papers compared with.
+//!
+//! Differences from the paper: as in Linux, `diff` is divided by `base_rtt` and not by `rtt` (the paper's; larger by
+//! `rtt / base_rtt`), `rtt` is the smallest of the round and not its mean, slow start doubles every RTT and not every
+//! second one and ends at one packet (`gamma`), a round with fewer than three samples is Reno's, there is no
+//! fine-grained retransmission timer (loss detection is the driver's), and idling forgets `base_rtt`.
+//! Differences from Linux: `diff` keeps its fraction, so that "more than 4" begins at 4 and not at 5, a window that
+//! is not used does not grow, and a round ends by packets delivered and not by sequence numbers.
+
+use crate::{Ack, Law, Micros, Packets, Q16, Window};
+
+/// Linux: with fewer RTT samples in a round, all may come from delayed ACKs.
+const MIN_SAMPLES: u32 = 3;
+/// Linux: the smallest window that Vegas steps down to.
+const MIN_WINDOW: Packets = Packets(2);
+
+/// The thresholds of `diff`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Config {
+    /// The window grows below.
+    pub alpha: Packets,
+    /// The window shrinks above; not below alpha.
+    pub beta: Packets,
+    /// Slow start ends above.
+    pub gamma: Packets,
+}
+
+impl Default for Config {
+    /// Those of Linux.
+    fn default() -> Self {
+        Self { alpha: Packets(2), beta: Packets(4), gamma: Packets(1) }
+    }
+}
+
+/// The state of one flow: 24 bytes.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "bytemuck", derive(bytemuck::CheckedBitPattern))]
+pub struct Vegas {
+    base_rtt: Micros,
+    /// The smallest RTT of the round.
+    round_rtt: Micros,
+    round_samples: u32,
+    /// What was delivered when the round began: it ends with a packet that left after that.
+    round_began: Packets,
+    diff: Q16,
+    /// There was a step.
+    stepped: bool,
+}
+
+impl Vegas {
+    /// A flow at its beginning.
+    pub const START: Self = Self {
+        base_rtt: Micros::MAX,
+        round_rtt: Micros::MAX,
+        round_samples: 0,
+        round_began: Packets(0),
+        diff: Q16::ZERO,
+        stepped: false,
+    };
+
+    /// An acknowledgement, in recovery too: its RTT sample counts.
+    #[inline(always)]
+    pub fn on_sample(&mut self, ack: &Ack) {
+        if ack.rtt != Micros::ZERO {
+            self.base_rtt = self.base_rtt.min(ack.rtt);
+            self.round_rtt = self.round_rtt.min(ack.rtt);
+            self.round_samples = self.round_samples.saturating_add(1);
+        }
+    }
+
+    /// An acknowledgement outside recovery, after its sample and before Reno's law: whether that grows the window, as it does in
+    /// slow start and in rounds that tell too little.
+    #[inline(always)]
+    pub fn on_ack(&mut self, config: &Config, ack: &Ack, window: &mut Window) -> Law {
+        let since_round_began = ack.delivered_at_send.0.wrapping_sub(self.round_began.0) as i32;
+        if since_round_began < 0 {
+            return if window.in_slow_start() { Law::Grows } else { Law::Rests };
+        }
+        let (rtt, samples) = (self.round_rtt, self.round_samples);
+        self.begin_round(ack.delivered);
+        if samples < MIN_SAMPLES { Law::Grows } else { self.step(config, ack, rtt, window) }
+    }
+
+    /// Recovery was left: what was measured in it counts no more. `delivered` as in [`Ack::delivered`].
+    #[inline(always)]
+    pub fn begin_round(&mut self, delivered: Packets) {
+        self.round_rtt = Micros::MAX;
+        self.round_samples = 0;
+        self.round_began = delivered;
+    }
+
+    /// The flow sends again after idling: the path may be another.
+    #[inline(always)]
+    pub fn on_idle_restart(&mut self, delivered: Packets) {
+        self.base_rtt = Micros::MAX;
+        self.begin_round(delivered);
+    }
+
+    /// The step of a round whose RTT was `rtt`.
+    #[inline(always)]
+    fn step(&mut self, config: &Config, ack: &Ack, rtt: Micros, window: &mut Window) -> Law {
+        let (cwnd, base) = (window.cwnd.0 as u64, self.base_rtt.0 as u64);
+        // diff times base_rtt, so that comparing needs no quotient.
+        let waiting = cwnd * rtt.0.saturating_sub(self.base_rtt.0) as u64;
+        let exceeds = |threshold: Packets| waiting > threshold.0 as u64 * base;
+        self.diff = Q16::ratio(waiting.min(i64::MAX as u64) as i64, self.base_rtt.0);
+        self.stepped = true;
+        if window.in_slow_start() {
+            if !exceeds(config.gamma) {
+                return Law::Grows;
+            }
+            let fitting = (cwnd * base).checked_div(rtt.0 as u64).unwrap_or(0).saturating_add(1);
+            shrink(window, fitting.min(cwnd) as u32);
+        } else if exceeds(config.beta) {
+            shrink(window, window.cwnd.0.saturating_sub(1));
+        } else if waiting < config.alpha.0 as u64 * base && ack.cwnd_limited {
+            window.cwnd = Packets(window.cwnd.0.saturating_add(1));
+        }
+        // Linux tcp_current_ssthresh: a restart after idling may slow-start up to three quarters.
+        let three_quarters = Packets(window.cwnd.0.saturating_sub(window.cwnd.0 >> 2));
+        window.ssthresh = window.ssthresh.max(three_quarters);
+        Law::Rests
+    }
+
+    /// The smallest RTT so far.
+    pub const fn base_rtt(&self) -> Option<Micros> {
+        if self.base_rtt.0 == u32::MAX { None } else { Some(self.base_rtt) }
+    }
+
+    /// The packets in the queue at the last step.
+    pub const fn diff(&self) -> Option<Q16> {
+        if self.stepped { Some(self.diff) } else { None }
+    }
+}
+
+/// Lowers the window, and ssthresh with it: otherwise slow start would take it back up.
+#[inline(always)]
+fn shrink(window: &mut Window, cwnd: u32) {
+    window.cwnd = Packets(cwnd).max(MIN_WINDOW).min(window.cwnd.max(MIN_WINDOW));
+    window.ssthresh = window.ssthresh.min(window.cwnd);
+}

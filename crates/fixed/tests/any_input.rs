@@ -1,0 +1,105 @@
+//! No input stops a core: the tests' build panics where an integer overflows.
+
+use cellcc_fixed::assisted::{self, Advice, Assisted, Limits, Path};
+use cellcc_fixed::reminis::{self, Exploration, Profile, Reminis};
+use cellcc_fixed::vegas::{self, Vegas};
+use cellcc_fixed::{Ack, BytesPerSecond, Instant, Micros, Packets, Q16, Window};
+use proptest::prelude::*;
+
+/// Small, likely and extreme numbers.
+fn word() -> impl Strategy<Value = u32> {
+    prop_oneof![0u32..4, 0u32..100_000, any::<u32>(), Just(u32::MAX), (0u32..32).prop_map(|bit| 1 << bit)]
+}
+
+fn long_word() -> impl Strategy<Value = u64> {
+    prop_oneof![0u64..10_000_000, any::<u64>(), Just(u64::MAX)]
+}
+
+prop_compose! {
+    fn ack()(now in long_word(), rtt in word(), delivered in word(), at_send in word(), limited in any::<bool>(),
+             lost in any::<bool>()) -> Ack {
+        Ack {
+            now: Instant(now),
+            rtt: Micros(rtt),
+            delivered: Packets(delivered),
+            delivered_at_send: Packets(at_send),
+            cwnd_limited: limited,
+            lost,
+        }
+    }
+}
+
+prop_compose! {
+    fn window()(cwnd in word(), ssthresh in word()) -> Window {
+        Window { cwnd: Packets(cwnd), ssthresh: Packets(ssthresh) }
+    }
+}
+
+prop_compose! {
+    fn reminis_config()(target in word(), multiple in any::<i32>(), profile in 0..3, exploration in 0..3,
+                        slow in any::<bool>(), cut in any::<bool>()) -> reminis::Config {
+        reminis::Config {
+            target: Micros(target),
+            multiple: Q16(multiple),
+            profile: [Profile::Paper, Profile::Literal, Profile::Following][profile as usize],
+            exploration: [Exploration::Random, Exploration::Deterministic, Exploration::Off][exploration as usize],
+            proactive_slowdown: slow,
+            catastrophe_mitigation: cut,
+        }
+    }
+}
+
+prop_compose! {
+    fn advice()(bandwidth in long_word(), at in long_word(), min_rtt in word(), period in word(), flows in word())
+        -> Advice {
+        Advice {
+            bandwidth: BytesPerSecond(bandwidth),
+            measured_at: Instant(at),
+            min_rtt: Micros(min_rtt),
+            period: Micros(period),
+            flows,
+        }
+    }
+}
+
+prop_compose! {
+    fn path()(now in long_word(), min_rtt in word(), probe_timeout in word(), packet_bytes in word()) -> Path {
+        Path { now: Instant(now), min_rtt: Micros(min_rtt), probe_timeout: Micros(probe_timeout), packet_bytes }
+    }
+}
+
+proptest! {
+    #[test]
+    fn reminis_takes_any_events(config in reminis_config(), steps in prop::collection::vec((ack(), window(), word()), 1..20)) {
+        let mut state = Reminis::START;
+        for (ack, mut window, random) in steps {
+            state.on_ack(&config, &ack, &mut window, random);
+        }
+    }
+
+    #[test]
+    fn vegas_takes_any_events(thresholds in [word(), word(), word()], steps in prop::collection::vec((ack(), window()), 1..20)) {
+        let [alpha, beta, gamma] = thresholds.map(Packets);
+        let mut state = Vegas::START;
+        for (ack, mut window) in steps {
+            state.on_sample(&ack);
+            state.on_ack(&vegas::Config { alpha, beta, gamma }, &ack, &mut window);
+        }
+    }
+
+    #[test]
+    fn network_assistance_takes_any_advice(
+        numbers in [any::<i32>(), any::<i32>(), any::<i32>()],
+        shares in any::<bool>(),
+        steps in prop::collection::vec((advice(), path()), 1..20),
+    ) {
+        let [alpha, pacing_gain, timeout_periods] = numbers.map(Q16);
+        let config = assisted::Config { alpha, pacing_gain, timeout_periods, paces_at_share: shares };
+        let mut state = Assisted::START;
+        for (advice, path) in steps {
+            let mut limits = Limits { pacing: BytesPerSecond(0), cwnd: Packets(0) };
+            let follows = state.on_ack(&config, &advice, &path, &mut limits);
+            prop_assert!(!follows || (limits.cwnd >= Packets(2) && limits.pacing >= BytesPerSecond(1)));
+        }
+    }
+}

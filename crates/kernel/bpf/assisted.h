@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/* The network's advice on the path to a peer, and the limits that follow from it. The Rust side: steps/assisted.rs, which
+ * states these sizes, too. */
+#ifndef CELLCC_ASSISTED_H
+#define CELLCC_ASSISTED_H
+
+#include "record.h"
+#include "socket_settings.h"
+
+/* Advice by the peer's address: IPv6, or IPv4 as ::ffff:a.b.c.d. Whoever knows a bottleneck may write it. The number in the
+ * name is the version of this layout. */
+struct advice {
+	__u64 bandwidth, measured_at_us;
+	__u32 min_rtt_us, period_us, flows, reserved;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 65536);
+	__type(key, struct in6_addr);
+	__type(value, struct advice);
+} advice_1 SEC(".maps");
+
+struct assisted_state {
+	__u64 words[3];
+};
+
+struct path {
+	__u64 now_us;
+	__u32 min_rtt_us, probe_timeout_us, packet_bytes, reserved;
+};
+
+struct assisted_settings {
+	__s32 alpha, pacing_gain, timeout_periods;
+	__u32 paces_at_share;
+};
+
+struct limits {
+	__u64 pacing;
+	__u32 cwnd, follows;
+};
+
+struct assisted_step {
+	struct assisted_state state;
+	struct advice advice;
+	struct path path;
+	struct assisted_settings settings;
+	struct limits limits;
+	__u32 caps, reserved;
+};
+
+_Static_assert(sizeof(struct assisted_step) == 120, "steps/assisted.rs");
+
+extern __hidden void assisted_start(struct assisted_state *state);
+extern __hidden void assisted_run(struct assisted_step *step);
+
+/* A function of its own, so that the verifier follows its branches once, and not once for each way that leads to it. */
+__attribute__((noinline)) int assisted_decide(struct assisted_step *step)
+{
+	if (step)
+		assisted_run(step);
+	return 0;
+}
+
+RECORD_OF(assisted_step, CORE_ASSISTED)
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct assisted_settings);
+} settings SEC(".maps");
+
+struct socket_state {
+	struct assisted_state assisted;
+	/* What SO_MAX_PACING_RATE was last set to by us. */
+	__u64 rate_cap;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct socket_state);
+} sockets SEC(".maps");
+
+static __always_inline void start_assisted(struct sock *sk)
+{
+	struct socket_state *state = bpf_sk_storage_get(&sockets, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
+
+	if (!state)
+		return;
+	assisted_start(&state->assisted);
+	state->rate_cap = ~0ULL;
+}
+
+static __always_inline void read_path(struct sock *sk, struct path *path)
+{
+	struct tcp_sock *tp = tcp_of(sk);
+	__u32 min_rtt_us = tp->rtt_min.s[0].v;
+
+	path->now_us = tp->tcp_mstamp;
+	path->min_rtt_us = min_rtt_us == ~0U ? 0 : min_rtt_us;
+	/* srtt_us counts eighths; rttvar_us is four times the variation (tcp_rtt_estimator). */
+	path->probe_timeout_us = (tp->srtt_us >> 3) + tp->rttvar_us;
+	path->packet_bytes = tp->mss_cache;
+	path->reserved = 0;
+}
+
+/* Puts NATCP's limits in the place of the socket's, or below them, while there is advice to follow. */
+static __always_inline struct limits assist(struct sock *sk, struct socket_state *state, struct limits own, bool caps)
+{
+	struct socket_name name = name_of(sk);
+	struct advice *advice = bpf_map_lookup_elem(&advice_1, name.peer);
+	__u32 only = 0;
+	struct assisted_settings *global = bpf_map_lookup_elem(&settings, &only);
+	struct socket_settings *personal = bpf_sk_storage_get(&socket_settings, sk, 0, 0);
+	struct assisted_step_record *record;
+	struct assisted_step step = {};
+
+	if (!global)
+		return own;
+	if (advice)
+		step.advice = *advice;
+	step.settings = *global;
+	if (personal && personal->alpha)
+		step.settings.alpha = personal->alpha;
+	read_path(sk, &step.path);
+	step.limits = own;
+	step.caps = caps;
+	step.state = state->assisted;
+	record = begin_record(sk, &step);
+	assisted_decide(&step);
+	end_record(record, &step);
+	state->assisted = step.state;
+	return step.limits;
+}
+
+static __always_inline void set_cwnd(struct sock *sk, __u32 cwnd)
+{
+	struct tcp_sock *tp = tcp_of(sk);
+	__u32 clamp = tp->snd_cwnd_clamp;
+
+	tp->snd_cwnd = cwnd < clamp ? cwnd : clamp;
+}
+
+#endif

@@ -1,0 +1,71 @@
+//! What TCP tells every scheme: an acknowledgement, and the window as the kernel's law left it.
+
+use cellcc_fixed::{Ack, Instant, Micros, Packets, Window};
+
+/// An acknowledgement. C: `struct ack_event`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(not(target_arch = "bpf"), derive(bytemuck::Pod, bytemuck::Zeroable))]
+pub struct AckEvent {
+    /// Microseconds of the clock `tcp_mstamp`.
+    pub now_us: u64,
+    /// The RTT sample in microseconds; zero for none.
+    pub rtt_us: u32,
+    /// Packets delivered since the flow began; wraps.
+    pub delivered: u32,
+    /// The same when the newest of these packets left.
+    pub delivered_at_send: u32,
+    /// Not zero: the window limits the flow.
+    pub cwnd_limited: u32,
+    /// Not zero: packets were declared lost since the acknowledgement before.
+    pub lost: u32,
+    /// Uniform; not every step uses it.
+    pub random: u32,
+}
+
+impl AckEvent {
+    /// Nothing has happened yet.
+    pub const NONE: Self = Self {
+        now_us: 0,
+        rtt_us: 0,
+        delivered: 0,
+        delivered_at_send: 0,
+        cwnd_limited: 0,
+        lost: 0,
+        random: 0,
+    };
+
+    /// The event, as the cores have it.
+    #[inline(always)]
+    pub fn ack(&self) -> Ack {
+        Ack {
+            now: Instant(self.now_us),
+            rtt: Micros(self.rtt_us),
+            delivered: Packets(self.delivered),
+            delivered_at_send: Packets(self.delivered_at_send),
+            cwnd_limited: self.cwnd_limited != 0,
+            lost: self.lost != 0,
+        }
+    }
+}
+
+/// A window. C: `struct window`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(not(target_arch = "bpf"), derive(bytemuck::Pod, bytemuck::Zeroable))]
+pub struct SocketWindow {
+    /// Packets.
+    pub cwnd: u32,
+    /// Packets.
+    pub ssthresh: u32,
+}
+
+impl SocketWindow {
+    /// Lets `decide` change the window.
+    #[inline(always)]
+    pub fn change(&mut self, decide: impl FnOnce(&mut Window)) {
+        let mut window = Window { cwnd: Packets(self.cwnd), ssthresh: Packets(self.ssthresh) };
+        decide(&mut window);
+        *self = Self { cwnd: window.cwnd.0, ssthresh: window.ssthresh.0 };
+    }
+}

@@ -1,0 +1,84 @@
+//! What can go wrong with the kernel's schemes.
+
+use crate::machine::Refusal;
+use std::io;
+use std::path::PathBuf;
+use thiserror::Error;
+
+/// Why something was not done. The message says what to do.
+#[derive(Debug, Error)]
+pub enum KernelError {
+    /// This machine cannot.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// Pins have no place.
+    #[error("{} is not in a BPF file system: mount one (mount -t bpf bpf /sys/fs/bpf)", .0.display())]
+    NoFileSystem(PathBuf),
+    /// Loaded before.
+    #[error(
+        "{0} is loaded already: `cellcc tcp set` changes its settings, `cellcc tcp unload {0}` removes it"
+    )]
+    LoadedAlready(&'static str),
+    /// Loaded by somebody else.
+    #[error(
+        "the kernel has a scheme {0} already, which is not ours to change: whoever loaded it must unload it first"
+    )]
+    NameTaken(&'static str),
+    /// Not loaded.
+    #[error("{0} is not loaded: `cellcc tcp load` loads it")]
+    NotLoaded(&'static str),
+    /// Unpinned, but not gone.
+    #[error(
+        "{0} is unpinned, but the kernel still has it: another pin or process holds its link (bpftool link shows which)"
+    )]
+    StillHeld(&'static str),
+    /// Nothing loaded.
+    #[error("nothing is loaded: `cellcc tcp load` loads a scheme")]
+    NothingLoaded,
+    /// A setting of another scheme.
+    #[error("{scheme} has no {setting}; `cellcc tcp status` shows what it has")]
+    NoSuchSetting {
+        /// The scheme's name.
+        scheme: &'static str,
+        /// The setting's.
+        setting: &'static str,
+    },
+    /// The settings in the kernel are of another layout.
+    #[error(
+        "the settings of {0} have another layout than this cellcc knows: unload it with the version that loaded it"
+    )]
+    OtherLayout(&'static str),
+    /// The kernel does not take a program.
+    #[error("the kernel refuses {scheme}: {problem}; it said: {log}")]
+    Rejected {
+        /// The scheme's name.
+        scheme: &'static str,
+        /// The error.
+        problem: String,
+        /// The end of what libbpf and the verifier wrote.
+        log: String,
+    },
+    /// A system call failed.
+    #[error("cannot {action}: {source}")]
+    System {
+        /// What was tried.
+        action: String,
+        /// Why it failed.
+        source: io::Error,
+    },
+}
+
+impl KernelError {
+    /// The command asked for what there is not.
+    pub fn is_input(&self) -> bool {
+        matches!(self, Self::NoSuchSetting { .. })
+    }
+
+    pub(crate) fn system(action: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self::System { action: action.into(), source }
+    }
+
+    pub(crate) fn libbpf(action: impl Into<String>) -> impl FnOnce(libbpf_rs::Error) -> Self {
+        move |error| Self::System { action: action.into(), source: io::Error::other(error) }
+    }
+}

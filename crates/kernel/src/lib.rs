@@ -1,0 +1,52 @@
+//! Schemes in the TCP of an unmodified Linux kernel: eBPF programs whose decisions are those of `cellcc-fixed`.
+//!
+//! | to find | look in |
+//! |---|---|
+//! | the schemes that there are, and what each needs of a kernel | [`Scheme`] |
+//! | whether this machine can run one, and why not | [`Machine`] |
+//! | what is loaded: it stays when the process ends | [`Pins`] |
+//! | what the kernel asks the integer cores | [`steps`] |
+//! | what the cores decide in the kernel, recorded and decided again | [`Recorder`], [`verify`] |
+//! | the sockets that use a scheme, live | [`Sockets`] |
+//! | the programs in C around the cores | `bpf/` |
+//! | the same as objects, and what they were made of | `objects/`, written by `make kernel-objects` |
+//!
+//! Linux only.
+
+#![cfg(target_os = "linux")]
+#![allow(clippy::disallowed_methods, reason = "the kernel takes real time, and namespaces threads")]
+
+mod advising;
+mod change;
+mod error;
+mod libbpf_log;
+mod loading;
+mod machine;
+mod netlink;
+mod network;
+mod pins;
+mod recording;
+pub mod routes;
+mod scheme;
+mod settings;
+mod socket_options;
+mod sockets;
+#[path = "../bpf/steps/mod.rs"]
+pub mod steps;
+mod sys;
+mod unloading;
+mod upgrading;
+mod verification;
+
+pub use cellcc_fixed::reminis::{Profile, Zone};
+pub use change::Change;
+pub use error::KernelError;
+pub use machine::{Capability, Machine, Refusal, Release};
+pub use pins::{DEFAULT_FOLDER, Pins};
+pub use recording::{Recorded, Recorder};
+pub use scheme::Scheme;
+pub use settings::Settings;
+pub use socket_options::{ALPHA_OPTION, TARGET_OPTION};
+pub use sockets::{Socket, Sockets};
+pub use unloading::Reset;
+pub use verification::{Difference, SocketName, VerificationError, Verified, verify};

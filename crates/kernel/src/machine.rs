@@ -1,0 +1,241 @@
+//! What this machine can run, and why not.
+
+use crate::scheme::{Scheme, module_of};
+use libbpf_rs::btf::{Btf, types::Func};
+use std::collections::BTreeSet;
+use std::fmt;
+use std::fs;
+use std::path::Path;
+use thiserror::Error;
+
+/// A version of the kernel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Release {
+    /// 6 of 6.4.
+    pub major: u32,
+    /// 4 of 6.4.
+    pub minor: u32,
+}
+
+impl fmt::Display for Release {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.major, self.minor)
+    }
+}
+
+impl Release {
+    /// Of `6.18.44-amd64`.
+    fn read(text: &str) -> Option<Self> {
+        let mut numbers = text.split(|c: char| !c.is_ascii_digit()).map(str::parse);
+        Some(Self { major: numbers.next()?.ok()?, minor: numbers.next()?.ok()? })
+    }
+}
+
+/// A right that loading needs, by its number in capabilities(7).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Capability {
+    /// Programs of the network, their maps and links.
+    Bpf = 39,
+    /// Programs that read the kernel's memory.
+    Perfmon = 38,
+    /// Congestion control, and programs of a control group.
+    NetAdmin = 12,
+}
+
+impl Capability {
+    const ALL: [Self; 3] = [Self::Bpf, Self::Perfmon, Self::NetAdmin];
+    /// CAP_SYS_ADMIN stands for the first two.
+    const SYS_ADMIN: u32 = 21;
+
+    fn is_in(self, set: u64) -> bool {
+        let has = |number: u32| set >> number & 1 == 1;
+        has(self as u32) || (self != Self::NetAdmin && has(Self::SYS_ADMIN))
+    }
+}
+
+impl fmt::Display for Capability {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Bpf => "CAP_BPF",
+            Self::Perfmon => "CAP_PERFMON",
+            Self::NetAdmin => "CAP_NET_ADMIN",
+        })
+    }
+}
+
+/// What matters of a kernel and of the rights of this process. A test makes up one that is older or has less.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Machine {
+    /// The kernel's version.
+    pub release: Release,
+    /// The kernel describes its types (BTF).
+    pub has_type_information: bool,
+    /// The rights of this process.
+    pub capabilities: BTreeSet<Capability>,
+    /// Those of the functions that the schemes call which the kernel has.
+    pub functions: BTreeSet<&'static str>,
+}
+
+/// Why a machine cannot run a scheme. The message says what to do.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum Refusal {
+    /// Links of struct_ops or a callback's form came later.
+    #[error("{scheme} needs Linux {needed} or newer, and this is {found}: boot a newer kernel")]
+    OldKernel {
+        /// The scheme's name.
+        scheme: &'static str,
+        /// The oldest kernel that can run it.
+        needed: Release,
+        /// This kernel.
+        found: Release,
+    },
+    /// Nothing tells where the fields of a socket are.
+    #[error(
+        "the kernel does not describe its types: /sys/kernel/btf/vmlinux is missing; use a kernel with CONFIG_DEBUG_INFO_BTF"
+    )]
+    NoTypeInformation,
+    /// The process may not.
+    #[error("loading needs {missing}, which this process does not have: run it as root")]
+    NotPermitted {
+        /// What is missing.
+        missing: Capability,
+    },
+    /// The kernel is built without what a scheme is made of.
+    #[error("{scheme} needs `{function}`, which this kernel does not offer: {remedy}")]
+    NoFunction {
+        /// The scheme's name.
+        scheme: &'static str,
+        /// What is missing.
+        function: &'static str,
+        /// What to do.
+        remedy: String,
+    },
+}
+
+impl Machine {
+    /// This machine, with the rights of this process.
+    pub fn current() -> Self {
+        let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+        Self {
+            release: Release::read(&release).unwrap_or(Release { major: 0, minor: 0 }),
+            has_type_information: Path::new("/sys/kernel/btf/vmlinux").exists(),
+            capabilities: own_capabilities(),
+            functions: known_functions(),
+        }
+    }
+
+    /// Whether a scheme can be loaded here.
+    ///
+    /// # Errors
+    /// The first thing that is missing.
+    pub fn permits(&self, scheme: Scheme) -> Result<(), Refusal> {
+        let needed = scheme.since();
+        if self.release < needed {
+            return Err(Refusal::OldKernel { scheme: scheme.name(), needed, found: self.release });
+        }
+        if !self.has_type_information {
+            return Err(Refusal::NoTypeInformation);
+        }
+        if let Some(missing) = Capability::ALL.into_iter().find(|right| !self.capabilities.contains(right)) {
+            return Err(Refusal::NotPermitted { missing });
+        }
+        match scheme.functions().iter().find(|function| !self.functions.contains(*function)) {
+            None => Ok(()),
+            Some(function) => {
+                let remedy = match module_of(function) {
+                    Some(module) => {
+                        format!("load its module first (modprobe {module}), or use a kernel that has it")
+                    }
+                    None => "use a kernel that has it".into(),
+                };
+                Err(Refusal::NoFunction { scheme: scheme.name(), function, remedy })
+            }
+        }
+    }
+}
+
+/// The effective capabilities of this process (proc_pid_status(5)).
+fn own_capabilities() -> BTreeSet<Capability> {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("CapEff:")).unwrap_or_default();
+    let set = u64::from_str_radix(line.trim(), 16).unwrap_or(0);
+    Capability::ALL.into_iter().filter(|capability| capability.is_in(set)).collect()
+}
+
+/// Those of the schemes' functions that the kernel describes. A module that is loaded describes its own.
+fn known_functions() -> BTreeSet<&'static str> {
+    let kernel = Btf::from_vmlinux().ok();
+    let in_kernel =
+        |name: &str| kernel.as_ref().is_some_and(|btf| btf.type_by_name::<Func<'_>>(name).is_some());
+    let in_module =
+        |name: &str| module_of(name).is_some_and(|module| Path::new("/sys/kernel/btf").join(module).exists());
+    let needed = Scheme::ALL.into_iter().flat_map(|scheme| scheme.functions());
+    needed.copied().filter(|name| in_kernel(name) || in_module(name)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn able() -> Machine {
+        Machine {
+            release: Release { major: 6, minor: 12 },
+            has_type_information: true,
+            capabilities: Capability::ALL.into(),
+            functions: Scheme::ALL.into_iter().flat_map(|scheme| scheme.functions()).copied().collect(),
+        }
+    }
+
+    fn refusal(machine: &Machine) -> String {
+        machine.permits(Scheme::Reminis).expect_err("a refusal").to_string()
+    }
+
+    #[test]
+    fn a_machine_that_has_everything_is_permitted() {
+        assert!(Scheme::ALL.into_iter().all(|scheme| able().permits(scheme).is_ok()));
+    }
+
+    #[test]
+    fn each_thing_that_is_missing_is_named_with_what_to_do() {
+        let old = refusal(&Machine { release: Release { major: 6, minor: 1 }, ..able() });
+        assert!(old.contains("needs Linux 6.4 or newer, and this is 6.1"), "{old}");
+        let without_flags = Machine { release: Release { major: 6, minor: 6 }, ..able() };
+        assert!(without_flags.permits(Scheme::Nacubic).is_ok());
+        let control = without_flags.permits(Scheme::Natcp).expect_err("a refusal").to_string();
+        assert!(control.contains("cellcc_natcp needs Linux 6.10"), "{control}");
+        let untyped = refusal(&Machine { has_type_information: false, ..able() });
+        assert!(untyped.contains("CONFIG_DEBUG_INFO_BTF"), "{untyped}");
+        for missing in Capability::ALL {
+            let mut machine = able();
+            machine.capabilities.remove(&missing);
+            let text = refusal(&machine);
+            assert!(text.contains(&format!("needs {missing}")) && text.contains("as root"), "{text}");
+        }
+        for (scheme, function) in Scheme::ALL
+            .into_iter()
+            .flat_map(|scheme| scheme.functions().iter().map(move |function| (scheme, function)))
+        {
+            let mut machine = able();
+            machine.functions.remove(function);
+            let text = machine.permits(scheme).expect_err("a refusal").to_string();
+            assert!(text.contains(&format!("needs `{function}`")), "{text}");
+            assert_eq!(text.contains("modprobe tcp_bbr"), function.starts_with("bbr_"), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_kernels_version_is_read_with_whatever_follows_it() {
+        let read = |text| Release::read(text).map(|release| release.to_string());
+        assert_eq!(read("6.18.44-amd64\n").as_deref(), Some("6.18"));
+        assert_eq!(read("5.10").as_deref(), Some("5.10"));
+        assert_eq!((read(""), read("x.1")), (None, None));
+        assert!(Release { major: 6, minor: 4 } < Release { major: 6, minor: 10 });
+    }
+
+    #[test]
+    fn cap_sys_admin_stands_for_bpf_and_perfmon_but_not_for_net_admin() {
+        let set = 1 << Capability::SYS_ADMIN;
+        let has: Vec<_> = Capability::ALL.into_iter().filter(|right| right.is_in(set)).collect();
+        assert_eq!(has, [Capability::Bpf, Capability::Perfmon]);
+    }
+}

@@ -1,0 +1,119 @@
+//! What a test of the kernel needs: the right to load, the schemes' names for itself, pins of its own, traffic.
+
+use cellcc_kernel::{Machine, Pins, Scheme};
+use libbpf_rs::query::ProgInfoIter;
+use rustix::fs::{FlockOperation, flock};
+use socket2::{Domain, Socket, Type};
+use std::fs::File;
+use std::io::Write;
+use std::net::{SocketAddr, TcpListener};
+use std::path::Path;
+use std::process::Command;
+use tempfile::TempDir;
+
+/// The kernel, for one test at a time: names of schemes are global.
+pub(crate) struct Kernel {
+    pub(crate) pins: Pins,
+    pub(crate) machine: Machine,
+    folder: TempDir,
+    scratch: TempDir,
+    _lock: File,
+}
+
+impl Kernel {
+    /// `None` where this machine or this user cannot load schemes; that is said.
+    pub(crate) fn take() -> Option<Self> {
+        let machine = Machine::current();
+        if let Some(refusal) = Scheme::ALL.into_iter().find_map(|scheme| machine.permits(scheme).err()) {
+            cellcc_test_support::skip(refusal);
+            return None;
+        }
+        let lock = File::create(std::env::temp_dir().join("cellcc-kernel-test.lock")).expect("a lock file");
+        flock(&lock, FlockOperation::LockExclusive).expect("a lock");
+        let folder = tempfile::tempdir().expect("a folder");
+        run("mount", &["-t", "bpf", "bpf", path(folder.path())]);
+        let pins = Pins::new(folder.path().join("cellcc"));
+        let scratch = tempfile::tempdir().expect("a folder");
+        Some(Self { pins, machine, folder, scratch, _lock: lock })
+    }
+
+    /// A folder for files.
+    pub(crate) fn scratch(&self) -> &Path {
+        self.scratch.path()
+    }
+
+    /// Where pins are.
+    pub(crate) fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+}
+
+impl Drop for Kernel {
+    fn drop(&mut self) {
+        // A test that failed has left its schemes.
+        for scheme in self.pins.loaded() {
+            let _ = self.pins.unload(scheme);
+        }
+        let _ = Command::new("umount").arg(self.folder.path()).status();
+    }
+}
+
+fn path(path: &Path) -> &str {
+    path.to_str().expect("a path of text")
+}
+
+/// Runs a program that must succeed; gives its output.
+pub(crate) fn run(program: &str, arguments: &[&str]) -> String {
+    let output = Command::new(program).args(arguments).output().expect(program);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{program} {arguments:?}: {said}");
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// A socket that uses a scheme, connected to a listener over loopback.
+pub(crate) fn connect(scheme: &str, to: SocketAddr) -> std::io::Result<Socket> {
+    let socket = Socket::new(Domain::for_address(to), Type::STREAM, None)?;
+    socket.set_tcp_congestion(scheme.as_bytes())?;
+    socket.connect(&to.into())?;
+    Ok(socket)
+}
+
+/// Sends so many bytes over loopback with a scheme; gives the scheme that the socket had in the end.
+///
+/// # Errors
+/// `NotFound`: the kernel does not have it.
+pub(crate) fn transfer(scheme: &str, bytes: usize) -> std::io::Result<String> {
+    let listener = TcpListener::bind("127.0.0.1:0")?;
+    let mut socket = connect(scheme, listener.local_addr()?)?;
+    let (mut stream, _) = listener.accept()?;
+    std::thread::scope(|scope| {
+        let received = scope.spawn(move || std::io::copy(&mut stream, &mut std::io::sink()));
+        socket.write_all(&vec![7; bytes])?;
+        let used = socket.tcp_congestion()?;
+        drop(socket);
+        assert_eq!(received.join().expect("a receiver")?, bytes as u64);
+        Ok(String::from_utf8_lossy(&used).trim_end_matches('\0').to_owned())
+    })
+}
+
+/// Waits until the kernel has no program whose name begins so: the last socket with one is closed.
+pub(crate) fn wait_until_freed(beginning: &str) {
+    const PATIENCE: std::time::Duration = std::time::Duration::from_secs(20);
+    let began = std::time::Instant::now();
+    loop {
+        let names = ProgInfoIter::default().map(|program| program.name.to_string_lossy().into_owned());
+        let left: Vec<_> = names.filter(|name| name.starts_with(beginning)).collect();
+        if left.is_empty() {
+            return;
+        }
+        assert!(began.elapsed() < PATIENCE, "these stay: {left:?}");
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+}
+
+/// The schemes that the kernel has.
+pub(crate) fn available() -> Vec<String> {
+    let text =
+        std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").expect("a list");
+    text.split_whitespace().map(str::to_owned).collect()
+}

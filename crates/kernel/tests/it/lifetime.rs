@@ -1,0 +1,149 @@
+//! Loading, using, setting, unloading.
+
+use crate::kernel::{Kernel, available, connect, run, transfer};
+use cellcc_kernel::{KernelError, Machine, Pins, Scheme, Settings, Sockets};
+use std::io::Write;
+use std::net::TcpListener;
+
+#[test]
+fn every_scheme_carries_bytes_after_its_loader_is_gone() {
+    let Some(kernel) = Kernel::take() else { return };
+    for scheme in Scheme::ALL {
+        kernel.pins.load(scheme, &Settings::default_of(scheme), &kernel.machine).expect("loaded");
+        assert_eq!(transfer(scheme.name(), 10_000_000).expect("carried"), scheme.name());
+        kernel.pins.unload(scheme).expect("unloaded");
+    }
+}
+
+#[test]
+fn nothing_stays_of_what_was_unloaded() {
+    let Some(kernel) = Kernel::take() else { return };
+    for scheme in Scheme::ALL {
+        kernel.pins.load(scheme, &Settings::default_of(scheme), &kernel.machine).expect("loaded");
+    }
+    assert_eq!(kernel.pins.loaded(), Scheme::ALL);
+    for scheme in Scheme::ALL {
+        kernel.pins.unload(scheme).expect("unloaded");
+        assert!(!available().iter().any(|name| name == scheme.name()));
+    }
+    let left: Vec<_> = std::fs::read_dir(kernel.folder())
+        .expect("a folder")
+        .map(|entry| entry.expect("an entry").file_name())
+        .filter(|name| name == "cellcc")
+        .collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+#[test]
+fn what_a_killed_load_left_is_removed() {
+    let Some(kernel) = Kernel::take() else { return };
+    let scheme = Scheme::Reminis;
+    // As far as a load gets before it pins the link.
+    std::fs::create_dir_all(kernel.folder().join("cellcc").join(scheme.name())).expect("a folder");
+    assert_eq!((kernel.pins.loaded(), kernel.pins.present()), (vec![], vec![scheme]));
+    kernel.pins.unload(scheme).expect("unloaded");
+    assert!(kernel.pins.present().is_empty() && !kernel.folder().join("cellcc").exists());
+}
+
+#[test]
+fn settings_are_what_was_set_last() {
+    let Some(kernel) = Kernel::take() else { return };
+    let scheme = Scheme::Reminis;
+    let Settings::Reminis(mut settings) = Settings::default_of(scheme) else { panic!("Reminis' settings") };
+    kernel.pins.load(scheme, &Settings::Reminis(settings), &kernel.machine).expect("loaded");
+    settings.target_us = 40_000;
+    kernel.pins.set(scheme, &Settings::Reminis(settings)).expect("set");
+    assert_eq!(kernel.pins.settings(scheme).expect("settings"), Settings::Reminis(settings));
+}
+
+#[test]
+fn what_is_loaded_is_not_loaded_again_and_what_is_not_is_not_unloaded() {
+    let Some(kernel) = Kernel::take() else { return };
+    let (scheme, settings) = (Scheme::Reminis, Settings::default_of(Scheme::Reminis));
+    let unloaded = kernel.pins.unload(scheme);
+    assert!(matches!(unloaded, Err(KernelError::NotLoaded(_))), "{unloaded:?}");
+    kernel.pins.load(scheme, &settings, &kernel.machine).expect("loaded");
+    let again = kernel.pins.load(scheme, &settings, &kernel.machine);
+    assert!(matches!(again, Err(KernelError::LoadedAlready(_))), "{again:?}");
+    // Somebody else, who has other pins.
+    let elsewhere = Pins::new(kernel.folder().join("elsewhere")).load(scheme, &settings, &kernel.machine);
+    assert!(matches!(elsewhere, Err(KernelError::NameTaken(_))), "{elsewhere:?}");
+}
+
+#[test]
+fn a_refused_scheme_leaves_no_pins() {
+    let Some(kernel) = Kernel::take() else { return };
+    let lacking = Machine { functions: Default::default(), ..kernel.machine.clone() };
+    let scheme = Scheme::Reminis;
+    let refused = kernel.pins.load(scheme, &Settings::default_of(scheme), &lacking).expect_err("refused");
+    assert!(refused.to_string().contains("tcp_reno_cong_avoid"), "{refused}");
+    let elsewhere = Pins::new("/tmp/cellcc").load(scheme, &Settings::default_of(scheme), &kernel.machine);
+    let text = elsewhere.expect_err("no BPF file system").to_string();
+    assert!(text.contains("mount -t bpf"), "{text}");
+    assert!(!available().iter().any(|name| name == scheme.name()));
+}
+
+#[test]
+fn unloading_resets_the_namespaces_and_routes_that_use_a_scheme() {
+    let Some(kernel) = Kernel::take() else { return };
+    let (scheme, space) = (Scheme::Reminis, "cellcc-test-reset");
+    kernel.pins.load(scheme, &Settings::default_of(scheme), &kernel.machine).expect("loaded");
+    run("ip", &["netns", "add", space]);
+    let in_space = |command: &str| run("ip", &["netns", "exec", space, "sh", "-c", command]);
+    let name = scheme.name();
+    in_space(&format!(
+        "ip link set lo up; ip route add 10.9.0.0/16 dev lo mtu 1400 congctl {name}
+         ip -6 route add fd00::/32 dev lo congctl {name}
+         echo {name} >/proc/sys/net/ipv4/tcp_congestion_control"
+    ));
+    let resets = kernel.pins.unload(scheme);
+    let left =
+        in_space("cat /proc/sys/net/ipv4/tcp_congestion_control; ip route; ip -6 route show fd00::/32");
+    run("ip", &["netns", "del", space]);
+    let resets = resets.expect("unloaded");
+    assert_eq!(resets.len(), 3, "{resets:?}");
+    assert!(resets.iter().all(|reset| reset.what.ends_with("cellcc-test-reset")), "{resets:?}");
+    assert!(!left.contains(name) && left.contains("mtu 1400") && left.contains("fd00::/32"), "{left}");
+}
+
+#[test]
+fn live_sockets_are_listed_with_their_windows_and_zones() {
+    let Some(kernel) = Kernel::take() else { return };
+    for scheme in Scheme::ALL {
+        kernel.pins.load(scheme, &Settings::default_of(scheme), &kernel.machine).expect("loaded");
+    }
+    let sockets = Sockets::open().expect("a list");
+    assert_eq!(sockets.list().expect("listed"), []);
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a listener");
+    let address = listener.local_addr().expect("an address");
+    let open: Vec<_> = Scheme::ALL
+        .into_iter()
+        .map(|scheme| {
+            let mut own = connect(scheme.name(), address).expect("connected");
+            let (mut peer, _) = listener.accept().expect("accepted");
+            let reader = std::thread::spawn(move || std::io::copy(&mut peer, &mut std::io::sink()));
+            // Some of Reminis' sampling intervals, of 2 ms each, with samples.
+            for _ in 0..10 {
+                own.write_all(&vec![7; 200_000]).expect("sent");
+                std::thread::sleep(std::time::Duration::from_millis(3));
+            }
+            (own, reader)
+        })
+        .collect();
+    let listed = sockets.list().expect("listed");
+    for scheme in Scheme::ALL {
+        let socket = listed.iter().find(|socket| socket.scheme == scheme).expect("one of each");
+        assert!(socket.cwnd > 0 && socket.min_rtt.is_some() && !socket.srtt.is_zero(), "{socket:?}");
+        assert!(socket.name.to_string().ends_with(&address.to_string()), "{socket:?}");
+        let shows_state = scheme == Scheme::Reminis;
+        assert_eq!(
+            (socket.target.is_some(), socket.zone.is_some()),
+            (shows_state, shows_state),
+            "{socket:?}"
+        );
+    }
+    for (own, reader) in open {
+        drop(own);
+        reader.join().expect("a reader").expect("read");
+    }
+}

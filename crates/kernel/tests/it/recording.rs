@@ -1,0 +1,77 @@
+//! What the cores decided in the kernel is what they decide here.
+
+use crate::kernel::{Kernel, transfer};
+use cellcc_control::conversation::{Step, StepReader, StepWriter};
+use cellcc_kernel::{KernelError, Recorder, Scheme, Settings, verify};
+use std::fs::File;
+use std::io::BufReader;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Enough for many decisions, and quick.
+const BYTES: usize = 20_000_000;
+
+/// Records what all schemes decide while each sends some bytes over loopback; gives how many steps were recorded.
+fn record(kernel: &Kernel, file: &Path) -> u64 {
+    for scheme in Scheme::ALL {
+        kernel.pins.load(scheme, &Settings::default_of(scheme), &kernel.machine).expect("loaded");
+    }
+    let recorder = Recorder::start(&kernel.pins).expect("a recorder");
+    let file = File::create(file).expect("a file");
+    let mut writer = StepWriter::new(Box::new(file), recorder.schemes());
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for scheme in Scheme::ALL {
+                transfer(scheme.name(), BYTES).expect("carried");
+            }
+            is_over.store(true, Ordering::Relaxed);
+        });
+        let recorded = recorder.run(&mut writer, || is_over.load(Ordering::Relaxed)).expect("a recording");
+        recorded.steps
+    })
+}
+
+#[test]
+fn every_recorded_decision_of_the_kernel_is_decided_alike_here() {
+    let Some(kernel) = Kernel::take() else { return };
+    let path = kernel.scratch().join("capture");
+    let steps = record(&kernel, &path);
+    let verified = verify(BufReader::new(File::open(&path).expect("a file"))).expect("a capture");
+    assert_eq!(verified.difference, None);
+    let counts: Vec<_> = verified.steps.iter().map(|(_, count)| count).collect();
+    assert_eq!(counts.into_iter().sum::<u64>(), steps);
+    // Each core was asked; twenty megabytes over loopback are hundreds of acknowledgements.
+    assert_eq!(verified.steps.len(), 3);
+    assert!(verified.steps.iter().all(|(_, count)| *count > 100), "{:?}", verified.steps);
+}
+
+#[test]
+fn the_first_decision_that_differs_is_named() {
+    let Some(kernel) = Kernel::take() else { return };
+    let [path, changed] = ["capture", "changed"].map(|name| kernel.scratch().join(name));
+    record(&kernel, &path);
+    let mut reader = StepReader::new(BufReader::new(File::open(&path).expect("a file"))).expect("a capture");
+    let mut writer = StepWriter::new(Box::new(File::create(&changed).expect("a file")), "");
+    let mut number = 0;
+    while let Some(Step { of, before, mut after }) = reader.next_step().expect("whole") {
+        number += 1;
+        if number == 57 {
+            after[16] ^= 1; // The window of Reminis, whose scheme is the first.
+        }
+        writer.write(&Step { of, before, after });
+    }
+    drop(writer);
+    let verified = verify(BufReader::new(File::open(&changed).expect("a file"))).expect("a capture");
+    let difference = verified.difference.expect("a difference");
+    assert_eq!((difference.number, difference.core), (57, "reminis"));
+    assert!(difference.socket.to_string().contains("to 127.0.0.1:"), "{}", difference.socket);
+    assert_ne!(difference.recorded, difference.decided);
+}
+
+#[test]
+fn nothing_is_recorded_where_nothing_is_loaded() {
+    let Some(kernel) = Kernel::take() else { return };
+    let started = Recorder::start(&kernel.pins).map(|_| ());
+    assert!(matches!(started, Err(KernelError::NothingLoaded)), "{started:?}");
+}
