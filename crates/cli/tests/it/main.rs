@@ -9,3 +9,5 @@ mod compare;
 #[cfg(target_os = "linux")]
 mod mahimahi;
 mod replay;
+#[cfg(all(target_os = "linux", feature = "kernel"))]
+mod tcp;
