@@ -139,7 +139,11 @@ impl Pins {
         remove_file(&self.link(scheme))?;
         remove_folder(&self.scheme(scheme))?;
         let others_are_there = Scheme::ALL.into_iter().any(|other| self.scheme(other).exists());
-        if others_are_there { Ok(()) } else { remove_folder(&self.folder) }
+        if others_are_there {
+            return Ok(());
+        }
+        self.withdraw_socket_options();
+        remove_folder(&self.folder)
     }
 }
 

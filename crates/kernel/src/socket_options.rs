@@ -3,7 +3,7 @@
 use crate::error::KernelError;
 use crate::libbpf_log::logged;
 use crate::pins::Pins;
-use libbpf_rs::ObjectBuilder;
+use libbpf_rs::{Link, ObjectBuilder};
 use std::fs::File;
 use std::os::fd::AsRawFd;
 use std::path::Path;
@@ -48,9 +48,18 @@ impl Pins {
                 .map_err(|(error, _)| KernelError::libbpf(named("offer socket options to"))(error))?;
             let pin = self.shared("socket_option");
             // A group that was named before no longer has them.
-            let _ = std::fs::remove_file(&pin);
+            self.withdraw_socket_options();
             link.pin(&pin).map_err(KernelError::libbpf(format!("pin {}", pin.display())))?;
         }
         Ok(())
+    }
+
+    /// Takes the options back, where they are offered. Without the pin alone the kernel would do so some time later.
+    pub(crate) fn withdraw_socket_options(&self) {
+        let pin = self.shared("socket_option");
+        if let Ok(link) = Link::open(&pin) {
+            let _ = link.detach();
+        }
+        let _ = std::fs::remove_file(&pin);
     }
 }

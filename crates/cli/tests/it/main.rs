@@ -12,3 +12,5 @@ mod docs_check;
 mod mahimahi;
 mod output_folder;
 mod replay;
+#[cfg(all(target_os = "linux", feature = "kernel"))]
+mod tcp;

@@ -191,8 +191,8 @@ impl Reminis {
     #[inline(always)]
     pub fn on_ack(&mut self, config: &Config, ack: &Ack, window: &mut Window, random: u32) {
         self.before_law(window);
-        if self.interval.ends_at != Instant(0) && ack.now >= self.interval.ends_at {
-            self.decide(config, ack, window, random);
+        if self.interval_ends_at().is_some_and(|end| end <= ack.now) {
+            self.decide(config, ack.now, ack.delivered, window, random);
         }
         self.interval.add(ack);
         if ack.rtt != Micros::ZERO {
@@ -228,9 +228,27 @@ impl Reminis {
         self.base_rtt.is_probing()
     }
 
-    /// The end of the sampling interval.
+    /// When the sampling interval ends; none before the first sample.
     #[inline(always)]
-    fn decide(&mut self, config: &Config, ack: &Ack, window: &mut Window, random: u32) {
+    pub fn interval_ends_at(&self) -> Option<Instant> {
+        if self.interval.ends_at == Instant(0) { None } else { Some(self.interval.ends_at) }
+    }
+
+    /// The sampling interval is over: for who has a timer, at its end. `delivered` as in [`Ack::delivered`].
+    pub fn on_interval_end(&mut self, config: &Config, delivered: Packets, window: &mut Window, random: u32) {
+        self.before_law(window);
+        self.decide(config, self.interval.ends_at, delivered, window, random);
+    }
+
+    #[inline(always)]
+    fn decide(
+        &mut self,
+        config: &Config,
+        now: Instant,
+        delivered: Packets,
+        window: &mut Window,
+        random: u32,
+    ) {
         if let Some(mean_rtt) = self.interval.mean_rtt() {
             (self.target, self.target_raised) = config.target(self.base_rtt.get());
             let seen = guardian::Seen {
@@ -240,14 +258,14 @@ impl Reminis {
                 min_rtt: self.base_rtt.get(),
                 length: self.interval_length(),
                 target: self.target,
-                delivered: ack.delivered.0.wrapping_sub(self.interval.delivered_before.0),
+                delivered: delivered.0.wrapping_sub(self.interval.delivered_before.0),
                 cwnd_limited: self.interval.cwnd_limited,
                 lost: self.interval.lost,
             };
             self.guardian.act(config, &seen, window, random);
         }
         // An interval without samples decides nothing.
-        self.interval.restart(ack.now, self.interval_length(), ack.delivered);
+        self.interval.restart(now, self.interval_length(), delivered);
     }
 
     #[inline(always)]

@@ -6,6 +6,7 @@ mod network_assistance;
 mod queues;
 mod record;
 mod reminis_theory;
+mod short_paths;
 mod stepping;
 mod survival;
 mod textbook;

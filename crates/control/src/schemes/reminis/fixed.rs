@@ -3,7 +3,7 @@
 use super::settings::Settings;
 use crate::contract::{Ack, Context, Controller, Event, Limits, Loss, Observer, Sent, Tag};
 use crate::growth::Growth;
-use crate::kernel_view::{KernelView, millis, real, with_window};
+use crate::kernel_view::{KernelView, millis, real, time, with_window};
 use cellcc_fixed::Micros;
 use cellcc_fixed::reminis::{Config, DEFAULT_MULTIPLE, Reminis};
 use cellcc_units::{Bytes, Time};
@@ -17,6 +17,8 @@ pub(super) struct FixedReminis {
     view: KernelView,
     core: Reminis,
     rng: Pcg64Mcg,
+    /// An interval ends at its end; otherwise with the next acknowledgement, as in the kernel.
+    timer: bool,
 }
 
 impl FixedReminis {
@@ -32,6 +34,7 @@ impl FixedReminis {
             view: KernelView::default(),
             core: Reminis::START,
             rng: Pcg64Mcg::seed_from_u64(context.seed),
+            timer: settings.timer,
         }
     }
 }
@@ -61,6 +64,22 @@ impl Controller for FixedReminis {
 
     fn on_event(&mut self, now: Time, event: Event) {
         self.law.on_event(now, event);
+    }
+
+    fn next_timer(&self) -> Option<Time> {
+        if self.timer { self.core.interval_ends_at().map(time) } else { None }
+    }
+
+    fn on_timer(&mut self, now: Time) {
+        if self.core.interval_ends_at().is_none_or(|end| time(end) > now) {
+            return;
+        }
+        let (core, config, delivered) = (&mut self.core, &self.config, self.view.delivered());
+        let random = self.rng.random();
+        with_window(self.law.as_mut(), self.packet_size, |window| {
+            core.on_interval_end(config, delivered, window, random);
+            core.after_law(window);
+        });
     }
 
     fn limits(&self) -> Limits {

@@ -89,8 +89,16 @@ const ARITHMETIC: Parameter<kind::Choice<Arithmetic>> = Parameter::new(
     "arithmetic",
     kind::Choice(&[("f64", Arithmetic::F64), ("fixed", Arithmetic::Fixed)]),
     Arithmetic::F64,
-    "of what the Guardian is computed",
-    "cellcc-fixed",
+    "fixed: the integers of the kernel's Reminis; code2022 has floats only",
+    "docs/algorithms/reminis.md",
+);
+
+const TIMER: Parameter<kind::Switch> = Parameter::new(
+    "timer",
+    kind::Switch,
+    true,
+    "off, with arithmetic=fixed: intervals end with the first acknowledgement after them, as in the kernel",
+    "eBPF: no timer may touch a socket",
 );
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -101,7 +109,6 @@ pub(super) enum Arithmetic {
 
 pub(super) fn parameters() -> Vec<ParameterInfo> {
     vec![
-        ARITHMETIC.into(),
         DTT.into(),
         PROFILE.into(),
         NDE.into(),
@@ -109,6 +116,8 @@ pub(super) fn parameters() -> Vec<ParameterInfo> {
         CM.into(),
         AIMD.into(),
         SLOW_START.into(),
+        ARITHMETIC.into(),
+        TIMER.into(),
     ]
 }
 
@@ -178,6 +187,7 @@ pub(super) struct Settings {
     pub(super) catastrophe_mitigation: bool,
     pub(super) slow_start: bool,
     pub(super) arithmetic: Arithmetic,
+    pub(super) timer: bool,
     aimd: Aimd,
 }
 
@@ -191,6 +201,7 @@ impl Settings {
             catastrophe_mitigation: arguments.get(&CM),
             slow_start: arguments.get(&SLOW_START),
             arithmetic: arguments.get(&ARITHMETIC),
+            timer: arguments.get(&TIMER),
             aimd: arguments.get(&AIMD).unwrap_or(Aimd::Reno),
         }
     }

@@ -1,0 +1,55 @@
+//! `cellcc tcp`, as far as it loads nothing: that is tested in `cellcc-kernel`.
+
+use crate::common::cellcc;
+use std::fs;
+use std::path::Path;
+
+/// Exit status, standard output and standard error.
+fn ran(folder: &Path, arguments: &[&str]) -> (Option<i32>, String, String) {
+    let output = cellcc(folder).arg("tcp").args(arguments).output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (output.status.code(), text(output.stdout), text(output.stderr))
+}
+
+#[test]
+fn bad_input_is_refused_before_anything_is_loaded() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("foreign"), "text").unwrap();
+    for (arguments, expected) in [
+        (&["load", "nonesuch"][..], "cellcc_reminis"),
+        (&["load", "cellcc_vegas", "--dtt", "40ms", "--pins", "none"], "cellcc_vegas has no dtt"),
+        (&["load", "cellcc_reminis", "--dtt", "40"], "a time such as 40ms"),
+        (&["load", "cellcc_natcp", "--alpha", "0"], "0.1 to 100"),
+        (&["set", "cellcc_reminis", "--pins", "none"], "nothing to set"),
+        (&["route", "add", "10.0.0.0", "cellcc_reminis"], "10.45.0.0/16"),
+        (&["verify", "foreign"], "foreign: this is no recorded conversation"),
+        (&["verify", "missing"], "missing: cannot be read"),
+    ] {
+        let (status, _, message) = ran(folder.path(), arguments);
+        assert_eq!(status, Some(2), "{arguments:?}: {message}");
+        assert!(message.contains(expected), "{arguments:?}: {message}");
+    }
+}
+
+#[test]
+fn what_cannot_be_done_is_a_failure_that_says_what_to_do() {
+    let folder = tempfile::tempdir().unwrap();
+    for (arguments, expected) in [
+        (&["set", "cellcc_reminis", "--dtt", "2x", "--pins", "none"][..], "cellcc tcp load"),
+        (&["unload", "cellcc_reminis", "--pins", "none"], "is not loaded"),
+        (&["upgrade", "cellcc_reminis", "--pins", "none"], ""),
+        (&["record", "capture", "--pins", "none"], "nothing is loaded"),
+    ] {
+        let (status, _, message) = ran(folder.path(), arguments);
+        assert_eq!(status, Some(1), "{arguments:?}: {message}");
+        assert!(message.starts_with("error: ") && message.contains(expected), "{arguments:?}: {message}");
+    }
+    assert!(!folder.path().join("capture").exists(), "nothing was recorded");
+}
+
+#[test]
+fn where_nothing_is_loaded_the_status_is_an_empty_list() {
+    let folder = tempfile::tempdir().unwrap();
+    let (status, listed, _) = ran(folder.path(), &["status", "--pins", "none", "--format", "json"]);
+    assert_eq!((status, listed.trim()), (Some(0), "[]"));
+}
