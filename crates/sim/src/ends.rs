@@ -14,6 +14,8 @@ const INITIAL_WINDOW_PACKETS: u64 = 10;
 /// Both ends of a flow.
 pub struct Ends {
     sender: Sender,
+    /// [`Sender::next_wake`] after the last event of the sender: data that arrives does not change it.
+    sender_wakes_at: Time,
     receiver: Receiver,
     frames: Option<Frames>,
     ack_bytes: Bytes,
@@ -71,8 +73,10 @@ impl Ends {
             seed: scenario.seed_of(Randomness::Flow(index)),
         };
         let application = Application::new(setup, endpoint, Time::ZERO + scenario.duration);
+        let sender = Sender::new(scheme.build(&context), application, endpoint);
         Self {
-            sender: Sender::new(scheme.build(&context), application, endpoint),
+            sender_wakes_at: sender.next_wake(),
+            sender,
             receiver: Receiver::new(endpoint, scheme.build_receiver(&context)),
             frames: match setup.source {
                 Source::Frames { deadline, .. } => Some(Frames::new(deadline)),
@@ -82,6 +86,7 @@ impl Ends {
         }
     }
 
+    /// Sends what may leave; every event of the sender ends with this.
     fn send_all(&mut self, network: &mut Network<'_, Self>) {
         while let Some(departure) = self.sender.next_departure(network.now()) {
             let packet = DataPacket {
@@ -93,6 +98,7 @@ impl Ends {
             };
             network.send_data(packet, departure.retransmission);
         }
+        self.sender_wakes_at = self.sender.next_wake();
     }
 
     fn acknowledge(&mut self, network: &mut Network<'_, Self>, ack: Acknowledgement) {
@@ -106,6 +112,7 @@ impl virtual_time::Ends for Ends {
     type Data = DataPacket;
     type Ack = AckPacket;
 
+    #[inline]
     fn on_data(&mut self, network: &mut Network<'_, Self>, data: DataPacket) -> Result<(), RunError> {
         let DataPacket { bytes, number, segment, ecn, signal } = data;
         let now = network.now();
@@ -144,7 +151,7 @@ impl virtual_time::Ends for Ends {
         {
             self.acknowledge(network, ack);
         }
-        if self.sender.next_wake() <= now {
+        if self.sender_wakes_at <= now {
             self.sender.on_wake(now);
             self.send_all(network);
         }
@@ -153,7 +160,7 @@ impl virtual_time::Ends for Ends {
 
     #[inline]
     fn next_wake(&self, _now: Time) -> Time {
-        self.sender.next_wake().min(self.receiver.next_wake())
+        self.sender_wakes_at.min(self.receiver.next_wake())
     }
 
     #[inline]
