@@ -171,9 +171,6 @@ impl<R: Read> Reader<R> {
         let mut slots = Slots::default();
         let header = Header::decode(0, &mut Decoder::new(&block, 0, &mut slots))
             .map_err(|Malformed(problem)| blocks.damaged(problem))?;
-        if header.context.packet.is_zero() {
-            return Err(blocks.damaged("its packets have no bytes"));
-        }
         if header.vocabulary != vocabulary {
             return Err(ConversationError::Vocabulary { found: header.vocabulary, expected: vocabulary });
         }
@@ -182,6 +179,11 @@ impl<R: Read> Reader<R> {
 
     pub(super) fn header(&self) -> &Header {
         &self.header
+    }
+
+    /// What was read up to here is no conversation.
+    pub(super) fn damaged(&self, problem: &'static str) -> ConversationError {
+        self.blocks.damaged(problem)
     }
 
     /// What `decode` makes of the next record; `None` at the end.

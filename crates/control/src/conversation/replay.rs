@@ -19,7 +19,11 @@ impl<R: Read> Conversation<R> {
     /// # Errors
     /// See [`ConversationError`].
     pub fn new(source: R) -> Result<Self, ConversationError> {
-        Ok(Self { reader: Reader::new(source, VOCABULARY)?, last: None })
+        let reader = Reader::new(source, VOCABULARY)?;
+        if reader.header().context.packet.is_zero() {
+            return Err(reader.damaged("its packets have no bytes"));
+        }
+        Ok(Self { reader, last: None })
     }
 
     /// Scheme, what its controller was built with, and the version of the code.
