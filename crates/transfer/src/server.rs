@@ -1,6 +1,6 @@
 //! The server: listens, and tells control connections from data connections.
 
-use crate::admission::{Admission, Answer, Place};
+use crate::admission::{Admission, Answer, Client};
 use crate::advice::AdviceConfig;
 use crate::certificates::server_crypto;
 use crate::limits::Ledger;
@@ -29,9 +29,9 @@ pub(crate) const SHUTDOWN_GRACE: Duration = Duration::from_secs(5);
 /// Longest wait for the last packets to leave.
 pub(crate) const FLUSH_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// Clients whose first packet has not been looked at. The server looks at them within milliseconds; a client whose packet is
-/// dropped sends it again after a second.
-const MAX_INCOMING: usize = 1024;
+/// First packets without an answer: of clients that wait for room, and those that have not been looked at yet. A client whose
+/// packet is dropped sends it again after a second.
+const MAX_INCOMING: usize = 2048;
 /// Bytes that these may send meanwhile: the rest of a first message, which has two packets where its keys are large.
 const INCOMING_BUFFER: u64 = 8192;
 /// All of them together.
@@ -204,8 +204,8 @@ impl Server {
             return;
         }
         match shared.admission.answer(incoming.remote_address_validated()) {
-            Answer::Accept(place) => {
-                tasks.spawn(async move { shared.accept_control(incoming, place).await });
+            Answer::Accept(client) => {
+                tasks.spawn(async move { shared.accept_control(incoming, client).await });
             }
             // Fails only for a client that has proved its address.
             Answer::Retry => drop(incoming.retry()),
@@ -244,8 +244,9 @@ impl Shared {
         }
     }
 
-    async fn accept_control(&self, incoming: Incoming, place: Place) {
+    async fn accept_control(&self, incoming: Incoming, client: Client) {
         let peer = incoming.remote_address();
+        let place = client.place().await;
         let Ok(connecting) = incoming.accept() else { return };
         let Ok(Ok(connection)) = timeout(REQUEST_TIMEOUT, connecting).await else {
             place.keep_for(CLOSING_TIME);
