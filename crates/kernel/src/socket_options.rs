@@ -57,7 +57,10 @@ impl Pins {
     /// Takes the options back, where they are offered. Without the pin alone the kernel would do so some time later.
     pub(crate) fn withdraw_socket_options(&self) {
         let pin = self.shared("socket_option");
-        if let Ok(link) = Link::open(&pin) {
+        // libbpf prints a warning about a pin that is not there.
+        if pin.exists()
+            && let Ok(link) = Link::open(&pin)
+        {
             let _ = link.detach();
         }
         let _ = std::fs::remove_file(&pin);

@@ -199,6 +199,9 @@ fn status(args: &Status) -> Result<(), Exit> {
         rows.push(vec![scheme.name().to_owned(), texts.join(" ")]);
         objects.push(StatusObject { scheme: scheme.name(), settings: values.into_iter().collect() });
     }
+    if rows.is_empty() {
+        tell("nothing is loaded: `cellcc tcp load` loads a scheme");
+    }
     print(&grid::render(args.format, &["scheme", "settings"], &rows, &objects)?)
 }
 

@@ -50,6 +50,7 @@ fn what_cannot_be_done_is_a_failure_that_says_what_to_do() {
 #[test]
 fn where_nothing_is_loaded_the_status_is_an_empty_list() {
     let folder = tempfile::tempdir().unwrap();
-    let (status, listed, _) = ran(folder.path(), &["status", "--pins", "none", "--format", "json"]);
+    let (status, listed, message) = ran(folder.path(), &["status", "--pins", "none", "--format", "json"]);
     assert_eq!((status, listed.trim()), (Some(0), "[]"));
+    assert!(message.contains("nothing is loaded"), "{message}");
 }
