@@ -11,6 +11,9 @@
 //!
 //! Differences that the kernel makes: there is no timer, so that an interval ends with the first acknowledgement after it; on
 //! short paths SI and target have floors ([`MIN_INTERVAL`], [`MIN_QUEUEING`]).
+//!
+//! Per acknowledgement: [`Reminis::on_ack`], the law's growth, [`Reminis::after_law`]. Around the law's cut for a loss:
+//! [`Reminis::before_law`], [`Reminis::after_law`].
 
 mod base_rtt;
 mod guardian;
@@ -243,7 +246,7 @@ impl Reminis {
         if let Some(mean_rtt) = self.interval.mean_rtt() {
             (self.target, self.target_raised) = config.target(self.base_rtt.get());
             let seen = guardian::Seen {
-                // When a timer would have told, had the kernel one.
+                // Not when the acknowledgement came: what was seen is of then.
                 now: self.interval.ends_at,
                 mean_rtt,
                 min_rtt: self.base_rtt.get(),

@@ -68,6 +68,13 @@ mod tests {
     }
 
     #[test]
+    fn two_bdps_of_just_so_many_packets_hold_them() {
+        // 62 packets and a few bytes; the minimum RTT rounded down to a microsecond would make it 61.
+        let limits = law().limits(Rate::from_mbit_per_sec(36.0), Some(Span::from_nanos(10_333_334)), 1);
+        assert_eq!(limits.window, Bytes::new(62 * 1500));
+    }
+
+    #[test]
     fn flows_share_the_window_and_by_the_switch_the_rate() {
         let bandwidth = Rate::from_mbit_per_sec(12.0);
         let limits = law().limits(bandwidth, MIN_RTT, 4);

@@ -42,6 +42,8 @@
 //! and a window above ssthresh that meets the target takes it along. More of the link at a lower delay, on every kind of
 //! recorded link (docs/fidelity/reminis.md).
 //!
+//! `arithmetic=fixed` computes all profiles but `code2022` as the kernel does (`cellcc_fixed::reminis`): see [`fixed`].
+//!
 //! `profile=code2022` follows the authors' program of August 2022 instead: see [`code2022`].
 
 mod base_rtt;
