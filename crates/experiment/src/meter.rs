@@ -76,6 +76,7 @@ impl FlowMeter {
     }
 
     /// A packet arrived at the receiver.
+    #[inline]
     pub fn on_delivery(&mut self, delivery: &Delivery) {
         let queueing = delivery.departed_at.since(delivery.queued_at);
         self.delivered += delivery.bytes;
@@ -85,6 +86,7 @@ impl FlowMeter {
     }
 
     /// The sender measured a round-trip time.
+    #[inline]
     pub fn on_rtt(&mut self, now: Time, rtt: Span) {
         self.rtt.add(rtt);
         self.rtt_bins.add(now, [rtt.as_nanos()]);

@@ -75,7 +75,7 @@ impl<P: Packet> DropTail<P> {
         Ok(())
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn poll(&mut self, now: Time) -> Poll<Delivery<P>, Dropped<P>> {
         self.advance(now);
         if self.next_arrival == Time::NEVER {

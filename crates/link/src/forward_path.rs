@@ -95,8 +95,16 @@ impl<P: Packet> ForwardPath<P> {
     /// The next packet that has arrived by `now`, or that was dropped while it waited; or when to ask again.
     #[inline]
     pub fn poll(&mut self, now: Time) -> Poll<Delivery<P>, Dropped<P>> {
-        let Some(reordering) = &mut self.reordering else { return self.bottleneck.poll(now) };
-        loop {
+        match &self.reordering {
+            None => self.bottleneck.poll(now),
+            Some(_) => self.poll_reordered(now),
+        }
+    }
+
+    /// The same with reordering; out of line, so that most paths do not pay for it.
+    #[inline(never)]
+    fn poll_reordered(&mut self, now: Time) -> Poll<Delivery<P>, Dropped<P>> {
+        while let Some(reordering) = &mut self.reordering {
             if let Some(late) = reordering.poll(now) {
                 return Poll::Ready(late);
             }
@@ -118,7 +126,7 @@ impl<P: Packet> ForwardPath<P> {
 }
 
 impl<P: Packet> Bottleneck<P> {
-    #[inline]
+    #[inline(always)]
     fn poll(&mut self, now: Time) -> Poll<Delivery<P>, Dropped<P>> {
         match self {
             Bottleneck::Link(link) => link.poll(now),

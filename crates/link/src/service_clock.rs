@@ -179,7 +179,8 @@ impl StepsPosition {
     }
 }
 
-#[inline]
+// A function of its own: the shorter way of a rate needs none of its registers.
+#[inline(never)]
 fn finish_opportunities(position: &mut Option<Slot>, list: &Opportunities, ready: u64, bytes: u64) -> u64 {
     let Some(mut slot) = *position else { return u64::MAX };
     if slot.time <= ready {

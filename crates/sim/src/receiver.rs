@@ -66,6 +66,7 @@ impl Receiver {
 
     /// A packet arrives; an acknowledgement may leave at once. A gap in the numbers is reported without delay
     /// (RFC 9000, section 13.2.1).
+    #[inline]
     pub(crate) fn on_packet(
         &mut self,
         arrival: &Arrival,
@@ -177,7 +178,8 @@ impl Receiver {
     ) -> impl Iterator<Item = ReceivedPacket> + '_ {
         let count = ack.upto.saturating_sub(self.taken);
         self.taken += count;
-        self.log.drain(..count as usize)
+        // One by one: a `drain` costs a packet three times as much.
+        (0..count).map_while(|_| self.log.pop_front())
     }
 }
 

@@ -9,7 +9,6 @@ use cellcc_units::{Bytes, Time};
 #[derive(Debug, Clone)]
 pub struct InTransit<P> {
     pub(super) flow: u32,
-    pub(super) sent_at: Time,
     pub(super) packet: P,
 }
 
@@ -58,7 +57,7 @@ impl<E: Ends> Network<'_, E> {
     pub fn send_data(&mut self, packet: E::Data, retransmission: bool) {
         self.flow.meter.on_sent(retransmission);
         self.flow.last_sent_at = self.now;
-        let packet = InTransit { flow: self.flow.index, sent_at: self.now, packet };
+        let packet = InTransit { flow: self.flow.index, packet };
         if self.forward.enqueue(self.now, self.flow.user, packet).is_err() {
             self.flow.meter.on_lost();
         }
@@ -66,7 +65,7 @@ impl<E: Ends> Network<'_, E> {
 
     /// The receiving end sends an acknowledgement. One that is lost is made good by the next.
     pub fn send_ack(&mut self, packet: E::Ack) {
-        let packet = InTransit { flow: self.flow.index, sent_at: self.now, packet };
+        let packet = InTransit { flow: self.flow.index, packet };
         let _ = self.reverse.enqueue(self.now, packet);
     }
 

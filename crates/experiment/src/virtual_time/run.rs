@@ -61,6 +61,20 @@ impl<E: Ends> Flow<E> {
         start <= now && now < stop
     }
 
+    /// A packet has arrived that came to the link when it was sent.
+    #[inline]
+    fn measure(&mut self, delivery: &cellcc_link::Delivery<InTransit<E::Data>>) {
+        if delivery.departed_at <= self.counts_until {
+            self.side.meter.on_delivery(&Delivery {
+                bytes: delivery.packet.size(),
+                sent_at: delivery.queued_at,
+                queued_at: delivery.queued_at,
+                departed_at: delivery.departed_at,
+                arrived_at: delivery.arrived_at,
+            });
+        }
+    }
+
     fn arrived_by_extra_path(&mut self, now: Time) -> Option<(E::Ack, Option<Advice>)> {
         let (due, ..) = self.on_extra_path.front()?;
         if *due > now {
@@ -225,11 +239,12 @@ impl<E: Ends> Run<E> {
             Poll::Wake(_) | Poll::Idle => return Ok(()),
         };
         let index = delivery.packet.flow as usize;
-        self.measure(&delivery);
-        let user = self.flows[index].side.user;
-        self.arrived[user] += delivery.packet.size();
-        if self.flows[index].ends.has_receiver_component() {
-            self.flows[index].ends.on_user_arrivals(now, self.arrived[user]);
+        let flow = &mut self.flows[index];
+        flow.measure(&delivery);
+        let arrived = &mut self.arrived[flow.side.user];
+        *arrived += delivery.packet.size();
+        if flow.ends.has_receiver_component() {
+            flow.ends.on_user_arrivals(now, *arrived);
             self.tell_user_flows(now, index);
         }
         let (ends, mut network) = self.reach(now, index);
@@ -344,27 +359,20 @@ impl<E: Ends> Run<E> {
     }
 
     /// Puts the flow's next wake-up in the queue, unless an earlier one stands there already.
-    #[inline]
+    #[inline(always)]
     fn schedule(&mut self, now: Time, index: usize) {
-        let flow = &mut self.flows[index];
+        let flow = &self.flows[index];
         let wake = flow.next_wake(now);
         if wake < flow.scheduled {
-            flow.scheduled = wake;
-            self.wakes.push(Reverse((wake, index as u32)));
+            self.push_wake(wake, index);
         }
     }
 
-    fn measure(&mut self, delivery: &cellcc_link::Delivery<InTransit<E::Data>>) {
-        let flow = &mut self.flows[delivery.packet.flow as usize];
-        if delivery.departed_at <= flow.counts_until {
-            flow.side.meter.on_delivery(&Delivery {
-                bytes: delivery.packet.size(),
-                sent_at: delivery.packet.sent_at,
-                queued_at: delivery.queued_at,
-                departed_at: delivery.departed_at,
-                arrived_at: delivery.arrived_at,
-            });
-        }
+    /// Out of line: most events leave the next wake-up where it is.
+    #[inline(never)]
+    fn push_wake(&mut self, wake: Time, index: usize) {
+        self.flows[index].scheduled = wake;
+        self.wakes.push(Reverse((wake, index as u32)));
     }
 
     /// Runs to the end, and gives the Record.
@@ -417,7 +425,7 @@ impl<E: Ends> Run<E> {
             if let Poll::Ready(delivery) = self.forward.poll(Time::NEVER)
                 && delivery.departed_at <= self.end
             {
-                self.measure(&delivery);
+                self.flows[delivery.packet.flow as usize].measure(&delivery);
             }
         }
     }
