@@ -15,6 +15,9 @@ impl Rtt {
     /// RTT assumed before the first sample (RFC 9002, section 6.2.2, `kInitialRtt`).
     pub const INITIAL: Span = Span::from_millis(333);
 
+    /// Timer granularity (RFC 9002, section 6.1.2, `kGranularity`).
+    pub const GRANULARITY: Span = Span::from_millis(1);
+
     /// No sample yet.
     pub(crate) const NONE: Self =
         Self { latest: None, min: Span::ZERO, smoothed: Span::ZERO, variation: Span::ZERO };
@@ -49,6 +52,12 @@ impl Rtt {
     /// The exponentially weighted deviation; half of [`Rtt::INITIAL`] before the first sample.
     pub fn variation(&self) -> Span {
         if self.latest.is_some() { self.variation } else { Self::INITIAL / 2 }
+    }
+
+    /// The probe time-out before backing off, where the peer may take `max_ack_delay` to acknowledge (RFC 9002, section
+    /// 6.2.1).
+    pub fn probe_timeout(&self, max_ack_delay: Span) -> Span {
+        self.smoothed() + (self.variation() * 4).max(Self::GRANULARITY) + max_ack_delay
     }
 }
 

@@ -1,8 +1,8 @@
 //! What the emulated path consists of.
 
 use crate::log::LogSpec;
-use cellcc_link::{Delay, Jitter, LinkConfig, Scheduler};
-use cellcc_units::{Ratio, Span};
+use cellcc_link::{Delay, Jitter, LinkConfig, ReorderingConfig, Scheduler};
+use cellcc_units::Span;
 
 /// One piece of one direction of the path. A direction is a list of stages in the order in which packets cross them;
 /// all of them run in one thread, and a packet enters each at the scheduled time at which it left the one before.
@@ -21,10 +21,10 @@ pub enum Stage {
 pub struct LinkStage {
     /// Loss, queue, capacity, delay.
     pub config: LinkConfig,
-    /// Decides which packets are lost or late.
+    /// Decides which packets are lost.
     pub seed: u64,
-    /// Which share of the packets arrives later than others sent after them, and by how much.
-    pub reordering: Option<(Ratio, Span)>,
+    /// Which packets arrive later than others sent after them.
+    pub reordering: Option<ReorderingConfig>,
     /// The log of its packets, for a link without delay and reordering: see [`Stage::logged`].
     pub log: Option<LogSpec>,
 }

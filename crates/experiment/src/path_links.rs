@@ -3,9 +3,9 @@
 use crate::{Path, Randomness, ResolveError, Scenario};
 use cellcc_link::{
     Capacities, Capacity, Delay, ForwardPath, Jitter, Link, LinkConfig, LossRate, Packet, Reordering,
-    Scheduler, TraceCache,
+    ReorderingConfig, Scheduler, TraceCache,
 };
-use cellcc_units::{Ratio, Span, Time};
+use cellcc_units::{Span, Time};
 use std::fmt::Display;
 use std::sync::Arc;
 
@@ -21,10 +21,8 @@ pub struct PathLinks {
     pub forward_seed: u64,
     /// Who is served in a slot of the cell; `None`: one link for all.
     pub scheduler: Option<Scheduler>,
-    /// Which share of the data packets arrives later than others sent after them, and by how much.
-    pub reordering: Option<(Ratio, Span)>,
-    /// Decides which ones those are.
-    pub reordering_seed: u64,
+    /// Which data packets arrive later than others sent after them.
+    pub reordering: Option<ReorderingConfig>,
     /// Back from the receivers.
     pub reverse: LinkConfig,
     /// Decides which acknowledgements are lost.
@@ -53,8 +51,11 @@ impl PathLinks {
             forward: capacities.forward.iter().map(config).collect(),
             forward_seed: scenario.seed_of(Randomness::ForwardLoss),
             scheduler: scheduler.transpose()?,
-            reordering: (!reordered.is_zero()).then_some((*reordered, *reordered_by)),
-            reordering_seed: scenario.seed_of(Randomness::Reordering),
+            reordering: (!reordered.is_zero()).then(|| ReorderingConfig {
+                share: *reordered,
+                by: *reordered_by,
+                seed: scenario.seed_of(Randomness::Reordering),
+            }),
             reverse: LinkConfig {
                 capacity: Arc::clone(&capacities.reverse),
                 queue: reverse.queue,
@@ -74,7 +75,7 @@ impl PathLinks {
         };
         match self.reordering {
             None => forward,
-            Some((share, by)) => forward.with_reordering(Reordering::new(share, by, self.reordering_seed)),
+            Some(config) => forward.with_reordering(Reordering::new(config)),
         }
     }
 

@@ -143,6 +143,7 @@ impl<P: Packet> Bottleneck<P> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::reordering::ReorderingConfig;
     use cellcc_units::{Bytes, Ratio};
 
     #[derive(Debug, Clone, Copy, PartialEq)]
@@ -156,7 +157,8 @@ mod tests {
 
     #[test]
     fn a_packet_that_is_held_back_arrives_by_itself() {
-        let late = Reordering::new(Ratio::ONE, Span::from_millis(5), 1);
+        let every = ReorderingConfig { share: Ratio::ONE, by: Span::from_millis(5), seed: 1 };
+        let late = Reordering::new(every);
         let mut forward = ForwardPath::link(LinkConfig::transparent(), 1).with_reordering(late);
         forward.enqueue(Time::ZERO, 7, Full(1)).expect("no limit");
         let arrival = forward.next_wake();

@@ -44,7 +44,7 @@ pub use link::{Link, LinkConfig};
 pub use loss::{Loss, LossRate};
 pub use packet::{Delivery, DropReason, Dropped, Packet, Poll};
 pub use queue_counters::QueueCounters;
-pub use reordering::Reordering;
+pub use reordering::{Reordering, ReorderingConfig};
 pub use schedule::StepsError;
 pub use scheduler::Scheduler;
 pub use service_clock::ServiceClock;

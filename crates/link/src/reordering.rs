@@ -5,6 +5,17 @@ use crate::packet::Delivery;
 use cellcc_units::{Ratio, Span, Time};
 use std::collections::VecDeque;
 
+/// Which packets take longer behind the link, and by how much.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ReorderingConfig {
+    /// The share of the packets that is held.
+    pub share: Ratio,
+    /// How long each of them is held.
+    pub by: Span,
+    /// Decides which ones they are.
+    pub seed: u64,
+}
+
 /// Delays a share of the packets behind the link, at random and independently of each other: as a second radio leg
 /// does, or a retransmission below IP without in-order delivery. Where every packet has a delay of its own, see
 /// [`crate::Jitter`].
@@ -17,8 +28,9 @@ pub struct Reordering<P> {
 }
 
 impl<P> Reordering<P> {
-    /// Holds `share` of the packets for `by`; `seed` decides which.
-    pub fn new(share: Ratio, by: Span, seed: u64) -> Self {
+    /// Nothing is held yet.
+    pub fn new(config: ReorderingConfig) -> Self {
+        let ReorderingConfig { share, by, seed } = config;
         Self { chance: Loss::new(share, seed), by, held: VecDeque::new() }
     }
 
@@ -54,7 +66,8 @@ mod tests {
 
     #[test]
     fn a_held_packet_arrives_later_by_the_time_and_none_is_lost() {
-        let mut reordering = Reordering::new(Ratio::new(0.3), Span::from_millis(5), 1);
+        let mut reordering =
+            Reordering::new(ReorderingConfig { share: Ratio::new(0.3), by: Span::from_millis(5), seed: 1 });
         let at_once: Vec<_> = (0..1000).filter_map(|packet| reordering.pass(delivery(packet))).collect();
         assert!((650..750).contains(&at_once.len()), "{}", at_once.len());
         let mut held = 0;

@@ -14,15 +14,13 @@ use crate::outstanding::{Entry, Outstanding};
 use crate::pacing::{Pacing, Timers};
 use crate::packet_size::PacketSize;
 use cellcc_control::{
-    Advice, Controller, Event, Feedback, Flow, Limits, Observed as Shown, Packet, Rtt, Signal, Verdict,
+    Advice, Controller, Event, Feedback, Flow, Limits, Observed as Shown, Packet, Signal, Verdict,
 };
 use cellcc_units::{Bytes, Rate, Span, Time};
 
 /// Default acknowledgement delay of a peer (RFC 9000, section 18.2). noq does not report the peer's own value. The delay that
 /// peers are asked for is `REQUESTED_MAX_ACK_DELAY` in `congestion`.
 const DEFAULT_MAX_ACK_DELAY: Span = Span::from_millis(25);
-/// Timer granularity (RFC 9002, section 6.1.2).
-const GRANULARITY: Span = Span::from_millis(1);
 
 /// Resolution of tokio's timers. The quantum for noq's pacer is at least this time's packets, since noq sends a quantum in as
 /// few system calls as possible.
@@ -121,7 +119,11 @@ impl Sender {
     /// An ack-eliciting packet is sent.
     pub(crate) fn on_sent(&mut self, now: Time, payload: Bytes, number: u64) {
         let idle = self.outstanding.payload().is_zero();
-        if idle && self.last_sent_at.is_some_and(|last| now.since(last) > probe_timeout(self.flow.rtt())) {
+        if idle
+            && self
+                .last_sent_at
+                .is_some_and(|last| now.since(last) > self.flow.rtt().probe_timeout(DEFAULT_MAX_ACK_DELAY))
+        {
             self.flow.on_event(now, Event::IdleRestart);
         }
         self.last_sent_at = Some(now);
@@ -341,9 +343,4 @@ impl Sender {
     pub(crate) fn take_rtt_samples(&mut self) -> Vec<(Time, Span)> {
         self.samples.as_mut().map(std::mem::take).unwrap_or_default()
     }
-}
-
-/// The probe time-out (RFC 9002, section 6.2.1).
-fn probe_timeout(rtt: &Rtt) -> Span {
-    rtt.smoothed() + (rtt.variation() * 4).max(GRANULARITY) + DEFAULT_MAX_ACK_DELAY
 }

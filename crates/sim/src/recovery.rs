@@ -8,8 +8,6 @@ use std::collections::{BTreeMap, VecDeque};
 const PACKET_THRESHOLD: u64 = 3;
 /// The time threshold is 9/8 of the RTT (RFC 9002, section 6.1.2, `kTimeThreshold`).
 const TIME_THRESHOLD: (u64, u64) = (9, 8);
-/// Timer granularity (RFC 9002, section 6.1.2, `kGranularity`).
-const GRANULARITY: Span = Span::from_millis(1);
 /// Losses that span this many PTOs are persistent congestion (RFC 9002, section 7.6.1).
 const PERSISTENT_CONGESTION_THRESHOLD: u64 = 3;
 
@@ -103,7 +101,7 @@ impl Recovery {
         }
         let (numerator, denominator) = TIME_THRESHOLD;
         let latest = rtt.latest().unwrap_or(Span::ZERO);
-        let patience = (rtt.smoothed().max(latest) * numerator / denominator).max(GRANULARITY);
+        let patience = (rtt.smoothed().max(latest) * numerator / denominator).max(Rtt::GRANULARITY);
         for outstanding in self.packets.iter_mut().take((largest - self.first) as usize) {
             if outstanding.settled {
                 continue;
@@ -146,7 +144,7 @@ impl Recovery {
 
     /// The probe time-out before backing off (RFC 9002, section 6.2.1).
     pub(crate) fn probe_timeout(&self, rtt: &Rtt) -> Span {
-        rtt.smoothed() + (rtt.variation() * 4).max(GRANULARITY) + self.max_ack_delay
+        rtt.probe_timeout(self.max_ack_delay)
     }
 
     /// The data of the oldest packet in flight: what a probe repeats when there is nothing new.

@@ -96,7 +96,7 @@ impl StageState {
                 let log = log.map(|spec| open(&spec, &config)).transpose()?;
                 let path = ForwardPath::link(config, seed);
                 let path = match reordering {
-                    Some((share, by)) => path.with_reordering(Reordering::new(share, by, !seed)),
+                    Some(config) => path.with_reordering(Reordering::new(config)),
                     None => path,
                 };
                 (path, log)
