@@ -3,6 +3,7 @@
 use crate::column::{Column, columns};
 use crate::comparison::Comparison;
 use crate::data::Data;
+use crate::markup::escape;
 use crate::number::{NONE, three_digits};
 use crate::relative::{self, RatioTable};
 use crate::text_table::{estimate_texts, footnotes};
@@ -56,22 +57,6 @@ fn fill(template: &str, texts: &[(&str, &str)]) -> String {
         }
     }
     page
-}
-
-/// Text that the user chose, as text of a page or as the value of an attribute.
-pub(crate) fn escape(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            '\'' => escaped.push_str("&#39;"),
-            _ => escaped.push(c),
-        }
-    }
-    escaped
 }
 
 /// What all runs have in common, in one line.
@@ -172,10 +157,5 @@ mod tests {
     #[test]
     fn what_is_filled_in_is_not_looked_at_again() {
         assert_eq!(fill("a{{x}}b{{y}}", &[("x", "{{y}}"), ("y", "2")]), "a{{y}}b2");
-    }
-
-    #[test]
-    fn a_name_cannot_become_a_tag() {
-        assert_eq!(escape("<b a='\"'>&"), "&lt;b a=&#39;&quot;&#39;&gt;&amp;");
     }
 }

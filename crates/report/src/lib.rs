@@ -17,6 +17,7 @@ mod curves;
 mod data;
 mod figures;
 mod html;
+mod markup;
 mod number;
 mod over_time;
 mod plot;

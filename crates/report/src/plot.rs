@@ -1,6 +1,6 @@
 //! The pieces of a figure for a paper: canvas, axes, legend, markers.
 
-use crate::html::escape;
+use crate::markup::escape;
 use crate::style::SchemeStyle;
 use plotters::coord::Shift;
 use plotters::coord::cartesian::Cartesian2d;
