@@ -1,7 +1,17 @@
 //! The names of the files in an output folder.
 
 use cellcc_experiment::RunId;
+use cellcc_units::{Bytes, input};
+use std::io;
 use std::path::{Path, PathBuf};
+
+/// No file of results is larger: a day of thirty quantities in bins of 10 ms is 2 GB of text.
+const MAX_FILE: Bytes = Bytes::new(4 << 30);
+
+/// The content of a file of results. Somebody may have put a device in its place.
+pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
+    Ok(input::read(path, MAX_FILE)?)
+}
 
 #[derive(Debug, Clone)]
 pub(crate) struct Folder(PathBuf);

@@ -1,6 +1,6 @@
 //! `run-info.json`: what must not be in a Record because it depends on the machine and the hour.
 
-use crate::folder::Folder;
+use crate::folder::{self, Folder};
 use crate::output::OutputFolder;
 use crate::{RunnerError, Shard};
 use cellcc_experiment::RunId;
@@ -97,9 +97,9 @@ impl RunInfo {
     }
 
     pub(crate) fn read(folder: &Folder) -> Result<Self, RunnerError> {
-        let text = std::fs::read_to_string(folder.info())
+        let text = folder::read(&folder.info())
             .map_err(|source| RunnerError::NoResults { folder: folder.path().into(), source })?;
-        serde_json::from_str(&text).map_err(|error| RunnerError::Malformed {
+        serde_json::from_slice(&text).map_err(|error| RunnerError::Malformed {
             path: folder.info(),
             line: error.line(),
             problem: error.to_string(),

@@ -3,11 +3,15 @@
 use crate::RunnerError;
 use crate::output::write_whole;
 use crate::seal::{self, Damage, Head};
+use cellcc_units::input;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::fs::{File, OpenOptions};
-use std::io::{BufRead, BufReader, ErrorKind, Read, Seek, SeekFrom, Write};
+use std::io::{BufRead, BufReader, Error, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+
+/// No line is as long: a Record of sixty-four flows, with their histograms, has less than a megabyte.
+const MAX_LINE_BYTES: u64 = 256 << 20;
 
 /// A line of a file.
 #[derive(Debug)]
@@ -29,16 +33,21 @@ pub(crate) struct Place {
 /// Checks every line of `path`. A file that is not there has no lines.
 pub(crate) fn lines(path: &Path) -> Result<Vec<Line>, RunnerError> {
     let unreadable = |source| RunnerError::Read { path: path.into(), source };
-    let mut reader = match File::open(path) {
+    let mut reader = match input::open(path).map_err(Error::from) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
         other => BufReader::new(other.map_err(unreadable)?),
     };
     let (mut lines, mut bytes, mut start) = (Vec::new(), Vec::new(), 0);
     loop {
         bytes.clear();
-        let length = reader.read_until(b'\n', &mut bytes).map_err(unreadable)? as u64;
+        let mut line = reader.by_ref().take(MAX_LINE_BYTES);
+        let length = line.read_until(b'\n', &mut bytes).map_err(unreadable)? as u64;
         if length == 0 {
             return Ok(lines);
+        }
+        if length == MAX_LINE_BYTES {
+            let problem = format!("the line has {} MiB or more", MAX_LINE_BYTES >> 20);
+            return Err(RunnerError::Malformed { path: path.into(), line: lines.len() + 1, problem });
         }
         let (number, place) = (lines.len() + 1, Place { start, length });
         lines.push(Line { number, place, head: seal::check(&bytes) });
@@ -62,7 +71,9 @@ pub(crate) fn copy<'a>(to: &Path, lines: impl Iterator<Item = (&'a Path, Place)>
             let unreadable = |source| Failed::Read(from.into(), source);
             let file = match open.entry(from) {
                 Entry::Occupied(entry) => entry.into_mut(),
-                Entry::Vacant(entry) => entry.insert(File::open(from).map_err(unreadable)?),
+                Entry::Vacant(entry) => {
+                    entry.insert(input::open(from).map_err(|error| unreadable(error.into()))?)
+                }
             };
             writer.write_all(&read(file, place).map_err(unreadable)?)?;
         }

@@ -1,7 +1,7 @@
 //! Joins the folders of all shares of a plan into the folder that one run of the whole plan would have left.
 
 use crate::error::printable;
-use crate::folder::Folder;
+use crate::folder::{self, Folder};
 use crate::info::{Failure, RunInfo, State};
 use crate::inspection::inspect;
 use crate::journal::{self, Place};
@@ -66,7 +66,7 @@ pub fn merge(shards: &[PathBuf], out: &Path, existing: Existing) -> Result<Merge
     let in_order = plan.iter().filter_map(|id| places.get(id));
     journal::copy(&out.folder().runs(), in_order.map(|(path, place)| (path.as_path(), *place)))?;
     let scenario = first.folder.scenario();
-    let content = fs::read(&scenario).map_err(|source| RunnerError::Read { path: scenario, source })?;
+    let content = folder::read(&scenario).map_err(|source| RunnerError::Read { path: scenario, source })?;
     out.write_result(&out.folder().scenario(), &content)?;
     let failures: Vec<Failure> = plan.iter().filter_map(|id| failures.get(id).copied().cloned()).collect();
     let info = RunInfo {

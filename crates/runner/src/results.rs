@@ -7,7 +7,7 @@ use crate::journal;
 use crate::seal::{self, Files, Head};
 use crate::{RunInfo, RunnerError};
 use cellcc_experiment::{Curve, Record, Series};
-use std::fs;
+use cellcc_units::input;
 use std::path::Path;
 
 /// What a finished output folder holds.
@@ -34,7 +34,7 @@ impl Results {
         let runs = inspect(&folder, &info)?.whole(&folder, &info)?;
         let path = folder.runs();
         let unreadable = |source| RunnerError::Read { path: path.clone(), source };
-        let mut file = fs::File::open(&path).map_err(unreadable)?;
+        let mut file = input::open(&path).map_err(|error| unreadable(error.into()))?;
         let mut records = Vec::new();
         for (index, (head, place)) in runs.iter().enumerate() {
             let line = journal::read(&mut file, *place).map_err(unreadable)?;

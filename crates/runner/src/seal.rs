@@ -3,12 +3,11 @@
 //!
 //! `{...,"series_sha256":"...","curves_sha256":"...","sha256":"..."}`: the last hash is that of the bytes before its comma.
 
-use crate::folder::Folder;
+use crate::folder::{self, Folder};
 use crate::{RunnerError, Shard};
 use cellcc_experiment::{Record, RunId};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
-use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::PathBuf;
 use thiserror::Error;
@@ -107,7 +106,7 @@ impl Files {
 }
 
 fn read(path: PathBuf, expected: &str) -> Result<Vec<u8>, DamagedFile> {
-    let damage = match fs::read(&path) {
+    let damage = match folder::read(&path) {
         Ok(content) if sha256(&content) == expected => return Ok(content),
         Ok(_) => Damage::Changed,
         Err(error) if error.kind() == ErrorKind::NotFound => Damage::Missing,

@@ -29,11 +29,12 @@ impl SharedFile {
     /// Opens a file for reading.
     pub(crate) fn open(path: &Path) -> Result<Self, TransferError> {
         let failed = |cause| TransferError::File { act: "read", path: path.into(), cause };
-        let file = File::open(path).map_err(failed)?;
-        let metadata = file.metadata().map_err(failed)?;
-        if !metadata.is_file() {
+        // Before it is opened: opening a pipe waits for its other end, and opening a device may do something.
+        if !std::fs::metadata(path).map_err(failed)?.is_file() {
             return Err(TransferError::Input(format!("{} is not a file", path.display())));
         }
+        let file = File::open(path).map_err(failed)?;
+        let metadata = file.metadata().map_err(failed)?;
         Ok(Self { file: Arc::new(Mutex::new(file)), path: path.into(), bytes: metadata.len() })
     }
 
@@ -184,6 +185,17 @@ pub(crate) fn below(root: &Path, name: &str) -> Result<PathBuf, TransferError> {
 mod tests {
     use super::*;
     use std::fs;
+
+    /// Opening it would wait for a writer.
+    #[cfg(unix)]
+    #[test]
+    fn a_pipe_is_refused_before_it_is_opened() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe");
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        let message = SharedFile::open(&pipe).unwrap_err().to_string();
+        assert!(message.ends_with("pipe is not a file"), "{message}");
+    }
 
     #[test]
     fn a_name_never_leads_out_of_the_root() {

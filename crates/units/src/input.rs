@@ -25,6 +25,15 @@ pub enum InputError {
     TooLarge(Bytes),
 }
 
+impl From<InputError> for io::Error {
+    fn from(error: InputError) -> Self {
+        match error {
+            InputError::Unreadable(error) => error,
+            other => Self::other(other),
+        }
+    }
+}
+
 /// Opens a file or a pipe; `<(COMMAND)` of a shell is a pipe. A device is refused before it is opened, because that may
 /// already do something.
 ///

@@ -46,6 +46,20 @@ const CASES: [Case; 9] = [
     ),
 ];
 
+/// `/dev/zero` took all memory.
+#[cfg(unix)]
+#[test]
+fn a_device_in_the_place_of_a_file_of_results_is_named_and_not_read() {
+    for name in ["run-info.json", "runs.jsonl"] {
+        let (out, _) = whole();
+        fs::remove_file(out.path().join(name)).unwrap();
+        std::os::unix::fs::symlink("/dev/zero", out.path().join(name)).unwrap();
+        let error = Results::read(out.path()).unwrap_err();
+        let cause = std::error::Error::source(&error).unwrap().to_string();
+        assert!(cause.starts_with("is a device, not a file"), "{name}: {error}: {cause}");
+    }
+}
+
 /// Each was reported without a word.
 #[test]
 fn lines_that_are_not_those_of_the_plan_are_named_and_made_again() {
