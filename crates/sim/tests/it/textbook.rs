@@ -56,6 +56,17 @@ fn newreno_follows_the_square_root_law_under_random_loss() {
 }
 
 #[test]
+fn bbr_carries_under_random_loss_what_linux_carries() {
+    // Mbit/s of Linux 6.18's BBR through the emulator on this path (docs/fidelity/emulator.md).
+    for (loss, linux_mbit_s) in [(0.001, 94.3), (0.01, 92.5), (0.02, 91.4), (0.05, 89.1)] {
+        let path = Path { loss: Ratio::new(loss), ..path(100, QueueLimit::Packets(1000)) };
+        let record = run("bbr", "rate=100Mbit/s", "60s", path);
+        let ratio = record.total.throughput_mbit_s / linux_mbit_s;
+        assert!((0.94..=1.06).contains(&ratio), "loss {loss}: {ratio:.3} of Linux' throughput");
+    }
+}
+
+#[test]
 fn bbr_cruises_with_one_bandwidth_delay_product_in_flight() {
     let record = run("bbr", "rate=100Mbit/s", "30s", path(100, QueueLimit::Packets(3200)));
     let (throughput, rtt) = (column(&record, "flow0.throughput_mbit_s"), column(&record, "flow0.rtt_ms"));

@@ -343,13 +343,13 @@ impl<S: BandwidthSource> Controller for Bbr<S> {
     fn on_loss(&mut self, loss: &Loss<'_>) {
         self.set_packet_size(loss.packet_size);
         self.lost_since_ack = true;
-        if loss.new_episode {
-            self.recovery.save(self.window, matches!(self.state, State::ProbeRtt(_)));
-            self.recovery.enter(self.delivered);
-            self.window = loss.inflight + self.packet_size;
-        } else {
+        if self.recovery.is_active() {
             self.window = self.window.saturating_sub(loss.bytes);
+        } else {
+            self.recovery.save(self.window, matches!(self.state, State::ProbeRtt(_)));
+            self.window = loss.inflight + self.packet_size;
         }
+        self.recovery.on_loss(loss, self.delivered);
         if loss.persistent {
             // Draft section 4.2.3.4: the path may be gone; one packet will tell.
             self.window = Bytes::ZERO;
