@@ -49,11 +49,11 @@ soak: ## Flood a server with connections, and fail if it takes too much memory; 
 
 bench-kernel: ## Measure what the schemes in the kernel's TCP cost; as root, under ten minutes, nothing else running
 	@tools/setup build
-	$(run) cargo run --release $(locked) -p cellcc-kernel --example cost
+	$(run) cargo run --release $(locked) -p cellcc-kernel --example processor_time
 
-soak-kernel: ## Load, unload and connect thousands of times, and fail if anything stays in the kernel; as root, two minutes
+soak-kernel: ## Load, unload and connect thousands of times, and fail if anything stays in the kernel; as root, five minutes, nothing else running
 	@tools/setup build
-	$(run) cargo run --release $(locked) -p cellcc-kernel --example soak
+	$(run) cargo run --release $(locked) -p cellcc-kernel --example leaks
 
 kernel-objects: ## Build the eBPF objects of crates/kernel again; fetches compilers from Debian 12 into target/
 	@tools/kernel-objects

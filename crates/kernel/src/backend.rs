@@ -44,7 +44,15 @@ impl KernelSchemes {
         let mut held = self.held();
         if !held.contains_key(&written.scheme) {
             let loaded = Held::load(written.scheme, &self.machine);
-            let loaded = loaded.map_err(|error| ResolveError(format!("`{}`: {error}", written.text)))?;
+            let loaded = loaded.map_err(|error| {
+                let otherwise = match error {
+                    KernelError::NameTaken(name) => {
+                        format!("; or write {name} here, to take it as it is set")
+                    }
+                    _ => String::new(),
+                };
+                ResolveError(format!("`{}`: {error}{otherwise}", written.text))
+            })?;
             held.insert(written.scheme, loaded);
         }
         Ok(())

@@ -5,6 +5,7 @@ use crate::spaces::{self, RECEIVER};
 use rustix::net::{RecvFlags, recv};
 use rustix::time::{ClockId, clock_gettime};
 use socket2::{Domain, Socket, Type};
+use std::fmt;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::sleep;
@@ -27,7 +28,22 @@ pub(super) struct Transfer {
     elapsed: Duration,
 }
 
+impl fmt::Display for Load {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Rate(mbit_per_s) => f.pad(&format!("{mbit_per_s} Mbit/s")),
+            Self::Unlimited => f.pad("unlimited"),
+        }
+    }
+}
+
 impl Transfer {
+    /// What was sent from the first byte on, at a constant rate.
+    pub(super) fn gigabytes_with_beginning(&self) -> f64 {
+        let whole = (self.elapsed + BEGINNING).as_secs_f64();
+        self.bytes as f64 / 1e9 * whole / self.elapsed.as_secs_f64()
+    }
+
     pub(super) fn cpu_s_per_gigabyte(&self) -> f64 {
         self.busy.as_secs_f64() / (self.bytes as f64 / 1e9)
     }
@@ -52,8 +68,7 @@ pub(super) fn monotonic_us() -> u64 {
 
 /// Sends with the kernel's scheme of this name, and calls `advise` again and again.
 pub(super) fn run(scheme: &str, load: Load, length: Duration, advise: impl Fn() + Sync) -> Transfer {
-    let is_over = AtomicBool::new(false);
-    let received = AtomicU64::new(0);
+    let (is_over, received) = (AtomicBool::new(false), AtomicU64::new(0));
     let listener = std::thread::scope(|scope| {
         let listen = || {
             spaces::enter_receiver();
@@ -85,7 +100,7 @@ pub(super) fn run(scheme: &str, load: Load, length: Duration, advise: impl Fn() 
             socket.connect(&SocketAddr::new(RECEIVER, PORT).into()).expect("connected");
             send(&socket, load, &is_over);
         });
-        let measured = measure(length, &received, advise);
+        let measured = measure(length, &received, &advise);
         is_over.store(true, Ordering::Relaxed);
         measured
     })
@@ -119,10 +134,10 @@ fn measure(length: Duration, received: &AtomicU64, advise: impl Fn() + Sync) -> 
         }
     };
     pass(BEGINNING);
-    let (began, idle, bytes) = (Instant::now(), processor::idle(), received.load(Ordering::Relaxed));
+    let (began, busy, bytes) = (Instant::now(), processor::time(), received.load(Ordering::Relaxed));
     pass(length);
     let elapsed = began.elapsed();
-    let idle = processor::idle() - idle;
+    let busy = processor::time() - busy;
     let bytes = received.load(Ordering::Relaxed) - bytes;
-    Transfer { bytes, busy: (elapsed * processor::count()).saturating_sub(idle), elapsed }
+    Transfer { bytes, busy, elapsed }
 }
