@@ -14,6 +14,7 @@ use cellcc_experiment::{
 use cellcc_link::TraceCache;
 use cellcc_units::{Span, Time};
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::net::IpAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::sleep;
@@ -42,19 +43,15 @@ impl KernelSchemes {
 
     fn hold(&self, written: &Written) -> Result<(), ResolveError> {
         let mut held = self.held();
-        if !held.contains_key(&written.scheme) {
-            let loaded = Held::load(written.scheme, &self.machine);
-            let loaded = loaded.map_err(|error| {
-                let otherwise = match error {
-                    KernelError::NameTaken(name) => {
-                        format!("; or write {name} here, to take it as it is set")
-                    }
-                    _ => String::new(),
-                };
-                ResolveError(format!("`{}`: {error}{otherwise}", written.text))
-            })?;
-            held.insert(written.scheme, loaded);
-        }
+        let Entry::Vacant(place) = held.entry(written.scheme) else { return Ok(()) };
+        let loaded = Held::load(written.scheme, &self.machine).map_err(|error| {
+            let otherwise = match error {
+                KernelError::NameTaken(name) => format!("; or write {name} here, to take it as it is set"),
+                _ => String::new(),
+            };
+            ResolveError(format!("`{}`: {error}{otherwise}", written.text))
+        })?;
+        place.insert(loaded);
         Ok(())
     }
 
