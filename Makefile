@@ -8,7 +8,7 @@ locked := $(if $(CI),--locked)
 floors := -p cellcc-units -p cellcc-fixed -p cellcc-control -p cellcc-link -p cellcc-assist -p cellcc-experiment
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast fresh-machine bench bench-emulator bench-quic soak kernel-objects lint docs docs-check clean
+.PHONY: help demo test test-fast fresh-machine bench bench-emulator bench-quic bench-kernel soak soak-kernel kernel-objects lint docs docs-check clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r target text; do \
@@ -46,6 +46,14 @@ soak: ## Flood a server with connections, and fail if it takes too much memory; 
 	@tools/setup build
 	$(run) cargo build --release $(locked) --bin cellcc
 	$(run) cargo run --release $(locked) -p cellcc-transfer --example soak -- "$${CARGO_TARGET_DIR:-target}/release/cellcc"
+
+bench-kernel: ## Measure what the schemes in the kernel's TCP cost; as root, under ten minutes, nothing else running
+	@tools/setup build
+	$(run) cargo run --release $(locked) -p cellcc-kernel --example processor_time
+
+soak-kernel: ## Load, unload and connect thousands of times, and fail if anything stays in the kernel; as root, five minutes, nothing else running
+	@tools/setup build
+	$(run) cargo run --release $(locked) -p cellcc-kernel --example leaks
 
 kernel-objects: ## Build the eBPF objects of crates/kernel again; fetches compilers from Debian 12 into target/
 	@tools/kernel-objects

@@ -255,6 +255,12 @@ impl Scheme {
         &self.text
     }
 
+    /// The arguments that were given, key and value, in the order of the parameter list.
+    pub fn given(&self) -> impl Iterator<Item = (&str, &str)> {
+        let inside = split_call(&self.text).map_or("", |(_, inside)| inside);
+        assignments(inside).filter_map(|(key, value)| Some((key, value?)))
+    }
+
     /// What the registry knows of it.
     pub fn info(&self) -> &SchemeInfo {
         &self.info

@@ -31,6 +31,7 @@ mod scenario;
 mod seeds;
 mod series;
 mod source;
+mod tcp_backend;
 mod udp_backend;
 mod vary;
 pub mod virtual_time;
@@ -56,5 +57,6 @@ pub use scenario::{CellSetup, DEFAULT_DRIVER, Endpoint, FlowSetup, Path, Reverse
 pub use seeds::Randomness;
 pub use series::{Column, Series};
 pub use source::Source;
+pub use tcp_backend::{TcpBackend, TcpRun};
 pub use udp_backend::{FlowOutcome, UdpBackend, UdpEndpoints, UdpOutcome, UdpRun};
 pub use vary::{Variation, Vary, VaryError, varied};

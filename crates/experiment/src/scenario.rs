@@ -104,6 +104,10 @@ pub struct Endpoint {
     pub max_ack_delay: Span,
     /// Width of the bins of time series.
     pub series_bin: Span,
+    /// Real sockets through the emulator: packets that left as one and are due together arrive as one, as at receivers with
+    /// offload (GRO, LRO), which acknowledge them as one. In virtual time packets arrive one by one.
+    #[serde(skip_serializing_if = "Clone::clone")]
+    pub receive_offload: bool,
 }
 
 /// Several users behind one base station, a queue each. User 0 has the Scenario's trace.
@@ -249,6 +253,7 @@ impl Default for Endpoint {
             ack_every: 1,
             max_ack_delay: Span::from_millis(25),
             series_bin: Span::from_millis(100),
+            receive_offload: true,
         }
     }
 }

@@ -3,6 +3,7 @@
 use crate::error::KernelError;
 use crate::scheme::Scheme;
 use crate::settings::Settings;
+use crate::steps::reminis::ReminisSettings;
 use cellcc_control::TimeOrMultiple;
 use cellcc_fixed::reminis::Profile;
 use cellcc_units::{Ratio, Span};
@@ -19,7 +20,7 @@ pub struct Change {
 }
 
 /// Units of the cores' numbers with a fraction.
-const ONE: f64 = 65536.0;
+pub(crate) const ONE: f64 = 65536.0;
 
 impl Settings {
     /// These settings of `scheme`, changed.
@@ -30,12 +31,8 @@ impl Settings {
         let refused = |setting| Err(KernelError::NoSuchSetting { scheme: scheme.name(), setting });
         match &mut self {
             Self::Reminis(settings) => {
-                match change.dtt {
-                    Some(TimeOrMultiple::Time(time)) => settings.target_us = micros(time),
-                    Some(TimeOrMultiple::Multiple(multiple)) => {
-                        (settings.target_us, settings.multiple) = (0, (multiple.get() * ONE).round() as i32);
-                    }
-                    None => {}
+                if let Some(dtt) = change.dtt {
+                    settings.set_target(dtt);
                 }
                 settings.profile = change.profile.map_or(settings.profile, |profile| profile as u32);
                 if change.alpha.is_some() {
@@ -75,6 +72,17 @@ impl Settings {
             }
             Self::Assisted(settings) => vec![("alpha", (f64::from(settings.alpha) / ONE).to_string())],
             Self::Vegas(_) => Vec::new(),
+        }
+    }
+}
+
+impl ReminisSettings {
+    pub(crate) fn set_target(&mut self, dtt: TimeOrMultiple) {
+        match dtt {
+            TimeOrMultiple::Time(time) => self.target_us = micros(time),
+            TimeOrMultiple::Multiple(multiple) => {
+                (self.target_us, self.multiple) = (0, (multiple.get() * ONE).round() as i32);
+            }
         }
     }
 }

@@ -21,7 +21,8 @@ pub enum KernelError {
     LoadedAlready(&'static str),
     /// Loaded by somebody else.
     #[error(
-        "the kernel has a scheme {0} already, which is not ours to change: whoever loaded it must unload it first"
+        "the kernel has a scheme {0} already: `cellcc tcp unload {0}` unloads what `cellcc tcp load` has loaded; what is \
+         another's, whoever loaded it must unload"
     )]
     NameTaken(&'static str),
     /// Not loaded.
@@ -35,6 +36,9 @@ pub enum KernelError {
     /// Nothing loaded.
     #[error("nothing is loaded: `cellcc tcp load` loads a scheme")]
     NothingLoaded,
+    /// A text that is no scheme of the kernel.
+    #[error("{0}")]
+    Notation(String),
     /// A setting of another scheme.
     #[error("{scheme} has no {setting}; `cellcc tcp status` shows what it has")]
     NoSuchSetting {
@@ -71,7 +75,7 @@ pub enum KernelError {
 impl KernelError {
     /// The command asked for what there is not.
     pub fn is_input(&self) -> bool {
-        matches!(self, Self::NoSuchSetting { .. })
+        matches!(self, Self::NoSuchSetting { .. } | Self::Notation(_))
     }
 
     pub(crate) fn system(action: impl Into<String>) -> impl FnOnce(io::Error) -> Self {

@@ -4,6 +4,9 @@
 //! |---|---|
 //! | the schemes that there are, and what each needs of a kernel | [`Scheme`] |
 //! | whether this machine can run one, and why not | [`Machine`] |
+//! | what is loaded for as long as a value lives | [`Held`] |
+//! | a scheme as text, `reminis(dtt=40ms)` | [`Written`] |
+//! | the schemes for `cellcc compare --driver kernel` | [`KernelSchemes`] |
 //! | what is loaded: it stays when the process ends | [`Pins`] |
 //! | what the kernel asks the integer cores | [`steps`] |
 //! | what the cores decide in the kernel, recorded and decided again | [`Recorder`], [`verify`] |
@@ -17,13 +20,16 @@
 #![allow(clippy::disallowed_methods, reason = "the kernel takes real time, and namespaces threads")]
 
 mod advising;
+mod backend;
 mod change;
 mod error;
+mod holding;
 mod libbpf_log;
 mod loading;
 mod machine;
 mod netlink;
 mod network;
+mod notation;
 mod pins;
 mod recording;
 pub mod routes;
@@ -38,10 +44,13 @@ mod unloading;
 mod upgrading;
 mod verification;
 
+pub use backend::KernelSchemes;
 pub use cellcc_fixed::reminis::{Profile, Zone};
 pub use change::Change;
 pub use error::KernelError;
+pub use holding::{Calls, Held};
 pub use machine::{Capability, Machine, Refusal, Release};
+pub use notation::Written;
 pub use pins::{DEFAULT_FOLDER, Pins};
 pub use recording::{Recorded, Recorder};
 pub use scheme::Scheme;

@@ -20,9 +20,7 @@ impl Pins {
         if self.link(scheme).exists() {
             return Err(KernelError::LoadedAlready(scheme.name()));
         }
-        if network::available_schemes()?.iter().any(|name| name == scheme.name()) {
-            return Err(KernelError::NameTaken(scheme.name()));
-        }
+        network::check_name_is_free(scheme)?;
         self.prepare(scheme)?;
         let loaded = logged(|| self.open(scheme)?.load())
             .map_err(|(error, log)| rejected(scheme, &error, log))

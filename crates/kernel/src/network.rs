@@ -72,6 +72,12 @@ pub(crate) fn available_schemes() -> Result<Vec<String>, KernelError> {
     Ok(text.split_whitespace().map(str::to_owned).collect())
 }
 
+/// Refuses where the kernel has a scheme of this name.
+pub(crate) fn check_name_is_free(scheme: Scheme) -> Result<(), KernelError> {
+    let is_taken = available_schemes()?.iter().any(|name| name == scheme.name());
+    if is_taken { Err(KernelError::NameTaken(scheme.name())) } else { Ok(()) }
+}
+
 /// Gives the namespace of the calling thread another default where it is `scheme`, and its routes none.
 pub(crate) fn reset(scheme: &str, namespace: &Namespace) -> Result<Vec<Reset>, KernelError> {
     let mut resets = routes::forget(scheme)?

@@ -41,9 +41,25 @@ impl Scheme {
         }
     }
 
+    /// What the simulator's registry calls it.
+    pub const fn registry_name(self) -> &'static str {
+        match self {
+            Self::Reminis | Self::ReminisCubic => "reminis",
+            Self::Natcp => "natcp",
+            Self::Nacubic => "nacubic",
+            Self::Nabbr => "nabbr",
+            Self::Vegas => "vegas",
+        }
+    }
+
     /// The scheme of this name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|scheme| scheme.name() == name)
+    }
+
+    /// The scheme of this name, the kernel's or the registry's.
+    pub fn known_as(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|scheme| [scheme.name(), scheme.registry_name()].contains(&name))
     }
 
     /// The programs, as `make kernel-objects` built them.

@@ -8,6 +8,7 @@
 #![allow(clippy::disallowed_methods, reason = "a watchdog has a clock and a thread")]
 
 use std::fmt;
+use std::fs::File;
 use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
@@ -49,6 +50,16 @@ pub fn retry_on_stall(test: impl Fn()) {
             Err(panic) => resume_unwind(panic),
         }
     }
+}
+
+/// The kernel's TCP for one test at a time, in whatever process, while the file is open: names of its schemes are global.
+///
+/// # Panics
+/// Where the folder of temporary files cannot be written to.
+pub fn alone_in_the_kernel() -> File {
+    let lock = File::create(std::env::temp_dir().join("cellcc-kernel-test.lock")).expect("a lock file");
+    lock.lock().expect("a lock");
+    lock
 }
 
 /// Reports that a test cannot run on this machine. The test must return then.

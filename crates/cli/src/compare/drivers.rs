@@ -60,7 +60,11 @@ fn quic_virtual(_: &'static str, recordings: &Recordings) -> Result<Box<dyn Driv
 
 #[cfg(target_os = "linux")]
 fn kernel(name: &'static str, _: &Recordings) -> Result<Box<dyn Driver>, Exit> {
-    let driver = cellcc_emu::kernel::KernelDriver::new();
+    #[cfg(feature = "kernel")]
+    let added = cellcc_kernel::KernelSchemes::new();
+    #[cfg(not(feature = "kernel"))]
+    let added = ();
+    let driver = cellcc_emu::kernel::KernelDriver::new(added);
     Ok(Box::new(driver.map_err(|error| Exit::input(format!("--driver {name}: {error}")))?))
 }
 

@@ -8,9 +8,9 @@ mod watch;
 
 use crate::exit::{Exit, print, tell};
 use crate::grid;
-use cellcc_kernel::{DEFAULT_FOLDER, Machine, Pins, Scheme, Settings, routes};
+use cellcc_kernel::{DEFAULT_FOLDER, Machine, Pins, Scheme, Settings, Written, routes};
 use cellcc_report::TableFormat;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use serde::Serialize;
 use settings::Given;
 use std::collections::BTreeMap;
@@ -22,7 +22,7 @@ pub(crate) enum Command {
     /// Load schemes; they stay until they are unloaded or the machine restarts.
     #[command(after_help = "\
 Examples:
-  cellcc tcp load cellcc_reminis --dtt 40ms
+  cellcc tcp load 'reminis(dtt=40ms)'
   iperf3 -c HOST -C cellcc_reminis
 
 Every program may choose a loaded scheme (TCP_CONGESTION), in every network namespace; nothing uses it by itself.")]
@@ -56,9 +56,9 @@ pub(crate) struct Where {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Load {
-    /// What to load.
-    #[arg(value_name = "SCHEME", required = true, value_parser = scheme_parser())]
-    schemes: Vec<Scheme>,
+    /// What to load: the kernel's name, or the simulator's with its parameters, such as 'reminis(dtt=40ms,aimd=cubic)'.
+    #[arg(value_name = "SCHEME", required = true, value_parser = read_scheme)]
+    schemes: Vec<Written>,
     #[command(flatten)]
     given: Given,
     /// Let the programs of this control group (version 2) set a delay target and a window for their own sockets.
@@ -121,9 +121,14 @@ pub(crate) enum Route {
     },
 }
 
+fn read_scheme(text: &str) -> Result<Written, String> {
+    let known = || format!("there are {}", Scheme::ALL.map(Scheme::name).join(", "));
+    Written::read(text).map_err(|error| error.to_string())?.ok_or_else(known)
+}
+
 fn scheme_parser() -> impl TypedValueParser<Value = Scheme> {
-    PossibleValuesParser::new(Scheme::ALL.map(Scheme::name))
-        .try_map(|name| Scheme::named(&name).ok_or("no scheme of the kernel"))
+    let names = Scheme::ALL.map(|scheme| PossibleValue::new(scheme.name()).alias(scheme.registry_name()));
+    PossibleValuesParser::new(names).try_map(|name| Scheme::known_as(&name).ok_or("no scheme of the kernel"))
 }
 
 pub(crate) fn run(command: &Command) -> Result<ExitCode, Exit> {
@@ -148,7 +153,9 @@ fn load(args: &Load) -> Result<(), Exit> {
     let all: Vec<_> = args
         .schemes
         .iter()
-        .map(|scheme| Ok((*scheme, Settings::default_of(*scheme).changed(*scheme, &args.given.change())?)))
+        .map(|Written { scheme, settings, .. }| {
+            Ok((*scheme, settings.changed(*scheme, &args.given.change())?))
+        })
         .collect::<Result<_, Exit>>()?;
     for (scheme, settings) in all {
         pins.load(scheme, &settings, &machine)?;

@@ -17,6 +17,8 @@ fn bad_input_is_refused_before_anything_is_loaded() {
     fs::write(folder.path().join("foreign"), "text").unwrap();
     for (arguments, expected) in [
         (&["load", "nonesuch"][..], "cellcc_reminis"),
+        (&["load", "reminis(dtt=40)"], "dtt=40"),
+        (&["load", "reminis(aimd=off)"], "the kernel's cellcc_reminis has no aimd=off"),
         (&["load", "cellcc_vegas", "--dtt", "40ms", "--pins", "none"], "cellcc_vegas has no dtt"),
         (&["load", "cellcc_reminis", "--dtt", "40"], "a time such as 40ms"),
         (&["load", "cellcc_natcp", "--alpha", "0"], "0.1 to 100"),

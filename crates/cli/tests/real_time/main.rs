@@ -6,6 +6,8 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+#[cfg(all(target_os = "linux", feature = "kernel"))]
+mod kernel_schemes;
 #[cfg(target_os = "linux")]
 mod quic_driver;
 #[cfg(target_os = "linux")]

@@ -41,6 +41,8 @@ pub(crate) struct Forwarder {
     pub(crate) tap: Option<Box<dyn Tap>>,
     /// Packets due within this of each other are released together.
     pub(crate) granularity: Span,
+    /// Whether packets are handed over as one that were sent as one.
+    pub(crate) receive_offload: bool,
     /// Becomes readable when the emulation ends.
     pub(crate) stop: Arc<OwnedFd>,
 }
@@ -73,6 +75,7 @@ impl Forwarder {
             pending: None,
             outputs,
             clock: self.clock,
+            receive_offload: self.receive_offload,
             tap: self.tap,
         };
         let mut pipeline = self.pipeline;
@@ -164,6 +167,7 @@ struct Egress<'a> {
     pending: Option<Chunk>,
     outputs: Vec<&'a Device>,
     clock: Clock,
+    receive_offload: bool,
     tap: Option<Box<dyn Tap>>,
 }
 
@@ -194,7 +198,8 @@ impl Egress<'_> {
             let delivery = Delivery { packet: (), queued_at, departed_at, arrived_at };
             self.tell(&segment, |tap, view| tap.delivered(&delivery, view));
         }
-        if let Some(chunk) = &mut self.pending
+        if self.receive_offload
+            && let Some(chunk) = &mut self.pending
             && chunk.is_continued_by(&segment)
         {
             chunk.count += 1;

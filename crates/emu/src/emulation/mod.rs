@@ -44,6 +44,8 @@ pub struct EmulationSpec {
     /// Packets that are due within this of each other are released together. [`DEFAULT_GRANULARITY`] is finer than a
     /// wake-up on a machine under load.
     pub granularity: Span,
+    /// Packets of one super-packet that are due together are handed over as one, as receivers with offload (GRO, LRO) see them.
+    pub receive_offload: bool,
     /// The taps at the uplink and at the downlink.
     pub taps: Option<(Box<dyn Tap>, Box<dyn Tap>)>,
 }
@@ -79,6 +81,7 @@ impl Emulation {
             clock,
             tap,
             granularity: spec.granularity,
+            receive_offload: spec.receive_offload,
             stop: Arc::clone(&stop),
         };
         let up = forwarder(Direction::Up, Pipeline::new(spec.up)?, up_tap);

@@ -5,43 +5,52 @@ use super::schemes::Available;
 use super::workload::Connections;
 use crate::error::EmuError;
 use crate::realtime::Paths;
-use cellcc_experiment::{Driver, MeasuredFlow, Record, ResolveError, RunError, Scenario};
+use cellcc_experiment::{Driver, MeasuredFlow, Record, ResolveError, RunError, Scenario, TcpBackend};
 
-/// Runs Scenarios in real time: the TCP of this machine's kernel through the emulator.
+/// Its name in Scenarios and Records.
+const NAME: &str = "kernel";
+
+/// Runs Scenarios in real time: the TCP of this machine's kernel through the emulator, with the kernel's own schemes and those
+/// that a backend adds.
 #[derive(Debug)]
-pub struct KernelDriver {
+pub struct KernelDriver<B> {
     paths: Paths,
     available: Available,
+    backend: B,
 }
 
-impl KernelDriver {
-    /// Its name in Scenarios and Records.
-    pub const NAME: &'static str = "kernel";
-
-    /// The driver, which first shows that this machine can emulate a path. Call it before the process has a second
-    /// thread: an ordinary user gets a user namespace.
+impl<B: TcpBackend> KernelDriver<B> {
+    /// The driver with the schemes of `backend`; `()` adds none. It first shows that this machine can emulate a path. Call it
+    /// before the process has a second thread: an ordinary user gets a user namespace.
     ///
     /// # Errors
     /// What the machine does not allow, and what to do about it.
-    pub fn new() -> Result<Self, EmuError> {
-        Ok(Self { paths: Paths::new(Self::NAME)?, available: Available::now() })
+    pub fn new(backend: B) -> Result<Self, EmuError> {
+        Ok(Self { paths: Paths::new(NAME)?, available: Available::now(), backend })
     }
 
     fn kernel_names(&self, scenario: &Scenario) -> Result<Vec<&str>, ResolveError> {
-        let names = scenario.flows.iter().map(|flow| self.available.kernel_name(&flow.scheme));
-        names.collect::<Result<_, _>>().map_err(ResolveError)
+        let name = |scheme| match self.backend.kernel_name(scheme) {
+            Some(name) => Ok(name),
+            None => self.available.kernel_name(scheme),
+        };
+        scenario.flows.iter().map(|flow| name(&flow.scheme)).collect::<Result<_, _>>().map_err(ResolveError)
     }
 }
 
-impl Driver for KernelDriver {
+impl<B: TcpBackend> Driver for KernelDriver<B> {
     fn resolve(&self, scenario: &mut Scenario) -> Result<(), ResolveError> {
-        self.kernel_names(scenario)?;
-        self.paths.resolve(scenario)
+        self.paths.resolve(scenario)?;
+        self.backend.resolve(scenario)?;
+        self.kernel_names(scenario).map(drop)
     }
 
     fn run(&self, scenario: &Scenario) -> Result<Record, RunError> {
         let kernel_names = self.kernel_names(scenario).map_err(|error| RunError(error.to_string()))?;
-        let mut run = self.paths.run(scenario, &Connections { scenario, kernel_names })?;
+        self.backend.prepare(scenario)?;
+        let mut run =
+            self.paths.run(scenario, &Connections { scenario, kernel_names, backend: &self.backend })?;
+        run.outcome.assistance.clone()?;
         for (conversation, samples) in run.flows.iter_mut().zip(&run.outcome.samples) {
             samples.iter().for_each(|(bin, info)| info.record_bin(*bin, conversation.meter_mut()));
         }
@@ -55,7 +64,7 @@ impl Driver for KernelDriver {
             delay_target_ms: None,
         });
         let notes = notes(scenario, &run.outcome.sent, &run.report);
-        Ok(run.record(scenario, Self::NAME, &flows.collect::<Vec<_>>(), notes))
+        Ok(run.record(scenario, NAME, &flows.collect::<Vec<_>>(), notes))
     }
 
     fn is_real_time(&self, _: &Scenario) -> bool {

@@ -14,7 +14,7 @@ use rustix::net::{RecvFlags, connect_unspec, recv};
 use rustix::time::{ClockId, clock_gettime};
 use socket2::{Domain, Protocol, Socket, Type};
 use std::io::{self, ErrorKind};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -88,6 +88,11 @@ impl Endpoints {
             "open a sender's socket with the congestion control `{kernel_name}`"
         )))?;
         Ok(Self { sender, listener, to })
+    }
+
+    /// The address of the receiver.
+    pub(crate) fn peer(&self) -> IpAddr {
+        self.to.ip()
     }
 
     /// The kernel's statistics of the connection; `None` without a connection.

@@ -7,6 +7,8 @@
 //!                                                 +-> meter <--------------------------+
 //! ```
 //!
+//! The kernel has the schemes that it was built with, and those that a [`TcpBackend`](cellcc_experiment::TcpBackend) adds.
+//!
 //! A flow begins with TCP's handshake, so its data begin one round-trip time later than in the simulator. When it
 //! stops, its connection is aborted.
 

@@ -6,9 +6,6 @@ use std::fs;
 #[derive(Debug, Clone)]
 pub(crate) struct Available(Vec<String>);
 
-/// Prefix of the names of schemes that this program installs in the kernel.
-const INSTALLED: &str = "cellcc_";
-
 impl Available {
     /// Reads them from the kernel.
     pub(crate) fn now() -> Self {
@@ -31,9 +28,7 @@ impl Available {
             "newreno" => "reno".to_owned(),
             other => other.replace('-', "_"),
         };
-        let wanted = [name.clone(), format!("{INSTALLED}{name}")];
-        let found = self.0.iter().find(|available| wanted.contains(available));
-        found.map(String::as_str).ok_or_else(|| {
+        self.0.iter().find(|available| **available == name).map(String::as_str).ok_or_else(|| {
             format!(
                 "the kernel has no congestion control `{name}`; there are {}. Others are modules \
                  (`modprobe tcp_{name}`), or leave `{scheme}` to the driver `sim`",
@@ -49,10 +44,10 @@ mod tests {
 
     #[test]
     fn schemes_have_the_kernels_names() {
-        let available = Available(["reno", "cubic", "cellcc_reminis_nsa"].map(String::from).to_vec());
+        let available = Available(["reno", "cubic", "cellcc_reminis"].map(String::from).to_vec());
         assert_eq!(available.kernel_name("newreno").unwrap(), "reno");
         assert_eq!(available.kernel_name("cubic").unwrap(), "cubic");
-        assert_eq!(available.kernel_name("reminis-nsa").unwrap(), "cellcc_reminis_nsa");
+        assert_eq!(available.kernel_name("cellcc_reminis").unwrap(), "cellcc_reminis", "loaded before");
     }
 
     #[test]

@@ -7,14 +7,15 @@ use crate::emulation::Clock;
 use crate::error::EmuError;
 use crate::realtime::{Workload, join, sleep_until, start};
 use crate::topology::Topology;
-use cellcc_experiment::{Application, Scenario};
+use cellcc_experiment::{Application, RunError, Scenario, TcpBackend, TcpRun};
 use cellcc_units::Time;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The flows of a Scenario, each with the kernel's congestion control of that name.
-pub(crate) struct Connections<'a> {
+pub(crate) struct Connections<'a, B> {
     pub(crate) scenario: &'a Scenario,
     pub(crate) kernel_names: Vec<&'a str>,
+    pub(crate) backend: &'a B,
 }
 
 /// What the senders and the kernel measured.
@@ -22,12 +23,14 @@ pub(crate) struct Outcome {
     pub(crate) sent: Vec<Sent>,
     /// The kernel's statistics of each flow.
     pub(crate) samples: Vec<Samples>,
+    /// Whether the network's reports got through to the kernel.
+    pub(crate) assistance: Result<(), RunError>,
 }
 
 /// The kernel's statistics of a flow at the ends of bins.
 type Samples = Vec<(usize, TcpInfo)>;
 
-impl Workload for Connections<'_> {
+impl<B: TcpBackend> Workload for Connections<'_, B> {
     type Flow = Conversation;
     type Endpoints = Vec<Endpoints>;
     type Outcome = Outcome;
@@ -48,7 +51,10 @@ impl Workload for Connections<'_> {
     fn run(&self, endpoints: Vec<Endpoints>, clock: Clock, until: Time) -> Result<Outcome, EmuError> {
         let done = AtomicBool::new(false);
         let end = Time::ZERO + self.scenario.duration;
+        let peers: Vec<_> = endpoints.iter().map(Endpoints::peer).collect();
+        let assisted = TcpRun { scenario: self.scenario, peers: &peers, epoch: clock.zero(), until: end };
         std::thread::scope(|scope| {
+            let assistance = start(scope, "cellcc-assistance", || self.backend.assist(assisted))?;
             let pairs = endpoints.iter().zip(&self.scenario.flows).map(|(endpoints, setup)| {
                 let application = Application::new(setup, &self.scenario.endpoint, end);
                 let receiver = start(scope, "cellcc-receiver", || endpoints.receive(&done))?;
@@ -59,11 +65,12 @@ impl Workload for Connections<'_> {
             let samples = if pairs.is_ok() { sample(self.scenario, &endpoints, clock) } else { Vec::new() };
             sleep_until(clock, until);
             done.store(true, Ordering::Relaxed);
+            let assistance = join(assistance);
             let sent = pairs?.into_iter().map(|(receiver, sender)| {
                 join(receiver).map_err(EmuError::system("receive"))?;
                 join(sender).map_err(EmuError::system("send"))
             });
-            Ok(Outcome { sent: sent.collect::<Result<_, EmuError>>()?, samples })
+            Ok(Outcome { sent: sent.collect::<Result<_, EmuError>>()?, samples, assistance })
         })
     }
 }

@@ -60,7 +60,9 @@ pub(super) fn run<T: Workload>(
     let topology = Topology::build(&TopologySpec { users, isolated: true, backend: None, mtu: MTU })?;
     let endpoints = workload.open(&topology)?;
     let watch = Watch::start(workload.flows())?;
-    let spec = EmulationSpec { up: stages.up, down: stages.down, granularity, taps: Some(watch.taps()) };
+    let receive_offload = scenario.endpoint.receive_offload;
+    let (up, down) = (stages.up, stages.down);
+    let spec = EmulationSpec { up, down, granularity, receive_offload, taps: Some(watch.taps()) };
     let emulation = Emulation::start(topology, spec)?;
     let until = Time::ZERO + scenario.duration + delay + LATECOMERS;
     let outcome = workload.run(endpoints, emulation.clock(), until);

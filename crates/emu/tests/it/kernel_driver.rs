@@ -6,8 +6,8 @@ use cellcc_experiment::{Driver, Plan, PlanFile, Record, Scenario};
 use cellcc_test_support::{retry_on_stall, skip};
 
 /// The driver; `None` where this machine cannot run it, and the test is skipped.
-fn driver() -> Option<KernelDriver> {
-    KernelDriver::new().map_err(skip).ok()
+fn driver() -> Option<KernelDriver<()>> {
+    KernelDriver::new(()).map_err(skip).ok()
 }
 
 fn scenario(text: &str) -> Scenario {
@@ -25,7 +25,7 @@ fn scenario(text: &str) -> Scenario {
     plan.runs[1].scenario.clone()
 }
 
-fn run(driver: &KernelDriver, text: &str) -> Record {
+fn run(driver: &KernelDriver<()>, text: &str) -> Record {
     let mut scenario = scenario(text);
     driver.resolve(&mut scenario).unwrap();
     driver.run(&scenario).unwrap()

@@ -31,7 +31,11 @@ where
 #[test]
 fn the_kernel_decides_as_the_host_does() {
     let Some(_kernel) = Kernel::take() else { return };
-    let bytes = include_bytes!("../../objects/equality.bpf.o");
+    decide_alike(include_bytes!("../../objects/equality.bpf.o"));
+}
+
+/// Runs the steps of all cores that are in this object.
+pub(crate) fn decide_alike(bytes: &[u8]) {
     let object =
         ObjectBuilder::default().open_memory(bytes).and_then(|object| object.load()).expect("loaded");
     let requests = object.maps().find(|map| map.name() == "requests").expect("a map");

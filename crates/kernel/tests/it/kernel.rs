@@ -2,7 +2,6 @@
 
 use cellcc_kernel::{Machine, Pins, Scheme};
 use libbpf_rs::query::ProgInfoIter;
-use rustix::fs::{FlockOperation, flock};
 use socket2::{Domain, Socket, Type};
 use std::fs::File;
 use std::io::Write;
@@ -28,8 +27,7 @@ impl Kernel {
             cellcc_test_support::skip(refusal);
             return None;
         }
-        let lock = File::create(std::env::temp_dir().join("cellcc-kernel-test.lock")).expect("a lock file");
-        flock(&lock, FlockOperation::LockExclusive).expect("a lock");
+        let lock = cellcc_test_support::alone_in_the_kernel();
         let folder = tempfile::tempdir().expect("a folder");
         run("mount", &["-t", "bpf", "bpf", path(folder.path())]);
         let pins = Pins::new(folder.path().join("cellcc"));

@@ -21,6 +21,11 @@ fn iperf3_of_an_ordinary_user_chooses_a_scheme() {
     for scheme in Scheme::ALL {
         kernel.pins.load(scheme, &Settings::default_of(scheme), &kernel.machine).expect("loaded");
     }
+    let allowed =
+        std::fs::read_to_string("/proc/sys/net/ipv4/tcp_allowed_congestion_control").expect("a list");
+    assert!(
+        Scheme::ALL.into_iter().all(|scheme| allowed.split_whitespace().any(|name| name == scheme.name()))
+    );
     let port = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("a port").port();
     let port = port.to_string();
     for scheme in Scheme::ALL {

@@ -1,0 +1,125 @@
+//! The driver `kernel` with schemes of ours, which it adds to the kernel. Needs root; elsewhere the tests say so and pass.
+
+use crate::common::cellcc;
+use crate::{alone, can_emulate};
+use cellcc_kernel::{Machine, Scheme};
+use cellcc_test_support::{alone_in_the_kernel, retry_on_stall, skip};
+use serde_json::Value;
+use std::fs::{self, File};
+use std::path::Path;
+
+/// The kernel for this test alone; `None` where schemes cannot be loaded here, which is said.
+fn kernel() -> Option<File> {
+    let machine = Machine::current();
+    if let Some(refusal) = Scheme::ALL.into_iter().find_map(|scheme| machine.permits(scheme).err()) {
+        skip(refusal);
+        return None;
+    }
+    can_emulate().then(alone_in_the_kernel)
+}
+
+fn available() -> String {
+    fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").unwrap()
+}
+
+fn arguments<'a>(schemes: &'a str, duration: &'a str) -> Vec<&'a str> {
+    let path = "--driver kernel --traces 20Mbit/s --rtt 30ms --queue 1000pkt --out out -q";
+    let mut words = vec!["compare", "--schemes", schemes, "--duration", duration];
+    words.extend(path.split(' '));
+    words
+}
+
+fn records(folder: &Path) -> Vec<Value> {
+    let lines = fs::read_to_string(folder.join("out/runs.jsonl")).unwrap();
+    let records = lines.lines().map(|line| serde_json::from_str(line).unwrap());
+    records.filter(|record: &Value| record["scenario"]["scheme"] != "limit").collect()
+}
+
+#[test]
+fn schemes_of_ours_run_beside_the_kernels_own_and_are_gone_afterwards() {
+    retry_on_stall(|| {
+        let _alone = alone();
+        let Some(_kernel) = kernel() else { return };
+        let before = available();
+        let folder = tempfile::tempdir().unwrap();
+        let schemes = "cubic,reminis(dtt=40ms),reminis(dtt=90ms),natcp,vegas";
+        cellcc(folder.path()).args(arguments(schemes, "4s")).assert().success();
+        let records = records(folder.path());
+        let metric = |scheme: &str, name: &str| {
+            let record = records.iter().find(|record| record["scenario"]["scheme"] == scheme).unwrap();
+            record["total"][name].as_f64().unwrap_or_else(|| panic!("{name}: {record:#}"))
+        };
+        let rtt = |scheme| metric(scheme, "rtt_p50_ms");
+        // NATCP's window is two BDPs of 30 ms. Reminis is closer to the target of its run than to the other's.
+        assert!((45.0..75.0).contains(&rtt("natcp")), "{}", rtt("natcp"));
+        assert!(rtt("vegas") < rtt("cubic"), "{}", rtt("vegas"));
+        assert!(rtt("reminis(dtt=40ms)") < 65.0, "{}", rtt("reminis(dtt=40ms)"));
+        assert!(rtt("reminis(dtt=90ms)") > 65.0, "{}", rtt("reminis(dtt=90ms)"));
+        assert!(metric("natcp", "utilisation") > 0.8);
+        assert_eq!(available(), before);
+    });
+}
+
+#[test]
+fn natcp_follows_the_network_only_while_it_reports() {
+    retry_on_stall(|| {
+        let _alone = alone();
+        let Some(_kernel) = kernel() else { return };
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("s.toml"), "[netassist]\noutages = ['2s..5s']\n").unwrap();
+        let arguments = [arguments("natcp", "7s"), vec!["--scenario", "s.toml"]].concat();
+        cellcc(folder.path()).args(arguments).assert().success();
+        let id = records(folder.path())[0]["id"].as_str().unwrap().to_owned();
+        let series = fs::read_to_string(folder.path().join(format!("out/series/{id}.csv"))).unwrap();
+        let mut lines = series.lines();
+        let header: Vec<_> = lines.next().unwrap().split(',').collect();
+        let column = header.iter().position(|name| *name == "flow0.window_packets").unwrap();
+        let windows: Vec<f64> =
+            lines.map(|line| line.split(',').nth(column).unwrap().parse().unwrap_or(0.0)).collect();
+        // Two BDPs of 20 Mbit/s and 30 ms are 100 packets.
+        let is_advised = |window: f64| (95.0..115.0).contains(&window);
+        let advised = |bins: std::ops::Range<usize>| windows[bins].iter().filter(|w| is_advised(**w)).count();
+        assert!(advised(10..20) >= 9 && advised(60..69) >= 8, "{windows:?}");
+        assert!(advised(30..50) <= 2, "{windows:?}");
+    });
+}
+
+#[test]
+fn what_the_kernel_cannot_do_is_refused_by_name_before_anything_runs() {
+    let _alone = alone();
+    let Some(_kernel) = kernel() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    for (schemes, expected) in [
+        ("reminis(aimd=off)", "the kernel's cellcc_reminis has no aimd=off"),
+        ("verus", "the kernel has no congestion control `verus`"),
+        ("reminis(dtt=40ms)+reminis(dtt=60ms)", "has the same settings for all"),
+        ("natcp(period=10ms)+nacubic", "ask for different reports"),
+        ("natcp(route=in-band)", "nobody writes on acknowledgements"),
+    ] {
+        let output = cellcc(folder.path()).args(arguments(schemes, "1s")).output().unwrap();
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{schemes}: {message}");
+        assert!(message.contains(expected), "{schemes}: {message}");
+    }
+}
+
+#[test]
+fn nothing_stays_of_a_comparison_that_was_killed() {
+    let _alone = alone();
+    let Some(_kernel) = kernel() else { return };
+    let before = available();
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = std::process::Command::new(assert_cmd::cargo::cargo_bin!("cellcc"));
+    let mut comparing = command.args(arguments("vegas", "30s")).current_dir(folder.path()).spawn().unwrap();
+    let wait_until = |what: &str, is_so: &dyn Fn() -> bool| {
+        let began = std::time::Instant::now();
+        while !is_so() {
+            assert!(began.elapsed().as_secs() < 20, "{what}");
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+    };
+    wait_until("loaded", &|| available().contains("cellcc_vegas"));
+    comparing.kill().unwrap();
+    comparing.wait().unwrap();
+    wait_until("gone", &|| available() == before);
+}

@@ -1,0 +1,65 @@
+//! Schemes that somebody adds to the kernel's TCP, while the caller runs a Scenario's flows over it.
+
+use crate::{ResolveError, RunError, Scenario};
+use cellcc_units::Time;
+use std::fmt::Debug;
+use std::net::IpAddr;
+use std::time::Instant;
+
+/// Adds schemes to the kernel's TCP. Those that the kernel has by itself are no concern of it.
+pub trait TcpBackend: Debug + Sync {
+    /// Checks the flows whose schemes are of this backend, puts these into the kernel, and replaces their names by their
+    /// canonical ones.
+    ///
+    /// # Errors
+    /// What the kernel's form of a scheme cannot do, or why the kernel does not take it, with what to do about it.
+    fn resolve(&self, scenario: &mut Scenario) -> Result<(), ResolveError>;
+
+    /// What the kernel calls a scheme; `None` where it is none of this backend.
+    fn kernel_name(&self, scheme: &str) -> Option<&'static str>;
+
+    /// Sets the schemes of a resolved Scenario as its flows have them, before the first flow connects.
+    ///
+    /// # Errors
+    /// The kernel does not take a setting.
+    fn prepare(&self, scenario: &Scenario) -> Result<(), RunError>;
+
+    /// Tells the kernel what the network says of the flows' paths, and returns at [`TcpRun::until`], or at once where no flow
+    /// asks for it.
+    ///
+    /// # Errors
+    /// The kernel does not take a report.
+    fn assist(&self, run: TcpRun<'_>) -> Result<(), RunError>;
+}
+
+/// A run that has begun.
+#[derive(Debug, Clone, Copy)]
+pub struct TcpRun<'a> {
+    /// A resolved Scenario.
+    pub scenario: &'a Scenario,
+    /// The address of each flow's receiver.
+    pub peers: &'a [IpAddr],
+    /// [`Time::ZERO`].
+    pub epoch: Instant,
+    /// When to return: the Scenario's end.
+    pub until: Time,
+}
+
+/// The kernel's own schemes, and no others.
+impl TcpBackend for () {
+    fn resolve(&self, _: &mut Scenario) -> Result<(), ResolveError> {
+        Ok(())
+    }
+
+    fn kernel_name(&self, _: &str) -> Option<&'static str> {
+        None
+    }
+
+    fn prepare(&self, _: &Scenario) -> Result<(), RunError> {
+        Ok(())
+    }
+
+    fn assist(&self, _: TcpRun<'_>) -> Result<(), RunError> {
+        Ok(())
+    }
+}
