@@ -136,6 +136,34 @@ fn lost_reports_are_missing_and_wrong_ones_are_wrong() {
 }
 
 #[test]
+fn reports_become_wrong_when_the_scenario_says_so() {
+    let record = listen("listener", |netassist| {
+        netassist.wrong_from = Time::ZERO + Span::from_secs(3);
+        netassist.scale = Ratio::ZERO;
+        netassist.late = Span::from_millis(500);
+    });
+    let bandwidth = |millis| shown(&record, "bandwidth_mbit_s", millis);
+    assert!(
+        (bandwidth(3400) / 24.0 - 1.0).abs() < 0.01,
+        "the first wrong one is on its way: {}",
+        bandwidth(3400)
+    );
+    assert_eq!(bandwidth(3600), 0.0);
+    assert!((shown(&record, "age_ms", 3600) / 501.0 - 1.0).abs() < 0.001);
+}
+
+#[test]
+fn half_of_the_reports_come_twice_or_late() {
+    let heard = |change: fn(&mut NetAssist)| shown(&listen("listener", change), "heard", 5000);
+    let all = heard(|_| ());
+    let twice = heard(|netassist| netassist.duplicated = Ratio::new(0.5));
+    assert!((1.33..=1.67).contains(&(twice / all)), "half as much again: {twice}");
+    // One that is late arrives on its own, between two others.
+    let reordered = heard(|netassist| netassist.reordered = Ratio::new(0.5));
+    assert!((all - 2.0..=all).contains(&reordered), "{reordered}");
+}
+
+#[test]
 fn the_network_counts_the_flows_of_a_user_while_they_send() {
     let record = listen("listener+cubic@1s..3s", |_| ());
     let flows = [900, 2000, 4900].map(|millis| shown(&record, "flows", millis));
