@@ -153,3 +153,74 @@ impl Interval {
         self.delivered >= self.promised.mul_f64(KEPT_ABOVE) && served > promised * REFUTED_ABOVE
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contract::Packet;
+    use crate::rtt::Rtt;
+    use cellcc_units::Rate;
+
+    const PERIOD: Span = Span::from_millis(50);
+    const PACKET: Bytes = Bytes::new(1500);
+
+    fn at(millis: u64) -> Time {
+        Time::ZERO + Span::from_millis(millis)
+    }
+
+    /// What an interval of 500 ms and a minimum RTT of 20 ms shows: `promised` to each of so many flows, `delivered` in
+    /// packets with `rtt` each, which waited for `waited`.
+    fn seen(promised: u64, flows: u64, delivered: u64, rtt: u64, waited: u64) -> Seen {
+        let mut times = Rtt::default();
+        times.add(Span::from_millis(20));
+        times.add(Span::from_millis(rtt));
+        let share = Rate::from_transfer(PACKET * promised, Span::from_millis(500));
+        let promise = Promise { share, whole: share.mul_f64(flows as f64), ..Promise::default() };
+        let mut interval = Interval::new(at(0));
+        let ack = |bytes| Ack {
+            now: at(500),
+            packets: &[] as &[Packet],
+            bytes,
+            rtt: &times,
+            rtt_sample: Some(Span::from_millis(rtt)),
+            rate: None,
+            inflight_before: Bytes::ZERO,
+            inflight: Bytes::ZERO,
+            delivered: Bytes::ZERO,
+            cwnd_limited: false,
+            round: 0,
+            round_start: false,
+            in_recovery: false,
+            ecn: None,
+            packet_size: PACKET,
+        };
+        interval.on_promise(&promise, at(0), at(500));
+        interval.on_ack(&ack(PACKET * delivered), Span::from_millis(waited));
+        assert!(interval.is_over(&ack(PACKET), PERIOD));
+        interval.judge(&ack(PACKET))
+    }
+
+    #[test]
+    fn what_arrives_refutes_a_promise_of_two_thirds_of_it() {
+        assert!(seen(100, 1, 155, 30, 500).too_little);
+        assert!(!seen(100, 1, 145, 30, 500).too_little);
+        assert!(!seen(100, 2, 155, 30, 500).too_little, "it may be the share of the other flow");
+        assert!(seen(0, 1, 10, 30, 500).too_little, "a dead link delivers nothing");
+        assert!(!seen(0, 1, 9, 30, 500).too_little, "a few packets are left from before");
+    }
+
+    #[test]
+    fn a_full_path_refutes_a_promise_of_twice_what_arrives() {
+        assert!(seen(100, 1, 45, 50, 500).too_much);
+        assert!(!seen(100, 1, 55, 50, 500).too_much);
+        assert!(!seen(100, 1, 45, 35, 500).too_much, "a path that is not full shows what was sent");
+    }
+
+    #[test]
+    fn packets_that_hardly_waited_left_the_link_idle() {
+        assert!(seen(100, 1, 100, 30, 300).idle);
+        assert!(!seen(100, 1, 100, 30, 400).idle);
+        assert!(!seen(100, 1, 60, 30, 300).idle, "at a lower rate they wait for less of the time");
+        assert!(!seen(100, 1, 40, 30, 100).idle, "too few were sent to say");
+    }
+}
