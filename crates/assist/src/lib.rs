@@ -30,6 +30,6 @@ pub use estimator::{Estimate, Estimator, Observation};
 pub use flows::active_flows;
 pub use natcp_file::{FeedbackError, FeedbackFile, FeedbackPath, FeedbackProblem};
 pub use record::{Malformed, Record};
-pub use reports::{AssistedPath, ReportedFlow, Reports, UnseenReports, UserState};
+pub use reports::{AssistedPath, ReportFault, ReportedFlow, Reports, UnseenReports, UserState};
 pub use settings::{AdviceRequest, AdviceRoute, NetAssist, Outage, ReportSource};
 pub use timetable::Timetable;

@@ -12,7 +12,7 @@ use crate::advice::{Advice, AdviceClass, MinRttParts};
 use crate::counted::{CounterReader, Counters, PacketTime, Period};
 use crate::settings::{AdviceRoute, NetAssist, ReportSource};
 use crate::timetable::Timetable;
-use cellcc_units::{Bytes, Rate, Span, Time};
+use cellcc_units::{Bytes, Rate, Ratio, Span, Time};
 use std::collections::VecDeque;
 
 /// The path that reports are about.
@@ -26,8 +26,19 @@ pub trait AssistedPath: Send {
     /// The smallest RTT without the two links' transmission times.
     fn network_rtt(&self, now: Time) -> Span;
 
-    /// Whether the next report is lost. Asked once for each report that is made.
-    fn loses_report(&mut self) -> bool;
+    /// Whether this happens to the next report. Each is asked once for each report that may meet it.
+    fn strikes(&mut self, fault: ReportFault) -> bool;
+}
+
+/// What may happen to a report at random.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReportFault {
+    /// It never arrives.
+    Loss,
+    /// It arrives twice.
+    Duplication,
+    /// It arrives after younger ones.
+    Reordering,
 }
 
 /// What a base station sees of a user when it makes a report.
@@ -70,8 +81,17 @@ pub struct Reports<P> {
     downlink_time: PacketTime,
     uplink_time: PacketTime,
     next_report: Time,
-    /// Reports on their way, oldest first, with the time at which each was made.
-    made: VecDeque<(Time, Advice)>,
+    last_report: Time,
+    /// Reports on their way, by the time at which each leaves the base station.
+    leaving: VecDeque<Leaving>,
+}
+
+/// A report on its way.
+#[derive(Debug, Clone, Copy)]
+struct Leaving {
+    at: Time,
+    made_at: Time,
+    advice: Advice,
 }
 
 impl<P: AssistedPath> Reports<P> {
@@ -85,7 +105,8 @@ impl<P: AssistedPath> Reports<P> {
             downlink_time: PacketTime::default(),
             uplink_time: PacketTime::default(),
             next_report: flow.start,
-            made: VecDeque::new(),
+            last_report: flow.start,
+            leaving: VecDeque::new(),
         }
     }
 
@@ -93,7 +114,7 @@ impl<P: AssistedPath> Reports<P> {
     pub fn next_wake(&self) -> Time {
         let arrival = match self.settings.route {
             AdviceRoute::OutOfBand => {
-                self.made.front().map_or(Time::NEVER, |(at, _)| *at + self.settings.delay)
+                self.leaving.front().map_or(Time::NEVER, |report| report.at + self.settings.delay)
             }
             AdviceRoute::InBand => Time::NEVER,
         };
@@ -113,17 +134,50 @@ impl<P: AssistedPath> Reports<P> {
         let late = now.since(self.next_report).as_nanos() % self.settings.period.as_nanos();
         let made_at = now - Span::from_nanos(late);
         self.next_report = if now < self.flow.stop { made_at + self.settings.period } else { Time::NEVER };
+        if self.settings.has_handover(self.last_report, made_at) {
+            self.forget();
+        }
+        self.last_report = made_at;
         let advice = self.measure(made_at, user);
         let is_out = self.settings.is_out(made_at);
-        if let Some(advice) = advice.filter(|_| !is_out && !self.path.loses_report()) {
-            self.made.push_back((made_at, advice));
+        if let Some(advice) = advice.filter(|_| !is_out && !self.path.strikes(ReportFault::Loss)) {
+            self.send(made_at, advice);
         }
+    }
+
+    /// What another cell's NetAssist knows: nothing.
+    fn forget(&mut self) {
+        self.reader = CounterReader::default();
+        self.downlink_time = PacketTime::default();
+        self.uplink_time = PacketTime::default();
+    }
+
+    fn is_wrong(&self, now: Time) -> bool {
+        now >= self.settings.wrong_from
+    }
+
+    /// Puts a report on its way, late, twice or behind younger ones as the settings have it.
+    fn send(&mut self, made_at: Time, advice: Advice) {
+        if !self.is_wrong(made_at) {
+            return self.leave(made_at, made_at, advice);
+        }
+        let (late, overtaken) = (made_at + self.settings.late, self.settings.overtaken_by);
+        let is_overtaken = self.path.strikes(ReportFault::Reordering);
+        self.leave(late + if is_overtaken { overtaken } else { Span::ZERO }, made_at, advice);
+        if self.path.strikes(ReportFault::Duplication) {
+            self.leave(late + overtaken, made_at, advice);
+        }
+    }
+
+    fn leave(&mut self, at: Time, made_at: Time, advice: Advice) {
+        let behind = self.leaving.partition_point(|report| report.at <= at);
+        self.leaving.insert(behind, Leaving { at, made_at, advice });
     }
 
     /// The newest report that has arrived out of band by `now`.
     pub fn arrived(&mut self, now: Time) -> Option<Advice> {
         match self.settings.route {
-            AdviceRoute::OutOfBand => self.take_made_until(now, |made_at, delay| made_at + delay <= now),
+            AdviceRoute::OutOfBand => self.take_left_until(now, |left_at, delay| left_at + delay <= now),
             AdviceRoute::InBand => None,
         }
     }
@@ -132,20 +186,23 @@ impl<P: AssistedPath> Reports<P> {
     pub fn on_acknowledgement(&mut self, passed: Time, now: Time) -> Option<Advice> {
         match self.settings.route {
             AdviceRoute::OutOfBand => None,
-            AdviceRoute::InBand => self.take_made_until(now, |made_at, _| made_at <= passed),
+            AdviceRoute::InBand => self.take_left_until(now, |left_at, _| left_at <= passed),
         }
     }
 
-    /// The newest report that is `there`, given when it was made and the route's delay; told at `now`.
-    fn take_made_until(&mut self, now: Time, there: impl Fn(Time, Span) -> bool) -> Option<Advice> {
-        let mut newest = None;
-        while let Some(&(made_at, advice)) = self.made.front()
-            && there(made_at, self.settings.delay)
+    /// The newest report that is `there`, given when it left and the route's delay; told at `now`.
+    fn take_left_until(&mut self, now: Time, there: impl Fn(Time, Span) -> bool) -> Option<Advice> {
+        let mut newest: Option<Leaving> = None;
+        while let Some(&report) = self.leaving.front()
+            && there(report.at, self.settings.delay)
         {
-            self.made.pop_front();
-            newest = Some(Advice { age: now.since(made_at), ..advice });
+            self.leaving.pop_front();
+            newest = newest.filter(|newest| newest.made_at > report.made_at).or(Some(report));
         }
-        newest
+        newest.map(|report| {
+            let since = if self.settings.age_known { report.made_at } else { report.at };
+            Advice { age: now.since(since), ..report.advice }
+        })
     }
 
     /// `None` while nothing is known of the user.
@@ -158,7 +215,8 @@ impl<P: AssistedPath> Reports<P> {
             (ReportSource::Causal, Some(counters)) => self.served(now, counters, user)?,
             (ReportSource::Causal, None) => (self.offered(now, user)?, AdviceClass::Backlogged),
         };
-        let bandwidth = bandwidth.mul_f64(self.settings.scale.get());
+        let scale = if self.is_wrong(now) { self.settings.scale } else { Ratio::ONE };
+        let bandwidth = bandwidth.mul_f64(scale.get());
         let uplink = self.path.uplink(now - period, now);
         let min_rtt = MinRttParts {
             network: self.path.network_rtt(now),
@@ -220,14 +278,13 @@ impl<P: AssistedPath> Timetable for UnseenReports<P> {
 mod tests {
     use super::*;
     use crate::settings::{AdviceRequest, Outage};
-    use cellcc_units::Ratio;
 
     const PERIOD: Span = Span::from_millis(50);
 
     /// 12 Mbit/s, then 24, then nothing, 50 ms each, again and again. Periods of reports are never longer than a step.
     #[derive(Clone)]
     struct Steps {
-        loses: bool,
+        struck_by: Option<ReportFault>,
     }
 
     impl AssistedPath for Steps {
@@ -244,8 +301,8 @@ mod tests {
             Span::from_millis(10)
         }
 
-        fn loses_report(&mut self) -> bool {
-            self.loses
+        fn strikes(&mut self, fault: ReportFault) -> bool {
+            self.struck_by == Some(fault)
         }
     }
 
@@ -262,7 +319,7 @@ mod tests {
     }
 
     fn reports(settings: NetAssist) -> Reports<Steps> {
-        Reports::new(settings, Steps { loses: false }, ReportedFlow::DEFAULT)
+        Reports::new(settings, Steps { struck_by: None }, ReportedFlow::DEFAULT)
     }
 
     fn unseen(source: ReportSource) -> UnseenReports<Steps> {
@@ -343,6 +400,67 @@ mod tests {
         assert_eq!(times, [(at(1), 24.0), (at(101), 0.0), (at(151), 24.0)]);
     }
 
+    /// What is told until `end` of reports that meet `fault` from 100 ms on: when, of which rate, and how old.
+    fn told_wrongly(fault: Option<ReportFault>, settings: NetAssist, end: u64) -> Vec<(u64, f64, u64)> {
+        let settings = NetAssist { source: ReportSource::Oracle, wrong_from: at(100), ..settings };
+        let reports = Reports::new(settings, Steps { struck_by: fault }, ReportedFlow::DEFAULT);
+        let millis = |span: Span| span.as_nanos() / 1_000_000;
+        let told = all(UnseenReports::new(reports, 1), at(end)).into_iter();
+        told.map(|(now, mbit, age)| (millis(now.since(Time::ZERO)), mbit, millis(age))).collect()
+    }
+
+    #[test]
+    fn late_reports_tell_their_age_where_it_is_known() {
+        let late = NetAssist { late: Span::from_millis(70), ..NetAssist::default() };
+        let told = told_wrongly(None, late.clone(), 225);
+        assert_eq!(told, [(1, 12.0, 1), (51, 24.0, 1), (171, 0.0, 71), (221, 12.0, 71)]);
+        let told = told_wrongly(None, NetAssist { age_known: false, ..late }, 225);
+        assert_eq!(told, [(1, 12.0, 1), (51, 24.0, 1), (171, 0.0, 1), (221, 12.0, 1)]);
+    }
+
+    #[test]
+    fn a_duplicate_comes_after_a_younger_report() {
+        let told = told_wrongly(Some(ReportFault::Duplication), NetAssist::default(), 177);
+        assert_eq!(told, [(1, 12.0, 1), (51, 24.0, 1), (101, 0.0, 1), (151, 12.0, 1), (176, 0.0, 76)]);
+    }
+
+    #[test]
+    fn reordered_reports_are_overtaken_by_those_that_are_not() {
+        let told = told_wrongly(Some(ReportFault::Reordering), NetAssist::default(), 177);
+        assert_eq!(told, [(1, 12.0, 1), (51, 24.0, 1), (176, 0.0, 76)]);
+    }
+
+    #[test]
+    fn of_reports_that_arrive_at_once_the_youngest_is_told() {
+        let mut reports =
+            reports(NetAssist { late: Span::from_millis(60), ..settings(ReportSource::Oracle) });
+        for millis in [0, 50] {
+            reports.make(at(millis), &counters(0, 0));
+        }
+        let report = reports.arrived(at(200)).expect("two have arrived");
+        assert_eq!((report.bandwidth, report.age), (mbit(12.0), Span::from_millis(150)));
+        assert_eq!(reports.arrived(at(300)), None);
+    }
+
+    #[test]
+    fn an_outage_without_an_end_is_for_good() {
+        let outages = vec![Outage { from: at(50), to: Time::NEVER }];
+        let reports = reports(NetAssist { outages, ..settings(ReportSource::Oracle) });
+        assert_eq!(all(UnseenReports::new(reports, 1), at(10_000)), [(at(1), 12.0, Span::from_millis(1))]);
+    }
+
+    #[test]
+    fn another_cells_netassist_knows_nothing_of_the_user() {
+        let mut reports = reports(NetAssist { handovers: vec![at(90)], ..settings(ReportSource::Causal) });
+        let mut told = |millis, served| {
+            reports.make(at(millis), &counters(served, millis));
+            reports.arrived(at(millis + 1)).map(|report| report.bandwidth)
+        };
+        let bandwidths =
+            [(0, 0), (50, 15_000), (100, 30_000), (150, 60_000)].map(|(at, bytes)| told(at, bytes));
+        assert_eq!(bandwidths, [None, Some(mbit(2.4)), None, Some(mbit(4.8))]);
+    }
+
     #[test]
     fn a_link_that_serves_nothing_is_reported_with_the_packet_time_from_before() {
         let mut reports = unseen(ReportSource::Oracle);
@@ -356,7 +474,7 @@ mod tests {
     #[test]
     fn reports_begin_and_end_with_the_flow() {
         let flow = ReportedFlow { start: at(70), stop: at(130), ..ReportedFlow::DEFAULT };
-        let reports = Reports::new(settings(ReportSource::Oracle), Steps { loses: false }, flow);
+        let reports = Reports::new(settings(ReportSource::Oracle), Steps { struck_by: None }, flow);
         let told: Vec<Time> =
             all(UnseenReports::new(reports, 1), at(1000)).into_iter().map(|(at, ..)| at).collect();
         assert_eq!(told, [at(71), at(121), at(171)], "the last one is made by what is known as it stops");
@@ -386,8 +504,11 @@ mod tests {
 
     #[test]
     fn a_lost_report_never_arrives() {
-        let lossy =
-            Reports::new(settings(ReportSource::Oracle), Steps { loses: true }, ReportedFlow::DEFAULT);
+        let lossy = Reports::new(
+            settings(ReportSource::Oracle),
+            Steps { struck_by: Some(ReportFault::Loss) },
+            ReportedFlow::DEFAULT,
+        );
         assert_eq!(all(UnseenReports::new(lossy, 1), at(1000)), []);
     }
 }

@@ -23,11 +23,48 @@ pub struct NetAssist {
     pub loss: Ratio,
     /// The base station knows what an idle user's channel would carry, as its channel quality reports tell.
     pub channel_known: bool,
-    /// What every reported bandwidth is multiplied by: wrong feedback, to see what it does.
+    /// What every reported bandwidth is multiplied by from [`wrong_from`](Self::wrong_from) on: wrong feedback, to see what
+    /// it does. Zero reports a dead link.
     pub scale: Ratio,
-    /// Times without reports, `FROM..TO` each.
+    /// How much longer than [`delay`](Self::delay) reports take from then on.
+    #[serde(skip_serializing_if = "is_default")]
+    pub late: Span,
+    /// Share of the reports that from then on arrive twice, the second time [`overtaken_by`](Self::overtaken_by) later.
+    #[serde(skip_serializing_if = "is_default")]
+    pub duplicated: Ratio,
+    /// Share of the reports that from then on arrive after younger ones.
+    #[serde(skip_serializing_if = "is_default")]
+    pub reordered: Ratio,
+    /// By how much later those arrive.
+    #[serde(skip_serializing_if = "is_default_lateness")]
+    pub overtaken_by: Span,
+    /// The sender knows how old a report is. Where it does not, each counts as if it had not been late.
+    #[serde(skip_serializing_if = "is_true")]
+    pub age_known: bool,
+    /// From when the faults above are there.
+    #[serde(skip_serializing_if = "is_default")]
+    pub wrong_from: Time,
+    /// Times without reports, `FROM..TO` each, or `FROM..` for good.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub outages: Vec<Outage>,
+    /// When the user comes to another cell, whose NetAssist knows nothing of what was before.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub handovers: Vec<Time>,
+}
+
+/// One and a half periods of the paper: one younger report comes in between.
+const DEFAULT_LATENESS: Span = Span::from_millis(75);
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+fn is_true(value: &bool) -> bool {
+    *value
+}
+
+fn is_default_lateness(span: &Span) -> bool {
+    *span == DEFAULT_LATENESS
 }
 
 /// What a scheme asks of the network. [`NetAssist`] decides what the scheme leaves open.
@@ -67,12 +104,12 @@ pub enum AdviceRoute {
     InBand,
 }
 
-/// From when to when there are no reports, as text `FROM..TO`.
+/// From when to when there are no reports, as text `FROM..TO`, or `FROM..` where they never come back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Outage {
     /// Its beginning.
     pub from: Time,
-    /// Its end, after its beginning.
+    /// Its end, after its beginning; [`Time::NEVER`] where it has none.
     pub to: Time,
 }
 
@@ -99,6 +136,11 @@ impl NetAssist {
     pub(crate) fn is_out(&self, now: Time) -> bool {
         self.outages.iter().any(|outage| outage.from <= now && now < outage.to)
     }
+
+    /// True where the user has changed its cell in this time.
+    pub(crate) fn has_handover(&self, after: Time, until: Time) -> bool {
+        self.handovers.iter().any(|&handover| after < handover && handover <= until)
+    }
 }
 
 impl Default for NetAssist {
@@ -112,14 +154,24 @@ impl Default for NetAssist {
             loss: Ratio::ZERO,
             channel_known: false,
             scale: Ratio::ONE,
+            late: Span::ZERO,
+            duplicated: Ratio::ZERO,
+            reordered: Ratio::ZERO,
+            overtaken_by: DEFAULT_LATENESS,
+            age_known: true,
+            wrong_from: Time::ZERO,
             outages: Vec::new(),
+            handovers: Vec::new(),
         }
     }
 }
 
 impl Serialize for Outage {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(&format_args!("{}..{}", self.from, self.to))
+        match self.to {
+            Time::NEVER => serializer.collect_str(&format_args!("{}..", self.from)),
+            to => serializer.collect_str(&format_args!("{}..{to}", self.from)),
+        }
     }
 }
 
@@ -127,11 +179,14 @@ impl<'de> Deserialize<'de> for Outage {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
         let times = text.split_once("..").and_then(|(from, to)| {
-            let (from, to) = (from.trim().parse().ok()?, to.trim().parse().ok()?);
+            let from = from.trim().parse().ok()?;
+            let to = if to.trim().is_empty() { Time::NEVER } else { to.trim().parse().ok()? };
             (from < to).then_some(Self { from, to })
         });
         times.ok_or_else(|| {
-            serde::de::Error::custom(format!("`{text}` is not an outage; write FROM..TO, such as `30s..40s`"))
+            serde::de::Error::custom(format!(
+                "`{text}` is not an outage; write FROM..TO, such as `30s..40s`, or FROM.."
+            ))
         })
     }
 }

@@ -1,7 +1,7 @@
 //! Network assistance on a Scenario's path: what reports are made of, and which driver can make them.
 
 use crate::{Randomness, ResolveError, Scenario};
-use cellcc_assist::{AdviceRoute, AssistedPath, NetAssist, ReportedFlow, Reports};
+use cellcc_assist::{AdviceRoute, AssistedPath, NetAssist, ReportFault, ReportedFlow, Reports};
 use cellcc_control::Scheme;
 use cellcc_link::{Capacities, Capacity, Delay, Loss};
 use cellcc_units::{Rate, Span, Time};
@@ -16,8 +16,12 @@ pub struct TracedPath {
     pub uplink: Option<Arc<Capacity>>,
     /// The smallest RTT without the two links.
     pub network: Delay,
-    /// Decides which reports are lost.
+    /// Decides which reports are lost, ...
     pub loss: Loss,
+    /// ... which arrive twice, ...
+    pub duplication: Loss,
+    /// ... and which are overtaken.
+    pub reordering: Loss,
 }
 
 impl AssistedPath for TracedPath {
@@ -33,8 +37,12 @@ impl AssistedPath for TracedPath {
         self.network.at(now)
     }
 
-    fn loses_report(&mut self) -> bool {
-        self.loss.strikes()
+    fn strikes(&mut self, fault: ReportFault) -> bool {
+        match fault {
+            ReportFault::Loss => self.loss.strikes(),
+            ReportFault::Duplication => self.duplication.strikes(),
+            ReportFault::Reordering => self.reordering.strikes(),
+        }
     }
 }
 
@@ -67,11 +75,14 @@ impl AdviceSupport {
         self.check(scenario, scheme, &settings)?;
         let flow = &scenario.flows[index];
         let back = scenario.reverse_delay() + flow.extra_rtt;
+        let fault = |share, randomness| Loss::new(share, scenario.seed_of(randomness));
         let path = TracedPath {
             downlink: Arc::clone(&capacities.forward[flow.user]),
             uplink: Some(Arc::clone(&capacities.reverse)),
             network: scenario.forward_delay()?.plus(back),
-            loss: Loss::new(settings.loss, scenario.seed_of(Randomness::Assistance(index))),
+            loss: fault(settings.loss, Randomness::Assistance(index)),
+            duplication: fault(settings.duplicated, Randomness::AssistanceTwice(index)),
+            reordering: fault(settings.reordered, Randomness::AssistanceReordering(index)),
         };
         let reported = ReportedFlow {
             packet: scenario.endpoint.packet(),

@@ -80,12 +80,17 @@ fn check_values(file: &PlanFile) -> Result<(), String> {
     check_netassist(&file.netassist)
 }
 
-/// The ranges of the schemes' own parameters of these names, since the simulator takes either.
+/// The ranges of the schemes' own parameters, where those have the same names, since the simulator takes either.
 fn check_netassist(asked: &NetAssist) -> Result<(), String> {
     let (least, most) = (Span::from_millis(1), Span::from_secs(60));
     only_in_file("netassist.period", asked.period, least, most, "1ms to 60s, such as 50ms")?;
     only_in_file("netassist.delay", asked.delay, Span::ZERO, Span::from_secs(10), "0s to 10s, such as 1ms")?;
-    share("netassist.loss", asked.loss)
+    for (key, span) in [("netassist.late", asked.late), ("netassist.overtaken_by", asked.overtaken_by)] {
+        only_in_file(key, span, Span::ZERO, LONGEST_DELAY, "0s to 60s, such as 500ms")?;
+    }
+    share("netassist.loss", asked.loss)?;
+    share("netassist.duplicated", asked.duplicated)?;
+    share("netassist.reordered", asked.reordered)
 }
 
 /// Delays beyond a minute are a slip of the keyboard. Checked once the files that say them have been read.

@@ -265,6 +265,11 @@ fn what_a_scenario_says_wrongly_is_refused_with_its_line() {
         ("netassist.delay = '11s'", ["netassist.delay = 11s", "0s to 10s"]),
         ("netassist.loss = '101%'", ["netassist.loss", "0% to 100%"]),
         ("netassist.outages = ['30s..20s']", ["s.toml:3", "FROM..TO"]),
+        ("netassist.late = '61s'", ["netassist.late = 61s", "0s to 60s"]),
+        ("netassist.overtaken_by = '2h'", ["netassist.overtaken_by", "0s to 60s"]),
+        ("netassist.duplicated = '101%'", ["netassist.duplicated", "0% to 100%"]),
+        ("netassist.reordered = '101%'", ["netassist.reordered", "0% to 100%"]),
+        ("netassist.wrong_from = 20", ["s.toml:3", "20s"]),
         ("path.reordered = '101%'", ["path.reordered", "0% to 100%"]),
     ] {
         scenario(&format!("schemes = ['natcp']\ntraces = ['3g']\n{line}\n"));

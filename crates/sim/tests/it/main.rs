@@ -11,3 +11,4 @@ mod stepping;
 mod survival;
 mod textbook;
 mod unbounded;
+mod wrong_feedback;

@@ -136,8 +136,66 @@ fn lost_reports_are_missing_and_wrong_ones_are_wrong() {
 }
 
 #[test]
+fn reports_become_wrong_when_the_scenario_says_so() {
+    let record = listen("listener", |netassist| {
+        netassist.wrong_from = Time::ZERO + Span::from_secs(3);
+        netassist.scale = Ratio::ZERO;
+        netassist.late = Span::from_millis(500);
+    });
+    let bandwidth = |millis| shown(&record, "bandwidth_mbit_s", millis);
+    assert!(
+        (bandwidth(3400) / 24.0 - 1.0).abs() < 0.01,
+        "the first wrong one is on its way: {}",
+        bandwidth(3400)
+    );
+    assert_eq!(bandwidth(3600), 0.0);
+    assert!((shown(&record, "age_ms", 3600) / 501.0 - 1.0).abs() < 0.001);
+}
+
+#[test]
+fn half_of_the_reports_come_twice_or_late() {
+    let heard = |change: fn(&mut NetAssist)| shown(&listen("listener", change), "heard", 5000);
+    let all = heard(|_| ());
+    let twice = heard(|netassist| netassist.duplicated = Ratio::new(0.5));
+    assert!((1.33..=1.67).contains(&(twice / all)), "half as much again: {twice}");
+    // One that is late arrives on its own, between two others.
+    let reordered = heard(|netassist| netassist.reordered = Ratio::new(0.5));
+    assert!((all - 2.0..=all).contains(&reordered), "{reordered}");
+}
+
+#[test]
 fn the_network_counts_the_flows_of_a_user_while_they_send() {
     let record = listen("listener+cubic@1s..3s", |_| ());
     let flows = [900, 2000, 4900].map(|millis| shown(&record, "flows", millis));
     assert_eq!(flows, [1.0, 2.0, 1.0]);
+}
+
+/// The second period after a change of cell is the first that the new NetAssist has measured whole; the third, by what it said.
+const RECOVERY_PERIODS: usize = 3;
+
+#[test]
+fn in_another_cell_a_flow_has_its_rate_again_after_three_periods() {
+    let driver = SimDriver::new(Registry::default());
+    for (before, after) in [(5.0, 20.0), (20.0, 5.0)] {
+        for scheme in ["natcp", "nacubic", "nabbr"] {
+            let mut file = PlanFile {
+                schemes: vec![scheme.into()],
+                traces: vec![format!("step={before}Mbit/s@5s,{after}Mbit/s@5s")],
+                duration: Span::from_secs(7),
+                ..PlanFile::default()
+            };
+            file.endpoint.series_bin = Span::from_millis(50);
+            file.netassist.handovers = vec![Time::ZERO + Span::from_secs(5)];
+            let plan = Plan::new(&file, &driver, "test").expect("the test's plan is sound");
+            let record = driver.run(&plan.runs[1].scenario).expect("the run succeeds");
+            let shown = |name| record.series.column(name).expect("shown");
+            // Bins of 50 ms; the change is at the beginning of the hundredth.
+            let recovered = 100 + RECOVERY_PERIODS;
+            let told = f64::from(shown("flow0.advised_bandwidth_mbit_s")[recovered]);
+            assert!((0.9..=1.1).contains(&(told / after)), "{scheme} from {before}: told {told}");
+            let rates = &shown("flow0.throughput_mbit_s")[recovered..recovered + 20];
+            let rate = f64::from(rates.iter().sum::<f32>()) / rates.len() as f64;
+            assert!(rate >= 0.9 * after, "{scheme} from {before}: {rate} Mbit/s");
+        }
+    }
 }

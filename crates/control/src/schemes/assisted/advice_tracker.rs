@@ -4,7 +4,7 @@ use super::fairness::{FAIRNESS, Fairness, FlowReport};
 use super::parameters::{GUARD, TIMEOUT};
 use super::timeout::Timeout;
 use crate::contract::{Ack, Loss, Observer, Sent};
-use crate::guard::Guard;
+use crate::guard::{Guard, Promise};
 use crate::kernel_view::q16;
 use crate::message::{Feedback, Verdict};
 use crate::parameter::Arguments;
@@ -50,18 +50,22 @@ impl AdviceTracker {
 
     /// What to go by; none without advice, or without trust in it.
     pub(super) fn trusted(&mut self, now: Time) -> Option<TrustedAdvice> {
-        let trusted = self.timeout.is_following() && (self.guard.trusts() || !self.guarded);
-        let advice = self.advice.filter(|_| trusted);
-        let Some(advice) = advice else {
+        let advice = self.fresh();
+        if advice.is_none() {
             self.guard.pause();
-            return None;
-        };
+        }
+        let advice = advice.filter(|_| self.guard.trusts() || !self.guarded)?;
         Some(TrustedAdvice {
             bandwidth: advice.bandwidth,
             min_rtt: Some(advice.min_rtt.total()).filter(|span| !span.is_zero()),
             flows: self.flows(&advice),
             gain: if self.guarded { self.guard.gain(now) } else { 1.0 },
         })
+    }
+
+    /// The advice, where it is not too old.
+    fn fresh(&self) -> Option<Advice> {
+        self.advice.filter(|_| self.timeout.is_following())
     }
 
     fn flows(&self, advice: &Advice) -> u32 {
@@ -73,8 +77,10 @@ impl AdviceTracker {
         let taken = self.timeout.on_advice(now, advice);
         if taken {
             self.advice = Some(*advice);
-            let share = advice.bandwidth.mul_f64(1.0 / f64::from(self.flows(advice)));
-            self.guard.on_advice(now, share, advice.period);
+            let Advice { bandwidth: whole, period, min_rtt, .. } = *advice;
+            let share = whole.mul_f64(1.0 / f64::from(self.flows(advice)));
+            let promise = Promise { share, whole, period, network_rtt: min_rtt.network };
+            self.guard.on_advice(now, promise);
         }
         taken
     }
@@ -89,11 +95,10 @@ impl AdviceTracker {
         self.guard.on_sent(sent, held_back);
     }
 
-    /// `followed` where the flow went by the advice.
-    pub(super) fn on_ack(&mut self, ack: &Ack<'_>, followed: bool) {
+    pub(super) fn on_ack(&mut self, ack: &Ack<'_>) {
         self.timeout.on_rtt(ack.rtt);
-        if let Some(advice) = self.advice.filter(|_| followed && self.guarded) {
-            self.guard.on_ack(ack, self.flows(&advice) == 1);
+        if self.guarded && self.fresh().is_some() {
+            self.guard.on_ack(ack);
         }
     }
 

@@ -149,7 +149,7 @@ impl Controller for Assisted {
         self.own_smoothed = Some(ack.rtt.smoothed());
         let follows = self.advised.is_some();
         self.base.on_ack(ack, !follows);
-        self.tracker.on_ack(ack, follows);
+        self.tracker.on_ack(ack);
         if follows {
             self.follow(ack.now);
         }

@@ -101,7 +101,7 @@ impl Controller for NaBbr {
 
     fn on_ack(&mut self, ack: &Ack<'_>) {
         self.packet_size = ack.packet_size;
-        self.tracker.on_ack(ack, self.follows());
+        self.tracker.on_ack(ack);
         self.follow(ack.now);
         self.bbr.on_ack(ack);
     }

@@ -1,7 +1,9 @@
 use super::fairness::FlowReport;
 use crate::testing::Path;
 use crate::{Advice, AdviceClass, MinRttParts, Registry};
+use cellcc_assist::{Estimator, Observation};
 use cellcc_units::{Bytes, Rate, Span};
+use proptest::prelude::*;
 
 const PERIOD: Span = Span::from_millis(50);
 const RTT: Span = Span::from_millis(20);
@@ -58,7 +60,8 @@ fn losses_change_nothing_while_advice_is_followed() {
 
 #[test]
 fn an_outage_leaves_two_packets_until_the_link_is_back() {
-    let mut path = path("natcp");
+    // This link goes on: the guard would find that out.
+    let mut path = path("natcp(guard=off)");
     run_with(&mut path, &advice(CAPACITY_MBIT), 10);
     run_with(&mut path, &advice(0.0), 10);
     assert_eq!(path.window(), 2.0);
@@ -167,7 +170,7 @@ fn the_user_reports_its_flows_with_every_acknowledgement() {
 
 #[test]
 fn tg_takes_the_rtt_that_the_sender_has_measured() {
-    let mut path = path("tg(rtt=min)");
+    let mut path = path("tg(rtt=min,guard=off)");
     let wrong = MinRttParts { network: Span::from_secs(1), ..MinRttParts::default() };
     run_with(&mut path, &Advice { min_rtt: wrong, ..advice(6.0) }, 20);
     // 21 ms with the transmission of a packet, at 6 Mbit/s, twice.
@@ -284,6 +287,117 @@ fn right_advice_is_never_left() {
                 assert_eq!(path.shows("following"), Some(1.0), "{scheme} at {}", path.now);
             }
         }
+    }
+}
+
+/// Runs `path` for a period, and tells what the base station makes of it.
+fn run_and_report(path: &mut Path, estimator: &mut Estimator) -> f64 {
+    let before = path.delivered();
+    path.run_for(PERIOD);
+    let packets = path.delivered() - before;
+    let served = Bytes::new(1500).mul_f64(packets);
+    let estimate = estimator.estimate(&Observation {
+        period: PERIOD,
+        served,
+        busy: Rate::from_mbit_per_sec(CAPACITY_MBIT).time_for(served).min(PERIOD),
+        backlog: Bytes::new(1500).mul_f64(path.queued()),
+        channel: None,
+        packet: Bytes::new(1500),
+    });
+    let advice = Advice { bandwidth: estimate.bandwidth, class: estimate.class, ..advice(0.0) };
+    path.flow.on_advice(path.now, &advice);
+    packets
+}
+
+#[test]
+fn what_an_application_limited_flow_achieves_is_not_taken_for_the_capacity() {
+    for scheme in ["natcp", "nacubic", "tg", "nabbr"] {
+        let mut path = path(scheme).with_queue(100);
+        let mut estimator = Estimator::new();
+        // 0.48 Mbit/s for ten seconds: what is told must not follow it down.
+        for _ in 0..200 {
+            path.set_app_packets(2);
+            run_and_report(&mut path, &mut estimator);
+        }
+        path.set_app_packets(u64::MAX);
+        let rates: Vec<f64> = (0..10).map(|_| run_and_report(&mut path, &mut estimator)).collect();
+        // 50 packets a period.
+        assert!(rates[9] >= 45.0, "{scheme}: {rates:?}");
+        assert_eq!(path.shows("following"), Some(1.0), "{scheme}");
+    }
+}
+
+#[test]
+fn a_report_that_comes_twice_counts_once() {
+    let mut path = path("natcp");
+    run_with(&mut path, &advice(CAPACITY_MBIT), 10);
+    path.run_for(Span::from_secs(1));
+    for age in [0, 1] {
+        path.run_for(Span::from_millis(age));
+        path.flow.on_advice(path.now, &Advice { age: Span::from_millis(age), ..advice(CAPACITY_MBIT) });
+        assert_eq!(
+            path.shows("following"),
+            Some(0.0),
+            "after a time-out two reports are needed, not one twice"
+        );
+    }
+}
+
+#[test]
+fn advice_of_a_tenth_or_of_nothing_is_left_within_five_seconds_and_not_followed_again() {
+    // Under a cap of half of the bandwidth CUBIC's own window holds the flow back, which shows nothing. So does BBR's under
+    // any: it learns what the cap lets through.
+    for (scheme, factors) in [
+        ("natcp", &[0.0, 0.1, 0.3, 0.5][..]),
+        ("tg", &[0.0, 0.1, 0.3, 0.5]),
+        ("nabbr", &[0.0, 0.1, 0.3, 0.5]),
+        ("nacubic", &[0.0, 0.1, 0.3]),
+    ] {
+        for &factor in factors {
+            let mut path = path(scheme).with_queue(100);
+            run_with(&mut path, &advice(CAPACITY_MBIT), 100);
+            run_with(&mut path, &advice(factor * CAPACITY_MBIT), 100);
+            assert_eq!(path.shows("following"), Some(0.0), "{scheme}, {factor} of the capacity");
+            run_with(&mut path, &advice(factor * CAPACITY_MBIT), 1200);
+            assert_eq!(
+                path.shows("following"),
+                Some(0.0),
+                "{scheme}, {factor} of the capacity, a minute later"
+            );
+            run_with(&mut path, &advice(CAPACITY_MBIT), 250);
+            assert_eq!(path.shows("following"), Some(1.0), "{scheme}: right advice is followed again");
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn whatever_was_reported_right_advice_is_followed_in_the_end(
+        scheme in prop::sample::select(vec!["natcp", "nacubic", "tg", "nabbr"]),
+        past in prop::collection::vec(
+            (0.05..50.0, prop::option::of(0.0..100.0), 0u64..4, 0u64..3, prop::option::of(0u64..50)), 0..40,
+        ),
+    ) {
+        let mut path = path(scheme).with_queue(50);
+        for (capacity, advised, flows, lost, sends) in past {
+            path.set_rate(Rate::from_mbit_per_sec(capacity));
+            path.set_app_packets(sends.unwrap_or(u64::MAX));
+            path.drop_next(lost);
+            for _ in 0..10 {
+                if let Some(mbit) = advised {
+                    let report = Advice { flows: flows as u32, ..advice(mbit) };
+                    path.flow.on_advice(path.now, &report);
+                }
+                path.run_for(PERIOD);
+            }
+        }
+        path.set_app_packets(u64::MAX);
+        path.set_rate(Rate::from_mbit_per_sec(1.2));
+        // Five minutes, the longest distrust, and what the queue of before takes.
+        run_with(&mut path, &advice(1.2), 20 * 310);
+        prop_assert_eq!(path.shows("following"), Some(1.0));
     }
 }
 

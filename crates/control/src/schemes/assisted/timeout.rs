@@ -16,13 +16,15 @@ pub(super) struct Timeout {
     config: Config,
     probe_timeout: Span,
     freshness: Freshness,
+    /// When the period of the newest advice ended.
+    newest: Option<Time>,
 }
 
 impl Timeout {
     /// Times out after so many periods without advice.
     pub(super) fn new(timeout_periods: Q16) -> Self {
         let config = Config { timeout_periods, ..Config::default() };
-        Self { config, probe_timeout: Span::ZERO, freshness: Freshness::START }
+        Self { config, probe_timeout: Span::ZERO, freshness: Freshness::START, newest: None }
     }
 
     /// Advice is there to follow.
@@ -30,15 +32,24 @@ impl Timeout {
         self.freshness.is_following()
     }
 
-    /// Takes advice; false where it is older than what is known, or too old to follow.
+    /// Takes advice; false where it is known, older than what is known, or too old to follow.
     pub(super) fn on_advice(&mut self, now: Time, advice: &Advice) -> bool {
+        let measured_at = now - advice.age;
+        // The kernel does not take it twice either: it looks for news in a map that holds the newest.
+        if self.newest == Some(measured_at) {
+            return false;
+        }
         let seen = assisted::Advice {
-            measured_at: instant(now - advice.age),
+            measured_at: instant(measured_at),
             period: micros(advice.period),
             ..assisted::Advice::default()
         };
         let path = Path { now: instant(now), probe_timeout: micros(self.probe_timeout), ..Path::default() };
-        self.freshness.on_advice(&self.config, &seen, &path)
+        let taken = self.freshness.on_advice(&self.config, &seen, &path);
+        if taken {
+            self.newest = Some(measured_at);
+        }
+        taken
     }
 
     /// Learns how long the path may take.

@@ -1,0 +1,258 @@
+//! A guard against wrong advice: what the network says, against what the sender itself sees.
+//!
+//! 1. Too much: over an interval in which the path was full (every RTT over twice the minimum, or over 2 % lost), less
+//!    than half of what was promised arrived.
+//! 2. Too little: over an interval one and a half times the promise arrived. What arrives is a lower bound of what the
+//!    link carries, whatever the RTTs do.
+//! 3. A flow that keeps to a promise sends no more than that. So where its packets hardly waited for the link, or where no
+//!    RTT shows a queue for two seconds, a round goes at a higher rate. One and a half times the promise arrives: a
+//!    finding as well, and the next round follows at once. If not, one finding less, and twice that time at half the rate
+//!    gives back what was sent too much.
+//! 4. Three findings in a row, of one kind, are no accident of a varying link: the advice is distrusted.
+//! 5. Distrust lasts ten seconds, and twice as long each time it returns, up to five minutes. What the base scheme sees
+//!    meanwhile is compared as well: distrust does not end before ten seconds without a finding.
+//! 6. An interval in which the application or another window held the sender back says nothing but 2.
+//!
+//! ```text
+//!             3 findings in a row
+//!   trusting ---------------------> distrusting (the base scheme goes on alone)
+//!      ^                                 |
+//!      +---------------------------------+
+//!         10 s, 20 s, 40 s ... 5 min, the last ten seconds without a finding, and advice is there
+//! ```
+//!
+//! Source: the NATCP paper, section 5, names wrong feedback as what the idea falls apart on, and leaves the remedy open.
+//! The numbers are ours; docs/fidelity/natcp.md has the measurements that chose them, and what they cost where the reports
+//! are right.
+//! Reports that are wrong by less than a factor of two, or too low for each of several flows, are not found.
+//!
+//! | file | concept |
+//! |---|---|
+//! | `interval` | what an interval of some RTTs shows |
+//! | `waiting` | how long the flow's packets waited |
+//! | `probe` | a round at a higher rate |
+
+mod interval;
+mod probe;
+mod waiting;
+
+use crate::contract::{Ack, Loss, Sent};
+use cellcc_units::{Rate, Span, Time};
+use interval::{Interval, Seen};
+use probe::{Outcome, Probe};
+use waiting::Waiting;
+
+/// Findings of one kind in a row that are enough.
+const FINDINGS: u32 = 3;
+/// So many intervals in a row whose RTTs show no queue (2 s at 50 ms) make a probe worth its while; one in which packets
+/// hardly waited is enough.
+const UNQUEUED_INTERVALS: u32 = 4;
+/// After a probe that found nothing, or a loss, the next one waits so long where packets hardly waited, ...
+const IDLE_WAIT: Span = Span::from_secs(1);
+/// ... and so long where only the RTTs are low: as rarely as BBR probes for the minimum RTT.
+const UNQUEUED_WAIT: Span = Span::from_secs(10);
+/// How fast, and for how many times its length, a probe that found nothing is given back.
+const GIVE_BACK_GAIN: f64 = 0.5;
+const GIVE_BACK_TIMES: u64 = 2;
+/// The first time of distrust, and the longest.
+const DISTRUST: Span = Span::from_secs(10);
+const MAX_DISTRUST: Span = Span::from_secs(300);
+
+/// What advice promises.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Promise {
+    /// To this flow.
+    pub share: Rate,
+    /// To all of the user's flows together.
+    pub whole: Rate,
+    /// Between two reports.
+    pub period: Span,
+    /// The minimum RTT without the link; zero where the network does not tell.
+    pub network_rtt: Span,
+}
+
+/// Watches one flow that follows advice.
+#[derive(Debug, Clone)]
+pub struct Guard {
+    /// What the flow was last promised, and since when.
+    promise: Promise,
+    promised_since: Time,
+    waiting: Waiting,
+    interval: Option<Interval>,
+    too_much: u32,
+    too_little: u32,
+    /// In the last interval packets hardly waited.
+    idle: bool,
+    /// Intervals without a queue, up to now.
+    unqueued: u32,
+    probe: Option<Probe>,
+    /// When a probe last found nothing, or packets were lost.
+    probed_at: Time,
+    give_back_until: Time,
+    distrusted_until: Option<Time>,
+    distrust: Span,
+}
+
+impl Default for Guard {
+    /// A guard that trusts.
+    fn default() -> Self {
+        Self {
+            promise: Promise::default(),
+            promised_since: Time::ZERO,
+            waiting: Waiting::default(),
+            interval: None,
+            too_much: 0,
+            too_little: 0,
+            idle: false,
+            unqueued: 0,
+            probe: None,
+            probed_at: Time::ZERO,
+            give_back_until: Time::ZERO,
+            distrusted_until: None,
+            distrust: DISTRUST,
+        }
+    }
+}
+
+impl Guard {
+    /// False while the advice is not to be followed.
+    pub fn trusts(&self) -> bool {
+        self.distrusted_until.is_none()
+    }
+
+    /// By how much to exceed the advice at this moment: one, more in a probe, less after one that found nothing.
+    pub fn gain(&self, now: Time) -> f64 {
+        match self.probe.as_ref().and_then(Probe::gain) {
+            Some(gain) => gain,
+            None if now < self.give_back_until => GIVE_BACK_GAIN,
+            None => 1.0,
+        }
+    }
+
+    /// Advice came with this promise.
+    pub fn on_advice(&mut self, now: Time, promise: Promise) {
+        self.count_promise(now);
+        self.promise = promise;
+        if self.distrusted_until.is_some_and(|until| until <= now) {
+            self.distrusted_until = None;
+            self.pause();
+        }
+    }
+
+    /// There is no advice now: nothing that happens refutes it.
+    pub fn pause(&mut self) {
+        self.interval = None;
+        self.probe = None;
+    }
+
+    /// A packet leaves; `held_back` where something else than the advice is the limit.
+    pub fn on_sent(&mut self, sent: &Sent, held_back: bool) {
+        let held_back = held_back || sent.app_limited;
+        if let Some(probe) = &mut self.probe {
+            probe.on_sent(sent, held_back);
+        }
+        if let Some(interval) = self.interval.as_mut().filter(|_| held_back) {
+            interval.hold_back();
+        }
+    }
+
+    /// Packets were acknowledged while there was advice, followed or distrusted.
+    pub fn on_ack(&mut self, ack: &Ack<'_>) {
+        self.count_promise(ack.now);
+        let waited = self.waiting.add(ack, self.promise.network_rtt);
+        let interval = self.interval.get_or_insert_with(|| Interval::new(ack.now));
+        interval.on_ack(ack, waited);
+        if self.probe.is_some() || ack.now < self.give_back_until {
+            interval.probe();
+        }
+        let period = self.promise.period;
+        if let Some(interval) = self.interval.take_if(|interval| interval.is_over(ack, period)) {
+            self.judge(&interval, ack);
+        }
+        self.end_probe(ack);
+        self.begin_probe(ack);
+    }
+
+    /// Packets were lost.
+    pub fn on_loss(&mut self, loss: &Loss<'_>) {
+        if let Some(interval) = &mut self.interval {
+            interval.on_loss(loss.bytes);
+        }
+        // Losses show a queue that is full, or a link that drops: neither is a time to probe, nor a probe that found room.
+        self.probe = None;
+        self.probed_at = loss.now;
+    }
+
+    fn count_promise(&mut self, now: Time) {
+        let (promise, since) = (self.promise, self.promised_since);
+        if let Some(interval) = &mut self.interval {
+            interval.on_promise(&promise, since, now);
+        }
+        if let Some(probe) = &mut self.probe {
+            probe.on_promise(&promise, since, now);
+        }
+        self.promised_since = now;
+    }
+
+    /// Draws the conclusions from an interval.
+    fn judge(&mut self, interval: &Interval, ack: &Ack<'_>) {
+        let Seen { too_much, too_little, idle, unqueued } = interval.judge(ack);
+        if let Some(until) = &mut self.distrusted_until {
+            if too_much || too_little {
+                *until = (*until).max(ack.now + DISTRUST);
+            }
+            return;
+        }
+        if interval.is_probed() {
+            return;
+        }
+        self.idle = idle;
+        self.unqueued = if unqueued { self.unqueued + 1 } else { 0 };
+        self.too_much = if too_much { self.too_much + 1 } else { 0 };
+        if too_little {
+            self.too_little += 1;
+        } else if !idle {
+            self.too_little = 0;
+        }
+        self.distrust_after_findings(ack.now);
+    }
+
+    fn begin_probe(&mut self, ack: &Ack<'_>) {
+        let waited = ack.now.since(self.probed_at);
+        let is_steady = self.unqueued >= UNQUEUED_INTERVALS;
+        let is_due = self.too_little > 0
+            || (self.idle && waited >= IDLE_WAIT)
+            || (is_steady && waited >= UNQUEUED_WAIT);
+        // Several flows share what is promised: room that this one finds may be another's.
+        let is_alone = self.promise.share == self.promise.whole;
+        if is_due && is_alone && self.probe.is_none() && self.trusts() {
+            self.probe = Probe::begin(ack, &self.promise, self.too_little > 0, is_steady);
+        }
+    }
+
+    fn end_probe(&mut self, ack: &Ack<'_>) {
+        let Some(probe) = &mut self.probe else { return };
+        let Some(outcome) = probe.on_ack(ack) else { return };
+        let length = probe.length();
+        self.probe = None;
+        if outcome == Outcome::TooLittle {
+            self.too_little += 1;
+            return self.distrust_after_findings(ack.now);
+        }
+        if outcome == Outcome::NoMore {
+            self.too_little = self.too_little.saturating_sub(1);
+        }
+        self.give_back_until = ack.now + length * GIVE_BACK_TIMES;
+        self.probed_at = ack.now;
+    }
+
+    fn distrust_after_findings(&mut self, now: Time) {
+        if self.too_much.max(self.too_little) < FINDINGS {
+            return;
+        }
+        (self.too_much, self.too_little, self.idle, self.unqueued) = (0, 0, false, 0);
+        self.pause();
+        self.distrusted_until = Some(now + self.distrust);
+        self.distrust = (self.distrust * 2).min(MAX_DISTRUST);
+    }
+}

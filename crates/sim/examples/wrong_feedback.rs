@@ -1,0 +1,55 @@
+//! The table of wrong feedback in docs/fidelity/natcp.md:
+//! `cargo run --release -p cellcc-sim --example wrong_feedback -- FOLDER`, a folder of traces.
+//!
+//! The guard was developed on every other trace of `lte-mahimahi`, by name, beginning with the first: their means stand
+//! beside those of the others.
+
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program for the terminal")]
+
+#[path = "../tests/it/wrong_feedback/table.rs"]
+mod table;
+
+use cellcc_experiment::ReportSource;
+use std::process::ExitCode;
+use table::{FAULTS, row};
+
+fn main() -> ExitCode {
+    let Some(folder) = std::env::args().nth(1) else {
+        eprintln!("usage: wrong_feedback FOLDER, a folder of traces");
+        return ExitCode::from(2);
+    };
+    let files = match std::fs::read_dir(&folder) {
+        Ok(files) => files.flatten(),
+        Err(error) => {
+            eprintln!("{folder}: {error}; give a folder of traces");
+            return ExitCode::from(2);
+        }
+    };
+    let mut traces: Vec<String> = files.map(|file| file.path().display().to_string()).collect();
+    traces.sort();
+    let half = |first| traces.iter().skip(first).step_by(2).cloned().collect::<Vec<String>>();
+    if half(1).is_empty() {
+        eprintln!("{folder} holds fewer than two traces; give a folder of traces");
+        return ExitCode::from(2);
+    }
+    println!("to CUBIC alone: throughput (on the trace with the least), RTT; guard off: throughput, RTT");
+    for (name, source) in [("causal", ReportSource::Causal), ("oracle", ReportSource::Oracle)] {
+        for fault in &FAULTS {
+            for (half_name, traces) in
+                [("developed on", half(0)), ("not seen", half(1)), ("all", traces.clone())]
+            {
+                let row = row(fault, source, &traces);
+                println!(
+                    "{name:<7} {:<25} {half_name:<13} {:.3} ({:.2}) {:.3}; {:.3} {:.3}",
+                    fault.name,
+                    row.throughput,
+                    row.least_throughput,
+                    row.rtt,
+                    row.unguarded_throughput,
+                    row.unguarded_rtt
+                );
+            }
+        }
+    }
+    ExitCode::SUCCESS
+}

@@ -1,0 +1,32 @@
+//! What wrong network assistance costs: never much more than having none.
+
+mod table;
+
+use cellcc_experiment::ReportSource;
+use std::fmt::Write;
+use table::{FAULTS, row};
+
+/// Links that nothing was developed on.
+const LINKS: [&str; 3] = ["lte-drive", "lte-static", "3g"];
+
+#[test]
+fn wrong_reports_cost_no_more_than_a_part_of_what_the_base_scheme_has_alone() {
+    let links = LINKS.map(String::from);
+    let mut text = String::from("fault                       throughput, RTT / CUBIC's    guard off\n");
+    for fault in &FAULTS {
+        let row = row(fault, ReportSource::Causal, &links);
+        writeln!(
+            text,
+            "{:<28}{:.3} {:.3}                  {:.3} {:.3}",
+            fault.name, row.throughput, row.rtt, row.unguarded_throughput, row.unguarded_rtt
+        )
+        .expect("a string takes everything");
+        if fault.name == "right" {
+            assert!((row.throughput / row.unguarded_throughput - 1.0).abs() <= 0.02, "{text}");
+            assert!((row.rtt / row.unguarded_rtt - 1.0).abs() <= 0.02, "{text}");
+        } else {
+            assert!(row.throughput >= 0.7 && row.rtt <= 1.25, "{text}");
+        }
+    }
+    insta::assert_snapshot!(text);
+}
