@@ -7,8 +7,8 @@ use crate::protocol::ALPN;
 use cellcc_units::{Bytes, input};
 use noq::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use rcgen::{
-    BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
-    KeyUsagePurpose, SanType,
+    BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer,
+    KeyPair, KeyUsagePurpose, SanType,
 };
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::pem::PemObject;
@@ -104,9 +104,8 @@ impl Authority {
         let content = |path: &Path, problem: String| CertificateError::Content { path: path.into(), problem };
         let certificate_pem = text(&certificate)?;
         let key_pair = KeyPair::from_pem(&text(&key)?).map_err(|error| content(&key, error.to_string()))?;
-        let issuer = Issuer::from_ca_cert_pem(&certificate_pem, key_pair)
-            .map_err(|error| content(&certificate, error.to_string()))?;
-        Ok(Self { issuer, certificate_pem })
+        // Of the authority's certificate only its name and key are in those that it signs.
+        Ok(Self { issuer: Issuer::new(authority_params(), key_pair), certificate_pem })
     }
 
     /// An authority in memory.
@@ -115,8 +114,7 @@ impl Authority {
     /// The system has no randomness.
     pub fn new() -> Result<Self, CertificateError> {
         let (certificate_pem, key) = authority()?;
-        let issuer = Issuer::from_ca_cert_pem(&certificate_pem, key)?;
-        Ok(Self { issuer, certificate_pem })
+        Ok(Self { issuer: Issuer::new(authority_params(), key), certificate_pem })
     }
 
     /// Makes a certificate, valid until `until`.
@@ -148,7 +146,11 @@ impl Authority {
         Ok(holder)
     }
 
-    fn certificate(&self, name: &PeerName, until: SystemTime) -> Result<(rcgen::Certificate, KeyPair), rcgen::Error> {
+    fn certificate(
+        &self,
+        name: &PeerName,
+        until: SystemTime,
+    ) -> Result<(rcgen::Certificate, KeyPair), rcgen::Error> {
         let mut params = CertificateParams::default();
         params.distinguished_name = distinguished(&name.to_string());
         params.subject_alt_names.push(SanType::URI(name.uri().try_into()?));
@@ -166,14 +168,18 @@ impl Authority {
 }
 
 fn authority() -> Result<(String, KeyPair), rcgen::Error> {
+    let key = KeyPair::generate()?;
+    Ok((authority_params().self_signed(&key)?.pem(), key))
+}
+
+fn authority_params() -> CertificateParams {
     let mut params = CertificateParams::default();
     params.distinguished_name = distinguished("NetAssist authority");
     params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
     params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
     params.not_before = (SystemTime::now() - BACKDATED).into();
     params.not_after = (SystemTime::now() + AUTHORITY_VALIDITY).into();
-    let key = KeyPair::generate()?;
-    Ok((params.self_signed(&key)?.pem(), key))
+    params
 }
 
 fn distinguished(name: &str) -> DistinguishedName {
@@ -205,7 +211,8 @@ impl Credentials {
     /// A file is missing or none of these, or of another role.
     pub fn load(folder: &Path, role: Role) -> Result<Self, CertificateError> {
         let content = |path: &Path, problem: String| CertificateError::Content { path: path.into(), problem };
-        let (authority, certificate, key) = (folder.join(AUTHORITY), folder.join(CERTIFICATE), folder.join(KEY));
+        let (authority, certificate, key) =
+            (folder.join(AUTHORITY), folder.join(CERTIFICATE), folder.join(KEY));
         let roots = roots(&bytes(&authority)?).map_err(|problem| content(&authority, problem))?;
         let chain: Vec<_> = CertificateDer::pem_slice_iter(&bytes(&certificate)?)
             .collect::<Result<_, _>>()
@@ -213,12 +220,14 @@ impl Credentials {
         let Some(first) = chain.first() else {
             return Err(content(&certificate, "no certificate in PEM form".into()));
         };
-        let name = name_in(first).map_err(|source| CertificateError::Name { path: certificate.clone(), source })?;
+        let name =
+            name_in(first).map_err(|source| CertificateError::Name { path: certificate.clone(), source })?;
         if name.role() != role {
             return Err(CertificateError::Role { found: name, wanted: role });
         }
         let key_text = bytes(&key)?;
-        let key = PrivateKeyDer::from_pem_slice(&key_text).map_err(|error| content(&key, error.to_string()))?;
+        let key =
+            PrivateKeyDer::from_pem_slice(&key_text).map_err(|error| content(&key, error.to_string()))?;
         Ok(Self { name, roots, chain, key })
     }
 
@@ -292,12 +301,14 @@ fn roots(pem: &[u8]) -> Result<RootCertStore, String> {
 }
 
 fn bytes(path: &Path) -> Result<Vec<u8>, CertificateError> {
-    let failed = |cause: input::InputError| CertificateError::File { path: path.into(), cause: cause.to_string() };
+    let failed =
+        |cause: input::InputError| CertificateError::File { path: path.into(), cause: cause.to_string() };
     input::read(path, MAX_PEM_BYTES).map_err(failed)
 }
 
 fn text(path: &Path) -> Result<String, CertificateError> {
-    let failed = |cause: input::InputError| CertificateError::File { path: path.into(), cause: cause.to_string() };
+    let failed =
+        |cause: input::InputError| CertificateError::File { path: path.into(), cause: cause.to_string() };
     input::read_text(path, MAX_PEM_BYTES).map_err(failed)
 }
 

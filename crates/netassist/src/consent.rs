@@ -46,7 +46,8 @@ pub enum ConsentError {
 pub fn sign(user: &Credentials, server: &PeerName, until_unix: u64) -> Result<String, CertificateError> {
     let failed = |problem: String| CertificateError::Tls(problem);
     let certificate = user.certificate().as_ref();
-    let length = u16::try_from(certificate.len()).map_err(|_| failed("the certificate has over 64 kB".into()))?;
+    let length =
+        u16::try_from(certificate.len()).map_err(|_| failed("the certificate has over 64 kB".into()))?;
     let name = server.name().as_bytes();
     let mut token = vec![VERSION];
     token.extend(until_unix.to_be_bytes());
@@ -58,7 +59,9 @@ pub fn sign(user: &Credentials, server: &PeerName, until_unix: u64) -> Result<St
     let signer = key
         .map_err(|error| failed(error.to_string()))?
         .choose_scheme(&[SignatureScheme::ECDSA_NISTP256_SHA256])
-        .ok_or_else(|| failed("a consent is signed with ECDSA P-256, and the key is of another kind".into()))?;
+        .ok_or_else(|| {
+            failed("a consent is signed with ECDSA P-256, and the key is of another kind".into())
+        })?;
     let signature = signer.sign(&[PREFIX, &token].concat()).map_err(|error| failed(error.to_string()))?;
     token.extend(signature);
     Ok(URL_SAFE_NO_PAD.encode(token))
@@ -182,7 +185,10 @@ mod tests {
         let now = unix_now();
         let (verifier, token) = signed(now + 3600);
         let consent = verifier.verify(at(now), &token).unwrap();
-        assert_eq!((consent.user, consent.server), (name(Role::User, "alice"), name(Role::Server, "video-1")));
+        assert_eq!(
+            (consent.user, consent.server),
+            (name(Role::User, "alice"), name(Role::Server, "video-1"))
+        );
         assert_eq!(consent.until, at(now + 3600));
     }
 
@@ -213,7 +219,8 @@ mod tests {
         let token = sign(&credentials(&authority, Role::Server, "video-1"), &server, now + 10).unwrap();
         assert_eq!(verifier.verify(at(now), &token), Err(ConsentError::Certificate));
         let expired = SystemTime::now() - Duration::from_secs(60);
-        let token = sign(&authority.sign(&name(Role::User, "alice"), expired).unwrap(), &server, now + 10).unwrap();
+        let token =
+            sign(&authority.sign(&name(Role::User, "alice"), expired).unwrap(), &server, now + 10).unwrap();
         assert_eq!(verifier.verify(at(now), &token), Err(ConsentError::Certificate));
     }
 

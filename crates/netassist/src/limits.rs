@@ -14,28 +14,41 @@ use std::sync::atomic::{AtomicU64, Ordering};
 const REQUESTS_PER_SECOND: NonZeroU32 = NonZeroU32::new(1000).unwrap();
 /// Registrations at once: the 5,000 users of the largest measurement (`make bench-netassist`).
 const REQUESTS_AT_ONCE: NonZeroU32 = NonZeroU32::new(5000).unwrap();
-/// Refused registrations after which a client is disconnected: it does not wait as it is told to.
-pub(crate) const MAX_REFUSED: u32 = 1000;
+/// Requests above that rate after which a client is disconnected: it does not wait as it is told to.
+pub(crate) const MAX_TOO_FAST: u32 = 1000;
+/// Refusals of one client that are written down in a second, and at once; the others are counted.
+const REFUSALS_LOGGED_PER_SECOND: NonZeroU32 = NonZeroU32::new(10).unwrap();
+const REFUSALS_LOGGED_AT_ONCE: NonZeroU32 = NonZeroU32::new(100).unwrap();
 /// Users of one client.
 pub(crate) const MAX_SUBSCRIPTIONS: usize = 10_000;
 /// Clients at once; each takes up to 100 kB of the QUIC implementation's memory, so 25 MB.
 pub(crate) const MAX_CLIENTS: usize = 256;
 
-/// How fast one client may ask. It has no clock: time comes in.
+/// How fast one client may do something. It has no clock: time comes in.
 #[derive(Debug)]
-pub(crate) struct RequestRate {
+pub(crate) struct Allowance {
     clock: GivenTime,
     limiter: RateLimiter<NotKeyed, InMemoryState, GivenTime, NoOpMiddleware<GivenInstant>>,
 }
 
-impl RequestRate {
-    pub(crate) fn new(now: Time) -> Self {
+impl Allowance {
+    /// For requests.
+    pub(crate) fn of_requests(now: Time) -> Self {
+        Self::new(now, REQUESTS_PER_SECOND, REQUESTS_AT_ONCE)
+    }
+
+    /// For refusals in the audit log.
+    pub(crate) fn of_logged_refusals(now: Time) -> Self {
+        Self::new(now, REFUSALS_LOGGED_PER_SECOND, REFUSALS_LOGGED_AT_ONCE)
+    }
+
+    fn new(now: Time, per_second: NonZeroU32, at_once: NonZeroU32) -> Self {
         let clock = GivenTime::at(now);
-        let quota = Quota::per_second(REQUESTS_PER_SECOND).allow_burst(REQUESTS_AT_ONCE);
+        let quota = Quota::per_second(per_second).allow_burst(at_once);
         Self { limiter: RateLimiter::direct_with_clock(quota, clock.clone()), clock }
     }
 
-    /// Whether another request is in order.
+    /// Whether it may do it once more.
     pub(crate) fn allows(&self, now: Time) -> bool {
         self.clock.0.store(now.as_nanos(), Ordering::Relaxed);
         self.limiter.check().is_ok()
@@ -88,7 +101,7 @@ mod tests {
 
     #[test]
     fn a_client_may_ask_five_thousand_times_at_once_and_then_a_thousand_times_a_second() {
-        let rate = RequestRate::new(Time::ZERO);
+        let rate = Allowance::of_requests(Time::ZERO);
         assert_eq!((0..100_000).filter(|_| rate.allows(Time::ZERO)).count(), 5000);
         let later = Time::ZERO + Span::from_secs(1);
         assert_eq!((0..100_000).filter(|_| rate.allows(later)).count(), 1000);

@@ -3,7 +3,7 @@
 
 use crate::audit::{AuditEntry, EndReason, Event, Ground, Refused};
 use crate::identity::{Identities, UserIndex};
-use crate::limits::{MAX_CLIENTS, MAX_REFUSED, MAX_SUBSCRIPTIONS, RequestRate};
+use crate::limits::{Allowance, MAX_CLIENTS, MAX_SUBSCRIPTIONS, MAX_TOO_FAST};
 use crate::live_flows::LiveFlows;
 use crate::name::{PeerName, Role};
 use crate::protocol::{Answer, Request};
@@ -96,8 +96,10 @@ pub struct Counts {
 struct Client {
     name: PeerName,
     address: IpAddr,
-    rate: RequestRate,
+    requests: Allowance,
+    logged_refusals: Allowance,
     refused: u32,
+    too_fast: u32,
     subscriptions: BTreeSet<UserIndex>,
 }
 
@@ -152,8 +154,16 @@ impl Service {
         }
         let id = ClientId(self.next_client);
         self.next_client += 1;
-        let rate = RequestRate::new(now);
-        self.clients.insert(id, Client { name, address, rate, refused: 0, subscriptions: BTreeSet::new() });
+        let client = Client {
+            name,
+            address,
+            requests: Allowance::of_requests(now),
+            logged_refusals: Allowance::of_logged_refusals(now),
+            refused: 0,
+            too_fast: 0,
+            subscriptions: BTreeSet::new(),
+        };
+        self.clients.insert(id, client);
         self.audit(now, id, Event::Connected);
         Some(id)
     }
@@ -177,7 +187,7 @@ impl Service {
     /// Answers a client's request.
     pub fn request(&mut self, now: Time, id: ClientId, request: &Request, consent: &Presented) -> Reply {
         let Some(client) = self.clients.get(&id) else { return Reply::Disconnect };
-        if !client.rate.allows(now) {
+        if !client.requests.allows(now) {
             let user = match request {
                 Request::Subscribe { user, .. } | Request::Unsubscribe { user } => Some(*user),
                 Request::SubscribeAll | Request::Flows { .. } => None,
@@ -367,15 +377,15 @@ impl Service {
         self.counts.refused += 1;
         let Some(client) = self.clients.get_mut(&id) else { return Reply::Disconnect };
         client.refused += 1;
-        let count = client.refused;
-        if let Some(address_asked) = user {
-            // A flood of requests does not become a flood of lines: `disconnected` has the count.
-            if refused != Refused::TooFast {
-                self.audit(now, id, Event::Refused { address_asked, reason: refused });
-            }
-        }
-        if count >= MAX_REFUSED {
+        client.too_fast += u32::from(refused == Refused::TooFast);
+        if client.too_fast >= MAX_TOO_FAST {
             return Reply::Disconnect;
+        }
+        // A flood of refusals does not become a flood of lines: that of the disconnection has the count.
+        if let Some(address_asked) = user
+            && client.logged_refusals.allows(now)
+        {
+            self.audit(now, id, Event::Refused { address_asked, reason: refused });
         }
         let (reason, retry_after_ms) = match refused {
             Refused::UnknownUser | Refused::NoGround => {

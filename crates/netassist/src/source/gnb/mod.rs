@@ -36,7 +36,11 @@ impl<I: RawInput> Source for Gnb<I> {
                     Ok(samples) => SourceEvent::Samples(samples),
                     Err(malformed) => SourceEvent::Problem(malformed.to_string()),
                 },
-                Err(problem) => SourceEvent::Problem(problem),
+                Err(problem) => {
+                    // What comes next does not continue what was before.
+                    self.reader.forget();
+                    SourceEvent::Problem(problem)
+                }
             })
         })
     }

@@ -12,7 +12,6 @@ use crate::identity::{RadioName, SourceName};
 use crate::sample::{Counted, Measured, Sample};
 use cellcc_assist::Observation;
 use cellcc_units::{Bytes, Rate, Span, Time};
-use serde::Deserialize;
 use std::collections::HashMap;
 
 /// The packet that the minimum RTT is about.
@@ -26,20 +25,12 @@ const MAX_PERIOD_MS: u64 = 10_000;
 const DAY_MS: u64 = 86_400_000;
 
 /// What a base station does not tell of itself.
-#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct GnbSettings {
     /// Slots a second in which a cell can send to users.
-    #[serde(default = "default_slots")]
     pub downlink_slots_per_second: u32,
     /// Between the servers' gateway and the base station, both ways.
     pub network_rtt: Span,
-}
-
-/// 30 kHz subcarriers, 2000 slots a second (3GPP TS 38.211, table 4.3.2-1), of which a usual pattern of TDD gives seven in ten
-/// to the downlink.
-fn default_slots() -> u32 {
-    1400
 }
 
 /// Makes samples of a base station's messages. Pure.
@@ -60,6 +51,11 @@ impl GnbReader {
     /// A reader that has seen nothing.
     pub fn new(settings: GnbSettings) -> Self {
         Self { settings, before: HashMap::new() }
+    }
+
+    /// Begins anew: messages are missing.
+    pub fn forget(&mut self) {
+        self.before.clear();
     }
 
     /// The samples in a message that arrived at `now`. A user's first message only begins a period.
