@@ -8,7 +8,7 @@ locked := $(if $(CI),--locked)
 floors := -p cellcc-units -p cellcc-fixed -p cellcc-control -p cellcc-link -p cellcc-assist -p cellcc-experiment
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast fresh-machine bench bench-emulator bench-quic bench-kernel soak soak-kernel kernel-objects lint docs docs-check clean
+.PHONY: help demo test test-fast fresh-machine bench bench-emulator bench-quic bench-kernel bench-netassist soak soak-kernel kernel-objects lint docs docs-check clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r target text; do \
@@ -41,6 +41,11 @@ bench-quic: ## Measure what a scheme costs in real QUIC on this machine; six min
 	@tools/setup build
 	$(run) cargo run --release $(locked) -p cellcc-quic --example cost -- loopback
 	$(run) cargo run --release $(locked) -p cellcc-quic --example cost -- rate
+
+bench-netassist: ## Measure how many reports NetAssist passes on, and how late; seven minutes, nothing else running
+	@tools/setup build
+	$(run) cargo run --release $(locked) -p cellcc-netassist --example throughput -- 1000 60 5
+	$(run) cargo run --release $(locked) -p cellcc-netassist --example throughput -- 5000 60 1
 
 soak: ## Flood a server with connections, and fail if it takes too much memory; under ten minutes
 	@tools/setup build

@@ -11,10 +11,12 @@
 //! | reports at times that are known beforehand | [`Timetable`] |
 //! | the NATCP authors' files | [`FeedbackFile`] |
 //! | the 64 bytes of a report on the wire | [`Record`] |
+//! | which records that arrive are new, and how old they are | [`Arrivals`] |
 //!
 //! Pure: no clock, no sockets. Measurements and times come in as arguments.
 
 mod advice;
+mod arrivals;
 mod counted;
 mod estimator;
 mod flows;
@@ -25,6 +27,7 @@ mod settings;
 mod timetable;
 
 pub use advice::{Advice, AdviceClass, MinRttParts};
+pub use arrivals::{Arrivals, Refusal};
 pub use counted::{CounterReader, Counters, PacketTime, Period};
 pub use estimator::{Estimate, Estimator, Observation};
 pub use flows::active_flows;

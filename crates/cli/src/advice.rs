@@ -1,9 +1,14 @@
 //! What `cellcc serve` and `cellcc put` have in common: who tells their schemes about the bottleneck.
 
-use crate::exit::Exit;
+use crate::assist;
+use crate::exit::{Exit, tell};
+use crate::transfer::Url;
 use crate::transfer::process::exit;
+use cellcc_netassist::{AssistedPeers, Role};
 use cellcc_transfer::AdviceConfig;
 use cellcc_units::Span;
+use std::path::PathBuf;
+use std::sync::Arc;
 
 /// The flags at an end that sends.
 #[derive(Debug, Default, clap::Args)]
@@ -16,11 +21,22 @@ pub(crate) struct Args {
     /// What traces and files leave out: the RTT without the link.
     #[arg(long, value_name = "TIME", default_value = "20ms", requires = "advice")]
     advice_rtt: Span,
+    /// A NetAssist (`cellcc assist serve`) that tells about each client: quic://HOST:PORT.
+    #[arg(long, value_name = "URL", conflicts_with = "advice", requires = "assist_credentials")]
+    assist: Option<Url>,
+    /// The folder with the certificate of the role `server` for it (`cellcc assist certificates`).
+    #[arg(long, value_name = "FOLDER", requires = "assist")]
+    assist_credentials: Option<PathBuf>,
 }
 
 impl Args {
     /// Who that is. In a tokio runtime.
     pub(crate) async fn config(&self) -> Result<Option<AdviceConfig>, Exit> {
+        if let (Some(url), Some(folder)) = (&self.assist, &self.assist_credentials) {
+            let settings = assist::settings(url, folder, Role::Server)?;
+            let peers = AssistedPeers::start(settings, tell).map_err(Exit::failed)?;
+            return Ok(Some(AdviceConfig::Service(Arc::new(peers))));
+        }
         match &self.advice {
             Some(text) => AdviceConfig::named(text, self.advice_rtt).await.map(Some).map_err(exit),
             None => Ok(None),

@@ -1,6 +1,7 @@
 //! The command `cellcc`: parse -> validated Plan -> Driver -> Records -> Report. It has no logic of its own.
 
 mod advice;
+mod assist;
 mod compare;
 mod completions;
 #[cfg(target_os = "linux")]
@@ -82,6 +83,9 @@ enum Command {
     Put(Box<put::Args>),
     /// Answer `cellcc get` and `cellcc put`.
     Serve(Box<serve::Args>),
+    /// Network assistance: tell servers what each user's bottleneck can carry.
+    #[command(subcommand)]
+    Assist(assist::Command),
     /// Print completions for a shell.
     Completions(completions::Args),
     /// Print the man page, or write those of all commands.
@@ -109,6 +113,7 @@ fn main() -> ExitCode {
         Command::Get(args) => return get::run(*args).unwrap_or_else(Exit::report),
         Command::Put(args) => return put::run(*args).unwrap_or_else(Exit::report),
         Command::Serve(args) => return serve::run(*args).unwrap_or_else(Exit::report),
+        Command::Assist(command) => return assist::run(command).unwrap_or_else(Exit::report),
         Command::Completions(args) => completions::run(&args),
         Command::Man(args) => man::run(&args),
     };

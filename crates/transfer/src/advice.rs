@@ -6,7 +6,7 @@ use cellcc_assist::{
 };
 use cellcc_experiment::TracedPath;
 use cellcc_link::{Capacity, Delay, Loss, TraceCache};
-use cellcc_quic::advice::{AdviceSocket, AdviceSource, AdviceTask, Replay, follow};
+use cellcc_quic::advice::{AdviceService, AdviceSocket, AdviceSource, AdviceTask, Replay, follow};
 use cellcc_quic::{Attached, Congestion};
 use cellcc_units::Span;
 use noq::{Connection, PathId};
@@ -32,8 +32,8 @@ pub enum AdviceConfig {
     },
     /// A file in the NATCP authors' format, which starts with each connection.
     File(FeedbackFile),
-    /// A network-assistance service that sends records to a socket of this machine.
-    Socket(AdviceSocket),
+    /// A network-assistance service.
+    Service(Arc<dyn AdviceService>),
 }
 
 impl AdviceConfig {
@@ -60,7 +60,8 @@ impl AdviceConfig {
                 let address: SocketAddr = address.parse().map_err(|_| {
                     refused(text, &"after `udp:` comes an address and a port, such as 127.0.0.1:5900")
                 })?;
-                AdviceSocket::bind(address).await.map(Self::Socket).map_err(|error| refused(text, &error))
+                let socket = AdviceSocket::bind(address).await.map_err(|error| refused(text, &error))?;
+                Ok(Self::Service(Arc::new(socket)))
             }
             _ => Err(refused(text, &"there are oracle:TRACE, causal:TRACE, file:FILE and udp:ADDRESS:PORT")),
         }
@@ -80,7 +81,7 @@ impl AdviceConfig {
                 Box::new(Replay::new(UnseenReports::new(reports, 1), Instant::now()))
             }
             Self::File(file) => Box::new(Replay::new(file.clone(), Instant::now())),
-            Self::Socket(socket) => Box::new(socket.for_peer(peer)),
+            Self::Service(service) => service.for_peer(peer),
         }
     }
 }

@@ -18,7 +18,7 @@ const DEFAULT_PORT: u16 = 4433;
 
 impl Url {
     /// The first address that the name has.
-    pub(super) fn resolve(&self) -> Result<SocketAddr, Exit> {
+    pub(crate) fn resolve(&self) -> Result<SocketAddr, Exit> {
         let unknown = |why: String| Exit::input(format!("{}:{}: {why}", self.host, self.port));
         (self.host.as_str(), self.port)
             .to_socket_addrs()

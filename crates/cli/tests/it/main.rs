@@ -3,6 +3,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod assist;
 mod bad_input;
 mod commands;
 mod compare;

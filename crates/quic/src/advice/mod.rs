@@ -5,18 +5,22 @@
 //! |---|---|
 //! | the interface of a source | [`AdviceSource`] |
 //! | a timetable of reports (a trace, a file of the NATCP authors), played in real time | [`Replay`] |
+//! | who has sources for all peers: a network-assistance service | [`AdviceService`] |
 //! | 64-byte records that arrive at a UDP socket of this machine | [`AdviceSocket`] |
+//! | the peers about which records are wanted, for those who receive records in another way | [`PeerTable`] |
 
 mod follow;
-mod records;
 mod replay;
 mod socket;
+mod table;
 
 pub use follow::{AdviceTask, follow};
 pub use replay::Replay;
-pub use socket::{AdviceSocket, BindError, DatagramCounts, SocketAdvice};
+pub use socket::{AdviceSocket, BindError, DatagramCounts};
+pub use table::{NotPassedOn, PeerAdvice, PeerTable, octets};
 
 use cellcc_assist::Advice;
+use std::net::IpAddr;
 use std::pin::Pin;
 
 /// The future that [`AdviceSource::next`] returns.
@@ -38,4 +42,10 @@ impl AdviceSource for Box<dyn AdviceSource> {
     fn next(&mut self) -> NextAdvice<'_> {
         (**self).next()
     }
+}
+
+/// Whoever has sources of reports about all peers.
+pub trait AdviceService: std::fmt::Debug + Send + Sync {
+    /// Reports about the bottleneck towards this peer. Several connections to one peer may each have a source.
+    fn for_peer(&self, peer: IpAddr) -> Box<dyn AdviceSource>;
 }

@@ -1,11 +1,12 @@
 //! One user's records as they arrive: which are new, and how old they are.
 
-use cellcc_assist::{Advice, MinRttParts, Record};
+use crate::advice::{Advice, MinRttParts};
+use crate::record::Record;
 use cellcc_units::{Span, Time};
 
-/// What is known about one user.
+/// What has arrived about one user.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct UserRecords {
+pub struct Arrivals {
     newest: Option<Newest>,
 }
 
@@ -20,16 +21,19 @@ struct Newest {
 
 /// Why a record is not passed on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Refusal {
+pub enum Refusal {
     /// Not newer than what is known.
     Replayed,
     /// Older than it is valid for, or made of old measurements.
     Stale,
 }
 
-impl UserRecords {
+impl Arrivals {
     /// The advice in a record that arrived at `now`.
-    pub(super) fn accept(&mut self, now: Time, record: &Record) -> Result<Advice, Refusal> {
+    ///
+    /// # Errors
+    /// It is not new, or of no use any more.
+    pub fn accept(&mut self, now: Time, record: &Record) -> Result<Advice, Refusal> {
         let offset = i128::from(now.as_nanos()) - i128::from(record.measured_until.as_nanos());
         let min_offset = match self.newest {
             Some(newest) if is_newer(record, &newest) => newest.min_offset.min(offset),
@@ -69,19 +73,43 @@ fn is_newer(record: &Record, newest: &Newest) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::advice::socket::tests::record;
+    use crate::advice::AdviceClass;
+    use cellcc_units::{Bytes, Rate};
+
+    /// A record that is valid for 150 ms.
+    fn record(sequence: u32, until_millis: u64) -> Record {
+        Record {
+            class: AdviceClass::Backlogged,
+            handover: false,
+            stale: false,
+            first: false,
+            period: Span::from_millis(50),
+            sequence,
+            measured_until: at(until_millis),
+            user: [1; 16],
+            downlink: Rate::from_mbit_per_sec(12.0),
+            uplink: Rate::from_mbit_per_sec(3.0),
+            min_rtt_network: Span::from_millis(10),
+            min_rtt_downlink: Span::from_millis(1),
+            min_rtt_uplink: Span::from_micros(250),
+            backlog: Bytes::new(4500),
+            valid_for: Span::from_millis(150),
+            flows: 2,
+            cell_epoch: 3,
+        }
+    }
 
     fn at(millis: u64) -> Time {
         Time::ZERO + Span::from_millis(millis)
     }
 
-    fn refusal(records: &mut UserRecords, now: u64, record: &Record) -> Option<Refusal> {
+    fn refusal(records: &mut Arrivals, now: u64, record: &Record) -> Option<Refusal> {
         records.accept(at(now), record).err()
     }
 
     #[test]
     fn a_record_is_told_once() {
-        let mut records = UserRecords::default();
+        let mut records = Arrivals::default();
         assert_eq!(refusal(&mut records, 1000, &record(7, 50)), None);
         assert_eq!(refusal(&mut records, 1010, &record(7, 50)), Some(Refusal::Replayed));
         assert_eq!(refusal(&mut records, 1010, &record(6, 0)), Some(Refusal::Replayed));
@@ -90,7 +118,7 @@ mod tests {
 
     #[test]
     fn the_sequence_wraps() {
-        let mut records = UserRecords::default();
+        let mut records = Arrivals::default();
         assert_eq!(refusal(&mut records, 1000, &record(u32::MAX, 50)), None);
         assert_eq!(refusal(&mut records, 1050, &record(0, 100)), None);
         assert_eq!(refusal(&mut records, 1050, &record(u32::MAX, 50)), Some(Refusal::Replayed));
@@ -98,7 +126,7 @@ mod tests {
 
     #[test]
     fn a_reporter_may_begin_anew_but_not_go_back() {
-        let mut records = UserRecords::default();
+        let mut records = Arrivals::default();
         let anew = |until| Record { first: true, ..record(0, until) };
         assert_eq!(refusal(&mut records, 1000, &record(1000, 50)), None);
         assert_eq!(refusal(&mut records, 1050, &record(0, 100)), Some(Refusal::Replayed));
@@ -108,7 +136,7 @@ mod tests {
 
     #[test]
     fn the_age_counts_from_the_quickest_record() {
-        let mut records = UserRecords::default();
+        let mut records = Arrivals::default();
         let mut age =
             |now, sequence, until| records.accept(at(now), &record(sequence, until)).map(|advice| advice.age);
         assert_eq!(age(10_000, 1, 50), Ok(Span::ZERO), "nothing to compare it with");
@@ -119,7 +147,7 @@ mod tests {
 
     #[test]
     fn old_measurements_are_no_advice() {
-        let mut records = UserRecords::default();
+        let mut records = Arrivals::default();
         assert_eq!(refusal(&mut records, 0, &Record { stale: true, ..record(1, 50) }), Some(Refusal::Stale));
     }
 }

@@ -1,0 +1,149 @@
+//! `cellcc assist join`.
+
+use super::Connect;
+use crate::exit::{Exit, tell};
+use crate::transfer::process::{runtime, signals};
+use cellcc_assist::{Advice, Arrivals};
+use cellcc_kernel::steps::assisted::AdviceValue;
+use cellcc_kernel::{DEFAULT_FOLDER, Pins, Scheme};
+use cellcc_netassist::{Client, ClientEvent, Role, established_peers};
+use cellcc_units::{Span, Time};
+use rustix::time::{ClockId, clock_gettime};
+use std::collections::BTreeMap;
+use std::fs;
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Example:
+  cellcc tcp load cellcc_natcp
+  cellcc tcp route add 10.45.0.0/16 cellcc_natcp
+  cellcc assist join quic://edge:4443 --credentials keys/server-1
+
+Without --user, it asks about the peers of all TCP connections of this network namespace. The service refuses those who are none \
+of its users.")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    connect: Connect,
+    /// Ask about this user, whether there is a connection or not; may be given again.
+    #[arg(long, value_name = "ADDRESS")]
+    user: Vec<IpAddr>,
+    /// What the user has signed (`cellcc assist ue --consent`); with one --user.
+    #[arg(long, value_name = "TEXT", requires = "user")]
+    consent: Option<String>,
+    /// The folder of a BPF file system in which what is loaded is pinned.
+    #[arg(long, value_name = "FOLDER", default_value = DEFAULT_FOLDER)]
+    pins: PathBuf,
+}
+
+/// How often connections are looked at: a new one is told about a second later at most.
+const LOOK_INTERVAL: Duration = Duration::from_secs(1);
+
+pub(super) fn run(args: &Args) -> Result<ExitCode, Exit> {
+    if args.consent.is_some() && args.user.len() != 1 {
+        return Err(Exit::input("--consent is one user's: give one --user"));
+    }
+    let pins = Pins::new(&args.pins);
+    let assisted = [Scheme::Natcp, Scheme::Nacubic, Scheme::Nabbr];
+    if !pins.loaded().iter().any(|scheme| assisted.contains(scheme)) {
+        return Err(Exit::input("no scheme that takes advice is loaded: `cellcc tcp load cellcc_natcp`"));
+    }
+    let settings = args.connect.settings(Role::Server)?;
+    runtime()?.block_on(async {
+        let feed = Mutex::new(Feed { pins, arrivals: BTreeMap::new(), epoch: Instant::now(), told: false });
+        let client = Client::start(settings, move |event| match event {
+            ClientEvent::Record { user, record, arrived_at } => {
+                let mut feed = feed.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+                feed.take(user, record, arrived_at);
+            }
+            ClientEvent::Granted(user) => tell(&format!("the kernel hears about {user}")),
+            ClientEvent::Connected => tell("connected"),
+            ClientEvent::Lost(reason) => tell(&format!("NetAssist: {reason}; trying again")),
+            // Most peers of a machine are no users of the service.
+            ClientEvent::Denied { .. } | ClientEvent::Unusable => {}
+        });
+        let client = client.map_err(Exit::failed)?;
+        for user in &args.user {
+            client.want(*user, 1, args.consent.clone());
+        }
+        let mut stop = signals();
+        let mut known = BTreeMap::new();
+        loop {
+            if args.user.is_empty() {
+                follow_connections(&client, &mut known);
+            }
+            tokio::select! {
+                () = tokio::time::sleep(LOOK_INTERVAL) => {}
+                _ = stop.wait_for(|stop| *stop) => return Ok(ExitCode::SUCCESS),
+            }
+        }
+    })
+}
+
+/// Asks about each peer with as many flows as there are connections.
+fn follow_connections(client: &Client, known: &mut BTreeMap<IpAddr, u16>) {
+    let mut present: BTreeMap<IpAddr, u16> = BTreeMap::new();
+    for file in ["/proc/net/tcp", "/proc/net/tcp6"] {
+        let text = fs::read_to_string(file).unwrap_or_default();
+        for peer in established_peers(&text) {
+            let count = present.entry(peer).or_default();
+            *count = count.saturating_add(1);
+        }
+    }
+    for (peer, count) in &present {
+        if known.get(peer) != Some(count) {
+            client.want(*peer, *count, None);
+        }
+    }
+    for peer in known.keys().filter(|peer| !present.contains_key(peer)) {
+        client.want(*peer, 0, None);
+    }
+    *known = present;
+}
+
+/// What the kernel is told.
+struct Feed {
+    pins: Pins,
+    arrivals: BTreeMap<IpAddr, Arrivals>,
+    epoch: Instant,
+    /// Whether a failure has been told.
+    told: bool,
+}
+
+impl Feed {
+    fn take(&mut self, user: IpAddr, record: &cellcc_assist::Record, arrived_at: Instant) {
+        let since = arrived_at.saturating_duration_since(self.epoch);
+        let now = Time::ZERO + Span::from_nanos(u64::try_from(since.as_nanos()).unwrap_or(u64::MAX));
+        // What is late or replayed is not passed on; the kernel's programs stop following by themselves.
+        let Ok(advice) = self.arrivals.entry(user).or_default().accept(now, record) else { return };
+        if let Err(error) = self.pins.advise(user, &value(&advice))
+            && !self.told
+        {
+            self.told = true;
+            tell(&format!("the kernel does not take advice: {error}"));
+        }
+    }
+}
+
+/// The layout of the map, docs/how-to/kernel.md.
+fn value(advice: &Advice) -> AdviceValue {
+    let us = |span: Span| u32::try_from(span.as_nanos() / 1000).unwrap_or(u32::MAX);
+    AdviceValue {
+        bandwidth: advice.bandwidth.as_bytes_per_sec(),
+        measured_at_us: monotonic_us().saturating_sub(advice.age.as_nanos() / 1000),
+        min_rtt_us: us(advice.min_rtt.total()),
+        period_us: us(advice.period),
+        flows: advice.flows,
+        reserved: 0,
+    }
+}
+
+fn monotonic_us() -> u64 {
+    let now = clock_gettime(ClockId::Monotonic);
+    let secs = u64::try_from(now.tv_sec).unwrap_or(0);
+    secs * 1_000_000 + u64::try_from(now.tv_nsec).unwrap_or(0) / 1000
+}

@@ -1,0 +1,72 @@
+//! `cellcc assist`: NetAssist, the network-assistance service, and its clients.
+
+#![allow(clippy::disallowed_methods, reason = "a service and its clients have clocks and sockets")]
+
+mod certificates;
+mod demo;
+#[cfg(all(target_os = "linux", feature = "kernel"))]
+mod join;
+mod serve;
+mod ue;
+mod watch;
+
+use crate::exit::Exit;
+use crate::transfer::Url;
+use cellcc_netassist::{CertificateError, ClientSettings, Credentials, Role};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum Command {
+    /// Make an authority and certificates for a first try.
+    Certificates(certificates::Args),
+    /// Run the service: measurements in, reports to servers out.
+    Serve(serve::Args),
+    /// Show what the service reports about its users, again and again.
+    Watch(watch::Args),
+    /// Give this machine's kernel what the service reports, for `cellcc_natcp`, `cellcc_nacubic` and `cellcc_nabbr`.
+    #[cfg(all(target_os = "linux", feature = "kernel"))]
+    Join(join::Args),
+    /// Three users of an emulated cell, with and without assistance, and a report; no right is needed.
+    Demo(demo::Args),
+    /// On a user's device: tell the service how many flows there are, or sign a consent.
+    Ue(ue::Args),
+}
+
+/// The service, and who we are.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Connect {
+    /// The service: quic://HOST:PORT.
+    #[arg(value_name = "URL")]
+    url: Url,
+    /// The folder with our certificate (`cellcc assist certificates`).
+    #[arg(long, value_name = "FOLDER")]
+    credentials: PathBuf,
+}
+
+impl Connect {
+    fn settings(&self, role: Role) -> Result<ClientSettings, Exit> {
+        settings(&self.url, &self.credentials, role)
+    }
+}
+
+pub(crate) fn run(command: Command) -> Result<ExitCode, Exit> {
+    match command {
+        Command::Certificates(args) => certificates::run(&args),
+        Command::Serve(args) => serve::run(&args),
+        Command::Watch(args) => watch::run(&args),
+        #[cfg(all(target_os = "linux", feature = "kernel"))]
+        Command::Join(args) => join::run(&args),
+        Command::Demo(args) => demo::run(&args),
+        Command::Ue(args) => ue::run(&args),
+    }
+}
+
+/// The settings of a client with the certificate in this folder.
+pub(crate) fn settings(url: &Url, folder: &Path, role: Role) -> Result<ClientSettings, Exit> {
+    Ok(ClientSettings { service: url.resolve()?, credentials: credentials(folder, role)? })
+}
+
+fn credentials(folder: &Path, role: Role) -> Result<Credentials, Exit> {
+    Credentials::load(folder, role).map_err(|error: CertificateError| Exit::input(error))
+}

@@ -1,0 +1,83 @@
+//! `cellcc assist ue`.
+
+use super::{Connect, credentials};
+use crate::exit::{Exit, print, tell};
+use crate::transfer::Url;
+use crate::transfer::process::{runtime, signals};
+use cellcc_netassist::consent::{MAX_CONSENT, sign};
+use cellcc_netassist::{Client, ClientEvent, PeerName, Role, established_peers};
+use cellcc_units::Span;
+use std::fs;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  cellcc assist ue quic://edge:4443 --credentials keys/user-alice               tells the number of flows each second
+  cellcc assist ue --credentials keys/user-alice --consent video-1 --for 7d     prints a consent for that server")]
+pub(crate) struct Args {
+    /// The service: quic://HOST:PORT.
+    #[arg(value_name = "URL", required_unless_present = "consent")]
+    url: Option<Url>,
+    /// The folder with the device's certificate.
+    #[arg(long, value_name = "FOLDER")]
+    credentials: PathBuf,
+    /// The number of active flows [default: the device's TCP connections with others].
+    #[arg(long, value_name = "COUNT")]
+    flows: Option<u16>,
+    /// Sign that this server may be told about us; it needs no connection.
+    #[arg(long, value_name = "SERVER", conflicts_with_all = ["url", "flows"])]
+    consent: Option<String>,
+    /// How long the consent holds, at most 31d.
+    #[arg(long = "for", value_name = "TIME", default_value = "1h")]
+    lasts: Span,
+}
+
+/// How often the service is told: it forgets after five seconds.
+const INTERVAL: Duration = Duration::from_secs(1);
+
+pub(super) fn run(args: &Args) -> Result<ExitCode, Exit> {
+    if let Some(server) = &args.consent {
+        return consent(args, server);
+    }
+    let Some(url) = args.url.clone() else { return Err(Exit::input("which service? quic://HOST:PORT")) };
+    let settings = Connect { url, credentials: args.credentials.clone() }.settings(Role::User)?;
+    runtime()?.block_on(async {
+        let client = Client::start(settings, |event| match event {
+            ClientEvent::Connected => tell("connected"),
+            ClientEvent::Denied { reason, .. } => tell(&format!("NetAssist: {reason}")),
+            ClientEvent::Lost(reason) => tell(&format!("NetAssist: {reason}; trying again")),
+            ClientEvent::Record { .. } | ClientEvent::Granted(_) | ClientEvent::Unusable => {}
+        });
+        let client = client.map_err(Exit::failed)?;
+        let mut stop = signals();
+        loop {
+            client.tell_flows(args.flows.unwrap_or_else(connections));
+            tokio::select! {
+                () = tokio::time::sleep(INTERVAL) => {}
+                _ = stop.wait_for(|stop| *stop) => return Ok(ExitCode::SUCCESS),
+            }
+        }
+    })
+}
+
+fn consent(args: &Args, server: &str) -> Result<ExitCode, Exit> {
+    let server =
+        PeerName::new(Role::Server, server).map_err(|error| Exit::input(format!("--consent: {error}")))?;
+    if args.lasts > MAX_CONSENT {
+        return Err(Exit::input("--for: a consent holds for 31d at most"));
+    }
+    let device = credentials(&args.credentials, Role::User)?;
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_err(Exit::failed)?.as_secs();
+    let until = now + args.lasts.as_nanos() / 1_000_000_000;
+    print(&sign(&device, &server, until).map_err(Exit::failed)?)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The device's TCP connections with others; at least one, since it divides.
+fn connections() -> u16 {
+    let count = |file| fs::read_to_string(file).map_or(0, |text| established_peers(&text).count());
+    u16::try_from(count("/proc/net/tcp") + count("/proc/net/tcp6")).unwrap_or(u16::MAX).max(1)
+}

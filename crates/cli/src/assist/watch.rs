@@ -1,0 +1,175 @@
+//! `cellcc assist watch`.
+
+use super::Connect;
+use crate::exit::{Exit, print, tell};
+use crate::grid;
+use crate::transfer::process::{runtime, signals};
+use cellcc_assist::{AdviceClass, Record};
+use cellcc_netassist::{Client, ClientEvent, Role};
+use cellcc_report::TableFormat;
+use cellcc_units::Span;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::io::IsTerminal;
+use std::net::IpAddr;
+use std::process::ExitCode;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Example:
+  cellcc assist watch quic://edge:4443 --credentials keys/operator-desk
+
+Classes: backlogged (the rate served is the capacity), partial (estimated), idle (held from before, or predicted).")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    connect: Connect,
+    /// How often to show it.
+    #[arg(long, value_name = "TIME", default_value = "1s")]
+    every: Span,
+    /// Show it once.
+    #[arg(long)]
+    once: bool,
+    /// How to print it.
+    #[arg(long, default_value = "table", value_parser = grid::format_parser())]
+    format: TableFormat,
+}
+
+const HEADER: [&str; 11] = [
+    "user",
+    "class",
+    "down, Mbit/s",
+    "up, Mbit/s",
+    "min RTT, ms",
+    "queue, kB",
+    "flows",
+    "cells seen",
+    "records",
+    "missing",
+    "silent, ms",
+];
+
+/// On a terminal: the cursor to the corner, and nothing below it (ECMA-48).
+const CLEAR: &str = "\x1b[H\x1b[J";
+
+/// What was heard of a user.
+#[derive(Debug)]
+struct Heard {
+    last: Record,
+    at: Instant,
+    records: u64,
+    missing: u64,
+}
+
+#[derive(Serialize)]
+struct UserObject {
+    user: IpAddr,
+    class: &'static str,
+    downlink_mbit_per_s: f64,
+    uplink_mbit_per_s: f64,
+    min_rtt_ms: f64,
+    queue_bytes: u64,
+    flows: u16,
+    cells_seen: u64,
+    records: u64,
+    missing_records: u64,
+    silent_ms: u64,
+}
+
+pub(super) fn run(args: &Args) -> Result<ExitCode, Exit> {
+    let settings = args.connect.settings(Role::Operator)?;
+    let heard: Arc<Mutex<BTreeMap<IpAddr, Heard>>> = Arc::default();
+    runtime()?.block_on(async {
+        let table = Arc::clone(&heard);
+        let client = Client::start(settings, move |event| match event {
+            ClientEvent::Record { user, record, arrived_at } => {
+                let mut table = table.lock().unwrap_or_else(PoisonError::into_inner);
+                table.entry(user).and_modify(|known| known.hear(record, arrived_at)).or_insert(Heard {
+                    last: *record,
+                    at: arrived_at,
+                    records: 1,
+                    missing: 0,
+                });
+            }
+            ClientEvent::Denied { reason, .. } => tell(&format!("NetAssist: {reason}")),
+            ClientEvent::Lost(reason) => tell(&format!("NetAssist: {reason}; trying again")),
+            ClientEvent::Granted(_) | ClientEvent::Connected | ClientEvent::Unusable => {}
+        });
+        let client = client.map_err(Exit::failed)?;
+        client.want_all();
+        show(args, &heard).await
+    })
+}
+
+async fn show(args: &Args, heard: &Mutex<BTreeMap<IpAddr, Heard>>) -> Result<ExitCode, Exit> {
+    let clear = if std::io::stdout().is_terminal() && !args.once { CLEAR } else { "" };
+    let mut stop = signals();
+    loop {
+        tokio::select! {
+            () = tokio::time::sleep(Duration::from_nanos(args.every.as_nanos())) => {}
+            _ = stop.wait_for(|stop| *stop) => return Ok(ExitCode::SUCCESS),
+        }
+        let objects: Vec<_> = {
+            let heard = heard.lock().unwrap_or_else(PoisonError::into_inner);
+            heard.iter().map(|(user, heard)| object(*user, heard)).collect()
+        };
+        let rows: Vec<_> = objects.iter().map(row).collect();
+        print(&format!("{clear}{}", grid::render(args.format, &HEADER, &rows, &objects)?))?;
+        if args.once {
+            return Ok(ExitCode::SUCCESS);
+        }
+    }
+}
+
+impl Heard {
+    fn hear(&mut self, record: &Record, at: Instant) {
+        let ahead = record.sequence.wrapping_sub(self.last.sequence);
+        // Half of all numbers are newer.
+        if !record.first && (2..=u32::MAX / 2).contains(&ahead) {
+            self.missing += u64::from(ahead - 1);
+        }
+        self.records += 1;
+        (self.last, self.at) = (*record, at);
+    }
+}
+
+fn object(user: IpAddr, heard: &Heard) -> UserObject {
+    let record = &heard.last;
+    let min_rtt = record.min_rtt_network + record.min_rtt_downlink + record.min_rtt_uplink;
+    let class = match record.class {
+        _ if record.stale => "stale",
+        AdviceClass::Backlogged => "backlogged",
+        AdviceClass::Partial => "partial",
+        AdviceClass::Idle => "idle",
+    };
+    UserObject {
+        user,
+        class,
+        downlink_mbit_per_s: record.downlink.as_mbit_per_sec(),
+        uplink_mbit_per_s: record.uplink.as_mbit_per_sec(),
+        min_rtt_ms: min_rtt.as_millis_f64(),
+        queue_bytes: record.backlog.get(),
+        flows: record.flows,
+        cells_seen: u64::from(record.cell_epoch) + 1,
+        records: heard.records,
+        missing_records: heard.missing,
+        silent_ms: u64::try_from(heard.at.elapsed().as_millis()).unwrap_or(u64::MAX),
+    }
+}
+
+fn row(user: &UserObject) -> Vec<String> {
+    vec![
+        user.user.to_string(),
+        user.class.into(),
+        format!("{:.2}", user.downlink_mbit_per_s),
+        format!("{:.2}", user.uplink_mbit_per_s),
+        format!("{:.2}", user.min_rtt_ms),
+        format!("{:.1}", user.queue_bytes as f64 / 1000.0),
+        user.flows.to_string(),
+        user.cells_seen.to_string(),
+        user.records.to_string(),
+        user.missing_records.to_string(),
+        user.silent_ms.to_string(),
+    ]
+}

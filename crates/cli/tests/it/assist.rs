@@ -1,0 +1,143 @@
+//! `cellcc assist` from outside: the service as a process of its own, and its clients.
+
+use crate::common::cellcc;
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+const CONFIG: &str = r#"
+listen = "127.0.0.1:0"
+credentials = "keys/service-edge"
+http = "127.0.0.1:0"
+audit_log = "audit.jsonl"
+live_flows = "assumed"
+
+[[user]]
+name = "alice"
+addresses = ["10.45.0.2"]
+
+[[source]]
+kind = "trace"
+user = "alice"
+link = "rate=12Mbit/s"
+knows = "causal"
+network_rtt = "20ms"
+"#;
+
+/// Exit status, standard output and standard error.
+fn ran(folder: &Path, arguments: &[&str]) -> (Option<i32>, String, String) {
+    let output = cellcc(folder).arg("assist").args(arguments).output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (output.status.code(), text(output.stdout), text(output.stderr))
+}
+
+/// A service, killed where a test fails.
+struct Service {
+    process: Child,
+    url: String,
+    metrics: String,
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+impl Service {
+    fn start(folder: &Path) -> Self {
+        assert_eq!(ran(folder, &["certificates", "keys"]).0, Some(0));
+        fs::write(folder.join("netassist.toml"), CONFIG).unwrap();
+        let mut process = Command::new(assert_cmd::cargo::cargo_bin!("cellcc"))
+            .args(["assist", "serve", "netassist.toml"])
+            .current_dir(folder)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(process.stdout.take().unwrap()).lines();
+        let mut after = |start: &str| {
+            let line = lines.next().expect("it says where it is").unwrap();
+            line.strip_prefix(start).unwrap_or_else(|| panic!("{line}")).to_owned()
+        };
+        let url = after("listening on ");
+        after("health http://");
+        let metrics = after("metrics http://");
+        Self { process, url, metrics }
+    }
+
+    /// The answer to a GET.
+    fn get(&self, path: &str) -> String {
+        let address = self.metrics.trim_end_matches("/metrics");
+        let mut stream = TcpStream::connect(address).unwrap();
+        write!(stream, "GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n").unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    }
+}
+
+#[test]
+fn a_service_is_watched_counted_and_ended() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut service = Service::start(folder.path());
+    let watch = ["watch", &service.url, "--credentials", "keys/operator-desk", "--once", "--format", "json"];
+    let (status, table, message) = ran(folder.path(), &watch);
+    assert_eq!(status, Some(0), "{message}");
+    let users: serde_json::Value = serde_json::from_str(&table).unwrap();
+    assert_eq!(users[0]["user"], "10.45.0.2");
+    assert_eq!(users[0]["downlink_mbit_per_s"], 12.0);
+
+    let metrics = service.get("/metrics");
+    let samples =
+        metrics.lines().find_map(|line| line.strip_prefix("netassist_samples_total ")).expect("a counter");
+    assert!(samples.parse::<u64>().unwrap() > 0, "{metrics}");
+    assert!(!metrics.contains("alice") && !metrics.contains("10.45.0.2"), "metrics name nobody");
+    assert!(service.get("/health").starts_with("HTTP/1.1 200"));
+    let audit = fs::read_to_string(folder.path().join("audit.jsonl")).unwrap();
+    assert!(
+        audit.contains(r#""client":"operator/desk""#) && audit.contains(r#""event":"subscribed""#),
+        "{audit}"
+    );
+
+    let pid = service.process.id().to_string();
+    assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
+    assert!(service.process.wait().unwrap().success());
+}
+
+#[test]
+fn bad_input_is_refused_with_what_to_do() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    assert_eq!(ran(at, &["certificates", "keys", "--server", "video-1", "--user", "alice"]).0, Some(0));
+    fs::write(at.join("no-keys.toml"), CONFIG).unwrap();
+    fs::write(at.join("colour.toml"), format!("colour = 1\n{CONFIG}")).unwrap();
+    let server = ["--credentials", "keys/server-video-1"];
+    for (arguments, expected) in [
+        (vec!["certificates", "keys", "--server", "video-1"], "is there already"),
+        (vec!["certificates", "keys", "--user", "Alice"], "a-z"),
+        (vec!["serve", "missing.toml"], "missing.toml"),
+        (vec!["serve", "colour.toml"], "unknown field `colour`"),
+        (vec!["serve", "no-keys.toml"], "keys/service-edge"),
+        (vec!["watch", "quic://127.0.0.1:1", server[0], server[1]], "`operator`"),
+        (vec!["watch", "127.0.0.1:x", server[0], server[1]], "quic://HOST:PORT"),
+        (vec!["ue", "--credentials", "keys/user-alice", "--consent", "video-1", "--for", "99d"], "31d"),
+        (vec!["ue", "--credentials", "keys/user-alice"], "<URL>"),
+        (vec!["demo", "--schemes", "nonesuch"], "nonesuch"),
+    ] {
+        let (status, _, message) = ran(at, &arguments);
+        assert_eq!(status, Some(2), "{arguments:?}: {message}");
+        assert!(message.contains(expected), "{arguments:?}: {message}");
+    }
+}
+
+#[test]
+fn a_consent_is_one_line_of_text() {
+    let folder = tempfile::tempdir().unwrap();
+    assert_eq!(ran(folder.path(), &["certificates", "keys", "--user", "alice"]).0, Some(0));
+    let (status, text, message) =
+        ran(folder.path(), &["ue", "--credentials", "keys/user-alice", "--consent", "video-1"]);
+    assert_eq!((status, text.lines().count()), (Some(0), 1), "{message}");
+}

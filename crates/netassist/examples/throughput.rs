@@ -1,0 +1,183 @@
+//! How many reports a second a service passes on, and how late: `make bench-netassist`.
+//!
+//! One process on loopback: a service, measurements made by a thread, and one server that is subscribed to all users. Each user
+//! is measured every 50 ms, at its own time of the period.
+
+#![allow(
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    reason = "a measurement takes real time and prints"
+)]
+
+use anyhow::{Context, bail};
+use cellcc_assist::{Advice, AdviceClass, MinRttParts};
+use cellcc_netassist::{
+    Authority, Client, ClientEvent, ClientSettings, Identities, LiveFlows, Measured, PeerName, Role, Sample,
+    Server, Service, ServiceClock, SourceName, User,
+};
+use cellcc_units::{Bytes, Rate, Span};
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
+
+/// The paper's period of reports.
+const PERIOD: Span = Span::from_millis(50);
+/// Measurements are made once in this time, those of the users whose turn has come together: 20 of 1,000 users.
+const TICK: Duration = Duration::from_millis(1);
+const TICKS_PER_PERIOD: u64 = 50;
+
+fn main() -> anyhow::Result<()> {
+    let numbers: Vec<u64> = std::env::args().skip(1).map(|text| text.parse()).collect::<Result<_, _>>()?;
+    let [users, secs, runs] = numbers[..] else {
+        bail!("give the number of users, seconds and runs: 1000 60 5")
+    };
+    let address = |index: u64| IpAddr::from(Ipv4Addr::from_bits(0x0a00_0001 + index as u32));
+    println!("| users | records/s | lost | p50, us | p99, us | max, us | kbit/s a user | resident, MiB |");
+    println!("|---|---|---|---|---|---|---|---|");
+    for _ in 0..runs {
+        let row = run(users, Duration::from_secs(secs), &address)?;
+        println!("{row}");
+    }
+    Ok(())
+}
+
+fn run(users: u64, time: Duration, address: &impl Fn(u64) -> IpAddr) -> anyhow::Result<String> {
+    let service_threads = runtime()?;
+    let server_threads = runtime()?;
+    let clock = ServiceClock::start();
+    let authority = Authority::new()?;
+    let until = SystemTime::now() + Duration::from_secs(3600);
+    let table = (0..users).map(|index| User {
+        name: name(index),
+        addresses: vec![address(index)],
+        radio: Vec::new(),
+    });
+    let identities = Identities::new(table.collect(), &[7; 32])?;
+    let mut turns = vec![Vec::new(); TICKS_PER_PERIOD as usize];
+    for (index, user) in identities.all().enumerate() {
+        let offset = identities.key(user).offset_in(PERIOD);
+        let turn = offset.as_nanos() * TICKS_PER_PERIOD / PERIOD.as_nanos();
+        turns[turn as usize].push(sample(&name(index as u64), clock));
+    }
+    let service = Service::new(clock.now(), identities, LiveFlows::assumed());
+    let (audit, _kept) = tokio::sync::mpsc::unbounded_channel();
+    let credentials = authority.sign(&PeerName::new(Role::Service, "edge")?, until)?;
+    let server = service_threads.block_on(async {
+        Server::bind((Ipv4Addr::LOCALHOST, 0).into(), &credentials, service, clock, None, audit)
+    })?;
+    let running = server.clone();
+    service_threads.spawn(async move { running.run().await });
+
+    let latencies: Arc<Mutex<Vec<u32>>> =
+        Arc::new(Mutex::new(Vec::with_capacity((users * 20 * (time.as_secs() + 1)) as usize)));
+    let granted = Arc::new(AtomicU64::new(0));
+    let (heard, count) = (Arc::clone(&latencies), Arc::clone(&granted));
+    let listener = move |event: ClientEvent<'_>| match event {
+        ClientEvent::Record { record, .. } => {
+            let late = clock.now().since(record.measured_until).as_nanos();
+            heard
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .push(u32::try_from(late).unwrap_or(u32::MAX));
+        }
+        ClientEvent::Granted(_) => {
+            count.fetch_add(1, Ordering::Relaxed);
+        }
+        _ => {}
+    };
+    let settings = ClientSettings {
+        service: server.address()?,
+        credentials: authority.sign(&PeerName::new(Role::Server, "server-1")?, until)?,
+    };
+    let client = {
+        let _inside = server_threads.enter();
+        Client::start(settings, listener)?
+    };
+    for index in 0..users {
+        client.want(address(index), 1, None);
+    }
+    let patience = Instant::now() + Duration::from_secs(30);
+    while granted.load(Ordering::Relaxed) < users {
+        if Instant::now() > patience {
+            bail!("only {} of {users} users were granted", granted.load(Ordering::Relaxed));
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+
+    let sent_before = server.sent_bytes();
+    let measured = measure(&server, clock, &mut turns, time);
+    std::thread::sleep(Duration::from_millis(500));
+    let bits = 8 * (server.sent_bytes() - sent_before).get();
+    let mut latencies = std::mem::take(&mut *latencies.lock().unwrap_or_else(PoisonError::into_inner));
+    latencies.sort_unstable();
+    let received = latencies.len() as u64;
+    let at = |share: f64| {
+        latencies.get(((latencies.len() - 1) as f64 * share) as usize).copied().unwrap_or(0) / 1000
+    };
+    let row = format!(
+        "| {users} | {:.0} | {} | {} | {} | {} | {:.2} | {:.1} |",
+        measured as f64 / time.as_secs_f64(),
+        measured - received,
+        at(0.5),
+        at(0.99),
+        at(1.0),
+        bits as f64 / 1000.0 / users as f64 / time.as_secs_f64(),
+        resident_mib()?
+    );
+    drop(client);
+    service_threads.shutdown_background();
+    server_threads.shutdown_background();
+    Ok(row)
+}
+
+/// Measures all users for this time; how many measurements.
+fn measure(server: &Server, clock: ServiceClock, turns: &mut [Vec<Sample>], time: Duration) -> u64 {
+    let began = Instant::now();
+    let ticks = time.as_millis() as u64;
+    let mut measured = 0;
+    for tick in 0..ticks {
+        let due = began + TICK * tick as u32;
+        std::thread::sleep(due.saturating_duration_since(Instant::now()));
+        let samples = &mut turns[(tick % TICKS_PER_PERIOD) as usize];
+        let now = clock.now();
+        samples.iter_mut().for_each(|sample| sample.until = now);
+        measured += samples.len() as u64;
+        server.samples(samples);
+    }
+    measured
+}
+
+fn name(index: u64) -> String {
+    format!("user-{index}")
+}
+
+fn sample(name: &str, clock: ServiceClock) -> Sample {
+    let advice = Advice {
+        bandwidth: Rate::from_mbit_per_sec(12.0),
+        class: AdviceClass::Backlogged,
+        min_rtt: MinRttParts::default(),
+        flows: 1,
+        backlog: Bytes::ZERO,
+        period: PERIOD,
+        age: Span::ZERO,
+    };
+    Sample {
+        user: SourceName::Name(name.into()),
+        cell: 0,
+        until: clock.now(),
+        measured: Measured::Known(advice),
+    }
+}
+
+fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
+    Ok(tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?)
+}
+
+/// Of the whole process: the service, the server that listens, and the latencies of all records (4 bytes each).
+fn resident_mib() -> anyhow::Result<f64> {
+    let status = std::fs::read_to_string("/proc/self/status")?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).context("no VmHWM")?;
+    let kib: f64 = line.trim().trim_end_matches(" kB").parse()?;
+    Ok(kib / 1024.0)
+}

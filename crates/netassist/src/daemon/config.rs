@@ -1,0 +1,206 @@
+//! The configuration file.
+
+use crate::identity::User;
+use cellcc_assist::ReportSource;
+use cellcc_units::{Bytes, Span, input};
+use serde::Deserialize;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use thiserror::Error;
+
+/// The largest configuration: 100,000 users of 100 bytes.
+const MAX_BYTES: Bytes = Bytes::new(10 << 20);
+
+/// The configuration of a daemon. Paths are relative to the file.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// Where clients connect: UDP.
+    pub listen: SocketAddr,
+    /// The folder with the service's certificate.
+    pub credentials: PathBuf,
+    /// Where `/health` and `/metrics` are; none: nowhere.
+    pub http: Option<SocketAddr>,
+    /// The file to which each registration is added.
+    pub audit_log: PathBuf,
+    /// How it is known which servers have a live flow with which users.
+    pub live_flows: LiveFlowsFrom,
+    /// The users.
+    #[serde(default, rename = "user")]
+    pub users: Vec<User>,
+    /// Where measurements come from.
+    #[serde(default, rename = "source")]
+    pub sources: Vec<SourceConfig>,
+}
+
+/// How live flows are known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LiveFlowsFrom {
+    /// From the connection tracking of this machine, which forwards the users' packets.
+    Conntrack,
+    /// Not at all: servers need consent.
+    None,
+    /// Every server with a certificate counts as having a flow with every user. For laboratories.
+    Assumed,
+}
+
+/// A source.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum SourceConfig {
+    /// A base station's WebSocket (OCUDU, srsRAN since July 2025).
+    GnbWebsocket {
+        /// Where, on this machine's loopback.
+        address: SocketAddr,
+        /// Between the servers' gateway and the base station, both ways.
+        network_rtt: Span,
+        /// Slots a second in which a cell can send to users.
+        #[serde(default = "default_slots")]
+        downlink_slots_per_second: u32,
+        /// Write the messages to this new file.
+        record: Option<PathBuf>,
+    },
+    /// A base station's datagrams (srsRAN before July 2025).
+    GnbUdp {
+        /// Where to receive them, on this machine's loopback.
+        address: SocketAddr,
+        /// As above.
+        network_rtt: Span,
+        /// As above.
+        #[serde(default = "default_slots")]
+        downlink_slots_per_second: u32,
+        /// As above.
+        record: Option<PathBuf>,
+    },
+    /// The recording of either.
+    GnbRecording {
+        /// The file.
+        file: PathBuf,
+        /// As above.
+        network_rtt: Span,
+        /// As above.
+        #[serde(default = "default_slots")]
+        downlink_slots_per_second: u32,
+    },
+    /// A link's trace, which begins when the daemon does.
+    Trace {
+        /// The user's name.
+        user: String,
+        /// The link, as `cellcc compare --traces` names it.
+        link: String,
+        /// Whether the past period is told, or the coming one.
+        knows: ReportSource,
+        /// The RTT without the link.
+        network_rtt: Span,
+    },
+    /// A file in the form of the NATCP authors, which begins when the daemon does.
+    FeedbackFile {
+        /// The user's name.
+        user: String,
+        /// The file.
+        file: PathBuf,
+        /// The RTT without the downlink's transmission.
+        network_rtt: Span,
+    },
+}
+
+/// 30 kHz subcarriers, 2000 slots a second (3GPP TS 38.211, table 4.3.2-1), of which a usual pattern of TDD gives seven in ten
+/// to the downlink.
+fn default_slots() -> u32 {
+    1400
+}
+
+/// Why there is no configuration.
+#[derive(Debug, Error)]
+pub enum ConfigError {
+    /// The file cannot be read.
+    #[error("{}: {source}", .path.display())]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: input::InputError,
+    },
+    /// It is no configuration.
+    #[error("{}: {source}", .path.display())]
+    Toml {
+        /// Which.
+        path: PathBuf,
+        /// Where, and what is wrong.
+        source: Box<toml::de::Error>,
+    },
+}
+
+impl Config {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// It cannot be read, or is no configuration; the message names the line.
+    pub fn read(path: &Path) -> Result<Self, ConfigError> {
+        let text = input::read_text(path, MAX_BYTES)
+            .map_err(|source| ConfigError::File { path: path.into(), source })?;
+        let mut config: Self = toml::from_str(&text)
+            .map_err(|source| ConfigError::Toml { path: path.into(), source: Box::new(source) })?;
+        config.beside(path.parent().unwrap_or(Path::new("")));
+        Ok(config)
+    }
+
+    fn beside(&mut self, folder: &Path) {
+        let place = |path: &mut PathBuf| *path = folder.join(&*path);
+        place(&mut self.credentials);
+        place(&mut self.audit_log);
+        for source in &mut self.sources {
+            match source {
+                SourceConfig::GnbWebsocket { record, .. } | SourceConfig::GnbUdp { record, .. } => {
+                    if let Some(record) = record {
+                        place(record);
+                    }
+                }
+                SourceConfig::GnbRecording { file, .. } | SourceConfig::FeedbackFile { file, .. } => {
+                    place(file)
+                }
+                SourceConfig::Trace { .. } => {}
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_example_of_the_guide_is_a_configuration() {
+        let guide = include_str!("../../../../docs/how-to/netassist.md");
+        let (_, after) = guide.split_once("```toml\n").expect("the guide has an example");
+        let (example, _) = after.split_once("```").expect("it ends");
+        let config: Config = toml::from_str(example).unwrap();
+        assert_eq!(config.live_flows, LiveFlowsFrom::Conntrack);
+        assert_eq!(config.users[0].name, "alice");
+        assert!(matches!(config.sources[0], SourceConfig::GnbWebsocket { .. }));
+    }
+
+    #[test]
+    fn an_unknown_setting_is_refused_with_its_line() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("netassist.toml");
+        std::fs::write(&path, "listen = \"0.0.0.0:4443\"\ncolour = \"blue\"\n").unwrap();
+        let error = Config::read(&path).unwrap_err().to_string();
+        assert!(
+            error.contains("netassist.toml") && error.contains("line 2") && error.contains("colour"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn paths_are_beside_the_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("netassist.toml");
+        let text = "listen = \"[::]:4443\"\ncredentials = \"edge\"\naudit_log = \"/var/log/audit\"\nlive_flows = \"none\"\n";
+        std::fs::write(&path, text).unwrap();
+        let config = Config::read(&path).unwrap();
+        assert_eq!(config.credentials, folder.path().join("edge"));
+        assert_eq!(config.audit_log, Path::new("/var/log/audit"));
+    }
+}

@@ -1,0 +1,9 @@
+//! The daemon: a configuration file, sources, the service, metrics.
+
+mod config;
+mod http;
+mod metrics;
+mod run;
+
+pub use config::{Config, ConfigError, LiveFlowsFrom, SourceConfig};
+pub use run::{Daemon, DaemonError};

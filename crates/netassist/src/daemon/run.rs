@@ -1,0 +1,337 @@
+//! The daemon: everything that a configuration names, running.
+
+use super::config::{Config, LiveFlowsFrom, SourceConfig};
+use super::http;
+use super::metrics::{SourceCounts, registry};
+use crate::audit::AuditEntry;
+use crate::certificates::{CertificateError, Credentials, provider};
+use crate::clock::ServiceClock;
+use crate::identity::{Ambiguous, Identities, SourceName};
+use crate::live_flows::LiveFlows;
+use crate::name::Role;
+use crate::service::Service;
+use crate::source::gnb::{Gnb, GnbSettings};
+use crate::source::{
+    RawInput, Recorder, Recording, RecordingError, Source, SourceEvent, Timetables, UdpInput, WebSocketInput,
+};
+use crate::transport::{BindError, Server};
+use cellcc_assist::{
+    FeedbackError, FeedbackFile, FeedbackPath, NetAssist, ReportSource, ReportedFlow, Reports, Timetable,
+    UnseenReports,
+};
+use cellcc_experiment::TracedPath;
+use cellcc_link::{Delay, Loss, TraceCache};
+use cellcc_units::{Span, Time};
+use sd_notify::NotifyState;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+use thiserror::Error;
+use tokio::net::TcpListener;
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+
+/// Where Linux shows its tracked connections.
+const CONNTRACK: &str = "/proc/net/nf_conntrack";
+/// The same problem of a source is logged once in this time.
+const PROBLEM_INTERVAL: Duration = Duration::from_secs(10);
+
+/// Why a daemon cannot begin.
+#[derive(Debug, Error)]
+pub enum DaemonError {
+    /// Its certificate.
+    #[error(transparent)]
+    Certificate(#[from] CertificateError),
+    /// Its users.
+    #[error("the users of the configuration: {0}")]
+    Users(#[from] Ambiguous),
+    /// A source names a user whom the table lacks.
+    #[error("a source is about `{0}`, and no user has this name")]
+    UnknownUser(String),
+    /// Its addresses.
+    #[error(transparent)]
+    Bind(#[from] BindError),
+    /// Its HTTP address.
+    #[error("cannot listen on {address} for /health and /metrics: {cause}")]
+    Http {
+        /// Which.
+        address: SocketAddr,
+        /// What the system says.
+        cause: io::Error,
+    },
+    /// The audit log.
+    #[error("cannot write the audit log {}: {cause}", .path.display())]
+    Audit {
+        /// Which.
+        path: PathBuf,
+        /// What the system says.
+        cause: io::Error,
+    },
+    /// There is no connection tracking.
+    #[error(
+        "live_flows = \"conntrack\" needs {CONNTRACK}, which cannot be read: {0}; load nf_conntrack and run as root, or use \
+         \"none\" with consent"
+    )]
+    Conntrack(io::Error),
+    /// A source cannot begin.
+    #[error("source {which}: {problem}")]
+    Source {
+        /// Its kind and what it reads.
+        which: String,
+        /// What is wrong.
+        problem: String,
+    },
+    /// The system has no randomness.
+    #[error("the system has no randomness")]
+    Randomness,
+}
+
+type Log = Arc<dyn Fn(&str) + Send + Sync>;
+
+/// A daemon that listens, and has not begun yet.
+pub struct Daemon {
+    server: Server,
+    clock: ServiceClock,
+    sources: Vec<(String, Box<dyn Source>)>,
+    http: Option<TcpListener>,
+    audit: (PathBuf, File, mpsc::UnboundedReceiver<AuditEntry>),
+    log: Log,
+}
+
+impl Daemon {
+    /// Opens everything that the configuration names. `log` takes lines. Needs a tokio runtime.
+    ///
+    /// # Errors
+    /// Something cannot be opened.
+    pub async fn open(
+        config: &Config,
+        log: impl Fn(&str) + Send + Sync + 'static,
+    ) -> Result<Self, DaemonError> {
+        let clock = ServiceClock::start();
+        let credentials = Credentials::load(&config.credentials, Role::Service)?;
+        let mut secret = [0; 32];
+        provider().secure_random.fill(&mut secret).map_err(|_| DaemonError::Randomness)?;
+        let identities = Identities::new(config.users.clone(), &secret)?;
+        let sources = sources(config, &identities, clock).await?;
+        let (live_flows, flows) = match config.live_flows {
+            LiveFlowsFrom::Assumed => (LiveFlows::assumed(), None),
+            LiveFlowsFrom::None => (LiveFlows::default(), None),
+            LiveFlowsFrom::Conntrack => {
+                File::open(CONNTRACK).map_err(DaemonError::Conntrack)?;
+                (LiveFlows::default(), Some(CONNTRACK.into()))
+            }
+        };
+        let path = config.audit_log.clone();
+        let file = OpenOptions::new().append(true).create(true).open(&path);
+        let file = file.map_err(|cause| DaemonError::Audit { path: path.clone(), cause })?;
+        let (audit, entries) = mpsc::unbounded_channel();
+        let service = Service::new(clock.now(), identities, live_flows);
+        let server = Server::bind(config.listen, &credentials, service, clock, flows, audit)?;
+        let http = match config.http {
+            Some(address) => {
+                Some(TcpListener::bind(address).await.map_err(|cause| DaemonError::Http { address, cause })?)
+            }
+            None => None,
+        };
+        Ok(Self { server, clock, sources, http, audit: (path, file, entries), log: Arc::new(log) })
+    }
+
+    /// The service.
+    pub fn server(&self) -> &Server {
+        &self.server
+    }
+
+    /// The daemon's clock.
+    pub fn clock(&self) -> ServiceClock {
+        self.clock
+    }
+
+    /// Where `/health` and `/metrics` are.
+    pub fn http_address(&self) -> Option<SocketAddr> {
+        self.http.as_ref()?.local_addr().ok()
+    }
+
+    /// Runs until `stop`, and tells systemd how it goes.
+    pub async fn run(self, stop: impl Future<Output = ()>) {
+        let Self { server, sources, http, audit, log, .. } = self;
+        let counts = Arc::new(SourceCounts::default());
+        let mut tasks = JoinSet::new();
+        for (name, source) in sources {
+            tasks.spawn(follow(name, source, server.clone(), Arc::clone(&counts), Arc::clone(&log)));
+        }
+        if let Some(listener) = http {
+            let metrics = registry(server.clone(), counts);
+            let (server, log) = (server.clone(), Arc::clone(&log));
+            tasks.spawn(async move {
+                if let Err(error) = http::serve(listener, server, metrics).await {
+                    log(&format!("/health and /metrics: {error}"));
+                }
+            });
+        }
+        let writing = tokio::spawn(write_audit(audit, Arc::clone(&log)));
+        tell_systemd(&[NotifyState::Ready]);
+        tokio::select! {
+            () = server.run() => {}
+            () = feed_watchdog() => {}
+            () = stop => {}
+        }
+        tell_systemd(&[NotifyState::Stopping]);
+        tasks.shutdown().await;
+        server.shut_down().await;
+        drop(server);
+        // The log's last lines are written once the last connection is gone.
+        let _ = tokio::time::timeout(Duration::from_secs(1), writing).await;
+    }
+}
+
+fn tell_systemd(state: &[NotifyState<'_>]) {
+    // Without systemd there is nobody to tell.
+    let _ = sd_notify::notify(state);
+}
+
+async fn feed_watchdog() {
+    let Some(patience) = sd_notify::watchdog_enabled() else { return std::future::pending().await };
+    loop {
+        tell_systemd(&[NotifyState::Watchdog]);
+        tokio::time::sleep(patience / 2).await;
+    }
+}
+
+async fn follow(
+    name: String,
+    mut source: Box<dyn Source>,
+    server: Server,
+    counts: Arc<SourceCounts>,
+    log: Log,
+) {
+    let mut told: Option<(String, Instant)> = None;
+    while let Some(event) = source.next().await {
+        match event {
+            SourceEvent::Samples(samples) => server.samples(&samples),
+            SourceEvent::Problem(problem) => {
+                counts.problems.fetch_add(1, Ordering::Relaxed);
+                let is_new = told
+                    .as_ref()
+                    .is_none_or(|(last, at)| *last != problem || at.elapsed() > PROBLEM_INTERVAL);
+                if is_new {
+                    log(&format!("source {name}: {problem}"));
+                    told = Some((problem, Instant::now()));
+                }
+            }
+        }
+    }
+    counts.ended.fetch_add(1, Ordering::Relaxed);
+    log(&format!("source {name} has ended"));
+}
+
+async fn write_audit(audit: (PathBuf, File, mpsc::UnboundedReceiver<AuditEntry>), log: Log) {
+    let (path, mut file, mut entries) = audit;
+    while let Some(entry) = entries.recv().await {
+        let Ok(line) = serde_json::to_string(&entry) else { continue };
+        if let Err(error) = writeln!(file, "{line}") {
+            log(&format!("cannot write the audit log {}: {error}", path.display()));
+        }
+    }
+}
+
+async fn sources(
+    config: &Config,
+    identities: &Identities,
+    clock: ServiceClock,
+) -> Result<Vec<(String, Box<dyn Source>)>, DaemonError> {
+    let traces = TraceCache::default();
+    let mut opened: Vec<(String, Box<dyn Source>)> = Vec::new();
+    for source in &config.sources {
+        opened.push(match source {
+            SourceConfig::GnbWebsocket { address, network_rtt, downlink_slots_per_second, record } => {
+                let which = format!("gnb-websocket {address}");
+                let input = WebSocketInput::new(*address, clock).map_err(failed(&which))?;
+                let source = gnb(&which, input, record.as_deref(), *network_rtt, *downlink_slots_per_second)?;
+                (which, source)
+            }
+            SourceConfig::GnbUdp { address, network_rtt, downlink_slots_per_second, record } => {
+                let which = format!("gnb-udp {address}");
+                let input = UdpInput::bind(*address, clock).await.map_err(failed(&which))?;
+                let source = gnb(&which, input, record.as_deref(), *network_rtt, *downlink_slots_per_second)?;
+                (which, source)
+            }
+            SourceConfig::GnbRecording { file, network_rtt, downlink_slots_per_second } => {
+                let which = format!("gnb-recording {}", file.display());
+                let input = Recording::open(file, clock).map_err(failed(&which))?;
+                let source = gnb(&which, input, None, *network_rtt, *downlink_slots_per_second)?;
+                (which, source)
+            }
+            SourceConfig::Trace { user, link, knows, network_rtt } => {
+                let which = format!("trace {link}");
+                let capacity = traces.open(link).map_err(failed(&which))?.capacity;
+                let path = TracedPath {
+                    downlink: capacity,
+                    uplink: None,
+                    network: Delay::constant(*network_rtt),
+                    loss: Loss::new(NetAssist::default().loss, 0),
+                };
+                let timetable = traced(user, identities, *knows, path)?;
+                (which, one_user(user, timetable, clock))
+            }
+            SourceConfig::FeedbackFile { user, file, network_rtt } => {
+                let which = format!("feedback-file {}", file.display());
+                let path = FeedbackPath { network: *network_rtt, delay: Span::ZERO };
+                let timetable = FeedbackFile::read(file, path).map_err(|error: FeedbackError| {
+                    DaemonError::Source { which: which.clone(), problem: error.to_string() }
+                })?;
+                known(user, identities)?;
+                (which, one_user(user, Box::new(timetable), clock))
+            }
+        });
+    }
+    Ok(opened)
+}
+
+fn failed<E: std::fmt::Display>(which: &str) -> impl Fn(E) -> DaemonError {
+    move |problem| DaemonError::Source { which: which.into(), problem: problem.to_string() }
+}
+
+fn gnb(
+    which: &str,
+    input: impl RawInput + 'static,
+    record: Option<&Path>,
+    network_rtt: Span,
+    downlink_slots_per_second: u32,
+) -> Result<Box<dyn Source>, DaemonError> {
+    let settings = GnbSettings { downlink_slots_per_second, network_rtt };
+    Ok(match record {
+        Some(path) => {
+            let recorder =
+                Recorder::create(input, path).map_err(|error: RecordingError| failed(which)(error))?;
+            Box::new(Gnb::new(recorder, settings))
+        }
+        None => Box::new(Gnb::new(input, settings)),
+    })
+}
+
+fn known(user: &str, identities: &Identities) -> Result<crate::identity::UserIndex, DaemonError> {
+    let name = SourceName::Name(user.into());
+    identities.by_source(&name).ok_or_else(|| DaemonError::UnknownUser(user.into()))
+}
+
+/// Reports about a trace; each user has its turn at another time of the period.
+fn traced(
+    user: &str,
+    identities: &Identities,
+    knows: ReportSource,
+    path: TracedPath,
+) -> Result<Box<dyn Timetable>, DaemonError> {
+    // How long reports travel is not up to the source here.
+    let settings = NetAssist { source: knows, delay: Span::ZERO, ..NetAssist::default() };
+    let offset = identities.key(known(user, identities)?).offset_in(settings.period);
+    let flow = ReportedFlow { start: Time::ZERO + offset, ..ReportedFlow::DEFAULT };
+    Ok(Box::new(UnseenReports::new(Reports::new(settings, path, flow), 1)))
+}
+
+fn one_user(user: &str, timetable: Box<dyn Timetable>, clock: ServiceClock) -> Box<dyn Source> {
+    Box::new(Timetables::new(vec![(user.into(), timetable)], clock.now(), clock))
+}

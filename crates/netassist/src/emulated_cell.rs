@@ -1,0 +1,308 @@
+//! A cell in real time on loopback, without any right: users' QUIC goes through it, and it tells what it has counted as a base
+//! station does, in JSON over a WebSocket.
+//!
+//! ```text
+//! client --> entry of its user --(uplink: delay)--> server, which sees the user's address
+//!        <-- entry of its user <--(the cell: queue, slots, delay)--
+//! ```
+
+use crate::source::gnb::{UeReport, message};
+use cellcc_experiment::Distribution;
+use cellcc_link::{Cell, LinkConfig, Packet, Poll, QueueCounters, Scheduler};
+use cellcc_quic::Clock;
+use cellcc_units::{Bytes, Rate, Span, Time};
+use futures_util::{SinkExt, StreamExt};
+use std::collections::HashMap;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+use tokio::net::{TcpListener, TcpStream, UdpSocket};
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinSet;
+use tokio::time::{sleep, sleep_until, timeout};
+use tokio_tungstenite::accept_async;
+use tokio_tungstenite::tungstenite::Message;
+
+/// The paper's period of reports.
+const REPORT_PERIOD: Duration = Duration::from_millis(50);
+/// Slots a second of the emulated cell (`cellcc_link::Cell`: LTE's millisecond).
+pub const SLOTS_PER_SECOND: u32 = 1000;
+/// The emulated cell's identity; users' temporary identifiers count from [`FIRST_RNTI`].
+pub const PCI: u16 = 1;
+/// The first user's identifier: the first C-RNTI (3GPP TS 38.321, table 7.1-1).
+pub const FIRST_RNTI: u16 = 1;
+/// IPv4's header and UDP's.
+const HEADER_BYTES: u64 = 28;
+/// The largest datagram.
+const MAX_DATAGRAM: usize = 65_535;
+/// Longest wait for a WebSocket's handshake and its subscription.
+const SUBSCRIBE_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// A user of the cell.
+#[derive(Debug, Clone)]
+pub struct CellUser {
+    /// The address that servers see: one of 127.0.0.0/8.
+    pub address: Ipv4Addr,
+    /// The downlink: what the user could have alone, its queue, and the delay.
+    pub downlink: LinkConfig,
+    /// The delay of the uplink.
+    pub uplink_delay: Span,
+}
+
+/// An emulated cell; dropping it ends it.
+#[derive(Debug)]
+pub struct EmulatedCell {
+    entries: Vec<SocketAddr>,
+    gnb: SocketAddr,
+    server: Arc<OnceLock<SocketAddr>>,
+    queueing: Arc<Mutex<Vec<Distribution>>>,
+    _tasks: JoinSet<()>,
+}
+
+impl EmulatedCell {
+    /// Starts a cell, its users in turn. Needs a tokio runtime.
+    ///
+    /// # Errors
+    /// The system gives no sockets at these addresses.
+    pub async fn start(users: Vec<CellUser>) -> io::Result<Self> {
+        let clock = Clock::new(Instant::now());
+        let server = Arc::new(OnceLock::new());
+        let queueing = Arc::new(Mutex::new(vec![Distribution::default(); users.len()]));
+        let (downlink, arriving) = mpsc::unbounded_channel();
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+        let gnb = listener.local_addr()?;
+        let (report, reports) = watch::channel(String::new());
+        let mut tasks = JoinSet::new();
+        let mut entries = Vec::new();
+        for (index, user) in users.iter().enumerate() {
+            let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+            entries.push(socket.local_addr()?);
+            // That the user's address can be had is found out now.
+            UdpSocket::bind((user.address, 0)).await?;
+            let entry = Entry {
+                index,
+                address: user.address.into(),
+                socket: Arc::new(socket),
+                server: Arc::clone(&server),
+                delay: Duration::from_nanos(user.uplink_delay.as_nanos()),
+                downlink: downlink.clone(),
+            };
+            tasks.spawn(entry.run());
+        }
+        let links = users.into_iter().map(|user| user.downlink).collect();
+        let cell = Cell::new(links, Scheduler::RoundRobin, 0);
+        let station = Station { cell, clock, before: vec![QueueCounters::default(); entries.len()] };
+        tasks.spawn(station.run(arriving, report, Arc::clone(&queueing)));
+        tasks.spawn(serve_reports(listener, reports));
+        Ok(Self { entries, gnb, server, queueing, _tasks: tasks })
+    }
+
+    /// Where the users' packets go. Once; before, they are dropped.
+    pub fn lead_to(&self, server: SocketAddr) {
+        // A second server would split a user's flows: the first stays.
+        let _ = self.server.set(server);
+    }
+
+    /// Where the clients of a user find the server.
+    ///
+    /// # Panics
+    /// Where there is no such user.
+    pub fn entry(&self, user: usize) -> SocketAddr {
+        self.entries[user]
+    }
+
+    /// The base station's WebSocket.
+    pub fn gnb(&self) -> SocketAddr {
+        self.gnb
+    }
+
+    /// How long the packets of each user have waited in the cell.
+    pub fn queueing(&self) -> Vec<Distribution> {
+        self.queueing.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// A packet on its way to a client.
+#[derive(Debug)]
+struct Datagram {
+    bytes: Vec<u8>,
+    client: SocketAddr,
+    entry: Arc<UdpSocket>,
+}
+
+impl Packet for Datagram {
+    fn size(&self) -> Bytes {
+        Bytes::new(self.bytes.len() as u64 + HEADER_BYTES)
+    }
+}
+
+/// Where a user's clients send to.
+struct Entry {
+    index: usize,
+    address: IpAddr,
+    socket: Arc<UdpSocket>,
+    server: Arc<OnceLock<SocketAddr>>,
+    delay: Duration,
+    downlink: mpsc::UnboundedSender<(usize, Datagram)>,
+}
+
+impl Entry {
+    /// Each client has a socket of its own towards the server, so that the server sees a port for each.
+    async fn run(self) {
+        let mut sockets: HashMap<SocketAddr, Arc<UdpSocket>> = HashMap::new();
+        let mut readers = JoinSet::new();
+        let (delayed, mut leaving) = mpsc::unbounded_channel::<(Instant, Arc<UdpSocket>, Vec<u8>)>();
+        readers.spawn(async move {
+            while let Some((due, socket, bytes)) = leaving.recv().await {
+                sleep_until(due.into()).await;
+                // A packet that the system does not take is lost, as packets are.
+                let _ = socket.send(&bytes).await;
+            }
+        });
+        let mut buffer = vec![0; MAX_DATAGRAM];
+        loop {
+            let Ok((length, client)) = self.socket.recv_from(&mut buffer).await else { continue };
+            let Some(server) = self.server.get() else { continue };
+            if !sockets.contains_key(&client) {
+                let Ok(socket) = UdpSocket::bind((self.address, 0)).await else { continue };
+                if socket.connect(server).await.is_err() {
+                    continue;
+                }
+                let socket = Arc::new(socket);
+                let (entry, downlink, index) = (Arc::clone(&self.socket), self.downlink.clone(), self.index);
+                readers.spawn(read_downlink(Arc::clone(&socket), entry, client, index, downlink));
+                sockets.insert(client, socket);
+            }
+            let Some(socket) = sockets.get(&client) else { continue };
+            let _ =
+                delayed.send((Instant::now() + self.delay, Arc::clone(socket), buffer[..length].to_vec()));
+        }
+    }
+}
+
+async fn read_downlink(
+    socket: Arc<UdpSocket>,
+    entry: Arc<UdpSocket>,
+    client: SocketAddr,
+    user: usize,
+    downlink: mpsc::UnboundedSender<(usize, Datagram)>,
+) {
+    let mut buffer = vec![0; MAX_DATAGRAM];
+    loop {
+        match socket.recv(&mut buffer).await {
+            Ok(length) => {
+                let datagram =
+                    Datagram { bytes: buffer[..length].to_vec(), client, entry: Arc::clone(&entry) };
+                if downlink.send((user, datagram)).is_err() {
+                    return;
+                }
+            }
+            // The server may be gone for a moment: an ICMP message of before.
+            Err(_) => sleep(Duration::from_millis(1)).await,
+        }
+    }
+}
+
+/// The base station.
+struct Station {
+    cell: Cell<Datagram>,
+    clock: Clock,
+    before: Vec<QueueCounters>,
+}
+
+impl Station {
+    async fn run(
+        mut self,
+        mut arriving: mpsc::UnboundedReceiver<(usize, Datagram)>,
+        report: watch::Sender<String>,
+        queueing: Arc<Mutex<Vec<Distribution>>>,
+    ) {
+        let mut reports = tokio::time::interval(REPORT_PERIOD);
+        loop {
+            let wake = self.cell.next_wake();
+            // Nothing to wait for: the next report comes sooner.
+            let at = if wake == Time::NEVER { self.clock.now() + Span::from_secs(1) } else { wake };
+            tokio::select! {
+                arrived = arriving.recv() => match arrived {
+                    Some((user, datagram)) => {
+                        // What the queue drops is lost.
+                        let _ = self.cell.enqueue(self.clock.now(), user, datagram);
+                    }
+                    None => return,
+                },
+                () = self.clock.sleep_until(at) => {}
+                _ = reports.tick() => {
+                    report.send_replace(self.report());
+                }
+            }
+            self.deliver(&queueing).await;
+        }
+    }
+
+    async fn deliver(&mut self, queueing: &Mutex<Vec<Distribution>>) {
+        loop {
+            match self.cell.poll(self.clock.now()) {
+                Poll::Ready((user, delivery)) => {
+                    let waited = delivery.departed_at.since(delivery.queued_at);
+                    queueing.lock().unwrap_or_else(PoisonError::into_inner)[user].add(waited);
+                    let Datagram { bytes, client, entry } = delivery.packet;
+                    let _ = entry.send_to(&bytes, client).await;
+                }
+                Poll::Dropped(_) => {}
+                Poll::Wake(_) | Poll::Idle => return,
+            }
+        }
+    }
+
+    /// What a base station would say of the last 50 ms.
+    fn report(&mut self) -> String {
+        let now = self.clock.now();
+        let period = Span::from_millis(REPORT_PERIOD.as_millis() as u64);
+        let counters: Vec<_> = (0..self.before.len()).map(|user| self.cell.counters(now, user)).collect();
+        let busy = |user: usize| counters[user].busy.saturating_sub(self.before[user].busy);
+        let served_users = (0..counters.len()).filter(|user| !busy(*user).is_zero()).count().max(1) as u64;
+        let users: Vec<_> = counters
+            .iter()
+            .enumerate()
+            .map(|(user, now)| UeReport {
+                pci: PCI,
+                rnti: FIRST_RNTI + u16::try_from(user).unwrap_or(u16::MAX - FIRST_RNTI),
+                downlink: Rate::from_transfer(now.served - self.before[user].served, period),
+                uplink: Rate::ZERO,
+                // A slot each millisecond goes to one of the users who have something queued.
+                blocks: (busy(user).as_millis_f64() / served_users as f64).ceil() as u64,
+                queued: now.backlog,
+                longest_gap: None,
+                uplink_delay: None,
+            })
+            .collect();
+        self.before = counters;
+        message(now.as_nanos() / 1_000_000, &users)
+    }
+}
+
+async fn serve_reports(listener: TcpListener, reports: watch::Receiver<String>) {
+    let mut clients = JoinSet::new();
+    loop {
+        if let Ok((socket, _)) = listener.accept().await {
+            clients.spawn(send_reports(socket, reports.clone()));
+        }
+    }
+}
+
+/// Until the client goes.
+async fn send_reports(socket: TcpStream, mut reports: watch::Receiver<String>) {
+    let subscribing = async {
+        let mut stream = accept_async(socket).await.ok()?;
+        stream.next().await?.ok()?;
+        Some(stream)
+    };
+    let Ok(Some(mut stream)) = timeout(SUBSCRIBE_TIMEOUT, subscribing).await else { return };
+    while reports.changed().await.is_ok() {
+        let text = reports.borrow_and_update().clone();
+        if stream.send(Message::text(text)).await.is_err() {
+            return;
+        }
+    }
+}

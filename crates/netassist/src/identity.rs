@@ -1,0 +1,223 @@
+//! Who the users are: a table that joins what a base station calls a user, the addresses that servers see, and the key by
+//! which the user goes on the wire.
+
+use cellcc_units::Span;
+use serde::Deserialize;
+use sha2::{Digest, Sha256};
+use std::collections::HashMap;
+use std::fmt;
+use std::net::IpAddr;
+use thiserror::Error;
+
+/// What stands for a user on the wire. Whoever reads records learns no address from it: it is a hash with a secret, which is
+/// new with each start of the service.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct UserKey(pub [u8; 16]);
+
+impl UserKey {
+    fn new(secret: &[u8; 32], name: &str) -> Self {
+        // SHA-256 of a secret of fixed length and a text is not extended here: the half that is kept hides the state.
+        let digest = Sha256::new().chain_update(secret).chain_update(name).finalize();
+        let mut key = [0; 16];
+        key.copy_from_slice(&digest[..16]);
+        Self(key)
+    }
+
+    /// When in its period this user's turn is, so that not all have it at once.
+    pub fn offset_in(&self, period: Span) -> Span {
+        let [first, second, third, fourth, ..] = self.0;
+        let share = u64::from(u32::from_le_bytes([first, second, third, fourth]));
+        let nanos = u128::from(period.as_nanos()) * u128::from(share) >> 32;
+        Span::from_nanos(u64::try_from(nanos).unwrap_or(0))
+    }
+}
+
+impl fmt::Debug for UserKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl fmt::Display for UserKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+/// What a source calls a user.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum SourceName {
+    /// A base station's names.
+    Radio(RadioName),
+    /// The name in the table.
+    Name(String),
+}
+
+/// What a base station calls a user: within a cell (physical cell identity) its radio network temporary identifier. It is
+/// another after each attachment: a static table is for laboratories.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RadioName {
+    /// Physical cell identity, 0 to 1007.
+    pub pci: u16,
+    /// Radio network temporary identifier.
+    pub rnti: u16,
+}
+
+/// One user of the table.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct User {
+    /// The name in the user's certificate, and in the audit log.
+    pub name: String,
+    /// The addresses under which servers see the user.
+    pub addresses: Vec<IpAddr>,
+    /// What the base stations call the user.
+    #[serde(default)]
+    pub radio: Vec<RadioName>,
+}
+
+/// A user of an [`Identities`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct UserIndex(pub(crate) usize);
+
+/// Why a table of users cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{what} stands for two users, `{first}` and `{second}`: remove one")]
+pub struct Ambiguous {
+    what: String,
+    first: String,
+    second: String,
+}
+
+/// The static table of users.
+#[derive(Debug, Clone)]
+pub struct Identities {
+    users: Vec<(User, UserKey)>,
+    by_address: HashMap<IpAddr, UserIndex>,
+    by_source: HashMap<SourceName, UserIndex>,
+}
+
+impl Identities {
+    /// A table of these users.
+    ///
+    /// # Errors
+    /// A name, an address or a radio name is given twice.
+    pub fn new(users: Vec<User>, secret: &[u8; 32]) -> Result<Self, Ambiguous> {
+        let (mut by_address, mut by_source) = (HashMap::new(), HashMap::new());
+        for (index, user) in users.iter().enumerate() {
+            let clash = |what: String, other: UserIndex| Ambiguous {
+                what,
+                first: users[other.0].name.clone(),
+                second: user.name.clone(),
+            };
+            for address in &user.addresses {
+                if let Some(other) = by_address.insert(address.to_canonical(), UserIndex(index)) {
+                    return Err(clash(format!("the address {address}"), other));
+                }
+            }
+            let radio = user.radio.iter().map(|radio| SourceName::Radio(*radio));
+            for name in radio.chain([SourceName::Name(user.name.clone())]) {
+                let text = match &name {
+                    SourceName::Radio(RadioName { pci, rnti }) => format!("RNTI {rnti} of cell {pci}"),
+                    SourceName::Name(_) => "the name".to_owned(),
+                };
+                if let Some(other) = by_source.insert(name, UserIndex(index)) {
+                    return Err(clash(text, other));
+                }
+            }
+        }
+        let users = users.into_iter().map(|user| {
+            let key = UserKey::new(secret, &user.name);
+            (user, key)
+        });
+        Ok(Self { users: users.collect(), by_address, by_source })
+    }
+
+    /// All users.
+    pub fn all(&self) -> impl Iterator<Item = UserIndex> {
+        (0..self.users.len()).map(UserIndex)
+    }
+
+    /// The user with this address.
+    pub fn by_address(&self, address: IpAddr) -> Option<UserIndex> {
+        self.by_address.get(&address.to_canonical()).copied()
+    }
+
+    /// The user of this name of a source.
+    pub fn by_source(&self, name: &SourceName) -> Option<UserIndex> {
+        self.by_source.get(name).copied()
+    }
+
+    /// The user's entry.
+    pub fn user(&self, index: UserIndex) -> &User {
+        &self.users[index.0].0
+    }
+
+    /// What stands for the user on the wire.
+    pub fn key(&self, index: UserIndex) -> UserKey {
+        self.users[index.0].1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn user(name: &str, address: &str, rnti: u16) -> User {
+        User {
+            name: name.into(),
+            addresses: vec![address.parse().unwrap()],
+            radio: vec![RadioName { pci: 1, rnti }],
+        }
+    }
+
+    #[test]
+    fn a_user_is_found_by_each_of_its_names() {
+        let table = Identities::new(vec![user("alice", "10.45.0.2", 17921)], &[7; 32]).unwrap();
+        let alice = table.by_address("::ffff:10.45.0.2".parse().unwrap()).unwrap();
+        assert_eq!(table.by_source(&SourceName::Radio(RadioName { pci: 1, rnti: 17921 })), Some(alice));
+        assert_eq!(table.by_source(&SourceName::Name("alice".into())), Some(alice));
+        assert_eq!(table.by_source(&SourceName::Radio(RadioName { pci: 2, rnti: 17921 })), None);
+    }
+
+    #[test]
+    fn a_key_changes_with_the_secret_and_not_with_the_address() {
+        let key = |secret, address| {
+            let table = Identities::new(vec![user("alice", address, 1)], &[secret; 32]).unwrap();
+            table.key(UserIndex(0))
+        };
+        assert_eq!(key(1, "10.45.0.2"), key(1, "10.45.0.3"));
+        assert_ne!(key(1, "10.45.0.2"), key(2, "10.45.0.2"));
+    }
+
+    #[test]
+    fn what_stands_for_two_users_is_refused_by_name() {
+        let message = |second: User| {
+            Identities::new(vec![user("alice", "10.45.0.2", 1), second], &[0; 32]).unwrap_err().to_string()
+        };
+        assert!(
+            message(user("bob", "10.45.0.2", 2))
+                .starts_with("the address 10.45.0.2 stands for two users, `alice`")
+        );
+        assert!(message(user("bob", "10.45.0.3", 1)).starts_with("RNTI 1 of cell 1"));
+        assert!(message(user("alice", "10.45.0.3", 2)).starts_with("the name"));
+    }
+
+    #[test]
+    fn users_have_their_turns_all_over_the_period() {
+        let users = (0..1000_u32).map(|n| User {
+            name: format!("user-{n}"),
+            addresses: Vec::new(),
+            radio: Vec::new(),
+        });
+        let table = Identities::new(users.collect(), &[1; 32]).unwrap();
+        let mut per_millisecond = [0_u32; 50];
+        for index in table.all() {
+            let offset = table.key(index).offset_in(Span::from_millis(50));
+            per_millisecond[(offset.as_nanos() / 1_000_000) as usize] += 1;
+        }
+        // Twenty each on average: a binomial distribution is above 45 less than once in a million.
+        assert!(per_millisecond.iter().all(|&count| count < 45), "{per_millisecond:?}");
+    }
+}

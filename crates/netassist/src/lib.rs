@@ -1,0 +1,49 @@
+//! NetAssist: the network-assistance service of a mobile edge, and its client.
+//!
+//! | to find | look in |
+//! |---|---|
+//! | the core: who is told what, pure | [`Service`] |
+//! | who the users are, and who may be told about them | [`Identities`], [`LiveFlows`], [`Consent`] |
+//! | where measurements come from | [`source`] |
+//! | names in certificates | [`PeerName`], [`Authority`], [`Credentials`] |
+//! | QUIC between the service and its clients | [`Server`], [`Client`] |
+//! | a server's QUIC connections under NetAssist's advice | [`AssistedPeers`] |
+//! | the daemon and its configuration | [`daemon`] |
+//! | a cell on loopback that counts as a base station does | [`emulated_cell`] |
+//! | messages on a connection's stream | [`protocol`] |
+
+#![allow(
+    clippy::disallowed_methods,
+    reason = "the adapters, the transport and the daemon have clocks and sockets"
+)]
+
+mod assisted_peers;
+mod audit;
+mod certificates;
+mod clock;
+pub mod consent;
+pub mod daemon;
+pub mod emulated_cell;
+mod established;
+mod identity;
+mod limits;
+mod live_flows;
+mod name;
+pub mod protocol;
+mod sample;
+mod service;
+pub mod source;
+mod transport;
+mod users;
+
+pub use assisted_peers::AssistedPeers;
+pub use audit::{AuditEntry, EndReason, Event, Ground, Refused};
+pub use certificates::{Authority, CertificateError, Credentials, SERVICE_DNS_NAME};
+pub use clock::ServiceClock;
+pub use established::established_peers;
+pub use identity::{Ambiguous, Identities, RadioName, SourceName, User, UserIndex, UserKey};
+pub use live_flows::{LiveFlows, tracked_flows};
+pub use name::{NameError, PeerName, Role};
+pub use sample::{Counted, Measured, Sample};
+pub use service::{ClientId, Consent, Counts, Due, Presented, Publication, Reply, Service};
+pub use transport::{BindError, Client, ClientError, ClientEvent, ClientSettings, Server, ServerCounts};

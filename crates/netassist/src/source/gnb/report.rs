@@ -1,0 +1,309 @@
+//! The text of a message. Two envelopes, one content:
+//!
+//! ```text
+//! since July 2025, WebSocket:  {"timestamp":"2026-07-22T10:00:00.050","cells":[{"cell_metrics":{..},"ue_list":[{..}]}]}
+//! before, UDP:                 {"timestamp":1700000000.05,"cell_metrics":{..},"ue_list":[{"ue_container":{..}}]}
+//! ```
+//!
+//! Lists are absent where they are empty. Other layers' messages have other keys and are left out. A user's entry that lacks
+//! something is left out and counted; the others of the message count.
+
+use cellcc_units::{Bytes, Rate, Span};
+use serde::Deserialize;
+use serde_json::Value;
+use thiserror::Error;
+
+/// The fastest rate that is believed: a hundred times the peak rate of NR's widest carriers together (3GPP TS 38.306
+/// gives some 10 Gbit/s each).
+const MAX_BITS_PER_SEC: f64 = 1e12;
+/// The longest of the delays that is believed.
+const MAX_DELAY_MS: f64 = 3_600_000.0;
+/// The largest physical cell identity (3GPP TS 38.211, section 7.4.2.1).
+const MAX_PCI: u16 = 1007;
+
+/// A message of a base station.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Message {
+    /// What the scheduler has counted.
+    Cells {
+        /// When the period ended: milliseconds since some midnight or since 1970; only differences have a meaning.
+        at_ms: u64,
+        /// The cells.
+        cells: Vec<CellReport>,
+        /// Entries that were left out.
+        malformed: u64,
+    },
+    /// It refuses what was asked.
+    Refusal(String),
+    /// Another layer's message, or the answer to a command.
+    Other,
+}
+
+/// One cell of a message.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct CellReport {
+    /// Its users.
+    pub users: Vec<UeReport>,
+}
+
+/// One user of a cell, over the period.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct UeReport {
+    /// Physical cell identity.
+    pub pci: u16,
+    /// Radio network temporary identifier.
+    pub rnti: u16,
+    /// What the user has acknowledged.
+    pub downlink: Rate,
+    /// What was received of the user.
+    pub uplink: Rate,
+    /// Transport blocks that were sent to the user, acknowledged or not.
+    pub blocks: u64,
+    /// What waits for the user at the end of the period.
+    pub queued: Bytes,
+    /// The longest time between two transmissions to the user.
+    pub longest_gap: Option<Span>,
+    /// From the user's request to send until its data were decoded, on average; `None` where it asked for nothing.
+    pub uplink_delay: Option<Span>,
+}
+
+/// Why bytes are no message.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum Malformed {
+    /// It is no JSON.
+    #[error("not JSON: {0}")]
+    Json(String),
+    /// It has cells, and no time that can be read.
+    #[error("`timestamp` is neither seconds nor a time such as 2026-07-22T10:00:00.050")]
+    Timestamp,
+}
+
+/// Reads a message.
+///
+/// # Errors
+/// It is none of a base station.
+pub fn parse(bytes: &[u8]) -> Result<Message, Malformed> {
+    let value: Value = serde_json::from_slice(bytes).map_err(|error| Malformed::Json(error.to_string()))?;
+    if let Some(error) = value.get("error") {
+        return Ok(Message::Refusal(
+            error.as_str().unwrap_or("without a reason").chars().take(200).collect(),
+        ));
+    }
+    let cells: Vec<&Value> = match value.get("cells") {
+        Some(Value::Array(cells)) => cells.iter().collect(),
+        _ if value.get("cell_metrics").is_some() || value.get("ue_list").is_some() => vec![&value],
+        _ => return Ok(Message::Other),
+    };
+    let at_ms = value.get("timestamp").and_then(milliseconds).ok_or(Malformed::Timestamp)?;
+    let mut malformed = 0;
+    let cells = cells.into_iter().map(|cell| cell_report(cell, &mut malformed)).collect();
+    Ok(Message::Cells { at_ms, cells, malformed })
+}
+
+fn cell_report(cell: &Value, malformed: &mut u64) -> CellReport {
+    let list = cell.get("ue_list").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let mut users = Vec::with_capacity(list.len());
+    for entry in list {
+        let entry = entry.get("ue_container").unwrap_or(entry);
+        match Ue::deserialize(entry).ok().and_then(Ue::report) {
+            Some(user) => users.push(user),
+            None => *malformed += 1,
+        }
+    }
+    CellReport { users }
+}
+
+/// The fields as they are named.
+#[derive(Deserialize)]
+struct Ue {
+    pci: u16,
+    rnti: u16,
+    /// Bit/s: the generator multiplies kbit/s by 1e3.
+    dl_brate: f64,
+    ul_brate: f64,
+    dl_nof_ok: f64,
+    dl_nof_nok: f64,
+    /// Bytes.
+    dl_bs: f64,
+    /// Milliseconds: the generator converts slots.
+    max_pdsch_distance: Option<f64>,
+    avg_sr_to_pusch_delay: Option<f64>,
+    avg_crc_delay: Option<f64>,
+}
+
+impl Ue {
+    fn report(self) -> Option<UeReport> {
+        let request = self.avg_sr_to_pusch_delay.and_then(delay).filter(|delay| !delay.is_zero());
+        let decoding = self.avg_crc_delay.and_then(delay).unwrap_or(Span::ZERO);
+        Some(UeReport {
+            pci: Some(self.pci).filter(|pci| *pci <= MAX_PCI)?,
+            rnti: self.rnti,
+            downlink: rate(self.dl_brate)?,
+            uplink: rate(self.ul_brate)?,
+            blocks: count(self.dl_nof_ok)? + count(self.dl_nof_nok)?,
+            queued: Bytes::new(count(self.dl_bs)?),
+            longest_gap: self.max_pdsch_distance.and_then(delay),
+            uplink_delay: request.map(|request| request + decoding),
+        })
+    }
+}
+
+fn rate(bits_per_sec: f64) -> Option<Rate> {
+    (0.0..=MAX_BITS_PER_SEC).contains(&bits_per_sec).then(|| Rate::from_mbit_per_sec(bits_per_sec / 1e6))
+}
+
+fn count(value: f64) -> Option<u64> {
+    (0.0..=f64::from(u32::MAX)).contains(&value).then_some(value as u64)
+}
+
+fn delay(ms: f64) -> Option<Span> {
+    (0.0..=MAX_DELAY_MS).contains(&ms).then(|| Span::from_secs_f64(ms / 1e3))
+}
+
+/// Seconds since 1970, or `YYYY-MM-DDTHH:MM:SS.mmm`, of which the time of day is enough.
+fn milliseconds(timestamp: &Value) -> Option<u64> {
+    match timestamp {
+        Value::Number(secs) => {
+            let ms = secs.as_f64()? * 1e3;
+            (0.0..1e15).contains(&ms).then_some(ms.round() as u64)
+        }
+        Value::String(text) => {
+            let (_, time) = text.split_once('T')?;
+            let mut parts = time.trim_end_matches('Z').splitn(3, ':');
+            let hours: u64 = parts.next()?.parse().ok().filter(|hours| *hours < 24)?;
+            let minutes: u64 = parts.next()?.parse().ok().filter(|minutes| *minutes < 60)?;
+            let secs: f64 = parts.next()?.parse().ok().filter(|secs| (0.0..61.0).contains(secs))?;
+            Some((hours * 60 + minutes) * 60_000 + (secs * 1e3).round() as u64)
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Made from the field lists of OCUDU's generator; not from a base station.
+    pub(in crate::source::gnb) const OCUDU: &str = r#"{"timestamp":"2026-07-22T10:00:00.050","cells":[{"cell_metrics":{"pci":1,
+        "error_indication_count":0,"average_latency":12,"max_latency":40,"latency_histogram":[0,0,0,0,0,0,0,0,0,0],
+        "nof_failed_uci_allocs":0,"failed_dl_pdcch":0,"failed_ul_pdcch":0,"pucch_tot_rb_usage_avg":2.0},
+        "ue_list":[{"ue":0,"pci":1,"rnti":17921,"cqi":15,"dl_ri":2.0,"ul_ri":1.0,"dl_mcs":27,"dl_brate":12000000.0,
+        "dl_nof_ok":35,"dl_nof_nok":0,"dl_bs":3000,"pusch_snr_db":28.5,"ta_ns":260.0,"ul_mcs":20,"ul_brate":1000000.0,
+        "ul_nof_ok":5,"ul_nof_nok":0,"last_phr":30,"max_pusch_distance":12.0,"max_pdsch_distance":2.5,"bsr":0,
+        "avg_ce_delay":0.0,"max_ce_delay":0.0,"avg_crc_delay":1.5,"max_crc_delay":2.0,"avg_sr_to_pusch_delay":6.5,
+        "max_sr_to_pusch_delay":9.0}]}]}"#;
+
+    /// Made from the field lists of srsRAN's generator of 2024.
+    const LEGACY: &str = r#"{"timestamp":1700000000.05,"cell_metrics":{"error_indication_count":0},"ue_list":[{"ue_container":
+        {"pci":1,"rnti":17921,"cqi":15,"ri":2,"dl_mcs":27,"dl_brate":12000000.0,"dl_nof_ok":35,"dl_nof_nok":0,"dl_bs":3000,
+        "pusch_snr_db":28.5,"pucch_snr_db":20.0,"ta_ns":"n/a","ul_mcs":20,"ul_brate":1000000.0,"ul_nof_ok":5,"ul_nof_nok":0,
+        "bsr":0}}]}"#;
+
+    fn users(text: &str) -> (Vec<UeReport>, u64) {
+        match parse(text.as_bytes()).expect("a message") {
+            Message::Cells { cells, malformed, .. } => {
+                (cells.into_iter().flat_map(|cell| cell.users).collect(), malformed)
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_users_entry_is_read() {
+        let (users, malformed) = users(OCUDU);
+        let [user] = users[..] else { panic!("{users:?}") };
+        assert_eq!((user.pci, user.rnti, user.blocks, malformed), (1, 17921, 35, 0));
+        assert_eq!(user.queued, Bytes::new(3000));
+        assert_eq!(user.uplink_delay, Some(Span::from_millis(8)), "request and decoding");
+    }
+
+    #[test]
+    fn rates_are_bits_per_second_whatever_the_documentation_says() {
+        let (users, _) = users(OCUDU);
+        assert_eq!(users[0].downlink, Rate::from_mbit_per_sec(12.0), "not 12 Gbit/s");
+        assert_eq!(users[0].uplink, Rate::from_mbit_per_sec(1.0));
+    }
+
+    #[test]
+    fn the_gap_is_in_milliseconds_whatever_the_documentation_says() {
+        assert_eq!(users(OCUDU).0[0].longest_gap, Some(Span::from_micros(2500)), "not 2.5 slots");
+    }
+
+    #[test]
+    fn the_older_envelope_has_the_same_content() {
+        let (new, old) = (users(OCUDU).0[0], users(LEGACY).0[0]);
+        let delays = UeReport { longest_gap: None, uplink_delay: None, ..new };
+        assert_eq!(old, delays);
+    }
+
+    #[test]
+    fn differences_of_timestamps_are_periods_in_both_forms() {
+        for (one, two) in [
+            ("\"2026-07-22T10:59:59.990\"", "\"2026-07-22T11:00:00.040\""),
+            ("1700000000.99", "1700000001.04"),
+        ] {
+            let at = |text: &str| milliseconds(&serde_json::from_str(text).unwrap()).unwrap();
+            assert_eq!(at(two) - at(one), 50, "{one}");
+        }
+    }
+
+    #[test]
+    fn an_entry_that_lacks_something_costs_only_itself() {
+        let entry = |fields: &str| {
+            format!(r#"{{"pci":1,"rnti":2,"dl_nof_ok":1,"dl_nof_nok":0,"dl_bs":0,"ul_brate":0{fields}}}"#)
+        };
+        let list = [
+            entry(r#","dl_brate":1"#),
+            entry(""),
+            entry(r#","dl_brate":-1"#),
+            entry(r#","dl_brate":1e300"#),
+            entry(r#","dl_brate":"n/a""#),
+            entry(r#","dl_brate":null"#),
+            "7".into(),
+        ];
+        let text = format!(r#"{{"timestamp":1,"cells":[{{"ue_list":[{}]}}]}}"#, list.join(","));
+        let (users, malformed) = users(&text);
+        assert_eq!((users.len(), malformed), (1, 6));
+    }
+
+    #[test]
+    fn a_cell_without_users_has_no_list() {
+        let text = r#"{"timestamp":"2026-07-22T10:00:00.050","cells":[{"cell_metrics":{"pci":1}}]}"#;
+        assert_eq!(users(text), (vec![], 0));
+    }
+
+    #[test]
+    fn other_layers_and_answers_are_told_apart() {
+        let read = |text: &str| parse(text.as_bytes());
+        assert_eq!(read(r#"{"timestamp":"x","rlc_metrics":{"du_id":0}}"#), Ok(Message::Other));
+        assert_eq!(read(r#"{"cmd":"metrics_subscribe","timestamp":"x"}"#), Ok(Message::Other));
+        assert_eq!(
+            read(r#"{"cmd":"x","error":"unknown command"}"#),
+            Ok(Message::Refusal("unknown command".into()))
+        );
+    }
+
+    #[test]
+    fn what_was_cut_off_is_refused() {
+        for end in [0, 1, OCUDU.len() / 2, OCUDU.len() - 1] {
+            assert!(matches!(parse(&OCUDU.as_bytes()[..end]), Err(Malformed::Json(_))), "{end}");
+        }
+        let untimed = OCUDU.replace("2026-07-22T10:00:00.050", "today");
+        assert_eq!(parse(untimed.as_bytes()), Err(Malformed::Timestamp));
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_make_the_reader_panic(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+            let _ = parse(&bytes);
+        }
+
+        #[test]
+        fn a_message_with_bytes_changed_does_not_either(at in 0..OCUDU.len(), byte in any::<u8>()) {
+            let mut bytes = OCUDU.as_bytes().to_vec();
+            bytes[at] = byte;
+            let _ = parse(&bytes);
+        }
+    }
+}

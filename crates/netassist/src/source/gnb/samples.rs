@@ -1,0 +1,216 @@
+//! From what a base station has counted to samples.
+//!
+//! The estimator wants to know how long something waited for the user. The base station tells only what waits at the end of a
+//! period, and how many transport blocks it sent:
+//!
+//! - Something waited at both ends: all the time. (A queue that is empty in between for long is not full at both ends.)
+//! - Else as long as the blocks take at the cell's rate of slots, times the users who were served: each of them waited while
+//!   the others were. Not longer than the period without its longest gap: nothing waited in it.
+
+use super::report::{Malformed, Message, UeReport, parse};
+use crate::identity::{RadioName, SourceName};
+use crate::sample::{Counted, Measured, Sample};
+use cellcc_assist::Observation;
+use cellcc_units::{Bytes, Rate, Span, Time};
+use std::collections::HashMap;
+
+/// The packet that the minimum RTT is about.
+const PACKET: Bytes = Bytes::new(1500);
+/// Users of whom the last report is remembered. A cell has at most 65,519 (3GPP TS 38.321, table 7.1-1: the RNTIs).
+const MAX_USERS: usize = 65_519;
+/// Reports that are farther apart do not belong together; the longest period that a base station can be set to is hours, and
+/// of no use here.
+const MAX_PERIOD_MS: u64 = 10_000;
+/// Timestamps may be of one day: they begin again after it.
+const DAY_MS: u64 = 86_400_000;
+
+/// What a base station does not tell of itself.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct GnbSettings {
+    /// Slots a second in which a cell can send to users.
+    pub downlink_slots_per_second: u32,
+    /// Between the servers' gateway and the base station, both ways.
+    pub network_rtt: Span,
+}
+
+/// Makes samples of a base station's messages. Pure.
+#[derive(Debug)]
+pub struct GnbReader {
+    settings: GnbSettings,
+    before: HashMap<RadioName, Before>,
+}
+
+/// What the last report about a user said.
+#[derive(Debug, Clone, Copy)]
+struct Before {
+    at_ms: u64,
+    queued: Bytes,
+}
+
+impl GnbReader {
+    /// A reader that has seen nothing.
+    pub fn new(settings: GnbSettings) -> Self {
+        Self { settings, before: HashMap::new() }
+    }
+
+    /// Begins anew: messages are missing.
+    pub fn forget(&mut self) {
+        self.before.clear();
+    }
+
+    /// The samples in a message that arrived at `now`. A user's first message only begins a period.
+    ///
+    /// # Errors
+    /// It is no message of a base station.
+    pub fn read(&mut self, now: Time, bytes: &[u8]) -> Result<Vec<Sample>, Malformed> {
+        let Message::Cells { at_ms, cells, .. } = parse(bytes)? else { return Ok(Vec::new()) };
+        let mut samples = Vec::new();
+        for cell in &cells {
+            let served = cell.users.iter().filter(|user| user.blocks > 0).count().max(1) as u64;
+            samples.extend(cell.users.iter().filter_map(|user| self.sample(now, at_ms, user, served)));
+        }
+        if self.before.len() > MAX_USERS {
+            self.before.retain(|_, before| before.at_ms == at_ms);
+        }
+        Ok(samples)
+    }
+
+    fn sample(&mut self, now: Time, at_ms: u64, user: &UeReport, served_users: u64) -> Option<Sample> {
+        let name = RadioName { pci: user.pci, rnti: user.rnti };
+        let before = self.before.insert(name, Before { at_ms, queued: user.queued })?;
+        let period_ms = (at_ms + DAY_MS - before.at_ms % DAY_MS) % DAY_MS;
+        if period_ms == 0 || period_ms > MAX_PERIOD_MS {
+            return None;
+        }
+        let period = Span::from_millis(period_ms);
+        let served = user.downlink.bytes_in(period);
+        let downlink = Observation {
+            period,
+            served,
+            busy: self.busy(period, before.queued, user, served_users),
+            backlog: user.queued,
+            channel: None,
+            packet: PACKET,
+        };
+        let counted = Counted {
+            downlink,
+            uplink: user.uplink,
+            uplink_delay: user.uplink_delay,
+            network_rtt: self.settings.network_rtt,
+        };
+        Some(Sample {
+            user: SourceName::Radio(name),
+            cell: user.pci.into(),
+            until: now,
+            measured: Measured::Counted(counted),
+        })
+    }
+
+    fn busy(&self, period: Span, queued_before: Bytes, user: &UeReport, served_users: u64) -> Span {
+        if !queued_before.is_zero() && !user.queued.is_zero() {
+            return period;
+        }
+        let slots = user.blocks.saturating_mul(served_users);
+        let slot =
+            Span::from_nanos(1_000_000_000 / u64::from(self.settings.downlink_slots_per_second.max(1)));
+        let granted = Span::from_nanos(slot.as_nanos().saturating_mul(slots));
+        let gap = user.longest_gap.unwrap_or(Span::ZERO);
+        granted.min(period.saturating_sub(gap))
+    }
+}
+
+/// A base station's message with these users, in the form that [`parse`] reads: what an emulated cell sends.
+///
+/// `at_ms`: milliseconds since midnight.
+pub fn message(at_ms: u64, users: &[UeReport]) -> String {
+    let list: Vec<_> = users.iter().map(entry).collect();
+    let (secs, ms) = (at_ms / 1000, at_ms % 1000);
+    let time = format!("1970-01-01T{:02}:{:02}:{:02}.{ms:03}", secs / 3600 % 24, secs / 60 % 60, secs % 60);
+    serde_json::json!({"timestamp": time, "cells": [{"cell_metrics": {}, "ue_list": list}]}).to_string()
+}
+
+fn entry(user: &UeReport) -> serde_json::Value {
+    let bits = |rate: Rate| rate.as_bytes_per_sec() * 8;
+    let mut entry = serde_json::json!({
+        "pci": user.pci, "rnti": user.rnti, "dl_brate": bits(user.downlink), "ul_brate": bits(user.uplink),
+        "dl_nof_ok": user.blocks, "dl_nof_nok": 0, "dl_bs": user.queued.get(),
+    });
+    if let Some(gap) = user.longest_gap {
+        entry["max_pdsch_distance"] = gap.as_millis_f64().into();
+    }
+    entry
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::report::tests::OCUDU;
+    use super::*;
+
+    const SETTINGS: GnbSettings =
+        GnbSettings { downlink_slots_per_second: 1400, network_rtt: Span::from_millis(10) };
+
+    fn user(queued: u64, blocks: u64) -> UeReport {
+        UeReport {
+            pci: 1,
+            rnti: 7,
+            downlink: Rate::from_mbit_per_sec(12.0),
+            uplink: Rate::ZERO,
+            blocks,
+            queued: Bytes::new(queued),
+            longest_gap: None,
+            uplink_delay: None,
+        }
+    }
+
+    /// What is observed of the first of `users`, after a message 50 ms before it.
+    fn observed(before: u64, users: &[UeReport]) -> Observation {
+        let mut reader = GnbReader::new(SETTINGS);
+        let first = message(1000, &[user(before, 0)]);
+        assert_eq!(reader.read(Time::ZERO, first.as_bytes()), Ok(vec![]), "it only begins a period");
+        let samples = reader.read(Time::ZERO, message(1050, users).as_bytes()).unwrap();
+        match samples[0].measured {
+            Measured::Counted(counted) => counted.downlink,
+            Measured::Known(_) => panic!("no oracle"),
+        }
+    }
+
+    #[test]
+    fn a_period_is_what_lies_between_two_timestamps() {
+        let observed = observed(3000, &[user(3000, 35)]);
+        assert_eq!(observed.period, Span::from_millis(50));
+        assert_eq!(observed.served, Bytes::new(75_000));
+    }
+
+    #[test]
+    fn a_user_with_something_queued_at_both_ends_was_busy_all_the_time() {
+        assert_eq!(observed(3000, &[user(3000, 5)]).busy, Span::from_millis(50));
+    }
+
+    #[test]
+    fn else_the_blocks_say_how_long() {
+        // 14 blocks of 1/1400 s: 10 ms; with another user who is served, twice as long.
+        let near = |busy: Span, ms: u64| busy.as_nanos().abs_diff(Span::from_millis(ms).as_nanos()) < 100;
+        assert!(near(observed(0, &[user(3000, 14)]).busy, 10));
+        let other = UeReport { rnti: 8, ..user(3000, 1) };
+        assert!(near(observed(0, &[user(0, 14), other]).busy, 20));
+        let gap = UeReport { longest_gap: Some(Span::from_millis(45)), ..user(0, 14) };
+        assert_eq!(observed(0, &[gap]).busy, Span::from_millis(5), "nothing waited in the gap");
+    }
+
+    #[test]
+    fn a_clock_that_passes_midnight_goes_on() {
+        let mut reader = GnbReader::new(SETTINGS);
+        reader.read(Time::ZERO, message(DAY_MS - 20, &[user(1, 1)]).as_bytes()).unwrap();
+        assert_eq!(reader.read(Time::ZERO, message(30, &[user(1, 1)]).as_bytes()).unwrap().len(), 1);
+    }
+
+    #[test]
+    fn what_an_emulated_cell_sends_has_the_fields_of_a_base_station() {
+        let own: serde_json::Value = serde_json::from_str(&message(1000, &[user(1, 1)])).unwrap();
+        let real: serde_json::Value = serde_json::from_str(OCUDU).unwrap();
+        let fields = |value: &serde_json::Value| value["cells"][0]["ue_list"][0].as_object().unwrap().clone();
+        for name in fields(&own).keys() {
+            assert!(fields(&real).contains_key(name), "{name}");
+        }
+    }
+}

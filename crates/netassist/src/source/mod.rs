@@ -1,0 +1,63 @@
+//! Where measurements come from. A source is a small adapter: it ends in [`Sample`]s, whatever it began with.
+//!
+//! To add one: implement [`Source`], or, where what arrives are messages, implement [`RawInput`] for how they arrive and a
+//! pure reader for what they say. Then messages can be recorded and replayed without a line of yours.
+
+pub mod gnb;
+mod recording;
+mod timetables;
+mod udp;
+mod websocket;
+
+pub use recording::{Recorder, Recording, RecordingError};
+pub use timetables::Timetables;
+pub use udp::UdpInput;
+pub use websocket::WebSocketInput;
+
+use crate::sample::Sample;
+use cellcc_units::Time;
+use std::pin::Pin;
+
+/// The future that [`Source::next`] returns.
+pub type NextEvent<'a> = Pin<Box<dyn Future<Output = Option<SourceEvent>> + Send + 'a>>;
+
+/// What comes from a source.
+#[derive(Debug, Clone, PartialEq)]
+pub enum SourceEvent {
+    /// Measurements.
+    Samples(Vec<Sample>),
+    /// Something that is no measurement; for the log, and counted.
+    Problem(String),
+}
+
+/// A source of measurements.
+pub trait Source: Send {
+    /// What comes next. `None` after the last: a source that can come back waits and tries again by itself.
+    ///
+    /// Cancel-safe: nothing is lost if the future is dropped before it is ready.
+    fn next(&mut self) -> NextEvent<'_>;
+}
+
+/// A message as it arrived.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RawMessage {
+    /// When, on the service's clock.
+    pub at: Time,
+    /// What.
+    pub bytes: Vec<u8>,
+}
+
+/// The future that [`RawInput::next`] returns.
+pub type NextMessage<'a> = Pin<Box<dyn Future<Output = Option<Result<RawMessage, String>>> + Send + 'a>>;
+
+/// How messages arrive.
+pub trait RawInput: Send {
+    /// The next message, or what is wrong. `None` after the last. Cancel-safe.
+    fn next(&mut self) -> NextMessage<'_>;
+}
+
+impl RawInput for Box<dyn RawInput> {
+    fn next(&mut self) -> NextMessage<'_> {
+        (**self).next()
+    }
+}

@@ -1,0 +1,333 @@
+//! What the service does not do for those who may not.
+
+use crate::support::{ALICE, BOB, Edge, Heard, Listening, name};
+use cellcc_netassist::consent::sign;
+use cellcc_netassist::protocol::{ALPN, MAX_MESSAGE_BYTES, Request, framed};
+use cellcc_netassist::{Authority, Role, SERVICE_DNS_NAME};
+use noq::crypto::rustls::QuicClientConfig;
+use noq::{ClientConfig, Connection, Endpoint};
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::ring::default_provider;
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::{DigitallySignedStruct, SignatureScheme};
+use std::net::{Ipv4Addr, UdpSocket};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// What makes a client that was refused say so.
+async fn is_lost(client: &mut Listening) -> String {
+    client
+        .hears_that(|heard| match heard {
+            Heard::Lost(reason) => Some(reason),
+            Heard::Granted(_) | Heard::Record(..) => panic!("{heard:?}"),
+            _ => None,
+        })
+        .await
+}
+
+async fn is_denied(client: &mut Listening) -> String {
+    client
+        .hears_that(|heard| match heard {
+            Heard::Denied(_, reason) => Some(reason),
+            Heard::Granted(_) | Heard::Record(..) => panic!("{heard:?}"),
+            _ => None,
+        })
+        .await
+}
+
+/// Trusts everybody, as an attacker does.
+#[derive(Debug)]
+struct Anyone;
+
+impl ServerCertVerifier for Anyone {
+    fn verify_server_cert(
+        &self,
+        _end_entity: &CertificateDer<'_>,
+        _intermediates: &[CertificateDer<'_>],
+        _server_name: &ServerName<'_>,
+        _ocsp_response: &[u8],
+        _now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        _message: &[u8],
+        _certificate: &CertificateDer<'_>,
+        _signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        Ok(HandshakeSignatureValid::assertion())
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        _message: &[u8],
+        _certificate: &CertificateDer<'_>,
+        _signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        Ok(HandshakeSignatureValid::assertion())
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        default_provider().signature_verification_algorithms.supported_schemes()
+    }
+}
+
+/// A connection of our own making, with the certificate in this folder or none.
+async fn raw(edge: &Edge, identity: Option<&std::path::Path>) -> Result<Connection, noq::ConnectionError> {
+    use rustls::pki_types::PrivateKeyDer;
+    use rustls::pki_types::pem::PemObject;
+    let builder = rustls::ClientConfig::builder_with_provider(Arc::new(default_provider()))
+        .with_protocol_versions(&[&rustls::version::TLS13])
+        .unwrap()
+        .dangerous()
+        .with_custom_certificate_verifier(Arc::new(Anyone));
+    let mut tls = match identity {
+        Some(folder) => {
+            let chain = vec![CertificateDer::from_pem_file(folder.join("certificate.pem")).unwrap()];
+            let key = PrivateKeyDer::from_pem_file(folder.join("key.pem")).unwrap();
+            builder.with_client_auth_cert(chain, key).unwrap()
+        }
+        None => builder.with_no_client_auth(),
+    };
+    tls.alpn_protocols = vec![ALPN.into()];
+    let config = ClientConfig::new(Arc::new(QuicClientConfig::try_from(tls).unwrap()));
+    let endpoint = Endpoint::client((Ipv4Addr::LOCALHOST, 0).into()).unwrap();
+    let connection = endpoint.connect_with(config, edge.address, SERVICE_DNS_NAME).unwrap().await?;
+    connection.handshake_confirmed().await?;
+    Ok(connection)
+}
+
+/// A connection as a server that may connect.
+async fn raw_server(edge: &Edge) -> Connection {
+    let folder = tempfile::tempdir().unwrap();
+    let holder = edge.authority.issue(&name(Role::Server, "video-1"), folder.path()).unwrap();
+    raw(edge, Some(&holder)).await.expect("it may connect")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_a_certificate_there_is_no_connection() {
+    let edge = Edge::start();
+    assert!(raw(&edge, None).await.is_err());
+    edge.until("counted", |server| server.counts().1.handshakes_failed == 1).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_expired_certificate_is_refused() {
+    let edge = Edge::start();
+    let expired = SystemTime::now() - Duration::from_secs(60);
+    let credentials = edge.authority.sign(&name(Role::Server, "video-1"), expired).unwrap();
+    let mut client = edge.client(credentials);
+    client.client.want(ALICE, 1, None);
+    let reason = is_lost(&mut client).await;
+    assert!(reason.to_lowercase().contains("expired"), "{reason}");
+    edge.until("counted", |server| server.counts().1.handshakes_failed >= 1).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn another_authoritys_certificate_is_refused() {
+    let edge = Edge::start();
+    let folder = tempfile::tempdir().unwrap();
+    let stranger = Authority::new().unwrap();
+    let holder = stranger.issue(&name(Role::Server, "video-1"), folder.path()).unwrap();
+    assert!(raw(&edge, Some(&holder)).await.is_err());
+    edge.until("counted", |server| server.counts().1.handshakes_failed == 1).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_service_under_another_name_is_not_believed() {
+    let mut edge = Edge::start();
+    // A server's certificate in the place of the service's: it lacks the service's name, and may not be a TLS server.
+    let impostor = edge.credentials(Role::Server, "video-1");
+    let clock = edge.clock;
+    let users = cellcc_netassist::Identities::new(Vec::new(), &[0; 32]).unwrap();
+    let core = cellcc_netassist::Service::new(clock.now(), users, cellcc_netassist::LiveFlows::assumed());
+    let (audit, _kept) = tokio::sync::mpsc::unbounded_channel();
+    let listen = (Ipv4Addr::LOCALHOST, 0).into();
+    let server = cellcc_netassist::Server::bind(listen, &impostor, core, clock, None, audit).unwrap();
+    edge.address = server.address().unwrap();
+    tokio::spawn(async move { server.run().await });
+    let mut client = edge.client(edge.credentials(Role::Server, "video-2"));
+    let reason = is_lost(&mut client).await;
+    assert!(reason.contains("certificate"), "{reason}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn somebody_elses_user_is_refused_and_nothing_about_it_is_told() {
+    let edge = Edge::start();
+    let mut server = edge.client(edge.credentials(Role::Server, "video-1"));
+    server.client.want(BOB, 1, None);
+    let reason = is_denied(&mut server).await;
+    assert!(reason.contains("no live flow"), "{reason}");
+    for _ in 0..20 {
+        edge.measure("bob", 9.0);
+        edge.measure("alice", 12.0);
+    }
+    let mut next = edge.client(edge.credentials(Role::Server, "video-2"));
+    next.is_connected().await;
+    let told = server.so_far();
+    assert!(!told.iter().any(|heard| matches!(heard, Heard::Record(..) | Heard::Granted(_))), "{told:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn consent_for_one_server_is_of_no_use_to_another() {
+    let edge = Edge::start();
+    let until = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() + 3600;
+    let consent = sign(&edge.credentials(Role::User, "bob"), &name(Role::Server, "video-1"), until).unwrap();
+    let mut thief = edge.client(edge.credentials(Role::Server, "video-2"));
+    thief.client.want(BOB, 1, Some(consent));
+    assert!(is_denied(&mut thief).await.contains("consent"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_user_cannot_subscribe() {
+    let edge = Edge::start();
+    let mut device = edge.client(edge.credentials(Role::User, "bob"));
+    device.client.want(ALICE, 1, None);
+    assert!(is_denied(&mut device).await.contains("role"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_message_of_a_gigabyte_ends_the_connection_before_it_is_read() {
+    let edge = Edge::start();
+    let connection = raw_server(&edge).await;
+    let (mut send, _receive) = connection.open_bi().await.unwrap();
+    send.write_all(&1_000_000_000_u32.to_be_bytes()).await.unwrap();
+    // No more than the window of the stream ever leaves.
+    let chunk = vec![0; 1 << 20];
+    let mut written = 0_u64;
+    while written < 1_000_000_000 && send.write_all(&chunk).await.is_ok() {
+        written += 1 << 20;
+    }
+    assert!(written < 1_000_000, "{written} bytes were taken");
+    assert!(connection.closed().await.to_string().contains("1000000000 bytes"));
+    assert_eq!(edge.server.counts().1.malformed, 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_no_message_ends_the_connection() {
+    let edge = Edge::start();
+    for text in [&b"{}"[..], b"\xff\xff", &[b' '; MAX_MESSAGE_BYTES]] {
+        let connection = raw_server(&edge).await;
+        let (mut send, _receive) = connection.open_bi().await.unwrap();
+        send.write_all(&[&(text.len() as u32).to_be_bytes()[..], text].concat()).await.unwrap();
+        connection.closed().await;
+    }
+    edge.until("counted", |server| server.counts().1.malformed == 3).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hundred_thousand_registrations_are_cut_off() {
+    let edge = Edge::start();
+    let connection = raw_server(&edge).await;
+    let (mut send, mut receive) = connection.open_bi().await.unwrap();
+    let reading = tokio::spawn(async move {
+        let mut buffer = vec![0; 1 << 16];
+        while let Ok(Some(_)) = receive.read(&mut buffer).await {}
+    });
+    let message = framed(&Request::Subscribe { user: ALICE, flows: 1, consent: None });
+    for _ in 0..100_000 {
+        if send.write_all(&message).await.is_err() {
+            break;
+        }
+    }
+    assert!(connection.closed().await.to_string().contains("too many requests"));
+    reading.await.unwrap();
+    let (core, _) = edge.server.counts();
+    assert_eq!(core.refused, 1000);
+    // 5,000 at once, and a thousand for each second that it took.
+    assert!((5000..20_000).contains(&core.granted), "{core:?}");
+    edge.until("forgotten", |server| server.sizes().1 == 0).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn records_from_elsewhere_reach_no_client() {
+    let edge = Edge::start();
+    let mut server = edge.client(edge.credentials(Role::Server, "video-1"));
+    server.client.want(ALICE, 1, None);
+    server.hears_that(|heard| (heard == Heard::Granted(ALICE)).then_some(())).await;
+    edge.measure("alice", 12.0);
+    let Heard::Record(_, record) = server.hears().await else { panic!("no record") };
+    // A forger who knows even the key can send to the service's port and to ours; neither takes it.
+    let forged = cellcc_assist::Record { sequence: record.sequence + 1, ..record };
+    let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    for _ in 0..100 {
+        socket.send_to(&forged.encode(), edge.address).unwrap();
+    }
+    // Nor does a client with a certificate reach another one through the service.
+    let other = raw_server(&edge).await;
+    other.send_datagram(forged.encode().to_vec().into()).unwrap();
+    edge.measure("alice", 24.0);
+    let next = server.hears().await;
+    assert!(
+        matches!(next, Heard::Record(_, record) if record.downlink.as_mbit_per_sec() == 24.0),
+        "{next:?}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_replayed_record_is_not_followed() {
+    let edge = Edge::start();
+    let mut server = edge.client(edge.credentials(Role::Server, "video-1"));
+    server.client.want(ALICE, 1, None);
+    server.hears_that(|heard| (heard == Heard::Granted(ALICE)).then_some(())).await;
+    edge.measure("alice", 12.0);
+    let Heard::Record(_, record) = server.hears().await else { panic!("no record") };
+    let mut arrivals = cellcc_assist::Arrivals::default();
+    assert!(arrivals.accept(edge.clock.now(), &record).is_ok());
+    assert_eq!(arrivals.accept(edge.clock.now(), &record), Err(cellcc_assist::Refusal::Replayed));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_reads_nothing_does_not_hold_up_another() {
+    let edge = Edge::start();
+    let slow = raw_server(&edge).await;
+    let (mut send, _unread) = slow.open_bi().await.unwrap();
+    send.write_all(&framed(&Request::Subscribe { user: ALICE, flows: 1, consent: None })).await.unwrap();
+    let mut server = edge.client(edge.credentials(Role::Server, "video-2"));
+    server.client.want(ALICE, 1, None);
+    server.hears_that(|heard| (heard == Heard::Granted(ALICE)).then_some(())).await;
+    edge.until("both", |server| server.sizes().1 == 2).await;
+    // A hundred times what fits the slow client's buffers would be 100 x 256 kB; its memory is bounded by them.
+    for turn in 1..=2000 {
+        edge.measure("alice", 12.0);
+        if turn % 10 == 0 {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    }
+    let mut count = 0;
+    while count < 1000 {
+        if let Heard::Record(..) = server.hears().await {
+            count += 1;
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn more_clients_than_there_is_room_for_are_refused() {
+    let edge = Edge::start();
+    // A client that opens no stream is given five seconds; these ask for something, and stay.
+    let mut connections = Vec::new();
+    for _ in 0..256 {
+        let connection = raw_server(&edge).await;
+        let (mut send, receive) = connection.open_bi().await.unwrap();
+        send.write_all(&framed(&Request::Unsubscribe { user: ALICE })).await.unwrap();
+        connections.push((connection, send, receive));
+    }
+    edge.until("all are there", |server| server.sizes().0 == 256).await;
+    let folder = tempfile::tempdir().unwrap();
+    let holder = edge.authority.issue(&name(Role::Server, "video-1"), folder.path()).unwrap();
+    let reason = match raw(&edge, Some(&holder)).await {
+        Ok(connection) => connection.closed().await.to_string(),
+        Err(error) => error.to_string(),
+    };
+    assert!(reason.contains("too many clients"), "{reason}");
+    connections.truncate(1);
+    edge.until("they have left", |server| server.sizes().0 < 256).await;
+    let again = raw_server(&edge).await;
+    let (mut send, mut receive) = again.open_bi().await.unwrap();
+    send.write_all(&framed(&Request::Subscribe { user: ALICE, flows: 1, consent: None })).await.unwrap();
+    let mut length = [0; 4];
+    receive.read_exact(&mut length).await.expect("it is answered");
+}

@@ -1,0 +1,105 @@
+//! What the service does for those who may.
+
+use crate::support::{ALICE, BOB, Edge, Heard, name};
+use cellcc_netassist::consent::sign;
+use cellcc_netassist::{Event, Ground, Role};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+fn record(heard: Heard) -> Option<cellcc_assist::Record> {
+    match heard {
+        Heard::Record(_, record) => Some(record),
+        _ => None,
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_hears_of_the_user_that_it_has_a_flow_with() {
+    let edge = Edge::start();
+    let mut server = edge.client(edge.credentials(Role::Server, "video-1"));
+    server.client.want(ALICE, 1, None);
+    server.is_connected().await;
+    assert_eq!(server.hears().await, Heard::Granted(ALICE));
+    edge.measure("alice", 12.0);
+    let Heard::Record(user, first) = server.hears().await else { panic!("no record") };
+    assert_eq!((user, first.downlink.as_mbit_per_sec(), first.sequence), (ALICE, 12.0, 1));
+    edge.measure("bob", 9.0);
+    edge.measure("alice", 24.0);
+    assert_eq!(server.hears_that(record).await.downlink.as_mbit_per_sec(), 24.0, "nothing of Bob");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_users_consent_opens_what_no_flow_does() {
+    let edge = Edge::start();
+    let bob = edge.credentials(Role::User, "bob");
+    let until = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() + 3600;
+    let consent = sign(&bob, &name(Role::Server, "video-1"), until).unwrap();
+    let mut server = edge.client(edge.credentials(Role::Server, "video-1"));
+    server.client.want(BOB, 1, Some(consent));
+    server.hears_that(|heard| (heard == Heard::Granted(BOB)).then_some(())).await;
+    edge.measure("bob", 9.0);
+    assert_eq!(server.hears_that(record).await.downlink.as_mbit_per_sec(), 9.0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_device_tells_how_many_flows_it_has() {
+    let edge = Edge::start();
+    let mut server = edge.client(edge.credentials(Role::Server, "video-1"));
+    server.client.want(ALICE, 1, None);
+    server.hears_that(|heard| (heard == Heard::Granted(ALICE)).then_some(())).await;
+    let mut device = edge.client(edge.credentials(Role::User, "alice"));
+    device.client.tell_flows(4);
+    device.is_connected().await;
+    // It is told over another connection: measure until it has arrived.
+    loop {
+        edge.measure("alice", 12.0);
+        if server.hears_that(record).await.flows == 4 {
+            break;
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_operator_hears_of_all_users() {
+    let edge = Edge::start();
+    let mut operator = edge.client(edge.credentials(Role::Operator, "desk"));
+    operator.client.want_all();
+    operator.is_connected().await;
+    let granted = [operator.hears().await, operator.hears().await];
+    assert_eq!(granted, [Heard::Granted(ALICE), Heard::Granted(BOB)]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_happened_is_in_the_audit_log() {
+    let mut edge = Edge::start();
+    let mut server = edge.client(edge.credentials(Role::Server, "video-1"));
+    server.client.want(ALICE, 1, None);
+    server.hears_that(|heard| (heard == Heard::Granted(ALICE)).then_some(())).await;
+    drop(server);
+    let mut events = Vec::new();
+    while !matches!(events.last(), Some(Event::Disconnected { .. })) {
+        let entry = edge.audit.recv().await.unwrap();
+        assert_eq!(entry.client, name(Role::Server, "video-1"));
+        events.push(entry.event);
+    }
+    let subscribed = Event::Subscribed { user: "alice".into(), because: Ground::LiveFlow };
+    assert_eq!(events, [Event::Connected, subscribed, Event::Disconnected { refused: 0 }]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_hears_why_the_service_is_gone_and_goes_on_trying() {
+    let edge = Edge::start();
+    let mut server = edge.client(edge.credentials(Role::Server, "video-1"));
+    server.client.want(ALICE, 1, None);
+    server.hears_that(|heard| (heard == Heard::Granted(ALICE)).then_some(())).await;
+    // Closing the endpoint ends all connections, as a service that dies does sooner or later.
+    edge.server.shut_down().await;
+    let reason = server
+        .hears_that(|heard| match heard {
+            Heard::Lost(reason) => Some(reason),
+            _ => None,
+        })
+        .await;
+    assert!(reason.contains("the service has shut down"), "{reason}");
+    // It goes on trying.
+    server.hears_that(|heard| matches!(heard, Heard::Lost(_)).then_some(())).await;
+}

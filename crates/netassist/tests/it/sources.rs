@@ -1,0 +1,104 @@
+//! A base station's messages over real sockets.
+
+use cellcc_netassist::source::gnb::{Gnb, GnbSettings, UeReport, message};
+use cellcc_netassist::source::{Recorder, Recording, Source, SourceEvent, UdpInput, WebSocketInput};
+use cellcc_netassist::{Sample, ServiceClock};
+use cellcc_units::{Bytes, Rate, Span};
+use futures_util::{SinkExt, StreamExt};
+use std::net::Ipv4Addr;
+use std::time::Duration;
+use tokio::net::{TcpListener, UdpSocket};
+use tokio::time::timeout;
+use tokio_tungstenite::accept_async;
+use tokio_tungstenite::tungstenite::Message;
+
+const SETTINGS: GnbSettings =
+    GnbSettings { downlink_slots_per_second: 1400, network_rtt: Span::from_millis(10) };
+
+fn report(at_ms: u64) -> String {
+    let user = UeReport {
+        pci: 1,
+        rnti: 17921,
+        downlink: Rate::from_mbit_per_sec(12.0),
+        uplink: Rate::ZERO,
+        blocks: 35,
+        queued: Bytes::new(3000),
+        longest_gap: None,
+        uplink_delay: None,
+    };
+    message(at_ms, &[user])
+}
+
+async fn next(source: &mut impl Source) -> SourceEvent {
+    timeout(Duration::from_secs(20), source.next()).await.expect("nothing came").expect("it goes on")
+}
+
+async fn samples(source: &mut impl Source) -> Vec<Sample> {
+    loop {
+        if let SourceEvent::Samples(samples) = next(source).await
+            && !samples.is_empty()
+        {
+            return samples;
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_base_station_is_subscribed_to_and_connected_to_again() {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let station = tokio::spawn(async move {
+        for round in 0..2 {
+            let (socket, _) = listener.accept().await.unwrap();
+            let mut stream = accept_async(socket).await.unwrap();
+            let asked = stream.next().await.unwrap().unwrap();
+            assert_eq!(asked.into_text().unwrap(), r#"{"cmd":"metrics_subscribe"}"#);
+            for text in [
+                r#"{"cmd":"metrics_subscribe","timestamp":"x"}"#.to_owned(),
+                report(1000 * round),
+                report(1000 * round + 50),
+            ] {
+                stream.send(Message::text(text)).await.unwrap();
+            }
+            stream.close(None).await.unwrap();
+        }
+    });
+    let input = WebSocketInput::new(address, ServiceClock::start()).unwrap();
+    let mut source = Gnb::new(input, SETTINGS);
+    for _ in 0..2 {
+        assert_eq!(samples(&mut source).await.len(), 1);
+        let SourceEvent::Problem(problem) = next(&mut source).await else { panic!("it was closed") };
+        assert!(problem.contains("has closed the connection"), "{problem}");
+    }
+    station.await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_socket_that_anybody_could_reach_is_refused() {
+    let clock = ServiceClock::start();
+    let error = WebSocketInput::new("192.0.2.1:8001".parse().unwrap(), clock).unwrap_err();
+    assert!(error.contains("run NetAssist on its host"), "{error}");
+    assert!(UdpInput::bind("0.0.0.0:0".parse().unwrap(), clock).await.is_err());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_older_form_comes_in_datagrams_and_a_recording_of_it_gives_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("gnb.jsonl");
+    let clock = ServiceClock::start();
+    let input = UdpInput::bind((Ipv4Addr::LOCALHOST, 0).into(), clock).await.unwrap();
+    let address = input.address().unwrap();
+    let mut live = Gnb::new(Recorder::create(input, &path).unwrap(), SETTINGS);
+    let station = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+    for text in ["garbage".to_owned(), report(0), report(50)] {
+        station.send_to(text.as_bytes(), address).await.unwrap();
+    }
+    assert!(matches!(next(&mut live).await, SourceEvent::Problem(_)));
+    let seen = samples(&mut live).await;
+    drop(live);
+
+    let mut replayed = Gnb::new(Recording::open(&path, clock).unwrap(), SETTINGS);
+    let again = samples(&mut replayed).await;
+    assert_eq!(again[0].measured, seen[0].measured);
+    assert!(replayed.next().await.is_none(), "the recording ends");
+}

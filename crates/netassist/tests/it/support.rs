@@ -1,0 +1,149 @@
+//! A service in this process, and clients of it.
+
+use cellcc_assist::{Advice, AdviceClass, MinRttParts, Record};
+use cellcc_netassist::{
+    AuditEntry, Authority, Client, ClientEvent, ClientSettings, Credentials, Identities, LiveFlows, Measured,
+    PeerName, Role, Sample, Server, Service, ServiceClock, SourceName, User,
+};
+use cellcc_units::{Bytes, Rate, Span};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::time::{Duration, SystemTime};
+use tokio::sync::mpsc;
+use tokio::time::timeout;
+
+pub(crate) const ALICE: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 45, 0, 2));
+pub(crate) const BOB: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 45, 0, 3));
+/// Far longer than anything here takes.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+pub(crate) fn name(role: Role, text: &str) -> PeerName {
+    PeerName::new(role, text).unwrap()
+}
+
+pub(crate) fn in_an_hour() -> SystemTime {
+    SystemTime::now() + Duration::from_secs(3600)
+}
+
+/// A running service.
+pub(crate) struct Edge {
+    pub(crate) authority: Authority,
+    pub(crate) server: Server,
+    pub(crate) clock: ServiceClock,
+    pub(crate) audit: mpsc::UnboundedReceiver<AuditEntry>,
+    pub(crate) address: SocketAddr,
+}
+
+impl Edge {
+    /// With Alice and Bob, and a flow between Alice and whoever connects over loopback.
+    pub(crate) fn start() -> Self {
+        let authority = Authority::new().unwrap();
+        let clock = ServiceClock::start();
+        let user =
+            |name: &str, address| User { name: name.into(), addresses: vec![address], radio: Vec::new() };
+        let users = vec![user("alice", ALICE), user("bob", BOB)];
+        let identities = Identities::new(users, &[7; 32]).unwrap();
+        let mut flows = LiveFlows::default();
+        flows.see(clock.now(), [(ALICE, Ipv4Addr::LOCALHOST.into())]);
+        let service = Service::new(clock.now(), identities, flows);
+        let credentials = authority.sign(&name(Role::Service, "edge"), in_an_hour()).unwrap();
+        let (audit_in, audit) = mpsc::unbounded_channel();
+        let listen = (Ipv4Addr::LOCALHOST, 0).into();
+        let server = Server::bind(listen, &credentials, service, clock, None, audit_in).unwrap();
+        let address = server.address().unwrap();
+        let running = server.clone();
+        tokio::spawn(async move { running.run().await });
+        Self { authority, server, clock, audit, address }
+    }
+
+    pub(crate) fn credentials(&self, role: Role, text: &str) -> Credentials {
+        self.authority.sign(&name(role, text), in_an_hour()).unwrap()
+    }
+
+    pub(crate) fn client(&self, credentials: Credentials) -> Listening {
+        Listening::start(self.address, credentials)
+    }
+
+    /// A measurement of a user, now.
+    pub(crate) fn measure(&self, user: &str, mbit: f64) {
+        let advice = Advice {
+            bandwidth: Rate::from_mbit_per_sec(mbit),
+            class: AdviceClass::Backlogged,
+            min_rtt: MinRttParts { network: Span::from_millis(10), ..MinRttParts::default() },
+            flows: 1,
+            backlog: Bytes::ZERO,
+            period: Span::from_millis(50),
+            age: Span::ZERO,
+        };
+        let user = SourceName::Name(user.into());
+        let sample = Sample { user, cell: 1, until: self.clock.now(), measured: Measured::Known(advice) };
+        self.server.samples(&[sample]);
+    }
+
+    /// Waits until what is counted is so.
+    pub(crate) async fn until(&self, what: &str, is_so: impl Fn(&Server) -> bool) {
+        let waiting = async {
+            while !is_so(&self.server) {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        timeout(PATIENCE, waiting).await.unwrap_or_else(|_| panic!("{what}: {:?}", self.server.counts()));
+    }
+}
+
+/// What a client heard.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Heard {
+    Record(IpAddr, Record),
+    Granted(IpAddr),
+    Denied(Option<IpAddr>, String),
+    Connected,
+    Lost(String),
+    Unusable,
+}
+
+/// A client, and all that it hears.
+pub(crate) struct Listening {
+    pub(crate) client: Client,
+    heard: mpsc::UnboundedReceiver<Heard>,
+}
+
+impl Listening {
+    pub(crate) fn start(service: SocketAddr, credentials: Credentials) -> Self {
+        let (tell, heard) = mpsc::unbounded_channel();
+        let listener = move |event: ClientEvent<'_>| {
+            let _ = tell.send(match event {
+                ClientEvent::Record { user, record, .. } => Heard::Record(user, *record),
+                ClientEvent::Granted(user) => Heard::Granted(user),
+                ClientEvent::Denied { user, reason } => Heard::Denied(user, reason.into()),
+                ClientEvent::Connected => Heard::Connected,
+                ClientEvent::Lost(reason) => Heard::Lost(reason.into()),
+                ClientEvent::Unusable => Heard::Unusable,
+            });
+        };
+        let client = Client::start(ClientSettings { service, credentials }, listener).unwrap();
+        Self { client, heard }
+    }
+
+    /// The next thing that is heard.
+    pub(crate) async fn hears(&mut self) -> Heard {
+        timeout(PATIENCE, self.heard.recv()).await.expect("nothing was heard").expect("the client lives")
+    }
+
+    /// What is heard next of this kind.
+    pub(crate) async fn hears_that<T>(&mut self, is_it: impl Fn(Heard) -> Option<T>) -> T {
+        loop {
+            if let Some(found) = is_it(self.hears().await) {
+                return found;
+            }
+        }
+    }
+
+    pub(crate) async fn is_connected(&mut self) {
+        assert_eq!(self.hears().await, Heard::Connected);
+    }
+
+    /// Everything that has been heard until now.
+    pub(crate) fn so_far(&mut self) -> Vec<Heard> {
+        std::iter::from_fn(|| self.heard.try_recv().ok()).collect()
+    }
+}

@@ -1,0 +1,19 @@
+//! Records from anybody: what is read writes back the same, and what is known of a user takes them all.
+
+#![no_main]
+
+use cellcc_assist::{Arrivals, Record};
+use cellcc_units::{Span, Time};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|data: &[u8]| {
+    let mut arrivals = Arrivals::default();
+    let mut now = Time::ZERO;
+    for bytes in data.chunks(Record::SIZE) {
+        now += Span::from_millis(20);
+        if let Ok(record) = Record::decode(bytes) {
+            assert_eq!(record.encode(), bytes);
+            let _ = arrivals.accept(now, &record);
+        }
+    }
+});

@@ -1,0 +1,20 @@
+//! What clients and services send each other on a stream, consents included: what is read writes back the same.
+
+#![no_main]
+
+use cellcc_netassist::consent::parse_for_fuzzing;
+use cellcc_netassist::protocol::{announced, answer, framed, request};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|data: &[u8]| {
+    if let Ok(asked) = request(data) {
+        assert_eq!(request(&framed(&asked)[4..]).expect("it was one"), asked);
+    }
+    if let Ok(told) = answer(data) {
+        assert_eq!(answer(&framed(&told)[4..]).expect("it was one"), told);
+    }
+    if let Some(length) = data.first_chunk() {
+        let _ = announced(*length);
+    }
+    parse_for_fuzzing(data);
+});

@@ -1,0 +1,12 @@
+//! The kernel's tables of flows and connections, which hold what strangers have sent.
+
+#![no_main]
+
+use cellcc_netassist::{established_peers, tracked_flows};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|data: &[u8]| {
+    let text = String::from_utf8_lossy(data);
+    tracked_flows(&text).count();
+    established_peers(&text).count();
+});
