@@ -75,6 +75,8 @@ impl AdviceConfig {
                     uplink: None,
                     network: Delay::constant(*rtt),
                     loss: Loss::new(settings.loss, 0),
+                    duplication: Loss::new(settings.duplicated, 0),
+                    reordering: Loss::new(settings.reordered, 0),
                 };
                 let reports = Reports::new(settings, path, ReportedFlow::DEFAULT);
                 Box::new(Replay::new(UnseenReports::new(reports, 1), Instant::now()))
