@@ -4,7 +4,7 @@ use crate::{Randomness, ResolveError, Scenario};
 use cellcc_assist::{AdviceRoute, AssistedPath, NetAssist, ReportFault, ReportedFlow, Reports};
 use cellcc_control::Scheme;
 use cellcc_link::{Capacities, Capacity, Delay, Loss};
-use cellcc_units::{Rate, Span, Time};
+use cellcc_units::{Rate, Ratio, Span, Time};
 use std::sync::Arc;
 
 /// A path whose links are known as traces.
@@ -22,6 +22,14 @@ pub struct TracedPath {
     pub duplication: Loss,
     /// ... and which are overtaken.
     pub reordering: Loss,
+}
+
+impl TracedPath {
+    /// A downlink alone, whose reports all arrive, once and in order.
+    pub fn of_downlink(downlink: Arc<Capacity>, network: Delay) -> Self {
+        let never = || Loss::new(Ratio::ZERO, 0);
+        Self { downlink, uplink: None, network, loss: never(), duplication: never(), reordering: never() }
+    }
 }
 
 impl AssistedPath for TracedPath {

@@ -5,7 +5,7 @@ use cellcc_assist::{
     AdviceRequest, FeedbackFile, FeedbackPath, NetAssist, ReportSource, ReportedFlow, Reports, UnseenReports,
 };
 use cellcc_experiment::TracedPath;
-use cellcc_link::{Capacity, Delay, Loss, TraceCache};
+use cellcc_link::{Capacity, Delay, TraceCache};
 use cellcc_quic::advice::{AdviceService, AdviceSocket, AdviceSource, AdviceTask, Replay, follow};
 use cellcc_quic::{Attached, Congestion};
 use cellcc_units::Span;
@@ -71,12 +71,7 @@ impl AdviceConfig {
         match self {
             Self::Trace { link, source, rtt } => {
                 let settings = NetAssist { source: *source, ..NetAssist::default() }.requested(request);
-                let path = TracedPath {
-                    downlink: Arc::clone(link),
-                    uplink: None,
-                    network: Delay::constant(*rtt),
-                    loss: Loss::new(settings.loss, 0),
-                };
+                let path = TracedPath::of_downlink(Arc::clone(link), Delay::constant(*rtt));
                 let reports = Reports::new(settings, path, ReportedFlow::DEFAULT);
                 Box::new(Replay::new(UnseenReports::new(reports, 1), Instant::now()))
             }

@@ -70,7 +70,10 @@ impl Probe {
         let gains = if again { NEXT_GAIN } else { GAIN };
         let promised_time = promise.whole.time_for(ack.packet_size * PACKETS);
         let gain = (promised_time.as_secs_f64() / shortest.as_secs_f64()).clamp(*gains.start(), *gains.end());
-        (promised_time.mul_f64(1.0 / gain) <= LONGEST).then(|| Self {
+        if promised_time.mul_f64(1.0 / gain) > LONGEST {
+            return None;
+        }
+        Some(Self {
             gain,
             shortest,
             armed_at: ack.now,

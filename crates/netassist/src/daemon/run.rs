@@ -20,7 +20,7 @@ use cellcc_assist::{
     UnseenReports,
 };
 use cellcc_experiment::TracedPath;
-use cellcc_link::{Delay, Loss, TraceCache};
+use cellcc_link::{Delay, TraceCache};
 use cellcc_units::{Span, Time};
 use sd_notify::NotifyState;
 use std::fs::{File, OpenOptions};
@@ -268,12 +268,7 @@ async fn sources(
             SourceConfig::Trace { user, link, knows, network_rtt } => {
                 let which = format!("trace {link}");
                 let capacity = traces.open(link).map_err(failed(&which))?.capacity;
-                let path = TracedPath {
-                    downlink: capacity,
-                    uplink: None,
-                    network: Delay::constant(*network_rtt),
-                    loss: Loss::new(NetAssist::default().loss, 0),
-                };
+                let path = TracedPath::of_downlink(capacity, Delay::constant(*network_rtt));
                 let timetable = traced(user, identities, *knows, path)?;
                 (which, one_user(user, timetable, clock))
             }

@@ -12,12 +12,12 @@ const JUDGED_FROM: usize = 250;
 const DURATION: Span = Span::from_secs(60);
 
 /// What becomes of the reports.
-pub struct Fault {
-    pub name: &'static str,
+pub(crate) struct Fault {
+    pub(crate) name: &'static str,
     change: fn(&mut NetAssist),
 }
 
-pub const FAULTS: [Fault; 9] = [
+pub(crate) const FAULTS: [Fault; 9] = [
     Fault { name: "right", change: |_| () },
     Fault {
         name: "stopped",
@@ -36,18 +36,18 @@ pub const FAULTS: [Fault; 9] = [
 ];
 
 /// From five seconds after the reports became wrong on: means over the traces of what a flow has to its base scheme alone.
-pub struct Row {
-    pub throughput: f64,
-    pub rtt: f64,
+pub(crate) struct Row {
+    pub(crate) throughput: f64,
+    pub(crate) rtt: f64,
     /// The trace on which the flow has least.
-    pub least_throughput: f64,
+    pub(crate) least_throughput: f64,
     /// The same flow, its guard switched off.
-    pub unguarded_throughput: f64,
-    pub unguarded_rtt: f64,
+    pub(crate) unguarded_throughput: f64,
+    pub(crate) unguarded_rtt: f64,
 }
 
 /// The row of `fault` for NATCP, whose base is CUBIC, over these traces.
-pub fn row(fault: &Fault, source: ReportSource, traces: &[String]) -> Row {
+pub(crate) fn row(fault: &Fault, source: ReportSource, traces: &[String]) -> Row {
     let driver = SimDriver::new(Registry::default());
     let mut file = PlanFile {
         schemes: ["natcp", "natcp(guard=off)", "cubic"].map(String::from).to_vec(),
