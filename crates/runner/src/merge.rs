@@ -9,7 +9,6 @@ use crate::seal::{Files, Head};
 use crate::{Existing, OutputFolder, RunnerError};
 use cellcc_experiment::RunId;
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 /// What was joined.
