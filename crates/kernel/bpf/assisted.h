@@ -107,6 +107,17 @@ static __always_inline void read_path(struct sock *sk, struct path *path)
 	path->reserved = 0;
 }
 
+/* The part of a bandwidth that is payload. Advice counts headers, as the link does; windows and pacing rates of the kernel do
+ * not. */
+static __always_inline __u64 payload_of(struct sock *sk, __u64 bandwidth)
+{
+	struct tcp_sock *tp = tcp_of(sk);
+	__u32 ip_header = sk->__sk_common.skc_family == AF_INET6 ? 40 : 20;
+	__u64 payload = tp->mss_cache;
+
+	return bandwidth * payload / (payload + tp->tcp_header_len + ip_header);
+}
+
 /* Puts NATCP's limits in the place of the socket's, or below them, while there is advice to follow. */
 static __always_inline struct limits assist(struct sock *sk, struct socket_state *state, struct limits own, bool caps)
 {
@@ -122,6 +133,7 @@ static __always_inline struct limits assist(struct sock *sk, struct socket_state
 		return own;
 	if (advice)
 		step.advice = *advice;
+	step.advice.bandwidth = payload_of(sk, step.advice.bandwidth);
 	step.settings = *global;
 	if (personal && personal->alpha)
 		step.settings.alpha = personal->alpha;

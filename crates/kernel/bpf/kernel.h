@@ -27,6 +27,9 @@ enum {
 enum { BPF_F_NO_PREALLOC = 1 };
 enum { BPF_SK_STORAGE_GET_F_CREATE = 1 };
 
+/* include/linux/socket.h */
+enum { AF_INET6 = 10 };
+
 /* include/net/tcp.h */
 enum { TCP_CONG_NON_RESTRICTED = 1 };
 /* include/uapi/linux/tcp.h: the states of loss recovery */
@@ -78,6 +81,7 @@ struct tcp_sock {
 	__u32 delivered;
 	__u32 lost;
 	__u32 mss_cache;
+	__u16 tcp_header_len;
 	__u32 packets_out;
 	__u32 srtt_us;
 	__u32 rttvar_us;

@@ -21,7 +21,7 @@ static __always_inline struct socket_name name_of(struct sock *sk)
 	struct sock_common *common = &sk->__sk_common;
 	struct socket_name name = { .own_port = common->skc_num, .peer_port = __builtin_bswap16(common->skc_dport) };
 
-	if (common->skc_family == 10) { /* AF_INET6, include/linux/socket.h */
+	if (common->skc_family == AF_INET6) {
 		__builtin_memcpy(name.peer, common->skc_v6_daddr.in6_u, 16);
 	} else {
 		__u32 peer = common->skc_daddr;

@@ -58,10 +58,11 @@ fn natcp_has_the_window_and_the_rate_of_the_advice() {
     let scheme = Scheme::Natcp;
     kernel.pins.load(scheme, &Settings::default_of(scheme), &kernel.machine).expect("loaded");
     let [with, without] = with_and_without_advice(&kernel, scheme);
-    assert_eq!(rate(&with), BANDWIDTH);
+    // The headers' part of the bandwidth is less than that of 52 bytes in Ethernet's 1500.
+    assert!((BANDWIDTH * 1448 / 1500..BANDWIDTH).contains(&rate(&with)), "{with:?}");
     // Two BDPs are 400 kB, in packets of loopback's 65483 bytes or of less.
     assert!((6..=290).contains(&with.cwnd), "{with:?}");
-    assert_ne!(rate(&without), BANDWIDTH);
+    assert!(rate(&without) > BANDWIDTH, "{without:?}");
 }
 
 #[test]

@@ -13,8 +13,8 @@ use std::time::Duration;
 
 const PORT: u16 = 8080;
 const FILE_BYTES: usize = 20_000_000;
-/// Slow enough to look at the connection while it lasts: more than the two sockets' buffers hold.
-const CURL_RATE: &str = "20M";
+/// Slow enough to look at the connection while it lasts, 20 s.
+const SLOWLY: [&str; 2] = ["--limit-rate", "1M"];
 
 /// nginx in the server's namespace, which ends with this value.
 struct Nginx(Child);
@@ -53,17 +53,27 @@ impl Drop for Nginx {
     }
 }
 
+/// curl in the client's namespace, with this address, which fetches the file.
+fn curl(client: &str, into: &Path, options: &[&str]) -> Child {
+    let url = format!("http://{SERVER_ADDRESS}:{PORT}/file");
+    let start = || {
+        let mut curl = Command::new("curl");
+        curl.args(["--silent", "--fail", "--interface", client, &url, "-o"]).arg(into).args(options);
+        curl.stdin(Stdio::null()).spawn().expect("curl")
+    };
+    within(CLIENT, start)
+}
+
 /// What `ss` says of the server's connection while a client with this address fetches the file; the file as it arrived.
 fn fetched_by(client: &str, into: &Path) -> (String, Vec<u8>) {
-    let url = format!("http://{SERVER_ADDRESS}:{PORT}/file");
-    let mut fetching = within(CLIENT, || {
-        let mut curl = Command::new("curl");
-        curl.args(["--silent", "--fail", "--limit-rate", CURL_RATE, "--interface", client, &url, "-o"]);
-        curl.arg(into).stdin(Stdio::null()).spawn().expect("curl")
-    });
-    std::thread::sleep(Duration::from_millis(300));
-    let sockets = run("ip", &["netns", "exec", SERVER, "ss", "-tinH", "dst", client]);
-    assert!(fetching.wait().expect("curl's end").success());
+    let mut slow = curl(client, into, &SLOWLY);
+    let mut sockets = String::new();
+    while sockets.is_empty() && slow.try_wait().expect("curl's state").is_none() {
+        sockets = run("ip", &["netns", "exec", SERVER, "ss", "-tinH", "state", "established", "dst", client]);
+    }
+    let _ = slow.kill();
+    let _ = slow.wait();
+    assert!(curl(client, into, &[]).wait().expect("curl's end").success());
     (sockets, fs::read(into).expect("the file"))
 }
 
