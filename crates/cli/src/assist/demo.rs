@@ -96,19 +96,19 @@ async fn round(scheme: &str, args: &Args, stop: watch::Receiver<bool>) -> Result
     let keys = tempfile::tempdir().map_err(Exit::failed)?;
     let (daemon, credentials) = daemon(&cell, keys.path(), &args.out).await?;
     let service = daemon.server().address().map_err(Exit::failed)?;
-    let (end, mut ended) = watch::channel(false);
+    let (end_service, mut service_ends) = watch::channel(false);
     let service_task = tokio::spawn(daemon.run(async move {
-        let _ = ended.wait_for(|end| *end).await;
+        let _ = service_ends.wait_for(|end| *end).await;
     }));
     let peers = AssistedPeers::start(ClientSettings { service, credentials }, tell).map_err(Exit::failed)?;
     let server = server(AdviceConfig::Service(Arc::new(peers)))?;
     cell.lead_to(server.address().map_err(Exit::failed)?);
     let trust = Trust::Pin(server.fingerprint());
-    let mut over = end.subscribe();
+    let (end_server, mut server_ends) = watch::channel(false);
     let server_task = tokio::spawn(async move {
         server
             .run(async move {
-                let _ = over.wait_for(|over| *over).await;
+                let _ = server_ends.wait_for(|end| *end).await;
             })
             .await;
     });
@@ -117,8 +117,11 @@ async fn round(scheme: &str, args: &Args, stop: watch::Receiver<bool>) -> Result
         transfer(&settings, stop.clone(), &mut |_| {}).await
     };
     let (first, second, third) = tokio::join!(download(0), download(1), download(2));
-    end.send_replace(true);
-    let _ = tokio::join!(service_task, server_task);
+    // The server first: it would miss the service.
+    end_server.send_replace(true);
+    server_task.await.map_err(Exit::failed)?;
+    end_service.send_replace(true);
+    service_task.await.map_err(Exit::failed)?;
     let outcomes: Vec<_> = [first, second, third].into_iter().collect::<Result<_, _>>().map_err(exit)?;
     let queueing = cell.queueing();
     Ok(outcomes.iter().enumerate().map(|(user, outcome)| record(user, outcome, &queueing[user])).collect())
@@ -216,8 +219,8 @@ fn client(
 /// The transfer's Record, with what the cell knows of its queue.
 fn record(user: usize, outcome: &Outcome, queueing: &Distribution) -> Record {
     let mut record = Record { version: CODE_VERSION.into(), ..outcome.record() };
-    let (name, _, link) = USERS[user];
-    record.scenario.trace = format!("{name}: {link}");
+    let (name, ..) = USERS[user];
+    record.scenario.trace = name.into();
     record.id = format!("{name}-{}", record.scenario.scheme);
     for flow in &mut record.flows {
         flow.queueing_delay = queueing.clone();

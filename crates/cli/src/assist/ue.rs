@@ -16,7 +16,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 #[command(after_help = "\
 Examples:
   cellcc assist ue quic://edge:4443 --credentials keys/user-alice               tells the number of flows each second
-  cellcc assist ue --credentials keys/user-alice --consent video-1 --for 7d     prints a consent for that server")]
+  cellcc assist ue --credentials keys/user-alice --consent video-1 --for 168h    prints a consent for that server")]
 pub(crate) struct Args {
     /// The service: quic://HOST:PORT.
     #[arg(value_name = "URL", required_unless_present = "consent")]
@@ -30,7 +30,7 @@ pub(crate) struct Args {
     /// Sign that this server may be told about us; it needs no connection.
     #[arg(long, value_name = "SERVER", conflicts_with_all = ["url", "flows"])]
     consent: Option<String>,
-    /// How long the consent holds, at most 31d.
+    /// How long the consent holds, at most 744h (31 days).
     #[arg(long = "for", value_name = "TIME", default_value = "1h")]
     lasts: Span,
 }
@@ -67,7 +67,7 @@ fn consent(args: &Args, server: &str) -> Result<ExitCode, Exit> {
     let server =
         PeerName::new(Role::Server, server).map_err(|error| Exit::input(format!("--consent: {error}")))?;
     if args.lasts > MAX_CONSENT {
-        return Err(Exit::input("--for: a consent holds for 31d at most"));
+        return Err(Exit::input("--for: a consent holds for 744h at most, 31 days"));
     }
     let device = credentials(&args.credentials, Role::User)?;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_err(Exit::failed)?.as_secs();

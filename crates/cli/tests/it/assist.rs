@@ -123,7 +123,7 @@ fn bad_input_is_refused_with_what_to_do() {
         (vec!["serve", "no-keys.toml"], "keys/service-edge"),
         (vec!["watch", "quic://127.0.0.1:1", server[0], server[1]], "`operator`"),
         (vec!["watch", "127.0.0.1:x", server[0], server[1]], "quic://HOST:PORT"),
-        (vec!["ue", "--credentials", "keys/user-alice", "--consent", "video-1", "--for", "99d"], "31d"),
+        (vec!["ue", "--credentials", "keys/user-alice", "--consent", "video-1", "--for", "999h"], "744h"),
         (vec!["ue", "--credentials", "keys/user-alice"], "<URL>"),
         (vec!["demo", "--schemes", "nonesuch"], "nonesuch"),
     ] {

@@ -1,4 +1,5 @@
 use super::*;
+use crate::audit::EndReason;
 use crate::identity::{SourceName, User};
 use crate::sample::Measured;
 use cellcc_assist::{Advice, AdviceClass, MinRttParts};

@@ -1,7 +1,7 @@
 //! A server's end: asks for users, passes their records on, and connects again where the connection is lost.
 
 use super::framing::{FramingError, read};
-use super::transport;
+use super::{DATAGRAM_RECEIVE_BYTES, transport};
 use crate::certificates::{CertificateError, Credentials, SERVICE_DNS_NAME};
 use crate::protocol::{Answer, RECORDS_PER_DATAGRAM, Request, answer, framed};
 use cellcc_assist::Record;
@@ -133,7 +133,7 @@ impl Client {
         listener: impl Fn(ClientEvent<'_>) + Send + Sync + 'static,
     ) -> Result<Self, ClientError> {
         let mut config = ClientConfig::new(Arc::new(settings.credentials.client_tls()?));
-        config.transport_config(Arc::new(transport()));
+        config.transport_config(Arc::new(transport(DATAGRAM_RECEIVE_BYTES)));
         let own = match settings.service {
             SocketAddr::V4(_) => SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)),
             SocketAddr::V6(_) => SocketAddr::from((Ipv6Addr::UNSPECIFIED, 0)),
@@ -342,7 +342,9 @@ impl Link {
             }
             Answer::Ended { user, reason } => {
                 keys.retain(|_, address| *address != user);
-                (self.listener)(ClientEvent::Denied { user: Some(user), reason: &reason });
+                if lock(&self.wanted).users.contains_key(&user) {
+                    (self.listener)(ClientEvent::Denied { user: Some(user), reason: &reason });
+                }
             }
         }
     }

@@ -21,7 +21,11 @@ const DATAGRAM_BUFFER_BYTES: usize = 64 << 10;
 /// Records that a client has not taken yet: four times as many, since its reader may be late.
 const DATAGRAM_RECEIVE_BYTES: usize = 256 << 10;
 
-fn transport() -> TransportConfig {
+/// Nobody sends datagrams to the service. Without any room, though, it could not send them either (noq 1.4).
+const SERVICE_DATAGRAM_RECEIVE_BYTES: usize = 1;
+
+/// `unread_datagrams`: how many bytes of them may wait to be read.
+fn transport(unread_datagrams: usize) -> TransportConfig {
     let mut transport = TransportConfig::default();
     let idle = VarInt::from_u32(IDLE_TIMEOUT.as_millis() as u32);
     transport
@@ -31,7 +35,7 @@ fn transport() -> TransportConfig {
         .max_concurrent_uni_streams(VarInt::from_u32(0))
         .stream_receive_window(VarInt::from_u32(STREAM_WINDOW))
         .receive_window(VarInt::from_u32(STREAM_WINDOW))
-        .datagram_receive_buffer_size(Some(DATAGRAM_RECEIVE_BYTES))
+        .datagram_receive_buffer_size(Some(unread_datagrams))
         .datagram_send_buffer_size(DATAGRAM_BUFFER_BYTES);
     transport
 }

@@ -1,7 +1,7 @@
 //! The service's end: connections, their requests, and the records for them.
 
 use super::framing::{FramingError, read};
-use super::transport;
+use super::{SERVICE_DATAGRAM_RECEIVE_BYTES, transport};
 use crate::audit::AuditEntry;
 use crate::certificates::{CertificateError, Credentials, name_in};
 use crate::clock::ServiceClock;
@@ -29,8 +29,8 @@ use tokio::time::timeout;
 const MAX_HANDSHAKES: usize = 64;
 /// Above this many at once, a client first proves its address, which takes it a round trip.
 const RETRY_ABOVE: usize = 16;
-/// Longest handshake, and longest wait for a client's first message.
-const BEGIN_TIMEOUT: Duration = Duration::from_secs(5);
+/// Longest handshake.
+const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(5);
 /// Answers that wait for a client that does not read them. One that lets more wait is disconnected.
 const MAX_ANSWERS: usize = 256;
 /// First packets that nobody has looked at yet, and what their clients may send meanwhile.
@@ -112,7 +112,7 @@ impl Server {
     ) -> Result<Self, BindError> {
         let mut config = ServerConfig::with_crypto(Arc::new(credentials.server_tls()?));
         config
-            .transport_config(Arc::new(transport()))
+            .transport_config(Arc::new(transport(SERVICE_DATAGRAM_RECEIVE_BYTES)))
             .max_incoming(MAX_INCOMING)
             .incoming_buffer_size(INCOMING_BUFFER_BYTES);
         let endpoint =
@@ -254,7 +254,7 @@ impl Shared {
 
     /// A connection whose client has proved who it is.
     async fn handshake(&self, incoming: Incoming) -> Option<(Connection, PeerName, IpAddr)> {
-        let connection = timeout(BEGIN_TIMEOUT, incoming.accept().ok()?).await.ok()?.ok()?;
+        let connection = timeout(HANDSHAKE_TIMEOUT, incoming.accept().ok()?).await.ok()?.ok()?;
         let address = connection.path(PathId::ZERO)?.remote_address().ok()?.ip();
         let identity = connection.peer_identity()?.downcast::<Vec<CertificateDer<'static>>>().ok()?;
         let Ok(name) = name_in(identity.first()?) else {
@@ -276,8 +276,8 @@ impl Shared {
             state.clients.insert(id, Connected { connection: connection.clone(), answers: answers.clone() });
             id
         };
-        let stream = timeout(BEGIN_TIMEOUT, connection.accept_bi()).await;
-        if let Ok(Ok((mut send, mut receive))) = stream {
+        // A stream is there with its first byte: a server without users sends none yet.
+        if let Ok((mut send, mut receive)) = connection.accept_bi().await {
             let writing = async {
                 while let Some(answer) = waiting.recv().await {
                     if send.write_all(&framed(&answer)).await.is_err() {

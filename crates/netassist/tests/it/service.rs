@@ -28,6 +28,18 @@ async fn a_server_hears_of_the_user_that_it_has_a_flow_with() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_user_who_is_wanted_no_more_is_given_up_without_a_word() {
+    let edge = Edge::start();
+    let mut server = edge.client(edge.credentials(Role::Server, "video-1"));
+    server.client.want(ALICE, 1, None);
+    server.hears_that(|heard| (heard == Heard::Granted(ALICE)).then_some(())).await;
+    server.client.want(ALICE, 0, None);
+    edge.until("it has ended", |server| server.sizes().1 == 0).await;
+    server.client.want(ALICE, 1, None);
+    assert_eq!(server.hears().await, Heard::Granted(ALICE), "nothing in between");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_users_consent_opens_what_no_flow_does() {
     let edge = Edge::start();
     let bob = edge.credentials(Role::User, "bob");
