@@ -165,10 +165,21 @@ impl Flow {
     /// In debug builds, where the packets have more bytes than are in flight.
     pub fn on_loss(&mut self, now: Time, packets: &[Packet], persistent: bool) -> bool {
         let Some(newest) = packets.last() else { return false };
+        let new_episode = self.begins_episode(newest.sent_at);
+        self.lose(now, packets, new_episode, persistent);
+        new_episode
+    }
+
+    /// `packets` (oldest first) were declared lost by a retransmission time-out right after another: what left meanwhile belongs to
+    /// the episode that the first one began (RFC 5681, section 3.1: ssthresh is held).
+    pub fn on_repeated_timeout(&mut self, now: Time, packets: &[Packet]) {
+        self.lose(now, packets, false, false);
+    }
+
+    fn lose(&mut self, now: Time, packets: &[Packet], new_episode: bool, persistent: bool) {
         let bytes = packets.iter().map(|packet| packet.bytes).sum();
         self.inflight -= bytes;
         self.lost += bytes;
-        let new_episode = self.begins_episode(newest.sent_at);
         self.controller.on_loss(&Loss {
             now,
             packets,
@@ -183,7 +194,13 @@ impl Flow {
             self.enter_recovery(now);
         }
         self.refresh();
-        new_episode
+    }
+
+    /// A retransmission time-out was spurious: so much of what it declared lost is in flight again (RFC 5682). The controller
+    /// learns that the loss was none.
+    pub fn on_spurious_timeout(&mut self, now: Time, bytes: Bytes) {
+        self.inflight += bytes;
+        self.on_event(now, Event::SpuriousLoss);
     }
 
     /// The receiver reports more packets that a router has marked (ECN-CE), the newest of them sent at `sent_at`; for a

@@ -53,7 +53,9 @@ pub use plan::{LIMIT, Plan, PlanError, PlanFile, PlannedRun, Seeds, SeedsError, 
 pub use record::{FlowRecord, KeptUp, RealTime, Record, SCHEMA_VERSION};
 pub use recordings::Recordings;
 pub use run_id::{RunId, RunIdError};
-pub use scenario::{CellSetup, DEFAULT_DRIVER, Endpoint, FlowSetup, Path, Reverse, Scenario, row_name};
+pub use scenario::{
+    CellSetup, DEFAULT_DRIVER, Endpoint, FlowSetup, LossDetection, Path, Reverse, Scenario, row_name,
+};
 pub use seeds::Randomness;
 pub use series::{Column, Series};
 pub use source::Source;

@@ -4,6 +4,7 @@ use crate::{ResolveError, Source};
 use cellcc_assist::NetAssist;
 use cellcc_units::{Bytes, Queue, QueueLimit, Ratio, Span, Time};
 use serde::{Deserialize, Serialize};
+use std::str::FromStr;
 
 /// One run. The same Scenario gives the same [`Record`](crate::Record), byte for byte.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -102,12 +103,26 @@ pub struct Endpoint {
     pub ack_every: u32,
     /// The longest an acknowledgement waits for more packets, where `ack_every` is above one.
     pub max_ack_delay: Span,
+    /// How the sender tells that a packet is lost.
+    #[serde(skip_serializing_if = "LossDetection::is_default")]
+    pub recovery: LossDetection,
     /// Width of the bins of time series.
     pub series_bin: Span,
     /// Real sockets through the emulator: packets that left as one and are due together arrive as one, as at receivers with
     /// offload (GRO, LRO), which acknowledge them as one. In virtual time packets arrive one by one.
     #[serde(skip_serializing_if = "Clone::clone")]
     pub receive_offload: bool,
+}
+
+/// How a sender tells that a packet is lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LossDetection {
+    /// QUIC's way: three packets or an eighth of the RTT later than others (RFC 9002).
+    #[default]
+    Quic,
+    /// TCP's way: RACK-TLP, with its reordering window, retransmission time-outs and F-RTO (RFC 8985).
+    Rack,
 }
 
 /// Several users behind one base station, a queue each. User 0 has the Scenario's trace.
@@ -189,6 +204,20 @@ impl Scenario {
         }
     }
 
+    /// Refuses TCP's loss detection, for a driver of QUIC.
+    ///
+    /// # Errors
+    /// The key, and what to write.
+    pub fn refuse_rack(&self) -> Result<(), ResolveError> {
+        match self.endpoint.recovery {
+            LossDetection::Quic => Ok(()),
+            LossDetection::Rack => Err(ResolveError(format!(
+                "endpoint.recovery = \"rack\" is TCP's, and the driver `{}` runs QUIC; write \"quic\", or --driver sim",
+                self.driver
+            ))),
+        }
+    }
+
     /// What its row of tables is called: the scheme, a driver other than the simulator, and the varied conditions
     /// (`bbr [kernel], path.queue=33pkt`).
     pub fn row_name(&self) -> String {
@@ -212,6 +241,27 @@ pub fn row_name(scheme: &str, driver: &str, variation: &str) -> String {
         name.push_str(&format!(", {variation}"));
     }
     name
+}
+
+impl LossDetection {
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+impl FromStr for LossDetection {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "quic" => Ok(Self::Quic),
+            "rack" => Ok(Self::Rack),
+            _ => Err(format!(
+                "`{}` is not a way to detect loss; write quic or rack",
+                text.chars().take(60).collect::<String>()
+            )),
+        }
+    }
 }
 
 impl Endpoint {
@@ -252,6 +302,7 @@ impl Default for Endpoint {
             header: Bytes::new(52),
             ack_every: 1,
             max_ack_delay: Span::from_millis(25),
+            recovery: LossDetection::default(),
             series_bin: Span::from_millis(100),
             receive_offload: true,
         }

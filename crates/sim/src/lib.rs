@@ -4,7 +4,7 @@
 //! the same Record byte for byte on every machine. [`SimDriver`] is the way in.
 //!
 //! ```text
-//!  application -> sender (RFC 9002 recovery, pacing, the scheme) -> path -> receiver -> path back -> sender
+//!  application -> sender (recovery, pacing, the scheme) -> path -> receiver -> path back -> sender
 //! ```
 //!
 //! The path, the queue of events and the Record are those of every driver in virtual time:
@@ -13,6 +13,7 @@
 mod driver;
 mod ends;
 mod limit;
+mod rack;
 mod receiver;
 mod recovery;
 mod sender;

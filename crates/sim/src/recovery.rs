@@ -1,6 +1,9 @@
-//! Which packets are outstanding, and which of them are lost: QUIC's loss detection (RFC 9002, section 6).
+//! Which packets are outstanding, and which of them are lost: QUIC's loss detection (RFC 9002, section 6), or TCP's by
+//! [`Rack`].
 
+use crate::rack::{DUPLICATE_THRESHOLD, Rack};
 use cellcc_control::{Packet, Rtt};
+use cellcc_experiment::LossDetection;
 use cellcc_units::{Span, Time};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -34,7 +37,8 @@ pub(crate) enum Acknowledged<'a> {
     /// In flight until now.
     InFlight(&'a Outstanding),
     /// Declared lost before: it arrived after all. `undo`: so did every packet of that episode.
-    Late { outstanding: Outstanding, undo: bool },
+    /// `timeout_was_spurious`: a time-out took it for lost, and nothing sent later has arrived.
+    Late { outstanding: Outstanding, undo: bool, timeout_was_spurious: bool },
     /// Neither: an old episode's, or acknowledged before.
     Unknown,
 }
@@ -53,12 +57,20 @@ pub(crate) struct Recovery {
     /// When the first RTT sample came; losses before it say nothing of persistent congestion.
     first_sample_at: Option<Time>,
     /// Extra time a peer may take to acknowledge.
-    max_ack_delay: Span,
+    pub(crate) max_ack_delay: Span,
+    /// TCP's loss detection; none: QUIC's.
+    pub(crate) rack: Option<Rack>,
+    /// What the last time-out took for lost, oldest first, until something sent after it arrives.
+    timed_out: Vec<u64>,
 }
 
 impl Recovery {
-    pub(crate) fn new(max_ack_delay: Span) -> Self {
-        Self { max_ack_delay, ..Self::default() }
+    pub(crate) fn new(detection: LossDetection, max_ack_delay: Span) -> Self {
+        let rack = match detection {
+            LossDetection::Quic => None,
+            LossDetection::Rack => Some(Rack::default()),
+        };
+        Self { max_ack_delay, rack, ..Self::default() }
     }
 
     #[inline]
@@ -71,43 +83,83 @@ impl Recovery {
 
     /// Packet `number` is acknowledged.
     #[inline]
-    pub(crate) fn on_acknowledged(&mut self, number: u64) -> Acknowledged<'_> {
+    pub(crate) fn on_acknowledged(&mut self, now: Time, number: u64) -> Acknowledged<'_> {
+        let in_order = self.largest_acknowledged < Some(number);
         self.largest_acknowledged = self.largest_acknowledged.max(Some(number));
-        let slot = number.checked_sub(self.first).and_then(|index| self.packets.get_mut(index as usize));
-        match slot {
-            Some(outstanding) if !outstanding.settled => {
-                outstanding.settled = true;
-                Acknowledged::InFlight(outstanding)
-            }
-            _ => match self.episode.remove(&number) {
-                Some(outstanding) => Acknowledged::Late { outstanding, undo: self.episode.is_empty() },
-                None => Acknowledged::Unknown,
-            },
+        let index = number.wrapping_sub(self.first) as usize;
+        if self.packets.get(index).is_none_or(|outstanding| outstanding.settled) {
+            return self.on_late_arrival(now, number);
         }
+        let outstanding = &mut self.packets[index];
+        outstanding.settled = true;
+        if let Some(rack) = &mut self.rack {
+            rack.on_arrival(now, outstanding.packet.sent_at, in_order);
+            if self.timed_out.last().is_some_and(|last| *last < number) {
+                self.timed_out.clear();
+            }
+        }
+        Acknowledged::InFlight(outstanding)
+    }
+
+    /// A packet that is not in flight arrives.
+    #[cold]
+    fn on_late_arrival(&mut self, now: Time, number: u64) -> Acknowledged<'_> {
+        let Some(outstanding) = self.episode.remove(&number) else { return Acknowledged::Unknown };
+        let next = self.first + self.packets.len() as u64;
+        if let Some(rack) = &mut self.rack {
+            rack.on_arrival(now, outstanding.packet.sent_at, false);
+            rack.on_wrongly_lost(self.first, next);
+        }
+        Acknowledged::Late {
+            outstanding,
+            undo: self.episode.is_empty(),
+            timeout_was_spurious: self.timed_out.binary_search(&number).is_ok(),
+        }
+    }
+
+    /// The time-out was spurious: what it took for lost and has not arrived is in flight again. Gives that, oldest first.
+    pub(crate) fn restore_timed_out(&mut self) -> Vec<Outstanding> {
+        let numbers = std::mem::take(&mut self.timed_out);
+        let restored: Vec<_> = numbers.iter().filter_map(|number| self.episode.remove(number)).collect();
+        for &outstanding in restored.iter().rev() {
+            // What arrived between them is settled.
+            while self.first > outstanding.packet.number + 1 {
+                self.packets.push_front(Outstanding { settled: true, ..outstanding });
+                self.first -= 1;
+            }
+            self.packets.push_front(Outstanding { settled: false, ..outstanding });
+            self.first -= 1;
+        }
+        restored
     }
 
     pub(crate) fn on_rtt_sample(&mut self, now: Time) {
         self.first_sample_at.get_or_insert(now);
     }
 
-    /// Moves what is lost by now to `lost`, oldest first, and forgets what is settled.
+    /// Moves what is lost by now to `lost`, oldest first, and forgets what is settled. `recovering`: something lost before has not
+    /// arrived since.
     #[inline]
-    pub(crate) fn detect_losses(&mut self, now: Time, rtt: &Rtt, lost: &mut Vec<Outstanding>) {
+    pub(crate) fn detect_losses(
+        &mut self,
+        now: Time,
+        rtt: &Rtt,
+        recovering: bool,
+        lost: &mut Vec<Outstanding>,
+    ) {
         self.forget_settled();
         self.loss_time = None;
         let Some(largest) = self.largest_acknowledged else { return };
         if largest < self.first {
             return;
         }
-        let (numerator, denominator) = TIME_THRESHOLD;
-        let latest = rtt.latest().unwrap_or(Span::ZERO);
-        let patience = (rtt.smoothed().max(latest) * numerator / denominator).max(Rtt::GRANULARITY);
+        let (patience, packet_threshold) = self.thresholds(rtt, largest, recovering);
         for outstanding in self.packets.iter_mut().take((largest - self.first) as usize) {
             if outstanding.settled {
                 continue;
             }
             let waited_enough = outstanding.packet.sent_at + patience <= now;
-            if outstanding.packet.number + PACKET_THRESHOLD > largest && !waited_enough {
+            if largest - outstanding.packet.number < packet_threshold && !waited_enough {
                 // Later packets were sent later, and are closer to the largest.
                 self.loss_time = Some(outstanding.packet.sent_at + patience);
                 break;
@@ -116,6 +168,47 @@ impl Recovery {
             lost.push(*outstanding);
         }
         self.forget_settled();
+    }
+
+    /// After how long, and after how many packets sent later, a packet is lost.
+    #[inline]
+    fn thresholds(&self, rtt: &Rtt, largest: u64, recovering: bool) -> (Span, u64) {
+        if let Some(rack) = &self.rack {
+            let hasty = rack.may_be_hasty() && (recovering || self.has_duplicates(largest));
+            return (rack.patience(rtt, hasty), u64::MAX);
+        }
+        let (numerator, denominator) = TIME_THRESHOLD;
+        let latest = rtt.latest().unwrap_or(Span::ZERO);
+        let patience = (rtt.smoothed().max(latest) * numerator / denominator).max(Rtt::GRANULARITY);
+        (patience, PACKET_THRESHOLD)
+    }
+
+    /// [`DUPLICATE_THRESHOLD`] packets have arrived beyond a gap.
+    fn has_duplicates(&self, largest: u64) -> bool {
+        let until_largest = self.packets.iter().take((largest - self.first) as usize + 1);
+        until_largest.filter(|outstanding| outstanding.settled).nth(DUPLICATE_THRESHOLD - 1).is_some()
+    }
+
+    /// The retransmission time-out: the oldest packet in flight, and all that have waited long enough, move to `lost` (RFC 8985,
+    /// section 6.3).
+    pub(crate) fn time_out(&mut self, now: Time, rtt: &Rtt, lost: &mut Vec<Outstanding>) {
+        self.forget_settled();
+        self.loss_time = None;
+        let patience = self.rack.as_ref().map_or(Span::ZERO, |rack| rack.patience(rtt, true));
+        for outstanding in self.packets.iter_mut().filter(|outstanding| !outstanding.settled) {
+            if !lost.is_empty() && outstanding.packet.sent_at + patience > now {
+                break;
+            }
+            outstanding.settled = true;
+            lost.push(*outstanding);
+        }
+        self.forget_settled();
+    }
+
+    /// What the first time-out of a row took for lost: it may be told to have been spurious.
+    pub(crate) fn watch_timed_out(&mut self, lost: &[Outstanding]) {
+        self.timed_out.clear();
+        self.timed_out.extend(lost.iter().map(|outstanding| outstanding.packet.number));
     }
 
     /// Remembers what was lost, so that a late arrival can be told; `new_episode` forgets the episode before.
@@ -147,9 +240,17 @@ impl Recovery {
         rtt.probe_timeout(self.max_ack_delay)
     }
 
-    /// The data of the oldest packet in flight: what a probe repeats when there is nothing new.
-    pub(crate) fn oldest_segment(&self) -> Option<u64> {
-        self.packets.iter().find(|outstanding| !outstanding.settled).map(|outstanding| outstanding.segment)
+    /// What a probe repeats when there is nothing new: the data of the oldest packet in flight (RFC 9002, section 6.2.4), or of the
+    /// newest (RFC 8985, section 7.3).
+    pub(crate) fn probed_segment(&self) -> Option<u64> {
+        let mut in_flight = self.packets.iter().filter(|outstanding| !outstanding.settled);
+        let probed = if self.rack.is_some() { in_flight.next_back() } else { in_flight.next() };
+        probed.map(|outstanding| outstanding.segment)
+    }
+
+    /// Something has arrived that left after a packet in flight.
+    pub(crate) fn has_gap(&self) -> bool {
+        self.largest_acknowledged.is_some_and(|largest| largest > self.first) && !self.packets.is_empty()
     }
 
     #[inline]
@@ -188,14 +289,14 @@ mod tests {
     }
 
     fn sent(count: u64) -> Recovery {
-        let mut recovery = Recovery::new(Span::ZERO);
+        let mut recovery = Recovery::new(LossDetection::Quic, Span::ZERO);
         (0..count).for_each(|number| recovery.on_sent(outstanding(number, number)));
         recovery
     }
 
     fn lost_at(recovery: &mut Recovery, now: Time) -> Vec<u64> {
         let mut lost = Vec::new();
-        recovery.detect_losses(now, &Rtt::default(), &mut lost);
+        recovery.detect_losses(now, &Rtt::default(), false, &mut lost);
         recovery.remember(&lost, true);
         lost.iter().map(|outstanding| outstanding.packet.number).collect()
     }
@@ -203,16 +304,16 @@ mod tests {
     #[test]
     fn three_packets_after_a_gap_make_it_a_loss() {
         let mut recovery = sent(5);
-        recovery.on_acknowledged(2);
+        recovery.on_acknowledged(at(10), 2);
         assert!(lost_at(&mut recovery, at(10)).is_empty());
-        recovery.on_acknowledged(3);
+        recovery.on_acknowledged(at(10), 3);
         assert_eq!(lost_at(&mut recovery, at(10)), [0]);
     }
 
     #[test]
     fn a_shorter_gap_is_lost_after_nine_eighths_of_the_rtt() {
         let mut recovery = sent(2);
-        recovery.on_acknowledged(1);
+        recovery.on_acknowledged(at(10), 1);
         assert!(lost_at(&mut recovery, at(10)).is_empty());
         let due = recovery.loss_time.unwrap();
         assert_eq!(due, Time::ZERO + Rtt::INITIAL * 9 / 8);
@@ -222,17 +323,17 @@ mod tests {
     #[test]
     fn an_episode_is_undone_only_when_all_of_it_arrives_late() {
         let mut recovery = sent(6);
-        recovery.on_acknowledged(5);
+        recovery.on_acknowledged(at(10), 5);
         assert_eq!(lost_at(&mut recovery, at(10)), [0, 1, 2]);
-        assert!(matches!(recovery.on_acknowledged(0), Acknowledged::Late { undo: false, .. }));
-        assert!(matches!(recovery.on_acknowledged(2), Acknowledged::Late { undo: false, .. }));
-        assert!(matches!(recovery.on_acknowledged(1), Acknowledged::Late { undo: true, .. }));
-        assert!(matches!(recovery.on_acknowledged(1), Acknowledged::Unknown));
+        assert!(matches!(recovery.on_acknowledged(at(10), 0), Acknowledged::Late { undo: false, .. }));
+        assert!(matches!(recovery.on_acknowledged(at(10), 2), Acknowledged::Late { undo: false, .. }));
+        assert!(matches!(recovery.on_acknowledged(at(10), 1), Acknowledged::Late { undo: true, .. }));
+        assert!(matches!(recovery.on_acknowledged(at(10), 1), Acknowledged::Unknown));
     }
 
     #[test]
     fn losses_over_three_probe_timeouts_are_persistent_unless_one_between_arrived() {
-        let mut recovery = Recovery::new(Span::ZERO);
+        let mut recovery = Recovery::new(LossDetection::Quic, Span::ZERO);
         recovery.on_rtt_sample(at(0));
         let rtt = Rtt::default();
         let apart = recovery.probe_timeout(&rtt).as_nanos() / 1_000_000 * 2;
@@ -240,5 +341,40 @@ mod tests {
         assert!(recovery.is_persistent(&lost, &rtt));
         let interrupted = [outstanding(1, 1), outstanding(3, 1 + 2 * apart)];
         assert!(!recovery.is_persistent(&interrupted, &rtt));
+    }
+
+    #[test]
+    fn what_a_spurious_timeout_took_for_lost_is_in_flight_again() {
+        let mut recovery = Recovery::new(LossDetection::Rack, Span::ZERO);
+        (0..4).for_each(|number| recovery.on_sent(outstanding(number, number)));
+        let mut lost = Vec::new();
+        recovery.time_out(at(1000), &Rtt::default(), &mut lost);
+        assert_eq!(lost.len(), 4);
+        recovery.watch_timed_out(&lost);
+        recovery.remember(&lost, true);
+        recovery.on_sent(outstanding(4, 1000));
+        // The time-out's own packet has not arrived, but one from before it.
+        let late = recovery.on_acknowledged(at(1100), 1);
+        assert!(matches!(late, Acknowledged::Late { timeout_was_spurious: true, .. }));
+        let restored = recovery.restore_timed_out();
+        assert_eq!(restored.iter().map(|restored| restored.packet.number).collect::<Vec<_>>(), [0, 2, 3]);
+        for number in [0, 2, 3, 4] {
+            let arrives = recovery.on_acknowledged(at(1200), number);
+            assert!(matches!(arrives, Acknowledged::InFlight(_)), "{number}");
+        }
+    }
+
+    #[test]
+    fn a_timeout_whose_own_packet_arrives_first_was_none_too_many() {
+        let mut recovery = Recovery::new(LossDetection::Rack, Span::ZERO);
+        (0..2).for_each(|number| recovery.on_sent(outstanding(number, number)));
+        let mut lost = Vec::new();
+        recovery.time_out(at(1000), &Rtt::default(), &mut lost);
+        recovery.watch_timed_out(&lost);
+        recovery.remember(&lost, true);
+        recovery.on_sent(outstanding(2, 1000));
+        recovery.on_acknowledged(at(1100), 2);
+        let late = recovery.on_acknowledged(at(1200), 0);
+        assert!(matches!(late, Acknowledged::Late { timeout_was_spurious: false, .. }));
     }
 }

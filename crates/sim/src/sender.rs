@@ -1,6 +1,7 @@
 //! The sender: what leaves when, below the congestion control. Its limits come from [`Flow`]; loss detection from
 //! [`Recovery`]; data from [`Application`].
 
+use crate::rack::Silence;
 use crate::receiver::{Acknowledgement, ReceivedPacket};
 use crate::recovery::{Acknowledged, Outstanding, Recovery};
 use cellcc_control::{
@@ -72,7 +73,7 @@ impl Sender {
             flow: Flow::new(controller, endpoint.packet()),
             resume_at: application.start(),
             application,
-            recovery: Recovery::new(max_ack_delay),
+            recovery: Recovery::new(endpoint.recovery, max_ack_delay),
             header: endpoint.header,
             packet: endpoint.packet(),
             pacer: Pacer::default(),
@@ -114,9 +115,10 @@ impl Sender {
     ) -> Option<Span> {
         self.newly_acknowledged.clear();
         let mut echo = EcnEcho::default();
-        let mut undo = false;
+        let (mut undo, mut restore) = (false, false);
+        let recovering = !self.missing.is_empty();
         for ReceivedPacket { number, ecn } in received {
-            match self.recovery.on_acknowledged(number) {
+            match self.recovery.on_acknowledged(now, number) {
                 // The data of a packet counts once, however often it was sent.
                 Acknowledged::InFlight(outstanding) => {
                     let counts = !outstanding.retransmission || self.missing.remove(&outstanding.segment);
@@ -124,10 +126,11 @@ impl Sender {
                     echo.add(ecn, outstanding.packet.bytes);
                     self.newly_acknowledged.push(outstanding.packet);
                 }
-                Acknowledged::Late { outstanding, undo: all } => {
+                Acknowledged::Late { outstanding, undo: all, timeout_was_spurious } => {
                     self.acknowledged_segments += u64::from(self.missing.remove(&outstanding.segment));
                     self.flow.on_late_arrival(now, outstanding.packet.bytes);
                     undo |= all;
+                    restore |= timeout_was_spurious;
                 }
                 Acknowledged::Unknown => {}
             }
@@ -140,8 +143,16 @@ impl Sender {
             self.probes = 0;
         }
         self.flow.on_ack(now, &self.newly_acknowledged, sample, Some(echo));
-        if undo {
+        if restore {
+            self.undo_timeout(now);
+        } else if undo {
             self.flow.on_event(now, Event::SpuriousLoss);
+        }
+        if recovering
+            && self.missing.is_empty()
+            && let Some(rack) = &mut self.recovery.rack
+        {
+            rack.on_recovered();
         }
         self.detect_losses(now);
         if self.application.total_segments() == Some(self.acknowledged_segments) {
@@ -168,10 +179,59 @@ impl Sender {
         if self.recovery.loss_time.is_some_and(|due| due <= now) {
             self.detect_losses(now);
         } else if self.timeout_at() <= now {
-            self.timeouts = (self.timeouts + 1).min(MAX_BACKOFF);
-            self.last_timeout_at = now;
-            self.probes = 1;
+            self.on_silence(now);
         }
+    }
+
+    /// Nothing has arrived for long.
+    fn on_silence(&mut self, now: Time) {
+        self.probes = 1;
+        match self.silence() {
+            Some(Silence::Probe(_)) => {
+                if let Some(rack) = &mut self.recovery.rack {
+                    rack.on_probe(now);
+                }
+                return;
+            }
+            Some(Silence::Timeout(_)) => self.time_out(now),
+            None => {}
+        }
+        self.timeouts = (self.timeouts + 1).min(MAX_BACKOFF);
+        self.last_timeout_at = now;
+    }
+
+    /// TCP's retransmission time-out.
+    fn time_out(&mut self, now: Time) {
+        self.newly_lost.clear();
+        self.recovery.time_out(now, self.flow.rtt(), &mut self.newly_lost);
+        if let Some(rack) = &mut self.recovery.rack {
+            rack.on_timeout(now);
+        }
+        let first = self.timeouts == 0;
+        if first {
+            self.recovery.watch_timed_out(&self.newly_lost);
+        }
+        self.repeat_newly_lost();
+        let new_episode = if first {
+            self.flow.on_loss(now, &self.lost_packets, true)
+        } else {
+            self.flow.on_repeated_timeout(now, &self.lost_packets);
+            false
+        };
+        self.recovery.remember(&self.newly_lost, new_episode);
+    }
+
+    /// The time-out was spurious (F-RTO): what has not arrived is in flight as before it.
+    fn undo_timeout(&mut self, now: Time) {
+        let restored = self.recovery.restore_timed_out();
+        let segments: BTreeSet<u64> = restored.iter().map(|outstanding| outstanding.segment).collect();
+        self.to_repeat.retain(|segment| !segments.contains(segment));
+        for outstanding in restored.iter().filter(|outstanding| !outstanding.retransmission) {
+            self.missing.remove(&outstanding.segment);
+        }
+        self.timeouts = 0;
+        self.probes = 0;
+        self.flow.on_spurious_timeout(now, restored.iter().map(|outstanding| outstanding.packet.bytes).sum());
     }
 
     /// When [`on_wake`](Self::on_wake) or [`next_departure`](Self::next_departure) has something to do next.
@@ -220,13 +280,17 @@ impl Sender {
                 (segment, true)
             }
             None if data_at <= now => (self.application.take(), false),
-            None => (self.oldest_in_flight()?, true),
+            None => (self.probed_segment()?, true),
         };
         Some(self.depart(now, segment, retransmission, &limits))
     }
 
     fn depart(&mut self, now: Time, segment: u64, retransmission: bool, limits: &Limits) -> Departure {
-        let idle = self.flow.inflight().is_zero() && self.last_sent_at > Time::ZERO;
+        let alone = self.flow.inflight().is_zero();
+        if alone && let Some(rack) = &mut self.recovery.rack {
+            rack.on_flight_begins(now);
+        }
+        let idle = alone && self.last_sent_at > Time::ZERO;
         if idle && now.since(self.last_sent_at) > self.recovery.probe_timeout(self.flow.rtt()) {
             self.flow.on_event(now, Event::IdleRestart);
         }
@@ -257,10 +321,10 @@ impl Sender {
     }
 
     /// What a probe repeats when there is nothing else to send; without it the probe is off.
-    fn oldest_in_flight(&mut self) -> Option<u64> {
-        let oldest = self.recovery.oldest_segment();
-        self.probes = if oldest.is_some() { self.probes } else { 0 };
-        oldest
+    fn probed_segment(&mut self) -> Option<u64> {
+        let probed = self.recovery.probed_segment();
+        self.probes = if probed.is_some() { self.probes } else { 0 };
+        probed
     }
 
     /// True where window and budget have room for a packet.
@@ -274,10 +338,21 @@ impl Sender {
 
     fn detect_losses(&mut self, now: Time) {
         self.newly_lost.clear();
-        self.recovery.detect_losses(now, self.flow.rtt(), &mut self.newly_lost);
+        let recovering = !self.missing.is_empty();
+        self.recovery.detect_losses(now, self.flow.rtt(), recovering, &mut self.newly_lost);
         if self.newly_lost.is_empty() {
             return;
         }
+        self.repeat_newly_lost();
+        // TCP knows no persistent congestion but the time-out.
+        let persistent =
+            self.recovery.rack.is_none() && self.recovery.is_persistent(&self.newly_lost, self.flow.rtt());
+        let new_episode = self.flow.on_loss(now, &self.lost_packets, persistent);
+        self.recovery.remember(&self.newly_lost, new_episode);
+    }
+
+    /// Puts what `newly_lost` carried among the data to be sent again, and the packets into `lost_packets`.
+    fn repeat_newly_lost(&mut self) {
         for outstanding in &self.newly_lost {
             if self.missing.insert(outstanding.segment) {
                 self.to_repeat.push_back(outstanding.segment);
@@ -285,15 +360,25 @@ impl Sender {
         }
         self.lost_packets.clear();
         self.lost_packets.extend(self.newly_lost.iter().map(|outstanding| outstanding.packet));
-        let persistent = self.recovery.is_persistent(&self.newly_lost, self.flow.rtt());
-        let new_episode = self.flow.on_loss(now, &self.lost_packets, persistent);
-        self.recovery.remember(&self.newly_lost, new_episode);
     }
 
-    /// When a probe is due (RFC 9002, section 6.2): never, with nothing in flight.
+    /// What TCP does if nothing arrives, and when.
+    #[inline]
+    fn silence(&self) -> Option<Silence> {
+        let rack = self.recovery.rack.as_ref()?;
+        // RFC 8985, section 7.2: no tail loss probe in recovery, or while a gap is open.
+        let probes = self.missing.is_empty() && !self.recovery.has_gap();
+        let max_ack_delay = self.recovery.max_ack_delay;
+        Some(rack.silence(self.flow.rtt(), max_ack_delay, self.last_sent_at, self.timeouts, probes))
+    }
+
+    /// When a probe (RFC 9002, section 6.2) or a time-out is due: never, with nothing in flight.
     fn timeout_at(&self) -> Time {
         if self.flow.inflight().is_zero() {
             return Time::NEVER;
+        }
+        if let Some(silence) = self.silence() {
+            return silence.at();
         }
         let timeout = self.recovery.probe_timeout(self.flow.rtt());
         self.last_sent_at.max(self.last_timeout_at) + timeout * (1 << self.timeouts)

@@ -1,7 +1,7 @@
 //! The flags of `cellcc compare`.
 
 use crate::{grid, present};
-use cellcc_experiment::Seeds;
+use cellcc_experiment::{LossDetection, Seeds};
 use cellcc_report::TableFormat;
 use cellcc_runner::Shard;
 use cellcc_units::{Bytes, Queue, Ratio, Span};
@@ -111,6 +111,9 @@ pub(crate) struct EndpointArgs {
     /// The longest an acknowledgement waits, where --ack-every is above 1: 25ms.
     #[arg(long, value_name = "TIME")]
     pub(crate) max_ack_delay: Option<Span>,
+    /// How the sender tells that a packet is lost: quic (RFC 9002) or rack, TCP's way (RFC 8985) [default: quic].
+    #[arg(long, value_name = "WAY")]
+    pub(crate) recovery: Option<LossDetection>,
     /// Width of the bins of time series: 100ms.
     #[arg(long, value_name = "TIME")]
     pub(crate) series_bin: Option<Span>,

@@ -235,6 +235,7 @@ fn values_out_of_range_are_refused_by_flag() {
         ("--mss", "1MB"),
         ("--header", "1MB"),
         ("--ack-every", "0"),
+        ("--recovery", "tcp"),
         ("--series-bin", "1us"),
         ("--seeds", "3..1"),
         ("--jobs", "0"),

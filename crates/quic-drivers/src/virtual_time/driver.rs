@@ -78,6 +78,7 @@ impl Transport for Quic {
         for scheme in schemes {
             Congestion::new(scheme.clone()).map_err(|error| ResolveError(error.to_string()))?;
         }
+        scenario.refuse_rack()?;
         full_payload(&scenario.endpoint).map(drop)
     }
 

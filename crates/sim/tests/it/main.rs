@@ -1,6 +1,7 @@
 //! Schemes in the simulator, against theory and as tables of numbers.
 
 mod common;
+mod loss_detection;
 mod marks;
 mod network_assistance;
 mod queues;

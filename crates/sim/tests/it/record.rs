@@ -1,7 +1,7 @@
 //! What holds for every run: it repeats itself, and nothing beats the limit.
 
 use crate::common::compare;
-use cellcc_experiment::{CellSetup, PlanFile, Record};
+use cellcc_experiment::{CellSetup, LossDetection, PlanFile, Record};
 use cellcc_units::{Ratio, Span};
 use proptest::prelude::*;
 
@@ -109,6 +109,7 @@ proptest! {
         loss in prop::sample::select(&[0.0, 0.01, 0.3][..]),
         ack_loss in prop::sample::select(&[0.0, 0.5][..]),
         ack_every in 1_u32..3,
+        recovery in prop::sample::select(&[LossDetection::Quic, LossDetection::Rack][..]),
         seed in 1_u64..1000,
     ) {
         let records = compare(&[scheme], link, |file| {
@@ -121,6 +122,7 @@ proptest! {
             file.path.jitter_reorders = jitter_reorders;
             file.path.reverse.loss = Ratio::new(ack_loss);
             file.endpoint.ack_every = ack_every;
+            file.endpoint.recovery = recovery;
         });
         let [limit, record] = &records[..] else { panic!("the limit and the scheme") };
         let (best, total) = (&limit.total, &record.total);
