@@ -12,7 +12,8 @@ const LINKS: [&str; 3] = ["lte-drive", "lte-static", "3g"];
 #[test]
 fn wrong_reports_cost_no_more_than_a_part_of_what_the_base_scheme_has_alone() {
     let links = LINKS.map(String::from);
-    let mut text = String::from("fault                       throughput (least), RTT / CUBIC's   guard off\n");
+    let mut text =
+        String::from("fault                       throughput (least), RTT / CUBIC's   guard off\n");
     for fault in &FAULTS {
         let row = row(fault, ReportSource::Causal, &links);
         writeln!(
