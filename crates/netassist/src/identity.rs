@@ -27,7 +27,7 @@ impl UserKey {
     pub fn offset_in(&self, period: Span) -> Span {
         let [first, second, third, fourth, ..] = self.0;
         let share = u64::from(u32::from_le_bytes([first, second, third, fourth]));
-        let nanos = u128::from(period.as_nanos()) * u128::from(share) >> 32;
+        let nanos = (u128::from(period.as_nanos()) * u128::from(share)) >> 32;
         Span::from_nanos(u64::try_from(nanos).unwrap_or(0))
     }
 }
