@@ -3,7 +3,7 @@
 #![no_main]
 
 use cellcc_netassist::source::gnb::{GnbReader, GnbSettings};
-use cellcc_netassist::{LiveFlows, Identities, RadioName, Service, User};
+use cellcc_netassist::{Identities, LiveFlows, RadioName, Service, User};
 use cellcc_units::{Span, Time};
 use libfuzzer_sys::fuzz_target;
 

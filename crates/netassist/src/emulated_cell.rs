@@ -164,20 +164,26 @@ impl Entry {
         loop {
             let Ok((length, client)) = self.socket.recv_from(&mut buffer).await else { continue };
             let Some(server) = self.server.get() else { continue };
-            if !sockets.contains_key(&client) {
-                let Ok(socket) = UdpSocket::bind((self.address, 0)).await else { continue };
-                if socket.connect(server).await.is_err() {
-                    continue;
+            let socket = match sockets.get(&client) {
+                Some(socket) => Arc::clone(socket),
+                None => {
+                    let Ok(socket) = self.towards(*server).await else { continue };
+                    let (entry, downlink, index) =
+                        (Arc::clone(&self.socket), self.downlink.clone(), self.index);
+                    readers.spawn(read_downlink(Arc::clone(&socket), entry, client, index, downlink));
+                    sockets.insert(client, Arc::clone(&socket));
+                    socket
                 }
-                let socket = Arc::new(socket);
-                let (entry, downlink, index) = (Arc::clone(&self.socket), self.downlink.clone(), self.index);
-                readers.spawn(read_downlink(Arc::clone(&socket), entry, client, index, downlink));
-                sockets.insert(client, socket);
-            }
-            let Some(socket) = sockets.get(&client) else { continue };
-            let _ =
-                delayed.send((Instant::now() + self.delay, Arc::clone(socket), buffer[..length].to_vec()));
+            };
+            let _ = delayed.send((Instant::now() + self.delay, socket, buffer[..length].to_vec()));
         }
+    }
+
+    /// A socket that the server sees as the user's.
+    async fn towards(&self, server: SocketAddr) -> io::Result<Arc<UdpSocket>> {
+        let socket = UdpSocket::bind((self.address, 0)).await?;
+        socket.connect(server).await?;
+        Ok(Arc::new(socket))
     }
 }
 

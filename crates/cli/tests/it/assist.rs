@@ -1,5 +1,7 @@
 //! `cellcc assist` from outside: the service as a process of its own, and its clients.
 
+#![allow(clippy::disallowed_methods, reason = "a socket to the service")]
+
 use crate::common::cellcc;
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};

@@ -238,33 +238,36 @@ impl Link {
         changed: &mut mpsc::UnboundedReceiver<Change>,
         delay: &mut Duration,
     ) -> String {
+        // The service refuses a certificate only after the client believes that the handshake is done.
+        if let Err(error) = connection.handshake_confirmed().await {
+            return error.to_string();
+        }
         let (mut send, mut receive) = match connection.open_bi().await {
             Ok(streams) => streams,
             Err(error) => return error.to_string(),
         };
-        // What has changed until now is asked for as a whole.
-        while changed.try_recv().is_ok() {}
-        for request in self.everything() {
-            if let Err(error) = send.write_all(&framed(&request)).await {
-                return self.reason(connection, error.to_string());
-            }
-        }
-        // The server refuses a certificate only after the client believes that the handshake is done.
-        if let Err(error) = connection.handshake_confirmed().await {
-            return error.to_string();
-        }
         (self.listener)(ClientEvent::Connected);
         *delay = RETRY_DELAYS.0;
+        // What has changed until now is asked for as a whole.
+        while changed.try_recv().is_ok() {}
+        let mut everything = self.everything();
         let keys: Mutex<HashMap<[u8; 16], IpAddr>> = Mutex::default();
+        // While answers are read: the service reads no more requests from a client that does not.
         let asking = async {
-            while let Some(change) = changed.recv().await {
-                if let Some(request) = self.request(&change)
+            loop {
+                let request = match everything.pop() {
+                    Some(request) => Some(request),
+                    None => match changed.recv().await {
+                        Some(change) => self.request(&change),
+                        None => return "no longer needed".to_owned(),
+                    },
+                };
+                if let Some(request) = request
                     && send.write_all(&framed(&request)).await.is_err()
                 {
                     return "the stream is lost".to_owned();
                 }
             }
-            "no longer needed".into()
         };
         let listening = async {
             loop {

@@ -16,10 +16,11 @@ const IDLE_TIMEOUT: Duration = Duration::from_secs(10);
 const KEEP_ALIVE: Duration = Duration::from_secs(3);
 /// Unread messages of a peer: what comes is read at once, and is short.
 const STREAM_WINDOW: u32 = 1 << 16;
-/// Records that wait for a congested path: those of 1,000 users in one period. Older ones make room for newer ones.
-const DATAGRAM_BUFFER_BYTES: usize = 64 << 10;
+/// Records that wait for a congested path: those of 4,000 users in one period. Older ones make room for newer ones. As many as
+/// 256 clients that acknowledge nothing make the service hold 64 MiB.
+const DATAGRAM_BUFFER_BYTES: usize = 256 << 10;
 /// Records that a client has not taken yet: four times as many, since its reader may be late.
-const DATAGRAM_RECEIVE_BYTES: usize = 256 << 10;
+const DATAGRAM_RECEIVE_BYTES: usize = 1 << 20;
 
 /// Nobody sends datagrams to the service. Without any room, though, it could not send them either (noq 1.4).
 const SERVICE_DATAGRAM_RECEIVE_BYTES: usize = 1;

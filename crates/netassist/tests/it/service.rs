@@ -3,6 +3,7 @@
 use crate::support::{ALICE, BOB, Edge, Heard, name};
 use cellcc_netassist::consent::sign;
 use cellcc_netassist::{Event, Ground, Role};
+use std::net::Ipv4Addr;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 fn record(heard: Heard) -> Option<cellcc_assist::Record> {
@@ -25,6 +26,20 @@ async fn a_server_hears_of_the_user_that_it_has_a_flow_with() {
     edge.measure("bob", 9.0);
     edge.measure("alice", 24.0);
     assert_eq!(server.hears_that(record).await.downlink.as_mbit_per_sec(), 24.0, "nothing of Bob");
+}
+
+// It used to write all its requests before it read an answer: neither side went on once both windows were full.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_with_more_users_than_fit_a_window_gets_all_its_answers() {
+    const COUNT: u32 = 4000;
+    let edge = Edge::start();
+    let mut server = edge.client(edge.credentials(Role::Server, "video-1"));
+    for index in 0..COUNT {
+        server.client.want(Ipv4Addr::from_bits(0x0a2e_0000 + index).into(), 1, None);
+    }
+    for _ in 0..COUNT {
+        server.hears_that(|heard| matches!(heard, Heard::Denied(..)).then_some(())).await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
