@@ -67,6 +67,11 @@ impl DelayEstimator {
         self.largest_ms = None;
     }
 
+    /// A delay has been added in the epoch under way.
+    pub(super) fn has_heard(&self) -> bool {
+        self.largest_ms.is_some()
+    }
+
     /// The epoch ends; none before the first delay. Without a delay in it, the time since the last acknowledgement
     /// stands for the delay, once it is longer than that was.
     pub(super) fn end_epoch(&mut self, now: Time) -> Option<EpochDelay> {

@@ -16,6 +16,8 @@ impl Verus {
         if now >= self.refit_at {
             self.draw_profile(now);
         }
+        // What an epoch without acknowledgements shows is the silence, not the path: `robust` learns no minimum from it.
+        let may_creep = self.delays.has_heard() || !self.settings.bounded;
         let (Some(min_ms), Some(delay)) = (self.delays.min_ms(), self.delays.end_epoch(now)) else { return };
         let target_ms = self.target_ms.unwrap_or(min_ms);
         let min_ms = self.probe.end_epoch(now, min_ms, self.packets_in_flight());
@@ -24,7 +26,7 @@ impl Verus {
         let inflight = self.packets_in_flight();
         let step =
             self.settings.target.step(target_ms, min_ms, &delay, inflight, !self.suspend_decrease, rise_ms);
-        self.delays.set_min_ms(step.min_ms);
+        self.delays.set_min_ms(if may_creep { step.min_ms } else { min_ms });
         self.target_ms = Some(self.bounded_target(step.target_ms, min_ms));
         if !(self.in_recovery && self.settings.recovery_by_acks) {
             match self.profile.window(self.target_ms.unwrap_or(min_ms)) {

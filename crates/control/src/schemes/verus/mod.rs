@@ -115,6 +115,8 @@ struct Verus {
     epoch_ends_at: Option<Time>,
     refit_at: Time,
     time_out_at: Option<Time>,
+    /// Where `bounded`: nothing has arrived since a time-out.
+    is_silent: bool,
 }
 
 /// What is in flight, as Verus counts it: pending losses count until their timer expires, and nothing that a time-out
@@ -129,6 +131,8 @@ struct Inflight {
     counted_from: u64,
     /// The first packet since slow start began anew: Verus learns nothing from earlier ones.
     first_since_restart: u64,
+    /// Packets before this one left into the silence after a time-out: their delay says nothing of their window.
+    learned_from: u64,
 }
 
 impl Inflight {
@@ -170,6 +174,7 @@ impl Verus {
             epoch_ends_at: None,
             refit_at: Time::ZERO,
             time_out_at: None,
+            is_silent: false,
         };
         verus.fill_slow_start_budget();
         verus
@@ -207,6 +212,9 @@ impl Verus {
             return;
         }
         self.last_delay_ms = Some(delay_ms);
+        if std::mem::take(&mut self.is_silent) {
+            self.inflight.learned_from = self.inflight.next_number;
+        }
         if self.slow_start && self.is_slow_start_delay(delay_ms) {
             self.window = (self.settings.decrease * packet.tag as f64).max(1.0);
             (self.in_recovery, self.suspend_decrease) = (true, true);
@@ -225,7 +233,7 @@ impl Verus {
         self.probe.add(now, delay_ms);
         if self.in_recovery {
             self.grow_in_recovery();
-        } else {
+        } else if packet.number >= self.inflight.learned_from {
             self.profile.add(now, packet.tag, delay_ms);
         }
         if self.slow_start {

@@ -57,6 +57,7 @@ impl Verus {
     }
 
     pub(super) fn time_out(&mut self, now: Time) {
+        self.is_silent = self.settings.bounded;
         if self.delays.min_ms().is_none() {
             return self.restart_slow_start();
         }

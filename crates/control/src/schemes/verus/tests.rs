@@ -76,3 +76,15 @@ fn robust_learns_that_a_path_has_become_longer() {
     let min = path.shows("min_delay").expect("shown");
     assert!((119.0..135.0).contains(&min), "{min} ms");
 }
+
+#[test]
+fn robust_learns_no_minimum_delay_from_silence() {
+    let mut path = path("verus(preset=robust,r=2)");
+    path.run_for(Span::from_secs(5));
+    let before = path.shows("min_delay").expect("shown");
+    // A packet in twelve seconds: what was under way is all that could arrive.
+    path.set_rate(Rate::from_mbit_per_sec(0.001));
+    path.run_for(Span::from_secs(8));
+    let after = path.shows("min_delay").expect("shown");
+    assert!(after <= before, "{before} ms, {after} ms after eight seconds without acknowledgements");
+}
