@@ -36,7 +36,7 @@ fn main() -> ExitCode {
     for (name, source) in [("causal", ReportSource::Causal), ("oracle", ReportSource::Oracle)] {
         for fault in &FAULTS {
             for (half_name, traces) in
-                [("developed on", half(0)), ("not seen", half(1)), ("all", traces.clone())]
+                [("developed on", half(0)), ("held out", half(1)), ("all", traces.clone())]
             {
                 let row = row(fault, source, &traces);
                 println!(
