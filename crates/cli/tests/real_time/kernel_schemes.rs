@@ -50,8 +50,8 @@ fn schemes_of_ours_run_beside_the_kernels_own_and_are_gone_afterwards() {
             record["total"][name].as_f64().unwrap_or_else(|| panic!("{name}: {record:#}"))
         };
         let rtt = |scheme| metric(scheme, "rtt_p50_ms");
-        // NATCP's window is two BDPs of 30 ms. Reminis is closer to the target of its run than to the other's.
-        assert!((45.0..75.0).contains(&rtt("natcp")), "{}", rtt("natcp"));
+        // NATCP paces at the link's rate: of 30 ms little is queue. Reminis is closer to the target of its run than to the other's.
+        assert!((30.0..45.0).contains(&rtt("natcp")), "{}", rtt("natcp"));
         assert!(rtt("vegas") < rtt("cubic"), "{}", rtt("vegas"));
         assert!(rtt("reminis(dtt=40ms)") < 65.0, "{}", rtt("reminis(dtt=40ms)"));
         assert!(rtt("reminis(dtt=90ms)") > 65.0, "{}", rtt("reminis(dtt=90ms)"));
