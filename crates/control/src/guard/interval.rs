@@ -1,4 +1,8 @@
 //! What an interval of some RTTs shows of a promise.
+//!
+//! A right report tells of the past: of the period before it was made, and it took up to an RTT to come. How old it is,
+//! the flow cannot see. So what was promised for an interval that began at a and ended at b was promised, at the latest,
+//! until b + [`age`](Promise::age), and at the least from a + age until b. Only what contradicts both is a finding.
 
 use super::Promise;
 use crate::contract::Ack;
@@ -32,8 +36,14 @@ const KEPT_ABOVE: f64 = 0.5;
 #[derive(Debug, Clone)]
 pub(super) struct Interval {
     began: Time,
-    /// To this flow, and to all of the user's.
+    /// Since when every promise that holds was made for this interval.
+    covered_from: Time,
+    /// When the last report that may be of this interval has come; none before the interval's end.
+    settled_at: Option<Time>,
+    /// To this flow, up to the interval's end, and of that what was surely promised for this interval.
     promised: Bytes,
+    surely_promised: Bytes,
+    /// To all of the user's flows, all that may have been promised for this interval.
     promised_whole: Bytes,
     delivered: Bytes,
     lost: Bytes,
@@ -51,8 +61,6 @@ pub(super) struct Interval {
 pub(super) struct Seen {
     /// The path was full, and much less than promised arrived.
     pub(super) too_much: bool,
-    /// Much more than promised arrived.
-    pub(super) too_little: bool,
     /// While packets waited, much more than promised arrived; they hardly waited.
     pub(super) idle: bool,
     /// RTTs show no queue.
@@ -60,10 +68,14 @@ pub(super) struct Seen {
 }
 
 impl Interval {
-    pub(super) fn new(began: Time) -> Self {
+    /// `age`: of the oldest report that is right.
+    pub(super) fn new(began: Time, age: Span) -> Self {
         Self {
             began,
+            covered_from: began + age,
+            settled_at: None,
             promised: Bytes::ZERO,
+            surely_promised: Bytes::ZERO,
             promised_whole: Bytes::ZERO,
             delivered: Bytes::ZERO,
             lost: Bytes::ZERO,
@@ -78,9 +90,12 @@ impl Interval {
 
     /// The promise held from `since` to `now`.
     pub(super) fn on_promise(&mut self, promise: &Promise, since: Time, now: Time) {
-        let held = now.since(since.max(self.began));
-        self.promised += promise.share.bytes_in(held);
-        self.promised_whole += promise.whole.bytes_in(held);
+        let until = self.settled_at.map_or(now, |settled| settled.min(now));
+        self.promised_whole += promise.whole.bytes_in(until.since(since.max(self.began)));
+        if self.settled_at.is_none() {
+            self.promised += promise.share.bytes_in(now.since(since.max(self.began)));
+            self.surely_promised += promise.share.bytes_in(now.since(since.max(self.covered_from)));
+        }
     }
 
     /// Packets arrived that had waited for so long.
@@ -119,19 +134,28 @@ impl Interval {
         lasted >= length && (self.has(MIN_PACKETS, ack) || self.held_back || lasted >= length * LONGEST)
     }
 
-    /// Compares what arrived with what was promised.
-    pub(super) fn judge(&self, ack: &Ack<'_>) -> Seen {
-        let refutes = self.has(REFUTING_PACKETS, ack);
-        let too_little = refutes && self.delivered > self.promised_whole.mul_f64(REFUTED_ABOVE);
+    /// The interval ends; reports up to so old may still tell of it. Compares what arrived with what was promised so far.
+    pub(super) fn end(&mut self, ack: &Ack<'_>, age: Span) -> Seen {
+        self.settled_at = Some(ack.now + age);
         if self.held_back || !self.has(MIN_PACKETS, ack) {
-            return Seen { too_little, ..Seen::default() };
+            return Seen::default();
         }
+        let refutes = self.has(REFUTING_PACKETS, ack) && self.is_full(ack);
         Seen {
-            too_much: refutes && self.is_full(ack) && self.delivered < self.promised.mul_f64(REFUTED_BELOW),
-            too_little,
+            too_much: refutes && self.delivered < self.surely_promised.mul_f64(REFUTED_BELOW),
             idle: self.is_idle(ack.now.since(self.began)),
             unqueued: f64::from(self.unqueued) >= UNQUEUED_SHARE * f64::from(self.samples),
         }
+    }
+
+    /// True once all reports of the ended interval are here.
+    pub(super) fn is_settled(&self, now: Time) -> bool {
+        self.settled_at.is_some_and(|settled| settled <= now)
+    }
+
+    /// Much more arrived than was promised by any of its reports.
+    pub(super) fn is_more_than_promised(&self, ack: &Ack<'_>) -> bool {
+        self.has(REFUTING_PACKETS, ack) && self.delivered > self.promised_whole.mul_f64(REFUTED_ABOVE)
     }
 
     fn has(&self, packets: u64, ack: &Ack<'_>) -> bool {
@@ -156,71 +180,92 @@ impl Interval {
 
 #[cfg(test)]
 mod tests {
+    use super::super::testing::{PACKET, ack, at, rtt};
     use super::*;
-    use crate::contract::Packet;
-    use crate::rtt::Rtt;
     use cellcc_units::Rate;
 
     const PERIOD: Span = Span::from_millis(50);
-    const PACKET: Bytes = Bytes::new(1500);
-
-    fn at(millis: u64) -> Time {
-        Time::ZERO + Span::from_millis(millis)
-    }
 
     /// What an interval of 500 ms and a minimum RTT of 20 ms shows: `promised` to each of so many flows, `delivered` in
-    /// packets with `rtt` each, which waited for `waited`.
-    fn seen(promised: u64, flows: u64, delivered: u64, rtt: u64, waited: u64) -> Seen {
-        let mut times = Rtt::default();
-        times.add(Span::from_millis(20));
-        times.add(Span::from_millis(rtt));
+    /// packets with `rtt` each, which waited for `waited`. Whether more than promised arrived, too.
+    fn seen(promised: u64, flows: u64, delivered: u64, rtt: u64, waited: u64) -> (Seen, bool) {
         let share = Rate::from_transfer(PACKET * promised, Span::from_millis(500));
         let promise = Promise { share, whole: share.mul_f64(flows as f64), ..Promise::default() };
-        let mut interval = Interval::new(at(0));
-        let ack = |bytes| Ack {
-            now: at(500),
-            packets: &[] as &[Packet],
-            bytes,
-            rtt: &times,
-            rtt_sample: Some(Span::from_millis(rtt)),
-            rate: None,
-            inflight_before: Bytes::ZERO,
-            inflight: Bytes::ZERO,
-            delivered: Bytes::ZERO,
-            cwnd_limited: false,
-            round: 0,
-            round_start: false,
-            in_recovery: false,
-            ecn: None,
-            packet_size: PACKET,
+        judged(&[(0, promise)], Span::ZERO, delivered, rtt, waited)
+    }
+
+    /// The same with promises that hold from a number of milliseconds on, and a report's greatest age.
+    fn judged(
+        promises: &[(u64, Promise)],
+        age: Span,
+        delivered: u64,
+        rtt_millis: u64,
+        waited: u64,
+    ) -> (Seen, bool) {
+        let sample = Span::from_millis(rtt_millis);
+        let times = rtt(sample);
+        let ack = |bytes| ack(at(500), &times, sample, &[], bytes);
+        let mut interval = Interval::new(at(0), age);
+        let until = |index: usize| promises.get(index + 1).map_or(at(500) + age * 2, |(from, _)| at(*from));
+        let hold = |interval: &mut Interval, from: Time, to: Time| {
+            for (index, (since, promise)) in promises.iter().enumerate() {
+                let (since, until) = (at(*since).max(from), until(index).min(to));
+                if since < until {
+                    interval.on_promise(promise, since, until);
+                }
+            }
         };
-        interval.on_promise(&promise, at(0), at(500));
+        hold(&mut interval, at(0), at(500));
         interval.on_ack(&ack(PACKET * delivered), Span::from_millis(waited));
         assert!(interval.is_over(&ack(PACKET), PERIOD));
-        interval.judge(&ack(PACKET))
+        let seen = interval.end(&ack(PACKET), age);
+        assert!(!interval.is_settled(at(499) + age) && interval.is_settled(at(500) + age));
+        hold(&mut interval, at(500), at(500) + age * 2);
+        (seen, interval.is_more_than_promised(&ack(PACKET)))
     }
 
     #[test]
     fn what_arrives_refutes_a_promise_of_two_thirds_of_it() {
-        assert!(seen(100, 1, 155, 30, 500).too_little);
-        assert!(!seen(100, 1, 145, 30, 500).too_little);
-        assert!(!seen(100, 2, 155, 30, 500).too_little, "it may be the share of the other flow");
-        assert!(seen(0, 1, 10, 30, 500).too_little, "a dead link delivers nothing");
-        assert!(!seen(0, 1, 9, 30, 500).too_little, "a few packets are left from before");
+        assert!(seen(100, 1, 155, 30, 500).1);
+        assert!(!seen(100, 1, 145, 30, 500).1);
+        assert!(!seen(100, 2, 155, 30, 500).1, "it may be the share of the other flow");
+        assert!(seen(0, 1, 10, 30, 500).1, "a dead link delivers nothing");
+        assert!(!seen(0, 1, 9, 30, 500).1, "a few packets are left from before");
     }
 
     #[test]
     fn a_full_path_refutes_a_promise_of_twice_what_arrives() {
-        assert!(seen(100, 1, 45, 50, 500).too_much);
-        assert!(!seen(100, 1, 55, 50, 500).too_much);
-        assert!(!seen(100, 1, 45, 35, 500).too_much, "a path that is not full shows what was sent");
+        assert!(seen(100, 1, 45, 50, 500).0.too_much);
+        assert!(!seen(100, 1, 55, 50, 500).0.too_much);
+        assert!(!seen(100, 1, 45, 35, 500).0.too_much, "a path that is not full shows what was sent");
+    }
+
+    #[test]
+    fn a_right_report_that_comes_late_is_not_refuted() {
+        let rate = |packets: u64| {
+            let share = Rate::from_transfer(PACKET * packets, Span::from_millis(500));
+            Promise { share, whole: share, ..Promise::default() }
+        };
+        let age = Span::from_millis(100);
+        // The link carries 1000 packets in 500 ms up to 0 ms, and 100 from then on; the report comes after 100 ms.
+        let slower = [(0, rate(1000)), (100, rate(100))];
+        assert!(!judged(&slower, age, 90, 50, 500).0.too_much);
+        assert!(
+            judged(&slower, age, 30, 50, 500).0.too_much,
+            "less than half of what was promised from then on"
+        );
+        // From 400 ms on it carries 1000 packets in 500 ms; the report comes at 500 ms.
+        let faster = [(0, rate(100)), (500, rate(1000))];
+        assert!(!judged(&faster, age, 280, 30, 500).1);
+        assert!(judged(&faster, age, 460, 30, 500).1, "even both together promise less");
+        assert!(judged(&faster, Span::ZERO, 280, 30, 500).1, "a report that cannot be late");
     }
 
     #[test]
     fn packets_that_hardly_waited_left_the_link_idle() {
-        assert!(seen(100, 1, 100, 30, 300).idle);
-        assert!(!seen(100, 1, 100, 30, 400).idle);
-        assert!(!seen(100, 1, 60, 30, 300).idle, "at a lower rate they wait for less of the time");
-        assert!(!seen(100, 1, 40, 30, 100).idle, "too few were sent to say");
+        assert!(seen(100, 1, 100, 30, 300).0.idle);
+        assert!(!seen(100, 1, 100, 30, 400).0.idle);
+        assert!(!seen(100, 1, 60, 30, 300).0.idle, "at a lower rate they wait for less of the time");
+        assert!(!seen(100, 1, 40, 30, 100).0.idle, "too few were sent to say");
     }
 }

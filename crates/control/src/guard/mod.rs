@@ -3,7 +3,8 @@
 //! 1. Too much: over an interval in which the path was full (every RTT over twice the minimum, or over 2 % lost), less
 //!    than half of what was promised arrived.
 //! 2. Too little: over an interval one and a half times the promise arrived. What arrives is a lower bound of what the
-//!    link carries, whatever the RTTs do.
+//!    link carries, whatever the RTTs do. Reports may come late: an interval is judged once all that may tell of it are
+//!    here, and by all of them.
 //! 3. A flow that keeps to a promise sends no more than that. So where its packets hardly waited for the link, or where no
 //!    RTT shows a queue for two seconds, a round goes at a higher rate. One and a half times the promise arrives: a
 //!    finding as well, and the next round follows at once. If not, one finding less, and twice that time at half the rate
@@ -34,6 +35,8 @@
 
 mod interval;
 mod probe;
+#[cfg(test)]
+mod testing;
 mod waiting;
 
 use crate::contract::{Ack, Loss, Sent};
@@ -71,6 +74,13 @@ pub struct Promise {
     pub network_rtt: Span,
 }
 
+impl Promise {
+    /// The age of the oldest report that may hold: it tells of the period before it was made, and took up to an RTT to come.
+    fn age(&self, ack: &Ack<'_>) -> Span {
+        self.period + ack.rtt.smoothed()
+    }
+}
+
 /// Watches one flow that follows advice.
 #[derive(Debug, Clone)]
 pub struct Guard {
@@ -79,6 +89,8 @@ pub struct Guard {
     promised_since: Time,
     waiting: Waiting,
     interval: Option<Interval>,
+    /// The interval before, while a report of it may still come.
+    ended: Option<Interval>,
     too_much: u32,
     too_little: u32,
     /// In the last interval packets hardly waited.
@@ -101,6 +113,7 @@ impl Default for Guard {
             promised_since: Time::ZERO,
             waiting: Waiting::default(),
             interval: None,
+            ended: None,
             too_much: 0,
             too_little: 0,
             idle: false,
@@ -142,6 +155,7 @@ impl Guard {
     /// There is no advice now: nothing that happens refutes it.
     pub fn pause(&mut self) {
         self.interval = None;
+        self.ended = None;
         self.probe = None;
     }
 
@@ -160,14 +174,16 @@ impl Guard {
     pub fn on_ack(&mut self, ack: &Ack<'_>) {
         self.count_promise(ack.now);
         let waited = self.waiting.add(ack, self.promise.network_rtt);
-        let interval = self.interval.get_or_insert_with(|| Interval::new(ack.now));
+        let age = self.promise.age(ack);
+        let interval = self.interval.get_or_insert_with(|| Interval::new(ack.now, age));
         interval.on_ack(ack, waited);
-        if self.probe.is_some() || ack.now < self.give_back_until {
+        if self.probe.as_ref().is_some_and(Probe::is_under_way) || ack.now < self.give_back_until {
             interval.probe();
         }
+        self.ended.take_if(|ended| ended.is_settled(ack.now)).inspect(|ended| self.settle(ended, ack));
         let period = self.promise.period;
         if let Some(interval) = self.interval.take_if(|interval| interval.is_over(ack, period)) {
-            self.judge(&interval, ack);
+            self.end_interval(interval, ack);
         }
         self.end_probe(ack);
         self.begin_probe(ack);
@@ -185,36 +201,46 @@ impl Guard {
 
     fn count_promise(&mut self, now: Time) {
         let (promise, since) = (self.promise, self.promised_since);
-        if let Some(interval) = &mut self.interval {
+        for interval in [&mut self.interval, &mut self.ended].into_iter().flatten() {
             interval.on_promise(&promise, since, now);
         }
         if let Some(probe) = &mut self.probe {
-            probe.on_promise(&promise, since, now);
+            probe.on_promise(&promise);
         }
         self.promised_since = now;
     }
 
-    /// Draws the conclusions from an interval.
-    fn judge(&mut self, interval: &Interval, ack: &Ack<'_>) {
-        let Seen { too_much, too_little, idle, unqueued } = interval.judge(ack);
+    /// Draws the conclusions from an interval that need no further report.
+    fn end_interval(&mut self, mut interval: Interval, ack: &Ack<'_>) {
+        let Seen { too_much, idle, unqueued } = interval.end(ack, self.promise.age(ack));
         if let Some(until) = &mut self.distrusted_until {
-            if too_much || too_little {
+            if too_much {
                 *until = (*until).max(ack.now + DISTRUST);
             }
+        } else if interval.is_probed() {
             return;
+        } else {
+            self.idle = idle;
+            self.unqueued = if unqueued { self.unqueued + 1 } else { 0 };
+            self.too_much = if too_much { self.too_much + 1 } else { 0 };
+            self.distrust_after_findings(ack.now);
         }
-        if interval.is_probed() {
-            return;
-        }
-        self.idle = idle;
-        self.unqueued = if unqueued { self.unqueued + 1 } else { 0 };
-        self.too_much = if too_much { self.too_much + 1 } else { 0 };
-        if too_little {
+        self.ended = Some(interval);
+    }
+
+    /// All reports of an interval are here: draws the conclusions that had to wait for them.
+    fn settle(&mut self, interval: &Interval, ack: &Ack<'_>) {
+        let too_little = interval.is_more_than_promised(ack);
+        if let Some(until) = &mut self.distrusted_until {
+            if too_little {
+                *until = (*until).max(ack.now + DISTRUST);
+            }
+        } else if too_little {
             self.too_little += 1;
-        } else if !idle {
+            self.distrust_after_findings(ack.now);
+        } else if !self.idle {
             self.too_little = 0;
         }
-        self.distrust_after_findings(ack.now);
     }
 
     fn begin_probe(&mut self, ack: &Ack<'_>) {
@@ -232,7 +258,7 @@ impl Guard {
 
     fn end_probe(&mut self, ack: &Ack<'_>) {
         let Some(probe) = &mut self.probe else { return };
-        let Some(outcome) = probe.on_ack(ack) else { return };
+        let Some(outcome) = probe.on_ack(ack, self.promise.age(ack)) else { return };
         let length = probe.length();
         self.probe = None;
         if outcome == Outcome::TooLittle {

@@ -37,8 +37,8 @@ pub(super) struct Probe {
     gain: f64,
     shortest: Span,
     armed_at: Time,
-    /// Promised since then, to the end of the wait: a causal promise comes late.
-    promised: Bytes,
+    /// The highest rate promised since then.
+    promised: Rate,
     /// Its first packet, and its last one so far.
     sent: Option<Ends>,
     packets: u64,
@@ -50,6 +50,8 @@ pub(super) struct Probe {
     /// RTTs up to now that show a queue.
     queued: u32,
     held_back: bool,
+    /// The rate that arrived, and when the last report that may be of it has come; none before its last packet is back.
+    result: Option<(Rate, Time)>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -77,7 +79,7 @@ impl Probe {
             gain,
             shortest,
             armed_at: ack.now,
-            promised: Bytes::ZERO,
+            promised: promise.whole,
             sent: None,
             packets: 0,
             is_sending: true,
@@ -86,6 +88,7 @@ impl Probe {
             back: None,
             queued: 0,
             held_back: false,
+            result: None,
         })
     }
 
@@ -94,14 +97,19 @@ impl Probe {
         self.is_sending.then_some(self.gain)
     }
 
+    /// True until its last packet is back.
+    pub(super) fn is_under_way(&self) -> bool {
+        self.result.is_none()
+    }
+
     /// How long it was sent.
     pub(super) fn length(&self) -> Span {
         self.sent.map_or(Span::ZERO, |sent| sent.last_at.since(sent.first_at))
     }
 
-    /// The promise held from `since` to `now`.
-    pub(super) fn on_promise(&mut self, promise: &Promise, since: Time, now: Time) {
-        self.promised += promise.whole.bytes_in(now.since(since.max(self.armed_at)));
+    /// This is promised now.
+    pub(super) fn on_promise(&mut self, promise: &Promise) {
+        self.promised = self.promised.max(promise.whole);
     }
 
     /// A packet leaves; `held_back` where something else than the promise is the limit.
@@ -118,8 +126,12 @@ impl Probe {
         self.is_sending = !is_done && now.since(self.armed_at) < LONGEST;
     }
 
-    /// Its outcome; none before its end.
-    pub(super) fn on_ack(&mut self, ack: &Ack<'_>) -> Option<Outcome> {
+    /// Its outcome; none before its end. `age`: of the oldest report that is right. A report of what the probe has seen may
+    /// come so late.
+    pub(super) fn on_ack(&mut self, ack: &Ack<'_>, age: Span) -> Option<Outcome> {
+        if let Some((rate, settled_at)) = self.result {
+            return self.outcome(rate, settled_at <= ack.now);
+        }
         let Some(sent) = self.sent else {
             return (ack.now.since(self.armed_at) >= LONGEST).then_some(Outcome::Nothing);
         };
@@ -137,17 +149,26 @@ impl Probe {
         }
         self.is_sending &= self.queued < QUEUED_IN_A_ROW && ack.now.since(self.armed_at) < LONGEST;
         let is_last = |packet: &Packet| packet.number >= sent.last;
-        (!self.is_sending && ack.packets.iter().any(is_last)).then(|| self.outcome(ack.now))
+        if self.is_sending || !ack.packets.iter().any(is_last) {
+            return None;
+        }
+        let Some(rate) = self.rate() else { return Some(Outcome::Nothing) };
+        self.result = Some((rate, ack.now + age));
+        self.outcome(rate, false)
     }
 
-    fn outcome(&self, now: Time) -> Outcome {
-        let Some((first, last)) = self.back.filter(|_| !self.held_back) else { return Outcome::Nothing };
-        if self.delivered_packets < MIN_PACKETS {
-            return Outcome::Nothing;
+    /// The rate at which it arrived; none where too little did.
+    fn rate(&self) -> Option<Rate> {
+        let (first, last) = self.back.filter(|_| !self.held_back && self.delivered_packets >= MIN_PACKETS)?;
+        Some(Rate::from_transfer(self.delivered, self.length().max(last.since(first))))
+    }
+
+    /// What this rate shows; `settled`: no report of it is to come.
+    fn outcome(&self, rate: Rate, settled: bool) -> Option<Outcome> {
+        if rate <= self.promised.mul_f64(REFUTED_ABOVE) {
+            return Some(Outcome::NoMore);
         }
-        let rate = Rate::from_transfer(self.delivered, self.length().max(last.since(first)));
-        let promised = Rate::from_transfer(self.promised, now.since(self.armed_at));
-        if rate > promised.mul_f64(REFUTED_ABOVE) { Outcome::TooLittle } else { Outcome::NoMore }
+        settled.then_some(Outcome::TooLittle)
     }
 }
 
@@ -160,4 +181,85 @@ impl Ends {
 /// No queue stands where the RTT stays below a multiple of the minimum.
 fn is_queued(sample: Span, ack: &Ack<'_>) -> bool {
     sample > ack.rtt.min().mul_f64(UNQUEUED_BELOW)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{MIN_RTT, PACKET, ack, at, packet, rtt};
+    use super::*;
+
+    const PERIOD: Span = Span::from_millis(50);
+    const AGE: Span = Span::from_millis(70);
+
+    /// 10 packets in 20 ms.
+    fn promise() -> Promise {
+        let rate = Rate::from_transfer(PACKET * 10, MIN_RTT);
+        Promise { share: rate, whole: rate, period: PERIOD, network_rtt: Span::ZERO }
+    }
+
+    fn begin(sample: Span) -> Option<Probe> {
+        Probe::begin(&ack(at(100), &rtt(sample), sample, &[], PACKET), &promise(), false, true)
+    }
+
+    /// Sends 41 packets, one every 500 us: four times the promise. They come back one every `gap`; gives what that
+    /// shows at once.
+    fn sent_and_back(probe: &mut Probe, gap: Span, held_back: bool) -> Option<Outcome> {
+        let leaves = |number| at(100) + Span::from_micros(500) * number;
+        for number in 0..=40 {
+            let now = leaves(number);
+            let sent = Sent {
+                now,
+                number,
+                bytes: PACKET,
+                inflight: PACKET,
+                app_limited: false,
+                signal: None,
+                packet_size: PACKET,
+            };
+            probe.on_sent(&sent, held_back);
+        }
+        assert_eq!(probe.gain(), None, "all has been sent");
+        (0..=40).find_map(|number| {
+            let (now, packets) = (at(120) + gap * number, [packet(number, leaves(number))]);
+            probe.on_ack(&ack(now, &rtt(MIN_RTT), MIN_RTT, &packets, PACKET), AGE)
+        })
+    }
+
+    fn after_its_reports(probe: &mut Probe) -> Option<Outcome> {
+        probe.on_ack(&ack(at(1000), &rtt(MIN_RTT), MIN_RTT, &[], PACKET), AGE)
+    }
+
+    #[test]
+    fn a_rate_that_arrives_refutes_a_promise_once_no_report_of_it_is_to_come() {
+        let mut probe = begin(MIN_RTT).expect("no queue");
+        assert_eq!(probe.gain(), Some(2.0));
+        assert_eq!(sent_and_back(&mut probe, Span::from_micros(500), false), None);
+        assert!(!probe.is_under_way());
+        assert_eq!(after_its_reports(&mut probe), Some(Outcome::TooLittle));
+    }
+
+    #[test]
+    fn a_report_that_comes_late_explains_what_arrived() {
+        let mut probe = begin(MIN_RTT).expect("no queue");
+        assert_eq!(sent_and_back(&mut probe, Span::from_micros(500), false), None);
+        probe.on_promise(&Promise { whole: promise().whole.mul_f64(4.0), ..promise() });
+        assert_eq!(after_its_reports(&mut probe), Some(Outcome::NoMore));
+    }
+
+    #[test]
+    fn what_arrives_no_faster_than_promised_ends_it_at_once() {
+        let mut probe = begin(MIN_RTT).expect("no queue");
+        assert_eq!(sent_and_back(&mut probe, Span::from_millis(2), false), Some(Outcome::NoMore));
+    }
+
+    #[test]
+    fn a_probe_that_something_else_limited_shows_nothing() {
+        let mut probe = begin(MIN_RTT).expect("no queue");
+        assert_eq!(sent_and_back(&mut probe, Span::from_micros(500), true), Some(Outcome::Nothing));
+    }
+
+    #[test]
+    fn none_begins_where_a_queue_stands() {
+        assert!(begin(MIN_RTT * 2).is_none());
+    }
 }

@@ -24,3 +24,34 @@ impl Waiting {
         waited
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{MIN_RTT, PACKET, ack, at, packet, rtt};
+    use super::*;
+
+    /// How long packets waited that left and came back at these times (ms), as the flow counts it.
+    fn waited(packets: &[(u64, u64)], network: Span) -> Span {
+        let mut waiting = Waiting::default();
+        packets.iter().zip(0..).fold(Span::ZERO, |total, (&(sent, back), number)| {
+            let sample = Span::from_millis(back - sent);
+            let packets = [packet(number, at(sent))];
+            total + waiting.add(&ack(at(back), &rtt(sample), sample, &packets, PACKET), network)
+        })
+    }
+
+    #[test]
+    fn time_in_which_several_packets_wait_counts_once() {
+        let network = Span::from_millis(15);
+        // Each is 5 ms on the link, one after the other.
+        assert_eq!(waited(&[(100, 120), (110, 130)], network), Span::from_millis(10));
+        // The second waits behind the first: from 100 to 110 ms the link is never idle.
+        assert_eq!(waited(&[(100, 120), (100, 125)], network), Span::from_millis(10));
+    }
+
+    #[test]
+    fn a_path_is_never_taken_for_slower_than_the_smallest_rtt() {
+        assert_eq!(waited(&[(100, 120)], MIN_RTT * 10), Span::ZERO);
+        assert_eq!(waited(&[(100, 150)], MIN_RTT * 10), Span::from_millis(30));
+    }
+}

@@ -1,7 +1,7 @@
 //! What a flow makes of reports that become wrong, against its base scheme alone: one row for each fault.
 
 use cellcc_control::Registry;
-use cellcc_experiment::{Driver, NetAssist, Outage, Plan, PlanFile, Record, ReportSource};
+use cellcc_experiment::{AdviceRoute, Driver, NetAssist, Outage, Plan, PlanFile, Record, ReportSource};
 use cellcc_sim::SimDriver;
 use cellcc_units::{QueueLimit, Ratio, Span, Time};
 
@@ -17,8 +17,17 @@ pub(crate) struct Fault {
     change: fn(&mut NetAssist),
 }
 
-pub(crate) const FAULTS: [Fault; 9] = [
+impl Fault {
+    pub(crate) fn is_right(&self) -> bool {
+        self.name.starts_with("right")
+    }
+}
+
+pub(crate) const FAULTS: [Fault; 12] = [
     Fault { name: "right", change: |_| () },
+    Fault { name: "right, every 200 ms", change: |netassist| netassist.period = Span::from_millis(200) },
+    Fault { name: "right, every 400 ms", change: |netassist| netassist.period = Span::from_millis(400) },
+    Fault { name: "right, in band", change: |netassist| netassist.route = AdviceRoute::InBand },
     Fault {
         name: "stopped",
         change: |netassist| netassist.outages = vec![Outage { from: WRONG_FROM, to: Time::NEVER }],
