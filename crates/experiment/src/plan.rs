@@ -271,7 +271,7 @@ impl Serialize for Seeds {
 
 impl<'de> Deserialize<'de> for Seeds {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+        cellcc_units::deserialize_text(deserializer, "a list of seeds such as `1..3` or `1,4,7`")
     }
 }
 

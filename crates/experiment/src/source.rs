@@ -89,7 +89,7 @@ impl Serialize for Source {
 
 impl<'de> Deserialize<'de> for Source {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+        cellcc_units::deserialize_text(deserializer, "a source such as `bulk` or `sized(10MB)`")
     }
 }
 

@@ -175,28 +175,34 @@ pub(crate) fn format<V: Display>(steps: &[(Span, V)]) -> String {
 mod tests {
     use super::*;
     use crate::{Delay, LossRate};
+    use tempfile::{TempDir, tempdir};
 
-    fn file(name: &str, content: &str) -> String {
-        let path = std::env::temp_dir().join(format!("cellcc-steps-{}-{name}", std::process::id()));
+    fn file(folder: &TempDir, name: &str, content: &str) -> String {
+        let path = folder.path().join(name);
         std::fs::write(&path, content).unwrap();
         format!("@{}", path.display())
     }
 
     #[test]
     fn a_file_says_what_the_text_would() {
-        let lines = file("lines", "# morning\n10ms@5s\n\n 40ms@5s, 20ms@1s,\n7ms@1s\n");
+        let folder = tempdir().unwrap();
+        let lines = file(&folder, "lines", "# morning\n10ms@5s\n\n 40ms@5s, 20ms@1s,\n7ms@1s\n");
         assert_eq!(open::<Delay>(&lines).unwrap().to_string(), "10ms@5s,40ms@5s,20ms@1s,7ms@1s");
         assert_eq!(open::<Delay>("10ms@5s,40ms").unwrap(), "10ms@5s,40ms@1s".parse().unwrap());
-        assert_eq!(open::<LossRate>(&file("one", "1%\n")).unwrap(), "1%".parse().unwrap());
+        assert_eq!(open::<LossRate>(&file(&folder, "one", "1%\n")).unwrap(), "1%".parse().unwrap());
     }
 
     #[test]
     fn a_bad_line_is_named_with_its_file() {
+        let folder = tempdir().unwrap();
         let message = |text: &str| open::<LossRate>(text).unwrap_err().to_string();
-        assert!(message(&file("bad", "0%@5s\n# x\n200%@1s\n")).contains("bad:3: `200%@1s` is not a share"));
+        assert!(
+            message(&file(&folder, "bad", "0%@5s\n# x\n200%@1s\n"))
+                .contains("bad:3: `200%@1s` is not a share")
+        );
         // Each line is valid alone, but together the first needs a length.
-        assert!(message(&file("length", "1%\n2%@5s\n")).contains("length: `1%,2%@5s` is not"));
-        assert!(message(&file("empty", "# nothing\n")).contains("empty: `` is not"));
+        assert!(message(&file(&folder, "length", "1%\n2%@5s\n")).contains("length: `1%,2%@5s` is not"));
+        assert!(message(&file(&folder, "empty", "# nothing\n")).contains("empty: `` is not"));
         assert!(message("@no/such/file").starts_with("no/such/file: cannot be read"));
     }
 }

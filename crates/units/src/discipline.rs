@@ -1,6 +1,6 @@
 //! What a queue does with packets: how many it holds, and which it drops or marks.
 
-use crate::text::split_outside_parentheses;
+use crate::text::{deserialize_text, split_outside_parentheses};
 use crate::{ParseError, QueueLimit, Span};
 use core::fmt;
 use core::str::FromStr;
@@ -280,8 +280,7 @@ impl serde::Serialize for Queue {
 
 impl<'de> serde::Deserialize<'de> for Queue {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = <std::borrow::Cow<'de, str>>::deserialize(deserializer)?;
-        text.parse().map_err(serde::de::Error::custom)
+        deserialize_text(deserializer, EXPECTED)
     }
 }
 

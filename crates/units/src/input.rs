@@ -109,12 +109,12 @@ fn kind(metadata: &std::fs::Metadata) -> Kind {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::path::PathBuf;
+    use tempfile::NamedTempFile;
 
-    fn file(name: &str, content: &[u8]) -> PathBuf {
-        let path = std::env::temp_dir().join(format!("cellcc-input-{}-{name}", std::process::id()));
-        std::fs::write(&path, content).unwrap();
-        path
+    fn file(content: &[u8]) -> NamedTempFile {
+        let file = NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), content).unwrap();
+        file
     }
 
     fn message(path: &Path) -> String {
@@ -123,12 +123,13 @@ mod tests {
 
     #[test]
     fn a_file_of_the_bound_is_read_and_a_byte_more_is_too_much() {
-        let path = file("bound", &[7; 1001]);
-        assert_eq!(read(&path, Bytes::new(1001)).unwrap().len(), 1001);
-        assert_eq!(message(&path), "holds more than 1kB: it is too large");
-        assert_eq!(read_text(&file("text", b"10ms"), Bytes::new(4)).unwrap(), "10ms");
-        assert!(read_text(&file("binary", &[255]), Bytes::new(4)).unwrap_err().to_string().contains("UTF-8"));
-        assert!(read(&file("empty", b""), Bytes::new(4)).unwrap().is_empty());
+        let large = file(&[7; 1001]);
+        assert_eq!(read(large.path(), Bytes::new(1001)).unwrap().len(), 1001);
+        assert_eq!(message(large.path()), "holds more than 1kB: it is too large");
+        assert_eq!(read_text(file(b"10ms").path(), Bytes::new(4)).unwrap(), "10ms");
+        let error = read_text(file(&[255]).path(), Bytes::new(4)).unwrap_err();
+        assert!(error.to_string().contains("UTF-8"));
+        assert!(read(file(b"").path(), Bytes::new(4)).unwrap().is_empty());
         assert!(message(Path::new("no/such/file")).starts_with("cannot be read: "));
     }
 

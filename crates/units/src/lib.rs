@@ -19,5 +19,5 @@ pub use discipline::{CoDel, Pie, Queue};
 pub use queue::QueueLimit;
 pub use rate::Rate;
 pub use ratio::Ratio;
-pub use text::{ParseError, split_number, split_outside_parentheses};
+pub use text::{ParseError, deserialize_text, split_number, split_outside_parentheses};
 pub use time::{Span, Time};

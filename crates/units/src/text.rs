@@ -1,5 +1,8 @@
 //! Text forms: a number and a unit, written together ("20ms"), the unit never left out.
 
+use core::fmt::{Display, Formatter};
+use core::marker::PhantomData;
+use core::str::FromStr;
 use thiserror::Error;
 
 /// Why a text is not a quantity. The message names the text, what was expected and an example.
@@ -76,6 +79,35 @@ pub(crate) fn exact(count: u64, units: &[(&str, u64)]) -> String {
     format!("{count}{name}")
 }
 
+/// Reads a value from its string form.
+///
+/// # Errors
+/// Where the text does not parse; and where there is something else, a bare number say: then the message names `expected`.
+pub fn deserialize_text<'de, T, D>(deserializer: D, expected: &'static str) -> Result<T, D::Error>
+where
+    T: FromStr<Err: Display>,
+    D: serde::Deserializer<'de>,
+{
+    deserializer.deserialize_str(TextVisitor { expected, value: PhantomData })
+}
+
+struct TextVisitor<T> {
+    expected: &'static str,
+    value: PhantomData<T>,
+}
+
+impl<T: FromStr<Err: Display>> serde::de::Visitor<'_> for TextVisitor<T> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut Formatter<'_>) -> core::fmt::Result {
+        f.write_str(self.expected)
+    }
+
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<T, E> {
+        text.parse().map_err(E::custom)
+    }
+}
+
 /// Gives a quantity its `FromStr`, `Display`, and string form in serde, from `parse` and `format` functions.
 macro_rules! text_form {
     ($type:ty, $parse:expr, $format:expr, $expected:literal) => {
@@ -97,8 +129,7 @@ macro_rules! text_form {
         }
         impl<'de> serde::Deserialize<'de> for $type {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                let text = <std::borrow::Cow<'de, str>>::deserialize(deserializer)?;
-                text.parse().map_err(serde::de::Error::custom)
+                $crate::deserialize_text(deserializer, $expected)
             }
         }
     };

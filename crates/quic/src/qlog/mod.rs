@@ -156,10 +156,8 @@ mod tests {
 
     #[test]
     fn a_folder_that_cannot_be_written_to_is_refused_at_once() {
-        let file = std::env::temp_dir().join(format!("cellcc-qlog-{}", std::process::id()));
-        fs::write(&file, "a file, not a folder").unwrap();
-        let error = Directory::new(file.join("logs")).unwrap_err().to_string();
-        fs::remove_file(&file).unwrap();
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let error = Directory::new(file.path().join("logs")).unwrap_err().to_string();
         assert!(error.starts_with("cannot write qlog files to "), "{error}");
         assert!(error.contains("name a folder"), "{error}");
     }
