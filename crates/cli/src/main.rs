@@ -19,6 +19,7 @@ mod man;
 mod merge;
 mod present;
 mod put;
+mod repeat;
 mod replay;
 mod report;
 mod schemes;

@@ -1,20 +1,17 @@
 //! `cellcc assist watch`.
 
 use super::Connect;
-use crate::exit::{Exit, print, tell};
-use crate::grid;
+use crate::exit::{Exit, tell};
+use crate::repeat::Repeat;
 use crate::transfer::process::{runtime, signals};
 use cellcc_assist::{AdviceClass, Record};
 use cellcc_netassist::{Client, ClientEvent, Role};
-use cellcc_report::TableFormat;
-use cellcc_units::Span;
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::io::IsTerminal;
 use std::net::IpAddr;
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -25,15 +22,8 @@ Classes: backlogged (the rate served is the capacity), partial (estimated), idle
 pub(crate) struct Args {
     #[command(flatten)]
     connect: Connect,
-    /// How often to show it.
-    #[arg(long, value_name = "TIME", default_value = "1s")]
-    every: Span,
-    /// Show it once.
-    #[arg(long)]
-    once: bool,
-    /// How to print it.
-    #[arg(long, default_value = "table", value_parser = grid::format_parser())]
-    format: TableFormat,
+    #[command(flatten)]
+    repeat: Repeat,
 }
 
 const HEADER: [&str; 11] = [
@@ -49,9 +39,6 @@ const HEADER: [&str; 11] = [
     "missing",
     "silent, ms",
 ];
-
-/// On a terminal: the cursor to the corner, and nothing below it (ECMA-48).
-const CLEAR: &str = "\x1b[H\x1b[J";
 
 /// What was heard of a user.
 #[derive(Debug)]
@@ -103,11 +90,10 @@ pub(super) fn run(args: &Args) -> Result<ExitCode, Exit> {
 }
 
 async fn show(args: &Args, heard: &Mutex<BTreeMap<IpAddr, Heard>>) -> Result<ExitCode, Exit> {
-    let clear = if std::io::stdout().is_terminal() && !args.once { CLEAR } else { "" };
     let mut stop = signals();
     loop {
         tokio::select! {
-            () = tokio::time::sleep(Duration::from_nanos(args.every.as_nanos())) => {}
+            () = tokio::time::sleep(args.repeat.every()) => {}
             _ = stop.wait_for(|stop| *stop) => return Ok(ExitCode::SUCCESS),
         }
         let objects: Vec<_> = {
@@ -115,8 +101,8 @@ async fn show(args: &Args, heard: &Mutex<BTreeMap<IpAddr, Heard>>) -> Result<Exi
             heard.iter().map(|(user, heard)| object(*user, heard)).collect()
         };
         let rows: Vec<_> = objects.iter().map(row).collect();
-        print(&format!("{clear}{}", grid::render(args.format, &HEADER, &rows, &objects)?))?;
-        if args.once {
+        args.repeat.show(&HEADER, &rows, &objects)?;
+        if args.repeat.once {
             return Ok(ExitCode::SUCCESS);
         }
     }

@@ -1,28 +1,18 @@
 //! `cellcc tcp watch`.
 
-use crate::exit::{Exit, print};
-use crate::grid;
+use crate::exit::Exit;
+use crate::repeat::Repeat;
 use cellcc_kernel::{Socket, Sockets, Zone};
-use cellcc_report::TableFormat;
 use cellcc_units::Span;
 use serde::Serialize;
-use std::io::IsTerminal;
-use std::time::Duration;
 
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Zones of Reminis: explore (below the target), slow (below, but rising), cut (above)."
 )]
 pub(crate) struct Watch {
-    /// How often to look.
-    #[arg(long, value_name = "TIME", default_value = "1s")]
-    every: Span,
-    /// Look once.
-    #[arg(long)]
-    once: bool,
-    /// How to print it.
-    #[arg(long, default_value = "table", value_parser = grid::format_parser())]
-    format: TableFormat,
+    #[command(flatten)]
+    repeat: Repeat,
 }
 
 const HEADER: [&str; 10] = [
@@ -37,9 +27,6 @@ const HEADER: [&str; 10] = [
     "pacing, Mbit/s",
     "lost",
 ];
-
-/// On a terminal: the cursor to the corner, and nothing below it (ECMA-48).
-const CLEAR: &str = "\x1b[H\x1b[J";
 
 #[derive(Serialize)]
 struct SocketObject {
@@ -57,15 +44,14 @@ struct SocketObject {
 
 pub(super) fn watch(args: &Watch) -> Result<(), Exit> {
     let sockets = Sockets::open()?;
-    let clear = if std::io::stdout().is_terminal() && !args.once { CLEAR } else { "" };
     loop {
         let objects: Vec<_> = sockets.list()?.iter().map(object).collect();
         let rows: Vec<_> = objects.iter().map(row).collect();
-        print(&format!("{clear}{}", grid::render(args.format, &HEADER, &rows, &objects)?))?;
-        if args.once {
+        args.repeat.show(&HEADER, &rows, &objects)?;
+        if args.repeat.once {
             return Ok(());
         }
-        std::thread::sleep(Duration::from_nanos(args.every.as_nanos()));
+        std::thread::sleep(args.repeat.every());
     }
 }
 
