@@ -5,7 +5,7 @@ use super::{DATAGRAM_RECEIVE_BYTES, transport};
 use crate::certificates::{CertificateError, Credentials, SERVICE_DNS_NAME};
 use crate::protocol::{Answer, RECORDS_PER_DATAGRAM, Request, answer, framed};
 use cellcc_assist::Record;
-use noq::{ClientConfig, Connection, Endpoint, VarInt};
+use noq::{ClientConfig, Connection, Endpoint, RecvStream, SendStream, VarInt};
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -73,6 +73,9 @@ pub enum ClientEvent<'a> {
     /// A record that cannot be read, or is about nobody who was asked for.
     Unusable,
 }
+
+/// The user of each key, as the service named it on this connection.
+type Keys = Mutex<HashMap<[u8; 16], IpAddr>>;
 
 type Listener = Box<dyn Fn(ClientEvent<'_>) + Send + Sync>;
 
@@ -248,60 +251,62 @@ impl Link {
         };
         (self.listener)(ClientEvent::Connected);
         *delay = RETRY_DELAYS.0;
+        let keys = Keys::default();
+        // All at once: the service reads no more requests from a client that does not read its answers.
+        let problem = tokio::select! {
+            problem = self.ask(&mut send, changed) => problem,
+            problem = self.listen(&mut receive, &keys) => problem,
+            problem = self.receive(connection, &keys) => problem,
+        };
+        // What the service said when it closed, where it did.
+        connection.close_reason().map_or(problem, |reason| reason.to_string())
+    }
+
+    /// Asks for all that is wanted, and then for what changes, until it cannot: why.
+    async fn ask(&self, send: &mut SendStream, changed: &mut mpsc::UnboundedReceiver<Change>) -> String {
         // What has changed until now is asked for as a whole.
         while changed.try_recv().is_ok() {}
         let mut everything = self.everything();
-        let keys: Mutex<HashMap<[u8; 16], IpAddr>> = Mutex::default();
-        // While answers are read: the service reads no more requests from a client that does not.
-        let asking = async {
-            loop {
-                let request = match everything.pop() {
-                    Some(request) => Some(request),
-                    None => match changed.recv().await {
-                        Some(change) => self.request(&change),
-                        None => return "no longer needed".to_owned(),
-                    },
-                };
-                if let Some(request) = request
-                    && send.write_all(&framed(&request)).await.is_err()
-                {
-                    return "the stream is lost".to_owned();
-                }
+        loop {
+            let request = match everything.pop() {
+                Some(request) => Some(request),
+                None => match changed.recv().await {
+                    Some(change) => self.request(&change),
+                    None => return "no longer needed".to_owned(),
+                },
+            };
+            if let Some(request) = request
+                && send.write_all(&framed(&request)).await.is_err()
+            {
+                return "the stream is lost".to_owned();
             }
-        };
-        let listening = async {
-            loop {
-                match read(&mut receive).await {
-                    Ok(Some(text)) => match answer(&text) {
-                        Ok(answer) => self.on_answer(answer, &keys),
-                        Err(problem) => return problem.to_string(),
-                    },
-                    Ok(None) => return "the service has ended the stream".to_owned(),
-                    Err(error @ (FramingError::Lost(_) | FramingError::Malformed(_))) => {
-                        return error.to_string();
-                    }
-                }
-            }
-        };
-        let receiving = async {
-            loop {
-                match connection.read_datagram().await {
-                    Ok(datagram) => self.on_datagram(&datagram, &keys),
-                    Err(error) => return error.to_string(),
-                }
-            }
-        };
-        let problem = tokio::select! {
-            problem = asking => problem,
-            problem = listening => problem,
-            problem = receiving => problem,
-        };
-        self.reason(connection, problem)
+        }
     }
 
-    /// What the service said when it closed, where it did.
-    fn reason(&self, connection: &Connection, otherwise: String) -> String {
-        connection.close_reason().map_or(otherwise, |reason| reason.to_string())
+    /// Reads the service's answers, until it cannot: why.
+    async fn listen(&self, receive: &mut RecvStream, keys: &Keys) -> String {
+        loop {
+            match read(receive).await {
+                Ok(Some(text)) => match answer(&text) {
+                    Ok(answer) => self.on_answer(answer, keys),
+                    Err(problem) => return problem.to_string(),
+                },
+                Ok(None) => return "the service has ended the stream".to_owned(),
+                Err(error @ (FramingError::Lost(_) | FramingError::Malformed(_))) => {
+                    return error.to_string();
+                }
+            }
+        }
+    }
+
+    /// Receives records, until the connection is lost: why.
+    async fn receive(&self, connection: &Connection, keys: &Keys) -> String {
+        loop {
+            match connection.read_datagram().await {
+                Ok(datagram) => self.on_datagram(&datagram, keys),
+                Err(error) => return error.to_string(),
+            }
+        }
     }
 
     fn everything(&self) -> Vec<Request> {
@@ -324,7 +329,7 @@ impl Link {
         }
     }
 
-    fn on_answer(&self, answer: Answer, keys: &Mutex<HashMap<[u8; 16], IpAddr>>) {
+    fn on_answer(&self, answer: Answer, keys: &Keys) {
         let mut keys = keys.lock().unwrap_or_else(PoisonError::into_inner);
         match answer {
             Answer::Subscribed { user, key } => match u128::from_str_radix(&key, 16) {
@@ -366,7 +371,7 @@ impl Link {
         });
     }
 
-    fn on_datagram(&self, datagram: &[u8], keys: &Mutex<HashMap<[u8; 16], IpAddr>>) {
+    fn on_datagram(&self, datagram: &[u8], keys: &Keys) {
         let arrived_at = Instant::now();
         let records = datagram.chunks_exact(Record::SIZE);
         if records.len() > RECORDS_PER_DATAGRAM || !records.remainder().is_empty() {

@@ -1,0 +1,107 @@
+use super::*;
+use crate::testing::CONTEXT;
+use std::sync::{Arc, Mutex};
+
+const PACKET: Bytes = CONTEXT.packet;
+const RTT: Span = Span::from_millis(20);
+
+/// What a controller was told.
+#[derive(Default)]
+struct Told {
+    rates: Vec<RateSample>,
+    echoes: Vec<Option<EcnEcho>>,
+    lost: Vec<Bytes>,
+    sizes: Vec<Bytes>,
+    events: Vec<Event>,
+}
+
+#[derive(Default)]
+struct Listener(Arc<Mutex<Told>>);
+
+impl Controller for Listener {
+    fn on_sent(&mut self, sent: &Sent) -> crate::Tag {
+        self.0.lock().expect("one thread").sizes.push(sent.packet_size);
+        0
+    }
+
+    fn on_ack(&mut self, ack: &Ack<'_>) {
+        let mut told = self.0.lock().expect("one thread");
+        told.rates.extend(ack.rate);
+        told.echoes.push(ack.ecn);
+        told.sizes.push(ack.packet_size);
+    }
+
+    fn on_loss(&mut self, loss: &Loss<'_>) {
+        let mut told = self.0.lock().expect("one thread");
+        told.lost.push(loss.lost);
+        told.sizes.push(loss.packet_size);
+    }
+
+    fn on_event(&mut self, _now: Time, event: Event) {
+        self.0.lock().expect("one thread").events.push(event);
+    }
+
+    fn limits(&self) -> Limits {
+        Limits::window_only(Bytes::MAX)
+    }
+}
+
+/// A flow, what its controller is told, and the time at which its first packets leave.
+fn flow() -> (Flow, Arc<Mutex<Told>>, Time) {
+    let listener = Listener::default();
+    let told = Arc::clone(&listener.0);
+    (Flow::new(Box::new(listener), PACKET), told, Time::ZERO + Span::from_millis(1))
+}
+
+fn ce(packets: u64) -> Option<EcnEcho> {
+    Some(EcnEcho { ce: PACKET * packets, ..EcnEcho::default() })
+}
+
+#[test]
+fn a_rate_sample_counts_what_was_lost_and_marked_since_its_packet_left() {
+    let (mut flow, told, start) = flow();
+    let first: Vec<_> = (0..4).map(|_| flow.on_sent(start, PACKET)).collect();
+    flow.on_loss(start + RTT, &first[..2], false);
+    flow.on_ack(start + RTT, &first[2..3], Some(RTT), ce(1));
+    let second = flow.on_sent(start + RTT, PACKET);
+    assert_eq!((second.lost, second.marked), (PACKET * 2, PACKET));
+    flow.on_loss(start + RTT * 2, &first[3..], false);
+    flow.on_ack(start + RTT * 2, &[second], Some(RTT), Some(EcnEcho::default()));
+    let told = told.lock().expect("one thread");
+    let samples: Vec<_> = told.rates.iter().map(|rate| (rate.lost, rate.marked)).collect();
+    assert_eq!(samples, [(PACKET * 2, PACKET), (PACKET, Bytes::ZERO)]);
+    assert_eq!(told.lost, [PACKET * 2, PACKET * 3], "all losses of the flow");
+    assert_eq!(told.echoes, [ce(1), Some(EcnEcho::default())]);
+}
+
+#[test]
+fn the_first_mark_of_a_round_begins_an_episode() {
+    let (mut flow, told, start) = flow();
+    let packets: Vec<_> = (0..3).map(|_| flow.on_sent(start, PACKET)).collect();
+    flow.on_ack(start + RTT, &packets[..1], Some(RTT), ce(0));
+    assert_eq!(told.lock().expect("one thread").events, []);
+    for packet in &packets[1..] {
+        flow.on_ack(start + RTT, &[*packet], Some(RTT), ce(1));
+    }
+    assert_eq!(told.lock().expect("one thread").events, [Event::CongestionMarked]);
+}
+
+#[test]
+fn an_acknowledgement_without_packets_is_no_event() {
+    let (mut flow, told, start) = flow();
+    flow.on_ack(start, &[], Some(RTT), ce(1));
+    flow.on_loss(start, &[], true);
+    assert!(told.lock().expect("one thread").sizes.is_empty());
+}
+
+#[test]
+fn every_event_of_packets_tells_their_present_size() {
+    let (mut flow, told, start) = flow();
+    let packets: Vec<_> = (0..2).map(|_| flow.on_sent(start, PACKET)).collect();
+    flow.set_packet_size(PACKET * 2);
+    flow.on_loss(start + RTT, &packets[..1], false);
+    flow.on_ack(start + RTT, &packets[1..], Some(RTT), None);
+    flow.on_sent(start + RTT, PACKET);
+    let sizes = &told.lock().expect("one thread").sizes;
+    assert_eq!(*sizes, [PACKET, PACKET, PACKET * 2, PACKET * 2, PACKET * 2]);
+}
