@@ -58,6 +58,16 @@ fn the_second_interval_is_the_first_to_act() {
 }
 
 #[test]
+fn a_first_sample_from_before_an_outage_ends_does_not_make_an_interval_of_seconds() {
+    let mut flow = Flow::new(Config::default());
+    flow.acks(1, 10_000_000);
+    flow.acks(20, 20_000);
+    assert_eq!(flow.state.target(), Micros::ZERO);
+    flow.acks(1, 20_000);
+    assert_eq!(flow.state.target(), Micros(30_000), "20 ms after the first sample of 20 ms");
+}
+
+#[test]
 fn an_interval_without_samples_decides_nothing() {
     let mut flow = Flow::new(Config::default());
     flow.acks(41, 20_000);

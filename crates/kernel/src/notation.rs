@@ -23,10 +23,9 @@ pub struct Written {
 }
 
 /// Settings of the simulator that hold in the kernel in any case: writing them changes nothing.
-const FIXED_IN_KERNEL: [(&str, &str); 7] = [
+const FIXED_IN_KERNEL: [(&str, &str); 6] = [
     ("aimd", "profile"),
     ("slow-start", "on"),
-    ("arithmetic", "fixed"),
     ("timer", "off"),
     ("fairness", "network"),
     ("guard", "off"),

@@ -83,8 +83,11 @@ fn schemes_that_go_by_delay_or_rate_take_a_mark_for_nothing() {
 fn no_window_changes_with_the_size_of_packets() {
     for info in Registry::default().schemes() {
         let (mut flow, packets, now) = running(&info.name);
-        // In recovery no law of growth changes its window at an acknowledgement.
+        // In recovery no law of growth changes its window at an acknowledgement; nor does Reminis within an interval.
         flow.on_loss(now, &packets[..1], false);
+        if flow.next_timer().is_some_and(|due| due <= now) {
+            flow.on_timer(now);
+        }
         let before = flow.limits().window;
         flow.set_packet_size(LARGER);
         if ["newreno", "cubic", "vegas", "reminis", "nacubic"].contains(&&*info.name) {

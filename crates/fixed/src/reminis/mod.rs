@@ -200,8 +200,10 @@ impl Reminis {
         self.interval.add(ack);
         if ack.rtt != Micros::ZERO {
             self.base_rtt.update(ack, self.target);
-            if self.interval.ends_at == Instant(0) {
-                self.interval.ends_at = ack.now.after(self.interval_length());
+            // The first sample after a silence may be seconds long, and the interval with it, until a shorter one comes.
+            let longest = ack.now.after(self.interval_length());
+            if self.interval.ends_at == Instant(0) || longest < self.interval.ends_at {
+                self.interval.ends_at = longest;
             }
         }
     }

@@ -130,6 +130,7 @@ const FIXED: [&str; 2] = ["fixed-window", "fixed-rate"];
 
 /// What falls short, and why that is the scheme's own.
 const SHORT: [(&str, &str, &str); 10] = [
+    ("reminis(profile=code2022)", "RTT * 3", "the minimum RTT of the authors' program never rises"),
     ("vegas", "RTT * 3", "its minimum RTT never rises (La, Walrand and Anantharam 1999)"),
     ("verus(preset=sigcomm15)", "RTT * 3", "the paper's minimum delay never rises either"),
     ("newreno", "2 Gbit/s", SHALLOW),
@@ -139,7 +140,6 @@ const SHORT: [(&str, &str, &str); 10] = [
     ("reminis(profile=following)", "2 Gbit/s", SHALLOW),
     ("verus", "2 Gbit/s", SHALLOW),
     ("verus(preset=sigcomm15)", "2 Gbit/s", SHALLOW),
-    ("reminis(profile=literal)", "2G, 1 BDP", "it uses half of any link (docs/fidelity/reminis.md)"),
 ];
 
 /// 500 packets are 0.15 of a bandwidth-delay product there; with a whole one they do better (`2G, 1 BDP`).

@@ -16,6 +16,9 @@
 //!                          window (never below two packets) -> AIMD goes on from there
 //! ```
 //!
+//! The decisions are those of [`cellcc_fixed::reminis`], in integers, which also run in the kernel's TCP. Here is what the
+//! kernel would give them: a law of window growth (the AIMD block), counts of packets, and a timer, which it has not.
+//!
 //! Source: P. Pazhooheshy, S. Abbasloo, Y. Ganjali, "A Simple Non-Deterministic Approach Can Adapt to Complex
 //! Unpredictable 5G Cellular Networks", 2023: sections 3 (modules), 6 (choice of DTT), Algorithms 1 and 2.
 //!
@@ -42,26 +45,24 @@
 //! and a window above ssthresh that meets the target takes it along. More of the link at a lower delay, on every kind of
 //! recorded link (docs/fidelity/reminis.md).
 //!
-//! `arithmetic=fixed` computes all profiles but `code2022` as the kernel does (`cellcc_fixed::reminis`): see [`fixed`].
-//!
 //! `profile=code2022` follows the authors' program of August 2022 instead: see [`code2022`].
 
-mod base_rtt;
 mod code2022;
 mod explorer;
-mod fixed;
 mod fixed_aimd;
-mod guardian;
 mod settings;
 
-use crate::contract::{Ack, Context, Controller, Event, Limits, Loss, Observer};
+use crate::contract::{Ack, Context, Controller, Event, Limits, Loss, Observer, Sent, Tag};
 use crate::growth::Growth;
 use crate::info::{Needs, SchemeInfo};
-use base_rtt::BaseRtt;
-use cellcc_units::{Bytes, Span, Time};
+use crate::kernel_view::{KernelView, millis, real, time, with_window};
+use cellcc_fixed::Micros;
+use cellcc_fixed::reminis::{Config, DEFAULT_MULTIPLE, Reminis as Core};
+use cellcc_units::{Bytes, Time};
 use code2022::Code2022;
-use guardian::Guardian;
-use settings::{Profile, Settings};
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+use settings::Settings;
 use std::sync::Arc;
 
 /// What the registry knows of Reminis.
@@ -77,192 +78,147 @@ pub(super) fn scheme() -> SchemeInfo {
         needs: Needs::NOTHING,
         build: Arc::new(|arguments, context| {
             let settings = Settings::read(arguments);
-            match settings.fixed().filter(|_| settings.arithmetic == settings::Arithmetic::Fixed) {
-                Some(config) => Box::new(fixed::FixedReminis::new(&settings, config, context)),
-                None => Box::new(Reminis::new(settings, context)),
+            match settings.config() {
+                Some(config) => Box::new(Reminis::new(&settings, config, context)),
+                None => Box::new(Code2022::new(&settings, context)),
             }
         }),
     }
 }
 
-/// What the Guardian knows at the end of a sampling interval.
-#[derive(Debug, Clone, Copy)]
-struct Interval {
-    now: Time,
-    /// Mean of the RTT samples that arrived in the interval.
-    mean_rtt: Span,
-    smoothed_rtt: Span,
-    /// The flow's minimum RTT.
-    min_rtt: Span,
-    /// The interval's length.
-    length: Span,
-    /// The delay target, above `min_rtt`.
-    target: Span,
-    /// The window, not the application, limits the flow.
-    cwnd_limited: bool,
-    /// Of a full packet.
-    packet_size: Bytes,
-    /// Where packets were lost in the interval: what was delivered in it.
-    delivered_despite_loss: Option<Bytes>,
-}
-
-impl Interval {
-    /// 1 at the minimum RTT, 0 at the target, negative above it (paper, Equation 1); `delay` in seconds.
-    fn safe_zone(&self, delay: f64) -> f64 {
-        let min = self.min_rtt.as_secs_f64();
-        1.0 - (delay - min) / (self.target.as_secs_f64() - min)
-    }
-}
-
-/// The RTT samples of the sampling interval under way.
-#[derive(Debug, Clone, Copy, Default)]
-struct Samples {
-    sum: Span,
-    count: u64,
-    smoothed: Span,
-    cwnd_limited: bool,
-    delivered: Bytes,
-    lost: bool,
-}
-
-/// Which Guardian watches.
-enum Watch {
-    Paper(Guardian),
-    Code(Code2022),
-}
-
 struct Reminis {
-    settings: Settings,
+    config: Config,
     packet_size: Bytes,
-    aimd: Box<dyn Growth>,
-    watch: Watch,
-    samples: Samples,
-    base_rtt: BaseRtt,
-    /// End of the sampling interval; none before the first RTT sample.
-    interval_ends_at: Option<Time>,
-    /// The target at the last decision.
-    target: Span,
-    target_raised: bool,
+    /// The AIMD block.
+    law: Box<dyn Growth>,
+    view: KernelView,
+    core: Core,
+    rng: Pcg64Mcg,
+    /// An interval ends at its end; otherwise with the next acknowledgement, as in the kernel.
+    timer: bool,
 }
 
 impl Reminis {
-    fn new(settings: Settings, context: &Context) -> Self {
-        let mut aimd = settings.aimd(context);
-        if !settings.slow_start {
-            aimd.set_ssthresh(context.initial_window);
-        }
-        let watch = match settings.profile {
-            Profile::Paper | Profile::Literal | Profile::Following => {
-                Watch::Paper(Guardian::new(&settings, context))
-            }
-            Profile::Code2022 => Watch::Code(Code2022::new(&settings, context)),
-        };
+    fn new(settings: &Settings, config: Config, context: &Context) -> Self {
         Self {
-            settings,
+            config,
             packet_size: context.packet,
-            aimd,
-            watch,
-            samples: Samples::default(),
-            base_rtt: BaseRtt::default(),
-            interval_ends_at: None,
-            target: Span::ZERO,
-            target_raised: false,
+            law: settings.aimd(context),
+            view: KernelView::default(),
+            core: Core::START,
+            rng: Pcg64Mcg::seed_from_u64(context.seed),
+            timer: settings.timer,
         }
-    }
-
-    /// The sampling interval.
-    fn interval_length(&self) -> Span {
-        match self.settings.profile {
-            Profile::Paper | Profile::Literal | Profile::Following => self.base_rtt.get(),
-            Profile::Code2022 => code2022::INTERVAL,
-        }
-    }
-
-    /// DTT; one that no queue could meet is raised to the default multiple (paper, section 6, "Choice of DTT").
-    fn set_target(&mut self) {
-        let asked = self.settings.target.of(self.base_rtt.get());
-        self.target_raised = asked <= self.base_rtt.get();
-        self.target =
-            if self.target_raised { self.base_rtt.get().mul_f64(settings::DEFAULT_MULTIPLE) } else { asked };
     }
 }
 
 impl Controller for Reminis {
+    fn on_sent(&mut self, _sent: &Sent) -> Tag {
+        self.view.tag()
+    }
+
     fn on_ack(&mut self, ack: &Ack<'_>) {
         self.packet_size = ack.packet_size;
-        self.aimd.on_ack(ack);
-        self.samples.delivered += ack.bytes;
-        let Some(sample) = ack.rtt_sample else { return };
-        self.samples.sum += sample;
-        self.samples.count += 1;
-        self.samples.smoothed = ack.rtt.smoothed();
-        self.samples.cwnd_limited = ack.cwnd_limited;
-        self.base_rtt.update(ack, sample, self.target);
-        if self.interval_ends_at.is_none() {
-            self.interval_ends_at = Some(ack.now + self.interval_length());
-        }
+        let seen = self.view.ack(ack);
+        let (core, config, random) = (&mut self.core, &self.config, self.rng.random());
+        with_window(self.law.as_mut(), self.packet_size, |window| core.on_ack(config, &seen, window, random));
+        self.law.on_ack(ack);
+        with_window(self.law.as_mut(), self.packet_size, |window| core.after_law(window));
     }
 
     fn on_loss(&mut self, loss: &Loss<'_>) {
         self.packet_size = loss.packet_size;
-        self.samples.lost = true;
-        self.aimd.on_loss(loss);
+        self.view.on_loss();
+        let core = &mut self.core;
+        with_window(self.law.as_mut(), self.packet_size, |window| core.before_law(window));
+        self.law.on_loss(loss);
+        with_window(self.law.as_mut(), self.packet_size, |window| core.after_law(window));
     }
 
     fn on_event(&mut self, now: Time, event: Event) {
-        self.aimd.on_event(now, event);
+        self.law.on_event(now, event);
     }
 
     fn next_timer(&self) -> Option<Time> {
-        self.interval_ends_at
+        if self.timer { self.core.interval_ends_at().map(time) } else { None }
     }
 
     fn on_timer(&mut self, now: Time) {
-        let length = self.interval_length();
-        self.interval_ends_at = Some(now + length);
-        let samples = std::mem::take(&mut self.samples);
-        if samples.count == 0 {
-            return; // An interval without samples decides nothing.
+        if self.core.interval_ends_at().is_none_or(|end| time(end) > now) {
+            return;
         }
-        self.set_target();
-        let interval = Interval {
-            now,
-            mean_rtt: samples.sum / samples.count,
-            smoothed_rtt: samples.smoothed,
-            min_rtt: self.base_rtt.get(),
-            length,
-            target: self.target,
-            cwnd_limited: samples.cwnd_limited,
-            packet_size: self.packet_size,
-            delivered_despite_loss: samples.lost.then_some(samples.delivered),
-        };
-        match &mut self.watch {
-            Watch::Paper(guardian) => guardian.act(&interval, self.aimd.as_mut()),
-            Watch::Code(guardian) => guardian.act(&interval, self.aimd.as_mut()),
-        }
+        let (core, config, delivered) = (&mut self.core, &self.config, self.view.delivered());
+        let random = self.rng.random();
+        with_window(self.law.as_mut(), self.packet_size, |window| {
+            core.on_interval_end(config, delivered, window, random);
+            core.after_law(window);
+        });
     }
 
     fn limits(&self) -> Limits {
-        let window = self.aimd.window();
-        let probe = self.base_rtt.probe_window(self.packet_size);
-        Limits::window_only(probe.map_or(window, |probe| probe.min(window)))
+        Limits::window_only(self.law.window())
     }
 
     fn observe(&self, observer: &mut dyn Observer) {
-        if !self.target.is_zero() {
-            observer.value("dtt", "ms", self.target.as_millis_f64());
+        let target = self.core.target();
+        if target != Micros::ZERO {
+            observer.value("dtt", "ms", millis(target));
         }
-        if self.target_raised {
+        if self.core.is_target_raised() {
             observer.note(&format!(
-                "reminis: DTT is not above the minimum RTT; raised to {} x minimum RTT = {}",
-                settings::DEFAULT_MULTIPLE,
-                self.target
+                "reminis: DTT is not above the minimum RTT; raised to {} x minimum RTT = {} ms",
+                real(DEFAULT_MULTIPLE),
+                millis(target)
             ));
         }
-        match &self.watch {
-            Watch::Paper(guardian) => guardian.observe(observer),
-            Watch::Code(guardian) => guardian.observe(observer),
+        observer.value("mu", "", real(self.core.mu()));
+        if self.core.zone() as u8 > 0 {
+            observer.value("zone", "", f64::from(self.core.zone() as u8));
         }
-        self.aimd.observe(observer);
+        self.law.observe(observer);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::Path;
+    use cellcc_units::{Rate, Span};
+
+    /// Packets queued, in the mean of the fifth second after the capacity fell from 200 to 20 Mbit/s for good.
+    fn queue_after_a_lasting_fall(scheme: &str) -> f64 {
+        let mut path = Path::new(scheme, Rate::from_mbit_per_sec(200.0), Span::from_millis(20));
+        path.run_for(Span::from_secs(5));
+        path.set_rate(Rate::from_mbit_per_sec(20.0));
+        path.run_for(Span::from_secs(4));
+        let samples = (0..200).map(|_| {
+            path.run_for(Span::from_millis(5));
+            path.queued()
+        });
+        samples.sum::<f64>() / 200.0
+    }
+
+    #[test]
+    fn an_ssthresh_that_follows_overshoots_less_after_a_lasting_fall_of_the_capacity() {
+        let [paper, following] = ["reminis", "reminis(profile=following)"].map(queue_after_a_lasting_fall);
+        // A cut comes only after the target was exceeded, so that neither keeps its 10 ms of queue (16.7 packets).
+        assert!(following < 0.75 * paper, "{following} packets queued, {paper} in the paper's");
+    }
+
+    #[test]
+    fn a_path_that_becomes_longer_than_the_target_is_learnt_anew() {
+        let mut path = Path::new("reminis", Rate::from_mbit_per_sec(20.0), Span::from_millis(20));
+        path.run_for(Span::from_secs(5));
+        let before = path.shows("dtt").expect("a target");
+        path.set_rtt(Span::from_millis(60));
+        path.run_for(Span::from_secs(5));
+        let after = path.shows("dtt").expect("a target");
+        assert!(before < 32.0 && (90.0..95.0).contains(&after), "{before} ms, {after} ms");
+    }
+
+    #[test]
+    fn a_queue_of_the_flows_own_making_is_not_another_path() {
+        let mut path = Path::new("reminis", Rate::from_mbit_per_sec(20.0), Span::from_millis(20));
+        path.run_for(Span::from_secs(60));
+        assert!(path.shows("dtt").expect("a target") < 32.0);
     }
 }

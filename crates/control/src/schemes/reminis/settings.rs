@@ -85,27 +85,13 @@ const SLOW_START: Parameter<kind::Switch> = Parameter::new(
     "paper, section 6",
 );
 
-const ARITHMETIC: Parameter<kind::Choice<Arithmetic>> = Parameter::new(
-    "arithmetic",
-    kind::Choice(&[("f64", Arithmetic::F64), ("fixed", Arithmetic::Fixed)]),
-    Arithmetic::F64,
-    "fixed: the integers of the kernel's Reminis; code2022 has floats only",
-    "docs/algorithms/reminis.md",
-);
-
 const TIMER: Parameter<kind::Switch> = Parameter::new(
     "timer",
     kind::Switch,
     true,
-    "off, with arithmetic=fixed: intervals end with the first acknowledgement after them, as in the kernel",
+    "off: intervals end with the first acknowledgement after them, as in the kernel; not for code2022",
     "eBPF: no timer may touch a socket",
 );
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Arithmetic {
-    F64,
-    Fixed,
-}
 
 pub(super) fn parameters() -> Vec<ParameterInfo> {
     vec![
@@ -116,7 +102,6 @@ pub(super) fn parameters() -> Vec<ParameterInfo> {
         CM.into(),
         AIMD.into(),
         SLOW_START.into(),
-        ARITHMETIC.into(),
         TIMER.into(),
     ]
 }
@@ -155,7 +140,7 @@ pub(super) fn presets() -> Vec<Preset> {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Profile {
+enum Profile {
     Paper,
     Literal,
     Code2022,
@@ -179,14 +164,13 @@ enum Aimd {
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Settings {
-    pub(super) profile: Profile,
+    profile: Profile,
     /// A time, or a multiple of the minimum RTT.
     pub(super) target: TimeOrMultiple,
     pub(super) exploration: Exploration,
     pub(super) proactive_slowdown: bool,
     pub(super) catastrophe_mitigation: bool,
-    pub(super) slow_start: bool,
-    pub(super) arithmetic: Arithmetic,
+    slow_start: bool,
     pub(super) timer: bool,
     aimd: Aimd,
 }
@@ -200,14 +184,13 @@ impl Settings {
             proactive_slowdown: arguments.get(&PS),
             catastrophe_mitigation: arguments.get(&CM),
             slow_start: arguments.get(&SLOW_START),
-            arithmetic: arguments.get(&ARITHMETIC),
             timer: arguments.get(&TIMER),
             aimd: arguments.get(&AIMD).unwrap_or(Aimd::Reno),
         }
     }
 
-    /// What the integer core takes; none of the profile that it does not have.
-    pub(super) fn fixed(&self) -> Option<Config> {
+    /// What the core takes; none for the authors' program, which it is not.
+    pub(super) fn config(&self) -> Option<Config> {
         let (target, multiple) = match self.target {
             TimeOrMultiple::Time(span) => (micros(span), DEFAULT_MULTIPLE_Q16),
             TimeOrMultiple::Multiple(ratio) => (Micros::ZERO, q16(ratio.get())),
@@ -232,10 +215,14 @@ impl Settings {
     }
 
     pub(super) fn aimd(&self, context: &Context) -> Box<dyn Growth> {
-        match self.aimd {
+        let mut aimd: Box<dyn Growth> = match self.aimd {
             Aimd::Reno => Box::new(NewReno::new(context)),
             Aimd::Cubic => Box::new(Cubic::new(context, HystartMode::Off)),
             Aimd::Off => Box::new(FixedAimd::new(context)),
+        };
+        if !self.slow_start {
+            aimd.set_ssthresh(context.initial_window);
         }
+        aimd
     }
 }

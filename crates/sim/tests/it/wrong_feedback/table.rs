@@ -17,12 +17,6 @@ pub(crate) struct Fault {
     change: fn(&mut NetAssist),
 }
 
-impl Fault {
-    pub(crate) fn is_right(&self) -> bool {
-        self.name.starts_with("right")
-    }
-}
-
 pub(crate) const FAULTS: [Fault; 12] = [
     Fault { name: "right", change: |_| () },
     Fault { name: "right, every 200 ms", change: |netassist| netassist.period = Span::from_millis(200) },
