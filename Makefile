@@ -8,7 +8,7 @@ locked := $(if $(CI),--locked)
 floors := -p cellcc-units -p cellcc-fixed -p cellcc-control -p cellcc-link -p cellcc-assist -p cellcc-experiment
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast fresh-machine bench bench-emulator bench-quic bench-kernel bench-netassist soak soak-kernel kernel-objects lint docs docs-check clean
+.PHONY: help demo test test-fast fresh-machine faults bench bench-emulator bench-quic bench-kernel bench-netassist soak soak-kernel kernel-objects lint docs docs-check clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r target text; do \
@@ -32,6 +32,11 @@ test-fast: ## Run the unit tests of the pure floors, in under 3 minutes
 bench: ## Measure the simulator's speed on this machine
 	@tools/setup build
 	$(run) cargo run --release $(locked) -p cellcc-sim --example speed
+
+faults: ## Print what every scheme does under fourteen faults, the tables of docs/fidelity/faults.md; a minute
+	@tools/setup build
+	$(run) cargo run --release $(locked) -p cellcc-sim --example faults -- quic
+	$(run) cargo run --release $(locked) -p cellcc-sim --example faults -- rack
 
 bench-emulator: ## Measure the emulator on this machine: throughput, punctuality; half an hour, nothing else running
 	@tools/setup test

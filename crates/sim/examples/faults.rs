@@ -1,0 +1,158 @@
+//! `make faults`: what every scheme does under fourteen faults, the tables of docs/fidelity/faults.md.
+//!
+//! A link of 20 Mbit/s and 40 ms with a queue of 200 packets, for 60 s; network assistance is an oracle. A cell says how many
+//! seconds after the fault's end a second begins in which the scheme has half of the link (`never`: none does), and its mean
+//! share of the link from 10 to 20 s after the end. A fault that does not end counts from its beginning.
+//! A star: no such second begins within 10 s, or that share is below a half.
+
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program for the terminal")]
+
+use cellcc_control::Registry;
+use cellcc_experiment::{Driver, LossDetection, Plan, PlanFile, Record, ReportSource};
+use cellcc_sim::SimDriver;
+use cellcc_units::{QueueLimit, Ratio, Span};
+use std::error::Error;
+use std::process::ExitCode;
+
+const SCHEMES: [&str; 18] = [
+    "reminis",
+    "rbbr",
+    "natcp",
+    "nacubic",
+    "nacap",
+    "tg",
+    "nabbr",
+    "verus",
+    "cubic",
+    "newreno",
+    "bbr",
+    "vegas",
+    "fixed-window",
+    "fixed-rate",
+    "reminis(profile=following)",
+    "reminis(profile=literal)",
+    "reminis(profile=code2022)",
+    "rbbr(profile=paced)",
+];
+
+const LINK: &str = "rate=20Mbit/s";
+/// Bins of the series in a second.
+const BINS_A_SECOND: usize = 10;
+/// In seconds: a second with half of the link is to begin by then, and a mean share of a half is to hold from then on.
+const PATIENCE: usize = 10;
+
+/// A fault, and how it changes the runs.
+struct Fault {
+    name: &'static str,
+    change: fn(&mut PlanFile),
+    /// When it ends, or begins where it does not end, in seconds.
+    over_at: usize,
+    /// The link's rate from then on, in Mbit/s.
+    link: f64,
+}
+
+impl Fault {
+    const fn new(name: &'static str, change: fn(&mut PlanFile), over_at: usize) -> Self {
+        Self { name, change, over_at, link: 20.0 }
+    }
+}
+
+fn trace(file: &mut PlanFile, trace: &str) {
+    file.traces = vec![trace.into()];
+}
+
+fn reverse(file: &mut PlanFile, trace: &str, packets: u64) {
+    file.path.reverse.trace = trace.into();
+    file.path.reverse.queue = QueueLimit::Packets(packets).into();
+}
+
+const FAULTS: [Fault; 14] = [
+    Fault::new("outage", |file| trace(file, "step=20Mbit/s@20s,0bit/s@10s,20Mbit/s@30s"), 30),
+    Fault::new("drop1000", |file| trace(file, "step=20Mbit/s@20s,20kbit/s@10s,20Mbit/s@30s"), 30),
+    Fault {
+        link: 100.0,
+        ..Fault::new("rise1000", |file| trace(file, "step=100kbit/s@20s,100Mbit/s@40s"), 20)
+    },
+    Fault::new("loss5", |file| file.path.extra_loss = "0%@20s,5%@10s,0%@30s".into(), 30),
+    Fault::new("loss30", |file| file.path.extra_loss = "0%@20s,30%@10s,0%@30s".into(), 30),
+    Fault::new("loss5s", |file| file.path.loss = Ratio::new(0.05), 0),
+    Fault::new("loss30s", |file| file.path.loss = Ratio::new(0.3), 0),
+    Fault::new("rttx3", |file| file.path.extra_delay = "0ms@20s,80ms@40s".into(), 20),
+    Fault::new("rttx3t", |file| file.path.extra_delay = "0ms@20s,80ms@10s,0ms@30s".into(), 30),
+    Fault::new("q1", |file| file.path.queue = QueueLimit::Packets(1).into(), 0),
+    Fault::new("ackloss3", |file| reverse(file, "step=100Mbit/s@20s,0bit/s@3s,100Mbit/s@37s", 1), 23),
+    Fault::new("ack50k", |file| reverse(file, "rate=50kbit/s", 100), 0),
+    Fault::new(
+        "reorder",
+        |file| (file.path.reordered, file.path.reordered_by) = (Ratio::new(0.05), Span::from_millis(30)),
+        0,
+    ),
+    Fault::new(
+        "jitter",
+        |file| (file.path.jitter, file.path.jitter_reorders) = (Span::from_millis(30), true),
+        0,
+    ),
+];
+
+fn main() -> ExitCode {
+    let recovery = match std::env::args().nth(1).as_deref() {
+        Some("quic") => LossDetection::Quic,
+        Some("rack") => LossDetection::Rack,
+        _ => {
+            eprintln!("usage: faults quic|rack, the loss detection");
+            return ExitCode::from(2);
+        }
+    };
+    match print_table(recovery) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn print_table(recovery: LossDetection) -> Result<(), Box<dyn Error>> {
+    let columns = FAULTS.iter().map(|fault| cells(fault, recovery)).collect::<Result<Vec<_>, _>>()?;
+    print!("{:<28}", "scheme");
+    FAULTS.iter().for_each(|fault| print!(" {:>11} ", fault.name));
+    println!();
+    for (index, scheme) in SCHEMES.iter().enumerate() {
+        print!("{scheme:<28}");
+        columns.iter().for_each(|column| print!(" {:>12}", column[index]));
+        println!();
+    }
+    Ok(())
+}
+
+/// What each scheme does under `fault`.
+fn cells(fault: &Fault, recovery: LossDetection) -> Result<Vec<String>, Box<dyn Error>> {
+    let driver = SimDriver::new(Registry::default());
+    let mut file = PlanFile {
+        schemes: SCHEMES.map(String::from).to_vec(),
+        traces: vec![LINK.into()],
+        duration: Span::from_secs(60),
+        ..PlanFile::default()
+    };
+    file.path.rtt = Span::from_millis(40);
+    file.path.queue = QueueLimit::Packets(200).into();
+    file.endpoint.recovery = recovery;
+    file.netassist.source = ReportSource::Oracle;
+    (fault.change)(&mut file);
+    let plan = Plan::new(&file, &driver, "faults")?;
+    // The first run is the limit.
+    plan.runs.iter().skip(1).map(|run| Ok(cell(fault, &driver.run(&run.scenario)?))).collect()
+}
+
+fn cell(fault: &Fault, record: &Record) -> String {
+    let rates = record.series.column("flow0.throughput_mbit_s").expect("every flow has it");
+    let shares: Vec<f64> = rates.iter().map(|&rate| f64::from(rate) / fault.link).collect();
+    let mean = |shares: &[f64]| shares.iter().sum::<f64>() / shares.len() as f64;
+    let after = &shares[fault.over_at * BINS_A_SECOND..];
+    let first = after.windows(BINS_A_SECOND).position(|second| mean(second) >= 0.5);
+    let share = mean(&after[PATIENCE * BINS_A_SECOND..2 * PATIENCE * BINS_A_SECOND]);
+    let in_time = first.is_some_and(|first| first <= PATIENCE * BINS_A_SECOND);
+    let star = if in_time && share >= 0.5 { ' ' } else { '*' };
+    let first = first.map_or("never".into(), |first| format!("{:.1}", first as f64 / BINS_A_SECOND as f64));
+    format!("{first}/{share:.2}{star}")
+}
