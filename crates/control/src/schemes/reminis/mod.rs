@@ -42,8 +42,8 @@
 //! `profile=following` is beyond the paper. In every reading of it the AIMD block slow-starts back to an ssthresh that says
 //! nothing of the path any more: after a lasting fall of the capacity it overshoots in every round trip, after a rise it
 //! crawls. Here each cut moves ssthresh towards the window that would have met the target (the window, times target / delay),
-//! and a window above ssthresh that meets the target takes it along. More of the link at a lower delay, on every kind of
-//! recorded link (docs/fidelity/reminis.md).
+//! and a window above ssthresh that meets the target takes it along. What that is worth on which links:
+//! docs/algorithms/reminis.md, "Which to take".
 //!
 //! `profile=code2022` follows the authors' program of August 2022 instead: see [`code2022`].
 
