@@ -2,8 +2,8 @@
 
 use crate::assist;
 use crate::exit::{Exit, tell};
-use crate::transfer::Url;
-use crate::transfer::process::exit;
+use crate::process::exit;
+use crate::url::Url;
 use cellcc_netassist::{AssistedPeers, Role};
 use cellcc_transfer::AdviceConfig;
 use cellcc_units::Span;

@@ -2,7 +2,8 @@
 
 use crate::advice;
 use crate::exit::Exit;
-use crate::transfer::{self, Asked, Common, Url};
+use crate::transfer::{self, Asked, Common};
+use crate::url::Url;
 use cellcc_transfer::{Direction, Payload};
 use std::path::PathBuf;
 use std::process::ExitCode;

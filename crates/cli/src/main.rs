@@ -18,6 +18,7 @@ mod mahimahi;
 mod man;
 mod merge;
 mod present;
+mod process;
 mod put;
 mod repeat;
 mod replay;
@@ -31,6 +32,7 @@ mod tcp;
 mod trace;
 mod traces;
 mod transfer;
+mod url;
 
 use clap::{Parser, Subcommand};
 use exit::Exit;

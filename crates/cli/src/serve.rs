@@ -4,7 +4,7 @@
 
 use crate::advice;
 use crate::exit::{Exit, print, tell};
-use crate::transfer::process::{exit, qlog, runtime, signals};
+use crate::process::{exit, qlog, runtime, signals};
 use cellcc_control::{Registry, split_list};
 use cellcc_transfer::{Identity, Limits, Server, ServerSettings, TransferError};
 use cellcc_units::{Bytes, Span};

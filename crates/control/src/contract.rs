@@ -119,7 +119,7 @@ pub struct Sent {
 
 /// A packet that has left, with the state of the flow at that moment
 /// (draft-cheng-iccrg-delivery-rate-estimation-02, section 3.2).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Packet {
     /// Its number, counted from zero without gaps.
     pub number: u64,

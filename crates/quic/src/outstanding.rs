@@ -125,19 +125,8 @@ mod tests {
     }
 
     fn entry(number: u64, sent_ms: u64, payload: u64) -> Entry {
-        let packet = Packet {
-            number,
-            sent_at: at(sent_ms),
-            bytes: Bytes::new(payload + 28),
-            tag: 0,
-            delivered: Bytes::ZERO,
-            delivered_at: Time::ZERO,
-            first_sent_at: Time::ZERO,
-            inflight: Bytes::ZERO,
-            lost: Bytes::ZERO,
-            marked: Bytes::ZERO,
-            app_limited: false,
-        };
+        let packet =
+            Packet { number, sent_at: at(sent_ms), bytes: Bytes::new(payload + 28), ..Packet::default() };
         Entry { number, payload: Bytes::new(payload), packet }
     }
 

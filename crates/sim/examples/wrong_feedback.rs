@@ -39,15 +39,7 @@ fn main() -> ExitCode {
                 [("developed on", half(0)), ("held out", half(1)), ("all", traces.clone())]
             {
                 let row = row(fault, source, &traces);
-                println!(
-                    "{name:<7} {:<25} {half_name:<13} {:.3} ({:.2}) {:.3}; {:.3} {:.3}",
-                    fault.name,
-                    row.throughput,
-                    row.least_throughput,
-                    row.rtt,
-                    row.unguarded_throughput,
-                    row.unguarded_rtt
-                );
+                println!("{name:<7} {:<25} {half_name:<13} {row}", fault.name);
             }
         }
     }

@@ -272,19 +272,7 @@ mod tests {
     }
 
     fn outstanding(number: u64, sent_ms: u64) -> Outstanding {
-        let packet = Packet {
-            number,
-            sent_at: at(sent_ms),
-            bytes: Bytes::new(1500),
-            tag: 0,
-            delivered: Bytes::ZERO,
-            delivered_at: Time::ZERO,
-            first_sent_at: Time::ZERO,
-            inflight: Bytes::ZERO,
-            lost: Bytes::ZERO,
-            marked: Bytes::ZERO,
-            app_limited: false,
-        };
+        let packet = Packet { number, sent_at: at(sent_ms), bytes: Bytes::new(1500), ..Packet::default() };
         Outstanding::new(packet, number, false)
     }
 

@@ -4,7 +4,7 @@
 //! `cellcc assist serve` that reads it, `cellcc serve` that is told, and a client for each user. Real time; no right is needed.
 
 use crate::exit::{Exit, print, tell};
-use crate::transfer::process::{exit, runtime, signals};
+use crate::process::{exit, runtime, signals};
 use cellcc_control::{Registry, split_list};
 use cellcc_experiment::{Distribution, Record};
 use cellcc_link::{Delay, LinkConfig, TraceCache};

@@ -2,13 +2,12 @@
 
 use super::Connect;
 use crate::exit::{Exit, tell};
-use crate::transfer::process::{runtime, signals};
-use cellcc_assist::{Advice, Arrivals};
+use crate::process::{runtime, signals};
+use cellcc_assist::Arrivals;
 use cellcc_kernel::steps::assisted::AdviceValue;
 use cellcc_kernel::{DEFAULT_FOLDER, Pins, Scheme};
 use cellcc_netassist::{Client, ClientEvent, Role, established_peers};
 use cellcc_units::{Span, Time};
-use rustix::time::{ClockId, clock_gettime};
 use std::collections::BTreeMap;
 use std::fs;
 use std::net::IpAddr;
@@ -120,30 +119,11 @@ impl Feed {
         let now = Time::ZERO + Span::from_nanos(u64::try_from(since.as_nanos()).unwrap_or(u64::MAX));
         // What is late or replayed is not passed on; the kernel's programs stop following by themselves.
         let Ok(advice) = self.arrivals.entry(user).or_default().accept(now, record) else { return };
-        if let Err(error) = self.pins.advise(user, &value(&advice))
+        if let Err(error) = self.pins.advise(user, &AdviceValue::now(&advice))
             && !self.told
         {
             self.told = true;
             tell(&format!("the kernel does not take advice: {error}"));
         }
     }
-}
-
-/// The layout of the map, docs/how-to/kernel.md.
-fn value(advice: &Advice) -> AdviceValue {
-    let us = |span: Span| u32::try_from(span.as_nanos() / 1000).unwrap_or(u32::MAX);
-    AdviceValue {
-        bandwidth: advice.bandwidth.as_bytes_per_sec(),
-        measured_at_us: monotonic_us().saturating_sub(advice.age.as_nanos() / 1000),
-        min_rtt_us: us(advice.min_rtt.total()),
-        period_us: us(advice.period),
-        flows: advice.flows,
-        reserved: 0,
-    }
-}
-
-fn monotonic_us() -> u64 {
-    let now = clock_gettime(ClockId::Monotonic);
-    let secs = u64::try_from(now.tv_sec).unwrap_or(0);
-    secs * 1_000_000 + u64::try_from(now.tv_nsec).unwrap_or(0) / 1000
 }

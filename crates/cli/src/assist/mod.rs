@@ -11,7 +11,7 @@ mod ue;
 mod watch;
 
 use crate::exit::Exit;
-use crate::transfer::Url;
+use crate::url::Url;
 use cellcc_netassist::{CertificateError, ClientSettings, Credentials, Role};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

@@ -1,7 +1,7 @@
 //! `cellcc assist serve`.
 
 use crate::exit::{Exit, print, tell};
-use crate::transfer::process::{runtime, signals};
+use crate::process::{runtime, signals};
 use cellcc_netassist::daemon::{Config, Daemon};
 use std::path::PathBuf;
 use std::process::ExitCode;

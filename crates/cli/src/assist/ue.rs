@@ -2,8 +2,8 @@
 
 use super::{Connect, credentials};
 use crate::exit::{Exit, print, tell};
-use crate::transfer::Url;
-use crate::transfer::process::{runtime, signals};
+use crate::process::{runtime, signals};
+use crate::url::Url;
 use cellcc_netassist::consent::{MAX_CONSENT, sign};
 use cellcc_netassist::{Client, ClientEvent, PeerName, Role, established_peers};
 use cellcc_units::Span;

@@ -2,8 +2,8 @@
 
 use super::Connect;
 use crate::exit::{Exit, tell};
+use crate::process::{runtime, signals};
 use crate::repeat::Repeat;
-use crate::transfer::process::{runtime, signals};
 use cellcc_assist::{AdviceClass, Record};
 use cellcc_netassist::{Client, ClientEvent, Role};
 use serde::Serialize;

@@ -5,21 +5,19 @@
 mod args;
 mod display;
 mod json;
-pub(crate) mod process;
 mod text;
-mod url;
 mod watch;
 
 pub(crate) use args::Common;
-pub(crate) use url::Url;
 
 use crate::advice;
 use crate::exit::Exit;
+use crate::process::{exit, runtime, signals};
+use crate::url::Url;
 use cellcc_experiment::Record;
 use cellcc_transfer::{Direction, Outcome, Payload, TransferError};
 use cellcc_version::VERSION;
 use display::Display;
-use process::{exit, runtime, signals};
 use std::fs::{self, OpenOptions};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

@@ -1,8 +1,9 @@
 //! What an interval of some RTTs shows of a promise.
 //!
-//! A right report tells of the past: of the period before it was made, and it took up to an RTT to come. How old it is,
-//! the flow cannot see. So what was promised for an interval that began at a and ended at b was promised, at the latest,
-//! until b + [`age`](Promise::age), and at the least from a + age until b. Only what contradicts both is a finding.
+//! A right report tells of the past: of the period before it was made, and it took up to an RTT to come. The flow cannot
+//! see how old it is, but it is no older than [`age`](Promise::age). So a report about the time from a to b was in hand some
+//! time from a to b + age, and every report in hand from a + age to b is about that time. Much more than the former promise
+//! together is too little promised; much less than the latter promise is too much.
 
 use super::Promise;
 use crate::contract::Ack;
@@ -36,14 +37,14 @@ const KEPT_ABOVE: f64 = 0.5;
 #[derive(Debug, Clone)]
 pub(super) struct Interval {
     began: Time,
-    /// Since when every promise that holds was made for this interval.
+    /// Since when every promise in hand is about this interval.
     covered_from: Time,
     /// When the last report that may be of this interval has come; none before the interval's end.
     settled_at: Option<Time>,
-    /// To this flow, up to the interval's end, and of that what was surely promised for this interval.
+    /// To this flow, up to the interval's end; and of that what is surely about this interval.
     promised: Bytes,
     surely_promised: Bytes,
-    /// To all of the user's flows, all that may have been promised for this interval.
+    /// To all of the user's flows, all that may be about this interval.
     promised_whole: Bytes,
     delivered: Bytes,
     lost: Bytes,

@@ -1,10 +1,10 @@
 //! A guard against wrong advice: what the network says, against what the sender itself sees.
 //!
 //! 1. Too much: over an interval in which the path was full (every RTT over twice the minimum, or over 2 % lost), less
-//!    than half of what was promised arrived.
+//!    than half of what was surely promised for it arrived.
 //! 2. Too little: over an interval one and a half times the promise arrived. What arrives is a lower bound of what the
-//!    link carries, whatever the RTTs do. Reports may come late: an interval is judged once all that may tell of it are
-//!    here, and by all of them.
+//!    link carries, whatever the RTTs do. Reports may come late: the flow waits for all that may be about the interval, and
+//!    counts them all.
 //! 3. A flow that keeps to a promise sends no more than that. So where its packets hardly waited for the link, or where no
 //!    RTT shows a queue for two seconds, a round goes at a higher rate. One and a half times the promise arrives: a
 //!    finding as well, and the next round follows at once. If not, one finding less, and twice that time at half the rate
@@ -225,6 +225,7 @@ impl Guard {
             self.too_much = if too_much { self.too_much + 1 } else { 0 };
             self.distrust_after_findings(ack.now);
         }
+        // One before it that waits still, after an RTT far above those of now, is forgotten.
         self.ended = Some(interval);
     }
 

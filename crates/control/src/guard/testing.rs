@@ -1,6 +1,6 @@
 //! Acknowledgements for the guard's tests: packets of 1500 bytes, on a path whose minimum RTT is 20 ms.
 
-use crate::contract::{Ack, Packet, Tag};
+use crate::contract::{Ack, Packet};
 use crate::rtt::Rtt;
 use cellcc_units::{Bytes, Span, Time};
 
@@ -21,19 +21,7 @@ pub(super) fn rtt(sample: Span) -> Rtt {
 
 /// Packet `number`, which left at `sent_at`.
 pub(super) fn packet(number: u64, sent_at: Time) -> Packet {
-    Packet {
-        number,
-        sent_at,
-        bytes: PACKET,
-        tag: Tag::default(),
-        delivered: Bytes::ZERO,
-        delivered_at: Time::ZERO,
-        first_sent_at: Time::ZERO,
-        inflight: Bytes::ZERO,
-        lost: Bytes::ZERO,
-        marked: Bytes::ZERO,
-        app_limited: false,
-    }
+    Packet { number, sent_at, bytes: PACKET, ..Packet::default() }
 }
 
 /// `packets` are acknowledged, and after them as much more as makes `bytes`.

@@ -12,21 +12,10 @@ const LINKS: [&str; 3] = ["lte-drive", "lte-static", "3g"];
 #[test]
 fn wrong_reports_cost_no_more_than_a_part_of_what_the_base_scheme_has_alone() {
     let links = LINKS.map(String::from);
-    let mut text =
-        String::from("fault                       throughput (least), RTT / CUBIC's   guard off\n");
+    let mut text = String::from("fault                       throughput (least), RTT / CUBIC's; guard off\n");
     for fault in &FAULTS {
         let row = row(fault, ReportSource::Causal, &links);
-        writeln!(
-            text,
-            "{:<28}{:.3} ({:.2}) {:.3}                  {:.3} {:.3}",
-            fault.name,
-            row.throughput,
-            row.least_throughput,
-            row.rtt,
-            row.unguarded_throughput,
-            row.unguarded_rtt
-        )
-        .expect("a string takes everything");
+        writeln!(text, "{:<28}{row}", fault.name).expect("a string takes everything");
         if fault.name.starts_with("right") {
             assert_costs_nothing(&row, fault);
         } else {

@@ -4,6 +4,7 @@ use cellcc_control::Registry;
 use cellcc_experiment::{AdviceRoute, Driver, NetAssist, Outage, Plan, PlanFile, Record, ReportSource};
 use cellcc_sim::SimDriver;
 use cellcc_units::{QueueLimit, Ratio, Span, Time};
+use std::fmt::{self, Display, Formatter};
 
 /// Reports are right until then.
 const WRONG_FROM: Time = Time::from_nanos(20_000_000_000);
@@ -47,6 +48,16 @@ pub(crate) struct Row {
     /// The same flow, its guard switched off.
     pub(crate) unguarded_throughput: f64,
     pub(crate) unguarded_rtt: f64,
+}
+
+impl Display for Row {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Self { throughput, rtt, least_throughput, unguarded_throughput, unguarded_rtt } = self;
+        write!(
+            f,
+            "{throughput:.3} ({least_throughput:.2}) {rtt:.3}; {unguarded_throughput:.3} {unguarded_rtt:.3}"
+        )
+    }
 }
 
 /// The row of `fault` for NATCP, whose base is CUBIC, over these traces.

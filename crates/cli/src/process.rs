@@ -1,4 +1,4 @@
-//! What transfers and their server need of the process: threads, signals, files for qlog, exit codes.
+//! What commands with sockets need of the process: threads, signals, files for qlog, exit codes.
 
 use crate::exit::{Exit, tell};
 use cellcc_quic::qlog::Directory;

@@ -7,7 +7,7 @@ use std::str::FromStr;
 /// Where the server is, and a path there.
 #[derive(Debug, Clone)]
 pub(crate) struct Url {
-    pub(super) host: String,
+    pub(crate) host: String,
     port: u16,
     /// Without the `/` at its beginning.
     pub(crate) path: String,
