@@ -89,7 +89,7 @@ impl AdviceSupport {
             uplink: Some(Arc::clone(&capacities.reverse)),
             network: scenario.forward_delay()?.plus(back),
             loss: fault(settings.loss, Randomness::Assistance(index)),
-            duplication: fault(settings.duplicated, Randomness::AssistanceTwice(index)),
+            duplication: fault(settings.duplicated, Randomness::AssistanceDuplication(index)),
             reordering: fault(settings.reordered, Randomness::AssistanceReordering(index)),
         };
         let reported = ReportedFlow {

@@ -16,7 +16,7 @@ pub enum Randomness {
     /// Which reports of this flow's network assistance are lost.
     Assistance(usize),
     /// Which of them arrive twice.
-    AssistanceTwice(usize),
+    AssistanceDuplication(usize),
     /// Which of them are overtaken.
     AssistanceReordering(usize),
 }
@@ -31,7 +31,7 @@ impl Scenario {
             Randomness::Flow(flow) => 2 + flow as u64,
             Randomness::Reordering => u64::MAX / 4,
             Randomness::Assistance(flow) => u64::MAX / 2 + flow as u64,
-            Randomness::AssistanceTwice(flow) => u64::MAX / 8 * 5 + flow as u64,
+            Randomness::AssistanceDuplication(flow) => u64::MAX / 8 * 5 + flow as u64,
             Randomness::AssistanceReordering(flow) => u64::MAX / 4 * 3 + flow as u64,
         };
         stream(self.seed, index)

@@ -163,6 +163,9 @@ impl TcpBackend for KernelSchemes {
     fn assist(&self, run: TcpRun<'_>) -> Result<(), RunError> {
         let TcpRun { scenario, peers, epoch, until } = run;
         let mut users = self.assisted_users(scenario).map_err(|error| RunError(error.to_string()))?;
+        if users.is_empty() {
+            return Ok(());
+        }
         while let Some(next) =
             users.iter().map(|user| user.reports.next_wake()).min().filter(|next| *next < until)
         {

@@ -38,8 +38,8 @@ const SCHEMES: [&str; 18] = [
 const LINK: &str = "rate=20Mbit/s";
 /// Bins of the series in a second.
 const BINS_A_SECOND: usize = 10;
-/// In seconds: a second with half of the link is to begin by then, and a mean share of a half is to hold from then on.
-const PATIENCE: usize = 10;
+/// A second with half of the link is to begin within so many, and a mean share of a half is to hold for as many more.
+const RECOVERY_SECONDS: usize = 10;
 
 /// A fault, and how it changes the runs.
 struct Fault {
@@ -150,8 +150,8 @@ fn cell(fault: &Fault, record: &Record) -> String {
     let mean = |shares: &[f64]| shares.iter().sum::<f64>() / shares.len() as f64;
     let after = &shares[fault.over_at * BINS_A_SECOND..];
     let first = after.windows(BINS_A_SECOND).position(|second| mean(second) >= 0.5);
-    let share = mean(&after[PATIENCE * BINS_A_SECOND..2 * PATIENCE * BINS_A_SECOND]);
-    let in_time = first.is_some_and(|first| first <= PATIENCE * BINS_A_SECOND);
+    let share = mean(&after[RECOVERY_SECONDS * BINS_A_SECOND..2 * RECOVERY_SECONDS * BINS_A_SECOND]);
+    let in_time = first.is_some_and(|first| first <= RECOVERY_SECONDS * BINS_A_SECOND);
     let star = if in_time && share >= 0.5 { ' ' } else { '*' };
     let first = first.map_or("never".into(), |first| format!("{:.1}", first as f64 / BINS_A_SECOND as f64));
     format!("{first}/{share:.2}{star}")

@@ -3,7 +3,7 @@
 //! 1. A packet is lost once one sent later has arrived and an RTT and the reordering window have passed since it left.
 //! 2. The window is nothing, after three packets beyond a gap, until packets are seen out of order; then a quarter of the
 //!    smallest RTT, and a quarter more for each round in which a packet arrived that was taken for lost.
-//! 3. Silence after the last packet of a flight is probed once after two RTTs (the tail loss probe).
+//! 3. LossTimer after the last packet of a flight is probed once after two RTTs (the tail loss probe).
 //! 4. Then the retransmission time-out takes what has waited long enough for lost, and doubles while nothing arrives.
 //! 5. If a packet arrives that the time-out took for lost, the path was slow and nothing was: all of it is undone (F-RTO).
 //!
@@ -43,17 +43,17 @@ pub(crate) struct Rack {
 
 /// What is due when nothing has arrived for long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Silence {
+pub(crate) enum LossTimer {
     /// A tail loss probe.
-    Probe(Time),
+    TailLossProbe(Time),
     /// The retransmission time-out.
-    Timeout(Time),
+    Retransmission(Time),
 }
 
-impl Silence {
+impl LossTimer {
     pub(crate) fn at(self) -> Time {
         match self {
-            Self::Probe(at) | Self::Timeout(at) => at,
+            Self::TailLossProbe(at) | Self::Retransmission(at) => at,
         }
     }
 }
@@ -115,12 +115,13 @@ impl Rack {
     }
 
     /// How long after it left a packet is lost, once one sent later has arrived (RFC 8985, section 6.2, steps 4 and 5).
-    /// `hasty`: something is lost already, or the gap is followed by [`DUPLICATE_THRESHOLD`] packets.
+    /// `no_window`: something is lost already, or the gap is followed by [`DUPLICATE_THRESHOLD`] packets, so that there is no
+    /// reordering window unless packets have been seen out of order.
     #[inline]
-    pub(crate) fn patience(&self, rtt: &Rtt, hasty: bool) -> Span {
+    pub(crate) fn loss_delay(&self, rtt: &Rtt, no_window: bool) -> Span {
         let window = if self.reordering_seen {
             (rtt.min() / 4 * u64::from(self.quarters)).min(rtt.smoothed())
-        } else if hasty {
+        } else if no_window {
             Span::ZERO
         } else {
             rtt.min() / 4
@@ -128,31 +129,35 @@ impl Rack {
         self.rtt + window
     }
 
-    /// True where [`patience`](Self::patience) asks whether there is reason for haste.
+    /// True where no packet has been seen out of order: only then [`loss_delay`](Self::loss_delay) looks at `no_window`.
     #[inline]
-    pub(crate) fn may_be_hasty(&self) -> bool {
+    pub(crate) fn in_order_so_far(&self) -> bool {
         !self.reordering_seen
     }
 
     /// What is due next if nothing arrives, after `timeouts` in a row; `last_sent_at`: when the last packet left; `probes`: a tail
     /// loss probe may be sent, if none has been.
     #[inline]
-    pub(crate) fn silence(
+    pub(crate) fn loss_timer(
         &self,
         rtt: &Rtt,
         max_ack_delay: Span,
         last_sent_at: Time,
         timeouts: u32,
         probes: bool,
-    ) -> Silence {
+    ) -> LossTimer {
         let timeout = rtt.smoothed() + (rtt.variation() * 4).max(MIN_VARIATION);
         let timeout_at = self.timeout_from + timeout * (1 << timeouts);
         if !probes || self.probed || timeouts > 0 {
-            return Silence::Timeout(timeout_at);
+            return LossTimer::Retransmission(timeout_at);
         }
         // RFC 8985, section 7.2.
         let probe_at = last_sent_at.max(self.timeout_from) + rtt.smoothed() * 2 + max_ack_delay;
-        if probe_at < timeout_at { Silence::Probe(probe_at) } else { Silence::Timeout(timeout_at) }
+        if probe_at < timeout_at {
+            LossTimer::TailLossProbe(probe_at)
+        } else {
+            LossTimer::Retransmission(timeout_at)
+        }
     }
 }
 
@@ -171,14 +176,14 @@ mod tests {
     fn without_reordering_a_gap_of_three_packets_is_lost_at_once() {
         let mut rack = Rack::default();
         rack.on_arrival(at(50), at(10), true);
-        assert_eq!(rack.patience(&Rtt::default(), true), Span::from_millis(40));
-        assert_eq!(rack.patience(&Rtt::default(), false), Span::from_millis(40) + RTT / 4);
+        assert_eq!(rack.loss_delay(&Rtt::default(), true), Span::from_millis(40));
+        assert_eq!(rack.loss_delay(&Rtt::default(), false), Span::from_millis(40) + RTT / 4);
     }
 
     #[test]
     fn the_window_grows_once_a_round_up_to_the_mean_rtt_and_shrinks_after_sixteen_recoveries() {
         let mut rack = Rack::default();
-        let window = |rack: &Rack| rack.patience(&Rtt::default(), true);
+        let window = |rack: &Rack| rack.loss_delay(&Rtt::default(), true);
         rack.on_wrongly_lost(0, 10);
         assert_eq!(window(&rack), RTT / 4 * 2);
         rack.on_wrongly_lost(9, 12);
@@ -197,13 +202,13 @@ mod tests {
     fn silence_is_probed_once_and_then_times_out() {
         let mut rack = Rack::default();
         rack.on_arrival(at(1000), at(900), true);
-        let silence =
-            |rack: &Rack, timeouts| rack.silence(&Rtt::default(), Span::ZERO, at(1000), timeouts, true);
-        assert_eq!(silence(&rack, 0), Silence::Probe(at(1000) + RTT * 2));
+        let timer =
+            |rack: &Rack, timeouts| rack.loss_timer(&Rtt::default(), Span::ZERO, at(1000), timeouts, true);
+        assert_eq!(timer(&rack, 0), LossTimer::TailLossProbe(at(1000) + RTT * 2));
         rack.on_probe(at(2000));
         let timeout = RTT + RTT / 2 * 4;
-        assert_eq!(silence(&rack, 0), Silence::Timeout(at(2000) + timeout));
+        assert_eq!(timer(&rack, 0), LossTimer::Retransmission(at(2000) + timeout));
         rack.on_timeout(at(3000));
-        assert_eq!(silence(&rack, 1), Silence::Timeout(at(3000) + timeout * 2), "it doubles");
+        assert_eq!(timer(&rack, 1), LossTimer::Retransmission(at(3000) + timeout * 2), "it doubles");
     }
 }

@@ -153,15 +153,15 @@ impl Recovery {
         if largest < self.first {
             return;
         }
-        let (patience, packet_threshold) = self.thresholds(rtt, largest, recovering);
+        let (loss_delay, packet_threshold) = self.thresholds(rtt, largest, recovering);
         for outstanding in self.packets.iter_mut().take((largest - self.first) as usize) {
             if outstanding.settled {
                 continue;
             }
-            let waited_enough = outstanding.packet.sent_at + patience <= now;
+            let waited_enough = outstanding.packet.sent_at + loss_delay <= now;
             if largest - outstanding.packet.number < packet_threshold && !waited_enough {
                 // Later packets were sent later, and are closer to the largest.
-                self.loss_time = Some(outstanding.packet.sent_at + patience);
+                self.loss_time = Some(outstanding.packet.sent_at + loss_delay);
                 break;
             }
             outstanding.settled = true;
@@ -174,13 +174,13 @@ impl Recovery {
     #[inline]
     fn thresholds(&self, rtt: &Rtt, largest: u64, recovering: bool) -> (Span, u64) {
         if let Some(rack) = &self.rack {
-            let hasty = rack.may_be_hasty() && (recovering || self.has_duplicates(largest));
-            return (rack.patience(rtt, hasty), u64::MAX);
+            let no_window = rack.in_order_so_far() && (recovering || self.has_duplicates(largest));
+            return (rack.loss_delay(rtt, no_window), u64::MAX);
         }
         let (numerator, denominator) = TIME_THRESHOLD;
         let latest = rtt.latest().unwrap_or(Span::ZERO);
-        let patience = (rtt.smoothed().max(latest) * numerator / denominator).max(Rtt::GRANULARITY);
-        (patience, PACKET_THRESHOLD)
+        let loss_delay = (rtt.smoothed().max(latest) * numerator / denominator).max(Rtt::GRANULARITY);
+        (loss_delay, PACKET_THRESHOLD)
     }
 
     /// [`DUPLICATE_THRESHOLD`] packets have arrived beyond a gap.
@@ -194,9 +194,9 @@ impl Recovery {
     pub(crate) fn time_out(&mut self, now: Time, rtt: &Rtt, lost: &mut Vec<Outstanding>) {
         self.forget_settled();
         self.loss_time = None;
-        let patience = self.rack.as_ref().map_or(Span::ZERO, |rack| rack.patience(rtt, true));
+        let loss_delay = self.rack.as_ref().map_or(Span::ZERO, |rack| rack.loss_delay(rtt, true));
         for outstanding in self.packets.iter_mut().filter(|outstanding| !outstanding.settled) {
-            if !lost.is_empty() && outstanding.packet.sent_at + patience > now {
+            if !lost.is_empty() && outstanding.packet.sent_at + loss_delay > now {
                 break;
             }
             outstanding.settled = true;

@@ -1,7 +1,7 @@
 //! The sender: what leaves when, below the congestion control. Its limits come from [`Flow`]; loss detection from
 //! [`Recovery`]; data from [`Application`].
 
-use crate::rack::Silence;
+use crate::rack::LossTimer;
 use crate::receiver::{Acknowledgement, ReceivedPacket};
 use crate::recovery::{Acknowledged, Outstanding, Recovery};
 use cellcc_control::{
@@ -179,21 +179,21 @@ impl Sender {
         if self.recovery.loss_time.is_some_and(|due| due <= now) {
             self.detect_losses(now);
         } else if self.timeout_at() <= now {
-            self.on_silence(now);
+            self.on_loss_timer(now);
         }
     }
 
     /// Nothing has arrived for long.
-    fn on_silence(&mut self, now: Time) {
+    fn on_loss_timer(&mut self, now: Time) {
         self.probes = 1;
-        match self.silence() {
-            Some(Silence::Probe(_)) => {
+        match self.loss_timer() {
+            Some(LossTimer::TailLossProbe(_)) => {
                 if let Some(rack) = &mut self.recovery.rack {
                     rack.on_probe(now);
                 }
                 return;
             }
-            Some(Silence::Timeout(_)) => self.time_out(now),
+            Some(LossTimer::Retransmission(_)) => self.time_out(now),
             None => {}
         }
         self.timeouts = (self.timeouts + 1).min(MAX_BACKOFF);
@@ -364,12 +364,12 @@ impl Sender {
 
     /// What TCP does if nothing arrives, and when.
     #[inline]
-    fn silence(&self) -> Option<Silence> {
+    fn loss_timer(&self) -> Option<LossTimer> {
         let rack = self.recovery.rack.as_ref()?;
         // RFC 8985, section 7.2: no tail loss probe in recovery, or while a gap is open.
         let probes = self.missing.is_empty() && !self.recovery.has_gap();
         let max_ack_delay = self.recovery.max_ack_delay;
-        Some(rack.silence(self.flow.rtt(), max_ack_delay, self.last_sent_at, self.timeouts, probes))
+        Some(rack.loss_timer(self.flow.rtt(), max_ack_delay, self.last_sent_at, self.timeouts, probes))
     }
 
     /// When a probe (RFC 9002, section 6.2) or a time-out is due: never, with nothing in flight.
@@ -377,8 +377,8 @@ impl Sender {
         if self.flow.inflight().is_zero() {
             return Time::NEVER;
         }
-        if let Some(silence) = self.silence() {
-            return silence.at();
+        if let Some(timer) = self.loss_timer() {
+            return timer.at();
         }
         let timeout = self.recovery.probe_timeout(self.flow.rtt());
         self.last_sent_at.max(self.last_timeout_at) + timeout * (1 << self.timeouts)
