@@ -17,6 +17,7 @@ mod grid;
 mod mahimahi;
 mod man;
 mod merge;
+mod own_flows;
 mod present;
 mod process;
 mod put;

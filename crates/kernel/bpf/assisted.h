@@ -4,6 +4,7 @@
 #ifndef CELLCC_ASSISTED_H
 #define CELLCC_ASSISTED_H
 
+#include "peer_flows.h"
 #include "record.h"
 #include "socket_settings.h"
 
@@ -118,6 +119,16 @@ static __always_inline __u64 payload_of(struct sock *sk, __u64 bandwidth)
 	return bandwidth * payload / (payload + tp->tcp_header_len + ip_header);
 }
 
+/* The user's flows: as its device told, lately; else as the network counts them. */
+static __always_inline __u32 flows_of(struct sock *sk, const struct advice *advice)
+{
+	struct peer_flows *told = bpf_sk_storage_get(&peer_flows_1, sk, 0, 0);
+
+	if (told && told->count && told->at_us + PEER_FLOWS_LAST_US > tcp_of(sk)->tcp_mstamp)
+		return told->count;
+	return advice->flows;
+}
+
 /* Puts NATCP's limits in the place of the socket's, or below them, while there is advice to follow. */
 static __always_inline struct limits assist(struct sock *sk, struct socket_state *state, struct limits own, bool caps)
 {
@@ -131,8 +142,10 @@ static __always_inline struct limits assist(struct sock *sk, struct socket_state
 
 	if (!global)
 		return own;
-	if (advice)
+	if (advice) {
 		step.advice = *advice;
+		step.advice.flows = flows_of(sk, advice);
+	}
 	step.advice.bandwidth = payload_of(sk, step.advice.bandwidth);
 	step.settings = *global;
 	if (personal && personal->alpha)

@@ -36,6 +36,16 @@ pub enum KernelError {
     /// Nothing loaded.
     #[error("nothing is loaded: `cellcc tcp load` loads a scheme")]
     NothingLoaded,
+    /// No control group of version 2.
+    #[error(
+        "{} is no control group of version 2: {problem}; `findmnt -t cgroup2` says where they are", .path.display()
+    )]
+    NoControlGroup {
+        /// What was given.
+        path: PathBuf,
+        /// Why it is none.
+        problem: String,
+    },
     /// A text that is no scheme of the kernel.
     #[error("{0}")]
     Notation(String),
@@ -75,7 +85,7 @@ pub enum KernelError {
 impl KernelError {
     /// The command asked for what there is not.
     pub fn is_input(&self) -> bool {
-        matches!(self, Self::NoSuchSetting { .. } | Self::Notation(_))
+        matches!(self, Self::NoSuchSetting { .. } | Self::NoControlGroup { .. } | Self::Notation(_))
     }
 
     pub(crate) fn system(action: impl Into<String>) -> impl FnOnce(io::Error) -> Self {

@@ -11,6 +11,7 @@
 //! | what the kernel asks the integer cores | [`steps`] |
 //! | what the cores decide in the kernel, recorded and decided again | [`Recorder`], [`verify`] |
 //! | the sockets that use a scheme, live | [`Sockets`] |
+//! | beta in a TCP option, from the user's side | [`FlowTeller`], [`Pins::hear_flow_counts`] |
 //! | the programs in C around the cores | `bpf/` |
 //! | the same as objects, and what they were made of | `objects/`, written by `make kernel-objects` |
 //!
@@ -22,7 +23,9 @@
 mod advising;
 mod backend;
 mod change;
+mod control_group;
 mod error;
+mod flow_counts;
 mod holding;
 mod libbpf_log;
 mod loading;
@@ -47,7 +50,9 @@ mod verification;
 pub use backend::KernelSchemes;
 pub use cellcc_fixed::reminis::{Profile, Zone};
 pub use change::Change;
+pub use control_group::ControlGroup;
 pub use error::KernelError;
+pub use flow_counts::FlowTeller;
 pub use holding::{Calls, Held};
 pub use machine::{Capability, Machine, Refusal, Release};
 pub use notation::Written;

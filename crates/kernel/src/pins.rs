@@ -5,14 +5,18 @@
 //!                    socket_option       while this exists, programs can
 //!                    recorder            the ring of whoever records steps
 //!                    missed              how many steps the ring had no room for
+//!                    hear_flows          while this exists, what devices tell of their flows is believed
+//!                    peer_flows_1        what they told, of each socket
 //!                    advice_1            what the network says of the path to a peer
 //!                    SCHEME/link         the scheme is registered while this exists
 //!                    SCHEME/settings     its settings for all sockets
 //! ```
 
 use crate::error::KernelError;
+use crate::flow_counts::HEAR_FLOWS;
 use crate::scheme::Scheme;
 use crate::settings::Settings;
+use crate::socket_options::SOCKET_OPTIONS;
 use libbpf_rs::query::LinkTypeInfo;
 use libbpf_rs::{Link, MapCore, MapFlags, MapHandle};
 use rustix::fs::statfs;
@@ -118,7 +122,7 @@ impl Pins {
     pub(crate) fn map(&self, scheme: Scheme, map: &str) -> Option<PathBuf> {
         match map {
             "settings" => Some(self.scheme(scheme).join(map)),
-            "socket_settings" | "recorder" | "missed" | "advice_1" => Some(self.shared(map)),
+            "socket_settings" | "recorder" | "missed" | "advice_1" | "peer_flows_1" => Some(self.shared(map)),
             _ => None,
         }
     }
@@ -142,7 +146,8 @@ impl Pins {
         if others_are_there {
             return Ok(());
         }
-        self.withdraw_socket_options();
+        SOCKET_OPTIONS.detach(self);
+        HEAR_FLOWS.detach(self);
         remove_folder(&self.folder)
     }
 }

@@ -2,12 +2,12 @@
 
 use super::{Connect, credentials};
 use crate::exit::{Exit, print, tell};
+use crate::own_flows::own_flows;
 use crate::process::{runtime, signals};
 use crate::url::Url;
 use cellcc_netassist::consent::{MAX_CONSENT, sign};
-use cellcc_netassist::{Client, ClientEvent, PeerName, Role, established_peers};
+use cellcc_netassist::{Client, ClientEvent, PeerName, Role};
 use cellcc_units::Span;
-use std::fs;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -54,7 +54,7 @@ pub(super) fn run(args: &Args) -> Result<ExitCode, Exit> {
         let client = client.map_err(Exit::failed)?;
         let mut stop = signals();
         loop {
-            client.tell_flows(args.flows.unwrap_or_else(connections));
+            client.tell_flows(args.flows.unwrap_or_else(own_flows));
             tokio::select! {
                 () = tokio::time::sleep(INTERVAL) => {}
                 _ = stop.wait_for(|stop| *stop) => return Ok(ExitCode::SUCCESS),
@@ -74,10 +74,4 @@ fn consent(args: &Args, server: &str) -> Result<ExitCode, Exit> {
     let until = now + args.lasts.as_nanos() / 1_000_000_000;
     print(&sign(&device, &server, until).map_err(Exit::failed)?)?;
     Ok(ExitCode::SUCCESS)
-}
-
-/// The device's TCP connections with others; at least one, since it divides.
-fn connections() -> u16 {
-    let count = |file| fs::read_to_string(file).map_or(0, |text| established_peers(&text).count());
-    u16::try_from(count("/proc/net/tcp") + count("/proc/net/tcp6")).unwrap_or(u16::MAX).max(1)
 }

@@ -4,11 +4,12 @@
 
 mod capture;
 mod settings;
+mod tell_flows;
 mod watch;
 
 use crate::exit::{Exit, print, tell};
 use crate::grid;
-use cellcc_kernel::{DEFAULT_FOLDER, Machine, Pins, Scheme, Settings, Written, routes};
+use cellcc_kernel::{ControlGroup, DEFAULT_FOLDER, Machine, Pins, Scheme, Settings, Written, routes};
 use cellcc_report::TableFormat;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use serde::Serialize;
@@ -44,6 +45,14 @@ Every program may choose a loaded scheme (TCP_CONGESTION), in every network name
     /// Let only the connections with some addresses use a scheme.
     #[command(subcommand)]
     Route(Route),
+    /// On a user's device: tell servers in a TCP option how many flows there are, until interrupted.
+    #[command(after_help = "\
+Examples:
+  cellcc tcp tell-flows /sys/fs/cgroup
+
+Servers that were loaded with --hear-flows divide the bandwidth that they are advised by this number (NATCP's beta). Whoever
+uses NetAssist can tell it instead: cellcc assist ue.")]
+    TellFlows(tell_flows::TellFlows),
 }
 
 /// Where pins are.
@@ -64,6 +73,10 @@ pub(crate) struct Load {
     /// Let the programs of this control group (version 2) set a delay target and a window for their own sockets.
     #[arg(long, value_name = "CGROUP")]
     socket_options: Option<PathBuf>,
+    /// Believe the devices of users that tell their number of flows (`cellcc tcp tell-flows`), on new connections of this control
+    /// group (version 2).
+    #[arg(long, value_name = "CGROUP")]
+    hear_flows: Option<PathBuf>,
     #[command(flatten)]
     place: Where,
 }
@@ -141,6 +154,7 @@ pub(crate) fn run(command: &Command) -> Result<ExitCode, Exit> {
         Command::Watch(args) => watch::watch(args)?,
         Command::Record(args) => capture::record(args)?,
         Command::Verify(args) => return capture::verify(args),
+        Command::TellFlows(args) => tell_flows::tell_flows(args)?,
         Command::Route(Route::Add { prefix, scheme, place }) => add_route(*prefix, *scheme, place)?,
     }
     Ok(ExitCode::SUCCESS)
@@ -150,6 +164,8 @@ fn load(args: &Load) -> Result<(), Exit> {
     let pins = Pins::new(&args.place.pins);
     let machine = Machine::current();
     // Faults of the input are found before anything is loaded.
+    let group = |path: &Option<PathBuf>| path.as_deref().map(ControlGroup::open).transpose();
+    let (sets_options, hears_flows) = (group(&args.socket_options)?, group(&args.hear_flows)?);
     let all: Vec<_> = args
         .schemes
         .iter()
@@ -161,9 +177,13 @@ fn load(args: &Load) -> Result<(), Exit> {
         pins.load(scheme, &settings, &machine)?;
         tell(&format!("{} is loaded{}", scheme.name(), described(&settings)));
     }
-    if let Some(group) = &args.socket_options {
+    if let Some(group) = &sets_options {
         pins.offer_socket_options(group)?;
-        tell(&format!("programs in {} can set their own targets and windows", group.display()));
+        tell(&format!("programs in {group} can set their own targets and windows"));
+    }
+    if let Some(group) = &hears_flows {
+        pins.hear_flow_counts(group)?;
+        tell(&format!("users' devices are believed on new connections in {group}"));
     }
     Ok(())
 }

@@ -4,7 +4,9 @@
 #![allow(clippy::disallowed_methods, reason = "real sockets, in threads")]
 
 mod advice;
+mod control_group;
 mod equality;
+mod flow_counts;
 mod kernel;
 mod lifetime;
 mod nginx;

@@ -1,52 +1,17 @@
 //! A program sets its own delay target.
 
+use crate::control_group::Group;
 use crate::kernel::{Kernel, connect};
 use bytemuck::checked;
 use cellcc_control::conversation::{StepReader, StepWriter};
 use cellcc_kernel::steps::reminis::ReminisStep;
 use cellcc_kernel::{KernelError, Recorder, Scheme, Settings, TARGET_OPTION};
 use socket2::Socket;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, BufReader, Write};
 use std::net::TcpListener;
 use std::os::fd::AsRawFd;
-use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-
-/// A control group that this process is in while the value lives.
-struct Group {
-    own: PathBuf,
-    before: PathBuf,
-}
-
-impl Group {
-    fn enter() -> Self {
-        let mounts = fs::read_to_string("/proc/mounts").expect("mounts");
-        let mount = mounts.lines().find_map(|line| {
-            let mut fields = line.split(' ').skip(1);
-            let (folder, kind) = (fields.next()?, fields.next()?);
-            (kind == "cgroup2").then(|| PathBuf::from(folder))
-        });
-        let mount = mount.expect("a mount of cgroup2, which every init makes");
-        let path = fs::read_to_string("/proc/self/cgroup").expect("our groups");
-        let path = path.lines().find_map(|line| line.strip_prefix("0::/")).expect("our group of version 2");
-        let group = Self { own: mount.join("cellcc-test"), before: mount.join(path) };
-        fs::create_dir_all(&group.own).expect("a group");
-        group.move_to(&group.own);
-        group
-    }
-
-    fn move_to(&self, folder: &Path) {
-        fs::write(folder.join("cgroup.procs"), std::process::id().to_string()).expect("moved");
-    }
-}
-
-impl Drop for Group {
-    fn drop(&mut self) {
-        self.move_to(&self.before);
-        let _ = fs::remove_dir(&self.own);
-    }
-}
 
 /// Sets an option of a TCP socket that no crate knows.
 #[allow(unsafe_code, reason = "no crate has a safe wrapper for options of one's own")]
@@ -95,10 +60,10 @@ fn targets(kernel: &Kernel, prepare: impl FnOnce(&Socket)) -> Vec<u32> {
 fn a_program_in_the_group_sets_its_own_target_and_others_cannot() {
     let Some(kernel) = Kernel::take() else { return };
     let scheme = Scheme::Reminis;
-    let too_soon = kernel.pins.offer_socket_options(Path::new("/sys/fs/cgroup"));
+    let group = Group::enter();
+    let too_soon = kernel.pins.offer_socket_options(&group.open());
     assert!(matches!(too_soon, Err(KernelError::NothingLoaded)), "{too_soon:?}");
     kernel.pins.load(scheme, &Settings::default_of(scheme), &kernel.machine).expect("loaded");
-    let group = Group::enter();
     let refused = |socket: &Socket| {
         let error = set(socket, TARGET_OPTION, 40_000).expect_err("refused");
         assert_eq!(error.raw_os_error(), Some(libc::ENOPROTOOPT), "{error}");
@@ -106,7 +71,7 @@ fn a_program_in_the_group_sets_its_own_target_and_others_cannot() {
     let before = targets(&kernel, refused);
     assert!(!before.is_empty() && before.iter().all(|target| *target == 0), "{before:?}");
 
-    kernel.pins.offer_socket_options(&group.own).expect("offered");
+    kernel.pins.offer_socket_options(&group.open()).expect("offered");
     let own = targets(&kernel, |socket| set(socket, TARGET_OPTION, 40_000).expect("set"));
     assert!(!own.is_empty() && own.iter().all(|target| *target == 40_000), "{own:?}");
     // It is the socket's, and no other's.

@@ -1,0 +1,114 @@
+//! Programs that act on the sockets of a control group.
+
+use crate::error::KernelError;
+use crate::libbpf_log::logged;
+use crate::pins::Pins;
+use libbpf_rs::{Link, Object, ObjectBuilder};
+use rustix::fs::fstatfs;
+use std::fmt;
+use std::fs::File;
+use std::os::fd::AsRawFd;
+use std::path::{Path, PathBuf};
+
+/// `CGROUP2_SUPER_MAGIC` of linux/magic.h.
+const CGROUP_FILE_SYSTEM: u64 = 0x6367_7270;
+
+/// A control group of version 2.
+#[derive(Debug)]
+pub struct ControlGroup {
+    path: PathBuf,
+    folder: File,
+}
+
+impl ControlGroup {
+    /// The group whose folder this is.
+    ///
+    /// # Errors
+    /// It cannot be opened, or is none.
+    pub fn open(path: &Path) -> Result<Self, KernelError> {
+        let no_group = |problem| KernelError::NoControlGroup { path: path.to_owned(), problem };
+        let folder = File::open(path).map_err(|error| no_group(error.to_string()))?;
+        let is_group = fstatfs(&folder).is_ok_and(|stat| stat.f_type as u64 == CGROUP_FILE_SYSTEM);
+        if !is_group {
+            return Err(no_group("it is in another file system".into()));
+        }
+        Ok(Self { path: path.to_owned(), folder })
+    }
+}
+
+impl fmt::Display for ControlGroup {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.path.display().fmt(f)
+    }
+}
+
+/// A program, in an object.
+pub(crate) struct GroupProgram {
+    /// What messages call it.
+    pub(crate) what: &'static str,
+    pub(crate) object: &'static [u8],
+    /// Its name in the object.
+    pub(crate) program: &'static str,
+    /// The map that it shares with the schemes, where it does.
+    pub(crate) shared_map: Option<&'static str>,
+    /// The name of its pin, where it stays when the process ends.
+    pub(crate) pin: &'static str,
+}
+
+impl GroupProgram {
+    /// Attaches it to a control group, beside what others have attached there, until the link is dropped.
+    pub(crate) fn attach(
+        &self,
+        pins: Option<&Pins>,
+        group: &ControlGroup,
+    ) -> Result<(Object, Link), KernelError> {
+        let object =
+            logged(|| self.load(pins)).map_err(|(error, log)| self.rejected(error.to_string(), log))?;
+        let program = object.progs_mut().find(|program| program.name() == self.program);
+        let program = program
+            .ok_or_else(|| self.rejected(format!("there is no program `{}`", self.program), String::new()))?;
+        let attached = logged(|| program.attach_cgroup(group.folder.as_raw_fd()));
+        let link = attached.map_err(|(error, _)| {
+            let action = format!("attach {} to the control group {group}", self.what);
+            KernelError::libbpf(action)(error)
+        })?;
+        Ok((object, link))
+    }
+
+    fn load(&self, pins: Option<&Pins>) -> libbpf_rs::Result<Object> {
+        let mut object = ObjectBuilder::default().open_memory(self.object)?;
+        if let (Some(pins), Some(name)) = (pins, self.shared_map) {
+            for mut map in object.maps_mut().filter(|map| map.name() == name) {
+                map.set_pin_path(pins.shared(name))?;
+            }
+        }
+        object.load()
+    }
+
+    pub(crate) fn rejected(&self, problem: String, log: String) -> KernelError {
+        KernelError::Rejected { scheme: self.what, problem, log }
+    }
+
+    /// Attaches it in place of where it was attached before, so that it stays when the process ends.
+    pub(crate) fn attach_and_pin(&self, pins: &Pins, group: &ControlGroup) -> Result<(), KernelError> {
+        if pins.loaded().is_empty() {
+            return Err(KernelError::NothingLoaded);
+        }
+        let (_, mut link) = self.attach(Some(pins), group)?;
+        self.detach(pins);
+        let pin = pins.shared(self.pin);
+        link.pin(&pin).map_err(KernelError::libbpf(format!("pin {}", pin.display())))
+    }
+
+    /// Detaches it, where it is attached. Without the pin alone the kernel would do so some time later.
+    pub(crate) fn detach(&self, pins: &Pins) {
+        let pin = pins.shared(self.pin);
+        // libbpf prints a warning about a pin that is not there.
+        if pin.exists()
+            && let Ok(link) = Link::open(&pin)
+        {
+            let _ = link.detach();
+        }
+        let _ = std::fs::remove_file(&pin);
+    }
+}
