@@ -199,3 +199,32 @@ fn in_another_cell_a_flow_has_its_rate_again_after_three_periods() {
         }
     }
 }
+
+/// Periods after which a flow must have found the capacity, and over which its rate is then compared.
+const RATCHET_PERIODS: usize = 10;
+
+#[test]
+fn ten_periods_after_a_trickle_a_greedy_flow_has_what_one_has_that_was_greedy_all_along() {
+    let driver = SimDriver::new(Registry::default());
+    for link in ["5g-mmwave-walk", "5g-mmwave-drive", "lte-drive", "lte-static", "3g"] {
+        let megabits = |scheme: &str, flow: usize| {
+            let mut file = PlanFile {
+                schemes: vec![scheme.into()],
+                traces: vec![link.into()],
+                duration: Span::from_secs(12),
+                ..PlanFile::default()
+            };
+            file.endpoint.series_bin = Span::from_millis(50);
+            let plan = Plan::new(&file, &driver, "test").expect("the test's plan is sound");
+            let record = driver.run(&plan.runs[1].scenario).expect("the run succeeds");
+            let column = format!("flow{flow}.throughput_mbit_s");
+            let rates = record.series.column(&column).expect("a flow");
+            // Bins of 50 ms: the trickle ends with the two-hundredth.
+            let found = 200 + RATCHET_PERIODS;
+            rates[found..found + RATCHET_PERIODS].iter().sum::<f32>()
+        };
+        let greedy = megabits("natcp", 0);
+        let after_a_trickle = megabits("natcp:rate(0.2Mbit/s)@0s..10s+natcp@10s", 1);
+        assert!(after_a_trickle >= 0.9 * greedy, "{link}: {after_a_trickle} of {greedy}");
+    }
+}
