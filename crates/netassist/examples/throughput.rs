@@ -13,7 +13,7 @@ use anyhow::{Context, bail};
 use cellcc_assist::{Advice, AdviceClass, MinRttParts};
 use cellcc_netassist::{
     Authority, Client, ClientEvent, ClientSettings, Identities, LiveFlows, Measured, PeerName, Role, Sample,
-    Server, Service, ServiceClock, SourceName, User,
+    Server, Service, ServiceAddress, ServiceClock, SourceName, User,
 };
 use cellcc_units::{Bytes, Rate, Span};
 use std::net::{IpAddr, Ipv4Addr};
@@ -88,7 +88,7 @@ fn run(users: u64, time: Duration, address: &impl Fn(u64) -> IpAddr) -> anyhow::
         _ => {}
     };
     let settings = ClientSettings {
-        service: server.address()?,
+        service: ServiceAddress::Quic(server.address()?),
         credentials: authority.sign(&PeerName::new(Role::Server, "server-1")?, until)?,
     };
     let client = {

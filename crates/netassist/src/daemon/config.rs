@@ -1,5 +1,6 @@
 //! The configuration file.
 
+use super::nats::NatsConfig;
 use crate::identity::User;
 use cellcc_assist::ReportSource;
 use cellcc_units::{Bytes, Span, input};
@@ -25,6 +26,8 @@ pub struct Config {
     pub audit_log: PathBuf,
     /// How it is known which servers have a live flow with which users.
     pub live_flows: LiveFlowsFrom,
+    /// Through which NATS broker records are published besides; none: none.
+    pub nats: Option<NatsConfig>,
     /// The users.
     #[serde(default, rename = "user")]
     pub users: Vec<User>,
@@ -150,6 +153,9 @@ impl Config {
         let place = |path: &mut PathBuf| *path = folder.join(&*path);
         place(&mut self.credentials);
         place(&mut self.audit_log);
+        if let Some(nats) = &mut self.nats {
+            place(&mut nats.user_keys);
+        }
         for source in &mut self.sources {
             match source {
                 SourceConfig::GnbWebsocket { record, .. } | SourceConfig::GnbUdp { record, .. } => {

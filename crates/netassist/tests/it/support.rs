@@ -3,7 +3,7 @@
 use cellcc_assist::{Advice, AdviceClass, MinRttParts, Record};
 use cellcc_netassist::{
     AuditEntry, Authority, Client, ClientEvent, ClientSettings, Credentials, Identities, LiveFlows, Measured,
-    PeerName, Role, Sample, Server, Service, ServiceClock, SourceName, User,
+    PeerName, Role, Sample, Server, Service, ServiceAddress, ServiceClock, SourceName, User,
 };
 use cellcc_units::{Bytes, Rate, Span};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -60,7 +60,7 @@ impl Edge {
     }
 
     pub(crate) fn client(&self, credentials: Credentials) -> Listening {
-        Listening::start(self.address, credentials)
+        Listening::start(ServiceAddress::Quic(self.address), credentials)
     }
 
     /// A measurement of a user, now.
@@ -108,7 +108,7 @@ pub(crate) struct Listening {
 }
 
 impl Listening {
-    pub(crate) fn start(service: SocketAddr, credentials: Credentials) -> Self {
+    pub(crate) fn start(service: ServiceAddress, credentials: Credentials) -> Self {
         let (tell, heard) = mpsc::unbounded_channel();
         let listener = move |event: ClientEvent<'_>| {
             let _ = tell.send(match event {
