@@ -2,9 +2,11 @@
 
 use crate::name::PeerName;
 use crate::transport::client::CONNECT_TIMEOUT;
-use async_nats::{Client, ConnectErrorKind, ConnectOptions, Event, ServerAddr, ServerError};
+use async_nats::{Client, ConnectError, ConnectErrorKind, ConnectOptions, Event, ServerAddr, ServerError};
 use serde::Deserialize;
+use std::error::Error as _;
 use std::fmt;
+use std::io;
 use std::str::FromStr;
 use std::time::Duration;
 use thiserror::Error;
@@ -109,15 +111,9 @@ impl Connection {
                 std::future::ready(())
             });
         let opening = timeout(CONNECT_TIMEOUT, options.connect(url.0.clone())).await;
-        let client = opening.map_err(|_| format!("{url} does not answer"))?.map_err(|error| {
-            let what_to_do = match error.kind() {
-                ConnectErrorKind::AuthorizationViolation => {
-                    "; its configuration must know us: `cellcc assist permissions`"
-                }
-                _ => "",
-            };
-            format!("{url}: {error}{what_to_do}")
-        })?;
+        let client = opening
+            .map_err(|_| format!("{url} does not answer"))?
+            .map_err(|error| format!("{url}: {error}{}", what_to_do(&error)))?;
         Ok(Self { client, events, said: None })
     }
 
@@ -138,6 +134,21 @@ impl Connection {
                 Some(Event::Connected | Event::LameDuckMode | Event::Draining | Event::ClientError(_)) => {}
             }
         }
+    }
+}
+
+fn what_to_do(error: &ConnectError) -> &'static str {
+    let cause = error.source().and_then(|cause| cause.downcast_ref::<io::Error>()).map(io::Error::kind);
+    match (error.kind(), cause) {
+        (ConnectErrorKind::AuthorizationViolation, _) => {
+            "; its configuration must know us: `cellcc assist permissions`"
+        }
+        // TLS's alert, or, where it was lost on the way, a connection that ends with the handshake.
+        (
+            _,
+            Some(io::ErrorKind::InvalidData | io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe),
+        ) => "; has a certificate expired, or is it of another authority than that of its peer?",
+        _ => "",
     }
 }
 

@@ -63,7 +63,8 @@ pub fn permissions(
     entry(&mut text, service, &[&records_here, ALL_ANSWERS], &[ALL_REQUESTS.into()]);
     for broker in clients.leaf_brokers {
         let broker = peer(Role::Broker, broker)?;
-        entry(&mut text, &broker, &[&records_here, ALL_ANSWERS], &[ALL_REQUESTS.into()]);
+        // A leaf must allow what others subscribe to, and that has no site.
+        entry(&mut text, &broker, &[ALL_RECORDS, ALL_ANSWERS], &[ALL_REQUESTS.into()]);
     }
     for server in clients.servers {
         let mut records = Vec::new();
