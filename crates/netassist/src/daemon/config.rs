@@ -185,6 +185,11 @@ mod tests {
         assert_eq!(config.live_flows, LiveFlowsFrom::Conntrack);
         assert_eq!(config.users[0].name, "alice");
         assert!(matches!(config.sources[0], SourceConfig::GnbWebsocket { .. }));
+        let (_, broker) = after.split_once("```toml\n").expect("and one with a broker");
+        let (broker, _) = broker.split_once("```").expect("it ends");
+        let config: Config = toml::from_str(&format!("{example}{broker}")).unwrap();
+        let nats = config.nats.expect("it has a broker");
+        assert_eq!((nats.cells[0].pci, nats.servers[0].name.as_str()), (1, "server-1"));
     }
 
     #[test]

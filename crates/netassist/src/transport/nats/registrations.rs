@@ -91,3 +91,82 @@ impl Registrations {
         });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::certificates::Authority;
+    use crate::clock::ServiceClock;
+    use crate::consent::ConsentVerifier;
+    use crate::identity::{Identities, User};
+    use crate::live_flows::LiveFlows;
+    use crate::name::Role;
+    use crate::service::Service;
+    use std::time::SystemTime;
+
+    const ASK: &str = "na.ask.v1.server.video-1";
+    const ANSWER: &str = "na.answer.v1.server.video-1.7";
+
+    /// A service with Alice and Bob, who have flows with everybody.
+    fn registrations() -> Registrations {
+        let authority = Authority::new().unwrap();
+        let until = SystemTime::now() + std::time::Duration::from_secs(3600);
+        let service = authority.sign(&PeerName::new(Role::Service, "edge").unwrap(), until).unwrap();
+        let clock = ServiceClock::start();
+        let user = |name: &str, last| User {
+            name: name.into(),
+            addresses: vec![IpAddr::from([10, 45, 0, last])],
+            radio: Vec::new(),
+        };
+        let users = Identities::new(vec![user("alice", 2), user("bob", 3)], &[7; 32]).unwrap();
+        let core = Service::new(clock.now(), users, LiveFlows::assumed());
+        let (audit, _) = tokio::sync::mpsc::unbounded_channel();
+        let consent = ConsentVerifier::new(&service).unwrap();
+        Registrations::new(Arc::new(Shared::new(core, clock, consent, None, audit)), BTreeMap::new())
+    }
+
+    fn wish(last: u8) -> Vec<u8> {
+        let user = IpAddr::from([10, 45, 0, last]);
+        serde_json::to_vec(&Request::Subscribe { user, flows: 1, consent: None }).unwrap()
+    }
+
+    #[test]
+    fn a_client_that_asks_no_more_is_forgotten_and_so_is_a_user_it_asks_for_no_more() {
+        let mut registrations = registrations();
+        let sizes = |registrations: &Registrations| {
+            let state = registrations.shared.state();
+            (state.service.clients(), state.service.subscriptions())
+        };
+        for user in [2, 3] {
+            let answers = registrations.answers(ASK, ANSWER, &wish(user));
+            assert!(matches!(answers[..], [Answer::Subscribed { .. }]), "{answers:?}");
+        }
+        assert_eq!(sizes(&registrations), (1, 2));
+        let now = registrations.shared.clock.now();
+        registrations.forget(now + Span::from_secs(29));
+        assert_eq!(sizes(&registrations), (1, 2));
+        // As if Bob had been asked for only long ago.
+        let bob = IpAddr::from([10, 45, 0, 3]);
+        registrations.clients.get_mut(ANSWER).unwrap().users.insert(bob, now - Span::from_secs(31));
+        registrations.forget(now);
+        assert_eq!(sizes(&registrations), (1, 1));
+        registrations.forget(now + Span::from_secs(31));
+        assert_eq!(sizes(&registrations), (0, 0));
+        assert!(registrations.clients.is_empty());
+    }
+
+    #[test]
+    fn what_a_client_cannot_have_asked_is_counted_and_not_answered() {
+        let mut registrations = registrations();
+        for (asked_under, answer_to, text) in [
+            ("na.ask.v1.king.video-1", ANSWER, wish(2)),
+            ("na.ask.v1.server.video-2", ANSWER, wish(2)),
+            (ASK, "na.v1.edge.1.00", wish(2)),
+            (ASK, ANSWER, vec![b' '; MAX_MESSAGE_BYTES + 1]),
+        ] {
+            assert_eq!(registrations.answers(asked_under, answer_to, &text), []);
+        }
+        assert_eq!(registrations.shared.state().counts.malformed, 4);
+        assert!(registrations.clients.is_empty());
+    }
+}
