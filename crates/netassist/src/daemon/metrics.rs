@@ -98,6 +98,11 @@ impl Collector for All {
                 server.broker_losses,
             ),
             ("netassist_broker_refusals", "What the broker's permissions refused us", server.broker_refusals),
+            (
+                "netassist_broker_requests_dropped",
+                "Times that requests through the broker were dropped, because too many waited",
+                server.broker_requests_dropped,
+            ),
             ("netassist_broker_records", "Records handed to the broker", server.broker_records),
             (
                 "netassist_broker_records_dropped",

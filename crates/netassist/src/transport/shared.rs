@@ -48,6 +48,8 @@ pub struct ServerCounts {
     pub broker_losses: u64,
     /// What the broker's permissions refused us.
     pub broker_refusals: u64,
+    /// Times that requests through the broker were dropped, because too many waited.
+    pub broker_requests_dropped: u64,
     /// Records handed to the broker.
     pub broker_records: u64,
     /// Records that the broker did not take in time, or that were made without a connection.

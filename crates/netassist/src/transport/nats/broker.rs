@@ -82,6 +82,9 @@ pub(super) struct Connection {
 pub(super) enum Trouble {
     /// Its permissions do not allow something.
     Refused(String),
+    /// We have not read what it sent in time, and it was dropped: requests and answers are repeated, and so are records, by the
+    /// next ones.
+    Late,
     /// The connection is lost.
     Lost(String),
 }
@@ -129,8 +132,7 @@ impl Connection {
                     let reason = self.said.take().unwrap_or_else(|| "the broker is gone".into());
                     return Trouble::Lost(reason);
                 }
-                // Requests and answers that were not read in time are repeated; so are records, by the next ones.
-                Some(Event::SlowConsumer(_)) => {}
+                Some(Event::SlowConsumer(_)) => return Trouble::Late,
                 Some(Event::Connected | Event::LameDuckMode | Event::Draining | Event::ClientError(_)) => {}
             }
         }

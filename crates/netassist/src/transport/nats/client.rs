@@ -87,6 +87,7 @@ impl Dialler {
                 }
                 trouble = connection.trouble() => match trouble {
                     Trouble::Refused(what) => heard.on_refused(&what),
+                    Trouble::Late => {}
                     Trouble::Lost(reason) => return Ok(reason),
                 },
                 _ = renewals.tick() => {

@@ -22,8 +22,9 @@ use tokio::sync::mpsc;
 const MAX_WAITING: usize = 1 << 14;
 /// Of these, records that are taken at once.
 const TAKEN_AT_ONCE: usize = 256;
-/// Requests that wait for us: 4 MB of them. Clients repeat what is lost.
-const MAX_REQUESTS: usize = 1024;
+/// Requests that wait for us: the 5,000 that a client may make at once, and more of others; 32 MB at most. Clients repeat what is
+/// lost.
+const MAX_REQUESTS: usize = 1 << 13;
 /// How often registrations are looked at.
 const FORGET_INTERVAL: Duration = Duration::from_secs(1);
 
@@ -222,6 +223,7 @@ async fn watch(shared: &Shared, connection: &mut Connection, log: &Log) -> Strin
                     ));
                 }
             }
+            Trouble::Late => shared.state().counts.broker_requests_dropped += 1,
             Trouble::Lost(reason) => return reason,
         }
     }
