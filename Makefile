@@ -47,10 +47,11 @@ bench-quic: ## Measure what a scheme costs in real QUIC on this machine; six min
 	$(run) cargo run --release $(locked) -p cellcc-quic --example cost -- loopback
 	$(run) cargo run --release $(locked) -p cellcc-quic --example cost -- rate
 
-bench-netassist: ## Measure how many reports NetAssist passes on, and how late; seven minutes, nothing else running
+bench-netassist: ## Measure how many reports NetAssist passes on, and how late, over QUIC and through NATS; 12 minutes, nothing else running
 	@tools/setup build
-	$(run) cargo run --release $(locked) -p cellcc-netassist --example throughput -- 1000 60 5
-	$(run) cargo run --release $(locked) -p cellcc-netassist --example throughput -- 5000 60 1
+	$(run) cargo run --release $(locked) -p cellcc-netassist --example throughput -- quic 1000 60 5
+	$(run) cargo run --release $(locked) -p cellcc-netassist --example throughput -- quic 5000 60 1
+	$(run) cargo run --release $(locked) -p cellcc-netassist --example throughput -- nats 1000 60 5
 
 soak: ## Flood a server with connections, and fail if it takes too much memory; under ten minutes
 	@tools/setup build

@@ -3,7 +3,6 @@
 use crate::assist;
 use crate::exit::{Exit, tell};
 use crate::process::exit;
-use crate::url::Url;
 use cellcc_netassist::{AssistedPeers, Role};
 use cellcc_transfer::AdviceConfig;
 use cellcc_units::Span;
@@ -21,9 +20,9 @@ pub(crate) struct Args {
     /// What traces and files leave out: the RTT without the link.
     #[arg(long, value_name = "TIME", default_value = "20ms", requires = "advice")]
     advice_rtt: Span,
-    /// A NetAssist (`cellcc assist serve`) that tells about each client: quic://HOST:PORT.
+    /// A NetAssist (`cellcc assist serve`) that tells about each client: quic://HOST:PORT, or tls://HOST:PORT of its NATS broker.
     #[arg(long, value_name = "URL", conflicts_with = "advice", requires = "assist_credentials")]
-    assist: Option<Url>,
+    assist: Option<assist::ServiceUrl>,
     /// The folder with the certificate of the role `server` for it (`cellcc assist certificates`).
     #[arg(long, value_name = "FOLDER", requires = "assist")]
     assist_credentials: Option<PathBuf>,

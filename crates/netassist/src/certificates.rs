@@ -18,6 +18,7 @@ use rustls::server::danger::ClientCertVerifier;
 use rustls::{RootCertStore, version};
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -98,7 +99,7 @@ impl Authority {
         if !certificate.exists() {
             let made = authority()?;
             make_folder(folder)?;
-            write_private(&key, &made.1.serialize_pem())?;
+            write_private(&key, &made.1.serialize_pem()).map_err(file_error(&key))?;
             write(&certificate, &made.0)?;
         }
         let content = |path: &Path, problem: String| CertificateError::Content { path: path.into(), problem };
@@ -140,7 +141,8 @@ impl Authority {
         }
         let (certificate, key) = self.certificate(name, SystemTime::now() + HOLDER_VALIDITY)?;
         make_folder(&holder)?;
-        write_private(&holder.join(KEY), &key.serialize_pem())?;
+        let key_file = holder.join(KEY);
+        write_private(&key_file, &key.serialize_pem()).map_err(file_error(&key_file))?;
         write(&holder.join(CERTIFICATE), &certificate.pem())?;
         write(&holder.join(AUTHORITY), &self.certificate_pem)?;
         Ok(holder)
@@ -155,16 +157,29 @@ impl Authority {
         params.distinguished_name = distinguished(&name.to_string());
         params.subject_alt_names.push(SanType::URI(name.uri().try_into()?));
         params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
+        // A service is a client of its broker, and a broker of the broker that it is a leaf of.
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
-        if name.role() == Role::Service {
-            params.subject_alt_names.push(SanType::DnsName(SERVICE_DNS_NAME.try_into()?));
-            params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+        if let Some(host) = host_of(name)? {
+            params.subject_alt_names.push(host);
+            params.extended_key_usages.push(ExtendedKeyUsagePurpose::ServerAuth);
         }
         params.not_before = (SystemTime::now().min(until) - BACKDATED).into();
         params.not_after = until.into();
         let key = KeyPair::generate()?;
         Ok((params.signed_by(&key, &self.issuer)?, key))
     }
+}
+
+/// What clients ask a holder's certificate for when they connect to it: of a broker, the host in its URL.
+fn host_of(name: &PeerName) -> Result<Option<SanType>, rcgen::Error> {
+    Ok(match (name.role(), name.name().parse::<IpAddr>()) {
+        (Role::Service, _) => Some(SanType::DnsName(SERVICE_DNS_NAME.try_into()?)),
+        (Role::Broker, Ok(address)) => Some(SanType::IpAddress(address)),
+        // A broker is no service, whatever its host is called.
+        (Role::Broker, Err(_)) if name.name() == SERVICE_DNS_NAME => None,
+        (Role::Broker, Err(_)) => Some(SanType::DnsName(name.name().try_into()?)),
+        (Role::Server | Role::User | Role::Operator, _) => None,
+    })
 }
 
 fn authority() -> Result<(String, KeyPair), rcgen::Error> {
@@ -251,8 +266,8 @@ impl Credentials {
             .map_err(|error| CertificateError::Tls(error.to_string()))
     }
 
-    /// TLS of the service.
-    pub(crate) fn server_tls(&self) -> Result<QuicServerConfig, CertificateError> {
+    /// TLS of the service's QUIC.
+    pub(crate) fn server_quic(&self) -> Result<QuicServerConfig, CertificateError> {
         let mut tls = rustls::ServerConfig::builder_with_provider(provider())
             .with_protocol_versions(&[&version::TLS13])
             .map_err(|error| CertificateError::Tls(error.to_string()))?
@@ -265,16 +280,21 @@ impl Credentials {
         QuicServerConfig::try_from(tls).map_err(|error| CertificateError::Tls(error.to_string()))
     }
 
+    /// TLS of a client's QUIC.
+    pub(crate) fn client_quic(&self) -> Result<QuicClientConfig, CertificateError> {
+        let mut tls = self.client_tls()?;
+        tls.alpn_protocols = vec![ALPN.into()];
+        QuicClientConfig::try_from(tls).map_err(|error| CertificateError::Tls(error.to_string()))
+    }
+
     /// TLS of a client.
-    pub(crate) fn client_tls(&self) -> Result<QuicClientConfig, CertificateError> {
-        let mut tls = rustls::ClientConfig::builder_with_provider(provider())
+    pub(crate) fn client_tls(&self) -> Result<rustls::ClientConfig, CertificateError> {
+        rustls::ClientConfig::builder_with_provider(provider())
             .with_protocol_versions(&[&version::TLS13])
             .map_err(|error| CertificateError::Tls(error.to_string()))?
             .with_root_certificates(self.roots.clone())
             .with_client_auth_cert(self.chain.clone(), self.key.clone_key())
-            .map_err(|error| CertificateError::Tls(error.to_string()))?;
-        tls.alpn_protocols = vec![ALPN.into()];
-        QuicClientConfig::try_from(tls).map_err(|error| CertificateError::Tls(error.to_string()))
+            .map_err(|error| CertificateError::Tls(error.to_string()))
     }
 }
 
@@ -325,13 +345,12 @@ fn write(path: &Path, text: &str) -> Result<(), CertificateError> {
 }
 
 /// A file that only the owner can read.
-fn write_private(path: &Path, text: &str) -> Result<(), CertificateError> {
+pub(crate) fn write_private(path: &Path, text: &str) -> io::Result<()> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let written = options.open(path).and_then(|mut file| file.write_all(text.as_bytes()));
-    written.map_err(file_error(path))
+    options.open(path)?.write_all(text.as_bytes())
 }
 
 #[cfg(test)]

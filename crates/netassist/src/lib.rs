@@ -6,7 +6,7 @@
 //! | who the users are, and who may be told about them | [`Identities`], [`LiveFlows`], [`Consent`] |
 //! | where measurements come from | [`source`] |
 //! | names in certificates | [`PeerName`], [`Authority`], [`Credentials`] |
-//! | QUIC between the service and its clients | [`Server`], [`Client`] |
+//! | QUIC between the service and its clients, or a NATS broker | [`Server`], [`Client`] |
 //! | a server's QUIC connections under NetAssist's advice | [`AssistedPeers`] |
 //! | the daemon and its configuration | [`daemon`] |
 //! | a cell on loopback that counts as a base station does | [`emulated_cell`] |
@@ -46,4 +46,8 @@ pub use live_flows::{LiveFlows, tracked_flows};
 pub use name::{NameError, PeerName, Role};
 pub use sample::{Counted, Measured, Sample};
 pub use service::{ClientId, Consent, Counts, Due, Presented, Publication, Reply, Service};
-pub use transport::{BindError, Client, ClientError, ClientEvent, ClientSettings, Server, ServerCounts};
+pub use transport::{
+    BindError, BrokerClients, BrokerUrl, BrokerUrlError, CellName, Client, ClientError, ClientEvent,
+    ClientSettings, KnownServer, NotAToken, PublisherSettings, Server, ServerCounts, ServiceAddress,
+    SubjectToken, UnknownName, permissions,
+};

@@ -21,10 +21,12 @@ pub enum Role {
     User,
     /// Whoever runs the service: sees all users.
     Operator,
+    /// A NATS broker; its name is the host in its URL.
+    Broker,
 }
 
 impl Role {
-    const ALL: [Self; 4] = [Self::Service, Self::Server, Self::User, Self::Operator];
+    const ALL: [Self; 5] = [Self::Service, Self::Server, Self::User, Self::Operator, Self::Broker];
 
     /// Its name in certificates.
     pub fn name(self) -> &'static str {
@@ -33,6 +35,7 @@ impl Role {
             Self::Server => "server",
             Self::User => "user",
             Self::Operator => "operator",
+            Self::Broker => "broker",
         }
     }
 }

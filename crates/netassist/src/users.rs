@@ -53,9 +53,10 @@ impl Users {
         self.0[index.0].flows_told = Some((now, flows));
     }
 
-    /// The record that says that the source of a user is late, once.
-    pub(crate) fn stale(&mut self, now: Time, index: UserIndex) -> Option<Record> {
-        self.0[index.0].stale(now)
+    /// The record that says that the source of a user is late, once, and the user's cell.
+    pub(crate) fn stale(&mut self, now: Time, index: UserIndex) -> Option<(Record, u32)> {
+        let user = &mut self.0[index.0];
+        user.stale(now).zip(user.cell)
     }
 
     pub(crate) fn last(&self, index: UserIndex) -> Option<&Record> {

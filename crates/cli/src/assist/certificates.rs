@@ -28,6 +28,9 @@ pub(crate) struct Args {
     /// A certificate for whoever watches all users.
     #[arg(long, value_name = "NAME")]
     operator: Vec<String>,
+    /// A certificate for a NATS broker; its name is the host in the URL.
+    #[arg(long, value_name = "HOST")]
+    broker: Vec<String>,
 }
 
 pub(super) fn run(args: &Args) -> Result<ExitCode, Exit> {
@@ -36,6 +39,7 @@ pub(super) fn run(args: &Args) -> Result<ExitCode, Exit> {
         (Role::Server, &args.server),
         (Role::User, &args.user),
         (Role::Operator, &args.operator),
+        (Role::Broker, &args.broker),
     ];
     let mut names = Vec::new();
     for (role, given) in all {

@@ -11,7 +11,7 @@ use cellcc_link::{Delay, LinkConfig, TraceCache};
 use cellcc_netassist::daemon::{Config, Daemon, LiveFlowsFrom, SourceConfig};
 use cellcc_netassist::emulated_cell::{CellUser, EmulatedCell, FIRST_RNTI, PCI, SLOTS_PER_SECOND};
 use cellcc_netassist::{
-    AssistedPeers, Authority, ClientSettings, Credentials, PeerName, RadioName, Role, User,
+    AssistedPeers, Authority, ClientSettings, Credentials, PeerName, RadioName, Role, ServiceAddress, User,
 };
 use cellcc_report::TableFormat;
 use cellcc_transfer::{
@@ -100,7 +100,9 @@ async fn round(scheme: &str, args: &Args, stop: watch::Receiver<bool>) -> Result
     let service_task = tokio::spawn(daemon.run(async move {
         let _ = service_ends.wait_for(|end| *end).await;
     }));
-    let peers = AssistedPeers::start(ClientSettings { service, credentials }, tell).map_err(Exit::failed)?;
+    let peers =
+        AssistedPeers::start(ClientSettings { service: ServiceAddress::Quic(service), credentials }, tell)
+            .map_err(Exit::failed)?;
     let server = server(AdviceConfig::Service(Arc::new(peers)))?;
     cell.lead_to(server.address().map_err(Exit::failed)?);
     let trust = Trust::Pin(server.fingerprint());
@@ -154,6 +156,7 @@ async fn daemon(cell: &EmulatedCell, keys: &Path, out: &Path) -> Result<(Daemon,
         radio: vec![RadioName { pci: PCI, rnti: FIRST_RNTI + index as u16 }],
     };
     let config = Config {
+        nats: None,
         listen: (Ipv4Addr::LOCALHOST, 0).into(),
         credentials: folder,
         http: None,

@@ -6,13 +6,15 @@ mod certificates;
 mod demo;
 #[cfg(all(target_os = "linux", feature = "kernel"))]
 mod join;
+mod permissions;
 mod serve;
+mod service_url;
 mod ue;
 mod watch;
 
 use crate::exit::Exit;
-use crate::url::Url;
 use cellcc_netassist::{CertificateError, ClientSettings, Credentials, Role};
+pub(crate) use service_url::ServiceUrl;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -22,6 +24,8 @@ pub(crate) enum Command {
     Certificates(certificates::Args),
     /// Run the service: measurements in, reports to servers out.
     Serve(serve::Args),
+    /// Print the permissions that a NATS broker needs for a service's configuration.
+    Permissions(permissions::Args),
     /// Show what the service reports about its users, again and again.
     Watch(watch::Args),
     /// Give this machine's kernel what the service reports, for `cellcc_natcp`, `cellcc_nacubic` and `cellcc_nabbr`.
@@ -36,9 +40,9 @@ pub(crate) enum Command {
 /// The service, and who we are.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Connect {
-    /// The service: quic://HOST:PORT.
+    /// The service, quic://HOST:PORT, or the NATS broker that it publishes through, tls://HOST:PORT.
     #[arg(value_name = "URL")]
-    url: Url,
+    url: ServiceUrl,
     /// The folder with our certificate (`cellcc assist certificates`).
     #[arg(long, value_name = "FOLDER")]
     credentials: PathBuf,
@@ -54,6 +58,7 @@ pub(crate) fn run(command: Command) -> Result<ExitCode, Exit> {
     match command {
         Command::Certificates(args) => certificates::run(&args),
         Command::Serve(args) => serve::run(&args),
+        Command::Permissions(args) => permissions::run(&args),
         Command::Watch(args) => watch::run(&args),
         #[cfg(all(target_os = "linux", feature = "kernel"))]
         Command::Join(args) => join::run(&args),
@@ -63,8 +68,8 @@ pub(crate) fn run(command: Command) -> Result<ExitCode, Exit> {
 }
 
 /// The settings of a client with the certificate in this folder.
-pub(crate) fn settings(url: &Url, folder: &Path, role: Role) -> Result<ClientSettings, Exit> {
-    Ok(ClientSettings { service: url.resolve()?, credentials: credentials(folder, role)? })
+pub(crate) fn settings(url: &ServiceUrl, folder: &Path, role: Role) -> Result<ClientSettings, Exit> {
+    Ok(ClientSettings { service: url.address()?, credentials: credentials(folder, role)? })
 }
 
 fn credentials(folder: &Path, role: Role) -> Result<Credentials, Exit> {

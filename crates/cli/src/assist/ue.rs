@@ -1,10 +1,9 @@
 //! `cellcc assist ue`.
 
-use super::{Connect, credentials};
+use super::{Connect, ServiceUrl, credentials};
 use crate::exit::{Exit, print, tell};
 use crate::own_flows::own_flows;
 use crate::process::{runtime, signals};
-use crate::url::Url;
 use cellcc_netassist::consent::{MAX_CONSENT, sign};
 use cellcc_netassist::{Client, ClientEvent, PeerName, Role};
 use cellcc_units::Span;
@@ -18,9 +17,9 @@ Examples:
   cellcc assist ue quic://edge:4443 --credentials keys/user-alice               tells the number of flows each second
   cellcc assist ue --credentials keys/user-alice --consent video-1 --for 168h    prints a consent for that server")]
 pub(crate) struct Args {
-    /// The service: quic://HOST:PORT.
+    /// The service, quic://HOST:PORT, or its NATS broker, tls://HOST:PORT.
     #[arg(value_name = "URL", required_unless_present = "consent")]
-    url: Option<Url>,
+    url: Option<ServiceUrl>,
     /// The folder with the device's certificate.
     #[arg(long, value_name = "FOLDER")]
     credentials: PathBuf,
@@ -42,7 +41,9 @@ pub(super) fn run(args: &Args) -> Result<ExitCode, Exit> {
     if let Some(server) = &args.consent {
         return consent(args, server);
     }
-    let Some(url) = args.url.clone() else { return Err(Exit::input("which service? quic://HOST:PORT")) };
+    let Some(url) = args.url.clone() else {
+        return Err(Exit::input("which service? quic://HOST:PORT, or tls://HOST:PORT of its NATS broker"));
+    };
     let settings = Connect { url, credentials: args.credentials.clone() }.settings(Role::User)?;
     runtime()?.block_on(async {
         let client = Client::start(settings, |event| match event {

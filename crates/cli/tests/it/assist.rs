@@ -117,6 +117,11 @@ fn bad_input_is_refused_with_what_to_do() {
     fs::write(at.join("no-keys.toml"), CONFIG).unwrap();
     fs::write(at.join("colour.toml"), format!("colour = 1\n{CONFIG}")).unwrap();
     let server = ["--credentials", "keys/server-video-1"];
+    assert_eq!(ran(at, &["certificates", "keys", "--service", "central"]).0, Some(0));
+    let central = CONFIG.replace("service-edge", "service-central");
+    let stranger = "servers = [{ name = \"video-1\", users = [\"mallory\"] }]";
+    fs::write(at.join("stranger.toml"), format!("{central}{}{stranger}\n", broker("edge-1"))).unwrap();
+    fs::write(at.join("site.toml"), format!("{central}{}", broker("a.b"))).unwrap();
     for (arguments, expected) in [
         (vec!["certificates", "keys", "--server", "video-1"], "is there already"),
         (vec!["certificates", "keys", "--user", "Alice"], "a-z"),
@@ -127,12 +132,38 @@ fn bad_input_is_refused_with_what_to_do() {
         (vec!["watch", "127.0.0.1:x", server[0], server[1]], "quic://HOST:PORT"),
         (vec!["ue", "--credentials", "keys/user-alice", "--consent", "video-1", "--for", "999h"], "744h"),
         (vec!["ue", "--credentials", "keys/user-alice"], "<URL>"),
+        (vec!["watch", "tls://me:secret@broker", server[0], server[1]], "the certificate says who we are"),
+        (vec!["watch", "http://broker", server[0], server[1]], "tls://HOST:PORT"),
+        (vec!["permissions", "no-keys.toml"], "no table [nats]"),
+        (vec!["permissions", "stranger.toml"], "`mallory`, and no user has this name"),
+        (vec!["serve", "site.toml"], "`a.b` is no name of a site"),
         (vec!["demo", "--schemes", "nonesuch"], "nonesuch"),
     ] {
         let (status, _, message) = ran(at, &arguments);
         assert_eq!(status, Some(2), "{arguments:?}: {message}");
         assert!(message.contains(expected), "{arguments:?}: {message}");
     }
+}
+
+/// A broker that is not there.
+fn broker(site: &str) -> String {
+    format!("[nats]\nurl = \"tls://localhost:1\"\nsite = \"{site}\"\nuser_keys = \"keys/user-keys\"\n")
+}
+
+#[test]
+fn a_brokers_permissions_stay_the_same_and_name_no_user_but_its_device() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    assert_eq!(ran(at, &["certificates", "keys"]).0, Some(0));
+    let servers = "servers = [{ name = \"server-1\", users = [\"alice\"] }]\n";
+    fs::write(at.join("netassist.toml"), format!("{CONFIG}{}{servers}", broker("edge-1"))).unwrap();
+    let (status, text, message) = ran(at, &["permissions", "netassist.toml"]);
+    assert_eq!(status, Some(0), "{message}");
+    assert_eq!(ran(at, &["permissions", "netassist.toml"]).1, text, "the secret is kept");
+    let lines = |part: &str| text.lines().filter(|line| line.contains(part)).collect::<Vec<_>>();
+    assert_eq!(lines("alice").len(), 1, "{text}");
+    let server = lines("spiffe://netassist/server/server-1");
+    assert!(server[0].contains("\"na.v1.*.*.") && !server[0].contains("na.v1.*.*.*"), "{server:?}");
 }
 
 #[test]

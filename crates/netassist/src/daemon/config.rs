@@ -1,5 +1,6 @@
 //! The configuration file.
 
+use super::nats::NatsConfig;
 use crate::identity::User;
 use cellcc_assist::ReportSource;
 use cellcc_units::{Bytes, Span, input};
@@ -25,6 +26,8 @@ pub struct Config {
     pub audit_log: PathBuf,
     /// How it is known which servers have a live flow with which users.
     pub live_flows: LiveFlowsFrom,
+    /// Through which NATS broker records are published besides; none: none.
+    pub nats: Option<NatsConfig>,
     /// The users.
     #[serde(default, rename = "user")]
     pub users: Vec<User>,
@@ -150,6 +153,9 @@ impl Config {
         let place = |path: &mut PathBuf| *path = folder.join(&*path);
         place(&mut self.credentials);
         place(&mut self.audit_log);
+        if let Some(nats) = &mut self.nats {
+            place(&mut nats.user_keys);
+        }
         for source in &mut self.sources {
             match source {
                 SourceConfig::GnbWebsocket { record, .. } | SourceConfig::GnbUdp { record, .. } => {
@@ -179,6 +185,11 @@ mod tests {
         assert_eq!(config.live_flows, LiveFlowsFrom::Conntrack);
         assert_eq!(config.users[0].name, "alice");
         assert!(matches!(config.sources[0], SourceConfig::GnbWebsocket { .. }));
+        let (_, broker) = after.split_once("```toml\n").expect("and one with a broker");
+        let (broker, _) = broker.split_once("```").expect("it ends");
+        let config: Config = toml::from_str(&format!("{example}{broker}")).unwrap();
+        let nats = config.nats.expect("it has a broker");
+        assert_eq!((nats.cells[0].pci, nats.servers[0].name.as_str()), (1, "server-1"));
     }
 
     #[test]

@@ -44,6 +44,11 @@ impl Collector for All {
                 subscriptions,
             ),
             ("netassist_known_users", "Users of whom something is known", known_users),
+            (
+                "netassist_broker_connected",
+                "Whether there is a connection with the NATS broker, 0 or 1",
+                self.server.has_broker().into(),
+            ),
         ] {
             let gauge = ConstGauge::new(i64::try_from(value).unwrap_or(i64::MAX));
             one(&mut encoder, name, help, &gauge)?;
@@ -82,6 +87,28 @@ impl Collector for All {
             ("netassist_slow_clients", "Clients that did not read what they were sent", server.slow),
             ("netassist_records", "Records handed to connections", server.records),
             ("netassist_records_dropped", "Records that made room for newer ones", server.records_dropped),
+            (
+                "netassist_broker_connections",
+                "Connections with the broker that began",
+                server.broker_connections,
+            ),
+            (
+                "netassist_broker_losses",
+                "Attempts to connect with the broker that failed, and connections that were lost",
+                server.broker_losses,
+            ),
+            ("netassist_broker_refusals", "What the broker's permissions refused us", server.broker_refusals),
+            (
+                "netassist_broker_requests_dropped",
+                "Times that requests through the broker were dropped, because too many waited",
+                server.broker_requests_dropped,
+            ),
+            ("netassist_broker_records", "Records handed to the broker", server.broker_records),
+            (
+                "netassist_broker_records_dropped",
+                "Records for which there was no broker or no room",
+                server.broker_records_dropped,
+            ),
         ] {
             one(&mut encoder, name, help, &ConstCounter::new(value))?;
         }

@@ -3,7 +3,9 @@
 mod config;
 mod http;
 mod metrics;
+mod nats;
 mod run;
 
 pub use config::{Config, ConfigError, LiveFlowsFrom, SourceConfig};
+pub use nats::{NatsConfig, PermissionsError, SecretError};
 pub use run::{Daemon, DaemonError};

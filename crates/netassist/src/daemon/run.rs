@@ -3,8 +3,9 @@
 use super::config::{Config, LiveFlowsFrom, SourceConfig};
 use super::http;
 use super::metrics::{SourceCounts, registry};
+use super::nats::SecretError;
 use crate::audit::AuditEntry;
-use crate::certificates::{CertificateError, Credentials, provider};
+use crate::certificates::{CertificateError, Credentials};
 use crate::clock::ServiceClock;
 use crate::identity::{Ambiguous, Identities, SourceName};
 use crate::live_flows::LiveFlows;
@@ -14,7 +15,7 @@ use crate::source::gnb::{Gnb, GnbSettings};
 use crate::source::{
     RawInput, Recorder, Recording, RecordingError, Source, SourceEvent, Timetables, UdpInput, WebSocketInput,
 };
-use crate::transport::{BindError, Server};
+use crate::transport::{BindError, Server, UnknownName};
 use cellcc_assist::{
     FeedbackError, FeedbackFile, FeedbackPath, NetAssist, ReportSource, ReportedFlow, Reports, Timetable,
     UnseenReports,
@@ -27,6 +28,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -85,12 +87,17 @@ pub enum DaemonError {
         /// What is wrong.
         problem: String,
     },
-    /// The system has no randomness.
-    #[error("the system has no randomness")]
-    Randomness,
+    /// The users' keys.
+    #[error(transparent)]
+    Secret(#[from] SecretError),
+    /// The servers that hear through the broker.
+    #[error("[nats]: {0}")]
+    Servers(#[from] UnknownName),
 }
 
 type Log = Arc<dyn Fn(&str) + Send + Sync>;
+
+type Publishing = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// A daemon that listens, and has not begun yet.
 pub struct Daemon {
@@ -99,6 +106,8 @@ pub struct Daemon {
     sources: Vec<(String, Box<dyn Source>)>,
     http: Option<TcpListener>,
     audit: (PathBuf, File, mpsc::UnboundedReceiver<AuditEntry>),
+    /// Publishes through the broker.
+    publishing: Option<Publishing>,
     log: Log,
 }
 
@@ -113,9 +122,7 @@ impl Daemon {
     ) -> Result<Self, DaemonError> {
         let clock = ServiceClock::start();
         let credentials = Credentials::load(&config.credentials, Role::Service)?;
-        let mut secret = [0; 32];
-        provider().secure_random.fill(&mut secret).map_err(|_| DaemonError::Randomness)?;
-        let identities = Identities::new(config.users.clone(), &secret)?;
+        let identities = Identities::new(config.users.clone(), &config.secret()?)?;
         let sources = sources(config, &identities, clock).await?;
         let (live_flows, flows) = match config.live_flows {
             LiveFlowsFrom::Assumed => (LiveFlows::assumed(), None),
@@ -137,7 +144,14 @@ impl Daemon {
             }
             None => None,
         };
-        Ok(Self { server, clock, sources, http, audit: (path, file, entries), log: Arc::new(log) })
+        let log: Log = Arc::new(log);
+        let publishing: Option<Publishing> = match &config.nats {
+            Some(nats) => {
+                Some(Box::pin(server.through_broker(nats.settings(credentials, Arc::clone(&log))?)?))
+            }
+            None => None,
+        };
+        Ok(Self { server, clock, sources, http, audit: (path, file, entries), publishing, log })
     }
 
     /// The service.
@@ -157,11 +171,14 @@ impl Daemon {
 
     /// Runs until `stop`, and tells systemd how it goes.
     pub async fn run(self, stop: impl Future<Output = ()>) {
-        let Self { server, sources, http, audit, log, .. } = self;
+        let Self { server, sources, http, audit, publishing, log, .. } = self;
         let counts = Arc::new(SourceCounts::default());
         let mut tasks = JoinSet::new();
         for (name, source) in sources {
             tasks.spawn(follow(name, source, server.clone(), Arc::clone(&counts), Arc::clone(&log)));
+        }
+        if let Some(publishing) = publishing {
+            tasks.spawn(publishing);
         }
         if let Some(listener) = http {
             let metrics = registry(server.clone(), counts);

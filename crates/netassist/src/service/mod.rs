@@ -62,7 +62,9 @@ pub enum Reply {
 pub struct Publication {
     /// The record.
     pub record: Record,
-    /// Its receivers.
+    /// The cell that the user is in, as its source calls it.
+    pub cell: u32,
+    /// Its receivers, of those that the service knows.
     pub to: Vec<ClientId>,
 }
 
@@ -224,7 +226,7 @@ impl Service {
         };
         self.counts.samples += 1;
         self.counts.handovers += u64::from(record.handover);
-        Some(Publication { record, to: subscriptions.keys().copied().collect() })
+        Some(Publication { record, cell: sample.cell, to: subscriptions.keys().copied().collect() })
     }
 
     /// When [`poll`](Self::poll) has something to do.
@@ -243,10 +245,10 @@ impl Service {
             // Turns that were missed are left out.
             let missed = now.since(at).as_nanos() / PERIOD.as_nanos();
             self.turns.push(Reverse((at + PERIOD * (missed + 1), index)));
-            if let Some(record) = self.users.stale(now, index) {
+            if let Some((record, cell)) = self.users.stale(now, index) {
                 self.counts.stale += 1;
-                due.publications
-                    .push(Publication { record, to: self.subscriptions[index.0].keys().copied().collect() });
+                let to = self.subscriptions[index.0].keys().copied().collect();
+                due.publications.push(Publication { record, cell, to });
             }
         }
         if self.next_review <= now {

@@ -1,8 +1,12 @@
-//! The service over real QUIC on loopback: what it does for those who may, and what it does not do for those who may not.
+//! The service over real QUIC, and through a real NATS broker, on loopback: what it does for those who may, and what it does not
+//! do for those who may not.
 
 #![allow(clippy::disallowed_methods, reason = "sockets and time")]
 
 mod attacks;
+mod broker;
+mod nats;
+mod nats_attacks;
 mod service;
 mod sources;
 mod support;

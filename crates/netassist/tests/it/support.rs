@@ -3,10 +3,11 @@
 use cellcc_assist::{Advice, AdviceClass, MinRttParts, Record};
 use cellcc_netassist::{
     AuditEntry, Authority, Client, ClientEvent, ClientSettings, Credentials, Identities, LiveFlows, Measured,
-    PeerName, Role, Sample, Server, Service, ServiceClock, SourceName, User,
+    PeerName, Role, Sample, Server, Service, ServiceAddress, ServiceClock, SourceName, User,
 };
 use cellcc_units::{Bytes, Rate, Span};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
@@ -14,7 +15,7 @@ use tokio::time::timeout;
 pub(crate) const ALICE: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 45, 0, 2));
 pub(crate) const BOB: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 45, 0, 3));
 /// Far longer than anything here takes.
-const PATIENCE: Duration = Duration::from_secs(20);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
 pub(crate) fn name(role: Role, text: &str) -> PeerName {
     PeerName::new(role, text).unwrap()
@@ -26,7 +27,9 @@ pub(crate) fn in_an_hour() -> SystemTime {
 
 /// A running service.
 pub(crate) struct Edge {
-    pub(crate) authority: Authority,
+    pub(crate) authority: Arc<Authority>,
+    pub(crate) name: PeerName,
+    pub(crate) identities: Identities,
     pub(crate) server: Server,
     pub(crate) clock: ServiceClock,
     pub(crate) audit: mpsc::UnboundedReceiver<AuditEntry>,
@@ -36,7 +39,12 @@ pub(crate) struct Edge {
 impl Edge {
     /// With Alice and Bob, and a flow between Alice and whoever connects over loopback.
     pub(crate) fn start() -> Self {
-        let authority = Authority::new().unwrap();
+        Self::of(Arc::new(Authority::new().unwrap()), "edge")
+    }
+
+    /// The same, of this name and of an authority that others have, too.
+    pub(crate) fn of(authority: Arc<Authority>, service_name: &str) -> Self {
+        let service_name = name(Role::Service, service_name);
         let clock = ServiceClock::start();
         let user =
             |name: &str, address| User { name: name.into(), addresses: vec![address], radio: Vec::new() };
@@ -44,15 +52,15 @@ impl Edge {
         let identities = Identities::new(users, &[7; 32]).unwrap();
         let mut flows = LiveFlows::default();
         flows.see(clock.now(), [(ALICE, Ipv4Addr::LOCALHOST.into())]);
-        let service = Service::new(clock.now(), identities, flows);
-        let credentials = authority.sign(&name(Role::Service, "edge"), in_an_hour()).unwrap();
+        let service = Service::new(clock.now(), identities.clone(), flows);
+        let credentials = authority.sign(&service_name, in_an_hour()).unwrap();
         let (audit_in, audit) = mpsc::unbounded_channel();
         let listen = (Ipv4Addr::LOCALHOST, 0).into();
         let server = Server::bind(listen, &credentials, service, clock, None, audit_in).unwrap();
         let address = server.address().unwrap();
         let running = server.clone();
         tokio::spawn(async move { running.run().await });
-        Self { authority, server, clock, audit, address }
+        Self { authority, name: service_name, identities, server, clock, audit, address }
     }
 
     pub(crate) fn credentials(&self, role: Role, text: &str) -> Credentials {
@@ -60,7 +68,7 @@ impl Edge {
     }
 
     pub(crate) fn client(&self, credentials: Credentials) -> Listening {
-        Listening::start(self.address, credentials)
+        Listening::start(ServiceAddress::Quic(self.address), credentials)
     }
 
     /// A measurement of a user, now.
@@ -108,7 +116,7 @@ pub(crate) struct Listening {
 }
 
 impl Listening {
-    pub(crate) fn start(service: SocketAddr, credentials: Credentials) -> Self {
+    pub(crate) fn start(service: ServiceAddress, credentials: Credentials) -> Self {
         let (tell, heard) = mpsc::unbounded_channel();
         let listener = move |event: ClientEvent<'_>| {
             let _ = tell.send(match event {

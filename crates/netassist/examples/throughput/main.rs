@@ -1,19 +1,23 @@
 //! How many reports a second a service passes on, and how late: `make bench-netassist`.
 //!
-//! One process on loopback: a service, measurements made by a thread, and one server that is subscribed to all users. Each user
-//! is measured every 50 ms, at its own time of the period.
+//! One process on loopback: a service, measurements made by a thread, and one server that is subscribed to all users; with NATS
+//! a broker beside it. Each user is measured every 50 ms, at its own time of the period.
 
 #![allow(
     clippy::disallowed_methods,
     clippy::print_stdout,
+    clippy::print_stderr,
     reason = "a measurement takes real time and prints"
 )]
 
+mod broker;
+
 use anyhow::{Context, bail};
+use broker::Broker;
 use cellcc_assist::{Advice, AdviceClass, MinRttParts};
 use cellcc_netassist::{
-    Authority, Client, ClientEvent, ClientSettings, Identities, LiveFlows, Measured, PeerName, Role, Sample,
-    Server, Service, ServiceClock, SourceName, User,
+    Authority, Client, ClientEvent, ClientSettings, Identities, LiveFlows, Measured, PeerName,
+    PublisherSettings, Role, Sample, Server, Service, ServiceAddress, ServiceClock, SourceName, User,
 };
 use cellcc_units::{Bytes, Rate, Span};
 use std::net::{IpAddr, Ipv4Addr};
@@ -28,21 +32,32 @@ const TICK: Duration = Duration::from_millis(1);
 const TICKS_PER_PERIOD: u64 = 50;
 
 fn main() -> anyhow::Result<()> {
-    let numbers: Vec<u64> = std::env::args().skip(1).map(|text| text.parse()).collect::<Result<_, _>>()?;
-    let [users, secs, runs] = numbers[..] else {
-        bail!("give the number of users, seconds and runs: 1000 60 5")
+    let usage =
+        "give the transport, the number of users, seconds and runs: quic 1000 60 5, or nats 1000 60 5";
+    let mut arguments = std::env::args().skip(1);
+    let through_broker = match arguments.next().as_deref() {
+        Some("quic") => false,
+        Some("nats") => true,
+        _ => bail!(usage),
     };
+    let numbers: Vec<u64> = arguments.map(|text| text.parse()).collect::<Result<_, _>>()?;
+    let [users, secs, runs] = numbers[..] else { bail!(usage) };
     let address = |index: u64| IpAddr::from(Ipv4Addr::from_bits(0x0a00_0001 + index as u32));
     println!("| users | records/s | lost | p50, us | p99, us | max, us | kbit/s a user | resident, MiB |");
     println!("|---|---|---|---|---|---|---|---|");
     for _ in 0..runs {
-        let row = run(users, Duration::from_secs(secs), &address)?;
+        let row = run(through_broker, users, Duration::from_secs(secs), &address)?;
         println!("{row}");
     }
     Ok(())
 }
 
-fn run(users: u64, time: Duration, address: &impl Fn(u64) -> IpAddr) -> anyhow::Result<String> {
+fn run(
+    through_broker: bool,
+    users: u64,
+    time: Duration,
+    address: &impl Fn(u64) -> IpAddr,
+) -> anyhow::Result<String> {
     let service_threads = runtime()?;
     let server_threads = runtime()?;
     let clock = ServiceClock::start();
@@ -60,6 +75,8 @@ fn run(users: u64, time: Duration, address: &impl Fn(u64) -> IpAddr) -> anyhow::
         let turn = offset.as_nanos() * TICKS_PER_PERIOD / PERIOD.as_nanos();
         turns[turn as usize].push(sample(&name(index as u64), clock));
     }
+    let site = "edge-1".parse()?;
+    let broker = through_broker.then(|| Broker::start(&authority, &site, &identities)).transpose()?;
     let service = Service::new(clock.now(), identities, LiveFlows::assumed());
     let (audit, _kept) = tokio::sync::mpsc::unbounded_channel();
     let credentials = authority.sign(&PeerName::new(Role::Service, "edge")?, until)?;
@@ -68,6 +85,18 @@ fn run(users: u64, time: Duration, address: &impl Fn(u64) -> IpAddr) -> anyhow::
     })?;
     let running = server.clone();
     service_threads.spawn(async move { running.run().await });
+    if let Some(broker) = &broker {
+        let settings = PublisherSettings {
+            url: broker.url.clone(),
+            credentials,
+            site,
+            cells: Vec::new(),
+            addresses: std::collections::BTreeMap::new(),
+            log: Arc::new(|line| eprintln!("{line}")),
+        };
+        service_threads.spawn(server.through_broker(settings)?);
+        wait_until("the service has its broker", || server.has_broker())?;
+    }
 
     let latencies: Arc<Mutex<Vec<u32>>> =
         Arc::new(Mutex::new(Vec::with_capacity((users * 20 * (time.as_secs() + 1)) as usize)));
@@ -88,7 +117,10 @@ fn run(users: u64, time: Duration, address: &impl Fn(u64) -> IpAddr) -> anyhow::
         _ => {}
     };
     let settings = ClientSettings {
-        service: server.address()?,
+        service: match &broker {
+            Some(broker) => ServiceAddress::Nats(broker.url.clone()),
+            None => ServiceAddress::Quic(server.address()?),
+        },
         credentials: authority.sign(&PeerName::new(Role::Server, "server-1")?, until)?,
     };
     let client = {
@@ -98,13 +130,9 @@ fn run(users: u64, time: Duration, address: &impl Fn(u64) -> IpAddr) -> anyhow::
     for index in 0..users {
         client.want(address(index), 1, None);
     }
-    let patience = Instant::now() + Duration::from_secs(30);
-    while granted.load(Ordering::Relaxed) < users {
-        if Instant::now() > patience {
-            bail!("only {} of {users} users were granted", granted.load(Ordering::Relaxed));
-        }
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    wait_until("all users are granted", || granted.load(Ordering::Relaxed) >= users)?;
+    // A broker takes the last subscriptions in its own time.
+    std::thread::sleep(Duration::from_millis(500));
 
     let sent_before = server.sent_bytes();
     let measured = measure(&server, clock, &mut turns, time);
@@ -116,15 +144,22 @@ fn run(users: u64, time: Duration, address: &impl Fn(u64) -> IpAddr) -> anyhow::
     let at = |share: f64| {
         latencies.get(((latencies.len() - 1) as f64 * share) as usize).copied().unwrap_or(0) / 1000
     };
+    let kbit_a_user = bits as f64 / 1000.0 / users as f64 / time.as_secs_f64();
+    let memory = match &broker {
+        Some(broker) => {
+            format!("{:.1} + {:.1}", resident_mib("self")?, resident_mib(&broker.process().to_string())?)
+        }
+        None => format!("{:.1}", resident_mib("self")?),
+    };
     let row = format!(
-        "| {users} | {:.0} | {} | {} | {} | {} | {:.2} | {:.1} |",
+        "| {users} | {:.0} | {} | {} | {} | {} | {} | {} |",
         measured as f64 / time.as_secs_f64(),
         measured - received,
         at(0.5),
         at(0.99),
         at(1.0),
-        bits as f64 / 1000.0 / users as f64 / time.as_secs_f64(),
-        resident_mib()?
+        if broker.is_some() { "-".to_owned() } else { format!("{kbit_a_user:.2}") },
+        memory,
     );
     drop(client);
     service_threads.shutdown_background();
@@ -175,9 +210,20 @@ fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
     Ok(tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?)
 }
 
-/// Of the whole process: the service, the server that listens, and the latencies of all records (4 bytes each).
-fn resident_mib() -> anyhow::Result<f64> {
-    let status = std::fs::read_to_string("/proc/self/status")?;
+fn wait_until(what: &str, is_so: impl Fn() -> bool) -> anyhow::Result<()> {
+    let patience = Instant::now() + Duration::from_secs(30);
+    while !is_so() {
+        if Instant::now() > patience {
+            bail!("not within 30 s: {what}");
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    Ok(())
+}
+
+/// Of a whole process; our own is the service, the server that listens, and the latencies of all records (4 bytes each).
+fn resident_mib(process: &str) -> anyhow::Result<f64> {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status"))?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).context("no VmHWM")?;
     let kib: f64 = line.trim().trim_end_matches(" kB").parse()?;
     Ok(kib / 1024.0)

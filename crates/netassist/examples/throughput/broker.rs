@@ -1,0 +1,74 @@
+//! A real nats-server, configured as the guide says.
+
+use anyhow::{Context, bail};
+use cellcc_netassist::{
+    Authority, BrokerClients, BrokerUrl, Identities, KnownServer, PeerName, Role, SubjectToken, permissions,
+};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+const GUIDE: &str = include_str!("../../../../docs/how-to/netassist.md");
+/// Debian's, which is not in an ordinary user's PATH.
+const PROGRAMS: [&str; 2] = ["nats-server", "/usr/sbin/nats-server"];
+
+pub(crate) struct Broker {
+    process: Child,
+    _folder: tempfile::TempDir,
+    pub(crate) url: BrokerUrl,
+}
+
+impl Drop for Broker {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+impl Broker {
+    /// For one service and `server-1`, which may hear of each of these users by its own subject.
+    pub(crate) fn start(
+        authority: &Authority,
+        site: &SubjectToken,
+        identities: &Identities,
+    ) -> anyhow::Result<Self> {
+        let users = identities.all().map(|user| identities.user(user).name.clone()).collect();
+        let servers = [KnownServer { name: "server-1".into(), address: None, users: Some(users) }];
+        let clients = BrokerClients { servers: &servers, operators: &[], leaf_brokers: &[] };
+        let permissions = permissions(&PeerName::new(Role::Service, "edge")?, site, identities, clients)?;
+        let folder = tempfile::tempdir()?;
+        authority.issue(&PeerName::new(Role::Broker, "localhost")?, &folder.path().join("keys"))?;
+        let (port, leaves) = (free_port()?, free_port()?);
+        let (_, after) = GUIDE.split_once("```conf\n# nats.conf\n").context("the guide's nats.conf")?;
+        let (text, _) = after.split_once("```").context("its end")?;
+        let text = text.replace("4222", &port.to_string()).replace("7422", &leaves.to_string());
+        std::fs::write(folder.path().join("nats.conf"), text.replace("nats.example", "localhost"))?;
+        std::fs::write(folder.path().join("permissions.conf"), permissions)?;
+        let start = |program| {
+            Command::new(program)
+                .args(["--config", "nats.conf", "--addr", "127.0.0.1"])
+                .current_dir(folder.path())
+                .stderr(Stdio::null())
+                .spawn()
+        };
+        let process = PROGRAMS.into_iter().find_map(|program| start(program).ok());
+        let process = process.context("no nats-server: apt-get install nats-server")?;
+        let broker = Self { process, _folder: folder, url: format!("tls://localhost:{port}").parse()? };
+        let began = Instant::now();
+        while TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_err() {
+            if began.elapsed() > Duration::from_secs(10) {
+                bail!("nats-server does not answer");
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        Ok(broker)
+    }
+
+    pub(crate) fn process(&self) -> u32 {
+        self.process.id()
+    }
+}
+
+fn free_port() -> anyhow::Result<u16> {
+    Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port())
+}

@@ -1,0 +1,242 @@
+//! A client's connection with a broker.
+
+use super::broker::{BrokerUrl, Connection, Trouble};
+use super::subject;
+use crate::certificates::{CertificateError, Credentials, provider};
+use crate::identity::UserKey;
+use crate::name::PeerName;
+use crate::protocol::{Answer, Request, answer};
+use crate::transport::conversation::{Change, Conversation, Keys, lock};
+use async_nats::{Client, Message, Subject, Subscriber};
+use cellcc_assist::Record;
+use futures_util::stream::{AbortHandle, Abortable, SelectAll, StreamExt, abortable};
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::time::{Duration, Instant};
+use tokio::sync::mpsc;
+
+/// Everything is asked for again in this time, a tenth of it each second. It keeps the registrations that services would forget.
+pub(super) const RENEWED_EVERY: Duration = Duration::from_secs(10);
+const RENEWAL_INTERVAL: Duration = Duration::from_secs(1);
+const RENEWALS: u128 = RENEWED_EVERY.as_nanos() / RENEWAL_INTERVAL.as_nanos();
+/// Messages that may wait for us, of each subscription: the answers of a large server.
+const MAX_UNREAD: usize = 1 << 14;
+
+/// Connects with a broker.
+pub(in crate::transport) struct Dialler {
+    url: BrokerUrl,
+    name: PeerName,
+    tls: rustls::ClientConfig,
+}
+
+impl Dialler {
+    pub(in crate::transport) fn new(
+        url: BrokerUrl,
+        credentials: &Credentials,
+    ) -> Result<Self, CertificateError> {
+        Ok(Self { url, name: credentials.name().clone(), tls: credentials.client_tls()? })
+    }
+
+    /// Connects, and goes on until the connection is lost: why.
+    pub(in crate::transport) async fn converse(
+        &self,
+        conversation: &Conversation,
+        changed: &mut mpsc::UnboundedReceiver<Change>,
+    ) -> String {
+        match Connection::open(&self.url, &self.tls, &self.name, MAX_UNREAD).await {
+            Ok(connection) => match self.talk(connection, conversation, changed).await {
+                Ok(lost) => lost,
+                Err(_) => "the broker is gone".into(),
+            },
+            Err(problem) => problem,
+        }
+    }
+
+    async fn talk(
+        &self,
+        mut connection: Connection,
+        conversation: &Conversation,
+        changed: &mut mpsc::UnboundedReceiver<Change>,
+    ) -> Result<String, async_nats::Error> {
+        let answers_to = subject::answers_to(&self.name, &session()?);
+        let mut answers = connection.client.subscribe(answers_to.clone()).await?;
+        let client = connection.client.clone();
+        let asking = Asking {
+            client: &client,
+            under: subject::requests_of(&self.name).into(),
+            answers_to: answers_to.into(),
+        };
+        conversation.connected();
+        // What has changed until now is asked for as a whole.
+        while changed.try_recv().is_ok() {}
+        for request in conversation.everything() {
+            asking.ask(&request).await?;
+        }
+        let mut heard = Heard::new(&client, conversation);
+        let mut renewals = tokio::time::interval(RENEWAL_INTERVAL);
+        let mut turn = 0;
+        loop {
+            tokio::select! {
+                Some(message) = heard.records.next(), if !heard.records.is_empty() => heard.on_record(&message),
+                Some(message) = answers.next() => heard.on_answer(&message).await?,
+                Some(change) = changed.recv() => {
+                    heard.on_change(&change);
+                    if let Some(request) = conversation.request(&change) {
+                        asking.ask(&request).await?;
+                    }
+                }
+                trouble = connection.trouble() => match trouble {
+                    Trouble::Refused(what) => heard.on_refused(&what),
+                    Trouble::Late => {}
+                    Trouble::Lost(reason) => return Ok(reason),
+                },
+                _ = renewals.tick() => {
+                    turn = (turn + 1) % RENEWALS;
+                    for request in conversation.everything().iter().filter(|request| turn_of(request) == turn) {
+                        asking.ask(request).await?;
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// What tells this process from others with the same certificate.
+fn session() -> Result<String, String> {
+    let mut random = [0; 8];
+    provider().secure_random.fill(&mut random).map_err(|_| "the system has no randomness")?;
+    Ok(format!("{:016x}", u64::from_le_bytes(random)))
+}
+
+/// The second of each ten in which a request is made again.
+fn turn_of(request: &Request) -> u128 {
+    match request {
+        Request::Subscribe { user: IpAddr::V4(user), .. } => u128::from(user.to_bits()) % RENEWALS,
+        Request::Subscribe { user: IpAddr::V6(user), .. } => user.to_bits() % RENEWALS,
+        Request::Unsubscribe { .. } | Request::SubscribeAll | Request::Flows { .. } => 0,
+    }
+}
+
+/// How services are asked.
+struct Asking<'a> {
+    client: &'a Client,
+    under: Subject,
+    answers_to: Subject,
+}
+
+impl Asking<'_> {
+    async fn ask(&self, request: &Request) -> Result<(), async_nats::Error> {
+        let text = serde_json::to_vec(request)?;
+        let (under, answers_to) = (self.under.clone(), self.answers_to.clone());
+        Ok(self.client.publish_with_reply(under, answers_to, text.into()).await?)
+    }
+}
+
+/// What one connection has brought.
+struct Heard<'a> {
+    client: &'a Client,
+    conversation: &'a Conversation,
+    keys: Keys,
+    records: SelectAll<Abortable<Subscriber>>,
+    /// The subscription for each user. Its end is that of its records.
+    subscriptions: HashMap<IpAddr, (UserKey, AbortHandle)>,
+    /// The site that has told of each user last.
+    sites: HashMap<[u8; 16], String>,
+}
+
+impl<'a> Heard<'a> {
+    fn new(client: &'a Client, conversation: &'a Conversation) -> Self {
+        Self {
+            client,
+            conversation,
+            keys: Keys::default(),
+            records: SelectAll::new(),
+            subscriptions: HashMap::new(),
+            sites: HashMap::new(),
+        }
+    }
+
+    async fn on_answer(&mut self, message: &Message) -> Result<(), async_nats::Error> {
+        let Ok(answer) = answer(&message.payload) else {
+            self.conversation.unusable();
+            return Ok(());
+        };
+        match &answer {
+            // Each site answers: one of them knows the user. What this client may hear, the broker's permissions decide.
+            Answer::Refused { user: Some(user), .. } | Answer::Ended { user, .. }
+                if self.subscriptions.contains_key(user) => {}
+            Answer::Subscribed { user, .. } if !self.conversation.is_wanted(*user) => {}
+            Answer::Subscribed { user, key } => {
+                if let Ok(key) = u128::from_str_radix(key, 16) {
+                    self.subscribe(*user, UserKey(key.to_be_bytes())).await?;
+                }
+                self.conversation.on_answer(answer, &self.keys);
+            }
+            Answer::Refused { .. } | Answer::Ended { .. } => self.conversation.on_answer(answer, &self.keys),
+        }
+        Ok(())
+    }
+
+    async fn subscribe(&mut self, user: IpAddr, key: UserKey) -> Result<(), async_nats::Error> {
+        if self.subscriptions.get(&user).is_some_and(|(known, _)| *known == key) {
+            return Ok(());
+        }
+        self.unsubscribe(user);
+        let subscriber = self.client.subscribe(subject::records_about(key)).await?;
+        let (records, handle) = abortable(subscriber);
+        self.records.push(records);
+        self.subscriptions.insert(user, (key, handle));
+        Ok(())
+    }
+
+    fn unsubscribe(&mut self, user: IpAddr) {
+        let Some((key, records)) = self.subscriptions.remove(&user) else { return };
+        records.abort();
+        lock(&self.keys).remove(&key.0);
+        self.sites.remove(&key.0);
+    }
+
+    fn on_change(&mut self, change: &Change) {
+        if let Change::User(user) = change
+            && !self.conversation.is_wanted(*user)
+        {
+            self.unsubscribe(*user);
+        }
+    }
+
+    fn on_refused(&mut self, what: &str) {
+        let user = subject::key_in(what).and_then(|key| lock(&self.keys).get(&key.0).copied());
+        if let Some(user) = user {
+            self.unsubscribe(user);
+        }
+        self.conversation.denied(user, &format!("the broker refuses: {what}"));
+    }
+
+    fn on_record(&mut self, message: &Message) {
+        let arrived_at = Instant::now();
+        let (Ok(record), Some(site)) = (Record::decode(&message.payload), subject::site_of(&message.subject))
+        else {
+            return self.conversation.unusable();
+        };
+        if let Some(record) = self.of_site(record, site) {
+            self.conversation.on_record(&record, arrived_at, &lock(&self.keys));
+        }
+    }
+
+    /// The record as the receiver is to see it. Each site counts by itself: the first record of another one begins anew.
+    fn of_site(&mut self, record: Record, site: &str) -> Option<Record> {
+        match self.sites.get_mut(&record.user) {
+            Some(known) if known == site => Some(record),
+            // The site that the user has left, which has noticed that it hears nothing of it any more.
+            Some(_) if record.stale => None,
+            Some(known) => {
+                site.clone_into(known);
+                Some(Record { first: true, handover: true, ..record })
+            }
+            None => {
+                self.sites.insert(record.user, site.to_owned());
+                Some(record)
+            }
+        }
+    }
+}

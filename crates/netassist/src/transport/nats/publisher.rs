@@ -1,0 +1,230 @@
+//! The service's end of a broker: publishes records, and answers requests.
+
+use super::broker::{BrokerUrl, Connection, Trouble};
+use super::registrations::Registrations;
+use super::subject::{self, ALL_REQUESTS, CellName, SubjectToken};
+use crate::certificates::{CertificateError, Credentials};
+use crate::name::PeerName;
+use crate::service::Publication;
+use crate::transport::client::RETRY_DELAYS;
+use crate::transport::shared::{ServerCounts, Shared};
+use async_nats::{Client, Subscriber};
+use bytes::Bytes;
+use cellcc_assist::Record;
+use futures_util::StreamExt;
+use std::collections::{BTreeMap, HashMap};
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::mpsc;
+
+/// Records that wait for the broker: those of 16,000 users in one period.
+const MAX_WAITING: usize = 1 << 14;
+/// Of these, records that are taken at once.
+const TAKEN_AT_ONCE: usize = 256;
+/// Requests that wait for us: the 5,000 that a client may make at once, and more of others; 32 MB at most. Clients repeat what is
+/// lost.
+const MAX_REQUESTS: usize = 1 << 13;
+/// How often registrations are looked at.
+const FORGET_INTERVAL: Duration = Duration::from_secs(1);
+
+/// A line of the log.
+type Log = Arc<dyn Fn(&str) + Send + Sync>;
+
+/// Through which broker a service publishes, and as what.
+#[derive(Clone)]
+pub struct PublisherSettings {
+    /// The broker.
+    pub url: BrokerUrl,
+    /// The service's certificate.
+    pub credentials: Credentials,
+    /// Where the service is.
+    pub site: SubjectToken,
+    /// What its cells are called.
+    pub cells: Vec<CellName>,
+    /// Where the flows of servers come from.
+    pub addresses: BTreeMap<PeerName, IpAddr>,
+    /// Takes a line where something is out of order.
+    pub log: Log,
+}
+
+impl std::fmt::Debug for PublisherSettings {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("PublisherSettings")
+            .field("url", &self.url)
+            .field("site", &self.site)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Where records for the broker are put.
+#[derive(Debug)]
+pub(in crate::transport) struct Outbox {
+    waiting: mpsc::Sender<(String, Bytes)>,
+    site: SubjectToken,
+    cells: HashMap<u32, SubjectToken>,
+    is_connected: bool,
+}
+
+impl Outbox {
+    /// Queues a record. Where there is no room, or no broker, it is dropped: a later one takes its place.
+    pub(in crate::transport) fn publish(
+        &self,
+        publication: &Publication,
+        record: &[u8; Record::SIZE],
+        counts: &mut ServerCounts,
+    ) {
+        let subject = match self.cells.get(&publication.cell) {
+            Some(name) => subject::record(&self.site, name, &publication.record),
+            None => subject::record(&self.site, &publication.cell, &publication.record),
+        };
+        let message = (subject, Bytes::copy_from_slice(record));
+        if !self.is_connected || self.waiting.try_send(message).is_err() {
+            counts.broker_records_dropped += 1;
+        }
+    }
+
+    pub(in crate::transport) fn is_connected(&self) -> bool {
+        self.is_connected
+    }
+}
+
+/// A service's connection with its broker.
+pub(in crate::transport) struct Publisher {
+    shared: Arc<Shared>,
+    settings: PublisherSettings,
+    tls: rustls::ClientConfig,
+    waiting: mpsc::Receiver<(String, Bytes)>,
+    registrations: Registrations,
+}
+
+impl Publisher {
+    pub(in crate::transport) fn new(
+        settings: PublisherSettings,
+        shared: Arc<Shared>,
+    ) -> Result<Self, CertificateError> {
+        let tls = settings.credentials.client_tls()?;
+        let (queue, waiting) = mpsc::channel(MAX_WAITING);
+        let cells = settings.cells.iter().map(|cell| (cell.pci, cell.name.clone())).collect();
+        let outbox = Outbox { waiting: queue, site: settings.site.clone(), cells, is_connected: false };
+        shared.state().broker = Some(outbox);
+        let registrations = Registrations::new(Arc::clone(&shared), settings.addresses.clone());
+        Ok(Self { shared, settings, tls, waiting, registrations })
+    }
+
+    /// Publishes and answers, and connects again where the connection is lost.
+    pub(in crate::transport) async fn run(mut self) {
+        let (mut delay, mut told) = (RETRY_DELAYS.0, None);
+        loop {
+            let PublisherSettings { url, credentials, .. } = &self.settings;
+            let problem = match Connection::open(url, &self.tls, credentials.name(), MAX_REQUESTS).await {
+                Ok(connection) => {
+                    (delay, told) = (RETRY_DELAYS.0, None);
+                    self.serve(connection).await
+                }
+                Err(problem) => problem,
+            };
+            self.on_lost();
+            if told.as_ref() != Some(&problem) {
+                (self.settings.log)(&format!("NATS: {problem}; trying again"));
+                told = Some(problem);
+            }
+            tokio::time::sleep(delay).await;
+            delay = (delay * 2).min(RETRY_DELAYS.1);
+        }
+    }
+
+    fn on_lost(&mut self) {
+        let mut state = self.shared.state();
+        state.counts.broker_losses += 1;
+        if let Some(broker) = &mut state.broker {
+            broker.is_connected = false;
+        }
+        // What waits is too old once there is a connection again.
+        while self.waiting.try_recv().is_ok() {
+            state.counts.broker_records_dropped += 1;
+        }
+    }
+
+    /// Until the connection is lost: why.
+    async fn serve(&mut self, mut connection: Connection) -> String {
+        let client = connection.client.clone();
+        let Ok(requests) = client.subscribe(ALL_REQUESTS).await else {
+            return "the broker is gone".into();
+        };
+        {
+            let mut state = self.shared.state();
+            state.counts.broker_connections += 1;
+            if let Some(broker) = &mut state.broker {
+                broker.is_connected = true;
+            }
+        }
+        let Self { shared, settings, waiting, registrations, .. } = self;
+        tokio::select! {
+            () = publish(shared, &client, waiting) => "the broker is gone".into(),
+            () = answer(shared, &client, requests, registrations) => "the broker is gone".into(),
+            problem = watch(shared, &mut connection, &settings.log) => problem,
+        }
+    }
+}
+
+/// Publishes records, until it cannot.
+async fn publish(shared: &Shared, client: &Client, waiting: &mut mpsc::Receiver<(String, Bytes)>) {
+    let mut taken = Vec::with_capacity(TAKEN_AT_ONCE);
+    while waiting.recv_many(&mut taken, TAKEN_AT_ONCE).await > 0 {
+        let count = taken.len() as u64;
+        for (subject, record) in taken.drain(..) {
+            if client.publish(subject, record).await.is_err() {
+                return;
+            }
+        }
+        shared.state().counts.broker_records += count;
+    }
+}
+
+/// Answers requests, until it cannot.
+async fn answer(
+    shared: &Shared,
+    client: &Client,
+    mut requests: Subscriber,
+    registrations: &mut Registrations,
+) {
+    let mut forget = tokio::time::interval(FORGET_INTERVAL);
+    loop {
+        let message = tokio::select! {
+            message = requests.next() => message,
+            _ = forget.tick() => {
+                registrations.forget(shared.clock.now());
+                continue;
+            }
+        };
+        let Some(message) = message else { return };
+        let Some(answer_to) = message.reply else { continue };
+        for answer in registrations.answers(&message.subject, &answer_to, &message.payload) {
+            let Ok(text) = serde_json::to_vec(&answer) else { continue };
+            if client.publish(answer_to.clone(), text.into()).await.is_err() {
+                return;
+            }
+        }
+    }
+}
+
+/// Counts what the broker refuses, until the connection is lost: why.
+async fn watch(shared: &Shared, connection: &mut Connection, log: &Log) -> String {
+    loop {
+        match connection.trouble().await {
+            Trouble::Refused(what) => {
+                let mut state = shared.state();
+                state.counts.broker_refusals += 1;
+                // Each record would be refused.
+                if state.counts.broker_refusals.is_power_of_two() {
+                    log(&format!(
+                        "NATS: {what}: compare the broker's configuration with `cellcc assist permissions`"
+                    ));
+                }
+            }
+            Trouble::Late => shared.state().counts.broker_requests_dropped += 1,
+            Trouble::Lost(reason) => return reason,
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! What both transports share at the service's end: the core with its clock, the evidence for registrations, and the audit log.
+
+use super::nats::Outbox;
+use super::quic::Connected;
+use crate::audit::AuditEntry;
+use crate::clock::ServiceClock;
+use crate::consent::ConsentVerifier;
+use crate::live_flows::tracked_flows;
+use crate::name::PeerName;
+use crate::protocol::{Answer, RECORDS_PER_DATAGRAM, Request};
+use crate::sample::Sample;
+use crate::service::{ClientId, Presented, Publication, Reply, Service};
+use cellcc_assist::Record;
+use cellcc_units::{Bytes as Size, Span, Time, input};
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use tokio::sync::mpsc;
+
+/// How often connection tracking is looked at without being asked for.
+const FLOWS_INTERVAL: Span = Span::from_secs(5);
+/// And how often at most when clients ask.
+const MIN_FLOWS_INTERVAL: Span = Span::from_millis(200);
+/// A table of a million flows.
+const MAX_FLOWS_BYTES: Size = Size::new(256 << 20);
+
+/// How many of what there were, besides those of the core.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ServerCounts {
+    /// Connections that began.
+    pub connections: u64,
+    /// Handshakes that failed: without a certificate, with a wrong or expired one.
+    pub handshakes_failed: u64,
+    /// Handshakes that were refused because there were too many, or sent back to prove an address.
+    pub handshakes_refused: u64,
+    /// Messages that were none, or too long.
+    pub malformed: u64,
+    /// Clients that did not read what they were sent.
+    pub slow: u64,
+    /// Records handed to connections.
+    pub records: u64,
+    /// Records that made room for newer ones, or that a connection did not take.
+    pub records_dropped: u64,
+    /// Connections with the broker that began.
+    pub broker_connections: u64,
+    /// Attempts to connect with the broker that failed, and connections with it that were lost.
+    pub broker_losses: u64,
+    /// What the broker's permissions refused us.
+    pub broker_refusals: u64,
+    /// Times that requests through the broker were dropped, because too many waited.
+    pub broker_requests_dropped: u64,
+    /// Records handed to the broker.
+    pub broker_records: u64,
+    /// Records that the broker did not take in time, or that were made without a connection.
+    pub broker_records_dropped: u64,
+}
+
+#[derive(Debug)]
+pub(super) struct Shared {
+    pub(super) clock: ServiceClock,
+    state: Mutex<State>,
+    consent: ConsentVerifier,
+    /// Connection tracking, where flows are looked for.
+    flows: Option<PathBuf>,
+    audit: mpsc::UnboundedSender<AuditEntry>,
+}
+
+#[derive(Debug)]
+pub(super) struct State {
+    pub(super) service: Service,
+    /// The connections of those clients that have one of their own.
+    pub(super) connections: HashMap<ClientId, Connected>,
+    pub(super) broker: Option<Outbox>,
+    pub(super) counts: ServerCounts,
+    flows_seen_at: Time,
+}
+
+impl Shared {
+    pub(super) fn new(
+        service: Service,
+        clock: ServiceClock,
+        consent: ConsentVerifier,
+        flows: Option<PathBuf>,
+        audit: mpsc::UnboundedSender<AuditEntry>,
+    ) -> Self {
+        let state = State {
+            service,
+            connections: HashMap::new(),
+            broker: None,
+            counts: ServerCounts::default(),
+            flows_seen_at: Time::ZERO,
+        };
+        Self { clock, state: Mutex::new(state), consent, flows, audit }
+    }
+
+    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A client is there; `None` where there are too many.
+    pub(super) fn connect(&self, name: PeerName, address: IpAddr) -> Option<ClientId> {
+        self.state().service.connect(self.clock.now(), name, address)
+    }
+
+    pub(super) fn disconnect(&self, id: ClientId) {
+        let mut state = self.state();
+        state.connections.remove(&id);
+        state.service.disconnect(self.clock.now(), id);
+        self.pass_on_audit(&mut state);
+    }
+
+    /// Publishes what follows from a source's samples.
+    pub(super) fn samples(&self, samples: &[Sample]) {
+        let mut state = self.state();
+        let publications: Vec<_> = samples.iter().filter_map(|sample| state.service.sample(sample)).collect();
+        state.publish(&publications);
+    }
+
+    /// Does what is due, again and again.
+    pub(super) async fn tick(&self) {
+        let mut next_flows = self.clock.now();
+        loop {
+            let wake = self.state().service.next_wake().min(next_flows);
+            tokio::time::sleep_until(self.clock.instant(wake).into()).await;
+            let now = self.clock.now();
+            if now >= next_flows {
+                next_flows = now + FLOWS_INTERVAL;
+                self.look_at_flows(now);
+            }
+            let mut state = self.state();
+            let due = state.service.poll(now);
+            state.publish(&due.publications);
+            for (id, answer) in due.answers {
+                state.tell(id, answer);
+            }
+            self.pass_on_audit(&mut state);
+        }
+    }
+
+    /// Answers a client's request: with what it is granted or refused, whatever transport it came by.
+    pub(super) fn reply(&self, id: ClientId, asked: &Request) -> Reply {
+        let now = self.clock.now();
+        let presented = match asked {
+            Request::Subscribe { consent: Some(text), .. } => match self.consent.verify(now, text) {
+                Ok(consent) => Presented::Signed(consent),
+                Err(_) => Presented::Forged,
+            },
+            _ => Presented::None,
+        };
+        if matches!(asked, Request::Subscribe { .. }) && presented == Presented::None {
+            let is_old = now.since(self.state().flows_seen_at) >= MIN_FLOWS_INTERVAL;
+            if is_old {
+                self.look_at_flows(now);
+            }
+        }
+        let mut state = self.state();
+        let reply = state.service.request(now, id, asked, &presented);
+        self.pass_on_audit(&mut state);
+        reply
+    }
+
+    fn look_at_flows(&self, now: Time) {
+        let Some(path) = &self.flows else { return };
+        let text = input::read_text(path, MAX_FLOWS_BYTES).unwrap_or_default();
+        let mut state = self.state();
+        state.flows_seen_at = now;
+        state.service.see_flows(now, tracked_flows(&text));
+    }
+
+    fn pass_on_audit(&self, state: &mut State) {
+        for entry in state.service.take_audit() {
+            // Where nobody takes it any more, the service ends.
+            let _ = self.audit.send(entry);
+        }
+    }
+}
+
+impl State {
+    /// Tells a client what it has not asked for. Behind a broker it hears of it when it asks again.
+    fn tell(&mut self, id: ClientId, answer: Answer) {
+        let Some(connected) = self.connections.get(&id) else { return };
+        self.counts.slow += u64::from(connected.tell(answer).is_err());
+    }
+
+    fn publish(&mut self, publications: &[Publication]) {
+        let mut batches: HashMap<ClientId, Vec<u8>> = HashMap::new();
+        for publication in publications {
+            let bytes = publication.record.encode();
+            if let Some(broker) = &self.broker {
+                broker.publish(publication, &bytes, &mut self.counts);
+            }
+            for id in &publication.to {
+                let batch = batches.entry(*id).or_default();
+                batch.extend(bytes);
+                if batch.len() == RECORDS_PER_DATAGRAM * Record::SIZE {
+                    let full = std::mem::take(batch);
+                    self.send(*id, full);
+                }
+            }
+        }
+        for (id, batch) in batches {
+            if !batch.is_empty() {
+                self.send(id, batch);
+            }
+        }
+    }
+
+    fn send(&mut self, id: ClientId, batch: Vec<u8>) {
+        let Some(connected) = self.connections.get(&id) else { return };
+        let count = (batch.len() / Record::SIZE) as u64;
+        match connected.send(batch) {
+            Ok(()) => self.counts.records += count,
+            Err(_) => self.counts.records_dropped += count,
+        }
+    }
+}
