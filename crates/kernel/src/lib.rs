@@ -11,6 +11,7 @@
 //! | what the kernel asks the integer cores | [`steps`] |
 //! | what the cores decide in the kernel, recorded and decided again | [`Recorder`], [`verify`] |
 //! | the sockets that use a scheme, live | [`Sockets`] |
+//! | what passes an interface towards users, and their RTTs | [`HostCounters`] |
 //! | the programs in C around the cores | `bpf/` |
 //! | the same as objects, and what they were made of | `objects/`, written by `make kernel-objects` |
 //!
@@ -24,6 +25,7 @@ mod backend;
 mod change;
 mod error;
 mod holding;
+mod host_counters;
 mod libbpf_log;
 mod loading;
 mod machine;
@@ -49,6 +51,7 @@ pub use cellcc_fixed::reminis::{Profile, Zone};
 pub use change::Change;
 pub use error::KernelError;
 pub use holding::{Calls, Held};
+pub use host_counters::HostCounters;
 pub use machine::{Capability, Machine, Refusal, Release};
 pub use notation::Written;
 pub use pins::{DEFAULT_FOLDER, Pins};

@@ -44,6 +44,6 @@ pub use established::established_peers;
 pub use identity::{Ambiguous, Identities, RadioName, SourceName, User, UserIndex, UserKey};
 pub use live_flows::{LiveFlows, tracked_flows};
 pub use name::{NameError, PeerName, Role};
-pub use sample::{Counted, Measured, Sample};
+pub use sample::{BaseRtt, Counted, Measured, Sample};
 pub use service::{ClientId, Consent, Counts, Due, Presented, Publication, Reply, Service};
 pub use transport::{BindError, Client, ClientError, ClientEvent, ClientSettings, Server, ServerCounts};

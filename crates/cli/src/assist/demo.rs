@@ -168,7 +168,7 @@ async fn daemon(cell: &EmulatedCell, keys: &Path, out: &Path) -> Result<(Daemon,
             record: None,
         }],
     };
-    let daemon = Daemon::open(&config, tell).await.map_err(Exit::failed)?;
+    let daemon = Daemon::open(&config, None, tell).await.map_err(Exit::failed)?;
     Ok((daemon, Credentials::load(&server, Role::Server).map_err(Exit::failed)?))
 }
 

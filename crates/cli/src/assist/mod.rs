@@ -4,6 +4,7 @@
 
 mod certificates;
 mod demo;
+mod host_counters;
 #[cfg(all(target_os = "linux", feature = "kernel"))]
 mod join;
 mod serve;

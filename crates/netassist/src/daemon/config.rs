@@ -103,6 +103,11 @@ pub enum SourceConfig {
         /// The RTT without the downlink's transmission.
         network_rtt: Span,
     },
+    /// What this host counts on an interface that leads to the users.
+    HostCounters {
+        /// Its name.
+        interface: String,
+    },
 }
 
 /// 30 kHz subcarriers, 2000 slots a second (3GPP TS 38.211, table 4.3.2-1), of which a usual pattern of TDD gives seven in ten
@@ -160,7 +165,7 @@ impl Config {
                 SourceConfig::GnbRecording { file, .. } | SourceConfig::FeedbackFile { file, .. } => {
                     place(file)
                 }
-                SourceConfig::Trace { .. } => {}
+                SourceConfig::Trace { .. } | SourceConfig::HostCounters { .. } => {}
             }
         }
     }

@@ -12,7 +12,8 @@ use crate::name::Role;
 use crate::service::Service;
 use crate::source::gnb::{Gnb, GnbSettings};
 use crate::source::{
-    RawInput, Recorder, Recording, RecordingError, Source, SourceEvent, Timetables, UdpInput, WebSocketInput,
+    Host, OpenHostCounters, RawInput, Recorder, Recording, RecordingError, Source, SourceEvent, Timetables,
+    UdpInput, WebSocketInput,
 };
 use crate::transport::{BindError, Server};
 use cellcc_assist::{
@@ -103,12 +104,14 @@ pub struct Daemon {
 }
 
 impl Daemon {
-    /// Opens everything that the configuration names. `log` takes lines. Needs a tokio runtime.
+    /// Opens everything that the configuration names. `host_counters`: what counts on an interface, where something can. `log`
+    /// takes lines. Needs a tokio runtime.
     ///
     /// # Errors
     /// Something cannot be opened.
     pub async fn open(
         config: &Config,
+        host_counters: Option<OpenHostCounters>,
         log: impl Fn(&str) + Send + Sync + 'static,
     ) -> Result<Self, DaemonError> {
         let clock = ServiceClock::start();
@@ -116,7 +119,7 @@ impl Daemon {
         let mut secret = [0; 32];
         provider().secure_random.fill(&mut secret).map_err(|_| DaemonError::Randomness)?;
         let identities = Identities::new(config.users.clone(), &secret)?;
-        let sources = sources(config, &identities, clock).await?;
+        let sources = sources(config, &identities, clock, host_counters).await?;
         let (live_flows, flows) = match config.live_flows {
             LiveFlowsFrom::Assumed => (LiveFlows::assumed(), None),
             LiveFlowsFrom::None => (LiveFlows::default(), None),
@@ -242,6 +245,7 @@ async fn sources(
     config: &Config,
     identities: &Identities,
     clock: ServiceClock,
+    host_counters: Option<OpenHostCounters>,
 ) -> Result<Vec<(String, Box<dyn Source>)>, DaemonError> {
     let traces = TraceCache::default();
     let mut opened: Vec<(String, Box<dyn Source>)> = Vec::new();
@@ -280,6 +284,14 @@ async fn sources(
                 })?;
                 known(user, identities)?;
                 (which, one_user(user, Box::new(timetable), clock))
+            }
+            SourceConfig::HostCounters { interface } => {
+                let which = format!("host-counters {interface}");
+                let open = host_counters
+                    .ok_or("nothing here can count on an interface: this needs Linux, and cellcc with the feature `kernel`")
+                    .map_err(failed(&which))?;
+                let source = Host::new(interface, identities, clock, open).map_err(failed(&which))?;
+                (which, Box::new(source))
             }
         });
     }

@@ -9,8 +9,8 @@
 
 use super::report::{Malformed, Message, UeReport, parse};
 use crate::identity::{RadioName, SourceName};
-use crate::sample::{Counted, Measured, Sample};
-use cellcc_assist::Observation;
+use crate::sample::{BaseRtt, Counted, Measured, Sample};
+use cellcc_assist::{Evidence, Observation};
 use cellcc_units::{Bytes, Rate, Span, Time};
 use std::collections::HashMap;
 
@@ -91,12 +91,13 @@ impl GnbReader {
             backlog: user.queued,
             channel: None,
             packet: PACKET,
+            evidence: Evidence::Queue,
         };
         let counted = Counted {
             downlink,
             uplink: user.uplink,
             uplink_delay: user.uplink_delay,
-            network_rtt: self.settings.network_rtt,
+            base_rtt: BaseRtt::ToBaseStation(Some(self.settings.network_rtt)),
         };
         Some(Sample {
             user: SourceName::Radio(name),
