@@ -4,6 +4,7 @@
 
 mod certificates;
 mod demo;
+mod echo;
 mod host_counters;
 #[cfg(all(target_os = "linux", feature = "kernel"))]
 mod join;
@@ -23,6 +24,8 @@ pub(crate) enum Command {
     Certificates(certificates::Args),
     /// Run the service: measurements in, reports to servers out.
     Serve(serve::Args),
+    /// On a base station's host: answer the service's echoes, by which it measures the network's part of the minimum RTT.
+    Echo(echo::Args),
     /// Show what the service reports about its users, again and again.
     Watch(watch::Args),
     /// Give this machine's kernel what the service reports, for `cellcc_natcp`, `cellcc_nacubic` and `cellcc_nabbr`.
@@ -55,6 +58,7 @@ pub(crate) fn run(command: Command) -> Result<ExitCode, Exit> {
     match command {
         Command::Certificates(args) => certificates::run(&args),
         Command::Serve(args) => serve::run(&args),
+        Command::Echo(args) => echo::run(&args),
         Command::Watch(args) => watch::run(&args),
         #[cfg(all(target_os = "linux", feature = "kernel"))]
         Command::Join(args) => join::run(&args),

@@ -3,7 +3,8 @@
 mod config;
 mod http;
 mod metrics;
+mod probes;
 mod run;
 
-pub use config::{Config, ConfigError, LiveFlowsFrom, SourceConfig};
+pub use config::{CellConfig, Config, ConfigError, LiveFlowsFrom, SourceConfig};
 pub use run::{Daemon, DaemonError};

@@ -3,6 +3,7 @@
 use super::config::{Config, LiveFlowsFrom, SourceConfig};
 use super::http;
 use super::metrics::{SourceCounts, registry};
+use super::probes::Probes;
 use crate::audit::AuditEntry;
 use crate::certificates::{CertificateError, Credentials, provider};
 use crate::clock::ServiceClock;
@@ -98,6 +99,7 @@ pub struct Daemon {
     server: Server,
     clock: ServiceClock,
     sources: Vec<(String, Box<dyn Source>)>,
+    probes: Probes,
     http: Option<TcpListener>,
     audit: (PathBuf, File, mpsc::UnboundedReceiver<AuditEntry>),
     log: Log,
@@ -120,6 +122,7 @@ impl Daemon {
         provider().secure_random.fill(&mut secret).map_err(|_| DaemonError::Randomness)?;
         let identities = Identities::new(config.users.clone(), &secret)?;
         let sources = sources(config, &identities, clock, host_counters).await?;
+        let probes = Probes::open(&config.cells, clock).await?;
         let (live_flows, flows) = match config.live_flows {
             LiveFlowsFrom::Assumed => (LiveFlows::assumed(), None),
             LiveFlowsFrom::None => (LiveFlows::default(), None),
@@ -140,7 +143,7 @@ impl Daemon {
             }
             None => None,
         };
-        Ok(Self { server, clock, sources, http, audit: (path, file, entries), log: Arc::new(log) })
+        Ok(Self { server, clock, sources, probes, http, audit: (path, file, entries), log: Arc::new(log) })
     }
 
     /// The service.
@@ -160,14 +163,18 @@ impl Daemon {
 
     /// Runs until `stop`, and tells systemd how it goes.
     pub async fn run(self, stop: impl Future<Output = ()>) {
-        let Self { server, sources, http, audit, log, .. } = self;
+        let Self { server, sources, probes, http, audit, log, .. } = self;
         let counts = Arc::new(SourceCounts::default());
         let mut tasks = JoinSet::new();
+        for prober in probes.all() {
+            tasks.spawn(prober.clone().run());
+        }
         for (name, source) in sources {
-            tasks.spawn(follow(name, source, server.clone(), Arc::clone(&counts), Arc::clone(&log)));
+            let (probes, counts) = (probes.clone(), Arc::clone(&counts));
+            tasks.spawn(follow(name, source, probes, server.clone(), counts, Arc::clone(&log)));
         }
         if let Some(listener) = http {
-            let metrics = registry(server.clone(), counts);
+            let metrics = registry(server.clone(), counts, probes);
             let (server, log) = (server.clone(), Arc::clone(&log));
             tasks.spawn(async move {
                 if let Err(error) = http::serve(listener, server, metrics).await {
@@ -207,6 +214,7 @@ async fn feed_watchdog() {
 async fn follow(
     name: String,
     mut source: Box<dyn Source>,
+    probes: Probes,
     server: Server,
     counts: Arc<SourceCounts>,
     log: Log,
@@ -214,7 +222,10 @@ async fn follow(
     let mut told: Option<(String, Instant)> = None;
     while let Some(event) = source.next().await {
         match event {
-            SourceEvent::Samples(samples) => server.samples(&samples),
+            SourceEvent::Samples(mut samples) => {
+                probes.fill(&mut samples);
+                server.samples(&samples);
+            }
             SourceEvent::Problem(problem) => {
                 counts.problems.fetch_add(1, Ordering::Relaxed);
                 let is_new = told
@@ -306,7 +317,7 @@ fn gnb(
     which: &str,
     input: impl RawInput + 'static,
     record: Option<&Path>,
-    network_rtt: Span,
+    network_rtt: Option<Span>,
     downlink_slots_per_second: u32,
 ) -> Result<Box<dyn Source>, DaemonError> {
     let settings = GnbSettings { downlink_slots_per_second, network_rtt };

@@ -3,6 +3,7 @@
 #![allow(clippy::disallowed_methods, reason = "sockets and time")]
 
 mod attacks;
+mod probe;
 mod service;
 mod sources;
 mod support;
