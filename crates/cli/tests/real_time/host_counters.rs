@@ -1,30 +1,22 @@
 //! This host's own counters as a source of network assistance, with real TCP over an emulated link. Needs root; elsewhere the
 //! tests say so and pass.
 
+use crate::cell::Cell;
 use crate::common::cellcc;
 use crate::{alone, can_emulate};
 use cellcc_assist::{AdviceClass, Estimate, Estimator, PassiveCounters, PassiveReader};
-use cellcc_emu::emulation::{DEFAULT_GRANULARITY, Emulation, EmulationSpec};
-use cellcc_emu::namespace::Namespace;
-use cellcc_emu::stage::{LinkStage, Stage};
-use cellcc_emu::topology::{Topology, TopologySpec};
 use cellcc_kernel::{HostCounters, Machine};
-use cellcc_link::{Capacity, Delay, LinkConfig};
 use cellcc_test_support::{retry_on_stall, skip};
-use cellcc_units::{QueueLimit, Rate, Span, Time};
+use cellcc_units::{Rate, Span, Time};
 use libbpf_rs::query::ProgInfoIter;
-use rustix::net::sockopt::set_tcp_congestion;
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
-use std::net::{IpAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 const LINK_MBIT: f64 = 20.0;
-const DELAY: Span = Span::from_millis(10);
 const PERIOD: Duration = Duration::from_millis(50);
 /// Of Ethernet's 1500 bytes, TCP with time stamps has 1448.
 const PAYLOAD_SHARE: f64 = 1448.0 / 1500.0;
@@ -32,66 +24,6 @@ const PAYLOAD_SHARE: f64 = 1448.0 / 1500.0;
 /// Whether this machine and this user can count.
 fn can_count() -> bool {
     Machine::current().permits_host_counters().map_err(skip).is_ok() && can_emulate()
-}
-
-/// A server's side and a user's, with the link between them.
-struct Cell {
-    emulation: Emulation,
-    /// The device that leads to the user.
-    interface: String,
-}
-
-impl Cell {
-    fn start() -> Self {
-        let spec = TopologySpec { users: 1, isolated: true, backend: None, mtu: 1500 };
-        let topology = Topology::build(&spec).unwrap();
-        let stage = |capacity| {
-            let config = LinkConfig {
-                capacity: Arc::new(capacity),
-                queue: QueueLimit::Packets(200).into(),
-                delay: Delay::constant(DELAY),
-                ..LinkConfig::transparent()
-            };
-            vec![Stage::Link(LinkStage { config, seed: 1, reordering: None, log: None })]
-        };
-        let spec = EmulationSpec {
-            up: stage(Capacity::unlimited()),
-            down: stage(Capacity::constant(Rate::from_mbit_per_sec(LINK_MBIT)).unwrap()),
-            granularity: DEFAULT_GRANULARITY,
-            receive_offload: true,
-            taps: None,
-        };
-        let devices = topology
-            .outside
-            .namespace
-            .run(|| Command::new("ip").args(["-o", "link"]).output().unwrap().stdout);
-        let devices = String::from_utf8(devices.unwrap()).unwrap();
-        let interface =
-            devices.split([' ', ':', '@']).find(|word| word.starts_with("cellcc-")).unwrap().to_owned();
-        Self { emulation: Emulation::start(topology, spec).unwrap(), interface }
-    }
-
-    fn outside(&self) -> &Namespace {
-        &self.emulation.topology().outside.namespace
-    }
-
-    fn user(&self) -> IpAddr {
-        self.emulation.topology().users[0].address4.into()
-    }
-
-    /// A connection from the user, who reads all that comes: the server's end.
-    fn connect(&self) -> TcpStream {
-        let topology = self.emulation.topology();
-        let listen = || TcpListener::bind((topology.outside.address4, 0)).unwrap();
-        let listener = topology.outside.namespace.run(listen).unwrap();
-        let server = listener.local_addr().unwrap();
-        let mut client = topology.users[0].namespace.run(|| TcpStream::connect(server)).unwrap().unwrap();
-        std::thread::spawn(move || std::io::copy(&mut client, &mut std::io::sink()));
-        let stream = listener.accept().unwrap().0;
-        // Of the kernel's own schemes, the one that fills queues.
-        set_tcp_congestion(&stream, "cubic").unwrap();
-        stream
-    }
 }
 
 /// What is told of the user, a period after the other.
@@ -104,7 +36,7 @@ struct Told {
 
 impl Told {
     fn start(cell: &Cell) -> Self {
-        let users = [vec![cell.user()]];
+        let users = [vec![cell.user(0)]];
         let open = || HostCounters::open(&cell.interface, &users, &Machine::current()).unwrap();
         Self {
             counters: cell.outside().run(open).unwrap(),
@@ -145,9 +77,10 @@ fn a_flow_that_fills_the_link_tells_its_rate_and_one_that_does_not_lowers_nothin
         if !can_count() {
             return;
         }
-        let cell = Cell::start();
+        let cell = Cell::start(1, LINK_MBIT);
         let mut told = Told::start(&cell);
-        let mut server = cell.connect();
+        // Of the kernel's own schemes, the one that fills queues.
+        let mut server = cell.connect(0, "cubic");
         // Bytes a period; zero: as many as the connection takes. All bits: the end.
         let demand = AtomicU64::new(0);
         std::thread::scope(|scope| {
