@@ -10,7 +10,8 @@ pub struct Advice {
     pub bandwidth: Rate,
     /// How far `bandwidth` can be trusted.
     pub class: AdviceClass,
-    /// The smallest round-trip time without waiting in queues, in its three parts.
+    /// The smallest round-trip time without waiting in queues, in its three parts. All zero: not known, and the sender's own
+    /// minimum holds.
     pub min_rtt: MinRttParts,
     /// The user's active flows, as the network counts them; at least one.
     pub flows: u32,

@@ -1,7 +1,7 @@
 //! From what a queue has counted since it began to one estimate a period.
 
 use crate::advice::AdviceClass;
-use crate::estimator::{Estimate, Estimator, Observation};
+use crate::estimator::{Estimate, Estimator, Evidence, Observation};
 use cellcc_units::{Bytes, Rate, Span};
 
 /// What a user's queue has counted since it began.
@@ -44,6 +44,7 @@ impl CounterReader {
             backlog: counters.backlog,
             channel: period.channel,
             packet: period.packet,
+            evidence: Evidence::Queue,
         });
         let is_known = estimate.class != AdviceClass::Idle || !estimate.bandwidth.is_zero();
         is_known.then_some(estimate)

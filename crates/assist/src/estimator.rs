@@ -6,6 +6,8 @@
 //!    and no more than twice what was said before, since a few packets that hit good slots promise too much.
 //! 4. Nothing was there to serve (idle): what the channel would carry, or what was said before.
 //! 5. A channel estimate, where the scheduler has one, bounds both quotients, and stands in for that factor of two.
+//! 6. Where only round trips tell of a queue, a period that is partly busy proves no more than a lower bound. What was said
+//!    before is kept, and raised where the user had about as much: a sender that paces at what it is told makes no queue.
 //!
 //! ```text
 //!                   busy for >= 90 % of the period
@@ -38,6 +40,10 @@ const FAIR_SAMPLE_SHARE: f64 = 0.5;
 const MAX_JOINED_PERIODS: usize = 8;
 /// An estimate from a partly busy queue grows by this factor per period at most: slow start's.
 const MAX_GROWTH: f64 = 2.0;
+/// A user that had this share of what was said before, and made no queue, may get more. Our choice: as BACKLOGGED_SHARE.
+const USED_SHARE: f64 = 0.9;
+/// By this factor once the capacity was seen: BBR's gain while it probes for bandwidth (Cardwell et al. 2016).
+const PROBE_GROWTH: f64 = 1.25;
 
 /// What a base station measured of one user in one period.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -55,6 +61,17 @@ pub struct Observation {
     pub channel: Option<Rate>,
     /// The size of a full packet.
     pub packet: Bytes,
+    /// How it is known when something was in the queue.
+    pub evidence: Evidence,
+}
+
+/// How it is known whether the link limited a user or the application did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Evidence {
+    /// The queue itself was looked at.
+    Queue,
+    /// Round trips took longer than the shortest. A short queue is not seen, and what is not seen is no proof of none.
+    RoundTrips,
 }
 
 /// What can be said of a user's bottleneck.
@@ -76,6 +93,8 @@ pub struct Estimator {
     recent: VecDeque<(Bytes, Span)>,
     bandwidth: Rate,
     downlink: PacketTime,
+    /// The queue was full once: the bandwidth is not only what was asked for.
+    was_backlogged: bool,
 }
 
 impl Estimator {
@@ -91,14 +110,24 @@ impl Estimator {
             self.recent.pop_front();
         }
         self.recent.push_back((observation.served, observation.busy));
-        let bandwidth = match class {
-            AdviceClass::Backlogged => Rate::from_transfer(observation.served, observation.busy),
-            AdviceClass::Partial => self.partial(observation),
-            AdviceClass::Idle => observation.channel.unwrap_or(self.bandwidth),
+        let bandwidth = match (class, observation.evidence) {
+            (AdviceClass::Backlogged, _) => Rate::from_transfer(observation.served, observation.busy),
+            (AdviceClass::Partial, Evidence::Queue) => self.partial(observation),
+            (AdviceClass::Partial, Evidence::RoundTrips) => self.lower_bound(observation),
+            (AdviceClass::Idle, _) => observation.channel.unwrap_or(self.bandwidth),
         };
+        self.was_backlogged |= class == AdviceClass::Backlogged;
         self.bandwidth = bandwidth.min(observation.channel.unwrap_or(Rate::MAX));
         let downlink = self.downlink.at(self.bandwidth, observation.packet);
         Estimate { bandwidth: self.bandwidth, class, downlink }
+    }
+
+    fn lower_bound(&self, observation: &Observation) -> Rate {
+        let achieved = Rate::from_transfer(observation.served, observation.period);
+        let growth = if self.was_backlogged { PROBE_GROWTH } else { MAX_GROWTH };
+        let is_used = achieved >= self.bandwidth.mul_f64(USED_SHARE) && observation.busy.is_zero();
+        let growth = if is_used { growth } else { 1.0 };
+        self.bandwidth.mul_f64(growth).max(achieved)
     }
 
     fn partial(&self, observation: &Observation) -> Rate {
@@ -148,7 +177,13 @@ mod tests {
             backlog: Bytes::ZERO,
             channel: None,
             packet: PACKET,
+            evidence: Evidence::Queue,
         }
+    }
+
+    /// Known from round trips only.
+    fn passive(served: u64, busy_ms: u64) -> Observation {
+        Observation { evidence: Evidence::RoundTrips, ..observed(served, busy_ms) }
     }
 
     fn mbit(rate: Rate) -> f64 {
@@ -253,6 +288,48 @@ mod tests {
             advised = estimator.estimate(&link.period(advised)).bandwidth;
         }
         assert!((39.0..=41.0).contains(&mbit(advised)), "{advised}");
+    }
+
+    #[test]
+    fn with_round_trips_only_an_application_limited_flow_lowers_nothing_and_promises_nothing() {
+        let mut estimator = Estimator::new();
+        assert!((mbit(estimator.estimate(&passive(75_000, 50)).bandwidth) - 12.0).abs() < 1e-9);
+        for busy_ms in [0, 5, 40] {
+            for _ in 0..100 {
+                let estimate = estimator.estimate(&passive(15_000, busy_ms));
+                assert_eq!(estimate.class, AdviceClass::Partial);
+                assert!((mbit(estimate.bandwidth) - 12.0).abs() < 1e-9, "{estimate:?}");
+            }
+        }
+        let fallen = estimator.estimate(&passive(37_500, 50));
+        assert!((mbit(fallen.bandwidth) - 6.0).abs() < 1e-9, "a queue proves the capacity");
+    }
+
+    #[test]
+    fn with_round_trips_only_a_flow_that_has_what_it_is_told_is_told_more() {
+        // The queue of a link with twice the rate than before is not seen: none stands.
+        let mut link = Link { capacity: Rate::from_mbit_per_sec(24.0), queue: Bytes::ZERO };
+        let mut estimator = Estimator::new();
+        let mut advised = estimator.estimate(&passive(75_000, 50)).bandwidth;
+        let mut periods = 0;
+        while link.queue.is_zero() {
+            let seen = link.period(advised);
+            let busy = if seen.backlog.is_zero() { Span::ZERO } else { PERIOD };
+            advised = estimator.estimate(&Observation { busy, ..passive(seen.served.get(), 0) }).bandwidth;
+            periods += 1;
+        }
+        assert_eq!(periods, 5, "12 Mbit/s to more than 24 at a factor of 1.25 each");
+        assert!((mbit(advised) - 24.0).abs() < 0.1, "{advised}");
+    }
+
+    #[test]
+    fn with_round_trips_only_a_flow_that_begins_doubles_until_there_is_a_queue() {
+        let mut estimator = Estimator::new();
+        let mut told = |served| mbit(estimator.estimate(&passive(served, 0)).bandwidth);
+        assert!((told(7_500) - 1.2).abs() < 1e-9, "what it had");
+        assert!((told(7_500) - 2.4).abs() < 1e-9);
+        assert!((told(15_000) - 4.8).abs() < 1e-9);
+        assert!((told(15_000) - 4.8).abs() < 1e-9, "it does not use it");
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! | one report | [`Advice`] |
 //! | the user's bandwidth, and how far it can be trusted | [`Estimator`] |
 //! | estimates from a queue's counters, one a period | [`CounterReader`] |
+//! | the same from what passes a host, where no base station tells | [`PassiveReader`] |
 //! | how many flows the user has | [`active_flows`] |
 //! | source, period, route, loss, outages: the table `[netassist]`, and what a scheme asks for | [`NetAssist`], [`AdviceRequest`] |
 //! | the reports of a flow: made, lost, delivered | [`Reports`] |
@@ -21,6 +22,7 @@ mod counted;
 mod estimator;
 mod flows;
 mod natcp_file;
+mod passive;
 mod record;
 mod reports;
 mod settings;
@@ -29,9 +31,10 @@ mod timetable;
 pub use advice::{Advice, AdviceClass, MinRttParts};
 pub use arrivals::{Arrivals, Refusal};
 pub use counted::{CounterReader, Counters, PacketTime, Period};
-pub use estimator::{Estimate, Estimator, Observation};
+pub use estimator::{Estimate, Estimator, Evidence, Observation};
 pub use flows::active_flows;
 pub use natcp_file::{FeedbackError, FeedbackFile, FeedbackPath, FeedbackProblem};
+pub use passive::{PassiveCounters, PassivePeriod, PassiveReader, PassiveRtt};
 pub use record::{Malformed, Record};
 pub use reports::{AssistedPath, ReportFault, ReportedFlow, Reports, UnseenReports, UserState};
 pub use settings::{AdviceRequest, AdviceRoute, NetAssist, Outage, ReportSource};

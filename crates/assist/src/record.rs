@@ -9,7 +9,7 @@
 //! | 8-15 | end of the measured period, on the reporter's clock | us |
 //! | 16-31 | the user: an IPv6 address, a mapped IPv4 one, or an opaque token | |
 //! | 32-35, 36-39 | bandwidth downlink, uplink | kbit/s |
-//! | 40-43, 44-47, 48-51 | minimum RTT: network, downlink, uplink | us |
+//! | 40-43, 44-47, 48-51 | minimum RTT: network, downlink, uplink; all three zero where it is not known | us |
 //! | 52-55 | the user's downlink queue | B |
 //! | 56-57 | how long the report is valid | ms |
 //! | 58-59 | the user's active flows, at least one | |

@@ -18,6 +18,7 @@ enum { false = 0, true = 1 };
 
 /* include/uapi/linux/bpf.h */
 enum {
+	BPF_MAP_TYPE_HASH = 1,
 	BPF_MAP_TYPE_ARRAY = 2,
 	BPF_MAP_TYPE_LRU_HASH = 9,
 	BPF_MAP_TYPE_ARRAY_OF_MAPS = 12,

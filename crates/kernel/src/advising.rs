@@ -30,7 +30,8 @@ pub(crate) fn forget_advice(map: &MapHandle, peer: IpAddr) {
     let _ = map.delete(&key(peer));
 }
 
-fn key(peer: IpAddr) -> [u8; 16] {
+/// How the programs write an address: as one of IPv6.
+pub(crate) fn key(peer: IpAddr) -> [u8; 16] {
     match peer {
         IpAddr::V4(address) => address.to_ipv6_mapped().octets(),
         IpAddr::V6(address) => address.octets(),

@@ -33,6 +33,12 @@ pub enum KernelError {
         "{0} is unpinned, but the kernel still has it: another pin or process holds its link (bpftool link shows which)"
     )]
     StillHeld(&'static str),
+    /// There is no interface of this name.
+    #[error("there is no interface `{0}` in this network namespace: `ip link` lists what there is")]
+    NoInterface(String),
+    /// An interface was removed, and another has its name.
+    #[error("the interface `{0}` is another than before")]
+    InterfaceReplaced(String),
     /// Nothing loaded.
     #[error("nothing is loaded: `cellcc tcp load` loads a scheme")]
     NothingLoaded,
@@ -85,7 +91,13 @@ pub enum KernelError {
 impl KernelError {
     /// The command asked for what there is not.
     pub fn is_input(&self) -> bool {
-        matches!(self, Self::NoSuchSetting { .. } | Self::NoControlGroup { .. } | Self::Notation(_))
+        matches!(
+            self,
+            Self::NoSuchSetting { .. }
+                | Self::NoControlGroup { .. }
+                | Self::NoInterface(_)
+                | Self::Notation(_)
+        )
     }
 
     pub(crate) fn system(action: impl Into<String>) -> impl FnOnce(io::Error) -> Self {

@@ -12,6 +12,7 @@
 //! | what the cores decide in the kernel, recorded and decided again | [`Recorder`], [`verify`] |
 //! | the sockets that use a scheme, live | [`Sockets`] |
 //! | beta in a TCP option, from the user's side | [`FlowTeller`], [`Pins::hear_flow_counts`] |
+//! | what passes an interface towards users, and their RTTs | [`HostCounters`] |
 //! | the programs in C around the cores | `bpf/` |
 //! | the same as objects, and what they were made of | `objects/`, written by `make kernel-objects` |
 //!
@@ -27,6 +28,7 @@ mod control_group;
 mod error;
 mod flow_counts;
 mod holding;
+mod host_counters;
 mod libbpf_log;
 mod loading;
 mod machine;
@@ -54,6 +56,7 @@ pub use control_group::ControlGroup;
 pub use error::KernelError;
 pub use flow_counts::FlowTeller;
 pub use holding::{Calls, Held};
+pub use host_counters::HostCounters;
 pub use machine::{Capability, Machine, Refusal, Release};
 pub use notation::Written;
 pub use pins::{DEFAULT_FOLDER, Pins};

@@ -154,6 +154,24 @@ impl Machine {
     }
 }
 
+/// Links of programs to an interface (tcx).
+const NETWORK_PROGRAMS_SINCE: Release = Release { major: 6, minor: 6 };
+
+impl Machine {
+    /// Whether programs can be attached to an interface here.
+    pub(crate) fn permits_network_programs(&self, what: &'static str) -> Result<(), Refusal> {
+        let (needed, found) = (NETWORK_PROGRAMS_SINCE, self.release);
+        if found < needed {
+            return Err(Refusal::OldKernel { scheme: what, needed, found });
+        }
+        let needed = [Capability::Bpf, Capability::NetAdmin];
+        match needed.into_iter().find(|right| !self.capabilities.contains(right)) {
+            Some(missing) => Err(Refusal::NotPermitted { missing }),
+            None => Ok(()),
+        }
+    }
+}
+
 /// The effective capabilities of this process (proc_pid_status(5)).
 fn own_capabilities() -> BTreeSet<Capability> {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -221,6 +239,18 @@ mod tests {
             assert!(text.contains(&format!("needs `{function}`")), "{text}");
             assert_eq!(text.contains("modprobe tcp_bbr"), function.starts_with("bbr_"), "{text}");
         }
+    }
+
+    #[test]
+    fn counting_on_an_interface_needs_no_type_information() {
+        let untyped = Machine { has_type_information: false, ..able() };
+        assert_eq!(untyped.permits_host_counters(), Ok(()));
+        let old = Machine { release: Release { major: 6, minor: 1 }, ..able() };
+        let text = old.permits_host_counters().expect_err("no tcx").to_string();
+        assert!(text.contains("needs Linux 6.6 or newer, and this is 6.1"), "{text}");
+        let unprivileged = Machine { capabilities: BTreeSet::new(), ..able() };
+        let text = unprivileged.permits_host_counters().expect_err("no right").to_string();
+        assert!(text.contains("CAP_BPF") && text.contains("as root"), "{text}");
     }
 
     #[test]

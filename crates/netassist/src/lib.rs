@@ -5,6 +5,7 @@
 //! | the core: who is told what, pure | [`Service`] |
 //! | who the users are, and who may be told about them | [`Identities`], [`LiveFlows`], [`Consent`] |
 //! | where measurements come from | [`source`] |
+//! | the minimum RTT to a base station's host | [`probe`] |
 //! | names in certificates | [`PeerName`], [`Authority`], [`Credentials`] |
 //! | QUIC between the service and its clients, or a NATS broker | [`Server`], [`Client`] |
 //! | a server's QUIC connections under NetAssist's advice | [`AssistedPeers`] |
@@ -29,6 +30,7 @@ mod identity;
 mod limits;
 mod live_flows;
 mod name;
+pub mod probe;
 pub mod protocol;
 mod sample;
 mod service;
@@ -44,7 +46,7 @@ pub use established::established_peers;
 pub use identity::{Ambiguous, Identities, RadioName, SourceName, User, UserIndex, UserKey};
 pub use live_flows::{LiveFlows, tracked_flows};
 pub use name::{NameError, PeerName, Role};
-pub use sample::{Counted, Measured, Sample};
+pub use sample::{BaseRtt, Counted, Measured, Sample};
 pub use service::{ClientId, Consent, Counts, Due, Presented, Publication, Reply, Service};
 pub use transport::{
     BindError, BrokerClients, BrokerUrl, BrokerUrlError, CellName, Client, ClientError, ClientEvent,

@@ -1,7 +1,8 @@
 //! Which servers have a live flow with which users: only they may be told about them without consent.
 //!
 //! The evidence is the connection tracking of the edge's Linux (`/proc/net/nf_conntrack`), which sees every flow that the edge
-//! forwards. Each line has a flow's two ends twice, as they are on either side of an address translation.
+//! forwards. Each line has a flow's two ends twice, as they are on either side of an address translation. A flow counts once
+//! both ends have sent: else a server could learn of any user by sending it a packet.
 
 use cellcc_units::{Span, Time};
 use std::collections::HashMap;
@@ -44,9 +45,14 @@ impl LiveFlows {
     }
 }
 
-/// The ends of the flows in the text of `/proc/net/nf_conntrack`. Lines that are no flow are left out.
+/// What says that a flow has not begun, or is over: the marks of connection tracking without an answer, and the states of TCP
+/// before and after a connection (the kernel's nf_conntrack_standalone.c and nf_conntrack_proto_tcp.c).
+const NOT_LIVE: [&str; 6] = ["[UNREPLIED]", "SYN_SENT", "SYN_SENT2", "SYN_RECV", "TIME_WAIT", "CLOSE"];
+
+/// The ends of the live flows in the text of `/proc/net/nf_conntrack`. Lines that are no flow are left out.
 pub fn tracked_flows(text: &str) -> impl Iterator<Item = (IpAddr, IpAddr)> {
-    text.lines().flat_map(|line| {
+    let is_live = |line: &&str| !line.split_whitespace().any(|field| NOT_LIVE.contains(&field));
+    text.lines().filter(is_live).flat_map(|line| {
         let ends = |name| line.split_whitespace().filter_map(move |field| address(field, name));
         ends("src=").zip(ends("dst="))
     })
@@ -84,6 +90,24 @@ nonsense src=10.45.0.2 dst=
         assert!(flows.has(at(1), ip("192.0.2.1"), &[ip("203.0.113.7")]));
         assert!(flows.has(at(1), ip("2001:db8::1"), &[ip("10.0.0.1"), ip("2001:db8:45::2")]));
         assert!(!flows.has(at(1), ip("192.0.2.9"), &[ip("10.45.0.2")]));
+    }
+
+    /// A server sent a packet to a user and was told of the user for it.
+    #[test]
+    fn a_flow_without_an_answer_and_one_that_is_closed_are_not_live() {
+        for (protocol, state, mark) in [
+            ("udp      17 29", "", "[UNREPLIED]"),
+            ("tcp      6 119", "SYN_SENT", "[UNREPLIED]"),
+            ("tcp      6 59", "SYN_RECV", ""),
+            ("tcp      6 119", "TIME_WAIT", "[ASSURED]"),
+            ("tcp      6 9", "CLOSE", "[ASSURED]"),
+        ] {
+            let line = format!(
+                "ipv4     2 {protocol} {state} src=192.0.2.1 dst=10.45.0.2 sport=1 dport=2 {mark} src=10.45.0.2 dst=192.0.2.1 \
+                 sport=2 dport=1 mark=0 zone=0 use=2"
+            );
+            assert_eq!(tracked_flows(&line).count(), 0, "{line}");
+        }
     }
 
     #[test]

@@ -26,7 +26,7 @@ pub enum Measured {
     Known(Advice),
 }
 
-/// What a base station has counted of a user.
+/// What a base station has counted of a user, or a host on the way to it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Counted {
     /// The downlink.
@@ -35,6 +35,15 @@ pub struct Counted {
     pub uplink: Rate,
     /// From a request of the user to send until its data were decoded; `None` where it sent none.
     pub uplink_delay: Option<Span>,
-    /// Between the servers' gateway and the base station, both ways.
-    pub network_rtt: Span,
+    /// The smallest round-trip time.
+    pub base_rtt: BaseRtt,
+}
+
+/// The smallest round-trip time that a source knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BaseRtt {
+    /// Between the servers' gateway and the base station; `None` while it is not known.
+    ToBaseStation(Option<Span>),
+    /// To the user, the radio link included.
+    ToUser(Span),
 }

@@ -1,7 +1,7 @@
 //! What is known of each user: samples in, records out.
 
 use crate::identity::{Identities, UserIndex};
-use crate::sample::{Counted, Measured, Sample};
+use crate::sample::{BaseRtt, Counted, Measured, Sample};
 use cellcc_assist::{Advice, AdviceClass, Estimator, MinRttParts, Record};
 use cellcc_units::{Bytes, Rate, Span, Time};
 
@@ -110,10 +110,19 @@ impl UserState {
         let estimate = self.estimator.estimate(&counted.downlink);
         let is_known = estimate.class != AdviceClass::Idle || !estimate.bandwidth.is_zero();
         let uplink = self.uplink_delay.at(until, counted.uplink_delay);
+        let downlink = estimate.downlink;
+        let min_rtt = match counted.base_rtt {
+            BaseRtt::ToBaseStation(Some(network)) => MinRttParts { network, downlink, uplink },
+            // A part without the others would be taken for the whole; senders know a minimum of their own.
+            BaseRtt::ToBaseStation(None) => MinRttParts::default(),
+            BaseRtt::ToUser(whole) => {
+                MinRttParts { network: whole.saturating_sub(downlink), downlink, uplink: Span::ZERO }
+            }
+        };
         is_known.then_some(Advice {
             bandwidth: estimate.bandwidth,
             class: estimate.class,
-            min_rtt: MinRttParts { network: counted.network_rtt, downlink: estimate.downlink, uplink },
+            min_rtt,
             flows: 1,
             backlog: counted.downlink.backlog,
             period: counted.downlink.period,
@@ -164,7 +173,7 @@ impl RecentMinimum {
 mod tests {
     use super::*;
     use crate::identity::SourceName;
-    use cellcc_assist::Observation;
+    use cellcc_assist::{Evidence, Observation};
 
     const PERIOD: Span = Span::from_millis(50);
 
@@ -181,12 +190,13 @@ mod tests {
             backlog: Bytes::new(3000),
             channel: None,
             packet: Bytes::new(1500),
+            evidence: Evidence::Queue,
         };
         let counted = Counted {
             downlink,
             uplink: Rate::from_mbit_per_sec(1.0),
             uplink_delay: None,
-            network_rtt: Span::from_millis(10),
+            base_rtt: BaseRtt::ToBaseStation(Some(Span::from_millis(10))),
         };
         Sample {
             user: SourceName::Name("a".into()),
@@ -220,6 +230,22 @@ mod tests {
         assert_eq!((moved.handover, moved.cell_epoch), (true, 1));
         assert_eq!(moved.downlink, Rate::from_mbit_per_sec(1.2), "nothing of the other cell");
         assert!(!take(&mut user, &sample(150, 2, 7_500)).handover);
+    }
+
+    #[test]
+    fn parts_of_the_minimum_rtt_are_told_together_or_not_at_all() {
+        let told = |base_rtt| {
+            let mut sample = sample(50, 1, 75_000);
+            if let Measured::Counted(counted) = &mut sample.measured {
+                counted.base_rtt = base_rtt;
+            }
+            let record = take(&mut UserState::default(), &sample);
+            [record.min_rtt_network, record.min_rtt_downlink, record.min_rtt_uplink]
+                .map(|part| part.as_nanos() / 1_000_000)
+        };
+        assert_eq!(told(BaseRtt::ToBaseStation(Some(Span::from_millis(10)))), [10, 1, 0]);
+        assert_eq!(told(BaseRtt::ToBaseStation(None)), [0, 0, 0]);
+        assert_eq!(told(BaseRtt::ToUser(Span::from_millis(20))), [19, 1, 0], "the packet's time is in it");
     }
 
     #[test]

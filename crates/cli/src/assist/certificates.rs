@@ -8,7 +8,7 @@ use std::process::ExitCode;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  cellcc assist certificates keys                                    edge, server-1, desk: enough for a first try
+  cellcc assist certificates keys                                    edge, video-1, desk: enough for a first try
   cellcc assist certificates keys --server video-2 --user alice      two more of the same authority
 
 Copy to each machine its own folder, and authority-key.pem to none. Certificates hold for 90 days.")]
@@ -49,7 +49,7 @@ pub(super) fn run(args: &Args) -> Result<ExitCode, Exit> {
         }
     }
     if names.is_empty() {
-        let first = [(Role::Service, "edge"), (Role::Server, "server-1"), (Role::Operator, "desk")];
+        let first = [(Role::Service, "edge"), (Role::Server, "video-1"), (Role::Operator, "desk")];
         names.extend(first.into_iter().filter_map(|(role, name)| PeerName::new(role, name).ok()));
     }
     let authority = Authority::kept_in(&args.folder).map_err(Exit::input)?;

@@ -166,12 +166,13 @@ async fn daemon(cell: &EmulatedCell, keys: &Path, out: &Path) -> Result<(Daemon,
         users: USERS.into_iter().enumerate().map(user).collect(),
         sources: vec![SourceConfig::GnbWebsocket {
             address: cell.gnb(),
-            network_rtt: DELAY * 2,
+            network_rtt: Some(DELAY * 2),
             downlink_slots_per_second: SLOTS_PER_SECOND,
             record: None,
         }],
+        cells: Vec::new(),
     };
-    let daemon = Daemon::open(&config, tell).await.map_err(Exit::failed)?;
+    let daemon = Daemon::open(&config, None, tell).await.map_err(Exit::failed)?;
     Ok((daemon, Credentials::load(&server, Role::Server).map_err(Exit::failed)?))
 }
 

@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 Example:
   cellcc tcp load cellcc_natcp
   cellcc tcp route add 10.45.0.0/16 cellcc_natcp
-  cellcc assist join quic://edge:4443 --credentials keys/server-1
+  cellcc assist join quic://edge:4443 --credentials keys/server-video-1
 
 Without --user, it asks about the peers of all TCP connections of this network namespace. The service refuses those who are none \
 of its users.")]

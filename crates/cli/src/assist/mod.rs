@@ -4,6 +4,8 @@
 
 mod certificates;
 mod demo;
+mod echo;
+mod host_counters;
 #[cfg(all(target_os = "linux", feature = "kernel"))]
 mod join;
 mod permissions;
@@ -26,6 +28,8 @@ pub(crate) enum Command {
     Serve(serve::Args),
     /// Print the permissions that a NATS broker needs for a service's configuration.
     Permissions(permissions::Args),
+    /// On a base station's host: answer the service's echoes, by which it measures the network's part of the minimum RTT.
+    Echo(echo::Args),
     /// Show what the service reports about its users, again and again.
     Watch(watch::Args),
     /// Give this machine's kernel what the service reports, for `cellcc_natcp`, `cellcc_nacubic` and `cellcc_nabbr`.
@@ -59,6 +63,7 @@ pub(crate) fn run(command: Command) -> Result<ExitCode, Exit> {
         Command::Certificates(args) => certificates::run(&args),
         Command::Serve(args) => serve::run(&args),
         Command::Permissions(args) => permissions::run(&args),
+        Command::Echo(args) => echo::run(&args),
         Command::Watch(args) => watch::run(&args),
         #[cfg(all(target_os = "linux", feature = "kernel"))]
         Command::Join(args) => join::run(&args),

@@ -1,5 +1,6 @@
 //! `cellcc assist serve`.
 
+use super::host_counters;
 use crate::exit::{Exit, print, tell};
 use crate::process::{runtime, signals};
 use cellcc_netassist::daemon::{Config, Daemon};
@@ -22,7 +23,7 @@ pub(crate) struct Args {
 pub(super) fn run(args: &Args) -> Result<ExitCode, Exit> {
     let config = Config::read(&args.config).map_err(Exit::input)?;
     runtime()?.block_on(async {
-        let daemon = Daemon::open(&config, tell).await.map_err(Exit::input)?;
+        let daemon = Daemon::open(&config, host_counters::opener(), tell).await.map_err(Exit::input)?;
         let address = daemon.server().address().map_err(Exit::failed)?;
         let http = daemon
             .http_address()

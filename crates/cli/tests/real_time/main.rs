@@ -7,6 +7,12 @@
 mod common;
 
 #[cfg(all(target_os = "linux", feature = "kernel"))]
+mod assist_join;
+#[cfg(all(target_os = "linux", feature = "kernel"))]
+mod cell;
+#[cfg(all(target_os = "linux", feature = "kernel"))]
+mod host_counters;
+#[cfg(all(target_os = "linux", feature = "kernel"))]
 mod kernel_schemes;
 #[cfg(target_os = "linux")]
 mod quic_driver;

@@ -34,6 +34,27 @@ pub struct Config {
     /// Where measurements come from.
     #[serde(default, rename = "source")]
     pub sources: Vec<SourceConfig>,
+    /// Cells whose base station's host answers echoes.
+    #[serde(default, rename = "cell")]
+    pub cells: Vec<CellConfig>,
+}
+
+/// A cell whose base station's host answers echoes: the first part of its users' minimum RTT is measured.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CellConfig {
+    /// What the base station calls the cell: its physical cell identity.
+    pub pci: u16,
+    /// Where `cellcc assist echo` runs.
+    pub echo: SocketAddr,
+    /// Time between echoes.
+    #[serde(default = "default_interval")]
+    pub interval: Span,
+}
+
+/// A hundred echoes in the ten seconds of the minimum, at 4 kbit/s. Our choice.
+fn default_interval() -> Span {
+    Span::from_millis(100)
 }
 
 /// How live flows are known.
@@ -56,8 +77,9 @@ pub enum SourceConfig {
     GnbWebsocket {
         /// Where, on this machine's loopback.
         address: SocketAddr,
-        /// Between the servers' gateway and the base station, both ways.
-        network_rtt: Span,
+        /// Between the servers' gateway and the base station, both ways. Not known where it is not given, unless the cell has
+        /// echoes.
+        network_rtt: Option<Span>,
         /// Slots a second in which a cell can send to users.
         #[serde(default = "default_slots")]
         downlink_slots_per_second: u32,
@@ -69,7 +91,7 @@ pub enum SourceConfig {
         /// Where to receive them, on this machine's loopback.
         address: SocketAddr,
         /// As above.
-        network_rtt: Span,
+        network_rtt: Option<Span>,
         /// As above.
         #[serde(default = "default_slots")]
         downlink_slots_per_second: u32,
@@ -81,7 +103,7 @@ pub enum SourceConfig {
         /// The file.
         file: PathBuf,
         /// As above.
-        network_rtt: Span,
+        network_rtt: Option<Span>,
         /// As above.
         #[serde(default = "default_slots")]
         downlink_slots_per_second: u32,
@@ -105,6 +127,11 @@ pub enum SourceConfig {
         file: PathBuf,
         /// The RTT without the downlink's transmission.
         network_rtt: Span,
+    },
+    /// What this host counts on an interface that leads to the users.
+    HostCounters {
+        /// Its name.
+        interface: String,
     },
 }
 
@@ -166,7 +193,7 @@ impl Config {
                 SourceConfig::GnbRecording { file, .. } | SourceConfig::FeedbackFile { file, .. } => {
                     place(file)
                 }
-                SourceConfig::Trace { .. } => {}
+                SourceConfig::Trace { .. } | SourceConfig::HostCounters { .. } => {}
             }
         }
     }
@@ -179,17 +206,15 @@ mod tests {
     #[test]
     fn the_example_of_the_guide_is_a_configuration() {
         let guide = include_str!("../../../../docs/how-to/netassist.md");
-        let (_, after) = guide.split_once("```toml\n").expect("the guide has an example");
-        let (example, _) = after.split_once("```").expect("it ends");
-        let config: Config = toml::from_str(example).unwrap();
+        let examples = guide.split("```toml\n").skip(1).filter_map(|after| after.split("```").next());
+        let config: Config = toml::from_str(&examples.collect::<String>()).unwrap();
         assert_eq!(config.live_flows, LiveFlowsFrom::Conntrack);
         assert_eq!(config.users[0].name, "alice");
         assert!(matches!(config.sources[0], SourceConfig::GnbWebsocket { .. }));
-        let (_, broker) = after.split_once("```toml\n").expect("and one with a broker");
-        let (broker, _) = broker.split_once("```").expect("it ends");
-        let config: Config = toml::from_str(&format!("{example}{broker}")).unwrap();
-        let nats = config.nats.expect("it has a broker");
+        let nats = config.nats.as_ref().expect("it has a broker");
         assert_eq!((nats.cells[0].pci, nats.servers[0].name.as_str()), (1, "server-1"));
+        assert!(matches!(config.sources[1], SourceConfig::HostCounters { .. }));
+        assert_eq!((config.cells[0].pci, config.cells[0].interval), (1, default_interval()));
     }
 
     #[test]

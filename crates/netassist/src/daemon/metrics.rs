@@ -1,5 +1,6 @@
 //! What is counted, in the form of Prometheus.
 
+use super::probes::Probes;
 use crate::transport::Server;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, MetricEncoder};
@@ -20,9 +21,9 @@ pub(super) struct SourceCounts {
 }
 
 /// All metrics, read when they are asked for.
-pub(super) fn registry(server: Server, sources: Arc<SourceCounts>) -> Registry {
+pub(super) fn registry(server: Server, sources: Arc<SourceCounts>, probes: Probes) -> Registry {
     let mut registry = Registry::default();
-    registry.register_collector(Box::new(All { server, sources }));
+    registry.register_collector(Box::new(All { server, sources, probes }));
     registry
 }
 
@@ -30,6 +31,7 @@ pub(super) fn registry(server: Server, sources: Arc<SourceCounts>) -> Registry {
 struct All {
     server: Server,
     sources: Arc<SourceCounts>,
+    probes: Probes,
 }
 
 impl Collector for All {
@@ -49,10 +51,16 @@ impl Collector for All {
                 "Whether there is a connection with the NATS broker, 0 or 1",
                 self.server.has_broker().into(),
             ),
+            (
+                "netassist_cells_without_echo",
+                "Cells from whose host no echo came back for ten seconds",
+                self.probes.silent(),
+            ),
         ] {
             let gauge = ConstGauge::new(i64::try_from(value).unwrap_or(i64::MAX));
             one(&mut encoder, name, help, &gauge)?;
         }
+        let echoes = self.probes.counts();
         let sources = |count: &AtomicU64| count.load(Ordering::Relaxed);
         for (name, help, value) in [
             ("netassist_samples", "Samples that became records", core.samples),
@@ -72,6 +80,10 @@ impl Collector for All {
                 sources(&self.sources.problems),
             ),
             ("netassist_sources_ended", "Sources that have ended", sources(&self.sources.ended)),
+            ("netassist_echoes_sent", "Echoes to base stations' hosts", echoes.sent),
+            ("netassist_echoes_answered", "Echoes that came back", echoes.answered),
+            ("netassist_echoes_lost", "Echoes that did not come back for two seconds", echoes.lost),
+            ("netassist_echoes_forged", "Datagrams that answered no echo on its way", echoes.forged),
             ("netassist_stale", "Times that a user's source was late", core.stale),
             ("netassist_handovers", "Handovers that were seen", core.handovers),
             ("netassist_requests_granted", "Registrations that were granted", core.granted),

@@ -4,6 +4,7 @@ use super::config::{Config, LiveFlowsFrom, SourceConfig};
 use super::http;
 use super::metrics::{SourceCounts, registry};
 use super::nats::SecretError;
+use super::probes::Probes;
 use crate::audit::AuditEntry;
 use crate::certificates::{CertificateError, Credentials};
 use crate::clock::ServiceClock;
@@ -13,7 +14,8 @@ use crate::name::Role;
 use crate::service::Service;
 use crate::source::gnb::{Gnb, GnbSettings};
 use crate::source::{
-    RawInput, Recorder, Recording, RecordingError, Source, SourceEvent, Timetables, UdpInput, WebSocketInput,
+    Host, OpenHostCounters, RawInput, Recorder, Recording, RecordingError, Source, SourceEvent, Timetables,
+    UdpInput, WebSocketInput,
 };
 use crate::transport::{BindError, Server, UnknownName};
 use cellcc_assist::{
@@ -104,6 +106,7 @@ pub struct Daemon {
     server: Server,
     clock: ServiceClock,
     sources: Vec<(String, Box<dyn Source>)>,
+    probes: Probes,
     http: Option<TcpListener>,
     audit: (PathBuf, File, mpsc::UnboundedReceiver<AuditEntry>),
     /// Publishes through the broker.
@@ -112,18 +115,21 @@ pub struct Daemon {
 }
 
 impl Daemon {
-    /// Opens everything that the configuration names. `log` takes lines. Needs a tokio runtime.
+    /// Opens everything that the configuration names. `host_counters`: what counts on an interface, where something can. `log`
+    /// takes lines. Needs a tokio runtime.
     ///
     /// # Errors
     /// Something cannot be opened.
     pub async fn open(
         config: &Config,
+        host_counters: Option<OpenHostCounters>,
         log: impl Fn(&str) + Send + Sync + 'static,
     ) -> Result<Self, DaemonError> {
         let clock = ServiceClock::start();
         let credentials = Credentials::load(&config.credentials, Role::Service)?;
         let identities = Identities::new(config.users.clone(), &config.secret()?)?;
-        let sources = sources(config, &identities, clock).await?;
+        let sources = sources(config, &identities, clock, host_counters).await?;
+        let probes = Probes::open(&config.cells, clock).await?;
         let (live_flows, flows) = match config.live_flows {
             LiveFlowsFrom::Assumed => (LiveFlows::assumed(), None),
             LiveFlowsFrom::None => (LiveFlows::default(), None),
@@ -151,7 +157,7 @@ impl Daemon {
             }
             None => None,
         };
-        Ok(Self { server, clock, sources, http, audit: (path, file, entries), publishing, log })
+        Ok(Self { server, clock, sources, probes, http, audit: (path, file, entries), publishing, log })
     }
 
     /// The service.
@@ -171,17 +177,21 @@ impl Daemon {
 
     /// Runs until `stop`, and tells systemd how it goes.
     pub async fn run(self, stop: impl Future<Output = ()>) {
-        let Self { server, sources, http, audit, publishing, log, .. } = self;
+        let Self { server, sources, probes, http, audit, publishing, log, .. } = self;
         let counts = Arc::new(SourceCounts::default());
         let mut tasks = JoinSet::new();
+        for prober in probes.all() {
+            tasks.spawn(prober.clone().run());
+        }
         for (name, source) in sources {
-            tasks.spawn(follow(name, source, server.clone(), Arc::clone(&counts), Arc::clone(&log)));
+            let (probes, counts) = (probes.clone(), Arc::clone(&counts));
+            tasks.spawn(follow(name, source, probes, server.clone(), counts, Arc::clone(&log)));
         }
         if let Some(publishing) = publishing {
             tasks.spawn(publishing);
         }
         if let Some(listener) = http {
-            let metrics = registry(server.clone(), counts);
+            let metrics = registry(server.clone(), counts, probes);
             let (server, log) = (server.clone(), Arc::clone(&log));
             tasks.spawn(async move {
                 if let Err(error) = http::serve(listener, server, metrics).await {
@@ -221,6 +231,7 @@ async fn feed_watchdog() {
 async fn follow(
     name: String,
     mut source: Box<dyn Source>,
+    probes: Probes,
     server: Server,
     counts: Arc<SourceCounts>,
     log: Log,
@@ -228,7 +239,10 @@ async fn follow(
     let mut told: Option<(String, Instant)> = None;
     while let Some(event) = source.next().await {
         match event {
-            SourceEvent::Samples(samples) => server.samples(&samples),
+            SourceEvent::Samples(mut samples) => {
+                probes.fill(&mut samples);
+                server.samples(&samples);
+            }
             SourceEvent::Problem(problem) => {
                 counts.problems.fetch_add(1, Ordering::Relaxed);
                 let is_new = told
@@ -259,6 +273,7 @@ async fn sources(
     config: &Config,
     identities: &Identities,
     clock: ServiceClock,
+    host_counters: Option<OpenHostCounters>,
 ) -> Result<Vec<(String, Box<dyn Source>)>, DaemonError> {
     let traces = TraceCache::default();
     let mut opened: Vec<(String, Box<dyn Source>)> = Vec::new();
@@ -298,6 +313,14 @@ async fn sources(
                 known(user, identities)?;
                 (which, one_user(user, Box::new(timetable), clock))
             }
+            SourceConfig::HostCounters { interface } => {
+                let which = format!("host-counters {interface}");
+                let open = host_counters
+                    .ok_or("nothing here can count on an interface: this needs Linux, and cellcc with the feature `kernel`")
+                    .map_err(failed(&which))?;
+                let source = Host::new(interface, identities, clock, open).map_err(failed(&which))?;
+                (which, Box::new(source))
+            }
         });
     }
     Ok(opened)
@@ -311,7 +334,7 @@ fn gnb(
     which: &str,
     input: impl RawInput + 'static,
     record: Option<&Path>,
-    network_rtt: Span,
+    network_rtt: Option<Span>,
     downlink_slots_per_second: u32,
 ) -> Result<Box<dyn Source>, DaemonError> {
     let settings = GnbSettings { downlink_slots_per_second, network_rtt };

@@ -4,11 +4,13 @@
 //! pure reader for what they say. Then messages can be recorded and replayed without a line of yours.
 
 pub mod gnb;
+mod host;
 mod recording;
 mod timetables;
 mod udp;
 mod websocket;
 
+pub use host::{Host, HostCounters, OpenHostCounters};
 pub use recording::{Recorder, Recording, RecordingError};
 pub use timetables::Timetables;
 pub use udp::UdpInput;

@@ -7,6 +7,7 @@ mod attacks;
 mod broker;
 mod nats;
 mod nats_attacks;
+mod probe;
 mod service;
 mod sources;
 mod support;

@@ -13,9 +13,10 @@ use tokio_tungstenite::accept_async;
 use tokio_tungstenite::tungstenite::Message;
 
 const SETTINGS: GnbSettings =
-    GnbSettings { downlink_slots_per_second: 1400, network_rtt: Span::from_millis(10) };
+    GnbSettings { downlink_slots_per_second: 1400, network_rtt: Some(Span::from_millis(10)) };
 
-fn report(at_ms: u64) -> String {
+/// A message of a base station with one user: 12 Mbit/s, and something queued.
+pub(crate) fn report(at_ms: u64) -> String {
     let user = UeReport {
         pci: 1,
         rnti: 17921,

@@ -1,7 +1,7 @@
 use super::fairness::FlowReport;
 use crate::testing::Path;
 use crate::{Advice, AdviceClass, MinRttParts, Registry};
-use cellcc_assist::{Estimator, Observation};
+use cellcc_assist::{Estimator, Evidence, Observation};
 use cellcc_units::{Bytes, Rate, Span};
 use proptest::prelude::*;
 
@@ -303,6 +303,7 @@ fn run_and_report(path: &mut Path, estimator: &mut Estimator) -> f64 {
         backlog: Bytes::new(1500).mul_f64(path.queued()),
         channel: None,
         packet: Bytes::new(1500),
+        evidence: Evidence::Queue,
     });
     let advice = Advice { bandwidth: estimate.bandwidth, class: estimate.class, ..advice(0.0) };
     path.flow.on_advice(path.now, &advice);

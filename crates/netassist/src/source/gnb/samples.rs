@@ -9,8 +9,8 @@
 
 use super::report::{Malformed, Message, UeReport, parse};
 use crate::identity::{RadioName, SourceName};
-use crate::sample::{Counted, Measured, Sample};
-use cellcc_assist::Observation;
+use crate::sample::{BaseRtt, Counted, Measured, Sample};
+use cellcc_assist::{Evidence, Observation};
 use cellcc_units::{Bytes, Rate, Span, Time};
 use std::collections::HashMap;
 
@@ -29,8 +29,8 @@ const DAY_MS: u64 = 86_400_000;
 pub struct GnbSettings {
     /// Slots a second in which a cell can send to users.
     pub downlink_slots_per_second: u32,
-    /// Between the servers' gateway and the base station, both ways.
-    pub network_rtt: Span,
+    /// Between the servers' gateway and the base station, both ways, where it is known.
+    pub network_rtt: Option<Span>,
 }
 
 /// Makes samples of a base station's messages. Pure.
@@ -91,12 +91,13 @@ impl GnbReader {
             backlog: user.queued,
             channel: None,
             packet: PACKET,
+            evidence: Evidence::Queue,
         };
         let counted = Counted {
             downlink,
             uplink: user.uplink,
             uplink_delay: user.uplink_delay,
-            network_rtt: self.settings.network_rtt,
+            base_rtt: BaseRtt::ToBaseStation(self.settings.network_rtt),
         };
         Some(Sample {
             user: SourceName::Radio(name),
@@ -147,7 +148,7 @@ mod tests {
     use super::*;
 
     const SETTINGS: GnbSettings =
-        GnbSettings { downlink_slots_per_second: 1400, network_rtt: Span::from_millis(10) };
+        GnbSettings { downlink_slots_per_second: 1400, network_rtt: Some(Span::from_millis(10)) };
 
     fn user(queued: u64, blocks: u64) -> UeReport {
         UeReport {

@@ -1,0 +1,227 @@
+//! This host's own counters as a source of network assistance, with real TCP over an emulated link. Needs root; elsewhere the
+//! tests say so and pass.
+
+use crate::cell::Cell;
+use crate::common::cellcc;
+use crate::{alone, can_emulate};
+use cellcc_assist::{AdviceClass, Estimate, Estimator, PassiveCounters, PassiveReader};
+use cellcc_kernel::{HostCounters, Machine};
+use cellcc_test_support::{retry_on_stall, skip};
+use cellcc_units::{Rate, Span, Time};
+use libbpf_rs::query::ProgInfoIter;
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+const LINK_MBIT: f64 = 20.0;
+const PERIOD: Duration = Duration::from_millis(50);
+/// Of Ethernet's 1500 bytes, TCP with time stamps has 1448.
+const PAYLOAD_SHARE: f64 = 1448.0 / 1500.0;
+
+/// Whether this machine and this user can count.
+fn can_count() -> bool {
+    Machine::current().permits_host_counters().map_err(skip).is_ok() && can_emulate()
+}
+
+/// What is told of the user, a period after the other.
+struct Told {
+    counters: HostCounters,
+    reader: PassiveReader,
+    estimator: Estimator,
+    began: Instant,
+}
+
+impl Told {
+    fn start(cell: &Cell) -> Self {
+        let users = [vec![cell.user(0)]];
+        let open = || HostCounters::open(&cell.interface, &users, &Machine::current()).unwrap();
+        Self {
+            counters: cell.outside().run(open).unwrap(),
+            reader: PassiveReader::default(),
+            estimator: Estimator::new(),
+            began: Instant::now(),
+        }
+    }
+
+    fn look(&self, cell: &Cell) -> PassiveCounters {
+        cell.outside().run(|| self.counters.read(0).unwrap()).unwrap()
+    }
+
+    /// The estimates of so many periods.
+    fn periods(&mut self, cell: &Cell, count: usize) -> Vec<Estimate> {
+        let estimates = (0..count).filter_map(|_| {
+            std::thread::sleep(PERIOD);
+            let now = Time::ZERO + Span::from_nanos(self.began.elapsed().as_nanos() as u64);
+            let period = self.reader.read(now, &self.look(cell))?;
+            Some(self.estimator.estimate(&period.downlink))
+        });
+        estimates.collect()
+    }
+}
+
+fn is_near(bandwidth: Rate, mbit: f64) -> bool {
+    (bandwidth.as_mbit_per_sec() / mbit - 1.0).abs() < 0.04
+}
+
+fn share(estimates: &[Estimate], is_so: impl Fn(&Estimate) -> bool) -> f64 {
+    estimates.iter().filter(|estimate| is_so(estimate)).count() as f64 / estimates.len() as f64
+}
+
+#[test]
+fn a_flow_that_fills_the_link_tells_its_rate_and_one_that_does_not_lowers_nothing() {
+    retry_on_stall(|| {
+        let _alone = alone();
+        if !can_count() {
+            return;
+        }
+        let cell = Cell::start(1, LINK_MBIT);
+        let mut told = Told::start(&cell);
+        // Of the kernel's own schemes, the one that fills queues.
+        let mut server = cell.connect(0, "cubic");
+        // Bytes a period; zero: as many as the connection takes. All bits: the end.
+        let demand = AtomicU64::new(0);
+        std::thread::scope(|scope| {
+            let written = scope.spawn(|| {
+                let mut written = 0;
+                loop {
+                    match demand.load(Ordering::Relaxed) {
+                        u64::MAX => return written,
+                        0 => server.write_all(&[7; 16_384]).unwrap(),
+                        bytes => {
+                            server.write_all(&vec![7; bytes as usize]).unwrap();
+                            written += bytes;
+                            std::thread::sleep(PERIOD);
+                        }
+                    }
+                }
+            });
+            told.periods(&cell, 20);
+            let filled = told.periods(&cell, 30);
+            let of_link = |estimate: &Estimate| is_near(estimate.bandwidth, LINK_MBIT);
+            // In a loss recovery round trips are not measured: what was told before is kept.
+            assert!(share(&filled, |one| one.class == AdviceClass::Backlogged) > 0.5, "{filled:#?}");
+            assert!(filled.iter().all(of_link), "{filled:#?}");
+
+            // A tenth of the link, once the queue and the socket's buffer are empty.
+            demand.store(12_500, Ordering::Relaxed);
+            told.periods(&cell, 40);
+            let before = told.look(&cell);
+            let limited = told.periods(&cell, 40);
+            let after = told.look(&cell);
+            let achieved = Rate::from_transfer(
+                after.delivered - before.delivered,
+                after.acknowledged_at.since(before.acknowledged_at),
+            );
+            assert!(limited.iter().all(of_link), "{limited:#?}");
+            assert!(limited.iter().all(|one| one.class != AdviceClass::Backlogged), "{limited:#?}");
+
+            demand.store(u64::MAX, Ordering::Relaxed);
+            written.join().unwrap();
+            // Each write comes a little more than a period after the one before.
+            let asked = 12_500.0 * 8.0 / 1e6 / PERIOD.as_secs_f64() / PAYLOAD_SHARE;
+            assert!(
+                (0.94..1.02).contains(&(achieved.as_mbit_per_sec() / asked)),
+                "{achieved} of {asked} Mbit/s"
+            );
+            let rtt = after.rtt.unwrap();
+            // The link's two delays, and a packet's or two packets' transmission.
+            assert!((20.0..23.0).contains(&rtt.min.as_millis_f64()), "{rtt:?}");
+        });
+    });
+}
+
+/// The programs of ours on interfaces.
+fn programs() -> usize {
+    let names = ProgInfoIter::default().map(|program| program.name.to_string_lossy().into_owned());
+    names.filter(|name| name.starts_with("towards_users") || name.starts_with("from_users")).count()
+}
+
+const CONFIG: &str = r#"
+listen = "127.0.0.1:0"
+credentials = "keys/service-edge"
+audit_log = "audit.jsonl"
+live_flows = "none"
+
+[[user]]
+name = "alice"
+addresses = ["10.45.0.2"]
+
+[[source]]
+kind = "host-counters"
+interface = "INTERFACE"
+"#;
+
+fn configured(folder: &Path, interface: &str) {
+    cellcc(folder).args(["assist", "certificates", "keys"]).assert().success();
+    fs::write(folder.join("netassist.toml"), CONFIG.replace("INTERFACE", interface)).unwrap();
+}
+
+/// A daemon that counts on loopback.
+fn daemon(folder: &Path) -> Child {
+    let mut command = Command::new(assert_cmd::cargo::cargo_bin!("cellcc"));
+    command.args(["assist", "serve", "netassist.toml"]).current_dir(folder).stdout(Stdio::piped());
+    let mut daemon = command.spawn().unwrap();
+    let listens = BufReader::new(daemon.stdout.as_mut().unwrap()).lines().next().unwrap().unwrap();
+    assert!(listens.starts_with("listening on "), "{listens}");
+    daemon
+}
+
+#[test]
+fn nothing_stays_of_a_daemon_that_has_ended_or_was_killed() {
+    let _alone = alone();
+    if !can_count() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    configured(folder.path(), "lo");
+    for signal in ["-INT", "-TERM", "-KILL"] {
+        let before = programs();
+        let mut daemon = daemon(folder.path());
+        assert_eq!(programs(), before + 2);
+        let pid = daemon.id().to_string();
+        assert!(Command::new("kill").args([signal, &pid]).status().unwrap().success());
+        daemon.wait().unwrap();
+        let began = Instant::now();
+        while programs() != before {
+            assert!(began.elapsed().as_secs() < 20, "programs stay after {signal}");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_counted_is_refused_with_what_to_do() {
+    let _alone = alone();
+    if !can_count() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    configured(folder.path(), "wwan7");
+    let output = cellcc(folder.path()).args(["assist", "serve", "netassist.toml"]).output().unwrap();
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{message}");
+    assert!(message.contains("host-counters wwan7: there is no interface `wwan7`"), "{message}");
+
+    configured_for_anybody(folder.path());
+    let mut command = Command::new("setpriv");
+    command.args([
+        "--reuid=65534",
+        "--regid=65534",
+        "--clear-groups",
+        "--inh-caps=-all",
+        "--bounding-set=-all",
+    ]);
+    command.arg(assert_cmd::cargo::cargo_bin!("cellcc")).args(["assist", "serve", "netassist.toml"]);
+    let output = command.current_dir(folder.path()).output().unwrap();
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{message}");
+    assert!(message.contains("needs CAP_BPF") && message.contains("as root"), "{message}");
+}
+
+fn configured_for_anybody(folder: &Path) {
+    fs::write(folder.join("netassist.toml"), CONFIG.replace("INTERFACE", "lo")).unwrap();
+    Command::new("chmod").args(["-R", "a+rwX"]).arg(folder).status().unwrap();
+}

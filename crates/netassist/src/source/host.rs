@@ -1,0 +1,211 @@
+//! This host's own counters, for those without access to the radio network: what passes an interface towards each user, and the
+//! round-trip times of users' TCP. Who counts is not known here: [`HostCounters`].
+
+use super::{NextEvent, Source, SourceEvent};
+use crate::clock::ServiceClock;
+use crate::identity::{Identities, SourceName, UserIndex};
+use crate::sample::{BaseRtt, Counted, Measured, Sample};
+use cellcc_assist::{PassiveCounters, PassiveReader};
+use cellcc_units::{Span, Time};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::net::IpAddr;
+use std::time::Duration;
+
+/// The paper's period of reports (NATCP, section 2.2.1).
+const PERIOD: Span = Span::from_millis(50);
+/// Wait before an interface that is gone is looked for again.
+const RETRY_DELAY: Duration = Duration::from_secs(1);
+
+/// What counts on an interface.
+pub trait HostCounters: Send {
+    /// What is counted of a user, by its place in the list.
+    ///
+    /// # Errors
+    /// The interface is gone, or what counts on it is.
+    fn read(&self, user: usize) -> Result<PassiveCounters, String>;
+}
+
+/// Begins to count on an interface, for users with these addresses.
+pub type OpenHostCounters = fn(&str, &[Vec<IpAddr>]) -> Result<Box<dyn HostCounters>, String>;
+
+/// The counters of an interface, each user's once a period, at a time of its own.
+pub struct Host {
+    interface: String,
+    open: OpenHostCounters,
+    clock: ServiceClock,
+    addresses: Vec<Vec<IpAddr>>,
+    users: Vec<HostUser>,
+    counters: Option<Box<dyn HostCounters>>,
+    turns: BinaryHeap<Reverse<(Time, usize)>>,
+}
+
+struct HostUser {
+    name: String,
+    offset: Span,
+    reader: PassiveReader,
+}
+
+impl std::fmt::Debug for Host {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Host").field("interface", &self.interface).finish_non_exhaustive()
+    }
+}
+
+impl Host {
+    /// Counts on this interface, for all users.
+    ///
+    /// # Errors
+    /// `open` cannot.
+    pub fn new(
+        interface: &str,
+        identities: &Identities,
+        clock: ServiceClock,
+        open: OpenHostCounters,
+    ) -> Result<Self, String> {
+        let addresses: Vec<_> =
+            identities.all().map(|index| identities.user(index).addresses.clone()).collect();
+        let user = |index: UserIndex| HostUser {
+            name: identities.user(index).name.clone(),
+            offset: identities.key(index).offset_in(PERIOD),
+            reader: PassiveReader::default(),
+        };
+        let mut host = Self {
+            interface: interface.into(),
+            open,
+            clock,
+            addresses,
+            users: identities.all().map(user).collect(),
+            counters: None,
+            turns: BinaryHeap::new(),
+        };
+        host.begin()?;
+        Ok(host)
+    }
+
+    /// Begins to count, from nothing.
+    fn begin(&mut self) -> Result<(), String> {
+        self.counters = Some((self.open)(&self.interface, &self.addresses)?);
+        let now = self.clock.now();
+        self.users.iter_mut().for_each(|user| user.reader = PassiveReader::default());
+        let turns = self.users.iter().enumerate();
+        self.turns = turns.map(|(index, user)| Reverse((now + user.offset, index))).collect();
+        Ok(())
+    }
+
+    /// The samples of all whose turn it is.
+    fn due(&mut self, now: Time) -> Result<Vec<Sample>, String> {
+        let mut samples = Vec::new();
+        let Some(counters) = &self.counters else { return Ok(samples) };
+        while let Some(&Reverse((at, index))) = self.turns.peek()
+            && at <= now
+        {
+            self.turns.pop();
+            // Turns that were missed are left out.
+            let missed = now.since(at).as_nanos() / PERIOD.as_nanos();
+            self.turns.push(Reverse((at + PERIOD * (missed + 1), index)));
+            let user = &mut self.users[index];
+            samples.extend(user.sample(now, &counters.read(index)?));
+        }
+        Ok(samples)
+    }
+}
+
+impl HostUser {
+    fn sample(&mut self, now: Time, counters: &PassiveCounters) -> Option<Sample> {
+        let period = self.reader.read(now, counters)?;
+        let counted = Counted {
+            downlink: period.downlink,
+            uplink: period.uplink,
+            uplink_delay: None,
+            base_rtt: BaseRtt::ToUser(period.min_rtt),
+        };
+        let user = SourceName::Name(self.name.clone());
+        Some(Sample { user, cell: 0, until: now, measured: Measured::Counted(counted) })
+    }
+}
+
+impl Source for Host {
+    fn next(&mut self) -> NextEvent<'_> {
+        Box::pin(async move {
+            loop {
+                if self.counters.is_none() {
+                    tokio::time::sleep(RETRY_DELAY).await;
+                    if let Err(problem) = self.begin() {
+                        return Some(SourceEvent::Problem(problem));
+                    }
+                }
+                // Without users there is nothing to count.
+                let &Reverse((at, _)) = self.turns.peek()?;
+                tokio::time::sleep_until(self.clock.instant(at).into()).await;
+                match self.due(self.clock.now()) {
+                    Ok(samples) if samples.is_empty() => {}
+                    Ok(samples) => return Some(SourceEvent::Samples(samples)),
+                    Err(problem) => {
+                        self.counters = None;
+                        return Some(SourceEvent::Problem(problem));
+                    }
+                }
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::identity::User;
+    use cellcc_assist::PassiveRtt;
+    use cellcc_units::Bytes;
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    struct Steady(AtomicU64);
+
+    impl HostCounters for Steady {
+        fn read(&self, user: usize) -> Result<PassiveCounters, String> {
+            assert_eq!(user, 0);
+            let looks = self.0.fetch_add(1, Ordering::Relaxed);
+            if looks == 3 {
+                return Err("gone".into());
+            }
+            // 12 Mbit/s, all the time with a queue.
+            let elapsed = PERIOD * looks;
+            Ok(PassiveCounters {
+                delivered: Bytes::new(75_000 * looks),
+                waited: elapsed,
+                rtt: Some(PassiveRtt { last: Span::from_millis(60), min: Span::from_millis(20) }),
+                acknowledged_at: Time::ZERO + elapsed,
+                ..PassiveCounters::default()
+            })
+        }
+    }
+
+    #[test]
+    fn each_user_has_a_turn_a_period_and_an_interface_that_comes_back_is_counted_on_again() {
+        let user =
+            User { name: "alice".into(), addresses: vec!["10.45.0.2".parse().unwrap()], radio: Vec::new() };
+        let identities = Identities::new(vec![user], &[1; 32]).unwrap();
+        let open: OpenHostCounters = |interface, users| {
+            assert_eq!((interface, users.len()), ("wwan0", 1));
+            Ok(Box::new(Steady(AtomicU64::new(0))))
+        };
+        let mut host = Host::new("wwan0", &identities, ServiceClock::start(), open).unwrap();
+        let first_turn = |host: &Host| host.turns.peek().unwrap().0.0;
+        let first = first_turn(&host);
+        let mut looks = |periods: u64| host.due(first + PERIOD * periods).map(|samples| samples.len());
+        // The first look only begins a period; a turn that was missed is left out.
+        assert_eq!([looks(0), looks(2), looks(2), looks(3)], [Ok(0), Ok(1), Ok(0), Ok(1)]);
+        assert_eq!(looks(4), Err("gone".into()));
+        host.begin().unwrap();
+        let again = first_turn(&host);
+        assert_eq!([again, again + PERIOD].map(|now| host.due(now).unwrap().len()), [0, 1]);
+    }
+
+    #[test]
+    fn what_cannot_be_opened_is_said_at_the_start() {
+        let identities = Identities::new(Vec::new(), &[1; 32]).unwrap();
+        let open: OpenHostCounters = |interface, _| Err(format!("there is no interface `{interface}`"));
+        let error = Host::new("wwan7", &identities, ServiceClock::start(), open).unwrap_err();
+        assert_eq!(error, "there is no interface `wwan7`");
+    }
+}
