@@ -95,7 +95,7 @@ impl Drop for Handle {
 /// Where the two transports meet at this end.
 enum Dialler {
     Quic(quic::Dialler),
-    Nats(nats::Dialler),
+    Nats(Box<nats::Dialler>),
 }
 
 impl Client {
@@ -112,7 +112,9 @@ impl Client {
             ServiceAddress::Quic(service) => {
                 Dialler::Quic(quic::Dialler::new(service, &settings.credentials)?)
             }
-            ServiceAddress::Nats(broker) => Dialler::Nats(nats::Dialler::new(broker, &settings.credentials)?),
+            ServiceAddress::Nats(broker) => {
+                Dialler::Nats(Box::new(nats::Dialler::new(broker, &settings.credentials)?))
+            }
         };
         let wanted = Arc::new(Mutex::new(Wanted::default()));
         let (changes, changed) = mpsc::unbounded_channel();

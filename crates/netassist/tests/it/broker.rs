@@ -22,6 +22,7 @@ pub(crate) struct Broker {
 }
 
 impl Drop for Broker {
+    #[allow(clippy::print_stderr, reason = "what the broker said explains a failed test")]
     fn drop(&mut self) {
         self.kill();
         if std::thread::panicking() {
