@@ -36,6 +36,8 @@ impl Arrivals {
     pub fn accept(&mut self, now: Time, record: &Record) -> Result<Advice, Refusal> {
         let offset = i128::from(now.as_nanos()) - i128::from(record.measured_until.as_nanos());
         let min_offset = match self.newest {
+            // Another service, whose clock has nothing to do with that of the one before.
+            Some(_) if record.first && record.handover => offset,
             Some(newest) if is_newer(record, &newest) => newest.min_offset.min(offset),
             Some(_) => return Err(Refusal::Replayed),
             None => offset,
@@ -132,6 +134,17 @@ mod tests {
         assert_eq!(refusal(&mut records, 1050, &record(0, 100)), Some(Refusal::Replayed));
         assert_eq!(refusal(&mut records, 1050, &anew(100)), None);
         assert_eq!(refusal(&mut records, 1060, &anew(100)), Some(Refusal::Replayed));
+    }
+
+    #[test]
+    fn after_a_handover_the_clock_of_another_service_counts() {
+        let mut records = Arrivals::default();
+        assert_eq!(refusal(&mut records, 1000, &record(1000, 900_000)), None);
+        let elsewhere = Record { first: true, handover: true, ..record(7, 50) };
+        let told = records.accept(at(1060), &elsewhere).expect("its clock is behind");
+        assert_eq!(told.age, Span::ZERO);
+        assert_eq!(refusal(&mut records, 1110, &record(8, 100)), None);
+        assert_eq!(refusal(&mut records, 1120, &record(1001, 900_050)), None, "a later record of its own");
     }
 
     #[test]

@@ -5,7 +5,7 @@ use crate::support::{ALICE, Heard, Listening, in_an_hour, name};
 use cellcc_assist::Record;
 use cellcc_netassist::daemon::{CellConfig, Config, Daemon, LiveFlowsFrom, SourceConfig};
 use cellcc_netassist::probe::{EchoHost, Prober};
-use cellcc_netassist::{Authority, RadioName, Role, ServiceClock, User};
+use cellcc_netassist::{Authority, RadioName, Role, ServiceAddress, ServiceClock, User};
 use cellcc_test_support::retry_on_stall;
 use cellcc_units::Span;
 use socket2::{Domain, Protocol, Socket, Type};
@@ -113,12 +113,13 @@ async fn users_of_a_cell_have_the_round_trip_to_its_host_and_none_while_it_is_aw
             record: None,
         }],
         cells: vec![CellConfig { pci: 1, echo, interval: EVERY }],
+        nats: None,
     };
     let daemon = Daemon::open(&config, None, |_| {}).await.unwrap();
     let service = daemon.server().address().unwrap();
     tokio::spawn(daemon.run(std::future::pending()));
     let operator = authority.sign(&name(Role::Operator, "desk"), in_an_hour()).unwrap();
-    let mut desk = Listening::start(service, operator);
+    let mut desk = Listening::start(ServiceAddress::Quic(service), operator);
     desk.client.want_all();
     let station = UdpSocket::bind(LOCAL).await.unwrap();
     tokio::spawn(async move {
