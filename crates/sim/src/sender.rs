@@ -66,14 +66,12 @@ impl Sender {
         application: Application,
         endpoint: &Endpoint,
     ) -> Self {
-        // Without delayed acknowledgements there is no delay to wait for.
-        let max_ack_delay = if endpoint.ack_every > 1 { endpoint.max_ack_delay } else { Span::ZERO };
         Self {
             ecn: controller.ecn(),
             flow: Flow::new(controller, endpoint.packet()),
             resume_at: application.start(),
             application,
-            recovery: Recovery::new(endpoint.recovery, max_ack_delay),
+            recovery: Recovery::new(endpoint.recovery, endpoint.ack_policy().max_delay()),
             header: endpoint.header,
             packet: endpoint.packet(),
             pacer: Pacer::default(),

@@ -224,7 +224,7 @@ proptest! {
     ) {
         let limit: QueueLimit = limit.parse().unwrap();
         let of = |mark_above| Link::new(
-            LinkConfig { queue: Queue::DropTail { limit, mark_above }, ..config(capacity.clone(), "1pkt") }, 1);
+            LinkConfig { queue: Queue::DropTail { limit, mark_above, ack_filter: false }, ..config(capacity.clone(), "1pkt") }, 1);
         let (mut fast, mut general) = (of(None), of(Some(Span::MAX)));
         let (mut from_fast, mut from_general) = (Outcome::default(), Outcome::default());
         let mut now = Time::ZERO;
