@@ -93,3 +93,18 @@ fn an_ack_filter_lets_a_flow_fill_a_link_whose_uplink_is_full_of_acknowledgement
     let (full, filtered) = (through("100pkt"), through("droptail(100pkt, ack-filter)"));
     assert!(full < 0.15 && filtered > 0.7, "{full} and {filtered}");
 }
+
+#[test]
+fn a_tail_loss_probe_waits_for_a_delayed_acknowledgement_of_a_packet_alone_only() {
+    // What used to happen: with TCP's delayed acknowledgements of up to 200 ms, the time-out always came before the probe.
+    let completion = |acks: &str| {
+        let records = runs(&["cubic:sized(43kB)"], "rate=20Mbit/s", |file| {
+            file.path.extra_loss = "0%@45ms,100%@15ms,0%@10s".into();
+            file.endpoint.recovery = LossDetection::Rack;
+            file.endpoint.acks = acks.parse().ok();
+        });
+        records[0].total.completion_time_s.expect("it ends")
+    };
+    let (delayed, every) = (completion("delayed"), completion("every-packet"));
+    assert!(delayed < every + 0.05, "{delayed} s and {every} s");
+}
