@@ -96,6 +96,7 @@ impl Receiver {
     }
 
     /// What the driver holds arrives as one, and is acknowledged as one.
+    #[cold]
     fn hand_over(&mut self, now: Time) -> Option<Acknowledgement> {
         let held = self.offload.as_mut()?.take();
         let dues: Vec<Due> = held.into_iter().map(|packet| self.take(now, packet)).collect();
@@ -103,7 +104,7 @@ impl Receiver {
     }
 
     /// Takes a packet in; says when its acknowledgement is due.
-    #[inline]
+    #[inline(always)]
     fn take(&mut self, now: Time, packet: Incoming) -> Due {
         let Incoming { number, segment, bytes, ecn, signal } = packet;
         self.log.push_back(ReceivedPacket { number, ecn });
@@ -117,7 +118,7 @@ impl Receiver {
         self.schedule.on_packet(now, number, segment)
     }
 
-    #[inline]
+    #[inline(always)]
     fn acknowledge_by(&mut self, now: Time, due: Due) -> Option<Acknowledgement> {
         match due {
             Due::Now => self.acknowledge(now),
@@ -189,7 +190,9 @@ impl Receiver {
         self.feedback.pop_front()
     }
 
-    /// Makes an acknowledgement of all that has arrived, or of as much as the component releases.
+    /// Makes an acknowledgement of all that has arrived, or of as much as the component releases. Inlined, as `take` is: that the
+    /// seldom paths call them, too, would cost each packet a hundred instructions.
+    #[inline(always)]
     fn acknowledge(&mut self, now: Time) -> Option<Acknowledgement> {
         self.schedule.on_acknowledged();
         self.ack_due_at = None;
