@@ -37,6 +37,7 @@ faults: ## Print what every scheme does under fourteen faults, the tables of doc
 	@tools/setup build
 	$(run) cargo run --release $(locked) -p cellcc-sim --example faults -- quic
 	$(run) cargo run --release $(locked) -p cellcc-sim --example faults -- rack
+	$(run) cargo run --release $(locked) -p cellcc-sim --example faults -- ack50k
 
 bench-emulator: ## Measure the emulator on this machine: throughput, punctuality; half an hour, nothing else running
 	@tools/setup test

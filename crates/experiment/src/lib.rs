@@ -11,6 +11,7 @@
 //! | [`FlowMeter`] | how every driver measures |
 //! | [`virtual_time`] | the event loop of every driver in virtual time |
 
+mod ack_policy;
 mod application;
 mod assistance;
 mod braces;
@@ -36,6 +37,7 @@ mod udp_backend;
 mod vary;
 pub mod virtual_time;
 
+pub use ack_policy::{AckFrequency, AckPolicy, DelayedAcks, ReceiveOffload};
 pub use application::Application;
 pub use assistance::{AdviceSupport, TracedPath};
 pub use braces::{BraceError, expand_braces};

@@ -31,6 +31,7 @@ pub struct FlowMeter {
     sent_packets: u64,
     lost_packets: u64,
     retransmitted_packets: u64,
+    sent_acks: u64,
     /// Bytes, and nanoseconds of queueing delay, by the time of departure.
     departures: Bins<2>,
     /// Nanoseconds of round-trip time.
@@ -52,6 +53,7 @@ impl FlowMeter {
             sent_packets: 0,
             lost_packets: 0,
             retransmitted_packets: 0,
+            sent_acks: 0,
             departures: Bins::new(bin),
             rtt_bins: Bins::new(bin),
             sampled: Vec::new(),
@@ -68,6 +70,12 @@ impl FlowMeter {
     /// The data of so many packets were sent again, where that is known at the sender only.
     pub fn on_retransmitted(&mut self, packets: u64) {
         self.retransmitted_packets += packets;
+    }
+
+    /// The receiver sent an acknowledgement.
+    #[inline]
+    pub fn on_ack_sent(&mut self) {
+        self.sent_acks += 1;
     }
 
     /// A packet was dropped or lost on its way to the receiver.
@@ -159,6 +167,7 @@ impl FlowMeter {
             sent_packets: self.sent_packets,
             lost_packets: self.lost_packets,
             retransmitted_packets: self.retransmitted_packets,
+            sent_acks: (self.sent_acks > 0).then_some(self.sent_acks),
             loss_ratio: self.lost_packets as f64 / self.sent_packets.max(1) as f64,
             ..Metrics::default()
         };
@@ -186,6 +195,7 @@ impl FlowMeter {
         self.sent_packets += other.sent_packets;
         self.lost_packets += other.lost_packets;
         self.retransmitted_packets += other.retransmitted_packets;
+        self.sent_acks += other.sent_acks;
     }
 
     /// One flow, measured at two places: this is what crossed the link, `ends` what its ends saw.

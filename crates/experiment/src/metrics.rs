@@ -38,6 +38,9 @@ pub struct Metrics {
     pub loss_ratio: f64,
     /// Packets that carried data sent before.
     pub retransmitted_packets: u64,
+    /// Acknowledgements that the receiver sent; null where nobody counted them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sent_acks: Option<u64>,
     /// Throughput in Mbit/s per ms of mean queueing delay; null at zero delay.
     pub power: Option<f64>,
     /// The same with the 95th percentile of the queueing delay.

@@ -1,6 +1,6 @@
 //! One run, fully resolved: a link, flows with their schemes, times, a seed.
 
-use crate::{ResolveError, Source};
+use crate::{AckFrequency, AckPolicy, ReceiveOffload, ResolveError, Source};
 use cellcc_assist::NetAssist;
 use cellcc_units::{Bytes, Queue, QueueLimit, Ratio, Span, Time};
 use serde::{Deserialize, Serialize};
@@ -99,10 +99,16 @@ pub struct Endpoint {
     pub mss: Bytes,
     /// Headers of every packet, data or acknowledgement, as the link counts them (IPv4 20, TCP 20, timestamps 12).
     pub header: Bytes,
-    /// Packets received per acknowledgement.
+    /// Packets received per acknowledgement; where `acks` is given, it decides.
     pub ack_every: u32,
     /// The longest an acknowledgement waits for more packets, where `ack_every` is above one.
     pub max_ack_delay: Span,
+    /// When the receiver acknowledges; none: QUIC's way, with `ack_every` and `max_ack_delay`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub acks: Option<AckPolicy>,
+    /// The simulator's receivers: which packets arrive as one; none: each by itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub offload: Option<ReceiveOffload>,
     /// How the sender tells that a packet is lost.
     #[serde(skip_serializing_if = "LossDetection::is_default")]
     pub recovery: LossDetection,
@@ -218,6 +224,42 @@ impl Scenario {
         }
     }
 
+    /// Refuses a queue that filters acknowledgements, for a driver whose links do not read them.
+    ///
+    /// # Errors
+    /// What to leave out.
+    pub fn refuse_ack_filter(&self) -> Result<(), ResolveError> {
+        let filters = |queue: &Queue| matches!(queue, Queue::DropTail { ack_filter: true, .. });
+        if ![self.path.queue, self.path.reverse.queue].iter().any(filters) {
+            return Ok(());
+        }
+        Err(ResolveError(format!(
+            "ack-filter is the simulator's, and the links of the driver `{}` do not read acknowledgements; leave it out of the \
+             queue, or write --driver sim",
+            self.driver
+        )))
+    }
+
+    /// Refuses what no receiver of QUIC does, for a driver of QUIC.
+    ///
+    /// # Errors
+    /// The key, and what to write.
+    pub fn refuse_tcp_receivers(&self) -> Result<(), ResolveError> {
+        let refused = |key: &str, instead: &str| {
+            Err(ResolveError(format!(
+                "{key}, and the driver `{}` runs QUIC; {instead}, or write --driver sim",
+                self.driver
+            )))
+        };
+        match self.endpoint.ack_policy() {
+            AckPolicy::Delayed(_) => refused("endpoint.acks = \"delayed\" is TCP's", "write \"quic\""),
+            AckPolicy::Quic(_) if self.endpoint.offload.is_some() => {
+                refused("endpoint.offload is the simulator's", "leave it out")
+            }
+            AckPolicy::Quic(_) => Ok(()),
+        }
+    }
+
     /// What its row of tables is called: the scheme, a driver other than the simulator, and the varied conditions
     /// (`bbr [kernel], path.queue=33pkt`).
     pub fn row_name(&self) -> String {
@@ -269,6 +311,23 @@ impl Endpoint {
     pub fn packet(&self) -> Bytes {
         self.mss + self.header
     }
+
+    /// What a sender asks of a receiver of QUIC: where the policy is TCP's, which drivers of QUIC refuse, the usual.
+    pub fn ack_frequency(&self) -> AckFrequency {
+        match self.ack_policy() {
+            AckPolicy::Quic(asked) => asked,
+            AckPolicy::Delayed(_) => AckFrequency::DEFAULT,
+        }
+    }
+
+    /// When the receiver acknowledges.
+    pub fn ack_policy(&self) -> AckPolicy {
+        self.acks.unwrap_or(AckPolicy::Quic(AckFrequency {
+            threshold: self.ack_every.saturating_sub(1),
+            max_ack_delay: self.max_ack_delay,
+            reordering: AckFrequency::DEFAULT.reordering,
+        }))
+    }
 }
 
 impl Default for Path {
@@ -302,6 +361,8 @@ impl Default for Endpoint {
             header: Bytes::new(52),
             ack_every: 1,
             max_ack_delay: Span::from_millis(25),
+            acks: None,
+            offload: None,
             recovery: LossDetection::default(),
             series_bin: Span::from_millis(100),
             receive_offload: true,

@@ -46,6 +46,18 @@ impl<P: Packet> Backlog<P> {
         self.dropped.push_back(Dropped { packet, at, reason });
     }
 
+    /// Drops the oldest of two or more acknowledgements that say nothing which `newest` does not say. One of them stays, as with
+    /// CAKE's `ack-filter` (Linux, `cake_ack_filter` in sch_cake.c).
+    fn drop_superseded(&mut self, now: Time, newest: &P) {
+        let mut superseded =
+            (0..self.packets.len()).filter(|&at| newest.supersedes(&self.packets[at].packet));
+        let (Some(oldest), Some(_)) = (superseded.next(), superseded.next()) else { return };
+        if let Some(QueuedPacket { packet, .. }) = self.packets.remove(oldest) {
+            self.bytes -= packet.size();
+            self.note_drop(packet, now, DropReason::AckFilter);
+        }
+    }
+
     /// The next drop for the driver.
     pub(crate) fn next_drop(&mut self) -> Option<Dropped<P>> {
         self.dropped.pop_front()
@@ -61,6 +73,7 @@ impl<P: Packet> Backlog<P> {
 pub(crate) struct AqmQueue<P> {
     limit: QueueLimit,
     discipline: Discipline,
+    ack_filter: bool,
     backlog: Backlog<P>,
     /// Size of the packet in service. It has left the backlog, and counts as queued until its last byte has left.
     in_service: Option<Bytes>,
@@ -84,6 +97,7 @@ impl<P: Packet> AqmQueue<P> {
                 Queue::CoDel(codel) => Discipline::CoDel(CoDelState::new(codel)),
                 Queue::Pie(pie) => Discipline::Pie(PieState::new(pie, seed)),
             },
+            ack_filter: matches!(queue, Queue::DropTail { ack_filter: true, .. }),
             backlog: Backlog::default(),
             in_service: None,
         }
@@ -98,6 +112,9 @@ impl<P: Packet> AqmQueue<P> {
         served_by: impl Fn(&Self) -> Time,
     ) -> Result<(), Dropped<P>> {
         let size = packet.size();
+        if self.ack_filter {
+            self.backlog.drop_superseded(now, &packet);
+        }
         while !self.admits(now, size, &served_by) {
             let oldest = match self.discipline {
                 Discipline::DropHead => self.backlog.pop(now),

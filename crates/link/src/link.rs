@@ -58,7 +58,9 @@ impl<P: Packet> Link<P> {
     pub fn new(config: LinkConfig, seed: u64) -> Self {
         let loss = LossOverTime::new(config.loss.clone(), seed);
         let server = match config.queue {
-            Queue::DropTail { limit, mark_above: None } if config.jitter.up_to.is_zero() => {
+            Queue::DropTail { limit, mark_above: None, ack_filter: false }
+                if config.jitter.up_to.is_zero() =>
+            {
                 Server::DropTail(DropTail::new(config.capacity, limit, config.delay))
             }
             _ => Server::Aqm(Box::new(AqmLink::new(config, seed))),

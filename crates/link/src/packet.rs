@@ -14,6 +14,12 @@ pub trait Packet {
 
     /// Notes that the path is congested: CE in the IP header. Called only where [`Packet::is_ecn_capable`].
     fn mark_congestion(&mut self) {}
+
+    /// True where both are acknowledgements and nothing else, of one flow, and this one says all that `older` says: a queue may
+    /// then drop `older`.
+    fn supersedes(&self, _older: &Self) -> bool {
+        false
+    }
 }
 
 /// A packet that reached the other end.
@@ -51,6 +57,8 @@ pub enum DropReason {
     QueueHead,
     /// Active queue management decided so, CoDel or PIE.
     Aqm,
+    /// An acknowledgement, and newer ones wait that say all it says.
+    AckFilter,
 }
 
 /// What a link has for its driver: deliveries `T`, and drops `D` of packets that had been admitted.

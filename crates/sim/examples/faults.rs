@@ -4,6 +4,9 @@
 //! seconds after the fault's end a second begins in which the scheme has half of the link (`never`: none does), and its mean
 //! share of the link from 10 to 20 s after the end. A fault that does not end counts from its beginning.
 //! A star: no such second begins within 10 s, or that share is below a half.
+//!
+//! The third table is of acknowledgements that share 50 kbit/s: for each scheme and each way to thin them, the share of the link, the
+//! mean RTT in ms and the acknowledgements sent per packet.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program for the terminal")]
 
@@ -94,16 +97,27 @@ const FAULTS: [Fault; 14] = [
     ),
 ];
 
+/// How acknowledgements are thinned: the column's name, the receiver's policy and offload, the queue on the way back.
+const THINNED: [(&str, &str, Option<&str>, &str); 6] = [
+    ("every packet", "every-packet", None, "100pkt"),
+    ("every second", "quic", None, "100pkt"),
+    ("every 11th", "quic(threshold=10, max-ack-delay=25ms)", None, "100pkt"),
+    ("every 21st", "quic(threshold=20, max-ack-delay=100ms)", None, "100pkt"),
+    ("TCP's, gro", "delayed", Some("gro(flush=4ms)"), "100pkt"),
+    ("TCP's, filter", "delayed", None, "droptail(100pkt, ack-filter)"),
+];
+
 fn main() -> ExitCode {
-    let recovery = match std::env::args().nth(1).as_deref() {
-        Some("quic") => LossDetection::Quic,
-        Some("rack") => LossDetection::Rack,
+    let printed = match std::env::args().nth(1).as_deref() {
+        Some("quic") => print_table(LossDetection::Quic),
+        Some("rack") => print_table(LossDetection::Rack),
+        Some("ack50k") => print_thinned(),
         _ => {
-            eprintln!("usage: faults quic|rack, the loss detection");
+            eprintln!("usage: faults quic|rack, the loss detection; or faults ack50k");
             return ExitCode::from(2);
         }
     };
-    match print_table(recovery) {
+    match printed {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("{error}");
@@ -125,8 +139,47 @@ fn print_table(recovery: LossDetection) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
+fn print_thinned() -> Result<(), Box<dyn Error>> {
+    let columns = THINNED.iter().map(|(_, acks, offload, queue)| thinned(acks, *offload, queue));
+    let columns = columns.collect::<Result<Vec<_>, _>>()?;
+    print!("{:<28}", "scheme");
+    THINNED.iter().for_each(|(name, ..)| print!(" {name:>17}"));
+    println!();
+    for (index, scheme) in SCHEMES.iter().enumerate() {
+        print!("{scheme:<28}");
+        columns.iter().for_each(|column| print!(" {:>17}", column[index]));
+        println!();
+    }
+    Ok(())
+}
+
+/// What each scheme does where acknowledgements share 50 kbit/s and are thinned like this.
+fn thinned(acks: &str, offload: Option<&str>, queue: &str) -> Result<Vec<String>, Box<dyn Error>> {
+    let recovery = if acks == "delayed" { LossDetection::Rack } else { LossDetection::Quic };
+    let records = records(recovery, |file| {
+        reverse(file, "rate=50kbit/s", 1);
+        file.path.reverse.queue = queue.parse().expect("a queue");
+        file.endpoint.acks = Some(acks.parse().expect("a policy"));
+        file.endpoint.offload = offload.map(|text| text.parse().expect("an offload"));
+    })?;
+    let cell = |record: &Record| {
+        let total = &record.total;
+        let acks = total.sent_acks.unwrap_or(0) as f64 / total.sent_packets as f64;
+        format!("{:.2} {:>4.0} {acks:.3}", total.utilisation, total.rtt_mean_ms.unwrap_or(f64::NAN))
+    };
+    Ok(records.iter().map(cell).collect())
+}
+
 /// What each scheme does under `fault`.
 fn cells(fault: &Fault, recovery: LossDetection) -> Result<Vec<String>, Box<dyn Error>> {
+    Ok(records(recovery, fault.change)?.iter().map(|record| cell(fault, record)).collect())
+}
+
+/// A run of each scheme, changed like this.
+fn records(
+    recovery: LossDetection,
+    change: impl FnOnce(&mut PlanFile),
+) -> Result<Vec<Record>, Box<dyn Error>> {
     let driver = SimDriver::new(Registry::default());
     let mut file = PlanFile {
         schemes: SCHEMES.map(String::from).to_vec(),
@@ -138,10 +191,10 @@ fn cells(fault: &Fault, recovery: LossDetection) -> Result<Vec<String>, Box<dyn 
     file.path.queue = QueueLimit::Packets(200).into();
     file.endpoint.recovery = recovery;
     file.netassist.source = ReportSource::Oracle;
-    (fault.change)(&mut file);
+    change(&mut file);
     let plan = Plan::new(&file, &driver, "faults")?;
     // The first run is the limit.
-    plan.runs.iter().skip(1).map(|run| Ok(cell(fault, &driver.run(&run.scenario)?))).collect()
+    plan.runs.iter().skip(1).map(|run| Ok(driver.run(&run.scenario)?)).collect()
 }
 
 fn cell(fault: &Fault, record: &Record) -> String {

@@ -1,8 +1,9 @@
 //! Both ends of a flow as packets: a sender with the scheme, and a receiver that acknowledges.
 
+use crate::offload::Incoming;
 use crate::receiver::{Acknowledgement, Receiver};
 use crate::sender::Sender;
-use cellcc_control::{Advice, Arrival, Context, Ecn, Limits, Observed, Scheme, Signal};
+use cellcc_control::{Advice, Context, Ecn, Limits, Observed, Scheme, Signal};
 use cellcc_experiment::virtual_time::{self, Network};
 use cellcc_experiment::{Application, Frames, Randomness, RunError, Scenario, Source};
 use cellcc_link::Packet;
@@ -61,6 +62,11 @@ impl Packet for AckPacket {
     fn size(&self) -> Bytes {
         self.bytes
     }
+
+    /// An acknowledgement that carries something else is left alone, as one with an unknown option is by CAKE.
+    fn supersedes(&self, older: &Self) -> bool {
+        older.feedback.is_none() && self.ack.covers(&older.ack)
+    }
 }
 
 impl Ends {
@@ -77,7 +83,11 @@ impl Ends {
         Self {
             sender_wakes_at: sender.next_wake(),
             sender,
-            receiver: Receiver::new(endpoint, scheme.build_receiver(&context)),
+            receiver: Receiver::new(
+                endpoint,
+                scenario.path.rtt + setup.extra_rtt,
+                scheme.build_receiver(&context),
+            ),
             frames: match setup.source {
                 Source::Frames { deadline, .. } => Some(Frames::new(deadline)),
                 _ => None,
@@ -119,7 +129,8 @@ impl virtual_time::Ends for Ends {
         if let Some(frames) = &mut self.frames {
             frames.on_segment(now, segment, self.sender.application());
         }
-        if let Some(ack) = self.receiver.on_packet(&Arrival { now, number, bytes }, ecn, signal) {
+        let packet = Incoming { number, segment, bytes, ecn, signal };
+        if let Some(ack) = self.receiver.on_packet(now, packet) {
             self.acknowledge(network, ack);
         }
         Ok(())

@@ -10,9 +10,11 @@
 //! The path, the queue of events and the Record are those of every driver in virtual time:
 //! [`cellcc_experiment::virtual_time`].
 
+mod ack_schedule;
 mod driver;
 mod ends;
 mod limit;
+mod offload;
 mod rack;
 mod receiver;
 mod recovery;

@@ -5,7 +5,9 @@
 //! lost is made good by the next. A receiver-side component may hold acknowledgements back: then one tells of a part of
 //! what has arrived.
 
-use cellcc_control::{Arrival, Ecn, Feedback, ReceiverComponent, Signal};
+use crate::ack_schedule::{AckSchedule, Due};
+use crate::offload::{Incoming, Offload};
+use cellcc_control::{Arrival, Ecn, Feedback, ReceiverComponent};
 use cellcc_experiment::Endpoint;
 use cellcc_units::{Bytes, Span, Time};
 use std::collections::VecDeque;
@@ -16,6 +18,13 @@ pub(crate) struct Acknowledgement {
     upto: u64,
     /// How long the newest packet waited for this acknowledgement to leave.
     pub(crate) delay: Span,
+}
+
+impl Acknowledgement {
+    /// True where this one tells all that `older` tells.
+    pub(crate) fn covers(&self, older: &Self) -> bool {
+        self.upto >= older.upto
+    }
 }
 
 /// A packet that has arrived.
@@ -29,15 +38,15 @@ pub(crate) struct ReceivedPacket {
 pub(crate) struct Receiver {
     component: Option<Box<dyn ReceiverComponent>>,
     packet: Bytes,
-    ack_every: u32,
-    max_ack_delay: Span,
+    offload: Option<Offload>,
+    schedule: AckSchedule,
+    /// Acknowledgements say how long they waited.
+    tells_delay: bool,
     /// Received packets in order of arrival; the first `taken` are known to the sender and forgotten.
     log: VecDeque<ReceivedPacket>,
     taken: u64,
     /// How much of the log acknowledgements have told of, counted from the first packet.
     acknowledged: u64,
-    next_expected: u64,
-    unacknowledged: u32,
     newest_at: Time,
     ack_due_at: Option<Time>,
     /// Feedback on its way, oldest first, and the number of the first.
@@ -46,17 +55,18 @@ pub(crate) struct Receiver {
 }
 
 impl Receiver {
-    pub(crate) fn new(endpoint: &Endpoint, component: Option<Box<dyn ReceiverComponent>>) -> Self {
+    /// `rtt`: of the path without queues.
+    pub(crate) fn new(endpoint: &Endpoint, rtt: Span, component: Option<Box<dyn ReceiverComponent>>) -> Self {
+        let policy = endpoint.ack_policy();
         Self {
             component,
             packet: endpoint.packet(),
-            ack_every: endpoint.ack_every.max(1),
-            max_ack_delay: endpoint.max_ack_delay,
+            offload: endpoint.offload.map(Offload::new),
+            schedule: AckSchedule::new(policy, rtt),
+            tells_delay: policy.tells_delay(),
             log: VecDeque::new(),
             taken: 0,
             acknowledged: 0,
-            next_expected: 0,
-            unacknowledged: 0,
             newest_at: Time::ZERO,
             ack_due_at: None,
             feedback: VecDeque::new(),
@@ -64,32 +74,59 @@ impl Receiver {
         }
     }
 
-    /// A packet arrives; an acknowledgement may leave at once. A gap in the numbers is reported without delay
-    /// (RFC 9000, section 13.2.1).
+    /// A packet arrives; an acknowledgement may leave at once.
     #[inline]
-    pub(crate) fn on_packet(
-        &mut self,
-        arrival: &Arrival,
-        ecn: Ecn,
-        signal: Option<Signal>,
-    ) -> Option<Acknowledgement> {
-        let Arrival { now, number, .. } = *arrival;
+    pub(crate) fn on_packet(&mut self, now: Time, packet: Incoming) -> Option<Acknowledgement> {
+        if self.offload.is_some() {
+            return self.hold(now, packet);
+        }
+        let due = self.take(now, packet);
+        self.acknowledge_by(now, due)
+    }
+
+    /// The network card's driver holds a packet, and hands over before it what it cannot join.
+    #[cold]
+    fn hold(&mut self, now: Time, packet: Incoming) -> Option<Acknowledgement> {
+        let has_room = self.offload.as_ref().is_some_and(|offload| offload.has_room(&packet));
+        let acknowledgement = if has_room { None } else { self.hand_over(now) };
+        if let Some(offload) = &mut self.offload {
+            offload.hold(now, packet);
+        }
+        acknowledgement
+    }
+
+    /// What the driver holds arrives as one, and is acknowledged as one.
+    #[cold]
+    fn hand_over(&mut self, now: Time) -> Option<Acknowledgement> {
+        let held = self.offload.as_mut()?.take();
+        let dues: Vec<Due> = held.into_iter().map(|packet| self.take(now, packet)).collect();
+        self.acknowledge_by(now, *dues.iter().find(|due| **due == Due::Now).or(dues.last())?)
+    }
+
+    /// Takes a packet in; says when its acknowledgement is due.
+    #[inline(always)]
+    fn take(&mut self, now: Time, packet: Incoming) -> Due {
+        let Incoming { number, segment, bytes, ecn, signal } = packet;
         self.log.push_back(ReceivedPacket { number, ecn });
         self.newest_at = now;
-        self.unacknowledged += 1;
-        let in_order = number == self.next_expected;
-        self.next_expected = self.next_expected.max(number + 1);
         if let Some(component) = &mut self.component {
             if let Some(signal) = signal {
                 component.on_signal(&signal);
             }
-            component.on_packet(arrival);
+            component.on_packet(&Arrival { now, number, bytes });
         }
-        if self.unacknowledged >= self.ack_every || !in_order {
-            return self.acknowledge(now);
+        self.schedule.on_packet(now, number, segment)
+    }
+
+    #[inline(always)]
+    fn acknowledge_by(&mut self, now: Time, due: Due) -> Option<Acknowledgement> {
+        match due {
+            Due::Now => self.acknowledge(now),
+            Due::By(time) => {
+                self.ack_due_at = Some(self.ack_due_at.map_or(time, |due| due.min(time)));
+                None
+            }
         }
-        self.ack_due_at.get_or_insert(now + self.max_ack_delay);
-        None
     }
 
     /// The user's flows, this one included.
@@ -115,17 +152,23 @@ impl Receiver {
     #[inline]
     pub(crate) fn next_wake(&self) -> Time {
         let timer = self.component.as_ref().and_then(|component| component.next_timer());
-        self.ack_due_at.unwrap_or(Time::NEVER).min(timer.unwrap_or(Time::NEVER))
+        let flush_at = self.offload.as_ref().map_or(Time::NEVER, Offload::flush_at);
+        self.ack_due_at.unwrap_or(Time::NEVER).min(timer.unwrap_or(Time::NEVER)).min(flush_at)
     }
 
-    /// Timers that are due by now: a delayed acknowledgement, or one that carries feedback.
+    /// Timers that are due by now: packets that were held, a delayed acknowledgement, or one that carries feedback.
     pub(crate) fn on_wake(&mut self, now: Time) -> Option<Acknowledgement> {
         let due = |time: Option<Time>| time.is_some_and(|time| time <= now);
         let mut has_feedback = false;
         if let Some(component) = self.component.as_mut().filter(|component| due(component.next_timer())) {
             has_feedback = component.on_timer(now);
         }
-        let acknowledgement = if due(self.ack_due_at) { self.acknowledge(now) } else { None };
+        let flushes = self.offload.as_ref().is_some_and(|offload| offload.flush_at() <= now);
+        let mut acknowledgement = if flushes { self.hand_over(now) } else { None };
+        if due(self.ack_due_at) {
+            self.schedule.on_timer();
+            acknowledgement = self.acknowledge(now);
+        }
         let feedback_alone = Acknowledgement { upto: self.acknowledged, delay: Span::ZERO };
         acknowledgement.or(has_feedback.then_some(feedback_alone))
     }
@@ -147,14 +190,17 @@ impl Receiver {
         self.feedback.pop_front()
     }
 
-    /// Makes an acknowledgement of all that has arrived, or of as much as the component releases.
+    /// Makes an acknowledgement of all that has arrived, or of as much as the component releases. Inlined, as `take` is: that the
+    /// seldom paths call them, too, would cost each packet a hundred instructions.
+    #[inline(always)]
     fn acknowledge(&mut self, now: Time) -> Option<Acknowledgement> {
-        self.unacknowledged = 0;
+        self.schedule.on_acknowledged();
         self.ack_due_at = None;
+        let waited = if self.tells_delay { now.since(self.newest_at) } else { Span::ZERO };
         let arrived = self.taken + self.log.len() as u64;
         let Some(component) = &mut self.component else {
             self.acknowledged = arrived;
-            return Some(Acknowledgement { upto: arrived, delay: now.since(self.newest_at) });
+            return Some(Acknowledgement { upto: arrived, delay: waited });
         };
         let before = self.acknowledged;
         while self.acknowledged < arrived {
@@ -167,7 +213,7 @@ impl Receiver {
             self.acknowledged += 1;
         }
         // How long a held packet waited is not told: to the sender that is part of the path.
-        let delay = if self.acknowledged == arrived { now.since(self.newest_at) } else { Span::ZERO };
+        let delay = if self.acknowledged == arrived { waited } else { Span::ZERO };
         (self.acknowledged > before).then_some(Acknowledgement { upto: self.acknowledged, delay })
     }
 
@@ -188,12 +234,13 @@ mod tests {
     use super::*;
 
     fn receiver(ack_every: u32) -> Receiver {
-        Receiver::new(&Endpoint { ack_every, ..Endpoint::default() }, None)
+        Receiver::new(&Endpoint { ack_every, ..Endpoint::default() }, Span::from_millis(40), None)
     }
 
     fn arrives(receiver: &mut Receiver, number: u64, nanos: u64) -> Option<Acknowledgement> {
-        let arrival = Arrival { now: Time::from_nanos(nanos), number, bytes: Bytes::new(1500) };
-        receiver.on_packet(&arrival, Ecn::NotEct, None)
+        let packet =
+            Incoming { number, segment: number, bytes: Bytes::new(1500), ecn: Ecn::NotEct, signal: None };
+        receiver.on_packet(Time::from_nanos(nanos), packet)
     }
 
     fn newly_acknowledged(receiver: &mut Receiver, ack: Acknowledgement) -> Vec<u64> {
@@ -244,7 +291,8 @@ mod tests {
 
     #[test]
     fn acknowledgements_that_a_scheme_regulates_leave_one_by_one() {
-        let mut receiver = Receiver::new(&Endpoint::default(), Some(Box::new(Regulating::default())));
+        let mut receiver =
+            Receiver::new(&Endpoint::default(), Span::ZERO, Some(Box::new(Regulating::default())));
         let first = arrives(&mut receiver, 0, 0).expect("the first leaves at once");
         assert_eq!(arrives(&mut receiver, 1, 5), None);
         assert_eq!(arrives(&mut receiver, 2, 6), None);
@@ -254,5 +302,33 @@ mod tests {
         assert_eq!(newly_acknowledged(&mut receiver, first), [0]);
         assert_eq!(newly_acknowledged(&mut receiver, second), [1]);
         assert_eq!(receiver.next_wake(), Time::ZERO + Span::from_millis(20));
+    }
+
+    #[test]
+    fn a_burst_that_offload_hands_over_as_one_is_acknowledged_as_one() {
+        let offload = "gro(flush=1ms, max=6kB)".parse().ok();
+        let endpoint = Endpoint { offload, ..Endpoint::default() };
+        let mut receiver = Receiver::new(&endpoint, Span::ZERO, None);
+        (0..3).for_each(|number| assert_eq!(arrives(&mut receiver, number, number), None));
+        let flush = receiver.next_wake();
+        assert_eq!(flush, Time::ZERO + Span::from_millis(1));
+        let ack = receiver.on_wake(flush).expect("the burst's");
+        assert_eq!((ack.delay, newly_acknowledged(&mut receiver, ack)), (Span::ZERO, vec![0, 1, 2]));
+        assert_eq!(receiver.next_wake(), Time::NEVER);
+        // Four packets are 6 kB: the fifth begins another burst.
+        (3..7).for_each(|number| assert_eq!(arrives(&mut receiver, number, 2_000_000), None));
+        let ack = arrives(&mut receiver, 7, 2_000_000).expect("the first four packets'");
+        assert_eq!(newly_acknowledged(&mut receiver, ack), [3, 4, 5, 6]);
+    }
+
+    #[test]
+    fn tcp_does_not_say_how_long_an_acknowledgement_waited_and_quic_does() {
+        for (text, told) in [("delayed(quick-acks=0)", 0), ("quic", 25)] {
+            let endpoint = Endpoint { acks: text.parse().ok(), ..Endpoint::default() };
+            let mut receiver = Receiver::new(&endpoint, Span::from_millis(40), None);
+            assert_eq!(arrives(&mut receiver, 0, 0), None);
+            let ack = receiver.on_wake(receiver.next_wake()).expect("due");
+            assert_eq!(ack.delay, Span::from_millis(told), "{text}");
+        }
     }
 }

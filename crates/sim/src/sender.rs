@@ -66,14 +66,12 @@ impl Sender {
         application: Application,
         endpoint: &Endpoint,
     ) -> Self {
-        // Without delayed acknowledgements there is no delay to wait for.
-        let max_ack_delay = if endpoint.ack_every > 1 { endpoint.max_ack_delay } else { Span::ZERO };
         Self {
             ecn: controller.ecn(),
             flow: Flow::new(controller, endpoint.packet()),
             resume_at: application.start(),
             application,
-            recovery: Recovery::new(endpoint.recovery, max_ack_delay),
+            recovery: Recovery::new(endpoint.recovery, endpoint.ack_policy().max_delay()),
             header: endpoint.header,
             packet: endpoint.packet(),
             pacer: Pacer::default(),
@@ -368,7 +366,9 @@ impl Sender {
         let rack = self.recovery.rack.as_ref()?;
         // RFC 8985, section 7.2: no tail loss probe in recovery, or while a gap is open.
         let probes = self.missing.is_empty() && !self.recovery.has_gap();
-        let max_ack_delay = self.recovery.max_ack_delay;
+        // Two packets are acknowledged without delay (RFC 8985, section 7.2).
+        let alone = self.flow.inflight() <= self.packet;
+        let max_ack_delay = if alone { self.recovery.max_ack_delay } else { Span::ZERO };
         Some(rack.loss_timer(self.flow.rtt(), max_ack_delay, self.last_sent_at, self.timeouts, probes))
     }
 

@@ -1,6 +1,7 @@
 //! What a queue does with packets: how many it holds, and which it drops or marks.
 
-use crate::text::{deserialize_text, split_outside_parentheses};
+use crate::parts::{NotZero, Parts, name_and_parts};
+use crate::text::deserialize_text;
 use crate::{ParseError, QueueLimit, Span};
 use core::fmt;
 use core::str::FromStr;
@@ -11,6 +12,7 @@ use core::str::FromStr;
 /// |---|---|
 /// | `3200pkt`, `1.5MB`, `100ms`, `unlimited` | drop-tail: a packet that does not fit is dropped |
 /// | `droptail(3200pkt, mark=1ms)` | the same, and marks ECN-capable packets that waited longer than that |
+/// | `droptail(100pkt, ack-filter)` | the same, and of a flow's acknowledgements in the queue the oldest goes when a newer one says all it says |
 /// | `drophead(100pkt)` | the oldest packets make room for the newest |
 /// | `codel(target=5ms, interval=100ms, limit=1000pkt, ecn)` | CoDel, RFC 8289; each part may be left out |
 /// | `pie(target=15ms, burst=150ms, update=15ms, limit=1000pkt, ecn)` | PIE, RFC 8033; each part may be left out |
@@ -23,6 +25,9 @@ pub enum Queue {
         /// ECN-capable packets that waited longer than this are marked, as by the step threshold of an L4S queue
         /// (RFC 9332); none: nothing is marked.
         mark_above: Option<Span>,
+        /// Drops acknowledgements that newer ones in the queue make superfluous, as CAKE's `ack-filter` does: see
+        /// docs/link-model.md.
+        ack_filter: bool,
     },
     /// First in, first out; the oldest packets are dropped until the newest fits.
     DropHead(QueueLimit),
@@ -97,14 +102,15 @@ impl Queue {
 impl From<QueueLimit> for Queue {
     /// Drop-tail with this limit.
     fn from(limit: QueueLimit) -> Self {
-        Self::DropTail { limit, mark_above: None }
+        Self::DropTail { limit, mark_above: None, ack_filter: false }
     }
 }
 
 const EXPECTED: &str = "a queue: a limit above zero such as `3200pkt`, `1.5MB`, `100ms` or `unlimited`, \
-                        `droptail(LIMIT, mark=1ms)`, `drophead(LIMIT)`, `codel(target=5ms, interval=100ms, limit=1000pkt, ecn)` \
+                        `droptail(LIMIT, mark=1ms, ack-filter)`, `drophead(LIMIT)`, `codel(target=5ms, interval=100ms, limit=1000pkt, ecn)` \
                         or `pie(target=15ms, burst=150ms, update=15ms, limit=1000pkt, ecn)`";
-const OF_DROPTAIL: &str = "a part of `droptail`, which takes a limit and `mark=1ms`, each at most once";
+const OF_DROPTAIL: &str =
+    "a part of `droptail`, which takes a limit, `mark=1ms` and `ack-filter`, each at most once";
 const OF_DROPHEAD: &str = "a part of `drophead`, which takes a limit such as `100pkt`, once";
 const OF_CODEL: &str = "a part of `codel`, which takes `target=5ms`, `interval=100ms`, `limit=1000pkt` and `ecn`, each at most once";
 const OF_PIE: &str = "a part of `pie`, which takes `target=15ms`, `burst=150ms`, `update=15ms` \
@@ -119,10 +125,7 @@ impl FromStr for Queue {
             return Ok(limit.into());
         }
         let refused = || ParseError::new(text, EXPECTED);
-        let (name, inside) = match text.split_once('(') {
-            Some((name, rest)) => (name.trim(), rest.strip_suffix(')').ok_or_else(refused)?),
-            None => (text, ""),
-        };
+        let (name, inside) = name_and_parts(text).ok_or_else(refused)?;
         let queue = match name {
             "droptail" => drop_tail(&mut Parts::new(inside, OF_DROPTAIL)?)?,
             "drophead" => drop_head(&mut Parts::new(inside, OF_DROPHEAD)?)?,
@@ -135,9 +138,10 @@ impl FromStr for Queue {
 }
 
 fn drop_tail(parts: &mut Parts) -> Result<Option<Queue>, ParseError> {
+    let ack_filter = parts.take_word("ack-filter");
     let (limit, mark_above) = (parts.take("")?, parts.take("mark")?.map(|NotZero(span)| span));
     parts.end()?;
-    Ok(limit.map(|limit| Queue::DropTail { limit, mark_above }))
+    Ok(limit.map(|limit| Queue::DropTail { limit, mark_above, ack_filter }))
 }
 
 fn drop_head(parts: &mut Parts) -> Result<Option<Queue>, ParseError> {
@@ -171,16 +175,6 @@ fn pie(parts: &mut Parts) -> Result<Option<Queue>, ParseError> {
     Ok(Some(Queue::Pie(pie)))
 }
 
-/// A time above zero.
-struct NotZero(Span);
-
-impl FromStr for NotZero {
-    type Err = ();
-    fn from_str(text: &str) -> Result<Self, ()> {
-        text.parse().ok().filter(|span: &Span| !span.is_zero()).map(Self).ok_or(())
-    }
-}
-
 /// A time between updates.
 struct Update(Span);
 
@@ -188,47 +182,6 @@ impl FromStr for Update {
     type Err = ();
     fn from_str(text: &str) -> Result<Self, ()> {
         text.parse().ok().filter(|span| *span >= Pie::SHORTEST_UPDATE).map(Self).ok_or(())
-    }
-}
-
-/// The arguments between the parentheses: `key=value`, or a value alone, whose key is empty.
-struct Parts<'a> {
-    left: Vec<&'a str>,
-    expected: &'static str,
-}
-
-impl<'a> Parts<'a> {
-    fn new(inside: &'a str, expected: &'static str) -> Result<Self, ParseError> {
-        let left: Vec<_> = match inside.trim() {
-            "" => Vec::new(),
-            inside => split_outside_parentheses(inside, ',').map(str::trim).collect(),
-        };
-        match left.iter().find(|part| part.is_empty()) {
-            Some(part) => Err(ParseError::new(part, expected)),
-            None => Ok(Self { left, expected }),
-        }
-    }
-
-    /// Removes the value of `key` and returns it; `None` where it is not given.
-    fn take<T: FromStr>(&mut self, key: &str) -> Result<Option<T>, ParseError> {
-        let split = |part: &'a str| match part.split_once('=') {
-            Some((key, value)) => (key.trim_end(), value.trim_start()),
-            None => ("", part),
-        };
-        let Some(index) = self.left.iter().position(|part| split(part).0 == key) else { return Ok(None) };
-        let part = self.left.remove(index);
-        let value = split(part).1.parse();
-        value.map(Some).map_err(|_| ParseError::new(part, self.expected))
-    }
-
-    fn take_word(&mut self, word: &str) -> bool {
-        let index = self.left.iter().position(|part| *part == word);
-        index.map(|index| self.left.remove(index)).is_some()
-    }
-
-    /// Refuses the arguments that are left: an unknown key, or a key that is given twice.
-    fn end(&self) -> Result<(), ParseError> {
-        self.left.first().map_or(Ok(()), |part| Err(ParseError::new(part, self.expected)))
     }
 }
 
@@ -242,9 +195,12 @@ impl fmt::Display for Queue {
             }
         };
         let name = match *self {
-            Self::DropTail { limit, mark_above: None } => return limit.fmt(f),
-            Self::DropTail { limit, mark_above: Some(span) } => {
-                return f.pad(&format!("droptail({limit}, mark={span})"));
+            Self::DropTail { limit, mark_above: None, ack_filter: false } => return limit.fmt(f),
+            Self::DropTail { limit, mark_above, ack_filter } => {
+                note(true, limit.to_string());
+                mark_above.iter().for_each(|span| note(true, format!("mark={span}")));
+                note(ack_filter, "ack-filter".into());
+                "droptail"
             }
             Self::DropHead(limit) => return f.pad(&format!("drophead({limit})")),
             Self::CoDel(CoDel { target, interval, limit, ecn }) => {
@@ -303,6 +259,7 @@ mod tests {
         for (text, shortest) in [
             ("unlimited", "unlimited"),
             ("droptail(1.5MB,mark=1ms)", "droptail(1.5MB, mark=1ms)"),
+            ("droptail(ack-filter, 100pkt)", "droptail(100pkt, ack-filter)"),
             ("drophead( 100pkt )", "drophead(100pkt)"),
             ("codel()", "codel"),
             (

@@ -8,6 +8,7 @@
 mod bytes;
 mod discipline;
 pub mod input;
+mod parts;
 mod queue;
 mod rate;
 mod ratio;
@@ -16,6 +17,7 @@ mod time;
 
 pub use bytes::Bytes;
 pub use discipline::{CoDel, Pie, Queue};
+pub use parts::{NotZero, Parts, name_and_parts};
 pub use queue::QueueLimit;
 pub use rate::Rate;
 pub use ratio::Ratio;

@@ -1,7 +1,7 @@
 //! The flags of `cellcc compare`.
 
 use crate::{grid, present};
-use cellcc_experiment::{LossDetection, Seeds};
+use cellcc_experiment::{AckPolicy, LossDetection, ReceiveOffload, Seeds};
 use cellcc_report::TableFormat;
 use cellcc_runner::Shard;
 use cellcc_units::{Bytes, Queue, Ratio, Span};
@@ -111,6 +111,13 @@ pub(crate) struct EndpointArgs {
     /// The longest an acknowledgement waits, where --ack-every is above 1: 25ms.
     #[arg(long, value_name = "TIME")]
     pub(crate) max_ack_delay: Option<Span>,
+    /// When the receiver acknowledges, instead of --ack-every: every-packet, delayed (TCP in Linux) or quic (RFC 9000), with
+    /// parameters as in quic(threshold=10, max-ack-delay=25ms).
+    #[arg(long, value_name = "POLICY")]
+    pub(crate) acks: Option<AckPolicy>,
+    /// Receive offload: packets that come together are acknowledged as one, gro or gro(flush=1ms) [default: none].
+    #[arg(long, value_name = "OFFLOAD")]
+    pub(crate) offload: Option<ReceiveOffload>,
     /// How the sender tells that a packet is lost: quic (RFC 9002) or rack, TCP's way (RFC 8985) [default: quic].
     #[arg(long, value_name = "WAY")]
     pub(crate) recovery: Option<LossDetection>,

@@ -1,7 +1,7 @@
 //! Ranges of what can be asked for. Whatever lies outside is a slip of the keyboard or would never end.
 
 use crate::exit::Exit;
-use cellcc_experiment::{NetAssist, Path, Plan, PlanFile};
+use cellcc_experiment::{Endpoint, NetAssist, Path, Plan, PlanFile};
 use cellcc_link::Delay;
 use cellcc_units::{Bytes, Queue, QueueLimit, Ratio, Span};
 use std::fmt::Display;
@@ -32,7 +32,8 @@ pub(crate) fn check_emulated(path: &Path) -> Result<(), Exit> {
         let by = path.reordered_by;
         range("--reordered-by", "path.reordered_by", by, Span::ZERO, LONGEST_DELAY, takes)?;
         queue("--queue", "path.queue", path.queue)?;
-        queue("--up-queue", "path.reverse.queue", path.reverse.queue)
+        queue("--up-queue", "path.reverse.queue", path.reverse.queue)?;
+        [("--queue", path.queue), ("--up-queue", path.reverse.queue)].into_iter().try_for_each(no_ack_filter)
     };
     checks().map_err(Exit::input)
 }
@@ -51,6 +52,7 @@ fn check_values(file: &PlanFile) -> Result<(), String> {
     range("--ack-every", "endpoint.ack_every", endpoint.ack_every, 1, 1_000, "1 to 1000")?;
     let (key, most) = ("endpoint.max_ack_delay", Span::from_secs(10));
     range("--max-ack-delay", key, endpoint.max_ack_delay, Span::ZERO, most, "0s to 10s, such as 25ms")?;
+    one_way_to_acknowledge(endpoint)?;
     let (least, most) = (Span::from_millis(1), Span::from_secs(60));
     range(
         "--series-bin",
@@ -78,6 +80,20 @@ fn check_values(file: &PlanFile) -> Result<(), String> {
     let takes = "0s to 60s, such as 10ms";
     only_in_file("path.reordered_by", path.reordered_by, Span::ZERO, LONGEST_DELAY, takes)?;
     check_netassist(&file.netassist)
+}
+
+/// A policy says everything: beside it, counts and delays would be without effect.
+fn one_way_to_acknowledge(endpoint: &Endpoint) -> Result<(), String> {
+    let usual = Endpoint::default();
+    let counts = endpoint.ack_every != usual.ack_every || endpoint.max_ack_delay != usual.max_ack_delay;
+    match endpoint.acks {
+        Some(policy) if counts => Err(format!(
+            "--acks {policy} takes the place of --ack-every {} and --max-ack-delay {} (in a Scenario: endpoint.acks, ack_every, \
+             max_ack_delay); leave either out",
+            endpoint.ack_every, endpoint.max_ack_delay
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// The ranges of the schemes' own parameters, where those have the same names, since the simulator takes either.
@@ -172,6 +188,16 @@ fn queue(flag: &str, key: &str, queue: Queue) -> Result<(), String> {
     };
     let takes = "at most 100000000pkt, 100GB or 1h, such as 3200pkt, or `unlimited`";
     if fits { Ok(()) } else { Err(outside(flag, key, queue, takes)) }
+}
+
+/// The emulator's links carry whole packets, whatever they hold.
+fn no_ack_filter((flag, queue): (&str, Queue)) -> Result<(), String> {
+    match queue {
+        Queue::DropTail { ack_filter: true, .. } => Err(format!(
+            "{flag} {queue}: the emulator does not read acknowledgements, only the simulator does; leave ack-filter out"
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// Refuses a queue that no packet of this size fits into.

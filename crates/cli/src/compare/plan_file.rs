@@ -57,6 +57,8 @@ pub(super) fn plan_file(args: &Args) -> Result<Asked, Exit> {
     set(vary, "endpoint.header", &mut endpoint.header, args.endpoint.header);
     set(vary, "endpoint.ack_every", &mut endpoint.ack_every, args.endpoint.ack_every);
     set(vary, "endpoint.max_ack_delay", &mut endpoint.max_ack_delay, args.endpoint.max_ack_delay);
+    set(vary, "endpoint.acks", &mut endpoint.acks, args.endpoint.acks.map(Some));
+    set(vary, "endpoint.offload", &mut endpoint.offload, args.endpoint.offload.map(Some));
     set(vary, "endpoint.recovery", &mut endpoint.recovery, args.endpoint.recovery);
     set(vary, "endpoint.series_bin", &mut endpoint.series_bin, args.endpoint.series_bin);
     set(vary, "title", &mut file.title, args.title.clone());

@@ -381,3 +381,19 @@ fn conversions_that_cannot_be_are_refused() {
     refused(&["rate=1Mbit/s", "b.mbps"], &["--duration"]);
     refused(&["a.mahi", "none/b.mbps"], &["none/b.mbps"]);
 }
+
+#[test]
+fn what_no_receiver_does_is_refused() {
+    compare_refused(&["--acks", "never"], &["`never`", "every-packet", "delayed", "quic"]);
+    compare_refused(&["--acks", "quic(threshold=5000)"], &["threshold=1", "at most 1000"]);
+    compare_refused(&["--offload", "lro"], &["`lro`", "gro"]);
+    let twice = ["--acks", "delayed", "--ack-every", "2"];
+    compare_refused(&twice, &["--acks delayed", "--ack-every 2", "leave either out"]);
+    let quic = ["--driver", "quic-virtual", "--schemes", "cubic"];
+    compare_refused(&[&quic[..], &["--acks", "delayed"]].concat(), &["TCP's", "quic-virtual", "\"quic\""]);
+    compare_refused(&[&quic[..], &["--offload", "gro"]].concat(), &["endpoint.offload", "quic-virtual"]);
+    let filter = "droptail(9pkt, ack-filter)";
+    compare_refused(&[&quic[..], &["--reverse-queue", filter]].concat(), &["ack-filter", "quic-virtual"]);
+    let folder = tempfile::tempdir().unwrap();
+    refused_in(folder.path(), &["shell", "--up-queue", filter], &["--up-queue", "leave ack-filter out"]);
+}

@@ -24,6 +24,10 @@
 //! Persistent congestion (RFC 9002) stands where the RFC says timeout, and leaves two packets instead of one. A window written from outside
 //! ([`Growth::set_window`]) leaves the epoch alone, as in Linux, where a plugin that writes snd_cwnd does not tell CUBIC;
 //! only `W_est` comes down with it, since otherwise the next ACK would undo the write.
+//!
+//! [`CubicVariant::Linux`] has two of Linux' own differences (tcp_cubic.c), which decide at windows of a few packets: `W_est` grows
+//! by alpha for ever (`bictcp_update` knows no `cwnd_prior`), and a cut leaves whole packets, rounded down
+//! (`cubictcp_recalc_ssthresh`).
 
 use super::hystart::{Hystart, HystartMode};
 use super::new_reno::MIN_WINDOW_PACKETS;
@@ -41,11 +45,22 @@ const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
 const MAX_TARGET: f64 = 1.5;
 const SECONDS_PER_NANOSECOND: f64 = 1e-9;
 
+/// Whose CUBIC.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum CubicVariant {
+    /// RFC 9438.
+    #[default]
+    Rfc9438,
+    /// Linux: slower above the window of the last loss, and a cut leaves whole packets.
+    Linux,
+}
+
 /// The growth law of CUBIC.
 #[derive(Debug, Clone)]
 pub struct Cubic {
     packet_size: Bytes,
     initial_window: Bytes,
+    variant: CubicVariant,
     hystart: Hystart,
     state: State,
     /// What a spurious loss gives back (RFC 9438, section 4.9).
@@ -84,10 +99,17 @@ impl Cubic {
         Self {
             packet_size: context.packet,
             initial_window: context.initial_window,
+            variant: CubicVariant::default(),
             hystart: Hystart::new(hystart),
             state: State { window, ssthresh: Bytes::MAX, w_max: None, cwnd_prior: window, epoch: None },
             saved: None,
         }
+    }
+
+    /// The same law as somebody else has it.
+    #[must_use]
+    pub fn with_variant(self, variant: CubicVariant) -> Self {
+        Self { variant, ..self }
     }
 
     fn bytes(&self, packets: f64) -> Bytes {
@@ -122,7 +144,8 @@ impl Cubic {
         }
         epoch.last_ack = now;
 
-        let alpha = if epoch.w_est < state.cwnd_prior { ALPHA } else { 1.0 };
+        let is_renos = self.variant == CubicVariant::Linux || epoch.w_est < state.cwnd_prior;
+        let alpha = if is_renos { ALPHA } else { 1.0 };
         let share = acked / window;
         epoch.w_est += alpha * share;
         // Products, not quotients: this runs for every ACK, and a division takes ten times as long.
@@ -155,13 +178,17 @@ impl Cubic {
     /// RFC 9438, sections 4.6 and 4.7.
     fn cut(&mut self) {
         let state = &mut self.state;
-        let cwnd = state.window;
+        let whole = |packets: f64| match self.variant {
+            CubicVariant::Rfc9438 => packets,
+            CubicVariant::Linux => packets.floor(),
+        };
+        let cwnd = whole(state.window);
         let w_max = match state.w_max {
             // Fast convergence.
             Some(w_max) if cwnd < w_max => cwnd * (1.0 + BETA) / 2.0,
             _ => cwnd,
         };
-        let window = (cwnd * BETA).max(MIN_WINDOW_PACKETS as f64);
+        let window = whole(cwnd * BETA).max(MIN_WINDOW_PACKETS as f64);
         *state =
             State { window, ssthresh: state.ssthresh, w_max: Some(w_max), cwnd_prior: cwnd, epoch: None };
         self.state.ssthresh = self.window();
@@ -353,6 +380,21 @@ mod tests {
         path.run_for(rtt * 100);
         let grown = path.window() - window;
         assert!((98.0..=101.0).contains(&grown), "{grown} packets in 100 rounds");
+    }
+
+    #[test]
+    fn as_in_linux_a_cut_leaves_whole_packets_and_the_window_grows_as_renos_beyond_the_last_one() {
+        let rtt = Span::from_millis(5);
+        let mut path = Path::new("cubic(variant=linux)", Rate::from_mbit_per_sec(12_000.0), rtt);
+        lose_one_at(&mut path, 40.0);
+        assert_eq!(path.window().fract(), 0.0, "{}", path.window());
+        let cwnd_prior = path.shows("w_max").expect("set");
+        path.run_until(|path| path.window() >= cwnd_prior);
+        let window = path.window();
+        path.run_for(rtt * 100);
+        // The cubic function is slower at this RTT.
+        let grown = path.window() - window;
+        assert!((50.0..=54.0).contains(&grown), "{grown} packets in 100 rounds");
     }
 
     #[test]

@@ -5,7 +5,7 @@ mod cubic;
 mod hystart;
 mod new_reno;
 
-pub use cubic::Cubic;
+pub use cubic::{Cubic, CubicVariant};
 pub use hystart::HystartMode;
 pub use new_reno::NewReno;
 

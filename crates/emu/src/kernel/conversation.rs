@@ -21,6 +21,8 @@ pub(crate) enum Seen {
     Delivered { sequence: u32, payload: u32, delivery: Delivery },
     /// An acknowledgement arrived at the sender.
     Acknowledged { next: u32, sacks: Sacks },
+    /// The receiver sent an acknowledgement.
+    AckSent,
 }
 
 /// Measures one flow. Events come in the order in which they happened.
@@ -170,6 +172,7 @@ impl Watched for Conversation {
                 self.on_sent(now, sequence, payload)
             }
             Seen::Lost if now <= self.counts_until => self.meter.on_lost(),
+            Seen::AckSent if now <= self.counts_until => self.meter.on_ack_sent(),
             Seen::Acknowledged { next, sacks } if now <= self.counts_until => {
                 self.on_acknowledged(now, next, &sacks);
             }
@@ -177,7 +180,11 @@ impl Watched for Conversation {
                 self.meter.on_delivery(&delivery);
                 self.on_arrival(now, sequence, payload);
             }
-            Seen::Sent { .. } | Seen::Lost | Seen::Acknowledged { .. } | Seen::Delivered { .. } => {}
+            Seen::Sent { .. }
+            | Seen::Lost
+            | Seen::AckSent
+            | Seen::Acknowledged { .. }
+            | Seen::Delivered { .. } => {}
         }
     }
 }

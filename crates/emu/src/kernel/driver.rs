@@ -40,6 +40,7 @@ impl<B: TcpBackend> KernelDriver<B> {
 
 impl<B: TcpBackend> Driver for KernelDriver<B> {
     fn resolve(&self, scenario: &mut Scenario) -> Result<(), ResolveError> {
+        scenario.refuse_ack_filter()?;
         self.paths.resolve(scenario)?;
         self.backend.resolve(scenario)?;
         self.kernel_names(scenario).map(drop)

@@ -18,7 +18,7 @@ const STARVED: f64 = 0.05;
 /// The notes of a run.
 pub(crate) fn notes(scenario: &Scenario, sent: &[Sent], report: &SelfReport) -> Vec<String> {
     let mut notes = vec![format!(
-        "the TCP of Linux {} in real time, with its own acknowledgements: not those of endpoint.ack_every and max_ack_delay",
+        "the TCP of Linux {} in real time, with its own acknowledgements: not those of endpoint.acks, ack_every and max_ack_delay",
         kernel_version()
     )];
     notes.extend(report.warnings());

@@ -53,7 +53,13 @@ impl Tap for DataTap {
 pub(super) struct AckTap(pub(super) List<Seen>);
 
 impl Tap for AckTap {
-    fn arrived(&mut self, _: Time, _: &SegmentView<'_>) {}
+    fn arrived(&mut self, at: Time, segment: &SegmentView<'_>) {
+        let Some(headers) = packet::parse(segment.headers) else { return };
+        let Some(flow) = flow_of_port(headers.source_port) else { return };
+        if headers.acknowledgement.is_some() && !headers.is_syn {
+            self.0.push(Event { at, flow, seen: Seen::AckSent });
+        }
+    }
 
     fn dropped(&mut self, _: Time, _: &SegmentView<'_>) {}
 

@@ -27,6 +27,10 @@ impl<P: Packet> Packet for InTransit<P> {
     fn mark_congestion(&mut self) {
         self.packet.mark_congestion();
     }
+
+    fn supersedes(&self, older: &Self) -> bool {
+        self.flow == older.flow && self.packet.supersedes(&older.packet)
+    }
 }
 
 /// What the loop keeps of a flow for its ends.
@@ -65,6 +69,7 @@ impl<E: Ends> Network<'_, E> {
 
     /// The receiving end sends an acknowledgement. One that is lost is made good by the next.
     pub fn send_ack(&mut self, packet: E::Ack) {
+        self.flow.meter.on_ack_sent();
         let packet = InTransit { flow: self.flow.index, packet };
         let _ = self.reverse.enqueue(self.now, packet);
     }

@@ -224,7 +224,12 @@ proptest! {
     ) {
         let limit: QueueLimit = limit.parse().unwrap();
         let of = |mark_above| Link::new(
-            LinkConfig { queue: Queue::DropTail { limit, mark_above }, ..config(capacity.clone(), "1pkt") }, 1);
+            LinkConfig {
+                queue: Queue::DropTail { limit, mark_above, ack_filter: false },
+                ..config(capacity.clone(), "1pkt")
+            },
+            1,
+        );
         let (mut fast, mut general) = (of(None), of(Some(Span::MAX)));
         let (mut from_fast, mut from_general) = (Outcome::default(), Outcome::default());
         let mut now = Time::ZERO;
@@ -285,4 +290,58 @@ proptest! {
         all.sort_unstable();
         prop_assert_eq!(all, (0..sent).collect::<Vec<_>>());
     }
+}
+
+/// An acknowledgement of 1500 bytes, so that each takes a millisecond.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Ack {
+    flow: u32,
+    upto: u64,
+    pure: bool,
+}
+
+impl Packet for Ack {
+    fn size(&self) -> Bytes {
+        Bytes::new(1500)
+    }
+
+    fn supersedes(&self, older: &Self) -> bool {
+        self.flow == older.flow && older.pure && self.upto >= older.upto
+    }
+}
+
+/// What arrives of acknowledgements that all come at 5 ms, `(flow, upto, pure)`, and how many the queue dropped.
+fn filtered(queue: &str, acks: &[(u32, u64, bool)]) -> (Vec<(u32, u64)>, usize) {
+    let mut link = Link::new(config(twelve_megabit(), queue), 1);
+    for &(flow, upto, pure) in acks {
+        link.enqueue(millis(5), Ack { flow, upto, pure }).expect("there is room");
+    }
+    let (mut arrived, mut dropped) = (Vec::new(), 0);
+    loop {
+        match link.poll(millis(1_000)) {
+            Poll::Ready(Delivery { packet, .. }) => arrived.push((packet.flow, packet.upto)),
+            Poll::Dropped(drop) => {
+                assert_eq!(drop.reason, DropReason::AckFilter);
+                dropped += 1;
+            }
+            Poll::Wake(_) | Poll::Idle => return (arrived, dropped),
+        }
+    }
+}
+
+#[test]
+fn an_ack_filter_keeps_the_newest_acknowledgements_of_each_flow_and_the_one_in_service() {
+    let acks: Vec<_> = (1..=10).flat_map(|upto| [(1, upto, true), (2, upto, true)]).collect();
+    let (arrived, dropped) = filtered("droptail(5pkt, ack-filter)", &acks);
+    // Two of each wait; the first began to be served when it came.
+    assert_eq!((arrived, dropped), (vec![(1, 1), (1, 9), (2, 9), (1, 10), (2, 10)], 15));
+}
+
+#[test]
+fn an_ack_filter_leaves_alone_what_tells_more_and_what_carries_more() {
+    let told = [(1, 1, true), (1, 9, true), (1, 8, true), (1, 7, true)];
+    assert_eq!(filtered("droptail(9pkt, ack-filter)", &told).1, 0);
+    let carrying = [(1, 1, true), (1, 2, false), (1, 3, false), (1, 4, true), (1, 5, true), (1, 6, true)];
+    assert_eq!(filtered("droptail(9pkt, ack-filter)", &carrying).0, [(1, 1), (1, 2), (1, 3), (1, 5), (1, 6)]);
+    assert_eq!(filtered("droptail(9pkt)", &[(1, 1, true); 5]).1, 0);
 }

@@ -2,7 +2,7 @@
 
 use super::plan::Plan;
 use crate::certificate::Tls;
-use cellcc_experiment::Endpoint;
+use cellcc_experiment::{AckFrequency, Endpoint};
 use cellcc_quic::Congestion;
 use noq::{AckFrequencyConfig, ClientConfig, ServerConfig, TransportConfig, VarInt};
 use std::sync::Arc;
@@ -54,11 +54,10 @@ fn transport() -> TransportConfig {
 /// What the sender asks of the receiver.
 fn ack_frequency(endpoint: &Endpoint) -> AckFrequencyConfig {
     let mut asked = AckFrequencyConfig::default();
+    let AckFrequency { threshold, max_ack_delay, reordering } = endpoint.ack_frequency();
     asked
-        // Packets that may arrive without an immediate acknowledgement.
-        .ack_eliciting_threshold(VarInt::from_u32(endpoint.ack_every.saturating_sub(1)))
-        .max_ack_delay(Some(Duration::from_nanos(endpoint.max_ack_delay.as_nanos())))
-        // A gap is reported at once, as in the simulator.
-        .reordering_threshold(VarInt::from_u32(1));
+        .ack_eliciting_threshold(VarInt::from_u32(threshold))
+        .max_ack_delay(Some(Duration::from_nanos(max_ack_delay.as_nanos())))
+        .reordering_threshold(VarInt::from_u32(reordering));
     asked
 }

@@ -79,6 +79,8 @@ impl Transport for Quic {
             Congestion::new(scheme.clone()).map_err(|error| ResolveError(error.to_string()))?;
         }
         scenario.refuse_rack()?;
+        scenario.refuse_ack_filter()?;
+        scenario.refuse_tcp_receivers()?;
         full_payload(&scenario.endpoint).map(drop)
     }
 

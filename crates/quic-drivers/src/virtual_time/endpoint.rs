@@ -5,7 +5,7 @@ use super::network::Datagram;
 use crate::certificate::SERVER_NAME;
 use bytes::{Bytes as Buffer, BytesMut};
 use cellcc_control::Registry;
-use cellcc_experiment::{Endpoint as Policy, ResolveError, RunError};
+use cellcc_experiment::{AckPolicy, Endpoint as Policy, ResolveError, RunError};
 use cellcc_quic::Clock;
 use cellcc_quic::Congestion;
 use cellcc_quic::PacketSize;
@@ -69,19 +69,15 @@ fn transport(policy: &Policy, payload: u16) -> TransportConfig {
     transport
 }
 
-/// When the peer acknowledges. It reports a gap at once (RFC 9000, section 13.2.1).
+/// When the peer acknowledges.
 fn acknowledgements(policy: &Policy) -> AckFrequencyConfig {
     let mut config = AckFrequencyConfig::default();
-    let delay = if policy.ack_every > 1 {
-        Duration::from_nanos(policy.max_ack_delay.as_nanos())
-    } else {
-        Duration::ZERO
-    };
+    let asked = policy.ack_frequency();
+    let delay = Duration::from_nanos(AckPolicy::Quic(asked).max_delay().as_nanos());
     config
-        // Packets that may arrive without an immediate acknowledgement.
-        .ack_eliciting_threshold(VarInt::from_u32(policy.ack_every.saturating_sub(1)))
+        .ack_eliciting_threshold(VarInt::from_u32(asked.threshold))
         .max_ack_delay(Some(delay.max(MIN_ACK_DELAY)))
-        .reordering_threshold(VarInt::from_u32(1));
+        .reordering_threshold(VarInt::from_u32(asked.reordering));
     config
 }
 

@@ -88,7 +88,8 @@ impl RbbrReceiver {
         if may_only_raise && self.estimate.is_some_and(|estimate| rate <= estimate) {
             return;
         }
-        self.estimate = Some(self.filter.update(rate));
+        let estimate = if may_only_raise { self.filter.raise(rate) } else { self.filter.update(rate) };
+        self.estimate = Some(estimate);
         self.last_sample = Some(LastSample { rate: sample.rate, span: sample.span });
     }
 

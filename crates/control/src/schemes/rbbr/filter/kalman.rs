@@ -54,6 +54,18 @@ impl State {
 }
 
 impl RateFilter for Kalman {
+    /// Only the estimate moves, by the gain as it is. Lower bounds above the estimate are innovations of one sign: of those that are
+    /// all alike, equations 8 and 9 make a gain that goes to zero (g = g / (g + (1 - g)^2 + g) has no other solution).
+    fn raise(&mut self, sample: f64) -> f64 {
+        match &mut self.state {
+            Some(state) => {
+                state.estimate += state.gain * (sample - state.estimate);
+                state.estimate
+            }
+            None => self.update(sample),
+        }
+    }
+
     fn update(&mut self, sample: f64) -> f64 {
         let alpha = self.alpha;
         let state = match &mut self.state {

@@ -112,6 +112,25 @@ fn a_lower_bound_may_only_raise_the_estimate() {
     assert_eq!(bench.mbit(100), Some(24.0), "24 Mbit/s raise it");
 }
 
+/// What used to happen: the innovations of lower bounds, all of one sign and alike, took the filter's gain to 0.0035, and a path whose
+/// rate had risen a thousandfold was filled 18.6 s later.
+#[test]
+fn lower_bounds_that_keep_rising_do_not_wear_the_filter_out() {
+    let mut bench = Bench::new("rbbr");
+    bench.arrives(at(0), signal(Estimation::Run, 1));
+    bench.arrive(1..100);
+    bench.arrives(at(100), signal(Estimation::RaiseOnly, 2));
+    // A sender that probes with a quarter more than the estimate, for two seconds.
+    let (mut now, end) = (at(100), at(2100));
+    while now < end {
+        let estimate = Rate::from_mbit_per_sec(bench.mbit(100).expect("samples came"));
+        now += estimate.mul_f64(1.25).time_for(PACKET);
+        bench.arrives(now, None);
+    }
+    let risen = bench.mbit(2100).expect("samples came");
+    assert!(risen > 1000.0, "{risen} Mbit/s, from 12");
+}
+
 #[test]
 fn feedback_goes_with_every_so_many_acks_or_by_the_clock() {
     let mut by_acks = Bench::new("rbbr(feedback-every=4)");

@@ -1,0 +1,265 @@
+//! When an acknowledgement leaves: QUIC's rule by packet numbers, TCP's by segments.
+//!
+//! QUIC's (RFC 9000, section 13.2; draft-ietf-quic-ack-frequency, section 6): after `threshold` packets the next one is
+//! acknowledged at once, others within the delay; a packet out of order at once, or when packets so much newer have arrived.
+//!
+//! TCP's, as Linux has it (`__tcp_ack_snd_check` and `tcp_event_data_recv` in tcp_input.c, `tcp_send_delayed_ack` in tcp_output.c):
+//! 1. A second segment in order is acknowledged at once; so is each of the first segments (quick ACKs), one that fills the last gap,
+//!    and one that has come before.
+//! 2. While there is a gap, three acknowledgements leave at once; the others are compressed, to one in 1 ms or an RTT / 20.
+//! 3. Otherwise a timer runs. It is the mean time between segments, at least `min`, at most `max` and the RTT; where it has run out,
+//!    twice as long.
+//!
+//! Differences from Linux: a segment counts as full, and no acknowledgement waits for the application to read. The RTT is that of
+//! the path without queues, as the handshake finds it.
+
+use cellcc_experiment::{AckFrequency, AckPolicy, DelayedAcks};
+use cellcc_units::{Span, Time};
+use std::collections::BTreeSet;
+
+/// Acknowledgements at once while a gap is open (Linux, `TCP_FASTRETRANS_THRESH` in tcp.h).
+const DUPLICATES_AT_ONCE: u32 = 3;
+/// The most acknowledgements that are compressed into one (Linux, `tcp_comp_sack_nr`).
+const MOST_COMPRESSED: u32 = 44;
+/// The longest a compressed acknowledgement waits (Linux, `tcp_comp_sack_delay_ns`), and its share of the RTT.
+const LONGEST_COMPRESSION: Span = Span::from_millis(1);
+const COMPRESSION_SHARE: u64 = 20;
+/// What a time-out is above the RTT at least (Linux, `TCP_RTO_MIN` in tcp.h).
+const MIN_TIMEOUT_ABOVE_RTT: Span = Span::from_millis(200);
+
+/// When the acknowledgement of what has arrived is due.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Due {
+    Now,
+    By(Time),
+}
+
+/// Decides for each packet when its acknowledgement is due.
+#[derive(Debug)]
+pub(crate) enum AckSchedule {
+    Quic(QuicAcks),
+    Linux(Box<LinuxAcks>),
+}
+
+impl AckSchedule {
+    /// `rtt`: of the path without queues.
+    pub(crate) fn new(policy: AckPolicy, rtt: Span) -> Self {
+        match policy {
+            AckPolicy::Quic(frequency) => Self::Quic(QuicAcks::new(frequency)),
+            AckPolicy::Delayed(settings) => Self::Linux(Box::new(LinuxAcks::new(settings, rtt))),
+        }
+    }
+
+    /// A packet arrives with this number, which carries this segment of the data.
+    #[inline]
+    pub(crate) fn on_packet(&mut self, now: Time, number: u64, segment: u64) -> Due {
+        match self {
+            Self::Quic(quic) => quic.on_packet(now, number),
+            Self::Linux(linux) => linux.on_segment(now, segment),
+        }
+    }
+
+    /// An acknowledgement leaves.
+    #[inline]
+    pub(crate) fn on_acknowledged(&mut self) {
+        match self {
+            Self::Quic(quic) => quic.on_acknowledged(),
+            Self::Linux(linux) => linux.on_acknowledged(),
+        }
+    }
+
+    /// The acknowledgement was due, and no packet made it leave before.
+    pub(crate) fn on_timer(&mut self) {
+        if let Self::Linux(linux) = self {
+            linux.on_timer();
+        }
+    }
+}
+
+/// QUIC's rule.
+#[derive(Debug)]
+pub(crate) struct QuicAcks {
+    frequency: AckFrequency,
+    unacknowledged: u32,
+    /// One more than the largest number that has arrived.
+    next: u64,
+    /// Numbers below `next` that have not arrived, as far as no acknowledgement has told the sender that they are late enough.
+    missing: BTreeSet<u64>,
+}
+
+impl QuicAcks {
+    fn new(frequency: AckFrequency) -> Self {
+        Self { frequency, unacknowledged: 0, next: 0, missing: BTreeSet::new() }
+    }
+
+    #[inline]
+    fn on_packet(&mut self, now: Time, number: u64) -> Due {
+        self.unacknowledged += 1;
+        let in_order = number == self.next && self.missing.is_empty();
+        let late = !in_order && self.is_late(number);
+        self.next = self.next.max(number + 1);
+        if self.unacknowledged > self.frequency.threshold || late {
+            return Due::Now;
+        }
+        Due::By(now + self.frequency.max_ack_delay)
+    }
+
+    /// True where a packet out of order, or after a gap, is to be reported at once.
+    #[cold]
+    fn is_late(&mut self, number: u64) -> bool {
+        let threshold = u64::from(self.frequency.reordering);
+        if threshold <= 1 {
+            return threshold == 1;
+        }
+        self.missing.remove(&number);
+        self.missing.extend(self.next..number);
+        let largest = number.max(self.next.saturating_sub(1));
+        self.missing.first().is_some_and(|smallest| smallest + threshold <= largest)
+    }
+
+    #[inline]
+    fn on_acknowledged(&mut self) {
+        self.unacknowledged = 0;
+        if !self.missing.is_empty() {
+            // What is so far below the largest number is reported with it.
+            let reported = self.next.saturating_sub(u64::from(self.frequency.reordering));
+            self.missing = self.missing.split_off(&reported);
+        }
+    }
+}
+
+/// TCP's rule in Linux.
+#[derive(Debug)]
+pub(crate) struct LinuxAcks {
+    settings: DelayedAcks,
+    rtt: Span,
+    next_segment: u64,
+    /// Segments beyond a gap.
+    beyond: BTreeSet<u64>,
+    /// Segments in order that no acknowledgement has told of.
+    unacknowledged: u64,
+    /// Acknowledgements that still leave at once.
+    quick_acks: u32,
+    /// The delayed-ACK timer (`ato`); none before the first segment.
+    timer: Option<Span>,
+    last_arrival: Time,
+    /// Acknowledgements that left at once while this segment was missing.
+    duplicates: u32,
+    duplicates_of: u64,
+    compressed: u32,
+}
+
+impl LinuxAcks {
+    fn new(settings: DelayedAcks, rtt: Span) -> Self {
+        Self {
+            settings,
+            rtt,
+            next_segment: 0,
+            beyond: BTreeSet::new(),
+            unacknowledged: 0,
+            quick_acks: 0,
+            timer: None,
+            last_arrival: Time::ZERO,
+            duplicates: 0,
+            duplicates_of: 0,
+            compressed: 0,
+        }
+    }
+
+    fn on_segment(&mut self, now: Time, segment: u64) -> Due {
+        let had_gap = !self.beyond.is_empty();
+        if segment < self.next_segment {
+            self.quick_acks = self.quick_acks.max(self.settings.quick_acks);
+            self.timer = Some(self.settings.min);
+        } else if segment > self.next_segment {
+            self.beyond.insert(segment);
+        } else {
+            self.on_in_order(now);
+        }
+        let filled = had_gap && self.beyond.is_empty();
+        if self.unacknowledged > 1 || self.quick_acks > 0 || filled {
+            return Due::Now;
+        }
+        if self.beyond.is_empty() {
+            return Due::By(now + self.delay());
+        }
+        self.beyond_a_gap(now)
+    }
+
+    /// The next segment arrives, which may fill a gap.
+    fn on_in_order(&mut self, now: Time) {
+        let first = self.next_segment;
+        self.next_segment += 1;
+        while self.beyond.remove(&self.next_segment) {
+            self.next_segment += 1;
+        }
+        self.unacknowledged += self.next_segment - first;
+        self.adapt_timer(now);
+    }
+
+    /// `tcp_event_data_recv`.
+    fn adapt_timer(&mut self, now: Time) {
+        let (DelayedAcks { min, quick_acks, .. }, gap) = (self.settings, now.since(self.last_arrival));
+        self.last_arrival = now;
+        self.timer = Some(match self.timer {
+            None => {
+                self.quick_acks = quick_acks;
+                min
+            }
+            Some(timer) if gap <= min / 2 => timer / 2 + min / 2,
+            Some(timer) if gap < timer => (timer / 2 + gap).min(self.timeout()),
+            Some(timer) => {
+                if gap > self.timeout() {
+                    // The sender begins again with a small window.
+                    self.quick_acks = self.quick_acks.max(quick_acks);
+                }
+                timer
+            }
+        });
+    }
+
+    fn beyond_a_gap(&mut self, now: Time) -> Due {
+        if self.duplicates_of != self.next_segment {
+            (self.duplicates_of, self.duplicates) = (self.next_segment, 0);
+        }
+        if self.duplicates < DUPLICATES_AT_ONCE {
+            self.duplicates += 1;
+            return Due::Now;
+        }
+        if self.compressed >= MOST_COMPRESSED {
+            return Due::Now;
+        }
+        self.compressed += 1;
+        Due::By(now + (self.rtt / COMPRESSION_SHARE).min(LONGEST_COMPRESSION))
+    }
+
+    /// `tcp_send_delayed_ack`.
+    fn delay(&self) -> Span {
+        let DelayedAcks { min, max, .. } = self.settings;
+        self.timer.unwrap_or(min).min(self.rtt.max(min)).min(max)
+    }
+
+    fn timeout(&self) -> Span {
+        self.rtt + MIN_TIMEOUT_ABOVE_RTT
+    }
+
+    fn on_acknowledged(&mut self) {
+        self.unacknowledged = 0;
+        self.compressed = 0;
+        if self.quick_acks == 1 {
+            self.timer = Some(self.settings.min);
+        }
+        self.quick_acks = self.quick_acks.saturating_sub(1);
+    }
+
+    /// `tcp_delack_timer_handler`.
+    fn on_timer(&mut self) {
+        if self.compressed == 0 {
+            let missed = self.timer.unwrap_or(self.settings.min);
+            self.timer = Some((missed * 2).min(self.timeout()));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
