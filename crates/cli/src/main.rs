@@ -29,6 +29,7 @@ mod serve;
 mod shell;
 #[cfg(all(target_os = "linux", feature = "kernel"))]
 mod tcp;
+mod terminal;
 mod trace;
 mod traces;
 mod transfer;

@@ -1,6 +1,6 @@
 //! From what a driver measured of the flows to the Record: the same arithmetic for every driver.
 
-use crate::{Column, FlowMeter, FlowRecord, Metrics, Record, SCHEMA_VERSION, Scenario, Series, jain_index};
+use crate::{Column, Fairness, FlowMeter, FlowRecord, Metrics, Record, SCHEMA_VERSION, Scenario, Series};
 use cellcc_link::Capacities;
 use cellcc_units::{Bytes, Span, Time};
 
@@ -72,10 +72,28 @@ impl Record {
         record.total = total(scenario, flows, &record.flows, capacities);
         let active: Vec<_> = flows.iter().map(|flow| flow.active).collect();
         let by_second: Vec<_> = flows.iter().map(|flow| flow.meter.bytes_by_second()).collect();
-        record.jain_index = jain_index(&by_second, &active);
+        record.share(&Fairness::new(&by_second, &active), &active);
         record.notes = notes;
         record.note_repetition(capacities.forward[0].period());
         record
+    }
+
+    /// Takes down how the flows shared the link, where several did.
+    fn share(&mut self, fairness: &Fairness, active: &[(Time, Time)]) {
+        self.jain_index = fairness.jain_index();
+        if self.jain_index.is_none() {
+            return;
+        }
+        for (index, (flow, (start, _))) in self.flows.iter_mut().zip(active).enumerate() {
+            flow.convergence_time_s = fairness.convergence_time_s(index, *start);
+        }
+        let by_second: Vec<Option<f64>> = fairness.jain_by_second().collect();
+        let of_bin = |bin: usize| {
+            let second = (self.series.bin * bin as u64).as_secs_f64() as usize;
+            by_second.get(second).copied().flatten().map_or(f32::NAN, |jain| jain as f32)
+        };
+        let values = (0..self.scenario.series_bins()).map(of_bin).collect();
+        self.series.columns.push(Column { name: "jain_index".into(), values });
     }
 }
 

@@ -174,6 +174,7 @@ impl FlowMeter {
             metrics,
             queueing_delay: self.queueing.clone(),
             rtt: self.rtt.clone(),
+            convergence_time_s: None,
         }
     }
 
@@ -276,28 +277,6 @@ impl<const N: usize> Bins<N> {
     }
 }
 
-/// Jain's fairness index over flows' bytes per second: the mean over the seconds in which two flows or more are active.
-/// `active` tells from when to when a flow was. `None` where no second has two.
-pub fn jain_index(bytes_by_second: &[Vec<u64>], active: &[(Time, Time)]) -> Option<f64> {
-    let seconds = bytes_by_second.iter().map(Vec::len).max()?;
-    let mut indices = Vec::new();
-    for second in 0..seconds {
-        let (from, to) = (Span::from_secs(second as u64), Span::from_secs(second as u64 + 1));
-        let shares: Vec<f64> = bytes_by_second
-            .iter()
-            .zip(active)
-            .filter(|(_, (start, stop))| *start <= Time::ZERO + from && Time::ZERO + to <= *stop)
-            .map(|(bytes, _)| bytes.get(second).map_or(0.0, |&bytes| bytes as f64))
-            .collect();
-        let squares: f64 = shares.iter().map(|share| share * share).sum();
-        if shares.len() >= 2 && squares > 0.0 {
-            let sum: f64 = shares.iter().sum();
-            indices.push(sum * sum / (shares.len() as f64 * squares));
-        }
-    }
-    (!indices.is_empty()).then(|| indices.iter().sum::<f64>() / indices.len() as f64)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -357,15 +336,5 @@ mod tests {
         let mut curves = Vec::new();
         meter.append_curves(3, &mut curves);
         assert_eq!((curves.len(), curves[0].time_s, curves[0].flow), (1, 1.0, 3));
-    }
-
-    #[test]
-    fn fairness_counts_only_seconds_that_are_shared() {
-        let end = |secs| Time::ZERO + Span::from_secs(secs);
-        let bytes = [vec![10, 10, 10], vec![0, 10, 0]];
-        let active = [(end(0), end(3)), (end(1), end(2))];
-        assert_eq!(jain_index(&bytes, &active), Some(1.0));
-        assert_eq!(jain_index(&bytes, &[(end(0), end(3)), (end(2), end(3))]), Some(0.5));
-        assert_eq!(jain_index(&bytes[..1], &active[..1]), None);
     }
 }

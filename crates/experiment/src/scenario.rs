@@ -1,6 +1,6 @@
 //! One run, fully resolved: a link, flows with their schemes, times, a seed.
 
-use crate::{ResolveError, Source};
+use crate::{Offset, ResolveError, Source};
 use cellcc_assist::NetAssist;
 use cellcc_units::{Bytes, Queue, QueueLimit, Ratio, Span, Time};
 use serde::{Deserialize, Serialize};
@@ -23,8 +23,14 @@ pub struct Scenario {
     /// SHA-256 of the trace's content, filled in by the driver; empty before.
     #[serde(default)]
     pub trace_sha256: String,
-    /// Seeds losses and the schemes' random numbers.
+    /// Seeds losses and the schemes' random numbers, and what `offset` says.
     pub seed: u64,
+    /// Whether the seed also draws where in the trace the run begins, and when its flows start.
+    #[serde(default, skip_serializing_if = "Offset::is_fixed")]
+    pub offset: Offset,
+    /// Where in the trace the run begins, filled in by the driver; zero before.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub trace_offset: Span,
     /// How long the run lasts.
     pub duration: Span,
     /// The path between sender and receiver.

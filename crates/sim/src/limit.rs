@@ -65,7 +65,7 @@ fn service_begins(capacity: &Capacity, free_at: Time, departed_at: Time) -> Time
 #[cfg(test)]
 mod tests {
     use super::*;
-    use cellcc_experiment::{DEFAULT_DRIVER, Endpoint, LIMIT, NetAssist, Path};
+    use cellcc_experiment::{DEFAULT_DRIVER, Endpoint, LIMIT, NetAssist, Offset, Path};
     use cellcc_units::Bytes;
 
     #[test]
@@ -79,6 +79,8 @@ mod tests {
             trace: String::new(),
             trace_sha256: String::new(),
             seed: 1,
+            offset: Offset::Fixed,
+            trace_offset: Span::ZERO,
             duration,
             path: Path::default(),
             endpoint: Endpoint::default(),

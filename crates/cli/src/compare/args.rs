@@ -1,7 +1,7 @@
 //! The flags of `cellcc compare`.
 
 use crate::{grid, present};
-use cellcc_experiment::{LossDetection, Seeds};
+use cellcc_experiment::{LossDetection, Offset, Seeds};
 use cellcc_report::TableFormat;
 use cellcc_runner::Shard;
 use cellcc_units::{Bytes, Queue, Ratio, Span};
@@ -35,6 +35,10 @@ pub(crate) struct Args {
     /// Seeds: 1, 1..3 (both ends included) or 1,4,7.
     #[arg(long)]
     pub(crate) seeds: Option<Seeds>,
+    /// Whether a seed also draws where in its trace a run begins and when, within a round-trip time, its flows start: random
+    /// or fixed [default: random where several --seeds are given without --scenario, otherwise fixed].
+    #[arg(long, value_name = "WHICH")]
+    pub(crate) offset: Option<Offset>,
     /// The scheme that the others are held against, in a table of ratios.
     #[arg(long, value_name = "SCHEME")]
     pub(crate) baseline: Option<String>,

@@ -49,6 +49,7 @@ impl Driver for Fake {
             metrics: metrics.clone(),
             queueing_delay: Distribution::default(),
             rtt: Distribution::default(),
+            convergence_time_s: None,
         };
         let curve = Curve {
             time_s: 1.0,

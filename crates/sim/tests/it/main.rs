@@ -4,6 +4,7 @@ mod common;
 mod loss_detection;
 mod marks;
 mod network_assistance;
+mod offset;
 mod queues;
 mod record;
 mod reminis_theory;
