@@ -168,6 +168,7 @@ fn scenario(args: &Args) -> Result<Scenario, Exit> {
         offset: Offset::Fixed,
         trace_offset: Span::ZERO,
         duration: Span::ZERO,
+        warm_up: Span::ZERO,
         path,
         endpoint,
         netassist,

@@ -24,6 +24,8 @@ pub struct Delivery {
 #[derive(Debug, Clone)]
 pub struct FlowMeter {
     bin: Span,
+    /// Packets that left the link before this are in the series only.
+    from: Time,
     delivered: Bytes,
     queueing: Distribution,
     one_way: Distribution,
@@ -45,6 +47,7 @@ impl FlowMeter {
     pub fn new(bin: Span) -> Self {
         Self {
             bin,
+            from: Time::ZERO,
             delivered: Bytes::ZERO,
             queueing: Distribution::default(),
             one_way: Distribution::default(),
@@ -57,6 +60,13 @@ impl FlowMeter {
             sampled: Vec::new(),
             curves: Vec::new(),
         }
+    }
+
+    /// The warm-up ends: whatever was measured so far stays in the series only.
+    pub fn end_warm_up(&mut self, now: Time) {
+        let Self { bin, departures, rtt_bins, sampled, curves, .. } =
+            std::mem::replace(self, Self::new(self.bin));
+        *self = Self { from: now, departures, rtt_bins, sampled, curves, ..Self::new(bin) };
     }
 
     /// A packet was sent, for the first time or again.
@@ -79,10 +89,13 @@ impl FlowMeter {
     #[inline]
     pub fn on_delivery(&mut self, delivery: &Delivery) {
         let queueing = delivery.departed_at.since(delivery.queued_at);
+        self.departures.add(delivery.departed_at, [delivery.bytes.get(), queueing.as_nanos()]);
+        if delivery.departed_at < self.from {
+            return;
+        }
         self.delivered += delivery.bytes;
         self.queueing.add(queueing);
         self.one_way.add(delivery.arrived_at.since(delivery.sent_at));
-        self.departures.add(delivery.departed_at, [delivery.bytes.get(), queueing.as_nanos()]);
     }
 
     /// The sender measured a round-trip time.
@@ -151,6 +164,11 @@ impl FlowMeter {
     /// Bytes delivered so far.
     pub fn delivered(&self) -> Bytes {
         self.delivered
+    }
+
+    /// True where a round-trip time was measured.
+    pub fn has_rtt(&self) -> bool {
+        self.rtt.count() > 0
     }
 
     /// The scalars, for a flow that was active for `active` while the link offered `offered`.

@@ -33,6 +33,9 @@ pub struct PlanFile {
     pub baseline: String,
     /// How long each run lasts.
     pub duration: Span,
+    /// The part at its beginning that is left out of every metric.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub warm_up: Span,
     /// The path.
     pub path: Path,
     /// Sender and receiver.
@@ -61,6 +64,7 @@ impl Default for PlanFile {
             drivers: vec![DEFAULT_DRIVER.into()],
             baseline: String::new(),
             duration: Span::from_secs(60),
+            warm_up: Span::ZERO,
             path: Path::default(),
             endpoint: Endpoint::default(),
             netassist: NetAssist::default(),
@@ -69,6 +73,10 @@ impl Default for PlanFile {
             vary: Vary::default(),
         }
     }
+}
+
+fn is_zero(span: &Span) -> bool {
+    span.is_zero()
 }
 
 fn are_default_drivers(drivers: &[String]) -> bool {
@@ -196,6 +204,7 @@ fn grid(trace: &str, Variation { text, file }: &Variation, mixes: &[Mix]) -> Res
         offset: file.offset,
         trace_offset: Span::ZERO,
         duration: file.duration,
+        warm_up: file.warm_up,
         path: file.path.clone(),
         endpoint: file.endpoint.clone(),
         netassist: file.netassist.clone(),

@@ -110,6 +110,11 @@ pub fn table(records: &[Record], format: TableFormat, baseline: Option<&str>, wi
     }
 }
 
+/// A text in lines of at most `width` characters, where its words are not longer.
+pub fn wrapped(text: &str, width: usize) -> String {
+    wrap::wrap_text(text, width)
+}
+
 /// The scheme of the Records that `text` names.
 ///
 /// # Errors

@@ -9,9 +9,11 @@ use crate::number::{NONE, three_digits};
 use crate::relative;
 use crate::wrap::{longest_part, wrap_name, wrap_text};
 use cellcc_experiment::{Offset, Record};
+use cellcc_units::Span;
 use comfy_table::{
     CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle, presets,
 };
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 /// With more traces than this, only averages are printed; a single trace is its own average.
@@ -85,6 +87,7 @@ pub(crate) fn footnotes<'a>(
     if comparison.rows.iter().any(Row::is_limit) {
         notes.push(LIMIT_NOTE.into());
     }
+    notes.extend(warm_up_note(comparison));
     let over = comparison.averages_over();
     let has = |kind: fn(&Below) -> bool| grids.clone().flat_map(Grid::below).any(kind);
     if let Some(over) = &over {
@@ -111,6 +114,15 @@ pub(crate) fn footnotes<'a>(
     notes.extend(columns.flat_map(|column| comparison.left_out_of(column.title, column.measure)));
     notes.extend(comparison.notes());
     notes
+}
+
+/// What of the runs is left out, the shortest and the longest.
+fn warm_up_note(comparison: &Comparison) -> Option<String> {
+    let runs = comparison.rows.iter().flat_map(|&row| comparison.runs_of(row));
+    let spans: BTreeSet<Span> = runs.map(|run| run.scenario.warm_up).filter(|span| !span.is_zero()).collect();
+    let (first, last) = (spans.first()?, spans.last()?);
+    let length = if first == last { first.to_string() } else { format!("{first} to {last}") };
+    Some(format!("The first {length} of each run are left out of all numbers, as the warm-up."))
 }
 
 /// Why values that are averaged are the same.

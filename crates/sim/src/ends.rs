@@ -79,7 +79,7 @@ impl Ends {
             sender,
             receiver: Receiver::new(endpoint, scheme.build_receiver(&context)),
             frames: match setup.source {
-                Source::Frames { deadline, .. } => Some(Frames::new(deadline)),
+                Source::Frames { deadline, .. } => Some(Frames::new(deadline, scenario.measured_from())),
                 _ => None,
             },
             ack_bytes: endpoint.header,

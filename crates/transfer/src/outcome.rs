@@ -161,6 +161,7 @@ impl Outcome {
             offset: Offset::Fixed,
             trace_offset: Span::ZERO,
             duration: self.sent.active,
+            warm_up: Span::ZERO,
             path: Path { rtt: Span::ZERO, ..Path::default() },
             endpoint: Endpoint { series_bin: self.request.interval, ..Endpoint::default() },
             netassist: NetAssist::default(),

@@ -68,6 +68,7 @@ pub(super) fn plan_file(args: &Args) -> Result<Asked, Exit> {
     }
     set(vary, "baseline", &mut file.baseline, args.baseline.clone());
     set(vary, "duration", &mut file.duration, args.duration);
+    set(vary, "warm_up", &mut file.warm_up, args.warm_up);
     set(vary, "background", &mut file.background, args.path.background.clone());
     if let Some(text) = &args.path.cell {
         file.cell = Some(cell(text)?);
@@ -101,11 +102,18 @@ fn set<T>(vary: &mut Vary, key: &str, value: &mut T, given: Option<T>) {
 }
 
 fn base(args: &Args) -> Result<Asked, Exit> {
+    let resumed = args.execution.out.as_ref().filter(|_| args.execution.resume);
+    if let Some(out) = resumed.filter(|out| !out.is_dir()) {
+        return Err(Exit::input(format!(
+            "--resume --out {}: there is no such folder, and so nothing to finish; name the one of the interrupted command, or \
+             leave --resume out",
+            out.display()
+        )));
+    }
     if let Some(path) = &args.scenario {
         return read(path);
     }
-    let earlier = args.execution.out.as_ref().map(|out| out.join("scenario.toml"));
-    if let Some(path) = earlier.filter(|path| args.execution.resume && path.exists()) {
+    if let Some(path) = resumed.map(|out| out.join("scenario.toml")).filter(|path| path.exists()) {
         return read(&path);
     }
     let mut asked = parse(QUICK_START_NAME, QUICK_START)?;

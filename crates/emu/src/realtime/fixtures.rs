@@ -31,6 +31,7 @@ pub(crate) fn scenario(driver: &str, flow: &FlowSetup) -> Scenario {
         offset: Offset::Fixed,
         trace_offset: Span::ZERO,
         duration: Span::from_secs(10),
+        warm_up: Span::ZERO,
         path: Path::default(),
         endpoint: Endpoint::default(),
         netassist: NetAssist::default(),

@@ -69,6 +69,7 @@ impl QuicBackend {
 impl UdpBackend for QuicBackend {
     fn resolve(&self, scenario: &mut Scenario) -> Result<(), ResolveError> {
         scenario.refuse_rack()?;
+        scenario.refuse_warm_up()?;
         let schemes = schemes_of(scenario, &self.registry)?;
         for (flow, scheme) in scenario.flows.iter_mut().zip(&schemes) {
             Congestion::new(scheme.clone()).map_err(|error| ResolveError(error.to_string()))?;

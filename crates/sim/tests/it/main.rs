@@ -13,4 +13,5 @@ mod stepping;
 mod survival;
 mod textbook;
 mod unbounded;
+mod warm_up;
 mod wrong_feedback;

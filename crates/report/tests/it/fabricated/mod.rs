@@ -189,6 +189,7 @@ fn record(
             offset: Offset::Fixed,
             trace_offset: Span::ZERO,
             duration,
+            warm_up: Span::ZERO,
             path: Path::default(),
             endpoint: Endpoint::default(),
             cell: None,
