@@ -106,7 +106,7 @@ fn table(grid: &Grid) -> String {
     table.push_str("</tr></thead><tbody>");
     for row in &grid.rows {
         let class = if row.is_limit { " class=\"limit\"" } else { "" };
-        let _ = write!(table, "<tr{class}><th scope=\"row\">{}</th>", escape(&row.name));
+        let _ = write!(table, "<tr{class}><th scope=\"row\">{}</th>", name(&row.name));
         for cell in &row.cells {
             let below = cell.below.as_ref().map(|below| format!("<small>{}</small>", below.text()));
             let _ = write!(table, "<td>{}{}</td>", cell.value, below.unwrap_or_default());
@@ -115,6 +115,11 @@ fn table(grid: &Grid) -> String {
     }
     table.push_str("</tbody></table>");
     table
+}
+
+/// A name that a browser breaks behind its commas and plus signs, and within a word only where that is too long.
+fn name(text: &str) -> String {
+    escape(text).replace(',', ",<wbr>").replace('+', "+<wbr>")
 }
 
 fn relative_tables(tables: &[Grid]) -> String {

@@ -20,21 +20,21 @@ pub(crate) fn interval(low: f64, high: f64) -> String {
 
 /// `value` with three significant digits, never below it (or, where not `up`, never above it).
 fn outwards(value: f64, up: bool) -> String {
-    let Some((rounded, decimals)) = rounded(value) else { return NONE.into() };
-    let one = unit(rounded);
-    let inwards = if up { value - rounded } else { rounded - value };
+    if value == 0.0 || !value.is_finite() {
+        return three_digits(value);
+    }
+    let one = unit(value);
     // Sums in another order differ by this share of a digit; a whole number stays one.
     const NOISE: f64 = 1e-9;
-    let shift = if inwards > one * NOISE { one } else { 0.0 };
-    let bound = if up { rounded + shift } else { rounded - shift };
-    if bound == 0.0 { "0".into() } else { format!("{bound:.decimals$}") }
+    let digits = if up { (value / one - NOISE).ceil() } else { (value / one + NOISE).floor() };
+    three_digits(digits * one)
 }
 
 /// What one in the third significant digit is worth.
 fn unit(value: f64) -> f64 {
     let scientific = format!("{value:e}");
     let exponent: i32 = scientific.split_once('e').and_then(|(_, it)| it.parse().ok()).unwrap_or(0);
-    format!("1e{}", exponent - 2).parse().unwrap_or(0.0)
+    format!("1e{}", exponent - 2).parse().unwrap_or(1.0)
 }
 
 /// Rounded to three significant digits, and how many of them stand behind the point.
@@ -76,6 +76,7 @@ mod tests {
         assert_eq!(interval(84.11, 119.3), "84.1–120");
         assert_eq!(interval(2936.0, 3001.0), "2930–3010");
         assert_eq!(interval(0.0, 1.0), "0–1.00");
+        assert_eq!(interval(0.999_6, 9.996), "0.999–10.0");
         assert_eq!(interval(-0.301, 1.201), "-0.301 to 1.21");
     }
 
