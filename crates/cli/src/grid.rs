@@ -36,7 +36,9 @@ pub(crate) fn render(
             table.load_style(TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─')));
             table.set_content_arrangement(ContentArrangement::Dynamic).set_width(terminal::narrow_width());
             table.set_header(header.iter().copied());
-            table.column_iter_mut().for_each(|column| column.set_padding((0, 1)));
+            for column in table.column_iter_mut() {
+                column.set_padding((0, 1));
+            }
             Ok(filled(table, header, rows))
         }
         TableFormat::Markdown => {

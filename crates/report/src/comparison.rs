@@ -162,12 +162,12 @@ impl<'a> Comparison<'a> {
         mean(&self.traces.iter().filter_map(on_trace).collect::<Vec<_>>())
     }
 
-    /// What averages are over, where they are over several values.
-    pub(crate) fn averages_over(&self) -> Option<String> {
+    /// How many values averages are over, and of what, where there are several.
+    pub(crate) fn averages_over(&self) -> Option<(usize, &'static str)> {
         match (self.traces.len(), self.seeds.len()) {
             (0 | 1, 0 | 1) => None,
-            (0 | 1, seeds) => Some(format!("{seeds} seeds")),
-            (traces, _) => Some(format!("{traces} traces")),
+            (0 | 1, seeds) => Some((seeds, "seeds")),
+            (traces, _) => Some((traces, "traces")),
         }
     }
 

@@ -56,7 +56,10 @@ pub(crate) fn grid(comparison: &Comparison) -> Option<Grid> {
             rows.push(GridRow { name, is_limit: false, cells: shown.iter().map(cell).collect() });
         }
     }
-    let over = comparison.averages_over().map(|over| format!(": means over {over}")).unwrap_or_default();
+    let over = comparison
+        .averages_over()
+        .map(|(count, of)| format!(": means over {count} {of}"))
+        .unwrap_or_default();
     let grid = Grid {
         caption: format!("Flows{over}"),
         of: "Flow",

@@ -119,8 +119,8 @@ pub(crate) fn averages(comparison: &Comparison, columns: &[&Column]) -> Grid {
 
 /// What the averages are; empty where nothing is averaged.
 fn caption(comparison: &Comparison, columns: &[&Column]) -> String {
-    let Some(over) = comparison.averages_over() else { return String::new() };
+    let Some((count, of)) = comparison.averages_over() else { return String::new() };
     let has_geometric = columns.iter().any(|column| column.measure.average == Kind::Geometric);
     let geometric = if has_geometric { "; geometric means where the column says so" } else { "" };
-    format!("Means over {over}{geometric}")
+    format!("Means over {count} {of}{geometric}")
 }

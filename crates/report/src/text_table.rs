@@ -88,17 +88,15 @@ pub(crate) fn footnotes<'a>(
         notes.push(LIMIT_NOTE.into());
     }
     notes.extend(warm_up_note(comparison));
-    let over = comparison.averages_over();
     let has = |kind: fn(&Below) -> bool| grids.clone().flat_map(Grid::below).any(kind);
-    if let Some(over) = &over {
+    if let Some((count, of)) = comparison.averages_over() {
         if has(|below| matches!(below, Below::Interval(_))) {
-            let over = over.trim_start_matches(|c: char| c.is_ascii_digit() || c == ' ');
             notes.push(format!(
-                "Below an average: its 95 % confidence interval over {over} (bootstrap-t; of geometric means, on logarithms)."
+                "Below an average: its 95 % confidence interval over {of} (bootstrap-t; of geometric means, on logarithms)."
             ));
-        } else {
+        } else if count < FEWEST {
             notes.push(format!(
-                "No interval: {over} are fewer than {FEWEST}, with which intervals miss the truth too often."
+                "No interval: {count} {of} are fewer than {FEWEST}, with which intervals miss the truth too often."
             ));
         }
     }
