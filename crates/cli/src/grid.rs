@@ -1,9 +1,10 @@
 //! Tables that are not made of Records: schemes, traces.
 
 use crate::exit::Exit;
+use crate::terminal;
 use cellcc_report::TableFormat;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use comfy_table::{ContentArrangement, Table, presets};
+use comfy_table::{ContentArrangement, LineStyle, Table, TableStyle, presets};
 use serde::Serialize;
 
 /// Reads `--format`.
@@ -32,7 +33,12 @@ pub(crate) fn render(
         }
         TableFormat::Table => {
             let mut table = Table::new();
-            table.load_style(presets::UTF8_HORIZONTAL_ONLY);
+            table.load_style(TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─')));
+            table.set_content_arrangement(ContentArrangement::Dynamic).set_width(terminal::narrow_width());
+            table.set_header(header.iter().copied());
+            for column in table.column_iter_mut() {
+                column.set_padding((0, 1));
+            }
             Ok(filled(table, header, rows))
         }
         TableFormat::Markdown => {
@@ -48,5 +54,5 @@ pub(crate) fn render(
 fn filled(mut table: Table, header: &[&str], rows: &[Vec<String>]) -> String {
     table.set_header(header.iter().copied());
     table.add_rows(rows.iter().cloned());
-    table.to_string()
+    table.trim_fmt()
 }

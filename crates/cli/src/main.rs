@@ -30,6 +30,7 @@ mod serve;
 mod shell;
 #[cfg(all(target_os = "linux", feature = "kernel"))]
 mod tcp;
+mod terminal;
 mod trace;
 mod traces;
 mod transfer;

@@ -1,6 +1,7 @@
 //! What every command that ends with results does: a table on standard output, figures and a report in the folder.
 
 use crate::exit::{Exit, print, tell};
+use crate::terminal;
 use cellcc_report::TableFormat;
 use cellcc_runner::{Failure, OutputFolder, Results};
 use std::fmt::Write as _;
@@ -54,7 +55,7 @@ pub(crate) fn results(
     } else {
         None
     };
-    let printed = print(&cellcc_report::table(&records, format, baseline));
+    let printed = print(&cellcc_report::table(&records, format, baseline, terminal::width()));
     if !args.quiet {
         match (written, info.shard) {
             (Some(address), _) => tell(&format!("report: {address}")),

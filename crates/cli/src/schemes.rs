@@ -1,7 +1,8 @@
-//! `cellcc schemes`: every scheme with every parameter and preset.
+//! `cellcc schemes`: what there is; of one scheme every parameter and preset.
 
 use crate::exit::{Exit, print};
 use crate::grid;
+use crate::terminal;
 use cellcc_control::{Preset, Registry, SchemeInfo};
 use cellcc_report::TableFormat;
 use serde::Serialize;
@@ -55,6 +56,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Exit> {
         None => registry.schemes().iter().map(AsRef::as_ref).collect(),
     };
     match args.format {
+        TableFormat::Table if args.name.is_none() => print(&listed(&schemes, terminal::width())),
         TableFormat::Table => print(&described(&schemes)),
         other => {
             let objects: Vec<_> = schemes.iter().copied().map(object).collect();
@@ -110,6 +112,21 @@ fn flat(schemes: &[SchemeObject<'_>]) -> Vec<Vec<String>> {
             .collect::<Vec<_>>()
     };
     schemes.iter().flat_map(of).collect()
+}
+
+/// A line or two for each scheme.
+fn listed(schemes: &[&SchemeInfo], width: usize) -> String {
+    let longest = schemes.iter().map(|info| info.name.len()).max().unwrap_or(0);
+    let mut text = String::new();
+    for info in schemes {
+        let summary = cellcc_report::wrapped(&info.summary, width.saturating_sub(longest + 2));
+        for (index, line) in summary.lines().enumerate() {
+            let name = if index == 0 { &*info.name } else { "" };
+            let _ = writeln!(text, "{name:longest$}  {line}");
+        }
+    }
+    text.push_str("\n`cellcc schemes NAME` describes one with its parameters and presets, `--format json` all of them.\n");
+    text
 }
 
 /// For reading: no table, because a meaning is a sentence.

@@ -8,7 +8,7 @@ use cellcc_emu::log::{LogHeader, LogSpec};
 use cellcc_emu::mahimahi::Chain;
 use cellcc_emu::path::{Stages, stages};
 use cellcc_emu::stage::Stage;
-use cellcc_experiment::{CellSetup, DEFAULT_DRIVER, PlanFile, Scenario};
+use cellcc_experiment::{CellSetup, DEFAULT_DRIVER, Offset, PlanFile, Scenario};
 use cellcc_link::{Capacity, TraceCache};
 use cellcc_units::{Bytes, Queue, Ratio, Span};
 use std::ffi::OsString;
@@ -165,7 +165,10 @@ fn scenario(args: &Args) -> Result<Scenario, Exit> {
         trace,
         trace_sha256: String::new(),
         seed: args.seed,
+        offset: Offset::Fixed,
+        trace_offset: Span::ZERO,
         duration: Span::ZERO,
+        warm_up: Span::ZERO,
         path,
         endpoint,
         netassist,

@@ -9,13 +9,15 @@ use std::path::{Path, PathBuf};
 /// Endings by which a file of a folder is taken for a trace, whatever is in it: a damaged one must not go unseen.
 const ENDINGS: [&str; 5] = ["mahi", "up", "down", "mbps", "csv"];
 
-/// Folders become their traces, sorted by name; everything else is put as a Scenario has it.
+/// Folders and patterns become their traces, sorted by name; everything else is put as a Scenario has it.
 pub(crate) fn expand(given: &[String]) -> Result<Vec<String>, Exit> {
     let mut traces = Vec::new();
     for text in given {
         let path = Path::new(text);
         if path.is_dir() && !is_synthetic(text) {
             traces.extend(of_folder(path)?);
+        } else if is_pattern(text) {
+            traces.extend(of_pattern(text)?);
         } else {
             traces.push(normal(text));
         }
@@ -39,24 +41,58 @@ fn is_synthetic(text: &str) -> bool {
     synthetic::names().iter().any(|link| link.name == text)
 }
 
-fn of_folder(folder: &Path) -> Result<Vec<String>, Exit> {
-    let unreadable = |error| Exit::input(format!("cannot read the folder {}: {error}", folder.display()));
+/// True for a text that can only be a pattern of file names: no link has `*` or `?` in its text.
+fn is_pattern(text: &str) -> bool {
+    text.contains(['*', '?']) && !Path::new(text).exists()
+}
+
+fn of_pattern(pattern: &str) -> Result<Vec<String>, Exit> {
+    let refused = |problem: String| Exit::input(format!("--traces '{pattern}': {problem}"));
+    let found = glob::glob(pattern).map_err(|error| refused(error.to_string()))?;
     let mut traces = Vec::new();
-    for entry in fs::read_dir(folder).map_err(unreadable)? {
-        let path = entry.map_err(unreadable)?.path();
-        if path.is_file() && is_trace(&path) {
-            traces.push(text_of(path)?);
+    for path in found {
+        let path = path.map_err(|error| refused(error.to_string()))?;
+        match path.is_dir() {
+            true => traces.extend(of_folder(&path)?),
+            false => traces.push(text_of(path)?),
         }
     }
     if traces.is_empty() {
+        return Err(refused("no file has such a name".into()));
+    }
+    traces.sort();
+    traces.dedup();
+    Ok(traces)
+}
+
+fn of_folder(folder: &Path) -> Result<Vec<String>, Exit> {
+    let mut traces = Vec::new();
+    add_folder(folder, &mut traces)?;
+    if traces.is_empty() {
         return Err(Exit::input(format!(
-            "the folder {} holds no trace; traces end in .mahi, .up, .down, .mbps or .csv (and .gz or .xz after it), and \
-             folders within it are not searched",
+            "the folder {} and the folders in it hold no trace; traces end in .mahi, .up, .down, .mbps or .csv (and .gz or .xz \
+             after it)",
             folder.display()
         )));
     }
     traces.sort();
     Ok(traces)
+}
+
+/// Adds the traces of a folder and of those within it. Symbolic links to folders are not followed: they may lead in circles.
+fn add_folder(folder: &Path, traces: &mut Vec<String>) -> Result<(), Exit> {
+    let unreadable = |error| Exit::input(format!("cannot read the folder {}: {error}", folder.display()));
+    for entry in fs::read_dir(folder).map_err(unreadable)? {
+        let entry = entry.map_err(unreadable)?;
+        let path = entry.path();
+        let is_hidden = entry.file_name().to_string_lossy().starts_with('.');
+        if entry.file_type().map_err(unreadable)?.is_dir() && !is_hidden {
+            add_folder(&path, traces)?;
+        } else if path.is_file() && is_trace(&path) {
+            traces.push(text_of(path)?);
+        }
+    }
+    Ok(())
 }
 
 fn is_trace(path: &Path) -> bool {

@@ -27,11 +27,24 @@ pub struct Scheme {
 #[derive(Debug, Clone)]
 pub struct Registry(Vec<Arc<SchemeInfo>>);
 
+/// `; did you mean ...?` where one of the `known`, separated by commas, is like `given`; nothing where none is.
+fn did_you_mean(given: &str, known: &str) -> String {
+    // From here on words look alike to a reader: one letter in five is another, or two stand in each other's place.
+    const ALIKE: f64 = 0.8;
+    let alike = known.split(", ").map(|name| (strsim::jaro_winkler(given, name), name));
+    let best =
+        alike.max_by(|one, other| one.0.total_cmp(&other.0)).filter(|(likeness, _)| *likeness >= ALIKE);
+    best.map(|(_, name)| format!("; did you mean `{name}`?")).unwrap_or_default()
+}
+
 /// Why a text names no scheme. The message says what would.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum SchemeError {
     /// No such scheme.
-    #[error("unknown scheme `{name}`; there are {known}. `cellcc schemes` describes them")]
+    #[error(
+        "unknown scheme `{name}`{}; there are {known}. `cellcc schemes` describes them",
+        did_you_mean(name, known)
+    )]
     UnknownScheme {
         /// The name as given.
         name: String,
@@ -39,7 +52,7 @@ pub enum SchemeError {
         known: String,
     },
     /// No such parameter.
-    #[error("scheme `{scheme}` has no parameter `{key}`; it has {known}")]
+    #[error("scheme `{scheme}` has no parameter `{key}`{}; it has {known}", did_you_mean(key, known))]
     UnknownParameter {
         /// The scheme.
         scheme: String,

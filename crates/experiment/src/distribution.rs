@@ -62,16 +62,32 @@ impl Distribution {
         self.histogram.len()
     }
 
-    /// The share of values up to each of the recorded levels, in ms: points of the cumulative distribution, at most
-    /// `most` of them, evenly spaced in probability.
-    pub fn cumulative(&self, most: usize) -> Vec<(f64, f64)> {
-        if self.count() == 0 {
-            return Vec::new();
+    /// The average of several cumulative distributions, each with the same weight however many values it has: levels in ms
+    /// and the shares of values up to them, `most` steps of even probability. Distributions without values do not count.
+    pub fn mean_cumulative(all: &[Self], most: usize) -> Vec<(f64, f64)> {
+        let counted: Vec<&Self> = all.iter().filter(|one| one.count() > 0).collect();
+        let mut weights: Vec<(u64, f64)> = Vec::new();
+        for one in &counted {
+            let whole = one.count() as f64 * counted.len() as f64;
+            let levels = one.histogram.iter_recorded();
+            weights.extend(
+                levels.map(|level| (level.value_iterated_to(), level.count_at_value() as f64 / whole)),
+            );
         }
+        weights.sort_unstable_by_key(|(micros, _)| *micros);
+        let Some(&(first, _)) = weights.first() else { return Vec::new() };
+        // Sums of many parts miss a whole number by this much.
+        const NOISE: f64 = 1e-9;
+        let (mut level, mut share, mut next) = (first, 0.0, 0);
         (0..=most)
             .map(|step| {
-                let share = step as f64 / most as f64;
-                (self.histogram.value_at_quantile(share) as f64 / 1e3, share)
+                let wanted = step as f64 / most as f64;
+                while share < wanted - NOISE && next < weights.len() {
+                    share += weights[next].1;
+                    level = weights[next].0;
+                    next += 1;
+                }
+                (level as f64 / 1e3, wanted)
             })
             .collect()
     }
@@ -146,6 +162,21 @@ mod tests {
         let mut merged = of(1..=40);
         merged.merge(&of(41..=100));
         assert_eq!(merged, of(1..=100));
+    }
+
+    /// A fast link's many packets hid a slow link's delays.
+    #[test]
+    fn a_mean_of_distributions_weighs_each_of_them_the_same() {
+        let fast = of(std::iter::repeat_n(10, 9_900));
+        let slow = of(std::iter::repeat_n(1_000, 100));
+        let mut pooled = fast.clone();
+        pooled.merge(&slow);
+        let at = |points: &[(f64, f64)], percent: usize| points[percent].0.round();
+        let mean = Distribution::mean_cumulative(&[fast.clone(), slow, of([])], 100);
+        assert_eq!((at(&mean, 50), at(&mean, 51), at(&mean, 95)), (10.0, 1_000.0, 1_000.0));
+        assert_eq!(at(&Distribution::mean_cumulative(&[pooled], 100), 95), 10.0);
+        assert_eq!(Distribution::mean_cumulative(&[fast], 10).len(), 11);
+        assert!(Distribution::mean_cumulative(&[], 10).is_empty());
     }
 
     #[test]

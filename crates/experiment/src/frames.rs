@@ -11,12 +11,14 @@ pub struct Frames {
     /// Distinct segments received of each frame that is not whole yet.
     partial: BTreeMap<u64, BTreeSet<u64>>,
     in_time: u64,
+    /// Frames created before this do not count.
+    from: Time,
 }
 
 impl Frames {
-    /// No frame has arrived yet; each has `deadline` from its creation.
-    pub fn new(deadline: Span) -> Self {
-        Self { deadline, partial: BTreeMap::new(), in_time: 0 }
+    /// No frame has arrived yet; each has `deadline` from its creation. Those created before `from` do not count.
+    pub fn new(deadline: Span, from: Time) -> Self {
+        Self { deadline, partial: BTreeMap::new(), in_time: 0, from }
     }
 
     /// A segment arrives, for the first time or again.
@@ -31,7 +33,7 @@ impl Frames {
         if arrived.len() as u64 == segments {
             // A repeated segment after this opens an entry that never fills again; it is small.
             self.partial.remove(&frame);
-            self.in_time += 1;
+            self.in_time += u64::from(application.frame_created_at(frame) >= self.from);
         }
     }
 
@@ -41,7 +43,7 @@ impl Frames {
             let created = application.frame_created_at(frame);
             created < application.stop() && created + self.deadline <= end
         });
-        let due = due.count() as u64;
+        let due = due.filter(|&frame| application.frame_created_at(frame) >= self.from).count() as u64;
         let missed = due.saturating_sub(self.in_time);
         (due > 0).then(|| (due, missed as f64 / due as f64))
     }

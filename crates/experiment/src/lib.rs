@@ -18,6 +18,7 @@ mod braces;
 mod curve;
 mod distribution;
 mod driver;
+mod fairness;
 mod frames;
 mod measured;
 mod meter;
@@ -45,9 +46,10 @@ pub use cellcc_assist::{AdviceRoute, NetAssist, Outage, ReportSource};
 pub use curve::Curve;
 pub use distribution::{Distribution, Summary};
 pub use driver::{Driver, ResolveError, RunError, Watch, schemes_of};
+pub use fairness::Fairness;
 pub use frames::Frames;
 pub use measured::MeasuredFlow;
-pub use meter::{Delivery, FlowMeter, jain_index};
+pub use meter::{Delivery, FlowMeter};
 pub use metrics::Metrics;
 pub use mix::{Mix, MixError};
 pub use path_links::PathLinks;
@@ -58,7 +60,7 @@ pub use run_id::{RunId, RunIdError};
 pub use scenario::{
     CellSetup, DEFAULT_DRIVER, Endpoint, FlowSetup, LossDetection, Path, Reverse, Scenario, row_name,
 };
-pub use seeds::Randomness;
+pub use seeds::{Offset, Randomness};
 pub use series::{Column, Series};
 pub use source::Source;
 pub use tcp_backend::{TcpBackend, TcpRun};

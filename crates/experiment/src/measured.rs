@@ -1,6 +1,6 @@
 //! From what a driver measured of the flows to the Record: the same arithmetic for every driver.
 
-use crate::{Column, FlowMeter, FlowRecord, Metrics, Record, SCHEMA_VERSION, Scenario, Series, jain_index};
+use crate::{Column, Fairness, FlowMeter, FlowRecord, Metrics, Record, SCHEMA_VERSION, Scenario, Series};
 use cellcc_link::Capacities;
 use cellcc_units::{Bytes, Span, Time};
 
@@ -67,24 +67,64 @@ impl Record {
         for (index, flow) in flows.iter().enumerate() {
             flow.meter.append_series(&format!("flow{index}."), scenario.series_bins(), &mut record.series);
             flow.meter.append_curves(index, &mut record.curves);
-            record.flows.push(flow.record(capacities));
+            record.flows.push(flow.record(scenario, capacities));
         }
         record.total = total(scenario, flows, &record.flows, capacities);
-        let active: Vec<_> = flows.iter().map(|flow| flow.active).collect();
+        let active: Vec<_> = flows.iter().map(|flow| flow.measured(scenario)).collect();
         let by_second: Vec<_> = flows.iter().map(|flow| flow.meter.bytes_by_second()).collect();
-        record.jain_index = jain_index(&by_second, &active);
+        record.share(&Fairness::new(&by_second, &active), &active);
         record.notes = notes;
+        record.note_short_flows(flows);
         record.note_repetition(capacities.forward[0].period());
         record
+    }
+
+    /// Notes flows that were too short for a packet to come back.
+    fn note_short_flows(&mut self, flows: &[MeasuredFlow]) {
+        for (flow, setup) in flows.iter().zip(&self.scenario.flows) {
+            let active = flow.active.1.since(flow.active.0);
+            let rtt = self.scenario.path.rtt + setup.extra_rtt;
+            if active <= rtt && !flow.meter.has_rtt() {
+                self.notes.push(format!(
+                    "`{}` was active for {active}, too short for one round trip of {rtt}: nothing came back to it, and it has no \
+                     RTT",
+                    flow.scheme
+                ));
+            }
+        }
+    }
+
+    /// Takes down how the flows shared the link, where several did.
+    fn share(&mut self, fairness: &Fairness, active: &[(Time, Time)]) {
+        self.jain_index = fairness.jain_index();
+        if self.jain_index.is_none() {
+            return;
+        }
+        for (index, (flow, (start, _))) in self.flows.iter_mut().zip(active).enumerate() {
+            flow.convergence_time_s = fairness.convergence_time_s(index, *start);
+        }
+        let by_second: Vec<Option<f64>> = fairness.jain_by_second().collect();
+        let of_bin = |bin: usize| {
+            let second = (self.series.bin * bin as u64).as_secs_f64() as usize;
+            by_second.get(second).copied().flatten().map_or(f32::NAN, |jain| jain as f32)
+        };
+        let values = (0..self.scenario.series_bins()).map(of_bin).collect();
+        self.series.columns.push(Column { name: "jain_index".into(), values });
     }
 }
 
 impl MeasuredFlow<'_> {
-    fn record(&self, capacities: &Capacities) -> FlowRecord {
+    /// When it was active and measured: after the warm-up.
+    fn measured(&self, scenario: &Scenario) -> (Time, Time) {
         let (start, stop) = self.active;
-        let mut metrics =
-            self.meter.metrics(capacities.forward[self.user].bytes_between(start, stop), stop.since(start));
-        metrics.completion_time_s = self.completed_at.map(|at| at.since(start).as_secs_f64());
+        (start.max(scenario.measured_from()).min(stop), stop)
+    }
+
+    fn record(&self, scenario: &Scenario, capacities: &Capacities) -> FlowRecord {
+        let (from, to) = self.measured(scenario);
+        let offered = capacities.forward[self.user].bytes_between(from, to);
+        let mut metrics = self.meter.metrics(offered, to.since(from));
+        metrics.completion_time_s = self.completed_at.map(|at| at.since(self.active.0).as_secs_f64());
         if let Some((frames, missed)) = self.frames {
             metrics.frames = Some(frames);
             metrics.deadline_miss_ratio = Some(missed);
@@ -107,7 +147,7 @@ fn total(
     }
     let mut meter = FlowMeter::new(scenario.endpoint.series_bin);
     flows.iter().for_each(|flow| meter.merge(flow.meter));
-    let active = union(flows.iter().map(|flow| flow.active).collect());
+    let active = union(flows.iter().map(|flow| flow.measured(scenario)).collect());
     let length = active.iter().fold(Span::ZERO, |sum, (start, stop)| sum + stop.since(*start));
     let offered_to = |user: usize| -> Bytes {
         active.iter().map(|(a, b)| capacities.forward[user].bytes_between(*a, *b)).sum()

@@ -24,6 +24,8 @@ pub struct Delivery {
 #[derive(Debug, Clone)]
 pub struct FlowMeter {
     bin: Span,
+    /// Packets that left the link before this are in the series only.
+    from: Time,
     delivered: Bytes,
     queueing: Distribution,
     one_way: Distribution,
@@ -46,6 +48,7 @@ impl FlowMeter {
     pub fn new(bin: Span) -> Self {
         Self {
             bin,
+            from: Time::ZERO,
             delivered: Bytes::ZERO,
             queueing: Distribution::default(),
             one_way: Distribution::default(),
@@ -59,6 +62,13 @@ impl FlowMeter {
             sampled: Vec::new(),
             curves: Vec::new(),
         }
+    }
+
+    /// The warm-up ends: whatever was measured so far stays in the series only.
+    pub fn end_warm_up(&mut self, now: Time) {
+        let Self { bin, departures, rtt_bins, sampled, curves, .. } =
+            std::mem::replace(self, Self::new(self.bin));
+        *self = Self { from: now, departures, rtt_bins, sampled, curves, ..Self::new(bin) };
     }
 
     /// A packet was sent, for the first time or again.
@@ -87,10 +97,13 @@ impl FlowMeter {
     #[inline]
     pub fn on_delivery(&mut self, delivery: &Delivery) {
         let queueing = delivery.departed_at.since(delivery.queued_at);
+        self.departures.add(delivery.departed_at, [delivery.bytes.get(), queueing.as_nanos()]);
+        if delivery.departed_at < self.from {
+            return;
+        }
         self.delivered += delivery.bytes;
         self.queueing.add(queueing);
         self.one_way.add(delivery.arrived_at.since(delivery.sent_at));
-        self.departures.add(delivery.departed_at, [delivery.bytes.get(), queueing.as_nanos()]);
     }
 
     /// The sender measured a round-trip time.
@@ -161,6 +174,11 @@ impl FlowMeter {
         self.delivered
     }
 
+    /// True where a round-trip time was measured.
+    pub fn has_rtt(&self) -> bool {
+        self.rtt.count() > 0
+    }
+
     /// The scalars, for a flow that was active for `active` while the link offered `offered`.
     pub fn metrics(&self, offered: Bytes, active: Span) -> Metrics {
         let mut metrics = Metrics {
@@ -183,6 +201,7 @@ impl FlowMeter {
             metrics,
             queueing_delay: self.queueing.clone(),
             rtt: self.rtt.clone(),
+            convergence_time_s: None,
         }
     }
 
@@ -286,28 +305,6 @@ impl<const N: usize> Bins<N> {
     }
 }
 
-/// Jain's fairness index over flows' bytes per second: the mean over the seconds in which two flows or more are active.
-/// `active` tells from when to when a flow was. `None` where no second has two.
-pub fn jain_index(bytes_by_second: &[Vec<u64>], active: &[(Time, Time)]) -> Option<f64> {
-    let seconds = bytes_by_second.iter().map(Vec::len).max()?;
-    let mut indices = Vec::new();
-    for second in 0..seconds {
-        let (from, to) = (Span::from_secs(second as u64), Span::from_secs(second as u64 + 1));
-        let shares: Vec<f64> = bytes_by_second
-            .iter()
-            .zip(active)
-            .filter(|(_, (start, stop))| *start <= Time::ZERO + from && Time::ZERO + to <= *stop)
-            .map(|(bytes, _)| bytes.get(second).map_or(0.0, |&bytes| bytes as f64))
-            .collect();
-        let squares: f64 = shares.iter().map(|share| share * share).sum();
-        if shares.len() >= 2 && squares > 0.0 {
-            let sum: f64 = shares.iter().sum();
-            indices.push(sum * sum / (shares.len() as f64 * squares));
-        }
-    }
-    (!indices.is_empty()).then(|| indices.iter().sum::<f64>() / indices.len() as f64)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -367,15 +364,5 @@ mod tests {
         let mut curves = Vec::new();
         meter.append_curves(3, &mut curves);
         assert_eq!((curves.len(), curves[0].time_s, curves[0].flow), (1, 1.0, 3));
-    }
-
-    #[test]
-    fn fairness_counts_only_seconds_that_are_shared() {
-        let end = |secs| Time::ZERO + Span::from_secs(secs);
-        let bytes = [vec![10, 10, 10], vec![0, 10, 0]];
-        let active = [(end(0), end(3)), (end(1), end(2))];
-        assert_eq!(jain_index(&bytes, &active), Some(1.0));
-        assert_eq!(jain_index(&bytes, &[(end(0), end(3)), (end(2), end(3))]), Some(0.5));
-        assert_eq!(jain_index(&bytes[..1], &active[..1]), None);
     }
 }

@@ -97,10 +97,12 @@ impl Scenario {
             .map_err(|error| ResolveError(format!("extra delay: {error}")))?;
         LossRate::spell_out(&mut path.extra_loss)
             .map_err(|error| ResolveError(format!("extra loss: {error}")))?;
+        let trace = traces.open(&self.trace).map_err(refused)?;
+        self.trace_offset = self.drawn_offset(trace.capacity.period());
+        self.trace_sha256 = trace.hash;
         let capacities = self.capacities(traces)?;
         PathLinks::new(self, &capacities)?;
         self.check_capacities(&capacities)?;
-        self.trace_sha256 = traces.open(&self.trace).map_err(refused)?.hash;
         Ok(())
     }
 
@@ -123,14 +125,15 @@ impl Scenario {
         Ok(())
     }
 
-    /// What the links of the run can carry.
+    /// What the links of the run can carry, each from the Scenario's offset on: what was recorded together stays together.
     ///
     /// # Errors
     /// A link that cannot be opened.
     pub fn capacities(&self, traces: &TraceCache) -> Result<Capacities, ResolveError> {
         let users = self.cell.iter().flat_map(|cell| &cell.users);
         let forward = std::iter::once(&self.trace).chain(users);
-        traces.open_all(forward, &self.path.reverse.trace).map_err(refused)
+        let capacities = traces.open_all(forward, &self.path.reverse.trace).map_err(refused)?;
+        Ok(if self.trace_offset.is_zero() { capacities } else { capacities.beginning_at(self.trace_offset) })
     }
 
     /// From the link to the receivers: half the round-trip time, and what the Scenario adds to it over time.

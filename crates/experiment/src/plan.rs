@@ -1,8 +1,8 @@
 //! The grid of runs: schemes x traces x seeds, under each of the varied conditions.
 
 use crate::{
-    BraceError, CellSetup, DEFAULT_DRIVER, Driver, Endpoint, FlowSetup, Mix, MixError, NetAssist, Path,
-    ResolveError, RunId, Scenario, Variation, Vary, VaryError, expand_braces,
+    BraceError, CellSetup, DEFAULT_DRIVER, Driver, Endpoint, FlowSetup, Mix, MixError, NetAssist, Offset,
+    Path, ResolveError, RunId, Scenario, Variation, Vary, VaryError, expand_braces,
 };
 use cellcc_units::Span;
 use serde::{Deserialize, Serialize};
@@ -22,6 +22,9 @@ pub struct PlanFile {
     pub traces: Vec<String>,
     /// Seeds: `1`, `1..3` (both ends included) or `1,4,7`.
     pub seeds: Seeds,
+    /// Whether each seed also draws where in its trace a run begins, and when within a round-trip time its flows start.
+    #[serde(skip_serializing_if = "Offset::is_fixed")]
+    pub offset: Offset,
     /// What runs them: `sim`, `kernel`; a scheme has a row for each.
     #[serde(skip_serializing_if = "are_default_drivers")]
     pub drivers: Vec<String>,
@@ -30,6 +33,9 @@ pub struct PlanFile {
     pub baseline: String,
     /// How long each run lasts.
     pub duration: Span,
+    /// The part at its beginning that is left out of every metric.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub warm_up: Span,
     /// The path.
     pub path: Path,
     /// Sender and receiver.
@@ -54,9 +60,11 @@ impl Default for PlanFile {
             schemes: Vec::new(),
             traces: Vec::new(),
             seeds: Seeds(vec![1]),
+            offset: Offset::default(),
             drivers: vec![DEFAULT_DRIVER.into()],
             baseline: String::new(),
             duration: Span::from_secs(60),
+            warm_up: Span::ZERO,
             path: Path::default(),
             endpoint: Endpoint::default(),
             netassist: NetAssist::default(),
@@ -65,6 +73,10 @@ impl Default for PlanFile {
             vary: Vary::default(),
         }
     }
+}
+
+fn is_zero(span: &Span) -> bool {
+    span.is_zero()
 }
 
 fn are_default_drivers(drivers: &[String]) -> bool {
@@ -189,20 +201,27 @@ fn grid(trace: &str, Variation { text, file }: &Variation, mixes: &[Mix]) -> Res
         trace: trace.into(),
         trace_sha256: String::new(),
         seed,
+        offset: file.offset,
+        trace_offset: Span::ZERO,
         duration: file.duration,
+        warm_up: file.warm_up,
         path: file.path.clone(),
         endpoint: file.endpoint.clone(),
         netassist: file.netassist.clone(),
         cell: file.cell.clone(),
         flows,
     };
-    // The limit needs no packets: whatever runs the schemes, it is computed.
-    let mut runs = vec![scenario(LIMIT, DEFAULT_DRIVER, file.seeds.0[0], Vec::new())];
+    // The limit needs no packets: whatever runs the schemes, it is computed. The seed changes it only with the offset.
+    let seeds = if file.offset.is_fixed() { &file.seeds.0[..1] } else { &file.seeds.0 };
+    let mut runs: Vec<Scenario> =
+        seeds.iter().map(|&seed| scenario(LIMIT, DEFAULT_DRIVER, seed, Vec::new())).collect();
     for mix in mixes {
         for driver in &file.drivers {
             for &seed in &file.seeds.0 {
                 let flows: Vec<FlowSetup> = mix.flows.iter().chain(&background).cloned().collect();
-                runs.push(scenario(&mix.text, driver, seed, flows));
+                let mut run = scenario(&mix.text, driver, seed, flows);
+                run.draw_starts();
+                runs.push(run);
             }
         }
     }
@@ -279,6 +298,7 @@ impl<'de> Deserialize<'de> for Seeds {
 mod tests {
     use super::*;
     use crate::{Record, RunError};
+    use cellcc_units::Time;
 
     /// A driver that accepts everything and runs nothing.
     struct Accepting;
@@ -310,6 +330,22 @@ mod tests {
         assert_eq!(plan.runs.len(), 2 * (1 + 2 * 3));
         assert_eq!(plan.runs[0].label(), "limit on 3g, seed 1");
         assert_eq!(plan.runs[6].label(), "reminis on 3g, seed 3");
+    }
+
+    #[test]
+    fn with_random_offsets_a_seed_draws_each_flows_start_within_an_rtt_and_has_a_limit_of_its_own() {
+        let random = plan(|file| {
+            file.schemes = vec!["2*cubic@5s".into()];
+            file.offset = Offset::Random;
+        });
+        assert_eq!(random.runs.len(), 2 * (3 + 3));
+        let starts = |run: usize| random.runs[run].scenario.flows.iter().map(|flow| flow.start);
+        let (first, last) = (Time::ZERO + Span::from_secs(5), Time::ZERO + Span::from_millis(5_020));
+        let mut all: Vec<Time> = (3..6).flat_map(starts).collect();
+        assert!(all.iter().all(|start| (first..last).contains(start)), "{all:?}");
+        all.sort();
+        all.dedup();
+        assert_eq!(all.len(), 6, "no two are the same");
     }
 
     #[test]

@@ -53,6 +53,9 @@ pub struct FlowRecord {
     pub queueing_delay: Distribution,
     /// Round-trip times measured by its sender.
     pub rtt: Distribution,
+    /// From its start until it keeps to its fair share, beside other flows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub convergence_time_s: Option<f64>,
 }
 
 /// What ran a Record in real time, and how well it kept up.

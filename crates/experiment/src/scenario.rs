@@ -1,6 +1,6 @@
 //! One run, fully resolved: a link, flows with their schemes, times, a seed.
 
-use crate::{AckFrequency, AckPolicy, ReceiveOffload, ResolveError, Source};
+use crate::{AckFrequency, AckPolicy, Offset, ReceiveOffload, ResolveError, Source};
 use cellcc_assist::NetAssist;
 use cellcc_units::{Bytes, Queue, QueueLimit, Ratio, Span, Time};
 use serde::{Deserialize, Serialize};
@@ -23,10 +23,19 @@ pub struct Scenario {
     /// SHA-256 of the trace's content, filled in by the driver; empty before.
     #[serde(default)]
     pub trace_sha256: String,
-    /// Seeds losses and the schemes' random numbers.
+    /// Seeds losses and the schemes' random numbers, and what `offset` says.
     pub seed: u64,
+    /// Whether the seed also draws where in the trace the run begins, and when its flows start.
+    #[serde(default, skip_serializing_if = "Offset::is_fixed")]
+    pub offset: Offset,
+    /// Where in the trace the run begins, filled in by the driver; zero before.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub trace_offset: Span,
     /// How long the run lasts.
     pub duration: Span,
+    /// The part at the beginning that is left out of every metric; time series have it.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub warm_up: Span,
     /// The path between sender and receiver.
     #[serde(default)]
     pub path: Path,
@@ -195,19 +204,48 @@ fn is_zero(span: &Span) -> bool {
 }
 
 impl Scenario {
-    /// Refuses a flow of a user that is not there.
+    /// Refuses a flow of a user that is not there, and an added user without a flow.
     ///
     /// # Errors
-    /// The flow, and which users there are.
+    /// The flow or the user, and what to do.
     pub fn check_users(&self) -> Result<(), ResolveError> {
         let last = self.cell.as_ref().map_or(0, |cell| cell.users.len());
-        match self.flows.iter().find(|flow| flow.user > last) {
-            None => Ok(()),
-            Some(flow) => Err(ResolveError(format!(
+        if let Some(flow) = self.flows.iter().find(|flow| flow.user > last) {
+            return Err(ResolveError(format!(
                 "flow `{}` belongs to user {}, but there are only users 0 to {last}; add users to the cell",
                 flow.scheme, flow.user
+            )));
+        }
+        // The limit has no flows.
+        let is_idle =
+            |user: &usize| !self.flows.is_empty() && self.flows.iter().all(|flow| flow.user != *user);
+        match (1..=last).find(is_idle) {
+            None => Ok(()),
+            Some(user) => Err(ResolveError(format!(
+                "`{}`: user {user} of the cell has no flow, and a user without one changes nothing; give it a flow, such as \
+                 --background cubic#{user}, or leave it out of the cell",
+                self.scheme
             ))),
         }
+    }
+
+    /// From here on the run is measured.
+    pub fn measured_from(&self) -> Time {
+        Time::ZERO + self.warm_up
+    }
+
+    /// Refuses a part that is left out, for a driver that measures all of a run.
+    ///
+    /// # Errors
+    /// The key, and what to write.
+    pub fn refuse_warm_up(&self) -> Result<(), ResolveError> {
+        if self.warm_up.is_zero() {
+            return Ok(());
+        }
+        Err(ResolveError(format!(
+            "warm_up = \"{}\": the driver `{}` measures all of a run; leave --warm-up out, or write --driver sim",
+            self.warm_up, self.driver
+        )))
     }
 
     /// Refuses TCP's loss detection, for a driver of QUIC.

@@ -1,6 +1,9 @@
 //! The one seed of a run, spread over all that is random in it.
 
 use crate::Scenario;
+use cellcc_units::Span;
+use serde::{Deserialize, Serialize};
+use std::str::FromStr;
 
 /// Something that is random in a run, independently of everything else.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,6 +22,10 @@ pub enum Randomness {
     AssistanceDuplication(usize),
     /// Which of them are overtaken.
     AssistanceReordering(usize),
+    /// Where in the trace the run begins.
+    TraceOffset,
+    /// When within a round-trip time the flow with this index starts.
+    FlowStart(usize),
 }
 
 impl Scenario {
@@ -29,12 +36,74 @@ impl Scenario {
             Randomness::ForwardLoss => 0,
             Randomness::ReverseLoss => 1,
             Randomness::Flow(flow) => 2 + flow as u64,
+            Randomness::TraceOffset => u64::MAX / 8,
             Randomness::Reordering => u64::MAX / 4,
+            Randomness::FlowStart(flow) => u64::MAX / 8 * 3 + flow as u64,
             Randomness::Assistance(flow) => u64::MAX / 2 + flow as u64,
             Randomness::AssistanceDuplication(flow) => u64::MAX / 8 * 5 + flow as u64,
             Randomness::AssistanceReordering(flow) => u64::MAX / 4 * 3 + flow as u64,
         };
         stream(self.seed, index)
+    }
+
+    /// A time below `below`, as the seed has it.
+    fn drawn_below(&self, below: Span, what: Randomness) -> Span {
+        let nanos = (u128::from(self.seed_of(what)) * u128::from(below.as_nanos())) >> 64;
+        Span::from_nanos(nanos as u64)
+    }
+
+    /// Where the run begins in a trace of this period: at a whole millisecond, as delivery opportunities are.
+    pub(crate) fn drawn_offset(&self, period: Option<Span>) -> Span {
+        let Some(period) = period.filter(|_| self.offset == Offset::Random) else { return Span::ZERO };
+        let nanos = self.drawn_below(period, Randomness::TraceOffset).as_nanos();
+        Span::from_millis(nanos / 1_000_000)
+    }
+
+    /// Lets each flow start up to a round-trip time later, where offsets are random and the flow does not stop before.
+    pub(crate) fn draw_starts(&mut self) {
+        if self.offset == Offset::Fixed {
+            return;
+        }
+        for index in 0..self.flows.len() {
+            let rtt = self.path.rtt + self.flows[index].extra_rtt;
+            let later = self.flows[index].start + self.drawn_below(rtt, Randomness::FlowStart(index));
+            if self.flows[index].stop.is_none_or(|stop| later < stop) {
+                self.flows[index].start = later;
+            }
+        }
+    }
+}
+
+/// What a seed draws beside losses and the schemes' random numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Offset {
+    /// Nothing more: every run begins where its trace does, and flows start when they are said to.
+    #[default]
+    Fixed,
+    /// Where in the trace the run begins, and how much later within a round-trip time each flow starts.
+    Random,
+}
+
+impl Offset {
+    /// True for what a Scenario that names none has.
+    pub(crate) fn is_fixed(&self) -> bool {
+        *self == Self::Fixed
+    }
+}
+
+impl FromStr for Offset {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "fixed" => Ok(Self::Fixed),
+            "random" => Ok(Self::Random),
+            _ => Err(format!(
+                "`{}` is not an offset; write random or fixed",
+                text.chars().take(60).collect::<String>()
+            )),
+        }
     }
 }
 

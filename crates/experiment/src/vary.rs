@@ -29,7 +29,8 @@ pub struct VaryError {
 }
 
 /// Not conditions of a run, but what the grid itself is made of.
-const OF_THE_GRID: [&str; 7] = ["title", "schemes", "traces", "seeds", "drivers", "baseline", "vary"];
+const OF_THE_GRID: [&str; 8] =
+    ["title", "schemes", "traces", "seeds", "offset", "drivers", "baseline", "vary"];
 
 /// More combinations than this are a slip of the keyboard.
 const MOST: usize = 10_000;

@@ -126,6 +126,21 @@ impl Capacity {
         Ok(Self { shape })
     }
 
+    /// The same, beginning `offset` later: what was carried at `offset` is carried at time zero. A capacity without a period
+    /// stays as it is.
+    pub fn beginning_at(&self, offset: Span) -> Self {
+        let Some(period) = self.period() else { return self.clone() };
+        let offset = offset.as_nanos() % period.as_nanos();
+        let shape = match &self.shape {
+            // The steps of a capacity are those of a capacity in any order.
+            Shape::Steps(steps) => {
+                steps.beginning_at(offset).map_or_else(|_| self.shape.clone(), Shape::Steps)
+            }
+            Shape::Opportunities(list) => Shape::Opportunities(list.beginning_at(offset)),
+        };
+        Self { shape }
+    }
+
     /// The same for one period, and nothing after it: Mahimahi's `--once`. A capacity without a period stays as it
     /// is. (Opportunities come again after [`Capacity::MAX_PERIOD`].)
     ///
@@ -253,6 +268,28 @@ impl Capacity {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn beginning_later_it_carries_what_it_would_have_carried_then() {
+        let rates = ["4Mbit/s", "8Mbit/s"].map(|rate| (Span::from_secs(1), rate.parse().unwrap()));
+        let at = |millis| Time::ZERO + Span::from_millis(millis);
+        for whole in [Capacity::from_steps(rates.to_vec()), Capacity::from_opportunities([700, 1400, 2000])] {
+            let whole = whole.unwrap();
+            for offset in [0, 1, 699, 700, 1400, 1999, 2000, 5700] {
+                let later = whole.beginning_at(Span::from_millis(offset));
+                assert_eq!(later.period(), whole.period());
+                for (from, to) in [(0, 1), (0, 700), (300, 1500), (1000, 4001)] {
+                    assert_eq!(
+                        later.bytes_between(at(from), at(to)),
+                        whole.bytes_between(at(offset + from), at(offset + to)),
+                        "{from} to {to}, {offset} later"
+                    );
+                }
+            }
+        }
+        let constant = Capacity::constant("4Mbit/s".parse().unwrap()).unwrap();
+        assert_eq!(constant.beginning_at(Span::from_secs(1)), constant);
+    }
 
     #[test]
     fn once_it_carries_what_its_first_round_does_and_then_nothing() {

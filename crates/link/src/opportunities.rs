@@ -83,6 +83,20 @@ impl Opportunities {
         Ok(Self { list, period: duration })
     }
 
+    /// The same list, beginning `offset` later, which is less than the period.
+    pub(crate) fn beginning_at(&self, offset: u64) -> Self {
+        let first = self.list.partition_point(|entry| entry.at <= offset);
+        let (before, total) = (self.through_before(first), self.total());
+        let later = self.list[first..]
+            .iter()
+            .map(|entry| Opportunity { at: entry.at - offset, through: entry.through - before });
+        let earlier = self.list[..first].iter().map(|entry| Opportunity {
+            at: entry.at + (self.period - offset),
+            through: entry.through + (total - before),
+        });
+        Self { list: later.chain(earlier).collect(), period: self.period }
+    }
+
     /// Bytes carried in one period.
     pub(crate) fn total(&self) -> u64 {
         self.list[self.list.len() - 1].through

@@ -69,15 +69,22 @@ impl Steps {
     }
 
     pub(crate) fn cut(&self, offset: u64, duration: u64) -> Result<Self, CapacityError> {
-        let end = offset + duration;
-        let steps: Vec<(Span, Rate)> = (0..self.segments.len())
-            .map(|index| {
-                let (from, to) = (self.segments[index].start.max(offset), self.end_of(index).min(end));
-                let rate = Rate::from_bytes_per_sec(self.segments[index].rate);
-                (Span::from_nanos(to.saturating_sub(from)), rate)
-            })
-            .collect();
-        Self::new(&steps, true)
+        Self::new(&self.steps_within(offset, offset + duration).collect::<Vec<_>>(), true)
+    }
+
+    /// The same steps, beginning `offset` later.
+    pub(crate) fn beginning_at(&self, offset: u64) -> Result<Self, CapacityError> {
+        let steps = self.steps_within(offset, self.length).chain(self.steps_within(0, offset));
+        Self::new(&steps.collect::<Vec<_>>(), true)
+    }
+
+    /// Each rate, and how long it lasts between two times of the period.
+    fn steps_within(&self, from: u64, to: u64) -> impl Iterator<Item = (Span, Rate)> {
+        (0..self.segments.len()).map(move |index| {
+            let (from, to) = (self.segments[index].start.max(from), self.end_of(index).min(to));
+            let rate = Rate::from_bytes_per_sec(self.segments[index].rate);
+            (Span::from_nanos(to.saturating_sub(from)), rate)
+        })
     }
 
     /// Where segment `index` ends within the period.

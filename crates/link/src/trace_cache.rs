@@ -1,6 +1,7 @@
 //! A cache of opened traces: a plan names the same ones many times.
 
 use crate::{Capacity, CapacitySpec, Source, SpecError, synthetic};
+use cellcc_units::Span;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -17,6 +18,15 @@ pub struct Capacities {
     pub forward: Vec<Arc<Capacity>>,
     /// Of the reverse path.
     pub reverse: Arc<Capacity>,
+}
+
+impl Capacities {
+    /// The same, beginning `offset` later.
+    #[must_use]
+    pub fn beginning_at(&self, offset: Span) -> Self {
+        let later = |capacity: &Arc<Capacity>| Arc::new(capacity.beginning_at(offset));
+        Self { forward: self.forward.iter().map(later).collect(), reverse: later(&self.reverse) }
+    }
 }
 
 impl TraceCache {

@@ -13,6 +13,7 @@
     rtt_ms: "Round-trip time, ms",
     queueing_delay_ms: "Queueing delay, ms",
     window_packets: "Window, packets",
+    jain_index: "Jain's index of the flows, by second",
   };
 
   const byId = (id) => document.getElementById(id);
@@ -205,9 +206,10 @@
     const ends = view.schemes.filter(visible).flatMap((cell) => [curve(cell)[0][0], curve(cell).at(-1)[0]]);
     const series = shownCells(view).filter(({ cell }) => visible(cell))
       .map(({ scheme, cell }) => ({ ...lineStyle(scheme), name: scheme.label, data: curve(cell) }));
+    const pooled = data.views.length === 1 || view.name !== "";
     byId("cdf-title").textContent = delay === "rtt" ? "Distribution of the RTT" : "Distribution of the queueing delay";
     draw(byId("cdf"), {
-      title: plotTitle("Share of packets with at most this delay"), grid: { ...grid(46), right: 24 }, series,
+      title: plotTitle(`Share of packets with at most this delay${pooled ? "" : narrow() ? ", mean of traces" : ", mean over traces that weigh the same"}`), grid: { ...grid(46), right: 24 }, series,
       xAxis: octaves(delay === "rtt" ? "RTT, ms" : "Queueing delay, ms", ends, 0),
       yAxis: axis("value", "", { min: 0, max: 1 }),
       tooltip: tooltip({ trigger: "item", formatter: ({ seriesName, value }) => `<b>${escape(seriesName)}</b><br>${number(value[1] * 100)} % within ${number(value[0])} ms` }),

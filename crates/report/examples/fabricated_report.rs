@@ -3,7 +3,7 @@
 #[path = "../tests/it/fabricated/mod.rs"]
 mod fabricated;
 
-use cellcc_report::{TableFormat, figures, html, png, table};
+use cellcc_report::{DEFAULT_WIDTH, TableFormat, figures, html, png, table};
 use cellcc_units::Span;
 use std::error::Error;
 use std::fs;
@@ -20,7 +20,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     fabricated::add_curves(&mut records, SCHEMES[5], 60);
     let title = "Reminis and four others on eight 5G traces";
     fs::write(folder.join("report.html"), html(title, &records, Some("cubic")))?;
-    fs::write(folder.join("table.txt"), table(&records, TableFormat::Table, Some("cubic")))?;
+    fs::write(folder.join("table.txt"), table(&records, TableFormat::Table, Some("cubic"), DEFAULT_WIDTH))?;
     for figure in figures(title, &records) {
         fs::write(folder.join(format!("{}.svg", figure.name)), &figure.svg)?;
         fs::write(folder.join(format!("{}.png", figure.name)), png(&figure.svg)?)?;

@@ -1,7 +1,16 @@
 //! The columns of the summary tables.
 
+use crate::average::Kind;
 use crate::comparison::Quantity;
 use cellcc_experiment::Record;
+
+/// A scalar of runs, the average that it asks for, and the range in which its values lie.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Measure {
+    pub(crate) quantity: Quantity,
+    pub(crate) average: Kind,
+    pub(crate) range: (f64, f64),
+}
 
 /// A column of the summary tables.
 pub(crate) struct Column {
@@ -9,39 +18,60 @@ pub(crate) struct Column {
     pub(crate) title: &'static str,
     /// Statistic and unit; empty where there are none.
     pub(crate) unit: &'static str,
-    pub(crate) quantity: Quantity,
+    pub(crate) measure: Measure,
     /// Only shown where a run has a value.
     optional: bool,
 }
 
-const fn always(title: &'static str, unit: &'static str, quantity: Quantity) -> Column {
-    Column { title, unit, quantity, optional: false }
+/// Times, rates and amounts.
+const AT_LEAST_ZERO: (f64, f64) = (0.0, f64::INFINITY);
+const SHARE: (f64, f64) = (0.0, 1.0);
+const PERCENT: (f64, f64) = (0.0, 100.0);
+
+impl Measure {
+    const fn mean(range: (f64, f64), quantity: Quantity) -> Self {
+        Self { quantity, average: Kind::Mean, range }
+    }
+
+    const fn geometric(quantity: Quantity) -> Self {
+        Self { quantity, average: Kind::Geometric, range: AT_LEAST_ZERO }
+    }
 }
 
-const fn optional(title: &'static str, unit: &'static str, quantity: Quantity) -> Column {
-    Column { title, unit, quantity, optional: true }
+const fn always(title: &'static str, unit: &'static str, measure: Measure) -> Column {
+    Column { title, unit, measure, optional: false }
+}
+
+const fn optional(title: &'static str, unit: &'static str, measure: Measure) -> Column {
+    Column { title, unit, measure, optional: true }
 }
 
 /// In the order of tables.
-const COLUMNS: [Column; 12] = [
-    always("Utilisation", "", |run| Some(run.total.utilisation)),
-    always("Throughput", "Mbit/s", |run| Some(run.total.throughput_mbit_s)),
-    always("RTT", "mean, ms", |run| run.total.rtt_mean_ms),
-    always("RTT", "p95, ms", |run| run.total.rtt_p95_ms),
-    always("Queueing", "mean, ms", |run| run.total.queueing_delay_mean_ms),
-    always("Queueing", "p95, ms", |run| run.total.queueing_delay_p95_ms),
-    always("Loss", "%", |run| Some(run.total.loss_ratio * 100.0)),
-    always("Power", "Mbit/s/ms", |run| run.total.power),
-    optional("D3", "", |run| run.total.d3),
-    optional("Jain", "", |run| run.jain_index),
-    optional("Completion", "s", |run| run.total.completion_time_s),
-    optional("Late frames", "%", |run| run.total.deadline_miss_ratio.map(|ratio| ratio * 100.0)),
+pub(crate) const COLUMNS: [Column; 12] = [
+    always("Utilisation", "", Measure::mean(SHARE, |run| Some(run.total.utilisation))),
+    always("Throughput", "Mbit/s", Measure::mean(AT_LEAST_ZERO, |run| Some(run.total.throughput_mbit_s))),
+    always("RTT", "mean, ms", Measure::mean(AT_LEAST_ZERO, |run| run.total.rtt_mean_ms)),
+    always("RTT", "p95, ms", Measure::mean(AT_LEAST_ZERO, |run| run.total.rtt_p95_ms)),
+    always("Queueing", "mean, ms", Measure::mean(AT_LEAST_ZERO, |run| run.total.queueing_delay_mean_ms)),
+    always("Queueing", "p95, ms", Measure::mean(AT_LEAST_ZERO, |run| run.total.queueing_delay_p95_ms)),
+    always("Loss", "%", Measure::mean(PERCENT, |run| Some(run.total.loss_ratio * 100.0))),
+    always("Power", "Mbit/s/ms", Measure::geometric(|run| run.total.power)),
+    optional("D3", "", Measure::geometric(|run| run.total.d3)),
+    optional("Jain", "", Measure::mean(SHARE, |run| run.jain_index)),
+    optional("Completion", "s", Measure::mean(AT_LEAST_ZERO, |run| run.total.completion_time_s)),
+    optional(
+        "Late frames",
+        "%",
+        Measure::mean(PERCENT, |run| run.total.deadline_miss_ratio.map(|ratio| ratio * 100.0)),
+    ),
 ];
 
 /// The columns that these records have.
 pub(crate) fn columns(records: &[Record]) -> Vec<&'static Column> {
     COLUMNS
         .iter()
-        .filter(|column| !column.optional || records.iter().any(|run| (column.quantity)(run).is_some()))
+        .filter(|column| {
+            !column.optional || records.iter().any(|run| (column.measure.quantity)(run).is_some())
+        })
         .collect()
 }

@@ -1,6 +1,7 @@
 //! Records by row of the tables and trace, and the averages over them.
 
-use crate::statistics::{Estimate, half_width_95, mean};
+use crate::average::{Average, Kind, mean};
+use crate::column::Measure;
 use crate::style::SchemeStyle;
 use cellcc_experiment::{LIMIT, Record, row_name};
 use std::collections::{BTreeMap, BTreeSet};
@@ -125,33 +126,80 @@ impl<'a> Comparison<'a> {
         self.traces.iter().filter(|&&trace| !self.runs(row, trace).is_empty()).count()
     }
 
-    /// The mean over seeds on one trace, with its interval over seeds.
-    pub(crate) fn on_trace(&self, row: Row, trace: Trace, quantity: Quantity) -> Option<Estimate> {
-        let values: Vec<f64> = self.runs(row, trace).iter().filter_map(|run| quantity(run)).collect();
-        Some(Estimate { mean: mean(&values)?, half_width: half_width_95(&values) })
+    /// The average over seeds on one trace.
+    pub(crate) fn on_trace(&self, row: Row, trace: Trace, measure: Measure) -> Option<Average> {
+        let values: Vec<f64> =
+            self.runs(row, trace).iter().filter_map(|run| (measure.quantity)(run)).collect();
+        Average::of(measure.average, &values, measure.range)
     }
 
-    /// The mean over traces of the mean over seeds. The interval is over seeds: each seed that was run on all of the
-    /// row's traces contributes its mean over them.
-    pub(crate) fn average(&self, row: Row, quantity: Quantity) -> Option<Estimate> {
-        let by_trace: Vec<f64> = self
-            .traces
-            .iter()
-            .filter_map(|&trace| self.on_trace(row, trace, quantity))
-            .map(|estimate| estimate.mean)
-            .collect();
-        let mut by_seed: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
-        for run in self.runs_of(row) {
-            if let Some(value) = quantity(run) {
-                by_seed.entry(run.scenario.seed).or_default().push(value);
-            }
+    /// The mean over seeds on one trace.
+    pub(crate) fn mean_on_trace(&self, row: Row, trace: Trace, quantity: Quantity) -> Option<f64> {
+        mean(&self.runs(row, trace).iter().filter_map(|run| quantity(run)).collect::<Vec<_>>())
+    }
+
+    /// The average over traces of what is on each of them, all with the same weight; of a single trace, that over its seeds.
+    pub(crate) fn average(&self, row: Row, measure: Measure) -> Option<Average> {
+        if let [only] = self.traces[..] {
+            return self.on_trace(row, only, measure);
         }
-        let whole: Vec<f64> = by_seed
-            .values()
-            .filter(|values| values.len() == by_trace.len())
-            .filter_map(|values| mean(values))
-            .collect();
-        Some(Estimate { mean: mean(&by_trace)?, half_width: half_width_95(&whole) })
+        Average::of(measure.average, &self.by_trace(row, measure), measure.range)
+    }
+
+    /// The quantity on each trace that has it. A geometric mean over seeds is zero where one of them is.
+    fn by_trace(&self, row: Row, measure: Measure) -> Vec<f64> {
+        let on_trace = |&trace: &Trace| match self.on_trace(row, trace, measure) {
+            Some(average) => Some(if average.not_positive > 0 { 0.0 } else { average.value }),
+            // All of them are zero, or there are none.
+            None => self.mean_on_trace(row, trace, measure.quantity),
+        };
+        self.traces.iter().filter_map(on_trace).collect()
+    }
+
+    /// The mean over traces of the mean over seeds.
+    pub(crate) fn mean(&self, row: Row, quantity: Quantity) -> Option<f64> {
+        let on_trace = |&trace: &Trace| self.mean_on_trace(row, trace, quantity);
+        mean(&self.traces.iter().filter_map(on_trace).collect::<Vec<_>>())
+    }
+
+    /// How many values averages are over, and of what, where there are several.
+    pub(crate) fn averages_over(&self) -> Option<(usize, &'static str)> {
+        match (self.traces.len(), self.seeds.len()) {
+            (0 | 1, 0 | 1) => None,
+            (0 | 1, seeds) => Some((seeds, "seeds")),
+            (traces, _) => Some((traces, "traces")),
+        }
+    }
+
+    /// True where averages are over the seeds of a single trace.
+    pub(crate) fn is_over_seeds(&self) -> bool {
+        self.traces.len() == 1 && self.seeds.len() > 1
+    }
+
+    /// Of which rows a geometric mean leaves traces out, and why.
+    pub(crate) fn left_out_of(&self, title: &str, measure: Measure) -> Vec<String> {
+        if measure.average != Kind::Geometric {
+            return Vec::new();
+        }
+        let told = |&row: &Row| {
+            let has_runs: Vec<&Trace> =
+                self.traces.iter().filter(|&&trace| !self.runs(row, trace).is_empty()).collect();
+            let values = self.by_trace(row, measure);
+            let (none, zero) =
+                (has_runs.len() - values.len(), values.iter().filter(|value| **value <= 0.0).count());
+            let kept = values.len() - zero;
+            // Where it exists nowhere, or on all traces, there is nothing to tell.
+            ((none > 0 || zero > 0) && !values.is_empty()).then(|| {
+                let traces = if has_runs.len() == 1 { "trace" } else { "traces" };
+                format!(
+                    "{}: {title} is over {kept} of {} {traces}; on {zero} it is zero, and on {none} there is none (no \
+                     queueing delay)",
+                    row.label(),
+                    has_runs.len()
+                )
+            })
+        };
+        self.rows.iter().filter(|row| !row.is_limit()).filter_map(told).collect()
     }
 
     /// What the reader must know, each once: the runs' notes, and rows that lack traces the others have.

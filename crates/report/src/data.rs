@@ -2,6 +2,8 @@
 
 use crate::comparison::{Comparison, Quantity, Row, Trace, label_by};
 use crate::curves::{Panel, panels};
+use crate::delays::{Delay, pooled};
+use crate::flows;
 use crate::style::StyleJson;
 use crate::sweep::Sweep;
 use crate::thin::{spread, thin};
@@ -189,8 +191,9 @@ fn views<'a>(comparison: &Comparison<'a>, left_out: &mut Vec<String>) -> Vec<Vie
     let mut views = Vec::new();
     if traces.len() != 1 {
         let cell = |row| {
-            let at = |quantity| comparison.average(row, quantity).map(|estimate| estimate.mean);
-            cell(at, comparison.runs_of(row), CDF_POINTS)
+            let at = |quantity| comparison.mean(row, quantity);
+            let traces = comparison.traces.iter().map(|&trace| comparison.runs(row, trace));
+            cell(at, traces, CDF_POINTS)
         };
         views.push(View { name: "", schemes: comparison.rows.iter().map(|&row| cell(row)).collect() });
     }
@@ -204,8 +207,8 @@ fn views<'a>(comparison: &Comparison<'a>, left_out: &mut Vec<String>) -> Vec<Vie
     }
     for trace in kept.into_iter().map(|index| traces[index]) {
         let cell = |row| {
-            let at = |quantity| comparison.on_trace(row, trace, quantity).map(|estimate| estimate.mean);
-            cell(at, comparison.runs(row, trace).iter().copied(), CDF_POINTS_OF_TRACE)
+            let at = |quantity| comparison.mean_on_trace(row, trace, quantity);
+            cell(at, std::iter::once(comparison.runs(row, trace)), CDF_POINTS_OF_TRACE)
         };
         views
             .push(View { name: trace.name, schemes: comparison.rows.iter().map(|&row| cell(row)).collect() });
@@ -215,17 +218,14 @@ fn views<'a>(comparison: &Comparison<'a>, left_out: &mut Vec<String>) -> Vec<Vie
 
 fn cell<'a>(
     at: impl Fn(Quantity) -> Option<f64>,
-    runs: impl Iterator<Item = &'a Record>,
+    runs_by_trace: impl Iterator<Item = &'a [&'a Record]> + Clone,
     points: usize,
 ) -> Option<Cell> {
-    let (mut queueing, mut rtt) = (Distribution::default(), Distribution::default());
-    for flow in runs.flat_map(|run| &run.flows) {
-        queueing.merge(&flow.queueing_delay);
-        rtt.merge(&flow.rtt);
-    }
     let short = |quantity| Short(at(quantity).unwrap_or(f64::NAN));
-    let cdf = |distribution: &Distribution| {
-        distribution.cumulative(points).into_iter().map(|(delay_ms, _)| Short(delay_ms)).collect()
+    let cdf = |delay: Delay| {
+        let by_trace: Vec<Distribution> = runs_by_trace.clone().map(|runs| pooled(runs, delay)).collect();
+        let points = Distribution::mean_cumulative(&by_trace, points);
+        points.into_iter().map(|(delay_ms, _)| Short(delay_ms)).collect()
     };
     Some(Cell {
         utilisation: Short(at(|run| Some(run.total.utilisation))?),
@@ -234,8 +234,8 @@ fn cell<'a>(
         queueing_p95: short(|run| run.total.queueing_delay_p95_ms),
         rtt_mean: short(|run| run.total.rtt_mean_ms),
         rtt_p95: short(|run| run.total.rtt_p95_ms),
-        queueing_cdf: cdf(&queueing),
-        rtt_cdf: cdf(&rtt),
+        queueing_cdf: cdf(|flow| &flow.queueing_delay),
+        rtt_cdf: cdf(|flow| &flow.rtt),
     })
 }
 
@@ -325,7 +325,8 @@ fn describe_left_out(comparison: &Comparison, traces: usize, kept: usize, left_o
 }
 
 fn flow_lines(scheme: usize, run: &Record, points: usize) -> Vec<FlowLines> {
-    let flow = |(index, flow): (usize, &cellcc_experiment::FlowRecord)| {
+    let names = flows::names(run);
+    let flow = |index: usize| {
         let prefix = format!("flow{index}.");
         let columns = run.series.columns.iter().filter_map(|column| {
             let name = column.name.strip_prefix(&prefix)?;
@@ -333,12 +334,18 @@ fn flow_lines(scheme: usize, run: &Record, points: usize) -> Vec<FlowLines> {
         });
         FlowLines {
             scheme,
-            flow: (run.flows.len() > 1).then(|| format!("flow {}, {}", index + 1, flow.scheme)),
+            flow: (run.flows.len() > 1).then(|| names[index].clone()),
             index,
             columns: columns.collect(),
         }
     };
-    run.flows.iter().take(MOST_FLOWS).enumerate().map(flow).collect()
+    let shared = run.series.column("jain_index").map(|values| FlowLines {
+        scheme,
+        flow: None,
+        index: 0,
+        columns: BTreeMap::from([("jain_index".to_owned(), line(&run.series, values, points))]),
+    });
+    (0..run.flows.len().min(MOST_FLOWS)).map(flow).chain(shared).collect()
 }
 
 fn line(series: &Series, values: &[f32], points: usize) -> Line {

@@ -3,6 +3,7 @@
 use crate::Figure;
 use crate::comparison::{Comparison, Quantity, Row, Trace};
 use crate::curves::panels;
+use crate::delays::{Delay, pooled};
 use crate::plot::{
     Area, CAPACITY, Chart, DASH, Drawn, GAP, LINE_MARKER, MARKER, Marker, Octaves, STROKE, Sample, chart,
     colour, document, legend, legend_inches, linear, short,
@@ -10,13 +11,13 @@ use crate::plot::{
 use crate::style::SchemeStyle;
 use crate::sweep::Sweep;
 use crate::thin::thin;
-use cellcc_experiment::{Distribution, FlowRecord, Record};
+use cellcc_experiment::{Distribution, Record};
 use plotters::prelude::*;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 
-/// With more traces than this, only the averaged scatter plot is drawn.
-const MOST_SCATTER_TRACES: usize = 6;
+/// With more traces than this, only the average over them is drawn, but for time series.
+const MOST_TRACES: usize = 6;
 /// Time series are drawn for the first few traces.
 const MOST_SERIES_TRACES: usize = 3;
 /// Curves of one trace that are drawn.
@@ -42,12 +43,12 @@ pub(crate) fn figures(title: &str, records: &[Record]) -> Vec<Figure> {
     let more_inches = legend_inches(names.iter().map(String::as_str));
     let (height, tall) = (HEIGHT_INCHES + more_inches, TALL_INCHES + more_inches);
     let mut figures = Figures { title, taken: BTreeSet::new(), figures: Vec::new() };
-    let averaged = |row: Row, quantity| comparison.average(row, quantity).map(|estimate| estimate.mean);
+    let averaged = |row: Row, quantity| comparison.mean(row, quantity);
     figures.add("throughput-delay", "", height, |area| scatter(area, &comparison, averaged));
-    if (2..=MOST_SCATTER_TRACES).contains(&comparison.traces.len()) {
+    let few_traces = (2..=MOST_TRACES).contains(&comparison.traces.len());
+    if few_traces {
         for &trace in &comparison.traces {
-            let on =
-                |row: Row, quantity| comparison.on_trace(row, trace, quantity).map(|estimate| estimate.mean);
+            let on = |row: Row, quantity| comparison.mean_on_trace(row, trace, quantity);
             figures.add("throughput-delay", trace.name, height, |area| scatter(area, &comparison, on));
         }
     }
@@ -57,7 +58,13 @@ pub(crate) fn figures(title: &str, records: &[Record]) -> Vec<Figure> {
         figures.add("sweep", sweep.key, height, |area| sweep.draw(area, &comparison));
     }
     for (name, title, of) in DELAYS {
-        figures.add(name, "", height, |area| cdf(area, &comparison, title, of));
+        figures.add(name, "", height, |area| cdf(area, &comparison, &comparison.traces, title, of));
+        if few_traces {
+            for trace in &comparison.traces {
+                let only = std::slice::from_ref(trace);
+                figures.add(name, trace.name, height, |area| cdf(area, &comparison, only, title, of));
+            }
+        }
     }
     let with_series = |trace: &&Trace| first_runs(&comparison, **trace).next().is_some();
     for &trace in comparison.traces.iter().filter(with_series).take(MOST_SERIES_TRACES) {
@@ -163,23 +170,19 @@ fn delay_range(axis: &Octaves) -> std::ops::Range<f64> {
     plotters::coord::ranged1d::Ranged::range(axis)
 }
 
-/// Which distribution of a flow.
-type Delay = fn(&FlowRecord) -> &Distribution;
-
 const DELAYS: [(&str, &str, Delay); 2] = [
     ("queueing-delay-cdf", "Queueing delay, ms", |flow| &flow.queueing_delay),
     ("rtt-cdf", "RTT, ms", |flow| &flow.rtt),
 ];
 
-/// The cumulative distribution of the delays of all packets of a row.
-fn cdf(area: &Area, comparison: &Comparison, title: &str, delay: Delay) -> Drawn {
+/// The cumulative distribution of the delays of a row's packets, the mean of those on these traces.
+fn cdf(area: &Area, comparison: &Comparison, traces: &[Trace], title: &str, delay: Delay) -> Drawn {
     let curves: Vec<_> = comparison
         .styled_rows()
         .filter_map(|(row, style)| {
-            let mut all = Distribution::default();
-            comparison.runs_of(row).flat_map(|run| &run.flows).for_each(|flow| all.merge(delay(flow)));
-            let curve: Vec<(f64, f64)> = all
-                .cumulative(POINTS / 2)
+            let by_trace: Vec<Distribution> =
+                traces.iter().map(|&trace| pooled(comparison.runs(row, trace), delay)).collect();
+            let curve: Vec<(f64, f64)> = Distribution::mean_cumulative(&by_trace, POINTS / 2)
                 .iter()
                 .map(|(ms, share)| (ms.max(LEAST_DELAY_MS), *share))
                 .collect();
@@ -194,12 +197,17 @@ fn cdf(area: &Area, comparison: &Comparison, title: &str, delay: Delay) -> Drawn
         .collect();
     let area = legend(area, &lines(curves.iter().map(|(row, style, _)| (*row, *style))))?;
     let x = Octaves::around(&ends, 0.0, false);
-    let mut chart = chart(&area, (x, title, &short), (linear(0.0, 1.02), "Share of packets"))?;
+    let mut chart = chart(&area, (x, title, &short), (linear(0.0, 1.02), share_of_packets(traces)))?;
     let count = curves.len();
     for (index, (_, style, curve)) in curves.into_iter().enumerate() {
         line(&mut chart, curve, style, index as f64 / count as f64)?;
     }
     Ok(())
+}
+
+/// The title of a distribution's vertical axis.
+fn share_of_packets(traces: &[Trace]) -> &'static str {
+    if traces.len() > 1 { "Share of packets, mean of traces" } else { "Share of packets" }
 }
 
 /// A line with a few markers, shifted by `phase` (0 to 1) of their distance so that those of two lines do not meet.

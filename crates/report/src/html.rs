@@ -1,12 +1,13 @@
 //! The report: one HTML file with everything in it.
 
-use crate::column::{Column, columns};
+use crate::column::columns;
 use crate::comparison::Comparison;
 use crate::data::Data;
+use crate::flows;
+use crate::grid::{self, Grid};
 use crate::markup::escape;
-use crate::number::{NONE, three_digits};
-use crate::relative::{self, RatioTable};
-use crate::text_table::{estimate_texts, footnotes};
+use crate::relative;
+use crate::text_table::footnotes;
 use cellcc_experiment::{LIMIT, Record};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -24,15 +25,21 @@ pub(crate) fn html(title: &str, records: &[Record], baseline: Option<&str>) -> S
     let data = Data::new(&comparison);
     let title = if title.trim().is_empty() { "Comparison of congestion control" } else { title };
     let json = serde_json::to_string(&data).expect("the data have only string keys");
+    let averages = grid::averages(&comparison, &columns(records));
     let relative = baseline.map(|baseline| relative::tables(&comparison, baseline)).unwrap_or_default();
+    let flows = flows::grid(&comparison);
+    let notes = footnotes(&comparison, std::iter::once(&averages).chain(&flows).chain(&relative));
+    let fidelity = relative::fidelity(&comparison);
     fill(
         TEMPLATE,
         &[
             ("title", &escape(title)),
             ("conditions", &escape(&conditions(records))),
-            ("table", &summary_table(&comparison, &columns(records))),
-            ("relative", &(relative_tables(&relative) + &ratio_tables(&relative::fidelity(&comparison)))),
-            ("notes", &list(&footnotes(&comparison))),
+            ("averages", &escape(&averages.caption)),
+            ("table", &table(&averages)),
+            ("flows", &titled_tables(flows.as_slice())),
+            ("relative", &(relative_tables(&relative) + &titled_tables(&fidelity))),
+            ("notes", &list(&notes)),
             ("left_out", &list(&data.left_out)),
             ("style", STYLE),
             // "<" opens a tag that could end the script; as \u003c it is the same JSON.
@@ -91,22 +98,18 @@ fn conditions(records: &[Record]) -> String {
     parts.join(" · ")
 }
 
-fn summary_table(comparison: &Comparison, columns: &[&Column]) -> String {
-    let mut table = String::from("<table><thead><tr><th scope=\"col\">Scheme</th>");
-    for column in columns {
-        let _ = write!(table, "<th scope=\"col\">{}<small>{}</small></th>", column.title, column.unit);
+fn table(grid: &Grid) -> String {
+    let mut table = format!("<table><thead><tr><th scope=\"col\">{}</th>", grid.of);
+    for (title, unit) in &grid.columns {
+        let _ = write!(table, "<th scope=\"col\">{title}<small>{unit}</small></th>");
     }
     table.push_str("</tr></thead><tbody>");
-    for &row in &comparison.rows {
-        let class = if row.is_limit() { " class=\"limit\"" } else { "" };
-        let _ = write!(table, "<tr{class}><th scope=\"row\">{}</th>", escape(&row.label()));
-        for column in columns {
-            let (mean, interval) = estimate_texts(comparison.average(row, column.quantity));
-            let _ = write!(table, "<td>{mean}");
-            if let Some(interval) = interval {
-                let _ = write!(table, "<small>{interval}</small>");
-            }
-            table.push_str("</td>");
+    for row in &grid.rows {
+        let class = if row.is_limit { " class=\"limit\"" } else { "" };
+        let _ = write!(table, "<tr{class}><th scope=\"row\">{}</th>", name(&row.name));
+        for cell in &row.cells {
+            let below = cell.below.as_ref().map(|below| format!("<small>{}</small>", below.text()));
+            let _ = write!(table, "<td>{}{}</td>", cell.value, below.unwrap_or_default());
         }
         table.push_str("</tr>");
     }
@@ -114,33 +117,28 @@ fn summary_table(comparison: &Comparison, columns: &[&Column]) -> String {
     table
 }
 
-fn relative_tables(tables: &[RatioTable]) -> String {
-    let mut text = ratio_tables(tables);
+/// A name that a browser breaks behind its commas and plus signs, and within a word only where that is too long.
+fn name(text: &str) -> String {
+    escape(text).replace(',', ",<wbr>").replace('+', "+<wbr>")
+}
+
+fn relative_tables(tables: &[Grid]) -> String {
+    let mut text = titled_tables(tables);
     if !tables.is_empty() {
-        let _ = write!(text, "<div class=\"notes\">{}</div>", list(&[relative::POWER_NOTE.into()]));
+        let _ = write!(text, "<div class=\"notes\">{}</div>", list(&[relative::NOTE.into()]));
     }
     text
 }
 
-fn ratio_tables(tables: &[RatioTable]) -> String {
+fn titled_tables(tables: &[Grid]) -> String {
     let mut text = String::new();
-    for RatioTable { caption, of, columns, rows } in tables {
-        let caption = escape(caption);
+    for grid in tables {
+        let caption = escape(&grid.caption);
         let _ = write!(
             text,
-            "<h3>{caption}</h3><div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{caption}\"><table><thead><tr>\
-             <th scope=\"col\">{of}</th>"
+            "<h3>{caption}</h3><div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{caption}\">{}</div>",
+            table(grid)
         );
-        for (title, of) in columns {
-            let _ = write!(text, "<th scope=\"col\">{title}<small>{of}</small></th>");
-        }
-        text.push_str("</tr></thead><tbody>");
-        for (name, values) in rows {
-            let cell = |value: &Option<f64>| format!("<td>{}</td>", value.map_or(NONE.into(), three_digits));
-            let cells: String = values.iter().map(cell).collect();
-            let _ = write!(text, "<tr><th scope=\"row\">{}</th>{cells}</tr>", escape(name));
-        }
-        text.push_str("</tbody></table></div>");
     }
     text
 }

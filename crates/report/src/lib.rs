@@ -11,11 +11,15 @@
 //! | [`time_figure`] | one SVG of values over time |
 //! | [`png`] | an SVG as pixels |
 
+mod average;
 mod column;
 mod comparison;
 mod curves;
 mod data;
+mod delays;
 mod figures;
+mod flows;
+mod grid;
 mod html;
 mod markup;
 mod number;
@@ -24,11 +28,11 @@ mod plot;
 mod png;
 mod relative;
 mod rows;
-mod statistics;
 mod style;
 mod sweep;
 mod text_table;
 mod thin;
+mod wrap;
 
 pub use over_time::{TimeFigure, TimeLine, time_figure};
 
@@ -39,7 +43,7 @@ use thiserror::Error;
 /// Forms of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum TableFormat {
-    /// For a terminal, at most 100 columns wide: one row a scheme.
+    /// For a terminal: one row a scheme.
     #[default]
     Table,
     /// One array of objects, one per run, units in the keys.
@@ -87,20 +91,28 @@ pub struct Figure {
     pub svg: String,
 }
 
-/// The Records as a table.
+/// Columns of text that a table may take where nobody knows how wide it may be.
+pub const DEFAULT_WIDTH: usize = 100;
+
+/// The Records as a table; that for a terminal is at most `width` columns of text wide, where one column of numbers fits.
 ///
 /// JSON and CSV have a row a run, in the order of the Records, with every scalar. The forms for people have a row a
-/// scheme and variation: the mean over traces of the mean over seeds, with the 95 % confidence interval over seeds (per seed the mean
-/// over traces, then Student's t over seeds) where there are several.
+/// scheme and variation: the average over traces, or of a single trace over its seeds, with its 95 % confidence interval
+/// (docs/metrics.md says which averages, and when there is an interval).
 ///
 /// With a `baseline`, one of the Records' schemes, they also have each row's ratios to it.
-pub fn table(records: &[Record], format: TableFormat, baseline: Option<&str>) -> String {
+pub fn table(records: &[Record], format: TableFormat, baseline: Option<&str>, width: usize) -> String {
     match format {
-        TableFormat::Table => text_table::summary(records, text_table::Style::Terminal, baseline),
+        TableFormat::Table => text_table::summary(records, text_table::Style::Terminal(width), baseline),
         TableFormat::Json => rows::json(records),
         TableFormat::Csv => rows::csv(records),
         TableFormat::Markdown => text_table::summary(records, text_table::Style::Markdown, baseline),
     }
+}
+
+/// A text in lines of at most `width` characters, where its words are not longer.
+pub fn wrapped(text: &str, width: usize) -> String {
+    wrap::wrap_text(text, width)
 }
 
 /// The scheme of the Records that `text` names.

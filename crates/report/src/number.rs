@@ -12,16 +12,29 @@ pub(crate) fn three_digits(value: f64) -> String {
     }
 }
 
-/// Half the width of an interval round `mean`, rounded up to the last digit that [`three_digits`] shows of the mean.
-pub(crate) fn half_width(mean: f64, half: f64) -> String {
-    // Sums in another order differ by this much; it is no spread.
-    const NOISE: f64 = 1e-12;
-    let Some((_, decimals)) = rounded(mean) else { return NONE.into() };
-    if half <= mean.abs() * NOISE {
-        return "0".into();
+/// An interval, each bound with three significant digits and rounded outwards: `84.1–119`, `-0.3 to 1.2`.
+pub(crate) fn interval(low: f64, high: f64) -> String {
+    let between = if low < 0.0 { " to " } else { "–" };
+    format!("{}{between}{}", outwards(low, false), outwards(high, true))
+}
+
+/// `value` with three significant digits, never below it (or, where not `up`, never above it).
+fn outwards(value: f64, up: bool) -> String {
+    if value == 0.0 || !value.is_finite() {
+        return three_digits(value);
     }
-    let unit = (0..decimals).fold(1.0, |unit, _| unit / 10.0);
-    format!("{:.decimals$}", (half / unit).ceil() * unit)
+    let one = unit(value);
+    // Sums in another order differ by this share of a digit; a whole number stays one.
+    const NOISE: f64 = 1e-9;
+    let digits = if up { (value / one - NOISE).ceil() } else { (value / one + NOISE).floor() };
+    three_digits(digits * one)
+}
+
+/// What one in the third significant digit is worth.
+fn unit(value: f64) -> f64 {
+    let scientific = format!("{value:e}");
+    let exponent: i32 = scientific.split_once('e').and_then(|(_, it)| it.parse().ok()).unwrap_or(0);
+    format!("1e{}", exponent - 2).parse().unwrap_or(1.0)
 }
 
 /// Rounded to three significant digits, and how many of them stand behind the point.
@@ -58,11 +71,13 @@ mod tests {
     }
 
     #[test]
-    fn an_interval_has_the_digits_of_its_mean_and_is_never_too_narrow() {
-        assert_eq!(half_width(0.8123, 0.000_01), "0.001");
-        assert_eq!(half_width(45.32, 1.23), "1.3");
-        assert_eq!(half_width(2930.0, 6.2), "7");
-        assert_eq!(half_width(2930.0, 1e-10), "0");
+    fn an_interval_is_never_shown_narrower_than_it_is() {
+        assert_eq!(interval(0.812_34, 0.812_34), "0.812–0.813");
+        assert_eq!(interval(84.11, 119.3), "84.1–120");
+        assert_eq!(interval(2936.0, 3001.0), "2930–3010");
+        assert_eq!(interval(0.0, 1.0), "0–1.00");
+        assert_eq!(interval(0.999_6, 9.996), "0.999–10.0");
+        assert_eq!(interval(-0.301, 1.201), "-0.301 to 1.21");
     }
 
     #[test]

@@ -1,40 +1,44 @@
-//! Every row beside a baseline: ratios on each trace, then their mean over traces.
+//! Every row beside a baseline: ratios on each trace, then their geometric mean over traces.
 
+use crate::average::{Average, Kind, mean};
 use crate::comparison::{Comparison, Quantity, Row};
-use crate::statistics::mean;
+use crate::grid::{Cell, Grid, GridRow};
 use cellcc_experiment::DEFAULT_DRIVER;
 
-/// A table of ratios or differences; `None` where there is none.
-pub(crate) struct RatioTable {
-    pub(crate) caption: String,
-    /// What the rows are.
-    pub(crate) of: &'static str,
-    /// Title, and what of it.
-    pub(crate) columns: Vec<(&'static str, &'static str)>,
-    pub(crate) rows: Vec<(String, Vec<Option<f64>>)>,
-}
-
-/// What the columns of power mean.
-pub(crate) const POWER_NOTE: &str =
-    "Power disadvantage: the baseline's power / the scheme's; above 1 is worse than the baseline.";
+/// What the columns mean that are no ratios of the scheme's value to the baseline's.
+pub(crate) const NOTE: &str = "Power disadvantage: the baseline's power / the scheme's; above 1 is worse than the \
+    baseline. Loss: the difference in percentage points, its mean. Resent: the packets of all traces / the baseline's.";
 
 const THROUGHPUT: Quantity = |run| Some(run.total.throughput_mbit_s);
 const MEAN_RTT: Quantity = |run| run.total.rtt_mean_ms;
+const RESENT: Quantity = |run| Some(run.total.retransmitted_packets as f64);
 
-/// Title, what of it, the quantity, and whether the baseline's is divided by the scheme's instead.
-const COLUMNS: [(&str, &str, Quantity, bool); 7] = [
-    ("Throughput", "", THROUGHPUT, false),
-    ("RTT", "mean", MEAN_RTT, false),
-    ("RTT", "p95", |run| run.total.rtt_p95_ms, false),
-    ("Queueing", "mean", |run| run.total.queueing_delay_mean_ms, false),
-    ("Queueing", "p95", |run| run.total.queueing_delay_p95_ms, false),
-    ("Power", "disadv.", |run| run.total.power, true),
-    ("Power95", "disadv.", |run| run.total.power95, true),
+/// How a row's value is held against the baseline's on the same trace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Against {
+    /// The row's / the baseline's.
+    Ratio,
+    /// The baseline's / the row's.
+    Inverse,
+    /// The row's - the baseline's.
+    Difference,
+}
+
+/// Title, what of it, the quantity, and how it is held against the baseline's.
+const COLUMNS: [(&str, &str, Quantity, Against); 8] = [
+    ("Throughput", "", THROUGHPUT, Against::Ratio),
+    ("RTT", "mean", MEAN_RTT, Against::Ratio),
+    ("RTT", "p95", |run| run.total.rtt_p95_ms, Against::Ratio),
+    ("Queueing", "mean", |run| run.total.queueing_delay_mean_ms, Against::Ratio),
+    ("Queueing", "p95", |run| run.total.queueing_delay_p95_ms, Against::Ratio),
+    ("Power", "disadv.", |run| run.total.power, Against::Inverse),
+    ("Power95", "disadv.", |run| run.total.power95, Against::Inverse),
+    ("Loss", "points", |run| Some(run.total.loss_ratio * 100.0), Against::Difference),
 ];
 
-/// The means, and over several traces how the ratios are spread. Each row is held against the baseline by the same driver
-/// under the same variation; the limit, which is no scheme, and the baseline itself have no row.
-pub(crate) fn tables(comparison: &Comparison, baseline: &str) -> Vec<RatioTable> {
+/// The averages, and over several traces how the ratios are spread. Each row is held against the baseline by the same
+/// driver under the same variation; the limit, which is no scheme, and the baseline itself have no row.
+pub(crate) fn tables(comparison: &Comparison, baseline: &str) -> Vec<Grid> {
     let pairs: Vec<(Row, Row)> = comparison
         .rows
         .iter()
@@ -48,33 +52,50 @@ pub(crate) fn tables(comparison: &Comparison, baseline: &str) -> Vec<RatioTable>
         return Vec::new();
     }
     let several = comparison.traces.len() > 1;
-    let of = if several { ": mean over traces of the ratio on each trace" } else { "" };
-    let means = RatioTable {
+    let of = match (several, comparison.seeds.len()) {
+        (true, _) => ": geometric mean over traces of the ratio on each trace",
+        (false, 0 | 1) => "",
+        (false, _) => ": geometric mean over seeds of the ratio with each seed",
+    };
+    let averages = Grid {
         caption: format!("Relative to {baseline}{of}"),
         of: "Scheme",
-        columns: COLUMNS.iter().map(|(title, of, ..)| (*title, *of)).chain([("Resent", "packets")]).collect(),
-        rows: pairs.iter().map(|&(row, base)| (row.label(), means(comparison, row, base))).collect(),
+        columns: headed(COLUMNS.iter().map(|(title, of, ..)| (*title, *of)).chain([("Resent", "packets")])),
+        rows: rows(&pairs, |row, base| averages(comparison, row, base)),
     };
     if !several {
-        return vec![means];
+        return vec![averages.without_one_count(comparison.is_over_seeds())];
     }
-    let spread = RatioTable {
+    let spread = Grid {
         caption: format!(
             "Relative to {baseline}: the ratios on the traces, from the smallest to the largest"
         ),
         of: "Scheme",
-        columns: vec![
-            ("Mean RTT", "min"),
-            ("Mean RTT", "25 %"),
-            ("Mean RTT", "median"),
-            ("Mean RTT", "75 %"),
-            ("Mean RTT", "max"),
-            ("Throughput", "min"),
-            ("Throughput", "max"),
-        ],
-        rows: pairs.iter().map(|&(row, base)| (row.label(), spread(comparison, row, base))).collect(),
+        columns: headed(
+            [
+                ("Mean RTT", "min"),
+                ("Mean RTT", "25 %"),
+                ("Mean RTT", "median"),
+                ("Mean RTT", "75 %"),
+                ("Mean RTT", "max"),
+                ("Throughput", "min"),
+                ("Throughput", "max"),
+            ]
+            .into_iter(),
+        ),
+        rows: rows(&pairs, |row, base| spread(comparison, row, base).into_iter().map(Cell::plain).collect()),
     };
-    vec![means, spread]
+    vec![averages.without_one_count(comparison.is_over_seeds()), spread]
+}
+
+fn headed<'a>(columns: impl Iterator<Item = (&'static str, &'a str)>) -> Vec<(&'static str, String)> {
+    columns.map(|(title, of)| (title, of.to_owned())).collect()
+}
+
+fn rows(pairs: &[(Row, Row)], cells: impl Fn(Row, Row) -> Vec<Cell>) -> Vec<GridRow> {
+    let row =
+        |&(row, base): &(Row, Row)| GridRow { name: row.label(), is_limit: false, cells: cells(row, base) };
+    pairs.iter().map(row).collect()
 }
 
 /// What drivers that run the same schemes are compared in, as the issue of a simulator's fidelity is put: how much is
@@ -90,7 +111,7 @@ const MOST_TRACES: usize = 30;
 
 /// A table for each scheme that another driver ran beside the simulator: by how many percent the simulator's results lie
 /// above (or, where negative, below) the other driver's on each trace, and the mean and the largest of the sizes of that.
-pub(crate) fn fidelity(comparison: &Comparison) -> Vec<RatioTable> {
+pub(crate) fn fidelity(comparison: &Comparison) -> Vec<Grid> {
     let others = comparison.rows.iter().filter(|row| row.driver != DEFAULT_DRIVER);
     let pairs = others.filter_map(|&other| {
         let simulated = Row { driver: DEFAULT_DRIVER, ..other };
@@ -99,10 +120,10 @@ pub(crate) fn fidelity(comparison: &Comparison) -> Vec<RatioTable> {
     pairs.map(|(simulated, other)| fidelity_of(comparison, simulated, other)).collect()
 }
 
-fn fidelity_of(comparison: &Comparison, simulated: Row, other: Row) -> RatioTable {
+fn fidelity_of(comparison: &Comparison, simulated: Row, other: Row) -> Grid {
     let percent = |trace, quantity| {
-        let mean = |row| comparison.on_trace(row, trace, quantity).map(|estimate| estimate.mean);
-        Some((ratio(mean(simulated)?, mean(other)?, false)? - 1.0) * 100.0)
+        let mean = |row| comparison.mean_on_trace(row, trace, quantity);
+        Some((ratio(mean(simulated)?, mean(other)?)? - 1.0) * 100.0)
     };
     let by_trace: Vec<_> = comparison
         .traces
@@ -123,7 +144,12 @@ fn fidelity_of(comparison: &Comparison, simulated: Row, other: Row) -> RatioTabl
         ("largest, signs aside".to_owned(), over_traces(largest)),
     ];
     let shown = if by_trace.len() > MOST_TRACES { Vec::new() } else { by_trace.clone() };
-    RatioTable {
+    let row = |(name, values): (String, Vec<Option<f64>>)| GridRow {
+        name,
+        is_limit: false,
+        cells: values.into_iter().map(Cell::plain).collect(),
+    };
+    Grid {
         caption: format!(
             "{}: by how much the results of the driver `{}` lie above those of `{}`",
             simulated.label(),
@@ -131,27 +157,34 @@ fn fidelity_of(comparison: &Comparison, simulated: Row, other: Row) -> RatioTabl
             other.driver
         ),
         of: "Trace",
-        columns: FIDELITY.iter().map(|(title, of, _)| (*title, *of)).collect(),
-        rows: shown.into_iter().chain(summary).collect(),
+        columns: headed(FIDELITY.iter().map(|(title, of, _)| (*title, *of))),
+        rows: shown.into_iter().chain(summary).map(row).collect(),
     }
 }
 
-fn means(comparison: &Comparison, row: Row, base: Row) -> Vec<Option<f64>> {
-    COLUMNS
-        .iter()
-        .map(|(_, _, quantity, inverse)| {
-            let pairs = pairs(comparison, row, base, *quantity);
-            mean(&pairs.iter().filter_map(|&(this, base)| ratio(this, base, *inverse)).collect::<Vec<_>>())
-        })
-        .chain([retransmissions(comparison, row, base)])
-        .collect()
+/// Each average with the interval of what was paired by trace.
+fn averages(comparison: &Comparison, row: Row, base: Row) -> Vec<Cell> {
+    const ANY: (f64, f64) = (f64::NEG_INFINITY, f64::INFINITY);
+    let averages = COLUMNS.iter().map(|(.., quantity, against)| {
+        let pairs = pairs(comparison, row, base, *quantity);
+        let held = |&(this, base): &(f64, f64)| match against {
+            Against::Ratio => ratio(this, base),
+            Against::Inverse => ratio(base, this),
+            Against::Difference => Some(this - base),
+        };
+        let values: Vec<f64> = pairs.iter().filter_map(held).collect();
+        let kind = if *against == Against::Difference { Kind::Mean } else { Kind::Geometric };
+        Cell::of(Average::of(kind, &values, ANY))
+    });
+    let resent = pairs(comparison, row, base, RESENT);
+    let resent = resent.iter().fold((0.0, 0.0), |sum, pair| (sum.0 + pair.0, sum.1 + pair.1));
+    averages.chain([Cell::plain(ratio(resent.0, resent.1))]).collect()
 }
 
 fn spread(comparison: &Comparison, row: Row, base: Row) -> Vec<Option<f64>> {
     let sorted = |quantity| {
         let pairs = pairs(comparison, row, base, quantity);
-        let mut ratios: Vec<f64> =
-            pairs.iter().filter_map(|&(this, base)| ratio(this, base, false)).collect();
+        let mut ratios: Vec<f64> = pairs.iter().filter_map(|&(this, base)| ratio(this, base)).collect();
         ratios.sort_by(f64::total_cmp);
         ratios
     };
@@ -166,28 +199,23 @@ fn at_rank(sorted: &[f64], share: f64) -> Option<f64> {
     sorted.get(rank.saturating_sub(1)).copied()
 }
 
-/// The quantity of the row and of the baseline on each trace that has both, each the mean over seeds.
+/// The quantity of the row and of the baseline on each trace that has both, each the mean over seeds; of a single trace,
+/// with each seed that has both.
 fn pairs(comparison: &Comparison, row: Row, base: Row, quantity: Quantity) -> Vec<(f64, f64)> {
-    let at = |row, trace| comparison.on_trace(row, trace, quantity).map(|estimate| estimate.mean);
-    comparison.traces.iter().filter_map(|&trace| at(row, trace).zip(at(base, trace))).collect()
+    let traces = &comparison.traces;
+    let [only] = traces[..] else {
+        let at = |row, trace| comparison.mean_on_trace(row, trace, quantity);
+        return traces.iter().filter_map(|&trace| at(row, trace).zip(at(base, trace))).collect();
+    };
+    let with = |row, seed| {
+        let run = comparison.runs(row, only).iter().find(|run| run.scenario.seed == seed)?;
+        quantity(run)
+    };
+    comparison.seeds.iter().filter_map(|&seed| with(row, seed).zip(with(base, seed))).collect()
 }
 
-fn ratio(this: f64, base: f64, inverse: bool) -> Option<f64> {
-    let (above, below) = if inverse { (base, this) } else { (this, base) };
+fn ratio(above: f64, below: f64) -> Option<f64> {
     (below > 0.0).then(|| above / below)
-}
-
-/// The mean of the ratios, or where the baseline retransmitted nothing on some trace, total over total.
-fn retransmissions(comparison: &Comparison, row: Row, base: Row) -> Option<f64> {
-    let pairs = pairs(comparison, row, base, |run| Some(run.total.retransmitted_packets as f64));
-    let ratios: Option<Vec<f64>> = pairs.iter().map(|&(this, base)| ratio(this, base, false)).collect();
-    match ratios {
-        Some(ratios) => mean(&ratios),
-        None => {
-            let totals = pairs.iter().fold((0.0, 0.0), |sum, pair| (sum.0 + pair.0, sum.1 + pair.1));
-            ratio(totals.0, totals.1, false)
-        }
-    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! One row a run: JSON and CSV.
 
 use crate::comparison::Comparison;
+use crate::flows;
 use cellcc_experiment::{Metrics, Record};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -25,6 +26,13 @@ struct Row<'a> {
 #[derive(Serialize)]
 struct FlowRow<'a> {
     scheme: &'a str,
+    /// Tells flows of one scheme apart.
+    name: String,
+    /// Of the cell.
+    user: usize,
+    /// Of what all flows of the run delivered together in a second.
+    throughput_share: Option<f64>,
+    convergence_time_s: Option<f64>,
     #[serde(flatten)]
     metrics: &'a Metrics,
 }
@@ -44,7 +52,6 @@ fn trace_names(records: &[Record]) -> BTreeMap<&str, &str> {
 }
 
 fn row<'a>(record: &'a Record, names: &BTreeMap<&str, &'a str>) -> Row<'a> {
-    let flows: &[_] = if record.flows.len() > 1 { &record.flows } else { &[] };
     Row {
         scheme: &record.scenario.scheme,
         variation: &record.scenario.variation,
@@ -54,29 +61,64 @@ fn row<'a>(record: &'a Record, names: &BTreeMap<&str, &'a str>) -> Row<'a> {
         total: &record.total,
         jain_index: record.jain_index,
         notes: &record.notes,
-        flows: flows.iter().map(|flow| FlowRow { scheme: &flow.scheme, metrics: &flow.metrics }).collect(),
+        flows: flow_rows(record),
     }
 }
 
-/// A header, then the columns of [`json`] without `flows`, a row a run; notes are joined by `; `.
+/// The flows, where there are several.
+fn flow_rows(record: &Record) -> Vec<FlowRow<'_>> {
+    if record.flows.len() < 2 {
+        return Vec::new();
+    }
+    let flow = |(index, name): (usize, String)| {
+        let flow = &record.flows[index];
+        FlowRow {
+            scheme: &flow.scheme,
+            name,
+            user: record.scenario.flows.get(index).map_or(0, |setup| setup.user),
+            throughput_share: flows::share(record, &[index]).map(|percent| percent / 100.0),
+            convergence_time_s: flow.convergence_time_s,
+            metrics: &flow.metrics,
+        }
+    };
+    flows::names(record).into_iter().enumerate().map(flow).collect()
+}
+
+/// A header, then the columns of [`json`], a row a run; notes are joined by `; `. Where runs have several flows, their columns
+/// follow, `flow0.name`, empty in runs with fewer.
 pub(crate) fn csv(records: &[Record]) -> String {
     let mut writer = csv::WriterBuilder::new().has_headers(false).from_writer(Vec::new());
     let metrics = metric_names();
+    let most_flows =
+        records.iter().map(|record| record.flows.len()).max().filter(|most| *most > 1).unwrap_or(0);
+    let own = ["scheme", "name", "user", "throughput_share", "convergence_time_s"].map(String::from);
+    let of_flow: Vec<String> = own.into_iter().chain(metrics.iter().cloned()).collect();
     let header = ["scheme", "variation", "trace", "seed", "driver"]
         .into_iter()
         .chain(metrics.iter().map(String::as_str))
-        .chain(["jain_index", "notes"]);
-    writer.write_record(header).expect("memory takes every row");
+        .chain(["jain_index", "notes"])
+        .map(String::from);
+    let of_flows =
+        (0..most_flows).flat_map(|flow| of_flow.iter().map(move |name| format!("flow{flow}.{name}")));
+    writer.write_record(header.chain(of_flows)).expect("memory takes every row");
     let names = trace_names(records);
     for record in records {
         let row = row(record, &names);
         let notes = row.notes.join("; ");
+        let flow = |flow: &FlowRow| {
+            let own = (flow.scheme.to_owned(), flow.name.clone(), flow.user);
+            (own, (flow.throughput_share, flow.convergence_time_s), flow.metrics.clone())
+        };
+        let empty = vec![""; (most_flows - row.flows.len()) * of_flow.len()];
+        let flows: Vec<_> = row.flows.iter().map(flow).collect();
         writer
             .serialize((
                 (row.scheme, row.variation, row.trace, row.seed, row.driver),
                 row.total,
                 row.jain_index,
                 notes,
+                flows,
+                empty,
             ))
             .expect("a row is flat, and memory takes every row");
     }

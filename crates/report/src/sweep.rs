@@ -87,7 +87,7 @@ impl<'a> Sweep<'a> {
     /// By line, its points.
     fn points(&self, comparison: &Comparison, quantity: crate::comparison::Quantity) -> Vec<Vec<(f64, f64)>> {
         let point = |(index, row): (usize, &Option<Row>)| {
-            let value = comparison.average((*row)?, quantity)?.mean;
+            let value = comparison.mean((*row)?, quantity)?;
             (value > 0.0).then_some((index as f64, value))
         };
         self.lines.iter().map(|line| line.rows.iter().enumerate().filter_map(point).collect()).collect()

@@ -1,18 +1,20 @@
-//! The summary for people: a terminal's table of at most 100 columns, or Markdown.
+//! The summary for people: a terminal's table, or Markdown.
 
-use crate::column::{Column, columns};
+use crate::average::FEWEST;
+use crate::column::columns;
 use crate::comparison::{Comparison, Row};
-use crate::number::{self, NONE, three_digits};
-use crate::relative::{self, RatioTable};
-use crate::statistics::Estimate;
-use cellcc_experiment::Record;
+use crate::flows;
+use crate::grid::{self, Below, Grid};
+use crate::number::{NONE, three_digits};
+use crate::relative;
+use crate::wrap::{longest_part, wrap_name, wrap_text};
+use cellcc_experiment::{Offset, Record};
+use cellcc_units::Span;
 use comfy_table::{
     CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle, presets,
 };
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
-
-/// Columns of text that a terminal's table may take.
-const WIDTH: u16 = 100;
 
 /// With more traces than this, only averages are printed; a single trace is its own average.
 const MOST_TRACES: usize = 12;
@@ -23,6 +25,9 @@ const LONGEST_TRACE: usize = 30;
 /// Characters of `0.0123, 0.0123`, a wide pair of numbers.
 const WIDEST_PAIR: usize = 14;
 
+/// Spaces beside a name.
+const NAME_PADDING: usize = 2;
+
 /// What the row of the limit means.
 pub(crate) const LIMIT_NOTE: &str =
     "(limit): what a sender that knew the link's future would get; a reference, not a scheme.";
@@ -30,129 +35,172 @@ pub(crate) const LIMIT_NOTE: &str =
 /// How a table is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Style {
-    Terminal,
+    /// At most so many columns of text wide.
+    Terminal(usize),
     Markdown,
 }
 
 /// One row a scheme, then the traces one by one where they are few, then the notes.
 pub(crate) fn summary(records: &[Record], style: Style, baseline: Option<&str>) -> String {
     let comparison = Comparison::new(records);
-    let mut text = String::new();
-    if let [_, _, ..] = comparison.traces[..] {
-        let _ = writeln!(
-            text,
-            "{}\n",
-            heading(&format!("Averages over {} traces", comparison.traces.len()), style)
-        );
-    }
-    text.push_str(&averages(&comparison, &columns(records), style));
+    let averages = grid::averages(&comparison, &columns(records));
     let relative = baseline.map(|baseline| relative::tables(&comparison, baseline)).unwrap_or_default();
-    for table in relative.iter().chain(&relative::fidelity(&comparison)) {
-        let _ =
-            write!(text, "\n{}\n\n{}", heading(&cell(&table.caption, style), style), ratios(table, style));
+    let flows = flows::grid(&comparison);
+    let with_intervals = || std::iter::once(&averages).chain(&flows).chain(&relative);
+    let mut footnotes = footnotes(&comparison, with_intervals());
+    if !relative.is_empty() {
+        footnotes.insert(0, relative::NOTE.into());
+    }
+    let mut text = String::new();
+    let fidelity = relative::fidelity(&comparison);
+    for grid in with_intervals().chain(&fidelity) {
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        if !grid.caption.is_empty() {
+            let _ = writeln!(text, "{}\n", heading(&grid.caption, style));
+        }
+        text.push_str(&drawn(grid, style));
     }
     if (2..=MOST_TRACES).contains(&comparison.traces.len()) {
         let title = heading("By trace: utilisation, p95 queueing delay in ms", style);
         let _ = write!(text, "\n{title}\n\n{}", by_trace(&comparison, style));
-    }
-    let mut footnotes = footnotes(&comparison);
-    if !relative.is_empty() {
-        footnotes.insert(0, relative::POWER_NOTE.into());
     }
     if !footnotes.is_empty() {
         text.push('\n');
     }
     for note in footnotes {
         let _ = match style {
-            Style::Terminal => writeln!(text, "{note}"),
+            Style::Terminal(width) => writeln!(text, "{}", wrap_text(&note, width)),
             Style::Markdown => writeln!(text, "- {}", escape_markdown(&note)),
         };
     }
     text
 }
 
-/// What a reader of the averages must know.
-pub(crate) fn footnotes(comparison: &Comparison) -> Vec<String> {
+/// What a reader of these tables must know.
+pub(crate) fn footnotes<'a>(
+    comparison: &Comparison,
+    grids: impl Iterator<Item = &'a Grid> + Clone,
+) -> Vec<String> {
     let mut notes = Vec::new();
     if comparison.rows.iter().any(Row::is_limit) {
         notes.push(LIMIT_NOTE.into());
     }
-    if comparison.seeds.len() > 1 {
-        let seeds = comparison.seeds.len();
-        notes.push(format!("±: half the 95 % confidence interval over {seeds} seeds (Student's t)."));
+    notes.extend(warm_up_note(comparison));
+    let has = |kind: fn(&Below) -> bool| grids.clone().flat_map(Grid::below).any(kind);
+    if let Some((count, of)) = comparison.averages_over() {
+        if has(|below| matches!(below, Below::Interval(_))) {
+            notes.push(format!(
+                "Below an average: its 95 % confidence interval over {of} (bootstrap-t; of geometric means, on logarithms)."
+            ));
+        } else if count < FEWEST {
+            notes.push(format!(
+                "No interval: {count} {of} are fewer than {FEWEST}, with which intervals miss the truth too often."
+            ));
+        }
     }
+    if has(|below| *below == Below::NoSpread) {
+        notes.push(format!("{NONE} below an average: {}.", no_spread(comparison)));
+    }
+    if has(|below| *below == Below::Unbounded) {
+        notes.push(format!(
+            "{NONE} below an average: nearly all of its values are the same, too few differ for an interval."
+        ));
+    }
+    let columns = crate::column::COLUMNS.iter();
+    notes.extend(columns.flat_map(|column| comparison.left_out_of(column.title, column.measure)));
     notes.extend(comparison.notes());
     notes
 }
 
-/// An estimate as text: the mean, then what follows `±`.
-pub(crate) fn estimate_texts(estimate: Option<Estimate>) -> (String, Option<String>) {
-    match estimate {
-        None => (NONE.into(), None),
-        Some(Estimate { mean, half_width }) => {
-            (three_digits(mean), half_width.map(|half| format!("± {}", number::half_width(mean, half))))
-        }
+/// What of the runs is left out, the shortest and the longest.
+fn warm_up_note(comparison: &Comparison) -> Option<String> {
+    let runs = comparison.rows.iter().flat_map(|&row| comparison.runs_of(row));
+    let spans: BTreeSet<Span> = runs.map(|run| run.scenario.warm_up).filter(|span| !span.is_zero()).collect();
+    let (first, last) = (spans.first()?, spans.last()?);
+    let length = if first == last { first.to_string() } else { format!("{first} to {last}") };
+    Some(format!("The first {length} of each run are left out of all numbers, as the warm-up."))
+}
+
+/// Why values that are averaged are the same.
+fn no_spread(comparison: &Comparison) -> &'static str {
+    if !comparison.is_over_seeds() {
+        return "every trace gave the same";
     }
-}
-
-/// Columns of numbers beside which a row's name still fits; the others follow in a table of their own.
-const COLUMNS_BESIDE: usize = 8;
-/// The same beside names longer than this many letters, as those with varied conditions are.
-const LONG_NAME: usize = 20;
-const COLUMNS_BESIDE_LONG: usize = 6;
-
-fn averages(comparison: &Comparison, columns: &[&Column], style: Style) -> String {
-    let groups: Vec<_> = match style {
-        Style::Terminal => {
-            let long = comparison
-                .rows
-                .iter()
-                .any(|row| !row.variation.is_empty() && row.label().chars().count() > LONG_NAME);
-            columns.chunks(if long { COLUMNS_BESIDE_LONG } else { COLUMNS_BESIDE }).collect()
-        }
-        Style::Markdown => vec![columns],
-    };
-    let tables: Vec<_> = groups.into_iter().map(|group| averages_of(comparison, group, style)).collect();
-    tables.join("\n")
-}
-
-fn averages_of(comparison: &Comparison, columns: &[&Column], style: Style) -> String {
-    let (unit_before, interval_before) = if style == Style::Terminal { ("\n", "\n") } else { (", ", " ") };
-    let mut table = new_table(style);
-    let titles = columns.iter().map(|column| match column.unit {
-        "" => column.title.to_owned(),
-        unit => format!("{}{unit_before}{unit}", column.title),
-    });
-    table.set_header(std::iter::once("Scheme".to_owned()).chain(titles));
-    for &row in &comparison.rows {
-        let cells =
-            columns.iter().map(|column| match estimate_texts(comparison.average(row, column.quantity)) {
-                (mean, Some(interval)) => format!("{mean}{interval_before}{interval}"),
-                (mean, None) => mean,
-            });
-        table.add_row(std::iter::once(cell(&row.label(), style)).chain(cells));
+    let runs = comparison.rows.iter().flat_map(|&row| comparison.runs_of(row));
+    if runs.map(|run| run.scenario.offset).any(|offset| offset == Offset::Random) {
+        return "every seed gave the same";
     }
-    finish(table, style)
+    "every seed gave the same, since nothing in these runs is random; with --offset random the seed draws where in the trace \
+     a run begins, and when its flows start"
 }
 
-fn ratios(ratios: &RatioTable, style: Style) -> String {
-    let before = if style == Style::Terminal { "\n" } else { ", " };
-    let mut table = new_table(style);
-    let titles = ratios.columns.iter().map(|(title, of)| match *of {
-        "" => (*title).to_owned(),
-        of => format!("{title}{before}{of}"),
+/// A table as text; in a terminal as several, each with a like number of columns, where they do not fit beside each other.
+fn drawn(grid: &Grid, style: Style) -> String {
+    let Style::Terminal(width) = style else { return drawn_part(grid, 0..grid.columns.len(), None, style) };
+    let width = width.saturating_sub(NAME_PADDING);
+    let least_name =
+        grid.rows.iter().map(|row| longest_part(&row.name)).max().unwrap_or(0).max(grid.of.len());
+    let widths: Vec<usize> = (0..grid.columns.len()).map(|column| width_of(grid, column)).collect();
+    let count = widths.len().max(1);
+    let fits =
+        |size: &usize| widths.chunks(*size).all(|part| least_name + part.iter().sum::<usize>() <= width);
+    // As many tables as it takes, then as even as they can be.
+    let size = (1..=count).map(|tables| count.div_ceil(tables)).find(fits).unwrap_or(1);
+    let mut text = String::new();
+    for from in (0..count).step_by(size) {
+        let to = (from + size).min(widths.len());
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        let room = width.saturating_sub(widths[from..to].iter().sum());
+        text.push_str(&drawn_part(grid, from..to, Some(room), style));
+    }
+    text
+}
+
+/// Columns of text that a column of a terminal's table takes.
+fn width_of(grid: &Grid, column: usize) -> usize {
+    let (title, unit) = &grid.columns[column];
+    let lines = title.split('\n').chain(unit.split(", ")).map(|text| text.chars().count());
+    let cells = grid.rows.iter().map(|row| &row.cells[column]).map(|cell| {
+        let below = cell.below.as_ref().map_or(0, |below| below.text().chars().count());
+        cell.value.chars().count().max(below)
     });
-    table.set_header(std::iter::once(ratios.of.to_owned()).chain(titles));
-    for (name, values) in &ratios.rows {
-        let cells = values.iter().map(|value| value.map_or(NONE.into(), three_digits));
-        table.add_row(std::iter::once(cell(name, style)).chain(cells));
+    lines.chain(cells).max().unwrap_or(0) + 1
+}
+
+fn drawn_part(
+    grid: &Grid,
+    columns: std::ops::Range<usize>,
+    room_for_names: Option<usize>,
+    style: Style,
+) -> String {
+    let mut table = new_table(style);
+    let titles = grid.columns[columns.clone()].iter().map(|(title, unit)| match (unit.as_str(), style) {
+        ("", _) => (*title).to_owned(),
+        (unit, Style::Terminal(_)) => format!("{title}\n{}", unit.replace(", ", "\n")),
+        (unit, Style::Markdown) => format!("{title}, {unit}"),
+    });
+    table.set_header(std::iter::once(grid.of.to_owned()).chain(titles));
+    for row in &grid.rows {
+        let name = room_for_names.map_or_else(|| cell(&row.name, style), |room| wrap_name(&row.name, room));
+        let cells = row.cells[columns.clone()].iter().map(|cell| match (&cell.below, style) {
+            (None, _) => cell.value.clone(),
+            (Some(below), Style::Terminal(_)) => format!("{}\n{}", cell.value, below.text()),
+            (Some(below), Style::Markdown) => format!("{} ({})", cell.value, below.text()),
+        });
+        table.add_row(std::iter::once(name).chain(cells));
     }
     finish(table, style)
 }
 
 /// Traces as rows and schemes as columns, in as many tables as the width asks for.
 fn by_trace(comparison: &Comparison, style: Style) -> String {
-    let value = |row: Row, trace, quantity| estimate_texts(comparison.on_trace(row, trace, quantity)).0;
+    let value = |row: Row, trace, quantity| {
+        comparison.mean_on_trace(row, trace, quantity).map_or(NONE.into(), three_digits)
+    };
     let mut text = String::new();
     for rows in fitting(comparison, style) {
         let mut table = new_table(style);
@@ -177,12 +225,10 @@ fn by_trace(comparison: &Comparison, style: Style) -> String {
 
 /// Groups of rows that fit, as columns, beside the traces' names.
 fn fitting<'a>(comparison: &'a Comparison, style: Style) -> Vec<&'a [Row<'a>]> {
-    if style == Style::Markdown {
-        return vec![&comparison.rows];
-    }
+    let Style::Terminal(width) = style else { return vec![&comparison.rows] };
     let length = |text: &str| text.chars().count();
     let longest = comparison.traces.iter().map(|trace| length(trace.name)).max().unwrap_or(0);
-    let room = usize::from(WIDTH).saturating_sub(longest.min(LONGEST_TRACE) + 2);
+    let room = width.saturating_sub(longest.min(LONGEST_TRACE) + 2);
     let widest = comparison.rows.iter().map(|row| length(&row.label())).max().unwrap_or(0);
     let column = widest.max(WIDEST_PAIR) + 2;
     comparison.rows.chunks((room / column).max(1)).collect()
@@ -191,9 +237,11 @@ fn fitting<'a>(comparison: &'a Comparison, style: Style) -> Vec<&'a [Row<'a>]> {
 fn new_table(style: Style) -> Table {
     let mut table = Table::new();
     match style {
-        Style::Terminal => {
+        Style::Terminal(width) => {
             table.load_style(TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─')));
-            table.set_width(WIDTH).set_content_arrangement(ContentArrangement::Dynamic);
+            table
+                .set_width(u16::try_from(width).unwrap_or(u16::MAX))
+                .set_content_arrangement(ContentArrangement::Dynamic);
         }
         Style::Markdown => {
             table.load_style(presets::ASCII_MARKDOWN);
@@ -209,7 +257,7 @@ fn finish(mut table: Table, style: Style) -> String {
         column.set_cell_alignment(CellAlignment::Right);
         // The names in the first column wrap, never the numbers.
         column.set_constraint(ColumnConstraint::ContentWidth);
-        if style == Style::Terminal {
+        if matches!(style, Style::Terminal(_)) {
             column.set_padding((1, 0));
         }
     }
@@ -220,15 +268,15 @@ fn finish(mut table: Table, style: Style) -> String {
 
 fn heading(text: &str, style: Style) -> String {
     match style {
-        Style::Terminal => text.into(),
-        Style::Markdown => format!("### {text}"),
+        Style::Terminal(width) => wrap_text(text, width),
+        Style::Markdown => format!("### {}", escape_markdown(text)),
     }
 }
 
 /// A name, which the user chose, as the text of a cell.
 fn cell(name: &str, style: Style) -> String {
     match style {
-        Style::Terminal => name.into(),
+        Style::Terminal(_) => name.into(),
         Style::Markdown => escape_markdown(name),
     }
 }

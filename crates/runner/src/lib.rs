@@ -13,6 +13,7 @@
 
 #![allow(clippy::disallowed_methods, reason = "the runner measures wall time and runs on threads")]
 
+mod detail;
 mod error;
 mod folder;
 mod info;
@@ -27,6 +28,7 @@ mod runner;
 mod seal;
 mod shard;
 
+pub use detail::SeriesDetail;
 pub use error::RunnerError;
 pub use info::{Failure, Host, RunInfo, State};
 pub use merge::{Merged, merge};

@@ -3,7 +3,7 @@
 use crate::info::{Failure, Host, RunInfo, State};
 use crate::journal::{self, Journal, Place};
 use crate::output::{OutputFolder, remove};
-use crate::{RunnerError, Shard, resume, seal};
+use crate::{RunnerError, SeriesDetail, Shard, resume, seal};
 use cellcc_experiment::{Curve, Driver, Plan, PlannedRun, Record, RunId};
 use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,6 +24,8 @@ pub struct Runner {
     pub shard: Option<Shard>,
     /// What to do with results in the folder.
     pub existing: Existing,
+    /// How much of time series and curves to keep.
+    pub series: SeriesDetail,
     /// The command line, for `run-info.json`.
     pub command: Vec<String>,
     /// The content of `scenario.toml`.
@@ -97,6 +99,7 @@ impl Runner {
             runs: &runs,
             version: &plan.version,
             out: &self.out,
+            detail: self.series,
             driver,
             progress,
             stop,
@@ -206,6 +209,7 @@ struct Pool<'a> {
     runs: &'a [PlannedRun],
     version: &'a str,
     out: &'a OutputFolder,
+    detail: SeriesDetail,
     driver: &'a dyn Driver,
     progress: &'a dyn Progress,
     /// No further run is wanted.
@@ -255,6 +259,7 @@ impl Pool<'_> {
     fn keep(&self, run: &PlannedRun, mut record: Record) -> Result<(), RunnerError> {
         record.id = run.id.to_string();
         record.version = self.version.into();
+        self.detail.apply(&mut record);
         let series = record.series.to_csv();
         let curves = (!record.curves.is_empty()).then(|| Curve::to_csv(&record.curves));
         let curves = curves.as_ref().map(String::as_bytes);

@@ -41,8 +41,8 @@ impl SimDriver {
         let delay = scenario.forward_delay().map_err(failed)?;
         let capacity = &capacities.forward[0];
         let meter = limit::measure(scenario, capacity, &delay, watch)?;
-        let offered = capacity.bytes_between(Time::ZERO, Time::ZERO + scenario.duration);
-        let metrics = meter.metrics(offered, scenario.duration);
+        let (from, to) = (scenario.measured_from(), Time::ZERO + scenario.duration);
+        let metrics = meter.metrics(capacity.bytes_between(from, to), to.since(from));
         let mut record = Record::empty(scenario, DEFAULT_DRIVER, &capacities);
         meter.append_series("flow0.", scenario.series_bins(), &mut record.series);
         record.flows = vec![meter.record(LIMIT, metrics.clone())];

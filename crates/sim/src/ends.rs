@@ -89,7 +89,7 @@ impl Ends {
                 scheme.build_receiver(&context),
             ),
             frames: match setup.source {
-                Source::Frames { deadline, .. } => Some(Frames::new(deadline)),
+                Source::Frames { deadline, .. } => Some(Frames::new(deadline, scenario.measured_from())),
                 _ => None,
             },
             ack_bytes: endpoint.header,

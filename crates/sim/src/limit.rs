@@ -22,6 +22,7 @@ pub(crate) fn measure(
     let bytes = scenario.endpoint.packet();
     let end = Time::ZERO + scenario.duration;
     let mut free_at = Time::ZERO;
+    let mut warms_up = !scenario.warm_up.is_zero();
     for packet in 1_u64.. {
         // Ready from the beginning: the link is never idle, and several packets leave in one opportunity.
         let departed_at = clock.finish(Time::ZERO, bytes);
@@ -30,6 +31,10 @@ pub(crate) fn measure(
         }
         if packet.is_multiple_of(PACKETS_BETWEEN_LOOKS) && !watch.goes_on(departed_at) {
             return Err(RunError::stopped(departed_at));
+        }
+        if warms_up && departed_at >= scenario.measured_from() {
+            meter.end_warm_up(scenario.measured_from());
+            warms_up = false;
         }
         let queued_at = service_begins(capacity, free_at, departed_at);
         let arrived_at = departed_at + delay.at(departed_at);
@@ -65,7 +70,7 @@ fn service_begins(capacity: &Capacity, free_at: Time, departed_at: Time) -> Time
 #[cfg(test)]
 mod tests {
     use super::*;
-    use cellcc_experiment::{DEFAULT_DRIVER, Endpoint, LIMIT, NetAssist, Path};
+    use cellcc_experiment::{DEFAULT_DRIVER, Endpoint, LIMIT, NetAssist, Offset, Path};
     use cellcc_units::Bytes;
 
     #[test]
@@ -79,7 +84,10 @@ mod tests {
             trace: String::new(),
             trace_sha256: String::new(),
             seed: 1,
+            offset: Offset::Fixed,
+            trace_offset: Span::ZERO,
             duration,
+            warm_up: Span::ZERO,
             path: Path::default(),
             endpoint: Endpoint::default(),
             cell: None,

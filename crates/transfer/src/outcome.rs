@@ -4,8 +4,8 @@ use crate::progress::{Interval, SenderSample, Started};
 use crate::protocol::Report;
 use crate::{Direction, Payload, Request};
 use cellcc_experiment::{
-    Column, Distribution, Endpoint, FlowRecord, FlowSetup, Metrics, NetAssist, Path, Record, SCHEMA_VERSION,
-    Scenario, Series, Source,
+    Column, Distribution, Endpoint, FlowRecord, FlowSetup, Metrics, NetAssist, Offset, Path, Record,
+    SCHEMA_VERSION, Scenario, Series, Source,
 };
 use cellcc_units::{Bytes, Rate, Span, Time};
 
@@ -104,6 +104,7 @@ impl Outcome {
             metrics: self.metrics(senders, &sent.rtt, frames),
             queueing_delay: Distribution::default(),
             rtt: sent.rtt.clone(),
+            convergence_time_s: None,
         }
     }
 
@@ -157,7 +158,10 @@ impl Outcome {
             trace: format!("quic://{}", self.started.server),
             trace_sha256: String::new(),
             seed: 0,
+            offset: Offset::Fixed,
+            trace_offset: Span::ZERO,
             duration: self.sent.active,
+            warm_up: Span::ZERO,
             path: Path { rtt: Span::ZERO, ..Path::default() },
             endpoint: Endpoint { series_bin: self.request.interval, ..Endpoint::default() },
             netassist: NetAssist::default(),

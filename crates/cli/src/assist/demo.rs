@@ -5,6 +5,7 @@
 
 use crate::exit::{Exit, print, tell};
 use crate::process::{exit, runtime, signals};
+use crate::terminal;
 use cellcc_control::{Registry, split_list};
 use cellcc_experiment::{Distribution, Record};
 use cellcc_link::{Delay, LinkConfig, TraceCache};
@@ -85,7 +86,7 @@ pub(super) fn run(args: &Args) -> Result<ExitCode, Exit> {
     fs::write(args.out.join("runs.jsonl"), lines.join("\n") + "\n").map_err(Exit::failed)?;
     fs::write(&report, cellcc_report::html("NetAssist: three users of a cell", &records, None))
         .map_err(Exit::failed)?;
-    print(&cellcc_report::table(&records, TableFormat::Table, None))?;
+    print(&cellcc_report::table(&records, TableFormat::Table, None, terminal::width()))?;
     print(&format!("report: {}", report.display()))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -1,9 +1,9 @@
 //! The flags of `cellcc compare`.
 
 use crate::{grid, present};
-use cellcc_experiment::{AckPolicy, LossDetection, ReceiveOffload, Seeds};
+use cellcc_experiment::{AckPolicy, LossDetection, Offset, ReceiveOffload, Seeds};
 use cellcc_report::TableFormat;
-use cellcc_runner::Shard;
+use cellcc_runner::{SeriesDetail, Shard};
 use cellcc_units::{Bytes, Queue, Ratio, Span};
 use std::path::PathBuf;
 
@@ -22,9 +22,9 @@ pub(crate) struct Args {
                   `+`, each [COUNT*]SCHEME[:SOURCE][@START[..STOP]][#USER]"
     )]
     pub(crate) schemes: Option<String>,
-    /// Links: a trace file, a folder of them, the name of a synthetic link, a rate such as 100Mbit/s, or
+    /// Links: a trace file, a folder of them and of further folders, a pattern such as 'traces/**/*.mbps', the name of a synthetic link, a rate such as 100Mbit/s, or
     /// step=300Mbit/s@10s,600Mbit/s@20s.
-    #[arg(long, short, num_args = 1.., value_name = "FILE|DIR|NAME|RATE")]
+    #[arg(long, short, num_args = 1.., value_name = "FILE|DIR|PATTERN|NAME|RATE")]
     pub(crate) traces: Vec<String>,
     /// A Scenario in TOML; flags beside it have the last word.
     #[arg(long, value_name = "FILE")]
@@ -35,6 +35,10 @@ pub(crate) struct Args {
     /// Seeds: 1, 1..3 (both ends included) or 1,4,7.
     #[arg(long)]
     pub(crate) seeds: Option<Seeds>,
+    /// Whether a seed also draws where in its trace a run begins and when, within a round-trip time, its flows start: random
+    /// or fixed [default: random where several --seeds are given without --scenario, otherwise fixed].
+    #[arg(long, value_name = "WHICH")]
+    pub(crate) offset: Option<Offset>,
     /// The scheme that the others are held against, in a table of ratios.
     #[arg(long, value_name = "SCHEME")]
     pub(crate) baseline: Option<String>,
@@ -46,6 +50,10 @@ pub(crate) struct Args {
     /// How long each run lasts, in the time of its driver: 60s.
     #[arg(long, short, value_name = "TIME")]
     pub(crate) duration: Option<Span>,
+
+    /// The part at the beginning of each run that is left out of every metric: 5s. Time series have it.
+    #[arg(long, value_name = "TIME")]
+    pub(crate) warm_up: Option<Span>,
 
     #[command(flatten, next_help_heading = "Path")]
     pub(crate) path: PathArgs,
@@ -140,6 +148,9 @@ pub(crate) struct ExecutionArgs {
     /// Replace results that --out holds already.
     #[arg(long, requires = "out")]
     pub(crate) force: bool,
+    /// How much of time series and curves to keep: off, sampled (of curves the points that a figure can show apart) or full.
+    #[arg(long, value_name = "HOW-MUCH", default_value = "sampled")]
+    pub(crate) series: SeriesDetail,
     /// Run only a share of the plan, such as 2/8, for array jobs; `cellcc merge` joins the shares.
     #[arg(long, value_name = "INDEX/COUNT", requires = "out")]
     pub(crate) shard: Option<Shard>,

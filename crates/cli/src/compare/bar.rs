@@ -2,7 +2,7 @@
 
 use crate::exit::tell;
 use cellcc_runner::Progress;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -32,9 +32,16 @@ impl Bar {
         let target = if quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
         let bar = ProgressBar::with_draw_target(None, target);
         let counts = Arc::new(Mutex::new(Counts::default()));
-        let template = "{bar:30} {ended} runs, {elapsed} so far, {eta} left  {wide_msg}";
+        let template = "{bar:30} {ended} runs, {elapsed} so far{left}  {wide_msg}";
         if let Ok(style) = ProgressStyle::with_template(template) {
             let counts = Arc::clone(&counts);
+            let style = style.with_key("left", |state: &ProgressState, out: &mut dyn Write| {
+                // Before anything has moved nobody knows.
+                let left = state.eta();
+                if left >= Duration::from_secs(1) {
+                    let _ = write!(out, ", {:#} left", HumanDuration(left));
+                }
+            });
             bar.set_style(style.with_key("ended", move |_: &ProgressState, out: &mut dyn Write| {
                 let Counts { ended, runs, .. } = *lock(&counts);
                 // Only what is drawn fails to be drawn.

@@ -45,6 +45,12 @@ fn check_values(file: &PlanFile) -> Result<(), String> {
     range("--rtt", "path.rtt", path.rtt, above_zero, LONGEST_DELAY, takes)?;
     let day = Span::from_secs(86_400);
     range("--duration", "duration", file.duration, above_zero, day, "above 0s up to 24h, such as 60s")?;
+    if file.warm_up >= file.duration {
+        return Err(format!(
+            "--warm-up {} leaves nothing of a run of {} (--duration) to measure; write a shorter one",
+            file.warm_up, file.duration
+        ));
+    }
     let (least, most) = (Bytes::new(64), Bytes::new(65_000));
     range("--mss", "endpoint.mss", endpoint.mss, least, most, "64B to 65kB, such as 1448B")?;
     let most = Bytes::new(1_000);

@@ -6,6 +6,7 @@ mod check;
 mod conversations;
 mod drivers;
 mod plan_file;
+mod scenario_file;
 mod watched;
 
 pub(crate) use args::Args;
@@ -56,8 +57,9 @@ pub(crate) fn run(args: Args) -> Result<(), Exit> {
             ExecutionArgs { force: true, .. } => Existing::Replace,
             _ => Existing::Refuse,
         },
+        series: execution.series,
         command: std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect(),
-        scenario: toml::to_string(&file).map_err(Exit::failed)?,
+        scenario: scenario_file::text(&file).map_err(Exit::failed)?,
     };
     if let Some((runs, length)) = driver.real_time(&plan).filter(|_| !execution.shown.quiet) {
         let runs = if runs == 1 { "1 run takes".into() } else { format!("{runs} runs take") };

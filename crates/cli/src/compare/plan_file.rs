@@ -5,7 +5,7 @@ use super::args::Args;
 use crate::exit::Exit;
 use crate::traces;
 use cellcc_control::split_list;
-use cellcc_experiment::{self as experiment, CellSetup, PlanFile, Vary};
+use cellcc_experiment::{self as experiment, CellSetup, Offset, PlanFile, Vary};
 use cellcc_link::{Delay, LossRate};
 use cellcc_units::{Bytes, input};
 use std::path::Path;
@@ -63,11 +63,14 @@ pub(super) fn plan_file(args: &Args) -> Result<Asked, Exit> {
     set(vary, "endpoint.series_bin", &mut endpoint.series_bin, args.endpoint.series_bin);
     set(vary, "title", &mut file.title, args.title.clone());
     set(vary, "seeds", &mut file.seeds, args.seeds.clone());
+    let offset = args.offset.or_else(|| several_seeds_mean_several_runs(args));
+    set(vary, "offset", &mut file.offset, offset);
     if let Some(list) = &args.driver {
         file.drivers = split_list(list).into_iter().map(String::from).collect();
     }
     set(vary, "baseline", &mut file.baseline, args.baseline.clone());
     set(vary, "duration", &mut file.duration, args.duration);
+    set(vary, "warm_up", &mut file.warm_up, args.warm_up);
     set(vary, "background", &mut file.background, args.path.background.clone());
     if let Some(text) = &args.path.cell {
         file.cell = Some(cell(text)?);
@@ -75,6 +78,13 @@ pub(super) fn plan_file(args: &Args) -> Result<Asked, Exit> {
     }
     spell_out(&mut file.path)?;
     Ok(Asked { file, name })
+}
+
+/// Without a Scenario, whose figures hold for its offset, several seeds are to give several results: most schemes draw no
+/// random number.
+fn several_seeds_mean_several_runs(args: &Args) -> Option<Offset> {
+    let several = args.seeds.as_ref().is_some_and(|seeds| seeds.as_slice().len() > 1);
+    (several && args.scenario.is_none() && !args.execution.resume).then_some(Offset::Random)
 }
 
 /// Reads the files of delays and losses, once: a pipe gives its content to the first reader only, and what is kept of the
@@ -94,11 +104,18 @@ fn set<T>(vary: &mut Vary, key: &str, value: &mut T, given: Option<T>) {
 }
 
 fn base(args: &Args) -> Result<Asked, Exit> {
+    let resumed = args.execution.out.as_ref().filter(|_| args.execution.resume);
+    if let Some(out) = resumed.filter(|out| !out.is_dir()) {
+        return Err(Exit::input(format!(
+            "--resume --out {}: there is no such folder, and so nothing to finish; name the one of the interrupted command, or \
+             leave --resume out",
+            out.display()
+        )));
+    }
     if let Some(path) = &args.scenario {
         return read(path);
     }
-    let earlier = args.execution.out.as_ref().map(|out| out.join("scenario.toml"));
-    if let Some(path) = earlier.filter(|path| args.execution.resume && path.exists()) {
+    if let Some(path) = resumed.map(|out| out.join("scenario.toml")).filter(|path| path.exists()) {
         return read(&path);
     }
     let mut asked = parse(QUICK_START_NAME, QUICK_START)?;

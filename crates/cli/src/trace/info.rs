@@ -46,8 +46,9 @@ pub(super) fn run(args: &Args) -> Result<(), Exit> {
     let text = grid::render(args.format, &header, &rows, &infos)?;
     match for_people {
         true => print(&format!(
-            "{text}\nRates are of whole seconds. Outages are seconds below {OUTAGE_BELOW_MBIT_S} Mbit/s. A gap is a time \
-             without any capacity;\na burst, a run of delivery opportunities at most 1 ms apart; its gap, the time to the next."
+            "{text}\n\nRates: Mbit/s of whole seconds; jump: the largest from one to the next. Outages: seconds\n\
+             below {OUTAGE_BELOW_MBIT_S} Mbit/s, and the longest. Gap: the longest time without any capacity. Burst: a\n\
+             run of delivery opportunities at most 1 ms apart, p50/p95 of its size and of the time to\nthe next."
         )),
         false => print(&text),
     }
@@ -66,16 +67,16 @@ fn tell_apart(infos: &mut [Info], texts: Vec<String>) {
 const HEADINGS: [&str; 12] = [
     "trace",
     "length\ns",
-    "mean\nMbit/s",
-    "p5\nMbit/s",
-    "p50\nMbit/s",
-    "p95\nMbit/s",
-    "largest\njump\nMbit/s",
+    "mean",
+    "p5",
+    "p50",
+    "p95",
+    "jump",
     "out-\nages",
-    "longest\noutage\ns",
-    "longest\ngap\ns",
-    "burst\np50 / p95\nkB",
-    "burst gap\np50 / p95\nms",
+    "longest\ns",
+    "gap\ns",
+    "burst\nkB",
+    "apart\nms",
 ];
 
 fn rounded(info: &Info) -> Vec<String> {
@@ -84,9 +85,9 @@ fn rounded(info: &Info) -> Vec<String> {
     let (sizes, gaps) = match &stats.bursts {
         None => ("-".into(), "-".into()),
         Some(bursts) => (
-            format!("{:.1} / {:.1}", bursts.p50_size_bytes / 1e3, bursts.p95_size_bytes / 1e3),
+            format!("{:.1}/{:.1}", bursts.p50_size_bytes / 1e3, bursts.p95_size_bytes / 1e3),
             match (bursts.p50_gap_ms, bursts.p95_gap_ms) {
-                (Some(p50), Some(p95)) => format!("{p50:.0} / {p95:.0}"),
+                (Some(p50), Some(p95)) => format!("{p50:.0}/{p95:.0}"),
                 _ => "-".into(),
             },
         ),
@@ -101,7 +102,7 @@ fn rounded(info: &Info) -> Vec<String> {
         one(stats.largest_jump_mbit_s),
         stats.outage_count.to_string(),
         one(stats.longest_outage_s),
-        format!("{:.3}", stats.longest_gap_s),
+        format!("{:.2}", stats.longest_gap_s),
         sizes,
         gaps,
     ]

@@ -4,7 +4,7 @@ use super::args::Shown;
 use super::json::{end_json, interval_json, start_json};
 use super::text::{introduction, line, summary};
 use super::watch::Watch;
-use crate::exit::{Exit, print, tell};
+use crate::exit::{Exit, print};
 use cellcc_transfer::{Outcome, Progress};
 
 /// How a transfer is shown.
@@ -40,19 +40,24 @@ impl Display {
             (Kind::Json, Progress::Interval(interval)) => self.json(&interval_json(interval)),
             (Kind::Watch(watch), Progress::Started(started)) => watch.start(started),
             (Kind::Watch(watch), Progress::Interval(interval)) => watch.show(interval),
-            (Kind::Lines { .. }, Progress::Started(started)) => tell(&introduction(started)),
+            (Kind::Lines { .. }, Progress::Started(started)) => self.print(&introduction(started)),
             (Kind::Lines { has_header }, Progress::Interval(interval)) => {
                 if !std::mem::replace(has_header, true) {
-                    tell("   Time, s     Received     Mbit/s     RTT, ms         cwnd    Lost");
+                    self.print("   Time, s     Received     Mbit/s     RTT, ms         cwnd    Lost");
                 }
-                tell(&line(interval));
+                self.print(&line(interval));
             }
         }
     }
 
     fn json(&mut self, value: &serde_json::Value) {
+        self.print(&value.to_string());
+    }
+
+    /// A line on standard output, as long as somebody reads it.
+    fn print(&mut self, text: &str) {
         if self.failure.is_none() {
-            self.failure = print(&value.to_string()).err();
+            self.failure = print(text).err();
         }
     }
 
@@ -67,7 +72,7 @@ impl Display {
         if matches!(self.kind, Kind::Json) {
             self.json(&end_json(outcome));
         } else {
-            self.failure = print(&summary(outcome)).err();
+            self.print(&summary(outcome));
         }
         self.failure.map_or(Ok(()), Err)
     }

@@ -64,12 +64,18 @@ fn traces_that_are_not_there_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     fs::create_dir(folder.path().join("none")).unwrap();
     fs::write(folder.path().join("none/README.md"), "Traces").unwrap();
-    refused_in(folder.path(), &["compare", "--traces", "none"], &["the folder none holds no trace"]);
+    refused_in(
+        folder.path(),
+        &["compare", "--traces", "none"],
+        &["the folder none and the folders in it hold no trace"],
+    );
 }
 
 #[test]
 fn schemes_are_refused_with_what_there_is_instead() {
     compare_refused(&["--schemes", "nosuch"], &["unknown scheme `nosuch`", "cubic", "cellcc schemes"]);
+    compare_refused(&["--schemes", "reminins"], &["unknown scheme `reminins`; did you mean `reminis`?"]);
+    compare_refused(&["--schemes", "reminis(ddt=40ms)"], &["no parameter `ddt`; did you mean `dtt`?"]);
     compare_refused(&["--schemes", "reminis(nosuch=1)"], &["no parameter `nosuch`", "dtt"]);
     compare_refused(&["--schemes", "reminis(dtt=0ms)"], &["dtt=0ms", "40ms"]);
     compare_refused(&["--schemes", "reminis(dtt=40)"], &["dtt=40", "40ms"]);
@@ -88,6 +94,32 @@ fn schemes_are_refused_with_what_there_is_instead() {
         &["--baseline", "`vegas`", "cubic, bbr"],
     );
     compare_refused(&["--background", "cubic@5"], &["--background", "`5`"]);
+}
+
+/// It ran, changed nothing and said nothing.
+#[test]
+fn a_user_of_the_cell_without_a_flow_is_refused() {
+    let cell = ["--cell", "proportional-fair:lte-drive,3g", "--duration", "1s", "--traces", "lte-drive"];
+    let with = |schemes: &str, expected: &[&str]| {
+        compare_refused(&[&cell[..], &["--schemes", schemes]].concat(), expected);
+    };
+    with("cubic", &["user 1 of the cell has no flow", "--background cubic#1"]);
+    with("cubic+cubic#1,bbr+bbr#2", &["`cubic+cubic#1`", "user 2 of the cell has no flow"]);
+}
+
+#[test]
+fn what_is_resumed_must_be_there() {
+    compare_refused(&["--resume", "--out", "nowhere"], &["--resume --out nowhere", "no such folder"]);
+    let folder = tempfile::tempdir().unwrap();
+    refused_in(folder.path(), &["compare", "--resume", "--out", "nowhere"], &["no such folder"]);
+    assert!(!folder.path().join("nowhere").exists());
+}
+
+#[test]
+fn a_warm_up_leaves_something_to_measure() {
+    compare_refused(&["--duration", "5s", "--warm-up", "5s"], &["--warm-up 5s", "--duration"]);
+    compare_refused(&["--offset", "somewhere"], &["--offset", "random or fixed"]);
+    compare_refused(&["--series", "few"], &["--series", "off, sampled or full"]);
 }
 
 #[test]

@@ -61,7 +61,9 @@ impl Conversation {
             outstanding: BTreeMap::new(),
             completed_at: None,
             frames: match setup.source {
-                Source::Frames { deadline, .. } => Some((Frames::new(deadline), InOrder::default())),
+                Source::Frames { deadline, .. } => {
+                    Some((Frames::new(deadline, Time::ZERO), InOrder::default()))
+                }
                 _ => None,
             },
         }

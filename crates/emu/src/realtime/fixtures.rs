@@ -1,6 +1,6 @@
 //! Fixtures for the tests of both drivers: one flow in a run of ten seconds.
 
-use cellcc_experiment::{Endpoint, FlowSetup, NetAssist, Path, Scenario};
+use cellcc_experiment::{Endpoint, FlowSetup, NetAssist, Offset, Path, Scenario};
 use cellcc_units::{Span, Time};
 
 pub(crate) fn at(millis: u64) -> Time {
@@ -28,7 +28,10 @@ pub(crate) fn scenario(driver: &str, flow: &FlowSetup) -> Scenario {
         trace: String::new(),
         trace_sha256: String::new(),
         seed: 1,
+        offset: Offset::Fixed,
+        trace_offset: Span::ZERO,
         duration: Span::from_secs(10),
+        warm_up: Span::ZERO,
         path: Path::default(),
         endpoint: Endpoint::default(),
         netassist: NetAssist::default(),

@@ -28,6 +28,8 @@ pub struct Run<E: Ends> {
     wakes: BinaryHeap<Reverse<(Time, u32)>>,
     now: Time,
     end: Time,
+    /// When the warm-up ends; never, once it has.
+    warm_up_ends_at: Time,
     bins: usize,
     bin_ends_at: Time,
 }
@@ -128,6 +130,7 @@ impl<E: Ends> Run<E> {
             wakes: BinaryHeap::new(),
             now: Time::ZERO,
             end,
+            warm_up_ends_at: if scenario.warm_up.is_zero() { Time::NEVER } else { scenario.measured_from() },
             bins: 0,
             bin_ends_at: Time::ZERO + bin,
             scenario: scenario.clone(),
@@ -204,6 +207,10 @@ impl<E: Ends> Run<E> {
         self.now = next.min(until).max(self.now);
         while self.bin_ends_at <= self.now {
             self.end_bin();
+        }
+        if self.warm_up_ends_at <= self.now {
+            let at = std::mem::replace(&mut self.warm_up_ends_at, Time::NEVER);
+            self.flows.iter_mut().for_each(|flow| flow.side.meter.end_warm_up(at));
         }
         if next > until {
             return Ok(false);

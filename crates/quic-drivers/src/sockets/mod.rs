@@ -71,6 +71,7 @@ impl UdpBackend for QuicBackend {
         scenario.refuse_rack()?;
         scenario.refuse_ack_filter()?;
         scenario.refuse_tcp_receivers()?;
+        scenario.refuse_warm_up()?;
         let schemes = schemes_of(scenario, &self.registry)?;
         for (flow, scheme) in scenario.flows.iter_mut().zip(&schemes) {
             Congestion::new(scheme.clone()).map_err(|error| ResolveError(error.to_string()))?;

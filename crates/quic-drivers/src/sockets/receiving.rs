@@ -84,7 +84,7 @@ fn frames(plan: &Plan, whole: &[(u64, Time)]) -> Option<(u64, f64)> {
     let Source::Frames { deadline, .. } = plan.setup.source else { return None };
     let application = plan.application();
     let (_, segments) = application.frame_of(0)?;
-    let mut frames = Frames::new(deadline);
+    let mut frames = Frames::new(deadline, Time::ZERO);
     for &(frame, at) in whole {
         let of_frame = frame * segments..(frame + 1) * segments;
         of_frame.for_each(|segment| frames.on_segment(at, segment, &application));

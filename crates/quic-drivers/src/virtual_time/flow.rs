@@ -55,7 +55,12 @@ impl QuicEnds {
             receiver: peers.receiver()?,
             sender_signaling: Signaling::new(peers.registry, peers.clock),
             receiver_signaling: Signaling::new(peers.registry, peers.clock),
-            streams: Streams::new(setup, &scenario.endpoint, PacketSize::IPV4_HEADERS, end),
+            streams: Streams::new(
+                setup,
+                &scenario.endpoint,
+                PacketSize::IPV4_HEADERS,
+                (scenario.measured_from(), end),
+            ),
             clock: peers.clock,
             packet: scenario.endpoint.packet(),
             payload: peers.payload,

@@ -39,7 +39,12 @@ struct Stream {
 
 impl Streams {
     /// The application of `setup` with segments that fit a packet of QUIC.
-    pub(super) fn new(setup: &FlowSetup, policy: &Policy, headers: Bytes, run_end: Time) -> Self {
+    pub(super) fn new(
+        setup: &FlowSetup,
+        policy: &Policy,
+        headers: Bytes,
+        (measured_from, run_end): (Time, Time),
+    ) -> Self {
         let header = headers + QUIC_HEADERS;
         let policy = Policy { mss: policy.packet() - header, header, ..policy.clone() };
         Self {
@@ -50,7 +55,7 @@ impl Streams {
             is_finished: false,
             completed_at: None,
             frames: match setup.source {
-                Source::Frames { deadline, .. } => Some(Frames::new(deadline)),
+                Source::Frames { deadline, .. } => Some(Frames::new(deadline, measured_from)),
                 _ => None,
             },
             by_id: BTreeMap::new(),

@@ -1,5 +1,6 @@
 //! Tables, figures and the page, from Records that no run made.
 
+mod averages;
 mod browser;
 mod fabricated;
 mod report;

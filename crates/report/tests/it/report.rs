@@ -86,7 +86,11 @@ fn there_is_one_well_formed_svg_a_figure_with_real_text() {
             "throughput-delay-walk",
             "throughput-delay-drive",
             "queueing-delay-cdf",
+            "queueing-delay-cdf-walk",
+            "queueing-delay-cdf-drive",
             "rtt-cdf",
+            "rtt-cdf-walk",
+            "rtt-cdf-drive",
             "time-series-walk",
             "time-series-drive"
         ]
@@ -119,7 +123,7 @@ fn records_without_series_still_make_a_report() {
     let mut records = small();
     records.iter_mut().for_each(|record| record.series.columns.clear());
     assert!(html("x", &records, None).contains("without time series"));
-    assert_eq!(figures("x", &records).len(), 5);
+    assert_eq!(figures("x", &records).len(), 9);
 }
 
 #[test]
@@ -190,6 +194,6 @@ fn a_baseline_adds_its_ratios_to_the_report() {
     let error = baseline(&records, "vegas").unwrap_err().to_string();
     assert!(error.contains("--baseline vegas") && error.contains("cubic, bbr, reminis"), "{error}");
     let page = html("x", &records, Some("bbr"));
-    assert!(page.contains("<h3>Relative to bbr: mean over traces of the ratio on each trace</h3>"));
+    assert!(page.contains("<h3>Relative to bbr: geometric mean over traces of the ratio on each trace</h3>"));
     assert!(!html("x", &records, None).contains("Relative to"));
 }

@@ -2,7 +2,7 @@
 
 use crate::fabricated;
 use cellcc_experiment::Record;
-use cellcc_report::{TableFormat, table};
+use cellcc_report::{DEFAULT_WIDTH, TableFormat, table};
 use cellcc_units::Span;
 
 const SCHEMES: [&str; 4] = ["limit", "cubic", "bbr", "reminis(dtt=1x)"];
@@ -13,12 +13,12 @@ fn small() -> Vec<Record> {
 
 #[test]
 fn the_terminals_table_has_a_row_a_scheme_then_the_traces_then_the_notes() {
-    insta::assert_snapshot!(table(&small(), TableFormat::Table, None));
+    insta::assert_snapshot!(table(&small(), TableFormat::Table, None, DEFAULT_WIDTH));
 }
 
 #[test]
 fn markdown_says_the_same() {
-    insta::assert_snapshot!(table(&small(), TableFormat::Markdown, None));
+    insta::assert_snapshot!(table(&small(), TableFormat::Markdown, None, DEFAULT_WIDTH));
 }
 
 #[test]
@@ -32,7 +32,7 @@ fn the_terminals_table_fits_100_columns_whatever_the_names() {
         record.total.completion_time_s = Some(12.3);
         record.total.deadline_miss_ratio = Some(0.1);
     }
-    for line in table(&records, TableFormat::Table, Some("cubic")).lines() {
+    for line in table(&records, TableFormat::Table, Some("cubic"), DEFAULT_WIDTH).lines() {
         assert!(line.chars().count() <= 100, "{line}");
     }
 }
@@ -41,7 +41,7 @@ fn the_terminals_table_fits_100_columns_whatever_the_names() {
 fn json_has_an_object_a_run_with_units_in_the_keys() {
     let records = small();
     let rows: Vec<serde_json::Value> =
-        serde_json::from_str(&table(&records, TableFormat::Json, None)).unwrap();
+        serde_json::from_str(&table(&records, TableFormat::Json, None, DEFAULT_WIDTH)).unwrap();
     assert_eq!(rows.len(), records.len());
     let row = &rows[1];
     assert_eq!((row["scheme"].as_str(), row["trace"].as_str()), (Some("cubic"), Some("walk")));
@@ -54,7 +54,8 @@ fn json_tells_several_flows_apart() {
     let mut records = small();
     let second = records[1].flows[0].clone();
     records[1].flows.push(second);
-    let rows: serde_json::Value = serde_json::from_str(&table(&records, TableFormat::Json, None)).unwrap();
+    let rows: serde_json::Value =
+        serde_json::from_str(&table(&records, TableFormat::Json, None, DEFAULT_WIDTH)).unwrap();
     assert_eq!(rows[1]["flows"][1]["scheme"], "cubic");
     assert!(rows[1]["flows"][1]["utilisation"].is_number());
 }
@@ -63,8 +64,8 @@ fn json_tells_several_flows_apart() {
 fn csv_has_the_flat_columns_of_json() {
     let records = small();
     let rows: Vec<serde_json::Map<_, _>> =
-        serde_json::from_str(&table(&records, TableFormat::Json, None)).unwrap();
-    let csv = table(&records, TableFormat::Csv, None);
+        serde_json::from_str(&table(&records, TableFormat::Json, None, DEFAULT_WIDTH)).unwrap();
+    let csv = table(&records, TableFormat::Csv, None, DEFAULT_WIDTH);
     let mut header: Vec<_> = csv.lines().next().unwrap().split(',').collect();
     let mut keys: Vec<_> = rows[0].keys().map(String::as_str).collect();
     header.sort_unstable();
@@ -75,14 +76,14 @@ fn csv_has_the_flat_columns_of_json() {
 
 #[test]
 fn without_a_run_there_is_still_a_table() {
-    assert_eq!(table(&[], TableFormat::Json, None).trim(), "[]");
-    assert!(table(&[], TableFormat::Table, None).contains("Scheme"));
+    assert_eq!(table(&[], TableFormat::Json, None, DEFAULT_WIDTH).trim(), "[]");
+    assert!(table(&[], TableFormat::Table, None, DEFAULT_WIDTH).contains("Scheme"));
 }
 
 #[test]
 fn names_cannot_break_a_markdown_table() {
     let records = fabricated::records(&["a|b"], &["t"], &[1], Span::from_secs(1));
-    assert!(table(&records, TableFormat::Markdown, None).contains("a\\|b"));
+    assert!(table(&records, TableFormat::Markdown, None, DEFAULT_WIDTH).contains("a\\|b"));
 }
 
 #[test]
@@ -96,7 +97,7 @@ fn a_format_is_named_or_refused() {
 fn a_row_is_a_scheme_under_one_variation_and_the_limit_is_said_once_where_it_does_not_change() {
     let mut records = fabricated::varied(&["limit", "cubic"], &["walk"], &["33pkt", "65pkt"]);
     let names = |records: &[Record]| -> Vec<String> {
-        let text = table(records, TableFormat::Markdown, None);
+        let text = table(records, TableFormat::Markdown, None, DEFAULT_WIDTH);
         let rows = text.lines().filter(|line| line.starts_with("| ")).skip(1);
         rows.filter_map(|row| Some(row.split('|').nth(1)?.trim().to_owned())).collect()
     };
@@ -104,9 +105,10 @@ fn a_row_is_a_scheme_under_one_variation_and_the_limit_is_said_once_where_it_doe
     let limit = records.iter_mut().find(|record| record.scenario.scheme == "limit").unwrap();
     limit.total.rtt_mean_ms = Some(40.0);
     assert_eq!(names(&records)[2..], ["(limit), path.queue=33pkt", "(limit), path.queue=65pkt"]);
-    let rows: serde_json::Value = serde_json::from_str(&table(&records, TableFormat::Json, None)).unwrap();
+    let rows: serde_json::Value =
+        serde_json::from_str(&table(&records, TableFormat::Json, None, DEFAULT_WIDTH)).unwrap();
     assert_eq!((&rows[1]["scheme"], &rows[1]["variation"]), (&"cubic".into(), &"path.queue=33pkt".into()));
-    assert!(table(&records, TableFormat::Csv, None).starts_with("scheme,variation,trace,"));
+    assert!(table(&records, TableFormat::Csv, None, DEFAULT_WIDTH).starts_with("scheme,variation,trace,"));
 }
 
 /// Two traces with one seed each, and nothing in them but what is set here: mean RTT, throughput, retransmissions.
@@ -127,10 +129,10 @@ fn ratios_to_a_baseline_are_taken_on_each_trace_and_then_averaged() {
     set(&mut records[2], 60.0, 9.0, 2);
     set(&mut records[4], 420.0, 20.0, 0);
     set(&mut records[5], 40.0, 10.0, 2);
-    insta::assert_snapshot!(table(&records, TableFormat::Markdown, Some("cubic")));
+    insta::assert_snapshot!(table(&records, TableFormat::Markdown, Some("cubic"), DEFAULT_WIDTH));
     // Under a variation, against the baseline in the same one.
     let varied = fabricated::varied(&["cubic", "bbr"], &["walk"], &["33pkt", "65pkt"]);
-    let text = table(&varied, TableFormat::Table, Some("bbr"));
+    let text = table(&varied, TableFormat::Table, Some("bbr"), 200);
     let (_, relative) = text.split_once("Relative to bbr\n").unwrap();
     for name in ["cubic, path.queue=33pkt", "cubic, path.queue=65pkt"] {
         assert_eq!(relative.matches(name).count(), 1, "{text}");
@@ -151,7 +153,7 @@ fn a_scheme_has_a_row_for_each_driver_and_the_simulator_is_held_against_the_othe
         set(&mut real, rtt_ms, throughput_mbit_s, 0);
         records.push(real);
     }
-    let text = table(&records, TableFormat::Table, Some("bbr"));
+    let text = table(&records, TableFormat::Table, Some("bbr"), DEFAULT_WIDTH);
     let (relative, fidelity) =
         text.split_once("cubic: by how much the results of the driver `sim` lie above").unwrap();
     for (name, values) in [

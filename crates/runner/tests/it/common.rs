@@ -4,7 +4,7 @@ use cellcc_experiment::{
     Column, Curve, Distribution, Driver, FlowRecord, Metrics, Plan, PlanFile, Record, ResolveError, RunError,
     SCHEMA_VERSION, Scenario, Series,
 };
-use cellcc_runner::{Existing, Outcome, OutputFolder, Progress, Runner, RunnerError, Shard};
+use cellcc_runner::{Existing, Outcome, OutputFolder, Progress, Runner, RunnerError, SeriesDetail, Shard};
 use cellcc_units::Span;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -49,6 +49,7 @@ impl Driver for Fake {
             metrics: metrics.clone(),
             queueing_delay: Distribution::default(),
             rtt: Distribution::default(),
+            convergence_time_s: None,
         };
         let curve = Curve {
             time_s: 1.0,
@@ -100,6 +101,7 @@ pub(crate) fn runner(out: &Path) -> Runner {
         jobs: 2.try_into().unwrap(),
         shard: None,
         existing: Existing::Refuse,
+        series: SeriesDetail::default(),
         command: vec!["cellcc".into(), "compare".into()],
         scenario: "schemes = ['ok']\n".into(),
     }

@@ -3,7 +3,7 @@
 
 use cellcc_control::Limits;
 use cellcc_experiment::{
-    Column, Curve, Delivery, Endpoint, FlowMeter, FlowSetup, NetAssist, Path, Record, SCHEMA_VERSION,
+    Column, Curve, Delivery, Endpoint, FlowMeter, FlowSetup, NetAssist, Offset, Path, Record, SCHEMA_VERSION,
     Scenario, Series, Source,
 };
 use cellcc_units::{Bytes, Span, Time};
@@ -186,7 +186,10 @@ fn record(
             trace: trace.into(),
             trace_sha256: String::new(),
             seed,
+            offset: Offset::Fixed,
+            trace_offset: Span::ZERO,
             duration,
+            warm_up: Span::ZERO,
             path: Path::default(),
             endpoint: Endpoint::default(),
             cell: None,

@@ -1,0 +1,261 @@
+//! Averages over traces or seeds, and how sure they are. docs/metrics.md says why they are as they are.
+
+use libm::{exp, log};
+use rand::{Rng, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+
+/// Which average a quantity asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// The arithmetic mean: of amounts, times and shares.
+    Mean,
+    /// The geometric mean: of ratios and of power, where twice and half are equally far from one.
+    Geometric,
+}
+
+/// An average, and how sure it is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Average {
+    pub(crate) value: f64,
+    /// How many values it is over.
+    pub(crate) count: usize,
+    /// How many more values there are that have no logarithm: they are left out of a geometric mean.
+    pub(crate) not_positive: usize,
+    pub(crate) certainty: Certainty,
+}
+
+/// How sure an average is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Certainty {
+    /// The 95 % confidence interval.
+    Interval { low: f64, high: f64 },
+    /// One value: there is nothing to compare it with.
+    Single,
+    /// Several values and all the same: nothing is known of their spread.
+    NoSpread,
+    /// So few values that an interval would miss the truth too often.
+    TooFew,
+    /// Nearly all values are the same: a resample may well have no spread, so that the interval has no end.
+    Unbounded,
+}
+
+/// Values below which there is no interval: with fewer than ten, that of a mean of askew values holds the truth in less than
+/// 93 % of all draws (docs/metrics.md, the snapshot of the test below).
+pub(crate) const FEWEST: usize = 10;
+
+/// Resamples: so many that the percentiles 2.5 and 97.5 are the 50th and the 1950th of them (Davison and Hinkley,
+/// Bootstrap Methods and their Application, section 2.5.2).
+const RESAMPLES: usize = 1999;
+const TAIL: usize = 50;
+
+/// Relative differences up to this come from summing in another order.
+const NOISE: f64 = 1e-12;
+
+impl Average {
+    /// The average of `values`; `None` of nothing. The interval does not reach out of `range`, in which every value of
+    /// the quantity lies.
+    pub(crate) fn of(kind: Kind, values: &[f64], range: (f64, f64)) -> Option<Self> {
+        match kind {
+            Kind::Mean => {
+                let (value, certainty) = mean_with_certainty(values)?;
+                let certainty = certainty.map(|bound| bound.clamp(range.0, range.1));
+                Some(Self { value, count: values.len(), not_positive: 0, certainty })
+            }
+            Kind::Geometric => {
+                let logarithms: Vec<f64> =
+                    values.iter().filter(|value| **value > 0.0).map(|value| log(*value)).collect();
+                let (value, certainty) = mean_with_certainty(&logarithms)?;
+                Some(Self {
+                    value: exp(value),
+                    count: logarithms.len(),
+                    not_positive: values.len() - logarithms.len(),
+                    certainty: certainty.map(exp),
+                })
+            }
+        }
+    }
+}
+
+impl Certainty {
+    fn map(self, change: impl Fn(f64) -> f64) -> Self {
+        match self {
+            Self::Interval { low, high } => Self::Interval { low: change(low), high: change(high) },
+            other => other,
+        }
+    }
+}
+
+/// The mean; `None` of nothing.
+pub(crate) fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+fn mean_with_certainty(values: &[f64]) -> Option<(f64, Certainty)> {
+    let mean = mean(values)?;
+    let largest = values.iter().fold(0.0, |largest: f64, value| largest.max(value.abs()));
+    let certainty = if values.len() == 1 {
+        Certainty::Single
+    } else if values.iter().all(|value| (value - values[0]).abs() <= largest * NOISE) {
+        Certainty::NoSpread
+    } else if values.len() < FEWEST {
+        Certainty::TooFew
+    } else {
+        bootstrap_t(values, mean)
+    };
+    Some((mean, certainty))
+}
+
+/// The bootstrap-t interval of the mean (Efron and Tibshirani, An Introduction to the Bootstrap, section 12.5). It follows
+/// the skew of the values, which Student's t does not. Seeded by nothing: the same values give the same interval.
+fn bootstrap_t(values: &[f64], mean: f64) -> Certainty {
+    let centred: Vec<f64> = values.iter().map(|value| value - mean).collect();
+    let mut random = Pcg64Mcg::seed_from_u64(1);
+    let mut statistics: Vec<f64> = (0..RESAMPLES).map(|_| studentised(&centred, &mut random)).collect();
+    let (_, largest, _) = statistics.select_nth_unstable_by(RESAMPLES - TAIL, f64::total_cmp);
+    let largest = *largest;
+    let (_, smallest, _) = statistics.select_nth_unstable_by(TAIL - 1, f64::total_cmp);
+    let count = values.len() as f64;
+    let squares: f64 = centred.iter().map(|value| value * value).sum();
+    let error = (squares / (count - 1.0) / count).sqrt();
+    let (low, high) = (mean - largest * error, mean - *smallest * error);
+    if low.is_finite() && high.is_finite() { Certainty::Interval { low, high } } else { Certainty::Unbounded }
+}
+
+/// Student's t of one resample of values whose mean is zero; infinite where the resample has no spread.
+fn studentised(centred: &[f64], random: &mut Pcg64Mcg) -> f64 {
+    let count = centred.len() as u64;
+    let (mut sum, mut squares) = (0.0, 0.0);
+    let mut add = |bits: u64| {
+        // The upper half of the product is an index, each as likely as the others but for one part in 2^32 / count.
+        let value = centred[((bits * count) >> 32) as usize];
+        sum += value;
+        squares += value * value;
+    };
+    for drawn in 0..centred.len().div_ceil(2) {
+        let bits = random.next_u64();
+        add(bits >> 32);
+        if 2 * drawn + 1 < centred.len() {
+            add(bits & u64::from(u32::MAX));
+        }
+    }
+    let mean = sum / count as f64;
+    let deviations = squares - sum * mean;
+    if deviations <= squares * NOISE {
+        return if mean == 0.0 { 0.0 } else { f64::INFINITY.copysign(mean) };
+    }
+    mean / (deviations / (count - 1) as f64 / count as f64).sqrt()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use libm::{cos, sqrt};
+
+    const ANY: (f64, f64) = (f64::NEG_INFINITY, f64::INFINITY);
+
+    fn certainty(values: &[f64]) -> Certainty {
+        Average::of(Kind::Mean, values, ANY).unwrap().certainty
+    }
+
+    /// A standard normal number (Box and Muller 1958).
+    fn normal(random: &mut Pcg64Mcg) -> f64 {
+        let mut uniform = || ((random.next_u64() >> 11) as f64 + 0.5) / (1_u64 << 53) as f64;
+        let (radius, angle) = (sqrt(-2.0 * log(uniform())), uniform());
+        radius * cos(std::f64::consts::TAU * angle)
+    }
+
+    /// A spread of values, the average that is asked for, and its true value.
+    struct Spread {
+        name: &'static str,
+        kind: Kind,
+        truth: f64,
+        draw: fn(f64) -> f64,
+        /// Few values tell too little of its tail, whatever the method.
+        has_a_long_tail: bool,
+    }
+
+    fn spreads() -> [Spread; 5] {
+        let of = |name, kind, truth, draw| Spread { name, kind, truth, draw, has_a_long_tail: false };
+        // The mean of log(1 + z / 10) by its series: -s^2 / 2 - 3 s^4 / 4 - 15 s^6 / 6.
+        let near_one = exp(-0.005 - 0.75e-4 - 2.5e-6);
+        [
+            of("normal, mean", Kind::Mean, 50.0, |z| 50.0 + 15.0 * z),
+            // The mean of a lognormal spread is exp(s^2 / 2).
+            of("lognormal 0.5, mean", Kind::Mean, exp(0.125), |z| exp(0.5 * z)),
+            Spread { has_a_long_tail: true, ..of("lognormal 1, mean", Kind::Mean, exp(0.5), exp) },
+            of("normal 0.1, geometric mean", Kind::Geometric, near_one, |z| 1.0 + 0.1 * z),
+            of("lognormal 1.5, geometric mean", Kind::Geometric, 1.0, |z| exp(1.5 * z)),
+        ]
+    }
+
+    /// The share of 2,000 draws of `count` values whose interval holds the truth.
+    fn coverage(spread: &Spread, count: usize, seed: u64) -> f64 {
+        const DRAWS: usize = 2_000;
+        let mut random = Pcg64Mcg::seed_from_u64(seed);
+        let mut values = vec![0.0; count];
+        let is_logarithmic = spread.kind == Kind::Geometric;
+        let scaled = |value: f64| if is_logarithmic { log(value) } else { value };
+        let truth = scaled(spread.truth);
+        let held = (0..DRAWS).filter(|_| {
+            values.iter_mut().for_each(|value| *value = scaled((spread.draw)(normal(&mut random))));
+            let mean = mean(&values).unwrap_or(0.0);
+            // Without the lower bound on the number of values, which this is the reason for.
+            matches!(bootstrap_t(&values, mean), Certainty::Interval { low, high } if low <= truth && truth <= high)
+        });
+        held.count() as f64 / DRAWS as f64
+    }
+
+    /// The table is that of docs/metrics.md.
+    #[test]
+    fn intervals_hold_the_truth_as_often_as_they_say() {
+        const COUNTS: [usize; 5] = [6, 8, 10, 16, 60];
+        let mut table = String::new();
+        for (spread, seed) in spreads().into_iter().zip(1..) {
+            let shares = COUNTS.map(|count| coverage(&spread, count, seed));
+            for (count, share) in COUNTS.into_iter().zip(shares).filter(|(count, _)| *count >= 16) {
+                let holds = (0.93..=0.97).contains(&share);
+                assert!(holds || spread.has_a_long_tail, "{}, {count} values: {share}", spread.name);
+            }
+            let cells: Vec<String> = shares.iter().map(|share| format!("{:.1}", share * 100.0)).collect();
+            table.push_str(&format!("| {} | {} |\n", spread.name, cells.join(" | ")));
+        }
+        insta::assert_snapshot!(table);
+    }
+
+    #[test]
+    fn below_ten_values_there_is_a_count_and_no_interval() {
+        let values = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0];
+        let few = Average::of(Kind::Mean, &values[..9], ANY).unwrap();
+        assert_eq!((few.count, few.certainty), (9, Certainty::TooFew));
+        assert!(matches!(certainty(&values), Certainty::Interval { low, high } if low < 5.5 && 5.5 < high));
+    }
+
+    #[test]
+    fn values_that_are_all_the_same_have_no_interval() {
+        assert_eq!(certainty(&[0.1 + 0.2, 0.3, 0.3]), Certainty::NoSpread);
+        assert_eq!(certainty(&[0.3]), Certainty::Single);
+    }
+
+    #[test]
+    fn one_value_that_differs_tells_nothing_about_the_tail() {
+        let mut values = [0.0; 16];
+        values[3] = 1.0;
+        assert_eq!(certainty(&values), Certainty::Unbounded);
+    }
+
+    #[test]
+    fn the_geometric_mean_leaves_out_what_has_no_logarithm_and_counts_it() {
+        let average = Average::of(Kind::Geometric, &[4.0, 0.0, 9.0], ANY).unwrap();
+        assert!((average.value - 6.0).abs() < 1e-12);
+        assert_eq!((average.count, average.not_positive), (2, 1));
+        assert_eq!(Average::of(Kind::Geometric, &[0.0], ANY), None);
+        assert_eq!(Average::of(Kind::Mean, &[], ANY), None);
+    }
+
+    #[test]
+    fn an_interval_stays_where_the_quantity_can_be() {
+        let utilisations: Vec<f64> = (0..20).map(|index| if index < 4 { 0.9 } else { 1.0 }).collect();
+        let within = |range| Average::of(Kind::Mean, &utilisations, range).unwrap().certainty;
+        assert!(matches!(within((0.0, 1.0)), Certainty::Interval { high, .. } if high <= 1.0));
+    }
+}
