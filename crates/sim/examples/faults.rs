@@ -14,7 +14,7 @@ use cellcc_units::{QueueLimit, Ratio, Span};
 use std::error::Error;
 use std::process::ExitCode;
 
-const SCHEMES: [&str; 18] = [
+const SCHEMES: [&str; 19] = [
     "reminis",
     "rbbr",
     "natcp",
@@ -27,6 +27,7 @@ const SCHEMES: [&str; 18] = [
     "newreno",
     "bbr",
     "vegas",
+    "westwood",
     "fixed-window",
     "fixed-rate",
     "reminis(profile=following)",

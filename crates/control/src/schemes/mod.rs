@@ -14,6 +14,7 @@ mod rbbr;
 mod reminis;
 mod vegas;
 mod verus;
+mod westwood;
 
 pub use bbr::{BandwidthSource, Bbr, Config as BbrConfig, MaxFilter, Phase as BbrPhase};
 pub use fixed_rate::FixedRate;
@@ -37,6 +38,7 @@ impl Default for Registry {
             newreno::scheme(),
             bbr::scheme(),
             vegas::scheme(),
+            westwood::scheme(),
             fixed_window::scheme(),
             fixed_rate::scheme(),
         ])

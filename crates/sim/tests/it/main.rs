@@ -1,5 +1,6 @@
 //! Schemes in the simulator, against theory and as tables of numbers.
 
+mod buffers;
 mod common;
 mod loss_detection;
 mod marks;

@@ -11,6 +11,7 @@ const SCHEMES: &[&str] = &[
     "bbr",
     "bbr(sampler=max,pacing=off)",
     "vegas",
+    "westwood",
     "reminis",
     "reminis(profile=literal)",
     "reminis(profile=code2022)",
