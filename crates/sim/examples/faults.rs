@@ -14,7 +14,7 @@ use cellcc_units::{QueueLimit, Ratio, Span};
 use std::error::Error;
 use std::process::ExitCode;
 
-const SCHEMES: [&str; 19] = [
+const SCHEMES: [&str; 21] = [
     "reminis",
     "rbbr",
     "natcp",
@@ -28,6 +28,8 @@ const SCHEMES: [&str; 19] = [
     "bbr",
     "vegas",
     "westwood",
+    "copa",
+    "copa(profile=mvfst)",
     "fixed-window",
     "fixed-rate",
     "reminis(profile=following)",

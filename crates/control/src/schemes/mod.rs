@@ -5,6 +5,7 @@ use crate::registry::Registry;
 
 mod assisted;
 mod bbr;
+mod copa;
 mod cubic;
 mod fixed_rate;
 mod fixed_window;
@@ -39,6 +40,7 @@ impl Default for Registry {
             bbr::scheme(),
             vegas::scheme(),
             westwood::scheme(),
+            copa::scheme(),
             fixed_window::scheme(),
             fixed_rate::scheme(),
         ])

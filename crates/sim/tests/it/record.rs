@@ -12,6 +12,8 @@ const SCHEMES: &[&str] = &[
     "bbr(sampler=max,pacing=off)",
     "vegas",
     "westwood",
+    "copa",
+    "copa(profile=mvfst)",
     "reminis",
     "reminis(profile=literal)",
     "reminis(profile=code2022)",

@@ -106,6 +106,24 @@ fn westwood_keeps_a_link_full_on_a_buffer_that_is_too_small_for_reno() {
 }
 
 #[test]
+fn flows_of_copa_share_a_queue_of_one_over_delta_packets_each() {
+    for flows in [1, 2, 4] {
+        // In the default mode, which the analysis is of; docs/algorithms/copa.md has what `auto` does here.
+        let scheme = format!("{flows}*copa(delta=0.5,mode=default)");
+        let record = run(&scheme, "rate=12Mbit/s", "60s", path(40, QueueLimit::Unlimited));
+        // A packet takes 1 ms, its own service included. Paper, section 3: from nothing to 2.5 of 1/delta packets for each
+        // flow, 1.25 in the mean.
+        let queue = record.total.queueing_delay_mean_ms.expect("packets") - 1.0;
+        let share = queue / (2.0 * f64::from(flows));
+        assert!((1.0..=1.5).contains(&share), "{flows} flows: {queue:.2} packets");
+        assert!(record.total.utilisation > 0.97, "{flows} flows: {:.3}", record.total.utilisation);
+        if flows > 1 {
+            assert!(record.jain_index.unwrap() > 0.95, "{flows} flows: {:?}", record.jain_index);
+        }
+    }
+}
+
+#[test]
 fn a_fixed_window_of_one_bandwidth_delay_product_fills_the_link_without_a_queue() {
     // 20 Mbit/s, 30 ms: 50 packets, and one that is being served.
     let record = run("fixed-window(window=51pkt)", "rate=20Mbit/s", "30s", path(30, QueueLimit::Unlimited));
