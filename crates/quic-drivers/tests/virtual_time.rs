@@ -56,8 +56,18 @@ fn text(record: &Record) -> String {
     serde_json::to_string(record).unwrap() + &format!("{:?}", record.series)
 }
 
-const WITHOUT_ADVICE: [&str; 8] =
-    ["cubic", "newreno", "vegas", "bbr", "rbbr", "reminis", "verus", "fixed-window(window=20pkt)"];
+const WITHOUT_ADVICE: [&str; 10] = [
+    "cubic",
+    "newreno",
+    "vegas",
+    "westwood",
+    "copa",
+    "bbr",
+    "rbbr",
+    "reminis",
+    "verus",
+    "fixed-window(window=20pkt)",
+];
 
 #[test]
 fn schemes_in_real_quic_on_a_constant_link() {

@@ -17,7 +17,7 @@ use cellcc_units::{QueueLimit, Ratio, Span};
 use std::error::Error;
 use std::process::ExitCode;
 
-const SCHEMES: [&str; 18] = [
+const SCHEMES: [&str; 21] = [
     "reminis",
     "rbbr",
     "natcp",
@@ -30,6 +30,9 @@ const SCHEMES: [&str; 18] = [
     "newreno",
     "bbr",
     "vegas",
+    "westwood",
+    "copa",
+    "copa(profile=mvfst)",
     "fixed-window",
     "fixed-rate",
     "reminis(profile=following)",

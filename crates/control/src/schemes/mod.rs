@@ -5,6 +5,7 @@ use crate::registry::Registry;
 
 mod assisted;
 mod bbr;
+mod copa;
 mod cubic;
 mod fixed_rate;
 mod fixed_window;
@@ -14,6 +15,7 @@ mod rbbr;
 mod reminis;
 mod vegas;
 mod verus;
+mod westwood;
 
 pub use bbr::{BandwidthSource, Bbr, Config as BbrConfig, MaxFilter, Phase as BbrPhase};
 pub use fixed_rate::FixedRate;
@@ -37,6 +39,8 @@ impl Default for Registry {
             newreno::scheme(),
             bbr::scheme(),
             vegas::scheme(),
+            westwood::scheme(),
+            copa::scheme(),
             fixed_window::scheme(),
             fixed_rate::scheme(),
         ])

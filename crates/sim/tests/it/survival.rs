@@ -129,7 +129,12 @@ static FAULTS: [&Fault; 9] = [
 const FIXED: [&str; 2] = ["fixed-window", "fixed-rate"];
 
 /// What falls short, and why that is the scheme's own.
-const SHORT: [(&str, &str, &str); 10] = [
+const SHORT: [(&str, &str, &str); 15] = [
+    ("copa(profile=mvfst)", "RTT * 3", "its minimum RTT holds for ten seconds, and it never competes"),
+    ("westwood", "2 Gbit/s", LATE_ESTIMATE),
+    ("westwood", "2G, 1 BDP", LATE_ESTIMATE),
+    ("westwood(profile=linux)", "2 Gbit/s", LATE_ESTIMATE),
+    ("westwood(profile=linux)", "2G, 1 BDP", LATE_ESTIMATE),
     ("reminis(profile=code2022)", "RTT * 3", "the minimum RTT of the authors' program never rises"),
     ("vegas", "RTT * 3", "its minimum RTT never rises (La, Walrand and Anantharam 1999)"),
     ("verus(preset=sigcomm15)", "RTT * 3", "the paper's minimum delay never rises either"),
@@ -145,6 +150,10 @@ const SHORT: [(&str, &str, &str); 10] = [
 /// 500 packets are 0.15 of a bandwidth-delay product there; with a whole one they do better (`2G, 1 BDP`).
 const SHALLOW: &str = "it overflows a queue of 3 ms before it fills the path, and answers the loss";
 
+/// Two filters that each keep seven eighths of their value per RTT have a twentieth of a rate that doubles every RTT.
+const LATE_ESTIMATE: &str =
+    "its estimate at the end of slow start is a small part of the rate, and Reno's growth follows";
+
 fn schemes() -> Vec<String> {
     let registry = Registry::default();
     let mut texts: Vec<String> = registry.schemes().iter().map(|info| info.name.to_string()).collect();
@@ -153,7 +162,9 @@ fn schemes() -> Vec<String> {
 }
 
 /// Presets and profiles that behave as schemes of their own.
-const VARIANTS: [&str; 7] = [
+const VARIANTS: [&str; 9] = [
+    "westwood(profile=linux)",
+    "copa(profile=mvfst)",
     "reminis(profile=following)",
     "reminis(profile=literal)",
     "reminis(profile=code2022)",

@@ -91,6 +91,39 @@ fn vegas_keeps_two_to_four_packets_in_the_queue() {
 }
 
 #[test]
+fn westwood_keeps_a_link_full_on_a_buffer_that_is_too_small_for_reno() {
+    // 100 packets in flight and 20 in the queue: Reno's half of 120 fills 60 % of the link, Westwood's estimate all of it. The
+    // first loss, whose estimate still has the small samples of slow start, is over by the second minute.
+    let utilisation = |scheme| {
+        let record = run(scheme, "rate=12Mbit/s", "120s", path(100, QueueLimit::Packets(20)));
+        let throughput = &column(&record, "flow0.throughput_mbit_s")[600..];
+        throughput.iter().map(|&rate| f64::from(rate)).sum::<f64>() / (throughput.len() as f64 * 12.0)
+    };
+    let (reno, westwood) = (utilisation("newreno"), utilisation("westwood"));
+    // Reno: 40 rounds of 60 to 100 packets, then 20 with a full link.
+    assert!((reno - 0.87).abs() < 0.03, "{reno:.3}");
+    assert!(westwood > 0.97, "{westwood:.3}");
+}
+
+#[test]
+fn flows_of_copa_share_a_queue_of_one_over_delta_packets_each() {
+    for flows in [1, 2, 4] {
+        // In the default mode, which the analysis is of; docs/algorithms/copa.md has what `auto` does here.
+        let scheme = format!("{flows}*copa(delta=0.5,mode=default)");
+        let record = run(&scheme, "rate=12Mbit/s", "60s", path(40, QueueLimit::Unlimited));
+        // A packet takes 1 ms, its own service included. Paper, section 3: from nothing to 2.5 of 1/delta packets for each
+        // flow, 1.25 in the mean.
+        let queue = record.total.queueing_delay_mean_ms.expect("packets") - 1.0;
+        let share = queue / (2.0 * f64::from(flows));
+        assert!((1.0..=1.5).contains(&share), "{flows} flows: {queue:.2} packets");
+        assert!(record.total.utilisation > 0.97, "{flows} flows: {:.3}", record.total.utilisation);
+        if flows > 1 {
+            assert!(record.jain_index.unwrap() > 0.95, "{flows} flows: {:?}", record.jain_index);
+        }
+    }
+}
+
+#[test]
 fn a_fixed_window_of_one_bandwidth_delay_product_fills_the_link_without_a_queue() {
     // 20 Mbit/s, 30 ms: 50 packets, and one that is being served.
     let record = run("fixed-window(window=51pkt)", "rate=20Mbit/s", "30s", path(30, QueueLimit::Unlimited));

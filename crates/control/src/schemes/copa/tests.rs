@@ -1,0 +1,194 @@
+//! Copa against the paper's analysis, and its profile `mvfst` against the numbers of mvfst's own tests.
+
+use crate::contract::{Ack, Context, Controller, Packet};
+use crate::rtt::Rtt;
+use crate::testing::Path;
+use crate::{Limits, Registry};
+use cellcc_units::{Bytes, Rate, Span, Time};
+
+/// 12 Mbit/s, 40 ms: 40 packets per RTT.
+fn path(scheme: &str) -> Path {
+    Path::new(scheme, Rate::from_mbit_per_sec(12.0), Span::from_millis(39))
+}
+
+/// The mean of what waits in the queue or is being sent over ten seconds, in packets.
+fn mean_queue(path: &mut Path) -> f64 {
+    let looks = 1000;
+    let sum: f64 = (0..looks)
+        .map(|_| {
+            path.run_for(Span::from_millis(10));
+            path.queued()
+        })
+        .sum();
+    sum / f64::from(looks)
+}
+
+#[test]
+fn one_over_delta_packets_wait_in_the_queue() {
+    for delta in [0.5, 0.2, 0.1] {
+        let mut path = path(&format!("copa(delta={delta})"));
+        path.run_for(Span::from_secs(20));
+        let queue = mean_queue(&mut path) * delta;
+        // Paper, section 3: between nothing and 2.5/delta, 1.25/delta in the mean; one packet is being sent.
+        assert!((1.0..=1.5 + delta).contains(&queue), "{queue:.2}/delta at {delta}");
+        assert_eq!(path.shows("competing"), Some(0.0));
+    }
+}
+
+#[test]
+fn slow_start_doubles_every_round_and_ends_with_the_first_queue() {
+    let mut path = Path::new("copa", Rate::from_mbit_per_sec(12_000.0), Span::from_millis(100));
+    path.run_for(Span::from_millis(600));
+    let before = path.window();
+    path.run_for(Span::from_millis(100));
+    let factor = path.window() / before;
+    assert!((1.95..=2.05).contains(&factor), "{factor}");
+    let mut path = self::path("copa");
+    path.run_until(|path| path.shows("slow_start") == Some(0.0));
+    // Paced at twice its rate the window queues packets before it holds the path's 40, and doubles at most until that is seen.
+    assert!((40.0..=80.0).contains(&path.window()), "{}", path.window());
+}
+
+#[test]
+fn the_velocity_doubles_every_round_once_the_direction_has_held_for_three() {
+    let mut path = path("copa");
+    path.run_for(Span::from_secs(5));
+    path.set_rate(Rate::from_mbit_per_sec(120.0));
+    let mut seen = Vec::new();
+    for _ in 0..400 {
+        path.run_for(Span::from_millis(1));
+        let velocity = path.shows("velocity").expect("shown");
+        if seen.last() != Some(&velocity) {
+            seen.push(velocity);
+        }
+    }
+    assert!(seen.windows(5).any(|run| run == [1.0, 2.0, 4.0, 8.0, 16.0]), "{seen:?}");
+}
+
+#[test]
+fn a_queue_that_is_never_nearly_empty_is_competed_for_until_it_is() {
+    let mut path = path("copa");
+    path.run_for(Span::from_secs(5));
+    // Half the rate, with a queue that the flow did not build: a standing queue for as long as somebody else keeps it.
+    path.set_rtt(Span::from_millis(60));
+    path.run_for(Span::from_secs(1));
+    assert_eq!(path.shows("competing"), Some(1.0));
+    let delta = path.shows("delta").expect("shown");
+    assert!(delta < 0.25, "1/delta grows by one per round: {delta}");
+    path.drop_next(1);
+    path.run_until(|path| path.shows("delta") > Some(delta * 1.2));
+    path.set_rtt(Span::from_millis(39));
+    path.run_for(Span::from_secs(2));
+    assert_eq!((path.shows("competing"), path.shows("delta")), (Some(0.0), Some(0.5)));
+}
+
+#[test]
+fn the_default_mode_takes_a_loss_for_nothing() {
+    let mut path = path("copa(mode=default)");
+    path.run_for(Span::from_secs(5));
+    path.drop_next(1);
+    path.run_for(Span::from_secs(1));
+    assert!(path.window() > 38.0, "{}", path.window());
+}
+
+/// Acknowledgements as mvfst's tests make them: of one packet, with RTTs set by hand.
+struct Mvfst {
+    copa: Box<dyn Controller>,
+    now: Time,
+    rtt: Rtt,
+    packet: Packet,
+}
+
+/// mvfst `kDefaultUDPSendPacketLen`.
+const MVFST_PACKET: Bytes = Bytes::new(1252);
+
+impl Mvfst {
+    fn new(initial_packets: u64) -> Self {
+        let context =
+            Context { packet: MVFST_PACKET, initial_window: MVFST_PACKET * initial_packets, seed: 1 };
+        let scheme =
+            Registry::default().parse("copa(profile=mvfst,delta=0.5,delay=standing)").expect("known");
+        let packet = Packet { bytes: MVFST_PACKET, ..Packet::default() };
+        Self { copa: scheme.build(&context), now: Time::ZERO, rtt: Rtt::NONE, packet }
+    }
+
+    /// An acknowledgement after so long, with the latest and the smoothed RTT.
+    fn ack(&mut self, after_ms: u64, latest_ms: u64, smoothed_ms: u64) -> f64 {
+        self.now += Span::from_millis(after_ms);
+        let latest = Span::from_millis(latest_ms);
+        self.rtt = Rtt { latest: Some(latest), smoothed: Span::from_millis(smoothed_ms), ..self.rtt };
+        self.copa.on_ack(&Ack {
+            now: self.now,
+            packets: std::slice::from_ref(&self.packet),
+            bytes: MVFST_PACKET,
+            rtt: &self.rtt,
+            rtt_sample: Some(latest),
+            rate: None,
+            inflight_before: MVFST_PACKET,
+            inflight: Bytes::ZERO,
+            delivered: MVFST_PACKET,
+            cwnd_limited: true,
+            round: 0,
+            round_start: false,
+            in_recovery: false,
+            ecn: None,
+            packet_size: MVFST_PACKET,
+        });
+        self.window()
+    }
+
+    fn window(&self) -> f64 {
+        let Limits { window, .. } = self.copa.limits();
+        window.in_packets(MVFST_PACKET)
+    }
+
+    /// mvfst `exitSlowStart`.
+    fn leave_slow_start(&mut self) {
+        let initial = self.window();
+        assert_eq!(self.ack(50, 50, 50), initial);
+        self.moves(110, 150, 100, -1.0);
+    }
+
+    /// An acknowledgement that moves the window by `velocity / (0.5 cwnd)`; mvfst computes in whole bytes.
+    fn moves(&mut self, after_ms: u64, latest_ms: u64, smoothed_ms: u64, velocity: f64) {
+        let before = self.window();
+        let moved = self.ack(after_ms, latest_ms, smoothed_ms) - before;
+        let expected = velocity / (0.5 * before);
+        assert!((moved - expected).abs() < 2.0 / MVFST_PACKET.as_f64(), "{moved}, expected {expected}");
+    }
+}
+
+/// facebook/mvfst, `CopaTest.cpp`, `TestSlowStartAck`.
+#[test]
+fn mvfst_doubles_once_per_smoothed_rtt_and_leaves_slow_start_when_the_standing_rtt_rises() {
+    let mut mvfst = Mvfst::new(10);
+    assert_eq!(mvfst.ack(280, 280, 280), 10.0);
+    assert_eq!(mvfst.ack(50, 280, 280), 10.0);
+    assert_eq!(mvfst.ack(0, 280, 280), 10.0);
+    assert_eq!(mvfst.ack(300, 300, 300), 20.0);
+    assert_eq!(mvfst.ack(100, 300, 300), 20.0);
+    assert_eq!(mvfst.ack(100, 350, 300), 20.0, "the standing RTT has not risen yet");
+    assert!(mvfst.ack(201, 400, 300) < 20.0);
+}
+
+/// facebook/mvfst, `CopaTest.cpp`, `TestSteadyStateChanges`.
+#[test]
+fn mvfst_moves_by_one_over_delta_cwnd_for_each_packet() {
+    let mut mvfst = Mvfst::new(9);
+    mvfst.leave_slow_start();
+    mvfst.moves(10, 100, 100, -1.0);
+    mvfst.moves(10, 50, 100, 1.0);
+    mvfst.moves(10, 100, 100, 1.0);
+    mvfst.moves(110, 100, 100, -1.0);
+}
+
+/// facebook/mvfst, `CopaTest.cpp`, `TestVelocity`.
+#[test]
+fn mvfst_doubles_the_velocity_after_four_rounds_and_resets_it_when_the_direction_turns() {
+    let mut mvfst = Mvfst::new(11);
+    mvfst.leave_slow_start();
+    for velocity in [1.0, 1.0, 1.0, 1.0, 1.0, 2.0, 4.0, 8.0] {
+        mvfst.moves(100, 50, 100, velocity);
+    }
+    mvfst.moves(110, 200, 100, -1.0);
+}

@@ -1,0 +1,35 @@
+//! What each of the schemes that the papers compare with makes of five buffer sizes, next to CUBIC.
+
+use crate::common::compare;
+use cellcc_experiment::Record;
+use cellcc_units::{QueueLimit, Span};
+
+const SCHEMES: &[&str] = &["cubic", "westwood", "westwood(profile=linux)", "copa", "copa(profile=mvfst)"];
+
+/// 20 Mbit/s and 40 ms: a bandwidth-delay product of 67 packets; a quarter of it, half, one, two, eight.
+const BUFFERS_PACKETS: [u64; 5] = [17, 33, 67, 133, 533];
+
+fn cell(record: &Record) -> String {
+    let total = &record.total;
+    let queueing = total.queueing_delay_mean_ms.unwrap_or(f64::NAN);
+    format!("{:.3} {queueing:6.1} {:5}", total.utilisation, total.lost_packets)
+}
+
+#[test]
+fn each_scheme_at_five_buffer_sizes() {
+    let mut rows: Vec<String> = SCHEMES.iter().map(|scheme| format!("{scheme:<26}")).collect();
+    let mut table = format!("{:<26}", "use, queueing ms, lost");
+    for buffer in BUFFERS_PACKETS {
+        table += &format!(" |{:>16} pkt", buffer);
+        let records = compare(SCHEMES, "rate=20Mbit/s", |file| {
+            file.duration = Span::from_secs(30);
+            file.path.rtt = Span::from_millis(40);
+            file.path.queue = QueueLimit::Packets(buffer).into();
+        });
+        for (row, record) in rows.iter_mut().zip(&records[1..]) {
+            *row += &format!(" | {:>19}", cell(record));
+        }
+    }
+    table += &format!("\n{}\n", rows.join("\n"));
+    insta::assert_snapshot!(table);
+}
