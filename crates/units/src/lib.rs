@@ -15,7 +15,7 @@ mod text;
 mod time;
 
 pub use bytes::Bytes;
-pub use discipline::{CoDel, Pie, Queue};
+pub use discipline::{CoDel, Pie, Queue, Red};
 pub use queue::QueueLimit;
 pub use rate::Rate;
 pub use ratio::Ratio;
