@@ -1,8 +1,9 @@
-//! A queue with its discipline: drop-tail, drop-head, CoDel or PIE.
+//! A queue with its discipline: drop-tail, drop-head, CoDel, PIE or RED.
 
 use crate::codel::CoDelState;
 use crate::packet::{DropReason, Dropped, Packet};
 use crate::pie::{PieState, Verdict};
+use crate::red::RedState;
 use cellcc_units::{Bytes, Queue, QueueLimit, Span, Time};
 use std::collections::VecDeque;
 
@@ -85,6 +86,7 @@ enum Discipline {
     DropHead,
     CoDel(CoDelState),
     Pie(PieState),
+    Red(RedState),
 }
 
 impl<P: Packet> AqmQueue<P> {
@@ -96,6 +98,7 @@ impl<P: Packet> AqmQueue<P> {
                 Queue::DropHead(_) => Discipline::DropHead,
                 Queue::CoDel(codel) => Discipline::CoDel(CoDelState::new(codel)),
                 Queue::Pie(pie) => Discipline::Pie(PieState::new(pie, seed)),
+                Queue::Red(red) => Discipline::Red(RedState::new(red, seed)),
             },
             ack_filter: matches!(queue, Queue::DropTail { ack_filter: true, .. }),
             backlog: Backlog::default(),
@@ -126,16 +129,26 @@ impl<P: Packet> AqmQueue<P> {
             };
             self.backlog.note_drop(oldest.packet, now, DropReason::QueueHead);
         }
-        if let Discipline::Pie(pie) = &mut self.discipline {
-            pie.update_until(now, self.backlog.packets.front().map(|first| first.queued_at));
-            match pie.judge(now, self.backlog.bytes, packet.is_ecn_capable()) {
-                Verdict::Enqueue => {}
-                Verdict::Mark => packet.mark_congestion(),
-                Verdict::Drop => return Err(Dropped { packet, at: now, reason: DropReason::Aqm }),
-            }
+        match self.judge(now, packet.is_ecn_capable()) {
+            Verdict::Enqueue => {}
+            Verdict::Mark => packet.mark_congestion(),
+            Verdict::Drop => return Err(Dropped { packet, at: now, reason: DropReason::Aqm }),
         }
         self.backlog.push(packet, now);
         Ok(())
+    }
+
+    /// What the discipline does to a packet that fits.
+    fn judge(&mut self, now: Time, ecn_capable: bool) -> Verdict {
+        let queued = self.bytes();
+        match &mut self.discipline {
+            Discipline::Pie(pie) => {
+                pie.update_until(now, self.backlog.packets.front().map(|first| first.queued_at));
+                pie.judge(now, self.backlog.bytes, ecn_capable)
+            }
+            Discipline::Red(red) => red.judge(now, queued, ecn_capable),
+            Discipline::DropTail { .. } | Discipline::DropHead | Discipline::CoDel(_) => Verdict::Enqueue,
+        }
     }
 
     fn admits(&self, now: Time, size: Bytes, served_by: &impl Fn(&Self) -> Time) -> bool {
@@ -165,6 +178,13 @@ impl<P: Packet> AqmQueue<P> {
             Discipline::Pie(pie) => {
                 pie.update_until(now, self.backlog.packets.front().map(|first| first.queued_at));
                 self.backlog.pop(now)
+            }
+            Discipline::Red(red) => {
+                let next = self.backlog.pop(now);
+                if next.is_some() {
+                    red.note_service(now);
+                }
+                next
             }
         };
         self.in_service = next.as_ref().map(|next| next.packet.size());

@@ -23,6 +23,7 @@ mod opportunities;
 mod packet;
 mod pie;
 mod queue_counters;
+mod red;
 mod reordering;
 mod schedule;
 mod scheduler;

@@ -2,7 +2,7 @@
 
 use crate::parts::{NotZero, Parts, name_and_parts};
 use crate::text::deserialize_text;
-use crate::{ParseError, QueueLimit, Span};
+use crate::{Bytes, ParseError, QueueLimit, Ratio, Span};
 use core::fmt;
 use core::str::FromStr;
 
@@ -16,7 +16,9 @@ use core::str::FromStr;
 /// | `drophead(100pkt)` | the oldest packets make room for the newest |
 /// | `codel(target=5ms, interval=100ms, limit=1000pkt, ecn)` | CoDel, RFC 8289; each part may be left out |
 /// | `pie(target=15ms, burst=150ms, update=15ms, limit=1000pkt, ecn)` | PIE, RFC 8033; each part may be left out |
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// | `red(min=7.5kB, max=22.5kB, probability=10%, limit=1000pkt, ecn)` | RED, gentle; each part may be left out |
+/// | `red(verus)` | with the thresholds of the Verus paper, which other parts may change |
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Queue {
     /// First in, first out; a packet that does not fit is dropped.
     DropTail {
@@ -35,6 +37,8 @@ pub enum Queue {
     CoDel(CoDel),
     /// Proportional integral controller, enhanced.
     Pie(Pie),
+    /// Random early detection.
+    Red(Red),
 }
 
 /// The settings of CoDel (RFC 8289).
@@ -63,6 +67,35 @@ pub struct Pie {
     pub limit: QueueLimit,
     /// Marks ECN-capable packets instead of dropping them while the probability is low.
     pub ecn: bool,
+}
+
+/// The settings of gentle RED (Floyd and Jacobson 1993, Floyd 2000).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Red {
+    /// Below this average length nothing is dropped (min_th).
+    pub min: Bytes,
+    /// The average length at which `probability` is reached (max_th), above `min`; at twice as much every packet is dropped.
+    pub max: Bytes,
+    /// The probability of a drop at `max` (max_p).
+    pub probability: Ratio,
+    /// What the queue holds at most; drop-tail beyond it.
+    pub limit: QueueLimit,
+    /// Marks ECN-capable packets instead of dropping them while the average is below `max`.
+    pub ecn: bool,
+}
+
+impl Red {
+    /// 5 and 15 packets of 1500 bytes, 10 % (Floyd, "RED: Discussions of Setting Parameters", 1997), no limit, no ECN.
+    pub const DEFAULT: Self = Self {
+        min: Bytes::new(7500),
+        max: Bytes::new(22_500),
+        probability: Ratio::new(0.1),
+        limit: QueueLimit::Unlimited,
+        ecn: false,
+    };
+
+    /// 3 and 9 Mbit, 10 % (Zaki et al., Verus, SIGCOMM 2015, section 6).
+    pub const VERUS: Self = Self { min: Bytes::new(375_000), max: Bytes::new(1_125_000), ..Self::DEFAULT };
 }
 
 impl CoDel {
@@ -94,7 +127,9 @@ impl Queue {
     pub fn limit(&self) -> QueueLimit {
         match *self {
             Self::DropTail { limit, .. } | Self::DropHead(limit) => limit,
-            Self::CoDel(CoDel { limit, .. }) | Self::Pie(Pie { limit, .. }) => limit,
+            Self::CoDel(CoDel { limit, .. })
+            | Self::Pie(Pie { limit, .. })
+            | Self::Red(Red { limit, .. }) => limit,
         }
     }
 }
@@ -107,14 +142,17 @@ impl From<QueueLimit> for Queue {
 }
 
 const EXPECTED: &str = "a queue: a limit above zero such as `3200pkt`, `1.5MB`, `100ms` or `unlimited`, \
-                        `droptail(LIMIT, mark=1ms, ack-filter)`, `drophead(LIMIT)`, `codel(target=5ms, interval=100ms, limit=1000pkt, ecn)` \
-                        or `pie(target=15ms, burst=150ms, update=15ms, limit=1000pkt, ecn)`";
+                        `droptail(LIMIT, mark=1ms, ack-filter)`, `drophead(LIMIT)`, `codel(target=5ms, interval=100ms, limit=1000pkt, ecn)`, \
+                        `pie(target=15ms, burst=150ms, update=15ms, limit=1000pkt, ecn)` \
+                        or `red(min=7.5kB, max=22.5kB, probability=10%, limit=1000pkt, ecn)`";
 const OF_DROPTAIL: &str =
     "a part of `droptail`, which takes a limit, `mark=1ms` and `ack-filter`, each at most once";
 const OF_DROPHEAD: &str = "a part of `drophead`, which takes a limit such as `100pkt`, once";
 const OF_CODEL: &str = "a part of `codel`, which takes `target=5ms`, `interval=100ms`, `limit=1000pkt` and `ecn`, each at most once";
 const OF_PIE: &str = "a part of `pie`, which takes `target=15ms`, `burst=150ms`, `update=15ms` \
                       (1ms or more), `limit=1000pkt` and `ecn`, each at most once";
+const OF_RED: &str = "a part of `red`, which takes `min=7.5kB`, `max=22.5kB` (above `min`), `probability=10%` (above 0%, up to \
+                      100%), `limit=1000pkt`, `verus` and `ecn`, each at most once";
 
 impl FromStr for Queue {
     type Err = ParseError;
@@ -131,6 +169,7 @@ impl FromStr for Queue {
             "drophead" => drop_head(&mut Parts::new(inside, OF_DROPHEAD)?)?,
             "codel" => codel(&mut Parts::new(inside, OF_CODEL)?)?,
             "pie" => pie(&mut Parts::new(inside, OF_PIE)?)?,
+            "red" => red(&mut Parts::new(inside, OF_RED)?)?,
             _ => None,
         };
         queue.ok_or_else(refused)
@@ -173,6 +212,33 @@ fn pie(parts: &mut Parts) -> Result<Option<Queue>, ParseError> {
     };
     parts.end()?;
     Ok(Some(Queue::Pie(pie)))
+}
+
+fn red(parts: &mut Parts) -> Result<Option<Queue>, ParseError> {
+    let preset = if parts.take_word("verus") { Red::VERUS } else { Red::DEFAULT };
+    let red = Red {
+        min: parts.take("min")?.unwrap_or(preset.min),
+        max: parts.take("max")?.unwrap_or(preset.max),
+        probability: parts.take("probability")?.map_or(preset.probability, |Probability(share)| share),
+        limit: parts.take("limit")?.unwrap_or(preset.limit),
+        ecn: parts.take_word("ecn"),
+    };
+    parts.end()?;
+    if red.min >= red.max {
+        return Err(ParseError::new(&format!("min={}, max={}", red.min, red.max), OF_RED));
+    }
+    Ok(Some(Queue::Red(red)))
+}
+
+/// A share above nothing.
+struct Probability(Ratio);
+
+impl FromStr for Probability {
+    type Err = ();
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let share = text.strip_suffix('%').and_then(|_| text.parse().ok());
+        share.filter(|share: &Ratio| !share.is_zero() && *share <= Ratio::ONE).map(Self).ok_or(())
+    }
 }
 
 /// A time between updates.
@@ -219,6 +285,17 @@ impl fmt::Display for Queue {
                 note(limit != usual.limit, format!("limit={limit}"));
                 note(ecn, "ecn".into());
                 "pie"
+            }
+            Self::Red(Red { min, max, probability, limit, ecn }) => {
+                let is_verus = (min, max) == (Red::VERUS.min, Red::VERUS.max);
+                let usual = if is_verus { Red::VERUS } else { Red::DEFAULT };
+                note(is_verus, "verus".into());
+                note(min != usual.min, format!("min={min}"));
+                note(max != usual.max, format!("max={max}"));
+                note(probability != usual.probability, format!("probability={}%", probability.get() * 100.0));
+                note(limit != usual.limit, format!("limit={limit}"));
+                note(ecn, "ecn".into());
+                "red"
             }
         };
         match parts.is_empty() {
@@ -271,6 +348,10 @@ mod tests {
                 "pie(target=20ms, burst=0s, update=16ms, limit=1MB, ecn)",
             ),
             ("pie", "pie"),
+            ("red", "red"),
+            ("red(min=375kB, max=1125kB)", "red(verus)"),
+            ("red(ecn, verus, max=2MB, limit=1000pkt)", "red(min=375kB, max=2MB, limit=1000pkt, ecn)"),
+            ("red(probability=2%)", "red(probability=2%)"),
         ] {
             assert_eq!(queue(text).to_string(), shortest);
             assert_eq!(queue(shortest), queue(text));
@@ -286,6 +367,9 @@ mod tests {
             ("pie(alpha=1)", "`alpha=1`", "`update=15ms`"),
             ("pie(update=1us)", "`update=1us`", "1ms or more"),
             ("pie(100pkt)", "`100pkt`", "`limit=1000pkt`"),
+            ("red(min=30kB)", "`min=30kB, max=22.5kB`", "above `min`"),
+            ("red(probability=0%)", "`probability=0%`", "above 0%"),
+            ("red(probability=0.1)", "`probability=0.1`", "`probability=10%`"),
             ("drophead(100pkt, ecn)", "`ecn`", "`drophead`"),
             ("droptail(100pkt, mark=1)", "`mark=1`", "`mark=1ms`"),
         ] {
@@ -296,16 +380,24 @@ mod tests {
 
     #[test]
     fn a_queue_without_its_limit_or_of_an_unknown_kind_is_refused() {
-        for text in
-            ["", "3200", "0pkt", "droptail", "drophead()", "droptail(mark=1ms)", "red", "codel(", "codel(ecn"]
-        {
+        for text in [
+            "",
+            "3200",
+            "0pkt",
+            "droptail",
+            "drophead()",
+            "droptail(mark=1ms)",
+            "blue",
+            "codel(",
+            "codel(ecn",
+        ] {
             assert!(text.parse::<Queue>().is_err(), "{text}");
         }
     }
 
     proptest::proptest! {
         #[test]
-        fn no_text_makes_the_parser_panic(text in "(droptail|drophead|codel|pie|)\\(?\\PC*\\)?") {
+        fn no_text_makes_the_parser_panic(text in "(droptail|drophead|codel|pie|red|)\\(?\\PC*\\)?") {
             let _ = text.parse::<Queue>();
         }
     }

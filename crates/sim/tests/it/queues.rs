@@ -4,12 +4,14 @@ use crate::common::compare;
 use cellcc_experiment::{CellSetup, Record};
 use cellcc_units::{Span, Time};
 
-const QUEUES: [&str; 6] = [
+const QUEUES: [&str; 8] = [
     "1000pkt",
     "drophead(1000pkt)",
     "codel(limit=1000pkt)",
     "codel(target=20ms, limit=1000pkt)",
     "pie(limit=1000pkt)",
+    "red(limit=1000pkt)",
+    "red(verus, limit=1000pkt)",
     "100ms",
 ];
 
@@ -46,6 +48,16 @@ fn codel_and_pie_hold_a_cubic_flow_near_their_targets_at_hardly_any_cost() {
         let mean = total.queueing_delay_mean_ms.expect("packets");
         assert!((0.4 * target_ms..2.0 * target_ms).contains(&mean), "{queue}: {mean} ms");
         assert!(total.utilisation > 0.93, "{queue}: {}", total.utilisation);
+    }
+}
+
+#[test]
+fn red_holds_the_queue_of_ten_flows_between_its_thresholds() {
+    // 40 packets in flight and 11 in the queue are 5 for each flow, whose loss by Mathis et al. is 1.5 / 5^2 = 6 %; which is
+    // RED's probability at 5 + 0.6 * 10 packets. A packet takes 1 ms.
+    for scheme in ["10*newreno", "10*cubic"] {
+        let mean = through("red", scheme, "rate=12Mbit/s").total.queueing_delay_mean_ms.expect("packets");
+        assert!((5.0..=15.0).contains(&mean), "{scheme}: {mean} ms");
     }
 }
 
