@@ -4,7 +4,7 @@ use cellcc_units::{Bytes, CoDel, Pie, Queue, QueueLimit, Span};
 use std::fmt;
 
 /// A queue, and how Mahimahi's logs name it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct Named {
     pub(super) queue: Queue,
     pub(super) name: String,
