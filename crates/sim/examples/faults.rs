@@ -17,7 +17,7 @@ use cellcc_units::{QueueLimit, Ratio, Span};
 use std::error::Error;
 use std::process::ExitCode;
 
-const SCHEMES: [&str; 21] = [
+const SCHEMES: [&str; 20] = [
     "reminis",
     "rbbr",
     "natcp",
@@ -32,7 +32,6 @@ const SCHEMES: [&str; 21] = [
     "vegas",
     "westwood",
     "copa",
-    "copa(profile=mvfst)",
     "fixed-window",
     "fixed-rate",
     "reminis(profile=following)",

@@ -129,8 +129,7 @@ static FAULTS: [&Fault; 9] = [
 const FIXED: [&str; 2] = ["fixed-window", "fixed-rate"];
 
 /// What falls short, and why that is the scheme's own.
-const SHORT: [(&str, &str, &str); 15] = [
-    ("copa(profile=mvfst)", "RTT * 3", "its minimum RTT holds for ten seconds, and it never competes"),
+const SHORT: [(&str, &str, &str); 14] = [
     ("westwood", "2 Gbit/s", LATE_ESTIMATE),
     ("westwood", "2G, 1 BDP", LATE_ESTIMATE),
     ("westwood(profile=linux)", "2 Gbit/s", LATE_ESTIMATE),
@@ -162,9 +161,8 @@ fn schemes() -> Vec<String> {
 }
 
 /// Presets and profiles that behave as schemes of their own.
-const VARIANTS: [&str; 9] = [
+const VARIANTS: [&str; 8] = [
     "westwood(profile=linux)",
-    "copa(profile=mvfst)",
     "reminis(profile=following)",
     "reminis(profile=literal)",
     "reminis(profile=code2022)",
