@@ -27,24 +27,27 @@ pub struct Scheme {
 #[derive(Debug, Clone)]
 pub struct Registry(Vec<Arc<SchemeInfo>>);
 
-/// `; did you mean ...?` where one of the `known`, separated by commas, is like `given`; nothing where none is.
-fn did_you_mean(given: &str, known: &str) -> String {
-    // From here on words look alike to a reader: one letter in five is another, or two stand in each other's place.
-    const ALIKE: f64 = 0.8;
-    let alike = known.split(", ").map(|name| (strsim::jaro_winkler(given, name), name));
-    let best =
-        alike.max_by(|one, other| one.0.total_cmp(&other.0)).filter(|(likeness, _)| *likeness >= ALIKE);
-    best.map(|(_, name)| format!("; did you mean `{name}`?")).unwrap_or_default()
+/// What there is instead of `given`: `; there are A, B`. Where one of the `known`, separated by commas, is like it, that one comes
+/// first: `; did you mean A? There are A, B`. `there` is what introduces the list.
+fn instead(given: &str, there: &str, known: &str) -> String {
+    // One letter in three is another, or two stand in each other's place: then words look alike to a reader.
+    const LETTERS_AN_ERROR: usize = 3;
+    let errors = |name: &str| strsim::osa_distance(given, name);
+    let closest = known.split(", ").min_by_key(|name| errors(name));
+    match closest.filter(|name| errors(name) * LETTERS_AN_ERROR <= given.len().max(name.len())) {
+        Some(name) => {
+            let (first, rest) = there.split_at(1);
+            format!("; did you mean `{name}`? {}{rest} {known}", first.to_uppercase())
+        }
+        None => format!("; {there} {known}"),
+    }
 }
 
 /// Why a text names no scheme. The message says what would.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum SchemeError {
     /// No such scheme.
-    #[error(
-        "unknown scheme `{name}`{}; there are {known}. `cellcc schemes` describes them",
-        did_you_mean(name, known)
-    )]
+    #[error("unknown scheme `{name}`{}. `cellcc schemes` describes them", instead(name, "there are", known))]
     UnknownScheme {
         /// The name as given.
         name: String,
@@ -52,7 +55,7 @@ pub enum SchemeError {
         known: String,
     },
     /// No such parameter.
-    #[error("scheme `{scheme}` has no parameter `{key}`{}; it has {known}", did_you_mean(key, known))]
+    #[error("scheme `{scheme}` has no parameter `{key}`{}", instead(key, "it has", known))]
     UnknownParameter {
         /// The scheme.
         scheme: String,

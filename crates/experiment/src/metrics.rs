@@ -39,7 +39,7 @@ pub struct Metrics {
     /// Packets that carried data sent before.
     pub retransmitted_packets: u64,
     /// Acknowledgements that the receiver sent; null where nobody counted them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub sent_acks: Option<u64>,
     /// Throughput in Mbit/s per ms of mean queueing delay; null at zero delay.
     pub power: Option<f64>,

@@ -22,9 +22,9 @@ pub(crate) struct Args {
                   `+`, each [COUNT*]SCHEME[:SOURCE][@START[..STOP]][#USER]"
     )]
     pub(crate) schemes: Option<String>,
-    /// Links: a trace file, a folder of them and of further folders, a pattern such as 'traces/**/*.mbps', the name of a synthetic link, a rate such as 100Mbit/s, or
-    /// step=300Mbit/s@10s,600Mbit/s@20s.
-    #[arg(long, short, num_args = 1.., value_name = "FILE|DIR|PATTERN|NAME|RATE")]
+    /// Links: a trace file, a folder of them and of further folders, a pattern such as 'traces/**/*.mbps', the name of a
+    /// synthetic link, a rate such as 100Mbit/s, or step=300Mbit/s@10s,600Mbit/s@20s.
+    #[arg(long, short, num_args = 1.., value_name = "LINK")]
     pub(crate) traces: Vec<String>,
     /// A Scenario in TOML; flags beside it have the last word.
     #[arg(long, value_name = "FILE")]

@@ -63,8 +63,7 @@ pub(super) fn plan_file(args: &Args) -> Result<Asked, Exit> {
     set(vary, "endpoint.series_bin", &mut endpoint.series_bin, args.endpoint.series_bin);
     set(vary, "title", &mut file.title, args.title.clone());
     set(vary, "seeds", &mut file.seeds, args.seeds.clone());
-    let offset = args.offset.or_else(|| several_seeds_mean_several_runs(args));
-    set(vary, "offset", &mut file.offset, offset);
+    set(vary, "offset", &mut file.offset, args.offset);
     if let Some(list) = &args.driver {
         file.drivers = split_list(list).into_iter().map(String::from).collect();
     }
@@ -78,13 +77,6 @@ pub(super) fn plan_file(args: &Args) -> Result<Asked, Exit> {
     }
     spell_out(&mut file.path)?;
     Ok(Asked { file, name })
-}
-
-/// Without a Scenario, whose figures hold for its offset, several seeds are to give several results: most schemes draw no
-/// random number.
-fn several_seeds_mean_several_runs(args: &Args) -> Option<Offset> {
-    let several = args.seeds.as_ref().is_some_and(|seeds| seeds.as_slice().len() > 1);
-    (several && args.scenario.is_none() && !args.execution.resume).then_some(Offset::Random)
 }
 
 /// Reads the files of delays and losses, once: a pipe gives its content to the first reader only, and what is kept of the
@@ -121,6 +113,10 @@ fn base(args: &Args) -> Result<Asked, Exit> {
     let mut asked = parse(QUICK_START_NAME, QUICK_START)?;
     if args.schemes.is_some() || !args.traces.is_empty() {
         asked.file.title.clear();
+    }
+    if args.seeds.as_ref().is_some_and(|seeds| seeds.as_slice().len() > 1) {
+        // Several seeds are to give several results, and most schemes draw no random number. A Scenario's figures hold for its offset.
+        asked.file.offset = Offset::Random;
     }
     Ok(asked)
 }

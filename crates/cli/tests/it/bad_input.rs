@@ -142,7 +142,8 @@ fn a_number_without_its_unit_is_refused_by_flag() {
 fn a_queue_is_refused_by_the_part_that_is_wrong() {
     compare_refused(&["--queue", "codel(tarjet=5ms)"], &["--queue", "`tarjet=5ms`", "`target=5ms`"]);
     compare_refused(&["--queue", "pie(update=1us)"], &["--queue", "`update=1us`", "1ms or more"]);
-    compare_refused(&["--queue", "red(10pkt)"], &["--queue", "`red(10pkt)`", "`drophead(LIMIT)`"]);
+    compare_refused(&["--queue", "sfq(10pkt)"], &["--queue", "`sfq(10pkt)`", "`drophead(LIMIT)`"]);
+    compare_refused(&["--queue", "red(10pkt)"], &["--queue", "`10pkt`", "`limit=1000pkt`"]);
 }
 
 #[test]

@@ -31,6 +31,7 @@ fn of_two_that_resume_at_once_one_does_it_and_the_other_is_told_who() {
     let expected = content(&whole.path().join("out"));
     for round in 0..12 {
         let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("out")).unwrap();
         let both = [resume(folder.path()), resume(folder.path())];
         let ids = both.each_ref().map(|child| child.id());
         let outputs = both.map(|child| child.wait_with_output().unwrap());

@@ -16,8 +16,8 @@ fn message(text: &str) -> String {
 
 #[test]
 fn an_unknown_name_is_answered_with_those_there_are() {
-    let message = message("cubicle");
-    assert!(message.starts_with("unknown scheme `cubicle`; there are "), "{message}");
+    let message = message("nosuch");
+    assert!(message.starts_with("unknown scheme `nosuch`; there are "), "{message}");
     for info in Registry::default().schemes() {
         assert!(message.contains(&*info.name), "{message}");
     }
@@ -25,10 +25,23 @@ fn an_unknown_name_is_answered_with_those_there_are() {
 
 #[test]
 fn an_unknown_key_is_answered_with_those_there_are() {
+    let message = |key| message(&format!("bbr({key}=on)"));
     assert_eq!(
-        message("bbr(pace=on)"),
-        "scheme `bbr` has no parameter `pace`; it has aggregation, sampler, pacing"
+        message("nosuch"),
+        "scheme `bbr` has no parameter `nosuch`; it has aggregation, sampler, pacing"
     );
+    assert_eq!(
+        message("pacnig"),
+        "scheme `bbr` has no parameter `pacnig`; did you mean `pacing`? It has aggregation, sampler, pacing"
+    );
+}
+
+#[test]
+fn a_misspelt_name_is_answered_with_the_one_that_was_meant_first() {
+    for (given, meant) in [("cubicle", "cubic"), ("vegsa", "vegas"), ("natpc", "natcp")] {
+        let expected = format!("unknown scheme `{given}`; did you mean `{meant}`? There are ");
+        assert!(message(given).starts_with(&expected), "{}", message(given));
+    }
 }
 
 #[test]
