@@ -135,6 +135,7 @@ const SHORT: [(&str, &str, &str); 14] = [
     ("westwood(profile=linux)", "2 Gbit/s", LATE_ESTIMATE),
     ("westwood(profile=linux)", "2G, 1 BDP", LATE_ESTIMATE),
     ("reminis(profile=code2022)", "RTT * 3", "the minimum RTT of the authors' program never rises"),
+    ("copa", "RTT * 3", "its minimum RTT is that of ten seconds, and five have passed"),
     ("vegas", "RTT * 3", "its minimum RTT never rises (La, Walrand and Anantharam 1999)"),
     ("verus(preset=sigcomm15)", "RTT * 3", "the paper's minimum delay never rises either"),
     ("newreno", "2 Gbit/s", SHALLOW),

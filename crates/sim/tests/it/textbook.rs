@@ -108,8 +108,7 @@ fn westwood_keeps_a_link_full_on_a_buffer_that_is_too_small_for_reno() {
 #[test]
 fn flows_of_copa_share_a_queue_of_one_over_delta_packets_each() {
     for flows in [1, 2, 4] {
-        // In the default mode, which the analysis is of; docs/algorithms/copa.md has what `auto` does here.
-        let scheme = format!("{flows}*copa(delta=0.5,mode=default)");
+        let scheme = format!("{flows}*copa(delta=0.5)");
         let record = run(&scheme, "rate=12Mbit/s", "60s", path(40, QueueLimit::Unlimited));
         // A packet takes 1 ms, its own service included. Paper, section 3: from nothing to 2.5 of 1/delta packets for each
         // flow, 1.25 in the mean.

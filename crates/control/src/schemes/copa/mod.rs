@@ -18,6 +18,8 @@
 //! Source: Arun and Balakrishnan, Copa, NSDI 2018. Profile `mvfst`: facebook/mvfst, `Copa.cpp`, in 2023.
 //!
 //! **Differences from the paper.**
+//! - The default is the default mode, not the paper's switching (`mode=auto`): several flows of ours take each other for
+//!   competitors then, which the paper's do not (docs/algorithms/copa.md).
 //! - The velocity goes back to 1 as soon as an ACK asks for the other direction (mvfst), and not only at the end of the
 //!   round: a velocity of 64 would move the window for up to a round the wrong way.
 //! - The window at most doubles or halves in a round (`v <= delta cwnd`, as in the authors' program genericCC). The profile

@@ -19,9 +19,9 @@ const DELTA: Parameter<kind::Number> = Parameter::new(
 const MODE: Parameter<kind::Choice<Mode>> = Parameter::new(
     "mode",
     kind::Choice(&[("auto", Mode::Auto), ("default", Mode::Default), ("competitive", Mode::Competitive)]),
-    Mode::Auto,
-    "auto: competes where the queue is never nearly empty; default, competitive: always so",
-    "paper, section 2.2; mvfst has the default mode only",
+    Mode::Default,
+    "default; competitive; auto: competes where the queue is never nearly empty",
+    "paper, section 2.2, which has auto: several flows of ours take each other for others then; mvfst has the default mode only",
 );
 
 const DELAY: Parameter<kind::Choice<Delay>> = Parameter::new(

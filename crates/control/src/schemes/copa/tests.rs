@@ -67,7 +67,7 @@ fn the_velocity_doubles_every_round_once_the_direction_has_held_for_three() {
 
 #[test]
 fn a_queue_that_is_never_nearly_empty_is_competed_for_until_it_is() {
-    let mut path = path("copa");
+    let mut path = path("copa(mode=auto)");
     path.run_for(Span::from_secs(5));
     // Half the rate, with a queue that the flow did not build: a standing queue for as long as somebody else keeps it.
     path.set_rtt(Span::from_millis(60));
@@ -84,7 +84,7 @@ fn a_queue_that_is_never_nearly_empty_is_competed_for_until_it_is() {
 
 #[test]
 fn the_default_mode_takes_a_loss_for_nothing() {
-    let mut path = path("copa(mode=default)");
+    let mut path = path("copa");
     path.run_for(Span::from_secs(5));
     path.drop_next(1);
     path.run_for(Span::from_secs(1));
