@@ -65,9 +65,9 @@ fn presets() -> Vec<Preset> {
         Preset {
             parameter: PROFILE.name,
             name: "mvfst".into(),
-            summary: "Facebook's QUIC: ten times the queue, the latest RTT, no competitive mode".into(),
+            summary: "Facebook's QUIC: ten times the queue, the latest RTT".into(),
             source: "facebook/mvfst, quic/congestion_control/Copa.cpp, 2023".into(),
-            sets: "delta=0.05, mode=default, delay=latest".into(),
+            sets: "delta=0.05, delay=latest".into(),
         },
     ]
 }
