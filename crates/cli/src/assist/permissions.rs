@@ -13,7 +13,7 @@ Example:
 nats-server includes the file: docs/how-to/netassist.md. It says who may publish and who may hear of whom: make it again where the \
 configuration's users or servers change, and signal nats-server to read it again.")]
 pub(crate) struct Args {
-    /// The service's configuration, in TOML, with a table [nats].
+    /// The service's configuration, in TOML, with a table `nats`.
     #[arg(value_name = "FILE")]
     config: PathBuf,
 }
