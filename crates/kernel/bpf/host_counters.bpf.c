@@ -290,7 +290,6 @@ static __always_inline bool was_busy(const struct user *user, const struct flow 
 static __always_inline void on_acked(struct user *user, struct flow *flow, __u32 acknowledgement, __u64 now_us)
 {
 	__u32 advance = acknowledgement - flow->acked, rtt_us;
-
 	bool is_recovering = after(flow->recovered, flow->acked);
 
 	if (!after(acknowledgement, flow->acked))
@@ -312,38 +311,61 @@ static __always_inline void on_acked(struct user *user, struct flow *flow, __u32
 	user->acked_at_us = now_us;
 }
 
+/* The user whose packet it is and the packet itself; 0 where it is nobody's in the table. */
+static __always_inline struct user *read_packet(struct __sk_buff *skb, struct packet *packet, bool is_towards_user)
+{
+	if (!parse(skb, packet))
+		return 0;
+	return user_of(is_towards_user ? &packet->destination : &packet->source);
+}
+
+/* The flow towards a user that this segment carries data of. One that is not known begins with it. */
+static __always_inline struct flow *flow_of_data(const struct packet *packet)
+{
+	struct flow_name name = {
+		.user = packet->destination,
+		.peer = packet->source,
+		.user_port = packet->destination_port,
+		.peer_port = packet->source_port,
+	};
+	struct flow *flow = bpf_map_lookup_elem(&flows, &name);
+	struct flow begun = {
+		.sent = packet->sequence,
+		.acked = packet->sequence,
+		.recovered = packet->sequence,
+	};
+
+	if (flow)
+		return flow;
+	bpf_map_update_elem(&flows, &name, &begun, 0);
+	return bpf_map_lookup_elem(&flows, &name);
+}
+
+/* The flow towards a user that this segment acknowledges data of; 0 where none is known. */
+static __always_inline struct flow *flow_of_ack(const struct packet *packet)
+{
+	struct flow_name name = {
+		.user = packet->source,
+		.peer = packet->destination,
+		.user_port = packet->source_port,
+		.peer_port = packet->destination_port,
+	};
+
+	return bpf_map_lookup_elem(&flows, &name);
+}
+
 SEC("tcx/egress")
 int towards_users(struct __sk_buff *skb)
 {
 	__u64 now_us = bpf_ktime_get_ns() / 1000;
 	struct packet packet = {};
-	struct flow_name name = {};
 	struct flow *flow = 0;
-	struct user *user;
+	struct user *user = read_packet(skb, &packet, true);
 
-	if (!parse(skb, &packet))
-		return TCX_NEXT;
-	user = user_of(&packet.destination);
 	if (!user)
 		return TCX_NEXT;
-	if (packet.is_tcp && packet.payload) {
-		name.user = packet.destination;
-		name.peer = packet.source;
-		name.user_port = packet.destination_port;
-		name.peer_port = packet.source_port;
-		flow = bpf_map_lookup_elem(&flows, &name);
-		if (!flow) {
-			struct flow begun = {
-				.sent = packet.sequence,
-				.acked = packet.sequence,
-				.recovered = packet.sequence,
-			};
-
-
-			bpf_map_update_elem(&flows, &name, &begun, 0);
-			flow = bpf_map_lookup_elem(&flows, &name);
-		}
-	}
+	if (packet.is_tcp && packet.payload)
+		flow = flow_of_data(&packet);
 	bpf_spin_lock(&user->lock);
 	user->sent += packet.bytes;
 	/* Nobody tells whether the user has it. */
@@ -360,22 +382,13 @@ int from_users(struct __sk_buff *skb)
 {
 	__u64 now_us = bpf_ktime_get_ns() / 1000;
 	struct packet packet = {};
-	struct flow_name name = {};
 	struct flow *flow = 0;
-	struct user *user;
+	struct user *user = read_packet(skb, &packet, false);
 
-	if (!parse(skb, &packet))
-		return TCX_NEXT;
-	user = user_of(&packet.source);
 	if (!user)
 		return TCX_NEXT;
-	if (packet.is_tcp && packet.has_ack) {
-		name.user = packet.source;
-		name.peer = packet.destination;
-		name.user_port = packet.source_port;
-		name.peer_port = packet.destination_port;
-		flow = bpf_map_lookup_elem(&flows, &name);
-	}
+	if (packet.is_tcp && packet.has_ack)
+		flow = flow_of_ack(&packet);
 	bpf_spin_lock(&user->lock);
 	user->received += packet.bytes;
 	if (flow)

@@ -23,6 +23,9 @@ const REFUSALS_LOGGED_AT_ONCE: NonZeroU32 = NonZeroU32::new(100).unwrap();
 pub(crate) const MAX_SUBSCRIPTIONS: usize = 10_000;
 /// Clients at once; each takes up to 100 kB of the QUIC implementation's memory, so 25 MB.
 pub(crate) const MAX_CLIENTS: usize = 256;
+/// Of these, clients of one name: a server's processes, and connections that were lost and not yet noticed. So that one
+/// certificate does not take the places of all.
+pub(crate) const MAX_CLIENTS_OF_ONE_NAME: usize = 16;
 
 /// How fast one client may do something. It has no clock: time comes in.
 #[derive(Debug)]

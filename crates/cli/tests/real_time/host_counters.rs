@@ -9,8 +9,10 @@ use cellcc_kernel::{HostCounters, Machine};
 use cellcc_test_support::{retry_on_stall, skip};
 use cellcc_units::{Rate, Span, Time};
 use libbpf_rs::query::ProgInfoIter;
+use rustix::net::sockopt::set_socket_send_buffer_size;
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
+use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -70,6 +72,25 @@ fn share(estimates: &[Estimate], is_so: impl Fn(&Estimate) -> bool) -> f64 {
     estimates.iter().filter(|estimate| is_so(estimate)).count() as f64 / estimates.len() as f64
 }
 
+/// In a period. All that the connection takes, or a tenth of the link.
+const ALL: u64 = 0;
+const TENTH: u64 = 12_500;
+const END: u64 = u64::MAX;
+
+/// Writes what is asked for, until the end is.
+fn write(server: &mut TcpStream, demand: &AtomicU64) {
+    loop {
+        match demand.load(Ordering::Relaxed) {
+            END => return,
+            ALL => server.write_all(&[7; 16_384]).unwrap(),
+            bytes => {
+                server.write_all(&vec![7; bytes as usize]).unwrap();
+                std::thread::sleep(PERIOD);
+            }
+        }
+    }
+}
+
 #[test]
 fn a_flow_that_fills_the_link_tells_its_rate_and_one_that_does_not_lowers_nothing() {
     retry_on_stall(|| {
@@ -79,58 +100,48 @@ fn a_flow_that_fills_the_link_tells_its_rate_and_one_that_does_not_lowers_nothin
         }
         let cell = Cell::start(1, LINK_MBIT);
         let mut told = Told::start(&cell);
-        // Of the kernel's own schemes, the one that fills queues.
         let mut server = cell.connect(0, "cubic");
-        // Bytes a period; zero: as many as the connection takes. All bits: the end.
-        let demand = AtomicU64::new(0);
+        let socket = server.try_clone().unwrap();
+        let demand = AtomicU64::new(ALL);
         std::thread::scope(|scope| {
-            let written = scope.spawn(|| {
-                let mut written = 0;
-                loop {
-                    match demand.load(Ordering::Relaxed) {
-                        u64::MAX => return written,
-                        0 => server.write_all(&[7; 16_384]).unwrap(),
-                        bytes => {
-                            server.write_all(&vec![7; bytes as usize]).unwrap();
-                            written += bytes;
-                            std::thread::sleep(PERIOD);
-                        }
-                    }
-                }
-            });
+            let writing = scope.spawn(|| write(&mut server, &demand));
+            told.periods(&cell, 20);
+            let with_losses = told.periods(&cell, 30);
+            // The link and its queue hold 350 kB: now there always is a queue, and never a loss.
+            set_socket_send_buffer_size(&socket, 100_000).unwrap();
             told.periods(&cell, 20);
             let filled = told.periods(&cell, 30);
-            let of_link = |estimate: &Estimate| is_near(estimate.bandwidth, LINK_MBIT);
-            // In a loss recovery round trips are not measured: what was told before is kept.
-            assert!(share(&filled, |one| one.class == AdviceClass::Backlogged) > 0.5, "{filled:#?}");
-            assert!(filled.iter().all(of_link), "{filled:#?}");
-
-            // A tenth of the link, once the queue and the socket's buffer are empty.
-            demand.store(12_500, Ordering::Relaxed);
+            // Once the queue and the socket's buffer are empty.
+            demand.store(TENTH, Ordering::Relaxed);
             told.periods(&cell, 40);
             let before = told.look(&cell);
             let limited = told.periods(&cell, 40);
             let after = told.look(&cell);
-            let achieved = Rate::from_transfer(
-                after.delivered - before.delivered,
-                after.acknowledged_at.since(before.acknowledged_at),
-            );
+            demand.store(END, Ordering::Relaxed);
+            writing.join().unwrap();
+
+            let of_link = |estimate: &Estimate| is_near(estimate.bandwidth, LINK_MBIT);
+            // In a loss recovery round trips are not measured: what was told before is kept.
+            assert!(with_losses.iter().all(of_link), "{with_losses:#?}");
+            assert!(filled.iter().all(of_link), "{filled:#?}");
+            assert!(share(&filled, |one| one.class == AdviceClass::Backlogged) > 0.9, "{filled:#?}");
             assert!(limited.iter().all(of_link), "{limited:#?}");
             assert!(limited.iter().all(|one| one.class != AdviceClass::Backlogged), "{limited:#?}");
-
-            demand.store(u64::MAX, Ordering::Relaxed);
-            written.join().unwrap();
-            // Each write comes a little more than a period after the one before.
-            let asked = 12_500.0 * 8.0 / 1e6 / PERIOD.as_secs_f64() / PAYLOAD_SHARE;
-            assert!(
-                (0.94..1.02).contains(&(achieved.as_mbit_per_sec() / asked)),
-                "{achieved} of {asked} Mbit/s"
-            );
-            let rtt = after.rtt.unwrap();
-            // The link's two delays, and a packet's or two packets' transmission.
-            assert!((20.0..23.0).contains(&rtt.min.as_millis_f64()), "{rtt:?}");
+            is_as_asked_for(&before, &after);
         });
     });
+}
+
+/// What was counted while a tenth of the link was asked for.
+fn is_as_asked_for(before: &PassiveCounters, after: &PassiveCounters) {
+    let between = after.acknowledged_at.since(before.acknowledged_at);
+    let achieved = Rate::from_transfer(after.delivered - before.delivered, between).as_mbit_per_sec();
+    // Each write comes a little more than a period after the one before.
+    let asked = TENTH as f64 * 8.0 / 1e6 / PERIOD.as_secs_f64() / PAYLOAD_SHARE;
+    assert!((0.94..1.02).contains(&(achieved / asked)), "{achieved} of {asked} Mbit/s");
+    // The link's two delays, and a packet's or two packets' transmission.
+    let rtt = after.rtt.unwrap();
+    assert!((20.0..23.0).contains(&rtt.min.as_millis_f64()), "{rtt:?}");
 }
 
 /// The programs of ours on interfaces.

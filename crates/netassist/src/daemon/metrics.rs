@@ -1,7 +1,8 @@
 //! What is counted, in the form of Prometheus.
 
 use super::probes::Probes;
-use crate::transport::Server;
+use crate::service::Counts;
+use crate::transport::{Server, ServerCounts};
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, MetricEncoder};
 use prometheus_client::metrics::counter::ConstCounter;
@@ -22,7 +23,7 @@ pub(super) struct SourceCounts {
 
 /// All metrics, read when they are asked for.
 pub(super) fn registry(server: Server, sources: Arc<SourceCounts>, probes: Probes) -> Registry {
-    let mut registry = Registry::default();
+    let mut registry = Registry::with_prefix("netassist");
     registry.register_collector(Box::new(All { server, sources, probes }));
     registry
 }
@@ -34,98 +35,109 @@ struct All {
     probes: Probes,
 }
 
+/// A metric's name after `netassist_`, what it is, and its value.
+type Row = (&'static str, &'static str, u64);
+
 impl Collector for All {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
-        let (core, server) = self.server.counts();
-        let (clients, subscriptions, known_users) = self.server.sizes();
-        for (name, help, value) in [
-            ("netassist_clients", "Clients that are connected", clients),
-            (
-                "netassist_subscriptions",
-                "Users that clients are told about, one for each client",
-                subscriptions,
-            ),
-            ("netassist_known_users", "Users of whom something is known", known_users),
-            (
-                "netassist_broker_connected",
-                "Whether there is a connection with the NATS broker, 0 or 1",
-                self.server.has_broker().into(),
-            ),
-            (
-                "netassist_cells_without_echo",
-                "Cells from whose host no echo came back for ten seconds",
-                self.probes.silent(),
-            ),
-        ] {
+        for (name, help, value) in self.sizes() {
             let gauge = ConstGauge::new(i64::try_from(value).unwrap_or(i64::MAX));
             one(&mut encoder, name, help, &gauge)?;
         }
-        let echoes = self.probes.counts();
-        let sources = |count: &AtomicU64| count.load(Ordering::Relaxed);
-        for (name, help, value) in [
-            ("netassist_samples", "Samples that became records", core.samples),
-            (
-                "netassist_samples_too_early",
-                "Samples of which nothing could be told yet",
-                core.samples_too_early,
-            ),
-            (
-                "netassist_samples_unknown_user",
-                "Samples about nobody in the table",
-                core.samples_unknown_user,
-            ),
-            (
-                "netassist_source_problems",
-                "What came from sources and was no measurement",
-                sources(&self.sources.problems),
-            ),
-            ("netassist_sources_ended", "Sources that have ended", sources(&self.sources.ended)),
-            ("netassist_echoes_sent", "Echoes to base stations' hosts", echoes.sent),
-            ("netassist_echoes_answered", "Echoes that came back", echoes.answered),
-            ("netassist_echoes_lost", "Echoes that did not come back for two seconds", echoes.lost),
-            ("netassist_echoes_forged", "Datagrams that answered no echo on its way", echoes.forged),
-            ("netassist_stale", "Times that a user's source was late", core.stale),
-            ("netassist_handovers", "Handovers that were seen", core.handovers),
-            ("netassist_requests_granted", "Registrations that were granted", core.granted),
-            ("netassist_requests_refused", "Registrations that were refused", core.refused),
-            ("netassist_connections", "Connections that began", server.connections),
-            (
-                "netassist_handshakes_failed",
-                "Handshakes without a right certificate",
-                server.handshakes_failed,
-            ),
-            ("netassist_handshakes_refused", "Handshakes above the limit", server.handshakes_refused),
-            ("netassist_malformed", "Messages that were none, or too long", server.malformed),
-            ("netassist_slow_clients", "Clients that did not read what they were sent", server.slow),
-            ("netassist_records", "Records handed to connections", server.records),
-            ("netassist_records_dropped", "Records that made room for newer ones", server.records_dropped),
-            (
-                "netassist_broker_connections",
-                "Connections with the broker that began",
-                server.broker_connections,
-            ),
-            (
-                "netassist_broker_losses",
-                "Attempts to connect with the broker that failed, and connections that were lost",
-                server.broker_losses,
-            ),
-            ("netassist_broker_refusals", "What the broker's permissions refused us", server.broker_refusals),
-            (
-                "netassist_broker_requests_dropped",
-                "Times that requests through the broker were dropped, because too many waited",
-                server.broker_requests_dropped,
-            ),
-            ("netassist_broker_records", "Records handed to the broker", server.broker_records),
-            (
-                "netassist_broker_records_dropped",
-                "Records for which there was no broker or no room",
-                server.broker_records_dropped,
-            ),
-        ] {
+        let (core, transport) = self.server.counts();
+        let counters =
+            [&self.sources()[..], &of_users(&core), &of_connections(&transport), &of_broker(&transport)];
+        for (name, help, value) in counters.concat() {
             one(&mut encoder, name, help, &ConstCounter::new(value))?;
         }
         Ok(())
     }
+}
+
+impl All {
+    /// What may become smaller, too.
+    fn sizes(&self) -> [Row; 5] {
+        let (clients, subscriptions, known_users) = self.server.sizes();
+        [
+            ("clients", "Clients that are connected", clients as u64),
+            ("subscriptions", "Users that clients are told about, one for each client", subscriptions as u64),
+            ("known_users", "Users of whom something is known", known_users as u64),
+            (
+                "broker_connected",
+                "Whether there is a connection with the NATS broker, 0 or 1",
+                self.server.has_broker().into(),
+            ),
+            (
+                "cells_without_echo",
+                "Cells from whose host no echo came back for ten seconds",
+                self.probes.silent() as u64,
+            ),
+        ]
+    }
+
+    fn sources(&self) -> [Row; 6] {
+        let echoes = self.probes.counts();
+        let count = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        [
+            (
+                "source_problems",
+                "What came from sources and was no measurement",
+                count(&self.sources.problems),
+            ),
+            ("sources_ended", "Sources that have ended", count(&self.sources.ended)),
+            ("echoes_sent", "Echoes to base stations' hosts", echoes.sent),
+            ("echoes_answered", "Echoes that came back", echoes.answered),
+            ("echoes_lost", "Echoes that did not come back for two seconds", echoes.lost),
+            ("echoes_forged", "Datagrams that answered no echo on its way", echoes.forged),
+        ]
+    }
+}
+
+fn of_users(core: &Counts) -> [Row; 7] {
+    [
+        ("samples", "Samples that became records", core.samples),
+        ("samples_too_early", "Samples of which nothing could be told yet", core.samples_too_early),
+        ("samples_unknown_user", "Samples about nobody in the table", core.samples_unknown_user),
+        ("stale", "Times that a user's source was late", core.stale),
+        ("handovers", "Handovers that were seen", core.handovers),
+        ("requests_granted", "Registrations that were granted", core.granted),
+        ("requests_refused", "Registrations that were refused", core.refused),
+    ]
+}
+
+fn of_connections(transport: &ServerCounts) -> [Row; 7] {
+    [
+        ("connections", "Connections that began", transport.connections),
+        ("handshakes_failed", "Handshakes without a right certificate", transport.handshakes_failed),
+        ("handshakes_refused", "Handshakes above the limit", transport.handshakes_refused),
+        ("malformed", "Messages that were none, or too long", transport.malformed),
+        ("slow_clients", "Clients that did not read what they were sent", transport.slow),
+        ("records", "Records handed to connections", transport.records),
+        ("records_dropped", "Records that made room for newer ones", transport.records_dropped),
+    ]
+}
+
+fn of_broker(transport: &ServerCounts) -> [Row; 6] {
+    [
+        ("broker_connections", "Connections with the broker that began", transport.broker_connections),
+        (
+            "broker_losses",
+            "Attempts to connect with the broker that failed, and connections that were lost",
+            transport.broker_losses,
+        ),
+        ("broker_refusals", "What the broker's permissions refused us", transport.broker_refusals),
+        (
+            "broker_requests_dropped",
+            "Times that requests through the broker were dropped, because too many waited",
+            transport.broker_requests_dropped,
+        ),
+        ("broker_records", "Records handed to the broker", transport.broker_records),
+        (
+            "broker_records_dropped",
+            "Records for which there was no broker or no room",
+            transport.broker_records_dropped,
+        ),
+    ]
 }
 
 fn one(

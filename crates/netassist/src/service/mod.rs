@@ -5,7 +5,7 @@ mod registrations;
 
 use crate::audit::{AuditEntry, Event, Ground, Refused};
 use crate::identity::{Identities, UserIndex};
-use crate::limits::{Allowance, MAX_CLIENTS};
+use crate::limits::{Allowance, MAX_CLIENTS, MAX_CLIENTS_OF_ONE_NAME};
 use crate::live_flows::LiveFlows;
 use crate::name::{PeerName, Role};
 use crate::protocol::{Answer, Request};
@@ -151,9 +151,10 @@ impl Service {
         }
     }
 
-    /// A client has connected; `None` where there are too many.
+    /// A client has connected; `None` where there are too many, of this name or of all.
     pub fn connect(&mut self, now: Time, name: PeerName, address: IpAddr) -> Option<ClientId> {
-        if self.clients.len() >= MAX_CLIENTS {
+        let of_this_name = self.clients.values().filter(|client| client.name == name).count();
+        if self.clients.len() >= MAX_CLIENTS || of_this_name >= MAX_CLIENTS_OF_ONE_NAME {
             return None;
         }
         let id = ClientId(self.next_client);

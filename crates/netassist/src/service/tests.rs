@@ -207,6 +207,17 @@ fn a_hundred_thousand_registrations_end_the_connection() {
 }
 
 #[test]
+fn one_name_does_not_take_the_places_of_the_others() {
+    let mut service = with_flow();
+    let places = |service: &mut Service, name: &str| {
+        (0..1000).map_while(|_| service.connect(at(0), peer(Role::Server, name), ip(SERVER))).count()
+    };
+    assert_eq!(places(&mut service, "video-1"), 16);
+    let others: usize = (2..100).map(|index| places(&mut service, &format!("video-{index}"))).sum();
+    assert_eq!(16 + others, 256, "and all together have their limit");
+}
+
+#[test]
 fn a_late_source_is_told_to_those_who_listen() {
     let mut service = with_flow();
     let id = server(&mut service);

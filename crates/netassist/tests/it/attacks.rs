@@ -101,9 +101,13 @@ async fn raw(edge: &Edge, identity: Option<&std::path::Path>) -> Result<Connecti
 
 /// A connection as a server that may connect.
 async fn raw_server(edge: &Edge) -> Connection {
+    raw_server_of_name(edge, "video-1").await.expect("it may connect")
+}
+
+async fn raw_server_of_name(edge: &Edge, server: &str) -> Result<Connection, noq::ConnectionError> {
     let folder = tempfile::tempdir().unwrap();
-    let holder = edge.authority.issue(&name(Role::Server, "video-1"), folder.path()).unwrap();
-    raw(edge, Some(&holder)).await.expect("it may connect")
+    let holder = edge.authority.issue(&name(Role::Server, server), folder.path()).unwrap();
+    raw(edge, Some(&holder)).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -305,21 +309,28 @@ async fn a_client_that_reads_nothing_does_not_hold_up_another() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn more_clients_than_there_is_room_for_are_refused() {
-    let edge = Edge::start();
-    let mut connections = Vec::new();
-    for _ in 0..256 {
-        connections.push(raw_server(&edge).await);
-    }
-    edge.until("all are there", |server| server.sizes().0 == 256).await;
-    let folder = tempfile::tempdir().unwrap();
-    let holder = edge.authority.issue(&name(Role::Server, "video-1"), folder.path()).unwrap();
-    let reason = match raw(&edge, Some(&holder)).await {
+async fn is_one_too_many(edge: &Edge, server: &str) {
+    let reason = match raw_server_of_name(edge, server).await {
         Ok(connection) => connection.closed().await.to_string(),
         Err(error) => error.to_string(),
     };
     assert!(reason.contains("too many clients"), "{reason}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn more_clients_than_there_is_room_for_are_refused() {
+    let edge = Edge::start();
+    let mut connections = Vec::new();
+    for index in 0..256 {
+        let name = format!("video-{}", index / 16);
+        connections.push(raw_server_of_name(&edge, &name).await.expect("it may connect"));
+        // Those of one name are as many as it may have; the last name has room.
+        if index == 200 {
+            is_one_too_many(&edge, "video-0").await;
+        }
+    }
+    edge.until("all are there", |server| server.sizes().0 == 256).await;
+    is_one_too_many(&edge, "video-99").await;
     connections.truncate(1);
     edge.until("they have left", |server| server.sizes().0 < 256).await;
     let again = raw_server(&edge).await;

@@ -22,8 +22,12 @@ fn lost(heard: Heard) -> Option<String> {
     }
 }
 
-/// A service whose broker lets `video-1` hear of Alice, and a client of this name that does.
-async fn edge_and_server() -> (Edge, Broker, Listening) {
+/// A service whose broker lets `video-1` hear of Alice, and a client of this name that does; `None` where no nats-server is
+/// installed.
+async fn edge_and_server() -> Option<(Edge, Broker, Listening)> {
+    if !is_there() {
+        return None;
+    }
     let edge = Edge::start();
     let broker = Broker::start(&edge.authority, &edge.permissions(&[("video-1", &["alice"])]));
     edge.publish_through(&broker.url(), &["video-1"]);
@@ -31,7 +35,7 @@ async fn edge_and_server() -> (Edge, Broker, Listening) {
     server.client.want(ALICE, 1, None);
     server.is_connected().await;
     edge.until("connected", Server::has_broker).await;
-    (edge, broker, server)
+    Some((edge, broker, server))
 }
 
 /// Measures until the broker, which takes subscriptions in its own time, passes a record on.
@@ -49,10 +53,7 @@ async fn hears_of(edge: &Edge, user: &str, server: &mut Listening) -> Record {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_hears_of_its_user_through_a_broker() {
-    if !is_there() {
-        return;
-    }
-    let (edge, _broker, mut server) = edge_and_server().await;
+    let Some((edge, _broker, mut server)) = edge_and_server().await else { return };
     server.hears_that(|heard| (heard == Heard::Granted(ALICE)).then_some(())).await;
     let heard = hears_of(&edge, "alice", &mut server).await;
     assert_eq!((heard.downlink.as_mbit_per_sec(), heard.flows), (12.0, 1));
@@ -65,10 +66,7 @@ async fn a_server_hears_of_its_user_through_a_broker() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_user_who_is_wanted_no_more_is_given_up() {
-    if !is_there() {
-        return;
-    }
-    let (edge, _broker, mut server) = edge_and_server().await;
+    let Some((edge, _broker, mut server)) = edge_and_server().await else { return };
     hears_of(&edge, "alice", &mut server).await;
     server.client.want(ALICE, 0, None);
     edge.until("given up", |server| server.sizes().1 == 0).await;
@@ -79,10 +77,7 @@ async fn a_user_who_is_wanted_no_more_is_given_up() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_operator_hears_of_all_users_and_a_device_tells_its_flows() {
-    if !is_there() {
-        return;
-    }
-    let (edge, broker, mut server) = edge_and_server().await;
+    let Some((edge, broker, mut server)) = edge_and_server().await else { return };
     let mut operator = broker.client(edge.credentials(Role::Operator, "desk"));
     operator.client.want_all();
     operator.is_connected().await;
@@ -96,10 +91,7 @@ async fn an_operator_hears_of_all_users_and_a_device_tells_its_flows() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_broker_that_was_killed_and_is_back_is_found_again_by_both_sides() {
-    if !is_there() {
-        return;
-    }
-    let (edge, mut broker, mut server) = edge_and_server().await;
+    let Some((edge, mut broker, mut server)) = edge_and_server().await else { return };
     hears_of(&edge, "alice", &mut server).await;
     let mut tasks = Vec::new();
     for times in 1..=3 {

@@ -52,7 +52,7 @@ impl Registrations {
         if !self.clients.contains_key(answer_to) {
             let address = self.addresses.get(&name).copied().unwrap_or(UNKNOWN_ADDRESS);
             let Some(id) = self.shared.connect(name, address) else {
-                let reason = "the service has as many clients as it takes".into();
+                let reason = "the service has as many clients as it takes, of this name or of all".into();
                 return vec![Answer::Refused { user: None, reason, retry_after_ms: None }];
             };
             self.clients.insert(answer_to.into(), Registered { id, asked_at: now, users: HashMap::new() });
