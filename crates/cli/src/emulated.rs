@@ -92,7 +92,14 @@ pub(crate) fn run(asked: Asked) -> Result<ExitCode, Exit> {
     }
     let isolated = how.server.is_some();
     let topology = Topology::build(&TopologySpec { users, isolated, backend: how.backend, mtu: how.mtu })?;
-    let spec = EmulationSpec { up, down, granularity: how.granularity, receive_offload: true, taps: None };
+    let spec = EmulationSpec {
+        up,
+        down,
+        granularity: how.granularity,
+        receive_offload: true,
+        taps: None,
+        queue_counts: None,
+    };
     let emulation = Emulation::start(topology, spec)?;
     let ends = run_commands(emulation.topology(), &command, &prompt, how.server.as_deref())?;
     let report = emulation.stop()?;

@@ -285,8 +285,14 @@ fn timer_lateness() -> Vec<f64> {
 fn start(backend: Backend, up: Vec<Stage>, down: Vec<Stage>) -> Result<Emulation> {
     let topology =
         Topology::build(&TopologySpec { users: 1, isolated: true, backend: Some(backend), mtu: 1500 })?;
-    let spec =
-        EmulationSpec { up, down, granularity: DEFAULT_GRANULARITY, receive_offload: true, taps: None };
+    let spec = EmulationSpec {
+        up,
+        down,
+        granularity: DEFAULT_GRANULARITY,
+        receive_offload: true,
+        taps: None,
+        queue_counts: None,
+    };
     Ok(Emulation::start(topology, spec)?)
 }
 

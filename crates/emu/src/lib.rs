@@ -5,6 +5,7 @@
 //! | [`Topology`](topology::Topology) | network namespaces and their [`Device`](device::Device)s |
 //! | [`Stage`](stage::Stage) | what the emulated path consists of, made of `link`'s pieces |
 //! | [`Emulation`](emulation::Emulation) | two threads that carry packets between the devices, on the path's schedule |
+//! | [`QueueCounts`](queue_counts::QueueCounts) | what the queues of a running emulation have counted |
 //! | [`Commands`](commands::Commands) | the programs that run behind the path, until the last of them has ended |
 //! | [`mahimahi`] | the command lines and logs that people know |
 //! | [`kernel`] | the driver for the kernel's own TCP |
@@ -29,6 +30,7 @@ pub mod namespace;
 mod netlink;
 pub mod path;
 mod process;
+pub mod queue_counts;
 mod realtime;
 pub mod stage;
 mod sys;

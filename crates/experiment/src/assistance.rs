@@ -59,8 +59,6 @@ impl AssistedPath for TracedPath {
 pub struct AdviceSupport {
     /// Its name in Scenarios.
     pub driver: &'static str,
-    /// It has the counters of the users' queues.
-    pub sees_queues: bool,
     /// Reports can travel on acknowledgements.
     pub in_band: bool,
 }
@@ -80,7 +78,7 @@ impl AdviceSupport {
         let Some(request) = scheme.advice_request() else { return Ok(None) };
         scenario.check_users()?;
         let settings = scenario.netassist.requested(&request);
-        self.check(scenario, scheme, &settings)?;
+        self.check(scheme, &settings)?;
         let flow = &scenario.flows[index];
         let back = scenario.reverse_delay() + flow.extra_rtt;
         let fault = |share, randomness| Loss::new(share, scenario.seed_of(randomness));
@@ -102,16 +100,13 @@ impl AdviceSupport {
     }
 
     /// Refuses what would otherwise be left out silently.
-    fn check(self, scenario: &Scenario, scheme: &Scheme, settings: &NetAssist) -> Result<(), ResolveError> {
-        let missing = if settings.route == AdviceRoute::InBand && !self.in_band {
-            "advice in band (route=in-band): nobody writes on acknowledgements"
-        } else if scenario.cell.is_some() && !self.sees_queues {
-            "advice in a cell: nobody sees into its queues"
-        } else {
+    fn check(self, scheme: &Scheme, settings: &NetAssist) -> Result<(), ResolveError> {
+        if settings.route != AdviceRoute::InBand || self.in_band {
             return Ok(());
-        };
+        }
         Err(ResolveError(format!(
-            "scheme `{}`: the driver `{}` has no {missing}; leave that out, or use the driver `sim`",
+            "scheme `{}`: the driver `{}` has no advice in band (route=in-band): nobody writes on acknowledgements; leave that \
+             out, or use the driver `sim`",
             scheme.text(),
             self.driver
         )))

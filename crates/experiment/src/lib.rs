@@ -35,6 +35,7 @@ mod series;
 mod source;
 mod tcp_backend;
 mod udp_backend;
+mod user_queues;
 mod vary;
 pub mod virtual_time;
 
@@ -65,4 +66,5 @@ pub use series::{Column, Series};
 pub use source::Source;
 pub use tcp_backend::{TcpBackend, TcpRun};
 pub use udp_backend::{FlowOutcome, UdpBackend, UdpEndpoints, UdpOutcome, UdpRun};
+pub use user_queues::{UserQueues, UserReports};
 pub use vary::{Variation, Vary, VaryError, varied};

@@ -1,9 +1,10 @@
 //! Schemes that somebody adds to the kernel's TCP, while the caller runs a Scenario's flows over it.
 
-use crate::{ResolveError, RunError, Scenario};
+use crate::{ResolveError, RunError, Scenario, UserQueues};
 use cellcc_units::Time;
 use std::fmt::Debug;
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::Instant;
 
 /// Adds schemes to the kernel's TCP. Those that the kernel has by itself are no concern of it.
@@ -39,6 +40,8 @@ pub struct TcpRun<'a> {
     pub scenario: &'a Scenario,
     /// The address of each flow's receiver.
     pub peers: &'a [IpAddr],
+    /// The users' queues.
+    pub queues: &'a Arc<dyn UserQueues>,
     /// [`Time::ZERO`].
     pub epoch: Instant,
     /// When to return: the Scenario's end.

@@ -1,8 +1,9 @@
 //! What runs the flows of a Scenario over real sockets, while the caller emulates the path between them.
 
-use crate::{FlowMeter, ResolveError, RunError, Scenario};
+use crate::{FlowMeter, ResolveError, RunError, Scenario, UserQueues};
 use cellcc_units::Time;
 use std::net::UdpSocket;
+use std::sync::Arc;
 use std::time::Instant;
 
 /// Runs the flows of a Scenario over the UDP sockets that it is given.
@@ -27,6 +28,8 @@ pub struct UdpRun<'a> {
     pub scenario: &'a Scenario,
     /// The sockets of each flow.
     pub endpoints: Vec<UdpEndpoints>,
+    /// The users' queues.
+    pub queues: Arc<dyn UserQueues>,
     /// [`Time::ZERO`].
     pub epoch: Instant,
     /// When to return: some time after the Scenario's end, so that packets in flight have arrived.

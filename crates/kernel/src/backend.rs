@@ -6,22 +6,22 @@ use crate::machine::Machine;
 use crate::notation::Written;
 use crate::scheme::Scheme;
 use crate::steps::assisted::AdviceValue;
-use cellcc_assist::{Reports, UserState};
+use cellcc_assist::{Advice, Reports, Timetable};
 use cellcc_control::Registry;
 use cellcc_experiment::{
-    AdviceSupport, FlowSetup, ResolveError, RunError, Scenario, TcpBackend, TcpRun, TracedPath,
+    AdviceSupport, ResolveError, RunError, Scenario, TcpBackend, TcpRun, TracedPath, UserReports,
 };
 use cellcc_link::TraceCache;
 use cellcc_units::{Span, Time};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::net::IpAddr;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// The emulator does not show its queues, and no base station writes on the kernel's acknowledgements.
-const ADVICE: AdviceSupport = AdviceSupport { driver: "kernel", sees_queues: false, in_band: false };
+/// No base station writes on the kernel's acknowledgements.
+const ADVICE: AdviceSupport = AdviceSupport { driver: "kernel", in_band: false };
 
 /// Schemes that are loaded when a run first needs them, and are gone with this value, or with the process however it ends.
 #[derive(Debug)]
@@ -89,9 +89,20 @@ impl KernelSchemes {
         Ok(reports.map(|reports| AssistedUser { flow, reports }))
     }
 
-    fn advise(&self, peer: IpAddr, advice: &AdviceValue) -> Result<(), RunError> {
-        let advised = self.held().values().try_for_each(|held| held.advise(peer, advice));
+    /// Tells the schemes that take advice what has just been heard of the path to a peer.
+    ///
+    /// # Errors
+    /// The kernel does not take it.
+    pub fn advise(&self, peer: IpAddr, advice: &Advice) -> Result<(), RunError> {
+        let advice = AdviceValue::now(advice);
+        let advised = self.held().values().try_for_each(|held| held.advise(peer, &advice));
         advised.map_err(|error| RunError(error.to_string()))
+    }
+
+    /// Takes back what they were told: the next run has the same addresses.
+    pub fn forget_advice(&self, peers: &[IpAddr]) {
+        let held = self.held();
+        peers.iter().for_each(|peer| held.values().for_each(|held| held.forget_advice(*peer)));
     }
 }
 
@@ -106,20 +117,6 @@ struct AssistedUser {
     /// The first of its flows that does.
     flow: usize,
     reports: Reports<TracedPath>,
-}
-
-impl AssistedUser {
-    /// The report that reaches the sender now, where one does.
-    fn report(&mut self, now: Time, scenario: &Scenario) -> Option<AdviceValue> {
-        let user = scenario.flows[self.flow].user;
-        let is_active = |flow: &&FlowSetup| {
-            flow.user == user && flow.start <= now && flow.stop.is_none_or(|stop| now < stop)
-        };
-        let flows = scenario.flows.iter().filter(is_active).count();
-        let flows = u32::try_from(flows).unwrap_or(u32::MAX).max(1);
-        self.reports.make(now, &UserState { counters: None, flows, busy_users: 1 });
-        self.reports.arrived(now).as_ref().map(AdviceValue::now)
-    }
 }
 
 impl TcpBackend for KernelSchemes {
@@ -161,26 +158,28 @@ impl TcpBackend for KernelSchemes {
     }
 
     fn assist(&self, run: TcpRun<'_>) -> Result<(), RunError> {
-        let TcpRun { scenario, peers, epoch, until } = run;
-        let mut users = self.assisted_users(scenario).map_err(|error| RunError(error.to_string()))?;
-        if users.is_empty() {
-            return Ok(());
-        }
-        while let Some(next) =
-            users.iter().map(|user| user.reports.next_wake()).min().filter(|next| *next < until)
+        let TcpRun { scenario, peers, queues, epoch, until } = run;
+        let users = self.assisted_users(scenario).map_err(|error| RunError(error.to_string()))?;
+        let reports = |AssistedUser { flow, reports }| {
+            let user = scenario.flows[flow].user;
+            (peers[flow], UserReports::new(reports, user, scenario, Arc::clone(queues)))
+        };
+        let mut users: Vec<_> = users.into_iter().map(reports).collect();
+        while let Some(next) = users.iter().map(|(_, reports)| reports.next_wake()).min()
+            && next < until
         {
             sleep_until(epoch, next);
             let now = Time::ZERO + Span::from_secs_f64(epoch.elapsed().as_secs_f64());
-            for user in &mut users {
-                if let Some(advice) = user.report(now, scenario) {
-                    self.advise(peers[user.flow], &advice)?;
+            for (peer, reports) in &mut users {
+                if let Some(advice) = reports.poll(now) {
+                    self.advise(*peer, &advice)?;
                 }
             }
         }
-        sleep_until(epoch, until);
-        // The next run has the same addresses.
-        let held = self.held();
-        peers.iter().for_each(|peer| held.values().for_each(|held| held.forget_advice(*peer)));
+        if !users.is_empty() {
+            sleep_until(epoch, until);
+            self.forget_advice(peers);
+        }
         Ok(())
     }
 }

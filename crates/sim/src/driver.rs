@@ -73,7 +73,7 @@ impl Driver for SimDriver {
 impl Transport for Packets {
     type Ends = Ends;
 
-    const ADVICE: AdviceSupport = AdviceSupport { driver: DEFAULT_DRIVER, sees_queues: true, in_band: true };
+    const ADVICE: AdviceSupport = AdviceSupport { driver: DEFAULT_DRIVER, in_band: true };
 
     fn check(&self, _scenario: &Scenario, _schemes: &[Scheme]) -> Result<(), ResolveError> {
         Ok(())

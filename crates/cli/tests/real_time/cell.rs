@@ -41,6 +41,7 @@ impl Cell {
             granularity: DEFAULT_GRANULARITY,
             receive_offload: true,
             taps: None,
+            queue_counts: None,
         };
         let list = || Command::new("ip").args(["-o", "link"]).output().unwrap().stdout;
         let devices = String::from_utf8(topology.outside.namespace.run(list).unwrap()).unwrap();

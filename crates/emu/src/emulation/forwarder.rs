@@ -10,6 +10,7 @@ use super::super_packet::{self, Layout, VNET_HEADER};
 use crate::device::Device;
 use crate::error::EmuError;
 use crate::log::LogSummary;
+use crate::queue_counts::QueueReader;
 use crate::tap::{SegmentView, Tap};
 use crate::topology::{Directory, Topology};
 use cellcc_link::{Delivery, Dropped};
@@ -39,6 +40,8 @@ pub(crate) struct Forwarder {
     pub(crate) pipeline: Pipeline,
     pub(crate) clock: Clock,
     pub(crate) tap: Option<Box<dyn Tap>>,
+    /// Reads the queues for others.
+    pub(crate) queue_reader: Option<QueueReader>,
     /// Packets due within this of each other are released together.
     pub(crate) granularity: Span,
     /// Whether packets are handed over as one that were sent as one.
@@ -79,6 +82,7 @@ impl Forwarder {
             tap: self.tap,
         };
         let mut pipeline = self.pipeline;
+        let mut queue_reader = self.queue_reader;
         let mut fds = vec![PollFd::new(&*self.stop, PollFlags::IN)];
         fds.extend(inputs.iter().map(|device| PollFd::from_borrowed_fd(device.fd(), PollFlags::IN)));
         loop {
@@ -89,10 +93,15 @@ impl Forwarder {
             let now = egress.clock.now();
             pipeline.release(now, &mut |outcome| egress.take(outcome));
             egress.flush();
+            if let Some(reader) = &mut queue_reader {
+                reader.read(now, |user| pipeline.counters(now, user));
+            }
             if more {
                 continue;
             }
-            let (now, wake) = (egress.clock.now(), pipeline.next_wake(self.granularity));
+            let next_reading = queue_reader.as_ref().map_or(Time::NEVER, QueueReader::next);
+            let wake = pipeline.next_wake(self.granularity).min(next_reading);
+            let now = egress.clock.now();
             // While packets are due soon, arrivals are read with the next release: a wake-up for each would cost too
             // much.
             let awaited = if wake.since(now) <= self.granularity { 1 } else { fds.len() };

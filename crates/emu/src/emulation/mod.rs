@@ -22,6 +22,7 @@ pub fn be_punctual() -> bool {
 
 use crate::error::EmuError;
 use crate::log::LogSummary;
+use crate::queue_counts::{QueueCounts, QueueReader};
 use crate::stage::Stage;
 use crate::tap::Tap;
 use crate::topology::Topology;
@@ -48,6 +49,8 @@ pub struct EmulationSpec {
     pub receive_offload: bool,
     /// The taps at the uplink and at the downlink.
     pub taps: Option<(Box<dyn Tap>, Box<dyn Tap>)>,
+    /// Where the counters of the downlink's queues go, one for each user.
+    pub queue_counts: Option<Arc<QueueCounts>>,
 }
 
 /// 50 us: four packets of 1500 bytes at 1 Gbit/s; what Linux lets ordinary timers be late by.
@@ -74,18 +77,21 @@ impl Emulation {
         let clock = Clock::start();
         let topology = Arc::new(topology);
         let (up_tap, down_tap) = spec.taps.map_or((None, None), |(up, down)| (Some(up), Some(down)));
-        let forwarder = |direction, pipeline, tap| Forwarder {
+        let users = topology.users.len();
+        let queue_reader = spec.queue_counts.map(|counts| QueueReader::new(counts, users));
+        let forwarder = |direction, pipeline, tap, queue_reader| Forwarder {
             direction,
             topology: Arc::clone(&topology),
             pipeline,
             clock,
             tap,
+            queue_reader,
             granularity: spec.granularity,
             receive_offload: spec.receive_offload,
             stop: Arc::clone(&stop),
         };
-        let up = forwarder(Direction::Up, Pipeline::new(spec.up)?, up_tap);
-        let down = forwarder(Direction::Down, Pipeline::new(spec.down)?, down_tap);
+        let up = forwarder(Direction::Up, Pipeline::new(spec.up)?, up_tap, None);
+        let down = forwarder(Direction::Down, Pipeline::new(spec.down)?, down_tap, queue_reader);
         let threads = (spawn("cellcc-up", up)?, spawn("cellcc-down", down)?);
         Ok(Self { topology, clock, stop, threads: Some(threads) })
     }

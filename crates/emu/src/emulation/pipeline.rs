@@ -7,7 +7,9 @@ use super::segment::Segment;
 use crate::error::EmuError;
 use crate::log::{LogEvent, LogSink, LogSpec, LogSummary};
 use crate::stage::{CellStage, LinkStage, Stage};
-use cellcc_link::{Capacity, Delivery, Dropped, ForwardPath, LinkConfig, Packet, Poll, Reordering};
+use cellcc_link::{
+    Capacity, Delivery, Dropped, ForwardPath, LinkConfig, Packet, Poll, QueueCounters, Reordering,
+};
 use cellcc_units::{Rate, Span, Time};
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -70,6 +72,11 @@ impl Pipeline {
         // by no more.
         let wakes = self.stages.iter().map(|stage| stage.path.last_arrival_within(granularity));
         wakes.min().unwrap_or(Time::NEVER)
+    }
+
+    /// What a user's queue in the slowest stage has counted.
+    pub(crate) fn counters(&mut self, now: Time, user: usize) -> QueueCounters {
+        self.stages.get_mut(self.slowest).map(|stage| stage.path.counters(now, user)).unwrap_or_default()
     }
 
     /// Ends the logs, and says how each went.

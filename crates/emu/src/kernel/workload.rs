@@ -5,7 +5,7 @@ use super::endpoints::{Endpoints, Sent, let_buffers_grow};
 use super::tcp_info::TcpInfo;
 use crate::emulation::Clock;
 use crate::error::EmuError;
-use crate::realtime::{Workload, join, sleep_until, start};
+use crate::realtime::{Running, Workload, join, sleep_until, start};
 use crate::topology::Topology;
 use cellcc_experiment::{Application, RunError, Scenario, TcpBackend, TcpRun};
 use cellcc_units::Time;
@@ -48,11 +48,13 @@ impl<B: TcpBackend> Workload for Connections<'_, B> {
         flows.map(|(index, (setup, name))| Endpoints::open(topology, index, setup, name)).collect()
     }
 
-    fn run(&self, endpoints: Vec<Endpoints>, clock: Clock, until: Time) -> Result<Outcome, EmuError> {
+    fn run(&self, endpoints: Vec<Endpoints>, running: Running) -> Result<Outcome, EmuError> {
+        let Running { clock, queues, until } = running;
         let done = AtomicBool::new(false);
         let end = Time::ZERO + self.scenario.duration;
         let peers: Vec<_> = endpoints.iter().map(Endpoints::peer).collect();
-        let assisted = TcpRun { scenario: self.scenario, peers: &peers, epoch: clock.zero(), until: end };
+        let (scenario, epoch) = (self.scenario, clock.zero());
+        let assisted = TcpRun { scenario, peers: &peers, queues: &queues, epoch, until: end };
         std::thread::scope(|scope| {
             let assistance = start(scope, "cellcc-assistance", || self.backend.assist(assisted))?;
             let pairs = endpoints.iter().zip(&self.scenario.flows).map(|(endpoints, setup)| {

@@ -18,7 +18,7 @@ mod watch;
 
 pub(crate) use packet::transport;
 pub(crate) use paths::Paths;
-pub(crate) use run::{Workload, join, kernel_version, receiver_of, start};
+pub(crate) use run::{Running, Workload, join, kernel_version, receiver_of, start};
 pub(crate) use watch::{Event, List, Watched, flow_of_port};
 #[cfg(test)]
 pub(crate) use watch::{FIRST_PORT, Watch};

@@ -4,11 +4,13 @@ use super::watch::{Watch, Watched, port_of_flow};
 use crate::emulation::{Clock, DirectionReport, Emulation, EmulationSpec, SelfReport};
 use crate::error::EmuError;
 use crate::path::Stages;
+use crate::queue_counts::QueueCounts;
 use crate::topology::{Topology, TopologySpec, User};
-use cellcc_experiment::{FlowSetup, KeptUp, MeasuredFlow, RealTime, Record, Scenario};
+use cellcc_experiment::{FlowSetup, KeptUp, MeasuredFlow, RealTime, Record, Scenario, UserQueues};
 use cellcc_link::Capacities;
 use cellcc_units::{Span, Time};
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::thread::{Scope, ScopedJoinHandle};
 
 /// The MTU of Ethernet: the simulator's full packets of 1500 bytes.
@@ -32,8 +34,17 @@ pub(crate) trait Workload {
     /// Opens the sockets of all flows, before the clock starts.
     fn open(&self, topology: &Topology) -> Result<Self::Endpoints, EmuError>;
 
-    /// Lets every flow send and receive. Returns at `until`, when the packets in flight at the end have arrived.
-    fn run(&self, endpoints: Self::Endpoints, clock: Clock, until: Time) -> Result<Self::Outcome, EmuError>;
+    /// Lets every flow send and receive. Returns at [`Running::until`].
+    fn run(&self, endpoints: Self::Endpoints, running: Running) -> Result<Self::Outcome, EmuError>;
+}
+
+/// An emulation that has begun.
+pub(crate) struct Running {
+    pub(crate) clock: Clock,
+    /// The users' queues.
+    pub(crate) queues: Arc<dyn UserQueues>,
+    /// When the packets in flight at the Scenario's end have arrived.
+    pub(crate) until: Time,
 }
 
 /// The result of a run.
@@ -62,10 +73,14 @@ pub(super) fn run<T: Workload>(
     let watch = Watch::start(workload.flows())?;
     let receive_offload = scenario.endpoint.receive_offload;
     let (up, down) = (stages.up, stages.down);
-    let spec = EmulationSpec { up, down, granularity, receive_offload, taps: Some(watch.taps()) };
+    let queues = Arc::new(QueueCounts::default());
+    let queue_counts = Some(Arc::clone(&queues));
+    let taps = Some(watch.taps());
+    let spec = EmulationSpec { up, down, granularity, receive_offload, taps, queue_counts };
     let emulation = Emulation::start(topology, spec)?;
     let until = Time::ZERO + scenario.duration + delay + LATECOMERS;
-    let outcome = workload.run(endpoints, emulation.clock(), until);
+    let running = Running { clock: emulation.clock(), queues, until };
+    let outcome = workload.run(endpoints, running);
     // Stopping the emulation drops the taps: only then has the meter seen everything.
     let report = emulation.stop();
     let flows = watch.finish();

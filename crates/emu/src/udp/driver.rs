@@ -2,15 +2,13 @@
 
 use super::endpoints;
 use super::flow::UdpFlow;
-use crate::emulation::Clock;
 use crate::error::EmuError;
-use crate::realtime::{Paths, Workload};
+use crate::realtime::{Paths, Running, Workload};
 use crate::topology::Topology;
 use cellcc_experiment::{
     Driver, FlowOutcome, MeasuredFlow, Record, ResolveError, RunError, Scenario, UdpBackend, UdpEndpoints,
     UdpOutcome, UdpRun,
 };
-use cellcc_units::Time;
 
 /// More than this share of a flow's packets lost in the receiver's socket shows in what its sender does: a tenth of the
 /// random loss that published comparisons begin with (1 %).
@@ -100,12 +98,14 @@ impl<P: UdpBackend> Workload for Flows<'_, P> {
         flows.map(|(index, setup)| endpoints::open(topology, index, setup)).collect()
     }
 
-    fn run(
-        &self,
-        endpoints: Vec<UdpEndpoints>,
-        clock: Clock,
-        until: Time,
-    ) -> Result<Self::Outcome, EmuError> {
-        Ok(self.backend.run(UdpRun { scenario: self.scenario, endpoints, epoch: clock.zero(), until }))
+    fn run(&self, endpoints: Vec<UdpEndpoints>, running: Running) -> Result<Self::Outcome, EmuError> {
+        let Running { clock, queues, until } = running;
+        Ok(self.backend.run(UdpRun {
+            scenario: self.scenario,
+            endpoints,
+            queues,
+            epoch: clock.zero(),
+            until,
+        }))
     }
 }

@@ -15,11 +15,11 @@ mod side;
 mod transport;
 
 use crate::certificate::Tls;
-use cellcc_assist::UnseenReports;
+use cellcc_assist::Reports;
 use cellcc_control::{Registry, Scheme};
 use cellcc_experiment::{
     AdviceSupport, FlowOutcome, Randomness, Recordings, ResolveError, RunError, Scenario, TracedPath,
-    UdpBackend, UdpOutcome, UdpRun, schemes_of,
+    UdpBackend, UdpOutcome, UdpRun, UserReports, schemes_of,
 };
 use cellcc_link::TraceCache;
 use cellcc_quic::{Clock, Congestion};
@@ -27,9 +27,10 @@ use plan::Plan;
 use receiving::Receiver;
 use sending::Sender;
 use side::Side;
+use std::sync::Arc;
 
-/// The emulator does not show its queues. QUIC encrypts acknowledgements, so a base station cannot write to them.
-const ADVICE: AdviceSupport = AdviceSupport { driver: "quic", sees_queues: false, in_band: false };
+/// QUIC encrypts acknowledgements, so a base station cannot write to them.
+const ADVICE: AdviceSupport = AdviceSupport { driver: "quic", in_band: false };
 
 /// Runs flows over QUIC sockets, with the schemes of a registry in noq.
 #[derive(Debug)]
@@ -55,14 +56,10 @@ impl QuicBackend {
         &self,
         scenario: &Scenario,
         schemes: &[Scheme],
-    ) -> Result<Vec<Option<UnseenReports<TracedPath>>>, ResolveError> {
+    ) -> Result<Vec<Option<Reports<TracedPath>>>, ResolveError> {
         let capacities = scenario.capacities(&self.links)?;
-        let flows = u32::try_from(scenario.flows.len()).unwrap_or(u32::MAX);
-        let reports = schemes.iter().enumerate().map(|(index, scheme)| {
-            let reports = ADVICE.reports(scenario, index, scheme, &capacities)?;
-            Ok(reports.map(|reports| UnseenReports::new(reports, flows)))
-        });
-        reports.collect()
+        let schemes = schemes.iter().enumerate();
+        schemes.map(|(index, scheme)| ADVICE.reports(scenario, index, scheme, &capacities)).collect()
     }
 }
 
@@ -81,7 +78,7 @@ impl UdpBackend for QuicBackend {
     }
 
     fn run(&self, run: UdpRun<'_>) -> Result<UdpOutcome, RunError> {
-        let UdpRun { scenario, endpoints, epoch, until } = run;
+        let UdpRun { scenario, endpoints, queues, epoch, until } = run;
         let clock = Clock::new(epoch);
         let failed = |error: ResolveError| RunError(error.to_string());
         let schemes = schemes_of(scenario, &self.registry).map_err(failed)?;
@@ -109,6 +106,9 @@ impl UdpBackend for QuicBackend {
                 .run(),
             );
             let congestion = congestion.with_rtt_samples();
+            let user = scenario.flows[index].user;
+            let reports =
+                reports.map(|reports| UserReports::new(reports, user, scenario, Arc::clone(&queues)));
             let config = transport::server(&tls, &congestion, &plan);
             senders.push(Sender { plan, socket: ends.sender, congestion, config, reports }.run());
         }

@@ -3,9 +3,8 @@
 use super::plan::Plan;
 use super::transport::STREAM_BYTES;
 use bytes::Bytes;
-use cellcc_assist::UnseenReports;
 use cellcc_control::Observer;
-use cellcc_experiment::{Application, FlowMeter, Source, TracedPath};
+use cellcc_experiment::{Application, FlowMeter, Source, UserReports};
 use cellcc_quic::advice::{Replay, follow};
 use cellcc_quic::{Clock, Congestion, Observed, SchemeHandle};
 use cellcc_units::Time;
@@ -28,7 +27,7 @@ pub(super) struct Sender {
     pub(super) congestion: Congestion,
     pub(super) config: ServerConfig,
     /// The network's reports, if the scheme asks for them.
-    pub(super) reports: Option<UnseenReports<TracedPath>>,
+    pub(super) reports: Option<UserReports>,
 }
 
 /// The result.

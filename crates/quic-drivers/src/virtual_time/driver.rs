@@ -71,8 +71,7 @@ impl Transport for Quic {
     type Ends = QuicEnds;
 
     // QUIC encrypts acknowledgements, so a base station cannot write to them.
-    const ADVICE: AdviceSupport =
-        AdviceSupport { driver: VirtualDriver::NAME, sees_queues: true, in_band: false };
+    const ADVICE: AdviceSupport = AdviceSupport { driver: VirtualDriver::NAME, in_band: false };
 
     fn check(&self, scenario: &Scenario, schemes: &[Scheme]) -> Result<(), ResolveError> {
         for scheme in schemes {
