@@ -35,6 +35,13 @@ pub(crate) fn signals() -> watch::Receiver<bool> {
     receiver
 }
 
+/// Ends the program at the first interrupt, where the work in progress cannot be told to stop. The kernel takes all back.
+#[cfg(all(target_os = "linux", feature = "kernel"))]
+pub(crate) async fn end_when_interrupted() {
+    interrupt().await;
+    std::process::exit(INTERRUPTED);
+}
+
 /// 128 and the number of SIGINT, as shells have it.
 const INTERRUPTED: i32 = 130;
 

@@ -6,38 +6,25 @@
 //!        <-- entry of its user <--(the cell: queue, slots, delay)--
 //! ```
 
-use crate::source::gnb::{UeReport, message};
+use crate::base_station::{BaseStation, REPORT_PERIOD};
 use cellcc_experiment::Distribution;
-use cellcc_link::{Cell, LinkConfig, Packet, Poll, QueueCounters, Scheduler};
+use cellcc_link::{Cell, LinkConfig, Packet, Poll, Scheduler};
 use cellcc_quic::Clock;
-use cellcc_units::{Bytes, Rate, Span, Time};
-use futures_util::{SinkExt, StreamExt};
+use cellcc_units::{Bytes, Span, Time};
 use std::collections::HashMap;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
-use tokio::net::{TcpListener, TcpStream, UdpSocket};
-use tokio::sync::{mpsc, watch};
+use tokio::net::UdpSocket;
+use tokio::sync::mpsc;
 use tokio::task::JoinSet;
-use tokio::time::{sleep, sleep_until, timeout};
-use tokio_tungstenite::accept_async;
-use tokio_tungstenite::tungstenite::Message;
+use tokio::time::{sleep, sleep_until};
 
-/// The paper's period of reports.
-const REPORT_PERIOD: Duration = Duration::from_millis(50);
-/// Slots a second of the emulated cell (`cellcc_link::Cell`: LTE's millisecond).
-pub const SLOTS_PER_SECOND: u32 = 1000;
-/// The emulated cell's identity; users' temporary identifiers count from [`FIRST_RNTI`].
-pub const PCI: u16 = 1;
-/// The first user's identifier: the first C-RNTI (3GPP TS 38.321, table 7.1-1).
-pub const FIRST_RNTI: u16 = 1;
 /// IPv4's header and UDP's.
 const HEADER_BYTES: u64 = 28;
 /// The largest datagram.
 const MAX_DATAGRAM: usize = 65_535;
-/// Longest wait for a WebSocket's handshake and its subscription.
-const SUBSCRIBE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A user of the cell.
 #[derive(Debug, Clone)]
@@ -70,9 +57,8 @@ impl EmulatedCell {
         let server = Arc::new(OnceLock::new());
         let queueing = Arc::new(Mutex::new(vec![Distribution::default(); users.len()]));
         let (downlink, arriving) = mpsc::unbounded_channel();
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
-        let gnb = listener.local_addr()?;
-        let (report, reports) = watch::channel(String::new());
+        let base_station = BaseStation::start(users.len()).await?;
+        let gnb = base_station.address();
         let mut tasks = JoinSet::new();
         let mut entries = Vec::new();
         for (index, user) in users.iter().enumerate() {
@@ -92,9 +78,8 @@ impl EmulatedCell {
         }
         let links = users.into_iter().map(|user| user.downlink).collect();
         let cell = Cell::new(links, Scheduler::RoundRobin, 0);
-        let station = Station { cell, clock, before: vec![QueueCounters::default(); entries.len()] };
-        tasks.spawn(station.run(arriving, report, Arc::clone(&queueing)));
-        tasks.spawn(serve_reports(listener, reports));
+        let station = Station { cell, clock, users: entries.len(), base_station };
+        tasks.spawn(station.run(arriving, Arc::clone(&queueing)));
         Ok(Self { entries, gnb, server, queueing, _tasks: tasks })
     }
 
@@ -214,17 +199,17 @@ async fn read_downlink(
 struct Station {
     cell: Cell<Datagram>,
     clock: Clock,
-    before: Vec<QueueCounters>,
+    users: usize,
+    base_station: BaseStation,
 }
 
 impl Station {
     async fn run(
         mut self,
         mut arriving: mpsc::UnboundedReceiver<(usize, Datagram)>,
-        report: watch::Sender<String>,
         queueing: Arc<Mutex<Vec<Distribution>>>,
     ) {
-        let mut reports = tokio::time::interval(REPORT_PERIOD);
+        let mut reports = tokio::time::interval(Duration::from_nanos(REPORT_PERIOD.as_nanos()));
         loop {
             let wake = self.cell.next_wake();
             // Nothing to wait for: the next report comes sooner.
@@ -239,7 +224,9 @@ impl Station {
                 },
                 () = self.clock.sleep_until(at) => {}
                 _ = reports.tick() => {
-                    report.send_replace(self.report());
+                    let now = self.clock.now();
+                    let counters = (0..self.users).map(|user| self.cell.counters(now, user)).collect();
+                    self.base_station.report(now, counters);
                 }
             }
             self.deliver(&queueing).await;
@@ -258,57 +245,6 @@ impl Station {
                 Poll::Dropped(_) => {}
                 Poll::Wake(_) | Poll::Idle => return,
             }
-        }
-    }
-
-    /// What a base station would say of the last 50 ms.
-    fn report(&mut self) -> String {
-        let now = self.clock.now();
-        let period = Span::from_millis(REPORT_PERIOD.as_millis() as u64);
-        let counters: Vec<_> = (0..self.before.len()).map(|user| self.cell.counters(now, user)).collect();
-        let busy = |user: usize| counters[user].busy.saturating_sub(self.before[user].busy);
-        let served_users = (0..counters.len()).filter(|user| !busy(*user).is_zero()).count().max(1) as u64;
-        let users: Vec<_> = counters
-            .iter()
-            .enumerate()
-            .map(|(user, now)| UeReport {
-                pci: PCI,
-                rnti: FIRST_RNTI + u16::try_from(user).unwrap_or(u16::MAX - FIRST_RNTI),
-                downlink: Rate::from_transfer(now.served - self.before[user].served, period),
-                uplink: Rate::ZERO,
-                // A slot each millisecond goes to one of the users who have something queued.
-                blocks: (busy(user).as_millis_f64() / served_users as f64).ceil() as u64,
-                queued: now.backlog,
-                longest_gap: None,
-                uplink_delay: None,
-            })
-            .collect();
-        self.before = counters;
-        message(now.as_nanos() / 1_000_000, &users)
-    }
-}
-
-async fn serve_reports(listener: TcpListener, reports: watch::Receiver<String>) {
-    let mut clients = JoinSet::new();
-    loop {
-        if let Ok((socket, _)) = listener.accept().await {
-            clients.spawn(send_reports(socket, reports.clone()));
-        }
-    }
-}
-
-/// Until the client goes.
-async fn send_reports(socket: TcpStream, mut reports: watch::Receiver<String>) {
-    let subscribing = async {
-        let mut stream = accept_async(socket).await.ok()?;
-        stream.next().await?.ok()?;
-        Some(stream)
-    };
-    let Ok(Some(mut stream)) = timeout(SUBSCRIBE_TIMEOUT, subscribing).await else { return };
-    while reports.changed().await.is_ok() {
-        let text = reports.borrow_and_update().clone();
-        if stream.send(Message::text(text)).await.is_err() {
-            return;
         }
     }
 }

@@ -11,6 +11,7 @@
 //! | a server's QUIC connections under NetAssist's advice | [`AssistedPeers`] |
 //! | the daemon and its configuration | [`daemon`] |
 //! | a cell on loopback that counts as a base station does | [`emulated_cell`] |
+//! | what such a cell has counted, told as a base station tells it | [`base_station`] |
 //! | messages on a connection's stream | [`protocol`] |
 
 #![allow(
@@ -20,6 +21,7 @@
 
 mod assisted_peers;
 mod audit;
+pub mod base_station;
 mod certificates;
 mod clock;
 pub mod consent;

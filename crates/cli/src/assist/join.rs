@@ -1,20 +1,19 @@
 //! `cellcc assist join`.
 
 use super::Connect;
-use crate::exit::{Exit, tell};
+use super::kernel_feed::KernelFeed;
+use crate::exit::Exit;
 use crate::process::{runtime, signals};
-use cellcc_assist::Arrivals;
+use cellcc_assist::Advice;
 use cellcc_kernel::steps::assisted::AdviceValue;
 use cellcc_kernel::{DEFAULT_FOLDER, Pins, Scheme};
-use cellcc_netassist::{Client, ClientEvent, Role, established_peers};
-use cellcc_units::{Span, Time};
+use cellcc_netassist::{Client, Role, established_peers};
 use std::collections::BTreeMap;
 use std::fs;
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::Mutex;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -53,18 +52,10 @@ pub(super) fn run(args: &Args) -> Result<ExitCode, Exit> {
     }
     let settings = args.connect.settings(Role::Server)?;
     runtime()?.block_on(async {
-        let feed = Mutex::new(Feed { pins, arrivals: BTreeMap::new(), epoch: Instant::now(), told: false });
-        let client = Client::start(settings, move |event| match event {
-            ClientEvent::Record { user, record, arrived_at } => {
-                let mut feed = feed.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-                feed.take(user, record, arrived_at);
-            }
-            ClientEvent::Granted(user) => tell(&format!("the kernel hears about {user}")),
-            ClientEvent::Connected => tell("connected"),
-            ClientEvent::Lost(reason) => tell(&format!("NetAssist: {reason}; trying again")),
-            // Most peers of a machine are no users of the service.
-            ClientEvent::Denied { .. } | ClientEvent::Unusable => {}
-        });
+        let advise = move |user, advice: &Advice| {
+            pins.advise(user, &AdviceValue::now(advice)).map_err(|error| error.to_string())
+        };
+        let client = Client::start(settings, KernelFeed::new(advise).listener());
         let client = client.map_err(Exit::failed)?;
         for user in &args.user {
             client.want(*user, 1, args.consent.clone());
@@ -102,28 +93,4 @@ fn follow_connections(client: &Client, known: &mut BTreeMap<IpAddr, u16>) {
         client.want(*peer, 0, None);
     }
     *known = present;
-}
-
-/// What the kernel is told.
-struct Feed {
-    pins: Pins,
-    arrivals: BTreeMap<IpAddr, Arrivals>,
-    epoch: Instant,
-    /// Whether a failure has been told.
-    told: bool,
-}
-
-impl Feed {
-    fn take(&mut self, user: IpAddr, record: &cellcc_assist::Record, arrived_at: Instant) {
-        let since = arrived_at.saturating_duration_since(self.epoch);
-        let now = Time::ZERO + Span::from_nanos(u64::try_from(since.as_nanos()).unwrap_or(u64::MAX));
-        // What is late or replayed is not passed on; the kernel's programs stop following by themselves.
-        let Ok(advice) = self.arrivals.entry(user).or_default().accept(now, record) else { return };
-        if let Err(error) = self.pins.advise(user, &AdviceValue::now(&advice))
-            && !self.told
-        {
-            self.told = true;
-            tell(&format!("the kernel does not take advice: {error}"));
-        }
-    }
 }

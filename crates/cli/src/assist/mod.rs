@@ -8,6 +8,8 @@ mod echo;
 mod host_counters;
 #[cfg(all(target_os = "linux", feature = "kernel"))]
 mod join;
+#[cfg(all(target_os = "linux", feature = "kernel"))]
+mod kernel_feed;
 mod permissions;
 mod serve;
 mod service_url;
@@ -35,7 +37,7 @@ pub(crate) enum Command {
     /// Give this machine's kernel what the service reports, for `cellcc_natcp`, `cellcc_nacubic` and `cellcc_nabbr`.
     #[cfg(all(target_os = "linux", feature = "kernel"))]
     Join(join::Args),
-    /// Three users of an emulated cell, with and without assistance, and a report; no right is needed.
+    /// Three users of an emulated cell, with and without assistance, and a report; in QUIC no right is needed.
     Demo(demo::Args),
     /// On a user's device: tell the service how many flows there are, or sign a consent.
     Ue(ue::Args),

@@ -1,0 +1,81 @@
+//! The service of a demonstration: `cellcc assist serve` in this process, with the emulated cell's base station as its source.
+
+use super::{DELAY, USERS};
+use crate::exit::tell;
+use cellcc_netassist::base_station::{FIRST_RNTI, PCI, SLOTS_PER_SECOND};
+use cellcc_netassist::daemon::{Config, Daemon, LiveFlowsFrom, SourceConfig};
+use cellcc_netassist::{
+    Authority, ClientSettings, Credentials, PeerName, RadioName, Role, ServiceAddress, User,
+};
+use std::error::Error;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+/// A running service.
+pub(super) struct Edge {
+    service: SocketAddr,
+    credentials: Credentials,
+    end: watch::Sender<bool>,
+    task: JoinHandle<()>,
+    _keys: tempfile::TempDir,
+}
+
+impl Edge {
+    /// Starts a service that reads `gnb` and knows the users by these addresses. Its audit log goes into `out`.
+    pub(super) async fn start(
+        gnb: SocketAddr,
+        addresses: &[IpAddr],
+        out: &Path,
+    ) -> Result<Self, Box<dyn Error>> {
+        let keys = tempfile::tempdir()?;
+        let authority = Authority::kept_in(keys.path())?;
+        let service = authority.issue(&PeerName::new(Role::Service, "edge")?, keys.path())?;
+        let server = authority.issue(&PeerName::new(Role::Server, "server-1")?, keys.path())?;
+        let daemon = Daemon::open(&config(gnb, addresses, service, out), None, tell).await?;
+        let service = daemon.server().address()?;
+        let (end, mut ends) = watch::channel(false);
+        let task = tokio::spawn(daemon.run(async move {
+            let _ = ends.wait_for(|end| *end).await;
+        }));
+        let credentials = Credentials::load(&server, Role::Server)?;
+        Ok(Self { service, credentials, end, task, _keys: keys })
+    }
+
+    /// How a server reaches it.
+    pub(super) fn client(&self) -> ClientSettings {
+        ClientSettings { service: ServiceAddress::Quic(self.service), credentials: self.credentials.clone() }
+    }
+
+    /// Ends it.
+    pub(super) async fn stop(self) -> Result<(), Box<dyn Error>> {
+        self.end.send_replace(true);
+        Ok(self.task.await?)
+    }
+}
+
+fn config(gnb: SocketAddr, addresses: &[IpAddr], credentials: PathBuf, out: &Path) -> Config {
+    let user = |(index, ((name, _), address)): (usize, (&(&str, &str), &IpAddr))| User {
+        name: (*name).into(),
+        addresses: vec![*address],
+        radio: vec![RadioName { pci: PCI, rnti: FIRST_RNTI + index as u16 }],
+    };
+    Config {
+        nats: None,
+        listen: (Ipv4Addr::LOCALHOST, 0).into(),
+        credentials,
+        http: None,
+        audit_log: out.join("audit.jsonl"),
+        // The emulated cell's flows are in no connection tracking.
+        live_flows: LiveFlowsFrom::Assumed,
+        users: USERS.iter().zip(addresses).enumerate().map(user).collect(),
+        sources: vec![SourceConfig::GnbWebsocket {
+            address: gnb,
+            network_rtt: Some(DELAY * 2),
+            downlink_slots_per_second: SLOTS_PER_SECOND,
+            record: None,
+        }],
+        cells: Vec::new(),
+    }
+}

@@ -1,0 +1,92 @@
+//! `cellcc assist demo`: three users of one emulated cell, the same flows with and without assistance.
+//!
+//! Everything is what it is outside, in one process: a cell whose base station tells in JSON over a WebSocket what it has counted,
+//! `cellcc assist serve` that reads it, a server that is told, and a client for each user. Real time.
+//!
+//! | transport | cell | server | rights |
+//! |---|---|---|---|
+//! | `quic` | on loopback | `cellcc serve` | none |
+//! | `tcp` | the emulator's | the kernel's TCP, told as by `cellcc assist join` | root |
+
+mod edge;
+mod quic;
+#[cfg_attr(not(all(target_os = "linux", feature = "kernel")), path = "no_tcp.rs")]
+mod tcp;
+
+use crate::exit::{Exit, print, tell};
+use crate::terminal;
+use cellcc_control::{Registry, split_list};
+use cellcc_report::TableFormat;
+use cellcc_units::{QueueLimit, Span};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  cellcc assist demo
+  cellcc assist demo --schemes cubic,bbr,nacubic,natcp --time 30s --out demo
+  sudo cellcc assist demo --transport quic,tcp
+
+Users share the cell's slots in turn. The same schemes run again each time, on the same links from their beginning.")]
+pub(crate) struct Args {
+    /// The schemes, one after the other; those that take advice are told by NetAssist.
+    #[arg(long, value_name = "LIST", default_value = "cubic,nacubic,natcp")]
+    schemes: String,
+    /// QUIC, which needs no right; the kernel's TCP, as root; or both.
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "quic")]
+    transport: Vec<Transport>,
+    /// How long each of them sends.
+    #[arg(long, value_name = "TIME", default_value = "15s")]
+    time: Span,
+    /// A new folder for the Records, the report and the audit log.
+    #[arg(long, value_name = "FOLDER", default_value = "cellcc-out/netassist-demo")]
+    out: PathBuf,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Transport {
+    Quic,
+    Tcp,
+}
+
+/// The users, and what each could have alone.
+const USERS: [(&str, &str); 3] = [("alice", "lte-drive"), ("bob", "lte-static"), ("carol", "rate=24Mbit/s")];
+/// Each way; together the 20 ms of `cellcc compare`.
+const DELAY: Span = Span::from_millis(10);
+/// A base station's deep queue: a second of 12 Mbit/s.
+const QUEUE: QueueLimit = QueueLimit::Packets(1000);
+
+pub(super) fn run(args: &Args) -> Result<ExitCode, Exit> {
+    let registry = Registry::default();
+    let schemes = split_list(&args.schemes)
+        .into_iter()
+        .map(|text| registry.parse(text).map(|_| text.to_owned()))
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(|error| Exit::input(format!("--schemes: {error}")))?;
+    fs::create_dir_all(args.out.parent().unwrap_or(Path::new(""))).map_err(Exit::failed)?;
+    fs::create_dir(&args.out)
+        .map_err(|error| Exit::input(format!("--out: {}: {error}", args.out.display())))?;
+    let mut records = Vec::new();
+    for transport in &args.transport {
+        records.extend(match transport {
+            Transport::Quic => quic::rounds(&schemes, args)?,
+            Transport::Tcp => tcp::rounds(&schemes, args)?,
+        });
+    }
+    let lines: Vec<_> =
+        records.iter().map(serde_json::to_string).collect::<Result<_, _>>().map_err(Exit::failed)?;
+    let report = args.out.join("report.html");
+    fs::write(args.out.join("runs.jsonl"), lines.join("\n") + "\n").map_err(Exit::failed)?;
+    fs::write(&report, cellcc_report::html("NetAssist: three users of a cell", &records, None))
+        .map_err(Exit::failed)?;
+    print(&cellcc_report::table(&records, TableFormat::Table, None, terminal::width()))?;
+    print(&format!("report: {}", report.display()))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Tells of a round that begins.
+fn tell_of_round(transport: &str, scheme: &str, args: &Args) {
+    tell(&format!("{scheme} in {transport}: {} users, {} s", USERS.len(), args.time.as_secs_f64()));
+}
