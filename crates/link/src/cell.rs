@@ -146,14 +146,16 @@ impl<P: Packet> Cell<P> {
         (self.users[user].queue.len(), self.users[user].queue.bytes())
     }
 
-    /// The counters of `user`'s queue at `now`.
+    /// The counters of `user`'s queue at `now`. It is busy in the slots that begin while something waits for the user; in a slot
+    /// that carries all of that, for the share of the slot that it took. Otherwise a packet that finds the queue empty would seem
+    /// to have been served slowly: it waits for the next slot, and the rest of that slot is for nobody.
     ///
     /// # Panics
     /// Where there is no such user.
     pub fn counters(&mut self, now: Time, user: usize) -> QueueCounters {
         self.advance(now);
         let user = &self.users[user];
-        user.meter.counters(now, user.queue.bytes())
+        user.meter.counters(slot_start(self.slot), user.queue.bytes())
     }
 
     /// What `user` could have carried after `from` and not later than `to`, alone in the cell.
@@ -226,7 +228,7 @@ impl<P: Packet> User<P> {
     fn admit(&mut self, now: Time, packet: P) -> Result<(), Dropped<P>> {
         let carried = self.in_service.as_ref().map_or(Bytes::ZERO, |first| first.carried);
         self.queue.enqueue(now, packet, |queue| self.capacity.time_to_carry(now, queue.bytes() - carried))?;
-        self.meter.on_admitted(now);
+        self.meter.on_admitted(slot_start(slot_from(now)));
         Ok(())
     }
 
@@ -264,8 +266,13 @@ impl<P: Packet> User<P> {
             self.queue.end_service();
             self.meter.on_departed(size);
             self.delay_line.depart(first.queued, end);
-            if self.queue.is_empty() {
-                self.meter.on_empty(end);
+        }
+        if !left.is_zero() {
+            let used = (budget - left).get() as f64 / budget.get() as f64;
+            self.meter.on_empty(start + end.since(start).mul_f64(used));
+            if !self.queue.is_empty() {
+                // Those that came while the slot lasted.
+                self.meter.on_admitted(end);
             }
         }
         budget - left

@@ -168,3 +168,29 @@ fn waking_late_by_a_span_misses_no_later_arrival_of_that_span() {
     assert!(matches!(cell.poll(Time::ZERO + Span::from_millis(6)), Poll::Wake(_)));
     assert_eq!(cell.last_arrival_within(Span::from_micros(2_500)), Time::ZERO + Span::from_millis(13));
 }
+
+/// What a user is served while its queue is busy, in Mbit/s, when each user of a 20-Mbit/s channel sends at this rate.
+fn rate_while_busy(users: usize, sent_mbit: f64) -> f64 {
+    let mut cell = Cell::new(vec![constant(20.0); users], Scheduler::RoundRobin, 1);
+    let gap = Rate::from_mbit_per_sec(sent_mbit).time_for(Bytes::new(1500));
+    for packet in 0..(2e9 / gap.as_nanos() as f64) as u64 {
+        for user in 0..users {
+            cell.enqueue(Time::ZERO + gap * packet, user, Full).unwrap();
+        }
+    }
+    let QueueCounters { served, busy, .. } = cell.counters(Time::ZERO + Span::from_secs(2), 0);
+    Rate::from_transfer(served, busy).as_mbit_per_sec()
+}
+
+#[test]
+fn a_user_that_asks_for_little_is_seen_to_be_served_at_what_it_could_have() {
+    for sent in [0.5, 2.0, 8.0, 16.0, 19.0] {
+        let rate = rate_while_busy(1, sent);
+        assert!((rate / 20.0 - 1.0).abs() < 0.02, "alone at {sent}: {rate}");
+    }
+    for sent in [0.5, 2.0, 6.0, 9.0] {
+        let rate = rate_while_busy(2, sent);
+        // Between what each has while both are busy, less the slots that the other fills only in part, and what one has alone.
+        assert!((10.0 * 0.9..20.4).contains(&rate), "two at {sent}: {rate}");
+    }
+}

@@ -3,7 +3,7 @@
 use cellcc_control::{
     Ack, Advice, AdviceRequest, Context, Controller, Limits, Loss, Needs, Observer, Registry, SchemeInfo,
 };
-use cellcc_experiment::{AdviceRoute, Driver, NetAssist, Plan, PlanFile, Record, ReportSource};
+use cellcc_experiment::{AdviceRoute, CellSetup, Driver, NetAssist, Plan, PlanFile, Record, ReportSource};
 use cellcc_sim::SimDriver;
 use cellcc_units::{Ratio, Span, Time};
 use std::sync::Arc;
@@ -203,28 +203,43 @@ fn in_another_cell_a_flow_has_its_rate_again_after_three_periods() {
 /// Periods after which a flow must have found the capacity, and over which its rate is then compared.
 const RATCHET_PERIODS: usize = 10;
 
+/// A flow's rates in ten periods, from ten periods after a trickle's end, together, on a link or in a cell with one user more.
+fn megabits(link: &str, rtt_ms: u64, cell: Option<&CellSetup>, scheme: &str, flow: usize) -> f32 {
+    let driver = SimDriver::new(Registry::default());
+    let mut file = PlanFile {
+        schemes: vec![scheme.into()],
+        traces: vec![link.into()],
+        duration: Span::from_secs(12),
+        cell: cell.cloned(),
+        ..PlanFile::default()
+    };
+    file.path.rtt = Span::from_millis(rtt_ms);
+    file.endpoint.series_bin = Span::from_millis(50);
+    let plan = Plan::new(&file, &driver, "test").expect("the test's plan is sound");
+    let run = plan.runs.iter().find(|run| !run.scenario.flows.is_empty()).expect("a run with flows");
+    let record = driver.run(&run.scenario).expect("the run succeeds");
+    let column = format!("flow{flow}.throughput_mbit_s");
+    let rates = record.series.column(&column).expect("a flow");
+    // Bins of 50 ms: the trickle ends with the two-hundredth.
+    let found = 200 + RATCHET_PERIODS;
+    rates[found..found + RATCHET_PERIODS].iter().sum()
+}
+
 #[test]
 fn ten_periods_after_a_trickle_a_greedy_flow_has_what_one_has_that_was_greedy_all_along() {
-    let driver = SimDriver::new(Registry::default());
     for link in ["5g-mmwave-walk", "5g-mmwave-drive", "lte-drive", "lte-static", "3g"] {
-        let megabits = |scheme: &str, flow: usize| {
-            let mut file = PlanFile {
-                schemes: vec![scheme.into()],
-                traces: vec![link.into()],
-                duration: Span::from_secs(12),
-                ..PlanFile::default()
-            };
-            file.endpoint.series_bin = Span::from_millis(50);
-            let plan = Plan::new(&file, &driver, "test").expect("the test's plan is sound");
-            let record = driver.run(&plan.runs[1].scenario).expect("the run succeeds");
-            let column = format!("flow{flow}.throughput_mbit_s");
-            let rates = record.series.column(&column).expect("a flow");
-            // Bins of 50 ms: the trickle ends with the two-hundredth.
-            let found = 200 + RATCHET_PERIODS;
-            rates[found..found + RATCHET_PERIODS].iter().sum::<f32>()
-        };
-        let greedy = megabits("natcp", 0);
-        let after_a_trickle = megabits("natcp:rate(0.2Mbit/s)@0s..10s+natcp@10s", 1);
+        let greedy = megabits(link, 20, None, "natcp", 0);
+        let after_a_trickle = megabits(link, 20, None, "natcp:rate(0.2Mbit/s)@0s..10s+natcp@10s", 1);
         assert!(after_a_trickle >= 0.9 * greedy, "{link}: {after_a_trickle} of {greedy}");
+    }
+}
+
+#[test]
+fn in_a_cell_it_has_what_the_other_user_leaves_however_its_packets_fall_into_slots() {
+    let cell = CellSetup { scheduler: "round-robin".into(), users: vec!["rate=20Mbit/s".into()] };
+    let scheme = "natcp:rate(0.2Mbit/s)@0s..10s+natcp@10s+natcp:rate(1Mbit/s)#1";
+    for rtt in [20, 25, 30, 35, 40] {
+        let mean = f64::from(megabits("rate=20Mbit/s", rtt, Some(&cell), scheme, 1)) / RATCHET_PERIODS as f64;
+        assert!(mean >= 0.9 * 19.0, "{rtt} ms: {mean} of 19");
     }
 }
