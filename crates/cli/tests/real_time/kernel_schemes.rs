@@ -85,6 +85,23 @@ fn natcp_follows_the_network_only_while_it_reports() {
 }
 
 #[test]
+fn in_a_cell_each_user_is_told_what_its_own_queue_was_served() {
+    retry_on_stall(|| {
+        let _alone = alone();
+        let Some(_kernel) = kernel() else { return };
+        let folder = tempfile::tempdir().unwrap();
+        let arguments = [arguments("natcp+cubic#1", "5s"), vec!["--cell", "round-robin:20Mbit/s"]].concat();
+        cellcc(folder.path()).args(arguments).assert().success();
+        let flows = &records(folder.path())[0]["flows"];
+        let metric = |flow: usize, name: &str| flows[flow]["metrics"][name].as_f64().unwrap();
+        // Half of the slots, and no queue beside CUBIC's: 10 Mbit/s.
+        assert!((8.5..11.0).contains(&metric(0, "throughput_mbit_s")), "{flows:#}");
+        assert!(metric(0, "queueing_delay_p95_ms") < 20.0, "{flows:#}");
+        assert!(metric(1, "queueing_delay_p95_ms") > 50.0, "{flows:#}");
+    });
+}
+
+#[test]
 fn what_the_kernel_cannot_do_is_refused_by_name_before_anything_runs() {
     let _alone = alone();
     let Some(_kernel) = kernel() else { return };

@@ -7,6 +7,8 @@
 mod common;
 
 #[cfg(all(target_os = "linux", feature = "kernel"))]
+mod assist_demo;
+#[cfg(all(target_os = "linux", feature = "kernel"))]
 mod assist_join;
 #[cfg(all(target_os = "linux", feature = "kernel"))]
 mod cell;

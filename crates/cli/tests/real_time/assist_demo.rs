@@ -1,0 +1,50 @@
+//! `cellcc assist demo` in the kernel's TCP: base station, service and kernel in one process. Needs root; elsewhere the test says so
+//! and passes.
+
+use crate::common::cellcc;
+use crate::{alone, can_emulate};
+use cellcc_kernel::{Machine, Scheme};
+use cellcc_test_support::{alone_in_the_kernel, retry_on_stall, skip};
+use serde_json::Value;
+use std::fs;
+
+const USERS: [&str; 3] = ["alice", "bob", "carol"];
+
+#[test]
+fn the_kernels_tcp_follows_what_the_service_hears_from_the_emulators_base_station() {
+    retry_on_stall(|| {
+        let _alone = alone();
+        if let Err(refusal) = Machine::current().permits(Scheme::Natcp) {
+            skip(refusal);
+            return;
+        }
+        if !can_emulate() {
+            return;
+        }
+        let _kernel = alone_in_the_kernel();
+        let folder = tempfile::tempdir().unwrap();
+        let arguments = "assist demo --transport tcp --schemes cubic,natcp --time 4s --out demo";
+        cellcc(folder.path()).args(arguments.split(' ')).assert().success();
+        let lines = fs::read_to_string(folder.path().join("demo/runs.jsonl")).unwrap();
+        let records: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let metric = |user: &str, scheme: &str, name: &str| {
+            let scenario = |record: &&Value| {
+                record["scenario"]["trace"] == user && record["scenario"]["scheme"] == scheme
+            };
+            let record = records.iter().find(scenario).unwrap_or_else(|| panic!("{user}, {scheme}"));
+            record["total"][name].as_f64().unwrap_or_else(|| panic!("{name}: {record:#}"))
+        };
+        assert_eq!(records.len(), 6);
+        for user in USERS {
+            let queueing = |scheme| metric(user, scheme, "queueing_delay_p95_ms");
+            // Without advice NATCP would be CUBIC.
+            assert!(queueing("natcp") < queueing("cubic") / 2.0, "{user}: {}", queueing("natcp"));
+            let throughput = |scheme| metric(user, scheme, "throughput_mbit_s");
+            assert!(throughput("natcp") > throughput("cubic") / 2.0, "{user}: {}", throughput("natcp"));
+        }
+        let audit = fs::read_to_string(folder.path().join("demo/audit.jsonl")).unwrap();
+        for user in USERS {
+            assert!(audit.contains(&format!("\"{user}\"")), "{audit}");
+        }
+    });
+}
