@@ -4,7 +4,7 @@ use crate::exit::Exit;
 use crate::terminal;
 use cellcc_report::TableFormat;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use comfy_table::{ContentArrangement, LineStyle, Table, TableStyle, presets};
+use comfy_table::{ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle, Width, presets};
 use serde::Serialize;
 
 /// Reads `--format`.
@@ -36,8 +36,12 @@ pub(crate) fn render(
             table.load_style(TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─')));
             table.set_content_arrangement(ContentArrangement::Dynamic).set_width(terminal::narrow_width());
             table.set_header(header.iter().copied());
-            for column in table.column_iter_mut() {
+            for (index, column) in table.column_iter_mut().enumerate() {
                 column.set_padding((0, 1));
+                // No word is cut, though the table be wider than the terminal: addresses and names are copied from it.
+                let cells = rows.iter().map(|row| row[index].as_str()).chain([header[index]]);
+                let longest = cells.flat_map(str::split_whitespace).map(str::len).max().unwrap_or(0) as u16;
+                column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(longest + 1)));
             }
             Ok(filled(table, header, rows))
         }
@@ -55,4 +59,25 @@ fn filled(mut table: Table, header: &[&str], rows: &[Vec<String>]) -> String {
     table.set_header(header.iter().copied());
     table.add_rows(rows.iter().cloned());
     table.trim_fmt()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_word_of_a_table_is_cut() {
+        let header = ["user", "class", "down, Mbit/s", "what the column tells at length"];
+        let row = [
+            "2001:db8:ffff:ffff:ffff:ffff:ffff:ffff",
+            "backlogged",
+            "12.25",
+            "some words that may be broken",
+        ];
+        let rows = vec![row.map(String::from).to_vec(); 2];
+        let text = render(TableFormat::Table, &header, &rows, &[(); 0]).map_err(|_| ()).expect("a table");
+        for word in header.iter().chain(&row).flat_map(|cell| cell.split_whitespace()) {
+            assert!(text.contains(word), "{word}: {text}");
+        }
+    }
 }

@@ -36,8 +36,8 @@ const HEADER: [&str; 11] = [
     "flows",
     "cells seen",
     "records",
-    "missing",
-    "silent, ms",
+    "lost",
+    "age, ms",
 ];
 
 /// What was heard of a user.
