@@ -121,10 +121,15 @@ impl QuicAcks {
     fn on_acknowledged(&mut self) {
         self.unacknowledged = 0;
         if !self.missing.is_empty() {
-            // What is so far below the largest number is reported with it.
-            let reported = self.next.saturating_sub(u64::from(self.frequency.reordering));
-            self.missing = self.missing.split_off(&reported);
+            self.forget_reported();
         }
+    }
+
+    /// What is so far below the largest number is reported with it.
+    #[cold]
+    fn forget_reported(&mut self) {
+        let reported = self.next.saturating_sub(u64::from(self.frequency.reordering));
+        self.missing = self.missing.split_off(&reported);
     }
 }
 

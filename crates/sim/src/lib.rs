@@ -15,10 +15,12 @@ mod driver;
 mod ends;
 mod limit;
 mod offload;
+mod packets;
 mod rack;
 mod receiver;
 mod recovery;
 mod sender;
 
 pub use driver::SimDriver;
-pub use ends::{AckPacket, DataPacket, Ends};
+pub use ends::Ends;
+pub use packets::{AckPacket, DataPacket};

@@ -1,12 +1,11 @@
 //! The sender: what leaves when, below the congestion control. Its limits come from [`Flow`]; loss detection from
 //! [`Recovery`]; data from [`Application`].
 
+use crate::packets::DataPacket;
 use crate::rack::LossTimer;
 use crate::receiver::{Acknowledgement, ReceivedPacket};
 use crate::recovery::{Acknowledged, Outstanding, Recovery};
-use cellcc_control::{
-    Advice, Controller, Ecn, EcnEcho, Event, Feedback, Flow, Limits, Pacer, Packet, Signal,
-};
+use cellcc_control::{Advice, Controller, Ecn, EcnEcho, Event, Feedback, Flow, Limits, Pacer, Packet};
 use cellcc_experiment::{Application, Endpoint};
 use cellcc_units::{Bytes, Span, Time};
 use std::collections::{BTreeSet, VecDeque};
@@ -22,13 +21,9 @@ const MOST_PACKETS_IN_FLIGHT: u64 = 1 << 20;
 /// A packet that leaves.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Departure {
-    pub(crate) number: u64,
-    pub(crate) segment: u64,
-    pub(crate) bytes: Bytes,
+    pub(crate) packet: DataPacket,
+    /// It repeats data of a lost packet.
     pub(crate) retransmission: bool,
-    pub(crate) ecn: Ecn,
-    /// What it tells the receiver-side component.
-    pub(crate) signal: Option<Signal>,
 }
 
 pub(crate) struct Sender {
@@ -303,7 +298,8 @@ impl Sender {
         let signal = self.flow.limits().signal;
         let packet = self.flow.on_sent(now, bytes);
         self.recovery.on_sent(Outstanding::new(packet, segment, retransmission));
-        Departure { number: packet.number, segment, bytes, retransmission, ecn: self.ecn, signal }
+        let packet = DataPacket { bytes, number: packet.number, segment, ecn: self.ecn, signal };
+        Departure { packet, retransmission }
     }
 
     /// The first lost segment whose loss nothing has made good meanwhile: a packet that arrived late, or a probe.
