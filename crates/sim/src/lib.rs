@@ -14,6 +14,7 @@ mod ack_schedule;
 mod driver;
 mod ends;
 mod limit;
+mod lost_data;
 mod offload;
 mod packets;
 mod rack;
