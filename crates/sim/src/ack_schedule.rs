@@ -3,10 +3,12 @@
 //! QUIC's (RFC 9000, section 13.2; draft-ietf-quic-ack-frequency, section 6): after `threshold` packets the next one is
 //! acknowledged at once, others within the delay; a packet out of order at once, or when packets so much newer have arrived.
 //!
-//! TCP's, as Linux has it (`__tcp_ack_snd_check` and `tcp_event_data_recv` in tcp_input.c, `tcp_send_delayed_ack` in tcp_output.c):
+//! TCP's, as Linux has it (`__tcp_ack_snd_check`, `tcp_event_data_recv` and `tcp_data_queue` in tcp_input.c, `tcp_send_delayed_ack` in
+//! tcp_output.c, `tcp_delack_timer_handler` in tcp_timer.c):
 //! 1. A second segment in order is acknowledged at once; so is each of the first segments (quick ACKs), one that fills the last gap,
 //!    and one that has come before.
-//! 2. While there is a gap, three acknowledgements leave at once; the others are compressed, to one in 1 ms or an RTT / 20.
+//! 2. While there is a gap, three acknowledgements leave at once; the others are compressed, to one in 1 ms or an RTT / 20. Linux' timer
+//!    may be 0.1 ms late (`tcp_comp_sack_slack_ns`); this one is not.
 //! 3. Otherwise a timer runs. It is the mean time between segments, at least `min`, at most `max` and the RTT; where it has run out,
 //!    twice as long.
 //!
@@ -19,9 +21,10 @@ use std::collections::BTreeSet;
 
 /// Acknowledgements at once while a gap is open (Linux, `TCP_FASTRETRANS_THRESH` in tcp.h).
 const DUPLICATES_AT_ONCE: u32 = 3;
-/// The most acknowledgements that are compressed into one (Linux, `tcp_comp_sack_nr`).
+/// The most acknowledgements that are compressed into one (Linux, `tcp_comp_sack_nr`: `tcp_sk_init` in tcp_ipv4.c).
 const MOST_COMPRESSED: u32 = 44;
-/// The longest a compressed acknowledgement waits (Linux, `tcp_comp_sack_delay_ns`), and its share of the RTT.
+/// The longest a compressed acknowledgement waits (Linux, `tcp_comp_sack_delay_ns`: `tcp_sk_init` in tcp_ipv4.c), and its share of the
+/// RTT (`__tcp_ack_snd_check`).
 const LONGEST_COMPRESSION: Span = Span::from_millis(1);
 const COMPRESSION_SHARE: u64 = 20;
 /// What a time-out is above the RTT at least (Linux, `TCP_RTO_MIN` in tcp.h).
@@ -121,10 +124,15 @@ impl QuicAcks {
     fn on_acknowledged(&mut self) {
         self.unacknowledged = 0;
         if !self.missing.is_empty() {
-            // What is so far below the largest number is reported with it.
-            let reported = self.next.saturating_sub(u64::from(self.frequency.reordering));
-            self.missing = self.missing.split_off(&reported);
+            self.forget_reported();
         }
+    }
+
+    /// What is so far below the largest number is reported with it.
+    #[cold]
+    fn forget_reported(&mut self) {
+        let reported = self.next.saturating_sub(u64::from(self.frequency.reordering));
+        self.missing = self.missing.split_off(&reported);
     }
 }
 
@@ -197,7 +205,7 @@ impl LinuxAcks {
         self.adapt_timer(now);
     }
 
-    /// `tcp_event_data_recv`.
+    /// `tcp_event_data_recv`; `TCP_ATO_MIN` is `TCP_DELACK_MIN`.
     fn adapt_timer(&mut self, now: Time) {
         let (DelayedAcks { min, quick_acks, .. }, gap) = (self.settings, now.since(self.last_arrival));
         self.last_arrival = now;
@@ -243,6 +251,7 @@ impl LinuxAcks {
         self.rtt + MIN_TIMEOUT_ABOVE_RTT
     }
 
+    /// `tcp_dec_quickack_mode` in tcp.h.
     fn on_acknowledged(&mut self) {
         self.unacknowledged = 0;
         self.compressed = 0;

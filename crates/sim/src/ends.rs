@@ -1,12 +1,11 @@
-//! Both ends of a flow as packets: a sender with the scheme, and a receiver that acknowledges.
+//! Both ends of a flow: a sender with the scheme, and a receiver that acknowledges.
 
-use crate::offload::Incoming;
+use crate::packets::{AckPacket, DataPacket};
 use crate::receiver::{Acknowledgement, Receiver};
-use crate::sender::Sender;
-use cellcc_control::{Advice, Context, Ecn, Limits, Observed, Scheme, Signal};
+use crate::sender::{Departure, Sender};
+use cellcc_control::{Advice, Context, Limits, Observed, Scheme};
 use cellcc_experiment::virtual_time::{self, Network};
 use cellcc_experiment::{Application, Frames, Randomness, RunError, Scenario, Source};
-use cellcc_link::Packet;
 use cellcc_units::{Bytes, Time};
 
 /// Packets in flight at the start (RFC 6928, RFC 9002 section 7.2).
@@ -20,53 +19,6 @@ pub struct Ends {
     receiver: Receiver,
     frames: Option<Frames>,
     ack_bytes: Bytes,
-}
-
-/// A data packet on the link.
-#[derive(Debug, Clone, Copy)]
-pub struct DataPacket {
-    bytes: Bytes,
-    number: u64,
-    segment: u64,
-    ecn: Ecn,
-    /// What the scheme tells its receiver-side component.
-    signal: Option<Signal>,
-}
-
-/// An acknowledgement on the reverse path.
-#[derive(Debug, Clone, Copy)]
-pub struct AckPacket {
-    bytes: Bytes,
-    ack: Acknowledgement,
-    /// The number of the feedback that goes with it, see [`Receiver::take_feedback`].
-    feedback: Option<u64>,
-}
-
-impl Packet for DataPacket {
-    #[inline]
-    fn size(&self) -> Bytes {
-        self.bytes
-    }
-
-    fn is_ecn_capable(&self) -> bool {
-        self.ecn != Ecn::NotEct
-    }
-
-    fn mark_congestion(&mut self) {
-        self.ecn = Ecn::Ce;
-    }
-}
-
-impl Packet for AckPacket {
-    #[inline]
-    fn size(&self) -> Bytes {
-        self.bytes
-    }
-
-    /// An acknowledgement that carries something else is left alone, as one with an unknown option is by CAKE.
-    fn supersedes(&self, older: &Self) -> bool {
-        older.feedback.is_none() && self.ack.covers(&older.ack)
-    }
 }
 
 impl Ends {
@@ -98,15 +50,8 @@ impl Ends {
 
     /// Sends what may leave; every event of the sender ends with this.
     fn send_all(&mut self, network: &mut Network<'_, Self>) {
-        while let Some(departure) = self.sender.next_departure(network.now()) {
-            let packet = DataPacket {
-                bytes: departure.bytes,
-                number: departure.number,
-                segment: departure.segment,
-                ecn: departure.ecn,
-                signal: departure.signal,
-            };
-            network.send_data(packet, departure.retransmission);
+        while let Some(Departure { packet, retransmission }) = self.sender.next_departure(network.now()) {
+            network.send_data(packet, retransmission);
         }
         self.sender_wakes_at = self.sender.next_wake();
     }
@@ -124,13 +69,11 @@ impl virtual_time::Ends for Ends {
 
     #[inline]
     fn on_data(&mut self, network: &mut Network<'_, Self>, data: DataPacket) -> Result<(), RunError> {
-        let DataPacket { bytes, number, segment, ecn, signal } = data;
         let now = network.now();
         if let Some(frames) = &mut self.frames {
-            frames.on_segment(now, segment, self.sender.application());
+            frames.on_segment(now, data.segment, self.sender.application());
         }
-        let packet = Incoming { number, segment, bytes, ecn, signal };
-        if let Some(ack) = self.receiver.on_packet(now, packet) {
+        if let Some(ack) = self.receiver.on_packet(now, &data) {
             self.acknowledge(network, ack);
         }
         Ok(())

@@ -14,11 +14,14 @@ mod ack_schedule;
 mod driver;
 mod ends;
 mod limit;
+mod lost_data;
 mod offload;
+mod packets;
 mod rack;
 mod receiver;
 mod recovery;
 mod sender;
 
 pub use driver::SimDriver;
-pub use ends::{AckPacket, DataPacket, Ends};
+pub use ends::Ends;
+pub use packets::{AckPacket, DataPacket};

@@ -6,7 +6,8 @@
 //! what has arrived.
 
 use crate::ack_schedule::{AckSchedule, Due};
-use crate::offload::{Incoming, Offload};
+use crate::offload::Offload;
+use crate::packets::DataPacket;
 use cellcc_control::{Arrival, Ecn, Feedback, ReceiverComponent};
 use cellcc_experiment::Endpoint;
 use cellcc_units::{Bytes, Span, Time};
@@ -38,7 +39,7 @@ pub(crate) struct ReceivedPacket {
 pub(crate) struct Receiver {
     component: Option<Box<dyn ReceiverComponent>>,
     packet: Bytes,
-    offload: Option<Offload>,
+    offload: Offload,
     schedule: AckSchedule,
     /// Acknowledgements say how long they waited.
     tells_delay: bool,
@@ -48,7 +49,8 @@ pub(crate) struct Receiver {
     /// How much of the log acknowledgements have told of, counted from the first packet.
     acknowledged: u64,
     newest_at: Time,
-    ack_due_at: Option<Time>,
+    /// When an acknowledgement leaves; [`Time::NEVER`] where none waits.
+    ack_due_at: Time,
     /// Feedback on its way, oldest first, and the number of the first.
     feedback: VecDeque<Feedback>,
     first_feedback: u64,
@@ -61,14 +63,14 @@ impl Receiver {
         Self {
             component,
             packet: endpoint.packet(),
-            offload: endpoint.offload.map(Offload::new),
+            offload: Offload::new(endpoint.offload),
             schedule: AckSchedule::new(policy, rtt),
             tells_delay: policy.tells_delay(),
             log: VecDeque::new(),
             taken: 0,
             acknowledged: 0,
             newest_at: Time::ZERO,
-            ack_due_at: None,
+            ack_due_at: Time::NEVER,
             feedback: VecDeque::new(),
             first_feedback: 0,
         }
@@ -76,8 +78,8 @@ impl Receiver {
 
     /// A packet arrives; an acknowledgement may leave at once.
     #[inline]
-    pub(crate) fn on_packet(&mut self, now: Time, packet: Incoming) -> Option<Acknowledgement> {
-        if self.offload.is_some() {
+    pub(crate) fn on_packet(&mut self, now: Time, packet: &DataPacket) -> Option<Acknowledgement> {
+        if self.offload.is_on() {
             return self.hold(now, packet);
         }
         let due = self.take(now, packet);
@@ -86,32 +88,29 @@ impl Receiver {
 
     /// The network card's driver holds a packet, and hands over before it what it cannot join.
     #[cold]
-    fn hold(&mut self, now: Time, packet: Incoming) -> Option<Acknowledgement> {
-        let has_room = self.offload.as_ref().is_some_and(|offload| offload.has_room(&packet));
-        let acknowledgement = if has_room { None } else { self.hand_over(now) };
-        if let Some(offload) = &mut self.offload {
-            offload.hold(now, packet);
-        }
+    fn hold(&mut self, now: Time, packet: &DataPacket) -> Option<Acknowledgement> {
+        let acknowledgement = if self.offload.has_room(packet) { None } else { self.hand_over(now) };
+        self.offload.hold(now, *packet);
         acknowledgement
     }
 
     /// What the driver holds arrives as one, and is acknowledged as one.
     #[cold]
     fn hand_over(&mut self, now: Time) -> Option<Acknowledgement> {
-        let held = self.offload.as_mut()?.take();
-        let dues: Vec<Due> = held.into_iter().map(|packet| self.take(now, packet)).collect();
+        let held = self.offload.take();
+        let dues: Vec<Due> = held.iter().map(|packet| self.take(now, packet)).collect();
         self.acknowledge_by(now, *dues.iter().find(|due| **due == Due::Now).or(dues.last())?)
     }
 
     /// Takes a packet in; says when its acknowledgement is due.
     #[inline(always)]
-    fn take(&mut self, now: Time, packet: Incoming) -> Due {
-        let Incoming { number, segment, bytes, ecn, signal } = packet;
+    fn take(&mut self, now: Time, packet: &DataPacket) -> Due {
+        let DataPacket { number, segment, bytes, ecn, ref signal } = *packet;
         self.log.push_back(ReceivedPacket { number, ecn });
         self.newest_at = now;
         if let Some(component) = &mut self.component {
             if let Some(signal) = signal {
-                component.on_signal(&signal);
+                component.on_signal(signal);
             }
             component.on_packet(&Arrival { now, number, bytes });
         }
@@ -123,7 +122,7 @@ impl Receiver {
         match due {
             Due::Now => self.acknowledge(now),
             Due::By(time) => {
-                self.ack_due_at = Some(self.ack_due_at.map_or(time, |due| due.min(time)));
+                self.ack_due_at = self.ack_due_at.min(time);
                 None
             }
         }
@@ -152,20 +151,19 @@ impl Receiver {
     #[inline]
     pub(crate) fn next_wake(&self) -> Time {
         let timer = self.component.as_ref().and_then(|component| component.next_timer());
-        let flush_at = self.offload.as_ref().map_or(Time::NEVER, Offload::flush_at);
-        self.ack_due_at.unwrap_or(Time::NEVER).min(timer.unwrap_or(Time::NEVER)).min(flush_at)
+        self.ack_due_at.min(self.offload.flush_at()).min(timer.unwrap_or(Time::NEVER))
     }
 
     /// Timers that are due by now: packets that were held, a delayed acknowledgement, or one that carries feedback.
     pub(crate) fn on_wake(&mut self, now: Time) -> Option<Acknowledgement> {
-        let due = |time: Option<Time>| time.is_some_and(|time| time <= now);
         let mut has_feedback = false;
-        if let Some(component) = self.component.as_mut().filter(|component| due(component.next_timer())) {
+        let is_due = |timer: Option<Time>| timer.is_some_and(|time| time <= now);
+        if let Some(component) = self.component.as_mut().filter(|component| is_due(component.next_timer())) {
             has_feedback = component.on_timer(now);
         }
-        let flushes = self.offload.as_ref().is_some_and(|offload| offload.flush_at() <= now);
+        let flushes = self.offload.flush_at() <= now;
         let mut acknowledgement = if flushes { self.hand_over(now) } else { None };
-        if due(self.ack_due_at) {
+        if self.ack_due_at <= now {
             self.schedule.on_timer();
             acknowledgement = self.acknowledge(now);
         }
@@ -190,12 +188,12 @@ impl Receiver {
         self.feedback.pop_front()
     }
 
-    /// Makes an acknowledgement of all that has arrived, or of as much as the component releases. Inlined, as `take` is: that the
-    /// seldom paths call them, too, would cost each packet a hundred instructions.
+    /// Makes an acknowledgement of all that has arrived, or of as much as the component releases. Inlined here and above, since the
+    /// compiler makes calls of them, which cost a packet 19 of its 2200 instructions.
     #[inline(always)]
     fn acknowledge(&mut self, now: Time) -> Option<Acknowledgement> {
         self.schedule.on_acknowledged();
-        self.ack_due_at = None;
+        self.ack_due_at = Time::NEVER;
         let waited = if self.tells_delay { now.since(self.newest_at) } else { Span::ZERO };
         let arrived = self.taken + self.log.len() as u64;
         let Some(component) = &mut self.component else {
@@ -206,7 +204,7 @@ impl Receiver {
         while self.acknowledged < arrived {
             let release_at = component.release_at(now, self.packet);
             if release_at > now {
-                self.ack_due_at = Some(release_at);
+                self.ack_due_at = release_at;
                 break;
             }
             component.on_released(now, self.packet);
@@ -239,8 +237,8 @@ mod tests {
 
     fn arrives(receiver: &mut Receiver, number: u64, nanos: u64) -> Option<Acknowledgement> {
         let packet =
-            Incoming { number, segment: number, bytes: Bytes::new(1500), ecn: Ecn::NotEct, signal: None };
-        receiver.on_packet(Time::from_nanos(nanos), packet)
+            DataPacket { number, segment: number, bytes: Bytes::new(1500), ecn: Ecn::NotEct, signal: None };
+        receiver.on_packet(Time::from_nanos(nanos), &packet)
     }
 
     fn newly_acknowledged(receiver: &mut Receiver, ack: Acknowledgement) -> Vec<u64> {

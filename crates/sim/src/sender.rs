@@ -1,15 +1,14 @@
 //! The sender: what leaves when, below the congestion control. Its limits come from [`Flow`]; loss detection from
 //! [`Recovery`]; data from [`Application`].
 
+use crate::lost_data::LostData;
+use crate::packets::DataPacket;
 use crate::rack::LossTimer;
 use crate::receiver::{Acknowledgement, ReceivedPacket};
 use crate::recovery::{Acknowledged, Outstanding, Recovery};
-use cellcc_control::{
-    Advice, Controller, Ecn, EcnEcho, Event, Feedback, Flow, Limits, Pacer, Packet, Signal,
-};
+use cellcc_control::{Advice, Controller, Ecn, EcnEcho, Event, Feedback, Flow, Limits, Pacer, Packet};
 use cellcc_experiment::{Application, Endpoint};
 use cellcc_units::{Bytes, Span, Time};
-use std::collections::{BTreeSet, VecDeque};
 
 /// The first time-out's doubling stops here: 2^10 PTOs are minutes, and a link is back long before.
 const MAX_BACKOFF: u32 = 10;
@@ -22,13 +21,9 @@ const MOST_PACKETS_IN_FLIGHT: u64 = 1 << 20;
 /// A packet that leaves.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Departure {
-    pub(crate) number: u64,
-    pub(crate) segment: u64,
-    pub(crate) bytes: Bytes,
+    pub(crate) packet: DataPacket,
+    /// It repeats data of a lost packet.
     pub(crate) retransmission: bool,
-    pub(crate) ecn: Ecn,
-    /// What it tells the receiver-side component.
-    pub(crate) signal: Option<Signal>,
 }
 
 pub(crate) struct Sender {
@@ -39,10 +34,7 @@ pub(crate) struct Sender {
     header: Bytes,
     packet: Bytes,
     pacer: Pacer,
-    /// Segments of lost packets, to be sent again.
-    to_repeat: VecDeque<u64>,
-    /// Segments that were in a lost packet and have not been acknowledged since.
-    missing: BTreeSet<u64>,
+    lost_data: LostData,
     acknowledged_segments: u64,
     completed_at: Option<Time>,
     last_sent_at: Time,
@@ -75,8 +67,7 @@ impl Sender {
             header: endpoint.header,
             packet: endpoint.packet(),
             pacer: Pacer::default(),
-            to_repeat: VecDeque::new(),
-            missing: BTreeSet::new(),
+            lost_data: LostData::default(),
             acknowledged_segments: 0,
             completed_at: None,
             last_sent_at: Time::ZERO,
@@ -114,18 +105,19 @@ impl Sender {
         self.newly_acknowledged.clear();
         let mut echo = EcnEcho::default();
         let (mut undo, mut restore) = (false, false);
-        let recovering = !self.missing.is_empty();
+        let recovering = !self.lost_data.is_empty();
         for ReceivedPacket { number, ecn } in received {
             match self.recovery.on_acknowledged(now, number) {
                 // The data of a packet counts once, however often it was sent.
                 Acknowledged::InFlight(outstanding) => {
-                    let counts = !outstanding.retransmission || self.missing.remove(&outstanding.segment);
+                    let counts =
+                        !outstanding.retransmission || self.lost_data.on_arrival(outstanding.segment);
                     self.acknowledged_segments += u64::from(counts);
                     echo.add(ecn, outstanding.packet.bytes);
                     self.newly_acknowledged.push(outstanding.packet);
                 }
                 Acknowledged::Late { outstanding, undo: all, timeout_was_spurious } => {
-                    self.acknowledged_segments += u64::from(self.missing.remove(&outstanding.segment));
+                    self.acknowledged_segments += u64::from(self.lost_data.on_arrival(outstanding.segment));
                     self.flow.on_late_arrival(now, outstanding.packet.bytes);
                     undo |= all;
                     restore |= timeout_was_spurious;
@@ -147,7 +139,7 @@ impl Sender {
             self.flow.on_event(now, Event::SpuriousLoss);
         }
         if recovering
-            && self.missing.is_empty()
+            && self.lost_data.is_empty()
             && let Some(rack) = &mut self.recovery.rack
         {
             rack.on_recovered();
@@ -222,11 +214,7 @@ impl Sender {
     /// The time-out was spurious (F-RTO): what has not arrived is in flight as before it.
     fn undo_timeout(&mut self, now: Time) {
         let restored = self.recovery.restore_timed_out();
-        let segments: BTreeSet<u64> = restored.iter().map(|outstanding| outstanding.segment).collect();
-        self.to_repeat.retain(|segment| !segments.contains(segment));
-        for outstanding in restored.iter().filter(|outstanding| !outstanding.retransmission) {
-            self.missing.remove(&outstanding.segment);
-        }
+        restored.iter().for_each(|outstanding| self.lost_data.on_restored(outstanding));
         self.timeouts = 0;
         self.probes = 0;
         self.flow.on_spurious_timeout(now, restored.iter().map(|outstanding| outstanding.packet.bytes).sum());
@@ -261,7 +249,7 @@ impl Sender {
             self.flow.mark_window_limited();
             return None;
         }
-        let lost = self.next_lost_segment();
+        let lost = self.lost_data.next();
         let data_at = if lost.is_some() { now } else { self.application.ready_at(now) };
         if data_at > now && !probing {
             self.resume_at = data_at;
@@ -274,7 +262,7 @@ impl Sender {
         }
         let (segment, retransmission) = match lost {
             Some(segment) => {
-                self.to_repeat.pop_front();
+                self.lost_data.on_repeated(segment);
                 (segment, true)
             }
             None if data_at <= now => (self.application.take(), false),
@@ -303,19 +291,8 @@ impl Sender {
         let signal = self.flow.limits().signal;
         let packet = self.flow.on_sent(now, bytes);
         self.recovery.on_sent(Outstanding::new(packet, segment, retransmission));
-        Departure { number: packet.number, segment, bytes, retransmission, ecn: self.ecn, signal }
-    }
-
-    /// The first lost segment whose loss nothing has made good meanwhile: a packet that arrived late, or a probe.
-    #[inline]
-    fn next_lost_segment(&mut self) -> Option<u64> {
-        while let Some(&segment) = self.to_repeat.front() {
-            if self.missing.contains(&segment) {
-                return Some(segment);
-            }
-            self.to_repeat.pop_front();
-        }
-        None
+        let packet = DataPacket { bytes, number: packet.number, segment, ecn: self.ecn, signal };
+        Departure { packet, retransmission }
     }
 
     /// What a probe repeats when there is nothing else to send; without it the probe is off.
@@ -336,7 +313,7 @@ impl Sender {
 
     fn detect_losses(&mut self, now: Time) {
         self.newly_lost.clear();
-        let recovering = !self.missing.is_empty();
+        let recovering = !self.lost_data.is_empty();
         self.recovery.detect_losses(now, self.flow.rtt(), recovering, &mut self.newly_lost);
         if self.newly_lost.is_empty() {
             return;
@@ -351,11 +328,7 @@ impl Sender {
 
     /// Puts what `newly_lost` carried among the data to be sent again, and the packets into `lost_packets`.
     fn repeat_newly_lost(&mut self) {
-        for outstanding in &self.newly_lost {
-            if self.missing.insert(outstanding.segment) {
-                self.to_repeat.push_back(outstanding.segment);
-            }
-        }
+        self.newly_lost.iter().for_each(|outstanding| self.lost_data.on_lost(outstanding));
         self.lost_packets.clear();
         self.lost_packets.extend(self.newly_lost.iter().map(|outstanding| outstanding.packet));
     }
@@ -365,7 +338,7 @@ impl Sender {
     fn loss_timer(&self) -> Option<LossTimer> {
         let rack = self.recovery.rack.as_ref()?;
         // RFC 8985, section 7.2: no tail loss probe in recovery, or while a gap is open.
-        let probes = self.missing.is_empty() && !self.recovery.has_gap();
+        let probes = self.lost_data.is_empty() && !self.recovery.has_gap();
         // Two packets are acknowledged without delay (RFC 8985, section 7.2).
         let alone = self.flow.inflight() <= self.packet;
         let max_ack_delay = if alone { self.recovery.max_ack_delay } else { Span::ZERO };

@@ -1,7 +1,7 @@
 //! On links simple enough for a formula, each simple scheme does what its textbook says.
 
 use crate::common::{compare, run};
-use cellcc_experiment::{Path, Record};
+use cellcc_experiment::{LossDetection, Path, Record};
 use cellcc_units::{Bytes, QueueLimit, Ratio, Span};
 
 /// A full packet of the default endpoint.
@@ -156,6 +156,19 @@ fn a_sized_transfer_completes_in_the_time_its_bytes_take() {
     let expected = Bytes::new(12_500_000).get().div_ceil(1448) as f64 * 0.000_12 + 0.02;
     let completed = record.total.completion_time_s.unwrap();
     assert!((completed / expected - 1.0).abs() < 0.002, "{completed} s, expected {expected} s");
+}
+
+#[test]
+fn a_sized_transfer_completes_though_data_is_lost_more_than_once() {
+    // Of 346 packets 30 % are lost, and so are 30 % of those that repeat them.
+    for recovery in [LossDetection::Quic, LossDetection::Rack] {
+        let records = compare(&["bbr:sized(500kB)"], "rate=20Mbit/s", |file| {
+            file.duration = Span::from_secs(60);
+            file.path = Path { loss: Ratio::new(0.3), ..path(40, QueueLimit::Packets(200)) };
+            file.endpoint.recovery = recovery;
+        });
+        assert!(records[1].total.completion_time_s.is_some(), "{recovery:?}");
+    }
 }
 
 #[test]
