@@ -4,7 +4,7 @@ use super::watch::{Watch, Watched, port_of_flow};
 use crate::emulation::{Clock, DirectionReport, Emulation, EmulationSpec, SelfReport};
 use crate::error::EmuError;
 use crate::path::Stages;
-use crate::topology::{Topology, TopologySpec, User};
+use crate::topology::{Servers, Topology, TopologySpec, User};
 use cellcc_experiment::{FlowSetup, KeptUp, MeasuredFlow, RealTime, Record, Scenario};
 use cellcc_link::Capacities;
 use cellcc_units::{Span, Time};
@@ -57,7 +57,8 @@ pub(super) fn run<T: Workload>(
     delay: Span,
 ) -> Result<Run<T>, EmuError> {
     let users = 1 + scenario.cell.as_ref().map_or(0, |cell| cell.users.len());
-    let topology = Topology::build(&TopologySpec { users, isolated: true, backend: None, mtu: MTU })?;
+    let topology =
+        Topology::build(&TopologySpec { users, servers: Servers::Apart, backend: None, mtu: MTU })?;
     let endpoints = workload.open(&topology)?;
     let watch = Watch::start(workload.flows())?;
     let receive_offload = scenario.endpoint.receive_offload;
