@@ -1,28 +1,30 @@
 //! Runs commands behind stages, whatever they came from, and says how well the emulator kept up.
 
-#![allow(clippy::disallowed_methods, reason = "a server takes real time to start")]
-
 use crate::exit::{Exit, tell};
-use cellcc_emu::commands::{CommandId, Commands, Left, MOST_COMMANDS};
+use crate::server::{self, ServerLog, ServerOutput};
+use cellcc_emu::commands::{Commands, Left, MOST_COMMANDS};
 use cellcc_emu::device::Backend;
 use cellcc_emu::emulation::{DEFAULT_GRANULARITY, Emulation, EmulationSpec, SelfReport};
 use cellcc_emu::job::Job;
 use cellcc_emu::namespace::enter_user_namespace_if_needed;
 use cellcc_emu::stage::Stage;
-use cellcc_emu::topology::{Topology, TopologySpec};
+use cellcc_emu::topology::{Servers, Topology, TopologySpec};
 use cellcc_units::{ParseError, Span};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::{Duration, Instant};
 
 /// How to emulate, whatever the path.
 #[derive(Debug, clap::Args)]
 pub(crate) struct How {
     /// Run a server outside, in a namespace apart from the machine's network, before the command; it is given to `sh -c`
-    /// and ends with the command.
+    /// and ends with the command. Each of several users has a server of its own, told apart by $CELLCC_USER.
     #[arg(long, value_name = "COMMAND")]
     server: Option<String>,
+    /// Where the server's output goes: a file (FILE.0, FILE.1 ... of several users), or off [default: to standard error, each
+    /// line after `server: `].
+    #[arg(long, value_name = "FILE|off", requires = "server")]
+    server_log: Option<ServerLog>,
     /// How to get at the packets, tun or veth [default: tun, where /dev/net/tun opens].
     #[arg(long, value_name = "KIND")]
     backend: Option<Backend>,
@@ -50,7 +52,14 @@ const MTU: u16 = 1500;
 
 impl Default for How {
     fn default() -> Self {
-        Self { server: None, backend: None, granularity: DEFAULT_GRANULARITY, mtu: MTU, self_report: None }
+        Self {
+            server: None,
+            server_log: None,
+            backend: None,
+            granularity: DEFAULT_GRANULARITY,
+            mtu: MTU,
+            self_report: None,
+        }
     }
 }
 
@@ -70,11 +79,8 @@ const NOT_KEPT_UP: u8 = 3;
 /// The command succeeded, but its server failed.
 const SERVER_FAILED: u8 = 1;
 
-/// How many users there can be: one command is the server's.
-pub(crate) const MOST_USERS: usize = MOST_COMMANDS - 1;
-
-/// How long a server may take until it listens.
-const SERVER_PATIENCE: Duration = Duration::from_secs(5);
+/// How many users there can be: each may have a server.
+pub(crate) const MOST_USERS: usize = MOST_COMMANDS / 2;
 
 /// Gets the rights that are needed. The kernel gives them to a process with one thread only: call it first.
 pub(crate) fn prepare() -> Result<(), Exit> {
@@ -90,8 +96,8 @@ pub(crate) fn run(asked: Asked) -> Result<ExitCode, Exit> {
     if users > MOST_USERS {
         return Err(Exit::input(format!("{users} users: at most {MOST_USERS} can have a command each")));
     }
-    let isolated = how.server.is_some();
-    let topology = Topology::build(&TopologySpec { users, isolated, backend: how.backend, mtu: how.mtu })?;
+    let servers = if how.server.is_some() { Servers::ApartForEachUser } else { Servers::Here };
+    let topology = Topology::build(&TopologySpec { users, servers, backend: how.backend, mtu: how.mtu })?;
     let spec = EmulationSpec {
         up,
         down,
@@ -101,7 +107,7 @@ pub(crate) fn run(asked: Asked) -> Result<ExitCode, Exit> {
         queue_counts: None,
     };
     let emulation = Emulation::start(topology, spec)?;
-    let ends = run_commands(emulation.topology(), &command, &prompt, how.server.as_deref())?;
+    let ends = run_commands(emulation.topology(), &command, &prompt, &how)?;
     let report = emulation.stop()?;
     conclude(&report, &ends, &how)
 }
@@ -110,45 +116,46 @@ pub(crate) fn run(asked: Asked) -> Result<ExitCode, Exit> {
 struct Ends {
     /// The highest exit status of the users' commands.
     status: u8,
-    /// That of a server that ended before them.
+    /// The highest of the servers that ended before them.
     server: Option<u8>,
     /// What commands left running. It has been killed.
     left: Vec<Left>,
 }
 
-fn run_commands(
-    topology: &Topology,
-    command: &[OsString],
-    prompt: &str,
-    server: Option<&str>,
-) -> Result<Ends, Exit> {
-    let job = |user, command: &[OsString], is_server| Job {
+fn run_commands(topology: &Topology, command: &[OsString], prompt: &str, how: &How) -> Result<Ends, Exit> {
+    let job = |user, command: &[OsString], server_output| Job {
         command: command.to_vec(),
         prompt: prompt.to_owned(),
-        base4: topology.outside.address4,
-        base6: topology.outside.address6,
+        base4: topology.outside().address4,
+        base6: topology.outside().address6,
         user,
-        is_server,
+        server_output,
     };
+    // Dropped after the commands, which must have ended by then.
+    let mut outputs = Vec::new();
     let mut commands = Commands::new()?;
-    let server = server.map(|line| {
+    let mut servers = Vec::new();
+    if let Some(line) = &how.server {
         let words = ["sh", "-c", line].map(OsString::from);
-        let server = commands.start(&topology.outside.namespace, &job(0, &words, true))?;
-        await_server(topology, &mut commands, server)?;
-        Ok::<_, Exit>(server)
-    });
-    let server = server.transpose()?;
+        let log = how.server_log.as_ref().unwrap_or(&ServerLog::StandardError);
+        for (user, outside) in topology.outsides.iter().enumerate() {
+            let (output, writer) = ServerOutput::open(log, (topology.users.len() > 1).then_some(user))?;
+            outputs.push(output);
+            servers.push(commands.start(&outside.namespace, &job(user, &words, Some(writer)))?);
+        }
+        server::await_all(topology, &mut commands, &servers)?;
+    }
     let started: Vec<_> = topology
         .users
         .iter()
         .enumerate()
-        .map(|(user, place)| commands.start(&place.namespace, &job(user, command, false)))
+        .map(|(user, place)| commands.start(&place.namespace, &job(user, command, None)))
         .collect::<Result<_, _>>()?;
     let mut status = 0;
     for command in started {
         status = commands.wait(command)?.max(status);
     }
-    let server = server.and_then(|server| commands.ended(server));
+    let server = servers.into_iter().filter_map(|server| commands.ended(server)).max();
     Ok(Ends { status, server, left: commands.end() })
 }
 
@@ -178,36 +185,4 @@ fn conclude(report: &SelfReport, ends: &Ends, how: &How) -> Result<ExitCode, Exi
         (0, None) if !warnings.is_empty() => NOT_KEPT_UP,
         (status, _) => status,
     }))
-}
-
-/// Waits until somebody outside listens; goes on where nobody does, as with a server that needs no socket.
-fn await_server(topology: &Topology, commands: &mut Commands, server: CommandId) -> Result<(), Exit> {
-    let deadline = Instant::now() + SERVER_PATIENCE;
-    while Instant::now() < deadline {
-        // One that puts itself into the background has ended well.
-        if let Some(status @ 1..) = commands.ended(server) {
-            return Err(Exit::failed(format!(
-                "the server ended with status {status} before the command was started; try it alone, or mend --server"
-            )));
-        }
-        if topology.outside.namespace.run(somebody_listens)? {
-            return Ok(());
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    tell("note: nothing listens outside after 5 s; the command is started all the same");
-    Ok(())
-}
-
-/// True where a TCP socket listens, or a UDP socket is bound, in the calling thread's namespace (proc_net(5)).
-fn somebody_listens() -> bool {
-    const LISTENING: &str = "0A";
-    let sockets =
-        |file: &str| std::fs::read_to_string(format!("/proc/thread-self/net/{file}")).unwrap_or_default();
-    let listens =
-        |text: String| text.lines().skip(1).any(|line| line.split_whitespace().nth(3) == Some(LISTENING));
-    listens(sockets("tcp"))
-        || listens(sockets("tcp6"))
-        || sockets("udp").lines().count() > 1
-        || sockets("udp6").lines().count() > 1
 }

@@ -13,20 +13,25 @@ use std::process::ExitCode;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Mahimahi: run a command behind a delay, `mm-delay MILLISECONDS [COMMAND...]`.
-    #[command(name = "mm-delay")]
+    /// Mahimahi: run a command behind a delay, the same in both directions.
+    #[command(name = "mm-delay", override_usage = Shell::Delay.usage(), after_help = DELAY)]
     Delay(Words),
-    /// Mahimahi: run a command behind a link, `mm-link UP DOWN [OPTION...] [-- COMMAND...]`.
-    #[command(name = "mm-link")]
+    /// Mahimahi: run a command behind a link in each direction.
+    #[command(name = "mm-link", override_usage = Shell::Link.usage(), after_help = LINK)]
     Link(Words),
-    /// Mahimahi: run a command behind random loss, `mm-loss uplink|downlink RATE [COMMAND...]`.
-    #[command(name = "mm-loss")]
+    /// Mahimahi: run a command behind random loss in one direction.
+    #[command(name = "mm-loss", override_usage = Shell::Loss.usage(), after_help = LOSS)]
     Loss(Words),
-    /// Mahimahi: run a command behind outages, `mm-onoff uplink|downlink MEAN-ON MEAN-OFF [COMMAND...]`.
-    #[command(name = "mm-onoff")]
+    /// Mahimahi: run a command behind outages of one direction.
+    #[command(name = "mm-onoff", override_usage = Shell::OnOff.usage(), after_help = ON_OFF)]
     OnOff(Words),
-    /// Mahimahi: draw a log's throughput on standard output.
-    #[command(name = "mm-throughput-graph")]
+    /// Mahimahi: draw a log's throughput on standard output, and write its numbers on standard error.
+    #[command(
+        name = "mm-throughput-graph",
+        after_help = "\
+Example:
+  mm-throughput-graph 500 down.log > throughput.svg"
+    )]
     ThroughputGraph {
         /// Width of the bins in milliseconds.
         #[arg(value_name = "MS_PER_BIN")]
@@ -34,18 +39,74 @@ pub(crate) enum Command {
         /// The log [default: standard input].
         log: Option<PathBuf>,
     },
-    /// Mahimahi: draw a log's queueing delay on standard output.
-    #[command(name = "mm-delay-graph")]
+    /// Mahimahi: draw a log's queueing delay on standard output, and write its numbers on standard error.
+    #[command(
+        name = "mm-delay-graph",
+        after_help = "\
+Example:
+  mm-delay-graph down.log > delay.svg"
+    )]
     DelayGraph {
         /// The log [default: standard input].
         log: Option<PathBuf>,
     },
 }
 
+const DELAY: &str = "\
+MILLISECONDS is the delay of each direction: 20, or with a unit 2.5ms, or over time 10ms@5s,40ms@5s.
+COMMAND is what runs behind it, your shell where none is given; it may be another of these shells.
+
+Examples:
+  mm-delay 20
+  mm-delay 20 mm-link 12Mbit/s lte-drive -- curl -O http://100.64.0.1:8000/file
+
+The machine is at $MAHIMAHI_BASE, 100.64.0.1 where no other emulator runs.";
+
+const LINK: &str = "\
+UP and DOWN are traces (a Mahimahi file, or a rate over time), rates such as 12Mbit/s, or synthetic links such as lte-drive.
+UP is from the command to the outside. COMMAND is what runs behind the link, your shell where none is given.
+
+Options, before or after the traces:
+  --uplink-log=FILE, --downlink-log=FILE         Log what passes, for `cellcc graph` and Mahimahi's scripts
+  --uplink-queue=KIND, --downlink-queue=KIND     infinite [default], droptail, drophead, codel or pie
+  --uplink-queue-args=ARGS, --downlink-queue-args=ARGS
+                       packets=NUMBER or bytes=NUMBER, what the queue holds: all kinds but infinite need it;
+                       target=MS,interval=MS for codel, qdelay_ref=MS,max_burst=MS for pie, as in their RFCs by default
+  --once               Play the traces once; then nothing passes. Without it, they begin again
+  --meter-uplink, --meter-uplink-delay, --meter-downlink, --meter-downlink-delay, --meter-all
+                       Accepted; there are no live pictures. `cellcc graph LOG` makes them
+
+Examples:
+  mm-link up.trace down.trace
+  mm-link 20Mbit/s lte-drive --downlink-queue=droptail --downlink-queue-args=packets=100 \\
+      --downlink-log=down.log -- sh -c 'iperf3 -R -c $MAHIMAHI_BASE'";
+
+const LOSS: &str = "\
+uplink is from the command to the outside.
+RATE is the share of packets that is lost: 0.01, or 1%, or over time 0%@5s,1%@5s.
+COMMAND is what runs behind it, your shell where none is given; it may be another of these shells.
+
+Options:
+  --seed=NUMBER        Lose other packets. Without it, they are the same each time
+
+Example:
+  mm-loss downlink 0.01 mm-delay 20 sh -c 'ping -c 100 $MAHIMAHI_BASE'";
+
+const ON_OFF: &str = "\
+uplink is from the command to the outside. All packets pass and all are lost in turn, for random times with these
+means: 10, in seconds, or with a unit 200ms.
+COMMAND is what runs behind it, your shell where none is given; it may be another of these shells.
+
+Options:
+  --seed=NUMBER        Draw other times. Without it, they are the same each time
+
+Example:
+  mm-onoff uplink 10 200ms sh -c 'ping -c 100 $MAHIMAHI_BASE'";
+
 /// The words of a shell, the command that runs within it included; read by [`mahimahi::parse`].
 #[derive(Debug, clap::Args)]
 pub(crate) struct Words {
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "WORD")]
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "WORD", hide = true)]
     words: Vec<OsString>,
 }
 
@@ -97,6 +158,23 @@ mod tests {
                 Command::Delay(words) | Command::Link(words) | Command::Loss(words) | Command::OnOff(words),
             ) => words.words,
             other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn the_help_of_a_shell_names_its_words_options_and_an_example() {
+        let help =
+            |name: &str| crate::Cli::try_parse_from(["cellcc", name, "--help"]).unwrap_err().to_string();
+        for (name, words) in [
+            ("mm-delay", &["mm-delay MILLISECONDS", "mm-delay 20"][..]),
+            ("mm-link", &["mm-link UP DOWN", "--uplink-queue-args", "--once", "mm-link up.trace"]),
+            ("mm-loss", &["mm-loss uplink|downlink RATE", "--seed=NUMBER", "mm-loss downlink 0.01"]),
+            ("mm-onoff", &["MEAN-ON-SECONDS MEAN-OFF-SECONDS", "--seed=NUMBER", "mm-onoff uplink 10"]),
+            ("mm-delay-graph", &["mm-delay-graph down.log"]),
+        ] {
+            let help = help(name);
+            words.iter().for_each(|word| assert!(help.contains(word), "{name}: {word}: {help}"));
+            assert!(!help.contains("[WORD]"), "{name}: {help}");
         }
     }
 

@@ -27,6 +27,8 @@ mod report;
 mod schemes;
 mod serve;
 #[cfg(target_os = "linux")]
+mod server;
+#[cfg(target_os = "linux")]
 mod shell;
 #[cfg(all(target_os = "linux", feature = "kernel"))]
 mod tcp;

@@ -10,7 +10,7 @@ use cellcc_emu::emulation::{Clock, DEFAULT_GRANULARITY, Emulation, EmulationSpec
 use cellcc_emu::log::{LogHeader, LogSpec};
 use cellcc_emu::namespace::Namespace;
 use cellcc_emu::stage::{LinkStage, Stage};
-use cellcc_emu::topology::{Topology, TopologySpec};
+use cellcc_emu::topology::{Servers, Topology, TopologySpec};
 use cellcc_link::{Capacity, Delay, Jitter, LinkConfig, LossRate};
 use cellcc_units::{QueueLimit, Rate, Ratio, Span, Time};
 use clap::Parser;
@@ -117,9 +117,10 @@ fn iperf(backend: Backend, gbit: f64, delay_ms: u64, log: bool, seconds: u64) ->
     let down = vec![delay(delay_ms)?, link(rate, QueueLimit::Packets(queue), None)?];
     let emulation = start(backend, up, down)?;
     let topology = emulation.topology();
-    let address = topology.outside.address4.to_string();
-    let server =
-        command(&topology.outside.namespace, "iperf3", &["-s", "-1", "-J"]).stdout(Stdio::piped()).spawn()?;
+    let address = topology.outside().address4.to_string();
+    let server = command(&topology.outside().namespace, "iperf3", &["-s", "-1", "-J"])
+        .stdout(Stdio::piped())
+        .spawn()?;
     std::thread::sleep(Duration::from_millis(300));
     let time = seconds.to_string();
     let output = command(
@@ -168,7 +169,7 @@ fn ping(backend: Backend, args: &Args) -> Result<()> {
                 || -> Result<_> { Ok(vec![link(rate, QueueLimit::Unlimited, None)?, delay(delay_ms)?]) };
             let emulation = start(backend, stages()?, stages()?)?;
             let topology = emulation.topology();
-            let address = topology.outside.address4.to_string();
+            let address = topology.outside().address4.to_string();
             let output =
                 command(&topology.users[0].namespace, "ping", &["-i", "0.01", "-c", "300", &address])
                     .output()?;
@@ -215,8 +216,8 @@ fn deviations(backend: Backend, mbit: f64) -> Result<Vec<f64>> {
     let rate = Rate::from_mbit_per_sec(mbit);
     let emulation = start(backend, vec![link(rate, QueueLimit::Packets(3200), None)?], vec![delay(0)?])?;
     let topology = emulation.topology();
-    let address = SocketAddr::from((topology.outside.address4, 5001));
-    let receiver = topology.outside.namespace.run(|| UdpSocket::bind(address))??;
+    let address = SocketAddr::from((topology.outside().address4, 5001));
+    let receiver = topology.outside().namespace.run(|| UdpSocket::bind(address))??;
     receiver.set_read_timeout(Some(Duration::from_millis(500)))?;
     socket2::SockRef::from(&receiver).set_recv_buffer_size(8 << 20)?;
     let sender = topology.users[0].namespace.run(|| UdpSocket::bind("0.0.0.0:0"))??;
@@ -283,8 +284,12 @@ fn timer_lateness() -> Vec<f64> {
 }
 
 fn start(backend: Backend, up: Vec<Stage>, down: Vec<Stage>) -> Result<Emulation> {
-    let topology =
-        Topology::build(&TopologySpec { users: 1, isolated: true, backend: Some(backend), mtu: 1500 })?;
+    let topology = Topology::build(&TopologySpec {
+        users: 1,
+        servers: Servers::Apart,
+        backend: Some(backend),
+        mtu: 1500,
+    })?;
     let spec = EmulationSpec {
         up,
         down,

@@ -7,11 +7,13 @@ use crate::process::Process;
 use crate::sys;
 use rustix::io::{Errno, retry_on_intr};
 use rustix::process::{
-    Pid, Signal, WaitOptions, WaitStatus, getpid, kill_process, set_child_subreaper, wait, waitpid,
+    Pid, Signal, WaitOptions, WaitStatus, getpid, kill_process, kill_process_group, set_child_subreaper,
+    wait, waitpid,
 };
 use std::fmt;
+use std::time::{Duration, Instant};
 
-/// How many commands can run at once: that of each user, and a server.
+/// How many commands can run at once: those of the users, and their servers.
 pub const MOST_COMMANDS: usize = sys::MOST_CHILDREN;
 
 /// All commands of this process. They end when it ends, whatever ends it. What they leave running becomes a child of this
@@ -76,7 +78,7 @@ impl Commands {
     /// than [`MOST_COMMANDS`] at once.
     pub fn start(&mut self, namespace: &Namespace, job: &Job) -> Result<CommandId, EmuError> {
         let pid = job.spawn(namespace)?;
-        self.started.push(Started { pid, is_server: job.is_server, status: None });
+        self.started.push(Started { pid, is_server: job.server_output.is_some(), status: None });
         if !sys::forward_to(pid.as_raw_pid()) {
             return Err(EmuError::Input(format!("too many commands at once: {MOST_COMMANDS} may run")));
         }
@@ -102,10 +104,11 @@ impl Commands {
         self.started[command.0].status
     }
 
-    /// Kills the commands that still run, and all that commands have left running; names the latter, without what a
-    /// server's own process group has. Nothing interrupts this.
+    /// Asks the servers that still run to end, and waits a second for them. Then kills the commands that still run, and all that
+    /// commands have left running; names the latter, without what a server's own process group has. Nothing interrupts this.
     pub fn end(&mut self) -> Vec<Left> {
         sys::hold_signals();
+        self.ask_servers_to_end();
         for index in 0..self.started.len() {
             if self.started[index].status.is_none() {
                 let _ = kill_process(self.started[index].pid, Signal::KILL);
@@ -128,6 +131,23 @@ impl Commands {
                 if is_alive && !is_servers {
                     left.push(Left { name, pid });
                 }
+            }
+        }
+    }
+
+    /// A server that is killed at once leaves what it has not written yet.
+    fn ask_servers_to_end(&mut self) {
+        const PATIENCE: Duration = Duration::from_secs(1);
+        const PAUSE: Duration = Duration::from_millis(2);
+        let is_running = |one: &Started| one.is_server && one.status.is_none();
+        for server in self.started.iter().filter(|one| is_running(one)) {
+            let _ = kill_process_group(server.pid, Signal::TERM);
+        }
+        let deadline = Instant::now() + PATIENCE;
+        while self.started.iter().any(is_running) && Instant::now() < deadline {
+            match self.reap(WaitOptions::NOHANG) {
+                Ok(true) => {}
+                _ => std::thread::sleep(PAUSE),
             }
         }
     }

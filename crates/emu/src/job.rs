@@ -8,9 +8,11 @@ use std::env;
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr};
+use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{self, Command, Stdio};
+use std::sync::Arc;
 
 /// What to run.
 #[derive(Debug, Clone)]
@@ -25,8 +27,8 @@ pub struct Job {
     pub base6: Ipv6Addr,
     /// Which user it is: `CELLCC_USER`.
     pub user: usize,
-    /// True for a server without a terminal: it gets a process group of its own, which Ctrl-C does not reach.
-    pub is_server: bool,
+    /// For a server, where it writes: it has no terminal, and a process group of its own, which Ctrl-C does not reach.
+    pub server_output: Option<Arc<OwnedFd>>,
 }
 
 impl Job {
@@ -41,9 +43,9 @@ impl Job {
         command.args(arguments);
         command.env("MAHIMAHI_BASE", self.base4.to_string()).env("CELLCC_BASE6", self.base6.to_string());
         command.env("CELLCC_USER", self.user.to_string());
-        if self.is_server {
-            // A server's output is no part of the command's result.
-            command.process_group(0).stdin(Stdio::null()).stdout(io::stderr());
+        if let Some(output) = &self.server_output {
+            let copy = || output.try_clone().map_err(EmuError::system("make a server's output"));
+            command.process_group(0).stdin(Stdio::null()).stdout(copy()?).stderr(copy()?);
         }
         set_prompt(&mut command, &program, &self.prompt);
         namespace.command(&mut command);

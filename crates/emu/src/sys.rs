@@ -173,8 +173,8 @@ pub(crate) fn before_exec(
 /// The signals that are forwarded to children: those with which people, shells and service managers end programs.
 const FORWARDED: [libc::c_int; 4] = [libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGHUP];
 
-/// How many children can get our signals: 64 users' commands and a server.
-pub(crate) const MOST_CHILDREN: usize = 65;
+/// How many children can get our signals: 64 users' commands and their servers.
+pub(crate) const MOST_CHILDREN: usize = 128;
 
 /// Process ids of the children that get our signals; 0 for a free entry.
 static CHILDREN: [AtomicI32; MOST_CHILDREN] = [const { AtomicI32::new(0) }; MOST_CHILDREN];

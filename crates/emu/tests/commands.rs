@@ -9,8 +9,10 @@ use cellcc_emu::error::EmuError;
 use cellcc_emu::job::Job;
 use cellcc_emu::namespace::Namespace;
 use std::ffi::OsString;
+use std::io::{self, Read};
 use std::net::{Ipv4Addr, Ipv6Addr};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 fn alone() -> MutexGuard<'static, ()> {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
@@ -24,8 +26,12 @@ fn job(command: &[&str]) -> Job {
         base4: Ipv4Addr::new(100, 64, 0, 1),
         base6: Ipv6Addr::LOCALHOST,
         user: 0,
-        is_server: false,
+        server_output: None,
     }
+}
+
+fn server(command: &[&str], output: BorrowedFd<'_>) -> Job {
+    Job { server_output: Some(Arc::new(output.try_clone_to_owned().unwrap())), ..job(command) }
 }
 
 /// The exit status of a command, and the names of what it left running.
@@ -81,10 +87,27 @@ fn what_a_command_leaves_running_ends_and_is_named_but_not_what_a_server_has_in_
     let daemon = "setsid sh -c 'sleep 61 & exec sleep 60' & until grep -q sleep /proc/$!/comm; do :; done";
     let (status, left) = run(&job(&["sh", "-c", &format!("{daemon}; exit 3")])).unwrap();
     assert_eq!((status, left.len(), left[0].as_str()), (3, 2, "sleep"));
-    let server = Job { is_server: true, ..job(&["sh", "-c", "sleep 60 & exit 0"]) };
+    let server = server(&["sh", "-c", "sleep 60 & exit 0"], io::stderr().as_fd());
     assert_eq!(run(&server).unwrap(), (0, vec![]));
     // Nothing is left to end.
     assert_eq!(run(&job(&["true"])).unwrap(), (0, vec![]));
+}
+
+/// A server that was killed at once used to leave nothing of what it had not written yet.
+#[test]
+fn a_server_is_asked_to_end_before_it_is_killed_and_writes_where_it_was_told() {
+    let _alone = alone();
+    let (mut reader, writer) = io::pipe().unwrap();
+    let lines = "trap 'echo last; exit' TERM; echo first; echo error >&2; while :; do sleep 0.01; done";
+    let mut commands = Commands::new().unwrap();
+    commands.start(&Namespace::current().unwrap(), &server(&["sh", "-c", lines], writer.as_fd())).unwrap();
+    drop(writer);
+    let mut begin = [0; "first\nerror\n".len()];
+    reader.read_exact(&mut begin).unwrap();
+    assert_eq!(commands.end(), []);
+    let mut rest = String::new();
+    reader.read_to_string(&mut rest).unwrap();
+    assert_eq!(rest, "last\n");
 }
 
 #[test]

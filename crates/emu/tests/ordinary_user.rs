@@ -46,10 +46,10 @@ fn as_ordinary_user() {
     let topology = Topology::build(&spec(1, Backend::Packet)).unwrap();
     let user = &topology.users[0];
     carrying(&topology, || {
-        let outside = topology.outside.address4;
+        let outside = topology.outside().address4;
         exchange(
             &socket_in(&user.namespace, user.address4),
-            &socket_in(&topology.outside.namespace, outside),
+            &socket_in(&topology.outside().namespace, outside),
         );
         let answer = output_in(&user.namespace, &format!("ping -c 1 -W 2 {outside}"));
         assert!(answer.contains(" 0% packet loss"), "{answer}");
@@ -65,5 +65,5 @@ fn as_ordinary_user() {
 fn inside() {
     assert!(!enter_user_namespace_if_needed().unwrap(), "it has the rights already");
     let topology = Topology::build(&spec(1, Backend::Packet)).unwrap();
-    assert_eq!(topology.outside.address4.octets(), [100, 64, 0, 2]);
+    assert_eq!(topology.outside().address4.octets(), [100, 64, 0, 2]);
 }

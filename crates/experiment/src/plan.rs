@@ -1,87 +1,11 @@
 //! The grid of runs: schemes x traces x seeds, under each of the varied conditions.
 
 use crate::{
-    BraceError, CellSetup, DEFAULT_DRIVER, Driver, Endpoint, FlowSetup, Mix, MixError, NetAssist, Offset,
-    Path, ResolveError, RunId, Scenario, Variation, Vary, VaryError, expand_braces,
+    BraceError, DEFAULT_DRIVER, Driver, FlowSetup, Mix, MixError, PlanFile, ResolveError, RunId, Scenario,
+    Variation, VaryError, expand_braces,
 };
 use cellcc_units::Span;
-use serde::{Deserialize, Serialize};
-use std::fmt;
-use std::str::FromStr;
 use thiserror::Error;
-
-/// The TOML file, and what the command line's flags fill in.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct PlanFile {
-    /// Heading of the report.
-    pub title: String,
-    /// What is compared: schemes, or mixes of several flows (`2*cubic+reminis@5s`); `reminis(dtt={1.5x,2x})` is two.
-    pub schemes: Vec<String>,
-    /// Links: files, folders, names of synthetic links, `rate=...`, `step=...`.
-    pub traces: Vec<String>,
-    /// Seeds: `1`, `1..3` (both ends included) or `1,4,7`.
-    pub seeds: Seeds,
-    /// Whether each seed also draws where in its trace a run begins, and when within a round-trip time its flows start.
-    #[serde(skip_serializing_if = "Offset::is_fixed")]
-    pub offset: Offset,
-    /// What runs them: `sim`, `kernel`; a scheme has a row for each.
-    #[serde(skip_serializing_if = "are_default_drivers")]
-    pub drivers: Vec<String>,
-    /// The scheme that the others are held against in a table of their own; empty: none.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub baseline: String,
-    /// How long each run lasts.
-    pub duration: Span,
-    /// The part at its beginning that is left out of every metric.
-    #[serde(skip_serializing_if = "is_zero")]
-    pub warm_up: Span,
-    /// The path.
-    pub path: Path,
-    /// Sender and receiver.
-    pub endpoint: Endpoint,
-    /// What the network tells schemes that ask for it.
-    pub netassist: NetAssist,
-    /// Several users behind one base station.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub cell: Option<CellSetup>,
-    /// Flows that are there in every run beside those of the schemes, in the form of a mix.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub background: String,
-    /// Conditions that take several values, each combination of them under every scheme.
-    #[serde(skip_serializing_if = "Vary::is_empty")]
-    pub vary: Vary,
-}
-
-impl Default for PlanFile {
-    fn default() -> Self {
-        Self {
-            title: String::new(),
-            schemes: Vec::new(),
-            traces: Vec::new(),
-            seeds: Seeds(vec![1]),
-            offset: Offset::default(),
-            drivers: vec![DEFAULT_DRIVER.into()],
-            baseline: String::new(),
-            duration: Span::from_secs(60),
-            warm_up: Span::ZERO,
-            path: Path::default(),
-            endpoint: Endpoint::default(),
-            netassist: NetAssist::default(),
-            cell: None,
-            background: String::new(),
-            vary: Vary::default(),
-        }
-    }
-}
-
-fn is_zero(span: &Span) -> bool {
-    span.is_zero()
-}
-
-fn are_default_drivers(drivers: &[String]) -> bool {
-    drivers == [DEFAULT_DRIVER]
-}
 
 /// The runs, in the order of tables: by trace, then variation, then scheme, then driver, then seed; `limit` first for
 /// each trace and variation.
@@ -212,12 +136,12 @@ fn grid(trace: &str, Variation { text, file }: &Variation, mixes: &[Mix]) -> Res
         flows,
     };
     // The limit needs no packets: whatever runs the schemes, it is computed. The seed changes it only with the offset.
-    let seeds = if file.offset.is_fixed() { &file.seeds.0[..1] } else { &file.seeds.0 };
+    let seeds = if file.offset.is_fixed() { &file.seeds.as_slice()[..1] } else { file.seeds.as_slice() };
     let mut runs: Vec<Scenario> =
         seeds.iter().map(|&seed| scenario(LIMIT, DEFAULT_DRIVER, seed, Vec::new())).collect();
     for mix in mixes {
         for driver in &file.drivers {
-            for &seed in &file.seeds.0 {
+            for &seed in file.seeds.as_slice() {
                 let flows: Vec<FlowSetup> = mix.flows.iter().chain(&background).cloned().collect();
                 let mut run = scenario(&mix.text, driver, seed, flows);
                 run.draw_starts();
@@ -235,69 +159,10 @@ impl PlannedRun {
     }
 }
 
-/// Seeds in their text form: `1`, `1..3` or `1,4,7`. Never empty, no seed twice.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Seeds(Vec<u64>);
-
-/// Why a text is not a list of seeds.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error(
-    "`{0}` is not a list of seeds; write `1`, `1..3` (both ends included) or `1,4,7`, at most 10000 of them, none twice"
-)]
-pub struct SeedsError(String);
-
-impl Seeds {
-    /// The seeds.
-    pub fn as_slice(&self) -> &[u64] {
-        &self.0
-    }
-}
-
-impl FromStr for Seeds {
-    type Err = SeedsError;
-
-    fn from_str(text: &str) -> Result<Self, SeedsError> {
-        const MOST: u64 = 10_000;
-        let number = |text: &str| text.trim().parse::<u64>().ok();
-        let seeds = match text.split_once("..") {
-            Some((first, last)) => number(first)
-                .zip(number(last))
-                .filter(|(first, last)| first <= last && last - first < MOST)
-                .map(|(first, last)| (first..=last).collect::<Vec<_>>()),
-            None => text.split(',').map(number).collect(),
-        };
-        let unique = |seeds: &Vec<u64>| {
-            let mut sorted = seeds.clone();
-            sorted.sort_unstable();
-            sorted.windows(2).all(|pair| pair[0] != pair[1]) && seeds.len() as u64 <= MOST
-        };
-        seeds.filter(unique).map(Self).ok_or_else(|| SeedsError(text.chars().take(60).collect()))
-    }
-}
-
-impl fmt::Display for Seeds {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let texts: Vec<_> = self.0.iter().map(u64::to_string).collect();
-        f.write_str(&texts.join(","))
-    }
-}
-
-impl Serialize for Seeds {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for Seeds {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        cellcc_units::deserialize_text(deserializer, "a list of seeds such as `1..3` or `1,4,7`")
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Record, RunError};
+    use crate::{Offset, Record, RunError};
     use cellcc_units::Time;
 
     /// A driver that accepts everything and runs nothing.
@@ -402,22 +267,5 @@ mod tests {
         assert_eq!(before, plan(|_| ()));
         assert_ne!(before.runs[0].id, plan(|file| file.path.rtt = Span::from_millis(30)).runs[0].id);
         assert_ne!(before.runs[0].id, before.runs[1].id);
-    }
-
-    #[test]
-    fn an_unknown_key_is_refused_with_its_line() {
-        let error = toml::from_str::<PlanFile>("schemes = ['cubic']\n[path]\nqueu = '10pkt'\n")
-            .unwrap_err()
-            .to_string();
-        assert!(error.contains("line 3") && error.contains("queu"), "{error}");
-    }
-
-    #[test]
-    fn seeds_are_a_number_a_range_or_a_list() {
-        assert_eq!("1..3".parse::<Seeds>().unwrap().as_slice(), [1, 2, 3]);
-        assert_eq!("7,1".parse::<Seeds>().unwrap().as_slice(), [7, 1]);
-        for text in ["", "3..1", "1,1", "-1", "1..99999999", "a"] {
-            assert!(text.parse::<Seeds>().is_err(), "{text}");
-        }
     }
 }

@@ -1,10 +1,9 @@
 //! One run, fully resolved: a link, flows with their schemes, times, a seed.
 
-use crate::{AckFrequency, AckPolicy, Offset, ReceiveOffload, ResolveError, Source};
+use crate::{AckPolicy, Endpoint, LossDetection, Offset, ResolveError, Source};
 use cellcc_assist::NetAssist;
-use cellcc_units::{Bytes, Queue, QueueLimit, Ratio, Span, Time};
+use cellcc_units::{Queue, QueueLimit, Ratio, Span, Time};
 use serde::{Deserialize, Serialize};
-use std::str::FromStr;
 
 /// One run. The same Scenario gives the same [`Record`](crate::Record), byte for byte.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -98,46 +97,6 @@ pub struct Reverse {
     pub queue: Queue,
     /// Share of acknowledgements lost at random.
     pub loss: Ratio,
-}
-
-/// What sender and receiver do below the congestion control.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Endpoint {
-    /// Payload of a full packet.
-    pub mss: Bytes,
-    /// Headers of every packet, data or acknowledgement, as the link counts them (IPv4 20, TCP 20, timestamps 12).
-    pub header: Bytes,
-    /// Packets received per acknowledgement; where `acks` is given, it decides.
-    pub ack_every: u32,
-    /// The longest an acknowledgement waits for more packets, where `ack_every` is above one.
-    pub max_ack_delay: Span,
-    /// When the receiver acknowledges; none: QUIC's way, with `ack_every` and `max_ack_delay`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub acks: Option<AckPolicy>,
-    /// The simulator's receivers: which packets arrive as one; none: each by itself.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub offload: Option<ReceiveOffload>,
-    /// How the sender tells that a packet is lost.
-    #[serde(skip_serializing_if = "LossDetection::is_default")]
-    pub recovery: LossDetection,
-    /// Width of the bins of time series.
-    pub series_bin: Span,
-    /// Real sockets through the emulator: packets that left as one and are due together arrive as one, as at receivers with
-    /// offload (GRO, LRO), which acknowledge them as one. In virtual time packets arrive one by one.
-    #[serde(skip_serializing_if = "Clone::clone")]
-    pub receive_offload: bool,
-}
-
-/// How a sender tells that a packet is lost.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum LossDetection {
-    /// QUIC's way: three packets or an eighth of the RTT later than others (RFC 9002).
-    #[default]
-    Quic,
-    /// TCP's way: RACK-TLP, with its reordering window, retransmission time-outs and F-RTO (RFC 8985).
-    Rack,
 }
 
 /// Several users behind one base station, a queue each. User 0 has the Scenario's trace.
@@ -323,51 +282,6 @@ pub fn row_name(scheme: &str, driver: &str, variation: &str) -> String {
     name
 }
 
-impl LossDetection {
-    fn is_default(&self) -> bool {
-        *self == Self::default()
-    }
-}
-
-impl FromStr for LossDetection {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "quic" => Ok(Self::Quic),
-            "rack" => Ok(Self::Rack),
-            _ => Err(format!(
-                "`{}` is not a way to detect loss; write quic or rack",
-                text.chars().take(60).collect::<String>()
-            )),
-        }
-    }
-}
-
-impl Endpoint {
-    /// A full packet as the link counts it.
-    pub fn packet(&self) -> Bytes {
-        self.mss + self.header
-    }
-
-    /// What a sender asks of a receiver of QUIC: where the policy is TCP's, which drivers of QUIC refuse, the usual.
-    pub fn ack_frequency(&self) -> AckFrequency {
-        match self.ack_policy() {
-            AckPolicy::Quic(asked) => asked,
-            AckPolicy::Delayed(_) => AckFrequency::DEFAULT,
-        }
-    }
-
-    /// When the receiver acknowledges.
-    pub fn ack_policy(&self) -> AckPolicy {
-        self.acks.unwrap_or(AckPolicy::Quic(AckFrequency {
-            threshold: self.ack_every.saturating_sub(1),
-            max_ack_delay: self.max_ack_delay,
-            reordering: AckFrequency::DEFAULT.reordering,
-        }))
-    }
-}
-
 impl Default for Path {
     fn default() -> Self {
         Self {
@@ -388,22 +302,5 @@ impl Default for Path {
 impl Default for Reverse {
     fn default() -> Self {
         Self { trace: String::new(), queue: QueueLimit::Unlimited.into(), loss: Ratio::ZERO }
-    }
-}
-
-impl Default for Endpoint {
-    /// Ethernet's 1500 bytes with TCP timestamps; every packet acknowledged.
-    fn default() -> Self {
-        Self {
-            mss: Bytes::new(1448),
-            header: Bytes::new(52),
-            ack_every: 1,
-            max_ack_delay: Span::from_millis(25),
-            acks: None,
-            offload: None,
-            recovery: LossDetection::default(),
-            series_bin: Span::from_millis(100),
-            receive_offload: true,
-        }
     }
 }

@@ -14,9 +14,12 @@
 //! | 8 stop | session: send nothing more |
 //! | 9 stopped | session, how many packets were sent, how many arrived, how many the socket had no room for, end of the data or not |
 
+mod numbers;
+
 use crate::arrivals::Arrival;
 use crate::window::QueueDelay;
 use cellcc_units::{Bytes, Span, Time};
+use numbers::{Reader, put_variable};
 
 const MAGIC: &[u8; 4] = b"cct1";
 /// The longest report in bytes, its header included: passes every path of today.
@@ -298,45 +301,6 @@ fn decode_arrivals(input: &mut Reader<'_>) -> Option<Vec<Arrival>> {
         arrivals.push(Arrival { number, arrived: Time::from_nanos(arrived), sent: Time::from_nanos(sent) });
     }
     Some(arrivals)
-}
-
-/// Seven bits a byte, the lowest first; the highest bit says that more follows.
-fn put_variable(mut value: u64, out: &mut Vec<u8>) {
-    while value >= 0x80 {
-        out.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    out.push(value as u8);
-}
-
-struct Reader<'a>(&'a [u8]);
-
-impl Reader<'_> {
-    fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
-        let (head, rest) = self.0.split_first_chunk()?;
-        self.0 = rest;
-        Some(*head)
-    }
-
-    fn byte(&mut self) -> Option<u8> {
-        self.array().map(|[byte]| byte)
-    }
-
-    fn u64(&mut self) -> Option<u64> {
-        self.array().map(u64::from_be_bytes)
-    }
-
-    fn variable(&mut self) -> Option<u64> {
-        let mut value = 0u64;
-        for shift in (0..64).step_by(7) {
-            let byte = self.byte()?;
-            value |= u64::from(byte & 0x7f) << shift;
-            if byte < 0x80 {
-                return Some(value);
-            }
-        }
-        None
-    }
 }
 
 #[cfg(test)]

@@ -129,9 +129,18 @@
     // The axes are those of all schemes, so that switching one off moves nothing.
     const delays = view.schemes.map((cell) => cell?.[`${delay}_${statistic}`]).filter((value) => value > 0);
     const heights = view.schemes.map((cell) => cell?.[vertical]).filter((value) => value != null);
-    const middle = Math.sqrt(Math.min(...delays) * Math.max(...delays));
     const { ink, quiet } = theme();
-    const series = shownCells(view).map(({ scheme, cell }) => {
+    const horizontal = octaves(`${statistic === "mean" ? "Mean" : "95th percentile of the"} ${delay === "rtt" ? "RTT" : "queueing delay"}, ms`,
+      delays, 0.15, { inverse: true });
+    const spread = Math.max(...heights) - Math.min(...heights) || Math.max(...heights) || 1;
+    const [lowest, highest] = [Math.max(0, Math.floor((Math.min(...heights) - 0.12 * spread) * 50) / 50), Math.ceil((Math.max(...heights) + 0.08 * spread) * 50) / 50];
+    const { clientWidth, clientHeight } = byId("scatter");
+    const places = labelPlaces(shownCells(view).map(({ scheme, cell }) => ({
+      x: (clientWidth - 70) * Math.log2(horizontal.max / cell[`${delay}_${statistic}`]) / Math.log2(horizontal.max / horizontal.min),
+      y: (clientHeight - 80) * (highest - cell[vertical]) / (highest - lowest),
+      width: Math.min(scheme.label.length * 7, narrow() ? 110 : 240),
+    })), clientWidth - 70);
+    const series = shownCells(view).map(({ scheme, cell }, index) => {
       const x = cell[`${delay}_${statistic}`];
       const colour = colourOf(scheme);
       // Zero has no place on a logarithmic axis: such a scheme, usually the limit, is a line across.
@@ -140,20 +149,32 @@
       return {
         type: "scatter", name: scheme.label, symbol: `path://${scheme.marker}`, symbolSize: scheme.limit ? 18 : 14, symbolKeepAspect: true,
         itemStyle: { color: colour, opacity: 1 }, data: x > 0 ? [[x, cell[vertical]]] : [], markLine: x > 0 ? undefined : across,
-        // Beside the marker, on the side where there is room.
-        label: { show: view.schemes.length <= MOST_LABELS, formatter: "{a}", position: x < middle ? "left" : "right", distance: 6, color: ink, fontSize: 12, width: narrow() ? 110 : 240, overflow: "truncate" },
-        labelLayout: { hideOverlap: true }, cell,
+        label: { show: view.schemes.length <= MOST_LABELS && places[index] !== null, formatter: "{a}", position: places[index] ?? "right", distance: 6, color: ink, fontSize: 12, width: narrow() ? 110 : 240, overflow: "truncate" },
+        cell,
       };
     });
-    const spread = Math.max(...heights) - Math.min(...heights) || Math.max(...heights) || 1;
     const unit = vertical === "utilisation" ? "Utilisation of the link" : "Throughput, Mbit/s";
     draw(byId("scatter"), {
       title: plotTitle(unit), grid: { ...grid(46), right: 24 }, series,
-      xAxis: octaves(`${statistic === "mean" ? "Mean" : "95th percentile of the"} ${delay === "rtt" ? "RTT" : "queueing delay"}, ms`,
-        delays, 0.15, { inverse: true }),
+      xAxis: horizontal,
       yAxis: axis("value", "", { scale: true, position: "left", axisLabel: { color: ink, fontSize: 12, formatter: number, showMinLabel: false, showMaxLabel: false },
-        min: Math.max(0, Math.floor((Math.min(...heights) - 0.12 * spread) * 50) / 50), max: Math.ceil((Math.max(...heights) + 0.08 * spread) * 50) / 50 }),
+        min: lowest, max: highest }),
       tooltip: tooltip({ trigger: "item", formatter: ({ seriesIndex }) => describe(series[seriesIndex]) }),
+    });
+  }
+
+  // Where each label stands at its marker, so that it covers no other label and no marker; null where there is no room. In pixels.
+  function labelPlaces(markers, chartWidth) {
+    const [HALF, GAP, LINE] = [9, 15, 16];
+    const taken = markers.map(({ x, y }) => ({ left: x - HALF, right: x + HALF, top: y - HALF, bottom: y + HALF }));
+    return markers.map(({ x, y, width }, own) => {
+      const box = (left, middle) => ({ left, right: left + width, top: middle - LINE / 2, bottom: middle + LINE / 2 });
+      const boxes = { right: box(x + GAP, y), left: box(x - GAP - width, y), top: box(x - width / 2, y - GAP - 4), bottom: box(x - width / 2, y + GAP + 4) };
+      const isFree = (a) => a.left >= 0 && a.right <= chartWidth && a.top >= -GAP
+        && taken.every((b, other) => other === own || a.right <= b.left || b.right <= a.left || a.bottom <= b.top || b.bottom <= a.top);
+      const place = Object.keys(boxes).find((side) => isFree(boxes[side])) ?? null;
+      if (place) taken.push(boxes[place]);
+      return place;
     });
   }
 
@@ -209,7 +230,7 @@
     const pooled = data.views.length === 1 || view.name !== "";
     byId("cdf-title").textContent = delay === "rtt" ? "Distribution of the RTT" : "Distribution of the queueing delay";
     draw(byId("cdf"), {
-      title: plotTitle(`Share of packets with at most this delay${pooled ? "" : narrow() ? ", mean of traces" : ", mean over traces that weigh the same"}`), grid: { ...grid(46), right: 24 }, series,
+      title: plotTitle(`Share of packets${narrow() ? "" : " with at most this delay"}${pooled ? "" : narrow() ? ", mean of traces" : ", mean over traces that weigh the same"}`), grid: { ...grid(46), right: 24 }, series,
       xAxis: octaves(delay === "rtt" ? "RTT, ms" : "Queueing delay, ms", ends, 0),
       yAxis: axis("value", "", { min: 0, max: 1 }),
       tooltip: tooltip({ trigger: "item", formatter: ({ seriesName, value }) => `<b>${escape(seriesName)}</b><br>${number(value[1] * 100)} % within ${number(value[0])} ms` }),

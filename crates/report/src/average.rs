@@ -39,14 +39,21 @@ pub(crate) enum Certainty {
     Unbounded,
 }
 
-/// Values below which there is no interval: too few to know a skew by. With eight, that of a mean of moderately askew values holds
-/// the truth in 92.5 % of all draws, and with sixteen in 94 % (docs/metrics.md, the snapshot of the test below).
+/// Values below which there is no interval: too few to know a skew by (docs/metrics.md, the snapshot of the test below).
 pub(crate) const FEWEST: usize = 10;
 
-/// Resamples: so many that the percentiles 2.5 and 97.5 are the 50th and the 1950th of them (Davison and Hinkley,
-/// Bootstrap Methods and their Application, section 2.5.2).
+/// Resamples: so many that a percentile with one decimal is one of them (Davison and Hinkley, Bootstrap Methods and their
+/// Application, section 2.5.2).
 const RESAMPLES: usize = 1999;
-const TAIL: usize = 50;
+
+/// The resample that the bound on the side of the shorter tail comes from: percentile 2.5.
+const SHORTER_TAIL: usize = 50;
+
+/// The same for the longer tail: percentile 1. Samples often lack the values far out, and an interval lies too near to the shorter
+/// tail. With percentile 2.5 for both, that of the mean of 16 lognormal values holds the truth in 91 of 100 cases; with 1 for
+/// the longer tail in 94.2, and that of 60 normal values in 96.2 (6,000 draws of each). To choose a level by what it holds
+/// is calibration (Efron and Tibshirani, section 18.2).
+const LONGER_TAIL: usize = 20;
 
 /// Relative differences up to this come from summing in another order.
 const NOISE: f64 = 1e-12;
@@ -111,13 +118,15 @@ fn bootstrap_t(values: &[f64], mean: f64) -> Certainty {
     let centred: Vec<f64> = values.iter().map(|value| value - mean).collect();
     let mut random = Pcg64Mcg::seed_from_u64(1);
     let mut statistics: Vec<f64> = (0..RESAMPLES).map(|_| studentised(&centred, &mut random)).collect();
-    let (_, largest, _) = statistics.select_nth_unstable_by(RESAMPLES - TAIL, f64::total_cmp);
-    let largest = *largest;
-    let (_, smallest, _) = statistics.select_nth_unstable_by(TAIL - 1, f64::total_cmp);
+    let skew: f64 = centred.iter().map(|value| value * value * value).sum();
+    let (below, above) = if skew > 0.0 { (SHORTER_TAIL, LONGER_TAIL) } else { (LONGER_TAIL, SHORTER_TAIL) };
+    // The largest statistics decide the lower bound, and the smallest the upper one.
+    let largest = *statistics.select_nth_unstable_by(RESAMPLES - below, f64::total_cmp).1;
+    let smallest = *statistics.select_nth_unstable_by(above - 1, f64::total_cmp).1;
     let count = values.len() as f64;
     let squares: f64 = centred.iter().map(|value| value * value).sum();
     let error = (squares / (count - 1.0) / count).sqrt();
-    let (low, high) = (mean - largest * error, mean - *smallest * error);
+    let (low, high) = (mean - largest * error, mean - smallest * error);
     if low.is_finite() && high.is_finite() { Certainty::Interval { low, high } } else { Certainty::Unbounded }
 }
 
@@ -170,19 +179,17 @@ mod tests {
         kind: Kind,
         truth: f64,
         draw: fn(f64) -> f64,
-        /// Few values tell too little of its tail, whatever the method.
-        has_a_long_tail: bool,
     }
 
     fn spreads() -> [Spread; 5] {
-        let of = |name, kind, truth, draw| Spread { name, kind, truth, draw, has_a_long_tail: false };
+        let of = |name, kind, truth, draw| Spread { name, kind, truth, draw };
         // The mean of log(1 + z / 10) by its series: -s^2 / 2 - 3 s^4 / 4 - 15 s^6 / 6.
         let near_one = exp(-0.005 - 0.75e-4 - 2.5e-6);
         [
             of("normal, mean", Kind::Mean, 50.0, |z| 50.0 + 15.0 * z),
             // The mean of a lognormal spread is exp(s^2 / 2).
             of("lognormal 0.5, mean", Kind::Mean, exp(0.125), |z| exp(0.5 * z)),
-            Spread { has_a_long_tail: true, ..of("lognormal 1, mean", Kind::Mean, exp(0.5), exp) },
+            of("lognormal 1, mean", Kind::Mean, exp(0.5), exp),
             of("normal 0.1, geometric mean", Kind::Geometric, near_one, |z| 1.0 + 0.1 * z),
             of("lognormal 1.5, geometric mean", Kind::Geometric, 1.0, |z| exp(1.5 * z)),
         ]
@@ -205,21 +212,37 @@ mod tests {
         held.count() as f64 / DRAWS as f64
     }
 
-    /// The table is that of docs/metrics.md.
+    const COUNTS: [usize; 5] = [6, 8, 10, 16, 60];
+
+    /// A row of the table in docs/metrics.md.
+    fn row(spread: &Spread, shares: &[f64]) -> String {
+        let cells: Vec<String> = shares.iter().map(|share| format!("{:.1}", share * 100.0)).collect();
+        format!("| {} | {} |\n", spread.name, cells.join(" | "))
+    }
+
     #[test]
     fn intervals_hold_the_truth_as_often_as_they_say() {
-        const COUNTS: [usize; 5] = [6, 8, 10, 16, 60];
         let mut table = String::new();
         for (spread, seed) in spreads().into_iter().zip(1..) {
             let shares = COUNTS.map(|count| coverage(&spread, count, seed));
-            for (count, share) in COUNTS.into_iter().zip(shares).filter(|(count, _)| *count >= 16) {
-                let holds = (0.93..=0.97).contains(&share);
-                assert!(holds || spread.has_a_long_tail, "{}, {count} values: {share}", spread.name);
+            for (count, share) in COUNTS.into_iter().zip(shares).filter(|(count, _)| *count >= FEWEST) {
+                assert!((0.93..=0.97).contains(&share), "{}, {count} values: {share}", spread.name);
             }
-            let cells: Vec<String> = shares.iter().map(|share| format!("{:.1}", share * 100.0)).collect();
-            table.push_str(&format!("| {} | {} |\n", spread.name, cells.join(" | ")));
+            table.push_str(&row(&spread, &shares));
         }
         insta::assert_snapshot!(table);
+    }
+
+    /// How far it goes: no method knows of values so far out that most samples lack them.
+    #[test]
+    fn intervals_of_means_decided_by_rare_values_hold_the_truth_less_often() {
+        let spread = Spread {
+            name: "lognormal 1.5, mean",
+            kind: Kind::Mean,
+            truth: exp(1.125),
+            draw: |z| exp(1.5 * z),
+        };
+        insta::assert_snapshot!(row(&spread, &COUNTS.map(|count| coverage(&spread, count, 6))));
     }
 
     #[test]
@@ -254,7 +277,7 @@ mod tests {
 
     #[test]
     fn an_interval_stays_where_the_quantity_can_be() {
-        let utilisations: Vec<f64> = (0..20).map(|index| if index < 4 { 0.9 } else { 1.0 }).collect();
+        let utilisations: Vec<f64> = (0..20).map(|index| if index < 6 { 0.9 } else { 1.0 }).collect();
         let within = |range| Average::of(Kind::Mean, &utilisations, range).unwrap().certainty;
         assert!(matches!(within((0.0, 1.0)), Certainty::Interval { high, .. } if high <= 1.0));
     }

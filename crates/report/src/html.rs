@@ -8,6 +8,7 @@ use crate::grid::{self, Grid};
 use crate::markup::escape;
 use crate::relative;
 use crate::text_table::footnotes;
+use crate::wrap::parts;
 use cellcc_experiment::{LIMIT, Record};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -117,9 +118,9 @@ fn table(grid: &Grid) -> String {
     table
 }
 
-/// A name that a browser breaks behind its commas and plus signs, and within a word only where that is too long.
+/// A name that a browser breaks between its parts, and within one only where that is too long.
 fn name(text: &str) -> String {
-    escape(text).replace(',', ",<wbr>").replace('+', "+<wbr>")
+    parts(text).map(|part| format!("<span>{}</span>", escape(part))).collect()
 }
 
 fn relative_tables(tables: &[Grid]) -> String {

@@ -29,8 +29,7 @@ const WIDEST_PAIR: usize = 14;
 const NAME_PADDING: usize = 2;
 
 /// What the row of the limit means.
-pub(crate) const LIMIT_NOTE: &str =
-    "(limit): what a sender that knew the link's future would get; a reference, not a scheme.";
+pub(crate) const LIMIT_NOTE: &str = "(limit): what a sender that knew the link's future would get; a reference, not a scheme. Where nothing waits, it has no power.";
 
 /// How a table is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -160,7 +159,7 @@ fn drawn(grid: &Grid, style: Style) -> String {
     text
 }
 
-/// Columns of text that a column of a terminal's table takes.
+/// Columns of text that a column of a terminal's table takes, with the space on either side of it.
 fn width_of(grid: &Grid, column: usize) -> usize {
     let (title, unit) = &grid.columns[column];
     let lines = title.split('\n').chain(unit.split(", ")).map(|text| text.chars().count());
@@ -168,7 +167,7 @@ fn width_of(grid: &Grid, column: usize) -> usize {
         let below = cell.below.as_ref().map_or(0, |below| below.text().chars().count());
         cell.value.chars().count().max(below)
     });
-    lines.chain(cells).max().unwrap_or(0) + 1
+    lines.chain(cells).max().unwrap_or(0) + 2
 }
 
 fn drawn_part(

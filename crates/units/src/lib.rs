@@ -5,6 +5,7 @@
 //! Arithmetic saturates at the ends of the range: a window or a deadline that grows without bound stays at the
 //! largest value and never wraps to a small one.
 
+mod aqm;
 mod bytes;
 mod discipline;
 pub mod input;
@@ -15,8 +16,9 @@ mod ratio;
 mod text;
 mod time;
 
+pub use aqm::{CoDel, Pie, Red};
 pub use bytes::Bytes;
-pub use discipline::{CoDel, Pie, Queue, Red};
+pub use discipline::Queue;
 pub use parts::{NotZero, Parts, name_and_parts};
 pub use queue::QueueLimit;
 pub use rate::Rate;

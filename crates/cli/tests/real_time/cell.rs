@@ -3,7 +3,7 @@
 use cellcc_emu::emulation::{DEFAULT_GRANULARITY, Emulation, EmulationSpec};
 use cellcc_emu::namespace::Namespace;
 use cellcc_emu::stage::{LinkStage, Stage};
-use cellcc_emu::topology::{Topology, TopologySpec};
+use cellcc_emu::topology::{Servers, Topology, TopologySpec};
 use cellcc_link::{Capacity, Delay, LinkConfig};
 use cellcc_units::{QueueLimit, Rate, Span};
 use rustix::net::sockopt::set_tcp_congestion;
@@ -24,7 +24,7 @@ pub(crate) struct Cell {
 impl Cell {
     /// So many users behind one downlink of this rate.
     pub(crate) fn start(users: usize, downlink_mbit: f64) -> Self {
-        let spec = TopologySpec { users, isolated: true, backend: None, mtu: 1500 };
+        let spec = TopologySpec { users, servers: Servers::Apart, backend: None, mtu: 1500 };
         let topology = Topology::build(&spec).unwrap();
         let stage = |capacity| {
             let config = LinkConfig {
@@ -44,7 +44,7 @@ impl Cell {
             queue_counts: None,
         };
         let list = || Command::new("ip").args(["-o", "link"]).output().unwrap().stdout;
-        let devices = String::from_utf8(topology.outside.namespace.run(list).unwrap()).unwrap();
+        let devices = String::from_utf8(topology.outside().namespace.run(list).unwrap()).unwrap();
         let mut words = devices.split([' ', ':', '@']);
         let interface = words.find(|word| word.starts_with("cellcc-")).unwrap().to_owned();
         Self { emulation: Emulation::start(topology, spec).unwrap(), interface }
@@ -52,11 +52,11 @@ impl Cell {
 
     /// The server's side.
     pub(crate) fn outside(&self) -> &Namespace {
-        &self.emulation.topology().outside.namespace
+        &self.emulation.topology().outside().namespace
     }
 
     pub(crate) fn server(&self) -> IpAddr {
-        self.emulation.topology().outside.address4.into()
+        self.emulation.topology().outside().address4.into()
     }
 
     pub(crate) fn user(&self, user: usize) -> IpAddr {

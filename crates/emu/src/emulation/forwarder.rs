@@ -66,11 +66,13 @@ impl Forwarder {
         super::be_punctual();
         let began = self.clock.now();
         let topology = self.topology;
-        let outside = vec![&topology.outside.device];
+        let outside: Vec<_> = topology.outsides.iter().map(|outside| &outside.device).collect();
         let users: Vec<_> = topology.users.iter().map(|user| &user.device).collect();
         let (inputs, outputs) =
             if self.direction == Direction::Up { (users, outside) } else { (outside, users) };
-        let directory = (outputs.len() > 1).then_some(&topology.directory);
+        // On the way up, a packet's user is the one that sent it.
+        let is_shared = self.direction == Direction::Down && outputs.len() > 1;
+        let directory = is_shared.then_some(&topology.directory);
         let dropped_before: u64 = inputs.iter().map(|device| device.dropped()).sum();
         let mut egress = Egress {
             arena: Arena::default(),

@@ -68,7 +68,7 @@ impl Endpoints {
             socket.listen(1)?;
             Ok::<_, io::Error>(socket)
         };
-        let from = SocketAddr::from((topology.outside.address4, 0));
+        let from = SocketAddr::from((topology.outside().address4, 0));
         let ready = match setup.source {
             Source::Bulk | Source::Sized(_) => READY_BYTES,
             Source::OnOff { .. } | Source::Rate(_) | Source::Frames { .. } => READY_BYTES_OF_PAUSING,
@@ -83,7 +83,7 @@ impl Endpoints {
             Ok::<_, io::Error>(socket)
         };
         let listener = user.namespace.run(listen)?.map_err(EmuError::system("open the receiver's socket"))?;
-        let sender = topology.outside.namespace.run(send)?;
+        let sender = topology.outside().namespace.run(send)?;
         let sender = sender.map_err(EmuError::system(format!(
             "open a sender's socket with the congestion control `{kernel_name}`"
         )))?;

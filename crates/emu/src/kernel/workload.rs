@@ -41,7 +41,7 @@ impl<B: TcpBackend> Workload for Connections<'_, B> {
 
     fn open(&self, topology: &Topology) -> Result<Vec<Endpoints>, EmuError> {
         let users = topology.users.iter().map(|user| &user.namespace);
-        for namespace in users.chain([&topology.outside.namespace]) {
+        for namespace in users.chain([&topology.outside().namespace]) {
             namespace.run(let_buffers_grow)??;
         }
         let flows = self.scenario.flows.iter().zip(&self.kernel_names).enumerate();

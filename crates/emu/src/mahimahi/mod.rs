@@ -59,6 +59,18 @@ impl Shell {
         }
     }
 
+    /// How it is written.
+    pub fn usage(self) -> &'static str {
+        match self {
+            Self::Delay => "mm-delay MILLISECONDS [COMMAND...]",
+            Self::Link => "mm-link UP DOWN [OPTION...] [-- COMMAND...]",
+            Self::Loss => "mm-loss uplink|downlink RATE [--seed=NUMBER] [COMMAND...]",
+            Self::OnOff => {
+                "mm-onoff uplink|downlink MEAN-ON-SECONDS MEAN-OFF-SECONDS [--seed=NUMBER] [COMMAND...]"
+            }
+        }
+    }
+
     /// The shell that a command names, with or without its folder.
     pub fn of(command: &OsString) -> Option<Self> {
         let name = Path::new(command).file_name()?;

@@ -86,17 +86,3 @@ impl<'a> Words<'a> {
         self.refused(&format!("{what} is missing; write `{}`", self.shell.usage()))
     }
 }
-
-impl Shell {
-    /// How it is written.
-    pub(super) fn usage(self) -> &'static str {
-        match self {
-            Self::Delay => "mm-delay MILLISECONDS [COMMAND...]",
-            Self::Link => "mm-link UP DOWN [OPTION...] [-- COMMAND...]",
-            Self::Loss => "mm-loss uplink|downlink RATE [--seed=NUMBER] [COMMAND...]",
-            Self::OnOff => {
-                "mm-onoff uplink|downlink MEAN-ON-SECONDS MEAN-OFF-SECONDS [--seed=NUMBER] [COMMAND...]"
-            }
-        }
-    }
-}

@@ -5,7 +5,7 @@ use crate::emulation::DEFAULT_GRANULARITY;
 use crate::error::EmuError;
 use crate::namespace::enter_user_namespace_if_needed;
 use crate::path::stages;
-use crate::topology::{Topology, TopologySpec};
+use crate::topology::{Servers, Topology, TopologySpec};
 use cellcc_experiment::{Endpoint, FlowSetup, ResolveError, RunError, Scenario};
 use cellcc_link::TraceCache;
 use cellcc_units::{Bytes, Time};
@@ -25,7 +25,7 @@ impl Paths {
     /// What the machine does not allow, and what to do about it.
     pub(crate) fn new(driver: &'static str) -> Result<Self, EmuError> {
         enter_user_namespace_if_needed()?;
-        Topology::build(&TopologySpec { users: 1, isolated: true, backend: None, mtu: MTU })?;
+        Topology::build(&TopologySpec { users: 1, servers: Servers::Apart, backend: None, mtu: MTU })?;
         Ok(Self { driver, links: TraceCache::default() })
     }
 

@@ -5,7 +5,7 @@ use crate::emulation::{Clock, DirectionReport, Emulation, EmulationSpec, SelfRep
 use crate::error::EmuError;
 use crate::path::Stages;
 use crate::queue_counts::QueueCounts;
-use crate::topology::{Topology, TopologySpec, User};
+use crate::topology::{Servers, Topology, TopologySpec, User};
 use cellcc_experiment::{FlowSetup, KeptUp, MeasuredFlow, RealTime, Record, Scenario, UserQueues};
 use cellcc_link::Capacities;
 use cellcc_units::{Span, Time};
@@ -68,7 +68,8 @@ pub(super) fn run<T: Workload>(
     delay: Span,
 ) -> Result<Run<T>, EmuError> {
     let users = 1 + scenario.cell.as_ref().map_or(0, |cell| cell.users.len());
-    let topology = Topology::build(&TopologySpec { users, isolated: true, backend: None, mtu: MTU })?;
+    let topology =
+        Topology::build(&TopologySpec { users, servers: Servers::Apart, backend: None, mtu: MTU })?;
     let endpoints = workload.open(&topology)?;
     let watch = Watch::start(workload.flows())?;
     let receive_offload = scenario.endpoint.receive_offload;

@@ -1,7 +1,7 @@
 //! Network namespaces, their devices and addresses.
 //!
-//! There is an outside, where servers are, and a namespace for each user, where the programs under test are. Each has
-//! one [`Device`]; the holder of the [`Topology`] carries the packets between them.
+//! There is an outside, where servers are, or one for each user, and a namespace for each user, where the programs under test
+//! are. Each has one [`Device`]; the holder of the [`Topology`] carries the packets between them.
 //!
 //! # Addresses
 //! The outermost emulator takes the first free /24 of 100.64.0.0/10, as Mahimahi does, and a /64 of unique local IPv6
@@ -36,20 +36,30 @@ use std::time::{Duration, Instant};
 pub struct TopologySpec {
     /// How many namespaces with a path of their own; at least 1.
     pub users: usize,
-    /// Whether the outside is a namespace of our own too, cut off from the machine's network. It is one in any case where
-    /// we have no rights over the current namespace.
-    pub isolated: bool,
+    /// Where the servers are.
+    pub servers: Servers,
     /// How devices read and write packets; `None`: TUN where /dev/net/tun opens, otherwise veth.
     pub backend: Option<Backend>,
     /// The largest IP packet of all devices, in bytes; at least 1280, which IPv6 needs.
     pub mtu: u16,
 }
 
+/// Which namespaces are the outside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Servers {
+    /// The current one; one of our own where we have no rights over it.
+    Here,
+    /// One of our own, cut off from the machine's network.
+    Apart,
+    /// One of our own for each user, all with the same addresses: servers on the same port do not disturb each other.
+    ApartForEachUser,
+}
+
 /// Namespaces, their devices and addresses. All of it goes when this is dropped, and with the process.
 #[derive(Debug)]
 pub struct Topology {
-    /// Where the servers are.
-    pub outside: Outside,
+    /// Where the servers are: one for all users, or one for each. Never empty.
+    pub outsides: Vec<Outside>,
     /// Where the programs under test are.
     pub users: Vec<User>,
     /// How the devices read and write packets.
@@ -63,7 +73,7 @@ pub struct Topology {
 pub struct Outside {
     /// The current namespace, or one of our own.
     pub namespace: Namespace,
-    /// One for all users.
+    /// What leads to the users.
     pub device: Device,
     /// What `MAHIMAHI_BASE` says.
     pub address4: Ipv4Addr,
@@ -101,8 +111,8 @@ impl Topology {
             true => Backend::Tun,
             false => Backend::Packet,
         });
-        let isolated = spec.isolated || !Netlink::open()?.may_change();
-        let outside = if isolated { Namespace::create()? } else { Namespace::current()? };
+        let is_here = spec.servers == Servers::Here && Netlink::open()?.may_change();
+        let outside = if is_here { Namespace::current()? } else { Namespace::create()? };
         let builder =
             Builder { backend, mtu: spec.mtu, owner: Owner::current()?, fabric: Namespace::create()? };
 
@@ -114,12 +124,19 @@ impl Topology {
             Addresses::choose(spec.users, enclosing.as_ref(), &netlink.addresses()?, &netlink.routes()?)?;
 
         let users = (0..addresses.users.len()).map(|user| builder.user(&addresses, user));
-        Ok(Self {
-            directory: Directory::new(&addresses),
-            users: users.collect::<Result<_, _>>()?,
-            outside: builder.outside(outside, &addresses)?,
-            backend,
-        })
+        let users: Vec<User> = users.collect::<Result<_, _>>()?;
+        let mut outsides = vec![builder.outside(outside, &addresses)?];
+        if spec.servers == Servers::ApartForEachUser {
+            for _ in 1..users.len() {
+                outsides.push(builder.outside(Namespace::create()?, &addresses)?);
+            }
+        }
+        Ok(Self { directory: Directory::new(&addresses), users, outsides, backend })
+    }
+
+    /// The first of the outsides, which is the only one but with [`Servers::ApartForEachUser`].
+    pub fn outside(&self) -> &Outside {
+        &self.outsides[0]
     }
 }
 

@@ -16,9 +16,9 @@ const SOCKET_BYTES: i32 = 1 << 23;
 /// The sockets of flow `index`.
 pub(super) fn open(topology: &Topology, index: usize, setup: &FlowSetup) -> Result<UdpEndpoints, EmuError> {
     let (user, to) = receiver_of(topology, index, setup)?;
-    let from = SocketAddr::from((topology.outside.address4, 0));
+    let from = SocketAddr::from((topology.outside().address4, 0));
     let receiver = user.namespace.run(|| bind(to))?.map_err(EmuError::system("open a receiver's socket"))?;
-    let sender = topology.outside.namespace.run(|| bind(from))?;
+    let sender = topology.outside().namespace.run(|| bind(from))?;
     Ok(UdpEndpoints { sender: sender.map_err(EmuError::system("open a sender's socket"))?, receiver })
 }
 

@@ -16,7 +16,7 @@ use std::time::Duration;
 const ROLE: &str = "CELLCC_TEST_ROLE";
 
 fn outside_and_user(topology: &Topology, user: usize) -> [(IpAddr, IpAddr); 2] {
-    let (outside, user) = (&topology.outside, &topology.users[user]);
+    let (outside, user) = (topology.outside(), &topology.users[user]);
     [(outside.address4.into(), user.address4.into()), (outside.address6.into(), user.address6.into())]
 }
 
@@ -31,14 +31,14 @@ fn datagrams_pass_both_ways_between_the_outside_and_every_user() {
         carrying(&topology, || {
             for (index, user) in topology.users.iter().enumerate() {
                 for (outside, inside) in outside_and_user(&topology, index) {
-                    let server = socket_in(&topology.outside.namespace, outside);
+                    let server = socket_in(&topology.outside().namespace, outside);
                     let client = socket_in(&user.namespace, inside);
                     exchange(&client, &server);
                     exchange(&server, &client);
                 }
             }
         });
-        assert_eq!(topology.outside.device.dropped(), 0);
+        assert_eq!(topology.outside().device.dropped(), 0);
     }
 }
 
@@ -58,13 +58,13 @@ fn ping_and_iperf3_work_inside() {
             }
             let mut server = Command::new("iperf3");
             server.args(["-s", "-1", "--forceflush"]).stdout(Stdio::piped());
-            topology.outside.namespace.command(&mut server);
+            topology.outside().namespace.command(&mut server);
             let mut server = server.spawn().unwrap();
             let mut said = BufReader::new(server.stdout.take().unwrap()).lines();
             said.find(|line| line.as_ref().unwrap().contains("listening"))
                 .expect("the server listens")
                 .unwrap();
-            let answer = output_in(user, &format!("iperf3 -c {} -t 1", topology.outside.address4));
+            let answer = output_in(user, &format!("iperf3 -c {} -t 1", topology.outside().address4));
             assert!(answer.contains("iperf Done"), "{answer}");
             server.wait().unwrap();
         });
@@ -84,7 +84,7 @@ fn tcp_hands_over_super_packets_longer_than_the_mtu() {
             let (outside, _) = outside_and_user(&topology, 0)[family];
             let transfer = || {
                 let listener =
-                    topology.outside.namespace.run(|| TcpListener::bind((outside, 0))).unwrap().unwrap();
+                    topology.outside().namespace.run(|| TcpListener::bind((outside, 0))).unwrap().unwrap();
                 let server = listener.local_addr().unwrap();
                 let mut client =
                     topology.users[0].namespace.run(|| TcpStream::connect(server)).unwrap().unwrap();
@@ -111,7 +111,7 @@ fn a_device_is_silent_until_a_program_sends() {
     let _alone = alone();
     for backend in BACKENDS {
         let topology = build(1, backend);
-        for device in [&topology.outside.device, &topology.users[0].device] {
+        for device in [&topology.outside().device, &topology.users[0].device] {
             let packet = next_packet(device, Duration::from_millis(300), |_| true);
             assert_eq!(packet, None, "{backend}");
         }
@@ -133,7 +133,7 @@ fn what_finds_the_queue_full_counts_as_dropped() {
             if sent % 64 == 0 {
                 std::thread::sleep(Duration::from_micros(100));
             }
-            let _ = client.send_to(&[0; 1000], (topology.outside.address4, 9));
+            let _ = client.send_to(&[0; 1000], (topology.outside().address4, 9));
             if topology.users[0].device.dropped() > 0 {
                 break;
             }
@@ -141,7 +141,7 @@ fn what_finds_the_queue_full_counts_as_dropped() {
         let dropped = topology.users[0].device.dropped();
         assert!(dropped > 0, "{backend}");
         assert!(topology.users[0].device.dropped() >= dropped, "the count never falls");
-        assert_eq!(topology.outside.device.dropped(), 0, "{backend}");
+        assert_eq!(topology.outside().device.dropped(), 0, "{backend}");
     }
 }
 
@@ -159,7 +159,7 @@ fn two_topologies_at_once_have_different_addresses() {
         handles.map(|handle| handle.join().unwrap())
     });
     let mut addresses: Vec<_> =
-        topologies.iter().flatten().map(|topology| topology.outside.address4).collect();
+        topologies.iter().flatten().map(|topology| topology.outside().address4).collect();
     addresses.sort_unstable();
     let expected: Vec<_> = (0..6).map(|block| std::net::Ipv4Addr::new(100, 64, block, 1)).collect();
     assert_eq!(addresses, expected);
@@ -175,12 +175,12 @@ fn the_outermost_side_reaches_the_innermost_without_nat() {
     let first = build_in(&host, 1, Backend::Tun);
     let second = build_in(&first.users[0].namespace, 2, Backend::Packet);
     let third = build_in(&second.users[1].namespace, 1, Backend::Tun);
-    assert_eq!(second.outside.address4, first.users[0].address4);
+    assert_eq!(second.outside().address4, first.users[0].address4);
     let (innermost, user) = (&third.users[0].namespace, &third.users[0]);
     let check = || {
         let pairs: [(IpAddr, IpAddr); 2] = [
-            (first.outside.address4.into(), user.address4.into()),
-            (first.outside.address6.into(), user.address6.into()),
+            (first.outside().address4.into(), user.address4.into()),
+            (first.outside().address6.into(), user.address6.into()),
         ];
         for (outside, inside) in pairs {
             let (server, client) = (socket_in(&host, outside), socket_in(innermost, inside));
@@ -251,6 +251,6 @@ fn what_a_killed_emulator_left_is_removed_by_the_next() {
         let topology = build_in(&outside, 1, backend);
         let links = output_in(&outside, "ip -o link");
         assert_eq!(links.matches("cellcc-").count(), 1, "{links}");
-        assert_eq!(topology.outside.address4.octets(), [100, 64, 0, 1]);
+        assert_eq!(topology.outside().address4.octets(), [100, 64, 0, 1]);
     }
 }

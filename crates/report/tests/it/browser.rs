@@ -73,6 +73,24 @@ fn a_varied_condition_and_curves_have_their_figures() {
     }
 }
 
+/// Labels used to cover each other, and the last columns of the table to be out of sight on a desktop.
+#[test]
+fn long_names_are_not_cut_and_cover_nothing() {
+    let schemes = [
+        "limit",
+        "cubic",
+        "verus(preset=reference, r=2, loss-timer=100ms)",
+        "verus(preset=robust, r=4, loss-timer=200ms)",
+        "reminis(dtt=40ms, profile=following)",
+    ];
+    let traces = fabricated::trace_names(16);
+    let traces: Vec<&str> = traces.iter().map(String::as_str).collect();
+    let records = fabricated::records(&schemes, &traces, &[1], Span::from_secs(5));
+    for width in [1400, 390] {
+        check(&records, include_str!("long_names.js"), width);
+    }
+}
+
 #[test]
 fn the_report_works_in_a_window_of_a_desktop() {
     selftest(1280);

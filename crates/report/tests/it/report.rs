@@ -64,8 +64,8 @@ fn the_page_loads_nothing() {
 #[test]
 fn the_limit_has_a_row_of_its_own_kind_at_the_end() {
     let page = html("x", &small(), None);
-    let row = page.find("<tr class=\"limit\"><th scope=\"row\">(limit)").unwrap();
-    assert!(page.find("<th scope=\"row\">reminis").unwrap() < row);
+    let row = page.find("<tr class=\"limit\"><th scope=\"row\"><span>(</span><span>limit)").unwrap();
+    assert!(page.find("<th scope=\"row\"><span>reminis").unwrap() < row);
     assert_eq!(data(&page)["schemes"][3]["limit"], true);
 }
 

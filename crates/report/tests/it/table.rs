@@ -37,6 +37,27 @@ fn the_terminals_table_fits_100_columns_whatever_the_names() {
     }
 }
 
+/// `cubic` used to stand in a column of one letter's width, where the table fitted but for the spaces between its columns.
+#[test]
+fn at_any_width_the_table_fits_and_no_name_is_cut_within_a_part() {
+    let traces: Vec<String> = fabricated::trace_names(16);
+    let traces: Vec<&str> = traces.iter().map(String::as_str).collect();
+    let schemes = [SCHEMES.as_slice(), &["verus(profile=reference, r=2)"]].concat();
+    let records = fabricated::records(&schemes, &traces, &[1], Span::from_secs(5));
+    for width in 50..200 {
+        let text = table(&records, TableFormat::Table, Some("cubic"), width);
+        for line in text.lines() {
+            assert!(line.chars().count() <= width, "{width}: {line}");
+        }
+        let (text, _notes) = text.split_once("Power disadvantage:").unwrap();
+        // A row of each of the tables.
+        let rows = text.lines().filter(|line| line.starts_with(" bbr ")).count();
+        for part in ["reminis(", "dtt=1x)", "profile=reference,", "r=2)"] {
+            assert_eq!(text.matches(part).count(), rows, "{width}: {part}\n{text}");
+        }
+    }
+}
+
 #[test]
 fn json_has_an_object_a_run_with_units_in_the_keys() {
     let records = small();

@@ -4,7 +4,7 @@
 
 use cellcc_emu::device::{Backend, Device};
 use cellcc_emu::namespace::Namespace;
-use cellcc_emu::topology::{Topology, TopologySpec};
+use cellcc_emu::topology::{Servers, Topology, TopologySpec};
 use cellcc_test_support::skip;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::net::{IpAddr, UdpSocket};
@@ -27,7 +27,7 @@ pub(crate) fn can_run() -> bool {
 }
 
 pub(crate) fn spec(users: usize, backend: Backend) -> TopologySpec {
-    TopologySpec { users, isolated: false, backend: Some(backend), mtu: 1500 }
+    TopologySpec { users, servers: Servers::Here, backend: Some(backend), mtu: 1500 }
 }
 
 /// A topology whose outside is this namespace.
@@ -76,7 +76,7 @@ pub(crate) fn carrying<T>(topology: &Topology, work: impl FnOnce() -> T) -> (T, 
         scope.spawn(|| {
             let mut buffer = vec![0; 10 + 65_535];
             let users: Vec<&Device> = topology.users.iter().map(|user| &user.device).collect();
-            let outside = &topology.outside.device;
+            let outside = &topology.outside().device;
             let all: Vec<&Device> = users.iter().copied().chain([outside]).collect();
             while !stop.load(Ordering::Relaxed) {
                 wait(&all);

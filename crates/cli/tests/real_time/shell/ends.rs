@@ -1,0 +1,148 @@
+//! How a shell ends, and what it leaves behind.
+
+use super::{run, stderr};
+use crate::can_emulate;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Devices of emulators in the present namespace.
+fn devices() -> Vec<String> {
+    let entries = fs::read_dir("/sys/class/net").unwrap();
+    let names = entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned());
+    names.filter(|name| name.starts_with("cellcc-")).collect()
+}
+
+/// A shell whose command sleeps for half a minute, and the command's process.
+fn sleeping(arguments: &[&str]) -> (Child, String) {
+    started(arguments, "echo $$ > PID_FILE; exec sleep 30")
+}
+
+/// A shell that runs these lines of `sh`, and the number that they wrote to PID_FILE.
+fn started(arguments: &[&str], lines: &str) -> (Child, String) {
+    let folder = tempfile::tempdir().unwrap();
+    let pid_file = folder.path().join("pid");
+    let command = lines.replace("PID_FILE", pid_file.to_str().unwrap());
+    let program = assert_cmd::cargo::cargo_bin("cellcc");
+    // A test run in the background of a script has SIGINT ignored, and so would have the emulator.
+    let mut line = Command::new("env");
+    line.arg("--default-signal=INT")
+        .arg(program)
+        .arg("shell")
+        .args(arguments)
+        .args(["--", "sh", "-c", &command])
+        .stderr(Stdio::piped());
+    let child = line.spawn().unwrap();
+    let is_there = || fs::read_to_string(&pid_file).is_ok_and(|pid| pid.ends_with('\n'));
+    assert!(within_seconds(20, is_there), "the command starts");
+    let pid = fs::read_to_string(&pid_file).unwrap().trim().to_owned();
+    (child, pid)
+}
+
+fn signal(name: &str, child: &Child) {
+    let sent = Command::new("kill").args([format!("-{name}"), child.id().to_string()]).status().unwrap();
+    assert!(sent.success());
+}
+
+fn is_running(pid: &str) -> bool {
+    Path::new(&format!("/proc/{pid}")).exists()
+}
+
+fn within_seconds(seconds: u64, condition: impl Fn() -> bool) -> bool {
+    let deadline = Instant::now() + Duration::from_secs(seconds);
+    while !condition() && Instant::now() < deadline {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    condition()
+}
+
+#[test]
+fn the_commands_exit_status_is_passed_on_and_nothing_is_left_behind() {
+    if !can_emulate() {
+        return;
+    }
+    assert_eq!(run(&["shell", "--", "sh", "-c", "exit 7"]).status.code(), Some(7));
+    assert_eq!(run(&["mm-delay", "1", "sh", "-c", "kill -TERM $$"]).status.code(), Some(128 + 15));
+    let missing = run(&["shell", "--", "no-such-program"]);
+    assert_eq!(missing.status.code(), Some(127));
+    assert!(stderr(&missing).contains("no-such-program: command not found"), "{}", stderr(&missing));
+}
+
+#[test]
+fn an_interrupt_ends_the_command_and_then_the_emulator() {
+    if !can_emulate() {
+        return;
+    }
+    let (mut child, _) = sleeping(&[]);
+    signal("INT", &child);
+    let started = Instant::now();
+    assert_eq!(child.wait().unwrap().code(), Some(128 + 2));
+    assert!(started.elapsed() < Duration::from_secs(20), "it does not wait for the sleep's end");
+}
+
+/// It used to go on until somebody killed the emulator.
+#[test]
+fn a_second_request_to_end_kills_a_command_that_ignores_the_first() {
+    if !can_emulate() {
+        return;
+    }
+    for name in ["TERM", "INT"] {
+        let lines = "trap '' TERM INT; echo $$ > PID_FILE; while sleep 0.1; do :; done";
+        let (child, command) = started(&[], lines);
+        signal(name, &child);
+        assert!(!within_seconds(1, || !is_running(&command)), "{name}: the command decides about the first");
+        signal(name, &child);
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(128 + 9), "{name}");
+        assert!(stderr(&output).contains("for the second time"), "{name}: {}", stderr(&output));
+        assert!(!is_running(&command), "{name}");
+    }
+}
+
+/// It used to live on in a network that was no longer there.
+#[test]
+fn what_puts_itself_into_the_background_ends_with_the_shell_that_names_it_nested_and_for_an_ordinary_user_too()
+ {
+    if !can_emulate() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    // Where an ordinary user can read and write.
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777)).unwrap();
+    let program = folder.path().join("cellcc");
+    fs::copy(assert_cmd::cargo::cargo_bin("cellcc"), &program).unwrap();
+    let program = program.display();
+    let pid_file = folder.path().join("pid");
+    let daemon = format!("setsid sleep 60 & echo $! > {}", pid_file.display());
+    let plain = format!("{program} shell -- sh -c \"$DAEMON\"");
+    let nested = format!("{program} shell -- {plain}");
+    let user = format!("setpriv --reuid 65534 --regid 65534 --clear-groups {plain}");
+    for line in [plain, nested, user] {
+        let output = Command::new("sh").args(["-c", &line]).env("DAEMON", &daemon).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{line}: {}", stderr(&output));
+        let pid = fs::read_to_string(&pid_file).unwrap().trim().to_owned();
+        fs::remove_file(&pid_file).unwrap();
+        assert!(!is_running(&pid), "{line}: {}", stderr(&output));
+        // By its name too, which may still be that of what started it.
+        let named = format!("(process {pid})");
+        assert!(stderr(&output).contains(&named), "{line}: {named}: {}", stderr(&output));
+    }
+}
+
+#[test]
+fn a_killed_emulator_takes_its_command_and_its_devices_with_it() {
+    if !can_emulate() {
+        return;
+    }
+    for backend in ["tun", "veth"] {
+        let (mut child, sleeper) = sleeping(&["--backend", backend]);
+        assert!(!devices().is_empty(), "{backend}: the emulator has a device");
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(within_seconds(10, || !is_running(&sleeper)), "{backend}: the command lives on");
+        // Whatever the kernel has not taken away, the next start removes.
+        assert!(run(&["shell", "--", "true"]).status.success());
+    }
+}

@@ -1,0 +1,22 @@
+//! `cellcc shell` and Mahimahi's shells with real programs. Needs namespaces, iperf3, ping, curl and python3.
+
+mod ends;
+mod input;
+mod path;
+mod servers;
+
+use crate::common::cellcc;
+use std::process::Output;
+use std::time::Duration;
+
+fn run(arguments: &[&str]) -> Output {
+    cellcc(&std::env::temp_dir()).args(arguments).timeout(Duration::from_secs(60)).output().unwrap()
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
