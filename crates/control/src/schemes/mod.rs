@@ -5,6 +5,7 @@ use crate::registry::Registry;
 
 mod assisted;
 mod bbr;
+mod c2tcp;
 mod copa;
 mod cubic;
 mod fixed_rate;
@@ -41,6 +42,7 @@ impl Default for Registry {
             vegas::scheme(),
             westwood::scheme(),
             copa::scheme(),
+            c2tcp::scheme(),
             fixed_window::scheme(),
             fixed_rate::scheme(),
         ])

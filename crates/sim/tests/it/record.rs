@@ -14,6 +14,7 @@ const SCHEMES: &[&str] = &[
     "westwood",
     "copa",
     "copa(profile=mvfst)",
+    "c2tcp",
     "reminis",
     "reminis(profile=literal)",
     "reminis(profile=code2022)",

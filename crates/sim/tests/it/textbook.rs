@@ -123,6 +123,17 @@ fn flows_of_copa_share_a_queue_of_one_over_delta_packets_each() {
 }
 
 #[test]
+fn c2tcps_tuner_brings_the_mean_rtt_of_a_full_link_to_its_target() {
+    for target_ms in [60.0, 80.0, 120.0] {
+        let scheme = format!("c2tcp(target={target_ms}ms)");
+        let record = run(&scheme, "rate=12Mbit/s", "120s", path(40, QueueLimit::Unlimited));
+        let rtt = record.total.rtt_mean_ms.expect("samples");
+        assert!((rtt / target_ms - 1.0).abs() < 0.1, "{rtt:.1} ms for {target_ms}");
+        assert!(record.total.utilisation > 0.95, "{:.3} at {target_ms} ms", record.total.utilisation);
+    }
+}
+
+#[test]
 fn a_fixed_window_of_one_bandwidth_delay_product_fills_the_link_without_a_queue() {
     // 20 Mbit/s, 30 ms: 50 packets, and one that is being served.
     let record = run("fixed-window(window=51pkt)", "rate=20Mbit/s", "30s", path(30, QueueLimit::Unlimited));
