@@ -56,13 +56,14 @@ fn text(record: &Record) -> String {
     serde_json::to_string(record).unwrap() + &format!("{:?}", record.series)
 }
 
-const WITHOUT_ADVICE: [&str; 11] = [
+const WITHOUT_ADVICE: [&str; 12] = [
     "cubic",
     "newreno",
     "vegas",
     "westwood",
     "copa",
     "c2tcp",
+    "vivace",
     "bbr",
     "rbbr",
     "reminis",

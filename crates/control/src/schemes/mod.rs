@@ -16,6 +16,7 @@ mod rbbr;
 mod reminis;
 mod vegas;
 mod verus;
+mod vivace;
 mod westwood;
 
 pub use bbr::{BandwidthSource, Bbr, Config as BbrConfig, MaxFilter, Phase as BbrPhase};
@@ -43,6 +44,7 @@ impl Default for Registry {
             westwood::scheme(),
             copa::scheme(),
             c2tcp::scheme(),
+            vivace::scheme(),
             fixed_window::scheme(),
             fixed_rate::scheme(),
         ])

@@ -12,6 +12,9 @@ const SCHEMES: &[&str] = &[
     "copa(profile=mvfst)",
     "c2tcp",
     "c2tcp(profile=v1)",
+    "vivace",
+    "vivace(utility=loss)",
+    "vivace(profile=nsdi2018)",
 ];
 
 /// 20 Mbit/s and 40 ms: a bandwidth-delay product of 67 packets; a quarter of it, half, one, two, eight.

@@ -15,6 +15,7 @@ const SCHEMES: &[&str] = &[
     "copa",
     "copa(profile=mvfst)",
     "c2tcp",
+    "vivace",
     "reminis",
     "reminis(profile=literal)",
     "reminis(profile=code2022)",

@@ -163,9 +163,10 @@ fn schemes() -> Vec<String> {
 }
 
 /// Presets and profiles that behave as schemes of their own.
-const VARIANTS: [&str; 9] = [
+const VARIANTS: [&str; 10] = [
     "westwood(profile=linux)",
     "c2tcp(profile=v1)",
+    "vivace(profile=nsdi2018)",
     "reminis(profile=following)",
     "reminis(profile=literal)",
     "reminis(profile=code2022)",

@@ -134,6 +134,33 @@ fn c2tcps_tuner_brings_the_mean_rtt_of_a_full_link_to_its_target() {
 }
 
 #[test]
+fn two_flows_of_vivace_at_a_hundred_megabits_converge() {
+    // Paper, figure 8: the second flow joins a first that has all of the link.
+    for scheme in ["vivace+vivace@10s", "vivace(utility=loss)+vivace(utility=loss)@10s"] {
+        let record = run(scheme, "rate=100Mbit/s", "60s", path(30, QueueLimit::Packets(250)));
+        let late = |flow: &str| {
+            let throughput = &column(&record, flow)[400..];
+            throughput.iter().map(|&rate| f64::from(rate)).sum::<f64>() / throughput.len() as f64
+        };
+        let (first, second) = (late("flow0.throughput_mbit_s"), late("flow1.throughput_mbit_s"));
+        let jain = (first + second).powi(2) / (2.0 * (first * first + second * second));
+        assert!(jain > 0.95, "{scheme}: {first:.1} and {second:.1} Mbit/s, {jain:.3}");
+        assert!(first + second > 90.0, "{scheme}: {first:.1} and {second:.1} Mbit/s");
+    }
+}
+
+#[test]
+fn one_flow_of_vivace_is_near_the_rate_of_its_link() {
+    for rate_mbit_s in [1.0, 12.0, 100.0] {
+        let link = format!("rate={rate_mbit_s}Mbit/s");
+        let record = run("vivace", &link, "60s", path(30, QueueLimit::Unlimited));
+        let throughput = &column(&record, "flow0.throughput_mbit_s")[300..];
+        let mean = throughput.iter().map(|&rate| f64::from(rate)).sum::<f64>() / throughput.len() as f64;
+        assert!(mean > 0.9 * rate_mbit_s, "{mean:.2} of {rate_mbit_s} Mbit/s");
+    }
+}
+
+#[test]
 fn a_fixed_window_of_one_bandwidth_delay_product_fills_the_link_without_a_queue() {
     // 20 Mbit/s, 30 ms: 50 packets, and one that is being served.
     let record = run("fixed-window(window=51pkt)", "rate=20Mbit/s", "30s", path(30, QueueLimit::Unlimited));
