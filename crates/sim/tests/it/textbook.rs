@@ -92,11 +92,12 @@ fn vegas_keeps_two_to_four_packets_in_the_queue() {
 
 #[test]
 fn westwood_keeps_a_link_full_on_a_buffer_that_is_too_small_for_reno() {
-    // 100 packets in flight and 20 in the queue: Reno's half of 120 fills 60 % of the link, Westwood's estimate all of it. The
-    // first loss, whose estimate still has the small samples of slow start, is over by the second minute.
+    // 100 packets in flight and 20 in the queue: Reno's half of 120 fills 60 % of the link, Westwood's estimate all of it. Not so
+    // after the first loss, whose estimate still has the small samples of slow start: it leaves 12 packets, which grow to 100 at one
+    // per RTT. These ten seconds are left out.
     let utilisation = |scheme| {
         let record = run(scheme, "rate=12Mbit/s", "120s", path(100, QueueLimit::Packets(20)));
-        let throughput = &column(&record, "flow0.throughput_mbit_s")[600..];
+        let throughput = &column(&record, "flow0.throughput_mbit_s")[100..];
         throughput.iter().map(|&rate| f64::from(rate)).sum::<f64>() / (throughput.len() as f64 * 12.0)
     };
     let (reno, westwood) = (utilisation("newreno"), utilisation("westwood"));
@@ -120,6 +121,23 @@ fn flows_of_copa_share_a_queue_of_one_over_delta_packets_each() {
             assert!(record.jain_index.unwrap() > 0.95, "{flows} flows: {:?}", record.jain_index);
         }
     }
+}
+
+#[test]
+fn flows_of_copa_know_each_other_and_compete_with_cubic() {
+    // By the paper's threshold alone both would compete with each other here: 400 and 200 ms of queue after 40 s.
+    for (flows, rate, most_ms) in [(2, 12, 6.5), (8, 48, 6.5)] {
+        let scheme = format!("{flows}*copa");
+        let record = run(&scheme, &format!("rate={rate}Mbit/s"), "40s", path(40, QueueLimit::Unlimited));
+        let queue = record.total.queueing_delay_mean_ms.expect("packets");
+        assert!(queue < most_ms, "{scheme} at {rate} Mbit/s: {queue:.2} ms");
+    }
+    let share = |scheme| {
+        let record = run(scheme, "rate=12Mbit/s", "60s", path(40, QueueLimit::Packets(40)));
+        record.flows[0].metrics.throughput_mbit_s / 12.0
+    };
+    assert!(share("copa+cubic") > 0.4, "{:.2}", share("copa+cubic"));
+    assert!(share("copa(mode=default)+cubic") < 0.2, "{:.2}", share("copa(mode=default)+cubic"));
 }
 
 #[test]
