@@ -56,7 +56,7 @@ fn text(record: &Record) -> String {
     serde_json::to_string(record).unwrap() + &format!("{:?}", record.series)
 }
 
-const WITHOUT_ADVICE: [&str; 12] = [
+const WITHOUT_ADVICE: [&str; 13] = [
     "cubic",
     "newreno",
     "vegas",
@@ -64,6 +64,7 @@ const WITHOUT_ADVICE: [&str; 12] = [
     "copa",
     "c2tcp",
     "vivace",
+    "bbr2",
     "bbr",
     "rbbr",
     "reminis",

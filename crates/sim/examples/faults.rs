@@ -17,7 +17,7 @@ use cellcc_units::{QueueLimit, Ratio, Span};
 use std::error::Error;
 use std::process::ExitCode;
 
-const SCHEMES: [&str; 22] = [
+const SCHEMES: [&str; 23] = [
     "reminis",
     "rbbr",
     "natcp",
@@ -34,6 +34,7 @@ const SCHEMES: [&str; 22] = [
     "copa",
     "c2tcp",
     "vivace",
+    "bbr2",
     "fixed-window",
     "fixed-rate",
     "reminis(profile=following)",

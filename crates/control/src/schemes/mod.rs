@@ -5,6 +5,7 @@ use crate::registry::Registry;
 
 mod assisted;
 mod bbr;
+mod bbr2;
 mod c2tcp;
 mod copa;
 mod cubic;
@@ -40,6 +41,7 @@ impl Default for Registry {
             cubic::scheme(),
             newreno::scheme(),
             bbr::scheme(),
+            bbr2::scheme(),
             vegas::scheme(),
             westwood::scheme(),
             copa::scheme(),

@@ -15,6 +15,9 @@ const SCHEMES: &[&str] = &[
     "vivace",
     "vivace(utility=loss)",
     "vivace(profile=nsdi2018)",
+    "bbr",
+    "bbr2",
+    "bbr2(profile=alpha)",
 ];
 
 /// 20 Mbit/s and 40 ms: a bandwidth-delay product of 67 packets; a quarter of it, half, one, two, eight.

@@ -16,6 +16,7 @@ const SCHEMES: &[&str] = &[
     "copa(profile=mvfst)",
     "c2tcp",
     "vivace",
+    "bbr2",
     "reminis",
     "reminis(profile=literal)",
     "reminis(profile=code2022)",

@@ -163,11 +163,12 @@ fn schemes() -> Vec<String> {
 }
 
 /// Presets and profiles that behave as schemes of their own.
-const VARIANTS: [&str; 11] = [
+const VARIANTS: [&str; 12] = [
     "westwood(profile=linux)",
     "copa(mode=default)",
     "c2tcp(profile=v1)",
     "vivace(profile=nsdi2018)",
+    "bbr2(profile=alpha)",
     "reminis(profile=following)",
     "reminis(profile=literal)",
     "reminis(profile=code2022)",
