@@ -161,7 +161,8 @@ fn two_flows_of_vivace_at_a_hundred_megabits_converge() {
             throughput.iter().map(|&rate| f64::from(rate)).sum::<f64>() / throughput.len() as f64
         };
         let (first, second) = (late("flow0.throughput_mbit_s"), late("flow1.throughput_mbit_s"));
-        let jain = (first + second).powi(2) / (2.0 * (first * first + second * second));
+        let (sum, squares) = (first + second, first * first + second * second);
+        let jain = sum * sum / (2.0 * squares);
         assert!(jain > 0.95, "{scheme}: {first:.1} and {second:.1} Mbit/s, {jain:.3}");
         assert!(first + second > 90.0, "{scheme}: {first:.1} and {second:.1} Mbit/s");
     }
