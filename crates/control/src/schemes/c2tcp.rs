@@ -39,7 +39,7 @@ use crate::parameter::{Arguments, Parameter};
 use cellcc_units::{Bytes, Span, Time};
 use std::sync::Arc;
 
-/// C2TCP-IFIP, sysctl `tcp_c2tcp_interval`: the interval of v1, which is CoDel's.
+/// C2TCP-IFIP, the sysctl for it: the interval of v1, which is CoDel's.
 const V1_INTERVAL: Span = Span::from_millis(100);
 /// c2tcp `run-sample.sh`: the tuner's period.
 const TUNING_PERIOD: Span = Span::from_millis(500);

@@ -153,7 +153,7 @@ fn c2tcps_tuner_brings_the_mean_rtt_of_a_full_link_to_its_target() {
 
 #[test]
 fn two_flows_of_vivace_at_a_hundred_megabits_converge() {
-    // Paper, figure 8: the second flow joins a first that has all of the link.
+    // The second flow joins a first that has all of the link.
     for scheme in ["vivace+vivace@10s", "vivace(utility=loss)+vivace(utility=loss)@10s"] {
         let record = run(scheme, "rate=100Mbit/s", "60s", path(30, QueueLimit::Packets(250)));
         let late = |flow: &str| {

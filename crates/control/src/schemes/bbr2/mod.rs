@@ -60,9 +60,9 @@ use cycle::{Cycle, Phase};
 use min_rtt::MinRtt;
 use settings::Gains;
 
-/// Draft section 2.7: the smallest window, in packets (`BBRMinPipeCwnd`).
+/// Draft section 2.8: the smallest window, in packets (`BBRMinPipeCwnd`).
 const MIN_WINDOW_PACKETS: u64 = 4;
-/// Draft section 2.5: BDPs that may be in flight in ProbeBW.
+/// Draft section 2.6: BDPs that may be in flight in ProbeBW.
 const CWND_GAIN: f64 = 2.0;
 /// Draft section 2.14.2: BDPs that may be in flight in ProbeRTT (`BBRProbeRTTCwndGain`).
 const PROBE_RTT_CWND_GAIN: f64 = 0.5;

@@ -3,7 +3,7 @@
 use crate::contract::{Ack, Packet, Sent, Tag};
 use cellcc_units::{Bytes, Span, Time};
 
-/// PCC-Uspace, `kMinimumPacketsPerInterval`: an interval is long enough for so many packets.
+/// PCC-Uspace, branch master: an interval is long enough for so many packets.
 const MIN_PACKETS: u32 = 5;
 /// Intervals that a trial may have: the tag of a packet names trial and interval.
 const MAX_INTERVALS: u64 = 8;

@@ -56,9 +56,9 @@ use rand_pcg::Pcg32;
 use settings::{Profile, Settings};
 use step::Steps;
 
-/// PCC-Uspace, `kInitialRttMicroseconds` of the QUIC port: the RTT before it is known.
+/// PCC-Uspace, branch master: the RTT before it is known, so that a flow begins with the initial window in 100 ms.
 const NOMINAL_RTT: Span = Span::from_millis(100);
-/// Dong et al., NSDI 2015, section 3.1: the rate that PCC begins with, in packets per RTT.
+/// Dong et al., NSDI 2015: the rate that PCC begins with, in packets per RTT.
 const MIN_PACKETS_PER_RTT: u64 = 2;
 /// Rates' worth of an RTT that may be in flight.
 const WINDOW_GAIN: f64 = 2.0;

@@ -6,7 +6,7 @@ use crate::kind;
 use crate::parameter::{Arguments, Parameter};
 use std::sync::Arc;
 
-/// Paper, section 4.2: by which share of the rate more and less is tried (epsilon).
+/// Paper, rate control; WebRTC's port has the same: by which share of the rate more and less is tried (epsilon).
 const EPSILON: f64 = 0.05;
 /// PCC-Uspace, branch NSDI-2018: the smallest difference that is tried, in Mbit/s.
 const NSDI2018_MIN_DIFFERENCE: f64 = 0.5;
@@ -24,7 +24,7 @@ const UTILITY: Parameter<kind::Choice<Utility>> = Parameter::new(
     kind::Choice(&[("latency", Utility::Latency), ("loss", Utility::Loss)]),
     Utility::Latency,
     "what costs utility: a rising RTT and loss, or loss alone",
-    "paper, section 4.1: Vivace-Latency and Vivace-Loss",
+    "paper: Vivace-Latency and Vivace-Loss",
 );
 
 const PROFILE: Parameter<kind::Choice<Profile>> = Parameter::new(

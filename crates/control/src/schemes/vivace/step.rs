@@ -2,11 +2,11 @@
 
 use super::settings::Profile;
 
-/// Paper, section 4.2: Mbit/s by which a gradient of one changes the rate (theta 0).
+/// Paper, rate control; WebRTC's port has the same: Mbit/s by which a gradient of one changes the rate (theta 0).
 const CONVERSION: f64 = 1.0;
-/// Paper, section 4.2: the first step's largest share of the rate (omega 0).
+/// Paper, rate control; WebRTC's port has the same: the first step's largest share of the rate (omega 0).
 const FIRST_BOUNDARY: f64 = 0.05;
-/// Paper, section 4.2: by how much that share grows with each step that it cut (delta).
+/// Paper, rate control; WebRTC's port has the same: by how much that share grows with each step that it cut (delta).
 const BOUNDARY_STEP: f64 = 0.1;
 /// PCC-Uspace, `kMaximumProportionalChangeStepSize`: the same in the authors' program.
 const NSDI2018_BOUNDARY_STEP: f64 = 0.06;
@@ -95,7 +95,7 @@ impl Steps {
     }
 }
 
-/// Paper, section 4.2, the confidence amplifier: the factor of the `count`-th step in one direction.
+/// Paper, the confidence amplifier: the factor of the `count`-th step in one direction.
 fn amplifier(count: u32) -> f64 {
     let count = f64::from(count);
     if count <= 3.0 { count } else { 2.0 * count - 3.0 }

@@ -3,13 +3,13 @@
 use super::interval::Outcome;
 use super::settings::{Profile, Settings, Utility};
 
-/// Paper, section 4.1: the exponent of the rate (t).
+/// Paper, utility function: the exponent of the rate (t).
 const EXPONENT: f64 = 0.9;
-/// Paper, section 4.1: the weight of the RTT's slope (b).
+/// Paper, utility function: the weight of the RTT's slope (b).
 const LATENCY_WEIGHT: f64 = 900.0;
-/// Paper, section 4.1: the weight of the share that is lost (c).
+/// Paper, utility function: the weight of the share that is lost (c).
 const LOSS_WEIGHT: f64 = 11.35;
-/// Paper, section 5: slopes below this are noise.
+/// Paper; WebRTC's port has the same: slopes below this are noise.
 const NOISE: f64 = 0.01;
 /// PCC-Uspace, branch NSDI-2018: the weight of the RTT's slope.
 const NSDI2018_LATENCY_WEIGHT: f64 = 11_330.0;
