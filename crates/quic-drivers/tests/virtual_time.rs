@@ -56,12 +56,15 @@ fn text(record: &Record) -> String {
     serde_json::to_string(record).unwrap() + &format!("{:?}", record.series)
 }
 
-const WITHOUT_ADVICE: [&str; 10] = [
+const WITHOUT_ADVICE: [&str; 13] = [
     "cubic",
     "newreno",
     "vegas",
     "westwood",
     "copa",
+    "c2tcp",
+    "vivace",
+    "bbr2",
     "bbr",
     "rbbr",
     "reminis",

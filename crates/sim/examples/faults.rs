@@ -17,7 +17,7 @@ use cellcc_units::{QueueLimit, Ratio, Span};
 use std::error::Error;
 use std::process::ExitCode;
 
-const SCHEMES: [&str; 20] = [
+const SCHEMES: [&str; 23] = [
     "reminis",
     "rbbr",
     "natcp",
@@ -32,6 +32,9 @@ const SCHEMES: [&str; 20] = [
     "vegas",
     "westwood",
     "copa",
+    "c2tcp",
+    "vivace",
+    "bbr2",
     "fixed-window",
     "fixed-rate",
     "reminis(profile=following)",

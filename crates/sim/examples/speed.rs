@@ -39,7 +39,7 @@ fn nanos_per_packet(scheme: &str, rtt: Span, duration: Span) -> f64 {
 fn main() {
     let (rtt, minute) = (Span::from_millis(20), Span::from_secs(60));
     println!("one flow, 1 Gbit/s, 20 ms, 60 s, queue of 3200 packets, one core, median of {RUNS}:");
-    for scheme in ["cubic", "reminis", "bbr", "vegas"] {
+    for scheme in ["cubic", "reminis", "bbr", "vegas", "westwood", "copa", "c2tcp", "vivace", "bbr2"] {
         let nanos = nanos_per_packet(scheme, rtt, minute);
         println!("  {scheme:<8} {:6.2} million packets/s  {nanos:6.1} ns/packet", 1e3 / nanos);
     }

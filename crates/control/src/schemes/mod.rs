@@ -5,6 +5,8 @@ use crate::registry::Registry;
 
 mod assisted;
 mod bbr;
+mod bbr2;
+mod c2tcp;
 mod copa;
 mod cubic;
 mod fixed_rate;
@@ -15,6 +17,7 @@ mod rbbr;
 mod reminis;
 mod vegas;
 mod verus;
+mod vivace;
 mod westwood;
 
 pub use bbr::{BandwidthSource, Bbr, Config as BbrConfig, MaxFilter, Phase as BbrPhase};
@@ -38,9 +41,12 @@ impl Default for Registry {
             cubic::scheme(),
             newreno::scheme(),
             bbr::scheme(),
+            bbr2::scheme(),
             vegas::scheme(),
             westwood::scheme(),
             copa::scheme(),
+            c2tcp::scheme(),
+            vivace::scheme(),
             fixed_window::scheme(),
             fixed_rate::scheme(),
         ])

@@ -31,7 +31,7 @@ fn running(scheme: &str) -> (Flow, Vec<Packet>, Time) {
 
 #[test]
 fn a_mark_cuts_the_window_as_a_loss_does() {
-    for scheme in ["newreno", "cubic", "vegas", "westwood", "reminis", "nacubic"] {
+    for scheme in ["newreno", "cubic", "vegas", "westwood", "c2tcp", "reminis", "nacubic"] {
         let (mut lossy, packets, now) = running(scheme);
         let (mut marked, ..) = running(scheme);
         let before = marked.limits().window;
@@ -57,7 +57,7 @@ fn further_marks_and_losses_of_an_episode_change_nothing() {
 
 #[test]
 fn a_cut_for_a_mark_is_not_given_back() {
-    for scheme in ["newreno", "cubic", "westwood"] {
+    for scheme in ["newreno", "cubic", "westwood", "c2tcp"] {
         let (mut flow, packets, now) = running(scheme);
         flow.on_loss(now, &packets[..1], false);
         let later = flow.on_sent(now + RTT, CONTEXT.packet);
@@ -70,7 +70,7 @@ fn a_cut_for_a_mark_is_not_given_back() {
 
 #[test]
 fn schemes_that_go_by_delay_or_rate_take_a_mark_for_nothing() {
-    for scheme in ["bbr", "rbbr", "verus", "copa", "fixed-window"] {
+    for scheme in ["bbr", "bbr2", "rbbr", "verus", "copa", "vivace", "fixed-window"] {
         let (mut flow, packets, now) = running(scheme);
         let before = flow.limits();
         flow.on_congestion_mark(now, packets[0].sent_at);
@@ -90,7 +90,7 @@ fn no_window_changes_with_the_size_of_packets() {
         }
         let before = flow.limits().window;
         flow.set_packet_size(LARGER);
-        if ["newreno", "cubic", "vegas", "westwood", "reminis", "nacubic"].contains(&&*info.name) {
+        if ["newreno", "cubic", "vegas", "westwood", "c2tcp", "reminis", "nacubic"].contains(&&*info.name) {
             flow.on_ack(now, &packets[1..2], Some(RTT), None);
         } else {
             flow.on_sent(now, Bytes::ZERO);
@@ -103,7 +103,7 @@ fn no_window_changes_with_the_size_of_packets() {
 
 #[test]
 fn the_smallest_window_is_two_packets_of_the_present_size() {
-    for scheme in ["newreno", "cubic", "vegas", "westwood"] {
+    for scheme in ["newreno", "cubic", "vegas", "westwood", "c2tcp"] {
         let (mut flow, packets, now) = running(scheme);
         flow.set_packet_size(LARGER);
         flow.on_loss(now, &packets[..1], true);

@@ -129,13 +129,14 @@ static FAULTS: [&Fault; 9] = [
 const FIXED: [&str; 2] = ["fixed-window", "fixed-rate"];
 
 /// What falls short, and why that is the scheme's own.
-const SHORT: [(&str, &str, &str); 15] = [
+const SHORT: [(&str, &str, &str); 16] = [
     ("westwood", "2 Gbit/s", LATE_ESTIMATE),
     ("westwood", "2G, 1 BDP", LATE_ESTIMATE),
     ("westwood(profile=linux)", "2 Gbit/s", LATE_ESTIMATE),
     ("westwood(profile=linux)", "2G, 1 BDP", LATE_ESTIMATE),
     ("reminis(profile=code2022)", "RTT * 3", "the minimum RTT of the authors' program never rises"),
-    ("copa", "RTT * 3", "its minimum RTT is that of ten seconds, and five have passed"),
+    ("copa(mode=default)", "RTT * 3", "its minimum RTT is that of ten seconds, and five have passed"),
+    ("c2tcp", "RTT * 3", "its setpoint counts in minimum RTTs, and the minimum never rises"),
     ("vegas", "RTT * 3", "its minimum RTT never rises (La, Walrand and Anantharam 1999)"),
     ("verus(preset=sigcomm15)", "RTT * 3", "the paper's minimum delay never rises either"),
     ("newreno", "2 Gbit/s", SHALLOW),
@@ -162,8 +163,12 @@ fn schemes() -> Vec<String> {
 }
 
 /// Presets and profiles that behave as schemes of their own.
-const VARIANTS: [&str; 8] = [
+const VARIANTS: [&str; 12] = [
     "westwood(profile=linux)",
+    "copa(mode=default)",
+    "c2tcp(profile=v1)",
+    "vivace(profile=nsdi2018)",
+    "bbr2(profile=alpha)",
     "reminis(profile=following)",
     "reminis(profile=literal)",
     "reminis(profile=code2022)",

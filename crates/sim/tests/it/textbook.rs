@@ -92,11 +92,12 @@ fn vegas_keeps_two_to_four_packets_in_the_queue() {
 
 #[test]
 fn westwood_keeps_a_link_full_on_a_buffer_that_is_too_small_for_reno() {
-    // 100 packets in flight and 20 in the queue: Reno's half of 120 fills 60 % of the link, Westwood's estimate all of it. The
-    // first loss, whose estimate still has the small samples of slow start, is over by the second minute.
+    // 100 packets in flight and 20 in the queue: Reno's half of 120 fills 60 % of the link, Westwood's estimate all of it. Not so
+    // after the first loss, whose estimate still has the small samples of slow start: it leaves 12 packets, which grow to 100 at one
+    // per RTT. These ten seconds are left out.
     let utilisation = |scheme| {
         let record = run(scheme, "rate=12Mbit/s", "120s", path(100, QueueLimit::Packets(20)));
-        let throughput = &column(&record, "flow0.throughput_mbit_s")[600..];
+        let throughput = &column(&record, "flow0.throughput_mbit_s")[100..];
         throughput.iter().map(|&rate| f64::from(rate)).sum::<f64>() / (throughput.len() as f64 * 12.0)
     };
     let (reno, westwood) = (utilisation("newreno"), utilisation("westwood"));
@@ -119,6 +120,62 @@ fn flows_of_copa_share_a_queue_of_one_over_delta_packets_each() {
         if flows > 1 {
             assert!(record.jain_index.unwrap() > 0.95, "{flows} flows: {:?}", record.jain_index);
         }
+    }
+}
+
+#[test]
+fn flows_of_copa_know_each_other_and_compete_with_cubic() {
+    // By the paper's threshold alone both would compete with each other here: 400 and 200 ms of queue after 40 s.
+    for (flows, rate, most_ms) in [(2, 12, 6.5), (8, 48, 6.5)] {
+        let scheme = format!("{flows}*copa");
+        let record = run(&scheme, &format!("rate={rate}Mbit/s"), "40s", path(40, QueueLimit::Unlimited));
+        let queue = record.total.queueing_delay_mean_ms.expect("packets");
+        assert!(queue < most_ms, "{scheme} at {rate} Mbit/s: {queue:.2} ms");
+    }
+    let share = |scheme| {
+        let record = run(scheme, "rate=12Mbit/s", "60s", path(40, QueueLimit::Packets(40)));
+        record.flows[0].metrics.throughput_mbit_s / 12.0
+    };
+    assert!(share("copa+cubic") > 0.4, "{:.2}", share("copa+cubic"));
+    assert!(share("copa(mode=default)+cubic") < 0.2, "{:.2}", share("copa(mode=default)+cubic"));
+}
+
+#[test]
+fn c2tcps_tuner_brings_the_mean_rtt_of_a_full_link_to_its_target() {
+    for target_ms in [60.0, 80.0, 120.0] {
+        let scheme = format!("c2tcp(target={target_ms}ms)");
+        let record = run(&scheme, "rate=12Mbit/s", "120s", path(40, QueueLimit::Unlimited));
+        let rtt = record.total.rtt_mean_ms.expect("samples");
+        assert!((rtt / target_ms - 1.0).abs() < 0.1, "{rtt:.1} ms for {target_ms}");
+        assert!(record.total.utilisation > 0.95, "{:.3} at {target_ms} ms", record.total.utilisation);
+    }
+}
+
+#[test]
+fn two_flows_of_vivace_at_a_hundred_megabits_converge() {
+    // The second flow joins a first that has all of the link.
+    for scheme in ["vivace+vivace@10s", "vivace(utility=loss)+vivace(utility=loss)@10s"] {
+        let record = run(scheme, "rate=100Mbit/s", "60s", path(30, QueueLimit::Packets(250)));
+        let late = |flow: &str| {
+            let throughput = &column(&record, flow)[400..];
+            throughput.iter().map(|&rate| f64::from(rate)).sum::<f64>() / throughput.len() as f64
+        };
+        let (first, second) = (late("flow0.throughput_mbit_s"), late("flow1.throughput_mbit_s"));
+        let (sum, squares) = (first + second, first * first + second * second);
+        let jain = sum * sum / (2.0 * squares);
+        assert!(jain > 0.95, "{scheme}: {first:.1} and {second:.1} Mbit/s, {jain:.3}");
+        assert!(first + second > 90.0, "{scheme}: {first:.1} and {second:.1} Mbit/s");
+    }
+}
+
+#[test]
+fn one_flow_of_vivace_is_near_the_rate_of_its_link() {
+    for rate_mbit_s in [1.0, 12.0, 100.0] {
+        let link = format!("rate={rate_mbit_s}Mbit/s");
+        let record = run("vivace", &link, "60s", path(30, QueueLimit::Unlimited));
+        let throughput = &column(&record, "flow0.throughput_mbit_s")[300..];
+        let mean = throughput.iter().map(|&rate| f64::from(rate)).sum::<f64>() / throughput.len() as f64;
+        assert!(mean > 0.9 * rate_mbit_s, "{mean:.2} of {rate_mbit_s} Mbit/s");
     }
 }
 

@@ -11,7 +11,7 @@ const MAX_SPAN: Span = Span::from_millis(100);
 const MAX_EPOCH_PACKETS: u64 = 1 << 20;
 
 #[derive(Debug, Clone)]
-pub(super) struct Aggregation {
+pub(in crate::schemes) struct Aggregation {
     max_epoch: Bytes,
     began: Time,
     acked: Bytes,
@@ -21,7 +21,7 @@ pub(super) struct Aggregation {
 }
 
 impl Aggregation {
-    pub(super) fn new(packet: Bytes) -> Self {
+    pub(in crate::schemes) fn new(packet: Bytes) -> Self {
         Self {
             max_epoch: packet * MAX_EPOCH_PACKETS,
             began: Time::ZERO,
@@ -33,12 +33,12 @@ impl Aggregation {
     }
 
     /// Full packets have another size.
-    pub(super) fn set_packet_size(&mut self, packet_size: Bytes) {
+    pub(in crate::schemes) fn set_packet_size(&mut self, packet_size: Bytes) {
         self.max_epoch = packet_size * MAX_EPOCH_PACKETS;
     }
 
     /// `acked` bytes were acknowledged under an estimated bandwidth and a window.
-    pub(super) fn update(
+    pub(in crate::schemes) fn update(
         &mut self,
         now: Time,
         round_start: bool,
@@ -65,13 +65,13 @@ impl Aggregation {
     }
 
     /// A new epoch begins.
-    pub(super) fn restart(&mut self, now: Time) {
+    pub(in crate::schemes) fn restart(&mut self, now: Time) {
         self.acked = Bytes::ZERO;
         self.began = now;
     }
 
     /// What to add to the window.
-    pub(super) fn extra(&self, bandwidth: Rate) -> Bytes {
+    pub(in crate::schemes) fn extra(&self, bandwidth: Rate) -> Bytes {
         self.slots[0].max(self.slots[1]).min(bandwidth.bytes_in(MAX_SPAN))
     }
 }

@@ -9,7 +9,7 @@ const GROWTH: f64 = 1.25;
 const ROUNDS: u32 = 3;
 
 #[derive(Debug, Clone, Default)]
-pub(super) struct FullPipe {
+pub(in crate::schemes) struct FullPipe {
     bandwidth: Rate,
     rounds: u32,
     reached: bool,
@@ -17,7 +17,7 @@ pub(super) struct FullPipe {
 
 impl FullPipe {
     /// A round ended that the application did not limit.
-    pub(super) fn on_round(&mut self, bandwidth: Rate) {
+    pub(in crate::schemes) fn on_round(&mut self, bandwidth: Rate) {
         if self.reached {
             return;
         }
@@ -31,12 +31,12 @@ impl FullPipe {
     }
 
     /// The losses that slowed the flow down were none: look again (Linux `bbr_undo_cwnd`).
-    pub(super) fn look_again(&mut self) {
+    pub(in crate::schemes) fn look_again(&mut self) {
         self.bandwidth = Rate::ZERO;
         self.rounds = 0;
     }
 
-    pub(super) fn is_reached(&self) -> bool {
+    pub(in crate::schemes) fn is_reached(&self) -> bool {
         self.reached
     }
 }

@@ -37,7 +37,7 @@ impl MinRtt {
 
 /// A stay in ProbeRTT.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Probe {
+pub(in crate::schemes) struct Probe {
     /// Since the window's worth was in flight, and no more: until when to stay, and the round that has to pass.
     drained: Option<Drained>,
 }
@@ -51,7 +51,7 @@ struct Drained {
 
 impl Probe {
     /// An acknowledgement; true once the flow has stayed for 200 ms and a round at `window`.
-    pub(super) fn update(&mut self, ack: &Ack<'_>, window: Bytes) -> bool {
+    pub(in crate::schemes) fn update(&mut self, ack: &Ack<'_>, window: Bytes) -> bool {
         match &mut self.drained {
             Some(drained) => {
                 let newest = ack.packets.last();
@@ -73,7 +73,7 @@ impl Probe {
     }
 
     /// True where the 200 ms have passed while the flow was idle.
-    pub(super) fn is_over_after_idling(&self, now: Time) -> bool {
+    pub(in crate::schemes) fn is_over_after_idling(&self, now: Time) -> bool {
         self.drained.as_ref().is_some_and(|drained| now > drained.until)
     }
 }

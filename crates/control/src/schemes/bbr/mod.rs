@@ -39,13 +39,13 @@
 //! only on demand, `aggregation=off` its sender without compensation. Without pacing only the window can drain the
 //! queue, so Drain then sets a window of one BDP.
 
-mod aggregation;
+pub(super) mod aggregation;
 mod bandwidth;
 mod cycle;
-mod full_pipe;
-mod min_rtt;
-mod pacing;
-mod recovery;
+pub(super) mod full_pipe;
+pub(super) mod min_rtt;
+pub(super) mod pacing;
+pub(super) mod recovery;
 mod scheme;
 
 pub use bandwidth::{BandwidthSource, MaxFilter};

@@ -15,7 +15,7 @@ const QUANTUM_SPAN: Span = Span::from_millis(1);
 const MAX_QUANTUM: Bytes = Bytes::new(64 * 1024);
 /// A pacing rate with its send quantum.
 #[derive(Debug, Clone)]
-pub(super) struct Pacing {
+pub(in crate::schemes) struct Pacing {
     packet_size: Bytes,
     rate: Rate,
     quantum: Bytes,
@@ -23,29 +23,29 @@ pub(super) struct Pacing {
 
 impl Pacing {
     /// Before the RTT is known: the initial window in a nominal one, times `gain`.
-    pub(super) fn new(context: &Context, gain: f64) -> Self {
+    pub(in crate::schemes) fn new(context: &Context, gain: f64) -> Self {
         let rate = paced(Rate::from_transfer(context.initial_window, NOMINAL_RTT), gain);
         Self { packet_size: context.packet, rate, quantum: send_quantum(rate, context.packet) }
     }
 
     /// The rate at which packets leave.
-    pub(super) fn rate(&self) -> Rate {
+    pub(in crate::schemes) fn rate(&self) -> Rate {
         self.rate
     }
 
     /// What may leave at once.
-    pub(super) fn quantum(&self) -> Bytes {
+    pub(in crate::schemes) fn quantum(&self) -> Bytes {
         self.quantum
     }
 
     /// Full packets have another size.
-    pub(super) fn set_packet_size(&mut self, packet_size: Bytes) {
+    pub(in crate::schemes) fn set_packet_size(&mut self, packet_size: Bytes) {
         self.packet_size = packet_size;
         self.quantum = send_quantum(self.rate, packet_size);
     }
 
     /// Changes the rate; the quantum follows.
-    pub(super) fn pace_at(&mut self, rate: Rate) {
+    pub(in crate::schemes) fn pace_at(&mut self, rate: Rate) {
         if rate != self.rate {
             self.rate = rate;
             self.quantum = send_quantum(rate, self.packet_size);
@@ -54,7 +54,7 @@ impl Pacing {
 }
 
 /// `bandwidth` times a gain, less the margin; at least a byte per second, since a rate of zero would never end.
-pub(super) fn paced(bandwidth: Rate, gain: f64) -> Rate {
+pub(in crate::schemes) fn paced(bandwidth: Rate, gain: f64) -> Rate {
     bandwidth.mul_f64(gain * PACING_SHARE).max(Rate::from_bytes_per_sec(1))
 }
 

@@ -11,7 +11,7 @@ use cellcc_units::{Bytes, Time};
 
 /// The recovery of a flow, and the window it will get back.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Recovery {
+pub(in crate::schemes) struct Recovery {
     episode: Option<Episode>,
     prior_window: Bytes,
 }
@@ -27,13 +27,13 @@ struct Episode {
 
 impl Recovery {
     /// Remembers `window`, the last one known to be good, unless it is already `cut` for another reason.
-    pub(super) fn save(&mut self, window: Bytes, cut: bool) {
+    pub(in crate::schemes) fn save(&mut self, window: Bytes, cut: bool) {
         let is_cut = cut || self.is_active();
         self.prior_window = if is_cut { self.prior_window.max(window) } else { window };
     }
 
     /// Packets were lost, with `delivered` delivered so far: an episode begins with them, or its end moves.
-    pub(super) fn on_loss(&mut self, loss: &Loss<'_>, delivered: Bytes) {
+    pub(in crate::schemes) fn on_loss(&mut self, loss: &Loss<'_>, delivered: Bytes) {
         let episode = self.episode.get_or_insert(Episode {
             began_at: loss.now,
             last_loss_at: loss.now,
@@ -45,7 +45,7 @@ impl Recovery {
     }
 
     /// An acknowledgement; true where it ends the episode.
-    pub(super) fn update(&mut self, ack: &Ack<'_>) -> bool {
+    pub(in crate::schemes) fn update(&mut self, ack: &Ack<'_>) -> bool {
         let (Some(episode), Some(newest)) = (&mut self.episode, ack.packets.last()) else { return false };
         if episode.conserving_until.is_some_and(|until| newest.delivered >= until) {
             episode.conserving_until = None;
@@ -58,22 +58,22 @@ impl Recovery {
     }
 
     /// The episode is over.
-    pub(super) fn leave(&mut self) {
+    pub(in crate::schemes) fn leave(&mut self) {
         self.episode = None;
     }
 
     /// In an episode.
-    pub(super) fn is_active(&self) -> bool {
+    pub(in crate::schemes) fn is_active(&self) -> bool {
         self.episode.is_some()
     }
 
     /// Packets leave only as others arrive.
-    pub(super) fn is_conserving(&self) -> bool {
+    pub(in crate::schemes) fn is_conserving(&self) -> bool {
         self.episode.as_ref().is_some_and(|episode| episode.conserving_until.is_some())
     }
 
     /// The window to restore.
-    pub(super) fn prior_window(&self) -> Bytes {
+    pub(in crate::schemes) fn prior_window(&self) -> Bytes {
         self.prior_window
     }
 }

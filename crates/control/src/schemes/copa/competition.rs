@@ -13,6 +13,23 @@ const NEARLY_EMPTY: f64 = 0.1;
 /// Paper, section 2.2: the range is that of the last four RTTs.
 const RANGE_RTTS: u64 = 4;
 
+/// What a flow sees of the queue.
+pub(super) struct Look {
+    pub(super) min_rtt: Span,
+    pub(super) standing_rtt: Span,
+    pub(super) queueing_delay: Span,
+    /// Whole packets in the window.
+    pub(super) packets: u64,
+}
+
+impl Look {
+    /// The queueing delay is no more than the time between two packets of the flow. It sees the queue only through these: of a
+    /// queue that is empty for less time it may see nothing, and one packet of its own may wait in it.
+    fn is_within_spacing(&self) -> bool {
+        self.queueing_delay * self.packets <= self.standing_rtt
+    }
+}
+
 /// The mode of a flow, and its delta.
 #[derive(Debug)]
 pub(super) struct Competition {
@@ -48,16 +65,18 @@ impl Competition {
         if self.is_on { 1.0 / self.packets } else { self.default_delta }
     }
 
-    /// An RTT sample, with the minimum RTT and the queueing delay that it leads to.
-    pub(super) fn on_rtt(&mut self, ack: &Ack<'_>, sample: Span, min_rtt: Span, queueing_delay: Span) {
+    /// An RTT sample, and what it tells of the queue.
+    pub(super) fn on_rtt(&mut self, ack: &Ack<'_>, sample: Span, look: &Look) {
         let smoothed = ack.rtt.smoothed();
         let Reverse(max) = self.max_rtt.add(ack.now, Reverse(sample), smoothed * RANGE_RTTS);
-        let range = max.saturating_sub(min_rtt);
+        let range = max.saturating_sub(look.min_rtt);
         let nearly_empty = self.nearly_empty_at.get_or_insert(ack.now);
-        if queueing_delay <= range.mul_f64(NEARLY_EMPTY) {
+        let is_nearly_empty = look.queueing_delay <= range.mul_f64(NEARLY_EMPTY)
+            || (self.mode != Mode::Literal && look.is_within_spacing());
+        if is_nearly_empty {
             *nearly_empty = ack.now;
         }
-        if self.mode == Mode::Auto {
+        if matches!(self.mode, Mode::Auto | Mode::Literal) {
             let competes = ack.now.since(*nearly_empty) > smoothed * NEARLY_EMPTY_EVERY_RTTS;
             if self.is_on && !competes {
                 self.packets = 1.0 / self.default_delta;

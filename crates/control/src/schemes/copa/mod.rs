@@ -18,8 +18,9 @@
 //! Source: Arun and Balakrishnan, Copa, NSDI 2018. Profile `mvfst`: facebook/mvfst, `Copa.cpp`, in 2023.
 //!
 //! **Differences from the paper.**
-//! - The default is the default mode, not the paper's switching (`mode=auto`): several flows of ours take each other for
-//!   competitors then, which the paper's do not (docs/algorithms/copa.md).
+//! - Nearly empty is also a queueing delay of less than the time between two packets of the flow, which sees the queue only
+//!   through these. By the paper's rule alone (`mode=literal`) several flows take each other for competitors on a slow link,
+//!   and fill the buffer (docs/algorithms/copa.md).
 //! - The velocity goes back to 1 as soon as an ACK asks for the other direction (mvfst), and not only at the end of the
 //!   round: a velocity of 64 would move the window for up to a round the wrong way.
 //! - The window at most doubles or halves in a round (`v <= delta cwnd`, as in the authors' program genericCC). The profile
@@ -42,7 +43,7 @@ pub(super) use settings::scheme;
 use crate::contract::{Ack, Context, Controller, Event, Limits, Loss, Observer};
 use crate::filters::RecentMin;
 use cellcc_units::{Bytes, Rate, Span, Time};
-use competition::Competition;
+use competition::{Competition, Look};
 use settings::{Delay, Profile, Settings};
 use velocity::{Direction, Velocity};
 
@@ -102,7 +103,10 @@ impl Copa {
             Delay::Standing => standing.saturating_sub(min),
             Delay::Latest => sample.saturating_sub(min),
         };
-        self.competition.on_rtt(ack, sample, min, self.queueing_delay);
+        let packets = (self.window / self.packet_size.as_f64()) as u64;
+        let look =
+            Look { min_rtt: min, standing_rtt: standing, queueing_delay: self.queueing_delay, packets };
+        self.competition.on_rtt(ack, sample, &look);
         standing
     }
 

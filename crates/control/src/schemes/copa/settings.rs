@@ -18,10 +18,15 @@ const DELTA: Parameter<kind::Number> = Parameter::new(
 
 const MODE: Parameter<kind::Choice<Mode>> = Parameter::new(
     "mode",
-    kind::Choice(&[("auto", Mode::Auto), ("default", Mode::Default), ("competitive", Mode::Competitive)]),
-    Mode::Default,
-    "default; competitive; auto: competes where the queue is never nearly empty",
-    "paper, section 2.2, which has auto: several flows of ours take each other for others then; mvfst has the default mode only",
+    kind::Choice(&[
+        ("auto", Mode::Auto),
+        ("literal", Mode::Literal),
+        ("default", Mode::Default),
+        ("competitive", Mode::Competitive),
+    ]),
+    Mode::Auto,
+    "default; competitive; auto: competes where the queue is never nearly empty; literal: by the paper's rule to the letter",
+    "paper, section 2.2, which has auto; mvfst has the default mode only",
 );
 
 const DELAY: Parameter<kind::Choice<Delay>> = Parameter::new(
@@ -67,7 +72,7 @@ fn presets() -> Vec<Preset> {
             name: "mvfst".into(),
             summary: "Facebook's QUIC: ten times the queue, the latest RTT".into(),
             source: "facebook/mvfst, quic/congestion_control/Copa.cpp, 2023".into(),
-            sets: "delta=0.05, delay=latest".into(),
+            sets: "delta=0.05, delay=latest, mode=default".into(),
         },
     ]
 }
@@ -75,8 +80,13 @@ fn presets() -> Vec<Preset> {
 /// When a flow competes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mode {
+    /// Where the queue is never nearly empty, as far as the flow's own packets can tell.
     Auto,
+    /// Where the queue is never nearly empty by the paper's threshold.
+    Literal,
+    /// Never.
     Default,
+    /// Always.
     Competitive,
 }
 

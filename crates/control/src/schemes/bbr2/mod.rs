@@ -1,0 +1,550 @@
+//! BBR v2: BBR that learns from loss how much the path holds, and probes less often.
+//!
+//! 1. `max_bw` is the largest delivery rate of two probing cycles, `min_rtt` the smallest RTT of ten seconds.
+//! 2. `inflight_hi` is what was in flight when more than 2 % of a round were lost while it probed: the long-term bound.
+//! 3. A round with a loss at other times lowers `bw_lo` and `inflight_lo`, the short-term bounds, to 0.7 at least.
+//! 4. ProbeBW drains (Down), cruises with headroom, and every two to three seconds refills the pipe and probes (Up).
+//! 5. ProbeRTT: every five seconds without a smaller RTT, half a BDP in flight for 200 ms shows the minimum.
+//!
+//! ```text
+//!  Startup ------> Drain ------> Down -------> Cruise
+//!           full         <= BDP   ^ |   <= BDP   |
+//!          pipe, or               | +------------+  2 to 3 s, or 63 rounds
+//!          lossy                  |              v
+//!                                 +---- Up <-- Refill   one round
+//!                 1.25 BDP, or lossy
+//!  from any state: ProbeRTT, 5 s without a smaller RTT; back to Cruise, or to Startup
+//! ```
+//!
+//! Source: draft-cardwell-iccrg-bbr-congestion-control-02 (March 2022). Profile `alpha`: google/bbr, branch v2alpha,
+//! `tcp_bbr2.c`.
+//!
+//! | file | concept |
+//! |---|---|
+//! | `settings` | the parameters, and the constants of both profiles |
+//! | `min_rtt` | the minimum RTT, and when to look for it |
+//! | `bounds` | what losses have taught: `bw_lo`, `inflight_lo`, `inflight_hi` |
+//! | `cycle` | the phases of ProbeBW |
+//!
+//! From [`bbr`](super::bbr): the end of Startup, ProbeRTT's stay, pacing, packet conservation, aggregated ACKs.
+//!
+//! **Differences from the draft.**
+//! - There is no `bw_hi`. Nothing in the draft lowers it from infinity, and read to the letter `inflight_hi` then never rises.
+//! - An episode of loss recovery ends as in Linux' TCP (`bbr`, file `recovery`), packet conservation after a round.
+//! - Startup's "discontiguous ranges" of losses are counted as reports of losses.
+//! - A loss that was none restores the bounds of before (v2alpha; the draft says nothing of it).
+//! - Marks (ECN) are ignored. The draft leaves them out; in v2alpha they are off by default.
+//!
+//! **The profile `alpha`** has a gain of 2.885 in Startup and its inverse in Drain, 0.75 in Down, eight reports of losses to end
+//! Startup, and ends Up where `inflight_hi` is reached if the last probe met losses.
+
+mod bounds;
+mod cycle;
+mod min_rtt;
+mod settings;
+#[cfg(test)]
+mod tests;
+
+pub(super) use settings::scheme;
+
+use super::bbr::aggregation::Aggregation;
+use super::bbr::full_pipe::FullPipe;
+use super::bbr::min_rtt::Probe;
+use super::bbr::pacing::{Pacing, paced};
+use super::bbr::recovery::Recovery;
+use crate::contract::{Ack, Context, Controller, Event, Limits, Loss, Observer, Sampler, Sent, Tag};
+use crate::filters::WindowedMax;
+use bounds::{Bounds, Lost};
+use cellcc_units::{Bytes, Rate, Span, Time};
+use cycle::{Cycle, Phase};
+use min_rtt::MinRtt;
+use settings::Gains;
+
+/// Draft section 2.8: the smallest window, in packets (`BBRMinPipeCwnd`).
+const MIN_WINDOW_PACKETS: u64 = 4;
+/// Draft section 2.6: BDPs that may be in flight in ProbeBW.
+const CWND_GAIN: f64 = 2.0;
+/// Draft section 2.14.2: BDPs that may be in flight in ProbeRTT (`BBRProbeRTTCwndGain`).
+const PROBE_RTT_CWND_GAIN: f64 = 0.5;
+/// Draft section 2.11: cycles that the bandwidth filter remembers (`MaxBwFilterLen`).
+const FILTER_CYCLES: u64 = 2;
+/// The tag of packets that left while ProbeRTT, and not the path, limited the flow.
+const SELF_LIMITED: Tag = 1;
+
+#[derive(Debug, Clone)]
+enum State {
+    Startup,
+    Drain,
+    ProbeBw,
+    ProbeRtt(Probe),
+}
+
+struct Bbr2 {
+    gains: Gains,
+    packet_size: Bytes,
+    initial_window: Bytes,
+    state: State,
+    cycle: Cycle,
+    bounds: Bounds,
+    /// What a spurious loss gives back.
+    saved_bounds: Bounds,
+    max_bw: WindowedMax<Rate>,
+    /// Probing cycles so far: positions of the filter.
+    cycles: u64,
+    min_rtt: MinRtt,
+    full_pipe: FullPipe,
+    /// Startup ended for its losses.
+    is_lossy: bool,
+    aggregation: Aggregation,
+    recovery: Recovery,
+    window: Bytes,
+    pacing: Pacing,
+    has_seen_rtt: bool,
+    idle_restart: bool,
+    delivered: Bytes,
+    /// The round of the phases ends when a packet that left with so much delivered arrives.
+    round_ends_at: Bytes,
+    self_limited_until: Option<Bytes>,
+}
+
+/// What the steps that follow need to know of an acknowledgement.
+#[derive(Debug, Clone, Copy)]
+struct Step {
+    now: Time,
+    acked: Bytes,
+    inflight: Bytes,
+    round_start: bool,
+    cwnd_limited: bool,
+    app_limited: bool,
+    /// What was in flight when the newest packet left, it included, and what was lost since.
+    lost: Lost,
+}
+
+impl Bbr2 {
+    fn new(gains: Gains, context: &Context) -> Self {
+        Self {
+            gains,
+            packet_size: context.packet,
+            initial_window: context.initial_window,
+            state: State::Startup,
+            cycle: Cycle::new(context.seed),
+            bounds: Bounds::default(),
+            saved_bounds: Bounds::default(),
+            max_bw: WindowedMax::new(FILTER_CYCLES),
+            cycles: 0,
+            min_rtt: MinRtt::default(),
+            full_pipe: FullPipe::default(),
+            is_lossy: false,
+            aggregation: Aggregation::new(context.packet),
+            recovery: Recovery::default(),
+            window: context.initial_window,
+            pacing: Pacing::new(context, gains.startup_pacing),
+            has_seen_rtt: false,
+            idle_restart: false,
+            delivered: Bytes::ZERO,
+            round_ends_at: Bytes::ZERO,
+            self_limited_until: None,
+        }
+    }
+
+    fn is_pipe_full(&self) -> bool {
+        self.is_lossy || self.full_pipe.is_reached()
+    }
+
+    fn max_bw(&self) -> Rate {
+        self.max_bw.max().unwrap_or(Rate::ZERO)
+    }
+
+    /// The bandwidth to send at.
+    fn bw(&self) -> Rate {
+        self.bounds.bw_lo.map_or(self.max_bw(), |bound| self.max_bw().min(bound))
+    }
+
+    fn pacing_gain(&self) -> f64 {
+        match self.state {
+            State::Startup => self.gains.startup_pacing,
+            State::Drain => 1.0 / self.gains.startup_cwnd,
+            State::ProbeBw => self.cycle.pacing_gain(&self.gains),
+            State::ProbeRtt(_) => 1.0,
+        }
+    }
+
+    fn cwnd_gain(&self) -> f64 {
+        match self.state {
+            State::Startup | State::Drain => self.gains.startup_cwnd,
+            State::ProbeBw => CWND_GAIN,
+            State::ProbeRtt(_) => PROBE_RTT_CWND_GAIN,
+        }
+    }
+
+    fn min_window(&self) -> Bytes {
+        self.packet_size * MIN_WINDOW_PACKETS
+    }
+
+    /// Draft section 4.6.4.2, `BBRBDPMultiple`.
+    fn bdp(&self, bandwidth: Rate, gain: f64) -> Bytes {
+        match self.min_rtt.get() {
+            Some(min_rtt) => bandwidth.bytes_in(min_rtt).mul_f64(gain),
+            None => self.initial_window,
+        }
+    }
+
+    /// Draft section 4.6.4.2, `BBRQuantizationBudget`.
+    fn with_quanta(&self, inflight: Bytes) -> Bytes {
+        let inflight = inflight.max(self.pacing.quantum() * 3).max(self.min_window());
+        let probes = matches!(self.state, State::ProbeBw) && self.cycle.phase() == Phase::Up;
+        if probes { inflight + self.packet_size * 2 } else { inflight }
+    }
+
+    /// Draft section 4.6.4.2, `BBRInflight`, of the largest bandwidth.
+    fn inflight(&self, gain: f64) -> Bytes {
+        self.with_quanta(self.bdp(self.max_bw(), gain))
+    }
+
+    /// Draft section 4.3.3.5.3, `BBRTargetInflight`.
+    fn target_inflight(&self) -> Bytes {
+        self.bdp(self.bw(), 1.0).min(self.window)
+    }
+
+    /// The round begins anew (`BBRStartRound`).
+    fn start_round(&mut self) {
+        self.round_ends_at = self.delivered;
+    }
+
+    /// Takes the delivery rate and what the acknowledgement says of losses.
+    fn update_model(&mut self, ack: &Ack<'_>) -> Option<Step> {
+        let newest = ack.packets.last()?;
+        let round_start = newest.delivered >= self.round_ends_at;
+        if round_start {
+            self.start_round();
+            self.cycle.on_round();
+        }
+        let self_limited = newest.tag == SELF_LIMITED;
+        let app_limited = self_limited || ack.rate.is_some_and(|sample| sample.app_limited);
+        if let Some(sample) = &ack.rate {
+            let rate = sample.rate(Sampler::Min);
+            if !app_limited || rate >= self.max_bw() {
+                self.max_bw.add(self.cycles, rate);
+            }
+            self.bounds.on_delivery(newest.delivered, ack.delivered, rate, sample.delivered);
+            let probing = self.is_probing();
+            self.bounds.end_round(probing, self.max_bw(), self.window);
+        }
+        let lost = ack.rate.map_or(Bytes::ZERO, |sample| sample.lost);
+        Some(Step {
+            now: ack.now,
+            acked: ack.bytes,
+            inflight: ack.inflight,
+            round_start,
+            cwnd_limited: ack.cwnd_limited,
+            app_limited,
+            lost: Lost { inflight: newest.inflight + newest.bytes, lost },
+        })
+    }
+
+    /// In a state that raises what is in flight, where a loss lowers no short-term bound.
+    fn is_probing(&self) -> bool {
+        match self.state {
+            State::Startup => true,
+            State::ProbeBw => matches!(self.cycle.phase(), Phase::Refill | Phase::Up),
+            State::Drain | State::ProbeRtt(_) => false,
+        }
+    }
+
+    /// Draft sections 4.3.1.2 and 4.3.1.3.
+    fn update_startup(&mut self, step: &Step) {
+        if step.round_start && !step.app_limited {
+            self.full_pipe.on_round(self.max_bw());
+        }
+        let lossy = self.bounds.took_losses_for_a_round(self.gains.startup_losses) && step.lost.is_too_much();
+        if matches!(self.state, State::Startup) && !self.is_pipe_full() && self.recovery.is_active() && lossy
+        {
+            self.is_lossy = true;
+            self.bounds.inflight_hi = Some(self.inflight(1.0));
+        }
+        if matches!(self.state, State::Startup) && self.is_pipe_full() {
+            self.state = State::Drain;
+        }
+        if matches!(self.state, State::Drain) && step.inflight <= self.inflight(1.0) {
+            self.state = State::ProbeBw;
+            self.start_down(step.now);
+        }
+    }
+
+    /// Draft section 4.3.3.6, `BBRUpdateProbeBWCyclePhase`.
+    fn update_cycle(&mut self, step: &Step) {
+        if !self.is_pipe_full() {
+            return;
+        }
+        self.adapt_upper_bound(step);
+        if !matches!(self.state, State::ProbeBw) {
+            return;
+        }
+        match self.cycle.phase() {
+            Phase::Down if self.is_time_to_probe(step.now) => self.start_refill(),
+            Phase::Down if self.is_drained(step.inflight) => self.cycle.cruise(),
+            Phase::Cruise if self.is_time_to_probe(step.now) => self.start_refill(),
+            Phase::Refill if step.round_start => self.start_up(step.now),
+            Phase::Up if self.is_probe_over(step) => self.start_down(step.now),
+            _ => {}
+        }
+    }
+
+    fn is_time_to_probe(&self, now: Time) -> bool {
+        let target = self.target_inflight().get() / self.packet_size.get();
+        self.cycle.is_time_to_probe(now, target)
+    }
+
+    /// Draft section 4.3.3.6, `BBRCheckTimeToCruise`.
+    fn is_drained(&self, inflight: Bytes) -> bool {
+        inflight <= self.bounds.with_headroom(self.min_window()) && inflight <= self.inflight(1.0)
+    }
+
+    fn is_probe_over(&self, step: &Step) -> bool {
+        let at_bound = self.bounds.inflight_hi.is_some_and(|bound| step.inflight >= bound);
+        if self.gains.stops_at_bound && self.cycle.was_too_high() && at_bound {
+            return true;
+        }
+        let min_rtt = self.min_rtt.get().unwrap_or(Span::ZERO);
+        self.cycle.has_lasted(step.now, min_rtt) && step.inflight > self.inflight(self.gains.up)
+    }
+
+    fn start_down(&mut self, now: Time) {
+        self.bounds.forget_signals();
+        self.cycle.down(now);
+        self.start_round();
+    }
+
+    fn start_refill(&mut self) {
+        self.bounds.forget_lower();
+        self.cycle.refill();
+        self.start_round();
+    }
+
+    fn start_up(&mut self, now: Time) {
+        self.cycle.up(now, self.window, self.packet_size);
+        self.start_round();
+    }
+
+    /// Draft section 4.5.6.2, `BBRAdaptUpperBounds`.
+    fn adapt_upper_bound(&mut self, step: &Step) {
+        if step.round_start && self.cycle.end_feedback() && matches!(self.state, State::ProbeBw) {
+            // The samples of a probe have all come.
+            if !step.app_limited {
+                self.cycles += 1;
+            }
+        }
+        if step.lost.is_too_much() {
+            if self.cycle.takes_samples() {
+                self.inflight_was_too_high(step.now, step.lost.inflight, step.app_limited);
+            }
+            return;
+        }
+        let Some(bound) = self.bounds.inflight_hi else { return };
+        let bound = bound.max(step.lost.inflight);
+        self.bounds.inflight_hi = Some(bound);
+        let probing_up = matches!(self.state, State::ProbeBw) && self.cycle.phase() == Phase::Up;
+        if probing_up && step.cwnd_limited && self.window >= bound {
+            let growth = self.cycle.grow(step.acked, step.round_start, self.window, self.packet_size);
+            self.bounds.inflight_hi = Some(bound + growth);
+        }
+    }
+
+    /// Draft section 4.5.6.2, `BBRHandleInflightTooHigh`.
+    fn inflight_was_too_high(&mut self, now: Time, inflight: Bytes, app_limited: bool) {
+        self.cycle.probe_was_too_high();
+        if !app_limited {
+            let least = self.target_inflight().mul_f64(bounds::BETA);
+            self.bounds.inflight_hi = Some(inflight.max(least));
+        }
+        if matches!(self.state, State::ProbeBw) && self.cycle.phase() == Phase::Up {
+            self.start_down(now);
+        }
+    }
+
+    /// Draft section 4.3.4.4.
+    fn update_probe_rtt(&mut self, ack: &Ack<'_>) {
+        let expired = self.min_rtt.update(ack.now, ack.rtt_sample);
+        if expired && !self.idle_restart && !matches!(self.state, State::ProbeRtt(_)) {
+            self.recovery.save(self.window, false);
+            self.state = State::ProbeRtt(Probe::default());
+            self.cycle.stop_feedback();
+            self.start_round();
+        }
+        let window = self.probe_rtt_window();
+        if let State::ProbeRtt(probe) = &mut self.state {
+            self.self_limited_until = Some(ack.delivered + ack.inflight);
+            if probe.update(ack, window) {
+                self.leave_probe_rtt(ack.now);
+            }
+        }
+        self.idle_restart = false;
+    }
+
+    fn probe_rtt_window(&self) -> Bytes {
+        self.bdp(self.bw(), PROBE_RTT_CWND_GAIN).max(self.min_window())
+    }
+
+    fn leave_probe_rtt(&mut self, now: Time) {
+        self.min_rtt.confirm(now);
+        self.window = self.window.max(self.recovery.prior_window());
+        self.bounds.forget_lower();
+        if self.is_pipe_full() {
+            self.state = State::ProbeBw;
+            self.start_down(now);
+            self.cycle.cruise();
+        } else {
+            self.state = State::Startup;
+        }
+    }
+
+    fn set_pacing_rate(&mut self, srtt: Span) {
+        if !self.has_seen_rtt {
+            self.has_seen_rtt = true;
+            let rate = Rate::from_transfer(self.window, srtt);
+            self.pacing.pace_at(paced(rate, self.gains.startup_pacing));
+        }
+        let rate = paced(self.bw(), self.pacing_gain());
+        if self.is_pipe_full() || rate > self.pacing.rate() {
+            self.pacing.pace_at(rate);
+        }
+    }
+
+    /// Draft section 4.6.4.6, `BBRSetCwnd`.
+    fn set_window(&mut self, ack: &Ack<'_>) {
+        if self.recovery.update(ack) {
+            self.window = self.window.max(self.recovery.prior_window());
+        }
+        if self.recovery.is_conserving() {
+            self.window = self.window.max(ack.inflight + ack.bytes);
+        } else {
+            let bdp = self.bdp(self.bw(), self.cwnd_gain());
+            let target = self.with_quanta(bdp + self.aggregation.extra(self.bw()));
+            if self.is_pipe_full() {
+                self.window = target.min(self.window + ack.bytes);
+            } else if self.window < target || self.delivered < self.initial_window {
+                self.window += ack.bytes;
+            }
+        }
+        self.window = self.window.max(self.min_window()).min(self.cap());
+    }
+
+    /// Draft sections 4.6.4.5 and 4.6.4.7: what state and bounds allow.
+    fn cap(&self) -> Bytes {
+        let cap = match self.state {
+            State::Startup | State::Drain => Bytes::MAX,
+            State::ProbeBw if self.cycle.phase() == Phase::Cruise => {
+                self.bounds.with_headroom(self.min_window())
+            }
+            State::ProbeBw => self.bounds.inflight_hi.unwrap_or(Bytes::MAX),
+            State::ProbeRtt(_) => self.bounds.with_headroom(self.min_window()).min(self.probe_rtt_window()),
+        };
+        let cap = self.bounds.inflight_lo.map_or(cap, |bound| cap.min(bound));
+        cap.max(self.min_window())
+    }
+
+    /// Full packets have this size from now on.
+    fn set_packet_size(&mut self, packet_size: Bytes) {
+        if packet_size != self.packet_size {
+            self.packet_size = packet_size;
+            self.pacing.set_packet_size(packet_size);
+            self.aggregation.set_packet_size(packet_size);
+        }
+    }
+}
+
+impl Controller for Bbr2 {
+    fn on_sent(&mut self, sent: &Sent) -> Tag {
+        self.set_packet_size(sent.packet_size);
+        if self.self_limited_until.is_some() { SELF_LIMITED } else { Tag::default() }
+    }
+
+    fn on_ack(&mut self, ack: &Ack<'_>) {
+        self.set_packet_size(ack.packet_size);
+        self.delivered = ack.delivered;
+        if self.self_limited_until.is_some_and(|until| self.delivered > until) {
+            self.self_limited_until = None;
+        }
+        let Some(step) = self.update_model(ack) else { return };
+        self.aggregation.update(ack.now, ack.round_start, ack.bytes, self.bw(), self.window);
+        self.update_startup(&step);
+        self.update_cycle(&step);
+        self.update_probe_rtt(ack);
+        self.set_pacing_rate(ack.rtt.smoothed());
+        self.set_window(ack);
+    }
+
+    fn on_loss(&mut self, loss: &Loss<'_>) {
+        self.set_packet_size(loss.packet_size);
+        if loss.new_episode {
+            self.saved_bounds = self.bounds;
+        }
+        if self.recovery.is_active() {
+            self.window = self.window.saturating_sub(loss.bytes);
+        } else {
+            self.recovery.save(self.window, matches!(self.state, State::ProbeRtt(_)));
+            self.window = loss.inflight + self.packet_size;
+        }
+        self.recovery.on_loss(loss, self.delivered);
+        self.bounds.on_loss();
+        if self.cycle.takes_samples() {
+            let high = bounds::inflight_when_too_much_was_lost(loss);
+            if let Some((inflight, app_limited)) = high {
+                self.inflight_was_too_high(loss.now, inflight, app_limited);
+            }
+        }
+        if loss.persistent {
+            // As v1: the path may be gone; one packet will tell.
+            self.window = Bytes::ZERO;
+            self.full_pipe.look_again();
+        }
+        self.window = self.window.max(self.packet_size);
+    }
+
+    fn on_event(&mut self, now: Time, event: Event) {
+        match event {
+            Event::SpuriousLoss => {
+                self.recovery.leave();
+                self.window = self.window.max(self.recovery.prior_window());
+                self.full_pipe.look_again();
+                self.bounds.restore(&self.saved_bounds);
+            }
+            Event::IdleRestart => {
+                self.idle_restart = true;
+                self.aggregation.restart(now);
+                match &self.state {
+                    State::ProbeBw => self.pacing.pace_at(paced(self.bw(), 1.0)),
+                    State::ProbeRtt(probe) if probe.is_over_after_idling(now) => self.leave_probe_rtt(now),
+                    _ => {}
+                }
+            }
+            Event::CongestionMarked | Event::RecoveryLeft | Event::AppLimited | Event::Forgotten(_) => {}
+        }
+    }
+
+    fn limits(&self) -> Limits {
+        Limits::paced(self.window, self.pacing.rate(), self.pacing.quantum())
+    }
+
+    fn observe(&self, observer: &mut dyn Observer) {
+        let state = match (&self.state, self.cycle.phase()) {
+            (State::Startup, _) => 0.0,
+            (State::Drain, _) => 1.0,
+            (State::ProbeBw, Phase::Down) => 2.0,
+            (State::ProbeBw, Phase::Cruise) => 3.0,
+            (State::ProbeBw, Phase::Refill) => 4.0,
+            (State::ProbeBw, Phase::Up) => 5.0,
+            (State::ProbeRtt(_), _) => 6.0,
+        };
+        observer.value("state", "", state);
+        observer.value("max_bw", "mbit_s", self.max_bw().as_mbit_per_sec());
+        observer.value("pacing_gain", "", self.pacing_gain());
+        observer.value("full_pipe", "", f64::from(u8::from(self.is_pipe_full())));
+        if let Some(min_rtt) = self.min_rtt.get() {
+            observer.value("min_rtt", "ms", min_rtt.as_millis_f64());
+        }
+        if let Some(bound) = self.bounds.inflight_hi {
+            observer.value("inflight_hi", "pkt", bound.in_packets(self.packet_size));
+        }
+    }
+}
