@@ -40,7 +40,7 @@ impl<P: Packet> AqmLink<P> {
     pub(crate) fn enqueue(&mut self, now: Time, packet: P) -> Result<(), Dropped<P>> {
         self.advance(now);
         let (clock, departure) = (&self.clock, self.departure);
-        self.queue.enqueue(now, packet, |queue| match queue.next_since() {
+        self.queue.enqueue(now, packet, |queue| match queue.oldest() {
             Some(since) => clock.clone().finish(since, queue.waiting_bytes()),
             None => departure.map_or(now, |(time, _)| time),
         })?;
@@ -124,7 +124,7 @@ impl<P: Packet> AqmLink<P> {
     }
 
     fn plan_service(&mut self) {
-        self.next_service = self.queue.next_since().map_or(Time::NEVER, |since| self.clock.begin(since));
+        self.next_service = self.queue.oldest().map_or(Time::NEVER, |since| self.clock.begin(since));
     }
 }
 

@@ -1,6 +1,7 @@
 //! A base station: users with a queue each, one of them served per slot.
 
-use crate::aqm::{AqmQueue, QueuedPacket};
+use crate::aqm::AqmQueue;
+use crate::backlog::QueuedPacket;
 use crate::capacity::Capacity;
 use crate::delay_line::DelayLine;
 use crate::link::LinkConfig;
@@ -232,7 +233,7 @@ impl<P: Packet> User<P> {
 
     /// When the packet to be served next arrived.
     fn next_since(&self) -> Option<Time> {
-        self.in_service.as_ref().map(|first| first.queued.queued_at).or_else(|| self.queue.next_since())
+        self.in_service.as_ref().map(|first| first.queued.queued_at).or_else(|| self.queue.oldest())
     }
 
     /// The end of the next slot, from `slot` on, that could carry something for this user.

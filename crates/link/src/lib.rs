@@ -8,6 +8,7 @@
 
 mod aqm;
 mod aqm_link;
+mod backlog;
 mod capacity;
 mod cell;
 mod codel;
@@ -15,6 +16,8 @@ mod delay;
 mod delay_line;
 mod drop_tail;
 mod forward_path;
+mod fq_codel;
+mod in_order;
 mod jitter;
 mod join;
 mod link;

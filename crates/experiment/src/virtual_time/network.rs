@@ -18,6 +18,10 @@ impl<P: Packet> Packet for InTransit<P> {
         self.packet.size()
     }
 
+    fn flow(&self) -> u64 {
+        u64::from(self.flow)
+    }
+
     #[inline]
     fn is_ecn_capable(&self) -> bool {
         self.packet.is_ecn_capable()

@@ -4,7 +4,7 @@ use crate::common::compare;
 use cellcc_experiment::{CellSetup, Record};
 use cellcc_units::{Span, Time};
 
-const QUEUES: [&str; 8] = [
+const QUEUES: [&str; 9] = [
     "1000pkt",
     "drophead(1000pkt)",
     "codel(limit=1000pkt)",
@@ -12,6 +12,7 @@ const QUEUES: [&str; 8] = [
     "pie(limit=1000pkt)",
     "red(limit=1000pkt)",
     "red(verus, limit=1000pkt)",
+    "fq-codel(limit=1000pkt)",
     "100ms",
 ];
 
@@ -59,6 +60,24 @@ fn red_holds_the_queue_of_ten_flows_between_its_thresholds() {
         let mean = through("red", scheme, "rate=12Mbit/s").total.queueing_delay_mean_ms.expect("packets");
         assert!((5.0..=15.0).contains(&mean), "{scheme}: {mean} ms");
     }
+}
+
+#[test]
+fn a_sparse_flow_does_not_wait_behind_a_bulk_flow_that_has_a_queue_of_its_own() {
+    // A packet each way takes 1 ms: the one in service, and the packet's own.
+    let sparse = |queue: &str| {
+        let record = through(queue, "cubic+fixed-rate(rate=500kbit/s)", "rate=12Mbit/s");
+        record.flows[1].metrics.queueing_delay_p95_ms.expect("packets")
+    };
+    assert!(sparse("fq-codel") <= 2.0, "{} ms", sparse("fq-codel"));
+    assert!(sparse("codel") > 5.0 && sparse("1000pkt") > 100.0);
+}
+
+#[test]
+fn bulk_flows_of_different_schemes_share_alike_where_each_has_a_queue() {
+    let jain = |queue: &str| through(queue, "cubic+bbr", "rate=30Mbit/s").jain_index.expect("two flows");
+    assert!(jain("fq-codel") > 0.99, "{}", jain("fq-codel"));
+    assert!(jain("codel") < 0.8, "{}", jain("codel"));
 }
 
 #[test]
