@@ -4,6 +4,8 @@ use crate::backlog::QueuedPacket;
 use crate::codel::CoDelState;
 use crate::fq_codel::FlowQueues;
 use crate::in_order::{Discipline, InOrder};
+use crate::mahimahi_codel::MahimahiCoDelState;
+use crate::mahimahi_pie::MahimahiPieState;
 use crate::packet::{DropReason, Dropped, Packet};
 use crate::pie::PieState;
 use crate::red::RedState;
@@ -34,6 +36,10 @@ impl<P: Packet> AqmQueue<P> {
             }
             Queue::DropHead(_) => in_order(Discipline::DropHead),
             Queue::CoDel(codel) => in_order(Discipline::CoDel(CoDelState::new(codel))),
+            Queue::MahimahiCoDel(codel) => {
+                in_order(Discipline::MahimahiCoDel(MahimahiCoDelState::new(codel)))
+            }
+            Queue::MahimahiPie(pie) => in_order(Discipline::MahimahiPie(MahimahiPieState::new(pie, seed))),
             Queue::Pie(pie) => in_order(Discipline::Pie(PieState::new(pie, seed))),
             Queue::Red(red) => in_order(Discipline::Red(RedState::new(red, seed))),
             Queue::FqCoDel(fq_codel) => Waiting::ByFlow(FlowQueues::new(fq_codel)),

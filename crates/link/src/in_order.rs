@@ -2,6 +2,8 @@
 
 use crate::backlog::{Backlog, QueuedPacket};
 use crate::codel::CoDelState;
+use crate::mahimahi_codel::MahimahiCoDelState;
+use crate::mahimahi_pie::MahimahiPieState;
 use crate::packet::{DropReason, Dropped, Packet};
 use crate::pie::{PieState, Verdict};
 use crate::red::RedState;
@@ -21,7 +23,9 @@ pub(crate) enum Discipline {
     DropTail { mark_above: Option<Span> },
     DropHead,
     CoDel(CoDelState),
+    MahimahiCoDel(MahimahiCoDelState),
     Pie(PieState),
+    MahimahiPie(MahimahiPieState),
     Red(RedState),
 }
 
@@ -63,8 +67,12 @@ impl<P: Packet> InOrder<P> {
                 pie.update_until(now, self.backlog.oldest());
                 pie.judge(now, self.backlog.bytes(), ecn_capable)
             }
+            Discipline::MahimahiPie(pie) => pie.judge(now, self.backlog.bytes()),
             Discipline::Red(red) => red.judge(now, queued, ecn_capable),
-            Discipline::DropTail { .. } | Discipline::DropHead | Discipline::CoDel(_) => Verdict::Enqueue,
+            Discipline::DropTail { .. }
+            | Discipline::DropHead
+            | Discipline::CoDel(_)
+            | Discipline::MahimahiCoDel(_) => Verdict::Enqueue,
         }
     }
 
@@ -83,9 +91,15 @@ impl<P: Packet> InOrder<P> {
                 next
             }
             Discipline::CoDel(codel) => codel.dequeue(now, &mut self.backlog),
+            Discipline::MahimahiCoDel(codel) => codel.dequeue(now, &mut self.backlog),
             Discipline::Pie(pie) => {
                 pie.update_until(now, self.backlog.oldest());
                 self.backlog.pop(now)
+            }
+            Discipline::MahimahiPie(pie) => {
+                let next = self.backlog.pop(now)?;
+                pie.note_service(now, next.packet.size(), self.backlog.bytes());
+                Some(next)
             }
             Discipline::Red(red) => {
                 let next = self.backlog.pop(now);

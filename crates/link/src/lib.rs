@@ -22,6 +22,8 @@ mod jitter;
 mod join;
 mod link;
 mod loss;
+mod mahimahi_codel;
+mod mahimahi_pie;
 mod opportunities;
 mod packet;
 mod pie;

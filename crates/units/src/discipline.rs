@@ -14,6 +14,7 @@ use crate::{Bytes, QueueLimit, Ratio, Span};
 /// | `drophead(100pkt)` | the oldest packets make room for the newest |
 /// | `codel(target=5ms, interval=100ms, limit=1000pkt, ecn)` | CoDel, RFC 8289; each part may be left out |
 /// | `pie(target=15ms, burst=150ms, update=15ms, limit=1000pkt, ecn)` | PIE, RFC 8033; each part may be left out |
+/// | `codel(mahimahi)`, `pie(mahimahi)` | as Mahimahi has them; without `ecn` and `update` |
 /// | `red(min=7.5kB, max=22.5kB, probability=10%, limit=1000pkt, ecn)` | RED, gentle; each part may be left out |
 /// | `red(verus)` | with the thresholds of the Verus paper, which other parts may change |
 /// | `fq-codel(target=5ms, interval=100ms, quantum=1514B, queues=1024, limit=10240pkt, ecn)` | FQ-CoDel, RFC 8290; each part may be left out |
@@ -34,8 +35,12 @@ pub enum Queue {
     DropHead(QueueLimit),
     /// Controlled delay.
     CoDel(CoDel),
+    /// Controlled delay as Mahimahi has it.
+    MahimahiCoDel(MahimahiCoDel),
     /// Proportional integral controller, enhanced.
     Pie(Pie),
+    /// The same as Mahimahi has it.
+    MahimahiPie(MahimahiPie),
     /// Random early detection.
     Red(Red),
     /// A queue for each flow, and CoDel in each.
@@ -68,6 +73,28 @@ pub struct Pie {
     pub limit: QueueLimit,
     /// Marks ECN-capable packets instead of dropping them while the probability is low.
     pub ecn: bool,
+}
+
+/// The settings of Mahimahi's CoDel, which knows no ECN.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MahimahiCoDel {
+    /// A queueing delay that is always acceptable, in whole milliseconds.
+    pub target: Span,
+    /// How long the delay may stay above the target, in whole milliseconds.
+    pub interval: Span,
+    /// What the queue holds at most; drop-tail beyond it.
+    pub limit: QueueLimit,
+}
+
+/// The settings of Mahimahi's PIE, which knows no ECN and looks at its probability every 30 ms.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MahimahiPie {
+    /// The queueing delay to be held, in whole milliseconds (`qdelay_ref`).
+    pub target: Span,
+    /// For how long a queue may fill after a rest before anything is dropped, in whole milliseconds (`max_burst`).
+    pub burst: Span,
+    /// What the queue holds at most; drop-tail beyond it.
+    pub limit: QueueLimit,
 }
 
 /// The settings of gentle RED (Floyd and Jacobson 1993, Floyd 2000).
@@ -134,6 +161,21 @@ impl Pie {
     };
 }
 
+impl MahimahiCoDel {
+    /// Mahimahi has no defaults of its own: RFC 8289's.
+    pub const DEFAULT: Self = Self {
+        target: CoDel::DEFAULT.target,
+        interval: CoDel::DEFAULT.interval,
+        limit: QueueLimit::Unlimited,
+    };
+}
+
+impl MahimahiPie {
+    /// Mahimahi has no defaults of its own: RFC 8033's.
+    pub const DEFAULT: Self =
+        Self { target: Pie::DEFAULT.target, burst: Pie::DEFAULT.burst, limit: QueueLimit::Unlimited };
+}
+
 impl FqCoDel {
     /// As in Linux: with less, a queue needs too many rounds for a packet.
     pub const SMALLEST_QUANTUM: Bytes = Bytes::new(256);
@@ -152,7 +194,9 @@ impl Queue {
         match *self {
             Self::DropTail { limit, .. } | Self::DropHead(limit) => limit,
             Self::CoDel(CoDel { limit, .. })
+            | Self::MahimahiCoDel(MahimahiCoDel { limit, .. })
             | Self::Pie(Pie { limit, .. })
+            | Self::MahimahiPie(MahimahiPie { limit, .. })
             | Self::Red(Red { limit, .. })
             | Self::FqCoDel(FqCoDel { codel: CoDel { limit, .. }, .. }) => limit,
         }

@@ -73,6 +73,7 @@ pub(crate) struct PathArgs {
     /// pie(target=15ms,burst=150ms,update=15ms,limit=LIMIT,ecn),
     /// red(min=7.5kB,max=22.5kB,probability=10%,limit=LIMIT,ecn) or
     /// fq-codel(target=5ms,interval=100ms,quantum=1514B,queues=1024,limit=LIMIT,ecn); each part of the last four may be left out.
+    /// codel(mahimahi) and pie(mahimahi) are Mahimahi's own.
     #[arg(long, value_name = "QUEUE")]
     pub(crate) queue: Option<Queue>,
     /// Share of data packets lost at random: 1%.

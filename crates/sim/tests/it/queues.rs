@@ -4,12 +4,14 @@ use crate::common::compare;
 use cellcc_experiment::{CellSetup, Record};
 use cellcc_units::{Span, Time};
 
-const QUEUES: [&str; 9] = [
+const QUEUES: [&str; 11] = [
     "1000pkt",
     "drophead(1000pkt)",
     "codel(limit=1000pkt)",
     "codel(target=20ms, limit=1000pkt)",
+    "codel(mahimahi, limit=1000pkt)",
     "pie(limit=1000pkt)",
+    "pie(mahimahi, limit=1000pkt)",
     "red(limit=1000pkt)",
     "red(verus, limit=1000pkt)",
     "fq-codel(limit=1000pkt)",

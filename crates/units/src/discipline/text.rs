@@ -1,6 +1,6 @@
 //! How queues are written.
 
-use super::{CoDel, FqCoDel, Pie, Queue, Red};
+use super::{CoDel, FqCoDel, MahimahiCoDel, MahimahiPie, Pie, Queue, Red};
 use crate::parts::{NotZero, Parts, name_and_parts};
 use crate::text::deserialize_text;
 use crate::{Bytes, ParseError, QueueLimit, Ratio, Span};
@@ -15,9 +15,14 @@ const EXPECTED: &str = "a queue: a limit above zero such as `3200pkt`, `1.5MB`, 
 const OF_DROPTAIL: &str =
     "a part of `droptail`, which takes a limit, `mark=1ms` and `ack-filter`, each at most once";
 const OF_DROPHEAD: &str = "a part of `drophead`, which takes a limit such as `100pkt`, once";
-const OF_CODEL: &str = "a part of `codel`, which takes `target=5ms`, `interval=100ms`, `limit=1000pkt` and `ecn`, each at most once";
+const OF_CODEL: &str = "a part of `codel`, which takes `target=5ms`, `interval=100ms`, `limit=1000pkt`, `ecn` and \
+                        `mahimahi`, each at most once";
+const OF_MAHIMAHI_CODEL: &str = "a part of `codel(mahimahi)`, which takes `target=5ms` and `interval=100ms` (in whole \
+                                 milliseconds) and `limit=1000pkt`, each at most once";
+const OF_MAHIMAHI_PIE: &str = "a part of `pie(mahimahi)`, which takes `target=15ms` and `burst=150ms` (in whole milliseconds) \
+                               and `limit=1000pkt`, each at most once";
 const OF_PIE: &str = "a part of `pie`, which takes `target=15ms`, `burst=150ms`, `update=15ms` \
-                      (1ms or more), `limit=1000pkt` and `ecn`, each at most once";
+                      (1ms or more), `limit=1000pkt`, `ecn` and `mahimahi`, each at most once";
 const OF_RED: &str = "a part of `red`, which takes `min=7.5kB`, `max=22.5kB` (above `min`), `probability=10%` (above 0%, up to \
                       100%), `limit=1000pkt`, `verus` and `ecn`, each at most once";
 const OF_FQ_CODEL: &str = "a part of `fq-codel`, which takes `target=5ms`, `interval=100ms`, `quantum=1514B` (256B or more), \
@@ -36,6 +41,12 @@ impl FromStr for Queue {
         let queue = match name {
             "droptail" => drop_tail(&mut Parts::new(inside, OF_DROPTAIL)?)?,
             "drophead" => drop_head(&mut Parts::new(inside, OF_DROPHEAD)?)?,
+            "codel" if has_word(inside, "mahimahi") => {
+                Some(Queue::MahimahiCoDel(mahimahi_codel(Parts::new(inside, OF_MAHIMAHI_CODEL)?)?))
+            }
+            "pie" if has_word(inside, "mahimahi") => {
+                Some(Queue::MahimahiPie(mahimahi_pie(Parts::new(inside, OF_MAHIMAHI_PIE)?)?))
+            }
             "codel" => Some(Queue::CoDel(codel(Parts::new(inside, OF_CODEL)?, CoDel::DEFAULT)?)),
             "pie" => pie(&mut Parts::new(inside, OF_PIE)?)?,
             "red" => red(&mut Parts::new(inside, OF_RED)?)?,
@@ -68,6 +79,34 @@ fn codel(mut parts: Parts, usual: CoDel) -> Result<CoDel, ParseError> {
     };
     parts.end()?;
     Ok(codel)
+}
+
+fn has_word(inside: &str, word: &str) -> bool {
+    inside.split(',').any(|part| part.trim() == word)
+}
+
+fn mahimahi_codel(mut parts: Parts) -> Result<MahimahiCoDel, ParseError> {
+    parts.take_word("mahimahi");
+    let usual = MahimahiCoDel::DEFAULT;
+    let codel = MahimahiCoDel {
+        target: parts.take("target")?.map_or(usual.target, |WholeMillis(span)| span),
+        interval: parts.take("interval")?.map_or(usual.interval, |WholeMillis(span)| span),
+        limit: parts.take("limit")?.unwrap_or(usual.limit),
+    };
+    parts.end()?;
+    Ok(codel)
+}
+
+fn mahimahi_pie(mut parts: Parts) -> Result<MahimahiPie, ParseError> {
+    parts.take_word("mahimahi");
+    let usual = MahimahiPie::DEFAULT;
+    let pie = MahimahiPie {
+        target: parts.take("target")?.map_or(usual.target, |WholeMillis(span)| span),
+        burst: parts.take("burst")?.map_or(usual.burst, |WholeMillis(span)| span),
+        limit: parts.take("limit")?.unwrap_or(usual.limit),
+    };
+    parts.end()?;
+    Ok(pie)
 }
 
 fn fq_codel(mut parts: Parts) -> Result<FqCoDel, ParseError> {
@@ -114,6 +153,18 @@ impl FromStr for Probability {
     fn from_str(text: &str) -> Result<Self, ()> {
         let share = text.strip_suffix('%').and_then(|_| text.parse().ok());
         share.filter(|share: &Ratio| !share.is_zero() && *share <= Ratio::ONE).map(Self).ok_or(())
+    }
+}
+
+/// A time above zero in whole milliseconds.
+struct WholeMillis(Span);
+
+impl FromStr for WholeMillis {
+    type Err = ();
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let NotZero(span) = text.parse()?;
+        let is_whole = span.as_nanos().is_multiple_of(Span::from_millis(1).as_nanos());
+        if is_whole { Ok(Self(span)) } else { Err(()) }
     }
 }
 
@@ -169,6 +220,22 @@ impl fmt::Display for Queue {
             Self::CoDel(codel) => {
                 note_codel(&codel, &CoDel::DEFAULT, &mut note);
                 "codel"
+            }
+            Self::MahimahiCoDel(MahimahiCoDel { target, interval, limit }) => {
+                let usual = MahimahiCoDel::DEFAULT;
+                note(true, "mahimahi".into());
+                note(target != usual.target, format!("target={target}"));
+                note(interval != usual.interval, format!("interval={interval}"));
+                note(limit != usual.limit, format!("limit={limit}"));
+                "codel"
+            }
+            Self::MahimahiPie(MahimahiPie { target, burst, limit }) => {
+                let usual = MahimahiPie::DEFAULT;
+                note(true, "mahimahi".into());
+                note(target != usual.target, format!("target={target}"));
+                note(burst != usual.burst, format!("burst={burst}"));
+                note(limit != usual.limit, format!("limit={limit}"));
+                "pie"
             }
             Self::FqCoDel(FqCoDel { codel, quantum, queues }) => {
                 let usual = FqCoDel::DEFAULT;
