@@ -143,6 +143,14 @@ impl<P: Packet> AqmQueue<P> {
         self.waiting_bytes() + self.in_service.unwrap_or(Bytes::ZERO)
     }
 
+    /// RED's average length.
+    pub(crate) fn average(&self) -> Option<Bytes> {
+        match &self.waiting {
+            Waiting::InOrder(queue) => queue.average(),
+            Waiting::ByFlow(_) => None,
+        }
+    }
+
     /// Bytes that are not in service yet.
     pub(crate) fn waiting_bytes(&self) -> Bytes {
         match &self.waiting {

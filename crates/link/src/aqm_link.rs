@@ -83,7 +83,7 @@ impl<P: Packet> AqmLink<P> {
 
     pub(crate) fn counters(&mut self, now: Time) -> QueueCounters {
         self.advance(now);
-        self.meter.counters(now, self.queue.bytes())
+        QueueCounters { average: self.queue.average(), ..self.meter.counters(now, self.queue.bytes()) }
     }
 
     pub(crate) fn capacity(&self) -> &Arc<Capacity> {

@@ -154,7 +154,7 @@ impl<P: Packet> Cell<P> {
     pub fn counters(&mut self, now: Time, user: usize) -> QueueCounters {
         self.advance(now);
         let user = &self.users[user];
-        user.meter.counters(now, user.queue.bytes())
+        QueueCounters { average: user.queue.average(), ..user.meter.counters(now, user.queue.bytes()) }
     }
 
     /// What `user` could have carried after `from` and not later than `to`, alone in the cell.

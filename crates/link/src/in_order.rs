@@ -60,6 +60,14 @@ impl<P: Packet> InOrder<P> {
         Ok(())
     }
 
+    /// RED's average length.
+    pub(crate) fn average(&self) -> Option<Bytes> {
+        match &self.discipline {
+            Discipline::Red(red) => Some(red.average()),
+            _ => None,
+        }
+    }
+
     /// What the discipline does to a packet that fits.
     fn judge(&mut self, now: Time, queued: Bytes, ecn_capable: bool) -> Verdict {
         match &mut self.discipline {

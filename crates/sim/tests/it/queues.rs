@@ -1,7 +1,9 @@
 //! What each queue discipline does to flows that fill any queue.
 
 use crate::common::compare;
-use cellcc_experiment::{CellSetup, Record};
+use cellcc_control::Registry;
+use cellcc_experiment::{CellSetup, Plan, PlanFile, Record};
+use cellcc_sim::SimDriver;
 use cellcc_units::{Span, Time};
 
 const QUEUES: [&str; 11] = [
@@ -54,13 +56,52 @@ fn codel_and_pie_hold_a_cubic_flow_near_their_targets_at_hardly_any_cost() {
     }
 }
 
+/// RED's own average, in bytes, every 100 ms from the fifth second to the sixtieth of ten flows.
+fn averages_of_red(queue: &str, scheme: &str, link: &str) -> Vec<f64> {
+    let driver = SimDriver::new(Registry::default());
+    let mut file = PlanFile {
+        schemes: vec![format!("10*{scheme}")],
+        traces: vec![link.into()],
+        duration: Span::from_secs(60),
+        ..PlanFile::default()
+    };
+    file.path.rtt = Span::from_millis(40);
+    file.path.queue = queue.parse().expect("a queue");
+    let plan = Plan::new(&file, &driver, "test").expect("the test's plan is sound");
+    let mut run = driver.begin(&plan.runs[1].scenario).expect("the run begins");
+    let mut averages = Vec::new();
+    for tenth in 50..600 {
+        run.step_until(Time::ZERO + Span::from_millis(100 * tenth)).expect("the step succeeds");
+        averages.push(run.queue(0).average.expect("RED's").as_f64());
+    }
+    averages
+}
+
+fn mean(averages: &[f64]) -> f64 {
+    averages.iter().sum::<f64>() / averages.len() as f64
+}
+
 #[test]
-fn red_holds_the_queue_of_ten_flows_between_its_thresholds() {
-    // 40 packets in flight and 11 in the queue are 5 for each flow, whose loss by Mathis et al. is 1.5 / 5^2 = 6 %; which is
-    // RED's probability at 5 + 0.6 * 10 packets. A packet takes 1 ms.
-    for scheme in ["10*newreno", "10*cubic"] {
-        let mean = through("red", scheme, "rate=12Mbit/s").total.queueing_delay_mean_ms.expect("packets");
-        assert!((5.0..=15.0).contains(&mean), "{scheme}: {mean} ms");
+fn red_holds_its_average_of_ten_flows_between_its_thresholds() {
+    // 40 packets in flight and 10 in the queue are 5 for each flow, whose loss by Mathis et al. is 1.5 / 5^2 = 6 %: RED's
+    // probability in the middle between its thresholds.
+    for scheme in ["newreno", "cubic"] {
+        let averages = averages_of_red("red", scheme, "rate=12Mbit/s");
+        let mean = mean(&averages);
+        assert!((7500.0..=22_500.0).contains(&mean), "{scheme}: {mean} bytes");
+        assert!(averages.iter().all(|&average| average < 22_500.0), "{scheme}");
+    }
+}
+
+#[test]
+fn ten_flows_at_100_mbit_per_second_need_so_little_loss_that_verus_red_holds_them_at_its_lower_threshold() {
+    // 333 packets in flight and 250 in the queue are 58 for each flow, whose loss is 1.5 / 58^2 = 0.045 %: RED's probability 3 kB
+    // above its lower threshold, of 750 kB to its upper one. The flows' sawtooth swings the average around that.
+    for scheme in ["newreno", "cubic"] {
+        let averages = averages_of_red("red(verus)", scheme, "rate=100Mbit/s");
+        let highest = averages.iter().copied().fold(0.0, f64::max);
+        assert!((375e3..450e3).contains(&highest), "{scheme}: {highest} bytes");
+        assert!(mean(&averages) < 375e3, "{scheme}: {} bytes", mean(&averages));
     }
 }
 
