@@ -42,7 +42,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "TIME")]
     rtt: Option<Span>,
     /// What the queue of each direction holds, and how: 3200pkt, 1.5MB, 100ms, unlimited, codel(...), pie(...), red(...),
-    /// fq-codel(...) [default: 3200pkt].
+    /// fq-codel(...), abc(...) [default: 3200pkt].
     #[arg(long, value_name = "QUEUE")]
     queue: Option<Queue>,
     /// The queue from the command to the outside, where it is another.

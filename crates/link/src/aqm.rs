@@ -1,6 +1,8 @@
 //! A queue with its discipline.
 
+use crate::abc::AbcState;
 use crate::backlog::QueuedPacket;
+use crate::capacity::Capacity;
 use crate::codel::CoDelState;
 use crate::fq_codel::FlowQueues;
 use crate::in_order::{Discipline, InOrder};
@@ -10,6 +12,7 @@ use crate::packet::{DropReason, Dropped, Packet};
 use crate::pie::PieState;
 use crate::red::RedState;
 use cellcc_units::{Bytes, Queue, QueueLimit, Time};
+use std::sync::Arc;
 
 /// A queue whose discipline decides about a packet twice: when it arrives, and when its service begins.
 #[derive(Debug, Clone)]
@@ -28,7 +31,8 @@ enum Waiting<P> {
 }
 
 impl<P: Packet> AqmQueue<P> {
-    pub(crate) fn new(queue: Queue, seed: u64) -> Self {
+    /// An empty queue before a link of this capacity, whose rate ABC reads.
+    pub(crate) fn new(queue: Queue, capacity: &Arc<Capacity>, seed: u64) -> Self {
         let in_order = |discipline| Waiting::InOrder(InOrder::new(discipline, false));
         let waiting = match queue {
             Queue::DropTail { mark_above, ack_filter, .. } => {
@@ -42,6 +46,7 @@ impl<P: Packet> AqmQueue<P> {
             Queue::MahimahiPie(pie) => in_order(Discipline::MahimahiPie(MahimahiPieState::new(pie, seed))),
             Queue::Pie(pie) => in_order(Discipline::Pie(PieState::new(pie, seed))),
             Queue::Red(red) => in_order(Discipline::Red(RedState::new(red, seed))),
+            Queue::Abc(abc) => in_order(Discipline::Abc(AbcState::new(abc, Arc::clone(capacity)))),
             Queue::FqCoDel(fq_codel) => Waiting::ByFlow(FlowQueues::new(fq_codel)),
         };
         Self { limit: queue.limit(), waiting, in_service: None }

@@ -28,7 +28,7 @@ impl<P: Packet> AqmLink<P> {
     pub(crate) fn new(config: LinkConfig, seed: u64) -> Self {
         let LinkConfig { capacity, queue, delay, jitter, loss: _ } = config;
         Self {
-            queue: AqmQueue::new(queue, seed),
+            queue: AqmQueue::new(queue, &capacity, seed),
             clock: ServiceClock::new(capacity),
             delay_line: DelayLine::new(delay, jitter, seed),
             meter: QueueMeter::default(),

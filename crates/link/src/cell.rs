@@ -215,9 +215,9 @@ impl<P: Packet> User<P> {
     fn new(config: LinkConfig, seed: u64) -> Self {
         let LinkConfig { capacity, queue, delay, jitter, loss } = config;
         Self {
+            queue: AqmQueue::new(queue, &capacity, seed),
             capacity,
             loss: LossOverTime::new(loss, seed),
-            queue: AqmQueue::new(queue, seed),
             in_service: None,
             meter: QueueMeter::default(),
             delay_line: DelayLine::new(delay, jitter, seed),

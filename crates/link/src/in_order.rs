@@ -1,5 +1,6 @@
-//! One queue for all packets, served in order of arrival: drop-tail, drop-head, CoDel, PIE or RED.
+//! One queue for all packets, served in order of arrival: drop-tail, drop-head, CoDel, PIE, RED or ABC.
 
+use crate::abc::AbcState;
 use crate::backlog::{Backlog, QueuedPacket};
 use crate::codel::CoDelState;
 use crate::mahimahi_codel::MahimahiCoDelState;
@@ -27,6 +28,7 @@ pub(crate) enum Discipline {
     Pie(PieState),
     MahimahiPie(MahimahiPieState),
     Red(RedState),
+    Abc(AbcState),
 }
 
 impl<P: Packet> InOrder<P> {
@@ -80,7 +82,8 @@ impl<P: Packet> InOrder<P> {
             Discipline::DropTail { .. }
             | Discipline::DropHead
             | Discipline::CoDel(_)
-            | Discipline::MahimahiCoDel(_) => Verdict::Enqueue,
+            | Discipline::MahimahiCoDel(_)
+            | Discipline::Abc(_) => Verdict::Enqueue,
         }
     }
 
@@ -107,6 +110,15 @@ impl<P: Packet> InOrder<P> {
             Discipline::MahimahiPie(pie) => {
                 let next = self.backlog.pop(now)?;
                 pie.note_service(now, next.packet.size(), self.backlog.bytes());
+                Some(next)
+            }
+            Discipline::Abc(abc) => {
+                let mut next = self.backlog.pop(now)?;
+                let packet = &mut next.packet;
+                let queued = self.backlog.bytes() + packet.size();
+                if packet.is_ecn_capable() && abc.brakes(now, packet.size(), queued, packet.is_marked()) {
+                    packet.mark_congestion();
+                }
                 Some(next)
             }
             Discipline::Red(red) => {

@@ -6,6 +6,7 @@
 //!
 //! Pure: time and seeds are arguments, and the same input gives the same output on every machine.
 
+mod abc;
 mod aqm;
 mod aqm_link;
 mod backlog;

@@ -17,6 +17,11 @@ pub trait Packet {
         false
     }
 
+    /// True where its IP header says CE.
+    fn is_marked(&self) -> bool {
+        false
+    }
+
     /// Notes that the path is congested: CE in the IP header. Called only where [`Packet::is_ecn_capable`].
     fn mark_congestion(&mut self) {}
 

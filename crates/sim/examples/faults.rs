@@ -17,7 +17,7 @@ use cellcc_units::{QueueLimit, Ratio, Span};
 use std::error::Error;
 use std::process::ExitCode;
 
-const SCHEMES: [&str; 20] = [
+const SCHEMES: [&str; 21] = [
     "reminis",
     "rbbr",
     "natcp",
@@ -32,6 +32,7 @@ const SCHEMES: [&str; 20] = [
     "vegas",
     "westwood",
     "copa",
+    "abc",
     "fixed-window",
     "fixed-rate",
     "reminis(profile=following)",

@@ -52,6 +52,10 @@ impl Packet for DataPacket {
         self.ecn != Ecn::NotEct
     }
 
+    fn is_marked(&self) -> bool {
+        self.ecn == Ecn::Ce
+    }
+
     fn mark_congestion(&mut self) {
         self.ecn = Ecn::Ce;
     }

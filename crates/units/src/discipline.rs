@@ -18,6 +18,7 @@ use crate::{Bytes, QueueLimit, Ratio, Span};
 /// | `red(min=7.5kB, max=22.5kB, probability=10%, limit=1000pkt, ecn)` | RED, gentle; each part may be left out |
 /// | `red(verus)` | with the thresholds of the Verus paper, which other parts may change |
 /// | `fq-codel(target=5ms, interval=100ms, quantum=1514B, queues=1024, limit=10240pkt, ecn)` | FQ-CoDel, RFC 8290; each part may be left out |
+/// | `abc(target=50ms, eta=98%, delta=133ms, limit=250pkt)` | first in, first out; tells ABC's senders to accelerate or to brake |
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Queue {
     /// First in, first out; a packet that does not fit is dropped.
@@ -45,6 +46,8 @@ pub enum Queue {
     Red(Red),
     /// A queue for each flow, and CoDel in each.
     FqCoDel(FqCoDel),
+    /// ABC's router.
+    Abc(Abc),
 }
 
 /// The settings of CoDel (RFC 8289).
@@ -123,6 +126,19 @@ pub struct FqCoDel {
     pub queues: u32,
 }
 
+/// The settings of ABC's router (Goyal et al., NSDI 2020).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Abc {
+    /// A queueing delay up to which the queue need not shrink (d_t).
+    pub target: Span,
+    /// The share of the link's rate that is aimed at (eta).
+    pub eta: Ratio,
+    /// How long a queue beyond `target` takes to drain (delta).
+    pub delta: Span,
+    /// What the queue holds at most; drop-tail beyond it.
+    pub limit: QueueLimit,
+}
+
 impl Red {
     /// 5 and 15 packets of 1500 bytes, 10 % (Floyd, "RED: Discussions of Setting Parameters", 1997), no limit, no ECN.
     pub const DEFAULT: Self = Self {
@@ -188,6 +204,16 @@ impl FqCoDel {
     };
 }
 
+impl Abc {
+    /// 50 ms (the authors' script `exp.sh`), 98 % and 133 ms (the evaluation of the paper; the script's beta of 75 % over 100 ms), no limit.
+    pub const DEFAULT: Self = Self {
+        target: Span::from_millis(50),
+        eta: Ratio::new(0.98),
+        delta: Span::from_millis(133),
+        limit: QueueLimit::Unlimited,
+    };
+}
+
 impl Queue {
     /// What it holds at most.
     pub fn limit(&self) -> QueueLimit {
@@ -198,6 +224,7 @@ impl Queue {
             | Self::Pie(Pie { limit, .. })
             | Self::MahimahiPie(MahimahiPie { limit, .. })
             | Self::Red(Red { limit, .. })
+            | Self::Abc(Abc { limit, .. })
             | Self::FqCoDel(FqCoDel { codel: CoDel { limit, .. }, .. }) => limit,
         }
     }

@@ -16,7 +16,7 @@ mod text;
 mod time;
 
 pub use bytes::Bytes;
-pub use discipline::{CoDel, FqCoDel, MahimahiCoDel, MahimahiPie, Pie, Queue, Red};
+pub use discipline::{Abc, CoDel, FqCoDel, MahimahiCoDel, MahimahiPie, Pie, Queue, Red};
 pub use parts::{NotZero, Parts, name_and_parts};
 pub use queue::QueueLimit;
 pub use rate::Rate;

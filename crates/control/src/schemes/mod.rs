@@ -3,6 +3,7 @@
 
 use crate::registry::Registry;
 
+mod abc;
 mod assisted;
 mod bbr;
 mod copa;
@@ -41,6 +42,7 @@ impl Default for Registry {
             vegas::scheme(),
             westwood::scheme(),
             copa::scheme(),
+            abc::scheme(),
             fixed_window::scheme(),
             fixed_rate::scheme(),
         ])

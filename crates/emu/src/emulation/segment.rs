@@ -37,6 +37,10 @@ impl Packet for Segment {
         self.ecn_capable
     }
 
+    fn is_marked(&self) -> bool {
+        self.marked
+    }
+
     fn mark_congestion(&mut self) {
         self.marked = true;
     }

@@ -1,6 +1,6 @@
 //! `--uplink-queue=KIND` and `--uplink-queue-args=NAME=NUMBER,...`; or `--uplink-queue='red(verus, limit=100pkt)'`.
 
-use cellcc_units::{Bytes, MahimahiCoDel, MahimahiPie, Queue, QueueLimit, Span};
+use cellcc_units::{Abc, Bytes, MahimahiCoDel, MahimahiPie, Queue, QueueLimit, Span};
 use std::fmt;
 
 /// A queue, and how Mahimahi's logs name it.
@@ -9,6 +9,9 @@ pub(super) struct Named {
     pub(super) queue: Queue,
     pub(super) name: String,
 }
+
+/// What the `beta` of ABC's authors is a percentage of (`cellular_packet_queue.cc` of their Mahimahi).
+const ABC_DELTA: Span = Span::from_millis(100);
 
 /// The queue of this kind with these arguments. Times are in milliseconds; those that are not given are the RFCs'.
 pub(super) fn queue(kind: &str, arguments: &str) -> Result<Named, String> {
@@ -28,6 +31,12 @@ pub(super) fn queue(kind: &str, arguments: &str) -> Result<Named, String> {
             target: arguments.span("qdelay_ref").unwrap_or(MahimahiPie::DEFAULT.target),
             burst: arguments.span("max_burst").unwrap_or(MahimahiPie::DEFAULT.burst),
         }),
+        "cellular" => Queue::Abc(Abc {
+            limit: arguments.limit()?,
+            target: arguments.span("qdelay_ref").unwrap_or(Abc::DEFAULT.target),
+            delta: arguments.take("beta").map_or(Abc::DEFAULT.delta, |percent| ABC_DELTA * 100 / percent),
+            ..Abc::DEFAULT
+        }),
         _ => other(kind, &arguments)?,
     };
     match arguments.0.first() {
@@ -40,7 +49,7 @@ pub(super) fn queue(kind: &str, arguments: &str) -> Result<Named, String> {
 fn other(kind: &str, arguments: &Arguments) -> Result<Queue, String> {
     let queue = kind.parse().map_err(|error| {
         format!(
-            "Mahimahi has the queues infinite, droptail, drophead, codel and pie; others are written with their settings, such as \
+            "Mahimahi has the queues infinite, droptail, drophead, codel and pie, and ABC's authors have cellular; others are written with their settings, such as \
              `red(verus, limit=100pkt)`: {error}"
         )
     })?;

@@ -97,6 +97,7 @@ fn every_queue_of_mahimahi_has_its_twin() {
         ("drophead", "packets=100", "drophead(100pkt)"),
         ("codel", "packets=100,target=5,interval=100", "codel(mahimahi,limit=100pkt)"),
         ("codel", "bytes=150000", "codel(mahimahi,limit=150kB)"),
+        ("cellular", "packets=250,qdelay_ref=50,beta=75", "abc(delta=133333333ns,limit=250pkt)"),
         ("pie", "packets=9,qdelay_ref=20,max_burst=60", "pie(mahimahi,target=20ms,burst=60ms,limit=9pkt)"),
     ] {
         let text =

@@ -27,6 +27,10 @@ impl<P: Packet> Packet for InTransit<P> {
         self.packet.is_ecn_capable()
     }
 
+    fn is_marked(&self) -> bool {
+        self.packet.is_marked()
+    }
+
     #[inline]
     fn mark_congestion(&mut self) {
         self.packet.mark_congestion();

@@ -25,6 +25,10 @@ impl Packet for Numbered {
         self.ecn_capable
     }
 
+    fn is_marked(&self) -> bool {
+        self.marked
+    }
+
     fn mark_congestion(&mut self) {
         self.marked = true;
     }
@@ -258,7 +262,7 @@ proptest! {
             "drophead(5pkt)", "drophead(10kB)", "drophead(7ms)", "codel(target=1ms, interval=10ms)",
             "codel(target=1ms, interval=10ms, limit=9pkt, ecn)", "red(min=3kB, max=9kB, limit=30pkt)",
             "fq-codel(target=1ms, interval=10ms, queues=3, quantum=300B, limit=9pkt)", "fq-codel(limit=10kB)",
-            "fq-codel(limit=7ms)", "codel(mahimahi, target=1ms, interval=10ms)", "pie(mahimahi, target=1ms, limit=30pkt)", "pie(target=1ms, burst=0s, update=2ms, limit=30pkt)",
+            "fq-codel(limit=7ms)", "abc(target=2ms, limit=30pkt)", "codel(mahimahi, target=1ms, interval=10ms)", "pie(mahimahi, target=1ms, limit=30pkt)", "pie(target=1ms, burst=0s, update=2ms, limit=30pkt)",
             "pie(target=1ms, burst=5ms, update=1ms, limit=20ms, ecn)", "droptail(10kB, mark=2ms)",
         ][..]),
         jitter in prop_oneof![Just(0u64), Just(3_000)], reorders in any::<bool>(), lazily in any::<bool>(),

@@ -14,7 +14,9 @@ fn every_scheme_carries_data() {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     retry_on_stall(|| {
         runtime.block_on(async {
-            for info in Registry::default().schemes() {
+            let registry = Registry::default();
+            // noq counts no marks.
+            for info in registry.schemes().iter().filter(|info| !info.needs.ecn_counts) {
                 let congestion = Congestion::named(&info.name).unwrap();
                 let mut transport = TransportConfig::default();
                 congestion.install(&mut transport);

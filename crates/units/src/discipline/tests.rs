@@ -33,6 +33,8 @@ fn what_is_written_reads_back_in_its_shortest_form() {
         ("red(probability=2%)", "red(probability=2%)"),
         ("codel(target=50ms,mahimahi,limit=250pkt)", "codel(mahimahi, target=50ms, limit=250pkt)"),
         ("pie(mahimahi, burst=150ms, target=20ms)", "pie(mahimahi, target=20ms)"),
+        ("abc(limit=250pkt, target=20ms, delta=133ms)", "abc(target=20ms, limit=250pkt)"),
+        ("abc(eta=95%)", "abc(eta=95%)"),
         ("fq-codel", "fq-codel"),
         (
             "fq-codel(ecn, queues=64, limit=10240pkt, quantum=300B, interval=50ms)",
@@ -60,6 +62,8 @@ fn an_unknown_part_is_refused_by_its_name_with_what_there_is() {
         ("codel(mahimahi, mahimahi)", "`mahimahi`", "at most once"),
         ("codel(mahimahi, target=500us)", "`target=500us`", "whole milliseconds"),
         ("pie(mahimahi, update=30ms)", "`update=30ms`", "pie(mahimahi)"),
+        ("abc(eta=1.2)", "`eta=1.2`", "up to 100%"),
+        ("abc(ecn)", "`ecn`", "`delta=133ms`"),
         ("fq-codel(quantum=255B)", "`quantum=255B`", "256B or more"),
         ("fq-codel(queues=0)", "`queues=0`", "1 to 65536"),
         ("fq-codel(flows=4)", "`flows=4`", "`queues=1024`"),
@@ -82,7 +86,7 @@ fn a_queue_without_its_limit_or_of_an_unknown_kind_is_refused() {
 
 proptest::proptest! {
     #[test]
-    fn no_text_makes_the_parser_panic(text in "(droptail|drophead|codel|pie|red|fq-codel|)\\(?\\PC*\\)?") {
+    fn no_text_makes_the_parser_panic(text in "(droptail|drophead|codel|pie|red|fq-codel|abc|)\\(?\\PC*\\)?") {
         let _ = text.parse::<Queue>();
     }
 }

@@ -1,6 +1,6 @@
 //! How queues are written.
 
-use super::{CoDel, FqCoDel, MahimahiCoDel, MahimahiPie, Pie, Queue, Red};
+use super::{Abc, CoDel, FqCoDel, MahimahiCoDel, MahimahiPie, Pie, Queue, Red};
 use crate::parts::{NotZero, Parts, name_and_parts};
 use crate::text::deserialize_text;
 use crate::{Bytes, ParseError, QueueLimit, Ratio, Span};
@@ -10,8 +10,9 @@ use core::str::FromStr;
 const EXPECTED: &str = "a queue: a limit above zero such as `3200pkt`, `1.5MB`, `100ms` or `unlimited`, \
                         `droptail(LIMIT, mark=1ms, ack-filter)`, `drophead(LIMIT)`, `codel(target=5ms, interval=100ms, limit=1000pkt, ecn)`, \
                         `pie(target=15ms, burst=150ms, update=15ms, limit=1000pkt, ecn)`, \
-                        `red(min=7.5kB, max=22.5kB, probability=10%, limit=1000pkt, ecn)` \
-                        or `fq-codel(target=5ms, interval=100ms, quantum=1514B, queues=1024, limit=10240pkt, ecn)`";
+                        `red(min=7.5kB, max=22.5kB, probability=10%, limit=1000pkt, ecn)`, \
+                        `fq-codel(target=5ms, interval=100ms, quantum=1514B, queues=1024, limit=10240pkt, ecn)` \
+                        or `abc(target=50ms, eta=98%, delta=133ms, limit=250pkt)`";
 const OF_DROPTAIL: &str =
     "a part of `droptail`, which takes a limit, `mark=1ms` and `ack-filter`, each at most once";
 const OF_DROPHEAD: &str = "a part of `drophead`, which takes a limit such as `100pkt`, once";
@@ -27,6 +28,8 @@ const OF_RED: &str = "a part of `red`, which takes `min=7.5kB`, `max=22.5kB` (ab
                       100%), `limit=1000pkt`, `verus` and `ecn`, each at most once";
 const OF_FQ_CODEL: &str = "a part of `fq-codel`, which takes `target=5ms`, `interval=100ms`, `quantum=1514B` (256B or more), \
                            `queues=1024` (1 to 65536), `limit=10240pkt` and `ecn`, each at most once";
+const OF_ABC: &str = "a part of `abc`, which takes `target=50ms`, `eta=98%` (above 0%, up to 100%), `delta=133ms` and \
+                      `limit=250pkt`, each at most once";
 
 impl FromStr for Queue {
     type Err = ParseError;
@@ -50,6 +53,7 @@ impl FromStr for Queue {
             "codel" => Some(Queue::CoDel(codel(Parts::new(inside, OF_CODEL)?, CoDel::DEFAULT)?)),
             "pie" => pie(&mut Parts::new(inside, OF_PIE)?)?,
             "red" => red(&mut Parts::new(inside, OF_RED)?)?,
+            "abc" => Some(Queue::Abc(abc(Parts::new(inside, OF_ABC)?)?)),
             "fq-codel" => Some(Queue::FqCoDel(fq_codel(Parts::new(inside, OF_FQ_CODEL)?)?)),
             _ => None,
         };
@@ -107,6 +111,18 @@ fn mahimahi_pie(mut parts: Parts) -> Result<MahimahiPie, ParseError> {
     };
     parts.end()?;
     Ok(pie)
+}
+
+fn abc(mut parts: Parts) -> Result<Abc, ParseError> {
+    let usual = Abc::DEFAULT;
+    let abc = Abc {
+        target: parts.take("target")?.unwrap_or(usual.target),
+        eta: parts.take("eta")?.map_or(usual.eta, |Probability(share)| share),
+        delta: parts.take("delta")?.map_or(usual.delta, |NotZero(span)| span),
+        limit: parts.take("limit")?.unwrap_or(usual.limit),
+    };
+    parts.end()?;
+    Ok(abc)
 }
 
 fn fq_codel(mut parts: Parts) -> Result<FqCoDel, ParseError> {
@@ -236,6 +252,14 @@ impl fmt::Display for Queue {
                 note(burst != usual.burst, format!("burst={burst}"));
                 note(limit != usual.limit, format!("limit={limit}"));
                 "pie"
+            }
+            Self::Abc(Abc { target, eta, delta, limit }) => {
+                let usual = Abc::DEFAULT;
+                note(target != usual.target, format!("target={target}"));
+                note(eta != usual.eta, format!("eta={}%", eta.get() * 100.0));
+                note(delta != usual.delta, format!("delta={delta}"));
+                note(limit != usual.limit, format!("limit={limit}"));
+                "abc"
             }
             Self::FqCoDel(FqCoDel { codel, quantum, queues }) => {
                 let usual = FqCoDel::DEFAULT;
