@@ -56,12 +56,13 @@ fn text(record: &Record) -> String {
     serde_json::to_string(record).unwrap() + &format!("{:?}", record.series)
 }
 
-const WITHOUT_ADVICE: [&str; 10] = [
+const WITHOUT_ADVICE: [&str; 11] = [
     "cubic",
     "newreno",
     "vegas",
     "westwood",
     "copa",
+    "sprout",
     "bbr",
     "rbbr",
     "reminis",

@@ -17,7 +17,7 @@ use cellcc_units::{QueueLimit, Ratio, Span};
 use std::error::Error;
 use std::process::ExitCode;
 
-const SCHEMES: [&str; 21] = [
+const SCHEMES: [&str; 22] = [
     "reminis",
     "rbbr",
     "natcp",
@@ -33,6 +33,7 @@ const SCHEMES: [&str; 21] = [
     "westwood",
     "copa",
     "abc",
+    "sprout",
     "fixed-window",
     "fixed-rate",
     "reminis(profile=following)",

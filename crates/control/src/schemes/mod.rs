@@ -14,6 +14,7 @@ mod loss_based;
 mod newreno;
 mod rbbr;
 mod reminis;
+mod sprout;
 mod vegas;
 mod verus;
 mod westwood;
@@ -43,6 +44,7 @@ impl Default for Registry {
             westwood::scheme(),
             copa::scheme(),
             abc::scheme(),
+            sprout::scheme(),
             fixed_window::scheme(),
             fixed_rate::scheme(),
         ])

@@ -5,7 +5,7 @@ use cellcc_experiment::Record;
 use cellcc_units::{QueueLimit, Span};
 
 const SCHEMES: &[&str] =
-    &["cubic", "westwood", "westwood(profile=linux)", "copa", "copa(profile=mvfst)", "abc"];
+    &["cubic", "westwood", "westwood(profile=linux)", "copa", "copa(profile=mvfst)", "abc", "sprout"];
 
 /// 20 Mbit/s and 40 ms: a bandwidth-delay product of 67 packets; a quarter of it, half, one, two, eight.
 const BUFFERS_PACKETS: [u64; 5] = [17, 33, 67, 133, 533];
