@@ -47,11 +47,13 @@ pub struct Needs {
     pub advice: Option<RequestAdvice>,
     /// How many bytes arrived with which ECN codepoint ([`Ack::ecn`](crate::Ack::ecn)).
     pub ecn_counts: bool,
+    /// That a signal arrives with the very packet it was given to, and feedback leaves when the component's timer says so.
+    pub packet_signals: bool,
 }
 
 impl Needs {
     /// Nothing: a sender alone is enough.
-    pub const NOTHING: Self = Self { receiver: None, advice: None, ecn_counts: false };
+    pub const NOTHING: Self = Self { receiver: None, advice: None, ecn_counts: false, packet_signals: false };
 }
 
 /// Values under one name. One of the scheme's parameters chooses it, and an argument that is given wins over it.

@@ -26,7 +26,7 @@ const SAFE_PROBABILITY: f64 = 0.2;
 /// The departure rate is measured over so many bytes (`dq_threshold_`).
 const MEASURED_BYTES: u64 = 16_384;
 /// Keeps the draws apart from those of other parts of a link with the same seed.
-const STREAM: u64 = 0x6d6d_7069_65; // "mmpie"
+const STREAM: u64 = 0x6d_6d70_6965; // "mmpie"
 
 /// A PIE controller; its times are in milliseconds.
 #[derive(Debug, Clone)]

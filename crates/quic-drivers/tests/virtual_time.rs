@@ -56,13 +56,12 @@ fn text(record: &Record) -> String {
     serde_json::to_string(record).unwrap() + &format!("{:?}", record.series)
 }
 
-const WITHOUT_ADVICE: [&str; 11] = [
+const WITHOUT_ADVICE: [&str; 10] = [
     "cubic",
     "newreno",
     "vegas",
     "westwood",
     "copa",
-    "sprout",
     "bbr",
     "rbbr",
     "reminis",

@@ -238,7 +238,9 @@ fn the_router_of_abc_is_refused_in_a_cell_by_name() {
         PlanFile { schemes: vec!["abc".into()], traces: vec!["rate=12Mbit/s".into()], ..PlanFile::default() };
     file.path.queue = "abc".parse().expect("a queue");
     file.cell = Some(CellSetup { scheduler: "round-robin".into(), users: vec!["rate=12Mbit/s".into()] });
-    let error =
-        Plan::new(&file, &SimDriver::new(Registry::default()), "test").err().expect("refused").to_string();
+    let Err(refused) = Plan::new(&file, &SimDriver::new(Registry::default()), "test") else {
+        panic!("it is taken");
+    };
+    let error = refused.to_string();
     assert!(error.contains("`abc`") && error.contains("cell"), "{error}");
 }

@@ -110,6 +110,7 @@ pub(super) fn scheme() -> SchemeInfo {
                 };
                 Some(Box::new(SproutReceiver::new(forecaster, arguments.get(&MAX_RATE))))
             })),
+            packet_signals: true,
             ..Needs::NOTHING
         },
         build: Arc::new(|arguments, context| Box::new(Sprout::new(context, arguments.get(&PROFILE)))),
