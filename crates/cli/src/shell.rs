@@ -41,8 +41,8 @@ pub(crate) struct Args {
     /// Round-trip time without any queue, half of it in each direction: 20ms [default: 0].
     #[arg(long, value_name = "TIME")]
     rtt: Option<Span>,
-    /// What the queue of each direction holds, and how: 3200pkt, 1.5MB, 100ms, unlimited, codel(...), pie(...), red(...)
-    /// [default: 3200pkt].
+    /// What the queue of each direction holds, and how: 3200pkt, 1.5MB, 100ms, unlimited, codel(...), pie(...), red(...),
+    /// fq-codel(...), abc(...) [default: 3200pkt].
     #[arg(long, value_name = "QUEUE")]
     queue: Option<Queue>,
     /// The queue from the command to the outside, where it is another.

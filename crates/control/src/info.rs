@@ -45,11 +45,15 @@ pub struct Needs {
     pub receiver: Option<BuildReceiver>,
     /// What it asks of the network's assistance.
     pub advice: Option<RequestAdvice>,
+    /// How many bytes arrived with which ECN codepoint ([`Ack::ecn`](crate::Ack::ecn)).
+    pub ecn_counts: bool,
+    /// That a signal arrives with the very packet it was given to, and feedback leaves when the component's timer says so.
+    pub packet_signals: bool,
 }
 
 impl Needs {
     /// Nothing: a sender alone is enough.
-    pub const NOTHING: Self = Self { receiver: None, advice: None };
+    pub const NOTHING: Self = Self { receiver: None, advice: None, ecn_counts: false, packet_signals: false };
 }
 
 /// Values under one name. One of the scheme's parameters chooses it, and an argument that is given wins over it.

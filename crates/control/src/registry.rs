@@ -219,6 +219,8 @@ impl Registry {
             "needs the network's advice"
         } else if info.needs.receiver.is_some() {
             "needs a component at the receiver"
+        } else if info.needs.ecn_counts {
+            "needs the marks of its own queue"
         } else if info.parameters.iter().any(|parameter| parameter.is_scheme) {
             "holds a scheme"
         } else {

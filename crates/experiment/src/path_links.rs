@@ -5,7 +5,7 @@ use cellcc_link::{
     Capacities, Capacity, Delay, ForwardPath, Jitter, Link, LinkConfig, LossRate, Packet, Reordering,
     ReorderingConfig, Scheduler, TraceCache,
 };
-use cellcc_units::{Span, Time};
+use cellcc_units::{Queue, Span, Time};
 use std::fmt::Display;
 use std::sync::Arc;
 
@@ -35,6 +35,12 @@ impl PathLinks {
     /// # Errors
     /// Where the Scenario asks for something that no link can do.
     pub fn new(scenario: &Scenario, capacities: &Capacities) -> Result<Self, ResolveError> {
+        if scenario.cell.is_some() && matches!(scenario.path.queue, Queue::Abc(_)) {
+            return Err(ResolveError(
+                "the queue `abc` reads the link's rate, which users of a cell share: leave the cell out, or name another queue"
+                    .into(),
+            ));
+        }
         let Path { reordered, reordered_by, reverse, .. } = &scenario.path;
         let delay = scenario.forward_delay()?;
         let loss = LossRate::with_extra(scenario.path.loss, &scenario.path.extra_loss)

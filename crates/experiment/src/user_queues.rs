@@ -42,7 +42,7 @@ impl UserReports {
         let is_other = |&(user, _): &(usize, &QueueCounters)| user != self.user;
         let others = counters.iter().enumerate().filter(is_other);
         let others_served = others.filter(|(_, queue)| !queue.backlog.is_zero()).count();
-        let QueueCounters { served, busy, backlog } = counters[self.user];
+        let QueueCounters { served, busy, backlog, .. } = counters[self.user];
         Some(UserState {
             counters: Some(Counters { served, busy, backlog }),
             flows: u32::try_from(own_flows).unwrap_or(u32::MAX).max(1),

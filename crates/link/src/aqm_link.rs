@@ -28,7 +28,7 @@ impl<P: Packet> AqmLink<P> {
     pub(crate) fn new(config: LinkConfig, seed: u64) -> Self {
         let LinkConfig { capacity, queue, delay, jitter, loss: _ } = config;
         Self {
-            queue: AqmQueue::new(queue, seed),
+            queue: AqmQueue::new(queue, &capacity, seed),
             clock: ServiceClock::new(capacity),
             delay_line: DelayLine::new(delay, jitter, seed),
             meter: QueueMeter::default(),
@@ -40,7 +40,7 @@ impl<P: Packet> AqmLink<P> {
     pub(crate) fn enqueue(&mut self, now: Time, packet: P) -> Result<(), Dropped<P>> {
         self.advance(now);
         let (clock, departure) = (&self.clock, self.departure);
-        self.queue.enqueue(now, packet, |queue| match queue.next_since() {
+        self.queue.enqueue(now, packet, |queue| match queue.oldest() {
             Some(since) => clock.clone().finish(since, queue.waiting_bytes()),
             None => departure.map_or(now, |(time, _)| time),
         })?;
@@ -83,7 +83,7 @@ impl<P: Packet> AqmLink<P> {
 
     pub(crate) fn counters(&mut self, now: Time) -> QueueCounters {
         self.advance(now);
-        self.meter.counters(now, self.queue.bytes())
+        QueueCounters { average: self.queue.average(), ..self.meter.counters(now, self.queue.bytes()) }
     }
 
     pub(crate) fn capacity(&self) -> &Arc<Capacity> {
@@ -124,7 +124,7 @@ impl<P: Packet> AqmLink<P> {
     }
 
     fn plan_service(&mut self) {
-        self.next_service = self.queue.next_since().map_or(Time::NEVER, |since| self.clock.begin(since));
+        self.next_service = self.queue.oldest().map_or(Time::NEVER, |since| self.clock.begin(since));
     }
 }
 

@@ -1,6 +1,7 @@
 //! A base station: users with a queue each, one of them served per slot.
 
-use crate::aqm::{AqmQueue, QueuedPacket};
+use crate::aqm::AqmQueue;
+use crate::backlog::QueuedPacket;
 use crate::capacity::Capacity;
 use crate::delay_line::DelayLine;
 use crate::link::LinkConfig;
@@ -155,7 +156,8 @@ impl<P: Packet> Cell<P> {
     pub fn counters(&mut self, now: Time, user: usize) -> QueueCounters {
         self.advance(now);
         let user = &self.users[user];
-        user.meter.counters(slot_start(self.slot), user.queue.bytes())
+        let average = user.queue.average();
+        QueueCounters { average, ..user.meter.counters(slot_start(self.slot), user.queue.bytes()) }
     }
 
     /// What `user` could have carried after `from` and not later than `to`, alone in the cell.
@@ -216,9 +218,9 @@ impl<P: Packet> User<P> {
     fn new(config: LinkConfig, seed: u64) -> Self {
         let LinkConfig { capacity, queue, delay, jitter, loss } = config;
         Self {
+            queue: AqmQueue::new(queue, &capacity, seed),
             capacity,
             loss: LossOverTime::new(loss, seed),
-            queue: AqmQueue::new(queue, seed),
             in_service: None,
             meter: QueueMeter::default(),
             delay_line: DelayLine::new(delay, jitter, seed),
@@ -234,7 +236,7 @@ impl<P: Packet> User<P> {
 
     /// When the packet to be served next arrived.
     fn next_since(&self) -> Option<Time> {
-        self.in_service.as_ref().map(|first| first.queued.queued_at).or_else(|| self.queue.next_since())
+        self.in_service.as_ref().map(|first| first.queued.queued_at).or_else(|| self.queue.oldest())
     }
 
     /// The end of the next slot, from `slot` on, that could carry something for this user.

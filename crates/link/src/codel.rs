@@ -7,7 +7,7 @@
 //! The names and the order of steps are those of the RFC's pseudocode, section 5. As in Linux, a mark stands in for a
 //! drop, and the marked packet is the one that is sent.
 
-use crate::aqm::{Backlog, QueuedPacket};
+use crate::backlog::{Backlog, QueuedPacket};
 use crate::packet::{DropReason, Packet};
 use cellcc_units::{Bytes, CoDel, Span, Time};
 
@@ -125,7 +125,7 @@ impl CoDelState {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::aqm::testing::{Full, fill};
+    use crate::backlog::testing::{Full, fill};
 
     fn millis(millis: u64) -> Time {
         Time::ZERO + Span::from_millis(millis)

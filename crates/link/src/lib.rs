@@ -6,8 +6,10 @@
 //!
 //! Pure: time and seeds are arguments, and the same input gives the same output on every machine.
 
+mod abc;
 mod aqm;
 mod aqm_link;
+mod backlog;
 mod capacity;
 mod cell;
 mod codel;
@@ -15,10 +17,14 @@ mod delay;
 mod delay_line;
 mod drop_tail;
 mod forward_path;
+mod fq_codel;
+mod in_order;
 mod jitter;
 mod join;
 mod link;
 mod loss;
+mod mahimahi_codel;
+mod mahimahi_pie;
 mod opportunities;
 mod packet;
 mod pie;

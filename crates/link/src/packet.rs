@@ -7,8 +7,18 @@ pub trait Packet {
     /// Size on the link, headers included.
     fn size(&self) -> Bytes;
 
+    /// Which flow it belongs to: one number for all packets of a flow. Queues of flows tell flows apart by it.
+    fn flow(&self) -> u64 {
+        0
+    }
+
     /// True where its IP header says ECT(0), ECT(1) or CE, so that a queue may mark it (RFC 3168).
     fn is_ecn_capable(&self) -> bool {
+        false
+    }
+
+    /// True where its IP header says CE.
+    fn is_marked(&self) -> bool {
         false
     }
 
@@ -53,9 +63,9 @@ pub enum DropReason {
     Loss,
     /// The queue is at its limit.
     QueueFull,
-    /// The oldest of a drop-head queue: it made room for a newer one.
+    /// The oldest of a drop-head queue, or of the longest of the flows' queues: it made room for a newer one.
     QueueHead,
-    /// Active queue management decided so, CoDel or PIE.
+    /// Active queue management decided so, CoDel, PIE or RED.
     Aqm,
     /// An acknowledgement, and newer ones wait that say all it says.
     AckFilter,

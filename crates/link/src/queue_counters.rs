@@ -11,6 +11,8 @@ pub struct QueueCounters {
     pub busy: Span,
     /// Bytes in the queue now, the packet in service included.
     pub backlog: Bytes,
+    /// RED's average length, which its thresholds are compared with; `None` for other disciplines.
+    pub average: Option<Bytes>,
 }
 
 /// Counts for one queue. A busy period lasts from the packet that finds the queue empty to the departure that leaves
@@ -48,6 +50,6 @@ impl QueueMeter {
     /// The counters at `now`, with `backlog` in the queue.
     pub(crate) fn counters(&self, now: Time, backlog: Bytes) -> QueueCounters {
         let present = self.busy_since.map_or(Span::ZERO, |since| now.since(since));
-        QueueCounters { served: self.served, busy: self.busy + present, backlog }
+        QueueCounters { served: self.served, busy: self.busy + present, backlog, average: None }
     }
 }

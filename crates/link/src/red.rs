@@ -43,6 +43,11 @@ impl RedState {
         }
     }
 
+    /// The average length.
+    pub(crate) fn average(&self) -> Bytes {
+        Bytes::new(self.avg as u64)
+    }
+
     /// The service of a packet begins.
     pub(crate) fn note_service(&mut self, now: Time) {
         self.last_service = now;

@@ -44,10 +44,21 @@ pub enum CongestionError {
 
 pub(crate) const ADVICE_IN_BAND: &str = "advice in band (route=in-band): nobody writes on acknowledgements";
 
+const ECN_COUNTS: &str = "counts of marked packets (noq says only that there are some)";
+
+const PACKET_SIGNALS: &str =
+    "signals on single packets (they travel by themselves, and feedback once enough has arrived)";
+
 /// What the scheme with its arguments needs and QUIC cannot do.
 pub(crate) fn unmet(scheme: &Scheme) -> Option<&'static str> {
     if scheme.advice_request().is_some_and(|request| request.route == Some(AdviceRoute::InBand)) {
         return Some(ADVICE_IN_BAND);
+    }
+    if scheme.info().needs.ecn_counts {
+        return Some(ECN_COUNTS);
+    }
+    if scheme.info().needs.packet_signals {
+        return Some(PACKET_SIGNALS);
     }
     // Whether a component holds acknowledgements back does not depend on packet sizes.
     let any = Context { packet: MIN_PACKET, initial_window: MIN_PACKET * INITIAL_WINDOW_PACKETS, seed: 0 };
@@ -170,6 +181,8 @@ mod tests {
             ("natcp(fairness=acks)", "fairness=acks"),
             ("nacap(fairness=acks)", "fairness=acks"),
             ("natcp(route=in-band)", "route=in-band"),
+            ("abc", "noq says only that there are some"),
+            ("sprout", "they travel by themselves, and feedback once enough has arrived"),
         ] {
             let error = Congestion::named(scheme).unwrap_err().to_string();
             assert!(error.contains(scheme) && error.contains(&format!("({named})")), "{error}");

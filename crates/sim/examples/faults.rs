@@ -17,7 +17,7 @@ use cellcc_units::{QueueLimit, Ratio, Span};
 use std::error::Error;
 use std::process::ExitCode;
 
-const SCHEMES: [&str; 23] = [
+const SCHEMES: [&str; 25] = [
     "reminis",
     "rbbr",
     "natcp",
@@ -35,6 +35,8 @@ const SCHEMES: [&str; 23] = [
     "c2tcp",
     "vivace",
     "bbr2",
+    "abc",
+    "sprout",
     "fixed-window",
     "fixed-rate",
     "reminis(profile=following)",

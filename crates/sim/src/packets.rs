@@ -36,6 +36,10 @@ impl Packet for DataPacket {
         self.ecn != Ecn::NotEct
     }
 
+    fn is_marked(&self) -> bool {
+        self.ecn == Ecn::Ce
+    }
+
     fn mark_congestion(&mut self) {
         self.ecn = Ecn::Ce;
     }

@@ -16,7 +16,7 @@ mod ratio;
 mod text;
 mod time;
 
-pub use aqm::{CoDel, Pie, Red};
+pub use aqm::{Abc, CoDel, FqCoDel, MahimahiCoDel, MahimahiPie, Pie, Red};
 pub use bytes::Bytes;
 pub use discipline::Queue;
 pub use parts::{NotZero, Parts, name_and_parts};

@@ -70,8 +70,11 @@ pub(crate) struct PathArgs {
     pub(crate) rtt: Option<Span>,
     /// The link's queue: drop-tail with a limit of 3200pkt, 1.5MB, 100ms or unlimited, or droptail(LIMIT,mark=1ms),
     /// drophead(LIMIT), codel(target=5ms,interval=100ms,limit=LIMIT,ecn),
-    /// pie(target=15ms,burst=150ms,update=15ms,limit=LIMIT,ecn) or
-    /// red(min=7.5kB,max=22.5kB,probability=10%,limit=LIMIT,ecn), each part of the last three may be left out.
+    /// pie(target=15ms,burst=150ms,update=15ms,limit=LIMIT,ecn),
+    /// red(min=7.5kB,max=22.5kB,probability=10%,limit=LIMIT,ecn),
+    /// fq-codel(target=5ms,interval=100ms,quantum=1514B,queues=1024,limit=LIMIT,ecn) or
+    /// abc(target=50ms,eta=98%,delta=133ms,limit=LIMIT); each part of the last five may be left out.
+    /// codel(mahimahi) and pie(mahimahi) are Mahimahi's own.
     #[arg(long, value_name = "QUEUE")]
     pub(crate) queue: Option<Queue>,
     /// Share of data packets lost at random: 1%.

@@ -3,6 +3,7 @@
 
 use crate::registry::Registry;
 
+mod abc;
 mod assisted;
 mod bbr;
 mod bbr2;
@@ -15,6 +16,7 @@ mod loss_based;
 mod newreno;
 mod rbbr;
 mod reminis;
+mod sprout;
 mod vegas;
 mod verus;
 mod vivace;
@@ -47,6 +49,8 @@ impl Default for Registry {
             copa::scheme(),
             c2tcp::scheme(),
             vivace::scheme(),
+            abc::scheme(),
+            sprout::scheme(),
             fixed_window::scheme(),
             fixed_rate::scheme(),
         ])

@@ -3,6 +3,7 @@
 
 use super::arena::{Arena, MAX_PACKET, Slot};
 use super::clock::Clock;
+use super::flow_number::flow_number;
 use super::pipeline::{Outcome, Pipeline};
 use super::report::{DirectionReport, Measure};
 use super::segment::Segment;
@@ -149,7 +150,7 @@ fn read(
         let (vnet, packet) = split(&egress.arena.room()[..length]);
         let layout = Layout::read(vnet, packet);
         let user = directory.and_then(|directory| directory.user_of_packet(packet)).unwrap_or(user) as u16;
-        let ecn_capable = super_packet::is_ecn_capable(packet);
+        let (flow, ecn_capable) = (flow_number(packet), super_packet::is_ecn_capable(packet));
         let segments = layout.segments();
         let slot = egress.arena.keep(length, layout);
         for index in 0..segments {
@@ -157,6 +158,7 @@ fn read(
                 slot,
                 index: index as u16,
                 user,
+                flow,
                 size: layout.size_of(index) as u32,
                 ecn_capable,
                 marked: false,

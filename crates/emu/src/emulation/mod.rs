@@ -2,6 +2,7 @@
 
 mod arena;
 mod clock;
+mod flow_number;
 mod forwarder;
 mod pipeline;
 mod report;

@@ -192,6 +192,7 @@ mod tests {
             slot: Arena::default().keep(1500, Layout::whole(1500)),
             index: 0,
             user: 0,
+            flow: 0,
             size: 1500,
             ecn_capable: false,
             marked: false,

@@ -12,6 +12,8 @@ pub(crate) struct Segment {
     pub(crate) index: u16,
     /// The user whose packet it is.
     pub(crate) user: u16,
+    /// Its flow's number.
+    pub(crate) flow: u64,
     /// Its size on the link, headers included.
     pub(crate) size: u32,
     pub(crate) ecn_capable: bool,
@@ -27,8 +29,16 @@ impl Packet for Segment {
         Bytes::new(u64::from(self.size))
     }
 
+    fn flow(&self) -> u64 {
+        self.flow
+    }
+
     fn is_ecn_capable(&self) -> bool {
         self.ecn_capable
+    }
+
+    fn is_marked(&self) -> bool {
+        self.marked
     }
 
     fn mark_congestion(&mut self) {

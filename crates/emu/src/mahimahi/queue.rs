@@ -1,6 +1,6 @@
-//! `--uplink-queue=KIND` and `--uplink-queue-args=NAME=NUMBER,...`.
+//! `--uplink-queue=KIND` and `--uplink-queue-args=NAME=NUMBER,...`; or `--uplink-queue='red(verus, limit=100pkt)'`.
 
-use cellcc_units::{Bytes, CoDel, Pie, Queue, QueueLimit, Span};
+use cellcc_units::{Abc, Bytes, MahimahiCoDel, MahimahiPie, Queue, QueueLimit, Span};
 use std::fmt;
 
 /// A queue, and how Mahimahi's logs name it.
@@ -10,8 +10,8 @@ pub(super) struct Named {
     pub(super) name: String,
 }
 
-/// Mahimahi looks at PIE's drop probability half as often as RFC 8033 recommends (`pie_packet_queue.cc`, `t_update_`).
-const PIE_UPDATE: Span = Span::from_millis(30);
+/// What the `beta` of ABC's authors is a percentage of (`cellular_packet_queue.cc` of their Mahimahi).
+const ABC_DELTA: Span = Span::from_millis(100);
 
 /// The queue of this kind with these arguments. Times are in milliseconds; those that are not given are the RFCs'.
 pub(super) fn queue(kind: &str, arguments: &str) -> Result<Named, String> {
@@ -21,24 +21,43 @@ pub(super) fn queue(kind: &str, arguments: &str) -> Result<Named, String> {
         "infinite" => QueueLimit::Unlimited.into(),
         "droptail" => arguments.limit()?.into(),
         "drophead" => Queue::DropHead(arguments.limit()?),
-        "codel" => Queue::CoDel(CoDel {
+        "codel" => Queue::MahimahiCoDel(MahimahiCoDel {
             limit: arguments.limit()?,
-            target: arguments.span("target").unwrap_or(CoDel::DEFAULT.target),
-            interval: arguments.span("interval").unwrap_or(CoDel::DEFAULT.interval),
-            ecn: false,
+            target: arguments.span("target").unwrap_or(MahimahiCoDel::DEFAULT.target),
+            interval: arguments.span("interval").unwrap_or(MahimahiCoDel::DEFAULT.interval),
         }),
-        "pie" => Queue::Pie(Pie {
+        "pie" => Queue::MahimahiPie(MahimahiPie {
             limit: arguments.limit()?,
-            target: arguments.span("qdelay_ref").unwrap_or(Pie::DEFAULT.target),
-            burst: arguments.span("max_burst").unwrap_or(Pie::DEFAULT.burst),
-            update: PIE_UPDATE,
-            ecn: false,
+            target: arguments.span("qdelay_ref").unwrap_or(MahimahiPie::DEFAULT.target),
+            burst: arguments.span("max_burst").unwrap_or(MahimahiPie::DEFAULT.burst),
         }),
-        _ => return Err("there are the queues infinite, droptail, drophead, codel and pie".into()),
+        "cellular" => Queue::Abc(Abc {
+            limit: arguments.limit()?,
+            target: arguments.span("qdelay_ref").unwrap_or(Abc::DEFAULT.target),
+            delta: arguments.take("beta").map_or(Abc::DEFAULT.delta, |percent| ABC_DELTA * 100 / percent),
+            ..Abc::DEFAULT
+        }),
+        _ => other(kind, &arguments)?,
     };
     match arguments.0.first() {
         None => Ok(Named { queue, name }),
         Some((unknown, _)) => Err(format!("the queue {kind} takes no `{unknown}`")),
+    }
+}
+
+/// A queue that Mahimahi does not have, as the rest of cellcc writes it.
+fn other(kind: &str, arguments: &Arguments) -> Result<Queue, String> {
+    let queue = kind.parse().map_err(|error| {
+        format!(
+            "Mahimahi has the queues infinite, droptail, drophead, codel and pie, and ABC's authors have cellular; others are written with their settings, such as \
+             `red(verus, limit=100pkt)`: {error}"
+        )
+    })?;
+    match arguments.0.is_empty() {
+        true => Ok(queue),
+        false => {
+            Err(format!("only Mahimahi's own queues take arguments here; write the settings into `{kind}`"))
+        }
     }
 }
 

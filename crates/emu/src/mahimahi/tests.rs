@@ -95,14 +95,23 @@ fn every_queue_of_mahimahi_has_its_twin() {
         ("droptail", "packets=100", "100pkt"),
         ("droptail", "bytes=150000,packets=0", "150kB"),
         ("drophead", "packets=100", "drophead(100pkt)"),
-        ("codel", "packets=100,target=5,interval=100", "codel(target=5ms,interval=100ms,limit=100pkt)"),
-        ("codel", "bytes=150000", "codel(limit=150kB)"),
-        ("pie", "packets=9,qdelay_ref=20,max_burst=60", "pie(target=20ms,burst=60ms,update=30ms,limit=9pkt)"),
+        ("codel", "packets=100,target=5,interval=100", "codel(mahimahi,limit=100pkt)"),
+        ("codel", "bytes=150000", "codel(mahimahi,limit=150kB)"),
+        ("cellular", "packets=250,qdelay_ref=50,beta=75", "abc(delta=133333333ns,limit=250pkt)"),
+        ("pie", "packets=9,qdelay_ref=20,max_burst=60", "pie(mahimahi,target=20ms,burst=60ms,limit=9pkt)"),
     ] {
         let text =
             format!("mm-link 1Mbit/s 1Mbit/s --uplink-queue={kind} --uplink-queue-args={arguments} -- sh");
         let chain = chain(&text);
         assert_eq!(links(&chain.up)[0].config.queue, queue.parse::<Queue>().unwrap(), "{text}");
+    }
+}
+
+#[test]
+fn queues_that_mahimahi_does_not_have_are_written_with_their_settings() {
+    for queue in ["red(verus,limit=100pkt)", "fq-codel", "codel(limit=100pkt)", "pie(mahimahi)", "100pkt"] {
+        let chain = chain(&format!("mm-link 1Mbit/s 1Mbit/s --uplink-queue={queue} -- sh"));
+        assert_eq!(links(&chain.up)[0].config.queue, queue.parse::<Queue>().unwrap(), "{queue}");
     }
 }
 
@@ -204,7 +213,15 @@ fn what_is_wrong_is_named_with_what_is_right() {
         ),
         ("mm-link 1Mbit/s 1Mbit/s --once=1", &["`--once=1`: --once takes no value"]),
         ("mm-link 1Mbit/s 1Mbit/s --uplink-log", &["the value of --uplink-log is missing"]),
-        ("mm-link 1Mbit/s 1Mbit/s --uplink-queue=red", &["uplink: queue `red`", "infinite"]),
+        (
+            "mm-link 1Mbit/s 1Mbit/s --uplink-queue=blue",
+            &["uplink: queue `blue`", "infinite", "red(", "fq-codel("],
+        ),
+        ("mm-link 1Mbit/s 1Mbit/s --uplink-queue=red(min=30kB)", &["uplink: queue", "above `min`"]),
+        (
+            "mm-link 1Mbit/s 1Mbit/s --uplink-queue=red --uplink-queue-args=packets=9",
+            &["uplink: queue `red`", "only Mahimahi's own"],
+        ),
         (
             "mm-link 1Mbit/s 1Mbit/s --downlink-queue=droptail",
             &["downlink: queue `droptail`", "packets=NUMBER"],

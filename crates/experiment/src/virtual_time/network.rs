@@ -18,9 +18,17 @@ impl<P: Packet> Packet for InTransit<P> {
         self.packet.size()
     }
 
+    fn flow(&self) -> u64 {
+        u64::from(self.flow)
+    }
+
     #[inline]
     fn is_ecn_capable(&self) -> bool {
         self.packet.is_ecn_capable()
+    }
+
+    fn is_marked(&self) -> bool {
+        self.packet.is_marked()
     }
 
     #[inline]

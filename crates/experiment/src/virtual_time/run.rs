@@ -161,6 +161,14 @@ impl<E: Ends> Run<E> {
         &self.flows[flow].ends
     }
 
+    /// The counters of a user's queue on the forward path, or of the one that all users share.
+    ///
+    /// # Panics
+    /// Where the Scenario has no such user.
+    pub fn queue(&mut self, user: usize) -> QueueCounters {
+        self.forward.counters(self.now, user)
+    }
+
     /// Lets everything happen that is due by `time`, and not after the Scenario's end.
     ///
     /// # Errors
@@ -331,7 +339,7 @@ impl<E: Ends> Run<E> {
     }
 
     fn user_state(&mut self, now: Time, user: usize) -> UserState {
-        let QueueCounters { served, busy, backlog } = self.forward.counters(now, user);
+        let QueueCounters { served, busy, backlog, average: _ } = self.forward.counters(now, user);
         let sending = self.flows.iter().filter(|flow| flow.side.user == user && flow.is_active(now));
         let flows = active_flows(now, sending.map(|flow| flow.side.last_sent_at));
         let others: BTreeSet<usize> =

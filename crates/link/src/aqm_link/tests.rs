@@ -16,8 +16,17 @@ impl Packet for Numbered {
         Bytes::new(self.size)
     }
 
+    /// Five flows in turn.
+    fn flow(&self) -> u64 {
+        self.number % 5
+    }
+
     fn is_ecn_capable(&self) -> bool {
         self.ecn_capable
+    }
+
+    fn is_marked(&self) -> bool {
+        self.marked
     }
 
     fn mark_congestion(&mut self) {
@@ -251,7 +260,9 @@ proptest! {
         packets in any_packets(), capacity in any_capacity(),
         queue in prop::sample::select(&[
             "drophead(5pkt)", "drophead(10kB)", "drophead(7ms)", "codel(target=1ms, interval=10ms)",
-            "codel(target=1ms, interval=10ms, limit=9pkt, ecn)", "pie(target=1ms, burst=0s, update=2ms, limit=30pkt)",
+            "codel(target=1ms, interval=10ms, limit=9pkt, ecn)", "red(min=3kB, max=9kB, limit=30pkt)",
+            "fq-codel(target=1ms, interval=10ms, queues=3, quantum=300B, limit=9pkt)", "fq-codel(limit=10kB)",
+            "fq-codel(limit=7ms)", "abc(target=2ms, limit=30pkt)", "codel(mahimahi, target=1ms, interval=10ms)", "pie(mahimahi, target=1ms, limit=30pkt)", "pie(target=1ms, burst=0s, update=2ms, limit=30pkt)",
             "pie(target=1ms, burst=5ms, update=1ms, limit=20ms, ecn)", "droptail(10kB, mark=2ms)",
         ][..]),
         jitter in prop_oneof![Just(0u64), Just(3_000)], reorders in any::<bool>(), lazily in any::<bool>(),

@@ -108,6 +108,7 @@ fn a_base_station_knows_what_it_served_and_how_long_something_waited() {
     let mut link = link(twelve_megabit(), "unlimited", "10ms", 0.0);
     offer(&mut link, millis(5), 2);
     let served = |bytes, busy, backlog| QueueCounters {
+        average: None,
         served: Bytes::new(bytes),
         busy: Span::from_millis(busy),
         backlog: Bytes::new(backlog),

@@ -23,6 +23,10 @@ impl Packet for Datagram {
         self.ecn.is_some()
     }
 
+    fn is_marked(&self) -> bool {
+        self.ecn == Some(EcnCodepoint::Ce)
+    }
+
     fn mark_congestion(&mut self) {
         self.ecn = Some(EcnCodepoint::Ce);
     }

@@ -14,7 +14,12 @@ fn every_scheme_carries_data() {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     retry_on_stall(|| {
         runtime.block_on(async {
-            for info in Registry::default().schemes() {
+            let registry = Registry::default();
+            for info in registry.schemes() {
+                // noq counts no marks, and sends signals by themselves.
+                if info.needs.ecn_counts || info.needs.packet_signals {
+                    continue;
+                }
                 let congestion = Congestion::named(&info.name).unwrap();
                 let mut transport = TransportConfig::default();
                 congestion.install(&mut transport);

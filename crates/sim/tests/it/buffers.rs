@@ -15,6 +15,8 @@ const SCHEMES: &[&str] = &[
     "vivace",
     "vivace(utility=loss)",
     "vivace(profile=nsdi2018)",
+    "abc",
+    "sprout",
     "bbr",
     "bbr2",
     "bbr2(profile=alpha)",

@@ -11,6 +11,7 @@ mod queues;
 mod record;
 mod reminis_theory;
 mod short_paths;
+mod sprout;
 mod stepping;
 mod survival;
 mod textbook;

@@ -129,11 +129,13 @@ static FAULTS: [&Fault; 9] = [
 const FIXED: [&str; 2] = ["fixed-window", "fixed-rate"];
 
 /// What falls short, and why that is the scheme's own.
-const SHORT: [(&str, &str, &str); 16] = [
+const SHORT: [(&str, &str, &str); 18] = [
     ("westwood", "2 Gbit/s", LATE_ESTIMATE),
     ("westwood", "2G, 1 BDP", LATE_ESTIMATE),
     ("westwood(profile=linux)", "2 Gbit/s", LATE_ESTIMATE),
     ("westwood(profile=linux)", "2G, 1 BDP", LATE_ESTIMATE),
+    ("sprout", "2 Gbit/s", GRID),
+    ("sprout", "2G, 1 BDP", GRID),
     ("reminis(profile=code2022)", "RTT * 3", "the minimum RTT of the authors' program never rises"),
     ("copa(mode=default)", "RTT * 3", "its minimum RTT is that of ten seconds, and five have passed"),
     ("c2tcp", "RTT * 3", "its setpoint counts in minimum RTTs, and the minimum never rises"),
@@ -154,6 +156,8 @@ const SHALLOW: &str = "it overflows a queue of 3 ms before it fills the path, an
 /// Two filters that each keep seven eighths of their value per RTT have a twentieth of a rate that doubles every RTT.
 const LATE_ESTIMATE: &str =
     "its estimate at the end of slow start is a small part of the rate, and Reno's growth follows";
+
+const GRID: &str = "its grid of rates ends at 12 Mbit/s; `max_rate` makes it longer";
 
 fn schemes() -> Vec<String> {
     let registry = Registry::default();

@@ -77,7 +77,7 @@ pub(super) fn common(default_fairness: Fairness) -> Vec<ParameterInfo> {
 
 /// What all assisted schemes need.
 pub(super) fn needs() -> Needs {
-    Needs { receiver: Some(Arc::new(receiver)), advice: Some(Arc::new(request)) }
+    Needs { receiver: Some(Arc::new(receiver)), advice: Some(Arc::new(request)), ..Needs::NOTHING }
 }
 
 /// A scheme that advice stands in for.

@@ -1,0 +1,224 @@
+//! The model of the link: how likely each rate is, given what has arrived, and how much will arrive with 95 % certainty.
+//!
+//! Rates are in units per second, and there are 1000 of these at the grid's end: a unit is a packet where the highest rate is the
+//! authors' 12 Mbit/s, and more where it is higher. So the model is the same for every highest rate.
+
+use std::sync::OnceLock;
+
+/// How often the model is brought up to date, in seconds (paper, section 3.2; `TICK_LENGTH`).
+pub(super) const TICK_S: f64 = 0.02;
+/// How many ticks are forecast (section 3.3; `NUM_TICKS`).
+pub(super) const TICKS: usize = 8;
+/// The grid's end, in units per second (section 3.1; `MAX_ARRIVAL_RATE`).
+pub(super) const MAX_RATE: f64 = 1000.0;
+/// 256 bins (section 3.1; `NUM_BINS`), and one for what is above. The first is the outage.
+const BINS: usize = 257;
+const BIN_WIDTH: f64 = MAX_RATE / 256.0;
+/// How far a rate wanders in a second, in units per second (section 3.1; `BROWNIAN_MOTION_RATE`).
+const SIGMA: f64 = 200.0;
+/// How often an outage ends, per second (section 3.1; `OUTAGE_ESCAPE_RATE`).
+const ESCAPE_RATE: f64 = 1.0;
+/// A rate wanders no farther than so many standard deviations (`Process::evolve`).
+const REACH: f64 = 5.0;
+/// A forecast counts with fewer units than this in a tick (`MAX_ARRIVALS_PER_TICK`).
+const COUNTS: usize = 30;
+/// The forecast is met with 95 % certainty (section 3.3).
+const QUANTILE: f64 = 0.05;
+
+/// How likely each rate is.
+#[derive(Debug, Clone)]
+pub(super) struct Model(Vec<f64>);
+
+impl Model {
+    /// Nothing is known: all rates are alike.
+    pub(super) fn new() -> Self {
+        Self(vec![1.0 / BINS as f64; BINS])
+    }
+
+    /// The mean rate, in units per second.
+    pub(super) fn mean_rate(&self) -> f64 {
+        self.0.iter().enumerate().map(|(bin, probability)| rate(bin) * probability).sum()
+    }
+
+    /// A tick passes: rates wander, and outages last or end.
+    pub(super) fn evolve(&mut self) {
+        let wandering = Wandering::shared();
+        self.0 = wandering.evolve(&self.0);
+        self.normalize();
+    }
+
+    /// So many units have arrived in the last tick.
+    pub(super) fn observe(&mut self, count: u32) {
+        let likelihood = |bin| log_poisson(rate(bin) * TICK_S, count);
+        // Relative to the likeliest, so that something stays however unlikely all are.
+        let seen = self.0.iter().enumerate().filter(|(_, probability)| **probability > 0.0);
+        let best = seen.map(|(bin, _)| likelihood(bin)).fold(f64::NEG_INFINITY, f64::max);
+        for (bin, probability) in self.0.iter_mut().enumerate() {
+            *probability *= libm::exp(likelihood(bin) - best);
+        }
+        self.normalize();
+    }
+
+    fn normalize(&mut self) {
+        let sum: f64 = self.0.iter().sum();
+        self.0.iter_mut().for_each(|probability| *probability /= sum);
+    }
+
+    /// For each of the next ticks, how many units will have arrived by its end at least, with 95 % certainty.
+    pub(super) fn forecast(&self) -> [u32; TICKS] {
+        let table = Forecasts::shared();
+        std::array::from_fn(|tick| {
+            let mut sum = 0.0;
+            let reached = table.0[tick].iter().position(|of_bins| {
+                sum += self.0.iter().zip(of_bins).map(|(bin, count)| bin * count).sum::<f64>();
+                sum >= QUANTILE
+            });
+            reached.unwrap_or(table.0[tick].len()) as u32
+        })
+    }
+}
+
+/// The rate in the middle of a bin, in units per second.
+fn rate(bin: usize) -> f64 {
+    (bin as f64 + 0.5) * BIN_WIDTH
+}
+
+/// The logarithm of the probability that `count` arrive where `mean` are expected (Poisson).
+fn log_poisson(mean: f64, count: u32) -> f64 {
+    f64::from(count) * libm::log(mean) - mean - libm::lgamma(f64::from(count) + 1.0)
+}
+
+/// How likely a rate changes by each number of bins within a tick.
+struct Wandering {
+    /// By 0, 1, 2, ... bins to one side.
+    by: Vec<f64>,
+    /// By so many or more to one side: what would leave the grid stays in the bin at its end.
+    beyond: Vec<f64>,
+    /// An outage ends within a tick.
+    escape: f64,
+}
+
+impl Wandering {
+    fn shared() -> &'static Self {
+        static SHARED: OnceLock<Wandering> = OnceLock::new();
+        SHARED.get_or_init(|| {
+            let sigma = SIGMA * TICK_S.sqrt() / BIN_WIDTH;
+            let below = |bins: f64| 0.5 * libm::erfc(-bins / (sigma * std::f64::consts::SQRT_2));
+            let reach = (REACH * sigma) as usize;
+            let by = (0..=reach).map(|bins| below(bins as f64 + 0.5) - below(bins as f64 - 0.5)).collect();
+            let beyond = (0..=reach).map(|bins| 1.0 - below(bins as f64 - 0.5)).collect();
+            Self { by, beyond, escape: 1.0 - libm::exp(-ESCAPE_RATE * TICK_S) }
+        })
+    }
+
+    fn evolve(&self, from: &[f64]) -> Vec<f64> {
+        let mut to = vec![0.0; BINS];
+        for (bin, &probability) in from.iter().enumerate().filter(|(_, probability)| **probability > 0.0) {
+            let reach = self.by.len() - 1;
+            for next in bin.saturating_sub(reach)..=(bin + reach).min(BINS - 1) {
+                let factor = match (bin, next) {
+                    (0, 0) => 1.0 - self.escape,
+                    (0, _) => self.escape,
+                    _ => 1.0,
+                };
+                let shares = if next == 0 || next == BINS - 1 { &self.beyond } else { &self.by };
+                to[next] += factor * probability * shares[bin.abs_diff(next)];
+            }
+        }
+        to
+    }
+}
+
+/// For each tick, and each number of units that may have arrived by its end: how likely it is from each bin.
+struct Forecasts(Vec<Vec<Vec<f64>>>);
+
+impl Forecasts {
+    fn shared() -> &'static Self {
+        static SHARED: OnceLock<Forecasts> = OnceLock::new();
+        SHARED.get_or_init(Self::compute)
+    }
+
+    fn compute() -> Self {
+        let in_a_tick: Vec<Vec<f64>> = (0..BINS)
+            .map(|bin| {
+                let likelihood = |count| libm::exp(log_poisson(rate(bin) * TICK_S, count));
+                (0..COUNTS as u32).map(likelihood).collect()
+            })
+            .collect();
+        let mut ticks: Vec<Vec<Vec<f64>>> =
+            (1..=TICKS).map(|tick| vec![vec![0.0; BINS]; tick * (COUNTS - 1) + 1]).collect();
+        for bin in 0..BINS {
+            let mut model = Model(vec![0.0; BINS]);
+            model.0[bin] = 1.0;
+            let mut arrived = vec![1.0];
+            for tick in &mut ticks {
+                arrived = convolved(&arrived, &mixed(&model.0, &in_a_tick));
+                tick.iter_mut().zip(&arrived).for_each(|(of_bins, probability)| of_bins[bin] = *probability);
+                model.evolve();
+            }
+        }
+        Self(ticks)
+    }
+}
+
+/// How many arrive in a tick, over all rates.
+fn mixed(rates: &[f64], in_a_tick: &[Vec<f64>]) -> Vec<f64> {
+    let mut mixed = vec![0.0; COUNTS];
+    for (probability, counts) in rates.iter().zip(in_a_tick).filter(|(probability, _)| **probability > 0.0) {
+        mixed.iter_mut().zip(counts).for_each(|(sum, count)| *sum += probability * count);
+    }
+    mixed
+}
+
+/// How likely each sum of two numbers is.
+fn convolved(first: &[f64], second: &[f64]) -> Vec<f64> {
+    let mut sums = vec![0.0; first.len() + second.len() - 1];
+    for (offset, probability) in first.iter().enumerate() {
+        sums[offset..].iter_mut().zip(second).for_each(|(sum, other)| *sum += probability * other);
+    }
+    sums
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn after(counts: &[u32]) -> Model {
+        let mut model = Model::new();
+        for &count in counts {
+            model.evolve();
+            model.observe(count);
+        }
+        model
+    }
+
+    #[test]
+    fn a_steady_rate_is_found_and_forecast_with_caution_that_grows_with_time() {
+        // 10 in each tick: 500 a second.
+        let model = after(&[10; 200]);
+        assert!((model.mean_rate() - 500.0).abs() < 25.0, "{}", model.mean_rate());
+        let forecast = model.forecast();
+        assert!(forecast.is_sorted() && forecast[0] >= 3 && forecast[7] <= 70, "{forecast:?}");
+        // The fifth percentile of a Poisson number of mean 10 is 5; not knowing the rate lowers it.
+        assert!(forecast[0] <= 5, "{forecast:?}");
+    }
+
+    #[test]
+    fn silence_means_an_outage_which_lasts_about_a_second() {
+        let model = after(&[0; 100]);
+        assert_eq!(model.forecast(), [0; TICKS]);
+        assert!(model.0[0] > 0.9, "{}", model.0[0]);
+        // One in fifty ticks ends it: with half of what a rate of zero wanders, 0.0198 * 0.47 of 0.98 * 0.53 in each.
+        let mut later = Model(vec![0.0; BINS]);
+        later.0[0] = 1.0;
+        later.evolve();
+        assert!((later.0[0] - 0.982).abs() < 0.001, "{}", later.0[0]);
+    }
+
+    #[test]
+    fn what_no_rate_explains_leaves_a_model_that_goes_on() {
+        let mut model = after(&[10; 20]);
+        model.observe(u32::MAX);
+        assert!((model.0.iter().sum::<f64>() - 1.0).abs() < 1e-9 && model.mean_rate() > 900.0);
+    }
+}

@@ -1,0 +1,178 @@
+//! CoDel as Mahimahi has it (`codel_packet_queue.cc` of version 0.98), which the papers ran: not RFC 8289's.
+//!
+//! What differs from the RFC:
+//! - The packet at the head is always sent. Where CoDel decides to drop, the one behind it goes, and after an interval without
+//!   rest, the one behind that.
+//! - A packet that is dropped takes its place in the count even where it waited less than the target.
+//! - The clock and the times between drops are cut to whole milliseconds.
+//! - The last packet of the queue ends the state of dropping, whatever its size.
+
+use crate::backlog::{Backlog, QueuedPacket};
+use crate::packet::{DropReason, Packet};
+use cellcc_units::{Bytes, MahimahiCoDel, Span, Time};
+
+/// Mahimahi's `PACKET_SIZE`, without the four bytes of its device.
+pub(crate) const FULL_PACKET: Bytes = Bytes::new(1500);
+
+/// A dropping state that follows the one before within this many intervals goes on at its rate.
+const RECENT_INTERVALS: u64 = 16;
+
+/// Whole milliseconds, as Mahimahi's clock has them.
+pub(crate) fn whole_millis(time: Time) -> u64 {
+    time.as_nanos() / Span::from_millis(1).as_nanos()
+}
+
+/// A CoDel controller; its times are in milliseconds.
+#[derive(Debug, Clone)]
+pub(crate) struct MahimahiCoDelState {
+    target: u64,
+    interval: u64,
+    /// When a delay above the target will have lasted for an interval; `None` while it is below.
+    first_above: Option<u64>,
+    dropping: bool,
+    drop_next: u64,
+    count: u32,
+    last_count: u32,
+}
+
+impl MahimahiCoDelState {
+    pub(crate) fn new(settings: MahimahiCoDel) -> Self {
+        let millis = |span: Span| span.as_nanos() / Span::from_millis(1).as_nanos();
+        Self {
+            target: millis(settings.target),
+            interval: millis(settings.interval),
+            first_above: None,
+            dropping: false,
+            drop_next: 0,
+            count: 0,
+            last_count: 0,
+        }
+    }
+
+    /// The packet to be sent at `now`: the head of the queue. Those behind it may be dropped.
+    pub(crate) fn dequeue<P: Packet>(
+        &mut self,
+        now: Time,
+        queue: &mut Backlog<P>,
+    ) -> Option<QueuedPacket<P>> {
+        let millis = whole_millis(now);
+        let (sent, ok_to_drop) = self.look_at_next(now, queue);
+        if self.dropping {
+            self.dropping = ok_to_drop;
+            while self.dropping && millis >= self.drop_next {
+                self.dropping = self.drop_next_packet(now, queue);
+                self.count = self.count.wrapping_add(1);
+                if self.dropping {
+                    self.drop_next = self.control_law(self.drop_next);
+                }
+            }
+        } else if ok_to_drop {
+            self.drop_next_packet(now, queue);
+            self.dropping = true;
+            let drops = self.count.wrapping_sub(self.last_count);
+            let recent = millis.wrapping_sub(self.drop_next) < RECENT_INTERVALS * self.interval;
+            self.count = if drops > 1 && recent { drops } else { 1 };
+            self.drop_next = self.control_law(millis);
+            self.last_count = self.count;
+        }
+        sent
+    }
+
+    /// Takes the next packet, and says whether one may be dropped (`dodequeue`).
+    fn look_at_next<P: Packet>(
+        &mut self,
+        now: Time,
+        queue: &mut Backlog<P>,
+    ) -> (Option<QueuedPacket<P>>, bool) {
+        let next = queue.pop(now);
+        let millis = whole_millis(now);
+        let sojourn = next.as_ref().map_or(0, |next| millis - whole_millis(next.queued_at));
+        if sojourn < self.target || queue.bytes() <= FULL_PACKET {
+            self.first_above = None;
+            return (next, false);
+        }
+        match self.first_above {
+            None => {
+                self.first_above = Some(millis + self.interval);
+                (next, false)
+            }
+            Some(first_above) => (next, millis >= first_above),
+        }
+    }
+
+    /// Drops the packet that has come to the head, and says whether the one behind it may be dropped as well.
+    fn drop_next_packet<P: Packet>(&mut self, now: Time, queue: &mut Backlog<P>) -> bool {
+        let (next, ok_to_drop) = self.look_at_next(now, queue);
+        if let Some(next) = next {
+            queue.note_drop(next.packet, now, DropReason::Aqm);
+        }
+        ok_to_drop
+    }
+
+    fn control_law(&self, from: u64) -> u64 {
+        from + (self.interval as f64 / libm::sqrt(f64::from(self.count))) as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backlog::testing::{Full, fill};
+
+    const RFC: MahimahiCoDel = MahimahiCoDel::DEFAULT;
+
+    fn millis(millis: u64) -> Time {
+        Time::ZERO + Span::from_millis(millis)
+    }
+
+    /// Takes a packet every millisecond from a queue in which all wait for long, and lists when one was dropped.
+    fn drops(times: std::ops::Range<u64>) -> Vec<u64> {
+        let mut codel = MahimahiCoDelState::new(RFC);
+        let mut queue = fill(10_000, Full::default());
+        let mut drops = Vec::new();
+        for now in times {
+            assert!(codel.dequeue(millis(now), &mut queue).is_some());
+            while queue.next_drop().is_some() {
+                drops.push(now);
+            }
+        }
+        drops
+    }
+
+    #[test]
+    fn the_times_between_drops_are_cut_to_whole_milliseconds() {
+        // 100/sqrt(n): 100, 70, 57, 50, 44 and 40 ms; RFC 8289 drops at 110, 210, 281, 339, 389, 434 and 474.
+        assert_eq!(drops(10..480), [110, 210, 280, 337, 387, 431, 471]);
+    }
+
+    #[test]
+    fn the_head_is_sent_and_the_packet_behind_it_goes() {
+        let mut codel = MahimahiCoDelState::new(RFC);
+        let mut queue = Backlog::default();
+        let packet = |number| Numbered { number };
+        (0..200).for_each(|number| queue.push(packet(number), Time::ZERO));
+        let sent: Vec<_> = (10..=110).filter_map(|now| codel.dequeue(millis(now), &mut queue)).collect();
+        assert_eq!(sent.last().map(|sent| sent.packet.number), Some(100));
+        assert_eq!(queue.next_drop().map(|drop| drop.packet.number), Some(101));
+    }
+
+    #[derive(Debug, Clone, Copy)]
+    struct Numbered {
+        number: u64,
+    }
+
+    impl Packet for Numbered {
+        fn size(&self) -> Bytes {
+            FULL_PACKET
+        }
+    }
+
+    #[test]
+    fn the_last_packet_of_a_queue_is_never_dropped() {
+        let mut codel = MahimahiCoDelState::new(RFC);
+        for now in [0, 200, 400, 2000].map(millis) {
+            let mut queue = fill(1, Full::default());
+            assert!(codel.dequeue(now, &mut queue).is_some() && queue.next_drop().is_none());
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! Sprout on constant links, and on the recordings of its paper.
+
+use crate::common::compare;
+use cellcc_experiment::{Metrics, Record};
+use cellcc_units::Span;
+use std::io::{Write, stderr};
+use std::path::Path;
+
+fn over(scheme: &str, link: &str) -> Record {
+    let records = compare(&[scheme], link, |file| {
+        file.duration = Span::from_secs(60);
+        file.path.rtt = Span::from_millis(40);
+        file.path.queue = "unlimited".parse().expect("a queue");
+    });
+    records.into_iter().nth(1).expect("the limit and the scheme")
+}
+
+fn p95_ms(metrics: &Metrics) -> f64 {
+    metrics.queueing_delay_p95_ms.expect("packets")
+}
+
+#[test]
+fn a_steady_link_is_filled_and_what_waits_leaves_in_time() {
+    for link in ["rate=6Mbit/s", "rate=10Mbit/s"] {
+        let total = over("sprout", link).total;
+        assert!(total.utilisation > 0.95 && p95_ms(&total) < 100.0, "{link}: {total:?}");
+    }
+}
+
+#[test]
+fn the_grid_ends_at_the_highest_rate_and_can_be_made_longer() {
+    let (usual, longer) =
+        (over("sprout", "rate=500Mbit/s").total, over("sprout(max_rate=1Gbit/s)", "rate=500Mbit/s").total);
+    // 12 Mbit/s and what rounding up adds; the authors' program is known for 18.
+    assert!(usual.throughput_mbit_s < 18.0, "{}", usual.throughput_mbit_s);
+    assert!(longer.utilisation > 0.95 && p95_ms(&longer) < 100.0, "{longer:?}");
+}
+
+#[test]
+fn the_moving_average_uses_more_of_a_cellular_link_and_makes_packets_wait_longer() {
+    let (cautious, average) =
+        (over("sprout", "lte-drive").total, over("sprout(forecast=ewma)", "lte-drive").total);
+    assert!(
+        average.utilisation > cautious.utilisation + 0.1,
+        "{} {}",
+        average.utilisation,
+        cautious.utilisation
+    );
+    assert!(
+        p95_ms(&average) > p95_ms(&cautious) && p95_ms(&cautious) < 100.0,
+        "{} {}",
+        p95_ms(&average),
+        p95_ms(&cautious)
+    );
+}
+
+/// The LTE recordings of its paper, and those that came later. Left out are `ATT-LTE-driving.up` and `TMobile-LTE-driving.down`: there
+/// even a packet every 120 ms, which no other waits behind, waits longer than 100 ms in 5 of 100 cases
+/// (`fixed-rate(rate=100kbit/s)`: 1873 and 124 ms).
+const RECORDINGS: [&str; 9] = [
+    "Verizon-LTE-driving.rebuilt.down",
+    "Verizon-LTE-driving.rebuilt.up",
+    "Verizon-LTE-short.down",
+    "Verizon-LTE-short.up",
+    "ATT-LTE-driving.down",
+    "ATT-LTE-driving-2016.down",
+    "TMobile-LTE-short.down",
+    "TMobile-LTE-short.up",
+    "TMobile-LTE-driving.rebuilt.up",
+];
+
+#[test]
+fn of_the_packets_on_the_recordings_of_its_paper_95_in_100_wait_less_than_100_ms() {
+    let Some(root) = std::env::var_os("CELLCC_TRACES") else {
+        writeln!(stderr(), "left out: CELLCC_TRACES names no folder of real traces").expect("stderr");
+        return;
+    };
+    for name in RECORDINGS {
+        let link = Path::new(&root).join("lte-mahimahi").join(name);
+        let total = over("sprout", link.to_str().expect("a path in UTF-8")).total;
+        assert!(p95_ms(&total) < 100.0, "{name}: {} ms", p95_ms(&total));
+    }
+}
