@@ -4,7 +4,7 @@ use crate::exit::Exit;
 use crate::terminal;
 use cellcc_report::TableFormat;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use comfy_table::{ContentArrangement, LineStyle, Table, TableStyle, presets};
+use comfy_table::{ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle, presets};
 use serde::Serialize;
 
 /// Reads `--format`.
@@ -36,8 +36,13 @@ pub(crate) fn render(
             table.load_style(TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─')));
             table.set_content_arrangement(ContentArrangement::Dynamic).set_width(terminal::narrow_width());
             table.set_header(header.iter().copied());
-            for column in table.column_iter_mut() {
-                column.set_padding((0, 1));
+            // One space between columns is enough where there are many.
+            let padding = u16::from(header.len() <= 6);
+            for (index, column) in table.column_iter_mut().enumerate() {
+                column.set_padding((0, padding));
+                if rows.iter().all(|row| row.get(index).is_some_and(|cell| is_number(cell))) {
+                    column.set_constraint(ColumnConstraint::ContentWidth);
+                }
             }
             Ok(filled(table, header, rows))
         }
@@ -49,6 +54,11 @@ pub(crate) fn render(
             Ok(filled(table, header, &escaped))
         }
     }
+}
+
+/// What is not to be cut: a number, two with `/` between them, or a dash in their place.
+fn is_number(cell: &str) -> bool {
+    cell.chars().all(|c| c.is_ascii_digit() || "./-".contains(c))
 }
 
 fn filled(mut table: Table, header: &[&str], rows: &[Vec<String>]) -> String {
