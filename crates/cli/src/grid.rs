@@ -36,12 +36,15 @@ pub(crate) fn render(
             table.load_style(TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─')));
             table.set_content_arrangement(ContentArrangement::Dynamic).set_width(terminal::narrow_width());
             table.set_header(header.iter().copied());
+            // One space between columns is enough where there are many.
+            let padding = u16::from(header.len() <= 6);
             for (index, column) in table.column_iter_mut().enumerate() {
-                column.set_padding((0, 1));
+                column.set_padding((0, padding));
                 // No word is cut, though the table be wider than the terminal: addresses and names are copied from it.
                 let cells = rows.iter().map(|row| row[index].as_str()).chain([header[index]]);
-                let longest = cells.flat_map(str::split_whitespace).map(str::len).max().unwrap_or(0) as u16;
-                column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(longest + 1)));
+                let longest = cells.flat_map(str::split_whitespace).map(|word| word.chars().count()).max();
+                let longest = longest.unwrap_or(0) as u16 + padding;
+                column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(longest)));
             }
             Ok(filled(table, header, rows))
         }

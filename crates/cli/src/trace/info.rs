@@ -39,16 +39,21 @@ pub(super) fn run(args: &Args) -> Result<(), Exit> {
     tell_apart(&mut infos, texts);
     let for_people = matches!(args.format, TableFormat::Table | TableFormat::Markdown);
     let (header, rows): (Vec<&str>, Vec<Vec<String>>) = if for_people {
-        (HEADINGS.to_vec(), infos.iter().map(rounded).collect())
+        let mut rows: Vec<Vec<String>> = infos.iter().map(rounded).collect();
+        if args.format == TableFormat::Table {
+            rows.iter_mut().for_each(|row| row[0] = wrapped(&row[0]));
+        }
+        (HEADINGS.to_vec(), rows)
     } else {
         (COLUMNS.to_vec(), infos.iter().map(exact).collect())
     };
     let text = grid::render(args.format, &header, &rows, &infos)?;
     match for_people {
         true => print(&format!(
-            "{text}\n\nRates: Mbit/s of whole seconds; jump: the largest from one to the next. Outages: seconds\n\
-             below {OUTAGE_BELOW_MBIT_S} Mbit/s, and the longest. Gap: the longest time without any capacity. Burst: a\n\
-             run of delivery opportunities at most 1 ms apart, p50/p95 of its size and of the time to\nthe next."
+            "{text}\n\nRates: Mbit/s of whole seconds; jump: the largest from one to the next. Outages:\n\
+             seconds below {OUTAGE_BELOW_MBIT_S} Mbit/s, and the longest. Gap: the longest time without any\n\
+             capacity. Burst: a run of delivery opportunities at most 1 ms apart, p50/p95 of\n\
+             its size and of the time to the next."
         )),
         false => print(&text),
     }
@@ -79,9 +84,22 @@ const HEADINGS: [&str; 12] = [
     "apart\nms",
 ];
 
+/// A name in lines that leave room for the numbers in a terminal of 80 columns, cut at its hyphens, underscores and dots.
+fn wrapped(name: &str) -> String {
+    const LONGEST: usize = 14;
+    let mut lines: Vec<String> = Vec::new();
+    for part in name.split_inclusive(['-', '_', '.', '/']) {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + part.chars().count() <= LONGEST => line.push_str(part),
+            _ => lines.push(part.into()),
+        }
+    }
+    lines.join("\n")
+}
+
 fn rounded(info: &Info) -> Vec<String> {
     let stats = &info.stats;
-    let one = |value: f64| format!("{value:.1}");
+    let one = |value: f64| if value < 99.95 { format!("{value:.1}") } else { format!("{value:.0}") };
     let (sizes, gaps) = match &stats.bursts {
         None => ("-".into(), "-".into()),
         Some(bursts) => (
