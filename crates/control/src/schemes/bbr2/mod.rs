@@ -25,6 +25,8 @@
 //! | `min_rtt` | the minimum RTT, and when to look for it |
 //! | `bounds` | what losses have taught: `bw_lo`, `inflight_lo`, `inflight_hi` |
 //! | `cycle` | the phases of ProbeBW |
+//! | `probing` | from phase to phase, and what a probe teaches |
+//! | `window` | the window and the pacing rate that follow from the model |
 //!
 //! From [`bbr`](super::bbr): the end of Startup, ProbeRTT's stay, pacing, packet conservation, aggregated ACKs.
 //!
@@ -41,9 +43,11 @@
 mod bounds;
 mod cycle;
 mod min_rtt;
+mod probing;
 mod settings;
 #[cfg(test)]
 mod tests;
+mod window;
 
 pub(super) use settings::scheme;
 
@@ -55,7 +59,7 @@ use super::bbr::recovery::Recovery;
 use crate::contract::{Ack, Context, Controller, Event, Limits, Loss, Observer, Sampler, Sent, Tag};
 use crate::filters::WindowedMax;
 use bounds::{Bounds, Lost};
-use cellcc_units::{Bytes, Rate, Span, Time};
+use cellcc_units::{Bytes, Rate, Time};
 use cycle::{Cycle, Phase};
 use min_rtt::MinRtt;
 use settings::Gains;
@@ -181,31 +185,6 @@ impl Bbr2 {
         self.packet_size * MIN_WINDOW_PACKETS
     }
 
-    /// Draft section 4.6.4.2, `BBRBDPMultiple`.
-    fn bdp(&self, bandwidth: Rate, gain: f64) -> Bytes {
-        match self.min_rtt.get() {
-            Some(min_rtt) => bandwidth.bytes_in(min_rtt).mul_f64(gain),
-            None => self.initial_window,
-        }
-    }
-
-    /// Draft section 4.6.4.2, `BBRQuantizationBudget`.
-    fn with_quanta(&self, inflight: Bytes) -> Bytes {
-        let inflight = inflight.max(self.pacing.quantum() * 3).max(self.min_window());
-        let probes = matches!(self.state, State::ProbeBw) && self.cycle.phase() == Phase::Up;
-        if probes { inflight + self.packet_size * 2 } else { inflight }
-    }
-
-    /// Draft section 4.6.4.2, `BBRInflight`, of the largest bandwidth.
-    fn inflight(&self, gain: f64) -> Bytes {
-        self.with_quanta(self.bdp(self.max_bw(), gain))
-    }
-
-    /// Draft section 4.3.3.5.3, `BBRTargetInflight`.
-    fn target_inflight(&self) -> Bytes {
-        self.bdp(self.bw(), 1.0).min(self.window)
-    }
-
     /// The round begins anew (`BBRStartRound`).
     fn start_round(&mut self) {
         self.round_ends_at = self.delivered;
@@ -271,97 +250,6 @@ impl Bbr2 {
         }
     }
 
-    /// Draft section 4.3.3.6, `BBRUpdateProbeBWCyclePhase`.
-    fn update_cycle(&mut self, step: &Step) {
-        if !self.is_pipe_full() {
-            return;
-        }
-        self.adapt_upper_bound(step);
-        if !matches!(self.state, State::ProbeBw) {
-            return;
-        }
-        match self.cycle.phase() {
-            Phase::Down if self.is_time_to_probe(step.now) => self.start_refill(),
-            Phase::Down if self.is_drained(step.inflight) => self.cycle.cruise(),
-            Phase::Cruise if self.is_time_to_probe(step.now) => self.start_refill(),
-            Phase::Refill if step.round_start => self.start_up(step.now),
-            Phase::Up if self.is_probe_over(step) => self.start_down(step.now),
-            _ => {}
-        }
-    }
-
-    fn is_time_to_probe(&self, now: Time) -> bool {
-        let target = self.target_inflight().get() / self.packet_size.get();
-        self.cycle.is_time_to_probe(now, target)
-    }
-
-    /// Draft section 4.3.3.6, `BBRCheckTimeToCruise`.
-    fn is_drained(&self, inflight: Bytes) -> bool {
-        inflight <= self.bounds.with_headroom(self.min_window()) && inflight <= self.inflight(1.0)
-    }
-
-    fn is_probe_over(&self, step: &Step) -> bool {
-        let at_bound = self.bounds.inflight_hi.is_some_and(|bound| step.inflight >= bound);
-        if self.gains.stops_at_bound && self.cycle.was_too_high() && at_bound {
-            return true;
-        }
-        let min_rtt = self.min_rtt.get().unwrap_or(Span::ZERO);
-        self.cycle.has_lasted(step.now, min_rtt) && step.inflight > self.inflight(self.gains.up)
-    }
-
-    fn start_down(&mut self, now: Time) {
-        self.bounds.forget_signals();
-        self.cycle.down(now);
-        self.start_round();
-    }
-
-    fn start_refill(&mut self) {
-        self.bounds.forget_lower();
-        self.cycle.refill();
-        self.start_round();
-    }
-
-    fn start_up(&mut self, now: Time) {
-        self.cycle.up(now, self.window, self.packet_size);
-        self.start_round();
-    }
-
-    /// Draft section 4.5.6.2, `BBRAdaptUpperBounds`.
-    fn adapt_upper_bound(&mut self, step: &Step) {
-        if step.round_start && self.cycle.end_feedback() && matches!(self.state, State::ProbeBw) {
-            // The samples of a probe have all come.
-            if !step.app_limited {
-                self.cycles += 1;
-            }
-        }
-        if step.lost.is_too_much() {
-            if self.cycle.takes_samples() {
-                self.inflight_was_too_high(step.now, step.lost.inflight, step.app_limited);
-            }
-            return;
-        }
-        let Some(bound) = self.bounds.inflight_hi else { return };
-        let bound = bound.max(step.lost.inflight);
-        self.bounds.inflight_hi = Some(bound);
-        let probing_up = matches!(self.state, State::ProbeBw) && self.cycle.phase() == Phase::Up;
-        if probing_up && step.cwnd_limited && self.window >= bound {
-            let growth = self.cycle.grow(step.acked, step.round_start, self.window, self.packet_size);
-            self.bounds.inflight_hi = Some(bound + growth);
-        }
-    }
-
-    /// Draft section 4.5.6.2, `BBRHandleInflightTooHigh`.
-    fn inflight_was_too_high(&mut self, now: Time, inflight: Bytes, app_limited: bool) {
-        self.cycle.probe_was_too_high();
-        if !app_limited {
-            let least = self.target_inflight().mul_f64(bounds::BETA);
-            self.bounds.inflight_hi = Some(inflight.max(least));
-        }
-        if matches!(self.state, State::ProbeBw) && self.cycle.phase() == Phase::Up {
-            self.start_down(now);
-        }
-    }
-
     /// Draft section 4.3.4.4.
     fn update_probe_rtt(&mut self, ack: &Ack<'_>) {
         let expired = self.min_rtt.update(ack.now, ack.rtt_sample);
@@ -396,51 +284,6 @@ impl Bbr2 {
         } else {
             self.state = State::Startup;
         }
-    }
-
-    fn set_pacing_rate(&mut self, srtt: Span) {
-        if !self.has_seen_rtt {
-            self.has_seen_rtt = true;
-            let rate = Rate::from_transfer(self.window, srtt);
-            self.pacing.pace_at(paced(rate, self.gains.startup_pacing));
-        }
-        let rate = paced(self.bw(), self.pacing_gain());
-        if self.is_pipe_full() || rate > self.pacing.rate() {
-            self.pacing.pace_at(rate);
-        }
-    }
-
-    /// Draft section 4.6.4.6, `BBRSetCwnd`.
-    fn set_window(&mut self, ack: &Ack<'_>) {
-        if self.recovery.update(ack) {
-            self.window = self.window.max(self.recovery.prior_window());
-        }
-        if self.recovery.is_conserving() {
-            self.window = self.window.max(ack.inflight + ack.bytes);
-        } else {
-            let bdp = self.bdp(self.bw(), self.cwnd_gain());
-            let target = self.with_quanta(bdp + self.aggregation.extra(self.bw()));
-            if self.is_pipe_full() {
-                self.window = target.min(self.window + ack.bytes);
-            } else if self.window < target || self.delivered < self.initial_window {
-                self.window += ack.bytes;
-            }
-        }
-        self.window = self.window.max(self.min_window()).min(self.cap());
-    }
-
-    /// Draft sections 4.6.4.5 and 4.6.4.7: what state and bounds allow.
-    fn cap(&self) -> Bytes {
-        let cap = match self.state {
-            State::Startup | State::Drain => Bytes::MAX,
-            State::ProbeBw if self.cycle.phase() == Phase::Cruise => {
-                self.bounds.with_headroom(self.min_window())
-            }
-            State::ProbeBw => self.bounds.inflight_hi.unwrap_or(Bytes::MAX),
-            State::ProbeRtt(_) => self.bounds.with_headroom(self.min_window()).min(self.probe_rtt_window()),
-        };
-        let cap = self.bounds.inflight_lo.map_or(cap, |bound| cap.min(bound));
-        cap.max(self.min_window())
     }
 
     /// Full packets have this size from now on.
