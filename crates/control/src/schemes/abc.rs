@@ -140,12 +140,11 @@ impl Controller for Abc {
 
     fn limits(&self) -> Limits {
         let window = self.window();
-        match self.rtt {
+        let rate = self.rtt.map(|rtt| Rate::from_transfer(window * PACING_GAIN, rtt));
+        // Over an RTT of days the rate is zero, which would stop the flow.
+        match rate.filter(|rate| !rate.is_zero()) {
             None => Limits::window_only(window),
-            Some(rtt) => {
-                let rate = Rate::from_transfer(window * PACING_GAIN, rtt);
-                Limits::paced(window, rate, self.packet_size)
-            }
+            Some(rate) => Limits::paced(window, rate, self.packet_size),
         }
     }
 
