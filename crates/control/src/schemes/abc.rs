@@ -269,11 +269,12 @@ mod tests {
         let mut round = Round::new("abc(cubic=off)");
         (0..4).for_each(|_| round.run(|_| false));
         let before = round.window();
-        // Every second of all packets: a round of an odd number has one of either more.
+        // Every second of all packets: a round of an odd number has one of either more, which is a packet at the end.
+        // And a round sends whole packets, so it adds up to a tenth less than one for a window of ten.
         let seen = std::cell::Cell::new(0);
         (0..10).for_each(|_| round.run(|_| seen.replace(seen.get() + 1) % 2 == 0));
         let growth = round.window() - before;
-        assert!((9.0..=12.0).contains(&growth), "{growth} packets in ten rounds");
+        assert!((8.0..=11.0).contains(&growth), "{growth} packets in ten rounds");
     }
 
     #[test]
