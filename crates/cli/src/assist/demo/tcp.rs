@@ -26,14 +26,19 @@ pub(super) fn rounds(schemes: &[String], args: &Args) -> Result<Vec<Record>, Exi
     let refused = |error: &dyn Display| Exit::input(format!("--transport tcp: {error}"));
     let driver = KernelDriver::new(Assisted { schemes: Arc::default(), out: args.out.clone() });
     let driver = driver.map_err(|error| refused(&error))?;
+    // What cannot run is refused before anything runs.
+    let resolve = |scheme: &String| {
+        let mut scenario = scenario(scheme, args.time);
+        driver.resolve(&mut scenario).map_err(|error| refused(&error))?;
+        Ok(scenario)
+    };
+    let scenarios = schemes.iter().map(resolve).collect::<Result<Vec<_>, Exit>>()?;
     let runtime = runtime()?;
     runtime.spawn(end_when_interrupted());
     let mut records = Vec::new();
-    for scheme in schemes {
+    for (scheme, scenario) in schemes.iter().zip(&scenarios) {
         tell_of_round("TCP", scheme, args);
-        let mut scenario = scenario(scheme, args.time);
-        driver.resolve(&mut scenario).map_err(|error| refused(&error))?;
-        let record = driver.run(&scenario).map_err(Exit::failed)?;
+        let record = driver.run(scenario).map_err(Exit::failed)?;
         records.extend((0..USERS.len()).map(|user| of_user(&record, user)));
     }
     Ok(records)
