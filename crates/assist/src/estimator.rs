@@ -35,7 +35,7 @@ use std::collections::VecDeque;
 const BACKLOGGED_SHARE: f64 = 0.9;
 /// A quotient over less busy time than this share of a period is a handful of packets. Our choice: at the paper's 50 ms
 /// it is 25 ms, 25 slots of LTE.
-const FAIR_SAMPLE_SHARE: f64 = 0.5;
+pub(crate) const FAIR_SAMPLE_SHARE: f64 = 0.5;
 /// Periods that may be joined into a fair sample; 400 ms at the paper's 50 ms, over which an LTE channel has changed.
 const MAX_JOINED_PERIODS: usize = 8;
 /// An estimate from a partly busy queue grows by this factor per period at most: slow start's.

@@ -4,9 +4,10 @@
 //! is above its minimum, packets wait somewhere. So a period's observation here has the bytes that were acknowledged, and for
 //! how long packets are known to have waited ([`Evidence::RoundTrips`]).
 //!
-//! Acknowledgements come in steps. A period begins and ends with one, and its rates are those between them.
+//! Acknowledgements come in steps. A period begins and ends with one, and its rates are those between them. Where the two are close
+//! together, as the middle and the end of a burst are, they say nothing of the rest of the period: they are joined to the next one.
 
-use crate::estimator::{Evidence, Observation};
+use crate::estimator::{Evidence, FAIR_SAMPLE_SHARE, Observation};
 use cellcc_units::{Bytes, Rate, Span, Time};
 
 /// The packet that the minimum RTT is about.
@@ -81,7 +82,7 @@ impl PassiveReader {
             return nothing;
         };
         let between = counters.acknowledged_at.since(before.acknowledged_at);
-        if between.is_zero() || period.is_zero() {
+        if between.is_zero() || between < period.mul_f64(FAIR_SAMPLE_SHARE) {
             return nothing;
         }
         self.before = Some(*counters);
@@ -145,6 +146,22 @@ mod tests {
         // What is acknowledged later counts for the whole time since.
         let late = reader.read(at(200), &counters(165_000, 0, 20, 190)).expect("a period").downlink;
         assert_eq!(late.served, Bytes::new(50_000));
+    }
+
+    #[test]
+    fn the_rest_of_a_burst_does_not_speak_for_a_period() {
+        let mut reader = PassiveReader::default();
+        let mut estimator = Estimator::new();
+        reader.read(at(0), &counters(0, 0, 20, 0));
+        let mut tell = |now, counters| {
+            estimator.estimate(&reader.read(at(now), &counters).expect("a period").downlink).class
+        };
+        tell(50, counters(3_000, 0, 20, 49));
+        // A burst's first packets, whose waiting ended before the look; and its last ones, all of which waited.
+        assert_eq!(tell(100, counters(6_000, 1, 22, 99)), AdviceClass::Partial);
+        assert_eq!(tell(150, counters(15_000, 5, 25, 103)), AdviceClass::Idle);
+        // 54 ms, of which packets waited for 5.
+        assert_eq!(tell(200, counters(18_000, 6, 22, 153)), AdviceClass::Partial);
     }
 
     #[test]

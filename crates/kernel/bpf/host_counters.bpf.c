@@ -40,7 +40,7 @@ struct user {
 	struct bpf_spin_lock lock;
 	/* The last RTT; the smallest of this window, and of the one before. NEVER: none. */
 	__u32 rtt_us, min_rtt_us, min_rtt_before_us;
-	__u64 window_began_us, measured_at_us, acked_at_us;
+	__u64 window_began_us, acked_at_us;
 	/* Bytes with IP headers: towards the user, from it, and those that arrived there. An acknowledgement that ends a loss
 	 * recovery tells of what arrived long before: it is left out. */
 	__u64 sent, received, delivered;
@@ -267,23 +267,24 @@ static __always_inline void on_rtt(struct user *user, __u32 rtt_us, __u64 now_us
 	}
 	user->min_rtt_us = smaller(user->min_rtt_us, rtt_us);
 	user->rtt_us = rtt_us;
-	user->measured_at_us = now_us;
 	user->measurements++;
 }
 
-/* Whether packets have waited for the user since the acknowledgement before this one. The RTT says so: what waited for q was
- * in a queue for all of the last q. More must still be on its way: an acknowledgement of the last packet may have been
- * delayed by the receiver. */
+/* Whether packets have waited for the user since the acknowledgement before this one. The oldest timed packet that this one does
+ * not cover says so: it has not arrived, and what waited for q was in a queue for all of the last q. A packet that is covered would
+ * say less: its acknowledgement may have been delayed by the receiver. */
 static __always_inline bool was_busy(const struct user *user, const struct flow *flow, __u64 now_us)
 {
 	__u32 min_rtt_us = smaller(user->min_rtt_us, user->min_rtt_before_us);
-	__u32 rise_us = min_rtt_us / 8, waited_us = user->rtt_us - min_rtt_us;
+	__u32 rise_us = min_rtt_us / 8;
+	__u32 age_us = (__u32)now_us - flow->timed[flow->oldest & (TIMED - 1)].sent_at_us;
 
+	if (flow->oldest == flow->newest || min_rtt_us == NEVER || age_us <= min_rtt_us)
+		return false;
 	if (rise_us < MIN_RISE_US)
 		rise_us = MIN_RISE_US;
 	rise_us = smaller(rise_us, MAX_RISE_US);
-	return user->rtt_us != NEVER && now_us - user->measured_at_us <= user->rtt_us && waited_us >= rise_us
-		&& waited_us >= now_us - user->acked_at_us && flow->sent - flow->acked >= 2 * flow->segment;
+	return age_us - min_rtt_us >= rise_us && age_us - min_rtt_us >= now_us - user->acked_at_us;
 }
 
 /* The user acknowledges data. */

@@ -38,7 +38,6 @@ struct Counted {
     min_rtt_us: u32,
     min_rtt_before_us: u32,
     window_began_us: u64,
-    measured_at_us: u64,
     acked_at_us: u64,
     sent: u64,
     received: u64,

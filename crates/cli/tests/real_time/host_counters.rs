@@ -64,8 +64,14 @@ impl Told {
     }
 }
 
+/// A period begins and ends with an acknowledgement, which a busy machine sees late: by a tenth of the period at most.
 fn is_near(bandwidth: Rate, mbit: f64) -> bool {
-    (bandwidth.as_mbit_per_sec() / mbit - 1.0).abs() < 0.04
+    (bandwidth.as_mbit_per_sec() / mbit - 1.0).abs() < 0.1
+}
+
+/// What is late in a period is missing in the next: the mean is exact.
+fn mean_mbit(estimates: &[Estimate]) -> f64 {
+    estimates.iter().map(|one| one.bandwidth.as_mbit_per_sec()).sum::<f64>() / estimates.len() as f64
 }
 
 fn share(estimates: &[Estimate], is_so: impl Fn(&Estimate) -> bool) -> f64 {
@@ -124,6 +130,9 @@ fn a_flow_that_fills_the_link_tells_its_rate_and_one_that_does_not_lowers_nothin
             // In a loss recovery round trips are not measured: what was told before is kept.
             assert!(with_losses.iter().all(of_link), "{with_losses:#?}");
             assert!(filled.iter().all(of_link), "{filled:#?}");
+            for filled in [&with_losses, &filled] {
+                assert!((mean_mbit(filled) / LINK_MBIT - 1.0).abs() < 0.02, "{filled:#?}");
+            }
             assert!(share(&filled, |one| one.class == AdviceClass::Backlogged) > 0.9, "{filled:#?}");
             assert!(limited.iter().all(of_link), "{limited:#?}");
             assert!(limited.iter().all(|one| one.class != AdviceClass::Backlogged), "{limited:#?}");
