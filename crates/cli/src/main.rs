@@ -9,6 +9,7 @@ mod doctor;
 #[cfg(target_os = "linux")]
 mod emulated;
 mod exit;
+mod explain;
 mod get;
 #[cfg(target_os = "linux")]
 mod graph;
@@ -64,6 +65,8 @@ enum Command {
     Trace(trace::Command),
     /// Join the folders that `compare --shard` left.
     Merge(merge::Args),
+    /// Say how much of the queueing delay is the link's own, and how much each scheme's.
+    Explain(explain::Args),
     /// Make the report again from a folder of results.
     Report(report::Args),
     /// Tell a scheme a recorded conversation again, and name the first decision that differs.
@@ -105,6 +108,7 @@ fn main() -> ExitCode {
         Command::Schemes(args) => schemes::run(&args),
         Command::Trace(command) => trace::run(&command),
         Command::Merge(args) => merge::run(&args),
+        Command::Explain(args) => explain::run(&args),
         Command::Report(args) => report::run(&args),
         Command::Replay(args) => return replay::run(&args).unwrap_or_else(Exit::report),
         #[cfg(target_os = "linux")]

@@ -39,6 +39,11 @@ pub enum CapacityError {
     /// The opportunities are not in order of time.
     #[error("opportunity {0} is earlier than the one before")]
     OutOfOrder(usize),
+    /// A texture for a link that has one.
+    #[error(
+        "it has a texture of its own, delivery opportunities or rates that last for less than a second: leave `texture` and `slots` out"
+    )]
+    HasTexture,
     /// Pieces of different kinds.
     #[error(
         "it joins rates with delivery opportunities, which are served differently: turn the pieces into one kind with \

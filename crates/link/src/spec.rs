@@ -4,6 +4,7 @@ use crate::capacity::{Capacity, CapacityError};
 use crate::join::{self, Piece, Stretch};
 use crate::schedule;
 use crate::synthetic;
+use crate::texture::{Texture, TextureError};
 use crate::trace::{self, Trace, TraceError};
 use cellcc_units::{ParseError, Rate, Span};
 use std::fmt;
@@ -47,8 +48,8 @@ pub enum CapacitySpec {
     Join(Vec<Piece>),
 }
 
-/// A part of a trace.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+/// A part of a trace, and what is added to it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Cut {
     /// Of a file with several runs, the one with this number; all of them where there is none.
     pub run: Option<u64>,
@@ -56,6 +57,8 @@ pub struct Cut {
     pub offset: Span,
     /// How long it is; to the end of the trace where there is none.
     pub duration: Option<Span>,
+    /// What is added within its seconds.
+    pub texture: Texture,
 }
 
 /// A capacity with what a Record says about it.
@@ -96,6 +99,9 @@ pub enum SpecError {
     /// The trace cannot be read.
     #[error(transparent)]
     Trace(#[from] TraceError),
+    /// A texture whose recordings cannot be used.
+    #[error(transparent)]
+    Shapes(TextureError),
     /// The caller knows no such link.
     #[error(
         "there is no link named `{0}`; there are {known}, and a trace file is written with its path, such as `./{0}`",
@@ -106,7 +112,7 @@ pub enum SpecError {
 
 pub(crate) const EXPECTED: &str = "a link's capacity: a trace file, the name of a link, `rate=100Mbit/s`, or \
                                    `step=300Mbit/s@10s,600Mbit/s@20s`; a trace or a name may end in \
-                                   `,offset=10s,duration=60s`, and pieces are joined as `join(PIECE;gap=100ms;PIECE)`";
+                                   `,offset=10s,duration=60s,texture=mmwave,slots=mmwave`, and pieces are joined as `join(PIECE;gap=100ms;PIECE)`";
 
 impl CapacitySpec {
     /// Reads the trace, or asks `named` for the link of that name.
@@ -147,6 +153,14 @@ impl CapacitySpec {
         let capacity = match (cut.offset, cut.duration) {
             (Span::ZERO, None) => whole,
             (offset, duration) => Arc::new(whole.cut(offset, duration).map_err(refused)?),
+        };
+        let capacity = if cut.texture.is_none() {
+            capacity
+        } else {
+            Arc::new(cut.texture.add_to(&capacity).map_err(|error| match error {
+                TextureError::Link(cause) => refused(cause),
+                shapes @ TextureError::Shapes { .. } => SpecError::Shapes(shapes),
+            })?)
         };
         Ok(Source { name, hash: trace::hash(&capacity), capacity })
     }
@@ -192,15 +206,19 @@ impl FromStr for CapacitySpec {
     }
 }
 
-/// Takes `,run=..`, `,offset=..` and `,duration=..` off the end; a file name may hold other commas.
+/// Takes `,run=..`, `,offset=..`, `,duration=..` and the texture's keys off the end; a file name may hold other commas.
 fn split_cut(text: &str) -> Result<(&str, Cut), ParseError> {
     let refused = || ParseError::new(text, EXPECTED);
     let (mut rest, mut run, mut offset, mut duration) = (text, None, None, None);
+    let (mut wander, mut slots, mut seed) = (None, None, None);
     while let Some((before, last)) = rest.rsplit_once(',') {
         let was_there = match last.split_once('=') {
             Some(("run", value)) => run.replace(value.parse().map_err(|_| refused())?).is_some(),
             Some(("offset", value)) => offset.replace(value.parse::<Span>()?).is_some(),
             Some(("duration", value)) => duration.replace(value.parse::<Span>()?).is_some(),
+            Some(("texture", value)) => wander.replace(value.parse()?).is_some(),
+            Some(("slots", value)) => slots.replace(value.parse()?).is_some(),
+            Some(("texture-seed", value)) => seed.replace(value.parse().map_err(|_| refused())?).is_some(),
             _ => break,
         };
         if was_there {
@@ -208,7 +226,11 @@ fn split_cut(text: &str) -> Result<(&str, Cut), ParseError> {
         }
         rest = before;
     }
-    Ok((rest, Cut { run, offset: offset.unwrap_or(Span::ZERO), duration }))
+    let texture = Texture { wander, slots, seed: seed.unwrap_or(0) };
+    if texture.is_none() && seed.is_some() {
+        return Err(refused());
+    }
+    Ok((rest, Cut { run, offset: offset.unwrap_or(Span::ZERO), duration, texture }))
 }
 
 impl fmt::Display for CapacitySpec {
@@ -235,7 +257,10 @@ impl fmt::Display for Cut {
         if !self.offset.is_zero() {
             write!(f, ",offset={}", self.offset)?;
         }
-        self.duration.map_or(Ok(()), |duration| write!(f, ",duration={duration}"))
+        if let Some(duration) = self.duration {
+            write!(f, ",duration={duration}")?;
+        }
+        self.texture.fmt(f)
     }
 }
 
@@ -275,6 +300,8 @@ mod tests {
             "a,b.mahi,duration=500ms",
             "lumos5g.csv,run=3,offset=10s",
             "lte-drive,offset=5s",
+            "5g-drive,duration=1min,texture=mmwave,slots=midband,texture-seed=3",
+            "./drive,texture=shapes:traces/5g-100ms",
             "join(traces/walk.mbps,offset=3s,duration=5s;gap=100ms;lte-drive;step=3Mbit/s@1s,4Mbit/s@2s)",
         ] {
             let read = spec(text);
@@ -285,8 +312,8 @@ mod tests {
     #[test]
     fn a_name_is_what_could_not_be_a_path() {
         let cut = Cut::default();
-        assert_eq!(spec("lte-drive"), CapacitySpec::Named { name: "lte-drive".into(), cut });
-        assert_eq!(spec("./lte-drive"), CapacitySpec::File { path: "./lte-drive".into(), cut });
+        assert_eq!(spec("lte-drive"), CapacitySpec::Named { name: "lte-drive".into(), cut: cut.clone() });
+        assert_eq!(spec("./lte-drive"), CapacitySpec::File { path: "./lte-drive".into(), cut: cut.clone() });
         assert_eq!(spec("drive.up"), CapacitySpec::File { path: "drive.up".into(), cut });
     }
 
@@ -320,6 +347,9 @@ mod tests {
             "a.csv,run=first",
             "lte-drive,run=1",
             "rate=1Mbit/s,offset=1s",
+            "5g-drive,texture=rain",
+            "5g-drive,texture=shapes:",
+            "5g-drive,texture-seed=1",
             "two words",
         ] {
             assert!(text.parse::<CapacitySpec>().is_err(), "{text}");

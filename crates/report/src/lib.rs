@@ -1,5 +1,5 @@
 //! Records in; tables, SVG figures and one offline HTML file out. Everything is made from
-//! [`Record`]s and from nothing else; only [`time_figure`] takes bare values, for what is not a run of ours.
+//! [`Record`]s and from nothing else; only [`time_figure`] and [`frontier_figure`] take bare values, for what is not a run of ours.
 //!
 //! A row of the tables is a scheme under one of the plan's variations.
 //!
@@ -9,6 +9,7 @@
 //! | [`html`] | the report: one file that loads nothing |
 //! | [`figures`] | one SVG per figure, for a paper |
 //! | [`time_figure`] | one SVG of values over time |
+//! | [`frontier_figure`] | one SVG of the least delay at each use, and of schemes beside it |
 //! | [`png`] | an SVG as pixels |
 
 mod average;
@@ -19,6 +20,7 @@ mod data;
 mod delays;
 mod figures;
 mod flows;
+mod frontier;
 mod grid;
 mod html;
 mod markup;
@@ -34,6 +36,7 @@ mod text_table;
 mod thin;
 mod wrap;
 
+pub use frontier::{FrontierFigure, UseAndDelay, frontier_figure};
 pub use over_time::{TimeFigure, TimeLine, time_figure};
 
 use cellcc_experiment::{Record, same_scheme};

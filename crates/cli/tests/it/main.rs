@@ -9,6 +9,7 @@ mod commands;
 mod compare;
 #[cfg(unix)]
 mod docs_check;
+mod explain;
 #[cfg(target_os = "linux")]
 mod mahimahi;
 mod output_folder;

@@ -1,0 +1,71 @@
+//! The least delay of links.
+
+use super::{Args, Part, USES, draw, floors, millis};
+use crate::exit::{Exit, print};
+use crate::{grid, traces};
+use cellcc_link::{DelayFloor, TraceCache};
+use cellcc_report::TableFormat;
+use cellcc_units::Ratio;
+use serde::Serialize;
+
+#[derive(Serialize)]
+struct Row {
+    trace: String,
+    alone_mean_ms: f64,
+    alone_p95_ms: f64,
+    bounds: Vec<Bound>,
+}
+
+#[derive(Serialize)]
+struct Bound {
+    utilisation: f64,
+    queueing_mean_ms: f64,
+    queueing_p95_ms: f64,
+}
+
+impl Row {
+    fn new(trace: &str, floor: &DelayFloor) -> Self {
+        let (mean, p95) = floor.alone();
+        let bounds = USES.map(|utilisation| {
+            let point = floor.at(Ratio::new(utilisation));
+            let (queueing_mean_ms, queueing_p95_ms) = (point.mean.as_millis_f64(), point.p95.as_millis_f64());
+            Bound { utilisation: point.utilisation.get(), queueing_mean_ms, queueing_p95_ms }
+        });
+        Self {
+            trace: trace.into(),
+            alone_mean_ms: mean.as_millis_f64(),
+            alone_p95_ms: p95.as_millis_f64(),
+            bounds: bounds.into(),
+        }
+    }
+
+    fn cells(&self) -> Vec<String> {
+        let pair = |mean, p95| format!("{} / {}", millis(mean), millis(p95));
+        let bounds = self.bounds.iter().map(|bound| pair(bound.queueing_mean_ms, bound.queueing_p95_ms));
+        [self.trace.clone(), pair(self.alone_mean_ms, self.alone_p95_ms)].into_iter().chain(bounds).collect()
+    }
+}
+
+pub(super) fn run(args: &Args, given: &[String]) -> Result<(), Exit> {
+    let cache = TraceCache::default();
+    let texts = traces::expand(given)?;
+    let parts = texts.iter().map(|text| {
+        let source = cache.open(text).map_err(Exit::input)?;
+        Ok(Part { name: source.name, capacity: source.capacity, duration: args.duration, rtt: args.rtt })
+    });
+    let parts = parts.collect::<Result<Vec<_>, Exit>>()?;
+    let floors = floors(&parts)?;
+    draw(args, "The least queueing delay", &floors, Vec::new())?;
+    let rows: Vec<Row> = parts.iter().zip(&floors).map(|(part, floor)| Row::new(&part.name, floor)).collect();
+    let cells: Vec<Vec<String>> = rows.iter().map(Row::cells).collect();
+    let text = grid::render(args.format, &["trace", "a lone packet", "0.90", "0.95", "0.98"], &cells, &rows)?;
+    match args.format {
+        TableFormat::Table | TableFormat::Markdown => print(&format!(
+            "{text}\n\nQueueing delay in ms, mean / 95th percentile: of a packet alone in the queue, and the least\n\
+             at which 0.90, 0.95 and 0.98 of the link is used, of a sender that knows in advance what\n\
+             each {} carries, but not when in it. The mean is a bound for all such senders.",
+            args.rtt
+        )),
+        TableFormat::Json | TableFormat::Csv => print(&text),
+    }
+}

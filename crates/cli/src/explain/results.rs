@@ -1,0 +1,127 @@
+//! The delay of schemes beside the least that there is.
+
+use super::{Args, Part, draw, floors, millis};
+use crate::exit::{Exit, print};
+use crate::grid;
+use cellcc_experiment::{LIMIT, Record};
+use cellcc_link::{DelayFloor, TraceCache};
+use cellcc_report::{TableFormat, UseAndDelay};
+use cellcc_runner::Results;
+use cellcc_units::Ratio;
+use serde::Serialize;
+use std::path::Path;
+
+/// A scheme's means over its runs.
+#[derive(Serialize)]
+struct Row {
+    scheme: String,
+    runs: usize,
+    utilisation: f64,
+    queueing_mean_ms: f64,
+    /// The least mean at each run's own use.
+    least_mean_ms: f64,
+    queueing_p95_ms: f64,
+    /// Of the sender whose mean is the least.
+    least_p95_ms: f64,
+}
+
+impl Row {
+    fn new(scheme: &str, runs: &[(&Record, &DelayFloor)]) -> Self {
+        let mean = |of: &dyn Fn(&Record, &DelayFloor) -> f64| {
+            runs.iter().map(|(record, floor)| of(record, floor)).sum::<f64>() / runs.len() as f64
+        };
+        let least = |record: &Record, floor: &DelayFloor| floor.at(Ratio::new(record.total.utilisation));
+        Self {
+            scheme: scheme.into(),
+            runs: runs.len(),
+            utilisation: mean(&|record, _| record.total.utilisation),
+            queueing_mean_ms: mean(&|record, _| record.total.queueing_delay_mean_ms.unwrap_or(0.0)),
+            least_mean_ms: mean(&|record, floor| least(record, floor).mean.as_millis_f64()),
+            queueing_p95_ms: mean(&|record, _| record.total.queueing_delay_p95_ms.unwrap_or(0.0)),
+            least_p95_ms: mean(&|record, floor| least(record, floor).p95.as_millis_f64()),
+        }
+    }
+
+    fn cells(&self) -> Vec<String> {
+        vec![
+            self.scheme.clone(),
+            format!("{:.3}", self.utilisation),
+            millis(self.queueing_mean_ms),
+            millis(self.least_mean_ms),
+            millis((self.queueing_mean_ms - self.least_mean_ms).max(0.0)),
+            millis(self.queueing_p95_ms),
+            millis(self.least_p95_ms),
+        ]
+    }
+}
+
+const HEADINGS: [&str; 7] = ["scheme", "use", "mean", "least", "own", "p95", "p95 of least"];
+
+pub(super) fn run(args: &Args, folder: &Path) -> Result<(), Exit> {
+    let Results { info, records } = Results::read(folder)?;
+    let records: Vec<Record> = records.into_iter().filter(|record| record.scenario.scheme != LIMIT).collect();
+    if records.is_empty() {
+        return Err(Exit::input(format!("{}: holds no run of a scheme", folder.display())));
+    }
+    // Runs of many schemes are on the same part of the same link.
+    let cache = TraceCache::default();
+    let mut parts: Vec<Part> = Vec::new();
+    let mut part_of = Vec::new();
+    for record in &records {
+        let part = part(record, &cache)?;
+        let place = parts.iter().position(|other| *other == part).unwrap_or(parts.len());
+        if place == parts.len() {
+            parts.push(part);
+        }
+        part_of.push(place);
+    }
+    let floors = floors(&parts)?;
+    let mut names: Vec<String> = Vec::new();
+    for record in &records {
+        let name = record.scenario.row_name();
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let rows = names.iter().map(|name| {
+        let runs = records.iter().zip(&part_of).filter(|(record, _)| record.scenario.row_name() == *name);
+        Row::new(name, &runs.map(|(record, &part)| (record, &floors[part])).collect::<Vec<_>>())
+    });
+    let rows: Vec<Row> = rows.collect();
+    let at = |row: &Row| UseAndDelay { utilisation: row.utilisation, queueing_mean_ms: row.queueing_mean_ms };
+    draw(args, &info.title, &floors, rows.iter().map(|row| (row.scheme.clone(), at(row))).collect())?;
+    let cells: Vec<Vec<String>> = rows.iter().map(Row::cells).collect();
+    let text = grid::render(args.format, &HEADINGS, &cells, &rows)?;
+    match args.format {
+        TableFormat::Table | TableFormat::Markdown => print(&format!(
+            "{text}\n\nQueueing delay in ms, arithmetic means over the runs. least: the least mean at which as much of\n\
+             the link is used, of a sender that knows in advance what each RTT carries, but not when in it;\n\
+             own: what the scheme adds to that."
+        )),
+        TableFormat::Json | TableFormat::Csv => print(&text),
+    }
+}
+
+/// The part of the link that a run was measured on.
+fn part(record: &Record, cache: &TraceCache) -> Result<Part, Exit> {
+    let scenario = &record.scenario;
+    let opened = cache.open(&scenario.trace).map_err(Exit::input)?;
+    if opened.hash != scenario.trace_sha256 {
+        return Err(Exit::input(format!(
+            "{}: is not the trace that the results are of; run the comparison again",
+            scenario.trace
+        )));
+    }
+    let capacities = scenario.capacities(cache).map_err(Exit::input)?;
+    let [capacity] = capacities.forward.as_slice() else {
+        return Err(Exit::input(
+            "these are results of a cell: its users' shares depend on each other's queues",
+        ));
+    };
+    Ok(Part {
+        name: scenario.trace.clone(),
+        capacity: capacity.beginning_at(scenario.warm_up).into(),
+        duration: scenario.duration.saturating_sub(scenario.warm_up),
+        rtt: scenario.path.rtt,
+    })
+}

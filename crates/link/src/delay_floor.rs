@@ -1,0 +1,357 @@
+//! The queueing delay that no sender could avoid.
+//!
+//! A sender that knew every millisecond of a link in advance would never queue. None knows what happens within the next round trip:
+//! whatever comes back is as old as that. So this sender is allowed more than any real one has, but not that:
+//!
+//! 1. It knows in advance what the link will carry in every interval of an RTT, to the end.
+//! 2. It decides for each interval how much it sends in it, and sends that evenly: the link's pauses and bursts within the interval
+//!    are not known.
+//! 3. It decides so that the mean queueing delay is the smallest at which it uses a given share of the link.
+//!
+//! What is left of the delay then is the link's: capacity that comes in a burst is used only where something waits for it.
+//!
+//! A sender whose rate follows a pattern within the interval (one that knew the period and phase of a scheduler, say) could do better.
+//!
+//! Method: with `q_k` the queue after millisecond `k`, `a` what arrives and `s` what the link carries in it, `q_k = max(q_{k-1} + a - s_k,
+//! 0)`, and the sum of the queue over time is the sum of all delays (Little's law). Smallest `sum of q - price x sum of a` is a convex
+//! problem: solved backwards over the intervals, with the value of what is left in the queue as a function on a grid. The
+//! price is what a byte more is worth, in seconds of delay; a larger price uses more of the link. Since the problem is convex, the solution
+//! for each price is a bound for every use: a byte more costs at least that price. Arrivals are a fluid, so that packets wait a little
+//! longer.
+
+use crate::Capacity;
+use cellcc_units::{Ratio, Span, Time};
+
+/// The grain of the calculation: that of Mahimahi's traces.
+const STEP: Span = Span::from_millis(1);
+/// Points of the grid of queues, denser towards the empty one.
+const GRID: usize = 48;
+/// The grid reaches to what the link carries in its best intervals, so many of them in a row.
+const GRID_INTERVALS: usize = 12;
+/// Golden-section steps: the place of a minimum to 0.1 % of what is searched.
+const SEARCH_STEPS: usize = 15;
+/// Prices in seconds: from one at which little is sent to one at which nearly all is; so many in each decade.
+const LOWEST_PRICE: f64 = 1e-3;
+const DECADES: usize = 4;
+const PRICES_IN_A_DECADE: usize = 12;
+
+/// A sender's use of a link and the least delay that it costs.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct FloorPoint {
+    /// What was carried of what the link could carry.
+    pub utilisation: Ratio,
+    /// The mean queueing delay of a byte: no sender is below it.
+    pub mean: Span,
+    /// 95 % of the bytes wait no longer. Of this sender, whose mean is the smallest: another could have a smaller one.
+    pub p95: Span,
+}
+
+/// What a link does to the delay of any sender that cannot see into the next interval.
+#[derive(Debug, Clone)]
+pub struct DelayFloor {
+    /// Bytes that the link carries in each step, interval by interval.
+    intervals: Vec<Vec<f64>>,
+    carried: f64,
+    grid: Vec<f64>,
+    /// In the order of prices.
+    solutions: Vec<Solution>,
+}
+
+/// The schedule that is best at a price.
+#[derive(Debug, Clone, Copy)]
+struct Solution {
+    price: Span,
+    point: FloorPoint,
+}
+
+/// What an interval did to a queue.
+#[derive(Debug, Clone, Copy)]
+struct Passed {
+    /// Bytes times steps.
+    waited: f64,
+    /// Bytes, at the end.
+    queue: f64,
+}
+
+impl DelayFloor {
+    /// Of a link from its beginning, for `duration`; `interval` is the sender's RTT, of at least a millisecond. `None` where there is no
+    /// whole interval, or where nothing is carried.
+    pub fn new(capacity: &Capacity, duration: Span, interval: Span) -> Option<Self> {
+        let steps = usize::try_from(interval.as_nanos() / STEP.as_nanos()).ok()?.max(1);
+        let count = usize::try_from(duration.as_nanos() / (STEP.as_nanos() * steps as u64)).ok()?;
+        let mut from = Time::ZERO;
+        let mut carried_in_step = || {
+            let bytes = capacity.bytes_between(from, from + STEP);
+            from += STEP;
+            bytes.as_f64()
+        };
+        let intervals: Vec<Vec<f64>> =
+            (0..count).map(|_| (0..steps).map(|_| carried_in_step()).collect()).collect();
+        let sums: Vec<f64> = intervals.iter().map(|steps| steps.iter().sum()).collect();
+        let carried: f64 = sums.iter().sum();
+        let in_a_row = GRID_INTERVALS.clamp(1, count.max(1));
+        let most = sums.windows(in_a_row).map(|some| some.iter().sum()).fold(0.0, f64::max);
+        let place = |point: usize| point as f64 / (GRID - 1) as f64;
+        let grid = (0..GRID).map(|point| most * place(point) * place(point)).collect();
+        let mut floor =
+            (carried > 0.0).then_some(Self { intervals, carried, grid, solutions: Vec::new() })?;
+        floor.solutions = (0..=DECADES * PRICES_IN_A_DECADE).map(|place| floor.solve(place)).collect();
+        Some(floor)
+    }
+
+    /// The least delay at which a sender uses this share of the link. Above what the highest price uses (0.99 to 1), that of the highest
+    /// price.
+    pub fn at(&self, utilisation: Ratio) -> FloorPoint {
+        let last = self.solutions[self.solutions.len() - 1].point;
+        let wanted = utilisation.get().clamp(0.0, last.utilisation.get());
+        // Delays of all bytes together, as a share of what the link carries.
+        let bound = self.solutions.iter().map(|Solution { price, point }| {
+            let used = point.utilisation.get();
+            used * point.mean.as_secs_f64() + price.as_secs_f64() * (wanted - used)
+        });
+        let all = bound.fold(0.0, f64::max);
+        let mean = if wanted > 0.0 { Span::from_secs(1).mul_f64(all / wanted) } else { Span::ZERO };
+        let first = self.solutions.iter().find(|one| one.point.utilisation.get() >= wanted);
+        FloorPoint { utilisation: Ratio::new(wanted), mean, p95: first.map_or(last.p95, |one| one.point.p95) }
+    }
+
+    /// The frontier: use and delay of the best schedules, from little use to nearly all.
+    pub fn frontier(&self) -> impl Iterator<Item = FloorPoint> + '_ {
+        self.solutions.iter().map(|one| one.point)
+    }
+
+    /// How long a lone packet waits until the link next carries something, mean and 95th percentile, where packets come in each interval
+    /// in proportion to what the link carries in it.
+    pub fn alone(&self) -> (Span, Span) {
+        let mut waits = Vec::new();
+        let mut until_next = 0.0;
+        for steps in self.intervals.iter().rev() {
+            let weight = steps.iter().sum::<f64>() / steps.len() as f64;
+            for &carried in steps.iter().rev() {
+                until_next = if carried > 0.0 { 0.0 } else { until_next + 1.0 };
+                waits.push((until_next, weight));
+            }
+        }
+        (mean(&waits), p95(&mut waits))
+    }
+
+    fn solve(&self, place: usize) -> Solution {
+        let price = LOWEST_PRICE * libm::exp10(place as f64 / PRICES_IN_A_DECADE as f64);
+        let point = self.point(&self.schedule(price));
+        Solution { price: Span::from_secs(1).mul_f64(price), point }
+    }
+
+    /// What is sent in each interval at this price, in bytes.
+    fn schedule(&self, price: f64) -> Vec<f64> {
+        let price = price / STEP.as_secs_f64();
+        // What is still queued at the end was never carried: it is worth its price.
+        let mut values = vec![self.grid.iter().map(|queue| price * queue).collect::<Vec<f64>>()];
+        for steps in self.intervals.iter().rev() {
+            let after = &values[values.len() - 1];
+            let before = self
+                .grid
+                .iter()
+                .map(|&queue| self.cost(steps, after, price, queue, self.best(steps, after, price, queue)));
+            values.push(before.collect());
+        }
+        let mut queue = 0.0;
+        let forward = self.intervals.iter().zip(values.iter().rev().skip(1)).map(|(steps, after)| {
+            let sent = self.best(steps, after, price, queue);
+            queue = pass(steps, queue, sent).queue;
+            sent
+        });
+        forward.collect()
+    }
+
+    /// How much to send in an interval that begins with this queue.
+    fn best(&self, steps: &[f64], after: &[f64], price: f64, queue: f64) -> f64 {
+        // Golden-section search: the cost is convex.
+        const GOLDEN: f64 = 0.618_033_988_749_894_9;
+        let (mut low, mut high) = (0.0, self.grid[GRID - 1]);
+        let cost = |sent| self.cost(steps, after, price, queue, sent);
+        let (mut left, mut right) = (high - GOLDEN * high, GOLDEN * high);
+        let (mut at_left, mut at_right) = (cost(left), cost(right));
+        for _ in 0..SEARCH_STEPS {
+            if at_left <= at_right {
+                (high, right, at_right) = (right, left, at_left);
+                left = high - GOLDEN * (high - low);
+                at_left = cost(left);
+            } else {
+                (low, left, at_left) = (left, right, at_right);
+                right = low + GOLDEN * (high - low);
+                at_right = cost(right);
+            }
+        }
+        (low + high) / 2.0
+    }
+
+    fn cost(&self, steps: &[f64], after: &[f64], price: f64, queue: f64, sent: f64) -> f64 {
+        let passed = pass(steps, queue, sent);
+        passed.waited - price * sent + self.value(after, passed.queue)
+    }
+
+    /// The value of a queue between two points of the grid; beyond its end as steep as there.
+    fn value(&self, values: &[f64], queue: f64) -> f64 {
+        let most = self.grid[GRID - 1];
+        let place = (libm::sqrt(queue / most) * (GRID - 1) as f64) as usize;
+        let below = place.min(GRID - 2);
+        let share = (queue - self.grid[below]) / (self.grid[below + 1] - self.grid[below]);
+        values[below] + share * (values[below + 1] - values[below])
+    }
+
+    fn utilisation(&self, schedule: &[f64]) -> f64 {
+        let queue = self
+            .intervals
+            .iter()
+            .zip(schedule)
+            .fold(0.0, |queue, (steps, &sent)| pass(steps, queue, sent).queue);
+        (schedule.iter().sum::<f64>() - queue) / self.carried
+    }
+
+    fn point(&self, schedule: &[f64]) -> FloorPoint {
+        let mut waits = self.waits(schedule);
+        FloorPoint {
+            utilisation: Ratio::new(self.utilisation(schedule)),
+            mean: mean(&waits),
+            p95: p95(&mut waits),
+        }
+    }
+
+    /// How many steps the bytes of each step wait, and how many they are; without those that the link never carries.
+    fn waits(&self, schedule: &[f64]) -> Vec<(f64, f64)> {
+        let steps = || self.intervals.iter().flatten().copied();
+        let arrivals = self.intervals.iter().zip(schedule);
+        let arrivals: Vec<f64> =
+            arrivals.flat_map(|(steps, sent)| vec![sent / steps.len() as f64; steps.len()]).collect();
+        let mut waits = Vec::new();
+        let (mut first, mut left) = (0, 0.0);
+        for (now, carried) in steps().enumerate() {
+            let mut carried = carried;
+            while carried > 0.0 && first <= now {
+                if left <= 0.0 {
+                    left = arrivals[first];
+                }
+                let leaves = left.min(carried);
+                if leaves > 0.0 {
+                    waits.push(((now - first) as f64, leaves));
+                }
+                carried -= leaves;
+                left -= leaves;
+                if left <= 0.0 {
+                    first += 1;
+                }
+            }
+        }
+        waits
+    }
+}
+
+fn pass(steps: &[f64], queue: f64, sent: f64) -> Passed {
+    let arriving = sent / steps.len() as f64;
+    steps.iter().fold(Passed { waited: 0.0, queue }, |passed, carried| {
+        let queue = (passed.queue + arriving - carried).max(0.0);
+        Passed { waited: passed.waited + queue, queue }
+    })
+}
+
+/// Of times in steps with weights.
+fn mean(waits: &[(f64, f64)]) -> Span {
+    let weight: f64 = waits.iter().map(|(_, weight)| weight).sum();
+    let sum: f64 = waits.iter().map(|(time, weight)| time * weight).sum();
+    STEP.mul_f64(if weight > 0.0 { sum / weight } else { 0.0 })
+}
+
+fn p95(waits: &mut [(f64, f64)]) -> Span {
+    waits.sort_by(|one, other| one.0.total_cmp(&other.0));
+    let wanted = 0.95 * waits.iter().map(|(_, weight)| weight).sum::<f64>();
+    let mut sum = 0.0;
+    let reached = waits.iter().find(|(_, weight)| {
+        sum += weight;
+        sum >= wanted
+    });
+    STEP.mul_f64(reached.map_or(0.0, |(time, _)| *time))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cellcc_units::Rate;
+
+    const RTT: Span = Span::from_millis(40);
+    const DURATION: Span = Span::from_secs(2);
+
+    fn floor(capacity: &Capacity) -> DelayFloor {
+        DelayFloor::new(capacity, DURATION, RTT).expect("a link that carries something")
+    }
+
+    fn steps(steps: &[(u64, f64)]) -> Capacity {
+        let steps =
+            steps.iter().map(|&(millis, mbit)| (Span::from_millis(millis), Rate::from_mbit_per_sec(mbit)));
+        Capacity::from_steps(steps.collect()).expect("a capacity")
+    }
+
+    #[test]
+    fn nobody_needs_to_queue_where_the_rate_changes_only_between_round_trips() {
+        let point = floor(&steps(&[(400, 10.0), (800, 90.0), (40, 1.0)])).at(Ratio::new(0.99));
+        assert!(point.utilisation.get() >= 0.99, "{point:?}");
+        assert!(point.mean < Span::from_micros(100), "{point:?}");
+    }
+
+    /// The link carries 40 Mbit/s in the last 10 ms of each 40. A share `u` of it, sent evenly, has 30 ms of arrivals in the queue when it
+    /// begins, is through with them `t = 30 u / (4 - u)` ms later, and waits for `(450 + 15 t) / 40` ms in the mean.
+    #[test]
+    fn a_link_that_pauses_within_the_round_trip_makes_everybody_wait() {
+        let floor = floor(&steps(&[(30, 0.0), (10, 40.0)]));
+        for wanted in [0.5, 0.9, 0.98] {
+            let point = floor.at(Ratio::new(wanted));
+            let mean = (450.0 + 15.0 * 30.0 * wanted / (4.0 - wanted)) / 40.0;
+            // A bound from prices that are a third apart.
+            assert!((0.97..=1.001).contains(&(point.mean.as_millis_f64() / mean)), "{mean} ms: {point:?}");
+            // The first bytes of an interval wait for 29 of its milliseconds.
+            assert!((28.0..=29.0).contains(&point.p95.as_millis_f64()), "{point:?}");
+        }
+        // From the middle of a millisecond on: a lone packet waits until the pause is over.
+        assert!((floor.alone().0.as_millis_f64() - 0.75 * 15.5).abs() < 0.1);
+    }
+
+    /// A grain that does not fit the round trip, twenty times faster within milliseconds.
+    #[test]
+    fn more_use_costs_more_delay() {
+        let floor = floor(&steps(&[(7, 2.0), (3, 40.0), (11, 0.0), (2, 20.0)]));
+        let points = [0.5, 0.8, 0.9, 0.95, 0.98, 0.99].map(|wanted| floor.at(Ratio::new(wanted)));
+        for (one, next) in points.iter().zip(&points[1..]) {
+            assert!(one.utilisation < next.utilisation && one.mean < next.mean, "{points:#?}");
+        }
+    }
+
+    /// Random schedules of the same use: none has less delay.
+    #[test]
+    fn no_other_schedule_has_less_delay_at_the_same_use() {
+        let link = floor(&steps(&[(7, 2.0), (3, 40.0), (11, 0.0), (2, 20.0), (100, 5.0), (60, 30.0)]));
+        let best = link.schedule(0.02);
+        let cost = |schedule: &[f64]| {
+            let waited = link.waits(schedule).iter().map(|(time, bytes)| time * bytes).sum::<f64>();
+            waited * STEP.as_secs_f64() - 0.02 * link.utilisation(schedule) * link.carried
+        };
+        let least = cost(&best);
+        let mut state = 1_u64;
+        let mut random = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (state >> 40) as f64 / (1_u64 << 24) as f64
+        };
+        for size in [0.01, 0.05, 0.2, 1.0] {
+            for _ in 0..50 {
+                let other: Vec<f64> =
+                    best.iter().map(|sent| sent * (1.0 + size * (random() - 0.5))).collect();
+                assert!(cost(&other) >= least - 1e-3 * least.abs(), "{} against {least}", cost(&other));
+            }
+        }
+    }
+
+    #[test]
+    fn a_link_that_carries_nothing_has_no_floor() {
+        let down = Capacity::constant(Rate::ZERO).expect("a link that is down");
+        assert!(DelayFloor::new(&down, DURATION, RTT).is_none());
+        assert!(DelayFloor::new(&steps(&[(30, 5.0)]), Span::from_millis(20), RTT).is_none());
+    }
+}
