@@ -140,10 +140,17 @@ fn check_key(key: &str, values: &[Value]) -> Result<(), VaryError> {
     Ok(())
 }
 
-/// Sets a dotted key; gives its value before.
+/// Sets a dotted key; gives its value before. A table sets the keys that it has, and leaves the others as they are.
 fn set(table: &mut Table, key: &str, value: Value) -> Result<Option<Value>, String> {
     match key.split_once('.') {
-        None => Ok(table.insert(key.into(), value)),
+        None => match (table.get_mut(key), value) {
+            (Some(Value::Table(inner)), Value::Table(value)) => {
+                let before = inner.clone();
+                inner.extend(value);
+                Ok(Some(Value::Table(before)))
+            }
+            (_, value) => Ok(table.insert(key.into(), value)),
+        },
         Some((first, rest)) => match table.entry(first).or_insert_with(|| Value::Table(Table::new())) {
             Value::Table(inner) => set(inner, rest, value),
             other => Err(format!("`{first}` is {other}, which has no keys")),
@@ -218,6 +225,18 @@ mod tests {
         let last = &variations[3].file;
         assert_eq!((last.path.rtt.to_string(), last.endpoint.ack_every), ("20ms".into(), 2));
         assert!(last.vary.is_empty());
+    }
+
+    #[test]
+    fn a_varied_table_leaves_the_keys_that_it_does_not_have() {
+        let text =
+            "[path]\nrtt = '30ms'\nloss = '1%'\n[vary]\npath = [{ rtt = '5ms' }, { queue = '8pkt' }]\n";
+        let file: PlanFile = toml::from_str(text).unwrap();
+        let paths: Vec<_> =
+            file.variations().unwrap().into_iter().map(|variation| variation.file.path).collect();
+        let nearer = crate::Path { rtt: "5ms".parse().unwrap(), ..file.path.clone() };
+        let shorter = crate::Path { queue: "8pkt".parse().unwrap(), ..file.path.clone() };
+        assert_eq!(paths, [nearer, shorter]);
     }
 
     #[test]

@@ -57,3 +57,30 @@ fn a_figure_that_drifted_is_named_with_its_line_and_what_it_is_now() {
         expected.iter().for_each(|part| assert!(said.contains(part), "`{part}`: {said}"));
     }
 }
+
+#[test]
+fn a_ratio_may_be_to_what_a_scheme_does_under_another_condition() {
+    if Command::new("python3").arg("--version").output().is_err() {
+        cellcc_test_support::skip("no python3");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let scenario = folder.path().join("scenario.toml");
+    let text = "schemes = ['fixed-window(window=10pkt)']\ntraces = ['rate=100Mbit/s']\nduration = '4s'\n\
+                [vary]\n'path.rtt' = ['20ms', '40ms']\n";
+    fs::write(&scenario, text).unwrap();
+    let page = folder.path().join("page.md");
+    // Ten packets in twice the time. The ratio to the scheme under the same condition would be 1.
+    for (shown, status) in [("0.50", 0), ("1.00", 1)] {
+        let text = format!(
+            "<!-- checked: cellcc compare --scenario {}\nrows: path.rtt=40ms\n\
+             columns: - | throughput_mbit_s/fixed-window(window=10pkt)[path.rtt=20ms] -->\n\n\
+             | RTT | of 20 ms |\n|---|---|\n| 40 ms | {shown} |\n",
+            scenario.display()
+        );
+        fs::write(&page, text).unwrap();
+        let output = docs_check(&page);
+        let said = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(status), "{shown}: {said}");
+    }
+}
