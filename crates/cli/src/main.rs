@@ -66,6 +66,10 @@ enum Command {
     /// Join the folders that `compare --shard` left.
     Merge(merge::Args),
     /// Say how much of the queueing delay is the link's own, and how much each scheme's.
+    ///
+    /// A sender that foresaw every millisecond of a link would never queue. The bound is for one that knows in advance what each
+    /// interval of an RTT carries, and sends evenly within it: more than any sender knows, but not when within the RTT the link
+    /// pauses and bursts.
     Explain(explain::Args),
     /// Make the report again from a folder of results.
     Report(report::Args),

@@ -25,15 +25,15 @@ use cellcc_units::{Ratio, Span, Time};
 /// The grain of the calculation: that of Mahimahi's traces.
 const STEP: Span = Span::from_millis(1);
 /// Points of the grid of queues, denser towards the empty one.
-const GRID: usize = 48;
+const GRID: usize = 32;
 /// The grid reaches to what the link carries in its best intervals, so many of them in a row.
-const GRID_INTERVALS: usize = 12;
-/// Golden-section steps: the place of a minimum to 0.1 % of what is searched.
-const SEARCH_STEPS: usize = 15;
+const GRID_INTERVALS: usize = 8;
+/// Golden-section steps: the place of a minimum to 0.3 % of what is searched.
+const SEARCH_STEPS: usize = 12;
 /// Prices in seconds: from one at which little is sent to one at which nearly all is; so many in each decade.
 const LOWEST_PRICE: f64 = 1e-3;
 const DECADES: usize = 4;
-const PRICES_IN_A_DECADE: usize = 12;
+const PRICES_IN_A_DECADE: usize = 8;
 
 /// A sender's use of a link and the least delay that it costs.
 #[derive(Debug, Clone, Copy, PartialEq)]

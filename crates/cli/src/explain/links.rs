@@ -40,11 +40,14 @@ impl Row {
     }
 
     fn cells(&self) -> Vec<String> {
-        let pair = |mean, p95| format!("{} / {}", millis(mean), millis(p95));
-        let bounds = self.bounds.iter().map(|bound| pair(bound.queueing_mean_ms, bound.queueing_p95_ms));
-        [self.trace.clone(), pair(self.alone_mean_ms, self.alone_p95_ms)].into_iter().chain(bounds).collect()
+        let means = self.bounds.iter().map(|bound| millis(bound.queueing_mean_ms));
+        let ends = [&self.bounds[1], &self.bounds[2]].map(|bound| millis(bound.queueing_p95_ms));
+        [self.trace.clone(), millis(self.alone_mean_ms)].into_iter().chain(means).chain(ends).collect()
     }
 }
+
+const HEADINGS: [&str; 7] =
+    ["trace", "a lone packet", "use 0.90", "use 0.95", "use 0.98", "p95 at 0.95", "p95 at 0.98"];
 
 pub(super) fn run(args: &Args, given: &[String]) -> Result<(), Exit> {
     let cache = TraceCache::default();
@@ -58,12 +61,12 @@ pub(super) fn run(args: &Args, given: &[String]) -> Result<(), Exit> {
     draw(args, "The least queueing delay", &floors, Vec::new())?;
     let rows: Vec<Row> = parts.iter().zip(&floors).map(|(part, floor)| Row::new(&part.name, floor)).collect();
     let cells: Vec<Vec<String>> = rows.iter().map(Row::cells).collect();
-    let text = grid::render(args.format, &["trace", "a lone packet", "0.90", "0.95", "0.98"], &cells, &rows)?;
+    let text = grid::render(args.format, &HEADINGS, &cells, &rows)?;
     match args.format {
         TableFormat::Table | TableFormat::Markdown => print(&format!(
-            "{text}\n\nQueueing delay in ms, mean / 95th percentile: of a packet alone in the queue, and the least\n\
-             at which 0.90, 0.95 and 0.98 of the link is used, of a sender that knows in advance what\n\
-             each {} carries, but not when in it. The mean is a bound for all such senders.",
+            "{text}\n\nMean queueing delay in ms: of a packet alone in the queue, and the least at which 0.90, 0.95\n\
+             and 0.98 of the link is used, of a sender that knows in advance what each {} carries, but\n\
+             not when in it; and the 95th percentile of the sender whose mean is the least.",
             args.rtt
         )),
         TableFormat::Json | TableFormat::Csv => print(&text),

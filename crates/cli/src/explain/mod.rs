@@ -12,13 +12,7 @@ use rayon::prelude::*;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Says how much of the queueing delay no sender could avoid, and how much each scheme adds to it.
-///
-/// A sender that foresaw every millisecond of a link would never queue. The bound is for one that knows in advance what each
-/// interval of an RTT carries, and sends evenly within it: more than any sender knows, but not when within the RTT the link
-/// pauses and bursts. (docs/explain.md)
 #[derive(Debug, clap::Args)]
-#[command(verbatim_doc_comment)]
 pub(crate) struct Args {
     /// Traces, as for `compare`: the least delay at several uses. Or a folder that `compare` left: the schemes beside it.
     #[arg(required = true, value_name = "TRACE|DIR")]
