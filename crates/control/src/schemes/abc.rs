@@ -307,23 +307,24 @@ mod tests {
 
     #[test]
     fn time_outs_in_a_row_are_one_loss_and_a_spurious_one_gives_the_window_back() {
-        // What used to happen: the second time-out cut the window of two packets again, and that was given back. After an outage
-        // the flow could not send, and so not find out what had been lost, before the next time-out.
+        // What used to happen: each time-out cut the window of two packets again, and that was given back. After an outage the
+        // flow could not send, and so not find out what had been lost, before the next time-out.
         let mut round = Round::new("abc");
-        (0..4).for_each(|_| round.run(|_| false));
         let before = round.window();
         let packets = round.send_window();
         round.now += Span::from_secs(1);
         round.flow.on_loss(round.now, &packets, true);
-        let repeated = round.flow.on_sent(round.now, CONTEXT.packet);
-        round.now += Span::from_secs(2);
-        round.flow.on_repeated_timeout(round.now, &[repeated]);
+        for seconds in [2, 4, 8] {
+            let repeated = round.flow.on_sent(round.now, CONTEXT.packet);
+            round.now += Span::from_secs(seconds);
+            round.flow.on_repeated_timeout(round.now, &[repeated]);
+        }
         round.flow.on_spurious_timeout(round.now, CONTEXT.packet * packets.len() as u64);
         // ABC's own window is held near what is in flight, and grows with each packet that comes back.
-        for packet in packets {
-            round.flow.on_ack(round.now, &[packet], Some(RTT), None);
+        for packet in &packets[..packets.len() / 2] {
+            round.flow.on_ack(round.now, &[*packet], Some(RTT), None);
         }
-        assert!(round.window() > 0.9 * before, "{} of {before}", round.window());
+        assert!(round.window() >= before, "{} of {before}", round.window());
     }
 
     #[test]
