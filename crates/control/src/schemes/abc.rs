@@ -155,7 +155,7 @@ impl Controller for Abc {
         }
         if self.braked.is_zero() {
             observer.note(
-                "abc: no router said brake; on a path whose queue is not `abc` its window is CUBIC's, or has no bound with cubic=off",
+                "no router said brake; on a path whose queue is not `abc` its window is CUBIC's, or has no bound with cubic=off",
             );
         }
     }
