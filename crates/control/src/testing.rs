@@ -9,8 +9,21 @@ use std::collections::{BTreeMap, VecDeque};
 
 pub(crate) const CONTEXT: Context =
     Context { packet: Bytes::new(1500), initial_window: Bytes::new(15_000), seed: 1 };
+/// The bandwidth-delay product of [`path`] in packets, and its RTT.
+pub(crate) const BDP: f64 = 400.0;
+pub(crate) const RTT: Span = Span::from_millis(40);
 /// Later packets that have to arrive for one to count as lost (RFC 9002, section 6.1.1).
 const REORDERING: u64 = 3;
+
+/// `scheme` on 10,000 packets per second.
+pub(crate) fn path(scheme: &str) -> Path {
+    Path::new(scheme, Rate::from_mbit_per_sec(120.0), Span::from_micros(39_900))
+}
+
+/// The state that BBR and its kin show.
+pub(crate) fn state(path: &Path) -> f64 {
+    path.shows("state").expect("always shown")
+}
 
 pub(crate) struct Path {
     pub(crate) flow: Flow,

@@ -83,6 +83,7 @@ impl<P: Packet> Backlog<P> {
 #[cfg(test)]
 pub(crate) mod testing {
     use super::*;
+    use cellcc_units::Span;
 
     /// A full packet.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -103,6 +104,26 @@ pub(crate) mod testing {
         fn mark_congestion(&mut self) {
             self.marked = true;
         }
+    }
+
+    pub(crate) fn millis(millis: u64) -> Time {
+        Time::ZERO + Span::from_millis(millis)
+    }
+
+    /// Takes a packet every millisecond from a queue in which all wait since time zero, and lists when one was dropped.
+    pub(crate) fn drops(
+        times: std::ops::Range<u64>,
+        mut dequeue: impl FnMut(Time, &mut Backlog<Full>) -> Option<QueuedPacket<Full>>,
+    ) -> Vec<u64> {
+        let mut queue = fill(10_000, Full::default());
+        let mut drops = Vec::new();
+        for now in times {
+            assert!(dequeue(millis(now), &mut queue).is_some());
+            while queue.next_drop().is_some() {
+                drops.push(now);
+            }
+        }
+        drops
     }
 
     /// Queues packets at time zero.

@@ -125,37 +125,24 @@ impl CoDelState {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backlog::testing::{Full, fill};
+    use crate::backlog::testing::{Full, drops, fill, millis};
 
-    fn millis(millis: u64) -> Time {
-        Time::ZERO + Span::from_millis(millis)
-    }
-
-    /// Takes a packet every millisecond from a queue in which all wait for long, and lists when one was dropped.
-    fn drops(settings: CoDel, times: std::ops::Range<u64>) -> Vec<u64> {
+    fn drops_of(settings: CoDel, times: std::ops::Range<u64>) -> Vec<u64> {
         let mut codel = CoDelState::new(settings);
-        let mut queue = fill(10_000, Full::default());
-        let mut drops = Vec::new();
-        for now in times {
-            assert!(codel.dequeue(millis(now), &mut queue).is_some());
-            while queue.next_drop().is_some() {
-                drops.push(now);
-            }
-        }
-        drops
+        drops(times, |now, queue| codel.dequeue(now, queue))
     }
 
     #[test]
     fn drops_come_closer_with_the_square_root_of_their_count() {
         // Above the target from 10 ms on; the first drop an interval later, then 100/sqrt(n) ms after the one before:
         // 110 + 100 = 210, + 70.71 = 280.71, + 57.74 = 338.45, + 50 = 388.45, + 44.72 = 433.17, + 40.82 = 473.99.
-        assert_eq!(drops(CoDel::DEFAULT, 10..480), [110, 210, 281, 339, 389, 434, 474]);
+        assert_eq!(drops_of(CoDel::DEFAULT, 10..480), [110, 210, 281, 339, 389, 434, 474]);
     }
 
     #[test]
     fn a_delay_below_the_target_is_left_alone_however_long_it_lasts() {
         let patient = CoDel { target: Span::from_secs(2), ..CoDel::DEFAULT };
-        assert_eq!(drops(patient, 10..1990), []);
+        assert_eq!(drops_of(patient, 10..1990), []);
     }
 
     #[test]

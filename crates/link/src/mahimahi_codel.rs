@@ -117,32 +117,18 @@ impl MahimahiCoDelState {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backlog::testing::{Full, fill};
+    use crate::backlog::testing::{Full, drops, fill, millis};
 
     const RFC: MahimahiCoDel = MahimahiCoDel::DEFAULT;
-
-    fn millis(millis: u64) -> Time {
-        Time::ZERO + Span::from_millis(millis)
-    }
-
-    /// Takes a packet every millisecond from a queue in which all wait for long, and lists when one was dropped.
-    fn drops(times: std::ops::Range<u64>) -> Vec<u64> {
-        let mut codel = MahimahiCoDelState::new(RFC);
-        let mut queue = fill(10_000, Full::default());
-        let mut drops = Vec::new();
-        for now in times {
-            assert!(codel.dequeue(millis(now), &mut queue).is_some());
-            while queue.next_drop().is_some() {
-                drops.push(now);
-            }
-        }
-        drops
-    }
 
     #[test]
     fn the_times_between_drops_are_cut_to_whole_milliseconds() {
         // 100/sqrt(n): 100, 70, 57, 50, 44 and 40 ms; RFC 8289 drops at 110, 210, 281, 339, 389, 434 and 474.
-        assert_eq!(drops(10..480), [110, 210, 280, 337, 387, 431, 471]);
+        let mut codel = MahimahiCoDelState::new(RFC);
+        assert_eq!(
+            drops(10..480, |now, queue| codel.dequeue(now, queue)),
+            [110, 210, 280, 337, 387, 431, 471]
+        );
     }
 
     #[test]

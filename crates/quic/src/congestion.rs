@@ -33,7 +33,9 @@ pub enum CongestionError {
     #[error(transparent)]
     Scheme(#[from] SchemeError),
     /// The scheme with these arguments needs something that QUIC cannot do.
-    #[error("scheme `{scheme}`: QUIC has no {unmet}; leave that out; the driver `sim` has it")]
+    #[error(
+        "scheme `{scheme}`: QUIC has no {unmet}; leave out what needs it, or take the driver `sim`, which has it"
+    )]
     Unmet {
         /// The scheme.
         scheme: String,

@@ -155,7 +155,7 @@ impl Controller for Abc {
         }
         if self.braked.is_zero() {
             observer.note(
-                "abc: no router said brake; on a path whose queue is not `abc` its window is CUBIC's, or has no bound with cubic=off",
+                "no router said brake; on a path whose queue is not `abc` its window is CUBIC's, or has no bound with cubic=off",
             );
         }
     }
@@ -185,7 +185,9 @@ impl Beside {
 
     fn on_loss(&mut self, loss: &Loss<'_>) {
         let newest = loss.packets.last().map(|newest| newest.sent_at);
-        let new_episode = newest > self.cut_at;
+        // What left after the cut can be lost before any of it has arrived only by another time-out, which holds ssthresh
+        // (RFC 5681, section 3.1) and what a spurious time-out would restore.
+        let new_episode = newest > self.cut_at && !self.in_recovery;
         self.cubic.on_loss(&Loss { new_episode, ..*loss });
         if new_episode {
             self.cut_at = Some(loss.now);
@@ -301,6 +303,28 @@ mod tests {
         round.flow.on_congestion_mark(round.now, packets[1].sent_at);
         round.flow.on_loss(round.now, &packets[..1], false);
         assert!(round.window() < 0.75 * before, "{} of {before}", round.window());
+    }
+
+    #[test]
+    fn time_outs_in_a_row_are_one_loss_and_a_spurious_one_gives_the_window_back() {
+        // What used to happen: each time-out cut the window of two packets again, and that was given back. After an outage the
+        // flow could not send, and so not find out what had been lost, before the next time-out.
+        let mut round = Round::new("abc");
+        let before = round.window();
+        let packets = round.send_window();
+        round.now += Span::from_secs(1);
+        round.flow.on_loss(round.now, &packets, true);
+        for seconds in [2, 4, 8] {
+            let repeated = round.flow.on_sent(round.now, CONTEXT.packet);
+            round.now += Span::from_secs(seconds);
+            round.flow.on_repeated_timeout(round.now, &[repeated]);
+        }
+        round.flow.on_spurious_timeout(round.now, CONTEXT.packet * packets.len() as u64);
+        // ABC's own window is held near what is in flight, and grows with each packet that comes back.
+        for packet in &packets[..packets.len() / 2] {
+            round.flow.on_ack(round.now, &[*packet], Some(RTT), None);
+        }
+        assert!(round.window() >= before, "{} of {before}", round.window());
     }
 
     #[test]

@@ -4,7 +4,10 @@ use crate::common::compare;
 use cellcc_experiment::{LossDetection, PlanFile, Record};
 use cellcc_units::{QueueLimit, Span};
 
-const SCHEMES: [&str; 7] = ["cubic", "bbr", "reminis", "natcp", "vegas", "verus", "rbbr"];
+const SCHEMES: [&str; 14] = [
+    "cubic", "bbr", "reminis", "natcp", "vegas", "verus", "rbbr", "westwood", "copa", "c2tcp", "vivace",
+    "bbr2", "abc", "sprout",
+];
 
 /// Receivers: acknowledgements, receive offload, and the loss detection that belongs to them.
 const RECEIVERS: [(&str, Option<&str>, LossDetection); 5] = [

@@ -216,8 +216,9 @@ fn flows_of_abc_hold_the_wait_that_is_allowed_and_share_no_worse_than_coins_let_
     // Four packets more per RTT of 160 are 2.5 %, half a percent more than the 2 % that are left free: the queue stands a little
     // above the 50 ms that are allowed, by a half percent of 133 ms.
     assert!(record.total.queueing_delay_p95_ms.expect("packets") < 52.0);
-    // A window of w packets is w coins per RTT and drifts to its share by N/W of the distance: it wanders by w / sqrt(2), which is a
-    // Jain's index of 2/3.
+    // Of N windows with W packets together, one of w = W / N gains or loses a packet with each of its w packets per RTT (variance w),
+    // gains one more, and loses (N / W) w on average, since the sum stays. Such a window wanders around W / N with a variance of
+    // w / (2 N / W) = w^2 / 2, hence a Jain's index of 1 / (1 + 1/2). Marks that follow a bucket vary less than coins.
     assert!(record.jain_index.expect("four flows") > 2.0 / 3.0, "{:?}", record.jain_index);
 }
 

@@ -54,30 +54,38 @@ fn the_moving_average_uses_more_of_a_cellular_link_and_makes_packets_wait_longer
     );
 }
 
-/// The LTE recordings of its paper, and those that came later. Left out are `ATT-LTE-driving.up` and `TMobile-LTE-driving.down`: there
-/// even a packet every 120 ms, which no other waits behind, waits longer than 100 ms in 5 of 100 cases
-/// (`fixed-rate(rate=100kbit/s)`: 1873 and 124 ms).
-const RECORDINGS: [&str; 9] = [
+/// The LTE recordings of its paper, and those that came later.
+const RECORDINGS: [&str; 11] = [
     "Verizon-LTE-driving.rebuilt.down",
     "Verizon-LTE-driving.rebuilt.up",
     "Verizon-LTE-short.down",
     "Verizon-LTE-short.up",
     "ATT-LTE-driving.down",
+    "ATT-LTE-driving.up",
     "ATT-LTE-driving-2016.down",
+    "TMobile-LTE-driving.down",
+    "TMobile-LTE-driving.rebuilt.up",
     "TMobile-LTE-short.down",
     "TMobile-LTE-short.up",
-    "TMobile-LTE-driving.rebuilt.up",
 ];
+/// A packet every 120 ms, which no other of its flow waits before: what it waits is the link's doing.
+const LONELY_PACKETS: &str = "fixed-rate(rate=100kbit/s)";
+/// On these, lonely packets wait for longer than 100 ms in 5 of 100 cases (1873 and 124 ms), in outages.
+const WITH_OUTAGES: [&str; 2] = ["ATT-LTE-driving.up", "TMobile-LTE-driving.down"];
 
+/// Of the flow's delay, the paper counts what exceeds that of a sender that makes no queue (section 5.1, self-inflicted delay).
 #[test]
-fn of_the_packets_on_the_recordings_of_its_paper_95_in_100_wait_less_than_100_ms() {
+fn of_the_packets_on_the_recordings_of_its_paper_95_in_100_wait_less_than_100_ms_beside_the_links_outages() {
     let Some(root) = std::env::var_os("CELLCC_TRACES") else {
         writeln!(stderr(), "left out: CELLCC_TRACES names no folder of real traces").expect("stderr");
         return;
     };
     for name in RECORDINGS {
         let link = Path::new(&root).join("lte-mahimahi").join(name);
-        let total = over("sprout", link.to_str().expect("a path in UTF-8")).total;
-        assert!(p95_ms(&total) < 100.0, "{name}: {} ms", p95_ms(&total));
+        let link = link.to_str().expect("a path in UTF-8");
+        let unavoidable =
+            if WITH_OUTAGES.contains(&name) { p95_ms(&over(LONELY_PACKETS, link).total) } else { 0.0 };
+        let p95 = p95_ms(&over("sprout", link).total);
+        assert!(p95 < unavoidable + 100.0, "{name}: {p95} ms, lonely packets {unavoidable} ms");
     }
 }

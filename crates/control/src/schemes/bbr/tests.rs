@@ -1,4 +1,4 @@
-use crate::testing::{CONTEXT, Path};
+use crate::testing::{BDP, CONTEXT, Path, RTT, path, state};
 use crate::{Event, Flow, Registry};
 use cellcc_units::{Rate, Span, Time};
 
@@ -6,18 +6,6 @@ const STARTUP: f64 = 0.0;
 const DRAIN: f64 = 1.0;
 const PROBE_BW: f64 = 2.0;
 const PROBE_RTT: f64 = 3.0;
-/// 400 packets.
-const BDP: f64 = 400.0;
-const RTT: Span = Span::from_millis(40);
-
-fn path(scheme: &str) -> Path {
-    // 10,000 packets per second.
-    Path::new(scheme, Rate::from_mbit_per_sec(120.0), Span::from_micros(39_900))
-}
-
-fn state(path: &Path) -> f64 {
-    path.shows("state").expect("always shown")
-}
 
 #[test]
 fn startup_fills_the_pipe_and_drain_empties_the_queue() {

@@ -1,6 +1,6 @@
 //! BBR v2 on a bottleneck of constant rate, and against the numbers of quiche's own tests.
 
-use crate::testing::{CONTEXT, Path};
+use crate::testing::{BDP, CONTEXT, RTT, path, state};
 use crate::{Controller, Flow, Observer, Packet, Registry};
 use cellcc_units::{Bytes, Rate, Span, Time};
 
@@ -11,18 +11,6 @@ const CRUISE: f64 = 3.0;
 const REFILL: f64 = 4.0;
 const UP: f64 = 5.0;
 const PROBE_RTT: f64 = 6.0;
-/// 400 packets.
-const BDP: f64 = 400.0;
-const RTT: Span = Span::from_millis(40);
-
-fn path(scheme: &str) -> Path {
-    // 10,000 packets per second.
-    Path::new(scheme, Rate::from_mbit_per_sec(120.0), Span::from_micros(39_900))
-}
-
-fn state(path: &Path) -> f64 {
-    path.shows("state").expect("always shown")
-}
 
 #[test]
 fn startup_fills_the_pipe_and_drain_empties_the_queue() {

@@ -1,19 +1,11 @@
 use super::wire::RateFeedback;
-use crate::testing::Path;
+use crate::testing::{BDP, Path, RTT, path};
 use crate::{Feedback, Verdict};
 use cellcc_units::{Bytes, Rate, Span, Time};
 use proptest::prelude::*;
 
 const PROBE_BW: f64 = 2.0;
 const PROBE_RTT: f64 = 3.0;
-const RTT: Span = Span::from_millis(40);
-/// 400 packets.
-const BDP: f64 = 400.0;
-
-fn path(scheme: &str) -> Path {
-    // 10,000 packets per second.
-    Path::new(scheme, Rate::from_mbit_per_sec(120.0), Span::from_micros(39_900))
-}
 
 fn shows(path: &Path, name: &str) -> f64 {
     path.shows(name).unwrap_or_else(|| panic!("{name} is shown"))

@@ -1,7 +1,7 @@
 //! What the receiver tells the sender, and the sender the receiver, as bytes.
 //!
 //! ```text
-//! forecast  'S' | sequence u32 | bytes received u64 | eight amounts, bytes u32
+//! forecast  'S' | sequence u32 | newest packet u64 | eight amounts, bytes u32
 //! silence   's' | milliseconds until the next packet u8
 //! ```
 //! Integers are big-endian.
@@ -18,8 +18,8 @@ const SILENCE: u8 = b's';
 pub(super) struct Forecast {
     /// Counts forecasts, so that the newest is known.
     pub(super) sequence: u32,
-    /// All that has arrived.
-    pub(super) received: Bytes,
+    /// The number of the newest packet that has arrived.
+    pub(super) newest: u64,
     /// What will have arrived by the end of each of the next ticks.
     pub(super) amounts: [Bytes; TICKS],
 }
@@ -28,7 +28,7 @@ impl Forecast {
     pub(super) fn encode(&self) -> Option<Feedback> {
         let mut bytes = vec![FORECAST];
         bytes.extend(self.sequence.to_be_bytes());
-        bytes.extend(self.received.get().to_be_bytes());
+        bytes.extend(self.newest.to_be_bytes());
         for amount in self.amounts {
             bytes.extend(u32::try_from(amount.get()).unwrap_or(u32::MAX).to_be_bytes());
         }
@@ -39,13 +39,13 @@ impl Forecast {
     pub(super) fn decode(feedback: &Feedback) -> Option<Self> {
         let (&FORECAST, rest) = feedback.as_bytes().split_first()? else { return None };
         let (sequence, rest) = rest.split_first_chunk()?;
-        let (received, rest) = rest.split_first_chunk()?;
+        let (newest, rest) = rest.split_first_chunk()?;
         let (amounts, []) = rest.as_chunks::<4>() else { return None };
         let amounts: Vec<Bytes> =
             amounts.iter().map(|amount| Bytes::new(u32::from_be_bytes(*amount).into())).collect();
         Some(Self {
             sequence: u32::from_be_bytes(*sequence),
-            received: Bytes::new(u64::from_be_bytes(*received)),
+            newest: u64::from_be_bytes(*newest),
             amounts: amounts.try_into().ok()?,
         })
     }
@@ -72,7 +72,7 @@ mod tests {
     #[test]
     fn what_is_sent_is_read_and_other_bytes_are_not() {
         let amounts = std::array::from_fn(|tick| Bytes::new(1500 * tick as u64));
-        let forecast = Forecast { sequence: 7, received: Bytes::new(123_456_789), amounts };
+        let forecast = Forecast { sequence: 7, newest: 123_456_789, amounts };
         let feedback = forecast.encode().expect("it fits");
         assert_eq!(Forecast::decode(&feedback), Some(forecast));
         for length in 1..feedback.as_bytes().len() {

@@ -3,14 +3,14 @@
 //! 1. Every 20 ms the receiver works out how likely each rate of the link is, from what arrived: rates wander as in Brownian motion,
 //!    arrivals are Poisson's, and the rate zero is an outage that lasts.
 //! 2. It forecasts what will have arrived by the end of each of the next eight ticks, at least, with 95 % certainty.
-//! 3. The sender estimates what is in the queue: what it sent and what has neither arrived nor been lost, less what the forecast
-//!    has drained since.
+//! 3. The sender estimates what is in the queue: what it sent after the newest packet that has arrived, less what the forecast has
+//!    drained since.
 //! 4. It sends what the forecast drains within five ticks, less what is in the queue.
 //! 5. A packet every 50 ms keeps the forecasts coming. The last packet of a flight says that nothing follows it for so long.
 //!
 //! ```text
 //!   sender                                   receiver, every 20 ms
-//!   queue = sent - received - lost  <-----   forecast: 8 amounts, bytes received
+//!   queue = sent after the newest   <-----   forecast: 8 amounts, newest packet
 //!     | each 20 ms: queue -= the tick's amount
 //!     v
 //!   send amount(tick + 5) - amount(tick) - queue   ----->  data, "silent for 50 ms"
@@ -22,8 +22,8 @@
 //! **Differences from the paper.**
 //! - *The grid of rates ends at `max_rate`*, and its unit grows with it. The authors' grid ends at 1000 packets a second, so that
 //!   Sprout cannot use more than about 12 Mbit/s: that is the default.
-//! - *What was lost is the sender's to know*, by its loss detection. The authors' receiver counts as lost what was sent more than 10 ms
-//!   before the newest and has not come.
+//! - *What was sent before the newest packet that has arrived waits no longer*: it has come or is lost. The authors' receiver waits
+//!   10 ms for packets out of order.
 //! - *Forecasts go with the first acknowledgement after a tick*, and not with data of the other direction.
 //!   What arrives in a tick is rounded to whole units, and to one at least, as there. So a link with less than a twentieth of
 //!   `max_rate` is taken for one with that.
@@ -123,15 +123,21 @@ struct Sprout {
     forecast: Option<Held>,
     /// What is estimated to wait or to be on its way.
     queue: Bytes,
-    /// Bytes sent so far, and of these lost.
-    sent: Bytes,
-    lost: Bytes,
+    /// What was sent after the newest packet that the receiver has told of, oldest first.
+    outstanding: VecDeque<Outstanding>,
+    next_number: u64,
     inflight: Bytes,
-    /// Heartbeats on their way: what had been sent with each, and its size.
-    heartbeats: VecDeque<(Bytes, Bytes)>,
     heartbeat_at: Time,
     /// A packet leaves whatever the forecast says.
     heartbeat_is_due: bool,
+}
+
+/// A packet that may be on its way.
+#[derive(Debug, Clone, Copy)]
+struct Outstanding {
+    number: u64,
+    /// What it adds to the queue; nothing for a heartbeat.
+    in_queue: Bytes,
 }
 
 /// A forecast, and how much of it has passed.
@@ -163,10 +169,9 @@ impl Sprout {
             drain,
             forecast: None,
             queue: Bytes::ZERO,
-            sent: Bytes::ZERO,
-            lost: Bytes::ZERO,
+            outstanding: VecDeque::new(),
+            next_number: 0,
             inflight: Bytes::ZERO,
-            heartbeats: VecDeque::new(),
             heartbeat_at: Time::ZERO,
             heartbeat_is_due: true,
         }
@@ -206,12 +211,11 @@ impl Controller for Sprout {
         self.packet_size = sent.packet_size;
         self.inflight = sent.inflight;
         self.advance(sent.now);
-        self.sent += sent.bytes;
-        if self.heartbeat_is_due && self.forecast_allows() < sent.bytes {
-            self.heartbeats.push_back((self.sent, sent.bytes));
-        } else {
-            self.queue += sent.bytes;
-        }
+        let is_heartbeat = self.heartbeat_is_due && self.forecast_allows() < sent.bytes;
+        let in_queue = if is_heartbeat { Bytes::ZERO } else { sent.bytes };
+        self.queue += in_queue;
+        self.outstanding.push_back(Outstanding { number: sent.number, in_queue });
+        self.next_number = sent.number + 1;
         self.heartbeat_is_due = false;
         self.heartbeat_at = sent.now + HEARTBEAT;
         Tag::default()
@@ -224,7 +228,6 @@ impl Controller for Sprout {
     }
 
     fn on_loss(&mut self, loss: &Loss<'_>) {
-        self.lost = loss.lost;
         self.inflight = loss.inflight;
         self.advance(loss.now);
     }
@@ -236,8 +239,8 @@ impl Controller for Sprout {
         self.advance(now);
     }
 
-    fn on_feedback(&mut self, now: Time, feedback: &Feedback, sent: Bytes) -> Verdict {
-        let Some(Forecast { sequence, received, amounts }) = Forecast::decode(feedback) else {
+    fn on_feedback(&mut self, now: Time, feedback: &Feedback, _sent: Bytes) -> Verdict {
+        let Some(Forecast { sequence, newest, amounts }) = Forecast::decode(feedback) else {
             return Verdict::Malformed;
         };
         let is_older =
@@ -245,16 +248,14 @@ impl Controller for Sprout {
         if self.forecast.is_some_and(is_older) {
             return Verdict::Stale;
         }
-        if received > sent || !amounts.is_sorted() {
+        if newest >= self.next_number || !amounts.is_sorted() {
             return Verdict::Untrue;
         }
         self.forecast = Some(Held { sequence, amounts, since: now, tick: 0 });
-        let gone = received + self.lost;
-        while self.heartbeats.front().is_some_and(|&(sent_with, _)| sent_with <= gone) {
-            self.heartbeats.pop_front();
+        while self.outstanding.front().is_some_and(|packet| packet.number <= newest) {
+            self.outstanding.pop_front();
         }
-        let heartbeats: Bytes = self.heartbeats.iter().map(|&(_, size)| size).sum();
-        self.queue = sent.saturating_sub(gone).saturating_sub(heartbeats);
+        self.queue = self.outstanding.iter().map(|packet| packet.in_queue).sum();
         self.advance(now);
         Verdict::Taken
     }

@@ -35,7 +35,8 @@ pub(super) struct SproutReceiver {
     announced: Span,
     arrived_at: Time,
     in_this_tick: Bytes,
-    received: Bytes,
+    /// The newest packet.
+    newest: u64,
     /// The forecast is newer than what was sent last.
     has_news: bool,
     sequence: u32,
@@ -51,7 +52,7 @@ impl SproutReceiver {
             announced: Span::ZERO,
             arrived_at: Time::ZERO,
             in_this_tick: Bytes::ZERO,
-            received: Bytes::ZERO,
+            newest: 0,
             has_news: false,
             sequence: 0,
         }
@@ -117,7 +118,7 @@ impl ReceiverComponent for SproutReceiver {
         self.advance(arrival.now);
         self.arrived_at = arrival.now;
         self.in_this_tick += arrival.bytes;
-        self.received += arrival.bytes;
+        self.newest = self.newest.max(arrival.number);
         let began = self.tick_began.unwrap_or(arrival.now);
         self.silent_until = self.silent_until.max(began + std::mem::take(&mut self.announced));
     }
@@ -139,7 +140,7 @@ impl ReceiverComponent for SproutReceiver {
             return None;
         }
         self.sequence = self.sequence.wrapping_add(1);
-        Forecast { sequence: self.sequence, received: self.received, amounts: self.amounts() }.encode()
+        Forecast { sequence: self.sequence, newest: self.newest, amounts: self.amounts() }.encode()
     }
 
     fn observe(&self, observer: &mut dyn Observer) {
