@@ -11,6 +11,7 @@
 //! | Reminis' Guardian | [`reminis`] |
 //! | NATCP, and the cap of NACubic and of BBR with network assistance | [`assisted`] |
 //! | Vegas | [`vegas`] |
+//! | Westwood+ | [`westwood`] |
 //! | numbers with a fraction, and functions of them, with their error | [`Q16`] |
 //!
 //! BPF bounds what the code may do: no floats, no 128 bits, no panic (hence no `/` and no index), at most five arguments,
@@ -27,6 +28,7 @@ pub mod reminis;
 mod tables;
 mod units;
 pub mod vegas;
+pub mod westwood;
 
 pub use event::{Ack, Law, Window};
 pub use number::Q16;

@@ -3,6 +3,7 @@
 use cellcc_fixed::assisted::{self, Advice, Assisted, Limits, Path};
 use cellcc_fixed::reminis::{self, Exploration, Profile, Reminis};
 use cellcc_fixed::vegas::{self, Vegas};
+use cellcc_fixed::westwood::{self, Westwood};
 use cellcc_fixed::{Ack, BytesPerSecond, Instant, Micros, Packets, Q16, Window};
 use proptest::prelude::*;
 
@@ -84,6 +85,23 @@ proptest! {
         for (ack, mut window) in steps {
             state.on_sample(&ack);
             state.on_ack(&vegas::Config { alpha, beta, gamma }, &ack, &mut window);
+        }
+    }
+
+    #[test]
+    fn westwood_takes_any_events(steps in prop::collection::vec((ack(), window(), word(), any::<[bool; 3]>()), 1..20)) {
+        let mut state = Westwood::START;
+        for (ack, mut window, before, [cut, recovered, timed_out]) in steps {
+            state.on_ack(&ack);
+            if cut {
+                state.on_cut(westwood::Profile::Paper, Packets(before), &mut window);
+            }
+            if recovered {
+                state.on_recovered(westwood::Profile::Linux, &mut window);
+            }
+            if timed_out {
+                state.on_timeout(&mut window);
+            }
         }
     }
 

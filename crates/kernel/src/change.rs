@@ -45,7 +45,7 @@ impl Settings {
                     return refused(if change.dtt.is_some() { "dtt" } else { "profile" });
                 }
             }
-            Self::Vegas(_) => match change {
+            Self::Vegas(_) | Self::Westwood(_) => match change {
                 Change { dtt: Some(_), .. } => return refused("dtt"),
                 Change { profile: Some(_), .. } => return refused("profile"),
                 Change { alpha: Some(_), .. } => return refused("alpha"),
@@ -71,7 +71,7 @@ impl Settings {
                 vec![("dtt", dtt), ("profile", profile.into())]
             }
             Self::Assisted(settings) => vec![("alpha", (f64::from(settings.alpha) / ONE).to_string())],
-            Self::Vegas(_) => Vec::new(),
+            Self::Vegas(_) | Self::Westwood(_) => Vec::new(),
         }
     }
 }

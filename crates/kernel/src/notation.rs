@@ -113,6 +113,9 @@ impl Settings {
             (Self::Vegas(settings), "alpha") => settings.alpha = packets()?,
             (Self::Vegas(settings), "beta") => settings.beta = packets()?,
             (Self::Vegas(settings), "gamma") => settings.gamma = packets()?,
+            (Self::Westwood(settings), "profile") => {
+                settings.profile = Choice(&[("paper", 0), ("linux", 1)]).read(value)?;
+            }
             _ => return None,
         }
         Some(())
@@ -142,6 +145,8 @@ mod tests {
             assert_eq!(read(scheme.name()).scheme, scheme);
             assert_eq!(read(scheme.name()).settings, Settings::default_of(scheme));
         }
+        let westwood = read("westwood(profile=linux)").settings;
+        assert_ne!(westwood, read("westwood").settings);
         assert!(Written::read("cubic").expect("read").is_none());
     }
 

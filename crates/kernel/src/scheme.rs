@@ -17,6 +17,8 @@ pub enum Scheme {
     Nabbr,
     /// Vegas.
     Vegas,
+    /// Westwood+.
+    Westwood,
 }
 
 /// Links of struct_ops, by which a scheme vanishes with its pin.
@@ -26,8 +28,15 @@ const CONTROL_WITH_FLAGS: Release = Release { major: 6, minor: 10 };
 
 impl Scheme {
     /// All of them, in the order in which they are listed.
-    pub const ALL: [Self; 6] =
-        [Self::Reminis, Self::ReminisCubic, Self::Natcp, Self::Nacubic, Self::Nabbr, Self::Vegas];
+    pub const ALL: [Self; 7] = [
+        Self::Reminis,
+        Self::ReminisCubic,
+        Self::Natcp,
+        Self::Nacubic,
+        Self::Nabbr,
+        Self::Vegas,
+        Self::Westwood,
+    ];
 
     /// The name that the kernel knows, as in `TCP_CONGESTION`; at most 15 bytes (`TCP_CA_NAME_MAX`).
     pub const fn name(self) -> &'static str {
@@ -38,6 +47,7 @@ impl Scheme {
             Self::Nacubic => "cellcc_nacubic",
             Self::Nabbr => "cellcc_nabbr",
             Self::Vegas => "cellcc_vegas",
+            Self::Westwood => "cellcc_westwood",
         }
     }
 
@@ -49,6 +59,7 @@ impl Scheme {
             Self::Nacubic => "nacubic",
             Self::Nabbr => "nabbr",
             Self::Vegas => "vegas",
+            Self::Westwood => "westwood",
         }
     }
 
@@ -71,13 +82,14 @@ impl Scheme {
             Self::Nacubic => include_bytes!("../objects/cellcc_nacubic.bpf.o"),
             Self::Nabbr => include_bytes!("../objects/cellcc_nabbr.bpf.o"),
             Self::Vegas => include_bytes!("../objects/cellcc_vegas.bpf.o"),
+            Self::Westwood => include_bytes!("../objects/cellcc_westwood.bpf.o"),
         }
     }
 
     /// The oldest kernel that can run it.
     pub const fn since(self) -> Release {
         match self {
-            Self::Reminis | Self::ReminisCubic | Self::Nacubic | Self::Vegas => LINKS,
+            Self::Reminis | Self::ReminisCubic | Self::Nacubic | Self::Vegas | Self::Westwood => LINKS,
             Self::Natcp | Self::Nabbr => CONTROL_WITH_FLAGS,
         }
     }
@@ -85,7 +97,7 @@ impl Scheme {
     /// The functions of the kernel that it calls.
     pub const fn functions(self) -> &'static [&'static str] {
         match self {
-            Self::Reminis | Self::Vegas => RENO,
+            Self::Reminis | Self::Vegas | Self::Westwood => RENO,
             Self::ReminisCubic | Self::Natcp | Self::Nacubic => CUBIC,
             Self::Nabbr => BBR,
         }

@@ -5,6 +5,7 @@ use crate::scheme::Scheme;
 use crate::steps::assisted::AssistedSettings;
 use crate::steps::reminis::ReminisSettings;
 use crate::steps::vegas::VegasSettings;
+use crate::steps::westwood::WestwoodSettings;
 use bytemuck::{bytes_of, pod_read_unaligned};
 
 /// The settings of a scheme, for all sockets that did not set their own.
@@ -16,6 +17,8 @@ pub enum Settings {
     Assisted(AssistedSettings),
     /// Of Vegas.
     Vegas(VegasSettings),
+    /// Of Westwood+.
+    Westwood(WestwoodSettings),
 }
 
 impl Settings {
@@ -25,6 +28,7 @@ impl Settings {
             Scheme::Reminis | Scheme::ReminisCubic => Self::Reminis(ReminisSettings::default()),
             Scheme::Natcp | Scheme::Nacubic | Scheme::Nabbr => Self::Assisted(AssistedSettings::default()),
             Scheme::Vegas => Self::Vegas(VegasSettings::default()),
+            Scheme::Westwood => Self::Westwood(WestwoodSettings::default()),
         }
     }
 
@@ -34,6 +38,7 @@ impl Settings {
             Self::Reminis(settings) => bytes_of(settings),
             Self::Assisted(settings) => bytes_of(settings),
             Self::Vegas(settings) => bytes_of(settings),
+            Self::Westwood(settings) => bytes_of(settings),
         }
     }
 
@@ -47,6 +52,7 @@ impl Settings {
             Self::Reminis(_) => Self::Reminis(pod_read_unaligned(bytes)),
             Self::Assisted(_) => Self::Assisted(pod_read_unaligned(bytes)),
             Self::Vegas(_) => Self::Vegas(pod_read_unaligned(bytes)),
+            Self::Westwood(_) => Self::Westwood(pod_read_unaligned(bytes)),
         })
     }
 }

@@ -4,6 +4,7 @@ use crate::recording::NAME_BYTES;
 use crate::steps::assisted::{AssistedStep, assisted_run};
 use crate::steps::reminis::{ReminisStep, reminis_run};
 use crate::steps::vegas::{VegasStep, vegas_run};
+use crate::steps::westwood::{WestwoodStep, westwood_run};
 use bytemuck::{CheckedBitPattern, Pod, Zeroable, cast_slice, checked, pod_read_unaligned};
 use cellcc_control::conversation::{ConversationError, Step, StepReader};
 use std::fmt::{self, Debug};
@@ -84,10 +85,11 @@ struct Core {
 }
 
 /// By their numbers from 1 on (`RECORD_OF` in the programs).
-const CORES: [Core; 3] = [
+const CORES: [Core; 4] = [
     Core { name: "reminis", check: check::<ReminisStep> },
     Core { name: "assisted", check: check::<AssistedStep> },
     Core { name: "vegas", check: check::<VegasStep> },
+    Core { name: "westwood", check: check::<WestwoodStep> },
 ];
 
 /// Decides every step of a capture again, up to the first that differs.
@@ -142,6 +144,12 @@ impl Runs for AssistedStep {
 impl Runs for VegasStep {
     fn run(&mut self) {
         vegas_run(self);
+    }
+}
+
+impl Runs for WestwoodStep {
+    fn run(&mut self) {
+        westwood_run(self);
     }
 }
 

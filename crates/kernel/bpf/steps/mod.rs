@@ -8,3 +8,4 @@ pub mod draw;
 pub mod path;
 pub mod reminis;
 pub mod vegas;
+pub mod westwood;
