@@ -17,7 +17,7 @@
 //! and leaves two packets in place of one.
 //!
 //! **The profile `linux`** halves the window at the loss, as Reno, and sets the estimate when recovery ends. The window then
-//! rises in one step, and what leaves at once for it overflows a small buffer: with a quarter of a BDP the flow used 68 % of
+//! rises in one step, and what leaves at once for it overflows a small buffer: with a quarter of a BDP the flow used 69 % of
 //! the link, and lost 23 times as many packets as CUBIC (20 Mbit/s, 40 ms, 17 packets). So the paper's reading is the
 //! default.
 
