@@ -11,6 +11,7 @@
 //! | Reminis' Guardian | [`reminis`] |
 //! | NATCP, and the cap of NACubic and of BBR with network assistance | [`assisted`] |
 //! | Vegas | [`vegas`] |
+//! | C2TCP | [`c2tcp`] |
 //! | Westwood+ | [`westwood`] |
 //! | numbers with a fraction, and functions of them, with their error | [`Q16`] |
 //!
@@ -22,6 +23,7 @@
 #![forbid(unsafe_code)]
 
 pub mod assisted;
+pub mod c2tcp;
 mod event;
 mod number;
 pub mod reminis;

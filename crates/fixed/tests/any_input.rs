@@ -1,6 +1,7 @@
 //! No input stops a core: the tests' build panics where an integer overflows.
 
 use cellcc_fixed::assisted::{self, Advice, Assisted, Limits, Path};
+use cellcc_fixed::c2tcp::{self, C2tcp};
 use cellcc_fixed::reminis::{self, Exploration, Profile, Reminis};
 use cellcc_fixed::vegas::{self, Vegas};
 use cellcc_fixed::westwood::{self, Westwood};
@@ -102,6 +103,22 @@ proptest! {
             if timed_out {
                 state.on_timeout(&mut window);
             }
+        }
+    }
+
+    #[test]
+    fn c2tcp_takes_any_events(
+        v1 in any::<bool>(),
+        tuner in any::<bool>(),
+        numbers in [any::<i32>(), any::<i32>()],
+        steps in prop::collection::vec((ack(), word(), word(), any::<bool>()), 1..20),
+    ) {
+        let [multiple, alpha] = numbers.map(Q16);
+        let profile = if v1 { c2tcp::Profile::V1 } else { c2tcp::Profile::V2 };
+        let mut state = C2tcp::START;
+        for (ack, cwnd, target, in_recovery) in steps {
+            let config = c2tcp::Config { profile, target: Micros(target), multiple, alpha, tuner };
+            state.on_ack(&config, &ack, Packets(cwnd), in_recovery);
         }
     }
 
