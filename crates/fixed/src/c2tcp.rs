@@ -175,7 +175,8 @@ impl C2tcp {
             if let Some(mean) = self.rtt_sum.checked_div(self.rtt_samples as u64) {
                 let target = self.target(config).0 as i64;
                 let distance = Q16::ratio(target - mean as i64, mean as u32);
-                let change = if distance < Q16::ZERO { distance.plus(distance) } else { Q16(distance.0 >> 1) };
+                let change =
+                    if distance < Q16::ZERO { distance.plus(distance) } else { Q16(distance.0 >> 1) };
                 self.alpha = self.alpha.times(Q16::ONE.plus(change)).clamp(MIN_ALPHA, MAX_ALPHA);
             }
             self.period_ends = ack.now.after(TUNING_PERIOD);

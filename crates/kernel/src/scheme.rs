@@ -19,6 +19,8 @@ pub enum Scheme {
     Vegas,
     /// Westwood+.
     Westwood,
+    /// C2TCP.
+    C2tcp,
 }
 
 /// Links of struct_ops, by which a scheme vanishes with its pin.
@@ -28,7 +30,7 @@ const CONTROL_WITH_FLAGS: Release = Release { major: 6, minor: 10 };
 
 impl Scheme {
     /// All of them, in the order in which they are listed.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Reminis,
         Self::ReminisCubic,
         Self::Natcp,
@@ -36,6 +38,7 @@ impl Scheme {
         Self::Nabbr,
         Self::Vegas,
         Self::Westwood,
+        Self::C2tcp,
     ];
 
     /// The name that the kernel knows, as in `TCP_CONGESTION`; at most 15 bytes (`TCP_CA_NAME_MAX`).
@@ -48,6 +51,7 @@ impl Scheme {
             Self::Nabbr => "cellcc_nabbr",
             Self::Vegas => "cellcc_vegas",
             Self::Westwood => "cellcc_westwood",
+            Self::C2tcp => "cellcc_c2tcp",
         }
     }
 
@@ -60,6 +64,7 @@ impl Scheme {
             Self::Nabbr => "nabbr",
             Self::Vegas => "vegas",
             Self::Westwood => "westwood",
+            Self::C2tcp => "c2tcp",
         }
     }
 
@@ -83,13 +88,19 @@ impl Scheme {
             Self::Nabbr => include_bytes!("../objects/cellcc_nabbr.bpf.o"),
             Self::Vegas => include_bytes!("../objects/cellcc_vegas.bpf.o"),
             Self::Westwood => include_bytes!("../objects/cellcc_westwood.bpf.o"),
+            Self::C2tcp => include_bytes!("../objects/cellcc_c2tcp.bpf.o"),
         }
     }
 
     /// The oldest kernel that can run it.
     pub const fn since(self) -> Release {
         match self {
-            Self::Reminis | Self::ReminisCubic | Self::Nacubic | Self::Vegas | Self::Westwood => LINKS,
+            Self::Reminis
+            | Self::ReminisCubic
+            | Self::Nacubic
+            | Self::Vegas
+            | Self::Westwood
+            | Self::C2tcp => LINKS,
             Self::Natcp | Self::Nabbr => CONTROL_WITH_FLAGS,
         }
     }
@@ -98,7 +109,7 @@ impl Scheme {
     pub const fn functions(self) -> &'static [&'static str] {
         match self {
             Self::Reminis | Self::Vegas | Self::Westwood => RENO,
-            Self::ReminisCubic | Self::Natcp | Self::Nacubic => CUBIC,
+            Self::ReminisCubic | Self::Natcp | Self::Nacubic | Self::C2tcp => CUBIC,
             Self::Nabbr => BBR,
         }
     }

@@ -3,6 +3,7 @@
 use crate::error::KernelError;
 use crate::scheme::Scheme;
 use crate::steps::assisted::AssistedSettings;
+use crate::steps::c2tcp::C2tcpSettings;
 use crate::steps::reminis::ReminisSettings;
 use crate::steps::vegas::VegasSettings;
 use crate::steps::westwood::WestwoodSettings;
@@ -19,6 +20,8 @@ pub enum Settings {
     Vegas(VegasSettings),
     /// Of Westwood+.
     Westwood(WestwoodSettings),
+    /// Of C2TCP.
+    C2tcp(C2tcpSettings),
 }
 
 impl Settings {
@@ -29,6 +32,7 @@ impl Settings {
             Scheme::Natcp | Scheme::Nacubic | Scheme::Nabbr => Self::Assisted(AssistedSettings::default()),
             Scheme::Vegas => Self::Vegas(VegasSettings::default()),
             Scheme::Westwood => Self::Westwood(WestwoodSettings::default()),
+            Scheme::C2tcp => Self::C2tcp(C2tcpSettings::DEFAULT),
         }
     }
 
@@ -39,6 +43,7 @@ impl Settings {
             Self::Assisted(settings) => bytes_of(settings),
             Self::Vegas(settings) => bytes_of(settings),
             Self::Westwood(settings) => bytes_of(settings),
+            Self::C2tcp(settings) => bytes_of(settings),
         }
     }
 
@@ -53,6 +58,7 @@ impl Settings {
             Self::Assisted(_) => Self::Assisted(pod_read_unaligned(bytes)),
             Self::Vegas(_) => Self::Vegas(pod_read_unaligned(bytes)),
             Self::Westwood(_) => Self::Westwood(pod_read_unaligned(bytes)),
+            Self::C2tcp(_) => Self::C2tcp(pod_read_unaligned(bytes)),
         })
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::recording::NAME_BYTES;
 use crate::steps::assisted::{AssistedStep, assisted_run};
+use crate::steps::c2tcp::{C2tcpStep, c2tcp_run};
 use crate::steps::reminis::{ReminisStep, reminis_run};
 use crate::steps::vegas::{VegasStep, vegas_run};
 use crate::steps::westwood::{WestwoodStep, westwood_run};
@@ -85,11 +86,12 @@ struct Core {
 }
 
 /// By their numbers from 1 on (`RECORD_OF` in the programs).
-const CORES: [Core; 4] = [
+const CORES: [Core; 5] = [
     Core { name: "reminis", check: check::<ReminisStep> },
     Core { name: "assisted", check: check::<AssistedStep> },
     Core { name: "vegas", check: check::<VegasStep> },
     Core { name: "westwood", check: check::<WestwoodStep> },
+    Core { name: "c2tcp", check: check::<C2tcpStep> },
 ];
 
 /// Decides every step of a capture again, up to the first that differs.
@@ -150,6 +152,12 @@ impl Runs for VegasStep {
 impl Runs for WestwoodStep {
     fn run(&mut self) {
         westwood_run(self);
+    }
+}
+
+impl Runs for C2tcpStep {
+    fn run(&mut self) {
+        c2tcp_run(self);
     }
 }
 

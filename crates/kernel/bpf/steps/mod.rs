@@ -4,6 +4,7 @@
 //! has run. So it can be recorded in the kernel and run again elsewhere.
 
 pub mod assisted;
+pub mod c2tcp;
 pub mod draw;
 pub mod path;
 pub mod reminis;
