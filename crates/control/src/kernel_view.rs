@@ -76,15 +76,19 @@ pub(crate) fn real(number: Q16) -> f64 {
     f64::from(number.0) / f64::from(Q16::ONE.0)
 }
 
+/// Whole packets of this size, rounded down.
+pub(crate) fn packets(bytes: Bytes, packet: Bytes) -> Packets {
+    Packets(u32::try_from(bytes.get() / packet.get().max(1)).unwrap_or(u32::MAX))
+}
+
 /// The law's window in whole packets, as `decide` may change it: written back where it did.
 pub(crate) fn with_window<R>(
     law: &mut dyn Growth,
     packet: Bytes,
     decide: impl FnOnce(&mut Window) -> R,
 ) -> R {
-    let packets = |bytes: Bytes| u32::try_from(bytes.get() / packet.get().max(1)).unwrap_or(u32::MAX);
-    let ssthresh = packets(law.ssthresh()).min(Packets::INFINITE_SSTHRESH.0);
-    let before = Window { cwnd: Packets(packets(law.window())), ssthresh: Packets(ssthresh) };
+    let ssthresh = packets(law.ssthresh(), packet).min(Packets::INFINITE_SSTHRESH);
+    let before = Window { cwnd: packets(law.window(), packet), ssthresh };
     let mut after = before;
     let result = decide(&mut after);
     if after.cwnd != before.cwnd {

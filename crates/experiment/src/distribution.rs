@@ -1,5 +1,6 @@
-//! A distribution of times in constant memory: a mergeable histogram with an exact mean.
+//! A distribution of times in memory that does not grow with their number: a mergeable histogram with an exact mean.
 
+use crate::levels::Levels;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use cellcc_units::Span;
@@ -11,9 +12,10 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A distribution of time spans in microseconds, each within 0.1 % (three significant digits) or 1 us, whichever is
 /// more; the mean is exact. Values above one hour count as one hour.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Distribution {
-    histogram: Histogram<u64>,
+    micros: Levels,
+    count: u64,
     sum_ns: u128,
 }
 
@@ -35,31 +37,34 @@ pub struct Summary {
 const HIGHEST_US: u64 = 3_600_000_000;
 const SIGNIFICANT_DIGITS: u8 = 3;
 
-impl Default for Distribution {
-    fn default() -> Self {
-        // It grows with the largest value: most flows never see a second of delay, and there are many flows.
-        let histogram = Histogram::new(SIGNIFICANT_DIGITS).expect("hdrhistogram accepts up to five digits");
-        Self { histogram, sum_ns: 0 }
-    }
-}
-
 impl Distribution {
     /// Adds a value.
     pub fn add(&mut self, span: Span) {
         self.sum_ns += span.as_nanos() as u128;
-        let micros = ((span.as_nanos() + 500) / 1_000).min(HIGHEST_US);
-        self.histogram.record(micros).expect("it grows to an hour");
+        self.count += 1;
+        self.micros.count(((span.as_nanos() + 500) / 1_000).min(HIGHEST_US));
     }
 
     /// Adds all values of another distribution.
     pub fn merge(&mut self, other: &Self) {
         self.sum_ns += other.sum_ns;
-        self.histogram.add(&other.histogram).expect("it grows as needed");
+        self.count = self.count.saturating_add(other.count);
+        self.micros.merge(&other.micros);
     }
 
     /// How many values.
     pub fn count(&self) -> u64 {
-        self.histogram.len()
+        self.count
+    }
+
+    /// As HdrHistogram has it: for percentiles, and to be stored.
+    fn histogram(&self) -> Histogram<u64> {
+        let mut histogram =
+            Histogram::new(SIGNIFICANT_DIGITS).expect("hdrhistogram accepts up to five digits");
+        for (micros, count) in self.micros.iter() {
+            histogram.record_n(micros, count).expect("it grows to an hour");
+        }
+        histogram
     }
 
     /// The average of several cumulative distributions, each with the same weight however many values it has: levels in ms
@@ -69,7 +74,8 @@ impl Distribution {
         let mut weights: Vec<(u64, f64)> = Vec::new();
         for one in &counted {
             let whole = one.count() as f64 * counted.len() as f64;
-            let levels = one.histogram.iter_recorded();
+            let histogram = one.histogram();
+            let levels = histogram.iter_recorded();
             weights.extend(
                 levels.map(|level| (level.value_iterated_to(), level.count_at_value() as f64 / whole)),
             );
@@ -94,21 +100,18 @@ impl Distribution {
 
     /// The figures; `None` where there are no values.
     pub fn summary(&self) -> Option<Summary> {
-        let count = self.count();
-        let at = |quantile| self.histogram.value_at_quantile(quantile) as f64 / 1e3;
-        (count > 0).then(|| Summary {
-            mean_ms: self.sum_ns as f64 / count as f64 / 1e6,
+        if self.count == 0 {
+            return None;
+        }
+        let histogram = self.histogram();
+        let at = |quantile| histogram.value_at_quantile(quantile) as f64 / 1e3;
+        Some(Summary {
+            mean_ms: self.sum_ns as f64 / self.count as f64 / 1e6,
             p50_ms: at(0.5),
             p95_ms: at(0.95),
             p99_ms: at(0.99),
-            max_ms: self.histogram.max() as f64 / 1e3,
+            max_ms: histogram.max() as f64 / 1e3,
         })
-    }
-}
-
-impl PartialEq for Distribution {
-    fn eq(&self, other: &Self) -> bool {
-        self.sum_ns == other.sum_ns && self.histogram == other.histogram
     }
 }
 
@@ -123,7 +126,7 @@ impl Serialize for Distribution {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut bytes = Vec::new();
         V2DeflateSerializer::new()
-            .serialize(&self.histogram, &mut bytes)
+            .serialize(&self.histogram(), &mut bytes)
             .map_err(serde::ser::Error::custom)?;
         Stored { sum_ns: self.sum_ns, hdr_v2_us: BASE64.encode(bytes) }.serialize(serializer)
     }
@@ -133,9 +136,13 @@ impl<'de> Deserialize<'de> for Distribution {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let stored = Stored::deserialize(deserializer)?;
         let bytes = BASE64.decode(stored.hdr_v2_us).map_err(serde::de::Error::custom)?;
-        let histogram =
+        let histogram: Histogram<u64> =
             HdrDeserializer::new().deserialize(&mut bytes.as_slice()).map_err(serde::de::Error::custom)?;
-        Ok(Self { histogram, sum_ns: stored.sum_ns })
+        let mut micros = Levels::default();
+        for level in histogram.iter_recorded() {
+            micros.count_many(level.value_iterated_to().min(HIGHEST_US), level.count_at_value());
+        }
+        Ok(Self { micros, count: histogram.len(), sum_ns: stored.sum_ns })
     }
 }
 

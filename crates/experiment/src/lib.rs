@@ -21,6 +21,7 @@ mod driver;
 mod endpoint;
 mod fairness;
 mod frames;
+mod levels;
 mod measured;
 mod meter;
 mod metrics;

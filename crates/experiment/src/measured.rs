@@ -1,6 +1,6 @@
 //! From what a driver measured of the flows to the Record: the same arithmetic for every driver.
 
-use crate::{Column, Fairness, FlowMeter, FlowRecord, Metrics, Record, SCHEMA_VERSION, Scenario, Series};
+use crate::{Column, Fairness, FlowMeter, Metrics, Record, SCHEMA_VERSION, Scenario, Series};
 use cellcc_link::Capacities;
 use cellcc_units::{Bytes, Span, Time};
 
@@ -14,7 +14,7 @@ pub struct MeasuredFlow<'a> {
     /// From when to when it was active: until it stopped, or a sized source was through.
     pub active: (Time, Time),
     /// What was measured.
-    pub meter: &'a FlowMeter,
+    pub meter: FlowMeter,
     /// When the last byte of a sized source was acknowledged.
     pub completed_at: Option<Time>,
     /// How many frames there were, and the share of them that missed their deadline.
@@ -59,23 +59,22 @@ impl Record {
     pub fn of_flows(
         scenario: &Scenario,
         driver: &str,
-        flows: &[MeasuredFlow],
+        flows: Vec<MeasuredFlow>,
         capacities: &Capacities,
         notes: Vec<String>,
     ) -> Self {
         let mut record = Self::empty(scenario, driver, capacities);
-        for (index, flow) in flows.iter().enumerate() {
-            flow.meter.append_series(&format!("flow{index}."), scenario.series_bins(), &mut record.series);
-            flow.meter.append_curves(index, &mut record.curves);
-            record.flows.push(flow.record(scenario, capacities));
-        }
-        record.total = total(scenario, flows, &record.flows, capacities);
+        record.notes = notes;
+        record.note_short_flows(&flows);
+        record.note_repetition(capacities.forward[0].period());
+        let metrics: Vec<_> = flows.iter().map(|flow| flow.metrics(scenario, capacities)).collect();
+        record.total = total(scenario, &flows, &metrics, capacities);
         let active: Vec<_> = flows.iter().map(|flow| flow.measured(scenario)).collect();
         let by_second: Vec<_> = flows.iter().map(|flow| flow.meter.bytes_by_second()).collect();
+        for (flow, metrics) in flows.into_iter().zip(metrics) {
+            flow.meter.append_to(&mut record, flow.scheme, metrics);
+        }
         record.share(&Fairness::new(&by_second, &active), &active);
-        record.notes = notes;
-        record.note_short_flows(flows);
-        record.note_repetition(capacities.forward[0].period());
         record
     }
 
@@ -84,7 +83,7 @@ impl Record {
         for (flow, setup) in flows.iter().zip(&self.scenario.flows) {
             let active = flow.active.1.since(flow.active.0);
             let rtt = self.scenario.path.rtt + setup.extra_rtt;
-            if active <= rtt && !flow.meter.has_rtt() {
+            if active <= rtt && flow.meter.rtt().count() == 0 {
                 self.notes.push(format!(
                     "`{}` was active for {active}, too short for one round trip of {rtt}: nothing came back to it, and it has no \
                      RTT",
@@ -120,7 +119,7 @@ impl MeasuredFlow<'_> {
         (start.max(scenario.measured_from()).min(stop), stop)
     }
 
-    fn record(&self, scenario: &Scenario, capacities: &Capacities) -> FlowRecord {
+    fn metrics(&self, scenario: &Scenario, capacities: &Capacities) -> Metrics {
         let (from, to) = self.measured(scenario);
         let offered = capacities.forward[self.user].bytes_between(from, to);
         let mut metrics = self.meter.metrics(offered, to.since(from));
@@ -130,7 +129,7 @@ impl MeasuredFlow<'_> {
             metrics.deadline_miss_ratio = Some(missed);
         }
         metrics.d3 = self.delay_target_ms.zip(metrics.rtt_mean_ms).map(|(target, rtt)| rtt / target);
-        self.meter.record(self.scheme, metrics)
+        metrics
     }
 }
 
@@ -139,14 +138,14 @@ impl MeasuredFlow<'_> {
 fn total(
     scenario: &Scenario,
     flows: &[MeasuredFlow],
-    records: &[FlowRecord],
+    metrics: &[Metrics],
     capacities: &Capacities,
 ) -> Metrics {
-    if let [only] = records {
-        return only.metrics.clone();
+    if let [only] = metrics {
+        return only.clone();
     }
     let mut meter = FlowMeter::new(scenario.endpoint.series_bin);
-    flows.iter().for_each(|flow| meter.merge(flow.meter));
+    flows.iter().for_each(|flow| meter.merge(&flow.meter));
     let active = union(flows.iter().map(|flow| flow.measured(scenario)).collect());
     let length = active.iter().fold(Span::ZERO, |sum, (start, stop)| sum + stop.since(*start));
     let offered_to = |user: usize| -> Bytes {

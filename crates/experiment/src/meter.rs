@@ -1,7 +1,7 @@
 //! How every driver measures a flow: exact sums, histograms, and bins of time, in memory that does not grow with the
 //! number of packets.
 
-use crate::{Column, Curve, Distribution, FlowRecord, Metrics, Series};
+use crate::{Column, Curve, Distribution, FlowRecord, Metrics, Record};
 use cellcc_control::{Limits, Observed};
 use cellcc_units::{Bytes, Span, Time};
 
@@ -24,6 +24,8 @@ pub struct Delivery {
 #[derive(Debug, Clone)]
 pub struct FlowMeter {
     bin: Span,
+    /// How many values each series gets room for at once.
+    room: usize,
     /// Packets that left the link before this are in the series only.
     from: Time,
     delivered: Bytes,
@@ -48,6 +50,7 @@ impl FlowMeter {
     pub fn new(bin: Span) -> Self {
         Self {
             bin,
+            room: 0,
             from: Time::ZERO,
             delivered: Bytes::ZERO,
             queueing: Distribution::default(),
@@ -64,11 +67,20 @@ impl FlowMeter {
         }
     }
 
+    /// With room for series of this length at once: a series that grows takes up to twice the memory.
+    #[must_use]
+    pub fn with_room_for(mut self, bins: usize) -> Self {
+        self.room = bins;
+        self.departures.bins.reserve_exact(bins);
+        self.rtt_bins.bins.reserve_exact(bins);
+        self
+    }
+
     /// The warm-up ends: whatever was measured so far stays in the series only.
     pub fn end_warm_up(&mut self, now: Time) {
-        let Self { bin, departures, rtt_bins, sampled, curves, .. } =
+        let Self { bin, room, departures, rtt_bins, sampled, curves, .. } =
             std::mem::replace(self, Self::new(self.bin));
-        *self = Self { from: now, departures, rtt_bins, sampled, curves, ..Self::new(bin) };
+        *self = Self { room, from: now, departures, rtt_bins, sampled, curves, ..Self::new(bin) };
     }
 
     /// A packet was sent, for the first time or again.
@@ -117,7 +129,7 @@ impl FlowMeter {
     pub fn sample(&mut self, bin: usize, name: &str, value: f64) {
         let known = self.sampled.iter().position(|column| column.name == name);
         let index = known.unwrap_or_else(|| {
-            self.sampled.push(Column { name: name.into(), values: Vec::new() });
+            self.sampled.push(Column { name: name.into(), values: Vec::with_capacity(self.room) });
             self.sampled.len() - 1
         });
         let values = &mut self.sampled[index].values;
@@ -174,9 +186,9 @@ impl FlowMeter {
         self.delivered
     }
 
-    /// True where a round-trip time was measured.
-    pub fn has_rtt(&self) -> bool {
-        self.rtt.count() > 0
+    /// The round-trip times so far.
+    pub fn rtt(&self) -> &Distribution {
+        &self.rtt
     }
 
     /// The scalars, for a flow that was active for `active` while the link offered `offered`.
@@ -192,17 +204,6 @@ impl FlowMeter {
         metrics.set_throughput(self.delivered, offered, active);
         metrics.set_delays(&self.queueing, &self.one_way, &self.rtt);
         metrics
-    }
-
-    /// The flow's part of the Record.
-    pub fn record(&self, scheme: &str, metrics: Metrics) -> FlowRecord {
-        FlowRecord {
-            scheme: scheme.into(),
-            metrics,
-            queueing_delay: self.queueing.clone(),
-            rtt: self.rtt.clone(),
-            convergence_time_s: None,
-        }
     }
 
     /// Adds the sums and distributions of another flow; series are not added up.
@@ -230,32 +231,45 @@ impl FlowMeter {
         }
     }
 
-    /// Appends the curves as those of the `flow`-th flow.
-    pub fn append_curves(&self, flow: usize, curves: &mut Vec<Curve>) {
-        // A curve without points has no row in a file, and would not come back from there.
-        let shown = self.curves.iter().filter(|curve| !curve.points.is_empty());
-        curves.extend(shown.map(|curve| Curve { flow, ..curve.clone() }));
+    /// Becomes the next flow of `record`, of this scheme and with these metrics.
+    pub fn append_to(mut self, record: &mut Record, scheme: &str, metrics: Metrics) {
+        let flow = record.flows.len();
+        let named = |column: Column| Column { name: format!("flow{flow}.{}", column.name), ..column };
+        record.series.columns.extend(self.take_series(record.scenario.series_bins()).map(named));
+        record.curves.extend(self.take_curves(flow));
+        record.flows.push(FlowRecord {
+            scheme: scheme.into(),
+            metrics,
+            queueing_delay: self.queueing,
+            rtt: self.rtt,
+            convergence_time_s: None,
+        });
     }
 
-    /// Appends the flow's series, each named `prefix` and its quantity, `bins` values long.
-    pub fn append_series(&self, prefix: &str, bins: usize, series: &mut Series) {
-        let seconds = self.bin.as_secs_f64();
-        let mut push = |name: &str, mut values: Vec<f32>, missing: f32| {
+    /// The series, `bins` values long.
+    fn take_series(&mut self, bins: usize) -> impl Iterator<Item = Column> + use<> {
+        let of_length = move |name: &str, mut values: Vec<f32>, missing: f32| {
             values.resize(bins, missing);
-            series.columns.push(Column { name: format!("{prefix}{name}"), values });
+            Column { name: name.into(), values }
         };
-        let rates = self
-            .departures
-            .bins
-            .iter()
-            .map(|bin| (bin.sums[0] as f64 * 8.0 / seconds / 1e6) as f32)
-            .collect();
-        push("throughput_mbit_s", rates, 0.0);
-        push("rtt_ms", self.rtt_bins.mean_millis(0), f32::NAN);
-        push("queueing_delay_ms", self.departures.mean_millis(1), f32::NAN);
-        for column in &self.sampled {
-            push(&column.name, column.values.clone(), f32::NAN);
-        }
+        let seconds = self.bin.as_secs_f64();
+        let rate = |bin: &Bin<2>| (bin.sums[0] as f64 * 8.0 / seconds / 1e6) as f32;
+        let measured = [
+            of_length("throughput_mbit_s", self.departures.bins.iter().map(rate).collect(), 0.0),
+            of_length("rtt_ms", self.rtt_bins.mean_millis(0), f32::NAN),
+            of_length("queueing_delay_ms", self.departures.mean_millis(1), f32::NAN),
+        ];
+        let sampled = std::mem::take(&mut self.sampled).into_iter();
+        measured
+            .into_iter()
+            .chain(sampled.map(move |Column { name, values }| of_length(&name, values, f32::NAN)))
+    }
+
+    /// The curves, as those of the `flow`-th flow.
+    fn take_curves(&mut self, flow: usize) -> impl Iterator<Item = Curve> + use<> {
+        // A curve without points has no row in a file, and would not come back from there.
+        let shown = std::mem::take(&mut self.curves).into_iter().filter(|curve| !curve.points.is_empty());
+        shown.map(move |curve| Curve { flow, ..curve })
     }
 }
 
@@ -343,9 +357,7 @@ mod tests {
     fn a_value_first_seen_late_leaves_its_early_bins_empty() {
         let mut meter = FlowMeter::new(Span::from_millis(100));
         meter.sample(2, "mu", 0.5);
-        let mut series = Series::default();
-        meter.append_series("flow0.", 3, &mut series);
-        let mu = series.column("flow0.mu").unwrap();
+        let mu = meter.take_series(3).find(|column| column.name == "mu").unwrap().values;
         assert!(mu[0].is_nan() && mu[1].is_nan() && mu[2] == 0.5);
     }
 
@@ -361,8 +373,7 @@ mod tests {
         let mut meter = FlowMeter::new(Span::from_millis(100));
         meter.sample_curve(9, "profile", ("window_packets", "delay_ms"), &[(1.0, 20.0)]);
         meter.sample_curve(19, "profile", ("window_packets", "delay_ms"), &[]);
-        let mut curves = Vec::new();
-        meter.append_curves(3, &mut curves);
+        let curves: Vec<_> = meter.take_curves(3).collect();
         assert_eq!((curves.len(), curves[0].time_s, curves[0].flow), (1, 1.0, 3));
     }
 }

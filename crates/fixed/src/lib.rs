@@ -11,6 +11,8 @@
 //! | Reminis' Guardian | [`reminis`] |
 //! | NATCP, and the cap of NACubic and of BBR with network assistance | [`assisted`] |
 //! | Vegas | [`vegas`] |
+//! | C2TCP | [`c2tcp`] |
+//! | Westwood+ | [`westwood`] |
 //! | numbers with a fraction, and functions of them, with their error | [`Q16`] |
 //!
 //! BPF bounds what the code may do: no floats, no 128 bits, no panic (hence no `/` and no index), at most five arguments,
@@ -21,12 +23,14 @@
 #![forbid(unsafe_code)]
 
 pub mod assisted;
+pub mod c2tcp;
 mod event;
 mod number;
 pub mod reminis;
 mod tables;
 mod units;
 pub mod vegas;
+pub mod westwood;
 
 pub use event::{Ack, Law, Window};
 pub use number::Q16;

@@ -1,8 +1,10 @@
 //! No input stops a core: the tests' build panics where an integer overflows.
 
 use cellcc_fixed::assisted::{self, Advice, Assisted, Limits, Path};
+use cellcc_fixed::c2tcp::{self, C2tcp};
 use cellcc_fixed::reminis::{self, Exploration, Profile, Reminis};
 use cellcc_fixed::vegas::{self, Vegas};
+use cellcc_fixed::westwood::{self, Westwood};
 use cellcc_fixed::{Ack, BytesPerSecond, Instant, Micros, Packets, Q16, Window};
 use proptest::prelude::*;
 
@@ -84,6 +86,39 @@ proptest! {
         for (ack, mut window) in steps {
             state.on_sample(&ack);
             state.on_ack(&vegas::Config { alpha, beta, gamma }, &ack, &mut window);
+        }
+    }
+
+    #[test]
+    fn westwood_takes_any_events(steps in prop::collection::vec((ack(), window(), word(), any::<[bool; 3]>()), 1..20)) {
+        let mut state = Westwood::START;
+        for (ack, mut window, before, [cut, recovered, timed_out]) in steps {
+            state.on_ack(&ack);
+            if cut {
+                state.on_cut(westwood::Profile::Paper, Packets(before), &mut window);
+            }
+            if recovered {
+                state.on_recovered(westwood::Profile::Linux, &mut window);
+            }
+            if timed_out {
+                state.on_timeout(&mut window);
+            }
+        }
+    }
+
+    #[test]
+    fn c2tcp_takes_any_events(
+        v1 in any::<bool>(),
+        tuner in any::<bool>(),
+        numbers in [any::<i32>(), any::<i32>()],
+        steps in prop::collection::vec((ack(), word(), word(), any::<bool>()), 1..20),
+    ) {
+        let [multiple, alpha] = numbers.map(Q16);
+        let profile = if v1 { c2tcp::Profile::V1 } else { c2tcp::Profile::V2 };
+        let mut state = C2tcp::START;
+        for (ack, cwnd, target, in_recovery) in steps {
+            let config = c2tcp::Config { profile, target: Micros(target), multiple, alpha, tuner };
+            state.on_ack(&config, &ack, Packets(cwnd), in_recovery);
         }
     }
 

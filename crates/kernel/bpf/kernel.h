@@ -107,7 +107,12 @@ struct rate_sample {
 } KERNEL_TYPE;
 
 /* include/net/tcp.h */
-enum tcp_ca_event { CA_EVENT_TX_START = 0, CA_EVENT_CWND_RESTART = 1 };
+enum tcp_ca_event {
+	CA_EVENT_TX_START = 0,
+	CA_EVENT_CWND_RESTART = 1,
+	CA_EVENT_COMPLETE_CWR = 2,
+	CA_EVENT_LOSS = 3,
+};
 
 /* Matched with the kernel's by the names of its members. */
 struct tcp_congestion_ops {

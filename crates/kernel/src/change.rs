@@ -45,7 +45,7 @@ impl Settings {
                     return refused(if change.dtt.is_some() { "dtt" } else { "profile" });
                 }
             }
-            Self::Vegas(_) => match change {
+            Self::Vegas(_) | Self::Westwood(_) | Self::C2tcp(_) => match change {
                 Change { dtt: Some(_), .. } => return refused("dtt"),
                 Change { profile: Some(_), .. } => return refused("profile"),
                 Change { alpha: Some(_), .. } => return refused("alpha"),
@@ -71,19 +71,22 @@ impl Settings {
                 vec![("dtt", dtt), ("profile", profile.into())]
             }
             Self::Assisted(settings) => vec![("alpha", (f64::from(settings.alpha) / ONE).to_string())],
-            Self::Vegas(_) => Vec::new(),
+            Self::Vegas(_) | Self::Westwood(_) | Self::C2tcp(_) => Vec::new(),
         }
     }
 }
 
 impl ReminisSettings {
     pub(crate) fn set_target(&mut self, dtt: TimeOrMultiple) {
-        match dtt {
-            TimeOrMultiple::Time(time) => self.target_us = micros(time),
-            TimeOrMultiple::Multiple(multiple) => {
-                (self.target_us, self.multiple) = (0, (multiple.get() * ONE).round() as i32);
-            }
-        }
+        (self.target_us, self.multiple) = in_fixed_point(dtt, self.multiple);
+    }
+}
+
+/// A target's microseconds, zero for a multiple, and the multiple in units of 2^-16, `multiple` for a time.
+pub(crate) fn in_fixed_point(target: TimeOrMultiple, multiple: i32) -> (u32, i32) {
+    match target {
+        TimeOrMultiple::Time(time) => (micros(time), multiple),
+        TimeOrMultiple::Multiple(multiple) => (0, (multiple.get() * ONE).round() as i32),
     }
 }
 

@@ -1,6 +1,6 @@
 //! `reminis(dtt=40ms)`: a scheme of the kernel as the simulator's schemes are written.
 
-use crate::change::ONE;
+use crate::change::{ONE, in_fixed_point};
 use crate::error::KernelError;
 use crate::scheme::Scheme;
 use crate::settings::Settings;
@@ -62,7 +62,10 @@ impl Written {
             text: known.text().into(),
             advice: known.advice_request(),
         };
-        for (key, value) in known.given() {
+        let mut given: Vec<_> = known.given().collect();
+        // A profile sets what the others change.
+        given.sort_by_key(|(key, _)| *key != "profile");
+        for (key, value) in given {
             written.put(key, value).ok_or_else(|| {
                 refused(&format!(
                     "`{}`: the kernel's {} has no {key}={value}; leave that out, or the scheme to the driver `sim`",
@@ -113,6 +116,20 @@ impl Settings {
             (Self::Vegas(settings), "alpha") => settings.alpha = packets()?,
             (Self::Vegas(settings), "beta") => settings.beta = packets()?,
             (Self::Vegas(settings), "gamma") => settings.gamma = packets()?,
+            (Self::Westwood(settings), "profile") => {
+                settings.profile = Choice(&[("paper", 0), ("linux", 1)]).read(value)?;
+            }
+            (Self::C2tcp(settings), "profile") => {
+                settings.profile = Choice(&[("v2", 0), ("v1", 1)]).read(value)?;
+                // The preset of the registry: target=100ms.
+                settings.target_us = 100_000 * settings.profile;
+            }
+            (Self::C2tcp(settings), "target") => {
+                (settings.target_us, settings.multiple) =
+                    in_fixed_point(TimeOrMultipleFrom(Span::ZERO).read(value)?, settings.multiple);
+            }
+            (Self::C2tcp(settings), "alpha") => settings.alpha = number()?,
+            (Self::C2tcp(settings), "tuner") => settings.tuner = switch()?,
             _ => return None,
         }
         Some(())
@@ -142,6 +159,15 @@ mod tests {
             assert_eq!(read(scheme.name()).scheme, scheme);
             assert_eq!(read(scheme.name()).settings, Settings::default_of(scheme));
         }
+        let westwood = read("westwood(profile=linux)").settings;
+        assert_ne!(westwood, read("westwood").settings);
+        let c2tcp = |text| match read(text).settings {
+            Settings::C2tcp(settings) => (settings.profile, settings.target_us, settings.tuner),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(c2tcp("c2tcp(tuner=off)"), (0, 0, 0));
+        assert_eq!(c2tcp("c2tcp(profile=v1)"), (1, 100_000, 1));
+        assert_eq!(c2tcp("c2tcp(target=60ms,profile=v1)"), (1, 60_000, 1));
         assert!(Written::read("cubic").expect("read").is_none());
     }
 

@@ -17,6 +17,10 @@ pub enum Scheme {
     Nabbr,
     /// Vegas.
     Vegas,
+    /// Westwood+.
+    Westwood,
+    /// C2TCP.
+    C2tcp,
 }
 
 /// Links of struct_ops, by which a scheme vanishes with its pin.
@@ -26,8 +30,16 @@ const CONTROL_WITH_FLAGS: Release = Release { major: 6, minor: 10 };
 
 impl Scheme {
     /// All of them, in the order in which they are listed.
-    pub const ALL: [Self; 6] =
-        [Self::Reminis, Self::ReminisCubic, Self::Natcp, Self::Nacubic, Self::Nabbr, Self::Vegas];
+    pub const ALL: [Self; 8] = [
+        Self::Reminis,
+        Self::ReminisCubic,
+        Self::Natcp,
+        Self::Nacubic,
+        Self::Nabbr,
+        Self::Vegas,
+        Self::Westwood,
+        Self::C2tcp,
+    ];
 
     /// The name that the kernel knows, as in `TCP_CONGESTION`; at most 15 bytes (`TCP_CA_NAME_MAX`).
     pub const fn name(self) -> &'static str {
@@ -38,6 +50,8 @@ impl Scheme {
             Self::Nacubic => "cellcc_nacubic",
             Self::Nabbr => "cellcc_nabbr",
             Self::Vegas => "cellcc_vegas",
+            Self::Westwood => "cellcc_westwood",
+            Self::C2tcp => "cellcc_c2tcp",
         }
     }
 
@@ -49,6 +63,8 @@ impl Scheme {
             Self::Nacubic => "nacubic",
             Self::Nabbr => "nabbr",
             Self::Vegas => "vegas",
+            Self::Westwood => "westwood",
+            Self::C2tcp => "c2tcp",
         }
     }
 
@@ -71,13 +87,20 @@ impl Scheme {
             Self::Nacubic => include_bytes!("../objects/cellcc_nacubic.bpf.o"),
             Self::Nabbr => include_bytes!("../objects/cellcc_nabbr.bpf.o"),
             Self::Vegas => include_bytes!("../objects/cellcc_vegas.bpf.o"),
+            Self::Westwood => include_bytes!("../objects/cellcc_westwood.bpf.o"),
+            Self::C2tcp => include_bytes!("../objects/cellcc_c2tcp.bpf.o"),
         }
     }
 
     /// The oldest kernel that can run it.
     pub const fn since(self) -> Release {
         match self {
-            Self::Reminis | Self::ReminisCubic | Self::Nacubic | Self::Vegas => LINKS,
+            Self::Reminis
+            | Self::ReminisCubic
+            | Self::Nacubic
+            | Self::Vegas
+            | Self::Westwood
+            | Self::C2tcp => LINKS,
             Self::Natcp | Self::Nabbr => CONTROL_WITH_FLAGS,
         }
     }
@@ -85,8 +108,8 @@ impl Scheme {
     /// The functions of the kernel that it calls.
     pub const fn functions(self) -> &'static [&'static str] {
         match self {
-            Self::Reminis | Self::Vegas => RENO,
-            Self::ReminisCubic | Self::Natcp | Self::Nacubic => CUBIC,
+            Self::Reminis | Self::Vegas | Self::Westwood => RENO,
+            Self::ReminisCubic | Self::Natcp | Self::Nacubic | Self::C2tcp => CUBIC,
             Self::Nabbr => BBR,
         }
     }

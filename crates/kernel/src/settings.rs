@@ -3,8 +3,10 @@
 use crate::error::KernelError;
 use crate::scheme::Scheme;
 use crate::steps::assisted::AssistedSettings;
+use crate::steps::c2tcp::C2tcpSettings;
 use crate::steps::reminis::ReminisSettings;
 use crate::steps::vegas::VegasSettings;
+use crate::steps::westwood::WestwoodSettings;
 use bytemuck::{bytes_of, pod_read_unaligned};
 
 /// The settings of a scheme, for all sockets that did not set their own.
@@ -16,6 +18,10 @@ pub enum Settings {
     Assisted(AssistedSettings),
     /// Of Vegas.
     Vegas(VegasSettings),
+    /// Of Westwood+.
+    Westwood(WestwoodSettings),
+    /// Of C2TCP.
+    C2tcp(C2tcpSettings),
 }
 
 impl Settings {
@@ -25,6 +31,8 @@ impl Settings {
             Scheme::Reminis | Scheme::ReminisCubic => Self::Reminis(ReminisSettings::default()),
             Scheme::Natcp | Scheme::Nacubic | Scheme::Nabbr => Self::Assisted(AssistedSettings::default()),
             Scheme::Vegas => Self::Vegas(VegasSettings::default()),
+            Scheme::Westwood => Self::Westwood(WestwoodSettings::default()),
+            Scheme::C2tcp => Self::C2tcp(C2tcpSettings::DEFAULT),
         }
     }
 
@@ -34,6 +42,8 @@ impl Settings {
             Self::Reminis(settings) => bytes_of(settings),
             Self::Assisted(settings) => bytes_of(settings),
             Self::Vegas(settings) => bytes_of(settings),
+            Self::Westwood(settings) => bytes_of(settings),
+            Self::C2tcp(settings) => bytes_of(settings),
         }
     }
 
@@ -47,6 +57,8 @@ impl Settings {
             Self::Reminis(_) => Self::Reminis(pod_read_unaligned(bytes)),
             Self::Assisted(_) => Self::Assisted(pod_read_unaligned(bytes)),
             Self::Vegas(_) => Self::Vegas(pod_read_unaligned(bytes)),
+            Self::Westwood(_) => Self::Westwood(pod_read_unaligned(bytes)),
+            Self::C2tcp(_) => Self::C2tcp(pod_read_unaligned(bytes)),
         })
     }
 }

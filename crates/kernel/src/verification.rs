@@ -2,8 +2,10 @@
 
 use crate::recording::NAME_BYTES;
 use crate::steps::assisted::{AssistedStep, assisted_run};
+use crate::steps::c2tcp::{C2tcpStep, c2tcp_run};
 use crate::steps::reminis::{ReminisStep, reminis_run};
 use crate::steps::vegas::{VegasStep, vegas_run};
+use crate::steps::westwood::{WestwoodStep, westwood_run};
 use bytemuck::{CheckedBitPattern, Pod, Zeroable, cast_slice, checked, pod_read_unaligned};
 use cellcc_control::conversation::{ConversationError, Step, StepReader};
 use std::fmt::{self, Debug};
@@ -84,10 +86,12 @@ struct Core {
 }
 
 /// By their numbers from 1 on (`RECORD_OF` in the programs).
-const CORES: [Core; 3] = [
+const CORES: [Core; 5] = [
     Core { name: "reminis", check: check::<ReminisStep> },
     Core { name: "assisted", check: check::<AssistedStep> },
     Core { name: "vegas", check: check::<VegasStep> },
+    Core { name: "westwood", check: check::<WestwoodStep> },
+    Core { name: "c2tcp", check: check::<C2tcpStep> },
 ];
 
 /// Decides every step of a capture again, up to the first that differs.
@@ -142,6 +146,18 @@ impl Runs for AssistedStep {
 impl Runs for VegasStep {
     fn run(&mut self) {
         vegas_run(self);
+    }
+}
+
+impl Runs for WestwoodStep {
+    fn run(&mut self) {
+        westwood_run(self);
+    }
+}
+
+impl Runs for C2tcpStep {
+    fn run(&mut self) {
+        c2tcp_run(self);
     }
 }
 

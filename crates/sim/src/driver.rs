@@ -44,9 +44,8 @@ impl SimDriver {
         let (from, to) = (scenario.measured_from(), Time::ZERO + scenario.duration);
         let metrics = meter.metrics(capacity.bytes_between(from, to), to.since(from));
         let mut record = Record::empty(scenario, DEFAULT_DRIVER, &capacities);
-        meter.append_series("flow0.", scenario.series_bins(), &mut record.series);
-        record.flows = vec![meter.record(LIMIT, metrics.clone())];
-        record.total = metrics;
+        record.total = metrics.clone();
+        meter.append_to(&mut record, LIMIT, metrics);
         record.note_repetition(capacity.period());
         Ok(record)
     }

@@ -1,48 +1,24 @@
 //! C2TCP: CUBIC that grows faster while the RTT is below a setpoint, and begins anew from one packet when it stays above.
 //!
-//! 1. The setpoint is `alpha` times the minimum RTT; so is the interval.
-//! 2. An RTT up to the setpoint adds `setpoint/rtt` packets per RTT to the growth of CUBIC.
-//! 3. RTTs above it for a whole interval set ssthresh as CUBIC does for a loss, and the window to one packet.
-//! 4. While they stay above, that happens again, the n-th time `interval/sqrt(n)` later, as CoDel drops.
-//! 5. A tuner compares the mean RTT of half a second with the target, and moves `alpha` by their distance.
-//!
-//! ```text
-//!          rtt > setpoint                    for an interval
-//!  good -------------------> above setpoint ----------------> cut: window = 1 packet
-//!   ^ ^                           |          <---------------      (next after interval/sqrt(n))
-//!   | |      rtt <= setpoint      |                             |
-//!   | +---------------------------+                             |
-//!   +-----------------------------------------------------------+
-//!                             rtt <= setpoint
-//! ```
-//!
-//! Source: Abbasloo, Li, Xu and Chao, C2TCP, IFIP Networking 2018 (v1); Abbasloo, Xu and Chao, JSAC 37(4), 2019 (v2); the
-//! authors' kernels and tuner (Soheil-ab/C2TCP-IFIP and Soheil-ab/c2tcp on GitHub).
+//! How it works, its source, and what differs from the authors' programs: [`cellcc_fixed::c2tcp`], which also runs in the
+//! kernel. Here is what the kernel's TCP would give it: CUBIC, and whether the flow is in recovery.
 //!
 //! **Differences from the authors' programs.**
-//! - Times are exact. The kernels count whole milliseconds, 5 to 10 % of a short RTT, and the tuner `alpha` in hundredths.
 //! - A window that the application does not use does not grow (RFC 9002, section 7.8); the extra growth there does.
-//! - In loss recovery the window does not grow, and a cut leaves ssthresh in place of one packet. The same comes about
-//!   in Linux, where proportional rate reduction has the window until recovery ends.
-//! - The tuner's period ends with the first acknowledgement after it. Without one nothing changes, as there.
-//! - A target in multiples of the minimum RTT follows it. The tuner there computes it once, half a second after the start.
 //! - The CUBIC below is that of `cubic(variant=linux)`. Linux' own slow start ends by HyStart; here HyStart++ is a switch.
-//!
-//! **The profile `v1`** has a fixed setpoint (`target`, 100 ms), an interval of 100 ms and no tuner.
 
 use super::loss_based::{HYSTART, hystart_mode};
-use crate::contract::{Ack, Context, Controller, Event, Limits, Loss, Observer};
+use crate::contract::{Ack, Context, Controller, Event, Limits, Loss, Observer, Sent, Tag};
 use crate::growth::{Cubic, CubicVariant, Growth};
 use crate::info::{Needs, Preset, SchemeInfo};
+use crate::kernel_view::{KernelView, micros, millis, packets, q16, real};
 use crate::kind::{self, TimeOrMultiple};
 use crate::parameter::{Arguments, Parameter};
+use cellcc_fixed::c2tcp::{C2tcp as Core, Config, Profile};
+use cellcc_fixed::{Micros, Q16};
 use cellcc_units::{Bytes, Span, Time};
 use std::sync::Arc;
 
-/// C2TCP-IFIP, the sysctl for it: the interval of v1, which is CoDel's.
-const V1_INTERVAL: Span = Span::from_millis(100);
-/// c2tcp `run-sample.sh`: the tuner's period.
-const TUNING_PERIOD: Span = Span::from_millis(500);
 /// c2tcp `server-standalone.cc`, `TARGET_RATIO_MIN`.
 const MIN_ALPHA: f64 = 1.0;
 /// c2tcp `server-standalone.cc`, `TARGET_RATIO_MAX`.
@@ -107,79 +83,32 @@ pub(super) fn scheme() -> SchemeInfo {
     }
 }
 
-/// Which version of the algorithm.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Profile {
-    V1,
-    V2,
-}
-
 struct C2tcp {
     cubic: Cubic,
     packet_size: Bytes,
-    setpoint: Setpoint,
-    min_rtt: Option<Span>,
-    condition: Condition,
-    /// Packets of extra growth, times the window: a whole packet is due once this is a window (Linux `snd_cwnd_cnt`).
-    growth_due: f64,
-}
-
-/// What the last RTT sample was.
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum Condition {
-    /// Up to the setpoint.
-    Good,
-    /// Above it, as all since the first that was. `count` is CoDel's: 1 until the first cut.
-    Above { next_cut: Time, count: u32 },
+    config: Config,
+    view: KernelView,
+    core: Core,
 }
 
 impl C2tcp {
     fn new(arguments: &Arguments, context: &Context) -> Self {
+        let (target, multiple) = match arguments.get(&TARGET) {
+            TimeOrMultiple::Time(time) => (micros(time), Q16::ZERO),
+            TimeOrMultiple::Multiple(multiple) => (Micros::ZERO, q16(multiple.get())),
+        };
         Self {
             cubic: Cubic::new(context, hystart_mode(arguments)).with_variant(CubicVariant::Linux),
             packet_size: context.packet,
-            setpoint: Setpoint::read(arguments),
-            min_rtt: None,
-            condition: Condition::Good,
-            growth_due: 0.0,
-        }
-    }
-
-    fn on_rtt(&mut self, ack: &Ack<'_>, sample: Span) {
-        let min_rtt = self.min_rtt.map_or(sample, |min| min.min(sample));
-        self.min_rtt = Some(min_rtt);
-        self.setpoint.on_rtt(ack.now, sample, min_rtt);
-        let setpoint = self.setpoint.get(min_rtt);
-        if sample <= setpoint {
-            self.condition = Condition::Good;
-            if ack.cwnd_limited && !ack.in_recovery {
-                self.grow((setpoint.as_secs_f64() / sample.as_secs_f64()).floor());
-            }
-            return;
-        }
-        let interval = self.setpoint.interval(min_rtt);
-        match self.condition {
-            Condition::Good => {
-                self.condition = Condition::Above { next_cut: ack.now + interval, count: 1 };
-            }
-            Condition::Above { next_cut, count } if ack.now > next_cut => {
-                let next_cut = ack.now + interval.mul_f64(1.0 / f64::from(count).sqrt());
-                self.condition = Condition::Above { next_cut, count: count.saturating_add(1) };
-                self.cut(ack);
-            }
-            Condition::Above { .. } => {}
-        }
-    }
-
-    /// `packets` more per window of acknowledgements, in whole packets.
-    fn grow(&mut self, packets: f64) {
-        let window = self.cubic.window();
-        let window_packets = window.in_packets(self.packet_size).max(1.0);
-        self.growth_due += packets;
-        if self.growth_due >= window_packets {
-            let whole = (self.growth_due / window_packets).floor();
-            self.growth_due -= whole * window_packets;
-            self.cubic.set_window(window + self.packet_size * whole as u64);
+            config: Config {
+                profile: arguments.get(&PROFILE),
+                target,
+                multiple,
+                alpha: q16(arguments.get(&ALPHA)),
+                tuner: arguments.get(&TUNER),
+            },
+            view: KernelView::default(),
+            core: Core::START,
         }
     }
 
@@ -189,16 +118,26 @@ impl C2tcp {
         if !ack.in_recovery {
             self.cubic.set_window(self.packet_size);
         }
-        self.growth_due = 0.0;
     }
 }
 
 impl Controller for C2tcp {
+    fn on_sent(&mut self, _sent: &Sent) -> Tag {
+        self.view.tag()
+    }
+
     fn on_ack(&mut self, ack: &Ack<'_>) {
         self.packet_size = ack.packet_size;
         self.cubic.on_ack(ack);
-        if let Some(sample) = ack.rtt_sample {
-            self.on_rtt(ack, sample);
+        let seen = self.view.ack(ack);
+        let window = self.cubic.window();
+        let cwnd = packets(window, self.packet_size);
+        let decision = self.core.on_ack(&self.config, &seen, cwnd, ack.in_recovery);
+        if decision.growth.0 > 0 {
+            self.cubic.set_window(window + self.packet_size * u64::from(decision.growth.0));
+        }
+        if decision.cuts {
+            self.cut(ack);
         }
     }
 
@@ -217,106 +156,19 @@ impl Controller for C2tcp {
 
     fn observe(&self, observer: &mut dyn Observer) {
         self.cubic.observe(observer);
-        if let Some(min_rtt) = self.min_rtt {
-            observer.value("min_rtt", "ms", min_rtt.as_millis_f64());
-            observer.value("setpoint", "ms", self.setpoint.get(min_rtt).as_millis_f64());
+        if let Some(min_rtt) = self.core.min_rtt() {
+            observer.value("min_rtt", "ms", millis(min_rtt));
+            observer.value("setpoint", "ms", millis(self.core.setpoint(&self.config)));
         }
-        if let Setpoint::Tuned { alpha, .. } = self.setpoint {
-            observer.value("alpha", "", alpha);
+        if self.config.profile == Profile::V2 {
+            observer.value("alpha", "", real(self.core.alpha().unwrap_or(self.config.alpha)));
         }
-        let cuts = match self.condition {
-            Condition::Good => 0,
-            Condition::Above { count, .. } => count - 1,
-        };
-        observer.value("cuts", "", f64::from(cuts));
+        observer.value("cuts", "", f64::from(self.core.cuts()));
     }
-}
-
-/// The RTT that is still good.
-#[derive(Debug)]
-enum Setpoint {
-    /// v1: the target.
-    Fixed(TimeOrMultiple),
-    /// v2: so many minimum RTTs.
-    Tuned { alpha: f64, tuner: Option<Tuner> },
-}
-
-impl Setpoint {
-    fn read(arguments: &Arguments) -> Self {
-        let target = arguments.get(&TARGET);
-        match arguments.get(&PROFILE) {
-            Profile::V1 => Self::Fixed(target),
-            Profile::V2 => {
-                let tuner = arguments.get(&TUNER).then(|| Tuner::new(target));
-                Self::Tuned { alpha: arguments.get(&ALPHA), tuner }
-            }
-        }
-    }
-
-    fn on_rtt(&mut self, now: Time, sample: Span, min_rtt: Span) {
-        if let Self::Tuned { alpha, tuner: Some(tuner) } = self {
-            *alpha = tuner.on_rtt(now, sample, min_rtt, *alpha);
-        }
-    }
-
-    fn get(&self, min_rtt: Span) -> Span {
-        match self {
-            Self::Fixed(target) => target.of(min_rtt),
-            Self::Tuned { alpha, .. } => min_rtt.mul_f64(*alpha),
-        }
-    }
-
-    /// For how long the RTT may be above the setpoint.
-    fn interval(&self, min_rtt: Span) -> Span {
-        match self {
-            Self::Fixed(_) => V1_INTERVAL,
-            Self::Tuned { .. } => self.get(min_rtt),
-        }
-    }
-}
-
-/// Moves alpha so that the mean RTT comes to the target (c2tcp `server-standalone.cc`, `CntThread`).
-#[derive(Debug)]
-struct Tuner {
-    target: TimeOrMultiple,
-    /// None before the first sample.
-    period_ends: Option<Time>,
-    sum_secs: f64,
-    samples: f64,
-}
-
-impl Tuner {
-    fn new(target: TimeOrMultiple) -> Self {
-        Self { target, period_ends: None, sum_secs: 0.0, samples: 0.0 }
-    }
-
-    /// Takes a sample; returns the alpha that follows on `alpha`.
-    fn on_rtt(&mut self, now: Time, sample: Span, min_rtt: Span, alpha: f64) -> f64 {
-        let period_ends = *self.period_ends.get_or_insert(now + TUNING_PERIOD);
-        let mut tuned = alpha;
-        if now >= period_ends {
-            if self.samples > 0.0 {
-                let mean = self.sum_secs / self.samples;
-                tuned = tune(alpha, mean, self.target.of(min_rtt).as_secs_f64());
-            }
-            *self = Self { period_ends: Some(now + TUNING_PERIOD), ..Self::new(self.target) };
-        }
-        self.sum_secs += sample.as_secs_f64();
-        self.samples += 1.0;
-        tuned
-    }
-}
-
-/// Down by twice the share of the mean RTT that lies above the target, up by half of the share that it lies below.
-fn tune(alpha: f64, mean: f64, target: f64) -> f64 {
-    let distance = (target - mean) / mean;
-    let change = if distance < 0.0 { 2.0 * distance } else { distance / 2.0 };
-    (alpha * (1.0 + change)).clamp(MIN_ALPHA, MAX_ALPHA)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::tune;
     use crate::testing::{CONTEXT, Path};
     use crate::{Flow, Registry};
     use cellcc_units::{Rate, Span, Time};
@@ -407,16 +259,6 @@ mod tests {
 
     #[test]
     fn the_tuner_moves_alpha_by_the_distance_of_the_mean_rtt_from_the_target() {
-        // Mean RTT, target, both in any one unit; what the authors' formula gives.
-        for (mean, target, alpha) in [
-            (100.0, 100.0, 2.0),
-            (125.0, 100.0, 1.2),
-            (50.0, 100.0, 3.0),
-            (400.0, 100.0, 1.0),
-            (1.0, 100.0, 10.0),
-        ] {
-            assert!((tune(2.0, mean, target) - alpha).abs() < 1e-9, "{mean} for {target}");
-        }
         let mut acks = Acks::new("c2tcp(target=60ms)");
         acks.cuts(500, MS * 40);
         assert_eq!(

@@ -1,10 +1,7 @@
 //! Westwood+: Reno that answers a loss with the window that its bandwidth estimate asks for, in place of half.
 //!
-//! 1. The window grows as Reno's does.
-//! 2. Once per RTT, and not more often than every 50 ms, the bytes acknowledged meanwhile give a bandwidth sample.
-//! 3. Two low-pass filters in a row, which keep seven eighths each, make the bandwidth estimate of the samples.
-//! 4. A loss sets ssthresh to estimate times minimum RTT, what the path holds without a queue, and the window to no more.
-//! 5. Persistent congestion sets ssthresh in the same way, and the next RTT sample begins a new minimum.
+//! How the estimate comes about, its source, and what differs from the papers and from Linux: [`cellcc_fixed::westwood`],
+//! which also runs in the kernel. Here is what the kernel's TCP would give it: Reno's law, and what begins and ends a recovery.
 //!
 //! ```text
 //!               window = ssthresh
@@ -16,32 +13,26 @@
 //!       persistent congestion, idle    (ssthresh = bandwidth * min_rtt)
 //! ```
 //!
-//! Source: Mascolo et al., TCP Westwood, MobiCom 2001; Grieco and Mascolo, ACM CCR 34(2), 2004 (Westwood+: one sample per
-//! RTT). Profile `linux`: `tcp_westwood.c`.
-//!
-//! **Differences from the papers.** The filter has the fixed weights of Linux, where the 2001 paper computes them from the
-//! time between samples, and a sample spans 50 ms at least, as there. A loss before the first sample leaves Reno's half:
-//! there is no estimate, and Linux' two packets in its place are an accident. Persistent congestion (RFC 9002) stands where
-//! the papers have the retransmission time-out, and leaves two packets in place of one.
+//! **Differences from the papers.** Persistent congestion (RFC 9002) stands where the papers have the retransmission time-out,
+//! and leaves two packets in place of one.
 //!
 //! **The profile `linux`** halves the window at the loss, as Reno, and sets the estimate when recovery ends. The window then
-//! rises in one step, and what leaves at once for it overflows a small buffer: with a quarter of a BDP the flow used 68 % of
+//! rises in one step, and what leaves at once for it overflows a small buffer: with a quarter of a BDP the flow used 69 % of
 //! the link, and lost 23 times as many packets as CUBIC (20 Mbit/s, 40 ms, 17 packets). So the paper's reading is the
-//! default. Otherwise than Linux, the estimate is a real number, in bytes per second, and not whole bytes per tick.
+//! default.
 
-use crate::contract::{Ack, Context, Controller, Event, Limits, Loss, Observer};
+use crate::contract::{Ack, Context, Controller, Event, Limits, Loss, Observer, Sent, Tag};
 use crate::growth::{Growth, NewReno};
 use crate::info::{Needs, SchemeInfo};
+use crate::kernel_view::{KernelView, packets, with_window};
 use crate::kind;
 use crate::parameter::Parameter;
-use cellcc_units::{Bytes, Rate, Span, Time};
+use cellcc_fixed::Window;
+use cellcc_fixed::westwood::{Profile, Westwood as Core};
+use cellcc_units::{Bytes, Time};
 use std::sync::Arc;
 
-/// Linux `TCP_WESTWOOD_RTT_MIN`: the shortest time that a bandwidth sample spans.
-const MIN_SAMPLE_SPAN: Span = Span::from_millis(50);
-/// Linux `westwood_do_filter`: what a filter keeps of its value at a sample.
-const KEPT: f64 = 7.0 / 8.0;
-/// Linux `tcp_westwood_bw_rttmin`; RFC 9002, section 7.2: the smallest window, in packets.
+/// RFC 9002, section 7.2: the window after persistent congestion, in packets.
 const MIN_WINDOW_PACKETS: u64 = 2;
 
 const PROFILE: Parameter<kind::Choice<Profile>> = Parameter::new(
@@ -51,15 +42,6 @@ const PROFILE: Parameter<kind::Choice<Profile>> = Parameter::new(
     "when the estimate sets the window: at the loss, or as in Linux when recovery ends, with Reno's half in between",
     "Mascolo et al. 2001, section 2.2; Linux tcp_westwood.c",
 );
-
-/// When the estimate sets the window.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Profile {
-    /// At the loss.
-    Paper,
-    /// When the recovery from it ends.
-    Linux,
-}
 
 pub(super) fn scheme() -> SchemeInfo {
     SchemeInfo {
@@ -79,9 +61,8 @@ struct Westwood {
     profile: Profile,
     packet_size: Bytes,
     reno: NewReno,
-    bandwidth: BandwidthEstimate,
-    /// None before the first sample, and after persistent congestion until the next one.
-    min_rtt: Option<Span>,
+    view: KernelView,
+    core: Core,
 }
 
 impl Westwood {
@@ -90,35 +71,32 @@ impl Westwood {
             profile,
             packet_size: context.packet,
             reno: NewReno::new(context),
-            bandwidth: BandwidthEstimate::default(),
-            min_rtt: None,
+            view: KernelView::default(),
+            core: Core::START,
         }
     }
 
-    /// What the path holds without a queue, by both estimates; none before the first of either.
-    fn estimated_window(&self) -> Option<Bytes> {
-        let window = self.bandwidth.estimate()?.bytes_in(self.min_rtt?);
-        Some(window.max(self.packet_size * MIN_WINDOW_PACKETS))
+    /// Lets the core change Reno's window.
+    fn decide(&mut self, decide: impl FnOnce(&mut Core, Profile, &mut Window)) {
+        let Self { profile, packet_size, reno, core, .. } = self;
+        with_window(reno, *packet_size, |window| decide(core, *profile, window));
     }
 
-    /// Reno has cut the window that was `before`: the paper's cut in its place.
+    /// Reno has cut the window that was `before`.
     fn cut(&mut self, before: Bytes) {
-        if self.profile == Profile::Paper
-            && let Some(window) = self.estimated_window()
-        {
-            self.reno.set_ssthresh(window);
-            self.reno.set_window(window.min(before));
-        }
+        let before = packets(before, self.packet_size);
+        self.decide(|core, profile, window| core.on_cut(profile, before, window));
     }
 }
 
 impl Controller for Westwood {
+    fn on_sent(&mut self, _sent: &Sent) -> Tag {
+        self.view.tag()
+    }
+
     fn on_ack(&mut self, ack: &Ack<'_>) {
         self.packet_size = ack.packet_size;
-        if let Some(sample) = ack.rtt_sample {
-            self.min_rtt = Some(self.min_rtt.map_or(sample, |min| min.min(sample)));
-        }
-        self.bandwidth.on_ack(ack);
+        self.core.on_ack(&self.view.ack(ack));
         self.reno.on_ack(ack);
     }
 
@@ -130,11 +108,8 @@ impl Controller for Westwood {
             self.cut(before);
         }
         if loss.persistent {
-            if let Some(window) = self.estimated_window() {
-                self.reno.set_ssthresh(window);
-            }
+            self.decide(|core, _, window| core.on_timeout(window));
             self.reno.set_window(self.packet_size * MIN_WINDOW_PACKETS);
-            self.min_rtt = None;
         }
     }
 
@@ -143,12 +118,7 @@ impl Controller for Westwood {
         self.reno.on_event(now, event);
         match event {
             Event::CongestionMarked => self.cut(before),
-            Event::RecoveryLeft if self.profile == Profile::Linux => {
-                if let Some(window) = self.estimated_window() {
-                    self.reno.set_ssthresh(window);
-                    self.reno.set_window(window);
-                }
-            }
+            Event::RecoveryLeft => self.decide(|core, profile, window| core.on_recovered(profile, window)),
             _ => {}
         }
     }
@@ -159,50 +129,10 @@ impl Controller for Westwood {
 
     fn observe(&self, observer: &mut dyn Observer) {
         self.reno.observe(observer);
-        if let Some(bandwidth) = self.bandwidth.estimate() {
-            observer.value("bandwidth", "mbit_s", bandwidth.as_mbit_per_sec());
+        if let Some(bandwidth) = self.core.bandwidth() {
+            let packets_per_us = bandwidth as f64 / (1_u64 << 32) as f64;
+            observer.value("bandwidth", "mbit_s", packets_per_us * self.packet_size.as_f64() * 8.0);
         }
-    }
-}
-
-/// The rate at which data is acknowledged, filtered.
-#[derive(Debug, Default)]
-struct BandwidthEstimate {
-    /// Since when the present sample counts; none before the first acknowledgement.
-    sample_began: Option<Time>,
-    /// Bytes acknowledged since then.
-    acked: Bytes,
-    /// The first filter's value and the second's, in bytes per second; none before the first sample.
-    filtered: Option<(f64, f64)>,
-}
-
-impl BandwidthEstimate {
-    fn on_ack(&mut self, ack: &Ack<'_>) {
-        let Some(rtt) = ack.rtt.latest() else { return };
-        let Some(began) = self.sample_began else {
-            // What this acknowledgement covers was sent before the sample begins.
-            self.sample_began = Some(ack.now);
-            return;
-        };
-        self.acked += ack.bytes;
-        let span = ack.now.since(began);
-        if span <= rtt.max(MIN_SAMPLE_SPAN) {
-            return;
-        }
-        let sample = self.acked.as_f64() / span.as_secs_f64();
-        self.filtered = Some(match self.filtered {
-            None => (sample, sample),
-            Some((first, second)) => {
-                let first = KEPT * first + (1.0 - KEPT) * sample;
-                (first, KEPT * second + (1.0 - KEPT) * first)
-            }
-        });
-        self.sample_began = Some(ack.now);
-        self.acked = Bytes::ZERO;
-    }
-
-    fn estimate(&self) -> Option<Rate> {
-        self.filtered.map(|(_, rate)| Rate::from_bytes_per_sec(rate as u64))
     }
 }
 

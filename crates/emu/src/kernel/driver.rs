@@ -59,13 +59,13 @@ impl<B: TcpBackend> Driver for KernelDriver<B> {
             scheme: &setup.scheme,
             user: setup.user,
             active: conversation.active(),
-            meter: conversation.meter(),
+            meter: conversation.meter().clone(),
             completed_at: conversation.completed_at(),
             frames: conversation.frames(),
             delay_target_ms: None,
         });
         let notes = notes(scenario, &run.outcome.sent, &run.report);
-        Ok(run.record(scenario, NAME, &flows.collect::<Vec<_>>(), notes))
+        Ok(run.record(scenario, NAME, flows.collect(), notes))
     }
 
     fn is_real_time(&self, _: &Scenario) -> bool {

@@ -94,7 +94,7 @@ impl<T: Workload> Run<T> {
         &self,
         scenario: &Scenario,
         driver: &str,
-        flows: &[MeasuredFlow<'_>],
+        flows: Vec<MeasuredFlow<'_>>,
         notes: Vec<String>,
     ) -> Record {
         let real_time = RealTime {

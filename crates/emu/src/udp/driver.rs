@@ -42,15 +42,13 @@ impl<P: UdpBackend> Driver for UdpDriver<P> {
         let run = self.paths.run(scenario, &Flows { scenario, backend: &self.backend })?;
         let UdpOutcome { flows: outcomes, notes } = run.outcome.as_ref().map_err(Clone::clone)?;
         let pairs = || run.flows.iter().zip(outcomes);
-        let meters: Vec<_> =
-            pairs().map(|(flow, ends)| flow.meter().clone().with_ends(ends.meter.clone())).collect();
-        let flows = pairs().zip(&scenario.flows).zip(&meters).map(|(((flow, ends), setup), meter)| {
+        let flows = pairs().zip(&scenario.flows).map(|((flow, ends), setup)| {
             let (start, stop) = flow.active();
             MeasuredFlow {
                 scheme: &setup.scheme,
                 user: setup.user,
                 active: (start, ends.completed_at.unwrap_or(stop).min(stop)),
-                meter,
+                meter: flow.meter().clone().with_ends(ends.meter.clone()),
                 completed_at: ends.completed_at,
                 frames: ends.frames,
                 delay_target_ms: ends.delay_target_ms,
@@ -58,7 +56,7 @@ impl<P: UdpBackend> Driver for UdpDriver<P> {
         });
         let lost = pairs().enumerate().filter_map(|(index, (flow, ends))| lost_in_socket(index, flow, ends));
         let notes = notes.iter().cloned().chain(run.report.warnings()).chain(lost).collect();
-        Ok(run.record(scenario, self.paths.driver(), &flows.collect::<Vec<_>>(), notes))
+        Ok(run.record(scenario, self.paths.driver(), flows.collect(), notes))
     }
 
     fn is_real_time(&self, _: &Scenario) -> bool {

@@ -112,7 +112,7 @@ impl<E: Ends> Run<E> {
                 side: FlowSide {
                     index: index as u32,
                     user: setup.user,
-                    meter: FlowMeter::new(bin),
+                    meter: FlowMeter::new(bin).with_room_for(scenario.series_bins()),
                     last_sent_at: setup.start,
                 },
                 reports,
@@ -411,7 +411,7 @@ impl<E: Ends> Run<E> {
         self.count_departed();
         let mut notes: Vec<String> = Vec::new();
         let mut measured = Vec::new();
-        for (flow, setup) in self.flows.iter().zip(&self.scenario.flows) {
+        for (flow, setup) in self.flows.into_iter().zip(&self.scenario.flows) {
             let mut observed = Observed::default();
             flow.ends.observe(&mut observed);
             for note in observed.notes.iter().cloned().chain(flow.ends.notes()) {
@@ -424,13 +424,13 @@ impl<E: Ends> Run<E> {
                 scheme: &setup.scheme,
                 user: flow.side.user,
                 active,
-                meter: &flow.side.meter,
+                meter: flow.side.meter,
                 completed_at: flow.ends.completed_at(),
                 frames: flow.ends.frames(active.1),
                 delay_target_ms: observed.number("dtt_ms"),
             });
         }
-        Ok(Record::of_flows(&self.scenario, self.driver, &measured, &self.capacities, notes))
+        Ok(Record::of_flows(&self.scenario, self.driver, measured, &self.capacities, notes))
     }
 
     /// Packets that left the link before the end count, although they arrive after it.

@@ -4,7 +4,9 @@
 //! has run. So it can be recorded in the kernel and run again elsewhere.
 
 pub mod assisted;
+pub mod c2tcp;
 pub mod draw;
 pub mod path;
 pub mod reminis;
 pub mod vegas;
+pub mod westwood;

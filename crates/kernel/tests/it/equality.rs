@@ -3,8 +3,10 @@
 use crate::kernel::Kernel;
 use bytemuck::{CheckedBitPattern, checked};
 use cellcc_kernel::steps::assisted::{AssistedTrial, assisted_try};
+use cellcc_kernel::steps::c2tcp::{C2tcpTrial, c2tcp_try};
 use cellcc_kernel::steps::reminis::{ReminisTrial, reminis_try};
 use cellcc_kernel::steps::vegas::{VegasTrial, vegas_try};
+use cellcc_kernel::steps::westwood::{WestwoodTrial, westwood_try};
 use libbpf_rs::{MapCore, MapFlags, Object, ObjectBuilder, ProgramInput};
 use std::fmt::Debug;
 
@@ -44,4 +46,6 @@ pub(crate) fn decide_alike(bytes: &[u8]) {
     compare(&object, "reminis", ReminisTrial::new(SEED), reminis_try);
     compare(&object, "assisted", AssistedTrial::new(SEED), assisted_try);
     compare(&object, "vegas", VegasTrial::new(SEED), vegas_try);
+    compare(&object, "westwood", WestwoodTrial::new(SEED), westwood_try);
+    compare(&object, "c2tcp", C2tcpTrial::new(SEED), c2tcp_try);
 }

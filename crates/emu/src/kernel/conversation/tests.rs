@@ -47,9 +47,9 @@ fn acknowledged(conversation: &mut Conversation, millis: u64, next: u32, beyond:
 
 /// Number of RTT samples, and their mean and largest in ms.
 fn rtts(conversation: &Conversation) -> (u64, f64, f64) {
-    let record = conversation.meter.record("", conversation.meter.metrics(Bytes::ZERO, Span::ZERO));
-    let summary = record.rtt.summary();
-    (record.rtt.count(), summary.map_or(0.0, |it| it.mean_ms), summary.map_or(0.0, |it| it.max_ms.round()))
+    let rtt = conversation.meter.rtt();
+    let summary = rtt.summary();
+    (rtt.count(), summary.map_or(0.0, |it| it.mean_ms), summary.map_or(0.0, |it| it.max_ms.round()))
 }
 
 #[test]

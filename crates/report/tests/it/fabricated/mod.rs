@@ -132,7 +132,7 @@ fn run(scheme: &str, trace: &str, seed: u64, duration: Span, capacity: &[f64]) -
             meter.sample(bin, "reminis.zone", f64::from(delay_ms > 10.0));
         }
     }
-    record(scheme, trace, seed, duration, &meter, capacity, offered)
+    record(scheme, trace, seed, duration, meter, capacity, offered)
 }
 
 /// Four packets stand for all that left in a bin.
@@ -157,7 +157,7 @@ fn record(
     trace: &str,
     seed: u64,
     duration: Span,
-    meter: &FlowMeter,
+    meter: FlowMeter,
     capacity: &[f64],
     offered_mbit: f64,
 ) -> Record {
@@ -165,7 +165,6 @@ fn record(
     let mut series = Series { bin: BIN, columns: Vec::new() };
     let values = capacity.iter().map(|&rate| rate as f32).collect();
     series.columns.push(Column { name: "capacity_mbit_s".into(), values });
-    meter.append_series("flow0.", capacity.len(), &mut series);
     let flow = FlowSetup {
         scheme: scheme.into(),
         start: Time::ZERO,
@@ -174,7 +173,7 @@ fn record(
         user: 0,
         extra_rtt: Span::ZERO,
     };
-    Record {
+    let mut record = Record {
         schema: SCHEMA_VERSION,
         id: format!("{scheme}-{trace}-{seed}"),
         version: "0.1.0".into(),
@@ -198,12 +197,14 @@ fn record(
         },
         total: metrics.clone(),
         jain_index: None,
-        flows: vec![meter.record(scheme, metrics)],
+        flows: Vec::new(),
         notes: if scheme.contains("dtt") { vec!["DTT was raised to 21 ms".into()] } else { Vec::new() },
         real_time: None,
         series,
         curves: Vec::new(),
-    }
+    };
+    meter.append_to(&mut record, scheme, metrics);
+    record
 }
 
 /// Roughly normal numbers from a linear congruential generator (Knuth's MMIX): good enough for pictures.
