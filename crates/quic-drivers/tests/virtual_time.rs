@@ -56,7 +56,7 @@ fn text(record: &Record) -> String {
     serde_json::to_string(record).unwrap() + &format!("{:?}", record.series)
 }
 
-const WITHOUT_ADVICE: [&str; 13] = [
+const WITHOUT_ADVICE: [&str; 14] = [
     "cubic",
     "newreno",
     "vegas",
@@ -65,6 +65,7 @@ const WITHOUT_ADVICE: [&str; 13] = [
     "c2tcp",
     "vivace",
     "bbr2",
+    "tide",
     "bbr",
     "rbbr",
     "reminis",

@@ -17,7 +17,7 @@ use cellcc_units::{QueueLimit, Ratio, Span};
 use std::error::Error;
 use std::process::ExitCode;
 
-const SCHEMES: [&str; 25] = [
+const SCHEMES: [&str; 26] = [
     "reminis",
     "rbbr",
     "natcp",
@@ -37,6 +37,7 @@ const SCHEMES: [&str; 25] = [
     "bbr2",
     "abc",
     "sprout",
+    "tide",
     "fixed-window",
     "fixed-rate",
     "reminis(profile=following)",

@@ -17,6 +17,7 @@ mod newreno;
 mod rbbr;
 mod reminis;
 mod sprout;
+mod tide;
 mod vegas;
 mod verus;
 mod vivace;
@@ -51,6 +52,7 @@ impl Default for Registry {
             vivace::scheme(),
             abc::scheme(),
             sprout::scheme(),
+            tide::scheme(),
             fixed_window::scheme(),
             fixed_rate::scheme(),
         ])

@@ -70,7 +70,8 @@ fn a_cut_for_a_mark_is_not_given_back() {
 
 #[test]
 fn schemes_that_go_by_delay_or_rate_take_a_mark_for_nothing() {
-    for scheme in ["bbr", "bbr2", "rbbr", "verus", "copa", "vivace", "abc", "sprout", "fixed-window"] {
+    for scheme in ["bbr", "bbr2", "rbbr", "verus", "copa", "vivace", "abc", "sprout", "tide", "fixed-window"]
+    {
         let (mut flow, packets, now) = running(scheme);
         let before = flow.limits();
         flow.on_congestion_mark(now, packets[0].sent_at);

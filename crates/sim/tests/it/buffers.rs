@@ -17,6 +17,7 @@ const SCHEMES: &[&str] = &[
     "vivace(profile=nsdi2018)",
     "abc",
     "sprout",
+    "tide",
     "bbr",
     "bbr2",
     "bbr2(profile=alpha)",

@@ -17,6 +17,7 @@ const SCHEMES: &[&str] = &[
     "c2tcp",
     "vivace",
     "bbr2",
+    "tide",
     "reminis",
     "reminis(profile=literal)",
     "reminis(profile=code2022)",

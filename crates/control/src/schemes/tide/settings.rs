@@ -1,0 +1,234 @@
+//! What can be set. `delay` is the one knob. The rest is there so that each constant can be varied by a Scenario
+//! (`scenarios/tide-*.toml`), and is best left alone.
+
+use super::Tide;
+use crate::info::{Needs, Preset, SchemeInfo};
+use crate::kind;
+use crate::parameter::{Arguments, Parameter};
+use cellcc_units::{Ratio, Span};
+use std::sync::Arc;
+
+const PAGE: &str = "docs/algorithms/tide.md";
+/// Prototype: the delay that `swing-share` refers to.
+const DEFAULT_DELAY: Span = Span::from_millis(5);
+
+/// The presets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Use {
+    Default,
+    Interactive,
+    Bulk,
+}
+
+const PRESET: Parameter<kind::Choice<Use>> = Parameter::new(
+    "preset",
+    kind::Choice(&[("default", Use::Default), ("interactive", Use::Interactive), ("bulk", Use::Bulk)]),
+    Use::Default,
+    "the delay where none is given",
+    PAGE,
+);
+
+const DELAY: Parameter<kind::Time> = Parameter::new(
+    "delay",
+    kind::Time(Span::from_micros(500), Span::from_secs(1)),
+    DEFAULT_DELAY,
+    "the knob: queueing delay aimed for on a steady link; an unsteady one gets more in proportion",
+    PAGE,
+);
+
+const SWING_SHARE: Parameter<kind::Number> = Parameter::new(
+    "swing-share",
+    kind::Number(0.0, 10.0),
+    0.6,
+    "share of the RTT's swing that a delay of 5ms adds to the target",
+    PAGE,
+);
+
+const SWING_QUANTILE: Parameter<kind::Number> = Parameter::new(
+    "swing-quantile",
+    kind::Number(0.01, 0.99),
+    0.8,
+    "which quantile of the swing counts",
+    PAGE,
+);
+
+const MEAN_ABOVE: Parameter<kind::Number> = Parameter::new(
+    "mean-above",
+    kind::Number(0.0, 1000.0),
+    1.5,
+    "targets of queueing delay above which the mean of both rates counts, and not the larger",
+    PAGE,
+);
+
+const MAX_TARGET: Parameter<kind::Time> = Parameter::new(
+    "max-target",
+    kind::Time(Span::from_millis(1), Span::from_secs(10)),
+    Span::from_millis(60),
+    "largest target, unless the delay is larger",
+    PAGE,
+);
+
+const FEEDBACK: Parameter<kind::Number> = Parameter::new(
+    "feedback",
+    kind::Number(0.0, 10.0),
+    0.25,
+    "what the window takes of the difference between target and queueing delay",
+    PAGE,
+);
+
+const EXTRA_PACKETS: Parameter<kind::Number> = Parameter::new(
+    "extra-packets",
+    kind::Number(0.0, 100.0),
+    2.0,
+    "packets that the window has beside those of the rate",
+    PAGE,
+);
+
+const RAMP: Parameter<kind::Number> = Parameter::new(
+    "ramp",
+    kind::Number(0.1, 1e6),
+    4.0,
+    "base RTTs of an empty queue after which the window holds a base RTT more",
+    PAGE,
+);
+
+const PACING: Parameter<kind::Number> = Parameter::new(
+    "pacing",
+    kind::Number(1.0, 100.0),
+    1.5,
+    "how much faster packets leave than the window asks for",
+    PAGE,
+);
+
+const DRAIN_EVERY: Parameter<kind::Time> = Parameter::new(
+    "drain-every",
+    kind::Time(Span::from_secs(1), Span::from_secs(3600)),
+    Span::from_secs(10),
+    "time without a nearly empty queue until one is made",
+    PAGE,
+);
+
+const LOSS_THRESHOLD: Parameter<kind::Share> = Parameter::new(
+    "loss-threshold",
+    kind::Share,
+    Ratio::new(0.03),
+    "more lost in a round shows a full queue",
+    PAGE,
+);
+
+const LOSS_CORRECTED: Parameter<kind::Number> = Parameter::new(
+    "loss-corrected",
+    kind::Number(0.0, 0.9),
+    0.06,
+    "share of lost packets up to which the rate makes up for them",
+    PAGE,
+);
+
+const COMPETE: Parameter<kind::Switch> =
+    Parameter::new("compete", kind::Switch, true, "answer in kind where others fill the queue", PAGE);
+
+const RIVAL_ROUNDS: Parameter<kind::Count> = Parameter::new(
+    "rival-rounds",
+    kind::Count(1, 10_000),
+    24,
+    "rounds with a queue too long after which others are there",
+    PAGE,
+);
+
+const RIVAL_MARGIN: Parameter<kind::Number> = Parameter::new(
+    "rival-margin",
+    kind::Number(0.0, 10.0),
+    1.0,
+    "a queue is too long by this share of the target, or of 5ms where that is more",
+    PAGE,
+);
+
+pub(in super::super) fn scheme() -> SchemeInfo {
+    SchemeInfo {
+        name: "tide".into(),
+        summary: "the delivery rate's window, and a queue as long as the link is unsteady".into(),
+        source: "this project: docs/algorithms/tide.md".into(),
+        parameters: vec![
+            PRESET.into(),
+            DELAY.into(),
+            SWING_SHARE.into(),
+            SWING_QUANTILE.into(),
+            MAX_TARGET.into(),
+            MEAN_ABOVE.into(),
+            FEEDBACK.into(),
+            EXTRA_PACKETS.into(),
+            RAMP.into(),
+            PACING.into(),
+            DRAIN_EVERY.into(),
+            LOSS_THRESHOLD.into(),
+            LOSS_CORRECTED.into(),
+            COMPETE.into(),
+            RIVAL_ROUNDS.into(),
+            RIVAL_MARGIN.into(),
+        ],
+        presets: presets(),
+        needs: Needs::NOTHING,
+        build: Arc::new(|arguments, context| Box::new(Tide::new(Settings::read(arguments), context))),
+    }
+}
+
+fn presets() -> Vec<Preset> {
+    let preset = |name: &'static str, summary: &'static str, sets: &'static str| Preset {
+        parameter: PRESET.name,
+        name: name.into(),
+        summary: summary.into(),
+        source: PAGE.into(),
+        sets: sets.into(),
+    };
+    vec![
+        preset("default", "most of a link with little delay: every default", ""),
+        preset("interactive", "calls and games: the least delay", "delay=2.5ms"),
+        preset("bulk", "downloads: all of the link", "delay=20ms"),
+    ]
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Settings {
+    pub(super) delay: Span,
+    swing_share: f64,
+    pub(super) swing_quantile: f64,
+    pub(super) max_target: Span,
+    pub(super) mean_above: f64,
+    pub(super) feedback: f64,
+    pub(super) extra_packets: f64,
+    pub(super) ramp_rtts: f64,
+    pub(super) pacing: f64,
+    pub(super) drain_every: Span,
+    pub(super) loss_threshold: f64,
+    pub(super) loss_corrected: f64,
+    pub(super) competes: bool,
+    pub(super) rival_rounds: u32,
+    pub(super) rival_margin: f64,
+}
+
+impl Settings {
+    pub(super) fn read(arguments: &Arguments) -> Self {
+        Self {
+            delay: arguments.get(&DELAY),
+            swing_share: arguments.get(&SWING_SHARE),
+            swing_quantile: arguments.get(&SWING_QUANTILE),
+            max_target: arguments.get(&MAX_TARGET),
+            mean_above: arguments.get(&MEAN_ABOVE),
+            feedback: arguments.get(&FEEDBACK),
+            extra_packets: arguments.get(&EXTRA_PACKETS),
+            ramp_rtts: arguments.get(&RAMP),
+            pacing: arguments.get(&PACING),
+            drain_every: arguments.get(&DRAIN_EVERY),
+            loss_threshold: arguments.get(&LOSS_THRESHOLD).get(),
+            loss_corrected: arguments.get(&LOSS_CORRECTED),
+            competes: arguments.get(&COMPETE),
+            rival_rounds: arguments.get(&RIVAL_ROUNDS),
+            rival_margin: arguments.get(&RIVAL_MARGIN),
+        }
+    }
+
+    /// The share of the swing that the target has: in proportion to the delay, so that the knob moves both.
+    pub(super) fn share_of_swing(&self) -> f64 {
+        self.swing_share * (self.delay.as_secs_f64() / DEFAULT_DELAY.as_secs_f64())
+    }
+}
