@@ -40,8 +40,8 @@
 //! - Times are whole nanoseconds, and the cube root is `libm`'s, so that every machine decides the same.
 //! - A round that begins with an acknowledgement without an RTT sample counts, too.
 //! - The swing is that of four whole ticks. In the prototype rounding decided whether a fifth one counted.
-//! - The rate is the larger one of short and long average also where the queue is above the target, and packets are paced at 1.5
-//!   times what the window asks for instead of 1.25 times: so that two flows converge at high rates.
+//! - The mean of short and long rate counts where the queue is above 1.5 targets, not where it is above one, and packets are paced
+//!   at 1.5 times what the window asks for instead of 1.25 times: so that two flows converge at high rates.
 //! - The window holds what one acknowledgement tells of as well. A receiver that acknowledges every 16th packet stalled the flow.
 //! - A millisecond's worth leaves at once, up to four packets, instead of four.
 //! - A path that becomes longer is told from a rival: nobody yields. The prototype's window grew by half per RTT for a second and more,
