@@ -50,12 +50,11 @@ impl Row {
             millis(self.least_mean_ms),
             millis((self.queueing_mean_ms - self.least_mean_ms).max(0.0)),
             millis(self.queueing_p95_ms),
-            millis(self.least_p95_ms),
         ]
     }
 }
 
-const HEADINGS: [&str; 7] = ["scheme", "use", "mean", "least", "own", "p95", "p95 of least"];
+const HEADINGS: [&str; 6] = ["scheme", "use", "mean", "least", "own", "p95"];
 
 pub(super) fn run(args: &Args, folder: &Path) -> Result<(), Exit> {
     let Results { info, records } = Results::read(folder)?;
