@@ -2,8 +2,8 @@
 
 use crate::figures::HEIGHT_INCHES;
 use crate::plot::{
-    Drawn, MARKER, Marker, Octaves, STROKE, Sample, chart, colour, document, legend, legend_inches, linear,
-    short,
+    DASH, Drawn, GAP, MARKER, Marker, Octaves, STROKE, Sample, chart, colour, document, legend,
+    legend_inches, linear, short,
 };
 use crate::style::SchemeStyle;
 use cellcc_experiment::LIMIT;
@@ -39,7 +39,7 @@ pub fn frontier_figure(figure: &FrontierFigure) -> String {
     let style = |index| SchemeStyle::new("", index, 0);
     let bound = SchemeStyle::new(LIMIT, 0, 0);
     let schemes = figure.schemes.iter().enumerate();
-    let entries: Vec<_> = std::iter::once(("no sender is beyond".to_owned(), bound, Sample::MarkedLine))
+    let entries: Vec<_> = std::iter::once(("no sender is beyond".to_owned(), bound, Sample::DashedLine))
         .chain(schemes.map(|(index, (name, _))| (name.clone(), style(index), Sample::Marker)))
         .collect();
     let height = HEIGHT_INCHES + legend_inches(entries.iter().map(|(name, ..)| name.as_str()));
@@ -58,7 +58,7 @@ fn draw(figure: &FrontierFigure, area: &crate::plot::Area) -> Drawn {
         (linear(lowest - 0.02, 1.01), "Utilisation"),
     )?;
     let stroke = colour(SchemeStyle::new(LIMIT, 0, 0)).stroke_width(STROKE);
-    chart.draw_series(LineSeries::new(frontier, stroke))?;
+    chart.draw_series(DashedLineSeries::new(frontier, DASH, GAP, stroke))?;
     for (index, at) in schemes.into_iter().enumerate() {
         chart.draw_series([Marker { at, style: SchemeStyle::new("", index, 0), radius: MARKER }])?;
     }

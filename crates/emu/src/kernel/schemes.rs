@@ -30,8 +30,8 @@ impl Available {
         };
         self.0.iter().find(|available| **available == name).map(String::as_str).ok_or_else(|| {
             format!(
-                "the kernel has no congestion control `{name}`; there are {}. Others are modules \
-                 (`modprobe tcp_{name}`), or leave `{scheme}` to the driver `sim`",
+                "the kernel has no congestion control `{name}`; there are {}. Others of Linux are modules \
+                 (`modprobe tcp_bbr`); what Linux has not, leave to the driver `sim`",
                 self.0.join(", ")
             )
         })

@@ -8,9 +8,9 @@ use core::fmt;
 use core::str::FromStr;
 
 const EXPECTED: &str = "a queue: a limit above zero such as `3200pkt`, `1.5MB`, `100ms` or `unlimited`, \
-                        `droptail(LIMIT, mark=1ms, ack-filter)`, `drophead(LIMIT)`, `codel(target=5ms, interval=100ms, limit=1000pkt, ecn)`, \
-                        `pie(target=15ms, burst=150ms, update=15ms, limit=1000pkt, ecn)`, \
-                        `red(min=7.5kB, max=22.5kB, probability=10%, limit=1000pkt, ecn)`, \
+                        `droptail(LIMIT, mark=1ms, ack-filter)`, `drophead(LIMIT)`, `codel(target=5ms, interval=100ms, limit=1000pkt, ecn)` or `codel(mahimahi)`, \
+                        `pie(target=15ms, burst=150ms, update=15ms, limit=1000pkt, ecn)` or `pie(mahimahi)`, \
+                        `red(min=7.5kB, max=22.5kB, probability=10%, limit=1000pkt, ecn)` or `red(verus)`, \
                         `fq-codel(target=5ms, interval=100ms, quantum=1514B, queues=1024, limit=10240pkt, ecn)` \
                         or `abc(target=50ms, eta=98%, delta=133ms, limit=250pkt)`";
 const OF_DROPTAIL: &str =
