@@ -26,10 +26,12 @@ use cellcc_units::{Ratio, Span, Time};
 const STEP: Span = Span::from_millis(1);
 /// Points of the grid of queues, denser towards the empty one.
 const GRID: usize = 32;
-/// The grid reaches to what the link carries in its best intervals, so many of them in a row.
+/// At each interval the grid reaches to what the link carries in so many from there: links change a hundredfold in a second.
 const GRID_INTERVALS: usize = 8;
-/// Golden-section steps: the place of a minimum to 0.3 % of what is searched.
-const SEARCH_STEPS: usize = 12;
+/// Where they carry nothing, to so many bytes: a few packets.
+const LEAST_REACH: f64 = 15_000.0;
+/// Golden-section steps: the root of what is sent to 0.1 % of that of the grid's end.
+const SEARCH_STEPS: usize = 14;
 /// Prices in seconds: from one at which little is sent to one at which nearly all is; so many in each decade.
 const LOWEST_PRICE: f64 = 1e-3;
 const DECADES: usize = 4;
@@ -52,7 +54,8 @@ pub struct DelayFloor {
     /// Bytes that the link carries in each step, interval by interval.
     intervals: Vec<Vec<f64>>,
     carried: f64,
-    grid: Vec<f64>,
+    /// The end of the grid at the beginning of each interval, and at the end of the last.
+    reaches: Vec<f64>,
     /// In the order of prices.
     solutions: Vec<Solution>,
 }
@@ -89,12 +92,10 @@ impl DelayFloor {
             (0..count).map(|_| (0..steps).map(|_| carried_in_step()).collect()).collect();
         let sums: Vec<f64> = intervals.iter().map(|steps| steps.iter().sum()).collect();
         let carried: f64 = sums.iter().sum();
-        let in_a_row = GRID_INTERVALS.clamp(1, count.max(1));
-        let most = sums.windows(in_a_row).map(|some| some.iter().sum()).fold(0.0, f64::max);
-        let place = |point: usize| point as f64 / (GRID - 1) as f64;
-        let grid = (0..GRID).map(|point| most * place(point) * place(point)).collect();
+        let reach = |place: usize| sums.iter().skip(place).take(GRID_INTERVALS).sum::<f64>().max(LEAST_REACH);
+        let reaches = (0..=count).map(reach).collect();
         let mut floor =
-            (carried > 0.0).then_some(Self { intervals, carried, grid, solutions: Vec::new() })?;
+            (carried > 0.0).then_some(Self { intervals, carried, reaches, solutions: Vec::new() })?;
         floor.solutions = (0..=DECADES * PRICES_IN_A_DECADE).map(|place| floor.solve(place)).collect();
         Some(floor)
     }
@@ -145,58 +146,21 @@ impl DelayFloor {
     fn schedule(&self, price: f64) -> Vec<f64> {
         let price = price / STEP.as_secs_f64();
         // What is still queued at the end was never carried: it is worth its price.
-        let mut values = vec![self.grid.iter().map(|queue| price * queue).collect::<Vec<f64>>()];
-        for steps in self.intervals.iter().rev() {
-            let after = &values[values.len() - 1];
-            let before = self
-                .grid
-                .iter()
-                .map(|&queue| self.cost(steps, after, price, queue, self.best(steps, after, price, queue)));
-            values.push(before.collect());
+        let end = self.reaches[self.intervals.len()];
+        let mut values = vec![Values { reach: end, values: grid(end).map(|queue| price * queue).collect() }];
+        for (steps, &reach) in self.intervals.iter().zip(&self.reaches).rev() {
+            let decision = Decision { steps, after: &values[values.len() - 1], price, reach };
+            let before = grid(reach).map(|queue| decision.cost(queue, decision.best(queue)));
+            values.push(Values { reach, values: before.collect() });
         }
         let mut queue = 0.0;
-        let forward = self.intervals.iter().zip(values.iter().rev().skip(1)).map(|(steps, after)| {
-            let sent = self.best(steps, after, price, queue);
+        let after = values.iter().rev().skip(1);
+        let forward = self.intervals.iter().zip(&self.reaches).zip(after).map(|((steps, &reach), after)| {
+            let sent = Decision { steps, after, price, reach }.best(queue);
             queue = pass(steps, queue, sent).queue;
             sent
         });
         forward.collect()
-    }
-
-    /// How much to send in an interval that begins with this queue.
-    fn best(&self, steps: &[f64], after: &[f64], price: f64, queue: f64) -> f64 {
-        // Golden-section search: the cost is convex.
-        const GOLDEN: f64 = 0.618_033_988_749_894_9;
-        let (mut low, mut high) = (0.0, self.grid[GRID - 1]);
-        let cost = |sent| self.cost(steps, after, price, queue, sent);
-        let (mut left, mut right) = (high - GOLDEN * high, GOLDEN * high);
-        let (mut at_left, mut at_right) = (cost(left), cost(right));
-        for _ in 0..SEARCH_STEPS {
-            if at_left <= at_right {
-                (high, right, at_right) = (right, left, at_left);
-                left = high - GOLDEN * (high - low);
-                at_left = cost(left);
-            } else {
-                (low, left, at_left) = (left, right, at_right);
-                right = low + GOLDEN * (high - low);
-                at_right = cost(right);
-            }
-        }
-        (low + high) / 2.0
-    }
-
-    fn cost(&self, steps: &[f64], after: &[f64], price: f64, queue: f64, sent: f64) -> f64 {
-        let passed = pass(steps, queue, sent);
-        passed.waited - price * sent + self.value(after, passed.queue)
-    }
-
-    /// The value of a queue between two points of the grid; beyond its end as steep as there.
-    fn value(&self, values: &[f64], queue: f64) -> f64 {
-        let most = self.grid[GRID - 1];
-        let place = (libm::sqrt(queue / most) * (GRID - 1) as f64) as usize;
-        let below = place.min(GRID - 2);
-        let share = (queue - self.grid[below]) / (self.grid[below + 1] - self.grid[below]);
-        values[below] + share * (values[below + 1] - values[below])
     }
 
     fn utilisation(&self, schedule: &[f64]) -> f64 {
@@ -243,6 +207,70 @@ impl DelayFloor {
             }
         }
         waits
+    }
+}
+
+/// Queues from the empty one to the end of the grid.
+fn grid(reach: f64) -> impl Iterator<Item = f64> {
+    (0..GRID).map(move |point| {
+        let place = point as f64 / (GRID - 1) as f64;
+        reach * place * place
+    })
+}
+
+/// What queues cost from a time on, at the points of the grid.
+struct Values {
+    reach: f64,
+    values: Vec<f64>,
+}
+
+impl Values {
+    /// Of a queue between two points; beyond the end of the grid as steep as there.
+    fn at(&self, queue: f64) -> f64 {
+        let below = (libm::sqrt(queue / self.reach) * (GRID - 1) as f64) as usize;
+        let below = below.min(GRID - 2);
+        let place = |point: usize| self.reach * (point * point) as f64 / ((GRID - 1) * (GRID - 1)) as f64;
+        let share = (queue - place(below)) / (place(below + 1) - place(below));
+        self.values[below] + share * (self.values[below + 1] - self.values[below])
+    }
+}
+
+/// How much to send in an interval.
+struct Decision<'a> {
+    steps: &'a [f64],
+    after: &'a Values,
+    price: f64,
+    reach: f64,
+}
+
+impl Decision<'_> {
+    /// The best in an interval that begins with this queue: golden-section search, since the cost is convex, over the root of what is
+    /// sent, so that little is found as exactly as much.
+    fn best(&self, queue: f64) -> f64 {
+        const GOLDEN: f64 = 0.618_033_988_749_894_9;
+        let (mut low, mut high) = (0.0, 1.0);
+        let sent = |root: f64| self.reach * root * root;
+        let cost = |root: f64| self.cost(queue, sent(root));
+        let (mut left, mut right) = (1.0 - GOLDEN, GOLDEN);
+        let (mut at_left, mut at_right) = (cost(left), cost(right));
+        for _ in 0..SEARCH_STEPS {
+            if at_left <= at_right {
+                (high, right, at_right) = (right, left, at_left);
+                left = high - GOLDEN * (high - low);
+                at_left = cost(left);
+            } else {
+                (low, left, at_left) = (left, right, at_right);
+                right = low + GOLDEN * (high - low);
+                at_right = cost(right);
+            }
+        }
+        let best = (low + high) / 2.0;
+        if self.cost(queue, 0.0) <= cost(best) { 0.0 } else { sent(best) }
+    }
+
+    fn cost(&self, queue: f64, sent: f64) -> f64 {
+        let passed = pass(self.steps, queue, sent);
+        passed.waited - self.price * sent + self.after.at(passed.queue)
     }
 }
 
@@ -295,6 +323,17 @@ mod tests {
         let point = floor(&steps(&[(400, 10.0), (800, 90.0), (40, 1.0)])).at(Ratio::new(0.99));
         assert!(point.utilisation.get() >= 0.99, "{point:?}");
         assert!(point.mean < Span::from_micros(100), "{point:?}");
+    }
+
+    /// A thousandfold, and nothing for half a second.
+    #[test]
+    fn nobody_needs_to_queue_where_an_outage_falls_between_round_trips() {
+        let link =
+            floor(&steps(&[(400, 1000.0), (520, 0.0), (400, 1.0), (40, 300.0), (80, 0.0), (200, 20.0)]));
+        for wanted in [0.9, 0.99] {
+            let point = link.at(Ratio::new(wanted));
+            assert!(point.mean < Span::from_micros(100), "{point:?}");
+        }
     }
 
     /// The link carries 40 Mbit/s in the last 10 ms of each 40. A share `u` of it, sent evenly, has 30 ms of arrivals in the queue when it
