@@ -48,7 +48,7 @@ impl Row {
             format!("{:.3}", self.utilisation),
             millis(self.queueing_mean_ms),
             millis(self.least_mean_ms),
-            millis((self.queueing_mean_ms - self.least_mean_ms).max(0.0)),
+            millis(self.queueing_mean_ms - self.least_mean_ms),
             millis(self.queueing_p95_ms),
         ]
     }
