@@ -26,10 +26,8 @@ use cellcc_units::{Ratio, Span, Time};
 const STEP: Span = Span::from_millis(1);
 /// Points of the grid of queues, denser towards the empty one.
 const GRID: usize = 32;
-/// At each interval the grid reaches to what the link carries in so many from there: links change a hundredfold in a second.
+/// The grid reaches to what the link carries in its best intervals, so many of them in a row.
 const GRID_INTERVALS: usize = 8;
-/// Where they carry nothing, to so many bytes: a few packets.
-const LEAST_REACH: f64 = 15_000.0;
 /// Golden-section steps: the root of what is sent to 0.1 % of that of the grid's end.
 const SEARCH_STEPS: usize = 14;
 /// Prices in seconds: from one at which little is sent to one at which nearly all is; so many in each decade.
@@ -54,8 +52,8 @@ pub struct DelayFloor {
     /// Bytes that the link carries in each step, interval by interval.
     intervals: Vec<Vec<f64>>,
     carried: f64,
-    /// The end of the grid at the beginning of each interval, and at the end of the last.
-    reaches: Vec<f64>,
+    /// The end of the grid of queues, and the most that is sent in an interval.
+    reach: f64,
     /// In the order of prices.
     solutions: Vec<Solution>,
 }
@@ -92,10 +90,10 @@ impl DelayFloor {
             (0..count).map(|_| (0..steps).map(|_| carried_in_step()).collect()).collect();
         let sums: Vec<f64> = intervals.iter().map(|steps| steps.iter().sum()).collect();
         let carried: f64 = sums.iter().sum();
-        let reach = |place: usize| sums.iter().skip(place).take(GRID_INTERVALS).sum::<f64>().max(LEAST_REACH);
-        let reaches = (0..=count).map(reach).collect();
+        let in_a_row = GRID_INTERVALS.clamp(1, count.max(1));
+        let reach = sums.windows(in_a_row).map(|some| some.iter().sum()).fold(0.0, f64::max);
         let mut floor =
-            (carried > 0.0).then_some(Self { intervals, carried, reaches, solutions: Vec::new() })?;
+            (carried > 0.0).then_some(Self { intervals, carried, reach, solutions: Vec::new() })?;
         floor.solutions = (0..=DECADES * PRICES_IN_A_DECADE).map(|place| floor.solve(place)).collect();
         Some(floor)
     }
@@ -146,17 +144,16 @@ impl DelayFloor {
     fn schedule(&self, price: f64) -> Vec<f64> {
         let price = price / STEP.as_secs_f64();
         // What is still queued at the end was never carried: it is worth its price.
-        let end = self.reaches[self.intervals.len()];
-        let mut values = vec![Values { reach: end, values: grid(end).map(|queue| price * queue).collect() }];
-        for (steps, &reach) in self.intervals.iter().zip(&self.reaches).rev() {
-            let decision = Decision { steps, after: &values[values.len() - 1], price, reach };
-            let before = grid(reach).map(|queue| decision.cost(queue, decision.best(queue)));
-            values.push(Values { reach, values: before.collect() });
+        let mut values =
+            vec![Values { reach: self.reach, values: grid(self.reach).map(|queue| price * queue).collect() }];
+        for steps in self.intervals.iter().rev() {
+            let decision = Decision { steps, after: &values[values.len() - 1], price, most: self.reach };
+            let before = grid(self.reach).map(|queue| decision.cost(queue, decision.best(queue)));
+            values.push(Values { reach: self.reach, values: before.collect() });
         }
         let mut queue = 0.0;
-        let after = values.iter().rev().skip(1);
-        let forward = self.intervals.iter().zip(&self.reaches).zip(after).map(|((steps, &reach), after)| {
-            let sent = Decision { steps, after, price, reach }.best(queue);
+        let forward = self.intervals.iter().zip(values.iter().rev().skip(1)).map(|(steps, after)| {
+            let sent = Decision { steps, after, price, most: self.reach }.best(queue);
             queue = pass(steps, queue, sent).queue;
             sent
         });
@@ -240,7 +237,7 @@ struct Decision<'a> {
     steps: &'a [f64],
     after: &'a Values,
     price: f64,
-    reach: f64,
+    most: f64,
 }
 
 impl Decision<'_> {
@@ -249,7 +246,7 @@ impl Decision<'_> {
     fn best(&self, queue: f64) -> f64 {
         const GOLDEN: f64 = 0.618_033_988_749_894_9;
         let (mut low, mut high) = (0.0, 1.0);
-        let sent = |root: f64| self.reach * root * root;
+        let sent = |root: f64| self.most * root * root;
         let cost = |root: f64| self.cost(queue, sent(root));
         let (mut left, mut right) = (1.0 - GOLDEN, GOLDEN);
         let (mut at_left, mut at_right) = (cost(left), cost(right));
@@ -366,7 +363,17 @@ mod tests {
     /// Random schedules of the same use: none has less delay.
     #[test]
     fn no_other_schedule_has_less_delay_at_the_same_use() {
-        let link = floor(&steps(&[(7, 2.0), (3, 40.0), (11, 0.0), (2, 20.0), (100, 5.0), (60, 30.0)]));
+        let link = floor(&steps(&[
+            (7, 2.0),
+            (3, 40.0),
+            (11, 0.0),
+            (2, 20.0),
+            (100, 5.0),
+            (450, 0.0),
+            (60, 400.0),
+            (13, 0.0),
+            (90, 3.0),
+        ]));
         let best = link.schedule(0.02);
         let cost = |schedule: &[f64]| {
             let waited = link.waits(schedule).iter().map(|(time, bytes)| time * bytes).sum::<f64>();
