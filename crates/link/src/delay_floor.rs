@@ -16,20 +16,20 @@
 //! 0)`, and the sum of the queue over time is the sum of all delays (Little's law). Smallest `sum of q - price x sum of a` is a convex
 //! problem: solved backwards over the intervals, with the value of what is left in the queue as a function on a grid. The
 //! price is what a byte more is worth, in seconds of delay; a larger price uses more of the link. Since the problem is convex, the solution
-//! for each price is a bound for every use: a byte more costs at least that price. Arrivals are a fluid, so that packets wait a little
+//! for each price is a bound for every use: a byte more costs at least that price. A coarse grid makes the bound
+//! larger: with twice the points and six more steps of the search it is up to 1.5 % lower on four LTE recordings. Arrivals are a fluid, so that packets wait a little
 //! longer.
+
+mod interval;
 
 use crate::Capacity;
 use cellcc_units::{Ratio, Span, Time};
+use interval::{Grid, Interval, pass};
 
 /// The grain of the calculation: that of Mahimahi's traces.
 const STEP: Span = Span::from_millis(1);
-/// Points of the grid of queues, denser towards the empty one.
-const GRID: usize = 32;
 /// The grid reaches to what the link carries in its best intervals, so many of them in a row.
 const GRID_INTERVALS: usize = 8;
-/// Golden-section steps: the root of what is sent to 0.1 % of that of the grid's end.
-const SEARCH_STEPS: usize = 14;
 /// Prices in seconds: from one at which little is sent to one at which nearly all is; so many in each decade.
 const LOWEST_PRICE: f64 = 1e-3;
 const DECADES: usize = 4;
@@ -52,8 +52,7 @@ pub struct DelayFloor {
     /// Bytes that the link carries in each step, interval by interval.
     intervals: Vec<Vec<f64>>,
     carried: f64,
-    /// The end of the grid of queues, and the most that is sent in an interval.
-    reach: f64,
+    grid: Grid,
     /// In the order of prices.
     solutions: Vec<Solution>,
 }
@@ -63,15 +62,6 @@ pub struct DelayFloor {
 struct Solution {
     price: Span,
     point: FloorPoint,
-}
-
-/// What an interval did to a queue.
-#[derive(Debug, Clone, Copy)]
-struct Passed {
-    /// Bytes times steps.
-    waited: f64,
-    /// Bytes, at the end.
-    queue: f64,
 }
 
 impl DelayFloor {
@@ -91,9 +81,13 @@ impl DelayFloor {
         let sums: Vec<f64> = intervals.iter().map(|steps| steps.iter().sum()).collect();
         let carried: f64 = sums.iter().sum();
         let in_a_row = GRID_INTERVALS.clamp(1, count.max(1));
-        let reach = sums.windows(in_a_row).map(|some| some.iter().sum()).fold(0.0, f64::max);
-        let mut floor =
-            (carried > 0.0).then_some(Self { intervals, carried, reach, solutions: Vec::new() })?;
+        let end = sums.windows(in_a_row).map(|some| some.iter().sum()).fold(0.0, f64::max);
+        let mut floor = (carried > 0.0).then_some(Self {
+            intervals,
+            carried,
+            grid: Grid { end },
+            solutions: Vec::new(),
+        })?;
         floor.solutions = (0..=DECADES * PRICES_IN_A_DECADE).map(|place| floor.solve(place)).collect();
         Some(floor)
     }
@@ -112,11 +106,6 @@ impl DelayFloor {
         let mean = if wanted > 0.0 { Span::from_secs(1).mul_f64(all / wanted) } else { Span::ZERO };
         let first = self.solutions.iter().find(|one| one.point.utilisation.get() >= wanted);
         FloorPoint { utilisation: Ratio::new(wanted), mean, p95: first.map_or(last.p95, |one| one.point.p95) }
-    }
-
-    /// The frontier: use and delay of the best schedules, from little use to nearly all.
-    pub fn frontier(&self) -> impl Iterator<Item = FloorPoint> + '_ {
-        self.solutions.iter().map(|one| one.point)
     }
 
     /// How long a lone packet waits until the link next carries something, mean and 95th percentile, where packets come in each interval
@@ -144,16 +133,14 @@ impl DelayFloor {
     fn schedule(&self, price: f64) -> Vec<f64> {
         let price = price / STEP.as_secs_f64();
         // What is still queued at the end was never carried: it is worth its price.
-        let mut values =
-            vec![Values { reach: self.reach, values: grid(self.reach).map(|queue| price * queue).collect() }];
+        let mut values = vec![self.grid.queues().map(|queue| price * queue).collect::<Vec<f64>>()];
         for steps in self.intervals.iter().rev() {
-            let decision = Decision { steps, after: &values[values.len() - 1], price, most: self.reach };
-            let before = grid(self.reach).map(|queue| decision.cost(queue, decision.best(queue)));
-            values.push(Values { reach: self.reach, values: before.collect() });
+            let interval = Interval { steps, after: &values[values.len() - 1], price, grid: self.grid };
+            values.push(self.grid.queues().map(|queue| interval.cost(queue, interval.best(queue))).collect());
         }
         let mut queue = 0.0;
         let forward = self.intervals.iter().zip(values.iter().rev().skip(1)).map(|(steps, after)| {
-            let sent = Decision { steps, after, price, most: self.reach }.best(queue);
+            let sent = Interval { steps, after, price, grid: self.grid }.best(queue);
             queue = pass(steps, queue, sent).queue;
             sent
         });
@@ -205,78 +192,6 @@ impl DelayFloor {
         }
         waits
     }
-}
-
-/// Queues from the empty one to the end of the grid.
-fn grid(reach: f64) -> impl Iterator<Item = f64> {
-    (0..GRID).map(move |point| {
-        let place = point as f64 / (GRID - 1) as f64;
-        reach * place * place
-    })
-}
-
-/// What queues cost from a time on, at the points of the grid.
-struct Values {
-    reach: f64,
-    values: Vec<f64>,
-}
-
-impl Values {
-    /// Of a queue between two points; beyond the end of the grid as steep as there.
-    fn at(&self, queue: f64) -> f64 {
-        let below = (libm::sqrt(queue / self.reach) * (GRID - 1) as f64) as usize;
-        let below = below.min(GRID - 2);
-        let place = |point: usize| self.reach * (point * point) as f64 / ((GRID - 1) * (GRID - 1)) as f64;
-        let share = (queue - place(below)) / (place(below + 1) - place(below));
-        self.values[below] + share * (self.values[below + 1] - self.values[below])
-    }
-}
-
-/// How much to send in an interval.
-struct Decision<'a> {
-    steps: &'a [f64],
-    after: &'a Values,
-    price: f64,
-    most: f64,
-}
-
-impl Decision<'_> {
-    /// The best in an interval that begins with this queue: golden-section search, since the cost is convex, over the root of what is
-    /// sent, so that little is found as exactly as much.
-    fn best(&self, queue: f64) -> f64 {
-        const GOLDEN: f64 = 0.618_033_988_749_894_9;
-        let (mut low, mut high) = (0.0, 1.0);
-        let sent = |root: f64| self.most * root * root;
-        let cost = |root: f64| self.cost(queue, sent(root));
-        let (mut left, mut right) = (1.0 - GOLDEN, GOLDEN);
-        let (mut at_left, mut at_right) = (cost(left), cost(right));
-        for _ in 0..SEARCH_STEPS {
-            if at_left <= at_right {
-                (high, right, at_right) = (right, left, at_left);
-                left = high - GOLDEN * (high - low);
-                at_left = cost(left);
-            } else {
-                (low, left, at_left) = (left, right, at_right);
-                right = low + GOLDEN * (high - low);
-                at_right = cost(right);
-            }
-        }
-        let best = (low + high) / 2.0;
-        if self.cost(queue, 0.0) <= cost(best) { 0.0 } else { sent(best) }
-    }
-
-    fn cost(&self, queue: f64, sent: f64) -> f64 {
-        let passed = pass(self.steps, queue, sent);
-        passed.waited - self.price * sent + self.after.at(passed.queue)
-    }
-}
-
-fn pass(steps: &[f64], queue: f64, sent: f64) -> Passed {
-    let arriving = sent / steps.len() as f64;
-    steps.iter().fold(Passed { waited: 0.0, queue }, |passed, carried| {
-        let queue = (passed.queue + arriving - carried).max(0.0);
-        Passed { waited: passed.waited + queue, queue }
-    })
 }
 
 /// Of times in steps with weights.

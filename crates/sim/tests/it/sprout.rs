@@ -73,7 +73,7 @@ const LONELY_PACKETS: &str = "fixed-rate(rate=100kbit/s)";
 /// On these, lonely packets wait for longer than 100 ms in 5 of 100 cases (1873 and 124 ms), in outages.
 const WITH_OUTAGES: [&str; 2] = ["ATT-LTE-driving.up", "TMobile-LTE-driving.down"];
 
-/// Of the flow's delay, the paper counts what exceeds that of a sender that makes no queue (section 5.1, self-inflicted delay).
+/// Of the flow's delay, the paper counts what exceeds that of a sender that makes no queue (self-inflicted delay).
 #[test]
 fn of_the_packets_on_the_recordings_of_its_paper_95_in_100_wait_less_than_100_ms_beside_the_links_outages() {
     let Some(root) = std::env::var_os("CELLCC_TRACES") else {
