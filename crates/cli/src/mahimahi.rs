@@ -68,7 +68,8 @@ UP is from the command to the outside. COMMAND is what runs behind the link, you
 
 Options, before or after the traces:
   --uplink-log=FILE, --downlink-log=FILE         Log what passes, for `cellcc graph` and Mahimahi's scripts
-  --uplink-queue=KIND, --downlink-queue=KIND     infinite [default], droptail, drophead, codel or pie
+  --uplink-queue=KIND, --downlink-queue=KIND     infinite [default], droptail, drophead, codel, pie, or cellular (ABC's);
+                       or any queue of `cellcc compare --queue` with its settings, such as 'red(limit=100pkt)' or fq-codel
   --uplink-queue-args=ARGS, --downlink-queue-args=ARGS
                        packets=NUMBER or bytes=NUMBER, what the queue holds: all kinds but infinite need it;
                        target=MS,interval=MS for codel, qdelay_ref=MS,max_burst=MS for pie, as in their RFCs by default

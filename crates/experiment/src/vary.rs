@@ -44,10 +44,43 @@ impl Vary {
         self.0.is_empty()
     }
 
-    /// Varies `key`, or a table and all its keys, no more.
+    /// Varies `key`, or a table and all its keys, no more: neither by itself nor in the tables that have it. What is the same
+    /// without it is one value then.
     pub fn remove(&mut self, key: &str) {
-        let within = |varied: &str| varied.strip_prefix(key).is_some_and(|rest| rest.starts_with('.'));
-        self.0.retain(|(varied, _)| varied != key && !within(varied));
+        for (varied, values) in &mut self.0 {
+            if let Some(inner) = within(key, varied) {
+                values.iter_mut().for_each(|value| remove_from(value, inner));
+                let mut distinct: Vec<Value> = Vec::new();
+                for value in values.drain(..) {
+                    if !distinct.contains(&value) {
+                        distinct.push(value);
+                    }
+                }
+                *values = distinct;
+            }
+        }
+        let nothing = [Value::Table(Table::new())];
+        self.0
+            .retain(|(varied, values)| varied != key && within(varied, key).is_none() && *values != nothing);
+    }
+}
+
+/// What `key` is called in the table `outer`, where it is in there.
+fn within<'a>(key: &'a str, outer: &str) -> Option<&'a str> {
+    key.strip_prefix(outer)?.strip_prefix('.')
+}
+
+/// Removes a dotted key from a table, and the tables that it leaves empty.
+fn remove_from(value: &mut Value, key: &str) {
+    let Value::Table(table) = value else { return };
+    let Some((first, rest)) = key.split_once('.') else {
+        table.remove(key);
+        return;
+    };
+    let Some(inner) = table.get_mut(first) else { return };
+    remove_from(inner, rest);
+    if inner.as_table().is_some_and(Table::is_empty) {
+        table.remove(first);
     }
 }
 
@@ -237,6 +270,29 @@ mod tests {
         let nearer = crate::Path { rtt: "5ms".parse().unwrap(), ..file.path.clone() };
         let shorter = crate::Path { queue: "8pkt".parse().unwrap(), ..file.path.clone() };
         assert_eq!(paths, [nearer, shorter]);
+    }
+
+    #[test]
+    fn a_key_that_is_removed_is_varied_no_more_in_the_tables_that_have_it_either() {
+        let text = "[vary]\npath = [{ rtt = '5ms', queue = '8pkt' }, { rtt = '9ms', queue = '8pkt' }, { rtt = '5ms', \
+                    queue = '2pkt', reverse = { loss = '1%' } }]\n'duration' = ['1s', '2s']\n";
+        let without = |keys: &[&str]| {
+            let mut file: PlanFile = toml::from_str(text).unwrap();
+            keys.iter().for_each(|key| file.vary.remove(key));
+            let variations = file.variations().unwrap();
+            variations.into_iter().map(|variation| variation.text).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            without(&["path.rtt", "duration", "path.reverse.loss"]),
+            ["path={ queue = \"8pkt\" }", "path={ queue = \"2pkt\" }"]
+        );
+        assert_eq!(without(&["path"]), ["duration=1s", "duration=2s"]);
+        assert_eq!(
+            without(&["path.rtt", "path.queue", "path.reverse.loss"]),
+            ["duration=1s", "duration=2s"],
+            "nothing of the table is left"
+        );
+        assert_eq!(without(&["path.jitter", "duration"]).len(), 3);
     }
 
     #[test]

@@ -55,14 +55,6 @@ pub enum KernelError {
     /// A text that is no scheme of the kernel.
     #[error("{0}")]
     Notation(String),
-    /// A setting of another scheme.
-    #[error("{scheme} has no {setting}; `cellcc tcp status` shows what it has")]
-    NoSuchSetting {
-        /// The scheme's name.
-        scheme: &'static str,
-        /// The setting's.
-        setting: &'static str,
-    },
     /// The settings in the kernel are of another layout.
     #[error(
         "the settings of {0} have another layout than this cellcc knows: unload it with the version that loaded it"
@@ -91,13 +83,7 @@ pub enum KernelError {
 impl KernelError {
     /// The command asked for what there is not.
     pub fn is_input(&self) -> bool {
-        matches!(
-            self,
-            Self::NoSuchSetting { .. }
-                | Self::NoControlGroup { .. }
-                | Self::NoInterface(_)
-                | Self::Notation(_)
-        )
+        matches!(self, Self::NoControlGroup { .. } | Self::NoInterface(_) | Self::Notation(_))
     }
 
     pub(crate) fn system(action: impl Into<String>) -> impl FnOnce(io::Error) -> Self {

@@ -50,8 +50,7 @@ mod upgrading;
 mod verification;
 
 pub use backend::KernelSchemes;
-pub use cellcc_fixed::reminis::{Profile, Zone};
-pub use change::Change;
+pub use cellcc_fixed::reminis::Zone;
 pub use control_group::ControlGroup;
 pub use error::KernelError;
 pub use flow_counts::FlowTeller;

@@ -53,15 +53,16 @@ impl Written {
     pub fn read(text: &str) -> Result<Option<Self>, KernelError> {
         let (name, inside) = text.split_at(text.find('(').unwrap_or(text.len()));
         let Some(scheme) = Scheme::known_as(name.trim()) else { return Ok(None) };
-        let refused = |error: &dyn ToString| KernelError::Notation(error.to_string());
         let text = format!("{}{}", scheme.registry_name(), inside.trim_end());
-        let known = Registry::default().parse(&text).map_err(|error| refused(&error))?;
-        let mut written = Self {
-            scheme,
-            settings: Settings::default_of(scheme),
-            text: known.text().into(),
-            advice: known.advice_request(),
-        };
+        Self::over(scheme, Settings::default_of(scheme), &text).map(Some)
+    }
+
+    /// Reads the simulator's `text` of `scheme`: what it gives, and of the others what `settings` have.
+    pub(crate) fn over(scheme: Scheme, settings: Settings, text: &str) -> Result<Self, KernelError> {
+        let refused = |error: &dyn ToString| KernelError::Notation(error.to_string());
+        let known = Registry::default().parse(text).map_err(|error| refused(&error))?;
+        let mut written =
+            Self { scheme, settings, text: known.text().into(), advice: known.advice_request() };
         let mut given: Vec<_> = known.given().collect();
         // A profile sets what the others change.
         given.sort_by_key(|(key, _)| *key != "profile");
@@ -74,7 +75,7 @@ impl Written {
                 ))
             })?;
         }
-        Ok(Some(written))
+        Ok(written)
     }
 
     /// `None`: the kernel has no such thing.

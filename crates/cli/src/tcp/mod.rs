@@ -170,7 +170,7 @@ fn load(args: &Load) -> Result<(), Exit> {
         .schemes
         .iter()
         .map(|Written { scheme, settings, .. }| {
-            Ok((*scheme, settings.changed(*scheme, &args.given.change())?))
+            Ok((*scheme, settings.changed(*scheme, &args.given.pairs())?))
         })
         .collect::<Result<_, Exit>>()?;
     for (scheme, settings) in all {
@@ -234,11 +234,13 @@ fn status(args: &Status) -> Result<(), Exit> {
 
 fn set(args: &Set) -> Result<(), Exit> {
     let pins = Pins::new(&args.place.pins);
-    let change = args.given.change();
-    if change == Default::default() {
-        return Err(Exit::input("nothing to set: give --dtt, --profile or --alpha"));
+    let given = args.given.pairs();
+    if given.is_empty() {
+        return Err(Exit::input("nothing to set: give --dtt, --target, --profile, --alpha or --tuner"));
     }
-    let settings = pins.settings(args.scheme)?.changed(args.scheme, &change)?;
+    // Faults of the input are found before what is loaded is looked at.
+    Settings::default_of(args.scheme).changed(args.scheme, &given)?;
+    let settings = pins.settings(args.scheme)?.changed(args.scheme, &given)?;
     pins.set(args.scheme, &settings)?;
     tell(&format!("{}{}", args.scheme.name(), described(&settings)));
     Ok(())

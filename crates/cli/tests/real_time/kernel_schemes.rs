@@ -23,10 +23,22 @@ fn available() -> String {
 }
 
 fn arguments<'a>(schemes: &'a str, duration: &'a str) -> Vec<&'a str> {
-    let path = "--driver kernel --traces 20Mbit/s --rtt 30ms --queue 1000pkt --out out -q";
-    let mut words = vec!["compare", "--schemes", schemes, "--duration", duration];
+    arguments_with_queue(schemes, duration, "1000pkt")
+}
+
+fn arguments_with_queue<'a>(schemes: &'a str, duration: &'a str, queue: &'a str) -> Vec<&'a str> {
+    let path = "--driver kernel --traces 20Mbit/s --rtt 30ms --out out -q";
+    let mut words = vec!["compare", "--schemes", schemes, "--duration", duration, "--queue", queue];
     words.extend(path.split(' '));
     words
+}
+
+/// A metric of the runs of each scheme.
+fn metrics<'a>(records: &'a [Value], name: &'a str) -> impl Fn(&str) -> f64 + 'a {
+    move |scheme| {
+        let record = records.iter().find(|record| record["scenario"]["scheme"] == scheme).unwrap();
+        record["total"][name].as_f64().unwrap_or_else(|| panic!("{name}: {record:#}"))
+    }
 }
 
 fn records(folder: &Path) -> Vec<Value> {
@@ -45,18 +57,58 @@ fn schemes_of_ours_run_beside_the_kernels_own_and_are_gone_afterwards() {
         let schemes = "cubic,reminis(dtt=40ms),reminis(dtt=90ms),natcp,vegas";
         cellcc(folder.path()).args(arguments(schemes, "4s")).assert().success();
         let records = records(folder.path());
-        let metric = |scheme: &str, name: &str| {
-            let record = records.iter().find(|record| record["scenario"]["scheme"] == scheme).unwrap();
-            record["total"][name].as_f64().unwrap_or_else(|| panic!("{name}: {record:#}"))
-        };
-        let rtt = |scheme| metric(scheme, "rtt_p50_ms");
+        let rtt = metrics(&records, "rtt_p50_ms");
         // NATCP paces at the link's rate: of 30 ms little is queue. Reminis is closer to the target of its run than to the other's.
         assert!((30.0..45.0).contains(&rtt("natcp")), "{}", rtt("natcp"));
         assert!(rtt("vegas") < rtt("cubic"), "{}", rtt("vegas"));
         assert!(rtt("reminis(dtt=40ms)") < 65.0, "{}", rtt("reminis(dtt=40ms)"));
         assert!(rtt("reminis(dtt=90ms)") > 65.0, "{}", rtt("reminis(dtt=90ms)"));
-        assert!(metric("natcp", "utilisation") > 0.8);
+        assert!(metrics(&records, "utilisation")("natcp") > 0.8);
         assert_eq!(available(), before);
+    });
+}
+
+#[test]
+fn c2tcp_holds_the_rtt_that_it_is_set_to_where_cubic_fills_the_queue() {
+    retry_on_stall(|| {
+        let _alone = alone();
+        let Some(_kernel) = kernel() else { return };
+        let folder = tempfile::tempdir().unwrap();
+        let schemes = "cubic,c2tcp,c2tcp(profile=v1,target=40ms),c2tcp(profile=v1,target=90ms)";
+        cellcc(folder.path()).args(arguments(schemes, "4s")).assert().success();
+        let records = records(folder.path());
+        let (p95, used) = (metrics(&records, "rtt_p95_ms"), metrics(&records, "utilisation"));
+        // 100 ms above the setpoint, three round trips of growth, end in a cut.
+        assert!(p95("c2tcp(profile=v1,target=40ms)") < 50.0, "{}", p95("c2tcp(profile=v1,target=40ms)"));
+        let higher = p95("c2tcp(profile=v1,target=90ms)");
+        assert!((80.0..110.0).contains(&higher), "{higher}");
+        // The tuner aims at a mean of two minimum RTTs.
+        let mean = metrics(&records, "rtt_mean_ms")("c2tcp");
+        assert!((40.0..70.0).contains(&mean), "{mean}");
+        assert!(p95("cubic") > 150.0, "{}", p95("cubic"));
+        for record in &records {
+            let scheme = record["scenario"]["scheme"].as_str().unwrap();
+            assert!(used(scheme) > 0.9, "{scheme}: {}", used(scheme));
+        }
+    });
+}
+
+#[test]
+fn westwood_empties_the_queue_at_a_loss_where_reno_leaves_half_of_the_window() {
+    retry_on_stall(|| {
+        let _alone = alone();
+        let Some(_kernel) = kernel() else { return };
+        let folder = tempfile::tempdir().unwrap();
+        // The path holds 50 packets: Reno's window goes from 75 to 150, Westwood+'s from 50.
+        let arguments = arguments_with_queue("newreno,westwood,westwood(profile=linux)", "6s", "100pkt");
+        cellcc(folder.path()).args(arguments).assert().success();
+        let records = records(folder.path());
+        let (rtt, used) = (metrics(&records, "rtt_mean_ms"), metrics(&records, "utilisation"));
+        for scheme in ["westwood", "westwood(profile=linux)"] {
+            let share = rtt(scheme) / rtt("newreno");
+            assert!(share < 0.85, "{scheme}: {share}");
+            assert!(used(scheme) > 0.8, "{scheme}: {}", used(scheme));
+        }
     });
 }
 

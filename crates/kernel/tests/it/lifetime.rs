@@ -48,12 +48,22 @@ fn what_a_killed_load_left_is_removed() {
 #[test]
 fn settings_are_what_was_set_last() {
     let Some(kernel) = Kernel::take() else { return };
-    let scheme = Scheme::Reminis;
-    let Settings::Reminis(mut settings) = Settings::default_of(scheme) else { panic!("Reminis' settings") };
-    kernel.pins.load(scheme, &Settings::Reminis(settings), &kernel.machine).expect("loaded");
-    settings.target_us = 40_000;
-    kernel.pins.set(scheme, &Settings::Reminis(settings)).expect("set");
-    assert_eq!(kernel.pins.settings(scheme).expect("settings"), Settings::Reminis(settings));
+    for (scheme, key, value) in [
+        (Scheme::Reminis, "dtt", "40ms"),
+        (Scheme::Natcp, "alpha", "3"),
+        (Scheme::Vegas, "alpha", "3pkt"),
+        (Scheme::Westwood, "profile", "linux"),
+        (Scheme::C2tcp, "target", "60ms"),
+    ] {
+        let default = Settings::default_of(scheme);
+        kernel.pins.load(scheme, &default, &kernel.machine).expect("loaded");
+        assert_eq!(kernel.pins.settings(scheme).expect("settings"), default);
+        let set = default.changed(scheme, &[(key, value.into())]).expect("changed");
+        assert_ne!(set, default);
+        kernel.pins.set(scheme, &set).expect("set");
+        assert_eq!(kernel.pins.settings(scheme).expect("settings"), set);
+        kernel.pins.unload(scheme).expect("unloaded");
+    }
 }
 
 #[test]
