@@ -27,6 +27,8 @@ struct UserState {
     cell_epoch: u32,
     sequence: u32,
     last: Option<Record>,
+    /// What was served in the last period, where the source tells it.
+    served: Option<Rate>,
     last_is_told_stale: bool,
     flows_told: Option<(Time, u16)>,
 }
@@ -62,6 +64,16 @@ impl Users {
     pub(crate) fn last(&self, index: UserIndex) -> Option<&Record> {
         self.0[index.0].last.as_ref()
     }
+
+    /// The cell that the user is in, once it is known.
+    pub(crate) fn cell(&self, index: UserIndex) -> Option<u32> {
+        self.0[index.0].cell
+    }
+
+    /// What the user was served in the last period, where the source tells it.
+    pub(crate) fn served(&self, index: UserIndex) -> Option<Rate> {
+        self.0[index.0].served
+    }
 }
 
 impl UserState {
@@ -75,6 +87,12 @@ impl UserState {
             self.cell_epoch = self.cell_epoch.wrapping_add(1);
         }
         self.cell = Some(sample.cell);
+        self.served = match &sample.measured {
+            Measured::Known(_) => None,
+            Measured::Counted(Counted { downlink, .. }) => {
+                Some(Rate::from_transfer(downlink.served, downlink.period))
+            }
+        };
         let (advice, uplink) = match &sample.measured {
             Measured::Known(advice) => (*advice, Rate::ZERO),
             Measured::Counted(counted) => (self.estimate(sample.until, counted)?, counted.uplink),
@@ -136,6 +154,7 @@ impl UserState {
             return None;
         }
         self.last_is_told_stale = true;
+        self.served = None;
         self.sequence = self.sequence.wrapping_add(1);
         // A receiver takes only what is of a later time.
         let record = Record {

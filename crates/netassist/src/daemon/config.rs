@@ -22,6 +22,8 @@ pub struct Config {
     pub credentials: PathBuf,
     /// Where `/health` and `/metrics` are; none: nowhere.
     pub http: Option<SocketAddr>,
+    /// Where the page of the live cell is; none: nowhere.
+    pub https: Option<SocketAddr>,
     /// The file to which each registration is added.
     pub audit_log: PathBuf,
     /// How it is known which servers have a live flow with which users.

@@ -1,7 +1,10 @@
 //! The core of the service: who is registered for whom, and which record goes to whom. Pure: time, samples and requests come
 //! in, records and answers go out.
 
+mod overview;
 mod registrations;
+
+pub use overview::{Group, Overview, Told, UserOverview};
 
 use crate::audit::{AuditEntry, Event, Ground, Refused};
 use crate::identity::{Identities, UserIndex};

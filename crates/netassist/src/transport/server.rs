@@ -3,15 +3,16 @@
 use super::nats::{Publisher, PublisherSettings};
 use super::quic::Listener;
 use super::shared::{ServerCounts, Shared};
-use crate::audit::AuditEntry;
+use crate::audit::{AuditEntry, Event};
 use crate::certificates::{CertificateError, Credentials};
 use crate::clock::ServiceClock;
-use crate::consent::ConsentVerifier;
 use crate::sample::Sample;
-use crate::service::{Counts, Service};
-use cellcc_units::Bytes as Size;
+use crate::name::PeerName;
+use crate::service::{Counts, Overview, Service};
+use crate::statement::Verifier;
+use cellcc_units::{Bytes as Size, Span};
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::sync::mpsc;
@@ -37,8 +38,9 @@ impl Server {
         audit: mpsc::UnboundedSender<AuditEntry>,
     ) -> Result<Self, BindError> {
         let listener = Listener::bind(listen, credentials)?;
-        let consent = ConsentVerifier::new(credentials)?;
-        Ok(Self { shared: Arc::new(Shared::new(service, clock, consent, flows, audit)), listener })
+        let name = credentials.name().clone();
+        let verifier = Verifier::new(credentials)?;
+        Ok(Self { shared: Arc::new(Shared::new(service, clock, name, verifier, flows, audit)), listener })
     }
 
     /// Where it listens.
@@ -77,6 +79,27 @@ impl Server {
     /// Publishes what follows from a source's samples.
     pub fn samples(&self, samples: &[Sample]) {
         self.shared.samples(samples);
+    }
+
+    /// The service's name.
+    pub fn name(&self) -> &PeerName {
+        self.shared.name()
+    }
+
+    /// All users as they are now, `most` of them by name.
+    pub fn overview(&self, most: usize) -> Overview {
+        self.shared.state().service.overview(self.shared.clock.now(), most)
+    }
+
+    /// The operator who has signed this pass for this service, and for how long it still holds.
+    pub(crate) fn pass(&self, text: &str) -> Option<(PeerName, Span)> {
+        let (operator, until) = self.shared.pass(text)?;
+        Some((operator, until.since(self.shared.clock.now())))
+    }
+
+    /// Writes into the audit log what came by another way than a client's registrations.
+    pub(crate) fn note(&self, client: PeerName, address: IpAddr, event: Event) {
+        self.shared.note(client, address, event);
     }
 
     /// What has been counted.

@@ -103,6 +103,7 @@ async fn users_of_a_cell_have_the_round_trip_to_its_host_and_none_while_it_is_aw
         listen: LOCAL.into(),
         credentials: authority.issue(&name(Role::Service, "edge"), folder.path()).unwrap(),
         http: None,
+        https: None,
         audit_log: folder.path().join("audit.jsonl"),
         live_flows: LiveFlowsFrom::None,
         users: vec![user],

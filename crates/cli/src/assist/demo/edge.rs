@@ -66,6 +66,7 @@ fn config(gnb: SocketAddr, addresses: &[IpAddr], credentials: PathBuf, out: &Pat
         listen: (Ipv4Addr::LOCALHOST, 0).into(),
         credentials,
         http: None,
+        https: None,
         audit_log: out.join("audit.jsonl"),
         // The emulated cell's flows are in no connection tracking.
         live_flows: LiveFlowsFrom::Assumed,
