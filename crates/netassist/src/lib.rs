@@ -29,6 +29,7 @@ pub mod consent;
 pub mod daemon;
 pub mod emulated_cell;
 mod established;
+mod http_get;
 mod identity;
 mod limits;
 mod live_flows;
@@ -38,6 +39,7 @@ pub mod probe;
 pub mod protocol;
 mod sample;
 mod service;
+mod sessions;
 pub mod source;
 mod statement;
 mod transport;
@@ -52,7 +54,11 @@ pub use identity::{Ambiguous, Identities, RadioName, SourceName, User, UserIndex
 pub use live_flows::{LiveFlows, tracked_flows};
 pub use name::{NameError, PeerName, Role};
 pub use sample::{BaseRtt, Counted, Measured, Sample};
-pub use service::{ClientId, Consent, Counts, Due, Group, Overview, Presented, Publication, Reply, Service, Told, UserOverview};
+pub use service::{
+    Ceiling, ClientId, Consent, Counts, Due, Group, Overview, Presented, Publication, Reply, Service, Told,
+    UserOverview,
+};
+pub use sessions::{Session, open5gs_sessions};
 pub use transport::{
     BindError, BrokerClients, BrokerUrl, BrokerUrlError, CellName, Client, ClientError, ClientEvent,
     ClientSettings, KnownServer, NotAToken, PublisherSettings, Server, ServerCounts, ServiceAddress,

@@ -86,8 +86,11 @@ impl Purpose {
         let key = key
             .map_err(|error| failed(error.to_string()))?
             .choose_scheme(&[SignatureScheme::ECDSA_NISTP256_SHA256])
-            .ok_or_else(|| failed("texts are signed with ECDSA P-256, and the key is of another kind".into()))?;
-        let signature = key.sign(&[self.prefix, &text].concat()).map_err(|error| failed(error.to_string()))?;
+            .ok_or_else(|| {
+                failed("texts are signed with ECDSA P-256, and the key is of another kind".into())
+            })?;
+        let signature =
+            key.sign(&[self.prefix, &text].concat()).map_err(|error| failed(error.to_string()))?;
         text.extend(signature);
         Ok(URL_SAFE_NO_PAD.encode(text))
     }
@@ -161,7 +164,8 @@ impl Verifier {
         if signer.role() != purpose.signer {
             return Err(StatementError::Certificate);
         }
-        let parsed = webpki::EndEntityCert::try_from(&certificate).map_err(|_| StatementError::Certificate)?;
+        let parsed =
+            webpki::EndEntityCert::try_from(&certificate).map_err(|_| StatementError::Certificate)?;
         let message = [purpose.prefix, parts.signed].concat();
         parsed
             .verify_signature(webpki::ring::ECDSA_P256_SHA256, &message, parts.signature)

@@ -2,6 +2,7 @@
 
 use crate::identity::{Identities, UserIndex};
 use crate::sample::{BaseRtt, Counted, Measured, Sample};
+use cellcc_assist::scone::{Signal, SlowCeiling};
 use cellcc_assist::{Advice, AdviceClass, Estimator, MinRttParts, Record};
 use cellcc_units::{Bytes, Rate, Span, Time};
 
@@ -29,6 +30,7 @@ struct UserState {
     last: Option<Record>,
     /// What was served in the last period, where the source tells it.
     served: Option<Rate>,
+    ceiling: SlowCeiling,
     last_is_told_stale: bool,
     flows_told: Option<(Time, u16)>,
 }
@@ -68,6 +70,11 @@ impl Users {
     /// The cell that the user is in, once it is known.
     pub(crate) fn cell(&self, index: UserIndex) -> Option<u32> {
         self.0[index.0].cell
+    }
+
+    /// The user's slow ceiling.
+    pub(crate) fn ceiling(&self, index: UserIndex) -> Signal {
+        self.0[index.0].ceiling.signal()
     }
 
     /// What the user was served in the last period, where the source tells it.
@@ -119,6 +126,7 @@ impl UserState {
             flows: told.map_or(flows.max(known), |(_, flows)| flows).max(1),
             cell_epoch: self.cell_epoch,
         };
+        self.ceiling.told(sample.until, record.downlink);
         self.last = Some(record);
         self.last_is_told_stale = false;
         Some(record)

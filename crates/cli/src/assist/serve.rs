@@ -28,9 +28,9 @@ pub(super) fn run(args: &Args) -> Result<ExitCode, Exit> {
         let http = daemon
             .http_address()
             .map(|http| format!("\nhealth http://{http}/health\nmetrics http://{http}/metrics"));
-        let page = daemon.https_address().map(|https| {
-            format!("\npage https://{https}/, for the link of `cellcc assist page`")
-        });
+        let page = daemon
+            .https_address()
+            .map(|https| format!("\npage https://{https}/, for the link of `cellcc assist page`"));
         print(&format!(
             "listening on quic://{address}{}{}",
             http.unwrap_or_default(),

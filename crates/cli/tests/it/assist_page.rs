@@ -140,7 +140,7 @@ fn the_page_shows_live_numbers_and_who_is_told() {
     let address = ServiceAddress::Quic(service.quic.parse().unwrap());
     let server = Client::start(ClientSettings { service: address, credentials }, |_| {}).unwrap();
     server.want("10.45.0.2".parse().unwrap(), 1, None);
-    browser.until(&format!("{servers} === 'video-1live-flow'"));
+    browser.until(&format!("{servers} === 'video-1live flow'"));
     assert_eq!(browser.value("document.querySelector('#assisted dd').textContent"), "1");
     assert_eq!(browser.value("document.querySelector('#unassisted dd').textContent"), "1");
 

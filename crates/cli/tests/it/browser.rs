@@ -39,8 +39,17 @@ impl Browser {
         })?;
         let profile = tempfile::tempdir().unwrap();
         let mut process = Command::new(name)
-            .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run"])
-            .args(["--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1", "--disable-background-networking"])
+            .args([
+                "--headless",
+                "--no-sandbox",
+                "--disable-gpu",
+                "--disable-dev-shm-usage",
+                "--no-first-run",
+            ])
+            .args([
+                "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
+                "--disable-background-networking",
+            ])
             .args(["--ignore-certificate-errors", "--remote-debugging-port=0", "about:blank"])
             .arg(format!("--user-data-dir={}", profile.path().display()))
             .stderr(Stdio::piped())

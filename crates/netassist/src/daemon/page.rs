@@ -131,65 +131,11 @@ impl Page {
 
 #[cfg(test)]
 mod tests {
-    use super::super::https::Https;
+    use super::super::test_edge::{Edge, credentials};
     use super::*;
     use crate::certificates::{Authority, Credentials, SERVICE_DNS_NAME};
-    use crate::clock::ServiceClock;
-    use crate::identity::Identities;
-    use crate::live_flows::LiveFlows;
     use crate::pass;
-    use crate::service::Service;
-    use std::net::{Ipv4Addr, SocketAddr};
     use std::time::{SystemTime, UNIX_EPOCH};
-    use tokio::io::{AsyncReadExt, AsyncWriteExt};
-    use tokio::net::TcpStream;
-    use tokio::sync::mpsc;
-    use tokio_rustls::TlsConnector;
-
-    /// The page of a service of this name, and its authority.
-    struct Edge {
-        authority: Authority,
-        address: SocketAddr,
-        audit: mpsc::UnboundedReceiver<crate::audit::AuditEntry>,
-    }
-
-    impl Edge {
-        async fn start(name: &str) -> Self {
-            let authority = Authority::new().unwrap();
-            let credentials = credentials(&authority, Role::Service, name);
-            let clock = ServiceClock::start();
-            let identities = Identities::new(Vec::new(), &[1; 32]).unwrap();
-            let service = Service::new(clock.now(), identities, LiveFlows::assumed());
-            let (tell, audit) = mpsc::unbounded_channel();
-            let listen = (Ipv4Addr::LOCALHOST, 0).into();
-            let server = Server::bind(listen, &credentials, service, clock, None, tell).unwrap();
-            let Ok(https) = Https::bind(listen, &credentials).await else { panic!("no socket") };
-            let address = https.address().unwrap();
-            tokio::spawn(https.serve(router(server)));
-            Self { authority, address, audit }
-        }
-
-        /// The beginning of the answer to a program with this certificate, which knows the service by `host`.
-        async fn get(&self, path: &str, client: &Credentials, host: &'static str, more: &str) -> String {
-            let tls = TlsConnector::from(Arc::new(client.client_tls().unwrap()));
-            let socket = TcpStream::connect(self.address).await.unwrap();
-            let mut stream = tls.connect(host.try_into().unwrap(), socket).await.unwrap();
-            let asked = format!("GET {path} HTTP/1.1\r\nHost: {host}\r\n{more}\r\n");
-            stream.write_all(asked.as_bytes()).await.unwrap();
-            let mut answer = vec![0; 4096];
-            let length = stream.read(&mut answer).await.unwrap();
-            String::from_utf8_lossy(&answer[..length]).into_owned()
-        }
-
-        fn credentials(&self, role: Role, name: &str) -> Credentials {
-            credentials(&self.authority, role, name)
-        }
-    }
-
-    fn credentials(authority: &Authority, role: Role, name: &str) -> Credentials {
-        let until = SystemTime::now() + Duration::from_secs(3600);
-        authority.sign(&PeerName::new(role, name).unwrap(), until).unwrap()
-    }
 
     /// A pass for this service, as a header.
     fn bearer(operator: &Credentials, service: &str) -> String {
@@ -205,8 +151,7 @@ mod tests {
         let answer = edge.get("/events", &desk, "edge.example", "").await;
         assert!(answer.starts_with("HTTP/1.1 200") && answer.contains("text/event-stream"), "{answer}");
         // Any certificate will do for TLS: what counts is the pass.
-        let passed =
-            edge.get("/events", &server, SERVICE_DNS_NAME, &bearer(&desk, "edge.example")).await;
+        let passed = edge.get("/events", &server, SERVICE_DNS_NAME, &bearer(&desk, "edge.example")).await;
         assert!(passed.starts_with("HTTP/1.1 200"), "{passed}");
         for _ in 0..2 {
             let entry = edge.audit.recv().await.unwrap();
@@ -238,9 +183,14 @@ mod tests {
         let anybody = edge.credentials(Role::User, "alice");
         let answer = edge.get("/", &anybody, "edge", "").await.to_lowercase();
         assert!(answer.starts_with("http/1.1 200"), "{answer}");
-        assert!(answer.contains("content-security-policy: default-src 'none'; script-src 'self';"), "{answer}");
+        assert!(
+            answer.contains("content-security-policy: default-src 'none'; script-src 'self';"),
+            "{answer}"
+        );
         for text in [HTML, CSS, SCRIPT] {
-            assert!(!text.contains("//cdn") && !text.replace("http://www.w3.org/2000/svg", "").contains("http"));
+            assert!(
+                !text.contains("//cdn") && !text.replace("http://www.w3.org/2000/svg", "").contains("http")
+            );
         }
     }
 }

@@ -1,9 +1,11 @@
 //! The daemon: everything that a configuration names, running.
 
-use super::config::{Config, LiveFlowsFrom};
+use super::config::{Config, CoreConfig, LiveFlowsFrom};
 use super::http;
 use super::https::{Https, HttpsError};
+use super::interfaces;
 use super::metrics::{SourceCounts, registry};
+use super::mobile_core::follow_sessions;
 use super::nats::SecretError;
 use super::page;
 use super::probes::Probes;
@@ -15,6 +17,7 @@ use crate::identity::{Ambiguous, Identities};
 use crate::live_flows::LiveFlows;
 use crate::name::Role;
 use crate::service::Service;
+use crate::source::mec::Plmn;
 use crate::source::{OpenHostCounters, Source, SourceEvent};
 use crate::transport::{BindError, Server, UnknownName};
 use sd_notify::NotifyState;
@@ -101,6 +104,8 @@ pub struct Daemon {
     probes: Probes,
     http: Option<TcpListener>,
     https: Option<Https>,
+    core: Option<CoreConfig>,
+    plmn: Plmn,
     audit: (PathBuf, File, mpsc::UnboundedReceiver<AuditEntry>),
     /// Publishes through the broker.
     publishing: Option<Publishing>,
@@ -150,6 +155,7 @@ impl Daemon {
             })?),
             None => None,
         };
+        let core = config.core.clone();
         let log: Log = Arc::new(log);
         let publishing: Option<Publishing> = match &config.nats {
             Some(nats) => {
@@ -157,7 +163,19 @@ impl Daemon {
             }
             None => None,
         };
-        Ok(Self { server, clock, sources, probes, http, https, audit: (path, file, entries), publishing, log })
+        Ok(Self {
+            server,
+            clock,
+            sources,
+            probes,
+            http,
+            https,
+            core,
+            plmn: config.plmn.clone(),
+            audit: (path, file, entries),
+            publishing,
+            log,
+        })
     }
 
     /// The service.
@@ -182,7 +200,7 @@ impl Daemon {
 
     /// Runs until `stop`, and tells systemd how it goes.
     pub async fn run(self, stop: impl Future<Output = ()>) {
-        let Self { server, sources, probes, http, https, audit, publishing, log, .. } = self;
+        let Self { server, sources, probes, http, https, core, plmn, audit, publishing, log, .. } = self;
         let counts = Arc::new(SourceCounts::default());
         let mut tasks = JoinSet::new();
         for prober in probes.all() {
@@ -195,8 +213,12 @@ impl Daemon {
         if let Some(publishing) = publishing {
             tasks.spawn(publishing);
         }
+        if let Some(core) = core {
+            tasks.spawn(follow_sessions(core, server.clone(), Arc::clone(&log)));
+        }
         if let Some(https) = https {
-            tasks.spawn(https.serve(page::router(server.clone())));
+            let paths = page::router(server.clone()).merge(interfaces::router(server.clone(), plmn));
+            tasks.spawn(https.serve(paths));
         }
         if let Some(listener) = http {
             let metrics = registry(server.clone(), counts, probes);

@@ -4,10 +4,12 @@ use super::config::{Config, SourceConfig};
 use super::run::DaemonError;
 use crate::clock::ServiceClock;
 use crate::identity::{Identities, SourceName, UserIndex};
-use crate::source::gnb::{Gnb, GnbSettings};
+use crate::source::flexric::{FlexRicReader, FlexRicSettings};
+use crate::source::gnb::{GnbReader, GnbSettings};
+use crate::source::mec::MecReader;
 use crate::source::{
-    Host, OpenHostCounters, RawInput, Recorder, Recording, RecordingError, Source, Timetables, UdpInput,
-    WebSocketInput,
+    Host, HttpPoll, MessageReader, Messages, OpenHostCounters, RawInput, Recorder, Recording, RecordingError,
+    Source, Timetables, UdpInput, WebSocketInput,
 };
 use cellcc_assist::{
     FeedbackError, FeedbackFile, FeedbackPath, NetAssist, ReportSource, ReportedFlow, Reports, Timetable,
@@ -32,19 +34,52 @@ pub(super) async fn open_sources(
             SourceConfig::GnbWebsocket { address, network_rtt, downlink_slots_per_second, record } => {
                 let which = format!("gnb-websocket {address}");
                 let input = WebSocketInput::new(*address, clock).map_err(failed(&which))?;
-                let source = gnb(&which, input, record.as_deref(), *network_rtt, *downlink_slots_per_second)?;
+                let source = messages(
+                    &which,
+                    input,
+                    record.as_deref(),
+                    gnb(*network_rtt, *downlink_slots_per_second),
+                )?;
                 (which, source)
             }
             SourceConfig::GnbUdp { address, network_rtt, downlink_slots_per_second, record } => {
                 let which = format!("gnb-udp {address}");
                 let input = UdpInput::bind(*address, clock).await.map_err(failed(&which))?;
-                let source = gnb(&which, input, record.as_deref(), *network_rtt, *downlink_slots_per_second)?;
+                let source = messages(
+                    &which,
+                    input,
+                    record.as_deref(),
+                    gnb(*network_rtt, *downlink_slots_per_second),
+                )?;
                 (which, source)
             }
             SourceConfig::GnbRecording { file, network_rtt, downlink_slots_per_second } => {
                 let which = format!("gnb-recording {}", file.display());
                 let input = Recording::open(file, clock).map_err(failed(&which))?;
-                let source = gnb(&which, input, None, *network_rtt, *downlink_slots_per_second)?;
+                let source = messages(
+                    &which,
+                    input,
+                    None,
+                    gnb(*network_rtt, *downlink_slots_per_second),
+                )?;
+                (which, source)
+            }
+            SourceConfig::FlexRic { address, pci, resource_blocks_per_second, names, network_rtt, record } => {
+                let which = format!("flexric {address}");
+                let input = UdpInput::bind(*address, clock).await.map_err(failed(&which))?;
+                let settings = FlexRicSettings {
+                    pci: *pci,
+                    resource_blocks_per_second: *resource_blocks_per_second,
+                    network_rtt: *network_rtt,
+                    names: *names,
+                };
+                let source = messages(&which, input, record.as_deref(), FlexRicReader::new(settings))?;
+                (which, source)
+            }
+            SourceConfig::MecLayer2 { url, interval, network_rtt, record } => {
+                let which = format!("mec-layer2 {url}");
+                let input = HttpPoll::new(url.clone(), *interval, clock);
+                let source = messages(&which, input, record.as_deref(), MecReader::new(*network_rtt))?;
                 (which, source)
             }
             SourceConfig::Trace { user, link, knows, network_rtt } => {
@@ -80,22 +115,25 @@ fn failed<E: std::fmt::Display>(which: &str) -> impl Fn(E) -> DaemonError {
     move |problem| DaemonError::Source { which: which.into(), problem: problem.to_string() }
 }
 
-fn gnb(
+/// Messages from this input, written down where a file is given.
+fn messages(
     which: &str,
     input: impl RawInput + 'static,
     record: Option<&Path>,
-    network_rtt: Option<Span>,
-    downlink_slots_per_second: u32,
+    reader: impl MessageReader + 'static,
 ) -> Result<Box<dyn Source>, DaemonError> {
-    let settings = GnbSettings { downlink_slots_per_second, network_rtt };
     Ok(match record {
         Some(path) => {
             let recorder =
                 Recorder::create(input, path).map_err(|error: RecordingError| failed(which)(error))?;
-            Box::new(Gnb::new(recorder, settings))
+            Box::new(Messages::new(recorder, reader))
         }
-        None => Box::new(Gnb::new(input, settings)),
+        None => Box::new(Messages::new(input, reader)),
     })
+}
+
+fn gnb(network_rtt: Option<Span>, downlink_slots_per_second: u32) -> GnbReader {
+    GnbReader::new(GnbSettings { downlink_slots_per_second, network_rtt })
 }
 
 fn known(user: &str, identities: &Identities) -> Result<UserIndex, DaemonError> {

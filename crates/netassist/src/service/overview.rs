@@ -31,8 +31,8 @@ pub struct Overview {
 pub struct Group {
     /// How many.
     pub users: usize,
-    /// What was served to all of them in the last period of each.
-    pub served_mbit_per_s: f64,
+    /// What was served to them in the last period of each; `None` where no source tells.
+    pub served_mbit_per_s: Option<f64>,
     /// What waits for all of them at their base stations.
     pub queue_bytes: u64,
     /// How long a byte that arrives now waits, in the mean over them; `None` where nobody has a rate.
@@ -99,7 +99,7 @@ impl Service {
     }
 
     /// Whether this server is told about this user.
-    pub(crate) fn is_told(&self, server: &PeerName, index: UserIndex) -> bool {
+    pub(super) fn is_told(&self, server: &PeerName, index: UserIndex) -> bool {
         self.servers_of(index).any(|(name, _)| name == server)
     }
 
@@ -111,11 +111,12 @@ impl Service {
     }
 
     fn group(&self, users: &[(UserIndex, &Record)]) -> Group {
-        let served = users.iter().filter_map(|(index, _)| self.users.served(*index));
+        let served: Vec<_> = users.iter().filter_map(|(index, _)| self.users.served(*index)).collect();
         let waits: Vec<_> = users.iter().filter_map(|(_, record)| queueing_ms(record)).collect();
         Group {
             users: users.len(),
-            served_mbit_per_s: served.map(|rate| rate.as_mbit_per_sec()).sum(),
+            served_mbit_per_s: (!served.is_empty())
+                .then(|| served.iter().map(|rate| rate.as_mbit_per_sec()).sum()),
             queue_bytes: users.iter().map(|(_, record)| record.backlog.get()).sum(),
             queueing_ms: (!waits.is_empty()).then(|| waits.iter().sum::<f64>() / waits.len() as f64),
         }

@@ -6,11 +6,13 @@ use super::shared::{ServerCounts, Shared};
 use crate::audit::{AuditEntry, Event};
 use crate::certificates::{CertificateError, Credentials};
 use crate::clock::ServiceClock;
-use crate::sample::Sample;
 use crate::name::PeerName;
-use crate::service::{Counts, Overview, Service};
+use crate::sample::Sample;
+use crate::service::{Ceiling, Counts, Overview, Service, Wanted};
+use crate::sessions::Session;
+use crate::source::mec::{CellUeInfo, Plmn};
 use crate::statement::Verifier;
-use cellcc_units::{Bytes as Size, Span};
+use cellcc_units::{Bytes as Size, Span, Time};
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
@@ -91,6 +93,22 @@ impl Server {
         self.shared.state().service.overview(self.shared.clock.now(), most)
     }
 
+    /// Now, and layer-2 measurements of the users with one of these addresses, or of all, about whom this client is told.
+    pub(crate) fn layer2(
+        &self,
+        asker: &PeerName,
+        addresses: Vec<IpAddr>,
+        plmn: &Plmn,
+    ) -> (Time, Vec<CellUeInfo>) {
+        let state = self.shared.state();
+        (self.shared.clock.now(), state.service.layer2(asker, &Wanted { addresses }, plmn))
+    }
+
+    /// The slow ceilings of all users of whom something is known.
+    pub(crate) fn ceilings(&self) -> Vec<Ceiling> {
+        self.shared.state().service.ceilings()
+    }
+
     /// The operator who has signed this pass for this service, and for how long it still holds.
     pub(crate) fn pass(&self, text: &str) -> Option<(PeerName, Span)> {
         let (operator, until) = self.shared.pass(text)?;
@@ -100,6 +118,11 @@ impl Server {
     /// Writes into the audit log what came by another way than a client's registrations.
     pub(crate) fn note(&self, client: PeerName, address: IpAddr, event: Event) {
         self.shared.note(client, address, event);
+    }
+
+    /// A core has told all its sessions: those from before are forgotten.
+    pub fn join(&self, sessions: &[Session]) {
+        self.shared.state().service.join(sessions);
     }
 
     /// What has been counted.

@@ -151,7 +151,8 @@ impl Shared {
     pub(super) fn reply(&self, id: ClientId, asked: &Request) -> Reply {
         let now = self.clock.now();
         let presented = match asked {
-            Request::Subscribe { consent: Some(text), .. } => match self.verifier.verify(now, &CONSENT, text) {
+            Request::Subscribe { consent: Some(text), .. } => match self.verifier.verify(now, &CONSENT, text)
+            {
                 Ok(Statement { signer, named, until }) => {
                     Presented::Signed(Consent { user: signer, server: named, until })
                 }

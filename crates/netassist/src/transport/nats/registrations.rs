@@ -117,6 +117,7 @@ mod tests {
             name: name.into(),
             addresses: vec![IpAddr::from([10, 45, 0, last])],
             radio: Vec::new(),
+            supi: None,
         };
         let users = Identities::new(vec![user("alice", 2), user("bob", 3)], &[7; 32]).unwrap();
         let core = Service::new(clock.now(), users, LiveFlows::assumed());
