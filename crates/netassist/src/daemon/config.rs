@@ -276,7 +276,10 @@ mod tests {
         assert!(matches!(config.sources[0], SourceConfig::GnbWebsocket { .. }));
         let nats = config.nats.as_ref().expect("it has a broker");
         assert_eq!((nats.cells[0].pci, nats.servers[0].name.as_str()), (1, "server-1"));
-        assert!(matches!(config.sources[1], SourceConfig::HostCounters { .. }));
+        assert!(matches!(config.sources[1], SourceConfig::FlexRic { names: UserNames::Tunnel, .. }));
+        assert!(matches!(config.sources[2], SourceConfig::MecLayer2 { .. }));
+        assert!(matches!(config.sources[3], SourceConfig::HostCounters { .. }));
+        assert!(config.core.is_some() && config.users[1].supi.is_some());
         assert_eq!((config.cells[0].pci, config.cells[0].interval), (1, default_interval()));
     }
 
