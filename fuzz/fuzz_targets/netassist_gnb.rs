@@ -9,10 +9,10 @@ use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
     let radio = vec![RadioName { pci: 1, rnti: 17921 }];
-    let users = vec![User { name: "alice".into(), addresses: Vec::new(), radio }];
+    let users = vec![User { name: "alice".into(), addresses: Vec::new(), radio, supi: None }];
     let identities = Identities::new(users, &[0; 32]).expect("one user is not ambiguous");
     let mut service = Service::new(Time::ZERO, identities, LiveFlows::default());
-    let settings = GnbSettings { downlink_slots_per_second: 1400, network_rtt: Span::from_millis(10) };
+    let settings = GnbSettings { downlink_slots_per_second: 1400, network_rtt: Some(Span::from_millis(10)) };
     let mut reader = GnbReader::new(settings);
     let mut now = Time::ZERO;
     for message in data.split(|byte| *byte == b'\n') {

@@ -12,6 +12,7 @@
 //! | reports at times that are known beforehand | [`Timetable`] |
 //! | the NATCP authors' files | [`FeedbackFile`] |
 //! | the 64 bytes of a report on the wire | [`Record`] |
+//! | a slow ceiling in the IETF's packet | [`scone`] |
 //! | which records that arrive are new, and how old they are | [`Arrivals`] |
 //!
 //! Pure: no clock, no sockets. Measurements and times come in as arguments.
@@ -25,6 +26,7 @@ mod natcp_file;
 mod passive;
 mod record;
 mod reports;
+pub mod scone;
 mod settings;
 mod timetable;
 

@@ -44,6 +44,8 @@ pub enum Event {
         /// Why not.
         reason: EndReason,
     },
+    /// It sees the page of all users.
+    Page,
     /// It wanted to be told about an address, and is not.
     Refused {
         /// The address that it named.

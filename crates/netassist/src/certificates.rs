@@ -12,7 +12,7 @@ use rcgen::{
 };
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::pki_types::{CertificateDer, DnsName, PrivateKeyDer};
 use rustls::server::WebPkiClientVerifier;
 use rustls::server::danger::ClientCertVerifier;
 use rustls::{RootCertStore, version};
@@ -159,8 +159,9 @@ impl Authority {
         params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
         // A service is a client of its broker, and a broker of the broker that it is a leaf of.
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
-        if let Some(host) = host_of(name)? {
-            params.subject_alt_names.push(host);
+        let hosts = hosts_of(name)?;
+        if !hosts.is_empty() {
+            params.subject_alt_names.extend(hosts);
             params.extended_key_usages.push(ExtendedKeyUsagePurpose::ServerAuth);
         }
         params.not_before = (SystemTime::now().min(until) - BACKDATED).into();
@@ -170,15 +171,21 @@ impl Authority {
     }
 }
 
-/// What clients ask a holder's certificate for when they connect to it: of a broker, the host in its URL.
-fn host_of(name: &PeerName) -> Result<Option<SanType>, rcgen::Error> {
-    Ok(match (name.role(), name.name().parse::<IpAddr>()) {
-        (Role::Service, _) => Some(SanType::DnsName(SERVICE_DNS_NAME.try_into()?)),
-        (Role::Broker, Ok(address)) => Some(SanType::IpAddress(address)),
-        // A broker is no service, whatever its host is called.
-        (Role::Broker, Err(_)) if name.name() == SERVICE_DNS_NAME => None,
-        (Role::Broker, Err(_)) => Some(SanType::DnsName(name.name().try_into()?)),
-        (Role::Server | Role::User | Role::Operator, _) => None,
+/// What clients ask a holder's certificate for when they connect to it: of a service also its own name, by which browsers know
+/// its host; of a broker the host in its URL.
+fn hosts_of(name: &PeerName) -> Result<Vec<SanType>, rcgen::Error> {
+    let service = SanType::DnsName(SERVICE_DNS_NAME.try_into()?);
+    let host = match (name.name().parse::<IpAddr>(), DnsName::try_from(name.name())) {
+        (Ok(address), _) => Some(SanType::IpAddress(address)),
+        (Err(_), Ok(host)) => Some(SanType::DnsName(host.as_ref().try_into()?)),
+        (Err(_), Err(_)) => None,
+    };
+    // A broker is no service, whatever its host is called.
+    let host = host.filter(|host| *host != service);
+    Ok(match name.role() {
+        Role::Service => [Some(service), host].into_iter().flatten().collect(),
+        Role::Broker => host.into_iter().collect(),
+        Role::Server | Role::User | Role::Operator => Vec::new(),
     })
 }
 
@@ -268,16 +275,35 @@ impl Credentials {
 
     /// TLS of the service's QUIC.
     pub(crate) fn server_quic(&self) -> Result<QuicServerConfig, CertificateError> {
+        let mut tls = self.server_tls(self.client_verifier()?)?;
+        tls.alpn_protocols = vec![ALPN.into()];
+        QuicServerConfig::try_from(tls).map_err(|error| CertificateError::Tls(error.to_string()))
+    }
+
+    /// TLS of the service's HTTPS: programs show a certificate, and browsers have none to show.
+    pub(crate) fn server_https(&self) -> Result<rustls::ServerConfig, CertificateError> {
+        let verifier = WebPkiClientVerifier::builder_with_provider(self.roots.clone().into(), provider())
+            .allow_unauthenticated()
+            .build()
+            .map_err(|error| CertificateError::Tls(error.to_string()))?;
+        let mut tls = self.server_tls(verifier)?;
+        tls.alpn_protocols = vec![b"http/1.1".into()];
+        Ok(tls)
+    }
+
+    fn server_tls(
+        &self,
+        verifier: Arc<dyn ClientCertVerifier>,
+    ) -> Result<rustls::ServerConfig, CertificateError> {
         let mut tls = rustls::ServerConfig::builder_with_provider(provider())
             .with_protocol_versions(&[&version::TLS13])
             .map_err(|error| CertificateError::Tls(error.to_string()))?
-            .with_client_cert_verifier(self.client_verifier()?)
+            .with_client_cert_verifier(verifier)
             .with_single_cert(self.chain.clone(), self.key.clone_key())
             .map_err(|error| CertificateError::Tls(error.to_string()))?;
-        tls.alpn_protocols = vec![ALPN.into()];
         // What is sent in the first round trip could be replayed.
         tls.max_early_data_size = 0;
-        QuicServerConfig::try_from(tls).map_err(|error| CertificateError::Tls(error.to_string()))
+        Ok(tls)
     }
 
     /// TLS of a client's QUIC.

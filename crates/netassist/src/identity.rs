@@ -1,6 +1,7 @@
 //! Who the users are: a table that joins what a base station calls a user, the addresses that servers see, and the key by
 //! which the user goes on the wire.
 
+use crate::sessions::Session;
 use cellcc_units::Span;
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
@@ -51,6 +52,10 @@ pub enum SourceName {
     Radio(RadioName),
     /// The name in the table.
     Name(String),
+    /// An address.
+    Address(IpAddr),
+    /// The endpoint identifier at the base station of a tunnel to the core.
+    Tunnel(u32),
 }
 
 /// What a base station calls a user: within a cell (physical cell identity) its radio network temporary identifier. It is
@@ -70,8 +75,12 @@ pub struct RadioName {
 pub struct User {
     /// The name in the user's certificate, and in the audit log.
     pub name: String,
-    /// The addresses under which servers see the user.
+    /// The addresses under which servers see the user; those that the core tells come besides.
+    #[serde(default)]
     pub addresses: Vec<IpAddr>,
+    /// What the core calls the user, such as `imsi-001010000000001`: then it tells addresses and tunnels.
+    #[serde(default)]
+    pub supi: Option<String>,
     /// What the base stations call the user.
     #[serde(default)]
     pub radio: Vec<RadioName>,
@@ -90,12 +99,22 @@ pub struct Ambiguous {
     second: String,
 }
 
-/// The static table of users.
+/// The table of users, and what a core has told of their sessions.
 #[derive(Debug, Clone)]
 pub struct Identities {
     users: Vec<(User, UserKey)>,
     by_address: HashMap<IpAddr, UserIndex>,
     by_source: HashMap<SourceName, UserIndex>,
+    by_supi: HashMap<String, UserIndex>,
+    sessions: Sessions,
+}
+
+/// What a core has told. The table comes before it.
+#[derive(Debug, Clone, Default)]
+struct Sessions {
+    addresses: HashMap<UserIndex, Vec<IpAddr>>,
+    by_address: HashMap<IpAddr, UserIndex>,
+    by_tunnel: HashMap<u32, UserIndex>,
 }
 
 impl Identities {
@@ -104,7 +123,7 @@ impl Identities {
     /// # Errors
     /// A name, an address or a radio name is given twice.
     pub fn new(users: Vec<User>, secret: &[u8; 32]) -> Result<Self, Ambiguous> {
-        let (mut by_address, mut by_source) = (HashMap::new(), HashMap::new());
+        let (mut by_address, mut by_source, mut by_supi) = (HashMap::new(), HashMap::new(), HashMap::new());
         for (index, user) in users.iter().enumerate() {
             let clash = |what: String, other: UserIndex| Ambiguous {
                 what,
@@ -116,22 +135,26 @@ impl Identities {
                     return Err(clash(format!("the address {address}"), other));
                 }
             }
-            let radio = user.radio.iter().map(|radio| SourceName::Radio(*radio));
-            for name in radio.chain([SourceName::Name(user.name.clone())]) {
-                let text = match &name {
-                    SourceName::Radio(RadioName { pci, rnti }) => format!("RNTI {rnti} of cell {pci}"),
-                    SourceName::Name(_) => "the name".to_owned(),
-                };
-                if let Some(other) = by_source.insert(name, UserIndex(index)) {
-                    return Err(clash(text, other));
+            if let Some(supi) = &user.supi
+                && let Some(other) = by_supi.insert(supi.clone(), UserIndex(index))
+            {
+                return Err(clash(supi.clone(), other));
+            }
+            for radio in &user.radio {
+                if let Some(other) = by_source.insert(SourceName::Radio(*radio), UserIndex(index)) {
+                    return Err(clash(format!("RNTI {} of cell {}", radio.rnti, radio.pci), other));
                 }
+            }
+            if let Some(other) = by_source.insert(SourceName::Name(user.name.clone()), UserIndex(index)) {
+                return Err(clash("the name".to_owned(), other));
             }
         }
         let users = users.into_iter().map(|user| {
             let key = UserKey::new(secret, &user.name);
             (user, key)
         });
-        Ok(Self { users: users.collect(), by_address, by_source })
+        let users = users.collect();
+        Ok(Self { users, by_address, by_source, by_supi, sessions: Sessions::default() })
     }
 
     /// All users.
@@ -141,12 +164,40 @@ impl Identities {
 
     /// The user with this address.
     pub fn by_address(&self, address: IpAddr) -> Option<UserIndex> {
-        self.by_address.get(&address.to_canonical()).copied()
+        let address = address.to_canonical();
+        self.by_address.get(&address).or_else(|| self.sessions.by_address.get(&address)).copied()
+    }
+
+    /// The addresses under which servers see the user now.
+    pub fn addresses(&self, index: UserIndex) -> impl Iterator<Item = IpAddr> {
+        let told = self.sessions.addresses.get(&index).into_iter().flatten();
+        self.user(index).addresses.iter().chain(told).copied()
+    }
+
+    /// A core has told all its sessions: those from before are forgotten. A session is a user's by its permanent identifier, or by an
+    /// address of the table.
+    pub fn join(&mut self, sessions: &[Session]) {
+        self.sessions = Sessions::default();
+        for session in sessions {
+            let by_address = || session.addresses.iter().find_map(|address| self.by_address.get(address));
+            let Some(&index) = self.by_supi.get(&session.supi).or_else(by_address) else { continue };
+            for address in session.addresses.iter().map(|address| address.to_canonical()) {
+                if !self.by_address.contains_key(&address) {
+                    self.sessions.by_address.insert(address, index);
+                    self.sessions.addresses.entry(index).or_default().push(address);
+                }
+            }
+            self.sessions.by_tunnel.extend(session.tunnels.iter().map(|tunnel| (*tunnel, index)));
+        }
     }
 
     /// The user of this name of a source.
     pub fn by_source(&self, name: &SourceName) -> Option<UserIndex> {
-        self.by_source.get(name).copied()
+        match name {
+            SourceName::Address(address) => self.by_address(*address),
+            SourceName::Tunnel(tunnel) => self.sessions.by_tunnel.get(tunnel).copied(),
+            SourceName::Radio(_) | SourceName::Name(_) => self.by_source.get(name).copied(),
+        }
     }
 
     /// The user's entry.
@@ -169,6 +220,7 @@ mod tests {
             name: name.into(),
             addresses: vec![address.parse().unwrap()],
             radio: vec![RadioName { pci: 1, rnti }],
+            supi: None,
         }
     }
 
@@ -192,6 +244,34 @@ mod tests {
     }
 
     #[test]
+    fn what_a_core_tells_holds_until_it_tells_again() {
+        let known = User { supi: Some("imsi-1".into()), ..user("alice", "10.45.0.2", 1) };
+        let mut table = Identities::new(vec![known, user("bob", "10.45.0.3", 2)], &[0; 32]).unwrap();
+        let ip = |text: &str| text.parse::<IpAddr>().unwrap();
+        let session = |supi: &str, address, tunnel| Session {
+            supi: supi.into(),
+            addresses: vec![ip(address)],
+            tunnels: vec![tunnel],
+        };
+        // Of a stranger; of Alice, by her identifier; of Bob, by his address.
+        table.join(&[
+            session("imsi-9", "10.45.0.9", 9),
+            session("imsi-1", "10.45.0.7", 12),
+            session("", "10.45.0.3", 13),
+        ]);
+        let (alice, bob) = (Some(UserIndex(0)), Some(UserIndex(1)));
+        assert_eq!(table.by_address(ip("10.45.0.7")), alice);
+        assert_eq!(table.addresses(UserIndex(0)).collect::<Vec<_>>(), [ip("10.45.0.2"), ip("10.45.0.7")]);
+        let by_tunnel = |table: &Identities, tunnel| table.by_source(&SourceName::Tunnel(tunnel));
+        assert_eq!([12, 13, 9].map(|tunnel| by_tunnel(&table, tunnel)), [alice, bob, None]);
+        assert_eq!(table.by_source(&SourceName::Address(ip("10.45.0.9"))), None);
+        // What the table says stays, whatever a core tells.
+        table.join(&[session("imsi-1", "10.45.0.3", 14)]);
+        assert_eq!((table.by_address(ip("10.45.0.3")), table.by_address(ip("10.45.0.7"))), (bob, None));
+        assert_eq!([12, 14].map(|tunnel| by_tunnel(&table, tunnel)), [None, alice]);
+    }
+
+    #[test]
     fn what_stands_for_two_users_is_refused_by_name() {
         let message = |second: User| {
             Identities::new(vec![user("alice", "10.45.0.2", 1), second], &[0; 32]).unwrap_err().to_string()
@@ -210,6 +290,7 @@ mod tests {
             name: format!("user-{n}"),
             addresses: Vec::new(),
             radio: Vec::new(),
+            supi: None,
         });
         let table = Identities::new(users.collect(), &[1; 32]).unwrap();
         let mut per_millisecond = [0_u32; 50];

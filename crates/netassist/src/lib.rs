@@ -3,7 +3,8 @@
 //! | to find | look in |
 //! |---|---|
 //! | the core: who is told what, pure | [`Service`] |
-//! | who the users are, and who may be told about them | [`Identities`], [`LiveFlows`], [`Consent`] |
+//! | who the users are, and who may be told about them | [`Identities`], [`LiveFlows`], [`Consent`], [`consent`] |
+//! | what a browser shows, and who may see it | [`Overview`], [`pass`] |
 //! | where measurements come from | [`source`] |
 //! | the minimum RTT to a base station's host | [`probe`] |
 //! | names in certificates | [`PeerName`], [`Authority`], [`Credentials`] |
@@ -28,15 +29,19 @@ pub mod consent;
 pub mod daemon;
 pub mod emulated_cell;
 mod established;
+mod http_get;
 mod identity;
 mod limits;
 mod live_flows;
 mod name;
+pub mod pass;
 pub mod probe;
 pub mod protocol;
 mod sample;
 mod service;
+mod sessions;
 pub mod source;
+mod statement;
 mod transport;
 mod users;
 
@@ -49,7 +54,11 @@ pub use identity::{Ambiguous, Identities, RadioName, SourceName, User, UserIndex
 pub use live_flows::{LiveFlows, tracked_flows};
 pub use name::{NameError, PeerName, Role};
 pub use sample::{BaseRtt, Counted, Measured, Sample};
-pub use service::{ClientId, Consent, Counts, Due, Presented, Publication, Reply, Service};
+pub use service::{
+    Ceiling, ClientId, Consent, Counts, Due, Group, Overview, Presented, Publication, Reply, Service, Told,
+    UserOverview,
+};
+pub use sessions::{Session, open5gs_sessions};
 pub use transport::{
     BindError, BrokerClients, BrokerUrl, BrokerUrlError, CellName, Client, ClientError, ClientEvent,
     ClientSettings, KnownServer, NotAToken, PublisherSettings, Server, ServerCounts, ServiceAddress,

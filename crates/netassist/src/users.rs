@@ -2,6 +2,7 @@
 
 use crate::identity::{Identities, UserIndex};
 use crate::sample::{BaseRtt, Counted, Measured, Sample};
+use cellcc_assist::scone::{Signal, SlowCeiling};
 use cellcc_assist::{Advice, AdviceClass, Estimator, MinRttParts, Record};
 use cellcc_units::{Bytes, Rate, Span, Time};
 
@@ -27,6 +28,9 @@ struct UserState {
     cell_epoch: u32,
     sequence: u32,
     last: Option<Record>,
+    /// What was served in the last period, where the source tells it.
+    served: Option<Rate>,
+    ceiling: SlowCeiling,
     last_is_told_stale: bool,
     flows_told: Option<(Time, u16)>,
 }
@@ -62,6 +66,21 @@ impl Users {
     pub(crate) fn last(&self, index: UserIndex) -> Option<&Record> {
         self.0[index.0].last.as_ref()
     }
+
+    /// The cell that the user is in, once it is known.
+    pub(crate) fn cell(&self, index: UserIndex) -> Option<u32> {
+        self.0[index.0].cell
+    }
+
+    /// The user's slow ceiling.
+    pub(crate) fn ceiling(&self, index: UserIndex) -> Signal {
+        self.0[index.0].ceiling.signal()
+    }
+
+    /// What the user was served in the last period, where the source tells it.
+    pub(crate) fn served(&self, index: UserIndex) -> Option<Rate> {
+        self.0[index.0].served
+    }
 }
 
 impl UserState {
@@ -75,6 +94,12 @@ impl UserState {
             self.cell_epoch = self.cell_epoch.wrapping_add(1);
         }
         self.cell = Some(sample.cell);
+        self.served = match &sample.measured {
+            Measured::Known(_) => None,
+            Measured::Counted(Counted { downlink, .. }) => {
+                Some(Rate::from_transfer(downlink.served, downlink.period))
+            }
+        };
         let (advice, uplink) = match &sample.measured {
             Measured::Known(advice) => (*advice, Rate::ZERO),
             Measured::Counted(counted) => (self.estimate(sample.until, counted)?, counted.uplink),
@@ -101,6 +126,7 @@ impl UserState {
             flows: told.map_or(flows.max(known), |(_, flows)| flows).max(1),
             cell_epoch: self.cell_epoch,
         };
+        self.ceiling.told(sample.until, record.downlink);
         self.last = Some(record);
         self.last_is_told_stale = false;
         Some(record)
@@ -136,6 +162,7 @@ impl UserState {
             return None;
         }
         self.last_is_told_stale = true;
+        self.served = None;
         self.sequence = self.sequence.wrapping_add(1);
         // A receiver takes only what is of a later time.
         let record = Record {

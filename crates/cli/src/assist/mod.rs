@@ -10,6 +10,7 @@ mod host_counters;
 mod join;
 #[cfg(all(target_os = "linux", feature = "kernel"))]
 mod kernel_feed;
+mod page;
 mod permissions;
 mod serve;
 mod service_url;
@@ -28,6 +29,8 @@ pub(crate) enum Command {
     Certificates(certificates::Args),
     /// Run the service: measurements in, reports to servers out.
     Serve(serve::Args),
+    /// Print the link under which a browser shows the service's page of all users.
+    Page(page::Args),
     /// Print the permissions that a NATS broker needs for a service's configuration.
     Permissions(permissions::Args),
     /// On a base station's host: answer the service's echoes, by which it measures the network's part of the minimum RTT.
@@ -64,6 +67,7 @@ pub(crate) fn run(command: Command) -> Result<ExitCode, Exit> {
     match command {
         Command::Certificates(args) => certificates::run(&args),
         Command::Serve(args) => serve::run(&args),
+        Command::Page(args) => page::run(&args),
         Command::Permissions(args) => permissions::run(&args),
         Command::Echo(args) => echo::run(&args),
         Command::Watch(args) => watch::run(&args),

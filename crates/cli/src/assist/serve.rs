@@ -28,7 +28,14 @@ pub(super) fn run(args: &Args) -> Result<ExitCode, Exit> {
         let http = daemon
             .http_address()
             .map(|http| format!("\nhealth http://{http}/health\nmetrics http://{http}/metrics"));
-        print(&format!("listening on quic://{address}{}", http.unwrap_or_default()))?;
+        let page = daemon
+            .https_address()
+            .map(|https| format!("\npage https://{https}/, for the link of `cellcc assist page`"));
+        print(&format!(
+            "listening on quic://{address}{}{}",
+            http.unwrap_or_default(),
+            page.unwrap_or_default()
+        ))?;
         let mut stop = signals();
         daemon
             .run(async move {

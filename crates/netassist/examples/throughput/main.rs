@@ -221,6 +221,7 @@ fn identities(users: u64) -> anyhow::Result<Identities> {
         name: name(index),
         addresses: vec![address(index)],
         radio: Vec::new(),
+        supi: None,
     });
     Ok(Identities::new(table.collect(), &[7; 32])?)
 }

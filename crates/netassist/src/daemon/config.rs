@@ -1,7 +1,10 @@
 //! The configuration file.
 
 use super::nats::NatsConfig;
+use crate::http_get::HttpUrl;
 use crate::identity::User;
+use crate::source::flexric::UserNames;
+use crate::source::mec::Plmn;
 use cellcc_assist::ReportSource;
 use cellcc_units::{Bytes, Span, input};
 use serde::Deserialize;
@@ -22,6 +25,8 @@ pub struct Config {
     pub credentials: PathBuf,
     /// Where `/health` and `/metrics` are; none: nowhere.
     pub http: Option<SocketAddr>,
+    /// Where the page of the live cell is; none: nowhere.
+    pub https: Option<SocketAddr>,
     /// The file to which each registration is added.
     pub audit_log: PathBuf,
     /// How it is known which servers have a live flow with which users.
@@ -34,6 +39,11 @@ pub struct Config {
     /// Where measurements come from.
     #[serde(default, rename = "source")]
     pub sources: Vec<SourceConfig>,
+    /// What tells users' addresses and tunnels; none: the table alone.
+    pub core: Option<CoreConfig>,
+    /// The mobile network, as MEC applications are told it.
+    #[serde(default = "test_network")]
+    pub plmn: Plmn,
     /// Cells whose base station's host answers echoes.
     #[serde(default, rename = "cell")]
     pub cells: Vec<CellConfig>,
@@ -55,6 +65,27 @@ pub struct CellConfig {
 /// A hundred echoes in the ten seconds of the minimum, at 4 kbit/s. Our choice.
 fn default_interval() -> Span {
     Span::from_millis(100)
+}
+
+/// Where a mobile core tells its users' sessions.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CoreConfig {
+    /// Open5GS's session management function, such as `http://127.0.0.4:9090/pdu-info?page=-1`.
+    pub open5gs: HttpUrl,
+    /// How often it is asked.
+    #[serde(default = "default_poll")]
+    pub interval: Span,
+}
+
+/// The network for tests (ITU-T E.212: country code 001).
+fn test_network() -> Plmn {
+    Plmn { mcc: "001".into(), mnc: "01".into() }
+}
+
+/// Ours: a user who comes is known within a second, and a core answers in some milliseconds.
+fn default_poll() -> Span {
+    Span::from_secs(1)
 }
 
 /// How live flows are known.
@@ -107,6 +138,35 @@ pub enum SourceConfig {
         /// As above.
         #[serde(default = "default_slots")]
         downlink_slots_per_second: u32,
+    },
+    /// Datagrams of an xApp of FlexRIC's: a line of JSON each.
+    #[serde(rename = "flexric")]
+    FlexRic {
+        /// Where to receive them, on this machine's loopback.
+        address: SocketAddr,
+        /// The cell's physical cell identity.
+        pci: u16,
+        /// Resource blocks that the cell has for users in a second.
+        resource_blocks_per_second: u64,
+        /// How users are told apart.
+        #[serde(default)]
+        names: UserNames,
+        /// As above.
+        network_rtt: Option<Span>,
+        /// As above.
+        record: Option<PathBuf>,
+    },
+    /// A MEC platform's layer-2 measurements (ETSI GS MEC 012), which are asked for.
+    MecLayer2 {
+        /// Where.
+        url: HttpUrl,
+        /// How often.
+        #[serde(default = "default_poll")]
+        interval: Span,
+        /// As above.
+        network_rtt: Option<Span>,
+        /// As above.
+        record: Option<PathBuf>,
     },
     /// A link's trace, which begins when the daemon does.
     Trace {
@@ -185,7 +245,10 @@ impl Config {
         }
         for source in &mut self.sources {
             match source {
-                SourceConfig::GnbWebsocket { record, .. } | SourceConfig::GnbUdp { record, .. } => {
+                SourceConfig::GnbWebsocket { record, .. }
+                | SourceConfig::GnbUdp { record, .. }
+                | SourceConfig::FlexRic { record, .. }
+                | SourceConfig::MecLayer2 { record, .. } => {
                     if let Some(record) = record {
                         place(record);
                     }
@@ -213,7 +276,10 @@ mod tests {
         assert!(matches!(config.sources[0], SourceConfig::GnbWebsocket { .. }));
         let nats = config.nats.as_ref().expect("it has a broker");
         assert_eq!((nats.cells[0].pci, nats.servers[0].name.as_str()), (1, "server-1"));
-        assert!(matches!(config.sources[1], SourceConfig::HostCounters { .. }));
+        assert!(matches!(config.sources[1], SourceConfig::FlexRic { names: UserNames::Tunnel, .. }));
+        assert!(matches!(config.sources[2], SourceConfig::MecLayer2 { .. }));
+        assert!(matches!(config.sources[3], SourceConfig::HostCounters { .. }));
+        assert!(config.core.is_some() && config.users[1].supi.is_some());
         assert_eq!((config.cells[0].pci, config.cells[0].interval), (1, default_interval()));
     }
 

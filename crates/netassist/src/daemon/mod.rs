@@ -1,12 +1,20 @@
-//! The daemon: a configuration file, sources, the service, metrics.
+//! The daemon: a configuration file, sources, the service, metrics, the page of the live cell.
 
 mod config;
 mod http;
+mod https;
+mod interfaces;
 mod metrics;
+mod mobile_core;
 mod nats;
+mod page;
 mod probes;
 mod run;
+mod sources;
+#[cfg(test)]
+mod test_edge;
 
-pub use config::{CellConfig, Config, ConfigError, LiveFlowsFrom, SourceConfig};
+pub use crate::http_get::HttpUrl;
+pub use config::{CellConfig, Config, ConfigError, CoreConfig, LiveFlowsFrom, SourceConfig};
 pub use nats::{NatsConfig, PermissionsError, SecretError};
 pub use run::{Daemon, DaemonError};

@@ -1,35 +1,30 @@
 //! The daemon: everything that a configuration names, running.
 
-use super::config::{Config, LiveFlowsFrom, SourceConfig};
+use super::config::{Config, CoreConfig, LiveFlowsFrom};
 use super::http;
+use super::https::{Https, HttpsError};
+use super::interfaces;
 use super::metrics::{SourceCounts, registry};
+use super::mobile_core::follow_sessions;
 use super::nats::SecretError;
+use super::page;
 use super::probes::Probes;
+use super::sources::open_sources;
 use crate::audit::AuditEntry;
 use crate::certificates::{CertificateError, Credentials};
 use crate::clock::ServiceClock;
-use crate::identity::{Ambiguous, Identities, SourceName};
+use crate::identity::{Ambiguous, Identities};
 use crate::live_flows::LiveFlows;
 use crate::name::Role;
 use crate::service::Service;
-use crate::source::gnb::{Gnb, GnbSettings};
-use crate::source::{
-    Host, OpenHostCounters, RawInput, Recorder, Recording, RecordingError, Source, SourceEvent, Timetables,
-    UdpInput, WebSocketInput,
-};
+use crate::source::mec::Plmn;
+use crate::source::{OpenHostCounters, Source, SourceEvent};
 use crate::transport::{BindError, Server, UnknownName};
-use cellcc_assist::{
-    FeedbackError, FeedbackFile, FeedbackPath, NetAssist, ReportSource, ReportedFlow, Reports, Timetable,
-    UnseenReports,
-};
-use cellcc_experiment::TracedPath;
-use cellcc_link::{Delay, TraceCache};
-use cellcc_units::{Span, Time};
 use sd_notify::NotifyState;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -60,7 +55,7 @@ pub enum DaemonError {
     #[error(transparent)]
     Bind(#[from] BindError),
     /// Its HTTP address.
-    #[error("cannot listen on {address} for /health and /metrics: {cause}")]
+    #[error("cannot listen on {address} for HTTP: {cause}; choose another address or port")]
     Http {
         /// Which.
         address: SocketAddr,
@@ -108,6 +103,9 @@ pub struct Daemon {
     sources: Vec<(String, Box<dyn Source>)>,
     probes: Probes,
     http: Option<TcpListener>,
+    https: Option<Https>,
+    core: Option<CoreConfig>,
+    plmn: Plmn,
     audit: (PathBuf, File, mpsc::UnboundedReceiver<AuditEntry>),
     /// Publishes through the broker.
     publishing: Option<Publishing>,
@@ -128,7 +126,7 @@ impl Daemon {
         let clock = ServiceClock::start();
         let credentials = Credentials::load(&config.credentials, Role::Service)?;
         let identities = Identities::new(config.users.clone(), &config.secret()?)?;
-        let sources = sources(config, &identities, clock, host_counters).await?;
+        let sources = open_sources(config, &identities, clock, host_counters).await?;
         let probes = Probes::open(&config.cells, clock).await?;
         let (live_flows, flows) = match config.live_flows {
             LiveFlowsFrom::Assumed => (LiveFlows::assumed(), None),
@@ -150,6 +148,14 @@ impl Daemon {
             }
             None => None,
         };
+        let https = match config.https {
+            Some(address) => Some(Https::bind(address, &credentials).await.map_err(|error| match error {
+                HttpsError::Certificate(error) => DaemonError::Certificate(error),
+                HttpsError::Listen(cause) => DaemonError::Http { address, cause },
+            })?),
+            None => None,
+        };
+        let core = config.core.clone();
         let log: Log = Arc::new(log);
         let publishing: Option<Publishing> = match &config.nats {
             Some(nats) => {
@@ -157,7 +163,19 @@ impl Daemon {
             }
             None => None,
         };
-        Ok(Self { server, clock, sources, probes, http, audit: (path, file, entries), publishing, log })
+        Ok(Self {
+            server,
+            clock,
+            sources,
+            probes,
+            http,
+            https,
+            core,
+            plmn: config.plmn.clone(),
+            audit: (path, file, entries),
+            publishing,
+            log,
+        })
     }
 
     /// The service.
@@ -175,9 +193,14 @@ impl Daemon {
         self.http.as_ref()?.local_addr().ok()
     }
 
+    /// Where the page is.
+    pub fn https_address(&self) -> Option<SocketAddr> {
+        self.https.as_ref()?.address()
+    }
+
     /// Runs until `stop`, and tells systemd how it goes.
     pub async fn run(self, stop: impl Future<Output = ()>) {
-        let Self { server, sources, probes, http, audit, publishing, log, .. } = self;
+        let Self { server, sources, probes, http, https, core, plmn, audit, publishing, log, .. } = self;
         let counts = Arc::new(SourceCounts::default());
         let mut tasks = JoinSet::new();
         for prober in probes.all() {
@@ -189,6 +212,13 @@ impl Daemon {
         }
         if let Some(publishing) = publishing {
             tasks.spawn(publishing);
+        }
+        if let Some(core) = core {
+            tasks.spawn(follow_sessions(core, server.clone(), Arc::clone(&log)));
+        }
+        if let Some(https) = https {
+            let paths = page::router(server.clone()).merge(interfaces::router(server.clone(), plmn));
+            tasks.spawn(https.serve(paths));
         }
         if let Some(listener) = http {
             let metrics = registry(server.clone(), counts, probes);
@@ -267,106 +297,4 @@ async fn write_audit(audit: (PathBuf, File, mpsc::UnboundedReceiver<AuditEntry>)
             log(&format!("cannot write the audit log {}: {error}", path.display()));
         }
     }
-}
-
-async fn sources(
-    config: &Config,
-    identities: &Identities,
-    clock: ServiceClock,
-    host_counters: Option<OpenHostCounters>,
-) -> Result<Vec<(String, Box<dyn Source>)>, DaemonError> {
-    let traces = TraceCache::default();
-    let mut opened: Vec<(String, Box<dyn Source>)> = Vec::new();
-    for source in &config.sources {
-        opened.push(match source {
-            SourceConfig::GnbWebsocket { address, network_rtt, downlink_slots_per_second, record } => {
-                let which = format!("gnb-websocket {address}");
-                let input = WebSocketInput::new(*address, clock).map_err(failed(&which))?;
-                let source = gnb(&which, input, record.as_deref(), *network_rtt, *downlink_slots_per_second)?;
-                (which, source)
-            }
-            SourceConfig::GnbUdp { address, network_rtt, downlink_slots_per_second, record } => {
-                let which = format!("gnb-udp {address}");
-                let input = UdpInput::bind(*address, clock).await.map_err(failed(&which))?;
-                let source = gnb(&which, input, record.as_deref(), *network_rtt, *downlink_slots_per_second)?;
-                (which, source)
-            }
-            SourceConfig::GnbRecording { file, network_rtt, downlink_slots_per_second } => {
-                let which = format!("gnb-recording {}", file.display());
-                let input = Recording::open(file, clock).map_err(failed(&which))?;
-                let source = gnb(&which, input, None, *network_rtt, *downlink_slots_per_second)?;
-                (which, source)
-            }
-            SourceConfig::Trace { user, link, knows, network_rtt } => {
-                let which = format!("trace {link}");
-                let capacity = traces.open(link).map_err(failed(&which))?.capacity;
-                let path = TracedPath::of_downlink(capacity, Delay::constant(*network_rtt));
-                let timetable = traced(user, identities, *knows, path)?;
-                (which, one_user(user, timetable, clock))
-            }
-            SourceConfig::FeedbackFile { user, file, network_rtt } => {
-                let which = format!("feedback-file {}", file.display());
-                let path = FeedbackPath { network: *network_rtt, delay: Span::ZERO };
-                let timetable = FeedbackFile::read(file, path).map_err(|error: FeedbackError| {
-                    DaemonError::Source { which: which.clone(), problem: error.to_string() }
-                })?;
-                known(user, identities)?;
-                (which, one_user(user, Box::new(timetable), clock))
-            }
-            SourceConfig::HostCounters { interface } => {
-                let which = format!("host-counters {interface}");
-                let open = host_counters
-                    .ok_or("nothing here can count on an interface: this needs Linux, and cellcc with the feature `kernel`")
-                    .map_err(failed(&which))?;
-                let source = Host::new(interface, identities, clock, open).map_err(failed(&which))?;
-                (which, Box::new(source))
-            }
-        });
-    }
-    Ok(opened)
-}
-
-fn failed<E: std::fmt::Display>(which: &str) -> impl Fn(E) -> DaemonError {
-    move |problem| DaemonError::Source { which: which.into(), problem: problem.to_string() }
-}
-
-fn gnb(
-    which: &str,
-    input: impl RawInput + 'static,
-    record: Option<&Path>,
-    network_rtt: Option<Span>,
-    downlink_slots_per_second: u32,
-) -> Result<Box<dyn Source>, DaemonError> {
-    let settings = GnbSettings { downlink_slots_per_second, network_rtt };
-    Ok(match record {
-        Some(path) => {
-            let recorder =
-                Recorder::create(input, path).map_err(|error: RecordingError| failed(which)(error))?;
-            Box::new(Gnb::new(recorder, settings))
-        }
-        None => Box::new(Gnb::new(input, settings)),
-    })
-}
-
-fn known(user: &str, identities: &Identities) -> Result<crate::identity::UserIndex, DaemonError> {
-    let name = SourceName::Name(user.into());
-    identities.by_source(&name).ok_or_else(|| DaemonError::UnknownUser(user.into()))
-}
-
-/// Reports about a trace; each user has its turn at another time of the period.
-fn traced(
-    user: &str,
-    identities: &Identities,
-    knows: ReportSource,
-    path: TracedPath,
-) -> Result<Box<dyn Timetable>, DaemonError> {
-    // How long reports travel is not up to the source here.
-    let settings = NetAssist { source: knows, delay: Span::ZERO, ..NetAssist::default() };
-    let offset = identities.key(known(user, identities)?).offset_in(settings.period);
-    let flow = ReportedFlow { start: Time::ZERO + offset, ..ReportedFlow::DEFAULT };
-    Ok(Box::new(UnseenReports::new(Reports::new(settings, path, flow), 1)))
-}
-
-fn one_user(user: &str, timetable: Box<dyn Timetable>, clock: ServiceClock) -> Box<dyn Source> {
-    Box::new(Timetables::new(vec![(user.into(), timetable)], clock.now(), clock))
 }

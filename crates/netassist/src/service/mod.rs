@@ -1,7 +1,13 @@
 //! The core of the service: who is registered for whom, and which record goes to whom. Pure: time, samples and requests come
 //! in, records and answers go out.
 
+mod measurements;
+mod overview;
 mod registrations;
+
+pub use measurements::Ceiling;
+pub(crate) use measurements::Wanted;
+pub use overview::{Group, Overview, Told, UserOverview};
 
 use crate::audit::{AuditEntry, Event, Ground, Refused};
 use crate::identity::{Identities, UserIndex};
@@ -10,6 +16,7 @@ use crate::live_flows::LiveFlows;
 use crate::name::{PeerName, Role};
 use crate::protocol::{Answer, Request};
 use crate::sample::Sample;
+use crate::sessions::Session;
 use crate::users::Users;
 use cellcc_assist::Record;
 use cellcc_units::{Span, Time};
@@ -182,6 +189,11 @@ impl Service {
         }
         self.audit(now, id, Event::Disconnected { refused });
         self.clients.remove(&id);
+    }
+
+    /// A core has told all its sessions.
+    pub fn join(&mut self, sessions: &[Session]) {
+        self.identities.join(sessions);
     }
 
     /// What connection tracking shows.

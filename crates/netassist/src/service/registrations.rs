@@ -53,7 +53,7 @@ impl Service {
                 }
             }
             Presented::Forged => Err(Refused::WrongConsent),
-            Presented::None if self.live_flows.has(now, client.address, &user.addresses) => {
+            Presented::None if self.live_flows.has(now, client.address, self.identities.addresses(index)) => {
                 Ok((Ground::LiveFlow, None))
             }
             Presented::None => Err(Refused::NoGround),
@@ -63,7 +63,7 @@ impl Service {
     pub(super) fn subscribe_all(&mut self, now: Time, id: ClientId) -> Reply {
         let mut answers = Vec::new();
         for index in self.identities.all().collect::<Vec<_>>() {
-            let Some(&user) = self.identities.user(index).addresses.first() else { continue };
+            let Some(user) = self.identities.addresses(index).next() else { continue };
             let subscription = Subscription { user, flows: 0, ground: Ground::Operator, consent_until: None };
             if let Reply::Answers(granted) = self.begin(now, id, index, subscription) {
                 answers.extend(granted);
@@ -142,13 +142,13 @@ impl Service {
         let mut over = Vec::new();
         for (index, subscriptions) in self.identities.all().zip(&self.subscriptions) {
             for (&id, subscription) in subscriptions {
-                let addresses = &self.identities.user(index).addresses;
                 let reason = match subscription.ground {
                     Ground::Consent => {
                         let is_over = subscription.consent_until.is_some_and(|until| until <= now);
                         is_over.then_some(EndReason::ConsentExpired)
                     }
                     Ground::LiveFlow => {
+                        let addresses = self.identities.addresses(index);
                         let has = self.live_flows.has(now, self.clients[&id].address, addresses);
                         (!has).then_some(EndReason::FlowEnded)
                     }

@@ -21,7 +21,7 @@ fn peer(role: Role, name: &str) -> PeerName {
 }
 
 fn user(name: &str, address: &str) -> User {
-    User { name: name.into(), addresses: vec![ip(address)], radio: Vec::new() }
+    User { name: name.into(), addresses: vec![ip(address)], radio: Vec::new(), supi: None }
 }
 
 fn service(live_flows: LiveFlows) -> Service {

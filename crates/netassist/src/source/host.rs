@@ -182,8 +182,12 @@ mod tests {
 
     #[test]
     fn each_user_has_a_turn_a_period_and_an_interface_that_comes_back_is_counted_on_again() {
-        let user =
-            User { name: "alice".into(), addresses: vec!["10.45.0.2".parse().unwrap()], radio: Vec::new() };
+        let user = User {
+            name: "alice".into(),
+            addresses: vec!["10.45.0.2".parse().unwrap()],
+            radio: Vec::new(),
+            supi: None,
+        };
         let identities = Identities::new(vec![user], &[1; 32]).unwrap();
         let open: OpenHostCounters = |interface, users| {
             assert_eq!((interface, users.len()), ("wwan0", 1));

@@ -1,16 +1,22 @@
 //! Where measurements come from. A source is a small adapter: it ends in [`Sample`]s, whatever it began with.
 //!
-//! To add one: implement [`Source`], or, where what arrives are messages, implement [`RawInput`] for how they arrive and a
-//! pure reader for what they say. Then messages can be recorded and replayed without a line of yours.
+//! To add one: implement [`Source`], or, where what arrives are messages, implement [`RawInput`] for how they arrive and
+//! [`MessageReader`], which is pure, for what they say. Then messages can be recorded and replayed without a line of yours.
 
+pub mod flexric;
 pub mod gnb;
 mod host;
+mod http_poll;
+pub mod mec;
+mod messages;
 mod recording;
 mod timetables;
 mod udp;
 mod websocket;
 
 pub use host::{Host, HostCounters, OpenHostCounters};
+pub use http_poll::HttpPoll;
+pub use messages::{MessageReader, Messages};
 pub use recording::{Recorder, Recording, RecordingError};
 pub use timetables::Timetables;
 pub use udp::UdpInput;

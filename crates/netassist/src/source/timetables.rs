@@ -90,7 +90,7 @@ mod tests {
             let samples = source.due(Time::ZERO + Span::from_millis(millis));
             let name = |sample: &Sample| match &sample.user {
                 SourceName::Name(name) => (name.clone(), sample.until.since(began).as_nanos() / 1_000_000),
-                SourceName::Radio(_) => panic!(),
+                SourceName::Radio(_) | SourceName::Address(_) | SourceName::Tunnel(_) => panic!(),
             };
             samples.iter().map(name).collect::<Vec<_>>()
         };

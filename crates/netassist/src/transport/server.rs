@@ -3,15 +3,18 @@
 use super::nats::{Publisher, PublisherSettings};
 use super::quic::Listener;
 use super::shared::{ServerCounts, Shared};
-use crate::audit::AuditEntry;
+use crate::audit::{AuditEntry, Event};
 use crate::certificates::{CertificateError, Credentials};
 use crate::clock::ServiceClock;
-use crate::consent::ConsentVerifier;
+use crate::name::PeerName;
 use crate::sample::Sample;
-use crate::service::{Counts, Service};
-use cellcc_units::Bytes as Size;
+use crate::service::{Ceiling, Counts, Overview, Service, Wanted};
+use crate::sessions::Session;
+use crate::source::mec::{CellUeInfo, Plmn};
+use crate::statement::Verifier;
+use cellcc_units::{Bytes as Size, Span, Time};
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::sync::mpsc;
@@ -37,8 +40,9 @@ impl Server {
         audit: mpsc::UnboundedSender<AuditEntry>,
     ) -> Result<Self, BindError> {
         let listener = Listener::bind(listen, credentials)?;
-        let consent = ConsentVerifier::new(credentials)?;
-        Ok(Self { shared: Arc::new(Shared::new(service, clock, consent, flows, audit)), listener })
+        let name = credentials.name().clone();
+        let verifier = Verifier::new(credentials)?;
+        Ok(Self { shared: Arc::new(Shared::new(service, clock, name, verifier, flows, audit)), listener })
     }
 
     /// Where it listens.
@@ -77,6 +81,48 @@ impl Server {
     /// Publishes what follows from a source's samples.
     pub fn samples(&self, samples: &[Sample]) {
         self.shared.samples(samples);
+    }
+
+    /// The service's name.
+    pub fn name(&self) -> &PeerName {
+        self.shared.name()
+    }
+
+    /// All users as they are now, `most` of them by name.
+    pub fn overview(&self, most: usize) -> Overview {
+        self.shared.state().service.overview(self.shared.clock.now(), most)
+    }
+
+    /// Now, and layer-2 measurements of the users with one of these addresses, or of all, about whom this client is told.
+    pub(crate) fn layer2(
+        &self,
+        asker: &PeerName,
+        addresses: Vec<IpAddr>,
+        plmn: &Plmn,
+    ) -> (Time, Vec<CellUeInfo>) {
+        let state = self.shared.state();
+        (self.shared.clock.now(), state.service.layer2(asker, &Wanted { addresses }, plmn))
+    }
+
+    /// The slow ceilings of all users of whom something is known.
+    pub(crate) fn ceilings(&self) -> Vec<Ceiling> {
+        self.shared.state().service.ceilings()
+    }
+
+    /// The operator who has signed this pass for this service, and for how long it still holds.
+    pub(crate) fn pass(&self, text: &str) -> Option<(PeerName, Span)> {
+        let (operator, until) = self.shared.pass(text)?;
+        Some((operator, until.since(self.shared.clock.now())))
+    }
+
+    /// Writes into the audit log what came by another way than a client's registrations.
+    pub(crate) fn note(&self, client: PeerName, address: IpAddr, event: Event) {
+        self.shared.note(client, address, event);
+    }
+
+    /// A core has told all its sessions: those from before are forgotten.
+    pub fn join(&self, sessions: &[Session]) {
+        self.shared.state().service.join(sessions);
     }
 
     /// What has been counted.

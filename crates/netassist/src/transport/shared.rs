@@ -2,14 +2,16 @@
 
 use super::nats::Outbox;
 use super::quic::Connected;
-use crate::audit::AuditEntry;
+use crate::audit::{AuditEntry, Event};
 use crate::clock::ServiceClock;
-use crate::consent::ConsentVerifier;
+use crate::consent::CONSENT;
 use crate::live_flows::tracked_flows;
 use crate::name::PeerName;
+use crate::pass::PASS;
 use crate::protocol::{Answer, RECORDS_PER_DATAGRAM, Request};
 use crate::sample::Sample;
-use crate::service::{ClientId, Presented, Publication, Reply, Service};
+use crate::service::{ClientId, Consent, Presented, Publication, Reply, Service};
+use crate::statement::{Statement, Verifier};
 use cellcc_assist::Record;
 use cellcc_units::{Bytes as Size, Span, Time, input};
 use std::collections::HashMap;
@@ -60,7 +62,9 @@ pub struct ServerCounts {
 pub(super) struct Shared {
     pub(super) clock: ServiceClock,
     state: Mutex<State>,
-    consent: ConsentVerifier,
+    /// The service's own.
+    name: PeerName,
+    verifier: Verifier,
     /// Connection tracking, where flows are looked for.
     flows: Option<PathBuf>,
     audit: mpsc::UnboundedSender<AuditEntry>,
@@ -80,7 +84,8 @@ impl Shared {
     pub(super) fn new(
         service: Service,
         clock: ServiceClock,
-        consent: ConsentVerifier,
+        name: PeerName,
+        verifier: Verifier,
         flows: Option<PathBuf>,
         audit: mpsc::UnboundedSender<AuditEntry>,
     ) -> Self {
@@ -91,7 +96,11 @@ impl Shared {
             counts: ServerCounts::default(),
             flows_seen_at: Time::ZERO,
         };
-        Self { clock, state: Mutex::new(state), consent, flows, audit }
+        Self { clock, state: Mutex::new(state), name, verifier, flows, audit }
+    }
+
+    pub(super) fn name(&self) -> &PeerName {
+        &self.name
     }
 
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
@@ -142,8 +151,11 @@ impl Shared {
     pub(super) fn reply(&self, id: ClientId, asked: &Request) -> Reply {
         let now = self.clock.now();
         let presented = match asked {
-            Request::Subscribe { consent: Some(text), .. } => match self.consent.verify(now, text) {
-                Ok(consent) => Presented::Signed(consent),
+            Request::Subscribe { consent: Some(text), .. } => match self.verifier.verify(now, &CONSENT, text)
+            {
+                Ok(Statement { signer, named, until }) => {
+                    Presented::Signed(Consent { user: signer, server: named, until })
+                }
                 Err(_) => Presented::Forged,
             },
             _ => Presented::None,
@@ -158,6 +170,18 @@ impl Shared {
         let reply = state.service.request(now, id, asked, &presented);
         self.pass_on_audit(&mut state);
         reply
+    }
+
+    /// The name in an operator's pass for this service, and until when it holds.
+    pub(super) fn pass(&self, text: &str) -> Option<(PeerName, Time)> {
+        let statement = self.verifier.verify(self.clock.now(), &PASS, text).ok()?;
+        (statement.named == self.name).then_some((statement.signer, statement.until))
+    }
+
+    /// Writes into the audit log what no connection of the core's has done.
+    pub(super) fn note(&self, client: PeerName, address: IpAddr, event: Event) {
+        let unix_ms = self.clock.now().as_nanos() / 1_000_000;
+        let _ = self.audit.send(AuditEntry { unix_ms, client, address, event });
     }
 
     fn look_at_flows(&self, now: Time) {

@@ -5,6 +5,7 @@ use crate::support::{ALICE, Heard, Listening, in_an_hour, name};
 use cellcc_assist::Record;
 use cellcc_netassist::daemon::{CellConfig, Config, Daemon, LiveFlowsFrom, SourceConfig};
 use cellcc_netassist::probe::{EchoHost, Prober};
+use cellcc_netassist::source::mec::Plmn;
 use cellcc_netassist::{Authority, RadioName, Role, ServiceAddress, ServiceClock, User};
 use cellcc_test_support::retry_on_stall;
 use cellcc_units::Span;
@@ -98,11 +99,14 @@ async fn users_of_a_cell_have_the_round_trip_to_its_host_and_none_while_it_is_aw
     let folder = tempfile::tempdir().unwrap();
     let authority = Authority::kept_in(folder.path()).unwrap();
     let radio = vec![RadioName { pci: 1, rnti: 17921 }];
-    let user = User { name: "alice".into(), addresses: vec![ALICE], radio };
+    let user = User { name: "alice".into(), addresses: vec![ALICE], radio, supi: None };
     let config = Config {
         listen: LOCAL.into(),
         credentials: authority.issue(&name(Role::Service, "edge"), folder.path()).unwrap(),
         http: None,
+        https: None,
+        core: None,
+        plmn: Plmn { mcc: "001".into(), mnc: "01".into() },
         audit_log: folder.path().join("audit.jsonl"),
         live_flows: LiveFlowsFrom::None,
         users: vec![user],

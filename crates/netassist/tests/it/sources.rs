@@ -1,12 +1,18 @@
 //! A base station's messages over real sockets.
 
-use cellcc_netassist::source::gnb::{Gnb, GnbSettings, UeReport, message};
-use cellcc_netassist::source::{Recorder, Recording, Source, SourceEvent, UdpInput, WebSocketInput};
+use cellcc_netassist::daemon::HttpUrl;
+use cellcc_netassist::source::HttpPoll;
+use cellcc_netassist::source::gnb::{GnbReader, GnbSettings, UeReport, message};
+use cellcc_netassist::source::mec::MecReader;
+use cellcc_netassist::source::{
+    Messages, Recorder, Recording, Source, SourceEvent, UdpInput, WebSocketInput,
+};
 use cellcc_netassist::{Sample, ServiceClock};
 use cellcc_units::{Bytes, Rate, Span};
 use futures_util::{SinkExt, StreamExt};
 use std::net::Ipv4Addr;
 use std::time::Duration;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, UdpSocket};
 use tokio::time::timeout;
 use tokio_tungstenite::accept_async;
@@ -65,7 +71,7 @@ async fn a_base_station_is_subscribed_to_and_connected_to_again() {
         }
     });
     let input = WebSocketInput::new(address, ServiceClock::start()).unwrap();
-    let mut source = Gnb::new(input, SETTINGS);
+    let mut source = Messages::new(input, GnbReader::new(SETTINGS));
     for _ in 0..2 {
         assert_eq!(samples(&mut source).await.len(), 1);
         let SourceEvent::Problem(problem) = next(&mut source).await else { panic!("it was closed") };
@@ -89,7 +95,7 @@ async fn the_older_form_comes_in_datagrams_and_a_recording_of_it_gives_the_same(
     let clock = ServiceClock::start();
     let input = UdpInput::bind((Ipv4Addr::LOCALHOST, 0).into(), clock).await.unwrap();
     let address = input.address().unwrap();
-    let mut live = Gnb::new(Recorder::create(input, &path).unwrap(), SETTINGS);
+    let mut live = Messages::new(Recorder::create(input, &path).unwrap(), GnbReader::new(SETTINGS));
     let station = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
     for text in ["garbage".to_owned(), report(0), report(50)] {
         station.send_to(text.as_bytes(), address).await.unwrap();
@@ -98,8 +104,47 @@ async fn the_older_form_comes_in_datagrams_and_a_recording_of_it_gives_the_same(
     let seen = samples(&mut live).await;
     drop(live);
 
-    let mut replayed = Gnb::new(Recording::open(&path, clock).unwrap(), SETTINGS);
+    let mut replayed = Messages::new(Recording::open(&path, clock).unwrap(), GnbReader::new(SETTINGS));
     let again = samples(&mut replayed).await;
     assert_eq!(again[0].measured, seen[0].measured);
     assert!(replayed.next().await.is_none(), "the recording ends");
+}
+
+/// A server that gives these answers, one to each connection.
+async fn answers(answers: Vec<String>) -> HttpUrl {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+    let url = format!("http://{}/rni/v2/queries/layer2_meas", listener.local_addr().unwrap());
+    tokio::spawn(async move {
+        for answer in answers {
+            let (mut socket, _) = listener.accept().await.unwrap();
+            let mut asked = [0; 1024];
+            let length = socket.read(&mut asked).await.unwrap();
+            let asked = String::from_utf8_lossy(&asked[..length]).into_owned();
+            assert!(asked.starts_with("GET /rni/v2/queries/layer2_meas HTTP/1.1"), "{asked}");
+            socket.write_all(answer.as_bytes()).await.unwrap();
+        }
+    });
+    url.parse().unwrap()
+}
+
+fn measured(seconds: u64) -> String {
+    let body = format!(
+        r#"{{"timeStamp":{{"seconds":{seconds},"nanoSeconds":0}},"cellUEInfo":[{{"ecgi":{{"cellId":"1","plmn":{{"mcc":"001",
+        "mnc":"01"}}}},"associateId":{{"type":1,"value":"10.45.0.2"}},"dl_nongbr_throughput_ue":12000}}]}}"#
+    );
+    format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}", body.len())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_platform_is_asked_again_and_again_and_what_it_refuses_is_told() {
+    let refused =
+        "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".to_owned();
+    let url = answers(vec![measured(100), measured(101), refused, measured(102), measured(103)]).await;
+    let input = HttpPoll::new(url, Span::from_millis(5), ServiceClock::start());
+    let mut source = Messages::new(input, MecReader::new(None));
+    assert_eq!(samples(&mut source).await.len(), 1);
+    let SourceEvent::Problem(problem) = next(&mut source).await else { panic!("no problem") };
+    assert!(problem.contains("503") && problem.contains("layer2_meas"), "{problem}");
+    assert_eq!(next(&mut source).await, SourceEvent::Samples(vec![]), "a period begins anew");
+    assert_eq!(samples(&mut source).await.len(), 1);
 }

@@ -46,8 +46,12 @@ impl Edge {
     pub(crate) fn of(authority: Arc<Authority>, service_name: &str) -> Self {
         let service_name = name(Role::Service, service_name);
         let clock = ServiceClock::start();
-        let user =
-            |name: &str, address| User { name: name.into(), addresses: vec![address], radio: Vec::new() };
+        let user = |name: &str, address| User {
+            name: name.into(),
+            addresses: vec![address],
+            radio: Vec::new(),
+            supi: None,
+        };
         let users = vec![user("alice", ALICE), user("bob", BOB)];
         let identities = Identities::new(users, &[7; 32]).unwrap();
         let mut flows = LiveFlows::default();

@@ -4,6 +4,7 @@ use super::{DELAY, USERS};
 use crate::exit::tell;
 use cellcc_netassist::base_station::{FIRST_RNTI, PCI, SLOTS_PER_SECOND};
 use cellcc_netassist::daemon::{Config, Daemon, LiveFlowsFrom, SourceConfig};
+use cellcc_netassist::source::mec::Plmn;
 use cellcc_netassist::{
     Authority, ClientSettings, Credentials, PeerName, RadioName, Role, ServiceAddress, User,
 };
@@ -60,12 +61,16 @@ fn config(gnb: SocketAddr, addresses: &[IpAddr], credentials: PathBuf, out: &Pat
         name: (*name).into(),
         addresses: vec![*address],
         radio: vec![RadioName { pci: PCI, rnti: FIRST_RNTI + index as u16 }],
+        supi: None,
     };
     Config {
         nats: None,
         listen: (Ipv4Addr::LOCALHOST, 0).into(),
         credentials,
         http: None,
+        https: None,
+        core: None,
+        plmn: Plmn { mcc: "001".into(), mnc: "01".into() },
         audit_log: out.join("audit.jsonl"),
         // The emulated cell's flows are in no connection tracking.
         live_flows: LiveFlowsFrom::Assumed,

@@ -12,36 +12,16 @@ mod samples;
 pub use report::{CellReport, Malformed, Message, UeReport, parse};
 pub use samples::{GnbReader, GnbSettings, message};
 
-use super::{NextEvent, RawInput, Source, SourceEvent};
+use super::MessageReader;
+use crate::sample::Sample;
+use cellcc_units::Time;
 
-/// A base station's messages, whatever way they come.
-#[derive(Debug)]
-pub struct Gnb<I> {
-    input: I,
-    reader: GnbReader,
-}
-
-impl<I: RawInput> Gnb<I> {
-    /// Reads what comes from `input`.
-    pub fn new(input: I, settings: GnbSettings) -> Self {
-        Self { input, reader: GnbReader::new(settings) }
+impl MessageReader for GnbReader {
+    fn read(&mut self, now: Time, bytes: &[u8]) -> Result<Vec<Sample>, String> {
+        GnbReader::read(self, now, bytes).map_err(|malformed| malformed.to_string())
     }
-}
 
-impl<I: RawInput> Source for Gnb<I> {
-    fn next(&mut self) -> NextEvent<'_> {
-        Box::pin(async move {
-            Some(match self.input.next().await? {
-                Ok(message) => match self.reader.read(message.at, &message.bytes) {
-                    Ok(samples) => SourceEvent::Samples(samples),
-                    Err(malformed) => SourceEvent::Problem(malformed.to_string()),
-                },
-                Err(problem) => {
-                    // What comes next does not continue what was before.
-                    self.reader.forget();
-                    SourceEvent::Problem(problem)
-                }
-            })
-        })
+    fn forget(&mut self) {
+        GnbReader::forget(self);
     }
 }

@@ -97,11 +97,11 @@ mod tests {
     use super::*;
     use crate::certificates::Authority;
     use crate::clock::ServiceClock;
-    use crate::consent::ConsentVerifier;
     use crate::identity::{Identities, User};
     use crate::live_flows::LiveFlows;
     use crate::name::Role;
     use crate::service::Service;
+    use crate::statement::Verifier;
     use std::time::SystemTime;
 
     const ASK: &str = "na.ask.v1.server.video-1";
@@ -117,12 +117,15 @@ mod tests {
             name: name.into(),
             addresses: vec![IpAddr::from([10, 45, 0, last])],
             radio: Vec::new(),
+            supi: None,
         };
         let users = Identities::new(vec![user("alice", 2), user("bob", 3)], &[7; 32]).unwrap();
         let core = Service::new(clock.now(), users, LiveFlows::assumed());
         let (audit, _) = tokio::sync::mpsc::unbounded_channel();
-        let consent = ConsentVerifier::new(&service).unwrap();
-        Registrations::new(Arc::new(Shared::new(core, clock, consent, None, audit)), BTreeMap::new())
+        let verifier = Verifier::new(&service).unwrap();
+        let name = service.name().clone();
+        let shared = Shared::new(core, clock, name, verifier, None, audit);
+        Registrations::new(Arc::new(shared), BTreeMap::new())
     }
 
     fn wish(last: u8) -> Vec<u8> {

@@ -1,0 +1,196 @@
+//! The page of the live cell, for a browser: all users, who is told about them, and how they fare.
+//!
+//! The page itself is the same for everybody and tells nothing. What it shows comes as events, for which a request needs an
+//! operator's certificate or an operator's [pass](crate::pass).
+
+use super::https::Peer;
+use crate::audit::Event as AuditEvent;
+use crate::name::{PeerName, Role};
+use crate::service::Overview;
+use crate::transport::Server;
+use axum::extract::State;
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::middleware::map_response;
+use axum::response::sse::{Event, Sse};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use axum::{Extension, Router};
+use futures_util::{Stream, StreamExt, stream};
+use serde::Serialize;
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::{MissedTickBehavior, interval, sleep};
+
+/// How often the page is told. Ours: numbers that change more often cannot be read.
+const INTERVAL: Duration = Duration::from_millis(500);
+/// Users by name on a page.
+const MOST_USERS: usize = 200;
+/// Pages that are open at once.
+const MAX_PAGES: usize = 32;
+
+const HTML: &str = include_str!("../../assets/page.html");
+const CSS: &str = include_str!("../../assets/page.css");
+const SCRIPT: &str = include_str!("../../assets/page.js");
+
+/// Nothing from elsewhere, and nobody's frame.
+const HEADERS: [(header::HeaderName, &str); 4] = [
+    (
+        header::CONTENT_SECURITY_POLICY,
+        "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; \
+         form-action 'none'; frame-ancestors 'none'",
+    ),
+    (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    (header::REFERRER_POLICY, "no-referrer"),
+    (header::CACHE_CONTROL, "no-store"),
+];
+
+#[derive(Debug)]
+struct Page {
+    server: Server,
+    places: Arc<Semaphore>,
+}
+
+/// What an event says.
+#[derive(Serialize)]
+struct Told<'a> {
+    service: &'a str,
+    #[serde(flatten)]
+    overview: Overview,
+}
+
+/// The page's paths.
+pub(super) fn router(server: Server) -> Router {
+    let page = Page { server, places: Arc::new(Semaphore::new(MAX_PAGES)) };
+    Router::new()
+        .route("/", get(([(header::CONTENT_TYPE, "text/html; charset=utf-8")], HTML)))
+        .route("/page.css", get(([(header::CONTENT_TYPE, "text/css; charset=utf-8")], CSS)))
+        .route("/page.js", get(([(header::CONTENT_TYPE, "text/javascript; charset=utf-8")], SCRIPT)))
+        .route("/events", get(events))
+        .with_state(Arc::new(page))
+        .layer(map_response(with_headers))
+}
+
+async fn with_headers(mut response: Response) -> Response {
+    for (name, value) in HEADERS {
+        response.headers_mut().insert(name, HeaderValue::from_static(value));
+    }
+    response
+}
+
+async fn events(
+    State(page): State<Arc<Page>>,
+    Extension(peer): Extension<Peer>,
+    headers: HeaderMap,
+) -> Response {
+    let Some((operator, holds)) = page.operator(&peer, &headers) else {
+        let message = "this link does not hold, or not any more: `cellcc assist page` makes a new one\n";
+        return (StatusCode::UNAUTHORIZED, [(header::WWW_AUTHENTICATE, "Bearer")], message).into_response();
+    };
+    let Ok(place) = Arc::clone(&page.places).try_acquire_owned() else {
+        return (StatusCode::SERVICE_UNAVAILABLE, "as many pages are open as may be: close one\n")
+            .into_response();
+    };
+    page.server.note(operator, peer.address, AuditEvent::Page);
+    let end = async move {
+        match holds {
+            Some(holds) => sleep(holds).await,
+            None => std::future::pending().await,
+        }
+    };
+    Sse::new(overviews(page.server.clone(), place).take_until(Box::pin(end))).into_response()
+}
+
+/// One at once, and then again and again.
+fn overviews(
+    server: Server,
+    place: OwnedSemaphorePermit,
+) -> impl Stream<Item = Result<Event, Infallible>> + Send {
+    let mut ticks = interval(INTERVAL);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
+    stream::unfold((server, place, ticks), |(server, place, mut ticks)| async {
+        ticks.tick().await;
+        let told = Told { service: server.name().name(), overview: server.overview(MOST_USERS) };
+        let text = serde_json::to_string(&told).ok()?;
+        Some((Ok(Event::default().data(text)), (server, place, ticks)))
+    })
+}
+
+impl Page {
+    /// Who asks, and for how long he may; `None`: an operator with a certificate.
+    fn operator(&self, peer: &Peer, headers: &HeaderMap) -> Option<(PeerName, Option<Duration>)> {
+        if let Some(name) = peer.name.as_ref().filter(|name| name.role() == Role::Operator) {
+            return Some((name.clone(), None));
+        }
+        let text = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
+        let (operator, holds) = self.server.pass(text.strip_prefix("Bearer ")?)?;
+        Some((operator, Some(Duration::from_nanos(holds.as_nanos()))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::test_edge::{Edge, credentials};
+    use super::*;
+    use crate::certificates::{Authority, Credentials, SERVICE_DNS_NAME};
+    use crate::pass;
+    use std::time::{SystemTime, UNIX_EPOCH};
+
+    /// A pass for this service, as a header.
+    fn bearer(operator: &Credentials, service: &str) -> String {
+        let until = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() + 60;
+        let service = PeerName::new(Role::Service, service).unwrap();
+        format!("Authorization: Bearer {}\r\n", pass::sign(operator, &service, until).unwrap())
+    }
+
+    #[tokio::test]
+    async fn operators_see_all_by_their_certificate_or_a_pass_that_they_have_signed() {
+        let mut edge = Edge::start("edge.example").await;
+        let (desk, server) = (edge.credentials(Role::Operator, "desk"), edge.credentials(Role::Server, "a"));
+        let answer = edge.get("/events", &desk, "edge.example", "").await;
+        assert!(answer.starts_with("HTTP/1.1 200") && answer.contains("text/event-stream"), "{answer}");
+        // Any certificate will do for TLS: what counts is the pass.
+        let passed = edge.get("/events", &server, SERVICE_DNS_NAME, &bearer(&desk, "edge.example")).await;
+        assert!(passed.starts_with("HTTP/1.1 200"), "{passed}");
+        for _ in 0..2 {
+            let entry = edge.audit.recv().await.unwrap();
+            assert_eq!((entry.client.to_string(), entry.event), ("operator/desk".into(), AuditEvent::Page));
+        }
+    }
+
+    #[tokio::test]
+    async fn nobody_else_does() {
+        let edge = Edge::start("edge").await;
+        let server = edge.credentials(Role::Server, "a");
+        let elsewhere = Authority::new().unwrap();
+        for more in [
+            String::new(),
+            "Authorization: Bearer x\r\n".into(),
+            // Of a role that may not, for another service, of another authority.
+            bearer(&server, "edge"),
+            bearer(&edge.credentials(Role::Operator, "desk"), "edge-2"),
+            bearer(&credentials(&elsewhere, Role::Operator, "desk"), "edge"),
+        ] {
+            let answer = edge.get("/events", &server, "edge", &more).await;
+            assert!(answer.starts_with("HTTP/1.1 401"), "{more}: {answer}");
+        }
+    }
+
+    #[tokio::test]
+    async fn the_page_itself_tells_nothing_and_takes_nothing_from_elsewhere() {
+        let edge = Edge::start("edge").await;
+        let anybody = edge.credentials(Role::User, "alice");
+        let answer = edge.get("/", &anybody, "edge", "").await.to_lowercase();
+        assert!(answer.starts_with("http/1.1 200"), "{answer}");
+        assert!(
+            answer.contains("content-security-policy: default-src 'none'; script-src 'self';"),
+            "{answer}"
+        );
+        for text in [HTML, CSS, SCRIPT] {
+            assert!(
+                !text.contains("//cdn") && !text.replace("http://www.w3.org/2000/svg", "").contains("http")
+            );
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! The answer to a GET over HTTP/1.1 without TLS: how a core and a MEC platform are asked. Neither authenticates anybody, so both
+//! are asked on this machine or through a tunnel.
+
+use bytes::Bytes;
+use http_body_util::{BodyExt, Empty, Limited};
+use hyper::client::conn::http1::handshake;
+use hyper::{Request, StatusCode, Uri, header};
+use hyper_util::rt::TokioIo;
+use serde::Deserialize;
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+use tokio::net::TcpStream;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+/// The longest answer: ten thousand users of 400 bytes.
+const MAX_BYTES: usize = 4 << 20;
+/// For the whole of it.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// An address of plain HTTP, such as `http://127.0.0.4:9090/pdu-info`.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub struct HttpUrl(Uri);
+
+impl FromStr for HttpUrl {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let uri: Option<Uri> = text.parse().ok();
+        let is_http = |uri: &Uri| uri.scheme_str() == Some("http") && uri.host().is_some();
+        uri.filter(is_http).map(Self).ok_or_else(|| {
+            format!("`{text}` is no address of plain HTTP, such as http://127.0.0.4:9090/pdu-info")
+        })
+    }
+}
+
+impl TryFrom<String> for HttpUrl {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+impl fmt::Display for HttpUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// The body of the answer, or what went wrong.
+pub(crate) async fn get(url: &HttpUrl) -> Result<Bytes, String> {
+    match timeout(PATIENCE, answer(&url.0)).await {
+        Ok(answer) => answer.map_err(|problem| format!("{url}: {problem}")),
+        Err(_) => Err(format!("{url}: no answer within {} s", PATIENCE.as_secs())),
+    }
+}
+
+async fn answer(uri: &Uri) -> Result<Bytes, String> {
+    let host = uri.host().unwrap_or_default().trim_matches(['[', ']']);
+    let socket = TcpStream::connect((host, uri.port_u16().unwrap_or(80))).await;
+    let socket = socket.map_err(|error| error.to_string())?;
+    let (mut sender, connection) =
+        handshake(TokioIo::new(socket)).await.map_err(|error| error.to_string())?;
+    // It ends with this function.
+    let mut running = JoinSet::new();
+    running.spawn(connection);
+    let path = uri.path_and_query().map_or("/", |path| path.as_str());
+    let authority = uri.authority().map_or(host, |authority| authority.as_str());
+    let asked = Request::get(path)
+        .header(header::HOST, authority)
+        .header(header::ACCEPT, "application/json")
+        .body(Empty::<Bytes>::new())
+        .map_err(|error| error.to_string())?;
+    let response = sender.send_request(asked).await.map_err(|error| error.to_string())?;
+    if response.status() != StatusCode::OK {
+        return Err(format!("it answers {}", response.status()));
+    }
+    let body = Limited::new(response.into_body(), MAX_BYTES).collect().await;
+    body.map(|body| body.to_bytes()).map_err(|error| error.to_string())
+}

@@ -1,0 +1,161 @@
+//! What an operator sees of all users at once.
+
+use super::{Service, Subscription};
+use crate::audit::Ground;
+use crate::identity::UserIndex;
+use crate::name::{PeerName, Role};
+use cellcc_assist::{AdviceClass, Record};
+use cellcc_units::Time;
+use serde::Serialize;
+use std::cmp::Reverse;
+
+/// All users, and who is told about them.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Overview {
+    /// When it was so: milliseconds since 1970.
+    pub unix_ms: u64,
+    /// Users of the table, known or not.
+    pub users: usize,
+    /// Clients that are connected.
+    pub clients: usize,
+    /// Users about whom a server is told.
+    pub assisted: Group,
+    /// The other users of whom something is known.
+    pub unassisted: Group,
+    /// Those users to whom most is served, in the order of the table.
+    pub shown: Vec<UserOverview>,
+}
+
+/// Some users together.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Default)]
+pub struct Group {
+    /// How many.
+    pub users: usize,
+    /// What was served to them in the last period of each; `None` where no source tells.
+    pub served_mbit_per_s: Option<f64>,
+    /// What waits for all of them at their base stations.
+    pub queue_bytes: u64,
+    /// How long a byte that arrives now waits, in the mean over them; `None` where nobody has a rate.
+    pub queueing_ms: Option<f64>,
+}
+
+/// One user.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct UserOverview {
+    /// The name in the table.
+    pub user: String,
+    /// The cell, as the source calls it.
+    pub cell: u32,
+    /// What servers are told of the bandwidth's origin: `backlogged`, `partial`, `idle`; or `stale`: the source is late.
+    pub class: &'static str,
+    /// What was served in the last period; `None` where the source does not tell.
+    pub served_mbit_per_s: Option<f64>,
+    /// The bandwidth that servers are told.
+    pub told_mbit_per_s: f64,
+    /// What waits at the base station.
+    pub queue_bytes: u64,
+    /// How long a byte that arrives now waits; `None` where the bandwidth is zero and something waits.
+    pub queueing_ms: Option<f64>,
+    /// The minimum RTT; `None` where it is not known.
+    pub min_rtt_ms: Option<f64>,
+    /// Active flows.
+    pub flows: u16,
+    /// Cells that the user has been in.
+    pub cells_seen: u64,
+    /// How long ago the last measured period ended.
+    pub age_ms: u64,
+    /// The servers that are told.
+    pub told: Vec<Told>,
+}
+
+/// A server that is told about a user.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Told {
+    /// Its name.
+    pub server: String,
+    /// Why it may be.
+    pub because: Ground,
+}
+
+impl Service {
+    /// All users as they are now, `most` of them by name.
+    pub fn overview(&self, now: Time, most: usize) -> Overview {
+        let known: Vec<_> =
+            self.identities.all().filter_map(|index| Some((index, self.users.last(index)?))).collect();
+        let (assisted, unassisted) =
+            known.iter().partition::<Vec<_>, _>(|(index, _)| self.servers_of(*index).next().is_some());
+        let mut shown = known;
+        shown.sort_by_key(|(index, record)| Reverse(self.users.served(*index).unwrap_or(record.downlink)));
+        shown.truncate(most);
+        shown.sort_by_key(|(index, _)| *index);
+        Overview {
+            unix_ms: now.as_nanos() / 1_000_000,
+            users: self.identities.all().count(),
+            clients: self.clients.len(),
+            assisted: self.group(&assisted),
+            unassisted: self.group(&unassisted),
+            shown: shown.into_iter().map(|(index, record)| self.user_overview(now, index, record)).collect(),
+        }
+    }
+
+    /// Whether this server is told about this user.
+    pub(super) fn is_told(&self, server: &PeerName, index: UserIndex) -> bool {
+        self.servers_of(index).any(|(name, _)| name == server)
+    }
+
+    fn servers_of(&self, index: UserIndex) -> impl Iterator<Item = (&PeerName, &Subscription)> {
+        let subscriptions = self.subscriptions[index.0].iter();
+        subscriptions
+            .map(|(id, subscription)| (&self.clients[id].name, subscription))
+            .filter(|(name, _)| name.role() == Role::Server)
+    }
+
+    fn group(&self, users: &[(UserIndex, &Record)]) -> Group {
+        let served: Vec<_> = users.iter().filter_map(|(index, _)| self.users.served(*index)).collect();
+        let waits: Vec<_> = users.iter().filter_map(|(_, record)| queueing_ms(record)).collect();
+        Group {
+            users: users.len(),
+            served_mbit_per_s: (!served.is_empty())
+                .then(|| served.iter().map(|rate| rate.as_mbit_per_sec()).sum()),
+            queue_bytes: users.iter().map(|(_, record)| record.backlog.get()).sum(),
+            queueing_ms: (!waits.is_empty()).then(|| waits.iter().sum::<f64>() / waits.len() as f64),
+        }
+    }
+
+    fn user_overview(&self, now: Time, index: UserIndex, record: &Record) -> UserOverview {
+        let min_rtt = record.min_rtt_network + record.min_rtt_downlink + record.min_rtt_uplink;
+        let told = self.servers_of(index);
+        UserOverview {
+            user: self.identities.user(index).name.clone(),
+            cell: self.users.cell(index).unwrap_or_default(),
+            class: match record.class {
+                _ if record.stale => "stale",
+                AdviceClass::Backlogged => "backlogged",
+                AdviceClass::Partial => "partial",
+                AdviceClass::Idle => "idle",
+            },
+            served_mbit_per_s: self.users.served(index).map(|rate| rate.as_mbit_per_sec()),
+            told_mbit_per_s: record.downlink.as_mbit_per_sec(),
+            queue_bytes: record.backlog.get(),
+            queueing_ms: queueing_ms(record),
+            min_rtt_ms: (!min_rtt.is_zero()).then(|| min_rtt.as_millis_f64()),
+            flows: record.flows,
+            cells_seen: u64::from(record.cell_epoch) + 1,
+            age_ms: now.since(record.measured_until).as_nanos() / 1_000_000,
+            told: told
+                .map(|(name, subscription)| Told {
+                    server: name.name().to_owned(),
+                    because: subscription.ground,
+                })
+                .collect(),
+        }
+    }
+}
+
+fn queueing_ms(record: &Record) -> Option<f64> {
+    match (record.backlog.is_zero(), record.downlink.is_zero()) {
+        (true, _) => Some(0.0),
+        (false, true) => None,
+        (false, false) => Some(record.downlink.time_for(record.backlog).as_millis_f64()),
+    }
+}

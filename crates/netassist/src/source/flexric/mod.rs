@@ -1,0 +1,25 @@
+//! A base station of OpenAirInterface or another one with FlexRIC's agent: lines of JSON that an xApp sends of each indication of
+//! the MAC, RLC and GTP service models. `examples/flexric-xapp` has such an xApp.
+//!
+//! Source: openaicellular/flexric at 1f04cc5 (December 2023), the structures of the service models. Not tried: a live base station
+//! or RIC.
+
+mod line;
+mod samples;
+
+pub use line::{GtpTunnel, Line, MacUe, Malformed, RlcBearer, parse};
+pub use samples::{FlexRicReader, FlexRicSettings, UserNames};
+
+use super::MessageReader;
+use crate::sample::Sample;
+use cellcc_units::Time;
+
+impl MessageReader for FlexRicReader {
+    fn read(&mut self, now: Time, bytes: &[u8]) -> Result<Vec<Sample>, String> {
+        FlexRicReader::read(self, now, bytes).map_err(|malformed| malformed.to_string())
+    }
+
+    fn forget(&mut self) {
+        FlexRicReader::forget(self);
+    }
+}
