@@ -1,4 +1,4 @@
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, final
 
 VERSION: str
@@ -39,6 +39,24 @@ def compare(
     progress: Callable[[float, int, int], Any] | None = None,
 ) -> tuple[Runs, bool, int, int]: ...
 def read(folder: str) -> Runs: ...
+
+@final
+class Episodes:
+    def __init__(self, count: int, agent: str, interval: str, options: dict[str, Any]) -> None: ...
+    @property
+    def width(self) -> int: ...
+    def delivered_packets(self, index: int) -> int: ...
+    def begin(
+        self,
+        index: int,
+        seed: int,
+        *,
+        trace: str,
+        rtt: str | None = None,
+        queue: str | None = None,
+        background: str | None = None,
+    ) -> None: ...
+    def step(self, actions: Any, observations: Any, rewards: Any, over: Any) -> None: ...
 
 @final
 class Trace:

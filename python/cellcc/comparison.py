@@ -133,8 +133,8 @@ def _listed(given: str | Sequence[str] | None) -> list[str] | None:
 def _links(given: Link | Sequence[Link] | None) -> list[str] | None:
     if given is None:
         return None
-    one = isinstance(given, (str, os.PathLike, Trace))
-    return [str(link) if isinstance(link, Trace) else os.fspath(link) for link in ([given] if one else given)]
+    links = [given] if isinstance(given, (str, os.PathLike, Trace)) else given
+    return [str(link) if isinstance(link, Trace) else os.fspath(link) for link in links]
 
 
 def _seeds(given: int | str | Iterable[int] | None) -> str | None:

@@ -1,6 +1,7 @@
 """How far the runs are: a bar in notebooks and in terminals."""
 
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -17,8 +18,9 @@ def progress_bar(wanted: "bool | Shown | None") -> Iterator[Shown | None]:
     if not (_somebody_looks() if wanted is None else wanted):
         yield None
         return
-    # tqdm takes 50 ms to import, and most calls show nothing.
-    from tqdm.auto import tqdm
+    # tqdm takes 50 ms to import, and most calls show nothing. Without ipywidgets it shows text, and warns.
+    with warnings.catch_warnings(action="ignore"):
+        from tqdm.auto import tqdm
 
     bar = tqdm(total=None, unit="run", delay=0.5, bar_format="{l_bar}{bar}| {n:.1f}/{total_fmt} runs [{elapsed}<{remaining}]")
 

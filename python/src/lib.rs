@@ -6,10 +6,12 @@
 //! | runs on threads, progress, Ctrl-C | `compare.rs` |
 //! | Records, their tables and their report | `runs.rs` |
 //! | Arrow tables | `table.rs` |
+//! | agents in environments: what they observe, do, and are rewarded for | `env/` |
 //! | traces and their statistics | `trace.rs` |
 //! | the registry, and schemes written in Python | `schemes.rs`, `scheme.rs` |
 
 mod compare;
+mod env;
 mod error;
 mod options;
 mod runs;
@@ -24,6 +26,8 @@ use pyo3::prelude::*;
 mod _cellcc {
     #[pymodule_export]
     use crate::compare::compare;
+    #[pymodule_export]
+    use crate::env::Episodes;
     #[pymodule_export]
     use crate::error::{InputError, RunError};
     #[pymodule_export]
