@@ -8,7 +8,7 @@ locked := $(if $(CI),--locked)
 floors := -p cellcc-units -p cellcc-fixed -p cellcc-control -p cellcc-link -p cellcc-assist -p cellcc-experiment
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast fresh-machine faults bench bench-emulator bench-quic bench-kernel bench-netassist soak soak-kernel kernel-objects lint docs docs-check clean
+.PHONY: help demo test test-fast wheel fresh-machine faults bench bench-python bench-emulator bench-quic bench-kernel bench-netassist soak soak-kernel kernel-objects lint docs docs-check clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r target text; do \
@@ -18,12 +18,17 @@ demo: ## Compare schemes on the embedded links; prints the path of the report
 	@tools/setup build
 	$(run) cargo run --release $(locked) --bin cellcc -- compare
 
-test: ## Run all tests
+test: ## Run all tests; CELLCC_PYTHON=skip leaves out those of the Python package
 	@tools/setup test
 	@tools/test
 
 fresh-machine: ## Try demo and test on a Debian that has apt and make and nothing else; as root, half an hour
 	@tools/fresh-machine
+
+wheel: ## Build the Python package for publication, into target/wheels/
+	@tools/setup test
+	@tools/test-python prepare
+	$(run) target/python/venv/bin/maturin build --release $(locked) --manifest-path python/Cargo.toml --out target/wheels
 
 test-fast: ## Run the unit tests of the pure floors, in under 3 minutes
 	@tools/setup build
@@ -38,6 +43,10 @@ faults: ## Print what every scheme does under fourteen faults, the tables of doc
 	$(run) cargo run --release $(locked) -p cellcc-sim --example faults -- quic
 	$(run) cargo run --release $(locked) -p cellcc-sim --example faults -- rack
 	$(run) cargo run --release $(locked) -p cellcc-sim --example faults -- ack50k
+
+bench-python: wheel ## Measure what a call from Python costs, and environments beside the engine alone; five minutes, nothing else running
+	target/python/venv/bin/pip install --quiet --force-reinstall --no-deps target/wheels/*.whl
+	target/python/venv/bin/python python/bench.py
 
 bench-emulator: ## Measure the emulator on this machine: throughput, punctuality; half an hour, nothing else running
 	@tools/setup test

@@ -1,7 +1,7 @@
 //! The one way out: an exit status and what to say on standard error; and the one way to write on standard output.
 
 use cellcc_emu::error::EmuError;
-use cellcc_runner::RunnerError;
+use cellcc_runner::{RequestError, RunnerError};
 use std::error::Error;
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -53,6 +53,12 @@ impl Exit {
 impl From<RunnerError> for Exit {
     fn from(error: RunnerError) -> Self {
         if error.is_input() { Self::input(error) } else { Self::failed(error) }
+    }
+}
+
+impl From<RequestError> for Exit {
+    fn from(error: RequestError) -> Self {
+        Self::input(error)
     }
 }
 

@@ -35,7 +35,6 @@ mod shell;
 mod tcp;
 mod terminal;
 mod trace;
-mod traces;
 mod transfer;
 mod url;
 

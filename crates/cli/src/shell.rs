@@ -2,7 +2,6 @@
 
 use crate::emulated::{self, Asked, How, MOST_USERS};
 use crate::exit::Exit;
-use crate::{compare, traces};
 use cellcc_control::split_list;
 use cellcc_emu::log::{LogHeader, LogSpec};
 use cellcc_emu::mahimahi::Chain;
@@ -10,6 +9,7 @@ use cellcc_emu::path::{Stages, stages};
 use cellcc_emu::stage::Stage;
 use cellcc_experiment::{CellSetup, DEFAULT_DRIVER, Offset, PlanFile, Scenario};
 use cellcc_link::{Capacity, TraceCache};
+use cellcc_runner::{Request, ranges, traces};
 use cellcc_units::{Bytes, Queue, Ratio, Span};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -102,7 +102,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: Args) -> Result<ExitCode, Exit> {
     emulated::prepare()?;
     let scenario = scenario(&args)?;
-    compare::check_emulated(&scenario.path)?;
+    ranges::check_emulated(&scenario.path)?;
     let traces = TraceCache::default();
     let users = scenario.cell.iter().flat_map(|cell| &cell.users);
     let channels: Vec<_> = std::iter::once(&scenario.trace).chain(users).collect();
@@ -132,7 +132,7 @@ pub(crate) fn run_chain(chain: Chain) -> Result<ExitCode, Exit> {
 
 /// The path as a Scenario: that of the file, and over it the flags.
 fn scenario(args: &Args) -> Result<Scenario, Exit> {
-    let file = args.scenario.as_deref().map(compare::read_scenario).transpose()?;
+    let file = args.scenario.as_deref().map(Request::read).transpose()?.map(|request| request.file);
     let PlanFile { mut path, cell, traces, endpoint, netassist, .. } = file.unwrap_or_else(|| {
         let mut file = PlanFile::default();
         file.path.rtt = Span::ZERO;
@@ -148,7 +148,7 @@ fn scenario(args: &Args) -> Result<Scenario, Exit> {
     set(&mut path.extra_loss, args.extra_loss.clone());
     set(&mut path.jitter, args.jitter);
     for (flag, queue) in [("--queue", path.queue), ("--up-queue", path.reverse.queue)] {
-        compare::holds_a_packet(flag, queue, Bytes::new(args.how.mtu.into())).map_err(Exit::input)?;
+        ranges::holds_a_packet(flag, queue, Bytes::new(args.how.mtu.into())).map_err(Exit::input)?;
     }
     path.jitter_reorders |= args.jitter_reorders;
     set(&mut path.reordered, args.reordered);

@@ -13,6 +13,7 @@
 
 #![allow(clippy::disallowed_methods, reason = "the runner measures wall time and runs on threads")]
 
+mod collect;
 mod detail;
 mod error;
 mod folder;
@@ -22,17 +23,27 @@ mod journal;
 mod lock;
 mod merge;
 mod output;
+mod pool;
+pub mod ranges;
+mod request;
 mod results;
 mod resume;
 mod runner;
+mod scenario_file;
 mod seal;
 mod shard;
+mod tally;
+pub mod traces;
 
+pub use collect::{Collected, collect};
 pub use detail::SeriesDetail;
 pub use error::RunnerError;
 pub use info::{Failure, Host, RunInfo, State};
 pub use merge::{Merged, merge};
 pub use output::OutputFolder;
+pub use pool::Progress;
+pub use request::{Request, RequestError};
 pub use results::Results;
-pub use runner::{Existing, Outcome, Progress, Runner, check_plan};
+pub use runner::{Existing, Outcome, Runner, check_plan};
 pub use shard::{Shard, ShardError};
+pub use tally::Tally;

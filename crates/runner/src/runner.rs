@@ -1,16 +1,15 @@
-//! The job pool: runs of a plan, several at a time, each kept as soon as it is finished.
+//! Runs a plan into an output folder: each run is kept as soon as it is finished.
 
 use crate::info::{Failure, Host, RunInfo, State};
 use crate::journal::{self, Journal, Place};
 use crate::output::{OutputFolder, remove};
+use crate::pool::{Ended, Keep, Pool, Progress, lock};
 use crate::{RunnerError, SeriesDetail, Shard, resume, seal};
 use cellcc_experiment::{Curve, Driver, Plan, PlannedRun, Record, RunId};
-use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Mutex, PoisonError};
 use std::time::{Instant, SystemTime};
 
 /// How to execute a plan.
@@ -56,21 +55,6 @@ pub struct Outcome {
     pub interrupted: bool,
 }
 
-/// Is told how far the runs are; called from several threads.
-pub trait Progress: Sync {
-    /// The runs begin: `finished` of `runs` were there from an earlier part.
-    fn begin(&self, _runs: usize, _finished: usize) {}
-    /// A run is finished.
-    fn finished(&self, _label: &str) {}
-    /// Something of an earlier part is not what was written then (what, and where), and its runs are repeated.
-    fn repeats(&self, _what: &str) {}
-    /// A run failed.
-    fn failed(&self, _label: &str, _cause: &str) {}
-}
-
-/// No progress is shown.
-impl Progress for () {}
-
 impl Runner {
     /// Runs the plan, or the share of it, and leaves the results in the output folder. Once `stop` is true no further run is
     /// begun; those going on are finished first, unless the driver ends them.
@@ -95,31 +79,18 @@ impl Runner {
         let (journal, done) = self.prepare(&runs, &info, progress).map_err(RunnerError::at_start)?;
         progress.begin(runs.len(), done.len());
 
+        let kept = InFolder { out: &self.out, done: Mutex::new(Done { journal, places: done }) };
         let pool = Pool {
             runs: &runs,
             version: &plan.version,
-            out: &self.out,
             detail: self.series,
             driver,
             progress,
             stop,
-            next: AtomicUsize::new(0),
-            broken: AtomicBool::new(false),
-            state: Mutex::new(Done { journal, places: done, failures: BTreeMap::new(), error: None }),
+            kept: &kept,
         };
-        let (alone, together): (Vec<usize>, Vec<usize>) =
-            (0..runs.len()).partition(|&position| driver.is_real_time(&runs[position].scenario));
-        std::thread::scope(|scope| {
-            for _ in 1..self.jobs.get().min(together.len()) {
-                // Where the system gives no further thread, those that are there do the work.
-                let _ = std::thread::Builder::new().spawn_scoped(scope, || pool.work(&together));
-            }
-            pool.work(&together);
-        });
-        pool.next.store(0, Ordering::Relaxed);
-        pool.work(&alone);
-        let Done { places, failures, error, journal } =
-            pool.state.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let Ended { failures, error } = pool.run(self.jobs);
+        let Done { places, journal } = kept.done.into_inner().unwrap_or_else(PoisonError::into_inner);
         drop(journal);
         let interrupted = places.len() + failures.len() < runs.len();
         info.failures = failures.into_values().collect();
@@ -204,62 +175,25 @@ pub fn check_plan(plan: &Plan) -> Result<(), RunnerError> {
     }
 }
 
-/// What the threads share.
-struct Pool<'a> {
-    runs: &'a [PlannedRun],
-    version: &'a str,
+/// Keeps finished runs in the output folder.
+struct InFolder<'a> {
     out: &'a OutputFolder,
-    detail: SeriesDetail,
-    driver: &'a dyn Driver,
-    progress: &'a dyn Progress,
-    /// No further run is wanted.
-    stop: &'a AtomicBool,
-    /// No further run can be kept.
-    broken: AtomicBool,
-    /// Which of the positions that are worked through is next.
-    next: AtomicUsize,
-    state: Mutex<Done>,
+    done: Mutex<Done>,
 }
 
 /// What has been done so far.
 struct Done {
     journal: Journal,
     places: BTreeMap<RunId, Place>,
-    /// By position in the plan.
-    failures: BTreeMap<usize, Failure>,
-    /// The first error that was not one of a run.
-    error: Option<RunnerError>,
 }
 
-impl Pool<'_> {
-    /// Runs those at `positions`, as one of several threads.
-    fn work(&self, positions: &[usize]) {
-        while !self.stop.load(Ordering::Relaxed) && !self.broken.load(Ordering::Relaxed) {
-            let Some(&position) = positions.get(self.next.fetch_add(1, Ordering::Relaxed)) else { return };
-            let run = &self.runs[position];
-            if self.state().places.contains_key(&run.id) {
-                continue;
-            }
-            let result = catch_unwind(AssertUnwindSafe(|| self.driver.run(&run.scenario)));
-            let kept = match result {
-                Ok(Ok(record)) => self.keep(run, record),
-                // It was told to end: it has not failed, and is still to be done.
-                Ok(Err(_)) if self.stop.load(Ordering::Relaxed) => return,
-                Ok(Err(error)) => self.fail(position, run, error.to_string()),
-                Err(panic) => self.fail(position, run, format!("internal error: {}", message(&*panic))),
-            };
-            if let Err(error) = kept {
-                self.broken.store(true, Ordering::Relaxed);
-                self.state().error.get_or_insert(error);
-            }
-        }
+impl Keep for InFolder<'_> {
+    fn has(&self, id: RunId) -> bool {
+        lock(&self.done).places.contains_key(&id)
     }
 
-    /// Writes a finished run: its series first, so that a line in the journal always has them.
-    fn keep(&self, run: &PlannedRun, mut record: Record) -> Result<(), RunnerError> {
-        record.id = run.id.to_string();
-        record.version = self.version.into();
-        self.detail.apply(&mut record);
+    /// Writes the series first, so that a line in the journal always has them.
+    fn keep(&self, run: &PlannedRun, record: Record) -> Result<(), RunnerError> {
         let series = record.series.to_csv();
         let curves = (!record.curves.is_empty()).then(|| Curve::to_csv(&record.curves));
         let curves = curves.as_ref().map(String::as_bytes);
@@ -267,31 +201,9 @@ impl Pool<'_> {
         self.out.write_curves(run.id, curves)?;
         let line = seal::seal(&record, series.as_bytes(), curves);
         drop(record);
-        let mut state = self.state();
-        let place = state.journal.append(&line)?;
-        state.places.insert(run.id, place);
-        drop(state);
-        self.progress.finished(&run.label());
+        let mut done = lock(&self.done);
+        let place = done.journal.append(&line)?;
+        done.places.insert(run.id, place);
         Ok(())
     }
-
-    fn fail(&self, position: usize, run: &PlannedRun, cause: String) -> Result<(), RunnerError> {
-        let label = run.label();
-        self.progress.failed(&label, &cause);
-        self.state().failures.insert(position, Failure { id: run.id, label, cause });
-        Ok(())
-    }
-
-    /// A thread that panicked with the lock has changed nothing half-way: every change is one call.
-    fn state(&self) -> MutexGuard<'_, Done> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-fn message(panic: &(dyn Any + Send)) -> &str {
-    panic
-        .downcast_ref::<&str>()
-        .copied()
-        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
-        .unwrap_or("a panic without a message")
 }

@@ -1,9 +1,8 @@
 //! How far the runs are, on standard error; nothing where that is not a terminal.
 
 use crate::exit::tell;
-use cellcc_runner::Progress;
+use cellcc_runner::{Progress, Tally};
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
-use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -14,27 +13,18 @@ const PARTS: u64 = 1_000_000;
 #[derive(Debug)]
 pub(super) struct Bar {
     bar: ProgressBar,
-    counts: Arc<Mutex<Counts>>,
+    tally: Arc<Mutex<Tally>>,
     quiet: bool,
-}
-
-#[derive(Debug, Default)]
-struct Counts {
-    ended: u64,
-    failed: u64,
-    runs: u64,
-    /// The parts of the runs under way that are done.
-    under_way: BTreeMap<String, u64>,
 }
 
 impl Bar {
     pub(super) fn new(quiet: bool) -> Self {
         let target = if quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
         let bar = ProgressBar::with_draw_target(None, target);
-        let counts = Arc::new(Mutex::new(Counts::default()));
+        let tally = Arc::new(Mutex::new(Tally::default()));
         let template = "{bar:30} {ended} runs, {elapsed} so far{left}  {wide_msg}";
         if let Ok(style) = ProgressStyle::with_template(template) {
-            let counts = Arc::clone(&counts);
+            let tally = Arc::clone(&tally);
             let style = style.with_key("left", |state: &ProgressState, out: &mut dyn Write| {
                 // Before anything has moved nobody knows.
                 let left = state.eta();
@@ -43,65 +33,55 @@ impl Bar {
                 }
             });
             bar.set_style(style.with_key("ended", move |_: &ProgressState, out: &mut dyn Write| {
-                let Counts { ended, runs, .. } = *lock(&counts);
+                let Tally { ended, runs, .. } = *lock(&tally);
                 // Only what is drawn fails to be drawn.
                 let _ = write!(out, "{ended} of {runs}");
             }));
         }
-        Self { bar, counts, quiet }
+        Self { bar, tally, quiet }
     }
 
     pub(super) fn clear(&self) {
         self.bar.finish_and_clear();
     }
 
-    /// A run under way has done this share of its time.
-    pub(super) fn advanced(&self, label: &str, share: f64) {
-        let position = {
-            let mut counts = lock(&self.counts);
-            let parts = (share.clamp(0.0, 1.0) * PARTS as f64) as u64;
-            match counts.under_way.get_mut(label) {
-                Some(done) => *done = parts,
-                None => _ = counts.under_way.insert(label.into(), parts),
-            }
-            counts.position()
-        };
-        self.bar.set_position(position);
-    }
-
     fn ended(&self, label: &str, failed: bool) {
         let (position, failed) = {
-            let mut counts = lock(&self.counts);
-            counts.under_way.remove(label);
-            counts.ended += 1;
-            counts.failed += u64::from(failed);
-            (counts.position(), counts.failed)
+            let mut tally = lock(&self.tally);
+            tally.ended(label, failed);
+            (position(&tally), tally.failed)
         };
         self.bar.set_message(if failed == 0 { label.to_owned() } else { format!("{failed} failed") });
         self.bar.set_position(position);
     }
 }
 
-impl Counts {
-    fn position(&self) -> u64 {
-        self.ended * PARTS + self.under_way.values().sum::<u64>()
-    }
+fn position(tally: &Tally) -> u64 {
+    (tally.done() * PARTS as f64) as u64
 }
 
 /// The bar is drawn with its own lock held, and takes this one then: never the other way round.
-fn lock(counts: &Mutex<Counts>) -> MutexGuard<'_, Counts> {
-    counts.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock(tally: &Mutex<Tally>) -> MutexGuard<'_, Tally> {
+    tally.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Progress for Bar {
     fn begin(&self, runs: usize, finished: usize) {
-        let (runs, finished) = (runs as u64, finished as u64);
-        *lock(&self.counts) = Counts { ended: finished, runs, ..Counts::default() };
-        self.bar.set_length(runs * PARTS);
-        self.bar.set_position(finished * PARTS);
+        lock(&self.tally).begin(runs, finished);
+        self.bar.set_length(runs as u64 * PARTS);
+        self.bar.set_position(finished as u64 * PARTS);
         // Runs of an earlier part took no time now: they must not count for the time left.
         self.bar.reset_eta();
         self.bar.enable_steady_tick(Duration::from_millis(200));
+    }
+
+    fn advanced(&self, label: &str, share: f64) {
+        let position = {
+            let mut tally = lock(&self.tally);
+            tally.advanced(label, share);
+            position(&tally)
+        };
+        self.bar.set_position(position);
     }
 
     fn finished(&self, label: &str) {

@@ -2,46 +2,32 @@
 
 mod args;
 mod bar;
-mod check;
 mod conversations;
 mod drivers;
-mod plan_file;
-mod scenario_file;
-mod watched;
+mod request;
 
 pub(crate) use args::Args;
-pub(crate) use check::{check_emulated, holds_a_packet};
 
 use crate::exit::{Exit, tell};
 use crate::present;
 use args::ExecutionArgs;
-use cellcc_experiment::{Plan, PlanError, PlanFile};
 use cellcc_runner::{Existing, Host, Outcome, OutputFolder, Runner};
 use cellcc_version::VERSION;
 use conversations::Conversations;
 use drivers::Drivers;
-use plan_file::Asked;
 use std::io::ErrorKind;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use watched::Watched;
 
 pub(crate) fn run(args: Args) -> Result<(), Exit> {
-    let Asked { file, name } = plan_file::plan_file(&args)?;
-    check::check(&file, &name)?;
-    let conversations = Conversations::new(args.execution.conversations.as_deref(), &file.drivers)?;
-    let driver = Drivers::new(&file.drivers, &conversations.recordings())?;
-    let plan = Plan::new(&file, &driver, VERSION).map_err(|error| match error {
-        PlanError::Mix(_) => Exit::input(format!("--schemes or --background: {error}")),
-        PlanError::Braces(_) => Exit::input(format!("--schemes: {error}")),
-        PlanError::Baseline { .. } => Exit::input(format!("--baseline: {error}")),
-        PlanError::Empty(_) | PlanError::Vary(_) | PlanError::Resolve(_) => Exit::input(error),
-    })?;
-    check::check_starts(&plan)?;
-    check::check_extra_delays(&plan)?;
-    cellcc_runner::check_plan(&plan)?;
+    let request = request::request(&args)?;
+    request.check()?;
+    let drivers = &request.file.drivers;
+    let conversations = Conversations::new(args.execution.conversations.as_deref(), drivers)?;
+    let driver = Drivers::new(drivers, &conversations.recordings())?;
+    let plan = request.plan(&driver, VERSION)?;
 
     let execution = &args.execution;
     let out = match &execution.out {
@@ -59,7 +45,7 @@ pub(crate) fn run(args: Args) -> Result<(), Exit> {
         },
         series: execution.series,
         command: std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect(),
-        scenario: scenario_file::text(&file).map_err(Exit::failed)?,
+        scenario: request.scenario_toml().map_err(Exit::failed)?,
     };
     if let Some((runs, length)) = driver.real_time(&plan).filter(|_| !execution.shown.quiet) {
         let runs = if runs == 1 { "1 run takes".into() } else { format!("{runs} runs take") };
@@ -67,16 +53,10 @@ pub(crate) fn run(args: Args) -> Result<(), Exit> {
     }
     let bar = bar::Bar::new(execution.shown.quiet);
     let stop = stop_on_signal()?;
-    let watched = Watched { drivers: &driver, bar: &bar, stop: &stop };
-    let outcome = runner.run(&plan, &watched, &bar, &stop);
+    let outcome = runner.run(&plan, &driver, &bar, &stop);
     bar.clear();
     conclude(&outcome?, &runner.out, execution)?;
     conversations.conclude()
-}
-
-/// What a Scenario file says.
-pub(crate) fn read_scenario(path: &Path) -> Result<PlanFile, Exit> {
-    plan_file::read(path).map(|asked| asked.file)
 }
 
 fn conclude(outcome: &Outcome, out: &OutputFolder, execution: &ExecutionArgs) -> Result<(), Exit> {

@@ -2,9 +2,10 @@
 
 use super::{Args, Part, USES, draw, floors, millis};
 use crate::exit::{Exit, print};
-use crate::{grid, traces};
+use crate::grid;
 use cellcc_link::{DelayFloor, TraceCache};
 use cellcc_report::TableFormat;
+use cellcc_runner::traces;
 use cellcc_units::Ratio;
 use serde::Serialize;
 

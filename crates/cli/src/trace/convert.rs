@@ -1,8 +1,8 @@
 //! `cellcc trace convert`.
 
 use crate::exit::Exit;
-use crate::traces;
 use cellcc_link::{Capacity, trace};
+use cellcc_runner::traces;
 use cellcc_units::Span;
 use flate2::write::GzEncoder;
 use liblzma::write::XzEncoder;

@@ -1,8 +1,8 @@
 //! `cellcc trace diff`.
 
 use crate::exit::{Exit, print};
-use crate::traces;
 use cellcc_record::{Agreement, compare_traces, opportunity_times};
+use cellcc_runner::traces;
 use cellcc_units::{Span, Time};
 
 #[derive(Debug, clap::Args)]

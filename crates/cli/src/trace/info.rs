@@ -1,9 +1,10 @@
 //! `cellcc trace info`.
 
 use crate::exit::{Exit, print};
-use crate::{grid, traces};
+use crate::grid;
 use cellcc_link::{CapacityStats, OUTAGE_BELOW_MBIT_S};
 use cellcc_report::TableFormat;
+use cellcc_runner::traces;
 use cellcc_units::Span;
 use serde::Serialize;
 

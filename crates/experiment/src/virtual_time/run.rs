@@ -6,10 +6,11 @@ use crate::assistance::TracedPath;
 use crate::{Application, Delivery, FlowMeter, MeasuredFlow, PathLinks, Record, RunError, Scenario, Watch};
 use cellcc_assist::{Advice, Counters, Reports, UserState, active_flows};
 use cellcc_control::Observed;
-use cellcc_link::{Capacities, ForwardPath, Link, Packet, Poll, QueueCounters};
+use cellcc_link::{Capacities, Capacity, ForwardPath, Link, Packet, Poll, QueueCounters};
 use cellcc_units::{Bytes, Span, Time};
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, VecDeque};
+use std::sync::Arc;
 
 /// Events between two looks of a [`Watch`]: some milliseconds of computing. Counted in events, not in the run's time: a
 /// fast link has a million events in a millisecond of that.
@@ -167,6 +168,14 @@ impl<E: Ends> Run<E> {
     /// Where the Scenario has no such user.
     pub fn queue(&mut self, user: usize) -> QueueCounters {
         self.forward.counters(self.now, user)
+    }
+
+    /// What a user's link can carry, from the run's beginning on.
+    ///
+    /// # Panics
+    /// Where the Scenario has no such user.
+    pub fn capacity(&self, user: usize) -> &Arc<Capacity> {
+        &self.capacities.forward[user]
     }
 
     /// Lets everything happen that is due by `time`, and not after the Scenario's end.

@@ -122,6 +122,12 @@ pub(crate) struct StopAfter<'a> {
     stop: &'a AtomicBool,
 }
 
+impl<'a> StopAfter<'a> {
+    pub(crate) fn new(runs: usize, stop: &'a AtomicBool) -> Self {
+        Self { left: AtomicUsize::new(runs), stop }
+    }
+}
+
 impl Progress for StopAfter<'_> {
     fn finished(&self, _: &str) {
         if self.left.fetch_sub(1, Ordering::Relaxed) == 1 {
@@ -132,7 +138,7 @@ impl Progress for StopAfter<'_> {
 
 pub(crate) fn interrupt_after(runs: usize, runner: &Runner, plan: &Plan) -> Outcome {
     let stop = AtomicBool::new(false);
-    let progress = StopAfter { left: AtomicUsize::new(runs), stop: &stop };
+    let progress = StopAfter::new(runs, &stop);
     runner.run(plan, &Fake::default(), &progress, &stop).unwrap()
 }
 

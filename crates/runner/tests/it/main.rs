@@ -2,6 +2,7 @@
 
 #![allow(clippy::disallowed_methods, reason = "these runs take real time")]
 
+mod collect;
 mod common;
 mod damage;
 mod folder;

@@ -1,6 +1,6 @@
-//! What `--traces` may name becomes what a Scenario names.
+//! What a user may name as links (`--traces`) becomes what a Scenario names.
 
-use crate::exit::Exit;
+use crate::RequestError;
 use cellcc_link::{synthetic, trace};
 use cellcc_units::Rate;
 use std::fs;
@@ -10,7 +10,10 @@ use std::path::{Path, PathBuf};
 const ENDINGS: [&str; 5] = ["mahi", "up", "down", "mbps", "csv"];
 
 /// Folders and patterns become their traces, sorted by name; everything else is put as a Scenario has it.
-pub(crate) fn expand(given: &[String]) -> Result<Vec<String>, Exit> {
+///
+/// # Errors
+/// A folder without traces, a pattern that no file's name has, a name that is not UTF-8.
+pub fn expand(given: &[String]) -> Result<Vec<String>, RequestError> {
     let mut traces = Vec::new();
     for text in given {
         let path = Path::new(text);
@@ -26,7 +29,7 @@ pub(crate) fn expand(given: &[String]) -> Result<Vec<String>, Exit> {
 }
 
 /// A bare rate, and a file that could be a name, as a Scenario has them.
-pub(crate) fn normal(text: &str) -> String {
+pub fn normal(text: &str) -> String {
     if text.parse::<Rate>().is_ok() {
         return format!("rate={text}");
     }
@@ -46,8 +49,8 @@ fn is_pattern(text: &str) -> bool {
     text.contains(['*', '?']) && !Path::new(text).exists()
 }
 
-fn of_pattern(pattern: &str) -> Result<Vec<String>, Exit> {
-    let refused = |problem: String| Exit::input(format!("--traces '{pattern}': {problem}"));
+fn of_pattern(pattern: &str) -> Result<Vec<String>, RequestError> {
+    let refused = |problem: String| RequestError::new(format!("--traces '{pattern}': {problem}"));
     let found = glob::glob(pattern).map_err(|error| refused(error.to_string()))?;
     let mut traces = Vec::new();
     for path in found {
@@ -65,11 +68,11 @@ fn of_pattern(pattern: &str) -> Result<Vec<String>, Exit> {
     Ok(traces)
 }
 
-fn of_folder(folder: &Path) -> Result<Vec<String>, Exit> {
+fn of_folder(folder: &Path) -> Result<Vec<String>, RequestError> {
     let mut traces = Vec::new();
     add_folder(folder, &mut traces)?;
     if traces.is_empty() {
-        return Err(Exit::input(format!(
+        return Err(RequestError::new(format!(
             "the folder {} and the folders in it hold no trace; traces end in .mahi, .up, .down, .mbps or .csv (and .gz or .xz \
              after it)",
             folder.display()
@@ -80,8 +83,9 @@ fn of_folder(folder: &Path) -> Result<Vec<String>, Exit> {
 }
 
 /// Adds the traces of a folder and of those within it. Symbolic links to folders are not followed: they may lead in circles.
-fn add_folder(folder: &Path, traces: &mut Vec<String>) -> Result<(), Exit> {
-    let unreadable = |error| Exit::input(format!("cannot read the folder {}: {error}", folder.display()));
+fn add_folder(folder: &Path, traces: &mut Vec<String>) -> Result<(), RequestError> {
+    let unreadable =
+        |error| RequestError::new(format!("cannot read the folder {}: {error}", folder.display()));
     for entry in fs::read_dir(folder).map_err(unreadable)? {
         let entry = entry.map_err(unreadable)?;
         let path = entry.path();
@@ -105,8 +109,8 @@ fn is_trace(path: &Path) -> bool {
     has_ending || trace::read(path).is_ok()
 }
 
-fn text_of(path: PathBuf) -> Result<String, Exit> {
+fn text_of(path: PathBuf) -> Result<String, RequestError> {
     path.into_os_string().into_string().map_err(|path| {
-        Exit::input(format!("the name of the trace {} is not UTF-8: rename the file", path.display()))
+        RequestError::new(format!("the name of the trace {} is not UTF-8: rename the file", path.display()))
     })
 }

@@ -14,7 +14,7 @@ const PACKET_SIZES: [&str; 2] = ["mss", "header"];
 ///
 /// # Errors
 /// What of the plan has no form in TOML.
-pub(super) fn text(file: &PlanFile) -> Result<String, toml::ser::Error> {
+pub(crate) fn text(file: &PlanFile) -> Result<String, toml::ser::Error> {
     let mut table = Table::try_from(file)?;
     rewrite(&mut table);
     toml::to_string(&table)

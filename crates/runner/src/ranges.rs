@@ -1,6 +1,6 @@
 //! Ranges of what can be asked for. Whatever lies outside is a slip of the keyboard or would never end.
 
-use crate::exit::Exit;
+use crate::RequestError;
 use cellcc_experiment::{Endpoint, NetAssist, Path, Plan, PlanFile};
 use cellcc_link::Delay;
 use cellcc_units::{Bytes, Queue, QueueLimit, Ratio, Span};
@@ -13,18 +13,24 @@ const LONGEST_DELAY: Span = Span::from_secs(60);
 const MOST_BINS: u64 = 1_000_000;
 
 /// Checks every value that has a range, whether it came from a flag or from the file `name`, varied ones too.
-pub(super) fn check(file: &PlanFile, name: &str) -> Result<(), Exit> {
-    check_values(file).map_err(Exit::input)?;
-    for variation in file.variations().map_err(|error| Exit::input(format!("{name}: {error}")))? {
+///
+/// # Errors
+/// The value, its flag and its key in a Scenario, and what it takes.
+pub(crate) fn check(file: &PlanFile, name: &str) -> Result<(), RequestError> {
+    check_values(file).map_err(RequestError::new)?;
+    for variation in file.variations().map_err(|error| RequestError::new(format!("{name}: {error}")))? {
         check_values(&variation.file)
-            .map_err(|problem| Exit::input(format!("{name}: [vary] {}: {problem}", variation.text)))?;
+            .map_err(|problem| RequestError::new(format!("{name}: [vary] {}: {problem}", variation.text)))?;
     }
     Ok(())
 }
 
 /// Checks a path whose flags are those of `cellcc shell`. Other than a run of `compare` it may have no length, and may
 /// lose everything.
-pub(crate) fn check_emulated(path: &Path) -> Result<(), Exit> {
+///
+/// # Errors
+/// The value, its flag, and what it takes.
+pub fn check_emulated(path: &Path) -> Result<(), RequestError> {
     let checks = || {
         let takes = "0s to 60s, such as 20ms";
         range("--rtt", "path.rtt", path.rtt, Span::ZERO, LONGEST_DELAY, takes)?;
@@ -35,7 +41,7 @@ pub(crate) fn check_emulated(path: &Path) -> Result<(), Exit> {
         queue("--up-queue", "path.reverse.queue", path.reverse.queue)?;
         [("--queue", path.queue), ("--up-queue", path.reverse.queue)].into_iter().try_for_each(no_ack_filter)
     };
-    checks().map_err(Exit::input)
+    checks().map_err(RequestError::new)
 }
 
 fn check_values(file: &PlanFile) -> Result<(), String> {
@@ -116,13 +122,13 @@ fn check_netassist(asked: &NetAssist) -> Result<(), String> {
 }
 
 /// Delays beyond a minute are a slip of the keyboard. Checked once the files that say them have been read.
-pub(super) fn check_extra_delays(plan: &Plan) -> Result<(), Exit> {
+pub(crate) fn check_extra_delays(plan: &Plan) -> Result<(), RequestError> {
     const MOST: Span = Span::from_secs(60);
     for run in &plan.runs {
         let longest =
-            Delay::with_extra(Span::ZERO, &run.scenario.path.extra_delay).map_err(Exit::input)?.max();
+            Delay::with_extra(Span::ZERO, &run.scenario.path.extra_delay).map_err(RequestError::new)?.max();
         if longest > MOST {
-            return Err(Exit::input(outside(
+            return Err(RequestError::new(outside(
                 "--extra-delay",
                 "path.extra_delay",
                 longest,
@@ -134,12 +140,12 @@ pub(super) fn check_extra_delays(plan: &Plan) -> Result<(), Exit> {
 }
 
 /// A flow that would start after the end is one that the user waits for in vain.
-pub(super) fn check_starts(plan: &Plan) -> Result<(), Exit> {
+pub(crate) fn check_starts(plan: &Plan) -> Result<(), RequestError> {
     for run in &plan.runs {
         let late =
             run.scenario.flows.iter().find(|flow| flow.start.as_nanos() >= run.scenario.duration.as_nanos());
         if let Some(flow) = late {
-            return Err(Exit::input(format!(
+            return Err(RequestError::new(format!(
                 "`{}`: the flow `{}` starts at {}, but the run lasts {}; write a longer --duration or an earlier start",
                 run.scenario.row_name(),
                 flow.scheme,
@@ -207,7 +213,10 @@ fn no_ack_filter((flag, queue): (&str, Queue)) -> Result<(), String> {
 }
 
 /// Refuses a queue that no packet of this size fits into.
-pub(crate) fn holds_a_packet(flag: &str, queue: Queue, packet: Bytes) -> Result<(), String> {
+///
+/// # Errors
+/// What the queue must hold.
+pub fn holds_a_packet(flag: &str, queue: Queue, packet: Bytes) -> Result<(), String> {
     match queue.limit() {
         QueueLimit::Bytes(bytes) if bytes < packet => Err(format!(
             "{flag} {queue}: a packet has {packet}, so that the queue drops each of them; write {packet} or more, or a \

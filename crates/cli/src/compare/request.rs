@@ -1,31 +1,16 @@
-//! Flags and Scenario file become one `PlanFile`.
+//! Flags and Scenario file become one [`Request`].
 
 use super::args::Args;
 
 use crate::exit::Exit;
-use crate::traces;
 use cellcc_control::split_list;
-use cellcc_experiment::{self as experiment, CellSetup, Offset, PlanFile, Vary};
-use cellcc_link::{Delay, LossRate};
-use cellcc_units::{Bytes, input};
-use std::path::Path;
-
-/// What runs when nothing is asked for.
-const QUICK_START: &str = include_str!("../../../../scenarios/quick-start.toml");
-const QUICK_START_NAME: &str = "scenarios/quick-start.toml";
-
-/// The largest Scenario file: room for the names of 100,000 traces.
-const MOST_BYTES: Bytes = Bytes::new(16_000_000);
-
-/// What is asked for, and the name of the file it comes from.
-pub(super) struct Asked {
-    pub(super) file: PlanFile,
-    pub(super) name: String,
-}
+use cellcc_experiment::{CellSetup, Vary};
+use cellcc_runner::{Request, traces};
 
 /// What is asked for: the Scenario file (or that of the folder to be resumed, or the quick start), and over it the flags.
-pub(super) fn plan_file(args: &Args) -> Result<Asked, Exit> {
-    let Asked { mut file, name } = base(args)?;
+pub(super) fn request(args: &Args) -> Result<Request, Exit> {
+    let mut request = base(args)?;
+    let file = &mut request.file;
     if let Some(list) = &args.schemes {
         file.schemes = split_list(list).into_iter().map(String::from).collect();
         if file.schemes.is_empty() {
@@ -35,7 +20,6 @@ pub(super) fn plan_file(args: &Args) -> Result<Asked, Exit> {
     if !args.traces.is_empty() {
         file.traces.clone_from(&args.traces);
     }
-    file.traces = traces::expand(&file.traces)?;
     let vary = &mut file.vary;
     let path = &mut file.path;
     set(vary, "path.rtt", &mut path.rtt, args.path.rtt);
@@ -75,16 +59,8 @@ pub(super) fn plan_file(args: &Args) -> Result<Asked, Exit> {
         file.cell = Some(cell(text)?);
         vary.remove("cell");
     }
-    spell_out(&mut file.path)?;
-    Ok(Asked { file, name })
-}
-
-/// Reads the files of delays and losses, once: a pipe gives its content to the first reader only, and what is kept of the
-/// plan must not need them.
-fn spell_out(path: &mut experiment::Path) -> Result<(), Exit> {
-    let refused = |what: &'static str| move |error| Exit::input(format!("{what}: {error}"));
-    Delay::spell_out(&mut path.extra_delay).map_err(refused("extra delay"))?;
-    LossRate::spell_out(&mut path.extra_loss).map_err(refused("extra loss"))
+    request.spell_out()?;
+    Ok(request)
 }
 
 /// A flag has the last word: what it sets is varied no more.
@@ -95,7 +71,7 @@ fn set<T>(vary: &mut Vary, key: &str, value: &mut T, given: Option<T>) {
     }
 }
 
-fn base(args: &Args) -> Result<Asked, Exit> {
+fn base(args: &Args) -> Result<Request, Exit> {
     let resumed = args.execution.out.as_ref().filter(|_| args.execution.resume);
     if let Some(out) = resumed.filter(|out| !out.is_dir()) {
         return Err(Exit::input(format!(
@@ -104,37 +80,13 @@ fn base(args: &Args) -> Result<Asked, Exit> {
             out.display()
         )));
     }
-    if let Some(path) = &args.scenario {
-        return read(path);
+    let kept = resumed.map(|out| out.join("scenario.toml")).filter(|path| path.exists());
+    if let Some(path) = args.scenario.clone().or(kept) {
+        return Ok(Request::read(&path)?);
     }
-    if let Some(path) = resumed.map(|out| out.join("scenario.toml")).filter(|path| path.exists()) {
-        return read(&path);
-    }
-    let mut asked = parse(QUICK_START_NAME, QUICK_START)?;
-    if args.schemes.is_some() || !args.traces.is_empty() {
-        asked.file.title.clear();
-    }
-    if args.seeds.as_ref().is_some_and(|seeds| seeds.as_slice().len() > 1) {
-        // Several seeds are to give several results, and most schemes draw no random number. A Scenario's figures hold for its offset.
-        asked.file.offset = Offset::Random;
-    }
-    Ok(asked)
-}
-
-pub(super) fn read(path: &Path) -> Result<Asked, Exit> {
-    let name = path.display().to_string();
-    let text = input::read_text(path, MOST_BYTES)
-        .map_err(|error| Exit::input(format!("the Scenario {name}: {error}")))?;
-    parse(&name, &text)
-}
-
-fn parse(name: &str, text: &str) -> Result<Asked, Exit> {
-    let file = toml::from_str(text).map_err(|error| {
-        let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
-        let line = before.matches('\n').count() + 1;
-        Exit::input(format!("{name}:{line}: {}", error.message().replace('\n', ", ")))
-    })?;
-    Ok(Asked { file, name: name.into() })
+    let other = args.schemes.is_some() || !args.traces.is_empty();
+    let several_seeds = args.seeds.as_ref().is_some_and(|seeds| seeds.as_slice().len() > 1);
+    Ok(Request::quick_start(other, several_seeds)?)
 }
 
 fn cell(text: &str) -> Result<CellSetup, Exit> {
@@ -155,12 +107,7 @@ mod tests {
     use cellcc_control::Registry;
     use cellcc_experiment::Plan;
     use cellcc_sim::SimDriver;
-
-    #[test]
-    fn the_quick_start_is_a_scenario() {
-        let Asked { file, .. } = parse(QUICK_START_NAME, QUICK_START).unwrap();
-        assert_eq!((file.schemes.len(), file.traces.len()), (4, 5));
-    }
+    use std::path::Path;
 
     #[test]
     fn every_file_under_scenarios_makes_a_plan() {
@@ -172,7 +119,7 @@ mod tests {
             if path.extension().is_none_or(|extension| extension != "toml") {
                 continue;
             }
-            let Asked { mut file, .. } = read(&path).unwrap();
+            let Request { mut file, .. } = Request::read(&path).unwrap();
             // The recorded traces are not in this repository.
             file.traces = vec!["3g".into()];
             Plan::new(&file, &driver, "test").unwrap_or_else(|error| panic!("{}: {error}", path.display()));

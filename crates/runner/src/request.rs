@@ -1,0 +1,146 @@
+//! What is asked for, and how it becomes a Plan: the same for the command line and for Python.
+
+use crate::{RunnerError, check_plan, ranges, scenario_file, traces};
+use cellcc_experiment::{Driver, Offset, Plan, PlanError, PlanFile};
+use cellcc_link::{Delay, LossRate};
+use cellcc_units::{Bytes, input};
+use std::path::Path;
+use thiserror::Error;
+
+/// What runs when nothing is asked for.
+const QUICK_START: &str = include_str!("../../../scenarios/quick-start.toml");
+const QUICK_START_NAME: &str = "scenarios/quick-start.toml";
+
+/// The largest Scenario file: room for the names of 100,000 traces.
+const MOST_BYTES: Bytes = Bytes::new(16_000_000);
+
+/// What is asked for, before anything of it is checked against a driver.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Request {
+    /// The conditions.
+    pub file: PlanFile,
+    /// The file they come from, for messages.
+    pub name: String,
+}
+
+/// What is asked for cannot be had. The message says what, where and what to do: exit status 2.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{0}")]
+pub struct RequestError(String);
+
+impl RequestError {
+    /// An error with this message.
+    pub fn new(message: impl ToString) -> Self {
+        Self(message.to_string())
+    }
+}
+
+impl Request {
+    /// The Scenario file at `path`.
+    ///
+    /// # Errors
+    /// A file that cannot be read, or that is no Scenario, with the line.
+    pub fn read(path: &Path) -> Result<Self, RequestError> {
+        let name = path.display().to_string();
+        let text = input::read_text(path, MOST_BYTES)
+            .map_err(|error| RequestError(format!("the Scenario {name}: {error}")))?;
+        Self::parse(&name, &text)
+    }
+
+    /// The quick start: what runs where no Scenario is named. Its title is that of its own schemes and traces; `other` ones
+    /// have none. With `several_seeds` a seed also draws where in its trace a run begins: several seeds are to give several
+    /// results, and most schemes draw no random number. A Scenario's figures hold for its own offset.
+    ///
+    /// # Errors
+    /// None that a test would not have found.
+    pub fn quick_start(other: bool, several_seeds: bool) -> Result<Self, RequestError> {
+        let mut request = Self::parse(QUICK_START_NAME, QUICK_START)?;
+        if other {
+            request.file.title.clear();
+        }
+        if several_seeds {
+            request.file.offset = Offset::Random;
+        }
+        Ok(request)
+    }
+
+    fn parse(name: &str, text: &str) -> Result<Self, RequestError> {
+        let file = toml::from_str(text).map_err(|error| {
+            let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
+            let line = before.matches('\n').count() + 1;
+            RequestError(format!("{name}:{line}: {}", error.message().replace('\n', ", ")))
+        })?;
+        Ok(Self { file, name: name.into() })
+    }
+
+    /// Puts in place of folders and patterns the traces that they stand for, and of files of delays and losses what they
+    /// hold. Each file is read once: a pipe gives its content to the first reader only, and what is kept of the plan must
+    /// not need the files.
+    ///
+    /// # Errors
+    /// A folder without traces, a file that cannot be read.
+    pub fn spell_out(&mut self) -> Result<(), RequestError> {
+        self.file.traces = traces::expand(&self.file.traces)?;
+        let path = &mut self.file.path;
+        let refused = |what: &'static str| move |error| RequestError(format!("{what}: {error}"));
+        Delay::spell_out(&mut path.extra_delay).map_err(refused("extra delay"))?;
+        LossRate::spell_out(&mut path.extra_loss).map_err(refused("extra loss"))
+    }
+
+    /// Checks every value that has a range, varied ones too.
+    ///
+    /// # Errors
+    /// The value, its flag and its key, and what it takes.
+    pub fn check(&self) -> Result<(), RequestError> {
+        ranges::check(&self.file, &self.name)
+    }
+
+    /// The plan: every run resolved by `driver`, and checked. `version` names the code.
+    ///
+    /// # Errors
+    /// The first thing that is wrong, with the flag that it belongs to.
+    pub fn plan(&self, driver: &dyn Driver, version: &str) -> Result<Plan, RequestError> {
+        let plan = Plan::new(&self.file, driver, version).map_err(|error| match error {
+            PlanError::Mix(_) => RequestError(format!("--schemes or --background: {error}")),
+            PlanError::Braces(_) => RequestError(format!("--schemes: {error}")),
+            PlanError::Baseline { .. } => RequestError(format!("--baseline: {error}")),
+            PlanError::Empty(_) | PlanError::Vary(_) | PlanError::Resolve(_) => RequestError::new(error),
+        })?;
+        ranges::check_starts(&plan)?;
+        ranges::check_extra_delays(&plan)?;
+        check_plan(&plan).map_err(|error: RunnerError| RequestError::new(error))?;
+        Ok(plan)
+    }
+
+    /// The content of `scenario.toml`: what is asked for, as a person would write it.
+    ///
+    /// # Errors
+    /// What of it has no form in TOML.
+    pub fn scenario_toml(&self) -> Result<String, RequestError> {
+        scenario_file::text(&self.file).map_err(RequestError::new)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_quick_start_is_a_scenario() {
+        let Request { file, .. } = Request::quick_start(false, false).unwrap();
+        assert_eq!((file.schemes.len(), file.traces.len()), (4, 5));
+        assert!(!file.title.is_empty() && file.offset == Offset::Fixed);
+    }
+
+    #[test]
+    fn of_several_seeds_each_draws_its_place_in_the_trace() {
+        let Request { file, .. } = Request::quick_start(true, true).unwrap();
+        assert!(file.title.is_empty() && file.offset == Offset::Random);
+    }
+
+    #[test]
+    fn a_mistake_is_told_with_its_line() {
+        let error = Request::parse("x.toml", "schemes = ['cubic']\n[path]\nqueu = '10pkt'\n").unwrap_err();
+        assert!(error.to_string().starts_with("x.toml:3: ") && error.to_string().contains("queu"), "{error}");
+    }
+}

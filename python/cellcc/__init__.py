@@ -1,0 +1,35 @@
+"""Congestion control for cellular networks: compare schemes over links, in the simulator.
+
+    import cellcc
+    result = cellcc.compare(["cubic", "reminis"], ["3g", "lte-drive"], rtt="20ms")
+    result.to_pandas()
+"""
+
+from ._cellcc import Ack, InputError, Loss, RunError, Table
+from ._cellcc import VERSION as __version__
+from .comparison import Interrupted, compare, read
+from .links import Trace, trace
+from .result import Result, Run, series
+from .scheme import Context, Limits, Scheme, register, schemes
+
+__all__ = [
+    "Ack",
+    "Context",
+    "InputError",
+    "Interrupted",
+    "Limits",
+    "Loss",
+    "Result",
+    "Run",
+    "RunError",
+    "Scheme",
+    "Table",
+    "Trace",
+    "__version__",
+    "compare",
+    "read",
+    "register",
+    "schemes",
+    "series",
+    "trace",
+]

@@ -1,0 +1,125 @@
+from collections.abc import Callable
+from typing import Any, final
+
+VERSION: str
+
+class InputError(ValueError): ...
+
+class RunError(RuntimeError):
+    result: Any
+
+@final
+class Table:
+    @property
+    def column_names(self) -> list[str]: ...
+    def column(self, name: str) -> list[Any]: ...
+    def __len__(self) -> int: ...
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object: ...
+
+@final
+class Runs:
+    @property
+    def failures(self) -> list[str]: ...
+    def __len__(self) -> int: ...
+    def table(self) -> Table: ...
+    def record_json(self, index: int) -> str: ...
+    def series(self, index: int) -> Table: ...
+    def html(self, baseline: str | None = None) -> str: ...
+    def text(self, width: int = ..., baseline: str | None = None) -> str: ...
+
+def compare(
+    options: dict[str, Any],
+    *,
+    scenario: str | None = None,
+    jobs: int | None = None,
+    series: str = "sampled",
+    out: str | None = None,
+    existing: str = "refuse",
+    shard: str | None = None,
+    progress: Callable[[float, int, int], Any] | None = None,
+) -> tuple[Runs, bool, int, int]: ...
+def read(folder: str) -> Runs: ...
+
+@final
+class Episodes:
+    def __init__(self, count: int, agent: str, interval: str, options: dict[str, Any]) -> None: ...
+    @property
+    def width(self) -> int: ...
+    def delivered_packets(self, index: int) -> int: ...
+    def begin(
+        self,
+        index: int,
+        seed: int,
+        *,
+        trace: str,
+        rtt: str | None = None,
+        queue: str | None = None,
+        background: str | None = None,
+    ) -> None: ...
+    def step(self, actions: Any, observations: Any, rewards: Any, over: Any) -> None: ...
+
+@final
+class Trace:
+    def __init__(self, text: str) -> None: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def sha256(self) -> str: ...
+    @property
+    def duration_s(self) -> float | None: ...
+    def stats_json(self) -> str: ...
+    def rates_mbit_s(self, bin: str, duration: str | None = None) -> list[float]: ...
+
+def expand(given: list[str]) -> list[str]: ...
+def seconds(time: str) -> float: ...
+@final
+class Ack:
+    """Packets were newly acknowledged."""
+
+    now_s: float
+    packets: int
+    """How many."""
+    bytes: int
+    """Theirs, headers included."""
+    rtt_s: float | None
+    """The RTT sample; `None` where the newest packet had been acknowledged before."""
+    min_rtt_s: float
+    srtt_s: float
+    delivery_rate_mbit_s: float | None
+    """How fast data arrived at the receiver."""
+    inflight_bytes: int
+    """After these packets were taken off."""
+    delivered_bytes: int
+    """Since the flow began."""
+    marked_bytes: int
+    """Of these packets, those that arrived with a CE mark."""
+    window_limited: bool
+    """The window held the sender back in this round or the one before."""
+    round: int
+    """Round-trip times since the flow began, counted by packets."""
+    round_start: bool
+    in_recovery: bool
+    packet_bytes: int
+    """The size of a full packet."""
+
+@final
+class Loss:
+    """Packets were declared lost."""
+
+    now_s: float
+    packets: int
+    bytes: int
+    lost_bytes: int
+    """Since the flow began."""
+    inflight_bytes: int
+    """After these packets were taken off."""
+    new_episode: bool
+    """The first loss of a recovery episode: the one that a window is cut for."""
+    persistent: bool
+    """The losses span persistent congestion (RFC 9002, section 7.6)."""
+    packet_bytes: int
+
+def register(
+    name: str, summary: str, parameters: list[tuple[str, float]], word: str, build: Callable[..., Any]
+) -> None: ...
+def schemes() -> str: ...

@@ -1,0 +1,143 @@
+"""`compare` and `read`: what `cellcc compare` does, for Python."""
+
+import datetime
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Literal
+
+from . import _cellcc
+from .links import Trace
+from .progress import progress_bar
+from .result import Result
+
+Time = str | datetime.timedelta
+"""A time with its unit, such as "20ms", or a `timedelta`."""
+Link = str | os.PathLike[str] | Trace
+"""What `--traces` takes: a file, a folder, a pattern, a synthetic link, a rate; or a `Trace`."""
+Progress = Callable[[float, int, int], None]
+"""Is called with how many runs are done, parts of runs included, how many there are, and how many failed."""
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C ended the runs early. `result` holds those that were finished; with `out`, the folder does."""
+
+    result: Result
+
+    def __init__(self, message: str, result: Result) -> None:
+        super().__init__(message)
+        self.result = result
+
+
+def compare(
+    schemes: str | Sequence[str] | None = None,
+    traces: Link | Sequence[Link] | None = None,
+    *,
+    scenario: str | os.PathLike[str] | None = None,
+    rtt: Time | None = None,
+    queue: str | None = None,
+    loss: str | None = None,
+    jitter: Time | None = None,
+    extra_delay: str | None = None,
+    extra_loss: str | None = None,
+    seeds: int | str | Iterable[int] | None = None,
+    offset: Literal["fixed", "random"] | None = None,
+    duration: Time | None = None,
+    warm_up: Time | None = None,
+    background: str | None = None,
+    baseline: str | None = None,
+    title: str | None = None,
+    path: Mapping[str, Any] | None = None,
+    endpoint: Mapping[str, Any] | None = None,
+    netassist: Mapping[str, Any] | None = None,
+    cell: Mapping[str, Any] | None = None,
+    vary: Mapping[str, Sequence[Any]] | None = None,
+    jobs: int | None = None,
+    series: Literal["off", "sampled", "full"] = "sampled",
+    out: str | os.PathLike[str] | None = None,
+    existing: Literal["refuse", "resume", "replace"] = "refuse",
+    shard: str | None = None,
+    progress: bool | Progress | None = None,
+) -> Result:
+    """Runs schemes over links in the simulator.
+
+    Without any argument, the quick start; with `scenario`, what that file says. Every other argument has the last word,
+    and means what the flag or the key of the same name does in `cellcc compare` and in a Scenario file: `path`, `endpoint`,
+    `netassist`, `cell` and `vary` are that file's tables. Values with units are texts (`"20ms"`, `"3200pkt"`, `"1%"`), times
+    also `timedelta`.
+
+    The results stay in memory; with `out` they are also in that folder, as the command line would leave them, and
+    `existing` says what is to become of results there. `progress` shows a bar (by default in notebooks and terminals), or
+    is called itself.
+
+    Raises `InputError` for what cannot be had, `RunError` where runs failed, and `Interrupted` after Ctrl-C; `result` of
+    the last two holds the finished runs.
+    """
+    options: dict[str, Any] = {
+        "schemes": _listed(schemes),
+        "traces": _links(traces),
+        "path.rtt": rtt,
+        "path.queue": queue,
+        "path.loss": loss,
+        "path.jitter": jitter,
+        "path.extra_delay": extra_delay,
+        "path.extra_loss": extra_loss,
+        "seeds": _seeds(seeds),
+        "offset": offset,
+        "duration": duration,
+        "warm_up": warm_up,
+        "background": background,
+        "baseline": baseline,
+        "title": title,
+        "cell": None if cell is None else dict(cell),
+        "vary": None if vary is None else {key: list(values) for key, values in vary.items()},
+    }
+    for name, table in (("path", path), ("endpoint", endpoint), ("netassist", netassist)):
+        options.update({f"{name}.{key}": value for key, value in (table or {}).items()})
+    given = {key: value for key, value in options.items() if value is not None}
+    with progress_bar(progress) as shown:
+        runs, interrupted, finished, planned = _cellcc.compare(
+            given,
+            scenario=None if scenario is None else os.fspath(scenario),
+            jobs=jobs,
+            series=series,
+            out=None if out is None else os.fspath(out),
+            existing=existing,
+            shard=shard,
+            progress=shown,
+        )
+    result = Result(runs)
+    if interrupted:
+        where = "in `result`" if out is None else f"in {os.fspath(out)}; existing='resume' goes on"
+        raise Interrupted(f"interrupted: {finished} of {planned} runs are finished and kept {where}", result)
+    if runs.failures:
+        error = _cellcc.RunError("; ".join(runs.failures))
+        error.result = result
+        raise error
+    return result
+
+
+def read(folder: str | os.PathLike[str]) -> Result:
+    """The results that `compare`, here or on the command line, or `cellcc merge` left in a folder.
+
+    Raises `InputError` for a folder without finished results, or where they were changed.
+    """
+    return Result(_cellcc.read(os.fspath(folder)))
+
+
+def _listed(given: str | Sequence[str] | None) -> list[str] | None:
+    if given is None:
+        return None
+    return [given] if isinstance(given, str) else list(given)
+
+
+def _links(given: Link | Sequence[Link] | None) -> list[str] | None:
+    if given is None:
+        return None
+    links = [given] if isinstance(given, (str, os.PathLike, Trace)) else given
+    return [str(link) if isinstance(link, Trace) else os.fspath(link) for link in links]
+
+
+def _seeds(given: int | str | Iterable[int] | None) -> str | None:
+    if given is None or isinstance(given, str):
+        return given
+    return str(given) if isinstance(given, int) else ",".join(str(int(seed)) for seed in given)

@@ -1,0 +1,168 @@
+"""What came out: runs, their tables, and pictures of them."""
+
+import html
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ._cellcc import Runs, Table
+
+if TYPE_CHECKING:
+    import matplotlib.axes
+    import pandas
+    import polars
+
+
+class Run:
+    """One finished run."""
+
+    def __init__(self, runs: Runs, index: int) -> None:
+        self._runs = runs
+        self._index = index
+        self._record: dict[str, Any] | None = None
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """Its Record: the resolved Scenario, the version of the code, every scalar, histograms."""
+        if self._record is None:
+            self._record = json.loads(self._runs.record_json(self._index))
+        return self._record
+
+    @property
+    def scheme(self) -> str:
+        """The scheme, or several."""
+        return str(self.record["scenario"]["scheme"])
+
+    @property
+    def trace(self) -> str:
+        """The link, as the Scenario names it."""
+        return str(self.record["scenario"]["trace"])
+
+    @property
+    def seed(self) -> int:
+        """The seed."""
+        return int(self.record["scenario"]["seed"])
+
+    @property
+    def metrics(self) -> dict[str, Any]:
+        """The scalars of all flows together, with units in the keys."""
+        metrics: dict[str, Any] = self.record["total"]
+        return metrics
+
+    def series(self) -> "Frame":
+        """Its quantities over time, a row a bin."""
+        return Frame(self._runs.series(self._index))
+
+    def __repr__(self) -> str:
+        return f"<cellcc run: {self.scheme} on {self.trace}, seed {self.seed}>"
+
+
+class Frame:
+    """A table in the Arrow format, for any library that takes `__arrow_c_stream__`."""
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self._table.__arrow_c_stream__(requested_schema)
+
+    def __len__(self) -> int:
+        return len(self._table)
+
+    def __getitem__(self, column: str) -> list[Any]:
+        """The values of a column; `None` where there is none."""
+        return self._table.column(column)
+
+    @property
+    def column_names(self) -> list[str]:
+        """The names of the columns, units at their ends."""
+        return self._table.column_names
+
+    def to_pandas(self) -> "pandas.DataFrame":
+        """As a DataFrame of pandas."""
+        import pyarrow
+
+        return pyarrow.table(self._table).to_pandas()
+
+    def to_polars(self) -> "polars.DataFrame":
+        """As a DataFrame of Polars."""
+        import polars
+
+        return polars.DataFrame(self._table)
+
+
+class Result(Sequence[Run]):
+    """The finished runs of a comparison, in the order of its plan: by trace, then scheme, then seed.
+
+    For each trace the first run is `limit`: what a sender that knew the future would get.
+    """
+
+    def __init__(self, runs: Runs) -> None:
+        self._runs = runs
+
+    def __len__(self) -> int:
+        return len(self._runs)
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return [self[position] for position in range(*index.indices(len(self)))]
+        position = range(len(self))[index]
+        return Run(self._runs, position)
+
+    def __iter__(self) -> Iterator[Run]:
+        return (Run(self._runs, index) for index in range(len(self)))
+
+    @property
+    def failures(self) -> list[str]:
+        """The runs that failed, and why."""
+        return self._runs.failures
+
+    @property
+    def table(self) -> Frame:
+        """A row a run: scheme, trace, seed and every scalar, with units in the names."""
+        return Frame(self._runs.table())
+
+    def to_pandas(self) -> "pandas.DataFrame":
+        """The table as a DataFrame of pandas."""
+        return self.table.to_pandas()
+
+    def to_polars(self) -> "polars.DataFrame":
+        """The table as a DataFrame of Polars."""
+        return self.table.to_polars()
+
+    def report(self, file: str | Path | None = None, *, baseline: str | None = None) -> str:
+        """The report, one HTML document that loads nothing; also written to `file`."""
+        document = self._runs.html(baseline)
+        if file is not None:
+            Path(file).write_text(document, encoding="utf-8")
+        return document
+
+    def scatter(self, ax: "matplotlib.axes.Axes | None" = None) -> "matplotlib.axes.Axes":
+        """Throughput over the 95th percentile of the queueing delay, a point a run."""
+        from .plots import scatter
+
+        return scatter(self, ax)
+
+    def timeseries(
+        self, quantity: str = "throughput_mbit_s", *, trace: str | None = None, ax: "matplotlib.axes.Axes | None" = None
+    ) -> "matplotlib.axes.Axes":
+        """A quantity of each run's first flow over time, on the first trace or on `trace`."""
+        from .plots import timeseries
+
+        return timeseries(self, quantity, trace, ax)
+
+    def __str__(self) -> str:
+        return self._runs.text()
+
+    def __repr__(self) -> str:
+        return f"<cellcc result: {len(self)} runs>\n{self}"
+
+    def _repr_html_(self) -> str:
+        document = html.escape(self.report(), quote=True)
+        return f'<iframe srcdoc="{document}" style="width:100%;height:600px;border:0" title="cellcc report"></iframe>'
+
+
+def series(run: Run) -> Frame:
+    """The quantities of a run over time, a row a bin."""
+    return run.series()

@@ -1,0 +1,253 @@
+//! Episodes of agents in the simulator, stepped together.
+
+mod agent;
+mod external;
+
+use crate::error::{InputError, input, of_request};
+use crate::options;
+use agent::{Agent, Set};
+use cellcc_control::{Needs, Registry, SchemeInfo};
+use cellcc_experiment::virtual_time::Run;
+use cellcc_experiment::{PlanFile, RunError, Scenario};
+use cellcc_link::Capacity;
+use cellcc_runner::Request;
+use cellcc_sim::{Ends, SimDriver};
+use cellcc_units::{Bytes, Span};
+use external::{External, Mailbox};
+use pyo3::buffer::PyBuffer;
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The scheme of the flow that an agent steers.
+const SCHEME: &str = "agent";
+
+/// How long an interval between two decisions is.
+#[derive(Debug, Clone, Copy)]
+enum Decides {
+    After(Span),
+    /// So many minimum round-trip times.
+    AfterRtts(f64),
+}
+
+/// No interval is shorter: the grain of traces.
+const SHORTEST: Span = Span::from_millis(1);
+
+impl Decides {
+    fn interval(self, min_rtt_s: f64, rtt: Span) -> Span {
+        match self {
+            Self::After(span) => span,
+            Self::AfterRtts(count) if min_rtt_s > 0.0 => Span::from_secs_f64(count * min_rtt_s),
+            Self::AfterRtts(count) => rtt.mul_f64(count),
+        }
+        .max(SHORTEST)
+    }
+}
+
+/// An episode under way.
+struct Episode {
+    run: Run<Ends>,
+    mailbox: Arc<Mailbox>,
+    agent: Agent,
+    capacity: Arc<Capacity>,
+    rtt: Span,
+    delivered_packets: u64,
+}
+
+impl Episode {
+    /// Takes one decision, and lets its interval pass. Gives the reward, and whether the episode is over.
+    fn step(&mut self, action: f64, decides: Decides) -> Result<(f64, bool), RunError> {
+        let from = self.run.now();
+        let next = from + decides.interval(self.mailbox.interval().min_rtt_s, self.rtt);
+        self.mailbox.steer(self.agent.act(action), next);
+        self.run.step_until(next)?;
+        let now = self.run.now();
+        let interval = self.mailbox.interval();
+        self.delivered_packets += interval.delivered_packets;
+        let carried = self.capacity.bytes_between(from, now).as_f64();
+        let reward = self.agent.observe(&interval, now.since(from).as_secs_f64(), carried);
+        Ok((reward, self.run.is_over()))
+    }
+}
+
+/// Episodes side by side. All have the same agent and the same conditions but those that `begin` names.
+#[pyclass(module = "cellcc")]
+pub(crate) struct Episodes {
+    conditions: PlanFile,
+    set: Set,
+    decides: Decides,
+    driver: SimDriver,
+    /// The mailbox of the controller that was built last.
+    newest: Arc<Mutex<Option<Arc<Mailbox>>>>,
+    /// Behind a lock only because Python may hand the object from thread to thread.
+    episodes: Mutex<Vec<Option<Episode>>>,
+}
+
+#[pymethods]
+impl Episodes {
+    /// `count` episodes to come. `interval` is a time with its unit, or a number of minimum round-trip times such as `1rtt`.
+    #[new]
+    fn new(count: usize, agent: &str, interval: &str, options: &Bound<'_, PyDict>) -> PyResult<Self> {
+        let newest = Arc::new(Mutex::new(None));
+        let mut registry = Registry::default();
+        registry.register(scheme(&newest));
+        options.set_item("schemes", [SCHEME])?;
+        let mut conditions = options::request(None, options)?.file;
+        conditions.endpoint.series_bin = conditions.endpoint.series_bin.max(Span::from_secs(1));
+        Ok(Self {
+            conditions,
+            set: agent.parse()?,
+            decides: decides(interval)?,
+            driver: SimDriver::new(registry),
+            newest,
+            episodes: Mutex::new((0..count).map(|_| None).collect()),
+        })
+    }
+
+    /// How many numbers an observation has.
+    #[getter]
+    fn width(&self) -> usize {
+        let (features, history) = self.set.shape();
+        features * history
+    }
+
+    /// Packets delivered to the agent's flow in the episode.
+    fn delivered_packets(&self, index: usize) -> u64 {
+        let episodes = self.episodes.lock().unwrap_or_else(PoisonError::into_inner);
+        episodes.get(index).and_then(Option::as_ref).map_or(0, |episode| episode.delivered_packets)
+    }
+
+    /// Begins an episode anew under these conditions.
+    #[pyo3(signature = (index, seed, *, trace, rtt=None, queue=None, background=None))]
+    fn begin(
+        &mut self,
+        py: Python<'_>,
+        index: usize,
+        seed: u64,
+        trace: String,
+        rtt: Option<&str>,
+        queue: Option<&str>,
+        background: Option<String>,
+    ) -> PyResult<()> {
+        let mut file = self.conditions.clone();
+        file.traces = vec![trace];
+        file.seeds = seed.to_string().parse().map_err(input)?;
+        if let Some(rtt) = rtt {
+            file.path.rtt = rtt.parse().map_err(input)?;
+        }
+        if let Some(queue) = queue {
+            file.path.queue = queue.parse().map_err(input)?;
+        }
+        if let Some(background) = background {
+            file.background = background;
+        }
+        let episode = py.detach(|| self.episode(file))?;
+        let slot = all(&mut self.episodes).get_mut(index);
+        *slot.ok_or_else(|| PyRuntimeError::new_err(format!("there is no episode {index}")))? = Some(episode);
+        Ok(())
+    }
+
+    /// Takes a decision in every episode but those that are `over`, and lets their intervals pass.
+    fn step(
+        &mut self,
+        py: Python<'_>,
+        actions: PyBuffer<f32>,
+        observations: PyBuffer<f32>,
+        rewards: PyBuffer<f64>,
+        over: PyBuffer<u8>,
+    ) -> PyResult<()> {
+        let actions = actions.to_vec(py)?;
+        let mut seen = observations.to_vec(py)?;
+        let mut ended = over.to_vec(py)?;
+        let (width, decides) = (self.width(), self.decides);
+        let episodes = all(&mut self.episodes);
+        let count = episodes.len();
+        let mut rewarded = vec![0.0; count];
+        if actions.len() != count
+            || seen.len() != count * width
+            || ended.len() != count
+            || rewards.item_count() != count
+        {
+            return Err(InputError::new_err(format!(
+                "arrays for {count} episodes of {width} numbers are wanted"
+            )));
+        }
+        py.detach(|| {
+            for (index, episode) in episodes.iter_mut().enumerate() {
+                let Some(episode) = episode.as_mut().filter(|_| ended[index] == 0) else { continue };
+                let (reward, is_over) = episode.step(f64::from(actions[index]), decides)?;
+                rewarded[index] = reward;
+                ended[index] = u8::from(is_over);
+                seen[index * width..][..width].copy_from_slice(episode.agent.observation());
+            }
+            Ok(())
+        })
+        .map_err(|error: RunError| crate::error::RunError::new_err(error.to_string()))?;
+        observations.copy_from_slice(py, &seen)?;
+        rewards.copy_from_slice(py, &rewarded)?;
+        over.copy_from_slice(py, &ended)
+    }
+}
+
+fn all(episodes: &mut Mutex<Vec<Option<Episode>>>) -> &mut Vec<Option<Episode>> {
+    episodes.get_mut().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Episodes {
+    fn episode(&self, file: PlanFile) -> PyResult<Episode> {
+        let set = self.set;
+        let request = Request { file, name: "the environment".into() };
+        request.check().map_err(of_request)?;
+        let plan = request.plan(&self.driver, "").map_err(of_request)?;
+        let mut scenarios = plan.runs.into_iter().map(|run| run.scenario);
+        let scenario: Scenario =
+            scenarios.find(|scenario| !scenario.flows.is_empty()).expect("the agent's run");
+        let run = self
+            .driver
+            .begin(&scenario)
+            .map_err(|error| crate::error::RunError::new_err(error.to_string()))?;
+        let mailbox =
+            self.newest.lock().unwrap_or_else(PoisonError::into_inner).take().expect("an agent's controller");
+        let capacity = Arc::clone(run.capacity(0));
+        let (packet, rtt) = (scenario.endpoint.packet(), scenario.path.rtt);
+        let window = Bytes::new(mailbox.interval().window_bytes);
+        let agent = Agent::new(set, packet, window, rtt.as_secs_f64());
+        Ok(Episode { run, mailbox, agent, capacity, rtt, delivered_packets: 0 })
+    }
+}
+
+fn scheme(newest: &Arc<Mutex<Option<Arc<Mailbox>>>>) -> SchemeInfo {
+    let newest = Arc::clone(newest);
+    SchemeInfo {
+        name: SCHEME.into(),
+        summary: "the flow that the environment's agent steers".into(),
+        source: "the environment".into(),
+        parameters: Vec::new(),
+        presets: Vec::new(),
+        needs: Needs::NOTHING,
+        build: Arc::new(move |_, context| {
+            let mailbox = Arc::new(Mailbox::default());
+            *newest.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&mailbox));
+            Box::new(External::new(mailbox, context))
+        }),
+    }
+}
+
+fn decides(text: &str) -> PyResult<Decides> {
+    if let Some(count) = text.strip_suffix("rtt") {
+        let count: Option<f64> = count.trim().parse().ok().filter(|count| (0.1..=100.0).contains(count));
+        return count.map(Decides::AfterRtts).ok_or_else(|| {
+            InputError::new_err(format!(
+                "interval={text:?}: write a time such as 20ms, or round-trip times from 0.1rtt to 100rtt"
+            ))
+        });
+    }
+    let span: Span = text.parse().map_err(input)?;
+    if span < SHORTEST || span > Span::from_secs(60) {
+        return Err(InputError::new_err(format!(
+            "interval={text:?} is out of range; write 1ms to 60s, such as 20ms"
+        )));
+    }
+    Ok(Decides::After(span))
+}

@@ -1,0 +1,42 @@
+//! Errors with the words of the command line.
+
+use cellcc_runner::{RequestError, RunnerError};
+use pyo3::create_exception;
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use std::error::Error;
+
+create_exception!(
+    cellcc,
+    InputError,
+    PyValueError,
+    "What was asked for cannot be had; the message says what to write."
+);
+create_exception!(cellcc, RunError, PyRuntimeError, "Runs failed; `result` holds the others.");
+
+/// Bad input, with its causes in one line.
+pub(crate) fn input(error: impl Error) -> PyErr {
+    InputError::new_err(chain(&error))
+}
+
+pub(crate) fn of_request(error: RequestError) -> PyErr {
+    InputError::new_err(error.to_string())
+}
+
+pub(crate) fn of_runner(error: RunnerError) -> PyErr {
+    if error.is_input() { input(error) } else { RunError::new_err(chain(&error)) }
+}
+
+/// The error and its causes, without those that it has in its own text.
+fn chain(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let next = error.to_string();
+        if !text.contains(&next) {
+            text = format!("{text}: {next}");
+        }
+        cause = error.source();
+    }
+    text
+}

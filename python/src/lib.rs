@@ -1,0 +1,45 @@
+//! The part of the Python package `cellcc` that is written in Rust. Python's half, in `cellcc/`, is what users see.
+//!
+//! | to find | look in |
+//! |---|---|
+//! | keyword arguments become what is asked for | `options.rs` |
+//! | runs on threads, progress, Ctrl-C | `compare.rs` |
+//! | Records, their tables and their report | `runs.rs` |
+//! | Arrow tables | `table.rs` |
+//! | agents in environments: what they observe, do, and are rewarded for | `env/` |
+//! | traces and their statistics | `trace.rs` |
+//! | the registry, and schemes written in Python | `schemes.rs`, `scheme.rs` |
+
+mod compare;
+mod env;
+mod error;
+mod options;
+mod runs;
+mod scheme;
+mod schemes;
+mod table;
+mod trace;
+
+use pyo3::prelude::*;
+
+#[pymodule]
+mod _cellcc {
+    #[pymodule_export]
+    use crate::compare::compare;
+    #[pymodule_export]
+    use crate::env::Episodes;
+    #[pymodule_export]
+    use crate::error::{InputError, RunError};
+    #[pymodule_export]
+    use crate::runs::{Runs, read};
+    #[pymodule_export]
+    use crate::scheme::{Ack, Loss};
+    #[pymodule_export]
+    use crate::schemes::{register, schemes};
+    #[pymodule_export]
+    use crate::table::Table;
+    #[pymodule_export]
+    use crate::trace::{Trace, expand, seconds};
+    #[pymodule_export]
+    const VERSION: &str = cellcc_version::VERSION;
+}

@@ -1,0 +1,148 @@
+"""`compare` gives what the command line gives, and is a good citizen of Python."""
+
+import datetime
+import json
+import os
+import signal
+import threading
+from pathlib import Path
+
+import cellcc
+import pytest
+
+SHORT = {"duration": "2s", "jobs": 1}
+
+
+def records(folder: Path) -> bytes:
+    return (folder / "runs.jsonl").read_bytes()
+
+
+def test_the_records_are_those_of_the_command_line_byte_for_byte(cli, tmp_path):
+    arguments = ["--schemes", "cubic,reminis,verus", "--traces", "3g", "lte-drive", "--rtt", "30ms", "--queue", "300pkt"]
+    command = cli("compare", *arguments, "--seeds", "1..2", "--duration", "3s", "--out", tmp_path / "cli", "--quiet")
+    assert command.returncode == 0, command.stderr
+    same = dict(schemes=["cubic", "reminis", "verus"], traces=["3g", "lte-drive"], rtt="30ms", queue="300pkt", seeds="1..2", duration="3s")
+    in_folder = cellcc.compare(**same, out=tmp_path / "python")
+    assert records(tmp_path / "python") == records(tmp_path / "cli")
+    in_memory = cellcc.compare(**same)
+    lines = [json.loads(line) for line in records(tmp_path / "cli").splitlines()]
+    hashes = {"series_sha256", "curves_sha256", "sha256"}
+    without = [{key: value for key, value in line.items() if key not in hashes} for line in lines]
+    assert [run.record for run in in_memory] == without
+    assert [run.record for run in in_folder] == without
+    read = cellcc.read(tmp_path / "cli")
+    assert read.table["id"] == in_memory.table["id"]
+    assert read.report() == in_memory.report()
+    series = (tmp_path / "cli" / "series" / f"{lines[1]['id']}.csv").read_text().splitlines()
+    assert ",".join(in_memory[1].series().column_names) == series[0]
+
+
+def test_on_recorded_traces_every_value_is_that_of_the_command_line(cli, tmp_path):
+    if "CELLCC_TRACES" not in os.environ:
+        print("left out: CELLCC_TRACES names no folder of recorded traces")
+        return
+    found = sorted(map(str, Path(os.environ["CELLCC_TRACES"]).rglob("*.mbps")))
+    count = int(os.environ.get("CELLCC_TRACE_COUNT", "2"))
+    traces = found[:: max(1, len(found) // count)][:count]
+    schemes = ["cubic", "bbr", "reminis", "verus", "copa"]
+    flags = ["--schemes", ",".join(schemes), "--traces", *traces, "--duration", "5s", "--out", tmp_path, "--quiet"]
+    command = cli("compare", *flags)
+    assert command.returncode == 0, command.stderr
+    result = cellcc.compare(schemes, traces, duration="5s")
+    assert len(result) == len(traces) * (1 + len(schemes))
+    for run, line in zip(result, records(tmp_path).splitlines(), strict=True):
+        written = json.loads(line)
+        assert run.record == {key: written[key] for key in run.record}
+
+
+def test_times_may_be_timedeltas():
+    one = cellcc.compare("cubic", "3g", rtt=datetime.timedelta(milliseconds=40), duration=datetime.timedelta(seconds=1))
+    other = cellcc.compare("cubic", "3g", rtt="40ms", duration="1s")
+    assert one.table["id"] == other.table["id"]
+
+
+def test_errors_have_the_words_of_the_command_line(cli):
+    for keyword, flag, value in [("rtt", "--rtt", "2h"), ("schemes", "--schemes", "reminis(dtt=fast)"), ("traces", "--traces", "nowhere")]:
+        command = cli("compare", flag, value, "--duration", "1s")
+        assert command.returncode == 2
+        with pytest.raises(cellcc.InputError) as raised:
+            cellcc.compare(**{keyword: value, "duration": "1s"})
+        assert command.stderr.strip() == f"error: {raised.value}"
+
+
+def test_a_value_without_a_unit_is_refused_with_its_name():
+    with pytest.raises(cellcc.InputError, match=r"rtt: .*20ms"):
+        cellcc.compare("cubic", "3g", rtt=20)
+    with pytest.raises(cellcc.InputError, match="queu"):
+        cellcc.compare("cubic", "3g", path={"queu": "10pkt"})
+
+
+def test_varied_conditions_and_tables_are_those_of_a_scenario():
+    result = cellcc.compare("cubic", "3g", vary={"path.queue": ["20pkt", "200pkt"]}, endpoint={"ack_every": 2}, **SHORT)
+    assert result.table["variation"] == ["path.queue=20pkt"] * 2 + ["path.queue=200pkt"] * 2
+    assert result[1].record["scenario"]["endpoint"]["ack_every"] == 2
+
+
+def test_the_table_goes_to_pandas_and_polars():
+    result = cellcc.compare("cubic", "3g", seeds=[1, 2], **SHORT)
+    frame = result.to_pandas()
+    assert list(frame.columns) == result.table.column_names == result.to_polars().columns
+    assert frame["throughput_mbit_s"].tolist() == [run.metrics["throughput_mbit_s"] for run in result]
+    assert str(frame["sent_packets"].dtype) == "uint64"
+    assert len(cellcc.series(result[1]).to_polars()) == 20
+
+
+def test_ctrl_c_ends_the_runs_and_keeps_those_that_are_finished():
+    # A signal as a terminal sends it, once two runs are through.
+    def interrupt(done: float, runs: int, failed: int) -> None:
+        if done >= 2:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    with pytest.raises(cellcc.Interrupted, match="of 80 runs are finished") as raised:
+        cellcc.compare("cubic", "rate=2Gbit/s", seeds=range(1, 41), duration="20s", jobs=1, progress=interrupt)
+    assert 2 <= len(raised.value.result) < 80
+
+
+def test_an_interrupted_folder_is_resumed(tmp_path):
+    def stop(done: float, runs: int, failed: int) -> None:
+        if done >= 1:
+            raise KeyboardInterrupt
+
+    same = dict(schemes="cubic", traces="rate=500Mbit/s", seeds=range(1, 9), duration="2s", jobs=1, out=tmp_path)
+    with pytest.raises(cellcc.Interrupted, match="existing='resume'"):
+        cellcc.compare(**same, progress=stop)
+    with pytest.raises(cellcc.InputError, match="holds results"):
+        cellcc.compare(**same)
+    assert len(cellcc.compare(**same, existing="resume")) == 16
+
+
+def test_other_threads_of_python_go_on_meanwhile():
+    counted = 0
+    over = threading.Event()
+
+    def count() -> None:
+        nonlocal counted
+        while not over.wait(0.001):
+            counted += 1
+
+    thread = threading.Thread(target=count)
+    thread.start()
+    cellcc.compare("cubic", "rate=500Mbit/s", duration="10s", jobs=1)
+    over.set()
+    thread.join()
+    assert counted > 5
+
+
+def test_a_notebook_shows_the_report_and_pictures():
+    result = cellcc.compare(["cubic", "reminis"], "3g", **SHORT)
+    assert result._repr_html_().startswith('<iframe srcdoc="&lt;!')
+    assert len(result.scatter().collections) == 3
+    assert len(result.timeseries("rtt_ms").lines) == 2
+    with pytest.raises(KeyError, match="throughput_mbit_s"):
+        result.timeseries("speed")
+
+
+def test_progress_ends_at_the_number_of_runs():
+    seen = []
+    cellcc.compare("cubic", "3g", seeds="1..3", progress=lambda *now: seen.append(now), **SHORT)
+    assert seen[-1] == (6.0, 6, 0)

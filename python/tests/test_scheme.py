@@ -1,0 +1,93 @@
+"""Schemes written in Python run beside the built-in ones."""
+
+import cellcc
+import pytest
+from cellcc import Ack, Context, Limits, Loss, Scheme
+
+
+class Aimd(Scheme):
+    """Additive increase by `gain` packets an RTT, half the window on a loss."""
+
+    def __init__(self, context: Context, gain: float = 1.0) -> None:
+        super().__init__(context)
+        self.gain = gain
+        self.window = float(context.initial_window_bytes)
+
+    def on_ack(self, ack: Ack) -> None:
+        if ack.window_limited and not ack.in_recovery:
+            self.window += self.gain * ack.packet_bytes * ack.bytes / self.window
+
+    def on_loss(self, loss: Loss) -> None:
+        if loss.new_episode:
+            self.window = max(self.window / 2, 2 * loss.packet_bytes)
+
+    def limits(self) -> Limits:
+        return Limits(self.window)
+
+
+class Paced(Scheme):
+    """A rate of 4 Mbit/s at first, and of 8 from the first timer on."""
+
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        self.rate = 4.0
+
+    def next_timer(self) -> float | None:
+        return 1.0 if self.rate == 4.0 else None
+
+    def on_timer(self, now_s: float) -> None:
+        assert now_s == 1.0
+        self.rate = 8.0
+
+    def limits(self) -> Limits:
+        return Limits(1e6, pacing_mbit_s=self.rate)
+
+
+class Broken(Scheme):
+    """Fails at its first acknowledgement."""
+
+    def on_ack(self, ack: Ack) -> None:
+        raise ZeroDivisionError("in the scheme")
+
+    def limits(self) -> Limits:
+        return Limits(self.context.initial_window_bytes)
+
+
+cellcc.register("aimd", Aimd)
+cellcc.register("paced", Paced)
+cellcc.register("broken", Broken)
+
+
+def test_it_runs_beside_built_in_schemes_and_is_the_same_each_time():
+    run = lambda: cellcc.compare(["aimd", "aimd(gain=4)", "cubic", "aimd+cubic"], "3g", duration="5s", jobs=2)
+    first, again = run(), run()
+    assert [run.record for run in first] == [run.record for run in again]
+    throughput = dict(zip(first.table["scheme"], first.table["throughput_mbit_s"], strict=True))
+    assert throughput["aimd"] > 0.2 and throughput["aimd(gain=4)"] != throughput["aimd"]
+    assert first[1].record["flows"][0]["scheme"] == "aimd"
+
+
+def test_records_name_its_code_and_those_of_others_do_not():
+    own = cellcc.compare("aimd", "3g", duration="1s").table["version"][0]
+    assert own.startswith(cellcc.__version__ + ", aimd ")
+    assert cellcc.compare("cubic", "3g", duration="1s").table["version"][0] == cellcc.__version__
+
+
+def test_a_pacing_rate_and_a_timer():
+    result = cellcc.compare("paced", "rate=20Mbit/s", duration="2s", rtt="20ms")
+    sent = result[1].series()["flow0.throughput_mbit_s"]
+    assert sum(sent[2:10]) / 8 == pytest.approx(4.0, rel=0.05)
+    assert sum(sent[12:]) / 8 == pytest.approx(8.0, rel=0.05)
+
+
+def test_what_it_raises_is_raised():
+    with pytest.raises(ZeroDivisionError, match="in the scheme"):
+        cellcc.compare("broken", "3g", duration="2s")
+
+
+def test_it_is_listed_and_built_in_names_are_kept():
+    listed = {scheme["name"]: scheme for scheme in cellcc.schemes()}
+    assert listed["aimd"]["parameters"][0]["default"] == "1"
+    assert listed["reminis"]["source"] != listed["aimd"]["source"] == "written in Python"
+    with pytest.raises(cellcc.InputError, match="is a scheme of cellcc"):
+        cellcc.register("cubic", Aimd)
