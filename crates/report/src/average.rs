@@ -44,7 +44,7 @@ pub(crate) const FEWEST: usize = 10;
 
 /// Resamples: so many that a percentile with one decimal is one of them (Davison and Hinkley, Bootstrap Methods and their
 /// Application, section 2.5.2).
-const RESAMPLES: usize = 1999;
+pub(crate) const RESAMPLES: usize = 1999;
 
 /// The resample that the bound on the side of the shorter tail comes from: percentile 2.5.
 const SHORTER_TAIL: usize = 50;

@@ -2,7 +2,7 @@
 
 use crate::figures::HEIGHT_INCHES;
 use crate::plot::{
-    DASH, Drawn, GAP, MARKER, Marker, Octaves, STROKE, Sample, chart, colour, document, legend,
+    DASH, Drawn, GAP, LINE_MARKER, MARKER, Marker, Octaves, STROKE, Sample, chart, colour, document, legend,
     legend_inches, linear, short,
 };
 use crate::style::SchemeStyle;
@@ -14,8 +14,8 @@ use plotters::prelude::*;
 pub struct UseAndDelay {
     /// What was carried of what the link could carry.
     pub utilisation: f64,
-    /// The mean queueing delay in milliseconds.
-    pub queueing_mean_ms: f64,
+    /// The queueing delay in milliseconds: in the figure the mean.
+    pub queueing_ms: f64,
 }
 
 /// The least delay at each use, and where schemes are.
@@ -25,8 +25,8 @@ pub struct FrontierFigure {
     pub title: String,
     /// No sender is below: from little use to much.
     pub frontier: Vec<UseAndDelay>,
-    /// Schemes by name.
-    pub schemes: Vec<(String, UseAndDelay)>,
+    /// By name: a scheme, or as a line one with several values of its knob.
+    pub schemes: Vec<(String, Vec<UseAndDelay>)>,
 }
 
 /// Smaller delays look alike on a logarithmic axis.
@@ -40,18 +40,22 @@ pub fn frontier_figure(figure: &FrontierFigure) -> String {
     let bound = SchemeStyle::new(LIMIT, 0, 0);
     let schemes = figure.schemes.iter().enumerate();
     let entries: Vec<_> = std::iter::once(("no sender is beyond".to_owned(), bound, Sample::DashedLine))
-        .chain(schemes.map(|(index, (name, _))| (name.clone(), style(index), Sample::Marker)))
+        .chain(schemes.map(|(index, (name, points))| {
+            let sample = if points.len() > 1 { Sample::MarkedLine } else { Sample::Marker };
+            (name.clone(), style(index), sample)
+        }))
         .collect();
     let height = HEIGHT_INCHES + legend_inches(entries.iter().map(|(name, ..)| name.as_str()));
     document(&figure.title, height, |drawing| draw(figure, &legend(drawing, &entries)?))
 }
 
 fn draw(figure: &FrontierFigure, area: &crate::plot::Area) -> Drawn {
-    let place = |point: &UseAndDelay| (point.queueing_mean_ms.max(LEAST_DELAY_MS), point.utilisation);
-    let schemes: Vec<(f64, f64)> = figure.schemes.iter().map(|(_, point)| place(point)).collect();
-    let lowest = schemes.iter().map(|(_, utilisation)| *utilisation).fold(LEAST_USE, f64::min);
+    let place = |point: &UseAndDelay| (point.queueing_ms.max(LEAST_DELAY_MS), point.utilisation);
+    let schemes: Vec<Vec<(f64, f64)>> =
+        figure.schemes.iter().map(|(_, points)| points.iter().map(place).collect()).collect();
+    let lowest = schemes.iter().flatten().map(|(_, utilisation)| *utilisation).fold(LEAST_USE, f64::min);
     let frontier: Vec<(f64, f64)> = figure.frontier.iter().map(place).filter(|at| at.1 >= lowest).collect();
-    let delays: Vec<f64> = frontier.iter().chain(&schemes).map(|(delay, _)| *delay).collect();
+    let delays: Vec<f64> = frontier.iter().chain(schemes.iter().flatten()).map(|(delay, _)| *delay).collect();
     let mut chart = chart(
         area,
         (Octaves::around(&delays, 0.15, true), "Mean queueing delay, ms", &short),
@@ -59,8 +63,11 @@ fn draw(figure: &FrontierFigure, area: &crate::plot::Area) -> Drawn {
     )?;
     let stroke = colour(SchemeStyle::new(LIMIT, 0, 0)).stroke_width(STROKE);
     chart.draw_series(DashedLineSeries::new(frontier, DASH, GAP, stroke))?;
-    for (index, at) in schemes.into_iter().enumerate() {
-        chart.draw_series([Marker { at, style: SchemeStyle::new("", index, 0), radius: MARKER }])?;
+    for (index, points) in schemes.into_iter().enumerate() {
+        let style = SchemeStyle::new("", index, 0);
+        let radius = if points.len() > 1 { LINE_MARKER } else { MARKER };
+        chart.draw_series(LineSeries::new(points.clone(), colour(style).stroke_width(STROKE)))?;
+        chart.draw_series(points.into_iter().map(|at| Marker { at, style, radius }))?;
     }
     Ok(())
 }
@@ -71,8 +78,9 @@ mod tests {
 
     #[test]
     fn schemes_without_delay_or_use_have_a_place_too() {
-        let at = |utilisation, queueing_mean_ms| UseAndDelay { utilisation, queueing_mean_ms };
-        let schemes = vec![("idle".into(), at(0.0, 0.0)), ("a<b".into(), at(0.9, 1e4))];
+        let at = |utilisation, queueing_ms| UseAndDelay { utilisation, queueing_ms };
+        let schemes =
+            vec![("idle".into(), vec![at(0.0, 0.0)]), ("a<b".into(), vec![at(0.9, 1e4), at(0.8, 10.0)])];
         for frontier in [vec![], vec![at(0.9, 0.0), at(0.99, 80.0)]] {
             let figure = FrontierFigure { title: "x".into(), frontier, schemes: schemes.clone() };
             let svg = frontier_figure(&figure);

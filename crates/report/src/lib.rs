@@ -1,5 +1,5 @@
 //! Records in; tables, SVG figures and one offline HTML file out. Everything is made from
-//! [`Record`]s and from nothing else; only [`time_figure`] and [`frontier_figure`] take bare values, for what is not a run of ours.
+//! [`Record`]s and from nothing else; only [`time_figure`], [`frontier_figure`] and [`beside_line`] take bare values, for what is not a run of ours.
 //!
 //! A row of the tables is a scheme under one of the plan's variations.
 //!
@@ -10,9 +10,11 @@
 //! | [`figures`] | one SVG per figure, for a paper |
 //! | [`time_figure`] | one SVG of values over time |
 //! | [`frontier_figure`] | one SVG of the least delay at each use, and of schemes beside it |
+//! | [`beside_line`] | how the delay of a scheme compares with another one's along its knob |
 //! | [`png`] | an SVG as pixels |
 
 mod average;
+mod beside_line;
 mod column;
 mod comparison;
 mod curves;
@@ -36,6 +38,7 @@ mod text_table;
 mod thin;
 mod wrap;
 
+pub use beside_line::{BesideLine, beside_line};
 pub use frontier::{FrontierFigure, UseAndDelay, frontier_figure};
 pub use over_time::{TimeFigure, TimeLine, time_figure};
 

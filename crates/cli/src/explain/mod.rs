@@ -1,5 +1,6 @@
 //! `cellcc explain`: how much of the queueing delay is the link's own, and how much the sender's.
 
+mod against;
 mod links;
 mod results;
 
@@ -26,6 +27,10 @@ pub(crate) struct Args {
     /// Write a picture here: use against delay, with the bound as a line.
     #[arg(long, value_name = "FILE.svg")]
     figure: Option<PathBuf>,
+    /// Of results: the delay of the others beside that of this scheme at the same use, along the line that several values of its
+    /// knob draw.
+    #[arg(long, value_name = "SCHEME")]
+    against: Option<String>,
     /// How to print it.
     #[arg(long, default_value = "table", value_parser = grid::format_parser())]
     format: TableFormat,
@@ -37,6 +42,10 @@ pub(crate) fn run(args: &Args) -> Result<(), Exit> {
     }
     match args.what.as_slice() {
         [folder] if Path::new(folder).join("run-info.json").exists() => results::run(args, Path::new(folder)),
+        _ if args.against.is_some() => Err(Exit::input(format!(
+            "--against: {} is not a folder that `cellcc compare` left",
+            args.what.join(" ")
+        ))),
         traces => links::run(args, traces),
     }
 }
@@ -74,12 +83,12 @@ fn draw(
     args: &Args,
     title: &str,
     floors: &[DelayFloor],
-    schemes: Vec<(String, UseAndDelay)>,
+    schemes: Vec<(String, Vec<UseAndDelay>)>,
 ) -> Result<(), Exit> {
     let Some(path) = &args.figure else { return Ok(()) };
     let frontier = DRAWN_USES.map(|utilisation| {
         let at = floors.iter().map(|floor| floor.at(Ratio::new(utilisation)).mean.as_millis_f64());
-        UseAndDelay { utilisation, queueing_mean_ms: at.sum::<f64>() / floors.len() as f64 }
+        UseAndDelay { utilisation, queueing_ms: at.sum::<f64>() / floors.len() as f64 }
     });
     let svg = frontier_figure(&FrontierFigure { title: title.into(), frontier: frontier.into(), schemes });
     std::fs::write(path, svg)

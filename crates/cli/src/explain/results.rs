@@ -1,9 +1,9 @@
 //! The delay of schemes beside the least that there is.
 
-use super::{Args, Part, draw, floors, millis};
+use super::{Args, Part, against, draw, floors, millis};
 use crate::exit::{Exit, print};
 use crate::grid;
-use cellcc_experiment::{LIMIT, Record};
+use cellcc_experiment::{LIMIT, Record, row_name};
 use cellcc_link::{DelayFloor, TraceCache};
 use cellcc_report::{TableFormat, UseAndDelay};
 use cellcc_runner::Results;
@@ -26,13 +26,14 @@ struct Row {
 }
 
 impl Row {
-    fn new(scheme: &str, runs: &[(&Record, &DelayFloor)]) -> Self {
+    fn new(scheme: &Scheme<'_>, floors: &[DelayFloor]) -> Self {
+        let runs = &scheme.runs;
         let mean = |of: &dyn Fn(&Record, &DelayFloor) -> f64| {
-            runs.iter().map(|(record, floor)| of(record, floor)).sum::<f64>() / runs.len() as f64
+            runs.iter().map(|(record, part)| of(record, &floors[*part])).sum::<f64>() / runs.len() as f64
         };
         let least = |record: &Record, floor: &DelayFloor| floor.at(Ratio::new(record.total.utilisation));
         Self {
-            scheme: scheme.into(),
+            scheme: scheme.name.clone(),
             runs: runs.len(),
             utilisation: mean(&|record, _| record.total.utilisation),
             queueing_mean_ms: mean(&|record, _| record.total.queueing_delay_mean_ms.unwrap_or(0.0)),
@@ -74,21 +75,13 @@ pub(super) fn run(args: &Args, folder: &Path) -> Result<(), Exit> {
         }
         part_of.push(place);
     }
+    let schemes = schemes(&records, &part_of);
     let floors = floors(&parts)?;
-    let mut names: Vec<String> = Vec::new();
-    for record in &records {
-        let name = record.scenario.row_name();
-        if !names.contains(&name) {
-            names.push(name);
-        }
+    let rows: Vec<Row> = schemes.iter().map(|scheme| Row::new(scheme, &floors)).collect();
+    draw(args, &info.title, &floors, lines(&schemes, &rows))?;
+    if let Some(against) = &args.against {
+        return against::run(args, against, &schemes);
     }
-    let rows = names.iter().map(|name| {
-        let runs = records.iter().zip(&part_of).filter(|(record, _)| record.scenario.row_name() == *name);
-        Row::new(name, &runs.map(|(record, &part)| (record, &floors[part])).collect::<Vec<_>>())
-    });
-    let rows: Vec<Row> = rows.collect();
-    let at = |row: &Row| UseAndDelay { utilisation: row.utilisation, queueing_mean_ms: row.queueing_mean_ms };
-    draw(args, &info.title, &floors, rows.iter().map(|row| (row.scheme.clone(), at(row))).collect())?;
     let cells: Vec<Vec<String>> = rows.iter().map(Row::cells).collect();
     let text = grid::render(args.format, &HEADINGS, &cells, &rows)?;
     match args.format {
@@ -99,6 +92,59 @@ pub(super) fn run(args: &Args, folder: &Path) -> Result<(), Exit> {
         )),
         TableFormat::Json | TableFormat::Csv => print(&text),
     }
+}
+
+/// A scheme's runs, each with the part of a link that it was on.
+pub(super) struct Scheme<'a> {
+    pub(super) name: String,
+    /// The same for schemes that differ in numbers only.
+    pub(super) line: String,
+    pub(super) runs: Vec<(&'a Record, usize)>,
+}
+
+fn schemes<'a>(records: &'a [Record], part_of: &[usize]) -> Vec<Scheme<'a>> {
+    let mut schemes: Vec<Scheme<'_>> = Vec::new();
+    for (record, &part) in records.iter().zip(part_of) {
+        let name = record.scenario.row_name();
+        if let Some(scheme) = schemes.iter_mut().find(|scheme| scheme.name == name) {
+            scheme.runs.push((record, part));
+            continue;
+        }
+        let scenario = &record.scenario;
+        let line = row_name(&without_numbers(&scenario.scheme), &scenario.driver, &scenario.variation);
+        schemes.push(Scheme { name, line, runs: vec![(record, part)] });
+    }
+    schemes
+}
+
+/// `tide(delay=5ms)` as `tide(delay=…)`.
+fn without_numbers(scheme: &str) -> String {
+    let (first, values) = scheme.split_once('=').unwrap_or((scheme, ""));
+    let values = values.split('=').filter(|value| !value.is_empty()).map(|value| {
+        let end = value.find([',', ')']).unwrap_or(value.len());
+        let is_number = value.starts_with(|first: char| first.is_ascii_digit());
+        if is_number { format!("=…{}", &value[end..]) } else { format!("={value}") }
+    });
+    first.to_owned() + &values.collect::<String>()
+}
+
+/// What the picture shows: schemes that differ in numbers only as a line, in the order of their use.
+fn lines(schemes: &[Scheme<'_>], rows: &[Row]) -> Vec<(String, Vec<UseAndDelay>)> {
+    let mut lines: Vec<(String, String, Vec<UseAndDelay>)> = Vec::new();
+    for (scheme, row) in schemes.iter().zip(rows) {
+        let at = UseAndDelay { utilisation: row.utilisation, queueing_ms: row.queueing_mean_ms };
+        match lines.iter_mut().find(|(line, ..)| *line == scheme.line) {
+            Some((line, name, points)) => {
+                name.clone_from(line);
+                points.push(at);
+            }
+            None => lines.push((scheme.line.clone(), scheme.name.clone(), vec![at])),
+        }
+    }
+    for (.., points) in &mut lines {
+        points.sort_by(|a, b| a.utilisation.total_cmp(&b.utilisation));
+    }
+    lines.into_iter().map(|(_, name, points)| (name, points)).collect()
 }
 
 /// The part of the link that a run was measured on.

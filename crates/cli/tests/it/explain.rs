@@ -59,12 +59,53 @@ fn a_schemes_delay_is_the_links_and_its_own() {
 }
 
 #[test]
+fn schemes_stand_beside_the_line_that_a_knob_draws() {
+    let folder = tempfile::tempdir().unwrap();
+    // Of a queue of `window` packets the delay rises with the window, and all of the link is used from 33 packets on.
+    let schemes = "fixed-window(window={20pkt,40pkt,60pkt}),fixed-rate(rate=9Mbit/s),cubic";
+    cellcc(folder.path())
+        .args([
+            "compare",
+            "--schemes",
+            schemes,
+            "--traces",
+            "12Mbit/s",
+            "--rtt",
+            "33ms",
+            "--duration",
+            "4s",
+            "--out",
+            "out",
+        ])
+        .assert()
+        .success();
+    let rows = explained(folder.path(), &["out", "--against", "fixed-window", "--figure", "out/line.svg"]);
+    let [slow, cubic] = rows.as_array().unwrap().as_slice() else { panic!("{rows}") };
+    assert_eq!(slow["scheme"], "fixed-rate(rate=9Mbit/s)");
+    // At three quarters of the link nothing waits behind either but for a packet's own service.
+    let ratio = slow["mean"]["ratio"].as_f64().unwrap();
+    assert!((0.2..1.1).contains(&ratio), "{rows}");
+    assert!(cubic["mean"]["ratio"].as_f64().unwrap() > 1.0, "{rows}");
+    let figure = fs::read_to_string(folder.path().join("out/line.svg")).unwrap();
+    assert!(
+        figure.contains("fixed-window(window=…)") && !figure.contains("window=20pkt"),
+        "one entry for the line"
+    );
+    for (scheme, reason) in [("cubic", "hold 1 of it"), ("tide", "hold 0 of it")] {
+        let refused = cellcc(folder.path()).args(["explain", "out", "--against", scheme]).assert().code(2);
+        let said = String::from_utf8_lossy(&refused.get_output().stderr).into_owned();
+        assert!(said.contains(reason), "{said}");
+    }
+}
+
+#[test]
 fn what_cannot_be_explained_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     for (args, reason) in [
         (vec!["nothing.mahi"], "nothing.mahi"),
         (vec!["12Mbit/s", "--duration", "10ms"], "shorter than the RTT"),
         (vec!["12Mbit/s", "--rtt", "0ms"], "--rtt"),
+        (vec!["12Mbit/s", "--against", "tide"], "not a folder that `cellcc compare` left"),
         (vec!["."], "hold no trace"),
     ] {
         let refused = cellcc(folder.path()).arg("explain").args(&args).assert().code(2);

@@ -13,8 +13,8 @@
 //!           no nearly empty queue for 10 s             24 rounds (3 soon after) of a queue far above the target
 //!  drain <---------------------------------- alone ------------------------------------------------------------> competing
 //!        ---------------------------------->       <------------------------------------------------------------
-//!                  after one RTT                     the queue empties; or after 1, 2, 4 .. 16 s, to look; or nobody
-//!                                                    yields, and the path has become longer
+//!                  after one RTT                     after 1, 2, 4 .. 16 s, to look; or nobody yields, and the path has
+//!                                                    become longer
 //! ```
 //!
 //! Source: this project; docs/algorithms/tide.md has the measurements. Where a constant says "prototype", they chose it.
@@ -33,6 +33,7 @@
 //! | `loss` | what lost packets change |
 //! | `window` | from all these to window and pacing rate |
 //! | `rivals` | whether others fill the queue |
+//! | `sawtooth` | whether it rises and falls, as flows that answer losses make it |
 //! | `competition` | the window against them |
 //! | `settings` | the knob, its presets, and the constants |
 //!
@@ -54,6 +55,7 @@ mod delivery;
 mod loss;
 mod queue;
 mod rivals;
+mod sawtooth;
 mod settings;
 #[cfg(test)]
 mod tests;
@@ -238,7 +240,9 @@ impl Controller for Tide {
             let drained = DRAIN_TO * rate * base_rtt.as_secs_f64();
             window = drained.max(min_window(self.packet)).min(window);
         }
-        let pacing_rate = pacing_rate(window, base_rtt + self.target(), self.packet, &self.settings);
+        let share = self.loss.share();
+        let rtt = base_rtt + self.target().mul_f64(share);
+        let pacing_rate = pacing_rate(window, rtt, self.packet, share, &self.settings);
         Limits::paced(Bytes::new(window as u64), pacing_rate, send_quantum(pacing_rate, self.packet))
     }
 

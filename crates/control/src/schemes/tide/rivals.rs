@@ -4,21 +4,23 @@
 //! small as the target asks for, is somebody else's, or the path has become longer. So the flow competes, and its window grows: a
 //! rival yields, which shows in the rate, and a path does not. Where nobody yields, the smallest RTT of those rounds is the new base
 //! RTT. Against a rival the flow stops from time to time to look whether it is still there, less often each time that it was.
+//!
+//! Flows of this kind do not answer each other so. Each has a few packets in the queue beside the target, which on a slow link take
+//! long: the queue may hold those of several flows, unless it rises and falls as only others make it.
 
 use super::competition::Competition;
+use super::sawtooth::{FORGOTTEN_AFTER, Sawtooth};
 use super::settings::Settings;
 use cellcc_units::{Bytes, Span, Time};
 
 /// Prototype: a queue is another's where it is longer than the target by the target, or by this where that is more.
 const MIN_MARGIN: Span = Span::from_millis(5);
-/// Prototype: and by the time of two packets, which a slow flow adds itself, but never by more than this.
+/// Prototype: and by the time that the extra packets of some flows take, but never by more than this.
 const MAX_PACKETS_MARGIN: Span = Span::from_millis(50);
 /// Prototype: a round with a shorter queue takes back so many with a longer one.
 const ROUNDS_BACK: u32 = 4;
 /// Prototype: so many rounds are enough where a rival was there shortly before.
 const ROUNDS_AGAIN: u32 = 3;
-/// Prototype: and so long after the flow stopped to compete, it is as if there had been none.
-const FORGOTTEN_AFTER: Span = Span::from_secs(15);
 /// Prototype: the first look comes after a second, the next ones after two, four, eight and sixteen.
 const MAX_DOUBLINGS: u32 = 4;
 /// A rate that grows by less has stayed: of a window that grows by half, the flow had nine tenths of the link before.
@@ -40,6 +42,7 @@ pub(super) struct Rivals {
     /// Windows at the end of the last rounds.
     windows: [f64; WINDOWS],
     rounds_above: u32,
+    sawtooth: Sawtooth,
     /// The window to compete with, should it come to that; zero where nothing hints at a rival.
     window_before: f64,
     /// How often in a row the flow has stopped to look.
@@ -87,6 +90,13 @@ pub(super) struct Round {
     pub(super) is_settled: bool,
 }
 
+impl Round {
+    /// The longest queue of a flow that is alone, but for its extra packets.
+    fn longest_alone(&self, settings: &Settings) -> Span {
+        self.target + self.target.max(MIN_MARGIN).mul_f64(settings.rival_margin)
+    }
+}
+
 impl Rivals {
     pub(super) fn new() -> Self {
         Self {
@@ -94,6 +104,7 @@ impl Rivals {
             peak_rate: 0.0,
             windows: [0.0; WINDOWS],
             rounds_above: 0,
+            sawtooth: Sawtooth::default(),
             window_before: 0.0,
             looks: 0,
             looked_at: None,
@@ -128,6 +139,8 @@ impl Rivals {
         let mut longer = None;
         if let Some(min) = min.filter(|_| round.is_settled && settings.competes) {
             let queueing = min.saturating_sub(round.base_rtt);
+            let (target, long) = (round.target, round.longest_alone(settings));
+            self.sawtooth.end_round(round.now, queueing, target, long, settings.sawtooth_rounds);
             match self.competing {
                 Some((competition, since)) => {
                     let grows = competition.is_lossless();
@@ -135,7 +148,7 @@ impl Rivals {
                         self.forget();
                         longer = Some(self.min_above);
                     } else {
-                        self.look(competition, since, queueing, round);
+                        self.look(competition, since, round);
                     }
                 }
                 None => self.watch(min, queueing, round, settings),
@@ -146,11 +159,11 @@ impl Rivals {
         longer
     }
 
-    /// Stops to compete where the queue empties, and from time to time to look whether it does.
-    fn look(&mut self, competition: Competition, since: Time, queueing: Span, round: &Round) {
-        let is_empty = queueing < round.target / 2;
+    /// Stops to compete from time to time, to look whether the queue goes. That it is empty once shows nothing: a rival has then
+    /// lost packets, and will be back.
+    fn look(&mut self, competition: Competition, since: Time, round: &Round) {
         let time_to_look = Span::from_secs(1 << self.looks.min(MAX_DOUBLINGS));
-        if !is_empty && round.now.since(since) <= time_to_look {
+        if round.now.since(since) <= time_to_look {
             return;
         }
         self.competing = None;
@@ -158,7 +171,7 @@ impl Rivals {
         self.looked_at = Some(round.now);
         self.looks = self.looks.saturating_add(1);
         self.rounds_above = 0;
-        self.window_before = if is_empty { 0.0 } else { competition.window() };
+        self.window_before = competition.window();
     }
 
     fn watch(&mut self, min: Span, queueing: Span, round: &Round, settings: &Settings) {
@@ -205,10 +218,11 @@ impl Rivals {
         self.competing = Some((competition, round.now));
     }
 
-    /// A longer queue is not of this flow's making.
+    /// A longer queue is not that of flows of this kind.
     fn longest_of_ones_own(&self, round: &Round, settings: &Settings) -> Span {
-        let packets = settings.extra_packets * round.packet.as_f64() / self.peak_rate.max(1.0);
-        let packets = Span::from_secs_f64(packets).min(MAX_PACKETS_MARGIN);
-        round.target + round.target.max(MIN_MARGIN).mul_f64(settings.rival_margin) + packets
+        let flows = if self.sawtooth.is_there(round.now) { 1.0 } else { settings.flows };
+        let packets = flows * settings.extra_packets * round.packet.as_f64();
+        let packets = Span::from_secs_f64(packets / self.peak_rate.max(1.0)).min(MAX_PACKETS_MARGIN);
+        round.longest_alone(settings) + packets
     }
 }

@@ -143,6 +143,22 @@ const RIVAL_MARGIN: Parameter<kind::Number> = Parameter::new(
     PAGE,
 );
 
+const FLOWS: Parameter<kind::Number> = Parameter::new(
+    "flows",
+    kind::Number(0.0, 1000.0),
+    8.0,
+    "flows of this kind whose extra packets make no queue too long",
+    PAGE,
+);
+
+const SAWTOOTH_ROUNDS: Parameter<kind::Count> = Parameter::new(
+    "sawtooth-rounds",
+    kind::Count(1, 10_000),
+    4,
+    "rounds for which a queue that was too long is shorter than the target, after which it is no flows of this kind",
+    PAGE,
+);
+
 pub(in super::super) fn scheme() -> SchemeInfo {
     SchemeInfo {
         name: "tide".into(),
@@ -165,6 +181,8 @@ pub(in super::super) fn scheme() -> SchemeInfo {
             COMPETE.into(),
             RIVAL_ROUNDS.into(),
             RIVAL_MARGIN.into(),
+            FLOWS.into(),
+            SAWTOOTH_ROUNDS.into(),
         ],
         presets: presets(),
         needs: Needs::NOTHING,
@@ -204,6 +222,8 @@ pub(super) struct Settings {
     pub(super) competes: bool,
     pub(super) rival_rounds: u32,
     pub(super) rival_margin: f64,
+    pub(super) flows: f64,
+    pub(super) sawtooth_rounds: u32,
 }
 
 impl Settings {
@@ -224,6 +244,8 @@ impl Settings {
             competes: arguments.get(&COMPETE),
             rival_rounds: arguments.get(&RIVAL_ROUNDS),
             rival_margin: arguments.get(&RIVAL_MARGIN),
+            flows: arguments.get(&FLOWS),
+            sawtooth_rounds: arguments.get(&SAWTOOTH_ROUNDS),
         }
     }
 

@@ -79,8 +79,10 @@ pub(super) fn min_window(packet: Bytes) -> f64 {
 }
 
 /// The rate at which packets of a `window` leave, where an RTT is `rtt`: somewhat faster than the window asks for, so that the
-/// window is what limits.
-pub(super) fn pacing_rate(window: f64, rtt: Span, packet: Bytes, settings: &Settings) -> Rate {
-    let bytes = settings.pacing * window + PACING_PACKETS * packet.as_f64();
+/// window is what limits. Where packets are lost, the queue has no room for those that come too fast, and only a `share` of that
+/// haste is left.
+pub(super) fn pacing_rate(window: f64, rtt: Span, packet: Bytes, share: f64, settings: &Settings) -> Rate {
+    let faster = 1.0 + (settings.pacing - 1.0) * share;
+    let bytes = faster * window + PACING_PACKETS * share * packet.as_f64();
     Rate::from_bytes_per_sec((bytes / rtt.as_secs_f64()) as u64).max(Rate::from_bytes_per_sec(1))
 }
