@@ -45,6 +45,11 @@
 //!   at 1.5 times what the window asks for instead of 1.25 times: so that two flows converge at high rates.
 //! - The window holds what one acknowledgement tells of as well. A receiver that acknowledges every 16th packet stalled the flow.
 //! - A millisecond's worth leaves at once, up to four packets, instead of four.
+//! - Where packets are lost they leave less fast, down to what the window asks for: a queue without room has none for what comes
+//!   too fast.
+//! - The queue may hold the extra packets of eight flows before the flow competes, and not its own alone, unless the queue rises and
+//!   falls. Several flows on a slow link competed with each other.
+//! - Competition does not end where the queue is empty for a moment. A flow that came after CUBIC then left it the link.
 //! - A path that becomes longer is told from a rival: nobody yields. The prototype's window grew by half per RTT for a second and more,
 //!   and on an unlimited queue the p95 of the queueing delay was 3 s.
 
