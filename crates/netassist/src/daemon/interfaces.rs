@@ -34,7 +34,7 @@ async fn layer2(
         let message = "ue_ipv4_address and ue_ipv6_address take addresses, with commas between them\n";
         return (StatusCode::BAD_REQUEST, message).into_response();
     };
-    let (now, cell_ue_info) = server.layer2(&asker, wanted, &plmn);
+    let (now, cell_ue_info) = server.layer2(&asker, &wanted, &plmn);
     let (seconds, nano_seconds) = (now.as_nanos() / 1_000_000_000, (now.as_nanos() % 1_000_000_000) as u32);
     let cell_ue_info = cell_ue_info.iter().filter_map(|info| serde_json::to_value(info).ok()).collect();
     json(&L2Meas { time_stamp: TimeStamp { seconds, nano_seconds }, cell_ue_info })
