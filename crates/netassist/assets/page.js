@@ -120,7 +120,7 @@ function showUser(user) {
     known = newRow(user.user);
     rows.set(user.user, known);
   }
-  known.place.textContent = `cell ${user.cell}${user.cells_seen > 1 ? `, its ${user.cells_seen}th` : ''}`;
+  known.place.textContent = `cell ${user.cell}${user.cells_seen > 1 ? `; ${user.cells_seen} cells so far` : ''}`;
   COLUMNS.forEach((column, index) => {
     const cell = known.cells[index];
     cell.text.textContent = column.text(user);

@@ -20,7 +20,6 @@ pub struct Session {
 
 #[derive(Deserialize)]
 struct Answer {
-    #[serde(default)]
     items: Vec<Value>,
 }
 
@@ -97,7 +96,11 @@ mod tests {
         let sessions = open5gs_sessions(text.as_bytes()).unwrap();
         assert_eq!(sessions.len(), 1);
         assert_eq!((sessions[0].addresses.len(), sessions[0].tunnels.len()), (1, 0));
-        assert!(open5gs_sessions(b"[]").is_err() && open5gs_sessions(b"<html>").is_err());
+        // An answer without the list does not say that nobody has a session.
+        for other in ["[]", "{}", "<html>"] {
+            assert!(open5gs_sessions(other.as_bytes()).is_err(), "{other}");
+        }
+        assert_eq!(open5gs_sessions(br#"{"items":[]}"#), Ok(vec![]));
     }
 
     proptest! {

@@ -21,6 +21,7 @@ const MAX_CONNECTIONS: usize = 256;
 /// A handshake, and the headers of a request, take no longer than this. Ours: a hundred round trips of a slow path.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// A peer that acknowledges nothing for so long is gone.
+#[cfg(target_os = "linux")]
 const USER_TIMEOUT: Duration = Duration::from_secs(15);
 /// Wait where the system gives no socket.
 const ACCEPT_RETRY: Duration = Duration::from_millis(100);
@@ -80,7 +81,7 @@ impl Https {
 
 /// Until the connection ends.
 async fn answer(socket: TcpStream, address: IpAddr, tls: TlsAcceptor, router: Router) {
-    // Without these options it takes longer to see that a peer is gone, and events wait for each other.
+    // Without these options it takes longer to see that a peer is gone, and an event waits for an acknowledgement.
     #[cfg(target_os = "linux")]
     let _ = socket2::SockRef::from(&socket).set_tcp_user_timeout(Some(USER_TIMEOUT));
     let _ = socket.set_nodelay(true);

@@ -34,7 +34,7 @@ async fn layer2(
         let message = "ue_ipv4_address and ue_ipv6_address take addresses, with commas between them\n";
         return (StatusCode::BAD_REQUEST, message).into_response();
     };
-    let (now, cell_ue_info) = server.layer2(&asker, wanted, &plmn);
+    let (now, cell_ue_info) = server.layer2(&asker, &wanted, &plmn);
     let (seconds, nano_seconds) = (now.as_nanos() / 1_000_000_000, (now.as_nanos() % 1_000_000_000) as u32);
     let cell_ue_info = cell_ue_info.iter().filter_map(|info| serde_json::to_value(info).ok()).collect();
     json(&L2Meas { time_stamp: TimeStamp { seconds, nano_seconds }, cell_ue_info })
@@ -80,6 +80,7 @@ mod tests {
     use super::super::test_edge::Edge;
     use super::*;
     use crate::certificates::Credentials;
+    use crate::clock::ServiceClock;
     use crate::identity::SourceName;
     use crate::sample::{BaseRtt, Counted, Measured, Sample};
     use crate::source::MessageReader;
@@ -102,6 +103,10 @@ mod tests {
 
     /// 12 Mbit/s to each user, with a queue.
     fn measure(edge: &Edge) {
+        measure_now(&edge.server, edge.clock);
+    }
+
+    fn measure_now(server: &Server, clock: ServiceClock) {
         let downlink = Observation {
             period: Span::from_millis(50),
             served: Bytes::new(75_000),
@@ -120,10 +125,10 @@ mod tests {
         let sample = |name: &str| Sample {
             user: SourceName::Name(name.into()),
             cell: 1,
-            until: edge.clock.now(),
+            until: clock.now(),
             measured: Measured::Counted(counted),
         };
-        edge.server.samples(&[sample("alice"), sample("bob")]);
+        server.samples(&[sample("alice"), sample("bob")]);
     }
 
     async fn body(edge: &Edge, path: &str, client: &Credentials) -> String {
@@ -159,7 +164,15 @@ mod tests {
         let edge = Edge::start("edge").await;
         let desk = edge.credentials(Role::Operator, "desk");
         let mut reader = MecReader::new(None);
+        let (server, clock) = (edge.server.clone(), edge.clock);
         measure(&edge);
+        // Again and again: what a source has not told for three periods is no rate any more.
+        tokio::spawn(async move {
+            loop {
+                measure_now(&server, clock);
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        });
         assert_eq!(reader.read(edge.clock.now(), body(&edge, LAYER2, &desk).await.as_bytes()), Ok(vec![]));
         tokio::time::sleep(Duration::from_millis(2)).await;
         let samples = reader.read(edge.clock.now(), body(&edge, LAYER2, &desk).await.as_bytes()).unwrap();

@@ -8,13 +8,6 @@ use cellcc_units::Rate;
 use serde::Serialize;
 use std::net::IpAddr;
 
-/// Who asks, and about whom.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Wanted {
-    /// Only users with one of these addresses; empty: all.
-    pub(crate) addresses: Vec<IpAddr>,
-}
-
 /// The slow ceiling of a user's flows, for a network element that writes SCONE packets.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Ceiling {
@@ -27,19 +20,18 @@ pub struct Ceiling {
 }
 
 impl Service {
-    /// Layer-2 measurements of the users about whom this client is told, or, for an operator, of all.
-    pub(crate) fn layer2(&self, asker: &PeerName, wanted: &Wanted, plmn: &Plmn) -> Vec<CellUeInfo> {
+    /// Layer-2 measurements of the users about whom this client is told, or, for an operator, of all. `wanted`: only users with one
+    /// of these addresses; empty: all.
+    pub(crate) fn layer2(&self, asker: &PeerName, wanted: &[IpAddr], plmn: &Plmn) -> Vec<CellUeInfo> {
         let may = |index: &UserIndex| asker.role() == Role::Operator || self.is_told(asker, *index);
         let users = self.identities.all().filter(may);
         users.filter_map(|index| self.cell_ue_info(index, wanted, plmn)).collect()
     }
 
-    fn cell_ue_info(&self, index: UserIndex, wanted: &Wanted, plmn: &Plmn) -> Option<CellUeInfo> {
+    fn cell_ue_info(&self, index: UserIndex, wanted: &[IpAddr], plmn: &Plmn) -> Option<CellUeInfo> {
         let record = self.users.last(index)?;
         let mut addresses = self.identities.addresses(index);
-        let is_wanted = |address: &IpAddr| {
-            wanted.addresses.is_empty() || wanted.addresses.contains(&address.to_canonical())
-        };
+        let is_wanted = |address: &IpAddr| wanted.is_empty() || wanted.contains(&address.to_canonical());
         let address = addresses.find(is_wanted)?;
         let kbit = |rate: Rate| rate.as_bytes_per_sec() / 125;
         let served = self.users.served(index);

@@ -6,7 +6,6 @@ mod overview;
 mod registrations;
 
 pub use measurements::Ceiling;
-pub(crate) use measurements::Wanted;
 pub use overview::{Group, Overview, Told, UserOverview};
 
 use crate::audit::{AuditEntry, Event, Ground, Refused};

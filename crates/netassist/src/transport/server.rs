@@ -8,7 +8,7 @@ use crate::certificates::{CertificateError, Credentials};
 use crate::clock::ServiceClock;
 use crate::name::PeerName;
 use crate::sample::Sample;
-use crate::service::{Ceiling, Counts, Overview, Service, Wanted};
+use crate::service::{Ceiling, Counts, Overview, Service};
 use crate::sessions::Session;
 use crate::source::mec::{CellUeInfo, Plmn};
 use crate::statement::Verifier;
@@ -97,11 +97,11 @@ impl Server {
     pub(crate) fn layer2(
         &self,
         asker: &PeerName,
-        addresses: Vec<IpAddr>,
+        addresses: &[IpAddr],
         plmn: &Plmn,
     ) -> (Time, Vec<CellUeInfo>) {
         let state = self.shared.state();
-        (self.shared.clock.now(), state.service.layer2(asker, &Wanted { addresses }, plmn))
+        (self.shared.clock.now(), state.service.layer2(asker, addresses, plmn))
     }
 
     /// The slow ceilings of all users of whom something is known.
