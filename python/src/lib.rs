@@ -3,7 +3,8 @@
 //! | to find | look in |
 //! |---|---|
 //! | keyword arguments become what is asked for | `options.rs` |
-//! | runs on threads, progress, Ctrl-C | `compare.rs` |
+//! | a plan and its runs | `compare.rs` |
+//! | threads, progress, Ctrl-C | `watched.rs` |
 //! | Records, their tables and their report | `runs.rs` |
 //! | Arrow tables | `table.rs` |
 //! | agents in environments: what they observe, do, and are rewarded for | `env/` |
@@ -19,6 +20,7 @@ mod scheme;
 mod schemes;
 mod table;
 mod trace;
+mod watched;
 
 use pyo3::prelude::*;
 
