@@ -8,6 +8,7 @@ use crate::constant::ConstantWindow;
 use crate::{PACKET, RATE, RTT, Sent, WINDOW_PACKETS};
 use bytes::{Bytes, BytesMut};
 use cellcc_experiment::{Endpoint as Policy, RunError};
+use cellcc_quic::PacketSize;
 use cellcc_quic_drivers::{Protection, RECEIVER, SENDER, Settings};
 use noq_proto::congestion::ControllerFactory;
 use noq_proto::{
@@ -87,8 +88,9 @@ impl Wire {
     }
 
     fn push(&mut self, now: Instant, datagram: Datagram) {
-        let service = RATE.time_for(PACKET).as_nanos() * datagram.payload.len() as u64 / PACKET.get();
-        self.free_at = self.free_at.max(now) + Duration::from_nanos(service);
+        let on_link = PacketSize::IPV4_HEADERS + cellcc_units::Bytes::new(datagram.payload.len() as u64);
+        let service = RATE.time_for(on_link);
+        self.free_at = self.free_at.max(now) + Duration::from_nanos(service.as_nanos());
         let arrival = self.free_at + Duration::from_nanos(RTT.as_nanos() / 2);
         self.under_way.push_back((arrival, datagram));
     }
