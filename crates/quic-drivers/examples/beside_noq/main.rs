@@ -33,7 +33,7 @@ const PACKET: Bytes = Bytes::new(1500);
 /// Virtual time of a run that is timed: 80,000 packets, where the scheme fills the link from the start.
 const TIMED: Duration = Duration::from_secs(1);
 /// Virtual times of two runs whose difference has no handshake in it.
-const COUNTED_MS: [u64; 2] = [100, 400];
+const COUNTED_MS: [u64; 2] = [100, 300];
 
 /// What left the ends.
 #[derive(Debug, Clone, Copy, Default)]
