@@ -8,7 +8,7 @@ locked := $(if $(CI),--locked)
 floors := -p cellcc-units -p cellcc-fixed -p cellcc-control -p cellcc-link -p cellcc-assist -p cellcc-experiment
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast wheel fresh-machine faults bench bench-python bench-emulator bench-quic bench-kernel bench-netassist soak soak-kernel kernel-objects lint docs docs-check clean
+.PHONY: help demo test test-fast wheel fresh-machine faults bench bench-python bench-emulator bench-quic bench-quic-virtual bench-instructions bench-kernel bench-netassist soak soak-kernel kernel-objects lint docs docs-check clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r target text; do \
@@ -34,9 +34,19 @@ test-fast: ## Run the unit tests of the pure floors, in under 3 minutes
 	@tools/setup build
 	$(run) cargo test $(floors) --lib $(locked)
 
-bench: ## Measure the simulator's speed on this machine
+bench: ## Measure the simulator's speed on this machine, and what an acknowledgement costs each scheme
 	@tools/setup build
-	$(run) cargo run --release $(locked) -p cellcc-sim --example speed
+	$(run) cargo run --release $(locked) -p cellcc-sim --example speed -- packets
+	$(run) cargo run --release $(locked) -p cellcc-sim --example speed -- acks
+
+bench-quic-virtual: ## Measure QUIC in virtual time beside noq's protocol engine by itself
+	@tools/setup build
+	$(run) cargo run --release $(locked) -p cellcc-quic-drivers --example beside_noq -- time
+
+bench-instructions: ## Count the instructions of both of these with valgrind: alike in every run, whatever else runs; half an hour
+	@tools/setup build
+	$(run) cargo run --release $(locked) -p cellcc-quic-drivers --example beside_noq -- instructions
+	$(run) cargo run --release $(locked) -p cellcc-sim --example speed -- instructions
 
 faults: ## Print what every scheme does under fourteen faults, the tables of docs/fidelity/faults.md; a minute
 	@tools/setup build

@@ -13,4 +13,4 @@ mod certificate;
 pub mod sockets;
 mod virtual_time;
 
-pub use virtual_time::{Protection, QuicEnds, VirtualDriver};
+pub use virtual_time::{Protection, QuicEnds, RECEIVER, SENDER, Settings, VirtualDriver};

@@ -61,8 +61,12 @@ impl SchemeHandle {
 
     /// When to call [`on_time`](Self::on_time) next. Every event may change it.
     pub fn next_time(&self) -> Option<Instant> {
-        let next = self.0.lock().next_timer().filter(|&next| next < Time::NEVER)?;
-        Some(self.0.instant(next))
+        self.next_timer().map(|next| self.0.instant(next))
+    }
+
+    /// The same on the flow's clock.
+    pub fn next_timer(&self) -> Option<Time> {
+        self.0.lock().next_timer().filter(|&next| next < Time::NEVER)
     }
 
     /// Runs the scheme's timer and releases paced packets, if due. True if more may leave than before.

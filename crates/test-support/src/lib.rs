@@ -7,6 +7,8 @@
 
 #![allow(clippy::disallowed_methods, reason = "a watchdog has a clock and a thread")]
 
+pub mod benchmark;
+
 use std::fmt;
 use std::fs::File;
 use std::io::Write;

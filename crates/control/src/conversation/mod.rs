@@ -27,5 +27,5 @@ mod values;
 pub use controller::{Call, Decision, Received, Turn};
 pub use file::{ConversationError, Header};
 pub(crate) use recorder::Destination;
-pub use replay::{Conversation, Difference, Replay};
+pub use replay::{Conversation, Difference, Replay, Told};
 pub use steps::{Step, StepReader, StepWriter};

@@ -67,6 +67,43 @@ impl<R: Read> Conversation<R> {
     }
 }
 
+impl<R: Read> Conversation<R> {
+    /// Reads the rest, to tell it without reading.
+    ///
+    /// # Errors
+    /// The file ends too soon, or is damaged.
+    pub fn into_memory(mut self) -> Result<Told, ConversationError> {
+        let mut turns = Vec::new();
+        while let Some(turn) = self.reader.record(ReadTurn::decode)? {
+            turns.push(turn);
+        }
+        Ok(Told(turns))
+    }
+}
+
+/// A conversation in memory.
+#[derive(Debug)]
+pub struct Told(Vec<ReadTurn>);
+
+impl Told {
+    /// How many of its events are acknowledgements.
+    pub fn acknowledgements(&self) -> u64 {
+        let acks = self.0.iter().filter(|turn| matches!(turn.turn().call, Call::Ack(_)));
+        acks.count() as u64
+    }
+
+    /// Tells `controller` every event, and asks after each what it decides, as a flow does.
+    pub fn tell(&self, controller: Box<dyn Controller>) {
+        let mut controller = Driven::new(controller);
+        for turn in &self.0 {
+            let Turn { now, call, .. } = turn.turn();
+            controller.tell(now, &call);
+            // Nobody needs the decision: what is measured is that it was made.
+            std::hint::black_box(controller.decision());
+        }
+    }
+}
+
 /// What came of telling a controller a conversation again.
 #[derive(Debug, Clone)]
 pub struct Replay {

@@ -81,6 +81,15 @@ fn every_scheme_decides_alike_when_it_is_told_again() {
 }
 
 #[test]
+fn what_is_told_from_memory_is_what_was_recorded() {
+    let recorded = record("cubic");
+    let told = Conversation::new(&recorded[..]).unwrap().into_memory().unwrap();
+    let again = Written::default();
+    told.tell(parse("cubic").recorded(Box::new(again.clone())).build(&CONTEXT));
+    assert!(again.bytes() == recorded && told.acknowledgements() > 1000);
+}
+
+#[test]
 fn an_acknowledgement_or_feedback_takes_less_than_60_bytes_with_the_packets_that_it_lets_leave() {
     for scheme in &schemes() {
         let recorded = record(scheme);

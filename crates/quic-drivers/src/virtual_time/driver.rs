@@ -1,8 +1,8 @@
 //! The real stack in virtual time as a [`Driver`].
 
-use super::crypto::{Credentials, Protection};
-use super::endpoint::{PeerSettings, full_payload};
-use super::flow::QuicEnds;
+use super::crypto::Protection;
+use super::flow::{FlowSettings, QuicEnds};
+use super::settings::{Settings, full_payload};
 use cellcc_control::{Registry, Scheme};
 use cellcc_experiment::virtual_time::{Run, Transport, VirtualTime};
 use cellcc_experiment::{
@@ -89,9 +89,7 @@ impl Transport for Quic {
         schemes: &[Scheme],
         registry: &Registry,
     ) -> Result<Vec<QuicEnds>, RunError> {
-        let credentials = Credentials::new(self.protection)
-            .map_err(|error| RunError(format!("no certificate for the run: {error}")))?;
-        let payload = full_payload(&scenario.endpoint).map_err(|error| RunError(error.to_string()))?;
+        let noq = Settings::new(&scenario.endpoint, self.protection)?;
         let flows = scenario.flows.iter().zip(schemes).enumerate();
         let flows = flows.map(|(index, (setup, scheme))| {
             let seed = scenario.seed_of(Randomness::Flow(index));
@@ -100,15 +98,8 @@ impl Transport for Quic {
                 .with_seed(seed)
                 .with_epoch(self.clock.epoch())
                 .with_rtt_samples();
-            let peers = PeerSettings {
-                credentials: &credentials,
-                policy: &scenario.endpoint,
-                payload,
-                seed,
-                registry,
-                clock: self.clock,
-            };
-            QuicEnds::new(scenario, setup, &congestion, &peers)
+            let settings = FlowSettings { noq: &noq, congestion, seed, registry, clock: self.clock };
+            QuicEnds::new(scenario, setup, settings)
         });
         flows.collect()
     }

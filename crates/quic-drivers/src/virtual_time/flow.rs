@@ -1,11 +1,12 @@
 //! Both ends of a flow's connection.
 
-use super::endpoint::{Peer, PeerSettings};
+use super::endpoint::Peer;
 use super::network::Datagram;
+use super::settings::Settings;
 use super::signaling::Signaling;
 use super::source::Streams;
 use cellcc_assist::Advice;
-use cellcc_control::{Limits, Observed, Scheme};
+use cellcc_control::{Limits, Observed, Registry, Scheme};
 use cellcc_experiment::virtual_time::{Ends, Network};
 use cellcc_experiment::{Application, FlowSetup, RunError, Scenario};
 use cellcc_quic::{Clock, Congestion, PacketSize, SchemeHandle, Timers};
@@ -27,11 +28,20 @@ pub struct QuicEnds {
     streams: Streams,
     clock: Clock,
     packet: Bytes,
-    payload: u16,
     start: Time,
     is_connected: bool,
     /// Packets sent that count as retransmissions.
     repeated: u64,
+}
+
+/// What makes the ends of a flow.
+pub(super) struct FlowSettings<'a> {
+    pub(super) noq: &'a Settings,
+    pub(super) congestion: Congestion,
+    pub(super) seed: u64,
+    /// The schemes whose components run at a receiver.
+    pub(super) registry: &'a Registry,
+    pub(super) clock: Clock,
 }
 
 impl QuicEnds {
@@ -39,11 +49,11 @@ impl QuicEnds {
     pub(super) fn new(
         scenario: &Scenario,
         setup: &FlowSetup,
-        congestion: &Congestion,
-        peers: &PeerSettings<'_>,
+        settings: FlowSettings<'_>,
     ) -> Result<Self, RunError> {
         let end = Time::ZERO + scenario.duration;
-        let mut sender = peers.sender(setup.start, congestion)?;
+        let FlowSettings { noq, congestion, seed, registry, clock } = settings;
+        let mut sender = Peer::sender(noq, seed, &congestion, clock, setup.start)?;
         let handle = sender.connection().and_then(|connection| SchemeHandle::of_proto(connection));
         let handle =
             handle.ok_or_else(|| RunError("the connection has another congestion control".into()))?;
@@ -52,18 +62,17 @@ impl QuicEnds {
             handle,
             scheme: congestion.scheme().clone(),
             sender,
-            receiver: peers.receiver()?,
-            sender_signaling: Signaling::new(peers.registry, peers.clock),
-            receiver_signaling: Signaling::new(peers.registry, peers.clock),
+            receiver: Peer::receiver(noq, seed, clock)?,
+            sender_signaling: Signaling::new(registry, clock),
+            receiver_signaling: Signaling::new(registry, clock),
             streams: Streams::new(
                 setup,
                 &scenario.endpoint,
                 PacketSize::IPV4_HEADERS,
                 (scenario.measured_from(), end),
             ),
-            clock: peers.clock,
+            clock,
             packet: scenario.endpoint.packet(),
-            payload: peers.payload,
             start: setup.start,
             is_connected: false,
             repeated: 0,
@@ -105,7 +114,7 @@ impl QuicEnds {
             self.streams.write(now, connection);
             self.sender_signaling.transmit(now, connection, Some(&self.handle));
         }
-        while let Some(datagram) = self.sender.poll_transmit(now, self.payload.into()) {
+        while let Some(datagram) = self.sender.poll_transmit(now) {
             let repeats = self.repeated < snapshot.packets.lost;
             self.repeated += u64::from(repeats);
             network.send_data(datagram, repeats);
@@ -133,7 +142,7 @@ impl QuicEnds {
         if let Some(connection) = self.receiver.connection() {
             self.receiver_signaling.transmit(now, connection, None);
         }
-        while let Some(datagram) = self.receiver.poll_transmit(now, self.payload.into()) {
+        while let Some(datagram) = self.receiver.poll_transmit(now) {
             network.send_ack(datagram);
         }
         Ok(())
@@ -146,12 +155,16 @@ impl Ends for QuicEnds {
 
     fn on_data(&mut self, network: &mut Network<'_, Self>, data: Datagram) -> Result<(), RunError> {
         self.receiver.on_datagram(network.now(), data)?;
-        self.receive(network)
+        self.receive(network)?;
+        self.receiver.read_timer();
+        Ok(())
     }
 
     fn on_ack(&mut self, network: &mut Network<'_, Self>, ack: Datagram) -> Result<(), RunError> {
         self.sender.on_datagram(network.now(), ack)?;
-        self.send(network)
+        self.send(network)?;
+        self.sender.read_timer();
+        Ok(())
     }
 
     /// Packets that the advice releases leave with the wake-up that follows.
@@ -163,18 +176,22 @@ impl Ends for QuicEnds {
         let now = network.now();
         self.receiver.on_time(now);
         self.receive(network)?;
+        self.receiver.read_timer();
         self.sender.on_time(now);
         self.handle.on_time(self.clock.instant(now));
-        self.send(network)
+        self.send(network)?;
+        self.sender.read_timer();
+        Ok(())
     }
 
     fn next_wake(&self, now: Time) -> Time {
         if now < self.start {
             return self.start;
         }
-        let timer = self.handle.next_time().map_or(Time::NEVER, |due| self.clock.time(due));
+        let timer = self.handle.next_timer().unwrap_or(Time::NEVER);
         let application = if self.is_connected { self.streams.next_time(now) } else { Time::NEVER };
-        let ends = self.sender.next_time().min(self.receiver.next_time());
+        let ends = self.sender.next_time().into_iter().chain(self.receiver.next_time()).min();
+        let ends = ends.map_or(Time::NEVER, |due| self.clock.time(due));
         let signaling = self.sender_signaling.next_wake(now).min(self.receiver_signaling.next_wake(now));
         // Clocks coarser than a nanosecond give times in the past.
         ends.min(signaling).min(timer).min(application).max(now + Span::from_nanos(1))

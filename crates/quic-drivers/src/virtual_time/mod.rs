@@ -13,9 +13,11 @@ mod driver;
 mod endpoint;
 mod flow;
 mod network;
+mod settings;
 mod signaling;
 mod source;
 
 pub use crypto::Protection;
 pub use driver::VirtualDriver;
 pub use flow::QuicEnds;
+pub use settings::{RECEIVER, SENDER, Settings};

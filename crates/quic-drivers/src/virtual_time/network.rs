@@ -1,5 +1,6 @@
 //! The packets on the links.
 
+use bytes::BytesMut;
 use cellcc_link::Packet;
 use cellcc_units::Bytes;
 use noq_proto::EcnCodepoint;
@@ -10,7 +11,7 @@ pub struct Datagram {
     /// Size on the link, headers included.
     pub(super) bytes: Bytes,
     pub(super) ecn: Option<EcnCodepoint>,
-    pub(super) payload: Vec<u8>,
+    pub(super) payload: BytesMut,
 }
 
 impl Packet for Datagram {

@@ -1,6 +1,6 @@
 //! An application's segments, spread over streams.
 
-use super::endpoint::STREAMS;
+use super::settings::STREAMS;
 use bytes::Bytes as Buffer;
 use cellcc_experiment::{Application, Endpoint as Policy, FlowSetup, Frames, Source};
 use cellcc_units::{Bytes, Time};

@@ -1,9 +1,5 @@
-//! How fast the packet engine is: `cargo run --release -p cellcc-sim --example speed`, part of `make bench`.
-//!
-//! Prints packets per second of one core with all metrics and series on, each the median of five runs, and the cost per
-//! packet at a small and at a large window. Figures are of this machine at this moment: compare them within one run only.
-
-#![allow(clippy::disallowed_methods, clippy::print_stdout, reason = "a benchmark reads the clock and prints")]
+//! Packets per second of one core with all metrics and series on, each the median of five runs, and the cost per packet at a
+//! small and at a large window.
 
 use cellcc_control::Registry;
 use cellcc_experiment::{Driver, Plan, PlanFile};
@@ -36,7 +32,8 @@ fn nanos_per_packet(scheme: &str, rtt: Span, duration: Span) -> f64 {
     costs[RUNS / 2]
 }
 
-fn main() {
+/// Measures, and prints.
+pub(crate) fn print() {
     let (rtt, minute) = (Span::from_millis(20), Span::from_secs(60));
     println!("one flow, 1 Gbit/s, 20 ms, 60 s, queue of 3200 packets, one core, median of {RUNS}:");
     for scheme in ["cubic", "reminis", "bbr", "vegas", "westwood", "copa", "c2tcp", "vivace", "bbr2"] {

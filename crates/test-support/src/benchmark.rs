@@ -1,0 +1,89 @@
+//! What benchmarks have in common: medians that say how well they are known, and counts of instructions.
+
+use rustix::time::{ClockId, clock_gettime};
+use std::fmt;
+use std::process::Command;
+use std::time::Duration;
+
+/// How often a pair of programs is timed, in turns.
+pub const ROUNDS: usize = 11;
+
+/// The median of [`ROUNDS`] values, and the bounds between which the true one lies with a confidence of 98.8 %: the second
+/// smallest and the second largest (order statistics of the binomial distribution, whatever that of the values).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Median {
+    /// The sixth of eleven.
+    pub value: f64,
+    /// The lower bound.
+    pub low: f64,
+    /// The upper bound.
+    pub high: f64,
+}
+
+impl Median {
+    /// The median of these values.
+    pub fn of(mut values: [f64; ROUNDS]) -> Self {
+        values.sort_by(f64::total_cmp);
+        Self { value: values[ROUNDS / 2], low: values[1], high: values[ROUNDS - 2] }
+    }
+}
+
+impl fmt::Display for Median {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let digits = f.precision().unwrap_or(3);
+        write!(f, "{:.digits$} ({:.digits$} to {:.digits$})", self.value, self.low, self.high)
+    }
+}
+
+/// The processor time that this thread has taken so far. What other programs take is not in it, but what they displace from
+/// the caches is.
+pub fn processor_time() -> Duration {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec.unsigned_abs() as u32)
+}
+
+/// Starts this program again under callgrind with `arguments`. Returns the instructions that it took, and what it printed.
+///
+/// # Errors
+/// valgrind is missing; the program failed.
+pub fn instructions(arguments: &[&str]) -> Result<(u64, String), String> {
+    let program = std::env::current_exe().map_err(|error| format!("no path of this program: {error}"))?;
+    let output = Command::new("valgrind")
+        .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
+        .arg(program)
+        .args(arguments)
+        .output()
+        .map_err(|error| {
+            format!("valgrind, which counts instructions, does not start: {error}; install it")
+        })?;
+    let log = String::from_utf8_lossy(&output.stderr);
+    match collected(&log) {
+        Some(count) if output.status.success() => {
+            Ok((count, String::from_utf8_lossy(&output.stdout).into_owned()))
+        }
+        _ => Err(format!("valgrind failed:\n{log}")),
+    }
+}
+
+/// The line `==PID== Collected : COUNT` of callgrind.
+fn collected(log: &str) -> Option<u64> {
+    let line = log.lines().rev().find_map(|line| line.split_once("Collected :"))?;
+    line.1.trim().parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_median_of_eleven_lies_between_the_second_and_the_tenth() {
+        let median = Median::of([5.0, 1.0, 2.0, 9.0, 3.0, 8.0, 4.0, 7.0, 6.0, 11.0, 10.0]);
+        assert_eq!(median, Median { value: 6.0, low: 2.0, high: 10.0 });
+    }
+
+    #[test]
+    fn callgrinds_count_is_read_from_its_log() {
+        let log = "==7== Callgrind, a tool\n==7== Events    : Ir\n==7== Collected : 1292474\n==7==\n";
+        assert_eq!((collected(log), collected("==7== killed")), (Some(1_292_474), None));
+    }
+}
