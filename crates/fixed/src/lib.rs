@@ -13,6 +13,7 @@
 //! | Vegas | [`vegas`] |
 //! | C2TCP | [`c2tcp`] |
 //! | Westwood+ | [`westwood`] |
+//! | Tide | [`tide`] |
 //! | numbers with a fraction, and functions of them, with their error | [`Q16`] |
 //!
 //! BPF bounds what the code may do: no floats, no 128 bits, no panic (hence no `/` and no index), at most five arguments,
@@ -28,6 +29,7 @@ mod event;
 mod number;
 pub mod reminis;
 mod tables;
+pub mod tide;
 mod units;
 pub mod vegas;
 pub mod westwood;

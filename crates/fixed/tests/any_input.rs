@@ -3,6 +3,7 @@
 use cellcc_fixed::assisted::{self, Advice, Assisted, Limits, Path};
 use cellcc_fixed::c2tcp::{self, C2tcp};
 use cellcc_fixed::reminis::{self, Exploration, Profile, Reminis};
+use cellcc_fixed::tide::{self, Tide};
 use cellcc_fixed::vegas::{self, Vegas};
 use cellcc_fixed::westwood::{self, Westwood};
 use cellcc_fixed::{Ack, BytesPerSecond, Instant, Micros, Packets, Q16, Window};
@@ -70,6 +71,31 @@ prop_compose! {
     }
 }
 
+prop_compose! {
+    fn tide_config()(times in [word(), word(), word()], numbers in any::<[i32; 10]>(), rounds in [word(), word()],
+                     competes in any::<bool>()) -> tide::Config {
+        let [delay, max_target, drain_every] = times.map(Micros);
+        let [share_of_swing, swing_quantile, mean_above, feedback, extra_packets, ramp_rtts, pacing, loss_threshold,
+             loss_corrected, rival_margin] = numbers.map(Q16);
+        let [rival_rounds, sawtooth_rounds] = rounds;
+        tide::Config {
+            delay, share_of_swing, swing_quantile, max_target, mean_above, feedback, extra_packets, ramp_rtts, pacing,
+            drain_every, loss_threshold, loss_corrected, competes, rival_rounds, rival_margin, sawtooth_rounds,
+            flows: extra_packets,
+        }
+    }
+}
+
+prop_compose! {
+    fn tide_event()(now in long_word(), counts in [word(), word(), word()], times in [word(), word()],
+                    app_limited in any::<bool>()) -> tide::Event {
+        let [delivered, delivered_at_send, acked] = counts.map(Packets);
+        let [rtt, smoothed_rtt] = times.map(Micros);
+        let app_limited = u32::from(app_limited);
+        tide::Event { now: Instant(now), rtt, smoothed_rtt, delivered, delivered_at_send, acked, app_limited, reserved: 0 }
+    }
+}
+
 proptest! {
     #[test]
     fn reminis_takes_any_events(config in reminis_config(), steps in prop::collection::vec((ack(), window(), word()), 1..20)) {
@@ -119,6 +145,18 @@ proptest! {
         for (ack, cwnd, target, in_recovery) in steps {
             let config = c2tcp::Config { profile, target: Micros(target), multiple, alpha, tuner };
             state.on_ack(&config, &ack, Packets(cwnd), in_recovery);
+        }
+    }
+
+    #[test]
+    fn tide_takes_any_events(config in tide_config(), steps in prop::collection::vec((tide_event(), word(), word(), any::<bool>()), 1..40)) {
+        let mut state = Tide::START;
+        for (event, packet_bytes, lost, new_episode) in steps {
+            state.on_ack(&config, &event);
+            state.on_loss(event.now, Packets(lost), new_episode);
+            if let Some(limits) = state.limits(&config, packet_bytes) {
+                prop_assert!(limits.cwnd >= Packets(2));
+            }
         }
     }
 

@@ -47,7 +47,7 @@ fn interval(scheme: &[UseAndDelay], line: &[&[UseAndDelay]]) -> Option<(f64, f64
     for _ in 0..RESAMPLES {
         // The upper half of the product is an index, each as likely as the others but for one part in 2^32 / count.
         let drawn: Vec<usize> =
-            scheme.iter().map(|_| ((random.next_u64() >> 32) * count >> 32) as usize).collect();
+            scheme.iter().map(|_| (((random.next_u64() >> 32) * count) >> 32) as usize).collect();
         let at = means(scheme, &drawn);
         ratios.push(at.queueing_ms / delay_at(&sorted(line, &drawn), at.utilisation)?);
     }

@@ -57,6 +57,8 @@ mod aggregation;
 mod base_rtt;
 mod competition;
 mod delivery;
+#[cfg(test)]
+mod fixed_point;
 mod loss;
 mod queue;
 mod rivals;

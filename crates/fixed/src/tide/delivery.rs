@@ -1,0 +1,92 @@
+//! How fast the network delivers: over four ticks, and over sixteen.
+
+use super::RATE_BITS;
+use crate::{Instant, Packets};
+
+/// Ticks in a base RTT.
+pub(super) const TICKS_PER_BASE_RTT: u32 = 4;
+const SHORT_TICKS: u32 = 4;
+const LONG_TICKS: u32 = 16;
+/// A power of two above the ticks that are kept.
+const SLOTS: usize = 32;
+
+/// What had been delivered at the end of a tick. Both wrap.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "bytemuck", derive(bytemuck::Pod, bytemuck::Zeroable))]
+struct Tick {
+    at_us: u32,
+    delivered: u32,
+}
+
+/// The last ticks.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "bytemuck", derive(bytemuck::Pod, bytemuck::Zeroable))]
+pub(super) struct Delivery {
+    ticks: [Tick; SLOTS],
+    /// How many ended.
+    count: u32,
+    reserved: u32,
+}
+
+/// Packets per 2^32 microseconds, over two intervals.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Rates {
+    short: u64,
+    long: u64,
+}
+
+impl Rates {
+    #[inline(always)]
+    pub(super) fn larger(self) -> u64 {
+        self.short.max(self.long)
+    }
+
+    #[inline(always)]
+    pub(super) fn mean(self) -> u64 {
+        (self.short >> 1).saturating_add(self.long >> 1)
+    }
+}
+
+impl Delivery {
+    pub(super) const START: Self =
+        Self { ticks: [Tick { at_us: 0, delivered: 0 }; SLOTS], count: 0, reserved: 0 };
+
+    /// The first packet leaves at `start`.
+    #[inline(always)]
+    pub(super) fn since(start: Instant) -> Self {
+        let mut delivery = Self::START;
+        delivery.push(Tick { at_us: start.0 as u32, delivered: 0 });
+        delivery
+    }
+
+    /// A tick ends; `delivered` counts from the beginning of the flow.
+    #[inline(always)]
+    pub(super) fn on_tick(&mut self, now: Instant, delivered: Packets) -> Rates {
+        let tick = Tick { at_us: now.0 as u32, delivered: delivered.0 };
+        let rates =
+            Rates { short: self.rate_over(SHORT_TICKS, tick), long: self.rate_over(LONG_TICKS, tick) };
+        self.push(tick);
+        rates
+    }
+
+    #[inline(always)]
+    fn push(&mut self, tick: Tick) {
+        if let Some(slot) = self.ticks.get_mut((self.count & (SLOTS as u32 - 1)) as usize) {
+            *slot = tick;
+        }
+        // Above the number that is kept only the place counts.
+        self.count = if self.count == u32::MAX { SLOTS as u32 } else { self.count + 1 };
+    }
+
+    #[inline(always)]
+    fn rate_over(&self, ticks: u32, now: Tick) -> u64 {
+        let back = ticks.min(self.count.min(LONG_TICKS + 1));
+        let place = self.count.wrapping_sub(back) & (SLOTS as u32 - 1);
+        let Some(then) = self.ticks.get(place as usize) else { return 0 };
+        let packets = (now.delivered.wrapping_sub(then.delivered) as u64) << RATE_BITS;
+        let span = now.at_us.wrapping_sub(then.at_us).max(1);
+        packets.checked_div(span as u64).unwrap_or(0)
+    }
+}

@@ -1,0 +1,86 @@
+//! How long the queue is, and how long it shall be.
+
+use super::part;
+use super::settings::Config;
+use crate::Micros;
+
+/// By which part of a base RTT the estimate of the swing moves in a tick.
+const SWING_STEP: u32 = 80;
+/// Bits behind the point of the swing in microseconds: a step of 5 us is a few of them.
+const SWING_BITS: u32 = 8;
+
+/// The queue as the last ticks show it.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "bytemuck", derive(bytemuck::Pod, bytemuck::Zeroable))]
+pub(super) struct Queue {
+    /// In units of 2^-8 us.
+    swing: u64,
+    /// RTTs since the last tick, and of the ticks before, the newest first.
+    ticks: [Extremes; 5],
+    delay: Micros,
+    reserved: u32,
+}
+
+/// Of no RTT: the smallest is [`Micros::MAX`], the largest zero.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "bytemuck", derive(bytemuck::Pod, bytemuck::Zeroable))]
+struct Extremes {
+    min: Micros,
+    max: Micros,
+}
+
+impl Extremes {
+    const NONE: Self = Self { min: Micros::MAX, max: Micros::ZERO };
+
+    #[inline(always)]
+    fn with(self, other: Self) -> Self {
+        Self { min: self.min.min(other.min), max: self.max.max(other.max) }
+    }
+}
+
+impl Queue {
+    pub(super) const START: Self =
+        Self { swing: 0, ticks: [Extremes::NONE; 5], delay: Micros::ZERO, reserved: 0 };
+
+    /// The queueing delay of the last tick that had a sample.
+    #[inline(always)]
+    pub(super) fn delay(&self) -> Micros {
+        self.delay
+    }
+
+    /// The queueing delay to aim for.
+    #[inline(always)]
+    pub(super) fn target(&self, config: &Config) -> Micros {
+        let swing = self.swing >> SWING_BITS;
+        let swing = Micros(if swing > u32::MAX as u64 { u32::MAX } else { swing as u32 });
+        config.delay.plus(part(config.share_of_swing, swing)).min(config.max_target.max(config.delay))
+    }
+
+    #[inline(always)]
+    pub(super) fn add(&mut self, rtt: Micros) {
+        let [present, ..] = &mut self.ticks;
+        *present = present.with(Extremes { min: rtt, max: rtt });
+    }
+
+    #[inline(always)]
+    pub(super) fn on_tick(&mut self, config: &Config, base_rtt: Micros) {
+        let [present, first, second, third, _] = self.ticks;
+        self.ticks = [Extremes::NONE, present, first, second, third];
+        if present.min == Micros::MAX {
+            return;
+        }
+        self.delay = Micros(present.min.0.saturating_sub(base_rtt.0));
+        let all = present.with(first).with(second).with(third);
+        let sample = (all.max.0.saturating_sub(all.min.0) as u64) << SWING_BITS;
+        let step = ((base_rtt.0 as u64) << SWING_BITS) / SWING_STEP as u64;
+        let up = config.swing_quantile.of(step);
+        // Up by the quantile for a sample above, down by the rest for another: in balance where that share is below.
+        self.swing = if sample > self.swing {
+            self.swing.saturating_add(up)
+        } else {
+            self.swing.saturating_sub(step.saturating_sub(up))
+        };
+    }
+}

@@ -1,0 +1,243 @@
+//! Whether others fill the queue, and when the flow answers in kind.
+
+use super::competition::Competition;
+use super::sawtooth::{FORGOTTEN_AFTER, Sawtooth};
+use super::settings::Config;
+use super::{Event, RATE_BITS, WINDOW_BITS, part};
+use crate::number::product;
+use crate::{Instant, Micros, Q16};
+
+/// A queue is another's where it is longer than the target by the target, or by this where that is more.
+const MIN_MARGIN: Micros = Micros(5_000);
+/// And by the time that the extra packets of some flows take, but never by more than this.
+const MAX_PACKETS_MARGIN: Micros = Micros(50_000);
+/// A round with a shorter queue takes back so many with a longer one.
+const ROUNDS_BACK: u32 = 4;
+/// So many rounds are enough where a rival was there shortly before.
+const ROUNDS_AGAIN: u32 = 3;
+/// The first look comes after a second, the next ones after two, four, eight and sixteen.
+const FIRST_LOOK: Micros = Micros(1_000_000);
+const MAX_DOUBLINGS: u32 = 4;
+/// A rate that grows by less than a twentieth has stayed.
+const RATE_STAYS: u64 = 20;
+/// So many rounds in a row without an answer of the rate show that nobody yields.
+const ROUNDS_WITHOUT: u32 = 2;
+/// The largest rate loses 0.035 of itself in a second: in a microsecond, in units of 2^-32.
+const PEAK_DECAY: u32 = 150;
+
+/// What is known of a rival, and the competition with it.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "bytemuck", derive(bytemuck::Pod, bytemuck::Zeroable))]
+pub(super) struct Rivals {
+    /// Of the present competition, or of the one that pauses.
+    competition: Competition,
+    sawtooth: Sawtooth,
+    /// Windows at the end of the last rounds, the newest first.
+    windows: [u64; 8],
+    /// The largest rate of late: two packets take that long.
+    peak_rate: u64,
+    /// The window to compete with, should it come to that; zero where nothing hints at a rival.
+    window_before: u64,
+    /// Of the last round; zero before the first.
+    last_rate: u64,
+    /// When the flow last stopped to look; zero if never.
+    looked_at: Instant,
+    /// Since when it competes; zero where it does not.
+    competes_since: Instant,
+    /// [`Micros::MAX`] for none.
+    round_min: Micros,
+    /// The smallest RTT of the rounds with a longer queue.
+    min_above: Micros,
+    rounds_above: u32,
+    rounds_without: u32,
+    /// How often in a row the flow has stopped to look.
+    looks: u32,
+    /// Not zero: a competition pauses.
+    paused: u32,
+}
+
+/// The flow at the end of a round.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Round {
+    pub(super) now: Instant,
+    pub(super) base_rtt: Micros,
+    pub(super) target: Micros,
+    pub(super) window: u64,
+    pub(super) rate: u64,
+    pub(super) app_limited: bool,
+    /// RTTs of this round may show a drain.
+    pub(super) is_settled: bool,
+}
+
+impl Round {
+    /// The longest queue of a flow that is alone, but for its extra packets.
+    #[inline(always)]
+    fn longest_alone(&self, config: &Config) -> Micros {
+        self.target.plus(part(config.rival_margin, self.target.max(MIN_MARGIN)))
+    }
+}
+
+impl Rivals {
+    pub(super) const START: Self = Self {
+        competition: Competition::NONE,
+        sawtooth: Sawtooth::START,
+        windows: [0; 8],
+        peak_rate: 0,
+        window_before: 0,
+        last_rate: 0,
+        looked_at: Instant(0),
+        competes_since: Instant(0),
+        round_min: Micros::MAX,
+        min_above: Micros::MAX,
+        rounds_above: 0,
+        rounds_without: 0,
+        looks: 0,
+        paused: 0,
+    };
+
+    #[inline(always)]
+    pub(super) const fn competes(&self) -> bool {
+        self.competes_since.0 != 0
+    }
+
+    /// The window of the competition; zero while there is none.
+    #[inline(always)]
+    pub(super) fn window(&self) -> u64 {
+        if self.competes() { self.competition.window() } else { 0 }
+    }
+
+    #[inline(always)]
+    pub(super) fn add(&mut self, rtt: Micros) {
+        self.round_min = self.round_min.min(rtt);
+    }
+
+    #[inline(always)]
+    pub(super) fn on_ack(&mut self, event: &Event) {
+        if self.competes() {
+            self.competition.on_ack(event);
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn on_loss(&mut self, now: Instant) {
+        if self.competes() {
+            self.competition.on_loss(now);
+        }
+    }
+
+    /// The flow sends at `rate`, and has for a tick of so long.
+    #[inline(always)]
+    pub(super) fn on_tick(&mut self, rate: u64, tick: Micros) {
+        let decay = product(product(self.peak_rate >> 16, tick.0) >> 16, PEAK_DECAY);
+        self.peak_rate = rate.max(self.peak_rate.saturating_sub(decay));
+    }
+
+    /// Returns the base RTT where the queue turns out to be a longer path.
+    #[inline(always)]
+    pub(super) fn end_round(&mut self, config: &Config, round: &Round) -> Option<Micros> {
+        let min = self.round_min;
+        self.round_min = Micros::MAX;
+        let mut longer = None;
+        if min != Micros::MAX && round.is_settled && config.competes {
+            let queueing = Micros(min.0.saturating_sub(round.base_rtt.0));
+            let lengths = [round.target, round.longest_alone(config)];
+            self.sawtooth.end_round(round.now, queueing, lengths, config.sawtooth_rounds);
+            if !self.competes() {
+                self.watch(config, min, queueing, round);
+            } else if self.nobody_yields(round.rate) {
+                self.forget();
+                longer = Some(self.min_above);
+            } else {
+                self.look(round);
+            }
+        }
+        let [a, b, c, d, e, f, g, _] = self.windows;
+        self.windows = [round.window, a, b, c, d, e, f, g];
+        longer
+    }
+
+    #[inline(always)]
+    fn nobody_yields(&mut self, rate: u64) -> bool {
+        let grown = self.last_rate.saturating_add(self.last_rate / RATE_STAYS);
+        let stays = self.competition.is_lossless() && rate < grown;
+        self.rounds_without = if stays { self.rounds_without.saturating_add(1) } else { 0 };
+        self.last_rate = rate;
+        self.rounds_without >= ROUNDS_WITHOUT
+    }
+
+    /// Stops to compete from time to time, to look whether the queue goes.
+    #[inline(always)]
+    fn look(&mut self, round: &Round) {
+        let time_to_look = Micros(FIRST_LOOK.0 << (self.looks.min(MAX_DOUBLINGS) & 31));
+        if round.now.since(self.competes_since) <= time_to_look {
+            return;
+        }
+        self.competes_since = Instant(0);
+        self.paused = 1;
+        self.looked_at = round.now;
+        self.looks = self.looks.saturating_add(1);
+        self.rounds_above = 0;
+        self.window_before = self.competition.window();
+    }
+
+    #[inline(always)]
+    fn watch(&mut self, config: &Config, min: Micros, queueing: Micros, round: &Round) {
+        let is_above = queueing > self.longest_of_ones_own(config, round);
+        if is_above && !round.app_limited {
+            if self.rounds_above == 0 {
+                self.min_above = min;
+                let [a, b, c, d, e, f, g, h] = self.windows;
+                let most = a.max(b).max(c.max(d)).max(e.max(f).max(g.max(h)));
+                self.window_before = self.window_before.max(most);
+            }
+            self.min_above = self.min_above.min(min);
+            self.rounds_above = self.rounds_above.saturating_add(1);
+        } else {
+            self.rounds_above = self.rounds_above.saturating_sub(ROUNDS_BACK);
+        }
+        if self.rounds_above == 0 && !is_above {
+            self.window_before = 0;
+            if self.looked_at == Instant(0) || round.now.since(self.looked_at) > FORGOTTEN_AFTER {
+                self.forget();
+            }
+        }
+        let enough = if self.looks > 0 { ROUNDS_AGAIN } else { config.rival_rounds };
+        if self.rounds_above >= enough {
+            self.rounds_above = 0;
+            self.compete(round);
+        }
+    }
+
+    /// There is no rival.
+    #[inline(always)]
+    fn forget(&mut self) {
+        self.competes_since = Instant(0);
+        self.paused = 0;
+        self.looks = 0;
+        self.window_before = 0;
+    }
+
+    #[inline(always)]
+    fn compete(&mut self, round: &Round) {
+        self.competition = if self.paused != 0 {
+            self.competition.resumed(round.now.since(self.looked_at), round.window)
+        } else {
+            Competition::from_window(self.window_before.max(round.window))
+        };
+        self.paused = 0;
+        (self.last_rate, self.rounds_without) = (0, 0);
+        self.competes_since = round.now;
+    }
+
+    /// A longer queue is not that of flows of this kind.
+    #[inline(always)]
+    fn longest_of_ones_own(&self, config: &Config, round: &Round) -> Micros {
+        let flows = if self.sawtooth.is_there(round.now) { Q16::ONE } else { config.flows };
+        // Below 2^46 units of 2^-16 packets.
+        let packets = (config.extra_packets.0.max(0) as u64 * flows.0.max(0) as u64) >> 16;
+        let micros = product(packets, 1 << (RATE_BITS - WINDOW_BITS)).checked_div(self.peak_rate);
+        let packets = Micros(micros.unwrap_or(u64::MAX).min(MAX_PACKETS_MARGIN.0 as u64) as u32);
+        round.longest_alone(config).plus(packets)
+    }
+}

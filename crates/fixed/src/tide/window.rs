@@ -1,0 +1,64 @@
+//! From the delivery rate and the queue to the window.
+
+use super::settings::Config;
+use super::{WINDOW_BITS, part, window_of};
+use crate::{Micros, Packets, Q16};
+
+/// What the feedback takes off at most, in base RTTs: a half, as a shift.
+const MOST_BACK: u32 = 1;
+/// RFC 9002, section 7.2: the smallest window.
+const MIN_WINDOW: Packets = Packets(2);
+/// Up to this share of what the window may have beyond its base, lost packets keep it from growing by the ramp: a half.
+const SHARE_TO_GROW: Q16 = Q16(32768);
+
+/// What the window is decided by.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct State {
+    pub(super) rate: u64,
+    pub(super) base_rtt: Micros,
+    pub(super) target: Micros,
+    pub(super) queueing: Micros,
+    /// For how long the queue has been shorter than half of the target; none: for as long as is known.
+    pub(super) empty_for: Option<Micros>,
+    /// The share of target and extra packets that lost packets leave.
+    pub(super) share: Q16,
+    /// Packets that an acknowledgement tells of beyond one.
+    pub(super) aggregated: Packets,
+}
+
+impl State {
+    /// The window, in units of 2^-16 packets.
+    #[inline(always)]
+    pub(super) fn window(&self, config: &Config) -> u64 {
+        let target = part(self.share, self.target);
+        let above = target.0 as i64 - self.queueing.0 as i64;
+        let feedback = above.saturating_mul(config.feedback.0 as i64) >> 16;
+        let feedback = feedback.max(-((self.base_rtt.0 >> MOST_BACK) as i64));
+        let ramp = part(self.ramp(config), self.base_rtt);
+        let time = self.base_rtt.0 as i64 + target.0 as i64 + feedback + ramp.0 as i64;
+        let time = Micros(if time > u32::MAX as i64 { u32::MAX } else { time.max(0) as u32 });
+        // Each number is below 2^31, and the product of both below 2^46.
+        let extra = ((config.extra_packets.0 as i64 * self.share.0 as i64) >> 16).max(0) as u64;
+        let aggregated = (self.aggregated.0 as u64) << WINDOW_BITS;
+        window_of(self.rate, time).saturating_add(extra).saturating_add(aggregated).max(min_window())
+    }
+
+    /// In base RTTs, up to one: then the window is twice what was delivered in the last RTT.
+    #[inline(always)]
+    fn ramp(&self, config: &Config) -> Q16 {
+        if self.share <= SHARE_TO_GROW {
+            return Q16::ZERO;
+        }
+        let Some(empty_for) = self.empty_for else { return Q16::ONE };
+        let beyond = empty_for.0.saturating_sub(self.base_rtt.0);
+        let rtts = Q16::ratio(beyond as i64, self.base_rtt.0);
+        let ramp = Q16::ratio(rtts.0 as i64, config.ramp_rtts.0.max(1) as u32);
+        ramp.min(Q16::ONE)
+    }
+}
+
+/// The smallest window.
+#[inline(always)]
+pub(super) const fn min_window() -> u64 {
+    (MIN_WINDOW.0 as u64) << WINDOW_BITS
+}
