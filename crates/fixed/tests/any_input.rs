@@ -92,7 +92,7 @@ prop_compose! {
         let [delivered, delivered_at_send, acked] = counts.map(Packets);
         let [rtt, smoothed_rtt] = times.map(Micros);
         let app_limited = u32::from(app_limited);
-        tide::Event { now: Instant(now), rtt, smoothed_rtt, delivered, delivered_at_send, acked, app_limited, reserved: 0 }
+        tide::Event { now: Instant(now), rtt, smoothed_rtt, delivered, delivered_at_send, acked, app_limited }
     }
 }
 

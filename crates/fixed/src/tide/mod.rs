@@ -76,8 +76,6 @@ pub struct Event {
     pub acked: Packets,
     /// Not zero: the application had nothing to send when the newest packet left.
     pub app_limited: u32,
-    /// Zero.
-    pub reserved: u32,
 }
 
 /// What the sender may do.

@@ -87,7 +87,6 @@ impl Controller for Both {
             delivered_at_send: count(newest.delivered),
             acked: count(ack.bytes),
             app_limited: u32::from(newest.app_limited),
-            reserved: 0,
         };
         self.last = Some((event, self.real.limits()));
     }
