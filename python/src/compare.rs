@@ -7,8 +7,8 @@ use crate::scheme::Problem;
 use crate::schemes;
 use cellcc_experiment::{Driver, Plan};
 use cellcc_runner::{
-    Collected, Existing, Host, Outcome, OutputFolder, Progress, Results, Runner, RunnerError, SeriesDetail,
-    Shard, Tally, collect,
+    Collected, Existing, Host, Outcome, OutputFolder, Progress, Request, Results, Runner, RunnerError,
+    SeriesDetail, Shard, Tally, collect,
 };
 use cellcc_sim::SimDriver;
 use pyo3::prelude::*;
@@ -39,11 +39,7 @@ pub(crate) fn compare(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<(Runs, bool, usize, usize)> {
     let request = options::request(scenario.as_deref(), options)?;
-    if let Some(other) = request.file.drivers.iter().find(|name| *name != cellcc_experiment::DEFAULT_DRIVER) {
-        return Err(InputError::new_err(format!(
-            "drivers: Python runs the simulator, `sim`, only; for {other}: cellcc compare --driver {other}"
-        )));
-    }
+    refuse_other_drivers(&request)?;
     let detail: SeriesDetail = series.parse().map_err(InputError::new_err::<String>)?;
     let shard: Option<Shard> = shard.map(str::parse).transpose().map_err(crate::error::input)?;
     let jobs = jobs
@@ -100,6 +96,16 @@ pub(crate) fn compare(
     };
     let (ended, planned) = watched.counts();
     Ok((runs, interrupt, ended, planned))
+}
+
+/// Python runs the simulator only.
+pub(crate) fn refuse_other_drivers(request: &Request) -> PyResult<()> {
+    let other = request.file.drivers.iter().find(|name| *name != cellcc_experiment::DEFAULT_DRIVER);
+    other.map_or(Ok(()), |other| {
+        Err(InputError::new_err(format!(
+            "drivers: Python runs the simulator, `sim`, only; for {other}: cellcc compare --driver {other}"
+        )))
+    })
 }
 
 /// What came out, and where it is.

@@ -4,11 +4,13 @@
 //! |---|---|
 //! | keyword arguments become what is asked for | `options.rs` |
 //! | runs on threads, progress, Ctrl-C | `compare.rs` |
+//! | a plan whose shares run in other processes | `cluster.rs` |
 //! | Records, their tables and their report | `runs.rs` |
 //! | Arrow tables | `table.rs` |
 //! | traces and their statistics | `trace.rs` |
 //! | the registry, and schemes written in Python | `schemes.rs`, `scheme.rs` |
 
+mod cluster;
 mod compare;
 mod error;
 mod options;
@@ -22,6 +24,8 @@ use pyo3::prelude::*;
 
 #[pymodule]
 mod _cellcc {
+    #[pymodule_export]
+    use crate::cluster::{Plan, merge};
     #[pymodule_export]
     use crate::compare::compare;
     #[pymodule_export]
