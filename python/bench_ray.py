@@ -29,5 +29,5 @@ few, few_shares = seconds(10.0, **work)
 many, many_shares = seconds(0.15, **work)
 each = (many - few) / (many_shares - few_shares) * processors
 print(f"a share: {each * 1000:.0f} ms of a processor more ({few_shares} shares {few:.1f} s, {many_shares} shares {many:.1f} s)")
-taken, shares = seconds(0.0, schemes="cubic", traces="1Mbit/s", duration="1ms", seeds="1..9999", series="off")
+taken, shares = seconds(0.0, schemes="cubic", traces="10Mbit/s", duration="10ms", seeds="1..9999", series="off")
 print(f"{shares} shares of next to nothing: {taken:.1f} s")

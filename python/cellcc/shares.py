@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,7 +31,10 @@ class Work:
 
     def pace(self) -> float:
         """How many times as long as expected this processor takes for a run."""
-        return _plan(self.scenario).pace()
+        plan = _plan(self.scenario)
+        began = time.perf_counter()
+        expected_s = plan.run_median()
+        return (time.perf_counter() - began) / expected_s if expected_s else 1.0
 
     def run(self, index: int, count: int) -> Files:
         """Runs a share. A link that this machine has not, or not the same, is an `InputError`."""

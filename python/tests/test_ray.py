@@ -90,9 +90,15 @@ def test_after_a_worker_and_then_the_driver_are_killed_the_rest_is_run_and_the_b
     kept, count = finished(), json.loads((out / "shares" / "plan.json").read_text())["shares"]
 
     done: list[float] = []
-    result = cellcc.ray.compare(scenario=plan, out=out, progress=lambda runs, of, _: done.append(runs / of))
+
+    def progress(runs: float, of: int, _: int) -> None:
+        done.append(runs / of)
+        if len(done) == 1:
+            os.kill(until(workers)[0], signal.SIGKILL)
+
+    result = cellcc.ray.compare(scenario=plan, out=out, share_seconds=60, progress=progress)
     assert content(out) == content(tmp_path / "cli")
-    assert (len(done), done[-1]) == (count - kept, 1.0), "only the rest is run"
+    assert (len(done), done[-1]) == (count - kept, 1.0), "only the rest is run, in the shares that there are, also that of the killed worker"
     table = pyarrow.parquet.read_table(out / "runs.parquet")
     assert table.column("id").to_pylist() == result.table["id"]
     again = cellcc.ray.compare(scenario=plan, out=out)

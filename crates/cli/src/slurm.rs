@@ -66,7 +66,7 @@ fn script(program: &Path, scenario: &str, runs: usize, tasks: usize, args: &Exec
     format!(
         "\
 #!/bin/sh
-# {runs} runs in {tasks} tasks, for cellcc {VERSION}:
+# Runs: {runs}. Tasks: {tasks}. By cellcc {VERSION}.
 #   sbatch --wait THIS_FILE && {program} merge {out}/* --out results
 # If tasks fail or are killed, the same line finishes what is missing.
 #SBATCH --job-name=cellcc
