@@ -3,7 +3,7 @@
 import datetime
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict, Unpack
 
 from . import _cellcc
 from .links import Trace
@@ -26,6 +26,29 @@ class Interrupted(KeyboardInterrupt):
     def __init__(self, message: str, result: Result) -> None:
         super().__init__(message)
         self.result = result
+
+
+class Conditions(TypedDict, total=False):
+    """The keyword arguments of `compare` that are conditions of the runs."""
+
+    rtt: Time | None
+    queue: str | None
+    loss: str | None
+    jitter: Time | None
+    extra_delay: str | None
+    extra_loss: str | None
+    seeds: int | str | Iterable[int] | None
+    offset: Literal["fixed", "random"] | None
+    duration: Time | None
+    warm_up: Time | None
+    background: str | None
+    baseline: str | None
+    title: str | None
+    path: Mapping[str, Any] | None
+    endpoint: Mapping[str, Any] | None
+    netassist: Mapping[str, Any] | None
+    cell: Mapping[str, Any] | None
+    vary: Mapping[str, Sequence[Any]] | None
 
 
 def compare(
@@ -72,28 +95,11 @@ def compare(
     Raises `InputError` for what cannot be had, `RunError` where runs failed, and `Interrupted` after Ctrl-C; `result` of
     the last two holds the finished runs.
     """
-    options: dict[str, Any] = {
-        "schemes": _listed(schemes),
-        "traces": _links(traces),
-        "path.rtt": rtt,
-        "path.queue": queue,
-        "path.loss": loss,
-        "path.jitter": jitter,
-        "path.extra_delay": extra_delay,
-        "path.extra_loss": extra_loss,
-        "seeds": _seeds(seeds),
-        "offset": offset,
-        "duration": duration,
-        "warm_up": warm_up,
-        "background": background,
-        "baseline": baseline,
-        "title": title,
-        "cell": None if cell is None else dict(cell),
-        "vary": None if vary is None else {key: list(values) for key, values in vary.items()},
-    }
-    for name, table in (("path", path), ("endpoint", endpoint), ("netassist", netassist)):
-        options.update({f"{name}.{key}": value for key, value in (table or {}).items()})
-    given = {key: value for key, value in options.items() if value is not None}
+    given = options(
+        schemes, traces, rtt=rtt, queue=queue, loss=loss, jitter=jitter, extra_delay=extra_delay, extra_loss=extra_loss,
+        seeds=seeds, offset=offset, duration=duration, warm_up=warm_up, background=background, baseline=baseline, title=title,
+        path=path, endpoint=endpoint, netassist=netassist, cell=cell, vary=vary,
+    )  # fmt: skip
     with progress_bar(progress) as shown:
         runs, interrupted, finished, planned = _cellcc.compare(
             given,
@@ -122,6 +128,28 @@ def read(folder: str | os.PathLike[str]) -> Result:
     Raises `InputError` for a folder without finished results, or where they were changed.
     """
     return Result(_cellcc.read(os.fspath(folder)))
+
+
+def options(
+    schemes: str | Sequence[str] | None = None, traces: Link | Sequence[Link] | None = None, **conditions: Unpack[Conditions]
+) -> dict[str, Any]:
+    """The keys of a Scenario file, dotted, that these keyword arguments of `compare` stand for, and their values."""
+    keys: dict[str, Any] = {"schemes": _listed(schemes), "traces": _links(traces)}
+    for name, value in conditions.items():
+        if name in ("path", "endpoint", "netassist"):
+            keys.update({f"{name}.{key}": inner for key, inner in (value or {}).items()})  # type: ignore[attr-defined]
+        elif name in Conditions.__annotations__:
+            keys[f"path.{name}" if name in _OF_PATH else name] = value
+        else:
+            raise TypeError(f"compare() got an unexpected keyword argument {name!r}")
+    keys["seeds"] = _seeds(conditions.get("seeds"))
+    cell, vary = conditions.get("cell"), conditions.get("vary")
+    keys["cell"] = None if cell is None else dict(cell)
+    keys["vary"] = None if vary is None else {key: list(values) for key, values in vary.items()}
+    return {key: value for key, value in keys.items() if value is not None}
+
+
+_OF_PATH = {"rtt", "queue", "loss", "jitter", "extra_delay", "extra_loss"}
 
 
 def _listed(given: str | Sequence[str] | None) -> list[str] | None:

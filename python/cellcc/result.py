@@ -91,6 +91,13 @@ class Frame:
 
         return polars.DataFrame(self._table)
 
+    def to_parquet(self, where: str | Path) -> None:
+        """Writes a Parquet file, or an object in a store that pyarrow knows: `s3://...`, `gs://...`."""
+        import pyarrow
+        import pyarrow.parquet
+
+        pyarrow.parquet.write_table(pyarrow.table(self._table), str(where))
+
 
 class Result(Sequence[Run]):
     """The finished runs of a comparison, in the order of its plan: by trace, then scheme, then seed.

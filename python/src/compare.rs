@@ -33,11 +33,7 @@ pub(crate) fn compare(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<(Runs, bool, usize, usize)> {
     let request = options::request(scenario.as_deref(), options)?;
-    if let Some(other) = request.file.drivers.iter().find(|name| *name != DEFAULT_DRIVER) {
-        return Err(InputError::new_err(format!(
-            "drivers: Python runs the simulator, `sim`, only; for {other}: cellcc compare --driver {other}"
-        )));
-    }
+    refuse_other_drivers(&request)?;
     let execution = Execution {
         jobs: jobs_of(jobs)?,
         series: series.parse().map_err(InputError::new_err::<String>)?,
@@ -59,6 +55,16 @@ pub(crate) fn compare(
     let Collected { records, failures, .. } = ran.map_err(of_runner)?;
     let (finished, planned) = watched.counts();
     Ok((Runs::new(plan.title, plan.baseline, records, failures), interrupted, finished, planned))
+}
+
+/// Python runs the simulator only.
+pub(crate) fn refuse_other_drivers(request: &Request) -> PyResult<()> {
+    let other = request.file.drivers.iter().find(|name| *name != DEFAULT_DRIVER);
+    other.map_or(Ok(()), |other| {
+        Err(InputError::new_err(format!(
+            "drivers: Python runs the simulator, `sim`, only; for {other}: cellcc compare --driver {other}"
+        )))
+    })
 }
 
 /// How to run a plan.

@@ -5,12 +5,14 @@
 //! | keyword arguments become what is asked for | `options.rs` |
 //! | a plan and its runs | `compare.rs` |
 //! | threads, progress, Ctrl-C | `watched.rs` |
+//! | a plan whose shares run in other processes | `cluster.rs` |
 //! | Records, their tables and their report | `runs.rs` |
 //! | Arrow tables | `table.rs` |
 //! | agents in environments: what they observe, do, and are rewarded for | `env/` |
 //! | traces and their statistics | `trace.rs` |
 //! | the registry, and schemes written in Python | `schemes.rs`, `scheme.rs` |
 
+mod cluster;
 mod compare;
 mod env;
 mod error;
@@ -26,6 +28,8 @@ use pyo3::prelude::*;
 
 #[pymodule]
 mod _cellcc {
+    #[pymodule_export]
+    use crate::cluster::{Plan, merge};
     #[pymodule_export]
     use crate::compare::compare;
     #[pymodule_export]

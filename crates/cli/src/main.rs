@@ -31,6 +31,7 @@ mod serve;
 mod server;
 #[cfg(target_os = "linux")]
 mod shell;
+mod slurm;
 #[cfg(all(target_os = "linux", feature = "kernel"))]
 mod tcp;
 mod terminal;
@@ -64,6 +65,8 @@ enum Command {
     Trace(trace::Command),
     /// Join the folders that `compare --shard` left.
     Merge(merge::Args),
+    /// Write a job script that runs a plan on a SLURM cluster, as an array of shares.
+    Slurm(Box<slurm::Args>),
     /// Say how much of the queueing delay is the link's own, and how much each scheme's.
     ///
     /// A sender that foresaw every millisecond of a link would never queue. The bound is for one that knows in advance what each
@@ -111,6 +114,7 @@ fn main() -> ExitCode {
         Command::Schemes(args) => schemes::run(&args),
         Command::Trace(command) => trace::run(&command),
         Command::Merge(args) => merge::run(&args),
+        Command::Slurm(args) => slurm::run(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Report(args) => report::run(&args),
         Command::Replay(args) => return replay::run(&args).unwrap_or_else(Exit::report),

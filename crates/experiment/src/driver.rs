@@ -2,7 +2,7 @@
 
 use crate::{Record, Scenario};
 use cellcc_control::{Registry, Scheme};
-use cellcc_units::Time;
+use cellcc_units::{Span, Time};
 use thiserror::Error;
 
 /// Runs Scenarios: in virtual time, over real sockets, through the kernel.
@@ -32,6 +32,12 @@ pub trait Driver: Sync {
     /// goes on beside it would show in its result.
     fn is_real_time(&self, _scenario: &Scenario) -> bool {
         false
+    }
+
+    /// About how long the run of a resolved Scenario keeps a processor busy, so that work can be shared out evenly. Unless a
+    /// driver knows better, as long as the Scenario lasts, which is right for a run in real time.
+    fn expected_time(&self, scenario: &Scenario) -> Span {
+        scenario.duration
     }
 }
 

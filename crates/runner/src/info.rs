@@ -2,8 +2,9 @@
 
 use crate::folder::{self, Folder};
 use crate::output::OutputFolder;
+use crate::seal::sha256;
 use crate::{RunnerError, Shard};
-use cellcc_experiment::RunId;
+use cellcc_experiment::{Plan, RunId};
 use serde::{Deserialize, Serialize};
 
 /// The content of `run-info.json`.
@@ -30,10 +31,34 @@ pub struct RunInfo {
     pub wall_time_s: f64,
     /// Which share of the plan this is; none: all of it.
     pub shard: Option<Shard>,
-    /// The ids of the whole plan in its order, also in a share of it.
+    /// The ids of the runs that belong here, in the order of the plan: all, or those of the share.
     pub plan: Vec<RunId>,
+    /// How a share fits into its plan.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<Part>,
     /// The runs that failed.
     pub failures: Vec<Failure>,
+}
+
+/// How a share fits into its plan. The other shares' ids are not here: with as many shares as runs, all folders together
+/// would hold the square of them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Part {
+    /// Of the whole plan: see [`plan_sha256`].
+    pub plan_sha256: String,
+    /// Where each of the share's runs stands in the plan, from 0.
+    pub positions: Vec<usize>,
+}
+
+/// The hash of the ids of a plan in its order: two plans with the same one have the same runs, by the same build.
+pub fn plan_sha256(ids: &[RunId]) -> String {
+    let text: String = ids.iter().map(|id| format!("{id}\n")).collect();
+    sha256(text.as_bytes())
+}
+
+/// The ids of all runs of a plan, in its order.
+pub(crate) fn ids(plan: &Plan) -> Vec<RunId> {
+    plan.runs.iter().map(|run| run.id).collect()
 }
 
 /// How far a plan has come.
@@ -82,14 +107,6 @@ impl Host {
 }
 
 impl RunInfo {
-    /// The ids of the runs that belong here: all, or those of the share.
-    pub fn ids(&self) -> Vec<RunId> {
-        match self.shard {
-            Some(shard) => shard.of(&self.plan).copied().collect(),
-            None => self.plan.clone(),
-        }
-    }
-
     pub(crate) fn write(&self, out: &OutputFolder) -> Result<(), RunnerError> {
         let mut text = serde_json::to_string_pretty(self).expect("string keys and finite numbers only");
         text.push('\n');

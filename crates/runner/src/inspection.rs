@@ -24,7 +24,7 @@ pub(crate) struct Inspection {
 /// Inspects a folder whose plan was run to its end.
 pub(crate) fn inspect(folder: &Folder, info: &RunInfo) -> Result<Inspection, RunnerError> {
     let failed: BTreeSet<RunId> = info.failures.iter().map(|failure| failure.id).collect();
-    let expected: Vec<RunId> = info.ids().into_iter().filter(|id| !failed.contains(id)).collect();
+    let expected: Vec<RunId> = info.plan.iter().copied().filter(|id| !failed.contains(id)).collect();
     let known: BTreeSet<RunId> = expected.iter().copied().collect();
     let mut seen: BTreeMap<RunId, usize> = BTreeMap::new();
     let (mut runs, mut damaged, mut against_plan) = (Vec::new(), Vec::new(), Vec::new());

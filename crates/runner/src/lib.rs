@@ -38,7 +38,7 @@ pub mod traces;
 pub use collect::{Collected, collect};
 pub use detail::SeriesDetail;
 pub use error::RunnerError;
-pub use info::{Failure, Host, RunInfo, State};
+pub use info::{Failure, Host, Part, RunInfo, State, plan_sha256};
 pub use merge::{Merged, merge};
 pub use output::OutputFolder;
 pub use pool::Progress;

@@ -2,7 +2,7 @@
 
 use crate::error::printable;
 use crate::folder::{self, Folder};
-use crate::info::{Failure, RunInfo, State};
+use crate::info::{Failure, Part, RunInfo, State, plan_sha256};
 use crate::inspection::inspect;
 use crate::journal::{self, Place};
 use crate::seal::{Files, Head};
@@ -26,6 +26,7 @@ pub struct Merged {
 struct Share {
     folder: Folder,
     info: RunInfo,
+    part: Part,
     runs: Vec<(Head, Place)>,
 }
 
@@ -37,6 +38,7 @@ struct Share {
 pub fn merge(shards: &[PathBuf], out: &Path, existing: Existing) -> Result<Merged, RunnerError> {
     let shares = shards.iter().map(|path| Share::read(path)).collect::<Result<Vec<_>, _>>()?;
     check_complete(&shares)?;
+    let plan = whole_plan(&shares)?;
     if let Some(share) = shares.iter().find(|share| same(share.folder.path(), out)) {
         let problem = "a share cannot be the folder to merge into: choose another one with --out".into();
         return Err(RunnerError::Shards { folder: share.folder.path().into(), problem });
@@ -61,7 +63,6 @@ pub fn merge(shards: &[PathBuf], out: &Path, existing: Existing) -> Result<Merge
             places.insert(head.id, (share.folder.runs(), *place));
         }
     }
-    let plan = &first.info.plan;
     let in_order = plan.iter().filter_map(|id| places.get(id));
     journal::copy(&out.folder().runs(), in_order.map(|(path, place)| (path.as_path(), *place)))?;
     let scenario = first.folder.scenario();
@@ -70,6 +71,8 @@ pub fn merge(shards: &[PathBuf], out: &Path, existing: Existing) -> Result<Merge
     let failures: Vec<Failure> = plan.iter().filter_map(|id| failures.get(id).copied().cloned()).collect();
     let info = RunInfo {
         shard: None,
+        plan,
+        part: None,
         failures: failures.clone(),
         wall_time_s: shares.iter().map(|share| share.info.wall_time_s).sum(),
         ..first.info.clone()
@@ -86,11 +89,18 @@ impl Share {
             let problem = "these are results of a whole plan, not of a share made with --shard".into();
             return Err(RunnerError::Shards { folder: path.into(), problem });
         }
+        let Some(part) = info.part.clone() else {
+            let problem = format!(
+                "this share was made by cellcc {}, which shared plans out otherwise: merge its shares with that build",
+                printable(&info.version)
+            );
+            return Err(RunnerError::Shards { folder: path.into(), problem });
+        };
         if info.state != State::Complete {
             return Err(RunnerError::Unfinished { folder: path.into() });
         }
         let runs = inspect(&folder, &info)?.whole(&folder, &info)?;
-        Ok(Self { folder, info, runs })
+        Ok(Self { folder, info, part, runs })
     }
 
     fn index(&self) -> usize {
@@ -119,7 +129,7 @@ fn check_complete(shares: &[Share]) -> Result<(), RunnerError> {
             );
         }
         let same_count = share.info.shard.is_some_and(|shard| shard.count() == count);
-        if share.info.plan != first.info.plan || !same_count {
+        if share.part.plan_sha256 != first.part.plan_sha256 || !same_count {
             return wrong(
                 share,
                 format!(
@@ -145,6 +155,19 @@ fn check_complete(shares: &[Share]) -> Result<(), RunnerError> {
         return Ok(());
     }
     wrong(first, format!("of this plan the shares {} are not among the folders given", missing.join(", ")))
+}
+
+/// The ids of the plan, from its shares.
+fn whole_plan(shares: &[Share]) -> Result<Vec<RunId>, RunnerError> {
+    let Some(first) = shares.first() else { return Ok(Vec::new()) };
+    let own = |share: &Share| share.part.positions.clone().into_iter().zip(share.info.plan.clone());
+    let by_position: BTreeMap<usize, RunId> = shares.iter().flat_map(own).collect();
+    let plan: Vec<RunId> = by_position.into_values().collect();
+    if plan_sha256(&plan) == first.part.plan_sha256 {
+        return Ok(plan);
+    }
+    let problem = "its run-info.json or that of another share was changed: the runs of all shares are not those of their plan";
+    Err(RunnerError::Shards { folder: first.folder.path().into(), problem: problem.into() })
 }
 
 fn same(one: &Path, other: &Path) -> bool {

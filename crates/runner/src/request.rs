@@ -64,7 +64,11 @@ impl Request {
         Ok(request)
     }
 
-    fn parse(name: &str, text: &str) -> Result<Self, RequestError> {
+    /// The Scenario `text`, called `name` in messages.
+    ///
+    /// # Errors
+    /// A text that is no Scenario, with the line.
+    pub fn parse(name: &str, text: &str) -> Result<Self, RequestError> {
         let file = toml::from_str(text).map_err(|error| {
             let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
             let line = before.matches('\n').count() + 1;

@@ -1,11 +1,12 @@
 //! Runs a plan into an output folder: each run is kept as soon as it is finished.
 
-use crate::info::{Failure, Host, RunInfo, State};
+use crate::info::{Failure, Host, Part, RunInfo, State, ids, plan_sha256};
 use crate::journal::{self, Journal, Place};
 use crate::output::{OutputFolder, remove};
 use crate::pool::{Ended, Keep, Pool, Progress, lock};
 use crate::{RunnerError, SeriesDetail, Shard, resume, seal};
 use cellcc_experiment::{Curve, Driver, Plan, PlannedRun, Record, RunId};
+use cellcc_units::Span;
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
 use std::sync::atomic::AtomicBool;
@@ -70,12 +71,13 @@ impl Runner {
     ) -> Result<Outcome, RunnerError> {
         let began = Instant::now();
         check_plan(plan)?;
-        let runs: Vec<PlannedRun> = match self.shard {
-            Some(shard) => shard.of(&plan.runs).cloned().collect(),
+        let part = self.shard.map(|shard| part(shard, plan, driver));
+        let runs: Vec<PlannedRun> = match &part {
+            Some(part) => part.positions.iter().map(|&position| plan.runs[position].clone()).collect(),
             None => plan.runs.clone(),
         };
         let folder = self.out.folder();
-        let mut info = self.info(plan);
+        let mut info = self.info(plan, &runs, part);
         let (journal, done) = self.prepare(&runs, &info, progress).map_err(RunnerError::at_start)?;
         progress.begin(runs.len(), done.len());
 
@@ -145,7 +147,7 @@ impl Runner {
         Ok((journal, kept.into_keys().zip(places).collect()))
     }
 
-    fn info(&self, plan: &Plan) -> RunInfo {
+    fn info(&self, plan: &Plan, runs: &[PlannedRun], part: Option<Part>) -> RunInfo {
         RunInfo {
             title: plan.title.clone(),
             baseline: plan.baseline.clone(),
@@ -157,10 +159,17 @@ impl Runner {
             started: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
             wall_time_s: 0.0,
             shard: self.shard,
-            plan: plan.runs.iter().map(|run| run.id).collect(),
+            plan: runs.iter().map(|run| run.id).collect(),
+            part,
             failures: Vec::new(),
         }
     }
+}
+
+/// The runs of a share.
+fn part(shard: Shard, plan: &Plan, driver: &dyn Driver) -> Part {
+    let expected: Vec<Span> = plan.runs.iter().map(|run| driver.expected_time(&run.scenario)).collect();
+    Part { plan_sha256: plan_sha256(&ids(plan)), positions: shard.positions(&expected) }
 }
 
 /// Refuses a plan with the same run twice: the two would share one series file and could not be told apart.

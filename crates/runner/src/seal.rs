@@ -124,6 +124,7 @@ fn own_text(hash: &str) -> String {
     format!(",\"sha256\":\"{hash}\"}}\n")
 }
 
-fn sha256(bytes: &[u8]) -> String {
+/// The SHA-256 of `bytes`, in hexadecimal digits.
+pub(crate) fn sha256(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }

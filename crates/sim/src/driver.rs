@@ -7,10 +7,16 @@ use cellcc_experiment::virtual_time::{Run, Transport, VirtualTime};
 use cellcc_experiment::{
     AdviceSupport, DEFAULT_DRIVER, Driver, LIMIT, Record, Recordings, ResolveError, RunError, Scenario, Watch,
 };
-use cellcc_units::Time;
+use cellcc_link::Capacity;
+use cellcc_units::{Span, Time};
+use std::sync::Arc;
 
 /// Runs Scenarios in virtual time.
 pub struct SimDriver(VirtualTime<Packets>);
+
+/// What a packet takes of a processor. Only the ratio of one run to another decides which share of a plan it goes to, so that a
+/// faster machine has the same shares. Measured as 5.5 million packets a second, with CUBIC at 10 Mbit/s on 2 GHz.
+const TIME_PER_PACKET: Span = Span::from_nanos(180);
 
 /// Flows of plain packets.
 struct Packets;
@@ -54,6 +60,15 @@ impl SimDriver {
 impl Driver for SimDriver {
     fn resolve(&self, scenario: &mut Scenario) -> Result<(), ResolveError> {
         self.0.resolve(scenario)
+    }
+
+    /// The packets that the links can carry in the Scenario's time, which most schemes send.
+    fn expected_time(&self, scenario: &Scenario) -> Span {
+        let Ok(capacities) = self.0.capacities(scenario) else { return scenario.duration };
+        let end = Time::ZERO + scenario.duration;
+        let bytes = |capacity: &Arc<Capacity>| capacity.bytes_between(Time::ZERO, end).get();
+        let bytes = capacities.forward.iter().map(bytes).fold(0, u64::saturating_add);
+        TIME_PER_PACKET * (bytes / scenario.endpoint.packet().get().max(1))
     }
 
     fn run(&self, scenario: &Scenario) -> Result<Record, RunError> {

@@ -15,6 +15,18 @@ Examples:
   cellcc compare --schemes 'cubic,reminis(dtt=40ms)' --traces my-traces/ --seeds 1..3 --out results
   cellcc compare --schemes '2*cubic+reminis@5s..60s' --traces 100Mbit/s lte-drive --queue 800pkt")]
 pub(crate) struct Args {
+    /// A Scenario in TOML; flags beside it have the last word.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) scenario: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) conditions: Conditions,
+    #[command(flatten, next_help_heading = "Execution and output")]
+    pub(crate) execution: ExecutionArgs,
+}
+
+/// What is run.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Conditions {
     // Not a doc comment: rustdoc takes the brackets for links.
     #[arg(long, short, value_name = "LIST")]
     #[arg(
@@ -26,9 +38,6 @@ pub(crate) struct Args {
     /// synthetic link, a rate such as 100Mbit/s, or step=300Mbit/s@10s,600Mbit/s@20s.
     #[arg(long, short, num_args = 1.., value_name = "LINK")]
     pub(crate) traces: Vec<String>,
-    /// A Scenario in TOML; flags beside it have the last word.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) scenario: Option<PathBuf>,
     /// Heading of the report.
     #[arg(long)]
     pub(crate) title: Option<String>,
@@ -59,8 +68,6 @@ pub(crate) struct Args {
     pub(crate) path: PathArgs,
     #[command(flatten, next_help_heading = "Sender and receiver")]
     pub(crate) endpoint: EndpointArgs,
-    #[command(flatten, next_help_heading = "Execution and output")]
-    pub(crate) execution: ExecutionArgs,
 }
 
 #[derive(Debug, clap::Args)]

@@ -9,7 +9,7 @@ use cellcc_sim::SimDriver;
 use cellcc_units::Span;
 
 /// The drivers, by their names in Scenarios.
-pub(super) struct Drivers {
+pub(crate) struct Drivers {
     default: SimDriver,
     others: Vec<(&'static str, Box<dyn Driver>)>,
 }
@@ -25,7 +25,7 @@ impl Drivers {
     /// The drivers of these names. Only those are prepared: the simulator needs no rights.
     ///
     /// Must be called before the process has a second thread: some get a user namespace.
-    pub(super) fn new(names: &[String], recordings: &Recordings) -> Result<Self, Exit> {
+    pub(crate) fn new(names: &[String], recordings: &Recordings) -> Result<Self, Exit> {
         let is_known = |name: &str| name == DEFAULT_DRIVER || OTHERS.iter().any(|(other, _)| *other == name);
         if let Some(unknown) = names.iter().find(|name| !is_known(name)) {
             let known: Vec<_> = std::iter::once(DEFAULT_DRIVER).chain(OTHERS.map(|(name, _)| name)).collect();
@@ -101,5 +101,9 @@ impl Driver for Drivers {
 
     fn is_real_time(&self, scenario: &Scenario) -> bool {
         self.of(scenario).is_real_time(scenario)
+    }
+
+    fn expected_time(&self, scenario: &Scenario) -> Span {
+        self.of(scenario).expected_time(scenario)
     }
 }

@@ -6,7 +6,9 @@ mod conversations;
 mod drivers;
 mod request;
 
-pub(crate) use args::Args;
+pub(crate) use args::{Args, Conditions};
+pub(crate) use drivers::Drivers;
+pub(crate) use request::with;
 
 use crate::exit::{Exit, tell};
 use crate::present;
@@ -14,7 +16,6 @@ use args::ExecutionArgs;
 use cellcc_runner::{Existing, Host, Outcome, OutputFolder, Runner};
 use cellcc_version::VERSION;
 use conversations::Conversations;
-use drivers::Drivers;
 use std::io::ErrorKind;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -115,7 +116,7 @@ fn next_free(parent: &Path) -> Result<PathBuf, Exit> {
 }
 
 /// A path as a shell takes it.
-fn quoted(path: &Path) -> String {
+pub(crate) fn quoted(path: &Path) -> String {
     let text = path.display().to_string();
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@%".contains(c);
     if text.chars().all(is_plain) { text } else { format!("'{}'", text.replace('\'', r"'\''")) }

@@ -1,6 +1,6 @@
 //! Flags and Scenario file become one [`Request`].
 
-use super::args::Args;
+use super::args::{Args, Conditions};
 
 use crate::exit::Exit;
 use cellcc_control::split_list;
@@ -9,7 +9,11 @@ use cellcc_runner::{Request, traces};
 
 /// What is asked for: the Scenario file (or that of the folder to be resumed, or the quick start), and over it the flags.
 pub(super) fn request(args: &Args) -> Result<Request, Exit> {
-    let mut request = base(args)?;
+    with(base(args)?, &args.conditions)
+}
+
+/// What a Scenario file asks for, and over it the flags.
+pub(crate) fn with(mut request: Request, args: &Conditions) -> Result<Request, Exit> {
     let file = &mut request.file;
     if let Some(list) = &args.schemes {
         file.schemes = split_list(list).into_iter().map(String::from).collect();
@@ -84,6 +88,7 @@ fn base(args: &Args) -> Result<Request, Exit> {
     if let Some(path) = args.scenario.clone().or(kept) {
         return Ok(Request::read(&path)?);
     }
+    let args = &args.conditions;
     let other = args.schemes.is_some() || !args.traces.is_empty();
     let several_seeds = args.seeds.as_ref().is_some_and(|seeds| seeds.as_slice().len() > 1);
     Ok(Request::quick_start(other, several_seeds)?)

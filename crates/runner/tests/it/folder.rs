@@ -192,6 +192,23 @@ fn shares_that_do_not_make_one_plan_are_refused() {
 }
 
 #[test]
+fn a_share_whose_place_in_the_plan_was_changed_is_refused() {
+    let parent = tempfile::tempdir().unwrap();
+    let folders = shards(parent.path(), &plan(), 2);
+    let info = folders[0].join("run-info.json");
+    let mut changed: serde_json::Value = serde_json::from_slice(&fs::read(&info).unwrap()).unwrap();
+    let mut refused_with = |part: serde_json::Value| {
+        changed["part"] = part;
+        fs::write(&info, changed.to_string()).unwrap();
+        merge(&folders, &parent.path().join("out"), Existing::Refuse).unwrap_err().to_string()
+    };
+    let hash = cellcc_runner::plan_sha256(&plan().runs.iter().map(|run| run.id).collect::<Vec<_>>());
+    let places = serde_json::json!({ "plan_sha256": hash, "positions": [2, 0, 4, 6, 8, 10, 12] });
+    assert!(refused_with(places).contains("was changed"));
+    assert!(refused_with(serde_json::Value::Null).contains("shared plans out otherwise"));
+}
+
+#[test]
 fn an_unfinished_share_is_refused() {
     let parent = tempfile::tempdir().unwrap();
     let out = parent.path().join("1");

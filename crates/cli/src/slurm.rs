@@ -1,0 +1,104 @@
+//! `cellcc slurm`: a plan becomes the script of an array job, each task of which runs a share of it.
+
+use crate::compare::{self, Conditions, Drivers, quoted};
+use crate::exit::{Exit, print};
+use cellcc_experiment::Driver;
+use cellcc_runner::{Request, SeriesDetail, Shard};
+use cellcc_units::Span;
+use cellcc_version::VERSION;
+use std::path::{Path, PathBuf};
+
+/// What a task is expected to compute by default: SLURM takes about a second to start one.
+const TASK: Span = Span::from_secs(60);
+
+/// SLURM's own limit of the tasks of an array, unless its administrator sets another MaxArraySize.
+const MOST_TASKS: usize = 1000;
+
+/// The script has the whole plan in it: the Scenario with the flags applied.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// A Scenario in TOML; flags beside it have the last word.
+    #[arg(value_name = "PLAN")]
+    plan: PathBuf,
+    #[command(flatten)]
+    conditions: Conditions,
+    #[command(flatten, next_help_heading = "Execution and output")]
+    execution: ExecutionArgs,
+}
+
+#[derive(Debug, clap::Args)]
+struct ExecutionArgs {
+    /// How many tasks the array has [default: one for each expected minute of a processor, at most 1000].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    tasks: Option<u32>,
+    /// How many runs, and processors, a task has at a time.
+    #[arg(long, short, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    jobs: u16,
+    /// The folder for the shares, which all nodes must see.
+    #[arg(long, short, value_name = "DIR", default_value = "shares")]
+    out: PathBuf,
+    /// How much of time series and curves to keep: off, sampled (of curves the points that a figure can show apart) or full.
+    #[arg(long, value_name = "HOW-MUCH", default_value = "sampled")]
+    series: String,
+}
+
+pub(crate) fn run(args: &Args) -> Result<(), Exit> {
+    let Args { execution, .. } = args;
+    execution.series.parse::<SeriesDetail>().map_err(|error| Exit::input(format!("--series: {error}")))?;
+    let request = compare::with(Request::read(&args.plan)?, &args.conditions)?;
+    request.check()?;
+    let driver = Drivers::new(&request.file.drivers, &cellcc_experiment::Recordings::default())?;
+    let plan = request.plan(&driver, VERSION)?;
+    let expected: Vec<Span> = plan.runs.iter().map(|run| driver.expected_time(&run.scenario)).collect();
+    let tasks = match execution.tasks {
+        Some(tasks) => tasks as usize,
+        None => Shard::count_for(&expected, TASK * u64::from(execution.jobs)).min(MOST_TASKS),
+    };
+    let program = std::env::current_exe().map_err(Exit::failed)?;
+    let scenario = request.scenario_toml().map_err(Exit::failed)?;
+    print(&script(&program, &scenario, plan.runs.len(), tasks, execution))
+}
+
+fn script(program: &Path, scenario: &str, runs: usize, tasks: usize, args: &ExecutionArgs) -> String {
+    let (program, out) = (quoted(program), quoted(&args.out));
+    let ExecutionArgs { jobs, series, .. } = args;
+    let end = end_marker(scenario);
+    format!(
+        "\
+#!/bin/sh
+# Runs: {runs}. Tasks: {tasks}. By cellcc {VERSION}.
+#   sbatch --wait THIS_FILE && {program} merge {out}/* --out results
+# If tasks fail or are killed, the same line finishes what is missing.
+#SBATCH --job-name=cellcc
+#SBATCH --array=1-{tasks}
+#SBATCH --ntasks=1
+#SBATCH --cpus-per-task={jobs}
+set -e
+share={out}/\"$SLURM_ARRAY_TASK_ID\"
+mkdir -p \"$share\"
+exec {program} compare --scenario /dev/stdin --shard \"$SLURM_ARRAY_TASK_ID/{tasks}\" --jobs {jobs} \\
+    --series {series} --resume --out \"$share\" --quiet <<'{end}'
+{scenario}{end}
+"
+    )
+}
+
+/// A word that is no line of the text.
+fn end_marker(text: &str) -> String {
+    let mut marker = "PLAN".to_owned();
+    while text.lines().any(|line| line == marker) {
+        marker.push('_');
+    }
+    marker
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_plan_in_the_script_ends_at_its_own_end() {
+        assert_eq!(end_marker("title = 'PLAN'\n"), "PLAN");
+        assert_eq!(end_marker("title = \"\"\"\nPLAN\nPLAN_\n\"\"\""), "PLAN__");
+    }
+}

@@ -1,0 +1,135 @@
+//! A plan whose shares run in other processes, on other machines: its shares, one at a time, and their joining.
+
+use crate::error::{InputError, input, of_request, of_runner};
+use crate::{compare, options, schemes};
+use cellcc_experiment::{Driver, PlannedRun, RunId};
+use cellcc_runner::{Existing, OutputFolder, Request, Runner, SeriesDetail, Shard, collect, plan_sha256};
+use cellcc_sim::SimDriver;
+use cellcc_units::Span;
+use cellcc_version::VERSION;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+
+/// What is asked for, resolved and checked.
+#[pyclass(frozen, module = "cellcc")]
+pub(crate) struct Plan {
+    driver: SimDriver,
+    plan: cellcc_experiment::Plan,
+    /// The content of `scenario.toml`: all that another process needs to make the same plan.
+    scenario: String,
+    /// What each run is expected to take.
+    expected: Vec<Span>,
+}
+
+#[pymethods]
+impl Plan {
+    /// What these keyword arguments ask for.
+    #[new]
+    #[pyo3(signature = (options, *, scenario=None))]
+    fn new(py: Python<'_>, options: &Bound<'_, PyDict>, scenario: Option<PathBuf>) -> PyResult<Self> {
+        Self::of(py, &options::request(scenario.as_deref(), options)?)
+    }
+
+    /// The plan that another process has written as `scenario`.
+    #[staticmethod]
+    fn from_text(py: Python<'_>, scenario: &str) -> PyResult<Self> {
+        Self::of(py, &Request::parse("the plan", scenario).map_err(of_request)?)
+    }
+
+    fn __len__(&self) -> usize {
+        self.plan.runs.len()
+    }
+
+    #[getter]
+    fn scenario(&self) -> &str {
+        &self.scenario
+    }
+
+    /// The hash of the ids of all its runs.
+    #[getter]
+    fn sha256(&self) -> String {
+        plan_sha256(&self.ids())
+    }
+
+    /// The ids of its runs, in order.
+    #[getter]
+    fn run_ids(&self) -> Vec<String> {
+        self.ids().iter().map(RunId::to_string).collect()
+    }
+
+    /// How many shares it makes if each is to take `seconds` of a processor that takes `pace` times as long as expected.
+    fn share_count(&self, seconds: f64, pace: f64) -> usize {
+        Shard::count_for(&self.expected, Span::from_secs_f64((seconds / pace.max(1e-6)).max(0.0)))
+    }
+
+    /// Runs the share `shard` into the folder `out`, one run at a time.
+    fn run_share(
+        &self,
+        py: Python<'_>,
+        shard: &str,
+        out: PathBuf,
+        series: &str,
+        command: Vec<String>,
+    ) -> PyResult<()> {
+        let shard: Shard = shard.parse().map_err(input)?;
+        let series: SeriesDetail = series.parse().map_err(InputError::new_err::<String>)?;
+        let run = || {
+            let runner = Runner {
+                out: OutputFolder::create(&out)?,
+                jobs: NonZeroUsize::MIN,
+                shard: Some(shard),
+                existing: Existing::Replace,
+                series,
+                command,
+                scenario: self.scenario.clone(),
+            };
+            runner.run(&self.plan, &self.driver, &(), &AtomicBool::new(false))
+        };
+        py.detach(run).map(drop).map_err(of_runner)
+    }
+
+    /// Runs the run that is in the middle by its expected time, keeps nothing of it, and gives that time in seconds.
+    fn run_median(&self, py: Python<'_>) -> PyResult<f64> {
+        let mut by_time: Vec<(Span, &PlannedRun)> =
+            self.expected.iter().copied().zip(&self.plan.runs).collect();
+        by_time.sort_by_key(|(expected, _)| *expected);
+        let Some(&(expected, run)) = by_time.get(by_time.len() / 2) else { return Ok(0.0) };
+        let one = cellcc_experiment::Plan { runs: vec![run.clone()], ..self.plan.clone() };
+        let stop = AtomicBool::new(false);
+        py.detach(|| collect(&one, &self.driver, NonZeroUsize::MIN, SeriesDetail::Off, &(), &stop))
+            .map_err(of_runner)?;
+        Ok(expected.as_secs_f64())
+    }
+}
+
+impl Plan {
+    fn of(py: Python<'_>, request: &Request) -> PyResult<Self> {
+        compare::refuse_other_drivers(request)?;
+        py.detach(|| {
+            let (registry, version) = schemes::registry_for(&request.file, &Default::default());
+            if version != VERSION {
+                return Err(InputError::new_err(
+                    "schemes: a scheme written in Python is known to this process alone; run it with cellcc.compare(...)",
+                ));
+            }
+            let driver = SimDriver::new(registry);
+            let plan = request.plan(&driver, &version).map_err(of_request)?;
+            let expected = plan.runs.iter().map(|run| driver.expected_time(&run.scenario)).collect();
+            let scenario = request.scenario_toml().map_err(of_request)?;
+            Ok(Self { driver, plan, scenario, expected })
+        })
+    }
+
+    fn ids(&self) -> Vec<RunId> {
+        self.plan.runs.iter().map(|run| run.id).collect()
+    }
+}
+
+/// Joins the folders of all shares of a plan into the folder `out`, and replaces what is there.
+#[pyfunction]
+pub(crate) fn merge(py: Python<'_>, shares: Vec<PathBuf>, out: PathBuf) -> PyResult<()> {
+    py.detach(|| cellcc_runner::merge(&shares, &out, Existing::Replace)).map(drop).map_err(of_runner)
+}
