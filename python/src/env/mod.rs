@@ -120,6 +120,7 @@ impl Episodes {
 
     /// Begins an episode anew under these conditions.
     #[pyo3(signature = (index, seed, *, trace, rtt=None, queue=None, background=None))]
+    #[allow(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn begin(
         &mut self,
         py: Python<'_>,
