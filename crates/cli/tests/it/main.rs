@@ -4,9 +4,7 @@
 mod common;
 
 mod assist;
-mod assist_page;
 mod bad_input;
-mod browser;
 mod commands;
 mod compare;
 #[cfg(unix)]

@@ -10,6 +10,10 @@ mod common;
 mod assist_demo;
 #[cfg(all(target_os = "linux", feature = "kernel"))]
 mod assist_join;
+#[cfg(target_os = "linux")]
+mod assist_page;
+#[cfg(target_os = "linux")]
+mod browser;
 #[cfg(all(target_os = "linux", feature = "kernel"))]
 mod cell;
 #[cfg(all(target_os = "linux", feature = "kernel"))]

@@ -1,9 +1,10 @@
 //! The page of the live cell: the service as a process of its own, in headless Chromium.
 
+use crate::alone;
 use crate::browser::Browser;
 use crate::common::cellcc;
 use cellcc_netassist::{Client, ClientSettings, Credentials, Role, ServiceAddress};
-use cellcc_test_support::skip;
+use cellcc_test_support::{retry_on_stall, skip};
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -119,6 +120,7 @@ fn shows_within_two_seconds(browser: &mut Browser, state: &str) {
 
 #[test]
 fn the_page_shows_live_numbers_and_who_is_told() {
+    let _alone = alone();
     let Some(mut browser) = Browser::start() else {
         return skip("chromium is not installed (apt-get install chromium)");
     };
@@ -162,29 +164,33 @@ fn the_page_shows_live_numbers_and_who_is_told() {
 
 #[test]
 fn a_service_that_is_stopped_or_killed_is_shown_as_gone_and_one_that_comes_back_as_live() {
-    let Some(mut browser) = Browser::start() else {
-        return skip("chromium is not installed (apt-get install chromium)");
-    };
-    let folder = with_keys();
-    let mut service = Service::start(folder.path(), CONFIG);
-    browser.open(&service.link(folder.path(), "1h"), 1400);
-    browser.until(&format!("{STATE} === 'live'"));
-    service.signal("-STOP");
-    shows_within_two_seconds(&mut browser, "no word from the service");
-    service.signal("-CONT");
-    browser.until(&format!("{STATE} === 'live'"));
-    service.process.kill().unwrap();
-    service.process.wait().unwrap();
-    shows_within_two_seconds(&mut browser, "no word from the service");
-    // The same address again, as after a restart.
-    let address = service.page.strip_prefix("https://").unwrap().trim_end_matches('/');
-    let again = CONFIG.replace("https = \"127.0.0.1:0\"", &format!("https = \"{address}\""));
-    let _service = Service::start(folder.path(), &again);
-    browser.until(&format!("{STATE} === 'live'"));
+    retry_on_stall(|| {
+        let _alone = alone();
+        let Some(mut browser) = Browser::start() else {
+            return skip("chromium is not installed (apt-get install chromium)");
+        };
+        let folder = with_keys();
+        let mut service = Service::start(folder.path(), CONFIG);
+        browser.open(&service.link(folder.path(), "1h"), 1400);
+        browser.until(&format!("{STATE} === 'live'"));
+        service.signal("-STOP");
+        shows_within_two_seconds(&mut browser, "no word from the service");
+        service.signal("-CONT");
+        browser.until(&format!("{STATE} === 'live'"));
+        service.process.kill().unwrap();
+        service.process.wait().unwrap();
+        shows_within_two_seconds(&mut browser, "no word from the service");
+        // The same address again, as after a restart.
+        let address = service.page.strip_prefix("https://").unwrap().trim_end_matches('/');
+        let again = CONFIG.replace("https = \"127.0.0.1:0\"", &format!("https = \"{address}\""));
+        let _service = Service::start(folder.path(), &again);
+        browser.until(&format!("{STATE} === 'live'"));
+    });
 }
 
 #[test]
 fn a_link_whose_time_is_over_shows_no_more() {
+    let _alone = alone();
     let Some(mut browser) = Browser::start() else {
         return skip("chromium is not installed (apt-get install chromium)");
     };
