@@ -1,6 +1,6 @@
 //! Errors with the words of the command line.
 
-use cellcc_runner::{RequestError, RunnerError};
+use cellcc_runner::{RequestError, RunnerError, with_causes};
 use pyo3::create_exception;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -16,7 +16,7 @@ create_exception!(cellcc, RunError, PyRuntimeError, "Runs failed; `result` holds
 
 /// Bad input, with its causes in one line.
 pub(crate) fn input(error: impl Error) -> PyErr {
-    InputError::new_err(chain(&error))
+    InputError::new_err(with_causes(&error))
 }
 
 pub(crate) fn of_request(error: RequestError) -> PyErr {
@@ -24,19 +24,5 @@ pub(crate) fn of_request(error: RequestError) -> PyErr {
 }
 
 pub(crate) fn of_runner(error: RunnerError) -> PyErr {
-    if error.is_input() { input(error) } else { RunError::new_err(chain(&error)) }
-}
-
-/// The error and its causes, without those that it has in its own text.
-fn chain(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let next = error.to_string();
-        if !text.contains(&next) {
-            text = format!("{text}: {next}");
-        }
-        cause = error.source();
-    }
-    text
+    if error.is_input() { input(error) } else { RunError::new_err(with_causes(&error)) }
 }

@@ -1,7 +1,7 @@
 //! The one way out: an exit status and what to say on standard error; and the one way to write on standard output.
 
 use cellcc_emu::error::EmuError;
-use cellcc_runner::{RequestError, RunnerError};
+use cellcc_runner::{RequestError, RunnerError, with_causes};
 use std::error::Error;
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -36,7 +36,7 @@ impl Exit {
     pub(crate) fn report(self) -> ExitCode {
         match &self {
             Self::Input(error) | Self::Failed(error) | Self::Command(error, _) => {
-                tell(&format!("error: {}", chain(error.as_ref())))
+                tell(&format!("error: {}", with_causes(error.as_ref())))
             }
             Self::FailedRuns | Self::Interrupted | Self::Closed => {}
         }
@@ -79,20 +79,6 @@ impl From<cellcc_kernel::KernelError> for Exit {
     }
 }
 
-/// The error and its causes in one line, without those that it has in its own text.
-fn chain(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let next = error.to_string();
-        if !text.contains(&next) {
-            text = format!("{text}: {next}");
-        }
-        cause = error.source();
-    }
-    text
-}
-
 /// A line on standard error; where that is closed there is nobody to tell.
 pub(crate) fn tell(line: &str) {
     let _ = writeln!(io::stderr(), "{line}");
@@ -108,20 +94,4 @@ pub(crate) fn print(text: &str) -> Result<(), Exit> {
         io::ErrorKind::BrokenPipe => Exit::Closed,
         _ => Exit::failed(format!("cannot write to standard output: {error}")),
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_cause_is_told_once() {
-        let full = io::Error::from(io::ErrorKind::StorageFull);
-        let error = RunnerError::Write { path: "runs.jsonl".into(), source: full };
-        let text = chain(&error);
-        assert!(
-            text.starts_with("cannot write runs.jsonl") && text.ends_with(": no storage space"),
-            "{text}"
-        );
-    }
 }

@@ -2,6 +2,7 @@
 
 use crate::Shard;
 use crate::folder::Folder;
+use std::error::Error as StdError;
 use std::io;
 use std::path::PathBuf;
 use thiserror::Error;
@@ -159,4 +160,33 @@ impl RunnerError {
 /// A text from a file, as a message may have it: in one line, of bounded length, without what a terminal would obey.
 pub(crate) fn printable(text: &str) -> String {
     text.chars().filter(|character| !character.is_control()).take(1_000).collect()
+}
+
+/// The error and its causes in one line, without those that it has in its own text.
+pub fn with_causes(error: &dyn StdError) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let next = error.to_string();
+        if !text.contains(&next) {
+            text = format!("{text}: {next}");
+        }
+        cause = error.source();
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cause_is_told_once() {
+        let full = io::Error::from(io::ErrorKind::StorageFull);
+        let text = with_causes(&RunnerError::Write { path: "runs.jsonl".into(), source: full });
+        assert!(
+            text.starts_with("cannot write runs.jsonl") && text.ends_with(": no storage space"),
+            "{text}"
+        );
+    }
 }

@@ -37,7 +37,7 @@ pub mod traces;
 
 pub use collect::{Collected, collect};
 pub use detail::SeriesDetail;
-pub use error::RunnerError;
+pub use error::{RunnerError, with_causes};
 pub use info::{Failure, Host, Part, RunInfo, State, plan_sha256};
 pub use merge::{Merged, merge};
 pub use output::OutputFolder;

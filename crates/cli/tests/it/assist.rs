@@ -2,12 +2,11 @@
 
 #![allow(clippy::disallowed_methods, reason = "a socket to the service")]
 
-use crate::common::cellcc;
+use crate::common::{AssistService, cellcc};
 use std::fs;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
 
 const CONFIG: &str = r#"
 listen = "127.0.0.1:0"
@@ -35,39 +34,20 @@ fn ran(folder: &Path, arguments: &[&str]) -> (Option<i32>, String, String) {
     (output.status.code(), text(output.stdout), text(output.stderr))
 }
 
-/// A service, killed where a test fails.
 struct Service {
-    process: Child,
+    serve: AssistService,
     url: String,
     metrics: String,
-}
-
-impl Drop for Service {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
 }
 
 impl Service {
     fn start(folder: &Path) -> Self {
         assert_eq!(ran(folder, &["certificates", "keys"]).0, Some(0));
-        fs::write(folder.join("netassist.toml"), CONFIG).unwrap();
-        let mut process = Command::new(assert_cmd::cargo::cargo_bin!("cellcc"))
-            .args(["assist", "serve", "netassist.toml"])
-            .current_dir(folder)
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut lines = BufReader::new(process.stdout.take().unwrap()).lines();
-        let mut after = |start: &str| {
-            let line = lines.next().expect("it says where it is").unwrap();
-            line.strip_prefix(start).unwrap_or_else(|| panic!("{line}")).to_owned()
-        };
-        let url = after("listening on ");
-        after("health http://");
-        let metrics = after("metrics http://");
-        Self { process, url, metrics }
+        let mut serve = AssistService::start(folder, CONFIG);
+        let url = serve.says("listening on ");
+        serve.says("health http://");
+        let metrics = serve.says("metrics http://");
+        Self { serve, url, metrics }
     }
 
     /// The answer to a GET.
@@ -104,9 +84,8 @@ fn a_service_is_watched_counted_and_ended() {
         "{audit}"
     );
 
-    let pid = service.process.id().to_string();
-    assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
-    assert!(service.process.wait().unwrap().success());
+    service.serve.signal("-TERM");
+    assert!(service.serve.process.wait().unwrap().success());
 }
 
 #[test]

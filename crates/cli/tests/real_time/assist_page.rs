@@ -2,13 +2,11 @@
 
 use crate::alone;
 use crate::browser::Browser;
-use crate::common::cellcc;
+use crate::common::{AssistService, cellcc};
 use cellcc_netassist::{Client, ClientSettings, Credentials, Role, ServiceAddress};
 use cellcc_test_support::{retry_on_stall, skip};
 use std::fs;
-use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 /// Alice's rate changes each half second, and Bob's does not; a third has none.
@@ -47,40 +45,18 @@ network_rtt = "20ms"
 "#;
 
 struct Service {
-    process: Child,
+    serve: AssistService,
     quic: String,
     page: String,
-}
-
-impl Drop for Service {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
 }
 
 impl Service {
     /// In a folder with certificates, with this configuration.
     fn start(folder: &Path, config: &str) -> Self {
-        fs::write(folder.join("netassist.toml"), config).unwrap();
-        let mut process = Command::new(assert_cmd::cargo::cargo_bin!("cellcc"))
-            .args(["assist", "serve", "netassist.toml"])
-            .current_dir(folder)
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut lines = BufReader::new(process.stdout.take().unwrap()).lines();
-        let mut after = |start: &str| {
-            let line = lines.next().expect("it says where it is").unwrap();
-            let rest = line.strip_prefix(start).unwrap_or_else(|| panic!("{line}"));
-            rest.split(',').next().unwrap_or_default().to_owned()
-        };
-        Self { process, quic: after("listening on quic://"), page: after("page ") }
-    }
-
-    fn signal(&self, name: &str) {
-        let pid = self.process.id().to_string();
-        assert!(Command::new("kill").args([name, &pid]).status().unwrap().success());
+        let mut serve = AssistService::start(folder, config);
+        let mut address = |start| serve.says(start).split(',').next().unwrap_or_default().to_owned();
+        let (quic, page) = (address("listening on quic://"), address("page "));
+        Self { serve, quic, page }
     }
 
     /// A link to the page that holds for so long.
@@ -173,12 +149,12 @@ fn a_service_that_is_stopped_or_killed_is_shown_as_gone_and_one_that_comes_back_
         let mut service = Service::start(folder.path(), CONFIG);
         browser.open(&service.link(folder.path(), "1h"), 1400);
         browser.until(&format!("{STATE} === 'live'"));
-        service.signal("-STOP");
+        service.serve.signal("-STOP");
         shows_within_two_seconds(&mut browser, "no word from the service");
-        service.signal("-CONT");
+        service.serve.signal("-CONT");
         browser.until(&format!("{STATE} === 'live'"));
-        service.process.kill().unwrap();
-        service.process.wait().unwrap();
+        service.serve.process.kill().unwrap();
+        service.serve.process.wait().unwrap();
         shows_within_two_seconds(&mut browser, "no word from the service");
         // The same address again, as after a restart.
         let address = service.page.strip_prefix("https://").unwrap().trim_end_matches('/');

@@ -2,7 +2,7 @@
 //! tests say so and pass.
 
 use crate::cell::Cell;
-use crate::common::cellcc;
+use crate::common::{AssistService, cellcc};
 use crate::{alone, can_emulate};
 use cellcc_assist::{AdviceClass, Estimate, Estimator, PassiveCounters, PassiveReader};
 use cellcc_kernel::{HostCounters, Machine};
@@ -11,10 +11,10 @@ use cellcc_units::{Rate, Span, Time};
 use libbpf_rs::query::ProgInfoIter;
 use rustix::net::sockopt::set_socket_send_buffer_size;
 use std::fs;
-use std::io::{BufRead, BufReader, Write};
+use std::io::Write;
 use std::net::TcpStream;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -174,19 +174,12 @@ kind = "host-counters"
 interface = "INTERFACE"
 "#;
 
-fn configured(folder: &Path, interface: &str) {
+/// The configuration for an interface, in a folder with certificates.
+fn configured(folder: &Path, interface: &str) -> String {
     cellcc(folder).args(["assist", "certificates", "keys"]).assert().success();
-    fs::write(folder.join("netassist.toml"), CONFIG.replace("INTERFACE", interface)).unwrap();
-}
-
-/// A daemon that counts on loopback.
-fn daemon(folder: &Path) -> Child {
-    let mut command = Command::new(assert_cmd::cargo::cargo_bin!("cellcc"));
-    command.args(["assist", "serve", "netassist.toml"]).current_dir(folder).stdout(Stdio::piped());
-    let mut daemon = command.spawn().unwrap();
-    let listens = BufReader::new(daemon.stdout.as_mut().unwrap()).lines().next().unwrap().unwrap();
-    assert!(listens.starts_with("listening on "), "{listens}");
-    daemon
+    let config = CONFIG.replace("INTERFACE", interface);
+    fs::write(folder.join("netassist.toml"), &config).unwrap();
+    config
 }
 
 #[test]
@@ -196,14 +189,14 @@ fn nothing_stays_of_a_daemon_that_has_ended_or_was_killed() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
-    configured(folder.path(), "lo");
+    let config = configured(folder.path(), "lo");
     for signal in ["-INT", "-TERM", "-KILL"] {
         let before = programs();
-        let mut daemon = daemon(folder.path());
+        let mut daemon = AssistService::start(folder.path(), &config);
+        daemon.says("listening on ");
         assert_eq!(programs(), before + 2);
-        let pid = daemon.id().to_string();
-        assert!(Command::new("kill").args([signal, &pid]).status().unwrap().success());
-        daemon.wait().unwrap();
+        daemon.signal(signal);
+        daemon.process.wait().unwrap();
         let began = Instant::now();
         while programs() != before {
             assert!(began.elapsed().as_secs() < 20, "programs stay after {signal}");
