@@ -17,6 +17,7 @@
 
 mod driver;
 mod ends;
+mod flow;
 mod network;
 mod run;
 

@@ -1,15 +1,16 @@
 //! The loop: whatever is due next happens, until the run ends. It can be stepped from outside.
 
 use super::Ends;
-use super::network::{FlowSide, InTransit, Network};
+use super::flow::Flow;
+use super::network::{InTransit, Network};
 use crate::assistance::TracedPath;
-use crate::{Application, Delivery, FlowMeter, MeasuredFlow, PathLinks, Record, RunError, Scenario, Watch};
+use crate::{MeasuredFlow, PathLinks, Record, RunError, Scenario, Watch};
 use cellcc_assist::{Advice, Counters, Reports, UserState, active_flows};
 use cellcc_control::Observed;
 use cellcc_link::{Capacities, Capacity, ForwardPath, Link, Packet, Poll, QueueCounters};
-use cellcc_units::{Bytes, Span, Time};
+use cellcc_units::{Bytes, Time};
 use std::cmp::Reverse;
-use std::collections::{BTreeSet, BinaryHeap, VecDeque};
+use std::collections::{BTreeSet, BinaryHeap};
 use std::sync::Arc;
 
 /// Events between two looks of a [`Watch`]: some milliseconds of computing. Counted in events, not in the run's time: a
@@ -35,64 +36,6 @@ pub struct Run<E: Ends> {
     bin_ends_at: Time,
 }
 
-/// A flow: its ends, and what the loop keeps of it.
-struct Flow<E: Ends> {
-    ends: E,
-    side: FlowSide,
-    reports: Option<Reports<TracedPath>>,
-    extra_rtt: Span,
-    /// Acknowledgements on the part of the path that this flow does not share, with the advice on them.
-    on_extra_path: VecDeque<(Time, E::Ack, Option<Advice>)>,
-    /// The user's flows, as the receiving end was told last.
-    user_flows: u32,
-    /// Packets that leave the link after this are no part of the flow's throughput.
-    counts_until: Time,
-    /// The wake-up that stands in the queue of events; others of this flow are out of date.
-    scheduled: Time,
-}
-
-impl<E: Ends> Flow<E> {
-    /// From when to when the flow is active: until it stops, or a sized source is through.
-    fn active(&self) -> (Time, Time) {
-        let application: &Application = self.ends.application();
-        let stop = self.ends.completed_at().unwrap_or(Time::NEVER).min(application.stop());
-        (application.start().min(stop), stop)
-    }
-
-    fn is_active(&self, now: Time) -> bool {
-        let (start, stop) = self.active();
-        start <= now && now < stop
-    }
-
-    /// A packet has arrived that came to the link when it was sent.
-    #[inline]
-    fn measure(&mut self, delivery: &cellcc_link::Delivery<InTransit<E::Data>>) {
-        if delivery.departed_at <= self.counts_until {
-            self.side.meter.on_delivery(&Delivery {
-                bytes: delivery.packet.size(),
-                sent_at: delivery.queued_at,
-                queued_at: delivery.queued_at,
-                departed_at: delivery.departed_at,
-                arrived_at: delivery.arrived_at,
-            });
-        }
-    }
-
-    fn arrived_by_extra_path(&mut self, now: Time) -> Option<(E::Ack, Option<Advice>)> {
-        let (due, ..) = self.on_extra_path.front()?;
-        if *due > now {
-            return None;
-        }
-        self.on_extra_path.pop_front().map(|(_, ack, advice)| (ack, advice))
-    }
-
-    fn next_wake(&self, now: Time) -> Time {
-        let extra = self.on_extra_path.front().map_or(Time::NEVER, |(due, ..)| *due);
-        let reports = self.reports.as_ref().map_or(Time::NEVER, Reports::next_wake);
-        self.ends.next_wake(now).min(extra).min(reports)
-    }
-}
-
 impl<E: Ends> Run<E> {
     /// A run of a resolved Scenario by `driver`, over links of these capacities: for each flow its ends, and the reports
     /// that its scheme asks for.
@@ -107,22 +50,10 @@ impl<E: Ends> Run<E> {
     ) -> Result<Self, RunError> {
         let links = PathLinks::new(scenario, &capacities).map_err(|error| RunError(error.to_string()))?;
         let (end, bin) = (Time::ZERO + scenario.duration, scenario.endpoint.series_bin);
-        let flows =
-            scenario.flows.iter().zip(flows).enumerate().map(|(index, (setup, (ends, reports)))| Flow {
-                ends,
-                side: FlowSide {
-                    index: index as u32,
-                    user: setup.user,
-                    meter: FlowMeter::new(bin).with_room_for(scenario.series_bins()),
-                    last_sent_at: setup.start,
-                },
-                reports,
-                extra_rtt: setup.extra_rtt,
-                on_extra_path: VecDeque::new(),
-                user_flows: 0,
-                counts_until: setup.stop.unwrap_or(end),
-                scheduled: Time::NEVER,
-            });
+        let flows = flows
+            .into_iter()
+            .enumerate()
+            .map(|(index, (ends, reports))| Flow::new(scenario, index, ends, reports));
         let mut run = Self {
             forward: links.forward(),
             reverse: links.reverse(),

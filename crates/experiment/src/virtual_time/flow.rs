@@ -1,0 +1,93 @@
+//! A flow of a run in virtual time: its two ends, its meter, and what waits for it.
+
+use super::Ends;
+use super::network::{FlowSide, InTransit};
+use crate::assistance::TracedPath;
+use crate::{Application, Delivery, FlowMeter, Scenario};
+use cellcc_assist::{Advice, Reports};
+use cellcc_link::Packet;
+use cellcc_units::{Span, Time};
+use std::collections::VecDeque;
+
+/// What the loop keeps of a flow.
+pub(super) struct Flow<E: Ends> {
+    pub(super) ends: E,
+    pub(super) side: FlowSide,
+    pub(super) reports: Option<Reports<TracedPath>>,
+    pub(super) extra_rtt: Span,
+    /// Acknowledgements on the part of the path that this flow does not share, with the advice on them.
+    pub(super) on_extra_path: VecDeque<(Time, E::Ack, Option<Advice>)>,
+    /// The user's flows, as the receiving end was told last.
+    pub(super) user_flows: u32,
+    /// Packets that leave the link after this are no part of the flow's throughput.
+    counts_until: Time,
+    /// The wake-up that stands in the queue of events; others of this flow are out of date.
+    pub(super) scheduled: Time,
+}
+
+impl<E: Ends> Flow<E> {
+    /// The flow at this place in a resolved Scenario, with its ends and the reports that its scheme asks for.
+    pub(super) fn new(
+        scenario: &Scenario,
+        index: usize,
+        ends: E,
+        reports: Option<Reports<TracedPath>>,
+    ) -> Self {
+        let setup = &scenario.flows[index];
+        Self {
+            ends,
+            side: FlowSide {
+                index: index as u32,
+                user: setup.user,
+                meter: FlowMeter::new(scenario.endpoint.series_bin).with_room_for(scenario.series_bins()),
+                last_sent_at: setup.start,
+            },
+            reports,
+            extra_rtt: setup.extra_rtt,
+            on_extra_path: VecDeque::new(),
+            user_flows: 0,
+            counts_until: setup.stop.unwrap_or(Time::ZERO + scenario.duration),
+            scheduled: Time::NEVER,
+        }
+    }
+
+    /// From when to when the flow is active: until it stops, or a sized source is through.
+    pub(super) fn active(&self) -> (Time, Time) {
+        let application: &Application = self.ends.application();
+        let stop = self.ends.completed_at().unwrap_or(Time::NEVER).min(application.stop());
+        (application.start().min(stop), stop)
+    }
+
+    pub(super) fn is_active(&self, now: Time) -> bool {
+        let (start, stop) = self.active();
+        start <= now && now < stop
+    }
+
+    /// A packet has arrived that came to the link when it was sent.
+    #[inline]
+    pub(super) fn measure(&mut self, delivery: &cellcc_link::Delivery<InTransit<E::Data>>) {
+        if delivery.departed_at <= self.counts_until {
+            self.side.meter.on_delivery(&Delivery {
+                bytes: delivery.packet.size(),
+                sent_at: delivery.queued_at,
+                queued_at: delivery.queued_at,
+                departed_at: delivery.departed_at,
+                arrived_at: delivery.arrived_at,
+            });
+        }
+    }
+
+    pub(super) fn arrived_by_extra_path(&mut self, now: Time) -> Option<(E::Ack, Option<Advice>)> {
+        let (due, ..) = self.on_extra_path.front()?;
+        if *due > now {
+            return None;
+        }
+        self.on_extra_path.pop_front().map(|(_, ack, advice)| (ack, advice))
+    }
+
+    pub(super) fn next_wake(&self, now: Time) -> Time {
+        let extra = self.on_extra_path.front().map_or(Time::NEVER, |(due, ..)| *due);
+        let reports = self.reports.as_ref().map_or(Time::NEVER, Reports::next_wake);
+        self.ends.next_wake(now).min(extra).min(reports)
+    }
+}
