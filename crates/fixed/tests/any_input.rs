@@ -81,7 +81,7 @@ prop_compose! {
         tide::Config {
             delay, share_of_swing, swing_quantile, max_target, mean_above, feedback, extra_packets, ramp_rtts, pacing,
             drain_every, loss_threshold, loss_corrected, competes, rival_rounds, rival_margin, sawtooth_rounds,
-            flows: extra_packets,
+            flows: extra_packets, restart_window: extra_packets,
         }
     }
 }

@@ -102,6 +102,8 @@ pub struct Tide {
     next_tick: Instant,
     /// When the queue was last not empty, or the application had nothing to send; zero if never.
     filled_at: Instant,
+    /// When the application last had nothing to send; zero if never.
+    app_limited_at: Instant,
     queue: Queue,
     loss: LossResponse,
     /// The largest acknowledgement of this round, and of the last one.
@@ -123,6 +125,7 @@ impl Tide {
         rate: 0,
         next_tick: Instant(0),
         filled_at: Instant(0),
+        app_limited_at: Instant(0),
         queue: Queue::START,
         loss: LossResponse::START,
         largest_ack: Packets(0),
@@ -216,6 +219,9 @@ impl Tide {
         let base_rtt = self.base_rtt.get();
         self.queue.on_tick(config, base_rtt);
         let (queueing, target) = (self.queue.delay(), self.queue.target(config));
+        if self.app_limited != 0 {
+            self.app_limited_at = now;
+        }
         if self.app_limited != 0 || queueing > Micros(target.0 >> EMPTY) {
             self.filled_at = now;
         }
@@ -228,7 +234,8 @@ impl Tide {
             base_rtt,
             target,
             queueing,
-            empty_for: if self.filled_at == Instant(0) { None } else { Some(now.since(self.filled_at)) },
+            empty_for: since(self.filled_at, now),
+            app_limited_before: since(self.app_limited_at, now),
             share: self.loss.share(),
             aggregated: Packets(self.largest_ack.max(self.largest_ack_before).0.saturating_sub(1)),
         };
@@ -279,6 +286,12 @@ impl Tide {
     pub const fn competes(&self) -> bool {
         self.rivals.competes()
     }
+}
+
+/// The time since an instant; none where that is zero.
+#[inline(always)]
+fn since(then: Instant, now: Instant) -> Option<Micros> {
+    if then == Instant(0) { None } else { Some(now.since(then)) }
 }
 
 /// What a rate delivers in a time.

@@ -22,6 +22,8 @@ pub struct Config {
     pub feedback: Q16,
     /// Packets that the window has beside those of the rate.
     pub extra_packets: Q16,
+    /// Packets that the window holds at least where the application lately had nothing to send.
+    pub restart_window: Q16,
     /// Base RTTs of an empty queue after which the window holds a base RTT more.
     pub ramp_rtts: Q16,
     /// How much faster packets leave than the window asks for.
@@ -59,6 +61,7 @@ impl Config {
         mean_above: number(1.5),
         feedback: number(0.25),
         extra_packets: number(2.0),
+        restart_window: number(10.0),
         ramp_rtts: number(4.0),
         pacing: number(1.5),
         drain_every: Micros(10_000_000),

@@ -8,6 +8,8 @@ use crate::{Micros, Packets, Q16};
 const MOST_BACK: u32 = 1;
 /// RFC 9002, section 7.2: the smallest window.
 const MIN_WINDOW: Packets = Packets(2);
+/// A flow is one that its application limits for so long after the application had nothing to send.
+const APP_LIMITED_MEMORY: Micros = Micros(1_000_000);
 /// Up to this share of what the window may have beyond its base, lost packets keep it from growing by the ramp: a half.
 const SHARE_TO_GROW: Q16 = Q16(32768);
 
@@ -20,6 +22,8 @@ pub(super) struct State {
     pub(super) queueing: Micros,
     /// For how long the queue has been shorter than half of the target; none: for as long as is known.
     pub(super) empty_for: Option<Micros>,
+    /// How long ago the application had nothing to send; none: it always had.
+    pub(super) app_limited_before: Option<Micros>,
     /// The share of target and extra packets that lost packets leave.
     pub(super) share: Q16,
     /// Packets that an acknowledgement tells of beyond one.
@@ -38,9 +42,26 @@ impl State {
         let time = self.base_rtt.0 as i64 + target.0 as i64 + feedback + ramp.0 as i64;
         let time = Micros(if time > u32::MAX as i64 { u32::MAX } else { time.max(0) as u32 });
         // Each number is below 2^31, and the product of both below 2^46.
-        let extra = ((config.extra_packets.0 as i64 * self.share.0 as i64) >> 16).max(0) as u64;
+        let extra = self.shared(config.extra_packets);
         let aggregated = (self.aggregated.0 as u64) << WINDOW_BITS;
-        window_of(self.rate, time).saturating_add(extra).saturating_add(aggregated).max(min_window())
+        window_of(self.rate, time).saturating_add(extra).saturating_add(aggregated).max(self.least(config))
+    }
+
+    /// The smallest window: the restart window where the application limits the flow.
+    #[inline(always)]
+    fn least(&self, config: &Config) -> u64 {
+        match self.app_limited_before {
+            Some(before) if before < APP_LIMITED_MEMORY => {
+                self.shared(config.restart_window).max(min_window())
+            }
+            _ => min_window(),
+        }
+    }
+
+    /// The share that lost packets leave of a number of packets.
+    #[inline(always)]
+    fn shared(&self, packets: Q16) -> u64 {
+        ((packets.0 as i64 * self.share.0 as i64) >> 16).max(0) as u64
     }
 
     /// In base RTTs, up to one: then the window is twice what was delivered in the last RTT.

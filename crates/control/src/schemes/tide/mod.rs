@@ -5,6 +5,7 @@
 //! 2. The target of the queueing delay is `delay`, the knob, and more in proportion to the swing.
 //! 3. The window is the rate times base RTT and target, corrected by a share of the difference between target and queueing
 //!    delay; two packets more; and more while the queue stays empty. Packets are paced a little faster than that.
+//!    Frames that waited while the link paused leave at once, up to the restart window.
 //! 4. Where the queue has not been empty for 10 s, the flow drains it for an RTT, so that the base RTT stays known.
 //! 5. Lost packets take off what the window has beyond the base RTT. A queue that stands far above the target for many rounds is
 //!    somebody else's or a longer path: the flow competes as CUBIC does, and sees whether anybody yields.
@@ -45,6 +46,8 @@
 //!   at 1.5 times what the window asks for instead of 1.25 times: so that two flows converge at high rates.
 //! - The window holds what one acknowledgement tells of as well. A receiver that acknowledges every 16th packet stalled the flow.
 //! - A millisecond's worth leaves at once, up to four packets, instead of four.
+//! - An application that had nothing to send within the last second has at least the restart window: the rate of its last packets
+//!   says nothing of the path, and what has piled up in a pause of the link waited in the sender for some RTTs.
 //! - Where packets are lost they leave less fast, down to what the window asks for: a queue without room has none for what comes
 //!   too fast.
 //! - The queue may hold the extra packets of eight flows before the flow competes, and not its own alone, unless the queue rises and
@@ -113,6 +116,8 @@ struct Ticks {
     delivered: Bytes,
     /// When the queue was last not empty, or the application had nothing to send; none if never.
     filled_at: Option<Time>,
+    /// When the application last had nothing to send; none if never.
+    app_limited_at: Option<Time>,
 }
 
 impl Tide {
@@ -147,6 +152,7 @@ impl Tide {
                 delivery: Delivery::since(ack.now - sample),
                 delivered: Bytes::ZERO,
                 filled_at: None,
+                app_limited_at: None,
             });
         }
     }
@@ -211,6 +217,9 @@ impl Controller for Tide {
 
         self.queue.on_tick(base_rtt, &self.settings);
         let (queueing, target) = (self.queue.delay(), self.queue.target(&self.settings));
+        if self.app_limited {
+            ticks.app_limited_at = Some(now);
+        }
         if self.app_limited || queueing > target.mul_f64(EMPTY) {
             ticks.filled_at = Some(now);
         }
@@ -224,6 +233,7 @@ impl Controller for Tide {
             target,
             queueing,
             empty_for: ticks.filled_at.map(|at| now.since(at)),
+            app_limited_before: ticks.app_limited_at.map(|at| now.since(at)),
             share: self.loss.share(),
             packet: self.packet,
             aggregated: self.aggregation.beyond(self.packet),

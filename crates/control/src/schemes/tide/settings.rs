@@ -84,6 +84,14 @@ const EXTRA_PACKETS: Parameter<kind::Number> = Parameter::new(
     PAGE,
 );
 
+const RESTART_WINDOW: Parameter<kind::Number> = Parameter::new(
+    "restart-window",
+    kind::Number(0.0, 1000.0),
+    10.0,
+    "packets that the window holds at least where the application lately had nothing to send",
+    "RFC 5681, section 4.1; RFC 6928",
+);
+
 const RAMP: Parameter<kind::Number> = Parameter::new(
     "ramp",
     kind::Number(0.1, 1e6),
@@ -173,6 +181,7 @@ pub(in super::super) fn scheme() -> SchemeInfo {
             MEAN_ABOVE.into(),
             FEEDBACK.into(),
             EXTRA_PACKETS.into(),
+            RESTART_WINDOW.into(),
             RAMP.into(),
             PACING.into(),
             DRAIN_EVERY.into(),
@@ -214,6 +223,7 @@ pub(super) struct Settings {
     pub(super) mean_above: f64,
     pub(super) feedback: f64,
     pub(super) extra_packets: f64,
+    pub(super) restart_window: f64,
     pub(super) ramp_rtts: f64,
     pub(super) pacing: f64,
     pub(super) drain_every: Span,
@@ -236,6 +246,7 @@ impl Settings {
             mean_above: arguments.get(&MEAN_ABOVE),
             feedback: arguments.get(&FEEDBACK),
             extra_packets: arguments.get(&EXTRA_PACKETS),
+            restart_window: arguments.get(&RESTART_WINDOW),
             ramp_rtts: arguments.get(&RAMP),
             pacing: arguments.get(&PACING),
             drain_every: arguments.get(&DRAIN_EVERY),

@@ -173,3 +173,22 @@ fn what_the_application_sends_does_not_take_the_rate_for_the_paths() {
     // The path holds 40 packets.
     assert!(path.window() >= 40.0, "{}", path.window());
 }
+
+#[test]
+fn an_application_that_sends_little_has_the_restart_window_until_it_has_sent_all_it_may_for_a_second() {
+    // A packet takes 40 ms, so that two or three fill path and target.
+    let mut path = Path::new("tide", Rate::from_mbit_per_sec(0.3), RTT);
+    path.run_for(Span::from_secs(10));
+    assert!(path.window() < 8.0, "{}", path.window());
+    path.set_app_packets(0);
+    for _ in 0..10 {
+        path.run_for(Span::from_millis(100));
+        path.set_app_packets(1);
+    }
+    assert!(path.window() >= 10.0, "{}", path.window());
+    path.set_app_packets(u64::MAX);
+    path.run_for(Span::from_millis(500));
+    assert!(path.window() >= 10.0, "{}", path.window());
+    path.run_for(Span::from_millis(1500));
+    assert!(path.window() < 8.0, "{}", path.window());
+}

@@ -25,6 +25,9 @@ pub(super) const MIN_WINDOW_PACKETS: u64 = 2;
 const PACING_PACKETS: f64 = 4.0;
 /// Prototype: below this share of what the window may have beyond its base, lost packets keep it from growing by the ramp.
 const SHARE_TO_GROW: f64 = 0.5;
+/// A flow is one that its application limits for so long after the application had nothing to send: longer than most pauses of a
+/// cellular link, in which packets wait although the application sends little.
+const APP_LIMITED_MEMORY: Span = Span::from_secs(1);
 /// Prototype: base RTTs with an empty queue before the ramp begins.
 const RAMP_DELAY: f64 = 1.0;
 
@@ -38,6 +41,8 @@ pub(super) struct State {
     pub(super) queueing: Span,
     /// For how long the queue has been shorter than half of the target, with enough to send; none: for as long as is known.
     pub(super) empty_for: Option<Span>,
+    /// How long ago the application had nothing to send; none: it always had.
+    pub(super) app_limited_before: Option<Span>,
     /// The share of target and extra packets that lost packets leave.
     pub(super) share: f64,
     pub(super) packet: Bytes,
@@ -54,7 +59,14 @@ impl State {
         let feedback = (settings.feedback * above).max(-MOST_BACK * base_rtt);
         let time = base_rtt + target + feedback + base_rtt * self.ramp(settings);
         let extra = settings.extra_packets * self.share * self.packet.as_f64();
-        (self.rate * time + extra + self.aggregated.as_f64()).max(min_window(self.packet))
+        (self.rate * time + extra + self.aggregated.as_f64()).max(self.least(settings))
+    }
+
+    /// The smallest window, in bytes: the restart window where the application limits the flow.
+    fn least(&self, settings: &Settings) -> f64 {
+        let is_app_limited = self.app_limited_before.is_some_and(|before| before < APP_LIMITED_MEMORY);
+        let packets = if is_app_limited { settings.restart_window * self.share } else { 0.0 };
+        (packets * self.packet.as_f64()).max(min_window(self.packet))
     }
 
     /// In base RTTs, up to one: then the window is twice what was delivered in the last RTT.
