@@ -23,7 +23,8 @@ def test_the_records_are_those_of_the_command_line_byte_for_byte(cli, tmp_path):
     assert command.returncode == 0, command.stderr
     same = dict(schemes=["cubic", "reminis", "verus"], traces=["3g", "lte-drive"], rtt="30ms", queue="300pkt", seeds="1..2", duration="3s")
     in_folder = cellcc.compare(**same, out=tmp_path / "python")
-    assert records(tmp_path / "python") == records(tmp_path / "cli")
+    for name in ["runs.jsonl", "scenario.toml", "report.html", "frontier.svg"]:
+        assert (tmp_path / "python" / name).read_bytes() == (tmp_path / "cli" / name).read_bytes(), name
     in_memory = cellcc.compare(**same)
     lines = [json.loads(line) for line in records(tmp_path / "cli").splitlines()]
     hashes = {"series_sha256", "curves_sha256", "sha256"}
@@ -111,8 +112,13 @@ def test_an_interrupted_folder_is_resumed(tmp_path):
             raise KeyboardInterrupt
 
     same = dict(schemes="cubic", traces="rate=500Mbit/s", seeds=range(1, 9), duration="2s", jobs=1, out=tmp_path)
-    with pytest.raises(cellcc.Interrupted, match="existing='resume'"):
+    with pytest.raises(cellcc.Interrupted, match="existing='resume'") as raised:
         cellcc.compare(**same, progress=stop)
+    finished = raised.value.result
+    assert 1 <= len(finished) < 16
+    assert str(raised.value).startswith(f"interrupted: {len(finished)} of 16 runs")
+    assert all(len(run.series()) for run in finished)
+    assert not (tmp_path / "report.html").exists()
     with pytest.raises(cellcc.InputError, match="holds results"):
         cellcc.compare(**same)
     assert len(cellcc.compare(**same, existing="resume")) == 16
