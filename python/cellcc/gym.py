@@ -94,7 +94,7 @@ class _Episodes:
     def step(self, actions: NDArray[np.float32]) -> None:
         self.core.step(actions, self.observations, self.rewards, self.over)
 
-    def observation_space(self) -> gymnasium.spaces.Box:
+    def observation_space(self) -> gymnasium.Space[NDArray[np.float32]]:
         return gymnasium.spaces.Box(-np.inf, np.inf, (self.core.width,), np.float32)
 
     def action_space(self) -> gymnasium.spaces.Box | gymnasium.spaces.Discrete[np.int64]:

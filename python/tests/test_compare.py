@@ -80,6 +80,18 @@ def test_a_value_without_a_unit_is_refused_with_its_name():
         cellcc.compare("cubic", "3g", path={"queu": "10pkt"})
 
 
+def test_values_of_a_wrong_kind_are_refused_by_the_name_of_their_argument():
+    wrong = {"schemes": 3, "traces": [3.5], "path": ["rtt"], "vary": "path.queue"}
+    for name, value in wrong.items():
+        with pytest.raises(cellcc.InputError, match=f"^{name}"):
+            cellcc.compare(**{"schemes": "cubic", "traces": "3g", **SHORT, name: value})
+
+
+def test_a_single_value_may_stand_for_a_list_of_one():
+    result = cellcc.compare("cubic", "3g", vary={"path.queue": "20pkt"}, **SHORT)
+    assert set(result.table["variation"]) == {"path.queue=20pkt"}
+
+
 def test_varied_conditions_and_tables_are_those_of_a_scenario():
     result = cellcc.compare("cubic", "3g", vary={"path.queue": ["20pkt", "200pkt"]}, endpoint={"ack_every": 2}, **SHORT)
     assert result.table["variation"] == ["path.queue=20pkt"] * 2 + ["path.queue=200pkt"] * 2
