@@ -19,7 +19,7 @@ Progress = Callable[[float, int, int], None]
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C ended the runs early. `result` holds those that were finished; with `out`, the folder does."""
+    """Ctrl-C ended the runs early. `result` holds those that were finished; with `out`, the folder has them, too."""
 
     result: Result
 
