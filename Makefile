@@ -56,7 +56,7 @@ faults: ## Print what every scheme does under fourteen faults, the tables of doc
 
 bench-python: wheel ## Measure what a call from Python costs, and environments beside the engine alone; five minutes, nothing else running
 	target/python/venv/bin/pip install --quiet --force-reinstall --no-deps target/wheels/*.whl
-	target/python/venv/bin/python python/bench.py
+	target/python/venv/bin/python -P python/bench.py
 
 bench-emulator: ## Measure the emulator on this machine: throughput, punctuality; half an hour, nothing else running
 	@tools/setup test

@@ -1,6 +1,6 @@
 """What a share on Ray costs beside its runs: 10,000 shares that compute next to nothing, from the plan to the merged results.
 
-    python bench_ray.py
+    python -P bench_ray.py
 """
 
 import tempfile

@@ -1,6 +1,26 @@
 from collections.abc import Callable
 from typing import Any, final
 
+__all__ = [
+    "VERSION",
+    "Ack",
+    "Episodes",
+    "InputError",
+    "Loss",
+    "Plan",
+    "RunError",
+    "Runs",
+    "Table",
+    "Trace",
+    "compare",
+    "expand",
+    "merge",
+    "read",
+    "register",
+    "schemes",
+    "seconds",
+]
+
 VERSION: str
 
 class InputError(ValueError): ...
@@ -42,7 +62,7 @@ def read(folder: str) -> Runs: ...
 
 @final
 class Episodes:
-    def __init__(self, count: int, agent: str, interval: str, options: dict[str, Any]) -> None: ...
+    def __new__(cls, count: int, agent: str, interval: str, options: dict[str, Any]) -> "Episodes": ...
     @property
     def width(self) -> int: ...
     def delivered_packets(self, index: int) -> int: ...
@@ -56,11 +76,11 @@ class Episodes:
         queue: str | None = None,
         background: str | None = None,
     ) -> None: ...
-    def step(self, actions: Any, observations: Any, rewards: Any, over: Any) -> None: ...
+    def step(self, actions: Any, observations: Any, rewards: Any, over: Any) -> bool: ...
 
 @final
 class Plan:
-    def __init__(self, options: dict[str, Any], *, scenario: str | None = None) -> None: ...
+    def __new__(cls, options: dict[str, Any], *, scenario: str | None = None) -> "Plan": ...
     @staticmethod
     def from_text(scenario: str) -> "Plan": ...
     @property
@@ -78,7 +98,7 @@ def merge(shares: list[str], out: str) -> None: ...
 
 @final
 class Trace:
-    def __init__(self, text: str) -> None: ...
+    def __new__(cls, text: str) -> "Trace": ...
     @property
     def name(self) -> str: ...
     @property

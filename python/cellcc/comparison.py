@@ -19,7 +19,7 @@ Progress = Callable[[float, int, int], None]
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C ended the runs early. `result` holds those that were finished; with `out`, the folder does."""
+    """Ctrl-C ended the runs early. `result` holds those that were finished; with `out`, the folder has them, too."""
 
     result: Result
 
@@ -136,6 +136,8 @@ def options(
     """The keys of a Scenario file, dotted, that these keyword arguments of `compare` stand for, and their values."""
     keys: dict[str, Any] = {"schemes": _listed(schemes), "traces": _links(traces)}
     for name, value in conditions.items():
+        if name in _TABLES and not isinstance(value, Mapping | None):
+            raise _cellcc.InputError(f"{name}={value!r}: a dict is wanted, from the keys of the table [{name}] to their values")
         if name in ("path", "endpoint", "netassist"):
             keys.update({f"{name}.{key}": inner for key, inner in (value or {}).items()})  # type: ignore[attr-defined]
         elif name in Conditions.__annotations__:
@@ -145,24 +147,39 @@ def options(
     keys["seeds"] = _seeds(conditions.get("seeds"))
     cell, vary = conditions.get("cell"), conditions.get("vary")
     keys["cell"] = None if cell is None else dict(cell)
-    keys["vary"] = None if vary is None else {key: list(values) for key, values in vary.items()}
+    keys["vary"] = None if vary is None else {key: _values(values) for key, values in vary.items()}
     return {key: value for key, value in keys.items() if value is not None}
 
 
+_TABLES = {"path", "endpoint", "netassist", "cell", "vary"}
 _OF_PATH = {"rtt", "queue", "loss", "jitter", "extra_delay", "extra_loss"}
 
 
 def _listed(given: str | Sequence[str] | None) -> list[str] | None:
     if given is None:
         return None
-    return [given] if isinstance(given, str) else list(given)
+    return [_text(scheme, "schemes", "the name of a scheme, such as 'cubic'") for scheme in _values(given)]
 
 
 def _links(given: Link | Sequence[Link] | None) -> list[str] | None:
     if given is None:
         return None
-    links = [given] if isinstance(given, (str, os.PathLike, Trace)) else given
-    return [str(link) if isinstance(link, Trace) else os.fspath(link) for link in links]
+    wanted = "a file, the name of a link such as '3g', a rate such as '100Mbit/s', or cellcc.trace(...)"
+    links = [given] if isinstance(given, (os.PathLike, Trace)) else _values(given)
+    return [str(link) if isinstance(link, Trace) else _text(link, "traces", wanted) for link in links]
+
+
+def _text(given: Any, argument: str, wanted: str) -> str:
+    try:
+        text: str = os.fspath(given)
+    except TypeError:
+        raise _cellcc.InputError(f"{argument}: {given!r} is not {wanted}") from None
+    return text
+
+
+def _values(given: Any) -> list[Any]:
+    """The values of a list, or the only one."""
+    return [given] if isinstance(given, str) or not isinstance(given, Iterable) else list(given)
 
 
 def _seeds(given: int | str | Iterable[int] | None) -> str | None:

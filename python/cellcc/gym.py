@@ -83,6 +83,9 @@ class _Episodes:
         self.observations = np.zeros((count, self.core.width), dtype=np.float32)
         self.rewards = np.zeros(count, dtype=np.float64)
         self.over = np.zeros(count, dtype=np.uint8)
+        self.truncated = self.over.view(np.bool_)
+        """The same bytes as `over`."""
+        self.any_over = False
 
     def begin(self, index: int, random: np.random.Generator) -> dict[str, Any]:
         conditions = self.links.draw(random)
@@ -92,9 +95,9 @@ class _Episodes:
         return conditions
 
     def step(self, actions: NDArray[np.float32]) -> None:
-        self.core.step(actions, self.observations, self.rewards, self.over)
+        self.any_over = self.core.step(actions, self.observations, self.rewards, self.over)
 
-    def observation_space(self) -> gymnasium.spaces.Box:
+    def observation_space(self) -> gymnasium.Space[NDArray[np.float32]]:
         return gymnasium.spaces.Box(-np.inf, np.inf, (self.core.width,), np.float32)
 
     def action_space(self) -> gymnasium.spaces.Box | gymnasium.spaces.Discrete[np.int64]:
@@ -188,14 +191,13 @@ class LinkVectorEnv(VectorEnv[NDArray[np.float32], Any, NDArray[Any]]):
     ) -> tuple[NDArray[np.float32], NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
         """Takes a decision in every episode, and lets their intervals pass."""
         episodes = self._episodes
-        ended = episodes.over.nonzero()[0] if episodes.over.any() else ()
+        ended = episodes.over.nonzero()[0] if episodes.any_over else ()
         episodes.step(np.ascontiguousarray(actions, dtype=np.float32).reshape(self.num_envs))
         for index in ended:
             episodes.begin(int(index), self._random[index])
-        truncated = episodes.over.astype(bool)
         if not self._copy:
-            return episodes.observations, episodes.rewards, self._never, truncated, {}
-        return episodes.observations.copy(), episodes.rewards.copy(), self._never.copy(), truncated, {}
+            return episodes.observations, episodes.rewards, self._never, episodes.truncated, {}
+        return episodes.observations.copy(), episodes.rewards.copy(), self._never.copy(), episodes.truncated.copy(), {}
 
 
 gymnasium.register(id="cellcc/Link-v0", entry_point="cellcc.gym:LinkEnv", vector_entry_point="cellcc.gym:LinkVectorEnv")

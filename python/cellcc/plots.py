@@ -29,6 +29,9 @@ def scatter(result: "Result", ax: Axes | None) -> Axes:
             color=COLOURS[index % len(COLOURS)],
             marker=MARKERS[index % len(MARKERS)],
         )
+    # The delays of two schemes are often a hundred times apart, and that of the limit may be zero.
+    ax.set_xscale("symlog", linthresh=1.0)
+    ax.set_xlim(left=0.0)
     ax.set_xlabel("Queueing delay, 95th percentile, ms")
     ax.set_ylabel("Throughput, Mbit/s")
     ax.legend()

@@ -21,6 +21,7 @@ from .comparison import Conditions, Link, Progress, options, read
 from .progress import progress_bar
 from .result import Result
 from .shares import Ledger, Work
+from .store import working_folder
 
 SHARE_SECONDS = 1.5
 """What a share takes by default: Ray itself takes some hundredths of a second for a task, and a share that a dying worker
@@ -42,22 +43,27 @@ def compare(
     """`cellcc.compare` on the Ray cluster that this process is connected to, or that `RAY_ADDRESS` names, or else on this
     machine. The same call again, after whatever ended the first one, runs what is missing.
 
-    `out` takes what `cellcc.compare` leaves there, and `runs.parquet`: `table` of the result. Files of traces must be on all
-    nodes under the same names, with the same content. `share_seconds` is about how long a task takes, and `retries` how
-    often one is begun again because its worker died. `progress` is called with how many runs are done, how many there are,
-    and 0.
+    `out` takes what `cellcc.compare` leaves there, and `runs.parquet`: `table` of the result. It is a folder, or an address that
+    fsspec opens, such as `s3://bucket/results`. Files of traces must be on all nodes under the same names, with the same
+    content. `share_seconds` is about how long a task takes, and `retries` how often one is begun again because its worker
+    died. `progress` is called with how many runs are done, how many there are, and 0.
 
     Raises what `cellcc.compare` raises, and `RunError` where workers died too often.
     """
     scenario = None if scenario is None else os.fspath(scenario)
     plan = _cellcc.Plan(options(schemes=schemes, traces=traces, **conditions), scenario=scenario)
-    folder = Path(out)
-    if not _is_finished(folder, plan):
-        with Ledger(folder, plan, series) as ledger, progress_bar(progress) as shown:
-            _run(plan, ledger, Work(plan.scenario, series, tuple(sys.argv)), share_seconds, retries, shown)
-            ledger.merge(folder)
-    result = read(folder)
-    result.table.to_parquet(folder / "runs.parquet")
+    name = os.fspath(out)
+    with working_folder(name) as (folder, store):
+        finished = _is_finished(folder, plan, name)
+        if not finished:
+            kept = store.keep if store else None
+            with Ledger(folder, plan, series, name=name, kept=kept) as ledger, progress_bar(progress) as shown:
+                _run(plan, ledger, Work(plan.scenario, series, tuple(sys.argv)), share_seconds, retries, shown)
+                ledger.merge(folder)
+        result = read(folder)
+        result.table.to_parquet(folder / "runs.parquet")
+        if store and not finished:
+            store.keep_results()
     if result.failures:
         error = _cellcc.RunError("; ".join(result.failures))
         error.result = result
@@ -65,7 +71,7 @@ def compare(
     return result
 
 
-def _is_finished(folder: Path, plan: _cellcc.Plan) -> bool:
+def _is_finished(folder: Path, plan: _cellcc.Plan, name: str) -> bool:
     """Whether the folder holds the results of this plan."""
     try:
         info = json.loads((folder / "run-info.json").read_text())
@@ -73,7 +79,7 @@ def _is_finished(folder: Path, plan: _cellcc.Plan) -> bool:
         return False
     if info.get("state") == "complete" and info.get("plan") == plan.run_ids and "shard" in info and not info["shard"]:
         return True
-    raise _cellcc.InputError(f"the output folder {folder} holds results of another plan, or unfinished ones; choose another out")
+    raise _cellcc.InputError(f"the output folder {name} holds results of another plan, or unfinished ones; choose another out")
 
 
 def _run(
@@ -127,7 +133,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """The command `python -m cellcc.ray`. Gives its exit status."""
     parser = argparse.ArgumentParser(prog="python -m cellcc.ray", description="Runs a plan on a Ray cluster; begun again, it finishes it.")
     parser.add_argument("plan", metavar="PLAN", help="a Scenario file")
-    parser.add_argument("--out", required=True, metavar="DIR", help="the output folder, on the machine of this command")
+    parser.add_argument("--out", required=True, metavar="DIR", help="the output folder, on the machine of this command, or an address that fsspec opens: s3://bucket/results")
     parser.add_argument("--series", choices=["off", "sampled", "full"], default="sampled", help="how much of time series and curves to keep")
     parser.add_argument("--share-seconds", type=float, default=SHARE_SECONDS, metavar="S", help="about how long a task takes: %(default)s")
     parser.add_argument("--retries", type=int, default=3, metavar="N", help="how often a task is begun again when its worker dies: %(default)s")

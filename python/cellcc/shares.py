@@ -7,7 +7,7 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -54,11 +54,16 @@ class Ledger:
     """The finished shares of a plan, in `FOLDER/shares`. A share is there whole, under its number, or not at all, and so
     whoever was killed while writing has lost nothing else.
 
-    One process at a time; use it in `with`.
+    `name` is what messages call the folder; `kept` is called with each file or folder that is whole in it. One process at a
+    time; use it in `with`.
     """
 
-    def __init__(self, folder: Path, plan: _cellcc.Plan, series: str) -> None:
+    def __init__(
+        self, folder: Path, plan: _cellcc.Plan, series: str, *, name: str | None = None, kept: Callable[[Path], None] | None = None
+    ) -> None:
         self._folder = folder / "shares"
+        self._name = f"{name or folder}/shares"
+        self._kept = kept or (lambda path: None)
         self._wanted = {"plan_sha256": plan.sha256, "series": series}
         self.count = 0
         """Into how many shares the plan was divided; 0 before `divide`."""
@@ -71,7 +76,7 @@ class Ledger:
             self.count = self._read()
         except BlockingIOError:
             self._lock.close()
-            raise _cellcc.InputError(f"another process runs the shares in {self._folder}; wait for it, or choose another out") from None
+            raise _cellcc.InputError(f"another process runs the shares in {self._name}; wait for it, or choose another out") from None
         except BaseException:
             self._lock.close()
             raise
@@ -87,10 +92,10 @@ class Ledger:
         except FileNotFoundError:
             return 0
         except (ValueError, KeyError, AttributeError, TypeError):
-            raise _cellcc.InputError(f"{self._folder / 'plan.json'} was changed; remove {self._folder} to begin again") from None
+            raise _cellcc.InputError(f"{self._name}/plan.json was changed; remove {self._name} to begin again") from None
         if divided != self._wanted:
             raise _cellcc.InputError(
-                f"{self._folder} holds shares of another plan, of another build of cellcc or with other series; remove it, or "
+                f"{self._name} holds shares of another plan, of another build of cellcc or with other series; remove it, or "
                 "choose another out"
             )
         return count
@@ -98,7 +103,9 @@ class Ledger:
     def divide(self, count: int) -> None:
         """Notes into how many shares the plan is divided, which holds until it is finished."""
         self.count = count
-        self._write_whole(self._folder / "plan.json", json.dumps({**self._wanted, "shares": count}).encode())
+        path = self._folder / "plan.json"
+        self._write_whole(path, json.dumps({**self._wanted, "shares": count}).encode())
+        self._kept(path)
 
     def missing(self) -> list[int]:
         """The numbers of the shares that are not finished, from 1."""
@@ -113,7 +120,9 @@ class Ledger:
             path = part / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content)
-        part.rename(self._folder / str(index))
+        whole = self._folder / str(index)
+        part.rename(whole)
+        self._kept(whole)
 
     def merge(self, out: Path) -> None:
         """Joins the shares into the folder that one run of the whole plan would have left, and removes them."""

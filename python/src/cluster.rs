@@ -128,8 +128,9 @@ impl Plan {
     }
 }
 
-/// Joins the folders of all shares of a plan into the folder `out`, and replaces what is there.
+/// Joins the folders of all shares of a plan into the folder `out`, replaces what is there, and writes the report.
 #[pyfunction]
 pub(crate) fn merge(py: Python<'_>, shares: Vec<PathBuf>, out: PathBuf) -> PyResult<()> {
-    py.detach(|| cellcc_runner::merge(&shares, &out, Existing::Replace)).map(drop).map_err(of_runner)
+    let merge = || compare::write_report(&cellcc_runner::merge(&shares, &out, Existing::Replace)?.out);
+    py.detach(merge).map(drop).map_err(of_runner)
 }

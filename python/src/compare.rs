@@ -5,7 +5,8 @@ use crate::options;
 use crate::runs::Runs;
 use crate::schemes;
 use crate::watched::Watched;
-use cellcc_experiment::{DEFAULT_DRIVER, Driver, Plan};
+use cellcc_experiment::{DEFAULT_DRIVER, Driver, Plan, Record};
+use cellcc_report::{Report, ReportFile};
 use cellcc_runner::{
     Collected, Existing, Host, Outcome, OutputFolder, Request, Results, Runner, RunnerError, SeriesDetail,
     Shard, collect,
@@ -78,7 +79,7 @@ struct Execution {
 }
 
 impl Execution {
-    /// The results; none of an interrupted run in a folder, which keeps them.
+    /// The finished runs, also where Ctrl-C came before the others.
     fn run(
         self,
         request: &Request,
@@ -104,9 +105,23 @@ impl Execution {
             command: std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect(),
         };
         let Outcome { failures, interrupted, .. } = runner.run(plan, driver, watched, &watched.stop)?;
-        let records = if interrupted { Vec::new() } else { Results::read(&out)?.records };
+        let records =
+            if interrupted { Results::read_unfinished(&out)?.records } else { write_report(&runner.out)? };
         Ok(Collected { records, failures, interrupted })
     }
+}
+
+/// Writes the report of a finished folder into it, as the command line does, and gives the Records.
+pub(crate) fn write_report(out: &OutputFolder) -> Result<Vec<Record>, RunnerError> {
+    let Results { info, records } = Results::read(out.path())?;
+    // A share shows a part of every trace: its report would mislead.
+    if info.shard.is_none() {
+        for ReportFile { name, content } in Report::new(&info.title, &records, &info.baseline).files() {
+            let written = out.write(&name, content.as_bytes());
+            written.map_err(|source| RunnerError::Write { path: out.path().join(name), source })?;
+        }
+    }
+    Ok(records)
 }
 
 fn jobs_of(given: Option<usize>) -> PyResult<NonZeroUsize> {

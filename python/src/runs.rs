@@ -3,7 +3,7 @@
 use crate::error::{input, of_runner};
 use crate::table::Table;
 use cellcc_experiment::Record;
-use cellcc_report::TableFormat;
+use cellcc_report::{Report, TableFormat};
 use cellcc_runner::{Failure, Results};
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
@@ -20,7 +20,6 @@ pub(crate) struct Runs {
 
 impl Runs {
     pub(crate) fn new(title: String, baseline: String, records: Vec<Record>, failures: Vec<Failure>) -> Self {
-        let title = if title.is_empty() { "Comparison of congestion controls".into() } else { title };
         Self { title, baseline, records, failures }
     }
 
@@ -30,13 +29,10 @@ impl Runs {
         })
     }
 
-    /// The scheme that the others are held against: the one given, or that of the plan where it has runs.
-    fn baseline<'a>(&'a self, given: Option<&str>) -> PyResult<Option<&'a str>> {
-        match given {
-            Some(given) => cellcc_report::baseline(&self.records, given).map(Some).map_err(input),
-            None if self.baseline.is_empty() => Ok(None),
-            None => Ok(cellcc_report::baseline(&self.records, &self.baseline).ok()),
-        }
+    /// Their report, held against the scheme given, or that of the plan where it has runs.
+    fn report<'a>(&'a self, baseline: Option<&'a str>) -> PyResult<Report<'a>> {
+        let report = Report::new(&self.title, &self.records, &self.baseline);
+        baseline.map_or(Ok(report), |given| report.against(given).map_err(input))
     }
 }
 
@@ -71,15 +67,15 @@ impl Runs {
     /// The report: one HTML document that loads nothing.
     #[pyo3(signature = (baseline=None))]
     fn html(&self, py: Python<'_>, baseline: Option<&str>) -> PyResult<String> {
-        let baseline = self.baseline(baseline)?;
-        Ok(py.detach(|| cellcc_report::html(&self.title, &self.records, baseline)))
+        let report = self.report(baseline)?;
+        Ok(py.detach(|| report.html()))
     }
 
     /// The table for a terminal of this width.
     #[pyo3(signature = (width=cellcc_report::DEFAULT_WIDTH, baseline=None))]
     fn text(&self, py: Python<'_>, width: usize, baseline: Option<&str>) -> PyResult<String> {
-        let baseline = self.baseline(baseline)?;
-        Ok(py.detach(|| cellcc_report::table(&self.records, TableFormat::Table, baseline, width)))
+        let report = self.report(baseline)?;
+        Ok(py.detach(|| report.table(TableFormat::Table, width)))
     }
 }
 

@@ -147,14 +147,16 @@ impl Controller for PythonController {
 
 /// `(window_bytes, pacing_mbit_s or None)`.
 fn limits_of(answer: &Bound<'_, PyAny>) -> PyResult<Limits> {
-    let (window, pacing): (f64, Option<f64>) = answer.extract()?;
     let is_amount = |value: f64| value.is_finite() && value >= 0.0;
-    if !is_amount(window) || !pacing.is_none_or(|pacing| is_amount(pacing) && pacing > 0.0) {
+    let given = answer.extract::<(f64, Option<f64>)>().ok().filter(|(window, pacing)| {
+        is_amount(*window) && pacing.is_none_or(|pacing| is_amount(pacing) && pacing > 0.0)
+    });
+    let Some((window, pacing)) = given else {
         return Err(PyValueError::new_err(format!(
-            "limits() gave a window of {window} bytes and a pacing rate of {pacing:?} Mbit/s; a window is at least 0, a rate \
-             above 0"
+            "limits() gave {}; it gives Limits(window_bytes, pacing_mbit_s): a window of at least 0, and a rate above 0 or None",
+            answer.repr()?
         )));
-    }
+    };
     let window = Bytes::new(window as u64);
     Ok(match pacing {
         None => Limits::window_only(window),

@@ -23,7 +23,10 @@ def test_the_records_are_those_of_the_command_line_byte_for_byte(cli, tmp_path):
     assert command.returncode == 0, command.stderr
     same = dict(schemes=["cubic", "reminis", "verus"], traces=["3g", "lte-drive"], rtt="30ms", queue="300pkt", seeds="1..2", duration="3s")
     in_folder = cellcc.compare(**same, out=tmp_path / "python")
-    assert records(tmp_path / "python") == records(tmp_path / "cli")
+    names = ["runs.jsonl", "scenario.toml", "report.html", *(path.name for path in (tmp_path / "cli").glob("*.svg"))]
+    assert len(names) > 3
+    for name in names:
+        assert (tmp_path / "python" / name).read_bytes() == (tmp_path / "cli" / name).read_bytes(), name
     in_memory = cellcc.compare(**same)
     lines = [json.loads(line) for line in records(tmp_path / "cli").splitlines()]
     hashes = {"series_sha256", "curves_sha256", "sha256"}
@@ -79,6 +82,18 @@ def test_a_value_without_a_unit_is_refused_with_its_name():
         cellcc.compare("cubic", "3g", path={"queu": "10pkt"})
 
 
+def test_values_of_a_wrong_kind_are_refused_by_the_name_of_their_argument():
+    wrong = {"schemes": 3, "traces": [3.5], "path": ["rtt"], "vary": "path.queue"}
+    for name, value in wrong.items():
+        with pytest.raises(cellcc.InputError, match=f"^{name}"):
+            cellcc.compare(**{"schemes": "cubic", "traces": "3g", **SHORT, name: value})
+
+
+def test_a_single_value_may_stand_for_a_list_of_one():
+    result = cellcc.compare("cubic", "3g", vary={"path.queue": "20pkt"}, **SHORT)
+    assert set(result.table["variation"]) == {"path.queue=20pkt"}
+
+
 def test_varied_conditions_and_tables_are_those_of_a_scenario():
     result = cellcc.compare("cubic", "3g", vary={"path.queue": ["20pkt", "200pkt"]}, endpoint={"ack_every": 2}, **SHORT)
     assert result.table["variation"] == ["path.queue=20pkt"] * 2 + ["path.queue=200pkt"] * 2
@@ -111,8 +126,13 @@ def test_an_interrupted_folder_is_resumed(tmp_path):
             raise KeyboardInterrupt
 
     same = dict(schemes="cubic", traces="rate=500Mbit/s", seeds=range(1, 9), duration="2s", jobs=1, out=tmp_path)
-    with pytest.raises(cellcc.Interrupted, match="existing='resume'"):
+    with pytest.raises(cellcc.Interrupted, match="existing='resume'") as raised:
         cellcc.compare(**same, progress=stop)
+    finished = raised.value.result
+    assert 1 <= len(finished) < 16
+    assert str(raised.value).startswith(f"interrupted: {len(finished)} of 16 runs")
+    assert all(len(run.series()) for run in finished)
+    assert not (tmp_path / "report.html").exists()
     with pytest.raises(cellcc.InputError, match="holds results"):
         cellcc.compare(**same)
     assert len(cellcc.compare(**same, existing="resume")) == 16

@@ -12,6 +12,7 @@ from typing import Any
 
 import cellcc
 import cellcc.ray
+import fsspec
 import pyarrow.parquet
 import pytest
 import ray
@@ -62,7 +63,7 @@ def parent(process: int) -> int:
 
 
 def content(folder: Path) -> dict[str, bytes]:
-    names = ["runs.jsonl", "scenario.toml", *(f"{path.parent.name}/{path.name}" for path in folder.glob("*/*.csv"))]
+    names = ["runs.jsonl", "scenario.toml", "report.html", *(f"{path.parent.name}/{path.name}" for path in folder.glob("*/*.csv"))]
     return {name: (folder / name).read_bytes() for name in names}
 
 
@@ -111,6 +112,18 @@ def test_another_plan_does_not_overwrite_results(address, tmp_path):
     assert [run.scheme for run in result] == ["limit", "cubic"]
     with pytest.raises(cellcc.InputError, match="another plan"):
         cellcc.ray.compare("reminis", **short)
+
+
+def test_results_go_to_an_address_that_fsspec_opens(address):
+    files = fsspec.filesystem("memory")
+    out = "memory://bucket/results"
+    result = cellcc.ray.compare("cubic", "3g", duration="1s", seeds="1..2", share_seconds=0, out=out)
+    with files.open("/bucket/results/runs.parquet") as written:
+        assert pyarrow.parquet.read_table(written).column("id").to_pylist() == result.table["id"]
+    began = files.created("/bucket/results/run-info.json")
+    again = cellcc.ray.compare("cubic", "3g", duration="1s", seeds="1..2", out=out)
+    assert again.table["id"] == result.table["id"]
+    assert files.created("/bucket/results/run-info.json") == began, "it is finished, and nothing is written again"
 
 
 def test_what_cannot_be_had_is_told_by_the_command_with_status_2(tmp_path):

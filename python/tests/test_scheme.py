@@ -85,6 +85,13 @@ def test_what_it_raises_is_raised():
         cellcc.compare("broken", "3g", duration="2s")
 
 
+@pytest.mark.parametrize("limits", [5, (float("nan"), None), (3000.0, 0.0), None])
+def test_other_values_than_limits_are_refused_with_what_is_wanted(limits):
+    cellcc.register("wrong", type("Wrong", (cellcc.Scheme,), {"limits": lambda self: limits}))
+    with pytest.raises(ValueError, match=r"limits\(\) gave .*; it gives Limits\(window_bytes, pacing_mbit_s\)"):
+        cellcc.compare("wrong", "3g", duration="1s")
+
+
 def test_it_is_listed_and_built_in_names_are_kept():
     listed = {scheme["name"]: scheme for scheme in cellcc.schemes()}
     assert listed["aimd"]["parameters"][0]["default"] == "1"

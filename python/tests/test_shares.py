@@ -22,7 +22,7 @@ def planned(text: str = PLAN) -> tuple[_cellcc.Plan, Work]:
 
 def content(folder: Path) -> dict[str, bytes]:
     """What does not depend on the machine and the hour."""
-    names = ["runs.jsonl", "scenario.toml", *(f"series/{path.name}" for path in (folder / "series").iterdir())]
+    names = ["runs.jsonl", "scenario.toml", "report.html", *(f"series/{path.name}" for path in (folder / "series").iterdir())]
     return {name: (folder / name).read_bytes() for name in names}
 
 

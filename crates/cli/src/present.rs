@@ -2,7 +2,7 @@
 
 use crate::exit::{Exit, print, tell};
 use crate::terminal;
-use cellcc_report::TableFormat;
+use cellcc_report::{Report, ReportFile, TableFormat};
 use cellcc_runner::{Failure, OutputFolder, Results};
 use std::fmt::Write as _;
 use std::path::Path;
@@ -25,37 +25,28 @@ pub(crate) fn results(
     args: &Shown,
 ) -> Result<(), Exit> {
     let Results { info, records } = Results::read(folder.path())?;
-    let baseline = match baseline {
-        Some(given) => Some(cellcc_report::baseline(&records, given).map_err(Exit::input)?),
-        // Where all runs of the plan's own baseline failed, or are in other shares, there are no ratios.
-        None => Some(info.baseline.as_str())
-            .filter(|planned| !planned.is_empty())
-            .and_then(|planned| cellcc_report::baseline(&records, planned).ok()),
-    };
-    let title = if info.title.is_empty() { "Comparison of congestion controls" } else { &info.title };
+    let mut report = Report::new(&info.title, &records, &info.baseline);
+    if let Some(given) = baseline {
+        report = report.against(given).map_err(Exit::input)?;
+    }
     // A share shows a part of every trace: its report would mislead.
-    let written = if info.shard.is_none() && !records.is_empty() {
-        let write = |name: &str, content: &[u8]| {
-            folder.write(name, content).map_err(|error| {
-                let folder = folder.path().display();
-                Exit::failed(format!(
-                    "cannot write {folder}/{name}: {error}; the results are whole, and `cellcc report {folder}` reports them"
-                ))
-            })
-        };
-        for figure in cellcc_report::figures(title, &records) {
-            write(&format!("{}.svg", figure.name), figure.svg.as_bytes())?;
-            if args.png {
-                let image = cellcc_report::png(&figure.svg).map_err(Exit::failed)?;
-                write(&format!("{}.png", figure.name), &image)?;
-            }
-        }
-        write("report.html", cellcc_report::html(title, &records, baseline).as_bytes())?;
-        Some(address(&folder.path().join("report.html")))
-    } else {
-        None
+    let files = if info.shard.is_none() { report.files() } else { Vec::new() };
+    let write = |name: &str, content: &[u8]| {
+        folder.write(name, content).map_err(|error| {
+            let folder = folder.path().display();
+            Exit::failed(format!(
+                "cannot write {folder}/{name}: {error}; the results are whole, and `cellcc report {folder}` reports them"
+            ))
+        })
     };
-    let printed = print(&cellcc_report::table(&records, format, baseline, terminal::width()));
+    for ReportFile { name, content } in &files {
+        write(name, content.as_bytes())?;
+        if let Some(stem) = name.strip_suffix(".svg").filter(|_| args.png) {
+            write(&format!("{stem}.png"), &cellcc_report::png(content).map_err(Exit::failed)?)?;
+        }
+    }
+    let written = files.last().map(|report| address(&folder.path().join(&report.name)));
+    let printed = print(&report.table(format, terminal::width()));
     if !args.quiet {
         match (written, info.shard) {
             (Some(address), _) => tell(&format!("report: {address}")),

@@ -5,6 +5,7 @@
 //!
 //! | function | what it makes |
 //! |---|---|
+//! | [`Report`] | the table and the files that stand beside the results of a plan |
 //! | [`table`] | one row a scheme for people (text, Markdown), one row a run for programs (JSON, CSV) |
 //! | [`html`] | the report: one file that loads nothing |
 //! | [`figures`] | one SVG per figure, for a paper |
@@ -31,6 +32,7 @@ mod over_time;
 mod plot;
 mod png;
 mod relative;
+mod report;
 mod rows;
 mod style;
 mod sweep;
@@ -41,8 +43,9 @@ mod wrap;
 pub use beside_line::{BesideLine, beside_line};
 pub use frontier::{FrontierFigure, UseAndDelay, frontier_figure};
 pub use over_time::{TimeFigure, TimeLine, time_figure};
+pub use report::{Report, ReportFile};
 
-use cellcc_experiment::{Record, same_scheme};
+use cellcc_experiment::Record;
 use std::str::FromStr;
 use thiserror::Error;
 
@@ -119,21 +122,6 @@ pub fn table(records: &[Record], format: TableFormat, baseline: Option<&str>, wi
 /// A text in lines of at most `width` characters, where its words are not longer.
 pub fn wrapped(text: &str, width: usize) -> String {
     wrap::wrap_text(text, width)
-}
-
-/// The scheme of the Records that `text` names.
-///
-/// # Errors
-/// [`ReportError::Baseline`] where it names none.
-pub fn baseline<'a>(records: &'a [Record], text: &str) -> Result<&'a str, ReportError> {
-    let mut schemes: Vec<&str> = Vec::new();
-    for record in records.iter().filter(|record| record.scenario.scheme != cellcc_experiment::LIMIT) {
-        if !schemes.contains(&record.scenario.scheme.as_str()) {
-            schemes.push(&record.scenario.scheme);
-        }
-    }
-    let found = schemes.iter().find(|scheme| same_scheme(scheme, text)).copied();
-    found.ok_or_else(|| ReportError::Baseline(text.chars().take(80).collect(), schemes.join(", ")))
 }
 
 /// The report: one HTML file of at most about 5 MB that loads nothing from the network; with a `baseline`, one of the

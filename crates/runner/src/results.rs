@@ -3,11 +3,12 @@
 use crate::folder::Folder;
 use crate::info::State;
 use crate::inspection::inspect;
-use crate::journal;
+use crate::journal::{self, Place};
 use crate::seal::{self, Files, Head};
 use crate::{RunInfo, RunnerError};
-use cellcc_experiment::{Curve, Record, Series};
+use cellcc_experiment::{Curve, Record, RunId, Series};
 use cellcc_units::input;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// What a finished output folder holds.
@@ -32,23 +33,52 @@ impl Results {
             return Err(RunnerError::Unfinished { folder: folder.path().into() });
         }
         let runs = inspect(&folder, &info)?.whole(&folder, &info)?;
-        let path = folder.runs();
-        let unreadable = |source| RunnerError::Read { path: path.clone(), source };
-        let mut file = input::open(&path).map_err(|error| unreadable(error.into()))?;
-        let mut records = Vec::new();
-        for (index, (head, place)) in runs.iter().enumerate() {
-            let line = journal::read(&mut file, *place).map_err(unreadable)?;
-            let mut record = seal::record(&line, head).map_err(|damage| {
-                let problem = format!("line {} {damage}", index + 1);
-                RunnerError::damaged(path.clone(), problem, &folder, info.shard)
-            })?;
-            let files = Files::read(&folder, head).map_err(|file| file.error(&folder, info.shard))?;
-            record.series = series(&files, &folder, &record, head)?;
-            record.curves = curves(&files, &folder, head)?;
-            records.push(record);
-        }
+        let records = records(&folder, &info, &folder.runs(), &runs)?;
         Ok(Self { info, records })
     }
+
+    /// Reads the runs that an interrupted folder has so far, in the order of its plan. What is cut off or was changed is left
+    /// out, as resuming repeats it.
+    ///
+    /// # Errors
+    /// A folder without results; one that cannot be read.
+    pub fn read_unfinished(folder: &Path) -> Result<Self, RunnerError> {
+        let folder = Folder::new(folder);
+        let info = RunInfo::read(&folder)?;
+        let positions: BTreeMap<RunId, usize> =
+            info.plan.iter().enumerate().map(|(position, id)| (*id, position)).collect();
+        let lines = journal::lines(&folder.finished())?;
+        let whole = lines.into_iter().filter_map(|line| Some((line.head.ok()?, line.place)));
+        let mut runs: Vec<(Head, Place)> =
+            whole.filter(|(head, _)| positions.contains_key(&head.id)).collect();
+        runs.sort_by_key(|(head, _)| positions.get(&head.id).copied());
+        let records = records(&folder, &info, &folder.finished(), &runs)?;
+        Ok(Self { info, records })
+    }
+}
+
+/// The Records of these lines of the file `path`, with their series and curves.
+fn records(
+    folder: &Folder,
+    info: &RunInfo,
+    path: &Path,
+    runs: &[(Head, Place)],
+) -> Result<Vec<Record>, RunnerError> {
+    let unreadable = |source| RunnerError::Read { path: path.into(), source };
+    let mut file = input::open(path).map_err(|error| unreadable(error.into()))?;
+    let mut records = Vec::new();
+    for (index, (head, place)) in runs.iter().enumerate() {
+        let line = journal::read(&mut file, *place).map_err(unreadable)?;
+        let mut record = seal::record(&line, head).map_err(|damage| {
+            let problem = format!("line {} {damage}", index + 1);
+            RunnerError::damaged(path.into(), problem, folder, info.shard)
+        })?;
+        let files = Files::read(folder, head).map_err(|file| file.error(folder, info.shard))?;
+        record.series = series(&files, folder, &record, head)?;
+        record.curves = curves(&files, folder, head)?;
+        records.push(record);
+    }
+    Ok(records)
 }
 
 fn series(files: &Files, folder: &Folder, record: &Record, head: &Head) -> Result<Series, RunnerError> {

@@ -149,7 +149,8 @@ impl Episodes {
         Ok(())
     }
 
-    /// Takes a decision in every episode but those that are `over`, and lets their intervals pass.
+    /// Takes a decision in every episode but those that are `over`, and lets their intervals pass. True where some are over
+    /// then.
     fn step(
         &mut self,
         py: Python<'_>,
@@ -157,7 +158,7 @@ impl Episodes {
         observations: PyBuffer<f32>,
         rewards: PyBuffer<f64>,
         over: PyBuffer<u8>,
-    ) -> PyResult<()> {
+    ) -> PyResult<bool> {
         let actions = actions.to_vec(py)?;
         let mut seen = observations.to_vec(py)?;
         let mut ended = over.to_vec(py)?;
@@ -187,7 +188,8 @@ impl Episodes {
         .map_err(|error: RunError| crate::error::RunError::new_err(error.to_string()))?;
         observations.copy_from_slice(py, &seen)?;
         rewards.copy_from_slice(py, &rewarded)?;
-        over.copy_from_slice(py, &ended)
+        over.copy_from_slice(py, &ended)?;
+        Ok(ended.contains(&1))
     }
 }
 

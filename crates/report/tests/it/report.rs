@@ -2,7 +2,7 @@
 
 use crate::fabricated;
 use cellcc_experiment::Record;
-use cellcc_report::{Figure, baseline, figures, html, png};
+use cellcc_report::{Figure, Report, figures, html, png};
 use cellcc_units::Span;
 use resvg::usvg;
 
@@ -130,6 +130,7 @@ fn records_without_series_still_make_a_report() {
 fn without_records_there_is_an_empty_report_and_no_figure() {
     assert!(html("x", &[], None).contains("<h1>x</h1>"));
     assert!(figures("x", &[]).is_empty());
+    assert!(Report::new("x", &[], "").files().is_empty());
 }
 
 #[test]
@@ -190,10 +191,16 @@ fn a_run_with_curves_has_a_figure_of_them_from_early_to_late() {
 #[test]
 fn a_baseline_adds_its_ratios_to_the_report() {
     let records = small();
-    assert_eq!(baseline(&records, " bbr "), Ok("bbr"));
-    let error = baseline(&records, "vegas").unwrap_err().to_string();
+    let report = Report::new("x", &records, " bbr ");
+    let error = report.against("vegas").unwrap_err().to_string();
     assert!(error.contains("--baseline vegas") && error.contains("cubic, bbr, reminis"), "{error}");
-    let page = html("x", &records, Some("bbr"));
+    let page = report.html();
     assert!(page.contains("<h3>Relative to bbr: geometric mean over traces of the ratio on each trace</h3>"));
+    assert!(report.against("cubic").unwrap().html().contains("Relative to cubic"));
     assert!(!html("x", &records, None).contains("Relative to"));
+    assert_eq!(
+        Report::new("x", &records, "vegas").html(),
+        html("x", &records, None),
+        "none of its runs is there"
+    );
 }

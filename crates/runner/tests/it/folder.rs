@@ -5,6 +5,7 @@ use crate::common::{
 };
 use cellcc_experiment::{Plan, PlanFile, RunId};
 use cellcc_runner::{Existing, OutputFolder, Results, Runner, State, merge};
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -62,6 +63,19 @@ fn a_resumed_plan_runs_only_the_rest_and_ends_with_the_same_bytes() {
     assert_eq!(outcome.finished, 14);
     assert_eq!(driver.runs.into_inner(), 14 - stopped.finished);
     assert_eq!(content(out.path()), expected);
+}
+
+#[test]
+fn what_an_interrupted_folder_has_so_far_is_read_in_the_order_of_the_plan() {
+    let (whole, _) = whole();
+    let all = Results::read(whole.path()).unwrap().records;
+    let out = tempfile::tempdir().unwrap();
+    let stopped = interrupt_after(5, &runner(out.path()), &plan());
+    let so_far = Results::read_unfinished(out.path()).unwrap();
+    assert_eq!((so_far.records.len(), so_far.info.state), (stopped.finished, State::Interrupted));
+    let ids: BTreeSet<&str> = so_far.records.iter().map(|record| record.id.as_str()).collect();
+    let same: Vec<_> = all.into_iter().filter(|record| ids.contains(record.id.as_str())).collect();
+    assert_eq!(so_far.records, same);
 }
 
 #[test]

@@ -1,0 +1,76 @@
+//! The report of a plan's finished runs: what every program shows of them, and the files that stand beside them.
+
+use crate::{ReportError, TableFormat, figures, html, table};
+use cellcc_experiment::{LIMIT, Record, same_scheme};
+
+/// The heading where a plan has no title.
+const TITLE: &str = "Comparison of congestion controls";
+
+/// Finished runs under the title of their plan, held against its baseline.
+#[derive(Debug, Clone, Copy)]
+pub struct Report<'a> {
+    title: &'a str,
+    records: &'a [Record],
+    baseline: Option<&'a str>,
+}
+
+/// A file that stands beside the results.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReportFile {
+    /// Its name: `report.html`, or that of a figure.
+    pub name: String,
+    /// What is in it.
+    pub content: String,
+}
+
+impl<'a> Report<'a> {
+    /// The runs with the title and the baseline of their plan; either may be empty. Where all runs of the baseline failed, or
+    /// are in other shares, there are no ratios to it.
+    pub fn new(title: &'a str, records: &'a [Record], baseline: &str) -> Self {
+        let title = if title.is_empty() { TITLE } else { title };
+        let planned = Some(baseline).filter(|planned| !planned.is_empty());
+        Self { title, records, baseline: planned.and_then(|planned| named(records, planned).ok()) }
+    }
+
+    /// The same, held against another scheme.
+    ///
+    /// # Errors
+    /// [`ReportError::Baseline`] where no run is of that scheme.
+    pub fn against(self, baseline: &str) -> Result<Self, ReportError> {
+        Ok(Self { baseline: Some(named(self.records, baseline)?), ..self })
+    }
+
+    /// The runs as a [`table`].
+    pub fn table(&self, format: TableFormat, width: usize) -> String {
+        table(self.records, format, self.baseline, width)
+    }
+
+    /// The runs as one [`html`] file.
+    pub fn html(&self) -> String {
+        html(self.title, self.records, self.baseline)
+    }
+
+    /// Every figure as SVG, and then `report.html`; no file where there are no runs.
+    pub fn files(&self) -> Vec<ReportFile> {
+        if self.records.is_empty() {
+            return Vec::new();
+        }
+        let figures = figures(self.title, self.records).into_iter();
+        let figures =
+            figures.map(|figure| ReportFile { name: format!("{}.svg", figure.name), content: figure.svg });
+        let page = ReportFile { name: "report.html".into(), content: self.html() };
+        figures.chain([page]).collect()
+    }
+}
+
+/// The scheme of the Records that `text` names.
+fn named<'a>(records: &'a [Record], text: &str) -> Result<&'a str, ReportError> {
+    let mut schemes: Vec<&str> = Vec::new();
+    for record in records.iter().filter(|record| record.scenario.scheme != LIMIT) {
+        if !schemes.contains(&record.scenario.scheme.as_str()) {
+            schemes.push(&record.scenario.scheme);
+        }
+    }
+    let found = schemes.iter().find(|scheme| same_scheme(scheme, text)).copied();
+    found.ok_or_else(|| ReportError::Baseline(text.chars().take(80).collect(), schemes.join(", ")))
+}

@@ -1,0 +1,72 @@
+"""Results behind an address that fsspec opens, such as `s3://bucket/results`: a local folder is worked in, and copied there."""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from ._cellcc import InputError
+
+
+class Store:
+    """The copy of a local folder at an address. A file is there whole, or not at all."""
+
+    def __init__(self, address: str, folder: Path) -> None:
+        try:
+            from fsspec.core import url_to_fs
+
+            self._files: Any
+            self._files, self._root = url_to_fs(address)
+        except (ImportError, ValueError) as error:
+            raise InputError(f"out={address!r}: {error}") from None
+        self._folder = folder
+
+    def fetch(self) -> None:
+        """Copies to the folder what is at the address."""
+        for path in self._files.find(self._root):
+            local = self._folder / os.path.relpath(path, self._root)
+            if local.suffix != ".part":
+                local.parent.mkdir(parents=True, exist_ok=True)
+                self._files.get_file(path, str(local))
+        for archive in (self._folder / "shares").glob("*.tar"):
+            shutil.unpack_archive(archive, archive.with_suffix(""), filter="data")
+            archive.unlink()
+
+    def keep(self, path: Path) -> None:
+        """Copies a file of the folder, or a folder in it as one file."""
+        if path.is_file():
+            self._put(path, path.relative_to(self._folder))
+            return
+        with tempfile.TemporaryDirectory(prefix="cellcc-store-") as beside:
+            archive = shutil.make_archive(f"{beside}/share", "tar", path)
+            self._put(Path(archive), path.relative_to(self._folder).with_name(f"{path.name}.tar"))
+
+    def keep_results(self) -> None:
+        """Copies the finished folder, and removes its shares from the address."""
+        files = [path for path in self._folder.rglob("*") if path.is_file() and not path.name.startswith(".")]
+        # Where this is, all is.
+        for path in sorted(files, key=lambda path: path.name == "run-info.json"):
+            self.keep(path)
+        if self._files.exists(f"{self._root}/shares"):
+            self._files.rm(f"{self._root}/shares", recursive=True)
+
+    def _put(self, path: Path, to: Path) -> None:
+        whole = f"{self._root}/{to.as_posix()}"
+        self._files.makedirs(os.path.dirname(whole), exist_ok=True)
+        self._files.put_file(str(path), f"{whole}.part")
+        self._files.mv(f"{whole}.part", whole)
+
+
+@contextmanager
+def working_folder(out: str) -> Iterator[tuple[Path, Store | None]]:
+    """The folder to work in: `out` itself, or one that begins with what is at that address, and its store."""
+    if "://" not in out:
+        yield Path(out), None
+        return
+    with tempfile.TemporaryDirectory(prefix="cellcc-out-") as folder:
+        store = Store(out, Path(folder))
+        store.fetch()
+        yield Path(folder), store
