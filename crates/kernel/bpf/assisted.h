@@ -161,12 +161,4 @@ static __always_inline struct limits assist(struct sock *sk, struct socket_state
 	return step.limits;
 }
 
-static __always_inline void set_cwnd(struct sock *sk, __u32 cwnd)
-{
-	struct tcp_sock *tp = tcp_of(sk);
-	__u32 clamp = tp->snd_cwnd_clamp;
-
-	tp->snd_cwnd = cwnd < clamp ? cwnd : clamp;
-}
-
 #endif

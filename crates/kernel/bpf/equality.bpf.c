@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /* Random steps of the cores in the kernel, for a test that compares them with the same steps on the host. The sizes of the
  * trials are those of the Rust side: steps/reminis.rs, steps/assisted.rs, steps/vegas.rs, steps/westwood.rs,
- * steps/c2tcp.rs. */
-#include "kernel.h"
-#include <bpf/bpf_helpers.h>
+ * steps/c2tcp.rs, steps/tide.rs. */
+#include "tide.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
@@ -62,3 +61,4 @@ TRIAL(assisted, 17)
 TRIAL(vegas, 13)
 TRIAL(westwood, 14)
 TRIAL(c2tcp, 17)
+TRIAL(tide, 86)

@@ -7,7 +7,7 @@
 #include <bpf/bpf_helpers.h>
 
 /* The numbers of the cores in a record. The Rust side: CORES in src/verification.rs. */
-enum core { CORE_REMINIS = 1, CORE_ASSISTED = 2, CORE_VEGAS = 3, CORE_WESTWOOD = 4, CORE_C2TCP = 5 };
+enum core { CORE_REMINIS = 1, CORE_ASSISTED = 2, CORE_VEGAS = 3, CORE_WESTWOOD = 4, CORE_C2TCP = 5, CORE_TIDE = 6 };
 
 /* Which socket a step is of, and of which core. The Rust side: src/verification.rs. */
 struct socket_name {

@@ -38,11 +38,18 @@ static __always_inline struct window window_of(struct sock *sk)
 	return (struct window){ .cwnd = in_recovery(sk) ? ssthresh : tp->snd_cwnd, .ssthresh = ssthresh };
 }
 
+static __always_inline void set_cwnd(struct sock *sk, __u32 cwnd)
+{
+	struct tcp_sock *tp = tcp_of(sk);
+	__u32 clamp = tp->snd_cwnd_clamp;
+
+	tp->snd_cwnd = cwnd < clamp ? cwnd : clamp;
+}
+
 /* Writes what differs from `before`. */
 static __always_inline void set_window(struct sock *sk, struct window before, struct window decided)
 {
 	struct tcp_sock *tp = tcp_of(sk);
-	__u32 clamp = tp->snd_cwnd_clamp;
 
 	if (decided.ssthresh != before.ssthresh)
 		tp->snd_ssthresh = decided.ssthresh;
@@ -51,7 +58,7 @@ static __always_inline void set_window(struct sock *sk, struct window before, st
 	if (in_recovery(sk))
 		tp->snd_ssthresh = decided.cwnd;
 	else
-		tp->snd_cwnd = decided.cwnd < clamp ? decided.cwnd : clamp;
+		set_cwnd(sk, decided.cwnd);
 }
 
 /* The acknowledgement in pkts_acked. `lost` is tp->lost at the acknowledgement before, and becomes that of this one. */

@@ -66,6 +66,9 @@ impl Settings {
                     ("tuner", tuner.into()),
                 ]
             }
+            Self::Tide(settings) => {
+                vec![("delay", Span::from_micros(settings.delay_us.into()).to_string())]
+            }
         }
     }
 }
@@ -97,7 +100,7 @@ pub(crate) fn in_fixed_point(target: TimeOrMultiple, multiple: i32) -> (u32, i32
     }
 }
 
-fn micros(time: Span) -> u32 {
+pub(crate) fn micros(time: Span) -> u32 {
     u32::try_from(time.as_nanos() / 1000).unwrap_or(u32::MAX).max(1)
 }
 
@@ -140,6 +143,16 @@ mod tests {
                     // A profile is a preset: it sets the target, but one that is given with it counts.
                     (&[("profile", "v1")], "profile=v1 target=100ms alpha=3 tuner=off"),
                     (&[("target", "80ms"), ("profile", "v1")], "profile=v1 target=80ms alpha=3 tuner=off"),
+                ],
+            ),
+            (
+                Scheme::Tide,
+                "delay=5ms",
+                &[
+                    (&[("preset", "interactive")], "delay=2.5ms"),
+                    (&[("delay", "8ms")], "delay=8ms"),
+                    (&[("delay", "10ms"), ("preset", "bulk")], "delay=10ms"),
+                    (&[("preset", "default")], "delay=5ms"),
                 ],
             ),
         ] {

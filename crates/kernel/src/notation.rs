@@ -1,10 +1,10 @@
 //! `reminis(dtt=40ms)`: a scheme of the kernel as the simulator's schemes are written.
 
-use crate::change::{ONE, in_fixed_point};
+use crate::change::{ONE, in_fixed_point, micros};
 use crate::error::KernelError;
 use crate::scheme::Scheme;
 use crate::settings::Settings;
-use cellcc_control::kind::{Choice, Kind, Number, Packets, Switch, TimeOrMultipleFrom};
+use cellcc_control::kind::{Choice, Kind, Number, Packets, Switch, Time, TimeOrMultipleFrom};
 use cellcc_control::{AdviceRequest, Registry};
 use cellcc_fixed::reminis::{Exploration, Profile};
 use cellcc_units::Span;
@@ -43,6 +43,11 @@ const EXPLORATIONS: [(&str, Exploration); 3] = [
 /// The registry has checked the ranges.
 const ANY_NUMBER: Number = Number(f64::MIN, f64::MAX);
 const ANY_PACKETS: Packets = Packets(0, u64::MAX);
+const ANY_TIME: Time = Time(Span::ZERO, Span::MAX);
+/// What these set, the others change.
+const CHOOSE_OTHERS: [&str; 2] = ["profile", "preset"];
+/// The presets of Tide: their delays in microseconds.
+const TIDE_PRESETS: [(&str, u32); 3] = [("default", 5_000), ("interactive", 2_500), ("bulk", 20_000)];
 
 impl Written {
     /// Reads `reminis(dtt=40ms)`, with the name of the simulator's scheme or the kernel's (`cellcc_reminis`); `None` where that
@@ -64,8 +69,7 @@ impl Written {
         let mut written =
             Self { scheme, settings, text: known.text().into(), advice: known.advice_request() };
         let mut given: Vec<_> = known.given().collect();
-        // A profile sets what the others change.
-        given.sort_by_key(|(key, _)| *key != "profile");
+        given.sort_by_key(|(key, _)| !CHOOSE_OTHERS.contains(key));
         for (key, value) in given {
             written.put(key, value).ok_or_else(|| {
                 refused(&format!(
@@ -131,6 +135,8 @@ impl Settings {
             }
             (Self::C2tcp(settings), "alpha") => settings.alpha = number()?,
             (Self::C2tcp(settings), "tuner") => settings.tuner = switch()?,
+            (Self::Tide(settings), "preset") => settings.delay_us = Choice(&TIDE_PRESETS).read(value)?,
+            (Self::Tide(settings), "delay") => settings.delay_us = micros(ANY_TIME.read(value)?),
             _ => return None,
         }
         Some(())
@@ -169,6 +175,11 @@ mod tests {
         assert_eq!(c2tcp("c2tcp(tuner=off)"), (0, 0, 0));
         assert_eq!(c2tcp("c2tcp(profile=v1)"), (1, 100_000, 1));
         assert_eq!(c2tcp("c2tcp(target=60ms,profile=v1)"), (1, 60_000, 1));
+        for preset in &Registry::default().parse("tide").expect("registered").info().presets {
+            let [chosen, written] = [format!("preset={}", preset.name), preset.sets.to_string()]
+                .map(|arguments| read(&format!("tide({arguments})")).settings);
+            assert_eq!(chosen, written, "{}", preset.name);
+        }
         assert!(Written::read("cubic").expect("read").is_none());
     }
 
@@ -184,6 +195,8 @@ mod tests {
             ("nacubic(fairness=report)", "fairness=report"),
             ("vegas(alpha=2)", "alpha=2"),
             ("nabbr(alpha=2)", "no parameter `alpha`"),
+            ("tide(delay=5)", "delay"),
+            ("tide(compete=off)", "the kernel's cellcc_tide has no compete=off"),
             ("reminis(", ")"),
         ] {
             let error = Written::read(text).expect_err(text).to_string();

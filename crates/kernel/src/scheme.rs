@@ -21,6 +21,8 @@ pub enum Scheme {
     Westwood,
     /// C2TCP.
     C2tcp,
+    /// Tide.
+    Tide,
 }
 
 /// Links of struct_ops, by which a scheme vanishes with its pin.
@@ -30,7 +32,7 @@ const CONTROL_WITH_FLAGS: Release = Release { major: 6, minor: 10 };
 
 impl Scheme {
     /// All of them, in the order in which they are listed.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Reminis,
         Self::ReminisCubic,
         Self::Natcp,
@@ -39,6 +41,7 @@ impl Scheme {
         Self::Vegas,
         Self::Westwood,
         Self::C2tcp,
+        Self::Tide,
     ];
 
     /// The name that the kernel knows, as in `TCP_CONGESTION`; at most 15 bytes (`TCP_CA_NAME_MAX`).
@@ -52,6 +55,7 @@ impl Scheme {
             Self::Vegas => "cellcc_vegas",
             Self::Westwood => "cellcc_westwood",
             Self::C2tcp => "cellcc_c2tcp",
+            Self::Tide => "cellcc_tide",
         }
     }
 
@@ -65,6 +69,7 @@ impl Scheme {
             Self::Vegas => "vegas",
             Self::Westwood => "westwood",
             Self::C2tcp => "c2tcp",
+            Self::Tide => "tide",
         }
     }
 
@@ -89,6 +94,7 @@ impl Scheme {
             Self::Vegas => include_bytes!("../objects/cellcc_vegas.bpf.o"),
             Self::Westwood => include_bytes!("../objects/cellcc_westwood.bpf.o"),
             Self::C2tcp => include_bytes!("../objects/cellcc_c2tcp.bpf.o"),
+            Self::Tide => include_bytes!("../objects/cellcc_tide.bpf.o"),
         }
     }
 
@@ -101,7 +107,7 @@ impl Scheme {
             | Self::Vegas
             | Self::Westwood
             | Self::C2tcp => LINKS,
-            Self::Natcp | Self::Nabbr => CONTROL_WITH_FLAGS,
+            Self::Natcp | Self::Nabbr | Self::Tide => CONTROL_WITH_FLAGS,
         }
     }
 
@@ -111,6 +117,7 @@ impl Scheme {
             Self::Reminis | Self::Vegas | Self::Westwood => RENO,
             Self::ReminisCubic | Self::Natcp | Self::Nacubic | Self::C2tcp => CUBIC,
             Self::Nabbr => BBR,
+            Self::Tide => &[],
         }
     }
 }

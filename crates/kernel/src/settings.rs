@@ -5,6 +5,7 @@ use crate::scheme::Scheme;
 use crate::steps::assisted::AssistedSettings;
 use crate::steps::c2tcp::C2tcpSettings;
 use crate::steps::reminis::ReminisSettings;
+use crate::steps::tide::TideSettings;
 use crate::steps::vegas::VegasSettings;
 use crate::steps::westwood::WestwoodSettings;
 use bytemuck::{bytes_of, pod_read_unaligned};
@@ -22,6 +23,8 @@ pub enum Settings {
     Westwood(WestwoodSettings),
     /// Of C2TCP.
     C2tcp(C2tcpSettings),
+    /// Of Tide.
+    Tide(TideSettings),
 }
 
 impl Settings {
@@ -33,6 +36,7 @@ impl Settings {
             Scheme::Vegas => Self::Vegas(VegasSettings::default()),
             Scheme::Westwood => Self::Westwood(WestwoodSettings::default()),
             Scheme::C2tcp => Self::C2tcp(C2tcpSettings::DEFAULT),
+            Scheme::Tide => Self::Tide(TideSettings::DEFAULT),
         }
     }
 
@@ -44,6 +48,7 @@ impl Settings {
             Self::Vegas(settings) => bytes_of(settings),
             Self::Westwood(settings) => bytes_of(settings),
             Self::C2tcp(settings) => bytes_of(settings),
+            Self::Tide(settings) => bytes_of(settings),
         }
     }
 
@@ -59,6 +64,7 @@ impl Settings {
             Self::Vegas(_) => Self::Vegas(pod_read_unaligned(bytes)),
             Self::Westwood(_) => Self::Westwood(pod_read_unaligned(bytes)),
             Self::C2tcp(_) => Self::C2tcp(pod_read_unaligned(bytes)),
+            Self::Tide(_) => Self::Tide(pod_read_unaligned(bytes)),
         })
     }
 }

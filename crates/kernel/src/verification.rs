@@ -4,6 +4,7 @@ use crate::recording::NAME_BYTES;
 use crate::steps::assisted::{AssistedStep, assisted_run};
 use crate::steps::c2tcp::{C2tcpStep, c2tcp_run};
 use crate::steps::reminis::{ReminisStep, reminis_run};
+use crate::steps::tide::{TideStep, tide_run};
 use crate::steps::vegas::{VegasStep, vegas_run};
 use crate::steps::westwood::{WestwoodStep, westwood_run};
 use bytemuck::{CheckedBitPattern, Pod, Zeroable, cast_slice, checked, pod_read_unaligned};
@@ -86,12 +87,13 @@ struct Core {
 }
 
 /// By their numbers from 1 on (`RECORD_OF` in the programs).
-const CORES: [Core; 5] = [
+const CORES: [Core; 6] = [
     Core { name: "reminis", check: check::<ReminisStep> },
     Core { name: "assisted", check: check::<AssistedStep> },
     Core { name: "vegas", check: check::<VegasStep> },
     Core { name: "westwood", check: check::<WestwoodStep> },
     Core { name: "c2tcp", check: check::<C2tcpStep> },
+    Core { name: "tide", check: check::<TideStep> },
 ];
 
 /// Decides every step of a capture again, up to the first that differs.
@@ -158,6 +160,12 @@ impl Runs for WestwoodStep {
 impl Runs for C2tcpStep {
     fn run(&mut self) {
         c2tcp_run(self);
+    }
+}
+
+impl Runs for TideStep {
+    fn run(&mut self) {
+        tide_run(self);
     }
 }
 

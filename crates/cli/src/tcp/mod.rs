@@ -236,7 +236,9 @@ fn set(args: &Set) -> Result<(), Exit> {
     let pins = Pins::new(&args.place.pins);
     let given = args.given.pairs();
     if given.is_empty() {
-        return Err(Exit::input("nothing to set: give --dtt, --target, --profile, --alpha or --tuner"));
+        return Err(Exit::input(
+            "nothing to set: give --dtt, --target, --profile, --alpha, --tuner, --delay or --preset",
+        ));
     }
     // Faults of the input are found before what is loaded is looked at.
     Settings::default_of(args.scheme).changed(args.scheme, &given)?;

@@ -19,15 +19,29 @@ pub(super) struct Given {
     /// C2TCP: whether alpha follows the mean RTT, on or off.
     #[arg(long)]
     tuner: Option<String>,
+    /// Tide: the queueing delay aimed for on a steady link, such as 5ms.
+    #[arg(long, value_name = "TIME")]
+    delay: Option<String>,
+    /// Tide: default, interactive or bulk, a delay of 5, 2.5 or 20 ms.
+    #[arg(long)]
+    preset: Option<String>,
 }
 
 impl Given {
     /// Keys and values, as the registry has them.
     pub(super) fn pairs(&self) -> Vec<(&'static str, String)> {
-        let Self { dtt, target, profile, alpha, tuner } = self;
-        [("dtt", dtt), ("target", target), ("profile", profile), ("alpha", alpha), ("tuner", tuner)]
-            .into_iter()
-            .filter_map(|(key, value)| Some((key, value.clone()?)))
-            .collect()
+        let Self { dtt, target, profile, alpha, tuner, delay, preset } = self;
+        [
+            ("dtt", dtt),
+            ("target", target),
+            ("profile", profile),
+            ("alpha", alpha),
+            ("tuner", tuner),
+            ("delay", delay),
+            ("preset", preset),
+        ]
+        .into_iter()
+        .filter_map(|(key, value)| Some((key, value.clone()?)))
+        .collect()
     }
 }

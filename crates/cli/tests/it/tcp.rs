@@ -21,6 +21,8 @@ fn bad_input_is_refused_before_anything_is_loaded() {
         (&["load", "reminis(aimd=off)"], "the kernel's cellcc_reminis has no aimd=off"),
         (&["load", "c2tcp(target=60)"], "target takes a time such as 40ms"),
         (&["load", "westwood", "--profile", "v1"], "profile takes paper, linux"),
+        (&["load", "tide(delay=5)"], "delay takes a time from 500us to 1s"),
+        (&["load", "tide", "--preset", "fast"], "preset takes default, interactive, bulk"),
         (&["load", "cellcc_vegas", "--dtt", "40ms", "--pins", "none"], "`vegas` has no parameter `dtt`"),
         (&["load", "cellcc_reminis", "--dtt", "40"], "a time such as 40ms"),
         (&["load", "cellcc_natcp", "--alpha", "0"], "0.1 to 100"),

@@ -94,6 +94,25 @@ fn c2tcp_holds_the_rtt_that_it_is_set_to_where_cubic_fills_the_queue() {
 }
 
 #[test]
+fn tide_holds_the_queue_that_it_is_set_to_where_cubic_fills_it() {
+    retry_on_stall(|| {
+        let _alone = alone();
+        let Some(_kernel) = kernel() else { return };
+        let folder = tempfile::tempdir().unwrap();
+        cellcc(folder.path()).args(arguments("cubic,tide,tide(preset=bulk)", "4s")).assert().success();
+        let records = records(folder.path());
+        let (queue, used) = (metrics(&records, "queueing_delay_p50_ms"), metrics(&records, "utilisation"));
+        // 5 ms and 20 ms, two packets more, and what the link's own unsteadiness adds.
+        assert!((3.0..12.0).contains(&queue("tide")), "{}", queue("tide"));
+        assert!((15.0..35.0).contains(&queue("tide(preset=bulk)")), "{}", queue("tide(preset=bulk)"));
+        assert!(queue("cubic") > 80.0, "{}", queue("cubic"));
+        for scheme in ["tide", "tide(preset=bulk)"] {
+            assert!(used(scheme) > 0.95, "{scheme}: {}", used(scheme));
+        }
+    });
+}
+
+#[test]
 fn westwood_empties_the_queue_at_a_loss_where_reno_leaves_half_of_the_window() {
     retry_on_stall(|| {
         let _alone = alone();

@@ -93,17 +93,18 @@ fn cubic(most: u64, from_most_ms: i64) -> u64 {
     if from_most_ms < 0 { most.saturating_sub(units) } else { most.saturating_add(units) }
 }
 
-/// Rounded down; bit by bit.
+/// Rounded down; bit by bit, without a branch: the kernel's verifier would follow each way through all of them.
 #[inline(always)]
 fn cube_root(number: u64) -> u64 {
     let (mut rest, mut root, mut shift) = (number, 0u64, 63u32);
     loop {
         root <<= 1;
         let next = 3 * root * (root + 1) + 1;
-        if (rest >> (shift & 63)) >= next {
-            rest -= next << (shift & 63);
-            root += 1;
-        }
+        // Both are below 2^63. The compiler would make a branch of the sign.
+        let left = core::hint::black_box((rest >> (shift & 63)).wrapping_sub(next));
+        let fits = 1 - (left >> 63);
+        rest -= (next * fits) << (shift & 63);
+        root += fits;
         if shift == 0 {
             return root;
         }

@@ -50,6 +50,8 @@ const DRAIN_TO: u32 = 1;
 const EMPTY: u32 = 1;
 /// So many ticks without an acknowledgement are caught up with: as many as the longer rate has.
 const MOST_MISSED: u32 = 16;
+/// So often [`Tide::end_tick`] ends a tick before an acknowledgement, at most.
+pub const MOST_TICKS: u32 = MOST_MISSED + 1;
 /// Packets that the pacing rate has beyond a multiple of the window's.
 const PACING_PACKETS: u64 = 4;
 /// Bits behind the point of a window.
@@ -136,10 +138,9 @@ impl Tide {
         reserved: 0,
     };
 
-    /// An acknowledgement; ticks that ended before it come first.
+    /// An acknowledgement; all ticks that were over have been [ended](Self::end_tick).
     #[inline(always)]
     pub fn on_ack(&mut self, config: &Config, event: &Event) {
-        self.tick(config, event.now);
         self.app_limited = event.app_limited;
         self.largest_ack = self.largest_ack.max(event.acked);
         self.loss.on_delivered(event.acked);
@@ -189,31 +190,23 @@ impl Tide {
         }
     }
 
-    /// Ends the ticks that are over.
-    #[inline(always)]
-    fn tick(&mut self, config: &Config, now: Instant) {
-        if self.next_tick == Instant(0) || now <= self.next_tick {
-            return;
-        }
-        // Of a long silence only the last ticks count.
-        let passed = now.since(self.next_tick).0.checked_div(self.tick_length().0).unwrap_or(0);
-        let skipped = passed.saturating_sub(MOST_MISSED);
-        self.next_tick = self.next_tick.after(Micros(skipped.saturating_mul(self.tick_length().0)));
-        let mut ticks = passed.min(MOST_MISSED) + 1;
-        while ticks > 0 && self.next_tick < now {
-            ticks -= 1;
-            self.end_tick(config);
-        }
-    }
-
     #[inline(always)]
     fn tick_length(&self) -> Micros {
         Micros(self.base_rtt.get().0 / TICKS_PER_BASE_RTT).max(MIN_TICK)
     }
 
+    /// Ends the next tick, if it is over; false where none is. Each call is one turn of a loop, which the kernel's verifier would
+    /// follow turn by turn.
     #[inline(always)]
-    fn end_tick(&mut self, config: &Config) {
-        let (now, tick) = (self.next_tick, self.tick_length());
+    pub fn end_tick(&mut self, config: &Config, present: Instant) -> bool {
+        if self.next_tick == Instant(0) || present <= self.next_tick {
+            return false;
+        }
+        let tick = self.tick_length();
+        // Of a long silence only the last ticks count.
+        let passed = present.since(self.next_tick).0.checked_div(tick.0).unwrap_or(0);
+        let skipped = Micros(passed.saturating_sub(MOST_MISSED).saturating_mul(tick.0));
+        let now = self.next_tick.after(skipped);
         self.next_tick = now.after(tick);
         let rates = self.delivery.on_tick(now, self.delivered);
         let base_rtt = self.base_rtt.get();
@@ -244,6 +237,7 @@ impl Tide {
         let keeps = self.app_limited != 0 && queueing < target;
         self.window = if keeps { window.max(self.window) } else { window };
         self.base_rtt.on_tick(config, [now, self.next_tick], queueing, self.rivals.competes());
+        true
     }
 
     /// The window, and the pacing rate for packets of this size; none before the first tick.

@@ -8,5 +8,6 @@ pub mod c2tcp;
 pub mod draw;
 pub mod path;
 pub mod reminis;
+pub mod tide;
 pub mod vegas;
 pub mod westwood;

@@ -5,6 +5,7 @@ use bytemuck::{CheckedBitPattern, checked};
 use cellcc_kernel::steps::assisted::{AssistedTrial, assisted_try};
 use cellcc_kernel::steps::c2tcp::{C2tcpTrial, c2tcp_try};
 use cellcc_kernel::steps::reminis::{ReminisTrial, reminis_try};
+use cellcc_kernel::steps::tide::{TideTrial, tide_try};
 use cellcc_kernel::steps::vegas::{VegasTrial, vegas_try};
 use cellcc_kernel::steps::westwood::{WestwoodTrial, westwood_try};
 use libbpf_rs::{MapCore, MapFlags, Object, ObjectBuilder, ProgramInput};
@@ -48,4 +49,5 @@ pub(crate) fn decide_alike(bytes: &[u8]) {
     compare(&object, "vegas", VegasTrial::new(SEED), vegas_try);
     compare(&object, "westwood", WestwoodTrial::new(SEED), westwood_try);
     compare(&object, "c2tcp", C2tcpTrial::new(SEED), c2tcp_try);
+    compare(&object, "tide", TideTrial::new(SEED), tide_try);
 }

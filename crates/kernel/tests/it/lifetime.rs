@@ -54,6 +54,7 @@ fn settings_are_what_was_set_last() {
         (Scheme::Vegas, "alpha", "3pkt"),
         (Scheme::Westwood, "profile", "linux"),
         (Scheme::C2tcp, "target", "60ms"),
+        (Scheme::Tide, "delay", "8ms"),
     ] {
         let default = Settings::default_of(scheme);
         kernel.pins.load(scheme, &default, &kernel.machine).expect("loaded");

@@ -59,6 +59,7 @@ impl Both {
     /// Tells the core of the last acknowledgement, and compares what follows.
     fn compare(&mut self) {
         let Some((event, real)) = self.last.take() else { return };
+        while self.core.end_tick(&Config::DEFAULT, event.now) {}
         self.core.on_ack(&Config::DEFAULT, &event);
         let Some(core) = self.core.limits(&Config::DEFAULT, CONTEXT.packet.get() as u32) else { return };
         self.steps += 1;
