@@ -43,7 +43,7 @@ impl Outcome {
 
     /// What should not be so.
     pub(crate) fn problems(&self) -> Vec<String> {
-        let lost = self.lost.iter().map(|lost| format!("lost flow: {lost}"));
+        let lost = self.lost().iter().map(|lost| format!("lost flow: {lost}"));
         lost.chain(self.late()).chain(self.grown()).collect()
     }
 
