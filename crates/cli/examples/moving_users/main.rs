@@ -24,13 +24,18 @@ fn main() -> anyhow::Result<std::process::ExitCode> {
     use anyhow::Context;
     use cellcc_units::Span;
     use std::process::ExitCode;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
 
     const USAGE: &str = "give the program and how long: target/release/cellcc 10min";
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [program, time] = &arguments[..] else { anyhow::bail!(USAGE) };
     let time: Span = time.parse().ok().context(USAGE)?;
     let folder = tempfile::tempdir()?;
-    let outcome = run::run(program.as_ref(), folder.path(), time)?;
+    let stop = Arc::new(AtomicBool::new(false));
+    let stopped = Arc::clone(&stop);
+    ctrlc::set_handler(move || stopped.store(true, Ordering::Relaxed))?;
+    let outcome = run::run(program.as_ref(), folder.path(), time, &stop)?;
     print!("{outcome}");
     let problems = outcome.problems();
     for problem in &problems {

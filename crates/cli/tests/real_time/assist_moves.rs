@@ -10,6 +10,7 @@ use cellcc_test_support::{alone_in_the_kernel, retry_on_stall, skip};
 use cellcc_units::Span;
 use std::path::Path;
 use std::process::Command;
+use std::sync::atomic::AtomicBool;
 
 /// Six moves: each user to the other site and back.
 const TIME: Span = Span::from_secs(20);
@@ -37,8 +38,8 @@ fn moving_users_lose_no_flow_and_both_senders_hear_of_the_new_site_within_three_
         }
         let _kernel = alone_in_the_kernel();
         let folder = tempfile::tempdir().unwrap();
-        let outcome =
-            moving_users::run(assert_cmd::cargo::cargo_bin!("cellcc"), folder.path(), TIME).unwrap();
+        let (program, never) = (assert_cmd::cargo::cargo_bin!("cellcc"), AtomicBool::new(false));
+        let outcome = moving_users::run(program, folder.path(), TIME, &never).unwrap();
         // Memory is what ten minutes show.
         assert!(outcome.lost().is_empty() && outcome.late().is_empty(), "{outcome}{:?}", outcome.problems());
     });

@@ -17,7 +17,7 @@ mod memory;
 mod outcome;
 mod sites;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use cellcc_emu::emulation::{DEFAULT_GRANULARITY, Emulation, EmulationSpec};
 use cellcc_emu::queue_counts::QueueCounts;
 use cellcc_emu::stage::{CellStage, LinkStage, Stage};
@@ -33,7 +33,8 @@ use sites::Sites;
 use std::net::IpAddr;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 use tokio::runtime::Runtime;
 
 /// Each has a TCP connection and a QUIC connection.
@@ -42,6 +43,8 @@ pub(crate) const USERS: [&str; 3] = ["alice", "bob", "carol"];
 const MOVE_INTERVAL: Span = Span::from_secs(10);
 /// Slow start, registrations and first reports; nobody moves.
 const WARM_UP: Duration = Duration::from_secs(10);
+/// How often it is looked whether the run is to stop.
+const LOOK_INTERVAL: Duration = Duration::from_millis(100);
 /// What a user could have alone, in Mbit/s: with two others a third of it.
 const USER_MBIT: f64 = 24.0;
 /// Each way; together the 20 ms of `cellcc compare`.
@@ -49,8 +52,9 @@ const DELAY: Span = Span::from_millis(10);
 /// A base station's deep queue: half a second of the user's rate alone.
 const QUEUE: QueueLimit = QueueLimit::Packets(1000);
 
-/// Runs for this time after a warm-up. `program`: `cellcc`. Files go into `folder`.
-pub(crate) fn run(program: &Path, folder: &Path, time: Span) -> Result<Outcome> {
+/// Runs for this time after a warm-up. `program`: `cellcc`. Files go into `folder`. Where `stop` becomes true, everything that was
+/// started and loaded goes, and that is an error.
+pub(crate) fn run(program: &Path, folder: &Path, time: Span, stop: &AtomicBool) -> Result<Outcome> {
     let queues = Arc::new(QueueCounts::default());
     let path = emulate(Arc::clone(&queues))?;
     let topology = path.topology();
@@ -65,20 +69,20 @@ pub(crate) fn run(program: &Path, folder: &Path, time: Span) -> Result<Outcome> 
     let watch = watch_kernel(edge.advice_map()?, &users, kernel.clone());
     let flows = Flows::start(&runtime, topology, &edge, &quic, WARM_UP + duration(time))?;
     let telling = sites.tell_of(queues, path.clock());
-    std::thread::sleep(WARM_UP);
+    wait(WARM_UP, stop)?;
     let mut memory = Memory::new(edge.processes());
     memory.look()?;
     let moves = (time.as_nanos() * USERS.len() as u64 / MOVE_INTERVAL.as_nanos()) as usize;
     let interval = duration(MOVE_INTERVAL) / USERS.len() as u32;
     for index in 0..moves {
-        std::thread::sleep(interval);
+        wait(interval, stop)?;
         telling.move_user(index % USERS.len());
         flows.look();
         if index == moves / 2 {
             memory.look()?;
         }
     }
-    std::thread::sleep(interval);
+    wait(interval, stop)?;
     memory.look()?;
     let lost = flows.end();
     drop(watch);
@@ -86,6 +90,17 @@ pub(crate) fn run(program: &Path, folder: &Path, time: Span) -> Result<Outcome> 
     drop(edge);
     runtime.shutdown_background();
     Ok(Outcome::new(&moves, &users, &kernel, &quic, lost, memory))
+}
+
+fn wait(time: Duration, stop: &AtomicBool) -> Result<()> {
+    let until = Instant::now() + time;
+    while Instant::now() < until {
+        if stop.load(Ordering::Relaxed) {
+            bail!("interrupted");
+        }
+        std::thread::sleep(LOOK_INTERVAL.min(until.saturating_duration_since(Instant::now())));
+    }
+    Ok(())
 }
 
 fn duration(span: Span) -> Duration {
