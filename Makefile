@@ -8,7 +8,7 @@ locked := $(if $(CI),--locked)
 floors := -p cellcc-units -p cellcc-fixed -p cellcc-control -p cellcc-link -p cellcc-assist -p cellcc-experiment
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast wheel fresh-machine faults bench bench-python bench-emulator bench-quic bench-quic-virtual bench-instructions bench-kernel bench-netassist soak soak-kernel kernel-objects lint docs docs-check clean
+.PHONY: help demo test test-fast wheel fresh-machine faults bench bench-python bench-emulator bench-quic bench-quic-virtual bench-instructions bench-kernel bench-netassist netassist-tree soak soak-netassist soak-kernel kernel-objects lint docs docs-check clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r target text; do \
@@ -67,16 +67,28 @@ bench-quic: ## Measure what a scheme costs in real QUIC on this machine; six min
 	$(run) cargo run --release $(locked) -p cellcc-quic --example cost -- loopback
 	$(run) cargo run --release $(locked) -p cellcc-quic --example cost -- rate
 
-bench-netassist: ## Measure how many reports NetAssist passes on, and how late, over QUIC and through NATS; 12 minutes, nothing else running
+bench-netassist: ## Measure how many reports NetAssist passes on, how late, and what a user costs, over QUIC and through NATS; a quarter of an hour, nothing else running
 	@tools/setup build
-	$(run) cargo run --release $(locked) -p cellcc-netassist --example throughput -- quic 1000 60 5
-	$(run) cargo run --release $(locked) -p cellcc-netassist --example throughput -- quic 5000 60 1
-	$(run) cargo run --release $(locked) -p cellcc-netassist --example throughput -- nats 1000 60 5
+	$(run) cargo run --release $(locked) -p cellcc-netassist --example throughput -- quic 1000 1 60 5
+	$(run) cargo run --release $(locked) -p cellcc-netassist --example throughput -- nats 1000 1 60 5
+	for users in 5000 10000 20000; do for transport in quic nats; do \
+		$(run) cargo run --release $(locked) -p cellcc-netassist --example throughput -- $$transport $$users 1 20 1 || exit; done; done
+	for servers in 2 4 8; do for transport in quic nats; do \
+		$(run) cargo run --release $(locked) -p cellcc-netassist --example throughput -- $$transport 1000 $$servers 20 1 || exit; done; done
+
+netassist-tree: ## Print what NetAssist needs for ten million users, and how a region comes back, the tables of docs/fidelity/netassist-scale.md; under a minute
+	@tools/setup build
+	$(run) cargo run --release $(locked) -p cellcc-netassist --example tree
 
 soak: ## Flood a server with connections, and fail if it takes too much memory; under ten minutes
 	@tools/setup build
 	$(run) cargo build --release $(locked) --bin cellcc
 	$(run) cargo run --release $(locked) -p cellcc-transfer --example soak -- "$${CARGO_TARGET_DIR:-target}/release/cellcc"
+
+soak-netassist: ## Move three users between two daemons for ten minutes, and fail if a flow is lost, a server hears too late or memory grows; as root
+	@tools/setup test
+	$(run) cargo build --release $(locked) --bin cellcc
+	$(run) cargo run --release $(locked) -p cellcc-cli --example moving_users -- "$${CARGO_TARGET_DIR:-target}/release/cellcc" 10min
 
 bench-kernel: ## Measure what the schemes in the kernel's TCP cost; as root, under ten minutes, nothing else running
 	@tools/setup build

@@ -32,6 +32,7 @@ pub struct BaseStation {
     report: watch::Sender<String>,
     reported_at: Time,
     before: Vec<QueueCounters>,
+    attached: Vec<bool>,
     _task: JoinSet<()>,
 }
 
@@ -47,7 +48,16 @@ impl BaseStation {
         let mut task = JoinSet::new();
         task.spawn(serve_reports(listener, reports));
         let before = vec![QueueCounters::default(); users];
-        Ok(Self { address, report, reported_at: Time::ZERO, before, _task: task })
+        let attached = vec![true; users];
+        Ok(Self { address, report, reported_at: Time::ZERO, before, attached, _task: task })
+    }
+
+    /// Whether it tells of a user from now on: at first it tells of all.
+    ///
+    /// # Panics
+    /// Where there is no such user.
+    pub fn set_attached(&mut self, user: usize, is_attached: bool) {
+        self.attached[user] = is_attached;
     }
 
     /// Where it listens.
@@ -76,7 +86,8 @@ impl BaseStation {
             longest_gap: None,
             uplink_delay: None,
         });
-        let text = message(now.as_nanos() / 1_000_000, &users.collect::<Vec<_>>());
+        let attached = users.zip(&self.attached).filter_map(|(report, attached)| attached.then_some(report));
+        let text = message(now.as_nanos() / 1_000_000, PCI, &attached.collect::<Vec<_>>());
         self.report.send_replace(text);
         (self.before, self.reported_at) = (counters, now);
     }

@@ -13,7 +13,9 @@
 //! | the daemon and its configuration | [`daemon`] |
 //! | a cell on loopback that counts as a base station does | [`emulated_cell`] |
 //! | what such a cell has counted, told as a base station tells it | [`base_station`] |
-//! | messages on a connection's stream | [`protocol`] |
+//! | messages on a connection's stream, their times | [`protocol`] |
+//! | subjects of a broker | [`subject`] |
+//! | how fast clients ask, and how they connect again | [`Allowance`], [`Backoff`] |
 
 #![allow(
     clippy::disallowed_methods,
@@ -51,6 +53,7 @@ pub use certificates::{Authority, CertificateError, Credentials, SERVICE_DNS_NAM
 pub use clock::ServiceClock;
 pub use established::established_peers;
 pub use identity::{Ambiguous, Identities, RadioName, SourceName, User, UserIndex, UserKey};
+pub use limits::Allowance;
 pub use live_flows::{LiveFlows, tracked_flows};
 pub use name::{NameError, PeerName, Role};
 pub use sample::{BaseRtt, Counted, Measured, Sample};
@@ -60,7 +63,7 @@ pub use service::{
 };
 pub use sessions::{Session, open5gs_sessions};
 pub use transport::{
-    BindError, BrokerClients, BrokerUrl, BrokerUrlError, CellName, Client, ClientError, ClientEvent,
-    ClientSettings, KnownServer, NotAToken, PublisherSettings, Server, ServerCounts, ServiceAddress,
-    SubjectToken, UnknownName, permissions,
+    Backoff, BindError, BrokerClients, BrokerUrl, BrokerUrlError, CellName, Client, ClientError, ClientEvent,
+    ClientSettings, Contradiction, KnownServer, NotAToken, Permissions, PublisherSettings, Server,
+    ServerCounts, ServiceAddress, SubjectToken, UnknownName, permissions, subject,
 };

@@ -10,10 +10,14 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Registrations a second. Ours: a server whose thousand users all come at once is served in a second.
-const REQUESTS_PER_SECOND: NonZeroU32 = NonZeroU32::new(1000).unwrap();
-/// Registrations at once: the 5,000 users of the largest measurement (`make bench-netassist`).
+/// Registrations a second: more than our own clients make.
+const REQUESTS_PER_SECOND: NonZeroU32 = NonZeroU32::new(2000).unwrap();
+/// Registrations at once.
 const REQUESTS_AT_ONCE: NonZeroU32 = NonZeroU32::new(5000).unwrap();
+/// Registrations that our clients make a second and at once. A client of [`MAX_SUBSCRIPTIONS`] users has asked for all of them
+/// in five seconds, and through a broker it asks again for a tenth of them each second.
+const OWN_REQUESTS_PER_SECOND: NonZeroU32 = NonZeroU32::new(1200).unwrap();
+const OWN_REQUESTS_AT_ONCE: NonZeroU32 = NonZeroU32::new(4000).unwrap();
 /// Requests above that rate after which a client is disconnected: it does not wait as it is told to.
 pub(crate) const MAX_TOO_FAST: u32 = 1000;
 /// Refusals of one client that are written down in a second, and at once; the others are counted.
@@ -29,15 +33,20 @@ pub(crate) const MAX_CLIENTS_OF_ONE_NAME: usize = 16;
 
 /// How fast one client may do something. It has no clock: time comes in.
 #[derive(Debug)]
-pub(crate) struct Allowance {
+pub struct Allowance {
     clock: GivenTime,
     limiter: RateLimiter<NotKeyed, InMemoryState, GivenTime, NoOpMiddleware<GivenInstant>>,
 }
 
 impl Allowance {
-    /// For requests.
-    pub(crate) fn of_requests(now: Time) -> Self {
+    /// For the requests of one client at a service.
+    pub fn of_requests(now: Time) -> Self {
         Self::new(now, REQUESTS_PER_SECOND, REQUESTS_AT_ONCE)
+    }
+
+    /// For a client's own requests: fewer than a service allows, so that it is refused none.
+    pub fn of_own_requests(now: Time) -> Self {
+        Self::new(now, OWN_REQUESTS_PER_SECOND, OWN_REQUESTS_AT_ONCE)
     }
 
     /// For refusals in the audit log.
@@ -51,8 +60,8 @@ impl Allowance {
         Self { limiter: RateLimiter::direct_with_clock(quota, clock.clone()), clock }
     }
 
-    /// Whether it may do it once more.
-    pub(crate) fn allows(&self, now: Time) -> bool {
+    /// Whether it may do it once more, and has done so then. Time does not go back from call to call.
+    pub fn allows(&self, now: Time) -> bool {
         self.clock.0.store(now.as_nanos(), Ordering::Relaxed);
         self.limiter.check().is_ok()
     }
@@ -103,10 +112,24 @@ mod tests {
     use cellcc_units::Span;
 
     #[test]
-    fn a_client_may_ask_five_thousand_times_at_once_and_then_a_thousand_times_a_second() {
+    fn a_client_may_ask_five_thousand_times_at_once_and_then_two_thousand_times_a_second() {
         let rate = Allowance::of_requests(Time::ZERO);
         assert_eq!((0..100_000).filter(|_| rate.allows(Time::ZERO)).count(), 5000);
         let later = Time::ZERO + Span::from_secs(1);
-        assert_eq!((0..100_000).filter(|_| rate.allows(later)).count(), 1000);
+        assert_eq!((0..100_000).filter(|_| rate.allows(later)).count(), 2000);
+    }
+
+    #[test]
+    fn what_our_clients_ask_for_is_never_too_fast_for_a_service() {
+        let (own, service) = (Allowance::of_own_requests(Time::ZERO), Allowance::of_requests(Time::ZERO));
+        let mut asked = 0;
+        for ms in 0..10_000 {
+            let now = Time::ZERO + Span::from_millis(ms);
+            while own.allows(now) {
+                assert!(service.allows(now), "{ms} ms");
+                asked += 1;
+            }
+        }
+        assert!(asked > MAX_SUBSCRIPTIONS, "{asked}");
     }
 }

@@ -2,8 +2,10 @@
 //!
 //! A message is the length of its text (4 bytes, big-endian), then the text: JSON.
 
+use cellcc_units::Span;
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
+use std::time::Duration;
 use thiserror::Error;
 
 /// The application protocol (RFC 7301).
@@ -12,6 +14,19 @@ pub const ALPN: &[u8] = b"cellcc-netassist/1";
 pub const MAX_MESSAGE_BYTES: usize = 4096;
 /// Records in a datagram: 1152 bytes, which fit every path (RFC 9000, section 14, asks for 1200 in a packet).
 pub const RECORDS_PER_DATAGRAM: usize = 17;
+/// QUIC: a peer without a packet for this long is gone.
+pub const IDLE_TIMEOUT: Duration = Duration::from_secs(10);
+/// QUIC: how long a connection is silent at most. Three times within the idle time-out.
+pub const KEEP_ALIVE: Duration = Duration::from_secs(3);
+/// NATS: how often the broker is asked whether it is there. After three unanswered times the connection is lost: after 9 s, as with
+/// QUIC's idle time-out.
+pub const PING_INTERVAL: Duration = Duration::from_secs(3);
+/// NATS: everything is asked for again in this time, a tenth of it each second. It keeps the registrations that services would
+/// forget.
+pub const RENEWED_EVERY: Duration = Duration::from_secs(10);
+/// NATS: what is not asked for again in this time is forgotten: the third time is too late. As long as a flow is remembered that
+/// connection tracking does not show any more.
+pub const FORGOTTEN_AFTER: Span = Span::from_secs(30);
 
 /// What a client asks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

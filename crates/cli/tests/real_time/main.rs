@@ -10,6 +10,8 @@ mod common;
 mod assist_demo;
 #[cfg(all(target_os = "linux", feature = "kernel"))]
 mod assist_join;
+#[cfg(all(target_os = "linux", feature = "kernel"))]
+mod assist_moves;
 #[cfg(target_os = "linux")]
 mod assist_page;
 #[cfg(target_os = "linux")]

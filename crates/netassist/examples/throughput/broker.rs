@@ -1,5 +1,6 @@
 //! A real nats-server, configured as the guide says.
 
+use crate::process::resident_bytes;
 use anyhow::{Context, bail};
 use cellcc_netassist::{
     Authority, BrokerClients, BrokerUrl, Identities, KnownServer, PeerName, Role, SubjectToken, permissions,
@@ -16,6 +17,8 @@ pub(crate) struct Broker {
     process: Child,
     _folder: tempfile::TempDir,
     pub(crate) url: BrokerUrl,
+    /// Before anybody is connected.
+    pub(crate) resident_at_start: u64,
 }
 
 impl Drop for Broker {
@@ -26,14 +29,17 @@ impl Drop for Broker {
 }
 
 impl Broker {
-    /// For one service and `server-1`, which may hear of each of these users by its own subject.
+    /// For one service and these servers, which may hear of each of its users by its own subject.
     pub(crate) fn start(
         authority: &Authority,
         site: &SubjectToken,
         identities: &Identities,
+        servers: &[String],
     ) -> anyhow::Result<Self> {
-        let users = identities.all().map(|user| identities.user(user).name.clone()).collect();
-        let servers = [KnownServer { name: "server-1".into(), address: None, users: Some(users) }];
+        let users: Vec<_> = identities.all().map(|user| identities.user(user).name.clone()).collect();
+        let known =
+            |name: &String| KnownServer { name: name.clone(), address: None, users: Some(users.clone()) };
+        let servers: Vec<_> = servers.iter().map(known).collect();
         let clients = BrokerClients { servers: &servers, operators: &[], leaf_brokers: &[] };
         let permissions = permissions(&PeerName::new(Role::Service, "edge")?, site, identities, clients)?;
         let folder = tempfile::tempdir()?;
@@ -43,7 +49,7 @@ impl Broker {
         let (text, _) = after.split_once("```").context("its end")?;
         let text = text.replace("4222", &port.to_string()).replace("7422", &leaves.to_string());
         std::fs::write(folder.path().join("nats.conf"), text.replace("nats.example", "localhost"))?;
-        std::fs::write(folder.path().join("permissions.conf"), permissions)?;
+        std::fs::write(folder.path().join("permissions.conf"), permissions.to_string())?;
         let start = |program| {
             Command::new(program)
                 .args(["--config", "nats.conf", "--addr", "127.0.0.1"])
@@ -53,7 +59,8 @@ impl Broker {
         };
         let process = PROGRAMS.into_iter().find_map(|program| start(program).ok());
         let process = process.context("no nats-server: apt-get install nats-server")?;
-        let broker = Self { process, _folder: folder, url: format!("tls://localhost:{port}").parse()? };
+        let url = format!("tls://localhost:{port}").parse()?;
+        let mut broker = Self { process, _folder: folder, url, resident_at_start: 0 };
         let began = Instant::now();
         while TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_err() {
             if began.elapsed() > Duration::from_secs(10) {
@@ -61,6 +68,7 @@ impl Broker {
             }
             std::thread::sleep(Duration::from_millis(10));
         }
+        broker.resident_at_start = resident_bytes(&broker.process().to_string())?;
         Ok(broker)
     }
 

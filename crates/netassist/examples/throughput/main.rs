@@ -1,7 +1,8 @@
-//! How many reports a second a service passes on, and how late: `make bench-netassist`.
+//! What a service and its servers need for so many users: `make bench-netassist`.
 //!
-//! One process on loopback: a service, measurements made by a thread, and one server that is subscribed to all users; with NATS
-//! a broker beside it. Each user is measured every 50 ms, at its own time of the period.
+//! On loopback: this process is the service, whose measurements a thread makes; each server is a process of its own that is
+//! subscribed to all users; with NATS a broker stands between them. Each user is measured every 50 ms, at its own time of the
+//! period.
 
 #![allow(
     clippy::disallowed_methods,
@@ -11,274 +12,110 @@
 )]
 
 mod broker;
+mod edge;
+mod process;
+mod subscriber;
 
-use anyhow::{Context, bail};
-use broker::Broker;
-use cellcc_assist::{Advice, AdviceClass, MinRttParts};
-use cellcc_netassist::{
-    Authority, Client, ClientEvent, ClientSettings, Identities, LiveFlows, Measured, PeerName,
-    PublisherSettings, Role, Sample, Server, Service, ServiceAddress, ServiceClock, SourceName, SubjectToken,
-    User,
-};
-use cellcc_units::{Bytes, Rate, Span};
-use std::collections::BTreeMap;
-use std::net::{IpAddr, Ipv4Addr};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant, SystemTime};
-use tokio::runtime::Runtime;
+use anyhow::{Context, Result, bail};
+use edge::{Edge, PERIOD};
+use process::Usage;
+use std::time::Duration;
+use subscriber::Subscriber;
 
-/// The paper's period of reports.
-const PERIOD: Span = Span::from_millis(50);
-/// Measurements are made once in this time, those of the users whose turn has come together: 20 of 1,000 users.
-const TICK: Duration = Duration::from_millis(1);
-const TICKS_PER_PERIOD: u64 = 50;
+const USAGE: &str =
+    "give the transport, users, servers, seconds and runs: quic 1000 1 60 5, or nats 1000 1 60 5";
+const HEADER: &str = "\
+| transport | users | servers | records/s | lost of | latency p50, p99, max, ms | kbit/s a user | \
+service: cores, users a core, B a user | each server: cores, users a core, B a user | broker: cores, users a core, B a user |
+|---|---|---|---|---|---|---|---|---|---|";
 
-fn main() -> anyhow::Result<()> {
-    let usage =
-        "give the transport, the number of users, seconds and runs: quic 1000 60 5, or nats 1000 60 5";
-    let mut arguments = std::env::args().skip(1);
-    let through_broker = match arguments.next().as_deref() {
-        Some("quic") => false,
-        Some("nats") => true,
-        _ => bail!(usage),
-    };
-    let numbers: Vec<u64> = arguments.map(|text| text.parse()).collect::<Result<_, _>>()?;
-    let [users, secs, runs] = numbers[..] else { bail!(usage) };
-    println!("| users | records/s | lost | p50, us | p99, us | max, us | kbit/s a user | resident, MiB |");
-    println!("|---|---|---|---|---|---|---|---|");
-    for _ in 0..runs {
-        let row = run(through_broker, users, Duration::from_secs(secs))?;
-        println!("{row}");
-    }
-    Ok(())
-}
-
-/// What is measured: a service, whose users these are, and a broker perhaps.
-struct Edge {
-    authority: Authority,
-    clock: ServiceClock,
-    server: Server,
-    broker: Option<Broker>,
-    /// The users' measurements, by the tick of the period that each is due at.
-    turns: Vec<Vec<Sample>>,
-    threads: Runtime,
-}
-
-impl Edge {
-    fn start(through_broker: bool, users: u64) -> anyhow::Result<Self> {
-        let threads = runtime()?;
-        let clock = ServiceClock::start();
-        let authority = Authority::new()?;
-        let identities = identities(users)?;
-        let turns = turns(&identities, clock);
-        let site: SubjectToken = "edge-1".parse()?;
-        let broker = through_broker.then(|| Broker::start(&authority, &site, &identities)).transpose()?;
-        let service = Service::new(clock.now(), identities, LiveFlows::assumed());
-        let (audit, _nobody) = tokio::sync::mpsc::unbounded_channel();
-        let credentials = authority.sign(&PeerName::new(Role::Service, "edge")?, in_an_hour())?;
-        let server = threads.block_on(async {
-            Server::bind((Ipv4Addr::LOCALHOST, 0).into(), &credentials, service, clock, None, audit)
-        })?;
-        let running = server.clone();
-        threads.spawn(async move { running.run().await });
-        if let Some(broker) = &broker {
-            let settings = PublisherSettings {
-                url: broker.url.clone(),
-                credentials,
-                site,
-                cells: Vec::new(),
-                addresses: BTreeMap::new(),
-                log: Arc::new(|line| eprintln!("{line}")),
+fn main() -> Result<()> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        [subscriber::ROLE, address, keys, index, users] => {
+            subscriber::run(address, keys.as_ref(), index.parse()?, users.parse()?)
+        }
+        [transport, users, servers, secs, runs] => {
+            let through_broker = match transport {
+                "quic" => false,
+                "nats" => true,
+                _ => bail!(USAGE),
             };
-            threads.spawn(server.through_broker(settings)?);
-            wait_until("the service has its broker", || server.has_broker())?;
-        }
-        Ok(Self { authority, clock, server, broker, turns, threads })
-    }
-
-    fn address(&self) -> anyhow::Result<ServiceAddress> {
-        Ok(match &self.broker {
-            Some(broker) => ServiceAddress::Nats(broker.url.clone()),
-            None => ServiceAddress::Quic(self.server.address()?),
-        })
-    }
-
-    /// Megabytes of this process, and of the broker's.
-    fn resident(&self) -> anyhow::Result<String> {
-        let own = resident_mib("self")?;
-        Ok(match &self.broker {
-            Some(broker) => format!("{own:.1} + {:.1}", resident_mib(&broker.process().to_string())?),
-            None => format!("{own:.1}"),
-        })
-    }
-}
-
-/// A server that hears of all users, and how many nanoseconds late each record was.
-struct Subscribed {
-    client: Client,
-    late: Arc<Mutex<Vec<u32>>>,
-    threads: Runtime,
-}
-
-impl Subscribed {
-    fn start(edge: &Edge, users: u64, records: u64) -> anyhow::Result<Self> {
-        let threads = runtime()?;
-        let late = Arc::new(Mutex::new(Vec::with_capacity(records as usize)));
-        let granted = Arc::new(AtomicU64::new(0));
-        let (heard, count, clock) = (Arc::clone(&late), Arc::clone(&granted), edge.clock);
-        let listener = move |event: ClientEvent<'_>| match event {
-            // What a service says of itself when the measurements have ended is none.
-            ClientEvent::Record { record, .. } if !record.stale => {
-                let late = clock.now().since(record.measured_until).as_nanos();
-                let late = u32::try_from(late).unwrap_or(u32::MAX);
-                heard.lock().unwrap_or_else(PoisonError::into_inner).push(late);
+            let (users, servers) = (users.parse().context(USAGE)?, servers.parse().context(USAGE)?);
+            let time = Duration::from_secs(secs.parse().context(USAGE)?);
+            println!("{HEADER}");
+            for _ in 0..runs.parse::<u64>().context(USAGE)? {
+                println!("{}", run(through_broker, users, servers, time)?);
             }
-            ClientEvent::Granted(_) => {
-                count.fetch_add(1, Ordering::Relaxed);
-            }
-            _ => {}
-        };
-        let credentials = edge.authority.sign(&PeerName::new(Role::Server, "server-1")?, in_an_hour())?;
-        let client = {
-            let _inside = threads.enter();
-            Client::start(ClientSettings { service: edge.address()?, credentials }, listener)?
-        };
-        for index in 0..users {
-            client.want(address(index), 1, None);
+            Ok(())
         }
-        wait_until("all users are granted", || granted.load(Ordering::Relaxed) >= users)?;
-        // A broker takes the last subscriptions in its own time.
-        std::thread::sleep(Duration::from_millis(500));
-        Ok(Self { client, late, threads })
-    }
-
-    /// How many nanoseconds late each record was, the least late first. Nothing is heard any more.
-    fn end(self) -> Vec<u32> {
-        drop(self.client);
-        self.threads.shutdown_background();
-        let mut late = std::mem::take(&mut *self.late.lock().unwrap_or_else(PoisonError::into_inner));
-        late.sort_unstable();
-        late
+        _ => bail!(USAGE),
     }
 }
 
 /// One run: its row of the table.
-fn run(through_broker: bool, users: u64, time: Duration) -> anyhow::Result<String> {
-    let mut edge = Edge::start(through_broker, users)?;
-    let subscribed = Subscribed::start(&edge, users, users * 20 * (time.as_secs() + 1))?;
-    let sent_before = edge.server.sent_bytes();
-    let measured = measure(&mut edge, time);
+fn run(through_broker: bool, users: u64, servers: u64, time: Duration) -> Result<String> {
+    let empty = process::resident_bytes("self")?;
+    let mut edge = Edge::start(through_broker, users, servers)?;
+    let subscribers =
+        (0..servers).map(|index| Subscriber::start(&edge, index, users)).collect::<Result<Vec<_>>>()?;
+    // What is allocated with a user's first records is there.
+    edge.measure(Duration::from_secs(1));
+    let sent_before = edge.sent_bytes();
+    let before = Usages::now(&edge, &subscribers)?;
+    let (measured, took) = edge.measure(time);
     std::thread::sleep(Duration::from_millis(500));
-    let bits = 8 * (edge.server.sent_bytes() - sent_before).get();
-    let resident = edge.resident()?;
-    let late = subscribed.end();
-    edge.threads.shutdown_background();
-    let at = |share: f64| {
-        late.get((late.len().saturating_sub(1) as f64 * share) as usize).copied().unwrap_or_default() / 1000
+    let after = Usages::now(&edge, &subscribers)?;
+    let sent = edge.sent_bytes() - sent_before;
+    let resident = process::resident_bytes("self")?.saturating_sub(empty);
+    let broker_resident = edge.broker_resident()?;
+    let heard = subscribers.into_iter().map(Subscriber::end).collect::<Result<Vec<_>>>()?;
+    let secs = took.as_secs_f64();
+    let column = |cpu: Duration, bytes: u64| {
+        let cores = cpu.as_secs_f64() / secs;
+        format!("{cores:.3}, {:.0}, {}", users as f64 / cores, bytes / users)
     };
-    let kbit_a_user = match edge.broker {
-        Some(_) => "-".to_owned(),
-        None => format!("{:.2}", bits as f64 / 1000.0 / users as f64 / time.as_secs_f64()),
+    let records: u64 = heard.iter().map(|heard| heard.records).sum();
+    // The second before, in which nothing is counted, is heard as well.
+    let expected = (measured + users * (1_000_000_000 / PERIOD.as_nanos())) * servers;
+    let worst = |of: fn(&subscriber::Heard) -> f64| heard.iter().map(of).fold(0.0, f64::max);
+    let kbit = if through_broker {
+        "-".into()
+    } else {
+        format!("{:.2}", sent as f64 * 8.0 / 1000.0 / (users * servers) as f64 / secs)
     };
+    let each = |total: Duration| total / servers as u32;
+    let server_bytes = heard.iter().map(|heard| heard.bytes).max().unwrap_or_default();
     Ok(format!(
-        "| {users} | {:.0} | {} | {} | {} | {} | {kbit_a_user} | {resident} |",
-        measured as f64 / time.as_secs_f64(),
-        measured - late.len() as u64,
-        at(0.5),
-        at(0.99),
-        at(1.0),
+        "| {} | {users} | {servers} | {:.0} | {} of {expected} | {:.2}, {:.2}, {:.1} | {kbit} | {} | {} | {} |",
+        if through_broker { "NATS" } else { "QUIC" },
+        measured as f64 / secs,
+        expected.saturating_sub(records),
+        worst(|heard| heard.p50_ms),
+        worst(|heard| heard.p99_ms),
+        worst(|heard| heard.max_ms),
+        column(after.service - before.service, resident),
+        column(each(after.servers - before.servers), server_bytes),
+        broker_resident.map_or("-".into(), |bytes| column(after.broker - before.broker, bytes)),
     ))
 }
 
-/// Measures all users for this time; how many measurements.
-fn measure(edge: &mut Edge, time: Duration) -> u64 {
-    let began = Instant::now();
-    let ticks = time.as_millis() as u64;
-    let mut measured = 0;
-    for tick in 0..ticks {
-        let due = began + TICK * tick as u32;
-        std::thread::sleep(due.saturating_duration_since(Instant::now()));
-        let samples = &mut edge.turns[(tick % TICKS_PER_PERIOD) as usize];
-        let now = edge.clock.now();
-        samples.iter_mut().for_each(|sample| sample.until = now);
-        measured += samples.len() as u64;
-        edge.server.samples(samples);
+/// Processor time until now.
+struct Usages {
+    service: Duration,
+    servers: Duration,
+    broker: Duration,
+}
+
+impl Usages {
+    fn now(edge: &Edge, subscribers: &[Subscriber]) -> Result<Self> {
+        let of = |process: &str| Usage::of(process).map(|usage| usage.0);
+        let servers = subscribers.iter().map(|subscriber| of(&subscriber.process().to_string()));
+        let broker = edge.broker().map(|process| of(&process.to_string())).transpose()?;
+        Ok(Self {
+            service: of("self")?,
+            servers: servers.sum::<Result<_>>()?,
+            broker: broker.unwrap_or_default(),
+        })
     }
-    measured
-}
-
-fn name(index: u64) -> String {
-    format!("user-{index}")
-}
-
-fn address(index: u64) -> IpAddr {
-    Ipv4Addr::from_bits(0x0a00_0001 + index as u32).into()
-}
-
-fn identities(users: u64) -> anyhow::Result<Identities> {
-    let table = (0..users).map(|index| User {
-        name: name(index),
-        addresses: vec![address(index)],
-        radio: Vec::new(),
-        supi: None,
-    });
-    Ok(Identities::new(table.collect(), &[7; 32])?)
-}
-
-/// Each user is measured at its own time of the period.
-fn turns(identities: &Identities, clock: ServiceClock) -> Vec<Vec<Sample>> {
-    let mut turns = vec![Vec::new(); TICKS_PER_PERIOD as usize];
-    for (index, user) in identities.all().enumerate() {
-        let offset = identities.key(user).offset_in(PERIOD);
-        let turn = offset.as_nanos() * TICKS_PER_PERIOD / PERIOD.as_nanos();
-        turns[turn as usize].push(sample(&name(index as u64), clock));
-    }
-    turns
-}
-
-/// When the certificates of a run end.
-fn in_an_hour() -> SystemTime {
-    SystemTime::now() + Duration::from_secs(3600)
-}
-
-fn sample(name: &str, clock: ServiceClock) -> Sample {
-    let advice = Advice {
-        bandwidth: Rate::from_mbit_per_sec(12.0),
-        class: AdviceClass::Backlogged,
-        min_rtt: MinRttParts::default(),
-        flows: 1,
-        backlog: Bytes::ZERO,
-        period: PERIOD,
-        age: Span::ZERO,
-    };
-    Sample {
-        user: SourceName::Name(name.into()),
-        cell: 0,
-        until: clock.now(),
-        measured: Measured::Known(advice),
-    }
-}
-
-fn runtime() -> anyhow::Result<Runtime> {
-    Ok(tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?)
-}
-
-fn wait_until(what: &str, is_so: impl Fn() -> bool) -> anyhow::Result<()> {
-    let patience = Instant::now() + Duration::from_secs(30);
-    while !is_so() {
-        if Instant::now() > patience {
-            bail!("not within 30 s: {what}");
-        }
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    Ok(())
-}
-
-/// Of a whole process; our own is the service, the server that listens, and the latencies of all records (4 bytes each).
-fn resident_mib(process: &str) -> anyhow::Result<f64> {
-    let status = std::fs::read_to_string(format!("/proc/{process}/status"))?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).context("no VmHWM")?;
-    let kib: f64 = line.trim().trim_end_matches(" kB").parse()?;
-    Ok(kib / 1024.0)
 }

@@ -5,8 +5,8 @@ use crate::certificates::{CertificateError, Credentials, provider, write_private
 use crate::identity::{Ambiguous, Identities};
 use crate::name::{PeerName, Role};
 use crate::transport::{
-    BrokerClients, BrokerUrl, CellName, KnownServer, PublisherSettings, SubjectToken, UnknownName,
-    permissions,
+    BrokerClients, BrokerUrl, CellName, KnownServer, Permissions, PublisherSettings, SubjectToken,
+    UnknownName, permissions,
 };
 use cellcc_units::{Bytes, input};
 use serde::Deserialize;
@@ -87,7 +87,7 @@ impl Config {
     ///
     /// # Errors
     /// No broker, no certificate, no secret, or a name of nobody.
-    pub fn permissions(&self) -> Result<String, PermissionsError> {
+    pub fn permissions(&self) -> Result<Permissions, PermissionsError> {
         let nats = self.nats.as_ref().ok_or(PermissionsError::NoBroker)?;
         let service = Credentials::load(&self.credentials, Role::Service)?;
         let identities = Identities::new(self.users.clone(), &self.secret()?)?;

@@ -4,6 +4,7 @@
 mod measurements;
 mod overview;
 mod registrations;
+mod turns;
 
 pub use measurements::Ceiling;
 pub use overview::{Group, Overview, Told, UserOverview};
@@ -19,9 +20,9 @@ use crate::sessions::Session;
 use crate::users::Users;
 use cellcc_assist::Record;
 use cellcc_units::{Span, Time};
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
+use turns::Turns;
 
 /// How often each user is looked at: the paper's period of reports (NATCP, section 2.2.1).
 const PERIOD: Span = Span::from_millis(50);
@@ -133,7 +134,7 @@ pub struct Service {
     /// Who is told about each user.
     subscriptions: Vec<BTreeMap<ClientId, Subscription>>,
     /// Who is looked at next, and when.
-    turns: BinaryHeap<Reverse<(Time, UserIndex)>>,
+    turns: Turns,
     next_review: Time,
     audit: Vec<AuditEntry>,
     counts: Counts,
@@ -142,11 +143,10 @@ pub struct Service {
 impl Service {
     /// The service for these users.
     pub fn new(now: Time, identities: Identities, live_flows: LiveFlows) -> Self {
-        let turn = |index| Reverse((now + identities.key(index).offset_in(PERIOD), index));
         Self {
             users: Users::new(&identities),
             subscriptions: identities.all().map(|_| BTreeMap::new()).collect(),
-            turns: identities.all().map(turn).collect(),
+            turns: Turns::new(now, &identities, PERIOD),
             live_flows,
             clients: BTreeMap::new(),
             next_client: 0,
@@ -243,20 +243,13 @@ impl Service {
 
     /// When [`poll`](Self::poll) has something to do.
     pub fn next_wake(&self) -> Time {
-        let turn = self.turns.peek().map_or(Time::NEVER, |Reverse((at, _))| *at);
-        turn.min(self.next_review)
+        self.turns.next_wake().min(self.next_review)
     }
 
     /// Does what is due: users whose source is late, subscriptions whose ground is gone.
     pub fn poll(&mut self, now: Time) -> Due {
         let mut due = Due::default();
-        while let Some(&Reverse((at, index))) = self.turns.peek()
-            && at <= now
-        {
-            self.turns.pop();
-            // Turns that were missed are left out.
-            let missed = now.since(at).as_nanos() / PERIOD.as_nanos();
-            self.turns.push(Reverse((at + PERIOD * (missed + 1), index)));
+        while let Some(index) = self.turns.due(now) {
             if let Some((record, cell)) = self.users.stale(now, index) {
                 self.counts.stale += 1;
                 let to = self.subscriptions[index.0].keys().copied().collect();

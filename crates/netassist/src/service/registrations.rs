@@ -132,7 +132,7 @@ impl Service {
             }
             Refused::WrongConsent => ("the consent is not this user's for this server, or has expired", None),
             Refused::Role => ("the certificate's role does not allow this", None),
-            Refused::TooFast => ("more requests than are allowed: 5000 at once, 1000 a second", Some(1000)),
+            Refused::TooFast => ("more requests than are allowed: 5000 at once, 2000 a second", Some(1000)),
             Refused::TooMany => ("as many users as one client may have: 10000", None),
         };
         Reply::Answers(vec![Answer::Refused { user, reason: reason.into(), retry_after_ms }])

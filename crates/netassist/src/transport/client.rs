@@ -1,5 +1,6 @@
 //! A server's end: asks for users, passes their records on, and connects again where the connection is lost.
 
+use super::backoff::{Backoff, drawn_share};
 use super::conversation::{Change, Conversation, Wanted, WantedUser, lock};
 use super::nats::{self, BrokerUrl};
 use super::quic;
@@ -14,8 +15,6 @@ use tokio::task::AbortHandle;
 
 /// Longest wait for a connection.
 pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// Waits between two attempts to connect: they double from the first to the last.
-pub(super) const RETRY_DELAYS: (Duration, Duration) = (Duration::from_millis(200), Duration::from_secs(5));
 
 /// Where records come from.
 #[derive(Debug, Clone)]
@@ -129,8 +128,10 @@ impl Client {
         if flows == 0 {
             wanted.users.remove(&user);
         } else {
-            let refusals = wanted.users.get(&user).map_or(0, |known| known.refusals);
-            wanted.users.insert(user, WantedUser { flows, consent, refusals });
+            let known = wanted.users.get(&user);
+            let (refusals, will_be_asked_again) =
+                known.map_or((0, false), |known| (known.refusals, known.will_be_asked_again));
+            wanted.users.insert(user, WantedUser { flows, consent, refusals, will_be_asked_again });
         }
         drop(wanted);
         self.tell(Change::User(user));
@@ -156,17 +157,16 @@ impl Client {
 
 /// Connects, again and again.
 async fn run(dialler: Dialler, conversation: Conversation, mut changed: mpsc::UnboundedReceiver<Change>) {
-    let mut delay = RETRY_DELAYS.0;
+    let mut backoff = Backoff::default();
     loop {
         let problem = match &dialler {
             Dialler::Quic(quic) => quic.converse(&conversation, &mut changed).await,
             Dialler::Nats(nats) => nats.converse(&conversation, &mut changed).await,
         };
         if conversation.was_connected() {
-            delay = RETRY_DELAYS.0;
+            backoff = Backoff::default();
         }
         conversation.lost(&problem);
-        tokio::time::sleep(delay).await;
-        delay = (delay * 2).min(RETRY_DELAYS.1);
+        tokio::time::sleep(backoff.wait(drawn_share())).await;
     }
 }

@@ -34,6 +34,8 @@ pub(super) struct WantedUser {
     pub(super) consent: Option<String>,
     /// How often it has been refused since it was granted last.
     pub(super) refusals: u32,
+    /// A refused registration waits for its next attempt.
+    pub(super) will_be_asked_again: bool,
 }
 
 impl WantedUser {
@@ -150,17 +152,26 @@ impl Conversation {
         }
     }
 
-    /// Each refusal doubles the wait, as long as the user is wanted.
+    /// Each time doubles the wait, as long as the user is wanted. Through a broker each site answers: the refusals of several
+    /// sites are one, and where one of them grants the user meanwhile, nobody is asked again.
     fn ask_again(&self, user: IpAddr, first: Duration) {
         let mut wanted = lock(&self.wanted);
-        let Some(wanted) = wanted.users.get_mut(&user) else { return };
-        let wait = first * 2_u32.pow(wanted.refusals.min(MAX_DOUBLINGS));
-        wanted.refusals += 1;
-        let changes = self.changes.clone();
+        let Some(refused) = wanted.users.get_mut(&user).filter(|refused| !refused.will_be_asked_again) else {
+            return;
+        };
+        let wait = first * 2_u32.pow(refused.refusals.min(MAX_DOUBLINGS));
+        refused.refusals += 1;
+        refused.will_be_asked_again = true;
+        let (wanted, changes) = (Arc::clone(&self.wanted), self.changes.clone());
         tokio::spawn(async move {
             tokio::time::sleep(wait).await;
-            // Where the client has gone, nobody asks.
-            let _ = changes.send(Change::User(user));
+            let mut wanted = lock(&wanted);
+            let Some(refused) = wanted.users.get_mut(&user) else { return };
+            refused.will_be_asked_again = false;
+            if refused.refusals > 0 {
+                // Where the client has gone, nobody asks.
+                let _ = changes.send(Change::User(user));
+            }
         });
     }
 
@@ -174,5 +185,46 @@ impl Conversation {
 
     pub(super) fn unusable(&self) {
         (self.listener)(ClientEvent::Unusable);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ALICE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(10, 45, 0, 2));
+
+    /// A conversation that wants Alice.
+    fn conversation() -> (Conversation, mpsc::UnboundedReceiver<Change>) {
+        let (changes, changed) = mpsc::unbounded_channel();
+        let mut wanted = Wanted::default();
+        let alice = WantedUser { flows: 1, consent: None, refusals: 0, will_be_asked_again: false };
+        wanted.users.insert(ALICE, alice);
+        (Conversation::new(Arc::new(Mutex::new(wanted)), changes, Box::new(|_| {})), changed)
+    }
+
+    fn refusal() -> Answer {
+        Answer::Refused { user: Some(ALICE), reason: "no flow".into(), retry_after_ms: Some(0) }
+    }
+
+    /// Each refusal used to be followed by a request, which all sites answered again.
+    #[tokio::test]
+    async fn who_is_refused_by_several_sites_is_asked_for_again_once() {
+        let (conversation, mut changed) = conversation();
+        (0..3).for_each(|_| conversation.on_answer(refusal(), &Keys::default()));
+        assert!(matches!(changed.recv().await, Some(Change::User(ALICE))));
+        assert_eq!(lock(&conversation.wanted).users[&ALICE].refusals, 1, "the wait has doubled once");
+        assert!(changed.try_recv().is_err());
+    }
+
+    #[tokio::test]
+    async fn who_is_granted_by_another_site_meanwhile_is_not_asked_for_again() {
+        let (conversation, mut changed) = conversation();
+        conversation.on_answer(refusal(), &Keys::default());
+        conversation.on_answer(Answer::Subscribed { user: ALICE, key: "7".into() }, &Keys::default());
+        while lock(&conversation.wanted).users[&ALICE].will_be_asked_again {
+            tokio::task::yield_now().await;
+        }
+        assert!(changed.try_recv().is_err());
     }
 }

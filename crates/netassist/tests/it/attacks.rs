@@ -240,7 +240,7 @@ async fn a_hundred_thousand_registrations_are_cut_off() {
     reading.await.unwrap();
     let (core, _) = edge.server.counts();
     assert_eq!(core.refused, 1000);
-    // 5,000 at once, and a thousand for each second that it took.
+    // 5,000 at once, and two thousand for each second that it took.
     assert!((5000..20_000).contains(&core.granted), "{core:?}");
     edge.until("forgotten", |server| server.sizes().1 == 0).await;
 }

@@ -144,7 +144,7 @@ impl Edge {
         };
         let servers: Vec<_> = servers.iter().map(known).collect();
         let clients = BrokerClients { servers: &servers, operators: &["desk".into()], leaf_brokers };
-        permissions(&self.name, &self.site(), &self.identities, clients).unwrap()
+        permissions(&self.name, &self.site(), &self.identities, clients).unwrap().to_string()
     }
 
     fn site(&self) -> SubjectToken {

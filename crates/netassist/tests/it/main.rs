@@ -11,3 +11,4 @@ mod probe;
 mod service;
 mod sources;
 mod support;
+mod tree;

@@ -33,7 +33,7 @@ pub(crate) fn report(at_ms: u64) -> String {
         longest_gap: None,
         uplink_delay: None,
     };
-    message(at_ms, &[user])
+    message(at_ms, user.pci, &[user])
 }
 
 async fn next(source: &mut impl Source) -> SourceEvent {

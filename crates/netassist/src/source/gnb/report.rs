@@ -42,6 +42,8 @@ pub enum Message {
 /// One cell of a message.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct CellReport {
+    /// Physical cell identity, where the cell itself tells it: one without users can say so then.
+    pub pci: Option<u16>,
     /// Its users.
     pub users: Vec<UeReport>,
 }
@@ -110,7 +112,8 @@ fn cell_report(cell: &Value, malformed: &mut u64) -> CellReport {
             None => *malformed += 1,
         }
     }
-    CellReport { users }
+    let pci = cell.pointer("/cell_metrics/pci").and_then(Value::as_u64);
+    CellReport { pci: pci.and_then(|pci| u16::try_from(pci).ok()), users }
 }
 
 /// The fields as they are named.

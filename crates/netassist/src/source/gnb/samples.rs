@@ -7,7 +7,7 @@
 //! - Else as long as the blocks take at the cell's rate of slots, times the users who were served: each of them waited while
 //!   the others were. Not longer than the period without its longest gap: nothing waited in it.
 
-use super::report::{Malformed, Message, UeReport, parse};
+use super::report::{CellReport, Malformed, Message, UeReport, parse};
 use crate::identity::{RadioName, SourceName};
 use crate::sample::{BaseRtt, Counted, Measured, Sample};
 use cellcc_assist::{Evidence, Observation};
@@ -69,6 +69,11 @@ impl GnbReader {
             let served = cell.users.iter().filter(|user| user.blocks > 0).count().max(1) as u64;
             samples.extend(cell.users.iter().filter_map(|user| self.sample(now, at_ms, user, served)));
         }
+        // A cell tells of all its users: whoever is missing has left, and begins anew where they come back.
+        let is_of =
+            |cell: &CellReport, pci| cell.pci == Some(pci) || cell.users.iter().any(|user| user.pci == pci);
+        let is_told_of = |pci| cells.iter().any(|cell| is_of(cell, pci));
+        self.before.retain(|user, before| before.at_ms == at_ms || !is_told_of(user.pci));
         if self.before.len() > MAX_USERS {
             self.before.retain(|_, before| before.at_ms == at_ms);
         }
@@ -120,14 +125,15 @@ impl GnbReader {
     }
 }
 
-/// A base station's message with these users, in the form that [`parse`] reads: what an emulated cell sends.
+/// A base station's message on one cell with these users, in the form that [`parse`] reads: what an emulated cell sends.
 ///
-/// `at_ms`: milliseconds since midnight.
-pub fn message(at_ms: u64, users: &[UeReport]) -> String {
+/// `at_ms`: milliseconds since midnight. `pci`: the cell's identity.
+pub fn message(at_ms: u64, pci: u16, users: &[UeReport]) -> String {
     let list: Vec<_> = users.iter().map(entry).collect();
     let (secs, ms) = (at_ms / 1000, at_ms % 1000);
     let time = format!("1970-01-01T{:02}:{:02}:{:02}.{ms:03}", secs / 3600 % 24, secs / 60 % 60, secs % 60);
-    serde_json::json!({"timestamp": time, "cells": [{"cell_metrics": {}, "ue_list": list}]}).to_string()
+    serde_json::json!({"timestamp": time, "cells": [{"cell_metrics": {"pci": pci}, "ue_list": list}]})
+        .to_string()
 }
 
 fn entry(user: &UeReport) -> serde_json::Value {
@@ -166,9 +172,9 @@ mod tests {
     /// What is observed of the first of `users`, after a message 50 ms before it.
     fn observed(before: u64, users: &[UeReport]) -> Observation {
         let mut reader = GnbReader::new(SETTINGS);
-        let first = message(1000, &[user(before, 0)]);
+        let first = message(1000, 1, &[user(before, 0)]);
         assert_eq!(reader.read(Time::ZERO, first.as_bytes()), Ok(vec![]), "it only begins a period");
-        let samples = reader.read(Time::ZERO, message(1050, users).as_bytes()).unwrap();
+        let samples = reader.read(Time::ZERO, message(1050, 1, users).as_bytes()).unwrap();
         match samples[0].measured {
             Measured::Counted(counted) => counted.downlink,
             Measured::Known(_) => panic!("no oracle"),
@@ -198,16 +204,46 @@ mod tests {
         assert_eq!(observed(0, &[gap]).busy, Span::from_millis(5), "nothing waited in the gap");
     }
 
+    /// The time away used to count as the period, and a report of it as valid for three times as long.
+    #[test]
+    fn a_user_who_left_the_cell_and_comes_back_begins_anew() {
+        let other = UeReport { rnti: 8, ..user(3000, 1) };
+        for meanwhile in [vec![other], vec![]] {
+            let mut reader = GnbReader::new(SETTINGS);
+            let mut samples = |at_ms, users: &[UeReport]| {
+                let samples = reader.read(Time::ZERO, message(at_ms, 1, users).as_bytes()).unwrap();
+                samples
+                    .into_iter()
+                    .filter(|sample| sample.user == SourceName::Radio(RadioName { pci: 1, rnti: 7 }))
+                    .count()
+            };
+            assert_eq!(samples(1000, &[user(3000, 1)]), 0);
+            assert_eq!(samples(1050, &[user(3000, 1)]), 1);
+            assert_eq!(samples(1100, &meanwhile), 0);
+            assert_eq!(samples(6000, &[user(3000, 1)]), 0, "it only begins a period");
+            assert_eq!(samples(6050, &[user(3000, 1)]), 1);
+        }
+    }
+
+    #[test]
+    fn another_cells_message_ends_nobodys_period() {
+        let mut reader = GnbReader::new(SETTINGS);
+        let elsewhere = UeReport { pci: 2, ..user(3000, 1) };
+        reader.read(Time::ZERO, message(1000, 1, &[user(3000, 1)]).as_bytes()).unwrap();
+        reader.read(Time::ZERO, message(1001, 2, &[elsewhere]).as_bytes()).unwrap();
+        assert_eq!(reader.read(Time::ZERO, message(1050, 1, &[user(3000, 1)]).as_bytes()).unwrap().len(), 1);
+    }
+
     #[test]
     fn a_clock_that_passes_midnight_goes_on() {
         let mut reader = GnbReader::new(SETTINGS);
-        reader.read(Time::ZERO, message(DAY_MS - 20, &[user(1, 1)]).as_bytes()).unwrap();
-        assert_eq!(reader.read(Time::ZERO, message(30, &[user(1, 1)]).as_bytes()).unwrap().len(), 1);
+        reader.read(Time::ZERO, message(DAY_MS - 20, 1, &[user(1, 1)]).as_bytes()).unwrap();
+        assert_eq!(reader.read(Time::ZERO, message(30, 1, &[user(1, 1)]).as_bytes()).unwrap().len(), 1);
     }
 
     #[test]
     fn what_an_emulated_cell_sends_has_the_fields_of_a_base_station() {
-        let own: serde_json::Value = serde_json::from_str(&message(1000, &[user(1, 1)])).unwrap();
+        let own: serde_json::Value = serde_json::from_str(&message(1000, 1, &[user(1, 1)])).unwrap();
         let real: serde_json::Value = serde_json::from_str(OCUDU).unwrap();
         let fields = |value: &serde_json::Value| value["cells"][0]["ue_list"][0].as_object().unwrap().clone();
         for name in fields(&own).keys() {

@@ -1,6 +1,7 @@
 //! A connection with a broker.
 
 use crate::name::PeerName;
+use crate::protocol::PING_INTERVAL;
 use crate::transport::client::CONNECT_TIMEOUT;
 use async_nats::{Client, ConnectError, ConnectErrorKind, ConnectOptions, Event, ServerAddr, ServerError};
 use serde::Deserialize;
@@ -8,13 +9,9 @@ use std::error::Error as _;
 use std::fmt;
 use std::io;
 use std::str::FromStr;
-use std::time::Duration;
 use thiserror::Error;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
-
-/// After three unanswered ones, the connection is lost: after 9 s, as with QUIC's idle time-out of 10 s.
-const PING_INTERVAL: Duration = Duration::from_secs(3);
 
 /// Where a broker is: `tls://HOST:PORT` or `nats://HOST:PORT`, which mean the same here, because nothing goes without TLS. The
 /// host must stand in the broker's certificate.

@@ -5,18 +5,17 @@ use super::subject;
 use crate::certificates::{CertificateError, Credentials, provider};
 use crate::identity::UserKey;
 use crate::name::PeerName;
-use crate::protocol::{Answer, Request, answer};
+use crate::protocol::{Answer, RENEWED_EVERY, Request, answer};
 use crate::transport::conversation::{Change, Conversation, Keys, lock};
+use crate::transport::pace::Pace;
 use async_nats::{Client, Message, Subject, Subscriber};
 use cellcc_assist::Record;
 use futures_util::stream::{AbortHandle, Abortable, SelectAll, StreamExt, abortable};
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 
-/// Everything is asked for again in this time, a tenth of it each second. It keeps the registrations that services would forget.
-pub(super) const RENEWED_EVERY: Duration = Duration::from_secs(10);
 const RENEWAL_INTERVAL: Duration = Duration::from_secs(1);
 const RENEWALS: u128 = RENEWED_EVERY.as_nanos() / RENEWAL_INTERVAL.as_nanos();
 /// Messages that may wait for us, of each subscription: the answers of a large server.
@@ -69,9 +68,8 @@ impl Dialler {
         conversation.connected();
         // What has changed until now is asked for as a whole.
         while changed.try_recv().is_ok() {}
-        for request in conversation.everything() {
-            asking.ask(&request).await?;
-        }
+        let mut unasked = VecDeque::from(conversation.everything());
+        let pace = Pace::start();
         let mut heard = Heard::new(&client, conversation);
         let mut renewals = tokio::time::interval(RENEWAL_INTERVAL);
         let mut turn = 0;
@@ -81,7 +79,10 @@ impl Dialler {
                 Some(message) = answers.next() => heard.on_answer(&message).await?,
                 Some(change) = changed.recv() => {
                     heard.on_change(&change);
-                    if let Some(request) = conversation.request(&change) {
+                    unasked.extend(conversation.request(&change));
+                }
+                () = pace.turn(), if !unasked.is_empty() => {
+                    if let Some(request) = unasked.pop_front() {
                         asking.ask(&request).await?;
                     }
                 }
@@ -92,9 +93,7 @@ impl Dialler {
                 },
                 _ = renewals.tick() => {
                     turn = (turn + 1) % RENEWALS;
-                    for request in conversation.everything().iter().filter(|request| turn_of(request) == turn) {
-                        asking.ask(request).await?;
-                    }
+                    unasked.extend(conversation.everything().into_iter().filter(|request| turn_of(request) == turn));
                 }
             }
         }

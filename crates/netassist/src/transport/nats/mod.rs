@@ -11,12 +11,12 @@ mod client;
 mod permissions;
 mod publisher;
 mod registrations;
-mod subject;
+pub mod subject;
 
 pub(super) use client::Dialler;
 pub(super) use publisher::{Outbox, Publisher};
 
 pub use broker::{BrokerUrl, BrokerUrlError};
-pub use permissions::{BrokerClients, KnownServer, UnknownName, permissions};
+pub use permissions::{BrokerClients, Contradiction, KnownServer, Permissions, UnknownName, permissions};
 pub use publisher::PublisherSettings;
 pub use subject::{CellName, NotAToken, SubjectToken};

@@ -4,7 +4,8 @@ use super::subject::{self, ALL_ANSWERS, ALL_RECORDS, ALL_REQUESTS, SubjectToken}
 use crate::identity::{Identities, SourceName};
 use crate::name::{PeerName, Role};
 use serde::Deserialize;
-use std::fmt::Write;
+use std::collections::BTreeMap;
+use std::fmt;
 use std::net::IpAddr;
 use thiserror::Error;
 
@@ -47,8 +48,66 @@ pub enum UnknownName {
     Peer(String),
 }
 
-/// The block `authorization` of nats-server's configuration, for a broker that knows its clients by their certificates
-/// (`verify_and_map`).
+/// Two sites of one broker do not say the same of a client.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error(
+    "`{0}` has other rights at one site than at another; give all sites the same user_keys, users and servers, and each \
+     service a name of its own"
+)]
+pub struct Contradiction(String);
+
+/// Who may publish and hear what: the block `authorization` of nats-server's configuration, for a broker that knows its clients
+/// by their certificates (`verify_and_map`).
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Permissions(BTreeMap<String, Rights>);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Rights {
+    publish: Vec<String>,
+    subscribe: Vec<String>,
+}
+
+impl Permissions {
+    /// These, and those of another site of the same broker.
+    ///
+    /// # Errors
+    /// A client has other rights there.
+    pub fn and(mut self, other: Self) -> Result<Self, Contradiction> {
+        for (client, rights) in other.0 {
+            let known = self.0.entry(client.clone()).or_insert_with(|| rights.clone());
+            if *known != rights {
+                return Err(Contradiction(client));
+            }
+        }
+        Ok(self)
+    }
+
+    fn add(&mut self, name: &PeerName, publish: &[&str], subscribe: Vec<String>) {
+        let publish = publish.iter().map(|subject| (*subject).to_owned()).collect();
+        self.0.insert(name.uri(), Rights { publish, subscribe });
+    }
+
+    /// A client asks under its own name, hears its own answers, and these records.
+    fn add_client(&mut self, name: &PeerName, records: Vec<String>) {
+        let subscribe = std::iter::once(subject::answers_to(name, "*")).chain(records).collect();
+        self.add(name, &[&subject::requests_of(name)], subscribe);
+    }
+}
+
+impl fmt::Display for Permissions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "authorization {{\n  users = [")?;
+        for (client, Rights { publish, subscribe }) in &self.0 {
+            writeln!(
+                f,
+                "    {{ user: \"{client}\", permissions: {{ publish: {publish:?}, subscribe: {subscribe:?} }} }}"
+            )?;
+        }
+        writeln!(f, "  ]\n}}")
+    }
+}
+
+/// What a broker is to permit to the service of a site and its clients.
 ///
 /// # Errors
 /// A name of nobody.
@@ -57,14 +116,14 @@ pub fn permissions(
     site: &SubjectToken,
     identities: &Identities,
     clients: BrokerClients<'_>,
-) -> Result<String, UnknownName> {
-    let mut text = String::from("authorization {\n  users = [\n");
+) -> Result<Permissions, UnknownName> {
+    let mut permissions = Permissions::default();
     let records_here = subject::records_of_site(site);
-    entry(&mut text, service, &[&records_here, ALL_ANSWERS], &[ALL_REQUESTS.into()]);
+    permissions.add(service, &[&records_here, ALL_ANSWERS], vec![ALL_REQUESTS.into()]);
     for broker in clients.leaf_brokers {
         let broker = peer(Role::Broker, broker)?;
         // A leaf must allow what others subscribe to, and that has no site.
-        entry(&mut text, &broker, &[ALL_RECORDS, ALL_ANSWERS], &[ALL_REQUESTS.into()]);
+        permissions.add(&broker, &[ALL_RECORDS, ALL_ANSWERS], vec![ALL_REQUESTS.into()]);
     }
     for server in clients.servers {
         let mut records = Vec::new();
@@ -77,35 +136,59 @@ pub fn permissions(
         if server.users.is_none() {
             records.push(ALL_RECORDS.into());
         }
-        client(&mut text, &peer(Role::Server, &server.name)?, records);
+        permissions.add_client(&peer(Role::Server, &server.name)?, records);
     }
     for operator in clients.operators {
-        client(&mut text, &peer(Role::Operator, operator)?, vec![ALL_RECORDS.into()]);
+        permissions.add_client(&peer(Role::Operator, operator)?, vec![ALL_RECORDS.into()]);
     }
     for index in identities.all() {
         // A name that no certificate has is nobody's who could connect.
         if let Ok(device) = peer(Role::User, &identities.user(index).name) {
-            client(&mut text, &device, Vec::new());
+            permissions.add_client(&device, Vec::new());
         }
     }
-    text.push_str("  ]\n}\n");
-    Ok(text)
+    Ok(permissions)
 }
 
 fn peer(role: Role, name: &str) -> Result<PeerName, UnknownName> {
     PeerName::new(role, name).map_err(|_| UnknownName::Peer(name.into()))
 }
 
-/// A client asks under its own name, hears its own answers, and these records.
-fn client(text: &mut String, name: &PeerName, records: Vec<String>) {
-    let subscribe: Vec<_> = std::iter::once(subject::answers_to(name, "*")).chain(records).collect();
-    entry(text, name, &[&subject::requests_of(name)], &subscribe);
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::identity::User;
 
-fn entry(text: &mut String, name: &PeerName, publish: &[&str], subscribe: &[String]) {
-    let _ = writeln!(
-        text,
-        "    {{ user: \"{}\", permissions: {{ publish: {publish:?}, subscribe: {subscribe:?} }} }}",
-        name.uri()
-    );
+    /// Of a site's service, with one server that hears of Alice.
+    fn of_site(service: &str, secret: [u8; 32]) -> Permissions {
+        let alice = User {
+            name: "alice".into(),
+            addresses: vec![IpAddr::from([10, 45, 0, 2])],
+            radio: Vec::new(),
+            supi: None,
+        };
+        let identities = Identities::new(vec![alice], &secret).unwrap();
+        let users = Some(vec!["alice".to_owned()]);
+        let servers = [KnownServer { name: "video-1".into(), address: None, users }];
+        let clients = BrokerClients { servers: &servers, operators: &[], leaf_brokers: &[] };
+        let name = PeerName::new(Role::Service, service).unwrap();
+        permissions(&name, &format!("{service}-site").parse().unwrap(), &identities, clients).unwrap()
+    }
+
+    #[test]
+    fn one_broker_serves_two_sites_that_have_the_same_users() {
+        let both = of_site("north", [7; 32]).and(of_site("south", [7; 32])).unwrap().to_string();
+        let lines = |part: &str| both.lines().filter(|line| line.contains(part)).count();
+        assert_eq!((lines("na.v1.north-site.*.*"), lines("na.v1.south-site.*.*")), (1, 1), "{both}");
+        assert_eq!((lines("server/video-1"), lines("user/alice")), (1, 1), "{both}");
+    }
+
+    #[test]
+    fn sites_with_different_keys_of_users_or_one_name_for_two_services_contradict_each_other() {
+        let other_keys = of_site("north", [7; 32]).and(of_site("south", [8; 32])).unwrap_err();
+        assert!(other_keys.to_string().contains("server/video-1"), "{other_keys}");
+        let mut same_service = of_site("north", [7; 32]);
+        same_service.0.values_mut().for_each(|rights| rights.publish.push("elsewhere".into()));
+        assert!(of_site("north", [7; 32]).and(same_service).is_err());
+    }
 }

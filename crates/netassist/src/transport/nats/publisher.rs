@@ -6,7 +6,7 @@ use super::subject::{self, ALL_REQUESTS, CellName, SubjectToken};
 use crate::certificates::{CertificateError, Credentials};
 use crate::name::PeerName;
 use crate::service::Publication;
-use crate::transport::client::RETRY_DELAYS;
+use crate::transport::backoff::{Backoff, drawn_share};
 use crate::transport::shared::{ServerCounts, Shared};
 use async_nats::{Client, Subscriber};
 use bytes::Bytes;
@@ -114,12 +114,12 @@ impl Publisher {
 
     /// Publishes and answers, and connects again where the connection is lost.
     pub(in crate::transport) async fn run(mut self) {
-        let (mut delay, mut told) = (RETRY_DELAYS.0, None);
+        let (mut backoff, mut told) = (Backoff::default(), None);
         loop {
             let PublisherSettings { url, credentials, .. } = &self.settings;
             let problem = match Connection::open(url, &self.tls, credentials.name(), MAX_REQUESTS).await {
                 Ok(connection) => {
-                    (delay, told) = (RETRY_DELAYS.0, None);
+                    (backoff, told) = (Backoff::default(), None);
                     self.serve(connection).await
                 }
                 Err(problem) => problem,
@@ -129,8 +129,7 @@ impl Publisher {
                 (self.settings.log)(&format!("NATS: {problem}; trying again"));
                 told = Some(problem);
             }
-            tokio::time::sleep(delay).await;
-            delay = (delay * 2).min(RETRY_DELAYS.1);
+            tokio::time::sleep(backoff.wait(drawn_share())).await;
         }
     }
 

@@ -3,17 +3,14 @@
 
 use super::subject;
 use crate::name::PeerName;
-use crate::protocol::{Answer, MAX_MESSAGE_BYTES, Request, request};
+use crate::protocol::{Answer, FORGOTTEN_AFTER, MAX_MESSAGE_BYTES, Request, request};
 use crate::service::{ClientId, Reply};
 use crate::transport::shared::Shared;
-use cellcc_units::{Span, Time};
+use cellcc_units::Time;
 use std::collections::{BTreeMap, HashMap};
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
-/// Clients ask again after [`RENEWED_EVERY`](super::client::RENEWED_EVERY): the third time is too late. As long as a flow is
-/// remembered that connection tracking does not show any more.
-const FORGOTTEN_AFTER: Span = Span::from_secs(30);
 /// Of a client whose address is not in the configuration: connection tracking has seen no flow with it.
 const UNKNOWN_ADDRESS: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
 
@@ -102,6 +99,7 @@ mod tests {
     use crate::name::Role;
     use crate::service::Service;
     use crate::statement::Verifier;
+    use cellcc_units::Span;
     use std::time::SystemTime;
 
     const ASK: &str = "na.ask.v1.server.video-1";

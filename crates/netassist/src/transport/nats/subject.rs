@@ -64,7 +64,7 @@ pub struct CellName {
 }
 
 /// Where the records about a user go that this site's cell makes.
-pub(super) fn record(site: &SubjectToken, cell: &impl fmt::Display, record: &Record) -> String {
+pub fn record(site: &SubjectToken, cell: &impl fmt::Display, record: &Record) -> String {
     format!("na.v1.{site}.{cell}.{}", UserKey(record.user))
 }
 
@@ -74,7 +74,7 @@ pub(super) fn records_of_site(site: &SubjectToken) -> String {
 }
 
 /// The records about a user, wherever it is: after a handover they come from another cell or site.
-pub(super) fn records_about(key: UserKey) -> String {
+pub fn records_about(key: UserKey) -> String {
     format!("{RECORD}{key}")
 }
 
@@ -91,7 +91,7 @@ pub(super) fn site_of(subject: &str) -> Option<&str> {
 }
 
 /// Where a client asks.
-pub(super) fn requests_of(name: &PeerName) -> String {
+pub fn requests_of(name: &PeerName) -> String {
     format!("{REQUEST}{}", tokens(name))
 }
 
@@ -102,7 +102,7 @@ pub(super) fn name_in(subject: &str) -> Option<PeerName> {
 }
 
 /// Where a client is answered; its processes each have another session.
-pub(super) fn answers_to(name: &PeerName, session: &str) -> String {
+pub fn answers_to(name: &PeerName, session: &str) -> String {
     format!("na.answer.v1.{}.{session}", tokens(name))
 }
 

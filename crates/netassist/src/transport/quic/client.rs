@@ -6,6 +6,7 @@ use crate::certificates::{Credentials, SERVICE_DNS_NAME};
 use crate::protocol::{RECORDS_PER_DATAGRAM, answer, framed};
 use crate::transport::client::{CONNECT_TIMEOUT, ClientError};
 use crate::transport::conversation::{Change, Conversation, Keys, lock};
+use crate::transport::pace::Pace;
 use cellcc_assist::Record;
 use noq::{ClientConfig, Connection, Endpoint, RecvStream, SendStream, VarInt};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -95,6 +96,7 @@ async fn ask(
     // What has changed until now is asked for as a whole.
     while changed.try_recv().is_ok() {}
     let mut everything = conversation.everything();
+    let pace = Pace::start();
     loop {
         let request = match everything.pop() {
             Some(request) => Some(request),
@@ -103,9 +105,9 @@ async fn ask(
                 None => return "no longer needed".to_owned(),
             },
         };
-        if let Some(request) = request
-            && send.write_all(&framed(&request)).await.is_err()
-        {
+        let Some(request) = request else { continue };
+        pace.turn().await;
+        if send.write_all(&framed(&request)).await.is_err() {
             return "the stream is lost".to_owned();
         }
     }

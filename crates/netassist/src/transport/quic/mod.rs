@@ -7,13 +7,9 @@ mod framing;
 pub(super) use client::Dialler;
 pub(super) use connections::{Connected, Listener};
 
+use crate::protocol::{IDLE_TIMEOUT, KEEP_ALIVE};
 use noq::{TransportConfig, VarInt};
-use std::time::Duration;
 
-/// A peer without a packet for this long is gone.
-const IDLE_TIMEOUT: Duration = Duration::from_secs(10);
-/// Three within the idle time-out.
-const KEEP_ALIVE: Duration = Duration::from_secs(3);
 /// Unread messages of a peer: what comes is read at once, and is short.
 const STREAM_WINDOW: u32 = 1 << 16;
 /// Records that wait for a congested path: those of 4,000 users in one period. Older ones make room for newer ones. As many as

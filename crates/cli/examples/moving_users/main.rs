@@ -1,0 +1,45 @@
+//! Three users who move between two sites, each with a daemon, for minutes: `make soak-netassist`.
+//!
+//! The arguments are the program `cellcc` and how long. The exit status is 1 where a flow was lost, a sender heard of a new site
+//! too late, or a process grew. Needs root, nftables and nats-server.
+
+#![cfg_attr(
+    all(target_os = "linux", feature = "kernel"),
+    allow(
+        clippy::disallowed_methods,
+        clippy::print_stdout,
+        clippy::print_stderr,
+        reason = "a measurement has a clock and prints"
+    )
+)]
+
+#[cfg(all(target_os = "linux", feature = "kernel"))]
+mod run;
+
+#[cfg(not(all(target_os = "linux", feature = "kernel")))]
+fn main() {}
+
+#[cfg(all(target_os = "linux", feature = "kernel"))]
+fn main() -> anyhow::Result<std::process::ExitCode> {
+    use anyhow::Context;
+    use cellcc_units::Span;
+    use std::process::ExitCode;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    const USAGE: &str = "give the program and how long: target/release/cellcc 10min";
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [program, time] = &arguments[..] else { anyhow::bail!(USAGE) };
+    let time: Span = time.parse().ok().context(USAGE)?;
+    let folder = tempfile::tempdir()?;
+    let stop = Arc::new(AtomicBool::new(false));
+    let stopped = Arc::clone(&stop);
+    ctrlc::set_handler(move || stopped.store(true, Ordering::Relaxed))?;
+    let outcome = run::run(program.as_ref(), folder.path(), time, &stop)?;
+    print!("{outcome}");
+    let problems = outcome.problems();
+    for problem in &problems {
+        eprintln!("{problem}");
+    }
+    Ok(if problems.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}

@@ -1,0 +1,46 @@
+//! Users who move between the sites of two daemons, as `make soak-netassist` measures it for ten minutes. Needs root, nftables and
+//! nats-server; elsewhere the test says so and passes.
+
+#[path = "../../examples/moving_users/run/mod.rs"]
+mod moving_users;
+
+use crate::{alone, can_emulate};
+use cellcc_kernel::{Machine, Scheme};
+use cellcc_test_support::{alone_in_the_kernel, retry_on_stall, skip};
+use cellcc_units::Span;
+use std::path::Path;
+use std::process::Command;
+use std::sync::atomic::AtomicBool;
+
+/// Six moves: each user to the other site and back.
+const TIME: Span = Span::from_secs(20);
+
+fn is_there(program: &str) -> bool {
+    let is_there = Command::new(program).arg("--version").output().is_ok();
+    if !is_there {
+        skip(format!("{program} is missing: apt-get install nftables nats-server"));
+    }
+    is_there
+}
+
+#[test]
+fn moving_users_lose_no_flow_and_both_senders_hear_of_the_new_site_within_three_periods() {
+    retry_on_stall(|| {
+        let _alone = alone();
+        if let Err(refusal) = Machine::current().permits(Scheme::Natcp) {
+            skip(refusal);
+            return;
+        }
+        let broker =
+            if Path::new("/usr/sbin/nats-server").exists() { "/usr/sbin/nats-server" } else { "nats-server" };
+        if !is_there("nft") || !is_there(broker) || !can_emulate() {
+            return;
+        }
+        let _kernel = alone_in_the_kernel();
+        let folder = tempfile::tempdir().unwrap();
+        let (program, never) = (assert_cmd::cargo::cargo_bin!("cellcc"), AtomicBool::new(false));
+        let outcome = moving_users::run(program, folder.path(), TIME, &never).unwrap();
+        // Memory is what ten minutes show.
+        assert!(outcome.lost().is_empty() && outcome.late().is_empty(), "{outcome}{:?}", outcome.problems());
+    });
+}
