@@ -15,6 +15,7 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, DnsName, PrivateKeyDer};
 use rustls::server::WebPkiClientVerifier;
 use rustls::server::danger::ClientCertVerifier;
+use rustls::sign::CertifiedKey;
 use rustls::{RootCertStore, version};
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -50,7 +51,7 @@ pub enum CertificateError {
         /// What the system says.
         cause: String,
     },
-    /// A file is none of a certificate or key.
+    /// A file of a holder is missing, or none of a certificate or key.
     #[error("{}: {problem}; `cellcc assist certificates` makes such files", .path.display())]
     Content {
         /// Which.
@@ -67,7 +68,11 @@ pub enum CertificateError {
         source: NameError,
     },
     /// It is for another role.
-    #[error("the certificate is {found}'s, and this needs one of the role `{}`", .wanted.name())]
+    #[error(
+        "the certificate is {found}'s, and this needs one of the role `{role}`; `cellcc assist certificates FOLDER --{role} NAME` \
+         makes it",
+        role = .wanted.name()
+    )]
     Role {
         /// Whose it is.
         found: PeerName,
@@ -248,9 +253,15 @@ impl Credentials {
             return Err(CertificateError::Role { found: name, wanted: role });
         }
         let key_text = bytes(&key)?;
-        let key =
+        let secret =
             PrivateKeyDer::from_pem_slice(&key_text).map_err(|error| content(&key, error.to_string()))?;
-        Ok(Self { name, roots, chain, key })
+        match CertifiedKey::from_der(chain.clone(), secret.clone_key(), &provider()) {
+            Ok(_) => Ok(Self { name, roots, chain, key: secret }),
+            Err(rustls::Error::InconsistentKeys(_)) => {
+                Err(content(&key, format!("is not the key of {CERTIFICATE}")))
+            }
+            Err(error) => Err(content(&key, error.to_string())),
+        }
     }
 
     /// Whose they are.
@@ -347,8 +358,10 @@ fn roots(pem: &[u8]) -> Result<RootCertStore, String> {
 }
 
 fn bytes(path: &Path) -> Result<Vec<u8>, CertificateError> {
-    let failed =
-        |cause: input::InputError| CertificateError::File { path: path.into(), cause: cause.to_string() };
+    let failed = |cause: input::InputError| CertificateError::Content {
+        path: path.into(),
+        problem: cause.to_string(),
+    };
     input::read(path, MAX_PEM_BYTES).map_err(failed)
 }
 
