@@ -210,7 +210,8 @@ impl<P: AssistedPath> Reports<P> {
         let period = self.settings.period;
         let (bandwidth, class) = match (self.settings.source, user.counters) {
             (ReportSource::Oracle, _) => {
-                (self.share(self.path.downlink(now, now + period), user), AdviceClass::Backlogged)
+                let ahead = self.settings.foresight.unwrap_or(period);
+                (self.offered(now + ahead, user)?, AdviceClass::Backlogged)
             }
             (ReportSource::Causal, Some(counters)) => self.served(now, counters, user)?,
             (ReportSource::Causal, None) => (self.offered(now, user)?, AdviceClass::Backlogged),
@@ -236,11 +237,11 @@ impl<P: AssistedPath> Reports<P> {
         Some((estimate.bandwidth, estimate.class))
     }
 
-    /// What the channel offered in the period that has passed; `None` before the end of the first one.
-    fn offered(&self, now: Time, user: &UserState) -> Option<Rate> {
+    /// What the channel offers in the period that ends at `to`; `None` where that began before the run.
+    fn offered(&self, to: Time, user: &UserState) -> Option<Rate> {
         let length = self.settings.period;
-        let from = now - length;
-        (now.since(from) == length).then(|| self.share(self.path.downlink(from, now), user))
+        let from = to - length;
+        (to.since(from) == length).then(|| self.share(self.path.downlink(from, to), user))
     }
 
     /// The user's part of what its channel would carry alone.

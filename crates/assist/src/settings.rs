@@ -21,6 +21,10 @@ pub struct NetAssist {
     pub delay: Span,
     /// Share of the reports that are lost.
     pub loss: Ratio,
+    /// An oracle tells of the period that ends so far after the report; none: of the whole coming one. Zero is the period that has
+    /// just ended, as the channel was: all of the past and nothing of what comes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub foresight: Option<Span>,
     /// The base station knows what an idle user's channel would carry, as its channel quality reports tell.
     pub channel_known: bool,
     /// What every reported bandwidth is multiplied by from [`wrong_from`](Self::wrong_from) on: wrong feedback, to see what
@@ -152,6 +156,7 @@ impl Default for NetAssist {
             route: AdviceRoute::default(),
             delay: Span::from_millis(1),
             loss: Ratio::ZERO,
+            foresight: None,
             channel_known: false,
             scale: Ratio::ONE,
             late: Span::ZERO,

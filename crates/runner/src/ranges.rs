@@ -113,7 +113,12 @@ fn check_netassist(asked: &NetAssist) -> Result<(), String> {
     let (least, most) = (Span::from_millis(1), Span::from_secs(60));
     only_in_file("netassist.period", asked.period, least, most, "1ms to 60s, such as 50ms")?;
     only_in_file("netassist.delay", asked.delay, Span::ZERO, Span::from_secs(10), "0s to 10s, such as 1ms")?;
-    for (key, span) in [("netassist.late", asked.late), ("netassist.overtaken_by", asked.overtaken_by)] {
+    let foresight = asked.foresight.unwrap_or_default();
+    for (key, span) in [
+        ("netassist.late", asked.late),
+        ("netassist.overtaken_by", asked.overtaken_by),
+        ("netassist.foresight", foresight),
+    ] {
         only_in_file(key, span, Span::ZERO, LONGEST_DELAY, "0s to 60s, such as 500ms")?;
     }
     share("netassist.loss", asked.loss)?;

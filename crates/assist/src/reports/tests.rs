@@ -77,6 +77,20 @@ fn an_oracle_tells_the_coming_period() {
 }
 
 #[test]
+fn an_oracle_may_see_no_farther_than_now_or_farther_than_a_period() {
+    let told = |foresight, end| {
+        let (period, foresight) = (Span::from_millis(10), Some(Span::from_millis(foresight)));
+        let settings = NetAssist { period, foresight, ..settings(ReportSource::Oracle) };
+        let told = all(UnseenReports::new(reports(settings), 1), at(end)).into_iter();
+        told.map(|(now, mbit, _)| (now, mbit)).collect::<Vec<_>>()
+    };
+    // The rate is 24 Mbit/s from 50 ms on.
+    assert_eq!(told(0, 11), [(at(11), 12.0)], "nothing has passed at the beginning");
+    assert_eq!(told(0, 61)[4..], [(at(51), 12.0), (at(61), 24.0)]);
+    assert_eq!(told(20, 41)[3..], [(at(31), 12.0), (at(41), 24.0)]);
+}
+
+#[test]
 fn a_causal_source_tells_the_period_that_has_passed() {
     let age = Span::from_millis(1);
     let told = all(unseen(ReportSource::Causal), at(101));

@@ -5,7 +5,7 @@
 use crate::common::{AssistService, cellcc};
 use std::fs;
 use std::io::{Read, Write};
-use std::net::TcpStream;
+use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 
 const CONFIG: &str = r#"
@@ -121,6 +121,74 @@ fn bad_input_is_refused_with_what_to_do() {
         let (status, _, message) = ran(at, &arguments);
         assert_eq!(status, Some(2), "{arguments:?}: {message}");
         assert!(message.contains(expected), "{arguments:?}: {message}");
+    }
+}
+
+#[test]
+fn whoever_wants_the_page_is_told_what_to_write() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    assert_eq!(ran(at, &["certificates", "keys"]).0, Some(0));
+    // A folder with the operator's certificate, and this key.
+    let with_key = |name: &str, key: &[u8]| {
+        let holder = at.join(name);
+        fs::create_dir(&holder).unwrap();
+        for file in ["authority.pem", "certificate.pem"] {
+            fs::copy(at.join("keys/operator-desk").join(file), holder.join(file)).unwrap();
+        }
+        fs::write(holder.join("key.pem"), key).unwrap();
+    };
+    with_key("another's-key", &fs::read(at.join("keys/server-video-1/key.pem")).unwrap());
+    with_key("no-key", b"hello");
+    let (page, desk) = ("https://edge:9465", "keys/operator-desk");
+    for (url, credentials, lasts, expected) in [
+        ("http://edge:9465", desk, "12h", "write https://HOST:PORT"),
+        ("edge:9465", desk, "12h", "write https://HOST:PORT"),
+        ("https://edge", desk, "12h", "write https://HOST:PORT"),
+        ("https://:9465", desk, "12h", "write https://HOST:PORT"),
+        ("https://edge:0", desk, "12h", "write https://HOST:PORT"),
+        ("https://edge:65536", desk, "12h", "write https://HOST:PORT"),
+        ("https://edge:9465/users", desk, "12h", "write https://HOST:PORT"),
+        ("https://::1:9465", desk, "12h", "https://[::1]:9465"),
+        ("https://[::1]:9465", desk, "12h", "--service"),
+        (page, desk, "169h", "from 1s to 168h"),
+        (page, desk, "0s", "from 1s to 168h"),
+        (page, desk, "12", "`20ms`"),
+        (page, "nowhere", "12h", "nowhere/authority.pem: cannot be read"),
+        (page, "nowhere", "12h", "`cellcc assist certificates` makes"),
+        (page, "keys/server-video-1", "12h", "`cellcc assist certificates FOLDER --operator NAME`"),
+        (page, "another's-key", "12h", "another's-key/key.pem: is not the key of certificate.pem"),
+        (page, "no-key", "12h", "no-key/key.pem: "),
+    ] {
+        let (status, link, message) = ran(at, &["page", url, "--credentials", credentials, "--for", lasts]);
+        assert_eq!((status, link.as_str()), (Some(2), ""), "{url} {credentials} {lasts}: {message}");
+        assert!(message.contains(expected), "{url} {credentials} {lasts}: {message}");
+    }
+}
+
+#[test]
+fn a_service_that_cannot_serve_its_page_says_why() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    assert_eq!(ran(at, &["certificates", "keys"]).0, Some(0));
+    let other = TcpListener::bind("127.0.0.1:0").unwrap();
+    let busy = other.local_addr().unwrap().to_string();
+    let page_at = |address: &str| format!("https = \"{address}\"\n{CONFIG}");
+    fs::create_dir(at.join("keys/no-key")).unwrap();
+    for file in ["authority.pem", "certificate.pem"] {
+        fs::copy(at.join("keys/service-edge").join(file), at.join("keys/no-key").join(file)).unwrap();
+    }
+    for (config, expected) in [
+        (page_at(&busy), "choose another address or port"),
+        (page_at("edge:9465"), "`edge:9465` is no address: write IP:PORT"),
+        (page_at("127.0.0.1"), "`127.0.0.1` is no address: write IP:PORT"),
+        (page_at("127.0.0.1:0").replace("service-edge", "no-key"), "keys/no-key/key.pem: cannot be read"),
+        (page_at("127.0.0.1:0").replace("service-edge", "operator-desk"), "--service NAME"),
+    ] {
+        fs::write(at.join("page.toml"), config).unwrap();
+        let (status, _, message) = ran(at, &["serve", "page.toml"]);
+        assert_eq!(status, Some(2), "{message}");
+        assert!(message.contains(expected), "{message}");
     }
 }
 

@@ -300,6 +300,7 @@ fn what_a_scenario_says_wrongly_is_refused_with_its_line() {
         ("netassist.loss = '101%'", ["netassist.loss", "0% to 100%"]),
         ("netassist.outages = ['30s..20s']", ["s.toml:3", "FROM..TO"]),
         ("netassist.late = '61s'", ["netassist.late = 61s", "0s to 60s"]),
+        ("netassist.foresight = '61s'", ["netassist.foresight", "0s to 60s"]),
         ("netassist.overtaken_by = '2h'", ["netassist.overtaken_by", "0s to 60s"]),
         ("netassist.duplicated = '101%'", ["netassist.duplicated", "0% to 100%"]),
         ("netassist.reordered = '101%'", ["netassist.reordered", "0% to 100%"]),

@@ -84,3 +84,35 @@ fn a_ratio_may_be_to_what_a_scheme_does_under_another_condition() {
         assert_eq!(output.status.code(), Some(status), "{shown}: {said}");
     }
 }
+
+#[test]
+fn means_over_traces_are_compared_with_the_interval_of_that() {
+    if Command::new("python3").arg("--version").output().is_err() {
+        cellcc_test_support::skip("no python3");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let page = folder.path().join("page.md");
+    // Twenty packets fill 8 Mbit/s; of 100 Mbit/s they are twice as much as ten, and a third of the way to forty.
+    let checked = "cellcc compare --schemes 'fixed-window(window={10pkt,20pkt,40pkt})' --traces 8Mbit/s 100Mbit/s --rtt 20ms \
+                   --duration 4s";
+    let (key, ten) = ("throughput_mbit_s", "fixed-window(window=10pkt)");
+    let way = format!("{ten}..fixed-window(window=40pkt)");
+    for (shown, status) in [
+        ("1.72 | 1.73 (1.43 to 2.00) | 0.41 (0.33 to 1.00)", 0),
+        ("1.72 | 1.72 (1.43 to 2.00) | 0.41 (0.33 to 1.00)", 1),
+        ("1.72 | 1.73 (1.50 to 2.00) | 0.41 (0.33 to 1.00)", 1),
+        ("1.72 | 1.73 (1.43 to 2.00) | 0.50 (0.33 to 1.00)", 1),
+        ("1.72 | 1.73 (1.43 to 2.00) | 0.41 (0.33)", 1),
+    ] {
+        let text = format!(
+            "<!-- checked: {checked}\nrows: fixed-window(window=20pkt)\ncolumns: - | {key}/{ten} | \
+             means:{key}/{ten} interval:means:{key}/{ten} | gap:{key}/{way} interval:gap:{key}/{way} -->\n\n\
+             | window | ratios | of the means | of the way |\n|---|---|---|---|\n| 20 | {shown} |\n"
+        );
+        fs::write(&page, text).unwrap();
+        let output = docs_check(&page);
+        let said = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(status), "{shown}: {said}");
+    }
+}

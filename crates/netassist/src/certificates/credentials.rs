@@ -8,6 +8,7 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::WebPkiClientVerifier;
 use rustls::server::danger::ClientCertVerifier;
+use rustls::sign::CertifiedKey;
 use rustls::{RootCertStore, version};
 use std::path::Path;
 use std::sync::Arc;
@@ -50,9 +51,15 @@ impl Credentials {
             return Err(CertificateError::Role { found: name, wanted: role });
         }
         let key_text = bytes(&key)?;
-        let key =
+        let secret =
             PrivateKeyDer::from_pem_slice(&key_text).map_err(|error| content(&key, error.to_string()))?;
-        Ok(Self { name, roots, chain, key })
+        match CertifiedKey::from_der(chain.clone(), secret.clone_key(), &provider()) {
+            Ok(_) => Ok(Self { name, roots, chain, key: secret }),
+            Err(rustls::Error::InconsistentKeys(_)) => {
+                Err(content(&key, format!("is not the key of {CERTIFICATE}")))
+            }
+            Err(error) => Err(content(&key, error.to_string())),
+        }
     }
 
     /// Whose they are.

@@ -41,7 +41,7 @@ pub enum CertificateError {
         /// What the system says.
         cause: String,
     },
-    /// A file is none of a certificate or key.
+    /// A file of a holder is missing, or none of a certificate or key.
     #[error("{}: {problem}; `cellcc assist certificates` makes such files", .path.display())]
     Content {
         /// Which.
@@ -58,7 +58,11 @@ pub enum CertificateError {
         source: NameError,
     },
     /// It is for another role.
-    #[error("the certificate is {found}'s, and this needs one of the role `{}`", .wanted.name())]
+    #[error(
+        "the certificate is {found}'s, and this needs one of the role `{role}`; `cellcc assist certificates FOLDER --{role} NAME` \
+         makes it",
+        role = .wanted.name()
+    )]
     Role {
         /// Whose it is.
         found: PeerName,
@@ -96,8 +100,10 @@ fn roots(pem: &[u8]) -> Result<RootCertStore, String> {
 }
 
 fn bytes(path: &Path) -> Result<Vec<u8>, CertificateError> {
-    let failed =
-        |cause: input::InputError| CertificateError::File { path: path.into(), cause: cause.to_string() };
+    let failed = |cause: input::InputError| CertificateError::Content {
+        path: path.into(),
+        problem: cause.to_string(),
+    };
     input::read(path, MAX_PEM_BYTES).map_err(failed)
 }
 

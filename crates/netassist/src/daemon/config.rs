@@ -1,5 +1,6 @@
 //! The configuration file.
 
+use super::address::{address, optional};
 use super::nats::NatsConfig;
 use crate::http_get::HttpUrl;
 use crate::identity::User;
@@ -20,12 +21,15 @@ const MAX_BYTES: Bytes = Bytes::new(10 << 20);
 #[serde(deny_unknown_fields)]
 pub struct Config {
     /// Where clients connect: UDP.
+    #[serde(deserialize_with = "address")]
     pub listen: SocketAddr,
     /// The folder with the service's certificate.
     pub credentials: PathBuf,
     /// Where `/health` and `/metrics` are; none: nowhere.
+    #[serde(default, deserialize_with = "optional")]
     pub http: Option<SocketAddr>,
     /// Where the page of the live cell is; none: nowhere.
+    #[serde(default, deserialize_with = "optional")]
     pub https: Option<SocketAddr>,
     /// The file to which each registration is added.
     pub audit_log: PathBuf,
@@ -56,6 +60,7 @@ pub struct CellConfig {
     /// What the base station calls the cell: its physical cell identity.
     pub pci: u16,
     /// Where `cellcc assist echo` runs.
+    #[serde(deserialize_with = "address")]
     pub echo: SocketAddr,
     /// Time between echoes.
     #[serde(default = "default_interval")]
@@ -107,6 +112,7 @@ pub enum SourceConfig {
     /// A base station's WebSocket (OCUDU, srsRAN since July 2025).
     GnbWebsocket {
         /// Where, on this machine's loopback.
+        #[serde(deserialize_with = "address")]
         address: SocketAddr,
         /// Between the servers' gateway and the base station, both ways. Not known where it is not given, unless the cell has
         /// echoes.
@@ -120,6 +126,7 @@ pub enum SourceConfig {
     /// A base station's datagrams (srsRAN before July 2025).
     GnbUdp {
         /// Where to receive them, on this machine's loopback.
+        #[serde(deserialize_with = "address")]
         address: SocketAddr,
         /// As above.
         network_rtt: Option<Span>,
@@ -143,6 +150,7 @@ pub enum SourceConfig {
     #[serde(rename = "flexric")]
     FlexRic {
         /// Where to receive them, on this machine's loopback.
+        #[serde(deserialize_with = "address")]
         address: SocketAddr,
         /// The cell's physical cell identity.
         pci: u16,

@@ -1,5 +1,6 @@
 //! The daemon: a configuration file, sources, the service, metrics, the page of the live cell.
 
+mod address;
 mod config;
 mod http;
 mod https;
