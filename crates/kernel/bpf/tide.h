@@ -7,7 +7,7 @@
 #include <bpf/bpf_helpers.h>
 
 struct tide_state {
-	__u64 words[76];
+	__u64 words[77];
 };
 
 struct tide_event {
@@ -28,7 +28,7 @@ struct tide_step {
 	__u32 cwnd, reserved;
 };
 
-_Static_assert(sizeof(struct tide_step) == 672, "steps/tide.rs");
+_Static_assert(sizeof(struct tide_step) == 680, "steps/tide.rs");
 
 extern __hidden __u32 tide_end_tick(struct tide_step *step);
 

@@ -50,7 +50,7 @@ pub struct TideStep {
     pub reserved: u32,
 }
 
-const _: () = assert!(size_of::<Tide>() == 608 && size_of::<TideStep>() == 672, "tide.h says so, too");
+const _: () = assert!(size_of::<Tide>() == 616 && size_of::<TideStep>() == 680, "tide.h says so, too");
 
 /// A flow begins.
 #[cfg_attr(target_arch = "bpf", unsafe(no_mangle))]
@@ -138,7 +138,7 @@ impl TideTrial {
     }
 }
 
-const _: () = assert!(size_of::<TideTrial>() == 86 * 8, "equality.bpf.c says so, too");
+const _: () = assert!(size_of::<TideTrial>() == 87 * 8, "equality.bpf.c says so, too");
 
 /// The random steps of a seed begin.
 #[cfg_attr(target_arch = "bpf", unsafe(no_mangle))]
