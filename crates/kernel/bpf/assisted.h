@@ -5,7 +5,7 @@
 #define CELLCC_ASSISTED_H
 
 #include "peer_flows.h"
-#include "record.h"
+#include "step.h"
 #include "socket_settings.h"
 
 /* Advice by the peer's address: IPv6, or IPv4 as ::ffff:a.b.c.d. Whoever knows a bottleneck may write it. The number in the
@@ -52,25 +52,7 @@ struct assisted_step {
 
 _Static_assert(sizeof(struct assisted_step) == 120, "steps/assisted.rs");
 
-extern __hidden void assisted_start(struct assisted_state *state);
-extern __hidden void assisted_run(struct assisted_step *step);
-
-/* A function of its own, so that the verifier follows its branches once, and not once for each way that leads to it. */
-__attribute__((noinline)) int assisted_decide(struct assisted_step *step)
-{
-	if (step)
-		assisted_run(step);
-	return 0;
-}
-
-RECORD_OF(assisted_step, CORE_ASSISTED)
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct assisted_settings);
-} settings SEC(".maps");
+STEP_OF(assisted, CORE_ASSISTED)
 
 struct socket_state {
 	struct assisted_state assisted;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /* C2TCP over the kernel's CUBIC. The Rust side: steps/c2tcp.rs, which states these sizes, too. */
-#include "record.h"
+#include "step.h"
 #include "cubic.h"
 #include "reno.h"
 
@@ -25,25 +25,7 @@ struct c2tcp_step {
 
 _Static_assert(sizeof(struct c2tcp_step) == 120, "steps/c2tcp.rs");
 
-extern __hidden void c2tcp_start(struct c2tcp_state *state);
-extern __hidden void c2tcp_run(struct c2tcp_step *step);
-
-/* A function of its own, so that the verifier follows its branches once, and not once for each way that leads to it. */
-__attribute__((noinline)) int c2tcp_decide(struct c2tcp_step *step)
-{
-	if (step)
-		c2tcp_run(step);
-	return 0;
-}
-
-RECORD_OF(c2tcp_step, CORE_C2TCP)
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct c2tcp_settings);
-} settings SEC(".maps");
+STEP_OF(c2tcp, CORE_C2TCP)
 
 struct socket_state {
 	struct c2tcp_state c2tcp;

@@ -1,30 +1,12 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /* Tide, with a window and a pacing rate of its own. */
 #include "pacing.h"
-#include "record.h"
+#include "step.h"
 #include "tide.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
-extern __hidden void tide_start(struct tide_state *state);
-extern __hidden void tide_run(struct tide_step *step);
-
-/* A function of its own, so that the verifier follows its branches once, and not once for each way that leads to it. */
-__attribute__((noinline)) int tide_decide(struct tide_step *step)
-{
-	if (step)
-		tide_run(step);
-	return 0;
-}
-
-RECORD_OF(tide_step, CORE_TIDE)
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct tide_settings);
-} settings SEC(".maps");
+STEP_OF(tide, CORE_TIDE)
 
 /* The state is larger than a program's stack: the step stays here, and runs in place. */
 struct socket_state {

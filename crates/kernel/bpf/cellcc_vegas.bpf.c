@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /* Vegas over the kernel's Reno. The Rust side: steps/vegas.rs, which states these sizes, too. */
-#include "record.h"
+#include "step.h"
 #include "reno.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
@@ -25,25 +25,7 @@ struct vegas_step {
 
 _Static_assert(sizeof(struct vegas_step) == 88, "steps/vegas.rs");
 
-extern __hidden void vegas_start(struct vegas_state *state);
-extern __hidden void vegas_run(struct vegas_step *step);
-
-/* A function of its own, so that the verifier follows its branches once, and not once for each way that leads to it. */
-__attribute__((noinline)) int vegas_decide(struct vegas_step *step)
-{
-	if (step)
-		vegas_run(step);
-	return 0;
-}
-
-RECORD_OF(vegas_step, CORE_VEGAS)
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct vegas_settings);
-} settings SEC(".maps");
+STEP_OF(vegas, CORE_VEGAS)
 
 /* In icsk_ca_priv, which Reno leaves alone. */
 struct socket_state {

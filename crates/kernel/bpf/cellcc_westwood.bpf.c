@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /* Westwood+ over the kernel's Reno. The Rust side: steps/westwood.rs, which states these sizes, too. */
-#include "record.h"
+#include "step.h"
 #include "reno.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
@@ -25,25 +25,7 @@ struct westwood_step {
 
 _Static_assert(sizeof(struct westwood_step) == 96, "steps/westwood.rs");
 
-extern __hidden void westwood_start(struct westwood_state *state);
-extern __hidden void westwood_run(struct westwood_step *step);
-
-/* A function of its own, so that the verifier follows its branches once, and not once for each way that leads to it. */
-__attribute__((noinline)) int westwood_decide(struct westwood_step *step)
-{
-	if (step)
-		westwood_run(step);
-	return 0;
-}
-
-RECORD_OF(westwood_step, CORE_WESTWOOD)
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct westwood_settings);
-} settings SEC(".maps");
+STEP_OF(westwood, CORE_WESTWOOD)
 
 /* In icsk_ca_priv, which Reno leaves alone. */
 struct socket_state {

@@ -3,7 +3,7 @@
 #ifndef CELLCC_REMINIS_H
 #define CELLCC_REMINIS_H
 
-#include "record.h"
+#include "step.h"
 #include "socket_settings.h"
 
 struct reminis_state {
@@ -28,25 +28,7 @@ enum { ACKNOWLEDGEMENT = 0, BEFORE_LAW = 1, AFTER_LAW = 2 };
 
 _Static_assert(sizeof(struct reminis_step) == 168, "steps/reminis.rs");
 
-extern __hidden void reminis_start(struct reminis_state *state);
-extern __hidden void reminis_run(struct reminis_step *step);
-
-/* A function of its own, so that the verifier follows its branches once, and not once for each way that leads to it. */
-__attribute__((noinline)) int reminis_decide(struct reminis_step *step)
-{
-	if (step)
-		reminis_run(step);
-	return 0;
-}
-
-RECORD_OF(reminis_step, CORE_REMINIS)
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct reminis_settings);
-} settings SEC(".maps");
+STEP_OF(reminis, CORE_REMINIS)
 
 /* A flow: 104 bytes, which is what icsk_ca_priv holds. */
 struct socket_state {
