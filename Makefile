@@ -8,7 +8,7 @@ locked := $(if $(CI),--locked)
 floors := -p cellcc-units -p cellcc-fixed -p cellcc-control -p cellcc-link -p cellcc-assist -p cellcc-experiment
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast wheel fresh-machine faults bench bench-python bench-emulator bench-quic bench-quic-virtual bench-instructions bench-kernel bench-netassist netassist-tree soak soak-netassist soak-kernel kernel-objects lint docs docs-check clean
+.PHONY: help demo test test-fast wheel fresh-machine faults bench bench-python bench-emulator bench-quic bench-quic-virtual bench-instructions bench-kernel bench-netassist netassist-tree fuzz soak soak-netassist soak-kernel kernel-objects lint docs docs-check clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r target text; do \
@@ -48,7 +48,7 @@ bench-instructions: ## Count the instructions of both of these with valgrind: al
 	$(run) cargo run --release $(locked) -p cellcc-quic-drivers --example beside_noq -- instructions
 	$(run) cargo run --release $(locked) -p cellcc-sim --example speed -- instructions
 
-faults: ## Print what every scheme does under fourteen faults, the tables of docs/fidelity/faults.md; a minute
+faults: ## Print what every scheme does under seventeen faults, the tables of docs/fidelity/faults.md; a minute
 	@tools/setup build
 	$(run) cargo run --release $(locked) -p cellcc-sim --example faults -- quic
 	$(run) cargo run --release $(locked) -p cellcc-sim --example faults -- rack
@@ -79,6 +79,10 @@ bench-netassist: ## Measure how many reports NetAssist passes on, how late, and 
 netassist-tree: ## Print what NetAssist needs for ten million users, and how a region comes back, the tables of docs/fidelity/netassist-scale.md; under a minute
 	@tools/setup build
 	$(run) cargo run --release $(locked) -p cellcc-netassist --example tree
+
+fuzz: ## Feed what reads files, notation and messages of others with random input, SECONDS=60 for each of ten targets
+	@tools/setup fuzz
+	@tools/fuzz $(SECONDS)
 
 soak: ## Flood a server with connections, and fail if it takes too much memory; under ten minutes
 	@tools/setup build

@@ -17,11 +17,11 @@ fuzz_target!(|data: &[u8]| {
     let mut now = Time::ZERO;
     for message in data.split(|byte| *byte == b'\n') {
         now += Span::from_millis(50);
-        for sample in reader.read(now, message).unwrap_or_default() {
+        for sample in reader.read(now, message).unwrap_or_default().samples {
             if let Some(publication) = service.sample(&sample) {
                 publication.record.encode();
             }
         }
-        service.poll(now);
+        service.poll(now, now);
     }
 });

@@ -27,17 +27,17 @@ fuzz_target!(|data: &[u8]| {
     let mut now = Time::ZERO;
     for message in data.split(|byte| *byte == b'\n') {
         now += Span::from_millis(50);
-        if let Ok(sessions) = open5gs_sessions(message) {
+        if let Ok((sessions, _)) = open5gs_sessions(message) {
             service.join(&sessions);
         }
         for reader in &mut readers {
-            for sample in reader.read(now, message).unwrap_or_default() {
+            for sample in reader.read(now, message).unwrap_or_default().samples {
                 if let Some(publication) = service.sample(&sample) {
                     publication.record.encode();
                 }
             }
         }
-        service.poll(now);
+        service.poll(now, now);
         service.overview(now, 10);
     }
     let mut datagram = data.to_vec();

@@ -16,6 +16,7 @@ __all__ = [
     "expand",
     "merge",
     "read",
+    "read_kept",
     "register",
     "schemes",
     "seconds",
@@ -95,6 +96,7 @@ class Plan:
     def run_median(self) -> float: ...
 
 def merge(shares: list[str], out: str) -> None: ...
+def read_kept(path: str) -> str: ...
 
 @final
 class Trace:

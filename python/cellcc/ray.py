@@ -14,7 +14,7 @@ from typing import Any, Literal, Unpack
 try:
     import ray
 except ModuleNotFoundError as missing:
-    raise ModuleNotFoundError("cellcc.ray needs Ray: pip install 'cellcc[ray]'", name="ray") from missing
+    raise ModuleNotFoundError("cellcc.ray needs Ray: pip install ray pyarrow fsspec", name="ray") from missing
 
 from . import _cellcc
 from .comparison import Conditions, Link, Progress, options, read
@@ -74,11 +74,14 @@ def compare(
 def _is_finished(folder: Path, plan: _cellcc.Plan, name: str) -> bool:
     """Whether the folder holds the results of this plan."""
     try:
-        info = json.loads((folder / "run-info.json").read_text())
+        info = json.loads(_cellcc.read_kept(str(folder / "run-info.json")))
+        if info.get("state") == "complete" and info.get("plan") == plan.run_ids and "shard" in info and not info["shard"]:
+            return True
     except FileNotFoundError:
         return False
-    if info.get("state") == "complete" and info.get("plan") == plan.run_ids and "shard" in info and not info["shard"]:
-        return True
+    except (ValueError, AttributeError, RecursionError):
+        # cellcc did not write it.
+        pass
     raise _cellcc.InputError(f"the output folder {name} holds results of another plan, or unfinished ones; choose another out")
 
 

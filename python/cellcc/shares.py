@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from . import _cellcc
+from .names import inside
 
 Files = Mapping[str, bytes]
 """The folder of a finished share: paths in it, and what is there."""
@@ -64,6 +65,7 @@ class Ledger:
         self._folder = folder / "shares"
         self._name = f"{name or folder}/shares"
         self._kept = kept or (lambda path: None)
+        self._runs = len(plan)
         self._wanted = {"plan_sha256": plan.sha256, "series": series}
         self.count = 0
         """Into how many shares the plan was divided; 0 before `divide`."""
@@ -87,12 +89,15 @@ class Ledger:
 
     def _read(self) -> int:
         try:
-            divided: dict[str, Any] = json.loads((self._folder / "plan.json").read_text())
-            count = int(divided.pop("shares"))
+            divided: dict[str, Any] = json.loads(_cellcc.read_kept(str(self._folder / "plan.json")))
+            count = divided.pop("shares")
         except FileNotFoundError:
             return 0
-        except (ValueError, KeyError, AttributeError, TypeError):
-            raise _cellcc.InputError(f"{self._name}/plan.json was changed; remove {self._name} to begin again") from None
+        except (ValueError, KeyError, AttributeError, TypeError, RecursionError):
+            count = None
+        # A share has a run at least.
+        if not isinstance(count, int) or not 1 <= count <= self._runs:
+            raise _cellcc.InputError(f"{self._name}/plan.json was changed; remove {self._name} to begin again")
         if divided != self._wanted:
             raise _cellcc.InputError(
                 f"{self._name} holds shares of another plan, of another build of cellcc or with other series; remove it, or "
@@ -117,7 +122,7 @@ class Ledger:
         part = self._folder / f"{index}.part"
         shutil.rmtree(part, ignore_errors=True)
         for name, content in files.items():
-            path = part / name
+            path = inside(part, name)
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content)
         whole = self._folder / str(index)

@@ -5,10 +5,11 @@ use crate::{compare, options, schemes};
 use cellcc_experiment::{Driver, PlannedRun, RunId};
 use cellcc_runner::{Existing, OutputFolder, Request, Runner, SeriesDetail, Shard, collect, plan_sha256};
 use cellcc_sim::SimDriver;
-use cellcc_units::Span;
+use cellcc_units::{Bytes, Span, input};
 use cellcc_version::VERSION;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use std::io::ErrorKind;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
@@ -133,4 +134,16 @@ impl Plan {
 pub(crate) fn merge(py: Python<'_>, shares: Vec<PathBuf>, out: PathBuf) -> PyResult<()> {
     let merge = || compare::write_report(&cellcc_runner::merge(&shares, &out, Existing::Replace)?.out);
     py.detach(merge).map(drop).map_err(of_runner)
+}
+
+/// The largest JSON of a folder of shares or results: the ids of ten million runs.
+const MOST_JSON: Bytes = Bytes::new(256_000_000);
+
+/// The text of a file that cellcc keeps in a folder; a `FileNotFoundError` if it is missing.
+#[pyfunction]
+pub(crate) fn read_kept(path: PathBuf) -> PyResult<String> {
+    input::read_kept_text(&path, MOST_JSON).map_err(|error| match error {
+        input::InputError::Unreadable(error) if error.kind() == ErrorKind::NotFound => error.into(),
+        other => InputError::new_err(format!("{}: {other}", path.display())),
+    })
 }

@@ -29,7 +29,7 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _cellcc {
     #[pymodule_export]
-    use crate::cluster::{Plan, merge};
+    use crate::cluster::{Plan, merge, read_kept};
     #[pymodule_export]
     use crate::compare::compare;
     #[pymodule_export]

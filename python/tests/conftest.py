@@ -1,8 +1,9 @@
 """What several tests use."""
 
 import os
+import signal
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import matplotlib
@@ -21,3 +22,11 @@ def cli() -> Callable[..., subprocess.CompletedProcess[str]]:
         return subprocess.run([program, *map(str, arguments)], capture_output=True, text=True, check=False)
 
     return run
+
+
+@pytest.fixture
+def interrupts() -> Iterator[Callable[..., object]]:
+    """Sets what this process does on SIGINT: a script's background job starts with it ignored. Put back in the end."""
+    before = signal.getsignal(signal.SIGINT)
+    yield lambda handler: signal.signal(signal.SIGINT, handler)
+    signal.signal(signal.SIGINT, before)

@@ -5,6 +5,7 @@ import json
 import os
 import signal
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import cellcc
@@ -109,15 +110,26 @@ def test_the_table_goes_to_pandas_and_polars():
     assert len(cellcc.series(result[1]).to_polars()) == 20
 
 
-def test_ctrl_c_ends_the_runs_and_keeps_those_that_are_finished():
-    # A signal as a terminal sends it, once two runs are through.
-    def interrupt(done: float, runs: int, failed: int) -> None:
-        if done >= 2:
+def interrupt_at(run: int) -> Callable[[float, int, int], None]:
+    """Sends the signal of Ctrl-C, as a terminal does, once so many runs are through."""
+
+    def look(done: float, runs: int, failed: int) -> None:
+        if done >= run:
             os.kill(os.getpid(), signal.SIGINT)
 
+    return look
+
+
+def test_ctrl_c_ends_the_runs_and_keeps_those_that_are_finished(interrupts):
+    interrupts(signal.default_int_handler)
     with pytest.raises(cellcc.Interrupted, match="of 80 runs are finished") as raised:
-        cellcc.compare("cubic", "rate=2Gbit/s", seeds=range(1, 41), duration="20s", jobs=1, progress=interrupt)
+        cellcc.compare("cubic", "rate=2Gbit/s", seeds=range(1, 41), duration="20s", jobs=1, progress=interrupt_at(2))
     assert 2 <= len(raised.value.result) < 80
+
+
+def test_where_ctrl_c_is_ignored_as_in_the_background_of_a_script_the_runs_go_on(interrupts):
+    interrupts(signal.SIG_IGN)
+    assert len(cellcc.compare("cubic", "3g", seeds=[1, 2], progress=interrupt_at(0), **SHORT)) == 4
 
 
 def test_an_interrupted_folder_is_resumed(tmp_path):

@@ -1,5 +1,6 @@
 """Shares of a plan, without the engine that carries them to machines."""
 
+import os
 from pathlib import Path
 
 import cellcc
@@ -60,9 +61,32 @@ def test_shares_of_another_plan_are_refused(tmp_path):
     for plan, series in [(planned(PLAN.replace("1s", "2s"))[0], "sampled"), (planned()[0], "off")]:
         with pytest.raises(cellcc.InputError, match="another plan"), Ledger(tmp_path, plan, series):
             pass
-    (tmp_path / "shares" / "plan.json").write_text("[]")
+
+
+@pytest.mark.parametrize("written", ["[]", "[" * 100_000, "1e12", "1000000000000", "0", '"4"', None])
+def test_a_plan_that_was_changed_is_named_and_not_followed(written, tmp_path):
+    # With 10**12 shares, looking for the missing ones took all memory. None stands for a pipe, whose writer was waited for.
+    with Ledger(tmp_path, planned()[0], "sampled") as ledger:
+        ledger.divide(4)
+    plan = tmp_path / "shares" / "plan.json"
+    if written is None:
+        plan.unlink()
+        os.mkfifo(plan)
+    else:
+        plan.write_text(plan.read_text().replace('"shares": 4', f'"shares": {written}'))
     with pytest.raises(cellcc.InputError, match="plan.json was changed"), Ledger(tmp_path, planned()[0], "sampled"):
         pass
+
+
+@pytest.mark.parametrize("name", ["../../escaped", "{folder}/escaped", "series/../../../escaped", ""])
+def test_a_worker_names_no_file_outside_its_share(name, tmp_path):
+    plan, _ = planned()
+    with Ledger(tmp_path / "out", plan, "sampled") as ledger:
+        ledger.divide(4)
+        with pytest.raises(cellcc.InputError, match="leads out of the folder"):
+            ledger.add(1, {name.format(folder=tmp_path): b"escaped"})
+        assert ledger.missing() == [1, 2, 3, 4]
+    assert not list(tmp_path.rglob("escaped"))
 
 
 def test_two_processes_do_not_run_the_same_shares(tmp_path):

@@ -1,5 +1,8 @@
 """A folder behind an address that fsspec opens. Memory stands for what has no folders, as S3; that itself is not tried here."""
 
+import io
+import tarfile
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -73,6 +76,65 @@ def test_another_plan_at_the_address_is_refused_by_its_name(address):
     with working_folder(address) as (folder, store):
         with pytest.raises(cellcc.InputError, match=f"{address}/shares holds shares of another plan"):
             Ledger(folder, plan, "sampled", name=address, kept=store.keep).__enter__()
+
+
+@pytest.fixture
+def within(tmp_path, monkeypatch) -> Path:
+    """A folder, three deep, that temporary folders are made in: what is written next to them stays below `tmp_path`."""
+    folder = tmp_path / "a" / "b" / "c"
+    folder.mkdir(parents=True)
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    return folder
+
+
+@pytest.mark.parametrize("name", ["../../escaped", "shares/../../escaped", "/{folder}/escaped", ".."])
+def test_a_name_that_leads_out_of_the_folder_is_refused(name, within, monkeypatch, tmp_path):
+    # Keys of S3 may hold `..`. What was at such a name was written outside, as the user.
+    bucket = type(fsspec.filesystem("memory"))
+    monkeypatch.setattr(bucket, "find", lambda self, root: [f"{root}/{name.format(folder=tmp_path)}"])
+    monkeypatch.setattr(bucket, "get_file", lambda self, path, local: Path(local).write_text("escaped"))
+    with pytest.raises(cellcc.InputError, match="leads out of the folder"), working_folder("memory://results"):
+        pass
+    assert not list(tmp_path.rglob("escaped"))
+
+
+def member(name: str, kind: bytes = tarfile.REGTYPE) -> tarfile.TarInfo:
+    described = tarfile.TarInfo(name)
+    described.type, described.linkname = kind, "/etc/passwd"
+    return described
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        member("../../../escaped"),
+        member("/escaped"),
+        member("escaped", tarfile.SYMTYPE),
+        member("escaped", tarfile.LNKTYPE),
+        member("escaped", tarfile.FIFOTYPE),
+        member("escaped", tarfile.CHRTYPE),
+        member("escaped", tarfile.GNUTYPE_SPARSE),
+    ],
+    ids=lambda member: f"{member.name}, type {member.type!r}",
+)
+def test_an_archive_with_anything_but_files_of_the_folder_is_refused(hostile, within, address, tmp_path):
+    archive = io.BytesIO()
+    with tarfile.open(fileobj=archive, mode="w") as members:
+        members.addfile(hostile)
+    files, root = fsspec.core.url_to_fs(address)
+    files.makedirs(f"{root}/shares", exist_ok=True)
+    files.pipe_file(f"{root}/shares/1.tar", archive.getvalue())
+    with pytest.raises(cellcc.InputError, match="leads out of the folder|is not a file"), working_folder(address):
+        pass
+    assert not list(tmp_path.rglob("escaped"))
+
+
+def test_an_archive_that_is_cut_off_is_named(address):
+    run(address, 1)
+    files, root = fsspec.core.url_to_fs(address)
+    files.pipe_file(f"{root}/shares/1.tar", files.cat_file(f"{root}/shares/1.tar")[:1000])
+    with pytest.raises(cellcc.InputError, match=r"shares/1\.tar is damaged"), working_folder(address):
+        pass
 
 
 def test_an_address_that_nothing_opens_is_refused():

@@ -5,6 +5,7 @@ use crate::server::{self, ServerLog, ServerOutput};
 use cellcc_emu::commands::{Commands, Left, MOST_COMMANDS};
 use cellcc_emu::device::Backend;
 use cellcc_emu::emulation::{DEFAULT_GRANULARITY, Emulation, EmulationSpec, SelfReport};
+use cellcc_emu::guard::Guard;
 use cellcc_emu::job::Job;
 use cellcc_emu::namespace::enter_user_namespace_if_needed;
 use cellcc_emu::stage::Stage;
@@ -82,13 +83,15 @@ const SERVER_FAILED: u8 = 1;
 /// How many users there can be: each may have a server.
 pub(crate) const MOST_USERS: usize = MOST_COMMANDS / 2;
 
-/// Gets the rights that are needed. The kernel gives them to a process with one thread only: call it first.
-pub(crate) fn prepare() -> Result<(), Exit> {
-    Ok(enter_user_namespace_if_needed().map(drop)?)
+/// Gets the rights that are needed, and the process that cleans up. The kernel gives them to a process with one thread only: call it
+/// first.
+pub(crate) fn prepare() -> Result<Guard, Exit> {
+    enter_user_namespace_if_needed()?;
+    Ok(Guard::start()?)
 }
 
 /// Runs the commands to their end; gives the exit status.
-pub(crate) fn run(asked: Asked) -> Result<ExitCode, Exit> {
+pub(crate) fn run(mut guard: Guard, asked: Asked) -> Result<ExitCode, Exit> {
     let Asked { up, down, users, command, prompt, how } = asked;
     if users > 1 && command.is_empty() {
         return Err(Exit::input("several users need a command after `--`; each of them runs it"));
@@ -98,6 +101,9 @@ pub(crate) fn run(asked: Asked) -> Result<ExitCode, Exit> {
     }
     let servers = if how.server.is_some() { Servers::ApartForEachUser } else { Servers::Here };
     let topology = Topology::build(&TopologySpec { users, servers, backend: how.backend, mtu: how.mtu })?;
+    let users_own = topology.users.iter().map(|user| &user.namespace);
+    let outsides = topology.outsides.iter().map(|outside| &outside.namespace);
+    users_own.chain(outsides).try_for_each(|namespace| guard.protect(namespace))?;
     let spec = EmulationSpec {
         up,
         down,

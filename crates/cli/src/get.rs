@@ -11,9 +11,9 @@ use std::process::ExitCode;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  cellcc get quic://server:4433 --pin sha256:...                    as much as there is room for, 10 s long
+  cellcc get quic://server:4433 --pin sha256:...                    for 10 s
   cellcc get quic://server:4433 --pin ... --scheme 'reminis(dtt=40ms)' --watch
-  cellcc get quic://server:4433 --pin ... --frames 20Mbit/s,40ms    60 frames a second, each with a deadline
+  cellcc get quic://server:4433 --pin ... --frames 20Mbit/s,40ms    as video
   cellcc get quic://server:4433/film.mp4 --pin ... -o film.mp4
 
 Exit status: 0 when complete; 1 when the transfer failed, 2 for bad input, 130 when interrupted.")]

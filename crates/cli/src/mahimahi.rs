@@ -64,16 +64,21 @@ Examples:
 The machine is at $MAHIMAHI_BASE, 100.64.0.1 where no other emulator runs.";
 
 const LINK: &str = "\
-UP and DOWN are traces (a Mahimahi file, or a rate over time), rates such as 12Mbit/s, or synthetic links such as lte-drive.
+UP and DOWN are traces (a Mahimahi file, or a rate over time), rates such as 12Mbit/s, or synthetic
+links such as lte-drive.
 UP is from the command to the outside. COMMAND is what runs behind the link, your shell where none is given.
 
 Options, before or after the traces:
-  --uplink-log=FILE, --downlink-log=FILE         Log what passes, for `cellcc graph` and Mahimahi's scripts
-  --uplink-queue=KIND, --downlink-queue=KIND     infinite [default], droptail, drophead, codel, pie, or cellular (ABC's);
-                       or any queue of `cellcc compare --queue` with its settings, such as 'red(limit=100pkt)' or fq-codel
+  --uplink-log=FILE, --downlink-log=FILE
+                       Log what passes, for `cellcc graph` and Mahimahi's scripts
+  --uplink-queue=KIND, --downlink-queue=KIND
+                       infinite [default], droptail, drophead, codel, pie, or cellular (ABC's);
+                       or any queue of `cellcc compare --queue` with its settings, such as
+                       'red(limit=100pkt)' or fq-codel
   --uplink-queue-args=ARGS, --downlink-queue-args=ARGS
-                       packets=NUMBER or bytes=NUMBER, what the queue holds: all kinds but infinite need it;
-                       target=MS,interval=MS for codel, qdelay_ref=MS,max_burst=MS for pie, as in their RFCs by default
+                       packets=NUMBER or bytes=NUMBER, what the queue holds: all kinds but infinite
+                       need it; target=MS,interval=MS for codel, qdelay_ref=MS,max_burst=MS for
+                       pie, as in their RFCs by default
   --once               Play the traces once; then nothing passes. Without it, they begin again
   --meter-uplink, --meter-uplink-delay, --meter-downlink, --meter-downlink-delay, --meter-all
                        Accepted; there are no live pictures. `cellcc graph LOG` makes them

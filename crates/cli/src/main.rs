@@ -10,10 +10,12 @@ mod doctor;
 mod emulated;
 mod exit;
 mod explain;
+mod free_folder;
 mod get;
 #[cfg(target_os = "linux")]
 mod graph;
 mod grid;
+mod interrupt;
 #[cfg(target_os = "linux")]
 mod mahimahi;
 mod man;
@@ -144,4 +146,27 @@ fn arguments() -> Vec<OsString> {
     return mahimahi::by_name(env::args_os());
     #[cfg(not(target_os = "linux"))]
     env::args_os().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    /// As wide as clap makes help where the terminal is wider.
+    const WIDTH: usize = 100;
+
+    fn too_wide(command: &clap::Command, found: &mut Vec<String>) {
+        let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+        let lines = help.lines().filter(|line| line.starts_with("  ") && line.chars().count() > WIDTH);
+        found.extend(lines.map(|line| format!("{}: {line}", command.get_name())));
+        command.get_subcommands().for_each(|one| too_wide(one, found));
+    }
+
+    #[test]
+    fn examples_and_tables_in_the_help_are_not_wrapped_in_the_middle() {
+        let mut found = Vec::new();
+        too_wide(&Cli::command(), &mut found);
+        assert!(found.is_empty(), "{found:#?}");
+    }
 }

@@ -69,7 +69,7 @@ pub(crate) fn failures(failures: &[Failure]) -> Result<(), Exit> {
 }
 
 /// The file as an address that terminals make clickable and every browser opens.
-fn address(path: &Path) -> String {
+pub(crate) fn address(path: &Path) -> String {
     let path = path.canonicalize().unwrap_or_else(|_| path.into());
     let mut address = String::from("file://");
     for byte in path.to_string_lossy().bytes() {

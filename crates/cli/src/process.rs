@@ -1,6 +1,7 @@
 //! What commands with sockets need of the process: threads, signals, files for qlog, exit codes.
 
 use crate::exit::{Exit, tell};
+use crate::interrupt::Interrupts;
 use cellcc_quic::qlog::Directory;
 use cellcc_transfer::TransferError;
 use std::path::PathBuf;
@@ -9,6 +10,12 @@ use tokio::sync::watch;
 
 /// The folder for qlog files, which is tried out.
 pub(crate) fn qlog(folder: Option<PathBuf>) -> Result<Option<Directory>, Exit> {
+    if let Some(folder) = &folder {
+        tell(&format!(
+            "--qlog: each packet has several lines in {}, in all a fifth to a half of what is transferred",
+            folder.display()
+        ));
+    }
     let directory = folder.map(Directory::new).transpose();
     directory.map_err(|error| Exit::input(format!("--qlog: {error}")))
 }
@@ -21,13 +28,16 @@ pub(crate) fn runtime() -> Result<Runtime, Exit> {
         .map_err(|error| Exit::failed(format!("cannot start threads: {error}")))
 }
 
-/// True after the first interrupt; the second one ends the program.
+/// True after the first interrupt; the second one ends the program. A command calls this before it says that it is ready: its
+/// reader may send a signal at once.
 pub(crate) fn signals() -> watch::Receiver<bool> {
     let (sender, receiver) = watch::channel(false);
+    // Here and not in the task, which may begin later.
+    let mut interrupts = Interrupts::new();
     tokio::spawn(async move {
-        interrupt().await;
+        interrupts.next().await;
         sender.send_replace(true);
-        interrupt().await;
+        interrupts.next().await;
         tell("ended at once");
         // Destructors would wait for transfers; the kernel takes all back.
         std::process::exit(INTERRUPTED);
@@ -38,29 +48,12 @@ pub(crate) fn signals() -> watch::Receiver<bool> {
 /// Ends the program at the first interrupt, where the work in progress cannot be told to stop. The kernel takes all back.
 #[cfg(all(target_os = "linux", feature = "kernel"))]
 pub(crate) async fn end_when_interrupted() {
-    interrupt().await;
+    Interrupts::new().next().await;
     std::process::exit(INTERRUPTED);
 }
 
 /// 128 and the number of SIGINT, as shells have it.
 const INTERRUPTED: i32 = 130;
-
-async fn interrupt() {
-    #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        let ends =
-            signal(SignalKind::interrupt()).and_then(|int| Ok((int, signal(SignalKind::terminate())?)));
-        if let Ok((mut int, mut term)) = ends {
-            tokio::select! {
-                _ = int.recv() => {}
-                _ = term.recv() => {}
-            }
-            return;
-        }
-    }
-    let _ = tokio::signal::ctrl_c().await;
-}
 
 pub(crate) fn exit(error: TransferError) -> Exit {
     if error.is_input() { Exit::input(error) } else { Exit::failed(error) }

@@ -16,7 +16,7 @@ use std::process::ExitCode;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  cellcc serve                                        for a first try: it prints the command for the other end
+  cellcc serve                 for a first try: it prints the other end's command
   cellcc serve --scheme reminis --root films --listen '[::]:4433'
   cellcc serve --max-bytes 10GB --max-time 10min --allow cubic,bbr,reminis
 
@@ -118,11 +118,11 @@ async fn serve(settings: ServerSettings) -> Result<ExitCode, Exit> {
     let address = server.address().map_err(Exit::failed)?;
     let pin = server.fingerprint();
     let own = if asks_for_certificates { " --cert FILE --key FILE" } else { "" };
+    let mut stop = signals();
     print(&format!(
         "listening on {address}\ncertificate {pin}\ntry: cellcc get quic://{} --pin {pin}{own}",
         reachable(address)
     ))?;
-    let mut stop = signals();
     server
         .run(async move {
             let _ = stop.wait_for(|stop| *stop).await;

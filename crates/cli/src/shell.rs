@@ -8,7 +8,7 @@ use cellcc_emu::mahimahi::Chain;
 use cellcc_emu::path::{Stages, stages};
 use cellcc_emu::stage::Stage;
 use cellcc_experiment::{CellSetup, DEFAULT_DRIVER, Offset, PlanFile, Scenario};
-use cellcc_link::{Capacity, TraceCache};
+use cellcc_link::{Capacity, Delay, LossRate, TraceCache};
 use cellcc_runner::{Request, ranges, traces};
 use cellcc_units::{Bytes, Queue, Ratio, Span};
 use std::ffi::OsString;
@@ -19,8 +19,10 @@ use std::process::ExitCode;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  cellcc shell --down lte-drive --up 20Mbit/s --rtt 40ms -- sh -c 'curl http://$MAHIMAHI_BASE:8000/file'
-  cellcc shell --down 5g-mmwave-walk --rtt 20ms --server 'iperf3 -s' -- sh -c 'iperf3 -R -c $MAHIMAHI_BASE'
+  cellcc shell --down lte-drive --up 20Mbit/s --rtt 40ms -- \\
+      sh -c 'curl http://$MAHIMAHI_BASE:8000/file'
+  cellcc shell --down 5g-mmwave-walk --rtt 20ms --server 'iperf3 -s' -- \\
+      sh -c 'iperf3 -R -c $MAHIMAHI_BASE'
   cellcc shell --scenario scenarios/quick-start.toml
 
 The command reaches the outside at the address in $MAHIMAHI_BASE ($CELLCC_BASE6 for IPv6). Without a command, a shell is
@@ -100,7 +102,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: Args) -> Result<ExitCode, Exit> {
-    emulated::prepare()?;
+    let guard = emulated::prepare()?;
     let scenario = scenario(&args)?;
     ranges::check_emulated(&scenario.path)?;
     let traces = TraceCache::default();
@@ -120,14 +122,17 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, Exit> {
     let down = logged(down, args.down_log, header("Downlink", &scenario.trace, &path.queue), "--down-log")?;
     let up = logged(up, args.up_log, header("Uplink", &path.reverse.trace, &path.reverse.queue), "--up-log")?;
     let prompt = "[cellcc] ".into();
-    emulated::run(Asked { up, down, users: channels.len(), command: args.command, prompt, how: args.how })
+    emulated::run(
+        guard,
+        Asked { up, down, users: channels.len(), command: args.command, prompt, how: args.how },
+    )
 }
 
 /// Runs the command of a line of Mahimahi's shells behind them.
 pub(crate) fn run_chain(chain: Chain) -> Result<ExitCode, Exit> {
-    emulated::prepare()?;
+    let guard = emulated::prepare()?;
     let Chain { up, down, command, prefix: prompt, .. } = chain;
-    emulated::run(Asked { up, down, users: 1, command, prompt, how: How::default() })
+    emulated::run(guard, Asked { up, down, users: 1, command, prompt, how: How::default() })
 }
 
 /// The path as a Scenario: that of the file, and over it the flags.
@@ -146,6 +151,9 @@ fn scenario(args: &Args) -> Result<Scenario, Exit> {
     set(&mut path.reverse.loss, args.up_loss);
     set(&mut path.extra_delay, args.extra_delay.clone());
     set(&mut path.extra_loss, args.extra_loss.clone());
+    // A pipe gives its content to the first reader only.
+    Delay::spell_out(&mut path.extra_delay).map_err(|error| Exit::input(format!("extra delay: {error}")))?;
+    LossRate::spell_out(&mut path.extra_loss).map_err(|error| Exit::input(format!("extra loss: {error}")))?;
     set(&mut path.jitter, args.jitter);
     for (flag, queue) in [("--queue", path.queue), ("--up-queue", path.reverse.queue)] {
         ranges::holds_a_packet(flag, queue, Bytes::new(args.how.mtu.into())).map_err(Exit::input)?;

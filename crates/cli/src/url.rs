@@ -1,6 +1,7 @@
 //! The address of a server.
 
 use crate::exit::Exit;
+use std::fmt;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::str::FromStr;
 
@@ -25,6 +26,17 @@ impl Url {
             .map_err(|error| unknown(error.to_string()))?
             .next()
             .ok_or_else(|| unknown("the name has no address".into()))
+    }
+}
+
+impl fmt::Display for Url {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { host, port, .. } = self;
+        if host.contains(':') {
+            write!(f, "quic://[{host}]:{port}")
+        } else {
+            write!(f, "quic://{host}:{port}")
+        }
     }
 }
 

@@ -8,6 +8,7 @@ use crate::inner::InnerScheme;
 use crate::parameter::{Arguments, ParameterInfo, Value};
 use crate::receiver::ReceiverComponent;
 use cellcc_assist::AdviceRequest;
+use cellcc_units::instead;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -26,22 +27,6 @@ pub struct Scheme {
 /// The schemes that can be named. `Registry::default()` has those that come with cellcc.
 #[derive(Debug, Clone)]
 pub struct Registry(Vec<Arc<SchemeInfo>>);
-
-/// What there is instead of `given`: `; there are A, B`. Where one of the `known`, separated by commas, is like it, that one comes
-/// first: `; did you mean A? There are A, B`. `there` is what introduces the list.
-fn instead(given: &str, there: &str, known: &str) -> String {
-    // One letter in three is another, or two stand in each other's place: then words look alike to a reader.
-    const LETTERS_AN_ERROR: usize = 3;
-    let errors = |name: &str| strsim::osa_distance(given, name);
-    let closest = known.split(", ").min_by_key(|name| errors(name));
-    match closest.filter(|name| errors(name) * LETTERS_AN_ERROR <= given.len().max(name.len())) {
-        Some(name) => {
-            let (first, rest) = there.split_at(1);
-            format!("; did you mean `{name}`? {}{rest} {known}", first.to_uppercase())
-        }
-        None => format!("; {there} {known}"),
-    }
-}
 
 /// Why a text names no scheme. The message says what would.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]

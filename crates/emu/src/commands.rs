@@ -1,6 +1,7 @@
 //! The running commands: signals, exit statuses, and that nothing outlives them.
 
 use crate::error::EmuError;
+use crate::guard;
 use crate::job::Job;
 use crate::namespace::Namespace;
 use crate::process::Process;
@@ -27,7 +28,7 @@ pub const MOST_COMMANDS: usize = sys::MOST_CHILDREN;
 /// It is no process namespace: in one, the programs would see numbers other than those of the /proc that they have, and an
 /// ordinary user may often not mount another.
 ///
-/// All children of this process are taken for commands or for what they left: there must be no others.
+/// All children of this process but a [`Guard`](guard::Guard) are taken for commands or for what they left: there must be no others.
 #[derive(Debug)]
 pub struct Commands {
     started: Vec<Started>,
@@ -120,7 +121,9 @@ impl Commands {
         // by now, since nobody but us can reap a child of ours.
         loop {
             let mut children = Process::children();
-            children.retain(|child| kill_process(child.pid, Signal::KILL).is_ok());
+            // The guards of this emulator and of those within it end by themselves.
+            children
+                .retain(|child| child.name != guard::NAME && kill_process(child.pid, Signal::KILL).is_ok());
             if children.is_empty() {
                 return left;
             }

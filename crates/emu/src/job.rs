@@ -3,6 +3,7 @@
 use crate::error::EmuError;
 use crate::namespace::Namespace;
 use crate::sys;
+use crate::topology::Owner;
 use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -43,6 +44,7 @@ impl Job {
         command.args(arguments);
         command.env("MAHIMAHI_BASE", self.base4.to_string()).env("CELLCC_BASE6", self.base6.to_string());
         command.env("CELLCC_USER", self.user.to_string());
+        command.env(Owner::VARIABLE, Owner::current()?.alias());
         if let Some(output) = &self.server_output {
             let copy = || output.try_clone().map_err(EmuError::system("make a server's output"));
             command.process_group(0).stdin(Stdio::null()).stdout(copy()?).stderr(copy()?);

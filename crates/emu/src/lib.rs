@@ -7,6 +7,7 @@
 //! | [`Emulation`](emulation::Emulation) | two threads that carry packets between the devices, on the path's schedule |
 //! | [`QueueCounts`](queue_counts::QueueCounts) | what the queues of a running emulation have counted |
 //! | [`Commands`](commands::Commands) | the programs that run behind the path, until the last of them has ended |
+//! | [`Guard`](guard::Guard) | ends them where the emulator no longer can |
 //! | [`mahimahi`] | the command lines and logs that people know |
 //! | [`kernel`] | the driver for the kernel's own TCP |
 //! | [`udp`] | the driver for schemes over UDP sockets |
@@ -22,6 +23,7 @@ pub mod device;
 pub mod doctor;
 pub mod emulation;
 pub mod error;
+pub mod guard;
 pub mod job;
 pub mod kernel;
 pub mod log;

@@ -27,12 +27,18 @@ impl Process {
 
     /// The children of this process, orphans that it has adopted included.
     pub(crate) fn children() -> Vec<Self> {
-        let own = process::id();
+        let own = process::id().cast_signed();
+        Self::all().filter(|process| process.parent == own).collect()
+    }
+
+    /// All that this process can see.
+    pub(crate) fn all() -> impl Iterator<Item = Self> {
         // In a process namespace without a /proc of its own, the numbers in there are those of other processes.
-        let is_ours = fs::read_link("/proc/self").is_ok_and(|link| link == Path::new(&own.to_string()));
+        let own = process::id().to_string();
+        let is_ours = fs::read_link("/proc/self").is_ok_and(|link| link == Path::new(&own));
         let entries = fs::read_dir("/proc").ok().filter(|_| is_ours).into_iter().flatten();
         let numbers = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
-        numbers.filter_map(Self::of).filter(|process| process.parent == own.cast_signed()).collect()
+        numbers.filter_map(Self::of)
     }
 
     fn parse(stat: &str) -> Option<Self> {

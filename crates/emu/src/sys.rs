@@ -2,6 +2,7 @@
 
 #![allow(unsafe_code, reason = "thin wrappers over ioctl, setsockopt and fork")]
 
+use rustix::process::Pid;
 use rustix::thread::UnshareFlags;
 use std::io;
 use std::mem::{MaybeUninit, size_of, zeroed};
@@ -161,6 +162,26 @@ pub(crate) fn unshare_user() -> io::Result<()> {
     Ok(unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWUSER) }?)
 }
 
+/// A second process that goes on from here; the child gets `None`. This process must have one thread only.
+pub(crate) fn fork() -> io::Result<Option<Pid>> {
+    // SAFETY: no other thread, which the callers see to, can have left a lock in a state that the child would wait for.
+    Ok(Pid::from_raw(checked(unsafe { libc::fork() })?))
+}
+
+/// Ends this process without what the process that it was forked of has left to do at its end, such as writing what is buffered.
+pub(crate) fn exit_at_once() -> ! {
+    // SAFETY: no pointers.
+    unsafe { libc::_exit(0) }
+}
+
+/// Signals that ask this process to end do nothing from now on.
+pub(crate) fn ignore_requests_to_end() {
+    for signal in FORWARDED {
+        // SAFETY: no handler, hence none that could do harm.
+        unsafe { libc::signal(signal, libc::SIG_IGN) };
+    }
+}
+
 /// Runs `action` in the child between fork and exec. It may only make system calls: no locks, no allocation.
 pub(crate) fn before_exec(
     command: &mut Command,
@@ -214,6 +235,17 @@ pub(crate) fn hold_signals() {
 }
 
 extern "C" fn forward(signal: libc::c_int, information: *const libc::siginfo_t, _: *const libc::c_void) {
+    // What the handler interrupts may be about to look at the error of its last call.
+    // SAFETY: the place is this thread's own.
+    let errno = unsafe { *libc::__errno_location() };
+    // SAFETY: with SA_SIGINFO the kernel gives a valid pointer.
+    let from_a_process = unsafe { (*information).si_code } <= 0;
+    forward_to_children(signal, from_a_process);
+    // SAFETY: as above.
+    unsafe { *libc::__errno_location() = errno };
+}
+
+fn forward_to_children(signal: libc::c_int, from_a_process: bool) {
     let mut children =
         CHILDREN.iter().map(|child| child.load(Ordering::Relaxed)).filter(|pid| *pid > 0).peekable();
     if children.peek().is_none() {
@@ -226,8 +258,6 @@ extern "C" fn forward(signal: libc::c_int, information: *const libc::siginfo_t, 
         }
         return;
     }
-    // SAFETY: with SA_SIGINFO the kernel gives a valid pointer.
-    let from_a_process = unsafe { (*information).si_code } <= 0;
     if !from_a_process {
         return;
     }
@@ -264,4 +294,26 @@ pub(crate) fn prefer_this_thread() -> bool {
     let policy = libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK;
     // SAFETY: `parameters` lives here; 0 is the calling thread.
     checked(unsafe { libc::sched_setscheduler(0, policy, &raw const parameters) }).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What was interrupted took the handler's error for its own.
+    #[test]
+    fn a_forwarded_signal_leaves_the_error_of_what_it_interrupts() {
+        let mut child = Command::new("true").spawn().unwrap();
+        let pid = child.id().cast_signed();
+        child.wait().unwrap();
+        assert!(forward_to(pid));
+        // SAFETY: siginfo_t is plain data; its si_code of 0 says that a process has sent it.
+        let information: libc::siginfo_t = unsafe { zeroed() };
+        // SAFETY: the place is this thread's own.
+        unsafe { *libc::__errno_location() = libc::EAGAIN };
+        forward(libc::SIGHUP, &raw const information, std::ptr::null());
+        let errno = io::Error::last_os_error();
+        forward_no_more_to(pid);
+        assert_eq!(errno.raw_os_error(), Some(libc::EAGAIN), "kill fails: the child has ended");
+    }
 }

@@ -145,6 +145,9 @@ fn grid(trace: &str, Variation { text, file }: &Variation, mixes: &[Mix]) -> Res
                 let flows: Vec<FlowSetup> = mix.flows.iter().chain(&background).cloned().collect();
                 let mut run = scenario(&mix.text, driver, seed, flows);
                 run.draw_starts();
+                if file.like_linux && driver == DEFAULT_DRIVER {
+                    run.run_like_linux();
+                }
                 runs.push(run);
             }
         }

@@ -37,6 +37,10 @@ pub struct PlanFile {
     pub path: Path,
     /// Sender and receiver.
     pub endpoint: Endpoint,
+    /// The driver `sim` does what Linux' TCP does, where nothing else is asked for: its acknowledgements, its loss detection, and the
+    /// settings that the schemes have in the kernel.
+    #[serde(skip_serializing_if = "is_false")]
+    pub like_linux: bool,
     /// What the network tells schemes that ask for it.
     pub netassist: NetAssist,
     /// Several users behind one base station.
@@ -64,6 +68,7 @@ impl Default for PlanFile {
             warm_up: Span::ZERO,
             path: Path::default(),
             endpoint: Endpoint::default(),
+            like_linux: false,
             netassist: NetAssist::default(),
             cell: None,
             background: String::new(),
@@ -74,6 +79,11 @@ impl Default for PlanFile {
 
 fn is_zero(span: &Span) -> bool {
     span.is_zero()
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the form that serde calls")]
+fn is_false(value: &bool) -> bool {
+    !*value
 }
 
 fn are_default_drivers(drivers: &[String]) -> bool {

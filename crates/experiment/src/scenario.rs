@@ -137,6 +137,9 @@ const DEFAULT_LATENESS: Span = Span::from_millis(10);
 
 /// The driver of a Scenario that names none: the simulator.
 pub const DEFAULT_DRIVER: &str = "sim";
+/// What stands in a driver's place in the Record of a transfer between two programs: nobody planned its path or drew a seed, and
+/// what its link offered is not known.
+pub const TRANSFER: &str = "transfer";
 
 fn default_driver() -> String {
     DEFAULT_DRIVER.into()

@@ -92,8 +92,9 @@ impl GroupProgram {
     /// Attaches it in place of where it was attached before, so that it stays when the process ends.
     pub(crate) fn attach_and_pin(&self, pins: &Pins, group: &ControlGroup) -> Result<(), KernelError> {
         if pins.loaded().is_empty() {
-            return Err(KernelError::NothingLoaded);
+            return Err(pins.nothing_loaded());
         }
+        let _turn = pins.take_turn()?;
         let (_, mut link) = self.attach(Some(pins), group)?;
         self.detach(pins);
         let pin = pins.shared(self.pin);

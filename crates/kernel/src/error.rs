@@ -5,6 +5,26 @@ use std::io;
 use std::path::PathBuf;
 use thiserror::Error;
 
+/// Why a scheme of the kernel has no pin in a folder. As text, what to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum Unseen {
+    /// The folder is in no BPF file system.
+    #[error(
+        "That folder is in no BPF file system: `ip netns exec` hides it behind a /sys of its own. Enter a network namespace with \
+         `nsenter --net=/run/netns/NAME cellcc tcp ...` instead, which leaves /sys as it is"
+    )]
+    NoFileSystem,
+    /// The folder cannot be read.
+    #[error("This user may not look into that folder: run it as root")]
+    NotPermitted,
+    /// The pins are elsewhere, or there are none.
+    #[error(
+        "Either `cellcc tcp load` had another --pins, or ran where another BPF file system is mounted; or a program holds them \
+         while it runs, such as `cellcc compare --driver kernel`"
+    )]
+    OtherPins,
+}
+
 /// Why something was not done. The message says what to do.
 #[derive(Debug, Error)]
 pub enum KernelError {
@@ -12,13 +32,34 @@ pub enum KernelError {
     #[error(transparent)]
     Refused(#[from] Refusal),
     /// Pins have no place.
-    #[error("{} is not in a BPF file system: mount one (mount -t bpf bpf /sys/fs/bpf)", .0.display())]
+    #[error(
+        "{} is not in a BPF file system: mount one (mount -t bpf bpf /sys/fs/bpf); `ip netns exec` hides it behind a /sys of its \
+         own: there use `nsenter --net=/run/netns/NAME cellcc tcp ...` instead",
+        .0.display()
+    )]
     NoFileSystem(PathBuf),
+    /// Somebody else changes what is loaded, for longer than that takes.
+    #[error(
+        "another `cellcc tcp` has held {} for half a minute: wait for it, or end it (`lsof {}` says which it is)",
+        .0.display(), .0.display()
+    )]
+    Busy(PathBuf),
     /// Loaded before.
     #[error(
-        "{0} is loaded already: `cellcc tcp set` changes its settings, `cellcc tcp unload {0}` removes it"
+        "{0} is loaded already: `cellcc tcp set` changes its settings, `cellcc tcp unload {0}` removes it, and `load --replace` \
+         gives it new settings and programs"
     )]
     LoadedAlready(&'static str),
+    /// In the kernel, and not pinned where we look.
+    #[error("in the kernel, but not in {}: {schemes}. {because}", .folder.display())]
+    Elsewhere {
+        /// Their names.
+        schemes: String,
+        /// Where we looked.
+        folder: PathBuf,
+        /// Why they are not there.
+        because: Unseen,
+    },
     /// Loaded by somebody else.
     #[error(
         "the kernel has a scheme {0} already: `cellcc tcp unload {0}` unloads what `cellcc tcp load` has loaded; what is \
@@ -33,6 +74,11 @@ pub enum KernelError {
         "{0} is unpinned, but the kernel still has it: another pin or process holds its link (bpftool link shows which)"
     )]
     StillHeld(&'static str),
+    /// No route of exactly this destination names a scheme of ours.
+    #[error(
+        "no route to {0} in this network namespace names a scheme of cellcc: `cellcc tcp route list` shows those that do"
+    )]
+    NoRoute(String),
     /// There is no interface of this name.
     #[error("there is no interface `{0}` in this network namespace: `ip link` lists what there is")]
     NoInterface(String),

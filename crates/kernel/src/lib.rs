@@ -8,6 +8,7 @@
 //! | a scheme as text, `reminis(dtt=40ms)` | [`Written`] |
 //! | the schemes for `cellcc compare --driver kernel` | [`KernelSchemes`] |
 //! | what is loaded: it stays when the process ends | [`Pins`] |
+//! | what the kernel has that is not pinned where we look | [`Pins::elsewhere`] |
 //! | what the kernel asks the integer cores | [`steps`] |
 //! | what the cores decide in the kernel, recorded and decided again | [`Recorder`], [`verify`] |
 //! | the sockets that use a scheme, live | [`Sockets`] |
@@ -45,6 +46,7 @@ mod sockets;
 #[path = "../bpf/steps/mod.rs"]
 pub mod steps;
 mod sys;
+mod turn;
 mod unloading;
 mod upgrading;
 mod verification;
@@ -52,7 +54,7 @@ mod verification;
 pub use backend::KernelSchemes;
 pub use cellcc_fixed::reminis::Zone;
 pub use control_group::ControlGroup;
-pub use error::KernelError;
+pub use error::{KernelError, Unseen};
 pub use flow_counts::FlowTeller;
 pub use holding::{Calls, Held};
 pub use host_counters::HostCounters;

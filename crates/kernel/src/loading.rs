@@ -3,7 +3,6 @@
 use crate::error::KernelError;
 use crate::libbpf_log::logged;
 use crate::machine::Machine;
-use crate::network;
 use crate::pins::{Pins, write_settings};
 use crate::scheme::Scheme;
 use crate::settings::Settings;
@@ -17,10 +16,38 @@ impl Pins {
     /// The machine cannot run it, it is loaded already, or the kernel refuses it. Nothing of it stays then.
     pub fn load(&self, scheme: Scheme, settings: &Settings, machine: &Machine) -> Result<(), KernelError> {
         machine.permits(scheme)?;
+        let _turn = self.take_turn()?;
         if self.link(scheme).exists() {
             return Err(KernelError::LoadedAlready(scheme.name()));
         }
-        network::check_name_is_free(scheme)?;
+        self.load_anew(scheme, settings)
+    }
+
+    /// Loads a scheme, or gives one that is loaded these settings and the programs of this cellcc: it ends the same whatever was
+    /// there. Live sockets of a loaded one keep their programs, as in [`upgrade`](Self::upgrade).
+    ///
+    /// # Errors
+    /// As those of [`load`](Self::load), or what is loaded has settings of another layout. It stays as it is then.
+    pub fn load_or_replace(
+        &self,
+        scheme: Scheme,
+        settings: &Settings,
+        machine: &Machine,
+    ) -> Result<(), KernelError> {
+        machine.permits(scheme)?;
+        let _turn = self.take_turn()?;
+        if !self.link(scheme).exists() {
+            return self.load_anew(scheme, settings);
+        }
+        self.replace_programs(scheme)?;
+        self.set(scheme, settings)
+    }
+
+    /// What it clears away where it fails is its own, or of a load that was killed: it is this process's turn.
+    fn load_anew(&self, scheme: Scheme, settings: &Settings) -> Result<(), KernelError> {
+        if let Some(elsewhere) = self.elsewhere(&[scheme]) {
+            return Err(elsewhere);
+        }
         self.prepare(scheme)?;
         let loaded = logged(|| self.open(scheme)?.load())
             .map_err(|(error, log)| rejected(scheme, &error, log))

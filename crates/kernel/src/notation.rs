@@ -6,6 +6,7 @@ use crate::scheme::Scheme;
 use crate::settings::Settings;
 use cellcc_control::kind::{Choice, Kind, Number, Packets, Switch, Time, TimeOrMultipleFrom};
 use cellcc_control::{AdviceRequest, Registry};
+use cellcc_experiment::linux_settings;
 use cellcc_fixed::reminis::{Exploration, Profile};
 use cellcc_units::Span;
 
@@ -22,15 +23,10 @@ pub struct Written {
     pub advice: Option<AdviceRequest>,
 }
 
-/// Settings of the simulator that hold in the kernel in any case: writing them changes nothing.
-const FIXED_IN_KERNEL: [(&str, &str); 6] = [
-    ("aimd", "profile"),
-    ("slow-start", "on"),
-    ("timer", "off"),
-    ("fairness", "network"),
-    ("guard", "off"),
-    ("fallback", "cubic"),
-];
+/// Defaults of the simulator that hold in the kernel in any case: writing them changes nothing, nor does writing the settings that
+/// Linux has.
+const FIXED_IN_KERNEL: [(&str, &str); 4] =
+    [("aimd", "profile"), ("slow-start", "on"), ("fairness", "network"), ("fallback", "cubic")];
 /// Settings of the reports, which are made elsewhere.
 const OF_REPORTS: [&str; 5] = ["source", "period", "route", "delay", "loss"];
 const PROFILES: [(&str, Profile); 3] =
@@ -89,6 +85,7 @@ impl Written {
             (Scheme::Reminis, "aimd", "reno") => {}
             (Scheme::Natcp | Scheme::Nacubic | Scheme::Nabbr, key, _) if OF_REPORTS.contains(&key) => {}
             _ if FIXED_IN_KERNEL.contains(&(key, value)) => {}
+            (scheme, ..) if linux_settings(scheme.registry_name()).contains(&(key, value)) => {}
             _ => self.settings.put(key, value)?,
         }
         Some(())

@@ -12,8 +12,9 @@
 //!                    SCHEME/settings     its settings for all sockets
 //! ```
 
-use crate::error::KernelError;
+use crate::error::{KernelError, Unseen};
 use crate::flow_counts::HEAR_FLOWS;
+use crate::network;
 use crate::scheme::Scheme;
 use crate::settings::Settings;
 use crate::socket_options::SOCKET_OPTIONS;
@@ -86,17 +87,67 @@ impl Pins {
         let link = Link::open(self.link(scheme)).and_then(|link| link.info());
         match link.map_err(KernelError::libbpf(format!("look at {}", scheme.name())))?.info {
             LinkTypeInfo::StructOps(info) => Ok(info.map_id),
-            _ => Err(KernelError::NotLoaded(scheme.name())),
+            _ => Err(self.not_loaded(scheme)),
         }
     }
 
     fn settings_map(&self, scheme: Scheme) -> Result<MapHandle, KernelError> {
         if !self.link(scheme).exists() {
-            return Err(KernelError::NotLoaded(scheme.name()));
+            return Err(self.not_loaded(scheme));
         }
         let path = self.scheme(scheme).join("settings");
         MapHandle::from_pinned_path(&path)
             .map_err(KernelError::libbpf(format!("open the settings of {}", scheme.name())))
+    }
+
+    /// What the kernel has of these schemes without a pin here, as an error that says why that may be and what to do.
+    pub fn elsewhere(&self, schemes: &[Scheme]) -> Option<KernelError> {
+        let available = network::available_schemes().unwrap_or_default();
+        let is_elsewhere = |scheme: &Scheme| {
+            available.iter().any(|name| name == scheme.name()) && !self.link(*scheme).exists()
+        };
+        let names: Vec<_> = schemes.iter().copied().filter(is_elsewhere).map(Scheme::name).collect();
+        (!names.is_empty()).then(|| KernelError::Elsewhere {
+            schemes: names.join(", "),
+            folder: self.folder.clone(),
+            because: self.why_unseen(),
+        })
+    }
+
+    fn why_unseen(&self) -> Unseen {
+        let may_look = fs::read_dir(self.place())
+            .map_or_else(|error| error.kind() != ErrorKind::PermissionDenied, |_| true);
+        match (self.is_in_bpf_file_system(), may_look) {
+            (false, _) => Unseen::NoFileSystem,
+            (true, false) => Unseen::NotPermitted,
+            (true, true) => Unseen::OtherPins,
+        }
+    }
+
+    /// That a scheme is not loaded, or that it is elsewhere.
+    pub(crate) fn not_loaded(&self, scheme: Scheme) -> KernelError {
+        self.elsewhere(&[scheme]).unwrap_or(KernelError::NotLoaded(scheme.name()))
+    }
+
+    /// That no scheme is loaded, or that what is loaded is elsewhere.
+    pub fn nothing_loaded(&self) -> KernelError {
+        self.elsewhere(&Scheme::ALL).unwrap_or(KernelError::NothingLoaded)
+    }
+
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The folder that holds the folder of pins.
+    pub(crate) fn place(&self) -> &Path {
+        match self.folder.parent() {
+            Some(parent) if parent != Path::new("") => parent,
+            _ => Path::new("."),
+        }
+    }
+
+    pub(crate) fn is_in_bpf_file_system(&self) -> bool {
+        statfs(self.place()).is_ok_and(|stat| stat.f_type as u64 == BPF_FILE_SYSTEM)
     }
 
     /// What all schemes share.
@@ -129,11 +180,6 @@ impl Pins {
 
     /// Makes the folder of a scheme.
     pub(crate) fn prepare(&self, scheme: Scheme) -> Result<(), KernelError> {
-        let parent = self.folder.parent().unwrap_or(Path::new("/"));
-        let is_there = statfs(parent).is_ok_and(|stat| stat.f_type as u64 == BPF_FILE_SYSTEM);
-        if !is_there {
-            return Err(KernelError::NoFileSystem(self.folder.clone()));
-        }
         let folder = self.scheme(scheme);
         fs::create_dir_all(&folder).map_err(KernelError::system(format!("make {}", folder.display())))
     }

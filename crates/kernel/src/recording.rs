@@ -39,7 +39,7 @@ impl Recorder {
     pub fn start(pins: &Pins) -> Result<Self, KernelError> {
         let schemes: Vec<_> = pins.loaded().into_iter().map(|scheme| scheme.name()).collect();
         if schemes.is_empty() {
-            return Err(KernelError::NothingLoaded);
+            return Err(pins.nothing_loaded());
         }
         let options = libbpf_rs::libbpf_sys::bpf_map_create_opts {
             sz: size_of::<libbpf_rs::libbpf_sys::bpf_map_create_opts>() as _,

@@ -2,6 +2,7 @@
 
 use crate::error::KernelError;
 use crate::netlink::Netlink;
+use crate::scheme::Scheme;
 use netlink_packet_core::{NLM_F_CREATE, NLM_F_EXCL, NLM_F_REPLACE};
 use netlink_packet_route::AddressFamily;
 use netlink_packet_route::RouteNetlinkMessage;
@@ -10,7 +11,7 @@ use netlink_packet_route::route::{
     RouteScope, RouteType,
 };
 use std::fmt;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
 
 /// Marks the routes that [`add`] made, which go with the scheme. rtnetlink(7) leaves the numbers above 4 to user space; this
@@ -28,14 +29,35 @@ impl FromStr for Prefix {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let refused = || format!("`{text}` is no prefix; write 10.45.0.0/16 or 2001:db8::/32");
+        let refused = || format!("`{text}` is no prefix; write one such as 10.45.0.0/16 or 2001:db8::/32");
         let (address, bits) = text.split_once('/').ok_or_else(refused)?;
         let address: IpAddr = address.parse().map_err(|_| refused())?;
         let bits: u8 = bits.parse().map_err(|_| refused())?;
         if bits > if address.is_ipv4() { 32 } else { 128 } {
             return Err(refused());
         }
-        Ok(Self { address, bits })
+        let prefix = Self { address: first_of(address, bits), bits };
+        if prefix.address != address {
+            let host = Self { address, bits: if address.is_ipv4() { 32 } else { 128 } };
+            return Err(format!(
+                "`{text}`: the address has more than its first {bits} bits; write {prefix} for all of them, or {host} for the one"
+            ));
+        }
+        Ok(prefix)
+    }
+}
+
+/// The address without what lies behind its first bits.
+fn first_of(address: IpAddr, bits: u8) -> IpAddr {
+    match address {
+        IpAddr::V4(address) => {
+            let mask = u32::MAX.checked_shl(32 - u32::from(bits)).unwrap_or(0);
+            Ipv4Addr::from_bits(address.to_bits() & mask).into()
+        }
+        IpAddr::V6(address) => {
+            let mask = u128::MAX.checked_shl(128 - u32::from(bits)).unwrap_or(0);
+            Ipv6Addr::from_bits(address.to_bits() & mask).into()
+        }
     }
 }
 
@@ -64,25 +86,50 @@ pub fn add(prefix: Prefix, scheme: &str) -> Result<(), KernelError> {
     netlink.put(route, flags).map_err(KernelError::system(format!("let {prefix} use {scheme}")))
 }
 
+/// The routes of the calling thread's namespace that name a scheme of ours: their destinations, and the schemes.
+///
+/// # Errors
+/// The kernel's list cannot be read.
+pub fn list() -> Result<Vec<(String, Scheme)>, KernelError> {
+    let routes = Netlink::open()?.routes()?;
+    Ok(routes.iter().filter_map(|route| Some((destination_of(route), scheme_of(route)?))).collect())
+}
+
+/// Takes its scheme from the route of exactly this destination, in the namespace of the calling thread; gives the scheme.
+///
+/// # Errors
+/// There is no such route, or it names no scheme of ours, or we may not.
+pub fn remove(prefix: Prefix) -> Result<Scheme, KernelError> {
+    let mut netlink = Netlink::open()?;
+    let own = netlink.routes()?.into_iter().filter(|route| is_to(route, prefix));
+    let (route, scheme) = own
+        .filter_map(|route| scheme_of(&route).map(|scheme| (route, scheme)))
+        .next()
+        .ok_or_else(|| KernelError::NoRoute(prefix.to_string()))?;
+    take_from(&mut netlink, route, scheme.name())?;
+    Ok(scheme)
+}
+
 /// Takes `scheme` from all routes of the calling thread's namespace; names them.
 pub(crate) fn forget(scheme: &str) -> Result<Vec<String>, KernelError> {
     let mut netlink = Netlink::open()?;
     let named: Vec<_> = netlink.routes()?.into_iter().filter(|route| uses(route, scheme)).collect();
-    let mut names = Vec::new();
-    for mut route in named {
-        let name = name_of(&route);
-        let done = if route.header.protocol == RouteProtocol::from(OURS) {
-            netlink.delete(route)
-        } else {
-            change_metrics(&mut route, |metrics| {
-                metrics.retain(|metric| !matches!(metric, RouteMetric::CcAlgo(_)));
-            });
-            netlink.put(route, NLM_F_REPLACE)
-        };
-        done.map_err(KernelError::system(format!("take {scheme} from {name}")))?;
-        names.push(name);
-    }
-    Ok(names)
+    named.into_iter().map(|route| take_from(&mut netlink, route, scheme)).collect()
+}
+
+/// Deletes a route that [`add`] made, and leaves another without the scheme; names it.
+fn take_from(netlink: &mut Netlink, mut route: RouteMessage, scheme: &str) -> Result<String, KernelError> {
+    let name = name_of(&route);
+    let done = if route.header.protocol == RouteProtocol::from(OURS) {
+        netlink.delete(route)
+    } else {
+        change_metrics(&mut route, |metrics| {
+            metrics.retain(|metric| !matches!(metric, RouteMetric::CcAlgo(_)));
+        });
+        netlink.put(route, NLM_F_REPLACE)
+    };
+    done.map_err(KernelError::system(format!("take {scheme} from {name}")))?;
+    Ok(name)
 }
 
 /// A route to `prefix` of our own that leaves as its first address does now.
@@ -130,13 +177,24 @@ fn change_metrics(route: &mut RouteMessage, change: impl FnOnce(&mut Vec<RouteMe
     }
 }
 
-fn uses(route: &RouteMessage, scheme: &str) -> bool {
-    route.attributes.iter().any(|attribute| match attribute {
-        RouteAttribute::Metrics(metrics) => {
-            metrics.iter().any(|metric| matches!(metric, RouteMetric::CcAlgo(name) if name == scheme))
-        }
-        _ => false,
+/// The congestion control that a route names.
+fn named_by(route: &RouteMessage) -> Option<&str> {
+    let metrics = route.attributes.iter().find_map(|attribute| match attribute {
+        RouteAttribute::Metrics(metrics) => Some(metrics),
+        _ => None,
+    });
+    metrics?.iter().find_map(|metric| match metric {
+        RouteMetric::CcAlgo(name) => Some(name.as_str()),
+        _ => None,
     })
+}
+
+fn uses(route: &RouteMessage, scheme: &str) -> bool {
+    named_by(route) == Some(scheme)
+}
+
+fn scheme_of(route: &RouteMessage) -> Option<Scheme> {
+    named_by(route).and_then(Scheme::named)
 }
 
 fn destination(route: &RouteMessage) -> Option<IpAddr> {
@@ -155,9 +213,17 @@ fn is_to(route: &RouteMessage, prefix: Prefix) -> bool {
         && (prefix.bits == 0 || destination(route) == Some(prefix.address))
 }
 
+/// `10.45.0.0/16`, `default`.
+fn destination_of(route: &RouteMessage) -> String {
+    match destination(route) {
+        Some(address) => format!("{address}/{}", route.header.destination_prefix_length),
+        None => "default".into(),
+    }
+}
+
 fn name_of(route: &RouteMessage) -> String {
     match destination(route) {
-        Some(address) => format!("the route {address}/{}", route.header.destination_prefix_length),
+        Some(_) => format!("the route {}", destination_of(route)),
         None => "the default route".into(),
     }
 }
@@ -210,6 +276,15 @@ mod tests {
         }
         for text in ["10.0.0.0", "10.0.0.0/33", "::1/129", "host/8", "10.0.0.0/", ""] {
             assert!(text.parse::<Prefix>().is_err(), "{text}");
+        }
+        // The kernel answered "Invalid argument".
+        for (text, whole, one) in [
+            ("10.45.9.7/24", "10.45.9.0/24", "10.45.9.7/32"),
+            ("2001:db8::1/32", "2001:db8::/32", "2001:db8::1/128"),
+            ("1.0.0.0/0", "0.0.0.0/0", "1.0.0.0/32"),
+        ] {
+            let error = text.parse::<Prefix>().expect_err("too long an address");
+            assert!(error.contains(whole) && error.contains(one), "{error}");
         }
     }
 }

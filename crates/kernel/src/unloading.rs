@@ -26,8 +26,9 @@ impl Pins {
     /// Nothing of it is there, or we may not, or somebody else holds it.
     pub fn unload(&self, scheme: Scheme) -> Result<Vec<Reset>, KernelError> {
         if !self.scheme(scheme).exists() {
-            return Err(KernelError::NotLoaded(scheme.name()));
+            return Err(self.not_loaded(scheme));
         }
+        let _turn = self.take_turn()?;
         let resets = Namespace::all()?
             .iter()
             .map(|namespace| namespace.run(|| network::reset(scheme.name(), namespace)))

@@ -6,7 +6,7 @@ use crate::schedule;
 use crate::synthetic;
 use crate::texture::{Texture, TextureError};
 use crate::trace::{self, Trace, TraceError};
-use cellcc_units::{ParseError, Rate, Span};
+use cellcc_units::{ParseError, Rate, Span, instead};
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -104,8 +104,8 @@ pub enum SpecError {
     Shapes(TextureError),
     /// The caller knows no such link.
     #[error(
-        "there is no link named `{0}`; there are {known}, and a trace file is written with its path, such as `./{0}`",
-        known = synthetic::known()
+        "there is no link named `{0}`{known}, and a trace file is written with its path, such as `./{0}`",
+        known = instead(.0, "there are", &synthetic::known())
     )]
     UnknownName(String),
 }
@@ -194,6 +194,9 @@ impl FromStr for CapacitySpec {
         let (name, cut) = split_cut(text)?;
         if name.is_empty() || name.parse::<Rate>().is_ok() {
             return Err(refused().into());
+        }
+        if let Some(meant) = Rate::meant_by(name) {
+            return Err(refused().meaning(Some(meant)).into());
         }
         if name.contains(['/', '.', std::path::MAIN_SEPARATOR]) {
             return Ok(Self::File { path: name.into(), cut });

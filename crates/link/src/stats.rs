@@ -67,9 +67,12 @@ impl CapacityStats {
     /// The numbers of one period; of `endless` length where the capacity never repeats.
     pub fn new(capacity: &Capacity, endless: Span) -> Self {
         let duration = capacity.period().unwrap_or(endless);
-        let rates = rates_by_second(capacity, duration);
-        let sorted = sorted(&rates);
-        let outages = runs_below(&rates, OUTAGE_BELOW_MBIT_S);
+        let runs = rates_by_second(capacity, duration);
+        let mut ascending = runs.clone();
+        ascending.sort_unstable_by(|one, other| one.rate_mbit_s.total_cmp(&other.rate_mbit_s));
+        let percentile = |percent| percentile_of_runs(&ascending, percent).unwrap_or(0.0);
+        let outages = outages(&runs);
+        let seconds: u64 = runs.iter().map(|run| run.seconds).sum();
         let second = SECOND.min(duration).as_secs_f64();
         let (longest_gap, bursts) = match &capacity.shape {
             Shape::Steps(steps) => (longest_zero(steps), None),
@@ -78,11 +81,14 @@ impl CapacityStats {
         Self {
             duration_s: duration.as_secs_f64(),
             mean_mbit_s: capacity.rate_in(Time::ZERO, Time::ZERO + duration).as_mbit_per_sec(),
-            p5_mbit_s: percentile(&sorted, 5).unwrap_or(0.0),
-            p50_mbit_s: percentile(&sorted, 50).unwrap_or(0.0),
-            p95_mbit_s: percentile(&sorted, 95).unwrap_or(0.0),
-            largest_jump_mbit_s: rates.windows(2).map(|pair| (pair[1] - pair[0]).abs()).fold(0.0, f64::max),
-            outage_share: outages.iter().sum::<usize>() as f64 / rates.len().max(1) as f64,
+            p5_mbit_s: percentile(5),
+            p50_mbit_s: percentile(50),
+            p95_mbit_s: percentile(95),
+            largest_jump_mbit_s: runs
+                .windows(2)
+                .map(|pair| (pair[1].rate_mbit_s - pair[0].rate_mbit_s).abs())
+                .fold(0.0, f64::max),
+            outage_share: outages.iter().sum::<u64>() as f64 / seconds.max(1) as f64,
             outage_count: outages.len(),
             longest_outage_s: outages.iter().copied().max().unwrap_or(0) as f64 * second,
             longest_gap_s: Span::from_nanos(longest_gap).as_secs_f64(),
@@ -121,22 +127,49 @@ impl BurstStats {
     }
 }
 
-/// Mbit/s of each whole second; of the whole where it is shorter than one.
-fn rates_by_second(capacity: &Capacity, duration: Span) -> Vec<f64> {
-    let second = SECOND.min(duration);
-    let count = duration.as_nanos().checked_div(second.as_nanos()).unwrap_or(0);
-    let rate = |index| {
-        let start = Time::ZERO + second * index;
-        capacity.rate_in(start, start + second).as_mbit_per_sec()
-    };
-    (0..count).map(rate).collect()
+/// Seconds on end with one rate. A trace may say in a few bytes that a rate holds for a year, which is one run.
+#[derive(Debug, Clone, Copy)]
+struct Run {
+    rate_mbit_s: f64,
+    seconds: u64,
 }
 
-/// The lengths of the runs of values below `bound`.
-fn runs_below(values: &[f64], bound: f64) -> Vec<usize> {
-    let below = |value: &f64| *value < bound;
-    let runs = values.chunk_by(|one, next| below(one) == below(next));
-    runs.filter(|run| below(&run[0])).map(<[f64]>::len).collect()
+/// The rates of the whole seconds; of the whole where it is shorter than one.
+fn rates_by_second(capacity: &Capacity, duration: Span) -> Vec<Run> {
+    let second = SECOND.min(duration);
+    let count = duration.as_nanos().checked_div(second.as_nanos()).unwrap_or(0);
+    let mut runs: Vec<Run> = Vec::new();
+    for index in 0..count {
+        let start = Time::ZERO + second * index;
+        let rate_mbit_s = capacity.rate_in(start, start + second).as_mbit_per_sec();
+        match runs.last_mut() {
+            Some(run) if run.rate_mbit_s == rate_mbit_s => run.seconds += 1,
+            _ => runs.push(Run { rate_mbit_s, seconds: 1 }),
+        }
+    }
+    runs
+}
+
+/// The lengths of the outages, in seconds.
+fn outages(runs: &[Run]) -> Vec<u64> {
+    let is_out = |run: &Run| run.rate_mbit_s < OUTAGE_BELOW_MBIT_S;
+    let stretches = runs.chunk_by(|one, next| is_out(one) == is_out(next));
+    stretches
+        .filter(|stretch| is_out(&stretch[0]))
+        .map(|stretch| stretch.iter().map(|run| run.seconds).sum())
+        .collect()
+}
+
+/// The `percent`th percentile of the seconds by nearest rank, from runs in ascending order of their rates.
+fn percentile_of_runs(ascending: &[Run], percent: u64) -> Option<f64> {
+    let seconds: u64 = ascending.iter().map(|run| run.seconds).sum();
+    let rank = (seconds * percent).div_ceil(100).max(1);
+    let mut at_or_below = 0;
+    let run = ascending.iter().find(|run| {
+        at_or_below += run.seconds;
+        at_or_below >= rank
+    });
+    run.map(|run| run.rate_mbit_s)
 }
 
 /// Nanoseconds of the longest time at rate zero.
@@ -194,6 +227,15 @@ mod tests {
         assert_eq!((stats.outage_share, stats.outage_count, stats.longest_outage_s), (0.5, 2, 2.0));
         assert_eq!(stats.longest_gap_s, 1.0);
         assert_eq!(stats.bursts, None);
+    }
+
+    /// Twelve bytes used to take half a gigabyte.
+    #[test]
+    fn a_year_at_one_rate_is_a_run_and_no_list_of_seconds() {
+        let trace = parse("a.mbps", b"0 10\n1000000 0\n").unwrap().capacity;
+        let runs = rates_by_second(&trace, trace.period().unwrap());
+        let lengths: Vec<_> = runs.iter().map(|run| run.seconds).collect();
+        assert_eq!(lengths, [1_000_000, 1_000_000]);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Who asked for whom, and what was answered: one line of JSON each.
 
 use crate::name::PeerName;
+use cellcc_units::Time;
 use serde::Serialize;
 use std::net::IpAddr;
 
@@ -17,6 +18,13 @@ pub struct AuditEntry {
     /// What happened.
     #[serde(flatten)]
     pub event: Event,
+}
+
+impl AuditEntry {
+    /// What happened at this time since 1970.
+    pub(crate) fn new(unix: Time, client: PeerName, address: IpAddr, event: Event) -> Self {
+        Self { unix_ms: unix.as_nanos() / 1_000_000, client, address, event }
+    }
 }
 
 /// What happened.
@@ -44,6 +52,8 @@ pub enum Event {
         /// Why not.
         reason: EndReason,
     },
+    /// It hears of all users from now on, as an operator.
+    SubscribedToAll,
     /// It sees the page of all users.
     Page,
     /// It wanted to be told about an address, and is not.
@@ -93,6 +103,8 @@ pub enum Refused {
     Role,
     /// It asks faster than it may.
     TooFast,
+    /// It begins more than may be written down.
+    TooOften,
     /// It has as many users as it may.
     TooMany,
 }

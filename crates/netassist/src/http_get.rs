@@ -52,9 +52,13 @@ impl fmt::Display for HttpUrl {
 
 /// The body of the answer, or what went wrong.
 pub(crate) async fn get(url: &HttpUrl) -> Result<Bytes, String> {
-    match timeout(PATIENCE, answer(&url.0)).await {
+    get_within(PATIENCE, url).await
+}
+
+async fn get_within(patience: Duration, url: &HttpUrl) -> Result<Bytes, String> {
+    match timeout(patience, answer(&url.0)).await {
         Ok(answer) => answer.map_err(|problem| format!("{url}: {problem}")),
-        Err(_) => Err(format!("{url}: no answer within {} s", PATIENCE.as_secs())),
+        Err(_) => Err(format!("{url}: no answer within {} s", patience.as_secs_f64())),
     }
 }
 
@@ -80,4 +84,42 @@ async fn answer(uri: &Uri) -> Result<Bytes, String> {
     }
     let body = Limited::new(response.into_body(), MAX_BYTES).collect().await;
     body.map(|body| body.to_bytes()).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpListener;
+
+    /// A platform that answers every request with this head, and then with `x` for as long as somebody reads.
+    async fn platform(head: &'static str) -> HttpUrl {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/", listener.local_addr().unwrap()).parse().unwrap();
+        tokio::spawn(async move {
+            let (mut socket, _) = listener.accept().await.unwrap();
+            socket.read_buf(&mut Vec::new()).await.unwrap();
+            socket.write_all(head.as_bytes()).await.unwrap();
+            if !head.is_empty() {
+                while socket.write_all(&[b'x'; 65_536]).await.is_ok() {}
+            }
+            std::future::pending::<()>().await;
+        });
+        url
+    }
+
+    #[tokio::test]
+    async fn an_answer_without_an_end_is_read_to_its_bound() {
+        let problem = get(&platform("HTTP/1.1 200 OK\r\n\r\n").await).await.unwrap_err();
+        assert!(problem.contains("length limit exceeded"), "{problem}");
+        let problem = get(&platform("HTTP/1.1 200 OK\r\nX: ").await).await.unwrap_err();
+        assert!(!problem.contains("no answer within"), "a header has a bound as well: {problem}");
+    }
+
+    #[tokio::test]
+    async fn a_platform_that_does_not_answer_is_given_up() {
+        let patience = Duration::from_millis(100);
+        let problem = get_within(patience, &platform("").await).await.unwrap_err();
+        assert!(problem.ends_with("no answer within 0.1 s"), "{problem}");
+    }
 }

@@ -1,9 +1,11 @@
 //! Who the users are: a table that joins what a base station calls a user, the addresses that servers see, and the key by
 //! which the user goes on the wire.
 
+use crate::name::{PeerName, Role};
 use crate::sessions::Session;
 use cellcc_units::Span;
-use serde::Deserialize;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
 use std::fmt;
@@ -58,6 +60,17 @@ pub enum SourceName {
     Tunnel(u32),
 }
 
+impl fmt::Display for SourceName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Radio(RadioName { pci, rnti }) => write!(f, "RNTI {rnti} of cell {pci}"),
+            Self::Name(name) => f.write_str(name),
+            Self::Address(address) => write!(f, "the address {address}"),
+            Self::Tunnel(tunnel) => write!(f, "the tunnel {tunnel}"),
+        }
+    }
+}
+
 /// What a base station calls a user: within a cell (physical cell identity) its radio network temporary identifier. It is
 /// another after each attachment: a static table is for laboratories.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
@@ -74,6 +87,7 @@ pub struct RadioName {
 #[serde(deny_unknown_fields)]
 pub struct User {
     /// The name in the user's certificate, and in the audit log.
+    #[serde(deserialize_with = "user_name")]
     pub name: String,
     /// The addresses under which servers see the user; those that the core tells come besides.
     #[serde(default)]
@@ -84,6 +98,15 @@ pub struct User {
     /// What the base stations call the user.
     #[serde(default)]
     pub radio: Vec<RadioName>,
+}
+
+/// A name that a certificate can have.
+fn user_name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let name = String::deserialize(deserializer)?;
+    match PeerName::new(Role::User, &name) {
+        Ok(_) => Ok(name),
+        Err(error) => Err(D::Error::custom(error)),
+    }
 }
 
 /// A user of an [`Identities`].

@@ -30,6 +30,7 @@ mod clock;
 pub mod consent;
 pub mod daemon;
 pub mod emulated_cell;
+mod entries;
 mod established;
 mod http_get;
 mod identity;
@@ -38,6 +39,7 @@ mod live_flows;
 mod name;
 pub mod pass;
 pub mod probe;
+mod problem_log;
 pub mod protocol;
 mod sample;
 mod service;
@@ -65,5 +67,5 @@ pub use sessions::{Session, open5gs_sessions};
 pub use transport::{
     Backoff, BindError, BrokerClients, BrokerUrl, BrokerUrlError, CellName, Client, ClientError, ClientEvent,
     ClientSettings, Contradiction, KnownServer, NotAToken, Permissions, PublisherSettings, Server,
-    ServerCounts, ServiceAddress, SubjectToken, UnknownName, permissions, subject,
+    ServerCounts, ServiceAddress, SubjectToken, Tracking, UnknownName, permissions, subject,
 };

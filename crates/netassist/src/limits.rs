@@ -20,9 +20,17 @@ const OWN_REQUESTS_PER_SECOND: NonZeroU32 = NonZeroU32::new(1200).unwrap();
 const OWN_REQUESTS_AT_ONCE: NonZeroU32 = NonZeroU32::new(4000).unwrap();
 /// Requests above that rate after which a client is disconnected: it does not wait as it is told to.
 pub(crate) const MAX_TOO_FAST: u32 = 1000;
-/// Refusals of one client that are written down in a second, and at once; the others are counted.
+/// Refusals of one name that are written down in a second, and at once; the others are counted.
 const REFUSALS_LOGGED_PER_SECOND: NonZeroU32 = NonZeroU32::new(10).unwrap();
 const REFUSALS_LOGGED_AT_ONCE: NonZeroU32 = NonZeroU32::new(100).unwrap();
+/// Messages of a source on a connection, pings among them: some ten times those of a base station that tells of all of its layers
+/// a hundred times a second.
+const SOURCE_MESSAGES_PER_SECOND: NonZeroU32 = NonZeroU32::new(5000).unwrap();
+/// What one name may begin that is written down when it begins and when it ends: all users of all its clients at once, and then
+/// as many in a second as come and go at a busy server. That is at most 26 kB a second.
+const BEGINNINGS_PER_SECOND: NonZeroU32 = NonZeroU32::new(100).unwrap();
+const BEGINNINGS_AT_ONCE: NonZeroU32 =
+    NonZeroU32::new((MAX_CLIENTS_OF_ONE_NAME * MAX_SUBSCRIPTIONS) as u32).unwrap();
 /// Users of one client.
 pub(crate) const MAX_SUBSCRIPTIONS: usize = 10_000;
 /// Clients at once; each takes up to 100 kB of the QUIC implementation's memory, so 25 MB.
@@ -49,9 +57,20 @@ impl Allowance {
         Self::new(now, OWN_REQUESTS_PER_SECOND, OWN_REQUESTS_AT_ONCE)
     }
 
+    /// For the messages of a source on one connection.
+    pub(crate) fn of_source_messages(now: Time) -> Self {
+        Self::new(now, SOURCE_MESSAGES_PER_SECOND, SOURCE_MESSAGES_PER_SECOND)
+    }
+
     /// For refusals in the audit log.
+    /// For refusals of one name in the audit log.
     pub(crate) fn of_logged_refusals(now: Time) -> Self {
         Self::new(now, REFUSALS_LOGGED_PER_SECOND, REFUSALS_LOGGED_AT_ONCE)
+    }
+
+    /// For what one name begins and the audit log has to have: connections, subscriptions, pages.
+    pub(crate) fn of_beginnings(now: Time) -> Self {
+        Self::new(now, BEGINNINGS_PER_SECOND, BEGINNINGS_AT_ONCE)
     }
 
     fn new(now: Time, per_second: NonZeroU32, at_once: NonZeroU32) -> Self {

@@ -16,8 +16,9 @@ pub const MAX_MESSAGE_BYTES: usize = 4096;
 pub const RECORDS_PER_DATAGRAM: usize = 17;
 /// QUIC: a peer without a packet for this long is gone.
 pub const IDLE_TIMEOUT: Duration = Duration::from_secs(10);
-/// QUIC: how long a connection is silent at most. Three times within the idle time-out.
-pub const KEEP_ALIVE: Duration = Duration::from_secs(3);
+/// QUIC: how long a connection is silent at most. A service that has crashed and was started again answers the next packet with
+/// a reset, so that this is how long a client goes on without hearing of it.
+pub const KEEP_ALIVE: Duration = Duration::from_secs(1);
 /// NATS: how often the broker is asked whether it is there. After three unanswered times the connection is lost: after 9 s, as with
 /// QUIC's idle time-out.
 pub const PING_INTERVAL: Duration = Duration::from_secs(3);

@@ -3,8 +3,8 @@
 //!
 //! Source: Open5GS's session management function, `GET /pdu-info` (main of 7 August 2026). Not tried: a live core.
 
+use crate::entries::{Entries, Entry, LeftOut, fields, shortened};
 use serde::Deserialize;
-use serde_json::Value;
 use std::net::IpAddr;
 
 /// The sessions of one user.
@@ -20,14 +20,26 @@ pub struct Session {
 
 #[derive(Deserialize)]
 struct Answer {
-    items: Vec<Value>,
+    items: Entries<Item>,
 }
 
 #[derive(Deserialize)]
 struct Item {
     supi: String,
     #[serde(default)]
-    pdu: Vec<Value>,
+    pdu: Entries<Pdu>,
+}
+
+impl Entry for Item {
+    fn read(json: &str) -> Result<Self, String> {
+        fields(json)
+    }
+}
+
+impl Entry for Pdu {
+    fn read(json: &str) -> Result<Self, String> {
+        fields(json)
+    }
 }
 
 #[derive(Deserialize)]
@@ -51,22 +63,25 @@ struct Endpoint {
     teid: u32,
 }
 
-/// The sessions in an answer of Open5GS. An entry that lacks something is left out; the others count.
+/// The sessions in an answer of Open5GS, and what was left out: an entry that lacks something costs only itself.
 ///
 /// # Errors
 /// It is no answer of Open5GS: what is wrong with it.
-pub fn open5gs_sessions(bytes: &[u8]) -> Result<Vec<Session>, String> {
-    let answer: Answer = serde_json::from_slice(bytes).map_err(|error| format!("no sessions: {error}"))?;
-    Ok(answer.items.iter().filter_map(|item| Item::deserialize(item).ok()).map(session).collect())
-}
-
-fn session(item: Item) -> Session {
-    let mut session = Session { supi: item.supi, ..Session::default() };
-    for pdu in item.pdu.iter().filter_map(|pdu| Pdu::deserialize(pdu).ok()) {
-        session.addresses.extend([pdu.ipv4, pdu.ipv6].into_iter().flatten());
-        session.tunnels.extend(pdu.n3.and_then(|n3| n3.gnb).map(|gnb| gnb.teid));
-    }
-    session
+pub fn open5gs_sessions(bytes: &[u8]) -> Result<(Vec<Session>, LeftOut), String> {
+    let answer: Answer = serde_json::from_slice(bytes)
+        .map_err(|error| format!("no sessions: {}", shortened(&error.to_string())))?;
+    let mut left_out = answer.items.left_out;
+    let session = |item: Item| {
+        left_out.join(item.pdu.left_out);
+        let mut session = Session { supi: item.supi, ..Session::default() };
+        for pdu in item.pdu.read {
+            session.addresses.extend([pdu.ipv4, pdu.ipv6].into_iter().flatten());
+            session.tunnels.extend(pdu.n3.and_then(|n3| n3.gnb).map(|gnb| gnb.teid));
+        }
+        session
+    };
+    let sessions = answer.items.read.into_iter().map(session).collect();
+    Ok((sessions, left_out))
 }
 
 #[cfg(test)]
@@ -87,20 +102,20 @@ mod tests {
             addresses: vec!["10.45.0.2".parse().unwrap(), "2001:db8::2".parse().unwrap()],
             tunnels: vec![12],
         };
-        assert_eq!(open5gs_sessions(ANSWER.as_bytes()), Ok(vec![expected]));
+        assert_eq!(open5gs_sessions(ANSWER.as_bytes()), Ok((vec![expected], LeftOut::default())));
     }
 
     #[test]
     fn an_entry_that_lacks_something_costs_only_itself() {
         let text = r#"{"items":[7,{"pdu":[]},{"supi":"imsi-1","pdu":[3,{"ipv4":"x"},{"ipv4":"10.45.0.3","n3":{}}]}]}"#;
-        let sessions = open5gs_sessions(text.as_bytes()).unwrap();
-        assert_eq!(sessions.len(), 1);
+        let (sessions, left_out) = open5gs_sessions(text.as_bytes()).unwrap();
+        assert_eq!((sessions.len(), left_out.count), (1, 4));
         assert_eq!((sessions[0].addresses.len(), sessions[0].tunnels.len()), (1, 0));
         // An answer without the list does not say that nobody has a session.
         for other in ["[]", "{}", "<html>"] {
             assert!(open5gs_sessions(other.as_bytes()).is_err(), "{other}");
         }
-        assert_eq!(open5gs_sessions(br#"{"items":[]}"#), Ok(vec![]));
+        assert_eq!(open5gs_sessions(br#"{"items":[]}"#), Ok((vec![], LeftOut::default())));
     }
 
     proptest! {

@@ -36,7 +36,7 @@ pub(crate) struct Purpose {
 pub(crate) struct Statement {
     pub(crate) signer: PeerName,
     pub(crate) named: PeerName,
-    /// On the service's clock, which is the time since 1970.
+    /// Since 1970.
     pub(crate) until: Time,
 }
 

@@ -5,7 +5,7 @@ use crate::error::RecordError;
 use crate::flow::{End, Flow};
 use crate::recording::{Beginning, Recording, Sources};
 use crate::socket::Socket;
-use crate::wire::{Message, Refusal, Report, Request, Stopped};
+use crate::wire::{Message, Refusal, Report, Request, Stopped, Why};
 use cellcc_units::{Bytes, Rate, Span, Time};
 use serde::Serialize;
 use std::hash::{BuildHasher, RandomState};
@@ -186,11 +186,14 @@ impl NearEnd {
                 });
                 (shown_at, shown_bytes) = (now, bytes);
             }
+            let far_end = self.far_end.map(|stopped| stopped.why);
             let ended = [
                 (stop.load(Ordering::Relaxed), Ended::Interrupted),
                 (self.recorded_for(now).is_some_and(|span| span > self.request.duration), Ended::Duration),
                 (self.flow.exhausted(), Ended::Bytes),
-                (self.far_end.is_some_and(|stopped| stopped.by_limit), Ended::FarEnd),
+                (far_end == Some(Why::Bytes), Ended::Bytes),
+                (far_end == Some(Why::Duration), Ended::Duration),
+                (far_end == Some(Why::OwnLimit), Ended::FarEnd),
                 (now.since(self.flow.last_received) > SILENCE_TIMEOUT, Ended::Silence),
             ];
             if let Some((_, ended)) = ended.into_iter().find(|(true_now, _)| *true_now) {

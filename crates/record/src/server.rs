@@ -4,7 +4,7 @@ use crate::clock;
 use crate::error::RecordError;
 use crate::flow::{End, Flow};
 use crate::socket::Socket;
-use crate::wire::{Message, Refusal, Request, Stopped};
+use crate::wire::{Message, Refusal, Request, Stopped, Why};
 use cellcc_units::{Bytes, Span, Time};
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};
@@ -104,6 +104,8 @@ struct FarEnd {
 struct FarRecording {
     flow: Flow,
     nonce: u64,
+    /// Of the bytes and of the time that the near end asked for, whether it gets them all.
+    allows_all: (bool, bool),
     deadline: Time,
     /// Overflows of the socket when the recording began. Those of other recordings since then count for this one too.
     overflows_before: u64,
@@ -113,14 +115,24 @@ struct FarRecording {
 }
 
 impl FarRecording {
-    fn stopped(&self, by_limit: bool) -> Message {
+    fn stopped(&self, why: Why) -> Message {
         let stopped = Stopped {
             sent: self.flow.sender.as_ref().map_or(0, |sender| sender.sent()),
             arrivals: self.flow.arrivals.log().len() as u64,
             overflowed: self.overflows - self.overflows_before,
-            by_limit,
+            why,
         };
         Message::Stopped(self.flow.session(), stopped)
+    }
+
+    /// What of it is used up.
+    fn limit(&self, now: Time) -> Option<Why> {
+        let or_own = |allows_all: bool, why| if allows_all { why } else { Why::OwnLimit };
+        let (bytes, duration) = self.allows_all;
+        if self.flow.exhausted() {
+            return Some(or_own(bytes, Why::Bytes));
+        }
+        (now >= self.deadline).then(|| or_own(duration, Why::Duration))
     }
 
     fn end(&mut self, now: Time) -> bool {
@@ -183,7 +195,7 @@ impl FarEnd {
                 if recording.end(now) {
                     on_event(ServerEvent::Ended(from, recording.flow.bytes()));
                 }
-                self.answers.push((from, recording.stopped(false)));
+                self.answers.push((from, recording.stopped(Why::Asked)));
             }
             _ => self.ignored += 1,
         }
@@ -215,6 +227,7 @@ impl FarEnd {
             self.answers.push((from, Message::Refused { nonce, reason: Refusal::Busy }));
             return;
         }
+        let asked = request;
         request.max_bytes = request.max_bytes.min(self.settings.max_bytes);
         request.duration = request.duration.min(self.settings.max_duration);
         let session = self.secret.hash_one((from, nonce, now.as_nanos()));
@@ -224,6 +237,7 @@ impl FarEnd {
         let recording = FarRecording {
             flow,
             nonce,
+            allows_all: (request.max_bytes == asked.max_bytes, request.duration == asked.duration),
             deadline: now + request.duration + WARM_UP,
             overflows_before: overflows,
             overflows,
@@ -247,13 +261,13 @@ impl FarEnd {
                 return false;
             };
             busy |= more;
-            if now >= recording.deadline || recording.flow.exhausted() {
+            if let Some(why) = recording.limit(now) {
                 if recording.end(now) {
                     on_event(ServerEvent::Ended(*peer, recording.flow.bytes()));
                 }
                 if now >= recording.next_stopped {
                     recording.next_stopped = now + STOPPED_INTERVAL;
-                    let message = recording.stopped(true);
+                    let message = recording.stopped(why);
                     let _ = recording.flow.send(socket, &message);
                 }
             }

@@ -109,8 +109,26 @@ pub struct Stopped {
     pub arrivals: u64,
     /// Packets its socket had no room for.
     pub overflowed: u64,
-    /// True where the far end stopped by its own limit; false in an answer to a stop.
-    pub by_limit: bool,
+    /// Why it stopped.
+    pub why: Why,
+}
+
+/// Why the far end sends nothing more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Why {
+    /// The near end has asked it to stop.
+    Asked,
+    /// It allows less than was asked for, and that is used up.
+    OwnLimit,
+    /// As many bytes have passed as were asked for. It counts those that it has sent and that were lost, too.
+    Bytes,
+    /// The time that was asked for is over.
+    Duration,
+}
+
+impl Why {
+    /// By their numbers on the wire.
+    const ALL: [Self; 4] = [Self::Asked, Self::OwnLimit, Self::Bytes, Self::Duration];
 }
 
 /// A datagram.
@@ -194,7 +212,7 @@ impl Message {
             Self::Stop { session } => tagged(&mut out, 8, &[*session]),
             Self::Stopped(session, stopped) => {
                 tagged(&mut out, 9, &[*session, stopped.sent, stopped.arrivals, stopped.overflowed]);
-                out.push(u8::from(stopped.by_limit));
+                out.push(stopped.why as u8);
             }
         }
         out
@@ -227,8 +245,8 @@ impl Message {
             8 => Self::Stop { session: input.u64()? },
             9 => {
                 let (session, sent, arrivals) = (input.u64()?, input.u64()?, input.u64()?);
-                let (overflowed, by_limit) = (input.u64()?, input.byte()? == 1);
-                Self::Stopped(session, Stopped { sent, arrivals, overflowed, by_limit })
+                let (overflowed, why) = (input.u64()?, *Why::ALL.get(usize::from(input.byte()?))?);
+                Self::Stopped(session, Stopped { sent, arrivals, overflowed, why })
             }
             _ => return None,
         };
@@ -335,8 +353,9 @@ mod tests {
             )),
             two.prop_map(|(session, first)| Message::Fetch { session, first }),
             any::<u64>().prop_map(|session| Message::Stop { session }),
-            (two, two, any::<bool>()).prop_map(|((session, sent), (arrivals, overflowed), by_limit)| {
-                Message::Stopped(session, Stopped { sent, arrivals, overflowed, by_limit })
+            (two, two, 0..Why::ALL.len()).prop_map(|((session, sent), (arrivals, overflowed), why)| {
+                let why = Why::ALL[why];
+                Message::Stopped(session, Stopped { sent, arrivals, overflowed, why })
             }),
         ]
     }

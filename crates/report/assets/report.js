@@ -181,7 +181,7 @@
   function describe({ name, cell }) {
     const rows = [["utilisation", cell.utilisation, ""], ["throughput", cell.throughput, "Mbit/s"],
       ["queueing delay", cell.queueing_mean, "ms"], ["… p95", cell.queueing_p95, "ms"], ["RTT", cell.rtt_mean, "ms"], ["… p95", cell.rtt_p95, "ms"]];
-    return `<b>${escape(name)}</b><br>${rows.map(([what, value, unit]) => `${what} ${number(value)} ${unit}`).join("<br>")}`;
+    return `<b>${escape(name)}</b><br>${rows.filter(([, value]) => value != null).map(([what, value, unit]) => `${what} ${number(value)} ${unit}`).join("<br>")}`;
   }
 
   // ---------------------------------------------------------------- over the one varied condition
@@ -337,13 +337,14 @@
       const scheme = data.schemes[line.scheme];
       return { ...lineStyle(scheme, line.index ? 1 : 1.5), name: line.flow ? `${scheme.label}: ${line.flow}` : scheme.label, data: points(line.columns[name]) };
     });
-    if (name === "throughput_mbit_s") {
+    const hasCapacity = trace.capacity.values.length > 0;
+    if (name === "throughput_mbit_s" && hasCapacity) {
       series.unshift({ type: "line", name: "capacity of the link", showSymbol: false, silent: true, color: capacity, z: 0, emphasis: { disabled: true },
         lineStyle: { width: 0 }, areaStyle: { color: capacity, opacity: 0.75 }, data: points(trace.capacity) });
     }
     const [from, to] = shownTime();
     const isNew = !charts.has(element);
-    const title = name === "throughput_mbit_s" ? "Throughput, Mbit/s (shaded: capacity)" : QUANTITIES[name] ?? titled(name);
+    const title = name === "throughput_mbit_s" && hasCapacity ? "Throughput, Mbit/s (shaded: capacity)" : QUANTITIES[name] ?? titled(name);
     const chart = draw(element, {
       title: plotTitle(title), grid: grid(44), series,
       xAxis: axis("value", "Time, s", { min: from, max: Math.max(to, from + 1e-3), splitLine: { show: false } }),
@@ -418,9 +419,19 @@
     select.addEventListener("change", more);
   }
 
+  // Of a link that nobody knows no share is known, either: what schemes get is their throughput.
+  function chooseVertical() {
+    const cells = data.views.flatMap(({ schemes }) => schemes).filter((cell, index) => cell && !data.schemes[index % data.schemes.length].limit);
+    const known = cells.filter(({ utilisation }) => utilisation != null).length;
+    const { vertical } = byId("view-controls").elements;
+    if (known < cells.length) vertical.value = "throughput";
+    vertical[0].closest("fieldset").hidden = known === 0;
+  }
+
   function start() {
     if (data.schemes.length === 0) return;
     buildLegend();
+    chooseVertical();
     const traces = data.views.length - 1;
     fillSelect("view-controls", "view", data.views.map(({ name }) => name || `average over ${traces} traces`), () => {});
     byId("view-controls").addEventListener("change", () => { drawScatter(); drawSweep(); drawCdf(); });

@@ -46,10 +46,19 @@ const fn optional(title: &'static str, unit: &'static str, measure: Measure) -> 
     Column { title, unit, measure, optional: true }
 }
 
+/// The share that was used of what the link offered; `None` where nobody knows what that was.
+pub(crate) fn utilisation(run: &Record) -> Option<f64> {
+    Some(run.total.utilisation).filter(|share| !share.is_nan())
+}
+
+pub(crate) fn throughput(run: &Record) -> Option<f64> {
+    Some(run.total.throughput_mbit_s)
+}
+
 /// In the order of tables.
 pub(crate) const COLUMNS: [Column; 12] = [
-    always("Utilisation", "", Measure::mean(SHARE, |run| Some(run.total.utilisation))),
-    always("Throughput", "Mbit/s", Measure::mean(AT_LEAST_ZERO, |run| Some(run.total.throughput_mbit_s))),
+    optional("Utilisation", "", Measure::mean(SHARE, utilisation)),
+    always("Throughput", "Mbit/s", Measure::mean(AT_LEAST_ZERO, throughput)),
     always("RTT", "mean, ms", Measure::mean(AT_LEAST_ZERO, |run| run.total.rtt_mean_ms)),
     always("RTT", "p95, ms", Measure::mean(AT_LEAST_ZERO, |run| run.total.rtt_p95_ms)),
     always("Queueing", "mean, ms", Measure::mean(AT_LEAST_ZERO, |run| run.total.queueing_delay_mean_ms)),

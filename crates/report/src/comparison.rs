@@ -1,9 +1,9 @@
 //! Records by row of the tables and trace, and the averages over them.
 
 use crate::average::{Average, Kind, mean};
-use crate::column::Measure;
+use crate::column::{Measure, throughput, utilisation};
 use crate::style::SchemeStyle;
-use cellcc_experiment::{LIMIT, Record, row_name};
+use cellcc_experiment::{DEFAULT_DRIVER, LIMIT, Record, row_name, unlike_settings};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A scalar of a run; `None` where it does not exist.
@@ -54,6 +54,12 @@ pub(crate) struct Comparison<'a> {
 
 type ByName<'a, T> = BTreeMap<&'a str, T>;
 
+/// What schemes get, as an axis shows it.
+pub(crate) struct Gets {
+    pub(crate) title: &'static str,
+    pub(crate) quantity: Quantity,
+}
+
 /// A trace: its text in the Scenario, and a short name that no other trace has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Trace<'a> {
@@ -68,10 +74,12 @@ impl<'a> Comparison<'a> {
         let mut runs: ByName<ByName<ByName<ByName<Vec<&Record>>>>> = BTreeMap::new();
         let (mut seen_rows, mut seen_traces) = (BTreeSet::new(), BTreeSet::new());
         let one_limit = one_limit(records);
+        // Where one driver ran all, no name has to say so: its rows stand as those of the default one.
+        let one_driver = distinct(of_schemes(records).map(|run| run.scenario.driver.as_str())).len() < 2;
         for record in records {
             let (scenario, key) = (&record.scenario, record.scenario.trace.as_str());
-            let mut row =
-                Row { scheme: &scenario.scheme, driver: &scenario.driver, variation: &scenario.variation };
+            let driver = if one_driver { DEFAULT_DRIVER } else { &scenario.driver };
+            let mut row = Row { scheme: &scenario.scheme, driver, variation: &scenario.variation };
             let shared = one_limit && row.is_limit();
             if shared {
                 row.variation = "";
@@ -162,6 +170,16 @@ impl<'a> Comparison<'a> {
         mean(&self.traces.iter().filter_map(on_trace).collect::<Vec<_>>())
     }
 
+    /// What schemes get, for an axis: the share of the link, or the throughput where a run's link is not known.
+    pub(crate) fn gets(&self) -> Gets {
+        let mut runs = self.rows.iter().filter(|row| !row.is_limit()).flat_map(|&row| self.runs_of(row));
+        if runs.all(|run| utilisation(run).is_some()) {
+            Gets { title: "Utilisation", quantity: utilisation }
+        } else {
+            Gets { title: "Throughput, Mbit/s", quantity: throughput }
+        }
+    }
+
     /// How many values averages are over, and of what, where there are several.
     pub(crate) fn averages_over(&self) -> Option<(usize, &'static str)> {
         match (self.traces.len(), self.seeds.len()) {
@@ -204,15 +222,21 @@ impl<'a> Comparison<'a> {
 
     /// What the reader must know, each once: the runs' notes, and rows that lack traces the others have.
     pub(crate) fn notes(&self) -> Vec<String> {
-        let mut notes: Vec<(String, &str, usize)> = Vec::new();
+        // Of which schemes, and of how many runs: several schemes may have the same to say.
+        let mut notes: Vec<(Vec<String>, &str, usize)> = Vec::new();
         let mut seen = BTreeMap::new();
         for &row in &self.rows {
             for note in self.runs_of(row).flat_map(|run| &run.notes) {
-                let index = *seen.entry((row.scheme, row.driver, note.as_str())).or_insert_with(|| {
-                    notes.push((label_by(row.scheme, row.driver), note, 0));
+                let index = *seen.entry(note.as_str()).or_insert_with(|| {
+                    notes.push((Vec::new(), note, 0));
                     notes.len() - 1
                 });
-                notes[index].2 += 1;
+                let (schemes, _, runs) = &mut notes[index];
+                let label = label_by(row.scheme, row.driver);
+                if !schemes.contains(&label) {
+                    schemes.push(label);
+                }
+                *runs += 1;
             }
         }
         let missing = self.rows.iter().filter_map(|&row| {
@@ -224,12 +248,21 @@ impl<'a> Comparison<'a> {
                 )
             })
         });
-        let noted = notes.iter().map(|(scheme, note, runs)| {
+        let noted = notes.iter().map(|(schemes, note, runs)| {
             let runs = if *runs == 1 { "1 run".into() } else { format!("{runs} runs") };
-            format!("{scheme}: {note} ({runs})")
+            format!("{}: {note} ({runs})", schemes.join(", "))
         });
-        missing.chain(noted).collect()
+        // A driver's settings are the same for all rows that it runs, but for those of the schemes.
+        let rows = self.rows.iter().filter(|row| !row.is_limit());
+        let scenarios: Vec<_> = rows.flat_map(|&row| self.runs_of(row)).map(|run| &run.scenario).collect();
+        let unlike = unlike_settings(&scenarios);
+        unlike.into_iter().chain(missing).chain(noted).collect()
     }
+}
+
+/// The runs of schemes, without the limit's.
+pub(crate) fn of_schemes(records: &[Record]) -> impl Iterator<Item = &Record> {
+    records.iter().filter(|run| run.scenario.scheme != LIMIT)
 }
 
 /// Each value once, in the order of first appearance.

@@ -1,5 +1,6 @@
 //! What the report's script draws from, kept to a size that does not grow with the number of Records.
 
+use crate::column::{throughput, utilisation};
 use crate::comparison::{Comparison, Quantity, Row, Trace, label_by};
 use crate::curves::{Panel, panels};
 use crate::delays::{Delay, pooled};
@@ -228,8 +229,8 @@ fn cell<'a>(
         points.into_iter().map(|(delay_ms, _)| Short(delay_ms)).collect()
     };
     Some(Cell {
-        utilisation: Short(at(|run| Some(run.total.utilisation))?),
-        throughput: short(|run| Some(run.total.throughput_mbit_s)),
+        utilisation: short(utilisation),
+        throughput: Short(at(throughput)?),
         queueing_mean: short(|run| run.total.queueing_delay_mean_ms),
         queueing_p95: short(|run| run.total.queueing_delay_p95_ms),
         rtt_mean: short(|run| run.total.rtt_mean_ms),

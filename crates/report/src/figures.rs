@@ -124,19 +124,20 @@ fn lines<'a>(rows: impl Iterator<Item = (Row<'a>, SchemeStyle)>) -> Vec<(String,
     rows.map(|(row, style)| (row.label(), style, Sample::MarkedLine)).collect()
 }
 
-/// Utilisation against the 95th percentile of the RTT; right and up is better. (Of the queueing delay the limit has
+/// What schemes get against the 95th percentile of the RTT; right and up is better. (Of the queueing delay the limit has
 /// next to none, which would leave the schemes a corner of a logarithmic axis.)
 fn scatter(area: &Area, comparison: &Comparison, at: impl Fn(Row, Quantity) -> Option<f64>) -> Drawn {
+    let gets = comparison.gets();
     let points: Vec<(f64, f64, Row, SchemeStyle)> = comparison
         .styled_rows()
         .filter_map(|(row, style)| {
             let delay = at(row, |run| run.total.rtt_p95_ms).unwrap_or(0.0);
-            Some((delay, at(row, |run| Some(run.total.utilisation))?, row, style))
+            Some((delay, at(row, gets.quantity)?, row, style))
         })
         .collect();
     let delays: Vec<f64> = points.iter().map(|(delay, ..)| *delay).filter(|delay| *delay > 0.0).collect();
-    let lowest = points.iter().map(|(_, utilisation, ..)| *utilisation).fold(1.0, f64::min);
-    let highest = points.iter().map(|(_, utilisation, ..)| *utilisation).fold(0.0, f64::max);
+    let highest = points.iter().map(|(_, got, ..)| *got).fold(0.0, f64::max);
+    let lowest = points.iter().map(|(_, got, ..)| *got).fold(highest, f64::min);
     let room = f64::max(highest - lowest, 0.05) * 0.12;
     let sample = |delay| if delay > 0.0 { Sample::Marker } else { Sample::DashedLine };
     let entries: Vec<_> =
@@ -147,14 +148,14 @@ fn scatter(area: &Area, comparison: &Comparison, at: impl Fn(Row, Quantity) -> O
     let mut chart = chart(
         &area,
         (x, "95th percentile of the RTT, ms", &short),
-        (linear(f64::max(lowest - room, 0.0), highest + room), "Utilisation"),
+        (linear(f64::max(lowest - room, 0.0), highest + room), gets.title),
     )?;
-    for (delay, utilisation, _, style) in points {
+    for (delay, got, _, style) in points {
         if delay > 0.0 {
-            chart.draw_series([Marker { at: (delay, utilisation), style, radius: MARKER }])?;
+            chart.draw_series([Marker { at: (delay, got), style, radius: MARKER }])?;
         } else {
             // A scheme that never got an answer has no place on a logarithmic axis: a line across.
-            let across = edges.map(|edge| (edge, utilisation));
+            let across = edges.map(|edge| (edge, got));
             chart.draw_series(DashedLineSeries::new(
                 across,
                 DASH,

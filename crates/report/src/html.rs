@@ -1,7 +1,7 @@
 //! The report: one HTML file with everything in it.
 
 use crate::column::columns;
-use crate::comparison::Comparison;
+use crate::comparison::{Comparison, of_schemes};
 use crate::data::Data;
 use crate::flows;
 use crate::grid::{self, Grid};
@@ -9,7 +9,8 @@ use crate::markup::escape;
 use crate::relative;
 use crate::text_table::footnotes;
 use crate::wrap::parts;
-use cellcc_experiment::{LIMIT, Record};
+use cellcc_experiment::{Record, TRANSFER};
+use cellcc_units::Span;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
@@ -67,36 +68,51 @@ fn fill(template: &str, texts: &[(&str, &str)]) -> String {
     page
 }
 
-/// What all runs have in common, in one line.
+/// What all runs have in common, in one line. Of transfers nobody has planned the path, where it has no RTT, nor drawn a seed.
 fn conditions(records: &[Record]) -> String {
-    let distinct = |value: fn(&Record) -> String| {
+    let is_planned = |run: &&Record| run.scenario.driver != TRANSFER;
+    let has_path = |run: &&Record| is_planned(run) || !run.scenario.path.rtt.is_zero();
+    let distinct = |is_known: &dyn Fn(&&Record) -> bool, value: fn(&Record) -> String| {
         let mut values = Vec::new();
         let mut seen = BTreeSet::new();
-        for value in records.iter().filter(|run| run.scenario.scheme != LIMIT).map(value) {
+        for value in of_schemes(records).filter(is_known).map(value) {
             if seen.insert(value.clone()) {
                 values.push(value);
             }
         }
         if values.len() > MOST_NAMED { format!("{} different", values.len()) } else { values.join(", ") }
     };
-    let mut parts = vec![
-        format!("RTT {}", distinct(|run| run.scenario.path.rtt.to_string())),
-        format!("queue {}", distinct(|run| run.scenario.path.queue.to_string())),
-    ];
-    if records.iter().any(|run| !run.scenario.path.loss.is_zero()) {
-        parts.push(format!("random loss {}", distinct(|run| run.scenario.path.loss.to_string())));
+    let all = |_: &&Record| true;
+    let mut parts = Vec::new();
+    if of_schemes(records).any(|run| has_path(&run)) {
+        parts.push(format!("RTT {}", distinct(&has_path, |run| run.scenario.path.rtt.to_string())));
+        parts.push(format!("queue {}", distinct(&has_path, |run| run.scenario.path.queue.to_string())));
     }
-    parts.push(format!("{} a run", distinct(|run| run.scenario.duration.to_string())));
+    if records.iter().any(|run| !run.scenario.path.loss.is_zero()) {
+        parts.push(format!("random loss {}", distinct(&has_path, |run| run.scenario.path.loss.to_string())));
+    }
+    parts.push(format!("{} a run", lengths(records)));
     let traces: BTreeSet<_> = records.iter().map(|run| &run.scenario.trace).collect();
     parts.push(match traces.len() {
         1 => "1 trace".into(),
         count => format!("{count} traces"),
     });
-    parts.push(format!("seed {}", distinct(|run| run.scenario.seed.to_string())));
-    parts.push(format!("driver {}", distinct(|run| run.driver.clone())));
-    parts.push(format!("cellcc {}", distinct(|run| run.version.clone())));
-    parts.push(format!("schema {}", distinct(|run| run.schema.to_string())));
+    if of_schemes(records).any(|run| is_planned(&run)) {
+        parts.push(format!("seed {}", distinct(&is_planned, |run| run.scenario.seed.to_string())));
+    }
+    parts.push(format!("driver {}", distinct(&all, |run| run.driver.clone())));
+    parts.push(format!("cellcc {}", distinct(&all, |run| run.version.clone())));
+    parts.push(format!("schema {}", distinct(&all, |run| run.schema.to_string())));
     parts.join(" · ")
+}
+
+/// How long runs are: each length, or of many the shortest and the longest.
+fn lengths(records: &[Record]) -> String {
+    let lengths: BTreeSet<Span> = of_schemes(records).map(|run| run.scenario.duration).collect();
+    match (lengths.first(), lengths.last()) {
+        (Some(shortest), Some(longest)) if lengths.len() > MOST_NAMED => format!("{shortest} to {longest}"),
+        _ => lengths.iter().map(Span::to_string).collect::<Vec<_>>().join(", "),
+    }
 }
 
 fn table(grid: &Grid) -> String {

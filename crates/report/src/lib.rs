@@ -24,6 +24,7 @@ mod delays;
 mod figures;
 mod flows;
 mod frontier;
+mod gain;
 mod grid;
 mod html;
 mod markup;
@@ -42,6 +43,7 @@ mod wrap;
 
 pub use beside_line::{BesideLine, beside_line};
 pub use frontier::{FrontierFigure, UseAndDelay, frontier_figure};
+pub use gain::gain;
 pub use over_time::{TimeFigure, TimeLine, time_figure};
 pub use report::{Report, ReportFile};
 

@@ -63,7 +63,7 @@ impl<'a> Sweep<'a> {
         self.lines.iter().map(|line| label_by(line.scheme, line.driver)).collect()
     }
 
-    /// Utilisation, mean and 95th percentile of the RTT over the condition: means over the traces.
+    /// What schemes get, mean and 95th percentile of the RTT over the condition: means over the traces.
     pub(crate) fn draw(&self, area: &Area, comparison: &Comparison<'a>) -> Drawn {
         let entries: Vec<_> = self
             .lines
@@ -72,9 +72,10 @@ impl<'a> Sweep<'a> {
             .collect();
         let area = legend(area, &entries)?;
         let panels = area.split_evenly((3, 1));
-        let utilisation = self.points(comparison, |run| Some(run.total.utilisation));
-        let top = utilisation.iter().flatten().map(|point| point.1).fold(0.0, f64::max);
-        self.panel(&panels[0], &utilisation, (linear(0.0, top.max(0.01) * 1.06), "Utilisation"))?;
+        let gets = comparison.gets();
+        let got = self.points(comparison, gets.quantity);
+        let top = got.iter().flatten().map(|point| point.1).fold(0.0, f64::max);
+        self.panel(&panels[0], &got, (linear(0.0, top.max(0.01) * 1.06), gets.title))?;
         let mean = self.points(comparison, |run| run.total.rtt_mean_ms);
         let p95 = self.points(comparison, |run| run.total.rtt_p95_ms);
         for (panel, points, title) in [(&panels[1], mean, "Mean RTT, ms"), (&panels[2], p95, "p95 RTT, ms")] {

@@ -62,7 +62,8 @@ pub(crate) fn summary(records: &[Record], style: Style, baseline: Option<&str>) 
         text.push_str(&drawn(grid, style));
     }
     if (2..=MOST_TRACES).contains(&comparison.traces.len()) {
-        let title = heading("By trace: utilisation, p95 queueing delay in ms", style);
+        let got = comparison.gets().title.to_lowercase().replace(", mbit/s", " in Mbit/s");
+        let title = heading(&format!("By trace: {got}, p95 queueing delay in ms"), style);
         let _ = write!(text, "\n{title}\n\n{}", by_trace(&comparison, style));
     }
     if !footnotes.is_empty() {
@@ -200,6 +201,7 @@ fn by_trace(comparison: &Comparison, style: Style) -> String {
     let value = |row: Row, trace, quantity| {
         comparison.mean_on_trace(row, trace, quantity).map_or(NONE.into(), three_digits)
     };
+    let gets = comparison.gets();
     let mut text = String::new();
     for rows in fitting(comparison, style) {
         let mut table = new_table(style);
@@ -208,9 +210,9 @@ fn by_trace(comparison: &Comparison, style: Style) -> String {
         );
         for &trace in &comparison.traces {
             let cells = rows.iter().map(|&row| {
-                let utilisation = value(row, trace, |run| Some(run.total.utilisation));
+                let got = value(row, trace, gets.quantity);
                 let delay = value(row, trace, |run| run.total.queueing_delay_p95_ms);
-                format!("{utilisation}, {delay}")
+                format!("{got}, {delay}")
             });
             table.add_row(std::iter::once(cell(trace.name, style)).chain(cells));
         }

@@ -2,15 +2,21 @@
 
 use cellcc_experiment::RunId;
 use cellcc_units::{Bytes, input};
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
 /// No file of results is larger: a day of thirty quantities in bins of 10 ms is 2 GB of text.
 const MAX_FILE: Bytes = Bytes::new(4 << 30);
 
-/// The content of a file of results. Somebody may have put a device in its place.
+/// Opens a file of results. Somebody may have put a device or a pipe in its place.
+pub(crate) fn open(path: &Path) -> io::Result<File> {
+    Ok(input::open_kept(path)?)
+}
+
+/// The content of a file of results.
 pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
-    Ok(input::read(path, MAX_FILE)?)
+    Ok(input::read_kept(path, MAX_FILE)?)
 }
 
 #[derive(Debug, Clone)]

@@ -1,13 +1,13 @@
 //! Files of one Record a line: where each line is, so that lines are copied as bytes and never held all at once.
 
 use crate::RunnerError;
+use crate::folder;
 use crate::output::write_whole;
 use crate::seal::{self, Damage, Head};
-use cellcc_units::input;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::fs::{File, OpenOptions};
-use std::io::{BufRead, BufReader, Error, ErrorKind, Read, Seek, SeekFrom, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 /// No line is as long: a Record of sixty-four flows, with their histograms, has less than a megabyte.
@@ -33,7 +33,7 @@ pub(crate) struct Place {
 /// Checks every line of `path`. A file that is not there has no lines.
 pub(crate) fn lines(path: &Path) -> Result<Vec<Line>, RunnerError> {
     let unreadable = |source| RunnerError::Read { path: path.into(), source };
-    let mut reader = match input::open(path).map_err(Error::from) {
+    let mut reader = match folder::open(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
         other => BufReader::new(other.map_err(unreadable)?),
     };
@@ -71,9 +71,7 @@ pub(crate) fn copy<'a>(to: &Path, lines: impl Iterator<Item = (&'a Path, Place)>
             let unreadable = |source| Failed::Read(from.into(), source);
             let file = match open.entry(from) {
                 Entry::Occupied(entry) => entry.into_mut(),
-                Entry::Vacant(entry) => {
-                    entry.insert(input::open(from).map_err(|error| unreadable(error.into()))?)
-                }
+                Entry::Vacant(entry) => entry.insert(folder::open(from).map_err(unreadable)?),
             };
             writer.write_all(&read(file, place).map_err(unreadable)?)?;
         }

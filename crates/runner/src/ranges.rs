@@ -25,7 +25,7 @@ pub(crate) fn check(file: &PlanFile, name: &str) -> Result<(), RequestError> {
     Ok(())
 }
 
-/// Checks a path whose flags are those of `cellcc shell`. Other than a run of `compare` it may have no length, and may
+/// Checks a path whose flags are those of `cellcc shell`, whose files have been read. Other than a run of `compare` it may have no length, and may
 /// lose everything.
 ///
 /// # Errors
@@ -35,8 +35,16 @@ pub fn check_emulated(path: &Path) -> Result<(), RequestError> {
         let takes = "0s to 60s, such as 20ms";
         range("--rtt", "path.rtt", path.rtt, Span::ZERO, LONGEST_DELAY, takes)?;
         range("--jitter", "path.jitter", path.jitter, Span::ZERO, LONGEST_DELAY, takes)?;
+        extra_delay(path)?;
         let by = path.reordered_by;
         range("--reordered-by", "path.reordered_by", by, Span::ZERO, LONGEST_DELAY, takes)?;
+        for (flag, key, share) in [
+            ("--loss", "path.loss", path.loss),
+            ("--up-loss", "path.reverse.loss", path.reverse.loss),
+            ("--reordered", "path.reordered", path.reordered),
+        ] {
+            range(flag, key, share, Ratio::ZERO, Ratio::ONE, "0% to 100%, such as 1%")?;
+        }
         queue("--queue", "path.queue", path.queue)?;
         queue("--up-queue", "path.reverse.queue", path.reverse.queue)?;
         [("--queue", path.queue), ("--up-queue", path.reverse.queue)].into_iter().try_for_each(no_ack_filter)
@@ -121,6 +129,8 @@ fn check_netassist(asked: &NetAssist) -> Result<(), String> {
     ] {
         only_in_file(key, span, Span::ZERO, LONGEST_DELAY, "0s to 60s, such as 500ms")?;
     }
+    let most = Ratio::new(100.0);
+    only_in_file("netassist.scale", asked.scale, Ratio::ZERO, most, "0x to 100x, such as 2x")?;
     share("netassist.loss", asked.loss)?;
     share("netassist.duplicated", asked.duplicated)?;
     share("netassist.reordered", asked.reordered)
@@ -128,20 +138,13 @@ fn check_netassist(asked: &NetAssist) -> Result<(), String> {
 
 /// Delays beyond a minute are a slip of the keyboard. Checked once the files that say them have been read.
 pub(crate) fn check_extra_delays(plan: &Plan) -> Result<(), RequestError> {
-    const MOST: Span = Span::from_secs(60);
-    for run in &plan.runs {
-        let longest =
-            Delay::with_extra(Span::ZERO, &run.scenario.path.extra_delay).map_err(RequestError::new)?.max();
-        if longest > MOST {
-            return Err(RequestError::new(outside(
-                "--extra-delay",
-                "path.extra_delay",
-                longest,
-                "at most 60s, such as 5ms@10s,20ms@5s",
-            )));
-        }
-    }
-    Ok(())
+    plan.runs.iter().try_for_each(|run| extra_delay(&run.scenario.path)).map_err(RequestError::new)
+}
+
+fn extra_delay(path: &Path) -> Result<(), String> {
+    let delay = Delay::with_extra(Span::ZERO, &path.extra_delay).map_err(|error| error.to_string())?;
+    let takes = "at most 60s, such as 5ms@10s,20ms@5s";
+    range("--extra-delay", "path.extra_delay", delay.max(), Span::ZERO, LONGEST_DELAY, takes)
 }
 
 /// A flow that would start after the end is one that the user waits for in vain.

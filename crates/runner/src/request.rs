@@ -1,5 +1,6 @@
 //! What is asked for, and how it becomes a Plan: the same for the command line and for Python.
 
+use crate::folder::Folder;
 use crate::{RunnerError, check_plan, ranges, scenario_file, traces};
 use cellcc_experiment::{Driver, Offset, Plan, PlanError, PlanFile};
 use cellcc_link::{Delay, LossRate};
@@ -44,6 +45,23 @@ impl Request {
         let name = path.display().to_string();
         let text = input::read_text(path, MOST_BYTES)
             .map_err(|error| RequestError(format!("the Scenario {name}: {error}")))?;
+        Self::parse(&name, &text)
+    }
+
+    /// The Scenario that `compare` keeps in its output folder, to go on with it. A folder without one is somebody's own, or that
+    /// of a command that was killed before it had begun.
+    ///
+    /// # Errors
+    /// A folder without a Scenario, and a file that is no Scenario.
+    pub fn kept(folder: &Path) -> Result<Self, RequestError> {
+        let path = Folder::new(folder).scenario();
+        let name = path.display().to_string();
+        let text = input::read_kept_text(&path, MOST_BYTES).map_err(|error| {
+            RequestError(format!(
+                "nothing says what to finish: the Scenario {name}: {error}; repeat the interrupted command with its schemes, \
+                 traces and conditions, and with --resume, or name its folder"
+            ))
+        })?;
         Self::parse(&name, &text)
     }
 
@@ -107,7 +125,9 @@ impl Request {
         let plan = Plan::new(&self.file, driver, version).map_err(|error| match error {
             PlanError::Mix(_) => RequestError(format!("--schemes or --background: {error}")),
             PlanError::Braces(_) => RequestError(format!("--schemes: {error}")),
-            PlanError::Baseline { .. } => RequestError(format!("--baseline: {error}")),
+            PlanError::Baseline { .. } => {
+                RequestError(format!("--baseline: {error}; `--baseline ''` leaves the baseline out"))
+            }
             PlanError::Empty(_) | PlanError::Vary(_) | PlanError::Resolve(_) => RequestError::new(error),
         })?;
         ranges::check_starts(&plan)?;

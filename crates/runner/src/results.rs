@@ -1,13 +1,12 @@
 //! Reading an output folder back.
 
-use crate::folder::Folder;
+use crate::folder::{self, Folder};
 use crate::info::State;
 use crate::inspection::inspect;
 use crate::journal::{self, Place};
 use crate::seal::{self, Files, Head};
 use crate::{RunInfo, RunnerError};
 use cellcc_experiment::{Curve, Record, RunId, Series};
-use cellcc_units::input;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -65,7 +64,7 @@ fn records(
     runs: &[(Head, Place)],
 ) -> Result<Vec<Record>, RunnerError> {
     let unreadable = |source| RunnerError::Read { path: path.into(), source };
-    let mut file = input::open(path).map_err(|error| unreadable(error.into()))?;
+    let mut file = folder::open(path).map_err(unreadable)?;
     let mut records = Vec::new();
     for (index, (head, place)) in runs.iter().enumerate() {
         let line = journal::read(&mut file, *place).map_err(unreadable)?;

@@ -135,15 +135,16 @@ impl Runner {
         if self.existing == Existing::Replace {
             self.out.clear()?;
         }
-        self.out.prepare()?;
         let kept = match self.existing {
             Existing::Resume => resume::gather(folder, runs, &info.version, progress)?,
             Existing::Refuse | Existing::Replace => BTreeMap::new(),
         };
+        // Before anything that takes time: a run that is killed from here on can be resumed.
+        self.out.write_result(&folder.scenario(), self.scenario.as_bytes())?;
+        self.out.prepare()?;
         let lines = kept.values().map(|(path, place)| (path.as_path(), *place));
         let (journal, places) = Journal::create(folder.finished(), lines)?;
         info.write(&self.out)?;
-        self.out.write_result(&folder.scenario(), self.scenario.as_bytes())?;
         Ok((journal, kept.into_keys().zip(places).collect()))
     }
 

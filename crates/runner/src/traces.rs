@@ -69,8 +69,9 @@ fn of_pattern(pattern: &str) -> Result<Vec<String>, RequestError> {
 }
 
 fn of_folder(folder: &Path) -> Result<Vec<String>, RequestError> {
-    let mut traces = Vec::new();
-    add_folder(folder, &mut traces)?;
+    let mut found = Found::default();
+    found.add(folder)?;
+    let mut traces = found.traces;
     if traces.is_empty() {
         return Err(RequestError::new(format!(
             "the folder {} and the folders in it hold no trace; traces end in .mahi, .up, .down, .mbps or .csv (and .gz or .xz \
@@ -82,31 +83,65 @@ fn of_folder(folder: &Path) -> Result<Vec<String>, RequestError> {
     Ok(traces)
 }
 
-/// Adds the traces of a folder and of those within it. Symbolic links to folders are not followed: they may lead in circles.
-fn add_folder(folder: &Path, traces: &mut Vec<String>) -> Result<(), RequestError> {
-    let unreadable =
-        |error| RequestError::new(format!("cannot read the folder {}: {error}", folder.display()));
-    for entry in fs::read_dir(folder).map_err(unreadable)? {
-        let entry = entry.map_err(unreadable)?;
-        let path = entry.path();
-        let is_hidden = entry.file_name().to_string_lossy().starts_with('.');
-        if entry.file_type().map_err(unreadable)?.is_dir() && !is_hidden {
-            add_folder(&path, traces)?;
-        } else if path.is_file() && is_trace(&path) {
-            traces.push(text_of(path)?);
-        }
-    }
-    Ok(())
+/// The traces of a folder and of those within it.
+#[derive(Default)]
+struct Found {
+    traces: Vec<String>,
+    /// What had to be read to tell whether it is a trace: files, and bytes in them.
+    tried: (usize, u64),
 }
 
-fn is_trace(path: &Path) -> bool {
-    let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return false };
-    if name.starts_with('.') {
-        return false;
+impl Found {
+    /// Where it takes more than this to tell what is a trace, the folder is not one of traces but somebody's home, or the whole
+    /// machine.
+    const MOST_TRIED: (usize, u64) = (2_000, 1 << 30);
+
+    /// Adds a folder. Symbolic links to folders are not followed: they may lead in circles. Nor are the kernel's folders entered,
+    /// where reading a file can wait for ever.
+    fn add(&mut self, folder: &Path) -> Result<(), RequestError> {
+        const OF_THE_KERNEL: [&str; 3] = ["/proc", "/sys", "/dev"];
+        let unreadable =
+            |error| RequestError::new(format!("cannot read the folder {}: {error}", folder.display()));
+        let real = folder.canonicalize().map_err(unreadable)?;
+        if OF_THE_KERNEL.iter().any(|kernel| real.starts_with(kernel)) {
+            return Ok(());
+        }
+        for entry in fs::read_dir(folder).map_err(unreadable)? {
+            let entry = entry.map_err(unreadable)?;
+            let path = entry.path();
+            let is_hidden = entry.file_name().to_string_lossy().starts_with('.');
+            if entry.file_type().map_err(unreadable)?.is_dir() {
+                if !is_hidden {
+                    self.add(&path)?;
+                }
+            } else if !is_hidden && path.is_file() && (has_ending(&path) || self.is_trace(&path)?) {
+                self.traces.push(text_of(path)?);
+            }
+        }
+        Ok(())
     }
+
+    /// Whether the content is that of a trace.
+    fn is_trace(&mut self, path: &Path) -> Result<bool, RequestError> {
+        let (files, bytes) = &mut self.tried;
+        *files += 1;
+        *bytes = bytes.saturating_add(path.metadata().map_or(0, |metadata| metadata.len()));
+        if *files > Self::MOST_TRIED.0 || *bytes > Self::MOST_TRIED.1 {
+            return Err(RequestError::new(format!(
+                "--traces: the search has come to {}, and has read {} files whose names do not say that they are traces; name a \
+                 folder of traces, or a pattern such as 'traces/**/*.mbps'",
+                path.display(),
+                *files - 1
+            )));
+        }
+        Ok(trace::read(path).is_ok())
+    }
+}
+
+fn has_ending(path: &Path) -> bool {
+    let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return false };
     let name = name.strip_suffix(".gz").or_else(|| name.strip_suffix(".xz")).unwrap_or(name);
-    let has_ending = name.rsplit_once('.').is_some_and(|(_, ending)| ENDINGS.contains(&ending));
-    has_ending || trace::read(path).is_ok()
+    name.rsplit_once('.').is_some_and(|(_, ending)| ENDINGS.contains(&ending))
 }
 
 fn text_of(path: PathBuf) -> Result<String, RequestError> {

@@ -13,6 +13,8 @@ use std::fmt;
 use std::fs::File;
 use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::path::PathBuf;
+use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
@@ -54,14 +56,46 @@ pub fn retry_on_stall(test: impl Fn()) {
     }
 }
 
-/// The kernel's TCP for one test at a time, in whatever process, while the file is open: names of its schemes are global.
+/// What a folder's name begins with in which a test mounts a BPF file system: such a mount without a test is left over.
+pub const BPF_FOLDER_PREFIX: &str = "cellcc-kernel-test-";
+/// How long schemes of ours may stay in the kernel that are no test's: as long as another program's short run.
+const FOREIGN_SCHEMES: Duration = Duration::from_secs(60);
+
+/// The kernel's TCP for one test at a time, in whatever process, while the file is open: names of its schemes are global. What
+/// a killed test has left is removed.
 ///
 /// # Panics
-/// Where the folder of temporary files cannot be written to.
+/// Where no lock file can be made, or schemes of ours stay in the kernel that are no test's.
 pub fn alone_in_the_kernel() -> File {
-    let lock = File::create(std::env::temp_dir().join("cellcc-kernel-test.lock")).expect("a lock file");
+    // Not only in the folder of temporary files, which two runs of the tests may have each of their own. As an ordinary user,
+    // who loads nothing, there.
+    let folders = [PathBuf::from("/run"), std::env::temp_dir()];
+    let mut locks = folders.iter().map(|folder| File::create(folder.join("cellcc-kernel-test.lock")));
+    let lock = locks.find_map(Result::ok).expect("a lock file");
     lock.lock().expect("a lock");
+    let mounts = std::fs::read_to_string("/proc/mounts").unwrap_or_default();
+    let folders = mounts.lines().filter_map(|line| line.split(' ').nth(1));
+    for left in folders.filter(|folder| folder.contains(BPF_FOLDER_PREFIX)) {
+        // Its pins, and with them the schemes, go with it.
+        let _ = Command::new("umount").arg(left).status();
+    }
+    let began = Instant::now();
+    while let Some(names) = schemes_of_ours() {
+        assert!(
+            began.elapsed() < FOREIGN_SCHEMES,
+            "the kernel has {names}, which no test has loaded, and its names are global: `cellcc tcp unload`, then test again"
+        );
+        std::thread::sleep(QUIET_PERIOD / 20);
+    }
     lock
+}
+
+fn schemes_of_ours() -> Option<String> {
+    let all = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control");
+    let all = all.unwrap_or_default();
+    let is_ours = |name: &&str| name.starts_with("cellcc_") || *name == "reminis_cubic";
+    let names: Vec<_> = all.split_whitespace().filter(is_ours).collect();
+    (!names.is_empty()).then(|| names.join(", "))
 }
 
 /// Reports that a test cannot run on this machine. The test must return then.

@@ -179,3 +179,20 @@ impl Agreed {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_client_learns_no_path_of_the_server() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().to_str().unwrap();
+        // A folder is no file; and what fails once a transfer has begun.
+        let opened = refused("name", SharedFile::open(folder.path()).unwrap_err());
+        assert_eq!(opened.reason(), "`name`: it is not a file");
+        let cause = std::io::ErrorKind::StorageFull.into();
+        let full = TransferError::File { act: "write", path: folder.path().join("x"), cause };
+        assert!(full.to_string().contains(path) && !full.reason().contains(path), "{}", full.reason());
+    }
+}

@@ -11,11 +11,12 @@ use rustls::server::WebPkiClientVerifier;
 use rustls::{DigitallySignedStruct, RootCertStore, SignatureScheme};
 use sha2::{Digest, Sha256};
 use std::fmt;
-use std::fs::{self, OpenOptions};
+use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::{Arc, Mutex, PoisonError};
+use tempfile::NamedTempFile;
 
 /// The largest PEM file: several times the authorities that an operating system trusts (a quarter of a megabyte).
 const MOST_PEM_BYTES: Bytes = Bytes::new(4_000_000);
@@ -98,22 +99,33 @@ impl Identity {
         Ok(Self { chain: certificates(certificate)?, key })
     }
 
-    /// The identity stored in a folder. If there is none, it is generated and stored; only the owner can read its key.
+    /// The identity stored in a folder. If there is none, it is generated and stored; only the owner can read its key. Of several
+    /// servers that start at once one generates it, and all get the same.
     ///
     /// # Errors
     /// The files there hold no identity, or the folder cannot be written.
     pub fn kept_in(folder: &Path) -> Result<Self, TransferError> {
         let (certificate, key) = (folder.join("server.pem"), folder.join("server-key.pem"));
-        if certificate.exists() && key.exists() {
+        let is_kept = || certificate.exists() && key.exists();
+        if is_kept() {
             return Self::load(&certificate, &key);
         }
-        let made = make()?;
-        let keep = || {
+        let failed = |cause| TransferError::File { act: "write", path: folder.into(), cause };
+        let lock = || {
             fs::create_dir_all(folder)?;
-            write_private(&key, &made.signing_key.serialize_pem())?;
-            fs::write(&certificate, made.cert.pem())
+            let lock = fs::File::create(folder.join("server.lock"))?;
+            lock.lock().map(|()| lock)
         };
-        keep().map_err(|cause| TransferError::File { act: "write", path: folder.into(), cause })?;
+        let _lock = lock().map_err(failed)?;
+        if !is_kept() {
+            let made = make()?;
+            let keep = || {
+                keep_private(folder, &key, &made.signing_key.serialize_pem())?;
+                // The certificate last: with it, both are there and whole.
+                keep_private(folder, &certificate, &made.cert.pem())
+            };
+            keep().map_err(failed)?;
+        }
         Self::load(&certificate, &key)
     }
 
@@ -129,12 +141,11 @@ fn make() -> Result<rcgen::CertifiedKey<rcgen::KeyPair>, TransferError> {
     })
 }
 
-fn write_private(path: &Path, text: &str) -> io::Result<()> {
-    let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)?.write_all(text.as_bytes())
+/// Writes a file that only its owner can read, in one step.
+fn keep_private(folder: &Path, path: &Path, text: &str) -> io::Result<()> {
+    let mut file = NamedTempFile::new_in(folder)?;
+    file.write_all(text.as_bytes())?;
+    file.persist(path).map(drop).map_err(|failed| failed.error)
 }
 
 /// The content of a PEM file.
@@ -292,6 +303,35 @@ impl ServerCertVerifier for Verifier {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_servers_that_start_at_once_each_has_the_identity_that_is_kept() {
+        // One served a certificate that another one then replaced: the pin that it printed held until its restart.
+        for _ in 0..5 {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("new");
+            let all = std::thread::scope(|scope| {
+                let start = || scope.spawn(|| Identity::kept_in(&path).unwrap().fingerprint());
+                let started: Vec<_> = (0..8).map(|_| start()).collect();
+                started.into_iter().map(|one| one.join().unwrap()).collect::<Vec<_>>()
+            });
+            let kept = Identity::kept_in(&path).unwrap().fingerprint();
+            assert!(all.iter().all(|one| *one == kept), "{all:?}");
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn only_the_owner_can_read_a_kept_key_and_half_an_identity_is_made_anew() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let first = Identity::kept_in(folder.path()).unwrap().fingerprint();
+        let key = folder.path().join("server-key.pem");
+        assert_eq!(key.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+        // As a server leaves it that is killed between the two files.
+        fs::remove_file(folder.path().join("server.pem")).unwrap();
+        assert_ne!(Identity::kept_in(folder.path()).unwrap().fingerprint(), first);
+    }
 
     #[test]
     fn a_fingerprint_reads_back_in_each_form() {

@@ -80,7 +80,7 @@ pub async fn transfer(
     let result = running.run(&mut stop, progress).await;
     let (code, reason) = match &result {
         Ok(_) => (CloseCode::Done, "complete".into()),
-        Err(error) => (error.close_code(), error.to_string()),
+        Err(error) => (error.close_code(), error.reason()),
     };
     running.session.close(code, &reason);
     let _ = timeout(FLUSH_TIMEOUT, connector.endpoint.wait_idle()).await;

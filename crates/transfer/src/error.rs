@@ -105,6 +105,14 @@ impl TransferError {
         matches!(self, Self::Input(_))
     }
 
+    /// The reason for the other side, which has no business with the paths here.
+    pub(crate) fn reason(&self) -> String {
+        match self {
+            Self::File { act, cause, .. } => format!("cannot {act} the file: {cause}"),
+            other => other.to_string(),
+        }
+    }
+
     /// The code for the other side.
     pub(crate) fn close_code(&self) -> CloseCode {
         match self {

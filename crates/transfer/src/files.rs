@@ -17,6 +17,12 @@ pub(crate) const PIECE_BYTES: u32 = 1 << 18;
 /// Bytes before the data of a piece.
 pub(crate) const PIECE_HEADER_BYTES: usize = 12;
 
+/// Of a folder, a pipe, a device.
+const NOT_A_FILE: &str = "it is not a file";
+
+/// Between these stands what is drawn at random of the name of an incomplete file.
+const TEMPORARY: [&str; 2] = [".cellcc-", ".part"];
+
 /// A file that several streams read or write at once.
 #[derive(Debug, Clone)]
 pub(crate) struct SharedFile {
@@ -31,7 +37,7 @@ impl SharedFile {
         let failed = |cause| TransferError::File { act: "read", path: path.into(), cause };
         // Before it is opened: opening a pipe waits for its other end, and opening a device may do something.
         if !std::fs::metadata(path).map_err(failed)?.is_file() {
-            return Err(TransferError::Input(format!("{} is not a file", path.display())));
+            return Err(failed(io::Error::new(io::ErrorKind::InvalidInput, NOT_A_FILE)));
         }
         let file = File::open(path).map_err(failed)?;
         let metadata = file.metadata().map_err(failed)?;
@@ -126,7 +132,7 @@ impl IncomingFile {
         }
         let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty());
         let mut names = tempfile::Builder::new();
-        names.prefix(".cellcc-").suffix(".part");
+        names.prefix(TEMPORARY[0]).suffix(TEMPORARY[1]);
         // As for other new files: the process' umask says who may read it.
         #[cfg(unix)]
         names.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
@@ -168,6 +174,12 @@ pub(crate) fn below(root: &Path, name: &str) -> Result<PathBuf, TransferError> {
     let (Some(file), true) = (relative.file_name(), is_plain) else {
         return Err(refused("write a path below the server's folder, without `..`"));
     };
+    let text = file.to_string_lossy();
+    if text.starts_with(TEMPORARY[0]) && text.ends_with(TEMPORARY[1]) {
+        return Err(refused(
+            "files of this form are incomplete ones, which may be deleted; choose another name",
+        ));
+    }
     let outer =
         root.canonicalize().map_err(|cause| TransferError::File { act: "read", path: root.into(), cause })?;
     let folder = outer.join(relative.parent().unwrap_or(Path::new("")));
@@ -194,7 +206,7 @@ mod tests {
         let pipe = folder.path().join("pipe");
         assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
         let message = SharedFile::open(&pipe).unwrap_err().to_string();
-        assert!(message.ends_with("pipe is not a file"), "{message}");
+        assert!(message.ends_with("pipe: it is not a file"), "{message}");
     }
 
     #[test]
@@ -210,6 +222,9 @@ mod tests {
             assert!(below(&root, "link").is_err());
             assert!(below(&root, "out/secret").is_err());
         }
+        // It was taken, and anybody may delete it.
+        assert!(below(&root, ".cellcc-abc.part").is_err());
+        assert!(below(&root, ".cellcc-abc").is_ok() && below(&root, "abc.part").is_ok());
         for name in ["../secret", "sub/../../secret", "", "/", "..", "nowhere/file"] {
             assert!(below(&root, name).is_err(), "{name}");
         }

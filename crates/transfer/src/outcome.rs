@@ -5,7 +5,7 @@ use crate::protocol::Report;
 use crate::{Direction, Payload, Request};
 use cellcc_experiment::{
     Column, Distribution, Endpoint, FlowRecord, FlowSetup, Metrics, NetAssist, Offset, Path, Record,
-    SCHEMA_VERSION, Scenario, Series, Source,
+    SCHEMA_VERSION, Scenario, Series, Source, TRANSFER,
 };
 use cellcc_units::{Bytes, Rate, Span, Time};
 
@@ -79,7 +79,7 @@ impl Outcome {
             schema: SCHEMA_VERSION,
             id: String::new(),
             version: env!("CARGO_PKG_VERSION").into(),
-            driver: DRIVER.into(),
+            driver: TRANSFER.into(),
             scenario: self.scenario(),
             total,
             jain_index: None,
@@ -154,7 +154,7 @@ impl Outcome {
         Scenario {
             scheme: self.started.scheme.clone(),
             variation: String::new(),
-            driver: DRIVER.into(),
+            driver: TRANSFER.into(),
             trace: format!("quic://{}", self.started.server),
             trace_sha256: String::new(),
             seed: 0,
@@ -233,9 +233,6 @@ impl Outcome {
         values.map(|value| value.map_or(f32::NAN, |value| value as f32)).collect()
     }
 }
-
-/// The driver's name in Records.
-const DRIVER: &str = "transfer";
 
 fn frames(made: u64, in_time: u64) -> Option<(u64, f64)> {
     (made > 0).then(|| (made, made.saturating_sub(in_time) as f64 / made as f64))

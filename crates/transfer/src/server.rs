@@ -264,7 +264,7 @@ impl Shared {
         };
         if let Err(error) = result {
             self.log(&format!("{peer}: {error}"));
-            close(&connection, error.close_code(), &error.to_string());
+            close(&connection, error.close_code(), &error.reason());
         }
     }
 

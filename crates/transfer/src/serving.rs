@@ -73,7 +73,7 @@ impl Shared {
                 Ok(())
             }
             Err(error) => {
-                session.close(error.close_code(), &error.to_string());
+                session.close(error.close_code(), &error.reason());
                 Err(error)
             }
         }

@@ -15,6 +15,9 @@ pub enum InputError {
     /// It is not something that ends: a device, a socket. Or a folder.
     #[error("is a {0}, not a file: name a file, or a pipe such as `<(COMMAND)`")]
     Kind(&'static str),
+    /// It stands where a program keeps a file, and is a pipe, a device or a folder.
+    #[error("is a {0}, not a file")]
+    NotKept(&'static str),
     /// A pipe gave nothing.
     #[error(
         "is a pipe that gave nothing; a pipe can be read only once: write its content to a file, and name that"
@@ -46,12 +49,36 @@ pub fn open(path: &Path) -> Result<File, InputError> {
     }
 }
 
+/// Opens a file where a program keeps one, as in an output folder. A pipe that somebody has put there is refused too: opening
+/// it waits for a writer, and nobody may come.
+///
+/// # Errors
+/// Where it cannot be opened, or is something else.
+pub fn open_kept(path: &Path) -> Result<File, InputError> {
+    match kind(&std::fs::metadata(path)?) {
+        Kind::File => Ok(File::open(path)?),
+        Kind::Pipe => Err(InputError::NotKept("pipe")),
+        Kind::Other(name) => Err(InputError::NotKept(name)),
+    }
+}
+
 /// The content of a file or a pipe, of at most `most`.
 ///
 /// # Errors
 /// As [`open`]; and where it holds more, or is a pipe that holds nothing.
 pub fn read(path: &Path, most: Bytes) -> Result<Vec<u8>, InputError> {
-    let file = open(path)?;
+    content(open(path)?, most)
+}
+
+/// The content of a file where a program keeps one, of at most `most`.
+///
+/// # Errors
+/// As [`open_kept`]; and where it holds more.
+pub fn read_kept(path: &Path, most: Bytes) -> Result<Vec<u8>, InputError> {
+    content(open_kept(path)?, most)
+}
+
+fn content(file: File, most: Bytes) -> Result<Vec<u8>, InputError> {
     let metadata = file.metadata()?;
     // A file says its size before it is read; a pipe, and a file that grows meanwhile, show it by the first byte too many.
     if metadata.len() > most.get() {
@@ -71,8 +98,19 @@ pub fn read(path: &Path, most: Bytes) -> Result<Vec<u8>, InputError> {
 /// # Errors
 /// As [`read`]; and where it is not UTF-8.
 pub fn read_text(path: &Path, most: Bytes) -> Result<String, InputError> {
-    let text = String::from_utf8(read(path, most)?);
-    text.map_err(|_| {
+    text(read(path, most)?)
+}
+
+/// The content of a file where a program keeps one, as text.
+///
+/// # Errors
+/// As [`read_kept`]; and where it is not UTF-8.
+pub fn read_kept_text(path: &Path, most: Bytes) -> Result<String, InputError> {
+    text(read_kept(path, most)?)
+}
+
+fn text(content: Vec<u8>) -> Result<String, InputError> {
+    String::from_utf8(content).map_err(|_| {
         InputError::Unreadable(io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8 text"))
     })
 }
@@ -139,6 +177,19 @@ mod tests {
     fn what_is_no_file_is_named_and_not_read() {
         assert!(message(Path::new("/dev/zero")).starts_with("is a device, not a file"));
         assert!(message(&std::env::temp_dir()).starts_with("is a folder, not a file"));
+    }
+
+    /// `cellcc report` waited for ever for a writer of a pipe in a results folder.
+    #[cfg(unix)]
+    #[test]
+    fn where_a_program_keeps_a_file_a_pipe_is_refused_and_not_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("run-info.json");
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        let refused = |path: &Path| read_kept(path, Bytes::new(1000)).unwrap_err().to_string();
+        assert_eq!(refused(&pipe), "is a pipe, not a file");
+        assert_eq!(refused(folder.path()), "is a folder, not a file");
+        assert_eq!(read_kept(file(b"10ms").path(), Bytes::new(4)).unwrap(), b"10ms");
     }
 
     #[cfg(unix)]

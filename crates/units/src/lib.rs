@@ -13,6 +13,7 @@ mod parts;
 mod queue;
 mod rate;
 mod ratio;
+mod suggestion;
 mod text;
 mod time;
 
@@ -23,5 +24,6 @@ pub use parts::{NotZero, Parts, name_and_parts};
 pub use queue::QueueLimit;
 pub use rate::Rate;
 pub use ratio::Ratio;
+pub use suggestion::instead;
 pub use text::{ParseError, deserialize_text, split_number, split_outside_parentheses};
 pub use time::{Span, Time};

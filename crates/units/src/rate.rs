@@ -1,6 +1,6 @@
 //! Data rates.
 
-use crate::text::{exact, scaled, text_form};
+use crate::text::{exact, scaled, split_number, text_form};
 use crate::{Bytes, Span};
 use core::ops::Add;
 
@@ -15,6 +15,18 @@ impl Rate {
     pub const ZERO: Self = Self(0);
     /// Faster than anything; stands for "no bound".
     pub const MAX: Self = Self(u64::MAX);
+
+    /// The rate that a text of another spelling means, as it is written here: `100Mbit/s` for `100mbps`.
+    pub fn meant_by(text: &str) -> Option<String> {
+        let (number, unit) = split_number(text)?;
+        let unit = match unit.to_ascii_lowercase().as_str() {
+            "kbps" | "kbit" | "kbit/s" => "kbit/s",
+            "mbps" | "mbit" | "mbit/s" => "Mbit/s",
+            "gbps" | "gbit" | "gbit/s" => "Gbit/s",
+            _ => return None,
+        };
+        Some(format!("{number}{unit}"))
+    }
 
     /// `count` bytes per second.
     pub const fn from_bytes_per_sec(count: u64) -> Self {
@@ -126,6 +138,15 @@ mod tests {
         assert_eq!(gigabit.bytes_in(Span::from_secs(1)), Bytes::new(125_000_000));
         assert_eq!(gigabit.time_for(Bytes::new(1500)), Span::from_micros(12));
         assert_eq!(gigabit.to_string(), "1Gbit/s");
+    }
+
+    #[test]
+    fn other_spellings_of_a_rate_are_understood_as_suggestions() {
+        for (text, meant) in [("100mbps", "100Mbit/s"), ("1.5 Gbps", "1.5Gbit/s"), ("64KBit", "64kbit/s")] {
+            assert_eq!(Rate::meant_by(text).as_deref(), Some(meant));
+            assert!(text.parse::<Rate>().is_err() && meant.parse::<Rate>().is_ok());
+        }
+        assert_eq!(Rate::meant_by("lte-drive").or(Rate::meant_by("100")), None);
     }
 
     #[test]

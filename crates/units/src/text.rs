@@ -5,12 +5,18 @@ use core::marker::PhantomData;
 use core::str::FromStr;
 use thiserror::Error;
 
-/// Why a text is not a quantity. The message names the text, what was expected and an example.
+/// Why a text is not a quantity. The message names the text, what was expected and an example; first, where it is known, what
+/// was meant.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("`{text}` is not {expected}")]
+#[error("{}`{text}` is not {expected}", suggested(meant))]
 pub struct ParseError {
     text: String,
     expected: &'static str,
+    meant: Option<String>,
+}
+
+fn suggested(meant: &Option<String>) -> String {
+    meant.as_ref().map(|meant| format!("did you mean `{meant}`? ")).unwrap_or_default()
 }
 
 impl ParseError {
@@ -22,7 +28,12 @@ impl ParseError {
         if shown.len() < text.len() {
             shown.push('…');
         }
-        Self { text: shown, expected }
+        Self { text: shown, expected, meant: None }
+    }
+
+    /// The same error, where the text was probably meant as `meant`.
+    pub fn meaning(self, meant: Option<String>) -> Self {
+        Self { meant, ..self }
     }
 }
 

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  cellcc assist certificates keys                                    edge, video-1, desk: enough for a first try
+  cellcc assist certificates keys                       edge, video-1, desk: enough for a first try
   cellcc assist certificates keys --server video-2 --user alice      two more of the same authority
 
 Copy to each machine its own folder, and authority-key.pem to none. Certificates hold for 90 days.")]

@@ -23,8 +23,8 @@ pub(super) fn run(args: &Args) -> Result<ExitCode, Exit> {
     runtime()?.block_on(async {
         let refused = |error| Exit::input(format!("--listen {}: {error}", args.listen));
         let host = EchoHost::bind(args.listen).await.map_err(refused)?;
-        print(&format!("listening on {}", host.address().map_err(Exit::failed)?))?;
         let mut stop = signals();
+        print(&format!("listening on {}", host.address().map_err(Exit::failed)?))?;
         tokio::select! {
             () = host.run() => {}
             _ = stop.wait_for(|stop| *stop) => {}

@@ -17,7 +17,8 @@ const MIN_PASS: Span = Span::from_secs(1);
 #[command(after_help = "\
 Examples:
   cellcc assist page https://edge.example:9465 --credentials keys/operator-desk
-  xdg-open \"$(cellcc assist page https://127.0.0.1:9465 --service edge --credentials keys/operator-desk)\"
+  xdg-open \"$(cellcc assist page https://127.0.0.1:9465 \\
+      --service edge --credentials keys/operator-desk)\"
 
 Whoever has the link sees all users until its time is over. It is signed here, without a connection; the browser has to trust \
 authority.pem, which docs/how-to/netassist.md says how to do.")]

@@ -3,6 +3,7 @@
 use crate::exit::Exit;
 use crate::url::Url;
 use cellcc_netassist::{BrokerUrl, ServiceAddress};
+use std::fmt;
 use std::str::FromStr;
 
 /// `quic://HOST:PORT`, `tls://HOST:PORT` or `nats://HOST:PORT`.
@@ -19,6 +20,15 @@ impl ServiceUrl {
             Self::Service(url) => ServiceAddress::Quic(url.resolve()?),
             Self::Broker(url) => ServiceAddress::Nats(url.clone()),
         })
+    }
+}
+
+impl fmt::Display for ServiceUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Service(url) => url.fmt(f),
+            Self::Broker(url) => url.fmt(f),
+        }
     }
 }
 

@@ -14,8 +14,10 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  cellcc assist ue quic://edge:4443 --credentials keys/user-alice               tells the number of flows each second
-  cellcc assist ue --credentials keys/user-alice --consent video-1 --for 168h    prints a consent for that server")]
+  cellcc assist ue quic://edge:4443 --credentials keys/user-alice
+  cellcc assist ue --credentials keys/user-alice --consent video-1 --for 168h
+
+The first tells the number of flows each second, the second prints a consent for that server.")]
 pub(crate) struct Args {
     /// The service, quic://HOST:PORT, or its NATS broker, tls://HOST:PORT.
     #[arg(value_name = "URL", required_unless_present = "consent")]

@@ -11,14 +11,16 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
+use tokio::sync::watch;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Example:
   cellcc assist watch quic://edge:4443 --credentials keys/operator-desk
 
-Classes: backlogged (the rate served is the capacity), partial (estimated), idle (held from before, or predicted).")]
+Classes: backlogged (the rate served is the capacity), partial (estimated), idle (held from before, or predicted); stale (the \
+user's source is late), silent (the service says nothing any more): servers go on without such advice.")]
 pub(crate) struct Args {
     #[command(flatten)]
     connect: Connect,
@@ -68,8 +70,10 @@ struct UserObject {
 pub(super) fn run(args: &Args) -> Result<ExitCode, Exit> {
     let settings = args.connect.settings(Role::Operator)?;
     let heard: Arc<Mutex<BTreeMap<IpAddr, Heard>>> = Arc::default();
+    tell(&format!("NetAssist: connecting with {}", args.connect.url));
     runtime()?.block_on(async {
         let table = Arc::clone(&heard);
+        let (connected, is_connected) = watch::channel(None);
         let client = Client::start(settings, move |event| match event {
             ClientEvent::Record { user, record, arrived_at } => {
                 let mut table = table.lock().unwrap_or_else(PoisonError::into_inner);
@@ -81,17 +85,38 @@ pub(super) fn run(args: &Args) -> Result<ExitCode, Exit> {
                 });
             }
             ClientEvent::Denied { reason, .. } => tell(&format!("NetAssist: {reason}")),
-            ClientEvent::Lost(reason) => tell(&format!("NetAssist: {reason}; trying again")),
-            ClientEvent::Granted(_) | ClientEvent::Connected | ClientEvent::Unusable => {}
+            ClientEvent::Lost(reason) => {
+                tell(&format!("NetAssist: {reason}; trying again"));
+                connected.send_replace(Some(false));
+            }
+            ClientEvent::Connected => {
+                connected.send_replace(Some(true));
+            }
+            ClientEvent::Granted(_) | ClientEvent::Unusable => {}
         });
         let client = client.map_err(Exit::failed)?;
         client.want_all();
-        show(args, &heard).await
+        show(args, &heard, is_connected).await
     })
 }
 
-async fn show(args: &Args, heard: &Mutex<BTreeMap<IpAddr, Heard>>) -> Result<ExitCode, Exit> {
+/// `connected`: whether there is a connection; `None` before the first attempt has succeeded or failed.
+async fn show(
+    args: &Args,
+    heard: &Mutex<BTreeMap<IpAddr, Heard>>,
+    mut connected: watch::Receiver<Option<bool>>,
+) -> Result<ExitCode, Exit> {
     let mut stop = signals();
+    // Until then there is nothing to show; once is as long as the first attempt takes.
+    let is_over = |now: &Option<bool>| if args.repeat.once { now.is_some() } else { *now == Some(true) };
+    tokio::select! {
+        now = connected.wait_for(is_over) => {
+            if now.is_ok_and(|now| *now == Some(false)) {
+                return Err(Exit::failed("there is no connection, so there is nothing to show"));
+            }
+        }
+        _ = stop.wait_for(|stop| *stop) => return Ok(ExitCode::SUCCESS),
+    }
     loop {
         tokio::select! {
             () = tokio::time::sleep(args.repeat.every()) => {}
@@ -119,12 +144,18 @@ impl Heard {
         self.records += 1;
         (self.last, self.at) = (*record, at);
     }
+
+    /// Nothing has come for longer than the last record may be used.
+    fn is_silent(&self) -> bool {
+        self.at.elapsed() > Duration::from_nanos(self.last.valid_for.as_nanos())
+    }
 }
 
 fn object(user: IpAddr, heard: &Heard) -> UserObject {
     let record = &heard.last;
     let min_rtt = record.min_rtt_network + record.min_rtt_downlink + record.min_rtt_uplink;
     let class = match record.class {
+        _ if heard.is_silent() => "silent",
         _ if record.stale => "stale",
         AdviceClass::Backlogged => "backlogged",
         AdviceClass::Partial => "partial",
@@ -159,4 +190,39 @@ fn row(user: &UserObject) -> Vec<String> {
         user.missing_records.to_string(),
         user.silent_ms.to_string(),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cellcc_units::{Bytes, Rate, Span, Time};
+
+    /// It was shown as `backlogged`, with its last rate, for as long as the service was gone.
+    #[test]
+    fn a_user_of_whom_nothing_comes_any_more_is_silent() {
+        let record = Record {
+            class: AdviceClass::Backlogged,
+            handover: false,
+            stale: false,
+            first: true,
+            period: Span::from_millis(50),
+            sequence: 1,
+            measured_until: Time::ZERO,
+            user: [0; 16],
+            downlink: Rate::from_mbit_per_sec(25.0),
+            uplink: Rate::ZERO,
+            min_rtt_network: Span::ZERO,
+            min_rtt_downlink: Span::ZERO,
+            min_rtt_uplink: Span::ZERO,
+            backlog: Bytes::ZERO,
+            valid_for: Span::from_secs(3),
+            flows: 1,
+            cell_epoch: 0,
+        };
+        let class = |last| {
+            let at = Instant::now().checked_sub(Duration::from_secs(last)).unwrap();
+            object([10, 45, 0, 2].into(), &Heard { last: record, at, records: 1, missing: 0 }).class
+        };
+        assert_eq!((class(0), class(9)), ("backlogged", "silent"));
+    }
 }

@@ -25,7 +25,7 @@ pub(crate) struct Args {
 }
 
 /// What is run.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Default, PartialEq, clap::Args)]
 pub(crate) struct Conditions {
     // Not a doc comment: rustdoc takes the brackets for links.
     #[arg(long, short, value_name = "LIST")]
@@ -70,7 +70,7 @@ pub(crate) struct Conditions {
     pub(crate) endpoint: EndpointArgs,
 }
 
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Default, PartialEq, clap::Args)]
 pub(crate) struct PathArgs {
     /// Round-trip time without any queue: 20ms.
     #[arg(long, value_name = "TIME")]
@@ -116,7 +116,7 @@ pub(crate) struct PathArgs {
     pub(crate) background: Option<String>,
 }
 
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Default, PartialEq, clap::Args)]
 pub(crate) struct EndpointArgs {
     /// Payload of a full packet: 1448B.
     #[arg(long, value_name = "BYTES")]
@@ -140,6 +140,10 @@ pub(crate) struct EndpointArgs {
     /// How the sender tells that a packet is lost: quic (RFC 9002) or rack, TCP's way (RFC 8985) [default: quic].
     #[arg(long, value_name = "WAY")]
     pub(crate) recovery: Option<LossDetection>,
+    /// Let the simulator do what the driver kernel does, where no other flag says otherwise: acks=delayed, recovery=rack, and the
+    /// settings that schemes have in Linux, such as cubic's hystart=on and variant=linux.
+    #[arg(long)]
+    pub(crate) like_linux: bool,
     /// Width of the bins of time series: 100ms.
     #[arg(long, value_name = "TIME")]
     pub(crate) series_bin: Option<Span>,

@@ -11,14 +11,15 @@ pub(crate) use drivers::Drivers;
 pub(crate) use request::with;
 
 use crate::exit::{Exit, tell};
+use crate::free_folder::first_free;
+use crate::interrupt::on_interrupt;
 use crate::present;
 use args::ExecutionArgs;
 use cellcc_runner::{Existing, Host, Outcome, OutputFolder, Runner};
 use cellcc_version::VERSION;
 use conversations::Conversations;
-use std::io::ErrorKind;
 use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -33,7 +34,7 @@ pub(crate) fn run(args: Args) -> Result<(), Exit> {
     let execution = &args.execution;
     let out = match &execution.out {
         Some(out) => out.clone(),
-        None => next_free(Path::new("cellcc-out"))?,
+        None => first_free((1_u32..).map(|number| format!("cellcc-out/{number:03}").into()))?,
     };
     let runner = Runner {
         out: OutputFolder::create(&out)?,
@@ -92,27 +93,8 @@ fn stop_on_signal() -> Result<Arc<AtomicBool>, Exit> {
             "interrupted: no further run is begun; a run in real time comes to its end; once more to leave at once",
         );
     };
-    ctrlc::set_handler(handler).map_err(Exit::failed)?;
+    on_interrupt(handler)?;
     Ok(stop)
-}
-
-/// Creates the first folder of 001, 002, ... that is not there.
-fn next_free(parent: &Path) -> Result<PathBuf, Exit> {
-    let unwritable = |path: &Path, error| {
-        Exit::input(format!(
-            "cannot create the output folder {}: {error}; choose one with --out",
-            path.display()
-        ))
-    };
-    std::fs::create_dir_all(parent).map_err(|error| unwritable(parent, error))?;
-    for number in 1_u32.. {
-        let path = parent.join(format!("{number:03}"));
-        match std::fs::create_dir(&path) {
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-            other => return other.map(|()| path.clone()).map_err(|error| unwritable(&path, error)),
-        }
-    }
-    Err(Exit::input("cellcc-out holds too many folders; choose one with --out"))
 }
 
 /// A path as a shell takes it.

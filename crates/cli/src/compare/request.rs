@@ -49,6 +49,7 @@ pub(crate) fn with(mut request: Request, args: &Conditions) -> Result<Request, E
     set(vary, "endpoint.offload", &mut endpoint.offload, args.endpoint.offload.map(Some));
     set(vary, "endpoint.recovery", &mut endpoint.recovery, args.endpoint.recovery);
     set(vary, "endpoint.series_bin", &mut endpoint.series_bin, args.endpoint.series_bin);
+    set(vary, "like_linux", &mut file.like_linux, args.endpoint.like_linux.then_some(true));
     set(vary, "title", &mut file.title, args.title.clone());
     set(vary, "seeds", &mut file.seeds, args.seeds.clone());
     set(vary, "offset", &mut file.offset, args.offset);
@@ -84,11 +85,15 @@ fn base(args: &Args) -> Result<Request, Exit> {
             out.display()
         )));
     }
-    let kept = resumed.map(|out| out.join("scenario.toml")).filter(|path| path.exists());
-    if let Some(path) = args.scenario.clone().or(kept) {
-        return Ok(Request::read(&path)?);
+    if let Some(path) = &args.scenario {
+        return Ok(Request::read(path)?);
     }
     let args = &args.conditions;
+    // A command with conditions says by itself what to run; one without would run the quick start.
+    let is_said = *args != Conditions::default();
+    if let Some(out) = resumed.filter(|out| !is_said || out.join("scenario.toml").exists()) {
+        return Ok(Request::kept(out)?);
+    }
     let other = args.schemes.is_some() || !args.traces.is_empty();
     let several_seeds = args.seeds.as_ref().is_some_and(|seeds| seeds.as_slice().len() > 1);
     Ok(Request::quick_start(other, several_seeds)?)

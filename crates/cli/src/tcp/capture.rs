@@ -2,9 +2,10 @@
 
 use super::Where;
 use crate::exit::{Exit, print, tell};
+use crate::interrupt::on_interrupt;
 use cellcc_control::conversation::StepWriter;
 use cellcc_kernel::{Difference, Pins, Recorder, verify as decide_again};
-use cellcc_units::Span;
+use cellcc_units::{Span, input};
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{self, BufReader, Write};
@@ -63,7 +64,7 @@ pub(super) fn record(args: &Record) -> Result<(), Exit> {
     let watched = Watched { file: Arc::new(Mutex::new(file)), error: Arc::default() };
     let interrupted = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&interrupted);
-    ctrlc::set_handler(move || flag.store(true, Ordering::Relaxed)).map_err(Exit::failed)?;
+    on_interrupt(move || flag.store(true, Ordering::Relaxed))?;
 
     tell(&format!("recording {}; Ctrl-C ends it", recorder.schemes()));
     let began = Instant::now();
@@ -91,7 +92,7 @@ pub(super) fn record(args: &Record) -> Result<(), Exit> {
 
 pub(super) fn verify(args: &Verify) -> Result<ExitCode, Exit> {
     let named = |error: &dyn std::fmt::Display| Exit::input(format!("{}: {error}", args.file.display()));
-    let file = File::open(&args.file).map_err(|error| named(&format!("cannot be read: {error}")))?;
+    let file = input::open(&args.file).map_err(|error| named(&error))?;
     let verified = decide_again(BufReader::new(file)).map_err(|error| named(&error))?;
     let counts: Vec<_> = verified.steps.iter().map(|(core, count)| format!("{count} of {core}")).collect();
     let Some(difference) = &verified.difference else {

@@ -11,6 +11,7 @@ use crate::exit::{Exit, print, tell};
 use crate::grid;
 use cellcc_kernel::{ControlGroup, DEFAULT_FOLDER, Machine, Pins, Scheme, Settings, Written, routes};
 use cellcc_report::TableFormat;
+use cellcc_units::instead;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use serde::Serialize;
 use settings::Given;
@@ -77,6 +78,9 @@ pub(crate) struct Load {
     /// group (version 2).
     #[arg(long, value_name = "CGROUP")]
     hear_flows: Option<PathBuf>,
+    /// Where a scheme is loaded already, give it these settings and the programs of this cellcc, instead of refusing.
+    #[arg(long)]
+    replace: bool,
     #[command(flatten)]
     place: Where,
 }
@@ -132,11 +136,29 @@ pub(crate) enum Route {
         #[command(flatten)]
         place: Where,
     },
+    /// Take the scheme from the route to exactly these addresses; a route that `add` made goes.
+    Del {
+        /// Addresses, as they were given to `add`.
+        #[arg(value_name = "PREFIX")]
+        prefix: routes::Prefix,
+    },
+    /// List the routes of this network namespace that name a scheme of cellcc.
+    List {
+        /// How to print them.
+        #[arg(long, default_value = "table", value_parser = grid::format_parser())]
+        format: TableFormat,
+    },
 }
 
 fn read_scheme(text: &str) -> Result<Written, String> {
-    let known = || format!("there are {}", Scheme::ALL.map(Scheme::name).join(", "));
-    Written::read(text).map_err(|error| error.to_string())?.ok_or_else(known)
+    let unknown = || {
+        let name = text.split('(').next().unwrap_or(text);
+        let mut names: Vec<_> = Scheme::ALL.map(Scheme::name).into();
+        names.extend(Scheme::ALL.map(Scheme::registry_name));
+        names.dedup();
+        format!("there is no such scheme{}", instead(name, "there are", &names.join(", ")))
+    };
+    Written::read(text).map_err(|error| error.to_string())?.ok_or_else(unknown)
 }
 
 fn scheme_parser() -> impl TypedValueParser<Value = Scheme> {
@@ -156,6 +178,8 @@ pub(crate) fn run(command: &Command) -> Result<ExitCode, Exit> {
         Command::Verify(args) => return capture::verify(args),
         Command::TellFlows(args) => tell_flows::tell_flows(args)?,
         Command::Route(Route::Add { prefix, scheme, place }) => add_route(*prefix, *scheme, place)?,
+        Command::Route(Route::Del { prefix }) => remove_route(*prefix)?,
+        Command::Route(Route::List { format }) => list_routes(*format)?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -174,7 +198,11 @@ fn load(args: &Load) -> Result<(), Exit> {
         })
         .collect::<Result<_, Exit>>()?;
     for (scheme, settings) in all {
-        pins.load(scheme, &settings, &machine)?;
+        if args.replace {
+            pins.load_or_replace(scheme, &settings, &machine)?;
+        } else {
+            pins.load(scheme, &settings, &machine)?;
+        }
         tell(&format!("{} is loaded{}", scheme.name(), described(&settings)));
     }
     if let Some(group) = &sets_options {
@@ -191,6 +219,9 @@ fn load(args: &Load) -> Result<(), Exit> {
 fn unload(args: &Unload) -> Result<(), Exit> {
     let pins = Pins::new(&args.place.pins);
     let schemes = if args.schemes.is_empty() { pins.present() } else { args.schemes.clone() };
+    if schemes.is_empty() {
+        nothing_to_do(&pins)?;
+    }
     for scheme in schemes {
         for reset in pins.unload(scheme)? {
             tell(&format!("{} now uses {}", reset.what, reset.to));
@@ -200,10 +231,24 @@ fn unload(args: &Unload) -> Result<(), Exit> {
     Ok(())
 }
 
+/// Nothing is loaded here. What the kernel has all the same is a failure: it was meant, and cannot be reached.
+fn nothing_to_do(pins: &Pins) -> Result<(), Exit> {
+    match pins.elsewhere(&Scheme::ALL) {
+        Some(elsewhere) => Err(elsewhere.into()),
+        None => {
+            tell("nothing is loaded");
+            Ok(())
+        }
+    }
+}
+
 fn upgrade(args: &Upgrade) -> Result<(), Exit> {
     let pins = Pins::new(&args.place.pins);
     let machine = Machine::current();
     let schemes = if args.schemes.is_empty() { pins.loaded() } else { args.schemes.clone() };
+    if schemes.is_empty() {
+        nothing_to_do(&pins)?;
+    }
     for scheme in schemes {
         pins.upgrade(scheme, &machine)?;
         tell(&format!("{} is upgraded; sockets that use it keep the old programs", scheme.name()));
@@ -226,8 +271,10 @@ fn status(args: &Status) -> Result<(), Exit> {
         rows.push(vec![scheme.name().to_owned(), texts.join(" ")]);
         objects.push(StatusObject { scheme: scheme.name(), settings: values.into_iter().collect() });
     }
-    if rows.is_empty() {
-        tell("nothing is loaded: `cellcc tcp load` loads a scheme");
+    match pins.elsewhere(&Scheme::ALL) {
+        Some(elsewhere) => tell(&elsewhere.to_string()),
+        None if rows.is_empty() => tell(&pins.nothing_loaded().to_string()),
+        None => {}
     }
     print(&grid::render(args.format, &["scheme", "settings"], &rows, &objects)?)
 }
@@ -253,6 +300,26 @@ fn add_route(prefix: routes::Prefix, scheme: Scheme, place: &Where) -> Result<()
     routes::add(prefix, scheme.name())?;
     tell(&format!("new connections with {prefix} use {}", scheme.name()));
     Ok(())
+}
+
+fn remove_route(prefix: routes::Prefix) -> Result<(), Exit> {
+    let scheme = routes::remove(prefix)?;
+    tell(&format!("new connections with {prefix} no longer use {}", scheme.name()));
+    Ok(())
+}
+
+#[derive(Serialize)]
+struct RouteObject {
+    route: String,
+    scheme: &'static str,
+}
+
+fn list_routes(format: TableFormat) -> Result<(), Exit> {
+    let routes = routes::list()?;
+    let objects: Vec<_> =
+        routes.into_iter().map(|(route, scheme)| RouteObject { route, scheme: scheme.name() }).collect();
+    let rows: Vec<_> = objects.iter().map(|one| vec![one.route.clone(), one.scheme.into()]).collect();
+    print(&grid::render(format, &["route", "scheme"], &rows, &objects)?)
 }
 
 /// `: dtt=1.5x profile=paper`.

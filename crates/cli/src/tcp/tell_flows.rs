@@ -23,12 +23,12 @@ const INTERVAL: Duration = Duration::from_secs(1);
 pub(super) fn tell_flows(args: &TellFlows) -> Result<(), Exit> {
     runtime()?.block_on(async {
         let teller = FlowTeller::start(&ControlGroup::open(&args.group)?)?;
+        let mut stop = signals();
         let whose = if args.flows.is_some() { "a fixed" } else { "the device's" };
         tell(&format!(
             "new connections in {} tell {whose} number of flows; Ctrl-C ends it",
             args.group.display()
         ));
-        let mut stop = signals();
         loop {
             teller.tell(args.flows.unwrap_or_else(own_flows))?;
             tokio::select! {

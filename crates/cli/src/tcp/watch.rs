@@ -1,8 +1,9 @@
 //! `cellcc tcp watch`.
 
-use crate::exit::Exit;
+use super::Where;
+use crate::exit::{Exit, tell};
 use crate::repeat::Repeat;
-use cellcc_kernel::{Socket, Sockets, Zone};
+use cellcc_kernel::{Pins, Socket, Sockets, Zone};
 use cellcc_units::Span;
 use serde::Serialize;
 
@@ -13,6 +14,8 @@ use serde::Serialize;
 pub(crate) struct Watch {
     #[command(flatten)]
     repeat: Repeat,
+    #[command(flatten)]
+    place: Where,
 }
 
 const HEADER: [&str; 10] = [
@@ -43,6 +46,11 @@ struct SocketObject {
 }
 
 pub(super) fn watch(args: &Watch) -> Result<(), Exit> {
+    let pins = Pins::new(&args.place.pins);
+    if pins.loaded().is_empty() {
+        // Live sockets keep a scheme that was unloaded: they are shown all the same.
+        tell(&pins.nothing_loaded().to_string());
+    }
     let sockets = Sockets::open()?;
     loop {
         let objects: Vec<_> = sockets.list()?.iter().map(object).collect();

@@ -3,7 +3,7 @@
 use crate::exit::{Exit, print};
 use cellcc_record::{Agreement, compare_traces, opportunity_times};
 use cellcc_runner::traces;
-use cellcc_units::{Span, Time};
+use cellcc_units::{Bytes, Span, Time};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -13,6 +13,15 @@ pub(crate) struct Args {
     /// What was recorded of it.
     #[arg(value_name = "RECORDED")]
     recorded: String,
+    /// A sentence, or every number.
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    format: Format,
+}
+
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum Format {
+    Text,
+    Json,
 }
 
 /// Over how long a link without an end is looked at.
@@ -21,7 +30,10 @@ const ENDLESS: Span = Span::from_secs(60);
 pub(super) fn run(args: &Args) -> Result<(), Exit> {
     let agreement = compare_traces(&times(&args.original)?, &times(&args.recorded)?)
         .ok_or_else(|| Exit::input("there is less than a second to compare: record for longer"))?;
-    print(&serde_json::to_string_pretty(&agreement).map_err(Exit::failed)?)?;
+    print(&match args.format {
+        Format::Text => sentence(&agreement),
+        Format::Json => serde_json::to_string_pretty(&agreement).map_err(Exit::failed)?,
+    })?;
     match agreement.holds() {
         true => Ok(()),
         false => Err(Exit::failed(format!(
@@ -30,6 +42,19 @@ pub(super) fn run(args: &Args) -> Result<(), Exit> {
             Agreement::TOLERATED_BIN * 100.0
         ))),
     }
+}
+
+fn sentence(agreement: &Agreement) -> String {
+    format!(
+        "the traces {} over {:.1} s, from {:.3} s of the original on: the cumulative curves differ by at most {}, by at most {} \
+         where a shift of 1 ms does not make them meet, and the worst second by {:.1} %",
+        if agreement.holds() { "agree" } else { "do not agree" },
+        agreement.compared_s,
+        agreement.offset_s,
+        Bytes::new(agreement.max_cumulative_difference_bytes),
+        Bytes::new(agreement.max_difference_beyond_1ms_bytes),
+        agreement.worst_1s_bin * 100.0
+    )
 }
 
 fn times(text: &str) -> Result<Vec<Time>, Exit> {

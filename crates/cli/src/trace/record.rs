@@ -3,6 +3,7 @@
 #![allow(clippy::disallowed_methods, reason = "a recording has a date")]
 
 use crate::exit::{Exit, tell};
+use crate::interrupt::on_interrupt;
 use cellcc_record::wire::PACKET_SIZES;
 use cellcc_record::{
     DEFAULT_PORT, Directions, Ended, Progress, QueueDelay, RecordError, RecordSettings, Recorded, Recording,
@@ -94,12 +95,11 @@ fn exit(error: RecordError) -> Exit {
 fn stop_on_signal() -> Result<Arc<AtomicBool>, Exit> {
     let stop = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&stop);
-    ctrlc::set_handler(move || {
+    on_interrupt(move || {
         if flag.swap(true, Ordering::Relaxed) {
             std::process::exit(130);
         }
-    })
-    .map_err(Exit::failed)?;
+    })?;
     Ok(stop)
 }
 

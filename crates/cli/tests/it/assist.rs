@@ -4,9 +4,11 @@
 
 use crate::common::{AssistService, cellcc};
 use std::fs;
-use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
 
 const CONFIG: &str = r#"
 listen = "127.0.0.1:0"
@@ -80,12 +82,54 @@ fn a_service_is_watched_counted_and_ended() {
     assert!(service.get("/health").starts_with("HTTP/1.1 200"));
     let audit = fs::read_to_string(folder.path().join("audit.jsonl")).unwrap();
     assert!(
-        audit.contains(r#""client":"operator/desk""#) && audit.contains(r#""event":"subscribed""#),
+        audit.contains(r#""client":"operator/desk""#) && audit.contains(r#""event":"subscribed-to-all""#),
         "{audit}"
     );
 
     service.serve.signal("-TERM");
     assert!(service.serve.process.wait().unwrap().success());
+}
+
+/// What logrotate does after it has renamed the file; a hang-up used to end the service.
+#[test]
+fn after_a_hang_up_the_audit_log_goes_on_under_its_own_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut service = Service::start(folder.path());
+    let at = |name: &str| folder.path().join(name);
+    fs::rename(at("audit.jsonl"), at("audit.jsonl.1")).unwrap();
+    service.serve.signal("-HUP");
+    while !at("audit.jsonl").exists() {
+        assert!(service.serve.process.try_wait().unwrap().is_none(), "it goes on");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let watch = ["watch", &service.url, "--credentials", "keys/operator-desk", "--once", "--format", "json"];
+    assert_eq!(ran(folder.path(), &watch).0, Some(0));
+    assert!(fs::read_to_string(at("audit.jsonl")).unwrap().contains("operator/desk"));
+    assert_eq!(fs::read_to_string(at("audit.jsonl.1")).unwrap(), "");
+}
+
+/// It used to show an empty table for some seconds, without a word.
+#[test]
+fn who_watches_a_service_that_is_not_there_hears_at_once_what_is_tried_and_sees_no_empty_table() {
+    let folder = tempfile::tempdir().unwrap();
+    assert_eq!(ran(folder.path(), &["certificates", "keys"]).0, Some(0));
+    // Bound, so that nobody else answers there.
+    let nobody = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let url = format!("quic://{}", nobody.local_addr().unwrap());
+    let mut watch = std::process::Command::new(assert_cmd::cargo::cargo_bin!("cellcc"))
+        .args(["assist", "watch", &url, "--credentials", "keys/operator-desk", "--every", "100ms"])
+        .current_dir(folder.path())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    BufReader::new(watch.stderr.take().unwrap()).read_line(&mut line).unwrap();
+    std::thread::sleep(Duration::from_secs(1));
+    watch.kill().unwrap();
+    let shown = watch.wait_with_output().unwrap().stdout;
+    assert_eq!(line, format!("NetAssist: connecting with {url}\n"));
+    assert_eq!(String::from_utf8_lossy(&shown), "");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::path::Path;
 use tempfile::TempDir;
 
 /// The run must end with status 2, nothing on standard output, and every one of `expected` in the message.
-fn refused_in(folder: &Path, arguments: &[&str], expected: &[&str]) {
+pub(crate) fn refused_in(folder: &Path, arguments: &[&str], expected: &[&str]) {
     let output = cellcc(folder).args(arguments).output().unwrap();
     let message = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(2), "{arguments:?}: {message}");
@@ -75,6 +75,7 @@ fn traces_that_are_not_there_are_refused() {
 fn schemes_are_refused_with_what_there_is_instead() {
     compare_refused(&["--schemes", "nosuch"], &["unknown scheme `nosuch`", "cubic", "cellcc schemes"]);
     compare_refused(&["--schemes", "reminins"], &["unknown scheme `reminins`; did you mean `reminis`?"]);
+    compare_refused(&["--schemes", "bbr3"], &["unknown scheme `bbr3`; did you mean `bbr2`?"]);
     compare_refused(&["--schemes", "reminis(ddt=40ms)"], &["no parameter `ddt`; did you mean `dtt`?"]);
     compare_refused(&["--schemes", "reminis(nosuch=1)"], &["no parameter `nosuch`", "dtt"]);
     compare_refused(&["--schemes", "reminis(dtt=0ms)"], &["dtt=0ms", "40ms"]);
@@ -93,7 +94,21 @@ fn schemes_are_refused_with_what_there_is_instead() {
         &["--schemes", "cubic,bbr", "--baseline", "vegas"],
         &["--baseline", "`vegas`", "cubic, bbr"],
     );
+    // A Scenario's baseline stayed, and nothing said how to leave it out.
+    compare_refused(
+        &["--schemes", "cubic", "--baseline", "vegas"],
+        &["`--baseline ''` leaves the baseline out"],
+    );
     compare_refused(&["--background", "cubic@5"], &["--background", "`5`"]);
+}
+
+#[test]
+fn links_and_queues_are_refused_with_what_was_meant_first() {
+    compare_refused(&["--traces", "lte-drve"], &["no link named `lte-drve`; did you mean `lte-drive`?"]);
+    for (given, meant) in [("100mbps", "100Mbit/s"), ("1.5Gbps", "1.5Gbit/s"), ("64kbit", "64kbit/s")] {
+        compare_refused(&["--traces", given], &[&format!("error: did you mean `{meant}`? `{given}` is not")]);
+    }
+    compare_refused(&["--queue", "3200"], &["--queue <QUEUE>': did you mean `3200pkt`?"]);
 }
 
 /// It ran, changed nothing and said nothing.
@@ -113,6 +128,25 @@ fn what_is_resumed_must_be_there() {
     let folder = tempfile::tempdir().unwrap();
     refused_in(folder.path(), &["compare", "--resume", "--out", "nowhere"], &["no such folder"]);
     assert!(!folder.path().join("nowhere").exists());
+}
+
+/// It took 576 MB and 7 s for half a second of simulation.
+#[test]
+fn a_report_is_wrong_within_bounds() {
+    let folder = tempfile::tempdir().unwrap();
+    let with = |scale: &str| format!("schemes = ['natcp']\ntraces = ['3g']\nduration = '1s'\n{scale}");
+    for (scale, value) in [
+        ("[netassist]\nscale = '1e308x'", "netassist.scale = "),
+        ("[netassist]\nscale = '101x'", "netassist.scale = 101x"),
+        ("[vary]\n'netassist.scale' = ['1x', '4294967296x']", "netassist.scale = 4294967296x"),
+    ] {
+        fs::write(folder.path().join("x.toml"), with(scale)).unwrap();
+        refused_in(
+            folder.path(),
+            &["compare", "--scenario", "x.toml"],
+            &[value, "out of range; write 0x to 100x"],
+        );
+    }
 }
 
 #[test]

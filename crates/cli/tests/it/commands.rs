@@ -141,3 +141,22 @@ fn a_full_standard_output_is_one() {
     assert_eq!(output.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&output.stderr).starts_with("error: cannot write to standard output"));
 }
+
+/// It printed numbers only, and left the verdict to the reader.
+#[cfg(target_os = "linux")]
+#[test]
+fn the_difference_of_two_traces_is_said_in_a_sentence() {
+    let same = printed(&["trace", "diff", "12Mbit/s", "12Mbit/s"]);
+    assert!(same.starts_with("the traces agree over ") && same.lines().count() == 1, "{same}");
+    let json: serde_json::Value =
+        serde_json::from_str(&printed(&["trace", "diff", "12Mbit/s", "12Mbit/s", "--format", "json"]))
+            .unwrap();
+    assert_eq!(json["worst_1s_bin"], 0.0);
+    let folder = tempfile::tempdir().unwrap();
+    let differ = cellcc(folder.path()).args(["trace", "diff", "12Mbit/s", "6Mbit/s"]).output().unwrap();
+    assert_eq!(differ.status.code(), Some(1));
+    assert!(
+        String::from_utf8_lossy(&differ.stdout).starts_with("the traces do not agree over "),
+        "{differ:?}"
+    );
+}

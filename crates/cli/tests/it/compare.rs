@@ -59,8 +59,23 @@ fn the_number_of_jobs_and_merged_shares_change_no_byte() {
 /// Sends SIGINT once there is something in this file of the output folder; gives the exit status and what was said.
 #[cfg(unix)]
 fn interrupted(folder: &Path, arguments: &[&str], awaited: &str) -> (Option<i32>, String) {
+    // A test run in the background of a script has SIGINT ignored, and so would have the program.
+    signalled(folder, "--default-signal=INT", arguments, awaited, "-INT")
+}
+
+/// Sends this signal once there is something in this file; `disposition` is what `env` does with signals before.
+#[cfg(unix)]
+fn signalled(
+    folder: &Path,
+    disposition: &str,
+    arguments: &[&str],
+    awaited: &str,
+    signal: &str,
+) -> (Option<i32>, String) {
     use std::time::{Duration, Instant};
-    let mut child = std::process::Command::new(assert_cmd::cargo::cargo_bin!("cellcc"))
+    let mut child = std::process::Command::new("env")
+        .arg(disposition)
+        .arg(assert_cmd::cargo::cargo_bin!("cellcc"))
         .args(arguments)
         .current_dir(folder)
         .stderr(std::process::Stdio::piped())
@@ -72,7 +87,7 @@ fn interrupted(folder: &Path, arguments: &[&str], awaited: &str) -> (Option<i32>
         assert!(Instant::now() < deadline, "nothing in {} in two minutes", awaited.display());
         std::thread::sleep(Duration::from_millis(2));
     }
-    let kill = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    let kill = std::process::Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
     assert!(kill.success());
     let deadline = Instant::now() + Duration::from_secs(20);
     while child.try_wait().unwrap().is_none() {
@@ -84,6 +99,22 @@ fn interrupted(folder: &Path, arguments: &[&str], awaited: &str) -> (Option<i32>
     }
     let output = child.wait_with_output().unwrap();
     (output.status.code(), String::from_utf8(output.stderr).unwrap())
+}
+
+/// A terminal that was closed ended what `nohup` had begun, and Ctrl-C what a script had in the background.
+#[cfg(unix)]
+#[test]
+fn a_signal_that_was_ignored_at_the_start_stays_ignored() {
+    for signal in ["INT", "HUP"] {
+        let folder = tempfile::tempdir().unwrap();
+        let some_seconds = ["--traces", "1Gbit/s", "--duration", "10s", "--jobs", "1", "--quiet"];
+        let arguments = [&["compare", "--schemes", "cubic", "--out", "out"][..], &some_seconds].concat();
+        let disposition = format!("--ignore-signal={signal}");
+        let sent = format!("-{signal}");
+        let (status, message) = signalled(folder.path(), &disposition, &arguments, "run-info.json", &sent);
+        assert_eq!(status, Some(0), "{signal}: {message}");
+        assert!(folder.path().join("out/report.html").exists(), "{signal}: {message}");
+    }
 }
 
 /// Only a second interrupt ended it, and nothing showed how far it was.

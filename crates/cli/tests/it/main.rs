@@ -9,7 +9,9 @@ mod commands;
 mod compare;
 #[cfg(unix)]
 mod docs_check;
+mod documents;
 mod explain;
+mod foreign_files;
 #[cfg(target_os = "linux")]
 mod mahimahi;
 mod output_folder;

@@ -22,7 +22,7 @@ name = "alice"
 addresses = ["10.45.0.2"]
 
 [[user]]
-name = "bob-with-a-name-of-sixty-four-characters-which-is-the-longest-one"
+name = "bob-with-a-name-of-sixty-four-characters-which-is-a-longest-name"
 addresses = ["10.45.0.3"]
 
 [[user]]
@@ -38,7 +38,7 @@ network_rtt = "20ms"
 
 [[source]]
 kind = "trace"
-user = "bob-with-a-name-of-sixty-four-characters-which-is-the-longest-one"
+user = "bob-with-a-name-of-sixty-four-characters-which-is-a-longest-name"
 link = "rate=12Mbit/s"
 knows = "causal"
 network_rtt = "20ms"

@@ -40,7 +40,10 @@ fn recorded(down: &str) -> Outcome {
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(folder.path().join("x.down.mahi").exists(), "{down}: {said}");
     let original = if down.parse::<Rate>().is_ok() { format!("rate={down}") } else { down.into() };
-    let diff = cellcc(folder.path()).args(["trace", "diff", &original, "x.down.mahi"]).output().unwrap();
+    let diff = cellcc(folder.path())
+        .args(["trace", "diff", &original, "x.down.mahi", "--format", "json"])
+        .output()
+        .unwrap();
     let report = std::fs::read(folder.path().join("report")).unwrap();
     let report: serde_json::Value = serde_json::from_slice(&report).unwrap();
     Outcome {

@@ -7,7 +7,7 @@ use crate::error::EmuError;
 use crate::namespace::{Namespace, enter_user_namespace_if_needed};
 use crate::netlink::Netlink;
 use crate::sys;
-use crate::topology::leftovers;
+use crate::topology::{leftovers, orphans};
 use clock::{Wakes, timer_resolution};
 use rustix::net::sockopt::socket_recv_buffer_size;
 use rustix::system::uname;
@@ -215,9 +215,16 @@ fn left_over() -> Finding {
     const WHAT: &str = "left by killed emulators";
     match Netlink::open().and_then(|mut netlink| netlink.links()) {
         Ok(links) => {
-            let names: Vec<String> = leftovers(&links).into_iter().map(|link| link.name).collect();
+            let links: Vec<String> = leftovers(&links).into_iter().map(|link| link.name).collect();
+            let programs = orphans();
+            let remedy = match (links.is_empty(), programs.is_empty()) {
+                (_, true) => "the next start removes it",
+                (true, false) => "end them with kill",
+                (false, false) => "end the programs with kill; the next start removes the links",
+            };
+            let names = [links, programs].concat();
             let detail = if names.is_empty() { "nothing".into() } else { names.join(", ") };
-            Finding::new(WHAT, State::ok_if(names.is_empty()), detail, "the next start removes it")
+            Finding::new(WHAT, State::ok_if(names.is_empty()), detail, remedy)
         }
         Err(error) => Finding::new(WHAT, State::Limited, error.to_string(), "see the detail"),
     }

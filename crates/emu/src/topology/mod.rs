@@ -17,14 +17,14 @@ mod addresses;
 mod owner;
 
 pub use addresses::Directory;
-pub(crate) use owner::leftovers;
+pub(crate) use owner::{Owner, leftovers, orphans};
 
 use crate::device::{self, Backend, Device};
 use crate::error::EmuError;
 use crate::namespace::Namespace;
 use crate::netlink::{Netlink, everywhere};
 use addresses::Addresses;
-use owner::{Enclosing, Owner};
+use owner::Enclosing;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::os::linux::net::SocketAddrExt;

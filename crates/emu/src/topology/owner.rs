@@ -24,6 +24,9 @@ pub(crate) struct Owner {
 }
 
 impl Owner {
+    /// By it the programs that an emulator starts, and all that these start, know which emulator it was.
+    pub(crate) const VARIABLE: &str = "CELLCC_EMULATOR";
+
     /// This process.
     pub(crate) fn current() -> Result<Self, EmuError> {
         let pid = std::process::id();
@@ -33,7 +36,7 @@ impl Owner {
         Ok(Self { pid, start, pid_namespace: pid_namespace()? })
     }
 
-    fn alias(&self) -> String {
+    pub(crate) fn alias(&self) -> String {
         format!("{MARK} pid={} start={} pidns={}", self.pid, self.start, self.pid_namespace)
     }
 
@@ -113,6 +116,18 @@ pub(crate) fn leftovers(links: &[Link]) -> Vec<Link> {
         link.name.starts_with(LINK_PREFIX) && owner.is_some_and(|owner| owner.is_dead())
     };
     links.iter().filter(is_left).cloned().collect()
+}
+
+/// What runs here though the emulator that started it has ended: its name and number.
+pub(crate) fn orphans() -> Vec<String> {
+    let is_left = |process: &Process| {
+        let environment = fs::read(format!("/proc/{}/environ", process.pid)).unwrap_or_default();
+        let mut variables = environment.split(|byte| *byte == 0);
+        let prefix = format!("{}=", Owner::VARIABLE);
+        let owner = variables.find_map(|variable| str::from_utf8(variable).ok()?.strip_prefix(&prefix));
+        owner.and_then(Owner::of).is_some_and(|owner| owner.is_dead())
+    };
+    Process::all().filter(is_left).map(|left| format!("{} (process {})", left.name, left.pid)).collect()
 }
 
 /// Removes the leftovers of killed emulators in this namespace.

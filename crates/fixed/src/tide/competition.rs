@@ -1,14 +1,18 @@
 //! The window against flows that fill the queue: CUBIC's, since that is what most of them have.
+//!
+//! It begins at the window with which the flow still had its share, and grows by half in an RTT until the first loss shows how
+//! much the path holds. From there on it is CUBIC's, with a few packets of growth in an RTT as the least.
 
 use super::window::min_window;
 use super::{Event, WINDOW_BITS};
+use crate::number::product;
 use crate::{Instant, Micros};
 
 /// RFC 9438, section 4.6: a loss leaves this share of the window, 0.7, in units of 2^-16.
-const BETA: u64 = 45_875;
-/// RFC 9438, section 4.4: the window grows by half per RTT at most; and so it does before the first loss.
+const BETA: u32 = 45_875;
+/// RFC 9438, section 4.4: the window grows by half per RTT at most; and so it does before the first loss (prototype).
 const HALF: u32 = 1;
-/// The least growth per RTT, in packets.
+/// Prototype: the least growth per RTT, in packets.
 const MIN_GROWTH_PACKETS: u64 = 4;
 /// RFC 9438, section 4.2: the cube of the time to the last largest window, in milliseconds cubed a packet: 0.3 / 0.4 s^3.
 const MILLIS_CUBED_PER_PACKET: u64 = 750_000_000;
@@ -68,10 +72,8 @@ impl Competition {
         let goal = cubic(self.most, passed as i64 - self.to_most_ms as i64);
         let goal = goal.clamp(self.window, self.window.saturating_add(self.window >> HALF));
         let growth = goal.saturating_sub(self.window).max(MIN_GROWTH_PACKETS << WINDOW_BITS);
-        // Whole packets acknowledged times growth in units of 2^-16, by a window in whole packets.
-        let packets = (self.window >> WINDOW_BITS).max(1);
-        let growth = crate::number::product(growth, event.acked.0).checked_div(packets).unwrap_or(0);
-        self.window = self.window.saturating_add(growth);
+        let growth = product(product(growth, event.acked.0), 1 << WINDOW_BITS);
+        self.window = self.window.saturating_add(growth.checked_div(self.window).unwrap_or(0));
     }
 
     /// A recovery episode begins.
@@ -79,9 +81,9 @@ impl Competition {
     pub(super) fn on_loss(&mut self, now: Instant) {
         self.most = self.window;
         self.since = now;
-        self.window = (crate::number::product(self.window, BETA as u32) >> 16).max(min_window());
-        let packets = (self.most >> WINDOW_BITS).min(MOST_PACKETS);
-        self.to_most_ms = cube_root(packets * MILLIS_CUBED_PER_PACKET);
+        self.window = (product(self.window, BETA) >> 16).max(min_window());
+        let most = self.most.min(MOST_PACKETS << WINDOW_BITS);
+        self.to_most_ms = cube_root(((most >> 8) * MILLIS_CUBED_PER_PACKET) >> 8);
     }
 }
 
@@ -115,6 +117,69 @@ fn cube_root(number: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Packets;
+
+    /// Long enough for the cubic function to grow faster than by four packets per RTT.
+    const RTT: Micros = Micros(1_000_000);
+
+    fn with_window(packets: u64) -> Competition {
+        Competition::from_window(packets << WINDOW_BITS)
+    }
+
+    fn packets(competition: &Competition) -> f64 {
+        competition.window() as f64 / 65536.0
+    }
+
+    /// Acknowledges a window an RTT, for so long.
+    fn run(competition: &mut Competition, from: Instant, span: Micros) {
+        let mut now = from;
+        while now < from.after(span) {
+            for _ in 0..packets(competition) as u64 {
+                competition.on_ack(&Event { now, smoothed_rtt: RTT, acked: Packets(1), ..Event::default() });
+            }
+            now = now.after(RTT);
+        }
+    }
+
+    #[test]
+    fn before_a_loss_the_window_grows_by_half_in_an_rtt() {
+        let mut competition = with_window(100);
+        run(&mut competition, Instant(0), RTT);
+        assert_eq!(packets(&competition), 150.0);
+    }
+
+    #[test]
+    fn a_loss_leaves_seventy_percent_which_is_made_up_for_in_k_seconds() {
+        let mut competition = with_window(1000);
+        competition.on_loss(Instant(0));
+        assert!((packets(&competition) - 700.0).abs() < 0.01);
+        // RFC 9438, equation 2.
+        let k = libm::cbrt(300.0 / 0.4);
+        run(&mut competition, Instant(0), Micros((k * 1e6) as u32));
+        assert!((1000.0..=1005.0).contains(&packets(&competition)), "{}", packets(&competition));
+    }
+
+    #[test]
+    fn a_window_of_few_packets_grows_by_four_in_an_rtt() {
+        // Of 2.9 packets the core once took 2 for the window, and grew by half more.
+        let mut competition = Competition::from_window(29 * (1 << WINDOW_BITS) / 10);
+        competition.on_loss(Instant(0));
+        let before = packets(&competition);
+        competition.on_ack(&Event { smoothed_rtt: Micros(1), acked: Packets(1), ..Event::default() });
+        let growth = (packets(&competition) - before) * before;
+        assert!((growth - 4.0).abs() < 0.01, "{growth}");
+    }
+
+    #[test]
+    fn time_without_competition_does_not_count() {
+        let mut competition = with_window(1000);
+        competition.on_loss(Instant(0));
+        let pause = Micros(100_000_000);
+        let mut resumed = competition.resumed(pause, 0);
+        run(&mut competition, Instant(0), Micros(5_000_000));
+        run(&mut resumed, Instant(0).after(pause), Micros(5_000_000));
+        assert_eq!(resumed.window(), competition.window());
+    }
 
     #[test]
     fn a_cube_root_is_the_largest_number_whose_cube_fits() {

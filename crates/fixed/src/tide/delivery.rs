@@ -1,11 +1,17 @@
 //! How fast the network delivers: over four ticks, and over sixteen.
+//!
+//! A tick is a quarter of a base RTT, so that the shorter rate is that of one base RTT. It sees a rate that rises at once; the
+//! longer one bridges gaps in the service. Neither asks when packets left: a sender that is held back by its window measures what
+//! its window lets it, and the ramp of the window takes it out of that.
 
 use super::RATE_BITS;
 use crate::{Instant, Packets};
 
-/// Ticks in a base RTT.
+/// Prototype: ticks in a base RTT.
 pub(super) const TICKS_PER_BASE_RTT: u32 = 4;
+/// Prototype.
 const SHORT_TICKS: u32 = 4;
+/// Prototype: long averages alone are too late where the rate changes.
 const LONG_TICKS: u32 = 16;
 /// A power of two above the ticks that are kept.
 const SLOTS: usize = 32;
@@ -38,11 +44,13 @@ pub(super) struct Rates {
 }
 
 impl Rates {
+    /// The larger one: the short one where the rate rises, the long one where the service pauses.
     #[inline(always)]
     pub(super) fn larger(self) -> u64 {
         self.short.max(self.long)
     }
 
+    /// Their mean, for a queue that is too long.
     #[inline(always)]
     pub(super) fn mean(self) -> u64 {
         (self.short >> 1).saturating_add(self.long >> 1)
@@ -88,5 +96,31 @@ impl Delivery {
         let packets = (now.delivered.wrapping_sub(then.delivered) as u64) << RATE_BITS;
         let span = now.at_us.wrapping_sub(then.at_us).max(1);
         packets.checked_div(span as u64).unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Micros;
+
+    #[test]
+    fn the_short_rate_is_that_of_four_ticks_and_the_long_one_that_of_sixteen() {
+        let mut delivery = Delivery::since(Instant(0));
+        let (mut now, mut delivered) = (Instant(0), 0);
+        let mut run = |ticks: u32, packets_per_tick: u32| {
+            let mut rates = Rates { short: 0, long: 0 };
+            for _ in 0..ticks {
+                now = now.after(Micros(10_000));
+                delivered += packets_per_tick;
+                rates = delivery.on_tick(now, Packets(delivered));
+            }
+            // In packets a tick.
+            [rates.short, rates.long]
+                .map(|rate| ((rate * 10_000) as f64 / (1_u64 << RATE_BITS) as f64 + 0.001) as u32)
+        };
+        assert_eq!(run(20, 10), [10, 10]);
+        assert_eq!(run(4, 50), [50, 20]);
+        assert_eq!(run(12, 50), [50, 50]);
     }
 }

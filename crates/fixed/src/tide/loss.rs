@@ -4,13 +4,13 @@ use super::settings::Config;
 use crate::number::product;
 use crate::{Packets, Q16};
 
-/// Fewer lost packets in a round are no sign of a full queue, whatever their share.
+/// Prototype: fewer lost packets in a round are no sign of a full queue, whatever their share.
 const MIN_LOST: Packets = Packets(3);
-/// The least that is left of what the window has beyond its base: a tenth.
+/// Prototype: the least that is left of what the window has beyond its base: a tenth.
 const MIN_SHARE: Q16 = Q16(6554);
-/// By how much that grows again in a round: a sixteenth.
+/// Prototype: by how much that grows again in a round: a sixteenth.
 const SHARE_STEP: Q16 = Q16(4096);
-/// The weight of a round in the mean share of lost packets: a quarter.
+/// Prototype: the weight of a round in the mean share of lost packets: a quarter.
 const ROUND_WEIGHT: Q16 = Q16(16384);
 
 /// Loss in this round and in those before.
@@ -37,7 +37,7 @@ impl LossResponse {
         self.lost = self.lost.saturating_add(packets.0);
     }
 
-    /// The share of target and extra packets that is left.
+    /// The share of target and extra packets that is left, 1 where nothing is lost.
     #[inline(always)]
     pub(super) fn share(&self) -> Q16 {
         self.share

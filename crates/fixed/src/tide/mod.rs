@@ -1,17 +1,35 @@
 //! Tide: the window of the delivery rate, and a queue as long as the link is unsteady.
 //!
-//! The same scheme as in `cellcc_control`, whose folder says what it does and why, with the kernel's counts:
+//! 1. A tick is a quarter of the base RTT. Each one measures the delivery rate, the queueing delay, and the swing of the RTT: a
+//!    quantile of largest less smallest sample within a base RTT, in which no decision of the sender's shows.
+//! 2. The target of the queueing delay is `delay`, the knob, and more in proportion to the swing.
+//! 3. The window is the rate times base RTT and target, corrected by a share of the difference between target and queueing
+//!    delay; two packets more; and more while the queue stays empty. Packets are paced a little faster than that.
+//!    Frames that waited while the link paused leave at once, up to the restart window.
+//! 4. Where the queue has not been empty for 10 s, the flow drains it for an RTT, so that the base RTT stays known.
+//! 5. Lost packets take off what the window has beyond the base RTT. A queue that stands far above the target for many rounds is
+//!    somebody else's or a longer path: the flow competes as CUBIC does, and sees whether anybody yields.
 //!
-//! - Packets in place of bytes, microseconds in place of nanoseconds.
-//! - A tick ends with the first acknowledgement after it, since the kernel gives a scheme no timer. Ticks that went by without an
-//!   acknowledgement count as such.
+//! ```text
+//!           no nearly empty queue for 10 s             24 rounds (3 soon after) of a queue far above the target
+//!  drain <---------------------------------- alone ------------------------------------------------------------> competing
+//!        ---------------------------------->       <------------------------------------------------------------
+//!                  after one RTT                     after 1, 2, 4 .. 16 s, to look; or nobody yields, and the path has
+//!                                                    become longer
+//! ```
 //!
-//! A window, and what makes it, is in units of 2^-16 packets; a rate in units of 2^-32 packets a microsecond, which are 2.8 bit/s
-//! of packets of 1500 bytes. docs/algorithms/tide.md has the measured differences.
+//! Source: this project; docs/algorithms/tide.md has the measurements. Where a constant says "prototype", they chose it.
+//!
+//! Kin. A window of rate times base RTT and a target: BBR, Vegas, FAST, PropRate, ExLL. Packets that do not depend on the rate, for
+//! equal shares: Vegas, FAST. Two modes, by what the queue does: Copa, Nimbus. Drains: BBR's ProbeRTT. A target from the variation
+//! of the delay: in spirit C2TCP and Sprout. That a quantile of the RTT's swing within a base RTT sets the target is what we have
+//! not found elsewhere; no thorough search was made.
+//!
+//! A tick ends at its time where the driver has timers, as the simulator and QUIC do, and with the first acknowledgement after it
+//! where it has none, as the kernel. Ticks that went by without an acknowledgement count as such.
 //!
 //! | file | concept |
 //! |---|---|
-//! | `settings` | the knob and the constants |
 //! | `base_rtt` | the RTT of an empty queue, and the drains that show it |
 //! | `delivery` | the delivery rate, over four ticks and over sixteen |
 //! | `queue` | queueing delay, swing, and the target |
@@ -20,6 +38,29 @@
 //! | `rivals` | whether others fill the queue |
 //! | `sawtooth` | whether it rises and falls, as flows that answer losses make it |
 //! | `competition` | the window against them |
+//! | `settings` | the knob and the constants |
+//!
+//! **Differences from the prototype.**
+//! - Numbers are integers, so that every machine decides the same, and the kernel, too: a time is in microseconds, a window in units
+//!   of 2^-16 packets, a rate in units of 2^-32 packets a microsecond, which are 2.8 bit/s of packets of 1500 bytes.
+//! - A round that begins with an acknowledgement without an RTT sample counts, too.
+//! - The swing is that of four whole ticks. In the prototype rounding decided whether a fifth one counted.
+//! - The mean of short and long rate counts where the queue is above 1.5 targets, not where it is above one, and packets are paced
+//!   at 1.5 times what the window asks for instead of 1.25 times: so that two flows converge at high rates.
+//! - The window holds what one acknowledgement tells of as well. A receiver that acknowledges every 16th packet stalled the flow.
+//! - A millisecond's worth leaves at once, up to four packets, instead of four.
+//! - An application that had nothing to send within the last second has at least the restart window: the rate of its last packets
+//!   says nothing of the path, and what has piled up in a pause of the link waited in the sender for some RTTs.
+//! - Where packets are lost they leave less fast, down to what the window asks for: a queue without room has none for what comes
+//!   too fast.
+//! - The queue may hold the extra packets of eight flows before the flow competes, and not its own alone, unless the queue rises and
+//!   falls. Several flows on a slow link competed with each other.
+//! - Competition does not end where the queue is empty for a moment. A flow that came after CUBIC then left it the link.
+//! - A pause of the link ends no epoch of the base RTT, and a tick or a drain that a long RTT set ends sooner when the RTT falls. After an
+//!   outage the flow slept for as long as that had been.
+//! - The flow's own extra packets are no rival, however long they take. On 200 kbit/s it competed with itself.
+//! - A path that becomes longer is told from a rival: nobody yields. The prototype's window grew by half per RTT for a second and more,
+//!   and on an unlimited queue the p95 of the queueing delay was 3 s.
 
 mod base_rtt;
 mod competition;
@@ -42,17 +83,17 @@ use queue::Queue;
 use rivals::{Rivals, Round};
 use window::{State, min_window};
 
-/// A tick is no shorter.
+/// Prototype: a tick is no shorter.
 const MIN_TICK: Micros = Micros(500);
-/// What a drain leaves in flight, as a share of rate times base RTT: a half, as a shift.
+/// Prototype: what a drain leaves in flight, as a share of rate times base RTT: a half, as a shift.
 const DRAIN_TO: u32 = 1;
-/// The queue is empty below this share of the target: a half, as a shift.
+/// Prototype: the queue is empty below this share of the target: a half, as a shift.
 const EMPTY: u32 = 1;
 /// So many ticks without an acknowledgement are caught up with: as many as the longer rate has.
 const MOST_MISSED: u32 = 16;
 /// So often [`Tide::end_tick`] ends a tick before an acknowledgement, at most.
 pub const MOST_TICKS: u32 = MOST_MISSED + 1;
-/// Packets that the pacing rate has beyond a multiple of the window's.
+/// Prototype: packets that the pacing rate has beyond a multiple of the window's.
 const PACING_PACKETS: u64 = 4;
 /// Bits behind the point of a window.
 pub(crate) const WINDOW_BITS: u32 = 16;
@@ -70,11 +111,11 @@ pub struct Event {
     pub rtt: Micros,
     /// The smoothed RTT.
     pub smoothed_rtt: Micros,
-    /// Packets delivered since the flow began, these included. Wraps.
+    /// Packets delivered since the flow began, these included: rounds are counted by them. Wraps.
     pub delivered: Packets,
     /// The same when the newest of these packets left.
     pub delivered_at_send: Packets,
-    /// Packets delivered by this acknowledgement.
+    /// What this acknowledgement delivers, in packets of full size.
     pub acked: Packets,
     /// Not zero: the application had nothing to send when the newest packet left.
     pub app_limited: u32,
@@ -83,10 +124,25 @@ pub struct Event {
 /// What the sender may do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Packets that may be in flight.
-    pub cwnd: Packets,
-    /// The pacing rate; none before the first tick.
-    pub pacing: Option<BytesPerSecond>,
+    /// What may be in flight, in units of 2^-16 packets.
+    pub window: u64,
+    /// The pacing rate.
+    pub pacing: BytesPerSecond,
+}
+
+impl Limits {
+    /// Whole packets that may be in flight.
+    #[inline(always)]
+    pub const fn cwnd(self) -> Packets {
+        let packets = self.window >> WINDOW_BITS;
+        Packets(if packets > u32::MAX as u64 { u32::MAX } else { packets as u32 })
+    }
+
+    /// Bytes that may be in flight, in packets of this size.
+    #[inline(always)]
+    pub const fn bytes(self, packet_bytes: u32) -> u64 {
+        product(self.window, packet_bytes) >> WINDOW_BITS
+    }
 }
 
 /// The state of one flow.
@@ -100,8 +156,8 @@ pub struct Tide {
     /// As for a flow alone that does not drain; zero before the first tick.
     window: u64,
     rate: u64,
-    /// Zero before the first RTT sample.
-    next_tick: Instant,
+    /// When the last tick ended; zero before the first RTT sample.
+    ticked_at: Instant,
     /// When the queue was last not empty, or the application had nothing to send; zero if never.
     filled_at: Instant,
     /// When the application last had nothing to send; zero if never.
@@ -125,7 +181,7 @@ impl Tide {
         base_rtt: BaseRtt::START,
         window: 0,
         rate: 0,
-        next_tick: Instant(0),
+        ticked_at: Instant(0),
         filled_at: Instant(0),
         app_limited_at: Instant(0),
         queue: Queue::START,
@@ -148,12 +204,12 @@ impl Tide {
             self.base_rtt.add(event.now, event.rtt, config.delay);
             self.queue.add(event.rtt);
             self.rivals.add(event.rtt);
-            if self.next_tick == Instant(0) {
-                self.next_tick = event.now.after(Micros(event.rtt.0 / TICKS_PER_BASE_RTT));
+            if self.ticked_at == Instant(0) {
+                self.ticked_at = event.now;
                 self.delivery = Delivery::since(Instant(event.now.0.saturating_sub(event.rtt.0 as u64)));
             }
         }
-        self.delivered = event.delivered;
+        self.delivered = Packets(self.delivered.0.wrapping_add(event.acked.0));
         self.rivals.on_ack(event);
         let newest = event.delivered_at_send.0.wrapping_sub(self.round_ends_at.0);
         if newest < 1 << 31 {
@@ -190,24 +246,34 @@ impl Tide {
         }
     }
 
+    /// Rounded up: what leaves in a burst is back within the ticks of a base RTT.
     #[inline(always)]
     fn tick_length(&self) -> Micros {
-        Micros(self.base_rtt.get().0 / TICKS_PER_BASE_RTT).max(MIN_TICK)
+        Micros(self.base_rtt.get().0.div_ceil(TICKS_PER_BASE_RTT)).max(MIN_TICK)
     }
 
-    /// Ends the next tick, if it is over; false where none is. Each call is one turn of a loop, which the kernel's verifier would
-    /// follow turn by turn.
+    /// When the next tick ends, which is sooner once the base RTT turns out to be shorter; none before the first RTT sample.
+    #[inline(always)]
+    pub fn next_tick(&self) -> Option<Instant> {
+        if self.ticked_at == Instant(0) { None } else { Some(self.ticked_at.after(self.tick_length())) }
+    }
+
+    /// Ends all ticks that are over: an acknowledgement at the end of a tick belongs to it.
+    pub fn end_ticks(&mut self, config: &Config, present: Instant) {
+        (0..MOST_TICKS).take_while(|_| self.end_tick(config, present)).for_each(drop);
+    }
+
+    /// Ends the next tick, if it is over; false where none is. Each call is one turn of [`end_ticks`](Self::end_ticks), which the
+    /// kernel's verifier would follow turn by turn.
     #[inline(always)]
     pub fn end_tick(&mut self, config: &Config, present: Instant) -> bool {
-        if self.next_tick == Instant(0) || present <= self.next_tick {
-            return false;
-        }
+        let Some(next_tick) = self.next_tick().filter(|&next| next < present) else { return false };
         let tick = self.tick_length();
         // Of a long silence only the last ticks count.
-        let passed = present.since(self.next_tick).0.checked_div(tick.0).unwrap_or(0);
+        let passed = present.since(next_tick).0.checked_div(tick.0).unwrap_or(0);
         let skipped = Micros(passed.saturating_sub(MOST_MISSED).saturating_mul(tick.0));
-        let now = self.next_tick.after(skipped);
-        self.next_tick = now.after(tick);
+        let now = next_tick.after(skipped);
+        self.ticked_at = now;
         let rates = self.delivery.on_tick(now, self.delivered);
         let base_rtt = self.base_rtt.get();
         self.queue.on_tick(config, base_rtt);
@@ -236,7 +302,7 @@ impl Tide {
         // What an application does not use says nothing of the path.
         let keeps = self.app_limited != 0 && queueing < target;
         self.window = if keeps { window.max(self.window) } else { window };
-        self.base_rtt.on_tick(config, [now, self.next_tick], queueing, self.rivals.competes());
+        self.base_rtt.on_tick(config, [now, now.after(tick)], queueing, self.rivals.competes());
         true
     }
 
@@ -258,15 +324,26 @@ impl Tide {
         let paced = faster.of(window).saturating_add(share.of(PACING_PACKETS << WINDOW_BITS));
         let rtt = base_rtt.plus(part(share, self.queue.target(config)));
         let bytes = product(paced, packet_bytes) >> WINDOW_BITS;
-        let pacing =
-            product(bytes, 1_000_000).checked_div(rtt.0 as u64).map(|rate| BytesPerSecond(rate.max(1)));
-        Some(Limits { cwnd: packets(window), pacing })
+        let pacing = product(bytes, 1_000_000).checked_div(rtt.0 as u64).unwrap_or(u64::MAX);
+        Some(Limits { window, pacing: BytesPerSecond(pacing.max(1)) })
     }
 
     /// What the queue shall be.
     #[inline(always)]
     pub fn target(&self, config: &Config) -> Micros {
         self.queue.target(config)
+    }
+
+    /// A quantile of largest less smallest RTT within a base RTT.
+    #[inline(always)]
+    pub fn swing(&self) -> Micros {
+        self.queue.swing()
+    }
+
+    /// The RTT of an empty queue; longer than any before the first sample.
+    #[inline(always)]
+    pub fn base_rtt(&self) -> Micros {
+        self.base_rtt.get()
     }
 
     /// The delivery rate that the window is made of, in packets per 2^32 microseconds.
@@ -294,16 +371,27 @@ fn window_of(rate: u64, time: Micros) -> u64 {
     product(rate, time.0) >> (RATE_BITS - WINDOW_BITS)
 }
 
-/// Whole packets, rounded down.
-#[inline(always)]
-const fn packets(window: u64) -> Packets {
-    let packets = window >> WINDOW_BITS;
-    Packets(if packets > u32::MAX as u64 { u32::MAX } else { packets as u32 })
-}
-
 /// A share of a time.
 #[inline(always)]
 fn part(share: Q16, of: Micros) -> Micros {
     let micros = share.of(of.0 as u64);
     Micros(if micros > u32::MAX as u64 { u32::MAX } else { micros as u32 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tick_ends_sooner_once_the_base_rtt_is_shorter() {
+        // A flow that began with an outage once waited a quarter of it for its first tick.
+        let mut tide = Tide::START;
+        let mut acknowledge = |now, rtt| {
+            let event = Event { now: Instant(now), rtt: Micros(rtt), acked: Packets(1), ..Event::default() };
+            tide.on_ack(&Config::DEFAULT, &event);
+            tide.next_tick()
+        };
+        assert_eq!(acknowledge(20_000_000, 20_000_000), Some(Instant(25_000_000)));
+        assert_eq!(acknowledge(20_040_000, 40_000), Some(Instant(20_010_000)));
+    }
 }

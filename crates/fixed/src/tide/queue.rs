@@ -1,10 +1,15 @@
 //! How long the queue is, and how long it shall be.
+//!
+//! The queueing delay is the smallest RTT of a tick less the base RTT: what every packet of the tick waited. The swing, largest
+//! less smallest RTT within a base RTT, is the link's own: no decision of the sender reaches the queue within that time. A smooth
+//! link has a small swing and needs little in the queue to stay busy; one that serves in bursts has a large swing, and runs empty
+//! between bursts unless more waits.
 
 use super::part;
 use super::settings::Config;
 use crate::Micros;
 
-/// By which part of a base RTT the estimate of the swing moves in a tick.
+/// Prototype: by which part of a base RTT the estimate of the swing moves in a tick.
 const SWING_STEP: u32 = 80;
 /// Bits behind the point of the swing in microseconds: a step of 5 us is a few of them.
 const SWING_BITS: u32 = 8;
@@ -50,12 +55,17 @@ impl Queue {
         self.delay
     }
 
+    /// A quantile of largest less smallest RTT within a base RTT.
+    #[inline(always)]
+    pub(super) fn swing(&self) -> Micros {
+        let swing = self.swing >> SWING_BITS;
+        Micros(if swing > u32::MAX as u64 { u32::MAX } else { swing as u32 })
+    }
+
     /// The queueing delay to aim for.
     #[inline(always)]
     pub(super) fn target(&self, config: &Config) -> Micros {
-        let swing = self.swing >> SWING_BITS;
-        let swing = Micros(if swing > u32::MAX as u64 { u32::MAX } else { swing as u32 });
-        config.delay.plus(part(config.share_of_swing, swing)).min(config.max_target.max(config.delay))
+        config.delay.plus(part(config.share_of_swing, self.swing())).min(config.max_target.max(config.delay))
     }
 
     #[inline(always)]

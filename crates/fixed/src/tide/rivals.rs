@@ -1,4 +1,12 @@
 //! Whether others fill the queue, and when the flow answers in kind.
+//!
+//! Alone, the flow holds the queue at its target. A queue that stands far above it for many rounds, although the window is as
+//! small as the target asks for, is somebody else's, or the path has become longer. So the flow competes, and its window grows: a
+//! rival yields, which shows in the rate, and a path does not. Where nobody yields, the smallest RTT of those rounds is the new base
+//! RTT. Against a rival the flow stops from time to time to look whether it is still there, less often each time that it was.
+//!
+//! Flows of this kind do not answer each other so. Each has a few packets in the queue beside the target, which on a slow link take
+//! long: the queue may hold those of several flows, unless it rises and falls as only others make it.
 
 use super::competition::Competition;
 use super::sawtooth::{FORGOTTEN_AFTER, Sawtooth};
@@ -7,22 +15,23 @@ use super::{Event, RATE_BITS, WINDOW_BITS, part};
 use crate::number::product;
 use crate::{Instant, Micros, Q16};
 
-/// A queue is another's where it is longer than the target by the target, or by this where that is more.
+/// Prototype: a queue is another's where it is longer than the target by the target, or by this where that is more.
 const MIN_MARGIN: Micros = Micros(5_000);
-/// And by the time that the extra packets of some flows take, but never by more than this.
-const MAX_PACKETS_MARGIN: Micros = Micros(50_000);
-/// A round with a shorter queue takes back so many with a longer one.
+/// Prototype: and by the time that the extra packets of its own and of some other flows take, of the others' never by more than this.
+const MAX_OTHERS_MARGIN: Micros = Micros(50_000);
+/// Prototype: a round with a shorter queue takes back so many with a longer one.
 const ROUNDS_BACK: u32 = 4;
-/// So many rounds are enough where a rival was there shortly before.
+/// Prototype: so many rounds are enough where a rival was there shortly before.
 const ROUNDS_AGAIN: u32 = 3;
-/// The first look comes after a second, the next ones after two, four, eight and sixteen.
+/// Prototype: the first look comes after a second, the next ones after two, four, eight and sixteen.
 const FIRST_LOOK: Micros = Micros(1_000_000);
 const MAX_DOUBLINGS: u32 = 4;
-/// A rate that grows by less than a twentieth has stayed.
+/// A rate that grows by less than a twentieth has stayed: of a window that grows by half, the flow had nine tenths of the link before.
 const RATE_STAYS: u64 = 20;
-/// So many rounds in a row without an answer of the rate show that nobody yields.
+/// Measured with a path that becomes 30 or 80 ms longer: so many rounds in a row without an answer of the rate show that nobody
+/// yields. With three the rate's own rise hides it (docs/algorithms/tide.md).
 const ROUNDS_WITHOUT: u32 = 2;
-/// The largest rate loses 0.035 of itself in a second: in a microsecond, in units of 2^-32.
+/// Prototype: the largest rate halves in 20 s. It loses 0.035 of itself in a second: in a microsecond, in units of 2^-32.
 const PEAK_DECAY: u32 = 150;
 
 /// What is known of a rival, and the competition with it.
@@ -129,7 +138,7 @@ impl Rivals {
     /// The flow sends at `rate`, and has for a tick of so long.
     #[inline(always)]
     pub(super) fn on_tick(&mut self, rate: u64, tick: Micros) {
-        let decay = product(product(self.peak_rate >> 16, tick.0) >> 16, PEAK_DECAY);
+        let decay = product(product(self.peak_rate, tick.0), PEAK_DECAY) >> 32;
         self.peak_rate = rate.max(self.peak_rate.saturating_sub(decay));
     }
 
@@ -157,6 +166,8 @@ impl Rivals {
         longer
     }
 
+    /// A flow that has a share `s` of the link has `1.5 s / (1 + 0.5 s)` of it with a window that is larger by half. Where the rate
+    /// stays, it has all of it: the queue is the path's own delay, or the flow's.
     #[inline(always)]
     fn nobody_yields(&mut self, rate: u64) -> bool {
         let grown = self.last_rate.saturating_add(self.last_rate / RATE_STAYS);
@@ -166,7 +177,8 @@ impl Rivals {
         self.rounds_without >= ROUNDS_WITHOUT
     }
 
-    /// Stops to compete from time to time, to look whether the queue goes.
+    /// Stops to compete from time to time, to look whether the queue goes. That it is empty once shows nothing: a rival has then lost
+    /// packets, and will be back.
     #[inline(always)]
     fn look(&mut self, round: &Round) {
         let time_to_look = Micros(FIRST_LOOK.0 << (self.looks.min(MAX_DOUBLINGS) & 31));
@@ -234,10 +246,33 @@ impl Rivals {
     #[inline(always)]
     fn longest_of_ones_own(&self, config: &Config, round: &Round) -> Micros {
         let flows = if self.sawtooth.is_there(round.now) { Q16::ONE } else { config.flows };
-        // Below 2^46 units of 2^-16 packets.
-        let packets = (config.extra_packets.0.max(0) as u64 * flows.0.max(0) as u64) >> 16;
+        let extra = config.extra_packets.0.max(0) as u64;
+        let own = self.time_of(extra);
+        let others = self.time_of(flows.minus(Q16::ONE).of(extra)).min(MAX_OTHERS_MARGIN);
+        round.longest_alone(config).plus(own).plus(others)
+    }
+
+    /// How long so many units of 2^-16 packets take at the largest rate.
+    #[inline(always)]
+    fn time_of(&self, packets: u64) -> Micros {
         let micros = product(packets, 1 << (RATE_BITS - WINDOW_BITS)).checked_div(self.peak_rate);
-        let packets = Micros(micros.unwrap_or(u64::MAX).min(MAX_PACKETS_MARGIN.0 as u64) as u32);
-        round.longest_alone(config).plus(packets)
+        Micros(micros.unwrap_or(u64::MAX).min(u32::MAX as u64) as u32)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_largest_rate_halves_in_twenty_seconds_however_small_it_is() {
+        // 20 kbit/s, 1 Mbit/s and 5 Gbit/s of packets of 1500 bytes, with the ticks of 40 ms and a packet. Below 1.3 Mbit/s it once stayed
+        // for ever.
+        for (rate, tick) in [(7_158, 160_000), (357_914, 13_000), (1_789_569_707, 10_000)] {
+            let mut rivals = Rivals { peak_rate: rate, ..Rivals::START };
+            (0..20_000_000 / tick).for_each(|_| rivals.on_tick(0, Micros(tick)));
+            let left = rivals.peak_rate as f64 / rate as f64;
+            assert!((0.49..0.53).contains(&left), "{left} of {rate}");
+        }
     }
 }

@@ -1,16 +1,30 @@
 //! From the delivery rate and the queue to the window.
+//!
+//! ```text
+//! window = rate * (base RTT + target + feedback * (target - queueing delay) + ramp) + extra packets + aggregation
+//! ```
+//!
+//! - The feedback counts the difference itself and not its ratio to the target, by which a small target would be unstable.
+//! - The ramp lets the window grow where the queue stays empty although a target is set: there the rate that was measured is the
+//!   window's own.
+//! - The aggregation is what one acknowledgement tells of beyond a packet: the most of this round and the last. A receiver that
+//!   acknowledges every sixteenth packet keeps the sender waiting until sixteen have arrived. A window that does not hold them beside
+//!   what the path holds is waited for in vain, until the receiver's timer, and the rate that is measured then is the timer's.
+//! - The extra packets do not depend on the rate. They make the shares of several flows equal, since a slow flow gains more by
+//!   them than a fast one, and they let a flow of few packets grow.
 
 use super::settings::Config;
 use super::{WINDOW_BITS, part, window_of};
 use crate::{Micros, Packets, Q16};
 
-/// What the feedback takes off at most, in base RTTs: a half, as a shift.
+/// Prototype: what the feedback takes off at most, in base RTTs: a half, as a shift.
 const MOST_BACK: u32 = 1;
 /// RFC 9002, section 7.2: the smallest window.
 const MIN_WINDOW: Packets = Packets(2);
-/// A flow is one that its application limits for so long after the application had nothing to send.
+/// A flow is one that its application limits for so long after the application had nothing to send: longer than most pauses of a
+/// cellular link, in which packets wait although the application sends little.
 const APP_LIMITED_MEMORY: Micros = Micros(1_000_000);
-/// Up to this share of what the window may have beyond its base, lost packets keep it from growing by the ramp: a half.
+/// Prototype: up to this share of what the window may have beyond its base, lost packets keep it from growing by the ramp: a half.
 const SHARE_TO_GROW: Q16 = Q16(32768);
 
 /// What the window is decided by.
@@ -64,7 +78,8 @@ impl State {
         ((packets.0 as i64 * self.share.0 as i64) >> 16).max(0) as u64
     }
 
-    /// In base RTTs, up to one: then the window is twice what was delivered in the last RTT.
+    /// In base RTTs, up to one: then the window is twice what was delivered in the last RTT. It begins when the queue has been empty for
+    /// a base RTT (prototype).
     #[inline(always)]
     fn ramp(&self, config: &Config) -> Q16 {
         if self.share <= SHARE_TO_GROW {

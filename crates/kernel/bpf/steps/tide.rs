@@ -73,8 +73,8 @@ unsafe extern "C" {
 }
 
 #[cfg(not(target_arch = "bpf"))]
-fn tide_end_ticks(step: &mut TideStep, most: u32) {
-    (0..most).take_while(|_| tide_end_tick(step) != 0).for_each(drop);
+fn tide_end_ticks(step: &mut TideStep, _most: u32) {
+    step.state.end_ticks(&step.settings.config(), step.event.now);
 }
 
 /// A flow goes on.
@@ -93,8 +93,8 @@ pub extern "C" fn tide_run(step: &mut TideStep) {
     }
     (*pacing, *cwnd) = (0, 0);
     if let Some(limits) = state.limits(&config, *packet_bytes) {
-        *pacing = limits.pacing.map_or(0, |rate| rate.0);
-        *cwnd = limits.cwnd.0;
+        *pacing = limits.pacing.0;
+        *cwnd = limits.cwnd().0;
     }
 }
 

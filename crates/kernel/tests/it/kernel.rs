@@ -28,7 +28,8 @@ impl Kernel {
             return None;
         }
         let lock = cellcc_test_support::alone_in_the_kernel();
-        let folder = tempfile::tempdir().expect("a folder");
+        let folder = tempfile::Builder::new().prefix(cellcc_test_support::BPF_FOLDER_PREFIX).tempdir();
+        let folder = folder.expect("a folder");
         run("mount", &["-t", "bpf", "bpf", path(folder.path())]);
         let pins = Pins::new(folder.path().join("cellcc"));
         let scratch = tempfile::tempdir().expect("a folder");

@@ -1,7 +1,7 @@
 //! Loading, using, setting, unloading.
 
 use crate::kernel::{Kernel, available, connect, run, transfer};
-use cellcc_kernel::{KernelError, Machine, Pins, Scheme, Settings, Sockets};
+use cellcc_kernel::{KernelError, Machine, Pins, Scheme, Settings, Sockets, Unseen};
 use std::io::Write;
 use std::net::TcpListener;
 
@@ -76,9 +76,91 @@ fn what_is_loaded_is_not_loaded_again_and_what_is_not_is_not_unloaded() {
     kernel.pins.load(scheme, &settings, &kernel.machine).expect("loaded");
     let again = kernel.pins.load(scheme, &settings, &kernel.machine);
     assert!(matches!(again, Err(KernelError::LoadedAlready(_))), "{again:?}");
-    // Somebody else, who has other pins.
-    let elsewhere = Pins::new(kernel.folder().join("elsewhere")).load(scheme, &settings, &kernel.machine);
-    assert!(matches!(elsewhere, Err(KernelError::NameTaken(_))), "{elsewhere:?}");
+}
+
+#[test]
+fn of_two_loads_at_once_one_loads_and_the_other_says_that_it_is_loaded() {
+    // The one that failed to attach removed the other's pins: "is loaded", and nothing was.
+    let Some(kernel) = Kernel::take() else { return };
+    let (scheme, settings) = (Scheme::Reminis, Settings::default_of(Scheme::Reminis));
+    for _ in 0..3 {
+        let load = || kernel.pins.load(scheme, &settings, &kernel.machine);
+        let [one, other] = std::thread::scope(|scope| {
+            [scope.spawn(load), scope.spawn(load)].map(|thread| thread.join().expect("no panic"))
+        });
+        assert!(
+            matches!((&one, &other), (Ok(()), Err(KernelError::LoadedAlready(_))))
+                || matches!((&one, &other), (Err(KernelError::LoadedAlready(_)), Ok(()))),
+            "{one:?} {other:?}"
+        );
+        assert_eq!(kernel.pins.loaded(), [scheme]);
+        assert_eq!(kernel.pins.settings(scheme).expect("settings"), settings);
+        assert_eq!(transfer(scheme.name(), 100_000).expect("carried"), scheme.name());
+        kernel.pins.unload(scheme).expect("unloaded");
+    }
+}
+
+#[test]
+fn of_loads_unloads_and_upgrades_at_once_what_was_said_to_be_done_is_so() {
+    let Some(kernel) = Kernel::take() else { return };
+    let (scheme, settings) = (Scheme::Reminis, Settings::default_of(Scheme::Reminis));
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| (0..5).for_each(|_| drop(kernel.pins.load(scheme, &settings, &kernel.machine))));
+            scope.spawn(|| (0..5).for_each(|_| drop(kernel.pins.unload(scheme))));
+            scope.spawn(|| (0..5).for_each(|_| drop(kernel.pins.upgrade(scheme, &kernel.machine))));
+        }
+    });
+    let is_pinned = !kernel.pins.loaded().is_empty();
+    assert_eq!(available().iter().any(|name| name == scheme.name()), is_pinned);
+    assert_eq!(!kernel.pins.present().is_empty(), is_pinned);
+    kernel.pins.load_or_replace(scheme, &settings, &kernel.machine).expect("loaded");
+}
+
+#[test]
+fn what_is_loaded_is_replaced_where_that_is_asked_for_and_else_loaded() {
+    // A service whose second step had failed could never start again.
+    let Some(kernel) = Kernel::take() else { return };
+    let scheme = Scheme::Reminis;
+    let with = |dtt: &str| {
+        let settings = Settings::default_of(scheme).changed(scheme, &[("dtt", dtt.into())]);
+        let settings = settings.expect("a target");
+        kernel.pins.load_or_replace(scheme, &settings, &kernel.machine).expect("loaded");
+        assert_eq!(kernel.pins.settings(scheme).expect("settings"), settings);
+        kernel.pins.programs(scheme).expect("programs")
+    };
+    let programs = [with("40ms"), with("40ms"), with("60ms")];
+    assert!(programs[0] != programs[1] && programs[1] != programs[2], "{programs:?}");
+    assert_eq!(transfer(scheme.name(), 100_000).expect("carried"), scheme.name());
+    kernel.pins.unload(scheme).expect("unloaded");
+}
+
+#[test]
+fn what_is_loaded_elsewhere_is_named_with_the_reason_and_what_to_do() {
+    // "Nothing is loaded", where `ip netns exec` hid the pins.
+    let Some(kernel) = Kernel::take() else { return };
+    let (scheme, settings) = (Scheme::Reminis, Settings::default_of(Scheme::Reminis));
+    let hidden = Pins::new(kernel.scratch().join("cellcc"));
+    assert!(matches!(hidden.nothing_loaded(), KernelError::NothingLoaded));
+    assert!(hidden.elsewhere(&Scheme::ALL).is_none());
+    kernel.pins.load(scheme, &settings, &kernel.machine).expect("loaded");
+    assert!(kernel.pins.elsewhere(&Scheme::ALL).is_none());
+    for error in [hidden.nothing_loaded(), hidden.unload(scheme).expect_err("not here")] {
+        let text = error.to_string();
+        assert!(matches!(error, KernelError::Elsewhere { because: Unseen::NoFileSystem, .. }), "{text}");
+        assert!(text.contains(scheme.name()) && text.contains("nsenter --net="), "{text}");
+    }
+    let other = Pins::new(kernel.folder().join("elsewhere"));
+    for error in [
+        other.load(scheme, &settings, &kernel.machine).expect_err("taken"),
+        other.set(scheme, &settings).expect_err("not here"),
+        other.unload(scheme).expect_err("not here"),
+    ] {
+        let text = error.to_string();
+        assert!(matches!(error, KernelError::Elsewhere { because: Unseen::OtherPins, .. }), "{text}");
+        assert!(text.contains(scheme.name()) && text.contains("--pins"), "{text}");
+    }
+    assert!(!kernel.folder().join("elsewhere").exists() && kernel.pins.loaded() == [scheme]);
 }
 
 #[test]
@@ -99,6 +181,7 @@ fn unloading_resets_the_namespaces_and_routes_that_use_a_scheme() {
     let Some(kernel) = Kernel::take() else { return };
     let (scheme, space) = (Scheme::Reminis, "cellcc-test-reset");
     kernel.pins.load(scheme, &Settings::default_of(scheme), &kernel.machine).expect("loaded");
+    let _ = std::process::Command::new("ip").args(["netns", "del", space]).output(); // Of a killed test.
     run("ip", &["netns", "add", space]);
     let in_space = |command: &str| run("ip", &["netns", "exec", space, "sh", "-c", command]);
     let name = scheme.name();

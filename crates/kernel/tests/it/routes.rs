@@ -39,6 +39,18 @@ fn a_server_uses_a_scheme_for_the_clients_of_a_route_and_no_others() {
     within(SERVER, add).expect("a route");
     assert_eq!(scheme_for(cellular, &listener), scheme.name());
     assert_eq!(scheme_for(other, &listener), default);
+    let listed = || within(SERVER, routes::list).expect("a list");
+    assert_eq!(listed(), [(CELLULAR_PREFIX.to_owned(), scheme)]);
+
+    // One prefix is undone without unloading.
+    let remove = || within(SERVER, || routes::remove(CELLULAR_PREFIX.parse().expect("a prefix")));
+    assert_eq!(remove().expect("removed"), scheme);
+    assert_eq!(scheme_for(cellular, &listener), default);
+    assert!(listed().is_empty() && !run("ip", &["-n", SERVER, "route"]).contains("10.99.0.128"));
+    let again = remove().expect_err("it is gone").to_string();
+    assert!(again.contains(CELLULAR_PREFIX) && again.contains("route list"), "{again}");
+
+    within(SERVER, add).expect("a route");
     let resets = kernel.pins.unload(scheme).expect("unloaded");
     assert_eq!(resets.len(), 1, "{resets:?}");
     assert_eq!(scheme_for(cellular, &listener), default);

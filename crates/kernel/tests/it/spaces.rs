@@ -4,7 +4,7 @@ use crate::kernel::run;
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use std::fs::File;
 use std::os::fd::AsFd;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 pub(crate) const SERVER: &str = "cellcc-test-server";
 pub(crate) const CLIENT: &str = "cellcc-test-client";
@@ -20,6 +20,8 @@ pub(crate) struct Spaces;
 
 impl Spaces {
     pub(crate) fn build() -> Self {
+        // Those of a killed test.
+        drop(Self);
         let spaces = Self;
         for command in [
             format!("netns add {SERVER}"),
@@ -40,7 +42,7 @@ impl Spaces {
 impl Drop for Spaces {
     fn drop(&mut self) {
         for space in [SERVER, CLIENT] {
-            let _ = Command::new("ip").args(["netns", "del", space]).status();
+            let _ = Command::new("ip").args(["netns", "del", space]).stderr(Stdio::null()).status();
         }
     }
 }

@@ -15,6 +15,8 @@ use crate::trace;
 use cellcc_units::{Rate, Span, Time};
 use std::path::Path;
 
+/// Ours: far more than a campaign records; the largest that we know has sixty.
+const MAX_FILES: usize = 2_000;
 const TENTHS: usize = 10;
 const TENTH: Span = Span::from_millis(100);
 /// Of so many nearest seconds one is drawn.
@@ -50,6 +52,9 @@ impl Library {
         let mut paths = Vec::new();
         for file in files {
             paths.push(file.map_err(|error| refused(error.to_string()))?.path());
+            if paths.len() > MAX_FILES {
+                return Err(refused(format!("holds more than {MAX_FILES} files")));
+            }
         }
         // The order of a folder is not the same everywhere.
         paths.sort();
@@ -140,4 +145,19 @@ fn features(means: &[f64]) -> Vec<[f64; 3]> {
         ]
     };
     (0..means.len()).map(of).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_of_too_many_files_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        for number in 0..=MAX_FILES {
+            std::fs::write(folder.path().join(number.to_string()), "").unwrap();
+        }
+        let refused = Library::read(folder.path()).err().expect("too many").to_string();
+        assert!(refused.contains("more than 2000 files"), "{refused}");
+    }
 }

@@ -1,8 +1,8 @@
 //! An authority of one's own: it signs certificates, and writes the folder of each holder.
 
 use super::{
-    AUTHORITY, AUTHORITY_KEY, CERTIFICATE, CertificateError, Credentials, KEY, SERVICE_DNS_NAME, file_error,
-    roots, text, write_private,
+    AUTHORITY, AUTHORITY_KEY, CERTIFICATE, CertificateError, Credentials, KEY, SERVICE_DNS_NAME, UNFINISHED,
+    file_error, roots, text, write_once,
 };
 use crate::name::{PeerName, Role};
 use rcgen::{
@@ -31,20 +31,39 @@ pub struct Authority {
 impl Authority {
     /// The authority in a folder; a new one where there is none. Only the owner can read its key.
     ///
+    /// Of the authority's certificate only its name and key are in those that it signs, so that a certificate that is missing is
+    /// made again from the key. Whenever the process ends, what is there is whole or can be completed.
+    ///
     /// # Errors
     /// The files there hold no authority, or the folder cannot be written.
     pub fn kept_in(folder: &Path) -> Result<Self, CertificateError> {
         let (certificate, key) = (folder.join(AUTHORITY), folder.join(AUTHORITY_KEY));
-        if !certificate.exists() {
-            let made = authority()?;
+        // First: where several begin at once, another one may make both meanwhile, the key before the certificate.
+        let has_certificate = certificate.exists();
+        if !key.exists() {
+            if has_certificate {
+                let problem =
+                    format!("is there without {AUTHORITY_KEY}: fetch that, or choose another folder");
+                return Err(CertificateError::File { path: certificate, cause: problem });
+            }
             make_folder(folder)?;
-            write_private(&key, &made.1.serialize_pem()).map_err(file_error(&key))?;
-            write(&certificate, &made.0)?;
+            write_once(&key, &KeyPair::generate()?.serialize_pem(), false).map_err(file_error(&key))?;
         }
-        let content = |path: &Path, problem: String| CertificateError::Content { path: path.into(), problem };
+        let damaged =
+            |path: &Path, problem: String| CertificateError::File { path: path.into(), cause: problem };
+        let key_pair = KeyPair::from_pem(&text(&key)?).map_err(|error| {
+            let problem = format!(
+                "{error}; remove it and {AUTHORITY} for a new authority, which has to sign all certificates again"
+            );
+            damaged(&key, problem)
+        })?;
+        if !certificate.exists() {
+            write_once(&certificate, &certificate_of(&key_pair)?, true).map_err(file_error(&certificate))?;
+        }
         let certificate_pem = text(&certificate)?;
-        let key_pair = KeyPair::from_pem(&text(&key)?).map_err(|error| content(&key, error.to_string()))?;
-        // Of the authority's certificate only its name and key are in those that it signs.
+        roots(certificate_pem.as_bytes()).map_err(|problem| {
+            damaged(&certificate, format!("{problem}; remove it: it is made again from {AUTHORITY_KEY}"))
+        })?;
         Ok(Self { issuer: Issuer::new(authority_params(), key_pair), certificate_pem })
     }
 
@@ -53,7 +72,8 @@ impl Authority {
     /// # Errors
     /// The system has no randomness.
     pub fn new() -> Result<Self, CertificateError> {
-        let (certificate_pem, key) = authority()?;
+        let key = KeyPair::generate()?;
+        let certificate_pem = certificate_of(&key)?;
         Ok(Self { issuer: Issuer::new(authority_params(), key), certificate_pem })
     }
 
@@ -68,7 +88,7 @@ impl Authority {
         Ok(Credentials { name: name.clone(), roots, chain: vec![certificate.into()], key })
     }
 
-    /// Makes a certificate that holds for 90 days, and writes the holder's folder: `ROLE-NAME` in `folder`.
+    /// Makes a certificate that holds for 90 days, and writes the holder's folder, whole or not at all: `ROLE-NAME` in `folder`.
     ///
     /// # Errors
     /// The folder is there already, or cannot be written.
@@ -79,11 +99,20 @@ impl Authority {
             return Err(CertificateError::File { path: holder, cause: problem });
         }
         let (certificate, key) = self.certificate(name, SystemTime::now() + HOLDER_VALIDITY)?;
-        make_folder(&holder)?;
-        let key_file = holder.join(KEY);
-        write_private(&key_file, &key.serialize_pem()).map_err(file_error(&key_file))?;
-        write(&holder.join(CERTIFICATE), &certificate.pem())?;
-        write(&holder.join(AUTHORITY), &self.certificate_pem)?;
+        make_folder(folder)?;
+        let unfinished =
+            tempfile::Builder::new().prefix(UNFINISHED).tempdir_in(folder).map_err(file_error(folder))?;
+        for (file, text, public) in [
+            (KEY, key.serialize_pem(), false),
+            (CERTIFICATE, certificate.pem(), true),
+            (AUTHORITY, self.certificate_pem.clone(), true),
+        ] {
+            write_once(&unfinished.path().join(file), &text, public)
+                .map_err(file_error(&holder.join(file)))?;
+        }
+        // Fails where another process was first.
+        fs::rename(unfinished.path(), &holder).map_err(file_error(&holder))?;
+        let _ = unfinished.keep();
         Ok(holder)
     }
 
@@ -128,9 +157,9 @@ fn hosts_of(name: &PeerName) -> Result<Vec<SanType>, rcgen::Error> {
     })
 }
 
-fn authority() -> Result<(String, KeyPair), rcgen::Error> {
-    let key = KeyPair::generate()?;
-    Ok((authority_params().self_signed(&key)?.pem(), key))
+/// The authority's own certificate.
+fn certificate_of(key: &KeyPair) -> Result<String, rcgen::Error> {
+    Ok(authority_params().self_signed(key)?.pem())
 }
 
 fn authority_params() -> CertificateParams {
@@ -151,8 +180,4 @@ fn distinguished(name: &str) -> DistinguishedName {
 
 fn make_folder(path: &Path) -> Result<(), CertificateError> {
     fs::create_dir_all(path).map_err(file_error(path))
-}
-
-fn write(path: &Path, text: &str) -> Result<(), CertificateError> {
-    fs::write(path, text).map_err(file_error(path))
 }

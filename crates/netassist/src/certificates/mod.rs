@@ -14,7 +14,6 @@ use rustls::RootCertStore;
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
-use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -117,13 +116,33 @@ fn file_error(path: &Path) -> impl Fn(io::Error) -> CertificateError {
     move |cause| CertificateError::File { path: path.into(), cause: cause.to_string() }
 }
 
-/// A file that only the owner can read.
-pub(crate) fn write_private(path: &Path, text: &str) -> io::Result<()> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
+/// What begins the names of files and folders that are not finished. A process that was killed leaves them, and nobody reads them.
+const UNFINISHED: &str = ".unfinished-";
+
+/// A file that is there whole or not at all, whatever ends this process. One that is there already stays, as of another process
+/// that was first. Where it is not `public`, only its owner can read it.
+fn write_once(path: &Path, text: &str, public: bool) -> io::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let mut file = tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(folder)?;
+    file.write_all(text.as_bytes())?;
     #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)?.write_all(text.as_bytes())
+    if public {
+        use std::os::unix::fs::PermissionsExt;
+        file.as_file().set_permissions(std::fs::Permissions::from_mode(0o644))?;
+    }
+    #[cfg(not(unix))]
+    let _ = public;
+    file.as_file().sync_all()?;
+    match file.persist_noclobber(path) {
+        Err(kept) if kept.error.kind() != io::ErrorKind::AlreadyExists => Err(kept.error),
+        _ => Ok(()),
+    }
+}
+
+/// A secret that is there whole or not at all, for its owner alone. One that is there already stays.
+pub(crate) fn write_secret_once(path: &Path, text: &str) -> io::Result<()> {
+    write_once(path, text, false)
 }
 
 #[cfg(test)]
@@ -142,6 +161,57 @@ mod tests {
         assert!(error.to_string().contains("is there already"), "{error}");
         let error = Credentials::load(&holder, Role::User).unwrap_err();
         assert!(error.to_string().contains("server/video-1's"), "{error}");
+    }
+
+    /// The key alone was there for ever: `File exists`.
+    #[test]
+    fn an_authority_that_was_killed_between_its_key_and_its_certificate_is_completed() {
+        let folder = tempfile::tempdir().unwrap();
+        let name = PeerName::new(Role::Server, "video-1").unwrap();
+        let holder = Authority::kept_in(folder.path()).unwrap().issue(&name, folder.path()).unwrap();
+        fs::remove_file(folder.path().join(AUTHORITY)).unwrap();
+        let again = Authority::kept_in(folder.path()).unwrap();
+        let second = again.issue(&PeerName::new(Role::User, "alice").unwrap(), folder.path()).unwrap();
+        // Who was certified before is believed by those who are now.
+        let [first, second] = [(&holder, Role::Server), (&second, Role::User)]
+            .map(|(at, role)| Credentials::load(at, role).unwrap());
+        let now = rustls::pki_types::UnixTime::now();
+        let believed = second.client_verifier().unwrap().verify_client_cert(first.certificate(), &[], now);
+        assert!(believed.is_ok(), "{believed:?}");
+    }
+
+    #[test]
+    fn what_is_damaged_is_named_with_what_to_do() {
+        for (file, text) in [(AUTHORITY, ""), (AUTHORITY_KEY, "")] {
+            let folder = tempfile::tempdir().unwrap();
+            Authority::kept_in(folder.path()).unwrap();
+            fs::write(folder.path().join(file), text).unwrap();
+            let error = Authority::kept_in(folder.path()).unwrap_err().to_string();
+            assert!(error.contains(file) && error.contains("remove"), "{error}");
+        }
+    }
+
+    /// One of them used to fail in two rounds of five.
+    #[test]
+    fn several_at_once_have_one_authority() {
+        let folder = tempfile::tempdir().unwrap();
+        let issue = |name: String| {
+            let authority = Authority::kept_in(folder.path()).unwrap();
+            authority.issue(&PeerName::new(Role::Server, &name).unwrap(), folder.path()).unwrap()
+        };
+        let holders: Vec<_> = std::thread::scope(|scope| {
+            let threads: Vec<_> =
+                (0..8).map(|index| scope.spawn(move || issue(format!("video-{index}")))).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        let verifier = Credentials::load(&holders[0], Role::Server).unwrap().client_verifier().unwrap();
+        for holder in holders {
+            let holder = Credentials::load(&holder, Role::Server).unwrap();
+            let now = rustls::pki_types::UnixTime::now();
+            assert!(verifier.verify_client_cert(holder.certificate(), &[], now).is_ok());
+        }
+        let unfinished = fs::read_dir(folder.path()).unwrap().flatten();
+        assert_eq!(unfinished.filter(|file| file.file_name().to_string_lossy().starts_with('.')).count(), 0);
     }
 
     #[cfg(unix)]

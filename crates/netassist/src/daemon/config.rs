@@ -4,10 +4,11 @@ use super::address::{address, optional};
 use super::nats::NatsConfig;
 use crate::http_get::HttpUrl;
 use crate::identity::User;
+use crate::source::FASTEST_CELL;
 use crate::source::flexric::UserNames;
 use crate::source::mec::Plmn;
 use cellcc_assist::ReportSource;
-use cellcc_units::{Bytes, Span, input};
+use cellcc_units::{Bytes, Rate, Span, input};
 use serde::Deserialize;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -32,6 +33,7 @@ pub struct Config {
     #[serde(default, deserialize_with = "optional")]
     pub https: Option<SocketAddr>,
     /// The file to which each registration is added.
+    #[serde(default = "default_audit_log")]
     pub audit_log: PathBuf,
     /// How it is known which servers have a live flow with which users.
     pub live_flows: LiveFlowsFrom,
@@ -83,6 +85,11 @@ pub struct CoreConfig {
     pub interval: Span,
 }
 
+/// There is always one.
+fn default_audit_log() -> PathBuf {
+    "audit.jsonl".into()
+}
+
 /// The network for tests (ITU-T E.212: country code 001).
 fn test_network() -> Plmn {
     Plmn { mcc: "001".into(), mnc: "01".into() }
@@ -120,7 +127,10 @@ pub enum SourceConfig {
         /// Slots a second in which a cell can send to users.
         #[serde(default = "default_slots")]
         downlink_slots_per_second: u32,
-        /// Write the messages to this new file.
+        /// The most that a cell carries: what a user is said to have had above this is not believed.
+        #[serde(default = "fastest_cell")]
+        cell_rate: Rate,
+        /// Add the messages to this file.
         record: Option<PathBuf>,
     },
     /// A base station's datagrams (srsRAN before July 2025).
@@ -134,6 +144,9 @@ pub enum SourceConfig {
         #[serde(default = "default_slots")]
         downlink_slots_per_second: u32,
         /// As above.
+        #[serde(default = "fastest_cell")]
+        cell_rate: Rate,
+        /// As above.
         record: Option<PathBuf>,
     },
     /// The recording of either.
@@ -145,6 +158,9 @@ pub enum SourceConfig {
         /// As above.
         #[serde(default = "default_slots")]
         downlink_slots_per_second: u32,
+        /// As above.
+        #[serde(default = "fastest_cell")]
+        cell_rate: Rate,
     },
     /// Datagrams of an xApp of FlexRIC's: a line of JSON each.
     #[serde(rename = "flexric")]
@@ -162,6 +178,9 @@ pub enum SourceConfig {
         /// As above.
         network_rtt: Option<Span>,
         /// As above.
+        #[serde(default = "fastest_cell")]
+        cell_rate: Rate,
+        /// As above.
         record: Option<PathBuf>,
     },
     /// A MEC platform's layer-2 measurements (ETSI GS MEC 012), which are asked for.
@@ -173,6 +192,9 @@ pub enum SourceConfig {
         interval: Span,
         /// As above.
         network_rtt: Option<Span>,
+        /// As above.
+        #[serde(default = "fastest_cell")]
+        cell_rate: Rate,
         /// As above.
         record: Option<PathBuf>,
     },
@@ -207,6 +229,10 @@ pub enum SourceConfig {
 /// to the downlink.
 fn default_slots() -> u32 {
     1400
+}
+
+fn fastest_cell() -> Rate {
+    FASTEST_CELL
 }
 
 /// Why there is no configuration.
@@ -301,6 +327,32 @@ mod tests {
             error.contains("netassist.toml") && error.contains("line 2") && error.contains("colour"),
             "{error}"
         );
+    }
+
+    /// Such a user could never have a certificate.
+    #[test]
+    fn a_user_has_a_name_that_a_certificate_can_have() {
+        let read = |name: &str| {
+            let text = format!(
+                "listen = \"[::]:4443\"\ncredentials = \"edge\"\naudit_log = \"a\"\nlive_flows = \"none\"\n\
+                 [[user]]\nname = {name:?}\n"
+            );
+            toml::from_str::<Config>(&text).map_err(|error| error.to_string())
+        };
+        assert!(read("alice-1.example").is_ok());
+        for name in ["", "../../etc", "Alice", "a\tb"] {
+            let error = read(name).unwrap_err();
+            assert!(error.contains("line 6") && error.contains("1 to 64 of the characters"), "{error}");
+        }
+    }
+
+    #[test]
+    fn an_audit_log_need_not_be_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("netassist.toml");
+        std::fs::write(&path, "listen = \"[::]:4443\"\ncredentials = \"edge\"\nlive_flows = \"none\"\n")
+            .unwrap();
+        assert_eq!(Config::read(&path).unwrap().audit_log, folder.path().join("audit.jsonl"));
     }
 
     #[test]

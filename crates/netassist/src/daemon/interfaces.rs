@@ -173,9 +173,11 @@ mod tests {
                 tokio::time::sleep(Duration::from_millis(10)).await;
             }
         });
-        assert_eq!(reader.read(edge.clock.now(), body(&edge, LAYER2, &desk).await.as_bytes()), Ok(vec![]));
+        let first = reader.read(edge.clock.now(), body(&edge, LAYER2, &desk).await.as_bytes()).unwrap();
+        assert_eq!(first.samples, []);
         tokio::time::sleep(Duration::from_millis(2)).await;
-        let samples = reader.read(edge.clock.now(), body(&edge, LAYER2, &desk).await.as_bytes()).unwrap();
+        let reading = reader.read(edge.clock.now(), body(&edge, LAYER2, &desk).await.as_bytes()).unwrap();
+        let samples = reading.samples;
         assert_eq!((samples.len(), &samples[0].user), (2, &SourceName::Address([10, 45, 0, 2].into())));
         let Measured::Counted(counted) = samples[0].measured else { panic!("no oracle") };
         let rate = Rate::from_transfer(counted.downlink.served, counted.downlink.period);

@@ -81,7 +81,7 @@ impl All {
         [
             (
                 "source_problems",
-                "What came from sources and was no measurement",
+                "What came from sources, or from a core, and could not be used; of a list, each entry",
                 count(&self.sources.problems),
             ),
             ("sources_ended", "Sources that have ended", count(&self.sources.ended)),

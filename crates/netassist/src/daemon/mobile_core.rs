@@ -1,10 +1,13 @@
 //! Asks a mobile core for its users' sessions, again and again.
 
 use super::config::CoreConfig;
+use super::metrics::SourceCounts;
 use crate::http_get::get;
+use crate::problem_log::ProblemLog;
 use crate::sessions::open5gs_sessions;
-use crate::transport::Server;
+use crate::transport::{Log, Server};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
@@ -12,34 +15,33 @@ use tokio::time::{Instant, MissedTickBehavior, interval};
 const FORGOTTEN_AFTER: Duration = Duration::from_secs(10);
 
 /// Until it is dropped.
-pub(super) async fn follow_sessions(
-    config: CoreConfig,
-    server: Server,
-    log: Arc<dyn Fn(&str) + Send + Sync>,
-) {
+pub(super) async fn follow_sessions(config: CoreConfig, server: Server, counts: Arc<SourceCounts>, log: Log) {
     let every = Duration::from_nanos(config.interval.as_nanos()).max(Duration::from_millis(1));
     let mut ticks = interval(every);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut told_at = Instant::now();
-    let mut last_problem = None;
+    let mut problems = ProblemLog::default();
+    let mut problem = |count: u64, text: &str| {
+        counts.problems.fetch_add(count, Ordering::Relaxed);
+        if let Some(line) = problems.line(std::time::Instant::now(), text) {
+            log(&format!("core: {line}"));
+        }
+    };
     loop {
         ticks.tick().await;
-        let sessions = get(&config.open5gs).await.and_then(|body| open5gs_sessions(&body));
-        match sessions {
-            Ok(sessions) => {
+        match get(&config.open5gs).await.and_then(|body| open5gs_sessions(&body)) {
+            Ok((sessions, left_out)) => {
                 server.join(&sessions);
                 told_at = Instant::now();
-                last_problem = None;
+                if left_out.count > 0 {
+                    problem(left_out.count, &left_out.to_string());
+                }
             }
-            Err(problem) => {
+            Err(text) => {
                 if told_at.elapsed() > FORGOTTEN_AFTER {
                     server.join(&[]);
                 }
-                // The same problem is told once.
-                if last_problem.as_ref() != Some(&problem) {
-                    log(&format!("core: {problem}"));
-                    last_problem = Some(problem);
-                }
+                problem(1, &text);
             }
         }
     }

@@ -1,7 +1,9 @@
 //! The daemon: a configuration file, sources, the service, metrics, the page of the live cell.
 
 mod address;
+mod audit_log;
 mod config;
+mod follow;
 mod http;
 mod https;
 mod interfaces;
@@ -9,6 +11,7 @@ mod metrics;
 mod mobile_core;
 mod nats;
 mod page;
+mod port;
 mod probes;
 mod run;
 mod sources;

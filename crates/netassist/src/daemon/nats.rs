@@ -1,7 +1,7 @@
 //! A NATS broker in the configuration, and what follows from it.
 
 use super::config::Config;
-use crate::certificates::{CertificateError, Credentials, provider, write_private};
+use crate::certificates::{CertificateError, Credentials, provider, write_secret_once};
 use crate::identity::{Ambiguous, Identities};
 use crate::name::{PeerName, Role};
 use crate::transport::{
@@ -140,7 +140,7 @@ fn kept_secret(path: &Path) -> Result<[u8; 32], SecretError> {
     let failed = |cause: String| SecretError::File { path: path.into(), cause };
     if !path.exists() {
         let digits: String = new_secret()?.iter().map(|byte| format!("{byte:02x}")).collect();
-        write_private(path, &format!("{digits}\n")).map_err(|error| failed(error.to_string()))?;
+        write_secret_once(path, &format!("{digits}\n")).map_err(|error| failed(error.to_string()))?;
     }
     let text = input::read_text(path, MAX_SECRET_BYTES).map_err(|error| failed(error.to_string()))?;
     secret_in(text.trim()).ok_or_else(|| SecretError::Content(path.into()))

@@ -15,13 +15,14 @@ use axum::response::sse::{Event, Sse};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Extension, Router};
-use futures_util::{Stream, StreamExt, stream};
+use cellcc_units::Time;
+use futures_util::{Stream, stream};
 use serde::Serialize;
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::{MissedTickBehavior, interval, sleep};
+use tokio::time::{MissedTickBehavior, interval};
 
 /// How often the page is told. Ours: numbers that change more often cannot be read.
 const INTERVAL: Duration = Duration::from_millis(500);
@@ -84,7 +85,7 @@ async fn events(
     Extension(peer): Extension<Peer>,
     headers: HeaderMap,
 ) -> Response {
-    let Some((operator, holds)) = page.operator(&peer, &headers) else {
+    let Some((operator, until)) = page.operator(&peer, &headers) else {
         let message = "this link does not hold, or not any more: `cellcc assist page` makes a new one\n";
         return (StatusCode::UNAUTHORIZED, [(header::WWW_AUTHENTICATE, "Bearer")], message).into_response();
     };
@@ -92,25 +93,26 @@ async fn events(
         return (StatusCode::SERVICE_UNAVAILABLE, "as many pages are open as may be: close one\n")
             .into_response();
     };
-    page.server.note(operator, peer.address, AuditEvent::Page);
-    let end = async move {
-        match holds {
-            Some(holds) => sleep(holds).await,
-            None => std::future::pending().await,
-        }
-    };
-    Sse::new(overviews(page.server.clone(), place).take_until(Box::pin(end))).into_response()
+    if page.server.note(operator, peer.address, AuditEvent::Page).is_err() {
+        let message = "the page was opened more often than is written down: 100 times a second\n";
+        return (StatusCode::TOO_MANY_REQUESTS, message).into_response();
+    }
+    Sse::new(overviews(page.server.clone(), place, until)).into_response()
 }
 
-/// One at once, and then again and again.
+/// One at once, and then again and again, until this time since 1970.
 fn overviews(
     server: Server,
     place: OwnedSemaphorePermit,
+    until: Option<Time>,
 ) -> impl Stream<Item = Result<Event, Infallible>> + Send {
     let mut ticks = interval(INTERVAL);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
-    stream::unfold((server, place, ticks), |(server, place, mut ticks)| async {
+    stream::unfold((server, place, ticks), move |(server, place, mut ticks)| async move {
         ticks.tick().await;
+        if until.is_some_and(|until| until <= server.unix()) {
+            return None;
+        }
         let told = Told { service: server.name().name(), overview: server.overview(MOST_USERS) };
         let text = serde_json::to_string(&told).ok()?;
         Some((Ok(Event::default().data(text)), (server, place, ticks)))
@@ -118,14 +120,14 @@ fn overviews(
 }
 
 impl Page {
-    /// Who asks, and for how long he may; `None`: an operator with a certificate.
-    fn operator(&self, peer: &Peer, headers: &HeaderMap) -> Option<(PeerName, Option<Duration>)> {
+    /// Who asks, and until when since 1970 he may; `None`: an operator with a certificate.
+    fn operator(&self, peer: &Peer, headers: &HeaderMap) -> Option<(PeerName, Option<Time>)> {
         if let Some(name) = peer.name.as_ref().filter(|name| name.role() == Role::Operator) {
             return Some((name.clone(), None));
         }
         let text = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
-        let (operator, holds) = self.server.pass(text.strip_prefix("Bearer ")?)?;
-        Some((operator, Some(Duration::from_nanos(holds.as_nanos()))))
+        let (operator, until) = self.server.pass(text.strip_prefix("Bearer ")?)?;
+        Some((operator, Some(until)))
     }
 }
 
@@ -134,7 +136,9 @@ mod tests {
     use super::super::test_edge::{Edge, credentials};
     use super::*;
     use crate::certificates::{Authority, Credentials, SERVICE_DNS_NAME};
+    use crate::clock::ServiceClock;
     use crate::pass;
+    use std::sync::atomic::{AtomicI64, Ordering};
     use std::time::{SystemTime, UNIX_EPOCH};
 
     /// A pass for this service, as a header.
@@ -157,6 +161,42 @@ mod tests {
             let entry = edge.audit.recv().await.unwrap();
             assert_eq!((entry.client.to_string(), entry.event), ("operator/desk".into(), AuditEvent::Page));
         }
+    }
+
+    const DAY: i64 = 86_400;
+
+    /// A machine's clock that was set by so many seconds.
+    fn set_by(seconds: &AtomicI64) -> SystemTime {
+        let by = seconds.load(Ordering::Relaxed);
+        let by_length = Duration::from_secs(by.unsigned_abs());
+        if by < 0 { SystemTime::now() - by_length } else { SystemTime::now() + by_length }
+    }
+
+    /// A pass of a minute used to open the page two hours later, where the machine had slept or its clock was set.
+    #[tokio::test]
+    async fn a_pass_is_over_when_the_machines_clock_says_so() {
+        static SET_BY: AtomicI64 = AtomicI64::new(0);
+        let edge = Edge::with("edge", ServiceClock::of(|| set_by(&SET_BY))).await;
+        let (desk, server) = (edge.credentials(Role::Operator, "desk"), edge.credentials(Role::Server, "a"));
+        let pass = bearer(&desk, "edge");
+        assert!(edge.get("/events", &server, "edge", &pass).await.starts_with("HTTP/1.1 200"));
+        SET_BY.store(7200, Ordering::Relaxed);
+        assert!(edge.get("/events", &server, "edge", &pass).await.starts_with("HTTP/1.1 401"));
+    }
+
+    /// A machine without a battery for its clock starts in the past, until the network tells it the time: each pass was refused,
+    /// and the audit log a hundred days off, until the service was started again.
+    #[tokio::test]
+    async fn a_service_that_was_started_in_the_past_knows_the_time_once_the_machine_does() {
+        static SET_BY: AtomicI64 = AtomicI64::new(-100 * DAY);
+        let mut edge = Edge::with("edge", ServiceClock::of(|| set_by(&SET_BY))).await;
+        let (desk, server) = (edge.credentials(Role::Operator, "desk"), edge.credentials(Role::Server, "a"));
+        SET_BY.store(0, Ordering::Relaxed);
+        let answer = edge.get("/events", &server, "edge", &bearer(&desk, "edge")).await;
+        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis() as u64;
+        let written = edge.audit.recv().await.unwrap().unix_ms;
+        assert!(now.abs_diff(written) < 60_000, "{written} and not {now}");
     }
 
     #[tokio::test]

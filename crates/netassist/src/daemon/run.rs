@@ -1,6 +1,8 @@
 //! The daemon: everything that a configuration names, running.
 
+use super::audit_log::AuditLog;
 use super::config::{Config, CoreConfig, LiveFlowsFrom};
+use super::follow::Follower;
 use super::http;
 use super::https::{Https, HttpsError};
 use super::interfaces;
@@ -8,6 +10,7 @@ use super::metrics::{SourceCounts, registry};
 use super::mobile_core::follow_sessions;
 use super::nats::SecretError;
 use super::page;
+use super::port::Port;
 use super::probes::Probes;
 use super::sources::open_sources;
 use crate::audit::AuditEntry;
@@ -18,26 +21,21 @@ use crate::live_flows::LiveFlows;
 use crate::name::Role;
 use crate::service::Service;
 use crate::source::mec::Plmn;
-use crate::source::{OpenHostCounters, Source, SourceEvent};
-use crate::transport::{BindError, Server, UnknownName};
+use crate::source::{OpenHostCounters, Source};
+use crate::transport::{BindError, Log, Server, Tracking, UnknownName};
 use sd_notify::NotifyState;
-use std::fs::{File, OpenOptions};
-use std::io::{self, Write};
+use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use thiserror::Error;
-use tokio::net::TcpListener;
-use tokio::sync::mpsc;
+use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinSet;
 
 /// Where Linux shows its tracked connections.
 const CONNTRACK: &str = "/proc/net/nf_conntrack";
-/// The same problem of a source is logged once in this time.
-const PROBLEM_INTERVAL: Duration = Duration::from_secs(10);
 
 /// Why a daemon cannot begin.
 #[derive(Debug, Error)]
@@ -92,8 +90,6 @@ pub enum DaemonError {
     Servers(#[from] UnknownName),
 }
 
-type Log = Arc<dyn Fn(&str) + Send + Sync>;
-
 type Publishing = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// A daemon that listens, and has not begun yet.
@@ -102,11 +98,12 @@ pub struct Daemon {
     clock: ServiceClock,
     sources: Vec<(String, Box<dyn Source>)>,
     probes: Probes,
-    http: Option<TcpListener>,
+    http: Option<Port>,
     https: Option<Https>,
     core: Option<CoreConfig>,
     plmn: Plmn,
-    audit: (PathBuf, File, mpsc::UnboundedReceiver<AuditEntry>),
+    audit: (AuditLog, mpsc::UnboundedReceiver<AuditEntry>),
+    reopen_audit_log: Arc<Notify>,
     /// Publishes through the broker.
     publishing: Option<Publishing>,
     log: Log,
@@ -124,6 +121,7 @@ impl Daemon {
         log: impl Fn(&str) + Send + Sync + 'static,
     ) -> Result<Self, DaemonError> {
         let clock = ServiceClock::start();
+        let log: Log = Arc::new(log);
         let credentials = Credentials::load(&config.credentials, Role::Service)?;
         let identities = Identities::new(config.users.clone(), &config.secret()?)?;
         let sources = open_sources(config, &identities, clock, host_counters).await?;
@@ -132,19 +130,19 @@ impl Daemon {
             LiveFlowsFrom::Assumed => (LiveFlows::assumed(), None),
             LiveFlowsFrom::None => (LiveFlows::default(), None),
             LiveFlowsFrom::Conntrack => {
-                File::open(CONNTRACK).map_err(DaemonError::Conntrack)?;
-                (LiveFlows::default(), Some(CONNTRACK.into()))
+                let tracking = Tracking::open(CONNTRACK, Arc::clone(&log)).map_err(DaemonError::Conntrack)?;
+                (LiveFlows::default(), Some(tracking))
             }
         };
-        let path = config.audit_log.clone();
-        let file = OpenOptions::new().append(true).create(true).open(&path);
-        let file = file.map_err(|cause| DaemonError::Audit { path: path.clone(), cause })?;
+        let audit_log = AuditLog::open(&config.audit_log, Arc::clone(&log))
+            .map_err(|cause| DaemonError::Audit { path: config.audit_log.clone(), cause })?;
         let (audit, entries) = mpsc::unbounded_channel();
         let service = Service::new(clock.now(), identities, live_flows);
         let server = Server::bind(config.listen, &credentials, service, clock, flows, audit)?;
         let http = match config.http {
             Some(address) => {
-                Some(TcpListener::bind(address).await.map_err(|cause| DaemonError::Http { address, cause })?)
+                let port = Port::bind(address, http::BOUNDS).await;
+                Some(port.map_err(|cause| DaemonError::Http { address, cause })?)
             }
             None => None,
         };
@@ -156,7 +154,6 @@ impl Daemon {
             None => None,
         };
         let core = config.core.clone();
-        let log: Log = Arc::new(log);
         let publishing: Option<Publishing> = match &config.nats {
             Some(nats) => {
                 Some(Box::pin(server.through_broker(nats.settings(credentials, Arc::clone(&log))?)?))
@@ -172,7 +169,8 @@ impl Daemon {
             https,
             core,
             plmn: config.plmn.clone(),
-            audit: (path, file, entries),
+            audit: (audit_log, entries),
+            reopen_audit_log: Arc::default(),
             publishing,
             log,
         })
@@ -190,7 +188,7 @@ impl Daemon {
 
     /// Where `/health` and `/metrics` are.
     pub fn http_address(&self) -> Option<SocketAddr> {
-        self.http.as_ref()?.local_addr().ok()
+        self.http.as_ref()?.address()
     }
 
     /// Where the page is.
@@ -198,38 +196,53 @@ impl Daemon {
         self.https.as_ref()?.address()
     }
 
+    /// Has the audit log opened again by its name with each [`notify_one`](Notify::notify_one), as after it was renamed.
+    pub fn reopen_audit_log(&self) -> Arc<Notify> {
+        Arc::clone(&self.reopen_audit_log)
+    }
+
     /// Runs until `stop`, and tells systemd how it goes.
     pub async fn run(self, stop: impl Future<Output = ()>) {
-        let Self { server, sources, probes, http, https, core, plmn, audit, publishing, log, .. } = self;
+        let Self {
+            server,
+            sources,
+            probes,
+            http,
+            https,
+            core,
+            plmn,
+            audit,
+            reopen_audit_log,
+            publishing,
+            log,
+            ..
+        } = self;
         let counts = Arc::new(SourceCounts::default());
         let mut tasks = JoinSet::new();
         for prober in probes.all() {
             tasks.spawn(prober.clone().run());
         }
         for (name, source) in sources {
-            let (probes, counts) = (probes.clone(), Arc::clone(&counts));
-            tasks.spawn(follow(name, source, probes, server.clone(), counts, Arc::clone(&log)));
+            let (probes, server, counts) = (probes.clone(), server.clone(), Arc::clone(&counts));
+            let follower = Follower { name, probes, server, counts, log: Arc::clone(&log) };
+            tasks.spawn(follower.follow(source));
         }
         if let Some(publishing) = publishing {
             tasks.spawn(publishing);
         }
         if let Some(core) = core {
-            tasks.spawn(follow_sessions(core, server.clone(), Arc::clone(&log)));
+            tasks.spawn(follow_sessions(core, server.clone(), Arc::clone(&counts), Arc::clone(&log)));
         }
         if let Some(https) = https {
             let paths = page::router(server.clone()).merge(interfaces::router(server.clone(), plmn));
             tasks.spawn(https.serve(paths));
         }
-        if let Some(listener) = http {
+        if let Some(port) = http {
             let metrics = registry(server.clone(), counts, probes);
-            let (server, log) = (server.clone(), Arc::clone(&log));
-            tasks.spawn(async move {
-                if let Err(error) = http::serve(listener, server, metrics).await {
-                    log(&format!("/health and /metrics: {error}"));
-                }
-            });
+            tasks.spawn(http::serve(port, server.clone(), metrics, http::SILENCE));
         }
-        let writing = tokio::spawn(write_audit(audit, Arc::clone(&log)));
+        let (audit_log, entries) = audit;
+        let writing = tokio::spawn(audit_log.write(entries, reopen_audit_log));
         tell_systemd(&[NotifyState::Ready]);
         tokio::select! {
             () = server.run() => {}
@@ -255,46 +268,5 @@ async fn feed_watchdog() {
     loop {
         tell_systemd(&[NotifyState::Watchdog]);
         tokio::time::sleep(patience / 2).await;
-    }
-}
-
-async fn follow(
-    name: String,
-    mut source: Box<dyn Source>,
-    probes: Probes,
-    server: Server,
-    counts: Arc<SourceCounts>,
-    log: Log,
-) {
-    let mut told: Option<(String, Instant)> = None;
-    while let Some(event) = source.next().await {
-        match event {
-            SourceEvent::Samples(mut samples) => {
-                probes.fill(&mut samples);
-                server.samples(&samples);
-            }
-            SourceEvent::Problem(problem) => {
-                counts.problems.fetch_add(1, Ordering::Relaxed);
-                let is_new = told
-                    .as_ref()
-                    .is_none_or(|(last, at)| *last != problem || at.elapsed() > PROBLEM_INTERVAL);
-                if is_new {
-                    log(&format!("source {name}: {problem}"));
-                    told = Some((problem, Instant::now()));
-                }
-            }
-        }
-    }
-    counts.ended.fetch_add(1, Ordering::Relaxed);
-    log(&format!("source {name} has ended"));
-}
-
-async fn write_audit(audit: (PathBuf, File, mpsc::UnboundedReceiver<AuditEntry>), log: Log) {
-    let (path, mut file, mut entries) = audit;
-    while let Some(entry) = entries.recv().await {
-        let Ok(line) = serde_json::to_string(&entry) else { continue };
-        if let Err(error) = writeln!(file, "{line}") {
-            log(&format!("cannot write the audit log {}: {error}", path.display()));
-        }
     }
 }

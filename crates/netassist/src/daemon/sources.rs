@@ -8,7 +8,7 @@ use crate::source::flexric::{FlexRicReader, FlexRicSettings};
 use crate::source::gnb::{GnbReader, GnbSettings};
 use crate::source::mec::MecReader;
 use crate::source::{
-    Host, HttpPoll, MessageReader, Messages, OpenHostCounters, RawInput, Recorder, Recording, RecordingError,
+    Host, HttpPoll, MessageReader, Messages, OpenHostCounters, Plausible, RawInput, Recorder, Recording,
     Source, Timetables, UdpInput, WebSocketInput,
 };
 use cellcc_assist::{
@@ -17,7 +17,7 @@ use cellcc_assist::{
 };
 use cellcc_experiment::TracedPath;
 use cellcc_link::{Delay, TraceCache};
-use cellcc_units::{Span, Time};
+use cellcc_units::{Rate, Span, Time};
 use std::path::Path;
 
 /// Opens the sources of a configuration, each with its kind and what it reads.
@@ -31,40 +31,38 @@ pub(super) async fn open_sources(
     let mut opened: Vec<(String, Box<dyn Source>)> = Vec::new();
     for source in &config.sources {
         opened.push(match source {
-            SourceConfig::GnbWebsocket { address, network_rtt, downlink_slots_per_second, record } => {
+            SourceConfig::GnbWebsocket {
+                address,
+                network_rtt,
+                downlink_slots_per_second,
+                cell_rate,
+                record,
+            } => {
                 let which = format!("gnb-websocket {address}");
                 let input = WebSocketInput::new(*address, clock).map_err(failed(&which))?;
-                let source = messages(
-                    &which,
-                    input,
-                    record.as_deref(),
-                    gnb(*network_rtt, *downlink_slots_per_second),
-                )?;
-                (which, source)
+                let reader = gnb(*network_rtt, *downlink_slots_per_second);
+                (which, messages(input, record.as_deref(), reader, *cell_rate))
             }
-            SourceConfig::GnbUdp { address, network_rtt, downlink_slots_per_second, record } => {
+            SourceConfig::GnbUdp { address, network_rtt, downlink_slots_per_second, cell_rate, record } => {
                 let which = format!("gnb-udp {address}");
                 let input = UdpInput::bind(*address, clock).await.map_err(failed(&which))?;
-                let source = messages(
-                    &which,
-                    input,
-                    record.as_deref(),
-                    gnb(*network_rtt, *downlink_slots_per_second),
-                )?;
-                (which, source)
+                let reader = gnb(*network_rtt, *downlink_slots_per_second);
+                (which, messages(input, record.as_deref(), reader, *cell_rate))
             }
-            SourceConfig::GnbRecording { file, network_rtt, downlink_slots_per_second } => {
+            SourceConfig::GnbRecording { file, network_rtt, downlink_slots_per_second, cell_rate } => {
                 let which = format!("gnb-recording {}", file.display());
                 let input = Recording::open(file, clock).map_err(failed(&which))?;
-                let source = messages(
-                    &which,
-                    input,
-                    None,
-                    gnb(*network_rtt, *downlink_slots_per_second),
-                )?;
-                (which, source)
+                (which, messages(input, None, gnb(*network_rtt, *downlink_slots_per_second), *cell_rate))
             }
-            SourceConfig::FlexRic { address, pci, resource_blocks_per_second, names, network_rtt, record } => {
+            SourceConfig::FlexRic {
+                address,
+                pci,
+                resource_blocks_per_second,
+                names,
+                network_rtt,
+                cell_rate,
+                record,
+            } => {
                 let which = format!("flexric {address}");
                 let input = UdpInput::bind(*address, clock).await.map_err(failed(&which))?;
                 let settings = FlexRicSettings {
@@ -73,14 +71,12 @@ pub(super) async fn open_sources(
                     network_rtt: *network_rtt,
                     names: *names,
                 };
-                let source = messages(&which, input, record.as_deref(), FlexRicReader::new(settings))?;
-                (which, source)
+                (which, messages(input, record.as_deref(), FlexRicReader::new(settings), *cell_rate))
             }
-            SourceConfig::MecLayer2 { url, interval, network_rtt, record } => {
+            SourceConfig::MecLayer2 { url, interval, network_rtt, cell_rate, record } => {
                 let which = format!("mec-layer2 {url}");
                 let input = HttpPoll::new(url.clone(), *interval, clock);
-                let source = messages(&which, input, record.as_deref(), MecReader::new(*network_rtt))?;
-                (which, source)
+                (which, messages(input, record.as_deref(), MecReader::new(*network_rtt), *cell_rate))
             }
             SourceConfig::Trace { user, link, knows, network_rtt } => {
                 let which = format!("trace {link}");
@@ -117,19 +113,16 @@ fn failed<E: std::fmt::Display>(which: &str) -> impl Fn(E) -> DaemonError {
 
 /// Messages from this input, written down where a file is given.
 fn messages(
-    which: &str,
     input: impl RawInput + 'static,
     record: Option<&Path>,
     reader: impl MessageReader + 'static,
-) -> Result<Box<dyn Source>, DaemonError> {
-    Ok(match record {
-        Some(path) => {
-            let recorder =
-                Recorder::create(input, path).map_err(|error: RecordingError| failed(which)(error))?;
-            Box::new(Messages::new(recorder, reader))
-        }
-        None => Box::new(Messages::new(input, reader)),
-    })
+    cell_rate: Rate,
+) -> Box<dyn Source> {
+    let plausible = Plausible::in_cells_of(cell_rate);
+    match record {
+        Some(path) => Box::new(Messages::new(Recorder::new(input, path), reader, plausible)),
+        None => Box::new(Messages::new(input, reader, plausible)),
+    }
 }
 
 fn gnb(network_rtt: Option<Span>, downlink_slots_per_second: u32) -> GnbReader {

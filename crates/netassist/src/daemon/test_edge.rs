@@ -5,12 +5,15 @@ use super::{interfaces, page};
 use crate::audit::AuditEntry;
 use crate::certificates::{Authority, Credentials};
 use crate::clock::ServiceClock;
-use crate::identity::{Identities, User};
+use crate::identity::{Identities, SourceName, User};
 use crate::live_flows::LiveFlows;
 use crate::name::{PeerName, Role};
+use crate::sample::{Measured, Sample};
 use crate::service::Service;
 use crate::source::mec::Plmn;
 use crate::transport::Server;
+use cellcc_assist::{Advice, AdviceClass, MinRttParts};
+use cellcc_units::{Bytes, Rate, Span};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -30,9 +33,13 @@ pub(super) struct Edge {
 
 impl Edge {
     pub(super) async fn start(name: &str) -> Self {
+        Self::with(name, ServiceClock::start()).await
+    }
+
+    /// The same on a machine with this clock.
+    pub(super) async fn with(name: &str, clock: ServiceClock) -> Self {
         let authority = Authority::new().unwrap();
         let credentials = credentials(&authority, Role::Service, name);
-        let clock = ServiceClock::start();
         let user = |name: &str, address: [u8; 4]| User {
             name: name.into(),
             addresses: vec![address.into()],
@@ -71,6 +78,22 @@ impl Edge {
         let mut answer = vec![0; 65_536];
         let length = stream.read(&mut answer).await.unwrap();
         String::from_utf8_lossy(&answer[..length]).into_owned()
+    }
+
+    /// A sample of Alice's that becomes a record.
+    pub(super) fn measure(&self) {
+        let advice = Advice {
+            bandwidth: Rate::from_mbit_per_sec(12.0),
+            class: AdviceClass::Backlogged,
+            min_rtt: MinRttParts::default(),
+            flows: 1,
+            backlog: Bytes::ZERO,
+            period: Span::from_millis(50),
+            age: Span::ZERO,
+        };
+        let user = SourceName::Name("alice".into());
+        let sample = Sample { user, cell: 1, until: self.clock.now(), measured: Measured::Known(advice) };
+        self.server.samples(&[sample]);
     }
 
     pub(super) fn credentials(&self, role: Role, name: &str) -> Credentials {

@@ -20,7 +20,7 @@ use crate::sessions::Session;
 use crate::users::Users;
 use cellcc_assist::Record;
 use cellcc_units::{Span, Time};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::IpAddr;
 use turns::Turns;
 
@@ -40,7 +40,7 @@ pub struct Consent {
     pub user: PeerName,
     /// Which server may be told.
     pub server: PeerName,
-    /// Until when, on the service's clock.
+    /// Until when, since 1970.
     pub until: Time,
 }
 
@@ -49,7 +49,7 @@ pub struct Consent {
 pub enum Presented {
     /// None did.
     None,
-    /// It is signed as it should be.
+    /// It is signed as it should be, and holds now.
     Signed(Consent),
     /// It is not.
     Forged,
@@ -108,10 +108,16 @@ struct Client {
     name: PeerName,
     address: IpAddr,
     requests: Allowance,
-    logged_refusals: Allowance,
     refused: u32,
     too_fast: u32,
     subscriptions: BTreeSet<UserIndex>,
+}
+
+/// How much one name may have written down: a client that connects again has no more.
+#[derive(Debug)]
+struct Written {
+    beginnings: Allowance,
+    refusals: Allowance,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -120,6 +126,7 @@ struct Subscription {
     user: IpAddr,
     flows: u16,
     ground: Ground,
+    /// Since 1970.
     consent_until: Option<Time>,
 }
 
@@ -136,7 +143,10 @@ pub struct Service {
     /// Who is looked at next, and when.
     turns: Turns,
     next_review: Time,
-    audit: Vec<AuditEntry>,
+    /// By name: as many as have certificates.
+    written: HashMap<PeerName, Written>,
+    /// Who did what since it was taken last.
+    audit: Vec<(PeerName, IpAddr, Event)>,
     counts: Counts,
 }
 
@@ -151,16 +161,20 @@ impl Service {
             clients: BTreeMap::new(),
             next_client: 0,
             next_review: now + REVIEW_INTERVAL,
+            written: HashMap::new(),
             audit: Vec::new(),
             counts: Counts::default(),
             identities,
         }
     }
 
-    /// A client has connected; `None` where there are too many, of this name or of all.
+    /// A client has connected; `None` where there are too many, of this name or of all, or where it connects too often.
     pub fn connect(&mut self, now: Time, name: PeerName, address: IpAddr) -> Option<ClientId> {
         let of_this_name = self.clients.values().filter(|client| client.name == name).count();
         if self.clients.len() >= MAX_CLIENTS || of_this_name >= MAX_CLIENTS_OF_ONE_NAME {
+            return None;
+        }
+        if !self.may_begin(now, &name) {
             return None;
         }
         let id = ClientId(self.next_client);
@@ -169,24 +183,23 @@ impl Service {
             name,
             address,
             requests: Allowance::of_requests(now),
-            logged_refusals: Allowance::of_logged_refusals(now),
             refused: 0,
             too_fast: 0,
             subscriptions: BTreeSet::new(),
         };
         self.clients.insert(id, client);
-        self.audit(now, id, Event::Connected);
+        self.audit(id, Event::Connected);
         Some(id)
     }
 
     /// A client has left.
-    pub fn disconnect(&mut self, now: Time, id: ClientId) {
+    pub fn disconnect(&mut self, id: ClientId) {
         let Some(client) = self.clients.get(&id) else { return };
         let refused = client.refused;
         for &index in &client.subscriptions {
             self.subscriptions[index.0].remove(&id);
         }
-        self.audit(now, id, Event::Disconnected { refused });
+        self.audit(id, Event::Disconnected { refused });
         self.clients.remove(&id);
     }
 
@@ -214,7 +227,7 @@ impl Service {
             (Request::Subscribe { user, flows, .. }, Role::Server) => {
                 self.subscribe(now, id, *user, *flows, consent)
             }
-            (Request::Unsubscribe { user }, Role::Server) => self.unsubscribe(now, id, *user),
+            (Request::Unsubscribe { user }, Role::Server) => self.unsubscribe(id, *user),
             (Request::SubscribeAll, Role::Operator) => self.subscribe_all(now, id),
             (Request::Flows { active }, Role::User) => self.flows_told(now, id, *active),
             (Request::Subscribe { user, .. } | Request::Unsubscribe { user }, _) => {
@@ -246,8 +259,8 @@ impl Service {
         self.turns.next_wake().min(self.next_review)
     }
 
-    /// Does what is due: users whose source is late, subscriptions whose ground is gone.
-    pub fn poll(&mut self, now: Time) -> Due {
+    /// Does what is due: users whose source is late, subscriptions whose ground is gone. `unix`: since 1970, for consents.
+    pub fn poll(&mut self, now: Time, unix: Time) -> Due {
         let mut due = Due::default();
         while let Some(index) = self.turns.due(now) {
             if let Some((record, cell)) = self.users.stale(now, index) {
@@ -258,14 +271,20 @@ impl Service {
         }
         if self.next_review <= now {
             self.next_review = now + REVIEW_INTERVAL;
-            self.review(now, &mut due.answers);
+            self.review(unix, &mut due.answers);
         }
         due
     }
 
-    /// What has happened since the last call.
-    pub fn take_audit(&mut self) -> Vec<AuditEntry> {
-        std::mem::take(&mut self.audit)
+    /// What has happened since the last call, as of `unix`, since 1970.
+    pub fn take_audit(&mut self, unix: Time) -> impl Iterator<Item = AuditEntry> {
+        let entries = std::mem::take(&mut self.audit).into_iter();
+        entries.map(move |(client, address, event)| AuditEntry::new(unix, client, address, event))
+    }
+
+    /// Whether this name may begin one more thing that the audit log has to have, and has done so then.
+    pub(crate) fn may_begin(&mut self, now: Time, name: &PeerName) -> bool {
+        self.written(now, name).beginnings.allows(now)
     }
 
     /// What has been counted.
@@ -293,14 +312,16 @@ impl Service {
         &self.identities
     }
 
-    fn audit(&mut self, now: Time, id: ClientId, event: Event) {
+    fn written(&mut self, now: Time, name: &PeerName) -> &Written {
+        self.written.entry(name.clone()).or_insert_with(|| Written {
+            beginnings: Allowance::of_beginnings(now),
+            refusals: Allowance::of_logged_refusals(now),
+        })
+    }
+
+    fn audit(&mut self, id: ClientId, event: Event) {
         let Some(client) = self.clients.get(&id) else { return };
-        self.audit.push(AuditEntry {
-            unix_ms: now.as_nanos() / 1_000_000,
-            client: client.name.clone(),
-            address: client.address,
-            event,
-        });
+        self.audit.push((client.name.clone(), client.address, event));
     }
 }
 

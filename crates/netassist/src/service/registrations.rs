@@ -22,7 +22,7 @@ impl Service {
             return self.refuse(now, id, Some(user), Refused::UnknownUser);
         };
         let known = self.subscriptions[index.0].get(&id).copied();
-        let (ground, consent_until) = match (self.ground(now, id, index, consent), known) {
+        let (ground, consent_until) = match (self.ground(id, index, consent), known) {
             (Ok(ground), _) => ground,
             (Err(_), Some(known)) => (known.ground, known.consent_until),
             (Err(refused), None) => return self.refuse(now, id, Some(user), refused),
@@ -30,13 +30,21 @@ impl Service {
         if known.is_none() && self.clients[&id].subscriptions.len() >= MAX_SUBSCRIPTIONS {
             return self.refuse(now, id, Some(user), Refused::TooMany);
         }
+        if known.is_none_or(|known| known.ground != ground) {
+            let name = self.clients[&id].name.clone();
+            // Nobody hears of a user without a line that says so.
+            if !self.may_begin(now, &name) {
+                return self.refuse(now, id, Some(user), Refused::TooOften);
+            }
+            let user = self.identities.user(index).name.clone();
+            self.audit(id, Event::Subscribed { user, because: ground });
+        }
         let subscription = Subscription { user, flows, ground, consent_until };
-        self.begin(now, id, index, subscription)
+        Reply::Answers(vec![self.begin(id, index, subscription)])
     }
 
     fn ground(
         &self,
-        now: Time,
         id: ClientId,
         index: UserIndex,
         consent: &Presented,
@@ -44,7 +52,7 @@ impl Service {
         let (client, user) = (&self.clients[&id], self.identities.user(index));
         match consent {
             Presented::Signed(consent) => {
-                let is_for_us = consent.server == client.name && consent.until > now;
+                let is_for_us = consent.server == client.name;
                 let is_of_user = consent.user.role() == Role::User && consent.user.name() == user.name;
                 if is_for_us && is_of_user {
                     Ok((Ground::Consent, Some(consent.until)))
@@ -53,7 +61,7 @@ impl Service {
                 }
             }
             Presented::Forged => Err(Refused::WrongConsent),
-            Presented::None if self.live_flows.has(now, client.address, self.identities.addresses(index)) => {
+            Presented::None if self.live_flows.has(client.address, self.identities.addresses(index)) => {
                 Ok((Ground::LiveFlow, None))
             }
             Presented::None => Err(Refused::NoGround),
@@ -61,36 +69,35 @@ impl Service {
     }
 
     pub(super) fn subscribe_all(&mut self, now: Time, id: ClientId) -> Reply {
+        if self.clients[&id].subscriptions.is_empty() {
+            let name = self.clients[&id].name.clone();
+            if !self.may_begin(now, &name) {
+                return self.refuse(now, id, None, Refused::TooOften);
+            }
+            self.audit(id, Event::SubscribedToAll);
+        }
         let mut answers = Vec::new();
         for index in self.identities.all().collect::<Vec<_>>() {
             let Some(user) = self.identities.addresses(index).next() else { continue };
             let subscription = Subscription { user, flows: 0, ground: Ground::Operator, consent_until: None };
-            if let Reply::Answers(granted) = self.begin(now, id, index, subscription) {
-                answers.extend(granted);
-            }
+            answers.push(self.begin(id, index, subscription));
         }
         Reply::Answers(answers)
     }
 
-    fn begin(&mut self, now: Time, id: ClientId, index: UserIndex, subscription: Subscription) -> Reply {
-        let known = self.subscriptions[index.0].insert(id, subscription);
+    fn begin(&mut self, id: ClientId, index: UserIndex, subscription: Subscription) -> Answer {
+        self.subscriptions[index.0].insert(id, subscription);
         if let Some(client) = self.clients.get_mut(&id) {
             client.subscriptions.insert(index);
         }
         self.counts.granted += 1;
-        if known.is_none_or(|known| known.ground != subscription.ground) {
-            let user = self.identities.user(index).name.clone();
-            self.audit(now, id, Event::Subscribed { user, because: subscription.ground });
-        }
         let key = self.identities.key(index).to_string();
-        Reply::Answers(vec![Answer::Subscribed { user: subscription.user, key }])
+        Answer::Subscribed { user: subscription.user, key }
     }
 
-    pub(super) fn unsubscribe(&mut self, now: Time, id: ClientId, user: IpAddr) -> Reply {
-        let ended = self
-            .identities
-            .by_address(user)
-            .and_then(|index| self.end(now, id, index, EndReason::Unsubscribed));
+    pub(super) fn unsubscribe(&mut self, id: ClientId, user: IpAddr) -> Reply {
+        let ended =
+            self.identities.by_address(user).and_then(|index| self.end(id, index, EndReason::Unsubscribed));
         Reply::Answers(ended.into_iter().collect())
     }
 
@@ -120,11 +127,12 @@ impl Service {
         if client.too_fast >= MAX_TOO_FAST {
             return Reply::Disconnect;
         }
+        let name = client.name.clone();
         // A flood of refusals does not become a flood of lines: that of the disconnection has the count.
         if let Some(address_asked) = user
-            && client.logged_refusals.allows(now)
+            && self.written(now, &name).refusals.allows(now)
         {
-            self.audit(now, id, Event::Refused { address_asked, reason: refused });
+            self.audit(id, Event::Refused { address_asked, reason: refused });
         }
         let (reason, retry_after_ms) = match refused {
             Refused::UnknownUser | Refused::NoGround => {
@@ -133,23 +141,26 @@ impl Service {
             Refused::WrongConsent => ("the consent is not this user's for this server, or has expired", None),
             Refused::Role => ("the certificate's role does not allow this", None),
             Refused::TooFast => ("more requests than are allowed: 5000 at once, 2000 a second", Some(1000)),
+            Refused::TooOften => {
+                ("more users and connections in turn than are written down: 100 a second", Some(1000))
+            }
             Refused::TooMany => ("as many users as one client may have: 10000", None),
         };
         Reply::Answers(vec![Answer::Refused { user, reason: reason.into(), retry_after_ms }])
     }
 
-    pub(super) fn review(&mut self, now: Time, answers: &mut Vec<(ClientId, Answer)>) {
+    pub(super) fn review(&mut self, unix: Time, answers: &mut Vec<(ClientId, Answer)>) {
         let mut over = Vec::new();
         for (index, subscriptions) in self.identities.all().zip(&self.subscriptions) {
             for (&id, subscription) in subscriptions {
                 let reason = match subscription.ground {
                     Ground::Consent => {
-                        let is_over = subscription.consent_until.is_some_and(|until| until <= now);
+                        let is_over = subscription.consent_until.is_some_and(|until| until <= unix);
                         is_over.then_some(EndReason::ConsentExpired)
                     }
                     Ground::LiveFlow => {
                         let addresses = self.identities.addresses(index);
-                        let has = self.live_flows.has(now, self.clients[&id].address, addresses);
+                        let has = self.live_flows.has(self.clients[&id].address, addresses);
                         (!has).then_some(EndReason::FlowEnded)
                     }
                     Ground::Operator => None,
@@ -158,17 +169,17 @@ impl Service {
             }
         }
         for (id, index, reason) in over {
-            answers.extend(self.end(now, id, index, reason).map(|answer| (id, answer)));
+            answers.extend(self.end(id, index, reason).map(|answer| (id, answer)));
         }
     }
 
-    fn end(&mut self, now: Time, id: ClientId, index: UserIndex, reason: EndReason) -> Option<Answer> {
+    fn end(&mut self, id: ClientId, index: UserIndex, reason: EndReason) -> Option<Answer> {
         let subscription = self.subscriptions[index.0].remove(&id)?;
         if let Some(client) = self.clients.get_mut(&id) {
             client.subscriptions.remove(&index);
         }
         let user = self.identities.user(index).name.clone();
-        self.audit(now, id, Event::Ended { user, reason });
+        self.audit(id, Event::Ended { user, reason });
         let reason = match reason {
             EndReason::Unsubscribed => "as asked",
             EndReason::FlowEnded => "there is no flow with this user any more",

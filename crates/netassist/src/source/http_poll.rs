@@ -1,6 +1,6 @@
 //! Messages that have to be asked for, again and again.
 
-use super::{NextMessage, RawInput, RawMessage};
+use super::{InputProblem, NextMessage, RawInput, RawMessage};
 use crate::clock::ServiceClock;
 use crate::http_get::{HttpUrl, get};
 use cellcc_units::Span;
@@ -30,7 +30,7 @@ impl RawInput for HttpPoll {
             self.ticks.tick().await;
             Some(match get(&self.url).await {
                 Ok(body) => Ok(RawMessage { at: self.clock.now(), bytes: body.to_vec() }),
-                Err(problem) => Err(problem),
+                Err(problem) => Err(InputProblem::Missing(problem)),
             })
         })
     }

@@ -1,16 +1,25 @@
 //! A source of messages: an input that says how they come, and a reader that says what is in them.
 
-use super::{NextEvent, RawInput, Source, SourceEvent};
+use super::{InputProblem, LeftOut, NextEvent, Plausible, RawInput, Source, SourceEvent};
 use crate::sample::Sample;
 use cellcc_units::Time;
 
+/// What is in a message.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Reading {
+    /// Its measurements.
+    pub samples: Vec<Sample>,
+    /// Its entries that are none.
+    pub left_out: LeftOut,
+}
+
 /// What is in a source's messages. Pure.
 pub trait MessageReader: Send {
-    /// The samples in a message that arrived at `now`.
+    /// What is in a message that arrived at `now`.
     ///
     /// # Errors
     /// It is no message of this source: what is wrong with it.
-    fn read(&mut self, now: Time, bytes: &[u8]) -> Result<Vec<Sample>, String>;
+    fn read(&mut self, now: Time, bytes: &[u8]) -> Result<Reading, String>;
 
     /// Begins anew: messages are missing.
     fn forget(&mut self);
@@ -21,28 +30,38 @@ pub trait MessageReader: Send {
 pub struct Messages<I, R> {
     input: I,
     reader: R,
+    plausible: Plausible,
+    /// Left out of the message whose samples were given last.
+    left_out: LeftOut,
 }
 
 impl<I: RawInput, R: MessageReader> Messages<I, R> {
     /// Reads what comes from `input`.
-    pub fn new(input: I, reader: R) -> Self {
-        Self { input, reader }
+    pub fn new(input: I, reader: R, plausible: Plausible) -> Self {
+        Self { input, reader, plausible, left_out: LeftOut::default() }
     }
 }
 
 impl<I: RawInput, R: MessageReader> Source for Messages<I, R> {
     fn next(&mut self) -> NextEvent<'_> {
         Box::pin(async move {
+            if self.left_out.count > 0 {
+                return Some(SourceEvent::LeftOut(std::mem::take(&mut self.left_out)));
+            }
             Some(match self.input.next().await? {
                 Ok(message) => match self.reader.read(message.at, &message.bytes) {
-                    Ok(samples) => SourceEvent::Samples(samples),
+                    Ok(mut reading) => {
+                        self.plausible.sift(&mut reading);
+                        self.left_out = reading.left_out;
+                        SourceEvent::Samples(reading.samples)
+                    }
                     Err(malformed) => SourceEvent::Problem(malformed),
                 },
-                Err(problem) => {
-                    // What comes next does not continue what was before.
+                Err(InputProblem::Missing(problem)) => {
                     self.reader.forget();
                     SourceEvent::Problem(problem)
                 }
+                Err(InputProblem::Other(problem)) => SourceEvent::Problem(problem),
             })
         })
     }

@@ -9,14 +9,17 @@ mod host;
 mod http_poll;
 pub mod mec;
 mod messages;
+mod plausible;
 mod recording;
 mod timetables;
 mod udp;
 mod websocket;
 
+pub use crate::entries::LeftOut;
 pub use host::{Host, HostCounters, OpenHostCounters};
 pub use http_poll::HttpPoll;
-pub use messages::{MessageReader, Messages};
+pub use messages::{MessageReader, Messages, Reading};
+pub use plausible::{FASTEST_CELL, Plausible};
 pub use recording::{Recorder, Recording, RecordingError};
 pub use timetables::Timetables;
 pub use udp::UdpInput;
@@ -26,6 +29,9 @@ use crate::sample::Sample;
 use cellcc_units::Time;
 use std::pin::Pin;
 
+/// Users whom a cell can have, and of whom a source remembers something (3GPP TS 38.321, table 7.1-1: the RNTIs).
+pub(crate) const MAX_USERS: usize = 65_519;
+
 /// The future that [`Source::next`] returns.
 pub type NextEvent<'a> = Pin<Box<dyn Future<Output = Option<SourceEvent>> + Send + 'a>>;
 
@@ -34,7 +40,9 @@ pub type NextEvent<'a> = Pin<Box<dyn Future<Output = Option<SourceEvent>> + Send
 pub enum SourceEvent {
     /// Measurements.
     Samples(Vec<Sample>),
-    /// Something that is no measurement; for the log, and counted.
+    /// Entries of what came before it that were no measurements; for the log, and counted.
+    LeftOut(LeftOut),
+    /// Something else that is no measurement; for the log, and counted.
     Problem(String),
 }
 
@@ -55,8 +63,18 @@ pub struct RawMessage {
     pub bytes: Vec<u8>,
 }
 
+/// What is wrong with an input.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum InputProblem {
+    /// Messages are missing: what comes next does not continue what was before.
+    Missing(String),
+    /// Something else; no message is missing.
+    Other(String),
+}
+
 /// The future that [`RawInput::next`] returns.
-pub type NextMessage<'a> = Pin<Box<dyn Future<Output = Option<Result<RawMessage, String>>> + Send + 'a>>;
+pub type NextMessage<'a> =
+    Pin<Box<dyn Future<Output = Option<Result<RawMessage, InputProblem>>> + Send + 'a>>;
 
 /// How messages arrive.
 pub trait RawInput: Send {

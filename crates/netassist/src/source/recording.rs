@@ -1,20 +1,25 @@
 //! A source's messages as they arrived, written down and played again: a base station's day in a test.
 //!
-//! A line of JSON for each message: microseconds since the first one, and the text; where it is no text, its bytes in base64.
+//! A line of JSON for each message: microseconds since the first one, and the text; where it is no text, its bytes in base64. Each
+//! start of a service adds to the file, and counts from zero again: who plays it goes on without a pause there.
+//!
+//! Recording is for later looks, and never in the way of the messages: where it cannot write, it says so once, and pauses.
 
-use super::{NextMessage, RawInput, RawMessage};
+use super::{InputProblem, NextMessage, RawInput, RawMessage};
 use crate::clock::ServiceClock;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use cellcc_units::{Span, Time};
 use serde::{Deserialize, Serialize};
-use std::fs::File;
-use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
 /// The longest line: a message of a thousand users, every character of it escaped.
 const MAX_LINE_BYTES: u64 = 8 << 20;
+/// Pause after a file could not be written. Ours: a full disk does not become empty by itself.
+const PAUSE: Span = Span::from_secs(60);
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -29,7 +34,7 @@ struct Line {
 /// What is wrong with a recording.
 #[derive(Debug, Error)]
 pub enum RecordingError {
-    /// It cannot be opened, read or written.
+    /// It cannot be opened or read.
     #[error("{}: {cause}", .path.display())]
     Io {
         /// The file.
@@ -54,20 +59,41 @@ pub enum RecordingError {
 pub struct Recorder<I> {
     input: I,
     path: PathBuf,
-    file: BufWriter<File>,
+    file: Option<File>,
     first_at: Option<Time>,
+    paused_until: Option<Time>,
+    /// Why nothing is written, where nobody has heard of it yet.
+    unsaid: Option<String>,
 }
 
 impl<I: RawInput> Recorder<I> {
-    /// Writes what `input` gives to a new file.
-    ///
-    /// # Errors
-    /// The file is there already, or cannot be made.
-    pub fn create(input: I, path: &Path) -> Result<Self, RecordingError> {
-        let file = File::create_new(path).map_err(|cause| RecordingError::Io { path: path.into(), cause })?;
-        Ok(Self { input, path: path.into(), file: BufWriter::new(file), first_at: None })
+    /// Appends what `input` gives to this file, and creates it if it is missing.
+    pub fn new(input: I, path: &Path) -> Self {
+        Self { input, path: path.into(), file: None, first_at: None, paused_until: None, unsaid: None }
     }
 
+    fn record(&mut self, message: &RawMessage) {
+        if self.paused_until.is_some_and(|until| message.at < until) {
+            return;
+        }
+        match self.write(message) {
+            Ok(()) => self.paused_until = None,
+            Err(error) => {
+                // The same pause, however often it is tried in vain, is one problem.
+                if self.paused_until.is_none() {
+                    let path = self.path.display();
+                    let pause = PAUSE.as_secs_f64();
+                    self.unsaid = Some(format!(
+                        "cannot record to {path}: {error}; nothing is recorded until it can be written, which is tried each {pause} s"
+                    ));
+                }
+                self.file = None;
+                self.paused_until = Some(message.at + PAUSE);
+            }
+        }
+    }
+
+    /// Writes a line, or nothing: what was written of it is taken back.
     fn write(&mut self, message: &RawMessage) -> io::Result<()> {
         let first_at = *self.first_at.get_or_insert(message.at);
         let at_us = message.at.since(first_at).as_nanos() / 1000;
@@ -75,20 +101,45 @@ impl<I: RawInput> Recorder<I> {
             Ok(text) => Line { at_us, text: Some(text.into()), base64: None },
             Err(_) => Line { at_us, text: None, base64: Some(STANDARD.encode(&message.bytes)) },
         };
-        serde_json::to_writer(&mut self.file, &line)?;
-        self.file.write_all(b"\n")?;
-        self.file.flush()
+        let mut text = serde_json::to_vec(&line)?;
+        text.push(b'\n');
+        let file = match &mut self.file {
+            Some(file) => file,
+            None => self.file.insert(opened(&self.path)?),
+        };
+        let length = file.metadata()?.len();
+        file.write_all(&text).inspect_err(|_| {
+            let _ = file.set_len(length);
+        })
     }
+}
+
+/// The file, at its end. A line that a killed service has begun is ended.
+fn opened(path: &Path) -> io::Result<File> {
+    if path.exists() && !path.is_file() {
+        return Err(io::Error::other("it is no regular file"));
+    }
+    let mut file = OpenOptions::new().read(true).append(true).create(true).open(path)?;
+    if file.metadata()?.len() > 0 {
+        let mut last = [0];
+        file.seek(SeekFrom::End(-1))?;
+        file.read_exact(&mut last)?;
+        if last != *b"\n" {
+            file.write_all(b"\n")?;
+        }
+    }
+    Ok(file)
 }
 
 impl<I: RawInput> RawInput for Recorder<I> {
     fn next(&mut self) -> NextMessage<'_> {
         Box::pin(async move {
+            if let Some(problem) = self.unsaid.take() {
+                return Some(Err(InputProblem::Other(problem)));
+            }
             let next = self.input.next().await;
-            if let Some(Ok(message)) = &next
-                && let Err(error) = self.write(message)
-            {
-                return Some(Err(format!("cannot write {}: {error}", self.path.display())));
+            if let Some(Ok(message)) = &next {
+                self.record(message);
             }
             next
         })
@@ -102,7 +153,9 @@ pub struct Recording {
     lines: BufReader<File>,
     read: usize,
     clock: ServiceClock,
+    /// When the time zero of the lines was.
     began: Option<Time>,
+    last: Span,
     /// Read, and not yet due.
     waiting: Option<(Span, Vec<u8>)>,
 }
@@ -118,7 +171,7 @@ impl Recording {
             cause: io::Error::other(error.to_string()),
         })?;
         let lines = BufReader::new(file);
-        Ok(Self { path: path.into(), lines, read: 0, clock, began: None, waiting: None })
+        Ok(Self { path: path.into(), lines, read: 0, clock, began: None, last: Span::ZERO, waiting: None })
     }
 
     /// The next message and its time since the first; `None` after the last.
@@ -159,11 +212,17 @@ impl RawInput for Recording {
                 match self.read() {
                     Ok(message) => self.waiting = Some(message?),
                     // Each line is read once, so that this ends.
-                    Err(error) => return Some(Err(error.to_string())),
+                    Err(error) => return Some(Err(InputProblem::Missing(error.to_string()))),
                 }
             }
-            let began = *self.began.get_or_insert(self.clock.now());
-            let due = began + self.waiting.as_ref()?.0;
+            let at = self.waiting.as_ref()?.0;
+            if at < self.last {
+                // Another start of the service that recorded.
+                self.began = None;
+            }
+            self.last = at;
+            let began = *self.began.get_or_insert(self.clock.now() - at);
+            let due = began + at;
             tokio::time::sleep_until(self.clock.instant(due).into()).await;
             let (_, bytes) = self.waiting.take()?;
             Some(Ok(RawMessage { at: self.clock.now(), bytes }))
@@ -192,7 +251,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("recording.jsonl");
         let messages = vec![message_at(0, b"{\"a\":\n1}"), message_at(3, &[0xff, 0x00]), message_at(5, b"")];
-        let mut recorder = Recorder::create(Messages(messages.clone()), &path).unwrap();
+        let mut recorder = Recorder::new(Messages(messages.clone()), &path);
         while recorder.next().await.is_some() {}
 
         let clock = ServiceClock::start();
@@ -218,11 +277,79 @@ mod tests {
         assert!(error.contains("recording.jsonl:2: neither"), "{error}");
     }
 
-    #[test]
-    fn a_recording_is_never_written_over() {
+    fn lines(path: &Path) -> Vec<Result<Vec<u8>, String>> {
+        let mut recording = Recording::open(path, ServiceClock::start()).unwrap();
+        let line = || recording.read().map(|line| line.map(|(_, bytes)| bytes)).transpose();
+        std::iter::from_fn(line).map(|line| line.map_err(|error| error.to_string())).collect()
+    }
+
+    /// A service that recorded did not start again after a crash: the file was there.
+    #[tokio::test]
+    async fn a_second_start_adds_to_the_recording_and_ends_a_line_that_the_first_has_begun() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("recording.jsonl");
-        std::fs::write(&path, "mine").unwrap();
-        assert!(Recorder::create(Messages(Vec::new()), &path).is_err());
+        for (text, torn) in [("one", "{\"at_us\":7,\"te"), ("two", "")] {
+            let mut recorder = Recorder::new(Messages(vec![message_at(0, text.as_bytes())]), &path);
+            while recorder.next().await.is_some() {}
+            OpenOptions::new().append(true).open(&path).unwrap().write_all(torn.as_bytes()).unwrap();
+        }
+        let lines = lines(&path);
+        assert_eq!((&lines[0], &lines[2]), (&Ok(b"one".into()), &Ok(b"two".into())));
+        assert!(lines[1].as_ref().unwrap_err().contains(":2:"), "{lines:?}");
+    }
+
+    #[tokio::test]
+    async fn a_recording_of_two_starts_is_played_in_the_order_of_its_lines_each_start_in_its_own_time() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("recording.jsonl");
+        std::fs::write(
+            &path,
+            [(0, "a"), (20_000, "b"), (0, "c"), (20_000, "d")]
+                .map(|(at_us, text)| format!("{{\"at_us\":{at_us},\"text\":\"{text}\"}}\n"))
+                .concat(),
+        )
+        .unwrap();
+        let clock = ServiceClock::start();
+        let mut recording = Recording::open(&path, clock).unwrap();
+        let mut played = Vec::new();
+        while let Some(message) = recording.next().await {
+            played.push(message.unwrap());
+        }
+        let texts: Vec<_> = played.iter().map(|message| message.bytes.as_slice()).collect();
+        assert_eq!(texts, [b"a", b"b", b"c", b"d"]);
+        assert!(played[3].at.since(played[2].at) >= Span::from_millis(19), "{played:?}");
+    }
+
+    /// Where it could not write, it gave an error in the place of the message.
+    #[tokio::test]
+    async fn what_cannot_be_recorded_is_passed_on_and_the_problem_is_told_once() {
+        let folder = tempfile::tempdir().unwrap();
+        // A device that is always full, and a folder.
+        for path in [Path::new("/dev/full"), folder.path()] {
+            let messages = (0..5).map(|step| message_at(20_000 * step, b"x")).collect();
+            let mut recorder = Recorder::new(Messages(messages), path);
+            let (mut passed, mut problems) = (0, Vec::new());
+            while let Some(next) = recorder.next().await {
+                match next {
+                    Ok(_) => passed += 1,
+                    Err(InputProblem::Other(problem)) => problems.push(problem),
+                    Err(InputProblem::Missing(problem)) => panic!("{problem}"),
+                }
+            }
+            assert_eq!((passed, problems.len()), (5, 1), "{problems:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn recording_goes_on_where_the_file_can_be_written_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("missing").join("recording.jsonl");
+        let messages = (0..3).map(|step| message_at(40_000 * step, b"x")).collect();
+        let mut recorder = Recorder::new(Messages(messages), &path);
+        assert!(recorder.next().await.unwrap().is_ok());
+        assert!(recorder.next().await.unwrap().is_err(), "there is no such folder");
+        std::fs::create_dir(folder.path().join("missing")).unwrap();
+        while recorder.next().await.is_some() {}
+        assert_eq!(lines(&path).len(), 1, "of 0, 40 and 80 s, that after the pause");
     }
 }

@@ -1,6 +1,6 @@
 //! Messages that come as UDP datagrams, as base stations of before July 2025 send them.
 
-use super::{NextMessage, RawInput, RawMessage};
+use super::{InputProblem, NextMessage, RawInput, RawMessage};
 use crate::clock::ServiceClock;
 use std::io;
 use std::net::SocketAddr;
@@ -54,7 +54,7 @@ impl RawInput for UdpInput {
                 }
                 Err(error) => {
                     tokio::time::sleep(RETRY_DELAY).await;
-                    Some(Err(format!("cannot receive: {error}")))
+                    Some(Err(InputProblem::Missing(format!("cannot receive: {error}"))))
                 }
             }
         })

@@ -3,13 +3,14 @@
 //! The base station's socket has neither encryption nor authentication, and takes commands that stop the base station. So it
 //! is reached over loopback: run NetAssist on its host, or at the end of a tunnel.
 
-use super::{NextMessage, RawInput, RawMessage};
+use super::{InputProblem, NextMessage, RawInput, RawMessage};
 use crate::clock::ServiceClock;
+use crate::limits::Allowance;
 use futures_util::{SinkExt, StreamExt};
 use std::net::SocketAddr;
 use std::time::Duration;
 use tokio::net::TcpStream;
-use tokio::time::{Instant, sleep_until, timeout};
+use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use tokio_tungstenite::{WebSocketStream, client_async_with_config};
@@ -18,9 +19,11 @@ use tokio_tungstenite::{WebSocketStream, client_async_with_config};
 const SUBSCRIBE: &str = r#"{"cmd":"metrics_subscribe"}"#;
 /// The longest message: a thousand users take 0.9 MB.
 const MAX_MESSAGE_BYTES: usize = 4 << 20;
+/// What waits to be written before it is, and at most: we write a subscription and answers to pings, of 131 bytes at most each.
+const WRITE_BUFFER_BYTES: (usize, usize) = (4 << 10, 16 << 10);
 /// Longest wait for the connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// A base station without a message for this long has gone: its longest useful period is some seconds, and it pings.
+/// A base station without a message for this long has gone, whether it pings or not: its longest useful period is some seconds.
 const SILENCE: Duration = Duration::from_secs(30);
 /// Waits between two attempts: they double from the first to the last.
 const RETRY_DELAYS: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(10));
@@ -30,9 +33,19 @@ const RETRY_DELAYS: (Duration, Duration) = (Duration::from_millis(500), Duration
 pub struct WebSocketInput {
     address: SocketAddr,
     clock: ServiceClock,
-    stream: Option<WebSocketStream<TcpStream>>,
+    connection: Option<Connection>,
     retry_delay: Duration,
     not_before: Instant,
+    silence: Duration,
+}
+
+#[derive(Debug)]
+struct Connection {
+    stream: WebSocketStream<TcpStream>,
+    /// Of messages of any kind.
+    allowance: Allowance,
+    /// Until when a message has to come.
+    patience: Instant,
 }
 
 impl WebSocketInput {
@@ -47,7 +60,14 @@ impl WebSocketInput {
                  so run NetAssist on its host, or use a tunnel (ssh -L)"
             ));
         }
-        Ok(Self { address, clock, stream: None, retry_delay: RETRY_DELAYS.0, not_before: Instant::now() })
+        Ok(Self {
+            address,
+            clock,
+            connection: None,
+            retry_delay: RETRY_DELAYS.0,
+            not_before: Instant::now(),
+            silence: SILENCE,
+        })
     }
 
     async fn connect(&mut self) -> Result<(), String> {
@@ -55,6 +75,7 @@ impl WebSocketInput {
         let mut config = WebSocketConfig::default();
         config.max_message_size = Some(MAX_MESSAGE_BYTES);
         config.max_frame_size = Some(MAX_MESSAGE_BYTES);
+        (config.write_buffer_size, config.max_write_buffer_size) = WRITE_BUFFER_BYTES;
         let connecting = async {
             let socket = TcpStream::connect(self.address).await.map_err(|error| error.to_string())?;
             socket.set_nodelay(true).map_err(|error| error.to_string())?;
@@ -65,16 +86,20 @@ impl WebSocketInput {
             Ok(stream)
         };
         let connected = timeout(CONNECT_TIMEOUT, connecting).await.map_err(|_| "no answer".to_owned());
-        self.stream = Some(connected.and_then(|result| result)?);
+        self.connection = Some(Connection {
+            stream: connected.and_then(|result| result)?,
+            allowance: Allowance::of_source_messages(self.clock.now()),
+            patience: Instant::now() + self.silence,
+        });
         self.retry_delay = RETRY_DELAYS.0;
         Ok(())
     }
 
-    fn failed(&mut self, problem: &str) -> String {
-        self.stream = None;
+    fn failed(&mut self, problem: &str) -> InputProblem {
+        self.connection = None;
         self.not_before = Instant::now() + self.retry_delay;
         self.retry_delay = (self.retry_delay * 2).min(RETRY_DELAYS.1);
-        format!("base station at {}: {problem}; trying again", self.address)
+        InputProblem::Missing(format!("base station at {}: {problem}; trying again", self.address))
     }
 }
 
@@ -82,14 +107,18 @@ impl RawInput for WebSocketInput {
     fn next(&mut self) -> NextMessage<'_> {
         Box::pin(async move {
             loop {
-                let Some(stream) = &mut self.stream else {
+                let Some(Connection { stream, allowance, patience }) = &mut self.connection else {
                     sleep_until(self.not_before).await;
                     if let Err(problem) = self.connect().await {
                         return Some(Err(self.failed(&problem)));
                     }
                     continue;
                 };
-                let bytes = match timeout(SILENCE, stream.next()).await {
+                let message = timeout_at(*patience, stream.next()).await;
+                if !allowance.allows(self.clock.now()) {
+                    return Some(Err(self.failed("more messages than a base station sends")));
+                }
+                let bytes = match message {
                     Ok(Some(Ok(Message::Text(text)))) => text.as_bytes().to_vec(),
                     Ok(Some(Ok(Message::Binary(bytes)))) => bytes.to_vec(),
                     Ok(Some(Ok(Message::Close(_))) | None) => {
@@ -97,10 +126,62 @@ impl RawInput for WebSocketInput {
                     }
                     Ok(Some(Ok(_))) => continue,
                     Ok(Some(Err(error))) => return Some(Err(self.failed(&error.to_string()))),
-                    Err(_) => return Some(Err(self.failed("30 s without a message"))),
+                    Err(_) => {
+                        let secs = self.silence.as_secs_f64();
+                        return Some(Err(self.failed(&format!("{secs} s without a message"))));
+                    }
                 };
+                *patience = Instant::now() + self.silence;
                 return Some(Ok(RawMessage { at: self.clock.now(), bytes }));
             }
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::Ipv4Addr;
+    use tokio::net::TcpListener;
+    use tokio_tungstenite::accept_async;
+
+    /// A base station that only pings, once in this time; its bytes are not read.
+    async fn pinging(every: Option<Duration>) -> SocketAddr {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+        let address = listener.local_addr().unwrap();
+        tokio::spawn(async move {
+            let mut stream = accept_async(listener.accept().await.unwrap().0).await.unwrap();
+            while stream.send(Message::Ping(vec![b'x'; 125].into())).await.is_ok() {
+                if let Some(every) = every {
+                    tokio::time::sleep(every).await;
+                }
+            }
+        });
+        address
+    }
+
+    async fn problem(input: &mut WebSocketInput) -> String {
+        match timeout(Duration::from_secs(20), input.next()).await.expect("it is given up") {
+            Some(Err(InputProblem::Missing(problem))) => problem,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// It was never given up.
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_base_station_that_only_pings_is_given_up() {
+        let address = pinging(Some(Duration::from_millis(20))).await;
+        let mut input = WebSocketInput::new(address, ServiceClock::start()).unwrap();
+        input.silence = Duration::from_millis(500);
+        let problem = problem(&mut input).await;
+        assert!(problem.contains("0.5 s without a message"), "{problem}");
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_base_station_that_sends_pings_as_fast_as_it_can_is_given_up() {
+        let address = pinging(None).await;
+        let mut input = WebSocketInput::new(address, ServiceClock::start()).unwrap();
+        let problem = problem(&mut input).await;
+        assert!(problem.contains("more messages than a base station sends"), "{problem}");
     }
 }

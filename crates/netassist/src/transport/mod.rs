@@ -9,6 +9,7 @@ mod pace;
 mod quic;
 mod server;
 mod shared;
+mod tracking;
 
 pub use backoff::Backoff;
 pub use client::{Client, ClientError, ClientEvent, ClientSettings, ServiceAddress};
@@ -18,3 +19,5 @@ pub use nats::{
 };
 pub use server::{BindError, Server};
 pub use shared::ServerCounts;
+pub(crate) use tracking::Log;
+pub use tracking::Tracking;

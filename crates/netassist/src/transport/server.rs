@@ -2,10 +2,12 @@
 
 use super::nats::{Publisher, PublisherSettings};
 use super::quic::Listener;
-use super::shared::{ServerCounts, Shared};
+use super::shared::{ServerCounts, Shared, TooOften};
+use super::tracking::Tracking;
 use crate::audit::{AuditEntry, Event};
 use crate::certificates::{CertificateError, Credentials};
 use crate::clock::ServiceClock;
+use crate::identity::SourceName;
 use crate::name::PeerName;
 use crate::sample::Sample;
 use crate::service::{Ceiling, Counts, Overview, Service};
@@ -15,7 +17,6 @@ use crate::statement::Verifier;
 use cellcc_units::{Bytes as Size, Span, Time};
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::sync::mpsc;
 
@@ -36,7 +37,7 @@ impl Server {
         credentials: &Credentials,
         service: Service,
         clock: ServiceClock,
-        flows: Option<PathBuf>,
+        flows: Option<Tracking>,
         audit: mpsc::UnboundedSender<AuditEntry>,
     ) -> Result<Self, BindError> {
         let listener = Listener::bind(listen, credentials)?;
@@ -83,6 +84,23 @@ impl Server {
         self.shared.samples(samples);
     }
 
+    /// What a source calls the first of these users who is not in the table.
+    pub(crate) fn stranger(&self, samples: &[Sample]) -> Option<SourceName> {
+        let state = self.shared.state();
+        let identities = state.service.identities();
+        samples.iter().map(|sample| &sample.user).find(|user| identities.by_source(user).is_none()).cloned()
+    }
+
+    /// A source has sent what could not be used.
+    pub(crate) fn source_problem(&self, source: &str) {
+        self.shared.state().troubled_source = Some(source.to_owned());
+    }
+
+    /// The source that has sent last what could not be used.
+    pub(crate) fn troubled_source(&self) -> Option<String> {
+        self.shared.state().troubled_source.clone()
+    }
+
     /// The service's name.
     pub fn name(&self) -> &PeerName {
         self.shared.name()
@@ -109,15 +127,25 @@ impl Server {
         self.shared.state().service.ceilings()
     }
 
-    /// The operator who has signed this pass for this service, and for how long it still holds.
-    pub(crate) fn pass(&self, text: &str) -> Option<(PeerName, Span)> {
-        let (operator, until) = self.shared.pass(text)?;
-        Some((operator, until.since(self.shared.clock.now())))
+    /// The operator who has signed this pass for this service, and until when it holds, since 1970.
+    pub(crate) fn pass(&self, text: &str) -> Option<(PeerName, Time)> {
+        self.shared.pass(text)
     }
 
-    /// Writes into the audit log what came by another way than a client's registrations.
-    pub(crate) fn note(&self, client: PeerName, address: IpAddr, event: Event) {
-        self.shared.note(client, address, event);
+    /// Now, since 1970.
+    pub(crate) fn unix(&self) -> Time {
+        self.shared.clock.unix()
+    }
+
+    /// Writes into the audit log what came by another way than a client's registrations; where that is more than may be
+    /// written, it must not be done.
+    pub(crate) fn note(&self, client: PeerName, address: IpAddr, event: Event) -> Result<(), TooOften> {
+        self.shared.note(client, address, event)
+    }
+
+    /// For how long no sample has become a record.
+    pub(crate) fn silent_for(&self) -> Span {
+        self.shared.clock.now().since(self.shared.state().measured_at)
     }
 
     /// A core has told all its sessions: those from before are forgotten.

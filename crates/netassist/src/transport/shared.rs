@@ -2,6 +2,7 @@
 
 use super::nats::Outbox;
 use super::quic::Connected;
+use super::tracking::Tracking;
 use crate::audit::{AuditEntry, Event};
 use crate::clock::ServiceClock;
 use crate::consent::CONSENT;
@@ -11,12 +12,11 @@ use crate::pass::PASS;
 use crate::protocol::{Answer, RECORDS_PER_DATAGRAM, Request};
 use crate::sample::Sample;
 use crate::service::{ClientId, Consent, Presented, Publication, Reply, Service};
-use crate::statement::{Statement, Verifier};
+use crate::statement::{Purpose, Statement, StatementError, Verifier};
 use cellcc_assist::Record;
-use cellcc_units::{Bytes as Size, Span, Time, input};
+use cellcc_units::{Span, Time};
 use std::collections::HashMap;
 use std::net::IpAddr;
-use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::mpsc;
 
@@ -24,8 +24,6 @@ use tokio::sync::mpsc;
 const FLOWS_INTERVAL: Span = Span::from_secs(5);
 /// And how often at most when clients ask.
 const MIN_FLOWS_INTERVAL: Span = Span::from_millis(200);
-/// A table of a million flows.
-const MAX_FLOWS_BYTES: Size = Size::new(256 << 20);
 
 /// How many of what there were, besides those of the core.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -58,6 +56,10 @@ pub struct ServerCounts {
     pub broker_records_dropped: u64,
 }
 
+/// Somebody has begun more in turn than the audit log takes.
+#[derive(Debug)]
+pub(crate) struct TooOften;
+
 #[derive(Debug)]
 pub(super) struct Shared {
     pub(super) clock: ServiceClock,
@@ -66,7 +68,7 @@ pub(super) struct Shared {
     name: PeerName,
     verifier: Verifier,
     /// Connection tracking, where flows are looked for.
-    flows: Option<PathBuf>,
+    flows: Option<Tracking>,
     audit: mpsc::UnboundedSender<AuditEntry>,
 }
 
@@ -77,7 +79,11 @@ pub(super) struct State {
     pub(super) connections: HashMap<ClientId, Connected>,
     pub(super) broker: Option<Outbox>,
     pub(super) counts: ServerCounts,
-    flows_seen_at: Time,
+    /// The source that has sent last what could not be used.
+    pub(super) troubled_source: Option<String>,
+    flows_looked_at: Time,
+    /// When the last sample became a record; at first, when the service began.
+    pub(super) measured_at: Time,
 }
 
 impl Shared {
@@ -86,7 +92,7 @@ impl Shared {
         clock: ServiceClock,
         name: PeerName,
         verifier: Verifier,
-        flows: Option<PathBuf>,
+        flows: Option<Tracking>,
         audit: mpsc::UnboundedSender<AuditEntry>,
     ) -> Self {
         let state = State {
@@ -94,7 +100,9 @@ impl Shared {
             connections: HashMap::new(),
             broker: None,
             counts: ServerCounts::default(),
-            flows_seen_at: Time::ZERO,
+            troubled_source: None,
+            flows_looked_at: Time::ZERO,
+            measured_at: clock.now(),
         };
         Self { clock, state: Mutex::new(state), name, verifier, flows, audit }
     }
@@ -115,7 +123,7 @@ impl Shared {
     pub(super) fn disconnect(&self, id: ClientId) {
         let mut state = self.state();
         state.connections.remove(&id);
-        state.service.disconnect(self.clock.now(), id);
+        state.service.disconnect(id);
         self.pass_on_audit(&mut state);
     }
 
@@ -123,6 +131,9 @@ impl Shared {
     pub(super) fn samples(&self, samples: &[Sample]) {
         let mut state = self.state();
         let publications: Vec<_> = samples.iter().filter_map(|sample| state.service.sample(sample)).collect();
+        if !publications.is_empty() {
+            state.measured_at = self.clock.now();
+        }
         state.publish(&publications);
     }
 
@@ -138,7 +149,7 @@ impl Shared {
                 self.look_at_flows(now);
             }
             let mut state = self.state();
-            let due = state.service.poll(now);
+            let due = state.service.poll(now, self.clock.unix());
             state.publish(&due.publications);
             for (id, answer) in due.answers {
                 state.tell(id, answer);
@@ -151,8 +162,7 @@ impl Shared {
     pub(super) fn reply(&self, id: ClientId, asked: &Request) -> Reply {
         let now = self.clock.now();
         let presented = match asked {
-            Request::Subscribe { consent: Some(text), .. } => match self.verifier.verify(now, &CONSENT, text)
-            {
+            Request::Subscribe { consent: Some(text), .. } => match self.verify(&CONSENT, text) {
                 Ok(Statement { signer, named, until }) => {
                     Presented::Signed(Consent { user: signer, server: named, until })
                 }
@@ -161,7 +171,7 @@ impl Shared {
             _ => Presented::None,
         };
         if matches!(asked, Request::Subscribe { .. }) && presented == Presented::None {
-            let is_old = now.since(self.state().flows_seen_at) >= MIN_FLOWS_INTERVAL;
+            let is_old = now.since(self.state().flows_looked_at) >= MIN_FLOWS_INTERVAL;
             if is_old {
                 self.look_at_flows(now);
             }
@@ -172,28 +182,39 @@ impl Shared {
         reply
     }
 
-    /// The name in an operator's pass for this service, and until when it holds.
+    /// The name in an operator's pass for this service, and until when it holds, since 1970.
     pub(super) fn pass(&self, text: &str) -> Option<(PeerName, Time)> {
-        let statement = self.verifier.verify(self.clock.now(), &PASS, text).ok()?;
+        let statement = self.verify(&PASS, text).ok()?;
         (statement.named == self.name).then_some((statement.signer, statement.until))
     }
 
-    /// Writes into the audit log what no connection of the core's has done.
-    pub(super) fn note(&self, client: PeerName, address: IpAddr, event: Event) {
-        let unix_ms = self.clock.now().as_nanos() / 1_000_000;
-        let _ = self.audit.send(AuditEntry { unix_ms, client, address, event });
+    /// What was signed for this purpose, and holds by the machine's clock.
+    fn verify(&self, purpose: &Purpose, text: &str) -> Result<Statement, StatementError> {
+        self.verifier.verify(self.clock.unix(), purpose, text)
+    }
+
+    /// Writes into the audit log what no connection of the core's has done; where that is more than may be written, it must not
+    /// be done.
+    pub(super) fn note(&self, client: PeerName, address: IpAddr, event: Event) -> Result<(), TooOften> {
+        if !self.state().service.may_begin(self.clock.now(), &client) {
+            return Err(TooOften);
+        }
+        let _ = self.audit.send(AuditEntry::new(self.clock.unix(), client, address, event));
+        Ok(())
     }
 
     fn look_at_flows(&self, now: Time) {
-        let Some(path) = &self.flows else { return };
-        let text = input::read_text(path, MAX_FLOWS_BYTES).unwrap_or_default();
+        let Some(flows) = &self.flows else { return };
+        let text = flows.read(now);
         let mut state = self.state();
-        state.flows_seen_at = now;
-        state.service.see_flows(now, tracked_flows(&text));
+        state.flows_looked_at = now;
+        if let Some(text) = text {
+            state.service.see_flows(now, tracked_flows(&text));
+        }
     }
 
     fn pass_on_audit(&self, state: &mut State) {
-        for entry in state.service.take_audit() {
+        for entry in state.service.take_audit(self.clock.unix()) {
             // Where nobody takes it any more, the service ends.
             let _ = self.audit.send(entry);
         }

@@ -5,8 +5,10 @@
 
 mod attacks;
 mod broker;
+mod memory;
 mod nats;
 mod nats_attacks;
+mod nats_impostor;
 mod probe;
 mod service;
 mod sources;

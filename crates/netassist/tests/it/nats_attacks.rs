@@ -90,7 +90,7 @@ async fn a_name_that_the_broker_does_not_know_is_refused_with_what_to_do() {
     let mut client = broker.client(edge.credentials(Role::Server, "video-9"));
     let reason = is_lost(&mut client).await;
     assert!(
-        reason.contains("authorization violation") && reason.contains("cellcc assist permissions"),
+        reason.contains("Authorization Violation") && reason.contains("cellcc assist permissions"),
         "{reason}"
     );
 }

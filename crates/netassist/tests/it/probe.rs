@@ -111,6 +111,7 @@ async fn users_of_a_cell_have_the_round_trip_to_its_host_and_none_while_it_is_aw
         live_flows: LiveFlowsFrom::None,
         users: vec![user],
         sources: vec![SourceConfig::GnbUdp {
+            cell_rate: cellcc_netassist::source::FASTEST_CELL,
             address: gnb,
             network_rtt: Some(Span::from_secs(1)),
             downlink_slots_per_second: 1400,

@@ -1,10 +1,13 @@
 //! What the service does for those who may.
 
-use crate::support::{ALICE, BOB, Edge, Heard, name};
+use crate::support::{ALICE, BOB, Edge, Heard, Listening, name};
 use cellcc_netassist::consent::sign;
-use cellcc_netassist::{Event, Ground, Role};
-use std::net::Ipv4Addr;
-use std::time::{SystemTime, UNIX_EPOCH};
+use cellcc_netassist::protocol::IDLE_TIMEOUT;
+use cellcc_netassist::{Event, Ground, Role, ServiceAddress};
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::{Arc, Mutex};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use tokio::net::UdpSocket;
 
 fn record(heard: Heard) -> Option<cellcc_assist::Record> {
     match heard {
@@ -129,4 +132,59 @@ async fn a_client_hears_why_the_service_is_gone_and_goes_on_trying() {
     assert!(reason.contains("the service has shut down"), "{reason}");
     // It goes on trying.
     server.hears_that(|heard| matches!(heard, Heard::Lost(_)).then_some(())).await;
+}
+
+/// A way to a service that can lead to another one, as the address of a service that was killed and started again does.
+struct Way {
+    address: SocketAddr,
+    service: Arc<Mutex<SocketAddr>>,
+}
+
+impl Way {
+    async fn to(service: SocketAddr) -> Self {
+        let front = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+        let back = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+        let (address, service) = (front.local_addr().unwrap(), Arc::new(Mutex::new(service)));
+        let leads_to = Arc::clone(&service);
+        // Ends with the runtime.
+        tokio::spawn(async move {
+            let (mut from_client, mut from_service) = (vec![0; 65_536], vec![0; 65_536]);
+            let mut client = None;
+            loop {
+                let to = *leads_to.lock().unwrap();
+                tokio::select! {
+                    Ok((length, from)) = front.recv_from(&mut from_client) => {
+                        client = Some(from);
+                        let _ = back.send_to(&from_client[..length], to).await;
+                    }
+                    Ok((length, from)) = back.recv_from(&mut from_service) => {
+                        // Of a service that was killed nothing comes any more.
+                        if let Some(client) = client.filter(|_| from == to) {
+                            let _ = front.send_to(&from_service[..length], client).await;
+                        }
+                    }
+                }
+            }
+        });
+        Self { address, service }
+    }
+}
+
+/// Clients used to wait for the idle time-out, ten seconds, because nobody knew their connection.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_is_back_soon_after_the_service_was_killed_and_started_again() {
+    let first = Edge::start();
+    let credentials = first.credentials(Role::Service, "edge");
+    let (authority, killed) =
+        (Arc::clone(&first.authority), Edge::with(Arc::clone(&first.authority), &credentials));
+    let way = Way::to(killed.address).await;
+    let server = killed.credentials(Role::Server, "video-1");
+    let mut client = Listening::start(ServiceAddress::Quic(way.address), server);
+    client.is_connected().await;
+    let again = Edge::with(authority, &credentials);
+    *way.service.lock().unwrap() = again.address;
+    let begun = Instant::now();
+    client.hears_that(|heard| matches!(heard, Heard::Lost(_)).then_some(())).await;
+    client.hears_that(|heard| (heard == Heard::Connected).then_some(())).await;
+    assert!(begun.elapsed() < IDLE_TIMEOUT / 2, "{:?}", begun.elapsed());
 }

@@ -5,7 +5,7 @@ use cellcc_netassist::source::HttpPoll;
 use cellcc_netassist::source::gnb::{GnbReader, GnbSettings, UeReport, message};
 use cellcc_netassist::source::mec::MecReader;
 use cellcc_netassist::source::{
-    Messages, Recorder, Recording, Source, SourceEvent, UdpInput, WebSocketInput,
+    Messages, Plausible, Recorder, Recording, Source, SourceEvent, UdpInput, WebSocketInput,
 };
 use cellcc_netassist::{Sample, ServiceClock};
 use cellcc_units::{Bytes, Rate, Span};
@@ -18,7 +18,7 @@ use tokio::time::timeout;
 use tokio_tungstenite::accept_async;
 use tokio_tungstenite::tungstenite::Message;
 
-const SETTINGS: GnbSettings =
+pub(crate) const SETTINGS: GnbSettings =
     GnbSettings { downlink_slots_per_second: 1400, network_rtt: Some(Span::from_millis(10)) };
 
 /// A message of a base station with one user: 12 Mbit/s, and something queued.
@@ -71,7 +71,7 @@ async fn a_base_station_is_subscribed_to_and_connected_to_again() {
         }
     });
     let input = WebSocketInput::new(address, ServiceClock::start()).unwrap();
-    let mut source = Messages::new(input, GnbReader::new(SETTINGS));
+    let mut source = Messages::new(input, GnbReader::new(SETTINGS), Plausible::default());
     for _ in 0..2 {
         assert_eq!(samples(&mut source).await.len(), 1);
         let SourceEvent::Problem(problem) = next(&mut source).await else { panic!("it was closed") };
@@ -95,7 +95,7 @@ async fn the_older_form_comes_in_datagrams_and_a_recording_of_it_gives_the_same(
     let clock = ServiceClock::start();
     let input = UdpInput::bind((Ipv4Addr::LOCALHOST, 0).into(), clock).await.unwrap();
     let address = input.address().unwrap();
-    let mut live = Messages::new(Recorder::create(input, &path).unwrap(), GnbReader::new(SETTINGS));
+    let mut live = Messages::new(Recorder::new(input, &path), GnbReader::new(SETTINGS), Plausible::default());
     let station = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
     for text in ["garbage".to_owned(), report(0), report(50)] {
         station.send_to(text.as_bytes(), address).await.unwrap();
@@ -104,7 +104,8 @@ async fn the_older_form_comes_in_datagrams_and_a_recording_of_it_gives_the_same(
     let seen = samples(&mut live).await;
     drop(live);
 
-    let mut replayed = Messages::new(Recording::open(&path, clock).unwrap(), GnbReader::new(SETTINGS));
+    let mut replayed =
+        Messages::new(Recording::open(&path, clock).unwrap(), GnbReader::new(SETTINGS), Plausible::default());
     let again = samples(&mut replayed).await;
     assert_eq!(again[0].measured, seen[0].measured);
     assert!(replayed.next().await.is_none(), "the recording ends");
@@ -141,7 +142,7 @@ async fn a_platform_is_asked_again_and_again_and_what_it_refuses_is_told() {
         "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".to_owned();
     let url = answers(vec![measured(100), measured(101), refused, measured(102), measured(103)]).await;
     let input = HttpPoll::new(url, Span::from_millis(5), ServiceClock::start());
-    let mut source = Messages::new(input, MecReader::new(None));
+    let mut source = Messages::new(input, MecReader::new(None), Plausible::default());
     assert_eq!(samples(&mut source).await.len(), 1);
     let SourceEvent::Problem(problem) = next(&mut source).await else { panic!("no problem") };
     assert!(problem.contains("503") && problem.contains("layer2_meas"), "{problem}");

@@ -44,7 +44,12 @@ impl Edge {
 
     /// The same, of this name and of an authority that others have, too.
     pub(crate) fn of(authority: Arc<Authority>, service_name: &str) -> Self {
-        let service_name = name(Role::Service, service_name);
+        let credentials = authority.sign(&name(Role::Service, service_name), in_an_hour()).unwrap();
+        Self::with(authority, &credentials)
+    }
+
+    /// The same, with these credentials of the authority's.
+    pub(crate) fn with(authority: Arc<Authority>, credentials: &Credentials) -> Self {
         let clock = ServiceClock::start();
         let user = |name: &str, address| User {
             name: name.into(),
@@ -57,14 +62,14 @@ impl Edge {
         let mut flows = LiveFlows::default();
         flows.see(clock.now(), [(ALICE, Ipv4Addr::LOCALHOST.into())]);
         let service = Service::new(clock.now(), identities.clone(), flows);
-        let credentials = authority.sign(&service_name, in_an_hour()).unwrap();
         let (audit_in, audit) = mpsc::unbounded_channel();
         let listen = (Ipv4Addr::LOCALHOST, 0).into();
-        let server = Server::bind(listen, &credentials, service, clock, None, audit_in).unwrap();
+        let server = Server::bind(listen, credentials, service, clock, None, audit_in).unwrap();
         let address = server.address().unwrap();
         let running = server.clone();
         tokio::spawn(async move { running.run().await });
-        Self { authority, name: service_name, identities, server, clock, audit, address }
+        let name = credentials.name().clone();
+        Self { authority, name, identities, server, clock, audit, address }
     }
 
     pub(crate) fn credentials(&self, role: Role, text: &str) -> Credentials {

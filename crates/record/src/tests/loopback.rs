@@ -1,6 +1,6 @@
 //! The two ends over real sockets.
 
-use crate::wire::{Directions, Message, Request, Stopped};
+use crate::wire::{Directions, Message, Request, Stopped, Why};
 use crate::*;
 use cellcc_units::{Bytes, Span, Time};
 use std::net::{SocketAddr, UdpSocket};
@@ -16,13 +16,21 @@ fn request(directions: Directions, max_bytes: Bytes) -> Request {
 
 /// A far end on a free port, as long as `body` runs; the events at the end.
 fn with_server(max_recordings: usize, body: impl FnOnce(SocketAddr)) -> Vec<ServerEvent> {
+    with_server_of(max_recordings, Bytes::new(1_000_000_000), body)
+}
+
+fn with_server_of(
+    max_recordings: usize,
+    max_bytes: Bytes,
+    body: impl FnOnce(SocketAddr),
+) -> Vec<ServerEvent> {
     let stop = AtomicBool::new(false);
     let (sender, receiver) = mpsc::channel();
     let settings = ServeSettings {
         address: "127.0.0.1:0".parse().unwrap(),
         max_recordings,
         max_duration: Span::from_secs(60),
-        max_bytes: Bytes::new(1_000_000_000),
+        max_bytes,
     };
     thread::scope(|scope| {
         let server = scope.spawn(|| serve(&settings, &stop, &mut |event| sender.send(event).unwrap()));
@@ -52,12 +60,53 @@ fn each_direction_is_recorded_until_the_data_is_used_up() {
                 (directions.down(), directions.up())
             );
             assert!(recorded.bytes <= cap + Bytes::new(100_000), "{directions:?}: {}", recorded.bytes);
-            assert_eq!(recorded.reports_missing, 0);
+            assert_eq!((recorded.ended, recorded.reports_missing), (Ended::Bytes, 0));
             for recording in [recorded.down, recorded.up].into_iter().flatten() {
                 assert!(recording.times().len() > 500, "{directions:?}: {:?}", recording.summary());
                 assert!(recording.times().is_sorted());
             }
         }
+    });
+}
+
+#[test]
+fn a_far_end_that_allows_less_than_is_asked_for_is_the_reason_for_the_end() {
+    with_server_of(1, Bytes::new(2_000_000), |server| {
+        let settings = RecordSettings { server, request: request(Directions::Down, Bytes::new(20_000_000)) };
+        let recorded = record(&settings, &AtomicBool::new(false), &mut |_| {}).unwrap();
+        assert_eq!(recorded.ended, Ended::FarEnd);
+        assert!(recorded.bytes < Bytes::new(2_100_000), "{}", recorded.bytes);
+    });
+}
+
+/// A far end counts what the path loses, and so comes to the end of the bytes before the near end does, whose cap it is.
+#[test]
+fn bytes_that_were_asked_for_are_the_reason_for_the_end_at_whichever_end_they_are_used_up() {
+    with_server(1, |server| {
+        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        socket.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
+        // Six packets, which a far end sends before it knows of any that arrived.
+        let request = request(Directions::Down, Bytes::new(10_000));
+        let mut buffer = [0; 2000];
+        let mut ask = |message: &Message| {
+            socket.send_to(&message.encode(), server).unwrap();
+            let length = socket.recv(&mut buffer).ok()?;
+            Message::decode(&buffer[..length])
+        };
+        let challenge = ask(&Message::Hello { nonce: 1, cookie: 0, request });
+        let Some(Message::Challenge { cookie, .. }) = challenge else { panic!("{challenge:?}") };
+        let accepted = ask(&Message::Hello { nonce: 1, cookie, request });
+        let Some(Message::Accepted { session, .. }) = accepted else { panic!("{accepted:?}") };
+        // Reports of nothing: as if every packet were lost.
+        let ready = Message::Report(session, wire::Report { first: 0, arrivals: Vec::new() });
+        let deadline = Instant::now() + Duration::from_secs(20);
+        let stopped = loop {
+            assert!(Instant::now() < deadline, "it does not stop");
+            if let Some(Message::Stopped(_, stopped)) = ask(&ready) {
+                break stopped;
+            }
+        };
+        assert_eq!(stopped.why, Why::Bytes);
     });
 }
 
@@ -115,8 +164,8 @@ struct LossyFarEnd {
     reported: u64,
     /// It goes on sending probes of its own.
     sends: bool,
-    /// It has ended by its own limit and says so again and again.
-    says_stopped: bool,
+    /// It has ended by itself and says so again and again.
+    says_stopped: Option<Why>,
 }
 
 impl LossyFarEnd {
@@ -153,7 +202,7 @@ impl LossyFarEnd {
                 }
                 Some(Message::Stop { .. }) => {
                     stopped = true;
-                    say(&self.stopped(&log, false));
+                    say(&self.stopped(&log, Why::Asked));
                 }
                 _ => {}
             }
@@ -162,15 +211,17 @@ impl LossyFarEnd {
                 say(&Message::Probe(Self::SESSION, probe));
                 sent += 1;
             }
-            if self.says_stopped && log.log().len() as u64 == self.arrive {
-                say(&self.stopped(&log, true));
+            if let Some(why) = self.says_stopped
+                && log.log().len() as u64 == self.arrive
+            {
+                say(&self.stopped(&log, why));
             }
         }
     }
 
-    fn stopped(&self, log: &Arrivals, by_limit: bool) -> Message {
+    fn stopped(&self, log: &Arrivals, why: Why) -> Message {
         let arrivals = log.log().len() as u64;
-        Message::Stopped(Self::SESSION, Stopped { sent: 0, arrivals, overflowed: 0, by_limit })
+        Message::Stopped(Self::SESSION, Stopped { sent: 0, arrivals, overflowed: 0, why })
     }
 
     /// What came out, and how long it took.
@@ -201,17 +252,23 @@ fn shake_hands(socket: &UdpSocket, buffer: &mut [u8]) -> Option<SocketAddr> {
 
 #[test]
 fn what_arrived_before_the_far_end_stopped_is_had_although_its_reports_were_lost() {
-    let far = LossyFarEnd { arrive: 100, reported: 75, says_stopped: true, ..LossyFarEnd::default() };
-    let (recorded, took) = far.recorded(Directions::Up);
-    assert_eq!((recorded.ended, recorded.reports_missing), (Ended::FarEnd, 0));
-    // The packet that begins it stands at zero and is not counted.
-    assert_eq!(recorded.up.unwrap().times().len(), 99);
-    assert!(took < Duration::from_secs(3), "{took:?}");
+    // It also counts what it has sent and the path has lost, so that it is the first to reach the cap that both have.
+    for (why, ended) in
+        [(Why::OwnLimit, Ended::FarEnd), (Why::Bytes, Ended::Bytes), (Why::Duration, Ended::Duration)]
+    {
+        let far =
+            LossyFarEnd { arrive: 100, reported: 75, says_stopped: Some(why), ..LossyFarEnd::default() };
+        let (recorded, took) = far.recorded(Directions::Up);
+        assert_eq!((recorded.ended, recorded.reports_missing), (ended, 0));
+        // The packet that begins it stands at zero and is not counted.
+        assert_eq!(recorded.up.unwrap().times().len(), 99);
+        assert!(took < Duration::from_secs(3), "{took:?}");
+    }
 }
 
 #[test]
 fn a_far_end_that_goes_on_sending_does_not_hold_up_the_end_when_the_last_packets_are_lost() {
-    let far = LossyFarEnd { arrive: 100, reported: 100, sends: true, says_stopped: false };
+    let far = LossyFarEnd { arrive: 100, reported: 100, sends: true, says_stopped: None };
     let (recorded, took) = far.recorded(Directions::Both);
     assert_eq!((recorded.ended, recorded.reports_missing), (Ended::Bytes, 0));
     assert_eq!(recorded.up.unwrap().times().len(), 99);

@@ -1,6 +1,7 @@
 //! The report in headless Chromium without a network.
 
 use crate::fabricated;
+use crate::transfers::transfers;
 use cellcc_experiment::Record;
 use cellcc_report::html;
 use cellcc_test_support::skip;
@@ -88,6 +89,14 @@ fn long_names_are_not_cut_and_cover_nothing() {
     let records = fabricated::records(&schemes, &traces, &[1], Span::from_secs(5));
     for width in [1400, 390] {
         check(&records, include_str!("long_names.js"), width);
+    }
+}
+
+/// The first figure was empty.
+#[test]
+fn transfers_of_unknown_links_have_a_figure() {
+    for width in [1400, 390] {
+        check(&transfers(&["cubic", "bbr"]), include_str!("transfers.js"), width);
     }
 }
 

@@ -5,3 +5,4 @@ mod browser;
 mod fabricated;
 mod report;
 mod table;
+mod transfers;

@@ -1,6 +1,7 @@
 //! Schemes in the simulator, against theory and as tables of numbers.
 
 mod acknowledgements;
+mod bbr;
 mod buffers;
 mod common;
 mod loss_detection;

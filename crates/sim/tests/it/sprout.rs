@@ -2,7 +2,7 @@
 
 use crate::common::compare;
 use cellcc_experiment::{Metrics, Record};
-use cellcc_units::Span;
+use cellcc_units::{Ratio, Span};
 use std::io::{Write, stderr};
 use std::path::Path;
 
@@ -34,6 +34,21 @@ fn the_grid_ends_at_the_highest_rate_and_can_be_made_longer() {
     // 12 Mbit/s and what rounding up adds; the authors' program is known for 18.
     assert!(usual.throughput_mbit_s < 18.0, "{}", usual.throughput_mbit_s);
     assert!(longer.utilisation > 0.95 && p95_ms(&longer) < 100.0, "{longer:?}");
+}
+
+#[test]
+fn the_two_profiles_differ_only_where_a_tick_has_no_forecast_of_its_own() {
+    let delivered = |scheme: &str, lost: f64| {
+        let records = compare(&[scheme], "lte-drive", |file| {
+            file.duration = Span::from_secs(60);
+            file.path.rtt = Span::from_millis(40);
+            file.path.queue = "unlimited".parse().expect("a queue");
+            file.path.reverse.loss = Ratio::new(lost);
+        });
+        records[1].total.throughput_mbit_s
+    };
+    assert_eq!(delivered("sprout", 0.0), delivered("sprout(profile=code)", 0.0));
+    assert!(delivered("sprout", 0.3) < delivered("sprout(profile=code)", 0.3));
 }
 
 #[test]

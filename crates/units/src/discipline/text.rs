@@ -39,7 +39,8 @@ impl FromStr for Queue {
         if let Ok(limit) = text.parse::<QueueLimit>() {
             return Ok(limit.into());
         }
-        let refused = || ParseError::new(text, EXPECTED);
+        let in_packets = || Some(format!("{text}pkt")).filter(|limit| limit.parse::<QueueLimit>().is_ok());
+        let refused = || ParseError::new(text, EXPECTED).meaning(in_packets());
         let (name, inside) = name_and_parts(text).ok_or_else(refused)?;
         let queue = match name {
             "droptail" => drop_tail(&mut Parts::new(inside, OF_DROPTAIL)?)?,

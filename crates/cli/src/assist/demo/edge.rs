@@ -76,6 +76,7 @@ fn config(gnb: SocketAddr, addresses: &[IpAddr], credentials: PathBuf, out: &Pat
         live_flows: LiveFlowsFrom::Assumed,
         users: USERS.iter().zip(addresses).enumerate().map(user).collect(),
         sources: vec![SourceConfig::GnbWebsocket {
+            cell_rate: cellcc_netassist::source::FASTEST_CELL,
             address: gnb,
             network_rtt: Some(DELAY * 2),
             downlink_slots_per_second: SLOTS_PER_SECOND,

@@ -14,6 +14,8 @@ mod quic;
 mod tcp;
 
 use crate::exit::{Exit, print, tell};
+use crate::free_folder::{first_free, new_folder, numbered};
+use crate::present::address;
 use crate::terminal;
 use cellcc_control::{Registry, split_list};
 use cellcc_report::TableFormat;
@@ -26,23 +28,24 @@ use std::process::ExitCode;
 #[command(after_help = "\
 Examples:
   cellcc assist demo
-  cellcc assist demo --schemes cubic,bbr,nacubic,natcp --time 30s --out demo
+  cellcc assist demo --schemes cubic,nacap(base=bbr) --time 30s --out demo
   sudo cellcc assist demo --transport quic,tcp
 
 Users share the cell's slots in turn. The same schemes run again each time, on the same links from their beginning.")]
 pub(crate) struct Args {
     /// The schemes, one after the other; those that take advice are told by NetAssist.
-    #[arg(long, value_name = "LIST", default_value = "cubic,nacubic,natcp")]
+    #[arg(long, value_name = "LIST", default_value = "cubic,bbr,nacubic,natcp")]
     schemes: String,
     /// QUIC, which needs no right; the kernel's TCP, as root; or both.
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "quic")]
     transport: Vec<Transport>,
     /// How long each of them sends.
-    #[arg(long, value_name = "TIME", default_value = "15s")]
+    #[arg(long, value_name = "TIME", default_value = "12s")]
     time: Span,
-    /// A new folder for the Records, the report and the audit log.
-    #[arg(long, value_name = "FOLDER", default_value = "cellcc-out/netassist-demo")]
-    out: PathBuf,
+    /// A new folder for the Records, the report and the audit log [default: the first free one of cellcc-out/netassist-demo,
+    /// -2, -3, ...].
+    #[arg(long, value_name = "FOLDER")]
+    out: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -65,28 +68,53 @@ pub(super) fn run(args: &Args) -> Result<ExitCode, Exit> {
         .map(|text| registry.parse(text).map(|_| text.to_owned()))
         .collect::<Result<Vec<_>, _>>()
         .map_err(|error| Exit::input(format!("--schemes: {error}")))?;
-    fs::create_dir_all(args.out.parent().unwrap_or(Path::new(""))).map_err(Exit::failed)?;
-    fs::create_dir(&args.out)
-        .map_err(|error| Exit::input(format!("--out: {}: {error}", args.out.display())))?;
-    let mut records = Vec::new();
+    let (assisted, unassisted): (Vec<&str>, Vec<&str>) = schemes
+        .iter()
+        .map(String::as_str)
+        .partition(|text| registry.parse(text).is_ok_and(|scheme| scheme.advice_request().is_some()));
+    let out = match &args.out {
+        Some(out) => new_folder(out)?,
+        None => first_free(numbered("cellcc-out/netassist-demo"))?,
+    };
+    let round = Rounds { schemes: &schemes, time: args.time, out: &out };
+    let (mut records, mut gains) = (Vec::new(), Vec::new());
     for transport in &args.transport {
-        records.extend(match transport {
-            Transport::Quic => quic::rounds(&schemes, args)?,
-            Transport::Tcp => tcp::rounds(&schemes, args)?,
-        });
+        let (name, of_transport) = match transport {
+            Transport::Quic => ("QUIC", quic::rounds(&round)?),
+            Transport::Tcp => ("TCP", tcp::rounds(&round)?),
+        };
+        let gain =
+            assisted.first().and_then(|scheme| cellcc_report::gain(&of_transport, scheme, &unassisted));
+        gains.extend(gain.map(|gain| format!("In {name}, {gain}")));
+        records.extend(of_transport);
     }
     let lines: Vec<_> =
         records.iter().map(serde_json::to_string).collect::<Result<_, _>>().map_err(Exit::failed)?;
-    let report = args.out.join("report.html");
-    fs::write(args.out.join("runs.jsonl"), lines.join("\n") + "\n").map_err(Exit::failed)?;
+    let report = out.join("report.html");
+    fs::write(out.join("runs.jsonl"), lines.join("\n") + "\n").map_err(Exit::failed)?;
     fs::write(&report, cellcc_report::html("NetAssist: three users of a cell", &records, None))
         .map_err(Exit::failed)?;
-    print(&cellcc_report::table(&records, TableFormat::Table, None, terminal::width()))?;
-    print(&format!("report: {}", report.display()))?;
+    let wrapped = |text: &str| cellcc_report::wrapped(text, terminal::width());
+    for gain in &gains {
+        print(&wrapped(gain))?;
+    }
+    let table = cellcc_report::table(&records, TableFormat::Table, None, terminal::width());
+    print(&format!("\n{table}\nreport: {}\n{}", address(&report), wrapped(LIVE_PAGE)))?;
     Ok(ExitCode::SUCCESS)
 }
 
+/// What runs, and where its files go.
+struct Rounds<'a> {
+    schemes: &'a [String],
+    time: Span,
+    out: &'a Path,
+}
+
+/// Where an operator goes on.
+const LIVE_PAGE: &str = "your own cell, live in a browser: `cellcc assist serve` with `https` in its configuration, then \
+                         `cellcc assist page`: docs/how-to/netassist.md";
+
 /// Tells of a round that begins.
-fn tell_of_round(transport: &str, scheme: &str, args: &Args) {
-    tell(&format!("{scheme} in {transport}: {} users, {} s", USERS.len(), args.time.as_secs_f64()));
+fn tell_of_round(transport: &str, scheme: &str, time: Span) {
+    tell(&format!("{scheme} in {transport}: {} users, {time}", USERS.len()));
 }

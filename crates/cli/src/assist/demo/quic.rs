@@ -1,11 +1,11 @@
 //! The demonstration in QUIC, on loopback: no right is needed.
 
 use super::edge::Edge;
-use super::{Args, DELAY, QUEUE, USERS, tell_of_round};
+use super::{DELAY, QUEUE, Rounds, USERS, tell_of_round};
 use crate::exit::{Exit, tell};
 use crate::process::{exit, runtime, signals};
 use cellcc_control::Registry;
-use cellcc_experiment::{Distribution, Record};
+use cellcc_experiment::{Distribution, Path, Record};
 use cellcc_link::{Delay, LinkConfig, TraceCache};
 use cellcc_netassist::AssistedPeers;
 use cellcc_netassist::emulated_cell::{CellUser, EmulatedCell};
@@ -25,13 +25,13 @@ fn address(user: usize) -> Ipv4Addr {
 }
 
 /// Each scheme in its turn.
-pub(super) fn rounds(schemes: &[String], args: &Args) -> Result<Vec<Record>, Exit> {
+pub(super) fn rounds(rounds: &Rounds) -> Result<Vec<Record>, Exit> {
     runtime()?.block_on(async {
         let stop = signals();
         let mut records = Vec::new();
-        for scheme in schemes {
-            tell_of_round("QUIC", scheme, args);
-            records.extend(round(scheme, args, stop.clone()).await?);
+        for scheme in rounds.schemes {
+            tell_of_round("QUIC", scheme, rounds.time);
+            records.extend(round(scheme, rounds, stop.clone()).await?);
             if *stop.borrow() {
                 return Err(Exit::Interrupted);
             }
@@ -41,10 +41,10 @@ pub(super) fn rounds(schemes: &[String], args: &Args) -> Result<Vec<Record>, Exi
 }
 
 /// All users at once with one scheme: a Record each.
-async fn round(scheme: &str, args: &Args, stop: watch::Receiver<bool>) -> Result<Vec<Record>, Exit> {
+async fn round(scheme: &str, rounds: &Rounds<'_>, stop: watch::Receiver<bool>) -> Result<Vec<Record>, Exit> {
     let cell = EmulatedCell::start(users()?).await.map_err(Exit::failed)?;
     let addresses: Vec<_> = (0..USERS.len()).map(|user| address(user).into()).collect();
-    let edge = Edge::start(cell.gnb(), &addresses, &args.out).await.map_err(Exit::failed)?;
+    let edge = Edge::start(cell.gnb(), &addresses, rounds.out).await.map_err(Exit::failed)?;
     let peers = AssistedPeers::start(edge.client(), tell).map_err(Exit::failed)?;
     let server = server(AdviceConfig::Service(Arc::new(peers)))?;
     cell.lead_to(server.address().map_err(Exit::failed)?);
@@ -58,7 +58,7 @@ async fn round(scheme: &str, args: &Args, stop: watch::Receiver<bool>) -> Result
             .await;
     });
     let download = async |user| {
-        let settings = client(&cell, user, scheme, args.time, trust.clone());
+        let settings = client(&cell, user, scheme, rounds.time, trust.clone());
         transfer(&settings, stop.clone(), &mut |_| {}).await
     };
     let (first, second, third) = tokio::join!(download(0), download(1), download(2));
@@ -68,7 +68,11 @@ async fn round(scheme: &str, args: &Args, stop: watch::Receiver<bool>) -> Result
     edge.stop().await.map_err(Exit::failed)?;
     let outcomes: Vec<_> = [first, second, third].into_iter().collect::<Result<_, _>>().map_err(exit)?;
     let queueing = cell.queueing();
-    Ok(outcomes.iter().enumerate().map(|(user, outcome)| record(user, outcome, &queueing[user])).collect())
+    Ok(outcomes
+        .iter()
+        .enumerate()
+        .map(|(user, outcome)| record(user, outcome, rounds.time, &queueing[user]))
+        .collect())
 }
 
 fn users() -> Result<Vec<CellUser>, Exit> {
@@ -130,11 +134,14 @@ fn client(
     }
 }
 
-/// The transfer's Record, with what the cell knows of its queue.
-fn record(user: usize, outcome: &Outcome, queueing: &Distribution) -> Record {
+/// The transfer's Record, with what is known of its path here, and what the cell knows of its queue.
+fn record(user: usize, outcome: &Outcome, time: Span, queueing: &Distribution) -> Record {
     let mut record = Record { version: CODE_VERSION.into(), ..outcome.record() };
     let (name, _) = USERS[user];
     record.scenario.trace = name.into();
+    record.scenario.duration = time;
+    record.scenario.path = Path { rtt: DELAY * 2, queue: QUEUE.into(), ..Path::default() };
+    record.notes = vec!["in real time over an emulated cell; throughput counts acknowledged packets".into()];
     record.id = format!("{name}-{}", record.scenario.scheme);
     for flow in &mut record.flows {
         flow.queueing_delay = queueing.clone();

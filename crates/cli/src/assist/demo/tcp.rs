@@ -1,7 +1,7 @@
 //! The demonstration in the kernel's TCP, over the emulator: as root, on Linux with our schemes for its kernel.
 
 use super::edge::Edge;
-use super::{Args, DELAY, QUEUE, USERS, tell_of_round};
+use super::{DELAY, QUEUE, Rounds, USERS, tell_of_round};
 use crate::assist::kernel_feed::KernelFeed;
 use crate::exit::Exit;
 use crate::process::{end_when_interrupted, runtime};
@@ -22,22 +22,22 @@ use std::sync::Arc;
 use tokio::runtime::Runtime;
 
 /// Each scheme in its turn, all users at once: a Record each.
-pub(super) fn rounds(schemes: &[String], args: &Args) -> Result<Vec<Record>, Exit> {
+pub(super) fn rounds(rounds: &Rounds) -> Result<Vec<Record>, Exit> {
     let refused = |error: &dyn Display| Exit::input(format!("--transport tcp: {error}"));
-    let driver = KernelDriver::new(Assisted { schemes: Arc::default(), out: args.out.clone() });
+    let driver = KernelDriver::new(Assisted { schemes: Arc::default(), out: rounds.out.into() });
     let driver = driver.map_err(|error| refused(&error))?;
     // What cannot run is refused before anything runs.
     let resolve = |scheme: &String| {
-        let mut scenario = scenario(scheme, args.time);
+        let mut scenario = scenario(scheme, rounds.time);
         driver.resolve(&mut scenario).map_err(|error| refused(&error))?;
         Ok(scenario)
     };
-    let scenarios = schemes.iter().map(resolve).collect::<Result<Vec<_>, Exit>>()?;
+    let scenarios = rounds.schemes.iter().map(resolve).collect::<Result<Vec<_>, Exit>>()?;
     let runtime = runtime()?;
     runtime.spawn(end_when_interrupted());
     let mut records = Vec::new();
-    for (scheme, scenario) in schemes.iter().zip(&scenarios) {
-        tell_of_round("TCP", scheme, args);
+    for (scheme, scenario) in rounds.schemes.iter().zip(&scenarios) {
+        tell_of_round("TCP", scheme, rounds.time);
         let record = driver.run(scenario).map_err(Exit::failed)?;
         records.extend((0..USERS.len()).map(|user| of_user(&record, user)));
     }

@@ -1,6 +1,6 @@
 //! How a shell ends, and what it leaves behind.
 
-use super::{run, stderr};
+use super::{run, stderr, stdout};
 use crate::can_emulate;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -129,6 +129,52 @@ fn what_puts_itself_into_the_background_ends_with_the_shell_that_names_it_nested
         let named = format!("(process {pid})");
         assert!(stderr(&output).contains(&named), "{line}: {named}: {}", stderr(&output));
     }
+}
+
+/// They used to live on, with their namespaces.
+#[test]
+fn a_killed_emulator_takes_its_server_and_what_runs_in_the_background_with_it_nested_too() {
+    if !can_emulate() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let pid_of =
+        |what: &str| fs::read_to_string(folder.path().join(what)).unwrap_or_default().trim().to_owned();
+    let path = folder.path().display();
+    let server = format!("python3 -m http.server 8000 2>{path}/log & echo $! >{path}/server; wait");
+    let program = assert_cmd::cargo::cargo_bin("cellcc");
+    let inner = format!("setsid sleep 61 & echo $! >{path}/inner; sleep 62");
+    let lines = format!(
+        "setsid sleep 60 & echo $! >{path}/daemon
+         {} shell -- sh -c '{inner}' & while [ ! -s {path}/inner ]; do sleep 0.1; done
+         echo $$ > PID_FILE; exec sleep 30",
+        program.display()
+    );
+    let (mut child, command) = started(&["--server", &server, "--server-log", "off"], &lines);
+    let all = [command, pid_of("server"), pid_of("daemon"), pid_of("inner")];
+    assert!(all.iter().all(|pid| is_running(pid)), "{all:?}");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(within_seconds(10, || !all.iter().any(|pid| is_running(pid))), "these live on of {all:?}");
+}
+
+/// It used to say: nothing.
+#[test]
+fn the_doctor_names_what_is_left_where_all_that_could_end_it_was_killed() {
+    if !can_emulate() {
+        return;
+    }
+    let (mut child, daemon) = started(&[], "setsid sleep 60 & echo $! > PID_FILE; exec sleep 30");
+    let emulator = child.id().to_string();
+    let killed = Command::new("pkill").args(["-KILL", "-x", "-P", &emulator, "cellcc-guard"]).status();
+    assert!(killed.unwrap().success());
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let doctor = run(&["doctor", "--format", "csv"]);
+    let killed = Command::new("kill").args(["-KILL", &daemon]).status().unwrap();
+    assert!(killed.success(), "it was left");
+    let named = format!("(process {daemon})");
+    assert!(stdout(&doctor).contains(&named), "{named}: {}", stdout(&doctor));
 }
 
 #[test]

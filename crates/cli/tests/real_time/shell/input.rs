@@ -28,8 +28,13 @@ fn bad_input_is_refused_before_anything_is_made() {
         // A packet of these used to arrive after weeks, or never.
         (vec!["shell", "--rtt", "1000h", "--", "true"], "0s to 60s"),
         (vec!["shell", "--jitter", "1000h", "--", "true"], "0s to 60s"),
+        (vec!["shell", "--extra-delay", "1ms@1s,1000h@5s", "--", "true"], "at most 60s"),
         (vec!["shell", "--reordered", "1%", "--reordered-by", "1000h", "--", "true"], "0s to 60s"),
         (vec!["shell", "--up-queue", "1000h", "--", "true"], "at most"),
+        // It used to be taken, and to lose everything.
+        (vec!["shell", "--loss", "200%", "--", "true"], "0% to 100%"),
+        (vec!["shell", "--up-loss", "100.1%", "--", "true"], "0% to 100%"),
+        (vec!["shell", "--reordered", "200%", "--reordered-by", "1ms", "--", "true"], "0% to 100%"),
         (vec!["shell", "--server-log", "off", "--", "true"], "--server"),
         (vec!["shell", "--server", "true", "--server-log", "/no/such/folder", "--", "true"], "--server-log"),
         (vec!["shell", "--granularity", "1000h", "--", "true"], "100ms or less"),

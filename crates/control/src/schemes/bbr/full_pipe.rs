@@ -16,9 +16,11 @@ pub(in crate::schemes) struct FullPipe {
 }
 
 impl FullPipe {
-    /// A round ended that the application did not limit.
-    pub(in crate::schemes) fn on_round(&mut self, bandwidth: Rate) {
-        if self.reached {
+    /// A round ended that the application did not limit. `conserved`: the rate of packets that left under packet conservation. Where
+    /// that held them below what the path has carried before, the round says nothing of the path.
+    pub(in crate::schemes) fn on_round(&mut self, bandwidth: Rate, conserved: Option<Rate>) {
+        let held_back = conserved.is_some_and(|rate| rate.mul_f64(GROWTH) < bandwidth);
+        if self.reached || held_back {
             return;
         }
         if bandwidth >= self.bandwidth.mul_f64(GROWTH) {
@@ -49,7 +51,7 @@ mod tests {
     fn three_rounds_of_less_than_a_quarter_more_fill_the_pipe() {
         let mut pipe = FullPipe::default();
         for (mbit, reached) in [(10.0, false), (20.0, false), (24.0, false), (24.5, false), (24.9, true)] {
-            pipe.on_round(Rate::from_mbit_per_sec(mbit));
+            pipe.on_round(Rate::from_mbit_per_sec(mbit), None);
             assert_eq!(pipe.is_reached(), reached, "at {mbit}");
         }
     }
@@ -58,10 +60,21 @@ mod tests {
     fn a_rise_in_between_starts_the_count_again() {
         let mut pipe = FullPipe::default();
         for mbit in [10.0, 11.0, 12.0, 12.5, 13.0, 14.0] {
-            pipe.on_round(Rate::from_mbit_per_sec(mbit));
+            pipe.on_round(Rate::from_mbit_per_sec(mbit), None);
             assert!(!pipe.is_reached());
         }
-        pipe.on_round(Rate::from_mbit_per_sec(15.0));
+        pipe.on_round(Rate::from_mbit_per_sec(15.0), None);
+        assert!(pipe.is_reached());
+    }
+
+    #[test]
+    fn a_round_that_conservation_held_back_does_not_count_and_one_at_the_paths_rate_does() {
+        let mut pipe = FullPipe::default();
+        let (bandwidth, half) = (Rate::from_mbit_per_sec(10.0), Rate::from_mbit_per_sec(5.0));
+        pipe.on_round(bandwidth, None);
+        (0..10).for_each(|_| pipe.on_round(bandwidth, Some(half)));
+        assert!(!pipe.is_reached());
+        (0..3).for_each(|_| pipe.on_round(bandwidth, Some(bandwidth)));
         assert!(pipe.is_reached());
     }
 }

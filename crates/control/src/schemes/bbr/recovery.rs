@@ -1,26 +1,38 @@
 //! The window during loss recovery: one round of packet conservation, then growth by what is acknowledged, and the old
 //! window back at the end (Linux, `bbr_set_cwnd_to_recover_or_restore`).
 //!
-//! An episode ends as in Linux's TCP, and not after one round: once all that was in flight when it began has arrived,
-//! repetitions of what was lost included. Where packets are lost in every round, that takes two rounds, and the second
-//! one makes good what the first gave away. Episodes of one round, as RFC 9002 has them, would conserve for ever: each
-//! takes the lost share off the rate, and the bandwidth estimate follows down.
+//! Recovery lasts as long as BBR sees it in Linux: until all that was lost has been repeated and has arrived, and with it all
+//! that was in flight when recovery began. Where packets are lost in every round, TCP goes from one episode to the next within
+//! an acknowledgement, and BBR sees a single recovery, which conserves packets in its first round only. If each round's losses
+//! began a recovery of their own, every second round would conserve: each time the lost share comes off the rate, and the
+//! bandwidth estimate follows it down.
+//!
+//! A scheme does not know what a packet carries. Senders repeat what was lost before they send anything new, so the next packets
+//! to leave after a loss are its repetitions, as many bytes as were lost.
 
-use crate::contract::{Ack, Loss};
-use cellcc_units::{Bytes, Time};
+use crate::contract::{Ack, Loss, Packet, Sampler, Tag};
+use cellcc_units::{Bytes, Rate, Time};
+
+/// The bit of a packet's tag that says: it repeats what was lost.
+const REPETITION: Tag = 1 << 1;
+/// The bit that says: it left while packets were conserved.
+const CONSERVED: Tag = 1 << 2;
 
 /// The recovery of a flow, and the window it will get back.
 #[derive(Debug, Clone, Default)]
 pub(in crate::schemes) struct Recovery {
     episode: Option<Episode>,
     prior_window: Bytes,
+    /// Lost, and not sent again.
+    to_repeat: Bytes,
+    /// Sent again, and in flight.
+    repeated: Bytes,
 }
 
 #[derive(Debug, Clone)]
 struct Episode {
+    /// All that was in flight then has to arrive.
     began_at: Time,
-    /// When a packet of those in flight at the beginning was last declared lost. Its repetition leaves after that.
-    last_loss_at: Time,
     /// While packets are conserved: the round ends when a packet sent with this much delivered is acknowledged.
     conserving_until: Option<Bytes>,
 }
@@ -32,34 +44,58 @@ impl Recovery {
         self.prior_window = if is_cut { self.prior_window.max(window) } else { window };
     }
 
-    /// Packets were lost, with `delivered` delivered so far: an episode begins with them, or its end moves.
-    pub(in crate::schemes) fn on_loss(&mut self, loss: &Loss<'_>, delivered: Bytes) {
-        let episode = self.episode.get_or_insert(Episode {
-            began_at: loss.now,
-            last_loss_at: loss.now,
-            conserving_until: Some(delivered),
-        });
-        if loss.packets.iter().any(|packet| packet.sent_at <= episode.began_at) {
-            episode.last_loss_at = loss.now;
+    /// A packet leaves; gives its share of the tag.
+    pub(in crate::schemes) fn on_sent(&mut self, bytes: Bytes) -> Tag {
+        let mut tag = Tag::default();
+        if self.is_conserving() {
+            tag |= CONSERVED;
         }
+        if !self.to_repeat.is_zero() {
+            self.to_repeat = self.to_repeat.saturating_sub(bytes);
+            self.repeated += bytes;
+            tag |= REPETITION;
+        }
+        tag
     }
 
-    /// An acknowledgement; true where it ends the episode.
+    /// Packets were lost, with `delivered` delivered so far: an episode begins with them, unless there is one.
+    pub(in crate::schemes) fn on_loss(&mut self, loss: &Loss<'_>, delivered: Bytes) {
+        self.settle(loss.packets);
+        self.to_repeat += loss.bytes;
+        self.episode.get_or_insert(Episode { began_at: loss.now, conserving_until: Some(delivered) });
+    }
+
+    /// An acknowledgement; true where it ends the recovery.
     pub(in crate::schemes) fn update(&mut self, ack: &Ack<'_>) -> bool {
+        self.settle(ack.packets);
         let (Some(episode), Some(newest)) = (&mut self.episode, ack.packets.last()) else { return false };
         if episode.conserving_until.is_some_and(|until| newest.delivered >= until) {
             episode.conserving_until = None;
         }
-        let left = newest.sent_at > episode.last_loss_at;
-        if left {
-            self.leave();
+        if newest.sent_at <= episode.began_at {
+            return false;
         }
-        left
+        let all_arrived = self.to_repeat.is_zero() && self.repeated.is_zero();
+        if all_arrived {
+            self.leave();
+        } else {
+            episode.began_at = ack.now;
+        }
+        all_arrived
     }
 
-    /// The episode is over.
+    /// These packets are in flight no longer.
+    pub(in crate::schemes) fn settle(&mut self, packets: &[Packet]) {
+        if !self.repeated.is_zero() {
+            let repetitions = packets.iter().filter(|packet| packet.tag & REPETITION != 0);
+            self.repeated = self.repeated.saturating_sub(repetitions.map(|packet| packet.bytes).sum());
+        }
+    }
+
+    /// The episode is over, and nothing is left to repeat.
     pub(in crate::schemes) fn leave(&mut self) {
         self.episode = None;
+        self.to_repeat = Bytes::ZERO;
     }
 
     /// In an episode.
@@ -76,4 +112,11 @@ impl Recovery {
     pub(in crate::schemes) fn prior_window(&self) -> Bytes {
         self.prior_window
     }
+}
+
+/// The delivery rate of packets that left while packets were conserved; none for others.
+pub(in crate::schemes) fn conserved_rate(ack: &Ack<'_>) -> Option<Rate> {
+    let newest = ack.packets.last()?;
+    let rate = ack.rate?.rate(Sampler::Min);
+    (newest.tag & CONSERVED != 0).then_some(rate)
 }

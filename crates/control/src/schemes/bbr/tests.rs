@@ -108,6 +108,64 @@ fn in_recovery_packets_leave_as_others_arrive_and_then_the_window_comes_back() {
     assert!(path.window() >= window - 8.0, "{} after {window}", path.window());
 }
 
+/// Each round's losses used to begin a recovery of their own, with a round of conservation.
+#[test]
+fn losses_in_every_round_are_one_recovery_which_conserves_packets_once() {
+    let mut path = path("bbr");
+    path.run_for(Span::from_secs(3));
+    path.run_until(|path| path.shows("pacing_gain") == Some(1.0));
+    for round in 0..20 {
+        path.drop_next(1);
+        path.run_for(RTT / 2);
+        path.drop_next(1);
+        path.run_for(RTT / 2);
+        assert!(round < 4 || path.window() > 1.9 * BDP, "{} in round {round}", path.window());
+    }
+}
+
+#[test]
+fn a_repetition_that_is_lost_again_prolongs_recovery() {
+    let controller = Registry::default().parse("bbr").expect("known").build(&CONTEXT);
+    let mut flow = Flow::new(controller, CONTEXT.packet);
+    let mut now = Time::ZERO;
+    let send = |flow: &mut Flow, now, count| -> Vec<_> {
+        (0..count).map(|_| flow.on_sent(now, CONTEXT.packet)).collect()
+    };
+    let first = send(&mut flow, now, 10);
+    now += RTT;
+    flow.on_ack(now, &first[..9], Some(RTT), None);
+    let window = flow.limits().window;
+    flow.on_loss(now, &first[9..], false);
+    let conserving = flow.limits().window;
+    assert!(conserving < window);
+    for _ in 0..3 {
+        // The repetition leaves first, and is lost; all else arrives.
+        let round = send(&mut flow, now, 2);
+        now += RTT;
+        flow.on_ack(now, &round[1..], Some(RTT), None);
+        assert!(flow.limits().window < window, "recovery goes on");
+        flow.on_loss(now, &round[..1], false);
+    }
+    let repetition = send(&mut flow, now, 1);
+    now += RTT;
+    flow.on_ack(now, &repetition, Some(RTT), None);
+    let next = send(&mut flow, now, 1);
+    now += RTT;
+    flow.on_ack(now, &next, Some(RTT), None);
+    assert!(flow.limits().window >= window, "the window from before is back");
+}
+
+/// The outage used to become the minimum RTT, and ProbeRTT then waited for packets that were lost.
+#[test]
+fn an_outage_is_no_reason_to_look_for_a_new_minimum_rtt() {
+    let mut path = path("bbr");
+    path.run_for(Span::from_secs(3));
+    let outage = Span::from_secs(12);
+    path.set_rtt(outage);
+    path.run_for(outage + RTT * 2);
+    assert_eq!((path.shows("min_rtt"), state(&path)), (Some(40.0), PROBE_BW));
+}
+
 #[test]
 fn without_pacing_two_bdps_are_in_flight() {
     let mut path = path("bbr(pacing=off,aggregation=off)");

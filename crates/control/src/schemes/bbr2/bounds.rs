@@ -19,6 +19,8 @@ pub(super) struct Bounds {
     pub(super) inflight_hi: Option<Bytes>,
     bw_latest: Rate,
     inflight_latest: Bytes,
+    /// The sample of the last acknowledgement: the first one of a round that begins.
+    newest: (Rate, Bytes),
     /// The round of losses ends when a packet that left with so much delivered arrives.
     round_ends_at: Bytes,
     round_ended: bool,
@@ -50,6 +52,7 @@ impl Bounds {
         }
         self.bw_latest = self.bw_latest.max(rate);
         self.inflight_latest = self.inflight_latest.max(sample);
+        self.newest = (rate, sample);
         if self.round_ended {
             self.losses_of_last_round = self.losses;
         }
@@ -66,12 +69,19 @@ impl Bounds {
             self.bw_lo = Some(self.bw_latest.max(bw));
             self.inflight_lo = Some(self.inflight_latest.max(inflight));
         }
-        (self.losses, self.bw_latest, self.inflight_latest) = (0, Rate::ZERO, Bytes::ZERO);
+        // Draft section 4.5.6.3, `BBRAdvanceLatestDeliverySignals`.
+        self.losses = 0;
+        (self.bw_latest, self.inflight_latest) = self.newest;
     }
 
     /// Losses were reported.
     pub(super) fn on_loss(&mut self) {
         self.losses = self.losses.saturating_add(1);
+    }
+
+    /// The last acknowledgement has ended a round of losses.
+    pub(super) fn has_round_ended(&self) -> bool {
+        self.round_ended
     }
 
     /// A round has just ended that had so many reports of losses.

@@ -28,11 +28,12 @@
 //! | `probing` | from phase to phase, and what a probe teaches |
 //! | `window` | the window and the pacing rate that follow from the model |
 //!
-//! From [`bbr`](super::bbr): the end of Startup, ProbeRTT's stay, pacing, packet conservation, aggregated ACKs.
+//! From [`bbr`](super::bbr): the end of Startup, ProbeRTT's stay, pacing, packet conservation, aggregated ACKs, outages.
 //!
 //! **Differences from the draft.**
 //! - There is no `bw_hi`. Nothing in the draft lowers it from infinity, and read to the letter `inflight_hi` then never rises.
-//! - An episode of loss recovery ends as in Linux' TCP (`bbr`, file `recovery`), packet conservation after a round.
+//! - Loss recovery lasts as in Linux' TCP (`bbr`, file `recovery`), packet conservation for a round. A round
+//!   that this held back does not count as one without growth, and an outage does not make the minimum RTT older, as in `bbr`.
 //! - Startup's "discontiguous ranges" of losses are counted as reports of losses.
 //! - A loss that was none restores the bounds of before (v2alpha; the draft says nothing of it).
 //! - Marks (ECN) are ignored. The draft leaves them out; in v2alpha they are off by default.
@@ -55,7 +56,8 @@ use super::bbr::aggregation::Aggregation;
 use super::bbr::full_pipe::FullPipe;
 use super::bbr::min_rtt::Probe;
 use super::bbr::pacing::{Pacing, paced};
-use super::bbr::recovery::Recovery;
+use super::bbr::recovery::{Recovery, conserved_rate};
+use super::bbr::silence::Silence;
 use crate::contract::{Ack, Context, Controller, Event, Limits, Loss, Observer, Sampler, Sent, Tag};
 use crate::filters::WindowedMax;
 use bounds::{Bounds, Lost};
@@ -96,9 +98,12 @@ struct Bbr2 {
     /// Probing cycles so far: positions of the filter.
     cycles: u64,
     min_rtt: MinRtt,
+    silence: Silence,
     full_pipe: FullPipe,
     /// Startup ended for its losses.
     is_lossy: bool,
+    /// The flow was in recovery when the last round of losses ended.
+    was_recovering: bool,
     aggregation: Aggregation,
     recovery: Recovery,
     window: Bytes,
@@ -120,6 +125,8 @@ struct Step {
     round_start: bool,
     cwnd_limited: bool,
     app_limited: bool,
+    /// The delivery rate, if packet conservation limited it.
+    conserved: Option<Rate>,
     /// What was in flight when the newest packet left, it included, and what was lost since.
     lost: Lost,
 }
@@ -137,8 +144,10 @@ impl Bbr2 {
             max_bw: WindowedMax::new(FILTER_CYCLES),
             cycles: 0,
             min_rtt: MinRtt::default(),
+            silence: Silence::default(),
             full_pipe: FullPipe::default(),
             is_lossy: false,
+            was_recovering: false,
             aggregation: Aggregation::new(context.packet),
             recovery: Recovery::default(),
             window: context.initial_window,
@@ -198,7 +207,7 @@ impl Bbr2 {
             self.start_round();
             self.cycle.on_round();
         }
-        let self_limited = newest.tag == SELF_LIMITED;
+        let self_limited = newest.tag & SELF_LIMITED != 0;
         let app_limited = self_limited || ack.rate.is_some_and(|sample| sample.app_limited);
         if let Some(sample) = &ack.rate {
             let rate = sample.rate(Sampler::Min);
@@ -217,6 +226,7 @@ impl Bbr2 {
             round_start,
             cwnd_limited: ack.cwnd_limited,
             app_limited,
+            conserved: conserved_rate(ack),
             lost: Lost { inflight: newest.inflight + newest.bytes, lost },
         })
     }
@@ -233,13 +243,16 @@ impl Bbr2 {
     /// Draft sections 4.3.1.2 and 4.3.1.3.
     fn update_startup(&mut self, step: &Step) {
         if step.round_start && !step.app_limited {
-            self.full_pipe.on_round(self.max_bw());
+            self.full_pipe.on_round(self.max_bw(), step.conserved);
         }
         let lossy = self.bounds.took_losses_for_a_round(self.gains.startup_losses) && step.lost.is_too_much();
-        if matches!(self.state, State::Startup) && !self.is_pipe_full() && self.recovery.is_active() && lossy
-        {
+        let recovering_for_a_round = self.was_recovering && self.recovery.is_active();
+        if matches!(self.state, State::Startup) && !self.is_pipe_full() && recovering_for_a_round && lossy {
             self.is_lossy = true;
             self.bounds.inflight_hi = Some(self.inflight(1.0));
+        }
+        if self.bounds.has_round_ended() {
+            self.was_recovering = self.recovery.is_active();
         }
         if matches!(self.state, State::Startup) && self.is_pipe_full() {
             self.state = State::Drain;
@@ -252,7 +265,8 @@ impl Bbr2 {
 
     /// Draft section 4.3.4.4.
     fn update_probe_rtt(&mut self, ack: &Ack<'_>) {
-        let expired = self.min_rtt.update(ack.now, ack.rtt_sample);
+        self.silence.on_ack(ack, self.idle_restart);
+        let expired = self.min_rtt.update(self.silence.leave_out(ack.now), ack.rtt_sample);
         if expired && !self.idle_restart && !matches!(self.state, State::ProbeRtt(_)) {
             self.recovery.save(self.window, false);
             self.state = State::ProbeRtt(Probe::default());
@@ -274,7 +288,7 @@ impl Bbr2 {
     }
 
     fn leave_probe_rtt(&mut self, now: Time) {
-        self.min_rtt.confirm(now);
+        self.min_rtt.confirm(self.silence.leave_out(now));
         self.window = self.window.max(self.recovery.prior_window());
         self.bounds.forget_lower();
         if self.is_pipe_full() {
@@ -299,7 +313,8 @@ impl Bbr2 {
 impl Controller for Bbr2 {
     fn on_sent(&mut self, sent: &Sent) -> Tag {
         self.set_packet_size(sent.packet_size);
-        if self.self_limited_until.is_some() { SELF_LIMITED } else { Tag::default() }
+        let self_limited = if self.self_limited_until.is_some() { SELF_LIMITED } else { Tag::default() };
+        self_limited | self.recovery.on_sent(sent.bytes)
     }
 
     fn on_ack(&mut self, ack: &Ack<'_>) {
@@ -361,7 +376,8 @@ impl Controller for Bbr2 {
                     _ => {}
                 }
             }
-            Event::CongestionMarked | Event::RecoveryLeft | Event::AppLimited | Event::Forgotten(_) => {}
+            Event::Forgotten(packet) => self.recovery.settle(&[packet]),
+            Event::CongestionMarked | Event::RecoveryLeft | Event::AppLimited => {}
         }
     }
 

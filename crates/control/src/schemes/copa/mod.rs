@@ -19,8 +19,11 @@
 //!
 //! **Differences from the paper.**
 //! - Nearly empty is also a queueing delay of less than the time between two packets of the flow, which sees the queue only
-//!   through these. By the paper's rule alone (`mode=literal`) several flows take each other for competitors on a slow link,
-//!   and fill the buffer (docs/algorithms/copa.md).
+//!   through these: the RTT over what was in flight as the packet left. By the paper's rule alone (`mode=literal`) several flows
+//!   take each other for competitors on a slow link, and fill the buffer (docs/algorithms/copa.md).
+//! - A flow that competes goes back to the default mode where `1/delta` has doubled without a loss and 5 % more was not delivered:
+//!   nobody else fills the queue. With more than a bandwidth-delay product of its own queued the swing of a flow that is alone dies
+//!   out, the queue never empties, and by the paper's rule it would compete with itself for good.
 //! - The velocity goes back to 1 as soon as an ACK asks for the other direction (mvfst), and not only at the end of the
 //!   round: a velocity of 64 would move the window for up to a round the wrong way.
 //! - The window at most doubles or halves in a round (`v <= delta cwnd`, as in the authors' program genericCC). The profile
@@ -33,6 +36,7 @@
 //!   window early in favour of a later one, never late.
 
 mod competition;
+mod gain;
 mod settings;
 #[cfg(test)]
 mod tests;
@@ -53,6 +57,9 @@ const MIN_RTT_WINDOW: Span = Span::from_secs(10);
 const PACING_GAIN: f64 = 2.0;
 /// RFC 9002, section 7.2; mvfst `minCwndInMss`: the smallest window, in packets.
 const MIN_WINDOW_PACKETS: u64 = 2;
+/// mvfst `kDefaultMaxCwndInMss`: the largest window of its profile, in packets. Its `Copa.cpp` of 2023 does not apply it, newer
+/// ones do.
+const MVFST_MAX_WINDOW_PACKETS: u64 = 2000;
 
 struct Copa {
     settings: Settings,
@@ -103,10 +110,7 @@ impl Copa {
             Delay::Standing => standing.saturating_sub(min),
             Delay::Latest => sample.saturating_sub(min),
         };
-        let packets = (self.window / self.packet_size.as_f64()) as u64;
-        let look =
-            Look { min_rtt: min, standing_rtt: standing, queueing_delay: self.queueing_delay, packets };
-        self.competition.on_rtt(ack, sample, &look);
+        self.competition.on_rtt(ack, &Look::new(ack, sample, min, self.queueing_delay));
         standing
     }
 
@@ -153,6 +157,13 @@ impl Copa {
         (self.packet_size * MIN_WINDOW_PACKETS).as_f64()
     }
 
+    fn max_window(&self) -> f64 {
+        match self.settings.profile {
+            Profile::Paper => f64::INFINITY,
+            Profile::Mvfst => (self.packet_size * MVFST_MAX_WINDOW_PACKETS).as_f64(),
+        }
+    }
+
     fn pace(&mut self, rtt: Span) {
         let rate = Rate::from_transfer(Bytes::new((PACING_GAIN * self.window) as u64), rtt);
         self.pacing_rate = Some(rate.max(Rate::from_bytes_per_sec(1)));
@@ -175,6 +186,7 @@ impl Controller for Copa {
                 self.move_window(ack, if more { Direction::Up } else { Direction::Down });
             }
         }
+        self.window = self.window.min(self.max_window());
         self.pace(match self.settings.profile {
             Profile::Paper => standing,
             Profile::Mvfst => ack.rtt.smoothed(),

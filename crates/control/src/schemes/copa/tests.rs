@@ -43,6 +43,38 @@ fn one_over_delta_packets_wait_in_the_queue() {
     }
 }
 
+/// What used to happen: the delay of an RTT ago was held against the window of now, so that a flow missed the moments at which one of
+/// its packets waited, took its own queue for somebody else's, and kept seconds of it for good.
+#[test]
+fn alone_it_does_not_compete_with_itself_for_long_however_few_packets_the_path_holds() {
+    for rate_mbit_s in [0.3, 0.5, 1.0, 2.0, 5.0, 10.0] {
+        for rtt_ms in [20, 21, 40, 79, 80] {
+            let [auto, default] = ["copa", "copa(mode=default)"].map(|scheme| {
+                let rate = Rate::from_mbit_per_sec(rate_mbit_s);
+                let mut path = Path::new(scheme, rate, Span::from_millis(rtt_ms));
+                path.run_for(Span::from_secs(50));
+                mean_queue(&mut path)
+            });
+            assert!(
+                auto <= 2.0 * default,
+                "{rate_mbit_s} Mbit/s, {rtt_ms} ms: {auto:.1}, {default:.1} packets"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_flow_that_competes_with_nobody_goes_back_to_the_default_mode() {
+    let mut path = path("copa");
+    path.run_for(Span::from_secs(5));
+    // A path that has become longer looks like a queue that somebody else keeps, for ten seconds; a larger share of it brings nothing.
+    path.set_rtt(Span::from_millis(160));
+    path.run_until(|path| path.shows("competing") == Some(1.0));
+    path.run_until(|path| path.shows("delta") < Some(0.2));
+    path.run_until(|path| path.shows("competing") == Some(0.0));
+    assert!(path.now < Time::ZERO + Span::from_secs(15), "{:?}", path.now);
+}
+
 #[test]
 fn slow_start_doubles_every_round_and_ends_with_the_first_queue() {
     let mut path = Path::new("copa", Rate::from_mbit_per_sec(12_000.0), Span::from_millis(100));
@@ -177,6 +209,17 @@ fn mvfst_doubles_once_per_smoothed_rtt_and_leaves_slow_start_when_the_standing_r
     assert_eq!(mvfst.ack(100, 300, 300), 20.0);
     assert_eq!(mvfst.ack(100, 350, 300), 20.0, "the standing RTT has not risen yet");
     assert!(mvfst.ack(201, 400, 300) < 20.0);
+}
+
+/// facebook/mvfst, `QuicConstants.h`, `kDefaultMaxCwndInMss`. What used to happen: on a short queue, where the delay never says
+/// stop, the window had no bound.
+#[test]
+fn mvfst_allows_2000_packets_at_most() {
+    let mut mvfst = Mvfst::new(10);
+    for _ in 0..20 {
+        mvfst.ack(110, 100, 100);
+    }
+    assert_eq!(mvfst.window(), 2000.0);
 }
 
 /// facebook/mvfst, `CopaTest.cpp`, `TestSteadyStateChanges`.

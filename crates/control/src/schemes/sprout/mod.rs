@@ -32,7 +32,8 @@
 //!   used up by those that ask for it.
 //! - *An application without data cannot announce its silence*: no packet leaves that could. The receiver takes it for the link's.
 //! - *`profile=code` drains the queue by the whole amount up to each tick*, as the authors' `update_queue_estimate` does, where the
-//!   paper drains it by the tick's own (section 3.5). It sends more.
+//!   paper drains it by the tick's own (section 3.5). The first tick after a forecast is the same in both: it sends more only where
+//!   a forecast is late or lost.
 
 mod forecast;
 mod model;

@@ -3,8 +3,10 @@
 
 use super::Tide;
 use crate::info::{Needs, Preset, SchemeInfo};
+use crate::kernel_view::{micros, q16};
 use crate::kind;
 use crate::parameter::{Arguments, Parameter};
+use cellcc_fixed::tide::Config;
 use cellcc_units::{Ratio, Span};
 use std::sync::Arc;
 
@@ -195,7 +197,7 @@ pub(in super::super) fn scheme() -> SchemeInfo {
         ],
         presets: presets(),
         needs: Needs::NOTHING,
-        build: Arc::new(|arguments, context| Box::new(Tide::new(Settings::read(arguments), context))),
+        build: Arc::new(|arguments, context| Box::new(Tide::new(config(arguments), context))),
     }
 }
 
@@ -214,54 +216,39 @@ fn presets() -> Vec<Preset> {
     ]
 }
 
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Settings {
-    pub(super) delay: Span,
-    swing_share: f64,
-    pub(super) swing_quantile: f64,
-    pub(super) max_target: Span,
-    pub(super) mean_above: f64,
-    pub(super) feedback: f64,
-    pub(super) extra_packets: f64,
-    pub(super) restart_window: f64,
-    pub(super) ramp_rtts: f64,
-    pub(super) pacing: f64,
-    pub(super) drain_every: Span,
-    pub(super) loss_threshold: f64,
-    pub(super) loss_corrected: f64,
-    pub(super) competes: bool,
-    pub(super) rival_rounds: u32,
-    pub(super) rival_margin: f64,
-    pub(super) flows: f64,
-    pub(super) sawtooth_rounds: u32,
+/// As the core has them: numbers in units of 2^-16, times in microseconds.
+fn config(arguments: &Arguments) -> Config {
+    let number = |parameter: &Parameter<kind::Number>| q16(arguments.get(parameter));
+    let config = Config {
+        delay: micros(DEFAULT_DELAY),
+        share_of_swing: number(&SWING_SHARE),
+        swing_quantile: number(&SWING_QUANTILE),
+        max_target: micros(arguments.get(&MAX_TARGET)),
+        mean_above: number(&MEAN_ABOVE),
+        feedback: number(&FEEDBACK),
+        extra_packets: number(&EXTRA_PACKETS),
+        restart_window: number(&RESTART_WINDOW),
+        ramp_rtts: number(&RAMP),
+        pacing: number(&PACING),
+        drain_every: micros(arguments.get(&DRAIN_EVERY)),
+        loss_threshold: q16(arguments.get(&LOSS_THRESHOLD).get()),
+        loss_corrected: number(&LOSS_CORRECTED),
+        competes: arguments.get(&COMPETE),
+        rival_rounds: arguments.get(&RIVAL_ROUNDS),
+        rival_margin: number(&RIVAL_MARGIN),
+        flows: number(&FLOWS),
+        sawtooth_rounds: arguments.get(&SAWTOOTH_ROUNDS),
+    };
+    // The share of the swing is in proportion to the delay, so that the knob moves both.
+    config.with_delay(micros(arguments.get(&DELAY)))
 }
 
-impl Settings {
-    pub(super) fn read(arguments: &Arguments) -> Self {
-        Self {
-            delay: arguments.get(&DELAY),
-            swing_share: arguments.get(&SWING_SHARE),
-            swing_quantile: arguments.get(&SWING_QUANTILE),
-            max_target: arguments.get(&MAX_TARGET),
-            mean_above: arguments.get(&MEAN_ABOVE),
-            feedback: arguments.get(&FEEDBACK),
-            extra_packets: arguments.get(&EXTRA_PACKETS),
-            restart_window: arguments.get(&RESTART_WINDOW),
-            ramp_rtts: arguments.get(&RAMP),
-            pacing: arguments.get(&PACING),
-            drain_every: arguments.get(&DRAIN_EVERY),
-            loss_threshold: arguments.get(&LOSS_THRESHOLD).get(),
-            loss_corrected: arguments.get(&LOSS_CORRECTED),
-            competes: arguments.get(&COMPETE),
-            rival_rounds: arguments.get(&RIVAL_ROUNDS),
-            rival_margin: arguments.get(&RIVAL_MARGIN),
-            flows: arguments.get(&FLOWS),
-            sawtooth_rounds: arguments.get(&SAWTOOTH_ROUNDS),
-        }
-    }
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-    /// The share of the swing that the target has: in proportion to the delay, so that the knob moves both.
-    pub(super) fn share_of_swing(&self) -> f64 {
-        self.swing_share * (self.delay.as_secs_f64() / DEFAULT_DELAY.as_secs_f64())
+    #[test]
+    fn the_kernel_runs_with_the_registrys_defaults() {
+        assert_eq!(config(&Arguments::new(Default::default(), Default::default())), Config::DEFAULT);
     }
 }

@@ -37,6 +37,40 @@ fn the_queue_is_the_target_and_a_little_for_the_extra_packets() {
     }
 }
 
+/// The share of the link that a settled flow uses, and what waits in milliseconds.
+fn settled(scheme: &str, mbit_s: f64, rtt: Span) -> (f64, f64) {
+    let rate = Rate::from_mbit_per_sec(mbit_s);
+    let packet_s = crate::testing::CONTEXT.packet.as_f64() * 8e-6 / mbit_s;
+    let mut path = Path::new(scheme, rate, rtt);
+    let span = Span::from_secs_f64((200.0 * packet_s).max(30.0 * rtt.as_secs_f64()));
+    path.run_for(span);
+    let before = path.delivered();
+    let queue = (0..100).map(|_| (path.run_for(span / 100), path.queued()).1).sum::<f64>() / 100.0;
+    ((path.delivered() - before) * packet_s / span.as_secs_f64(), queue * packet_s * 1e3)
+}
+
+#[test]
+fn every_rate_and_rtt_is_used_with_a_queue_of_the_target_and_three_packets() {
+    for (mbit_s, rtt_ms) in [
+        (0.02, 40),
+        (0.02, 1_000),
+        (0.2, 1),
+        (1.0, 40),
+        (12.0, 1),
+        (12.0, 100),
+        (500.0, 1),
+        (500.0, 40),
+        (5_000.0, 5),
+    ] {
+        let (used, queue_ms) = settled("tide(swing-share=0)", mbit_s, Span::from_millis(rtt_ms));
+        let packet_ms = 12.0 / mbit_s;
+        // A drain leaves half of the link unused for a base RTT in ten seconds.
+        let base_rtt_s = (rtt_ms as f64 + packet_ms) / 1e3;
+        assert!(used > 0.97 - base_rtt_s / 20.0, "{used} of {mbit_s} Mbit/s at {rtt_ms} ms");
+        assert!(queue_ms < 5.0 + 3.0 * packet_ms, "{queue_ms} ms at {mbit_s} Mbit/s and {rtt_ms} ms");
+    }
+}
+
 #[test]
 fn a_preset_sets_the_delay_and_a_delay_that_is_given_wins() {
     for (scheme, expected) in [
@@ -191,4 +225,18 @@ fn an_application_that_sends_little_has_the_restart_window_until_it_has_sent_all
     assert!(path.window() >= 10.0, "{}", path.window());
     path.run_for(Span::from_millis(1500));
     assert!(path.window() < 8.0, "{}", path.window());
+}
+
+#[test]
+fn on_a_slow_link_the_flows_own_packets_are_no_rival() {
+    // Below 400 kbit/s its two extra packets take longer than what others may have in the queue. It competed, and lost a fifth of them.
+    for mbit_s in [0.3, 0.2, 0.1, 0.05, 0.02] {
+        let mut path = Path::new("tide", Rate::from_mbit_per_sec(mbit_s), RTT).with_queue(20);
+        for _ in 0..1_000 {
+            path.run_for(Span::from_millis(120));
+            assert!(!competes(&path), "{mbit_s} Mbit/s, {}", path.now);
+        }
+        let sent = path.flow.sent().in_packets(crate::testing::CONTEXT.packet);
+        assert!(sent - path.delivered() < 10.0, "{} of {sent} arrived", path.delivered());
+    }
 }

@@ -117,6 +117,8 @@ struct Verus {
     time_out_at: Option<Time>,
     /// Where `bounded`: nothing has arrived since a time-out.
     is_silent: bool,
+    /// Of all acknowledgements, also before slow start began anew, ms.
+    least_delay_ms: Option<f64>,
 }
 
 /// What is in flight, as Verus counts it: pending losses count until their timer expires, and nothing that a time-out
@@ -175,6 +177,7 @@ impl Verus {
             refit_at: Time::ZERO,
             time_out_at: None,
             is_silent: false,
+            least_delay_ms: None,
         };
         verus.fill_slow_start_budget();
         verus
@@ -212,6 +215,7 @@ impl Verus {
             return;
         }
         self.last_delay_ms = Some(delay_ms);
+        self.least_delay_ms = Some(self.least_delay_ms.map_or(delay_ms, |least| least.min(delay_ms)));
         if std::mem::take(&mut self.is_silent) {
             self.inflight.learned_from = self.inflight.next_number;
         }
@@ -242,6 +246,7 @@ impl Verus {
         }
     }
 
+    /// Slow start ends above this delay.
     fn is_slow_start_delay(&self, delay_ms: f64) -> bool {
         let min_ms = self.delays.min_ms().unwrap_or(delay_ms);
         delay_ms > self.settings.slow_start_delay_ms(min_ms)
@@ -383,6 +388,16 @@ impl Controller for Verus {
             if let Some(value) = value {
                 observer.value(name, "ms", value);
             }
+        }
+        if let Some(least) = self.least_delay_ms
+            && self.settings.restart
+            && self.is_slow_start_delay(least)
+        {
+            observer.note(&format!(
+                "no delay was below {least:.0} ms, and slow-start-delay is {:.0} ms: slow start ends with its first packet and begins \
+                 anew, as in the authors' program",
+                self.settings.slow_start_delay_ms(least)
+            ));
         }
         if observer.wants_curves() {
             let points: Vec<_> = self.profile.points().collect();

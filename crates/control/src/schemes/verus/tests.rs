@@ -1,3 +1,4 @@
+use crate::Observed;
 use crate::testing::Path;
 use cellcc_units::{Rate, Span};
 
@@ -65,6 +66,25 @@ fn an_application_with_little_to_send_does_not_let_the_target_grow() {
     path.set_app_packets(1000);
     path.run_for(Span::from_secs(3));
     assert_eq!(path.inflight(), 0.0, "a thousand packets are through: the flow goes on after a pause");
+}
+
+/// The authors' program ends slow start above `SS_EXIT_THRESHOLD`, 500 ms, and begins it anew where too few points make no profile.
+#[test]
+fn where_the_path_alone_takes_longer_than_slow_start_may_a_note_says_why_nothing_is_sent() {
+    for (scheme, rtt_ms, notes) in [
+        ("verus", 490, 0),
+        ("verus", 510, 1),
+        ("verus(slow-start-delay=1s)", 510, 0),
+        ("verus(preset=sigcomm15)", 510, 0),
+        ("verus(preset=robust)", 510, 0),
+    ] {
+        let mut path = Path::new(scheme, Rate::from_mbit_per_sec(12.0), Span::from_millis(rtt_ms));
+        path.run_for(Span::from_secs(20));
+        let mut observed = Observed::default();
+        path.flow.controller().observe(&mut observed);
+        assert_eq!(observed.notes.len(), notes, "{scheme}, {rtt_ms} ms: {:?}", observed.notes);
+        assert_eq!(path.delivered() < 50.0, notes == 1, "{scheme}, {rtt_ms} ms: {}", path.delivered());
+    }
 }
 
 #[test]

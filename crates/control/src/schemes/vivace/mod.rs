@@ -29,15 +29,16 @@
 //! - Between the last packet of an interval and its last acknowledgement lies an RTT. Meanwhile packets leave at the rate
 //!   itself, in slow start as well: a doubling takes two RTTs, and the rate is at most twice too high (as in Chromium's port).
 //! - A window of twice what the rate sends in a smoothed RTT bounds what is in flight. The paper has none, and a sender that hears
-//!   nothing would send for ever.
+//!   nothing would send for ever. It grows with the queue, and so bounds no queue (docs/algorithms/vivace.md, Seconds of queue).
 //! - An interval in which the application, and not the rate, decided what to send is tried again.
 //! - The smallest rate is two packets per RTT, with which PCC began (Dong et al., NSDI 2015). After persistent congestion (RFC
 //!   9002), of which the paper says nothing, slow start begins there.
-//! - A falling RTT earns nothing.
+//! - A falling RTT earns nothing. By the formula it would (docs/algorithms/vivace.md, Limits).
 //!
 //! **The profile `nsdi2018`** tries two pairs, and repeats both where they disagree; one pair after a second step in the same
-//! direction. Below 3 % loss counts an eleventh, a rising RTT eleven times; the rate is 1.3 Mbit/s at least and moves by
-//! 0.5 Mbit/s at least. An interval that lost half of its packets halves the rate. In slow start the first 50 losses are forgiven.
+//! direction. Below 3 % loss counts an eleventh, the RTT's slope more than twelve times, in even
+//! hundredths, and a falling one earns as much as a rising one costs; the rate is 1.3 Mbit/s at least,
+//! 1,024 Mbit/s at most, and moves by 0.5 Mbit/s at least. An interval that lost half of its packets halves the rate. In slow start the first 50 losses are forgiven.
 
 mod interval;
 mod settings;
@@ -120,6 +121,13 @@ impl Vivace {
         }
     }
 
+    fn max_rate(&self) -> f64 {
+        match self.settings.profile {
+            Profile::Paper => f64::INFINITY,
+            Profile::Nsdi2018 => settings::NSDI2018_MAX_RATE,
+        }
+    }
+
     /// The rate of the packets that leave now.
     fn present_rate(&self) -> Rate {
         let mbit = self.trial.present_rate().unwrap_or(self.rate);
@@ -149,7 +157,7 @@ impl Vivace {
                 let utility = utilities.last().map_or(0.0, |&(_, utility)| utility);
                 if last.is_none_or(|last| utility > last) {
                     self.phase = Phase::SlowStart { last: Some(utility) };
-                    self.rate *= 2.0;
+                    self.rate = (self.rate * 2.0).min(self.max_rate());
                 } else {
                     self.phase = Phase::Probing;
                     self.rate = (self.rate / 2.0).max(self.min_rate());
@@ -167,7 +175,7 @@ impl Vivace {
         }
         if let Some(gradient) = step::gradient(utilities) {
             let change = self.steps.change(gradient, self.rate);
-            self.rate = (self.rate + change).max(self.min_rate());
+            self.rate = (self.rate + change).max(self.min_rate()).min(self.max_rate());
         }
     }
 
@@ -178,7 +186,7 @@ impl Vivace {
         for _ in 0..self.settings.pairs(self.steps.in_one_direction()) {
             let [first, second] =
                 if self.random.random_bool(0.5) { [epsilon, -epsilon] } else { [-epsilon, epsilon] };
-            rates.extend([self.rate * (1.0 + first), self.rate * (1.0 + second)]);
+            rates.extend([first, second].map(|share| (self.rate * (1.0 + share)).min(self.max_rate())));
         }
         rates
     }

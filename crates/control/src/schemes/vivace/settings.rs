@@ -12,6 +12,8 @@ const EPSILON: f64 = 0.05;
 const NSDI2018_MIN_DIFFERENCE: f64 = 0.5;
 /// PCC-Uspace, branch NSDI-2018: the smallest rate, in Mbit/s.
 pub(super) const NSDI2018_MIN_RATE: f64 = 1.3;
+/// PCC-Uspace, branch NSDI-2018, `pcc.h`, `kMaxRateMbps`: the largest rate, in Mbit/s.
+pub(super) const NSDI2018_MAX_RATE: f64 = 1024.0;
 /// PCC-Uspace, branch NSDI-2018: the rate after time-outs, in Mbit/s (`HIBERNATE`).
 pub(super) const NSDI2018_HIBERNATE_RATE: f64 = 0.04;
 /// PCC-Uspace, branch NSDI-2018: an interval that lost more than this share halves the rate.

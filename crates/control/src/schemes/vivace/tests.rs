@@ -43,6 +43,21 @@ fn alone_it_fills_the_link_without_a_long_queue() {
 }
 
 #[test]
+fn the_authors_program_sends_1024_megabits_at_most() {
+    let mut path =
+        Path::new("vivace(profile=nsdi2018)", Rate::from_mbit_per_sec(4000.0), Span::from_millis(10));
+    let most = Rate::from_mbit_per_sec(1024.0);
+    let mut reached = false;
+    for _ in 0..1000 {
+        path.run_for(Span::from_millis(1));
+        let pacing = path.flow.limits().pacing_rate.expect("paced");
+        assert!(pacing <= most && rate(&path) <= 1024.0, "{pacing:?}, {}", rate(&path));
+        reached |= pacing == most;
+    }
+    assert!(reached, "{}", rate(&path));
+}
+
+#[test]
 fn a_rate_that_falls_is_followed_down() {
     let mut path = path("vivace").with_queue(1000);
     path.run_for(Span::from_secs(10));

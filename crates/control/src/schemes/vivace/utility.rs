@@ -13,6 +13,8 @@ const LOSS_WEIGHT: f64 = 11.35;
 const NOISE: f64 = 0.01;
 /// PCC-Uspace, branch NSDI-2018: the weight of the RTT's slope.
 const NSDI2018_LATENCY_WEIGHT: f64 = 11_330.0;
+/// PCC-Uspace, branch NSDI-2018: slopes count in even hundredths, cut towards zero.
+const NSDI2018_SLOPE_STEP: f64 = 0.02;
 /// PCC-Uspace, branch NSDI-2018: the weight of a loss of up to `NSDI2018_TOLERATED_LOSS`.
 const NSDI2018_LOW_LOSS_WEIGHT: f64 = 1.0;
 /// PCC-Uspace, branch NSDI-2018.
@@ -23,12 +25,14 @@ impl Settings {
     pub(super) fn utility(&self, outcome: &Outcome) -> f64 {
         let &Outcome { rate, loss_rate, rtt_gradient } = outcome;
         let rising = match self.profile {
+            _ if self.utility == Utility::Loss => 0.0,
             Profile::Paper if rtt_gradient.abs() < NOISE => 0.0,
             Profile::Paper => LATENCY_WEIGHT * rtt_gradient.max(0.0),
-            // Two decimals.
-            Profile::Nsdi2018 => NSDI2018_LATENCY_WEIGHT * (rtt_gradient.max(0.0) * 100.0).round() / 100.0,
+            Profile::Nsdi2018 => {
+                let steps = (rtt_gradient / NSDI2018_SLOPE_STEP).trunc();
+                NSDI2018_LATENCY_WEIGHT * steps * NSDI2018_SLOPE_STEP
+            }
         };
-        let rising = if self.utility == Utility::Latency { rising } else { 0.0 };
         let loss_weight = match self.profile {
             Profile::Nsdi2018 if loss_rate <= NSDI2018_TOLERATED_LOSS => NSDI2018_LOW_LOSS_WEIGHT,
             _ => LOSS_WEIGHT,
@@ -59,11 +63,13 @@ mod tests {
     }
 
     #[test]
-    fn the_authors_program_tolerates_three_percent_and_counts_the_slope_in_hundredths() {
+    fn the_authors_program_tolerates_three_percent_and_counts_the_slope_in_even_hundredths() {
         let settings = Settings { profile: Profile::Nsdi2018, utility: Utility::Latency };
-        let alone = utility(settings, 0.0, 0.004);
+        let alone = utility(settings, 0.0, 0.019);
         assert!((alone - utility(settings, 0.03, 0.0) - 0.3).abs() < 1e-9);
         assert!((alone - utility(settings, 0.04, 0.0) - 4.54).abs() < 1e-9);
-        assert!((alone - utility(settings, 0.0, 0.014) - 1133.0).abs() < 1e-9);
+        assert!((alone - utility(settings, 0.0, 0.039) - 2266.0).abs() < 1e-9, "11330 * 10 * 0.02");
+        // What used to happen: a falling RTT earned nothing here, so that a lower rate, which lets it fall faster, was never better.
+        assert!((utility(settings, 0.0, -0.039) - alone - 2266.0).abs() < 1e-9);
     }
 }

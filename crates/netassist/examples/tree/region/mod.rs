@@ -29,8 +29,8 @@ use std::collections::BinaryHeap;
 
 /// From one machine to the next, one way: within a region.
 const HOP: Span = Span::from_millis(2);
-/// How many pings stay unanswered before the connection counts as lost (async-nats, `MAX_PENDING_PINGS`), and the one that finds
-/// that out.
+/// How many pings stay unanswered before the connection counts as lost, as `async-nats` counts them, and the one that finds
+/// that out; our own client is one of them faster.
 const PINGS_UNTIL_LOST: u64 = 4;
 /// When TCP repeats a SYN (RFC 6298: after 1 s, then twice that), within the client's five seconds.
 const SYNS: [Span; 3] = [Span::ZERO, Span::from_secs(1), Span::from_secs(3)];

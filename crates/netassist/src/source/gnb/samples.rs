@@ -10,14 +10,13 @@
 use super::report::{CellReport, Malformed, Message, UeReport, parse};
 use crate::identity::{RadioName, SourceName};
 use crate::sample::{BaseRtt, Counted, Measured, Sample};
+use crate::source::{MAX_USERS, Reading};
 use cellcc_assist::{Evidence, Observation};
 use cellcc_units::{Bytes, Rate, Span, Time};
 use std::collections::HashMap;
 
 /// The packet that the minimum RTT is about.
 const PACKET: Bytes = Bytes::new(1500);
-/// Users of whom the last report is remembered. A cell has at most 65,519 (3GPP TS 38.321, table 7.1-1: the RNTIs).
-const MAX_USERS: usize = 65_519;
 /// Reports that are farther apart do not belong together; the longest period that a base station can be set to is hours, and
 /// of no use here.
 const MAX_PERIOD_MS: u64 = 10_000;
@@ -62,8 +61,12 @@ impl GnbReader {
     ///
     /// # Errors
     /// It is no message of a base station.
-    pub fn read(&mut self, now: Time, bytes: &[u8]) -> Result<Vec<Sample>, Malformed> {
-        let Message::Cells { at_ms, cells, .. } = parse(bytes)? else { return Ok(Vec::new()) };
+    pub fn read(&mut self, now: Time, bytes: &[u8]) -> Result<Reading, Malformed> {
+        let (at_ms, cells, left_out) = match parse(bytes)? {
+            Message::Cells { at_ms, cells, left_out } => (at_ms, cells, left_out),
+            Message::Refusal(reason) => return Err(Malformed::Refused(reason)),
+            Message::Other => return Ok(Reading::default()),
+        };
         let mut samples = Vec::new();
         for cell in &cells {
             let served = cell.users.iter().filter(|user| user.blocks > 0).count().max(1) as u64;
@@ -77,7 +80,7 @@ impl GnbReader {
         if self.before.len() > MAX_USERS {
             self.before.retain(|_, before| before.at_ms == at_ms);
         }
-        Ok(samples)
+        Ok(Reading { samples, left_out })
     }
 
     fn sample(&mut self, now: Time, at_ms: u64, user: &UeReport, served_users: u64) -> Option<Sample> {
@@ -173,8 +176,12 @@ mod tests {
     fn observed(before: u64, users: &[UeReport]) -> Observation {
         let mut reader = GnbReader::new(SETTINGS);
         let first = message(1000, 1, &[user(before, 0)]);
-        assert_eq!(reader.read(Time::ZERO, first.as_bytes()), Ok(vec![]), "it only begins a period");
-        let samples = reader.read(Time::ZERO, message(1050, 1, users).as_bytes()).unwrap();
+        assert_eq!(
+            reader.read(Time::ZERO, first.as_bytes()),
+            Ok(Reading::default()),
+            "it only begins a period"
+        );
+        let samples = reader.read(Time::ZERO, message(1050, 1, users).as_bytes()).unwrap().samples;
         match samples[0].measured {
             Measured::Counted(counted) => counted.downlink,
             Measured::Known(_) => panic!("no oracle"),
@@ -211,7 +218,7 @@ mod tests {
         for meanwhile in [vec![other], vec![]] {
             let mut reader = GnbReader::new(SETTINGS);
             let mut samples = |at_ms, users: &[UeReport]| {
-                let samples = reader.read(Time::ZERO, message(at_ms, 1, users).as_bytes()).unwrap();
+                let samples = reader.read(Time::ZERO, message(at_ms, 1, users).as_bytes()).unwrap().samples;
                 samples
                     .into_iter()
                     .filter(|sample| sample.user == SourceName::Radio(RadioName { pci: 1, rnti: 7 }))
@@ -231,14 +238,20 @@ mod tests {
         let elsewhere = UeReport { pci: 2, ..user(3000, 1) };
         reader.read(Time::ZERO, message(1000, 1, &[user(3000, 1)]).as_bytes()).unwrap();
         reader.read(Time::ZERO, message(1001, 2, &[elsewhere]).as_bytes()).unwrap();
-        assert_eq!(reader.read(Time::ZERO, message(1050, 1, &[user(3000, 1)]).as_bytes()).unwrap().len(), 1);
+        assert_eq!(
+            reader.read(Time::ZERO, message(1050, 1, &[user(3000, 1)]).as_bytes()).unwrap().samples.len(),
+            1
+        );
     }
 
     #[test]
     fn a_clock_that_passes_midnight_goes_on() {
         let mut reader = GnbReader::new(SETTINGS);
         reader.read(Time::ZERO, message(DAY_MS - 20, 1, &[user(1, 1)]).as_bytes()).unwrap();
-        assert_eq!(reader.read(Time::ZERO, message(30, 1, &[user(1, 1)]).as_bytes()).unwrap().len(), 1);
+        assert_eq!(
+            reader.read(Time::ZERO, message(30, 1, &[user(1, 1)]).as_bytes()).unwrap().samples.len(),
+            1
+        );
     }
 
     #[test]

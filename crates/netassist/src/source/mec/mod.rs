@@ -1,13 +1,18 @@
 //! A MEC platform's layer-2 measurements: read here, and served by the [daemon](crate::daemon) to MEC applications.
 //!
 //! There is no subscription for them, so they are asked for, and they tell what was served without telling what waited: a bandwidth
-//! is a lower bound (`Evidence::RoundTrips` without a queue). Not tried: a live platform.
+//! is a lower bound (`Evidence::Served`). Not tried: a live platform.
+//!
+//! Platforms differ. What can be meant in one way only is read: one `cellUEInfo` without a list around it (Simu5G), no `timeStamp` or
+//! one of zero (optional in AdvantEDGE; the answer's arrival counts then), a cell as a number, a kind of identifier as a text, and
+//! a list of identifiers of one user, of which the first that can be read counts.
 
 mod layer2;
 
 pub use layer2::{AssociateId, CellUeInfo, Ecgi, L2Meas, Plmn, TimeStamp};
 
-use super::MessageReader;
+use super::{MessageReader, Reading};
+use crate::entries::{Entries, Entry, fields, shortened};
 use crate::identity::SourceName;
 use crate::sample::{BaseRtt, Counted, Measured, Sample};
 use cellcc_assist::{Evidence, Observation};
@@ -18,15 +23,74 @@ use serde::Deserialize;
 const PACKET: Bytes = Bytes::new(1500);
 /// Measurements that are farther apart do not belong together.
 const MAX_PERIOD: Span = Span::from_secs(60);
-/// The fastest rate that is believed: 1 Tbit/s, as for a base station's own messages.
-const MAX_KBIT_PER_SEC: u64 = 1_000_000_000;
+/// An answer of a platform, as far as it is read.
+#[derive(Deserialize)]
+struct Answer {
+    #[serde(rename = "timeStamp")]
+    time_stamp: Option<TimeStamp>,
+    #[serde(default, rename = "cellUEInfo")]
+    cell_ue_info: Entries<UserEntry>,
+}
+
+/// One user in one cell.
+struct UserEntry {
+    user: SourceName,
+    cell: u32,
+    downlink: Rate,
+    uplink: Rate,
+}
+
+#[derive(Deserialize)]
+struct UserFields {
+    #[serde(rename = "associateId")]
+    associate_id: OneOrMore<IdFields>,
+    ecgi: EcgiFields,
+    dl_nongbr_throughput_ue: Option<u64>,
+    dl_gbr_throughput_ue: Option<u64>,
+    ul_nongbr_throughput_ue: Option<u64>,
+    ul_gbr_throughput_ue: Option<u64>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum OneOrMore<T> {
+    One(T),
+    More(Vec<T>),
+}
+
+#[derive(Deserialize)]
+struct IdFields {
+    #[serde(rename = "type")]
+    kind: NumberOrText,
+    value: NumberOrText,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct EcgiFields {
+    cell_id: NumberOrText,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum NumberOrText {
+    Number(u64),
+    Text(String),
+}
 
 /// Makes samples of a platform's answers. Pure.
 #[derive(Debug)]
 pub struct MecReader {
     network_rtt: Option<Span>,
-    /// The time of the last measurement, since 1970.
-    before: Option<Span>,
+    before: Option<Before>,
+}
+
+/// The last measurement.
+#[derive(Debug, Clone, Copy)]
+struct Before {
+    /// When the platform made it, since 1970; `None` where it does not tell.
+    made: Option<Span>,
+    arrived: Time,
 }
 
 impl MecReader {
@@ -35,49 +99,55 @@ impl MecReader {
         Self { network_rtt, before: None }
     }
 
-    fn sample(&self, now: Time, period: Span, info: &CellUeInfo) -> Option<Sample> {
-        let user = name(&info.associate_id)?;
-        let rate = |one: Option<u64>, other: Option<u64>| {
-            let kbit = one.unwrap_or(0).checked_add(other.unwrap_or(0))?;
-            (kbit <= MAX_KBIT_PER_SEC).then(|| Rate::from_bytes_per_sec(kbit * 125))
+    /// The time from the measurement before to this one; `None` where they do not belong together, or are the same one.
+    fn period(&mut self, arrived: Time, made: Option<Span>) -> Result<Option<Span>, String> {
+        let Some(before) = self.before.replace(Before { made, arrived }) else { return Ok(None) };
+        let period = match (before.made, made) {
+            (Some(before), Some(made)) if made < before => {
+                return Err("its time stamp has gone back: a period begins anew".into());
+            }
+            (Some(before), Some(made)) => made.saturating_sub(before),
+            _ => arrived.since(before.arrived),
         };
-        let downlink = rate(info.dl_nongbr_throughput, info.dl_gbr_throughput)?;
+        if period > MAX_PERIOD {
+            let secs = period.as_secs_f64();
+            return Err(format!("{secs:.0} s since the measurements before: a period begins anew"));
+        }
+        Ok(Some(period).filter(|period| !period.is_zero()))
+    }
+
+    fn sample(&self, now: Time, period: Span, entry: UserEntry) -> Sample {
         let observation = Observation {
             period,
-            served: downlink.bytes_in(period),
+            served: entry.downlink.bytes_in(period),
             busy: Span::ZERO,
             backlog: Bytes::ZERO,
             channel: None,
             packet: PACKET,
-            evidence: Evidence::RoundTrips,
+            evidence: Evidence::Served,
         };
         let counted = Counted {
             downlink: observation,
-            uplink: rate(info.ul_nongbr_throughput, info.ul_gbr_throughput)?,
+            uplink: entry.uplink,
             uplink_delay: None,
             base_rtt: BaseRtt::ToBaseStation(self.network_rtt),
         };
-        let measured = Measured::Counted(counted);
-        Some(Sample { user, cell: cell(&info.ecgi), until: now, measured })
+        Sample { user: entry.user, cell: entry.cell, until: now, measured: Measured::Counted(counted) }
     }
 }
 
 impl MessageReader for MecReader {
-    /// A user's entry that lacks something is left out. The first answer only begins a period.
-    fn read(&mut self, now: Time, bytes: &[u8]) -> Result<Vec<Sample>, String> {
-        let measured: L2Meas =
-            serde_json::from_slice(bytes).map_err(|error| format!("no layer-2 measurements: {error}"))?;
-        let TimeStamp { seconds, nano_seconds } = measured.time_stamp;
-        let nanos =
-            seconds.checked_mul(1_000_000_000).and_then(|nanos| nanos.checked_add(nano_seconds.into()));
-        let at = Span::from_nanos(nanos.ok_or("a time stamp beyond 584 years")?);
-        let before = self.before.replace(at);
-        let Some(period) = before.map(|before| at.saturating_sub(before)) else { return Ok(Vec::new()) };
-        if period.is_zero() || period > MAX_PERIOD {
-            return Ok(Vec::new());
-        }
-        let users = measured.cell_ue_info.iter().filter_map(|entry| CellUeInfo::deserialize(entry).ok());
-        Ok(users.filter_map(|info| self.sample(now, period, &info)).collect())
+    /// The first answer only begins a period.
+    fn read(&mut self, now: Time, bytes: &[u8]) -> Result<Reading, String> {
+        let answer: Answer = serde_json::from_slice(bytes)
+            .map_err(|error| format!("no layer-2 measurements: {}", shortened(&error.to_string())))?;
+        let made = answer.time_stamp.map(since_1970).transpose()?.filter(|made| !made.is_zero());
+        let Entries { read, left_out } = answer.cell_ue_info;
+        let samples = match self.period(now, made)? {
+            Some(period) => read.into_iter().map(|entry| self.sample(now, period, entry)).collect(),
+            None => Vec::new(),
+        };
+        Ok(Reading { samples, left_out })
     }
 
     fn forget(&mut self) {
@@ -85,11 +155,55 @@ impl MessageReader for MecReader {
     }
 }
 
-fn name(id: &AssociateId) -> Option<SourceName> {
-    match id.kind {
-        1..=3 => id.value.parse().ok().map(SourceName::Address),
-        4 => tunnel(&id.value).map(SourceName::Tunnel),
+fn since_1970(stamp: TimeStamp) -> Result<Span, String> {
+    let nanos = stamp.seconds.checked_mul(1_000_000_000);
+    let nanos = nanos.and_then(|nanos| nanos.checked_add(stamp.nano_seconds.into()));
+    nanos.map(Span::from_nanos).ok_or_else(|| "a time stamp beyond 584 years".into())
+}
+
+impl Entry for UserEntry {
+    fn read(json: &str) -> Result<Self, String> {
+        let entry: UserFields = fields(json)?;
+        let ids = match &entry.associate_id {
+            OneOrMore::One(id) => std::slice::from_ref(id),
+            OneOrMore::More(ids) => ids,
+        };
+        let user = ids.iter().find_map(name).ok_or("no `associateId` with an address or a tunnel")?;
+        let rate = |one: Option<u64>, other: Option<u64>| {
+            let kbit = one.unwrap_or(0).saturating_add(other.unwrap_or(0));
+            Rate::from_bytes_per_sec(kbit.saturating_mul(125))
+        };
+        if entry.dl_nongbr_throughput_ue.or(entry.dl_gbr_throughput_ue).is_none() {
+            return Err("neither `dl_nongbr_throughput_ue` nor `dl_gbr_throughput_ue`".into());
+        }
+        Ok(Self {
+            user,
+            cell: cell(&entry.ecgi.cell_id).ok_or("`cellId` has other digits than hexadecimal ones")?,
+            downlink: rate(entry.dl_nongbr_throughput_ue, entry.dl_gbr_throughput_ue),
+            uplink: rate(entry.ul_nongbr_throughput_ue, entry.ul_gbr_throughput_ue),
+        })
+    }
+}
+
+fn name(id: &IdFields) -> Option<SourceName> {
+    let kind = match &id.kind {
+        NumberOrText::Number(kind) => *kind,
+        NumberOrText::Text(text) => kind_of(text)?,
+    };
+    match (kind, &id.value) {
+        (1..=3, NumberOrText::Text(address)) => address.parse().ok().map(SourceName::Address),
+        (4, NumberOrText::Text(text)) => tunnel(text).map(SourceName::Tunnel),
+        (4, NumberOrText::Number(tunnel)) => u32::try_from(*tunnel).ok().map(SourceName::Tunnel),
         _ => None,
+    }
+}
+
+/// The number of a kind of identifier: as a text, or by its name in the standard.
+fn kind_of(text: &str) -> Option<u64> {
+    let names = ["UE_IPv4_ADDRESS", "UE_IPv6_ADDRESS", "NATED_IP_ADDRESS", "GTP_TEID"];
+    match names.iter().position(|name| name.eq_ignore_ascii_case(text)) {
+        Some(position) => Some(position as u64 + 1),
+        None => text.parse().ok(),
     }
 }
 
@@ -102,9 +216,12 @@ fn tunnel(text: &str) -> Option<u32> {
 }
 
 /// Only whether it is another one than before counts: the last 32 bits of the cell's identity.
-fn cell(ecgi: &Ecgi) -> u32 {
-    let digits = ecgi.cell_id.trim_start_matches("0x");
-    u64::from_str_radix(digits, 16).map_or(0, |id| (id & u64::from(u32::MAX)) as u32)
+fn cell(id: &NumberOrText) -> Option<u32> {
+    let id = match id {
+        NumberOrText::Number(id) => *id,
+        NumberOrText::Text(digits) => u64::from_str_radix(digits.trim_start_matches("0x"), 16).ok()?,
+    };
+    Some((id & u64::from(u32::MAX)) as u32)
 }
 
 #[cfg(test)]
@@ -128,7 +245,7 @@ mod tests {
     }
 
     fn read(reader: &mut MecReader, text: &str) -> Vec<Sample> {
-        reader.read(Time::ZERO, text.as_bytes()).unwrap()
+        reader.read(Time::ZERO, text.as_bytes()).unwrap().samples
     }
 
     #[test]
@@ -147,26 +264,109 @@ mod tests {
         assert_eq!(read(&mut reader, &answer(101, &alice)), [], "the same measurement once more");
     }
 
-    #[test]
-    fn users_are_named_by_address_or_tunnel() {
-        let named = |kind, value: &str| name(&AssociateId { kind, value: value.into() });
-        assert_eq!(named(2, "2001:db8::1"), Some(SourceName::Address("2001:db8::1".parse().unwrap())));
-        assert_eq!(named(4, "0x1f"), Some(SourceName::Tunnel(31)));
-        assert_eq!(named(4, "31"), Some(SourceName::Tunnel(31)));
-        for (kind, value) in [(1, "alice"), (4, "x"), (0, "10.45.0.2"), (5, "10.45.0.2")] {
-            assert_eq!(named(kind, value), None, "{kind} {value}");
+    /// Where the first user of an answer with this entry is, and who it is; or what was wrong.
+    fn first(entry: &str) -> Result<(SourceName, u32), String> {
+        let mut reader = MecReader::new(None);
+        read(&mut reader, &answer(100, ""));
+        let mut reading = reader.read(Time::ZERO, answer(101, entry).as_bytes()).unwrap();
+        match reading.samples.pop() {
+            Some(sample) => Ok((sample.user, sample.cell)),
+            None => Err(reading.left_out.first.expect("it is named")),
         }
     }
 
     #[test]
-    fn an_entry_that_lacks_something_costs_only_itself() {
+    fn users_are_named_by_address_or_tunnel() {
+        let named = |kind, value: &str| first(&entry(kind, value, "12000")).map(|(user, _)| user);
+        assert_eq!(named(2, "2001:db8::1"), Ok(SourceName::Address("2001:db8::1".parse().unwrap())));
+        assert_eq!(named(4, "0x1f"), Ok(SourceName::Tunnel(31)));
+        assert_eq!(named(4, "31"), Ok(SourceName::Tunnel(31)));
+        for (kind, value) in [(1, "alice"), (4, "x"), (0, "10.45.0.2"), (5, "10.45.0.2")] {
+            assert!(named(kind, value).unwrap_err().contains("associateId"), "{kind} {value}");
+        }
+    }
+
+    /// Each of these was left out without a word.
+    #[test]
+    fn what_platforms_write_in_another_way_and_can_mean_in_one_way_only_is_read() {
+        let alice = entry(1, "10.45.0.2", "12000");
+        let expected = Ok((SourceName::Address([10, 45, 0, 2].into()), 0x4b));
+        let id = r#"{"type":1,"value":"10.45.0.2"}"#;
+        for written in [
+            alice.replace(r#""4b""#, "75"),
+            alice.replace(id, &format!("[{id}]")),
+            alice.replace(id, &format!(r#"[{{"type":9,"value":"x"}},{id}]"#)),
+            alice.replace(r#""type":1"#, r#""type":"1""#),
+            alice.replace(r#""type":1"#, r#""type":"UE_IPv4_ADDRESS""#),
+        ] {
+            assert_eq!(first(&written), expected, "{written}");
+        }
+    }
+
+    #[test]
+    fn one_user_may_stand_without_a_list_around_it() {
+        let mut reader = MecReader::new(None);
+        let one = |seconds| {
+            let alone = format!(r#""cellUEInfo":{}"#, entry(1, "10.45.0.2", "12000"));
+            answer(seconds, "").replace(r#""cellUEInfo":[]"#, &alone)
+        };
+        read(&mut reader, &one(100));
+        assert_eq!(read(&mut reader, &one(101)).len(), 1);
+    }
+
+    #[test]
+    fn without_a_time_stamp_the_arrival_counts() {
+        let alice = answer(0, &entry(1, "10.45.0.2", "12000"));
+        let stamp = r#""timeStamp":{"seconds":0,"nanoSeconds":500000000},"#;
+        for stamped in ["", r#""timeStamp":{"seconds":0,"nanoSeconds":0},"#] {
+            let text = alice.replace(stamp, stamped);
+            let mut reader = MecReader::new(None);
+            assert_eq!(reader.read(Time::ZERO, text.as_bytes()).unwrap().samples, []);
+            let later = Time::ZERO + Span::from_secs(2);
+            let samples = reader.read(later, text.as_bytes()).unwrap().samples;
+            let Measured::Counted(counted) = samples[0].measured else { panic!("no oracle") };
+            assert_eq!(counted.downlink.period, Span::from_secs(2));
+        }
+    }
+
+    #[test]
+    fn a_clock_that_goes_back_and_a_long_pause_are_named() {
+        let mut reader = MecReader::new(None);
+        read(&mut reader, &answer(100, ""));
+        assert!(reader.read(Time::ZERO, answer(50, "").as_bytes()).unwrap_err().contains("gone back"));
+        assert!(reader.read(Time::ZERO, answer(150, "").as_bytes()).unwrap_err().contains("100 s"));
+        assert!(reader.read(Time::ZERO, answer(151, "").as_bytes()).is_ok());
+    }
+
+    #[test]
+    fn an_entry_that_lacks_something_costs_only_itself_and_is_counted_and_named() {
         let mut reader = MecReader::new(None);
         let good = entry(1, "10.45.0.2", "12000");
         let no_cell = good.replace("ecgi", "gcie");
-        let entries =
-            [&good, "7", &no_cell, &entry(1, "10.45.0.3", "-1"), &entry(1, "10.45.0.4", "4000000000")];
+        let entries = [&good, "7", &no_cell, &entry(1, "10.45.0.3", "-1")];
         read(&mut reader, &answer(100, ""));
-        assert_eq!(read(&mut reader, &answer(101, &entries.join(","))).len(), 1);
+        let reading = reader.read(Time::ZERO, answer(101, &entries.join(",")).as_bytes()).unwrap();
+        assert_eq!((reading.samples.len(), reading.left_out.count), (1, 3));
+    }
+
+    /// It doubled each time that the user had the whole of it, and never fell: 24 Mbit/s, then 48, and 48 for ever.
+    #[test]
+    fn a_user_that_is_served_less_is_told_less() {
+        let mut reader = MecReader::new(None);
+        let mut estimator = cellcc_assist::Estimator::new();
+        let mut told = |seconds, kbit: &str| {
+            let samples = read(&mut reader, &answer(seconds, &entry(1, "10.45.0.2", kbit)));
+            samples.first().map(|sample| match sample.measured {
+                Measured::Counted(counted) => {
+                    estimator.estimate(&counted.downlink).bandwidth.as_mbit_per_sec()
+                }
+                Measured::Known(_) => panic!("no oracle"),
+            })
+        };
+        let most = (100..110).filter_map(|second| told(second, "24000")).fold(0.0, f64::max);
+        assert!(most <= 30.0 + 1e-9, "{most}");
+        let last = (110..120).filter_map(|second| told(second, "3000")).last().unwrap();
+        assert!((3.0..=3.75).contains(&last), "{last}");
     }
 
     proptest! {

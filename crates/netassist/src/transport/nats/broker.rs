@@ -1,23 +1,37 @@
-//! A connection with a broker.
+//! Where a broker is, and how a connection with it begins.
 
+use super::connection::Connection;
+use super::wire::{Operation, greeting, operation};
 use crate::name::PeerName;
-use crate::protocol::PING_INTERVAL;
 use crate::transport::client::CONNECT_TIMEOUT;
-use async_nats::{Client, ConnectError, ConnectErrorKind, ConnectOptions, Event, ServerAddr, ServerError};
+use hyper::Uri;
+use rustls::pki_types::ServerName;
 use serde::Deserialize;
-use std::error::Error as _;
 use std::fmt;
 use std::io;
 use std::str::FromStr;
+use std::sync::Arc;
+use std::time::Duration;
 use thiserror::Error;
-use tokio::sync::mpsc;
+use tokio::io::{AsyncWriteExt, BufReader};
+use tokio::net::TcpStream;
 use tokio::time::timeout;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
+
+/// The port of NATS.
+const DEFAULT_PORT: u16 = 4222;
+/// A broker that has not greeted in this time waits for TLS (`handshake_first` of nats-server 2.10). Ours: a few round trips.
+const GREETING_WAIT: Duration = Duration::from_secs(1);
 
 /// Where a broker is: `tls://HOST:PORT` or `nats://HOST:PORT`, which mean the same here, because nothing goes without TLS. The
 /// host must stand in the broker's certificate.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
-pub struct BrokerUrl(ServerAddr);
+pub struct BrokerUrl {
+    host: String,
+    port: u16,
+}
 
 /// Why a text is no address of a broker.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -35,14 +49,21 @@ impl FromStr for BrokerUrl {
 
     fn from_str(text: &str) -> Result<Self, BrokerUrlError> {
         let wrong = || BrokerUrlError::Form(text.into());
-        let address: ServerAddr = text.parse().map_err(|_| wrong())?;
-        if !Self::is_one(text) || address.host().is_empty() || address.port() == 0 {
-            return Err(wrong());
-        }
-        if address.username().is_some() {
+        let uri: Uri = text.parse().map_err(|_| wrong())?;
+        let authority = uri.authority().filter(|_| Self::is_one(text)).ok_or_else(wrong)?;
+        if authority.as_str().contains('@') {
             return Err(BrokerUrlError::User(text.into()));
         }
-        Ok(Self(address))
+        let host = authority.host();
+        let after = authority.as_str().strip_prefix(host).ok_or_else(wrong)?;
+        let port = match after.strip_prefix(':') {
+            Some(port) => port.parse().ok().filter(|port| *port > 0).ok_or_else(wrong)?,
+            None => DEFAULT_PORT,
+        };
+        match host.trim_matches(['[', ']']) {
+            "" => Err(wrong()),
+            host => Ok(Self { host: host.into(), port }),
+        }
     }
 }
 
@@ -50,6 +71,53 @@ impl BrokerUrl {
     /// Whether a URL is a broker's, going by its beginning.
     pub fn is_one(text: &str) -> bool {
         text.starts_with("tls://") || text.starts_with("nats://")
+    }
+
+    /// Connects once.
+    pub(super) async fn connect(
+        &self,
+        tls: &rustls::ClientConfig,
+        name: &PeerName,
+    ) -> Result<Connection, String> {
+        let opening = timeout(CONNECT_TIMEOUT, self.open(tls, name)).await;
+        let stream = opening
+            .map_err(|_| format!("{self} does not answer"))?
+            .map_err(|error| format!("{self}: {error}{}", what_to_do(&error)))?;
+        Ok(Connection::over(stream))
+    }
+
+    async fn open(
+        &self,
+        tls: &rustls::ClientConfig,
+        name: &PeerName,
+    ) -> io::Result<BufReader<TlsStream<TcpStream>>> {
+        let server = ServerName::try_from(self.host.clone()).map_err(io::Error::other)?;
+        let socket = TcpStream::connect((self.host.as_str(), self.port)).await?;
+        socket.set_nodelay(true)?;
+        let greets_first = timeout(GREETING_WAIT, socket.readable()).await.is_ok();
+        let mut plain = BufReader::new(socket);
+        if greets_first {
+            // Before TLS, no end of a connection is about a certificate.
+            greeting(&mut plain).await.map_err(|error| io::Error::other(error.to_string()))?;
+        }
+        let connector = TlsConnector::from(Arc::new(tls.clone()));
+        let mut stream = BufReader::new(connector.connect(server, plain.into_inner()).await?);
+        if !greets_first {
+            greeting(&mut stream).await?;
+        }
+        let about_us = serde_json::json!({
+            "verbose": false, "pedantic": false, "tls_required": true, "name": name.to_string(), "lang": "rust",
+            "version": env!("CARGO_PKG_VERSION"), "protocol": 1, "echo": true, "headers": false,
+        });
+        stream.write_all(format!("CONNECT {about_us}\r\nPING\r\n").as_bytes()).await?;
+        stream.flush().await?;
+        loop {
+            match operation(&mut stream).await? {
+                Operation::Pong => return Ok(stream),
+                Operation::Error(text) => return Err(io::Error::new(io::ErrorKind::PermissionDenied, text)),
+                Operation::Message(_) | Operation::Ping | Operation::Other => {}
+            }
+        }
     }
 }
 
@@ -63,97 +131,23 @@ impl TryFrom<String> for BrokerUrl {
 
 impl fmt::Display for BrokerUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "tls://{}:{}", self.0.host(), self.0.port())
+        let Self { host, port } = self;
+        if host.contains(':') { write!(f, "tls://[{host}]:{port}") } else { write!(f, "tls://{host}:{port}") }
     }
 }
 
-/// A connection with a broker. Dropping it ends it.
-pub(super) struct Connection {
-    pub(super) client: Client,
-    events: mpsc::UnboundedReceiver<Event>,
-    /// What the broker has said last.
-    said: Option<String>,
-}
-
-/// What a broker says besides messages.
-pub(super) enum Trouble {
-    /// Its permissions do not allow something.
-    Refused(String),
-    /// We have not read what it sent in time, and it was dropped: requests and answers are repeated, and so are records, by the
-    /// next ones.
-    Late,
-    /// The connection is lost.
-    Lost(String),
-}
-
-impl Connection {
-    /// Connects once. `unread`: messages that may wait for us, of each subscription.
-    pub(super) async fn open(
-        url: &BrokerUrl,
-        tls: &rustls::ClientConfig,
-        name: &PeerName,
-        unread: usize,
-    ) -> Result<Self, String> {
-        let (tell, events) = mpsc::unbounded_channel();
-        let options = ConnectOptions::new()
-            .name(name)
-            .require_tls(true)
-            .tls_client_config(tls.clone())
-            .connection_timeout(CONNECT_TIMEOUT)
-            .ping_interval(PING_INTERVAL)
-            .subscription_capacity(unread)
-            // Other brokers of a cluster are told of by address, which stands in no certificate.
-            .ignore_discovered_servers()
-            // Lost connections are ours to see, to count and to open again.
-            .max_reconnects(1)
-            .event_callback(move |event| {
-                let _ = tell.send(event);
-                std::future::ready(())
-            });
-        let opening = timeout(CONNECT_TIMEOUT, options.connect(url.0.clone())).await;
-        let client = opening
-            .map_err(|_| format!("{url} does not answer"))?
-            .map_err(|error| format!("{url}: {error}{}", what_to_do(&error)))?;
-        Ok(Self { client, events, said: None })
-    }
-
-    /// What the broker says next besides messages. Cancel-safe.
-    pub(super) async fn trouble(&mut self) -> Trouble {
-        loop {
-            match self.events.recv().await {
-                Some(Event::ServerError(ServerError::Other(text))) if is_refusal(&text) => {
-                    return Trouble::Refused(text);
-                }
-                Some(Event::ServerError(error)) => self.said = Some(error.to_string()),
-                Some(Event::Disconnected | Event::Closed) | None => {
-                    let reason = self.said.take().unwrap_or_else(|| "the broker is gone".into());
-                    return Trouble::Lost(reason);
-                }
-                Some(Event::SlowConsumer(_)) => return Trouble::Late,
-                Some(Event::Connected | Event::LameDuckMode | Event::Draining | Event::ClientError(_)) => {}
-            }
-        }
-    }
-}
-
-fn what_to_do(error: &ConnectError) -> &'static str {
-    let cause = error.source().and_then(|cause| cause.downcast_ref::<io::Error>()).map(io::Error::kind);
-    match (error.kind(), cause) {
-        (ConnectErrorKind::AuthorizationViolation, _) => {
-            "; its configuration must know us: `cellcc assist permissions`"
-        }
+fn what_to_do(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::PermissionDenied => "; its configuration must know us: `cellcc assist permissions`",
         // TLS's alert, or, where it was lost on the way, a connection that ends with the handshake.
-        (
-            _,
-            Some(io::ErrorKind::InvalidData | io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe),
-        ) => "; has a certificate expired, or is it of another authority than that of its peer?",
+        io::ErrorKind::InvalidData
+        | io::ErrorKind::ConnectionReset
+        | io::ErrorKind::BrokenPipe
+        | io::ErrorKind::UnexpectedEof => {
+            "; has a certificate expired, or is it of another authority than that of its peer?"
+        }
         _ => "",
     }
-}
-
-/// The form of nats-server's `pubPermissionViolation` and `subPermissionViolation`.
-fn is_refusal(text: &str) -> bool {
-    text.starts_with("Permissions Violation")
 }
 
 #[cfg(test)]
@@ -164,7 +158,16 @@ mod tests {
     fn a_broker_has_a_host_and_a_port_and_no_user() {
         let url: BrokerUrl = "nats://broker.example".parse().unwrap();
         assert_eq!(url.to_string(), "tls://broker.example:4222");
-        for wrong in ["", "broker:4222", "http://broker", "tls://", "tls://broker:x", "quic://broker:4443"] {
+        assert_eq!("tls://[::1]:7".parse::<BrokerUrl>().unwrap().to_string(), "tls://[::1]:7");
+        for wrong in [
+            "",
+            "broker:4222",
+            "http://broker",
+            "tls://",
+            "tls://broker:x",
+            "tls://broker:0",
+            "quic://broker:4443",
+        ] {
             let error = wrong.parse::<BrokerUrl>().unwrap_err().to_string();
             assert!(error.contains("tls://HOST:PORT"), "{wrong}: {error}");
         }

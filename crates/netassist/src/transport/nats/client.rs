@@ -1,25 +1,23 @@
 //! A client's connection with a broker.
 
-use super::broker::{BrokerUrl, Connection, Trouble};
+use super::broker::BrokerUrl;
+use super::connection::{Client, Connection, Heard};
 use super::subject;
+use super::wire::Message;
 use crate::certificates::{CertificateError, Credentials, provider};
 use crate::identity::UserKey;
 use crate::name::PeerName;
 use crate::protocol::{Answer, RENEWED_EVERY, Request, answer};
 use crate::transport::conversation::{Change, Conversation, Keys, lock};
 use crate::transport::pace::Pace;
-use async_nats::{Client, Message, Subject, Subscriber};
 use cellcc_assist::Record;
-use futures_util::stream::{AbortHandle, Abortable, SelectAll, StreamExt, abortable};
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 
 const RENEWAL_INTERVAL: Duration = Duration::from_secs(1);
 const RENEWALS: u128 = RENEWED_EVERY.as_nanos() / RENEWAL_INTERVAL.as_nanos();
-/// Messages that may wait for us, of each subscription: the answers of a large server.
-const MAX_UNREAD: usize = 1 << 14;
 
 /// Connects with a broker.
 pub(in crate::transport) struct Dialler {
@@ -42,10 +40,9 @@ impl Dialler {
         conversation: &Conversation,
         changed: &mut mpsc::UnboundedReceiver<Change>,
     ) -> String {
-        match Connection::open(&self.url, &self.tls, &self.name, MAX_UNREAD).await {
+        match self.url.connect(&self.tls, &self.name).await {
             Ok(connection) => match self.talk(connection, conversation, changed).await {
-                Ok(lost) => lost,
-                Err(_) => "the broker is gone".into(),
+                Ok(lost) | Err(lost) => lost,
             },
             Err(problem) => problem,
         }
@@ -56,29 +53,30 @@ impl Dialler {
         mut connection: Connection,
         conversation: &Conversation,
         changed: &mut mpsc::UnboundedReceiver<Change>,
-    ) -> Result<String, async_nats::Error> {
+    ) -> Result<String, String> {
         let answers_to = subject::answers_to(&self.name, &session()?);
-        let mut answers = connection.client.subscribe(answers_to.clone()).await?;
         let client = connection.client.clone();
-        let asking = Asking {
-            client: &client,
-            under: subject::requests_of(&self.name).into(),
-            answers_to: answers_to.into(),
-        };
+        let answers = client.subscribe(&answers_to).await?;
+        let asking = Asking { client: &client, under: subject::requests_of(&self.name), answers_to };
         conversation.connected();
         // What has changed until now is asked for as a whole.
         while changed.try_recv().is_ok() {}
         let mut unasked = VecDeque::from(conversation.everything());
         let pace = Pace::start();
-        let mut heard = Heard::new(&client, conversation);
+        let mut brought = Brought::new(&client, conversation);
         let mut renewals = tokio::time::interval(RENEWAL_INTERVAL);
         let mut turn = 0;
         loop {
             tokio::select! {
-                Some(message) = heard.records.next(), if !heard.records.is_empty() => heard.on_record(&message),
-                Some(message) = answers.next() => heard.on_answer(&message).await?,
+                heard = connection.next() => match heard {
+                    Heard::Message(message) if message.sid == answers => brought.on_answer(&message).await?,
+                    Heard::Message(message) => brought.on_record(&message),
+                    Heard::Refused(what) => brought.on_refused(&what).await?,
+                    Heard::Late => {}
+                    Heard::Lost(reason) => return Ok(reason),
+                },
                 Some(change) = changed.recv() => {
-                    heard.on_change(&change);
+                    brought.on_change(&change).await?;
                     unasked.extend(conversation.request(&change));
                 }
                 () = pace.turn(), if !unasked.is_empty() => {
@@ -86,11 +84,6 @@ impl Dialler {
                         asking.ask(&request).await?;
                     }
                 }
-                trouble = connection.trouble() => match trouble {
-                    Trouble::Refused(what) => heard.on_refused(&what),
-                    Trouble::Late => {}
-                    Trouble::Lost(reason) => return Ok(reason),
-                },
                 _ = renewals.tick() => {
                     turn = (turn + 1) % RENEWALS;
                     unasked.extend(conversation.everything().into_iter().filter(|request| turn_of(request) == turn));
@@ -119,43 +112,43 @@ fn turn_of(request: &Request) -> u128 {
 /// How services are asked.
 struct Asking<'a> {
     client: &'a Client,
-    under: Subject,
-    answers_to: Subject,
+    under: String,
+    answers_to: String,
 }
 
 impl Asking<'_> {
-    async fn ask(&self, request: &Request) -> Result<(), async_nats::Error> {
-        let text = serde_json::to_vec(request)?;
-        let (under, answers_to) = (self.under.clone(), self.answers_to.clone());
-        Ok(self.client.publish_with_reply(under, answers_to, text.into()).await?)
+    async fn ask(&self, request: &Request) -> Result<(), String> {
+        let text = serde_json::to_vec(request).map_err(|error| error.to_string())?;
+        self.client.publish(&self.under, Some(&self.answers_to), &text).await
     }
 }
 
 /// What one connection has brought.
-struct Heard<'a> {
+struct Brought<'a> {
     client: &'a Client,
     conversation: &'a Conversation,
     keys: Keys,
-    records: SelectAll<Abortable<Subscriber>>,
-    /// The subscription for each user. Its end is that of its records.
-    subscriptions: HashMap<IpAddr, (UserKey, AbortHandle)>,
+    /// The subscription for each user.
+    subscriptions: HashMap<IpAddr, (UserKey, u64)>,
+    /// The subscriptions whose messages are heard.
+    open: HashSet<u64>,
     /// The site that has told of each user last.
     sites: HashMap<[u8; 16], String>,
 }
 
-impl<'a> Heard<'a> {
+impl<'a> Brought<'a> {
     fn new(client: &'a Client, conversation: &'a Conversation) -> Self {
         Self {
             client,
             conversation,
             keys: Keys::default(),
-            records: SelectAll::new(),
             subscriptions: HashMap::new(),
+            open: HashSet::new(),
             sites: HashMap::new(),
         }
     }
 
-    async fn on_answer(&mut self, message: &Message) -> Result<(), async_nats::Error> {
+    async fn on_answer(&mut self, message: &Message) -> Result<(), String> {
         let Ok(answer) = answer(&message.payload) else {
             self.conversation.unusable();
             return Ok(());
@@ -176,42 +169,46 @@ impl<'a> Heard<'a> {
         Ok(())
     }
 
-    async fn subscribe(&mut self, user: IpAddr, key: UserKey) -> Result<(), async_nats::Error> {
+    async fn subscribe(&mut self, user: IpAddr, key: UserKey) -> Result<(), String> {
         if self.subscriptions.get(&user).is_some_and(|(known, _)| *known == key) {
             return Ok(());
         }
-        self.unsubscribe(user);
-        let subscriber = self.client.subscribe(subject::records_about(key)).await?;
-        let (records, handle) = abortable(subscriber);
-        self.records.push(records);
-        self.subscriptions.insert(user, (key, handle));
+        self.unsubscribe(user).await?;
+        let sid = self.client.subscribe(&subject::records_about(key)).await?;
+        self.open.insert(sid);
+        self.subscriptions.insert(user, (key, sid));
         Ok(())
     }
 
-    fn unsubscribe(&mut self, user: IpAddr) {
-        let Some((key, records)) = self.subscriptions.remove(&user) else { return };
-        records.abort();
+    async fn unsubscribe(&mut self, user: IpAddr) -> Result<(), String> {
+        let Some((key, sid)) = self.subscriptions.remove(&user) else { return Ok(()) };
+        self.open.remove(&sid);
         lock(&self.keys).remove(&key.0);
         self.sites.remove(&key.0);
+        self.client.unsubscribe(sid).await
     }
 
-    fn on_change(&mut self, change: &Change) {
-        if let Change::User(user) = change
-            && !self.conversation.is_wanted(*user)
-        {
-            self.unsubscribe(*user);
+    async fn on_change(&mut self, change: &Change) -> Result<(), String> {
+        match change {
+            Change::User(user) if !self.conversation.is_wanted(*user) => self.unsubscribe(*user).await,
+            Change::User(_) | Change::All | Change::OwnFlows => Ok(()),
         }
     }
 
-    fn on_refused(&mut self, what: &str) {
+    async fn on_refused(&mut self, what: &str) -> Result<(), String> {
         let user = subject::key_in(what).and_then(|key| lock(&self.keys).get(&key.0).copied());
-        if let Some(user) = user {
-            self.unsubscribe(user);
-        }
         self.conversation.denied(user, &format!("the broker refuses: {what}"));
+        match user {
+            Some(user) => self.unsubscribe(user).await,
+            None => Ok(()),
+        }
     }
 
     fn on_record(&mut self, message: &Message) {
+        // What was on its way when its subscription ended is nobody's.
+        if !self.open.contains(&message.sid) {
+            return;
+        }
         let arrived_at = Instant::now();
         let (Ok(record), Some(site)) = (Record::decode(&message.payload), subject::site_of(&message.subject))
         else {

@@ -8,10 +8,12 @@
 
 mod broker;
 mod client;
+mod connection;
 mod permissions;
 mod publisher;
 mod registrations;
 pub mod subject;
+mod wire;
 
 pub(super) use client::Dialler;
 pub(super) use publisher::{Outbox, Publisher};

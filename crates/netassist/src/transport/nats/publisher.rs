@@ -1,30 +1,27 @@
 //! The service's end of a broker: publishes records, and answers requests.
 
-use super::broker::{BrokerUrl, Connection, Trouble};
+use super::broker::BrokerUrl;
+use super::connection::{Client, Connection, Heard};
 use super::registrations::Registrations;
 use super::subject::{self, ALL_REQUESTS, CellName, SubjectToken};
 use crate::certificates::{CertificateError, Credentials};
 use crate::name::PeerName;
+use crate::problem_log::ProblemLog;
 use crate::service::Publication;
 use crate::transport::backoff::{Backoff, drawn_share};
 use crate::transport::shared::{ServerCounts, Shared};
-use async_nats::{Client, Subscriber};
 use bytes::Bytes;
 use cellcc_assist::Record;
-use futures_util::StreamExt;
 use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 
 /// Records that wait for the broker: those of 16,000 users in one period.
 const MAX_WAITING: usize = 1 << 14;
 /// Of these, records that are taken at once.
 const TAKEN_AT_ONCE: usize = 256;
-/// Requests that wait for us: the 5,000 that a client may make at once, and more of others; 32 MB at most. Clients repeat what is
-/// lost.
-const MAX_REQUESTS: usize = 1 << 13;
 /// How often registrations are looked at.
 const FORGET_INTERVAL: Duration = Duration::from_secs(1);
 
@@ -114,20 +111,19 @@ impl Publisher {
 
     /// Publishes and answers, and connects again where the connection is lost.
     pub(in crate::transport) async fn run(mut self) {
-        let (mut backoff, mut told) = (Backoff::default(), None);
+        let (mut backoff, mut problems) = (Backoff::default(), ProblemLog::default());
         loop {
             let PublisherSettings { url, credentials, .. } = &self.settings;
-            let problem = match Connection::open(url, &self.tls, credentials.name(), MAX_REQUESTS).await {
+            let problem = match url.connect(&self.tls, credentials.name()).await {
                 Ok(connection) => {
-                    (backoff, told) = (Backoff::default(), None);
+                    backoff = Backoff::default();
                     self.serve(connection).await
                 }
                 Err(problem) => problem,
             };
             self.on_lost();
-            if told.as_ref() != Some(&problem) {
-                (self.settings.log)(&format!("NATS: {problem}; trying again"));
-                told = Some(problem);
+            if let Some(line) = problems.line(Instant::now(), &problem) {
+                (self.settings.log)(&format!("NATS: {line}; trying again"));
             }
             tokio::time::sleep(backoff.wait(drawn_share())).await;
         }
@@ -148,9 +144,9 @@ impl Publisher {
     /// Until the connection is lost: why.
     async fn serve(&mut self, mut connection: Connection) -> String {
         let client = connection.client.clone();
-        let Ok(requests) = client.subscribe(ALL_REQUESTS).await else {
-            return "the broker is gone".into();
-        };
+        if let Err(gone) = client.subscribe(ALL_REQUESTS).await {
+            return gone;
+        }
         {
             let mut state = self.shared.state();
             state.counts.broker_connections += 1;
@@ -160,70 +156,72 @@ impl Publisher {
         }
         let Self { shared, settings, waiting, registrations, .. } = self;
         tokio::select! {
-            () = publish(shared, &client, waiting) => "the broker is gone".into(),
-            () = answer(shared, &client, requests, registrations) => "the broker is gone".into(),
-            problem = watch(shared, &mut connection, &settings.log) => problem,
+            gone = publish(shared, &client, waiting) => gone,
+            lost = answer(shared, &mut connection, registrations, &settings.log) => lost,
         }
     }
 }
 
-/// Publishes records, until it cannot.
-async fn publish(shared: &Shared, client: &Client, waiting: &mut mpsc::Receiver<(String, Bytes)>) {
+/// Publishes records, until it cannot: why.
+async fn publish(shared: &Shared, client: &Client, waiting: &mut mpsc::Receiver<(String, Bytes)>) -> String {
     let mut taken = Vec::with_capacity(TAKEN_AT_ONCE);
     while waiting.recv_many(&mut taken, TAKEN_AT_ONCE).await > 0 {
         let count = taken.len() as u64;
         for (subject, record) in taken.drain(..) {
-            if client.publish(subject, record).await.is_err() {
-                return;
+            if let Err(gone) = client.publish(&subject, None, &record).await {
+                return gone;
             }
         }
         shared.state().counts.broker_records += count;
     }
+    "the service has ended".into()
 }
 
-/// Answers requests, until it cannot.
+/// Answers requests, and counts what the broker refuses, until the connection is lost: why.
 async fn answer(
     shared: &Shared,
-    client: &Client,
-    mut requests: Subscriber,
+    connection: &mut Connection,
     registrations: &mut Registrations,
-) {
+    log: &Log,
+) -> String {
+    let client = connection.client.clone();
     let mut forget = tokio::time::interval(FORGET_INTERVAL);
     loop {
-        let message = tokio::select! {
-            message = requests.next() => message,
+        let heard = tokio::select! {
+            heard = connection.next() => heard,
             _ = forget.tick() => {
                 registrations.forget(shared.clock.now());
                 continue;
             }
         };
-        let Some(message) = message else { return };
-        let Some(answer_to) = message.reply else { continue };
-        for answer in registrations.answers(&message.subject, &answer_to, &message.payload) {
-            let Ok(text) = serde_json::to_vec(&answer) else { continue };
-            if client.publish(answer_to.clone(), text.into()).await.is_err() {
-                return;
-            }
-        }
-    }
-}
-
-/// Counts what the broker refuses, until the connection is lost: why.
-async fn watch(shared: &Shared, connection: &mut Connection, log: &Log) -> String {
-    loop {
-        match connection.trouble().await {
-            Trouble::Refused(what) => {
-                let mut state = shared.state();
-                state.counts.broker_refusals += 1;
+        let message = match heard {
+            Heard::Message(message) => message,
+            Heard::Refused(what) => {
+                let refusals = {
+                    let counts = &mut shared.state().counts;
+                    counts.broker_refusals += 1;
+                    counts.broker_refusals
+                };
                 // Each record would be refused.
-                if state.counts.broker_refusals.is_power_of_two() {
+                if refusals.is_power_of_two() {
                     log(&format!(
                         "NATS: {what}: compare the broker's configuration with `cellcc assist permissions`"
                     ));
                 }
+                continue;
             }
-            Trouble::Late => shared.state().counts.broker_requests_dropped += 1,
-            Trouble::Lost(reason) => return reason,
+            Heard::Late => {
+                shared.state().counts.broker_requests_dropped += 1;
+                continue;
+            }
+            Heard::Lost(reason) => return reason,
+        };
+        let Some(answer_to) = message.reply else { continue };
+        for answer in registrations.answers(&message.subject, &answer_to, &message.payload) {
+            let Ok(text) = serde_json::to_vec(&answer) else { continue };
+            if let Err(gone) = client.publish(&answer_to, None, &text).await {
+                return gone;
+            }
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The service's end: connections, their requests, and the records for them.
 
 use super::framing::{FramingError, read};
+use super::restart::endpoint_config;
 use super::{SERVICE_DATAGRAM_RECEIVE_BYTES, transport};
 use crate::certificates::{Credentials, name_in};
 use crate::name::PeerName;
@@ -10,10 +11,11 @@ use crate::transport::server::BindError;
 use crate::transport::shared::Shared;
 use bytes::Bytes;
 use cellcc_units::Bytes as Size;
-use noq::{Connection, Endpoint, Incoming, PathId, RecvStream, ServerConfig, VarInt};
+use noq::{Connection, Endpoint, Incoming, PathId, RecvStream, ServerConfig, TokioRuntime, VarInt};
 use rustls::pki_types::CertificateDer;
+use socket2::{Domain, Socket, Type};
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{Semaphore, mpsc};
@@ -88,8 +90,11 @@ impl Listener {
             .transport_config(Arc::new(transport(SERVICE_DATAGRAM_RECEIVE_BYTES)))
             .max_incoming(MAX_INCOMING)
             .incoming_buffer_size(INCOMING_BUFFER_BYTES);
-        let endpoint =
-            Endpoint::server(config, listen).map_err(|cause| BindError::Listen { listen, cause })?;
+        let endpoint = socket(listen)
+            .and_then(|socket| {
+                Endpoint::new(endpoint_config(credentials), Some(config), socket, Arc::new(TokioRuntime))
+            })
+            .map_err(|cause| BindError::Listen { listen, cause })?;
         Ok(Self { endpoint, handshakes: Arc::new(Semaphore::new(MAX_HANDSHAKES)) })
     }
 
@@ -133,6 +138,17 @@ impl Listener {
             }
         });
     }
+}
+
+/// A UDP socket; one for all IPv6 addresses takes IPv4, too.
+fn socket(listen: SocketAddr) -> io::Result<UdpSocket> {
+    let socket = Socket::new(Domain::for_address(listen), Type::DGRAM, None)?;
+    if listen.is_ipv6() {
+        // Where the system does not do that, the address is for IPv6 alone.
+        let _ = socket.set_only_v6(false);
+    }
+    socket.bind(&listen.into())?;
+    Ok(socket.into())
 }
 
 /// A connection whose client has proved who it is.

@@ -3,6 +3,7 @@
 mod client;
 mod connections;
 mod framing;
+mod restart;
 
 pub(super) use client::Dialler;
 pub(super) use connections::{Connected, Listener};

@@ -1,0 +1,133 @@
+//! A process that outlives the emulator by a moment, so that nothing outlives it for long: whatever ends the emulator, what runs in
+//! its namespaces is killed.
+//!
+//! The kernel ends a command with the emulator ([`Commands`](crate::commands::Commands)), but not what the command has started; an
+//! emulator that is killed can no longer do that itself. Whatever has left those namespaces is not found.
+
+use crate::error::EmuError;
+use crate::namespace::Namespace;
+use crate::process::Process;
+use crate::sys;
+use rustix::fs::fstat;
+use rustix::io::retry_on_intr;
+use rustix::pipe::{PipeFlags, pipe_with};
+use rustix::process::{
+    Pid, PidfdFlags, Signal, WaitOptions, chdir, pidfd_open, pidfd_send_signal, setsid, waitpid,
+};
+use rustix::stdio::{dup2_stderr, dup2_stdin, dup2_stdout};
+use rustix::thread::set_name;
+use std::fs::{self, File};
+use std::io::{Read, Write};
+use std::os::unix::fs::MetadataExt;
+use std::time::{Duration, Instant};
+
+/// What `ps` calls it.
+pub(crate) const NAME: &str = "cellcc-guard";
+/// The guards of emulators within ours end theirs first.
+const PATIENCE_WITH_GUARDS: Duration = Duration::from_secs(1);
+/// A process that the kernel does not end by then, it will not end soon: it waits for a device.
+const PATIENCE: Duration = Duration::from_secs(5);
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// Ends what runs in the namespaces that it was given, once this process has ended or has dropped it.
+#[derive(Debug)]
+pub struct Guard {
+    /// It ends with the last writer: when this process does.
+    namespaces: Option<File>,
+    pid: Pid,
+}
+
+impl Guard {
+    /// Starts it. Must be called before the process has a second thread.
+    ///
+    /// # Errors
+    /// The kernel allows no further process.
+    pub fn start() -> Result<Self, EmuError> {
+        let failed = "start the process that cleans up";
+        let (reader, writer) = pipe_with(PipeFlags::CLOEXEC).map_err(EmuError::system(failed))?;
+        match sys::fork().map_err(EmuError::system(failed))? {
+            Some(pid) => Ok(Self { namespaces: Some(writer.into()), pid }),
+            None => {
+                drop(writer);
+                keep_apart();
+                end_all(&after_the_end(reader.into()));
+                sys::exit_at_once()
+            }
+        }
+    }
+
+    /// What runs in this namespace will be ended. The namespace in which the guard was started is left alone.
+    ///
+    /// # Errors
+    /// The guard was killed.
+    pub fn protect(&mut self, namespace: &Namespace) -> Result<(), EmuError> {
+        let number = fstat(namespace).map_err(EmuError::system("look at a network namespace"))?.st_ino;
+        let write = |mut file: &File| file.write_all(&number.to_ne_bytes());
+        self.namespaces
+            .as_ref()
+            .map_or(Ok(()), write)
+            .map_err(EmuError::system("reach the process that cleans up"))
+    }
+}
+
+/// Waits for it.
+impl Drop for Guard {
+    fn drop(&mut self) {
+        drop(self.namespaces.take());
+        let _ = retry_on_intr(|| waitpid(Some(self.pid), WaitOptions::empty()));
+    }
+}
+
+/// Out of reach of signals to the emulator's group and of the terminal's; holds nothing open that others wait for.
+fn keep_apart() {
+    let _ = set_name(c"cellcc-guard");
+    let _ = setsid();
+    sys::ignore_requests_to_end();
+    let _ = chdir("/");
+    if let Ok(nowhere) = File::options().read(true).write(true).open("/dev/null") {
+        let _ = dup2_stdin(&nowhere);
+        let _ = dup2_stdout(&nowhere);
+        let _ = dup2_stderr(&nowhere);
+    }
+}
+
+/// The numbers of the namespaces, once the emulator has ended.
+fn after_the_end(mut emulator: File) -> Vec<u64> {
+    let mut bytes = Vec::new();
+    let _ = emulator.read_to_end(&mut bytes);
+    let own = namespace_of("self");
+    let numbers =
+        bytes.chunks_exact(8).filter_map(|number| Some(u64::from_ne_bytes(number.try_into().ok()?)));
+    numbers.filter(|number| Some(*number) != own).collect()
+}
+
+/// The number of a process's network namespace.
+fn namespace_of(process: &str) -> Option<u64> {
+    fs::metadata(format!("/proc/{process}/ns/net")).map(|metadata| metadata.ino()).ok()
+}
+
+/// Kills again and again: what is killed may have started something meanwhile.
+fn end_all(namespaces: &[u64]) {
+    let began = Instant::now();
+    while began.elapsed() < PATIENCE {
+        let spares_guards = began.elapsed() < PATIENCE_WITH_GUARDS;
+        let mut found = 0;
+        for process in Process::all() {
+            let is_inside =
+                || namespace_of(&process.pid.to_string()).is_some_and(|number| namespaces.contains(&number));
+            // Opened before it is looked at: then it is no later process with the same number that is killed.
+            let Ok(handle) = pidfd_open(process.pid, PidfdFlags::empty()) else { continue };
+            if !process.is_alive || !is_inside() {
+                continue;
+            }
+            found += 1;
+            if !(spares_guards && process.name == NAME) {
+                let _ = pidfd_send_signal(handle, Signal::KILL);
+            }
+        }
+        if found == 0 {
+            return;
+        }
+        std::thread::sleep(PAUSE);
+    }
+}

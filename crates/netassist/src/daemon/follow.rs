@@ -1,0 +1,141 @@
+//! A source, followed: its samples go to the service, and what is no measurement is counted, and named in the log.
+
+use super::metrics::SourceCounts;
+use super::probes::Probes;
+use crate::problem_log::ProblemLog;
+use crate::sample::Sample;
+use crate::source::{Source, SourceEvent};
+use crate::transport::{Log, Server};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+/// What follows from what a source tells.
+pub(super) struct Follower {
+    /// The source's kind, and what it reads.
+    pub(super) name: String,
+    pub(super) probes: Probes,
+    pub(super) server: Server,
+    pub(super) counts: Arc<SourceCounts>,
+    pub(super) log: Log,
+}
+
+impl Follower {
+    /// Until the source ends.
+    pub(super) async fn follow(self, mut source: Box<dyn Source>) {
+        let mut problems = ProblemLog::default();
+        let mut has_named_a_stranger = false;
+        while let Some(event) = source.next().await {
+            match event {
+                SourceEvent::Samples(mut samples) => {
+                    if !has_named_a_stranger {
+                        has_named_a_stranger = self.names_a_stranger(&samples);
+                    }
+                    self.probes.fill(&mut samples);
+                    self.server.samples(&samples);
+                }
+                SourceEvent::LeftOut(left_out) => {
+                    self.problem(&mut problems, left_out.count, &left_out.to_string());
+                }
+                SourceEvent::Problem(problem) => self.problem(&mut problems, 1, &problem),
+            }
+        }
+        self.counts.ended.fetch_add(1, Ordering::Relaxed);
+        (self.log)(&format!("source {} has ended", self.name));
+    }
+
+    fn problem(&self, problems: &mut ProblemLog, count: u64, text: &str) {
+        self.counts.problems.fetch_add(count, Ordering::Relaxed);
+        self.server.source_problem(&self.name);
+        if let Some(line) = problems.line(Instant::now(), text) {
+            (self.log)(&format!("source {}: {line}", self.name));
+        }
+    }
+
+    /// Says once that a source tells of somebody who is not in the table: a base station may have other users, too, and a table may
+    /// have a wrong name.
+    fn names_a_stranger(&self, samples: &[Sample]) -> bool {
+        let Some(stranger) = self.server.stranger(samples) else { return false };
+        (self.log)(&format!(
+            "source {}: it tells of {stranger}, which no [[user]] of the configuration has; samples_unknown_user counts all of these",
+            self.name
+        ));
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::test_edge::Edge;
+    use super::*;
+    use crate::source::gnb::{GnbReader, GnbSettings};
+    use crate::source::{InputProblem, Messages, NextMessage, Plausible, RawInput, RawMessage};
+    use std::sync::Mutex;
+
+    struct Texts(Vec<String>);
+
+    impl RawInput for Texts {
+        fn next(&mut self) -> NextMessage<'_> {
+            Box::pin(async move {
+                let at = cellcc_units::Time::ZERO;
+                (!self.0.is_empty()).then(|| match self.0.remove(0) {
+                    text if text.is_empty() => Err(InputProblem::Missing("it has gone".into())),
+                    text => Ok(RawMessage { at, bytes: text.into() }),
+                })
+            })
+        }
+    }
+
+    /// What a service whose source sends these messages counts and logs.
+    async fn followed(texts: Vec<String>) -> (u64, Vec<String>, Option<String>) {
+        let edge = Edge::start("edge").await;
+        let lines = Arc::new(Mutex::new(Vec::new()));
+        let log = Arc::clone(&lines);
+        let follower = Follower {
+            name: "gnb".into(),
+            probes: Probes::open(&[], edge.clock).await.unwrap(),
+            server: edge.server.clone(),
+            counts: Arc::default(),
+            log: Arc::new(move |line| log.lock().unwrap().push(line.to_owned())),
+        };
+        let counts = Arc::clone(&follower.counts);
+        let reader = GnbReader::new(GnbSettings { downlink_slots_per_second: 1400, network_rtt: None });
+        follower.follow(Box::new(Messages::new(Texts(texts), reader, Plausible::default()))).await;
+        let lines = lines.lock().unwrap().clone();
+        (counts.problems.load(Ordering::Relaxed), lines, edge.server.troubled_source())
+    }
+
+    fn report(ms: u64, rate: &str) -> String {
+        format!(
+            r#"{{"timestamp":"2026-07-22T10:00:00.{ms:03}","cells":[{{"ue_list":[{{"pci":1,"rnti":9,"dl_brate":{rate},
+            "ul_brate":0,"dl_nof_ok":1,"dl_nof_nok":0,"dl_bs":3000}}]}}]}}"#
+        )
+    }
+
+    /// No user, no line, no count, and /health said 200.
+    #[tokio::test]
+    async fn entries_that_are_left_out_are_counted_and_named() {
+        let rates = ["-1", "\"12000000\"", "null"];
+        let texts = rates.iter().enumerate().map(|(at, rate)| report(50 * at as u64, rate)).collect();
+        let (problems, lines, troubled) = followed(texts).await;
+        assert_eq!((problems, troubled.as_deref()), (3, Some("gnb")));
+        assert!(lines[0].contains("an entry was left out: `dl_brate` is -1"), "{lines:?}");
+        assert_eq!(lines.len(), 4, "three problems, and the end: {lines:?}");
+    }
+
+    #[tokio::test]
+    async fn a_user_whom_the_table_lacks_is_named_once() {
+        let texts = (0..5).map(|at| report(50 * at, "1e6")).collect();
+        let (problems, lines, _) = followed(texts).await;
+        let named = lines.iter().filter(|line| line.contains("RNTI 9 of cell 1, which no [[user]]")).count();
+        assert_eq!((problems, named), (0, 1), "{lines:?}");
+    }
+
+    /// Two problems in turn were a line each time.
+    #[tokio::test]
+    async fn a_feed_of_nonsense_is_a_few_lines() {
+        let (problems, lines, _) =
+            followed((1..2000).map(|length| format!("{{\"x\":{}", "[".repeat(length % 100))).collect()).await;
+        assert!(problems == 1999 && lines.len() < 10, "{problems}, {lines:?}");
+    }
+}

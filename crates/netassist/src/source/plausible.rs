@@ -1,0 +1,126 @@
+//! Which rates of a source are believed: one rule for all that send messages.
+//!
+//! 1. No rate above what a cell carries.
+//! 2. A rate ten times that of the user's period before, and more than a hundredth of what a cell carries, only when the next period
+//!    has such a rate, too: a single wild number goes to nobody, and a user that really begins so fast loses one period.
+
+use super::{MAX_USERS, Reading};
+use crate::identity::SourceName;
+use crate::sample::{Measured, Sample};
+use cellcc_units::Rate;
+use std::collections::HashMap;
+
+/// What the widest carrier of NR carries to all of its users (3GPP TS 38.306, section 4.1.2: some 10 Gbit/s).
+pub const FASTEST_CELL: Rate = Rate::from_bytes_per_sec(10_000_000_000 / 8);
+/// A jump by more than this factor has to be confirmed. Ours: a user's rate changes by less while it lasts.
+const JUMP: u64 = 10;
+/// Below this share of what the cell carries, no jump has to be. Ours.
+const SMALL_SHARE: f64 = 0.01;
+
+/// What is believed of a source. Pure.
+#[derive(Debug)]
+pub struct Plausible {
+    cell_rate: Rate,
+    before: HashMap<SourceName, Rate>,
+}
+
+impl Default for Plausible {
+    fn default() -> Self {
+        Self::in_cells_of(FASTEST_CELL)
+    }
+}
+
+impl Plausible {
+    /// For cells that carry at most this.
+    pub fn in_cells_of(cell_rate: Rate) -> Self {
+        Self { cell_rate, before: HashMap::new() }
+    }
+
+    /// Leaves out what is not believed.
+    pub fn sift(&mut self, reading: &mut Reading) {
+        let Reading { samples, left_out } = reading;
+        samples.retain(|sample| match self.doubt(sample) {
+            Some(reason) => {
+                left_out.add(&reason);
+                false
+            }
+            None => true,
+        });
+    }
+
+    fn doubt(&mut self, sample: &Sample) -> Option<String> {
+        let Measured::Counted(counted) = &sample.measured else { return None };
+        let downlink = Rate::from_transfer(counted.downlink.served, counted.downlink.period);
+        let name = &sample.user;
+        let fastest = downlink.max(counted.uplink);
+        if fastest > self.cell_rate {
+            return Some(format!("{fastest} for {name}: a cell carries at most {}", self.cell_rate));
+        }
+        if self.before.len() >= MAX_USERS {
+            self.before.clear();
+        }
+        let before = self.before.insert(name.clone(), downlink).unwrap_or(Rate::ZERO);
+        let unquestioned = before.mul_f64(JUMP as f64).max(self.cell_rate.mul_f64(SMALL_SHARE));
+        (downlink > unquestioned).then(|| {
+            format!("{downlink} for {name} after {before}: believed once the next period confirms it")
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::entries::LeftOut;
+    use crate::identity::RadioName;
+    use crate::sample::{BaseRtt, Counted};
+    use cellcc_assist::{Evidence, Observation};
+    use cellcc_units::{Bytes, Span, Time};
+
+    fn sample(mbit: f64) -> Sample {
+        let period = Span::from_millis(50);
+        let downlink = Observation {
+            period,
+            served: Rate::from_mbit_per_sec(mbit).bytes_in(period),
+            busy: period,
+            backlog: Bytes::ZERO,
+            channel: None,
+            packet: Bytes::new(1500),
+            evidence: Evidence::Queue,
+        };
+        let base_rtt = BaseRtt::ToBaseStation(None);
+        let counted = Counted { downlink, uplink: Rate::ZERO, uplink_delay: None, base_rtt };
+        Sample {
+            user: SourceName::Radio(RadioName { pci: 1, rnti: 7 }),
+            cell: 1,
+            until: Time::ZERO,
+            measured: Measured::Counted(counted),
+        }
+    }
+
+    fn sifted(plausible: &mut Plausible, mbit: f64) -> (usize, LeftOut) {
+        let mut reading = Reading { samples: vec![sample(mbit)], left_out: LeftOut::default() };
+        plausible.sift(&mut reading);
+        (reading.samples.len(), reading.left_out)
+    }
+
+    /// 900 Gbit/s among 26 Mbit/s went to every server.
+    #[test]
+    fn a_rate_that_no_cell_carries_is_left_out_and_named_however_often_it_comes() {
+        let mut plausible = Plausible::default();
+        assert_eq!(sifted(&mut plausible, 26.0).0, 1);
+        for _ in 0..3 {
+            let (kept, left_out) = sifted(&mut plausible, 900_000.0);
+            assert_eq!((kept, left_out.count), (0, 1));
+            let reason = left_out.first.unwrap();
+            assert!(reason.contains("RNTI 7 of cell 1") && reason.contains("10Gbit/s"), "{reason}");
+        }
+        assert_eq!(sifted(&mut Plausible::in_cells_of(Rate::from_mbit_per_sec(20.0)), 26.0).0, 0);
+    }
+
+    #[test]
+    fn a_wild_number_among_others_is_left_out_and_a_rate_that_stays_is_believed() {
+        let mut plausible = Plausible::default();
+        let kept = [0.4, 26.0, 9000.0, 26.0, 400.0, 400.0, 90.0].map(|mbit| sifted(&mut plausible, mbit).0);
+        assert_eq!(kept, [1, 1, 0, 1, 0, 1, 1]);
+    }
+}

@@ -1,0 +1,84 @@
+//! What peers make this process keep. The peak of a process is that of all that it ever did, so each of these tests runs itself once
+//! more, in a process of its own.
+
+use crate::sources::SETTINGS;
+use cellcc_netassist::ServiceClock;
+use cellcc_netassist::source::gnb::{GnbReader, parse};
+use cellcc_netassist::source::{Messages, Plausible, Source, SourceEvent, WebSocketInput};
+use std::net::Ipv4Addr;
+use std::process::Command;
+use std::time::Duration;
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpListener;
+use tokio::time::timeout;
+use tokio_tungstenite::accept_async;
+
+/// Set in the process that is measured.
+const MEASURED: &str = "CELLCC_MEASURED_TEST";
+const PEAK: &str = "VmHWM:";
+
+/// By how much the peak of a process grows while it does this; `None` in that process itself.
+fn peak_mb(test: &str, work: impl FnOnce()) -> Option<u64> {
+    if std::env::var_os(MEASURED).is_some() {
+        let before = own_peak_mb();
+        work();
+        #[allow(clippy::print_stdout, reason = "it is read by the test that started this process")]
+        {
+            println!("{PEAK}{}", own_peak_mb() - before);
+        }
+        return None;
+    }
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", &format!("memory::{test}"), "--nocapture"])
+        .env(MEASURED, "1")
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let peak = said.split_once(PEAK).and_then(|(_, after)| after.lines().next()?.parse().ok());
+    Some(peak.unwrap_or_else(|| panic!("{said} {}", String::from_utf8_lossy(&output.stderr))))
+}
+
+fn own_peak_mb() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix(PEAK)).unwrap();
+    line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() / 1024
+}
+
+/// As a tree of values it took 216 MB.
+#[test]
+fn a_message_of_small_objects_takes_a_few_times_its_length() {
+    let peak = peak_mb("a_message_of_small_objects_takes_a_few_times_its_length", || {
+        let objects = vec![r#"{"":0}"#; (4 << 20) / 7].join(",");
+        let message = format!(r#"{{"timestamp":1,"ue_list":[{objects}]}}"#);
+        parse(message.as_bytes()).unwrap();
+    });
+    assert!(peak.is_none_or(|peak| peak < 32), "{peak:?} MB for 4 MB");
+}
+
+/// Answers waited without a bound: 703 MB after four seconds.
+#[test]
+fn a_base_station_that_pings_and_does_not_read_makes_nothing_wait() {
+    let peak = peak_mb("a_base_station_that_pings_and_does_not_read_makes_nothing_wait", || {
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        runtime.block_on(async { timeout(Duration::from_secs(3), pinged()).await }).unwrap_err();
+    });
+    assert!(peak.is_none_or(|peak| peak < 32), "{peak:?} MB");
+}
+
+/// Without end: a base station that sends pings as fast as they are taken.
+async fn pinged() {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+    let input = WebSocketInput::new(listener.local_addr().unwrap(), ServiceClock::start()).unwrap();
+    tokio::spawn(async move {
+        // A frame of a server has no mask: ping, 125 bytes.
+        let pings = [&b"\x89\x7d"[..], &[b'x'; 125]].concat().repeat(200);
+        loop {
+            let mut socket = accept_async(listener.accept().await.unwrap().0).await.unwrap().into_inner();
+            while socket.write_all(&pings).await.is_ok() {}
+        }
+    });
+    let mut source = Messages::new(input, GnbReader::new(SETTINGS), Plausible::default());
+    while let Some(event) = source.next().await {
+        assert!(matches!(event, SourceEvent::Problem(_)), "{event:?}");
+    }
+}

@@ -1,0 +1,133 @@
+//! Who stands in a broker's place, without a certificate or with one: what a client takes of it is bounded.
+
+use crate::broker::folder_of;
+use crate::support::{Edge, Heard, Listening, PATIENCE, name};
+use cellcc_netassist::{Authority, BrokerUrl, Role, ServiceAddress};
+use std::net::Ipv4Addr;
+use std::sync::Arc;
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::time::timeout;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
+
+/// A port of somebody's on loopback.
+async fn impostor() -> (TcpListener, BrokerUrl) {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    (listener, format!("tls://localhost:{port}").parse().unwrap())
+}
+
+async fn next(listener: &TcpListener) -> TcpStream {
+    timeout(PATIENCE, listener.accept()).await.expect("it connects").unwrap().0
+}
+
+/// How many bytes of this are taken before the connection ends.
+async fn taken(stream: &mut (impl AsyncWrite + Unpin), part: &[u8]) -> usize {
+    let mut taken = 0;
+    // A gigabyte is no bound.
+    while taken < 1 << 30 && matches!(timeout(PATIENCE, stream.write_all(part)).await, Ok(Ok(()))) {
+        taken += part.len();
+    }
+    taken
+}
+
+async fn is_lost(client: &mut Listening) -> String {
+    client
+        .hears_that(|heard| match heard {
+            Heard::Lost(reason) => Some(reason),
+            _ => None,
+        })
+        .await
+}
+
+/// What the sockets of both ends hold besides what is read.
+const BUFFERED: usize = 16 << 20;
+
+/// 562 MB were taken in five seconds, and the next attempt began.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_first_line_without_an_end_is_not_read_to_its_end() {
+    let authority = Arc::new(Authority::new().unwrap());
+    let edge = Edge::of(Arc::clone(&authority), "edge");
+    let (listener, url) = impostor().await;
+    let mut client = Listening::start(ServiceAddress::Nats(url.clone()), edge.credentials(Role::Server, "a"));
+    let mut line = [b'x'; 1 << 16];
+    line[..5].copy_from_slice(b"INFO ");
+    let of_client = taken(&mut next(&listener).await, &line).await;
+    let reason = is_lost(&mut client).await;
+    assert!(
+        of_client < BUFFERED && reason.contains("a line of more than 32768 bytes"),
+        "{of_client}: {reason}"
+    );
+    drop(client);
+    // The service dials with the same code.
+    edge.publish_through(&url, &[]);
+    let of_service = taken(&mut next(&listener).await, &line).await;
+    assert!(of_service < BUFFERED, "{of_service} bytes");
+}
+
+/// The other end of a connection with a broker of this authority, after its TLS.
+async fn after_tls(authority: &Authority, socket: TcpStream) -> BufReader<TlsStream<TcpStream>> {
+    use rustls::pki_types::pem::PemObject;
+    use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+    let folder = folder_of(authority, &name(Role::Broker, "localhost"));
+    let chain = vec![CertificateDer::from_pem_file(folder.path().join("certificate.pem")).unwrap()];
+    let key = PrivateKeyDer::from_pem_file(folder.path().join("key.pem")).unwrap();
+    let config =
+        rustls::ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+            .with_protocol_versions(&[&rustls::version::TLS13])
+            .unwrap()
+            .with_no_client_auth()
+            .with_single_cert(chain, key)
+            .unwrap();
+    BufReader::new(TlsAcceptor::from(Arc::new(config)).accept(socket).await.unwrap())
+}
+
+/// Answers the first two lines of a client.
+async fn welcome(stream: &mut BufReader<TlsStream<TcpStream>>) {
+    let mut said = String::new();
+    for _ in 0..2 {
+        stream.read_line(&mut said).await.unwrap();
+    }
+    assert!(said.starts_with("CONNECT {") && said.ends_with("PING\r\n"), "{said}");
+    stream.write_all(b"PONG\r\n").await.unwrap();
+    stream.flush().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_broker_that_waits_for_tls_before_it_greets_is_connected_to() {
+    let authority = Arc::new(Authority::new().unwrap());
+    let edge = Edge::of(Arc::clone(&authority), "edge");
+    let (listener, url) = impostor().await;
+    let mut client = Listening::start(ServiceAddress::Nats(url), edge.credentials(Role::Server, "a"));
+    let mut stream = after_tls(&authority, next(&listener).await).await;
+    stream.write_all(b"INFO {}\r\n").await.unwrap();
+    stream.flush().await.unwrap();
+    welcome(&mut stream).await;
+    client.is_connected().await;
+}
+
+/// 240 MB of answers waited after five seconds.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_broker_that_only_pings_has_few_answers() {
+    let authority = Arc::new(Authority::new().unwrap());
+    let edge = Edge::of(Arc::clone(&authority), "edge");
+    let (listener, url) = impostor().await;
+    let mut client = Listening::start(ServiceAddress::Nats(url), edge.credentials(Role::Server, "a"));
+    let mut socket = next(&listener).await;
+    socket.write_all(b"INFO {\"tls_required\":true}\r\n").await.unwrap();
+    let mut stream = after_tls(&authority, socket).await;
+    welcome(&mut stream).await;
+    client.is_connected().await;
+    let pings = b"PING\r\n".repeat(1000);
+    for _ in 0..1000 {
+        timeout(PATIENCE, stream.write_all(&pings)).await.expect("they are read").unwrap();
+    }
+    stream.flush().await.unwrap();
+    stream.get_mut().shutdown().await.unwrap();
+    let mut said = Vec::new();
+    let _ = timeout(PATIENCE, stream.read_to_end(&mut said)).await;
+    let pongs = said.windows(6).filter(|bytes| bytes == b"PONG\r\n").count();
+    assert!((1..100_000).contains(&pongs), "{pongs} answers to a million pings");
+    is_lost(&mut client).await;
+}
