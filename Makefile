@@ -5,7 +5,7 @@ run    := tools/setup run
 locked := $(if $(CI),--locked)
 
 # The pure floors: no I/O, hence fast to build and to test.
-floors := -p cellcc-units -p cellcc-fixed -p cellcc-control -p cellcc-link -p cellcc-assist -p cellcc-experiment
+floors := -p cellcc-units -p cellcc-fixed -p cellcc-control -p cellcc-schemes -p cellcc-link -p cellcc-assist -p cellcc-experiment
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-fast wheel fresh-machine faults bench bench-python bench-emulator bench-quic bench-quic-virtual bench-instructions bench-kernel bench-netassist netassist-tree fuzz soak soak-netassist soak-kernel kernel-objects lint docs docs-check clean

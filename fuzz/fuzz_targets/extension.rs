@@ -2,7 +2,7 @@
 
 #![no_main]
 
-use cellcc_control::{Context, Registry};
+use cellcc_control::{Context};
 use cellcc_quic::extension::{Extension, Message, Received, Totals};
 use cellcc_units::{Bytes, Span, Time};
 use libfuzzer_sys::fuzz_target;
@@ -18,7 +18,7 @@ fn datagrams(mut data: &[u8]) -> impl Iterator<Item = &[u8]> {
 }
 
 fuzz_target!(|data: &[u8]| {
-    let registry = Registry::default();
+    let registry = cellcc_schemes::registry();
     let scheme = registry.parse("rbbr").expect("it is built in");
     let packet = Bytes::new(1500);
     let mut controller = scheme.build(&Context { packet, initial_window: packet * 10, seed: 0 });

@@ -1,8 +1,8 @@
 //! `cellcc replay`: a recorded conversation, told to a scheme again.
 
 use crate::exit::{Exit, print};
+use cellcc_control::Scheme;
 use cellcc_control::conversation::{Conversation, Decision, Difference, Header, Replay, Turn};
-use cellcc_control::{Registry, Scheme};
 use cellcc_units::{Span, input};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -56,7 +56,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, Exit> {
 }
 
 fn scheme(args: &Args, header: &Header) -> Result<Scheme, Exit> {
-    let registry = Registry::default();
+    let registry = cellcc_schemes::registry();
     match &args.scheme {
         Some(text) => registry.parse(text).map_err(|error| Exit::input(format!("--scheme: {error}"))),
         None => registry.parse(&header.scheme).map_err(|error| {

@@ -3,7 +3,7 @@
 use crate::exit::{Exit, print};
 use crate::grid;
 use crate::terminal;
-use cellcc_control::{Preset, Registry, SchemeInfo};
+use cellcc_control::{Preset, SchemeInfo};
 use cellcc_report::TableFormat;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -46,7 +46,7 @@ struct PresetObject<'a> {
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), Exit> {
-    let registry = Registry::default();
+    let registry = cellcc_schemes::registry();
     let one;
     let schemes: Vec<&SchemeInfo> = match &args.name {
         Some(name) => {

@@ -5,7 +5,7 @@
 use crate::advice;
 use crate::exit::{Exit, print, tell};
 use crate::process::{exit, qlog, runtime, signals};
-use cellcc_control::{Registry, split_list};
+use cellcc_control::split_list;
 use cellcc_transfer::{Identity, Limits, Server, ServerSettings, TransferError};
 use cellcc_units::{Bytes, Span};
 use std::env;
@@ -69,7 +69,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: Args) -> Result<ExitCode, Exit> {
-    let registry = Registry::default();
+    let registry = cellcc_schemes::registry();
     let scheme = registry.parse(&args.scheme).map_err(|error| Exit::input(format!("--scheme: {error}")))?;
     let allowed: Vec<String> = split_list(args.allow.as_deref().unwrap_or_default())
         .into_iter()

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 /// The largest value of the last `length` positions: the bandwidth filter of BBR, with rounds as positions. Exact;
 /// holds one value per position at most.
 #[derive(Debug, Clone)]
-pub(crate) struct WindowedMax<T> {
+pub struct WindowedMax<T> {
     length: u64,
     /// Positions rise, values fall: each is the largest since its position.
     candidates: VecDeque<(u64, T)>,
@@ -14,13 +14,13 @@ pub(crate) struct WindowedMax<T> {
 
 impl<T: Copy + Ord> WindowedMax<T> {
     /// A filter without a value.
-    pub(crate) fn new(length: u64) -> Self {
+    pub fn new(length: u64) -> Self {
         Self { length, candidates: VecDeque::new() }
     }
 
     /// Takes `value` at `position`, which is never before an earlier one. Old values leave only now, so that a flow
     /// that has nothing to measure keeps its last maximum.
-    pub(crate) fn add(&mut self, position: u64, value: T) {
+    pub fn add(&mut self, position: u64, value: T) {
         while self.candidates.back().is_some_and(|&(_, smaller)| smaller <= value) {
             self.candidates.pop_back();
         }
@@ -33,7 +33,7 @@ impl<T: Copy + Ord> WindowedMax<T> {
     }
 
     /// The largest value; none before the first.
-    pub(crate) fn max(&self) -> Option<T> {
+    pub fn max(&self) -> Option<T> {
         self.candidates.front().map(|&(_, value)| value)
     }
 }
@@ -44,7 +44,7 @@ impl<T: Copy + Ord> WindowedMax<T> {
 ///
 /// The largest value is the smallest of [`Reverse`](std::cmp::Reverse)d ones.
 #[derive(Debug, Clone)]
-pub(crate) struct RecentMin<T> {
+pub struct RecentMin<T> {
     /// Later ones are never smaller nor older; empty before the first value.
     best: Option<[(Time, T); 3]>,
 }
@@ -57,7 +57,7 @@ impl<T> Default for RecentMin<T> {
 
 impl<T: Copy + Ord> RecentMin<T> {
     /// Takes `value`, not earlier than those before; the window ends `now` and is `window` long. Returns the minimum.
-    pub(crate) fn add(&mut self, now: Time, value: T, window: Span) -> T {
+    pub fn add(&mut self, now: Time, value: T, window: Span) -> T {
         let new = (now, value);
         let is_old = |(at, _): (Time, T), age: Span| now.since(at) > age;
         let Some(best) = self.best.as_mut().filter(|best| value > best[0].1 && !is_old(best[2], window))
@@ -85,7 +85,7 @@ impl<T: Copy + Ord> RecentMin<T> {
     }
 
     /// The minimum when the last value came; none before the first.
-    pub(crate) fn min(&self) -> Option<T> {
+    pub fn min(&self) -> Option<T> {
         self.best.map(|best| best[0].1)
     }
 }

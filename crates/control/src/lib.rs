@@ -1,4 +1,5 @@
-//! Congestion control algorithms as pure state machines: events in, limits out.
+//! What a congestion control algorithm is, and what every one of them needs: events in, limits out. The algorithms
+//! themselves are in `cellcc_schemes`; a program with one of its own needs only this crate.
 //!
 //! | to find | look in |
 //! |---|---|
@@ -9,23 +10,22 @@
 //! | the component of a scheme that runs at the receiver | [`ReceiverComponent`] |
 //! | what the two ends of a scheme send each other | [`SchemeMessage`] |
 //! | what a network tells a sender, and what keeps it from being believed blindly | [`Advice`], [`Guard`] |
-//! | one file or folder per scheme | [`schemes`] |
 //! | names, presets, parameters with their defaults and sources | [`Registry`], [`SchemeInfo`] |
 //! | the events and decisions of a flow, recorded and replayed | [`conversation`] |
 //! | the kinds of values that a parameter takes | [`kind`] |
+//! | the largest or smallest value of a sliding window | [`filters`] |
 //!
 //! All amounts of data that a controller sees (window, in flight, pacing rate, delivered) count whole packets as they
 //! cross the link, headers included, so that a window of one bandwidth-delay product fills the path and no more.
 
 mod contract;
 pub mod conversation;
-mod filters;
+pub mod filters;
 mod flow;
 pub mod growth;
 mod guard;
 mod info;
 mod inner;
-mod kernel_view;
 pub mod kind;
 mod message;
 mod observed;
@@ -34,9 +34,6 @@ mod parameter;
 mod receiver;
 mod registry;
 mod rtt;
-pub mod schemes;
-#[cfg(test)]
-mod testing;
 
 pub use cellcc_assist::{Advice, AdviceClass, AdviceRequest, AdviceRoute, MinRttParts, ReportSource};
 pub use contract::{
@@ -44,7 +41,7 @@ pub use contract::{
     Tag,
 };
 pub use flow::Flow;
-pub use guard::Guard;
+pub use guard::{Guard, Promise};
 pub use info::{BuildController, BuildReceiver, Needs, Preset, RequestAdvice, SchemeInfo, split_list};
 pub use inner::InnerScheme;
 pub use kind::TimeOrMultiple;

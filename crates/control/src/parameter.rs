@@ -83,6 +83,15 @@ impl<K: Kind> From<Parameter<K>> for ParameterInfo {
     }
 }
 
+impl ParameterInfo {
+    /// True where the text of the default reads as the default; a scheme's tests check it. A default that is a scheme is
+    /// read by the registry.
+    pub fn default_reads_as_itself(&self) -> bool {
+        let is_default = |read| format!("{read:?}") == format!("{:?}", self.default_value);
+        self.is_scheme || (self.read)(&self.default).is_some_and(is_default)
+    }
+}
+
 impl fmt::Debug for ParameterInfo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}={}", self.name, self.default)
@@ -98,7 +107,7 @@ pub(crate) trait AnyValue: Any + fmt::Debug + Send + Sync {}
 impl<T: Any + fmt::Debug + Send + Sync> AnyValue for T {}
 
 /// The checked arguments of one scheme: a value for every parameter that it lists.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Arguments {
     values: BTreeMap<Cow<'static, str>, Value>,
     given: BTreeSet<Cow<'static, str>>,
@@ -123,8 +132,8 @@ impl Arguments {
         self.find(parameter).filter(|_| self.given.contains(&parameter.name))
     }
 
-    #[cfg(test)]
-    pub(crate) fn has_values_of(&self, other: &Self) -> bool {
+    /// All values are alike, whatever was given by name.
+    pub fn has_values_of(&self, other: &Self) -> bool {
         format!("{:?}", self.values) == format!("{:?}", other.values)
     }
 

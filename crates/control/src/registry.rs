@@ -24,7 +24,7 @@ pub struct Scheme {
     destination: Option<Destination>,
 }
 
-/// The schemes that can be named. `Registry::default()` has those that come with cellcc.
+/// The schemes that can be named. `cellcc_schemes::registry()` has those that come with cellcc.
 #[derive(Debug, Clone)]
 pub struct Registry(Vec<Arc<SchemeInfo>>);
 
@@ -264,6 +264,11 @@ impl Scheme {
         assignments(inside).filter_map(|(key, value)| Some((key, value?)))
     }
 
+    /// The checked arguments: a value for every parameter.
+    pub fn arguments(&self) -> &Arguments {
+        &self.arguments
+    }
+
     /// What the registry knows of it.
     pub fn info(&self) -> &SchemeInfo {
         &self.info
@@ -328,6 +333,3 @@ fn enumerated<'a>(words: impl Iterator<Item = &'a str>) -> String {
     let words: Vec<_> = words.collect();
     if words.is_empty() { "none".into() } else { words.join(", ") }
 }
-
-#[cfg(test)]
-mod tests;

@@ -22,10 +22,15 @@ impl Rtt {
     pub(crate) const NONE: Self =
         Self { latest: None, min: Span::ZERO, smoothed: Span::ZERO, variation: Span::ZERO };
 
+    /// What another program has measured.
+    pub fn new(latest: Span, min: Span, smoothed: Span, variation: Span) -> Self {
+        Self { latest: Some(latest), min, smoothed, variation }
+    }
+
     /// Takes a sample.
-    pub(crate) fn add(&mut self, sample: Span) {
+    pub fn add(&mut self, sample: Span) {
         if self.latest.is_none() {
-            *self = Self { latest: Some(sample), min: sample, smoothed: sample, variation: sample / 2 };
+            *self = Self::new(sample, sample, sample, sample / 2);
             return;
         }
         self.latest = Some(sample);

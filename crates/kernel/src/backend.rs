@@ -7,7 +7,6 @@ use crate::notation::Written;
 use crate::scheme::Scheme;
 use crate::steps::assisted::AdviceValue;
 use cellcc_assist::{Advice, Reports, Timetable};
-use cellcc_control::Registry;
 use cellcc_experiment::{
     AdviceSupport, ResolveError, RunError, Scenario, TcpBackend, TcpRun, TracedPath, UserReports,
 };
@@ -83,7 +82,7 @@ impl KernelSchemes {
         let mut whole = scenario.clone();
         whole.flows[flow].start = of_user().map(|flow| flow.start).min().unwrap_or(Time::ZERO);
         whole.flows[flow].stop = of_user().map(|flow| flow.stop.unwrap_or(Time::NEVER)).max();
-        let scheme = Registry::default().parse(&whole.flows[flow].scheme);
+        let scheme = cellcc_schemes::registry().parse(&whole.flows[flow].scheme);
         let scheme = scheme.map_err(|error| ResolveError(error.to_string()))?;
         let reports = ADVICE.reports(&whole, flow, &scheme, &scenario.capacities(&self.links)?)?;
         Ok(reports.map(|reports| AssistedUser { flow, reports }))

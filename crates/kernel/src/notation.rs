@@ -4,8 +4,8 @@ use crate::change::{ONE, in_fixed_point, micros};
 use crate::error::KernelError;
 use crate::scheme::Scheme;
 use crate::settings::Settings;
+use cellcc_control::AdviceRequest;
 use cellcc_control::kind::{Choice, Kind, Number, Packets, Switch, Time, TimeOrMultipleFrom};
-use cellcc_control::{AdviceRequest, Registry};
 use cellcc_experiment::linux_settings;
 use cellcc_fixed::reminis::{Exploration, Profile};
 use cellcc_units::Span;
@@ -61,7 +61,7 @@ impl Written {
     /// Reads the simulator's `text` of `scheme`: what it gives, and of the others what `settings` have.
     pub(crate) fn over(scheme: Scheme, settings: Settings, text: &str) -> Result<Self, KernelError> {
         let refused = |error: &dyn ToString| KernelError::Notation(error.to_string());
-        let known = Registry::default().parse(text).map_err(|error| refused(&error))?;
+        let known = cellcc_schemes::registry().parse(text).map_err(|error| refused(&error))?;
         let mut written =
             Self { scheme, settings, text: known.text().into(), advice: known.advice_request() };
         let mut given: Vec<_> = known.given().collect();
@@ -172,7 +172,7 @@ mod tests {
         assert_eq!(c2tcp("c2tcp(tuner=off)"), (0, 0, 0));
         assert_eq!(c2tcp("c2tcp(profile=v1)"), (1, 100_000, 1));
         assert_eq!(c2tcp("c2tcp(target=60ms,profile=v1)"), (1, 60_000, 1));
-        for preset in &Registry::default().parse("tide").expect("registered").info().presets {
+        for preset in &cellcc_schemes::registry().parse("tide").expect("registered").info().presets {
             let [chosen, written] = [format!("preset={}", preset.name), preset.sets.to_string()]
                 .map(|arguments| read(&format!("tide({arguments})")).settings);
             assert_eq!(chosen, written, "{}", preset.name);

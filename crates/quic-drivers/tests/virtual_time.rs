@@ -1,6 +1,5 @@
 //! The driver in virtual time: real QUIC, the same result every time.
 
-use cellcc_control::Registry;
 use cellcc_experiment::{AdviceRoute, CellSetup, Driver, Metrics, Outage, Plan, PlanError, PlanFile, Record};
 use cellcc_quic_drivers::{Protection, VirtualDriver};
 use cellcc_sim::SimDriver;
@@ -8,7 +7,7 @@ use cellcc_units::{Ratio, Span, Time};
 use std::fmt::Write;
 
 fn driver() -> VirtualDriver {
-    VirtualDriver::new(Registry::default())
+    VirtualDriver::new(cellcc_schemes::registry())
 }
 
 fn plan(
@@ -107,7 +106,7 @@ fn the_same_scenario_gives_the_same_record_to_the_byte() {
 fn encryption_changes_nothing_that_is_measured() {
     let bare = run(&driver(), &["cubic"], "rate=12Mbit/s", |_| ());
     let tls = run(
-        &VirtualDriver::with_protection(Registry::default(), Protection::Tls),
+        &VirtualDriver::with_protection(cellcc_schemes::registry(), Protection::Tls),
         &["cubic"],
         "rate=12Mbit/s",
         |_| (),
@@ -191,7 +190,7 @@ fn natcp(driver: &dyn Driver, link: &str, age_ms: u64, ack_every: u32) -> Record
 }
 
 fn simulator() -> SimDriver {
-    SimDriver::new(Registry::default())
+    SimDriver::new(cellcc_schemes::registry())
 }
 
 /// The mean RTT in QUIC by that in the simulator, with reports of these ages in ms.

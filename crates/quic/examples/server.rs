@@ -10,7 +10,6 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program that tells what it does")]
 
 use anyhow::{Context, Result, bail};
-use cellcc_control::Registry;
 use cellcc_quic::{Attached, Congestion, attach_receiver, receive_thread};
 use noq::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use noq::{
@@ -165,7 +164,7 @@ async fn get(address: SocketAddr, bytes: &str) -> Result<()> {
 
     // A client that only receives keeps noq's own congestion control. This lets it run the component that the server's
     // scheme has for receivers; without it the server does without.
-    let receiver = attach_receiver(&connection, Registry::default());
+    let receiver = attach_receiver(&connection, cellcc_schemes::registry());
 
     let (mut send, mut receive) = connection.open_bi().await?;
     send.write_all(bytes.as_bytes()).await?;

@@ -6,7 +6,7 @@ use crate::packet_size::PacketSize;
 use crate::qlog;
 use crate::sender::Sender;
 use crate::shared_flow::FlowSettings;
-use cellcc_control::{AdviceRoute, Context, Registry, Scheme, SchemeError};
+use cellcc_control::{AdviceRoute, Context, Scheme, SchemeError};
 use cellcc_units::Bytes;
 use noq_proto::congestion::{Controller, ControllerFactory};
 use noq_proto::{AckFrequencyConfig, TransportConfig};
@@ -87,7 +87,7 @@ impl Congestion {
     /// # Errors
     /// An unknown name, parameter or value; a scheme that needs something that noq cannot do.
     pub fn named(text: &str) -> Result<Self, CongestionError> {
-        Self::new(Registry::default().parse(text)?)
+        Self::new(cellcc_schemes::registry().parse(text)?)
     }
 
     /// A scheme of any registry.

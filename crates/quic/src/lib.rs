@@ -9,7 +9,7 @@
 //! // ... and for every connection:
 //! let attached = congestion.attach(&connection);
 //! // A connection that only receives, with any congestion control, can run the receiver-side components of its peer's schemes:
-//! let receiver = cellcc_quic::attach_receiver(&connection, cellcc_control::Registry::default());
+//! let receiver = cellcc_quic::attach_receiver(&connection, cellcc_schemes::registry());
 //! # Ok(()) }
 //! ```
 //!

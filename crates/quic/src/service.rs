@@ -123,7 +123,7 @@ impl Service {
     /// `None` where the connection has another congestion control.
     pub(crate) fn of_sender(connection: &Connection, scheme: Scheme) -> Option<Self> {
         let handle = SchemeHandle::of(connection)?;
-        let mut service = Self::of_receiver(connection, Registry::default());
+        let mut service = Self::of_receiver(connection, cellcc_schemes::registry());
         service.begin_flow(&handle, &scheme);
         service.sending = Some(Sending {
             scheme,

@@ -11,7 +11,6 @@
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program for the terminal")]
 
-use cellcc_control::Registry;
 use cellcc_experiment::{Driver, LossDetection, Plan, PlanFile, Record, ReportSource};
 use cellcc_sim::SimDriver;
 use cellcc_units::{QueueLimit, Ratio, Span};
@@ -27,7 +26,7 @@ const PROFILES: [&str; 4] = [
 ];
 
 fn schemes() -> Vec<String> {
-    let registry = Registry::default();
+    let registry = cellcc_schemes::registry();
     let names = registry.schemes().iter().map(|info| info.name.to_string());
     names.chain(PROFILES.map(String::from)).collect()
 }
@@ -182,7 +181,7 @@ fn records(
     recovery: LossDetection,
     change: impl FnOnce(&mut PlanFile),
 ) -> Result<Vec<Record>, Box<dyn Error>> {
-    let driver = SimDriver::new(Registry::default());
+    let driver = SimDriver::new(cellcc_schemes::registry());
     let mut file = PlanFile {
         schemes: schemes(),
         traces: vec![LINK.into()],

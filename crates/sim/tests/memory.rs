@@ -2,7 +2,6 @@
 
 #![cfg(target_os = "linux")]
 
-use cellcc_control::Registry;
 use cellcc_experiment::{Driver, Plan, PlanFile};
 use cellcc_sim::SimDriver;
 use cellcc_units::Span;
@@ -18,7 +17,7 @@ fn peak_mb() -> f64 {
 /// A minute with time series, whose values BBR has the most of: 432 MB before the counts of delays were small.
 #[test]
 fn a_thousand_flows_take_less_than_100_mb() {
-    let driver = SimDriver::new(Registry::default());
+    let driver = SimDriver::new(cellcc_schemes::registry());
     let file = PlanFile {
         schemes: vec!["1000*bbr".into()],
         traces: vec!["rate=100Mbit/s".into()],

@@ -8,7 +8,7 @@ use crate::tickets::Issued;
 use crate::{
     Direction, MAX_CONNECTIONS, MAX_STREAMS, MIN_INTERVAL, Payload, Request, TransferError, VERSION,
 };
-use cellcc_control::{Registry, Scheme};
+use cellcc_control::Scheme;
 use cellcc_experiment::Source;
 use cellcc_quic::Congestion;
 use cellcc_units::Bytes;
@@ -43,8 +43,9 @@ impl Shared {
 
     fn scheme(&self, request: &Request) -> Result<Scheme, TransferError> {
         let Some(text) = &request.scheme else { return Ok(self.settings.scheme.clone()) };
-        let scheme =
-            Registry::default().parse(text).map_err(|error| TransferError::Refused(error.to_string()))?;
+        let scheme = cellcc_schemes::registry()
+            .parse(text)
+            .map_err(|error| TransferError::Refused(error.to_string()))?;
         let allowed = &self.settings.allowed;
         let name = &*scheme.info().name;
         if request.direction == Direction::Get

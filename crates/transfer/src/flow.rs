@@ -4,7 +4,6 @@ use crate::TransferError;
 use crate::advice::{AdviceConfig, AdviceState};
 use crate::progress::{FlowSample, SenderSample};
 use crate::protocol::FlowReport;
-use cellcc_control::Registry;
 use cellcc_experiment::Distribution;
 use cellcc_quic::{Attached, AttachedReceiver, Congestion, Observed, attach_receiver};
 use cellcc_units::{Bytes, Span};
@@ -67,7 +66,7 @@ impl Flow {
 
     /// The receiving side.
     pub(crate) fn receiving(connection: Connection) -> Self {
-        let receiver = attach_receiver(&connection, Registry::default());
+        let receiver = attach_receiver(&connection, cellcc_schemes::registry());
         Self::new(connection, Role::Receives(receiver))
     }
 

@@ -6,8 +6,19 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// The crates of which a Record is the result. The others start runs and keep, show or send what came out.
-pub(crate) const CRATES: [&str; 10] =
-    ["assist", "control", "emu", "experiment", "fixed", "link", "quic", "quic-drivers", "sim", "units"];
+pub(crate) const CRATES: [&str; 11] = [
+    "assist",
+    "control",
+    "emu",
+    "experiment",
+    "fixed",
+    "link",
+    "quic",
+    "quic-drivers",
+    "schemes",
+    "sim",
+    "units",
+];
 
 /// The packages of others whose random numbers, arithmetic or decisions about packets a Record shows.
 pub(crate) const PACKAGES: [&str; 10] = [

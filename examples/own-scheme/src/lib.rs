@@ -163,7 +163,7 @@ mod tests {
         Context { packet: Bytes::new(1500), initial_window: Bytes::new(15_000), seed: 1 };
 
     fn registry() -> Registry {
-        let mut registry = Registry::default();
+        let mut registry = cellcc_schemes::registry();
         registry.register(scheme());
         registry
     }
@@ -189,7 +189,7 @@ mod tests {
 
     #[test]
     fn it_is_listed_beside_the_built_in_schemes() {
-        let count = Registry::default().schemes().len();
+        let count = cellcc_schemes::registry().schemes().len();
         assert_eq!(registry().schemes().len(), count + 1);
         assert_eq!(registry().parse("own").unwrap().info().source, scheme().source);
     }

@@ -1,14 +1,13 @@
 //! Runs `own` and CUBIC on the same link in the simulator, and prints what came out.
 #![allow(clippy::print_stdout, reason = "a program that prints a table")]
 
-use cellcc_control::Registry;
 use cellcc_experiment::{Driver, Plan, PlanFile};
 use cellcc_sim::SimDriver;
 use cellcc_units::Span;
 use std::error::Error;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let mut registry = Registry::default();
+    let mut registry = cellcc_schemes::registry();
     registry.register(own_scheme::scheme());
     let driver = SimDriver::new(registry);
     let plan = PlanFile {

@@ -6,7 +6,7 @@ mod external;
 use crate::error::{InputError, input, of_request};
 use crate::options;
 use agent::{Agent, Set};
-use cellcc_control::{Needs, Registry, SchemeInfo};
+use cellcc_control::{Needs, SchemeInfo};
 use cellcc_experiment::virtual_time::Run;
 use cellcc_experiment::{PlanFile, RunError, Scenario};
 use cellcc_link::Capacity;
@@ -90,7 +90,7 @@ impl Episodes {
     #[new]
     fn new(count: usize, agent: &str, interval: &str, options: &Bound<'_, PyDict>) -> PyResult<Self> {
         let newest = Arc::new(Mutex::new(None));
-        let mut registry = Registry::default();
+        let mut registry = cellcc_schemes::registry();
         registry.register(scheme(&newest));
         options.set_item("schemes", [SCHEME])?;
         let mut conditions = options::request(None, options)?.file;

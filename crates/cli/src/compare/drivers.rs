@@ -1,7 +1,6 @@
 //! The drivers of a plan, as one: each run goes to the one that its Scenario names.
 
 use crate::exit::Exit;
-use cellcc_control::Registry;
 use cellcc_experiment::{
     DEFAULT_DRIVER, Driver, Plan, Record, Recordings, ResolveError, RunError, Scenario, Watch,
 };
@@ -34,7 +33,7 @@ impl Drivers {
         let wanted = OTHERS.into_iter().filter(|(name, _)| names.iter().any(|wanted| wanted == name));
         let others = wanted.map(|(name, prepare)| Ok((name, prepare(name, recordings)?)));
         Ok(Self {
-            default: SimDriver::new(Registry::default()).with_recordings(recordings.clone()),
+            default: SimDriver::new(cellcc_schemes::registry()).with_recordings(recordings.clone()),
             others: others.collect::<Result<_, Exit>>()?,
         })
     }
@@ -54,7 +53,7 @@ impl Drivers {
 }
 
 fn quic_virtual(_: &'static str, recordings: &Recordings) -> Result<Box<dyn Driver>, Exit> {
-    let driver = cellcc_quic_drivers::VirtualDriver::new(Registry::default());
+    let driver = cellcc_quic_drivers::VirtualDriver::new(cellcc_schemes::registry());
     Ok(Box::new(driver.with_recordings(recordings.clone())))
 }
 
@@ -70,7 +69,7 @@ fn kernel(name: &'static str, _: &Recordings) -> Result<Box<dyn Driver>, Exit> {
 
 #[cfg(target_os = "linux")]
 fn quic(name: &'static str, recordings: &Recordings) -> Result<Box<dyn Driver>, Exit> {
-    let backend = cellcc_quic_drivers::sockets::QuicBackend::new(Registry::default());
+    let backend = cellcc_quic_drivers::sockets::QuicBackend::new(cellcc_schemes::registry());
     let backend = backend.with_recordings(recordings.clone());
     let driver = cellcc_emu::udp::UdpDriver::new(name, backend);
     Ok(Box::new(driver.map_err(|error| Exit::input(format!("--driver {name}: {error}")))?))

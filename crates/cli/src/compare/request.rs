@@ -114,7 +114,6 @@ fn cell(text: &str) -> Result<CellSetup, Exit> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use cellcc_control::Registry;
     use cellcc_experiment::Plan;
     use cellcc_sim::SimDriver;
     use std::path::Path;
@@ -122,7 +121,7 @@ mod tests {
     #[test]
     fn every_file_under_scenarios_makes_a_plan() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
-        let driver = SimDriver::new(Registry::default());
+        let driver = SimDriver::new(cellcc_schemes::registry());
         let mut count = 0;
         for entry in std::fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();

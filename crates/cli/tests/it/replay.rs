@@ -2,7 +2,7 @@
 
 use crate::common::cellcc;
 use crate::compare::content;
-use cellcc_control::{Registry, SchemeInfo};
+use cellcc_control::SchemeInfo;
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -60,7 +60,7 @@ fn replays_exactly(schemes: &[String], drivers: &str) {
 
 #[test]
 fn every_scheme_in_both_virtual_drivers_replays_exactly_and_its_records_are_as_without() {
-    let registry = Registry::default();
+    let registry = cellcc_schemes::registry();
     let (in_sim_alone, in_both): (Vec<_>, Vec<_>) =
         registry.schemes().iter().partition(|info| info.needs.ecn_counts || info.needs.packet_signals);
     let names = |infos: Vec<&Arc<SchemeInfo>>| -> Vec<String> {

@@ -65,6 +65,19 @@ impl<R: Read> Conversation<R> {
         }
         Ok(replay)
     }
+
+    /// Tells `controller` every event, whatever it decides.
+    ///
+    /// # Errors
+    /// The file ends too soon, or is damaged; what came before that was told.
+    pub fn tell(&mut self, controller: Box<dyn Controller>) -> Result<(), ConversationError> {
+        let mut controller = Driven::new(controller);
+        while let Some(turn) = self.next_turn()? {
+            controller.tell(turn.now, &turn.call);
+            controller.decision();
+        }
+        Ok(())
+    }
 }
 
 impl<R: Read> Conversation<R> {

@@ -1,8 +1,7 @@
 use super::*;
-use crate::testing::CONTEXT;
 use std::sync::{Arc, Mutex};
 
-const PACKET: Bytes = CONTEXT.packet;
+const PACKET: Bytes = Bytes::new(1500);
 const RTT: Span = Span::from_millis(20);
 
 /// What a controller was told.

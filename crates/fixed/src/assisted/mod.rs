@@ -7,7 +7,7 @@
 //!
 //! Source: S. Abbasloo, Y. Xu, H. J. Chao, H. Shi, U. C. Kozat, Y. Ye, "Toward Optimal Performance with Network Assisted
 //! TCP at Mobile Edge", HotEdge 2019, section 2.2.2. What differs from the paper, and why, is said where the schemes are
-//! registered: `crates/control/src/schemes/assisted`.
+//! registered: `crates/schemes/src/assisted`.
 
 mod freshness;
 

@@ -7,7 +7,7 @@
 //!
 //! Source: P. Pazhooheshy, S. Abbasloo, Y. Ganjali, "A Simple Non-Deterministic Approach Can Adapt to Complex
 //! Unpredictable 5G Cellular Networks", 2023. What differs from the paper, and why, is said where the scheme is
-//! registered: `crates/control/src/schemes/reminis`.
+//! registered: `crates/schemes/src/reminis`.
 //!
 //! Differences that the kernel makes: there is no timer, so that an interval ends with the first acknowledgement after it; on
 //! short paths SI and target have floors ([`MIN_INTERVAL`], [`MIN_QUEUEING`]).

@@ -11,7 +11,6 @@
 mod alone;
 mod constant;
 
-use cellcc_control::Registry;
 use cellcc_experiment::{Driver, Plan, PlanFile, RunError};
 use cellcc_quic_drivers::VirtualDriver;
 use cellcc_test_support::benchmark::{Median, ROUNDS, instructions, processor_time};
@@ -75,7 +74,7 @@ fn run(what: &str, duration: Duration) -> Result<Sent, RunError> {
 }
 
 fn quic_virtual(scheme: &str, duration: Duration) -> Result<Sent, RunError> {
-    let driver = VirtualDriver::new(Registry::default());
+    let driver = VirtualDriver::new(cellcc_schemes::registry());
     let mut file = PlanFile {
         schemes: vec![scheme.into()],
         traces: vec!["rate=1Gbit/s".into()],

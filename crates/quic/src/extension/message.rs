@@ -229,7 +229,7 @@ fn take_u32(rest: &mut &[u8], field: &'static str) -> Result<u32, MessageError> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use cellcc_control::schemes::RateFeedback;
+    use cellcc_schemes::RateFeedback;
     use cellcc_units::{Bytes, Rate, Span};
     use proptest::prelude::*;
 

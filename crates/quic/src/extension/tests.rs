@@ -1,8 +1,8 @@
 //! Two ends of a connection that loses, reorders, repeats and garbles what they say.
 
 use super::*;
-use cellcc_control::schemes::{Estimation, RateFeedback, RateSignal};
 use cellcc_control::{Controller, Observed};
+use cellcc_schemes::{Estimation, RateFeedback, RateSignal};
 use cellcc_units::{Bytes, Rate};
 use proptest::prelude::*;
 
@@ -10,7 +10,7 @@ const RTT: Span = Span::from_millis(30);
 const PACKET: Bytes = Bytes::new(1500);
 
 fn scheme(text: &str) -> Scheme {
-    Registry::default().parse(text).unwrap()
+    cellcc_schemes::registry().parse(text).unwrap()
 }
 
 /// A sender and a receiver, and what is on its way between them.
@@ -29,13 +29,13 @@ struct Talk {
 
 impl Talk {
     fn new(scheme_text: &str) -> Self {
-        let mut sender = Extension::new(Registry::default());
+        let mut sender = Extension::new(cellcc_schemes::registry());
         sender.begin_flow(Time::ZERO, &scheme(scheme_text));
         let mut talk = Self {
             now: Time::ZERO,
             sender,
             controller: scheme(scheme_text).build(&receiver_role::CONTEXT),
-            receiver: Extension::new(Registry::default()),
+            receiver: Extension::new(cellcc_schemes::registry()),
             totals: Totals::default(),
             to_receiver: Vec::new(),
             to_sender: Vec::new(),
@@ -168,7 +168,7 @@ fn a_component_whose_answer_was_lost_is_found_by_its_feedback() {
 fn what_cannot_be_is_refused_with_the_reason() {
     let answer_to = |versions: &[u8], scheme: &str| {
         let body = Body::Offer { versions: versions.to_vec(), scheme: scheme.into() };
-        let mut receiver = Extension::new(Registry::default());
+        let mut receiver = Extension::new(cellcc_schemes::registry());
         receiver.on_datagram(Time::ZERO, Totals::default(), &Message { flow: 0, body }.encode());
         assert!(!receiver.wants_totals());
         Message::decode(&receiver.poll_transmit(Time::ZERO, RTT).expect("an answer")).unwrap().body

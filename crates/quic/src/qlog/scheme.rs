@@ -4,7 +4,7 @@
 use super::Log;
 use crate::sender::{Observed, Sender};
 use cellcc_control::Signal;
-use cellcc_control::schemes::{Estimation, RateSignal};
+use cellcc_schemes::{Estimation, RateSignal};
 use cellcc_units::Rate;
 use serde_json::{Map, Value, json};
 use std::time::{Duration, Instant};

@@ -3,10 +3,9 @@
 use crate::support;
 use crate::support::Pair;
 use crate::support::relay::Bottleneck;
-use cellcc_control::Registry;
-use cellcc_control::schemes::{Estimation, RateFeedback, RateSignal};
 use cellcc_quic::extension::{Body, CONTEXT, Message, PeerComponent};
 use cellcc_quic::{Attached, Congestion, Observed, attach_receiver};
+use cellcc_schemes::{Estimation, RateFeedback, RateSignal};
 use cellcc_test_support::retry_on_stall;
 use cellcc_units::{Bytes, Rate};
 use noq::{Connection, TransportConfig};
@@ -80,7 +79,7 @@ fn the_receivers_estimate_of_the_links_rate_reaches_the_sender() {
     retry_on_stall(|| {
         run(async {
             let (pair, attached) = rbbr_over(Some(LINK), TransportConfig::default()).await;
-            let receiver = attach_receiver(&pair.client, Registry::default());
+            let receiver = attach_receiver(&pair.client, cellcc_schemes::registry());
             let mut estimates = Vec::new();
             let looks = async {
                 // BBR is out of Startup by then.
@@ -156,7 +155,7 @@ async fn a_peer_without_the_extension_gets_data_and_the_status_says_so() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_applications_own_datagrams_reach_it() {
     let (pair, _attached) = rbbr_over(None, TransportConfig::default()).await;
-    let receiver = attach_receiver(&pair.client, Registry::default());
+    let receiver = attach_receiver(&pair.client, cellcc_schemes::registry());
     for number in 0..3u8 {
         pair.server.send_datagram(vec![0, number].into()).unwrap();
     }
@@ -171,7 +170,7 @@ async fn the_applications_own_datagrams_reach_it() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_connection_that_everybody_let_go_of_ends_although_it_is_served() {
     let (pair, attached) = rbbr_over(None, TransportConfig::default()).await;
-    let receiver = attach_receiver(&pair.client, Registry::default());
+    let receiver = attach_receiver(&pair.client, cellcc_schemes::registry());
     until("it is found", || receiver.scheme_here().is_some()).await;
     let Pair { server, client, _endpoints } = pair;
     drop(server);

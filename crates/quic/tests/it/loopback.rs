@@ -1,7 +1,6 @@
 //! Every scheme carries data between two noq endpoints over loopback.
 
 use crate::support;
-use cellcc_control::Registry;
 use cellcc_quic::Congestion;
 use cellcc_test_support::retry_on_stall;
 use noq::TransportConfig;
@@ -14,7 +13,7 @@ fn every_scheme_carries_data() {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     retry_on_stall(|| {
         runtime.block_on(async {
-            let registry = Registry::default();
+            let registry = cellcc_schemes::registry();
             for info in registry.schemes() {
                 // noq counts no marks, and sends signals by themselves.
                 if info.needs.ecn_counts || info.needs.packet_signals {

@@ -5,7 +5,7 @@
 //! endpoints, link, metrics and the components of schemes at the receiver too.
 
 use cellcc_control::conversation::{Conversation, Told};
-use cellcc_control::{Context, Registry, Scheme};
+use cellcc_control::{Context, Scheme};
 use cellcc_experiment::{Driver, Plan, PlanFile, Recordings, Scenario};
 use cellcc_sim::SimDriver;
 use cellcc_test_support::benchmark::{Median, ROUNDS, instructions, processor_time};
@@ -32,7 +32,7 @@ const COUNTED_TIMES: [u32; 2] = [1, 2];
 
 /// Every scheme with its defaults, the constant window first.
 fn schemes() -> Vec<String> {
-    let registry = Registry::default();
+    let registry = cellcc_schemes::registry();
     let names = registry.schemes().iter().map(|info| info.name.to_string());
     std::iter::once(CONSTANT.to_owned()).chain(names.filter(|name| name != "fixed-window")).collect()
 }
@@ -69,11 +69,11 @@ impl Recorded {
         let memory = Memory::default();
         let destination = memory.clone();
         let recordings = Recordings::new(move |_, _| Box::new(destination.clone()));
-        let driver = SimDriver::new(Registry::default()).with_recordings(recordings);
+        let driver = SimDriver::new(cellcc_schemes::registry()).with_recordings(recordings);
         driver.run(&scenario(&driver, scheme, DURATION)?)?;
         let conversation = Conversation::new(memory)?;
         let header = conversation.header();
-        let (scheme, context) = (Registry::default().parse(&header.scheme)?, header.context);
+        let (scheme, context) = (cellcc_schemes::registry().parse(&header.scheme)?, header.context);
         Ok(Self { scheme, context, told: conversation.into_memory()? })
     }
 
@@ -123,7 +123,7 @@ fn ratio(of: &[f64; ROUNDS], to: &[f64; ROUNDS]) -> Median {
 pub(crate) fn print_times() -> Outcome<()> {
     let schemes = schemes();
     let recorded = schemes.iter().map(|scheme| Recorded::new(scheme)).collect::<Outcome<Vec<_>>>()?;
-    let driver = SimDriver::new(Registry::default());
+    let driver = SimDriver::new(cellcc_schemes::registry());
     let mut times: Vec<_> =
         schemes.iter().map(|_| Times { by_itself: [0.0; ROUNDS], whole: [0.0; ROUNDS] }).collect();
     for round in 0..ROUNDS {
@@ -163,7 +163,7 @@ pub(crate) fn tell(scheme: &str, times: u32) -> Outcome<()> {
 
 /// Runs a flow, and prints how many acknowledgements its receiver sent.
 pub(crate) fn run(scheme: &str, duration: Duration) -> Outcome<()> {
-    let driver = SimDriver::new(Registry::default());
+    let driver = SimDriver::new(cellcc_schemes::registry());
     println!("{}", acknowledged(&driver, &scenario(&driver, scheme, duration)?)?);
     Ok(())
 }

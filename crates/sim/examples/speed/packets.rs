@@ -1,7 +1,6 @@
 //! Packets per second of one core with all metrics and series on, each the median of five runs, and the cost per packet at a
 //! small and at a large window.
 
-use cellcc_control::Registry;
 use cellcc_experiment::{Driver, Plan, PlanFile};
 use cellcc_sim::SimDriver;
 use cellcc_units::{QueueLimit, Span};
@@ -11,7 +10,7 @@ const RUNS: usize = 5;
 
 /// Median nanoseconds per data packet of `scheme` on a link of 1 Gbit/s and 20 ms.
 fn nanos_per_packet(scheme: &str, rtt: Span, duration: Span) -> f64 {
-    let driver = SimDriver::new(Registry::default());
+    let driver = SimDriver::new(cellcc_schemes::registry());
     let mut file = PlanFile {
         schemes: vec![scheme.into()],
         traces: vec!["rate=1Gbit/s".into()],

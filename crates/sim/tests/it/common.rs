@@ -1,12 +1,11 @@
 //! What the simulator's tests share: a run in one line.
 
-use cellcc_control::Registry;
 use cellcc_experiment::{Driver, Mix, Path, Plan, PlanFile, Record};
 use cellcc_sim::SimDriver;
 
 /// Runs every scheme on one link and gives the Records, the limit's first.
 pub(crate) fn compare(schemes: &[&str], trace: &str, change: impl FnOnce(&mut PlanFile)) -> Vec<Record> {
-    let driver = SimDriver::new(Registry::default());
+    let driver = SimDriver::new(cellcc_schemes::registry());
     let mut file = PlanFile {
         schemes: schemes.iter().map(|text| text.to_string()).collect(),
         traces: vec![trace.into()],

@@ -1,7 +1,7 @@
 //! What a scheme learns of marks and losses on its path.
 
 use cellcc_control::{
-    Ack, Context, Controller, Ecn, EcnEcho, Event, Limits, Loss, Needs, Observer, Registry, SchemeInfo,
+    Ack, Context, Controller, Ecn, EcnEcho, Event, Limits, Loss, Needs, Observer, SchemeInfo,
 };
 use cellcc_experiment::{Driver, Plan, PlanFile, Record};
 use cellcc_sim::SimDriver;
@@ -95,7 +95,7 @@ impl Controller for Listener {
 
 /// Five seconds at 12 Mbit/s and 20 ms: 20 packets on the path, 20 in the queue, which take 20 ms.
 fn run(scheme: &str, change: impl FnOnce(&mut PlanFile)) -> Record {
-    let mut registry = Registry::default();
+    let mut registry = cellcc_schemes::registry();
     registry.register(listener("listener", Ecn::Ect0));
     registry.register(listener("deaf", Ecn::NotEct));
     let driver = SimDriver::new(registry);

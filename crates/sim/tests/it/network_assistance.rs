@@ -1,7 +1,7 @@
 //! NetAssist at the simulated base station, seen by a scheme that only records what it is told.
 
 use cellcc_control::{
-    Ack, Advice, AdviceRequest, Context, Controller, Limits, Loss, Needs, Observer, Registry, SchemeInfo,
+    Ack, Advice, AdviceRequest, Context, Controller, Limits, Loss, Needs, Observer, SchemeInfo,
 };
 use cellcc_experiment::{AdviceRoute, CellSetup, Driver, NetAssist, Plan, PlanFile, Record, ReportSource};
 use cellcc_sim::SimDriver;
@@ -57,7 +57,7 @@ impl Controller for Listener {
 const LINK: &str = "step=12Mbit/s@2s,24Mbit/s@8s";
 
 fn listen(scheme: &str, change: impl FnOnce(&mut NetAssist)) -> Record {
-    let mut registry = Registry::default();
+    let mut registry = cellcc_schemes::registry();
     registry.register(listener());
     let driver = SimDriver::new(registry);
     let mut file = PlanFile {
@@ -175,7 +175,7 @@ const RECOVERY_PERIODS: usize = 3;
 
 #[test]
 fn in_another_cell_a_flow_has_its_rate_again_after_three_periods() {
-    let driver = SimDriver::new(Registry::default());
+    let driver = SimDriver::new(cellcc_schemes::registry());
     for (before, after) in [(5.0, 20.0), (20.0, 5.0)] {
         for scheme in ["natcp", "nacubic", "nabbr"] {
             let mut file = PlanFile {
@@ -205,7 +205,7 @@ const RATCHET_PERIODS: usize = 10;
 
 /// A flow's rates in ten periods, from ten periods after a trickle's end, together, on a link or in a cell with one user more.
 fn megabits(link: &str, rtt_ms: u64, cell: Option<&CellSetup>, scheme: &str, flow: usize) -> f32 {
-    let driver = SimDriver::new(Registry::default());
+    let driver = SimDriver::new(cellcc_schemes::registry());
     let mut file = PlanFile {
         schemes: vec![scheme.into()],
         traces: vec![link.into()],

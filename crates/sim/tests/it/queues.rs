@@ -1,7 +1,6 @@
 //! What each queue discipline does to flows that fill any queue.
 
 use crate::common::compare;
-use cellcc_control::Registry;
 use cellcc_experiment::{CellSetup, Plan, PlanFile, Record};
 use cellcc_sim::SimDriver;
 use cellcc_units::{Span, Time};
@@ -58,7 +57,7 @@ fn codel_and_pie_hold_a_cubic_flow_near_their_targets_at_hardly_any_cost() {
 
 /// RED's own average, in bytes, every 100 ms from the fifth second to the sixtieth of ten flows.
 fn averages_of_red(queue: &str, scheme: &str, link: &str) -> Vec<f64> {
-    let driver = SimDriver::new(Registry::default());
+    let driver = SimDriver::new(cellcc_schemes::registry());
     let mut file = PlanFile {
         schemes: vec![format!("10*{scheme}")],
         traces: vec![link.into()],
@@ -239,7 +238,7 @@ fn the_router_of_abc_is_refused_in_a_cell_by_name() {
         PlanFile { schemes: vec!["abc".into()], traces: vec!["rate=12Mbit/s".into()], ..PlanFile::default() };
     file.path.queue = "abc".parse().expect("a queue");
     file.cell = Some(CellSetup { scheduler: "round-robin".into(), users: vec!["rate=12Mbit/s".into()] });
-    let Err(refused) = Plan::new(&file, &SimDriver::new(Registry::default()), "test") else {
+    let Err(refused) = Plan::new(&file, &SimDriver::new(cellcc_schemes::registry()), "test") else {
         panic!("it is taken");
     };
     let error = refused.to_string();

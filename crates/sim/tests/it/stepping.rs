@@ -1,6 +1,5 @@
 //! A run can be driven from outside: by time, or from one decision of a scheme to the next.
 
-use cellcc_control::Registry;
 use cellcc_experiment::virtual_time::Ends;
 use cellcc_experiment::{Driver, Plan, PlanFile, Record, Scenario, Watch};
 use cellcc_sim::SimDriver;
@@ -8,7 +7,7 @@ use cellcc_units::{Span, Time};
 use std::sync::Mutex;
 
 fn driver() -> SimDriver {
-    SimDriver::new(Registry::default())
+    SimDriver::new(cellcc_schemes::registry())
 }
 
 fn scenario(scheme: &str) -> Scenario {

@@ -2,7 +2,6 @@
 //! still offers is used again.
 
 use crate::common::compare;
-use cellcc_control::Registry;
 use cellcc_experiment::{LossDetection, PlanFile, Record};
 use cellcc_units::{Ratio, Span};
 use std::sync::OnceLock;
@@ -174,7 +173,7 @@ const LATE_ESTIMATE: &str =
 const GRID: &str = "its grid of rates ends at 12 Mbit/s; `max_rate` makes it longer";
 
 fn schemes() -> Vec<String> {
-    let registry = Registry::default();
+    let registry = cellcc_schemes::registry();
     let mut texts: Vec<String> = registry.schemes().iter().map(|info| info.name.to_string()).collect();
     texts.extend(VARIANTS.iter().map(|text| text.to_string()));
     texts

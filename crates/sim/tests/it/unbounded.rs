@@ -1,6 +1,6 @@
 //! A scheme that allows everything does not fill memory.
 
-use cellcc_control::{Ack, Controller, Limits, Loss, Needs, Registry, SchemeInfo};
+use cellcc_control::{Ack, Controller, Limits, Loss, Needs, SchemeInfo};
 use cellcc_experiment::{Driver, Plan, PlanFile, Record};
 use cellcc_sim::SimDriver;
 use cellcc_units::{Bytes, Span};
@@ -18,7 +18,7 @@ impl Controller for Unbounded {
 }
 
 fn run(scheme: &str) -> Record {
-    let mut registry = Registry::default();
+    let mut registry = cellcc_schemes::registry();
     registry.register(SchemeInfo {
         name: "unbounded".into(),
         summary: "allows everything".into(),

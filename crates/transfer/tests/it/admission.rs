@@ -1,7 +1,6 @@
 //! Clients that begin connections and fall silent.
 
 use crate::flood::Silent;
-use cellcc_control::Registry;
 use cellcc_experiment::Source;
 use cellcc_transfer::{
     ClientSettings, Direction, Identity, Limits, Payload, Request, Server, ServerSettings, Trust, VERSION,
@@ -19,7 +18,7 @@ fn serve() -> (SocketAddr, mpsc::Receiver<String>, oneshot::Sender<()>) {
     let (log, lines) = mpsc::channel();
     let settings = ServerSettings {
         listen: (Ipv4Addr::LOCALHOST, 0).into(),
-        scheme: Registry::default().parse("cubic").unwrap(),
+        scheme: cellcc_schemes::registry().parse("cubic").unwrap(),
         allowed: Vec::new(),
         root: None,
         takes_files: false,

@@ -4,7 +4,6 @@ use super::USERS;
 use super::edge::Edge;
 use super::heard::{Heard, Observed};
 use anyhow::{Context, Result};
-use cellcc_control::Registry;
 use cellcc_emu::topology::Topology;
 use cellcc_experiment::Source;
 use cellcc_netassist::AssistedPeers;
@@ -154,7 +153,7 @@ fn serve(
     let service = AssistedPeers::start(advice, |_| {})?;
     let settings = ServerSettings {
         listen: (address, 0).into(),
-        scheme: Registry::default().parse("natcp")?,
+        scheme: cellcc_schemes::registry().parse("natcp")?,
         allowed: Vec::new(),
         root: None,
         takes_files: false,

@@ -17,7 +17,7 @@ use crate::exit::{Exit, print, tell};
 use crate::free_folder::{first_free, new_folder, numbered};
 use crate::present::address;
 use crate::terminal;
-use cellcc_control::{Registry, split_list};
+use cellcc_control::split_list;
 use cellcc_report::TableFormat;
 use cellcc_units::{QueueLimit, Span};
 use std::fs;
@@ -62,7 +62,7 @@ const DELAY: Span = Span::from_millis(10);
 const QUEUE: QueueLimit = QueueLimit::Packets(1000);
 
 pub(super) fn run(args: &Args) -> Result<ExitCode, Exit> {
-    let registry = Registry::default();
+    let registry = cellcc_schemes::registry();
     let schemes = split_list(&args.schemes)
         .into_iter()
         .map(|text| registry.parse(text).map(|_| text.to_owned()))

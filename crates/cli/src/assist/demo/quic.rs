@@ -4,7 +4,6 @@ use super::edge::Edge;
 use super::{DELAY, QUEUE, Rounds, USERS, tell_of_round};
 use crate::exit::{Exit, tell};
 use crate::process::{exit, runtime, signals};
-use cellcc_control::Registry;
 use cellcc_experiment::{Distribution, Path, Record};
 use cellcc_link::{Delay, LinkConfig, TraceCache};
 use cellcc_netassist::AssistedPeers;
@@ -93,7 +92,7 @@ fn users() -> Result<Vec<CellUser>, Exit> {
 fn server(advice: AdviceConfig) -> Result<Server, Exit> {
     let settings = ServerSettings {
         listen: (Ipv4Addr::LOCALHOST, 0).into(),
-        scheme: Registry::default().parse("cubic").map_err(Exit::failed)?,
+        scheme: cellcc_schemes::registry().parse("cubic").map_err(Exit::failed)?,
         allowed: Vec::new(),
         root: None,
         takes_files: false,

@@ -5,7 +5,6 @@ use super::{DELAY, QUEUE, Rounds, USERS, tell_of_round};
 use crate::assist::kernel_feed::KernelFeed;
 use crate::exit::Exit;
 use crate::process::{end_when_interrupted, runtime};
-use cellcc_control::Registry;
 use cellcc_emu::kernel::KernelDriver;
 use cellcc_experiment::{
     CellSetup, Driver, FlowSetup, Offset, Path, Record, ResolveError, RunError, Scenario, Series, Source,
@@ -122,7 +121,9 @@ impl TcpBackend for Assisted {
 
     fn assist(&self, run: TcpRun<'_>) -> Result<(), RunError> {
         let takes_advice = |flow: &FlowSetup| {
-            Registry::default().parse(&flow.scheme).is_ok_and(|scheme| scheme.advice_request().is_some())
+            cellcc_schemes::registry()
+                .parse(&flow.scheme)
+                .is_ok_and(|scheme| scheme.advice_request().is_some())
         };
         if !run.scenario.flows.iter().any(takes_advice) {
             return Ok(());

@@ -1,6 +1,5 @@
 //! What a flow makes of reports that become wrong, against its base scheme alone: one row for each fault.
 
-use cellcc_control::Registry;
 use cellcc_experiment::{AdviceRoute, Driver, NetAssist, Outage, Plan, PlanFile, Record, ReportSource};
 use cellcc_sim::SimDriver;
 use cellcc_units::{QueueLimit, Ratio, Span, Time};
@@ -62,7 +61,7 @@ impl Display for Row {
 
 /// The row of `fault` for NATCP, whose base is CUBIC, over these traces.
 pub(crate) fn row(fault: &Fault, source: ReportSource, traces: &[String]) -> Row {
-    let driver = SimDriver::new(Registry::default());
+    let driver = SimDriver::new(cellcc_schemes::registry());
     let mut file = PlanFile {
         schemes: ["natcp", "natcp(guard=off)", "cubic"].map(String::from).to_vec(),
         traces: traces.to_vec(),

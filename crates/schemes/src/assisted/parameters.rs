@@ -1,0 +1,104 @@
+//! The parameters that several assisted schemes have.
+
+use super::fairness::{Fairness, fairness, receiver};
+use super::request::{DELAY, LOSS, PERIOD, ROUTE, SOURCE, request};
+use crate::cubic;
+use cellcc_control::{Needs, Parameter, ParameterInfo, kind};
+use cellcc_units::Span;
+use std::sync::Arc;
+
+pub(super) const ALPHA: Parameter<kind::Number> = Parameter::new(
+    "alpha",
+    kind::Number(0.1, 100.0),
+    2.0,
+    "windows of this many bandwidth-delay products",
+    "paper, section 2.2.2",
+);
+
+pub(super) const PACING_GAIN: Parameter<kind::Number> = Parameter::new(
+    "pacing-gain",
+    kind::Number(0.1, 10.0),
+    1.0,
+    "paces at so much of the bandwidth; below 1 queues drain",
+    "paper, section 2.2.2; below 1: prototypes measured less delay at 0.95",
+);
+
+pub(super) const PACE: Parameter<kind::Choice<Pace>> = Parameter::new(
+    "pace",
+    kind::Choice(&[("bandwidth", Pace::Bandwidth), ("share", Pace::Share)]),
+    Pace::Bandwidth,
+    "paces each flow at the user's whole bandwidth, or at its share of it",
+    "paper, section 2.2.2: only the window is divided",
+);
+
+pub(super) const BURST: Parameter<kind::Time> = Parameter::new(
+    "burst",
+    kind::Time(Span::ZERO, Span::from_secs(1)),
+    Span::from_millis(1),
+    "what the pacing rate carries in this time may leave at once; more makes good what the window held back",
+    "Linux, sk_pacing_shift of 10: about 1 ms",
+);
+
+pub(super) const TIMEOUT: Parameter<kind::Number> = Parameter::new(
+    "timeout",
+    kind::Number(1.0, 1000.0),
+    6.0,
+    "periods without advice until the base scheme goes on alone",
+    "ours: five reports lost in a row are outlasted; the paper has no value",
+);
+
+pub(super) const GUARD: Parameter<kind::Switch> = Parameter::new(
+    "guard",
+    kind::Switch,
+    true,
+    "leaves advice that the sender's own measurements refute",
+    "ours; paper, section 5 leaves it open",
+);
+
+/// What all assisted schemes with a window of their own have.
+pub(super) fn common(default_fairness: Fairness) -> Vec<ParameterInfo> {
+    vec![
+        SOURCE.into(),
+        PERIOD.into(),
+        ROUTE.into(),
+        DELAY.into(),
+        LOSS.into(),
+        fairness(default_fairness).into(),
+        ALPHA.into(),
+        PACING_GAIN.into(),
+        PACE.into(),
+        BURST.into(),
+        TIMEOUT.into(),
+        GUARD.into(),
+    ]
+}
+
+/// What all assisted schemes need.
+pub(super) fn needs() -> Needs {
+    Needs { receiver: Some(Arc::new(receiver)), advice: Some(Arc::new(request)), ..Needs::NOTHING }
+}
+
+/// A scheme that advice stands in for.
+pub(super) fn fallback() -> Parameter<kind::Scheme> {
+    scheme("fallback", "the scheme that goes on alone without advice", "paper, section 2.4: normal TCP")
+}
+
+/// A scheme that advice bounds.
+pub(super) fn base() -> Parameter<kind::Scheme> {
+    scheme(
+        "base",
+        "the scheme under the cap, and alone without advice",
+        "paper, section 2.2.2: CUBIC, without loss of generality",
+    )
+}
+
+fn scheme(name: &'static str, meaning: &'static str, source: &'static str) -> Parameter<kind::Scheme> {
+    Parameter::new(name, kind::Scheme, cubic::inner(), meaning, source)
+}
+
+/// The rate that a flow is paced at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Pace {
+    Bandwidth,
+    Share,
+}

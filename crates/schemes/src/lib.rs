@@ -1,0 +1,65 @@
+//! The congestion control schemes that come with cellcc, each in one file or folder, and the [`registry`] of them.
+//!
+//! Each has a function `scheme()`: its entry in the registry, with its name, its parameters and how to build it. A program with a
+//! scheme of its own needs `cellcc_control` alone.
+
+use cellcc_control::Registry;
+
+mod abc;
+mod assisted;
+mod bbr;
+mod bbr2;
+mod c2tcp;
+mod copa;
+mod cubic;
+mod fixed_rate;
+mod fixed_window;
+mod kernel_view;
+mod loss_based;
+mod newreno;
+mod rbbr;
+mod reminis;
+mod sprout;
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;
+mod tide;
+mod vegas;
+mod verus;
+mod vivace;
+mod westwood;
+
+pub use bbr::{BandwidthSource, Bbr, Config as BbrConfig, MaxFilter, Phase as BbrPhase};
+pub use fixed_rate::FixedRate;
+pub use fixed_window::FixedWindow;
+pub use loss_based::LossBased;
+pub use rbbr::{Estimation, RateFeedback, RateSignal, WireError as RbbrWireError};
+
+/// The schemes that come with cellcc, in the order in which they are listed.
+pub fn registry() -> Registry {
+    Registry::new([
+        reminis::scheme(),
+        rbbr::scheme(),
+        assisted::natcp(),
+        assisted::nacubic(),
+        assisted::nacap(),
+        assisted::tg(),
+        assisted::nabbr(),
+        verus::scheme(),
+        cubic::scheme(),
+        newreno::scheme(),
+        bbr::scheme(),
+        bbr2::scheme(),
+        vegas::scheme(),
+        westwood::scheme(),
+        copa::scheme(),
+        c2tcp::scheme(),
+        vivace::scheme(),
+        abc::scheme(),
+        sprout::scheme(),
+        tide::scheme(),
+        fixed_window::scheme(),
+        fixed_rate::scheme(),
+    ])
+}

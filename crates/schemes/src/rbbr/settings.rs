@@ -1,0 +1,209 @@
+//! What can be set in RBBR, its profiles, and where the values come from.
+
+use super::filter::Filter;
+use cellcc_control::{Arguments, Parameter, ParameterInfo, Preset, kind};
+use cellcc_units::Span;
+
+/// The longest sampling interval and feedback period: slower than any change worth following.
+const LONGEST: Span = Span::from_secs(1);
+
+const PROFILE: Parameter<kind::Choice<Profile>> = Parameter::new(
+    "profile",
+    kind::Choice(&[("paper", Profile::Paper), ("paced", Profile::Paced)]),
+    Profile::Paper,
+    "what limits the sender",
+    "docs/fidelity/rbbr.md; the authors do not say",
+);
+
+const FILTER: Parameter<kind::Choice<Filter>> = Parameter::new(
+    "filter",
+    kind::Choice(Filter::NAMED),
+    Filter::Kalman,
+    "what makes an estimate of the samples; kalman-literal: the equations as printed, which diverge; adaptive: a gain that follows the channel",
+    "paper, sections III.A and V.A.3",
+);
+
+const ALPHA: Parameter<kind::Number> = Parameter::new(
+    "alpha",
+    kind::Number(0.0, 1.0),
+    0.6,
+    "kalman: the share of the old covariances that stays with a sample; ewma: the share of the new sample",
+    "paper, section V.A and equation 12",
+);
+
+const INTERVAL: Parameter<kind::Time> = Parameter::new(
+    "interval",
+    kind::Time(Span::from_millis(1), LONGEST),
+    Span::from_millis(10),
+    "sampling interval, at the least; longer where fewer than four packets arrive in it, up to 100 ms",
+    "the grain of the paper's traces (section IV.A); it does not give its own",
+);
+
+const FEEDBACK_EVERY: Parameter<kind::Count> = Parameter::new(
+    "feedback-every",
+    kind::Count(1, 1000),
+    1,
+    "feedback goes with every so many ACKs",
+    "paper, section III.B",
+);
+
+const FEEDBACK_INTERVAL: Parameter<kind::Time> = Parameter::new(
+    "feedback-interval",
+    kind::Time(Span::ZERO, LONGEST),
+    Span::ZERO,
+    "above zero: feedback goes by this clock instead of with ACKs",
+    "paper, section III.B",
+);
+
+const CWND_GAIN: Parameter<kind::Number> = Parameter::new(
+    "cwnd-gain",
+    kind::Number(1.0, 4.0),
+    2.0,
+    "bandwidth-delay products that may be in flight; less trades throughput for delay",
+    "BBR draft, section 4.2.3.2",
+);
+
+/// `None`: left to the profile, and every profile sets it.
+const SOFT_LIMIT: Parameter<kind::Choice<Option<bool>>> = Parameter::new(
+    "soft-limit",
+    kind::Choice(&[("profile", None), ("on", Some(true)), ("off", Some(false))]),
+    None,
+    "samples taken while the RTT is within 5 ms of its minimum may only raise the estimate; `profile`: as the profile sets it",
+    "docs/algorithms/rbbr.md; not in the paper",
+);
+
+const BOUND: Parameter<kind::Number> = Parameter::new(
+    "bound",
+    kind::Number(1.0, 100.0),
+    1.25,
+    "the receiver is believed up to so many times the sender's largest delivery rate of ten rounds",
+    "BBR's probing gain; the paper leaves greedy receivers to later work (section VII)",
+);
+
+const BIAS: Parameter<kind::Switch> = Parameter::new(
+    "bias",
+    kind::Switch,
+    false,
+    "where packets are lost, adds up to a standard deviation of the samples: a buffer that overflows is too small to show a rising rate",
+    "paper, section V.A.2, as later work",
+);
+
+const AGGREGATION: Parameter<kind::Choice<Aggregation>> = Parameter::new(
+    "aggregation",
+    kind::Choice(&[("off", Aggregation::Off), ("receiver", Aggregation::Receiver)]),
+    Aggregation::Off,
+    "receiver: the window also holds the largest burst that the receiver saw of late",
+    "off: paper, section III; receiver: section V.A.1, as later work",
+);
+
+pub(super) fn parameters() -> Vec<ParameterInfo> {
+    vec![
+        PROFILE.into(),
+        FILTER.into(),
+        ALPHA.into(),
+        INTERVAL.into(),
+        FEEDBACK_EVERY.into(),
+        FEEDBACK_INTERVAL.into(),
+        CWND_GAIN.into(),
+        SOFT_LIMIT.into(),
+        BOUND.into(),
+        BIAS.into(),
+        AGGREGATION.into(),
+    ]
+}
+
+pub(super) fn presets() -> Vec<Preset> {
+    vec![
+        Preset {
+            parameter: PROFILE.name,
+            name: "paper".into(),
+            summary: "limited by the window alone".into(),
+            source: "docs/fidelity/rbbr.md; the authors do not say".into(),
+            sets: "soft-limit=off".into(),
+        },
+        Preset {
+            parameter: PROFILE.name,
+            name: "paced".into(),
+            summary: "paces, and takes samples of a short queue for lower bounds".into(),
+            source: "docs/fidelity/rbbr.md".into(),
+            sets: "soft-limit=on".into(),
+        },
+    ]
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Profile {
+    Paper,
+    Paced,
+}
+
+/// Who compensates for aggregated ACKs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Aggregation {
+    Off,
+    Receiver,
+}
+
+/// What the receiver-side component is built from.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ReceiverSettings {
+    pub(super) filter: Filter,
+    pub(super) alpha: f64,
+    pub(super) interval: Span,
+    pub(super) feedback: FeedbackWhen,
+    pub(super) compensates_bias: bool,
+    pub(super) measures_bursts: bool,
+}
+
+/// When feedback leaves.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum FeedbackWhen {
+    /// With every so many ACKs.
+    EveryAcks(u32),
+    /// By the clock, with an ACK of its own where none is due.
+    Every(Span),
+}
+
+/// What the sender is built from.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct SenderSettings {
+    pub(super) paces: bool,
+    pub(super) gates_samples: bool,
+    pub(super) cwnd_gain: f64,
+    pub(super) bound: f64,
+    pub(super) holds_bursts: bool,
+}
+
+impl ReceiverSettings {
+    pub(super) fn read(arguments: &Arguments) -> Self {
+        let period = arguments.get(&FEEDBACK_INTERVAL);
+        Self {
+            filter: arguments.get(&FILTER),
+            alpha: arguments.get(&ALPHA),
+            interval: arguments.get(&INTERVAL),
+            feedback: if period.is_zero() {
+                FeedbackWhen::EveryAcks(arguments.get(&FEEDBACK_EVERY))
+            } else {
+                FeedbackWhen::Every(period)
+            },
+            compensates_bias: arguments.get(&BIAS),
+            measures_bursts: measures_bursts(arguments),
+        }
+    }
+}
+
+impl SenderSettings {
+    pub(super) fn read(arguments: &Arguments) -> Self {
+        Self {
+            paces: arguments.get(&PROFILE) == Profile::Paced,
+            gates_samples: arguments.get(&SOFT_LIMIT) == Some(true),
+            cwnd_gain: arguments.get(&CWND_GAIN),
+            bound: arguments.get(&BOUND),
+            holds_bursts: measures_bursts(arguments),
+        }
+    }
+}
+
+fn measures_bursts(arguments: &Arguments) -> bool {
+    arguments.get(&AGGREGATION) == Aggregation::Receiver
+}

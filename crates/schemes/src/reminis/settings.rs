@@ -1,0 +1,228 @@
+//! What can be set in Reminis, its profiles, and where the values come from.
+
+use super::fixed_aimd::FixedAimd;
+use crate::kernel_view::{micros, q16};
+use cellcc_control::{
+    Arguments, Context, Parameter, ParameterInfo, Preset,
+    growth::{Cubic, Growth, HystartMode, NewReno},
+    kind::{self, TimeOrMultiple},
+};
+use cellcc_fixed::Micros;
+use cellcc_fixed::reminis::{self, Config, DEFAULT_MULTIPLE as DEFAULT_MULTIPLE_Q16};
+use cellcc_units::Span;
+
+/// The default DTT in minimum RTTs, also what a target that cannot be met is raised to (paper, section 3.1).
+pub(super) const DEFAULT_MULTIPLE: f64 = 1.5;
+
+const DTT: Parameter<kind::TimeOrMultipleFrom> = Parameter::new(
+    "dtt",
+    kind::TimeOrMultipleFrom(Span::from_micros(1)),
+    TimeOrMultiple::times(DEFAULT_MULTIPLE),
+    "delay tolerance threshold: the round-trip time to stay below",
+    "paper, section 3.1; the authors' Pantheon wrapper ran with 2x",
+);
+
+const PROFILE: Parameter<kind::Choice<Profile>> = Parameter::new(
+    "profile",
+    kind::Choice(&[
+        ("paper", Profile::Paper),
+        ("literal", Profile::Literal),
+        ("code2022", Profile::Code2022),
+        ("following", Profile::Following),
+    ]),
+    Profile::Paper,
+    "which version of the algorithm",
+    "docs/fidelity/reminis.md",
+);
+
+const NDE: Parameter<kind::Choice<Exploration>> = Parameter::new(
+    "nde",
+    kind::Choice(&[
+        ("random", Exploration::Random),
+        ("deterministic", Exploration::Deterministic),
+        ("off", Exploration::Off),
+    ]),
+    Exploration::Random,
+    "exploration: draw from the Gaussian, take its mean, or none",
+    "paper, section 3.2 and Figure 3",
+);
+
+const PS: Parameter<kind::Switch> = Parameter::new(
+    "ps",
+    kind::Switch,
+    true,
+    "proactive slowdown in Zone 2",
+    "paper, section 3.3 and Figure 4",
+);
+
+const CM: Parameter<kind::Switch> = Parameter::new(
+    "cm",
+    kind::Switch,
+    true,
+    "catastrophe mitigation in Zone 3",
+    "paper, section 3.3 and Figure 5",
+);
+
+/// `None`: left to the profile, and every profile sets it.
+const AIMD: Parameter<kind::Choice<Option<Aimd>>> = Parameter::new(
+    "aimd",
+    kind::Choice(&[
+        ("profile", None),
+        ("reno", Some(Aimd::Reno)),
+        ("cubic", Some(Aimd::Cubic)),
+        ("off", Some(Aimd::Off)),
+    ]),
+    None,
+    "the AIMD block; `profile`: as the profile sets it",
+    "paper, section 2 (\"classic AIMD\") and section 5.2",
+);
+
+const SLOW_START: Parameter<kind::Switch> = Parameter::new(
+    "slow-start",
+    kind::Switch,
+    true,
+    "off: the AIMD block begins in congestion avoidance",
+    "paper, section 6",
+);
+
+const TIMER: Parameter<kind::Switch> = Parameter::new(
+    "timer",
+    kind::Switch,
+    true,
+    "off: intervals end with the first acknowledgement after them, as in the kernel; not for code2022",
+    "eBPF: no timer may touch a socket",
+);
+
+pub(super) fn parameters() -> Vec<ParameterInfo> {
+    vec![
+        DTT.into(),
+        PROFILE.into(),
+        NDE.into(),
+        PS.into(),
+        CM.into(),
+        AIMD.into(),
+        SLOW_START.into(),
+        TIMER.into(),
+    ]
+}
+
+pub(super) fn presets() -> Vec<Preset> {
+    vec![
+        Preset {
+            parameter: PROFILE.name,
+            name: "paper".into(),
+            summary: "the reading of the paper that reproduces its results".into(),
+            source: "docs/fidelity/reminis.md".into(),
+            sets: "aimd=reno".into(),
+        },
+        Preset {
+            parameter: PROFILE.name,
+            name: "literal".into(),
+            summary: "Algorithms 1 and 2 as printed".into(),
+            source: "paper, Algorithms 1 and 2".into(),
+            sets: "aimd=reno".into(),
+        },
+        Preset {
+            parameter: PROFILE.name,
+            name: "code2022".into(),
+            summary: "the authors' program of August 2022".into(),
+            source: "an ns-3 port of the program and a patch to it, both by the authors' group".into(),
+            sets: "aimd=cubic".into(),
+        },
+        Preset {
+            parameter: PROFILE.name,
+            name: "following".into(),
+            summary: "this project: ssthresh follows the window that meets the target".into(),
+            source: "docs/fidelity/reminis.md".into(),
+            sets: "aimd=reno".into(),
+        },
+    ]
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Profile {
+    Paper,
+    Literal,
+    Code2022,
+    Following,
+}
+
+/// How the exploration picks its x.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Exploration {
+    Random,
+    Deterministic,
+    Off,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Aimd {
+    Reno,
+    Cubic,
+    Off,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Settings {
+    profile: Profile,
+    /// A time, or a multiple of the minimum RTT.
+    pub(super) target: TimeOrMultiple,
+    pub(super) exploration: Exploration,
+    pub(super) proactive_slowdown: bool,
+    pub(super) catastrophe_mitigation: bool,
+    slow_start: bool,
+    pub(super) timer: bool,
+    aimd: Aimd,
+}
+
+impl Settings {
+    pub(super) fn read(arguments: &Arguments) -> Self {
+        Self {
+            profile: arguments.get(&PROFILE),
+            target: arguments.get(&DTT),
+            exploration: arguments.get(&NDE),
+            proactive_slowdown: arguments.get(&PS),
+            catastrophe_mitigation: arguments.get(&CM),
+            slow_start: arguments.get(&SLOW_START),
+            timer: arguments.get(&TIMER),
+            aimd: arguments.get(&AIMD).unwrap_or(Aimd::Reno),
+        }
+    }
+
+    /// What the core takes; none for the authors' program, which it is not.
+    pub(super) fn config(&self) -> Option<Config> {
+        let (target, multiple) = match self.target {
+            TimeOrMultiple::Time(span) => (micros(span), DEFAULT_MULTIPLE_Q16),
+            TimeOrMultiple::Multiple(ratio) => (Micros::ZERO, q16(ratio.get())),
+        };
+        Some(Config {
+            target,
+            multiple,
+            profile: match self.profile {
+                Profile::Paper => reminis::Profile::Paper,
+                Profile::Literal => reminis::Profile::Literal,
+                Profile::Following => reminis::Profile::Following,
+                Profile::Code2022 => return None,
+            },
+            exploration: match self.exploration {
+                Exploration::Random => reminis::Exploration::Random,
+                Exploration::Deterministic => reminis::Exploration::Deterministic,
+                Exploration::Off => reminis::Exploration::Off,
+            },
+            proactive_slowdown: self.proactive_slowdown,
+            catastrophe_mitigation: self.catastrophe_mitigation,
+        })
+    }
+
+    pub(super) fn aimd(&self, context: &Context) -> Box<dyn Growth> {
+        let mut aimd: Box<dyn Growth> = match self.aimd {
+            Aimd::Reno => Box::new(NewReno::new(context)),
+            Aimd::Cubic => Box::new(Cubic::new(context, HystartMode::Off)),
+            Aimd::Off => Box::new(FixedAimd::new(context)),
+        };
+        if !self.slow_start {
+            aimd.set_ssthresh(context.initial_window);
+        }
+        aimd
+    }
+}

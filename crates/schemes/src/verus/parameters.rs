@@ -1,0 +1,328 @@
+//! The parameters of Verus. The defaults are those of `preset=reference`.
+
+use cellcc_control::{
+    Parameter, ParameterInfo,
+    kind::{self, TimeOrMultiple},
+};
+use cellcc_units::Span;
+
+const MS: Span = Span::from_millis(1);
+const HOUR: Span = Span::from_secs(3600);
+
+const PAPER_AND_PROGRAM: &str = "paper; the same in the authors' program";
+const PROGRAM: &str = "the authors' program, 2017";
+
+/// Which rules are meant where nothing else is said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Rules {
+    Reference,
+    Sigcomm15,
+    Robust,
+}
+
+/// How the curve is drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fit {
+    Penalised,
+    Interpolated,
+    Monotone,
+}
+
+pub(super) const PRESET: Parameter<kind::Choice<Rules>> = Parameter::new(
+    "preset",
+    kind::Choice(&[
+        ("reference", Rules::Reference),
+        ("sigcomm15", Rules::Sigcomm15),
+        ("robust", Rules::Robust),
+    ]),
+    Rules::Reference,
+    "what the other parameters are where they are not given",
+    "docs/algorithms/verus.md",
+);
+
+pub(super) const R: Parameter<kind::Number> = Parameter::new(
+    "r",
+    kind::Number(1.0, 1000.0),
+    6.0,
+    "largest ratio of delay to minimum delay",
+    "program since July 2015; paper, section 6.1: 2, 4 and 6",
+);
+
+/// True where the curve is learned.
+pub(super) const PROFILE: Parameter<kind::Choice<bool>> = Parameter::new(
+    "profile",
+    kind::Choice(&[("learned", true), ("static", false)]),
+    true,
+    "static: the first curve is kept",
+    "paper, Figure 15",
+);
+
+pub(super) const FIT: Parameter<kind::Choice<Fit>> = Parameter::new(
+    "fit",
+    kind::Choice(&[
+        ("penalised", Fit::Penalised),
+        ("interpolated", Fit::Interpolated),
+        ("monotone", Fit::Monotone),
+    ]),
+    Fit::Penalised,
+    "the curve: penalised regression spline, cubic spline through every point, or the nearest curve that never falls",
+    "program; paper, section 5.1, by its letter; this project",
+);
+
+pub(super) const EPOCH: Parameter<kind::Time> = Parameter::new(
+    "epoch",
+    kind::Time(MS, HOUR),
+    Span::from_millis(5),
+    "how often the window is decided",
+    PAPER_AND_PROGRAM,
+);
+
+pub(super) const REFIT: Parameter<kind::Time> = Parameter::new(
+    "refit",
+    kind::Time(MS, HOUR),
+    Span::from_secs(1),
+    "how often the curve is drawn anew",
+    PAPER_AND_PROGRAM,
+);
+
+pub(super) const DELTA1: Parameter<kind::Time> = Parameter::new(
+    "delta1",
+    kind::Time(Span::ZERO, HOUR),
+    Span::from_millis(1),
+    "step down of the delay aimed for, where delay rises",
+    PAPER_AND_PROGRAM,
+);
+
+pub(super) const DELTA2: Parameter<kind::Time> = Parameter::new(
+    "delta2",
+    kind::Time(Span::ZERO, HOUR),
+    Span::from_millis(2),
+    "step up of the delay aimed for; step down above r",
+    PAPER_AND_PROGRAM,
+);
+
+pub(super) const M: Parameter<kind::Number> = Parameter::new(
+    "m",
+    kind::Number(0.01, 1.0),
+    0.7,
+    "what a loss leaves of the window it happened in",
+    "program; the paper names no value",
+);
+
+pub(super) const ALPHA: Parameter<kind::Number> = Parameter::new(
+    "alpha",
+    kind::Number(0.0, 1.0),
+    0.2,
+    "share of the old value in the average of the epochs' largest delays",
+    "program; the paper names no value",
+);
+
+pub(super) const RTT_ALPHA: Parameter<kind::Number> = Parameter::new(
+    "rtt-alpha",
+    kind::Number(0.0, 0.999),
+    0.875,
+    "share of the old value in the smoothed RTT, which epochs are counted in",
+    PROGRAM,
+);
+
+pub(super) const POINT_ALPHA: Parameter<kind::Number> = Parameter::new(
+    "point-alpha",
+    kind::Number(0.0, 0.999),
+    0.875,
+    "share of the old value in a point of the profile",
+    "program; the paper names no value",
+);
+
+/// True for the current epoch's.
+pub(super) const RATIO_OF: Parameter<kind::Choice<bool>> = Parameter::new(
+    "ratio-of",
+    kind::Choice(&[("previous", false), ("current", true)]),
+    false,
+    "which epoch's average is compared with r",
+    "program; paper, equation 4: current",
+);
+
+pub(super) const SLOW_START_DELAY: Parameter<kind::TimeOrMultipleFrom> = Parameter::new(
+    "slow-start-delay",
+    kind::TimeOrMultipleFrom(Span::from_micros(1)),
+    TimeOrMultiple::Time(Span::from_millis(500)),
+    "slow start ends above this RTT, or multiple of the minimum RTT",
+    "program; paper, section 5.1: 15x",
+);
+
+pub(super) const SLOW_START_LOSS: Parameter<kind::Packets> = Parameter::new(
+    "slow-start-loss",
+    kind::Packets(0, 1_000_000),
+    20,
+    "a loss ends slow start above this window",
+    "program; paper, section 5.1: any loss",
+);
+
+pub(super) const LOSS_TIMER: Parameter<kind::TimeOrMultipleFrom> = Parameter::new(
+    "loss-timer",
+    kind::TimeOrMultipleFrom(Span::ZERO),
+    TimeOrMultiple::Time(Span::from_millis(150)),
+    "a missing packet counts as lost after this, or this multiple of the last delay; 0s: at once",
+    "program; paper, section 5.2: 3x",
+);
+
+/// True where acknowledgements move it.
+pub(super) const RECOVERY: Parameter<kind::Choice<bool>> = Parameter::new(
+    "recovery",
+    kind::Choice(&[("epochs", false), ("acks", true)]),
+    false,
+    "what moves the window in loss recovery: the epochs as ever, or 1/W per acknowledgement",
+    "program; paper, section 4: acks",
+);
+
+pub(super) const RTO: Parameter<kind::Number> = Parameter::new(
+    "rto",
+    kind::Number(1.0, 100.0),
+    5.0,
+    "the time-out in last delays, within rto-min and rto-max",
+    "program; paper: \"similar to TCP\"",
+);
+
+pub(super) const RTO_MIN: Parameter<kind::Time> =
+    Parameter::new("rto-min", kind::Time(MS, HOUR), Span::from_millis(150), "the shortest time-out", PROGRAM);
+
+pub(super) const RTO_MAX: Parameter<kind::Time> = Parameter::new(
+    "rto-max",
+    kind::Time(MS, HOUR),
+    Span::from_secs(1),
+    "the longest time-out, and that before the first delay",
+    PROGRAM,
+);
+
+pub(super) const INITIAL_WINDOW: Parameter<kind::Packets> = Parameter::new(
+    "initial-window",
+    kind::Packets(1, 10_000),
+    1,
+    "the window that slow start begins with",
+    "paper, section 5.1; the same in the program",
+);
+
+pub(super) const MAX_WINDOW: Parameter<kind::Packets> =
+    Parameter::new("max-window", kind::Packets(2, 1_000_000), 40_000, "the largest window", PROGRAM);
+
+pub(super) const KNOT_SPACING: Parameter<kind::Number> = Parameter::new(
+    "knot-spacing",
+    kind::Number(1.0, 10_000.0),
+    15.0,
+    "windows per knot of the penalised spline, less where there would be fewer than five knots",
+    PROGRAM,
+);
+
+pub(super) const SMOOTHING: Parameter<kind::Number> = Parameter::new(
+    "smoothing",
+    kind::Number(-10.0, 10.0),
+    2.0,
+    "rho of the penalised spline: its penalty grows as 10^rho",
+    PROGRAM,
+);
+
+pub(super) const PAUSE: Parameter<kind::Switch> = Parameter::new(
+    "pause",
+    kind::Switch,
+    true,
+    "send nothing while the delay is above r and the minimum is aimed for already",
+    "program; not in the paper",
+);
+
+pub(super) const MIN_DELAY_CREEP: Parameter<kind::Time> = Parameter::new(
+    "min-delay-creep",
+    kind::Time(Span::ZERO, HOUR),
+    Span::from_millis(10),
+    "how much the minimum delay is raised per epoch while it is aimed for in vain with under two packets in flight",
+    "program; not in the paper",
+);
+
+pub(super) const RESTART: Parameter<kind::Switch> = Parameter::new(
+    "restart",
+    kind::Switch,
+    true,
+    "slow start anew where no window has the delay aimed for; off keeps the window",
+    "program; the paper does not say",
+);
+
+pub(super) const POINT_LIFETIME: Parameter<kind::Time> = Parameter::new(
+    "point-lifetime",
+    kind::Time(Span::ZERO, HOUR),
+    Span::ZERO,
+    "points of the profile are dropped when they are not refreshed for so long; 0s keeps them",
+    "program; paper, section 5.1",
+);
+
+/// True for what is in flight.
+pub(super) const LABEL: Parameter<kind::Choice<bool>> = Parameter::new(
+    "label",
+    kind::Choice(&[("window", false), ("inflight", true)]),
+    false,
+    "the window that a packet's point counts for: W, or what is in flight with it",
+    "program; this project",
+);
+
+pub(super) const BOUNDED: Parameter<kind::Switch> = Parameter::new(
+    "bounded",
+    kind::Switch,
+    false,
+    "the delay aimed for stays within r times the minimum and rises once per RTT for 3 s after a loss, W stays within twice the largest window on the profile",
+    "this project",
+);
+
+pub(super) const MIN_DELAY_LIFETIME: Parameter<kind::Time> = Parameter::new(
+    "min-delay-lifetime",
+    kind::Time(Span::ZERO, HOUR),
+    Span::ZERO,
+    "a minimum delay that was not met for so long is measured anew, with four packets in flight; 0s keeps it",
+    "this project; BBR's ProbeRTT",
+);
+
+pub(super) const LOSS_TOLERANCE: Parameter<kind::Number> = Parameter::new(
+    "loss-tolerance",
+    kind::Number(0.0, 1.0),
+    0.0,
+    "share of lost packets, of the last 128 or so, up to which a loss cuts nothing",
+    "this project; BBR's LossThresh is the same 2 %",
+);
+
+pub(super) const PACING: Parameter<kind::Switch> =
+    Parameter::new("pacing", kind::Switch, false, "an epoch's packets are spread over it", "this project");
+
+pub(super) fn parameters() -> Vec<ParameterInfo> {
+    vec![
+        PRESET.into(),
+        R.into(),
+        PROFILE.into(),
+        FIT.into(),
+        EPOCH.into(),
+        REFIT.into(),
+        DELTA1.into(),
+        DELTA2.into(),
+        M.into(),
+        ALPHA.into(),
+        RTT_ALPHA.into(),
+        POINT_ALPHA.into(),
+        RATIO_OF.into(),
+        SLOW_START_DELAY.into(),
+        SLOW_START_LOSS.into(),
+        LOSS_TIMER.into(),
+        RECOVERY.into(),
+        RTO.into(),
+        RTO_MIN.into(),
+        RTO_MAX.into(),
+        INITIAL_WINDOW.into(),
+        MAX_WINDOW.into(),
+        KNOT_SPACING.into(),
+        SMOOTHING.into(),
+        PAUSE.into(),
+        MIN_DELAY_CREEP.into(),
+        RESTART.into(),
+        POINT_LIFETIME.into(),
+        LABEL.into(),
+        BOUNDED.into(),
+        MIN_DELAY_LIFETIME.into(),
+        LOSS_TOLERANCE.into(),
+        PACING.into(),
+    ]
+}

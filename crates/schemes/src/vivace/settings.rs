@@ -1,0 +1,102 @@
+//! What can be set in Vivace, its profiles, and where the values come from.
+
+use super::Vivace;
+use cellcc_control::{Arguments, Needs, Parameter, SchemeInfo, kind};
+use std::sync::Arc;
+
+/// Paper, rate control; WebRTC's port has the same: by which share of the rate more and less is tried (epsilon).
+const EPSILON: f64 = 0.05;
+/// PCC-Uspace, branch NSDI-2018: the smallest difference that is tried, in Mbit/s.
+const NSDI2018_MIN_DIFFERENCE: f64 = 0.5;
+/// PCC-Uspace, branch NSDI-2018: the smallest rate, in Mbit/s.
+pub(super) const NSDI2018_MIN_RATE: f64 = 1.3;
+/// PCC-Uspace, branch NSDI-2018, `pcc.h`, `kMaxRateMbps`: the largest rate, in Mbit/s.
+pub(super) const NSDI2018_MAX_RATE: f64 = 1024.0;
+/// PCC-Uspace, branch NSDI-2018: the rate after time-outs, in Mbit/s (`HIBERNATE`).
+pub(super) const NSDI2018_HIBERNATE_RATE: f64 = 0.04;
+/// PCC-Uspace, branch NSDI-2018: an interval that lost more than this share halves the rate.
+pub(super) const NSDI2018_COLLAPSE: f64 = 0.5;
+/// PCC-Uspace, branch NSDI-2018: losses that slow start forgives.
+const NSDI2018_FORGIVEN: u32 = 50;
+
+const UTILITY: Parameter<kind::Choice<Utility>> = Parameter::new(
+    "utility",
+    kind::Choice(&[("latency", Utility::Latency), ("loss", Utility::Loss)]),
+    Utility::Latency,
+    "what costs utility: a rising RTT and loss, or loss alone",
+    "paper: Vivace-Latency and Vivace-Loss",
+);
+
+const PROFILE: Parameter<kind::Choice<Profile>> = Parameter::new(
+    "profile",
+    kind::Choice(&[("paper", Profile::Paper), ("nsdi2018", Profile::Nsdi2018)]),
+    Profile::Paper,
+    "the paper, or the authors' program of that year",
+    "docs/algorithms/vivace.md",
+);
+
+pub(in super::super) fn scheme() -> SchemeInfo {
+    SchemeInfo {
+        name: "vivace".into(),
+        summary: "PCC Vivace: tries 5 % more and less, and moves its rate to where the utility is higher"
+            .into(),
+        source: "Dong et al., NSDI 2018".into(),
+        parameters: vec![UTILITY.into(), PROFILE.into()],
+        presets: Vec::new(),
+        needs: Needs::NOTHING,
+        build: Arc::new(|arguments, context| Box::new(Vivace::new(Settings::read(arguments), context))),
+    }
+}
+
+/// What costs utility beside loss.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Utility {
+    /// A rising RTT.
+    Latency,
+    /// Nothing.
+    Loss,
+}
+
+/// Which version of the algorithm.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Profile {
+    Paper,
+    Nsdi2018,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Settings {
+    pub(super) profile: Profile,
+    pub(super) utility: Utility,
+}
+
+impl Settings {
+    pub(super) fn read(arguments: &Arguments) -> Self {
+        Self { profile: arguments.get(&PROFILE), utility: arguments.get(&UTILITY) }
+    }
+
+    /// By which share of `rate`, in Mbit/s, more and less is tried.
+    pub(super) fn epsilon(&self, rate: f64) -> f64 {
+        match self.profile {
+            Profile::Paper => EPSILON,
+            // Below a difference of all the rate nothing would be left to try.
+            Profile::Nsdi2018 => EPSILON.max((NSDI2018_MIN_DIFFERENCE / rate).min(0.5)),
+        }
+    }
+
+    /// Pairs that are tried after so many steps in one direction.
+    pub(super) fn pairs(&self, in_one_direction: u32) -> usize {
+        match self.profile {
+            Profile::Nsdi2018 if in_one_direction < 2 => 2,
+            Profile::Paper | Profile::Nsdi2018 => 1,
+        }
+    }
+
+    /// Losses that slow start forgives, in packets.
+    pub(super) fn forgiven_losses(&self) -> u32 {
+        match self.profile {
+            Profile::Paper => 0,
+            Profile::Nsdi2018 => NSDI2018_FORGIVEN,
+        }
+    }
+}
