@@ -183,8 +183,7 @@ pub struct Ack<'a> {
 
 /// The ECN field of an IP header (RFC 3168, section 5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-// A word, since it travels in every packet of the simulator: a packet with a single byte in it is copied in pieces that
-// overlap, for which the processor waits (3 % of a run).
+// A word on purpose: with a field of one byte, copies of the simulator's packets stall (3 % of a run).
 #[repr(u64)]
 pub enum Ecn {
     /// The sender does not take marks: congested queues drop instead.
@@ -310,6 +309,18 @@ impl RateSample {
 pub trait Observer {
     /// A number at this moment. `unit` is part of the name in the Record (`dtt`, `ms` becomes `dtt_ms`); empty for none.
     fn value(&mut self, name: &'static str, unit: &'static str, value: f64);
+    /// The state that the scheme is in: its number in `names`, which the Record has, counts from zero.
+    fn state(&mut self, name: &'static str, _names: &'static [&'static str], number: usize) {
+        self.value(name, "", number as f64);
+    }
+    /// A state that is on or off: 1 or 0 in the Record.
+    fn switch(&mut self, name: &'static str, on: bool) {
+        self.state(name, &["off", "on"], on.into());
+    }
+    /// The delay that the scheme aims at: `dtt_ms` in the Record, whose metric D3 divides the mean RTT by it.
+    fn delay_target(&mut self, target: Span) {
+        self.value("dtt", "ms", target.as_millis_f64());
+    }
     /// True where [`curve`](Self::curve) is recorded: a scheme need not compute its curves otherwise.
     fn wants_curves(&self) -> bool {
         false

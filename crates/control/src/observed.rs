@@ -1,6 +1,7 @@
 //! What a scheme showed of its inside, recorded for plots, Records and displays.
 
 use crate::contract::Observer;
+use cellcc_units::Span;
 
 /// A curve's name, its axes and its points.
 pub type ShownCurve = (&'static str, (&'static str, &'static str), Vec<(f64, f64)>);
@@ -10,6 +11,10 @@ pub type ShownCurve = (&'static str, (&'static str, &'static str), Vec<(f64, f64
 pub struct Observed {
     /// The numbers, by their names in the Record (`dtt_ms`).
     pub values: Vec<(String, f64)>,
+    /// Which of the values are states: the value's name, and that of the state.
+    pub states: Vec<(&'static str, &'static str)>,
+    /// The delay that the scheme aims at, where it has such a target.
+    pub delay_target_ms: Option<f64>,
     /// Remarks about the whole run.
     pub notes: Vec<String>,
     /// The curves; `None`: not wanted now.
@@ -21,17 +26,23 @@ impl Observed {
     pub fn with_curves() -> Self {
         Self { curves: Some(Vec::new()), ..Self::default() }
     }
-
-    /// The number of this name in the Record, where the scheme shows one.
-    pub fn number(&self, name: &str) -> Option<f64> {
-        self.values.iter().find(|(shown, _)| shown == name).map(|(_, value)| *value)
-    }
 }
 
 impl Observer for Observed {
     fn value(&mut self, name: &'static str, unit: &'static str, value: f64) {
         let name = if unit.is_empty() { name.into() } else { format!("{name}_{unit}") };
         self.values.push((name, value));
+    }
+
+    fn state(&mut self, name: &'static str, names: &'static [&'static str], number: usize) {
+        self.value(name, "", number as f64);
+        self.states.push((name, names.get(number).copied().unwrap_or("unknown")));
+    }
+
+    fn delay_target(&mut self, target: Span) {
+        let target_ms = target.as_millis_f64();
+        self.value("dtt", "ms", target_ms);
+        self.delay_target_ms = Some(target_ms);
     }
 
     fn wants_curves(&self) -> bool {

@@ -367,7 +367,7 @@ impl<E: Ends> Run<E> {
                 meter: flow.side.meter,
                 completed_at: flow.ends.completed_at(),
                 frames: flow.ends.frames(active.1),
-                delay_target_ms: observed.number("dtt_ms"),
+                delay_target_ms: observed.delay_target_ms,
             });
         }
         Ok(Record::of_flows(&self.scenario, self.driver, measured, &self.capacities, notes))

@@ -77,7 +77,7 @@ impl Sender {
         sent.meter.on_retransmitted(scheme.snapshot().packets.lost);
         let mut observed = Observed::default();
         scheme.observe(&mut observed);
-        sent.delay_target_ms = observed.number("dtt_ms");
+        sent.delay_target_ms = observed.delay_target_ms;
         sent.notes = observed.notes;
         let component = attached.peer_component();
         sent.notes.extend(component.is_missing().then(|| component.to_string()));

@@ -11,9 +11,6 @@ use std::time::{Duration, Instant};
 
 /// Interval between two records of the scheme's numbers.
 const STATE_INTERVAL: Duration = Duration::from_millis(100);
-/// These values stand for states: a change is written at once.
-const STATES: [&str; 7] =
-    ["state", "zone", "full_pipe", "uses_feedback", "following", "in_recovery", "advised_class"];
 
 /// A scheme's part of a connection's log.
 #[derive(Debug)]
@@ -21,7 +18,8 @@ pub(crate) struct SchemeLog {
     log: Log,
     scheme: String,
     written_at: Option<Instant>,
-    states: Vec<(String, f64)>,
+    /// A change of these is written at once.
+    states: Vec<(&'static str, &'static str)>,
     /// The last signal that was written.
     signal: Option<Signal>,
     metrics: Option<Metrics>,
@@ -71,12 +69,10 @@ impl SchemeLog {
         }
         let mut observed = Observed::default();
         sender.observe(&mut observed);
-        let is_state = |name: &str| STATES.contains(&name);
-        let states = || observed.values.iter().filter(|(name, _)| is_state(name));
-        let has_changed = !states().eq(&self.states);
+        let has_changed = observed.states != self.states;
         let is_due = self.written_at.is_none_or(|last| now.saturating_duration_since(last) >= STATE_INTERVAL);
         if has_changed || is_due {
-            self.states = states().cloned().collect();
+            self.states.clone_from(&observed.states);
             self.written_at = Some(now);
             self.log.write(now, "cellcc:state", self.state_data(sender, observed));
         }
@@ -94,12 +90,15 @@ impl SchemeLog {
             .filter(|(_, value)| value.is_finite())
             .map(|(name, value)| (name, value.into()))
             .collect();
+        let states: Map<String, Value> =
+            observed.states.iter().map(|(name, state)| ((*name).into(), (*state).into())).collect();
         json!({
             "scheme": self.scheme,
             "window_bytes": snapshot.limits.window.get(),
             "inflight_bytes": snapshot.inflight.get(),
             "pacing_rate_mbit_s": snapshot.pacing_rate().map(|rate| rate.as_mbit_per_sec()),
             "values": values,
+            "states": states,
         })
     }
 }

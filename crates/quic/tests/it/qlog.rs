@@ -107,6 +107,7 @@ fn a_transfer_is_logged_on_both_sides_with_what_the_scheme_does() {
     assert_eq!(signal["data"]["estimation"], "suspend");
     let state = events.iter().find(|event| event["name"] == "cellcc:state").expect("a state");
     assert_eq!(state["data"]["values"]["state"], 0.0, "Startup: {state}");
+    assert_eq!(state["data"]["states"]["state"], "startup", "{state}");
     assert_eq!(state["data"]["scheme"], Congestion::named("rbbr").unwrap().scheme().text());
 }
 

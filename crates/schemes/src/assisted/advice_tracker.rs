@@ -115,7 +115,7 @@ impl AdviceTracker {
         if let Some(advice) = &self.advice {
             observer.value("advised_bandwidth", "mbit_s", advice.bandwidth.as_mbit_per_sec());
             observer.value("advised_min_rtt", "ms", advice.min_rtt.total().as_millis_f64());
-            observer.value("advised_class", "", advice.class as u8 as f64);
+            observer.state("advised_class", &["backlogged", "partial", "idle"], advice.class as usize);
             observer.value("advised_backlog", "kB", advice.backlog.as_f64() / 1e3);
             observer.value("beta", "", f64::from(self.flows(advice)));
         }

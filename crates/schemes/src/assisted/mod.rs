@@ -201,7 +201,7 @@ impl Controller for Assisted {
     }
 
     fn observe(&self, observer: &mut dyn Observer) {
-        observer.value("following", "", f64::from(u8::from(self.advised.is_some())));
+        observer.switch("following", self.advised.is_some());
         self.tracker.observe(observer);
         self.base.observe(observer);
     }

@@ -141,7 +141,7 @@ impl Controller for NaBbr {
     }
 
     fn observe(&self, observer: &mut dyn Observer) {
-        observer.value("following", "", f64::from(u8::from(self.follows())));
+        observer.switch("following", self.follows());
         self.tracker.observe(observer);
         self.bbr.observe(observer);
     }

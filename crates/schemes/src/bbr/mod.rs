@@ -398,20 +398,14 @@ impl<S: BandwidthSource> Controller for Bbr<S> {
     }
 
     fn observe(&self, observer: &mut dyn Observer) {
-        let state = match self.phase() {
-            Phase::Startup => 0.0,
-            Phase::Drain => 1.0,
-            Phase::ProbeBw => 2.0,
-            Phase::ProbeRtt => 3.0,
-        };
-        observer.value("state", "", state);
+        observer.state("state", &["startup", "drain", "probe_bw", "probe_rtt"], self.phase() as usize);
         observer.value("btl_bw", "mbit_s", self.bandwidth.estimate().as_mbit_per_sec());
         if let Some(min_rtt) = self.min_rtt.get() {
             observer.value("min_rtt", "ms", min_rtt.as_millis_f64());
         }
         observer.value("pacing_gain", "", self.pacing_gain());
         observer.value("cwnd_gain", "", self.cwnd_gain());
-        observer.value("full_pipe", "", f64::from(u8::from(self.full_pipe.is_reached())));
+        observer.switch("full_pipe", self.full_pipe.is_reached());
     }
 }
 

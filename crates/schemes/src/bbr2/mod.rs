@@ -78,6 +78,10 @@ const FILTER_CYCLES: u64 = 2;
 /// The tag of packets that left while ProbeRTT, and not the path, limited the flow.
 const SELF_LIMITED: Tag = 1;
 
+/// The states as they are shown, ProbeBW by its phases.
+const STATES: [&str; 7] =
+    ["startup", "drain", "probe_bw_down", "probe_bw_cruise", "probe_bw_refill", "probe_bw_up", "probe_rtt"];
+
 #[derive(Debug, Clone)]
 enum State {
     Startup,
@@ -388,18 +392,15 @@ impl Controller for Bbr2 {
 
     fn observe(&self, observer: &mut dyn Observer) {
         let state = match (&self.state, self.cycle.phase()) {
-            (State::Startup, _) => 0.0,
-            (State::Drain, _) => 1.0,
-            (State::ProbeBw, Phase::Down) => 2.0,
-            (State::ProbeBw, Phase::Cruise) => 3.0,
-            (State::ProbeBw, Phase::Refill) => 4.0,
-            (State::ProbeBw, Phase::Up) => 5.0,
-            (State::ProbeRtt(_), _) => 6.0,
+            (State::Startup, _) => 0,
+            (State::Drain, _) => 1,
+            (State::ProbeBw, phase) => 2 + phase as usize,
+            (State::ProbeRtt(_), _) => 6,
         };
-        observer.value("state", "", state);
+        observer.state("state", &STATES, state);
         observer.value("max_bw", "mbit_s", self.max_bw().as_mbit_per_sec());
         observer.value("pacing_gain", "", self.pacing_gain());
-        observer.value("full_pipe", "", f64::from(u8::from(self.is_pipe_full())));
+        observer.switch("full_pipe", self.is_pipe_full());
         if let Some(min_rtt) = self.min_rtt.get() {
             observer.value("min_rtt", "ms", min_rtt.as_millis_f64());
         }

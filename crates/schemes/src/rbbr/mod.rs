@@ -159,7 +159,7 @@ impl Controller for Rbbr {
     fn observe(&self, observer: &mut dyn Observer) {
         self.bbr.observe(observer);
         let receivers = self.bbr.bandwidth().is_the_receivers();
-        observer.value("uses_feedback", "", f64::from(u8::from(receivers)));
+        observer.switch("uses_feedback", receivers);
     }
 }
 

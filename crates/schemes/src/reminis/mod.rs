@@ -58,7 +58,7 @@ use cellcc_control::{
 };
 use cellcc_fixed::Micros;
 use cellcc_fixed::reminis::{Config, DEFAULT_MULTIPLE, Reminis as Core};
-use cellcc_units::{Bytes, Time};
+use cellcc_units::{Bytes, Span, Time};
 use code2022::Code2022;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -162,7 +162,7 @@ impl Controller for Reminis {
     fn observe(&self, observer: &mut dyn Observer) {
         let target = self.core.target();
         if target != Micros::ZERO {
-            observer.value("dtt", "ms", millis(target));
+            observer.delay_target(Span::from_micros(target.0.into()));
         }
         if self.core.is_target_raised() {
             observer.note(&format!(
@@ -173,7 +173,7 @@ impl Controller for Reminis {
         }
         observer.value("mu", "", real(self.core.mu()));
         if self.core.zone() as u8 > 0 {
-            observer.value("zone", "", f64::from(self.core.zone() as u8));
+            observer.state("zone", &["unknown", "explore", "slow", "cut"], self.core.zone() as usize);
         }
         self.law.observe(observer);
     }

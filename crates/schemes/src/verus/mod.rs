@@ -380,7 +380,7 @@ impl Controller for Verus {
 
     fn observe(&self, observer: &mut dyn Observer) {
         observer.value("sending_window", "pkt", self.window);
-        observer.value("in_recovery", "", f64::from(u8::from(self.in_recovery)));
+        observer.switch("in_recovery", self.in_recovery);
         for (name, value) in [
             ("delay_target", self.target_ms),
             ("delay_average", self.delays.average_ms()),
