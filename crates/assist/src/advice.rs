@@ -2,9 +2,10 @@
 //! (throughput advice, draft-ietf-scone-protocol).
 
 use cellcc_units::{Bytes, Rate, Span};
+use serde::{Deserialize, Serialize};
 
 /// One report about one user's bottleneck (NATCP paper, section 2.2.1: one every 50 ms).
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Advice {
     /// Bandwidth of the user's bottleneck, all its flows together, averaged over the period. Zero in an outage.
     pub bandwidth: Rate,
@@ -24,7 +25,7 @@ pub struct Advice {
 }
 
 /// The minimum RTT in the paper's three parts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct MinRttParts {
     /// Between the servers' gateway and the base station, both ways.
     pub network: Span,
@@ -42,7 +43,7 @@ impl MinRttParts {
 }
 
 /// Whether a reported bandwidth is what the link can carry, or only what was asked of it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum AdviceClass {
     /// The user's queue was never empty for long: the served rate is the capacity.
     Backlogged,

@@ -77,7 +77,7 @@ enum Command {
     Explain(explain::Args),
     /// Make the report again from a folder of results.
     Report(report::Args),
-    /// Tell a scheme a recorded conversation again, and name the first decision that differs.
+    /// Replay a recorded flow and report the first decision that differs.
     Replay(replay::Args),
     /// Say in numbers and pictures what passed a link, from its packet log.
     #[cfg(target_os = "linux")]

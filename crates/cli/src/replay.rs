@@ -1,8 +1,8 @@
-//! `cellcc replay`: a recorded conversation, told to a scheme again.
+//! `cellcc replay`: the recorded events of a flow, given to a scheme again.
 
 use crate::exit::{Exit, print};
 use cellcc_control::Scheme;
-use cellcc_control::conversation::{Conversation, Decision, Difference, Header, Replay, Turn};
+use cellcc_control::event_log::{Decision, Difference, Entry, EventLog, Header, Replay};
 use cellcc_units::{Span, input};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -13,16 +13,16 @@ use std::process::ExitCode;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  cellcc compare --schemes cubic --traces lte-drive --conversations told
-  cellcc replay told/*.conversation
-  cellcc replay told/0123456789abcdef.flow0.conversation --scheme 'cubic(hystart=off)'
+  cellcc compare --schemes cubic --traces lte-drive --events events
+  cellcc replay events/*.events
+  cellcc replay events/0123456789abcdef.flow0.events --scheme 'cubic(hystart=off)'
 
 Exit status: 0 when every decision is the recorded one; 1 when one differs; 2 for bad input.")]
 pub(crate) struct Args {
-    /// A conversation, from `cellcc compare --conversations`.
+    /// An event log, from `cellcc compare --events`.
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// The scheme that is told [default: the recorded one].
+    /// The scheme that is given the events [default: the recorded one].
     #[arg(long, value_name = "SCHEME")]
     scheme: Option<String>,
     /// One JSON object on standard output.
@@ -40,13 +40,13 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, Exit> {
     let named = |error: &dyn std::fmt::Display| Exit::input(format!("{}: {error}", args.file.display()));
     let file =
         input::open(&args.file).map_err(|error| Exit::input(format!("{}: {error}", args.file.display())))?;
-    let mut conversation = Conversation::new(BufReader::new(file)).map_err(|error| named(&error))?;
+    let mut log = EventLog::new(BufReader::new(file)).map_err(|error| named(&error))?;
     if args.dump {
-        return dump(&mut conversation, &named);
+        return dump(&mut log, &named);
     }
-    let header = conversation.header().clone();
+    let header = log.header().clone();
     let scheme = scheme(args, &header)?;
-    let replay = conversation.replay(scheme.build(&header.context)).map_err(|error| named(&error))?;
+    let replay = log.replay(scheme.build(&header.context)).map_err(|error| named(&error))?;
     print(&if args.json {
         as_json(&header, &scheme, &replay).to_string()
     } else {
@@ -70,18 +70,18 @@ fn scheme(args: &Args, header: &Header) -> Result<Scheme, Exit> {
 }
 
 fn dump(
-    conversation: &mut Conversation<impl io::Read>,
+    log: &mut EventLog<impl io::Read>,
     named: &dyn Fn(&dyn std::fmt::Display) -> Exit,
 ) -> Result<ExitCode, Exit> {
-    let mut lines = described(conversation.header()) + "\n";
+    let mut lines = described(log.header()) + "\n";
     let mut event = 0_u64;
     loop {
-        let turn = conversation.next_turn();
-        if lines.len() > PRINTED_BYTES || !matches!(turn, Ok(Some(_))) {
+        let entry = log.next_entry();
+        if lines.len() > PRINTED_BYTES || !matches!(entry, Ok(Some(_))) {
             print(&lines)?;
             lines.clear();
         }
-        let Some(Turn { now, call, decision }) = turn.map_err(|error| named(&error))? else {
+        let Some(Entry { now, call, decision }) = entry.map_err(|error| named(&error))? else {
             return Ok(ExitCode::SUCCESS);
         };
         event += 1;
@@ -97,7 +97,7 @@ fn described(header: &Header) -> String {
 }
 
 /// ` name=value name=value`.
-fn listed(fields: &[(&str, String)]) -> String {
+fn listed(fields: &[(String, String)]) -> String {
     fields.iter().map(|(name, value)| format!(" {name}={value}")).collect()
 }
 
@@ -126,8 +126,8 @@ fn seconds(span: Span) -> String {
 
 fn as_json(header: &Header, scheme: &Scheme, replay: &Replay) -> Value {
     let Header { scheme: recorded, context, code, .. } = header;
-    let inputs = |inputs: &[(&str, String)]| -> Value {
-        inputs.iter().map(|(name, value)| ((*name).to_owned(), json!(value))).collect()
+    let inputs = |inputs: &[(String, String)]| -> Value {
+        inputs.iter().map(|(name, value)| (name.clone(), json!(value))).collect()
     };
     let difference = replay.difference.as_ref().map(|difference| {
         json!({

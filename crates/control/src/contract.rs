@@ -4,6 +4,7 @@ use crate::Rtt;
 use crate::message::{Feedback, Signal, Verdict};
 use cellcc_assist::Advice;
 use cellcc_units::{Bytes, Rate, Span, Time};
+use serde::{Deserialize, Serialize};
 
 /// One congestion control algorithm: events in, [`Limits`] out. It has no clock, no I/O and no randomness but the
 /// seed it was built with, so the same events give the same decisions on every machine and in every driver.
@@ -55,7 +56,7 @@ pub trait Controller: Send {
 }
 
 /// What the sender may do.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Limits {
     /// The congestion window: bytes that may be in flight.
     pub window: Bytes,
@@ -84,7 +85,7 @@ impl Limits {
 }
 
 /// What a controller is built with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Context {
     /// The size of a full packet on the link, headers included.
     pub packet: Bytes,
@@ -98,7 +99,7 @@ pub struct Context {
 pub type Tag = u64;
 
 /// A packet that leaves.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sent {
     /// When it leaves.
     pub now: Time,
@@ -119,7 +120,7 @@ pub struct Sent {
 
 /// A packet that has left, with the state of the flow at that moment
 /// (draft-cheng-iccrg-delivery-rate-estimation-02, section 3.2).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Packet {
     /// Its number, counted from zero without gaps.
     pub number: u64,
@@ -146,15 +147,17 @@ pub struct Packet {
 }
 
 /// Packets were newly acknowledged.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct Ack<'a> {
     /// When the acknowledgement came.
     pub now: Time,
     /// The newly acknowledged packets, oldest first; never empty.
+    #[serde(skip)]
     pub packets: &'a [Packet],
     /// Their bytes.
     pub bytes: Bytes,
     /// The round-trip times, this acknowledgement's sample included.
+    #[serde(skip, default = "Rtt::none")]
     pub rtt: &'a Rtt,
     /// The RTT sample, above zero; none where the newest acknowledged packet had been acknowledged before.
     pub rtt_sample: Option<Span>,
@@ -182,7 +185,7 @@ pub struct Ack<'a> {
 }
 
 /// The ECN field of an IP header (RFC 3168, section 5).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 // A word on purpose: with a field of one byte, copies of the simulator's packets stall (3 % of a run).
 #[repr(u64)]
 pub enum Ecn {
@@ -198,7 +201,7 @@ pub enum Ecn {
 }
 
 /// How many newly acknowledged bytes arrived with each ECN codepoint.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct EcnEcho {
     /// With ECT(0).
     pub ect0: Bytes,
@@ -221,11 +224,12 @@ impl EcnEcho {
 }
 
 /// Packets were declared lost.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct Loss<'a> {
     /// When they were given up.
     pub now: Time,
     /// The lost packets, oldest first; never empty.
+    #[serde(skip)]
     pub packets: &'a [Packet],
     /// Their bytes.
     pub bytes: Bytes,
@@ -242,7 +246,7 @@ pub struct Loss<'a> {
 }
 
 /// What happens to a flow beside acknowledgements and losses.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Event {
     /// A packet sent after the recovery episode began was acknowledged.
@@ -273,7 +277,7 @@ pub enum Sampler {
 
 /// How fast data arrived, measured between two acknowledgements
 /// (draft-cheng-iccrg-delivery-rate-estimation-02).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RateSample {
     /// Bytes delivered in the interval.
     pub delivered: Bytes,

@@ -11,7 +11,7 @@
 //! | what the two ends of a scheme send each other | [`SchemeMessage`] |
 //! | what a network tells a sender, and what keeps it from being believed blindly | [`Advice`], [`Guard`] |
 //! | names, presets, parameters with their defaults and sources | [`Registry`], [`SchemeInfo`] |
-//! | the events and decisions of a flow, recorded and replayed | [`conversation`] |
+//! | the events and decisions of a flow, recorded and replayed | [`event_log`] |
 //! | the kinds of values that a parameter takes | [`kind`] |
 //! | the largest or smallest value of a sliding window | [`filters`] |
 //!
@@ -19,7 +19,7 @@
 //! cross the link, headers included, so that a window of one bandwidth-delay product fills the path and no more.
 
 mod contract;
-pub mod conversation;
+pub mod event_log;
 pub mod filters;
 mod flow;
 pub mod growth;

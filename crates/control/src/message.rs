@@ -1,5 +1,6 @@
 //! What the two ends of a scheme send each other: bytes that only the scheme reads.
 
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::fmt;
 use std::num::NonZeroU8;
 
@@ -18,7 +19,7 @@ pub type Signal = SchemeMessage<15>;
 pub type Feedback = SchemeMessage<47>;
 
 /// What a scheme finds when it opens a message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Verdict {
     /// It is understood and of use.
     Taken,
@@ -51,6 +52,25 @@ impl<const CAPACITY: usize> SchemeMessage<CAPACITY> {
 impl<const CAPACITY: usize> fmt::Debug for SchemeMessage<CAPACITY> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_tuple("SchemeMessage").field(&self.as_bytes()).finish()
+    }
+}
+
+/// Hexadecimal digits in a text, the bytes in a binary form.
+impl<const CAPACITY: usize> Serialize for SchemeMessage<CAPACITY> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if serializer.is_human_readable() {
+            let digits = self.as_bytes().iter().map(|byte| format!("{byte:02x}"));
+            return serializer.serialize_str(&digits.collect::<String>());
+        }
+        self.as_bytes().serialize(serializer)
+    }
+}
+
+/// From a binary form.
+impl<'de, const CAPACITY: usize> Deserialize<'de> for SchemeMessage<CAPACITY> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let bytes = Vec::deserialize(deserializer)?;
+        Self::new(&bytes).ok_or_else(|| de::Error::custom("a message is empty or too long"))
     }
 }
 

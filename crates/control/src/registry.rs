@@ -2,7 +2,7 @@
 //! default, its meaning and its source.
 
 use crate::contract::{Context, Controller};
-use crate::conversation::Destination;
+use crate::event_log::Destination;
 use crate::info::{Preset, SchemeInfo, assignments};
 use crate::inner::InnerScheme;
 use crate::parameter::{Arguments, ParameterInfo, Value};
@@ -283,9 +283,9 @@ impl Scheme {
         }
     }
 
-    /// The same scheme; the [conversation](crate::conversation) of the next controller that is built of it, or of a clone of
-    /// it, is written to `destination` in blocks of 64 kB. The conversation ends when the controller is dropped. It also
-    /// ends where writing fails, and the flow goes on: `destination` must report the error itself.
+    /// The same scheme; the [event log](crate::event_log) of the next controller that is built of it, or of a clone of
+    /// it, is written to `destination` in blocks. The log ends when the controller is dropped. It also ends where writing
+    /// fails, and the flow goes on: `destination` must report the error itself.
     pub fn recorded(self, destination: Box<dyn Write + Send>) -> Self {
         Self { destination: Some(Destination::new(destination)), ..self }
     }

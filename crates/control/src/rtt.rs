@@ -1,9 +1,10 @@
 //! Round-trip times: the last sample, the minimum, the smoothed mean and its variation (RFC 9002, section 5).
 
 use cellcc_units::Span;
+use serde::{Deserialize, Serialize};
 
 /// The round-trip times of a flow.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Rtt {
     pub(crate) latest: Option<Span>,
     pub(crate) min: Span,
@@ -21,6 +22,11 @@ impl Rtt {
     /// No sample yet.
     pub(crate) const NONE: Self =
         Self { latest: None, min: Span::ZERO, smoothed: Span::ZERO, variation: Span::ZERO };
+
+    /// Stands in an acknowledgement that serde has read, which borrows its RTTs.
+    pub(crate) fn none() -> &'static Self {
+        &Self::NONE
+    }
 
     /// What another program has measured.
     pub fn new(latest: Span, min: Span, smoothed: Span, variation: Span) -> Self {

@@ -1,4 +1,4 @@
-//! Where the conversations of a driver's flows are written.
+//! Where the event logs of a driver's flows are written.
 
 use crate::Scenario;
 use cellcc_control::Scheme;
@@ -6,7 +6,7 @@ use std::fmt;
 use std::io::Write;
 use std::sync::Arc;
 
-/// What the conversations of flows with their schemes ([`cellcc_control::conversation`]) are written to, if anything.
+/// What the event logs of flows ([`cellcc_control::event_log`]) are written to, if anything.
 #[derive(Clone, Default)]
 pub struct Recordings(Option<Arc<Open>>);
 

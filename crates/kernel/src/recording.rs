@@ -2,7 +2,7 @@
 
 use crate::error::KernelError;
 use crate::pins::{ONLY, Pins};
-use cellcc_control::conversation::{Step, StepWriter};
+use cellcc_control::event_log::{Step, StepWriter};
 use libbpf_rs::{MapCore, MapFlags, MapHandle, MapType, RingBufferBuilder};
 use std::os::fd::{AsFd, AsRawFd};
 use std::time::Duration;

@@ -8,7 +8,7 @@ use crate::steps::tide::{TideStep, tide_run};
 use crate::steps::vegas::{VegasStep, vegas_run};
 use crate::steps::westwood::{WestwoodStep, westwood_run};
 use bytemuck::{CheckedBitPattern, Pod, Zeroable, cast_slice, checked, pod_read_unaligned};
-use cellcc_control::conversation::{ConversationError, Step, StepReader};
+use cellcc_control::event_log::{EventLogError, Step, StepReader};
 use std::fmt::{self, Debug};
 use std::io::Read;
 use std::net::{IpAddr, Ipv6Addr};
@@ -64,7 +64,7 @@ pub struct Difference {
 pub enum VerificationError {
     /// The file is none, or is damaged.
     #[error(transparent)]
-    Conversation(#[from] ConversationError),
+    Log(#[from] EventLogError),
     /// A step that this cellcc cannot have recorded.
     #[error(
         "step {number} is none that cellcc {here} knows: it was recorded by cellcc {code}; verify it with that one"

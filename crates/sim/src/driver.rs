@@ -27,7 +27,7 @@ impl SimDriver {
         Self(VirtualTime::new(registry, Packets))
     }
 
-    /// The same, with the conversations of all flows recorded.
+    /// The same, with the events of all flows recorded.
     pub fn with_recordings(self, recordings: Recordings) -> Self {
         Self(self.0.with_recordings(recordings))
     }

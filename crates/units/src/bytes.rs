@@ -120,7 +120,7 @@ fn format(bytes: Bytes) -> String {
     }
 }
 
-text_form!(Bytes, parse, format, "an amount of data with its unit, such as `1500B` or `1.5MB`");
+text_form!(Bytes, parse, format, "an amount of data with its unit, such as `1500B` or `1.5MB`", exact 0);
 
 #[cfg(test)]
 mod tests {

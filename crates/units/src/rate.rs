@@ -126,7 +126,7 @@ fn format(rate: Rate) -> String {
     }
 }
 
-text_form!(Rate, parse, format, "a rate with its unit, such as `12Mbit/s` or `1.5Gbit/s`");
+text_form!(Rate, parse, format, "a rate with its unit, such as `12Mbit/s` or `1.5Gbit/s`", exact 0);
 
 #[cfg(test)]
 mod tests {

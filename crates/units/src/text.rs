@@ -119,9 +119,10 @@ impl<T: FromStr<Err: Display>> serde::de::Visitor<'_> for TextVisitor<T> {
     }
 }
 
-/// Gives a quantity its `FromStr`, `Display`, and string form in serde, from `parse` and `format` functions.
+/// Gives a quantity its `FromStr`, `Display`, and string form in serde, from `parse` and `format` functions. With `exact 0`,
+/// serde has the number in field 0 where the form is binary.
 macro_rules! text_form {
-    ($type:ty, $parse:expr, $format:expr, $expected:literal) => {
+    ($type:ty, $parse:expr, $format:expr, $expected:literal $(, exact $count:tt)?) => {
         impl core::str::FromStr for $type {
             type Err = $crate::ParseError;
             fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -135,11 +136,17 @@ macro_rules! text_form {
         }
         impl serde::Serialize for $type {
             fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                $(if !serializer.is_human_readable() {
+                    return self.$count.serialize(serializer);
+                })?
                 serializer.collect_str(self)
             }
         }
         impl<'de> serde::Deserialize<'de> for $type {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                $(if !deserializer.is_human_readable() {
+                    return Ok(Self { $count: serde::Deserialize::deserialize(deserializer)? });
+                })?
                 $crate::deserialize_text(deserializer, $expected)
             }
         }

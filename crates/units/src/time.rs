@@ -176,13 +176,15 @@ text_form!(
     Span,
     |t| parse(t).map(Span),
     |s: Span| format(s.0),
-    "a time with its unit, such as `20ms` or `1.5s`"
+    "a time with its unit, such as `20ms` or `1.5s`",
+    exact 0
 );
 text_form!(
     Time,
     |t| parse(t).map(Time),
-    |t: Time| format(t.0),
-    "a time with its unit, such as `20ms` or `1.5s`"
+    |t: Time| if t == Time::NEVER { "never".into() } else { format(t.0) },
+    "a time with its unit, such as `20ms` or `1.5s`",
+    exact 0
 );
 
 #[cfg(test)]

@@ -169,10 +169,10 @@ pub(crate) struct ExecutionArgs {
     /// Run only a share of the plan, such as 2/8, for array jobs; `cellcc merge` joins the shares.
     #[arg(long, value_name = "INDEX/COUNT", requires = "out")]
     pub(crate) shard: Option<Shard>,
-    /// Write the conversation of each flow with its scheme (every event, every decision) to a file in this folder, for
-    /// `cellcc replay`: RUN.flowINDEX.conversation.
+    /// Write the event log of each flow (every event, every decision of its scheme) to a file in this folder, for
+    /// `cellcc replay`: RUN.flowINDEX.events.
     #[arg(long, value_name = "DIR")]
-    pub(crate) conversations: Option<PathBuf>,
+    pub(crate) events: Option<PathBuf>,
     /// How to print the table: JSON and CSV have a row a run, the others a row a scheme.
     #[arg(long, default_value = "table", value_parser = grid::format_parser())]
     pub(crate) format: TableFormat,

@@ -2,8 +2,8 @@
 
 mod args;
 mod bar;
-mod conversations;
 mod drivers;
+mod events;
 mod request;
 
 pub(crate) use args::{Args, Conditions};
@@ -17,7 +17,7 @@ use crate::present;
 use args::ExecutionArgs;
 use cellcc_runner::{Existing, Host, Outcome, OutputFolder, Runner};
 use cellcc_version::VERSION;
-use conversations::Conversations;
+use events::Events;
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Arc;
@@ -27,8 +27,8 @@ pub(crate) fn run(args: Args) -> Result<(), Exit> {
     let request = request::request(&args)?;
     request.check()?;
     let drivers = &request.file.drivers;
-    let conversations = Conversations::new(args.execution.conversations.as_deref(), drivers)?;
-    let driver = Drivers::new(drivers, &conversations.recordings())?;
+    let events = Events::new(args.execution.events.as_deref(), drivers)?;
+    let driver = Drivers::new(drivers, &events.recordings())?;
     let plan = request.plan(&driver, VERSION)?;
 
     let execution = &args.execution;
@@ -58,7 +58,7 @@ pub(crate) fn run(args: Args) -> Result<(), Exit> {
     let outcome = runner.run(&plan, &driver, &bar, &stop);
     bar.clear();
     conclude(&outcome?, &runner.out, execution)?;
-    conversations.conclude()
+    events.conclude()
 }
 
 fn conclude(outcome: &Outcome, out: &OutputFolder, execution: &ExecutionArgs) -> Result<(), Exit> {

@@ -3,7 +3,7 @@
 use super::Where;
 use crate::exit::{Exit, print, tell};
 use crate::interrupt::on_interrupt;
-use cellcc_control::conversation::StepWriter;
+use cellcc_control::event_log::StepWriter;
 use cellcc_kernel::{Difference, Pins, Recorder, verify as decide_again};
 use cellcc_units::{Span, input};
 use std::fmt::Write as _;
@@ -36,7 +36,7 @@ pub(crate) struct Verify {
     file: PathBuf,
 }
 
-/// A file that remembers its first error, which a conversation does not report.
+/// A file that remembers its first error, which an event log does not report.
 #[derive(Clone)]
 struct Watched {
     file: Arc<Mutex<File>>,

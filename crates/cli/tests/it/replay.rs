@@ -1,4 +1,4 @@
-//! `cellcc compare --conversations` and `cellcc replay`.
+//! `cellcc compare --events` and `cellcc replay`.
 
 use crate::common::cellcc;
 use crate::compare::content;
@@ -15,10 +15,10 @@ fn compare(folder: &Path, arguments: &[&str]) {
     cellcc(folder).args(common).args(arguments).assert().success();
 }
 
-/// The conversations in `folder`/told.
-fn conversations(folder: &Path) -> Vec<PathBuf> {
+/// The event logs in `folder`/events.
+fn event_logs(folder: &Path) -> Vec<PathBuf> {
     let mut paths: Vec<_> =
-        fs::read_dir(folder.join("told")).unwrap().map(|entry| entry.unwrap().path()).collect();
+        fs::read_dir(folder.join("events")).unwrap().map(|entry| entry.unwrap().path()).collect();
     paths.sort();
     paths
 }
@@ -26,8 +26,8 @@ fn conversations(folder: &Path) -> Vec<PathBuf> {
 /// One flow of `scheme`, recorded; the folder, and the file's name in it.
 fn recorded(scheme: &str) -> (TempDir, String) {
     let folder = tempfile::tempdir().unwrap();
-    compare(folder.path(), &["--schemes", scheme, "--out", "out", "--conversations", "told"]);
-    let [path] = &conversations(folder.path())[..] else { panic!("one flow, one file") };
+    compare(folder.path(), &["--schemes", scheme, "--out", "out", "--events", "events"]);
+    let [path] = &event_logs(folder.path())[..] else { panic!("one flow, one file") };
     let name = path.strip_prefix(folder.path()).unwrap().to_str().unwrap().to_owned();
     (folder, name)
 }
@@ -39,18 +39,18 @@ fn replay(folder: &TempDir, arguments: &[&str]) -> (Option<i32>, String, String)
     (output.status.code(), text(output.stdout), text(output.stderr))
 }
 
-/// Runs `schemes` with each of `drivers`, without conversations and with them, and replays these.
+/// Runs `schemes` with each of `drivers`, without event logs and with them, and replays these.
 fn replays_exactly(schemes: &[String], drivers: &str) {
     let folder = tempfile::tempdir().unwrap();
     let list = schemes.join(",");
     let run = ["--schemes", &list, "--driver", drivers];
     compare(folder.path(), &[&run[..], &["--out", "plain"]].concat());
-    compare(folder.path(), &[&run[..], &["--out", "recorded", "--conversations", "told"]].concat());
+    compare(folder.path(), &[&run[..], &["--out", "recorded", "--events", "events"]].concat());
     assert!(content(&folder.path().join("plain")) == content(&folder.path().join("recorded")));
 
-    let conversations = conversations(folder.path());
-    assert_eq!(conversations.len(), drivers.split(',').count() * schemes.len());
-    for path in conversations {
+    let logs = event_logs(folder.path());
+    assert_eq!(logs.len(), drivers.split(',').count() * schemes.len());
+    for path in logs {
         let output = cellcc(folder.path()).args(["replay", "--json"]).arg(&path).output().unwrap();
         let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
         assert_eq!((output.status.code(), &answer["identical"]), (Some(0), &true.into()), "{answer:#}");
@@ -73,12 +73,12 @@ fn every_scheme_in_both_virtual_drivers_replays_exactly_and_its_records_are_as_w
 #[test]
 fn every_flow_of_a_run_has_a_file() {
     let folder = tempfile::tempdir().unwrap();
-    compare(folder.path(), &["--schemes", "cubic+2*bbr", "--out", "out", "--conversations", "told"]);
-    let names: Vec<_> = conversations(folder.path())
+    compare(folder.path(), &["--schemes", "cubic+2*bbr", "--out", "out", "--events", "events"]);
+    let names: Vec<_> = event_logs(folder.path())
         .iter()
         .map(|path| path.file_name().unwrap().to_str().unwrap().split_once('.').unwrap().1.to_owned())
         .collect();
-    assert_eq!(names, ["flow0.conversation", "flow1.conversation", "flow2.conversation"]);
+    assert_eq!(names, ["flow0.events", "flow1.events", "flow2.events"]);
 }
 
 #[test]
@@ -115,17 +115,17 @@ fn bad_input_is_refused_by_file_or_flag() {
     let (folder, file) = recorded("cubic");
     let whole = fs::read(folder.path().join(&file)).unwrap();
     let with = |name: &str, bytes: &[u8]| fs::write(folder.path().join(name), bytes).unwrap();
-    with("cut.conversation", &whole[..whole.len() - 20]);
+    with("cut.events", &whole[..whole.len() - 20]);
     let mut damaged = whole;
     damaged[300] ^= 1;
-    with("damaged.conversation", &damaged);
+    with("damaged.events", &damaged);
     with("trace.mahi", b"1\n2\n");
     for (arguments, expected) in [
-        (&["no.conversation"][..], &["no.conversation", "cannot be read"][..]),
-        (&["trace.mahi"], &["trace.mahi", "no recorded conversation"]),
-        (&["cut.conversation"], &["cut.conversation", "cut off at byte", "after event", "again"]),
-        (&["cut.conversation", "--dump"], &["cut.conversation", "cut off at byte"]),
-        (&["damaged.conversation"], &["damaged.conversation", "damaged at byte", "checksum"]),
+        (&["no.events"][..], &["no.events", "cannot be read"][..]),
+        (&["trace.mahi"], &["trace.mahi", "not a recorded event log"]),
+        (&["cut.events"], &["cut.events", "cut off at byte", "after event", "again"]),
+        (&["cut.events", "--dump"], &["cut.events", "cut off at byte"]),
+        (&["damaged.events"], &["damaged.events", "damaged at byte", "checksum"]),
         (&[&file, "--scheme", "cubicle"], &["--scheme", "unknown scheme `cubicle`", "cubic"]),
     ] {
         let (status, _, message) = replay(&folder, arguments);
@@ -141,8 +141,8 @@ fn what_cannot_be_recorded_is_refused_before_anything_runs() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("file"), "").unwrap();
     for (arguments, expected) in [
-        (&["--conversations", "file"][..], &["--conversations", "file"][..]),
-        (&["--conversations", "told", "--driver", "kernel"], &["--conversations", "--driver kernel"]),
+        (&["--events", "file"][..], &["--events", "file"][..]),
+        (&["--events", "events", "--driver", "kernel"], &["--events", "--driver kernel"]),
     ] {
         let output = cellcc(folder.path()).arg("compare").args(arguments).output().unwrap();
         let message = String::from_utf8(output.stderr).unwrap();

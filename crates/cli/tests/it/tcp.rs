@@ -41,7 +41,7 @@ fn bad_input_is_refused_before_anything_is_loaded() {
         (&["route", "add", "10.0.0.0", "cellcc_reminis"], "10.45.0.0/16"),
         (&["route", "add", "10.45.9.7/24", "cellcc_reminis"], "write 10.45.9.0/24 for all of them"),
         (&["route", "del", "10.45.9.7/24"], "10.45.9.7/32 for the one"),
-        (&["verify", "foreign"], "foreign: this is no recorded conversation"),
+        (&["verify", "foreign"], "foreign: this is not a recorded event log"),
         (&["verify", "missing"], "missing: cannot be read"),
     ] {
         let (status, _, message) = ran(folder.path(), arguments);

@@ -172,8 +172,7 @@ fn what_a_scheme_was_told_over_real_sockets_replays_exactly() {
     }
     let _alone = alone();
     let folder = tempfile::tempdir().unwrap();
-    let arguments =
-        "compare -q --schemes rbbr --driver quic --traces 12Mbit/s --duration 2s --conversations told";
+    let arguments = "compare -q --schemes rbbr --driver quic --traces 12Mbit/s --duration 2s --events told";
     cellcc(folder.path()).args(arguments.split(' ')).assert().success();
     let file = std::fs::read_dir(folder.path().join("told")).unwrap().next().unwrap().unwrap().path();
     let replayed = cellcc(folder.path()).arg("replay").arg(file).assert().success();

@@ -48,7 +48,7 @@ impl<T: Transport> VirtualTime<T> {
         Self { registry, links: TraceCache::default(), transport, recordings: Recordings::default() }
     }
 
-    /// The same, with the conversations of all flows recorded.
+    /// The same, with the events of all flows recorded.
     pub fn with_recordings(self, recordings: Recordings) -> Self {
         Self { recordings, ..self }
     }

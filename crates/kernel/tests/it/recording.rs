@@ -1,7 +1,7 @@
 //! What the cores decided in the kernel is what they decide here.
 
 use crate::kernel::{Kernel, transfer};
-use cellcc_control::conversation::{Step, StepReader, StepWriter};
+use cellcc_control::event_log::{Step, StepReader, StepWriter};
 use cellcc_kernel::{KernelError, Recorder, Scheme, Settings, verify};
 use std::fs::File;
 use std::io::BufReader;

@@ -3,7 +3,7 @@
 use crate::control_group::Group;
 use crate::kernel::{Kernel, connect};
 use bytemuck::checked;
-use cellcc_control::conversation::{StepReader, StepWriter};
+use cellcc_control::event_log::{StepReader, StepWriter};
 use cellcc_kernel::steps::reminis::ReminisStep;
 use cellcc_kernel::{KernelError, Recorder, Scheme, Settings, TARGET_OPTION};
 use socket2::Socket;

@@ -46,7 +46,7 @@ impl QuicBackend {
         Self { registry, links: TraceCache::default(), recordings: Recordings::default() }
     }
 
-    /// The same, with the conversations of all flows recorded.
+    /// The same, with the events of all flows recorded.
     pub fn with_recordings(self, recordings: Recordings) -> Self {
         Self { recordings, ..self }
     }

@@ -39,7 +39,7 @@ impl VirtualDriver {
         Self(VirtualTime::new(registry, Quic { protection, clock }))
     }
 
-    /// The same, with the conversations of all flows recorded.
+    /// The same, with the events of all flows recorded.
     pub fn with_recordings(self, recordings: Recordings) -> Self {
         Self(self.0.with_recordings(recordings))
     }

@@ -1,7 +1,7 @@
-//! What the schemes' own files do not test: growth laws, the registry, recorded conversations.
+//! What the schemes' own files do not test: growth laws, the registry, event logs.
 
-mod conversation;
 mod cubic;
+mod event_log;
 mod hystart;
 mod new_reno;
 mod registry;

@@ -144,7 +144,7 @@ impl Inflight {
         self.counted_from = self.next_number;
     }
 
-    /// Stops at zero: a forged conversation may tell of packets that never left.
+    /// Stops at zero: a forged event log may have packets that never left.
     fn remove(&mut self, bytes: Bytes) {
         self.bytes = self.bytes.saturating_sub(bytes);
     }

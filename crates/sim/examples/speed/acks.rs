@@ -1,10 +1,10 @@
 //! What an acknowledgement costs, scheme by scheme.
 //!
-//! *The scheme by itself*: the conversation of one flow is recorded, and then told from memory to the scheme again: all it was
+//! *The scheme by itself*: the events of one flow are recorded, and then replayed from memory: all it was
 //! told (packets that left, acknowledgements, losses, timers, advice), divided by the acknowledgements. *The whole run*:
 //! endpoints, link, metrics and the components of schemes at the receiver too.
 
-use cellcc_control::conversation::{Conversation, Told};
+use cellcc_control::event_log::{EventLog, InMemory};
 use cellcc_control::{Context, Scheme};
 use cellcc_experiment::{Driver, Plan, PlanFile, Recordings, Scenario};
 use cellcc_sim::SimDriver;
@@ -27,7 +27,7 @@ const QUEUE: QueueLimit = QueueLimit::Packets(333);
 const DURATION: Duration = Duration::from_secs(5);
 /// How long two runs last in whose difference the start has no part.
 const COUNTED_MS: [u64; 2] = [1000, 2000];
-/// How often two programs tell a conversation that they both record first.
+/// How often two programs replay events that they both record first.
 const COUNTED_TIMES: [u32; 2] = [1, 2];
 
 /// Every scheme with its defaults, the constant window first.
@@ -61,7 +61,7 @@ fn acknowledged(driver: &SimDriver, scenario: &Scenario) -> Outcome<u64> {
 struct Recorded {
     scheme: Scheme,
     context: Context,
-    told: Told,
+    told: InMemory,
 }
 
 impl Recorded {
@@ -71,14 +71,14 @@ impl Recorded {
         let recordings = Recordings::new(move |_, _| Box::new(destination.clone()));
         let driver = SimDriver::new(cellcc_schemes::registry()).with_recordings(recordings);
         driver.run(&scenario(&driver, scheme, DURATION)?)?;
-        let conversation = Conversation::new(memory)?;
-        let header = conversation.header();
+        let log = EventLog::new(memory)?;
+        let header = log.header();
         let (scheme, context) = (cellcc_schemes::registry().parse(&header.scheme)?, header.context);
-        Ok(Self { scheme, context, told: conversation.into_memory()? })
+        Ok(Self { scheme, context, told: log.into_memory()? })
     }
 
     fn tell(&self) {
-        self.told.tell(self.scheme.build(&self.context));
+        self.told.give_all(self.scheme.build(&self.context));
     }
 }
 
@@ -153,7 +153,7 @@ pub(crate) fn print_times() -> Outcome<()> {
     Ok(())
 }
 
-/// Tells a scheme its own conversation `times` times, and prints how many acknowledgements that is once.
+/// Replays its own events to a scheme `times` times, and prints how many acknowledgements that is once.
 pub(crate) fn tell(scheme: &str, times: u32) -> Outcome<()> {
     let recorded = Recorded::new(scheme)?;
     (0..times).for_each(|_| recorded.tell());

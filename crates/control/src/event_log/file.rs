@@ -1,29 +1,32 @@
-//! The file: what a conversation is, its records in blocks, its end.
+//! The file: what a log is of, its records in blocks, its end.
 //!
 //! ```text
 //! "cellconv", the version of the format (one byte), the header as a block, blocks of records, a block of no bytes
 //! a block: its length (4 bytes, little-endian), the CRC-32 of its bytes (4 bytes, little-endian), its bytes
+//! its bytes: records in postcard's form, one after the other, compressed by DEFLATE
 //! ```
 //! A block holds whole records, so that a recording that was cut off can be read up to its last whole block.
 
-use super::coding::{Coded, Decoder, Encoder, Malformed, Slots};
-use super::fields::coded_struct;
 use crate::contract::Context;
+use flate2::Compression;
+use flate2::read::DeflateDecoder;
+use flate2::write::DeflateEncoder;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use std::io::{self, Read, Write};
 use thiserror::Error;
 
 const MAGIC: &[u8; 8] = b"cellconv";
-/// Counts the changes of the format: of this file, of the coding, of what is listed for a vocabulary.
-const FORMAT: u8 = 1;
-/// A block is written once it has so many bytes.
+/// Counts the changes of the format: of this file, and of what a vocabulary writes.
+const FORMAT: u8 = 2;
+/// A block is written once its records have so many bytes.
 const BLOCK_BYTES: usize = 1 << 16;
 const BLOCK_HEAD_BYTES: usize = 8;
-/// A longer block is none of ours: the longest ends with the acknowledgement of 2^20 packets, the most that a flow of a
-/// driver has in flight, each with eleven values of at most ten bytes.
+/// Maximum size of a block, compressed or not: one acknowledgement of 2^20 packets, each with eleven values of at most ten bytes.
 const MOST_BLOCK_BYTES: u32 = 1 << 28;
 
-/// What a conversation is.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// What a log is of.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Header {
     /// What its records hold: `controller`, or `kernel`.
     pub vocabulary: String,
@@ -35,23 +38,24 @@ pub struct Header {
     pub code: String,
 }
 
-coded_struct!(0: Header { vocabulary, scheme, context, code });
-coded_struct!(1: Context { packet, initial_window, seed });
+/// What has the form of a record, and cannot be one. The text says why.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Malformed(pub(super) &'static str);
 
-/// Why a file cannot be read as a conversation. The message says where, and what to do.
+/// Why a file cannot be read as an event log. The message says where, and what to do.
 #[derive(Debug, Error)]
-pub enum ConversationError {
+pub enum EventLogError {
     /// Another kind of file.
-    #[error("this is no recorded conversation: such a file begins with `cellconv`")]
+    #[error("this is not a recorded event log: such a file begins with `cellconv`")]
     Foreign,
     /// Another version of the format.
     #[error(
-        "the conversation has version {0} of the format, and this cellcc reads version {FORMAT}: replay it with the cellcc that \
+        "the event log has version {0} of the format, and this cellcc reads version {FORMAT}: replay it with the cellcc that \
          recorded it, or record it again"
     )]
     Format(u8),
     /// Records of another kind.
-    #[error("the conversation is in the vocabulary `{found}`; what was asked for reads `{expected}`")]
+    #[error("the event log is in the vocabulary `{found}`; what was asked for reads `{expected}`")]
     Vocabulary {
         /// That of the file.
         found: String,
@@ -60,7 +64,7 @@ pub enum ConversationError {
     },
     /// The file ends too soon: the recording was cut off, or the copy.
     #[error(
-        "the conversation is cut off at byte {offset}, after event {events}: its recording did not end, or a part of the file is \
+        "the event log is cut off at byte {offset}, after event {events}: its recording did not end, or a part of the file is \
          missing; record or copy it again"
     )]
     CutOff {
@@ -71,7 +75,7 @@ pub enum ConversationError {
     },
     /// The file was changed after it was written.
     #[error(
-        "the conversation is damaged at byte {offset}, after event {events}: {problem}; record or copy it again"
+        "the event log is damaged at byte {offset}, after event {events}: {problem}; record or copy it again"
     )]
     Damaged {
         /// Bytes of the file up to there.
@@ -82,45 +86,45 @@ pub enum ConversationError {
         problem: &'static str,
     },
     /// The file cannot be read.
-    #[error("cannot read the conversation: {0}")]
+    #[error("cannot read the event log: {0}")]
     Unreadable(#[from] io::Error),
 }
 
-/// Writes a conversation. It ends, whole, when this is dropped.
+/// Writes a log. It ends, whole, when this is dropped.
 pub(super) struct Writer {
     /// `None` after it has failed: who handed it in knows why.
     destination: Option<Box<dyn Write + Send>>,
-    encoder: Encoder,
+    block: Vec<u8>,
 }
 
 impl Writer {
     pub(super) fn new(destination: Box<dyn Write + Send>, header: &Header) -> Self {
-        let mut writer = Self { destination: Some(destination), encoder: Encoder::default() };
+        let mut writer = Self { destination: Some(destination), block: Vec::new() };
         write(&mut writer.destination, &[&MAGIC[..], &[FORMAT]].concat());
-        header.encode(0, &mut writer.encoder);
+        writer.record(header);
         writer.end_block();
-        writer.encoder = Encoder::default();
         writer
     }
 
-    /// Writes the record that `encode` puts into the encoder.
-    pub(super) fn record(&mut self, encode: impl FnOnce(&mut Encoder)) {
+    /// Writes a record.
+    pub(super) fn record(&mut self, record: &impl Serialize) {
         if self.destination.is_none() {
             return;
         }
-        self.encoder.begin_record();
-        encode(&mut self.encoder);
-        if self.encoder.bytes().len() >= BLOCK_BYTES {
+        self.block = postcard::to_extend(record, std::mem::take(&mut self.block))
+            .expect("postcard writes all that serde derives, and memory takes it");
+        if self.block.len() >= BLOCK_BYTES {
             self.end_block();
         }
     }
 
     fn end_block(&mut self) {
-        let Self { destination, encoder } = self;
-        let block = encoder.bytes();
-        write(destination, &head(block));
-        write(destination, block);
-        encoder.clear();
+        let mut deflated = DeflateEncoder::new(Vec::new(), Compression::fast());
+        let deflated = deflated.write_all(&self.block).and_then(|()| deflated.finish());
+        let block = deflated.expect("memory takes it");
+        write(&mut self.destination, &head(&block));
+        write(&mut self.destination, &block);
+        self.block.clear();
     }
 }
 
@@ -133,7 +137,7 @@ fn write(destination: &mut Option<Box<dyn Write + Send>>, bytes: &[u8]) {
 
 impl Drop for Writer {
     fn drop(&mut self) {
-        if !self.encoder.bytes().is_empty() {
+        if !self.block.is_empty() {
             self.end_block();
         }
         write(&mut self.destination, &head(&[]));
@@ -151,53 +155,52 @@ fn head(block: &[u8]) -> [u8; BLOCK_HEAD_BYTES] {
     head
 }
 
-/// Reads a conversation.
+/// Reads a log.
 #[derive(Debug)]
 pub(super) struct Reader<R> {
     blocks: Blocks<R>,
     block: Vec<u8>,
     /// Where the next record begins in the block.
     at: usize,
-    slots: Slots,
     header: Header,
 }
 
 impl<R: Read> Reader<R> {
     /// Reads what comes before the records, which must be of `vocabulary`.
-    pub(super) fn new(source: R, vocabulary: &'static str) -> Result<Self, ConversationError> {
+    pub(super) fn new(source: R, vocabulary: &'static str) -> Result<Self, EventLogError> {
         let mut blocks = Blocks { source, offset: 0, events: 0, have_ended: false };
         blocks.begin()?;
         let block = blocks.next()?.ok_or_else(|| blocks.damaged("it has no header"))?;
-        let mut slots = Slots::default();
-        let header = Header::decode(0, &mut Decoder::new(&block, 0, &mut slots))
-            .map_err(|Malformed(problem)| blocks.damaged(problem))?;
+        let header: Header =
+            postcard::from_bytes(&block).map_err(|_| blocks.damaged("its header is of another form"))?;
         if header.vocabulary != vocabulary {
-            return Err(ConversationError::Vocabulary { found: header.vocabulary, expected: vocabulary });
+            return Err(EventLogError::Vocabulary { found: header.vocabulary, expected: vocabulary });
         }
-        Ok(Self { blocks, block: Vec::new(), at: 0, slots: Slots::default(), header })
+        Ok(Self { blocks, block: Vec::new(), at: 0, header })
     }
 
     pub(super) fn header(&self) -> &Header {
         &self.header
     }
 
-    /// What was read up to here is no conversation.
-    pub(super) fn damaged(&self, problem: &'static str) -> ConversationError {
+    /// What was read up to here is not a log.
+    pub(super) fn damaged(&self, problem: &'static str) -> EventLogError {
         self.blocks.damaged(problem)
     }
 
-    /// What `decode` makes of the next record; `None` at the end.
-    pub(super) fn record<T>(
+    /// What `check` makes of the next record; `None` at the end.
+    pub(super) fn record<T: DeserializeOwned>(
         &mut self,
-        decode: impl FnOnce(&mut Decoder<'_>) -> Result<T, Malformed>,
-    ) -> Result<Option<T>, ConversationError> {
+        check: impl FnOnce(T) -> Result<T, Malformed>,
+    ) -> Result<Option<T>, EventLogError> {
         if self.at == self.block.len() {
             let Some(block) = self.blocks.next()? else { return Ok(None) };
             (self.block, self.at) = (block, 0);
         }
-        let mut decoder = Decoder::new(&self.block, self.at, &mut self.slots);
-        let record = decode(&mut decoder).map_err(|Malformed(problem)| self.blocks.damaged(problem))?;
-        self.at = decoder.at();
+        let read = postcard::take_from_bytes(&self.block[self.at..]);
+        let (record, rest) = read.map_err(|_| self.damaged("what follows is not a record"))?;
+        let record = check(record).map_err(|Malformed(problem)| self.damaged(problem))?;
+        self.at = self.block.len() - rest.len();
         self.blocks.events += 1;
         Ok(Some(record))
     }
@@ -215,18 +218,18 @@ struct Blocks<R> {
 
 impl<R: Read> Blocks<R> {
     /// What a file of this kind begins with.
-    fn begin(&mut self) -> Result<(), ConversationError> {
+    fn begin(&mut self) -> Result<(), EventLogError> {
         let begin = self.take(MAGIC.len() as u64)?;
         match self.take(1)?[..] {
-            _ if begin.is_empty() || !MAGIC.starts_with(&begin) => Err(ConversationError::Foreign),
+            _ if begin.is_empty() || !MAGIC.starts_with(&begin) => Err(EventLogError::Foreign),
             [FORMAT] => Ok(()),
-            [other] => Err(ConversationError::Format(other)),
+            [other] => Err(EventLogError::Format(other)),
             _ => Err(self.cut_off()),
         }
     }
 
-    /// The next block; `None` at the end of the conversation.
-    fn next(&mut self) -> Result<Option<Vec<u8>>, ConversationError> {
+    /// The next block; `None` at the end of the log.
+    fn next(&mut self) -> Result<Option<Vec<u8>>, EventLogError> {
         if self.have_ended {
             return Ok(None);
         }
@@ -248,10 +251,20 @@ impl<R: Read> Blocks<R> {
             return Err(self.damaged("the checksum of the block that begins there is wrong"));
         }
         if length > 0 {
-            return Ok(Some(block));
+            return self.inflated(&block).map(Some);
         }
         self.have_ended = true;
         if self.take(1)?.is_empty() { Ok(None) } else { Err(self.damaged("something follows its end")) }
+    }
+
+    /// The records of a block; at least one.
+    fn inflated(&self, block: &[u8]) -> Result<Vec<u8>, EventLogError> {
+        let mut records = Vec::new();
+        let read = DeflateDecoder::new(block).take(u64::from(MOST_BLOCK_BYTES) + 1).read_to_end(&mut records);
+        match read {
+            Ok(1..) if records.len() <= MOST_BLOCK_BYTES as usize => Ok(records),
+            _ => Err(self.damaged("the block that ends there was not compressed by this program")),
+        }
     }
 
     /// So many bytes, or fewer at the end of the file.
@@ -262,11 +275,11 @@ impl<R: Read> Blocks<R> {
         Ok(bytes)
     }
 
-    fn cut_off(&self) -> ConversationError {
-        ConversationError::CutOff { offset: self.offset, events: self.events }
+    fn cut_off(&self) -> EventLogError {
+        EventLogError::CutOff { offset: self.offset, events: self.events }
     }
 
-    fn damaged(&self, problem: &'static str) -> ConversationError {
-        ConversationError::Damaged { offset: self.offset, events: self.events, problem }
+    fn damaged(&self, problem: &'static str) -> EventLogError {
+        EventLogError::Damaged { offset: self.offset, events: self.events, problem }
     }
 }

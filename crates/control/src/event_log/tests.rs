@@ -1,6 +1,6 @@
 //! The format: files that are none, and every kind of event as bytes.
 
-use super::controller::Received;
+use super::entry::Received;
 use super::*;
 use crate::contract::{
     Ack, Context, Controller, Ecn, EcnEcho, Event, Limits, Loss, Packet, RateSample, Sent,
@@ -52,7 +52,7 @@ fn a_block_that_is_longer_than_any_is_refused_before_it_is_read() {
     let end = recorded.len() - 8;
     recorded.truncate(end);
     let endless = recorded.as_slice().chain(io::repeat(0xff).take(1 << 20));
-    let error = Conversation::new(endless).unwrap().replay(Box::new(Still)).unwrap_err();
+    let error = EventLog::new(endless).unwrap().replay(Box::new(Still)).unwrap_err();
     assert!(error.to_string().contains(&format!("damaged at byte {end}")), "{error}");
     assert!(error.to_string().contains("longer than any"), "{error}");
 }
@@ -63,21 +63,22 @@ fn file(vocabulary: &str, records: &[u8]) -> Vec<u8> {
     let (scheme, code) = ("cubic".into(), "0".into());
     let header = Header { vocabulary: vocabulary.into(), scheme, context: CONTEXT, code };
     let mut writer = file::Writer::new(Box::new(written.clone()), &header);
-    writer.record(|out| out.append(records));
+    // A byte by itself is written as it is.
+    records.iter().for_each(|byte| writer.record(byte));
     drop(writer);
     written.bytes()
 }
 
 #[test]
 fn what_this_reader_does_not_know_is_refused_by_name() {
-    let error = Conversation::new(&file("kernel", &[])[..]).unwrap_err().to_string();
+    let error = EventLog::new(&file("kernel", &[])[..]).unwrap_err().to_string();
     assert!(error.contains("`kernel`") && error.contains("`controller`"), "{error}");
     let mut other = file("controller", &[]);
     other[8] = 77;
-    let error = Conversation::new(&other[..]).unwrap_err().to_string();
+    let error = EventLog::new(&other[..]).unwrap_err().to_string();
     assert!(error.contains("version 77") && error.contains("record it again"), "{error}");
-    let error = Conversation::new(&b"cubic"[..]).unwrap_err().to_string();
-    assert!(error.contains("no recorded conversation"), "{error}");
+    let error = EventLog::new(&b"cubic"[..]).unwrap_err().to_string();
+    assert!(error.contains("not a recorded event log"), "{error}");
 }
 
 #[test]
@@ -94,39 +95,25 @@ fn packets_of_no_bytes_are_refused() {
         packet_size: Bytes::ZERO,
     });
     drop(recorded);
-    let error =
-        Conversation::new(&written.bytes()[..]).unwrap().replay(Box::new(Still)).unwrap_err().to_string();
+    let error = EventLog::new(&written.bytes()[..]).unwrap().replay(Box::new(Still)).unwrap_err().to_string();
     assert!(error.contains("packets of no bytes"), "{error}");
 }
 
 proptest! {
     #[test]
     fn no_bytes_make_the_reader_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-        let _ = Conversation::new(&bytes[..]);
+        let _ = EventLog::new(&bytes[..]);
         let file = file("controller", &bytes);
-        let mut conversation = Conversation::new(&file[..]).unwrap();
-        while let Ok(Some(turn)) = conversation.next_turn() {
-            turn.call.inputs();
-            turn.decision.fields();
-        }
-    }
-
-    #[test]
-    fn every_number_reads_back(numbers in prop::collection::vec((0usize..3, any::<u64>(), 0u32..64), 0..100)) {
-        use coding::{Coded, Decoder, Encoder, Slots};
-        let numbers: Vec<_> = numbers.into_iter().map(|(slot, number, shift)| (slot, number >> shift)).collect();
-        let mut encoder = Encoder::default();
-        numbers.iter().for_each(|(slot, number)| number.encode(*slot, &mut encoder));
-        let mut slots = Slots::default();
-        let mut decoder = Decoder::new(encoder.bytes(), 0, &mut slots);
-        for (slot, number) in numbers {
-            prop_assert_eq!(u64::decode(slot, &mut decoder).unwrap(), number);
+        let mut log = EventLog::new(&file[..]).unwrap();
+        while let Ok(Some(entry)) = log.next_entry() {
+            entry.call.inputs();
+            entry.decision.fields();
         }
     }
 }
 
 /// One event of each kind.
-fn one_of_each() -> Vec<Turn<'static>> {
+fn one_of_each() -> Vec<Entry<'static>> {
     const MS: Span = Span::from_millis(1);
     const RTT: Rtt = Rtt { latest: Some(MS), min: MS, smoothed: Span::from_micros(1010), variation: MS };
     let at = |millis| Time::from_nanos(millis * 1_000_000);
@@ -206,10 +193,10 @@ fn one_of_each() -> Vec<Turn<'static>> {
         }),
         Call::Timer,
     ];
-    let turn = |(index, call)| {
+    let entry = |(index, call)| {
         let window = CONTEXT.packet * (10 + index as u64 / 3);
         let limits = Limits { signal, budget: Some(bytes), ..Limits::paced(window, Rate::MAX, bytes) };
-        Turn {
+        Entry {
             now: at(index as u64),
             call,
             decision: Decision {
@@ -221,7 +208,7 @@ fn one_of_each() -> Vec<Turn<'static>> {
             },
         }
     };
-    calls.into_iter().enumerate().map(turn).collect()
+    calls.into_iter().enumerate().map(entry).collect()
 }
 
 /// These bytes change with the format alone: then its version has to change, too.
@@ -235,23 +222,24 @@ fn every_kind_of_event_is_written_as_it_was_and_reads_back() {
         code: "0".into(),
     };
     let mut writer = file::Writer::new(Box::new(written.clone()), &header);
-    let turns = one_of_each();
-    turns.iter().for_each(|turn| writer.record(|out| turn.encode(out)));
+    let entries = one_of_each();
+    entries.iter().for_each(|entry| writer.record(&entry.written()));
     drop(writer);
     let bytes = written.bytes();
-    let lines: Vec<_> = bytes
-        .chunks(40)
-        .map(|line| line.iter().map(|byte| format!("{byte:02x}")).collect::<String>())
+    let lines: Vec<_> = entries
+        .iter()
+        .map(|entry| postcard::to_stdvec(&entry.written()).unwrap())
+        .map(|bytes| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>())
         .collect();
     insta::assert_snapshot!(lines.join("\n"));
 
-    let mut conversation = Conversation::new(&bytes[..]).unwrap();
+    let mut log = EventLog::new(&bytes[..]).unwrap();
     let mut texts = Vec::new();
-    for turn in &turns {
-        let read = conversation.next_turn().unwrap().unwrap();
-        assert_eq!(format!("{read:?}"), format!("{turn:?}"));
+    for entry in &entries {
+        let read = log.next_entry().unwrap().unwrap();
+        assert_eq!(format!("{read:?}"), format!("{entry:?}"));
         texts.push(format!("{} {:?} -> {:?}", read.call.kind(), read.call.inputs(), read.decision.fields()));
     }
-    assert!(conversation.next_turn().unwrap().is_none());
+    assert!(log.next_entry().unwrap().is_none());
     insta::assert_snapshot!(texts.join("\n"));
 }

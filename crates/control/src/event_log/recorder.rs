@@ -1,6 +1,6 @@
-//! A controller whose conversation is recorded.
+//! A controller whose events are recorded.
 
-use super::controller::{Call, Driven, Received, Turn, VOCABULARY};
+use super::entry::{Call, Driven, Entry, Received, VOCABULARY};
 use super::file::{Header, Writer};
 use crate::contract::{Ack, Context, Controller, Ecn, Event, Limits, Loss, Observer, Sent, Tag};
 use crate::message::{Feedback, Verdict};
@@ -10,7 +10,7 @@ use std::fmt;
 use std::io::Write;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Where the conversation of the next controller goes. Clones are the same place.
+/// Where the event log of the next controller goes. Clones are the same place.
 #[derive(Clone)]
 pub(crate) struct Destination(Arc<Mutex<Option<Box<dyn Write + Send>>>>);
 
@@ -19,7 +19,7 @@ impl Destination {
         Self(Arc::new(Mutex::new(Some(destination))))
     }
 
-    /// Has the conversation of `controller` recorded, if it is the first that is built.
+    /// Has the events of `controller` recorded, if it is the first that is built.
     pub(crate) fn record(
         &self,
         scheme: &str,
@@ -60,14 +60,14 @@ impl Recorder {
         };
         let writer = Writer::new(destination, &header);
         let mut recorder = Self { driven: Driven::new(controller), writer };
-        recorder.tell(Time::ZERO, Call::Built);
+        recorder.give(Time::ZERO, Call::Built);
         recorder
     }
 
-    fn tell(&mut self, now: Time, call: Call<'_>) {
-        self.driven.tell(now, &call);
-        let turn = Turn { now, call, decision: self.driven.decision() };
-        self.writer.record(|out| turn.encode(out));
+    fn give(&mut self, now: Time, call: Call<'_>) {
+        self.driven.give(now, &call);
+        let entry = Entry { now, call, decision: self.driven.decision() };
+        self.writer.record(&entry.written());
     }
 }
 
@@ -77,33 +77,33 @@ impl Controller for Recorder {
     }
 
     fn on_sent(&mut self, sent: &Sent) -> Tag {
-        self.tell(sent.now, Call::Sent(*sent));
+        self.give(sent.now, Call::Sent(*sent));
         self.driven.tag
     }
 
     fn on_ack(&mut self, ack: &Ack<'_>) {
-        self.tell(ack.now, Call::Ack(*ack));
+        self.give(ack.now, Call::Ack(*ack));
     }
 
     fn on_loss(&mut self, loss: &Loss<'_>) {
-        self.tell(loss.now, Call::Loss(*loss));
+        self.give(loss.now, Call::Loss(*loss));
     }
 
     fn on_event(&mut self, now: Time, event: Event) {
-        self.tell(now, Call::Event(event));
+        self.give(now, Call::Event(event));
     }
 
     fn on_feedback(&mut self, now: Time, feedback: &Feedback, sent: Bytes) -> Verdict {
-        self.tell(now, Call::Feedback(Received { feedback: *feedback, sent }));
+        self.give(now, Call::Feedback(Received { feedback: *feedback, sent }));
         self.driven.verdict.unwrap_or(Verdict::Malformed)
     }
 
     fn on_advice(&mut self, now: Time, advice: &Advice) {
-        self.tell(now, Call::Advice(*advice));
+        self.give(now, Call::Advice(*advice));
     }
 
     fn on_timer(&mut self, now: Time) {
-        self.tell(now, Call::Timer);
+        self.give(now, Call::Timer);
     }
 
     fn next_timer(&self) -> Option<Time> {

@@ -2,22 +2,16 @@
 //!
 //! A step is memory that the kernel's programs and `cellcc-kernel` lay out alike. Here it is only bytes, in words of eight.
 
-use super::coding::{Coded, Decoder, Encoder, Malformed};
-use super::fields::SLOTS_PER_STRUCT;
-use super::file::{ConversationError, Header, Reader, Writer};
+use super::file::{EventLogError, Header, Reader, Writer};
 use crate::contract::Context;
 use cellcc_units::Bytes;
+use serde::{Deserialize, Serialize};
 use std::io::{Read, Write};
 
 const VOCABULARY: &str = "kernel";
-/// Words of a step have the slots from these struct numbers on, which no struct has.
-const BEFORE: usize = 64 * SLOTS_PER_STRUCT;
-const AFTER: usize = 80 * SLOTS_PER_STRUCT;
-/// More than any step has: the slots of the two do not meet.
-const MOST_WORDS: usize = AFTER - BEFORE - 1;
 
 /// A step of a core in the kernel.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Step {
     /// Which core, and of which socket.
     pub of: Vec<u64>,
@@ -27,35 +21,12 @@ pub struct Step {
     pub after: Vec<u64>,
 }
 
-impl Step {
-    fn encode(&self, out: &mut Encoder) {
-        for (words, first) in [(&self.of, 0), (&self.before, BEFORE), (&self.after, AFTER)] {
-            out.number(first, words.len() as u64);
-            // Each word has its slot, since a step differs from the last one in few of them.
-            for (slot, word) in (first + 1..).zip(words) {
-                word.encode(slot, out);
-            }
-        }
-    }
-
-    fn decode(input: &mut Decoder<'_>) -> Result<Self, Malformed> {
-        let mut read = |first| {
-            let length = input.number(first)?;
-            if length > MOST_WORDS as u64 {
-                return Err(Malformed("a step is too long"));
-            }
-            (first + 1..).take(length as usize).map(|slot| u64::decode(slot, input)).collect()
-        };
-        Ok(Self { of: read(0)?, before: read(BEFORE)?, after: read(AFTER)? })
-    }
-}
-
-/// Writes steps. The conversation ends, whole, when this is dropped, or where the destination fails, which must report that
+/// Writes steps. The file ends, whole, when this is dropped, or where the destination fails, which must report that
 /// itself.
 pub struct StepWriter(Writer);
 
 impl StepWriter {
-    /// A conversation of these schemes of the kernel.
+    /// A log of these schemes of the kernel.
     pub fn new(destination: Box<dyn Write + Send>, schemes: &str) -> Self {
         let header = Header {
             vocabulary: VOCABULARY.into(),
@@ -69,7 +40,7 @@ impl StepWriter {
 
     /// Writes a step.
     pub fn write(&mut self, step: &Step) {
-        self.0.record(|out| step.encode(out));
+        self.0.record(step);
     }
 }
 
@@ -81,8 +52,8 @@ impl<R: Read> StepReader<R> {
     /// Reads what comes before the steps. Reading is buffered.
     ///
     /// # Errors
-    /// See [`ConversationError`].
-    pub fn new(source: R) -> Result<Self, ConversationError> {
+    /// See [`EventLogError`].
+    pub fn new(source: R) -> Result<Self, EventLogError> {
         Ok(Self(Reader::new(source, VOCABULARY)?))
     }
 
@@ -95,8 +66,8 @@ impl<R: Read> StepReader<R> {
     ///
     /// # Errors
     /// The file ends too soon, or is damaged.
-    pub fn next_step(&mut self) -> Result<Option<Step>, ConversationError> {
-        self.0.record(Step::decode)
+    pub fn next_step(&mut self) -> Result<Option<Step>, EventLogError> {
+        self.0.record(Ok)
     }
 }
 
@@ -137,7 +108,7 @@ mod tests {
         #[test]
         fn steps_read_back_as_they_were_written(steps in prop::collection::vec(any_step(), 0..20)) {
             let bytes = written(&steps);
-            let mut reader = StepReader::new(&*bytes).expect("a conversation");
+            let mut reader = StepReader::new(&*bytes).expect("a log");
             prop_assert_eq!(&reader.header().scheme, "cellcc_vegas");
             for step in steps {
                 prop_assert_eq!(reader.next_step().expect("whole"), Some(step));

@@ -1,4 +1,4 @@
-//! `--conversations DIR`: a file for each flow of each run.
+//! `--events DIR`: a file for each flow of each run.
 
 use crate::exit::Exit;
 use cellcc_experiment::{Recordings, RunId};
@@ -9,26 +9,23 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The folder, and the first problem with a file in it.
-pub(super) struct Conversations {
+pub(super) struct Events {
     folder: Option<PathBuf>,
     problem: Arc<Mutex<Option<String>>>,
 }
 
-impl Conversations {
+impl Events {
     /// Creates the folder.
     pub(super) fn new(folder: Option<&Path>, drivers: &[String]) -> Result<Self, Exit> {
         if let Some(folder) = folder {
             if drivers.iter().any(|driver| driver == "kernel") {
                 return Err(Exit::input(
-                    "--conversations: --driver kernel runs the kernel's own congestion control, whose conversation nobody \
-                     hears; leave one of the two out",
+                    "--events: --driver kernel runs the kernel's own congestion control, whose events are not \
+                     recorded; leave one of the two out",
                 ));
             }
             std::fs::create_dir_all(folder).map_err(|error| {
-                Exit::input(format!(
-                    "--conversations: cannot create the folder {}: {error}",
-                    folder.display()
-                ))
+                Exit::input(format!("--events: cannot create the folder {}: {error}", folder.display()))
             })?;
         }
         Ok(Self { folder: folder.map(Path::to_path_buf), problem: Arc::default() })
@@ -39,26 +36,26 @@ impl Conversations {
         let Some(folder) = self.folder.clone() else { return Recordings::default() };
         let problem = Arc::clone(&self.problem);
         Recordings::new(move |scenario, flow| {
-            let path = folder.join(format!("{}.flow{flow}.conversation", RunId::of(scenario, VERSION)));
-            Box::new(Conversation { file: File::create(&path), path, problem: Arc::clone(&problem) })
+            let path = folder.join(format!("{}.flow{flow}.events", RunId::of(scenario, VERSION)));
+            Box::new(EventsFile { file: File::create(&path), path, problem: Arc::clone(&problem) })
         })
     }
 
-    /// Says where a conversation could not be written.
+    /// Says where an event log could not be written.
     pub(super) fn conclude(&self) -> Result<(), Exit> {
         let problem = self.problem.lock().unwrap_or_else(PoisonError::into_inner).take();
         problem.map_or(Ok(()), |problem| Err(Exit::failed(problem)))
     }
 }
 
-/// A file that keeps its problem for [`Conversations::conclude`].
-struct Conversation {
+/// A file that keeps its problem for [`Events::conclude`].
+struct EventsFile {
     file: io::Result<File>,
     path: PathBuf,
     problem: Arc<Mutex<Option<String>>>,
 }
 
-impl Write for Conversation {
+impl Write for EventsFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let written = match &mut self.file {
             Ok(file) => file.write(bytes),
@@ -67,10 +64,7 @@ impl Write for Conversation {
         written.inspect_err(|error| {
             let mut problem = self.problem.lock().unwrap_or_else(PoisonError::into_inner);
             problem.get_or_insert_with(|| {
-                format!(
-                    "--conversations: cannot write {}: {error}; the results are whole",
-                    self.path.display()
-                )
+                format!("--events: cannot write {}: {error}; the results are whole", self.path.display())
             });
         })
     }

@@ -1,24 +1,24 @@
-//! A recorded conversation, read and told to a controller again.
+//! An event log, read and replayed.
 
-use super::controller::{Call, Decision, Driven, ReadTurn, Turn, VOCABULARY};
-use super::file::{ConversationError, Header, Reader};
+use super::entry::{Call, Decision, Driven, Entry, OwnEntry, VOCABULARY};
+use super::file::{EventLogError, Header, Reader};
 use crate::contract::Controller;
 use cellcc_units::{Span, Time};
 use std::io::Read;
 
-/// A recorded conversation, event by event.
+/// A recorded event log, event by event.
 #[derive(Debug)]
-pub struct Conversation<R> {
+pub struct EventLog<R> {
     reader: Reader<R>,
-    last: Option<ReadTurn>,
+    last: Option<OwnEntry>,
 }
 
-impl<R: Read> Conversation<R> {
+impl<R: Read> EventLog<R> {
     /// Reads what comes before the events. Reading is buffered.
     ///
     /// # Errors
-    /// See [`ConversationError`].
-    pub fn new(source: R) -> Result<Self, ConversationError> {
+    /// See [`EventLogError`].
+    pub fn new(source: R) -> Result<Self, EventLogError> {
         let reader = Reader::new(source, VOCABULARY)?;
         if reader.header().context.packet.is_zero() {
             return Err(reader.damaged("its packets have no bytes"));
@@ -35,28 +35,28 @@ impl<R: Read> Conversation<R> {
     ///
     /// # Errors
     /// The file ends too soon, or is damaged.
-    pub fn next_turn(&mut self) -> Result<Option<Turn<'_>>, ConversationError> {
-        self.last = self.reader.record(ReadTurn::decode)?;
-        Ok(self.last.as_ref().map(ReadTurn::turn))
+    pub fn next_entry(&mut self) -> Result<Option<Entry<'_>>, EventLogError> {
+        self.last = self.reader.record(OwnEntry::checked)?;
+        Ok(self.last.as_ref().map(OwnEntry::entry))
     }
 
-    /// Tells `controller` every event, up to the first that it decides otherwise.
+    /// Gives `controller` every event, up to the first that it decides otherwise.
     ///
     /// # Errors
     /// The file ends too soon, or is damaged; what came before that was decided alike.
-    pub fn replay(&mut self, controller: Box<dyn Controller>) -> Result<Replay, ConversationError> {
+    pub fn replay(&mut self, controller: Box<dyn Controller>) -> Result<Replay, EventLogError> {
         let mut controller = Driven::new(controller);
         let mut replay = Replay { events: 0, duration: Span::ZERO, difference: None };
         let mut began_at = None;
-        while let Some(turn) = self.next_turn()? {
+        while let Some(entry) = self.next_entry()? {
             replay.events += 1;
-            if !matches!(turn.call, Call::Built) {
-                replay.duration = turn.now.since(*began_at.get_or_insert(turn.now));
+            if !matches!(entry.call, Call::Built) {
+                replay.duration = entry.now.since(*began_at.get_or_insert(entry.now));
             }
-            controller.tell(turn.now, &turn.call);
+            controller.give(entry.now, &entry.call);
             let replayed = controller.decision();
-            if replayed != turn.decision {
-                let Turn { now, call, decision: recorded } = turn;
+            if replayed != entry.decision {
+                let Entry { now, call, decision: recorded } = entry;
                 let difference =
                     Difference { now, kind: call.kind(), inputs: call.inputs(), recorded, replayed };
                 replay.difference = Some(difference);
@@ -66,61 +66,61 @@ impl<R: Read> Conversation<R> {
         Ok(replay)
     }
 
-    /// Tells `controller` every event, whatever it decides.
+    /// Gives `controller` every event, whatever it decides.
     ///
     /// # Errors
-    /// The file ends too soon, or is damaged; what came before that was told.
-    pub fn tell(&mut self, controller: Box<dyn Controller>) -> Result<(), ConversationError> {
+    /// The file ends too soon, or is damaged; what came before that was given.
+    pub fn give_all(&mut self, controller: Box<dyn Controller>) -> Result<(), EventLogError> {
         let mut controller = Driven::new(controller);
-        while let Some(turn) = self.next_turn()? {
-            controller.tell(turn.now, &turn.call);
+        while let Some(entry) = self.next_entry()? {
+            controller.give(entry.now, &entry.call);
             controller.decision();
         }
         Ok(())
     }
 }
 
-impl<R: Read> Conversation<R> {
-    /// Reads the rest, to tell it without reading.
+impl<R: Read> EventLog<R> {
+    /// Reads the rest, to replay it without reading.
     ///
     /// # Errors
     /// The file ends too soon, or is damaged.
-    pub fn into_memory(mut self) -> Result<Told, ConversationError> {
-        let mut turns = Vec::new();
-        while let Some(turn) = self.reader.record(ReadTurn::decode)? {
-            turns.push(turn);
+    pub fn into_memory(mut self) -> Result<InMemory, EventLogError> {
+        let mut entries = Vec::new();
+        while let Some(entry) = self.reader.record(OwnEntry::checked)? {
+            entries.push(entry);
         }
-        Ok(Told(turns))
+        Ok(InMemory(entries))
     }
 }
 
-/// A conversation in memory.
+/// An event log in memory.
 #[derive(Debug)]
-pub struct Told(Vec<ReadTurn>);
+pub struct InMemory(Vec<OwnEntry>);
 
-impl Told {
+impl InMemory {
     /// How many of its events are acknowledgements.
     pub fn acknowledgements(&self) -> u64 {
-        let acks = self.0.iter().filter(|turn| matches!(turn.turn().call, Call::Ack(_)));
+        let acks = self.0.iter().filter(|entry| matches!(entry.entry().call, Call::Ack(_)));
         acks.count() as u64
     }
 
-    /// Tells `controller` every event, and asks after each what it decides, as a flow does.
-    pub fn tell(&self, controller: Box<dyn Controller>) {
+    /// Gives `controller` every event, and asks after each what it decides, as a flow does.
+    pub fn give_all(&self, controller: Box<dyn Controller>) {
         let mut controller = Driven::new(controller);
-        for turn in &self.0 {
-            let Turn { now, call, .. } = turn.turn();
-            controller.tell(now, &call);
+        for entry in &self.0 {
+            let Entry { now, call, .. } = entry.entry();
+            controller.give(now, &call);
             // Nobody needs the decision: what is measured is that it was made.
             std::hint::black_box(controller.decision());
         }
     }
 }
 
-/// What came of telling a controller a conversation again.
+/// What came of a replay.
 #[derive(Debug, Clone)]
 pub struct Replay {
-    /// How many events it was told.
+    /// How many events the controller was given.
     pub events: u64,
     /// From the first of them that was an event of the flow to the last.
     pub duration: Span,
@@ -133,10 +133,10 @@ pub struct Replay {
 pub struct Difference {
     /// When.
     pub now: Time,
-    /// What it was told: `ack`, `timer`.
+    /// What it was given: `ack`, `timer`.
     pub kind: &'static str,
     /// With what: names and values, with units.
-    pub inputs: Vec<(&'static str, String)>,
+    pub inputs: Vec<(String, String)>,
     /// What was decided then.
     pub recorded: Decision,
     /// What was decided now.
