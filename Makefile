@@ -36,23 +36,23 @@ test-fast: ## Run the unit tests of the pure floors, in under 3 minutes
 
 bench: ## Measure the simulator's speed on this machine, and what an acknowledgement costs each scheme
 	@tools/setup build
-	$(run) cargo run --release $(locked) -p cellcc-sim --example speed -- packets
-	$(run) cargo run --release $(locked) -p cellcc-sim --example speed -- acks
+	$(run) cargo run --release $(locked) -p cellcc-measure --bin simulator -- packets
+	$(run) cargo run --release $(locked) -p cellcc-measure --bin simulator -- acks
 
 bench-quic-virtual: ## Measure QUIC in virtual time beside noq's protocol engine by itself
 	@tools/setup build
-	$(run) cargo run --release $(locked) -p cellcc-quic-drivers --example beside_noq -- time
+	$(run) cargo run --release $(locked) -p cellcc-measure --bin quic_virtual -- time
 
 bench-instructions: ## Count the instructions of both of these with valgrind: alike in every run, whatever else runs; half an hour
 	@tools/setup build
-	$(run) cargo run --release $(locked) -p cellcc-quic-drivers --example beside_noq -- instructions
-	$(run) cargo run --release $(locked) -p cellcc-sim --example speed -- instructions
+	$(run) cargo run --release $(locked) -p cellcc-measure --bin quic_virtual -- instructions
+	$(run) cargo run --release $(locked) -p cellcc-measure --bin simulator -- instructions
 
 faults: ## Print what every scheme does under seventeen faults, the tables of docs/fidelity/faults.md; a minute
 	@tools/setup build
-	$(run) cargo run --release $(locked) -p cellcc-sim --example faults -- quic
-	$(run) cargo run --release $(locked) -p cellcc-sim --example faults -- rack
-	$(run) cargo run --release $(locked) -p cellcc-sim --example faults -- ack50k
+	$(run) cargo run --release $(locked) -p cellcc-measure --bin faults -- quic
+	$(run) cargo run --release $(locked) -p cellcc-measure --bin faults -- rack
+	$(run) cargo run --release $(locked) -p cellcc-measure --bin faults -- ack50k
 
 bench-python: wheel ## Measure what a call from Python costs, and environments beside the engine alone; five minutes, nothing else running
 	target/python/venv/bin/pip install --quiet --force-reinstall --no-deps target/wheels/*.whl
@@ -60,25 +60,25 @@ bench-python: wheel ## Measure what a call from Python costs, and environments b
 
 bench-emulator: ## Measure the emulator on this machine: throughput, punctuality; half an hour, nothing else running
 	@tools/setup test
-	$(run) cargo run --release $(locked) -p cellcc-emu --example measure
+	$(run) cargo run --release $(locked) -p cellcc-measure --bin emulator
 
 bench-quic: ## Measure what a scheme costs in real QUIC on this machine; six minutes, nothing else running
 	@tools/setup build
-	$(run) cargo run --release $(locked) -p cellcc-quic --example cost -- loopback
-	$(run) cargo run --release $(locked) -p cellcc-quic --example cost -- rate
+	$(run) cargo run --release $(locked) -p cellcc-measure --bin quic_cost -- loopback
+	$(run) cargo run --release $(locked) -p cellcc-measure --bin quic_cost -- rate
 
 bench-netassist: ## Measure how many reports NetAssist passes on, how late, and what a user costs, over QUIC and through NATS; a quarter of an hour, nothing else running
 	@tools/setup build
-	$(run) cargo run --release $(locked) -p cellcc-netassist --example throughput -- quic 1000 1 60 5
-	$(run) cargo run --release $(locked) -p cellcc-netassist --example throughput -- nats 1000 1 60 5
+	$(run) cargo run --release $(locked) -p cellcc-measure --bin netassist_throughput -- quic 1000 1 60 5
+	$(run) cargo run --release $(locked) -p cellcc-measure --bin netassist_throughput -- nats 1000 1 60 5
 	for users in 5000 10000 20000; do for transport in quic nats; do \
-		$(run) cargo run --release $(locked) -p cellcc-netassist --example throughput -- $$transport $$users 1 20 1 || exit; done; done
+		$(run) cargo run --release $(locked) -p cellcc-measure --bin netassist_throughput -- $$transport $$users 1 20 1 || exit; done; done
 	for servers in 2 4 8; do for transport in quic nats; do \
-		$(run) cargo run --release $(locked) -p cellcc-netassist --example throughput -- $$transport 1000 $$servers 20 1 || exit; done; done
+		$(run) cargo run --release $(locked) -p cellcc-measure --bin netassist_throughput -- $$transport 1000 $$servers 20 1 || exit; done; done
 
 netassist-tree: ## Print what NetAssist needs for ten million users, and how a region comes back, the tables of docs/fidelity/netassist-scale.md; under a minute
 	@tools/setup build
-	$(run) cargo run --release $(locked) -p cellcc-netassist --example tree
+	$(run) cargo run --release $(locked) -p cellcc-measure --bin netassist_tree
 
 fuzz: ## Feed what reads files, notation and messages of others with random input, SECONDS=60 for each of ten targets
 	@tools/setup fuzz
@@ -87,20 +87,20 @@ fuzz: ## Feed what reads files, notation and messages of others with random inpu
 soak: ## Flood a server with connections, and fail if it takes too much memory; under ten minutes
 	@tools/setup build
 	$(run) cargo build --release $(locked) --bin cellcc
-	$(run) cargo run --release $(locked) -p cellcc-transfer --example soak -- "$${CARGO_TARGET_DIR:-target}/release/cellcc"
+	$(run) cargo run --release $(locked) -p cellcc-measure --bin server_flood -- "$${CARGO_TARGET_DIR:-target}/release/cellcc"
 
 soak-netassist: ## Move three users between two daemons for ten minutes, and fail if a flow is lost, a server hears too late or memory grows; as root
 	@tools/setup test
 	$(run) cargo build --release $(locked) --bin cellcc
-	$(run) cargo run --release $(locked) -p cellcc-cli --example moving_users -- "$${CARGO_TARGET_DIR:-target}/release/cellcc" 10min
+	$(run) cargo run --release $(locked) -p cellcc-measure --bin moving_users -- "$${CARGO_TARGET_DIR:-target}/release/cellcc" 10min
 
 bench-kernel: ## Measure what the schemes in the kernel's TCP cost; as root, under ten minutes, nothing else running
 	@tools/setup build
-	$(run) cargo run --release $(locked) -p cellcc-kernel --example processor_time
+	$(run) cargo run --release $(locked) -p cellcc-measure --bin kernel_cost
 
 soak-kernel: ## Load, unload and connect thousands of times, and fail if anything stays in the kernel; as root, five minutes, nothing else running
 	@tools/setup build
-	$(run) cargo run --release $(locked) -p cellcc-kernel --example leaks
+	$(run) cargo run --release $(locked) -p cellcc-measure --bin kernel_leaks
 
 kernel-objects: ## Build the eBPF objects of crates/kernel again; fetches compilers from Debian 12 into target/
 	@tools/kernel-objects

@@ -25,7 +25,7 @@ def typical(name):
 
 
 def synthetic(name):
-    command = ["cargo", "run", "--quiet", "-p", "cellcc-link", "--example", "synthetic_rates", "--", name]
+    command = ["cargo", "run", "--quiet", "-p", "cellcc-measure", "--bin", "synthetic_rates", "--", name]
     lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
     rates = np.array([float(line.split()[1]) for line in lines])
     slots = rates.reshape(SECONDS, -1)

@@ -1,4 +1,4 @@
-//! Writes a report, figures and tables of fabricated Records: `cargo run --example fabricated_report -- DIR`.
+//! Writes a report, figures and tables of fabricated Records: `cargo run -p cellcc-report --example fabricated_report -- DIR`.
 
 #[path = "../tests/it/fabricated/mod.rs"]
 mod fabricated;

@@ -1,7 +1,7 @@
 //! Users who move between the sites of two daemons, as `make soak-netassist` measures it for ten minutes. Needs root, nftables and
 //! nats-server; elsewhere the test says so and passes.
 
-#[path = "../../examples/moving_users/run/mod.rs"]
+#[path = "../../../measure/src/bin/moving_users/run/mod.rs"]
 mod moving_users;
 
 use crate::{alone, can_emulate};

@@ -1,10 +1,10 @@
 //! The simulated tree of `make netassist-tree`: what is conserved, and what bounds the messages after an outage.
 
-#[path = "../../examples/tree/needs.rs"]
+#[path = "../../../measure/src/bin/netassist_tree/needs.rs"]
 mod needs;
-#[path = "../../examples/tree/region/mod.rs"]
+#[path = "../../../measure/src/bin/netassist_tree/region/mod.rs"]
 mod region;
-#[path = "../../examples/tree/table.rs"]
+#[path = "../../../measure/src/bin/netassist_tree/table.rs"]
 mod table;
 
 use cellcc_units::{Span, Time};

@@ -3,5 +3,5 @@
 #![allow(clippy::disallowed_methods, reason = "tests in real time")]
 
 mod admission;
-#[path = "../../examples/soak/flood.rs"]
+#[path = "../../../measure/src/bin/server_flood/flood.rs"]
 mod flood;

@@ -1,4 +1,4 @@
-//! What the emulator does on this machine: `cargo run --release -p cellcc-emu --example measure`, part of
+//! What the emulator does on this machine: `cargo run --release -p cellcc-measure --bin emulator`, part of
 //! `make bench-emulator`. Needs root (or unprivileged user namespaces), iperf3 and ping.
 //!
 //! Each figure is the median of `--runs` runs (5), beside how late a bare timer wakes up in the same run.

@@ -1,7 +1,7 @@
 //! Prints a synthetic link: the second at which each step begins, and its rate in Mbit/s. Without a seed, the
 //! typical one.
 //!
-//! `cargo run -p cellcc-link --example synthetic_rates -- lte-drive`
+//! `cargo run -p cellcc-measure --bin synthetic_rates -- lte-drive`
 #![allow(clippy::print_stdout, reason = "printing is what it is for")]
 
 use cellcc_link::synthetic::{DEFAULT_LENGTH, generate, names};

@@ -3,31 +3,24 @@
 //! The arguments are the program `cellcc` and how long. The exit status is 1 where a flow was lost, a sender heard of a new site
 //! too late, or a process grew. Needs root, nftables and nats-server.
 
-#![cfg_attr(
-    all(target_os = "linux", feature = "kernel"),
-    allow(
-        clippy::disallowed_methods,
-        clippy::print_stdout,
-        clippy::print_stderr,
-        reason = "a measurement has a clock and prints"
-    )
+#![allow(
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a measurement has a clock and prints"
 )]
 
-#[cfg(all(target_os = "linux", feature = "kernel"))]
 mod run;
 
-#[cfg(not(all(target_os = "linux", feature = "kernel")))]
-fn main() {}
+use anyhow::Context;
+use cellcc_units::Span;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-#[cfg(all(target_os = "linux", feature = "kernel"))]
-fn main() -> anyhow::Result<std::process::ExitCode> {
-    use anyhow::Context;
-    use cellcc_units::Span;
-    use std::process::ExitCode;
-    use std::sync::Arc;
-    use std::sync::atomic::{AtomicBool, Ordering};
+const USAGE: &str = "give the program and how long: target/release/cellcc 10min";
 
-    const USAGE: &str = "give the program and how long: target/release/cellcc 10min";
+fn main() -> anyhow::Result<ExitCode> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [program, time] = &arguments[..] else { anyhow::bail!(USAGE) };
     let time: Span = time.parse().ok().context(USAGE)?;

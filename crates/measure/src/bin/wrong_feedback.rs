@@ -1,12 +1,12 @@
 //! The table of wrong feedback in docs/fidelity/natcp.md:
-//! `cargo run --release -p cellcc-sim --example wrong_feedback -- FOLDER`, a folder of traces.
+//! `cargo run --release -p cellcc-measure --bin wrong_feedback -- FOLDER`, a folder of traces.
 //!
 //! The guard was developed on every other trace of `lte-mahimahi`, by name, beginning with the first: their means stand
 //! beside those of the others.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program for the terminal")]
 
-#[path = "../tests/it/wrong_feedback/table.rs"]
+#[path = "../../../sim/tests/it/wrong_feedback/table.rs"]
 mod table;
 
 use cellcc_experiment::ReportSource;
