@@ -23,7 +23,10 @@ impl AssistService {
     /// In a folder with certificates, with this configuration.
     pub(crate) fn start(folder: &Path, config: &str) -> Self {
         fs::write(folder.join("netassist.toml"), config).unwrap();
-        let mut process = std::process::Command::new(assert_cmd::cargo::cargo_bin!("cellcc"))
+        // A test run in the background of a script has SIGINT ignored, and so would have the service.
+        let mut process = std::process::Command::new("env")
+            .arg("--default-signal=INT")
+            .arg(assert_cmd::cargo::cargo_bin!("cellcc"))
             .args(["assist", "serve", "netassist.toml"])
             .current_dir(folder)
             .stdout(Stdio::piped())
