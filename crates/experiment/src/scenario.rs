@@ -2,7 +2,8 @@
 
 use crate::{AckPolicy, Endpoint, LossDetection, Offset, ResolveError, Source};
 use cellcc_assist::NetAssist;
-use cellcc_units::{Queue, QueueLimit, Ratio, Span, Time};
+use cellcc_link::{DropTail, Queue};
+use cellcc_units::{QueueLimit, Ratio, Span, Time};
 use serde::{Deserialize, Serialize};
 
 /// One run. The same Scenario gives the same [`Record`](crate::Record), byte for byte.
@@ -229,7 +230,7 @@ impl Scenario {
     /// # Errors
     /// What to leave out.
     pub fn refuse_ack_filter(&self) -> Result<(), ResolveError> {
-        let filters = |queue: &Queue| matches!(queue, Queue::DropTail { ack_filter: true, .. });
+        let filters = |queue: &Queue| matches!(queue, Queue::DropTail(DropTail { ack_filter: true, .. }));
         if ![self.path.queue, self.path.reverse.queue].iter().any(filters) {
             return Ok(());
         }

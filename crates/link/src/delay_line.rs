@@ -1,6 +1,6 @@
 //! The propagation delay: packets between the queue and the other end.
 
-use crate::backlog::QueuedPacket;
+use crate::queue::QueuedPacket;
 use crate::delay::Delay;
 use crate::jitter::{Jitter, JitterOverTime};
 use crate::packet::Delivery;

@@ -3,7 +3,7 @@
 use crate::cell::Cell;
 use crate::link::{Link, LinkConfig};
 use crate::packet::{Delivery, Dropped, Packet, Poll};
-use crate::queue_counters::QueueCounters;
+use crate::queue::QueueCounters;
 use crate::reordering::Reordering;
 use crate::scheduler::Scheduler;
 use cellcc_units::{Span, Time};

@@ -6,31 +6,21 @@
 //!
 //! Pure: time and seeds are arguments, and the same input gives the same output on every machine.
 
-mod abc;
-mod aqm;
 mod aqm_link;
-mod backlog;
 mod capacity;
 mod cell;
-mod codel;
 mod delay;
 mod delay_floor;
 mod delay_line;
-mod drop_tail;
+mod drop_tail_link;
 mod forward_path;
-mod fq_codel;
-mod in_order;
 mod jitter;
 mod join;
 mod link;
 mod loss;
-mod mahimahi_codel;
-mod mahimahi_pie;
 mod opportunities;
 mod packet;
-mod pie;
-mod queue_counters;
-mod red;
+mod queue;
 mod reordering;
 mod schedule;
 mod scheduler;
@@ -53,7 +43,7 @@ pub use join::Piece;
 pub use link::{Link, LinkConfig};
 pub use loss::{Loss, LossRate};
 pub use packet::{Delivery, DropReason, Dropped, Packet, Poll};
-pub use queue_counters::QueueCounters;
+pub use queue::{Abc, CoDel, DropHead, DropTail, FqCoDel, MahimahiCoDel, MahimahiPie, Pie, Queue, QueueCounters, Red};
 pub use reordering::{Reordering, ReorderingConfig};
 pub use schedule::StepsError;
 pub use scheduler::Scheduler;

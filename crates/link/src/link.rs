@@ -3,12 +3,13 @@
 use crate::aqm_link::AqmLink;
 use crate::capacity::Capacity;
 use crate::delay::Delay;
-use crate::drop_tail::DropTail;
+use crate::drop_tail_link::DropTailLink;
 use crate::jitter::Jitter;
 use crate::loss::{LossOverTime, LossRate};
 use crate::packet::{Delivery, DropReason, Dropped, Packet, Poll};
-use crate::queue_counters::QueueCounters;
-use cellcc_units::{Bytes, Queue, QueueLimit, Ratio, Span, Time};
+use crate::queue::QueueCounters;
+use crate::queue::{DropTail, Queue};
+use cellcc_units::{Bytes, QueueLimit, Ratio, Span, Time};
 use std::sync::Arc;
 
 /// One direction of a path.
@@ -49,7 +50,7 @@ pub struct Link<P> {
 #[derive(Debug, Clone)]
 #[allow(clippy::large_enum_variant, reason = "the large one is the usual one, and the fast one")]
 enum Server<P> {
-    DropTail(DropTail<P>),
+    DropTail(DropTailLink<P>),
     Aqm(Box<AqmLink<P>>),
 }
 
@@ -58,10 +59,10 @@ impl<P: Packet> Link<P> {
     pub fn new(config: LinkConfig, seed: u64) -> Self {
         let loss = LossOverTime::new(config.loss.clone(), seed);
         let server = match config.queue {
-            Queue::DropTail { limit, mark_above: None, ack_filter: false }
+            Queue::DropTail(DropTail { limit, mark_above: None, ack_filter: false })
                 if config.jitter.up_to.is_zero() =>
             {
-                Server::DropTail(DropTail::new(config.capacity, limit, config.delay))
+                Server::DropTail(DropTailLink::new(config.capacity, limit, config.delay))
             }
             _ => Server::Aqm(Box::new(AqmLink::new(config, seed))),
         };

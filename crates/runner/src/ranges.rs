@@ -2,8 +2,8 @@
 
 use crate::RequestError;
 use cellcc_experiment::{Endpoint, NetAssist, Path, Plan, PlanFile};
-use cellcc_link::Delay;
-use cellcc_units::{Bytes, Queue, QueueLimit, Ratio, Span};
+use cellcc_link::{Delay, DropTail, Queue};
+use cellcc_units::{Bytes, QueueLimit, Ratio, Span};
 use std::fmt::Display;
 
 /// A path's delays are at most this long: a hundred times a satellite's round trip.
@@ -213,7 +213,7 @@ fn queue(flag: &str, key: &str, queue: Queue) -> Result<(), String> {
 /// The emulator's links carry whole packets, whatever they hold.
 fn no_ack_filter((flag, queue): (&str, Queue)) -> Result<(), String> {
     match queue {
-        Queue::DropTail { ack_filter: true, .. } => Err(format!(
+        Queue::DropTail(DropTail { ack_filter: true, .. }) => Err(format!(
             "{flag} {queue}: the emulator does not read acknowledgements, only the simulator does; leave ack-filter out"
         )),
         _ => Ok(()),

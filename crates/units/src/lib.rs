@@ -1,13 +1,11 @@
 //! The quantities of cellcc as types, each with one text form: [`Time`] and [`Span`] in nanoseconds (`"20ms"`),
-//! [`Rate`] in bytes per second (`"12Mbit/s"`), [`Bytes`] (`"1500B"`) and [`Ratio`] (`"80%"`). The description of a
-//! [`Queue`] is here too, because every floor uses it, and so is the one way to read a file that a user names: [`input`].
+//! [`Rate`] in bytes per second (`"12Mbit/s"`), [`Bytes`] (`"1500B"`) and [`Ratio`] (`"80%"`). The one way to
+//! read a file that a user names is here too: [`input`].
 //!
 //! Arithmetic saturates at the ends of the range: a window or a deadline that grows without bound stays at the
 //! largest value and never wraps to a small one.
 
-mod aqm;
 mod bytes;
-mod discipline;
 pub mod input;
 mod parts;
 mod queue;
@@ -17,9 +15,7 @@ mod suggestion;
 mod text;
 mod time;
 
-pub use aqm::{Abc, CoDel, FqCoDel, MahimahiCoDel, MahimahiPie, Pie, Red};
 pub use bytes::Bytes;
-pub use discipline::Queue;
 pub use parts::{NotZero, Parts, name_and_parts};
 pub use queue::QueueLimit;
 pub use rate::Rate;

@@ -3,6 +3,7 @@
 use crate::text::split_outside_parentheses;
 use crate::{ParseError, Span};
 use core::str::FromStr;
+use std::borrow::Cow;
 
 /// Splits `"codel(target=5ms)"` into the name and what stands inside the parentheses, which may be left out; `None` where they
 /// are not closed.
@@ -17,7 +18,7 @@ pub fn name_and_parts(text: &str) -> Option<(&str, &str)> {
 #[derive(Debug)]
 pub struct Parts<'a> {
     left: Vec<&'a str>,
-    expected: &'static str,
+    expected: Cow<'static, str>,
 }
 
 impl<'a> Parts<'a> {
@@ -25,11 +26,12 @@ impl<'a> Parts<'a> {
     ///
     /// # Errors
     /// An empty part, as after a comma too many.
-    pub fn new(inside: &'a str, expected: &'static str) -> Result<Self, ParseError> {
+    pub fn new(inside: &'a str, expected: impl Into<Cow<'static, str>>) -> Result<Self, ParseError> {
         let left: Vec<_> = match inside.trim() {
             "" => Vec::new(),
             inside => split_outside_parentheses(inside, ',').map(str::trim).collect(),
         };
+        let expected = expected.into();
         match left.iter().find(|part| part.is_empty()) {
             Some(part) => Err(ParseError::new(part, expected)),
             None => Ok(Self { left, expected }),
@@ -48,7 +50,7 @@ impl<'a> Parts<'a> {
         let Some(index) = self.left.iter().position(|part| split(part).0 == key) else { return Ok(None) };
         let part = self.left.remove(index);
         let value = split(part).1.parse();
-        value.map(Some).map_err(|_| ParseError::new(part, self.expected))
+        value.map(Some).map_err(|_| ParseError::new(part, self.expected.clone()))
     }
 
     /// Removes a part that is a word alone; false where it is not given.
@@ -62,7 +64,7 @@ impl<'a> Parts<'a> {
     /// # Errors
     /// The first of them.
     pub fn end(&self) -> Result<(), ParseError> {
-        self.left.first().map_or(Ok(()), |part| Err(ParseError::new(part, self.expected)))
+        self.left.first().map_or(Ok(()), |part| Err(ParseError::new(part, self.expected.clone())))
     }
 }
 

@@ -3,6 +3,7 @@
 use core::fmt::{Display, Formatter};
 use core::marker::PhantomData;
 use core::str::FromStr;
+use std::borrow::Cow;
 use thiserror::Error;
 
 /// Why a text is not a quantity. The message names the text, what was expected and an example; first, where it is known, what
@@ -11,7 +12,7 @@ use thiserror::Error;
 #[error("{}`{text}` is not {expected}", suggested(meant))]
 pub struct ParseError {
     text: String,
-    expected: &'static str,
+    expected: Cow<'static, str>,
     meant: Option<String>,
 }
 
@@ -21,14 +22,14 @@ fn suggested(meant: &Option<String>) -> String {
 
 impl ParseError {
     /// An error for `text` where `expected` ("a time such as `20ms`") was wanted.
-    pub fn new(text: &str, expected: &'static str) -> Self {
+    pub fn new(text: &str, expected: impl Into<Cow<'static, str>>) -> Self {
         // A binary file given as a quantity must not flood the terminal.
         const SHOWN: usize = 60;
         let mut shown: String = text.chars().take(SHOWN).collect();
         if shown.len() < text.len() {
             shown.push('…');
         }
-        Self { text: shown, expected, meant: None }
+        Self { text: shown, expected: expected.into(), meant: None }
     }
 
     /// The same error, where the text was probably meant as `meant`.

@@ -4,7 +4,8 @@ use crate::{grid, present};
 use cellcc_experiment::{AckPolicy, LossDetection, Offset, ReceiveOffload, Seeds};
 use cellcc_report::TableFormat;
 use cellcc_runner::{SeriesDetail, Shard};
-use cellcc_units::{Bytes, Queue, Ratio, Span};
+use cellcc_link::Queue;
+use cellcc_units::{Bytes, Ratio, Span};
 use std::path::PathBuf;
 
 /// A flag that is not given leaves what the Scenario file says, or the quick start.

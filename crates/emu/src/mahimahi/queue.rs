@@ -1,6 +1,7 @@
 //! `--uplink-queue=KIND` and `--uplink-queue-args=NAME=NUMBER,...`; or `--uplink-queue='red(verus, limit=100pkt)'`.
 
-use cellcc_units::{Abc, Bytes, MahimahiCoDel, MahimahiPie, Queue, QueueLimit, Span};
+use cellcc_link::{Abc, DropHead, MahimahiCoDel, MahimahiPie, Queue};
+use cellcc_units::{Bytes, QueueLimit, Span};
 use std::fmt;
 
 /// A queue, and how Mahimahi's logs name it.
@@ -20,7 +21,7 @@ pub(super) fn queue(kind: &str, arguments: &str) -> Result<Named, String> {
     let queue = match kind {
         "infinite" => QueueLimit::Unlimited.into(),
         "droptail" => arguments.limit()?.into(),
-        "drophead" => Queue::DropHead(arguments.limit()?),
+        "drophead" => Queue::DropHead(DropHead { limit: arguments.limit()? }),
         "codel" => Queue::MahimahiCoDel(MahimahiCoDel {
             limit: arguments.limit()?,
             target: arguments.span("target").unwrap_or(MahimahiCoDel::DEFAULT.target),

@@ -1,7 +1,7 @@
 use super::*;
 use crate::log::{LogHeader, LogSpec};
-use cellcc_link::{Capacity, CapacitySpec, Link, LossRate, Packet, Poll};
-use cellcc_units::{Bytes, Queue, QueueLimit, Rate, Ratio, Span, Time};
+use cellcc_link::{Capacity, CapacitySpec, Link, LossRate, Packet, Poll, Queue};
+use cellcc_units::{Bytes, QueueLimit, Rate, Ratio, Span, Time};
 use proptest::prelude::*;
 use std::fs;
 

@@ -7,7 +7,7 @@ use crate::capacity::Capacity;
 use crate::delay::Delay;
 use crate::delay_line;
 use crate::packet::{Delivery, DropReason, Dropped, Packet, Poll};
-use crate::queue_counters::{QueueCounters, QueueMeter};
+use crate::queue::{QueueCounters, QueueMeter};
 use crate::schedule::StepCursor;
 use crate::service_clock::ServiceClock;
 use cellcc_units::{Bytes, QueueLimit, Span, Time};
@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 /// A link with a drop-tail queue, without marks and jitter.
 #[derive(Debug, Clone)]
-pub(crate) struct DropTail<P> {
+pub(crate) struct DropTailLink<P> {
     limit: QueueLimit,
     delay: Delay,
     clock: ServiceClock,
@@ -33,7 +33,7 @@ pub(crate) struct DropTail<P> {
     next_departure: Time,
 }
 
-impl<P: Packet> DropTail<P> {
+impl<P: Packet> DropTailLink<P> {
     pub(crate) fn new(capacity: Arc<Capacity>, limit: QueueLimit, delay: Delay) -> Self {
         Self {
             limit,

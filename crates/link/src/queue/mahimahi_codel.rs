@@ -7,9 +7,14 @@
 //! - The clock and the times between drops are cut to whole milliseconds.
 //! - The last packet of the queue ends the state of dropping, whatever its size.
 
-use crate::backlog::{Backlog, QueuedPacket};
+use super::codel::CoDel;
+use super::fifo::{Fifo, FifoDiscipline};
+use super::text::{Part, above_zero, part};
+use super::{Backlog, Discipline, QueuedPacket};
+use crate::capacity::Capacity;
 use crate::packet::{DropReason, Packet};
-use cellcc_units::{Bytes, MahimahiCoDel, Span, Time};
+use cellcc_units::{Bytes, QueueLimit, Span, Time};
+use std::sync::Arc;
 
 /// Mahimahi's `PACKET_SIZE`, without the four bytes of its device.
 pub(crate) const FULL_PACKET: Bytes = Bytes::new(1500);
@@ -17,9 +22,54 @@ pub(crate) const FULL_PACKET: Bytes = Bytes::new(1500);
 /// A dropping state that follows the one before within this many intervals goes on at its rate.
 const RECENT_INTERVALS: u64 = 16;
 
+/// A time above zero in whole milliseconds.
+pub(crate) fn is_whole_millis(span: &Span) -> bool {
+    above_zero(span) && span.as_nanos().is_multiple_of(Span::from_millis(1).as_nanos())
+}
+
 /// Whole milliseconds, as Mahimahi's clock has them.
 pub(crate) fn whole_millis(time: Time) -> u64 {
     time.as_nanos() / Span::from_millis(1).as_nanos()
+}
+
+/// The settings of Mahimahi's CoDel, which knows no ECN.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MahimahiCoDel {
+    /// A queueing delay that is always acceptable, in whole milliseconds.
+    pub target: Span,
+    /// How long the delay may stay above the target, in whole milliseconds.
+    pub interval: Span,
+    /// What the queue holds at most; drop-tail beyond it.
+    pub limit: QueueLimit,
+}
+
+impl MahimahiCoDel {
+    /// Mahimahi has no defaults of its own: RFC 8289's.
+    pub const DEFAULT: Self = Self {
+        target: CoDel::DEFAULT.target,
+        interval: CoDel::DEFAULT.interval,
+        limit: QueueLimit::Unlimited,
+    };
+}
+
+impl Discipline for MahimahiCoDel {
+    const NAME: &'static str = "codel";
+    const VARIANT: Option<&'static str> = Some("mahimahi");
+    const BASES: &'static [(&'static str, Self)] = &[("", Self::DEFAULT)];
+    const PARTS: &'static [Part<Self>] = &[
+        part!("target=5ms", target, "in whole milliseconds", is_whole_millis),
+        part!("interval=100ms", interval, "in whole milliseconds", is_whole_millis),
+        part!("limit=1000pkt", limit),
+    ];
+    type Waiting<P> = Fifo<P, MahimahiCoDelState>;
+
+    fn limit(&self) -> QueueLimit {
+        self.limit
+    }
+
+    fn waiting<P: Packet>(self, _: &Arc<Capacity>, _: u64) -> Fifo<P, MahimahiCoDelState> {
+        Fifo::new(MahimahiCoDelState::new(self))
+    }
 }
 
 /// A CoDel controller; its times are in milliseconds.
@@ -111,6 +161,12 @@ impl MahimahiCoDelState {
 
     fn control_law(&self, from: u64) -> u64 {
         from + (self.interval as f64 / libm::sqrt(f64::from(self.count))) as u64
+    }
+}
+
+impl<P: Packet> FifoDiscipline<P> for MahimahiCoDelState {
+    fn next(&mut self, now: Time, backlog: &mut Backlog<P>) -> Option<QueuedPacket<P>> {
+        self.dequeue(now, backlog)
     }
 }
 

@@ -7,10 +7,16 @@
 //! - The delay is the backlog over a departure rate, which is measured only while 16 KiB wait. Both are whole numbers.
 //! - Drops are not spread evenly. The allowance for a burst begins at nothing.
 
+use super::fifo::{Fifo, FifoDiscipline, Verdict};
+use super::mahimahi_codel::{FULL_PACKET, is_whole_millis, whole_millis};
+use super::pie::Pie;
+use super::text::{Part, part};
+use super::{Backlog, Discipline, QueuedPacket};
+use crate::capacity::Capacity;
 use crate::loss::Loss;
-use crate::mahimahi_codel::{FULL_PACKET, whole_millis};
-use crate::pie::Verdict;
-use cellcc_units::{Bytes, MahimahiPie, Ratio, Span, Time};
+use crate::packet::Packet;
+use cellcc_units::{Bytes, QueueLimit, Ratio, Span, Time};
+use std::sync::Arc;
 
 /// Time between updates, in ms (`t_update_`).
 const UPDATE_MS: u64 = 30;
@@ -27,6 +33,43 @@ const SAFE_PROBABILITY: f64 = 0.2;
 const MEASURED_BYTES: u64 = 16_384;
 /// Keeps the draws apart from those of other parts of a link with the same seed.
 const STREAM: u64 = 0x6d_6d70_6965; // "mmpie"
+
+/// The settings of Mahimahi's PIE, which knows no ECN and looks at its probability every 30 ms.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MahimahiPie {
+    /// The queueing delay to be held, in whole milliseconds (`qdelay_ref`).
+    pub target: Span,
+    /// For how long a queue may fill after a rest before anything is dropped, in whole milliseconds (`max_burst`).
+    pub burst: Span,
+    /// What the queue holds at most; drop-tail beyond it.
+    pub limit: QueueLimit,
+}
+
+impl MahimahiPie {
+    /// Mahimahi has no defaults of its own: RFC 8033's.
+    pub const DEFAULT: Self =
+        Self { target: Pie::DEFAULT.target, burst: Pie::DEFAULT.burst, limit: QueueLimit::Unlimited };
+}
+
+impl Discipline for MahimahiPie {
+    const NAME: &'static str = "pie";
+    const VARIANT: Option<&'static str> = Some("mahimahi");
+    const BASES: &'static [(&'static str, Self)] = &[("", Self::DEFAULT)];
+    const PARTS: &'static [Part<Self>] = &[
+        part!("target=15ms", target, "in whole milliseconds", is_whole_millis),
+        part!("burst=150ms", burst, "in whole milliseconds", is_whole_millis),
+        part!("limit=1000pkt", limit),
+    ];
+    type Waiting<P> = Fifo<P, MahimahiPieState>;
+
+    fn limit(&self) -> QueueLimit {
+        self.limit
+    }
+
+    fn waiting<P: Packet>(self, _: &Arc<Capacity>, seed: u64) -> Fifo<P, MahimahiPieState> {
+        Fifo::new(MahimahiPieState::new(self, seed))
+    }
+}
 
 /// A PIE controller; its times are in milliseconds.
 #[derive(Debug, Clone)]
@@ -131,6 +174,18 @@ impl MahimahiPieState {
             self.departure_rate = 0;
             self.burst_allowance = self.burst;
         }
+    }
+}
+
+impl<P: Packet> FifoDiscipline<P> for MahimahiPieState {
+    fn admit(&mut self, now: Time, _: Bytes, _: &P, backlog: &Backlog<P>) -> Verdict {
+        self.judge(now, backlog.bytes())
+    }
+
+    fn next(&mut self, now: Time, backlog: &mut Backlog<P>) -> Option<QueuedPacket<P>> {
+        let next = backlog.pop(now)?;
+        self.note_service(now, next.packet.size(), backlog.bytes());
+        Some(next)
     }
 }
 

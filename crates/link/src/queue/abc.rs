@@ -11,8 +11,12 @@
 //! not used. In sum that is what the equation gives. Here it is the equation's, because a rate has no opportunities. Otherwise
 //! than there, amounts are in bytes, and rates are counted over exactly 20 ms.
 
+use super::fifo::{Fifo, FifoDiscipline};
+use super::text::{Part, above_zero, part};
+use super::{Backlog, Discipline, QueuedPacket};
 use crate::capacity::Capacity;
-use cellcc_units::{Abc, Bytes, Span, Time};
+use crate::packet::Packet;
+use cellcc_units::{Bytes, QueueLimit, Ratio, Span, Time};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -20,6 +24,49 @@ use std::sync::Arc;
 const WINDOW: Span = Span::from_millis(20);
 /// Tokens that the bucket holds, and has at first (`credits`).
 const MOST_TOKENS: f64 = 5.0;
+
+/// The settings of ABC's router (Goyal et al., NSDI 2020).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Abc {
+    /// A queueing delay up to which the queue need not shrink (d_t).
+    pub target: Span,
+    /// The share of the link's rate that is aimed at (eta).
+    pub eta: Ratio,
+    /// How long a queue beyond `target` takes to drain (delta).
+    pub delta: Span,
+    /// What the queue holds at most; drop-tail beyond it.
+    pub limit: QueueLimit,
+}
+
+impl Abc {
+    /// 50 ms (the authors' script `exp.sh`), 98 % and 133 ms (the evaluation of the paper; the script's beta of 75 % over 100 ms), no limit.
+    pub const DEFAULT: Self = Self {
+        target: Span::from_millis(50),
+        eta: Ratio::new(0.98),
+        delta: Span::from_millis(133),
+        limit: QueueLimit::Unlimited,
+    };
+}
+
+impl Discipline for Abc {
+    const NAME: &'static str = "abc";
+    const BASES: &'static [(&'static str, Self)] = &[("", Self::DEFAULT)];
+    const PARTS: &'static [Part<Self>] = &[
+        part!("target=50ms", target),
+        part!("eta=98%", eta, "above 0%, up to 100%", |_| true),
+        part!("delta=133ms", delta, "", above_zero),
+        part!("limit=250pkt", limit),
+    ];
+    type Waiting<P> = Fifo<P, AbcState>;
+
+    fn limit(&self) -> QueueLimit {
+        self.limit
+    }
+
+    fn waiting<P: Packet>(self, capacity: &Arc<Capacity>, _: u64) -> Fifo<P, AbcState> {
+        Fifo::new(AbcState::new(self, Arc::clone(capacity)))
+    }
+}
 
 /// An ABC router.
 #[derive(Debug, Clone)]
@@ -70,6 +117,18 @@ impl AbcState {
         let too_long = (wait - self.settings.target.as_secs_f64()).max(0.0);
         let target = carried * (self.settings.eta.get() - too_long / self.settings.delta.as_secs_f64());
         (target / (2.0 * self.departed.as_f64())).clamp(0.0, 1.0)
+    }
+}
+
+impl<P: Packet> FifoDiscipline<P> for AbcState {
+    fn next(&mut self, now: Time, backlog: &mut Backlog<P>) -> Option<QueuedPacket<P>> {
+        let mut next = backlog.pop(now)?;
+        let packet = &mut next.packet;
+        let queued = backlog.bytes() + packet.size();
+        if packet.is_ecn_capable() && self.brakes(now, packet.size(), queued, packet.is_marked()) {
+            packet.mark_congestion();
+        }
+        Some(next)
     }
 }
 

@@ -7,9 +7,56 @@
 //! The names and the order of steps are those of the RFC's pseudocode, section 5. As in Linux, a mark stands in for a
 //! drop, and the marked packet is the one that is sent.
 
-use crate::backlog::{Backlog, QueuedPacket};
+use super::fifo::{Fifo, FifoDiscipline};
+use super::text::{Part, above_zero, part};
+use super::{Backlog, Discipline, QueuedPacket};
+use crate::capacity::Capacity;
 use crate::packet::{DropReason, Packet};
-use cellcc_units::{Bytes, CoDel, Span, Time};
+use cellcc_units::{Bytes, QueueLimit, Span, Time};
+use std::sync::Arc;
+
+/// The settings of CoDel (RFC 8289).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CoDel {
+    /// A queueing delay that is always acceptable.
+    pub target: Span,
+    /// How long the delay may stay above the target: about the longest RTT that is common.
+    pub interval: Span,
+    /// What the queue holds at most; drop-tail beyond it.
+    pub limit: QueueLimit,
+    /// Marks ECN-capable packets instead of dropping them.
+    pub ecn: bool,
+}
+
+impl CoDel {
+    /// 5 ms and 100 ms (RFC 8289, sections 4.4 and 4.3), no limit, no ECN.
+    pub const DEFAULT: Self = Self {
+        target: Span::from_millis(5),
+        interval: Span::from_millis(100),
+        limit: QueueLimit::Unlimited,
+        ecn: false,
+    };
+}
+
+impl Discipline for CoDel {
+    const NAME: &'static str = "codel";
+    const BASES: &'static [(&'static str, Self)] = &[("", Self::DEFAULT)];
+    const PARTS: &'static [Part<Self>] = &[
+        part!("target=5ms", target, "", above_zero),
+        part!("interval=100ms", interval, "", above_zero),
+        part!("limit=1000pkt", limit),
+        part!("ecn", ecn),
+    ];
+    type Waiting<P> = Fifo<P, CoDelState>;
+
+    fn limit(&self) -> QueueLimit {
+        self.limit
+    }
+
+    fn waiting<P: Packet>(self, _: &Arc<Capacity>, _: u64) -> Fifo<P, CoDelState> {
+        Fifo::new(CoDelState::new(self))
+    }
+}
 
 /// A CoDel controller.
 #[derive(Debug, Clone)]
@@ -119,6 +166,12 @@ impl CoDelState {
     fn control_law(&self, from: Time) -> Time {
         let interval = self.settings.interval.as_nanos() as f64;
         from + Span::from_nanos((interval / libm::sqrt(f64::from(self.count))) as u64)
+    }
+}
+
+impl<P: Packet> FifoDiscipline<P> for CoDelState {
+    fn next(&mut self, now: Time, backlog: &mut Backlog<P>) -> Option<QueuedPacket<P>> {
+        self.dequeue(now, backlog)
     }
 }
 

@@ -7,8 +7,64 @@
 //! stamps (section 4.3 leaves the choice) and not from a departure rate, which a cellular link does not hold: it is the
 //! age of the packet at the head.
 
+use super::fifo::{Fifo, FifoDiscipline, Verdict};
+use super::text::{Part, above_zero, part};
+use super::{Backlog, Discipline, QueuedPacket};
+use crate::capacity::Capacity;
 use crate::loss::Loss;
-use cellcc_units::{Bytes, Pie, Ratio, Span, Time};
+use crate::packet::Packet;
+use cellcc_units::{Bytes, QueueLimit, Ratio, Span, Time};
+use std::sync::Arc;
+
+/// The settings of PIE (RFC 8033).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pie {
+    /// The queueing delay to be held (QDELAY_REF).
+    pub target: Span,
+    /// For how long a queue may fill before anything is dropped (MAX_BURST).
+    pub burst: Span,
+    /// Time between updates of the drop probability (T_UPDATE); not below [`Pie::SHORTEST_UPDATE`].
+    pub update: Span,
+    /// What the queue holds at most; drop-tail beyond it.
+    pub limit: QueueLimit,
+    /// Marks ECN-capable packets instead of dropping them while the probability is low.
+    pub ecn: bool,
+}
+
+impl Pie {
+    /// An update costs some work, and packets come hardly more often.
+    pub const SHORTEST_UPDATE: Span = Span::from_millis(1);
+
+    /// 15 ms, 150 ms and 15 ms (RFC 8033, sections 4.2 and 4.4), no limit, no ECN.
+    pub const DEFAULT: Self = Self {
+        target: Span::from_millis(15),
+        burst: Span::from_millis(150),
+        update: Span::from_millis(15),
+        limit: QueueLimit::Unlimited,
+        ecn: false,
+    };
+}
+
+impl Discipline for Pie {
+    const NAME: &'static str = "pie";
+    const BASES: &'static [(&'static str, Self)] = &[("", Self::DEFAULT)];
+    const PARTS: &'static [Part<Self>] = &[
+        part!("target=15ms", target, "", above_zero),
+        part!("burst=150ms", burst),
+        part!("update=15ms", update, "1ms or more", |update| *update >= Self::SHORTEST_UPDATE),
+        part!("limit=1000pkt", limit),
+        part!("ecn", ecn),
+    ];
+    type Waiting<P> = Fifo<P, PieState>;
+
+    fn limit(&self) -> QueueLimit {
+        self.limit
+    }
+
+    fn waiting<P: Packet>(self, _: &Arc<Capacity>, seed: u64) -> Fifo<P, PieState> {
+        Fifo::new(PieState::new(self, seed))
+    }
+}
 
 /// A PIE controller.
 #[derive(Debug, Clone)]
@@ -22,14 +78,6 @@ pub(crate) struct PieState {
     /// [`Time::NEVER`] while nothing is going on.
     next_update: Time,
     chance: Loss,
-}
-
-/// What happens to an arriving packet.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Verdict {
-    Enqueue,
-    Mark,
-    Drop,
 }
 
 /// Weights of the delay's distance and growth, per second (section 4.2).
@@ -133,6 +181,18 @@ impl PieState {
             self.accu_prob = 0.0;
         }
         drops
+    }
+}
+
+impl<P: Packet> FifoDiscipline<P> for PieState {
+    fn admit(&mut self, now: Time, _: Bytes, packet: &P, backlog: &Backlog<P>) -> Verdict {
+        self.update_until(now, backlog.oldest());
+        self.judge(now, backlog.bytes(), packet.is_ecn_capable())
+    }
+
+    fn next(&mut self, now: Time, backlog: &mut Backlog<P>) -> Option<QueuedPacket<P>> {
+        self.update_until(now, backlog.oldest());
+        backlog.pop(now)
     }
 }
 

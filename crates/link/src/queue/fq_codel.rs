@@ -9,14 +9,63 @@
 //! numbers are hashes of addresses, protocol and ports, so that two flows can share a queue, as in Linux. CoDel looks at the
 //! bytes of its own queue where it leaves the last packet alone; Linux looks at all queues' there.
 
-use crate::backlog::{Backlog, QueuedPacket};
-use crate::codel::CoDelState;
+use super::codel::{CoDel, CoDelState};
+use super::text::{Part, above_zero, part};
+use super::waiting::Waiting;
+use super::{Backlog, Discipline, QueuedPacket};
+use crate::capacity::Capacity;
 use crate::packet::{DropReason, Dropped, Packet};
-use cellcc_units::{Bytes, CoDel, FqCoDel, Time};
+use cellcc_units::{Bytes, QueueLimit, Time};
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 /// At the limit, half of the longest queue goes, and not more than that many packets (section 4.1).
 const MOST_DROPPED_AT_ONCE: usize = 64;
+
+/// The settings of FQ-CoDel (RFC 8290).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FqCoDel {
+    /// Of each queue, but for the limit: that is of all queues together, and beyond it packets of the longest queue are dropped.
+    pub codel: CoDel,
+    /// Bytes that a queue may send before the others' turn; not below [`FqCoDel::SMALLEST_QUANTUM`].
+    pub quantum: Bytes,
+    /// How many queues there are, from one to 65,536 as in Linux.
+    pub queues: u32,
+}
+
+impl FqCoDel {
+    /// As in Linux: with less, a queue needs too many rounds for a packet.
+    pub const SMALLEST_QUANTUM: Bytes = Bytes::new(256);
+
+    /// 5 ms, 100 ms, 10,240 packets, 1514 bytes and 1024 queues (RFC 8290, section 5.2), no ECN.
+    pub const DEFAULT: Self = Self {
+        codel: CoDel { limit: QueueLimit::Packets(10_240), ..CoDel::DEFAULT },
+        quantum: Bytes::new(1514),
+        queues: 1024,
+    };
+}
+
+impl Discipline for FqCoDel {
+    const NAME: &'static str = "fq-codel";
+    const BASES: &'static [(&'static str, Self)] = &[("", Self::DEFAULT)];
+    const PARTS: &'static [Part<Self>] = &[
+        part!("quantum=1514B", quantum, "256B or more", |quantum| *quantum >= Self::SMALLEST_QUANTUM),
+        part!("queues=1024", queues, "1 to 65536", |queues| (1..=65_536).contains(queues)),
+        part!("target=5ms", codel.target, "", above_zero),
+        part!("interval=100ms", codel.interval, "", above_zero),
+        part!("limit=10240pkt", codel.limit),
+        part!("ecn", codel.ecn),
+    ];
+    type Waiting<P> = FlowQueues<P>;
+
+    fn limit(&self) -> QueueLimit {
+        self.codel.limit
+    }
+
+    fn waiting<P: Packet>(self, _: &Arc<Capacity>, _: u64) -> FlowQueues<P> {
+        FlowQueues::new(self)
+    }
+}
 
 /// The queues of all flows.
 #[derive(Debug, Clone)]
@@ -70,79 +119,8 @@ impl<P: Packet> FlowQueues<P> {
         (packet.flow() % u64::from(self.settings.queues)) as usize
     }
 
-    pub(crate) fn push(&mut self, now: Time, packet: P) {
-        let index = self.index(&packet);
-        if index >= self.queues.len() {
-            self.queues.resize_with(index + 1, || FlowQueue::new(self.settings.codel));
-        }
-        self.len += 1;
-        self.bytes += packet.size();
-        let quantum = self.quantum();
-        let queue = &mut self.queues[index];
-        queue.backlog.push(packet, now);
-        if !queue.is_listed {
-            queue.is_listed = true;
-            queue.credits = quantum;
-            self.new.push_back(index);
-        }
-    }
-
     fn quantum(&self) -> i64 {
         self.settings.quantum.get() as i64
-    }
-
-    /// Drops from the head of the queue that has the most bytes once `packet` is in its own. False where `packet` itself is that
-    /// head.
-    pub(crate) fn make_room(&mut self, now: Time, packet: &P) -> bool {
-        let own = self.index(packet);
-        let bytes_of = |index: usize, queue: &FlowQueue<P>| {
-            queue.backlog.bytes() + if index == own { packet.size() } else { Bytes::ZERO }
-        };
-        let sizes = self.queues.iter().enumerate().map(|(index, queue)| (bytes_of(index, queue), index));
-        // As in Linux, the first of several.
-        let longest = sizes.max_by_key(|&(bytes, index)| (bytes, usize::MAX - index));
-        // A flow that never had a queue has none here: with this packet it may be the longest.
-        let Some((bytes, longest)) = longest.filter(|&(bytes, _)| bytes >= packet.size()) else {
-            return false;
-        };
-        let half = Bytes::new(bytes.get() / 2);
-        let backlog = &mut self.queues[longest].backlog;
-        let (mut count, mut dropped) = (0, Bytes::ZERO);
-        while count < MOST_DROPPED_AT_ONCE && (count == 0 || dropped < half) {
-            let Some(oldest) = backlog.pop(Time::NEVER) else { break };
-            count += 1;
-            dropped += oldest.packet.size();
-            let reason = DropReason::QueueHead;
-            self.dropped.push_back(Dropped { packet: oldest.packet, at: now, reason });
-        }
-        self.len -= count;
-        self.bytes -= dropped;
-        count > 0
-    }
-
-    /// Takes the packet whose service begins at `now`, from those that arrived by then.
-    pub(crate) fn begin_service(&mut self, now: Time) -> Option<QueuedPacket<P>> {
-        loop {
-            let ready = |list: &VecDeque<usize>| list.iter().position(|&at| self.queues[at].is_ready(now));
-            let (is_new, place) = match ready(&self.new) {
-                Some(place) => (true, place),
-                None => (false, ready(&self.old)?),
-            };
-            let quantum = self.quantum();
-            let list = if is_new { &mut self.new } else { &mut self.old };
-            let index = list[place];
-            let queue = &mut self.queues[index];
-            if queue.credits <= 0 {
-                queue.credits += quantum;
-                list.remove(place);
-                self.old.push_back(index);
-                continue;
-            }
-            if let Some(next) = self.dequeue(now, index) {
-                return Some(next);
-            }
-            self.unlist_empty(is_new, place);
-        }
     }
 
     /// What CoDel gives of one queue.
@@ -174,27 +152,97 @@ impl<P: Packet> FlowQueues<P> {
             self.old.push_back(index);
         }
     }
+}
 
-    /// When the oldest packet arrived.
-    pub(crate) fn oldest(&self) -> Option<Time> {
+impl<P: Packet> Waiting<P> for FlowQueues<P> {
+    fn push(&mut self, now: Time, packet: P, _: Bytes) -> Result<(), Dropped<P>> {
+        let index = self.index(&packet);
+        if index >= self.queues.len() {
+            self.queues.resize_with(index + 1, || FlowQueue::new(self.settings.codel));
+        }
+        self.len += 1;
+        self.bytes += packet.size();
+        let quantum = self.quantum();
+        let queue = &mut self.queues[index];
+        queue.backlog.push(packet, now);
+        if !queue.is_listed {
+            queue.is_listed = true;
+            queue.credits = quantum;
+            self.new.push_back(index);
+        }
+        Ok(())
+    }
+
+    /// Drops from the head of the queue that has the most bytes once `packet` is in its own. False where `packet` itself is that
+    /// head.
+    fn make_room(&mut self, now: Time, packet: &P) -> bool {
+        let own = self.index(packet);
+        let bytes_of = |index: usize, queue: &FlowQueue<P>| {
+            queue.backlog.bytes() + if index == own { packet.size() } else { Bytes::ZERO }
+        };
+        let sizes = self.queues.iter().enumerate().map(|(index, queue)| (bytes_of(index, queue), index));
+        // As in Linux, the first of several.
+        let longest = sizes.max_by_key(|&(bytes, index)| (bytes, usize::MAX - index));
+        // A flow that never had a queue has none here: with this packet it may be the longest.
+        let Some((bytes, longest)) = longest.filter(|&(bytes, _)| bytes >= packet.size()) else {
+            return false;
+        };
+        let half = Bytes::new(bytes.get() / 2);
+        let backlog = &mut self.queues[longest].backlog;
+        let (mut count, mut dropped) = (0, Bytes::ZERO);
+        while count < MOST_DROPPED_AT_ONCE && (count == 0 || dropped < half) {
+            let Some(oldest) = backlog.pop(Time::NEVER) else { break };
+            count += 1;
+            dropped += oldest.packet.size();
+            let reason = DropReason::QueueHead;
+            self.dropped.push_back(Dropped { packet: oldest.packet, at: now, reason });
+        }
+        self.len -= count;
+        self.bytes -= dropped;
+        count > 0
+    }
+
+    fn next(&mut self, now: Time) -> Option<QueuedPacket<P>> {
+        loop {
+            let ready = |list: &VecDeque<usize>| list.iter().position(|&at| self.queues[at].is_ready(now));
+            let (is_new, place) = match ready(&self.new) {
+                Some(place) => (true, place),
+                None => (false, ready(&self.old)?),
+            };
+            let quantum = self.quantum();
+            let list = if is_new { &mut self.new } else { &mut self.old };
+            let index = list[place];
+            let queue = &mut self.queues[index];
+            if queue.credits <= 0 {
+                queue.credits += quantum;
+                list.remove(place);
+                self.old.push_back(index);
+                continue;
+            }
+            if let Some(next) = self.dequeue(now, index) {
+                return Some(next);
+            }
+            self.unlist_empty(is_new, place);
+        }
+    }
+
+    fn oldest(&self) -> Option<Time> {
         self.new.iter().chain(&self.old).filter_map(|&index| self.queues[index].backlog.oldest()).min()
     }
 
-    /// The next drop that the driver has not fetched yet.
-    pub(crate) fn next_drop(&mut self) -> Option<Dropped<P>> {
+    fn next_drop(&mut self) -> Option<Dropped<P>> {
         self.dropped.pop_front()
     }
 
-    /// When that drop happened; [`Time::NEVER`] where there is none.
-    pub(crate) fn next_drop_at(&self) -> Time {
+    fn next_drop_at(&self) -> Time {
         self.dropped.front().map_or(Time::NEVER, |dropped| dropped.at)
     }
 
-    pub(crate) fn len(&self) -> usize {
+    fn len(&self) -> usize {
         self.len
     }
 
-    pub(crate) fn bytes(&self) -> Bytes {
+    fn bytes(&self) -> Bytes {
         self.bytes
     }
 }

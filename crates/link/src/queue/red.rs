@@ -8,9 +8,14 @@
 //! small ones. An empty queue lowers the average as if packets of [`IDLE_PACKET_TIME`] had found it empty; it counts as empty
 //! from the beginning of the last service.
 
+use super::fifo::{Fifo, FifoDiscipline, Verdict};
+use super::text::{Part, part};
+use super::{Backlog, Discipline, QueuedPacket};
+use crate::capacity::Capacity;
 use crate::loss::Loss;
-use crate::pie::Verdict;
-use cellcc_units::{Bytes, Ratio, Red, Span, Time};
+use crate::packet::Packet;
+use cellcc_units::{Bytes, QueueLimit, Ratio, Span, Time};
+use std::sync::Arc;
 
 /// The weight of a packet's queue in the average (w_q; paper, section 6).
 const WEIGHT: f64 = 0.002;
@@ -19,6 +24,60 @@ const WEIGHT: f64 = 0.002;
 const IDLE_PACKET_TIME: Span = Span::from_micros(1200);
 /// Keeps the draws apart from those of other parts of a link with the same seed.
 const STREAM: u64 = 0x72_6564; // "red"
+
+/// The settings of gentle RED (Floyd and Jacobson 1993, Floyd 2000).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Red {
+    /// Below this average length nothing is dropped (min_th).
+    pub min: Bytes,
+    /// The average length at which `probability` is reached (max_th), above `min`; at twice as much every packet is dropped.
+    pub max: Bytes,
+    /// The probability of a drop at `max` (max_p).
+    pub probability: Ratio,
+    /// What the queue holds at most; drop-tail beyond it.
+    pub limit: QueueLimit,
+    /// Marks ECN-capable packets instead of dropping them while the average is below `max`.
+    pub ecn: bool,
+}
+
+impl Red {
+    /// 5 and 15 packets of 1500 bytes, 10 % (Floyd, "RED: Discussions of Setting Parameters", 1997), no limit, no ECN.
+    pub const DEFAULT: Self = Self {
+        min: Bytes::new(7500),
+        max: Bytes::new(22_500),
+        probability: Ratio::new(0.1),
+        limit: QueueLimit::Unlimited,
+        ecn: false,
+    };
+
+    /// 3 and 9 Mbit, 10 % (Zaki et al., Verus, SIGCOMM 2015, section 6).
+    pub const VERUS: Self = Self { min: Bytes::new(375_000), max: Bytes::new(1_125_000), ..Self::DEFAULT };
+}
+
+impl Discipline for Red {
+    const NAME: &'static str = "red";
+    const BASES: &'static [(&'static str, Self)] = &[("", Self::DEFAULT), ("verus", Self::VERUS)];
+    const PARTS: &'static [Part<Self>] = &[
+        part!("min=7.5kB", min),
+        part!("max=22.5kB", max, "above `min`", |_| true),
+        part!("probability=10%", probability, "above 0%, up to 100%", |_| true),
+        part!("limit=1000pkt", limit),
+        part!("ecn", ecn),
+    ];
+    type Waiting<P> = Fifo<P, RedState>;
+
+    fn limit(&self) -> QueueLimit {
+        self.limit
+    }
+
+    fn contradiction(&self) -> Option<String> {
+        (self.min >= self.max).then(|| format!("min={}, max={}", self.min, self.max))
+    }
+
+    fn waiting<P: Packet>(self, _: &Arc<Capacity>, seed: u64) -> Fifo<P, RedState> {
+        Fifo::new(RedState::new(self, seed))
+    }
+}
 
 /// A RED controller.
 #[derive(Debug, Clone)]
@@ -41,11 +100,6 @@ impl RedState {
             last_service: Time::ZERO,
             chance: Loss::new(Ratio::ZERO, seed ^ STREAM),
         }
-    }
-
-    /// The average length.
-    pub(crate) fn average(&self) -> Bytes {
-        Bytes::new(self.avg as u64)
     }
 
     /// The service of a packet begins.
@@ -93,6 +147,22 @@ impl RedState {
             // Gentle.
             avg => (max_p + (1.0 - max_p) * (avg - max) / max).min(1.0),
         }
+    }
+}
+
+impl<P: Packet> FifoDiscipline<P> for RedState {
+    fn admit(&mut self, now: Time, queued: Bytes, packet: &P, _: &Backlog<P>) -> Verdict {
+        self.judge(now, queued, packet.is_ecn_capable())
+    }
+
+    fn next(&mut self, now: Time, backlog: &mut Backlog<P>) -> Option<QueuedPacket<P>> {
+        let next = backlog.pop(now)?;
+        self.note_service(now);
+        Some(next)
+    }
+
+    fn average(&self) -> Option<Bytes> {
+        Some(Bytes::new(self.avg as u64))
     }
 }
 

@@ -1,0 +1,196 @@
+//! Queues. A discipline is one file: its settings, how they are written, and what it does with packets; and a line in the list below.
+
+mod abc;
+mod backlog;
+mod codel;
+mod counters;
+mod drop_head;
+mod drop_tail;
+mod fifo;
+mod fq_codel;
+mod mahimahi_codel;
+mod mahimahi_pie;
+mod pie;
+mod red;
+mod text;
+mod waiting;
+
+pub(crate) use backlog::{Backlog, QueuedPacket};
+pub use counters::QueueCounters;
+pub(crate) use counters::QueueMeter;
+pub(crate) use waiting::AqmQueue;
+
+use crate::capacity::Capacity;
+use crate::packet::Packet;
+use cellcc_units::{ParseError, QueueLimit, deserialize_text, name_and_parts};
+use core::fmt;
+use core::str::FromStr;
+use std::sync::{Arc, LazyLock};
+use text::Part;
+use waiting::Waiting;
+
+/// The settings of a discipline.
+pub(crate) trait Discipline: Copy + PartialEq + 'static {
+    /// As it is written.
+    const NAME: &'static str;
+    /// A word between the parentheses that tells it from another one with the same name.
+    const VARIANT: Option<&'static str> = None;
+    /// What holds for parts that are not written: the default, and then presets by the word that chooses them.
+    const BASES: &'static [(&'static str, Self)];
+    /// What can be written between the parentheses.
+    const PARTS: &'static [Part<Self>];
+    /// The packets that wait: a [`Waiting`].
+    type Waiting<P>;
+
+    /// What it holds at most.
+    fn limit(&self) -> QueueLimit;
+
+    /// The parts that cannot be together.
+    fn contradiction(&self) -> Option<String> {
+        None
+    }
+
+    /// An empty queue before a link of this capacity. `seed` decides what is random.
+    fn waiting<P: Packet>(self, capacity: &Arc<Capacity>, seed: u64) -> Self::Waiting<P>;
+}
+
+/// The list of disciplines: for each a variant of [`Queue`] with its settings.
+macro_rules! disciplines {
+    ($($(#[$doc:meta])* $module:ident::$name:ident,)+) => {
+        $(pub use $module::$name;)+
+
+        /// What a queue does with packets: how many it holds, and which it drops or marks. docs/link-model.md lists how queues are
+        /// written.
+        #[derive(Debug, Clone, Copy, PartialEq)]
+        pub enum Queue {
+            $($(#[$doc])* $name($name),)+
+        }
+
+        impl Queue {
+            /// What it holds at most.
+            pub fn limit(&self) -> QueueLimit {
+                match self {
+                    $(Self::$name(settings) => settings.limit(),)+
+                }
+            }
+
+            /// How each discipline is written, with every part, as `codel(target=5ms, interval=100ms, limit=1000pkt, ecn)`.
+            pub fn forms() -> Vec<String> {
+                vec![$(text::form::<$name>()),+]
+            }
+
+            fn read(name: &str, inside: &str) -> Result<Option<Self>, ParseError> {
+                let has = |word: &str| inside.split(',').any(|part| part.trim() == word);
+                let variant = [$(($name::NAME, $name::VARIANT)),+].into_iter()
+                    .filter(|(other, word)| *other == name && word.is_some_and(has))
+                    .find_map(|(_, word)| word);
+                $(if $name::NAME == name && $name::VARIANT == variant {
+                    return Ok(text::read::<$name>(inside)?.map(Self::$name));
+                })+
+                Ok(None)
+            }
+
+            fn written(&self) -> String {
+                match self {
+                    $(Self::$name(settings) => text::written(settings),)+
+                }
+            }
+        }
+
+        /// The packets of any queue.
+        #[derive(Debug, Clone)]
+        pub(crate) enum AnyWaiting<P> {
+            $($name(<$name as Discipline>::Waiting<P>),)+
+        }
+
+        impl<P: Packet> AnyWaiting<P> {
+            pub(crate) fn new(queue: Queue, capacity: &Arc<Capacity>, seed: u64) -> Self {
+                match queue {
+                    $(Queue::$name(settings) => Self::$name(settings.waiting(capacity, seed)),)+
+                }
+            }
+
+            pub(crate) fn get(&self) -> &dyn Waiting<P> {
+                match self {
+                    $(Self::$name(waiting) => waiting,)+
+                }
+            }
+
+            pub(crate) fn get_mut(&mut self) -> &mut dyn Waiting<P> {
+                match self {
+                    $(Self::$name(waiting) => waiting,)+
+                }
+            }
+        }
+    };
+}
+
+disciplines! {
+    /// First in, first out; a packet that does not fit is dropped.
+    drop_tail::DropTail,
+    /// First in, first out; the oldest packets are dropped until the newest fits.
+    drop_head::DropHead,
+    /// Controlled delay.
+    codel::CoDel,
+    /// Controlled delay as Mahimahi has it.
+    mahimahi_codel::MahimahiCoDel,
+    /// Proportional integral controller, enhanced.
+    pie::Pie,
+    /// The same as Mahimahi has it.
+    mahimahi_pie::MahimahiPie,
+    /// Random early detection.
+    red::Red,
+    /// A queue for each flow, and CoDel in each.
+    fq_codel::FqCoDel,
+    /// ABC's router.
+    abc::Abc,
+}
+
+static EXPECTED: LazyLock<String> = LazyLock::new(|| {
+    let forms: Vec<_> = Queue::forms().iter().map(|form| format!("`{form}`")).collect();
+    format!("a queue: a limit above zero such as `3200pkt`, `1.5MB`, `100ms` or `unlimited`, or one of {}", forms.join(", "))
+});
+
+impl FromStr for Queue {
+    type Err = ParseError;
+
+    fn from_str(text: &str) -> Result<Self, ParseError> {
+        let text = text.trim();
+        if let Ok(limit) = text.parse::<QueueLimit>() {
+            return Ok(limit.into());
+        }
+        let in_packets = || Some(format!("{text}pkt")).filter(|limit| limit.parse::<QueueLimit>().is_ok());
+        let refused = || ParseError::new(text, EXPECTED.as_str()).meaning(in_packets());
+        let (name, inside) = name_and_parts(text).ok_or_else(refused)?;
+        Self::read(name, inside)?.ok_or_else(refused)
+    }
+}
+
+impl fmt::Display for Queue {
+    /// The shortest text that reads back.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if *self == Self::from(self.limit()) { self.limit().fmt(f) } else { f.pad(&self.written()) }
+    }
+}
+
+impl From<QueueLimit> for Queue {
+    /// Drop-tail with this limit.
+    fn from(limit: QueueLimit) -> Self {
+        Self::DropTail(DropTail { limit, ..DropTail::DEFAULT })
+    }
+}
+
+impl serde::Serialize for Queue {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> serde::Deserialize<'de> for Queue {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserialize_text(deserializer, EXPECTED.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests;

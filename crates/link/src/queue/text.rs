@@ -1,0 +1,192 @@
+//! How a discipline is written: `name(key=value, word)`. One list of parts serves reading, printing and what errors say.
+
+use super::Discipline;
+use cellcc_units::{Bytes, ParseError, Parts, QueueLimit, Ratio, Span};
+use core::str::FromStr;
+
+/// One part of what stands between the parentheses, of a discipline with the settings `D`.
+pub(crate) struct Part<D> {
+    /// With an example of its value, as `target=5ms`; `ecn` for a word; `LIMIT` for a limit without a key, which must be there.
+    pub(crate) form: &'static str,
+    /// What its value must be, beyond what the form shows; often empty.
+    pub(crate) range: &'static str,
+    /// Takes the value; `None` where it is refused.
+    pub(crate) read: fn(&mut D, &str) -> Option<()>,
+    /// The value; `None` for one that is not written.
+    pub(crate) write: fn(&D) -> Option<String>,
+}
+
+/// `part!("update=15ms", update)`: a part, and the field that has its value. A range in words and a closure may refuse values.
+macro_rules! part {
+    ($form:literal, $($field:ident).+) => {
+        part!($form, $($field).+, "", |_| true)
+    };
+    ($form:literal, $($field:ident).+, $range:literal, $accepts:expr) => {
+        $crate::queue::text::Part {
+            form: $form,
+            range: $range,
+            read: |settings, text| {
+                settings.$($field).+ = $crate::queue::text::accepted(text, $accepts)?;
+                Some(())
+            },
+            write: |settings| $crate::queue::text::Value::written(&settings.$($field).+),
+        }
+    };
+}
+pub(crate) use part;
+
+/// The value of a part.
+pub(crate) trait Value: Sized {
+    fn read(text: &str) -> Option<Self>;
+    fn written(&self) -> Option<String>;
+}
+
+macro_rules! values {
+    ($($type:ty),+) => {
+        $(impl Value for $type {
+            fn read(text: &str) -> Option<Self> {
+                text.parse().ok()
+            }
+            fn written(&self) -> Option<String> {
+                Some(self.to_string())
+            }
+        })+
+    };
+}
+values!(Bytes, QueueLimit, Span, u32);
+
+/// A share: above 0 %, up to 100 %.
+impl Value for Ratio {
+    fn read(text: &str) -> Option<Self> {
+        let share = text.strip_suffix('%').and_then(|_| Self::from_str(text).ok());
+        share.filter(|share| !share.is_zero() && *share <= Self::ONE)
+    }
+    fn written(&self) -> Option<String> {
+        Some(format!("{}%", self.get() * 100.0))
+    }
+}
+
+/// A word that is there or not.
+impl Value for bool {
+    fn read(_: &str) -> Option<Self> {
+        Some(true)
+    }
+    fn written(&self) -> Option<String> {
+        self.then(String::new)
+    }
+}
+
+impl<T: Value> Value for Option<T> {
+    fn read(text: &str) -> Option<Self> {
+        T::read(text).map(Some)
+    }
+    fn written(&self) -> Option<String> {
+        self.as_ref().and_then(T::written)
+    }
+}
+
+/// The value that a text has, where it is accepted.
+pub(crate) fn accepted<T: Value>(text: &str, accepts: impl Fn(&T) -> bool) -> Option<T> {
+    T::read(text).filter(accepts)
+}
+
+/// A time above zero.
+pub(crate) fn above_zero(span: &Span) -> bool {
+    !span.is_zero()
+}
+
+impl<D> Part<D> {
+    const LIMIT: &'static str = "LIMIT";
+
+    /// Empty for a limit without a key.
+    fn key(&self) -> &'static str {
+        match self.form {
+            Self::LIMIT => "",
+            form => form.split_once('=').map_or(form, |(key, _)| key),
+        }
+    }
+
+    fn is_word(&self) -> bool {
+        self.form == self.key()
+    }
+
+    fn text(&self, settings: &D) -> Option<String> {
+        let value = (self.write)(settings)?;
+        Some(match self.key() {
+            "" => value,
+            key if self.is_word() => key.to_owned(),
+            key => format!("{key}={value}"),
+        })
+    }
+
+    /// As errors name it.
+    fn described(&self) -> String {
+        match self.form {
+            Self::LIMIT => "a limit such as `100pkt`".to_owned(),
+            form if self.range.is_empty() => format!("`{form}`"),
+            form => format!("`{form}` ({})", self.range),
+        }
+    }
+}
+
+/// Reads what stands between the parentheses; nothing where a limit is missing.
+///
+/// # Errors
+/// An unknown part, one given twice, a value that is refused.
+pub(super) fn read<D: Discipline>(inside: &str) -> Result<Option<D>, ParseError> {
+    let mut parts = Parts::new(inside, parts_of::<D>())?;
+    D::VARIANT.map(|word| parts.take_word(word));
+    let base = D::BASES.iter().skip(1).find(|(word, _)| parts.take_word(word)).unwrap_or(&D::BASES[0]);
+    let mut settings = base.1;
+    for part in D::PARTS {
+        let key = part.key();
+        let value = if part.is_word() {
+            parts.take_word(key).then(String::new)
+        } else {
+            parts.take::<String>(key)?
+        };
+        let Some(value) = value else {
+            if key.is_empty() {
+                return Ok(None);
+            }
+            continue;
+        };
+        let refused = || ParseError::new(format!("{key}={value}").trim_start_matches('='), parts_of::<D>());
+        (part.read)(&mut settings, &value).ok_or_else(refused)?;
+    }
+    parts.end()?;
+    match settings.contradiction() {
+        Some(parts) => Err(ParseError::new(&parts, parts_of::<D>())),
+        None => Ok(Some(settings)),
+    }
+}
+
+/// The shortest text that reads back.
+pub(super) fn written<D: Discipline>(settings: &D) -> String {
+    let parts_from = |(word, base): &(&str, D)| {
+        let words = D::VARIANT.into_iter().chain([*word]).filter(|word| !word.is_empty()).map(str::to_owned);
+        let differing = D::PARTS.iter().filter(|part| part.key().is_empty() || part.text(settings) != part.text(base));
+        words.chain(differing.filter_map(|part| part.text(settings))).collect::<Vec<_>>()
+    };
+    let parts = D::BASES.iter().map(parts_from).min_by_key(Vec::len).unwrap_or_default();
+    if parts.is_empty() { D::NAME.to_owned() } else { format!("{}({})", D::NAME, parts.join(", ")) }
+}
+
+/// `codel(target=5ms, interval=100ms, limit=1000pkt, ecn)`: every part that can be written.
+pub(super) fn form<D: Discipline>() -> String {
+    let forms = D::VARIANT.into_iter().chain(D::PARTS.iter().map(|part| part.form));
+    format!("{}({})", D::NAME, forms.collect::<Vec<_>>().join(", "))
+}
+
+/// What an error says of the parts of a discipline.
+fn parts_of<D: Discipline>() -> String {
+    let variant = D::VARIANT.map(|word| format!("({word})")).unwrap_or_default();
+    let presets = D::BASES.iter().skip(1).map(|(word, _)| format!("`{word}`"));
+    let takes: Vec<_> = D::PARTS.iter().map(Part::described).chain(presets).collect();
+    let takes = match takes.split_last() {
+        Some((last, [])) => last.clone(),
+        Some((last, others)) => format!("{} and {last}, each", others.join(", ")),
+        None => "nothing".to_owned(),
+    };
+    format!("a part of `{}{variant}`, which takes {takes} at most once", D::NAME)
+}
