@@ -1,6 +1,7 @@
 use super::*;
 use crate::{Delay, DropReason, Jitter, Link, LossRate};
-use cellcc_units::{Queue, QueueLimit, Rate, Ratio, Span};
+use crate::{DropTail, Queue};
+use cellcc_units::{QueueLimit, Rate, Ratio, Span};
 use proptest::prelude::*;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -234,7 +235,7 @@ proptest! {
         let limit: QueueLimit = limit.parse().unwrap();
         let of = |mark_above| Link::new(
             LinkConfig {
-                queue: Queue::DropTail { limit, mark_above, ack_filter: false },
+                queue: Queue::DropTail(DropTail { limit, mark_above, ack_filter: false }),
                 ..config(capacity.clone(), "1pkt")
             },
             1,

@@ -1,6 +1,7 @@
 use super::*;
 use crate::{Delay, Jitter, Link, LossRate};
-use cellcc_units::{Queue, QueueLimit, Rate, Ratio};
+use crate::{DropHead, Queue};
+use cellcc_units::{QueueLimit, Rate, Ratio};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Full;
@@ -141,7 +142,7 @@ fn an_outage_is_slept_through() {
 #[test]
 fn each_discipline_works_on_the_queue_of_its_user_and_tells_of_its_drops() {
     let limit = QueueLimit::Packets(3);
-    let users = vec![constant(12.0), LinkConfig { queue: Queue::DropHead(limit), ..constant(12.0) }];
+    let users = vec![constant(12.0), LinkConfig { queue: Queue::DropHead(DropHead { limit }), ..constant(12.0) }];
     let mut cell = Cell::new(users, Scheduler::RoundRobin, 1);
     for _ in 0..5 {
         assert!(cell.enqueue(Time::ZERO, 1, Full).is_ok());

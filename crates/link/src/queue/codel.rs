@@ -178,7 +178,7 @@ impl<P: Packet> FifoDiscipline<P> for CoDelState {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backlog::testing::{Full, drops, fill, millis};
+    use crate::queue::backlog::testing::{Full, drops, fill, millis};
 
     fn drops_of(settings: CoDel, times: std::ops::Range<u64>) -> Vec<u64> {
         let mut codel = CoDelState::new(settings);

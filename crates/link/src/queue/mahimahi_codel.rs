@@ -173,7 +173,7 @@ impl<P: Packet> FifoDiscipline<P> for MahimahiCoDelState {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backlog::testing::{Full, drops, fill, millis};
+    use crate::queue::backlog::testing::{Full, drops, fill, millis};
 
     const RFC: MahimahiCoDel = MahimahiCoDel::DEFAULT;
 

@@ -1,5 +1,6 @@
 use super::*;
-use cellcc_units::{CoDel, QueueLimit, Span};
+use crate::CoDel;
+use cellcc_units::{QueueLimit, Span};
 
 /// A packet of a flow, with a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,7 +34,7 @@ fn millis(millis: u64) -> Time {
 fn filled(settings: FqCoDel, flows: &[(u64, u64)]) -> FlowQueues<OfFlow> {
     let mut queues = FlowQueues::new(settings);
     for &(flow, count) in flows {
-        (0..count).for_each(|number| queues.push(Time::ZERO, packet(flow, number)), Bytes::ZERO).unwrap();
+        (0..count).for_each(|number| queues.push(Time::ZERO, packet(flow, number), Bytes::ZERO).unwrap());
     }
     queues
 }
