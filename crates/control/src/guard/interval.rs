@@ -1,7 +1,7 @@
 //! What an interval of some RTTs shows of a promise.
 //!
-//! A right report tells of the past: of the period before it was made, and it took up to an RTT to come. The flow cannot
-//! see how old it is, but it is no older than [`age`](Promise::age). So a report about the time from a to b was in hand some
+//! A correct report describes the period before it was sent, and is up to one RTT old. The flow cannot see how old it is, but it
+//! is no older than [`age`](Promise::age). So a report about the time from a to b was in hand some
 //! time from a to b + age, and every report in hand from a + age to b is about that time. Much more than the former promise
 //! together is too little promised; much less than the latter promise is too much.
 

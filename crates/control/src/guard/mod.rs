@@ -47,12 +47,11 @@ use waiting::Waiting;
 
 /// Findings of one kind in a row that are enough.
 const FINDINGS: u32 = 3;
-/// So many intervals in a row whose RTTs show no queue (2 s at 50 ms) make a probe worth its while; one in which packets
-/// hardly waited is enough.
+/// Intervals in a row whose RTTs show no queue (2 s at 50 ms) before a probe; one in which packets hardly waited is enough.
 const UNQUEUED_INTERVALS: u32 = 4;
-/// After a probe that found nothing, or a loss, the next one waits so long where packets hardly waited, ...
+/// Wait after a failed probe or a loss, if packets hardly waited.
 const IDLE_WAIT: Span = Span::from_secs(1);
-/// ... and so long where only the RTTs are low: as rarely as BBR probes for the minimum RTT.
+/// The same, if only the RTT suggests it: as rarely as BBR probes for the minimum RTT.
 const UNQUEUED_WAIT: Span = Span::from_secs(10);
 /// How fast, and for how many times its length, a probe that found nothing is given back.
 const GIVE_BACK_GAIN: f64 = 0.5;
@@ -75,7 +74,7 @@ pub struct Promise {
 }
 
 impl Promise {
-    /// The age of the oldest report that may hold: it tells of the period before it was made, and took up to an RTT to come.
+    /// The age of the oldest report that may hold: it describes the period before it was sent, and is up to one RTT old.
     fn age(&self, ack: &Ack<'_>) -> Span {
         self.period + ack.rtt.smoothed()
     }

@@ -26,7 +26,7 @@
 //! | `advice_tracker` | the advice in hand, and whether to trust it |
 //! | `timeout` | whether there is advice |
 //! | `background` | the base scheme behind limits that are not its own |
-//! | `natcp`, `nacap`, `tg`, `nabbr` | the schemes by name |
+//! | `entries`, `nabbr` | the schemes by name |
 //!
 //! # Differences from the paper
 //! - *A bandwidth of zero is one:* two packets in flight, one per minimum RTT. The authors' code passes a pacing rate of 0,
@@ -39,26 +39,22 @@
 
 mod advice_tracker;
 mod background;
+mod entries;
 mod fairness;
 mod nabbr;
-mod nacap;
-mod natcp;
 mod parameters;
 mod request;
-mod tg;
 mod timeout;
 mod window_law;
 
+pub(super) use entries::{nacap, nacubic, natcp, tg};
 pub(super) use nabbr::nabbr;
-pub(super) use nacap::{nacap, nacubic};
-pub(super) use natcp::natcp;
-pub(super) use tg::tg;
 
 use advice_tracker::AdviceTracker;
 use background::Background;
 use cellcc_assist::Advice;
 use cellcc_control::{
-    Ack, Arguments, Context, Controller, Event, Feedback, Limits, Loss, Observer, Sent, Tag, Verdict,
+    Ack, Arguments, Controller, Event, Feedback, Limits, Loss, Observer, Sent, Tag, Verdict,
 };
 use cellcc_units::{Bytes, Span, Time};
 use window_law::WindowLaw;
@@ -85,13 +81,6 @@ struct Config {
     law: WindowLaw,
     mode: Mode,
     delay: Delay,
-}
-
-impl Config {
-    /// What all assisted schemes have in common.
-    fn read(arguments: &Arguments, context: &Context, mode: Mode, delay: Delay) -> Self {
-        Self { law: WindowLaw::read(arguments, context), mode, delay }
-    }
 }
 
 /// A flow with network assistance.

@@ -52,12 +52,9 @@ mod window;
 
 pub(super) use settings::scheme;
 
-use super::bbr::aggregation::Aggregation;
-use super::bbr::full_pipe::FullPipe;
-use super::bbr::min_rtt::Probe;
-use super::bbr::pacing::{Pacing, paced};
-use super::bbr::recovery::{Recovery, conserved_rate};
-use super::bbr::silence::Silence;
+use super::bbr::common::{Common, State, is_self_limited};
+use super::bbr::pacing::paced;
+use super::bbr::recovery::conserved_rate;
 use bounds::{Bounds, Lost};
 use cellcc_control::{
     Ack, Context, Controller, Event, Limits, Loss, Observer, Sampler, Sent, Tag, filters::WindowedMax,
@@ -67,34 +64,20 @@ use cycle::{Cycle, Phase};
 use min_rtt::MinRtt;
 use settings::Gains;
 
-/// Draft section 2.8: the smallest window, in packets (`BBRMinPipeCwnd`).
-const MIN_WINDOW_PACKETS: u64 = 4;
 /// Draft section 2.6: BDPs that may be in flight in ProbeBW.
 const CWND_GAIN: f64 = 2.0;
 /// Draft section 2.14.2: BDPs that may be in flight in ProbeRTT (`BBRProbeRTTCwndGain`).
 const PROBE_RTT_CWND_GAIN: f64 = 0.5;
 /// Draft section 2.11: cycles that the bandwidth filter remembers (`MaxBwFilterLen`).
 const FILTER_CYCLES: u64 = 2;
-/// The tag of packets that left while ProbeRTT, and not the path, limited the flow.
-const SELF_LIMITED: Tag = 1;
 
 /// The states as they are shown, ProbeBW by its phases.
 const STATES: [&str; 7] =
     ["startup", "drain", "probe_bw_down", "probe_bw_cruise", "probe_bw_refill", "probe_bw_up", "probe_rtt"];
 
-#[derive(Debug, Clone)]
-enum State {
-    Startup,
-    Drain,
-    ProbeBw,
-    ProbeRtt(Probe),
-}
-
 struct Bbr2 {
     gains: Gains,
-    packet_size: Bytes,
-    initial_window: Bytes,
-    state: State,
+    common: Common,
     cycle: Cycle,
     bounds: Bounds,
     /// What a spurious loss gives back.
@@ -103,22 +86,12 @@ struct Bbr2 {
     /// Probing cycles so far: positions of the filter.
     cycles: u64,
     min_rtt: MinRtt,
-    silence: Silence,
-    full_pipe: FullPipe,
     /// Startup ended for its losses.
     is_lossy: bool,
     /// The flow was in recovery when the last round of losses ended.
     was_recovering: bool,
-    aggregation: Aggregation,
-    recovery: Recovery,
-    window: Bytes,
-    pacing: Pacing,
-    has_seen_rtt: bool,
-    idle_restart: bool,
-    delivered: Bytes,
     /// The round of the phases ends when a packet that left with so much delivered arrives.
     round_ends_at: Bytes,
-    self_limited_until: Option<Bytes>,
 }
 
 /// What the steps that follow need to know of an acknowledgement.
@@ -140,33 +113,21 @@ impl Bbr2 {
     fn new(gains: Gains, context: &Context) -> Self {
         Self {
             gains,
-            packet_size: context.packet,
-            initial_window: context.initial_window,
-            state: State::Startup,
+            common: Common::new(context, gains.startup_pacing),
             cycle: Cycle::new(context.seed),
             bounds: Bounds::default(),
             saved_bounds: Bounds::default(),
             max_bw: WindowedMax::new(FILTER_CYCLES),
             cycles: 0,
             min_rtt: MinRtt::default(),
-            silence: Silence::default(),
-            full_pipe: FullPipe::default(),
             is_lossy: false,
             was_recovering: false,
-            aggregation: Aggregation::new(context.packet),
-            recovery: Recovery::default(),
-            window: context.initial_window,
-            pacing: Pacing::new(context, gains.startup_pacing),
-            has_seen_rtt: false,
-            idle_restart: false,
-            delivered: Bytes::ZERO,
             round_ends_at: Bytes::ZERO,
-            self_limited_until: None,
         }
     }
 
     fn is_pipe_full(&self) -> bool {
-        self.is_lossy || self.full_pipe.is_reached()
+        self.is_lossy || self.common.full_pipe.is_reached()
     }
 
     fn max_bw(&self) -> Rate {
@@ -179,7 +140,7 @@ impl Bbr2 {
     }
 
     fn pacing_gain(&self) -> f64 {
-        match self.state {
+        match self.common.state {
             State::Startup => self.gains.startup_pacing,
             State::Drain => 1.0 / self.gains.startup_cwnd,
             State::ProbeBw => self.cycle.pacing_gain(&self.gains),
@@ -188,20 +149,16 @@ impl Bbr2 {
     }
 
     fn cwnd_gain(&self) -> f64 {
-        match self.state {
+        match self.common.state {
             State::Startup | State::Drain => self.gains.startup_cwnd,
             State::ProbeBw => CWND_GAIN,
             State::ProbeRtt(_) => PROBE_RTT_CWND_GAIN,
         }
     }
 
-    fn min_window(&self) -> Bytes {
-        self.packet_size * MIN_WINDOW_PACKETS
-    }
-
     /// The round begins anew (`BBRStartRound`).
     fn start_round(&mut self) {
-        self.round_ends_at = self.delivered;
+        self.round_ends_at = self.common.delivered;
     }
 
     /// Takes the delivery rate and what the acknowledgement says of losses.
@@ -212,8 +169,7 @@ impl Bbr2 {
             self.start_round();
             self.cycle.on_round();
         }
-        let self_limited = newest.tag & SELF_LIMITED != 0;
-        let app_limited = self_limited || ack.rate.is_some_and(|sample| sample.app_limited);
+        let app_limited = is_self_limited(newest) || ack.rate.is_some_and(|sample| sample.app_limited);
         if let Some(sample) = &ack.rate {
             let rate = sample.rate(Sampler::Min);
             if !app_limited || rate >= self.max_bw() {
@@ -221,7 +177,7 @@ impl Bbr2 {
             }
             self.bounds.on_delivery(newest.delivered, ack.delivered, rate, sample.delivered);
             let probing = self.is_probing();
-            self.bounds.end_round(probing, self.max_bw(), self.window);
+            self.bounds.end_round(probing, self.max_bw(), self.common.window);
         }
         let lost = ack.rate.map_or(Bytes::ZERO, |sample| sample.lost);
         Some(Step {
@@ -238,7 +194,7 @@ impl Bbr2 {
 
     /// In a state that raises what is in flight, where a loss lowers no short-term bound.
     fn is_probing(&self) -> bool {
-        match self.state {
+        match self.common.state {
             State::Startup => true,
             State::ProbeBw => matches!(self.cycle.phase(), Phase::Refill | Phase::Up),
             State::Drain | State::ProbeRtt(_) => false,
@@ -248,107 +204,87 @@ impl Bbr2 {
     /// Draft sections 4.3.1.2 and 4.3.1.3.
     fn update_startup(&mut self, step: &Step) {
         if step.round_start && !step.app_limited {
-            self.full_pipe.on_round(self.max_bw(), step.conserved);
+            self.common.full_pipe.on_round(self.max_bw(), step.conserved);
         }
         let lossy = self.bounds.took_losses_for_a_round(self.gains.startup_losses) && step.lost.is_too_much();
-        let recovering_for_a_round = self.was_recovering && self.recovery.is_active();
-        if matches!(self.state, State::Startup) && !self.is_pipe_full() && recovering_for_a_round && lossy {
+        let recovering_for_a_round = self.was_recovering && self.common.recovery.is_active();
+        if matches!(self.common.state, State::Startup)
+            && !self.is_pipe_full()
+            && recovering_for_a_round
+            && lossy
+        {
             self.is_lossy = true;
             self.bounds.inflight_hi = Some(self.inflight(1.0));
         }
         if self.bounds.has_round_ended() {
-            self.was_recovering = self.recovery.is_active();
+            self.was_recovering = self.common.recovery.is_active();
         }
-        if matches!(self.state, State::Startup) && self.is_pipe_full() {
-            self.state = State::Drain;
+        if matches!(self.common.state, State::Startup) && self.is_pipe_full() {
+            self.common.state = State::Drain;
         }
-        if matches!(self.state, State::Drain) && step.inflight <= self.inflight(1.0) {
-            self.state = State::ProbeBw;
+        if matches!(self.common.state, State::Drain) && step.inflight <= self.inflight(1.0) {
+            self.common.state = State::ProbeBw;
             self.start_down(step.now);
         }
     }
 
     /// Draft section 4.3.4.4.
     fn update_probe_rtt(&mut self, ack: &Ack<'_>) {
-        self.silence.on_ack(ack, self.idle_restart);
-        let expired = self.min_rtt.update(self.silence.leave_out(ack.now), ack.rtt_sample);
-        if expired && !self.idle_restart && !matches!(self.state, State::ProbeRtt(_)) {
-            self.recovery.save(self.window, false);
-            self.state = State::ProbeRtt(Probe::default());
+        self.common.silence.on_ack(ack, self.common.idle_restart);
+        let expired = self.min_rtt.update(self.common.silence.leave_out(ack.now), ack.rtt_sample);
+        if expired && !self.common.idle_restart && !self.common.is_in_probe_rtt() {
+            self.common.enter_probe_rtt();
             self.cycle.stop_feedback();
             self.start_round();
         }
         let window = self.probe_rtt_window();
-        if let State::ProbeRtt(probe) = &mut self.state {
-            self.self_limited_until = Some(ack.delivered + ack.inflight);
-            if probe.update(ack, window) {
-                self.leave_probe_rtt(ack.now);
-            }
+        if self.common.is_probe_rtt_over(ack, window) {
+            self.leave_probe_rtt(ack.now);
         }
-        self.idle_restart = false;
+        self.common.idle_restart = false;
     }
 
     fn probe_rtt_window(&self) -> Bytes {
-        self.bdp(self.bw(), PROBE_RTT_CWND_GAIN).max(self.min_window())
+        self.bdp(self.bw(), PROBE_RTT_CWND_GAIN).max(self.common.min_window())
     }
 
     fn leave_probe_rtt(&mut self, now: Time) {
-        self.min_rtt.confirm(self.silence.leave_out(now));
-        self.window = self.window.max(self.recovery.prior_window());
+        self.min_rtt.confirm(self.common.silence.leave_out(now));
+        self.common.restore_window();
         self.bounds.forget_lower();
         if self.is_pipe_full() {
-            self.state = State::ProbeBw;
+            self.common.state = State::ProbeBw;
             self.start_down(now);
             self.cycle.cruise();
         } else {
-            self.state = State::Startup;
-        }
-    }
-
-    /// Full packets have this size from now on.
-    fn set_packet_size(&mut self, packet_size: Bytes) {
-        if packet_size != self.packet_size {
-            self.packet_size = packet_size;
-            self.pacing.set_packet_size(packet_size);
-            self.aggregation.set_packet_size(packet_size);
+            self.common.state = State::Startup;
         }
     }
 }
 
 impl Controller for Bbr2 {
     fn on_sent(&mut self, sent: &Sent) -> Tag {
-        self.set_packet_size(sent.packet_size);
-        let self_limited = if self.self_limited_until.is_some() { SELF_LIMITED } else { Tag::default() };
-        self_limited | self.recovery.on_sent(sent.bytes)
+        self.common.on_sent(sent)
     }
 
     fn on_ack(&mut self, ack: &Ack<'_>) {
-        self.set_packet_size(ack.packet_size);
-        self.delivered = ack.delivered;
-        if self.self_limited_until.is_some_and(|until| self.delivered > until) {
-            self.self_limited_until = None;
-        }
+        self.common.on_ack(ack);
         let Some(step) = self.update_model(ack) else { return };
-        self.aggregation.update(ack.now, ack.round_start, ack.bytes, self.bw(), self.window);
+        let bandwidth = self.bw();
+        self.common.aggregation.update(ack.now, ack.round_start, ack.bytes, bandwidth, self.common.window);
         self.update_startup(&step);
         self.update_cycle(&step);
         self.update_probe_rtt(ack);
-        self.set_pacing_rate(ack.rtt.smoothed());
+        let (bandwidth, gain, full) = (self.bw(), self.pacing_gain(), self.is_pipe_full());
+        self.common.pace(ack.rtt.smoothed(), self.gains.startup_pacing, bandwidth, gain, full);
         self.set_window(ack);
     }
 
     fn on_loss(&mut self, loss: &Loss<'_>) {
-        self.set_packet_size(loss.packet_size);
         if loss.new_episode {
             self.saved_bounds = self.bounds;
         }
-        if self.recovery.is_active() {
-            self.window = self.window.saturating_sub(loss.bytes);
-        } else {
-            self.recovery.save(self.window, matches!(self.state, State::ProbeRtt(_)));
-            self.window = loss.inflight + self.packet_size;
-        }
-        self.recovery.on_loss(loss, self.delivered);
+        self.common.on_loss(loss);
         self.bounds.on_loss();
         if self.cycle.takes_samples() {
             let high = bounds::inflight_when_too_much_was_lost(loss);
@@ -356,42 +292,30 @@ impl Controller for Bbr2 {
                 self.inflight_was_too_high(loss.now, inflight, app_limited);
             }
         }
-        if loss.persistent {
-            // As v1: the path may be gone; one packet will tell.
-            self.window = Bytes::ZERO;
-            self.full_pipe.look_again();
-        }
-        self.window = self.window.max(self.packet_size);
+        self.common.end_loss(loss);
     }
 
     fn on_event(&mut self, now: Time, event: Event) {
-        match event {
-            Event::SpuriousLoss => {
-                self.recovery.leave();
-                self.window = self.window.max(self.recovery.prior_window());
-                self.full_pipe.look_again();
-                self.bounds.restore(&self.saved_bounds);
+        self.common.on_event(now, event);
+        match (event, &self.common.state) {
+            (Event::SpuriousLoss, _) => self.bounds.restore(&self.saved_bounds),
+            (Event::IdleRestart, State::ProbeBw) => {
+                let rate = paced(self.bw(), 1.0);
+                self.common.pacing.pace_at(rate);
             }
-            Event::IdleRestart => {
-                self.idle_restart = true;
-                self.aggregation.restart(now);
-                match &self.state {
-                    State::ProbeBw => self.pacing.pace_at(paced(self.bw(), 1.0)),
-                    State::ProbeRtt(probe) if probe.is_over_after_idling(now) => self.leave_probe_rtt(now),
-                    _ => {}
-                }
+            (Event::IdleRestart, State::ProbeRtt(probe)) if probe.is_over_after_idling(now) => {
+                self.leave_probe_rtt(now);
             }
-            Event::Forgotten(packet) => self.recovery.settle(&[packet]),
             _ => {}
         }
     }
 
     fn limits(&self) -> Limits {
-        Limits::paced(self.window, self.pacing.rate(), self.pacing.quantum())
+        Limits::paced(self.common.window, self.common.pacing.rate(), self.common.pacing.quantum())
     }
 
     fn observe(&self, observer: &mut dyn Observer) {
-        let state = match (&self.state, self.cycle.phase()) {
+        let state = match (&self.common.state, self.cycle.phase()) {
             (State::Startup, _) => 0,
             (State::Drain, _) => 1,
             (State::ProbeBw, phase) => 2 + phase as usize,
@@ -405,7 +329,7 @@ impl Controller for Bbr2 {
             observer.value("min_rtt", "ms", min_rtt.as_millis_f64());
         }
         if let Some(bound) = self.bounds.inflight_hi {
-            observer.value("inflight_hi", "pkt", bound.in_packets(self.packet_size));
+            observer.value("inflight_hi", "pkt", bound.in_packets(self.common.packet_size));
         }
     }
 }

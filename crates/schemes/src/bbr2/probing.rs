@@ -2,7 +2,8 @@
 
 use super::bounds::BETA;
 use super::cycle::Phase;
-use super::{Bbr2, State, Step};
+use super::{Bbr2, Step};
+use crate::bbr::common::State;
 use cellcc_units::{Bytes, Span, Time};
 
 impl Bbr2 {
@@ -12,7 +13,7 @@ impl Bbr2 {
             return;
         }
         self.adapt_upper_bound(step);
-        if !matches!(self.state, State::ProbeBw) {
+        if !matches!(self.common.state, State::ProbeBw) {
             return;
         }
         match self.cycle.phase() {
@@ -26,13 +27,13 @@ impl Bbr2 {
     }
 
     fn is_time_to_probe(&self, now: Time) -> bool {
-        let target = self.target_inflight().get() / self.packet_size.get();
+        let target = self.target_inflight().get() / self.common.packet_size.get();
         self.cycle.is_time_to_probe(now, target)
     }
 
     /// Draft section 4.3.3.6, `BBRCheckTimeToCruise`.
     fn is_drained(&self, inflight: Bytes) -> bool {
-        inflight <= self.bounds.with_headroom(self.min_window()) && inflight <= self.inflight(1.0)
+        inflight <= self.bounds.with_headroom(self.common.min_window()) && inflight <= self.inflight(1.0)
     }
 
     fn is_probe_over(&self, step: &Step) -> bool {
@@ -57,13 +58,13 @@ impl Bbr2 {
     }
 
     fn start_up(&mut self, now: Time) {
-        self.cycle.up(now, self.window, self.packet_size);
+        self.cycle.up(now, self.common.window, self.common.packet_size);
         self.start_round();
     }
 
     /// Draft section 4.5.6.2, `BBRAdaptUpperBounds`.
     fn adapt_upper_bound(&mut self, step: &Step) {
-        if step.round_start && self.cycle.end_feedback() && matches!(self.state, State::ProbeBw) {
+        if step.round_start && self.cycle.end_feedback() && matches!(self.common.state, State::ProbeBw) {
             // The samples of a probe have all come.
             if !step.app_limited {
                 self.cycles += 1;
@@ -78,9 +79,10 @@ impl Bbr2 {
         let Some(bound) = self.bounds.inflight_hi else { return };
         let bound = bound.max(step.lost.inflight);
         self.bounds.inflight_hi = Some(bound);
-        let probing_up = matches!(self.state, State::ProbeBw) && self.cycle.phase() == Phase::Up;
-        if probing_up && step.cwnd_limited && self.window >= bound {
-            let growth = self.cycle.grow(step.acked, step.round_start, self.window, self.packet_size);
+        let probing_up = matches!(self.common.state, State::ProbeBw) && self.cycle.phase() == Phase::Up;
+        if probing_up && step.cwnd_limited && self.common.window >= bound {
+            let growth =
+                self.cycle.grow(step.acked, step.round_start, self.common.window, self.common.packet_size);
             self.bounds.inflight_hi = Some(bound + growth);
         }
     }
@@ -92,7 +94,7 @@ impl Bbr2 {
             let least = self.target_inflight().mul_f64(BETA);
             self.bounds.inflight_hi = Some(inflight.max(least));
         }
-        if matches!(self.state, State::ProbeBw) && self.cycle.phase() == Phase::Up {
+        if matches!(self.common.state, State::ProbeBw) && self.cycle.phase() == Phase::Up {
             self.start_down(now);
         }
     }

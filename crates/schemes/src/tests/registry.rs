@@ -84,7 +84,7 @@ fn every_scheme_builds_from_its_defaults_spelled_out() {
         let text = format!("{}({})", info.name, spelled.join(","));
         let scheme = registry.parse(&text).unwrap_or_else(|error| panic!("{error}"));
         let bare = registry.parse(&info.name).unwrap_or_else(|error| panic!("{error}"));
-        assert!(scheme.arguments().has_values_of(&bare.arguments()), "{text}");
+        assert!(scheme.arguments().has_values_of(bare.arguments()), "{text}");
         assert_eq!(scheme.build(&CONTEXT).limits(), bare.build(&CONTEXT).limits(), "{text}");
         assert!(scheme.build(&CONTEXT).limits().window >= CONTEXT.packet, "{text}");
     }
@@ -116,7 +116,7 @@ fn every_preset_builds_and_is_what_its_values_say() {
             assert!(chosen.build(&CONTEXT).limits().window >= CONTEXT.packet, "{}", chosen.text());
             let values: String = preset.values().map(|(key, value)| format!(",{key}={value}")).collect();
             let spelled = scheme(&format!("{}({parameter}={name}{values})", info.name));
-            assert!(spelled.arguments().has_values_of(&chosen.arguments()), "{}", spelled.text());
+            assert!(spelled.arguments().has_values_of(chosen.arguments()), "{}", spelled.text());
         }
     }
 }
@@ -154,7 +154,7 @@ fn an_argument_that_is_given_wins_over_the_preset() {
                 let known = info.parameters.iter().find(|known| known.name == key).expect("listed");
                 let text =
                     format!("{}({}={},{key}={})", info.name, preset.parameter, preset.name, known.default);
-                let is_same = scheme(&text).arguments().has_values_of(&chosen.arguments());
+                let is_same = scheme(&text).arguments().has_values_of(chosen.arguments());
                 let left_to_preset = known.default == preset.parameter;
                 assert_eq!(is_same, left_to_preset, "{text} where the preset has {value}");
             }
@@ -167,7 +167,7 @@ fn an_argument_may_be_left_to_the_preset() {
     for profile in ["paper", "code2022"] {
         let left = scheme(&format!("reminis(profile={profile},aimd=profile)"));
         let bare = scheme(&format!("reminis(profile={profile})"));
-        assert!(left.arguments().has_values_of(&bare.arguments()));
+        assert!(left.arguments().has_values_of(bare.arguments()));
         assert_eq!(left.text(), format!("reminis(profile={profile},aimd=profile)"));
     }
     let [reno, cubic] = ["reno", "cubic"]

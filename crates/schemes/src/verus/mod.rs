@@ -49,6 +49,7 @@ mod banded;
 mod curve;
 mod delay;
 mod epoch;
+mod inflight;
 mod interpolation;
 mod loss;
 mod min_delay;
@@ -68,6 +69,7 @@ use cellcc_control::{
 };
 use cellcc_units::{Bytes, Rate, Span, Time};
 use delay::DelayEstimator;
+use inflight::Inflight;
 use loss::{LossShare, PendingLosses};
 use min_delay::MinDelayProbe;
 use profile::Profile;
@@ -120,38 +122,6 @@ struct Verus {
     is_silent: bool,
     /// Of all acknowledgements, also before slow start began anew, ms.
     least_delay_ms: Option<f64>,
-}
-
-/// What is in flight, as Verus counts it: pending losses count until their timer expires, and nothing that a time-out
-/// gave up.
-#[derive(Debug, Clone, Copy, Default)]
-struct Inflight {
-    bytes: Bytes,
-    /// As the driver counts it.
-    on_path: Bytes,
-    next_number: u64,
-    /// Packets before this one were given up.
-    counted_from: u64,
-    /// The first packet since slow start began anew: Verus learns nothing from earlier ones.
-    first_since_restart: u64,
-    /// Packets before this one left into the silence after a time-out: their delay says nothing of their window.
-    learned_from: u64,
-}
-
-impl Inflight {
-    fn give_up(&mut self) {
-        self.bytes = Bytes::ZERO;
-        self.counted_from = self.next_number;
-    }
-
-    /// Stops at zero: a forged event log may have packets that never left.
-    fn remove(&mut self, bytes: Bytes) {
-        self.bytes = self.bytes.saturating_sub(bytes);
-    }
-
-    fn counts(&self, packet: &Packet) -> bool {
-        packet.number >= self.counted_from
-    }
 }
 
 impl Verus {
