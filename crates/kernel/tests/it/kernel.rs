@@ -2,7 +2,7 @@
 
 use cellcc_kernel::{Machine, Pins, Scheme};
 use libbpf_rs::query::ProgInfoIter;
-use socket2::{Domain, Socket, Type};
+use socket2::{Domain, SockRef, Socket, Type};
 use std::fs::File;
 use std::io::Write;
 use std::net::{SocketAddr, TcpListener};
@@ -77,12 +77,17 @@ pub(crate) fn connect(scheme: &str, to: SocketAddr) -> std::io::Result<Socket> {
     Ok(socket)
 }
 
+/// The receiver's buffer: no acknowledgement covers more, however fast the machine is, so that a transfer's bytes
+/// say how many acknowledgements a scheme hears at least.
+pub(crate) const RECEIVE_BUFFER: usize = 128 * 1024;
+
 /// Sends so many bytes over loopback with a scheme; gives the scheme that the socket had in the end.
 ///
 /// # Errors
 /// `NotFound`: the kernel does not have it.
 pub(crate) fn transfer(scheme: &str, bytes: usize) -> std::io::Result<String> {
     let listener = TcpListener::bind("127.0.0.1:0")?;
+    SockRef::from(&listener).set_recv_buffer_size(RECEIVE_BUFFER / 2)?; // The kernel doubles it; a connection inherits it.
     let mut socket = connect(scheme, listener.local_addr()?)?;
     let (mut stream, _) = listener.accept()?;
     std::thread::scope(|scope| {

@@ -317,7 +317,8 @@ mod tests {
         }
         let texts: Vec<_> = played.iter().map(|message| message.bytes.as_slice()).collect();
         assert_eq!(texts, [b"a", b"b", b"c", b"d"]);
-        assert!(played[3].at.since(played[2].at) >= Span::from_millis(19), "{played:?}");
+        // The second start's time begins after the first one's last line; its first line may come late.
+        assert!(played[3].at.since(played[1].at) >= Span::from_millis(19), "{played:?}");
     }
 
     /// Where it could not write, it gave an error in the place of the message.
