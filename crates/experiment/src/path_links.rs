@@ -1,7 +1,10 @@
 //! A Scenario's path as links: the same ones for every driver.
 
 use crate::{Path, Randomness, ResolveError, Scenario};
-use cellcc_link::{Capacities, Capacity, Delay, ForwardPath, Jitter, Link, LinkConfig, LossRate, Packet, Queue, Reordering, ReorderingConfig, Scheduler, TraceCache};
+use cellcc_link::{
+    Capacities, Capacity, Delay, ForwardPath, Jitter, Link, LinkConfig, LossRate, Packet, Queue, Reordering,
+    ReorderingConfig, Scheduler, TraceCache,
+};
 use cellcc_units::{Span, Time};
 use std::fmt::Display;
 use std::sync::Arc;

@@ -1,12 +1,12 @@
 //! A base station: users with a queue each, one of them served per slot.
 
-use crate::queue::AqmQueue;
-use crate::queue::QueuedPacket;
 use crate::capacity::Capacity;
 use crate::delay_line::DelayLine;
 use crate::link::LinkConfig;
 use crate::loss::LossOverTime;
 use crate::packet::{Delivery, DropReason, Dropped, Packet, Poll};
+use crate::queue::AqmQueue;
+use crate::queue::QueuedPacket;
 use crate::queue::{QueueCounters, QueueMeter};
 use crate::scheduler::{Scheduler, State};
 use cellcc_units::{Bytes, Span, Time};

@@ -43,7 +43,9 @@ pub use join::Piece;
 pub use link::{Link, LinkConfig};
 pub use loss::{Loss, LossRate};
 pub use packet::{Delivery, DropReason, Dropped, Packet, Poll};
-pub use queue::{Abc, CoDel, DropHead, DropTail, FqCoDel, MahimahiCoDel, MahimahiPie, Pie, Queue, QueueCounters, Red};
+pub use queue::{
+    Abc, CoDel, DropHead, DropTail, FqCoDel, MahimahiCoDel, MahimahiPie, Pie, Queue, QueueCounters, Red,
+};
 pub use reordering::{Reordering, ReorderingConfig};
 pub use schedule::StepsError;
 pub use scheduler::Scheduler;

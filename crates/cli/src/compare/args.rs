@@ -2,9 +2,9 @@
 
 use crate::{grid, present};
 use cellcc_experiment::{AckPolicy, LossDetection, Offset, ReceiveOffload, Seeds};
+use cellcc_link::Queue;
 use cellcc_report::TableFormat;
 use cellcc_runner::{SeriesDetail, Shard};
-use cellcc_link::Queue;
 use cellcc_units::{Bytes, Ratio, Span};
 use std::path::PathBuf;
 

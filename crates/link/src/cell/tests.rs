@@ -142,7 +142,8 @@ fn an_outage_is_slept_through() {
 #[test]
 fn each_discipline_works_on_the_queue_of_its_user_and_tells_of_its_drops() {
     let limit = QueueLimit::Packets(3);
-    let users = vec![constant(12.0), LinkConfig { queue: Queue::DropHead(DropHead { limit }), ..constant(12.0) }];
+    let users =
+        vec![constant(12.0), LinkConfig { queue: Queue::DropHead(DropHead { limit }), ..constant(12.0) }];
     let mut cell = Cell::new(users, Scheduler::RoundRobin, 1);
     for _ in 0..5 {
         assert!(cell.enqueue(Time::ZERO, 1, Full).is_ok());

@@ -148,7 +148,10 @@ disciplines! {
 
 static EXPECTED: LazyLock<String> = LazyLock::new(|| {
     let forms: Vec<_> = Queue::forms().iter().map(|form| format!("`{form}`")).collect();
-    format!("a queue: a limit above zero such as `3200pkt`, `1.5MB`, `100ms` or `unlimited`, or one of {}", forms.join(", "))
+    format!(
+        "a queue: a limit above zero such as `3200pkt`, `1.5MB`, `100ms` or `unlimited`, or one of {}",
+        forms.join(", ")
+    )
 });
 
 impl FromStr for Queue {

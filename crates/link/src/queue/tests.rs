@@ -97,6 +97,9 @@ fn the_guide_has_a_row_for_each_discipline() {
     let page = include_str!("../../../../docs/link-model.md");
     for form in Queue::forms() {
         let row = format!("| `{form}` | ");
-        assert!(page.contains(&row), "docs/link-model.md, in the table of queues, lacks a row that begins with {row:?}");
+        assert!(
+            page.contains(&row),
+            "docs/link-model.md, in the table of queues, lacks a row that begins with {row:?}"
+        );
     }
 }

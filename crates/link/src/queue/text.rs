@@ -165,7 +165,8 @@ pub(super) fn read<D: Discipline>(inside: &str) -> Result<Option<D>, ParseError>
 pub(super) fn written<D: Discipline>(settings: &D) -> String {
     let parts_from = |(word, base): &(&str, D)| {
         let words = D::VARIANT.into_iter().chain([*word]).filter(|word| !word.is_empty()).map(str::to_owned);
-        let differing = D::PARTS.iter().filter(|part| part.key().is_empty() || part.text(settings) != part.text(base));
+        let differing =
+            D::PARTS.iter().filter(|part| part.key().is_empty() || part.text(settings) != part.text(base));
         words.chain(differing.filter_map(|part| part.text(settings))).collect::<Vec<_>>()
     };
     let parts = D::BASES.iter().map(parts_from).min_by_key(Vec::len).unwrap_or_default();
