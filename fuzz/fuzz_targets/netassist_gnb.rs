@@ -1,4 +1,4 @@
-//! Messages of a base station, or of whoever sits in its place: none makes the reader fail, and every sample can be told.
+//! Messages of a base station, or of an attacker in its place: none makes the reader fail, and every sample can be sent.
 
 #![no_main]
 

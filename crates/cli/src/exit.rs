@@ -19,7 +19,7 @@ pub(crate) enum Exit {
     Interrupted,
     /// A command that was to run cannot be started: the status by which shells say so.
     Command(Box<dyn Error>, u8),
-    /// Whoever read our output has closed it, as `head` does: no error of ours.
+    /// The reader closed stdout (as `head` does): not an error.
     Closed,
 }
 

@@ -40,7 +40,7 @@ pub(crate) fn render(
             let padding = u16::from(header.len() <= 6);
             for (index, column) in table.column_iter_mut().enumerate() {
                 column.set_padding((0, padding));
-                // No word is cut, though the table be wider than the terminal: addresses and names are copied from it.
+                // Never truncate: users copy names and addresses from here.
                 let cells = rows.iter().map(|row| row[index].as_str()).chain([header[index]]);
                 let longest = cells.flat_map(str::split_whitespace).map(|word| word.chars().count()).max();
                 let longest = longest.unwrap_or(0) as u16 + padding;

@@ -69,7 +69,7 @@ enum Command {
     Merge(merge::Args),
     /// Write a job script that runs a plan on a SLURM cluster, as an array of shares.
     Slurm(Box<slurm::Args>),
-    /// Say how much of the queueing delay is the link's own, and how much each scheme's.
+    /// Split the queueing delay into the link's part and each scheme's part.
     ///
     /// A sender that foresaw every millisecond of a link would never queue. The bound is for one that knows in advance what each
     /// interval of an RTT carries, and sends evenly within it: more than any sender knows, but not when within the RTT the link
@@ -79,7 +79,7 @@ enum Command {
     Report(report::Args),
     /// Replay a recorded flow and report the first decision that differs.
     Replay(replay::Args),
-    /// Say in numbers and pictures what passed a link, from its packet log.
+    /// Summarise a link's packet log, as text and SVG.
     #[cfg(target_os = "linux")]
     Graph(graph::Args),
     #[cfg(target_os = "linux")]
@@ -88,16 +88,16 @@ enum Command {
     /// Start a program so that its traffic crosses an emulated link.
     #[cfg(target_os = "linux")]
     Shell(Box<shell::Args>),
-    /// Say what the emulator can and cannot do on this machine.
+    /// Check what the emulator can do on this machine.
     #[cfg(target_os = "linux")]
     Doctor(doctor::Args),
     /// Load schemes into the kernel's TCP, for every program on this machine.
     #[cfg(all(target_os = "linux", feature = "kernel"))]
     #[command(subcommand)]
     Tcp(tcp::Command),
-    /// Download over QUIC from `cellcc serve`, and say how it went.
+    /// Download over QUIC from `cellcc serve`, and report how it went.
     Get(Box<get::Args>),
-    /// Upload over QUIC to `cellcc serve`, and say how it went.
+    /// Upload over QUIC to `cellcc serve`, and report how it went.
     Put(Box<put::Args>),
     /// Answer `cellcc get` and `cellcc put`.
     Serve(Box<serve::Args>),

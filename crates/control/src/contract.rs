@@ -258,7 +258,7 @@ pub enum Event {
     SpuriousLoss,
     /// The flow sends again after it had nothing in flight for longer than a PTO.
     IdleRestart,
-    /// The application has nothing more to send although the limits would allow it; told once, until what is in flight
+    /// The application has nothing more to send although the limits would allow it; sent once, until what is in flight
     /// now is delivered.
     AppLimited,
     /// This packet is in flight no longer, and nobody knows whether it arrived: the transport has forgotten it (a probe for

@@ -196,7 +196,7 @@ impl Flow {
         self.refresh();
     }
 
-    /// A retransmission time-out was spurious: so much of what it declared lost is in flight again (RFC 5682). The controller
+    /// A retransmission time-out was spurious: this much of what it declared lost is in flight again (RFC 5682). The controller
     /// learns that the loss was none.
     pub fn on_spurious_timeout(&mut self, now: Time, bytes: Bytes) {
         self.inflight += bytes;
@@ -249,7 +249,7 @@ impl Flow {
     }
 
     /// The receiver-side component sent something. `sent`: the most that can have arrived there, in bytes. That is
-    /// [`sent`](Self::sent), or more where the receiver counts packets that the flow is not told of, as QUIC's bare
+    /// [`sent`](Self::sent), or more where the receiver counts packets that the flow does not see, as QUIC's bare
     /// acknowledgements.
     pub fn on_feedback(&mut self, now: Time, feedback: &Feedback, sent: Bytes) -> Verdict {
         let verdict = self.controller.on_feedback(now, feedback, sent);

@@ -9,7 +9,7 @@ pub trait ReceiverComponent: Send {
     /// A data packet arrived.
     fn on_packet(&mut self, arrival: &Arrival);
 
-    /// The sender's signal arrived. Told before [`on_packet`](Self::on_packet) of the packet that brought it.
+    /// The sender's signal arrived. Called before [`on_packet`](Self::on_packet) of the packet that brought it.
     fn on_signal(&mut self, _signal: &Signal) -> Verdict {
         Verdict::Malformed
     }
@@ -17,7 +17,7 @@ pub trait ReceiverComponent: Send {
     /// The number of flows that this receiver's user now has, this one included.
     fn on_user_flows(&mut self, _now: Time, _flows: u32) {}
 
-    /// So many bytes have arrived for this receiver's user up to now, over all its flows. Told before each packet.
+    /// So many bytes have arrived for this receiver's user up to now, over all its flows. Called before each packet.
     fn on_user_arrivals(&mut self, _now: Time, _arrived: Bytes) {}
 
     /// When [`on_timer`](Self::on_timer) wants to be called next; asked again after every event.

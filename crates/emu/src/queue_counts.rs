@@ -1,4 +1,4 @@
-//! What the downlink's queues have counted, for whoever tells senders of it.
+//! What the downlink's queues have counted, for reports to senders.
 
 use cellcc_experiment::UserQueues;
 use cellcc_link::QueueCounters;

@@ -28,9 +28,9 @@ use interval::{Grid, Interval, pass};
 
 /// The grain of the calculation: that of Mahimahi's traces.
 const STEP: Span = Span::from_millis(1);
-/// The grid reaches to what the link carries in its best intervals, so many of them in a row.
+/// Upper end of the grid: what the link carries in its best consecutive intervals, this many of them.
 const GRID_INTERVALS: usize = 8;
-/// Prices in seconds: from one at which little is sent to one at which nearly all is; so many in each decade.
+/// Prices in seconds: from one at which little is sent to one at which nearly all is, evenly in each decade.
 const LOWEST_PRICE: f64 = 1e-3;
 const DECADES: usize = 4;
 const PRICES_IN_A_DECADE: usize = 8;

@@ -45,7 +45,7 @@ async fn main() -> Result<()> {
 }
 
 async fn serve(address: SocketAddr, scheme: &str) -> Result<()> {
-    // (1) The scheme by its name; one that does not exist, or an argument that it does not take, is told here.
+    // (1) The scheme by its name; one that does not exist, or an argument that it does not take, is an error here.
     let congestion = Congestion::named(scheme)?;
 
     // (2) Every connection with this configuration uses it.

@@ -48,7 +48,7 @@ const POLL_INTERVAL: Span = Span::from_millis(100);
 const IDLE_TIMEOUT: Span = Span::from_secs(60);
 /// How long the near end can fetch lost reports after the end.
 const LINGER_TIME: Span = Span::from_secs(10);
-/// The time until the queue is there does not count for the duration: the near end waits 10 s for it.
+/// The duration starts when a queue has formed; the near end waits up to 10 s for that.
 const WARM_UP: Span = Span::from_secs(15);
 const STOPPED_INTERVAL: Span = Span::from_millis(500);
 /// Reports for one fetch: at most 19 kB, and only to a proven address.

@@ -218,7 +218,7 @@ impl Message {
         out
     }
 
-    /// The message in a datagram; `None` where it is none.
+    /// The message in a datagram; `None` where it is not one.
     pub fn decode(datagram: &[u8]) -> Option<Self> {
         let mut input = Reader(datagram.strip_prefix(MAGIC)?);
         let message = match input.byte()? {

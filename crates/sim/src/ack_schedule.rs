@@ -86,7 +86,7 @@ pub(crate) struct QuicAcks {
     unacknowledged: u32,
     /// One more than the largest number that has arrived.
     next: u64,
-    /// Numbers below `next` that have not arrived, as far as no acknowledgement has told the sender that they are late enough.
+    /// Numbers below `next` that have not arrived, as far as no acknowledgement has shown the sender that they are late enough.
     missing: BTreeSet<u64>,
 }
 
@@ -144,7 +144,7 @@ pub(crate) struct LinuxAcks {
     next_segment: u64,
     /// Segments beyond a gap.
     beyond: BTreeSet<u64>,
-    /// Segments in order that no acknowledgement has told of.
+    /// Segments in order that no acknowledgement has covered.
     unacknowledged: u64,
     /// Acknowledgements that still leave at once.
     quick_acks: u32,

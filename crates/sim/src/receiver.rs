@@ -46,7 +46,7 @@ pub(crate) struct Receiver {
     /// Received packets in order of arrival; the first `taken` are known to the sender and forgotten.
     log: VecDeque<ReceivedPacket>,
     taken: u64,
-    /// How much of the log acknowledgements have told of, counted from the first packet.
+    /// How much of the log acknowledgements have covered, counted from the first packet.
     acknowledged: u64,
     newest_at: Time,
     /// When an acknowledgement leaves; [`Time::NEVER`] where none waits.
@@ -210,7 +210,7 @@ impl Receiver {
             component.on_released(now, self.packet);
             self.acknowledged += 1;
         }
-        // How long a held packet waited is not told: to the sender that is part of the path.
+        // How long a held packet waited is not reported: to the sender that is part of the path.
         let delay = if self.acknowledged == arrived { waited } else { Span::ZERO };
         (self.acknowledged > before).then_some(Acknowledgement { upto: self.acknowledged, delay })
     }

@@ -287,7 +287,7 @@ impl Sender {
             // The bucket holds a send quantum.
             self.pacer.on_sent(now, bytes, rate, limits.send_quantum.saturating_sub(self.packet));
         }
-        // An idle restart may have changed what is to be told.
+        // An idle restart may have changed what the controller is to hear.
         let signal = self.flow.limits().signal;
         let packet = self.flow.on_sent(now, bytes);
         self.recovery.on_sent(Outstanding::new(packet, segment, retransmission));

@@ -41,7 +41,7 @@ impl<'a> Parts<'a> {
     /// Removes the value of `key` and returns it; `None` where it is not given.
     ///
     /// # Errors
-    /// A value that is none.
+    /// A value that cannot be read as a `T`.
     pub fn take<T: FromStr>(&mut self, key: &str) -> Result<Option<T>, ParseError> {
         let split = |part: &'a str| match part.split_once('=') {
             Some((key, value)) => (key.trim_end(), value.trim_start()),

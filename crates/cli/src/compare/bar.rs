@@ -60,7 +60,7 @@ fn position(tally: &Tally) -> u64 {
     (tally.done() * PARTS as f64) as u64
 }
 
-/// The bar is drawn with its own lock held, and takes this one then: never the other way round.
+/// Lock order: the bar's own lock, then this one.
 fn lock(tally: &Mutex<Tally>) -> MutexGuard<'_, Tally> {
     tally.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -103,7 +103,7 @@ impl Progress for Bar {
 mod tests {
     use super::*;
 
-    /// The bar stood still until a run had ended, be that in hours.
+    /// Regression: the bar did not move during a run.
     #[test]
     fn a_run_under_way_moves_the_bar() {
         let bar = Bar::new(true);

@@ -12,14 +12,14 @@ use cellcc_link::{CapacitySpec, Source, synthetic};
 
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
-    /// Say what traces are like: rates, outages, gaps, bursts.
+    /// Describe traces: rates, outages, gaps, bursts.
     Info(info::Args),
     /// Write a trace in another format, which the ending of OUT says.
     Convert(convert::Args),
     /// Turn a real path into a trace: keep its queue filled, and write down what comes through.
     #[cfg(target_os = "linux")]
     Record(record::Args),
-    /// Say how far a recorded trace is from the original.
+    /// Compare a recorded trace with the original.
     #[cfg(target_os = "linux")]
     Diff(diff::Args),
 }

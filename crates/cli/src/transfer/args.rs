@@ -63,7 +63,7 @@ struct Who {
     /// The server's certificate must be of one of these authorities, in PEM.
     #[arg(long, value_name = "FILE", conflicts_with = "insecure")]
     ca: Option<PathBuf>,
-    /// Any certificate will do: whoever is on the path may answer instead of the server.
+    /// Accept any certificate. Insecure: anybody on the path can impersonate the server.
     #[arg(long)]
     insecure: bool,
     /// The certificate to show to the server, in PEM, where it wants one.

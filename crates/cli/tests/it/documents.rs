@@ -1,28 +1,186 @@
 //! What the documents name is there.
 
+use crate::common::cellcc;
+use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The texts of all files with one of these endings below a folder.
-fn sources(folder: &Path, endings: &[&str], texts: &mut Vec<String>) {
-    for entry in fs::read_dir(folder).expect("a folder of the repository").flatten() {
-        let path = entry.path();
-        if path.is_dir() && entry.file_name() != "target" {
-            sources(&path, endings, texts);
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+
+/// The files with one of these endings below a folder, in order.
+fn files(folder: &Path, endings: &[&str], found: &mut Vec<PathBuf>) {
+    let mut paths: Vec<_> =
+        fs::read_dir(folder).expect("a folder of the repository").flatten().map(|entry| entry.path()).collect();
+    paths.sort();
+    for path in paths {
+        if path.is_dir() && !path.ends_with("target") {
+            files(&path, endings, found);
         } else if endings.iter().any(|ending| path.extension().is_some_and(|found| found == *ending)) {
-            texts.push(fs::read_to_string(&path).expect("a source"));
+            found.push(path);
         }
     }
 }
 
+/// The documents that speak of the present, with their texts. The CHANGELOG speaks of the past.
+fn documents() -> Vec<(PathBuf, String)> {
+    let root = Path::new(ROOT);
+    let mut paths: Vec<_> =
+        ["README.md", "CONTRIBUTING.md", "SECURITY.md"].into_iter().map(|name| root.join(name)).collect();
+    files(&root.join("docs"), &["md"], &mut paths);
+    files(&root.join("scenarios"), &["md"], &mut paths);
+    let texts = paths.iter().map(|path| fs::read_to_string(path).expect("a document")).collect::<Vec<_>>();
+    paths.into_iter().zip(texts).collect()
+}
+
+/// The code of a document: what is in fences, a command a line, and what is in backticks.
+fn code(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for (number, part) in text.split("```").enumerate() {
+        if number % 2 == 1 {
+            found.extend(part.replace("\\\n", " ").lines().map(str::to_owned));
+        } else {
+            found.extend(part.split('`').skip(1).step_by(2).map(|span| span.replace('\n', " ")));
+        }
+    }
+    found
+}
+
+#[test]
+fn every_file_that_a_document_names_exists() {
+    let root = Path::new(ROOT);
+    let mut missing = Vec::new();
+    let mut checked = 0;
+    for (document, text) in documents() {
+        let folder = document.parent().expect("a document is in a folder");
+        let links = text.split("](").skip(1).filter_map(|rest| rest.split([')', '#', ' ']).next());
+        let links = links.filter(|link| !link.is_empty() && !link.contains("://") && !link.contains('`'));
+        let rooms = ["crates/", "docs/", "scenarios/", "tools/", "python/", "examples/", "fuzz/"];
+        let named = code(&text).into_iter().flat_map(|code| {
+            code.split_whitespace().map(|word| word.trim_matches(['\'', '"', ',', ';', ')']).to_owned()).collect::<Vec<_>>()
+        });
+        let named = named.filter(|word| {
+            let is_path = |letter: char| letter.is_ascii_alphanumeric() || "/._-".contains(letter);
+            rooms.iter().any(|room| word.starts_with(room)) && word.chars().all(is_path) && !word.contains("NAME")
+        });
+        for path in links.map(|link| folder.join(link)).chain(named.map(|word| root.join(word))) {
+            checked += 1;
+            if !path.exists() {
+                missing.push(format!("{} names {}", document.display(), path.display()));
+            }
+        }
+    }
+    assert!(checked > 300, "{checked} names of files were found");
+    assert!(missing.is_empty(), "{}", missing.join("\n"));
+}
+
+/// The helps of cellcc's commands, each asked for once.
+struct Helps {
+    folder: tempfile::TempDir,
+    known: HashMap<Vec<String>, Option<String>>,
+}
+
+impl Helps {
+    /// The help of a command; none where cellcc has no such command.
+    fn of(&mut self, command: &[String]) -> Option<&str> {
+        let folder = self.folder.path();
+        let ask = || {
+            let output = cellcc(folder).args(command).arg("--help").output().expect("cellcc runs");
+            output.status.success().then(|| String::from_utf8(output.stdout).expect("help is text"))
+        };
+        self.known.entry(command.to_vec()).or_insert_with(ask).as_deref()
+    }
+
+    /// What is wrong with a call, of which these are the words after `cellcc`.
+    fn fault(&mut self, words: &[&str]) -> Option<String> {
+        let mut command = Vec::new();
+        for word in words.iter().take_while(|word| word.chars().all(|letter| letter.is_ascii_lowercase() || letter == '-')) {
+            let longer = [command.as_slice(), &[(*word).to_owned()]].concat();
+            if word.starts_with('-') || self.of(&longer).is_none() {
+                break;
+            }
+            command = longer;
+        }
+        let help = self.of(&command).expect("cellcc has a help").to_owned();
+        if command.is_empty() && words.first().is_some_and(|word| word.starts_with(|first: char| first.is_ascii_lowercase())) {
+            return Some(format!("no command {}", words[0]));
+        }
+        let flags = words.iter().take_while(|word| **word != "--").filter(|word| word.starts_with("--"));
+        let name = |flag: &&str| flag.split(['=', '[']).next().unwrap_or_default().to_owned();
+        let is_there = |flag: &String| {
+            help.split(|letter: char| letter.is_whitespace() || "[],.;`=".contains(letter)).any(|word| word == flag)
+        };
+        let unknown: Vec<_> = flags.map(name).filter(|flag| !is_there(flag)).collect();
+        (!unknown.is_empty()).then(|| format!("cellcc {} has no {}", command.join(" "), unknown.join(" ")))
+    }
+}
+
+/// The words of each call of cellcc in a line of code: up to what ends a command in a shell.
+fn calls(line: &str) -> Vec<Vec<&str>> {
+    let mut found: Vec<Vec<&str>> = Vec::new();
+    let mut inside = false;
+    let mut before = "";
+    for word in line.split_whitespace() {
+        let bare = word.trim_start_matches(['(', '\'', '"']);
+        if bare == "cellcc" && !["-p", "--bin", "-m", "--name", "python", "name:"].contains(&before) {
+            found.push(Vec::new());
+            inside = true;
+        } else if ["|", "||", "&&", ";", "#", ">", "&"].contains(&word) {
+            inside = false;
+        } else if inside {
+            found.last_mut().expect("a call began").push(word.trim_end_matches([';', ')', '\'', '"', ',']));
+            inside = !word.ends_with([';', ')']);
+        }
+        before = word;
+    }
+    found
+}
+
+#[test]
+fn every_command_and_every_flag_that_a_document_names_exists() {
+    let mut helps = Helps { folder: tempfile::tempdir().expect("a folder"), known: HashMap::new() };
+    let mut faults = Vec::new();
+    let mut checked = 0;
+    for (document, text) in documents() {
+        for line in code(&text) {
+            for call in calls(&line) {
+                checked += 1;
+                faults.extend(helps.fault(&call).map(|fault| format!("{}: {fault}: {line}", document.display())));
+            }
+        }
+    }
+    assert!(checked > 150, "{checked} calls of cellcc were found");
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+#[test]
+fn every_target_of_make_that_a_document_names_exists() {
+    let makefile = fs::read_to_string(Path::new(ROOT).join("Makefile")).expect("the Makefile");
+    let is_target = |name: &str| makefile.lines().any(|line| line.starts_with(&format!("{name}:")));
+    let mut missing = Vec::new();
+    let mut checked = 0;
+    for (document, text) in documents() {
+        for line in code(&text) {
+            if let Some(target) = line.strip_prefix("make ").and_then(|rest| rest.split_whitespace().next()) {
+                checked += 1;
+                if !is_target(target) {
+                    missing.push(format!("{}: {line}", document.display()));
+                }
+            }
+        }
+    }
+    assert!(checked > 10, "{checked} targets were found");
+    assert!(missing.is_empty(), "{}", missing.join("\n"));
+}
+
 #[test]
 fn every_test_that_the_page_on_security_names_exists() {
-    let root = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
+    let root = Path::new(ROOT);
     let page = fs::read_to_string(root.join("docs/security.md")).expect("the page");
-    let mut texts = Vec::new();
+    let mut sources = Vec::new();
     for folder in ["crates", "python/tests"] {
-        sources(&root.join(folder), &["rs", "py"], &mut texts);
+        files(&root.join(folder), &["rs", "py"], &mut sources);
     }
+    let texts: Vec<_> = sources.iter().map(|path| fs::read_to_string(path).expect("a source")).collect();
     let is_name = |word: &&str| {
         word.matches('_').count() >= 3
             && word.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_')

@@ -13,7 +13,7 @@ use std::net::Ipv4Addr;
 const MARK: &str = "cellcc";
 const LINK_PREFIX: &str = "cellcc-";
 
-/// A process, told apart from a later one with the same number.
+/// A process, distinguished from a later one with the same number.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Owner {
     pid: u32,

@@ -65,7 +65,7 @@ impl Interval<'_> {
         if self.cost(queue, 0.0) <= cost(best) { 0.0 } else { sent(best) }
     }
 
-    /// Of sending so much, here and after it.
+    /// Of sending this much, here and after it.
     pub(super) fn cost(&self, queue: f64, sent: f64) -> f64 {
         let passed = pass(self.steps, queue, sent);
         passed.waited - self.price * sent + self.grid.interpolate(self.after, passed.queue)
@@ -81,7 +81,7 @@ pub(super) struct Passed {
     pub(super) queue: f64,
 }
 
-/// An interval with this queue at its beginning, and so much sent evenly.
+/// An interval with this queue at its beginning, and this much sent evenly.
 pub(super) fn pass(steps: &[f64], queue: f64, sent: f64) -> Passed {
     let arriving = sent / steps.len() as f64;
     steps.iter().fold(Passed { waited: 0.0, queue }, |passed, carried| {

@@ -85,7 +85,7 @@ impl AbcState {
     }
 
     /// A packet of `size` leaves at `now`, of `queued` bytes that waited, its own included. True where it is to brake.
-    /// `is_marked`: another router has told it so.
+    /// `is_marked`: another router has marked it.
     pub(crate) fn brakes(&mut self, now: Time, size: Bytes, queued: Bytes, is_marked: bool) -> bool {
         let since = now - WINDOW.min(now.since(Time::ZERO));
         self.departures.push_back((now, size));

@@ -62,7 +62,7 @@ impl Peer {
         self.timer
     }
 
-    /// noq has been told something, or asked for packets: its timers may have changed.
+    /// noq has had input, or was asked for packets: its timers may have changed.
     pub(super) fn read_timer(&mut self) {
         self.timer = self.connection.as_ref().and_then(|(_, connection)| connection.poll_timeout());
     }

@@ -44,7 +44,7 @@ impl AdviceSource for Box<dyn AdviceSource> {
     }
 }
 
-/// Whoever has sources of reports about all peers.
+/// The owner of sources of reports about all peers.
 pub trait AdviceService: std::fmt::Debug + Send + Sync {
     /// Reports about the bottleneck towards this peer. Several connections to one peer may each have a source.
     fn for_peer(&self, peer: IpAddr) -> Box<dyn AdviceSource>;

@@ -55,7 +55,7 @@ impl Talk {
         }
     }
 
-    /// Time passes in steps of a look's, while so many packets come per step.
+    /// Advances one poll interval per step, with this many packets each.
     fn pass(&mut self, span: Span, packets: u64) {
         let end = self.now + span;
         while self.now < end {

@@ -39,7 +39,7 @@ pub(crate) fn nabbr() -> SchemeInfo {
     }
 }
 
-/// The flow's share of what the network told, while that is followed; BBR's own filter otherwise.
+/// The flow's share of what the network reported, while that is followed; BBR's own filter otherwise.
 #[derive(Debug, Clone)]
 struct AdvisedBandwidth {
     own: MaxFilter,
@@ -92,7 +92,7 @@ impl NaBbr {
 impl Controller for NaBbr {
     fn on_sent(&mut self, sent: &Sent) -> Tag {
         self.packet_size = sent.packet_size;
-        // Its gains take BBR off what it was told in every phase but the cruise, on average by nothing.
+        // Its gains take BBR off the reported rate in every phase but the cruise, on average by nothing.
         self.tracker.on_sent(sent, false);
         self.bbr.on_sent(sent)
     }

@@ -19,7 +19,7 @@ pub(super) const PACING_GAIN: Parameter<kind::Number> = Parameter::new(
     "pacing-gain",
     kind::Number(0.1, 10.0),
     1.0,
-    "paces at so much of the bandwidth; below 1 queues drain",
+    "paces at this share of the bandwidth; below 1 queues drain",
     "paper, section 2.2.2; below 1: prototypes measured less delay at 0.95",
 );
 

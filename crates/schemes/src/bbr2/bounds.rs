@@ -21,7 +21,7 @@ pub(super) struct Bounds {
     inflight_latest: Bytes,
     /// The sample of the last acknowledgement: the first one of a round that begins.
     newest: (Rate, Bytes),
-    /// The round of losses ends when a packet that left with so much delivered arrives.
+    /// The round of losses ends when a packet arrives that left with this much delivered.
     round_ends_at: Bytes,
     round_ended: bool,
     /// Reports of losses in this round, and in the last one that ended.

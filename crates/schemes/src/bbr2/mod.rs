@@ -90,7 +90,7 @@ struct Bbr2 {
     is_lossy: bool,
     /// The flow was in recovery when the last round of losses ended.
     was_recovering: bool,
-    /// The round of the phases ends when a packet that left with so much delivered arrives.
+    /// The round of the phases ends when a packet arrives that left with this much delivered.
     round_ends_at: Bytes,
 }
 

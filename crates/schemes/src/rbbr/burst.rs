@@ -25,7 +25,7 @@ impl Burst {
         self.slots[1] = self.slots[1].max(extra);
     }
 
-    /// The largest burst of late.
+    /// The largest recent burst.
     pub(super) fn bytes(&self) -> Bytes {
         Bytes::new(self.slots[0].max(self.slots[1]) as u64)
     }

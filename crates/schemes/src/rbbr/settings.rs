@@ -92,7 +92,7 @@ const AGGREGATION: Parameter<kind::Choice<Aggregation>> = Parameter::new(
     "aggregation",
     kind::Choice(&[("off", Aggregation::Off), ("receiver", Aggregation::Receiver)]),
     Aggregation::Off,
-    "receiver: the window also holds the largest burst that the receiver saw of late",
+    "receiver: the window also holds the largest burst that the receiver saw recently",
     "off: paper, section III; receiver: section V.A.1, as later work",
 );
 

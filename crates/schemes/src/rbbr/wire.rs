@@ -40,7 +40,7 @@ pub struct RateFeedback {
     pub received: Bytes,
     /// Estimation is suspended; `rate` is what it was before.
     pub frozen: bool,
-    /// The largest burst above the estimate of late, for a window that outlasts aggregation.
+    /// The largest recent burst above the estimate, for a window that outlasts aggregation.
     pub burst: Bytes,
 }
 

@@ -3,7 +3,7 @@
 //! Where it differs from the paper: the delay is the kernel's smoothed RTT; the interval is 20 ms, not the minimum RTT;
 //! slopes below 2 % are zero and do nothing; a delay twice as far above the minimum RTT as the target allows sets the
 //! window to its floor at once; every other target is averaged with all targets so far; the window stays within 4 and
-//! 10000 packets; nothing happens before slow start ends; the AIMD block is CUBIC, and is not told of a cut.
+//! 10000 packets; nothing happens before slow start ends; the AIMD block is CUBIC, and does not learn of a cut.
 //!
 //! Source: an ns-3 port of the program and a patch to it, both by the authors' group.
 

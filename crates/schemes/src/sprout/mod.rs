@@ -123,7 +123,7 @@ struct Sprout {
     forecast: Option<Held>,
     /// What is estimated to wait or to be on its way.
     queue: Bytes,
-    /// What was sent after the newest packet that the receiver has told of, oldest first.
+    /// What was sent after the newest packet that the receiver has reported, oldest first.
     outstanding: VecDeque<Outstanding>,
     next_number: u64,
     inflight: Bytes,

@@ -8,7 +8,7 @@ use cellcc_sim::SimDriver;
 use cellcc_units::{Bytes, Ratio, Span, Time};
 use std::sync::Arc;
 
-/// A fixed window of twice the path's bandwidth-delay product that shows what it is told; its packets carry `ecn`.
+/// A fixed window of twice the path's bandwidth-delay product that shows the echoes it receives; its packets carry `ecn`.
 fn listener(name: &'static str, ecn: Ecn) -> SchemeInfo {
     SchemeInfo {
         name: name.into(),

@@ -1,4 +1,4 @@
-//! NetAssist at the simulated base station, seen by a scheme that only records what it is told.
+//! NetAssist at the simulated base station, seen by a scheme that only records its advice.
 
 use cellcc_control::{
     Ack, Advice, AdviceRequest, Context, Controller, Limits, Loss, Needs, Observer, SchemeInfo,

@@ -138,7 +138,7 @@ static FAULTS: [&Fault; 12] = [
     &FAST_WITH_A_BDP,
 ];
 
-/// Schemes that do not adapt to a path: what they use is what they were told.
+/// Schemes that do not adapt to a path: what they use is what their arguments say.
 const FIXED: [&str; 2] = ["fixed-window", "fixed-rate"];
 
 /// What falls short, and why that is the scheme's own.

@@ -5,7 +5,7 @@
 //! daemon <-- leaf <-- hub <-- server      requests; answers the other way
 //! ```
 //!
-//! - Servers wait, pace themselves and renew as the real client does, by the same functions ([`Backoff`], [`Allowance`]) and
+//! - Servers wait, pace themselves and renew as the real client does, by the same functions (`Backoff`, `Allowance`) and
 //!   constants.
 //! - All machines of a region fail at once. The hub is back first, the sites within [`Plan::boot`] after it.
 //! - A peer without power is noticed by pings that stay unanswered. A connection that is tried meanwhile ends after
