@@ -138,7 +138,9 @@ pub(super) fn read<D: Discipline>(inside: &str) -> Result<Option<D>, ParseError>
     D::VARIANT.map(|word| parts.take_word(word));
     let base = D::BASES.iter().skip(1).find(|(word, _)| parts.take_word(word)).unwrap_or(&D::BASES[0]);
     let mut settings = base.1;
-    for part in D::PARTS {
+    // Words first: what is then left without a key is the limit.
+    let (words, others): (Vec<_>, Vec<_>) = D::PARTS.iter().partition(|part| part.is_word());
+    for part in words.into_iter().chain(others) {
         let key = part.key();
         let value = if part.is_word() {
             parts.take_word(key).then(String::new)
