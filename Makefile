@@ -8,7 +8,7 @@ locked := $(if $(CI),--locked)
 floors := -p cellcc-units -p cellcc-fixed -p cellcc-control -p cellcc-schemes -p cellcc-link -p cellcc-assist -p cellcc-experiment
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast wheel fresh-machine faults bench bench-python bench-emulator bench-quic bench-quic-virtual bench-instructions bench-kernel bench-netassist netassist-tree fuzz soak soak-netassist soak-kernel kernel-objects lint docs docs-check clean
+.PHONY: help demo test test-fast test-cluster wheel fresh-machine faults bench bench-python bench-emulator bench-quic bench-quic-virtual bench-instructions bench-kernel bench-netassist netassist-tree fuzz soak soak-netassist soak-kernel kernel-objects lint docs docs-check clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r target text; do \
@@ -18,9 +18,13 @@ demo: ## Compare schemes on the embedded links; prints the path of the report
 	@tools/setup build
 	$(run) cargo run --release $(locked) --bin cellcc -- compare
 
-test: ## Run all tests; CELLCC_PYTHON=skip leaves out those of the Python package
+test: ## Run the tests; CELLCC_PYTHON=skip leaves out those of the Python package
 	@tools/setup test
 	@tools/test
+
+test-cluster: ## Run those of what runs on clusters as well: Ray, SLURM, and the notebooks
+	@tools/setup cluster
+	@tools/test cluster
 
 fresh-machine: ## Try demo and test on a Debian that has apt and make and nothing else; as root, half an hour
 	@tools/fresh-machine

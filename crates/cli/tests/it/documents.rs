@@ -9,8 +9,11 @@ const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
 /// The files with one of these endings below a folder, in order.
 fn files(folder: &Path, endings: &[&str], found: &mut Vec<PathBuf>) {
-    let mut paths: Vec<_> =
-        fs::read_dir(folder).expect("a folder of the repository").flatten().map(|entry| entry.path()).collect();
+    let mut paths: Vec<_> = fs::read_dir(folder)
+        .expect("a folder of the repository")
+        .flatten()
+        .map(|entry| entry.path())
+        .collect();
     paths.sort();
     for path in paths {
         if path.is_dir() && !path.ends_with("target") {
@@ -56,11 +59,15 @@ fn every_file_that_a_document_names_exists() {
         let links = links.filter(|link| !link.is_empty() && !link.contains("://") && !link.contains('`'));
         let rooms = ["crates/", "docs/", "scenarios/", "tools/", "python/", "examples/", "fuzz/"];
         let named = code(&text).into_iter().flat_map(|code| {
-            code.split_whitespace().map(|word| word.trim_matches(['\'', '"', ',', ';', ')']).to_owned()).collect::<Vec<_>>()
+            code.split_whitespace()
+                .map(|word| word.trim_matches(['\'', '"', ',', ';', ')']).to_owned())
+                .collect::<Vec<_>>()
         });
         let named = named.filter(|word| {
             let is_path = |letter: char| letter.is_ascii_alphanumeric() || "/._-".contains(letter);
-            rooms.iter().any(|room| word.starts_with(room)) && word.chars().all(is_path) && !word.contains("NAME")
+            rooms.iter().any(|room| word.starts_with(room))
+                && word.chars().all(is_path)
+                && !word.contains("NAME")
         });
         for path in links.map(|link| folder.join(link)).chain(named.map(|word| root.join(word))) {
             checked += 1;
@@ -93,7 +100,10 @@ impl Helps {
     /// What is wrong with a call, of which these are the words after `cellcc`.
     fn fault(&mut self, words: &[&str]) -> Option<String> {
         let mut command = Vec::new();
-        for word in words.iter().take_while(|word| word.chars().all(|letter| letter.is_ascii_lowercase() || letter == '-')) {
+        for word in words
+            .iter()
+            .take_while(|word| word.chars().all(|letter| letter.is_ascii_lowercase() || letter == '-'))
+        {
             let longer = [command.as_slice(), &[(*word).to_owned()]].concat();
             if word.starts_with('-') || self.of(&longer).is_none() {
                 break;
@@ -101,13 +111,16 @@ impl Helps {
             command = longer;
         }
         let help = self.of(&command).expect("cellcc has a help").to_owned();
-        if command.is_empty() && words.first().is_some_and(|word| word.starts_with(|first: char| first.is_ascii_lowercase())) {
+        if command.is_empty()
+            && words.first().is_some_and(|word| word.starts_with(|first: char| first.is_ascii_lowercase()))
+        {
             return Some(format!("no command {}", words[0]));
         }
         let flags = words.iter().take_while(|word| **word != "--").filter(|word| word.starts_with("--"));
         let name = |flag: &&str| flag.split(['=', '[']).next().unwrap_or_default().to_owned();
         let is_there = |flag: &String| {
-            help.split(|letter: char| letter.is_whitespace() || "[],.;`=".contains(letter)).any(|word| word == flag)
+            help.split(|letter: char| letter.is_whitespace() || "[],.;`=".contains(letter))
+                .any(|word| word == flag)
         };
         let unknown: Vec<_> = flags.map(name).filter(|flag| !is_there(flag)).collect();
         (!unknown.is_empty()).then(|| format!("cellcc {} has no {}", command.join(" "), unknown.join(" ")))
@@ -121,11 +134,16 @@ fn calls(line: &str) -> Vec<Vec<&str>> {
     let mut before = "";
     for word in line.split_whitespace() {
         let bare = word.trim_start_matches(['(', '\'', '"']);
-        if bare == "cellcc" && !["-p", "--bin", "-m", "--name", "python", "name:"].contains(&before) {
+        if word.starts_with('#') {
+            break;
+        }
+        if bare == "cellcc" && !["-p", "--bin", "-m", "--name", "python"].contains(&before) {
             found.push(Vec::new());
             inside = true;
         } else if ["|", "||", "&&", ";", "#", ">", "&"].contains(&word) {
             inside = false;
+        } else if inside && before != "cellcc" && word.starts_with("mm-") {
+            found.push(vec![word]);
         } else if inside {
             found.last_mut().expect("a call began").push(word.trim_end_matches([';', ')', '\'', '"', ',']));
             inside = !word.ends_with([';', ')']);
@@ -138,13 +156,18 @@ fn calls(line: &str) -> Vec<Vec<&str>> {
 #[test]
 fn every_command_and_every_flag_that_a_document_names_exists() {
     let mut helps = Helps { folder: tempfile::tempdir().expect("a folder"), known: HashMap::new() };
+    let fault = helps.fault(&["compare", "--schemes", "cubic", "--no-such-flag"]);
+    assert_eq!(fault.as_deref(), Some("cellcc compare has no --no-such-flag"));
+    assert_eq!(helps.fault(&["compere"]).as_deref(), Some("no command compere"));
     let mut faults = Vec::new();
     let mut checked = 0;
     for (document, text) in documents() {
         for line in code(&text) {
             for call in calls(&line) {
                 checked += 1;
-                faults.extend(helps.fault(&call).map(|fault| format!("{}: {fault}: {line}", document.display())));
+                faults.extend(
+                    helps.fault(&call).map(|fault| format!("{}: {fault}: {line}", document.display())),
+                );
             }
         }
     }
