@@ -7,13 +7,15 @@ mod moving_users;
 use crate::{alone, can_emulate};
 use cellcc_kernel::{Machine, Scheme};
 use cellcc_test_support::{alone_in_the_kernel, retry_on_stall, skip};
-use cellcc_units::Span;
+use moving_users::Schedule;
 use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
-/// Six moves: each user to the other site and back.
-const TIME: Span = Span::from_secs(20);
+/// Six moves, a second apart: each user to the other site and back.
+const SCHEDULE: Schedule =
+    Schedule { warm_up: Duration::from_secs(3), move_interval: Duration::from_secs(3), moves: 2 };
 
 fn is_there(program: &str) -> bool {
     let is_there = Command::new(program).arg("--version").output().is_ok();
@@ -39,7 +41,7 @@ fn moving_users_lose_no_flow_and_both_senders_hear_of_the_new_site_within_three_
         let _kernel = alone_in_the_kernel();
         let folder = tempfile::tempdir().unwrap();
         let (program, never) = (assert_cmd::cargo::cargo_bin!("cellcc"), AtomicBool::new(false));
-        let outcome = moving_users::run(program, folder.path(), TIME, &never).unwrap();
+        let outcome = moving_users::run(program, folder.path(), &SCHEDULE, &never).unwrap();
         // Memory is what ten minutes show.
         assert!(outcome.lost().is_empty() && outcome.late().is_empty(), "{outcome}{:?}", outcome.problems());
     });

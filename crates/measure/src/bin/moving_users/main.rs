@@ -14,9 +14,14 @@ mod run;
 
 use anyhow::Context;
 use cellcc_units::Span;
+use run::Schedule;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// Also the warm-up.
+const MOVE_INTERVAL: Duration = Duration::from_secs(10);
 
 const USAGE: &str = "give the program and how long: target/release/cellcc 10min";
 
@@ -24,11 +29,13 @@ fn main() -> anyhow::Result<ExitCode> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [program, time] = &arguments[..] else { anyhow::bail!(USAGE) };
     let time: Span = time.parse().ok().context(USAGE)?;
+    let moves = (time.as_nanos() / MOVE_INTERVAL.as_nanos() as u64) as usize;
+    let schedule = Schedule { warm_up: MOVE_INTERVAL, move_interval: MOVE_INTERVAL, moves };
     let folder = tempfile::tempdir()?;
     let stop = Arc::new(AtomicBool::new(false));
     let stopped = Arc::clone(&stop);
     ctrlc::set_handler(move || stopped.store(true, Ordering::Relaxed))?;
-    let outcome = run::run(program.as_ref(), folder.path(), time, &stop)?;
+    let outcome = run::run(program.as_ref(), folder.path(), &schedule, &stop)?;
     print!("{outcome}");
     let problems = outcome.problems();
     for problem in &problems {

@@ -39,10 +39,17 @@ use tokio::runtime::Runtime;
 
 /// Each has a TCP connection and a QUIC connection.
 pub(crate) const USERS: [&str; 3] = ["alice", "bob", "carol"];
-/// Each user moves once in this time, in turn.
-const MOVE_INTERVAL: Span = Span::from_secs(10);
-/// Slow start, registrations and first reports; nobody moves.
-const WARM_UP: Duration = Duration::from_secs(10);
+
+/// When what happens.
+pub(crate) struct Schedule {
+    /// Slow start, registrations and first reports; nobody moves.
+    pub(crate) warm_up: Duration,
+    /// Each user moves once in this time, in turn.
+    pub(crate) move_interval: Duration,
+    /// Each user moves so many times.
+    pub(crate) moves: usize,
+}
+
 /// How often it is looked whether the run is to stop.
 const LOOK_INTERVAL: Duration = Duration::from_millis(100);
 /// What a user could have alone, in Mbit/s: with two others a third of it.
@@ -52,9 +59,9 @@ const DELAY: Span = Span::from_millis(10);
 /// A base station's deep queue: half a second of the user's rate alone.
 const QUEUE: QueueLimit = QueueLimit::Packets(1000);
 
-/// Runs for this time after a warm-up. `program`: `cellcc`. Files go into `folder`. Where `stop` becomes true, everything that was
+/// Runs until all users have moved. `program`: `cellcc`. Files go into `folder`. Where `stop` becomes true, everything that was
 /// started and loaded goes, and that is an error.
-pub(crate) fn run(program: &Path, folder: &Path, time: Span, stop: &AtomicBool) -> Result<Outcome> {
+pub(crate) fn run(program: &Path, folder: &Path, schedule: &Schedule, stop: &AtomicBool) -> Result<Outcome> {
     let queues = Arc::new(QueueCounts::default());
     let path = emulate(Arc::clone(&queues))?;
     let topology = path.topology();
@@ -67,13 +74,14 @@ pub(crate) fn run(program: &Path, folder: &Path, time: Span, stop: &AtomicBool) 
     let edge = Edge::start(program, folder, outside, server, &users, sites.addresses())?;
     let (kernel, quic) = (Heard::default(), Heard::default());
     let watch = watch_kernel(edge.advice_map()?, &users, kernel.clone());
-    let flows = Flows::start(&runtime, topology, &edge, &quic, WARM_UP + duration(time))?;
+    let interval = schedule.move_interval / USERS.len() as u32;
+    let moves = schedule.moves * USERS.len();
+    let time = schedule.warm_up + interval * (moves as u32 + 1);
+    let flows = Flows::start(&runtime, topology, &edge, &quic, time)?;
     let telling = sites.tell_of(queues, path.clock());
-    wait(WARM_UP, stop)?;
+    wait(schedule.warm_up, stop)?;
     let mut memory = Memory::new(edge.processes());
     memory.look()?;
-    let moves = (time.as_nanos() * USERS.len() as u64 / MOVE_INTERVAL.as_nanos()) as usize;
-    let interval = duration(MOVE_INTERVAL) / USERS.len() as u32;
     for index in 0..moves {
         wait(interval, stop)?;
         telling.move_user(index % USERS.len());
@@ -101,10 +109,6 @@ fn wait(time: Duration, stop: &AtomicBool) -> Result<()> {
         std::thread::sleep(LOOK_INTERVAL.min(until.saturating_duration_since(Instant::now())));
     }
     Ok(())
-}
-
-fn duration(span: Span) -> Duration {
-    Duration::from_nanos(span.as_nanos())
 }
 
 fn emulate(queues: Arc<QueueCounts>) -> Result<Emulation> {
