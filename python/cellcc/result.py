@@ -145,6 +145,14 @@ class Result(Sequence[Run]):
             Path(file).write_text(document, encoding="utf-8")
         return document
 
+    def explain(self, *, against: str | None = None) -> list[dict[str, Any]]:
+        """A row a scheme: its mean queueing delay, and the least that any sender could have had on the same links.
+
+        With `against`, a scheme of which there are several settings: each other scheme's delay, and that scheme's at the same use.
+        """
+        rows: list[dict[str, Any]] = json.loads(self._runs.explain_json(against))
+        return rows
+
     def scatter(self, ax: "matplotlib.axes.Axes | None" = None) -> "matplotlib.axes.Axes":
         """Throughput over the 95th percentile of the queueing delay, a point a run."""
         from .plots import scatter

@@ -3,7 +3,8 @@
 use crate::error::{input, of_runner};
 use crate::table::Table;
 use cellcc_experiment::Record;
-use cellcc_report::{Report, TableFormat};
+use cellcc_link::TraceCache;
+use cellcc_report::{ExplainError, Explanation, Report, TableFormat, least_delays};
 use cellcc_runner::{Failure, Results};
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
@@ -76,6 +77,19 @@ impl Runs {
     fn text(&self, py: Python<'_>, width: usize, baseline: Option<&str>) -> PyResult<String> {
         let report = self.report(baseline)?;
         Ok(py.detach(|| report.table(TableFormat::Table, width)))
+    }
+
+    /// What `cellcc explain --format json` prints of these runs.
+    #[pyo3(signature = (against=None))]
+    fn explain_json(&self, py: Python<'_>, against: Option<&str>) -> PyResult<String> {
+        let explained = || -> Result<_, ExplainError> {
+            let explanation = Explanation::new(&self.records, &TraceCache::default())?;
+            Ok(match against {
+                Some(scheme) => serde_json::to_string(&explanation.against(scheme)?),
+                None => serde_json::to_string(&explanation.delays(&least_delays(explanation.parts())?)),
+            })
+        };
+        py.detach(explained).map_err(input)?.map_err(input)
     }
 }
 

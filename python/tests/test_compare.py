@@ -37,6 +37,10 @@ def test_the_records_are_those_of_the_command_line_byte_for_byte(cli, tmp_path):
     read = cellcc.read(tmp_path / "cli")
     assert read.table["id"] == in_memory.table["id"]
     assert read.report() == in_memory.report()
+    explained = cli("explain", tmp_path / "cli", "--format", "json")
+    assert read.explain() == json.loads(explained.stdout), explained.stderr
+    with pytest.raises(cellcc.InputError, match="hold 1 of it"):
+        read.explain(against="cubic")
     series = (tmp_path / "cli" / "series" / f"{lines[1]['id']}.csv").read_text().splitlines()
     assert ",".join(in_memory[1].series().column_names) == series[0]
 

@@ -1,5 +1,6 @@
 //! Records in; tables, SVG figures and one offline HTML file out. Everything is made from
-//! [`Record`]s and from nothing else; only [`time_figure`], [`frontier_figure`] and [`beside_line`] take bare values, for what is not a run of ours.
+//! [`Record`]s and from nothing else, but that [`Explanation`] reads the traces that they name, and [`time_figure`],
+//! [`frontier_figure`] and [`beside_line`] take bare values, for what is not a run of ours.
 //!
 //! A row of the tables is a scheme under one of the plan's variations.
 //!
@@ -9,21 +10,21 @@
 //! | [`table`] | one row a scheme for people (text, Markdown), one row a run for programs (JSON, CSV) |
 //! | [`html`] | the report: one file that loads nothing |
 //! | [`figures`] | one SVG per figure, for a paper |
+//! | [`Explanation`] | the least delay that any sender could have had, and what each scheme adds |
 //! | [`time_figure`] | one SVG of values over time |
 //! | [`frontier_figure`] | one SVG of the least delay at each use, and of schemes beside it |
 //! | [`beside_line`] | how the delay of a scheme compares with another one's along its knob |
 //! | [`png`] | an SVG as pixels |
 
 mod average;
-mod beside_line;
 mod column;
 mod comparison;
 mod curves;
 mod data;
 mod delays;
+mod explain;
 mod figures;
 mod flows;
-mod frontier;
 mod gain;
 mod grid;
 mod html;
@@ -41,8 +42,10 @@ mod text_table;
 mod thin;
 mod wrap;
 
-pub use beside_line::{BesideLine, beside_line};
-pub use frontier::{FrontierFigure, UseAndDelay, frontier_figure};
+pub use explain::{
+    AgainstLine, BesideLine, Bound, DelayAgainst, ExplainError, Explanation, FrontierFigure, LinkDelay, LinkPart, SchemeDelay,
+    UseAndDelay, beside_line, frontier_figure, least_delays,
+};
 pub use gain::gain;
 pub use over_time::{TimeFigure, TimeLine, time_figure};
 pub use report::{Report, ReportFile};

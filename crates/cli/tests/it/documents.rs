@@ -217,3 +217,26 @@ fn every_test_that_the_page_on_security_names_exists() {
     let missing: Vec<_> = named.into_iter().filter(|name| !is_there(name)).collect();
     assert!(missing.is_empty(), "{missing:?}");
 }
+
+#[test]
+fn every_file_that_the_table_of_crates_names_exists() {
+    let root = Path::new(ROOT);
+    let page = fs::read_to_string(root.join("docs/architecture.md")).expect("the page");
+    let table = page.split("| crate | to find | look in |").nth(1).expect("the table of crates");
+    let (mut room, mut missing, mut checked) = (PathBuf::new(), Vec::new(), 0);
+    for row in table.lines().skip(2).take_while(|line| line.starts_with('|')) {
+        let cells: Vec<&str> = row.trim_matches('|').split('|').collect();
+        let [name, _, look_in] = cells[..] else { panic!("a row of three cells: {row}") };
+        if let Some(name) = name.split('`').nth(1) {
+            room = if name == "python/" { root.join(name) } else { root.join("crates").join(name) };
+        }
+        for file in look_in.split('`').skip(1).step_by(2).filter(|file| !file.contains("NAME")) {
+            checked += 1;
+            if !room.join("src").join(file).exists() && !room.join(file).exists() {
+                missing.push(format!("{}: {file}", room.display()));
+            }
+        }
+    }
+    assert!(checked > 60, "{checked} files are named");
+    assert!(missing.is_empty(), "{}", missing.join("\n"));
+}

@@ -1,0 +1,171 @@
+//! `cellcc explain`: how much of the queueing delay is the link's own, and how much the sender's. What it prints is of `cellcc_report`.
+
+use crate::exit::{Exit, print, tell};
+use crate::grid;
+use cellcc_link::{DelayFloor, TraceCache};
+use cellcc_report::{
+    AgainstLine, DelayAgainst, ExplainError, Explanation, FrontierFigure, LinkDelay, LinkPart, SchemeDelay, TableFormat,
+    frontier_figure, least_delays,
+};
+use cellcc_runner::{Results, traces, with_causes};
+use cellcc_units::Span;
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Traces, as for `compare`: the least delay at several uses. Or a folder that `compare` left: the schemes beside it.
+    #[arg(required = true, value_name = "TRACE|DIR")]
+    what: Vec<String>,
+    /// The RTT without any queue; of a folder, that of each run is taken.
+    #[arg(long, value_name = "TIME", default_value = "40ms")]
+    rtt: Span,
+    /// How much of each trace; of a folder, that of each run is taken.
+    #[arg(long, value_name = "TIME", default_value = "60s")]
+    duration: Span,
+    /// Write a picture here: use against delay, with the bound as a line.
+    #[arg(long, value_name = "FILE.svg")]
+    figure: Option<PathBuf>,
+    /// Of results: the delay of the others beside that of this scheme at the same use, along the line that several values of its
+    /// knob draw.
+    #[arg(long, value_name = "SCHEME")]
+    against: Option<String>,
+    /// How to print it.
+    #[arg(long, default_value = "table", value_parser = grid::format_parser())]
+    format: TableFormat,
+}
+
+pub(crate) fn run(args: &Args) -> Result<(), Exit> {
+    if args.rtt < Span::from_millis(1) {
+        return Err(Exit::input(format!("--rtt {}: at least 1ms, the grain of traces", args.rtt)));
+    }
+    match args.what.as_slice() {
+        [folder] if Path::new(folder).join("run-info.json").exists() => of_results(args, Path::new(folder)),
+        _ if args.against.is_some() => Err(Exit::input(format!(
+            "--against: {} is not a folder that `cellcc compare` left",
+            args.what.join(" ")
+        ))),
+        given => of_links(args, given),
+    }
+}
+
+fn of_links(args: &Args, given: &[String]) -> Result<(), Exit> {
+    let cache = TraceCache::default();
+    let texts = traces::expand(given)?;
+    let parts = texts.iter().map(|text| {
+        let source = cache.open(text).map_err(Exit::input)?;
+        Ok(LinkPart { name: source.name, capacity: source.capacity, duration: args.duration, rtt: args.rtt })
+    });
+    let parts = parts.collect::<Result<Vec<_>, Exit>>()?;
+    let least = least_delays(&parts)?;
+    write_figure(args, || FrontierFigure::new("The least queueing delay", &least))?;
+    let rows: Vec<LinkDelay> =
+        parts.iter().zip(&least).map(|(part, least)| LinkDelay::new(&part.name, least)).collect();
+    let headings = ["trace", "a lone packet", "use 0.90", "use 0.95", "use 0.98", "p95 at 0.95", "p95 at 0.98"];
+    let legend = format!(
+        "Mean queueing delay in ms: of a packet alone in the queue, and the least at which 0.90, 0.95\n\
+         and 0.98 of the link is used, of a sender that knows in advance what each {} carries, but\n\
+         not when in it; and the 95th percentile of the sender whose mean is the least.",
+        args.rtt
+    );
+    print_rows(args.format, &headings, &rows, link_cells, &legend)
+}
+
+fn of_results(args: &Args, folder: &Path) -> Result<(), Exit> {
+    let Results { info, records } = Results::read(folder)?;
+    let explanation = Explanation::new(&records, &TraceCache::default())
+        .map_err(|error| Exit::input(format!("{}: {}", folder.display(), with_causes(&error))))?;
+    // The least delay takes the longest to find, and what is held against a line alone does not need it.
+    let least = || -> Result<Vec<DelayFloor>, Exit> {
+        let least = least_delays(explanation.parts())?;
+        write_figure(args, || explanation.figure(&info.title, &least))?;
+        Ok(least)
+    };
+    let Some(against) = &args.against else {
+        let rows = explanation.delays(&least()?);
+        let legend = "Queueing delay in ms, arithmetic means over the runs. least: the least mean at which as much of\n\
+                      the link is used, of a sender that knows in advance what each RTT carries, but not when in it;\n\
+                      own: what the scheme adds to that.";
+        let headings = ["scheme", "use", "mean", "least", "own", "p95"];
+        return print_rows(args.format, &headings, &rows, scheme_cells, legend);
+    };
+    if args.figure.is_some() {
+        least()?;
+    }
+    let rows = explanation.against(against)?;
+    let legend = format!(
+        "Use, and 95th percentile and mean of the queueing delay in ms: arithmetic means over {} traces. line: the\n\
+         delay of {against} at the same use, along its knob; ratio: the scheme's divided by that, and its 95 %\n\
+         interval over traces. Below 1 a scheme has less delay than any setting of {against}.",
+        rows.first().map_or(0, |row| row.traces)
+    );
+    let headings = ["scheme", "use", "p95", "line", "ratio", "mean", "line", "ratio"];
+    print_rows(args.format, &headings, &rows, against_cells, &legend)
+}
+
+/// Writes the figure where one is asked for.
+fn write_figure(args: &Args, figure: impl FnOnce() -> FrontierFigure) -> Result<(), Exit> {
+    let Some(path) = &args.figure else { return Ok(()) };
+    std::fs::write(path, frontier_figure(&figure()))
+        .map_err(|error| Exit::failed(format!("cannot write {}: {error}", path.display())))?;
+    tell(&format!("wrote {}", path.display()));
+    Ok(())
+}
+
+/// A table; in the forms for people with its legend.
+fn print_rows<T: Serialize>(
+    format: TableFormat,
+    headings: &[&str],
+    rows: &[T],
+    cells: fn(&T) -> Vec<String>,
+    legend: &str,
+) -> Result<(), Exit> {
+    let cells: Vec<Vec<String>> = rows.iter().map(cells).collect();
+    let text = grid::render(format, headings, &cells, rows)?;
+    match format {
+        TableFormat::Table | TableFormat::Markdown => print(&format!("{text}\n\n{legend}")),
+        TableFormat::Json | TableFormat::Csv => print(&text),
+    }
+}
+
+fn link_cells(row: &LinkDelay) -> Vec<String> {
+    let means = row.bounds.iter().map(|bound| millis(bound.queueing_mean_ms));
+    let ends = row.bounds[1..].iter().map(|bound| millis(bound.queueing_p95_ms));
+    [row.trace.clone(), millis(row.alone_mean_ms)].into_iter().chain(means).chain(ends).collect()
+}
+
+fn scheme_cells(row: &SchemeDelay) -> Vec<String> {
+    vec![
+        row.scheme.clone(),
+        format!("{:.3}", row.utilisation),
+        millis(row.queueing_mean_ms),
+        millis(row.least_mean_ms),
+        millis(row.queueing_mean_ms - row.least_mean_ms),
+        millis(row.queueing_p95_ms),
+    ]
+}
+
+fn against_cells(row: &AgainstLine) -> Vec<String> {
+    let of = |delay: &DelayAgainst| {
+        let none = || "–".to_owned();
+        let ratio = match (delay.ratio, delay.interval) {
+            (Some(ratio), Some((low, high))) => format!("{ratio:.2} ({low:.2} to {high:.2})"),
+            (Some(ratio), None) => format!("{ratio:.2}"),
+            (None, _) => none(),
+        };
+        [millis(delay.queueing_ms), delay.line_ms.map_or_else(none, millis), ratio]
+    };
+    let first = [row.scheme.clone(), format!("{:.3}", row.utilisation)];
+    first.into_iter().chain(of(&row.p95)).chain(of(&row.mean)).collect()
+}
+
+/// Milliseconds as tables have them.
+fn millis(value: f64) -> String {
+    if value < 99.95 { format!("{value:.1}") } else { format!("{value:.0}") }
+}
+
+impl From<ExplainError> for Exit {
+    fn from(error: ExplainError) -> Self {
+        Self::input(error)
+    }
+}
