@@ -1,7 +1,7 @@
 //! A base station: users with a queue each, one of them served per slot.
 
 use crate::capacity::Capacity;
-use crate::delay_line::DelayLine;
+use crate::delay::line::DelayLine;
 use crate::link::LinkConfig;
 use crate::loss::LossOverTime;
 use crate::packet::{Delivery, DropReason, Dropped, Packet, Poll};

@@ -5,11 +5,11 @@
 
 use crate::capacity::Capacity;
 use crate::delay::Delay;
-use crate::delay_line;
+use crate::delay::line;
 use crate::packet::{Delivery, DropReason, Dropped, Packet, Poll};
 use crate::queue::{QueueCounters, QueueMeter};
-use crate::schedule::StepCursor;
-use crate::service_clock::ServiceClock;
+use crate::capacity::schedule::StepCursor;
+use crate::capacity::service_clock::ServiceClock;
 use cellcc_units::{Bytes, QueueLimit, Span, Time};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -116,7 +116,7 @@ impl<P: Packet> DropTailLink<P> {
 
     /// The latest arrival that is known and not after `limit`, if there is one.
     pub(crate) fn last_arrival_until(&self, limit: Time) -> Option<Time> {
-        delay_line::last_arrival_until(&self.packets, limit)
+        line::last_arrival_until(&self.packets, limit)
     }
 
     #[inline]

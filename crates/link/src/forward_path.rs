@@ -4,7 +4,7 @@ use crate::cell::Cell;
 use crate::link::{Link, LinkConfig};
 use crate::packet::{Delivery, Dropped, Packet, Poll};
 use crate::queue::QueueCounters;
-use crate::reordering::Reordering;
+use crate::delay::reordering::Reordering;
 use crate::scheduler::Scheduler;
 use cellcc_units::{Span, Time};
 
@@ -143,7 +143,7 @@ impl<P: Packet> Bottleneck<P> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::reordering::ReorderingConfig;
+    use crate::delay::reordering::ReorderingConfig;
     use cellcc_units::{Bytes, Ratio};
 
     #[derive(Debug, Clone, Copy, PartialEq)]

@@ -4,7 +4,7 @@ use crate::aqm_link::AqmLink;
 use crate::capacity::Capacity;
 use crate::delay::Delay;
 use crate::drop_tail_link::DropTailLink;
-use crate::jitter::Jitter;
+use crate::delay::jitter::Jitter;
 use crate::loss::{LossOverTime, LossRate};
 use crate::packet::{Delivery, DropReason, Dropped, Packet, Poll};
 use crate::queue::QueueCounters;

@@ -1,6 +1,6 @@
 //! Random loss.
 
-use crate::schedule::{self, Schedule, StepCursor, StepsError};
+use crate::capacity::schedule::{self, Schedule, StepCursor, StepsError};
 use cellcc_units::{ParseError, Ratio, Span, Time};
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::{Rng, SeedableRng};

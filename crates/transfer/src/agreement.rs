@@ -4,7 +4,7 @@ use crate::files::{Existing, IncomingFile, SharedFile, below};
 use crate::limits::Lease;
 use crate::protocol::Message;
 use crate::server::{DataTarget, Shared};
-use crate::tickets::Issued;
+use crate::server::tickets::Issued;
 use crate::{
     Direction, MAX_CONNECTIONS, MAX_STREAMS, MIN_INTERVAL, Payload, Request, TransferError, VERSION,
 };

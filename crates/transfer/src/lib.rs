@@ -20,12 +20,10 @@
 // Transfers take real time: this crate reads clocks and opens sockets.
 #![allow(clippy::disallowed_methods)]
 
-mod admission;
 mod advice;
 mod agreement;
 mod certificates;
 mod client;
-mod connecting;
 mod error;
 mod files;
 mod flow;
@@ -35,12 +33,9 @@ mod outcome;
 mod progress;
 mod protocol;
 mod receiving;
-mod running;
 mod sending;
 mod server;
-mod serving;
 mod session;
-mod tickets;
 
 pub use advice::AdviceConfig;
 pub use certificates::{Fingerprint, Identity, Trust};

@@ -110,7 +110,7 @@ pub(crate) enum Message {
         /// The scheme in its canonical form.
         scheme: String,
         /// One for each data connection.
-        tickets: Vec<crate::tickets::Ticket>,
+        tickets: Vec<crate::server::tickets::Ticket>,
         /// The size of the file to get.
         bytes: Option<Bytes>,
         /// The server's software.

@@ -1,11 +1,14 @@
 //! The client: sends the request, moves data, and combines the reports of both sides.
 
+pub(crate) mod connecting;
+pub(crate) mod running;
+
 use crate::advice::AdviceConfig;
-use crate::connecting::{Agreed, Connector};
+use crate::client::connecting::{Agreed, Connector};
 use crate::files::{Existing, IncomingFile, SharedFile};
 use crate::progress::Progress;
 use crate::protocol::Message;
-use crate::running::{Last, Running};
+use crate::client::running::{Last, Running};
 use crate::session::{Session, Task};
 use crate::{CloseCode, Direction, Identity, Outcome, Payload, Request, TransferError, Trust};
 use cellcc_quic::qlog::Directory;

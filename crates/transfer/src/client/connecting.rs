@@ -8,7 +8,7 @@ use crate::progress::Started;
 use crate::protocol::Message;
 use crate::receiving::PeerClock;
 use crate::session::Control;
-use crate::tickets::Ticket;
+use crate::server::tickets::Ticket;
 use crate::{Direction, Request, TransferError, transport};
 use cellcc_quic::Congestion;
 use cellcc_quic::qlog::Directory;

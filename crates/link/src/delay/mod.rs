@@ -1,6 +1,11 @@
 //! Propagation delay behind the queue.
 
-use crate::schedule::{self, Schedule, StepsError};
+pub(crate) mod line;
+pub(crate) mod floor;
+pub(crate) mod jitter;
+pub(crate) mod reordering;
+
+use crate::capacity::schedule::{self, Schedule, StepsError};
 use cellcc_units::{ParseError, Span, Time};
 use std::fmt;
 use std::str::FromStr;

@@ -1,7 +1,15 @@
 //! What a link can carry over time: a rate that changes in steps, or Mahimahi's delivery opportunities.
 
-use crate::opportunities::Opportunities;
-use crate::steps::Steps;
+pub(crate) mod opportunities;
+pub(crate) mod steps;
+pub(crate) mod schedule;
+pub(crate) mod service_clock;
+pub(crate) mod spec;
+pub(crate) mod join;
+pub(crate) mod stats;
+
+use crate::capacity::opportunities::Opportunities;
+use crate::capacity::steps::Steps;
 use cellcc_units::{Bytes, Rate, Span, Time};
 use thiserror::Error;
 

@@ -1,12 +1,16 @@
 //! The server: listens, and tells control connections from data connections.
 
-use crate::admission::{Admission, Answer, Client};
+pub(crate) mod admission;
+pub(crate) mod serving;
+pub(crate) mod tickets;
+
+use crate::server::admission::{Admission, Answer, Client};
 use crate::advice::AdviceConfig;
 use crate::certificates::server_crypto;
 use crate::limits::Ledger;
 use crate::memory;
 use crate::session::close;
-use crate::tickets::TicketStore;
+use crate::server::tickets::TicketStore;
 use crate::{CloseCode, Fingerprint, Identity, Limits, TransferError, transport};
 use cellcc_control::Scheme;
 use cellcc_quic::Congestion;
