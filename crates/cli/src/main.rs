@@ -4,36 +4,18 @@ mod advice;
 mod assist;
 mod compare;
 mod completions;
-#[cfg(target_os = "linux")]
-mod doctor;
-#[cfg(target_os = "linux")]
-mod emulated;
+mod emulator;
 mod exit;
-mod explain;
 mod free_folder;
-mod get;
-#[cfg(target_os = "linux")]
-mod graph;
 mod grid;
 mod interrupt;
-#[cfg(target_os = "linux")]
-mod mahimahi;
 mod man;
-mod merge;
 mod own_flows;
 mod present;
 mod process;
-mod put;
 mod repeat;
-mod replay;
-mod report;
+mod results;
 mod schemes;
-mod serve;
-#[cfg(target_os = "linux")]
-mod server;
-#[cfg(target_os = "linux")]
-mod shell;
-mod slurm;
 #[cfg(all(target_os = "linux", feature = "kernel"))]
 mod tcp;
 mod terminal;
@@ -66,41 +48,41 @@ enum Command {
     #[command(subcommand)]
     Trace(trace::Command),
     /// Join the folders that `compare --shard` left.
-    Merge(merge::Args),
+    Merge(results::merge::Args),
     /// Write a job script that runs a plan on a SLURM cluster, as an array of shares.
-    Slurm(Box<slurm::Args>),
+    Slurm(Box<results::slurm::Args>),
     /// Split the queueing delay into the link's part and each scheme's part.
     ///
     /// A sender that foresaw every millisecond of a link would never queue. The bound is for one that knows in advance what each
     /// interval of an RTT carries, and sends evenly within it: more than any sender knows, but not when within the RTT the link
     /// pauses and bursts.
-    Explain(explain::Args),
+    Explain(results::explain::Args),
     /// Make the report again from a folder of results.
-    Report(report::Args),
+    Report(results::report::Args),
     /// Replay a recorded flow and report the first decision that differs.
-    Replay(replay::Args),
+    Replay(results::replay::Args),
     /// Summarise a link's packet log, as text and SVG.
     #[cfg(target_os = "linux")]
-    Graph(graph::Args),
+    Graph(emulator::graph::Args),
     #[cfg(target_os = "linux")]
     #[command(flatten)]
-    Mahimahi(mahimahi::Command),
+    Mahimahi(emulator::mahimahi::Command),
     /// Start a program so that its traffic crosses an emulated link.
     #[cfg(target_os = "linux")]
-    Shell(Box<shell::Args>),
+    Shell(Box<emulator::shell::Args>),
     /// Check what the emulator can do on this machine.
     #[cfg(target_os = "linux")]
-    Doctor(doctor::Args),
+    Doctor(emulator::doctor::Args),
     /// Load schemes into the kernel's TCP, for every program on this machine.
     #[cfg(all(target_os = "linux", feature = "kernel"))]
     #[command(subcommand)]
     Tcp(tcp::Command),
     /// Download over QUIC from `cellcc serve`, and report how it went.
-    Get(Box<get::Args>),
+    Get(Box<transfer::get::Args>),
     /// Upload over QUIC to `cellcc serve`, and report how it went.
-    Put(Box<put::Args>),
+    Put(Box<transfer::put::Args>),
     /// Answer `cellcc get` and `cellcc put`.
-    Serve(Box<serve::Args>),
+    Serve(Box<transfer::serve::Args>),
     /// Network assistance: tell servers what each user's bottleneck can carry.
     #[command(subcommand)]
     Assist(assist::Command),
@@ -115,24 +97,24 @@ fn main() -> ExitCode {
         Command::Compare(args) => compare::run(*args),
         Command::Schemes(args) => schemes::run(&args),
         Command::Trace(command) => trace::run(&command),
-        Command::Merge(args) => merge::run(&args),
-        Command::Slurm(args) => slurm::run(&args),
-        Command::Explain(args) => explain::run(&args),
-        Command::Report(args) => report::run(&args),
-        Command::Replay(args) => return replay::run(&args).unwrap_or_else(Exit::report),
+        Command::Merge(args) => results::merge::run(&args),
+        Command::Slurm(args) => results::slurm::run(&args),
+        Command::Explain(args) => results::explain::run(&args),
+        Command::Report(args) => results::report::run(&args),
+        Command::Replay(args) => return results::replay::run(&args).unwrap_or_else(Exit::report),
         #[cfg(target_os = "linux")]
-        Command::Graph(args) => graph::run(&args),
+        Command::Graph(args) => emulator::graph::run(&args),
         #[cfg(target_os = "linux")]
-        Command::Mahimahi(command) => return mahimahi::run(command).unwrap_or_else(Exit::report),
+        Command::Mahimahi(command) => return emulator::mahimahi::run(command).unwrap_or_else(Exit::report),
         #[cfg(target_os = "linux")]
-        Command::Shell(args) => return shell::run(*args).unwrap_or_else(Exit::report),
+        Command::Shell(args) => return emulator::shell::run(*args).unwrap_or_else(Exit::report),
         #[cfg(target_os = "linux")]
-        Command::Doctor(args) => doctor::run(&args),
+        Command::Doctor(args) => emulator::doctor::run(&args),
         #[cfg(all(target_os = "linux", feature = "kernel"))]
         Command::Tcp(command) => return tcp::run(&command).unwrap_or_else(Exit::report),
-        Command::Get(args) => return get::run(*args).unwrap_or_else(Exit::report),
-        Command::Put(args) => return put::run(*args).unwrap_or_else(Exit::report),
-        Command::Serve(args) => return serve::run(*args).unwrap_or_else(Exit::report),
+        Command::Get(args) => return transfer::get::run(*args).unwrap_or_else(Exit::report),
+        Command::Put(args) => return transfer::put::run(*args).unwrap_or_else(Exit::report),
+        Command::Serve(args) => return transfer::serve::run(*args).unwrap_or_else(Exit::report),
         Command::Assist(command) => return assist::run(command).unwrap_or_else(Exit::report),
         Command::Completions(args) => completions::run(&args),
         Command::Man(args) => man::run(&args),
@@ -143,7 +125,7 @@ fn main() -> ExitCode {
 /// The arguments; those of a call by one of Mahimahi's names as ours.
 fn arguments() -> Vec<OsString> {
     #[cfg(target_os = "linux")]
-    return mahimahi::by_name(env::args_os());
+    return emulator::mahimahi::by_name(env::args_os());
     #[cfg(not(target_os = "linux"))]
     env::args_os().collect()
 }

@@ -1,12 +1,12 @@
 //! A link with any queue discipline and any jitter.
 
 use crate::capacity::Capacity;
+use crate::capacity::service_clock::ServiceClock;
 use crate::delay::line::DelayLine;
 use crate::link::LinkConfig;
 use crate::packet::{Delivery, Dropped, Packet, Poll};
 use crate::queue::AqmQueue;
 use crate::queue::{QueueCounters, QueueMeter};
-use crate::capacity::service_clock::ServiceClock;
 use cellcc_units::{Bytes, Time};
 use std::sync::Arc;
 

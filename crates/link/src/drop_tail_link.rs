@@ -4,12 +4,12 @@
 //! when it arrives: each packet is computed once, at `enqueue`, and a driver needs one event for it, its arrival.
 
 use crate::capacity::Capacity;
+use crate::capacity::schedule::StepCursor;
+use crate::capacity::service_clock::ServiceClock;
 use crate::delay::Delay;
 use crate::delay::line;
 use crate::packet::{Delivery, DropReason, Dropped, Packet, Poll};
 use crate::queue::{QueueCounters, QueueMeter};
-use crate::capacity::schedule::StepCursor;
-use crate::capacity::service_clock::ServiceClock;
 use cellcc_units::{Bytes, QueueLimit, Span, Time};
 use std::collections::VecDeque;
 use std::sync::Arc;

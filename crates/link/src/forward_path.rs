@@ -1,10 +1,10 @@
 //! The forward path of the data: a link that all users share, or a cell; and behind it, reordering.
 
 use crate::cell::Cell;
+use crate::delay::reordering::Reordering;
 use crate::link::{Link, LinkConfig};
 use crate::packet::{Delivery, Dropped, Packet, Poll};
 use crate::queue::QueueCounters;
-use crate::delay::reordering::Reordering;
 use crate::scheduler::Scheduler;
 use cellcc_units::{Span, Time};
 

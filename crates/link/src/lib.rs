@@ -22,24 +22,24 @@ mod texture;
 pub mod trace;
 mod trace_cache;
 
+pub use capacity::join::Piece;
+pub use capacity::schedule::StepsError;
+pub use capacity::service_clock::ServiceClock;
+pub use capacity::spec::{CapacitySpec, Cut, Source, SpecError};
+pub use capacity::stats::{BurstStats, CapacityStats, OUTAGE_BELOW_MBIT_S};
 pub use capacity::{Capacity, CapacityError};
 pub use cell::Cell;
 pub use delay::Delay;
 pub use delay::floor::{DelayFloor, FloorPoint};
-pub use forward_path::ForwardPath;
 pub use delay::jitter::Jitter;
-pub use capacity::join::Piece;
+pub use delay::reordering::{Reordering, ReorderingConfig};
+pub use forward_path::ForwardPath;
 pub use link::{Link, LinkConfig};
 pub use loss::{Loss, LossRate};
 pub use packet::{Delivery, DropReason, Dropped, Packet, Poll};
 pub use queue::{
     Abc, CoDel, DropHead, DropTail, FqCoDel, MahimahiCoDel, MahimahiPie, Pie, Queue, QueueCounters, Red,
 };
-pub use delay::reordering::{Reordering, ReorderingConfig};
-pub use capacity::schedule::StepsError;
 pub use scheduler::Scheduler;
-pub use capacity::service_clock::ServiceClock;
-pub use capacity::spec::{CapacitySpec, Cut, Source, SpecError};
-pub use capacity::stats::{BurstStats, CapacityStats, OUTAGE_BELOW_MBIT_S};
 pub use texture::{Radio, Texture, TextureError, Wander};
 pub use trace_cache::{Capacities, TraceCache};

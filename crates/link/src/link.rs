@@ -3,8 +3,8 @@
 use crate::aqm_link::AqmLink;
 use crate::capacity::Capacity;
 use crate::delay::Delay;
-use crate::drop_tail_link::DropTailLink;
 use crate::delay::jitter::Jitter;
+use crate::drop_tail_link::DropTailLink;
 use crate::loss::{LossOverTime, LossRate};
 use crate::packet::{Delivery, DropReason, Dropped, Packet, Poll};
 use crate::queue::QueueCounters;

@@ -1,8 +1,8 @@
 //! Records by row of the tables and trace, and the averages over them.
 
 use crate::average::{Average, Kind, mean};
-use crate::column::{Measure, throughput, utilisation};
-use crate::style::SchemeStyle;
+use crate::drawing::style::SchemeStyle;
+use crate::tables::column::{Measure, throughput, utilisation};
 use cellcc_experiment::{DEFAULT_DRIVER, LIMIT, Record, row_name, unlike_settings};
 use std::collections::{BTreeMap, BTreeSet};
 

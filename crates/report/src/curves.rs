@@ -1,9 +1,9 @@
 //! Curves that change in the course of a run, coloured by time: Verus' delay profile (Verus paper, Figures 5 and 7b).
 
 use crate::comparison::{Comparison, Trace};
-use crate::plot::{Area, Drawn, STROKE, Sample, chart, legend, linear, short};
-use crate::style::SchemeStyle;
-use crate::thin::{spread, thin};
+use crate::drawing::plot::{Area, Drawn, STROKE, Sample, chart, legend, linear, short};
+use crate::drawing::style::SchemeStyle;
+use crate::drawing::thin::{spread, thin};
 use cellcc_experiment::{Curve, Record};
 use plotters::prelude::*;
 

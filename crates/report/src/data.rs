@@ -1,13 +1,13 @@
 //! What the report's script draws from, kept to a size that does not grow with the number of Records.
 
-use crate::column::{throughput, utilisation};
 use crate::comparison::{Comparison, Quantity, Row, Trace, label_by};
 use crate::curves::{Panel, panels};
 use crate::delays::{Delay, pooled};
+use crate::drawing::style::StyleJson;
+use crate::drawing::thin::{spread, thin};
 use crate::flows;
-use crate::style::StyleJson;
 use crate::sweep::Sweep;
-use crate::thin::{spread, thin};
+use crate::tables::column::{throughput, utilisation};
 use cellcc_experiment::{Distribution, LIMIT, Record, Series};
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;

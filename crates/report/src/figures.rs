@@ -4,13 +4,13 @@ use crate::Figure;
 use crate::comparison::{Comparison, Quantity, Row, Trace};
 use crate::curves::panels;
 use crate::delays::{Delay, pooled};
-use crate::plot::{
+use crate::drawing::plot::{
     Area, CAPACITY, Chart, DASH, Drawn, GAP, LINE_MARKER, MARKER, Marker, Octaves, STROKE, Sample, chart,
     colour, document, legend, legend_inches, linear, short,
 };
-use crate::style::SchemeStyle;
+use crate::drawing::style::SchemeStyle;
+use crate::drawing::thin::thin;
 use crate::sweep::Sweep;
-use crate::thin::thin;
 use cellcc_experiment::{Distribution, Record};
 use plotters::prelude::*;
 use sha2::{Digest, Sha256};

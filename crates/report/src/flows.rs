@@ -2,7 +2,7 @@
 
 use crate::average::{Average, Kind, mean};
 use crate::comparison::{Comparison, Row, Trace};
-use crate::grid::{Cell, Grid, GridRow};
+use crate::tables::grid::{Cell, Grid, GridRow};
 use cellcc_experiment::{Distribution, FlowRecord, Record};
 use std::collections::BTreeMap;
 

@@ -1,7 +1,7 @@
 //! In one sentence: what a scheme gains over others.
 
-use crate::column::throughput;
 use crate::comparison::{Comparison, Row};
+use crate::tables::column::throughput;
 use cellcc_experiment::Record;
 
 /// A delay this much shorter or longer counts as the same.

@@ -1,14 +1,14 @@
 //! The report: one HTML file with everything in it.
 
-use crate::column::columns;
 use crate::comparison::{Comparison, of_schemes};
 use crate::data::Data;
+use crate::drawing::markup::escape;
 use crate::flows;
-use crate::grid::{self, Grid};
-use crate::markup::escape;
 use crate::relative;
-use crate::text_table::footnotes;
-use crate::wrap::parts;
+use crate::tables::column::columns;
+use crate::tables::grid::{self, Grid};
+use crate::tables::text_table::footnotes;
+use crate::tables::wrap::parts;
 use cellcc_experiment::{Record, TRANSFER};
 use cellcc_units::Span;
 use std::collections::BTreeSet;

@@ -17,34 +17,25 @@
 //! | [`png`] | an SVG as pixels |
 
 mod average;
-mod column;
 mod comparison;
 mod curves;
 mod data;
 mod delays;
+mod drawing;
 mod explain;
 mod figures;
 mod flows;
 mod gain;
-mod grid;
 mod html;
-mod markup;
-mod number;
 mod over_time;
-mod plot;
-mod png;
 mod relative;
 mod report;
-mod rows;
-mod style;
 mod sweep;
-mod text_table;
-mod thin;
-mod wrap;
+mod tables;
 
 pub use explain::{
-    AgainstLine, BesideLine, Bound, DelayAgainst, ExplainError, Explanation, FrontierFigure, LinkDelay, LinkPart, SchemeDelay,
-    UseAndDelay, beside_line, frontier_figure, least_delays,
+    AgainstLine, BesideLine, Bound, DelayAgainst, ExplainError, Explanation, FrontierFigure, LinkDelay,
+    LinkPart, SchemeDelay, UseAndDelay, beside_line, frontier_figure, least_delays,
 };
 pub use gain::gain;
 pub use over_time::{TimeFigure, TimeLine, time_figure};
@@ -117,16 +108,20 @@ pub const DEFAULT_WIDTH: usize = 100;
 /// With a `baseline`, one of the Records' schemes, they also have each row's ratios to it.
 pub fn table(records: &[Record], format: TableFormat, baseline: Option<&str>, width: usize) -> String {
     match format {
-        TableFormat::Table => text_table::summary(records, text_table::Style::Terminal(width), baseline),
-        TableFormat::Json => rows::json(records),
-        TableFormat::Csv => rows::csv(records),
-        TableFormat::Markdown => text_table::summary(records, text_table::Style::Markdown, baseline),
+        TableFormat::Table => {
+            tables::text_table::summary(records, tables::text_table::Style::Terminal(width), baseline)
+        }
+        TableFormat::Json => tables::rows::json(records),
+        TableFormat::Csv => tables::rows::csv(records),
+        TableFormat::Markdown => {
+            tables::text_table::summary(records, tables::text_table::Style::Markdown, baseline)
+        }
     }
 }
 
 /// A text in lines of at most `width` characters, where its words are not longer.
 pub fn wrapped(text: &str, width: usize) -> String {
-    wrap::wrap_text(text, width)
+    tables::wrap::wrap_text(text, width)
 }
 
 /// The report: one HTML file of at most about 5 MB that loads nothing from the network; with a `baseline`, one of the
@@ -145,5 +140,5 @@ pub fn figures(title: &str, records: &[Record]) -> Vec<Figure> {
 /// # Errors
 /// [`ReportError::Png`] where `svg` is not an SVG document.
 pub fn png(svg: &str) -> Result<Vec<u8>, ReportError> {
-    png::png(svg)
+    drawing::png::png(svg)
 }

@@ -1,11 +1,11 @@
 //! One figure of values over time, beside those of Records: a link's throughput, its delay.
 
-use crate::figures::{HEIGHT_INCHES, POINTS, line};
-use crate::plot::{
+use crate::drawing::plot::{
     CAPACITY, DASH, Drawn, GAP, STROKE, Sample, chart, colour, document, legend, legend_inches, linear, short,
 };
-use crate::style::SchemeStyle;
-use crate::thin::thin;
+use crate::drawing::style::SchemeStyle;
+use crate::drawing::thin::thin;
+use crate::figures::{HEIGHT_INCHES, POINTS, line};
 use plotters::prelude::*;
 
 /// Values at equal distances in time.
@@ -55,7 +55,7 @@ fn style(index: usize) -> SchemeStyle {
     SchemeStyle::new("", index, 0)
 }
 
-fn draw(figure: &TimeFigure, drawing: &crate::plot::Area) -> Drawn {
+fn draw(figure: &TimeFigure, drawing: &crate::drawing::plot::Area) -> Drawn {
     let points = |line: &TimeLine| {
         let (values, steps) = thin(&line.values, POINTS);
         let point = |(index, value)| (figure.start_s + index as f64 * line.step_s * steps, f64::from(value));

@@ -2,7 +2,7 @@
 
 use crate::average::{Average, Kind, mean};
 use crate::comparison::{Comparison, Quantity, Row};
-use crate::grid::{Cell, Grid, GridRow};
+use crate::tables::grid::{Cell, Grid, GridRow};
 use cellcc_experiment::DEFAULT_DRIVER;
 
 /// What the columns mean that are no ratios of the scheme's value to the baseline's.

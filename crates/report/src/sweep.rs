@@ -1,10 +1,10 @@
 //! The one condition that a plan varies, as the horizontal axis of a figure.
 
 use crate::comparison::{Comparison, Row, label_by};
-use crate::plot::{
+use crate::drawing::plot::{
     Area, Categories, Drawn, LINE_MARKER, Marker, Octaves, STROKE, Sample, chart, colour, legend, linear,
 };
-use crate::style::SchemeStyle;
+use crate::drawing::style::SchemeStyle;
 use cellcc_experiment::varied;
 use plotters::prelude::*;
 

@@ -1,6 +1,6 @@
 //! Runs a plan without an output folder: the Records stay in memory.
 
-use crate::info::Failure;
+use crate::files::info::Failure;
 use crate::pool::{Ended, Keep, Pool, lock};
 use crate::{Progress, RunnerError, SeriesDetail, check_plan};
 use cellcc_experiment::{Driver, Plan, PlannedRun, Record, RunId};

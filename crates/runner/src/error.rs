@@ -1,7 +1,7 @@
 //! What can go wrong around the runs.
 
 use crate::Shard;
-use crate::folder::Folder;
+use crate::files::folder::Folder;
 use std::error::Error as StdError;
 use std::io;
 use std::path::PathBuf;

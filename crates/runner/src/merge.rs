@@ -1,11 +1,11 @@
 //! Joins the folders of all shares of a plan into the folder that one run of the whole plan would have left.
 
 use crate::error::printable;
-use crate::folder::{self, Folder};
-use crate::info::{Failure, Part, RunInfo, State, plan_sha256};
-use crate::inspection::inspect;
-use crate::journal::{self, Place};
-use crate::seal::{Files, Head};
+use crate::files::folder::{self, Folder};
+use crate::files::info::{Failure, Part, RunInfo, State, plan_sha256};
+use crate::files::inspection::inspect;
+use crate::files::journal::{self, Place};
+use crate::files::seal::{Files, Head};
 use crate::{Existing, OutputFolder, RunnerError};
 use cellcc_experiment::RunId;
 use std::collections::BTreeMap;

@@ -1,6 +1,6 @@
 //! The job pool: runs, several at a time, each handed over as soon as it is finished.
 
-use crate::info::Failure;
+use crate::files::info::Failure;
 use crate::{RunnerError, SeriesDetail};
 use cellcc_experiment::{Driver, PlannedRun, Record, RunId, Watch};
 use cellcc_units::Time;

@@ -1,7 +1,8 @@
 //! What is asked for, and how it becomes a Plan: the same for the command line and for Python.
 
-use crate::folder::Folder;
-use crate::{RunnerError, check_plan, ranges, scenario_file, traces};
+use crate::files::folder::Folder;
+use crate::files::scenario_file;
+use crate::{RunnerError, check_plan, ranges, traces};
 use cellcc_experiment::{Driver, Offset, Plan, PlanError, PlanFile};
 use cellcc_link::{Delay, LossRate};
 use cellcc_units::{Bytes, input};

@@ -1,11 +1,11 @@
 //! What an earlier part of the same plan has finished.
 
 use crate::error::printable;
-use crate::folder::Folder;
-use crate::info::{RunInfo, State};
-use crate::inspection::{inspect, told};
-use crate::journal::{self, Line, Place};
-use crate::seal::{Damage, Files};
+use crate::files::folder::Folder;
+use crate::files::info::{RunInfo, State};
+use crate::files::inspection::{inspect, told};
+use crate::files::journal::{self, Line, Place};
+use crate::files::seal::{Damage, Files};
 use crate::{Progress, RunnerError};
 use cellcc_experiment::{PlannedRun, RunId, SCHEMA_VERSION};
 use std::collections::btree_map::Entry;

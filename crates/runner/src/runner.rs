@@ -1,10 +1,11 @@
 //! Runs a plan into an output folder: each run is kept as soon as it is finished.
 
-use crate::info::{Failure, Host, Part, RunInfo, State, ids, plan_sha256};
-use crate::journal::{self, Journal, Place};
-use crate::output::{OutputFolder, remove};
+use crate::files::info::{Failure, Host, Part, RunInfo, State, ids, plan_sha256};
+use crate::files::journal::{self, Journal, Place};
+use crate::files::output::{OutputFolder, remove};
+use crate::files::seal;
 use crate::pool::{Ended, Keep, Pool, Progress, lock};
-use crate::{RunnerError, SeriesDetail, Shard, resume, seal};
+use crate::{RunnerError, SeriesDetail, Shard, resume};
 use cellcc_experiment::{Curve, Driver, Plan, PlannedRun, Record, RunId};
 use cellcc_units::Span;
 use std::collections::{BTreeMap, BTreeSet};

@@ -3,8 +3,8 @@
 use crate::files::{Existing, IncomingFile, SharedFile, below};
 use crate::limits::Lease;
 use crate::protocol::Message;
-use crate::server::{DataTarget, Shared};
 use crate::server::tickets::Issued;
+use crate::server::{DataTarget, Shared};
 use crate::{
     Direction, MAX_CONNECTIONS, MAX_STREAMS, MIN_INTERVAL, Payload, Request, TransferError, VERSION,
 };

@@ -4,7 +4,12 @@
 
 mod args;
 mod display;
+pub(crate) mod get;
 mod json;
+pub(crate) mod put;
+pub(crate) mod serve;
+#[cfg(target_os = "linux")]
+pub(crate) mod server;
 mod text;
 mod watch;
 

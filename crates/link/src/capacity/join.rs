@@ -1,9 +1,9 @@
 //! Pieces of links one after the other, in text and as a capacity: `join(drive.mbps,duration=5s;gap=100ms;lte-drive)`.
 
-use crate::capacity::{Capacity, CapacityError, Shape};
 use crate::capacity::opportunities::{Opportunities, Opportunity};
 use crate::capacity::spec::{CapacitySpec, EXPECTED, SpecError};
 use crate::capacity::steps::Steps;
+use crate::capacity::{Capacity, CapacityError, Shape};
 use cellcc_units::{ParseError, Rate, Span};
 use std::fmt;
 use std::sync::Arc;

@@ -1,12 +1,12 @@
 //! What a link can carry over time: a rate that changes in steps, or Mahimahi's delivery opportunities.
 
+pub(crate) mod join;
 pub(crate) mod opportunities;
-pub(crate) mod steps;
 pub(crate) mod schedule;
 pub(crate) mod service_clock;
 pub(crate) mod spec;
-pub(crate) mod join;
 pub(crate) mod stats;
+pub(crate) mod steps;
 
 use crate::capacity::opportunities::Opportunities;
 use crate::capacity::steps::Steps;

@@ -1,8 +1,8 @@
 //! When each packet of a first-in-first-out queue has left, on a given capacity.
 
-use crate::capacity::{Capacity, NANOS_PER_SEC, Shape};
 use crate::capacity::opportunities::{Opportunities, Slot};
 use crate::capacity::steps::{StepIndex, Steps};
+use crate::capacity::{Capacity, NANOS_PER_SEC, Shape};
 use cellcc_units::{Bytes, Time};
 use std::sync::Arc;
 

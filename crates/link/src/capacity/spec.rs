@@ -1,8 +1,8 @@
 //! The text form of a capacity, in Scenarios and flags.
 
-use crate::capacity::{Capacity, CapacityError};
 use crate::capacity::join::{self, Piece, Stretch};
 use crate::capacity::schedule;
+use crate::capacity::{Capacity, CapacityError};
 use crate::synthetic;
 use crate::texture::{Texture, TextureError};
 use crate::trace::{self, Trace, TraceError};

@@ -1,8 +1,8 @@
 //! What a trace is like: rates, outages, and bursts.
 
-use crate::capacity::{Capacity, Shape};
 use crate::capacity::opportunities::Opportunities;
 use crate::capacity::steps::Steps;
+use crate::capacity::{Capacity, Shape};
 use cellcc_units::{Span, Time};
 
 /// What a link can carry, in numbers. Percentiles are by nearest rank.

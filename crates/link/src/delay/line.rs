@@ -1,10 +1,10 @@
 //! The propagation delay: packets between the queue and the other end.
 
+use crate::capacity::schedule::StepCursor;
 use crate::delay::Delay;
 use crate::delay::jitter::{Jitter, JitterOverTime};
 use crate::packet::Delivery;
 use crate::queue::QueuedPacket;
-use crate::capacity::schedule::StepCursor;
 use cellcc_units::{Span, Time};
 use std::collections::VecDeque;
 

@@ -1,8 +1,8 @@
 //! Propagation delay behind the queue.
 
-pub(crate) mod line;
 pub(crate) mod floor;
 pub(crate) mod jitter;
+pub(crate) mod line;
 pub(crate) mod reordering;
 
 use crate::capacity::schedule::{self, Schedule, StepsError};

@@ -1,11 +1,11 @@
 //! One figure of what no sender could avoid: use against delay, and schemes beside it.
 
-use crate::figures::HEIGHT_INCHES;
-use crate::plot::{
+use crate::drawing::plot::{
     DASH, Drawn, GAP, LINE_MARKER, MARKER, Marker, Octaves, STROKE, Sample, chart, colour, document, legend,
     legend_inches, linear, short,
 };
-use crate::style::SchemeStyle;
+use crate::drawing::style::SchemeStyle;
+use crate::figures::HEIGHT_INCHES;
 use cellcc_experiment::LIMIT;
 use plotters::prelude::*;
 
@@ -49,7 +49,7 @@ pub fn frontier_figure(figure: &FrontierFigure) -> String {
     document(&figure.title, height, |drawing| draw(figure, &legend(drawing, &entries)?))
 }
 
-fn draw(figure: &FrontierFigure, area: &crate::plot::Area) -> Drawn {
+fn draw(figure: &FrontierFigure, area: &crate::drawing::plot::Area) -> Drawn {
     let place = |point: &UseAndDelay| (point.queueing_ms.max(LEAST_DELAY_MS), point.utilisation);
     let schemes: Vec<Vec<(f64, f64)>> =
         figure.schemes.iter().map(|(_, points)| points.iter().map(place).collect()).collect();

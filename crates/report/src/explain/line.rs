@@ -1,7 +1,7 @@
 //! A scheme beside the line that another one draws when its knob is turned.
 
-use crate::average::{FEWEST, RESAMPLES, mean};
 use super::UseAndDelay;
+use crate::average::{FEWEST, RESAMPLES, mean};
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 

@@ -28,7 +28,9 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 pub enum ExplainError {
     /// A part of a link on which no packet can be held against anything.
-    #[error("{name}: carries nothing within {duration}, or that is shorter than the RTT of {rtt}: write a longer --duration")]
+    #[error(
+        "{name}: carries nothing within {duration}, or that is shorter than the RTT of {rtt}: write a longer --duration"
+    )]
     Nothing {
         /// The trace.
         name: String,

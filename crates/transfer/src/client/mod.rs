@@ -5,10 +5,10 @@ pub(crate) mod running;
 
 use crate::advice::AdviceConfig;
 use crate::client::connecting::{Agreed, Connector};
+use crate::client::running::{Last, Running};
 use crate::files::{Existing, IncomingFile, SharedFile};
 use crate::progress::Progress;
 use crate::protocol::Message;
-use crate::client::running::{Last, Running};
 use crate::session::{Session, Task};
 use crate::{CloseCode, Direction, Identity, Outcome, Payload, Request, TransferError, Trust};
 use cellcc_quic::qlog::Directory;

@@ -4,13 +4,13 @@ pub(crate) mod admission;
 pub(crate) mod serving;
 pub(crate) mod tickets;
 
-use crate::server::admission::{Admission, Answer, Client};
 use crate::advice::AdviceConfig;
 use crate::certificates::server_crypto;
 use crate::limits::Ledger;
 use crate::memory;
-use crate::session::close;
+use crate::server::admission::{Admission, Answer, Client};
 use crate::server::tickets::TicketStore;
+use crate::session::close;
 use crate::{CloseCode, Fingerprint, Identity, Limits, TransferError, transport};
 use cellcc_control::Scheme;
 use cellcc_quic::Congestion;

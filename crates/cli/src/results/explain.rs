@@ -4,8 +4,8 @@ use crate::exit::{Exit, print, tell};
 use crate::grid;
 use cellcc_link::{DelayFloor, TraceCache};
 use cellcc_report::{
-    AgainstLine, DelayAgainst, ExplainError, Explanation, FrontierFigure, LinkDelay, LinkPart, SchemeDelay, TableFormat,
-    frontier_figure, least_delays,
+    AgainstLine, DelayAgainst, ExplainError, Explanation, FrontierFigure, LinkDelay, LinkPart, SchemeDelay,
+    TableFormat, frontier_figure, least_delays,
 };
 use cellcc_runner::{Results, traces, with_causes};
 use cellcc_units::Span;
@@ -61,7 +61,8 @@ fn of_links(args: &Args, given: &[String]) -> Result<(), Exit> {
     write_figure(args, || FrontierFigure::new("The least queueing delay", &least))?;
     let rows: Vec<LinkDelay> =
         parts.iter().zip(&least).map(|(part, least)| LinkDelay::new(&part.name, least)).collect();
-    let headings = ["trace", "a lone packet", "use 0.90", "use 0.95", "use 0.98", "p95 at 0.95", "p95 at 0.98"];
+    let headings =
+        ["trace", "a lone packet", "use 0.90", "use 0.95", "use 0.98", "p95 at 0.95", "p95 at 0.98"];
     let legend = format!(
         "Mean queueing delay in ms: of a packet alone in the queue, and the least at which 0.90, 0.95\n\
          and 0.98 of the link is used, of a sender that knows in advance what each {} carries, but\n\

@@ -3,7 +3,7 @@
 //!
 //! `{...,"series_sha256":"...","curves_sha256":"...","sha256":"..."}`: the last hash is that of the bytes before its comma.
 
-use crate::folder::{self, Folder};
+use crate::files::folder::{self, Folder};
 use crate::{RunnerError, Shard};
 use cellcc_experiment::{Record, RunId};
 use serde::Deserialize;

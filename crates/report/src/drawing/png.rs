@@ -5,7 +5,7 @@ use resvg::tiny_skia::{Pixmap, Transform};
 use resvg::usvg::{Options, Tree};
 
 /// The letters of Latin, Greek and Cyrillic: the same picture on every machine, whatever fonts it has.
-const FONT: &[u8] = include_bytes!("../assets/DejaVuSans-subset.ttf");
+const FONT: &[u8] = include_bytes!("../../assets/DejaVuSans-subset.ttf");
 const FONT_FAMILY: &str = "DejaVu Sans";
 
 /// SVG's unit is 1/96 inch; 3 pixels each are 288 per inch, what journals ask for at least.

@@ -1,13 +1,13 @@
 //! The summary for people: a terminal's table, or Markdown.
 
 use crate::average::FEWEST;
-use crate::column::columns;
 use crate::comparison::{Comparison, Row};
 use crate::flows;
-use crate::grid::{self, Below, Grid};
-use crate::number::{NONE, three_digits};
 use crate::relative;
-use crate::wrap::{longest_part, wrap_name, wrap_text};
+use crate::tables::column::columns;
+use crate::tables::grid::{self, Below, Grid};
+use crate::tables::number::{NONE, three_digits};
+use crate::tables::wrap::{longest_part, wrap_name, wrap_text};
 use cellcc_experiment::{Offset, Record};
 use cellcc_units::Span;
 use comfy_table::{
@@ -108,7 +108,7 @@ pub(crate) fn footnotes<'a>(
             "{NONE} below an average: nearly all of its values are the same, too few differ for an interval."
         ));
     }
-    let columns = crate::column::COLUMNS.iter();
+    let columns = crate::tables::column::COLUMNS.iter();
     notes.extend(columns.flat_map(|column| comparison.left_out_of(column.title, column.measure)));
     notes.extend(comparison.notes());
     notes

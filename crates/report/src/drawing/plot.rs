@@ -1,7 +1,7 @@
 //! The pieces of a figure for a paper: canvas, axes, legend, markers.
 
-use crate::markup::escape;
-use crate::style::SchemeStyle;
+use crate::drawing::markup::escape;
+use crate::drawing::style::SchemeStyle;
 use plotters::coord::Shift;
 use plotters::coord::cartesian::Cartesian2d;
 use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};

@@ -1,8 +1,8 @@
 //! Whether a finished folder holds what its plan says, unchanged since it was written.
 
-use crate::folder::Folder;
-use crate::journal::{self, Line, Place};
-use crate::seal::Head;
+use crate::files::folder::Folder;
+use crate::files::journal::{self, Line, Place};
+use crate::files::seal::Head;
 use crate::{RunInfo, RunnerError};
 use cellcc_experiment::{RunId, SCHEMA_VERSION};
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,6 +1,6 @@
 //! A distribution of times in memory that does not grow with their number: a mergeable histogram with an exact mean.
 
-use crate::levels::Levels;
+use crate::meters::levels::Levels;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use cellcc_units::Span;

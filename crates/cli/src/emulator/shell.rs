@@ -1,6 +1,6 @@
 //! `cellcc shell`: a program whose traffic crosses an emulated link. Its flags are a Scenario's path.
 
-use crate::emulated::{self, Asked, How, MOST_USERS};
+use crate::emulator::emulated::{self, Asked, How, MOST_USERS};
 use crate::exit::Exit;
 use cellcc_control::split_list;
 use cellcc_emu::log::{LogHeader, LogSpec};

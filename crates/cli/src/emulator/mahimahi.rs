@@ -1,7 +1,7 @@
 //! Mahimahi's commands, as `cellcc mm-link ...` and through links to this program that have their names.
 
+use crate::emulator::{graph, shell};
 use crate::exit::{Exit, tell};
-use crate::{graph, shell};
 use cellcc_emu::mahimahi::{self, Shell};
 use cellcc_link::{CapacitySpec, synthetic};
 use cellcc_runner::traces;

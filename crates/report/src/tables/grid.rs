@@ -1,9 +1,9 @@
 //! A table of averages with their intervals, before it is drawn as text or HTML.
 
 use crate::average::{Average, Certainty, Kind};
-use crate::column::Column;
 use crate::comparison::{Comparison, Row};
-use crate::number::{self, NONE, three_digits};
+use crate::tables::column::Column;
+use crate::tables::number::{self, NONE, three_digits};
 use std::collections::BTreeSet;
 
 /// A table: a name and cells in each row.

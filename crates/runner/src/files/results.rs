@@ -1,10 +1,10 @@
 //! Reading an output folder back.
 
-use crate::folder::{self, Folder};
-use crate::info::State;
-use crate::inspection::inspect;
-use crate::journal::{self, Place};
-use crate::seal::{self, Files, Head};
+use crate::files::folder::{self, Folder};
+use crate::files::info::State;
+use crate::files::inspection::inspect;
+use crate::files::journal::{self, Place};
+use crate::files::seal::{self, Files, Head};
 use crate::{RunInfo, RunnerError};
 use cellcc_experiment::{Curve, Record, RunId, Series};
 use std::collections::BTreeMap;

@@ -2,8 +2,8 @@
 //! or as it was.
 
 use crate::RunnerError;
-use crate::folder::Folder;
-use crate::lock::Lock;
+use crate::files::folder::Folder;
+use crate::files::lock::Lock;
 use cellcc_experiment::RunId;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, ErrorKind, Write};

@@ -1,8 +1,8 @@
 //! `run-info.json`: what must not be in a Record because it depends on the machine and the hour.
 
-use crate::folder::{self, Folder};
-use crate::output::OutputFolder;
-use crate::seal::sha256;
+use crate::files::folder::{self, Folder};
+use crate::files::output::OutputFolder;
+use crate::files::seal::sha256;
 use crate::{RunnerError, Shard};
 use cellcc_experiment::{Plan, RunId};
 use serde::{Deserialize, Serialize};

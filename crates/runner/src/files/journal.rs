@@ -1,9 +1,9 @@
 //! Files of one Record a line: where each line is, so that lines are copied as bytes and never held all at once.
 
 use crate::RunnerError;
-use crate::folder;
-use crate::output::write_whole;
-use crate::seal::{self, Damage, Head};
+use crate::files::folder;
+use crate::files::output::write_whole;
+use crate::files::seal::{self, Damage, Head};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::fs::{File, OpenOptions};

@@ -1,0 +1,7 @@
+//! What is done with the results of a comparison.
+
+pub(crate) mod explain;
+pub(crate) mod merge;
+pub(crate) mod replay;
+pub(crate) mod report;
+pub(crate) mod slurm;

@@ -1,0 +1,12 @@
+//! How what passed becomes a Record's numbers.
+
+pub(crate) mod curve;
+pub(crate) mod distribution;
+pub(crate) mod fairness;
+pub(crate) mod frames;
+pub(crate) mod levels;
+pub(crate) mod measured;
+pub(crate) mod meter;
+pub(crate) mod metrics;
+pub(crate) mod series;
+pub(crate) mod user_queues;

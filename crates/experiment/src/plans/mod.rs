@@ -1,0 +1,8 @@
+//! What is asked for, and the runs that follow from it.
+
+pub(crate) mod braces;
+pub(crate) mod mix;
+pub(crate) mod plan;
+pub(crate) mod plan_file;
+pub(crate) mod seeds;
+pub(crate) mod vary;

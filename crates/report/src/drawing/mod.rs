@@ -1,0 +1,7 @@
+//! What all figures are drawn with.
+
+pub(crate) mod markup;
+pub(crate) mod plot;
+pub(crate) mod png;
+pub(crate) mod style;
+pub(crate) mod thin;
