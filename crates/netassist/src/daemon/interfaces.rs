@@ -1,7 +1,6 @@
 //! What programs ask the daemon for over HTTPS, with a certificate: MEC applications, and network elements that write SCONE packets.
 
 use super::https::Peer;
-use crate::name::{PeerName, Role};
 use crate::source::mec::{L2Meas, Plmn, TimeStamp};
 use crate::transport::Server;
 use axum::extract::{RawQuery, State};
@@ -9,6 +8,7 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Extension, Router};
+use cellcc_netassist_client::{PeerName, Role};
 use serde::Serialize;
 use std::net::IpAddr;
 
@@ -79,14 +79,13 @@ fn addresses(query: &str) -> Result<Vec<IpAddr>, std::net::AddrParseError> {
 mod tests {
     use super::super::test_edge::Edge;
     use super::*;
-    use crate::certificates::Credentials;
     use crate::clock::ServiceClock;
     use crate::identity::SourceName;
     use crate::sample::{BaseRtt, Counted, Measured, Sample};
     use crate::source::MessageReader;
     use crate::source::mec::MecReader;
-    use crate::transport::{Client, ClientSettings, ServiceAddress};
     use cellcc_assist::{Evidence, Observation};
+    use cellcc_netassist_client::{Client, ClientSettings, Credentials, ServiceAddress};
     use cellcc_units::{Bytes, Rate, Span};
     use std::time::Duration;
 

@@ -3,6 +3,7 @@
 mod address;
 mod audit_log;
 mod config;
+mod error;
 mod follow;
 mod http;
 mod https;
@@ -11,6 +12,7 @@ mod metrics;
 mod mobile_core;
 mod nats;
 mod page;
+mod permissions;
 mod port;
 mod probes;
 mod run;
@@ -20,5 +22,7 @@ mod test_edge;
 
 pub use crate::http_get::HttpUrl;
 pub use config::{CellConfig, Config, ConfigError, CoreConfig, LiveFlowsFrom, SourceConfig};
-pub use nats::{NatsConfig, PermissionsError, SecretError};
-pub use run::{Daemon, DaemonError};
+pub use error::DaemonError;
+pub use nats::{NatsConfig, SecretError};
+pub use permissions::PermissionsError;
+pub use run::Daemon;

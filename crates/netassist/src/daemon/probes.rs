@@ -1,7 +1,7 @@
 //! The cells whose base stations' hosts answer echoes.
 
 use super::config::CellConfig;
-use super::run::DaemonError;
+use super::error::DaemonError;
 use crate::clock::ServiceClock;
 use crate::probe::{ProbeCounts, Prober};
 use crate::sample::{BaseRtt, Measured, Sample};

@@ -1,7 +1,7 @@
 //! The sources of a configuration, opened.
 
 use super::config::{Config, SourceConfig};
-use super::run::DaemonError;
+use super::error::DaemonError;
 use crate::clock::ServiceClock;
 use crate::identity::{Identities, SourceName, UserIndex};
 use crate::source::flexric::{FlexRicReader, FlexRicSettings};

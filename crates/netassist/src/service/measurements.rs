@@ -2,8 +2,8 @@
 
 use super::Service;
 use crate::identity::UserIndex;
-use crate::name::{PeerName, Role};
 use crate::source::mec::{AssociateId, CellUeInfo, Ecgi, Plmn};
+use cellcc_netassist_client::{PeerName, Role};
 use cellcc_units::Rate;
 use serde::Serialize;
 use std::net::IpAddr;

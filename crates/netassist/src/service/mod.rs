@@ -11,14 +11,14 @@ pub use overview::{Group, Overview, Told, UserOverview};
 
 use crate::audit::{AuditEntry, Event, Ground, Refused};
 use crate::identity::{Identities, UserIndex};
-use crate::limits::{Allowance, MAX_CLIENTS, MAX_CLIENTS_OF_ONE_NAME};
+use crate::limits::{MAX_CLIENTS, MAX_CLIENTS_OF_ONE_NAME, beginnings, client_requests, logged_refusals};
 use crate::live_flows::LiveFlows;
-use crate::name::{PeerName, Role};
-use crate::protocol::{Answer, Request};
 use crate::sample::Sample;
 use crate::sessions::Session;
 use crate::users::Users;
 use cellcc_assist::Record;
+use cellcc_netassist_client::protocol::{Answer, Request};
+use cellcc_netassist_client::{Allowance, PeerName, Role};
 use cellcc_units::{Span, Time};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::IpAddr;
@@ -182,7 +182,7 @@ impl Service {
         let client = Client {
             name,
             address,
-            requests: Allowance::of_requests(now),
+            requests: client_requests(now),
             refused: 0,
             too_fast: 0,
             subscriptions: BTreeSet::new(),
@@ -313,10 +313,9 @@ impl Service {
     }
 
     fn written(&mut self, now: Time, name: &PeerName) -> &Written {
-        self.written.entry(name.clone()).or_insert_with(|| Written {
-            beginnings: Allowance::of_beginnings(now),
-            refusals: Allowance::of_logged_refusals(now),
-        })
+        self.written
+            .entry(name.clone())
+            .or_insert_with(|| Written { beginnings: beginnings(now), refusals: logged_refusals(now) })
     }
 
     fn audit(&mut self, id: ClientId, event: Event) {

@@ -3,8 +3,8 @@
 use super::{Service, Subscription};
 use crate::audit::Ground;
 use crate::identity::UserIndex;
-use crate::name::{PeerName, Role};
 use cellcc_assist::{AdviceClass, Record};
+use cellcc_netassist_client::{PeerName, Role};
 use cellcc_units::Time;
 use serde::Serialize;
 use std::cmp::Reverse;

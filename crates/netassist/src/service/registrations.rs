@@ -4,8 +4,8 @@ use super::{ClientId, Presented, Reply, Service, Subscription};
 use crate::audit::{EndReason, Event, Ground, Refused};
 use crate::identity::{SourceName, UserIndex};
 use crate::limits::{MAX_SUBSCRIPTIONS, MAX_TOO_FAST};
-use crate::name::Role;
-use crate::protocol::Answer;
+use cellcc_netassist_client::Role;
+use cellcc_netassist_client::protocol::Answer;
 use cellcc_units::Time;
 use std::net::IpAddr;
 

@@ -29,9 +29,6 @@ use crate::sample::Sample;
 use cellcc_units::Time;
 use std::pin::Pin;
 
-/// Users whom a cell can have, and of whom a source remembers something (3GPP TS 38.321, table 7.1-1: the RNTIs).
-pub(crate) const MAX_USERS: usize = 65_519;
-
 /// The future that [`Source::next`] returns.
 pub type NextEvent<'a> = Pin<Box<dyn Future<Output = Option<SourceEvent>> + Send + 'a>>;
 

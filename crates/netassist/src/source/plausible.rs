@@ -4,7 +4,8 @@
 //! 2. A rate ten times that of the user's period before, and more than a hundredth of what a cell carries, only when the next period
 //!    has such a rate, too: a single wild number goes to nobody, and a user that really begins so fast loses one period.
 
-use super::{MAX_USERS, Reading};
+use super::Reading;
+use crate::entries::MAX_USERS;
 use crate::identity::SourceName;
 use crate::sample::{Measured, Sample};
 use cellcc_units::Rate;

@@ -1,19 +1,19 @@
 //! The service with its transports.
 
+use super::counts::ServerCounts;
 use super::nats::{Publisher, PublisherSettings};
-use super::quic::Listener;
-use super::shared::{ServerCounts, Shared, TooOften};
+use super::quic::{BindError, Listener};
+use super::shared::{Shared, TooOften};
 use super::tracking::Tracking;
 use crate::audit::{AuditEntry, Event};
-use crate::certificates::{CertificateError, Credentials};
 use crate::clock::ServiceClock;
 use crate::identity::SourceName;
-use crate::name::PeerName;
 use crate::sample::Sample;
 use crate::service::{Ceiling, Counts, Overview, Service};
 use crate::sessions::Session;
 use crate::source::mec::{CellUeInfo, Plmn};
-use crate::statement::Verifier;
+use crate::verifier::Verifier;
+use cellcc_netassist_client::{CertificateError, Credentials, PeerName};
 use cellcc_units::{Bytes as Size, Span, Time};
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -174,20 +174,4 @@ impl Server {
     pub fn sent_bytes(&self) -> Size {
         self.shared.state().connections.values().map(|connected| connected.sent_bytes()).sum()
     }
-}
-
-/// Why the service cannot listen.
-#[derive(Debug, thiserror::Error)]
-pub enum BindError {
-    /// The address.
-    #[error("cannot listen on {listen}: {cause}; choose another address or port")]
-    Listen {
-        /// Which.
-        listen: SocketAddr,
-        /// What the system says.
-        cause: io::Error,
-    },
-    /// The certificate.
-    #[error(transparent)]
-    Certificate(#[from] CertificateError),
 }

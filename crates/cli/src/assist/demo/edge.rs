@@ -5,9 +5,8 @@ use crate::exit::tell;
 use cellcc_netassist::base_station::{FIRST_RNTI, PCI, SLOTS_PER_SECOND};
 use cellcc_netassist::daemon::{Config, Daemon, LiveFlowsFrom, SourceConfig};
 use cellcc_netassist::source::mec::Plmn;
-use cellcc_netassist::{
-    Authority, ClientSettings, Credentials, PeerName, RadioName, Role, ServiceAddress, User,
-};
+use cellcc_netassist::{Authority, RadioName, User};
+use cellcc_netassist_client::{ClientSettings, Credentials, PeerName, Role, ServiceAddress};
 use std::error::Error;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};

@@ -8,7 +8,8 @@
 //!
 //! Other fields are left out. An entry that lacks something is left out, counted and named; the others of the line count.
 
-use crate::entries::{Entries, Entry, LeftOut, fields, shortened};
+use crate::entries::{Entries, Entry, LeftOut, fields};
+use cellcc_netassist_client::protocol::shortened;
 use cellcc_units::Bytes;
 use serde::Deserialize;
 use thiserror::Error;

@@ -8,9 +8,10 @@
 //!   the others were. Not longer than the period without its longest gap: nothing waited in it.
 
 use super::report::{CellReport, Malformed, Message, UeReport, parse};
+use crate::entries::MAX_USERS;
 use crate::identity::{RadioName, SourceName};
 use crate::sample::{BaseRtt, Counted, Measured, Sample};
-use crate::source::{MAX_USERS, Reading};
+use crate::source::Reading;
 use cellcc_assist::{Evidence, Observation};
 use cellcc_units::{Bytes, Rate, Span, Time};
 use std::collections::HashMap;

@@ -12,10 +12,11 @@ mod layer2;
 pub use layer2::{AssociateId, CellUeInfo, Ecgi, L2Meas, Plmn, TimeStamp};
 
 use super::{MessageReader, Reading};
-use crate::entries::{Entries, Entry, fields, shortened};
+use crate::entries::{Entries, Entry, fields};
 use crate::identity::SourceName;
 use crate::sample::{BaseRtt, Counted, Measured, Sample};
 use cellcc_assist::{Evidence, Observation};
+use cellcc_netassist_client::protocol::shortened;
 use cellcc_units::{Bytes, Rate, Span, Time};
 use serde::Deserialize;
 

@@ -6,7 +6,7 @@ use thiserror::Error;
 
 /// Why no message was read.
 #[derive(Debug, Error)]
-pub(super) enum FramingError {
+pub enum FramingError {
     /// The peer sends what is no message.
     #[error(transparent)]
     Malformed(#[from] MalformedMessage),
@@ -16,7 +16,10 @@ pub(super) enum FramingError {
 }
 
 /// The text of the next message; `None` where the peer has ended the stream. Not cancel-safe.
-pub(super) async fn read(stream: &mut RecvStream) -> Result<Option<Vec<u8>>, FramingError> {
+///
+/// # Errors
+/// It is too long, or the connection is lost.
+pub async fn read(stream: &mut RecvStream) -> Result<Option<Vec<u8>>, FramingError> {
     let mut length = [0; 4];
     if !fill(stream, &mut length).await? {
         return Ok(None);

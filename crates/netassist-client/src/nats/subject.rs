@@ -1,7 +1,7 @@
 //! The subjects under which messages go.
 
-use crate::identity::UserKey;
 use crate::name::PeerName;
+use crate::user_key::UserKey;
 use cellcc_assist::Record;
 use serde::Deserialize;
 use std::fmt;
@@ -9,11 +9,11 @@ use std::str::FromStr;
 use thiserror::Error;
 
 /// Requests of all clients.
-pub(super) const ALL_REQUESTS: &str = "na.ask.v1.*.*";
+pub const ALL_REQUESTS: &str = "na.ask.v1.*.*";
 /// Records about all users.
-pub(super) const ALL_RECORDS: &str = "na.v1.*.*.*";
+pub const ALL_RECORDS: &str = "na.v1.*.*.*";
 /// Answers to all clients.
-pub(super) const ALL_ANSWERS: &str = "na.answer.v1.>";
+pub const ALL_ANSWERS: &str = "na.answer.v1.>";
 const REQUEST: &str = "na.ask.v1.";
 const RECORD: &str = "na.v1.*.*.";
 
@@ -69,7 +69,7 @@ pub fn record(site: &SubjectToken, cell: &impl fmt::Display, record: &Record) ->
 }
 
 /// The records of all cells of a site.
-pub(super) fn records_of_site(site: &SubjectToken) -> String {
+pub fn records_of_site(site: &SubjectToken) -> String {
     format!("na.v1.{site}.*.*")
 }
 
@@ -96,7 +96,7 @@ pub fn requests_of(name: &PeerName) -> String {
 }
 
 /// Who asks under this subject.
-pub(super) fn name_in(subject: &str) -> Option<PeerName> {
+pub fn name_in(subject: &str) -> Option<PeerName> {
     let (role, name) = subject.strip_prefix(REQUEST)?.split_once('.')?;
     format!("{role}/{}", name.replace('_', ".")).parse().ok()
 }

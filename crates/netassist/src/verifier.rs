@@ -1,35 +1,16 @@
-//! A text that a holder of a certificate signs without a connection, and that names who may do something, and until when.
-//!
-//! In base64 for URLs: version 1 (1 byte) | end in seconds since 1970 (8, big-endian) | the name of who may (1 byte of length,
-//! text) | the signer's certificate (2 bytes of length, DER) | ECDSA P-256 with SHA-256 over all before, after a prefix of ours
-//! that says what the text is for.
+//! Whether a signed text is what a holder of a certificate has signed, for this and until now.
 
-use crate::certificates::{CertificateError, Credentials, name_in, provider};
-use crate::name::{PeerName, Role};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use cellcc_units::{Span, Time};
-use rustls::SignatureScheme;
+use cellcc_netassist_client::certificates::name_in;
+use cellcc_netassist_client::statement::{Purpose, parse};
+use cellcc_netassist_client::{CertificateError, Credentials, PeerName};
+use cellcc_units::Time;
 use rustls::pki_types::{CertificateDer, UnixTime};
 use rustls::server::danger::ClientCertVerifier;
 use std::sync::Arc;
 use std::time::Duration;
 use thiserror::Error;
-
-const VERSION: u8 = 1;
-
-/// What a text is for.
-#[derive(Debug)]
-pub(crate) struct Purpose {
-    /// What is signed is of use nowhere else.
-    pub(crate) prefix: &'static [u8],
-    /// Who signs.
-    pub(crate) signer: Role,
-    /// Who is named.
-    pub(crate) named: Role,
-    /// For how long at most.
-    pub(crate) longest: Span,
-}
 
 /// What was signed, after it was found right.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,78 +41,6 @@ pub(crate) enum StatementError {
     Over,
 }
 
-impl Purpose {
-    /// Signs that `named` may, until `until_unix`, in seconds since 1970.
-    ///
-    /// # Errors
-    /// The key is not of ECDSA P-256.
-    pub(crate) fn sign(
-        &self,
-        signer: &Credentials,
-        named: &PeerName,
-        until_unix: u64,
-    ) -> Result<String, CertificateError> {
-        let failed = |problem: String| CertificateError::Tls(problem);
-        let certificate = signer.certificate().as_ref();
-        let length =
-            u16::try_from(certificate.len()).map_err(|_| failed("the certificate has over 64 kB".into()))?;
-        let name = named.name().as_bytes();
-        let mut text = vec![VERSION];
-        text.extend(until_unix.to_be_bytes());
-        text.push(u8::try_from(name.len()).map_err(|_| failed("the name is too long".into()))?);
-        text.extend(name);
-        text.extend(length.to_be_bytes());
-        text.extend(certificate);
-        let key = provider().key_provider.load_private_key(signer.key().clone_key());
-        let key = key
-            .map_err(|error| failed(error.to_string()))?
-            .choose_scheme(&[SignatureScheme::ECDSA_NISTP256_SHA256])
-            .ok_or_else(|| {
-                failed("texts are signed with ECDSA P-256, and the key is of another kind".into())
-            })?;
-        let signature =
-            key.sign(&[self.prefix, &text].concat()).map_err(|error| failed(error.to_string()))?;
-        text.extend(signature);
-        Ok(URL_SAFE_NO_PAD.encode(text))
-    }
-}
-
-/// What is in a text, before anything of it is believed.
-#[derive(Debug, PartialEq, Eq)]
-struct Parts<'a> {
-    until_unix: u64,
-    named: PeerName,
-    certificate: &'a [u8],
-    signature: &'a [u8],
-    signed: &'a [u8],
-}
-
-fn parse(bytes: &[u8], named: Role) -> Result<Parts<'_>, StatementError> {
-    let mut reader = Reader(bytes);
-    if reader.take(1)? != [VERSION] {
-        return Err(StatementError::Form);
-    }
-    let until = reader.take(8)?.try_into().map_err(|_| StatementError::Form)?;
-    let name_length = reader.take(1)?[0];
-    let name = str::from_utf8(reader.take(name_length.into())?).map_err(|_| StatementError::Form)?;
-    let named = PeerName::new(named, name).map_err(|_| StatementError::Form)?;
-    let length: [u8; 2] = reader.take(2)?.try_into().map_err(|_| StatementError::Form)?;
-    let certificate = reader.take(u16::from_be_bytes(length).into())?;
-    let signature = reader.0;
-    let signed = &bytes[..bytes.len() - signature.len()];
-    Ok(Parts { until_unix: u64::from_be_bytes(until), named, certificate, signature, signed })
-}
-
-struct Reader<'a>(&'a [u8]);
-
-impl<'a> Reader<'a> {
-    fn take(&mut self, count: usize) -> Result<&'a [u8], StatementError> {
-        let (taken, rest) = self.0.split_at_checked(count).ok_or(StatementError::Form)?;
-        self.0 = rest;
-        Ok(taken)
-    }
-}
-
 /// Decides whether a text is what a holder of a certificate has signed.
 #[derive(Debug, Clone)]
 pub(crate) struct Verifier(Arc<dyn ClientCertVerifier>);
@@ -156,7 +65,7 @@ impl Verifier {
         text: &str,
     ) -> Result<Statement, StatementError> {
         let bytes = URL_SAFE_NO_PAD.decode(text).map_err(|_| StatementError::Form)?;
-        let parts = parse(&bytes, purpose.named)?;
+        let parts = parse(&bytes, purpose.named).ok_or(StatementError::Form)?;
         let certificate = CertificateDer::from(parts.certificate);
         let unix = UnixTime::since_unix_epoch(Duration::from_nanos(now.as_nanos()));
         self.0.verify_client_cert(&certificate, &[], unix).map_err(|_| StatementError::Certificate)?;
@@ -182,19 +91,13 @@ impl Verifier {
     }
 }
 
-/// For the fuzzer: reads a text as if it had just been decoded.
-#[doc(hidden)]
-pub fn parse_for_fuzzing(bytes: &[u8]) -> bool {
-    parse(bytes, Role::Server).is_ok()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::certificates::Authority;
-    use crate::consent::CONSENT;
-    use crate::pass::PASS;
-    use proptest::prelude::*;
+    use crate::authority::Authority;
+    use cellcc_netassist_client::consent::CONSENT;
+    use cellcc_netassist_client::pass::PASS;
+    use cellcc_netassist_client::{PeerName, Role};
     use std::time::SystemTime;
 
     fn unix_now() -> u64 {
@@ -278,12 +181,5 @@ mod tests {
         let now = unix_now();
         let (verifier, text) = signed(now + 365 * 86_400);
         assert_eq!(verifier.verify(at(now), &CONSENT, &text), Err(StatementError::TooLong));
-    }
-
-    proptest! {
-        #[test]
-        fn no_bytes_make_the_reader_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-            let _ = parse(&bytes, Role::Server);
-        }
     }
 }

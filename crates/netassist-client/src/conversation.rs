@@ -1,6 +1,5 @@
 //! What a client says and hears, whatever carries it: requests for what is wanted, answers, records.
 
-use super::client::ClientEvent;
 use crate::protocol::{Answer, Request};
 use cellcc_assist::Record;
 use std::collections::{BTreeMap, HashMap};
@@ -16,26 +15,26 @@ const MAX_RETRY_AFTER_MS: u64 = 10_000;
 const MAX_DOUBLINGS: u32 = 5;
 
 /// The user of each key, as the service named it on this connection.
-pub(super) type Keys = Mutex<HashMap<[u8; 16], IpAddr>>;
+pub(crate) type Keys = Mutex<HashMap<[u8; 16], IpAddr>>;
 
-pub(super) type Listener = Box<dyn Fn(ClientEvent<'_>) + Send + Sync>;
+pub(crate) type Listener = Box<dyn Fn(ClientEvent<'_>) + Send + Sync>;
 
 /// What to ask for: again on each new connection.
 #[derive(Debug, Default)]
-pub(super) struct Wanted {
-    pub(super) users: BTreeMap<IpAddr, WantedUser>,
-    pub(super) all: bool,
-    pub(super) own_flows: Option<u16>,
+pub(crate) struct Wanted {
+    pub(crate) users: BTreeMap<IpAddr, WantedUser>,
+    pub(crate) all: bool,
+    pub(crate) own_flows: Option<u16>,
 }
 
 #[derive(Debug)]
-pub(super) struct WantedUser {
-    pub(super) flows: u16,
-    pub(super) consent: Option<String>,
+pub(crate) struct WantedUser {
+    pub(crate) flows: u16,
+    pub(crate) consent: Option<String>,
     /// How often it has been refused since it was granted last.
-    pub(super) refusals: u32,
+    pub(crate) refusals: u32,
     /// A refused registration waits for its next attempt.
-    pub(super) will_be_asked_again: bool,
+    pub(crate) will_be_asked_again: bool,
 }
 
 impl WantedUser {
@@ -45,18 +44,47 @@ impl WantedUser {
 }
 
 #[derive(Debug)]
-pub(super) enum Change {
+pub(crate) enum Change {
     User(IpAddr),
     All,
     OwnFlows,
 }
 
-pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// What a client hears.
+#[derive(Debug)]
+pub enum ClientEvent<'a> {
+    /// A record about a user.
+    Record {
+        /// The address that was asked for.
+        user: IpAddr,
+        /// The record.
+        record: &'a Record,
+        /// When it arrived.
+        arrived_at: Instant,
+    },
+    /// Records about this user come from now on.
+    Granted(IpAddr),
+    /// Records about a user do not come, or not any more.
+    Denied {
+        /// The user, where it is about one.
+        user: Option<IpAddr>,
+        /// Why.
+        reason: &'a str,
+    },
+    /// The service, or its broker, is there.
+    Connected,
+    /// It is not, and is tried again.
+    Lost(&'a str),
+    /// A record that cannot be read, or is about nobody who was asked for.
+    Unusable,
+}
+
 /// A client's side of what is said.
-pub(super) struct Conversation {
+pub(crate) struct Conversation {
     wanted: Arc<Mutex<Wanted>>,
     changes: mpsc::UnboundedSender<Change>,
     listener: Listener,
@@ -70,7 +98,7 @@ impl fmt::Debug for Conversation {
 }
 
 impl Conversation {
-    pub(super) fn new(
+    pub(crate) fn new(
         wanted: Arc<Mutex<Wanted>>,
         changes: mpsc::UnboundedSender<Change>,
         listener: Listener,
@@ -78,26 +106,26 @@ impl Conversation {
         Self { wanted, changes, listener, was_connected: AtomicBool::new(false) }
     }
 
-    pub(super) fn connected(&self) {
+    pub(crate) fn connected(&self) {
         self.was_connected.store(true, Ordering::Relaxed);
         (self.listener)(ClientEvent::Connected);
     }
 
     /// Whether there was a connection since the last question.
-    pub(super) fn was_connected(&self) -> bool {
+    pub(crate) fn was_connected(&self) -> bool {
         self.was_connected.swap(false, Ordering::Relaxed)
     }
 
-    pub(super) fn lost(&self, reason: &str) {
+    pub(crate) fn lost(&self, reason: &str) {
         (self.listener)(ClientEvent::Lost(reason));
     }
 
-    pub(super) fn denied(&self, user: Option<IpAddr>, reason: &str) {
+    pub(crate) fn denied(&self, user: Option<IpAddr>, reason: &str) {
         (self.listener)(ClientEvent::Denied { user, reason });
     }
 
     /// All that is wanted, as requests.
-    pub(super) fn everything(&self) -> Vec<Request> {
+    pub(crate) fn everything(&self) -> Vec<Request> {
         let wanted = lock(&self.wanted);
         let users = wanted.users.iter().map(|(user, wanted)| wanted.request(*user));
         let all = wanted.all.then_some(Request::SubscribeAll);
@@ -105,7 +133,7 @@ impl Conversation {
         users.chain(all).chain(flows).collect()
     }
 
-    pub(super) fn request(&self, change: &Change) -> Option<Request> {
+    pub(crate) fn request(&self, change: &Change) -> Option<Request> {
         let wanted = lock(&self.wanted);
         match change {
             Change::User(user) => Some(match wanted.users.get(user) {
@@ -117,12 +145,12 @@ impl Conversation {
         }
     }
 
-    pub(super) fn is_wanted(&self, user: IpAddr) -> bool {
+    pub(crate) fn is_wanted(&self, user: IpAddr) -> bool {
         let wanted = lock(&self.wanted);
         wanted.all || wanted.users.contains_key(&user)
     }
 
-    pub(super) fn on_answer(&self, answer: Answer, keys: &Keys) {
+    pub(crate) fn on_answer(&self, answer: Answer, keys: &Keys) {
         let mut keys = lock(keys);
         match answer {
             Answer::Subscribed { user, key } => match u128::from_str_radix(&key, 16) {
@@ -176,14 +204,14 @@ impl Conversation {
     }
 
     /// A record that arrived just now.
-    pub(super) fn on_record(&self, record: &Record, arrived_at: Instant, keys: &HashMap<[u8; 16], IpAddr>) {
+    pub(crate) fn on_record(&self, record: &Record, arrived_at: Instant, keys: &HashMap<[u8; 16], IpAddr>) {
         match keys.get(&record.user) {
             Some(&user) => (self.listener)(ClientEvent::Record { user, record, arrived_at }),
             None => self.unusable(),
         }
     }
 
-    pub(super) fn unusable(&self) {
+    pub(crate) fn unusable(&self) {
         (self.listener)(ClientEvent::Unusable);
     }
 }

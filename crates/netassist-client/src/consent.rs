@@ -3,14 +3,13 @@
 use crate::certificates::{CertificateError, Credentials};
 use crate::name::{PeerName, Role};
 use crate::statement::Purpose;
-#[doc(hidden)]
-pub use crate::statement::parse_for_fuzzing;
 use cellcc_units::Span;
 
 /// The longest consent. Ours: a month; a user who wants it longer signs again.
 pub const MAX_CONSENT: Span = Span::from_secs(31 * 86_400);
 
-pub(crate) const CONSENT: Purpose = Purpose {
+/// What a consent is for.
+pub const CONSENT: Purpose = Purpose {
     prefix: b"cellcc netassist consent\0",
     signer: Role::User,
     named: Role::Server,

@@ -2,13 +2,14 @@
 
 use super::framing::{FramingError, read};
 use super::{DATAGRAM_RECEIVE_BYTES, transport};
-use crate::certificates::{Credentials, SERVICE_DNS_NAME};
-use crate::protocol::{RECORDS_PER_DATAGRAM, answer, framed};
-use crate::transport::client::{CONNECT_TIMEOUT, ClientError};
-use crate::transport::conversation::{Change, Conversation, Keys, lock};
-use crate::transport::pace::Pace;
+use crate::certificates::SERVICE_DNS_NAME;
+use crate::conversation::{Change, Conversation, Keys, lock};
+use crate::pace::Pace;
+use crate::protocol::{CONNECT_TIMEOUT, RECORDS_PER_DATAGRAM, answer, framed};
 use cellcc_assist::Record;
+use noq::crypto::rustls::QuicClientConfig;
 use noq::{ClientConfig, Connection, Endpoint, RecvStream, SendStream, VarInt};
+use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Instant;
@@ -17,18 +18,15 @@ use tokio::time::timeout;
 
 /// Connects with a service.
 #[derive(Debug)]
-pub(in crate::transport) struct Dialler {
+pub(crate) struct Dialler {
     endpoint: Endpoint,
     config: ClientConfig,
     service: SocketAddr,
 }
 
 impl Dialler {
-    pub(in crate::transport) fn new(
-        service: SocketAddr,
-        credentials: &Credentials,
-    ) -> Result<Self, ClientError> {
-        let mut config = ClientConfig::new(Arc::new(credentials.client_quic()?));
+    pub(crate) fn new(service: SocketAddr, tls: QuicClientConfig) -> io::Result<Self> {
+        let mut config = ClientConfig::new(Arc::new(tls));
         config.transport_config(Arc::new(transport(DATAGRAM_RECEIVE_BYTES)));
         let own = match service {
             SocketAddr::V4(_) => SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)),
@@ -38,7 +36,7 @@ impl Dialler {
     }
 
     /// Connects, and goes on until the connection is lost: why.
-    pub(in crate::transport) async fn converse(
+    pub(crate) async fn converse(
         &self,
         conversation: &Conversation,
         changed: &mut mpsc::UnboundedReceiver<Change>,

@@ -9,7 +9,8 @@ use cellcc_units::Span;
 /// The longest pass. Ours: a week, for a screen on a wall.
 pub const MAX_PASS: Span = Span::from_secs(7 * 86_400);
 
-pub(crate) const PASS: Purpose = Purpose {
+/// What a pass is for.
+pub const PASS: Purpose = Purpose {
     prefix: b"cellcc netassist pass\0",
     signer: Role::Operator,
     named: Role::Service,

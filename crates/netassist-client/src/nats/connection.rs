@@ -22,8 +22,10 @@ const WRITTEN_AT_ONCE: usize = 256;
 const MAX_UNANSWERED: u32 = 2;
 
 /// A connection with a broker. Dropping it ends it.
-pub(super) struct Connection {
-    pub(super) client: Client,
+#[derive(Debug)]
+pub struct Connection {
+    /// What is said through it.
+    pub client: Client,
     heard: mpsc::UnboundedReceiver<Heard>,
     state: Arc<State>,
     /// Ends with the reason why the connection is lost.
@@ -32,7 +34,8 @@ pub(super) struct Connection {
 
 /// What comes through a connection.
 #[derive(Debug)]
-pub(super) enum Heard {
+pub enum Heard {
+    /// A message.
     Message(Message),
     /// The broker's permissions do not allow something.
     Refused(String),
@@ -53,6 +56,7 @@ struct State {
 }
 
 impl Connection {
+    /// The connection over this stream, once the broker has greeted. Needs a tokio runtime.
     pub(super) fn over<S: AsyncRead + AsyncWrite + Send + 'static>(stream: S) -> Self {
         let (commands, unsent) = mpsc::channel(MAX_UNSENT);
         let (tell, heard) = mpsc::unbounded_channel();
@@ -70,7 +74,7 @@ impl Connection {
     }
 
     /// What comes next. Cancel-safe.
-    pub(super) async fn next(&mut self) -> Heard {
+    pub async fn next(&mut self) -> Heard {
         if self.state.is_late.swap(false, Ordering::Relaxed) {
             return Heard::Late;
         }
@@ -102,32 +106,37 @@ impl Heard {
 
 /// What is said to a broker. Clones share the connection.
 #[derive(Debug, Clone)]
-pub(super) struct Client {
+pub struct Client {
     commands: mpsc::Sender<Vec<u8>>,
     next_sid: Arc<AtomicU64>,
 }
 
 impl Client {
     /// Publishes; waits where much waits for the broker already.
-    pub(super) async fn publish(
-        &self,
-        subject: &str,
-        reply: Option<&str>,
-        payload: &[u8],
-    ) -> Result<(), String> {
+    ///
+    /// # Errors
+    /// The connection is lost.
+    pub async fn publish(&self, subject: &str, reply: Option<&str>, payload: &[u8]) -> Result<(), String> {
         let reply = reply.map_or_else(String::new, |reply| format!("{reply} "));
         let head = format!("PUB {subject} {reply}{}\r\n", payload.len());
         self.say([head.as_bytes(), payload, b"\r\n"].concat()).await
     }
 
     /// Subscribes: the number by which messages say that they are for it.
-    pub(super) async fn subscribe(&self, subject: &str) -> Result<u64, String> {
+    ///
+    /// # Errors
+    /// The connection is lost.
+    pub async fn subscribe(&self, subject: &str) -> Result<u64, String> {
         let sid = self.next_sid.fetch_add(1, Ordering::Relaxed) + 1;
         self.say(format!("SUB {subject} {sid}\r\n").into_bytes()).await?;
         Ok(sid)
     }
 
-    pub(super) async fn unsubscribe(&self, sid: u64) -> Result<(), String> {
+    /// Ends a subscription by its number.
+    ///
+    /// # Errors
+    /// The connection is lost.
+    pub async fn unsubscribe(&self, sid: u64) -> Result<(), String> {
         self.say(format!("UNSUB {sid}\r\n").into_bytes()).await
     }
 

@@ -14,6 +14,8 @@ pub const ALPN: &[u8] = b"cellcc-netassist/1";
 pub const MAX_MESSAGE_BYTES: usize = 4096;
 /// Records in a datagram: 1152 bytes, which fit every path (RFC 9000, section 14, asks for 1200 in a packet).
 pub const RECORDS_PER_DATAGRAM: usize = 17;
+/// The longest wait for a connection.
+pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// QUIC: a peer without a packet for this long is gone.
 pub const IDLE_TIMEOUT: Duration = Duration::from_secs(10);
 /// QUIC: how long a connection is silent at most. A service that has crashed and was started again answers the next packet with
@@ -99,6 +101,14 @@ pub enum MalformedMessage {
     Text(#[from] serde_json::Error),
 }
 
+/// The length of what a log repeats of a text that somebody else chose.
+const MAX_REASON_CHARS: usize = 200;
+
+/// The beginning of a text that somebody else chose, on one line.
+pub fn shortened(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(MAX_REASON_CHARS).collect()
+}
+
 /// The message as it is sent.
 pub fn framed(message: &impl Serialize) -> Vec<u8> {
     let text = serde_json::to_vec(message).expect("messages hold texts, numbers and addresses");
@@ -119,7 +129,7 @@ pub fn announced(length: [u8; 4]) -> Result<usize, MalformedMessage> {
 /// Reads a request.
 ///
 /// # Errors
-/// It is none.
+/// Not a valid message.
 pub fn request(text: &[u8]) -> Result<Request, MalformedMessage> {
     Ok(serde_json::from_slice(text)?)
 }
@@ -127,7 +137,7 @@ pub fn request(text: &[u8]) -> Result<Request, MalformedMessage> {
 /// Reads an answer.
 ///
 /// # Errors
-/// It is none.
+/// Not a valid message.
 pub fn answer(text: &[u8]) -> Result<Answer, MalformedMessage> {
     Ok(serde_json::from_slice(text)?)
 }

@@ -5,11 +5,11 @@ use super::connection::{Client, Connection, Heard};
 use super::subject;
 use super::wire::Message;
 use crate::certificates::{CertificateError, Credentials, provider};
-use crate::identity::UserKey;
+use crate::conversation::{Change, Conversation, Keys, lock};
 use crate::name::PeerName;
+use crate::pace::Pace;
 use crate::protocol::{Answer, RENEWED_EVERY, Request, answer};
-use crate::transport::conversation::{Change, Conversation, Keys, lock};
-use crate::transport::pace::Pace;
+use crate::user_key::UserKey;
 use cellcc_assist::Record;
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::net::IpAddr;
@@ -20,22 +20,19 @@ const RENEWAL_INTERVAL: Duration = Duration::from_secs(1);
 const RENEWALS: u128 = RENEWED_EVERY.as_nanos() / RENEWAL_INTERVAL.as_nanos();
 
 /// Connects with a broker.
-pub(in crate::transport) struct Dialler {
+pub(crate) struct Dialler {
     url: BrokerUrl,
     name: PeerName,
     tls: rustls::ClientConfig,
 }
 
 impl Dialler {
-    pub(in crate::transport) fn new(
-        url: BrokerUrl,
-        credentials: &Credentials,
-    ) -> Result<Self, CertificateError> {
+    pub(crate) fn new(url: BrokerUrl, credentials: &Credentials) -> Result<Self, CertificateError> {
         Ok(Self { url, name: credentials.name().clone(), tls: credentials.client_tls()? })
     }
 
     /// Connects, and goes on until the connection is lost: why.
-    pub(in crate::transport) async fn converse(
+    pub(crate) async fn converse(
         &self,
         conversation: &Conversation,
         changed: &mut mpsc::UnboundedReceiver<Change>,

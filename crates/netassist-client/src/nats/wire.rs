@@ -2,8 +2,7 @@
 //!
 //! Source: the client protocol of NATS (docs.nats.io, "Client Protocol"). Why not the library `async-nats`: docs/decisions/0016.
 
-use crate::entries::shortened;
-use crate::protocol::MAX_MESSAGE_BYTES;
+use crate::protocol::{MAX_MESSAGE_BYTES, shortened};
 use bytes::Bytes;
 use std::io;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt};
@@ -15,14 +14,15 @@ const MAX_MESSAGE_LINE_BYTES: usize = 1 << 10;
 
 /// A message under a subject.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Message {
+pub struct Message {
     /// The subscription that it is for.
-    pub(super) sid: u64,
-    pub(super) subject: String,
+    pub sid: u64,
+    /// The subject.
+    pub subject: String,
     /// Where an answer goes.
-    pub(super) reply: Option<String>,
+    pub reply: Option<String>,
     /// Of one that is too long its beginning, which is too long as well: [`MAX_MESSAGE_BYTES`] and one more.
-    pub(super) payload: Bytes,
+    pub payload: Bytes,
 }
 
 /// What a broker says.

@@ -3,8 +3,8 @@
 use super::connection::Connection;
 use super::wire::{Operation, greeting, operation};
 use crate::name::PeerName;
-use crate::transport::client::CONNECT_TIMEOUT;
-use hyper::Uri;
+use crate::protocol::CONNECT_TIMEOUT;
+use http::Uri;
 use rustls::pki_types::ServerName;
 use serde::Deserialize;
 use std::fmt;
@@ -74,11 +74,10 @@ impl BrokerUrl {
     }
 
     /// Connects once.
-    pub(super) async fn connect(
-        &self,
-        tls: &rustls::ClientConfig,
-        name: &PeerName,
-    ) -> Result<Connection, String> {
+    ///
+    /// # Errors
+    /// What an operator should know: where it failed, and what to do.
+    pub async fn connect(&self, tls: &rustls::ClientConfig, name: &PeerName) -> Result<Connection, String> {
         let opening = timeout(CONNECT_TIMEOUT, self.open(tls, name)).await;
         let stream = opening
             .map_err(|_| format!("{self} does not answer"))?

@@ -1,16 +1,13 @@
-//! The service's end: connections, their requests, and the records for them.
+//! The socket that clients connect to: handshakes, and the requests of each connection.
 
-use super::framing::{FramingError, read};
+use super::connected::Connected;
 use super::restart::endpoint_config;
-use super::{SERVICE_DATAGRAM_RECEIVE_BYTES, transport};
-use crate::certificates::{Credentials, name_in};
-use crate::name::PeerName;
-use crate::protocol::{Answer, framed, request};
 use crate::service::{ClientId, Reply};
-use crate::transport::server::BindError;
 use crate::transport::shared::Shared;
-use bytes::Bytes;
-use cellcc_units::Bytes as Size;
+use cellcc_netassist_client::certificates::name_in;
+use cellcc_netassist_client::protocol::{Answer, framed, request};
+use cellcc_netassist_client::quic::{FramingError, read, transport};
+use cellcc_netassist_client::{CertificateError, Credentials, PeerName};
 use noq::{Connection, Endpoint, Incoming, PathId, RecvStream, ServerConfig, TokioRuntime, VarInt};
 use rustls::pki_types::CertificateDer;
 use socket2::{Domain, Socket, Type};
@@ -18,6 +15,7 @@ use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::sync::Arc;
 use std::time::Duration;
+use thiserror::Error;
 use tokio::sync::{Semaphore, mpsc};
 use tokio::time::timeout;
 
@@ -33,44 +31,12 @@ const MAX_ANSWERS: usize = 256;
 const MAX_INCOMING: usize = 256;
 const INCOMING_BUFFER_BYTES: u64 = 8192;
 
+/// Nobody sends datagrams to the service. Without any room, though, it could not send them either (noq 1.4).
+const SERVICE_DATAGRAM_RECEIVE_BYTES: usize = 1;
+
 const CLOSE_REFUSED: VarInt = VarInt::from_u32(1);
 const CLOSE_PROTOCOL: VarInt = VarInt::from_u32(2);
-const CLOSE_SLOW: VarInt = VarInt::from_u32(3);
 const CLOSE_SHUTDOWN: VarInt = VarInt::from_u32(4);
-
-/// The connection of a client.
-#[derive(Debug, Clone)]
-pub(in crate::transport) struct Connected {
-    connection: Connection,
-    answers: mpsc::Sender<Answer>,
-}
-
-/// A client has not read what it was sent.
-pub(in crate::transport) struct Slow;
-
-/// Records have been lost: those given, or about as many older ones.
-pub(in crate::transport) struct Dropped;
-
-impl Connected {
-    /// Queues what the client has not asked for. One that has not read so much of it is disconnected.
-    pub(in crate::transport) fn tell(&self, answer: Answer) -> Result<(), Slow> {
-        self.answers.try_send(answer).map_err(|_| {
-            self.connection.close(CLOSE_SLOW, b"answers are not read");
-            Slow
-        })
-    }
-
-    /// Sends records. Where there is no room, they take the place of older ones.
-    pub(in crate::transport) fn send(&self, records: Vec<u8>) -> Result<(), Dropped> {
-        let has_room = self.connection.datagram_send_buffer_space() >= records.len();
-        let sent = self.connection.send_datagram(Bytes::from(records));
-        if has_room && sent.is_ok() { Ok(()) } else { Err(Dropped) }
-    }
-
-    pub(in crate::transport) fn sent_bytes(&self) -> Size {
-        Size::new(self.connection.stats().udp_tx.bytes)
-    }
-}
 
 /// The socket that clients connect to. Clones share it.
 #[derive(Debug, Clone)]
@@ -170,7 +136,7 @@ async fn serve(shared: &Shared, connection: Connection, name: PeerName, address:
         connection.close(CLOSE_REFUSED, b"too many clients");
         return;
     };
-    let connected = Connected { connection: connection.clone(), answers: answers.clone() };
+    let connected = Connected::new(connection.clone(), answers.clone());
     shared.state().connections.insert(id, connected);
     // A stream is there with its first byte: a server without users sends none yet.
     if let Ok((mut send, mut receive)) = connection.accept_bi().await {
@@ -223,4 +189,20 @@ async fn read_requests(
             }
         }
     }
+}
+
+/// Why the service cannot listen.
+#[derive(Debug, Error)]
+pub enum BindError {
+    /// The address.
+    #[error("cannot listen on {listen}: {cause}; choose another address or port")]
+    Listen {
+        /// Which.
+        listen: SocketAddr,
+        /// What the system says.
+        cause: io::Error,
+    },
+    /// The certificate.
+    #[error(transparent)]
+    Certificate(#[from] CertificateError),
 }

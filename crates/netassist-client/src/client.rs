@@ -1,20 +1,15 @@
 //! A server's end: asks for users, passes their records on, and connects again where the connection is lost.
 
-use super::backoff::{Backoff, drawn_share};
-use super::conversation::{Change, Conversation, Wanted, WantedUser, lock};
-use super::nats::{self, BrokerUrl};
-use super::quic;
+use crate::backoff::{Backoff, drawn_share};
 use crate::certificates::{CertificateError, Credentials};
-use cellcc_assist::Record;
+use crate::conversation::{Change, ClientEvent, Conversation, Wanted, WantedUser, lock};
+use crate::nats::{self, BrokerUrl};
+use crate::quic;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
 use thiserror::Error;
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
-
-/// Longest wait for a connection.
-pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Where records come from.
 #[derive(Debug, Clone)]
@@ -43,35 +38,6 @@ pub enum ClientError {
     /// The system gives no socket.
     #[error("cannot open a socket: {0}")]
     Socket(#[from] std::io::Error),
-}
-
-/// What a client hears.
-#[derive(Debug)]
-pub enum ClientEvent<'a> {
-    /// A record about a user.
-    Record {
-        /// The address that was asked for.
-        user: IpAddr,
-        /// The record.
-        record: &'a Record,
-        /// When it arrived.
-        arrived_at: Instant,
-    },
-    /// Records about this user come from now on.
-    Granted(IpAddr),
-    /// Records about a user do not come, or not any more.
-    Denied {
-        /// The user, where it is about one.
-        user: Option<IpAddr>,
-        /// Why.
-        reason: &'a str,
-    },
-    /// The service, or its broker, is there.
-    Connected,
-    /// It is not, and is tried again.
-    Lost(&'a str),
-    /// A record that cannot be read, or is about nobody who was asked for.
-    Unusable,
 }
 
 /// A connection with a service. Clones share it; dropping the last ends it.
@@ -109,7 +75,7 @@ impl Client {
     ) -> Result<Self, ClientError> {
         let dialler = match settings.service {
             ServiceAddress::Quic(service) => {
-                Dialler::Quic(quic::Dialler::new(service, &settings.credentials)?)
+                Dialler::Quic(quic::Dialler::new(service, settings.credentials.client_quic()?)?)
             }
             ServiceAddress::Nats(broker) => {
                 Dialler::Nats(Box::new(nats::Dialler::new(broker, &settings.credentials)?))

@@ -30,7 +30,7 @@ impl Backoff {
 }
 
 /// A number from 0 to 1, another one for each client.
-pub(super) fn drawn_share() -> f64 {
+pub fn drawn_share() -> f64 {
     let mut random = [0; 4];
     // Without randomness, the wait is the longest.
     match provider().secure_random.fill(&mut random) {

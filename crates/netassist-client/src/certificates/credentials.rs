@@ -16,10 +16,10 @@ use std::sync::Arc;
 /// A holder's certificate and key, and the authority that it trusts.
 #[derive(Debug)]
 pub struct Credentials {
-    pub(super) name: PeerName,
-    pub(super) roots: RootCertStore,
-    pub(super) chain: Vec<CertificateDer<'static>>,
-    pub(super) key: PrivateKeyDer<'static>,
+    name: PeerName,
+    roots: RootCertStore,
+    chain: Vec<CertificateDer<'static>>,
+    key: PrivateKeyDer<'static>,
 }
 
 impl Clone for Credentials {
@@ -62,35 +62,56 @@ impl Credentials {
         }
     }
 
+    /// Those of this holder, who trusts these authorities.
+    pub fn new(
+        name: PeerName,
+        roots: RootCertStore,
+        certificate: CertificateDer<'static>,
+        key: PrivateKeyDer<'static>,
+    ) -> Self {
+        Self { name, roots, chain: vec![certificate], key }
+    }
+
     /// Whose they are.
     pub fn name(&self) -> &PeerName {
         &self.name
     }
 
-    pub(crate) fn certificate(&self) -> &CertificateDer<'static> {
+    /// The holder's certificate.
+    pub fn certificate(&self) -> &CertificateDer<'static> {
         &self.chain[0]
     }
 
-    pub(crate) fn key(&self) -> &PrivateKeyDer<'static> {
+    /// The holder's private key.
+    pub fn key(&self) -> &PrivateKeyDer<'static> {
         &self.key
     }
 
     /// Verifies clients' certificates.
-    pub(crate) fn client_verifier(&self) -> Result<Arc<dyn ClientCertVerifier>, CertificateError> {
+    ///
+    /// # Errors
+    /// TLS does not take it.
+    pub fn client_verifier(&self) -> Result<Arc<dyn ClientCertVerifier>, CertificateError> {
         WebPkiClientVerifier::builder_with_provider(self.roots.clone().into(), provider())
             .build()
             .map_err(|error| CertificateError::Tls(error.to_string()))
     }
 
     /// TLS of the service's QUIC.
-    pub(crate) fn server_quic(&self) -> Result<QuicServerConfig, CertificateError> {
+    ///
+    /// # Errors
+    /// TLS does not take it.
+    pub fn server_quic(&self) -> Result<QuicServerConfig, CertificateError> {
         let mut tls = self.server_tls(self.client_verifier()?)?;
         tls.alpn_protocols = vec![ALPN.into()];
         QuicServerConfig::try_from(tls).map_err(|error| CertificateError::Tls(error.to_string()))
     }
 
     /// TLS of the service's HTTPS: programs show a certificate, and browsers have none to show.
-    pub(crate) fn server_https(&self) -> Result<rustls::ServerConfig, CertificateError> {
+    ///
+    /// # Errors
+    /// TLS does not take it.
+    pub fn server_https(&self) -> Result<rustls::ServerConfig, CertificateError> {
         let verifier = WebPkiClientVerifier::builder_with_provider(self.roots.clone().into(), provider())
             .allow_unauthenticated()
             .build()
@@ -116,14 +137,20 @@ impl Credentials {
     }
 
     /// TLS of a client's QUIC.
-    pub(crate) fn client_quic(&self) -> Result<QuicClientConfig, CertificateError> {
+    ///
+    /// # Errors
+    /// TLS does not take it.
+    pub fn client_quic(&self) -> Result<QuicClientConfig, CertificateError> {
         let mut tls = self.client_tls()?;
         tls.alpn_protocols = vec![ALPN.into()];
         QuicClientConfig::try_from(tls).map_err(|error| CertificateError::Tls(error.to_string()))
     }
 
     /// TLS of a client.
-    pub(crate) fn client_tls(&self) -> Result<rustls::ClientConfig, CertificateError> {
+    ///
+    /// # Errors
+    /// TLS does not take it.
+    pub fn client_tls(&self) -> Result<rustls::ClientConfig, CertificateError> {
         rustls::ClientConfig::builder_with_provider(provider())
             .with_protocol_versions(&[&version::TLS13])
             .map_err(|error| CertificateError::Tls(error.to_string()))?

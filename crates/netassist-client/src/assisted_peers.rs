@@ -1,6 +1,7 @@
 //! NetAssist as the advice of a server's QUIC connections: asks for each peer as long as there is a connection to it.
 
-use crate::transport::{Client, ClientError, ClientEvent, ClientSettings};
+use crate::client::{Client, ClientError, ClientSettings};
+use crate::conversation::ClientEvent;
 use cellcc_assist::Record;
 use cellcc_quic::Clock;
 use cellcc_quic::advice::{AdviceService, AdviceSource, NextAdvice, PeerAdvice, PeerTable, octets};
