@@ -48,7 +48,7 @@ pub use limits::client_requests;
 pub use live_flows::{LiveFlows, tracked_flows};
 pub use sample::{BaseRtt, Counted, Measured, Sample};
 pub use service::{
-    Ceiling, ClientId, Consent, Counts, Due, Group, Overview, Presented, Publication, Reply, Service, Told,
+    ClientId, Consent, Counts, Due, Group, Overview, Presented, Publication, Reply, Service, Told,
     UserOverview,
 };
 pub use sessions::{Session, open5gs_sessions};

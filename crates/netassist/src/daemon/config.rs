@@ -1,12 +1,12 @@
 //! The configuration file.
 
 use super::address::{address, optional};
+use super::mec::Plmn;
 use super::nats::NatsConfig;
 use crate::http_get::HttpUrl;
 use crate::identity::User;
 use crate::source::FASTEST_CELL;
 use crate::source::flexric::UserNames;
-use crate::source::mec::Plmn;
 use cellcc_assist::ReportSource;
 use cellcc_units::{Bytes, Rate, Span, input};
 use serde::Deserialize;

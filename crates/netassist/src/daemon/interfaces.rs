@@ -1,7 +1,8 @@
 //! What programs ask the daemon for over HTTPS, with a certificate: MEC applications, and network elements that write SCONE packets.
 
 use super::https::Peer;
-use crate::source::mec::{L2Meas, Plmn, TimeStamp};
+use super::mec::{L2Meas, Plmn};
+use super::scone::UserCeiling;
 use crate::transport::Server;
 use axum::extract::{RawQuery, State};
 use axum::http::{StatusCode, header};
@@ -34,15 +35,13 @@ async fn layer2(
         let message = "ue_ipv4_address and ue_ipv6_address take addresses, with commas between them\n";
         return (StatusCode::BAD_REQUEST, message).into_response();
     };
-    let (now, cell_ue_info) = server.layer2(&asker, &wanted, &plmn);
-    let (seconds, nano_seconds) = (now.as_nanos() / 1_000_000_000, (now.as_nanos() % 1_000_000_000) as u32);
-    let cell_ue_info = cell_ue_info.iter().filter_map(|info| serde_json::to_value(info).ok()).collect();
-    json(&L2Meas { time_stamp: TimeStamp { seconds, nano_seconds }, cell_ue_info })
+    let (now, measurements) = server.measurements(&asker, &wanted);
+    json(&L2Meas::new(now, &measurements, &plmn))
 }
 
 async fn ceilings(State((server, _)): State<Shared>, Extension(peer): Extension<Peer>) -> Response {
     match with_role(peer, &[Role::Operator]) {
-        Some(_) => json(&server.ceilings()),
+        Some(_) => json(&server.ceilings().into_iter().map(UserCeiling::from).collect::<Vec<_>>()),
         None => refusal("an operator's"),
     }
 }
@@ -165,7 +164,7 @@ mod tests {
         let mut reader = MecReader::new(None);
         let (server, clock) = (edge.server.clone(), edge.clock);
         measure(&edge);
-        // Again and again: what a source has not told for three periods is no rate any more.
+        // Repeat: a rate expires after three periods without a sample.
         tokio::spawn(async move {
             loop {
                 measure_now(&server, clock);

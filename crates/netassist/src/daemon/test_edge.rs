@@ -1,6 +1,7 @@
 //! The daemon's HTTPS on loopback, for tests.
 
 use super::https::Https;
+use super::mec::Plmn;
 use super::{interfaces, page};
 use crate::audit::AuditEntry;
 use crate::authority::Authority;
@@ -9,7 +10,6 @@ use crate::identity::{Identities, SourceName, User};
 use crate::live_flows::LiveFlows;
 use crate::sample::{Measured, Sample};
 use crate::service::Service;
-use crate::source::mec::Plmn;
 use crate::transport::Server;
 use cellcc_assist::{Advice, AdviceClass, MinRttParts};
 use cellcc_netassist_client::{Credentials, PeerName, Role};

@@ -6,7 +6,7 @@ mod overview;
 mod registrations;
 mod turns;
 
-pub use measurements::Ceiling;
+pub(crate) use measurements::{Ceiling, Measurement};
 pub use overview::{Group, Overview, Told, UserOverview};
 
 use crate::audit::{AuditEntry, Event, Ground, Refused};

@@ -9,9 +9,8 @@ use crate::audit::{AuditEntry, Event};
 use crate::clock::ServiceClock;
 use crate::identity::SourceName;
 use crate::sample::Sample;
-use crate::service::{Ceiling, Counts, Overview, Service};
+use crate::service::{Ceiling, Counts, Measurement, Overview, Service};
 use crate::sessions::Session;
-use crate::source::mec::{CellUeInfo, Plmn};
 use crate::verifier::Verifier;
 use cellcc_netassist_client::{CertificateError, Credentials, PeerName};
 use cellcc_units::{Bytes as Size, Span, Time};
@@ -111,15 +110,10 @@ impl Server {
         self.shared.state().service.overview(self.shared.clock.now(), most)
     }
 
-    /// Now, and layer-2 measurements of the users with one of these addresses, or of all, about whom this client is told.
-    pub(crate) fn layer2(
-        &self,
-        asker: &PeerName,
-        addresses: &[IpAddr],
-        plmn: &Plmn,
-    ) -> (Time, Vec<CellUeInfo>) {
+    /// Now, and what is measured of the users with one of these addresses, or of all, about whom this client hears.
+    pub(crate) fn measurements(&self, asker: &PeerName, addresses: &[IpAddr]) -> (Time, Vec<Measurement>) {
         let state = self.shared.state();
-        (self.shared.clock.now(), state.service.layer2(asker, addresses, plmn))
+        (self.shared.clock.now(), state.service.measurements(asker, addresses))
     }
 
     /// The slow ceilings of all users of whom something is known.

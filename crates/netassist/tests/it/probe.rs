@@ -3,9 +3,8 @@
 use crate::sources::report;
 use crate::support::{ALICE, Heard, Listening, in_an_hour, name};
 use cellcc_assist::Record;
-use cellcc_netassist::daemon::{CellConfig, Config, Daemon, LiveFlowsFrom, SourceConfig};
+use cellcc_netassist::daemon::{CellConfig, Config, Daemon, LiveFlowsFrom, Plmn, SourceConfig};
 use cellcc_netassist::probe::{EchoHost, Prober};
-use cellcc_netassist::source::mec::Plmn;
 use cellcc_netassist::{Authority, RadioName, ServiceClock, User};
 use cellcc_netassist_client::{Role, ServiceAddress};
 use cellcc_test_support::retry_on_stall;

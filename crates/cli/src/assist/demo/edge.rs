@@ -3,8 +3,7 @@
 use super::{DELAY, USERS};
 use crate::exit::tell;
 use cellcc_netassist::base_station::{FIRST_RNTI, PCI, SLOTS_PER_SECOND};
-use cellcc_netassist::daemon::{Config, Daemon, LiveFlowsFrom, SourceConfig};
-use cellcc_netassist::source::mec::Plmn;
+use cellcc_netassist::daemon::{Config, Daemon, LiveFlowsFrom, Plmn, SourceConfig};
 use cellcc_netassist::{Authority, RadioName, User};
 use cellcc_netassist_client::{ClientSettings, Credentials, PeerName, Role, ServiceAddress};
 use std::error::Error;

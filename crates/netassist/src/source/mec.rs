@@ -7,10 +7,6 @@
 //! one of zero (optional in AdvantEDGE; the answer's arrival counts then), a cell as a number, a kind of identifier as a text, and
 //! a list of identifiers of one user, of which the first that can be read counts.
 
-mod layer2;
-
-pub use layer2::{AssociateId, CellUeInfo, Ecgi, L2Meas, Plmn, TimeStamp};
-
 use super::{MessageReader, Reading};
 use crate::entries::{Entries, Entry, fields};
 use crate::identity::SourceName;
@@ -18,12 +14,23 @@ use crate::sample::{BaseRtt, Counted, Measured, Sample};
 use cellcc_assist::{Evidence, Observation};
 use cellcc_netassist_client::protocol::shortened;
 use cellcc_units::{Bytes, Rate, Span, Time};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// The packet that the minimum RTT is about.
 const PACKET: Bytes = Bytes::new(1500);
 /// Measurements that are farther apart do not belong together.
 const MAX_PERIOD: Span = Span::from_secs(60);
+
+/// A time since 1970.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct TimeStamp {
+    /// Whole seconds.
+    pub(crate) seconds: u64,
+    /// The rest, below 1,000,000,000.
+    pub(crate) nano_seconds: u32,
+}
+
 /// An answer of a platform, as far as it is read.
 #[derive(Deserialize)]
 struct Answer {
@@ -216,7 +223,7 @@ fn tunnel(text: &str) -> Option<u32> {
     }
 }
 
-/// Only whether it is another one than before counts: the last 32 bits of the cell's identity.
+/// Low 32 bits of the cell identity; only used to detect a change of cell.
 fn cell(id: &NumberOrText) -> Option<u32> {
     let id = match id {
         NumberOrText::Number(id) => *id,
