@@ -36,7 +36,6 @@ mod service;
 mod sessions;
 pub mod source;
 mod transport;
-mod users;
 mod verifier;
 mod write_once;
 
@@ -46,7 +45,7 @@ pub use clock::ServiceClock;
 pub use identity::{Ambiguous, Identities, RadioName, SourceName, User, UserIndex};
 pub use limits::client_requests;
 pub use live_flows::{LiveFlows, tracked_flows};
-pub use sample::{BaseRtt, Counted, Measured, Sample};
+pub use sample::Sample;
 pub use service::{
     ClientId, Consent, Counts, Due, Group, Overview, Presented, Publication, Reply, Service, Told,
     UserOverview,

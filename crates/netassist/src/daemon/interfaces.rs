@@ -80,10 +80,10 @@ mod tests {
     use super::*;
     use crate::clock::ServiceClock;
     use crate::identity::SourceName;
-    use crate::sample::{BaseRtt, Counted, Measured, Sample};
+    use crate::sample::Sample;
     use crate::source::MessageReader;
     use crate::source::mec::MecReader;
-    use cellcc_assist::{Evidence, Observation};
+    use cellcc_assist::{BaseRtt, Counted, Evidence, Measured, Observation};
     use cellcc_netassist_client::{Client, ClientSettings, Credentials, ServiceAddress};
     use cellcc_units::{Bytes, Rate, Span};
     use std::time::Duration;

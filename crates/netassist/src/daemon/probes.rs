@@ -4,7 +4,8 @@ use super::config::CellConfig;
 use super::error::DaemonError;
 use crate::clock::ServiceClock;
 use crate::probe::{ProbeCounts, Prober};
-use crate::sample::{BaseRtt, Measured, Sample};
+use crate::sample::Sample;
+use cellcc_assist::{BaseRtt, Measured};
 use cellcc_units::Span;
 use std::collections::HashMap;
 

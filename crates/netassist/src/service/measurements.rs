@@ -41,13 +41,14 @@ impl Service {
     }
 
     fn measurement(&self, index: UserIndex, wanted: &[IpAddr]) -> Option<Measurement> {
-        let record = self.users.last(index)?;
+        let user = &self.users[index.0];
+        let record = user.last()?;
         let mut addresses = self.identities.addresses(index);
         let is_wanted = |address: &IpAddr| wanted.is_empty() || wanted.contains(&address.to_canonical());
-        let served = self.users.served(index);
+        let served = user.served();
         Some(Measurement {
             address: addresses.find(is_wanted)?,
-            cell: self.users.cell(index)?,
+            cell: user.cell()?,
             downlink: served,
             uplink: served.map(|_| record.uplink),
             wait: (!record.downlink.is_zero()).then(|| record.downlink.time_for(record.backlog)),
@@ -56,10 +57,10 @@ impl Service {
 
     /// The slow ceilings of all users of whom something is known.
     pub(crate) fn ceilings(&self) -> Vec<Ceiling> {
-        let known = self.identities.all().filter(|index| self.users.last(*index).is_some());
+        let known = self.identities.all().filter(|index| self.users[index.0].last().is_some());
         let ceiling = |index| Ceiling {
             addresses: self.identities.addresses(index).collect(),
-            signal: self.users.ceiling(index),
+            signal: self.users[index.0].ceiling(),
         };
         known.map(ceiling).collect()
     }

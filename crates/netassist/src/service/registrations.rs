@@ -105,7 +105,7 @@ impl Service {
         let name = SourceName::Name(self.clients[&id].name.name().to_owned());
         match self.identities.by_source(&name) {
             Some(index) => {
-                self.users.on_flows_told(now, index, active);
+                self.users[index.0].on_own_flows(now, active);
                 Reply::Answers(Vec::new())
             }
             None => self.refuse(now, id, None, Refused::UnknownUser),

@@ -1,8 +1,7 @@
 use super::*;
 use crate::audit::EndReason;
 use crate::identity::{SourceName, User};
-use crate::sample::Measured;
-use cellcc_assist::{Advice, AdviceClass, MinRttParts};
+use cellcc_assist::{Advice, AdviceClass, Measured, MinRttParts};
 use cellcc_units::{Bytes, Rate};
 
 const ALICE: &str = "10.45.0.2";

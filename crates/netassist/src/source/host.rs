@@ -4,8 +4,8 @@
 use super::{NextEvent, Source, SourceEvent};
 use crate::clock::ServiceClock;
 use crate::identity::{Identities, SourceName, UserIndex};
-use crate::sample::{BaseRtt, Counted, Measured, Sample};
-use cellcc_assist::{PassiveCounters, PassiveReader};
+use crate::sample::Sample;
+use cellcc_assist::{BaseRtt, Counted, Measured, PassiveCounters, PassiveReader};
 use cellcc_units::{Span, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -10,8 +10,8 @@
 use super::{MessageReader, Reading};
 use crate::entries::{Entries, Entry, fields};
 use crate::identity::SourceName;
-use crate::sample::{BaseRtt, Counted, Measured, Sample};
-use cellcc_assist::{Evidence, Observation};
+use crate::sample::Sample;
+use cellcc_assist::{BaseRtt, Counted, Evidence, Measured, Observation};
 use cellcc_netassist_client::protocol::shortened;
 use cellcc_units::{Bytes, Rate, Span, Time};
 use serde::{Deserialize, Serialize};

@@ -7,7 +7,8 @@
 use super::Reading;
 use crate::entries::MAX_USERS;
 use crate::identity::SourceName;
-use crate::sample::{Measured, Sample};
+use crate::sample::Sample;
+use cellcc_assist::Measured;
 use cellcc_units::Rate;
 use std::collections::HashMap;
 
@@ -73,8 +74,7 @@ mod tests {
     use super::*;
     use crate::entries::LeftOut;
     use crate::identity::RadioName;
-    use crate::sample::{BaseRtt, Counted};
-    use cellcc_assist::{Evidence, Observation};
+    use cellcc_assist::{BaseRtt, Counted, Evidence, Observation};
     use cellcc_units::{Bytes, Span, Time};
 
     fn sample(mbit: f64) -> Sample {

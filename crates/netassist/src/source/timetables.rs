@@ -3,8 +3,8 @@
 use super::{NextEvent, Source, SourceEvent};
 use crate::clock::ServiceClock;
 use crate::identity::SourceName;
-use crate::sample::{Measured, Sample};
-use cellcc_assist::Timetable;
+use crate::sample::Sample;
+use cellcc_assist::{Measured, Timetable};
 use cellcc_units::{Span, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

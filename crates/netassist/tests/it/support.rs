@@ -1,9 +1,8 @@
 //! A service in this process, and clients of it.
 
-use cellcc_assist::{Advice, AdviceClass, MinRttParts, Record};
+use cellcc_assist::{Advice, AdviceClass, Measured, MinRttParts, Record};
 use cellcc_netassist::{
-    AuditEntry, Authority, Identities, LiveFlows, Measured, Sample, Server, Service, ServiceClock,
-    SourceName, User,
+    AuditEntry, Authority, Identities, LiveFlows, Sample, Server, Service, ServiceClock, SourceName, User,
 };
 use cellcc_netassist_client::{
     Client, ClientEvent, ClientSettings, Credentials, PeerName, Role, ServiceAddress,

@@ -3,10 +3,10 @@
 use crate::broker::Broker;
 use crate::process;
 use anyhow::{Result, bail};
-use cellcc_assist::{Advice, AdviceClass, MinRttParts};
+use cellcc_assist::{Advice, AdviceClass, Measured, MinRttParts};
 use cellcc_netassist::{
-    Authority, Identities, LiveFlows, Measured, PublisherSettings, Sample, Server, Service, ServiceClock,
-    SourceName, User,
+    Authority, Identities, LiveFlows, PublisherSettings, Sample, Server, Service, ServiceClock, SourceName,
+    User,
 };
 use cellcc_netassist_client::nats::SubjectToken;
 use cellcc_netassist_client::{PeerName, Role};

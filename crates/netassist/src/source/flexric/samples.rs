@@ -9,9 +9,9 @@
 use super::line::{Line, MacUe, Malformed, parse};
 use crate::entries::MAX_USERS;
 use crate::identity::{RadioName, SourceName};
-use crate::sample::{BaseRtt, Counted, Measured, Sample};
+use crate::sample::Sample;
 use crate::source::Reading;
-use cellcc_assist::{Evidence, Observation};
+use cellcc_assist::{BaseRtt, Counted, Evidence, Measured, Observation};
 use cellcc_units::{Bytes, Rate, Span, Time};
 use serde::Deserialize;
 use std::collections::{BTreeMap, HashMap};

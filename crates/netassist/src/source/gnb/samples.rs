@@ -10,9 +10,9 @@
 use super::report::{CellReport, Malformed, Message, UeReport, parse};
 use crate::entries::MAX_USERS;
 use crate::identity::{RadioName, SourceName};
-use crate::sample::{BaseRtt, Counted, Measured, Sample};
+use crate::sample::Sample;
 use crate::source::Reading;
-use cellcc_assist::{Evidence, Observation};
+use cellcc_assist::{BaseRtt, Counted, Evidence, Measured, Observation};
 use cellcc_units::{Bytes, Rate, Span, Time};
 use std::collections::HashMap;
 

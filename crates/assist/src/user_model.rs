@@ -1,9 +1,9 @@
-//! What is known of each user: samples in, records out.
+//! What is known of one user over time: measurements in, reports out. The service and the simulator have it from here.
 
-use crate::identity::{Identities, UserIndex};
-use crate::sample::{BaseRtt, Counted, Measured, Sample};
-use cellcc_assist::scone::{Signal, SlowCeiling};
-use cellcc_assist::{Advice, AdviceClass, Estimator, MinRttParts, Record};
+use crate::advice::{Advice, AdviceClass, MinRttParts};
+use crate::estimator::{Estimator, Observation};
+use crate::record::Record;
+use crate::scone::{Signal, SlowCeiling};
 use cellcc_units::{Bytes, Rate, Span, Time};
 
 /// A report is used for this many periods. The scheme's own time-out is six periods (`cellcc schemes natcp`); a record that
@@ -13,99 +13,88 @@ const VALID_PERIODS: u64 = 3;
 const STALE_PERIODS: u64 = 3;
 /// The minimum of the uplink's delay is taken over this time: the length of BBR's window of the minimum RTT.
 const UPLINK_DELAY_WINDOW: Span = Span::from_secs(10);
-/// What a user's device has told of its flows holds for this long. Devices tell it every second.
-const FLOWS_TOLD_FOR: Span = Span::from_secs(5);
+/// What a user's device says of its flows holds for this long. Devices say it every second.
+const OWN_FLOWS_FOR: Span = Span::from_secs(5);
 
-/// All users.
-#[derive(Debug, Clone)]
-pub(crate) struct Users(Vec<UserState>);
+/// How much a source knows.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Measured {
+    /// What a base station has counted: the estimator says what follows.
+    Counted(Counted),
+    /// What an oracle knows.
+    Known(Advice),
+}
 
+/// What a base station has counted of a user, or a host on the way to it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Counted {
+    /// The downlink.
+    pub downlink: Observation,
+    /// The rate that was received of the user.
+    pub uplink: Rate,
+    /// From a request of the user to send until its data were decoded; `None` where it sent none.
+    pub uplink_delay: Option<Span>,
+    /// The smallest round-trip time.
+    pub base_rtt: BaseRtt,
+}
+
+/// The smallest round-trip time that a source knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BaseRtt {
+    /// Between the servers' gateway and the base station; `None` while it is not known.
+    ToBaseStation(Option<Span>),
+    /// To the user, the radio link included.
+    ToUser(Span),
+}
+
+/// One user.
 #[derive(Debug, Clone, Default)]
-struct UserState {
+pub struct UserModel {
+    key: [u8; 16],
     estimator: Estimator,
     uplink_delay: RecentMinimum,
     cell: Option<u32>,
     cell_epoch: u32,
     sequence: u32,
     last: Option<Record>,
-    /// What was served in the last period, where the source tells it.
+    /// What was served in the last period, where it was counted.
     served: Option<Rate>,
     ceiling: SlowCeiling,
-    last_is_told_stale: bool,
-    flows_told: Option<(Time, u16)>,
+    is_stale_reported: bool,
+    /// How many flows the user's device said that it has, and when.
+    own_flows: Option<(Time, u16)>,
 }
 
-impl Users {
-    pub(crate) fn new(identities: &Identities) -> Self {
-        Self(vec![UserState::default(); identities.all().count()])
+impl UserModel {
+    /// A user of whom nothing is known; `key` stands for the user in reports.
+    pub fn new(key: [u8; 16]) -> Self {
+        Self { key, ..Self::default() }
     }
 
-    /// The record that follows from a sample; `None` while nothing is known of the user. `flows`: how many the servers
-    /// have told of.
-    pub(crate) fn take(
-        &mut self,
-        index: UserIndex,
-        key: [u8; 16],
-        sample: &Sample,
-        flows: u16,
-    ) -> Option<Record> {
-        self.0[index.0].take(key, sample, flows)
-    }
-
-    /// The user's device has told how many flows it has.
-    pub(crate) fn on_flows_told(&mut self, now: Time, index: UserIndex, flows: u16) {
-        self.0[index.0].flows_told = Some((now, flows));
-    }
-
-    /// The record that says that the source of a user is late, once, and the user's cell.
-    pub(crate) fn stale(&mut self, now: Time, index: UserIndex) -> Option<(Record, u32)> {
-        let user = &mut self.0[index.0];
-        user.stale(now).zip(user.cell)
-    }
-
-    pub(crate) fn last(&self, index: UserIndex) -> Option<&Record> {
-        self.0[index.0].last.as_ref()
-    }
-
-    /// The cell that the user is in, once it is known.
-    pub(crate) fn cell(&self, index: UserIndex) -> Option<u32> {
-        self.0[index.0].cell
-    }
-
-    /// The user's slow ceiling.
-    pub(crate) fn ceiling(&self, index: UserIndex) -> Signal {
-        self.0[index.0].ceiling.signal()
-    }
-
-    /// What the user was served in the last period, where the source tells it.
-    pub(crate) fn served(&self, index: UserIndex) -> Option<Rate> {
-        self.0[index.0].served
-    }
-}
-
-impl UserState {
-    fn take(&mut self, key: [u8; 16], sample: &Sample, flows: u16) -> Option<Record> {
+    /// The report that follows from what was measured in a cell in the period that ended at `until`; `None` while nothing is known of
+    /// the user. `flows`: how many the user has, as far as servers know.
+    pub fn take(&mut self, cell: u32, until: Time, measured: &Measured, flows: u16) -> Option<Record> {
         let is_first = self.cell.is_none();
-        let is_handover = self.cell.is_some_and(|cell| cell != sample.cell);
+        let is_handover = self.cell.is_some_and(|before| before != cell);
         if is_handover {
             // Nothing that was measured in the other cell holds in this one.
             self.estimator = Estimator::default();
             self.uplink_delay = RecentMinimum::default();
             self.cell_epoch = self.cell_epoch.wrapping_add(1);
         }
-        self.cell = Some(sample.cell);
-        self.served = match &sample.measured {
-            Measured::Known(_) => None,
-            Measured::Counted(Counted { downlink, .. }) => {
-                Some(Rate::from_transfer(downlink.served, downlink.period))
+        self.cell = Some(cell);
+        let (advice, uplink) = match measured {
+            Measured::Known(advice) => {
+                self.served = None;
+                (*advice, Rate::ZERO)
+            }
+            Measured::Counted(counted) => {
+                self.served = Some(Rate::from_transfer(counted.downlink.served, counted.downlink.period));
+                (self.estimate(until, counted)?, counted.uplink)
             }
         };
-        let (advice, uplink) = match &sample.measured {
-            Measured::Known(advice) => (*advice, Rate::ZERO),
-            Measured::Counted(counted) => (self.estimate(sample.until, counted)?, counted.uplink),
-        };
         self.sequence = self.sequence.wrapping_add(1);
-        let told = self.flows_told.filter(|(at, _)| sample.until.since(*at) <= FLOWS_TOLD_FOR);
+        let own = self.own_flows.filter(|(at, _)| until.since(*at) <= OWN_FLOWS_FOR);
         let known = u16::try_from(advice.flows).unwrap_or(u16::MAX);
         let record = Record {
             class: advice.class,
@@ -114,8 +103,8 @@ impl UserState {
             first: is_first,
             period: advice.period,
             sequence: self.sequence,
-            measured_until: sample.until,
-            user: key,
+            measured_until: until,
+            user: self.key,
             downlink: advice.bandwidth,
             uplink,
             min_rtt_network: advice.min_rtt.network,
@@ -123,15 +112,62 @@ impl UserState {
             min_rtt_uplink: advice.min_rtt.uplink,
             backlog: advice.backlog,
             valid_for: advice.period * VALID_PERIODS,
-            flows: told.map_or(flows.max(known), |(_, flows)| flows).max(1),
+            flows: own.map_or(flows.max(known), |(_, flows)| flows).max(1),
             cell_epoch: self.cell_epoch,
         };
-        self.ceiling.told(sample.until, record.downlink);
+        self.ceiling.told(until, record.downlink);
         self.last = Some(record);
-        self.last_is_told_stale = false;
+        self.is_stale_reported = false;
         Some(record)
     }
 
+    /// The user's device has said how many flows it has.
+    pub fn on_own_flows(&mut self, now: Time, flows: u16) {
+        self.own_flows = Some((now, flows));
+    }
+
+    /// The last report.
+    pub fn last(&self) -> Option<&Record> {
+        self.last.as_ref()
+    }
+
+    /// The cell that the user is in, once it is known.
+    pub fn cell(&self) -> Option<u32> {
+        self.cell
+    }
+
+    /// The user's slow ceiling.
+    pub fn ceiling(&self) -> Signal {
+        self.ceiling.signal()
+    }
+
+    /// What the user was served in the last period, where it was counted.
+    pub fn served(&self) -> Option<Rate> {
+        self.served
+    }
+
+    /// The report that says, once, that nothing was measured for three periods.
+    pub fn stale(&mut self, now: Time) -> Option<Record> {
+        let last = self.last?;
+        if self.is_stale_reported || now.since(last.measured_until) < last.period * STALE_PERIODS {
+            return None;
+        }
+        self.is_stale_reported = true;
+        self.served = None;
+        self.sequence = self.sequence.wrapping_add(1);
+        // A receiver takes only what is of a later time.
+        let record = Record {
+            stale: true,
+            sequence: self.sequence,
+            measured_until: now,
+            backlog: Bytes::ZERO,
+            ..last
+        };
+        self.last = Some(record);
+        Some(record)
+    }
+
+    /// `None` for a user who was never served.
     fn estimate(&mut self, until: Time, counted: &Counted) -> Option<Advice> {
         let estimate = self.estimator.estimate(&counted.downlink);
         let is_known = estimate.class != AdviceClass::Idle || !estimate.bandwidth.is_zero();
@@ -154,26 +190,6 @@ impl UserState {
             period: counted.downlink.period,
             age: Span::ZERO,
         })
-    }
-
-    fn stale(&mut self, now: Time) -> Option<Record> {
-        let last = self.last?;
-        if self.last_is_told_stale || now.since(last.measured_until) < last.period * STALE_PERIODS {
-            return None;
-        }
-        self.last_is_told_stale = true;
-        self.served = None;
-        self.sequence = self.sequence.wrapping_add(1);
-        // A receiver takes only what is of a later time.
-        let record = Record {
-            stale: true,
-            sequence: self.sequence,
-            measured_until: now,
-            backlog: Bytes::ZERO,
-            ..last
-        };
-        self.last = Some(record);
-        Some(record)
     }
 }
 
@@ -199,8 +215,7 @@ impl RecentMinimum {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::identity::SourceName;
-    use cellcc_assist::{Evidence, Observation};
+    use crate::estimator::Evidence;
 
     const PERIOD: Span = Span::from_millis(50);
 
@@ -209,7 +224,7 @@ mod tests {
     }
 
     /// `served` bytes with something queued all the time.
-    fn sample(until: u64, cell: u32, served: u64) -> Sample {
+    fn counted(served: u64) -> Counted {
         let downlink = Observation {
             period: PERIOD,
             served: Bytes::new(served),
@@ -219,54 +234,53 @@ mod tests {
             packet: Bytes::new(1500),
             evidence: Evidence::Queue,
         };
-        let counted = Counted {
+        Counted {
             downlink,
             uplink: Rate::from_mbit_per_sec(1.0),
             uplink_delay: None,
             base_rtt: BaseRtt::ToBaseStation(Some(Span::from_millis(10))),
-        };
-        Sample {
-            user: SourceName::Name("a".into()),
-            cell,
-            until: at(until),
-            measured: Measured::Counted(counted),
         }
     }
 
-    fn take(user: &mut UserState, sample: &Sample) -> Record {
-        user.take([1; 16], sample, 1).expect("something is known")
+    fn take(user: &mut UserModel, until: u64, cell: u32, served: u64) -> Record {
+        user.take(cell, at(until), &Measured::Counted(counted(served)), 1).expect("something is known")
     }
 
     #[test]
-    fn a_sample_becomes_a_record() {
-        let mut user = UserState::default();
-        let record = take(&mut user, &sample(50, 1, 75_000));
+    fn a_measurement_becomes_a_report() {
+        let mut user = UserModel::default();
+        let record = take(&mut user, 50, 1, 75_000);
         assert_eq!(record.downlink, Rate::from_mbit_per_sec(12.0));
         assert_eq!((record.first, record.handover, record.sequence), (true, false, 1));
         assert_eq!((record.valid_for, record.measured_until), (Span::from_millis(150), at(50)));
         assert_eq!(record.min_rtt_downlink, Span::from_millis(1));
-        let next = take(&mut user, &sample(100, 1, 75_000));
+        let next = take(&mut user, 100, 1, 75_000);
         assert_eq!((next.first, next.sequence), (false, 2));
     }
 
     #[test]
+    fn of_a_user_who_was_never_served_nothing_is_known() {
+        let mut nothing = counted(0);
+        (nothing.downlink.busy, nothing.downlink.backlog) = (Span::ZERO, Bytes::ZERO);
+        assert_eq!(UserModel::default().take(1, at(50), &Measured::Counted(nothing), 1), None);
+    }
+
+    #[test]
     fn in_another_cell_the_estimate_begins_anew() {
-        let mut user = UserState::default();
-        take(&mut user, &sample(50, 1, 75_000));
-        let moved = take(&mut user, &sample(100, 2, 7_500));
+        let mut user = UserModel::default();
+        take(&mut user, 50, 1, 75_000);
+        let moved = take(&mut user, 100, 2, 7_500);
         assert_eq!((moved.handover, moved.cell_epoch), (true, 1));
         assert_eq!(moved.downlink, Rate::from_mbit_per_sec(1.2), "nothing of the other cell");
-        assert!(!take(&mut user, &sample(150, 2, 7_500)).handover);
+        assert!(!take(&mut user, 150, 2, 7_500).handover);
     }
 
     #[test]
     fn parts_of_the_minimum_rtt_are_told_together_or_not_at_all() {
         let told = |base_rtt| {
-            let mut sample = sample(50, 1, 75_000);
-            if let Measured::Counted(counted) = &mut sample.measured {
-                counted.base_rtt = base_rtt;
-            }
-            let record = take(&mut UserState::default(), &sample);
+            let counted = Counted { base_rtt, ..counted(75_000) };
+            let record = UserModel::default().take(1, at(50), &Measured::Counted(counted), 1);
+            let record = record.expect("something is known");
             [record.min_rtt_network, record.min_rtt_downlink, record.min_rtt_uplink]
                 .map(|part| part.as_nanos() / 1_000_000)
         };
@@ -277,25 +291,25 @@ mod tests {
 
     #[test]
     fn a_source_that_is_late_is_told_once() {
-        let mut user = UserState::default();
-        take(&mut user, &sample(50, 1, 75_000));
+        let mut user = UserModel::default();
+        take(&mut user, 50, 1, 75_000);
         assert_eq!(user.stale(at(150)), None);
         let told = user.stale(at(200)).expect("150 ms without a sample");
         assert_eq!((told.stale, told.sequence), (true, 2));
         assert_eq!(user.stale(at(400)), None);
-        take(&mut user, &sample(450, 1, 75_000));
+        take(&mut user, 450, 1, 75_000);
         assert!(user.stale(at(600)).is_some(), "late again");
     }
 
     #[test]
     fn what_the_device_tells_of_its_flows_comes_before_what_servers_tell() {
-        let mut user = UserState::default();
-        let flows = |user: &mut UserState, until, servers| {
-            user.take([1; 16], &sample(until, 1, 75_000), servers).expect("known").flows
+        let mut user = UserModel::default();
+        let flows = |user: &mut UserModel, until, servers| {
+            user.take(1, at(until), &Measured::Counted(counted(75_000)), servers).expect("known").flows
         };
         assert_eq!(flows(&mut user, 50, 0), 1, "it divides");
         assert_eq!(flows(&mut user, 100, 3), 3);
-        user.flows_told = Some((at(100), 5));
+        user.on_own_flows(at(100), 5);
         assert_eq!(flows(&mut user, 150, 3), 5);
         assert_eq!(flows(&mut user, 5200, 3), 3, "it has been silent");
     }
