@@ -18,6 +18,7 @@
     reason = "the adapters, the transport and the daemon have clocks and sockets"
 )]
 
+mod address;
 mod audit;
 mod authority;
 pub mod base_station;

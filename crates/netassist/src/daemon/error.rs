@@ -21,9 +21,6 @@ pub enum DaemonError {
     /// Its users.
     #[error("the users of the configuration: {0}")]
     Users(#[from] Ambiguous),
-    /// A source names a user whom the table lacks.
-    #[error("a source is about `{0}`, and no user has this name")]
-    UnknownUser(String),
     /// Its addresses.
     #[error(transparent)]
     Bind(#[from] BindError),

@@ -1,6 +1,5 @@
 //! The daemon: a configuration file, sources, the service, metrics, the page of the live cell.
 
-mod address;
 mod audit_log;
 mod config;
 mod error;
@@ -18,12 +17,11 @@ mod port;
 mod probes;
 mod run;
 mod scone;
-mod sources;
 #[cfg(test)]
 mod test_edge;
 
 pub use crate::http_get::HttpUrl;
-pub use config::{CellConfig, Config, ConfigError, CoreConfig, LiveFlowsFrom, SourceConfig};
+pub use config::{CellConfig, Config, ConfigError, CoreConfig, LiveFlowsFrom};
 pub use error::DaemonError;
 pub use mec::Plmn;
 pub use nats::{NatsConfig, SecretError};

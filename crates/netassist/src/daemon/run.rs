@@ -14,14 +14,14 @@ use super::nats::{NatsConfig, new_secret};
 use super::page;
 use super::port::Port;
 use super::probes::Probes;
-use super::sources::open_sources;
 use crate::audit::AuditEntry;
 use crate::clock::ServiceClock;
 use crate::identity::Identities;
 use crate::live_flows::LiveFlows;
 use crate::service::Service;
-use crate::source::{OpenHostCounters, Source};
+use crate::source::{OpenHostCounters, Services, Source};
 use crate::transport::{Log, Server, Tracking};
+use cellcc_link::TraceCache;
 use cellcc_netassist_client::{Credentials, Role};
 use sd_notify::NotifyState;
 use std::net::SocketAddr;
@@ -198,6 +198,25 @@ impl Daemon {
         // The log's last lines are written once the last connection is gone.
         let _ = tokio::time::timeout(Duration::from_secs(1), writing).await;
     }
+}
+
+/// The sources of a configuration, each with its kind and what it reads.
+async fn open_sources(
+    config: &Config,
+    identities: &Identities,
+    clock: ServiceClock,
+    host_counters: Option<OpenHostCounters>,
+) -> Result<Vec<(String, Box<dyn Source>)>, DaemonError> {
+    let services = Services { identities, clock, host_counters, traces: TraceCache::default() };
+    let mut opened = Vec::new();
+    for source in &config.sources {
+        let which = source.which();
+        match source.open(&services).await {
+            Ok(source) => opened.push((which, source)),
+            Err(problem) => return Err(DaemonError::Source { which, problem }),
+        }
+    }
+    Ok(opened)
 }
 
 fn tell_systemd(state: &[NotifyState<'_>]) {

@@ -1,8 +1,9 @@
 //! A source of messages: an input that says how they come, and a reader that says what is in them.
 
-use super::{InputProblem, LeftOut, NextEvent, Plausible, RawInput, Source, SourceEvent};
+use super::{InputProblem, LeftOut, NextEvent, Plausible, RawInput, Recorder, Source, SourceEvent};
 use crate::sample::Sample;
-use cellcc_units::Time;
+use cellcc_units::{Rate, Time};
+use std::path::Path;
 
 /// What is in a message.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -39,6 +40,20 @@ impl<I: RawInput, R: MessageReader> Messages<I, R> {
     /// Reads what comes from `input`.
     pub fn new(input: I, reader: R, plausible: Plausible) -> Self {
         Self { input, reader, plausible, left_out: LeftOut::default() }
+    }
+}
+
+/// Messages from this input about cells that carry at most this; written down where a file is given.
+pub(crate) fn read_messages(
+    input: impl RawInput + 'static,
+    record: Option<&Path>,
+    reader: impl MessageReader + 'static,
+    cell_rate: Rate,
+) -> Box<dyn Source> {
+    let plausible = Plausible::in_cells_of(cell_rate);
+    match record {
+        Some(path) => Box::new(Messages::new(Recorder::new(input, path), reader, plausible)),
+        None => Box::new(Messages::new(input, reader, plausible)),
     }
 }
 

@@ -2,26 +2,35 @@
 //!
 //! To add one: implement [`Source`], or, where what arrives are messages, implement [`RawInput`] for how they arrive and
 //! [`MessageReader`], which is pure, for what they say. Then messages can be recorded and replayed without a line of yours.
+//! Beside it stands its table in the configuration, a `SourceKind`, which opens it. One line in the list of `config.rs` names it.
 
+mod config;
+mod feedback_file;
 pub mod flexric;
 pub mod gnb;
 mod host;
 mod http_poll;
+mod kind;
 pub mod mec;
 mod messages;
 mod plausible;
 mod recording;
 mod timetables;
+mod trace;
 mod udp;
 mod websocket;
 
 pub use crate::entries::LeftOut;
-pub use host::{Host, HostCounters, OpenHostCounters};
+pub use config::SourceConfig;
+pub use feedback_file::FeedbackSource;
+pub use host::{Host, HostCounters, HostInterface, OpenHostCounters};
 pub use http_poll::HttpPoll;
+pub(crate) use kind::Services;
 pub use messages::{MessageReader, Messages, Reading};
 pub use plausible::{FASTEST_CELL, Plausible};
 pub use recording::{Recorder, Recording, RecordingError};
 pub use timetables::Timetables;
+pub use trace::Trace;
 pub use udp::UdpInput;
 pub use websocket::WebSocketInput;
 

@@ -33,6 +33,11 @@ impl Timetables {
         Self { clock, began, users, turns }
     }
 
+    /// Begins one user's timetable now.
+    pub(crate) fn of_one(user: &str, timetable: Box<dyn Timetable>, clock: ServiceClock) -> Self {
+        Self::new(vec![(user.into(), timetable)], clock.now(), clock)
+    }
+
     /// The samples of all whose time has come by `now`, since the beginning.
     fn due(&mut self, now: Time) -> Vec<Sample> {
         let mut samples = Vec::new();

@@ -1,35 +1,19 @@
-//! A MEC platform's layer-2 measurements: read here, and served by the [daemon](crate::daemon) to MEC applications.
-//!
-//! There is no subscription for them, so they are asked for, and they tell what was served without telling what waited: a bandwidth
-//! is a lower bound (`Evidence::Served`). Not tried: a live platform.
-//!
-//! Platforms differ. What can be meant in one way only is read: one `cellUEInfo` without a list around it (Simu5G), no `timeStamp` or
-//! one of zero (optional in AdvantEDGE; the answer's arrival counts then), a cell as a number, a kind of identifier as a text, and
-//! a list of identifiers of one user, of which the first that can be read counts.
+//! A platform's answers, read.
 
-use super::{MessageReader, Reading};
+use super::TimeStamp;
 use crate::entries::{Entries, Entry, fields};
 use crate::identity::SourceName;
 use crate::sample::Sample;
+use crate::source::{MessageReader, Reading};
 use cellcc_assist::{BaseRtt, Counted, Evidence, Measured, Observation};
 use cellcc_netassist_client::protocol::shortened;
 use cellcc_units::{Bytes, Rate, Span, Time};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 /// The packet that the minimum RTT is about.
 const PACKET: Bytes = Bytes::new(1500);
 /// Measurements that are farther apart do not belong together.
 const MAX_PERIOD: Span = Span::from_secs(60);
-
-/// A time since 1970.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct TimeStamp {
-    /// Whole seconds.
-    pub(crate) seconds: u64,
-    /// The rest, below 1,000,000,000.
-    pub(crate) nano_seconds: u32,
-}
 
 /// An answer of a platform, as far as it is read.
 #[derive(Deserialize)]
@@ -149,7 +133,7 @@ impl MessageReader for MecReader {
     fn read(&mut self, now: Time, bytes: &[u8]) -> Result<Reading, String> {
         let answer: Answer = serde_json::from_slice(bytes)
             .map_err(|error| format!("no layer-2 measurements: {}", shortened(&error.to_string())))?;
-        let made = answer.time_stamp.map(since_1970).transpose()?.filter(|made| !made.is_zero());
+        let made = answer.time_stamp.map(TimeStamp::since_1970).transpose()?.filter(|made| !made.is_zero());
         let Entries { read, left_out } = answer.cell_ue_info;
         let samples = match self.period(now, made)? {
             Some(period) => read.into_iter().map(|entry| self.sample(now, period, entry)).collect(),
@@ -161,12 +145,6 @@ impl MessageReader for MecReader {
     fn forget(&mut self) {
         self.before = None;
     }
-}
-
-fn since_1970(stamp: TimeStamp) -> Result<Span, String> {
-    let nanos = stamp.seconds.checked_mul(1_000_000_000);
-    let nanos = nanos.and_then(|nanos| nanos.checked_add(stamp.nano_seconds.into()));
-    nanos.map(Span::from_nanos).ok_or_else(|| "a time stamp beyond 584 years".into())
 }
 
 impl Entry for UserEntry {
