@@ -48,7 +48,7 @@ pub enum ReportFault {
 pub struct UserState {
     /// The counters of the user's queue; `None` where nobody sees into it.
     pub counters: Option<Counters>,
-    /// The user's flows that sent something of late; at least one.
+    /// The user's flows that sent something recently; at least one.
     pub flows: u32,
     /// Users among whom the cell is shared, this one included; at least one.
     pub busy_users: u32,

@@ -85,7 +85,7 @@ pub fn provider() -> Arc<CryptoProvider> {
 /// The authorities in a PEM file.
 ///
 /// # Errors
-/// There is none, or an unreadable one.
+/// The file has no certificate, or an unreadable one.
 pub fn roots(pem: &[u8]) -> Result<RootCertStore, String> {
     let mut roots = RootCertStore::empty();
     for certificate in CertificateDer::pem_slice_iter(pem) {

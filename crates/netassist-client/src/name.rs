@@ -19,7 +19,7 @@ pub enum Role {
     Server,
     /// A user's device: tells how many flows it has, and signs consent.
     User,
-    /// Whoever runs the service: sees all users.
+    /// Runs the service: sees all users.
     Operator,
     /// A NATS broker; its name is the host in its URL.
     Broker,
@@ -89,7 +89,7 @@ impl PeerName {
     /// The name in a URI of a certificate.
     ///
     /// # Errors
-    /// It is none of ours.
+    /// Not a name of this service.
     pub fn of_uri(uri: &str) -> Result<Self, NameError> {
         uri.strip_prefix(PREFIX).ok_or(NameError::Form)?.parse()
     }

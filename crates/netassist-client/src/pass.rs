@@ -17,7 +17,7 @@ pub const PASS: Purpose = Purpose {
     longest: MAX_PASS,
 };
 
-/// Signs that whoever holds the text may see this service's page until `until_unix`, in seconds since 1970.
+/// Signs that who holds the text may see this service's page until `until_unix`, in seconds since 1970.
 ///
 /// # Errors
 /// The key is not of ECDSA P-256.

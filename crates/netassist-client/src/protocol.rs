@@ -59,7 +59,7 @@ pub enum Request {
     },
 }
 
-/// What the service tells besides records.
+/// What the service sends in addition to records.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Answer {

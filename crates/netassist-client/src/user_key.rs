@@ -3,7 +3,7 @@
 use cellcc_units::Span;
 use std::fmt;
 
-/// What stands for a user on the wire. Whoever reads records learns no address from it: it is a hash with a secret, which is
+/// What stands for a user on the wire. Who reads records learns no address from it: it is a hash with a secret, which is
 /// new with each start of the service.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct UserKey(pub [u8; 16]);

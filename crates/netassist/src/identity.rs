@@ -53,7 +53,7 @@ pub struct User {
     /// The name in the user's certificate, and in the audit log.
     #[serde(deserialize_with = "user_name")]
     pub name: String,
-    /// The addresses under which servers see the user; those that the core tells come besides.
+    /// The addresses under which servers see the user; the core may report more.
     #[serde(default)]
     pub addresses: Vec<IpAddr>,
     /// What the core calls the user, such as `imsi-001010000000001`: then it tells addresses and tunnels.

@@ -13,7 +13,7 @@ use tokio::time::{Instant, interval_at, timeout};
 /// What may wait for us: 60,000 records, or 7,000 requests with a consent in each. What is beyond is dropped: requests and answers
 /// are repeated, and so are records, by the next ones.
 const MAX_UNREAD_BYTES: usize = 16 << 20;
-/// What a message takes besides its texts.
+/// What a message takes in addition to its texts.
 const MESSAGE_OVERHEAD_BYTES: usize = 128;
 /// Commands that may wait for the broker, and that are written at once.
 const MAX_UNSENT: usize = 2048;

@@ -24,10 +24,10 @@ pub struct Config {
     pub listen: SocketAddr,
     /// The folder with the service's certificate.
     pub credentials: PathBuf,
-    /// Where `/health` and `/metrics` are; none: nowhere.
+    /// Where `/health` and `/metrics` are; optional.
     #[serde(default, deserialize_with = "optional")]
     pub http: Option<SocketAddr>,
-    /// Where the page of the live cell is; none: nowhere.
+    /// Where the page of the live cell is; optional.
     #[serde(default, deserialize_with = "optional")]
     pub https: Option<SocketAddr>,
     /// The file to which each registration is added.
@@ -35,7 +35,7 @@ pub struct Config {
     pub audit_log: PathBuf,
     /// How it is known which servers have a live flow with which users.
     pub live_flows: LiveFlowsFrom,
-    /// Through which NATS broker records are published besides; none: none.
+    /// NATS broker to publish to as well; optional.
     pub nats: Option<NatsConfig>,
     /// The users.
     #[serde(default, rename = "user")]
@@ -43,7 +43,7 @@ pub struct Config {
     /// Where measurements come from.
     #[serde(default, rename = "source")]
     pub sources: Vec<SourceConfig>,
-    /// What tells users' addresses and tunnels; none: the table alone.
+    /// Mobile core that reports addresses and tunnels; without it only `[[user]]` counts.
     pub core: Option<CoreConfig>,
     /// The mobile network, as MEC applications are told it.
     #[serde(default = "test_network")]
@@ -105,7 +105,7 @@ pub enum LiveFlowsFrom {
     Assumed,
 }
 
-/// Why there is no configuration.
+/// Why a configuration cannot be used.
 #[derive(Debug, Error)]
 pub enum ConfigError {
     /// The file cannot be read.
@@ -136,11 +136,12 @@ impl Config {
             .map_err(|source| ConfigError::File { path: path.into(), source })?;
         let mut config: Self = toml::from_str(&text)
             .map_err(|source| ConfigError::Toml { path: path.into(), source: Box::new(source) })?;
-        config.beside(path.parent().unwrap_or(Path::new("")));
+        config.place_paths(path.parent().unwrap_or(Path::new("")));
         Ok(config)
     }
 
-    fn beside(&mut self, folder: &Path) {
+    /// Paths are relative to the file's folder.
+    fn place_paths(&mut self, folder: &Path) {
         let place = |path: &mut PathBuf| *path = folder.join(&*path);
         place(&mut self.credentials);
         place(&mut self.audit_log);
@@ -217,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_are_beside_the_file() {
+    fn paths_are_relative_to_the_file() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("netassist.toml");
         let text = "listen = \"[::]:4443\"\ncredentials = \"edge\"\naudit_log = \"/var/log/audit\"\nlive_flows = \"none\"\n";

@@ -28,7 +28,7 @@ pub(super) struct Https {
     tls: TlsAcceptor,
 }
 
-/// Why there is none.
+/// Why the socket could not be opened.
 #[derive(Debug)]
 pub(super) enum HttpsError {
     Certificate(CertificateError),

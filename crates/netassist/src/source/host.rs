@@ -1,7 +1,7 @@
 //! This host's own counters, for those without access to the radio network: what passes an interface towards each user, and the
 //! round-trip times of users' TCP. Who counts is not known here: [`HostCounters`].
 
-use super::kind::{Services, SourceKind};
+use super::kind::{HostCounters, OpenHostCounters, Services, SourceKind};
 use super::{NextEvent, Source, SourceEvent};
 use crate::clock::ServiceClock;
 use crate::identity::{Identities, SourceName, UserIndex};
@@ -39,18 +39,6 @@ impl SourceKind for HostInterface {
         Ok(Box::new(Host::new(&self.interface, services.identities, services.clock, open)?))
     }
 }
-
-/// What counts on an interface.
-pub trait HostCounters: Send {
-    /// What is counted of a user, by its place in the list.
-    ///
-    /// # Errors
-    /// The interface is gone, or what counts on it is.
-    fn read(&self, user: usize) -> Result<PassiveCounters, String>;
-}
-
-/// Begins to count on an interface, for users with these addresses.
-pub type OpenHostCounters = fn(&str, &[Vec<IpAddr>]) -> Result<Box<dyn HostCounters>, String>;
 
 /// The counters of an interface, each user's once a period, at a time of its own.
 pub struct Host {

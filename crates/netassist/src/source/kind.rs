@@ -1,9 +1,11 @@
 //! What a kind of source is.
 
-use super::{OpenHostCounters, Source};
+use super::Source;
 use crate::clock::ServiceClock;
 use crate::identity::{Identities, SourceName, UserIndex};
+use cellcc_assist::PassiveCounters;
 use cellcc_link::TraceCache;
+use std::net::IpAddr;
 use std::path::PathBuf;
 
 /// A kind of source, with what its table in the configuration has.
@@ -19,6 +21,18 @@ pub(crate) trait SourceKind {
     /// Opens it, or says why it cannot.
     async fn open(&self, services: &Services<'_>) -> Result<Box<dyn Source>, String>;
 }
+
+/// What counts on an interface.
+pub trait HostCounters: Send {
+    /// What is counted of a user, by its place in the list.
+    ///
+    /// # Errors
+    /// The interface is gone, or what counts on it is.
+    fn read(&self, user: usize) -> Result<PassiveCounters, String>;
+}
+
+/// Begins to count on an interface, for users with these addresses.
+pub type OpenHostCounters = fn(&str, &[Vec<IpAddr>]) -> Result<Box<dyn HostCounters>, String>;
 
 /// What sources are opened with.
 pub(crate) struct Services<'a> {

@@ -1,30 +1,10 @@
 //! A source of messages: an input that says how they come, and a reader that says what is in them.
 
-use super::{InputProblem, LeftOut, NextEvent, Plausible, RawInput, Recorder, Source, SourceEvent};
-use crate::sample::Sample;
-use cellcc_units::{Rate, Time};
+use super::{
+    InputProblem, LeftOut, MessageReader, NextEvent, Plausible, RawInput, Recorder, Source, SourceEvent,
+};
+use cellcc_units::Rate;
 use std::path::Path;
-
-/// What is in a message.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct Reading {
-    /// Its measurements.
-    pub samples: Vec<Sample>,
-    /// Its entries that are none.
-    pub left_out: LeftOut,
-}
-
-/// What is in a source's messages. Pure.
-pub trait MessageReader: Send {
-    /// What is in a message that arrived at `now`.
-    ///
-    /// # Errors
-    /// It is no message of this source: what is wrong with it.
-    fn read(&mut self, now: Time, bytes: &[u8]) -> Result<Reading, String>;
-
-    /// Begins anew: messages are missing.
-    fn forget(&mut self);
-}
 
 /// Messages, whatever way they come and whatever they say.
 #[derive(Debug)]

@@ -2,7 +2,7 @@
 //!
 //! To add one: implement [`Source`], or, where what arrives are messages, implement [`RawInput`] for how they arrive and
 //! [`MessageReader`], which is pure, for what they say. Then messages can be recorded and replayed without a line of yours.
-//! Beside it stands its table in the configuration, a `SourceKind`, which opens it. One line in the list of `config.rs` names it.
+//! Its table in the configuration is a `SourceKind`, which opens it. Name that in the list of `config.rs`.
 
 mod config;
 mod feedback_file;
@@ -23,10 +23,11 @@ mod websocket;
 pub use crate::entries::LeftOut;
 pub use config::SourceConfig;
 pub use feedback_file::FeedbackSource;
-pub use host::{Host, HostCounters, HostInterface, OpenHostCounters};
+pub use host::{Host, HostInterface};
 pub use http_poll::HttpPoll;
 pub(crate) use kind::Services;
-pub use messages::{MessageReader, Messages, Reading};
+pub use kind::{HostCounters, OpenHostCounters};
+pub use messages::Messages;
 pub use plausible::{FASTEST_CELL, Plausible};
 pub use recording::{Recorder, Recording, RecordingError};
 pub use timetables::Timetables;
@@ -92,4 +93,25 @@ impl RawInput for Box<dyn RawInput> {
     fn next(&mut self) -> NextMessage<'_> {
         (**self).next()
     }
+}
+
+/// What is in a message.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Reading {
+    /// Its measurements.
+    pub samples: Vec<Sample>,
+    /// Its entries that are none.
+    pub left_out: LeftOut,
+}
+
+/// What is in a source's messages. Pure.
+pub trait MessageReader: Send {
+    /// What is in a message that arrived at `now`.
+    ///
+    /// # Errors
+    /// It is no message of this source: what is wrong with it.
+    fn read(&mut self, now: Time, bytes: &[u8]) -> Result<Reading, String>;
+
+    /// Begins anew: messages are missing.
+    fn forget(&mut self);
 }

@@ -111,7 +111,7 @@ struct Lists {
 /// Reads a line.
 ///
 /// # Errors
-/// It is none of an xApp.
+/// Not a line of an xApp.
 pub fn parse(bytes: &[u8]) -> Result<Line, Malformed> {
     let lists: Lists =
         serde_json::from_slice(bytes).map_err(|error| Malformed::Json(shortened(&error.to_string())))?;

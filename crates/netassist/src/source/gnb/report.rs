@@ -118,7 +118,7 @@ impl Entry for Cell {
 /// Reads a message.
 ///
 /// # Errors
-/// It is none of a base station.
+/// Not a message of a base station.
 pub fn parse(bytes: &[u8]) -> Result<Message, Malformed> {
     let envelope: Envelope<'_> =
         serde_json::from_slice(bytes).map_err(|error| Malformed::Json(shortened(&error.to_string())))?;

@@ -73,7 +73,7 @@ impl GnbReader {
             let served = cell.users.iter().filter(|user| user.blocks > 0).count().max(1) as u64;
             samples.extend(cell.users.iter().filter_map(|user| self.sample(now, at_ms, user, served)));
         }
-        // A cell tells of all its users: whoever is missing has left, and begins anew where they come back.
+        // A cell reports all its users: who is missing has left, and begins anew on return.
         let is_of =
             |cell: &CellReport, pci| cell.pci == Some(pci) || cell.users.iter().any(|user| user.pci == pci);
         let is_told_of = |pci| cells.iter().any(|cell| is_of(cell, pci));
