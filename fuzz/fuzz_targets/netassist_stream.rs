@@ -2,8 +2,9 @@
 
 #![no_main]
 
-use cellcc_netassist::consent::parse_for_fuzzing;
-use cellcc_netassist::protocol::{announced, answer, framed, request};
+use cellcc_netassist_client::Role;
+use cellcc_netassist_client::protocol::{announced, answer, framed, request};
+use cellcc_netassist_client::statement::parse;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
@@ -16,5 +17,5 @@ fuzz_target!(|data: &[u8]| {
     if let Some(length) = data.first_chunk() {
         let _ = announced(*length);
     }
-    parse_for_fuzzing(data);
+    let _ = parse(data, Role::Server);
 });

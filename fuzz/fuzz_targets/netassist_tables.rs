@@ -2,7 +2,8 @@
 
 #![no_main]
 
-use cellcc_netassist::{established_peers, tracked_flows};
+use cellcc_netassist::tracked_flows;
+use cellcc_netassist_client::established_peers;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {

@@ -30,7 +30,7 @@
 //! that kept the queue full, so the classes are ours.
 
 use crate::advice::AdviceClass;
-use crate::counted::PacketTime;
+use crate::packet_time::PacketTime;
 use cellcc_units::{Bytes, Rate, Span};
 use std::collections::VecDeque;
 

@@ -4,7 +4,8 @@
 //! |---|---|
 //! | one report | [`Advice`] |
 //! | the user's bandwidth, and how far it can be trusted | [`Estimator`] |
-//! | estimates from a queue's counters, one a period | [`CounterReader`] |
+//! | what is known of a user over time, handovers and silence included | [`UserModel`] |
+//! | what a queue's counters measure in a period | [`Counters`], [`Period`] |
 //! | the same from what passes a host, where no base station tells | [`PassiveReader`] |
 //! | how many flows the user has | [`active_flows`] |
 //! | source, period, route, loss, outages: the table `[netassist]`, and what a scheme asks for | [`NetAssist`], [`AdviceRequest`] |
@@ -19,25 +20,29 @@
 
 mod advice;
 mod arrivals;
-mod counted;
+mod counters;
 mod estimator;
 mod flows;
 mod natcp_file;
+mod packet_time;
 mod passive;
 mod record;
 mod reports;
 pub mod scone;
 mod settings;
 mod timetable;
+mod user_model;
 
 pub use advice::{Advice, AdviceClass, MinRttParts};
 pub use arrivals::{Arrivals, Refusal};
-pub use counted::{CounterReader, Counters, PacketTime, Period};
+pub use counters::{Counters, Period};
 pub use estimator::{Estimate, Estimator, Evidence, Observation};
 pub use flows::active_flows;
 pub use natcp_file::{FeedbackError, FeedbackFile, FeedbackPath, FeedbackProblem};
+pub use packet_time::PacketTime;
 pub use passive::{PassiveCounters, PassivePeriod, PassiveReader, PassiveRtt};
 pub use record::{Malformed, Record};
 pub use reports::{AssistedPath, ReportFault, ReportedFlow, Reports, UnseenReports, UserState};
 pub use settings::{AdviceRequest, AdviceRoute, NetAssist, Outage, ReportSource};
 pub use timetable::Timetable;
+pub use user_model::{BaseRtt, Counted, Measured, UserModel};

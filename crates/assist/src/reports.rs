@@ -9,9 +9,11 @@
 //! In a cell the channel's rate is divided by the number of users who are served.
 
 use crate::advice::{Advice, AdviceClass, MinRttParts};
-use crate::counted::{CounterReader, Counters, PacketTime, Period};
+use crate::counters::{Counters, Period};
+use crate::packet_time::PacketTime;
 use crate::settings::{AdviceRoute, NetAssist, ReportSource};
 use crate::timetable::Timetable;
+use crate::user_model::{BaseRtt, Counted, Measured, UserModel};
 use cellcc_units::{Bytes, Rate, Ratio, Span, Time};
 use std::collections::VecDeque;
 
@@ -46,7 +48,7 @@ pub enum ReportFault {
 pub struct UserState {
     /// The counters of the user's queue; `None` where nobody sees into it.
     pub counters: Option<Counters>,
-    /// The user's flows that sent something of late; at least one.
+    /// The user's flows that sent something recently; at least one.
     pub flows: u32,
     /// Users among whom the cell is shared, this one included; at least one.
     pub busy_users: u32,
@@ -77,7 +79,11 @@ pub struct Reports<P> {
     settings: NetAssist,
     path: P,
     flow: ReportedFlow,
-    reader: CounterReader,
+    model: UserModel,
+    /// Another one after each handover.
+    cell: u32,
+    /// The counters at the last look in this cell.
+    before: Option<Counters>,
     downlink_time: PacketTime,
     uplink_time: PacketTime,
     next_report: Time,
@@ -101,7 +107,9 @@ impl<P: AssistedPath> Reports<P> {
             settings,
             path,
             flow,
-            reader: CounterReader::default(),
+            model: UserModel::default(),
+            cell: 0,
+            before: None,
             downlink_time: PacketTime::default(),
             uplink_time: PacketTime::default(),
             next_report: flow.start,
@@ -135,7 +143,7 @@ impl<P: AssistedPath> Reports<P> {
         let made_at = now - Span::from_nanos(late);
         self.next_report = if now < self.flow.stop { made_at + self.settings.period } else { Time::NEVER };
         if self.settings.has_handover(self.last_report, made_at) {
-            self.forget();
+            self.change_cell();
         }
         self.last_report = made_at;
         let advice = self.measure(made_at, user);
@@ -146,8 +154,9 @@ impl<P: AssistedPath> Reports<P> {
     }
 
     /// What another cell's NetAssist knows: nothing.
-    fn forget(&mut self) {
-        self.reader = CounterReader::default();
+    fn change_cell(&mut self) {
+        self.cell = self.cell.wrapping_add(1);
+        self.before = None;
         self.downlink_time = PacketTime::default();
         self.uplink_time = PacketTime::default();
     }
@@ -233,8 +242,15 @@ impl<P: AssistedPath> Reports<P> {
         let length = self.settings.period;
         let channel =
             self.settings.channel_known.then(|| self.share(self.path.downlink(now - length, now), user));
-        let estimate = self.reader.read(counters, Period { length, channel, packet: self.flow.packet })?;
-        Some((estimate.bandwidth, estimate.class))
+        let before = self.before.replace(counters)?;
+        let counted = Counted {
+            downlink: Period { length, channel, packet: self.flow.packet }.observation(&before, &counters),
+            uplink: Rate::ZERO,
+            uplink_delay: None,
+            base_rtt: BaseRtt::ToBaseStation(None),
+        };
+        let record = self.model.take(self.cell, now, &Measured::Counted(counted), 1)?;
+        Some((record.downlink, record.class))
     }
 
     /// What the channel offers in the period that ends at `to`; `None` where that began before the run.

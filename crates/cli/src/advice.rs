@@ -3,7 +3,7 @@
 use crate::assist;
 use crate::exit::{Exit, tell};
 use crate::process::exit;
-use cellcc_netassist::{AssistedPeers, Role};
+use cellcc_netassist_client::{AssistedPeers, Role};
 use cellcc_transfer::AdviceConfig;
 use cellcc_units::Span;
 use std::path::PathBuf;

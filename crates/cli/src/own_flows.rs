@@ -1,6 +1,6 @@
 //! The flows of a user's device: beta, which NetAssist or servers are told.
 
-use cellcc_netassist::established_peers;
+use cellcc_netassist_client::established_peers;
 use std::fs;
 
 /// The device's TCP connections with others; at least one, since it divides.

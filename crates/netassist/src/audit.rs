@@ -1,6 +1,6 @@
 //! Who asked for whom, and what was answered: one line of JSON each.
 
-use crate::name::PeerName;
+use cellcc_netassist_client::PeerName;
 use cellcc_units::Time;
 use serde::Serialize;
 use std::net::IpAddr;
@@ -116,7 +116,7 @@ fn as_text<S: serde::Serializer>(name: &PeerName, serializer: S) -> Result<S::Ok
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::name::Role;
+    use cellcc_netassist_client::Role;
 
     #[test]
     fn an_entry_is_a_line_of_json() {

@@ -1,17 +1,17 @@
 //! Lists in messages from elsewhere. Each entry is read by itself and at once: a bad one costs only itself, is counted and named,
 //! and no tree of the message is kept in memory, which can be fifty times as large as its text.
 
-use crate::source::MAX_USERS;
+use cellcc_netassist_client::protocol::shortened;
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, Deserializer, Error as _, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 use std::fmt;
 use std::marker::PhantomData;
 
+/// Users whom a cell can have, and of whom a source remembers something (3GPP TS 38.321, table 7.1-1: the RNTIs).
+pub(crate) const MAX_USERS: usize = 65_519;
 /// Entries of a list that are read.
 const MAX_ENTRIES: usize = MAX_USERS;
-/// The length of what a log repeats of a text that somebody else chose.
-const MAX_REASON_CHARS: usize = 200;
 
 /// Something that a list has, read from its JSON.
 pub(crate) trait Entry: Sized {
@@ -55,11 +55,6 @@ impl fmt::Display for LeftOut {
             count => write!(f, "{count} entries were left out; the first: {first}"),
         }
     }
-}
-
-/// The beginning of a text that somebody else chose, on one line.
-pub(crate) fn shortened(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(MAX_REASON_CHARS).collect()
 }
 
 /// A list. A single object stands for a list of one, and null for none.

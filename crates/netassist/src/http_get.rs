@@ -2,6 +2,7 @@
 //! are asked on this machine or through a tunnel.
 
 use bytes::Bytes;
+use cellcc_units::Span;
 use http_body_util::{BodyExt, Empty, Limited};
 use hyper::client::conn::http1::handshake;
 use hyper::{Request, StatusCode, Uri, header};
@@ -48,6 +49,12 @@ impl fmt::Display for HttpUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }
+}
+
+/// How often an address is asked where nothing else is said. Ours: a user who comes is known within a second, and a core answers in
+/// some milliseconds.
+pub(crate) fn default_interval() -> Span {
+    Span::from_secs(1)
 }
 
 /// The body of the answer, or what went wrong.

@@ -1,9 +1,8 @@
 //! Who the users are: a table that joins what a base station calls a user, the addresses that servers see, and the key by
 //! which the user goes on the wire.
 
-use crate::name::{PeerName, Role};
 use crate::sessions::Session;
-use cellcc_units::Span;
+use cellcc_netassist_client::{PeerName, Role, UserKey};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 use sha2::{Digest, Sha256};
@@ -11,41 +10,6 @@ use std::collections::HashMap;
 use std::fmt;
 use std::net::IpAddr;
 use thiserror::Error;
-
-/// What stands for a user on the wire. Whoever reads records learns no address from it: it is a hash with a secret, which is
-/// new with each start of the service.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct UserKey(pub [u8; 16]);
-
-impl UserKey {
-    fn new(secret: &[u8; 32], name: &str) -> Self {
-        // SHA-256 of a secret of fixed length and a text is not extended here: the half that is kept hides the state.
-        let digest = Sha256::new().chain_update(secret).chain_update(name).finalize();
-        let mut key = [0; 16];
-        key.copy_from_slice(&digest[..16]);
-        Self(key)
-    }
-
-    /// When in its period this user's turn is, so that not all have it at once.
-    pub fn offset_in(&self, period: Span) -> Span {
-        let [first, second, third, fourth, ..] = self.0;
-        let share = u64::from(u32::from_le_bytes([first, second, third, fourth]));
-        let nanos = (u128::from(period.as_nanos()) * u128::from(share)) >> 32;
-        Span::from_nanos(u64::try_from(nanos).unwrap_or(0))
-    }
-}
-
-impl fmt::Debug for UserKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
-
-impl fmt::Display for UserKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:032x}", u128::from_be_bytes(self.0))
-    }
-}
 
 /// What a source calls a user.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -89,7 +53,7 @@ pub struct User {
     /// The name in the user's certificate, and in the audit log.
     #[serde(deserialize_with = "user_name")]
     pub name: String,
-    /// The addresses under which servers see the user; those that the core tells come besides.
+    /// The addresses under which servers see the user; the core may report more.
     #[serde(default)]
     pub addresses: Vec<IpAddr>,
     /// What the core calls the user, such as `imsi-001010000000001`: then it tells addresses and tunnels.
@@ -173,7 +137,7 @@ impl Identities {
             }
         }
         let users = users.into_iter().map(|user| {
-            let key = UserKey::new(secret, &user.name);
+            let key = key_of(secret, &user.name);
             (user, key)
         });
         let users = users.collect();
@@ -234,9 +198,18 @@ impl Identities {
     }
 }
 
+fn key_of(secret: &[u8; 32], name: &str) -> UserKey {
+    // SHA-256 of a secret of fixed length and a text is not extended here: the half that is kept hides the state.
+    let digest = Sha256::new().chain_update(secret).chain_update(name).finalize();
+    let mut key = [0; 16];
+    key.copy_from_slice(&digest[..16]);
+    UserKey(key)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use cellcc_units::Span;
 
     fn user(name: &str, address: &str, rnti: u16) -> User {
         User {

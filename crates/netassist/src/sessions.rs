@@ -3,7 +3,8 @@
 //!
 //! Source: Open5GS's session management function, `GET /pdu-info` (main of 7 August 2026). Not tried: a live core.
 
-use crate::entries::{Entries, Entry, LeftOut, fields, shortened};
+use crate::entries::{Entries, Entry, LeftOut, fields};
+use cellcc_netassist_client::protocol::shortened;
 use serde::Deserialize;
 use std::net::IpAddr;
 

@@ -1,7 +1,8 @@
 //! `cellcc assist certificates`.
 
 use crate::exit::{Exit, print};
-use cellcc_netassist::{Authority, PeerName, Role};
+use cellcc_netassist::Authority;
+use cellcc_netassist_client::{PeerName, Role};
 use std::path::PathBuf;
 use std::process::ExitCode;
 

@@ -1,13 +1,12 @@
 //! `cellcc assist join`.
 
 use super::Connect;
-use super::kernel_feed::KernelFeed;
-use crate::exit::Exit;
+use crate::exit::{Exit, tell};
 use crate::process::{runtime, signals};
 use cellcc_assist::Advice;
 use cellcc_kernel::steps::assisted::AdviceValue;
 use cellcc_kernel::{DEFAULT_FOLDER, Pins, Scheme};
-use cellcc_netassist::{Client, Role, established_peers};
+use cellcc_netassist_client::{Client, KernelFeed, Role, established_peers};
 use std::collections::BTreeMap;
 use std::fs;
 use std::net::IpAddr;
@@ -55,7 +54,7 @@ pub(super) fn run(args: &Args) -> Result<ExitCode, Exit> {
         let advise = move |user, advice: &Advice| {
             pins.advise(user, &AdviceValue::now(advice)).map_err(|error| error.to_string())
         };
-        let client = Client::start(settings, KernelFeed::new(advise).listener());
+        let client = Client::start(settings, KernelFeed::new(advise).listener(tell));
         let client = client.map_err(Exit::failed)?;
         for user in &args.user {
             client.want(*user, 1, args.consent.clone());

@@ -9,7 +9,6 @@ mod host_counters;
 #[cfg(all(target_os = "linux", feature = "kernel"))]
 mod join;
 #[cfg(all(target_os = "linux", feature = "kernel"))]
-mod kernel_feed;
 mod page;
 mod permissions;
 mod serve;
@@ -18,7 +17,7 @@ mod ue;
 mod watch;
 
 use crate::exit::Exit;
-use cellcc_netassist::{CertificateError, ClientSettings, Credentials, Role};
+use cellcc_netassist_client::{CertificateError, ClientSettings, Credentials, Role};
 pub(crate) use service_url::ServiceUrl;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

@@ -2,8 +2,8 @@
 
 use super::credentials;
 use crate::exit::{Exit, print};
-use cellcc_netassist::pass::{MAX_PASS, sign};
-use cellcc_netassist::{PeerName, Role};
+use cellcc_netassist_client::pass::{MAX_PASS, sign};
+use cellcc_netassist_client::{PeerName, Role};
 use cellcc_units::Span;
 use std::net::Ipv6Addr;
 use std::path::PathBuf;

@@ -2,7 +2,7 @@
 
 use crate::exit::Exit;
 use crate::url::Url;
-use cellcc_netassist::{BrokerUrl, ServiceAddress};
+use cellcc_netassist_client::{BrokerUrl, ServiceAddress};
 use std::fmt;
 use std::str::FromStr;
 
@@ -40,7 +40,7 @@ impl FromStr for ServiceUrl {
             return text
                 .parse()
                 .map(Self::Broker)
-                .map_err(|error: cellcc_netassist::BrokerUrlError| error.to_string());
+                .map_err(|error: cellcc_netassist_client::BrokerUrlError| error.to_string());
         }
         text.parse().map(Self::Service).map_err(|error| format!("{error}; a NATS broker is tls://HOST:PORT"))
     }

@@ -5,7 +5,7 @@ use crate::exit::{Exit, tell};
 use crate::process::{runtime, signals};
 use crate::repeat::Repeat;
 use cellcc_assist::{AdviceClass, Record};
-use cellcc_netassist::{Client, ClientEvent, Role};
+use cellcc_netassist_client::{Client, ClientEvent, Role};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::net::IpAddr;

@@ -3,7 +3,7 @@
 use crate::alone;
 use crate::browser::Browser;
 use crate::common::{AssistService, cellcc};
-use cellcc_netassist::{Client, ClientSettings, Credentials, Role, ServiceAddress};
+use cellcc_netassist_client::{Client, ClientSettings, Credentials, Role, ServiceAddress};
 use cellcc_test_support::{retry_on_stall, skip};
 use std::fs;
 use std::path::Path;

@@ -76,7 +76,7 @@ fn opened(path: &Path) -> io::Result<File> {
 mod tests {
     use super::*;
     use crate::audit::Event;
-    use crate::name::{PeerName, Role};
+    use cellcc_netassist_client::{PeerName, Role};
     use cellcc_units::Time;
     use std::fs;
     use std::net::Ipv4Addr;

@@ -1,14 +1,12 @@
 //! The configuration file.
 
-use super::address::{address, optional};
+use super::mec::Plmn;
 use super::nats::NatsConfig;
+use crate::address::{address, optional};
 use crate::http_get::HttpUrl;
 use crate::identity::User;
-use crate::source::FASTEST_CELL;
-use crate::source::flexric::UserNames;
-use crate::source::mec::Plmn;
-use cellcc_assist::ReportSource;
-use cellcc_units::{Bytes, Rate, Span, input};
+use crate::source::SourceConfig;
+use cellcc_units::{Bytes, Span, input};
 use serde::Deserialize;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -26,10 +24,10 @@ pub struct Config {
     pub listen: SocketAddr,
     /// The folder with the service's certificate.
     pub credentials: PathBuf,
-    /// Where `/health` and `/metrics` are; none: nowhere.
+    /// Where `/health` and `/metrics` are; optional.
     #[serde(default, deserialize_with = "optional")]
     pub http: Option<SocketAddr>,
-    /// Where the page of the live cell is; none: nowhere.
+    /// Where the page of the live cell is; optional.
     #[serde(default, deserialize_with = "optional")]
     pub https: Option<SocketAddr>,
     /// The file to which each registration is added.
@@ -37,7 +35,7 @@ pub struct Config {
     pub audit_log: PathBuf,
     /// How it is known which servers have a live flow with which users.
     pub live_flows: LiveFlowsFrom,
-    /// Through which NATS broker records are published besides; none: none.
+    /// NATS broker to publish to as well; optional.
     pub nats: Option<NatsConfig>,
     /// The users.
     #[serde(default, rename = "user")]
@@ -45,7 +43,7 @@ pub struct Config {
     /// Where measurements come from.
     #[serde(default, rename = "source")]
     pub sources: Vec<SourceConfig>,
-    /// What tells users' addresses and tunnels; none: the table alone.
+    /// Mobile core that reports addresses and tunnels; without it only `[[user]]` counts.
     pub core: Option<CoreConfig>,
     /// The mobile network, as MEC applications are told it.
     #[serde(default = "test_network")]
@@ -81,7 +79,7 @@ pub struct CoreConfig {
     /// Open5GS's session management function, such as `http://127.0.0.4:9090/pdu-info?page=-1`.
     pub open5gs: HttpUrl,
     /// How often it is asked.
-    #[serde(default = "default_poll")]
+    #[serde(default = "crate::http_get::default_interval")]
     pub interval: Span,
 }
 
@@ -93,11 +91,6 @@ fn default_audit_log() -> PathBuf {
 /// The network for tests (ITU-T E.212: country code 001).
 fn test_network() -> Plmn {
     Plmn { mcc: "001".into(), mnc: "01".into() }
-}
-
-/// Ours: a user who comes is known within a second, and a core answers in some milliseconds.
-fn default_poll() -> Span {
-    Span::from_secs(1)
 }
 
 /// How live flows are known.
@@ -112,130 +105,7 @@ pub enum LiveFlowsFrom {
     Assumed,
 }
 
-/// A source.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
-pub enum SourceConfig {
-    /// A base station's WebSocket (OCUDU, srsRAN since July 2025).
-    GnbWebsocket {
-        /// Where, on this machine's loopback.
-        #[serde(deserialize_with = "address")]
-        address: SocketAddr,
-        /// Between the servers' gateway and the base station, both ways. Not known where it is not given, unless the cell has
-        /// echoes.
-        network_rtt: Option<Span>,
-        /// Slots a second in which a cell can send to users.
-        #[serde(default = "default_slots")]
-        downlink_slots_per_second: u32,
-        /// The most that a cell carries: what a user is said to have had above this is not believed.
-        #[serde(default = "fastest_cell")]
-        cell_rate: Rate,
-        /// Add the messages to this file.
-        record: Option<PathBuf>,
-    },
-    /// A base station's datagrams (srsRAN before July 2025).
-    GnbUdp {
-        /// Where to receive them, on this machine's loopback.
-        #[serde(deserialize_with = "address")]
-        address: SocketAddr,
-        /// As above.
-        network_rtt: Option<Span>,
-        /// As above.
-        #[serde(default = "default_slots")]
-        downlink_slots_per_second: u32,
-        /// As above.
-        #[serde(default = "fastest_cell")]
-        cell_rate: Rate,
-        /// As above.
-        record: Option<PathBuf>,
-    },
-    /// The recording of either.
-    GnbRecording {
-        /// The file.
-        file: PathBuf,
-        /// As above.
-        network_rtt: Option<Span>,
-        /// As above.
-        #[serde(default = "default_slots")]
-        downlink_slots_per_second: u32,
-        /// As above.
-        #[serde(default = "fastest_cell")]
-        cell_rate: Rate,
-    },
-    /// Datagrams of an xApp of FlexRIC's: a line of JSON each.
-    #[serde(rename = "flexric")]
-    FlexRic {
-        /// Where to receive them, on this machine's loopback.
-        #[serde(deserialize_with = "address")]
-        address: SocketAddr,
-        /// The cell's physical cell identity.
-        pci: u16,
-        /// Resource blocks that the cell has for users in a second.
-        resource_blocks_per_second: u64,
-        /// How users are told apart.
-        #[serde(default)]
-        names: UserNames,
-        /// As above.
-        network_rtt: Option<Span>,
-        /// As above.
-        #[serde(default = "fastest_cell")]
-        cell_rate: Rate,
-        /// As above.
-        record: Option<PathBuf>,
-    },
-    /// A MEC platform's layer-2 measurements (ETSI GS MEC 012), which are asked for.
-    MecLayer2 {
-        /// Where.
-        url: HttpUrl,
-        /// How often.
-        #[serde(default = "default_poll")]
-        interval: Span,
-        /// As above.
-        network_rtt: Option<Span>,
-        /// As above.
-        #[serde(default = "fastest_cell")]
-        cell_rate: Rate,
-        /// As above.
-        record: Option<PathBuf>,
-    },
-    /// A link's trace, which begins when the daemon does.
-    Trace {
-        /// The user's name.
-        user: String,
-        /// The link, as `cellcc compare --traces` names it.
-        link: String,
-        /// Whether the past period is told, or the coming one.
-        knows: ReportSource,
-        /// The RTT without the link.
-        network_rtt: Span,
-    },
-    /// A file in the form of the NATCP authors, which begins when the daemon does.
-    FeedbackFile {
-        /// The user's name.
-        user: String,
-        /// The file.
-        file: PathBuf,
-        /// The RTT without the downlink's transmission.
-        network_rtt: Span,
-    },
-    /// What this host counts on an interface that leads to the users.
-    HostCounters {
-        /// Its name.
-        interface: String,
-    },
-}
-
-/// 30 kHz subcarriers, 2000 slots a second (3GPP TS 38.211, table 4.3.2-1), of which a usual pattern of TDD gives seven in ten
-/// to the downlink.
-fn default_slots() -> u32 {
-    1400
-}
-
-fn fastest_cell() -> Rate {
-    FASTEST_CELL
-}
-
-/// Why there is no configuration.
+/// Why a configuration cannot be used.
 #[derive(Debug, Error)]
 pub enum ConfigError {
     /// The file cannot be read.
@@ -266,11 +136,12 @@ impl Config {
             .map_err(|source| ConfigError::File { path: path.into(), source })?;
         let mut config: Self = toml::from_str(&text)
             .map_err(|source| ConfigError::Toml { path: path.into(), source: Box::new(source) })?;
-        config.beside(path.parent().unwrap_or(Path::new("")));
+        config.place_paths(path.parent().unwrap_or(Path::new("")));
         Ok(config)
     }
 
-    fn beside(&mut self, folder: &Path) {
+    /// Paths are relative to the file's folder.
+    fn place_paths(&mut self, folder: &Path) {
         let place = |path: &mut PathBuf| *path = folder.join(&*path);
         place(&mut self.credentials);
         place(&mut self.audit_log);
@@ -278,19 +149,8 @@ impl Config {
             place(&mut nats.user_keys);
         }
         for source in &mut self.sources {
-            match source {
-                SourceConfig::GnbWebsocket { record, .. }
-                | SourceConfig::GnbUdp { record, .. }
-                | SourceConfig::FlexRic { record, .. }
-                | SourceConfig::MecLayer2 { record, .. } => {
-                    if let Some(record) = record {
-                        place(record);
-                    }
-                }
-                SourceConfig::GnbRecording { file, .. } | SourceConfig::FeedbackFile { file, .. } => {
-                    place(file)
-                }
-                SourceConfig::Trace { .. } | SourceConfig::HostCounters { .. } => {}
+            if let Some(file) = source.file() {
+                place(file);
             }
         }
     }
@@ -299,6 +159,7 @@ impl Config {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::source::flexric::UserNames;
 
     #[test]
     fn the_example_of_the_guide_is_a_configuration() {
@@ -307,12 +168,13 @@ mod tests {
         let config: Config = toml::from_str(&examples.collect::<String>()).unwrap();
         assert_eq!(config.live_flows, LiveFlowsFrom::Conntrack);
         assert_eq!(config.users[0].name, "alice");
-        assert!(matches!(config.sources[0], SourceConfig::GnbWebsocket { .. }));
+        assert!(matches!(config.sources[0], SourceConfig::GnbWebsocket(_)));
         let nats = config.nats.as_ref().expect("it has a broker");
         assert_eq!((nats.cells[0].pci, nats.servers[0].name.as_str()), (1, "server-1"));
-        assert!(matches!(config.sources[1], SourceConfig::FlexRic { names: UserNames::Tunnel, .. }));
-        assert!(matches!(config.sources[2], SourceConfig::MecLayer2 { .. }));
-        assert!(matches!(config.sources[3], SourceConfig::HostCounters { .. }));
+        let SourceConfig::FlexRic(flexric) = &config.sources[1] else { panic!("{:?}", config.sources[1]) };
+        assert_eq!(flexric.names, UserNames::Tunnel);
+        assert!(matches!(config.sources[2], SourceConfig::MecLayer2(_)));
+        assert!(matches!(config.sources[3], SourceConfig::HostInterface(_)));
         assert!(config.core.is_some() && config.users[1].supi.is_some());
         assert_eq!((config.cells[0].pci, config.cells[0].interval), (1, default_interval()));
     }
@@ -356,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_are_beside_the_file() {
+    fn paths_are_relative_to_the_file() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("netassist.toml");
         let text = "listen = \"[::]:4443\"\ncredentials = \"edge\"\naudit_log = \"/var/log/audit\"\nlive_flows = \"none\"\n";

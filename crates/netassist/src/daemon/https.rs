@@ -1,9 +1,9 @@
 //! HTTPS for browsers and programs: with the service's certificate, and the client's where it has one.
 
 use super::port::{Bounds, Port, answer};
-use crate::certificates::{CertificateError, Credentials, name_in};
-use crate::name::PeerName;
 use axum::{Extension, Router};
+use cellcc_netassist_client::certificates::name_in;
+use cellcc_netassist_client::{CertificateError, Credentials, PeerName};
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -28,7 +28,7 @@ pub(super) struct Https {
     tls: TlsAcceptor,
 }
 
-/// Why there is none.
+/// Why the socket could not be opened.
 #[derive(Debug)]
 pub(super) enum HttpsError {
     Certificate(CertificateError),

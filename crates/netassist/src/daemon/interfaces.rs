@@ -1,14 +1,15 @@
 //! What programs ask the daemon for over HTTPS, with a certificate: MEC applications, and network elements that write SCONE packets.
 
 use super::https::Peer;
-use crate::name::{PeerName, Role};
-use crate::source::mec::{L2Meas, Plmn, TimeStamp};
+use super::mec::{L2Meas, Plmn};
+use super::scone::UserCeiling;
 use crate::transport::Server;
 use axum::extract::{RawQuery, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Extension, Router};
+use cellcc_netassist_client::{PeerName, Role};
 use serde::Serialize;
 use std::net::IpAddr;
 
@@ -34,15 +35,13 @@ async fn layer2(
         let message = "ue_ipv4_address and ue_ipv6_address take addresses, with commas between them\n";
         return (StatusCode::BAD_REQUEST, message).into_response();
     };
-    let (now, cell_ue_info) = server.layer2(&asker, &wanted, &plmn);
-    let (seconds, nano_seconds) = (now.as_nanos() / 1_000_000_000, (now.as_nanos() % 1_000_000_000) as u32);
-    let cell_ue_info = cell_ue_info.iter().filter_map(|info| serde_json::to_value(info).ok()).collect();
-    json(&L2Meas { time_stamp: TimeStamp { seconds, nano_seconds }, cell_ue_info })
+    let (now, measurements) = server.measurements(&asker, &wanted);
+    json(&L2Meas::new(now, &measurements, &plmn))
 }
 
 async fn ceilings(State((server, _)): State<Shared>, Extension(peer): Extension<Peer>) -> Response {
     match with_role(peer, &[Role::Operator]) {
-        Some(_) => json(&server.ceilings()),
+        Some(_) => json(&server.ceilings().into_iter().map(UserCeiling::from).collect::<Vec<_>>()),
         None => refusal("an operator's"),
     }
 }
@@ -79,14 +78,13 @@ fn addresses(query: &str) -> Result<Vec<IpAddr>, std::net::AddrParseError> {
 mod tests {
     use super::super::test_edge::Edge;
     use super::*;
-    use crate::certificates::Credentials;
     use crate::clock::ServiceClock;
     use crate::identity::SourceName;
-    use crate::sample::{BaseRtt, Counted, Measured, Sample};
+    use crate::sample::Sample;
     use crate::source::MessageReader;
     use crate::source::mec::MecReader;
-    use crate::transport::{Client, ClientSettings, ServiceAddress};
-    use cellcc_assist::{Evidence, Observation};
+    use cellcc_assist::{BaseRtt, Counted, Evidence, Measured, Observation};
+    use cellcc_netassist_client::{Client, ClientSettings, Credentials, ServiceAddress};
     use cellcc_units::{Bytes, Rate, Span};
     use std::time::Duration;
 
@@ -166,7 +164,7 @@ mod tests {
         let mut reader = MecReader::new(None);
         let (server, clock) = (edge.server.clone(), edge.clock);
         measure(&edge);
-        // Again and again: what a source has not told for three periods is no rate any more.
+        // Repeat: a rate expires after three periods without a sample.
         tokio::spawn(async move {
             loop {
                 measure_now(&server, clock);

@@ -1,24 +1,29 @@
 //! The daemon: a configuration file, sources, the service, metrics, the page of the live cell.
 
-mod address;
 mod audit_log;
 mod config;
+mod error;
 mod follow;
 mod http;
 mod https;
 mod interfaces;
+mod mec;
 mod metrics;
 mod mobile_core;
 mod nats;
 mod page;
+mod permissions;
 mod port;
 mod probes;
 mod run;
-mod sources;
+mod scone;
 #[cfg(test)]
 mod test_edge;
 
 pub use crate::http_get::HttpUrl;
-pub use config::{CellConfig, Config, ConfigError, CoreConfig, LiveFlowsFrom, SourceConfig};
-pub use nats::{NatsConfig, PermissionsError, SecretError};
-pub use run::{Daemon, DaemonError};
+pub use config::{CellConfig, Config, ConfigError, CoreConfig, LiveFlowsFrom};
+pub use error::DaemonError;
+pub use mec::Plmn;
+pub use nats::{NatsConfig, SecretError};
+pub use permissions::PermissionsError;
+pub use run::Daemon;

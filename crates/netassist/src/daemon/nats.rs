@@ -1,13 +1,10 @@
 //! A NATS broker in the configuration, and what follows from it.
 
-use super::config::Config;
-use crate::certificates::{CertificateError, Credentials, provider, write_secret_once};
-use crate::identity::{Ambiguous, Identities};
-use crate::name::{PeerName, Role};
-use crate::transport::{
-    BrokerClients, BrokerUrl, CellName, KnownServer, Permissions, PublisherSettings, SubjectToken,
-    UnknownName, permissions,
-};
+use crate::transport::{KnownServer, PublisherSettings, UnknownName};
+use crate::write_once::write_secret_once;
+use cellcc_netassist_client::certificates::provider;
+use cellcc_netassist_client::nats::{CellName, SubjectToken};
+use cellcc_netassist_client::{BrokerUrl, Credentials, PeerName, Role};
 use cellcc_units::{Bytes, input};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
@@ -60,53 +57,12 @@ pub enum SecretError {
     Randomness,
 }
 
-/// Why there are no permissions.
-#[derive(Debug, Error)]
-pub enum PermissionsError {
-    /// The configuration does not name a broker.
-    #[error(
-        "the configuration has no table [nats], so no broker needs permissions: docs/how-to/netassist.md"
-    )]
-    NoBroker,
-    /// The service's certificate.
-    #[error(transparent)]
-    Certificate(#[from] CertificateError),
-    /// The users' keys.
-    #[error(transparent)]
-    Secret(#[from] SecretError),
-    /// The users.
-    #[error("the users of the configuration: {0}")]
-    Users(#[from] Ambiguous),
-    /// The servers and operators.
-    #[error("[nats]: {0}")]
-    Name(#[from] UnknownName),
-}
-
-impl Config {
-    /// The permissions that the broker needs.
-    ///
-    /// # Errors
-    /// No broker, no certificate, no secret, or a name of nobody.
-    pub fn permissions(&self) -> Result<Permissions, PermissionsError> {
-        let nats = self.nats.as_ref().ok_or(PermissionsError::NoBroker)?;
-        let service = Credentials::load(&self.credentials, Role::Service)?;
-        let identities = Identities::new(self.users.clone(), &self.secret()?)?;
-        let NatsConfig { servers, operators, leaf_brokers, .. } = nats;
-        let clients = BrokerClients { servers, operators, leaf_brokers };
-        Ok(permissions(service.name(), &nats.site, &identities, clients)?)
-    }
-
-    /// The secret from which users' keys are made: of this start, or, where other sites and a broker's permissions must know the
-    /// same keys, of a file.
-    pub(super) fn secret(&self) -> Result<[u8; 32], SecretError> {
-        match &self.nats {
-            Some(nats) => kept_secret(&nats.user_keys),
-            None => new_secret(),
-        }
-    }
-}
-
 impl NatsConfig {
+    /// The secret from which users' keys are made, as other sites and a broker's permissions know them.
+    pub(super) fn secret(&self) -> Result<[u8; 32], SecretError> {
+        kept_secret(&self.user_keys)
+    }
+
     pub(super) fn settings(
         &self,
         credentials: Credentials,
@@ -129,7 +85,8 @@ impl NatsConfig {
     }
 }
 
-fn new_secret() -> Result<[u8; 32], SecretError> {
+/// A secret of this start.
+pub(super) fn new_secret() -> Result<[u8; 32], SecretError> {
     let mut secret = [0; 32];
     provider().secure_random.fill(&mut secret).map_err(|_| SecretError::Randomness)?;
     Ok(secret)

@@ -1,11 +1,10 @@
 //! The page of the live cell, for a browser: all users, who is told about them, and how they fare.
 //!
 //! The page itself is the same for everybody and tells nothing. What it shows comes as events, for which a request needs an
-//! operator's certificate or an operator's [pass](crate::pass).
+//! operator's certificate or an operator's [pass](cellcc_netassist_client::pass).
 
 use super::https::Peer;
 use crate::audit::Event as AuditEvent;
-use crate::name::{PeerName, Role};
 use crate::service::Overview;
 use crate::transport::Server;
 use axum::extract::State;
@@ -15,6 +14,7 @@ use axum::response::sse::{Event, Sse};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Extension, Router};
+use cellcc_netassist_client::{PeerName, Role};
 use cellcc_units::Time;
 use futures_util::{Stream, stream};
 use serde::Serialize;
@@ -135,9 +135,9 @@ impl Page {
 mod tests {
     use super::super::test_edge::{Edge, credentials};
     use super::*;
-    use crate::certificates::{Authority, Credentials, SERVICE_DNS_NAME};
+    use crate::authority::Authority;
     use crate::clock::ServiceClock;
-    use crate::pass;
+    use cellcc_netassist_client::{Credentials, SERVICE_DNS_NAME, pass};
     use std::sync::atomic::{AtomicI64, Ordering};
     use std::time::{SystemTime, UNIX_EPOCH};
 

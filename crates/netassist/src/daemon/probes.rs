@@ -1,10 +1,11 @@
 //! The cells whose base stations' hosts answer echoes.
 
 use super::config::CellConfig;
-use super::run::DaemonError;
+use super::error::DaemonError;
 use crate::clock::ServiceClock;
 use crate::probe::{ProbeCounts, Prober};
-use crate::sample::{BaseRtt, Measured, Sample};
+use crate::sample::Sample;
+use cellcc_assist::{BaseRtt, Measured};
 use cellcc_units::Span;
 use std::collections::HashMap;
 

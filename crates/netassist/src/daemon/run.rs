@@ -2,93 +2,34 @@
 
 use super::audit_log::AuditLog;
 use super::config::{Config, CoreConfig, LiveFlowsFrom};
+use super::error::{CONNTRACK, DaemonError};
 use super::follow::Follower;
 use super::http;
 use super::https::{Https, HttpsError};
 use super::interfaces;
+use super::mec::Plmn;
 use super::metrics::{SourceCounts, registry};
 use super::mobile_core::follow_sessions;
-use super::nats::SecretError;
+use super::nats::{NatsConfig, new_secret};
 use super::page;
 use super::port::Port;
 use super::probes::Probes;
-use super::sources::open_sources;
 use crate::audit::AuditEntry;
-use crate::certificates::{CertificateError, Credentials};
 use crate::clock::ServiceClock;
-use crate::identity::{Ambiguous, Identities};
+use crate::identity::Identities;
 use crate::live_flows::LiveFlows;
-use crate::name::Role;
 use crate::service::Service;
-use crate::source::mec::Plmn;
-use crate::source::{OpenHostCounters, Source};
-use crate::transport::{BindError, Log, Server, Tracking, UnknownName};
+use crate::source::{OpenHostCounters, Services, Source};
+use crate::transport::{Log, Server, Tracking};
+use cellcc_link::TraceCache;
+use cellcc_netassist_client::{Credentials, Role};
 use sd_notify::NotifyState;
-use std::io;
 use std::net::SocketAddr;
-use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
-use thiserror::Error;
 use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinSet;
-
-/// Where Linux shows its tracked connections.
-const CONNTRACK: &str = "/proc/net/nf_conntrack";
-
-/// Why a daemon cannot begin.
-#[derive(Debug, Error)]
-pub enum DaemonError {
-    /// Its certificate.
-    #[error(transparent)]
-    Certificate(#[from] CertificateError),
-    /// Its users.
-    #[error("the users of the configuration: {0}")]
-    Users(#[from] Ambiguous),
-    /// A source names a user whom the table lacks.
-    #[error("a source is about `{0}`, and no user has this name")]
-    UnknownUser(String),
-    /// Its addresses.
-    #[error(transparent)]
-    Bind(#[from] BindError),
-    /// Its HTTP address.
-    #[error("cannot listen on {address} for HTTP: {cause}; choose another address or port")]
-    Http {
-        /// Which.
-        address: SocketAddr,
-        /// What the system says.
-        cause: io::Error,
-    },
-    /// The audit log.
-    #[error("cannot write the audit log {}: {cause}", .path.display())]
-    Audit {
-        /// Which.
-        path: PathBuf,
-        /// What the system says.
-        cause: io::Error,
-    },
-    /// There is no connection tracking.
-    #[error(
-        "live_flows = \"conntrack\" needs {CONNTRACK}, which cannot be read: {0}; load nf_conntrack and run as root, or use \
-         \"none\" with consent"
-    )]
-    Conntrack(io::Error),
-    /// A source cannot begin.
-    #[error("source {which}: {problem}")]
-    Source {
-        /// Its kind and what it reads.
-        which: String,
-        /// What is wrong.
-        problem: String,
-    },
-    /// The users' keys.
-    #[error(transparent)]
-    Secret(#[from] SecretError),
-    /// The servers that hear through the broker.
-    #[error("[nats]: {0}")]
-    Servers(#[from] UnknownName),
-}
 
 type Publishing = Pin<Box<dyn Future<Output = ()> + Send>>;
 
@@ -123,7 +64,8 @@ impl Daemon {
         let clock = ServiceClock::start();
         let log: Log = Arc::new(log);
         let credentials = Credentials::load(&config.credentials, Role::Service)?;
-        let identities = Identities::new(config.users.clone(), &config.secret()?)?;
+        let secret = config.nats.as_ref().map_or_else(new_secret, NatsConfig::secret)?;
+        let identities = Identities::new(config.users.clone(), &secret)?;
         let sources = open_sources(config, &identities, clock, host_counters).await?;
         let probes = Probes::open(&config.cells, clock).await?;
         let (live_flows, flows) = match config.live_flows {
@@ -256,6 +198,25 @@ impl Daemon {
         // The log's last lines are written once the last connection is gone.
         let _ = tokio::time::timeout(Duration::from_secs(1), writing).await;
     }
+}
+
+/// The sources of a configuration, each with its kind and what it reads.
+async fn open_sources(
+    config: &Config,
+    identities: &Identities,
+    clock: ServiceClock,
+    host_counters: Option<OpenHostCounters>,
+) -> Result<Vec<(String, Box<dyn Source>)>, DaemonError> {
+    let services = Services { identities, clock, host_counters, traces: TraceCache::default() };
+    let mut opened = Vec::new();
+    for source in &config.sources {
+        let which = source.which();
+        match source.open(&services).await {
+            Ok(source) => opened.push((which, source)),
+            Err(problem) => return Err(DaemonError::Source { which, problem }),
+        }
+    }
+    Ok(opened)
 }
 
 fn tell_systemd(state: &[NotifyState<'_>]) {

@@ -1,18 +1,18 @@
 //! The daemon's HTTPS on loopback, for tests.
 
 use super::https::Https;
+use super::mec::Plmn;
 use super::{interfaces, page};
 use crate::audit::AuditEntry;
-use crate::certificates::{Authority, Credentials};
+use crate::authority::Authority;
 use crate::clock::ServiceClock;
 use crate::identity::{Identities, SourceName, User};
 use crate::live_flows::LiveFlows;
-use crate::name::{PeerName, Role};
-use crate::sample::{Measured, Sample};
+use crate::sample::Sample;
 use crate::service::Service;
-use crate::source::mec::Plmn;
 use crate::transport::Server;
-use cellcc_assist::{Advice, AdviceClass, MinRttParts};
+use cellcc_assist::{Advice, AdviceClass, Measured, MinRttParts};
+use cellcc_netassist_client::{Credentials, PeerName, Role};
 use cellcc_units::{Bytes, Rate, Span};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;

@@ -42,7 +42,7 @@ fn echo(kind: &[u8; 8], nonce: &Nonce) -> [u8; ECHO_BYTES] {
     bytes
 }
 
-/// The nonce of an echo of this kind; `None` where it is none.
+/// The nonce of an echo of this kind; `None` where the bytes are no such echo.
 fn nonce_of(kind: &[u8; 8], bytes: &[u8]) -> Option<Nonce> {
     bytes.strip_prefix(kind)?.try_into().ok()
 }

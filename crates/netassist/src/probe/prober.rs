@@ -1,8 +1,8 @@
 //! NetAssist's side: sends echoes to one base station's host, and knows the shortest round trip.
 
 use super::{ECHO_BYTES, Echoes, Nonce, marked_socket};
-use crate::certificates::provider;
 use crate::clock::ServiceClock;
+use cellcc_netassist_client::certificates::provider;
 use cellcc_units::Span;
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};

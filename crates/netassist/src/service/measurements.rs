@@ -2,61 +2,65 @@
 
 use super::Service;
 use crate::identity::UserIndex;
-use crate::name::{PeerName, Role};
-use crate::source::mec::{AssociateId, CellUeInfo, Ecgi, Plmn};
-use cellcc_units::Rate;
-use serde::Serialize;
+use cellcc_assist::scone::Signal;
+use cellcc_netassist_client::{PeerName, Role};
+use cellcc_units::{Rate, Span};
 use std::net::IpAddr;
 
-/// The slow ceiling of a user's flows, for a network element that writes SCONE packets.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Ceiling {
+/// What is measured of a user now.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Measurement {
+    /// The address that was asked for, or the user's first one.
+    pub(crate) address: IpAddr,
+    /// The cell that the user is in, as its source calls it.
+    pub(crate) cell: u32,
+    /// What was served in the last period, where the source tells it.
+    pub(crate) downlink: Option<Rate>,
+    /// The same from the user.
+    pub(crate) uplink: Option<Rate>,
+    /// How long packets to the user wait; `None` while its bandwidth is zero.
+    pub(crate) wait: Option<Span>,
+}
+
+/// The slow ceiling of a user's flows.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Ceiling {
     /// Where the user's packets go.
-    pub addresses: Vec<IpAddr>,
-    /// The signal of draft-ietf-scone-protocol, 0 to 127; 127: unknown.
-    pub signal: u8,
-    /// What it says; `None`: unknown.
-    pub kbit_per_s: Option<u64>,
+    pub(crate) addresses: Vec<IpAddr>,
+    /// The ceiling.
+    pub(crate) signal: Signal,
 }
 
 impl Service {
-    /// Layer-2 measurements of the users about whom this client is told, or, for an operator, of all. `wanted`: only users with one
-    /// of these addresses; empty: all.
-    pub(crate) fn layer2(&self, asker: &PeerName, wanted: &[IpAddr], plmn: &Plmn) -> Vec<CellUeInfo> {
+    /// Measurements of the users about whom this client hears, or, for an operator, of all. `wanted`: only users with one of these
+    /// addresses; empty: all.
+    pub(crate) fn measurements(&self, asker: &PeerName, wanted: &[IpAddr]) -> Vec<Measurement> {
         let may = |index: &UserIndex| asker.role() == Role::Operator || self.is_told(asker, *index);
         let users = self.identities.all().filter(may);
-        users.filter_map(|index| self.cell_ue_info(index, wanted, plmn)).collect()
+        users.filter_map(|index| self.measurement(index, wanted)).collect()
     }
 
-    fn cell_ue_info(&self, index: UserIndex, wanted: &[IpAddr], plmn: &Plmn) -> Option<CellUeInfo> {
-        let record = self.users.last(index)?;
+    fn measurement(&self, index: UserIndex, wanted: &[IpAddr]) -> Option<Measurement> {
+        let user = &self.users[index.0];
+        let record = user.last()?;
         let mut addresses = self.identities.addresses(index);
         let is_wanted = |address: &IpAddr| wanted.is_empty() || wanted.contains(&address.to_canonical());
-        let address = addresses.find(is_wanted)?;
-        let kbit = |rate: Rate| rate.as_bytes_per_sec() / 125;
-        let served = self.users.served(index);
-        let wait = (!record.downlink.is_zero()).then(|| record.downlink.time_for(record.backlog));
-        Some(CellUeInfo {
-            associate_id: AssociateId::of_address(address),
-            ecgi: Ecgi { cell_id: format!("{:x}", self.users.cell(index)?), plmn: plmn.clone() },
-            dl_nongbr_throughput: served.map(kbit),
-            dl_gbr_throughput: None,
-            ul_nongbr_throughput: served.map(|_| kbit(record.uplink)),
-            ul_gbr_throughput: None,
-            dl_nongbr_delay: wait.map(|wait| wait.as_nanos() / 1_000_000),
+        let served = user.served();
+        Some(Measurement {
+            address: addresses.find(is_wanted)?,
+            cell: user.cell()?,
+            downlink: served,
+            uplink: served.map(|_| record.uplink),
+            wait: (!record.downlink.is_zero()).then(|| record.downlink.time_for(record.backlog)),
         })
     }
 
     /// The slow ceilings of all users of whom something is known.
     pub(crate) fn ceilings(&self) -> Vec<Ceiling> {
-        let known = self.identities.all().filter(|index| self.users.last(*index).is_some());
-        let ceiling = |index| {
-            let signal = self.users.ceiling(index);
-            Ceiling {
-                addresses: self.identities.addresses(index).collect(),
-                signal: signal.number(),
-                kbit_per_s: signal.rate().map(|rate| rate.as_bytes_per_sec() / 125),
-            }
+        let known = self.identities.all().filter(|index| self.users[index.0].last().is_some());
+        let ceiling = |index| Ceiling {
+            addresses: self.identities.addresses(index).collect(),
+            signal: self.users[index.0].ceiling(),
         };
         known.map(ceiling).collect()
     }

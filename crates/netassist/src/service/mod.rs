@@ -6,19 +6,18 @@ mod overview;
 mod registrations;
 mod turns;
 
-pub use measurements::Ceiling;
+pub(crate) use measurements::{Ceiling, Measurement};
 pub use overview::{Group, Overview, Told, UserOverview};
 
 use crate::audit::{AuditEntry, Event, Ground, Refused};
 use crate::identity::{Identities, UserIndex};
-use crate::limits::{Allowance, MAX_CLIENTS, MAX_CLIENTS_OF_ONE_NAME};
+use crate::limits::{MAX_CLIENTS, MAX_CLIENTS_OF_ONE_NAME, beginnings, client_requests, logged_refusals};
 use crate::live_flows::LiveFlows;
-use crate::name::{PeerName, Role};
-use crate::protocol::{Answer, Request};
 use crate::sample::Sample;
 use crate::sessions::Session;
-use crate::users::Users;
-use cellcc_assist::Record;
+use cellcc_assist::{Record, UserModel};
+use cellcc_netassist_client::protocol::{Answer, Request};
+use cellcc_netassist_client::{Allowance, PeerName, Role};
 use cellcc_units::{Span, Time};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::IpAddr;
@@ -134,7 +133,7 @@ struct Subscription {
 #[derive(Debug)]
 pub struct Service {
     identities: Identities,
-    users: Users,
+    users: Vec<UserModel>,
     live_flows: LiveFlows,
     clients: BTreeMap<ClientId, Client>,
     next_client: u64,
@@ -154,7 +153,7 @@ impl Service {
     /// The service for these users.
     pub fn new(now: Time, identities: Identities, live_flows: LiveFlows) -> Self {
         Self {
-            users: Users::new(&identities),
+            users: identities.all().map(|index| UserModel::new(identities.key(index).0)).collect(),
             subscriptions: identities.all().map(|_| BTreeMap::new()).collect(),
             turns: Turns::new(now, &identities, PERIOD),
             live_flows,
@@ -182,7 +181,7 @@ impl Service {
         let client = Client {
             name,
             address,
-            requests: Allowance::of_requests(now),
+            requests: client_requests(now),
             refused: 0,
             too_fast: 0,
             subscriptions: BTreeSet::new(),
@@ -245,7 +244,8 @@ impl Service {
         };
         let subscriptions = &self.subscriptions[index.0];
         let flows = subscriptions.values().fold(0_u16, |sum, each| sum.saturating_add(each.flows));
-        let Some(record) = self.users.take(index, self.identities.key(index).0, sample, flows) else {
+        let user = &mut self.users[index.0];
+        let Some(record) = user.take(sample.cell, sample.until, &sample.measured, flows) else {
             self.counts.samples_too_early += 1;
             return None;
         };
@@ -263,7 +263,8 @@ impl Service {
     pub fn poll(&mut self, now: Time, unix: Time) -> Due {
         let mut due = Due::default();
         while let Some(index) = self.turns.due(now) {
-            if let Some((record, cell)) = self.users.stale(now, index) {
+            let user = &mut self.users[index.0];
+            if let Some((record, cell)) = user.stale(now).zip(user.cell()) {
                 self.counts.stale += 1;
                 let to = self.subscriptions[index.0].keys().copied().collect();
                 due.publications.push(Publication { record, cell, to });
@@ -304,7 +305,7 @@ impl Service {
 
     /// Users of whom something is known.
     pub fn known_users(&self) -> usize {
-        self.identities.all().filter(|index| self.users.last(*index).is_some()).count()
+        self.users.iter().filter(|user| user.last().is_some()).count()
     }
 
     /// The users of the table.
@@ -313,10 +314,9 @@ impl Service {
     }
 
     fn written(&mut self, now: Time, name: &PeerName) -> &Written {
-        self.written.entry(name.clone()).or_insert_with(|| Written {
-            beginnings: Allowance::of_beginnings(now),
-            refusals: Allowance::of_logged_refusals(now),
-        })
+        self.written
+            .entry(name.clone())
+            .or_insert_with(|| Written { beginnings: beginnings(now), refusals: logged_refusals(now) })
     }
 
     fn audit(&mut self, id: ClientId, event: Event) {

@@ -3,8 +3,8 @@
 use super::{Service, Subscription};
 use crate::audit::Ground;
 use crate::identity::UserIndex;
-use crate::name::{PeerName, Role};
 use cellcc_assist::{AdviceClass, Record};
+use cellcc_netassist_client::{PeerName, Role};
 use cellcc_units::Time;
 use serde::Serialize;
 use std::cmp::Reverse;
@@ -81,11 +81,11 @@ impl Service {
     /// All users as they are now, `most` of them by name.
     pub fn overview(&self, now: Time, most: usize) -> Overview {
         let known: Vec<_> =
-            self.identities.all().filter_map(|index| Some((index, self.users.last(index)?))).collect();
+            self.identities.all().filter_map(|index| Some((index, self.users[index.0].last()?))).collect();
         let (assisted, unassisted) =
             known.iter().partition::<Vec<_>, _>(|(index, _)| self.servers_of(*index).next().is_some());
         let mut shown = known;
-        shown.sort_by_key(|(index, record)| Reverse(self.users.served(*index).unwrap_or(record.downlink)));
+        shown.sort_by_key(|(index, record)| Reverse(self.users[index.0].served().unwrap_or(record.downlink)));
         shown.truncate(most);
         shown.sort_by_key(|(index, _)| *index);
         Overview {
@@ -111,7 +111,7 @@ impl Service {
     }
 
     fn group(&self, users: &[(UserIndex, &Record)]) -> Group {
-        let served: Vec<_> = users.iter().filter_map(|(index, _)| self.users.served(*index)).collect();
+        let served: Vec<_> = users.iter().filter_map(|(index, _)| self.users[index.0].served()).collect();
         let waits: Vec<_> = users.iter().filter_map(|(_, record)| queueing_ms(record)).collect();
         Group {
             users: users.len(),
@@ -127,14 +127,14 @@ impl Service {
         let told = self.servers_of(index);
         UserOverview {
             user: self.identities.user(index).name.clone(),
-            cell: self.users.cell(index).unwrap_or_default(),
+            cell: self.users[index.0].cell().unwrap_or_default(),
             class: match record.class {
                 _ if record.stale => "stale",
                 AdviceClass::Backlogged => "backlogged",
                 AdviceClass::Partial => "partial",
                 AdviceClass::Idle => "idle",
             },
-            served_mbit_per_s: self.users.served(index).map(|rate| rate.as_mbit_per_sec()),
+            served_mbit_per_s: self.users[index.0].served().map(|rate| rate.as_mbit_per_sec()),
             told_mbit_per_s: record.downlink.as_mbit_per_sec(),
             queue_bytes: record.backlog.get(),
             queueing_ms: queueing_ms(record),

@@ -4,8 +4,8 @@ use super::{ClientId, Presented, Reply, Service, Subscription};
 use crate::audit::{EndReason, Event, Ground, Refused};
 use crate::identity::{SourceName, UserIndex};
 use crate::limits::{MAX_SUBSCRIPTIONS, MAX_TOO_FAST};
-use crate::name::Role;
-use crate::protocol::Answer;
+use cellcc_netassist_client::Role;
+use cellcc_netassist_client::protocol::Answer;
 use cellcc_units::Time;
 use std::net::IpAddr;
 
@@ -105,7 +105,7 @@ impl Service {
         let name = SourceName::Name(self.clients[&id].name.name().to_owned());
         match self.identities.by_source(&name) {
             Some(index) => {
-                self.users.on_flows_told(now, index, active);
+                self.users[index.0].on_own_flows(now, active);
                 Reply::Answers(Vec::new())
             }
             None => self.refuse(now, id, None, Refused::UnknownUser),

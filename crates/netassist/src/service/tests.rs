@@ -1,8 +1,7 @@
 use super::*;
 use crate::audit::EndReason;
 use crate::identity::{SourceName, User};
-use crate::sample::Measured;
-use cellcc_assist::{Advice, AdviceClass, MinRttParts};
+use cellcc_assist::{Advice, AdviceClass, Measured, MinRttParts};
 use cellcc_units::{Bytes, Rate};
 
 const ALICE: &str = "10.45.0.2";
@@ -117,7 +116,7 @@ fn a_record_carries_the_key_and_never_the_address() {
         panic!("not granted")
     };
     let record = service.sample(&sample("alice", 50)).unwrap().record;
-    assert_eq!(crate::identity::UserKey(record.user).to_string(), key);
+    assert_eq!(cellcc_netassist_client::UserKey(record.user).to_string(), key);
     let address = [10, 45, 0, 2];
     assert!(!record.encode().windows(4).any(|bytes| bytes == address));
 }

@@ -1,12 +1,14 @@
 //! This host's own counters, for those without access to the radio network: what passes an interface towards each user, and the
 //! round-trip times of users' TCP. Who counts is not known here: [`HostCounters`].
 
+use super::kind::{HostCounters, OpenHostCounters, Services, SourceKind};
 use super::{NextEvent, Source, SourceEvent};
 use crate::clock::ServiceClock;
 use crate::identity::{Identities, SourceName, UserIndex};
-use crate::sample::{BaseRtt, Counted, Measured, Sample};
-use cellcc_assist::{PassiveCounters, PassiveReader};
+use crate::sample::Sample;
+use cellcc_assist::{BaseRtt, Counted, Measured, PassiveCounters, PassiveReader};
 use cellcc_units::{Span, Time};
+use serde::Deserialize;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::net::IpAddr;
@@ -17,17 +19,26 @@ const PERIOD: Span = Span::from_millis(50);
 /// Wait before an interface that is gone is looked for again.
 const RETRY_DELAY: Duration = Duration::from_secs(1);
 
-/// What counts on an interface.
-pub trait HostCounters: Send {
-    /// What is counted of a user, by its place in the list.
-    ///
-    /// # Errors
-    /// The interface is gone, or what counts on it is.
-    fn read(&self, user: usize) -> Result<PassiveCounters, String>;
+/// What this host counts on an interface that leads to the users.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HostInterface {
+    /// Its name.
+    pub interface: String,
 }
 
-/// Begins to count on an interface, for users with these addresses.
-pub type OpenHostCounters = fn(&str, &[Vec<IpAddr>]) -> Result<Box<dyn HostCounters>, String>;
+impl SourceKind for HostInterface {
+    fn reads(&self) -> String {
+        self.interface.clone()
+    }
+
+    async fn open(&self, services: &Services<'_>) -> Result<Box<dyn Source>, String> {
+        let open = services.host_counters.ok_or(
+            "nothing here can count on an interface: this needs Linux, and cellcc with the feature `kernel`",
+        )?;
+        Ok(Box::new(Host::new(&self.interface, services.identities, services.clock, open)?))
+    }
+}
 
 /// The counters of an interface, each user's once a period, at a time of its own.
 pub struct Host {

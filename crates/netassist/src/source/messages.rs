@@ -1,29 +1,10 @@
 //! A source of messages: an input that says how they come, and a reader that says what is in them.
 
-use super::{InputProblem, LeftOut, NextEvent, Plausible, RawInput, Source, SourceEvent};
-use crate::sample::Sample;
-use cellcc_units::Time;
-
-/// What is in a message.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct Reading {
-    /// Its measurements.
-    pub samples: Vec<Sample>,
-    /// Its entries that are none.
-    pub left_out: LeftOut,
-}
-
-/// What is in a source's messages. Pure.
-pub trait MessageReader: Send {
-    /// What is in a message that arrived at `now`.
-    ///
-    /// # Errors
-    /// It is no message of this source: what is wrong with it.
-    fn read(&mut self, now: Time, bytes: &[u8]) -> Result<Reading, String>;
-
-    /// Begins anew: messages are missing.
-    fn forget(&mut self);
-}
+use super::{
+    InputProblem, LeftOut, MessageReader, NextEvent, Plausible, RawInput, Recorder, Source, SourceEvent,
+};
+use cellcc_units::Rate;
+use std::path::Path;
 
 /// Messages, whatever way they come and whatever they say.
 #[derive(Debug)]
@@ -39,6 +20,20 @@ impl<I: RawInput, R: MessageReader> Messages<I, R> {
     /// Reads what comes from `input`.
     pub fn new(input: I, reader: R, plausible: Plausible) -> Self {
         Self { input, reader, plausible, left_out: LeftOut::default() }
+    }
+}
+
+/// Messages from this input about cells that carry at most this; written down where a file is given.
+pub(crate) fn read_messages(
+    input: impl RawInput + 'static,
+    record: Option<&Path>,
+    reader: impl MessageReader + 'static,
+    cell_rate: Rate,
+) -> Box<dyn Source> {
+    let plausible = Plausible::in_cells_of(cell_rate);
+    match record {
+        Some(path) => Box::new(Messages::new(Recorder::new(input, path), reader, plausible)),
+        None => Box::new(Messages::new(input, reader, plausible)),
     }
 }
 

@@ -2,35 +2,42 @@
 //!
 //! To add one: implement [`Source`], or, where what arrives are messages, implement [`RawInput`] for how they arrive and
 //! [`MessageReader`], which is pure, for what they say. Then messages can be recorded and replayed without a line of yours.
+//! Its table in the configuration is a `SourceKind`, which opens it. Name that in the list of `config.rs`.
 
+mod config;
+mod feedback_file;
 pub mod flexric;
 pub mod gnb;
 mod host;
 mod http_poll;
+mod kind;
 pub mod mec;
 mod messages;
 mod plausible;
 mod recording;
 mod timetables;
+mod trace;
 mod udp;
 mod websocket;
 
 pub use crate::entries::LeftOut;
-pub use host::{Host, HostCounters, OpenHostCounters};
+pub use config::SourceConfig;
+pub use feedback_file::FeedbackSource;
+pub use host::{Host, HostInterface};
 pub use http_poll::HttpPoll;
-pub use messages::{MessageReader, Messages, Reading};
+pub(crate) use kind::Services;
+pub use kind::{HostCounters, OpenHostCounters};
+pub use messages::Messages;
 pub use plausible::{FASTEST_CELL, Plausible};
 pub use recording::{Recorder, Recording, RecordingError};
 pub use timetables::Timetables;
+pub use trace::Trace;
 pub use udp::UdpInput;
 pub use websocket::WebSocketInput;
 
 use crate::sample::Sample;
 use cellcc_units::Time;
 use std::pin::Pin;
-
-/// Users whom a cell can have, and of whom a source remembers something (3GPP TS 38.321, table 7.1-1: the RNTIs).
-pub(crate) const MAX_USERS: usize = 65_519;
 
 /// The future that [`Source::next`] returns.
 pub type NextEvent<'a> = Pin<Box<dyn Future<Output = Option<SourceEvent>> + Send + 'a>>;
@@ -86,4 +93,25 @@ impl RawInput for Box<dyn RawInput> {
     fn next(&mut self) -> NextMessage<'_> {
         (**self).next()
     }
+}
+
+/// What is in a message.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Reading {
+    /// Its measurements.
+    pub samples: Vec<Sample>,
+    /// Its entries that are none.
+    pub left_out: LeftOut,
+}
+
+/// What is in a source's messages. Pure.
+pub trait MessageReader: Send {
+    /// What is in a message that arrived at `now`.
+    ///
+    /// # Errors
+    /// It is no message of this source: what is wrong with it.
+    fn read(&mut self, now: Time, bytes: &[u8]) -> Result<Reading, String>;
+
+    /// Begins anew: messages are missing.
+    fn forget(&mut self);
 }

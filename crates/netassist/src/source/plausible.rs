@@ -4,9 +4,11 @@
 //! 2. A rate ten times that of the user's period before, and more than a hundredth of what a cell carries, only when the next period
 //!    has such a rate, too: a single wild number goes to nobody, and a user that really begins so fast loses one period.
 
-use super::{MAX_USERS, Reading};
+use super::Reading;
+use crate::entries::MAX_USERS;
 use crate::identity::SourceName;
-use crate::sample::{Measured, Sample};
+use crate::sample::Sample;
+use cellcc_assist::Measured;
 use cellcc_units::Rate;
 use std::collections::HashMap;
 
@@ -16,6 +18,11 @@ pub const FASTEST_CELL: Rate = Rate::from_bytes_per_sec(10_000_000_000 / 8);
 const JUMP: u64 = 10;
 /// Below this share of what the cell carries, no jump has to be. Ours.
 const SMALL_SHARE: f64 = 0.01;
+
+/// The rate of a cell of which nothing is said.
+pub(crate) fn fastest_cell() -> Rate {
+    FASTEST_CELL
+}
 
 /// What is believed of a source. Pure.
 #[derive(Debug)]
@@ -72,8 +79,7 @@ mod tests {
     use super::*;
     use crate::entries::LeftOut;
     use crate::identity::RadioName;
-    use crate::sample::{BaseRtt, Counted};
-    use cellcc_assist::{Evidence, Observation};
+    use cellcc_assist::{BaseRtt, Counted, Evidence, Observation};
     use cellcc_units::{Bytes, Span, Time};
 
     fn sample(mbit: f64) -> Sample {

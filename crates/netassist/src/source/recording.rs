@@ -42,7 +42,7 @@ pub enum RecordingError {
         /// What the system says.
         cause: io::Error,
     },
-    /// A line is none of a recording.
+    /// A line is not of a recording.
     #[error("{}:{line}: {problem}; expected a line such as {{\"at_us\":0,\"text\":\"...\"}}", .path.display())]
     Line {
         /// The file.
@@ -177,7 +177,7 @@ impl Recording {
     /// The next message and its time since the first; `None` after the last.
     ///
     /// # Errors
-    /// The file cannot be read, or the line is none of a recording.
+    /// The file cannot be read, or the line is not of a recording.
     pub fn read(&mut self) -> Result<Option<(Span, Vec<u8>)>, RecordingError> {
         let mut line = Vec::new();
         let length = (&mut self.lines).take(MAX_LINE_BYTES).read_until(b'\n', &mut line);

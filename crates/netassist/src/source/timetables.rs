@@ -3,8 +3,8 @@
 use super::{NextEvent, Source, SourceEvent};
 use crate::clock::ServiceClock;
 use crate::identity::SourceName;
-use crate::sample::{Measured, Sample};
-use cellcc_assist::Timetable;
+use crate::sample::Sample;
+use cellcc_assist::{Measured, Timetable};
 use cellcc_units::{Span, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -31,6 +31,11 @@ impl Timetables {
         };
         let turns = users.iter().enumerate().map(turn).collect();
         Self { clock, began, users, turns }
+    }
+
+    /// Begins one user's timetable now.
+    pub(crate) fn of_one(user: &str, timetable: Box<dyn Timetable>, clock: ServiceClock) -> Self {
+        Self::new(vec![(user.into(), timetable)], clock.now(), clock)
     }
 
     /// The samples of all whose time has come by `now`, since the beginning.

@@ -5,7 +5,8 @@
 
 use super::{InputProblem, NextMessage, RawInput, RawMessage};
 use crate::clock::ServiceClock;
-use crate::limits::Allowance;
+use crate::limits::source_messages;
+use cellcc_netassist_client::Allowance;
 use futures_util::{SinkExt, StreamExt};
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -88,7 +89,7 @@ impl WebSocketInput {
         let connected = timeout(CONNECT_TIMEOUT, connecting).await.map_err(|_| "no answer".to_owned());
         self.connection = Some(Connection {
             stream: connected.and_then(|result| result)?,
-            allowance: Allowance::of_source_messages(self.clock.now()),
+            allowance: source_messages(self.clock.now()),
             patience: Instant::now() + self.silence,
         });
         self.retry_delay = RETRY_DELAYS.0;

@@ -1,19 +1,18 @@
 //! The service with its transports.
 
+use super::counts::ServerCounts;
 use super::nats::{Publisher, PublisherSettings};
-use super::quic::Listener;
-use super::shared::{ServerCounts, Shared, TooOften};
+use super::quic::{BindError, Listener};
+use super::shared::{Shared, TooOften};
 use super::tracking::Tracking;
 use crate::audit::{AuditEntry, Event};
-use crate::certificates::{CertificateError, Credentials};
 use crate::clock::ServiceClock;
 use crate::identity::SourceName;
-use crate::name::PeerName;
 use crate::sample::Sample;
-use crate::service::{Ceiling, Counts, Overview, Service};
+use crate::service::{Ceiling, Counts, Measurement, Overview, Service};
 use crate::sessions::Session;
-use crate::source::mec::{CellUeInfo, Plmn};
-use crate::statement::Verifier;
+use crate::verifier::Verifier;
+use cellcc_netassist_client::{CertificateError, Credentials, PeerName};
 use cellcc_units::{Bytes as Size, Span, Time};
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -111,15 +110,10 @@ impl Server {
         self.shared.state().service.overview(self.shared.clock.now(), most)
     }
 
-    /// Now, and layer-2 measurements of the users with one of these addresses, or of all, about whom this client is told.
-    pub(crate) fn layer2(
-        &self,
-        asker: &PeerName,
-        addresses: &[IpAddr],
-        plmn: &Plmn,
-    ) -> (Time, Vec<CellUeInfo>) {
+    /// Now, and what is measured of the users with one of these addresses, or of all, about whom this client hears.
+    pub(crate) fn measurements(&self, asker: &PeerName, addresses: &[IpAddr]) -> (Time, Vec<Measurement>) {
         let state = self.shared.state();
-        (self.shared.clock.now(), state.service.layer2(asker, addresses, plmn))
+        (self.shared.clock.now(), state.service.measurements(asker, addresses))
     }
 
     /// The slow ceilings of all users of whom something is known.
@@ -174,20 +168,4 @@ impl Server {
     pub fn sent_bytes(&self) -> Size {
         self.shared.state().connections.values().map(|connected| connected.sent_bytes()).sum()
     }
-}
-
-/// Why the service cannot listen.
-#[derive(Debug, thiserror::Error)]
-pub enum BindError {
-    /// The address.
-    #[error("cannot listen on {listen}: {cause}; choose another address or port")]
-    Listen {
-        /// Which.
-        listen: SocketAddr,
-        /// What the system says.
-        cause: io::Error,
-    },
-    /// The certificate.
-    #[error(transparent)]
-    Certificate(#[from] CertificateError),
 }

@@ -1,19 +1,21 @@
 //! What both transports share at the service's end: the core with its clock, the evidence for registrations, and the audit log.
 
+use super::counts::ServerCounts;
 use super::nats::Outbox;
 use super::quic::Connected;
 use super::tracking::Tracking;
 use crate::audit::{AuditEntry, Event};
 use crate::clock::ServiceClock;
-use crate::consent::CONSENT;
 use crate::live_flows::tracked_flows;
-use crate::name::PeerName;
-use crate::pass::PASS;
-use crate::protocol::{Answer, RECORDS_PER_DATAGRAM, Request};
 use crate::sample::Sample;
 use crate::service::{ClientId, Consent, Presented, Publication, Reply, Service};
-use crate::statement::{Purpose, Statement, StatementError, Verifier};
+use crate::verifier::{Statement, StatementError, Verifier};
 use cellcc_assist::Record;
+use cellcc_netassist_client::PeerName;
+use cellcc_netassist_client::consent::CONSENT;
+use cellcc_netassist_client::pass::PASS;
+use cellcc_netassist_client::protocol::{Answer, RECORDS_PER_DATAGRAM, Request};
+use cellcc_netassist_client::statement::Purpose;
 use cellcc_units::{Span, Time};
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -24,37 +26,6 @@ use tokio::sync::mpsc;
 const FLOWS_INTERVAL: Span = Span::from_secs(5);
 /// And how often at most when clients ask.
 const MIN_FLOWS_INTERVAL: Span = Span::from_millis(200);
-
-/// How many of what there were, besides those of the core.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct ServerCounts {
-    /// Connections that began.
-    pub connections: u64,
-    /// Handshakes that failed: without a certificate, with a wrong or expired one.
-    pub handshakes_failed: u64,
-    /// Handshakes that were refused because there were too many, or sent back to prove an address.
-    pub handshakes_refused: u64,
-    /// Messages that were none, or too long.
-    pub malformed: u64,
-    /// Clients that did not read what they were sent.
-    pub slow: u64,
-    /// Records handed to connections.
-    pub records: u64,
-    /// Records that made room for newer ones, or that a connection did not take.
-    pub records_dropped: u64,
-    /// Connections with the broker that began.
-    pub broker_connections: u64,
-    /// Attempts to connect with the broker that failed, and connections with it that were lost.
-    pub broker_losses: u64,
-    /// What the broker's permissions refused us.
-    pub broker_refusals: u64,
-    /// Times that requests through the broker were dropped, because too many waited.
-    pub broker_requests_dropped: u64,
-    /// Records handed to the broker.
-    pub broker_records: u64,
-    /// Records that the broker did not take in time, or that were made without a connection.
-    pub broker_records_dropped: u64,
-}
 
 /// Somebody has begun more in turn than the audit log takes.
 #[derive(Debug)]

@@ -1,9 +1,10 @@
 //! What the service does not do for those who may not.
 
 use crate::support::{ALICE, BOB, Edge, Heard, Listening, name};
-use cellcc_netassist::consent::sign;
-use cellcc_netassist::protocol::{ALPN, MAX_MESSAGE_BYTES, Request, framed};
-use cellcc_netassist::{Authority, Role, SERVICE_DNS_NAME};
+use cellcc_netassist::Authority;
+use cellcc_netassist_client::consent::sign;
+use cellcc_netassist_client::protocol::{ALPN, MAX_MESSAGE_BYTES, Request, framed};
+use cellcc_netassist_client::{Role, SERVICE_DNS_NAME};
 use noq::crypto::rustls::QuicClientConfig;
 use noq::{ClientConfig, Connection, Endpoint};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};

@@ -1,10 +1,9 @@
 //! A real nats-server, configured as the guide says.
 
 use crate::support::{Edge, Listening, PATIENCE, name};
-use cellcc_netassist::{
-    Authority, BrokerClients, BrokerUrl, Credentials, KnownServer, PeerName, PublisherSettings, Role,
-    ServiceAddress, SubjectToken, permissions,
-};
+use cellcc_netassist::{Authority, BrokerClients, KnownServer, PublisherSettings, permissions};
+use cellcc_netassist_client::nats::SubjectToken;
+use cellcc_netassist_client::{BrokerUrl, Credentials, PeerName, Role, ServiceAddress};
 use std::fs;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::path::Path;

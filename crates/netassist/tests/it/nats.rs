@@ -3,7 +3,8 @@
 use crate::broker::{Broker, example, free_port, is_there};
 use crate::support::{ALICE, BOB, Edge, Heard, Listening, PATIENCE};
 use cellcc_assist::{Arrivals, Record};
-use cellcc_netassist::{Authority, Role, Server};
+use cellcc_netassist::{Authority, Server};
+use cellcc_netassist_client::Role;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::runtime::Handle;

@@ -2,8 +2,9 @@
 
 use crate::broker::{Broker, Raw, folder_of, is_there, tls};
 use crate::support::{ALICE, BOB, Edge, Heard, Listening, name};
-use cellcc_netassist::consent::sign;
-use cellcc_netassist::{Authority, Role, Server};
+use cellcc_netassist::{Authority, Server};
+use cellcc_netassist_client::Role;
+use cellcc_netassist_client::consent::sign;
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
 use std::sync::Arc;

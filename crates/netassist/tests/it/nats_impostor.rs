@@ -2,7 +2,8 @@
 
 use crate::broker::folder_of;
 use crate::support::{Edge, Heard, Listening, PATIENCE, name};
-use cellcc_netassist::{Authority, BrokerUrl, Role, ServiceAddress};
+use cellcc_netassist::Authority;
+use cellcc_netassist_client::{BrokerUrl, Role, ServiceAddress};
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};

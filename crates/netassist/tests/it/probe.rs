@@ -3,10 +3,12 @@
 use crate::sources::report;
 use crate::support::{ALICE, Heard, Listening, in_an_hour, name};
 use cellcc_assist::Record;
-use cellcc_netassist::daemon::{CellConfig, Config, Daemon, LiveFlowsFrom, SourceConfig};
+use cellcc_netassist::daemon::{CellConfig, Config, Daemon, LiveFlowsFrom, Plmn};
 use cellcc_netassist::probe::{EchoHost, Prober};
-use cellcc_netassist::source::mec::Plmn;
-use cellcc_netassist::{Authority, RadioName, Role, ServiceAddress, ServiceClock, User};
+use cellcc_netassist::source::gnb::{GnbAddress, GnbUdp};
+use cellcc_netassist::source::{FASTEST_CELL, SourceConfig};
+use cellcc_netassist::{Authority, RadioName, ServiceClock, User};
+use cellcc_netassist_client::{Role, ServiceAddress};
 use cellcc_test_support::retry_on_stall;
 use cellcc_units::Span;
 use socket2::{Domain, Protocol, Socket, Type};
@@ -110,13 +112,13 @@ async fn users_of_a_cell_have_the_round_trip_to_its_host_and_none_while_it_is_aw
         audit_log: folder.path().join("audit.jsonl"),
         live_flows: LiveFlowsFrom::None,
         users: vec![user],
-        sources: vec![SourceConfig::GnbUdp {
-            cell_rate: cellcc_netassist::source::FASTEST_CELL,
+        sources: vec![SourceConfig::GnbUdp(GnbUdp(GnbAddress {
+            cell_rate: FASTEST_CELL,
             address: gnb,
             network_rtt: Some(Span::from_secs(1)),
             downlink_slots_per_second: 1400,
             record: None,
-        }],
+        }))],
         cells: vec![CellConfig { pci: 1, echo, interval: EVERY }],
         nats: None,
     };

@@ -1,9 +1,10 @@
 //! What the service does for those who may.
 
 use crate::support::{ALICE, BOB, Edge, Heard, Listening, name};
-use cellcc_netassist::consent::sign;
-use cellcc_netassist::protocol::IDLE_TIMEOUT;
-use cellcc_netassist::{Event, Ground, Role, ServiceAddress};
+use cellcc_netassist::{Event, Ground};
+use cellcc_netassist_client::consent::sign;
+use cellcc_netassist_client::protocol::IDLE_TIMEOUT;
+use cellcc_netassist_client::{Role, ServiceAddress};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};

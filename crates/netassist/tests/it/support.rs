@@ -1,9 +1,11 @@
 //! A service in this process, and clients of it.
 
-use cellcc_assist::{Advice, AdviceClass, MinRttParts, Record};
+use cellcc_assist::{Advice, AdviceClass, Measured, MinRttParts, Record};
 use cellcc_netassist::{
-    AuditEntry, Authority, Client, ClientEvent, ClientSettings, Credentials, Identities, LiveFlows, Measured,
-    PeerName, Role, Sample, Server, Service, ServiceAddress, ServiceClock, SourceName, User,
+    AuditEntry, Authority, Identities, LiveFlows, Sample, Server, Service, ServiceClock, SourceName, User,
+};
+use cellcc_netassist_client::{
+    Client, ClientEvent, ClientSettings, Credentials, PeerName, Role, ServiceAddress,
 };
 use cellcc_units::{Bytes, Rate, Span};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};

@@ -3,11 +3,11 @@
 use super::{DELAY, USERS};
 use crate::exit::tell;
 use cellcc_netassist::base_station::{FIRST_RNTI, PCI, SLOTS_PER_SECOND};
-use cellcc_netassist::daemon::{Config, Daemon, LiveFlowsFrom, SourceConfig};
-use cellcc_netassist::source::mec::Plmn;
-use cellcc_netassist::{
-    Authority, ClientSettings, Credentials, PeerName, RadioName, Role, ServiceAddress, User,
-};
+use cellcc_netassist::daemon::{Config, Daemon, LiveFlowsFrom, Plmn};
+use cellcc_netassist::source::gnb::{GnbAddress, GnbWebsocket};
+use cellcc_netassist::source::{FASTEST_CELL, SourceConfig};
+use cellcc_netassist::{Authority, RadioName, User};
+use cellcc_netassist_client::{ClientSettings, Credentials, PeerName, Role, ServiceAddress};
 use std::error::Error;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -75,13 +75,13 @@ fn config(gnb: SocketAddr, addresses: &[IpAddr], credentials: PathBuf, out: &Pat
         // The emulated cell's flows are in no connection tracking.
         live_flows: LiveFlowsFrom::Assumed,
         users: USERS.iter().zip(addresses).enumerate().map(user).collect(),
-        sources: vec![SourceConfig::GnbWebsocket {
-            cell_rate: cellcc_netassist::source::FASTEST_CELL,
+        sources: vec![SourceConfig::GnbWebsocket(GnbWebsocket(GnbAddress {
+            cell_rate: FASTEST_CELL,
             address: gnb,
             network_rtt: Some(DELAY * 2),
             downlink_slots_per_second: SLOTS_PER_SECOND,
             record: None,
-        }],
+        }))],
         cells: Vec::new(),
     }
 }

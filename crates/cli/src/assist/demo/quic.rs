@@ -6,8 +6,8 @@ use crate::exit::{Exit, tell};
 use crate::process::{exit, runtime, signals};
 use cellcc_experiment::{Distribution, Path, Record};
 use cellcc_link::{Delay, LinkConfig, TraceCache};
-use cellcc_netassist::AssistedPeers;
 use cellcc_netassist::emulated_cell::{CellUser, EmulatedCell};
+use cellcc_netassist_client::AssistedPeers;
 use cellcc_transfer::{
     AdviceConfig, Direction, Identity, Limits, Outcome, Payload, Request, Server, ServerSettings, Trust,
     VERSION, transfer,

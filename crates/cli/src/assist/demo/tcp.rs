@@ -2,8 +2,7 @@
 
 use super::edge::Edge;
 use super::{DELAY, QUEUE, Rounds, USERS, tell_of_round};
-use crate::assist::kernel_feed::KernelFeed;
-use crate::exit::Exit;
+use crate::exit::{Exit, tell};
 use crate::process::{end_when_interrupted, runtime};
 use cellcc_emu::kernel::KernelDriver;
 use cellcc_experiment::{
@@ -11,8 +10,8 @@ use cellcc_experiment::{
     TcpBackend, TcpRun,
 };
 use cellcc_kernel::KernelSchemes;
-use cellcc_netassist::Client;
 use cellcc_netassist::base_station::{BaseStation, REPORT_PERIOD};
+use cellcc_netassist_client::{Client, KernelFeed};
 use cellcc_units::{Span, Time};
 use std::error::Error;
 use std::fmt::Display;
@@ -140,7 +139,7 @@ impl Assisted {
         let edge = Edge::start(base_station.address(), run.peers, &self.out).await?;
         let schemes = Arc::clone(&self.schemes);
         let feed = KernelFeed::new(move |user, advice| schemes.advise(user, advice).map_err(|error| error.0));
-        let client = Client::start(edge.client(), feed.listener())?;
+        let client = Client::start(edge.client(), feed.listener(tell))?;
         for peer in run.peers {
             client.want(*peer, 1, None);
         }

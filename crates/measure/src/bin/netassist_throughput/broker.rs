@@ -2,9 +2,9 @@
 
 use crate::process::resident_bytes;
 use anyhow::{Context, bail};
-use cellcc_netassist::{
-    Authority, BrokerClients, BrokerUrl, Identities, KnownServer, PeerName, Role, SubjectToken, permissions,
-};
+use cellcc_netassist::{Authority, BrokerClients, Identities, KnownServer, permissions};
+use cellcc_netassist_client::nats::SubjectToken;
+use cellcc_netassist_client::{BrokerUrl, PeerName, Role};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};

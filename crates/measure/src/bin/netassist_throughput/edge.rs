@@ -3,11 +3,13 @@
 use crate::broker::Broker;
 use crate::process;
 use anyhow::{Result, bail};
-use cellcc_assist::{Advice, AdviceClass, MinRttParts};
+use cellcc_assist::{Advice, AdviceClass, Measured, MinRttParts};
 use cellcc_netassist::{
-    Authority, Identities, LiveFlows, Measured, PeerName, PublisherSettings, Role, Sample, Server, Service,
-    ServiceClock, SourceName, SubjectToken, User,
+    Authority, Identities, LiveFlows, PublisherSettings, Sample, Server, Service, ServiceClock, SourceName,
+    User,
 };
+use cellcc_netassist_client::nats::SubjectToken;
+use cellcc_netassist_client::{PeerName, Role};
 use cellcc_units::{Bytes, Rate, Span};
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};

@@ -4,8 +4,9 @@ use crate::edge::{Edge, USERS_OF_A_CLIENT, address, names, runtime, wait_until};
 use crate::process::resident_bytes;
 use anyhow::{Context, Result};
 use cellcc_experiment::Distribution;
-use cellcc_netassist::{
-    BrokerUrl, Client, ClientEvent, ClientSettings, Credentials, Role, ServiceAddress, ServiceClock,
+use cellcc_netassist::ServiceClock;
+use cellcc_netassist_client::{
+    BrokerUrl, Client, ClientEvent, ClientSettings, Credentials, Role, ServiceAddress,
 };
 use std::io::{BufRead, BufReader, Lines, Read, stdin};
 use std::path::Path;

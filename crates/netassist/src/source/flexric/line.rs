@@ -8,7 +8,8 @@
 //!
 //! Other fields are left out. An entry that lacks something is left out, counted and named; the others of the line count.
 
-use crate::entries::{Entries, Entry, LeftOut, fields, shortened};
+use crate::entries::{Entries, Entry, LeftOut, fields};
+use cellcc_netassist_client::protocol::shortened;
 use cellcc_units::Bytes;
 use serde::Deserialize;
 use thiserror::Error;
@@ -110,7 +111,7 @@ struct Lists {
 /// Reads a line.
 ///
 /// # Errors
-/// It is none of an xApp.
+/// Not a line of an xApp.
 pub fn parse(bytes: &[u8]) -> Result<Line, Malformed> {
     let lists: Lists =
         serde_json::from_slice(bytes).map_err(|error| Malformed::Json(shortened(&error.to_string())))?;

@@ -4,9 +4,11 @@
 //! Source: openaicellular/flexric at 1f04cc5 (December 2023), the structures of the service models. Not tried: a live base station
 //! or RIC.
 
+mod kind;
 mod line;
 mod samples;
 
+pub use kind::FlexRic;
 pub use line::{GtpTunnel, Line, MacUe, Malformed, RlcBearer, parse};
 pub use samples::{FlexRicReader, FlexRicSettings, UserNames};
 

@@ -7,10 +7,11 @@
 //! - else as long as its resource blocks take at the cell's rate, times the users that were served, and not longer than the step.
 
 use super::line::{Line, MacUe, Malformed, parse};
+use crate::entries::MAX_USERS;
 use crate::identity::{RadioName, SourceName};
-use crate::sample::{BaseRtt, Counted, Measured, Sample};
-use crate::source::{MAX_USERS, Reading};
-use cellcc_assist::{Evidence, Observation};
+use crate::sample::Sample;
+use crate::source::Reading;
+use cellcc_assist::{BaseRtt, Counted, Evidence, Measured, Observation};
 use cellcc_units::{Bytes, Rate, Span, Time};
 use serde::Deserialize;
 use std::collections::{BTreeMap, HashMap};

@@ -6,9 +6,11 @@
 //! Two traps, each with a test: `dl_brate` and `ul_brate` are bit/s, where the documentation says kbit/s;
 //! `max_pdsch_distance` is in milliseconds, where the documentation says slots.
 
+mod kinds;
 mod report;
 mod samples;
 
+pub use kinds::{GnbAddress, GnbRecording, GnbUdp, GnbWebsocket};
 pub use report::{CellReport, Malformed, Message, UeReport, parse};
 pub use samples::{GnbReader, GnbSettings, message};
 

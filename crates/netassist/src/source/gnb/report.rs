@@ -9,7 +9,8 @@
 //! something is left out, counted and named; the others of the message count. `dl_bs`, what waits, may be absent: some senders
 //! over UDP do not tell it, and the transport blocks say how long the user was served.
 
-use crate::entries::{Entries, Entry, LeftOut, fields, shortened};
+use crate::entries::{Entries, Entry, LeftOut, fields};
+use cellcc_netassist_client::protocol::shortened;
 use cellcc_units::{Bytes, Rate, Span};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -117,7 +118,7 @@ impl Entry for Cell {
 /// Reads a message.
 ///
 /// # Errors
-/// It is none of a base station.
+/// Not a message of a base station.
 pub fn parse(bytes: &[u8]) -> Result<Message, Malformed> {
     let envelope: Envelope<'_> =
         serde_json::from_slice(bytes).map_err(|error| Malformed::Json(shortened(&error.to_string())))?;

@@ -8,10 +8,11 @@
 //!   the others were. Not longer than the period without its longest gap: nothing waited in it.
 
 use super::report::{CellReport, Malformed, Message, UeReport, parse};
+use crate::entries::MAX_USERS;
 use crate::identity::{RadioName, SourceName};
-use crate::sample::{BaseRtt, Counted, Measured, Sample};
-use crate::source::{MAX_USERS, Reading};
-use cellcc_assist::{Evidence, Observation};
+use crate::sample::Sample;
+use crate::source::Reading;
+use cellcc_assist::{BaseRtt, Counted, Evidence, Measured, Observation};
 use cellcc_units::{Bytes, Rate, Span, Time};
 use std::collections::HashMap;
 
@@ -72,7 +73,7 @@ impl GnbReader {
             let served = cell.users.iter().filter(|user| user.blocks > 0).count().max(1) as u64;
             samples.extend(cell.users.iter().filter_map(|user| self.sample(now, at_ms, user, served)));
         }
-        // A cell tells of all its users: whoever is missing has left, and begins anew where they come back.
+        // A cell reports all its users: who is missing has left, and begins anew on return.
         let is_of =
             |cell: &CellReport, pci| cell.pci == Some(pci) || cell.users.iter().any(|user| user.pci == pci);
         let is_told_of = |pci| cells.iter().any(|cell| is_of(cell, pci));

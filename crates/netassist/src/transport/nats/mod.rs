@@ -1,24 +1,12 @@
-//! NATS between services and clients: a broker passes records on, and its permissions decide who hears of whom.
-//!
-//! | subject | who publishes | what |
-//! |---|---|---|
-//! | `na.v1.SITE.CELL.KEY` | the service of a site | one record of 64 bytes |
-//! | `na.ask.v1.ROLE.NAME` | the client of this name | a request in JSON |
-//! | `na.answer.v1.ROLE.NAME.SESSION` | services | an answer in JSON |
+//! The service's end of a NATS broker, and the permissions that the broker needs.
 
-mod broker;
-mod client;
-mod connection;
+mod outbox;
 mod permissions;
 mod publisher;
 mod registrations;
-pub mod subject;
-mod wire;
 
-pub(super) use client::Dialler;
-pub(super) use publisher::{Outbox, Publisher};
+pub(super) use outbox::Outbox;
+pub(super) use publisher::Publisher;
 
-pub use broker::{BrokerUrl, BrokerUrlError};
 pub use permissions::{BrokerClients, Contradiction, KnownServer, Permissions, UnknownName, permissions};
 pub use publisher::PublisherSettings;
-pub use subject::{CellName, NotAToken, SubjectToken};

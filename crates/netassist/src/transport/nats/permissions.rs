@@ -1,8 +1,8 @@
 //! The permissions that a broker needs, from the service's own table of users.
 
-use super::subject::{self, ALL_ANSWERS, ALL_RECORDS, ALL_REQUESTS, SubjectToken};
 use crate::identity::{Identities, SourceName};
-use crate::name::{PeerName, Role};
+use cellcc_netassist_client::nats::subject::{self, ALL_ANSWERS, ALL_RECORDS, ALL_REQUESTS, SubjectToken};
+use cellcc_netassist_client::{PeerName, Role};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fmt;

@@ -1,26 +1,18 @@
 //! The service's end of a broker: publishes records, and answers requests.
 
-use super::broker::BrokerUrl;
-use super::connection::{Client, Connection, Heard};
+use super::outbox::{Outbox, Waiting};
 use super::registrations::Registrations;
-use super::subject::{self, ALL_REQUESTS, CellName, SubjectToken};
-use crate::certificates::{CertificateError, Credentials};
-use crate::name::PeerName;
 use crate::problem_log::ProblemLog;
-use crate::service::Publication;
-use crate::transport::backoff::{Backoff, drawn_share};
-use crate::transport::shared::{ServerCounts, Shared};
-use bytes::Bytes;
-use cellcc_assist::Record;
-use std::collections::{BTreeMap, HashMap};
+use crate::transport::shared::Shared;
+use cellcc_netassist_client::nats::subject::{ALL_REQUESTS, CellName, SubjectToken};
+use cellcc_netassist_client::nats::{BrokerUrl, Client, Connection, Heard};
+use cellcc_netassist_client::{Backoff, CertificateError, Credentials, PeerName, drawn_share};
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tokio::sync::mpsc;
 
-/// Records that wait for the broker: those of 16,000 users in one period.
-const MAX_WAITING: usize = 1 << 14;
-/// Of these, records that are taken at once.
+/// Waiting records that are taken at once.
 const TAKEN_AT_ONCE: usize = 256;
 /// How often registrations are looked at.
 const FORGET_INTERVAL: Duration = Duration::from_secs(1);
@@ -54,44 +46,12 @@ impl std::fmt::Debug for PublisherSettings {
     }
 }
 
-/// Where records for the broker are put.
-#[derive(Debug)]
-pub(in crate::transport) struct Outbox {
-    waiting: mpsc::Sender<(String, Bytes)>,
-    site: SubjectToken,
-    cells: HashMap<u32, SubjectToken>,
-    is_connected: bool,
-}
-
-impl Outbox {
-    /// Queues a record. Where there is no room, or no broker, it is dropped: a later one takes its place.
-    pub(in crate::transport) fn publish(
-        &self,
-        publication: &Publication,
-        record: &[u8; Record::SIZE],
-        counts: &mut ServerCounts,
-    ) {
-        let subject = match self.cells.get(&publication.cell) {
-            Some(name) => subject::record(&self.site, name, &publication.record),
-            None => subject::record(&self.site, &publication.cell, &publication.record),
-        };
-        let message = (subject, Bytes::copy_from_slice(record));
-        if !self.is_connected || self.waiting.try_send(message).is_err() {
-            counts.broker_records_dropped += 1;
-        }
-    }
-
-    pub(in crate::transport) fn is_connected(&self) -> bool {
-        self.is_connected
-    }
-}
-
 /// A service's connection with its broker.
 pub(in crate::transport) struct Publisher {
     shared: Arc<Shared>,
     settings: PublisherSettings,
     tls: rustls::ClientConfig,
-    waiting: mpsc::Receiver<(String, Bytes)>,
+    waiting: Waiting,
     registrations: Registrations,
 }
 
@@ -101,9 +61,7 @@ impl Publisher {
         shared: Arc<Shared>,
     ) -> Result<Self, CertificateError> {
         let tls = settings.credentials.client_tls()?;
-        let (queue, waiting) = mpsc::channel(MAX_WAITING);
-        let cells = settings.cells.iter().map(|cell| (cell.pci, cell.name.clone())).collect();
-        let outbox = Outbox { waiting: queue, site: settings.site.clone(), cells, is_connected: false };
+        let (outbox, waiting) = Outbox::new(settings.site.clone(), &settings.cells);
         shared.state().broker = Some(outbox);
         let registrations = Registrations::new(Arc::clone(&shared), settings.addresses.clone());
         Ok(Self { shared, settings, tls, waiting, registrations })
@@ -133,7 +91,7 @@ impl Publisher {
         let mut state = self.shared.state();
         state.counts.broker_losses += 1;
         if let Some(broker) = &mut state.broker {
-            broker.is_connected = false;
+            broker.set_connected(false);
         }
         // What waits is too old once there is a connection again.
         while self.waiting.try_recv().is_ok() {
@@ -151,7 +109,7 @@ impl Publisher {
             let mut state = self.shared.state();
             state.counts.broker_connections += 1;
             if let Some(broker) = &mut state.broker {
-                broker.is_connected = true;
+                broker.set_connected(true);
             }
         }
         let Self { shared, settings, waiting, registrations, .. } = self;
@@ -163,7 +121,7 @@ impl Publisher {
 }
 
 /// Publishes records, until it cannot: why.
-async fn publish(shared: &Shared, client: &Client, waiting: &mut mpsc::Receiver<(String, Bytes)>) -> String {
+async fn publish(shared: &Shared, client: &Client, waiting: &mut Waiting) -> String {
     let mut taken = Vec::with_capacity(TAKEN_AT_ONCE);
     while waiting.recv_many(&mut taken, TAKEN_AT_ONCE).await > 0 {
         let count = taken.len() as u64;

@@ -1,11 +1,11 @@
 //! Registrations that come through a broker. The service does not see when such a client has gone: it forgets one that has not
 //! asked for half a minute, and each user that it has not asked for again.
 
-use super::subject;
-use crate::name::PeerName;
-use crate::protocol::{Answer, FORGOTTEN_AFTER, MAX_MESSAGE_BYTES, Request, request};
 use crate::service::{ClientId, Reply};
 use crate::transport::shared::Shared;
+use cellcc_netassist_client::PeerName;
+use cellcc_netassist_client::nats::subject;
+use cellcc_netassist_client::protocol::{Answer, FORGOTTEN_AFTER, MAX_MESSAGE_BYTES, Request, request};
 use cellcc_units::Time;
 use std::collections::{BTreeMap, HashMap};
 use std::net::{IpAddr, Ipv4Addr};
@@ -92,13 +92,13 @@ impl Registrations {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::certificates::Authority;
+    use crate::authority::Authority;
     use crate::clock::ServiceClock;
     use crate::identity::{Identities, User};
     use crate::live_flows::LiveFlows;
-    use crate::name::Role;
     use crate::service::Service;
-    use crate::statement::Verifier;
+    use crate::verifier::Verifier;
+    use cellcc_netassist_client::Role;
     use cellcc_units::Span;
     use std::time::SystemTime;
 

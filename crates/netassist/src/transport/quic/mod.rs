@@ -1,39 +1,10 @@
-//! QUIC between the service and its clients: both ends have certificates, registrations go over one stream, records in datagrams.
+//! The service's end of QUIC.
 
-mod client;
-mod connections;
-mod framing;
+mod connected;
+mod listener;
 mod restart;
 
-pub(super) use client::Dialler;
-pub(super) use connections::{Connected, Listener};
+pub(super) use connected::Connected;
+pub(super) use listener::Listener;
 
-use crate::protocol::{IDLE_TIMEOUT, KEEP_ALIVE};
-use noq::{TransportConfig, VarInt};
-
-/// Unread messages of a peer: what comes is read at once, and is short.
-const STREAM_WINDOW: u32 = 1 << 16;
-/// Records that wait for a congested path: those of 4,000 users in one period. Older ones make room for newer ones. As many as
-/// 256 clients that acknowledge nothing make the service hold 64 MiB.
-const DATAGRAM_BUFFER_BYTES: usize = 256 << 10;
-/// Records that a client has not taken yet: four times as many, since its reader may be late.
-const DATAGRAM_RECEIVE_BYTES: usize = 1 << 20;
-
-/// Nobody sends datagrams to the service. Without any room, though, it could not send them either (noq 1.4).
-const SERVICE_DATAGRAM_RECEIVE_BYTES: usize = 1;
-
-/// `unread_datagrams`: how many bytes of them may wait to be read.
-fn transport(unread_datagrams: usize) -> TransportConfig {
-    let mut transport = TransportConfig::default();
-    let idle = VarInt::from_u32(IDLE_TIMEOUT.as_millis() as u32);
-    transport
-        .max_idle_timeout(Some(idle.into()))
-        .keep_alive_interval(Some(KEEP_ALIVE))
-        .max_concurrent_bidi_streams(VarInt::from_u32(1))
-        .max_concurrent_uni_streams(VarInt::from_u32(0))
-        .stream_receive_window(VarInt::from_u32(STREAM_WINDOW))
-        .receive_window(VarInt::from_u32(STREAM_WINDOW))
-        .datagram_receive_buffer_size(Some(unread_datagrams))
-        .datagram_send_buffer_size(DATAGRAM_BUFFER_BYTES);
-    transport
-}
+pub use listener::BindError;

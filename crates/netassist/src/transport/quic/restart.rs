@@ -2,7 +2,7 @@
 //! know with stateless resets (RFC 9000, section 10.3). A client believes the token that it was given before the crash, so that
 //! tokens, and the connection identifiers that they belong to, are made from the service's private key.
 
-use crate::certificates::Credentials;
+use cellcc_netassist_client::Credentials;
 use noq::EndpointConfig;
 use noq_proto::HashedConnectionIdGenerator;
 use ring::hmac::{HMAC_SHA256, Key, sign};

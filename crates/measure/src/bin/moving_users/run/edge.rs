@@ -5,7 +5,7 @@ use super::sites::SITES;
 use anyhow::{Context, Result, bail};
 use cellcc_emu::namespace::Namespace;
 use cellcc_netassist::base_station::{FIRST_RNTI, PCI, SLOTS_PER_SECOND};
-use cellcc_netassist::{BrokerUrl, ClientSettings, Credentials, Role, ServiceAddress};
+use cellcc_netassist_client::{BrokerUrl, ClientSettings, Credentials, Role, ServiceAddress};
 use libbpf_rs::MapHandle;
 use std::fs::{self, File};
 use std::io::{Read, Write};

@@ -6,7 +6,7 @@ use super::heard::{Heard, Observed};
 use anyhow::{Context, Result};
 use cellcc_emu::topology::Topology;
 use cellcc_experiment::Source;
-use cellcc_netassist::AssistedPeers;
+use cellcc_netassist_client::AssistedPeers;
 use cellcc_transfer::{
     AdviceConfig, ClientSettings, Direction, Identity, Limits, Payload, Progress, Request, Server,
     ServerSettings, Trust, VERSION, transfer,
@@ -147,7 +147,7 @@ fn connect(topology: &Topology, user: usize, flow: &Flow) -> Result<TcpStream> {
 /// `cellcc serve --assist`, as far as these flows need it.
 fn serve(
     address: Ipv4Addr,
-    advice: cellcc_netassist::ClientSettings,
+    advice: cellcc_netassist_client::ClientSettings,
     heard: Heard,
 ) -> Result<(SocketAddr, Trust)> {
     let service = AssistedPeers::start(advice, |_| {})?;

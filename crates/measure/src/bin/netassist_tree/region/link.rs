@@ -1,8 +1,9 @@
 //! What goes over each link in each second, and how long messages are.
 
 use cellcc_assist::{AdviceClass, Record};
-use cellcc_netassist::protocol::{Answer, Request, framed};
-use cellcc_netassist::{PeerName, Role, UserKey, subject};
+use cellcc_netassist_client::nats::subject;
+use cellcc_netassist_client::protocol::{Answer, Request, framed};
+use cellcc_netassist_client::{PeerName, Role, UserKey};
 use cellcc_units::{Bytes, Rate, Span, Time};
 use std::net::IpAddr;
 use std::ops::Range;

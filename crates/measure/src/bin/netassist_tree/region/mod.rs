@@ -18,7 +18,7 @@ mod server;
 
 pub(crate) use link::{Flow, Link, PERIOD, Sizes};
 
-use cellcc_netassist::protocol::PING_INTERVAL;
+use cellcc_netassist_client::protocol::PING_INTERVAL;
 use cellcc_units::{Span, Time};
 use link::{Links, count_records};
 use rand::{RngExt, SeedableRng};

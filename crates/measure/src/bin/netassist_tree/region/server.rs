@@ -1,7 +1,8 @@
 //! A server's end: what it wants, what it has asked for, how fast it may ask.
 
-use cellcc_netassist::protocol::RENEWED_EVERY;
-use cellcc_netassist::{Allowance, Backoff};
+use cellcc_netassist::client_requests;
+use cellcc_netassist_client::protocol::RENEWED_EVERY;
+use cellcc_netassist_client::{Allowance, Backoff, own_requests};
 use cellcc_units::{Span, Time};
 use std::collections::{HashMap, VecDeque};
 
@@ -40,8 +41,8 @@ impl Server {
             connections: 0,
             is_connected: true,
             requests: VecDeque::new(),
-            own: Allowance::of_own_requests(Time::ZERO),
-            allowed: (0..sites).map(|_| Allowance::of_requests(Time::ZERO)).collect(),
+            own: own_requests(Time::ZERO),
+            allowed: (0..sites).map(|_| client_requests(Time::ZERO)).collect(),
             renewals: 0,
             refusals: HashMap::new(),
         }
@@ -53,8 +54,8 @@ impl Server {
         self.connected_at = now;
         self.connections += 1;
         self.requests = self.users.iter().copied().collect();
-        self.own = Allowance::of_own_requests(now);
-        self.allowed.iter_mut().for_each(|allowed| *allowed = Allowance::of_requests(now));
+        self.own = own_requests(now);
+        self.allowed.iter_mut().for_each(|allowed| *allowed = client_requests(now));
         self.backoff = Backoff::default();
         self.connections
     }

@@ -1,0 +1,72 @@
+//! How fast somebody may do something.
+
+use cellcc_units::Time;
+use governor::clock::{Clock, Reference};
+use governor::middleware::NoOpMiddleware;
+use governor::nanos::Nanos;
+use governor::state::{InMemoryState, NotKeyed};
+use governor::{Quota, RateLimiter};
+use std::num::NonZeroU32;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// How fast one client, or somebody else, may do something. It has no clock: time comes in.
+#[derive(Debug)]
+pub struct Allowance {
+    clock: GivenTime,
+    limiter: RateLimiter<NotKeyed, InMemoryState, GivenTime, NoOpMiddleware<GivenInstant>>,
+}
+
+impl Allowance {
+    /// So often a second, and so often at once.
+    pub fn new(now: Time, per_second: NonZeroU32, at_once: NonZeroU32) -> Self {
+        let clock = GivenTime::at(now);
+        let quota = Quota::per_second(per_second).allow_burst(at_once);
+        Self { limiter: RateLimiter::direct_with_clock(quota, clock.clone()), clock }
+    }
+
+    /// Whether it may do it once more, and has done so then. Time does not go back from call to call.
+    pub fn allows(&self, now: Time) -> bool {
+        self.clock.0.store(now.as_nanos(), Ordering::Relaxed);
+        self.limiter.check().is_ok()
+    }
+}
+
+/// The time that was given last, as governor wants it.
+#[derive(Debug, Clone)]
+struct GivenTime(Arc<AtomicU64>);
+
+impl GivenTime {
+    fn at(now: Time) -> Self {
+        Self(Arc::new(AtomicU64::new(now.as_nanos())))
+    }
+}
+
+impl Clock for GivenTime {
+    type Instant = GivenInstant;
+
+    fn now(&self) -> GivenInstant {
+        GivenInstant(self.0.load(Ordering::Relaxed))
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct GivenInstant(u64);
+
+impl Reference for GivenInstant {
+    fn duration_since(&self, earlier: Self) -> Nanos {
+        self.0.saturating_sub(earlier.0).into()
+    }
+
+    fn saturating_sub(&self, duration: Nanos) -> Self {
+        Self(self.0.saturating_sub(duration.into()))
+    }
+}
+
+impl std::ops::Add<Nanos> for GivenInstant {
+    type Output = Self;
+
+    fn add(self, duration: Nanos) -> Self {
+        Self(self.0.saturating_add(duration.into()))
+    }
+}

@@ -1,0 +1,126 @@
+//! What a service reports, on its way into the kernel's map.
+
+use crate::conversation::{ClientEvent, lock};
+use cellcc_assist::{Advice, Arrivals, Record};
+use cellcc_quic::Clock;
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::sync::Mutex;
+use std::time::Instant;
+
+/// Gives the kernel what is new. Late and replayed records are dropped.
+#[derive(Debug)]
+pub struct KernelFeed<A> {
+    advise: A,
+    arrivals: BTreeMap<IpAddr, Arrivals>,
+    clock: Clock,
+    /// Whether a failure has been reported.
+    has_failed: bool,
+}
+
+impl<A: FnMut(IpAddr, &Advice) -> Result<(), String> + Send + 'static> KernelFeed<A> {
+    /// `advise` writes into the map what was just heard of a user; its error says why the kernel does not take it.
+    pub fn new(advise: A) -> Self {
+        Self { advise, arrivals: BTreeMap::new(), clock: Clock::new(Instant::now()), has_failed: false }
+    }
+
+    /// Takes what a [`Client`](crate::Client) hears. `log` takes a line for what an operator should know.
+    pub fn listener(
+        self,
+        log: impl Fn(&str) + Send + Sync + 'static,
+    ) -> impl Fn(ClientEvent<'_>) + Send + Sync + 'static {
+        let feed = Mutex::new(self);
+        move |event| match event {
+            ClientEvent::Record { user, record, arrived_at } => {
+                if let Err(error) = lock(&feed).take(user, record, arrived_at) {
+                    log(&format!("the kernel does not take advice: {error}"));
+                }
+            }
+            ClientEvent::Granted(user) => log(&format!("the kernel hears about {user}")),
+            ClientEvent::Connected => log("connected"),
+            ClientEvent::Lost(reason) => log(&format!("NetAssist: {reason}; trying again")),
+            // Most peers of a machine are no users of the service.
+            ClientEvent::Denied { .. } | ClientEvent::Unusable => {}
+        }
+    }
+
+    /// Passes a record on if it is new.
+    ///
+    /// # Errors
+    /// The kernel does not take it, for the first time.
+    fn take(&mut self, user: IpAddr, record: &Record, arrived_at: Instant) -> Result<(), String> {
+        let now = self.clock.time(arrived_at);
+        // The kernel's programs stop by themselves to follow advice that is not renewed.
+        let Ok(advice) = self.arrivals.entry(user).or_default().accept(now, record) else { return Ok(()) };
+        match (self.advise)(user, &advice) {
+            Err(error) if !std::mem::replace(&mut self.has_failed, true) => Err(error),
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cellcc_assist::AdviceClass;
+    use cellcc_units::{Bytes, Rate, Span, Time};
+    use std::sync::mpsc;
+
+    const ALICE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(10, 45, 0, 2));
+
+    /// A record of this sequence number, that is valid for 150 ms.
+    fn record(sequence: u32) -> Record {
+        Record {
+            class: AdviceClass::Backlogged,
+            handover: false,
+            stale: false,
+            first: false,
+            period: Span::from_millis(50),
+            sequence,
+            measured_until: Time::ZERO + Span::from_millis(50) * u64::from(sequence),
+            user: [1; 16],
+            downlink: Rate::from_mbit_per_sec(12.0),
+            uplink: Rate::ZERO,
+            min_rtt_network: Span::ZERO,
+            min_rtt_downlink: Span::ZERO,
+            min_rtt_uplink: Span::ZERO,
+            backlog: Bytes::ZERO,
+            valid_for: Span::from_millis(150),
+            flows: 1,
+            cell_epoch: 0,
+        }
+    }
+
+    #[test]
+    fn what_is_new_reaches_the_kernel_and_what_is_late_or_replayed_does_not() {
+        let (advised, taken) = mpsc::channel();
+        let feed =
+            KernelFeed::new(move |user, _: &Advice| advised.send(user).map_err(|error| error.to_string()));
+        let listener = feed.listener(|line| panic!("{line}"));
+        let start = Instant::now();
+        let hear = |sequence: u32, millis: u64| {
+            let arrived_at = start + std::time::Duration::from_millis(millis);
+            listener(ClientEvent::Record { user: ALICE, record: &record(sequence), arrived_at });
+            taken.try_iter().count()
+        };
+        assert_eq!(hear(1, 50), 1);
+        assert_eq!(hear(1, 60), 0, "replayed");
+        assert_eq!(hear(2, 251), 0, "151 ms late");
+        assert_eq!(hear(3, 250), 1);
+    }
+
+    #[test]
+    fn a_kernel_that_takes_nothing_is_a_line_once() {
+        let (log, lines) = mpsc::channel();
+        let feed = KernelFeed::new(|_, _: &Advice| Err("no map".into()));
+        let listener = feed.listener(move |line| log.send(line.to_owned()).unwrap());
+        for sequence in 1..4 {
+            listener(ClientEvent::Record {
+                user: ALICE,
+                record: &record(sequence),
+                arrived_at: Instant::now(),
+            });
+        }
+        assert_eq!(lines.try_iter().collect::<Vec<_>>(), ["the kernel does not take advice: no map"]);
+    }
+}

@@ -1,0 +1,35 @@
+//! QUIC between the service and its clients: both ends have certificates, registrations go over one stream, records in datagrams.
+
+mod client;
+mod framing;
+
+pub(crate) use client::Dialler;
+
+pub use framing::{FramingError, read};
+
+use crate::protocol::{IDLE_TIMEOUT, KEEP_ALIVE};
+use noq::{TransportConfig, VarInt};
+
+/// Unread messages of a peer: what comes is read at once, and is short.
+const STREAM_WINDOW: u32 = 1 << 16;
+/// Records that wait for a congested path: those of 4,000 users in one period. Older ones make room for newer ones. As many as
+/// 256 clients that acknowledge nothing make the service hold 64 MiB.
+const DATAGRAM_BUFFER_BYTES: usize = 256 << 10;
+/// Records that a client has not taken yet: four times as many, since its reader may be late.
+const DATAGRAM_RECEIVE_BYTES: usize = 1 << 20;
+
+/// The settings of both ends. `unread_datagrams`: how many bytes of them may wait to be read.
+pub fn transport(unread_datagrams: usize) -> TransportConfig {
+    let mut transport = TransportConfig::default();
+    let idle = VarInt::from_u32(IDLE_TIMEOUT.as_millis() as u32);
+    transport
+        .max_idle_timeout(Some(idle.into()))
+        .keep_alive_interval(Some(KEEP_ALIVE))
+        .max_concurrent_bidi_streams(VarInt::from_u32(1))
+        .max_concurrent_uni_streams(VarInt::from_u32(0))
+        .stream_receive_window(VarInt::from_u32(STREAM_WINDOW))
+        .receive_window(VarInt::from_u32(STREAM_WINDOW))
+        .datagram_receive_buffer_size(Some(unread_datagrams))
+        .datagram_send_buffer_size(DATAGRAM_BUFFER_BYTES);
+    transport
+}

@@ -1,0 +1,58 @@
+//! All kinds of sources, by what the configuration calls them.
+
+use super::Source;
+use super::feedback_file::FeedbackSource;
+use super::flexric::FlexRic;
+use super::gnb::{GnbRecording, GnbUdp, GnbWebsocket};
+use super::host::HostInterface;
+use super::kind::{Services, SourceKind};
+use super::mec::MecLayer2;
+use super::trace::Trace;
+use serde::Deserialize;
+use std::path::PathBuf;
+
+macro_rules! kinds {
+    ($($name:literal: $Kind:ident,)*) => {
+        /// A table `[[source]]` of the configuration.
+        #[derive(Debug, Clone, Deserialize)]
+        #[serde(tag = "kind")]
+        #[allow(missing_docs, reason = "each kind says what it is")]
+        pub enum SourceConfig {
+            $(#[serde(rename = $name)] $Kind($Kind),)*
+        }
+
+        impl SourceConfig {
+            /// Its kind and what it reads, for messages.
+            pub(crate) fn which(&self) -> String {
+                match self {
+                    $(Self::$Kind(kind) => format!("{} {}", $name, kind.reads()),)*
+                }
+            }
+
+            /// The file that it names, relative to the configuration.
+            pub(crate) fn file(&mut self) -> Option<&mut PathBuf> {
+                match self {
+                    $(Self::$Kind(kind) => kind.file(),)*
+                }
+            }
+
+            /// Opens it, or says why it cannot.
+            pub(crate) async fn open(&self, services: &Services<'_>) -> Result<Box<dyn Source>, String> {
+                match self {
+                    $(Self::$Kind(kind) => kind.open(services).await,)*
+                }
+            }
+        }
+    };
+}
+
+kinds! {
+    "gnb-websocket": GnbWebsocket,
+    "gnb-udp": GnbUdp,
+    "gnb-recording": GnbRecording,
+    "flexric": FlexRic,
+    "mec-layer2": MecLayer2,
+    "trace": Trace,
+    "feedback-file": FeedbackSource,
+    "host-counters": HostInterface,
+}

@@ -1,0 +1,53 @@
+//! What a kind of source is.
+
+use super::Source;
+use crate::clock::ServiceClock;
+use crate::identity::{Identities, SourceName, UserIndex};
+use cellcc_assist::PassiveCounters;
+use cellcc_link::TraceCache;
+use std::net::IpAddr;
+use std::path::PathBuf;
+
+/// A kind of source, with what its table in the configuration has.
+pub(crate) trait SourceKind {
+    /// What it reads, for messages.
+    fn reads(&self) -> String;
+
+    /// The file that its table names, where it names one: relative to the configuration.
+    fn file(&mut self) -> Option<&mut PathBuf> {
+        None
+    }
+
+    /// Opens it, or says why it cannot.
+    async fn open(&self, services: &Services<'_>) -> Result<Box<dyn Source>, String>;
+}
+
+/// What counts on an interface.
+pub trait HostCounters: Send {
+    /// What is counted of a user, by its place in the list.
+    ///
+    /// # Errors
+    /// The interface is gone, or what counts on it is.
+    fn read(&self, user: usize) -> Result<PassiveCounters, String>;
+}
+
+/// Begins to count on an interface, for users with these addresses.
+pub type OpenHostCounters = fn(&str, &[Vec<IpAddr>]) -> Result<Box<dyn HostCounters>, String>;
+
+/// What sources are opened with.
+pub(crate) struct Services<'a> {
+    pub(crate) identities: &'a Identities,
+    pub(crate) clock: ServiceClock,
+    /// What counts on an interface, where something can.
+    pub(crate) host_counters: Option<OpenHostCounters>,
+    /// Traces that were read already.
+    pub(crate) traces: TraceCache,
+}
+
+impl Services<'_> {
+    /// The user of this name in the table.
+    pub(crate) fn user(&self, name: &str) -> Result<UserIndex, String> {
+        let user = self.identities.by_source(&SourceName::Name(name.into()));
+        user.ok_or_else(|| format!("it is about `{name}`, and no user has this name"))
+    }
+}
