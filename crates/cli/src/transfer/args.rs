@@ -22,7 +22,7 @@ pub(crate) struct Common {
     #[command(flatten, next_help_heading = "Whom to trust (one of the first three)")]
     who: Who,
     #[command(flatten, next_help_heading = "What is shown")]
-    pub(crate) shown: Shown,
+    pub(super) shown: Shown,
 }
 
 #[derive(Debug, clap::Args)]
@@ -75,25 +75,25 @@ struct Who {
 }
 
 #[derive(Debug, clap::Args)]
-pub(crate) struct Shown {
+pub(super) struct Shown {
     /// How often it is told how it goes [default: 1s; 250ms with --watch].
     #[arg(long, short, value_name = "TIME")]
     interval: Option<Span>,
     /// JSON lines on standard output in place of lines and table.
     #[arg(long)]
-    pub(crate) json: bool,
+    pub(super) json: bool,
     /// A live view: rate, RTT, window, and what the scheme shows of its inside.
     #[arg(long, conflicts_with = "json")]
-    pub(crate) watch: bool,
+    pub(super) watch: bool,
     /// Write the Record, as `cellcc compare` has them in runs.jsonl, and FILE.series.csv beside it.
     #[arg(long, value_name = "FILE")]
-    pub(crate) record: Option<PathBuf>,
+    pub(super) record: Option<PathBuf>,
     /// Write what each data connection does to a qlog file in this folder.
     #[arg(long, value_name = "FOLDER")]
     qlog: Option<PathBuf>,
     /// Nothing on standard error but errors.
     #[arg(long, short)]
-    pub(crate) quiet: bool,
+    pub(super) quiet: bool,
 }
 
 /// As iperf3's.
@@ -139,7 +139,7 @@ impl Made {
 }
 
 /// What the flags say, but for the advice, which needs a runtime.
-pub(crate) fn settings(asked: Asked, common: &Common) -> Result<(ClientSettings, advice::Args), Exit> {
+pub(super) fn settings(asked: Asked, common: &Common) -> Result<(ClientSettings, advice::Args), Exit> {
     let Asked { url, direction, payload, file, advice } = asked;
     let Common { how, who, shown, .. } = common;
     let interval = shown.interval.unwrap_or(if shown.watch { WATCH_INTERVAL } else { DEFAULT_INTERVAL });

@@ -8,7 +8,7 @@ use crate::exit::{Exit, print};
 use cellcc_transfer::{Outcome, Progress};
 
 /// How a transfer is shown.
-pub(crate) struct Display {
+pub(super) struct Display {
     kind: Kind,
     /// Standard output is closed, or cannot be written.
     failure: Option<Exit>,
@@ -22,7 +22,7 @@ enum Kind {
 }
 
 impl Display {
-    pub(crate) fn new(shown: &Shown) -> Self {
+    pub(super) fn new(shown: &Shown) -> Self {
         let watch = || Watch::new().map_or(Kind::Lines { has_header: false }, Kind::Watch);
         let kind = match shown {
             Shown { json: true, .. } => Kind::Json,
@@ -33,7 +33,7 @@ impl Display {
         Self { kind, failure: None }
     }
 
-    pub(crate) fn show(&mut self, progress: Progress) {
+    pub(super) fn show(&mut self, progress: Progress) {
         match (&mut self.kind, progress) {
             (Kind::Quiet, _) => {}
             (Kind::Json, Progress::Started(started)) => self.json(&start_json(started)),
@@ -62,13 +62,13 @@ impl Display {
     }
 
     /// Leaves the terminal as it was.
-    pub(crate) fn close(&mut self) {
+    pub(super) fn close(&mut self) {
         if let Kind::Watch(watch) = &self.kind {
             watch.close();
         }
     }
 
-    pub(crate) fn end(mut self, outcome: &Outcome) -> Result<(), Exit> {
+    pub(super) fn end(mut self, outcome: &Outcome) -> Result<(), Exit> {
         if matches!(self.kind, Kind::Json) {
             self.json(&end_json(outcome));
         } else {

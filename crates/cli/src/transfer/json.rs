@@ -3,13 +3,13 @@
 use cellcc_transfer::{Interval, Outcome, Started};
 use serde_json::json;
 
-pub(crate) fn start_json(started: &Started) -> serde_json::Value {
+pub(super) fn start_json(started: &Started) -> serde_json::Value {
     let mut value = json!(started);
     value["event"] = "start".into();
     value
 }
 
-pub(crate) fn interval_json(interval: &Interval) -> serde_json::Value {
+pub(super) fn interval_json(interval: &Interval) -> serde_json::Value {
     let flows = interval.flows.iter().map(|flow| {
         let sender = flow.sender.as_ref();
         json!({
@@ -40,7 +40,7 @@ pub(crate) fn interval_json(interval: &Interval) -> serde_json::Value {
     })
 }
 
-pub(crate) fn end_json(outcome: &Outcome) -> serde_json::Value {
+pub(super) fn end_json(outcome: &Outcome) -> serde_json::Value {
     let rtt = outcome.rtt().summary();
     let (sent, lost) = outcome.packets();
     let frames = outcome.frames();

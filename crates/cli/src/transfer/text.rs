@@ -4,14 +4,14 @@ use cellcc_transfer::{Interval, Outcome, Started};
 use cellcc_units::Bytes;
 
 /// What is said when a transfer begins.
-pub(crate) fn introduction(started: &Started) -> String {
+pub(super) fn introduction(started: &Started) -> String {
     let Started { server, software, scheme, connections, streams } = started;
     let are = if *connections == 1 { "connection" } else { "connections" };
     format!("{server} ({software}): {connections} {are} of {streams} streams, sent by {scheme}")
 }
 
 /// The line of an interval.
-pub(crate) fn line(interval: &Interval) -> String {
+pub(super) fn line(interval: &Interval) -> String {
     let real = |value: Option<f64>| value.map_or("-".into(), |value| format!("{value:.1}"));
     format!(
         "{:>10} {:>12} {:>10.1} {:>11} {:>12} {:>7}",
@@ -25,7 +25,7 @@ pub(crate) fn line(interval: &Interval) -> String {
 }
 
 /// An amount with three significant digits or so.
-pub(crate) fn amount(bytes: Bytes) -> String {
+pub(super) fn amount(bytes: Bytes) -> String {
     let value = bytes.as_f64();
     match bytes.get() {
         0..=999 => format!("{value:.0} B"),
@@ -36,7 +36,7 @@ pub(crate) fn amount(bytes: Bytes) -> String {
 }
 
 /// The table at the end.
-pub(crate) fn summary(outcome: &Outcome) -> String {
+pub(super) fn summary(outcome: &Outcome) -> String {
     let rtt = outcome.rtt().summary();
     let (sent, lost) = outcome.packets();
     let percent = |part: u64, whole: u64| part as f64 * 100.0 / whole.max(1) as f64;
