@@ -3,8 +3,8 @@
 use crate::error::KernelError;
 use crate::holding::Held;
 use crate::machine::Machine;
-use crate::notation::Written;
-use crate::scheme::Scheme;
+use crate::schemes::Scheme;
+use crate::schemes::notation::Written;
 use crate::steps::assisted::AdviceValue;
 use cellcc_assist::{Advice, Reports, Timetable};
 use cellcc_experiment::{

@@ -1,8 +1,8 @@
 //! Routes that name a scheme (`congctl` in ip-route(8)): only what goes there, or comes from there, uses it.
 
 use crate::error::KernelError;
-use crate::netlink::Netlink;
-use crate::scheme::Scheme;
+use crate::network::netlink::Netlink;
+use crate::schemes::Scheme;
 use netlink_packet_core::{NLM_F_CREATE, NLM_F_EXCL, NLM_F_REPLACE};
 use netlink_packet_route::AddressFamily;
 use netlink_packet_route::RouteNetlinkMessage;

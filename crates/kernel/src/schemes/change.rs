@@ -1,9 +1,9 @@
 //! What a user changes of a scheme's settings, and how they read.
 
 use crate::error::KernelError;
-use crate::notation::Written;
-use crate::scheme::Scheme;
-use crate::settings::Settings;
+use crate::schemes::Scheme;
+use crate::schemes::notation::Written;
+use crate::schemes::settings::Settings;
 use crate::steps::reminis::ReminisSettings;
 use cellcc_control::TimeOrMultiple;
 use cellcc_fixed::{c2tcp, reminis, westwood};

@@ -2,10 +2,10 @@
 
 use crate::error::KernelError;
 use crate::libbpf_log::logged;
-use crate::loading::rejected;
 use crate::machine::Machine;
 use crate::pins::Pins;
-use crate::scheme::Scheme;
+use crate::pins::loading::rejected;
+use crate::schemes::Scheme;
 use crate::sys;
 use libbpf_rs::{Link, MapCore, MapType};
 use std::os::fd::AsFd;

@@ -4,8 +4,8 @@ use crate::error::KernelError;
 use crate::libbpf_log::logged;
 use crate::machine::Machine;
 use crate::pins::{Pins, write_settings};
-use crate::scheme::Scheme;
-use crate::settings::Settings;
+use crate::schemes::Scheme;
+use crate::schemes::settings::Settings;
 use libbpf_rs::{MapCore, MapType, Object, ObjectBuilder, OpenObject};
 
 impl Pins {

@@ -1,5 +1,8 @@
 //! Records what the cores decide in the kernel, step by step.
 
+pub(crate) mod sockets;
+pub(crate) mod verification;
+
 use crate::error::KernelError;
 use crate::pins::{ONLY, Pins};
 use cellcc_control::event_log::{Step, StepWriter};

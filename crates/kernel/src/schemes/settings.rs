@@ -1,7 +1,7 @@
 //! What can be set in a scheme while it runs, as the kernel's map holds it.
 
 use crate::error::KernelError;
-use crate::scheme::Scheme;
+use crate::schemes::Scheme;
 use crate::steps::assisted::AssistedSettings;
 use crate::steps::c2tcp::C2tcpSettings;
 use crate::steps::reminis::ReminisSettings;

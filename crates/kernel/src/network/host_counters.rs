@@ -1,9 +1,9 @@
 //! What passes an interface of this host towards users, and the round-trip times of their TCP, counted in the kernel.
 
-use crate::advising::key;
 use crate::error::KernelError;
 use crate::libbpf_log::logged;
 use crate::machine::{Machine, Refusal};
+use crate::pins::advising::key;
 use crate::sys;
 use bytemuck::{Pod, Zeroable, pod_read_unaligned};
 use cellcc_assist::{PassiveCounters, PassiveRtt};
@@ -110,7 +110,7 @@ fn load(users: &[Vec<IpAddr>]) -> libbpf_rs::Result<Object> {
     let room = |count: usize| u32::try_from(count).unwrap_or(u32::MAX).max(1);
     let mut object = ObjectBuilder::default()
         .name("host_counters")?
-        .open_memory(include_bytes!("../objects/host_counters.bpf.o"))?;
+        .open_memory(include_bytes!("../../objects/host_counters.bpf.o"))?;
     for mut map in object.maps_mut() {
         match map.name().to_str() {
             Some("users") => map.set_max_entries(room(users.len()))?,

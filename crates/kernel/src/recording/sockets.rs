@@ -2,8 +2,8 @@
 
 use crate::error::KernelError;
 use crate::libbpf_log::logged;
-use crate::scheme::Scheme;
-use crate::verification::SocketName;
+use crate::recording::verification::SocketName;
+use crate::schemes::Scheme;
 use bytemuck::{Pod, Zeroable, cast_slice, checked, pod_read_unaligned};
 use cellcc_fixed::Micros;
 use cellcc_fixed::reminis::{Reminis, Zone};
@@ -64,7 +64,7 @@ impl Sockets {
     /// We may not, or the kernel is too old.
     pub fn open() -> Result<Self, KernelError> {
         let object = logged(|| {
-            let bytes = include_bytes!("../objects/sockets.bpf.o");
+            let bytes = include_bytes!("../../objects/sockets.bpf.o");
             ObjectBuilder::default().name("sockets")?.open_memory(bytes)?.load()
         });
         let object = object.map_err(|(error, log)| KernelError::Rejected {

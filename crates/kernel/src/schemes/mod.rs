@@ -1,5 +1,9 @@
 //! The schemes that there are as objects.
 
+pub(crate) mod change;
+pub(crate) mod notation;
+pub(crate) mod settings;
+
 use crate::machine::Release;
 
 /// A scheme of the kernel.
@@ -86,15 +90,15 @@ impl Scheme {
     /// The programs, as `make kernel-objects` built them.
     pub(crate) const fn object(self) -> &'static [u8] {
         match self {
-            Self::Reminis => include_bytes!("../objects/cellcc_reminis.bpf.o"),
-            Self::ReminisCubic => include_bytes!("../objects/reminis_cubic.bpf.o"),
-            Self::Natcp => include_bytes!("../objects/cellcc_natcp.bpf.o"),
-            Self::Nacubic => include_bytes!("../objects/cellcc_nacubic.bpf.o"),
-            Self::Nabbr => include_bytes!("../objects/cellcc_nabbr.bpf.o"),
-            Self::Vegas => include_bytes!("../objects/cellcc_vegas.bpf.o"),
-            Self::Westwood => include_bytes!("../objects/cellcc_westwood.bpf.o"),
-            Self::C2tcp => include_bytes!("../objects/cellcc_c2tcp.bpf.o"),
-            Self::Tide => include_bytes!("../objects/cellcc_tide.bpf.o"),
+            Self::Reminis => include_bytes!("../../objects/cellcc_reminis.bpf.o"),
+            Self::ReminisCubic => include_bytes!("../../objects/reminis_cubic.bpf.o"),
+            Self::Natcp => include_bytes!("../../objects/cellcc_natcp.bpf.o"),
+            Self::Nacubic => include_bytes!("../../objects/cellcc_nacubic.bpf.o"),
+            Self::Nabbr => include_bytes!("../../objects/cellcc_nabbr.bpf.o"),
+            Self::Vegas => include_bytes!("../../objects/cellcc_vegas.bpf.o"),
+            Self::Westwood => include_bytes!("../../objects/cellcc_westwood.bpf.o"),
+            Self::C2tcp => include_bytes!("../../objects/cellcc_c2tcp.bpf.o"),
+            Self::Tide => include_bytes!("../../objects/cellcc_tide.bpf.o"),
         }
     }
 

@@ -3,7 +3,7 @@
 use crate::error::KernelError;
 use crate::network::{self, Namespace};
 use crate::pins::Pins;
-use crate::scheme::Scheme;
+use crate::schemes::Scheme;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 

@@ -1,8 +1,8 @@
 //! Lets programs set their own delay target and window for a socket, with setsockopt at the level `IPPROTO_TCP`.
 
-use crate::control_group::{ControlGroup, GroupProgram};
 use crate::error::KernelError;
 use crate::pins::Pins;
+use crate::pins::control_group::{ControlGroup, GroupProgram};
 
 /// The option of the target RTT (DTT) of Reminis: microseconds as a `u32`; zero for that of all sockets.
 pub const TARGET_OPTION: i32 = 0x7d01;
@@ -12,7 +12,7 @@ pub const ALPHA_OPTION: i32 = 0x7d02;
 
 pub(crate) const SOCKET_OPTIONS: GroupProgram = GroupProgram {
     what: "socket options",
-    object: include_bytes!("../objects/socket_option.bpf.o"),
+    object: include_bytes!("../../objects/socket_option.bpf.o"),
     program: "set_option",
     shared_map: Some("socket_settings"),
     pin: "socket_option",

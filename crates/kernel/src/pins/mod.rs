@@ -12,12 +12,21 @@
 //!                    SCHEME/settings     its settings for all sockets
 //! ```
 
+pub(crate) mod advising;
+pub(crate) mod control_group;
+pub(crate) mod flow_counts;
+pub(crate) mod loading;
+pub(crate) mod socket_options;
+pub(crate) mod turn;
+pub(crate) mod unloading;
+pub(crate) mod upgrading;
+
 use crate::error::{KernelError, Unseen};
-use crate::flow_counts::HEAR_FLOWS;
 use crate::network;
-use crate::scheme::Scheme;
-use crate::settings::Settings;
-use crate::socket_options::SOCKET_OPTIONS;
+use crate::pins::flow_counts::HEAR_FLOWS;
+use crate::pins::socket_options::SOCKET_OPTIONS;
+use crate::schemes::Scheme;
+use crate::schemes::settings::Settings;
 use libbpf_rs::query::LinkTypeInfo;
 use libbpf_rs::{Link, MapCore, MapFlags, MapHandle};
 use rustix::fs::statfs;

@@ -1,9 +1,9 @@
 //! `reminis(dtt=40ms)`: a scheme of the kernel as the simulator's schemes are written.
 
-use crate::change::{ONE, in_fixed_point, micros};
 use crate::error::KernelError;
-use crate::scheme::Scheme;
-use crate::settings::Settings;
+use crate::schemes::Scheme;
+use crate::schemes::change::{ONE, in_fixed_point, micros};
+use crate::schemes::settings::Settings;
 use cellcc_control::AdviceRequest;
 use cellcc_control::kind::{Choice, Kind, Number, Packets, Switch, Time, TimeOrMultipleFrom};
 use cellcc_experiment::linux_settings;

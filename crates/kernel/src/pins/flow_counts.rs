@@ -1,11 +1,11 @@
 //! Beta from the user's side: a device says in a TCP option how many flows it has (`bpf/flow_count.bpf.c`).
 
-use crate::control_group::{ControlGroup, GroupProgram};
 use crate::error::KernelError;
+use crate::pins::control_group::{ControlGroup, GroupProgram};
 use crate::pins::{ONLY, Pins};
 use libbpf_rs::{Link, MapCore, MapFlags, MapHandle};
 
-const OBJECT: &[u8] = include_bytes!("../objects/flow_count.bpf.o");
+const OBJECT: &[u8] = include_bytes!("../../objects/flow_count.bpf.o");
 
 pub(crate) const HEAR_FLOWS: GroupProgram = GroupProgram {
     what: "the reading of flow counts",

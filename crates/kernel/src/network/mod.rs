@@ -1,9 +1,12 @@
 //! What can make a scheme a default: network namespaces and their routes.
 
+pub(crate) mod host_counters;
+mod netlink;
+pub mod routes;
+
 use crate::error::KernelError;
-use crate::routes;
-use crate::scheme::Scheme;
-use crate::unloading::Reset;
+use crate::pins::unloading::Reset;
+use crate::schemes::Scheme;
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
