@@ -2,7 +2,6 @@
 /* C2TCP over the kernel's CUBIC. The Rust side: steps/c2tcp.rs, which states these sizes, too. */
 #include "step.h"
 #include "cubic.h"
-#include "reno.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
@@ -91,29 +90,8 @@ void BPF_PROG(c2tcp_grow, struct sock *sk, __u32 ack, __u32 acked)
 	cubictcp_cong_avoid(sk, ack, acked);
 }
 
-SEC("struct_ops")
-__u32 BPF_PROG(c2tcp_ssthresh, struct sock *sk)
-{
-	return cubictcp_recalc_ssthresh(sk);
-}
-
-SEC("struct_ops")
-void BPF_PROG(c2tcp_set_state, struct sock *sk, __u8 new_state)
-{
-	cubictcp_state(sk, new_state);
-}
-
-SEC("struct_ops")
-void BPF_PROG(c2tcp_event, struct sock *sk, enum tcp_ca_event event)
-{
-	cubictcp_cwnd_event(sk, event);
-}
-
-SEC("struct_ops")
-__u32 BPF_PROG(c2tcp_undo, struct sock *sk)
-{
-	return tcp_reno_undo_cwnd(sk);
-}
+CUBIC_CALLBACKS(c2tcp)
+CUBIC_SSTHRESH(c2tcp)
 
 SEC(".struct_ops.link")
 struct tcp_congestion_ops scheme = {
@@ -121,9 +99,7 @@ struct tcp_congestion_ops scheme = {
 	.pkts_acked = (void *)c2tcp_acked,
 	.cong_avoid = (void *)c2tcp_grow,
 	.ssthresh = (void *)c2tcp_ssthresh,
-	.set_state = (void *)c2tcp_set_state,
-	.cwnd_event = (void *)c2tcp_event,
-	.undo_cwnd = (void *)c2tcp_undo,
+	CUBIC_OPERATIONS(c2tcp),
 	.flags = TCP_CONG_NON_RESTRICTED,
 	.name = "cellcc_c2tcp",
 };

@@ -2,7 +2,6 @@
 /* NACubic: the kernel's CUBIC, and no more than NATCP's window and rate. */
 #include "assisted.h"
 #include "cubic.h"
-#include "reno.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
@@ -44,35 +43,9 @@ void BPF_PROG(nacubic_grow, struct sock *sk, __u32 ack, __u32 acked)
 	cap_rate(sk, state, decided.pacing);
 }
 
-SEC("struct_ops")
-void BPF_PROG(nacubic_acked, struct sock *sk, const struct ack_sample *sample)
-{
-	cubictcp_acked(sk, sample);
-}
-
-SEC("struct_ops")
-__u32 BPF_PROG(nacubic_ssthresh, struct sock *sk)
-{
-	return cubictcp_recalc_ssthresh(sk);
-}
-
-SEC("struct_ops")
-void BPF_PROG(nacubic_state, struct sock *sk, __u8 new_state)
-{
-	cubictcp_state(sk, new_state);
-}
-
-SEC("struct_ops")
-void BPF_PROG(nacubic_event, struct sock *sk, enum tcp_ca_event event)
-{
-	cubictcp_cwnd_event(sk, event);
-}
-
-SEC("struct_ops")
-__u32 BPF_PROG(nacubic_undo, struct sock *sk)
-{
-	return tcp_reno_undo_cwnd(sk);
-}
+CUBIC_CALLBACKS(nacubic)
+CUBIC_SSTHRESH(nacubic)
+CUBIC_ACKED(nacubic)
 
 SEC(".struct_ops.link")
 struct tcp_congestion_ops scheme = {
@@ -80,9 +53,7 @@ struct tcp_congestion_ops scheme = {
 	.pkts_acked = (void *)nacubic_acked,
 	.cong_avoid = (void *)nacubic_grow,
 	.ssthresh = (void *)nacubic_ssthresh,
-	.set_state = (void *)nacubic_state,
-	.cwnd_event = (void *)nacubic_event,
-	.undo_cwnd = (void *)nacubic_undo,
+	CUBIC_OPERATIONS(nacubic),
 	.flags = TCP_CONG_NON_RESTRICTED,
 	.name = "cellcc_nacubic",
 };

@@ -3,7 +3,6 @@
 #include "assisted.h"
 #include "cubic.h"
 #include "pacing.h"
-#include "reno.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
@@ -46,35 +45,9 @@ void BPF_PROG(natcp_control, struct sock *sk, __u32 ack, int flag, const struct 
 	pace(sk, decided.pacing);
 }
 
-SEC("struct_ops")
-void BPF_PROG(natcp_acked, struct sock *sk, const struct ack_sample *sample)
-{
-	cubictcp_acked(sk, sample);
-}
-
-SEC("struct_ops")
-__u32 BPF_PROG(natcp_ssthresh, struct sock *sk)
-{
-	return cubictcp_recalc_ssthresh(sk);
-}
-
-SEC("struct_ops")
-void BPF_PROG(natcp_state, struct sock *sk, __u8 new_state)
-{
-	cubictcp_state(sk, new_state);
-}
-
-SEC("struct_ops")
-void BPF_PROG(natcp_event, struct sock *sk, enum tcp_ca_event event)
-{
-	cubictcp_cwnd_event(sk, event);
-}
-
-SEC("struct_ops")
-__u32 BPF_PROG(natcp_undo, struct sock *sk)
-{
-	return tcp_reno_undo_cwnd(sk);
-}
+CUBIC_CALLBACKS(natcp)
+CUBIC_SSTHRESH(natcp)
+CUBIC_ACKED(natcp)
 
 SEC(".struct_ops.link")
 struct tcp_congestion_ops scheme = {
@@ -82,9 +55,7 @@ struct tcp_congestion_ops scheme = {
 	.pkts_acked = (void *)natcp_acked,
 	.cong_control = (void *)natcp_control,
 	.ssthresh = (void *)natcp_ssthresh,
-	.set_state = (void *)natcp_state,
-	.cwnd_event = (void *)natcp_event,
-	.undo_cwnd = (void *)natcp_undo,
+	CUBIC_OPERATIONS(natcp),
 	.flags = TCP_CONG_NON_RESTRICTED,
 	.name = "cellcc_natcp",
 };

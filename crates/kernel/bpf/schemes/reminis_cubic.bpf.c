@@ -2,7 +2,6 @@
 /* Reminis over the kernel's CUBIC. */
 #include "reminis.h"
 #include "cubic.h"
-#include "reno.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
@@ -53,23 +52,7 @@ __u32 BPF_PROG(reminis_ssthresh, struct sock *sk)
 	return cubictcp_recalc_ssthresh(sk);
 }
 
-SEC("struct_ops")
-void BPF_PROG(reminis_state, struct sock *sk, __u8 new_state)
-{
-	cubictcp_state(sk, new_state);
-}
-
-SEC("struct_ops")
-void BPF_PROG(reminis_event, struct sock *sk, enum tcp_ca_event event)
-{
-	cubictcp_cwnd_event(sk, event);
-}
-
-SEC("struct_ops")
-__u32 BPF_PROG(reminis_undo, struct sock *sk)
-{
-	return tcp_reno_undo_cwnd(sk);
-}
+CUBIC_CALLBACKS(reminis)
 
 SEC(".struct_ops.link")
 struct tcp_congestion_ops scheme = {
@@ -77,9 +60,7 @@ struct tcp_congestion_ops scheme = {
 	.pkts_acked = (void *)reminis_acked,
 	.cong_avoid = (void *)reminis_grow,
 	.ssthresh = (void *)reminis_ssthresh,
-	.set_state = (void *)reminis_state,
-	.cwnd_event = (void *)reminis_event,
-	.undo_cwnd = (void *)reminis_undo,
+	CUBIC_OPERATIONS(reminis),
 	.flags = TCP_CONG_NON_RESTRICTED,
 	.name = "reminis_cubic",
 };
