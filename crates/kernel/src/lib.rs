@@ -31,8 +31,6 @@ mod network;
 mod pins;
 mod recording;
 mod schemes;
-#[path = "../bpf/steps/mod.rs"]
-pub mod steps;
 mod sys;
 
 pub use backend::KernelSchemes;
@@ -50,6 +48,4 @@ pub use pins::{DEFAULT_FOLDER, Pins};
 pub use recording::sockets::{Socket, Sockets};
 pub use recording::verification::{Difference, SocketName, VerificationError, Verified, verify};
 pub use recording::{Recorded, Recorder};
-pub use schemes::Scheme;
-pub use schemes::notation::Written;
-pub use schemes::settings::Settings;
+pub use schemes::{Core, Scheme, Settings, Written, cores, steps};

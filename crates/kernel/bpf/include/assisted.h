@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* The network's advice on the path to a peer, and the limits that follow from it. The Rust side: steps/assisted.rs, which
- * states these sizes, too. */
+/* The network's advice on the path to a peer, and the limits that follow from it. The Rust side: steps/assisted.rs. */
 #ifndef CELLCC_ASSISTED_H
 #define CELLCC_ASSISTED_H
 
@@ -50,9 +49,7 @@ struct assisted_step {
 	__u32 caps, reserved;
 };
 
-_Static_assert(sizeof(struct assisted_step) == 120, "steps/assisted.rs");
-
-STEP_OF(assisted, CORE_ASSISTED)
+STEP_OF(assisted, 2)
 
 struct socket_state {
 	struct assisted_state assisted;

@@ -6,14 +6,11 @@
 #include "kernel.h"
 #include <bpf/bpf_helpers.h>
 
-/* The numbers of the cores in a record. The Rust side: CORES in src/verification.rs. */
-enum core { CORE_REMINIS = 1, CORE_ASSISTED = 2, CORE_VEGAS = 3, CORE_WESTWOOD = 4, CORE_C2TCP = 5, CORE_TIDE = 6 };
-
-/* Which socket a step is of, and of which core. The Rust side: src/verification.rs. */
+/* Which socket a step is of, and of which core. The Rust side: src/recording/verification.rs. */
 struct socket_name {
 	__u8 peer[16]; /* IPv6, or IPv4 as ::ffff:a.b.c.d */
 	__u16 peer_port, own_port;
-	__u32 core;
+	__u32 core; /* its number in src/schemes/mod.rs */
 };
 
 static __always_inline struct socket_name name_of(struct sock *sk)

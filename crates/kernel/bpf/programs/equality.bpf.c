@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* Random steps of the cores in the kernel, for a test that compares them with the same steps on the host. The sizes of the
- * trials are those of the Rust side: steps/reminis.rs, steps/assisted.rs, steps/vegas.rs, steps/westwood.rs,
- * steps/c2tcp.rs, steps/tide.rs. */
+/* Random steps of the cores in the kernel, for a test that compares them with the same steps on the host. The trial
+ * of a core is a step with the words that it is drawn from: steps/step.rs. */
 #include "tide.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
@@ -19,26 +18,27 @@ struct {
 	__type(value, struct request);
 } requests SEC(".maps");
 
-#define TRIAL(CORE, WORDS)								\
-	struct CORE##_trial {								\
-		__u64 words[WORDS];							\
-	};										\
+struct trial {
+	__u64 words[128];
+};
+
+#define TRIAL(CORE)									\
 	struct {									\
 		__uint(type, BPF_MAP_TYPE_ARRAY);					\
 		__uint(max_entries, 1);							\
 		__type(key, __u32);							\
-		__type(value, struct CORE##_trial);					\
+		__type(value, struct trial);						\
 	} CORE##_trials SEC(".maps");							\
-	extern __hidden void CORE##_begin(struct CORE##_trial *trial, __u64 seed);	\
-	extern __hidden void CORE##_try(struct CORE##_trial *trial);			\
+	extern __hidden void CORE##_begin(struct trial *trial, __u64 seed);		\
+	extern __hidden void CORE##_try(struct trial *trial);				\
 	/* A function of its own, so that the verifier follows its branches once. */	\
-	__attribute__((noinline)) int CORE##_step(struct CORE##_trial *trial)		\
+	__attribute__((noinline)) int CORE##_step(struct trial *trial)			\
 	{										\
 		if (trial)								\
 			CORE##_try(trial);						\
 		return 0;								\
 	}										\
-	static long CORE##_once(__u64 number, struct CORE##_trial **trial)		\
+	static long CORE##_once(__u64 number, struct trial **trial)			\
 	{										\
 		CORE##_step(*trial);							\
 		return 0;								\
@@ -47,7 +47,7 @@ struct {
 	{										\
 		__u32 only = 0;								\
 		struct request *request = bpf_map_lookup_elem(&requests, &only);	\
-		struct CORE##_trial *trial = bpf_map_lookup_elem(&CORE##_trials, &only);\
+		struct trial *trial = bpf_map_lookup_elem(&CORE##_trials, &only);	\
 											\
 		if (!request || !trial)							\
 			return 0;							\
@@ -56,9 +56,5 @@ struct {
 		return 0;								\
 	}
 
-TRIAL(reminis, 23)
-TRIAL(assisted, 17)
-TRIAL(vegas, 13)
-TRIAL(westwood, 14)
-TRIAL(c2tcp, 17)
-TRIAL(tide, 87)
+/* TRIAL(NAME) of each core that there is, by tools/kernel-objects. */
+#include "trials.h"

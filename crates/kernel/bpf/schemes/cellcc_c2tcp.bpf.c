@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* C2TCP over the kernel's CUBIC. The Rust side: steps/c2tcp.rs, which states these sizes, too. */
+/* C2TCP over the kernel's CUBIC. The Rust side: steps/c2tcp.rs. */
 #include "step.h"
 #include "cubic.h"
 
@@ -22,9 +22,7 @@ struct c2tcp_step {
 	__u32 cwnd, in_recovery, growth, cuts;
 };
 
-_Static_assert(sizeof(struct c2tcp_step) == 120, "steps/c2tcp.rs");
-
-STEP_OF(c2tcp, CORE_C2TCP)
+STEP_OF(c2tcp, 5)
 
 struct socket_state {
 	struct c2tcp_state c2tcp;

@@ -6,7 +6,7 @@
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
-STEP_OF(tide, CORE_TIDE)
+STEP_OF(tide, 6)
 
 /* The state is larger than a program's stack: the step stays here, and runs in place. */
 struct socket_state {

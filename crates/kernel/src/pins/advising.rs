@@ -2,7 +2,7 @@
 
 use crate::error::KernelError;
 use crate::pins::Pins;
-use crate::steps::assisted::AdviceValue;
+use crate::schemes::steps::assisted::AdviceValue;
 use bytemuck::bytes_of;
 use cellcc_assist::Advice;
 use libbpf_rs::{MapCore, MapFlags, MapHandle};

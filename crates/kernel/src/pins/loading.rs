@@ -5,7 +5,7 @@ use crate::libbpf_log::logged;
 use crate::machine::Machine;
 use crate::pins::{Pins, write_settings};
 use crate::schemes::Scheme;
-use crate::schemes::settings::Settings;
+use crate::schemes::Settings;
 use libbpf_rs::{MapCore, MapType, Object, ObjectBuilder, OpenObject};
 
 impl Pins {

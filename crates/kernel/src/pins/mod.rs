@@ -26,7 +26,7 @@ use crate::network;
 use crate::pins::flow_counts::HEAR_FLOWS;
 use crate::pins::socket_options::SOCKET_OPTIONS;
 use crate::schemes::Scheme;
-use crate::schemes::settings::Settings;
+use crate::schemes::Settings;
 use libbpf_rs::query::LinkTypeInfo;
 use libbpf_rs::{Link, MapCore, MapFlags, MapHandle};
 use rustix::fs::statfs;
@@ -76,7 +76,7 @@ impl Pins {
     pub fn settings(&self, scheme: Scheme) -> Result<Settings, KernelError> {
         let value = self.settings_map(scheme)?.lookup(&ONLY, MapFlags::ANY);
         let value = value.map_err(KernelError::libbpf(format!("read the settings of {}", scheme.name())))?;
-        Settings::of_bytes(scheme, &value.unwrap_or_default())
+        Settings::of_bytes(scheme, value.unwrap_or_default())
     }
 
     /// Changes the settings of a scheme for all sockets, the live ones included.

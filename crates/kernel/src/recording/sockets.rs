@@ -4,6 +4,7 @@ use crate::error::KernelError;
 use crate::libbpf_log::logged;
 use crate::recording::verification::SocketName;
 use crate::schemes::Scheme;
+use crate::schemes::steps::step::mirror;
 use bytemuck::{Pod, Zeroable, cast_slice, checked, pod_read_unaligned};
 use cellcc_fixed::Micros;
 use cellcc_fixed::reminis::{Reminis, Zone};
@@ -11,20 +12,21 @@ use cellcc_units::{Rate, Span};
 use libbpf_rs::{Iter, Link, ObjectBuilder};
 use std::io::Read;
 
-/// A socket in a list. C: `struct listed` in sockets.bpf.c.
-#[repr(C)]
-#[derive(Debug, Clone, Copy, Pod, Zeroable)]
-struct Listed {
-    scheme: [u8; 16],
-    socket: SocketName,
-    pacing_rate: u64,
-    state: [u64; 13],
-    srtt_us: u32,
-    min_rtt_us: u32,
-    cwnd: u32,
-    ssthresh: u32,
-    packets_out: u32,
-    lost: u32,
+mirror! {
+    /// A socket in a list.
+    #[derive(Pod, Zeroable)]
+    pub(crate) struct Listed as listed {
+        scheme: [u8; 16],
+        socket: SocketName,
+        pacing_rate: u64,
+        state: [u64; 13],
+        srtt_us: u32,
+        min_rtt_us: u32,
+        cwnd: u32,
+        ssthresh: u32,
+        packets_out: u32,
+        lost: u32,
+    }
 }
 
 /// A socket that uses a scheme.
@@ -52,6 +54,8 @@ pub struct Socket {
     pub target: Option<Span>,
 }
 
+pub(crate) const OBJECT: &[u8] = include_bytes!("../../objects/sockets.bpf.o");
+
 /// Lists sockets.
 pub struct Sockets {
     link: Link,
@@ -63,10 +67,7 @@ impl Sockets {
     /// # Errors
     /// We may not, or the kernel is too old.
     pub fn open() -> Result<Self, KernelError> {
-        let object = logged(|| {
-            let bytes = include_bytes!("../../objects/sockets.bpf.o");
-            ObjectBuilder::default().name("sockets")?.open_memory(bytes)?.load()
-        });
+        let object = logged(|| ObjectBuilder::default().name("sockets")?.open_memory(OBJECT)?.load());
         let object = object.map_err(|(error, log)| KernelError::Rejected {
             scheme: "the list of sockets",
             problem: error.to_string(),

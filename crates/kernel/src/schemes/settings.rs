@@ -1,70 +1,56 @@
-//! What can be set in a scheme while it runs, as the kernel's map holds it.
+//! What can be set in a scheme while it runs.
 
+use super::Scheme;
 use crate::error::KernelError;
-use crate::schemes::Scheme;
-use crate::steps::assisted::AssistedSettings;
-use crate::steps::c2tcp::C2tcpSettings;
-use crate::steps::reminis::ReminisSettings;
-use crate::steps::tide::TideSettings;
-use crate::steps::vegas::VegasSettings;
-use crate::steps::westwood::WestwoodSettings;
-use bytemuck::{bytes_of, pod_read_unaligned};
+use cellcc_control::Assignment;
 
 /// The settings of a scheme, for all sockets that did not set their own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Settings {
-    /// Of Reminis over either law.
-    Reminis(ReminisSettings),
-    /// Of NATCP, NACubic, and BBR with network assistance.
-    Assisted(AssistedSettings),
-    /// Of Vegas.
-    Vegas(VegasSettings),
-    /// Of Westwood+.
-    Westwood(WestwoodSettings),
-    /// Of C2TCP.
-    C2tcp(C2tcpSettings),
-    /// Of Tide.
-    Tide(TideSettings),
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    scheme: Scheme,
+    /// As the kernel's map holds them.
+    bytes: Vec<u8>,
+    values: Vec<Assignment>,
 }
 
 impl Settings {
     /// Those of a scheme where nothing is set.
+    ///
+    /// # Panics
+    /// The registry has another scheme than the table; a test rules that out.
     pub fn default_of(scheme: Scheme) -> Self {
-        match scheme {
-            Scheme::Reminis | Scheme::ReminisCubic => Self::Reminis(ReminisSettings::default()),
-            Scheme::Natcp | Scheme::Nacubic | Scheme::Nabbr => Self::Assisted(AssistedSettings::default()),
-            Scheme::Vegas => Self::Vegas(VegasSettings::default()),
-            Scheme::Westwood => Self::Westwood(WestwoodSettings::default()),
-            Scheme::C2tcp => Self::C2tcp(C2tcpSettings::DEFAULT),
-            Scheme::Tide => Self::Tide(TideSettings::DEFAULT),
-        }
+        Self::read(scheme, scheme.registry_name()).expect("a scheme of the registry")
+    }
+
+    /// Those that the registry's `text` gives a scheme, which sets nothing that the kernel's cannot do.
+    pub(super) fn read(scheme: Scheme, text: &str) -> Result<Self, KernelError> {
+        let known = cellcc_schemes::registry()
+            .parse(text)
+            .map_err(|error| KernelError::Notation(error.to_string()))?;
+        let bytes = scheme.core().set(known.arguments());
+        let unknown = || KernelError::Notation(format!("the kernel's {} has no `{text}`", scheme.name()));
+        Self::of_bytes(scheme, bytes.ok_or_else(unknown)?)
+    }
+
+    /// From the kernel's map.
+    pub(crate) fn of_bytes(scheme: Scheme, bytes: Vec<u8>) -> Result<Self, KernelError> {
+        let values = scheme.core().tell(&bytes).ok_or(KernelError::OtherLayout(scheme.name()))?;
+        let registry = cellcc_schemes::registry();
+        let info = registry.schemes().iter().find(|info| info.name == scheme.registry_name());
+        let has = |key: &str| {
+            info.is_some_and(|info| info.parameters.iter().any(|parameter| parameter.name == key))
+        };
+        let values = values.into_iter().filter(|(key, _)| has(key)).collect();
+        Ok(Self { scheme, bytes, values })
     }
 
     /// As the kernel's map has them.
     pub(crate) fn as_bytes(&self) -> &[u8] {
-        match self {
-            Self::Reminis(settings) => bytes_of(settings),
-            Self::Assisted(settings) => bytes_of(settings),
-            Self::Vegas(settings) => bytes_of(settings),
-            Self::Westwood(settings) => bytes_of(settings),
-            Self::C2tcp(settings) => bytes_of(settings),
-            Self::Tide(settings) => bytes_of(settings),
-        }
+        &self.bytes
     }
 
-    /// From the kernel's map.
-    pub(crate) fn of_bytes(scheme: Scheme, bytes: &[u8]) -> Result<Self, KernelError> {
-        let default = Self::default_of(scheme);
-        if bytes.len() != default.as_bytes().len() {
-            return Err(KernelError::OtherLayout(scheme.name()));
-        }
-        Ok(match default {
-            Self::Reminis(_) => Self::Reminis(pod_read_unaligned(bytes)),
-            Self::Assisted(_) => Self::Assisted(pod_read_unaligned(bytes)),
-            Self::Vegas(_) => Self::Vegas(pod_read_unaligned(bytes)),
-            Self::Westwood(_) => Self::Westwood(pod_read_unaligned(bytes)),
-            Self::C2tcp(_) => Self::C2tcp(pod_read_unaligned(bytes)),
-            Self::Tide(_) => Self::Tide(pod_read_unaligned(bytes)),
-        })
+    /// Their keys and values, as in `reminis(dtt=40ms)`.
+    pub fn values(&self) -> &[Assignment] {
+        &self.values
     }
 }

@@ -63,6 +63,7 @@ use code2022::Code2022;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use settings::Settings;
+pub use settings::{CM, DTT, NDE, PROFILE, PS, config};
 use std::sync::Arc;
 
 /// What the registry knows of Reminis.
