@@ -18,7 +18,7 @@ pub struct Core {
     check: fn(&event_log::Step) -> Option<Option<Difference>>,
     try_again: fn(u64, u32, &[u8]) -> Option<Difference>,
     set: fn(&Arguments) -> Option<Vec<u8>>,
-    tell: fn(&[u8]) -> Option<Vec<Assignment>>,
+    arguments: fn(&[u8]) -> Option<Vec<Assignment>>,
 }
 
 /// A decision of the kernel that is another here: what was given, what the kernel made of it, what is made of it here. Field by
@@ -31,7 +31,7 @@ pub(crate) trait MapSettings: Pod {
     fn set(arguments: &Arguments) -> Option<Self>;
 
     /// The arguments that set them.
-    fn tell(&self) -> Vec<Assignment>;
+    fn arguments(&self) -> Vec<Assignment>;
 }
 
 impl Core {
@@ -44,7 +44,7 @@ impl Core {
             check: check::<T>,
             try_again: try_again::<T>,
             set: |arguments| S::set(arguments).map(|settings| bytes_of(&settings).into()),
-            tell: |bytes| try_pod_read_unaligned::<S>(bytes).ok().map(|settings| settings.tell()),
+            arguments: |bytes| try_pod_read_unaligned::<S>(bytes).ok().map(|settings| settings.arguments()),
         }
     }
 
@@ -65,8 +65,8 @@ impl Core {
     }
 
     /// The arguments for settings of a map; `None` where those have another layout.
-    pub(crate) fn tell(&self, settings: &[u8]) -> Option<Vec<Assignment>> {
-        (self.tell)(settings)
+    pub(crate) fn arguments(&self, settings: &[u8]) -> Option<Vec<Assignment>> {
+        (self.arguments)(settings)
     }
 }
 

@@ -43,7 +43,7 @@ struct Entry {
     name: &'static str,
     /// What the simulator's registry calls it.
     registry: &'static str,
-    /// Arguments of the registry that it does in any case, besides those of [`Core`].
+    /// Arguments of the registry that say what it does anyway.
     always: &'static [(&'static str, &'static str)],
     /// The programs, as `make kernel-objects` built them.
     object: &'static [u8],
@@ -184,7 +184,7 @@ impl MapSettings for ReminisSettings {
         reminis::config(arguments).map(Self::from)
     }
 
-    fn tell(&self) -> Vec<Assignment> {
+    fn arguments(&self) -> Vec<Assignment> {
         let config = self.config();
         vec![
             reminis::DTT.with(&target(config.target, config.multiple)),
@@ -201,7 +201,7 @@ impl MapSettings for AssistedSettings {
         Some(assisted::config(arguments).into())
     }
 
-    fn tell(&self) -> Vec<Assignment> {
+    fn arguments(&self) -> Vec<Assignment> {
         let config = self.config();
         let pace = if config.paces_at_share { assisted::Pace::Share } else { assisted::Pace::Bandwidth };
         vec![
@@ -218,7 +218,7 @@ impl MapSettings for VegasSettings {
         Some(vegas::config(arguments).into())
     }
 
-    fn tell(&self) -> Vec<Assignment> {
+    fn arguments(&self) -> Vec<Assignment> {
         [(vegas::ALPHA, self.alpha), (vegas::BETA, self.beta), (vegas::GAMMA, self.gamma)]
             .map(|(threshold, packets)| threshold.with(&packets.into()))
             .into()
@@ -230,7 +230,7 @@ impl MapSettings for WestwoodSettings {
         Some(arguments.get(&westwood::PROFILE).into())
     }
 
-    fn tell(&self) -> Vec<Assignment> {
+    fn arguments(&self) -> Vec<Assignment> {
         vec![westwood::PROFILE.with(&self.profile())]
     }
 }
@@ -240,7 +240,7 @@ impl MapSettings for C2tcpSettings {
         Some(c2tcp::config(arguments).into())
     }
 
-    fn tell(&self) -> Vec<Assignment> {
+    fn arguments(&self) -> Vec<Assignment> {
         let config = self.config();
         vec![
             c2tcp::PROFILE.with(&config.profile),
@@ -256,7 +256,7 @@ impl MapSettings for TideSettings {
         Some(tide::config(arguments).into())
     }
 
-    fn tell(&self) -> Vec<Assignment> {
+    fn arguments(&self) -> Vec<Assignment> {
         vec![tide::DELAY.with(&Span::from_micros(self.delay_us.into()))]
     }
 }

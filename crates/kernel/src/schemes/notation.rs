@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_told_of_settings_sets_them_again() {
+    fn the_arguments_of_settings_set_them_again() {
         let registry = cellcc_schemes::registry();
         for scheme in Scheme::ALL {
             let info = registry.parse(scheme.registry_name()).expect("registered").info().clone();
@@ -130,8 +130,8 @@ mod tests {
                 let Ok(Some(written)) = Written::read(&format!("{}({pair})", scheme.name())) else {
                     continue;
                 };
-                let told = text(&written.settings).replace(' ', ",");
-                assert_eq!(read(&format!("{}({told})", scheme.name())).settings, written.settings, "{pair}");
+                let all = text(&written.settings).replace(' ', ",");
+                assert_eq!(read(&format!("{}({all})", scheme.name())).settings, written.settings, "{pair}");
             }
         }
     }

@@ -34,7 +34,7 @@ impl Settings {
 
     /// From the kernel's map.
     pub(crate) fn of_bytes(scheme: Scheme, bytes: Vec<u8>) -> Result<Self, KernelError> {
-        let values = scheme.core().tell(&bytes).ok_or(KernelError::OtherLayout(scheme.name()))?;
+        let values = scheme.core().arguments(&bytes).ok_or(KernelError::OtherLayout(scheme.name()))?;
         let registry = cellcc_schemes::registry();
         let info = registry.schemes().iter().find(|info| info.name == scheme.registry_name());
         let has = |key: &str| {

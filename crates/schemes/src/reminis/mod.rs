@@ -45,7 +45,7 @@
 //! and a window above ssthresh that meets the target takes it along. What that is worth on which links:
 //! docs/algorithms/reminis.md, "Which to take".
 //!
-//! `profile=code2022` follows the authors' program of August 2022 instead: see [`code2022`].
+//! `profile=code2022` follows the authors' program of August 2022 instead: see `code2022`.
 
 mod code2022;
 mod explorer;
