@@ -48,7 +48,7 @@ pub use kind::TimeOrMultiple;
 pub use message::{Feedback, SchemeMessage, Signal, Verdict};
 pub use observed::{Observed, ShownCurve};
 pub use pacer::Pacer;
-pub use parameter::{Arguments, Parameter, ParameterInfo};
+pub use parameter::{Arguments, Assignment, Parameter, ParameterInfo};
 pub use receiver::{Arrival, ReceiverComponent};
 pub use registry::{Registry, Scheme, SchemeError};
 pub use rtt::Rtt;

@@ -42,6 +42,16 @@ impl<K: Kind> Parameter<K> {
     }
 }
 
+/// A parameter's key and a value, as in `key=value`.
+pub type Assignment = (Cow<'static, str>, String);
+
+impl<K: Kind> Parameter<K> {
+    /// The parameter with this value, as text.
+    pub fn with(&self, value: &K::Value) -> Assignment {
+        (self.name.clone(), self.takes.text(value))
+    }
+}
+
 /// A parameter as its scheme lists it: its values only as text. Made from a [`Parameter`] with `into()`.
 #[derive(Clone)]
 pub struct ParameterInfo {

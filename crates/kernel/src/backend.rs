@@ -3,9 +3,9 @@
 use crate::error::KernelError;
 use crate::holding::Held;
 use crate::machine::Machine;
-use crate::notation::Written;
-use crate::scheme::Scheme;
-use crate::steps::assisted::AdviceValue;
+use crate::schemes::Scheme;
+use crate::schemes::Written;
+use crate::schemes::steps::assisted::AdviceValue;
 use cellcc_assist::{Advice, Reports, Timetable};
 use cellcc_experiment::{
     AdviceSupport, ResolveError, RunError, Scenario, TcpBackend, TcpRun, TracedPath, UserReports,

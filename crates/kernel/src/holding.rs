@@ -1,15 +1,15 @@
 //! Keeps a scheme loaded for as long as a value lives, without pins: whatever ends the process, nothing stays.
 
-use crate::advising::{forget_advice, write_advice};
 use crate::error::KernelError;
 use crate::libbpf_log::logged;
-use crate::loading::rejected;
 use crate::machine::Machine;
 use crate::network;
+use crate::pins::advising::{forget_advice, write_advice};
+use crate::pins::loading::rejected;
 use crate::pins::write_settings;
-use crate::scheme::Scheme;
-use crate::settings::Settings;
-use crate::steps::assisted::AdviceValue;
+use crate::schemes::Scheme;
+use crate::schemes::Settings;
+use crate::schemes::steps::assisted::AdviceValue;
 use libbpf_rs::query::ProgInfoIter;
 use libbpf_rs::{Link, MapCore, MapHandle, MapType, ObjectBuilder, Program};
 use std::net::IpAddr;

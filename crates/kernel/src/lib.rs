@@ -22,49 +22,30 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::disallowed_methods, reason = "the kernel takes real time, and namespaces threads")]
 
-mod advising;
 mod backend;
-mod change;
-mod control_group;
 mod error;
-mod flow_counts;
 mod holding;
-mod host_counters;
 mod libbpf_log;
-mod loading;
 mod machine;
-mod netlink;
 mod network;
-mod notation;
 mod pins;
 mod recording;
-pub mod routes;
-mod scheme;
-mod settings;
-mod socket_options;
-mod sockets;
-#[path = "../bpf/steps/mod.rs"]
-pub mod steps;
+mod schemes;
 mod sys;
-mod turn;
-mod unloading;
-mod upgrading;
-mod verification;
 
 pub use backend::KernelSchemes;
 pub use cellcc_fixed::reminis::Zone;
-pub use control_group::ControlGroup;
 pub use error::{KernelError, Unseen};
-pub use flow_counts::FlowTeller;
 pub use holding::{Calls, Held};
-pub use host_counters::HostCounters;
 pub use machine::{Capability, Machine, Refusal, Release};
-pub use notation::Written;
+pub use network::host_counters::HostCounters;
+pub use network::routes;
+pub use pins::control_group::ControlGroup;
+pub use pins::flow_counts::FlowTeller;
+pub use pins::socket_options::{ALPHA_OPTION, TARGET_OPTION};
+pub use pins::unloading::Reset;
 pub use pins::{DEFAULT_FOLDER, Pins};
+pub use recording::sockets::{Socket, Sockets};
+pub use recording::verification::{Difference, SocketName, VerificationError, Verified, verify};
 pub use recording::{Recorded, Recorder};
-pub use scheme::Scheme;
-pub use settings::Settings;
-pub use socket_options::{ALPHA_OPTION, TARGET_OPTION};
-pub use sockets::{Socket, Sockets};
-pub use unloading::Reset;
-pub use verification::{Difference, SocketName, VerificationError, Verified, verify};
+pub use schemes::{Core, Scheme, Settings, Written, cores, steps};

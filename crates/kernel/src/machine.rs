@@ -1,6 +1,6 @@
 //! What this machine can run, and why not.
 
-use crate::scheme::{Scheme, module_of};
+use crate::schemes::{Scheme, module_of};
 use libbpf_rs::btf::{Btf, types::Func};
 use std::collections::BTreeSet;
 use std::fmt;

@@ -25,7 +25,8 @@ const MIN_ALPHA: f64 = 1.0;
 /// c2tcp `server-standalone.cc`, `TARGET_RATIO_MAX`.
 const MAX_ALPHA: f64 = 10.0;
 
-const PROFILE: Parameter<kind::Choice<Profile>> = Parameter::new(
+/// Which version.
+pub const PROFILE: Parameter<kind::Choice<Profile>> = Parameter::new(
     "profile",
     kind::Choice(&[("v2", Profile::V2), ("v1", Profile::V1)]),
     Profile::V2,
@@ -33,7 +34,8 @@ const PROFILE: Parameter<kind::Choice<Profile>> = Parameter::new(
     "v2: JSAC 2019; v1: IFIP Networking 2018",
 );
 
-const TARGET: Parameter<kind::TimeOrMultipleFrom> = Parameter::new(
+/// The mean RTT that the tuner aims at.
+pub const TARGET: Parameter<kind::TimeOrMultipleFrom> = Parameter::new(
     "target",
     kind::TimeOrMultipleFrom(Span::from_millis(1)),
     TimeOrMultiple::times(2.0),
@@ -41,7 +43,8 @@ const TARGET: Parameter<kind::TimeOrMultipleFrom> = Parameter::new(
     "c2tcp server-standalone.cc, where no target is given; Reminis' authors ran it with 60ms; v1: 100ms",
 );
 
-const ALPHA: Parameter<kind::Number> = Parameter::new(
+/// Minimum RTTs in the setpoint at first.
+pub const ALPHA: Parameter<kind::Number> = Parameter::new(
     "alpha",
     kind::Number(MIN_ALPHA, MAX_ALPHA),
     1.5,
@@ -49,7 +52,8 @@ const ALPHA: Parameter<kind::Number> = Parameter::new(
     "c2tcp server-standalone.cc, target_ratio",
 );
 
-const TUNER: Parameter<kind::Switch> = Parameter::new(
+/// Whether alpha moves.
+pub const TUNER: Parameter<kind::Switch> = Parameter::new(
     "tuner",
     kind::Switch,
     true,
@@ -84,6 +88,21 @@ pub(super) fn scheme() -> SchemeInfo {
     }
 }
 
+/// What the core takes.
+pub fn config(arguments: &Arguments) -> Config {
+    let (target, multiple) = match arguments.get(&TARGET) {
+        TimeOrMultiple::Time(time) => (micros(time), Q16::ZERO),
+        TimeOrMultiple::Multiple(multiple) => (Micros::ZERO, q16(multiple.get())),
+    };
+    Config {
+        profile: arguments.get(&PROFILE),
+        target,
+        multiple,
+        alpha: q16(arguments.get(&ALPHA)),
+        tuner: arguments.get(&TUNER),
+    }
+}
+
 struct C2tcp {
     cubic: Cubic,
     packet_size: Bytes,
@@ -94,20 +113,10 @@ struct C2tcp {
 
 impl C2tcp {
     fn new(arguments: &Arguments, context: &Context) -> Self {
-        let (target, multiple) = match arguments.get(&TARGET) {
-            TimeOrMultiple::Time(time) => (micros(time), Q16::ZERO),
-            TimeOrMultiple::Multiple(multiple) => (Micros::ZERO, q16(multiple.get())),
-        };
         Self {
             cubic: Cubic::new(context, hystart_mode(arguments)).with_variant(CubicVariant::Linux),
             packet_size: context.packet,
-            config: Config {
-                profile: arguments.get(&PROFILE),
-                target,
-                multiple,
-                alpha: q16(arguments.get(&ALPHA)),
-                tuner: arguments.get(&TUNER),
-            },
+            config: config(arguments),
             view: KernelView::default(),
             core: Core::START,
         }

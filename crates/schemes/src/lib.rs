@@ -2,14 +2,17 @@
 //!
 //! Each has a function `scheme()`: its entry in the registry, with its name, its parameters and how to build it. A program with a
 //! scheme of its own needs `cellcc_control` alone.
+//!
+//! The public modules are those of the schemes that run in the kernel as well: the parameters that are set there, and the
+//! configuration of the core (`config`).
 
 use cellcc_control::Registry;
 
 mod abc;
-mod assisted;
+pub mod assisted;
 mod bbr;
 mod bbr2;
-mod c2tcp;
+pub mod c2tcp;
 mod copa;
 mod cubic;
 mod fixed_rate;
@@ -18,17 +21,17 @@ mod kernel_view;
 mod loss_based;
 mod newreno;
 mod rbbr;
-mod reminis;
+pub mod reminis;
 mod sprout;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]
 mod tests;
-mod tide;
-mod vegas;
+pub mod tide;
+pub mod vegas;
 mod verus;
 mod vivace;
-mod westwood;
+pub mod westwood;
 
 pub use bbr::{BandwidthSource, Bbr, Config as BbrConfig, MaxFilter, Phase as BbrPhase};
 pub use fixed_rate::FixedRate;

@@ -5,7 +5,8 @@
 
 use crate::kernel_view::{KernelView, millis, real, with_window};
 use cellcc_control::{
-    Ack, Context, Controller, Event, Limits, Loss, Needs, Observer, Parameter, SchemeInfo, Sent, Tag,
+    Ack, Arguments, Context, Controller, Event, Limits, Loss, Needs, Observer, Parameter, SchemeInfo, Sent,
+    Tag,
     growth::{Growth, NewReno},
     kind,
 };
@@ -14,7 +15,8 @@ use cellcc_fixed::{Law, Packets};
 use cellcc_units::{Bytes, Time};
 use std::sync::Arc;
 
-const ALPHA: Parameter<kind::Packets> = Parameter::new(
+/// The window grows below.
+pub const ALPHA: Parameter<kind::Packets> = Parameter::new(
     "alpha",
     kind::Packets(1, 100_000),
     2,
@@ -22,7 +24,8 @@ const ALPHA: Parameter<kind::Packets> = Parameter::new(
     "Linux tcp_vegas.c",
 );
 
-const BETA: Parameter<kind::Packets> = Parameter::new(
+/// The window shrinks above.
+pub const BETA: Parameter<kind::Packets> = Parameter::new(
     "beta",
     kind::Packets(1, 100_000),
     4,
@@ -30,7 +33,8 @@ const BETA: Parameter<kind::Packets> = Parameter::new(
     "Linux tcp_vegas.c",
 );
 
-const GAMMA: Parameter<kind::Packets> = Parameter::new(
+/// Slow start ends above.
+pub const GAMMA: Parameter<kind::Packets> = Parameter::new(
     "gamma",
     kind::Packets(1, 100_000),
     1,
@@ -46,12 +50,15 @@ pub(super) fn scheme() -> SchemeInfo {
         parameters: vec![ALPHA.into(), BETA.into(), GAMMA.into()],
         presets: Vec::new(),
         needs: Needs::NOTHING,
-        build: Arc::new(|arguments, context| {
-            let [alpha, beta, gamma] =
-                [ALPHA, BETA, GAMMA].map(|threshold| Packets(arguments.get(&threshold) as u32));
-            Box::new(Vegas::new(context, Config { alpha, beta: beta.max(alpha), gamma }))
-        }),
+        build: Arc::new(|arguments, context| Box::new(Vegas::new(context, config(arguments)))),
     }
+}
+
+/// What the core takes.
+pub fn config(arguments: &Arguments) -> Config {
+    let [alpha, beta, gamma] =
+        [ALPHA, BETA, GAMMA].map(|threshold| Packets(arguments.get(&threshold) as u32));
+    Config { alpha, beta: beta.max(alpha), gamma }
 }
 
 struct Vegas {

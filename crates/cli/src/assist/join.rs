@@ -5,7 +5,7 @@ use crate::exit::{Exit, tell};
 use crate::process::{runtime, signals};
 use cellcc_assist::Advice;
 use cellcc_kernel::steps::assisted::AdviceValue;
-use cellcc_kernel::{DEFAULT_FOLDER, Pins, Scheme};
+use cellcc_kernel::{DEFAULT_FOLDER, Pins};
 use cellcc_netassist_client::{Client, KernelFeed, Role, established_peers};
 use std::collections::BTreeMap;
 use std::fs;
@@ -45,8 +45,7 @@ pub(super) fn run(args: &Args) -> Result<ExitCode, Exit> {
         return Err(Exit::input("--consent is one user's: give one --user"));
     }
     let pins = Pins::new(&args.pins);
-    let assisted = [Scheme::Natcp, Scheme::Nacubic, Scheme::Nabbr];
-    if !pins.loaded().iter().any(|scheme| assisted.contains(scheme)) {
+    if !pins.loaded().iter().any(|scheme| scheme.takes_advice()) {
         return Err(Exit::input("no scheme that takes advice is loaded: `cellcc tcp load cellcc_natcp`"));
     }
     let settings = args.connect.settings(Role::Server)?;

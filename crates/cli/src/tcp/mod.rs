@@ -3,7 +3,6 @@
 #![allow(clippy::disallowed_methods, reason = "a recording takes real time")]
 
 mod capture;
-mod settings;
 mod tell_flows;
 mod watch;
 
@@ -14,7 +13,7 @@ use cellcc_report::TableFormat;
 use cellcc_units::instead;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use serde::Serialize;
-use settings::Given;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -34,6 +33,12 @@ Every program may choose a loaded scheme (TCP_CONGESTION), in every network name
     /// Say what is loaded, and how it is set.
     Status(Status),
     /// Change the settings of a loaded scheme; they hold at once, for live sockets too.
+    #[command(after_help = "\
+Examples:
+  cellcc tcp set 'reminis(dtt=60ms)'
+  cellcc tcp set 'cellcc_c2tcp(profile=v1,target=80ms)'
+
+`cellcc tcp status` lists the settings of what is loaded, `cellcc schemes NAME` says what each means and which values it takes.")]
     Set(Set),
     /// Replace the programs of loaded schemes by those of this cellcc; live sockets keep the old ones.
     Upgrade(Upgrade),
@@ -69,8 +74,6 @@ pub(crate) struct Load {
     /// What to load: the kernel's name, or the simulator's with its parameters, such as 'reminis(dtt=40ms,aimd=cubic)'.
     #[arg(value_name = "SCHEME", required = true, value_parser = read_scheme)]
     schemes: Vec<Written>,
-    #[command(flatten)]
-    given: Given,
     /// Let the programs of this control group (version 2) set a delay target and a window for their own sockets.
     #[arg(long, value_name = "CGROUP")]
     socket_options: Option<PathBuf>,
@@ -114,11 +117,9 @@ pub(crate) struct Status {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Set {
-    /// A loaded scheme.
-    #[arg(value_name = "SCHEME", value_parser = scheme_parser())]
-    scheme: Scheme,
-    #[command(flatten)]
-    given: Given,
+    /// A loaded scheme with what is to change, such as 'reminis(dtt=60ms)'. What is not written stays.
+    #[arg(value_name = "SCHEME", value_parser = read_scheme)]
+    scheme: Written,
     #[command(flatten)]
     place: Where,
 }
@@ -190,20 +191,13 @@ fn load(args: &Load) -> Result<(), Exit> {
     // Faults of the input are found before anything is loaded.
     let group = |path: &Option<PathBuf>| path.as_deref().map(ControlGroup::open).transpose();
     let (sets_options, hears_flows) = (group(&args.socket_options)?, group(&args.hear_flows)?);
-    let all: Vec<_> = args
-        .schemes
-        .iter()
-        .map(|Written { scheme, settings, .. }| {
-            Ok((*scheme, settings.changed(*scheme, &args.given.pairs())?))
-        })
-        .collect::<Result<_, Exit>>()?;
-    for (scheme, settings) in all {
+    for Written { scheme, settings, .. } in &args.schemes {
         if args.replace {
-            pins.load_or_replace(scheme, &settings, &machine)?;
+            pins.load_or_replace(*scheme, settings, &machine)?;
         } else {
-            pins.load(scheme, &settings, &machine)?;
+            pins.load(*scheme, settings, &machine)?;
         }
-        tell(&format!("{} is loaded{}", scheme.name(), described(&settings)));
+        tell(&format!("{} is loaded: {}", scheme.name(), described(settings)));
     }
     if let Some(group) = &sets_options {
         pins.offer_socket_options(group)?;
@@ -259,17 +253,19 @@ fn upgrade(args: &Upgrade) -> Result<(), Exit> {
 #[derive(Serialize)]
 struct StatusObject {
     scheme: &'static str,
-    settings: BTreeMap<&'static str, String>,
+    settings: BTreeMap<Cow<'static, str>, String>,
 }
 
 fn status(args: &Status) -> Result<(), Exit> {
     let pins = Pins::new(&args.place.pins);
     let (mut rows, mut objects) = (Vec::new(), Vec::new());
     for scheme in pins.loaded() {
-        let values = pins.settings(scheme)?.values();
-        let texts: Vec<_> = values.iter().map(|(name, value)| format!("{name}={value}")).collect();
-        rows.push(vec![scheme.name().to_owned(), texts.join(" ")]);
-        objects.push(StatusObject { scheme: scheme.name(), settings: values.into_iter().collect() });
+        let settings = pins.settings(scheme)?;
+        rows.push(vec![scheme.name().to_owned(), described(&settings)]);
+        objects.push(StatusObject {
+            scheme: scheme.name(),
+            settings: settings.values().iter().cloned().collect(),
+        });
     }
     match pins.elsewhere(&Scheme::ALL) {
         Some(elsewhere) => tell(&elsewhere.to_string()),
@@ -280,18 +276,16 @@ fn status(args: &Status) -> Result<(), Exit> {
 }
 
 fn set(args: &Set) -> Result<(), Exit> {
-    let pins = Pins::new(&args.place.pins);
-    let given = args.given.pairs();
-    if given.is_empty() {
-        return Err(Exit::input(
-            "nothing to set: give --dtt, --target, --profile, --alpha, --tuner, --delay or --preset",
-        ));
+    let Set { scheme: written, place } = args;
+    let name = written.scheme.name();
+    if written.is_bare() {
+        let all = described(&written.settings).replace(' ', ",");
+        return Err(Exit::input(format!("nothing to set: write what, as in '{name}({all})'")));
     }
-    // Faults of the input are found before what is loaded is looked at.
-    Settings::default_of(args.scheme).changed(args.scheme, &given)?;
-    let settings = pins.settings(args.scheme)?.changed(args.scheme, &given)?;
-    pins.set(args.scheme, &settings)?;
-    tell(&format!("{}{}", args.scheme.name(), described(&settings)));
+    let pins = Pins::new(&place.pins);
+    let settings = written.over(&pins.settings(written.scheme)?)?;
+    pins.set(written.scheme, &settings)?;
+    tell(&format!("{name}: {}", described(&settings)));
     Ok(())
 }
 
@@ -322,8 +316,8 @@ fn list_routes(format: TableFormat) -> Result<(), Exit> {
     print(&grid::render(format, &["route", "scheme"], &rows, &objects)?)
 }
 
-/// `: dtt=1.5x profile=paper`.
+/// `dtt=1.5x profile=paper`.
 fn described(settings: &Settings) -> String {
     let values: Vec<_> = settings.values().iter().map(|(name, value)| format!("{name}={value}")).collect();
-    if values.is_empty() { String::new() } else { format!(": {}", values.join(" ")) }
+    values.join(" ")
 }

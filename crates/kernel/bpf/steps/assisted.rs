@@ -1,214 +1,199 @@
 //! NATCP, and the cap to it: NACubic, BBR with network assistance. C: `assisted.h`.
 
 use super::draw::{Digest, Draw};
+use super::step::{Layout, Step, exports, mirror};
 use cellcc_fixed::assisted::{Advice, Assisted, Config, Limits, Path};
 use cellcc_fixed::{BytesPerSecond, Instant, Micros, Packets, Q16};
 
-/// What the network says of a user's bottleneck: the value of the map `advice_1`. C: `struct advice`.
-#[repr(C)]
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[cfg_attr(not(target_arch = "bpf"), derive(bytemuck::Pod, bytemuck::Zeroable))]
-pub struct AdviceValue {
-    /// Bytes per second, of all the user's flows together (BLBw).
-    pub bandwidth: u64,
-    /// When the period that it is of ended: microseconds of CLOCK_MONOTONIC.
-    pub measured_at_us: u64,
-    /// The minimum RTT in microseconds; zero where the network does not tell.
-    pub min_rtt_us: u32,
-    /// Between two reports, in microseconds.
-    pub period_us: u32,
-    /// The user's flows (beta); none counts as one.
-    pub flows: u32,
-    /// Zero.
-    pub reserved: u32,
+mirror! {
+    /// What the network says of a user's bottleneck: the value of the map `advice_1`.
+    #[derive(Default)]
+    #[cfg_attr(not(target_arch = "bpf"), derive(bytemuck::Pod, bytemuck::Zeroable))]
+    pub struct AdviceValue as advice {
+        /// Bytes per second, of all the user's flows together (BLBw).
+        pub bandwidth: u64,
+        /// When the period that it is of ended: microseconds of CLOCK_MONOTONIC.
+        pub measured_at_us: u64,
+        /// The minimum RTT in microseconds; zero where the network does not tell.
+        pub min_rtt_us: u32,
+        /// Between two reports, in microseconds.
+        pub period_us: u32,
+        /// The user's flows (beta); none counts as one.
+        pub flows: u32,
+        /// Zero.
+        pub reserved: u32,
+    }
 }
 
-/// What the sender knows of its path. C: `struct path`.
-#[repr(C)]
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[cfg_attr(not(target_arch = "bpf"), derive(bytemuck::Pod, bytemuck::Zeroable))]
-pub struct SocketPath {
-    /// Microseconds of CLOCK_MONOTONIC.
-    pub now_us: u64,
-    /// Its own minimum RTT in microseconds; zero for unknown.
-    pub min_rtt_us: u32,
-    /// The smoothed RTT and four times its variation, in microseconds.
-    pub probe_timeout_us: u32,
-    /// The size of a full packet in bytes.
-    pub packet_bytes: u32,
-    /// Zero.
-    pub reserved: u32,
+mirror! {
+    /// What the sender knows of its path.
+    #[derive(Default)]
+    #[cfg_attr(not(target_arch = "bpf"), derive(bytemuck::Pod, bytemuck::Zeroable))]
+    pub struct SocketPath as path {
+        /// Microseconds of CLOCK_MONOTONIC.
+        pub now_us: u64,
+        /// Its own minimum RTT in microseconds; zero for unknown.
+        pub min_rtt_us: u32,
+        /// The smoothed RTT and four times its variation, in microseconds.
+        pub probe_timeout_us: u32,
+        /// The size of a full packet in bytes.
+        pub packet_bytes: u32,
+        /// Zero.
+        pub reserved: u32,
+    }
 }
 
-/// What can be set, as a map holds it. C: `struct assisted_settings`.
-#[repr(C)]
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(not(target_arch = "bpf"), derive(bytemuck::Pod, bytemuck::Zeroable))]
-pub struct AssistedSettings {
-    /// The window in bandwidth-delay products, in units of 2^-16.
-    pub alpha: i32,
-    /// The pacing rate in bandwidths, in units of 2^-16.
-    pub pacing_gain: i32,
-    /// Periods without advice until the base continues alone, in units of 2^-16.
-    pub timeout_periods: i32,
-    /// Not zero: paces at the flow's share of the bandwidth.
-    pub paces_at_share: u32,
+mirror! {
+    /// What can be set, as a map holds it.
+    #[cfg_attr(not(target_arch = "bpf"), derive(bytemuck::Pod, bytemuck::Zeroable))]
+    pub struct AssistedSettings as assisted_settings {
+        /// The window in bandwidth-delay products, in units of 2^-16.
+        pub alpha: i32,
+        /// The pacing rate in bandwidths, in units of 2^-16.
+        pub pacing_gain: i32,
+        /// Periods without advice until the base continues alone, in units of 2^-16.
+        pub timeout_periods: i32,
+        /// Not zero: paces at the flow's share of the bandwidth.
+        pub paces_at_share: u32,
+    }
 }
 
-impl Default for AssistedSettings {
-    /// The core's defaults.
-    fn default() -> Self {
-        let Config { alpha, pacing_gain, timeout_periods, paces_at_share } = Config::default();
+impl From<Config> for AssistedSettings {
+    fn from(config: Config) -> Self {
         Self {
-            alpha: alpha.0,
-            pacing_gain: pacing_gain.0,
-            timeout_periods: timeout_periods.0,
-            paces_at_share: paces_at_share as u32,
+            alpha: config.alpha.0,
+            pacing_gain: config.pacing_gain.0,
+            timeout_periods: config.timeout_periods.0,
+            paces_at_share: config.paces_at_share as u32,
         }
     }
 }
 
-/// Limits of a socket. C: `struct limits`.
-#[repr(C)]
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[cfg_attr(not(target_arch = "bpf"), derive(bytemuck::Pod, bytemuck::Zeroable))]
-pub struct SocketLimits {
-    /// Bytes per second.
-    pub pacing: u64,
-    /// Packets.
-    pub cwnd: u32,
-    /// Not zero, in a decision: there is advice to follow.
-    pub follows: u32,
+impl AssistedSettings {
+    /// As the core has them.
+    #[inline(always)]
+    pub fn config(&self) -> Config {
+        Config {
+            alpha: Q16(self.alpha),
+            pacing_gain: Q16(self.pacing_gain),
+            timeout_periods: Q16(self.timeout_periods),
+            paces_at_share: self.paces_at_share != 0,
+        }
+    }
 }
 
-/// An acknowledgement and the decision after it. C: `struct assisted_step`.
-#[repr(C)]
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(not(target_arch = "bpf"), derive(bytemuck::CheckedBitPattern))]
-pub struct AssistedStep {
-    /// The flow's state.
-    pub state: Assisted,
-    /// The newest advice.
-    pub advice: AdviceValue,
-    /// The path.
-    pub path: SocketPath,
-    /// What is set.
-    pub settings: AssistedSettings,
-    /// The limits of the base; then as they are decided.
-    pub limits: SocketLimits,
-    /// Not zero: NATCP's limits cap those of the base. Zero: they take their place.
-    pub caps: u32,
-    /// Zero.
-    pub reserved: u32,
+mirror! {
+    /// Limits of a socket.
+    #[derive(Default)]
+    #[cfg_attr(not(target_arch = "bpf"), derive(bytemuck::Pod, bytemuck::Zeroable))]
+    pub struct SocketLimits as limits {
+        /// Bytes per second.
+        pub pacing: u64,
+        /// Packets.
+        pub cwnd: u32,
+        /// Not zero, in a decision: there is advice to follow.
+        pub follows: u32,
+    }
 }
 
-const _: () =
-    assert!(size_of::<Assisted>() == 24 && size_of::<AssistedStep>() == 120, "assisted.h says so, too");
-
-/// A flow begins.
-#[cfg_attr(target_arch = "bpf", unsafe(no_mangle))]
-pub extern "C" fn assisted_start(state: &mut Assisted) {
-    *state = Assisted::START;
+mirror! {
+    /// An acknowledgement and the decision after it.
+    #[cfg_attr(not(target_arch = "bpf"), derive(bytemuck::CheckedBitPattern))]
+    pub struct AssistedStep as assisted_step {
+        /// The flow's state.
+        pub state: Assisted,
+        /// The newest advice.
+        pub advice: AdviceValue,
+        /// The path.
+        pub path: SocketPath,
+        /// What is set.
+        pub settings: AssistedSettings,
+        /// The limits of the base; then as they are decided.
+        pub limits: SocketLimits,
+        /// Not zero: NATCP's limits cap those of the base. Zero: they take their place.
+        pub caps: u32,
+        /// Zero.
+        pub reserved: u32,
+    }
 }
 
-/// A flow goes on.
-#[cfg_attr(target_arch = "bpf", unsafe(no_mangle))]
-pub extern "C" fn assisted_run(step: &mut AssistedStep) {
-    let AssistedStep { state, advice, path, settings, limits, caps, .. } = step;
-    let config = Config {
-        alpha: Q16(settings.alpha),
-        pacing_gain: Q16(settings.pacing_gain),
-        timeout_periods: Q16(settings.timeout_periods),
-        paces_at_share: settings.paces_at_share != 0,
-    };
-    let advice = Advice {
-        bandwidth: BytesPerSecond(advice.bandwidth),
-        measured_at: Instant(advice.measured_at_us),
-        min_rtt: Micros(advice.min_rtt_us),
-        period: Micros(advice.period_us),
-        flows: advice.flows,
-    };
-    let path = Path {
-        now: Instant(path.now_us),
-        min_rtt: Micros(path.min_rtt_us),
-        probe_timeout: Micros(path.probe_timeout_us),
-        packet_bytes: path.packet_bytes,
-    };
-    let mut decided = Limits { pacing: BytesPerSecond(limits.pacing), cwnd: Packets(limits.cwnd) };
-    let follows = if *caps != 0 {
-        state.cap_on_ack(&config, &advice, &path, &mut decided)
-    } else {
-        state.on_ack(&config, &advice, &path, &mut decided)
-    };
-    *limits = SocketLimits { pacing: decided.pacing.0, cwnd: decided.cwnd.0, follows: follows as u32 };
-}
+exports!(AssistedStep, Assisted: assisted_start, assisted_run, assisted_begin, assisted_try);
 
-/// Random steps. C: `struct assisted_trial`.
-#[repr(C)]
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(not(target_arch = "bpf"), derive(bytemuck::CheckedBitPattern))]
-pub struct AssistedTrial {
-    /// The step under way.
-    pub step: AssistedStep,
-    /// Where the next step comes from.
-    pub draw: Draw,
-    /// What was decided.
-    pub digest: Digest,
-}
-
-impl AssistedTrial {
-    /// Before the first step.
-    pub const fn new(seed: u64) -> Self {
-        let step = AssistedStep {
-            state: Assisted::START,
-            advice: AdviceValue {
-                bandwidth: 0,
-                measured_at_us: 0,
-                min_rtt_us: 0,
-                period_us: 0,
-                flows: 0,
-                reserved: 0,
-            },
-            path: SocketPath { now_us: 0, min_rtt_us: 0, probe_timeout_us: 0, packet_bytes: 0, reserved: 0 },
-            settings: AssistedSettings { alpha: 0, pacing_gain: 0, timeout_periods: 0, paces_at_share: 0 },
-            limits: SocketLimits { pacing: 0, cwnd: 0, follows: 0 },
-            caps: 0,
+impl Step for AssistedStep {
+    const FIRST: Self = Self {
+        state: Assisted::START,
+        advice: AdviceValue {
+            bandwidth: 0,
+            measured_at_us: 0,
+            min_rtt_us: 0,
+            period_us: 0,
+            flows: 0,
             reserved: 0,
+        },
+        path: SocketPath { now_us: 0, min_rtt_us: 0, probe_timeout_us: 0, packet_bytes: 0, reserved: 0 },
+        settings: AssistedSettings { alpha: 0, pacing_gain: 0, timeout_periods: 0, paces_at_share: 0 },
+        limits: SocketLimits { pacing: 0, cwnd: 0, follows: 0 },
+        caps: 0,
+        reserved: 0,
+    };
+    const LAYOUTS: &'static [Layout] = &[
+        Self::LAYOUT,
+        AdviceValue::LAYOUT,
+        SocketPath::LAYOUT,
+        AssistedSettings::LAYOUT,
+        SocketLimits::LAYOUT,
+    ];
+
+    #[inline(always)]
+    fn run(&mut self) {
+        let AssistedStep { state, advice, path, settings, limits, caps, .. } = self;
+        let config = settings.config();
+        let advice = Advice {
+            bandwidth: BytesPerSecond(advice.bandwidth),
+            measured_at: Instant(advice.measured_at_us),
+            min_rtt: Micros(advice.min_rtt_us),
+            period: Micros(advice.period_us),
+            flows: advice.flows,
         };
-        Self { step, draw: Draw(seed), digest: Digest(0) }
+        let path = Path {
+            now: Instant(path.now_us),
+            min_rtt: Micros(path.min_rtt_us),
+            probe_timeout: Micros(path.probe_timeout_us),
+            packet_bytes: path.packet_bytes,
+        };
+        let mut decided = Limits { pacing: BytesPerSecond(limits.pacing), cwnd: Packets(limits.cwnd) };
+        let follows = if *caps != 0 {
+            state.cap_on_ack(&config, &advice, &path, &mut decided)
+        } else {
+            state.on_ack(&config, &advice, &path, &mut decided)
+        };
+        *limits = SocketLimits { pacing: decided.pacing.0, cwnd: decided.cwnd.0, follows: follows as u32 };
     }
-}
 
-const _: () = assert!(size_of::<AssistedTrial>() == 17 * 8, "equality.bpf.c says so, too");
-
-/// The random steps of a seed begin.
-#[cfg_attr(target_arch = "bpf", unsafe(no_mangle))]
-pub extern "C" fn assisted_begin(trial: &mut AssistedTrial, seed: u64) {
-    *trial = AssistedTrial::new(seed);
-}
-
-/// One random step.
-#[cfg_attr(target_arch = "bpf", unsafe(no_mangle))]
-pub extern "C" fn assisted_try(trial: &mut AssistedTrial) {
-    let AssistedTrial { step, draw, digest } = trial;
-    if draw.rarely(12) {
-        assisted_start(&mut step.state);
-        step.settings = settings(draw);
-        step.caps = draw.bits(1);
+    #[inline(always)]
+    fn draw(&mut self, draw: &mut Draw) {
+        if draw.rarely(12) {
+            self.state = Assisted::START;
+            self.settings = settings(draw);
+            self.caps = draw.bits(1);
+        }
+        self.path.now_us = self.path.now_us.wrapping_add(draw.bits(16) as u64);
+        if draw.rarely(3) {
+            self.advice = advice(draw, self.path.now_us);
+            self.path.min_rtt_us = draw.bits(17);
+            self.path.probe_timeout_us = draw.bits(19);
+            self.path.packet_bytes = draw.bits(11);
+        }
+        let shift = draw.bits(6);
+        self.limits = SocketLimits { pacing: wide(draw) >> shift, cwnd: draw.bits(14), follows: 0 };
     }
-    step.path.now_us = step.path.now_us.wrapping_add(draw.bits(16) as u64);
-    if draw.rarely(3) {
-        step.advice = advice(draw, step.path.now_us);
-        step.path.min_rtt_us = draw.bits(17);
-        step.path.probe_timeout_us = draw.bits(19);
-        step.path.packet_bytes = draw.bits(11);
+
+    #[inline(always)]
+    fn digest(&self, digest: &mut Digest) {
+        digest.add(self.limits.pacing);
+        digest.add(self.limits.cwnd as u64);
+        digest.add(self.limits.follows as u64);
     }
-    let shift = draw.bits(6);
-    step.limits = SocketLimits { pacing: wide(draw) >> shift, cwnd: draw.bits(14), follows: 0 };
-    assisted_run(step);
-    digest.add(step.limits.pacing);
-    digest.add(step.limits.cwnd as u64);
-    digest.add(step.limits.follows as u64);
 }
 
 #[inline(always)]

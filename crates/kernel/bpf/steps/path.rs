@@ -1,26 +1,28 @@
 //! What TCP tells every scheme: an acknowledgement, and the window as the kernel's law left it.
 
+use super::step::mirror;
 use cellcc_fixed::{Ack, Instant, Micros, Packets, Window};
 
-/// An acknowledgement. C: `struct ack_event`.
-#[repr(C)]
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[cfg_attr(not(target_arch = "bpf"), derive(bytemuck::Pod, bytemuck::Zeroable))]
-pub struct AckEvent {
-    /// Microseconds of the clock `tcp_mstamp`.
-    pub now_us: u64,
-    /// The RTT sample in microseconds; zero for none.
-    pub rtt_us: u32,
-    /// Packets delivered since the flow began; wraps.
-    pub delivered: u32,
-    /// The same when the newest of these packets left.
-    pub delivered_at_send: u32,
-    /// Not zero: the window limits the flow.
-    pub cwnd_limited: u32,
-    /// Not zero: packets were declared lost since the acknowledgement before.
-    pub lost: u32,
-    /// Uniform; not every step uses it.
-    pub random: u32,
+mirror! {
+    /// An acknowledgement.
+    #[derive(Default)]
+    #[cfg_attr(not(target_arch = "bpf"), derive(bytemuck::Pod, bytemuck::Zeroable))]
+    pub struct AckEvent as ack_event {
+        /// Microseconds of the clock `tcp_mstamp`.
+        pub now_us: u64,
+        /// The RTT sample in microseconds; zero for none.
+        pub rtt_us: u32,
+        /// Packets delivered since the flow began; wraps.
+        pub delivered: u32,
+        /// The same when the newest of these packets left.
+        pub delivered_at_send: u32,
+        /// Not zero: the window limits the flow.
+        pub cwnd_limited: u32,
+        /// Not zero: packets were declared lost since the acknowledgement before.
+        pub lost: u32,
+        /// Uniform; not every step uses it.
+        pub random: u32,
+    }
 }
 
 impl AckEvent {
@@ -49,18 +51,22 @@ impl AckEvent {
     }
 }
 
-/// A window. C: `struct window`.
-#[repr(C)]
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[cfg_attr(not(target_arch = "bpf"), derive(bytemuck::Pod, bytemuck::Zeroable))]
-pub struct SocketWindow {
-    /// Packets.
-    pub cwnd: u32,
-    /// Packets.
-    pub ssthresh: u32,
+mirror! {
+    /// A window.
+    #[derive(Default)]
+    #[cfg_attr(not(target_arch = "bpf"), derive(bytemuck::Pod, bytemuck::Zeroable))]
+    pub struct SocketWindow as window {
+        /// Packets.
+        pub cwnd: u32,
+        /// Packets.
+        pub ssthresh: u32,
+    }
 }
 
 impl SocketWindow {
+    /// A flow's first.
+    pub const FIRST: Self = Self { cwnd: 10, ssthresh: 0x7fff_ffff };
+
     /// Lets `decide` change the window.
     #[inline(always)]
     pub fn change(&mut self, decide: impl FnOnce(&mut Window)) {

@@ -2,22 +2,27 @@
 
 use super::draw::{Digest, Draw};
 use super::path::AckEvent;
+use super::step::{Layout, Step, exports, mirror};
 use cellcc_fixed::tide::{Config, Event, MOST_TICKS, Tide};
 use cellcc_fixed::{Instant, Micros, Packets};
+use core::mem::offset_of;
 
-/// What can be set, as a map holds it. C: `struct tide_settings`.
-#[repr(C)]
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(not(target_arch = "bpf"), derive(bytemuck::Pod, bytemuck::Zeroable))]
-pub struct TideSettings {
-    /// The queueing delay aimed for on a steady link, in microseconds.
-    pub delay_us: u32,
+mirror! {
+    /// What can be set, as a map holds it.
+    #[cfg_attr(not(target_arch = "bpf"), derive(bytemuck::Pod, bytemuck::Zeroable))]
+    pub struct TideSettings as tide_settings {
+        /// The queueing delay aimed for on a steady link, in microseconds.
+        pub delay_us: u32,
+    }
+}
+
+impl From<Config> for TideSettings {
+    fn from(config: Config) -> Self {
+        Self { delay_us: config.delay.0 }
+    }
 }
 
 impl TideSettings {
-    /// Those of the registry.
-    pub const DEFAULT: Self = Self { delay_us: Config::DEFAULT.delay.0 };
-
     /// As the core has them.
     #[inline(always)]
     pub fn config(&self) -> Config {
@@ -25,38 +30,45 @@ impl TideSettings {
     }
 }
 
-/// What TCP tells of an acknowledgement, and the limits after it. C: `struct tide_step`.
-#[repr(C)]
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(not(target_arch = "bpf"), derive(bytemuck::Pod, bytemuck::Zeroable))]
-pub struct TideStep {
-    /// The flow's state.
-    pub state: Tide,
-    /// The acknowledgement; nothing is acknowledged where its count is zero.
-    pub event: Event,
-    /// What is set.
-    pub settings: TideSettings,
-    /// Packets that were declared lost since the acknowledgement before.
-    pub lost: u32,
-    /// Not zero: an episode of recovery has begun since then.
-    pub new_episode: u32,
-    /// The size of a full packet in bytes.
-    pub packet_bytes: u32,
-    /// Decided: bytes per second; zero where nothing is decided yet.
-    pub pacing: u64,
-    /// Decided: packets; zero where nothing is decided yet.
-    pub cwnd: u32,
-    /// Zero.
-    pub reserved: u32,
+mirror! {
+    /// What TCP tells of an acknowledgement, and the limits after it.
+    #[cfg_attr(not(target_arch = "bpf"), derive(bytemuck::Pod, bytemuck::Zeroable))]
+    pub struct TideStep as tide_step {
+        /// The flow's state.
+        pub state: Tide,
+        /// The acknowledgement; nothing is acknowledged where its count is zero.
+        pub event: Event,
+        /// What is set.
+        pub settings: TideSettings,
+        /// Packets that were declared lost since the acknowledgement before.
+        pub lost: u32,
+        /// Not zero: an episode of recovery has begun since then.
+        pub new_episode: u32,
+        /// The size of a full packet in bytes.
+        pub packet_bytes: u32,
+        /// Decided: bytes per second; zero where nothing is decided yet.
+        pub pacing: u64,
+        /// Decided: packets; zero where nothing is decided yet.
+        pub cwnd: u32,
+        /// Zero.
+        pub reserved: u32,
+    }
 }
 
-const _: () = assert!(size_of::<Tide>() == 616 && size_of::<TideStep>() == 680, "tide.h says so, too");
-
-/// A flow begins.
-#[cfg_attr(target_arch = "bpf", unsafe(no_mangle))]
-pub extern "C" fn tide_start(state: &mut Tide) {
-    *state = Tide::START;
-}
+/// The core's event, whose types have the units that C has in the names.
+const EVENT: Layout = Layout {
+    name: "tide_event",
+    size: size_of::<Event>(),
+    fields: &[
+        ("now_us", offset_of!(Event, now)),
+        ("rtt_us", offset_of!(Event, rtt)),
+        ("smoothed_rtt_us", offset_of!(Event, smoothed_rtt)),
+        ("delivered", offset_of!(Event, delivered)),
+        ("delivered_at_send", offset_of!(Event, delivered_at_send)),
+        ("acked", offset_of!(Event, acked)),
+        ("app_limited", offset_of!(Event, app_limited)),
+    ],
+};
 
 /// Ends a tick that is over before the acknowledgement; zero where none is.
 #[cfg_attr(target_arch = "bpf", unsafe(no_mangle))]
@@ -77,44 +89,12 @@ fn tide_end_ticks(step: &mut TideStep, _most: u32) {
     step.state.end_ticks(&step.settings.config(), step.event.now);
 }
 
-/// A flow goes on.
-#[cfg_attr(target_arch = "bpf", unsafe(no_mangle))]
-pub extern "C" fn tide_run(step: &mut TideStep) {
-    if step.event.acked != Packets(0) {
-        tide_end_ticks(step, MOST_TICKS);
-    }
-    let TideStep { state, event, settings, lost, new_episode, packet_bytes, pacing, cwnd, .. } = step;
-    let config = settings.config();
-    if event.acked != Packets(0) {
-        state.on_ack(&config, event);
-    }
-    if (*lost | *new_episode) != 0 {
-        state.on_loss(event.now, Packets(*lost), *new_episode != 0);
-    }
-    (*pacing, *cwnd) = (0, 0);
-    if let Some(limits) = state.limits(&config, *packet_bytes) {
-        *pacing = limits.pacing.0;
-        *cwnd = limits.cwnd().0;
-    }
-}
+exports!(TideStep, Tide: tide_start, tide_run, tide_begin, tide_try);
 
-/// Random steps. C: `struct tide_trial`.
-#[repr(C)]
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(not(target_arch = "bpf"), derive(bytemuck::Pod, bytemuck::Zeroable))]
-pub struct TideTrial {
-    /// The step under way.
-    pub step: TideStep,
-    /// Where the next step comes from.
-    pub draw: Draw,
-    /// What was decided.
-    pub digest: Digest,
-}
-
-impl TideTrial {
-    /// Before the first step.
-    pub const fn new(seed: u64) -> Self {
-        let event = Event {
+impl Step for TideStep {
+    const FIRST: Self = Self {
+        state: Tide::START,
+        event: Event {
             now: Instant(0),
             rtt: Micros(0),
             smoothed_rtt: Micros(0),
@@ -122,55 +102,64 @@ impl TideTrial {
             delivered_at_send: Packets(0),
             acked: Packets(0),
             app_limited: 0,
-        };
-        let step = TideStep {
-            state: Tide::START,
-            event,
-            settings: TideSettings::DEFAULT,
-            lost: 0,
-            new_episode: 0,
-            packet_bytes: 1448,
-            pacing: 0,
-            cwnd: 0,
-            reserved: 0,
-        };
-        Self { step, draw: Draw(seed), digest: Digest(0) }
-    }
-}
-
-const _: () = assert!(size_of::<TideTrial>() == 87 * 8, "equality.bpf.c says so, too");
-
-/// The random steps of a seed begin.
-#[cfg_attr(target_arch = "bpf", unsafe(no_mangle))]
-pub extern "C" fn tide_begin(trial: &mut TideTrial, seed: u64) {
-    *trial = TideTrial::new(seed);
-}
-
-/// One random step.
-#[cfg_attr(target_arch = "bpf", unsafe(no_mangle))]
-pub extern "C" fn tide_try(trial: &mut TideTrial) {
-    let TideTrial { step, draw, digest } = trial;
-    if draw.rarely(12) {
-        tide_start(&mut step.state);
-        step.settings.delay_us = 500 + draw.bits(15);
-        step.packet_bytes = 1 + draw.bits(11);
-    }
-    let last = AckEvent { now_us: step.event.now.0, delivered: step.event.delivered.0, ..AckEvent::NONE };
-    let next = draw.acknowledge(&last);
-    step.event = Event {
-        now: Instant(next.now_us),
-        rtt: Micros(next.rtt_us),
-        smoothed_rtt: Micros(16_000 + draw.bits(16)),
-        delivered: Packets(next.delivered),
-        delivered_at_send: Packets(next.delivered_at_send),
-        acked: Packets(next.delivered.wrapping_sub(last.delivered)),
-        app_limited: draw.rarely(4) as u32,
+        },
+        settings: TideSettings { delay_us: Config::DEFAULT.delay.0 },
+        lost: 0,
+        new_episode: 0,
+        packet_bytes: 1448,
+        pacing: 0,
+        cwnd: 0,
+        reserved: 0,
     };
-    step.lost = if draw.rarely(5) { draw.bits(4) } else { 0 };
-    step.new_episode = draw.rarely(8) as u32;
-    tide_run(step);
-    digest.add(step.pacing);
-    digest.add(step.cwnd as u64);
-    digest.add(step.state.rate());
-    digest.add(step.state.competes() as u64);
+    const LAYOUTS: &'static [Layout] = &[Self::LAYOUT, TideSettings::LAYOUT, EVENT];
+
+    #[inline(always)]
+    fn run(&mut self) {
+        if self.event.acked != Packets(0) {
+            tide_end_ticks(self, MOST_TICKS);
+        }
+        let TideStep { state, event, settings, lost, new_episode, packet_bytes, pacing, cwnd, .. } = self;
+        let config = settings.config();
+        if event.acked != Packets(0) {
+            state.on_ack(&config, event);
+        }
+        if (*lost | *new_episode) != 0 {
+            state.on_loss(event.now, Packets(*lost), *new_episode != 0);
+        }
+        (*pacing, *cwnd) = (0, 0);
+        if let Some(limits) = state.limits(&config, *packet_bytes) {
+            *pacing = limits.pacing.0;
+            *cwnd = limits.cwnd().0;
+        }
+    }
+
+    #[inline(always)]
+    fn draw(&mut self, draw: &mut Draw) {
+        if draw.rarely(12) {
+            self.state = Tide::START;
+            self.settings.delay_us = 500 + draw.bits(15);
+            self.packet_bytes = 1 + draw.bits(11);
+        }
+        let last = AckEvent { now_us: self.event.now.0, delivered: self.event.delivered.0, ..AckEvent::NONE };
+        let next = draw.acknowledge(&last);
+        self.event = Event {
+            now: Instant(next.now_us),
+            rtt: Micros(next.rtt_us),
+            smoothed_rtt: Micros(16_000 + draw.bits(16)),
+            delivered: Packets(next.delivered),
+            delivered_at_send: Packets(next.delivered_at_send),
+            acked: Packets(next.delivered.wrapping_sub(last.delivered)),
+            app_limited: draw.rarely(4) as u32,
+        };
+        self.lost = if draw.rarely(5) { draw.bits(4) } else { 0 };
+        self.new_episode = draw.rarely(8) as u32;
+    }
+
+    #[inline(always)]
+    fn digest(&self, digest: &mut Digest) {
+        digest.add(self.pacing);
+        digest.add(self.cwnd as u64);
+        digest.add(self.state.rate());
+        digest.add(self.state.competes() as u64);
+    }
 }

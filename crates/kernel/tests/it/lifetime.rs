@@ -1,7 +1,7 @@
 //! Loading, using, setting, unloading.
 
 use crate::kernel::{Kernel, available, connect, run, transfer};
-use cellcc_kernel::{KernelError, Machine, Pins, Scheme, Settings, Sockets, Unseen};
+use cellcc_kernel::{KernelError, Machine, Pins, Scheme, Settings, Sockets, Unseen, Written};
 use std::io::Write;
 use std::net::TcpListener;
 
@@ -48,18 +48,18 @@ fn what_a_killed_load_left_is_removed() {
 #[test]
 fn settings_are_what_was_set_last() {
     let Some(kernel) = Kernel::take() else { return };
-    for (scheme, key, value) in [
-        (Scheme::Reminis, "dtt", "40ms"),
-        (Scheme::Natcp, "alpha", "3"),
-        (Scheme::Vegas, "alpha", "3pkt"),
-        (Scheme::Westwood, "profile", "linux"),
-        (Scheme::C2tcp, "target", "60ms"),
-        (Scheme::Tide, "delay", "8ms"),
+    for text in [
+        "reminis(dtt=40ms)",
+        "natcp(alpha=3)",
+        "vegas(alpha=3pkt)",
+        "westwood(profile=linux)",
+        "c2tcp(target=60ms)",
+        "tide(delay=8ms)",
     ] {
+        let Written { scheme, settings: set, .. } = Written::read(text).expect("read").expect("a scheme");
         let default = Settings::default_of(scheme);
         kernel.pins.load(scheme, &default, &kernel.machine).expect("loaded");
         assert_eq!(kernel.pins.settings(scheme).expect("settings"), default);
-        let set = default.changed(scheme, &[(key, value.into())]).expect("changed");
         assert_ne!(set, default);
         kernel.pins.set(scheme, &set).expect("set");
         assert_eq!(kernel.pins.settings(scheme).expect("settings"), set);
@@ -123,8 +123,8 @@ fn what_is_loaded_is_replaced_where_that_is_asked_for_and_else_loaded() {
     let Some(kernel) = Kernel::take() else { return };
     let scheme = Scheme::Reminis;
     let with = |dtt: &str| {
-        let settings = Settings::default_of(scheme).changed(scheme, &[("dtt", dtt.into())]);
-        let settings = settings.expect("a target");
+        let written = Written::read(&format!("reminis(dtt={dtt})"));
+        let Written { settings, .. } = written.expect("a target").expect("a scheme");
         kernel.pins.load_or_replace(scheme, &settings, &kernel.machine).expect("loaded");
         assert_eq!(kernel.pins.settings(scheme).expect("settings"), settings);
         kernel.pins.programs(scheme).expect("programs")

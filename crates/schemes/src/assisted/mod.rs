@@ -49,6 +49,7 @@ mod window_law;
 
 pub(super) use entries::{nacap, nacubic, natcp, tg};
 pub(super) use nabbr::nabbr;
+pub use parameters::{ALPHA, PACE, PACING_GAIN, Pace, TIMEOUT, config};
 
 use advice_tracker::AdviceTracker;
 use background::Background;

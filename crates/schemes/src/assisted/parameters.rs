@@ -3,11 +3,14 @@
 use super::fairness::{Fairness, fairness, receiver};
 use super::request::{DELAY, LOSS, PERIOD, ROUTE, SOURCE, request};
 use crate::cubic;
-use cellcc_control::{Needs, Parameter, ParameterInfo, kind};
+use crate::kernel_view::q16;
+use cellcc_control::{Arguments, Needs, Parameter, ParameterInfo, kind};
+use cellcc_fixed::assisted::Config;
 use cellcc_units::Span;
 use std::sync::Arc;
 
-pub(super) const ALPHA: Parameter<kind::Number> = Parameter::new(
+/// The window in bandwidth-delay products.
+pub const ALPHA: Parameter<kind::Number> = Parameter::new(
     "alpha",
     kind::Number(0.1, 100.0),
     2.0,
@@ -15,7 +18,8 @@ pub(super) const ALPHA: Parameter<kind::Number> = Parameter::new(
     "paper, section 2.2.2",
 );
 
-pub(super) const PACING_GAIN: Parameter<kind::Number> = Parameter::new(
+/// The pacing rate in bandwidths.
+pub const PACING_GAIN: Parameter<kind::Number> = Parameter::new(
     "pacing-gain",
     kind::Number(0.1, 10.0),
     1.0,
@@ -23,7 +27,8 @@ pub(super) const PACING_GAIN: Parameter<kind::Number> = Parameter::new(
     "paper, section 2.2.2; below 1: prototypes measured less delay at 0.95",
 );
 
-pub(super) const PACE: Parameter<kind::Choice<Pace>> = Parameter::new(
+/// Which bandwidth a flow is paced at.
+pub const PACE: Parameter<kind::Choice<Pace>> = Parameter::new(
     "pace",
     kind::Choice(&[("bandwidth", Pace::Bandwidth), ("share", Pace::Share)]),
     Pace::Bandwidth,
@@ -39,7 +44,8 @@ pub(super) const BURST: Parameter<kind::Time> = Parameter::new(
     "Linux, sk_pacing_shift of 10: about 1 ms",
 );
 
-pub(super) const TIMEOUT: Parameter<kind::Number> = Parameter::new(
+/// Periods without advice until the base goes on alone.
+pub const TIMEOUT: Parameter<kind::Number> = Parameter::new(
     "timeout",
     kind::Number(1.0, 1000.0),
     6.0,
@@ -54,6 +60,16 @@ pub(super) const GUARD: Parameter<kind::Switch> = Parameter::new(
     "leaves advice that the sender's own measurements refute",
     "ours; paper, section 5 leaves it open",
 );
+
+/// What the core takes.
+pub fn config(arguments: &Arguments) -> Config {
+    Config {
+        alpha: q16(arguments.get(&ALPHA)),
+        pacing_gain: q16(arguments.get(&PACING_GAIN)),
+        timeout_periods: q16(arguments.get(&TIMEOUT)),
+        paces_at_share: arguments.get(&PACE) == Pace::Share,
+    }
+}
 
 /// What all assisted schemes with a window of their own have.
 pub(super) fn common(default_fairness: Fairness) -> Vec<ParameterInfo> {
@@ -98,7 +114,9 @@ fn scheme(name: &'static str, meaning: &'static str, source: &'static str) -> Pa
 
 /// The rate that a flow is paced at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Pace {
+pub enum Pace {
+    /// The user's.
     Bandwidth,
+    /// Its share of the user's.
     Share,
 }

@@ -1,9 +1,9 @@
 //! The window law of NATCP (paper, equation 1): alpha x minRTT x BLBw / beta, paced at BLBw; that of the kernel, in the
 //! contract's units.
 
-use super::parameters::{ALPHA, BURST, PACE, PACING_GAIN, Pace, TIMEOUT};
+use super::parameters::{BURST, config};
 use crate::bbr::LOW_RATE;
-use crate::kernel_view::{micros_up, q16};
+use crate::kernel_view::micros_up;
 use cellcc_control::{Arguments, Context, Limits};
 use cellcc_fixed::BytesPerSecond;
 use cellcc_fixed::assisted::{Advice, Config, Limits as Law, Path};
@@ -22,13 +22,7 @@ pub(super) struct WindowLaw {
 impl WindowLaw {
     /// The law of these arguments.
     pub(super) fn read(arguments: &Arguments, context: &Context) -> Self {
-        let config = Config {
-            alpha: q16(arguments.get(&ALPHA)),
-            pacing_gain: q16(arguments.get(&PACING_GAIN)),
-            timeout_periods: q16(arguments.get(&TIMEOUT)),
-            paces_at_share: arguments.get(&PACE) == Pace::Share,
-        };
-        Self { packet_size: context.packet, config, burst: arguments.get(&BURST) }
+        Self { packet_size: context.packet, config: config(arguments), burst: arguments.get(&BURST) }
     }
 
     /// The limits for a bottleneck of `bandwidth` shared by `flows`.

@@ -1,6 +1,6 @@
 //! Non-deterministic exploration (paper, section 3.2): how far to raise the window in Zone 1.
 
-use super::settings::Exploration;
+use cellcc_fixed::reminis::Exploration;
 use rand::SeedableRng;
 use rand_distr::{Distribution, StandardNormal};
 use rand_pcg::Pcg64Mcg;

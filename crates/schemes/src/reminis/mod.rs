@@ -45,7 +45,7 @@
 //! and a window above ssthresh that meets the target takes it along. What that is worth on which links:
 //! docs/algorithms/reminis.md, "Which to take".
 //!
-//! `profile=code2022` follows the authors' program of August 2022 instead: see [`code2022`].
+//! `profile=code2022` follows the authors' program of August 2022 instead: see `code2022`.
 
 mod code2022;
 mod explorer;
@@ -63,6 +63,7 @@ use code2022::Code2022;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use settings::Settings;
+pub use settings::{CM, DTT, NDE, PROFILE, PS, config};
 use std::sync::Arc;
 
 /// What the registry knows of Reminis.

@@ -8,13 +8,14 @@ use cellcc_control::{
     kind::{self, TimeOrMultiple},
 };
 use cellcc_fixed::Micros;
-use cellcc_fixed::reminis::{self, Config, DEFAULT_MULTIPLE as DEFAULT_MULTIPLE_Q16};
+use cellcc_fixed::reminis::{Config, DEFAULT_MULTIPLE as DEFAULT_MULTIPLE_Q16, Exploration, Profile};
 use cellcc_units::Span;
 
 /// The default DTT in minimum RTTs, also what a target that cannot be met is raised to (paper, section 3.1).
 pub(super) const DEFAULT_MULTIPLE: f64 = 1.5;
 
-const DTT: Parameter<kind::TimeOrMultipleFrom> = Parameter::new(
+/// The target RTT.
+pub const DTT: Parameter<kind::TimeOrMultipleFrom> = Parameter::new(
     "dtt",
     kind::TimeOrMultipleFrom(Span::from_micros(1)),
     TimeOrMultiple::times(DEFAULT_MULTIPLE),
@@ -22,20 +23,22 @@ const DTT: Parameter<kind::TimeOrMultipleFrom> = Parameter::new(
     "paper, section 3.1; the authors' Pantheon wrapper ran with 2x",
 );
 
-const PROFILE: Parameter<kind::Choice<Profile>> = Parameter::new(
+/// The reading of the paper; `None`: the authors' program, which is not that of the core.
+pub const PROFILE: Parameter<kind::Choice<Option<Profile>>> = Parameter::new(
     "profile",
     kind::Choice(&[
-        ("paper", Profile::Paper),
-        ("literal", Profile::Literal),
-        ("code2022", Profile::Code2022),
-        ("following", Profile::Following),
+        ("paper", Some(Profile::Paper)),
+        ("literal", Some(Profile::Literal)),
+        ("code2022", None),
+        ("following", Some(Profile::Following)),
     ]),
-    Profile::Paper,
+    Some(Profile::Paper),
     "which version of the algorithm",
     "docs/fidelity/reminis.md",
 );
 
-const NDE: Parameter<kind::Choice<Exploration>> = Parameter::new(
+/// Exploration.
+pub const NDE: Parameter<kind::Choice<Exploration>> = Parameter::new(
     "nde",
     kind::Choice(&[
         ("random", Exploration::Random),
@@ -47,7 +50,8 @@ const NDE: Parameter<kind::Choice<Exploration>> = Parameter::new(
     "paper, section 3.2 and Figure 3",
 );
 
-const PS: Parameter<kind::Switch> = Parameter::new(
+/// Proactive slowdown.
+pub const PS: Parameter<kind::Switch> = Parameter::new(
     "ps",
     kind::Switch,
     true,
@@ -55,7 +59,8 @@ const PS: Parameter<kind::Switch> = Parameter::new(
     "paper, section 3.3 and Figure 4",
 );
 
-const CM: Parameter<kind::Switch> = Parameter::new(
+/// Catastrophe mitigation.
+pub const CM: Parameter<kind::Switch> = Parameter::new(
     "cm",
     kind::Switch,
     true,
@@ -140,31 +145,20 @@ pub(super) fn presets() -> Vec<Preset> {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Profile {
-    Paper,
-    Literal,
-    Code2022,
-    Following,
-}
-
-/// How the exploration picks its x.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Exploration {
-    Random,
-    Deterministic,
-    Off,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Aimd {
     Reno,
     Cubic,
     Off,
 }
 
+/// What the core takes; `None` for the authors' program, which it is not.
+pub fn config(arguments: &Arguments) -> Option<Config> {
+    Settings::read(arguments).config()
+}
+
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Settings {
-    profile: Profile,
+    profile: Option<Profile>,
     /// A time, or a multiple of the minimum RTT.
     pub(super) target: TimeOrMultiple,
     pub(super) exploration: Exploration,
@@ -189,7 +183,6 @@ impl Settings {
         }
     }
 
-    /// What the core takes; none for the authors' program, which it is not.
     pub(super) fn config(&self) -> Option<Config> {
         let (target, multiple) = match self.target {
             TimeOrMultiple::Time(span) => (micros(span), DEFAULT_MULTIPLE_Q16),
@@ -198,17 +191,8 @@ impl Settings {
         Some(Config {
             target,
             multiple,
-            profile: match self.profile {
-                Profile::Paper => reminis::Profile::Paper,
-                Profile::Literal => reminis::Profile::Literal,
-                Profile::Following => reminis::Profile::Following,
-                Profile::Code2022 => return None,
-            },
-            exploration: match self.exploration {
-                Exploration::Random => reminis::Exploration::Random,
-                Exploration::Deterministic => reminis::Exploration::Deterministic,
-                Exploration::Off => reminis::Exploration::Off,
-            },
+            profile: self.profile?,
+            exploration: self.exploration,
             proactive_slowdown: self.proactive_slowdown,
             catastrophe_mitigation: self.catastrophe_mitigation,
         })

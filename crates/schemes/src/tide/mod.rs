@@ -9,6 +9,7 @@ mod settings;
 mod tests;
 
 pub(super) use settings::scheme;
+pub use settings::{DELAY, config};
 
 use crate::kernel_view::{KernelView, instant, micros, millis, time};
 use cellcc_control::{Ack, Context, Controller, Limits, Loss, Observer, Sent, Tag};

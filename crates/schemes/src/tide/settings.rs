@@ -28,7 +28,8 @@ const PRESET: Parameter<kind::Choice<Use>> = Parameter::new(
     PAGE,
 );
 
-const DELAY: Parameter<kind::Time> = Parameter::new(
+/// The knob.
+pub const DELAY: Parameter<kind::Time> = Parameter::new(
     "delay",
     kind::Time(Span::from_micros(500), Span::from_secs(1)),
     DEFAULT_DELAY,
@@ -214,8 +215,8 @@ fn presets() -> Vec<Preset> {
     ]
 }
 
-/// As the core has them: numbers in units of 2^-16, times in microseconds.
-fn config(arguments: &Arguments) -> Config {
+/// What the core takes: numbers in units of 2^-16, times in microseconds.
+pub fn config(arguments: &Arguments) -> Config {
     let number = |parameter: &Parameter<kind::Number>| q16(arguments.get(parameter));
     let config = Config {
         delay: micros(DEFAULT_DELAY),

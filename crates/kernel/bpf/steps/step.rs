@@ -1,0 +1,112 @@
+//! Steps: what the kernel asks the integer cores, as memory that C, Rust, BPF and the host lay out alike.
+//!
+//! A step holds everything that a decision depends on (state, settings, event, window, random word), and the decision once it
+//! has run. So it can be recorded in the kernel and run again elsewhere.
+
+use super::draw::{Digest, Draw};
+
+/// A step of a core.
+pub trait Step {
+    /// Before the first random step.
+    const FIRST: Self;
+    /// Those of its structs that C has as well.
+    const LAYOUTS: &'static [Layout];
+
+    /// Decides.
+    fn run(&mut self);
+
+    /// Becomes the random step that follows this one, before it is decided: now and then of a new flow with other settings.
+    fn draw(&mut self, draw: &mut Draw);
+
+    /// What was decided.
+    fn digest(&self, digest: &mut Digest);
+}
+
+/// A struct as both sides have it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Layout {
+    /// Its name in C.
+    pub name: &'static str,
+    /// In bytes.
+    pub size: usize,
+    /// Names and offsets of its fields.
+    pub fields: &'static [(&'static str, usize)],
+}
+
+/// One random step.
+#[inline(always)]
+pub fn try_once<S: Step>(step: &mut S, draw: &mut Draw, digest: &mut Digest) {
+    step.draw(draw);
+    step.run();
+    step.digest(digest);
+}
+
+/// The functions of a core that C calls: `exports!(Step, State: NAME_start, NAME_run, NAME_begin, NAME_try)`.
+macro_rules! exports {
+    ($step:ty, $state:ty: $start:ident, $run:ident, $begin:ident, $try:ident) => {
+        /// A flow begins.
+        #[cfg_attr(target_arch = "bpf", unsafe(no_mangle))]
+        pub extern "C" fn $start(state: &mut $state) {
+            *state = <$state>::START;
+        }
+
+        /// A flow goes on.
+        #[cfg_attr(target_arch = "bpf", unsafe(no_mangle))]
+        pub extern "C" fn $run(step: &mut $step) {
+            $crate::steps::step::Step::run(step);
+        }
+
+        /// Random steps, one after the other. C: `struct trial`. It is not generic, since the kernel takes no name with `<`.
+        #[repr(C)]
+        pub struct Trial {
+            step: $step,
+            draw: $crate::steps::draw::Draw,
+            digest: $crate::steps::draw::Digest,
+        }
+
+        const _: () = assert!(size_of::<Trial>() <= 1024, "equality.bpf.c has no more");
+
+        /// The random steps of a seed begin.
+        #[cfg_attr(target_arch = "bpf", unsafe(no_mangle))]
+        pub extern "C" fn $begin(trial: &mut Trial, seed: u64) {
+            trial.step = <$step as $crate::steps::step::Step>::FIRST;
+            trial.draw = $crate::steps::draw::Draw(seed);
+            trial.digest = $crate::steps::draw::Digest(0);
+        }
+
+        /// One random step.
+        #[cfg_attr(target_arch = "bpf", unsafe(no_mangle))]
+        pub extern "C" fn $try(trial: &mut Trial) {
+            $crate::steps::step::try_once(&mut trial.step, &mut trial.draw, &mut trial.digest);
+        }
+    };
+}
+pub(crate) use exports;
+
+/// A struct that C has under the name after `as`, with fields of the same names.
+macro_rules! mirror {
+    (
+        $(#[$meta:meta])*
+        $vis:vis struct $name:ident as $c_name:ident {
+            $($(#[$field_meta:meta])* $field_vis:vis $field:ident: $type:ty,)*
+        }
+    ) => {
+        $(#[$meta])*
+        #[repr(C)]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        $vis struct $name {
+            $($(#[$field_meta])* $field_vis $field: $type,)*
+        }
+
+        impl $name {
+            /// As C has to lay it out.
+            #[allow(dead_code, reason = "only a test compares it")]
+            $vis const LAYOUT: $crate::steps::step::Layout = $crate::steps::step::Layout {
+                name: stringify!($c_name),
+                size: size_of::<Self>(),
+                fields: &[$((stringify!($field), core::mem::offset_of!(Self, $field))),*],
+            };
+        }
+    };
+}
+pub(crate) use mirror;

@@ -1,0 +1,61 @@
+//! Writes what the network says of the paths to peers.
+
+use crate::error::KernelError;
+use crate::pins::Pins;
+use crate::schemes::steps::assisted::AdviceValue;
+use bytemuck::bytes_of;
+use cellcc_assist::Advice;
+use libbpf_rs::{MapCore, MapFlags, MapHandle};
+use rustix::time::{ClockId, clock_gettime};
+use std::net::IpAddr;
+
+impl Pins {
+    /// Gives the assisted schemes advice on the path to a peer, in place of older advice.
+    ///
+    /// # Errors
+    /// None of them is loaded, or we may not.
+    pub fn advise(&self, peer: IpAddr, advice: &AdviceValue) -> Result<(), KernelError> {
+        write_advice(&self.shared_map("advice_1")?, peer, advice)
+    }
+}
+
+/// Writes advice into the map that the programs read.
+pub(crate) fn write_advice(map: &MapHandle, peer: IpAddr, advice: &AdviceValue) -> Result<(), KernelError> {
+    map.update(&key(peer), bytes_of(advice), MapFlags::ANY)
+        .map_err(KernelError::libbpf(format!("advise on {peer}")))
+}
+
+/// Takes back what was said of a peer, where anything was.
+pub(crate) fn forget_advice(map: &MapHandle, peer: IpAddr) {
+    let _ = map.delete(&key(peer));
+}
+
+/// How the programs write an address: as one of IPv6.
+pub(crate) fn key(peer: IpAddr) -> [u8; 16] {
+    match peer {
+        IpAddr::V4(address) => address.to_ipv6_mapped().octets(),
+        IpAddr::V6(address) => address.octets(),
+    }
+}
+
+impl AdviceValue {
+    /// What the kernel's map has of advice that reached this machine just now.
+    pub fn now(advice: &Advice) -> Self {
+        let micros = |span: cellcc_units::Span| span.as_nanos() / 1000;
+        let short = |span| u32::try_from(micros(span)).unwrap_or(u32::MAX);
+        Self {
+            bandwidth: advice.bandwidth.as_bytes_per_sec(),
+            measured_at_us: monotonic_us().saturating_sub(micros(advice.age)),
+            min_rtt_us: short(advice.min_rtt.total()),
+            period_us: short(advice.period),
+            flows: advice.flows,
+            reserved: 0,
+        }
+    }
+}
+
+/// The clock of the programs: `CLOCK_MONOTONIC`, in microseconds.
+fn monotonic_us() -> u64 {
+    let now = clock_gettime(ClockId::Monotonic);
+    now.tv_sec.unsigned_abs() * 1_000_000 + now.tv_nsec.unsigned_abs() / 1000
+}

@@ -1,0 +1,236 @@
+//! What is loaded stays loaded: pins in a BPF file system hold it, and a process may end.
+//!
+//! ```text
+//! /sys/fs/bpf/cellcc/socket_settings     what programs set for their own sockets
+//!                    socket_option       while this exists, programs can
+//!                    recorder            the ring of whoever records steps
+//!                    missed              how many steps the ring had no room for
+//!                    hear_flows          while this exists, what devices tell of their flows is believed
+//!                    peer_flows_1        what they told, of each socket
+//!                    advice_1            what the network says of the path to a peer
+//!                    SCHEME/link         the scheme is registered while this exists
+//!                    SCHEME/settings     its settings for all sockets
+//! ```
+
+pub(crate) mod advising;
+pub(crate) mod control_group;
+pub(crate) mod flow_counts;
+pub(crate) mod loading;
+pub(crate) mod socket_options;
+pub(crate) mod turn;
+pub(crate) mod unloading;
+pub(crate) mod upgrading;
+
+use crate::error::{KernelError, Unseen};
+use crate::network;
+use crate::pins::flow_counts::HEAR_FLOWS;
+use crate::pins::socket_options::SOCKET_OPTIONS;
+use crate::schemes::Scheme;
+use crate::schemes::Settings;
+use libbpf_rs::query::LinkTypeInfo;
+use libbpf_rs::{Link, MapCore, MapFlags, MapHandle};
+use rustix::fs::statfs;
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+/// Where pins are, where nothing else is said.
+pub const DEFAULT_FOLDER: &str = "/sys/fs/bpf/cellcc";
+/// `BPF_FS_MAGIC` of linux/magic.h.
+const BPF_FILE_SYSTEM: u64 = 0xcafe_4a11;
+/// The only key of a map with one value.
+pub(crate) const ONLY: [u8; 4] = 0_u32.to_ne_bytes();
+
+/// A folder of pins.
+#[derive(Debug, Clone)]
+pub struct Pins {
+    folder: PathBuf,
+}
+
+impl Default for Pins {
+    fn default() -> Self {
+        Self::new(DEFAULT_FOLDER)
+    }
+}
+
+impl Pins {
+    /// Pins in this folder, which need not exist yet.
+    pub fn new(folder: impl Into<PathBuf>) -> Self {
+        Self { folder: folder.into() }
+    }
+
+    /// The schemes that are loaded, in the order of [`Scheme::ALL`].
+    pub fn loaded(&self) -> Vec<Scheme> {
+        Scheme::ALL.into_iter().filter(|scheme| self.link(*scheme).exists()).collect()
+    }
+
+    /// The schemes of which anything is here: also what a load has left that was killed.
+    pub fn present(&self) -> Vec<Scheme> {
+        Scheme::ALL.into_iter().filter(|scheme| self.scheme(*scheme).exists()).collect()
+    }
+
+    /// The settings of a scheme for all sockets.
+    ///
+    /// # Errors
+    /// It is not loaded, or we may not read them.
+    pub fn settings(&self, scheme: Scheme) -> Result<Settings, KernelError> {
+        let value = self.settings_map(scheme)?.lookup(&ONLY, MapFlags::ANY);
+        let value = value.map_err(KernelError::libbpf(format!("read the settings of {}", scheme.name())))?;
+        Settings::of_bytes(scheme, value.unwrap_or_default())
+    }
+
+    /// Changes the settings of a scheme for all sockets, the live ones included.
+    ///
+    /// # Errors
+    /// It is not loaded, or we may not write them.
+    pub fn set(&self, scheme: Scheme, settings: &Settings) -> Result<(), KernelError> {
+        self.settings(scheme)?; // Of another version they may be as long, but not of another length.
+        write_settings(&self.settings_map(scheme)?, scheme, settings)
+    }
+
+    /// A number for the programs of a scheme, which no other load or upgrade has had since the machine began.
+    ///
+    /// # Errors
+    /// It is not loaded, or we may not look.
+    pub fn programs(&self, scheme: Scheme) -> Result<u32, KernelError> {
+        let link = Link::open(self.link(scheme)).and_then(|link| link.info());
+        match link.map_err(KernelError::libbpf(format!("look at {}", scheme.name())))?.info {
+            LinkTypeInfo::StructOps(info) => Ok(info.map_id),
+            _ => Err(self.not_loaded(scheme)),
+        }
+    }
+
+    fn settings_map(&self, scheme: Scheme) -> Result<MapHandle, KernelError> {
+        if !self.link(scheme).exists() {
+            return Err(self.not_loaded(scheme));
+        }
+        let path = self.scheme(scheme).join("settings");
+        MapHandle::from_pinned_path(&path)
+            .map_err(KernelError::libbpf(format!("open the settings of {}", scheme.name())))
+    }
+
+    /// What the kernel has of these schemes without a pin here, as an error that says why that may be and what to do.
+    pub fn elsewhere(&self, schemes: &[Scheme]) -> Option<KernelError> {
+        let available = network::available_schemes().unwrap_or_default();
+        let is_elsewhere = |scheme: &Scheme| {
+            available.iter().any(|name| name == scheme.name()) && !self.link(*scheme).exists()
+        };
+        let names: Vec<_> = schemes.iter().copied().filter(is_elsewhere).map(Scheme::name).collect();
+        (!names.is_empty()).then(|| KernelError::Elsewhere {
+            schemes: names.join(", "),
+            folder: self.folder.clone(),
+            because: self.why_unseen(),
+        })
+    }
+
+    fn why_unseen(&self) -> Unseen {
+        let may_look = fs::read_dir(self.place())
+            .map_or_else(|error| error.kind() != ErrorKind::PermissionDenied, |_| true);
+        match (self.is_in_bpf_file_system(), may_look) {
+            (false, _) => Unseen::NoFileSystem,
+            (true, false) => Unseen::NotPermitted,
+            (true, true) => Unseen::OtherPins,
+        }
+    }
+
+    /// That a scheme is not loaded, or that it is elsewhere.
+    pub(crate) fn not_loaded(&self, scheme: Scheme) -> KernelError {
+        self.elsewhere(&[scheme]).unwrap_or(KernelError::NotLoaded(scheme.name()))
+    }
+
+    /// That no scheme is loaded, or that what is loaded is elsewhere.
+    pub fn nothing_loaded(&self) -> KernelError {
+        self.elsewhere(&Scheme::ALL).unwrap_or(KernelError::NothingLoaded)
+    }
+
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The folder that holds the folder of pins.
+    pub(crate) fn place(&self) -> &Path {
+        match self.folder.parent() {
+            Some(parent) if parent != Path::new("") => parent,
+            _ => Path::new("."),
+        }
+    }
+
+    pub(crate) fn is_in_bpf_file_system(&self) -> bool {
+        statfs(self.place()).is_ok_and(|stat| stat.f_type as u64 == BPF_FILE_SYSTEM)
+    }
+
+    /// What all schemes share.
+    pub(crate) fn shared(&self, name: &str) -> PathBuf {
+        self.folder.join(name)
+    }
+
+    /// A map that all schemes share.
+    pub(crate) fn shared_map(&self, name: &str) -> Result<MapHandle, KernelError> {
+        let path = self.shared(name);
+        MapHandle::from_pinned_path(&path).map_err(KernelError::libbpf(format!("open {}", path.display())))
+    }
+
+    pub(crate) fn scheme(&self, scheme: Scheme) -> PathBuf {
+        self.folder.join(scheme.name())
+    }
+
+    pub(crate) fn link(&self, scheme: Scheme) -> PathBuf {
+        self.scheme(scheme).join("link")
+    }
+
+    /// Where a map of a scheme's object is pinned; those of other names are not.
+    pub(crate) fn map(&self, scheme: Scheme, map: &str) -> Option<PathBuf> {
+        match map {
+            "settings" => Some(self.scheme(scheme).join(map)),
+            "socket_settings" | "recorder" | "missed" | "advice_1" | "peer_flows_1" => Some(self.shared(map)),
+            _ => None,
+        }
+    }
+
+    /// Makes the folder of a scheme.
+    pub(crate) fn prepare(&self, scheme: Scheme) -> Result<(), KernelError> {
+        let folder = self.scheme(scheme);
+        fs::create_dir_all(&folder).map_err(KernelError::system(format!("make {}", folder.display())))
+    }
+
+    /// Removes the pins of a scheme, the link first; with the last scheme, the folder and what all schemes share.
+    pub(crate) fn remove(&self, scheme: Scheme) -> Result<(), KernelError> {
+        remove_file(&self.link(scheme))?;
+        remove_folder(&self.scheme(scheme))?;
+        let others_are_there = Scheme::ALL.into_iter().any(|other| self.scheme(other).exists());
+        if others_are_there {
+            return Ok(());
+        }
+        SOCKET_OPTIONS.detach(self);
+        HEAR_FLOWS.detach(self);
+        remove_folder(&self.folder)
+    }
+}
+
+pub(crate) fn write_settings(
+    map: &impl MapCore,
+    scheme: Scheme,
+    settings: &Settings,
+) -> Result<(), KernelError> {
+    map.update(&ONLY, settings.as_bytes(), MapFlags::ANY)
+        .map_err(KernelError::libbpf(format!("write the settings of {}", scheme.name())))
+}
+
+fn remove_file(path: &Path) -> Result<(), KernelError> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            Err(KernelError::system(format!("remove {}", path.display()))(error))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A folder of the BPF file system with the pins in it.
+fn remove_folder(folder: &Path) -> Result<(), KernelError> {
+    match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            Err(KernelError::system(format!("remove {}", folder.display()))(error))
+        }
+        _ => Ok(()),
+    }
+}

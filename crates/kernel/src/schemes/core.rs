@@ -1,0 +1,99 @@
+//! An integer core: how the host decides as the kernel does, and how it is set.
+
+use super::steps::draw::{Digest, Draw};
+use super::steps::step::{Layout, Step, try_once};
+use bytemuck::{CheckedBitPattern, Pod, bytes_of, cast_slice, checked, try_pod_read_unaligned};
+use cellcc_control::{Arguments, Assignment, event_log};
+use std::fmt::{self, Debug};
+
+/// What decides for one or more schemes.
+pub struct Core {
+    /// Its number in records; C: the second argument of `STEP_OF`.
+    pub(crate) number: u32,
+    /// Its name: C calls `NAME_run`.
+    pub name: &'static str,
+    /// The structs that C has as well.
+    #[cfg_attr(not(test), expect(dead_code, reason = "a test compares them"))]
+    pub(crate) layouts: &'static [Layout],
+    check: fn(&event_log::Step) -> Option<Option<Difference>>,
+    try_again: fn(u64, u32, &[u8]) -> Option<Difference>,
+    set: fn(&Arguments) -> Option<Vec<u8>>,
+    arguments: fn(&[u8]) -> Option<Vec<Assignment>>,
+}
+
+/// A decision of the kernel that is another here: what was given, what the kernel made of it, what is made of it here. Field by
+/// field, a field a line.
+type Difference = [String; 3];
+
+/// Settings as the kernel's map holds them.
+pub(crate) trait MapSettings: Pod {
+    /// Those for arguments of the registry; `None` where the kernel has no such thing.
+    fn set(arguments: &Arguments) -> Option<Self>;
+
+    /// The arguments that set them.
+    fn arguments(&self) -> Vec<Assignment>;
+}
+
+impl Core {
+    /// The core whose step is `T`, and whose settings are `S`.
+    pub(crate) const fn of<T: HostStep, S: MapSettings>(number: u32, name: &'static str) -> Self {
+        Self {
+            number,
+            name,
+            layouts: T::LAYOUTS,
+            check: check::<T>,
+            try_again: try_again::<T>,
+            set: |arguments| S::set(arguments).map(|settings| bytes_of(&settings).into()),
+            arguments: |bytes| try_pod_read_unaligned::<S>(bytes).ok().map(|settings| settings.arguments()),
+        }
+    }
+
+    /// Runs a recorded step again. `None` for bytes that are no step of this core, else where the outcomes differ, they.
+    pub(crate) fn check(&self, step: &event_log::Step) -> Option<Option<Difference>> {
+        (self.check)(step)
+    }
+
+    /// Decides as many random steps of a seed as the kernel's program `try_NAME` has, whose map holds `kernel` afterwards.
+    /// Where they differ: the first step, the kernel's last, the last here.
+    pub fn try_again(&self, seed: u64, steps: u32, kernel: &[u8]) -> Option<[String; 3]> {
+        (self.try_again)(seed, steps, kernel)
+    }
+
+    /// The settings, as a map holds them.
+    pub(crate) fn set(&self, arguments: &Arguments) -> Option<Vec<u8>> {
+        (self.set)(arguments)
+    }
+
+    /// The arguments for settings of a map; `None` where those have another layout.
+    pub(crate) fn arguments(&self, settings: &[u8]) -> Option<Vec<Assignment>> {
+        (self.arguments)(settings)
+    }
+}
+
+impl Debug for Core {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+/// A step on the host.
+pub(crate) trait HostStep: Step + CheckedBitPattern + Debug + PartialEq {}
+
+impl<T: Step + CheckedBitPattern + Debug + PartialEq> HostStep for T {}
+
+fn check<T: HostStep>(step: &event_log::Step) -> Option<Option<Difference>> {
+    let read = |words: &[u64]| checked::try_pod_read_unaligned::<T>(cast_slice(words)).ok();
+    let (given, recorded) = (read(&step.before)?, read(&step.after)?);
+    let mut decided = given;
+    decided.run();
+    Some((decided != recorded).then(|| [given, recorded, decided].map(|step| format!("{step:#?}"))))
+}
+
+fn try_again<T: HostStep>(seed: u64, steps: u32, kernel: &[u8]) -> Option<Difference> {
+    let (mut here, mut draw, mut digest) = (T::FIRST, Draw(seed), Digest(0));
+    (0..steps).for_each(|_| try_once(&mut here, &mut draw, &mut digest));
+    let (step, rest) = kernel.split_at_checked(size_of::<T>()).unwrap_or_default();
+    let step = checked::try_pod_read_unaligned::<T>(step);
+    let is_alike = step == Ok(here) && rest.starts_with(bytes_of(&[draw.0, digest.0]));
+    (!is_alike).then(|| [format!("{:#?}", T::FIRST), format!("{step:#?}"), format!("{here:#?}")])
+}
