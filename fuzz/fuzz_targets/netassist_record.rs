@@ -2,16 +2,16 @@
 
 #![no_main]
 
-use cellcc_assist::{Arrivals, Record};
+use cellcc_assist::{Arrivals, AdviceRecord};
 use cellcc_units::{Span, Time};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
     let mut arrivals = Arrivals::default();
     let mut now = Time::ZERO;
-    for bytes in data.chunks(Record::SIZE) {
+    for bytes in data.chunks(AdviceRecord::SIZE) {
         now += Span::from_millis(20);
-        if let Ok(record) = Record::decode(bytes) {
+        if let Ok(record) = AdviceRecord::decode(bytes) {
             assert_eq!(record.encode(), bytes);
             let _ = arrivals.accept(now, &record);
         }

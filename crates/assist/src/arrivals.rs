@@ -1,7 +1,7 @@
 //! One user's records as they arrive: which are new, and how old they are.
 
 use crate::advice::{Advice, MinRttParts};
-use crate::record::Record;
+use crate::record::AdviceRecord;
 use cellcc_units::{Span, Time};
 
 /// What has arrived about one user.
@@ -33,7 +33,7 @@ impl Arrivals {
     ///
     /// # Errors
     /// It is not new, or of no use any more.
-    pub fn accept(&mut self, now: Time, record: &Record) -> Result<Advice, Refusal> {
+    pub fn accept(&mut self, now: Time, record: &AdviceRecord) -> Result<Advice, Refusal> {
         let offset = i128::from(now.as_nanos()) - i128::from(record.measured_until.as_nanos());
         let min_offset = match self.newest {
             // Another service, whose clock has nothing to do with that of the one before.
@@ -42,7 +42,7 @@ impl Arrivals {
             Some(_) => return Err(Refusal::Replayed),
             None => offset,
         };
-        let Record { sequence, measured_until, .. } = *record;
+        let AdviceRecord { sequence, measured_until, .. } = *record;
         self.newest = Some(Newest { sequence, measured_until, min_offset });
         let age = Span::from_nanos(u64::try_from(offset - min_offset).unwrap_or(u64::MAX));
         if record.stale || age > record.valid_for {
@@ -65,7 +65,7 @@ impl Arrivals {
 }
 
 /// Sequence numbers wrap: half of all numbers are newer. A reporter that restarts sets `first`, and its times go on.
-fn is_newer(record: &Record, newest: &Newest) -> bool {
+fn is_newer(record: &AdviceRecord, newest: &Newest) -> bool {
     let ahead = record.sequence.wrapping_sub(newest.sequence);
     let is_ahead = ahead != 0 && ahead <= u32::MAX / 2;
     let is_later = record.measured_until > newest.measured_until;
@@ -79,8 +79,8 @@ mod tests {
     use cellcc_units::{Bytes, Rate};
 
     /// A record that is valid for 150 ms.
-    fn record(sequence: u32, until_millis: u64) -> Record {
-        Record {
+    fn record(sequence: u32, until_millis: u64) -> AdviceRecord {
+        AdviceRecord {
             class: AdviceClass::Backlogged,
             handover: false,
             stale: false,
@@ -105,7 +105,7 @@ mod tests {
         Time::ZERO + Span::from_millis(millis)
     }
 
-    fn refusal(records: &mut Arrivals, now: u64, record: &Record) -> Option<Refusal> {
+    fn refusal(records: &mut Arrivals, now: u64, record: &AdviceRecord) -> Option<Refusal> {
         records.accept(at(now), record).err()
     }
 
@@ -129,7 +129,7 @@ mod tests {
     #[test]
     fn a_reporter_may_begin_anew_but_not_go_back() {
         let mut records = Arrivals::default();
-        let anew = |until| Record { first: true, ..record(0, until) };
+        let anew = |until| AdviceRecord { first: true, ..record(0, until) };
         assert_eq!(refusal(&mut records, 1000, &record(1000, 50)), None);
         assert_eq!(refusal(&mut records, 1050, &record(0, 100)), Some(Refusal::Replayed));
         assert_eq!(refusal(&mut records, 1050, &anew(100)), None);
@@ -140,7 +140,7 @@ mod tests {
     fn after_a_handover_the_clock_of_another_service_counts() {
         let mut records = Arrivals::default();
         assert_eq!(refusal(&mut records, 1000, &record(1000, 900_000)), None);
-        let elsewhere = Record { first: true, handover: true, ..record(7, 50) };
+        let elsewhere = AdviceRecord { first: true, handover: true, ..record(7, 50) };
         let told = records.accept(at(1060), &elsewhere).expect("its clock is behind");
         assert_eq!(told.age, Span::ZERO);
         assert_eq!(refusal(&mut records, 1110, &record(8, 100)), None);
@@ -161,6 +161,9 @@ mod tests {
     #[test]
     fn old_measurements_are_no_advice() {
         let mut records = Arrivals::default();
-        assert_eq!(refusal(&mut records, 0, &Record { stale: true, ..record(1, 50) }), Some(Refusal::Stale));
+        assert_eq!(
+            refusal(&mut records, 0, &AdviceRecord { stale: true, ..record(1, 50) }),
+            Some(Refusal::Stale)
+        );
     }
 }

@@ -12,7 +12,7 @@
 //! | the reports of a flow: made, lost, delivered | [`Reports`] |
 //! | reports at times that are known beforehand | [`Timetable`] |
 //! | the NATCP authors' files | [`FeedbackFile`] |
-//! | the 64 bytes of a report on the wire | [`Record`] |
+//! | the 64 bytes of a report on the wire | [`AdviceRecord`] |
 //! | a slow ceiling in the IETF's packet | [`scone`] |
 //! | which records that arrive are new, and how old they are | [`Arrivals`] |
 //!
@@ -41,7 +41,7 @@ pub use flows::active_flows;
 pub use natcp_file::{FeedbackError, FeedbackFile, FeedbackPath, FeedbackProblem};
 pub use packet_time::PacketTime;
 pub use passive::{PassiveCounters, PassivePeriod, PassiveReader, PassiveRtt};
-pub use record::{Malformed, Record};
+pub use record::{AdviceRecord, Malformed};
 pub use reports::{AssistedPath, ReportFault, ReportedFlow, Reports, UnseenReports, UserState};
 pub use settings::{AdviceRequest, AdviceRoute, NetAssist, Outage, ReportSource};
 pub use timetable::Timetable;

@@ -32,7 +32,7 @@ const NANOS_PER_MILLI: u64 = 1_000_000;
 /// One report about one user. The wire is coarser than these types: what does not fit is rounded to its units and
 /// stops at their largest values.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Record {
+pub struct AdviceRecord {
     /// How far the downlink bandwidth can be trusted.
     pub class: AdviceClass,
     /// The user has changed its cell: nothing from before holds.
@@ -89,7 +89,7 @@ pub enum Malformed {
     NoFlows,
 }
 
-impl Record {
+impl AdviceRecord {
     /// Bytes of a record on the wire.
     pub const SIZE: usize = 64;
 
@@ -189,7 +189,7 @@ fn millis(count: u16) -> Span {
 }
 
 struct Writer {
-    bytes: [u8; Record::SIZE],
+    bytes: [u8; AdviceRecord::SIZE],
     at: usize,
 }
 
@@ -201,7 +201,7 @@ impl Writer {
 }
 
 struct Reader<'a> {
-    bytes: &'a [u8; Record::SIZE],
+    bytes: &'a [u8; AdviceRecord::SIZE],
     at: usize,
 }
 
@@ -235,8 +235,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn example() -> Record {
-        Record {
+    fn example() -> AdviceRecord {
+        AdviceRecord {
             class: AdviceClass::Partial,
             handover: true,
             stale: false,
@@ -270,7 +270,7 @@ mod tests {
         assert_eq!(bytes[48..52], 250u32.to_le_bytes());
         assert_eq!(bytes[52..56], 4_500u32.to_le_bytes());
         assert_eq!(bytes[56..], [150, 0, 2, 0, 3, 0, 0, 0]);
-        assert_eq!(Record::decode(&bytes), Ok(example()));
+        assert_eq!(AdviceRecord::decode(&bytes), Ok(example()));
     }
 
     #[test]
@@ -278,10 +278,10 @@ mod tests {
         let with = |at: usize, byte: u8| {
             let mut bytes = example().encode();
             bytes[at] = byte;
-            Record::decode(&bytes)
+            AdviceRecord::decode(&bytes)
         };
-        assert_eq!(Record::decode(&[1; 63]), Err(Malformed::Length(63)));
-        assert_eq!(Record::decode(&[1; 65]), Err(Malformed::Length(65)));
+        assert_eq!(AdviceRecord::decode(&[1; 63]), Err(Malformed::Length(63)));
+        assert_eq!(AdviceRecord::decode(&[1; 65]), Err(Malformed::Length(65)));
         assert_eq!(with(0, 2), Err(Malformed::Version(2)));
         assert_eq!(with(1, 3), Err(Malformed::Flags(3)));
         assert_eq!(with(1, 0x80), Err(Malformed::Flags(0x80)));
@@ -291,7 +291,7 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_stops_at_the_largest_value() {
-        let extreme = Record {
+        let extreme = AdviceRecord {
             period: Span::MAX,
             downlink: Rate::MAX,
             uplink: Rate::from_bytes_per_sec(1),
@@ -299,7 +299,7 @@ mod tests {
             flows: 0,
             ..example()
         };
-        let read = Record::decode(&extreme.encode()).expect("well formed");
+        let read = AdviceRecord::decode(&extreme.encode()).expect("well formed");
         assert_eq!(read.period, Span::from_millis(65_535));
         assert_eq!(read.downlink.as_mbit_per_sec(), 4_294_967.295);
         assert_eq!(read.uplink.as_mbit_per_sec(), 0.001, "a slow link is not a dead one");
@@ -316,7 +316,7 @@ mod tests {
             micros in 0u64..u64::MAX / 1000,
         ) {
             let (class, [handover, stale, first]) = flags;
-            let mut bytes = [0; Record::SIZE];
+            let mut bytes = [0; AdviceRecord::SIZE];
             bytes[32..].copy_from_slice(&body);
             bytes[16..32].copy_from_slice(&user);
             bytes[8..16].copy_from_slice(&micros.to_le_bytes());
@@ -324,20 +324,20 @@ mod tests {
             bytes[0] = 1;
             bytes[1] = class | u8::from(handover) << 2 | u8::from(stale) << 3 | u8::from(first) << 4;
             bytes[58] |= 1;
-            let record = Record::decode(&bytes).expect("well formed");
+            let record = AdviceRecord::decode(&bytes).expect("well formed");
             prop_assert_eq!(record.encode(), bytes);
         }
 
         #[test]
         fn no_bytes_make_the_reader_panic(bytes in prop::collection::vec(any::<u8>(), 0..130)) {
-            let _ = Record::decode(&bytes);
+            let _ = AdviceRecord::decode(&bytes);
         }
 
         #[test]
         fn nearly_right_bytes_do_not_either(mut bytes in prop::collection::vec(any::<u8>(), 64..65), flags in 0u8..32) {
             bytes[0] = 1;
             bytes[1] = flags;
-            if let Ok(record) = Record::decode(&bytes) {
+            if let Ok(record) = AdviceRecord::decode(&bytes) {
                 prop_assert_eq!(&record.encode()[..], &bytes[..]);
             }
         }

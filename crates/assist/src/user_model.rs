@@ -2,7 +2,7 @@
 
 use crate::advice::{Advice, AdviceClass, MinRttParts};
 use crate::estimator::{Estimator, Observation};
-use crate::record::Record;
+use crate::record::AdviceRecord;
 use crate::scone::{Signal, SlowCeiling};
 use cellcc_units::{Bytes, Rate, Span, Time};
 
@@ -56,7 +56,7 @@ pub struct UserModel {
     cell: Option<u32>,
     cell_epoch: u32,
     sequence: u32,
-    last: Option<Record>,
+    last: Option<AdviceRecord>,
     /// What was served in the last period, where it was counted.
     served: Option<Rate>,
     ceiling: SlowCeiling,
@@ -73,7 +73,7 @@ impl UserModel {
 
     /// The report that follows from what was measured in a cell in the period that ended at `until`; `None` while nothing is known of
     /// the user. `flows`: how many the user has, as far as servers know.
-    pub fn take(&mut self, cell: u32, until: Time, measured: &Measured, flows: u16) -> Option<Record> {
+    pub fn take(&mut self, cell: u32, until: Time, measured: &Measured, flows: u16) -> Option<AdviceRecord> {
         let is_first = self.cell.is_none();
         let is_handover = self.cell.is_some_and(|before| before != cell);
         if is_handover {
@@ -96,7 +96,7 @@ impl UserModel {
         self.sequence = self.sequence.wrapping_add(1);
         let own = self.own_flows.filter(|(at, _)| until.since(*at) <= OWN_FLOWS_FOR);
         let known = u16::try_from(advice.flows).unwrap_or(u16::MAX);
-        let record = Record {
+        let record = AdviceRecord {
             class: advice.class,
             handover: is_handover,
             stale: false,
@@ -127,7 +127,7 @@ impl UserModel {
     }
 
     /// The last report.
-    pub fn last(&self) -> Option<&Record> {
+    pub fn last(&self) -> Option<&AdviceRecord> {
         self.last.as_ref()
     }
 
@@ -147,7 +147,7 @@ impl UserModel {
     }
 
     /// The report that says, once, that nothing was measured for three periods.
-    pub fn stale(&mut self, now: Time) -> Option<Record> {
+    pub fn stale(&mut self, now: Time) -> Option<AdviceRecord> {
         let last = self.last?;
         if self.is_stale_reported || now.since(last.measured_until) < last.period * STALE_PERIODS {
             return None;
@@ -156,7 +156,7 @@ impl UserModel {
         self.served = None;
         self.sequence = self.sequence.wrapping_add(1);
         // A receiver takes only what is of a later time.
-        let record = Record {
+        let record = AdviceRecord {
             stale: true,
             sequence: self.sequence,
             measured_until: now,
@@ -242,7 +242,7 @@ mod tests {
         }
     }
 
-    fn take(user: &mut UserModel, until: u64, cell: u32, served: u64) -> Record {
+    fn take(user: &mut UserModel, until: u64, cell: u32, served: u64) -> AdviceRecord {
         user.take(cell, at(until), &Measured::Counted(counted(served)), 1).expect("something is known")
     }
 

@@ -2,7 +2,7 @@
 
 use crate::client::{Client, ClientError, ClientSettings};
 use crate::conversation::ClientEvent;
-use cellcc_assist::Record;
+use cellcc_assist::AdviceRecord;
 use cellcc_quic::Clock;
 use cellcc_quic::advice::{AdviceService, AdviceSource, NextAdvice, PeerAdvice, PeerTable, octets};
 use std::collections::HashMap;
@@ -31,7 +31,7 @@ impl AssistedPeers {
         let (table, clock) = (peers.clone(), Clock::new(Instant::now()));
         let client = Client::start(settings, move |event| match event {
             ClientEvent::Record { user, record, arrived_at } => {
-                let record = Record { user: octets(user), ..*record };
+                let record = AdviceRecord { user: octets(user), ..*record };
                 // What is not new, or came after its connection's end, is of no use.
                 let _ = table.accept(clock.time(arrived_at), arrived_at, &record);
             }

@@ -1,7 +1,7 @@
 //! What a client says and hears, whatever carries it: requests for what is wanted, answers, records.
 
 use crate::protocol::{Answer, Request};
-use cellcc_assist::Record;
+use cellcc_assist::AdviceRecord;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::net::IpAddr;
@@ -62,7 +62,7 @@ pub enum ClientEvent<'a> {
         /// The address that was asked for.
         user: IpAddr,
         /// The record.
-        record: &'a Record,
+        record: &'a AdviceRecord,
         /// When it arrived.
         arrived_at: Instant,
     },
@@ -204,7 +204,12 @@ impl Conversation {
     }
 
     /// A record that arrived just now.
-    pub(crate) fn on_record(&self, record: &Record, arrived_at: Instant, keys: &HashMap<[u8; 16], IpAddr>) {
+    pub(crate) fn on_record(
+        &self,
+        record: &AdviceRecord,
+        arrived_at: Instant,
+        keys: &HashMap<[u8; 16], IpAddr>,
+    ) {
         match keys.get(&record.user) {
             Some(&user) => (self.listener)(ClientEvent::Record { user, record, arrived_at }),
             None => self.unusable(),

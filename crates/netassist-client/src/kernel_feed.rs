@@ -1,7 +1,7 @@
 //! What a service reports, on its way into the kernel's map.
 
 use crate::conversation::{ClientEvent, lock};
-use cellcc_assist::{Advice, Arrivals, Record};
+use cellcc_assist::{Advice, AdviceRecord, Arrivals};
 use cellcc_quic::Clock;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -48,7 +48,7 @@ impl<A: FnMut(IpAddr, &Advice) -> Result<(), String> + Send + 'static> KernelFee
     ///
     /// # Errors
     /// The kernel does not take it, for the first time.
-    fn take(&mut self, user: IpAddr, record: &Record, arrived_at: Instant) -> Result<(), String> {
+    fn take(&mut self, user: IpAddr, record: &AdviceRecord, arrived_at: Instant) -> Result<(), String> {
         let now = self.clock.time(arrived_at);
         // The kernel's programs stop by themselves to follow advice that is not renewed.
         let Ok(advice) = self.arrivals.entry(user).or_default().accept(now, record) else { return Ok(()) };
@@ -69,8 +69,8 @@ mod tests {
     const ALICE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(10, 45, 0, 2));
 
     /// A record of this sequence number, that is valid for 150 ms.
-    fn record(sequence: u32) -> Record {
-        Record {
+    fn record(sequence: u32) -> AdviceRecord {
+        AdviceRecord {
             class: AdviceClass::Backlogged,
             handover: false,
             stale: false,

@@ -4,7 +4,7 @@ use super::Connect;
 use crate::exit::{Exit, tell};
 use crate::process::{runtime, signals};
 use crate::repeat::Repeat;
-use cellcc_assist::{AdviceClass, Record};
+use cellcc_assist::{AdviceClass, AdviceRecord};
 use cellcc_netassist_client::{Client, ClientEvent, Role};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -45,7 +45,7 @@ const HEADER: [&str; 11] = [
 /// What was heard of a user.
 #[derive(Debug)]
 struct Heard {
-    last: Record,
+    last: AdviceRecord,
     at: Instant,
     records: u64,
     missing: u64,
@@ -135,7 +135,7 @@ async fn show(
 }
 
 impl Heard {
-    fn hear(&mut self, record: &Record, at: Instant) {
+    fn hear(&mut self, record: &AdviceRecord, at: Instant) {
         let ahead = record.sequence.wrapping_sub(self.last.sequence);
         // Half of all numbers are newer.
         if !record.first && (2..=u32::MAX / 2).contains(&ahead) {
@@ -200,7 +200,7 @@ mod tests {
     /// It was shown as `backlogged`, with its last rate, for as long as the service was gone.
     #[test]
     fn a_user_of_whom_nothing_comes_any_more_is_silent() {
-        let record = Record {
+        let record = AdviceRecord {
             class: AdviceClass::Backlogged,
             handover: false,
             stale: false,

@@ -10,7 +10,7 @@ use crate::name::PeerName;
 use crate::pace::Pace;
 use crate::protocol::{Answer, RENEWED_EVERY, Request, answer};
 use crate::user_key::UserKey;
-use cellcc_assist::Record;
+use cellcc_assist::AdviceRecord;
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
@@ -207,7 +207,8 @@ impl<'a> Brought<'a> {
             return;
         }
         let arrived_at = Instant::now();
-        let (Ok(record), Some(site)) = (Record::decode(&message.payload), subject::site_of(&message.subject))
+        let (Ok(record), Some(site)) =
+            (AdviceRecord::decode(&message.payload), subject::site_of(&message.subject))
         else {
             return self.conversation.unusable();
         };
@@ -217,14 +218,14 @@ impl<'a> Brought<'a> {
     }
 
     /// The record as the receiver is to see it. Each site counts by itself: the first record of another one begins anew.
-    fn of_site(&mut self, record: Record, site: &str) -> Option<Record> {
+    fn of_site(&mut self, record: AdviceRecord, site: &str) -> Option<AdviceRecord> {
         match self.sites.get_mut(&record.user) {
             Some(known) if known == site => Some(record),
             // The site that the user has left, which has noticed that it hears nothing of it any more.
             Some(_) if record.stale => None,
             Some(known) => {
                 site.clone_into(known);
-                Some(Record { first: true, handover: true, ..record })
+                Some(AdviceRecord { first: true, handover: true, ..record })
             }
             None => {
                 self.sites.insert(record.user, site.to_owned());

@@ -2,7 +2,7 @@
 
 use crate::name::PeerName;
 use crate::user_key::UserKey;
-use cellcc_assist::Record;
+use cellcc_assist::AdviceRecord;
 use serde::Deserialize;
 use std::fmt;
 use std::str::FromStr;
@@ -64,7 +64,7 @@ pub struct CellName {
 }
 
 /// Where the records about a user go that this site's cell makes.
-pub fn record(site: &SubjectToken, cell: &impl fmt::Display, record: &Record) -> String {
+pub fn record(site: &SubjectToken, cell: &impl fmt::Display, record: &AdviceRecord) -> String {
     format!("na.v1.{site}.{cell}.{}", UserKey(record.user))
 }
 

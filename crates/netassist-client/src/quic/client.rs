@@ -6,7 +6,7 @@ use crate::certificates::SERVICE_DNS_NAME;
 use crate::conversation::{Change, Conversation, Keys, lock};
 use crate::pace::Pace;
 use crate::protocol::{CONNECT_TIMEOUT, RECORDS_PER_DATAGRAM, answer, framed};
-use cellcc_assist::Record;
+use cellcc_assist::AdviceRecord;
 use noq::crypto::rustls::QuicClientConfig;
 use noq::{ClientConfig, Connection, Endpoint, RecvStream, SendStream, VarInt};
 use std::io;
@@ -139,13 +139,13 @@ async fn receive_records(conversation: &Conversation, connection: &Connection, k
 
 fn on_datagram(conversation: &Conversation, datagram: &[u8], keys: &Keys) {
     let arrived_at = Instant::now();
-    let records = datagram.chunks_exact(Record::SIZE);
+    let records = datagram.chunks_exact(AdviceRecord::SIZE);
     if records.len() > RECORDS_PER_DATAGRAM || !records.remainder().is_empty() {
         return conversation.unusable();
     }
     let keys = lock(keys);
     for bytes in records {
-        match Record::decode(bytes) {
+        match AdviceRecord::decode(bytes) {
             Ok(record) => conversation.on_record(&record, arrived_at, &keys),
             Err(_) => conversation.unusable(),
         }

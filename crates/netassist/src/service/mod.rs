@@ -15,7 +15,7 @@ use crate::limits::{MAX_CLIENTS, MAX_CLIENTS_OF_ONE_NAME, beginnings, client_req
 use crate::live_flows::LiveFlows;
 use crate::sample::Sample;
 use crate::sessions::Session;
-use cellcc_assist::{Record, UserModel};
+use cellcc_assist::{AdviceRecord, UserModel};
 use cellcc_netassist_client::protocol::{Answer, Request};
 use cellcc_netassist_client::{Allowance, PeerName, Role};
 use cellcc_units::{Span, Time};
@@ -67,7 +67,7 @@ pub enum Reply {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Publication {
     /// The record.
-    pub record: Record,
+    pub record: AdviceRecord,
     /// The cell that the user is in, as its source calls it.
     pub cell: u32,
     /// Its receivers, of those that the service knows.

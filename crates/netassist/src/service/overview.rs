@@ -3,7 +3,7 @@
 use super::{Service, Subscription};
 use crate::audit::Ground;
 use crate::identity::UserIndex;
-use cellcc_assist::{AdviceClass, Record};
+use cellcc_assist::{AdviceClass, AdviceRecord};
 use cellcc_netassist_client::{PeerName, Role};
 use cellcc_units::Time;
 use serde::Serialize;
@@ -110,7 +110,7 @@ impl Service {
             .filter(|(name, _)| name.role() == Role::Server)
     }
 
-    fn group(&self, users: &[(UserIndex, &Record)]) -> Group {
+    fn group(&self, users: &[(UserIndex, &AdviceRecord)]) -> Group {
         let served: Vec<_> = users.iter().filter_map(|(index, _)| self.users[index.0].served()).collect();
         let waits: Vec<_> = users.iter().filter_map(|(_, record)| queueing_ms(record)).collect();
         Group {
@@ -122,7 +122,7 @@ impl Service {
         }
     }
 
-    fn user_overview(&self, now: Time, index: UserIndex, record: &Record) -> UserOverview {
+    fn user_overview(&self, now: Time, index: UserIndex, record: &AdviceRecord) -> UserOverview {
         let min_rtt = record.min_rtt_network + record.min_rtt_downlink + record.min_rtt_uplink;
         let told = self.servers_of(index);
         UserOverview {
@@ -152,7 +152,7 @@ impl Service {
     }
 }
 
-fn queueing_ms(record: &Record) -> Option<f64> {
+fn queueing_ms(record: &AdviceRecord) -> Option<f64> {
     match (record.backlog.is_zero(), record.downlink.is_zero()) {
         (true, _) => Some(0.0),
         (false, true) => None,

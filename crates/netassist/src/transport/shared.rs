@@ -10,7 +10,7 @@ use crate::live_flows::tracked_flows;
 use crate::sample::Sample;
 use crate::service::{ClientId, Consent, Presented, Publication, Reply, Service};
 use crate::verifier::{Statement, StatementError, Verifier};
-use cellcc_assist::Record;
+use cellcc_assist::AdviceRecord;
 use cellcc_netassist_client::PeerName;
 use cellcc_netassist_client::consent::CONSENT;
 use cellcc_netassist_client::pass::PASS;
@@ -209,7 +209,7 @@ impl State {
             for id in &publication.to {
                 let batch = batches.entry(*id).or_default();
                 batch.extend(bytes);
-                if batch.len() == RECORDS_PER_DATAGRAM * Record::SIZE {
+                if batch.len() == RECORDS_PER_DATAGRAM * AdviceRecord::SIZE {
                     let full = std::mem::take(batch);
                     self.send(*id, full);
                 }
@@ -224,7 +224,7 @@ impl State {
 
     fn send(&mut self, id: ClientId, batch: Vec<u8>) {
         let Some(connected) = self.connections.get(&id) else { return };
-        let count = (batch.len() / Record::SIZE) as u64;
+        let count = (batch.len() / AdviceRecord::SIZE) as u64;
         match connected.send(batch) {
             Ok(()) => self.counts.records += count,
             Err(_) => self.counts.records_dropped += count,

@@ -255,7 +255,7 @@ async fn records_from_elsewhere_reach_no_client() {
     edge.measure("alice", 12.0);
     let Heard::Record(_, record) = server.hears().await else { panic!("no record") };
     // A forger who knows even the key can send to the service's port and to ours; neither takes it.
-    let forged = cellcc_assist::Record { sequence: record.sequence + 1, ..record };
+    let forged = cellcc_assist::AdviceRecord { sequence: record.sequence + 1, ..record };
     let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     for _ in 0..100 {
         socket.send_to(&forged.encode(), edge.address).unwrap();

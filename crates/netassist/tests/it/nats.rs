@@ -2,14 +2,14 @@
 
 use crate::broker::{Broker, example, free_port, is_there};
 use crate::support::{ALICE, BOB, Edge, Heard, Listening, PATIENCE};
-use cellcc_assist::{Arrivals, Record};
+use cellcc_assist::{AdviceRecord, Arrivals};
 use cellcc_netassist::{Authority, Server};
 use cellcc_netassist_client::Role;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::runtime::Handle;
 
-fn record(heard: Heard) -> Option<Record> {
+fn record(heard: Heard) -> Option<AdviceRecord> {
     match heard {
         Heard::Record(_, record) => Some(record),
         _ => None,
@@ -40,7 +40,7 @@ async fn edge_and_server() -> Option<(Edge, Broker, Listening)> {
 }
 
 /// Measures until the broker, which takes subscriptions in its own time, passes a record on.
-async fn hears_of(edge: &Edge, user: &str, server: &mut Listening) -> Record {
+async fn hears_of(edge: &Edge, user: &str, server: &mut Listening) -> AdviceRecord {
     let began = Instant::now();
     loop {
         assert!(began.elapsed() < PATIENCE, "nothing of {user} was heard");

@@ -2,7 +2,7 @@
 
 use crate::sources::report;
 use crate::support::{ALICE, Heard, Listening, in_an_hour, name};
-use cellcc_assist::Record;
+use cellcc_assist::AdviceRecord;
 use cellcc_netassist::daemon::{CellConfig, Config, Daemon, LiveFlowsFrom, Plmn};
 use cellcc_netassist::probe::{EchoHost, Prober};
 use cellcc_netassist::source::gnb::{GnbAddress, GnbUdp};
@@ -135,7 +135,7 @@ async fn users_of_a_cell_have_the_round_trip_to_its_host_and_none_while_it_is_aw
             sleep(Duration::from_millis(10)).await;
         }
     });
-    let mut told = async |is_so: fn(&Record) -> bool| {
+    let mut told = async |is_so: fn(&AdviceRecord) -> bool| {
         let record = |heard| match heard {
             Heard::Record(ALICE, record) if is_so(&record) => Some(record),
             _ => None,

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use tokio::net::UdpSocket;
 
-fn record(heard: Heard) -> Option<cellcc_assist::Record> {
+fn record(heard: Heard) -> Option<cellcc_assist::AdviceRecord> {
     match heard {
         Heard::Record(_, record) => Some(record),
         _ => None,

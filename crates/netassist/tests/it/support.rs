@@ -1,6 +1,6 @@
 //! A service in this process, and clients of it.
 
-use cellcc_assist::{Advice, AdviceClass, Measured, MinRttParts, Record};
+use cellcc_assist::{Advice, AdviceClass, AdviceRecord, Measured, MinRttParts};
 use cellcc_netassist::{
     AuditEntry, Authority, Identities, LiveFlows, Sample, Server, Service, ServiceClock, SourceName, User,
 };
@@ -112,7 +112,7 @@ impl Edge {
 /// What a client heard.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Heard {
-    Record(IpAddr, Record),
+    AdviceRecord(IpAddr, AdviceRecord),
     Granted(IpAddr),
     Denied(Option<IpAddr>, String),
     Connected,

@@ -1,4 +1,4 @@
-//! A UDP socket that receives the records of a network-assistance service: see `cellcc_assist::Record`.
+//! A UDP socket that receives the records of a network-assistance service: see `cellcc_assist::AdviceRecord`.
 //!
 //! - A datagram holds 1 to 18 records, about any users: at most 1152 bytes, which fit every path.
 //! - The user is the peer's address (an IPv4 one mapped into IPv6). Records about other users are dropped.
@@ -7,7 +7,7 @@
 
 use super::{AdviceService, AdviceSource, NotPassedOn, PeerAdvice, PeerTable};
 use crate::clock::Clock;
-use cellcc_assist::{Record, Refusal};
+use cellcc_assist::{AdviceRecord, Refusal};
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -124,14 +124,14 @@ fn lock(counts: &Mutex<DatagramCounts>) -> MutexGuard<'_, DatagramCounts> {
 
 impl DatagramCounts {
     fn on_datagram(&mut self, peers: &PeerTable, clock: Clock, arrived_at: Instant, datagram: &[u8]) {
-        let records = datagram.chunks_exact(Record::SIZE);
+        let records = datagram.chunks_exact(AdviceRecord::SIZE);
         let count = records.len();
         if !records.remainder().is_empty() || count == 0 || count > RECORDS_PER_DATAGRAM {
             self.malformed += 1;
             return;
         }
         for bytes in records {
-            let Ok(record) = Record::decode(bytes) else {
+            let Ok(record) = AdviceRecord::decode(bytes) else {
                 self.malformed += 1;
                 continue;
             };
@@ -150,7 +150,7 @@ async fn read(socket: UdpSocket, peers: PeerTable, counts: Arc<Mutex<DatagramCou
     let clock = Clock::new(epoch);
     let (mut second, mut read_this_second) = (0, 0);
     // One byte more than is allowed, to detect longer datagrams.
-    let mut buffer = [0; RECORDS_PER_DATAGRAM * Record::SIZE + 1];
+    let mut buffer = [0; RECORDS_PER_DATAGRAM * AdviceRecord::SIZE + 1];
     loop {
         let Ok(length) = socket.recv(&mut buffer).await else {
             tokio::time::sleep(RETRY_DELAY).await;
@@ -183,8 +183,8 @@ mod tests {
     const PEER: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
 
     /// A record about `PEER`; it is valid for 150 ms.
-    fn record(sequence: u32, until_millis: u64) -> Record {
-        Record {
+    fn record(sequence: u32, until_millis: u64) -> AdviceRecord {
+        AdviceRecord {
             class: AdviceClass::Backlogged,
             handover: false,
             stale: false,
@@ -233,10 +233,13 @@ mod tests {
     async fn other_records_are_counted_and_ignored() {
         let (socket, service) = bound().await;
         let mut source = socket.peer(PEER);
-        let other = Record { user: user(Ipv6Addr::LOCALHOST.into()), ..record(1, 50) };
+        let other = AdviceRecord { user: user(Ipv6Addr::LOCALHOST.into()), ..record(1, 50) };
         let batch =
-            [record(1, 50).encode(), other.encode(), [0xff; Record::SIZE], record(1, 50).encode()].concat();
-        for datagram in [&b"garbage"[..], &[], &[0; 19 * Record::SIZE], &batch, &record(2, 100).encode()] {
+            [record(1, 50).encode(), other.encode(), [0xff; AdviceRecord::SIZE], record(1, 50).encode()]
+                .concat();
+        for datagram in
+            [&b"garbage"[..], &[], &[0; 19 * AdviceRecord::SIZE], &batch, &record(2, 100).encode()]
+        {
             service.send(datagram).await.unwrap();
         }
         while socket.counts().accepted < 2 {

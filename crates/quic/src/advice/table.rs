@@ -2,7 +2,7 @@
 
 use super::{AdviceSource, NextAdvice};
 use crate::clock::span;
-use cellcc_assist::{Advice, Arrivals, Record, Refusal};
+use cellcc_assist::{Advice, AdviceRecord, Arrivals, Refusal};
 use cellcc_units::Time;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -50,7 +50,7 @@ impl PeerTable {
     ///
     /// # Errors
     /// Nobody wants it.
-    pub fn accept(&self, now: Time, arrived_at: Instant, record: &Record) -> Result<(), NotPassedOn> {
+    pub fn accept(&self, now: Time, arrived_at: Instant, record: &AdviceRecord) -> Result<(), NotPassedOn> {
         let mut peers = self.lock();
         let peer = peers.get_mut(&record.user).ok_or(NotPassedOn::UnknownUser)?;
         let advice = peer.arrivals.accept(now, record).map_err(NotPassedOn::Refused)?;

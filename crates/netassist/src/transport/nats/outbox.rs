@@ -3,7 +3,7 @@
 use crate::service::Publication;
 use crate::transport::counts::ServerCounts;
 use bytes::Bytes;
-use cellcc_assist::Record;
+use cellcc_assist::AdviceRecord;
 use cellcc_netassist_client::nats::subject::{self, CellName, SubjectToken};
 use std::collections::HashMap;
 use tokio::sync::mpsc;
@@ -38,7 +38,7 @@ impl Outbox {
     pub(in crate::transport) fn publish(
         &self,
         publication: &Publication,
-        record: &[u8; Record::SIZE],
+        record: &[u8; AdviceRecord::SIZE],
         counts: &mut ServerCounts,
     ) {
         let subject = match self.cells.get(&publication.cell) {

@@ -1,6 +1,6 @@
 //! What goes over each link in each second, and how long messages are.
 
-use cellcc_assist::{AdviceClass, Record};
+use cellcc_assist::{AdviceClass, AdviceRecord};
 use cellcc_netassist_client::nats::subject;
 use cellcc_netassist_client::protocol::{Answer, Request, framed};
 use cellcc_netassist_client::{PeerName, Role, UserKey};
@@ -198,8 +198,8 @@ fn json_bytes(message: &impl serde::Serialize) -> usize {
     framed(message).len() - 4
 }
 
-fn record(key: UserKey) -> Record {
-    Record {
+fn record(key: UserKey) -> AdviceRecord {
+    AdviceRecord {
         class: AdviceClass::Backlogged,
         handover: false,
         stale: false,
