@@ -112,7 +112,7 @@ impl Edge {
 /// What a client heard.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Heard {
-    AdviceRecord(IpAddr, AdviceRecord),
+    Record(IpAddr, AdviceRecord),
     Granted(IpAddr),
     Denied(Option<IpAddr>, String),
     Connected,
