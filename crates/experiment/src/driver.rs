@@ -1,9 +1,8 @@
 //! Scenario in, Record out.
 
-use crate::{Record, Scenario};
+use crate::{Record, ResolveError, RunError, Scenario};
 use cellcc_control::{Registry, Scheme};
 use cellcc_units::{Span, Time};
-use thiserror::Error;
 
 /// Runs Scenarios: in virtual time, over real sockets, through the kernel.
 pub trait Driver: Sync {
@@ -51,23 +50,6 @@ pub trait Watch: Sync {
 impl Watch for () {
     fn goes_on(&self, _now: Time) -> bool {
         true
-    }
-}
-
-/// Input that no run can be made of. The message says where (a flag, a file, a key) and what to do.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("{0}")]
-pub struct ResolveError(pub String);
-
-/// Why a run failed.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("{0}")]
-pub struct RunError(pub String);
-
-impl RunError {
-    /// A [`Watch`] ended the run at `now`.
-    pub fn stopped(now: Time) -> Self {
-        Self(format!("stopped at {} s of its time", now.as_secs_f64()))
     }
 }
 

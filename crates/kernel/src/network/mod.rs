@@ -5,7 +5,6 @@ mod netlink;
 pub mod routes;
 
 use crate::error::KernelError;
-use crate::pins::unloading::Reset;
 use crate::schemes::Scheme;
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use std::collections::BTreeMap;
@@ -79,6 +78,15 @@ pub(crate) fn available_schemes() -> Result<Vec<String>, KernelError> {
 pub(crate) fn check_name_is_free(scheme: Scheme) -> Result<(), KernelError> {
     let is_taken = available_schemes()?.iter().any(|name| name == scheme.name());
     if is_taken { Err(KernelError::NameTaken(scheme.name())) } else { Ok(()) }
+}
+
+/// What used a scheme as its default, and now uses another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reset {
+    /// `the default of network namespace 4026531840`, `the route 10.0.0.0/8 of ...`.
+    pub what: String,
+    /// The scheme now.
+    pub to: String,
 }
 
 /// Gives the namespace of the calling thread another default where it is `scheme`, and its routes none.

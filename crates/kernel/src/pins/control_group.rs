@@ -55,6 +55,32 @@ pub(crate) struct GroupProgram {
     pub(crate) pin: &'static str,
 }
 
+const FLOW_COUNT_OBJECT: &[u8] = include_bytes!("../../objects/flow_count.bpf.o");
+
+pub(crate) const HEAR_FLOWS: GroupProgram = GroupProgram {
+    what: "the reading of flow counts",
+    object: FLOW_COUNT_OBJECT,
+    program: "hear_flows",
+    shared_map: Some("peer_flows_1"),
+    pin: "hear_flows",
+};
+
+pub(crate) const TELL_FLOWS: GroupProgram = GroupProgram {
+    what: "the telling of flow counts",
+    object: FLOW_COUNT_OBJECT,
+    program: "tell_flows",
+    shared_map: None,
+    pin: "tell_flows",
+};
+
+pub(crate) const SOCKET_OPTIONS: GroupProgram = GroupProgram {
+    what: "socket options",
+    object: include_bytes!("../../objects/socket_option.bpf.o"),
+    program: "set_option",
+    shared_map: Some("socket_settings"),
+    pin: "socket_option",
+};
+
 impl GroupProgram {
     /// Attaches it to a control group, beside what others have attached there, until the link is dropped.
     pub(crate) fn attach(

@@ -1,27 +1,9 @@
 //! Beta from the user's side: a device says in a TCP option how many flows it has (`bpf/flow_count.bpf.c`).
 
 use crate::error::KernelError;
-use crate::pins::control_group::{ControlGroup, GroupProgram};
+use crate::pins::control_group::{ControlGroup, HEAR_FLOWS, TELL_FLOWS};
 use crate::pins::{ONLY, Pins};
 use libbpf_rs::{Link, MapCore, MapFlags, MapHandle};
-
-const OBJECT: &[u8] = include_bytes!("../../objects/flow_count.bpf.o");
-
-pub(crate) const HEAR_FLOWS: GroupProgram = GroupProgram {
-    what: "the reading of flow counts",
-    object: OBJECT,
-    program: "hear_flows",
-    shared_map: Some("peer_flows_1"),
-    pin: "hear_flows",
-};
-
-const TELL_FLOWS: GroupProgram = GroupProgram {
-    what: "the telling of flow counts",
-    object: OBJECT,
-    program: "tell_flows",
-    shared_map: None,
-    pin: "tell_flows",
-};
 
 impl Pins {
     /// Lets the assisted schemes believe what users' devices tell of their flows, on the connections that begin from now on in

@@ -23,8 +23,7 @@ pub(crate) mod upgrading;
 
 use crate::error::{KernelError, Unseen};
 use crate::network;
-use crate::pins::flow_counts::HEAR_FLOWS;
-use crate::pins::socket_options::SOCKET_OPTIONS;
+use crate::pins::control_group::{HEAR_FLOWS, SOCKET_OPTIONS};
 use crate::schemes::Scheme;
 use crate::schemes::Settings;
 use libbpf_rs::query::LinkTypeInfo;

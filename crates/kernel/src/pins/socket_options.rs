@@ -2,21 +2,13 @@
 
 use crate::error::KernelError;
 use crate::pins::Pins;
-use crate::pins::control_group::{ControlGroup, GroupProgram};
+use crate::pins::control_group::{ControlGroup, SOCKET_OPTIONS};
 
 /// The option of the target RTT (DTT) of Reminis: microseconds as a `u32`; zero for that of all sockets.
 pub const TARGET_OPTION: i32 = 0x7d01;
 /// The option of the window of NATCP and of what is capped to it: bandwidth-delay products in units of 2^-16, as a `u32`; zero
 /// for that of all sockets.
 pub const ALPHA_OPTION: i32 = 0x7d02;
-
-pub(crate) const SOCKET_OPTIONS: GroupProgram = GroupProgram {
-    what: "socket options",
-    object: include_bytes!("../../objects/socket_option.bpf.o"),
-    program: "set_option",
-    shared_map: Some("socket_settings"),
-    pin: "socket_option",
-};
 
 impl Pins {
     /// Lets the programs in this control group set [`TARGET_OPTION`] and [`ALPHA_OPTION`], until the last scheme

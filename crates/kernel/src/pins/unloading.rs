@@ -1,20 +1,11 @@
 //! Unloads a scheme, so that nothing stays.
 
 use crate::error::KernelError;
-use crate::network::{self, Namespace};
+use crate::network::{self, Namespace, Reset};
 use crate::pins::Pins;
 use crate::schemes::Scheme;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
-
-/// What used a scheme as its default, and now uses another.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reset {
-    /// `the default of network namespace 4026531840`, `the route 10.0.0.0/8 of ...`.
-    pub what: String,
-    /// The scheme now.
-    pub to: String,
-}
 
 impl Pins {
     /// Unloads a scheme. What made it a default is reset first: a namespace or a route with an unloaded scheme would keep
