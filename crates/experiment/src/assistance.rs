@@ -1,6 +1,6 @@
-//! Network assistance on a Scenario's path: what reports are made of, and which driver can make them.
+//! Network assistance on a Scenario's path: what reports are made of.
 
-use crate::{Randomness, ResolveError, Scenario};
+use crate::{Randomness, ResolveError, Scenario, Support};
 use cellcc_assist::{AdviceRoute, AssistedPath, NetAssist, ReportFault, ReportedFlow, Reports};
 use cellcc_control::Scheme;
 use cellcc_link::{Capacities, Capacity, Delay, Loss};
@@ -54,16 +54,7 @@ impl AssistedPath for TracedPath {
     }
 }
 
-/// What a driver can do for schemes that ask the network for advice. Whatever is not named here, each of them can.
-#[derive(Debug, Clone, Copy)]
-pub struct AdviceSupport {
-    /// Its name in Scenarios.
-    pub driver: &'static str,
-    /// Reports can travel on acknowledgements.
-    pub in_band: bool,
-}
-
-impl AdviceSupport {
+impl Support {
     /// The reports for flow `index`; `None` where its scheme asks for none.
     ///
     /// # Errors
@@ -78,7 +69,7 @@ impl AdviceSupport {
         let Some(request) = scheme.advice_request() else { return Ok(None) };
         scenario.check_users()?;
         let settings = scenario.netassist.requested(&request);
-        self.check(scheme, &settings)?;
+        self.check_route(scheme, &settings)?;
         let flow = &scenario.flows[index];
         let back = scenario.reverse_delay() + flow.extra_rtt;
         let fault = |share, randomness| Loss::new(share, scenario.seed_of(randomness));
@@ -100,7 +91,7 @@ impl AdviceSupport {
     }
 
     /// Refuses what would otherwise be left out silently.
-    fn check(self, scheme: &Scheme, settings: &NetAssist) -> Result<(), ResolveError> {
+    fn check_route(self, scheme: &Scheme, settings: &NetAssist) -> Result<(), ResolveError> {
         if settings.route != AdviceRoute::InBand || self.in_band {
             return Ok(());
         }

@@ -1,8 +1,8 @@
 //! One run, fully resolved: a link, flows with their schemes, times, a seed.
 
-use crate::{AckPolicy, Endpoint, LossDetection, Offset, ResolveError, Source};
+use crate::{Endpoint, Offset, ResolveError, Source};
 use cellcc_assist::NetAssist;
-use cellcc_link::{DropTail, Queue};
+use cellcc_link::Queue;
 use cellcc_units::{QueueLimit, Ratio, Span, Time};
 use serde::{Deserialize, Serialize};
 
@@ -195,70 +195,6 @@ impl Scenario {
     /// From here on the run is measured.
     pub fn measured_from(&self) -> Time {
         Time::ZERO + self.warm_up
-    }
-
-    /// Refuses a part that is left out, for a driver that measures all of a run.
-    ///
-    /// # Errors
-    /// The key, and what to write.
-    pub fn refuse_warm_up(&self) -> Result<(), ResolveError> {
-        if self.warm_up.is_zero() {
-            return Ok(());
-        }
-        Err(ResolveError(format!(
-            "warm_up = \"{}\": the driver `{}` measures all of a run; leave --warm-up out, or write --driver sim",
-            self.warm_up, self.driver
-        )))
-    }
-
-    /// Refuses TCP's loss detection, for a driver of QUIC.
-    ///
-    /// # Errors
-    /// The key, and what to write.
-    pub fn refuse_rack(&self) -> Result<(), ResolveError> {
-        match self.endpoint.recovery {
-            LossDetection::Quic => Ok(()),
-            LossDetection::Rack => Err(ResolveError(format!(
-                "endpoint.recovery = \"rack\" is TCP's, and the driver `{}` runs QUIC; write \"quic\", or --driver sim",
-                self.driver
-            ))),
-        }
-    }
-
-    /// Refuses a queue that filters acknowledgements, for a driver whose links do not read them.
-    ///
-    /// # Errors
-    /// What to leave out.
-    pub fn refuse_ack_filter(&self) -> Result<(), ResolveError> {
-        let filters = |queue: &Queue| matches!(queue, Queue::DropTail(DropTail { ack_filter: true, .. }));
-        if ![self.path.queue, self.path.reverse.queue].iter().any(filters) {
-            return Ok(());
-        }
-        Err(ResolveError(format!(
-            "ack-filter is the simulator's, and the links of the driver `{}` do not read acknowledgements; leave it out of the \
-             queue, or write --driver sim",
-            self.driver
-        )))
-    }
-
-    /// Refuses what no receiver of QUIC does, for a driver of QUIC.
-    ///
-    /// # Errors
-    /// The key, and what to write.
-    pub fn refuse_tcp_receivers(&self) -> Result<(), ResolveError> {
-        let refused = |key: &str, instead: &str| {
-            Err(ResolveError(format!(
-                "{key}, and the driver `{}` runs QUIC; {instead}, or write --driver sim",
-                self.driver
-            )))
-        };
-        match self.endpoint.ack_policy() {
-            AckPolicy::Delayed(_) => refused("endpoint.acks = \"delayed\" is TCP's", "write \"quic\""),
-            AckPolicy::Quic(_) if self.endpoint.offload.is_some() => {
-                refused("endpoint.offload is the simulator's", "leave it out")
-            }
-            AckPolicy::Quic(_) => Ok(()),
-        }
     }
 
     /// What its row of tables is called: the scheme, a driver other than the simulator, and the varied conditions

@@ -8,7 +8,7 @@ use crate::schemes::Written;
 use crate::schemes::steps::assisted::AdviceValue;
 use cellcc_assist::{Advice, Reports, Timetable};
 use cellcc_experiment::{
-    AdviceSupport, ResolveError, RunError, Scenario, TcpBackend, TcpRun, TracedPath, UserReports,
+    ResolveError, RunError, Scenario, Support, TcpBackend, TcpRun, TracedPath, UserReports,
 };
 use cellcc_link::TraceCache;
 use cellcc_units::{Span, Time};
@@ -18,9 +18,6 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
-
-/// No base station writes on the kernel's acknowledgements.
-const ADVICE: AdviceSupport = AdviceSupport { driver: "kernel", in_band: false };
 
 /// Schemes that are loaded when a run first needs them, and are gone with this value, or with the process however it ends.
 #[derive(Debug)]
@@ -84,7 +81,7 @@ impl KernelSchemes {
         whole.flows[flow].stop = of_user().map(|flow| flow.stop.unwrap_or(Time::NEVER)).max();
         let scheme = cellcc_schemes::registry().parse(&whole.flows[flow].scheme);
         let scheme = scheme.map_err(|error| ResolveError(error.to_string()))?;
-        let reports = ADVICE.reports(&whole, flow, &scheme, &scenario.capacities(&self.links)?)?;
+        let reports = Support::KERNEL.reports(&whole, flow, &scheme, &scenario.capacities(&self.links)?)?;
         Ok(reports.map(|reports| AssistedUser { flow, reports }))
     }
 

@@ -5,7 +5,7 @@ use crate::limit;
 use cellcc_control::{Registry, Scheme};
 use cellcc_experiment::virtual_time::{Run, Transport, VirtualTime};
 use cellcc_experiment::{
-    AdviceSupport, DEFAULT_DRIVER, Driver, LIMIT, Record, Recordings, ResolveError, RunError, Scenario, Watch,
+    DEFAULT_DRIVER, Driver, LIMIT, Record, Recordings, ResolveError, RunError, Scenario, Support, Watch,
 };
 use cellcc_link::Capacity;
 use cellcc_units::{Span, Time};
@@ -87,7 +87,7 @@ impl Driver for SimDriver {
 impl Transport for Packets {
     type Ends = Ends;
 
-    const ADVICE: AdviceSupport = AdviceSupport { driver: DEFAULT_DRIVER, in_band: true };
+    const SUPPORT: Support = Support::SIM;
 
     fn check(&self, _scenario: &Scenario, _schemes: &[Scheme]) -> Result<(), ResolveError> {
         Ok(())

@@ -5,10 +5,12 @@ use super::schemes::Available;
 use super::workload::Connections;
 use crate::error::EmuError;
 use crate::realtime::Paths;
-use cellcc_experiment::{Driver, MeasuredFlow, Record, ResolveError, RunError, Scenario, TcpBackend};
+use cellcc_experiment::{
+    Driver, MeasuredFlow, Record, ResolveError, RunError, Scenario, Support, TcpBackend,
+};
 
 /// Its name in Scenarios and Records.
-const NAME: &str = "kernel";
+const NAME: &str = Support::KERNEL.driver;
 
 /// Runs Scenarios in real time: the TCP of this machine's kernel through the emulator, with the kernel's own schemes and those
 /// that a backend adds.
@@ -40,7 +42,7 @@ impl<B: TcpBackend> KernelDriver<B> {
 
 impl<B: TcpBackend> Driver for KernelDriver<B> {
     fn resolve(&self, scenario: &mut Scenario) -> Result<(), ResolveError> {
-        scenario.refuse_ack_filter()?;
+        Support::KERNEL.check(scenario)?;
         self.paths.resolve(scenario)?;
         self.backend.resolve(scenario)?;
         self.kernel_names(scenario).map(drop)

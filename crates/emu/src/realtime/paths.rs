@@ -36,7 +36,6 @@ impl Paths {
 
     /// Checks a Scenario's path and fills in what it leaves to the driver.
     pub(crate) fn resolve(&self, scenario: &mut Scenario) -> Result<(), ResolveError> {
-        scenario.refuse_warm_up()?;
         self.check_endpoint(&scenario.endpoint)?;
         scenario.flows.iter().try_for_each(|flow| self.check_flow(flow))?;
         scenario.resolve_path(&self.links)?;

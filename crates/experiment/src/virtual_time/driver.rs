@@ -1,7 +1,8 @@
 //! The loop as a [`Driver`].
 
 use super::{Ends, Run};
-use crate::assistance::{AdviceSupport, TracedPath};
+use crate::assistance::TracedPath;
+use crate::support::Support;
 use crate::{Driver, Record, Recordings, ResolveError, RunError, Scenario, Watch, schemes_of};
 use cellcc_assist::Reports;
 use cellcc_control::{Registry, Scheme};
@@ -13,7 +14,7 @@ pub trait Transport: Sync {
     type Ends: Ends;
 
     /// What the driver is called, and what it can do for schemes that ask for advice.
-    const ADVICE: AdviceSupport;
+    const SUPPORT: Support;
 
     /// Checks what only this driver must check.
     ///
@@ -71,7 +72,7 @@ impl<T: Transport> VirtualTime<T> {
         let schemes = self.recordings.of(scenario, schemes);
         let reports = reports::<T>(scenario, &schemes, &capacities).map_err(failed)?;
         let ends = self.transport.ends(scenario, &schemes, &self.registry)?;
-        Run::new(scenario, T::ADVICE.driver, capacities, ends.into_iter().zip(reports).collect())
+        Run::new(scenario, T::SUPPORT.driver, capacities, ends.into_iter().zip(reports).collect())
     }
 }
 
@@ -82,7 +83,7 @@ fn reports<T: Transport>(
     capacities: &Capacities,
 ) -> Result<Vec<Option<Reports<TracedPath>>>, ResolveError> {
     let schemes = schemes.iter().enumerate();
-    schemes.map(|(index, scheme)| T::ADVICE.reports(scenario, index, scheme, capacities)).collect()
+    schemes.map(|(index, scheme)| T::SUPPORT.reports(scenario, index, scheme, capacities)).collect()
 }
 
 impl<T: Transport> Driver for VirtualTime<T> {
@@ -91,6 +92,7 @@ impl<T: Transport> Driver for VirtualTime<T> {
         for (flow, scheme) in scenario.flows.iter_mut().zip(&schemes) {
             flow.scheme = scheme.text().into();
         }
+        T::SUPPORT.check(scenario)?;
         self.transport.check(scenario, &schemes)?;
         scenario.resolve_path(&self.links)?;
         reports::<T>(scenario, &schemes, &self.capacities(scenario)?).map(drop)

@@ -18,8 +18,8 @@ use crate::certificate::Tls;
 use cellcc_assist::Reports;
 use cellcc_control::{Registry, Scheme};
 use cellcc_experiment::{
-    AdviceSupport, FlowOutcome, Randomness, Recordings, ResolveError, RunError, Scenario, TracedPath,
-    UdpBackend, UdpOutcome, UdpRun, UserReports, schemes_of,
+    FlowOutcome, Randomness, Recordings, ResolveError, RunError, Scenario, Support, TracedPath, UdpBackend,
+    UdpOutcome, UdpRun, UserReports, schemes_of,
 };
 use cellcc_link::TraceCache;
 use cellcc_quic::{Clock, Congestion};
@@ -28,9 +28,6 @@ use receiving::Receiver;
 use sending::Sender;
 use side::Side;
 use std::sync::Arc;
-
-/// QUIC encrypts acknowledgements, so a base station cannot write to them.
-const ADVICE: AdviceSupport = AdviceSupport { driver: "quic", in_band: false };
 
 /// Runs flows over QUIC sockets, with the schemes of a registry in noq.
 #[derive(Debug)]
@@ -59,16 +56,13 @@ impl QuicBackend {
     ) -> Result<Vec<Option<Reports<TracedPath>>>, ResolveError> {
         let capacities = scenario.capacities(&self.links)?;
         let schemes = schemes.iter().enumerate();
-        schemes.map(|(index, scheme)| ADVICE.reports(scenario, index, scheme, &capacities)).collect()
+        schemes.map(|(index, scheme)| Support::QUIC.reports(scenario, index, scheme, &capacities)).collect()
     }
 }
 
 impl UdpBackend for QuicBackend {
     fn resolve(&self, scenario: &mut Scenario) -> Result<(), ResolveError> {
-        scenario.refuse_rack()?;
-        scenario.refuse_ack_filter()?;
-        scenario.refuse_tcp_receivers()?;
-        scenario.refuse_warm_up()?;
+        Support::QUIC.check(scenario)?;
         let schemes = schemes_of(scenario, &self.registry)?;
         for (flow, scheme) in scenario.flows.iter_mut().zip(&schemes) {
             Congestion::new(scheme.clone()).map_err(|error| ResolveError(error.to_string()))?;

@@ -6,7 +6,7 @@ use super::settings::{Settings, full_payload};
 use cellcc_control::{Registry, Scheme};
 use cellcc_experiment::virtual_time::{Run, Transport, VirtualTime};
 use cellcc_experiment::{
-    AdviceSupport, Driver, Randomness, Record, Recordings, ResolveError, RunError, Scenario, Watch,
+    Driver, Randomness, Record, Recordings, ResolveError, RunError, Scenario, Support, Watch,
 };
 use cellcc_quic::{Clock, Congestion};
 use std::time::Instant;
@@ -25,7 +25,7 @@ struct Quic {
 
 impl VirtualDriver {
     /// Its name in Scenarios and Records.
-    pub const NAME: &'static str = "quic-virtual";
+    pub const NAME: &'static str = Support::QUIC_VIRTUAL.driver;
 
     /// A driver that knows the schemes of `registry`.
     pub fn new(registry: Registry) -> Self {
@@ -70,16 +70,12 @@ impl Driver for VirtualDriver {
 impl Transport for Quic {
     type Ends = QuicEnds;
 
-    // QUIC encrypts acknowledgements, so a base station cannot write to them.
-    const ADVICE: AdviceSupport = AdviceSupport { driver: VirtualDriver::NAME, in_band: false };
+    const SUPPORT: Support = Support::QUIC_VIRTUAL;
 
     fn check(&self, scenario: &Scenario, schemes: &[Scheme]) -> Result<(), ResolveError> {
         for scheme in schemes {
             Congestion::new(scheme.clone()).map_err(|error| ResolveError(error.to_string()))?;
         }
-        scenario.refuse_rack()?;
-        scenario.refuse_ack_filter()?;
-        scenario.refuse_tcp_receivers()?;
         full_payload(&scenario.endpoint).map(drop)
     }
 

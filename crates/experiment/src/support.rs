@@ -1,0 +1,82 @@
+//! What each driver can do of what a Scenario asks for.
+
+use crate::{AckPolicy, DEFAULT_DRIVER, LossDetection, ResolveError, Scenario};
+use cellcc_link::{DropTail, Queue};
+
+/// What a driver can do; whatever is not named here, each of them can.
+#[derive(Debug, Clone, Copy)]
+pub struct Support {
+    /// Its name in Scenarios.
+    pub driver: &'static str,
+    /// Reports of the network can travel on acknowledgements.
+    pub in_band: bool,
+    /// TCP's loss detection.
+    pub rack: bool,
+    /// Receivers as TCP has them: delayed acknowledgements, receive offload.
+    pub tcp_receivers: bool,
+    /// Queues that filter acknowledgements.
+    pub ack_filter: bool,
+    /// Metrics that leave the beginning of a run out.
+    pub warm_up: bool,
+}
+
+impl Support {
+    /// The simulator.
+    pub const SIM: Self = Self {
+        driver: DEFAULT_DRIVER,
+        in_band: true,
+        rack: true,
+        tcp_receivers: true,
+        ack_filter: true,
+        warm_up: true,
+    };
+    /// QUIC in virtual time. It encrypts acknowledgements, so that a base station cannot write to them.
+    pub const QUIC_VIRTUAL: Self = Self {
+        driver: "quic-virtual",
+        in_band: false,
+        rack: false,
+        tcp_receivers: false,
+        ack_filter: false,
+        ..Self::SIM
+    };
+    /// QUIC over real sockets.
+    pub const QUIC: Self = Self { driver: "quic", warm_up: false, ..Self::QUIC_VIRTUAL };
+    /// The kernel's TCP.
+    pub const KERNEL: Self =
+        Self { driver: "kernel", in_band: false, ack_filter: false, warm_up: false, ..Self::SIM };
+
+    /// Refuses what would otherwise be left out silently.
+    ///
+    /// # Errors
+    /// The key, and what to write.
+    pub fn check(self, scenario: &Scenario) -> Result<(), ResolveError> {
+        let endpoint = &scenario.endpoint;
+        let filters = |queue: &Queue| matches!(queue, Queue::DropTail(DropTail { ack_filter: true, .. }));
+        let asked = [
+            (!scenario.warm_up.is_zero() && !self.warm_up).then(|| {
+                format!("warm_up = \"{}\", and {self} measures all of a run; leave --warm-up out", scenario.warm_up)
+            }),
+            (endpoint.recovery == LossDetection::Rack && !self.rack)
+                .then(|| format!("endpoint.recovery = \"rack\" is TCP's, and {self} runs QUIC; write \"quic\"")),
+            (matches!(endpoint.ack_policy(), AckPolicy::Delayed(_)) && !self.tcp_receivers)
+                .then(|| format!("endpoint.acks = \"delayed\" is TCP's, and {self} runs QUIC; write \"quic\"")),
+            (endpoint.offload.is_some() && !self.tcp_receivers)
+                .then(|| format!("endpoint.offload is the simulator's, and {self} runs QUIC; leave it out")),
+            ([scenario.path.queue, scenario.path.reverse.queue].iter().any(filters) && !self.ack_filter).then(|| {
+                format!(
+                    "ack-filter is the simulator's, and the links of {self} do not read acknowledgements; leave it out of the queue"
+                )
+            }),
+        ];
+        match asked.into_iter().flatten().next() {
+            None => Ok(()),
+            Some(refused) => Err(ResolveError(format!("{refused}, or write --driver sim"))),
+        }
+    }
+}
+
+impl std::fmt::Display for Support {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "the driver `{}`", self.driver)
+    }
+}
