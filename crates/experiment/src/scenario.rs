@@ -70,8 +70,7 @@ pub struct Path {
     /// `@FILE`.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub extra_loss: String,
-    /// By how much later than the others a data packet may arrive, at random: each by a time of its own, all up to this
-    /// equally likely.
+    /// Random extra delay of each data packet, uniform up to this.
     #[serde(skip_serializing_if = "is_zero")]
     pub jitter: Span,
     /// Whether jitter lets packets overtake each other.

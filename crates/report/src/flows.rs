@@ -104,7 +104,7 @@ fn groups(run: &Record) -> Vec<Group> {
         let name = if several_users { format!("{name} (user {})", user(flow)) } else { name };
         Group { name, flows: vec![flow] }
     });
-    // Together they are more than one by one where there are several of them, and others beside them.
+    // A scheme's sum is shown only if it has several flows and other schemes run, too.
     let more = |flows: &Vec<usize>| flows.len() > 1 && flows.len() < run.flows.len();
     let by_scheme = schemes
         .into_iter()

@@ -12,7 +12,7 @@ Example:
   cellcc assist echo --listen 10.1.0.1:4445
 
 The service sends it echoes where its configuration has a [[cell]] with `echo = \"10.1.0.1:4445\"`. No answer is longer than what \
-it answers, and whoever can reach the port gets one: let only the service reach it.")]
+it answers, and anybody who can reach the port gets one: let only the service reach it.")]
 pub(crate) struct Args {
     /// The address to receive at: UDP.
     #[arg(long, value_name = "ADDRESS", default_value = "0.0.0.0:4445")]

@@ -20,7 +20,7 @@ Examples:
   xdg-open \"$(cellcc assist page https://127.0.0.1:9465 \\
       --service edge --credentials keys/operator-desk)\"
 
-Whoever has the link sees all users until its time is over. It is signed here, without a connection; the browser has to trust \
+Anybody with the link sees all users until its time is over. It is signed here, without a connection; the browser has to trust \
 authority.pem, which docs/how-to/netassist.md says how to do.")]
 pub(crate) struct Args {
     /// The service's page, https://HOST:PORT: `https` in its configuration.

@@ -61,7 +61,7 @@ pub(crate) struct Conditions {
     #[arg(long, short, value_name = "TIME")]
     pub(crate) duration: Option<Span>,
 
-    /// The part at the beginning of each run that is left out of every metric: 5s. Time series have it.
+    /// Leave this long at the start of each run out of all metrics, not out of time series: 5s.
     #[arg(long, value_name = "TIME")]
     pub(crate) warm_up: Option<Span>,
 
@@ -95,8 +95,7 @@ pub(crate) struct PathArgs {
     /// Extra random loss of data packets over time: SHARE@FOR,SHARE@FOR,... such as 0%@10s,1%@5s; or @FILE.
     #[arg(long, value_name = "STEPS|@FILE")]
     pub(crate) extra_loss: Option<String>,
-    /// By how much later than the others a data packet may arrive, at random, without overtaking: 5ms. (With overtaking:
-    /// jitter_reorders in a Scenario.)
+    /// Random extra delay of each data packet, up to this; order is kept: 5ms. (Otherwise: jitter_reorders in a Scenario.)
     #[arg(long, value_name = "TIME")]
     pub(crate) jitter: Option<Span>,
     /// Capacity of the reverse path, which carries the acknowledgements: as --traces.
@@ -112,7 +111,7 @@ pub(crate) struct PathArgs {
     /// channels of users 1, 2, ...; user 0 has the trace of --traces. Flows join a user by #USER.
     #[arg(long, value_name = "SCHEDULER:LIST")]
     pub(crate) cell: Option<String>,
-    /// Flows that are there in every run beside those of --schemes, written as these.
+    /// Background flows of every run, written as in --schemes.
     #[arg(long, value_name = "FLOWS")]
     pub(crate) background: Option<String>,
 }

@@ -56,8 +56,8 @@ Examples:
 Examples:
   cellcc tcp tell-flows /sys/fs/cgroup
 
-Servers that were loaded with --hear-flows divide the bandwidth that they are advised by this number (NATCP's beta). Whoever
-uses NetAssist can tell it instead: cellcc assist ue.")]
+Servers that were loaded with --hear-flows divide the bandwidth that they are advised by this number (NATCP's beta). With
+NetAssist, a device says it to the service instead: cellcc assist ue.")]
     TellFlows(tell_flows::TellFlows),
 }
 

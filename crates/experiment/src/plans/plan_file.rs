@@ -46,7 +46,7 @@ pub struct PlanFile {
     /// Several users behind one base station.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cell: Option<CellSetup>,
-    /// Flows that are there in every run beside those of the schemes, in the form of a mix.
+    /// Background flows of every run, in the form of a mix.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub background: String,
     /// Conditions that take several values, each combination of them under every scheme.

@@ -44,8 +44,7 @@ impl Vary {
         self.0.is_empty()
     }
 
-    /// Varies `key`, or a table and all its keys, no more: neither by itself nor in the tables that have it. What is the same
-    /// without it is one value then.
+    /// Stops varying `key` and every key below it. Values that become equal are merged.
     pub fn remove(&mut self, key: &str) {
         for (varied, values) in &mut self.0 {
             if let Some(inner) = within(key, varied) {

@@ -293,8 +293,8 @@ impl<E: Ends> Run<E> {
         }
     }
 
-    /// Tells the receiving end how many flows its user has, where that has changed. The user knows what is open on its
-    /// device, and not only what sent something of late, as the network does.
+    /// Tells the receiving end how many flows its user has, where that has changed. A device knows all its open flows;
+    /// the network only those that were active recently.
     fn tell_user_flows(&mut self, now: Time, index: usize) {
         let user = self.flows[index].side.user;
         let open = self.flows.iter().filter(|flow| flow.side.user == user && flow.is_active(now));

@@ -59,12 +59,12 @@ pub struct Difference {
 /// Why a capture was not verified to its end.
 #[derive(Debug, Error)]
 pub enum VerificationError {
-    /// The file is none, or is damaged.
+    /// Not a capture, or a damaged one.
     #[error(transparent)]
     Log(#[from] EventLogError),
     /// A step that this cellcc cannot have recorded.
     #[error(
-        "step {number} is none that cellcc {here} knows: it was recorded by cellcc {code}; verify it with that one"
+        "step {number} has an unknown layout: recorded by cellcc {code}, this is {here}. Verify it with {code}."
     )]
     UnknownStep {
         /// Its number in the capture, from 1.

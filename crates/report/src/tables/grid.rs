@@ -74,8 +74,8 @@ impl Below {
 }
 
 impl Grid {
-    /// The same without counts where there is no interval and all counts are one: a note says it once. Over seeds the dash of
-    /// a scheme without randomness stays, and the counts beside it.
+    /// Drops the counts if there is no interval and every count is 1; a note says so. Over seeds a scheme without randomness
+    /// keeps its dash, and the others keep their counts.
     pub(crate) fn without_one_count(mut self, is_over_seeds: bool) -> Self {
         let counts: BTreeSet<Option<usize>> = self
             .below()

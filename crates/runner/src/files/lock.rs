@@ -17,7 +17,7 @@ const NAME: &str = ".cellcc-lock";
 const TRIES: u32 = 100;
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// So much of a command is told, in characters.
+/// How much of a command a message shows, in characters.
 const MOST_COMMAND: usize = 200;
 
 /// The right to write to a folder, for as long as this lives.
