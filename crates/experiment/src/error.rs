@@ -14,7 +14,7 @@ pub struct ResolveError(pub String);
 pub struct RunError(pub String);
 
 impl RunError {
-    /// A [`Watch`] ended the run at `now`.
+    /// A [`Watch`](crate::Watch) ended the run at `now`.
     pub fn stopped(now: Time) -> Self {
         Self(format!("stopped at {} s of its time", now.as_secs_f64()))
     }
