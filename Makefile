@@ -32,7 +32,7 @@ fresh-machine: ## Try demo and test on a Debian that has apt and make and nothin
 wheel: ## Build the Python package for publication, into target/wheels/
 	@tools/setup test
 	@tools/test-python prepare
-	$(run) target/python/venv/bin/maturin build --release $(locked) --manifest-path python/Cargo.toml --out target/wheels
+	$(run) target/python/venv-tests/bin/maturin build --release $(locked) --manifest-path python/Cargo.toml --out target/wheels
 
 test-fast: ## Run the unit tests of the pure floors, in under 3 minutes
 	@tools/setup build
@@ -59,8 +59,8 @@ faults: ## Print what every scheme does under seventeen faults, the tables of do
 	$(run) cargo run --release $(locked) -p cellcc-measure --bin faults -- ack50k
 
 bench-python: wheel ## Measure what a call from Python costs, and environments beside the engine alone; five minutes, nothing else running
-	target/python/venv/bin/pip install --quiet --force-reinstall --no-deps target/wheels/*.whl
-	target/python/venv/bin/python -P python/bench.py
+	target/python/venv-tests/bin/pip install --quiet --force-reinstall --no-deps target/wheels/*.whl
+	target/python/venv-tests/bin/python -P python/bench.py
 
 bench-emulator: ## Measure the emulator on this machine: throughput, punctuality; half an hour, nothing else running
 	@tools/setup test
