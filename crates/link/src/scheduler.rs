@@ -131,8 +131,7 @@ impl serde::Serialize for Scheduler {
 
 impl<'de> serde::Deserialize<'de> for Scheduler {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = <std::borrow::Cow<'de, str>>::deserialize(deserializer)?;
-        text.parse().map_err(serde::de::Error::custom)
+        cellcc_units::deserialize_text(deserializer, EXPECTED)
     }
 }
 

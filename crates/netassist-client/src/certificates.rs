@@ -31,7 +31,7 @@ pub const KEY: &str = "key.pem";
 /// Why a certificate cannot be used.
 #[derive(Debug, Error)]
 pub enum CertificateError {
-    /// A file of a holder is missing, or none of a certificate or key.
+    /// A file of a holder is missing, or holds no certificate or key.
     #[error("{}: {problem}; `cellcc assist certificates` makes such files", .path.display())]
     Content {
         /// Which.
@@ -67,7 +67,7 @@ pub enum CertificateError {
 /// The name in a certificate.
 ///
 /// # Errors
-/// It has none of ours, or several.
+/// It has no name of this service, or several.
 pub fn name_in(certificate: &CertificateDer<'_>) -> Result<PeerName, NameError> {
     let parsed = webpki::EndEntityCert::try_from(certificate).map_err(|_| NameError::Form)?;
     let mut names = parsed.valid_uri_names().map(PeerName::of_uri);

@@ -57,12 +57,7 @@ struct socket_state {
 	__u64 rate_cap;
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
-	__type(value, struct socket_state);
-} sockets SEC(".maps");
+SOCKET_MAP(sockets, socket_state)
 
 static __always_inline void start_assisted(struct sock *sk)
 {

@@ -130,4 +130,13 @@ struct tcp_congestion_ops {
 	char name[16];
 };
 
+/* The map NAME, which has a struct VALUE for a socket. */
+#define SOCKET_MAP(NAME, VALUE)							\
+	struct {								\
+		__uint(type, BPF_MAP_TYPE_SK_STORAGE);				\
+		__uint(map_flags, BPF_F_NO_PREALLOC);				\
+		__type(key, int);						\
+		__type(value, struct VALUE);					\
+	} NAME SEC(".maps");
+
 #endif

@@ -15,11 +15,6 @@ struct peer_flows {
 enum { PEER_FLOWS_LAST_US = 5000000 };
 
 /* The number in the name is the version of this layout. */
-struct {
-	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
-	__type(value, struct peer_flows);
-} peer_flows_1 SEC(".maps");
+SOCKET_MAP(peer_flows_1, peer_flows)
 
 #endif

@@ -12,11 +12,6 @@ struct socket_settings {
 	__u32 alpha;     /* NATCP and NACubic: the window in BDPs, in units of 2^-16 */
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
-	__type(value, struct socket_settings);
-} socket_settings SEC(".maps");
+SOCKET_MAP(socket_settings, socket_settings)
 
 #endif

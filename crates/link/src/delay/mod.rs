@@ -105,8 +105,7 @@ impl serde::Serialize for Delay {
 
 impl<'de> serde::Deserialize<'de> for Delay {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = <std::borrow::Cow<'de, str>>::deserialize(deserializer)?;
-        text.parse().map_err(serde::de::Error::custom)
+        cellcc_units::deserialize_text(deserializer, EXPECTED)
     }
 }
 

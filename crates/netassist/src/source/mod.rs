@@ -100,7 +100,7 @@ impl RawInput for Box<dyn RawInput> {
 pub struct Reading {
     /// Its measurements.
     pub samples: Vec<Sample>,
-    /// Its entries that are none.
+    /// Its entries that are not such samples.
     pub left_out: LeftOut,
 }
 

@@ -21,7 +21,7 @@ pub struct FlexRic {
     pub pci: u16,
     /// Resource blocks that the cell has for users in a second.
     pub resource_blocks_per_second: u64,
-    /// How users are told apart.
+    /// Which field of a report identifies its user.
     #[serde(default)]
     pub names: UserNames,
     /// Between the servers' gateway and the base station, both ways, where it is known.

@@ -34,7 +34,7 @@ pub struct FlexRicSettings {
     pub resource_blocks_per_second: u64,
     /// Between the servers' gateway and the base station, both ways, where it is known.
     pub network_rtt: Option<Span>,
-    /// How users are told apart.
+    /// Which field of a report identifies its user.
     pub names: UserNames,
 }
 

@@ -27,7 +27,7 @@ impl Connected {
         Self { connection, answers }
     }
 
-    /// Queues what the client has not asked for. One that has not read so much of it is disconnected.
+    /// Queues what the client has not asked for. A client that lets the queue fill is disconnected.
     pub(in crate::transport) fn tell(&self, answer: Answer) -> Result<(), Slow> {
         self.answers.try_send(answer).map_err(|_| {
             self.connection.close(CLOSE_SLOW, b"answers are not read");
