@@ -13,6 +13,20 @@ pub(crate) fn cellcc(folder: &Path) -> Command {
     command
 }
 
+/// The command, which heeds Ctrl-C: a test run in the background of a script has SIGINT ignored, and so would have the command.
+pub(crate) fn interruptible(folder: &Path) -> std::process::Command {
+    let mut command = std::process::Command::new("env");
+    command.arg("--default-signal=INT").arg(assert_cmd::cargo::cargo_bin!("cellcc")).current_dir(folder);
+    command
+}
+
+/// Sends a signal, such as `INT`.
+pub(crate) fn signal(process: &Child, name: &str) {
+    let sent =
+        std::process::Command::new("kill").args([&format!("-{name}"), &process.id().to_string()]).status();
+    assert!(sent.unwrap().success());
+}
+
 /// `cellcc assist serve`; killed where the test ends.
 pub(crate) struct AssistService {
     pub(crate) process: Child,
@@ -23,12 +37,8 @@ impl AssistService {
     /// In a folder with certificates, with this configuration.
     pub(crate) fn start(folder: &Path, config: &str) -> Self {
         fs::write(folder.join("netassist.toml"), config).unwrap();
-        // A test run in the background of a script has SIGINT ignored, and so would have the service.
-        let mut process = std::process::Command::new("env")
-            .arg("--default-signal=INT")
-            .arg(assert_cmd::cargo::cargo_bin!("cellcc"))
+        let mut process = interruptible(folder)
             .args(["assist", "serve", "netassist.toml"])
-            .current_dir(folder)
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
@@ -42,10 +52,9 @@ impl AssistService {
         line.strip_prefix(start).unwrap_or_else(|| panic!("{line}")).to_owned()
     }
 
-    /// Sends it a signal, such as `-TERM`.
+    /// Sends it a signal, such as `TERM`.
     pub(crate) fn signal(&self, name: &str) {
-        let pid = self.process.id().to_string();
-        assert!(std::process::Command::new("kill").args([name, &pid]).status().unwrap().success());
+        signal(&self.process, name);
     }
 }
 

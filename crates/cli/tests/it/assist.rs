@@ -86,7 +86,7 @@ fn a_service_is_watched_counted_and_ended() {
         "{audit}"
     );
 
-    service.serve.signal("-TERM");
+    service.serve.signal("TERM");
     assert!(service.serve.process.wait().unwrap().success());
 }
 
@@ -97,7 +97,7 @@ fn after_a_hang_up_the_audit_log_goes_on_under_its_own_name() {
     let mut service = Service::start(folder.path());
     let at = |name: &str| folder.path().join(name);
     fs::rename(at("audit.jsonl"), at("audit.jsonl.1")).unwrap();
-    service.serve.signal("-HUP");
+    service.serve.signal("HUP");
     while !at("audit.jsonl").exists() {
         assert!(service.serve.process.try_wait().unwrap().is_none(), "it goes on");
         std::thread::sleep(Duration::from_millis(5));

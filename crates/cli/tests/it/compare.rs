@@ -2,7 +2,7 @@
 
 #![allow(clippy::disallowed_methods, reason = "an interrupt comes at a moment of the real process")]
 
-use crate::common::cellcc;
+use crate::common::{cellcc, interruptible, signal};
 use std::fs;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
@@ -59,36 +59,26 @@ fn the_number_of_jobs_and_merged_shares_change_no_byte() {
 /// Sends SIGINT once there is something in this file of the output folder; gives the exit status and what was said.
 #[cfg(unix)]
 fn interrupted(folder: &Path, arguments: &[&str], awaited: &str) -> (Option<i32>, String) {
-    // A test run in the background of a script has SIGINT ignored, and so would have the program.
-    signalled(folder, "--default-signal=INT", arguments, awaited, "-INT")
+    signalled(interruptible(folder), arguments, awaited, "INT")
 }
 
-/// Sends this signal once there is something in this file; `disposition` is what `env` does with signals before.
+/// Sends `command` with these arguments this signal once there is something in this file of its output folder.
 #[cfg(unix)]
 fn signalled(
-    folder: &Path,
-    disposition: &str,
+    mut command: std::process::Command,
     arguments: &[&str],
     awaited: &str,
-    signal: &str,
+    name: &str,
 ) -> (Option<i32>, String) {
     use std::time::{Duration, Instant};
-    let mut child = std::process::Command::new("env")
-        .arg(disposition)
-        .arg(assert_cmd::cargo::cargo_bin!("cellcc"))
-        .args(arguments)
-        .current_dir(folder)
-        .stderr(std::process::Stdio::piped())
-        .spawn()
-        .unwrap();
-    let awaited = folder.join("out").join(awaited);
+    let awaited = command.get_current_dir().unwrap().join("out").join(awaited);
+    let mut child = command.args(arguments).stderr(std::process::Stdio::piped()).spawn().unwrap();
     let deadline = Instant::now() + Duration::from_secs(120);
     while fs::metadata(&awaited).map_or(0, |metadata| metadata.len()) == 0 {
         assert!(Instant::now() < deadline, "nothing in {} in two minutes", awaited.display());
         std::thread::sleep(Duration::from_millis(2));
     }
-    let kill = std::process::Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
-    assert!(kill.success());
+    signal(&child, name);
     let deadline = Instant::now() + Duration::from_secs(20);
     while child.try_wait().unwrap().is_none() {
         if Instant::now() > deadline {
@@ -109,9 +99,10 @@ fn a_signal_that_was_ignored_at_the_start_stays_ignored() {
         let folder = tempfile::tempdir().unwrap();
         let some_seconds = ["--traces", "1Gbit/s", "--duration", "10s", "--jobs", "1", "--quiet"];
         let arguments = [&["compare", "--schemes", "cubic", "--out", "out"][..], &some_seconds].concat();
-        let disposition = format!("--ignore-signal={signal}");
-        let sent = format!("-{signal}");
-        let (status, message) = signalled(folder.path(), &disposition, &arguments, "run-info.json", &sent);
+        let mut ignoring = std::process::Command::new("env");
+        ignoring.arg(format!("--ignore-signal={signal}")).arg(assert_cmd::cargo::cargo_bin!("cellcc"));
+        ignoring.current_dir(folder.path());
+        let (status, message) = signalled(ignoring, &arguments, "run-info.json", signal);
         assert_eq!(status, Some(0), "{signal}: {message}");
         assert!(folder.path().join("out/report.html").exists(), "{signal}: {message}");
     }

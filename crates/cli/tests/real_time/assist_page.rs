@@ -149,9 +149,9 @@ fn a_service_that_is_stopped_or_killed_is_shown_as_gone_and_one_that_comes_back_
         let mut service = Service::start(folder.path(), CONFIG);
         browser.open(&service.link(folder.path(), "1h"), 1400);
         browser.until(&format!("{STATE} === 'live'"));
-        service.serve.signal("-STOP");
+        service.serve.signal("STOP");
         shows_within_two_seconds(&mut browser, "no word from the service");
-        service.serve.signal("-CONT");
+        service.serve.signal("CONT");
         browser.until(&format!("{STATE} === 'live'"));
         service.serve.process.kill().unwrap();
         service.serve.process.wait().unwrap();

@@ -190,7 +190,7 @@ fn nothing_stays_of_a_daemon_that_has_ended_or_was_killed() {
     }
     let folder = tempfile::tempdir().unwrap();
     let config = configured(folder.path(), "lo");
-    for signal in ["-INT", "-TERM", "-KILL"] {
+    for signal in ["INT", "TERM", "KILL"] {
         let before = programs();
         let mut daemon = AssistService::start(folder.path(), &config);
         daemon.says("listening on ");

@@ -1,6 +1,6 @@
 //! `cellcc serve`, `get` and `put` over loopback, as people use them.
 
-use crate::common::cellcc;
+use crate::common::{cellcc, interruptible, signal};
 use cellcc_test_support::retry_on_stall;
 use serde_json::Value;
 use std::fs;
@@ -25,10 +25,9 @@ struct Server {
 impl Server {
     fn start(arguments: &[&str]) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let mut process = Command::new(assert_cmd::cargo::cargo_bin!("cellcc"))
+        let mut process = interruptible(folder.path())
             .args(["serve", "--listen", "127.0.0.1:0"])
             .args(arguments)
-            .current_dir(folder.path())
             .env("XDG_STATE_HOME", folder.path().join("state"))
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -57,7 +56,7 @@ impl Server {
 
     /// A client that goes on by itself.
     fn spawn(&self, arguments: &[&str]) -> Child {
-        Command::new(assert_cmd::cargo::cargo_bin!("cellcc"))
+        interruptible(self.folder.path())
             .args(["get", &self.url(""), "--pin", &self.pin])
             .args(arguments)
             .stdout(Stdio::piped())
@@ -85,11 +84,6 @@ impl Drop for Server {
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
-}
-
-fn signal(process: &Child, name: &str) {
-    let sent = Command::new("kill").args([&format!("-{name}"), &process.id().to_string()]).status();
-    assert!(sent.unwrap().success());
 }
 
 fn stdout(output: &Output) -> String {

@@ -2,6 +2,7 @@
 
 use super::{run, stderr, stdout};
 use crate::can_emulate;
+use crate::common::{interruptible, signal};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -25,25 +26,13 @@ fn started(arguments: &[&str], lines: &str) -> (Child, String) {
     let folder = tempfile::tempdir().unwrap();
     let pid_file = folder.path().join("pid");
     let command = lines.replace("PID_FILE", pid_file.to_str().unwrap());
-    let program = assert_cmd::cargo::cargo_bin("cellcc");
-    // A test run in the background of a script has SIGINT ignored, and so would have the emulator.
-    let mut line = Command::new("env");
-    line.arg("--default-signal=INT")
-        .arg(program)
-        .arg("shell")
-        .args(arguments)
-        .args(["--", "sh", "-c", &command])
-        .stderr(Stdio::piped());
+    let mut line = interruptible(folder.path());
+    line.arg("shell").args(arguments).args(["--", "sh", "-c", &command]).stderr(Stdio::piped());
     let child = line.spawn().unwrap();
     let is_there = || fs::read_to_string(&pid_file).is_ok_and(|pid| pid.ends_with('\n'));
     assert!(within_seconds(20, is_there), "the command starts");
     let pid = fs::read_to_string(&pid_file).unwrap().trim().to_owned();
     (child, pid)
-}
-
-fn signal(name: &str, child: &Child) {
-    let sent = Command::new("kill").args([format!("-{name}"), child.id().to_string()]).status().unwrap();
-    assert!(sent.success());
 }
 
 fn is_running(pid: &str) -> bool {
@@ -76,7 +65,7 @@ fn an_interrupt_ends_the_command_and_then_the_emulator() {
         return;
     }
     let (mut child, _) = sleeping(&[]);
-    signal("INT", &child);
+    signal(&child, "INT");
     let started = Instant::now();
     assert_eq!(child.wait().unwrap().code(), Some(128 + 2));
     assert!(started.elapsed() < Duration::from_secs(20), "it does not wait for the sleep's end");
@@ -91,9 +80,9 @@ fn a_second_request_to_end_kills_a_command_that_ignores_the_first() {
     for name in ["TERM", "INT"] {
         let lines = "trap '' TERM INT; echo $$ > PID_FILE; while sleep 0.1; do :; done";
         let (child, command) = started(&[], lines);
-        signal(name, &child);
+        signal(&child, name);
         assert!(!within_seconds(1, || !is_running(&command)), "{name}: the command decides about the first");
-        signal(name, &child);
+        signal(&child, name);
         let output = child.wait_with_output().unwrap();
         assert_eq!(output.status.code(), Some(128 + 9), "{name}");
         assert!(stderr(&output).contains("for the second time"), "{name}: {}", stderr(&output));
