@@ -52,7 +52,7 @@ bench-instructions: ## Count the instructions of both of these with valgrind: al
 	$(run) cargo run --release $(locked) -p cellcc-measure --bin quic_virtual -- instructions
 	$(run) cargo run --release $(locked) -p cellcc-measure --bin simulator -- instructions
 
-faults: ## Print what every scheme does under seventeen faults, the tables of docs/fidelity/faults.md; a minute
+faults: ## Print what every scheme does under seventeen faults, of which docs/fidelity/faults.md gives the causes; a minute
 	@tools/setup build
 	$(run) cargo run --release $(locked) -p cellcc-measure --bin faults -- quic
 	$(run) cargo run --release $(locked) -p cellcc-measure --bin faults -- rack

@@ -5,7 +5,7 @@
     python3 xapp.py 127.0.0.1:5000 --every 1     each ms: 1, 2, 5 or 10
 
 Run it where FlexRIC's xapp_sdk is, with FlexRIC's own configuration. NetAssist reads the lines with `kind = "flexric"`
-(docs/how-to/netassist.md). Not tried with a live RIC: it needs the Python SDK of openaicellular/flexric.
+(docs/how-to/netassist-sources.md). Not tried with a live RIC: it needs the Python SDK of openaicellular/flexric.
 """
 
 import argparse

@@ -12,7 +12,7 @@ Examples:
   cellcc assist permissions netassist.toml > permissions.conf
   cellcc assist permissions north.toml south.toml > permissions.conf      one broker for two sites
 
-nats-server includes the file: docs/how-to/netassist.md. It says who may publish and who may hear of whom: make it again where the \
+nats-server includes the file: docs/how-to/netassist-nats.md. It says who may publish and who may hear of whom: make it again where the \
 configuration's users or servers change, and signal nats-server to read it again.")]
 pub(crate) struct Args {
     /// The service's configuration, in TOML, with a table `nats`; of each site, where a broker has several.

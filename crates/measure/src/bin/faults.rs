@@ -1,4 +1,4 @@
-//! `make faults`: what every scheme does under seventeen faults, the tables of docs/fidelity/faults.md.
+//! `make faults`: what every scheme does under seventeen faults. docs/fidelity/faults.md has the causes.
 //!
 //! A link of 20 Mbit/s and 40 ms with a queue of 200 packets, for 60 s, or until 30 s after an outage; network assistance is
 //! an oracle. A cell says how many seconds after the fault's end a second begins in which the scheme has half of the link

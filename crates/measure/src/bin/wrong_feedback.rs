@@ -1,4 +1,4 @@
-//! The table of wrong feedback in docs/fidelity/natcp.md:
+//! Nine kinds of wrong reports (docs/fidelity/natcp.md, "Beyond the paper"):
 //! `cargo run --release -p cellcc-measure --bin wrong_feedback -- FOLDER`, a folder of traces.
 //!
 //! The guard was developed on every other trace of `lte-mahimahi`, by name, beginning with the first: their means stand

@@ -163,7 +163,11 @@ mod tests {
 
     #[test]
     fn the_example_of_the_guide_is_a_configuration() {
-        let guide = include_str!("../../../../docs/how-to/netassist.md");
+        let guide = concat!(
+            include_str!("../../../../docs/how-to/netassist.md"),
+            include_str!("../../../../docs/how-to/netassist-sources.md"),
+            include_str!("../../../../docs/how-to/netassist-nats.md")
+        );
         let examples = guide.split("```toml\n").skip(1).filter_map(|after| after.split("```").next());
         let config: Config = toml::from_str(&examples.collect::<String>()).unwrap();
         assert_eq!(config.live_flows, LiveFlowsFrom::Conntrack);

@@ -12,7 +12,7 @@ use thiserror::Error;
 pub enum PermissionsError {
     /// The configuration does not name a broker.
     #[error(
-        "the configuration has no table [nats], so no broker needs permissions: docs/how-to/netassist.md"
+        "the configuration has no table [nats], so no broker needs permissions: docs/how-to/netassist-nats.md"
     )]
     NoBroker,
     /// The service's certificate.

@@ -11,7 +11,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-pub(crate) const GUIDE: &str = include_str!("../../../../docs/how-to/netassist.md");
+pub(crate) const GUIDE: &str = include_str!("../../../../docs/how-to/netassist-nats.md");
 
 /// A running broker, killed where a test ends.
 pub(crate) struct Broker {

@@ -1,4 +1,4 @@
-//! How much of the queueing delay is the link's own, and how much each scheme's (docs/explain.md).
+//! How much of the queueing delay is the link's own, and how much each scheme's (docs/how-to/explain.md).
 //!
 //! ```text
 //! Records -> Explanation -> a SchemeDelay for each scheme     its delay, and the least that any sender could have had

@@ -9,7 +9,7 @@ use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-const GUIDE: &str = include_str!("../../../../../docs/how-to/netassist.md");
+const GUIDE: &str = include_str!("../../../../../docs/how-to/netassist-nats.md");
 /// Debian's, which is not in an ordinary user's PATH.
 const PROGRAMS: [&str; 2] = ["nats-server", "/usr/sbin/nats-server"];
 

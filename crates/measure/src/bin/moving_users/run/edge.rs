@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-const GUIDE: &str = include_str!("../../../../../../docs/how-to/netassist.md");
+const GUIDE: &str = include_str!("../../../../../../docs/how-to/netassist-nats.md");
 /// The guide's port for clients; the namespace is ours alone.
 const BROKER: &str = "tls://localhost:4222";
 /// Debian's is not in an ordinary user's PATH.
