@@ -1,7 +1,6 @@
 //! Keyword arguments over a Scenario: each is a key of the Scenario file, and has the last word.
 
 use crate::error::{InputError, of_request};
-use cellcc_experiment::PlanFile;
 use cellcc_runner::Request;
 use cellcc_units::Span;
 use pyo3::prelude::*;
@@ -12,63 +11,16 @@ use toml::{Table, Value};
 
 /// What is asked for: the Scenario file, or the quick start, and over it `options`, from dotted keys (`path.rtt`) to values.
 pub(crate) fn request(scenario: Option<&Path>, options: &Bound<'_, PyDict>) -> PyResult<Request> {
-    let mut given = Vec::new();
+    let mut given = Table::new();
     for (key, value) in options {
-        given.push((key.extract::<String>()?, value_of(&value)?));
+        given.insert(key.extract()?, value_of(&value)?);
     }
-    let has = |wanted: &str| given.iter().any(|(key, _)| key == wanted);
-    let mut request = match scenario {
-        Some(path) => Request::read(path),
-        None => Request::quick_start(has("schemes") || has("traces"), several_seeds(&given)),
-    }
-    .map_err(of_request)?;
-    request.file = with(&request.file, given)?;
-    request.spell_out().map_err(of_request)?;
-    request.check().map_err(of_request)?;
-    Ok(request)
-}
-
-fn several_seeds(given: &[(String, Value)]) -> bool {
-    let text = given.iter().find(|(key, _)| key == "seeds").and_then(|(_, value)| value.as_str());
-    let seeds = text.and_then(|text| text.parse::<cellcc_experiment::Seeds>().ok());
-    seeds.is_some_and(|seeds| seeds.as_slice().len() > 1)
-}
-
-fn with(file: &PlanFile, given: Vec<(String, Value)>) -> PyResult<PlanFile> {
-    if given.is_empty() {
-        return Ok(file.clone());
-    }
-    let refused = |error: &dyn std::fmt::Display| InputError::new_err(error.to_string());
-    let base = Table::try_from(file).map_err(|error| refused(&error))?;
-    let whole = given.iter().fold(base.clone(), |table, (key, value)| set(table, key, value.clone()));
-    whole.try_into().map_err(|error: toml::de::Error| {
-        // The message of a table does not say which key it is about: the first that is refused by itself.
-        let alone = |key: &str, value: &Value| set(base.clone(), key, value.clone()).try_into::<PlanFile>();
-        let key = given.iter().find(|(key, value)| alone(key, value).is_err()).map(|(key, _)| key.as_str());
-        let key = key.map(|key| key.rsplit('.').next().unwrap_or(key)).unwrap_or_default();
-        refused(&format!("{key}: {}", error.message().replace('\n', ", ")))
-    })
-}
-
-/// The table with this value at its dotted key. What is given is varied no more.
-fn set(mut table: Table, key: &str, value: Value) -> Table {
-    if let Some(Value::Table(vary)) = table.get_mut("vary") {
-        vary.remove(key);
-    }
-    let mut place = &mut table;
-    let mut parts = key.split('.').peekable();
-    while let Some(part) = parts.next() {
-        if parts.peek().is_none() {
-            place.insert(part.into(), value);
-            break;
-        }
-        let inner = place.entry(part).or_insert_with(|| Value::Table(Table::new()));
-        match inner {
-            Value::Table(inner) => place = inner,
-            _ => break,
-        }
-    }
-    table
+    let checked = || {
+        let base = scenario.map_or_else(|| Request::quick_start(&given), Request::read)?;
+        let request = base.with(&given)?;
+        request.check().map(|()| request)
+    };
+    checked().map_err(of_request)
 }
 
 /// A value as a Scenario file has it: a `timedelta` as text with its unit.

@@ -4,6 +4,7 @@ mod advice;
 mod assist;
 mod compare;
 mod completions;
+mod conditions;
 mod emulator;
 mod exit;
 mod free_folder;

@@ -2,6 +2,7 @@
 //!
 //! | noun | what it is |
 //! |---|---|
+//! | [`conditions`] | what can be asked for: keys, flags, ranges, meanings |
 //! | [`PlanFile`] | the TOML file: schemes x traces x seeds over one set of conditions |
 //! | [`Plan`] | the grid of runs, each with a content hash |
 //! | [`Scenario`] | one run, fully resolved |
@@ -14,6 +15,7 @@
 mod ack_policy;
 mod application;
 mod assistance;
+pub mod conditions;
 mod driver;
 mod endpoint;
 mod error;

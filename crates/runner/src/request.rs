@@ -3,11 +3,12 @@
 use crate::files::folder::Folder;
 use crate::files::scenario_file;
 use crate::{RunnerError, check_plan, ranges, traces};
-use cellcc_experiment::{Driver, Offset, Plan, PlanError, PlanFile};
+use cellcc_experiment::{Driver, Offset, Plan, PlanError, PlanFile, Seeds};
 use cellcc_link::{Delay, LossRate};
 use cellcc_units::{Bytes, input};
 use std::path::Path;
 use thiserror::Error;
+use toml::{Table, Value};
 
 /// What runs when nothing is asked for.
 const QUICK_START: &str = include_str!("../../../scenarios/quick-start.toml");
@@ -66,18 +67,19 @@ impl Request {
         Self::parse(&name, &text)
     }
 
-    /// The quick start: what runs where no Scenario is named. Its title is that of its own schemes and traces; `other` ones
-    /// have none. With `several_seeds` a seed also draws where in its trace a run begins: several seeds are to give several
-    /// results, and most schemes draw no random number. A Scenario's figures hold for its own offset.
+    /// The quick start: what runs under [`with`](Self::with) `given` where no Scenario is named. Its title is that of its own
+    /// schemes and traces; others have none. With several seeds a seed also draws where in its trace a run begins: several seeds
+    /// are to give several results, and most schemes draw no random number. A Scenario's figures hold for its own offset.
     ///
     /// # Errors
     /// None that a test would not have found.
-    pub fn quick_start(other: bool, several_seeds: bool) -> Result<Self, RequestError> {
+    pub fn quick_start(given: &Table) -> Result<Self, RequestError> {
         let mut request = Self::parse(QUICK_START_NAME, QUICK_START)?;
-        if other {
+        if given.contains_key("schemes") || given.contains_key("traces") {
             request.file.title.clear();
         }
-        if several_seeds {
+        let seeds = given.get("seeds").and_then(Value::as_str).and_then(|text| text.parse::<Seeds>().ok());
+        if seeds.is_some_and(|seeds| seeds.as_slice().len() > 1) {
             request.file.offset = Offset::Random;
         }
         Ok(request)
@@ -96,18 +98,22 @@ impl Request {
         Ok(Self { file, name: name.into() })
     }
 
-    /// Puts in place of folders and patterns the traces that they stand for, and of files of delays and losses what they
-    /// hold. Each file is read once: a pipe gives its content to the first reader only, and what is kept of the plan must
-    /// not need the files.
+    /// The same with the values of flags or keyword arguments, by their keys in a Scenario file. In place of folders and patterns
+    /// stand the traces that they mean, and of files of delays and losses what they hold. Each file is read once: a pipe gives its
+    /// content to the first reader only, and what is kept of the plan must not need the files.
     ///
     /// # Errors
-    /// A folder without traces, a file that cannot be read.
-    pub fn spell_out(&mut self) -> Result<(), RequestError> {
-        self.file.traces = traces::expand(&self.file.traces)?;
-        let path = &mut self.file.path;
+    /// A value that its key does not take, a folder without traces, a file that cannot be read.
+    pub fn with(self, given: &Table) -> Result<Self, RequestError> {
+        let mut file = self.file.with(given).map_err(RequestError)?;
+        file.traces = traces::expand(&file.traces)?;
+        file.cell.iter_mut().flat_map(|cell| &mut cell.users).for_each(|user| *user = traces::normal(user));
+        let path = &mut file.path;
+        path.reverse.trace = traces::normal(&path.reverse.trace);
         let refused = |what: &'static str| move |error| RequestError(format!("{what}: {error}"));
         Delay::spell_out(&mut path.extra_delay).map_err(refused("extra delay"))?;
-        LossRate::spell_out(&mut path.extra_loss).map_err(refused("extra loss"))
+        LossRate::spell_out(&mut path.extra_loss).map_err(refused("extra loss"))?;
+        Ok(Self { file, ..self })
     }
 
     /// Checks every value that has a range, varied ones too.
@@ -152,14 +158,15 @@ mod tests {
 
     #[test]
     fn the_quick_start_is_a_scenario() {
-        let Request { file, .. } = Request::quick_start(false, false).unwrap();
+        let Request { file, .. } = Request::quick_start(&Table::new()).unwrap();
         assert_eq!((file.schemes.len(), file.traces.len()), (4, 5));
         assert!(!file.title.is_empty() && file.offset == Offset::Fixed);
     }
 
     #[test]
     fn of_several_seeds_each_draws_its_place_in_the_trace() {
-        let Request { file, .. } = Request::quick_start(true, true).unwrap();
+        let Request { file, .. } =
+            Request::quick_start(&toml::from_str("traces = ['3g']\nseeds = '1..3'").unwrap()).unwrap();
         assert!(file.title.is_empty() && file.offset == Offset::Random);
     }
 

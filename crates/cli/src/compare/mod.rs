@@ -6,7 +6,7 @@ mod drivers;
 mod events;
 mod request;
 
-pub(crate) use args::{Args, Conditions};
+pub(crate) use args::Args;
 pub(crate) use drivers::Drivers;
 pub(crate) use request::with;
 

@@ -1,16 +1,16 @@
 //! `cellcc shell`: a program whose traffic crosses an emulated link. Its flags are a Scenario's path.
 
+use crate::conditions;
 use crate::emulator::emulated::{self, Asked, How, MOST_USERS};
 use crate::exit::Exit;
-use cellcc_control::split_list;
 use cellcc_emu::log::{LogHeader, LogSpec};
 use cellcc_emu::mahimahi::Chain;
 use cellcc_emu::path::{Stages, stages};
 use cellcc_emu::stage::Stage;
 use cellcc_experiment::{CellSetup, DEFAULT_DRIVER, Offset, PlanFile, Scenario};
-use cellcc_link::{Capacity, Delay, LossRate, Queue, TraceCache};
+use cellcc_link::{Capacity, Queue, TraceCache};
 use cellcc_runner::{Request, ranges, traces};
-use cellcc_units::{Bytes, Ratio, Span};
+use cellcc_units::{Bytes, Span};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -18,6 +18,11 @@ use std::process::ExitCode;
 /// "Down" is towards the command, as towards a phone.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
+Data are the packets to the command, and the reverse path, that of acknowledgements, carries those from it. Without flags and
+Scenario neither direction has a limit or a delay, and the queue of each holds 3200pkt. --queue is for both directions, unless
+--up-queue is given, and --rtt is divided equally among them. Without --cell, --users have the channel of --down and are
+served in turn.
+
 Examples:
   cellcc shell --down lte-drive --up 20Mbit/s --rtt 40ms -- \\
       sh -c 'curl http://$MAHIMAHI_BASE:8000/file'
@@ -37,51 +42,12 @@ pub(crate) struct Args {
     /// where it is not given.
     #[arg(long, value_name = "FILE|NAME|RATE")]
     down: Option<String>,
-    /// Capacity from the command to the outside, as --down.
-    #[arg(long, value_name = "FILE|NAME|RATE")]
-    up: Option<String>,
-    /// Round-trip time without any queue, half of it in each direction: 20ms [default: 0].
-    #[arg(long, value_name = "TIME")]
-    rtt: Option<Span>,
-    /// What the queue of each direction holds, and how: 3200pkt, 1.5MB, 100ms, unlimited, codel(...), pie(...), red(...),
-    /// fq-codel(...), abc(...) [default: 3200pkt].
-    #[arg(long, value_name = "QUEUE")]
-    queue: Option<Queue>,
-    /// The queue from the command to the outside, where it is another.
-    #[arg(long, value_name = "QUEUE")]
-    up_queue: Option<Queue>,
-    /// Share of the packets to the command that are lost at random: 1%.
-    #[arg(long, value_name = "SHARE")]
-    loss: Option<Ratio>,
-    /// Share of the packets from the command that are lost at random.
-    #[arg(long, value_name = "SHARE")]
-    up_loss: Option<Ratio>,
-    /// Extra delay over time towards the command: DELAY@FOR,DELAY@FOR,... or @FILE.
-    #[arg(long, value_name = "STEPS")]
-    extra_delay: Option<String>,
-    /// Extra random loss over time towards the command: SHARE@FOR,SHARE@FOR,... or @FILE.
-    #[arg(long, value_name = "STEPS")]
-    extra_loss: Option<String>,
-    /// Each packet to the command is delayed at random by up to this.
-    #[arg(long, value_name = "TIME")]
-    jitter: Option<Span>,
-    /// Let packets overtake each other through the jitter.
-    #[arg(long, requires = "jitter")]
-    jitter_reorders: bool,
-    /// Share of the packets to the command that arrive later than others sent after them.
-    #[arg(long, value_name = "SHARE")]
-    reordered: Option<Ratio>,
-    /// By how much later those arrive.
-    #[arg(long, value_name = "TIME")]
-    reordered_by: Option<Span>,
+    #[command(flatten)]
+    path: conditions::Flags<true>,
     /// Several users behind one base station, each with a queue and a channel of its own; the command runs once for
-    /// each, told apart by $CELLCC_USER. Without --cell all have the channel of --down and are served in turn.
+    /// each, told apart by $CELLCC_USER.
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=MOST_USERS as i64))]
     users: Option<u16>,
-    /// Who is served, and the channels of the users beside user 0: SCHEDULER:TRACE,TRACE,... where SCHEDULER is
-    /// round-robin or proportional-fair.
-    #[arg(long, value_name = "SCHEDULER:LIST")]
-    cell: Option<String>,
     /// Decides which packets are lost or late.
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -104,7 +70,6 @@ pub(crate) struct Args {
 pub(crate) fn run(args: Args) -> Result<ExitCode, Exit> {
     let guard = emulated::prepare()?;
     let scenario = scenario(&args)?;
-    ranges::check_emulated(&scenario.path)?;
     let traces = TraceCache::default();
     let users = scenario.cell.iter().flat_map(|cell| &cell.users);
     let channels: Vec<_> = std::iter::once(&scenario.trace).chain(users).collect();
@@ -137,33 +102,29 @@ pub(crate) fn run_chain(chain: Chain) -> Result<ExitCode, Exit> {
 
 /// The path as a Scenario: that of the file, and over it the flags.
 fn scenario(args: &Args) -> Result<Scenario, Exit> {
-    let file = args.scenario.as_deref().map(Request::read).transpose()?.map(|request| request.file);
-    let PlanFile { mut path, cell, traces, endpoint, netassist, .. } = file.unwrap_or_else(|| {
-        let mut file = PlanFile::default();
-        file.path.rtt = Span::ZERO;
-        file.path.reverse.queue = file.path.queue;
-        file
-    });
-    set(&mut path.rtt, args.rtt);
-    set(&mut path.queue, args.queue);
-    set(&mut path.reverse.queue, args.up_queue.or(args.queue));
-    set(&mut path.loss, args.loss);
-    set(&mut path.reverse.loss, args.up_loss);
-    set(&mut path.extra_delay, args.extra_delay.clone());
-    set(&mut path.extra_loss, args.extra_loss.clone());
-    // A pipe gives its content to the first reader only.
-    Delay::spell_out(&mut path.extra_delay).map_err(|error| Exit::input(format!("extra delay: {error}")))?;
-    LossRate::spell_out(&mut path.extra_loss).map_err(|error| Exit::input(format!("extra loss: {error}")))?;
-    set(&mut path.jitter, args.jitter);
-    for (flag, queue) in [("--queue", path.queue), ("--up-queue", path.reverse.queue)] {
-        ranges::holds_a_packet(flag, queue, Bytes::new(args.how.mtu.into())).map_err(Exit::input)?;
+    let conditions::Flags(given) = &args.path;
+    let mut given = given.clone();
+    if let Some(queue) = given.get("path.queue").filter(|_| !given.contains_key("path.reverse.queue")) {
+        given.insert("path.reverse.queue".into(), queue.clone());
     }
-    path.jitter_reorders |= args.jitter_reorders;
-    set(&mut path.reordered, args.reordered);
-    set(&mut path.reordered_by, args.reordered_by);
-    set(&mut path.reverse.trace, args.up.as_deref().map(traces::normal));
-    let first = traces::expand(&traces)?.into_iter().next();
-    let trace = args.down.as_deref().map(traces::normal).or(first);
+    let base = match &args.scenario {
+        Some(path) => Request::read(path)?,
+        None => {
+            let mut file = PlanFile::default();
+            file.path.rtt = Span::ZERO;
+            file.path.reverse.queue = file.path.queue;
+            Request { file, name: String::new() }
+        }
+    };
+    let file = base.with(&given)?.file;
+    ranges::check_emulated(&file, Bytes::new(args.how.mtu.into()))?;
+    if given.contains_key("path.jitter_reorders") && file.path.jitter.is_zero() {
+        return Err(Exit::input(
+            "--jitter-reorders without --jitter changes nothing; write for example --jitter 5ms",
+        ));
+    }
+    let PlanFile { path, cell, traces, endpoint, netassist, .. } = file;
+    let trace = args.down.as_deref().map(traces::normal).or_else(|| traces.into_iter().next());
     let trace = trace.unwrap_or_else(|| format!("rate={}", Capacity::MAX_RATE));
     let cell = users(args, &trace, cell)?;
     Ok(Scenario {
@@ -185,13 +146,7 @@ fn scenario(args: &Args) -> Result<Scenario, Exit> {
     })
 }
 
-fn users(args: &Args, trace: &str, of_file: Option<CellSetup>) -> Result<Option<CellSetup>, Exit> {
-    let mut cell = of_file;
-    if let Some(text) = &args.cell {
-        let (scheduler, list) = text.split_once(':').unwrap_or((text, ""));
-        let users = split_list(list).into_iter().map(traces::normal).collect();
-        cell = Some(CellSetup { scheduler: scheduler.trim().into(), users });
-    }
+fn users(args: &Args, trace: &str, cell: Option<CellSetup>) -> Result<Option<CellSetup>, Exit> {
     let Some(count) = args.users.map(usize::from) else { return Ok(cell) };
     match cell {
         Some(cell) if !cell.users.is_empty() && cell.users.len() + 1 != count => Err(Exit::input(format!(
@@ -205,12 +160,6 @@ fn users(args: &Args, trace: &str, of_file: Option<CellSetup>) -> Result<Option<
             let scheduler = cell.map_or_else(|| "round-robin".into(), |cell| cell.scheduler);
             Ok(Some(CellSetup { scheduler, users: vec![trace.into(); count - 1] }))
         }
-    }
-}
-
-fn set<T>(value: &mut T, given: Option<T>) {
-    if let Some(given) = given {
-        *value = given;
     }
 }
 

@@ -1,6 +1,7 @@
 //! `cellcc slurm`: a plan becomes the script of an array job, each task of which runs a share of it.
 
-use crate::compare::{self, Conditions, Drivers, quoted};
+use crate::compare::{self, Drivers, quoted};
+use crate::conditions;
 use crate::exit::{Exit, print};
 use cellcc_experiment::Driver;
 use cellcc_runner::{Request, SeriesDetail, Shard};
@@ -21,7 +22,7 @@ pub(crate) struct Args {
     #[arg(value_name = "PLAN")]
     plan: PathBuf,
     #[command(flatten)]
-    conditions: Conditions,
+    conditions: conditions::Flags,
     #[command(flatten, next_help_heading = "Execution and output")]
     execution: ExecutionArgs,
 }

@@ -1,6 +1,6 @@
 //! Conditions that a plan varies: `"path.queue" = ["33pkt", "520pkt"]`.
 
-use crate::PlanFile;
+use crate::{PlanFile, conditions};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use thiserror::Error;
@@ -27,10 +27,6 @@ pub struct VaryError {
     value: Option<String>,
     problem: String,
 }
-
-/// Not conditions of a run, but what the grid itself is made of.
-const OF_THE_GRID: [&str; 8] =
-    ["title", "schemes", "traces", "seeds", "offset", "drivers", "baseline", "vary"];
 
 /// More combinations than this are a slip of the keyboard.
 const MOST: usize = 10_000;
@@ -121,8 +117,8 @@ impl Partial {
     fn with(&self, key: &str, value: &Value) -> Result<Self, VaryError> {
         let mut table = self.table.clone();
         let shown = Some(value.to_string());
-        let before =
-            set(&mut table, key, value.clone()).map_err(|problem| failed(key, shown.clone(), problem))?;
+        let before = conditions::merge(&mut table, key, value)
+            .map_err(|problem| failed(key, shown.clone(), problem))?;
         let file = table.clone().try_into().map_err(|error: toml::de::Error| {
             // Outside [vary] the key has a value that is right: the best example.
             let example = before.map(|before| format!("; without [vary] it is {before}")).unwrap_or_default();
@@ -153,7 +149,8 @@ pub fn varied(text: &str) -> Vec<(&str, &str)> {
 }
 
 fn check_key(key: &str, values: &[Value]) -> Result<(), VaryError> {
-    if OF_THE_GRID.contains(&key.split('.').next().unwrap_or(key)) {
+    let first = key.split('.').next().unwrap_or(key);
+    if first == "vary" || conditions::of_the_grid(first) {
         let problem = "not a condition of a run; conditions are `duration`, `background` and the keys of `path`, \
                        `endpoint` and the other tables, such as `path.queue`. Schemes are varied in `schemes`: \
                        `reminis(dtt={1.5x,2x})`";
@@ -170,24 +167,6 @@ fn check_key(key: &str, values: &[Value]) -> Result<(), VaryError> {
         return Err(failed(key, None, "an empty list; write at least one value".into()));
     }
     Ok(())
-}
-
-/// Sets a dotted key; gives its value before. A table sets the keys that it has, and leaves the others as they are.
-fn set(table: &mut Table, key: &str, value: Value) -> Result<Option<Value>, String> {
-    match key.split_once('.') {
-        None => match (table.get_mut(key), value) {
-            (Some(Value::Table(inner)), Value::Table(value)) => {
-                let before = inner.clone();
-                inner.extend(value);
-                Ok(Some(Value::Table(before)))
-            }
-            (_, value) => Ok(table.insert(key.into(), value)),
-        },
-        Some((first, rest)) => match table.entry(first).or_insert_with(|| Value::Table(Table::new())) {
-            Value::Table(inner) => set(inner, rest, value),
-            other => Err(format!("`{first}` is {other}, which has no keys")),
-        },
-    }
 }
 
 fn failed(key: &str, value: Option<String>, problem: String) -> VaryError {

@@ -1,14 +1,7 @@
 //! `scenario.toml`: a plan as a person would write it.
 
-use cellcc_experiment::PlanFile;
-use cellcc_units::{Bytes, Ratio};
+use cellcc_experiment::{PlanFile, conditions};
 use toml::{Table, Value};
-
-/// Keys whose ratio is a share, written in percent; others are factors.
-const SHARES: [&str; 3] = ["loss", "reordered", "duplicated"];
-
-/// Keys of sizes of packets, written in bytes.
-const PACKET_SIZES: [&str; 2] = ["mss", "header"];
 
 /// The plan as TOML. A Record keeps the texts that its id was made with: `0x` where this says `0%`.
 ///
@@ -16,42 +9,19 @@ const PACKET_SIZES: [&str; 2] = ["mss", "header"];
 /// What of the plan has no form in TOML.
 pub(crate) fn text(file: &PlanFile) -> Result<String, toml::ser::Error> {
     let mut table = Table::try_from(file)?;
-    rewrite(&mut table);
-    toml::to_string(&table)
-}
-
-fn rewrite(table: &mut Table) {
-    for (key, value) in table.iter_mut() {
-        match value {
-            Value::Table(inner) => rewrite(inner),
-            Value::String(text) => {
-                let natural = if SHARES.contains(&key.as_str()) {
-                    percent(text)
-                } else if PACKET_SIZES.contains(&key.as_str()) {
-                    text.parse::<Bytes>().ok().map(|bytes| format!("{}B", bytes.get()))
-                } else {
-                    None
-                };
-                if let Some(natural) = natural {
-                    *text = natural;
-                }
-            }
-            _ => {}
+    for row in conditions::rows() {
+        let Some(Value::String(text)) = conditions::get_mut(&mut table, row.key) else { continue };
+        if let Some(natural) = row.takes.natural(text) {
+            *text = natural;
         }
     }
-}
-
-/// A ratio in percent, where that is the same number when it is read again.
-fn percent(text: &str) -> Option<String> {
-    let ratio: Ratio = text.parse().ok()?;
-    let percent =
-        format!("{}%", format!("{:.10}", ratio.get() * 100.0).trim_end_matches('0').trim_end_matches('.'));
-    (percent.parse() == Ok(ratio)).then_some(percent)
+    toml::to_string(&table)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use cellcc_units::Ratio;
 
     #[test]
     fn values_are_written_as_a_person_would_and_read_back() {

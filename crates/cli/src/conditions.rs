@@ -1,0 +1,68 @@
+//! The flags of conditions, from their table.
+
+use cellcc_experiment::conditions::{Command, Condition, SECTIONS, rows};
+use clap::parser::ValueSource;
+use clap::{Arg, ArgAction, ArgMatches};
+use toml::{Table, Value};
+
+/// What the flags of `compare`, or of `shell`, were given, by their keys in a Scenario file.
+#[derive(Debug, Default)]
+pub(crate) struct Flags<const SHELL: bool = false>(pub(crate) Table);
+
+impl<const SHELL: bool> Flags<SHELL> {
+    const COMMAND: Command = if SHELL { Command::Shell } else { Command::Compare };
+}
+
+impl<const SHELL: bool> clap::Args for Flags<SHELL> {
+    fn augment_args(command: clap::Command) -> clap::Command {
+        let args = SECTIONS.iter().flat_map(|section| {
+            let args = section.rows.iter().filter_map(|row| Some(arg(row, row.flag(Self::COMMAND)?)));
+            args.map(|arg| arg.help_heading(section.heading))
+        });
+        command.args(args)
+    }
+
+    fn augment_args_for_update(command: clap::Command) -> clap::Command {
+        Self::augment_args(command)
+    }
+}
+
+fn arg(row: &'static Condition, flag: &'static str) -> Arg {
+    let arg = Arg::new(row.key).long(flag).short(row.short).help(row.help());
+    let arg = arg.value_parser(|text: &str| row.value(text));
+    match row.takes.name {
+        "" => arg.action(ArgAction::SetTrue),
+        name if row.takes.several => arg.value_name(name).num_args(1..).action(ArgAction::Append),
+        name => arg.value_name(name),
+    }
+}
+
+impl<const SHELL: bool> clap::FromArgMatches for Flags<SHELL> {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let is_given = |row: &&Condition| {
+            row.flag(Self::COMMAND).is_some()
+                && matches.value_source(row.key) == Some(ValueSource::CommandLine)
+        };
+        let values = |row: &Condition| {
+            let values = matches.get_many::<Value>(row.key).into_iter().flatten().cloned();
+            Some((row.key.to_owned(), values.reduce(joined)?))
+        };
+        Ok(Self(rows().filter(is_given).filter_map(values).collect()))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        self.0.extend(Self::from_arg_matches(matches)?.0);
+        Ok(())
+    }
+}
+
+/// The values of a flag that takes several, as one list.
+fn joined(all: Value, more: Value) -> Value {
+    match (all, more) {
+        (Value::Array(mut all), Value::Array(more)) => {
+            all.extend(more);
+            Value::Array(all)
+        }
+        (_, last) => last,
+    }
+}

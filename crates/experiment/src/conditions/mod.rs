@@ -1,0 +1,199 @@
+//! The conditions of a run: one table, which the flags of `compare` and `shell`, Scenario files, Python, error texts and
+//! docs/conditions.md read.
+
+mod dotted;
+mod table;
+mod takes;
+#[cfg(test)]
+mod tests;
+
+pub use dotted::get_mut;
+pub(crate) use dotted::merge;
+pub use table::SECTIONS;
+pub use takes::Takes;
+
+use crate::{Path, PlanFile};
+use cellcc_link::Delay;
+use cellcc_units::Span;
+use toml::{Table, Value};
+
+/// One condition: what it is called, what it takes, and what it means.
+#[derive(Debug, Clone, Copy)]
+pub struct Condition {
+    /// Its key in a Scenario file, dotted.
+    pub key: &'static str,
+    flag: Option<&'static str>,
+    shell: Option<&'static str>,
+    /// The short flag of `cellcc compare`.
+    pub short: Option<char>,
+    /// What it takes.
+    pub takes: Takes,
+    meaning: &'static str,
+}
+
+/// Conditions under one heading.
+#[derive(Debug)]
+pub struct Section {
+    /// The heading; none: that of all other flags.
+    pub heading: Option<&'static str>,
+    /// True for conditions of a run, which `[vary]` takes; false for what the grid of runs is made of.
+    pub varies: bool,
+    /// Its conditions.
+    pub rows: &'static [Condition],
+}
+
+/// The command whose flags are meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Command {
+    /// `cellcc compare`.
+    Compare,
+    /// `cellcc shell`: the path only. Other than in a run, both ends of a range count: no delay, and everything lost.
+    Shell,
+}
+
+/// Every condition.
+pub fn rows() -> impl Iterator<Item = &'static Condition> {
+    SECTIONS.iter().flat_map(|section| section.rows)
+}
+
+/// True for a key of what the grid of runs is made of.
+pub(crate) fn of_the_grid(key: &str) -> bool {
+    SECTIONS
+        .iter()
+        .filter(|section| !section.varies)
+        .flat_map(|section| section.rows)
+        .any(|row| row.key == key)
+}
+
+/// Checks every value that has a range.
+///
+/// # Errors
+/// The value, its flag and its key, and what it takes.
+pub fn check(file: &PlanFile, command: Command) -> Result<(), String> {
+    let mut table = Table::try_from(file).map_err(|error| error.to_string())?;
+    for row in rows().filter(|row| command == Command::Compare || row.shell.is_some()) {
+        match get_mut(&mut table, row.key) {
+            Some(Value::String(text)) => row.check(text, command)?,
+            Some(Value::Integer(count)) => row.check(&count.to_string(), command)?,
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Checks the delays over time of a path whose files have been read: beyond a minute they are a slip of the keyboard.
+///
+/// # Errors
+/// The delay, its flag and its key, and what it takes.
+pub fn check_extra_delay(path: &Path) -> Result<(), String> {
+    let longest = Delay::with_extra(Span::ZERO, &path.extra_delay).map_err(|error| error.to_string())?.max();
+    let is_within = takes::is_within::<Span>(takes::DELAYS.range, &longest.to_string());
+    let row = rows().find(|row| row.key == "path.extra_delay" && !is_within);
+    row.map_or(Ok(()), |row| Err(row.outside(&longest.to_string(), Command::Compare)))
+}
+
+impl PlanFile {
+    /// The plan with these values, by their dotted keys, in place of its own. What is given is varied no more.
+    ///
+    /// # Errors
+    /// A value that its key does not take.
+    pub fn with(&self, given: &Table) -> Result<Self, String> {
+        let mut file = self.clone();
+        given.keys().for_each(|key| file.vary.remove(key));
+        let base = Table::try_from(&file).map_err(|error| error.to_string())?;
+        let over = |mut table: Table, (key, value): (&String, &Value)| {
+            dotted::set(&mut table, key, value.clone()).map(|_| table)
+        };
+        let whole = given.iter().try_fold(base.clone(), over)?;
+        whole.try_into().map_err(|error: toml::de::Error| {
+            // The message of a table does not say which key it is about: the first that is refused by itself.
+            let is_refused = |entry: &(&String, &Value)| {
+                over(base.clone(), *entry).is_ok_and(|table| table.try_into::<Self>().is_err())
+            };
+            let key = given.iter().find(is_refused).and_then(|(key, _)| key.rsplit('.').next());
+            format!("{}: {}", key.unwrap_or_default(), error.message().replace('\n', ", "))
+        })
+    }
+}
+
+/// A condition that only Scenario files have.
+const fn key(key: &'static str, takes: Takes) -> Condition {
+    Condition { key, flag: None, shell: None, short: None, takes, meaning: "" }
+}
+
+/// One with a flag of `compare`.
+const fn flag(flag: &'static str, key: &'static str, takes: Takes) -> Condition {
+    Condition { flag: Some(flag), ..self::key(key, takes) }
+}
+
+/// One with a flag of `shell`.
+const fn shell(flag: &'static str, key: &'static str, takes: Takes) -> Condition {
+    Condition { shell: Some(flag), ..self::key(key, takes) }
+}
+
+/// One with the same flag of both.
+const fn both(flag: &'static str, key: &'static str, takes: Takes) -> Condition {
+    Condition { shell: Some(flag), ..self::flag(flag, key, takes) }
+}
+
+impl Condition {
+    const fn shell(self, flag: &'static str) -> Self {
+        Self { shell: Some(flag), ..self }
+    }
+
+    const fn short(self, letter: char) -> Self {
+        Self { short: Some(letter), ..self }
+    }
+
+    const fn means(self, meaning: &'static str) -> Self {
+        Self { meaning, ..self }
+    }
+
+    /// Its flag, without dashes.
+    pub const fn flag(&self, command: Command) -> Option<&'static str> {
+        match command {
+            Command::Compare => self.flag,
+            Command::Shell => self.shell,
+        }
+    }
+
+    /// What it means, with the example of its range unless the meaning has one.
+    pub fn help(&self) -> String {
+        let example = self.takes.range.split_once(", such as ").map_or("", |(_, example)| example);
+        match example.contains(',') || example.is_empty() {
+            true => self.meaning.into(),
+            false => format!("{}: {example}", self.meaning),
+        }
+    }
+
+    /// What its flag was given, as a Scenario file has it.
+    ///
+    /// # Errors
+    /// What is wrong with the text, and what is right. Ranges are left to [`check`], which sees Scenario files, too.
+    pub fn value(&self, text: &str) -> Result<Value, String> {
+        (self.takes.read)(text)
+    }
+
+    /// Its range, as `command` has it.
+    fn range(&self, command: Command) -> String {
+        match command {
+            Command::Compare => self.takes.range.into(),
+            Command::Shell => {
+                self.takes.range.replace("above ", "").replace("up to", "to").replace("below ", "")
+            }
+        }
+    }
+
+    fn check(&self, text: &str, command: Command) -> Result<(), String> {
+        let fits = (self.takes.fits)(&self.range(command), text);
+        if fits { Ok(()) } else { Err(self.outside(text, command)) }
+    }
+
+    fn outside(&self, text: &str, command: Command) -> String {
+        let (key, takes) = (self.key, self.range(command));
+        match self.flag(command) {
+            Some(flag) => format!("--{flag} {text} (in a Scenario: {key}) is out of range; write {takes}"),
+            None => format!("{key} = {text} is out of range; write {takes}"),
+        }
+    }
+}
