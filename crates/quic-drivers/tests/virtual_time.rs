@@ -3,6 +3,7 @@
 use cellcc_experiment::{AdviceRoute, CellSetup, Driver, Metrics, Outage, Plan, PlanError, PlanFile, Record};
 use cellcc_quic_drivers::{Protection, VirtualDriver};
 use cellcc_sim::SimDriver;
+use cellcc_test_support::KINDS;
 use cellcc_units::{Ratio, Span, Time};
 use std::fmt::Write;
 
@@ -93,10 +94,9 @@ fn schemes_in_real_quic_on_a_constant_link() {
 
 #[test]
 fn the_same_scenario_gives_the_same_record_to_the_byte() {
-    let schemes = ["cubic", "rbbr", "verus"];
     let lossy = |file: &mut PlanFile| file.path.loss = "1%".parse().unwrap();
-    let once = run(&driver(), &schemes, "rate=12Mbit/s", lossy);
-    let again = run(&driver(), &schemes, "rate=12Mbit/s", lossy);
+    let once = run(&driver(), &KINDS, "rate=12Mbit/s", lossy);
+    let again = run(&driver(), &KINDS, "rate=12Mbit/s", lossy);
     for (once, again) in once.iter().zip(&again) {
         assert_eq!(text(once), text(again));
     }
@@ -161,7 +161,7 @@ fn schemes_with_the_networks_advice_beside_the_simulator() {
     for source in ["causal", "oracle"] {
         let schemes = ASSISTED.map(|name| format!("{name}(source={source})"));
         let schemes = schemes.each_ref().map(String::as_str);
-        let quic = run(&driver(), &schemes, "rate=12Mbit/s", |_| ());
+        let quic = run(&driver(), &KINDS, "rate=12Mbit/s", |_| ());
         let sim = run(&simulator(), &schemes, "rate=12Mbit/s", |_| ());
         for ((name, quic), sim) in ASSISTED.iter().zip(&quic).zip(&sim) {
             let (quic, sim) = (&quic.total, &sim.total);
@@ -342,8 +342,7 @@ fn an_extra_rtt_is_the_flows_own() {
 
 #[test]
 fn transfers_go_on_after_ten_seconds_without_a_packet() {
-    let schemes = ["cubic", "reminis", "bbr", "rbbr", "verus", "vegas"];
-    let records = run(&driver(), &schemes, "rate=2Mbit/s", |file| {
+    let records = run(&driver(), &KINDS, "rate=2Mbit/s", |file| {
         file.duration = Span::from_secs(35);
         file.path.extra_loss = "0%@5s,100%@10s,0%@20s".into();
         // 300 ms of the link.

@@ -8,6 +8,9 @@
 #![allow(clippy::disallowed_methods, reason = "a watchdog has a clock and a thread")]
 
 pub mod benchmark;
+mod schemes;
+
+pub use schemes::{KINDS, schemes_without};
 
 use std::fmt;
 use std::fs::File;

@@ -4,13 +4,12 @@ use crate::support;
 use crate::support::Pair;
 use crate::support::faults::Faults;
 use cellcc_quic::{Attached, Congestion};
+use cellcc_test_support::KINDS;
 use noq::{ConnectionError, TransportConfig};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-/// Schemes of every kind: by loss, by delay, by rate, with a half at the receiver, with epochs.
-const SCHEMES: [&str; 6] = ["cubic", "reminis", "bbr", "rbbr", "verus", "vegas"];
 const STREAMS: usize = 4;
 /// A healed path shows within this: time-outs have doubled a few times by then.
 const HEALS_WITHIN: Duration = Duration::from_secs(20);
@@ -93,7 +92,7 @@ impl Transfer {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn transfers_go_on_while_three_packets_in_ten_are_lost() {
-    for scheme in SCHEMES {
+    for scheme in KINDS {
         let transfer = Transfer::start(scheme, Duration::from_secs(30)).await;
         transfer.faults().lose(30);
         transfer.goes_on(&format!("{scheme}, 30 % loss"), 200_000).await;
@@ -105,7 +104,7 @@ async fn transfers_go_on_while_three_packets_in_ten_are_lost() {
 #[tokio::test(flavor = "multi_thread")]
 async fn transfers_go_on_after_two_seconds_without_a_packet() {
     let mut transfers = Vec::new();
-    for scheme in SCHEMES {
+    for scheme in KINDS {
         transfers.push((scheme, Transfer::start(scheme, Duration::from_secs(30)).await));
     }
     for (scheme, transfer) in &transfers {
@@ -122,7 +121,7 @@ async fn transfers_go_on_after_two_seconds_without_a_packet() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn transfers_go_on_when_a_nat_gives_the_client_another_port() {
-    for scheme in SCHEMES {
+    for scheme in KINDS {
         let transfer = Transfer::start(scheme, Duration::from_secs(30)).await;
         transfer.carries(&format!("{scheme}, at first"), 500_000).await;
         for _ in 0..3 {

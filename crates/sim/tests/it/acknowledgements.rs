@@ -2,12 +2,8 @@
 
 use crate::common::compare;
 use cellcc_experiment::{LossDetection, PlanFile, Record};
+use cellcc_test_support::schemes_without;
 use cellcc_units::{QueueLimit, Span};
-
-const SCHEMES: [&str; 14] = [
-    "cubic", "bbr", "reminis", "natcp", "vegas", "verus", "rbbr", "westwood", "copa", "c2tcp", "vivace",
-    "bbr2", "abc", "sprout",
-];
 
 /// Receivers: acknowledgements, receive offload, and the loss detection that belongs to them.
 const RECEIVERS: [(&str, Option<&str>, LossDetection); 5] = [
@@ -34,23 +30,25 @@ fn acks_per_packet(record: &Record) -> f64 {
 
 #[test]
 fn every_scheme_with_every_receiver() {
+    let schemes = schemes_without(&[]);
+    let schemes: Vec<_> = schemes.iter().map(String::as_str).collect();
     let mut table = String::new();
     for link in ["rate=50Mbit/s", "lte-drive"] {
-        table += &format!("{link}: Mbit/s, p95 of the RTT in ms, acknowledgements per packet\n{:<9}", "");
+        table += &format!("{link}: Mbit/s, p95 of the RTT in ms, acknowledgements per packet\n{:<28}", "");
         for (acks, offload, _) in RECEIVERS {
             let name = acks.split('(').next().unwrap_or(acks);
             let detail = if acks.contains('(') { "(10)" } else { offload.map_or("", |_| ", gro") };
             table += &format!("{:>21}", format!("{name}{detail}"));
         }
         let columns = RECEIVERS.map(|(acks, offload, recovery)| {
-            runs(&SCHEMES, link, |file| {
+            runs(&schemes, link, |file| {
                 file.endpoint.acks = acks.parse().ok();
                 file.endpoint.offload = offload.map(|text| text.parse().expect("an offload"));
                 file.endpoint.recovery = recovery;
             })
         });
-        for (index, scheme) in SCHEMES.iter().enumerate() {
-            table += &format!("\n{scheme:<9}");
+        for (index, scheme) in schemes.iter().enumerate() {
+            table += &format!("\n{scheme:<28}");
             for column in &columns {
                 let total = &column[index].total;
                 let p95 = total.rtt_p95_ms.expect("samples");

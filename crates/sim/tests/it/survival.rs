@@ -3,6 +3,7 @@
 
 use crate::common::compare;
 use cellcc_experiment::{LossDetection, PlanFile, Record};
+use cellcc_test_support::schemes_without;
 use cellcc_units::{Ratio, Span};
 use std::sync::OnceLock;
 
@@ -172,29 +173,6 @@ const LATE_ESTIMATE: &str =
 
 const GRID: &str = "its grid of rates ends at 12 Mbit/s; `max_rate` makes it longer";
 
-fn schemes() -> Vec<String> {
-    let registry = cellcc_schemes::registry();
-    let mut texts: Vec<String> = registry.schemes().iter().map(|info| info.name.to_string()).collect();
-    texts.extend(VARIANTS.iter().map(|text| text.to_string()));
-    texts
-}
-
-/// Presets and profiles that behave as schemes of their own.
-const VARIANTS: [&str; 12] = [
-    "westwood(profile=linux)",
-    "copa(mode=default)",
-    "c2tcp(profile=v1)",
-    "vivace(profile=nsdi2018)",
-    "bbr2(profile=alpha)",
-    "reminis(profile=following)",
-    "reminis(profile=literal)",
-    "reminis(profile=code2022)",
-    "rbbr(profile=paced)",
-    "natcp(source=oracle)",
-    "verus(preset=sigcomm15)",
-    "verus(preset=robust)",
-];
-
 /// The share of what the link offered in the second before `judged_at`.
 fn use_in_second(record: &Record, judged_at: usize) -> f64 {
     let in_second = |name: &str| -> f64 {
@@ -219,7 +197,7 @@ fn longest_silence(record: &Record) -> usize {
 impl Fault {
     fn outcomes(&self) -> &[Outcome] {
         self.outcomes.get_or_init(|| {
-            let schemes = schemes();
+            let schemes = schemes_without(&[]);
             let names: Vec<&str> = schemes.iter().map(String::as_str).collect();
             let records = compare(&names, self.trace, |file| {
                 file.duration = Span::from_secs(30);
@@ -322,7 +300,7 @@ fn every_scheme_survives_two_gigabits_with_a_queue_of_one_bdp() {
 
 #[test]
 fn the_share_that_every_scheme_uses_five_seconds_after_a_fault() {
-    let mut rows: Vec<String> = schemes().iter().map(|scheme| format!("{scheme:<26}")).collect();
+    let mut rows: Vec<String> = schemes_without(&[]).iter().map(|scheme| format!("{scheme:<26}")).collect();
     let mut header = format!("{:<26}", "used 5 s after");
     for fault in FAULTS {
         header += &format!("{:>13}", fault.name);
