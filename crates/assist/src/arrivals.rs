@@ -75,30 +75,10 @@ fn is_newer(record: &AdviceRecord, newest: &Newest) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::advice::AdviceClass;
-    use cellcc_units::{Bytes, Rate};
 
     /// A record that is valid for 150 ms.
     fn record(sequence: u32, until_millis: u64) -> AdviceRecord {
-        AdviceRecord {
-            class: AdviceClass::Backlogged,
-            handover: false,
-            stale: false,
-            first: false,
-            period: Span::from_millis(50),
-            sequence,
-            measured_until: at(until_millis),
-            user: [1; 16],
-            downlink: Rate::from_mbit_per_sec(12.0),
-            uplink: Rate::from_mbit_per_sec(3.0),
-            min_rtt_network: Span::from_millis(10),
-            min_rtt_downlink: Span::from_millis(1),
-            min_rtt_uplink: Span::from_micros(250),
-            backlog: Bytes::new(4500),
-            valid_for: Span::from_millis(150),
-            flows: 2,
-            cell_epoch: 3,
-        }
+        AdviceRecord { sequence, measured_until: at(until_millis), ..AdviceRecord::EXAMPLE }
     }
 
     fn at(millis: u64) -> Time {

@@ -93,6 +93,27 @@ impl AdviceRecord {
     /// Bytes of a record on the wire.
     pub const SIZE: usize = 64;
 
+    /// A report for examples and tests: a link of 12 Mbit/s, measured in the first 50 ms.
+    pub const EXAMPLE: Self = Self {
+        class: AdviceClass::Backlogged,
+        handover: false,
+        stale: false,
+        first: false,
+        period: Span::from_millis(50),
+        sequence: 1,
+        measured_until: Time::from_nanos(50_000_000),
+        user: [1; 16],
+        downlink: Rate::from_bytes_per_sec(1_500_000),
+        uplink: Rate::from_bytes_per_sec(375_000),
+        min_rtt_network: Span::from_millis(10),
+        min_rtt_downlink: Span::from_millis(1),
+        min_rtt_uplink: Span::from_micros(250),
+        backlog: Bytes::new(4500),
+        valid_for: Span::from_millis(150),
+        flows: 2,
+        cell_epoch: 3,
+    };
+
     /// The record on the wire.
     pub fn encode(&self) -> [u8; Self::SIZE] {
         let mut writer = Writer { bytes: [0; Self::SIZE], at: 0 };
@@ -239,21 +260,11 @@ mod tests {
         AdviceRecord {
             class: AdviceClass::Partial,
             handover: true,
-            stale: false,
             first: true,
-            period: Span::from_millis(50),
             sequence: 7,
             measured_until: Time::from_nanos(1_000_000_000),
             user: [0x20; 16],
-            downlink: Rate::from_mbit_per_sec(12.0),
-            uplink: Rate::from_mbit_per_sec(3.0),
-            min_rtt_network: Span::from_millis(10),
-            min_rtt_downlink: Span::from_millis(1),
-            min_rtt_uplink: Span::from_micros(250),
-            backlog: Bytes::new(4500),
-            valid_for: Span::from_millis(150),
-            flows: 2,
-            cell_epoch: 3,
+            ..AdviceRecord::EXAMPLE
         }
     }
 

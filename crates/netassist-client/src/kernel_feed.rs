@@ -62,8 +62,7 @@ impl<A: FnMut(IpAddr, &Advice) -> Result<(), String> + Send + 'static> KernelFee
 #[cfg(test)]
 mod tests {
     use super::*;
-    use cellcc_assist::AdviceClass;
-    use cellcc_units::{Bytes, Rate, Span, Time};
+    use cellcc_units::{Span, Time};
     use std::sync::mpsc;
 
     const ALICE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(10, 45, 0, 2));
@@ -71,23 +70,9 @@ mod tests {
     /// A record of this sequence number, that is valid for 150 ms.
     fn record(sequence: u32) -> AdviceRecord {
         AdviceRecord {
-            class: AdviceClass::Backlogged,
-            handover: false,
-            stale: false,
-            first: false,
-            period: Span::from_millis(50),
             sequence,
             measured_until: Time::ZERO + Span::from_millis(50) * u64::from(sequence),
-            user: [1; 16],
-            downlink: Rate::from_mbit_per_sec(12.0),
-            uplink: Rate::ZERO,
-            min_rtt_network: Span::ZERO,
-            min_rtt_downlink: Span::ZERO,
-            min_rtt_uplink: Span::ZERO,
-            backlog: Bytes::ZERO,
-            valid_for: Span::from_millis(150),
-            flows: 1,
-            cell_epoch: 0,
+            ..AdviceRecord::EXAMPLE
         }
     }
 

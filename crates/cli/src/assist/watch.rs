@@ -195,30 +195,12 @@ fn row(user: &UserObject) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use cellcc_units::{Bytes, Rate, Span, Time};
+    use cellcc_units::Span;
 
     /// It was shown as `backlogged`, with its last rate, for as long as the service was gone.
     #[test]
     fn a_user_of_whom_nothing_comes_any_more_is_silent() {
-        let record = AdviceRecord {
-            class: AdviceClass::Backlogged,
-            handover: false,
-            stale: false,
-            first: true,
-            period: Span::from_millis(50),
-            sequence: 1,
-            measured_until: Time::ZERO,
-            user: [0; 16],
-            downlink: Rate::from_mbit_per_sec(25.0),
-            uplink: Rate::ZERO,
-            min_rtt_network: Span::ZERO,
-            min_rtt_downlink: Span::ZERO,
-            min_rtt_uplink: Span::ZERO,
-            backlog: Bytes::ZERO,
-            valid_for: Span::from_secs(3),
-            flows: 1,
-            cell_epoch: 0,
-        };
+        let record = AdviceRecord { valid_for: Span::from_secs(3), ..AdviceRecord::EXAMPLE };
         let class = |last| {
             let at = Instant::now().checked_sub(Duration::from_secs(last)).unwrap();
             object([10, 45, 0, 2].into(), &Heard { last: record, at, records: 1, missing: 0 }).class

@@ -175,7 +175,7 @@ async fn read(socket: UdpSocket, peers: PeerTable, counts: Arc<Mutex<DatagramCou
 mod tests {
     use super::*;
     use crate::advice::octets as user;
-    use cellcc_assist::{Advice, AdviceClass};
+    use cellcc_assist::Advice;
     use cellcc_units::{Bytes, Rate, Span, Time};
     use proptest::prelude::*;
     use std::net::{Ipv4Addr, Ipv6Addr};
@@ -185,23 +185,10 @@ mod tests {
     /// A record about `PEER`; it is valid for 150 ms.
     fn record(sequence: u32, until_millis: u64) -> AdviceRecord {
         AdviceRecord {
-            class: AdviceClass::Backlogged,
-            handover: false,
-            stale: false,
-            first: false,
-            period: Span::from_millis(50),
             sequence,
             measured_until: Time::ZERO + Span::from_millis(until_millis),
             user: user(PEER),
-            downlink: Rate::from_mbit_per_sec(12.0),
-            uplink: Rate::from_mbit_per_sec(3.0),
-            min_rtt_network: Span::from_millis(10),
-            min_rtt_downlink: Span::from_millis(1),
-            min_rtt_uplink: Span::from_micros(250),
-            backlog: Bytes::new(4500),
-            valid_for: Span::from_millis(150),
-            flows: 2,
-            cell_epoch: 3,
+            ..AdviceRecord::EXAMPLE
         }
     }
 
