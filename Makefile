@@ -8,7 +8,7 @@ locked := $(if $(CI),--locked)
 floors := -p cellcc-units -p cellcc-fixed -p cellcc-control -p cellcc-schemes -p cellcc-link -p cellcc-assist -p cellcc-experiment
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-cluster wheel fresh-machine faults bench bench-python bench-emulator bench-quic bench-quic-virtual bench-instructions bench-kernel bench-netassist netassist-tree fuzz soak soak-netassist soak-kernel kernel-objects lint docs docs-check clean
+.PHONY: help demo test test-fast test-cluster wheel fresh-machine faults bench bench-python bench-emulator bench-quic bench-quic-virtual bench-instructions packet-instructions bench-kernel bench-netassist netassist-tree fuzz soak soak-netassist soak-kernel kernel-objects lint docs docs-check clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r target text; do \
@@ -47,8 +47,12 @@ bench-quic-virtual: ## Measure QUIC in virtual time beside noq's protocol engine
 	@tools/setup build
 	$(run) cargo run --release $(locked) -p cellcc-measure --bin quic_virtual -- time
 
-bench-instructions: ## Count the instructions of both of these with valgrind: alike in every run, whatever else runs; half an hour
-	@tools/setup build
+packet-instructions: ## Count the instructions of a simulated packet, and fail if they are more than its bound; six seconds
+	@tools/setup instructions
+	$(run) cargo run --release $(locked) -p cellcc-measure --no-default-features --bin simulator -- packet-instructions
+
+bench-instructions: packet-instructions ## Count them by stage, and those of both of these: alike in every run, whatever else runs; half an hour
+	$(run) cargo run --release $(locked) -p cellcc-measure --no-default-features --bin simulator -- packet-stages
 	$(run) cargo run --release $(locked) -p cellcc-measure --bin quic_virtual -- instructions
 	$(run) cargo run --release $(locked) -p cellcc-measure --bin simulator -- instructions
 
