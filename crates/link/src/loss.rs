@@ -161,6 +161,18 @@ mod tests {
         assert_eq!(lost, [false, false, true, true, false, false]);
     }
 
+    /// A draw more or less changes every loss after it.
+    #[test]
+    fn while_nothing_can_be_lost_the_generator_stands_still() {
+        let mut late = LossOverTime::new("0%@5s,10%@5s,0%@5s,10%@1s".parse().unwrap(), 1);
+        let mut strikes = |secs, count| -> Vec<bool> {
+            (0..count).map(|_| late.strikes(Time::ZERO + Span::from_secs(secs))).collect()
+        };
+        let struck = [(0, 700), (5, 1000), (10, 700), (15, 1000)].map(|(secs, count)| strikes(secs, count));
+        assert_eq!([&struck[1][..], &struck[3]].concat(), losses(0.1, 1)[..2000]);
+        assert!(!struck[0].contains(&true) && !struck[2].contains(&true));
+    }
+
     #[test]
     fn a_share_above_one_or_without_its_sign_is_refused() {
         for text in ["101%", "0.5", "1%@5s,200%@5s", "1%@", ""] {

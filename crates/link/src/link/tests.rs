@@ -120,6 +120,28 @@ fn a_base_station_knows_what_it_served_and_how_long_something_waited() {
 }
 
 #[test]
+fn a_packet_that_comes_as_the_last_one_leaves_finds_the_queue_empty_and_keeps_it_busy() {
+    let mut link = link(twelve_megabit(), "1pkt", "10ms", 0.0);
+    for ms in 5..8 {
+        assert_eq!(offer(&mut link, millis(ms), 2), [Ok(()), Err(DropReason::QueueFull)]);
+    }
+    let QueueCounters { served, busy, backlog, .. } = link.counters(millis(8));
+    assert_eq!((served, busy, backlog), (Bytes::new(4500), Span::from_millis(3), Bytes::ZERO));
+}
+
+#[test]
+fn a_link_that_stays_down_is_busy_for_ever_and_serves_nothing() {
+    let mut link = link(Capacity::constant(cellcc_units::Rate::ZERO).unwrap(), "unlimited", "10ms", 0.0);
+    for ms in [5, 7] {
+        offer(&mut link, millis(ms), 1);
+        let QueueCounters { served, busy, backlog, .. } = link.counters(millis(ms + 1));
+        assert_eq!((served, busy), (Bytes::ZERO, Span::from_millis(ms - 4)));
+        assert_eq!(backlog, Bytes::new(1500 * (ms - 3) / 2));
+    }
+    assert_eq!(link.counters(Time::NEVER).served, Bytes::ZERO);
+}
+
+#[test]
 fn a_lost_packet_takes_no_room_and_no_capacity() {
     let mut link = link(twelve_megabit(), "unlimited", "0ms", 1.0);
     assert_eq!(offer(&mut link, Time::ZERO, 2), [Err(DropReason::Loss); 2]);
