@@ -118,12 +118,11 @@ impl<P: Packet> Link<P> {
         last.unwrap_or(first)
     }
 
-    /// Packets and bytes in the queue, the packet in service included, at the time of the last call that took one.
-    #[inline]
-    pub fn backlog(&self) -> (usize, Bytes) {
-        match &self.server {
-            Server::DropTail(link) => link.backlog(),
-            Server::Aqm(link) => link.backlog(),
+    /// Packets and bytes in the queue at `now`, the packet in service included.
+    pub fn backlog(&mut self, now: Time) -> (usize, Bytes) {
+        match &mut self.server {
+            Server::DropTail(link) => link.backlog(now),
+            Server::Aqm(link) => link.backlog(now),
         }
     }
 

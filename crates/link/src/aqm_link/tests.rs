@@ -108,7 +108,7 @@ fn before_an_opportunity_no_packet_is_in_service_so_that_the_very_oldest_is_drop
 fn a_drop_at_the_head_is_told_of_at_once() {
     let mut link = Link::new(config(twelve_megabit(), "drophead(2pkt)"), 1);
     (0..3).for_each(|number| assert!(link.enqueue(millis(5), full(number)).is_ok()));
-    assert_eq!((link.next_wake(), link.backlog()), (millis(5), (2, Bytes::new(3000))));
+    assert_eq!((link.next_wake(), link.backlog(millis(5))), (millis(5), (2, Bytes::new(3000))));
     let dropped = Dropped { packet: full(1), at: millis(5), reason: DropReason::QueueHead };
     assert_eq!(link.poll(millis(5)), Poll::Dropped(dropped));
     // The second service begins at 6 ms, before the first arrival.
@@ -256,7 +256,7 @@ proptest! {
             prop_assert_eq!(fast.enqueue(now, packet), general.enqueue(now, packet));
             // Whoever asks for counters makes the queue count: it must be right when nobody has, too.
             if number % asked_every == 0 {
-                prop_assert_eq!(fast.backlog(), general.backlog());
+                prop_assert_eq!(fast.backlog(now), general.backlog(now));
                 prop_assert_eq!(fast.counters(now), general.counters(now));
             }
         }
@@ -295,12 +295,12 @@ proptest! {
                 outcome.1.push(dropped);
             }
             sent += 1;
-            let (count, bytes) = link.backlog();
+            let (count, bytes) = link.backlog(now);
             prop_assert!(!queue.contains("(5pkt") || count <= 5);
             prop_assert!(!queue.contains("10kB") || bytes <= Bytes::new(10_000));
         }
         collect(&mut link, millis(60_000), &mut outcome);
-        prop_assert_eq!((link.backlog(), link.next_wake()), ((0, Bytes::ZERO), Time::NEVER));
+        prop_assert_eq!((link.backlog(millis(60_000)), link.next_wake()), ((0, Bytes::ZERO), Time::NEVER));
         let (deliveries, drops) = outcome;
         let served: Bytes = deliveries.iter().map(|it| it.packet.size()).sum();
         prop_assert_eq!(link.counters(millis(60_000)).served, served);
