@@ -167,7 +167,9 @@ impl Recovery {
             outstanding.settled = true;
             lost.push(*outstanding);
         }
-        self.forget_settled();
+        if !lost.is_empty() {
+            self.forget_settled();
+        }
     }
 
     /// After how long, and after how many packets sent later, a packet is lost.

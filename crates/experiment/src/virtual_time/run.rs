@@ -28,12 +28,16 @@ pub struct Run<E: Ends> {
     /// All that has arrived for each user.
     arrived: Vec<Bytes>,
     wakes: BinaryHeap<Reverse<(Time, u32)>>,
+    /// When the first of them is due; [`Time::NEVER`] where there is none.
+    next_wake: Time,
     now: Time,
     end: Time,
     /// When the warm-up ends; never, once it has.
     warm_up_ends_at: Time,
     bins: usize,
     bin_ends_at: Time,
+    /// The earlier of the two.
+    mark_at: Time,
 }
 
 impl<E: Ends> Run<E> {
@@ -54,17 +58,20 @@ impl<E: Ends> Run<E> {
             .into_iter()
             .enumerate()
             .map(|(index, (ends, reports))| Flow::new(scenario, index, ends, reports));
+        let warm_up_ends_at = if scenario.warm_up.is_zero() { Time::NEVER } else { scenario.measured_from() };
         let mut run = Self {
             forward: links.forward(),
             reverse: links.reverse(),
             flows: flows.collect(),
             arrived: vec![Bytes::ZERO; capacities.forward.len()],
             wakes: BinaryHeap::new(),
+            next_wake: Time::NEVER,
             now: Time::ZERO,
             end,
-            warm_up_ends_at: if scenario.warm_up.is_zero() { Time::NEVER } else { scenario.measured_from() },
+            warm_up_ends_at,
             bins: 0,
             bin_ends_at: Time::ZERO + bin,
+            mark_at: warm_up_ends_at.min(Time::ZERO + bin),
             scenario: scenario.clone(),
             driver,
             capacities,
@@ -150,15 +157,10 @@ impl<E: Ends> Run<E> {
     fn step(&mut self, until: Time) -> Result<bool, RunError> {
         let arrival = self.forward.next_wake();
         let acknowledgement = self.reverse.next_wake();
-        let wake = self.wakes.peek().map_or(Time::NEVER, |Reverse((time, _))| *time);
-        let next = arrival.min(acknowledgement).min(wake);
+        let next = arrival.min(acknowledgement).min(self.next_wake);
         self.now = next.min(until).max(self.now);
-        while self.bin_ends_at <= self.now {
-            self.end_bin();
-        }
-        if self.warm_up_ends_at <= self.now {
-            let at = std::mem::replace(&mut self.warm_up_ends_at, Time::NEVER);
-            self.flows.iter_mut().for_each(|flow| flow.side.meter.end_warm_up(at));
+        if self.mark_at <= self.now {
+            self.pass_marks();
         }
         if next > until {
             return Ok(false);
@@ -171,6 +173,19 @@ impl<E: Ends> Run<E> {
             self.on_wake(next)?;
         }
         Ok(true)
+    }
+
+    /// Ends the bins and the warm-up that are over by now.
+    #[cold]
+    fn pass_marks(&mut self) {
+        while self.bin_ends_at <= self.now {
+            self.end_bin();
+        }
+        if self.warm_up_ends_at <= self.now {
+            let at = std::mem::replace(&mut self.warm_up_ends_at, Time::NEVER);
+            self.flows.iter_mut().for_each(|flow| flow.side.meter.end_warm_up(at));
+        }
+        self.mark_at = self.bin_ends_at.min(self.warm_up_ends_at);
     }
 
     fn end_bin(&mut self) {
@@ -243,7 +258,9 @@ impl<E: Ends> Run<E> {
     }
 
     fn on_wake(&mut self, now: Time) -> Result<(), RunError> {
-        match self.wakes.pop() {
+        let due = self.wakes.pop();
+        self.next_wake = self.wakes.peek().map_or(Time::NEVER, |Reverse((time, _))| *time);
+        match due {
             // An earlier wake-up may have taken its place.
             Some(Reverse((time, index))) if self.flows[index as usize].scheduled == time => {
                 self.wake_flow(now, index as usize)
@@ -328,6 +345,7 @@ impl<E: Ends> Run<E> {
     fn push_wake(&mut self, wake: Time, index: usize) {
         self.flows[index].scheduled = wake;
         self.wakes.push(Reverse((wake, index as u32)));
+        self.next_wake = self.next_wake.min(wake);
     }
 
     /// Runs to the end, and gives the Record.
