@@ -43,7 +43,7 @@ impl LinkConfig {
 /// A link. Pure: time comes in as an argument and must not decrease from call to call.
 #[derive(Debug, Clone)]
 pub struct Link<P> {
-    loss: LossOverTime,
+    loss: Option<LossOverTime>,
     server: Server<P>,
 }
 
@@ -77,7 +77,7 @@ impl<P: Packet> Link<P> {
     /// The packet, where it is lost at random, does not fit the queue, or is dropped early.
     #[inline]
     pub fn enqueue(&mut self, now: Time, packet: P) -> Result<(), Dropped<P>> {
-        if self.loss.strikes(now) {
+        if self.loss.as_mut().is_some_and(|loss| loss.strikes(now)) {
             return Err(Dropped { packet, at: now, reason: DropReason::Loss });
         }
         match &mut self.server {
