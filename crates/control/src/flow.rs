@@ -112,6 +112,7 @@ impl Flow {
     /// # Panics
     /// In debug builds, where the packets have more bytes than are in flight: they are another flow's, or were
     /// acknowledged, lost or forgotten before.
+    #[inline]
     pub fn on_ack(&mut self, now: Time, packets: &[Packet], rtt_sample: Option<Span>, ecn: Option<EcnEcho>) {
         let Some(newest) = packets.last() else { return };
         // A clock too coarse for the path shows no time at all; schemes divide by RTTs.
@@ -327,6 +328,7 @@ impl Flow {
         self.controller.as_ref()
     }
 
+    #[inline]
     fn sample_rate(&mut self, now: Time, bytes: Bytes, newest: &Packet) -> Option<RateSample> {
         self.delivered += bytes;
         self.delivered_at = now;
@@ -349,6 +351,7 @@ impl Flow {
         (!sample.ack_interval.is_zero()).then_some(sample)
     }
 
+    #[inline]
     fn refresh(&mut self) {
         self.decisions += 1;
         self.limits = self.controller.limits();

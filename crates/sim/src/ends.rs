@@ -56,6 +56,7 @@ impl Ends {
         self.sender_wakes_at = self.sender.next_wake();
     }
 
+    #[inline]
     fn acknowledge(&mut self, network: &mut Network<'_, Self>, ack: Acknowledgement) {
         let feedback = self.receiver.feedback(network.now());
         let bytes = self.ack_bytes + feedback.map_or(Bytes::ZERO, |(_, bytes)| bytes);

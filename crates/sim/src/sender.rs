@@ -311,13 +311,18 @@ impl Sender {
         window && limits.budget.is_none_or(|budget| self.packet <= budget)
     }
 
+    #[inline]
     fn detect_losses(&mut self, now: Time) {
         self.newly_lost.clear();
         let recovering = !self.lost_data.is_empty();
         self.recovery.detect_losses(now, self.flow.rtt(), recovering, &mut self.newly_lost);
-        if self.newly_lost.is_empty() {
-            return;
+        if !self.newly_lost.is_empty() {
+            self.on_newly_lost(now);
         }
+    }
+
+    #[inline(never)]
+    fn on_newly_lost(&mut self, now: Time) {
         self.repeat_newly_lost();
         // TCP knows no persistent congestion but the time-out.
         let persistent =
@@ -346,6 +351,7 @@ impl Sender {
     }
 
     /// When a probe (RFC 9002, section 6.2) or a time-out is due: never, with nothing in flight.
+    #[inline]
     fn timeout_at(&self) -> Time {
         if self.flow.inflight().is_zero() {
             return Time::NEVER;
