@@ -1,10 +1,11 @@
 //! The sender: what leaves when, below the congestion control. Its limits come from [`Flow`]; loss detection from
 //! [`Recovery`]; data from [`Application`].
 
+use crate::arrivals::ReceivedPacket;
 use crate::lost_data::LostData;
 use crate::packets::DataPacket;
 use crate::rack::LossTimer;
-use crate::receiver::{Acknowledgement, ReceivedPacket};
+use crate::receiver::Acknowledgement;
 use crate::recovery::{Acknowledged, Outstanding, Recovery};
 use cellcc_control::{Advice, Controller, Ecn, EcnEcho, Event, Feedback, Flow, Limits, Pacer, Packet};
 use cellcc_experiment::{Application, Endpoint};
