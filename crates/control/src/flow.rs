@@ -1,7 +1,7 @@
 //! The accounting that every driver and every scheme shares: what is in flight, rounds, delivery-rate samples, RTTs,
 //! recovery episodes. A driver reports what happened; the flow computes the event and hands it to its controller.
 
-use crate::contract::{Ack, Controller, EcnEcho, Event, Limits, Loss, Packet, RateSample, Sent};
+use crate::contract::{Ack, Controller, EcnEcho, Event, Limits, Loss, Packet, RateSample, Sent, Tag};
 use crate::message::{Feedback, Signal, Verdict};
 use crate::rtt::Rtt;
 use cellcc_assist::Advice;
@@ -10,6 +10,7 @@ use cellcc_units::{Bytes, Span, Time};
 /// One flow's sender: its controller and the state that all controllers need.
 pub struct Flow {
     controller: Box<dyn Controller>,
+    hears_departures: bool,
     limits: Limits,
     next_timer: Option<Time>,
     rtt: Rtt,
@@ -41,6 +42,7 @@ impl Flow {
         let limits = controller.limits();
         let next_timer = controller.next_timer();
         Self {
+            hears_departures: controller.hears_departures(),
             controller,
             limits,
             next_timer,
@@ -84,10 +86,16 @@ impl Flow {
         self.sent += bytes;
         let number = self.next_number;
         self.next_number += 1;
-        let packet_size = self.packet_size;
-        let sent = Sent { now, number, bytes, inflight: self.inflight, app_limited, signal, packet_size };
-        let tag = self.controller.on_sent(&sent);
-        self.refresh();
+        let tag = if self.hears_departures {
+            let packet_size = self.packet_size;
+            let sent = Sent { now, number, bytes, inflight: self.inflight, app_limited, signal, packet_size };
+            let tag = self.controller.on_sent(&sent);
+            self.refresh();
+            tag
+        } else {
+            self.decisions += 1;
+            Tag::default()
+        };
         Packet {
             number,
             sent_at: now,

@@ -23,6 +23,10 @@ impl<G: Growth + Clone> LossBased<G> {
 }
 
 impl<G: Growth + Clone> Controller for LossBased<G> {
+    fn hears_departures(&self) -> bool {
+        false
+    }
+
     fn on_ack(&mut self, ack: &Ack<'_>) {
         self.law.on_ack(ack);
         self.window = self.law.window();
