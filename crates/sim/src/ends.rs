@@ -3,7 +3,7 @@
 use crate::packets::{AckPacket, DataPacket};
 use crate::receiver::{Acknowledgement, Receiver};
 use crate::sender::{Departure, Sender};
-use cellcc_control::{Advice, Context, Limits, Observed, Scheme};
+use cellcc_control::{Advice, Context, Flow, Limits, Observed, Scheme};
 use cellcc_experiment::virtual_time::{self, Network};
 use cellcc_experiment::{Application, Frames, Randomness, RunError, Scenario, Source};
 use cellcc_units::{Bytes, Time};
@@ -46,6 +46,11 @@ impl Ends {
             },
             ack_bytes: endpoint.header,
         }
+    }
+
+    /// What the sender accounts for.
+    pub fn flow(&self) -> &Flow {
+        self.sender.flow()
     }
 
     /// Sends what may leave; every event of the sender ends with this.
