@@ -20,9 +20,9 @@ pub(crate) fn scenario(driver: &SimDriver, scheme: &str, rtt: Span, duration: Sp
     };
     file.path.rtt = rtt;
     file.path.queue = QueueLimit::Packets(3200).into();
-    let runs = Plan::new(&file, driver, "speed")?.runs.into_iter().map(|run| run.scenario);
-    let is_it = |scenario: &Scenario| scenario.flows.is_empty() == (scheme == LIMIT);
-    runs.filter(is_it).next().ok_or_else(|| format!("no run of {scheme}").into())
+    let mut runs = Plan::new(&file, driver, "speed")?.runs.into_iter().map(|run| run.scenario);
+    let run = runs.find(|scenario| scenario.flows.is_empty() == (scheme == LIMIT));
+    run.ok_or_else(|| format!("no run of {scheme}").into())
 }
 
 /// Median nanoseconds per data packet of `scheme`.
