@@ -7,8 +7,11 @@ locked := $(if $(CI),--locked)
 # The pure floors: no I/O, hence fast to build and to test.
 floors := -p cellcc-units -p cellcc-fixed -p cellcc-control -p cellcc-schemes -p cellcc-link -p cellcc-assist -p cellcc-experiment
 
+# What measures the simulator alone, without what the other measurements need.
+simulator := --release $(locked) -p cellcc-measure --no-default-features --bin simulator
+
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-cluster wheel fresh-machine faults bench bench-python bench-emulator bench-quic bench-quic-virtual bench-instructions bench-kernel bench-netassist netassist-tree fuzz soak soak-netassist soak-kernel kernel-objects lint docs docs-check clean
+.PHONY: help demo test test-fast test-cluster wheel fresh-machine faults bench bench-python bench-emulator bench-quic bench-quic-virtual bench-instructions packet-instructions bench-kernel bench-netassist netassist-tree fuzz soak soak-netassist soak-kernel kernel-objects lint docs docs-check clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r target text; do \
@@ -40,23 +43,27 @@ test-fast: ## Run the unit tests of the pure floors, in under 3 minutes
 
 bench: ## Measure the simulator's speed on this machine, and what an acknowledgement costs each scheme
 	@tools/setup build
-	$(run) cargo run --release $(locked) -p cellcc-measure --bin simulator -- packets
-	$(run) cargo run --release $(locked) -p cellcc-measure --bin simulator -- acks
+	$(run) cargo run $(simulator) -- packets
+	$(run) cargo run $(simulator) -- acks
 
 bench-quic-virtual: ## Measure QUIC in virtual time beside noq's protocol engine by itself
 	@tools/setup build
 	$(run) cargo run --release $(locked) -p cellcc-measure --bin quic_virtual -- time
 
-bench-instructions: ## Count the instructions of both of these with valgrind: alike in every run, whatever else runs; half an hour
-	@tools/setup build
+packet-instructions: ## Count the instructions of a simulated packet, and fail if they are more than its bound; six seconds
+	@tools/setup instructions
+	$(run) cargo run $(simulator) -- packet-instructions
+
+bench-instructions: packet-instructions ## Count it by stage, those of an acknowledgement of each scheme, and of QUIC in virtual time, with valgrind; half an hour
+	$(run) cargo run $(simulator) -- packet-stages
 	$(run) cargo run --release $(locked) -p cellcc-measure --bin quic_virtual -- instructions
-	$(run) cargo run --release $(locked) -p cellcc-measure --bin simulator -- instructions
+	$(run) cargo run $(simulator) -- instructions
 
 faults: ## Print what every scheme does under seventeen faults, of which docs/fidelity/faults.md gives the causes; a minute
 	@tools/setup build
-	$(run) cargo run --release $(locked) -p cellcc-measure --bin faults -- quic
-	$(run) cargo run --release $(locked) -p cellcc-measure --bin faults -- rack
-	$(run) cargo run --release $(locked) -p cellcc-measure --bin faults -- ack50k
+	$(run) cargo run --release $(locked) -p cellcc-measure --no-default-features --bin faults -- quic
+	$(run) cargo run --release $(locked) -p cellcc-measure --no-default-features --bin faults -- rack
+	$(run) cargo run --release $(locked) -p cellcc-measure --no-default-features --bin faults -- ack50k
 
 bench-python: wheel ## Measure what a call from Python costs, and environments beside the engine alone; five minutes, nothing else running
 	target/python/venv-tests/bin/pip install --quiet --force-reinstall --no-deps target/wheels/*.whl

@@ -18,6 +18,12 @@ pub trait Controller: Send {
         Ecn::NotEct
     }
 
+    /// False where [`on_sent`](Self::on_sent) is left as it is here, which does nothing: then it is not called, and the limits and
+    /// the timer are not asked for after it. Asked once, when the flow begins.
+    fn hears_departures(&self) -> bool {
+        true
+    }
+
     /// A packet leaves. The tag comes back with the packet when it is acknowledged or lost.
     fn on_sent(&mut self, _sent: &Sent) -> Tag {
         Tag::default()

@@ -1,7 +1,7 @@
 //! The accounting that every driver and every scheme shares: what is in flight, rounds, delivery-rate samples, RTTs,
 //! recovery episodes. A driver reports what happened; the flow computes the event and hands it to its controller.
 
-use crate::contract::{Ack, Controller, EcnEcho, Event, Limits, Loss, Packet, RateSample, Sent};
+use crate::contract::{Ack, Controller, EcnEcho, Event, Limits, Loss, Packet, RateSample, Sent, Tag};
 use crate::message::{Feedback, Signal, Verdict};
 use crate::rtt::Rtt;
 use cellcc_assist::Advice;
@@ -10,6 +10,7 @@ use cellcc_units::{Bytes, Span, Time};
 /// One flow's sender: its controller and the state that all controllers need.
 pub struct Flow {
     controller: Box<dyn Controller>,
+    hears_departures: bool,
     limits: Limits,
     next_timer: Option<Time>,
     rtt: Rtt,
@@ -41,6 +42,7 @@ impl Flow {
         let limits = controller.limits();
         let next_timer = controller.next_timer();
         Self {
+            hears_departures: controller.hears_departures(),
             controller,
             limits,
             next_timer,
@@ -84,10 +86,16 @@ impl Flow {
         self.sent += bytes;
         let number = self.next_number;
         self.next_number += 1;
-        let packet_size = self.packet_size;
-        let sent = Sent { now, number, bytes, inflight: self.inflight, app_limited, signal, packet_size };
-        let tag = self.controller.on_sent(&sent);
-        self.refresh();
+        let tag = if self.hears_departures {
+            let packet_size = self.packet_size;
+            let sent = Sent { now, number, bytes, inflight: self.inflight, app_limited, signal, packet_size };
+            let tag = self.controller.on_sent(&sent);
+            self.refresh();
+            tag
+        } else {
+            self.decisions += 1;
+            Tag::default()
+        };
         Packet {
             number,
             sent_at: now,
@@ -112,6 +120,7 @@ impl Flow {
     /// # Panics
     /// In debug builds, where the packets have more bytes than are in flight: they are another flow's, or were
     /// acknowledged, lost or forgotten before.
+    #[inline]
     pub fn on_ack(&mut self, now: Time, packets: &[Packet], rtt_sample: Option<Span>, ecn: Option<EcnEcho>) {
         let Some(newest) = packets.last() else { return };
         // A clock too coarse for the path shows no time at all; schemes divide by RTTs.
@@ -327,6 +336,7 @@ impl Flow {
         self.controller.as_ref()
     }
 
+    #[inline]
     fn sample_rate(&mut self, now: Time, bytes: Bytes, newest: &Packet) -> Option<RateSample> {
         self.delivered += bytes;
         self.delivered_at = now;
@@ -349,6 +359,7 @@ impl Flow {
         (!sample.ack_interval.is_zero()).then_some(sample)
     }
 
+    #[inline]
     fn refresh(&mut self) {
         self.decisions += 1;
         self.limits = self.controller.limits();

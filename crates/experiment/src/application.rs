@@ -51,6 +51,7 @@ impl Application {
     }
 
     /// When the next segment is there to be sent: at or before `now` if it already is; never, after the last.
+    #[inline]
     pub fn ready_at(&self, now: Time) -> Time {
         let next = self.next_segment;
         let ready = match self.source {
@@ -65,12 +66,14 @@ impl Application {
     }
 
     /// Takes the next segment.
+    #[inline]
     pub fn take(&mut self) -> u64 {
         self.next_segment += 1;
         self.next_segment - 1
     }
 
     /// The payload of a segment.
+    #[inline]
     pub fn payload(&self, segment: u64) -> Bytes {
         match self.source {
             Source::Sized(total) => last_shorter(segment, total, self.mss),

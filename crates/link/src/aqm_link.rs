@@ -77,7 +77,8 @@ impl<P: Packet> AqmLink<P> {
         service.max(arrival)
     }
 
-    pub(crate) fn backlog(&self) -> (usize, Bytes) {
+    pub(crate) fn backlog(&mut self, now: Time) -> (usize, Bytes) {
+        self.advance(now);
         (self.queue.len(), self.queue.bytes())
     }
 

@@ -35,7 +35,7 @@ pub struct Cell<P> {
 #[derive(Debug, Clone)]
 struct User<P> {
     capacity: Arc<Capacity>,
-    loss: LossOverTime,
+    loss: Option<LossOverTime>,
     queue: AqmQueue<P>,
     /// Begun in an earlier slot.
     in_service: Option<InService<P>>,
@@ -85,7 +85,7 @@ impl<P: Packet> Cell<P> {
     /// # Panics
     /// Where there is no such user.
     pub fn enqueue(&mut self, now: Time, user: usize, packet: P) -> Result<(), Dropped<P>> {
-        if self.users[user].loss.strikes(now) {
+        if self.users[user].loss.as_mut().is_some_and(|loss| loss.strikes(now)) {
             return Err(Dropped { packet, at: now, reason: DropReason::Loss });
         }
         self.advance(now);

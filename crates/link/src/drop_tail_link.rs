@@ -9,7 +9,7 @@ use crate::capacity::service_clock::ServiceClock;
 use crate::delay::Delay;
 use crate::delay::line;
 use crate::packet::{Delivery, DropReason, Dropped, Packet, Poll};
-use crate::queue::{QueueCounters, QueueMeter};
+use crate::queue::QueueCounters;
 use cellcc_units::{Bytes, QueueLimit, Span, Time};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -21,16 +21,21 @@ pub(crate) struct DropTailLink<P> {
     delay: Delay,
     clock: ServiceClock,
     delay_now: StepCursor<Span>,
-    /// In order of arrival at the other end; the first `departed` of them have left the queue.
+    /// In order of arrival at the other end; the first `departed` of them have been taken off the queue.
     packets: VecDeque<Delivery<P>>,
     departed: usize,
-    queued_bytes: Bytes,
-    meter: QueueMeter,
+    /// Of all packets that came in, and of those that have been taken off: what lies between is in the queue, once
+    /// [`take_off`](Self::take_off) was called.
+    admitted: Bytes,
+    served: Bytes,
+    /// Of finished busy periods. One lasts from the packet that finds the queue empty to the departure that leaves it so.
+    busy: Span,
+    /// When the last busy period began.
+    busy_since: Time,
     /// Of the packet admitted last.
     last_departure: Time,
     last_arrival: Time,
     next_arrival: Time,
-    next_departure: Time,
 }
 
 impl<P: Packet> DropTailLink<P> {
@@ -42,33 +47,37 @@ impl<P: Packet> DropTailLink<P> {
             clock: ServiceClock::new(capacity),
             packets: VecDeque::new(),
             departed: 0,
-            queued_bytes: Bytes::ZERO,
-            meter: QueueMeter::default(),
+            admitted: Bytes::ZERO,
+            served: Bytes::ZERO,
+            busy: Span::ZERO,
+            busy_since: Time::ZERO,
             last_departure: Time::ZERO,
             last_arrival: Time::ZERO,
             next_arrival: Time::NEVER,
-            next_departure: Time::NEVER,
         }
     }
 
     #[inline]
     pub(crate) fn enqueue(&mut self, now: Time, packet: P) -> Result<(), Dropped<P>> {
-        self.advance(now);
         let size = packet.size();
-        if !self.admits(now, size) {
-            return Err(Dropped { packet, at: now, reason: DropReason::QueueFull });
+        // Most packets find room although the queue seems longer than it is.
+        if !self.has_room(now, size) {
+            self.take_off(now);
+            if !self.has_room(now, size) {
+                return Err(Dropped { packet, at: now, reason: DropReason::QueueFull });
+            }
+        }
+        if self.last_departure <= now {
+            self.busy += self.last_departure.since(self.busy_since);
+            self.busy_since = now;
         }
         let departed_at = self.clock.finish(now, size);
         let delay = self.delay_now.value_at(&self.delay.0, departed_at);
         let arrived_at = (departed_at + delay).max(self.last_arrival);
-        if self.departed == self.packets.len() {
-            self.next_departure = departed_at;
-        }
-        self.meter.on_admitted(now);
         if self.packets.is_empty() {
             self.next_arrival = arrived_at;
         }
-        self.queued_bytes += size;
+        self.admitted += size;
         self.last_departure = departed_at;
         self.last_arrival = arrived_at;
         self.packets.push_back(Delivery { packet, queued_at: now, departed_at, arrived_at });
@@ -77,7 +86,6 @@ impl<P: Packet> DropTailLink<P> {
 
     #[inline(always)]
     pub(crate) fn poll(&mut self, now: Time) -> Poll<Delivery<P>, Dropped<P>> {
-        self.advance(now);
         if self.next_arrival == Time::NEVER {
             return Poll::Idle;
         }
@@ -87,7 +95,10 @@ impl<P: Packet> DropTailLink<P> {
         match self.packets.pop_front() {
             Some(delivery) => {
                 // It arrived, so it had departed.
-                self.departed -= 1;
+                match self.departed.checked_sub(1) {
+                    Some(others) => self.departed = others,
+                    None => self.served += delivery.packet.size(),
+                }
                 self.next_arrival = self.packets.front().map_or(Time::NEVER, |next| next.arrived_at);
                 Poll::Ready(delivery)
             }
@@ -100,14 +111,19 @@ impl<P: Packet> DropTailLink<P> {
         self.next_arrival
     }
 
-    #[inline]
-    pub(crate) fn backlog(&self) -> (usize, Bytes) {
-        (self.packets.len() - self.departed, self.queued_bytes)
+    pub(crate) fn backlog(&mut self, now: Time) -> (usize, Bytes) {
+        self.take_off(now);
+        (self.packets.len() - self.departed, self.queued())
     }
 
     pub(crate) fn counters(&mut self, now: Time) -> QueueCounters {
-        self.advance(now);
-        self.meter.counters(now, self.queued_bytes)
+        self.take_off(now);
+        QueueCounters {
+            served: self.served,
+            busy: self.busy + self.last_departure.min(now).since(self.busy_since),
+            backlog: self.queued(),
+            average: None,
+        }
     }
 
     pub(crate) fn capacity(&self) -> &Arc<Capacity> {
@@ -119,32 +135,32 @@ impl<P: Packet> DropTailLink<P> {
         line::last_arrival_until(&self.packets, limit)
     }
 
+    /// Whether a packet of this size has room, with those that have not been taken off the queue.
     #[inline]
-    fn admits(&self, now: Time, size: Bytes) -> bool {
+    fn has_room(&self, now: Time, size: Bytes) -> bool {
         match self.limit {
             QueueLimit::Unlimited => true,
             QueueLimit::Packets(limit) => ((self.packets.len() - self.departed) as u64) < limit,
-            QueueLimit::Bytes(limit) => self.queued_bytes + size <= limit,
+            QueueLimit::Bytes(limit) => self.queued() + size <= limit,
             QueueLimit::Time(limit) => self.last_departure.since(now) <= limit,
         }
     }
 
-    /// Removes the packets that have departed by `now` from the queue.
-    #[inline]
-    fn advance(&mut self, now: Time) {
+    /// Takes the packets that have departed by `now` off the queue. Only what asks how long it is needs that.
+    fn take_off(&mut self, now: Time) {
         // A packet that never departs stays queued, whatever `now` is.
-        while self.next_departure <= now && self.next_departure < Time::NEVER {
-            let size = self.packets[self.departed].packet.size();
-            self.queued_bytes -= size;
-            self.meter.on_departed(size);
+        while let Some(next) = self.packets.get(self.departed)
+            && next.departed_at <= now
+            && next.departed_at < Time::NEVER
+        {
+            self.served += next.packet.size();
             self.departed += 1;
-            match self.packets.get(self.departed) {
-                Some(next) => self.next_departure = next.departed_at,
-                None => {
-                    self.meter.on_empty(self.next_departure);
-                    self.next_departure = Time::NEVER;
-                }
-            }
         }
+    }
+
+    /// The bytes that have not been taken off.
+    #[inline]
+    fn queued(&self) -> Bytes {
+        self.admitted - self.served
     }
 }

@@ -43,7 +43,7 @@ impl LinkConfig {
 /// A link. Pure: time comes in as an argument and must not decrease from call to call.
 #[derive(Debug, Clone)]
 pub struct Link<P> {
-    loss: LossOverTime,
+    loss: Option<LossOverTime>,
     server: Server<P>,
 }
 
@@ -77,7 +77,7 @@ impl<P: Packet> Link<P> {
     /// The packet, where it is lost at random, does not fit the queue, or is dropped early.
     #[inline]
     pub fn enqueue(&mut self, now: Time, packet: P) -> Result<(), Dropped<P>> {
-        if self.loss.strikes(now) {
+        if self.loss.as_mut().is_some_and(|loss| loss.strikes(now)) {
             return Err(Dropped { packet, at: now, reason: DropReason::Loss });
         }
         match &mut self.server {
@@ -118,12 +118,11 @@ impl<P: Packet> Link<P> {
         last.unwrap_or(first)
     }
 
-    /// Packets and bytes in the queue, the packet in service included, at the time of the last call that took one.
-    #[inline]
-    pub fn backlog(&self) -> (usize, Bytes) {
-        match &self.server {
-            Server::DropTail(link) => link.backlog(),
-            Server::Aqm(link) => link.backlog(),
+    /// Packets and bytes in the queue at `now`, the packet in service included.
+    pub fn backlog(&mut self, now: Time) -> (usize, Bytes) {
+        match &mut self.server {
+            Server::DropTail(link) => link.backlog(now),
+            Server::Aqm(link) => link.backlog(now),
         }
     }
 

@@ -89,10 +89,14 @@ pub(crate) struct LossOverTime {
 }
 
 impl LossOverTime {
-    pub(crate) fn new(rate: LossRate, seed: u64) -> Self {
+    /// `None` where nothing is ever lost.
+    pub(crate) fn new(rate: LossRate, seed: u64) -> Option<Self> {
+        if rate.0.values().all(|share| share.get() <= 0.0) {
+            return None;
+        }
         let mut now = rate.0.start();
         let loss = Loss::new(now.value_at(&rate.0, Time::ZERO), seed);
-        Self { rate, now, loss }
+        Some(Self { rate, now, loss })
     }
 
     /// Whether a packet of `now` is lost.
@@ -156,9 +160,27 @@ mod tests {
 
     #[test]
     fn the_share_changes_with_time() {
-        let mut loss = LossOverTime::new("0%@5s,100%@5s,0%@1s".parse().unwrap(), 1);
+        let mut loss = LossOverTime::new("0%@5s,100%@5s,0%@1s".parse().unwrap(), 1).unwrap();
         let lost = [0, 4, 5, 9, 10, 100].map(|secs| loss.strikes(Time::ZERO + Span::from_secs(secs)));
         assert_eq!(lost, [false, false, true, true, false, false]);
+    }
+
+    /// A draw more or less changes every loss after it.
+    #[test]
+    fn while_nothing_can_be_lost_the_generator_stands_still() {
+        let mut late = LossOverTime::new("0%@5s,10%@5s,0%@5s,10%@1s".parse().unwrap(), 1).unwrap();
+        let mut strikes = |secs, count| -> Vec<bool> {
+            (0..count).map(|_| late.strikes(Time::ZERO + Span::from_secs(secs))).collect()
+        };
+        let struck = [(0, 700), (5, 1000), (10, 700), (15, 1000)].map(|(secs, count)| strikes(secs, count));
+        assert_eq!([&struck[1][..], &struck[3]].concat(), losses(0.1, 1)[..2000]);
+        assert!(!struck[0].contains(&true) && !struck[2].contains(&true));
+    }
+
+    #[test]
+    fn a_link_that_never_loses_anything_has_no_generator() {
+        let has_one = |text: &str| LossOverTime::new(text.parse().unwrap(), 1).is_some();
+        assert_eq!(["0%", "0%@5s,0%@1s", "1%", "0%@5s,1%@1s"].map(has_one), [false, false, true, true]);
     }
 
     #[test]

@@ -47,6 +47,10 @@ impl FixedWindow {
 }
 
 impl Controller for FixedWindow {
+    fn hears_departures(&self) -> bool {
+        false
+    }
+
     fn on_ack(&mut self, _ack: &Ack<'_>) {}
 
     fn on_loss(&mut self, _loss: &Loss<'_>) {}

@@ -5,41 +5,40 @@ use cellcc_control::{
     growth::{Growth, HystartMode},
     kind,
 };
-use cellcc_units::{Bytes, Time};
+use cellcc_units::Time;
 
 /// A scheme that is its growth law.
 #[derive(Debug, Clone)]
 pub struct LossBased<G> {
     law: G,
-    /// The law's window; asked for more often than it changes.
-    window: Bytes,
 }
 
 impl<G: Growth + Clone> LossBased<G> {
     /// The scheme of `law`.
     pub fn new(law: G) -> Self {
-        Self { window: law.window(), law }
+        Self { law }
     }
 }
 
 impl<G: Growth + Clone> Controller for LossBased<G> {
+    fn hears_departures(&self) -> bool {
+        false
+    }
+
     fn on_ack(&mut self, ack: &Ack<'_>) {
         self.law.on_ack(ack);
-        self.window = self.law.window();
     }
 
     fn on_loss(&mut self, loss: &Loss<'_>) {
         self.law.on_loss(loss);
-        self.window = self.law.window();
     }
 
     fn on_event(&mut self, now: Time, event: Event) {
         self.law.on_event(now, event);
-        self.window = self.law.window();
     }
 
     fn limits(&self) -> Limits {
-        Limits::window_only(self.window)
+        Limits::window_only(self.law.window())
     }
 
     fn observe(&self, observer: &mut dyn Observer) {

@@ -3,7 +3,7 @@
 use crate::packets::{AckPacket, DataPacket};
 use crate::receiver::{Acknowledgement, Receiver};
 use crate::sender::{Departure, Sender};
-use cellcc_control::{Advice, Context, Limits, Observed, Scheme};
+use cellcc_control::{Advice, Context, Flow, Limits, Observed, Scheme};
 use cellcc_experiment::virtual_time::{self, Network};
 use cellcc_experiment::{Application, Frames, Randomness, RunError, Scenario, Source};
 use cellcc_units::{Bytes, Time};
@@ -48,6 +48,11 @@ impl Ends {
         }
     }
 
+    /// What the sender accounts for.
+    pub fn flow(&self) -> &Flow {
+        self.sender.flow()
+    }
+
     /// Sends what may leave; every event of the sender ends with this.
     fn send_all(&mut self, network: &mut Network<'_, Self>) {
         while let Some(Departure { packet, retransmission }) = self.sender.next_departure(network.now()) {
@@ -56,6 +61,7 @@ impl Ends {
         self.sender_wakes_at = self.sender.next_wake();
     }
 
+    #[inline]
     fn acknowledge(&mut self, network: &mut Network<'_, Self>, ack: Acknowledgement) {
         let feedback = self.receiver.feedback(network.now());
         let bytes = self.ack_bytes + feedback.map_or(Bytes::ZERO, |(_, bytes)| bytes);

@@ -11,6 +11,7 @@
 //! [`cellcc_experiment::virtual_time`].
 
 mod ack_schedule;
+mod arrivals;
 mod driver;
 mod ends;
 mod limit;

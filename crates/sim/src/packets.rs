@@ -4,6 +4,7 @@ use crate::receiver::Acknowledgement;
 use cellcc_control::{Ecn, Signal};
 use cellcc_link::Packet;
 use cellcc_units::Bytes;
+use std::num::NonZeroU64;
 
 /// A data packet on the link.
 #[derive(Debug, Clone, Copy)]
@@ -23,7 +24,7 @@ pub struct AckPacket {
     pub(crate) bytes: Bytes,
     pub(crate) ack: Acknowledgement,
     /// The number of the feedback that goes with it, see [`Receiver::take_feedback`](crate::receiver::Receiver::take_feedback).
-    pub(crate) feedback: Option<u64>,
+    pub(crate) feedback: Option<NonZeroU64>,
 }
 
 impl Packet for DataPacket {

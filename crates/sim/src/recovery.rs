@@ -31,16 +31,14 @@ impl Outstanding {
     }
 }
 
-/// What an acknowledged packet number was.
+/// A packet that was declared lost has arrived after all.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Acknowledged<'a> {
-    /// In flight until now.
-    InFlight(&'a Outstanding),
-    /// Declared lost before: it arrived after all. `undo`: so did every packet of that episode.
-    /// `timeout_was_spurious`: a time-out took it for lost, and nothing sent later has arrived.
-    Late { outstanding: Outstanding, undo: bool, timeout_was_spurious: bool },
-    /// Neither: an old episode's, or acknowledged before.
-    Unknown,
+pub(crate) struct Late {
+    pub(crate) outstanding: Outstanding,
+    /// So has every packet of that episode.
+    pub(crate) undo: bool,
+    /// A time-out took it for lost, and nothing sent later has arrived.
+    pub(crate) timeout_was_spurious: bool,
 }
 
 /// The packets in flight, and what is known of their fate.
@@ -49,7 +47,8 @@ pub(crate) struct Recovery {
     /// Packets from the oldest in flight on; the first has the number `first`.
     packets: VecDeque<Outstanding>,
     first: u64,
-    largest_acknowledged: Option<u64>,
+    /// One more than the largest number that was acknowledged; zero before the first.
+    acknowledged_below: u64,
     /// Packets of this recovery episode that were declared lost and have not arrived after all.
     episode: BTreeMap<u64, Outstanding>,
     /// When the oldest packet in flight will have waited too long.
@@ -81,16 +80,13 @@ impl Recovery {
         self.packets.push_back(outstanding);
     }
 
-    /// Packet `number` is acknowledged.
+    /// Packet `number` is acknowledged, which was in flight until now; `None` where it was not.
     #[inline]
-    pub(crate) fn on_acknowledged(&mut self, now: Time, number: u64) -> Acknowledged<'_> {
-        let in_order = self.largest_acknowledged < Some(number);
-        self.largest_acknowledged = self.largest_acknowledged.max(Some(number));
+    pub(crate) fn settle(&mut self, now: Time, number: u64) -> Option<&Outstanding> {
+        let in_order = number >= self.acknowledged_below;
+        self.acknowledged_below = self.acknowledged_below.max(number + 1);
         let index = number.wrapping_sub(self.first) as usize;
-        if self.packets.get(index).is_none_or(|outstanding| outstanding.settled) {
-            return self.on_late_arrival(now, number);
-        }
-        let outstanding = &mut self.packets[index];
+        let outstanding = self.packets.get_mut(index).filter(|outstanding| !outstanding.settled)?;
         outstanding.settled = true;
         if let Some(rack) = &mut self.rack {
             rack.on_arrival(now, outstanding.packet.sent_at, in_order);
@@ -98,23 +94,23 @@ impl Recovery {
                 self.timed_out.clear();
             }
         }
-        Acknowledged::InFlight(outstanding)
+        Some(outstanding)
     }
 
-    /// A packet that is not in flight arrives.
+    /// A packet that is not in flight arrives; `None` where it is an old episode's, or was acknowledged before.
     #[cold]
-    fn on_late_arrival(&mut self, now: Time, number: u64) -> Acknowledged<'_> {
-        let Some(outstanding) = self.episode.remove(&number) else { return Acknowledged::Unknown };
+    pub(crate) fn on_late_arrival(&mut self, now: Time, number: u64) -> Option<Late> {
+        let outstanding = self.episode.remove(&number)?;
         let next = self.first + self.packets.len() as u64;
         if let Some(rack) = &mut self.rack {
             rack.on_arrival(now, outstanding.packet.sent_at, false);
             rack.on_wrongly_lost(self.first, next);
         }
-        Acknowledged::Late {
+        Some(Late {
             outstanding,
             undo: self.episode.is_empty(),
             timeout_was_spurious: self.timed_out.binary_search(&number).is_ok(),
-        }
+        })
     }
 
     /// The time-out was spurious: what it took for lost and has not arrived is in flight again. Gives that, oldest first.
@@ -149,10 +145,10 @@ impl Recovery {
     ) {
         self.forget_settled();
         self.loss_time = None;
-        let Some(largest) = self.largest_acknowledged else { return };
-        if largest < self.first {
+        if self.acknowledged_below <= self.first {
             return;
         }
+        let largest = self.acknowledged_below - 1;
         let (loss_delay, packet_threshold) = self.thresholds(rtt, largest, recovering);
         for outstanding in self.packets.iter_mut().take((largest - self.first) as usize) {
             if outstanding.settled {
@@ -167,7 +163,9 @@ impl Recovery {
             outstanding.settled = true;
             lost.push(*outstanding);
         }
-        self.forget_settled();
+        if !lost.is_empty() {
+            self.forget_settled();
+        }
     }
 
     /// After how long, and after how many packets sent later, a packet is lost.
@@ -250,7 +248,7 @@ impl Recovery {
 
     /// Something has arrived that left after a packet in flight.
     pub(crate) fn has_gap(&self) -> bool {
-        self.largest_acknowledged.is_some_and(|largest| largest > self.first) && !self.packets.is_empty()
+        self.acknowledged_below > self.first + 1 && !self.packets.is_empty()
     }
 
     #[inline]
@@ -289,19 +287,25 @@ mod tests {
         lost.iter().map(|outstanding| outstanding.packet.number).collect()
     }
 
+    /// A packet arrives that is not in flight.
+    fn late(recovery: &mut Recovery, now: Time, number: u64) -> Option<Late> {
+        assert!(recovery.settle(now, number).is_none());
+        recovery.on_late_arrival(now, number)
+    }
+
     #[test]
     fn three_packets_after_a_gap_make_it_a_loss() {
         let mut recovery = sent(5);
-        recovery.on_acknowledged(at(10), 2);
+        recovery.settle(at(10), 2);
         assert!(lost_at(&mut recovery, at(10)).is_empty());
-        recovery.on_acknowledged(at(10), 3);
+        recovery.settle(at(10), 3);
         assert_eq!(lost_at(&mut recovery, at(10)), [0]);
     }
 
     #[test]
     fn a_shorter_gap_is_lost_after_nine_eighths_of_the_rtt() {
         let mut recovery = sent(2);
-        recovery.on_acknowledged(at(10), 1);
+        recovery.settle(at(10), 1);
         assert!(lost_at(&mut recovery, at(10)).is_empty());
         let due = recovery.loss_time.unwrap();
         assert_eq!(due, Time::ZERO + Rtt::INITIAL * 9 / 8);
@@ -311,12 +315,10 @@ mod tests {
     #[test]
     fn an_episode_is_undone_only_when_all_of_it_arrives_late() {
         let mut recovery = sent(6);
-        recovery.on_acknowledged(at(10), 5);
+        recovery.settle(at(10), 5);
         assert_eq!(lost_at(&mut recovery, at(10)), [0, 1, 2]);
-        assert!(matches!(recovery.on_acknowledged(at(10), 0), Acknowledged::Late { undo: false, .. }));
-        assert!(matches!(recovery.on_acknowledged(at(10), 2), Acknowledged::Late { undo: false, .. }));
-        assert!(matches!(recovery.on_acknowledged(at(10), 1), Acknowledged::Late { undo: true, .. }));
-        assert!(matches!(recovery.on_acknowledged(at(10), 1), Acknowledged::Unknown));
+        let undo = [0, 2, 1, 1].map(|number| late(&mut recovery, at(10), number).map(|late| late.undo));
+        assert_eq!(undo, [Some(false), Some(false), Some(true), None]);
     }
 
     #[test]
@@ -342,13 +344,11 @@ mod tests {
         recovery.remember(&lost, true);
         recovery.on_sent(outstanding(4, 1000));
         // The time-out's own packet has not arrived, but one from before it.
-        let late = recovery.on_acknowledged(at(1100), 1);
-        assert!(matches!(late, Acknowledged::Late { timeout_was_spurious: true, .. }));
+        assert!(late(&mut recovery, at(1100), 1).is_some_and(|late| late.timeout_was_spurious));
         let restored = recovery.restore_timed_out();
         assert_eq!(restored.iter().map(|restored| restored.packet.number).collect::<Vec<_>>(), [0, 2, 3]);
         for number in [0, 2, 3, 4] {
-            let arrives = recovery.on_acknowledged(at(1200), number);
-            assert!(matches!(arrives, Acknowledged::InFlight(_)), "{number}");
+            assert!(recovery.settle(at(1200), number).is_some(), "{number}");
         }
     }
 
@@ -361,8 +361,7 @@ mod tests {
         recovery.watch_timed_out(&lost);
         recovery.remember(&lost, true);
         recovery.on_sent(outstanding(2, 1000));
-        recovery.on_acknowledged(at(1100), 2);
-        let late = recovery.on_acknowledged(at(1200), 0);
-        assert!(matches!(late, Acknowledged::Late { timeout_was_spurious: false, .. }));
+        recovery.settle(at(1100), 2);
+        assert!(late(&mut recovery, at(1200), 0).is_some_and(|late| !late.timeout_was_spurious));
     }
 }

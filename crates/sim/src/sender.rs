@@ -1,11 +1,12 @@
 //! The sender: what leaves when, below the congestion control. Its limits come from [`Flow`]; loss detection from
 //! [`Recovery`]; data from [`Application`].
 
+use crate::arrivals::ReceivedPacket;
 use crate::lost_data::LostData;
 use crate::packets::DataPacket;
 use crate::rack::LossTimer;
-use crate::receiver::{Acknowledgement, ReceivedPacket};
-use crate::recovery::{Acknowledged, Outstanding, Recovery};
+use crate::receiver::Acknowledgement;
+use crate::recovery::{Outstanding, Recovery};
 use cellcc_control::{Advice, Controller, Ecn, EcnEcho, Event, Feedback, Flow, Limits, Pacer, Packet};
 use cellcc_experiment::{Application, Endpoint};
 use cellcc_units::{Bytes, Span, Time};
@@ -107,22 +108,17 @@ impl Sender {
         let (mut undo, mut restore) = (false, false);
         let recovering = !self.lost_data.is_empty();
         for ReceivedPacket { number, ecn } in received {
-            match self.recovery.on_acknowledged(now, number) {
+            if let Some(outstanding) = self.recovery.settle(now, number) {
                 // The data of a packet counts once, however often it was sent.
-                Acknowledged::InFlight(outstanding) => {
-                    let counts =
-                        !outstanding.retransmission || self.lost_data.on_arrival(outstanding.segment);
-                    self.acknowledged_segments += u64::from(counts);
-                    echo.add(ecn, outstanding.packet.bytes);
-                    self.newly_acknowledged.push(outstanding.packet);
-                }
-                Acknowledged::Late { outstanding, undo: all, timeout_was_spurious } => {
-                    self.acknowledged_segments += u64::from(self.lost_data.on_arrival(outstanding.segment));
-                    self.flow.on_late_arrival(now, outstanding.packet.bytes);
-                    undo |= all;
-                    restore |= timeout_was_spurious;
-                }
-                Acknowledged::Unknown => {}
+                let counts = !outstanding.retransmission || self.lost_data.on_arrival(outstanding.segment);
+                self.acknowledged_segments += u64::from(counts);
+                echo.add(ecn, outstanding.packet.bytes);
+                self.newly_acknowledged.push(outstanding.packet);
+            } else if let Some(late) = self.recovery.on_late_arrival(now, number) {
+                self.acknowledged_segments += u64::from(self.lost_data.on_arrival(late.outstanding.segment));
+                self.flow.on_late_arrival(now, late.outstanding.packet.bytes);
+                undo |= late.undo;
+                restore |= late.timeout_was_spurious;
             }
         }
         let sample =
@@ -311,13 +307,18 @@ impl Sender {
         window && limits.budget.is_none_or(|budget| self.packet <= budget)
     }
 
+    #[inline]
     fn detect_losses(&mut self, now: Time) {
         self.newly_lost.clear();
         let recovering = !self.lost_data.is_empty();
         self.recovery.detect_losses(now, self.flow.rtt(), recovering, &mut self.newly_lost);
-        if self.newly_lost.is_empty() {
-            return;
+        if !self.newly_lost.is_empty() {
+            self.on_newly_lost(now);
         }
+    }
+
+    #[inline(never)]
+    fn on_newly_lost(&mut self, now: Time) {
         self.repeat_newly_lost();
         // TCP knows no persistent congestion but the time-out.
         let persistent =
@@ -346,6 +347,7 @@ impl Sender {
     }
 
     /// When a probe (RFC 9002, section 6.2) or a time-out is due: never, with nothing in flight.
+    #[inline]
     fn timeout_at(&self) -> Time {
         if self.flow.inflight().is_zero() {
             return Time::NEVER;

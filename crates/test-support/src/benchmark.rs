@@ -47,9 +47,18 @@ pub fn processor_time() -> Duration {
 /// # Errors
 /// valgrind is missing; the program failed.
 pub fn instructions(arguments: &[&str]) -> Result<(u64, String), String> {
+    callgrind(&["--callgrind-out-file=/dev/null"], arguments)
+}
+
+/// The same with these options of callgrind.
+///
+/// # Errors
+/// As [`instructions`].
+pub fn callgrind(options: &[&str], arguments: &[&str]) -> Result<(u64, String), String> {
     let program = std::env::current_exe().map_err(|error| format!("no path of this program: {error}"))?;
     let output = Command::new("valgrind")
-        .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
+        .arg("--tool=callgrind")
+        .args(options)
         .arg(program)
         .args(arguments)
         .output()

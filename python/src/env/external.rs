@@ -1,7 +1,7 @@
 //! A controller that is told its limits from outside, and keeps what an agent observes.
 
 use cellcc_control::growth::{Cubic, Growth, HystartMode};
-use cellcc_control::{Ack, Context, Controller, Event, Limits, Loss, Sent, Tag};
+use cellcc_control::{Ack, Context, Controller, Event, Flow, Limits, Loss};
 use cellcc_units::{Bytes, Rate, Span, Time};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -26,24 +26,19 @@ pub(crate) struct Mailbox {
     interval: [AtomicU64; COUNTERS],
 }
 
-/// Counters of the interval that goes on.
+/// What is counted of the interval that goes on, beside what the flow itself knows.
 #[derive(Debug, Clone, Copy)]
 enum Counter {
-    SentBytes,
     DeliveredBytes,
-    LostBytes,
     DeliveredPackets,
+    LostBytes,
     EarlyRttNanos,
     EarlySamples,
     LateRttNanos,
     LateSamples,
-    MinRttNanos,
-    SmoothedRttNanos,
-    InflightBytes,
-    WindowBytes,
 }
 
-const COUNTERS: usize = 12;
+const COUNTERS: usize = 7;
 
 /// What an interval showed.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -59,7 +54,6 @@ pub(crate) struct Interval {
     /// Of the whole flow; zero before the first sample.
     pub(crate) min_rtt_s: f64,
     pub(crate) smoothed_rtt_s: f64,
-    pub(crate) inflight_bytes: u64,
     pub(crate) window_bytes: u64,
 }
 
@@ -70,30 +64,26 @@ impl Mailbox {
         self.next_decision_nanos.store(next.as_nanos(), Ordering::Relaxed);
     }
 
-    /// What the interval has shown so far.
-    pub(crate) fn interval(&self) -> Interval {
+    /// What the interval has shown so far of its flow, which had sent so much before it.
+    pub(crate) fn interval(&self, flow: &Flow, sent_before: Bytes) -> Interval {
         let of = |counter: Counter| self.interval[counter as usize].load(Ordering::Relaxed);
         let seconds = |nanos: u64| nanos as f64 / 1e9;
         let (early, late) = (of(Counter::EarlySamples), of(Counter::LateSamples));
         let (early_s, late_s) = (seconds(of(Counter::EarlyRttNanos)), seconds(of(Counter::LateRttNanos)));
         let mean = |sum: f64, samples: u64| (samples > 0).then(|| sum / samples as f64);
         let change = mean(late_s, late).zip(mean(early_s, early)).map(|(late, early)| late - early);
+        let rtt = flow.rtt().latest().map(|_| flow.rtt());
         Interval {
-            sent_bytes: of(Counter::SentBytes),
+            sent_bytes: (flow.sent() - sent_before).get(),
             delivered_bytes: of(Counter::DeliveredBytes),
             lost_bytes: of(Counter::LostBytes),
             delivered_packets: of(Counter::DeliveredPackets),
             rtt_mean_s: mean(early_s + late_s, early + late),
             rtt_change_s: change.unwrap_or(0.0),
-            min_rtt_s: seconds(of(Counter::MinRttNanos)),
-            smoothed_rtt_s: seconds(of(Counter::SmoothedRttNanos)),
-            inflight_bytes: of(Counter::InflightBytes),
-            window_bytes: of(Counter::WindowBytes),
+            min_rtt_s: rtt.map_or(0.0, |rtt| rtt.min().as_secs_f64()),
+            smoothed_rtt_s: rtt.map_or(0.0, |rtt| rtt.smoothed().as_secs_f64()),
+            window_bytes: flow.limits().window.get(),
         }
-    }
-
-    fn set(&self, counter: Counter, value: u64) {
-        self.interval[counter as usize].store(value, Ordering::Relaxed);
     }
 
     /// No other thread writes meanwhile, so that nothing is lost between reading and writing.
@@ -103,21 +93,7 @@ impl Mailbox {
     }
 
     fn begin_interval(&self) {
-        use Counter::{
-            DeliveredBytes, DeliveredPackets, EarlyRttNanos, EarlySamples, LateRttNanos, LateSamples,
-            LostBytes, SentBytes,
-        };
-        let of_interval = [
-            SentBytes,
-            DeliveredBytes,
-            DeliveredPackets,
-            LostBytes,
-            EarlyRttNanos,
-            EarlySamples,
-            LateRttNanos,
-            LateSamples,
-        ];
-        of_interval.into_iter().for_each(|counter| self.set(counter, 0));
+        self.interval.iter().for_each(|counter| counter.store(0, Ordering::Relaxed));
     }
 }
 
@@ -142,34 +118,26 @@ const DECIDES_AFTER: Span = Span::from_nanos(1);
 impl External {
     pub(crate) fn new(mailbox: Arc<Mailbox>, context: &Context) -> Self {
         let limits = Limits::window_only(context.initial_window);
-        mailbox.set(Counter::WindowBytes, limits.window.get());
         let cubic = Cubic::new(context, HystartMode::On);
         Self { mailbox, cubic, grows: false, limits, timer: Time::ZERO + DECIDES_AFTER, half: Time::ZERO }
     }
 
-    fn set_window(&mut self, window: Bytes) {
-        self.limits = Limits::window_only(window);
-        self.mailbox.set(Counter::WindowBytes, window.get());
-    }
-
     fn follow_cubic(&mut self) {
         if self.grows {
-            self.set_window(self.cubic.window());
+            self.limits = Limits::window_only(self.cubic.window());
         }
     }
 }
 
 impl Controller for External {
-    fn on_sent(&mut self, sent: &Sent) -> Tag {
-        self.mailbox.add(Counter::SentBytes, sent.bytes.get());
-        Tag::default()
+    fn hears_departures(&self) -> bool {
+        false
     }
 
     fn on_ack(&mut self, ack: &Ack<'_>) {
         let mailbox = &self.mailbox;
         mailbox.add(Counter::DeliveredBytes, ack.bytes.get());
         mailbox.add(Counter::DeliveredPackets, ack.packets.len() as u64);
-        mailbox.set(Counter::InflightBytes, ack.inflight.get());
         if let Some(rtt) = ack.rtt_sample {
             let nanos = rtt.as_nanos();
             let (sum, count) = match ack.now < self.half {
@@ -178,8 +146,6 @@ impl Controller for External {
             };
             mailbox.add(sum, nanos);
             mailbox.add(count, 1);
-            mailbox.set(Counter::MinRttNanos, ack.rtt.min().as_nanos());
-            mailbox.set(Counter::SmoothedRttNanos, ack.rtt.smoothed().as_nanos());
         }
         if self.grows {
             self.cubic.on_ack(ack);
@@ -215,7 +181,7 @@ impl Controller for External {
         let steering = self.mailbox.steering.lock().unwrap_or_else(PoisonError::into_inner).take();
         match steering {
             None => {}
-            Some(Steering::Window(window)) => self.set_window(window),
+            Some(Steering::Window(window)) => self.limits = Limits::window_only(window),
             Some(Steering::Rate(rate)) => {
                 self.limits = Limits::paced(Bytes::MAX, rate, Bytes::ZERO);
             }

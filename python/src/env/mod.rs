@@ -52,6 +52,8 @@ struct Episode {
     agent: Agent,
     capacity: Arc<Capacity>,
     rtt: Span,
+    sent: Bytes,
+    min_rtt_s: f64,
     delivered_packets: u64,
 }
 
@@ -59,11 +61,14 @@ impl Episode {
     /// Takes one decision, and lets its interval pass. Gives the reward, and whether the episode is over.
     fn step(&mut self, action: f64, decides: Decides) -> Result<(f64, bool), RunError> {
         let from = self.run.now();
-        let next = from + decides.interval(self.mailbox.interval().min_rtt_s, self.rtt);
+        let next = from + decides.interval(self.min_rtt_s, self.rtt);
         self.mailbox.steer(self.agent.act(action), next);
         self.run.step_until(next)?;
         let now = self.run.now();
-        let interval = self.mailbox.interval();
+        let flow = self.run.ends(0).flow();
+        let interval = self.mailbox.interval(flow, self.sent);
+        self.sent = flow.sent();
+        self.min_rtt_s = interval.min_rtt_s;
         self.delivered_packets += interval.delivered_packets;
         let carried = self.capacity.bytes_between(from, now).as_f64();
         let reward = self.agent.observe(&interval, now.since(from).as_secs_f64(), carried);
@@ -214,9 +219,10 @@ impl Episodes {
             self.newest.lock().unwrap_or_else(PoisonError::into_inner).take().expect("an agent's controller");
         let capacity = Arc::clone(run.capacity(0));
         let (packet, rtt) = (scenario.endpoint.packet(), scenario.path.rtt);
-        let window = Bytes::new(mailbox.interval().window_bytes);
-        let agent = Agent::new(set, packet, window, rtt.as_secs_f64());
-        Ok(Episode { run, mailbox, agent, capacity, rtt, delivered_packets: 0 })
+        let flow = run.ends(0).flow();
+        let agent = Agent::new(set, packet, flow.limits().window, rtt.as_secs_f64());
+        let sent = flow.sent();
+        Ok(Episode { run, mailbox, agent, capacity, rtt, sent, min_rtt_s: 0.0, delivered_packets: 0 })
     }
 }
 

@@ -104,3 +104,31 @@ fn every_event_of_packets_tells_their_present_size() {
     let sizes = &told.lock().expect("one thread").sizes;
     assert_eq!(*sizes, [PACKET, PACKET, PACKET * 2, PACKET * 2, PACKET * 2]);
 }
+
+/// Leaves [`Controller::on_sent`] as it is.
+struct Deaf;
+
+impl Controller for Deaf {
+    fn hears_departures(&self) -> bool {
+        false
+    }
+
+    fn on_ack(&mut self, _ack: &Ack<'_>) {}
+
+    fn on_loss(&mut self, _loss: &Loss<'_>) {}
+
+    fn limits(&self) -> Limits {
+        Limits::window_only(Bytes::MAX)
+    }
+}
+
+/// Environments step from decision to decision.
+#[test]
+fn a_departure_is_a_decision_whether_the_scheme_hears_of_it_or_not() {
+    for controller in [Box::new(Deaf) as Box<dyn Controller>, Box::new(Listener::default())] {
+        let mut flow = Flow::new(controller, PACKET);
+        let packet = flow.on_sent(Time::ZERO, PACKET);
+        flow.on_ack(Time::ZERO + RTT, &[packet], Some(RTT), None);
+        assert_eq!((packet.tag, flow.decisions()), (0, 2));
+    }
+}

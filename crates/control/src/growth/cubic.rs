@@ -63,6 +63,8 @@ pub struct Cubic {
     variant: CubicVariant,
     hystart: Hystart,
     state: State,
+    /// That of the state, in bytes: asked for several times between changes.
+    window: Bytes,
     /// What a spurious loss gives back (RFC 9438, section 4.9).
     saved: Option<State>,
 }
@@ -102,6 +104,7 @@ impl Cubic {
             variant: CubicVariant::default(),
             hystart: Hystart::new(hystart),
             state: State { window, ssthresh: Bytes::MAX, w_max: None, cwnd_prior: window, epoch: None },
+            window: context.initial_window,
             saved: None,
         }
     }
@@ -112,19 +115,26 @@ impl Cubic {
         Self { variant, ..self }
     }
 
-    fn bytes(&self, packets: f64) -> Bytes {
+    /// The state's window in bytes.
+    fn in_bytes(&self) -> Bytes {
         // Half up, without the call that f64::round is on older processors.
-        Bytes::new((packets * self.packet_size.as_f64() + 0.5) as u64)
+        Bytes::new((self.state.window * self.packet_size.as_f64() + 0.5) as u64)
+    }
+
+    /// Called after each change of the state's window. Gives it in bytes.
+    fn note_window(&mut self) -> Bytes {
+        self.window = self.in_bytes();
+        self.window
     }
 
     /// Grows towards ssthresh; returns the bytes acknowledged beyond it.
     fn slow_start(&mut self, ack: &Ack<'_>) -> Bytes {
-        let window = self.window();
         let step = self.hystart.on_ack(ack, self.state.ssthresh == Bytes::MAX);
-        let growth = step.growth.min(self.state.ssthresh - window);
-        self.state.window = (window + growth).in_packets(self.packet_size);
+        let growth = step.growth.min(self.state.ssthresh - self.window);
+        self.state.window = (self.window + growth).in_packets(self.packet_size);
+        let window = self.note_window();
         if step.leave {
-            self.state.ssthresh = self.window();
+            self.state.ssthresh = window;
         }
         step.growth - growth
     }
@@ -157,6 +167,7 @@ impl Cubic {
             let target = epoch.w_cubic(ahead).clamp(window, MAX_TARGET * window);
             window + (target - window) * share
         };
+        self.note_window();
     }
 
     /// Counts in packets of this size. The windows stay what they are in bytes; with another size than before the curve
@@ -173,6 +184,7 @@ impl Cubic {
             state.w_max = state.w_max.map(|w_max| w_max * factor);
             state.epoch = None;
         }
+        self.note_window();
     }
 
     /// RFC 9438, sections 4.6 and 4.7.
@@ -191,7 +203,7 @@ impl Cubic {
         let window = whole(cwnd * BETA).max(MIN_WINDOW_PACKETS as f64);
         *state =
             State { window, ssthresh: state.ssthresh, w_max: Some(w_max), cwnd_prior: cwnd, epoch: None };
-        self.state.ssthresh = self.window();
+        self.state.ssthresh = self.note_window();
     }
 }
 
@@ -213,7 +225,8 @@ impl Epoch {
 
 impl Growth for Cubic {
     fn window(&self) -> Bytes {
-        self.bytes(self.state.window)
+        debug_assert_eq!(self.window, self.in_bytes(), "a change of the window was not noted");
+        self.window
     }
 
     fn set_window(&mut self, window: Bytes) {
@@ -222,6 +235,7 @@ impl Growth for Cubic {
         if let Some(epoch) = &mut self.state.epoch {
             epoch.w_est = epoch.w_est.min(packets);
         }
+        self.note_window();
     }
 
     fn ssthresh(&self) -> Bytes {
@@ -247,11 +261,12 @@ impl Growth for Cubic {
         if self.in_slow_start() {
             self.state.epoch = None;
             left = self.slow_start(ack);
+            if self.in_slow_start() {
+                return;
+            }
         }
-        if !self.in_slow_start() {
-            let acked = if left == self.packet_size { 1.0 } else { left.in_packets(self.packet_size) };
-            self.congestion_avoidance(ack.now, ack.rtt.smoothed(), acked);
-        }
+        let acked = if left == self.packet_size { 1.0 } else { left.in_packets(self.packet_size) };
+        self.congestion_avoidance(ack.now, ack.rtt.smoothed(), acked);
     }
 
     fn on_loss(&mut self, loss: &Loss<'_>) {
@@ -265,6 +280,7 @@ impl Growth for Cubic {
             self.state.window = MIN_WINDOW_PACKETS as f64;
             self.state.w_max = None;
             self.state.epoch = None;
+            self.note_window();
         }
     }
 
@@ -274,6 +290,7 @@ impl Growth for Cubic {
                 if let Some(saved) = self.saved.take() {
                     let window = self.state.window.max(saved.window);
                     self.state = State { window, ..saved };
+                    self.note_window();
                 }
             }
             Event::IdleRestart => {
@@ -283,6 +300,7 @@ impl Growth for Cubic {
                 // RFC 5681, section 4.1: the restart window.
                 let restart = self.initial_window.in_packets(self.packet_size);
                 self.state.window = self.state.window.min(restart);
+                self.note_window();
             }
             // A mark is never spurious.
             Event::CongestionMarked => {

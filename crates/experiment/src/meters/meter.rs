@@ -106,7 +106,7 @@ impl FlowMeter {
     }
 
     /// A packet arrived at the receiver.
-    #[inline]
+    #[inline(always)]
     pub fn on_delivery(&mut self, delivery: &Delivery) {
         let queueing = delivery.departed_at.since(delivery.queued_at);
         self.departures.add(delivery.departed_at, [delivery.bytes.get(), queueing.as_nanos()]);

@@ -1,9 +1,9 @@
 //! A flow of a run in virtual time: its two ends, its meter, and what waits for it.
 
 use super::Ends;
-use super::network::{FlowSide, InTransit};
+use super::network::{FlowSide, InTransit, Network, Path};
 use crate::assistance::TracedPath;
-use crate::{Application, Delivery, FlowMeter, Scenario};
+use crate::{Application, Delivery, FlowMeter, RunError, Scenario};
 use cellcc_assist::{Advice, Reports};
 use cellcc_link::Packet;
 use cellcc_units::{Span, Time};
@@ -77,6 +77,28 @@ impl<E: Ends> Flow<E> {
         }
     }
 
+    /// The flow's ends, and the network as they reach it.
+    #[inline]
+    pub(super) fn reach<'a>(&'a mut self, now: Time, path: &'a mut Path<E>) -> (&'a mut E, Network<'a, E>) {
+        (&mut self.ends, Network { now, path, flow: &mut self.side })
+    }
+
+    /// An acknowledgement arrives at the sending end, and the advice on it.
+    pub(super) fn acknowledge(
+        &mut self,
+        now: Time,
+        path: &mut Path<E>,
+        ack: E::Ack,
+        advice: Option<Advice>,
+    ) -> Result<(), RunError> {
+        let (ends, mut network) = self.reach(now, path);
+        ends.on_ack(&mut network, ack)?;
+        if let Some(advice) = advice {
+            ends.on_advice(&mut network, &advice);
+        }
+        Ok(())
+    }
+
     pub(super) fn arrived_by_extra_path(&mut self, now: Time) -> Option<(E::Ack, Option<Advice>)> {
         let (due, ..) = self.on_extra_path.front()?;
         if *due > now {
@@ -85,6 +107,7 @@ impl<E: Ends> Flow<E> {
         self.on_extra_path.pop_front().map(|(_, ack, advice)| (ack, advice))
     }
 
+    #[inline]
     pub(super) fn next_wake(&self, now: Time) -> Time {
         let extra = self.on_extra_path.front().map_or(Time::NEVER, |(due, ..)| *due);
         let reports = self.reports.as_ref().map_or(Time::NEVER, Reports::next_wake);

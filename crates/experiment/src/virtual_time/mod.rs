@@ -20,6 +20,7 @@ mod ends;
 mod flow;
 mod network;
 mod run;
+mod wakes;
 
 pub use driver::{Transport, VirtualTime};
 pub use ends::Ends;

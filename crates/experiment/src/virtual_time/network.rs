@@ -50,11 +50,16 @@ pub(super) struct FlowSide {
     pub(super) last_sent_at: Time,
 }
 
+/// The links that all flows share.
+pub(super) struct Path<E: Ends> {
+    pub(super) forward: ForwardPath<InTransit<E::Data>>,
+    pub(super) reverse: Link<InTransit<E::Ack>>,
+}
+
 /// The path at one moment, as the ends of one flow reach it.
 pub struct Network<'a, E: Ends> {
     pub(super) now: Time,
-    pub(super) forward: &'a mut ForwardPath<InTransit<E::Data>>,
-    pub(super) reverse: &'a mut Link<InTransit<E::Ack>>,
+    pub(super) path: &'a mut Path<E>,
     pub(super) flow: &'a mut FlowSide,
 }
 
@@ -70,7 +75,7 @@ impl<E: Ends> Network<'_, E> {
         self.flow.meter.on_sent(retransmission);
         self.flow.last_sent_at = self.now;
         let packet = InTransit { flow: self.flow.index, packet };
-        if self.forward.enqueue(self.now, self.flow.user, packet).is_err() {
+        if self.path.forward.enqueue(self.now, self.flow.user, packet).is_err() {
             self.flow.meter.on_lost();
         }
     }
@@ -79,7 +84,7 @@ impl<E: Ends> Network<'_, E> {
     pub fn send_ack(&mut self, packet: E::Ack) {
         self.flow.meter.on_ack_sent();
         let packet = InTransit { flow: self.flow.index, packet };
-        let _ = self.reverse.enqueue(self.now, packet);
+        let _ = self.path.reverse.enqueue(self.now, packet);
     }
 
     /// What is measured of the flow: the sending end adds its RTT samples.

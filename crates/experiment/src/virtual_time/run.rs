@@ -2,15 +2,15 @@
 
 use super::Ends;
 use super::flow::Flow;
-use super::network::{InTransit, Network};
+use super::network::{InTransit, Path};
+use super::wakes::Wakes;
 use crate::assistance::TracedPath;
 use crate::{MeasuredFlow, PathLinks, Record, RunError, Scenario, Watch};
-use cellcc_assist::{Advice, Counters, Reports, UserState, active_flows};
+use cellcc_assist::{Counters, Reports, UserState, active_flows};
 use cellcc_control::Observed;
-use cellcc_link::{Capacities, Capacity, ForwardPath, Link, Packet, Poll, QueueCounters};
+use cellcc_link::{Capacities, Capacity, Packet, Poll, QueueCounters};
 use cellcc_units::{Bytes, Time};
-use std::cmp::Reverse;
-use std::collections::{BTreeSet, BinaryHeap};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Events between two looks of a [`Watch`]: some milliseconds of computing. Counted in events, not in the run's time: a
@@ -22,18 +22,19 @@ pub struct Run<E: Ends> {
     scenario: Scenario,
     driver: &'static str,
     capacities: Capacities,
-    forward: ForwardPath<InTransit<E::Data>>,
-    reverse: Link<InTransit<E::Ack>>,
+    path: Path<E>,
     flows: Vec<Flow<E>>,
     /// All that has arrived for each user.
     arrived: Vec<Bytes>,
-    wakes: BinaryHeap<Reverse<(Time, u32)>>,
+    wakes: Wakes,
     now: Time,
     end: Time,
     /// When the warm-up ends; never, once it has.
     warm_up_ends_at: Time,
     bins: usize,
     bin_ends_at: Time,
+    /// The earlier of the two.
+    mark_at: Time,
 }
 
 impl<E: Ends> Run<E> {
@@ -54,17 +55,18 @@ impl<E: Ends> Run<E> {
             .into_iter()
             .enumerate()
             .map(|(index, (ends, reports))| Flow::new(scenario, index, ends, reports));
+        let warm_up_ends_at = if scenario.warm_up.is_zero() { Time::NEVER } else { scenario.measured_from() };
         let mut run = Self {
-            forward: links.forward(),
-            reverse: links.reverse(),
+            path: Path { forward: links.forward(), reverse: links.reverse() },
             flows: flows.collect(),
             arrived: vec![Bytes::ZERO; capacities.forward.len()],
-            wakes: BinaryHeap::new(),
+            wakes: Wakes::new(),
             now: Time::ZERO,
             end,
-            warm_up_ends_at: if scenario.warm_up.is_zero() { Time::NEVER } else { scenario.measured_from() },
+            warm_up_ends_at,
             bins: 0,
             bin_ends_at: Time::ZERO + bin,
+            mark_at: warm_up_ends_at.min(Time::ZERO + bin),
             scenario: scenario.clone(),
             driver,
             capacities,
@@ -98,7 +100,7 @@ impl<E: Ends> Run<E> {
     /// # Panics
     /// Where the Scenario has no such user.
     pub fn queue(&mut self, user: usize) -> QueueCounters {
-        self.forward.counters(self.now, user)
+        self.path.forward.counters(self.now, user)
     }
 
     /// What a user's link can carry, from the run's beginning on.
@@ -148,17 +150,12 @@ impl<E: Ends> Run<E> {
 
     /// Does what is due next, where that is not after `until`; otherwise it is `until` now.
     fn step(&mut self, until: Time) -> Result<bool, RunError> {
-        let arrival = self.forward.next_wake();
-        let acknowledgement = self.reverse.next_wake();
-        let wake = self.wakes.peek().map_or(Time::NEVER, |Reverse((time, _))| *time);
-        let next = arrival.min(acknowledgement).min(wake);
+        let arrival = self.path.forward.next_wake();
+        let acknowledgement = self.path.reverse.next_wake();
+        let next = arrival.min(acknowledgement).min(self.wakes.next());
         self.now = next.min(until).max(self.now);
-        while self.bin_ends_at <= self.now {
-            self.end_bin();
-        }
-        if self.warm_up_ends_at <= self.now {
-            let at = std::mem::replace(&mut self.warm_up_ends_at, Time::NEVER);
-            self.flows.iter_mut().for_each(|flow| flow.side.meter.end_warm_up(at));
+        if self.mark_at <= self.now {
+            self.pass_marks();
         }
         if next > until {
             return Ok(false);
@@ -173,6 +170,19 @@ impl<E: Ends> Run<E> {
         Ok(true)
     }
 
+    /// Ends the bins and the warm-up that are over by now.
+    #[cold]
+    fn pass_marks(&mut self) {
+        while self.bin_ends_at <= self.now {
+            self.end_bin();
+        }
+        if self.warm_up_ends_at <= self.now {
+            let at = std::mem::replace(&mut self.warm_up_ends_at, Time::NEVER);
+            self.flows.iter_mut().for_each(|flow| flow.side.meter.end_warm_up(at));
+        }
+        self.mark_at = self.bin_ends_at.min(self.warm_up_ends_at);
+    }
+
     fn end_bin(&mut self) {
         let endpoint = &self.scenario.endpoint;
         for Flow { ends, side, .. } in &mut self.flows {
@@ -185,7 +195,7 @@ impl<E: Ends> Run<E> {
     }
 
     fn on_arrival(&mut self, now: Time) -> Result<(), RunError> {
-        let delivery = match self.forward.poll(now) {
+        let delivery = match self.path.forward.poll(now) {
             Poll::Ready(delivery) => delivery,
             Poll::Dropped(dropped) => {
                 self.flows[dropped.packet.flow as usize].side.meter.on_lost();
@@ -202,50 +212,34 @@ impl<E: Ends> Run<E> {
             flow.ends.on_user_arrivals(now, *arrived);
             self.tell_user_flows(now, index);
         }
-        let (ends, mut network) = self.reach(now, index);
+        let flow = &mut self.flows[index];
+        let (ends, mut network) = flow.reach(now, &mut self.path);
         ends.on_data(&mut network, delivery.packet.packet)?;
-        self.schedule(now, index);
+        self.wakes.schedule(now, flow);
         Ok(())
     }
 
     fn on_acknowledgement(&mut self, now: Time) -> Result<(), RunError> {
-        let Poll::Ready(delivery) = self.reverse.poll(now) else { return Ok(()) };
+        let Poll::Ready(delivery) = self.path.reverse.poll(now) else { return Ok(()) };
         let InTransit { flow: index, packet, .. } = delivery.packet;
-        let index = index as usize;
-        let flow = &mut self.flows[index];
+        let flow = &mut self.flows[index as usize];
         let extra = flow.extra_rtt;
         let arrives_at = now + extra;
         let advice =
             flow.reports.as_mut().and_then(|it| it.on_acknowledgement(delivery.departed_at, arrives_at));
         if extra.is_zero() {
-            self.acknowledge(now, index, packet, advice)?;
+            flow.acknowledge(now, &mut self.path, packet, advice)?;
         } else {
             flow.on_extra_path.push_back((arrives_at, packet, advice));
         }
-        self.schedule(now, index);
-        Ok(())
-    }
-
-    /// An acknowledgement arrives at the sending end, and the advice on it.
-    fn acknowledge(
-        &mut self,
-        now: Time,
-        index: usize,
-        ack: E::Ack,
-        advice: Option<Advice>,
-    ) -> Result<(), RunError> {
-        let (ends, mut network) = self.reach(now, index);
-        ends.on_ack(&mut network, ack)?;
-        if let Some(advice) = advice {
-            ends.on_advice(&mut network, &advice);
-        }
+        self.wakes.schedule(now, flow);
         Ok(())
     }
 
     fn on_wake(&mut self, now: Time) -> Result<(), RunError> {
         match self.wakes.pop() {
             // An earlier wake-up may have taken its place.
-            Some(Reverse((time, index))) if self.flows[index as usize].scheduled == time => {
+            Some((time, index)) if self.flows[index as usize].scheduled == time => {
                 self.wake_flow(now, index as usize)
             }
             _ => Ok(()),
@@ -255,12 +249,13 @@ impl<E: Ends> Run<E> {
     fn wake_flow(&mut self, now: Time, index: usize) -> Result<(), RunError> {
         self.flows[index].scheduled = Time::NEVER;
         self.assist(now, index);
-        while let Some((ack, advice)) = self.flows[index].arrived_by_extra_path(now) {
-            self.acknowledge(now, index, ack, advice)?;
+        let flow = &mut self.flows[index];
+        while let Some((ack, advice)) = flow.arrived_by_extra_path(now) {
+            flow.acknowledge(now, &mut self.path, ack, advice)?;
         }
-        let (ends, mut network) = self.reach(now, index);
+        let (ends, mut network) = flow.reach(now, &mut self.path);
         ends.on_wake(&mut network)?;
-        self.schedule(now, index);
+        self.wakes.schedule(now, flow);
         Ok(())
     }
 
@@ -268,24 +263,27 @@ impl<E: Ends> Run<E> {
     fn assist(&mut self, now: Time, index: usize) {
         let Some(reports) = &self.flows[index].reports else { return };
         let user = reports.is_due(now).then(|| self.user_state(now, self.flows[index].side.user));
-        let Some(reports) = &mut self.flows[index].reports else { return };
+        let flow = &mut self.flows[index];
+        let Some(reports) = &mut flow.reports else { return };
         if let Some(user) = user {
             reports.make(now, &user);
         }
         if let Some(advice) = reports.arrived(now) {
-            let (ends, mut network) = self.reach(now, index);
+            let (ends, mut network) = flow.reach(now, &mut self.path);
             ends.on_advice(&mut network, &advice);
         }
     }
 
     fn user_state(&mut self, now: Time, user: usize) -> UserState {
-        let QueueCounters { served, busy, backlog, average: _ } = self.forward.counters(now, user);
+        let QueueCounters { served, busy, backlog, average: _ } = self.path.forward.counters(now, user);
         let sending = self.flows.iter().filter(|flow| flow.side.user == user && flow.is_active(now));
         let flows = active_flows(now, sending.map(|flow| flow.side.last_sent_at));
         let others: BTreeSet<usize> =
             self.flows.iter().map(|flow| flow.side.user).filter(|&other| other != user).collect();
-        let others_served =
-            others.into_iter().filter(|&other| !self.forward.counters(now, other).backlog.is_zero()).count();
+        let others_served = others
+            .into_iter()
+            .filter(|&other| !self.path.forward.counters(now, other).backlog.is_zero())
+            .count();
         UserState {
             counters: Some(Counters { served, busy, backlog }),
             flows,
@@ -304,30 +302,6 @@ impl<E: Ends> Run<E> {
             flow.user_flows = count;
             flow.ends.on_user_flows(now, count.max(1));
         }
-    }
-
-    /// A flow's ends, and the network as they reach it.
-    #[inline]
-    fn reach(&mut self, now: Time, index: usize) -> (&mut E, Network<'_, E>) {
-        let Flow { ends, side, .. } = &mut self.flows[index];
-        (ends, Network { now, forward: &mut self.forward, reverse: &mut self.reverse, flow: side })
-    }
-
-    /// Puts the flow's next wake-up in the queue, unless an earlier one stands there already.
-    #[inline(always)]
-    fn schedule(&mut self, now: Time, index: usize) {
-        let flow = &self.flows[index];
-        let wake = flow.next_wake(now);
-        if wake < flow.scheduled {
-            self.push_wake(wake, index);
-        }
-    }
-
-    /// Out of line: most events leave the next wake-up where it is.
-    #[inline(never)]
-    fn push_wake(&mut self, wake: Time, index: usize) {
-        self.flows[index].scheduled = wake;
-        self.wakes.push(Reverse((wake, index as u32)));
     }
 
     /// Runs to the end, and gives the Record.
@@ -375,9 +349,9 @@ impl<E: Ends> Run<E> {
 
     /// Packets that left the link before the end count, although they arrive after it.
     fn count_departed(&mut self) {
-        while self.forward.next_wake() < Time::NEVER {
+        while self.path.forward.next_wake() < Time::NEVER {
             // What is held back to be reordered left the link in time, too.
-            if let Poll::Ready(delivery) = self.forward.poll(Time::NEVER)
+            if let Poll::Ready(delivery) = self.path.forward.poll(Time::NEVER)
                 && delivery.departed_at <= self.end
             {
                 self.flows[delivery.packet.flow as usize].measure(&delivery);

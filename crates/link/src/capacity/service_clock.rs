@@ -53,7 +53,7 @@ impl ServiceClock {
 
     /// When the next `bytes` have left: they arrive at `ready`, and are served after the bytes of all earlier calls.
     /// `ready` must not decrease. [`Time::NEVER`] where the link stays at zero for ever.
-    #[inline]
+    #[inline(always)]
     pub fn finish(&mut self, ready: Time, bytes: Bytes) -> Time {
         let (ready, bytes) = (ready.as_nanos(), bytes.get());
         Time::from_nanos(match (&mut self.position, &self.capacity.shape) {
@@ -99,13 +99,13 @@ impl StepsPosition {
         self.end = steps.end_time(step);
     }
 
-    #[inline]
+    #[inline(always)]
     fn finish(&mut self, steps: &Steps, ready: u64, bytes: u64) -> u64 {
         if ready > self.at {
             self.at = ready;
             self.surplus = 0;
             if ready >= self.end {
-                self.enter(steps, steps.step_at(ready));
+                self.enter_at(steps, ready);
             }
         }
         // Above 9 GB in one go the product no longer fits 64 bits.
@@ -126,6 +126,11 @@ impl StepsPosition {
             }
         }
         self.finish_across(steps, bytes)
+    }
+
+    #[cold]
+    fn enter_at(&mut self, steps: &Steps, time: u64) {
+        self.enter(steps, steps.step_at(time));
     }
 
     fn begin(&self, steps: &Steps, ready: u64) -> u64 {

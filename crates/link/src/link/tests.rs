@@ -63,7 +63,7 @@ fn a_packet_arrives_after_service_and_propagation() {
 fn the_packet_in_service_counts_toward_the_limit_until_it_has_left() {
     let mut link = link(twelve_megabit(), "2pkt", "10ms", 0.0);
     assert_eq!(offer(&mut link, millis(0), 3), [Ok(()), Ok(()), Err(DropReason::QueueFull)]);
-    assert_eq!(link.backlog(), (2, Bytes::new(3000)));
+    assert_eq!(link.backlog(millis(0)), (2, Bytes::new(3000)));
     // The first leaves at 1 ms and is on its way then: it no longer waits.
     assert_eq!(offer(&mut link, millis(1), 2), [Ok(()), Err(DropReason::QueueFull)]);
 }
@@ -100,7 +100,7 @@ fn a_link_that_stays_down_keeps_what_it_was_given() {
     let mut link = link(down, "3pkt", "10ms", 0.0);
     assert_eq!(offer(&mut link, Time::ZERO, 4).iter().filter(|result| result.is_ok()).count(), 3);
     assert_eq!((link.poll(Time::NEVER), link.next_wake()), (Poll::Idle, Time::NEVER));
-    assert_eq!(link.backlog(), (3, Bytes::new(4500)));
+    assert_eq!(link.backlog(Time::NEVER), (3, Bytes::new(4500)));
 }
 
 #[test]
@@ -120,10 +120,32 @@ fn a_base_station_knows_what_it_served_and_how_long_something_waited() {
 }
 
 #[test]
+fn a_packet_that_comes_as_the_last_one_leaves_finds_the_queue_empty_and_keeps_it_busy() {
+    let mut link = link(twelve_megabit(), "1pkt", "10ms", 0.0);
+    for ms in 5..8 {
+        assert_eq!(offer(&mut link, millis(ms), 2), [Ok(()), Err(DropReason::QueueFull)]);
+    }
+    let QueueCounters { served, busy, backlog, .. } = link.counters(millis(8));
+    assert_eq!((served, busy, backlog), (Bytes::new(4500), Span::from_millis(3), Bytes::ZERO));
+}
+
+#[test]
+fn a_link_that_stays_down_is_busy_for_ever_and_serves_nothing() {
+    let mut link = link(Capacity::constant(cellcc_units::Rate::ZERO).unwrap(), "unlimited", "10ms", 0.0);
+    for ms in [5, 7] {
+        offer(&mut link, millis(ms), 1);
+        let QueueCounters { served, busy, backlog, .. } = link.counters(millis(ms + 1));
+        assert_eq!((served, busy), (Bytes::ZERO, Span::from_millis(ms - 4)));
+        assert_eq!(backlog, Bytes::new(1500 * (ms - 3) / 2));
+    }
+    assert_eq!(link.counters(Time::NEVER).served, Bytes::ZERO);
+}
+
+#[test]
 fn a_lost_packet_takes_no_room_and_no_capacity() {
     let mut link = link(twelve_megabit(), "unlimited", "0ms", 1.0);
     assert_eq!(offer(&mut link, Time::ZERO, 2), [Err(DropReason::Loss); 2]);
-    assert_eq!((link.backlog().0, link.next_wake()), (0, Time::NEVER));
+    assert_eq!((link.backlog(Time::ZERO).0, link.next_wake()), (0, Time::NEVER));
 }
 
 proptest! {
@@ -152,12 +174,12 @@ proptest! {
             if link.enqueue(now, packet).is_ok() {
                 admitted.push(packet);
             }
-            let (count, bytes) = link.backlog();
+            let (count, bytes) = link.backlog(now);
             prop_assert!(queue != "5pkt" || count <= 5);
             prop_assert!(queue != "10kB" || bytes <= Bytes::new(10_000));
         }
         arrived.extend(drain(&mut link));
-        prop_assert_eq!(link.backlog(), (0, Bytes::ZERO));
+        prop_assert_eq!(link.backlog(Time::NEVER), (0, Bytes::ZERO));
         prop_assert_eq!(arrived.iter().map(|delivery| delivery.packet).collect::<Vec<_>>(), admitted);
         prop_assert!(arrived.is_sorted_by_key(|delivery| delivery.arrived_at));
         let end = arrived.iter().map(|delivery| delivery.departed_at).max().unwrap_or(Time::ZERO);

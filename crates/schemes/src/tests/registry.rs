@@ -2,7 +2,10 @@
 
 use crate::testing::CONTEXT;
 use crate::{FixedWindow, registry};
-use cellcc_control::{Limits, Needs, Parameter, Preset, Registry, Scheme, SchemeInfo, kind, split_list};
+use cellcc_control::{
+    Limits, Needs, Parameter, Preset, Registry, Scheme, SchemeInfo, Sent, Tag, kind, split_list,
+};
+use cellcc_units::{Span, Time};
 use std::sync::Arc;
 
 fn scheme(text: &str) -> Scheme {
@@ -11,6 +14,28 @@ fn scheme(text: &str) -> Scheme {
 
 fn message(text: &str) -> String {
     registry().parse(text).expect_err("refused").to_string()
+}
+
+/// A scheme that claims to hear of no departures is not called: had it something to do there, it would never do it.
+#[test]
+fn a_scheme_that_does_not_hear_departures_would_do_nothing_at_one() {
+    let mut silent = 0;
+    for info in registry().schemes() {
+        let mut controller = scheme(&info.name).build(&CONTEXT);
+        if controller.hears_departures() {
+            continue;
+        }
+        silent += 1;
+        let before = (controller.limits(), controller.next_timer());
+        for number in 0..100 {
+            let (now, bytes) = (Time::ZERO + Span::from_millis(number), CONTEXT.packet);
+            let (inflight, packet_size) = (bytes * (number + 1), bytes);
+            let sent = Sent { now, number, bytes, inflight, app_limited: false, signal: None, packet_size };
+            assert_eq!(controller.on_sent(&sent), Tag::default(), "{}", info.name);
+            assert_eq!((controller.limits(), controller.next_timer()), before, "{}", info.name);
+        }
+    }
+    assert_ne!(silent, 0);
 }
 
 #[test]

@@ -96,3 +96,16 @@ fn a_run_stops_at_every_decision_of_the_flow_that_is_named() {
     let whole = driver().run(&scenario).expect("the run succeeds");
     assert_eq!(text(&run.finish().expect("the run succeeds")), text(&whole));
 }
+
+/// Asked too early, a sender that has nothing to send yet tells its scheme that the application limits it.
+#[test]
+fn a_flow_that_has_not_begun_is_not_asked_for_packets() {
+    let mut scenario = scenario("cubic+vegas");
+    let start = Time::ZERO + Span::from_secs(1);
+    scenario.flows[1].start = start;
+    let mut run = driver().begin(&scenario).expect("the run begins");
+    run.step_until(start - Span::from_nanos(1)).expect("the step succeeds");
+    assert_eq!(run.ends(1).decisions(), 0);
+    run.step_until(start).expect("the step succeeds");
+    assert_ne!(run.ends(1).decisions(), 0);
+}

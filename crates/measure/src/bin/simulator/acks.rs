@@ -4,18 +4,16 @@
 //! told (packets that left, acknowledgements, losses, timers, advice), divided by the acknowledgements. *The whole run*:
 //! endpoints, link, metrics and the components of schemes at the receiver too.
 
+use crate::Outcome;
 use cellcc_control::event_log::{EventLog, InMemory};
 use cellcc_control::{Context, Scheme};
 use cellcc_experiment::{Driver, Plan, PlanFile, Recordings, Scenario};
 use cellcc_sim::SimDriver;
 use cellcc_test_support::benchmark::{Median, ROUNDS, instructions, processor_time};
 use cellcc_units::{QueueLimit, Span};
-use std::error::Error;
 use std::io::{Read, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-
-type Outcome<T> = Result<T, Box<dyn Error>>;
 
 /// What the others are compared with: a window that never changes, and fills the link with 33 packets to spare.
 const CONSTANT: &str = "fixed-window(window=200pkt)";

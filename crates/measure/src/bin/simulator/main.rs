@@ -5,7 +5,9 @@
 //! | `packets` | packets per second of one core, and whether a packet costs more in a large window |
 //! | `acks` | time for an acknowledgement, scheme by scheme, beside a window that never changes |
 //! | `instructions` | the same in instructions, counted by callgrind: the same in every run |
-//! | `tell SCHEME TIMES`, `run SCHEME MS` | a part of that, to be counted or profiled |
+//! | `packet-instructions` | instructions for a data packet of one flow; fails above a bound, with a table by stage |
+//! | `packet-stages` | that table for several schemes |
+//! | `tell SCHEME TIMES`, `run SCHEME MS`, `packets-of SCHEME MS` | a part of these, to be counted or profiled |
 //!
 //! Times are of this machine at this moment: compare them within one run only.
 
@@ -13,9 +15,13 @@
 
 mod acks;
 mod packets;
+mod stages;
 
+use std::error::Error;
 use std::process::ExitCode;
 use std::time::Duration;
+
+type Outcome<T> = Result<T, Box<dyn Error>>;
 
 fn main() -> ExitCode {
     let arguments: Vec<_> = std::env::args().skip(1).collect();
@@ -27,12 +33,18 @@ fn main() -> ExitCode {
         }
         ["acks"] => acks::print_times(),
         ["instructions"] => acks::print_instructions(),
+        ["packet-instructions"] => stages::check(),
+        ["packet-stages"] => stages::print_table(),
         ["tell", scheme, times] => match times.parse() {
             Ok(times) => acks::tell(scheme, times),
             Err(_) => return usage(),
         },
         ["run", scheme, ms] => match ms.parse() {
             Ok(ms) => acks::run(scheme, Duration::from_millis(ms)),
+            Err(_) => return usage(),
+        },
+        ["packets-of", scheme, ms] => match ms.parse() {
+            Ok(ms) => stages::run(scheme, ms),
             Err(_) => return usage(),
         },
         _ => return usage(),
@@ -47,6 +59,8 @@ fn main() -> ExitCode {
 }
 
 fn usage() -> ExitCode {
-    eprintln!("arguments: packets | acks | instructions | tell SCHEME TIMES | run SCHEME MS");
+    eprintln!(
+        "arguments: packets | acks | instructions | packet-instructions | packet-stages | tell SCHEME TIMES | run SCHEME MS | packets-of SCHEME MS"
+    );
     ExitCode::from(2)
 }

@@ -1,29 +1,38 @@
 //! Packets per second of one core with all metrics and series on, each the median of five runs, and the cost per packet at a
 //! small and at a large window.
 
-use cellcc_experiment::{Driver, Plan, PlanFile};
+use crate::Outcome;
+use cellcc_experiment::{Driver, LIMIT, Plan, PlanFile, Scenario};
 use cellcc_sim::SimDriver;
 use cellcc_units::{QueueLimit, Span};
 use std::time::Instant;
 
 const RUNS: usize = 5;
 
-/// Median nanoseconds per data packet of `scheme` on a link of 1 Gbit/s and 20 ms.
-fn nanos_per_packet(scheme: &str, rtt: Span, duration: Span) -> f64 {
-    let driver = SimDriver::new(cellcc_schemes::registry());
+/// One flow of `scheme`, or the row [`LIMIT`], on a link of 1 Gbit/s with a queue of 3200 packets.
+pub(crate) fn scenario(driver: &SimDriver, scheme: &str, rtt: Span, duration: Span) -> Outcome<Scenario> {
     let mut file = PlanFile {
-        schemes: vec![scheme.into()],
+        // The row is in every plan.
+        schemes: vec![if scheme == LIMIT { "cubic" } else { scheme }.into()],
         traces: vec!["rate=1Gbit/s".into()],
         duration,
         ..PlanFile::default()
     };
     file.path.rtt = rtt;
     file.path.queue = QueueLimit::Packets(3200).into();
-    let plan = Plan::new(&file, &driver, "speed").expect("the plan is a constant");
+    let mut runs = Plan::new(&file, driver, "speed")?.runs.into_iter().map(|run| run.scenario);
+    let run = runs.find(|scenario| scenario.flows.is_empty() == (scheme == LIMIT));
+    run.ok_or_else(|| format!("no run of {scheme}").into())
+}
+
+/// Median nanoseconds per data packet of `scheme`.
+fn nanos_per_packet(scheme: &str, rtt: Span, duration: Span) -> f64 {
+    let driver = SimDriver::new(cellcc_schemes::registry());
+    let scenario = scenario(&driver, scheme, rtt, duration).expect("the plan is a constant");
     let mut costs: Vec<f64> = (0..RUNS)
         .map(|_| {
             let started = Instant::now();
-            let record = driver.run(&plan.runs[1].scenario).expect("the run succeeds");
+            let record = driver.run(&scenario).expect("the run succeeds");
             started.elapsed().as_nanos() as f64 / record.total.sent_packets as f64
         })
         .collect();
