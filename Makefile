@@ -18,8 +18,8 @@ help: ## List the targets
 		printf '  make %-15s %s\n' "$$target" "$$text"; done
 
 demo: ## Compare schemes on the embedded links; prints the path of the report
-	@tools/setup build
-	$(run) cargo run --release $(locked) --bin cellcc -- compare
+	@tools/setup demo
+	$(run) cargo run --release $(locked) -p cellcc-cli --no-default-features -- compare
 
 test: ## Run the tests; CELLCC_PYTHON=skip leaves out those of the Python package
 	@tools/setup test
@@ -120,6 +120,7 @@ lint: ## Check formatting, and compile with warnings as errors
 	@tools/setup lint
 	$(run) cargo fmt --all --check
 	$(run) cargo clippy --workspace --all-targets $(locked) -- -D warnings
+	$(run) cargo clippy -p cellcc-cli --no-default-features $(locked) -- -D warnings
 
 docs: ## Build the API documentation, warnings as errors
 	@tools/setup build

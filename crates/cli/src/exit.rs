@@ -1,10 +1,12 @@
 //! The one way out: an exit status and what to say on standard error; and the one way to write on standard output.
 
-use cellcc_emu::error::EmuError;
 use cellcc_runner::{RequestError, RunnerError, with_causes};
 use std::error::Error;
 use std::io::{self, Write};
 use std::process::ExitCode;
+
+/// Where to get what a build leaves out.
+pub(crate) const ALL_OF_CELLCC: &str = "`cargo install --locked --path crates/cli` builds all of cellcc";
 
 /// Why the command ends early.
 #[derive(Debug)]
@@ -59,23 +61,6 @@ impl From<RunnerError> for Exit {
 impl From<RequestError> for Exit {
     fn from(error: RequestError) -> Self {
         Self::input(error)
-    }
-}
-
-impl From<EmuError> for Exit {
-    fn from(error: EmuError) -> Self {
-        match error {
-            EmuError::Input(_) => Self::input(error),
-            EmuError::Command { status, .. } => Self::Command(error.into(), status),
-            EmuError::Missing(_) | EmuError::System { .. } => Self::failed(error),
-        }
-    }
-}
-
-#[cfg(all(target_os = "linux", feature = "kernel"))]
-impl From<cellcc_kernel::KernelError> for Exit {
-    fn from(error: cellcc_kernel::KernelError) -> Self {
-        if error.is_input() { Self::input(error) } else { Self::failed(error) }
     }
 }
 

@@ -1,33 +1,26 @@
 //! The command `cellcc`: parse -> validated Plan -> Driver -> Records -> Report. It has no logic of its own.
 
-mod advice;
-mod assist;
+// What only commands of the network use.
+#![cfg_attr(not(feature = "network"), allow(dead_code))]
+
 mod compare;
 mod completions;
 mod conditions;
-mod emulator;
 mod exit;
 mod free_folder;
 mod grid;
 mod interrupt;
 mod man;
-mod own_flows;
+#[cfg_attr(not(feature = "network"), path = "without_network.rs")]
+mod network;
 mod present;
-mod process;
-mod repeat;
 mod results;
 mod schemes;
-#[cfg(all(target_os = "linux", feature = "kernel"))]
-mod tcp;
 mod terminal;
 mod trace;
-mod transfer;
-mod url;
 
 use clap::{Parser, Subcommand};
 use exit::Exit;
-use std::env;
-use std::ffi::OsString;
 use std::process::ExitCode;
 
 /// Compares congestion controls over cellular links.
@@ -62,31 +55,8 @@ enum Command {
     Report(results::report::Args),
     /// Replay a recorded flow and report the first decision that differs.
     Replay(results::replay::Args),
-    /// Summarise a link's packet log, as text and SVG.
-    #[cfg(target_os = "linux")]
-    Graph(emulator::graph::Args),
-    #[cfg(target_os = "linux")]
     #[command(flatten)]
-    Mahimahi(emulator::mahimahi::Command),
-    /// Start a program so that its traffic crosses an emulated link.
-    #[cfg(target_os = "linux")]
-    Shell(Box<emulator::shell::Args>),
-    /// Check what the emulator can do on this machine.
-    #[cfg(target_os = "linux")]
-    Doctor(emulator::doctor::Args),
-    /// Load schemes into the kernel's TCP, for every program on this machine.
-    #[cfg(all(target_os = "linux", feature = "kernel"))]
-    #[command(subcommand)]
-    Tcp(tcp::Command),
-    /// Download over QUIC from `cellcc serve`, and report how it went.
-    Get(Box<transfer::get::Args>),
-    /// Upload over QUIC to `cellcc serve`, and report how it went.
-    Put(Box<transfer::put::Args>),
-    /// Answer `cellcc get` and `cellcc put`.
-    Serve(Box<transfer::serve::Args>),
-    /// Network assistance: tell servers what each user's bottleneck can carry.
-    #[command(subcommand)]
-    Assist(assist::Command),
+    Network(network::Command),
     /// Print completions for a shell.
     Completions(completions::Args),
     /// Print the man page, or write those of all commands.
@@ -94,7 +64,7 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let result = match Cli::parse_from(arguments()).command {
+    let result = match Cli::parse_from(network::arguments()).command {
         Command::Compare(args) => compare::run(*args),
         Command::Schemes(args) => schemes::run(&args),
         Command::Trace(command) => trace::run(&command),
@@ -103,32 +73,11 @@ fn main() -> ExitCode {
         Command::Explain(args) => results::explain::run(&args),
         Command::Report(args) => results::report::run(&args),
         Command::Replay(args) => return results::replay::run(&args).unwrap_or_else(Exit::report),
-        #[cfg(target_os = "linux")]
-        Command::Graph(args) => emulator::graph::run(&args),
-        #[cfg(target_os = "linux")]
-        Command::Mahimahi(command) => return emulator::mahimahi::run(command).unwrap_or_else(Exit::report),
-        #[cfg(target_os = "linux")]
-        Command::Shell(args) => return emulator::shell::run(*args).unwrap_or_else(Exit::report),
-        #[cfg(target_os = "linux")]
-        Command::Doctor(args) => emulator::doctor::run(&args),
-        #[cfg(all(target_os = "linux", feature = "kernel"))]
-        Command::Tcp(command) => return tcp::run(&command).unwrap_or_else(Exit::report),
-        Command::Get(args) => return transfer::get::run(*args).unwrap_or_else(Exit::report),
-        Command::Put(args) => return transfer::put::run(*args).unwrap_or_else(Exit::report),
-        Command::Serve(args) => return transfer::serve::run(*args).unwrap_or_else(Exit::report),
-        Command::Assist(command) => return assist::run(command).unwrap_or_else(Exit::report),
+        Command::Network(command) => return network::run(command).unwrap_or_else(Exit::report),
         Command::Completions(args) => completions::run(&args),
         Command::Man(args) => man::run(&args),
     };
     result.map_or_else(Exit::report, |()| ExitCode::SUCCESS)
-}
-
-/// The arguments; those of a call by one of Mahimahi's names as ours.
-fn arguments() -> Vec<OsString> {
-    #[cfg(target_os = "linux")]
-    return emulator::mahimahi::by_name(env::args_os());
-    #[cfg(not(target_os = "linux"))]
-    env::args_os().collect()
 }
 
 #[cfg(test)]

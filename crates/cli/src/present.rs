@@ -1,6 +1,6 @@
 //! What every command that ends with results does: a table on standard output, figures and a report in the folder.
 
-use crate::exit::{Exit, print, tell};
+use crate::exit::{ALL_OF_CELLCC, Exit, print, tell};
 use crate::terminal;
 use cellcc_report::{Report, ReportFile, TableFormat};
 use cellcc_runner::{Failure, OutputFolder, Results};
@@ -17,6 +17,16 @@ pub(crate) struct Shown {
     pub(crate) quiet: bool,
 }
 
+impl Shown {
+    /// Refuses what this build cannot draw, before any run.
+    pub(crate) fn check(&self) -> Result<(), Exit> {
+        if self.png && cfg!(not(feature = "png")) {
+            return Err(Exit::input(format!("--png: this build draws no pixels; {ALL_OF_CELLCC}")));
+        }
+        Ok(())
+    }
+}
+
 /// Prints the table of a folder's results and makes its report; `baseline` comes before that of the plan.
 pub(crate) fn results(
     folder: &OutputFolder,
@@ -24,6 +34,7 @@ pub(crate) fn results(
     baseline: Option<&str>,
     args: &Shown,
 ) -> Result<(), Exit> {
+    args.check()?;
     let Results { info, records } = Results::read(folder.path())?;
     let mut report = Report::new(&info.title, &records, &info.baseline);
     if let Some(given) = baseline {
@@ -41,6 +52,7 @@ pub(crate) fn results(
     };
     for ReportFile { name, content } in &files {
         write(name, content.as_bytes())?;
+        #[cfg(feature = "png")]
         if let Some(stem) = name.strip_suffix(".svg").filter(|_| args.png) {
             write(&format!("{stem}.png"), &cellcc_report::png(content).map_err(Exit::failed)?)?;
         }

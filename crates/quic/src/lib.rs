@@ -25,7 +25,7 @@
 //! | timers, send buffer and messages between acknowledgements | `attach`, `service`, `inbox` |
 //! | an endpoint for many connections, with its own receive thread | [`receive_thread`] |
 //! | the network's reports about a peer's bottleneck | [`advice`] |
-//! | connection logs for qvis and other tools | [`qlog`] |
+//! | connection logs for qvis and other tools | [`qlog`], with the feature of that name |
 //!
 //! noq counts UDP payloads, cellcc whole packets on the link: [`PacketSize`] converts in one place.
 
@@ -44,6 +44,7 @@ mod inbox;
 mod outstanding;
 mod pacing;
 mod packet_size;
+#[cfg_attr(not(feature = "qlog"), path = "no_qlog.rs")]
 pub mod qlog;
 pub mod receive_thread;
 mod sender;

@@ -254,6 +254,7 @@ impl Sender {
     }
 
     /// The last signal that was sent.
+    #[cfg(feature = "qlog")]
     pub(crate) fn last_signal(&self) -> Option<Signal> {
         self.last_signal
     }

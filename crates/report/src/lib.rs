@@ -14,7 +14,7 @@
 //! | [`time_figure`] | one SVG of values over time |
 //! | [`frontier_figure`] | one SVG of the least delay at each use, and of schemes beside it |
 //! | [`beside_line`] | how the delay of a scheme compares with another one's along its knob |
-//! | [`png`] | an SVG as pixels |
+//! | [`png`] | an SVG as pixels, with the feature of that name |
 
 mod average;
 mod comparison;
@@ -139,6 +139,7 @@ pub fn figures(title: &str, records: &[Record]) -> Vec<Figure> {
 ///
 /// # Errors
 /// [`ReportError::Png`] where `svg` is not an SVG document.
+#[cfg(feature = "png")]
 pub fn png(svg: &str) -> Result<Vec<u8>, ReportError> {
     drawing::png::png(svg)
 }

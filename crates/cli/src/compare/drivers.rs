@@ -1,6 +1,7 @@
 //! The drivers of a plan, as one: each run goes to the one that its Scenario names.
 
 use crate::exit::Exit;
+use crate::network::{DRIVERS, more};
 use cellcc_experiment::{
     DEFAULT_DRIVER, Driver, Plan, Record, Recordings, ResolveError, RunError, Scenario, Watch,
 };
@@ -13,24 +14,22 @@ pub(crate) struct Drivers {
     others: Vec<(&'static str, Box<dyn Driver>)>,
 }
 
-/// Makes a driver.
-type Prepare = fn(&'static str, &Recordings) -> Result<Box<dyn Driver>, Exit>;
-
-/// The drivers beside the simulator, and how they are made.
-const OTHERS: [(&str, Prepare); 3] =
-    [(cellcc_quic_drivers::VirtualDriver::NAME, quic_virtual), ("quic", quic), ("kernel", kernel)];
+/// Makes the driver of this name.
+pub(crate) type Prepare = fn(&'static str, &Recordings) -> Result<Box<dyn Driver>, Exit>;
 
 impl Drivers {
     /// The drivers of these names. Only those are prepared: the simulator needs no rights.
     ///
     /// Must be called before the process has a second thread: some get a user namespace.
     pub(crate) fn new(names: &[String], recordings: &Recordings) -> Result<Self, Exit> {
-        let is_known = |name: &str| name == DEFAULT_DRIVER || OTHERS.iter().any(|(other, _)| *other == name);
+        let is_known = |name: &str| name == DEFAULT_DRIVER || DRIVERS.iter().any(|(other, _)| *other == name);
         if let Some(unknown) = names.iter().find(|name| !is_known(name)) {
-            let known: Vec<_> = std::iter::once(DEFAULT_DRIVER).chain(OTHERS.map(|(name, _)| name)).collect();
-            return Err(Exit::input(format!("--driver {unknown}: there are {}", known.join(", "))));
+            let known: Vec<_> =
+                std::iter::once(DEFAULT_DRIVER).chain(DRIVERS.map(|(name, _)| name)).collect();
+            let known = known.join(", ");
+            return Err(Exit::input(format!("--driver {unknown}: there are {known}{}", more())));
         }
-        let wanted = OTHERS.into_iter().filter(|(name, _)| names.iter().any(|wanted| wanted == name));
+        let wanted = DRIVERS.into_iter().filter(|(name, _)| names.iter().any(|wanted| wanted == name));
         let others = wanted.map(|(name, prepare)| Ok((name, prepare(name, recordings)?)));
         Ok(Self {
             default: SimDriver::new(cellcc_schemes::registry()).with_recordings(recordings.clone()),
@@ -51,39 +50,6 @@ impl Drivers {
         (count > 0).then_some((count, length))
     }
 }
-
-fn quic_virtual(_: &'static str, recordings: &Recordings) -> Result<Box<dyn Driver>, Exit> {
-    let driver = cellcc_quic_drivers::VirtualDriver::new(cellcc_schemes::registry());
-    Ok(Box::new(driver.with_recordings(recordings.clone())))
-}
-
-#[cfg(target_os = "linux")]
-fn kernel(name: &'static str, _: &Recordings) -> Result<Box<dyn Driver>, Exit> {
-    #[cfg(feature = "kernel")]
-    let added = cellcc_kernel::KernelSchemes::new();
-    #[cfg(not(feature = "kernel"))]
-    let added = ();
-    let driver = cellcc_emu::kernel::KernelDriver::new(added);
-    Ok(Box::new(driver.map_err(|error| Exit::input(format!("--driver {name}: {error}")))?))
-}
-
-#[cfg(target_os = "linux")]
-fn quic(name: &'static str, recordings: &Recordings) -> Result<Box<dyn Driver>, Exit> {
-    let backend = cellcc_quic_drivers::sockets::QuicBackend::new(cellcc_schemes::registry());
-    let backend = backend.with_recordings(recordings.clone());
-    let driver = cellcc_emu::udp::UdpDriver::new(name, backend);
-    Ok(Box::new(driver.map_err(|error| Exit::input(format!("--driver {name}: {error}")))?))
-}
-
-#[cfg(not(target_os = "linux"))]
-fn only_linux(name: &'static str, _: &Recordings) -> Result<Box<dyn Driver>, Exit> {
-    Err(Exit::input(format!("--driver {name}: only Linux has what it needs; use --driver {DEFAULT_DRIVER}")))
-}
-
-#[cfg(not(target_os = "linux"))]
-use only_linux as kernel;
-#[cfg(not(target_os = "linux"))]
-use only_linux as quic;
 
 impl Driver for Drivers {
     fn resolve(&self, scenario: &mut Scenario) -> Result<(), ResolveError> {

@@ -7,7 +7,7 @@ mod events;
 mod request;
 
 pub(crate) use args::Args;
-pub(crate) use drivers::Drivers;
+pub(crate) use drivers::{Drivers, Prepare};
 pub(crate) use request::with;
 
 use crate::exit::{Exit, tell};
@@ -26,6 +26,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub(crate) fn run(args: Args) -> Result<(), Exit> {
     let request = request::request(&args)?;
     request.check()?;
+    args.execution.shown.check()?;
     let drivers = &request.file.drivers;
     let events = Events::new(args.execution.events.as_deref(), drivers)?;
     let driver = Drivers::new(drivers, &events.recordings())?;

@@ -1,13 +1,11 @@
 //! `cellcc trace`: what a trace is like, and its conversion.
 
 mod convert;
-#[cfg(target_os = "linux")]
-mod diff;
 mod info;
-#[cfg(target_os = "linux")]
-mod record;
 
 use crate::exit::Exit;
+#[cfg(target_os = "linux")]
+use crate::network;
 use cellcc_link::{CapacitySpec, Source, synthetic};
 
 #[derive(Debug, clap::Subcommand)]
@@ -16,12 +14,9 @@ pub(crate) enum Command {
     Info(info::Args),
     /// Write a trace in another format, which the ending of OUT says.
     Convert(convert::Args),
-    /// Turn a real path into a trace: keep its queue filled, and write down what comes through.
     #[cfg(target_os = "linux")]
-    Record(record::Args),
-    /// Compare a recorded trace with the original.
-    #[cfg(target_os = "linux")]
-    Diff(diff::Args),
+    #[command(flatten)]
+    OfAPath(network::trace::Command),
 }
 
 pub(crate) fn run(command: &Command) -> Result<(), Exit> {
@@ -29,12 +24,10 @@ pub(crate) fn run(command: &Command) -> Result<(), Exit> {
         Command::Info(args) => info::run(args),
         Command::Convert(args) => convert::run(args),
         #[cfg(target_os = "linux")]
-        Command::Record(args) => record::run(args),
-        #[cfg(target_os = "linux")]
-        Command::Diff(args) => diff::run(args),
+        Command::OfAPath(command) => network::trace::run(command),
     }
 }
 
-fn open(text: &str) -> Result<Source, Exit> {
+pub(crate) fn open(text: &str) -> Result<Source, Exit> {
     text.parse::<CapacitySpec>().and_then(|spec| spec.open(synthetic::link)).map_err(Exit::input)
 }

@@ -5,6 +5,7 @@
 mod advice;
 mod extension;
 mod loopback;
+#[cfg(feature = "qlog")]
 mod qlog;
 mod receive_thread;
 mod robust;

@@ -2,6 +2,7 @@
 
 pub(crate) mod markup;
 pub(crate) mod plot;
+#[cfg(feature = "png")]
 pub(crate) mod png;
 pub(crate) mod style;
 pub(crate) mod thin;

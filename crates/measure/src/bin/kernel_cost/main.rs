@@ -1,7 +1,8 @@
 //! `make bench-kernel`: what the schemes cost beside the kernel's CUBIC, as root, with nothing else running.
 //!
 //! A sender in one network namespace, a receiver in another, a veth pair between them. Runs of a scheme and of CUBIC alternate,
-//! and the ratio of each pair counts, until the median ratio is known within 2 %, or for so many pairs.
+//! and the ratio of each pair counts, until the median ratio is known within 2 %, or for so many pairs. CUBIC that TCP itself
+//! paces at the rate that NATCP is advised tells what of NATCP's cost is pacing.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::disallowed_methods, clippy::print_stdout, reason = "a program that measures in real time")]
@@ -20,7 +21,11 @@ use std::time::Duration;
 use transfer::{Load, Transfer};
 
 /// Reminis' target is far above veth's RTT, as on a cellular path, so that it does not hold back. NATCP needs advice.
-const SCHEMES: [&str; 3] = ["reminis(dtt=40ms)", "nacubic", "natcp"];
+const SCHEMES: [&str; 4] = ["reminis(dtt=40ms)", "nacubic", "natcp", PACED];
+/// The kernel's CUBIC, paced at [`ADVISED`].
+const PACED: &str = "cubic paced";
+/// Bytes per second: wider than any load.
+const ADVISED: u64 = 12_500_000_000;
 /// So many pairs at most: ten minutes in all.
 const MOST_PAIRS: usize = 16;
 /// What the others are held against.
@@ -62,6 +67,9 @@ fn main() -> ExitCode {
 
 /// A scheme by its name in the kernel, which it has left when this value goes.
 fn hold(scheme: &str, machine: &Machine) -> (String, Option<Held>) {
+    if scheme == PACED {
+        return (PACED.into(), None);
+    }
     let Some(written) = Written::read(scheme).expect("a scheme") else { return (scheme.into(), None) };
     let held = Held::load(written.scheme, machine).expect("loaded");
     held.set(&written.settings).expect("set");
@@ -73,12 +81,12 @@ fn run(name: &str, held: Option<&Held>, load: Load) -> Transfer {
     let advise = || {
         let Some(held) = held else { return };
         let mut advice = AdviceValue::default();
-        (advice.bandwidth, advice.min_rtt_us, advice.period_us, advice.flows) =
-            (12_500_000_000, 1_000, 50_000, 1);
+        (advice.bandwidth, advice.min_rtt_us, advice.period_us, advice.flows) = (ADVISED, 1_000, 50_000, 1);
         advice.measured_at_us = transfer::monotonic_us();
         held.advise(RECEIVER, &advice).expect("advised");
     };
-    transfer::run(name, load, RUN, advise)
+    let (name, most) = if name == PACED { (BASELINE, Some(ADVISED)) } else { (name, None) };
+    transfer::run(name, most, load, RUN, advise)
 }
 
 fn compare(scheme: &str, load: Load, machine: &Machine, most_pairs: usize) {

@@ -7,6 +7,7 @@ use rustix::time::{ClockId, clock_gettime};
 use socket2::{Domain, Socket, Type};
 use std::fmt;
 use std::net::SocketAddr;
+use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -66,8 +67,15 @@ pub(super) fn monotonic_us() -> u64 {
     now.tv_sec as u64 * 1_000_000 + now.tv_nsec as u64 / 1000
 }
 
-/// Sends with the kernel's scheme of this name, and calls `advise` again and again.
-pub(super) fn run(scheme: &str, load: Load, length: Duration, advise: impl Fn() + Sync) -> Transfer {
+/// Sends with the kernel's scheme of this name, paced by TCP at no more than `most` bytes per second where that is given, and
+/// calls `advise` again and again.
+pub(super) fn run(
+    scheme: &str,
+    most: Option<u64>,
+    load: Load,
+    length: Duration,
+    advise: impl Fn() + Sync,
+) -> Transfer {
     let (is_over, received) = (AtomicBool::new(false), AtomicU64::new(0));
     let listener = std::thread::scope(|scope| {
         let listen = || {
@@ -97,6 +105,9 @@ pub(super) fn run(scheme: &str, load: Load, length: Duration, advise: impl Fn() 
             advise();
             let socket = Socket::new(Domain::IPV4, Type::STREAM, None).expect("a socket");
             socket.set_tcp_congestion(scheme.as_bytes()).expect("a scheme");
+            if let Some(most) = most {
+                pace(&socket, most);
+            }
             socket.connect(&SocketAddr::new(RECEIVER, PORT).into()).expect("connected");
             send(&socket, load, &is_over);
         });
@@ -104,6 +115,17 @@ pub(super) fn run(scheme: &str, load: Load, length: Duration, advise: impl Fn() 
         is_over.store(true, Ordering::Relaxed);
         measured
     })
+}
+
+/// Lets TCP pace a socket at no more than so many bytes per second, by its own timers where there is no queueing discipline `fq`.
+#[allow(unsafe_code, reason = "no crate knows SO_MAX_PACING_RATE")]
+fn pace(socket: &Socket, rate: u64) {
+    let (value, length) = ((&raw const rate).cast(), size_of_val(&rate) as libc::socklen_t);
+    // SAFETY: the socket is open, and the value is read during the call only.
+    let failed = unsafe {
+        libc::setsockopt(socket.as_raw_fd(), libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, value, length)
+    };
+    assert_eq!(failed, 0, "{}", std::io::Error::last_os_error());
 }
 
 fn send(socket: &Socket, load: Load, is_over: &AtomicBool) {

@@ -1,7 +1,7 @@
 //! Runs commands behind stages, whatever they came from, and says how well the emulator kept up.
 
 use crate::exit::{Exit, tell};
-use crate::transfer::server::{self, ServerLog, ServerOutput};
+use crate::network::transfer::server::{self, ServerLog, ServerOutput};
 use cellcc_emu::commands::{Commands, Left, MOST_COMMANDS};
 use cellcc_emu::device::Backend;
 use cellcc_emu::emulation::{DEFAULT_GRANULARITY, Emulation, EmulationSpec, SelfReport};

@@ -2,8 +2,8 @@
 
 use super::{Connect, ServiceUrl, credentials};
 use crate::exit::{Exit, print, tell};
-use crate::own_flows::own_flows;
-use crate::process::{runtime, signals};
+use crate::network::own_flows::own_flows;
+use crate::network::process::{runtime, signals};
 use cellcc_netassist_client::consent::{MAX_CONSENT, sign};
 use cellcc_netassist_client::{Client, ClientEvent, PeerName, Role};
 use cellcc_units::Span;

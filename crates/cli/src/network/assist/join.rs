@@ -2,7 +2,7 @@
 
 use super::Connect;
 use crate::exit::{Exit, tell};
-use crate::process::{runtime, signals};
+use crate::network::process::{runtime, signals};
 use cellcc_assist::Advice;
 use cellcc_kernel::steps::assisted::AdviceValue;
 use cellcc_kernel::{DEFAULT_FOLDER, Pins};

@@ -1,6 +1,7 @@
 //! `cellcc trace diff`.
 
 use crate::exit::{Exit, print};
+use crate::trace::open;
 use cellcc_record::{Agreement, compare_traces, opportunity_times};
 use cellcc_runner::traces;
 use cellcc_units::{Bytes, Span, Time};
@@ -58,6 +59,6 @@ fn sentence(agreement: &Agreement) -> String {
 }
 
 fn times(text: &str) -> Result<Vec<Time>, Exit> {
-    let capacity = super::open(&traces::normal(text))?.capacity;
+    let capacity = open(&traces::normal(text))?.capacity;
     Ok(opportunity_times(&capacity, capacity.period().unwrap_or(ENDLESS)))
 }

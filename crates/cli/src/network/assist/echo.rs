@@ -1,7 +1,7 @@
 //! `cellcc assist echo`.
 
 use crate::exit::{Exit, print};
-use crate::process::{runtime, signals};
+use crate::network::process::{runtime, signals};
 use cellcc_netassist::probe::EchoHost;
 use std::net::SocketAddr;
 use std::process::ExitCode;

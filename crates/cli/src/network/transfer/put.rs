@@ -1,9 +1,9 @@
 //! `cellcc put`: an upload.
 
-use crate::advice;
 use crate::exit::Exit;
-use crate::transfer::{self, Asked, Common};
-use crate::url::Url;
+use crate::network::advice;
+use crate::network::transfer::{self, Asked, Common};
+use crate::network::url::Url;
 use cellcc_transfer::{Direction, Payload};
 use std::path::PathBuf;
 use std::process::ExitCode;

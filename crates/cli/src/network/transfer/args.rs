@@ -1,9 +1,9 @@
 //! The arguments that `cellcc get` and `cellcc put` share, and what they mean.
 
 use super::Asked;
-use crate::advice;
 use crate::exit::Exit;
-use crate::process::{exit, qlog};
+use crate::network::advice;
+use crate::network::process::{exit, qlog};
 use cellcc_experiment::Source;
 use cellcc_quic::Congestion;
 use cellcc_transfer::{

@@ -3,7 +3,7 @@
 use super::edge::Edge;
 use super::{DELAY, QUEUE, Rounds, USERS, tell_of_round};
 use crate::exit::{Exit, tell};
-use crate::process::{exit, runtime, signals};
+use crate::network::process::{exit, runtime, signals};
 use cellcc_experiment::{Distribution, Path, Record};
 use cellcc_link::{Delay, LinkConfig, TraceCache};
 use cellcc_netassist::emulated_cell::{CellUser, EmulatedCell};

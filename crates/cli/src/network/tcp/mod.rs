@@ -8,7 +8,9 @@ mod watch;
 
 use crate::exit::{Exit, print, tell};
 use crate::grid;
-use cellcc_kernel::{ControlGroup, DEFAULT_FOLDER, Machine, Pins, Scheme, Settings, Written, routes};
+use cellcc_kernel::{
+    ControlGroup, DEFAULT_FOLDER, KernelError, Machine, Pins, Scheme, Settings, Written, routes,
+};
 use cellcc_report::TableFormat;
 use cellcc_units::instead;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -320,4 +322,10 @@ fn list_routes(format: TableFormat) -> Result<(), Exit> {
 fn described(settings: &Settings) -> String {
     let values: Vec<_> = settings.values().iter().map(|(name, value)| format!("{name}={value}")).collect();
     values.join(" ")
+}
+
+impl From<KernelError> for Exit {
+    fn from(error: KernelError) -> Self {
+        if error.is_input() { Self::input(error) } else { Self::failed(error) }
+    }
 }

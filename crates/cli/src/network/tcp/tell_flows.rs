@@ -1,8 +1,8 @@
 //! `cellcc tcp tell-flows`.
 
 use crate::exit::{Exit, tell};
-use crate::own_flows::own_flows;
-use crate::process::{runtime, signals};
+use crate::network::own_flows::own_flows;
+use crate::network::process::{runtime, signals};
 use cellcc_kernel::{ControlGroup, FlowTeller};
 use std::path::PathBuf;
 use std::time::Duration;

@@ -3,7 +3,7 @@
 use super::edge::Edge;
 use super::{DELAY, QUEUE, Rounds, USERS, tell_of_round};
 use crate::exit::{Exit, tell};
-use crate::process::{end_when_interrupted, runtime};
+use crate::network::process::{end_when_interrupted, runtime};
 use cellcc_emu::kernel::KernelDriver;
 use cellcc_experiment::{
     CellSetup, Driver, FlowSetup, Offset, Path, Record, ResolveError, RunError, Scenario, Series, Source,

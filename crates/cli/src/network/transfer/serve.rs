@@ -2,9 +2,9 @@
 
 #![allow(clippy::disallowed_methods, reason = "a server has sockets")]
 
-use crate::advice;
 use crate::exit::{Exit, print, tell};
-use crate::process::{exit, qlog, runtime, signals};
+use crate::network::advice;
+use crate::network::process::{exit, qlog, runtime, signals};
 use cellcc_control::split_list;
 use cellcc_transfer::{Identity, Limits, Server, ServerSettings, TransferError};
 use cellcc_units::{Bytes, Span};

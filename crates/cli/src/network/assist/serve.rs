@@ -2,7 +2,7 @@
 
 use super::host_counters;
 use crate::exit::{Exit, print, tell};
-use crate::process::{runtime, signals};
+use crate::network::process::{runtime, signals};
 use cellcc_netassist::daemon::{Config, Daemon};
 use std::path::PathBuf;
 use std::process::ExitCode;

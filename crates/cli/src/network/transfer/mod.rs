@@ -15,10 +15,10 @@ mod watch;
 
 pub(crate) use args::Common;
 
-use crate::advice;
 use crate::exit::Exit;
-use crate::process::{exit, runtime, signals};
-use crate::url::Url;
+use crate::network::advice;
+use crate::network::process::{exit, runtime, signals};
+use crate::network::url::Url;
 use cellcc_experiment::Record;
 use cellcc_transfer::{Direction, Outcome, Payload, TransferError};
 use cellcc_version::VERSION;

@@ -1,7 +1,7 @@
 //! Mahimahi's commands, as `cellcc mm-link ...` and through links to this program that have their names.
 
-use crate::emulator::{graph, shell};
 use crate::exit::{Exit, tell};
+use crate::network::emulator::{graph, shell};
 use cellcc_emu::mahimahi::{self, Shell};
 use cellcc_link::{CapacitySpec, synthetic};
 use cellcc_runner::traces;
@@ -155,15 +155,16 @@ pub(crate) fn by_name(arguments: impl IntoIterator<Item = OsString>) -> Vec<OsSt
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::network;
     use clap::Parser;
 
     /// The words that a shell gets.
     fn words(arguments: &[&str]) -> Vec<OsString> {
         let arguments = by_name(arguments.iter().map(OsString::from));
         match crate::Cli::parse_from(arguments).command {
-            crate::Command::Mahimahi(
+            crate::Command::Network(network::Command::Mahimahi(
                 Command::Delay(words) | Command::Link(words) | Command::Loss(words) | Command::OnOff(words),
-            ) => words.words,
+            )) => words.words,
             other => panic!("{other:?}"),
         }
     }

@@ -2,7 +2,7 @@
 
 use super::Where;
 use crate::exit::{Exit, tell};
-use crate::repeat::Repeat;
+use crate::network::repeat::Repeat;
 use cellcc_kernel::{Pins, Socket, Sockets, Zone};
 use cellcc_units::Span;
 use serde::Serialize;

@@ -1,8 +1,8 @@
 //! `cellcc shell`: a program whose traffic crosses an emulated link. Its flags are a Scenario's path.
 
 use crate::conditions;
-use crate::emulator::emulated::{self, Asked, How, MOST_USERS};
 use crate::exit::Exit;
+use crate::network::emulator::emulated::{self, Asked, How, MOST_USERS};
 use cellcc_emu::log::{LogHeader, LogSpec};
 use cellcc_emu::mahimahi::Chain;
 use cellcc_emu::path::{Stages, stages};

@@ -2,8 +2,8 @@
 
 use super::Connect;
 use crate::exit::{Exit, tell};
-use crate::process::{runtime, signals};
-use crate::repeat::Repeat;
+use crate::network::process::{runtime, signals};
+use crate::network::repeat::Repeat;
 use cellcc_assist::{AdviceClass, AdviceRecord};
 use cellcc_netassist_client::{Client, ClientEvent, Role};
 use serde::Serialize;

@@ -1,8 +1,8 @@
 //! What `cellcc serve` and `cellcc put` have in common: who tells their schemes about the bottleneck.
 
-use crate::assist;
 use crate::exit::{Exit, tell};
-use crate::process::exit;
+use crate::network::assist;
+use crate::network::process::exit;
 use cellcc_netassist_client::{AssistedPeers, Role};
 use cellcc_transfer::AdviceConfig;
 use cellcc_units::Span;

@@ -1,7 +1,7 @@
 //! The address of a service or of its broker.
 
 use crate::exit::Exit;
-use crate::url::Url;
+use crate::network::url::Url;
 use cellcc_netassist_client::{BrokerUrl, ServiceAddress};
 use std::fmt;
 use std::str::FromStr;

@@ -1,0 +1,84 @@
+//! What the feature `network` adds: commands and drivers with sockets, programs or the kernel's TCP. In a build without it
+//! `without_network.rs` stands in its place.
+
+mod advice;
+mod assist;
+mod drivers;
+#[cfg(target_os = "linux")]
+mod emulator;
+mod own_flows;
+mod process;
+mod repeat;
+#[cfg(all(target_os = "linux", feature = "kernel"))]
+mod tcp;
+#[cfg(target_os = "linux")]
+pub(crate) mod trace;
+mod transfer;
+mod url;
+
+use crate::exit::Exit;
+pub(crate) use drivers::DRIVERS;
+use std::env;
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+/// What is said of a driver that there is not: nothing more, as this build leaves none out.
+pub(crate) fn more() -> String {
+    String::new()
+}
+
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum Command {
+    /// Summarise a link's packet log, as text and SVG.
+    #[cfg(target_os = "linux")]
+    Graph(emulator::graph::Args),
+    #[cfg(target_os = "linux")]
+    #[command(flatten)]
+    Mahimahi(emulator::mahimahi::Command),
+    /// Start a program so that its traffic crosses an emulated link.
+    #[cfg(target_os = "linux")]
+    Shell(Box<emulator::shell::Args>),
+    /// Check what the emulator can do on this machine.
+    #[cfg(target_os = "linux")]
+    Doctor(emulator::doctor::Args),
+    /// Load schemes into the kernel's TCP, for every program on this machine.
+    #[cfg(all(target_os = "linux", feature = "kernel"))]
+    #[command(subcommand)]
+    Tcp(tcp::Command),
+    /// Download over QUIC from `cellcc serve`, and report how it went.
+    Get(Box<transfer::get::Args>),
+    /// Upload over QUIC to `cellcc serve`, and report how it went.
+    Put(Box<transfer::put::Args>),
+    /// Answer `cellcc get` and `cellcc put`.
+    Serve(Box<transfer::serve::Args>),
+    /// Network assistance: tell servers what each user's bottleneck can carry.
+    #[command(subcommand)]
+    Assist(assist::Command),
+}
+
+pub(crate) fn run(command: Command) -> Result<ExitCode, Exit> {
+    match command {
+        #[cfg(target_os = "linux")]
+        Command::Graph(args) => emulator::graph::run(&args).map(|()| ExitCode::SUCCESS),
+        #[cfg(target_os = "linux")]
+        Command::Mahimahi(command) => emulator::mahimahi::run(command),
+        #[cfg(target_os = "linux")]
+        Command::Shell(args) => emulator::shell::run(*args),
+        #[cfg(target_os = "linux")]
+        Command::Doctor(args) => emulator::doctor::run(&args).map(|()| ExitCode::SUCCESS),
+        #[cfg(all(target_os = "linux", feature = "kernel"))]
+        Command::Tcp(command) => tcp::run(&command),
+        Command::Get(args) => transfer::get::run(*args),
+        Command::Put(args) => transfer::put::run(*args),
+        Command::Serve(args) => transfer::serve::run(*args),
+        Command::Assist(command) => assist::run(command),
+    }
+}
+
+/// The arguments; those of a call by one of Mahimahi's names as ours.
+pub(crate) fn arguments() -> Vec<OsString> {
+    #[cfg(target_os = "linux")]
+    return emulator::mahimahi::by_name(env::args_os());
+    #[cfg(not(target_os = "linux"))]
+    env::args_os().collect()
+}
