@@ -175,7 +175,7 @@ fn table(schemes: &[&str], packets: &[(f64, BTreeMap<u64, f64>)]) -> Outcome<Str
     for stage in stages {
         row(stage, &|column| of(column, stage))?;
     }
-    row(OTHER, &|column| packets[column].0 - columns[column].values().sum::<f64>())?;
+    row(OTHER, &|column| (packets[column].0 - columns[column].values().sum::<f64>()).max(0.0))?;
     row("**sum**", &|column| packets[column].0)?;
     Ok(text)
 }
