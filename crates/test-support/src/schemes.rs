@@ -31,8 +31,8 @@ pub fn schemes_without(left_out: &[(&str, &str)]) -> Vec<String> {
     let registry = cellcc_schemes::registry();
     let mut texts: Vec<String> = Vec::new();
     for info in registry.schemes() {
-        texts.push(info.name.into());
-        let is_variant = |text: &&str| text.split('(').next() == Some(info.name);
+        texts.push(info.name.to_string());
+        let is_variant = |text: &&str| text.split('(').next() == Some(&*info.name);
         texts.extend(VARIANTS.into_iter().filter(is_variant).map(String::from));
     }
     for (name, reason) in left_out {
