@@ -47,6 +47,7 @@ pub fn check_emulated(path: &Path) -> Result<(), RequestError> {
         }
         queue("--queue", "path.queue", path.queue)?;
         queue("--up-queue", "path.reverse.queue", path.reverse.queue)?;
+        no_grain(path)?;
         [("--queue", path.queue), ("--up-queue", path.reverse.queue)].into_iter().try_for_each(no_ack_filter)
     };
     checks().map_err(RequestError::new)
@@ -99,6 +100,7 @@ fn check_values(file: &PlanFile) -> Result<(), String> {
     share("path.reordered", path.reordered)?;
     let takes = "0s to 60s, such as 10ms";
     only_in_file("path.reordered_by", path.reordered_by, Span::ZERO, LONGEST_DELAY, takes)?;
+    only_in_file("path.grain", path.grain, Span::ZERO, Span::from_secs(1), "0s to 1s, such as 1ms")?;
     check_netassist(&file.netassist)
 }
 
@@ -211,6 +213,15 @@ fn queue(flag: &str, key: &str, queue: Queue) -> Result<(), String> {
 }
 
 /// The emulator's links carry whole packets, whatever they hold.
+fn no_grain(path: &Path) -> Result<(), String> {
+    match path.grain {
+        Span::ZERO => Ok(()),
+        grain => Err(format!(
+            "path.grain = \"{grain}\": the emulator releases a packet when it is due, only the simulator rounds its times; leave it out"
+        )),
+    }
+}
+
 fn no_ack_filter((flag, queue): (&str, Queue)) -> Result<(), String> {
     match queue {
         Queue::DropTail(DropTail { ack_filter: true, .. }) => Err(format!(

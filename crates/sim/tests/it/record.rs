@@ -112,6 +112,7 @@ proptest! {
         ][..]),
         jitter_ms in prop::sample::select(&[0, 0, 10][..]),
         jitter_reorders in any::<bool>(),
+        grain_ms in 0_u64..3,
         rtt_ms in 1_u64..300,
         loss in prop::sample::select(&[0.0, 0.01, 0.3][..]),
         ack_loss in prop::sample::select(&[0.0, 0.5][..]),
@@ -127,6 +128,7 @@ proptest! {
             file.path.loss = Ratio::new(loss);
             file.path.jitter = Span::from_millis(jitter_ms);
             file.path.jitter_reorders = jitter_reorders;
+            file.path.grain = Span::from_millis(grain_ms);
             file.path.reverse.loss = Ratio::new(ack_loss);
             file.endpoint.ack_every = ack_every;
             file.endpoint.recovery = recovery;
