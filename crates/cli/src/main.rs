@@ -18,6 +18,10 @@ mod results;
 mod schemes;
 mod terminal;
 mod trace;
+// Its tests compare it with `network`.
+#[cfg(all(test, feature = "network"))]
+#[allow(dead_code)]
+mod without_network;
 
 use clap::{Parser, Subcommand};
 use exit::Exit;
