@@ -23,6 +23,8 @@ pub struct PathLinks {
     pub scheduler: Option<Scheduler>,
     /// Which data packets arrive later than others sent after them.
     pub reordering: Option<ReorderingConfig>,
+    /// How long the clocks of the links and of their delays stand still; zero: never.
+    pub grain: Span,
     /// Back from the receivers.
     pub reverse: LinkConfig,
     /// Decides which acknowledgements are lost.
@@ -41,7 +43,12 @@ impl PathLinks {
                     .into(),
             ));
         }
-        let Path { reordered, reordered_by, reverse, .. } = &scenario.path;
+        let Path { reordered, reordered_by, grain, reverse, .. } = &scenario.path;
+        if scenario.cell.is_some() && !grain.is_zero() {
+            return Err(ResolveError(format!(
+                "path.grain = \"{grain}\" is of Mahimahi's links, and a cell has slots of its own: leave one of the two out"
+            )));
+        }
         let delay = scenario.forward_delay()?;
         let loss = LossRate::with_extra(scenario.path.loss, &scenario.path.extra_loss)
             .map_err(|error| ResolveError(format!("extra loss: {error}")))?;
@@ -62,6 +69,7 @@ impl PathLinks {
                 by: *reordered_by,
                 seed: scenario.seed_of(Randomness::Reordering),
             }),
+            grain: *grain,
             reverse: LinkConfig {
                 capacity: Arc::clone(&capacities.reverse),
                 queue: reverse.queue,
@@ -76,7 +84,7 @@ impl PathLinks {
     /// The forward path.
     pub fn forward<P: Packet>(&self) -> ForwardPath<P> {
         let forward = match &self.scheduler {
-            None => ForwardPath::link(self.forward[0].clone(), self.forward_seed),
+            None => Link::with_grain(self.forward[0].clone(), self.forward_seed, self.grain).into(),
             Some(scheduler) => ForwardPath::cell(self.forward.clone(), *scheduler, self.forward_seed),
         };
         match self.reordering {
@@ -87,7 +95,7 @@ impl PathLinks {
 
     /// The reverse path.
     pub fn reverse<P: Packet>(&self) -> Link<P> {
-        Link::new(self.reverse.clone(), self.reverse_seed)
+        Link::with_grain(self.reverse.clone(), self.reverse_seed, self.grain)
     }
 }
 

@@ -82,6 +82,10 @@ pub struct Path {
     /// By how much later those arrive.
     #[serde(skip_serializing_if = "is_default_lateness")]
     pub reordered_by: Span,
+    /// The links and the delays behind them read a clock that stands still for so long: `1ms` as Mahimahi's programs do. Both
+    /// directions. Zero: the time itself.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub grain: Span,
     /// The reverse path, of the acknowledgements.
     pub reverse: Reverse,
 }
@@ -233,6 +237,7 @@ impl Default for Path {
             jitter_reorders: false,
             reordered: Ratio::ZERO,
             reordered_by: DEFAULT_LATENESS,
+            grain: Span::ZERO,
             reverse: Reverse::default(),
         }
     }

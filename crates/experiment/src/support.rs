@@ -16,6 +16,8 @@ pub struct Support {
     pub tcp_receivers: bool,
     /// Queues that filter acknowledgements.
     pub ack_filter: bool,
+    /// Links whose clock has a grain.
+    pub grain: bool,
     /// Metrics that leave the beginning of a run out.
     pub warm_up: bool,
 }
@@ -28,6 +30,7 @@ impl Support {
         rack: true,
         tcp_receivers: true,
         ack_filter: true,
+        grain: true,
         warm_up: true,
     };
     /// QUIC in virtual time. It encrypts acknowledgements, so that a base station cannot write to them.
@@ -40,10 +43,16 @@ impl Support {
         ..Self::SIM
     };
     /// QUIC over real sockets.
-    pub const QUIC: Self = Self { driver: "quic", warm_up: false, ..Self::QUIC_VIRTUAL };
+    pub const QUIC: Self = Self { driver: "quic", grain: false, warm_up: false, ..Self::QUIC_VIRTUAL };
     /// The kernel's TCP.
-    pub const KERNEL: Self =
-        Self { driver: "kernel", in_band: false, ack_filter: false, warm_up: false, ..Self::SIM };
+    pub const KERNEL: Self = Self {
+        driver: "kernel",
+        in_band: false,
+        ack_filter: false,
+        grain: false,
+        warm_up: false,
+        ..Self::SIM
+    };
 
     /// Refuses what would otherwise be left out silently.
     ///
@@ -55,6 +64,12 @@ impl Support {
         let asked = [
             (!scenario.warm_up.is_zero() && !self.warm_up).then(|| {
                 format!("warm_up = \"{}\", and {self} measures all of a run; leave --warm-up out", scenario.warm_up)
+            }),
+            (!scenario.path.grain.is_zero() && !self.grain).then(|| {
+                format!(
+                    "path.grain = \"{}\" is the simulator's, and the links of {self} release a packet when it is due; leave it out",
+                    scenario.path.grain
+                )
             }),
             (endpoint.recovery == LossDetection::Rack && !self.rack)
                 .then(|| format!("endpoint.recovery = \"rack\" is TCP's, and {self} runs QUIC; write \"quic\"")),

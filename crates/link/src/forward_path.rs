@@ -27,7 +27,7 @@ enum Bottleneck<P> {
 impl<P: Packet> ForwardPath<P> {
     /// One link, whichever user a packet is for. `seed` decides which packets are lost.
     pub fn link(config: LinkConfig, seed: u64) -> Self {
-        Self { bottleneck: Bottleneck::Link(Box::new(Link::new(config, seed))), reordering: None }
+        Link::new(config, seed).into()
     }
 
     /// A cell of these users. `seed` decides which packets are lost.
@@ -122,6 +122,13 @@ impl<P: Packet> ForwardPath<P> {
             Time::NEVER => Poll::Idle,
             wake => Poll::Wake(wake),
         }
+    }
+}
+
+impl<P> From<Link<P>> for ForwardPath<P> {
+    /// One link, whichever user a packet is for.
+    fn from(link: Link<P>) -> Self {
+        Self { bottleneck: Bottleneck::Link(Box::new(link)), reordering: None }
     }
 }
 

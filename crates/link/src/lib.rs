@@ -12,6 +12,7 @@ mod cell;
 mod delay;
 mod drop_tail_link;
 mod forward_path;
+mod grain;
 mod link;
 mod loss;
 mod packet;

@@ -5,6 +5,7 @@ use crate::capacity::Capacity;
 use crate::delay::Delay;
 use crate::delay::jitter::Jitter;
 use crate::drop_tail_link::DropTailLink;
+use crate::grain::GrainLink;
 use crate::loss::{LossOverTime, LossRate};
 use crate::packet::{Delivery, DropReason, Dropped, Packet, Poll};
 use crate::queue::QueueCounters;
@@ -52,6 +53,7 @@ pub struct Link<P> {
 enum Server<P> {
     DropTail(DropTailLink<P>),
     Aqm(Box<AqmLink<P>>),
+    Grain(Box<GrainLink<P>>),
 }
 
 impl<P: Packet> Link<P> {
@@ -69,6 +71,16 @@ impl<P: Packet> Link<P> {
         Self { loss, server }
     }
 
+    /// The same with clocks that stand still within each `grain`, one at the link and one at the delay behind it; with a
+    /// millisecond these are Mahimahi's programs. Zero: no grain.
+    pub fn with_grain(config: LinkConfig, seed: u64, grain: Span) -> Self {
+        if grain.is_zero() {
+            return Self::new(config, seed);
+        }
+        let loss = LossOverTime::new(config.loss.clone(), seed);
+        Self { loss, server: Server::Grain(Box::new(GrainLink::new(config, seed, grain))) }
+    }
+
     /// Hands a packet to the link at `now`, which must not be earlier than in any call before. The link does not
     /// check this: a packet with an earlier time is served after the packets before it, and its queueing delay is
     /// then wrong.
@@ -83,6 +95,7 @@ impl<P: Packet> Link<P> {
         match &mut self.server {
             Server::DropTail(link) => link.enqueue(now, packet),
             Server::Aqm(link) => link.enqueue(now, packet),
+            Server::Grain(link) => link.enqueue(now, packet),
         }
     }
 
@@ -92,6 +105,7 @@ impl<P: Packet> Link<P> {
         match &mut self.server {
             Server::DropTail(link) => link.poll(now),
             Server::Aqm(link) => link.poll(now),
+            Server::Grain(link) => link.poll(now),
         }
     }
 
@@ -102,6 +116,7 @@ impl<P: Packet> Link<P> {
         match &self.server {
             Server::DropTail(link) => link.next_wake(),
             Server::Aqm(link) => link.next_wake(),
+            Server::Grain(link) => link.next_wake(),
         }
     }
 
@@ -114,6 +129,7 @@ impl<P: Packet> Link<P> {
         let last = match &self.server {
             Server::DropTail(link) => link.last_arrival_until(limit),
             Server::Aqm(link) => link.last_wake_until(limit),
+            Server::Grain(_) => None,
         };
         last.unwrap_or(first)
     }
@@ -123,6 +139,7 @@ impl<P: Packet> Link<P> {
         match &mut self.server {
             Server::DropTail(link) => link.backlog(now),
             Server::Aqm(link) => link.backlog(now),
+            Server::Grain(link) => link.backlog(now),
         }
     }
 
@@ -131,6 +148,7 @@ impl<P: Packet> Link<P> {
         match &mut self.server {
             Server::DropTail(link) => link.counters(now),
             Server::Aqm(link) => link.counters(now),
+            Server::Grain(link) => link.counters(now),
         }
     }
 
@@ -144,6 +162,7 @@ impl<P: Packet> Link<P> {
         match &self.server {
             Server::DropTail(link) => link.capacity(),
             Server::Aqm(link) => link.capacity(),
+            Server::Grain(link) => link.capacity(),
         }
     }
 }

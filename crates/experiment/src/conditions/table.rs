@@ -81,6 +81,10 @@ const PATH: &[Condition] = &[
         .means("Share of data packets that arrive later than others sent after them"),
     shell("reordered-by", "path.reordered_by", time("0s to 60s, such as 10ms"))
         .means("By how much later those arrive [default: 10ms]"),
+    key("path.grain", time("0s to 1s, such as 1ms")).means(
+        "The links and the delays behind them read a clock that stands still for so long, as that of \
+         Mahimahi's programs does for a millisecond",
+    ),
     flag("reverse-rate", "path.reverse.trace", text("FILE|NAME|RATE"))
         .shell("up")
         .means("Capacity of the reverse path, which carries the acknowledgements: as of the link"),

@@ -16,6 +16,10 @@ fn millis(millis: u64) -> Time {
 }
 
 fn link(capacity: Capacity, queue: &str, delay: &str, loss: f64) -> Link<Numbered> {
+    link_with_grain(capacity, queue, delay, loss, 0)
+}
+
+fn link_with_grain(capacity: Capacity, queue: &str, delay: &str, loss: f64, grain_ms: u64) -> Link<Numbered> {
     let config = LinkConfig {
         capacity: Arc::new(capacity),
         queue: queue.parse().unwrap(),
@@ -23,7 +27,7 @@ fn link(capacity: Capacity, queue: &str, delay: &str, loss: f64) -> Link<Numbere
         jitter: Jitter::NONE,
         loss: LossRate::constant(Ratio::new(loss)),
     };
-    Link::new(config, 1)
+    Link::with_grain(config, 1, Span::from_millis(grain_ms))
 }
 
 /// 1500 bytes per millisecond.
@@ -154,6 +158,7 @@ proptest! {
         packets in proptest::collection::vec((0u64..4_000, 40u64..3000), 1..200),
         queue in prop_oneof![Just("5pkt"), Just("10kB"), Just("7ms"), Just("unlimited")],
         opportunities in any::<bool>(),
+        grain_ms in 0_u64..3,
     ) {
         let capacity = if opportunities {
             Capacity::from_opportunities([0, 1, 1, 3, 8, 8, 9]).unwrap()
@@ -162,7 +167,7 @@ proptest! {
                 .map(|(mbit, length)| (Span::from_millis(length), cellcc_units::Rate::from_mbit_per_sec(mbit)));
             Capacity::from_steps(steps.to_vec()).unwrap()
         };
-        let mut link = link(capacity, queue, "5ms@20ms,1ms", 0.1);
+        let mut link = link_with_grain(capacity, queue, "5ms@20ms,1ms", 0.1, grain_ms);
         let (mut now, mut admitted, mut arrived) = (Time::ZERO, Vec::new(), Vec::new());
         for (number, (gap_micros, size)) in (0..).zip(packets) {
             now += Span::from_micros(gap_micros);

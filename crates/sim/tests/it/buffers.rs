@@ -6,14 +6,11 @@ use cellcc_test_support::schemes_without;
 use cellcc_units::{QueueLimit, Span};
 
 /// What buffers do not show.
-const LEFT_OUT: [(&str, &str); 4] = [
-    ("nacubic", ASSISTED),
-    ("nacap", ASSISTED),
-    ("tg", ASSISTED),
-    ("nabbr", ASSISTED),
-];
+const LEFT_OUT: [(&str, &str); 4] =
+    [("nacubic", ASSISTED), ("nacap", ASSISTED), ("tg", ASSISTED), ("nabbr", ASSISTED)];
 
-const ASSISTED: &str = "network assistance, of which natcp is there, says what the link carries whatever its buffer";
+const ASSISTED: &str =
+    "network assistance, of which natcp is there, says what the link carries whatever its buffer";
 
 /// 20 Mbit/s and 40 ms: a bandwidth-delay product of 67 packets; a quarter of it, half, one, two, eight.
 const BUFFERS_PACKETS: [u64; 5] = [17, 33, 67, 133, 533];

@@ -2,8 +2,8 @@
 
 use crate::common::compare;
 use cellcc_experiment::{CellSetup, LossDetection, PlanFile, Record};
-use cellcc_units::{Ratio, Span};
 use cellcc_test_support::schemes_without;
+use cellcc_units::{Ratio, Span};
 use proptest::prelude::*;
 
 fn short(file: &mut PlanFile) {
@@ -95,6 +95,7 @@ proptest! {
         ][..]),
         jitter_ms in prop::sample::select(&[0, 0, 10][..]),
         jitter_reorders in any::<bool>(),
+        grain_ms in 0_u64..3,
         rtt_ms in 1_u64..300,
         loss in prop::sample::select(&[0.0, 0.01, 0.3][..]),
         ack_loss in prop::sample::select(&[0.0, 0.5][..]),
@@ -110,6 +111,7 @@ proptest! {
             file.path.loss = Ratio::new(loss);
             file.path.jitter = Span::from_millis(jitter_ms);
             file.path.jitter_reorders = jitter_reorders;
+            file.path.grain = Span::from_millis(grain_ms);
             file.path.reverse.loss = Ratio::new(ack_loss);
             file.endpoint.ack_every = ack_every;
             file.endpoint.recovery = recovery;
