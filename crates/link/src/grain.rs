@@ -173,10 +173,8 @@ impl<P: Packet> GrainLink<P> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::capacity::Capacity;
     use crate::delay::jitter::Jitter;
-    use cellcc_units::{Bytes, QueueLimit};
-    use std::sync::Arc;
+    use cellcc_units::QueueLimit;
 
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     struct Numbered(u64);
