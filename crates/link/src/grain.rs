@@ -15,7 +15,7 @@
 
 use crate::capacity::Capacity;
 use crate::capacity::schedule::StepCursor;
-use crate::delay::{Delay, line};
+use crate::delay::Delay;
 use crate::link::{Link, LinkConfig};
 use crate::loss::LossRate;
 use crate::packet::{Delivery, Dropped, Packet, Poll};
@@ -34,7 +34,7 @@ pub(crate) struct GrainLink<P> {
     link: Link<P>,
     delay: Delay,
     delay_now: StepCursor<Span>,
-    /// In the delay: they arrive when they are due by the clock, or somewhat later.
+    /// In the delay, in order: they arrive when they are due by the clock, or somewhat later, and never before the one in front.
     delayed: VecDeque<Delivery<P>>,
     /// When each of the two programs looked last.
     link_looked: Time,
@@ -149,7 +149,7 @@ impl<P: Packet> GrainLink<P> {
                 Poll::Ready(carried) => {
                     let departed_at = self.clock_reaches(carried.departed_at);
                     let due = clock + self.delay_now.value_at(&self.delay.0, clock);
-                    line::insert(&mut self.delayed, Delivery { departed_at, arrived_at: due, ..carried });
+                    self.delayed.push_back(Delivery { departed_at, arrived_at: due, ..carried });
                     came = true;
                 }
                 Poll::Dropped(dropped) => self.dropped.push_back(Dropped { at: now, ..dropped }),
@@ -165,8 +165,10 @@ impl<P: Packet> GrainLink<P> {
     fn release(&mut self, now: Time) {
         self.delay_looked = now;
         let clock = self.clock(now);
-        let due = self.delayed.partition_point(|first| first.arrived_at <= clock);
-        self.arrived.extend(self.delayed.drain(..due).map(|due| Delivery { arrived_at: now, ..due }));
+        while self.delayed.front().is_some_and(|first| first.arrived_at <= clock) {
+            let due = self.delayed.pop_front().map(|first| Delivery { arrived_at: now, ..first });
+            self.arrived.extend(due);
+        }
     }
 }
 
@@ -204,10 +206,14 @@ mod tests {
     /// When each packet arrives, of those that `link` still holds.
     fn arrivals(mut link: GrainLink<Numbered>) -> Vec<Time> {
         let mut arrivals = Vec::new();
-        while let Poll::Ready(delivery) = link.poll(link.next_wake()) {
-            arrivals.push(delivery.arrived_at);
+        loop {
+            match link.poll(link.next_wake()) {
+                Poll::Ready(delivery) => arrivals.push(delivery.arrived_at),
+                Poll::Wake(_) => {}
+                Poll::Dropped(dropped) => panic!("{dropped:?}"),
+                Poll::Idle => return arrivals,
+            }
         }
-        arrivals
     }
 
     #[test]
