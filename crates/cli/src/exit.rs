@@ -17,6 +17,8 @@ pub(crate) enum Exit {
     Failed(Box<dyn Error>),
     /// Runs failed and have been named already: status 1.
     FailedRuns,
+    /// A verdict or a number is another one than before, and has been named already: status 1.
+    Differs,
     /// Interrupted, and the way to go on has been named already: status 130.
     Interrupted,
     /// A command that was to run cannot be started: the status by which shells say so.
@@ -34,17 +36,23 @@ impl Exit {
         Self::Failed(error.into())
     }
 
+    /// What went wrong, in words.
+    pub(crate) fn text(&self) -> String {
+        match self {
+            Self::Input(error) | Self::Failed(error) | Self::Command(error, _) => with_causes(error.as_ref()),
+            Self::FailedRuns | Self::Differs | Self::Interrupted | Self::Closed => String::new(),
+        }
+    }
+
     /// Tells the error, and gives the status.
     pub(crate) fn report(self) -> ExitCode {
         match &self {
-            Self::Input(error) | Self::Failed(error) | Self::Command(error, _) => {
-                tell(&format!("error: {}", with_causes(error.as_ref())))
-            }
-            Self::FailedRuns | Self::Interrupted | Self::Closed => {}
+            Self::Input(_) | Self::Failed(_) | Self::Command(..) => tell(&format!("error: {}", self.text())),
+            Self::FailedRuns | Self::Differs | Self::Interrupted | Self::Closed => {}
         }
         match self {
             Self::Input(_) => ExitCode::from(2),
-            Self::Failed(_) | Self::FailedRuns => ExitCode::from(1),
+            Self::Failed(_) | Self::FailedRuns | Self::Differs => ExitCode::from(1),
             Self::Interrupted => ExitCode::from(130),
             Self::Command(_, status) => ExitCode::from(status),
             Self::Closed => ExitCode::SUCCESS,

@@ -14,6 +14,7 @@ mod man;
 #[cfg_attr(not(feature = "network"), path = "without_network.rs")]
 mod network;
 mod present;
+mod reproduce;
 mod results;
 mod schemes;
 mod terminal;
@@ -40,6 +41,12 @@ struct Cli {
 enum Command {
     /// Run schemes over links and report what came out.
     Compare(Box<compare::Args>),
+    /// Judge what the papers say by runs of your own, and check the tables of the documentation.
+    ///
+    /// Run it in a clone of the repository, whose claims/, scenarios/ and docs/ it reads. CELLCC_TRACES names the folder of the
+    /// recordings; claims whose recordings are not there are named and left out. Exit status: 0 every verdict is that of
+    /// claims/state.tsv, 1 one differs, for better or worse, a number of a page has drifted, or a run failed; 2 bad input.
+    Reproduce(Box<reproduce::Args>),
     /// Describe the schemes and their parameters.
     Schemes(schemes::Args),
     /// Look at traces and convert them.
@@ -70,6 +77,7 @@ enum Command {
 fn main() -> ExitCode {
     let result = match Cli::parse_from(network::arguments()).command {
         Command::Compare(args) => compare::run(*args),
+        Command::Reproduce(args) => reproduce::run(&args),
         Command::Schemes(args) => schemes::run(&args),
         Command::Trace(command) => trace::run(&command),
         Command::Merge(args) => results::merge::run(&args),

@@ -1,9 +1,9 @@
 //! Records by row of the tables and trace, and the averages over them.
 
-use crate::average::{Average, Kind, mean};
 use crate::drawing::style::SchemeStyle;
 use crate::tables::column::{Measure, throughput, utilisation};
 use cellcc_experiment::{DEFAULT_DRIVER, LIMIT, Record, row_name, unlike_settings};
+use cellcc_statistics::{Average, Kind, mean};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A scalar of a run; `None` where it does not exist.

@@ -1,9 +1,9 @@
 //! Results of each flow, and of the flows of a user or of a scheme together.
 
-use crate::average::{Average, Kind, mean};
 use crate::comparison::{Comparison, Row, Trace};
 use crate::tables::grid::{Cell, Grid, GridRow};
 use cellcc_experiment::{Distribution, FlowRecord, Record};
+use cellcc_statistics::{Average, Kind, mean};
 use std::collections::BTreeMap;
 
 /// Flows of one row that the table shows one by one; the others are in CSV and JSON.

@@ -14,9 +14,10 @@
 //! | [`time_figure`] | one SVG of values over time |
 //! | [`frontier_figure`] | one SVG of the least delay at each use, and of schemes beside it |
 //! | [`beside_line`] | how the delay of a scheme compares with another one's along its knob |
+//! | [`claims_page`] | what papers say beside what came out |
 //! | [`png`] | an SVG as pixels, with the feature of that name |
 
-mod average;
+mod claims;
 mod comparison;
 mod curves;
 mod data;
@@ -33,6 +34,7 @@ mod report;
 mod sweep;
 mod tables;
 
+pub use claims::{ClaimRow, claims_page};
 pub use explain::{
     AgainstLine, BesideLine, Bound, DelayAgainst, ExplainError, Explanation, FrontierFigure, LinkDelay,
     LinkPart, SchemeDelay, UseAndDelay, beside_line, frontier_figure, least_delays,

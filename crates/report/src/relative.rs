@@ -1,9 +1,9 @@
 //! Every row beside a baseline: ratios on each trace, then their geometric mean over traces.
 
-use crate::average::{Average, Kind, mean};
 use crate::comparison::{Comparison, Quantity, Row};
 use crate::tables::grid::{Cell, Grid, GridRow};
 use cellcc_experiment::DEFAULT_DRIVER;
+use cellcc_statistics::{Average, Kind, mean};
 
 /// What the columns mean that are no ratios of the scheme's value to the baseline's.
 pub(crate) const NOTE: &str = "Power disadvantage: the baseline's power / the scheme's; above 1 is worse than the \

@@ -11,14 +11,14 @@ use std::time::Duration;
 const PARTS: u64 = 1_000_000;
 
 #[derive(Debug)]
-pub(super) struct Bar {
+pub(crate) struct Bar {
     bar: ProgressBar,
     tally: Arc<Mutex<Tally>>,
     quiet: bool,
 }
 
 impl Bar {
-    pub(super) fn new(quiet: bool) -> Self {
+    pub(crate) fn new(quiet: bool) -> Self {
         let target = if quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
         let bar = ProgressBar::with_draw_target(None, target);
         let tally = Arc::new(Mutex::new(Tally::default()));
@@ -41,7 +41,7 @@ impl Bar {
         Self { bar, tally, quiet }
     }
 
-    pub(super) fn clear(&self) {
+    pub(crate) fn clear(&self) {
         self.bar.finish_and_clear();
     }
 

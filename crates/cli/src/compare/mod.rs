@@ -7,8 +7,9 @@ mod events;
 mod request;
 
 pub(crate) use args::Args;
+pub(crate) use bar::Bar;
 pub(crate) use drivers::{Drivers, Prepare};
-pub(crate) use request::with;
+pub(crate) use request::{of_words, with};
 
 use crate::exit::{Exit, tell};
 use crate::free_folder::first_free;
@@ -78,12 +79,12 @@ fn conclude(outcome: &Outcome, out: &OutputFolder, execution: &ExecutionArgs) ->
     shown
 }
 
-fn processors() -> NonZeroUsize {
+pub(crate) fn processors() -> NonZeroUsize {
     NonZeroUsize::new(Host::this().cpus).unwrap_or(NonZeroUsize::MIN)
 }
 
 /// The first interrupt ends the runs in virtual time, and lets those in real time come to their end; the second does not.
-fn stop_on_signal() -> Result<Arc<AtomicBool>, Exit> {
+pub(crate) fn stop_on_signal() -> Result<Arc<AtomicBool>, Exit> {
     let stop = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&stop);
     let handler = move || {

@@ -10,6 +10,21 @@ pub(super) fn request(args: &Args) -> Result<Request, Exit> {
     with(base(args)?, &args.conditions)
 }
 
+/// What the words of a command ask for, as they stand in a page: `cellcc compare ...`.
+pub(crate) fn of_words(words: &[String]) -> Result<Request, Exit> {
+    #[derive(clap::Parser)]
+    #[command(name = "cellcc compare", no_binary_name = true)]
+    struct Compare {
+        #[command(flatten)]
+        args: Args,
+    }
+    let compare = <Compare as clap::Parser>::try_parse_from(words).map_err(|error| {
+        let text = error.to_string();
+        Exit::input(text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned())
+    })?;
+    request(&compare.args)
+}
+
 /// What a Scenario file asks for, and over it the flags.
 pub(crate) fn with(request: Request, conditions::Flags(given): &conditions::Flags) -> Result<Request, Exit> {
     let request = request.with(given)?;

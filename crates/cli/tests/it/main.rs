@@ -7,8 +7,6 @@ mod assist;
 mod bad_input;
 mod commands;
 mod compare;
-#[cfg(unix)]
-mod docs_check;
 mod documents;
 mod explain;
 mod foreign_files;
@@ -16,5 +14,6 @@ mod foreign_files;
 mod mahimahi;
 mod output_folder;
 mod replay;
+mod reproduce;
 #[cfg(all(target_os = "linux", feature = "kernel"))]
 mod tcp;

@@ -151,3 +151,32 @@ fn what_cannot_be_recorded_is_refused_before_anything_runs() {
         assert!(!folder.path().join("cellcc-out").exists(), "{arguments:?}");
     }
 }
+
+/// The page shows what the commands print.
+#[test]
+fn the_page_on_replay_shows_what_its_commands_print() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = [
+        "compare",
+        "-q",
+        "--schemes",
+        "reminis",
+        "--traces",
+        "lte-drive",
+        "--duration",
+        "10s",
+        "--events",
+        "events",
+    ];
+    cellcc(folder.path()).args(run).assert().success();
+    let log = event_logs(folder.path()).remove(0);
+    let page = include_str!("../../../../docs/how-to/replay.md");
+    let printed = |arguments: &[&str]| {
+        let output = cellcc(folder.path()).arg("replay").arg(&log).args(arguments).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    for text in [printed(&[]), printed(&["--scheme", "reminis(dtt=40ms)"])] {
+        let lines: Vec<_> = text.lines().map(str::trim_end).collect();
+        assert!(page.contains(&lines.join("\n")), "docs/how-to/replay.md does not show:\n{text}");
+    }
+}

@@ -1,9 +1,7 @@
 //! A scheme beside the line that another one draws when its knob is turned.
 
 use super::UseAndDelay;
-use crate::average::{FEWEST, RESAMPLES, mean};
-use rand::{Rng, SeedableRng};
-use rand_pcg::Pcg64Mcg;
+use cellcc_statistics::{FEWEST, mean, percentile_interval, resamples};
 
 /// The delay of a scheme and that of the line at the same use.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -17,9 +15,6 @@ pub struct BesideLine {
     /// (Efron and Tibshirani, An Introduction to the Bootstrap, section 13.3). None for fewer than ten traces.
     pub interval: Option<(f64, f64)>,
 }
-
-/// The resample at either end of the interval.
-const TAIL: usize = 50;
 
 /// Holds a `scheme` against a `line` of settings. Each has a point for each trace, in the same order. None where the line's mean uses
 /// do not reach to both sides of the scheme's.
@@ -36,23 +31,18 @@ pub fn beside_line(scheme: &[UseAndDelay], line: &[Vec<UseAndDelay>]) -> Option<
         return None;
     }
     let line_ms = delay_at(&points, at.utilisation)?;
-    let interval = if traces.len() < FEWEST { None } else { interval(scheme, &line) };
-    Some(BesideLine { line_ms, ratio: at.queueing_ms / line_ms, interval })
+    Some(BesideLine { line_ms, ratio: at.queueing_ms / line_ms, interval: interval(scheme, &line) })
 }
 
 fn interval(scheme: &[UseAndDelay], line: &[&[UseAndDelay]]) -> Option<(f64, f64)> {
-    let mut random = Pcg64Mcg::seed_from_u64(1);
-    let count = scheme.len() as u64;
-    let mut ratios = Vec::with_capacity(RESAMPLES);
-    for _ in 0..RESAMPLES {
-        // The upper half of the product is an index, each as likely as the others but for one part in 2^32 / count.
-        let drawn: Vec<usize> =
-            scheme.iter().map(|_| (((random.next_u64() >> 32) * count) >> 32) as usize).collect();
-        let at = means(scheme, &drawn);
-        ratios.push(at.queueing_ms / delay_at(&sorted(line, &drawn), at.utilisation)?);
+    if scheme.len() < FEWEST {
+        return None;
     }
-    ratios.sort_unstable_by(f64::total_cmp);
-    Some((*ratios.get(TAIL - 1)?, *ratios.get(RESAMPLES - TAIL)?))
+    let ratio = |drawn: Vec<usize>| {
+        let at = means(scheme, &drawn);
+        Some(at.queueing_ms / delay_at(&sorted(line, &drawn), at.utilisation)?)
+    };
+    percentile_interval(resamples(scheme.len()).map(ratio).collect::<Option<_>>()?)
 }
 
 fn means(points: &[UseAndDelay], traces: &[usize]) -> UseAndDelay {

@@ -1,8 +1,8 @@
 //! The columns of the summary tables.
 
-use crate::average::Kind;
 use crate::comparison::Quantity;
 use cellcc_experiment::Record;
+use cellcc_statistics::Kind;
 
 /// A scalar of runs, the average that it asks for, and the range in which its values lie.
 #[derive(Debug, Clone, Copy)]

@@ -1,9 +1,9 @@
 //! A table of averages with their intervals, before it is drawn as text or HTML.
 
-use crate::average::{Average, Certainty, Kind};
 use crate::comparison::{Comparison, Row};
 use crate::tables::column::Column;
 use crate::tables::number::{self, NONE, three_digits};
+use cellcc_statistics::{Average, Certainty, Kind};
 use std::collections::BTreeSet;
 
 /// A table: a name and cells in each row.

@@ -1,6 +1,5 @@
 //! The summary for people: a terminal's table, or Markdown.
 
-use crate::average::FEWEST;
 use crate::comparison::{Comparison, Row};
 use crate::flows;
 use crate::relative;
@@ -9,6 +8,7 @@ use crate::tables::grid::{self, Below, Grid};
 use crate::tables::number::{NONE, three_digits};
 use crate::tables::wrap::{longest_part, wrap_name, wrap_text};
 use cellcc_experiment::{Offset, Record};
+use cellcc_statistics::FEWEST;
 use cellcc_units::Span;
 use comfy_table::{
     CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle, presets,

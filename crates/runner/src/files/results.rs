@@ -26,14 +26,24 @@ impl Results {
     /// A folder without results or with unfinished ones; a file that is not what cellcc wrote, by name and line; runs that
     /// are missing.
     pub fn read(folder: &Path) -> Result<Self, RunnerError> {
+        let mut records = Vec::new();
+        let info = Self::each(folder, |record| records.push(record))?;
+        Ok(Self { info, records })
+    }
+
+    /// Reads a folder as [`read`](Self::read) does, and has `see` take one Record after the other: they need not all fit into memory.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub fn each(folder: &Path, see: impl FnMut(Record)) -> Result<RunInfo, RunnerError> {
         let folder = Folder::new(folder);
         let info = RunInfo::read(&folder)?;
         if info.state != State::Complete {
             return Err(RunnerError::Unfinished { folder: folder.path().into() });
         }
         let runs = inspect(&folder, &info)?.whole(&folder, &info)?;
-        let records = records(&folder, &info, &folder.runs(), &runs)?;
-        Ok(Self { info, records })
+        each_record(&folder, &info, &folder.runs(), &runs, see)?;
+        Ok(info)
     }
 
     /// Reads the runs that an interrupted folder has so far, in the order of its plan. What is cut off or was changed is left
@@ -51,21 +61,22 @@ impl Results {
         let mut runs: Vec<(Head, Place)> =
             whole.filter(|(head, _)| positions.contains_key(&head.id)).collect();
         runs.sort_by_key(|(head, _)| positions.get(&head.id).copied());
-        let records = records(&folder, &info, &folder.finished(), &runs)?;
+        let mut records = Vec::new();
+        each_record(&folder, &info, &folder.finished(), &runs, |record| records.push(record))?;
         Ok(Self { info, records })
     }
 }
 
-/// The Records of these lines of the file `path`, with their series and curves.
-fn records(
+/// Has `see` take the Records of these lines of the file `path`, with their series and curves.
+fn each_record(
     folder: &Folder,
     info: &RunInfo,
     path: &Path,
     runs: &[(Head, Place)],
-) -> Result<Vec<Record>, RunnerError> {
+    mut see: impl FnMut(Record),
+) -> Result<(), RunnerError> {
     let unreadable = |source| RunnerError::Read { path: path.into(), source };
     let mut file = folder::open(path).map_err(unreadable)?;
-    let mut records = Vec::new();
     for (index, (head, place)) in runs.iter().enumerate() {
         let line = journal::read(&mut file, *place).map_err(unreadable)?;
         let mut record = seal::record(&line, head).map_err(|damage| {
@@ -75,9 +86,9 @@ fn records(
         let files = Files::read(folder, head).map_err(|file| file.error(folder, info.shard))?;
         record.series = series(&files, folder, &record, head)?;
         record.curves = curves(&files, folder, head)?;
-        records.push(record);
+        see(record);
     }
-    Ok(records)
+    Ok(())
 }
 
 fn series(files: &Files, folder: &Folder, record: &Record, head: &Head) -> Result<Series, RunnerError> {

@@ -1,12 +1,13 @@
 //! Averages over traces or seeds, and how sure they are. docs/metrics.md says why they are as they are.
 
+use crate::RESAMPLES;
 use libm::{exp, log};
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
 /// Which average a quantity asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub enum Kind {
     /// The arithmetic mean: of amounts, times and shares.
     Mean,
     /// The geometric mean: of ratios and of power, where twice and half are equally far from one.
@@ -15,20 +16,27 @@ pub(crate) enum Kind {
 
 /// An average, and how sure it is.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Average {
-    pub(crate) value: f64,
+pub struct Average {
+    /// The average.
+    pub value: f64,
     /// How many values it is over.
-    pub(crate) count: usize,
+    pub count: usize,
     /// How many more values there are that have no logarithm: they are left out of a geometric mean.
-    pub(crate) not_positive: usize,
-    pub(crate) certainty: Certainty,
+    pub not_positive: usize,
+    /// How sure it is.
+    pub certainty: Certainty,
 }
 
 /// How sure an average is.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Certainty {
+pub enum Certainty {
     /// The 95 % confidence interval.
-    Interval { low: f64, high: f64 },
+    Interval {
+        /// Its lower end.
+        low: f64,
+        /// Its upper end.
+        high: f64,
+    },
     /// One value: there is nothing to compare it with.
     Single,
     /// Several values and all the same: nothing is known of their spread.
@@ -40,11 +48,7 @@ pub(crate) enum Certainty {
 }
 
 /// Values below which there is no interval: too few to know a skew by (docs/metrics.md, the snapshot of the test below).
-pub(crate) const FEWEST: usize = 10;
-
-/// Resamples: so many that a percentile with one decimal is one of them (Davison and Hinkley, Bootstrap Methods and their
-/// Application, section 2.5.2).
-pub(crate) const RESAMPLES: usize = 1999;
+pub const FEWEST: usize = 10;
 
 /// The resample that the bound on the side of the shorter tail comes from: percentile 2.5.
 const SHORTER_TAIL: usize = 50;
@@ -61,7 +65,7 @@ const NOISE: f64 = 1e-12;
 impl Average {
     /// The average of `values`; `None` of nothing. The interval does not reach out of `range`, in which every value of
     /// the quantity lies.
-    pub(crate) fn of(kind: Kind, values: &[f64], range: (f64, f64)) -> Option<Self> {
+    pub fn of(kind: Kind, values: &[f64], range: (f64, f64)) -> Option<Self> {
         match kind {
             Kind::Mean => {
                 let (value, certainty) = mean_with_certainty(values)?;
@@ -93,7 +97,7 @@ impl Certainty {
 }
 
 /// The mean; `None` of nothing.
-pub(crate) fn mean(values: &[f64]) -> Option<f64> {
+pub fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 

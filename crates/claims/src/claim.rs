@@ -1,0 +1,385 @@
+//! Claims: what a paper says, as a number or an order, and the files that hold them (`claims/*.toml`).
+
+use crate::expression::{Expression, parse};
+use crate::kind::{Bands, Kind, Verdict};
+use crate::{DataSet, Recordings};
+use cellcc_units::instead;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::ops::Range;
+use thiserror::Error;
+use toml::Spanned;
+
+/// What is wrong with a file of claims: file, line, and what to write instead.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{file}:{line}: {problem}")]
+pub struct ClaimError {
+    pub(crate) file: String,
+    pub(crate) line: usize,
+    pub(crate) problem: String,
+}
+
+/// What a paper says, and how the runs are held against it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Claim {
+    /// Its name: `REM-04`.
+    pub id: String,
+    /// The file that it is in, without its ending: `reminis`.
+    pub group: String,
+    /// Where in the paper.
+    pub source: String,
+    /// What the paper says.
+    pub says: String,
+    /// The value, as the paper has it: `2.2x`.
+    pub reports: String,
+    /// How they are held against each other.
+    pub kind: Kind,
+    /// The hit and what is partly, where that is not the kind's own.
+    pub thresholds: Option<(f64, f64)>,
+    /// Whether the paper has no number for it, so that a threshold is ours.
+    pub threshold_is_ours: bool,
+    /// What the runs stand in for; a claim about a live network is at most partly.
+    pub stand_in: Option<String>,
+    /// What else there is to say.
+    pub note: String,
+    pub(crate) paper: Option<f64>,
+    pub(crate) by: By,
+    pub(crate) place: (String, usize),
+}
+
+/// How a claim is judged.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum By {
+    /// By a quantity, and the data sets of which it is shown as well.
+    Quantity { text: String, expression: Expression, also: Vec<String> },
+    /// By something that this command cannot run: what it gave, the verdict, and what it is.
+    Elsewhere { value: String, verdict: Verdict, by: String },
+    /// Not at all, for this reason.
+    Nothing(String),
+}
+
+/// The claims of all files, and the data sets that they are about.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Claims {
+    /// In the order of the files.
+    pub claims: Vec<Claim>,
+    /// By their names.
+    pub data: BTreeMap<String, DataSet>,
+    /// Where each data set stands.
+    pub(crate) data_places: BTreeMap<String, (String, usize)>,
+    /// The recordings.
+    pub recordings: Recordings,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FileText {
+    #[serde(default)]
+    data: BTreeMap<Spanned<String>, DataSet>,
+    #[serde(default)]
+    claim: Vec<Spanned<ClaimText>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ClaimText {
+    id: String,
+    source: String,
+    says: String,
+    #[serde(default)]
+    reports: String,
+    paper: Option<f64>,
+    kind: Option<Spanned<String>>,
+    value: Option<Spanned<String>>,
+    #[serde(default)]
+    also: Vec<String>,
+    threshold: Option<Spanned<String>>,
+    hit: Option<f64>,
+    partly: Option<f64>,
+    stand_in: Option<String>,
+    elsewhere: Option<ElsewhereText>,
+    cannot: Option<String>,
+    #[serde(default)]
+    note: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ElsewhereText {
+    by: String,
+    value: String,
+    verdict: Verdict,
+}
+
+impl Claims {
+    /// Reads files of claims, each a name and a text, and that of the recordings.
+    ///
+    /// # Errors
+    /// The first thing that is wrong, with its file and line.
+    pub fn read<'a>(
+        files: impl IntoIterator<Item = (&'a str, &'a str)>,
+        recordings: (&str, &str),
+    ) -> Result<Self, ClaimError> {
+        let (name, text) = recordings;
+        let recordings = toml::from_str(text).map_err(|error| malformed(name, text, &error))?;
+        let mut all = Self { recordings, ..Self::default() };
+        for (name, text) in files {
+            all.add(name, text)?;
+        }
+        all.complete()?;
+        Ok(all)
+    }
+
+    fn add(&mut self, name: &str, text: &str) -> Result<(), ClaimError> {
+        let file: FileText = toml::from_str(text).map_err(|error| malformed(name, text, &error))?;
+        let line = |span: Range<usize>| line_of(text, span.start);
+        for (key, data) in file.data {
+            let line = line(key.span());
+            let key = key.into_inner();
+            if self.data.insert(key.clone(), data).is_some() {
+                return Err(at(name, line, format!("the data set `{key}` is there twice")));
+            }
+            self.data_places.insert(key, (name.to_owned(), line));
+        }
+        for claim in file.claim {
+            let first_line = line(claim.span());
+            let claim = self.claim(name, text, first_line, claim.into_inner())?;
+            if let Some(other) = self.claims.iter().find(|other| other.id == claim.id) {
+                let (file, line) = &other.place;
+                return Err(at(
+                    name,
+                    first_line,
+                    format!("`{}` is there already, at {file}:{line}", claim.id),
+                ));
+            }
+            self.claims.push(claim);
+        }
+        Ok(())
+    }
+
+    fn claim(&self, name: &str, text: &str, first: usize, given: ClaimText) -> Result<Claim, ClaimError> {
+        let wrong = |problem: String| at(name, first, format!("{}: {problem}", given.id));
+        let by = match (&given.value, given.elsewhere, given.cannot) {
+            (Some(value), None, None) => {
+                let line = |byte: usize| {
+                    line_of(text, value.span().start) + value.get_ref()[..byte].matches('\n').count()
+                };
+                let expression = parse(value.get_ref()).map_err(|error| {
+                    let byte = error.at.min(value.get_ref().len());
+                    at(
+                        name,
+                        line(byte),
+                        format!("{}, in `{}`: {error}", given.id, near(value.get_ref(), byte)),
+                    )
+                })?;
+                By::Quantity { text: value.get_ref().clone(), expression, also: given.also }
+            }
+            (None, Some(ElsewhereText { by, value, verdict }), None) => By::Elsewhere { value, verdict, by },
+            (None, None, Some(why)) => By::Nothing(why),
+            _ => return Err(wrong("write one of `value`, `elsewhere` and `cannot`".into())),
+        };
+        let kind = match (&given.kind, &by) {
+            (Some(kind), _) => kind
+                .get_ref()
+                .parse()
+                .map_err(|problem| at(name, line_of(text, kind.span().start), problem))?,
+            // What is not judged here has no use for one.
+            (None, By::Elsewhere { .. } | By::Nothing(_)) => Kind::Bound,
+            (None, By::Quantity { .. }) => {
+                return Err(wrong("`kind` is missing, such as `kind = \"times\"`".into()));
+            }
+        };
+        if let Some(threshold) = given.threshold.as_ref().filter(|threshold| threshold.get_ref() != "ours") {
+            let line = line_of(text, threshold.span().start);
+            return Err(at(
+                name,
+                line,
+                "`threshold` is `\"ours\"`, where the paper has no number, or left out".into(),
+            ));
+        }
+        let thresholds = match (given.hit, given.partly) {
+            (Some(hit), Some(partly)) if given.threshold.is_some() => Some((hit, partly)),
+            (None, None) => None,
+            _ => return Err(wrong("`hit` and `partly` stand together, with `threshold = \"ours\"`".into())),
+        };
+        if matches!(by, By::Quantity { .. })
+            && kind.needs_number()
+            && given.paper.is_none()
+            && thresholds.is_none()
+        {
+            return Err(wrong(format!(
+                "a claim of the kind `{kind}` needs the paper's number: `paper = 2.2`"
+            )));
+        }
+        Ok(Claim {
+            group: name.rsplit('/').next().unwrap_or(name).trim_end_matches(".toml").to_owned(),
+            threshold_is_ours: given.threshold.is_some(),
+            id: given.id,
+            source: given.source,
+            says: given.says,
+            reports: given.reports,
+            kind,
+            thresholds,
+            stand_in: given.stand_in,
+            note: given.note,
+            paper: given.paper,
+            by,
+            place: (name.to_owned(), first),
+        })
+    }
+
+    /// Gives every data set what it has from another, and checks what names another thing.
+    fn complete(&mut self) -> Result<(), ClaimError> {
+        let given = self.data.clone();
+        for (name, data) in &mut self.data {
+            let (file, line) = self.data_places[name].clone();
+            let wrong = |problem: String| at(&file, line, format!("data set `{name}`: {problem}"));
+            if let Some(base) = &data.from {
+                let known: Vec<&str> = given.keys().map(String::as_str).collect();
+                let base = given.get(base).filter(|base| base.from.is_none()).ok_or_else(|| {
+                    wrong(format!(
+                        "`{base}` is no data set that a variant can be of{}",
+                        instead(base, "there are", &known.join(", "))
+                    ))
+                })?;
+                *data = std::mem::take(data).over(base);
+            }
+            if data.scenario.is_empty() {
+                return Err(wrong("it names no Scenario: `scenario = \"scenarios/reminis-sa.toml\"`".into()));
+            }
+            data.links(&self.recordings).map_err(wrong)?;
+        }
+        Ok(())
+    }
+
+    /// The claims with this name, group or place in their paper: `REM-04`, `REM-*`, `reminis`, `table-2`.
+    ///
+    /// # Errors
+    /// A name that no claim has.
+    pub fn named(&self, name: &str) -> Result<Vec<&Claim>, String> {
+        let pattern = glob::Pattern::new(name).map_err(|error| format!("`{name}`: {error}"))?;
+        let options = glob::MatchOptions { case_sensitive: false, ..Default::default() };
+        let is = |claim: &&Claim| {
+            pattern.matches_with(&claim.id, options) || claim.group == name || claim.is_in(name)
+        };
+        let found: Vec<&Claim> = self.claims.iter().filter(is).collect();
+        if found.is_empty() {
+            let ids: Vec<&str> = self.claims.iter().map(|claim| claim.id.as_str()).collect();
+            let shown: String = name.chars().take(60).collect();
+            let example = instead(&shown, "there are", &ids.join(", "));
+            let example = example.split("? There are").next().map(|meant| format!("{meant}?"));
+            let meant = example.filter(|meant| meant.contains("did you mean")).unwrap_or_default();
+            let groups = "; write an id such as REM-04, a pattern such as 'REM-*', a paper such as reminis, or a place such as table-2";
+            return Err(format!("`{shown}` is no claim{meant}{groups}"));
+        }
+        Ok(found)
+    }
+}
+
+impl Claim {
+    /// What of its values is a hit and what partly.
+    pub(crate) fn bands(&self) -> Bands {
+        let Some((hit, partly)) = self.thresholds else {
+            return self.kind.bands(self.paper.unwrap_or(f64::NAN));
+        };
+        // At most where more is worse.
+        let is_most = matches!(self.kind, Kind::AtMost | Kind::FlatRange | Kind::FlatRatio);
+        let band = |bound: f64| if is_most { (f64::NEG_INFINITY, bound) } else { (bound, f64::INFINITY) };
+        Bands { hit: band(hit), partly: band(partly) }
+    }
+
+    /// The texts of its quantity: what is judged, and the same of other data sets.
+    pub(crate) fn quantities(&self) -> Vec<(Option<&str>, Expression)> {
+        let By::Quantity { expression, also, .. } = &self.by else { return Vec::new() };
+        let others = also.iter().map(|data| (Some(data.as_str()), expression.of_data(data)));
+        std::iter::once((None, expression.clone())).chain(others).collect()
+    }
+
+    /// Whether its place in the paper has these words: `table-2` of `Table 2, Figure 4`.
+    fn is_in(&self, words: &str) -> bool {
+        let slug: String =
+            self.source.to_lowercase().chars().map(|c| if c.is_alphanumeric() { c } else { '-' }).collect();
+        let slug = format!("-{slug}-").replace("-fig-", "-figure-");
+        !words.is_empty() && slug.contains(&format!("-{}-", words.to_lowercase()))
+    }
+}
+
+fn at(file: &str, line: usize, problem: String) -> ClaimError {
+    ClaimError { file: file.to_owned(), line, problem }
+}
+
+fn malformed(file: &str, text: &str, error: &toml::de::Error) -> ClaimError {
+    let line = error.span().map_or(1, |span| line_of(text, span.start));
+    at(file, line, error.message().replace('\n', ", "))
+}
+
+fn line_of(text: &str, byte: usize) -> usize {
+    text.get(..byte).unwrap_or_default().matches('\n').count() + 1
+}
+
+/// What stands at a byte of an expression, for a message.
+pub(crate) fn near(text: &str, byte: usize) -> String {
+    let from = (0..=byte.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
+    let shown: String = text[from..].chars().take(50).collect();
+    if shown.is_empty() { "the end".to_owned() } else { shown.replace('\n', " ") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CLAIM: &str = "[data.sa]\nscenario = 's.toml'\nrecordings = '5g'\n\n[[claim]]\nid = 'REM-04'\nsource = 'abstract; Fig 8'\n\
+                         says = 'p95'\npaper = 2.2\nkind = 'times'\nvalue = 'sa: mean(power(bbr))'\n";
+    const RECORDINGS: (&str, &str) = ("claims/recordings.toml", "'5g/001.mbps' = 'hash'\n");
+
+    fn read(text: &str) -> Result<Claims, String> {
+        Claims::read([("claims/reminis.toml", text)], RECORDINGS).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_claim_has_its_paper_and_place_as_names() {
+        let claims = read(CLAIM).unwrap();
+        for name in ["REM-04", "rem-*", "reminis", "figure-8", "abstract"] {
+            assert_eq!(claims.named(name).unwrap().len(), 1, "{name}");
+        }
+        assert!(claims.named("REM-05").unwrap_err().contains("did you mean `REM-04`"));
+        assert!(claims.named("figure-9").is_err());
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_with_file_and_line() {
+        for (from, to, expected) in [
+            ("power(bbr)", "powr(bbr)", "reminis.toml:11: REM-04, in `powr(bbr))`: `powr` is no metric"),
+            ("'times'", "'tiems'", "reminis.toml:10: `tiems` is no kind of claim; did you mean `times`?"),
+            ("paper = 2.2\n", "", "reminis.toml:5: REM-04: a claim of the kind `times` needs"),
+            ("paper = 2.2", "papr = 2.2", "reminis.toml:9: unknown field `papr`"),
+            ("recordings = '5g'", "recordings = '6g'", "reminis.toml:1: data set `sa`: `6g` is no recording"),
+            ("scenario = 's.toml'", "from = 'sb'", "reminis.toml:1: data set `sa`: `sb` is no data set"),
+            ("value = 'sa: mean(power(bbr))'", "", "write one of `value`, `elsewhere`"),
+            ("kind = 'times'", "kind = 'times'\nhit = 3", "`hit` and `partly` stand together"),
+            (
+                "kind = 'times'",
+                "kind = 'times'\nthreshold = 'theirs'",
+                "reminis.toml:11: `threshold` is `\"ours\"`",
+            ),
+        ] {
+            let error = read(&CLAIM.replace(from, to)).unwrap_err();
+            assert!(error.contains(expected), "{to}: `{expected}` is not in: {error}");
+        }
+        let twice = format!("{CLAIM}{}", &CLAIM[CLAIM.find("[[claim]]").unwrap()..]);
+        assert!(
+            read(&twice)
+                .unwrap_err()
+                .contains("reminis.toml:12: `REM-04` is there already, at claims/reminis.toml:5")
+        );
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_text_makes_the_reader_panic(text in "\\PC*") {
+            let _ = read(&text);
+            let _ = read(&CLAIM.replace("mean(power(bbr))", &text.replace('\'', "")));
+            let _ = read(&CLAIM.replace("scenario", &text.replace(['\'', '\n'], "")));
+        }
+    }
+}

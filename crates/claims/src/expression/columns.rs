@@ -1,0 +1,100 @@
+//! What is taken of the time series of a run.
+
+use super::Operator;
+use cellcc_units::Span;
+
+/// What is taken of the time series of a run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ColumnUse {
+    /// What is made of the bins.
+    pub reduction: Reduction,
+    /// The part of the run.
+    pub window: Window,
+}
+
+/// A part of a run: the bins that lie in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Window {
+    /// From here on.
+    pub from: Span,
+    /// To here; none: to the end.
+    pub to: Option<Span>,
+}
+
+/// What is made of the bins of a window. A column is called as in the file of series; one without `flowN.` is that of flow 0 where
+/// the run has none of that name.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Reduction {
+    /// `window_mean(scheme; column, 10s..15s)`.
+    Mean(String),
+    /// `window_p95`: of the bins, the nearest rank.
+    P95(String),
+    /// `window_max`.
+    Max(String),
+    /// `window_sd`: the standard deviation of the bins.
+    Deviation(String),
+    /// `window_peaks(scheme; column above 40, 5s..)`: the mean of those bins above a number that are at least as high as the one before
+    /// and higher than the one after.
+    Peaks(String, f64),
+    /// `window_use(scheme; 10s..15s)`: what all flows carried of the capacity.
+    Use,
+    /// `reached_s(scheme; column >= 0.9 * column, 10s.., for 100ms)`: seconds from the window's start until it holds for so long;
+    /// infinite where it never does.
+    Reached {
+        /// The column.
+        column: String,
+        /// How it is compared.
+        operator: Operator,
+        /// With what.
+        threshold: Threshold,
+        /// For how long it has to hold.
+        length: Span,
+    },
+    /// `slope_correlation(scheme; curve from 5 to 20, within 5s)`: the rank correlation over time of the curve's slope between two places
+    /// with the capacity of so long before.
+    Slope {
+        /// The curve's name.
+        curve: String,
+        /// From here.
+        from: f64,
+        /// To here.
+        to: f64,
+        /// The capacity's time.
+        within: Span,
+    },
+    /// `falls(scheme; column, 900 to 50, within 3s)`: 1 where it is at least the first and not later than that at most the second.
+    Falls {
+        /// The column.
+        column: String,
+        /// From at least this.
+        from: f64,
+        /// To at most this.
+        to: f64,
+        /// Within this.
+        within: Span,
+    },
+}
+
+/// What a column is compared with.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Threshold {
+    /// A number.
+    Number(f64),
+    /// Another column, times a number.
+    Column(f64, String),
+}
+
+impl Reduction {
+    /// The functions by which they are written.
+    pub(crate) const NAMES: [&'static str; 9] = [
+        "window_mean",
+        "window_p95",
+        "window_max",
+        "window_sd",
+        "window_peaks",
+        "window_use",
+        "reached_s",
+        "falls",
+        "slope_correlation",
+    ];
+}

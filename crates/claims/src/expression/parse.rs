@@ -1,0 +1,561 @@
+//! Text to [`Expression`], by recursive descent.
+
+use super::cursor::Cursor;
+use super::{
+    Aggregate, ColumnUse, Expression, ExpressionError, Function, Operator, Over, Reduction, RunValue,
+    Threshold, What, Window,
+};
+use crate::metrics;
+use cellcc_units::{Span, instead, split_outside_parentheses};
+use std::collections::BTreeMap;
+
+/// Deeper brackets than this are no quantity.
+const DEEPEST: usize = 12;
+/// More values of an expression than this are a slip of the keyboard.
+const MOST: usize = 1_000;
+
+/// Reads a quantity.
+///
+/// # Errors
+/// The first place at which the text is none, and what to write there.
+pub fn parse(text: &str) -> Result<Expression, ExpressionError> {
+    let mut parser =
+        Parser { cursor: Cursor::new(text), data: None, lists: BTreeMap::new(), depth: 0, values: 1 };
+    while parser.cursor.take_word("let") {
+        parser.definition()?;
+    }
+    let expression = parser.or()?;
+    parser.cursor.skip_space();
+    match parser.cursor.rest() {
+        "" => Ok(expression),
+        _ => Err(parser.cursor.error(format!("{} follows what is whole without it", parser.cursor.shown()))),
+    }
+}
+
+struct Parser<'a> {
+    cursor: Cursor<'a>,
+    /// The data set of what follows.
+    data: Option<String>,
+    lists: BTreeMap<&'a str, Vec<String>>,
+    depth: usize,
+    /// How many values of variables the expression at this place stands for.
+    values: usize,
+}
+
+type Parsed = Result<Expression, ExpressionError>;
+
+const COMPARISONS: [(&str, Operator); 5] = [
+    ("<=", Operator::AtMost),
+    (">=", Operator::AtLeast),
+    ("<", Operator::Less),
+    (">", Operator::More),
+    ("==", Operator::Equal),
+];
+
+fn both(operator: Operator, one: Expression, other: Expression) -> Expression {
+    Expression::Both(operator, Box::new(one), Box::new(other))
+}
+
+impl<'a> Parser<'a> {
+    /// `NAME = [item, ...];`
+    fn definition(&mut self) -> Result<(), ExpressionError> {
+        self.cursor.skip_space();
+        let name = self.cursor.name();
+        self.cursor.at += name.len();
+        self.expect("=")?;
+        let items = self.texts()?;
+        self.expect(";")?;
+        self.lists.insert(name, items);
+        Ok(())
+    }
+
+    fn or(&mut self) -> Parsed {
+        self.depth += 1;
+        if self.depth > DEEPEST {
+            return Err(self.cursor.error(format!("more than {DEEPEST} brackets in one another")));
+        }
+        let mut left = self.and()?;
+        while self.cursor.take_word("or") {
+            left = both(Operator::Or, left, self.and()?);
+        }
+        self.depth -= 1;
+        Ok(left)
+    }
+
+    fn and(&mut self) -> Parsed {
+        let mut left = self.comparison()?;
+        while self.cursor.take_word("and") {
+            left = both(Operator::And, left, self.comparison()?);
+        }
+        Ok(left)
+    }
+
+    /// `a < b < c` is `a < b and b < c`.
+    fn comparison(&mut self) -> Parsed {
+        let mut last = self.sum()?;
+        let mut whole: Option<Expression> = None;
+        while let Some((_, operator)) = COMPARISONS.into_iter().find(|(sign, _)| self.cursor.take(sign)) {
+            let next = self.sum()?;
+            let one = both(operator, last, next.clone());
+            whole = Some(match whole {
+                None => one,
+                Some(before) => both(Operator::And, before, one),
+            });
+            last = next;
+        }
+        Ok(whole.unwrap_or(last))
+    }
+
+    fn sum(&mut self) -> Parsed {
+        let mut left = self.product()?;
+        loop {
+            let operator = match () {
+                () if self.cursor.take("+") => Operator::Add,
+                () if self.cursor.take("-") => Operator::Subtract,
+                () => return Ok(left),
+            };
+            left = both(operator, left, self.product()?);
+        }
+    }
+
+    fn product(&mut self) -> Parsed {
+        let mut left = self.sign()?;
+        loop {
+            let operator = match () {
+                () if self.cursor.take("*") => Operator::Multiply,
+                () if self.cursor.take("/") => Operator::Divide,
+                () => return Ok(left),
+            };
+            left = both(operator, left, self.sign()?);
+        }
+    }
+
+    fn sign(&mut self) -> Parsed {
+        self.cursor.skip_space();
+        self.data_set();
+        let mut is_negative = false;
+        while self.cursor.take("-") {
+            is_negative = !is_negative;
+        }
+        let one = self.primary()?;
+        Ok(if is_negative { Expression::Each(Function::Minus, Box::new(one)) } else { one })
+    }
+
+    fn primary(&mut self) -> Parsed {
+        self.cursor.skip_space();
+        self.data_set();
+        let rest = self.cursor.rest();
+        if rest.starts_with('(') {
+            return self.bracketed(Self::or);
+        }
+        if rest.starts_with('[') {
+            return self.list();
+        }
+        if rest.starts_with(|c: char| c.is_ascii_digit()) {
+            return self.number();
+        }
+        let (at, name) = (self.cursor.at, self.cursor.name());
+        if name.is_empty() {
+            return Err(self
+                .cursor
+                .error(format!("{} is not the beginning of a quantity", self.cursor.shown())));
+        }
+        self.cursor.at += name.len();
+        self.cursor.skip_space();
+        if !self.cursor.rest().starts_with('(') {
+            let problem = format!("`{name}` stands alone; write what it is of, such as `{name}(cubic)`");
+            return Err(ExpressionError::new(at, problem));
+        }
+        match name {
+            "over" => self.bracketed(Self::over),
+            "pairs" => Ok(Expression::Pairs(Box::new(self.bracketed(Self::or)?))),
+            "spearman" => self.bracketed(|parser| {
+                let first = parser.or()?;
+                parser.expect(",")?;
+                Ok(Expression::Correlation(Box::new(first), Box::new(parser.or()?)))
+            }),
+            _ => self.called(at, name),
+        }
+    }
+
+    fn called(&mut self, at: usize, name: &str) -> Parsed {
+        if let Some((_, aggregate)) = Aggregate::NAMES.into_iter().find(|(known, _)| *known == name) {
+            return self.bracketed(|parser| {
+                // `min(a, b)` is that of a list.
+                let first = parser.or()?;
+                let mut items = vec![first];
+                while parser.cursor.take(",") {
+                    items.push(parser.or()?);
+                }
+                let of = if items.len() == 1 { items.remove(0) } else { Expression::List(items) };
+                Ok(Expression::Aggregate(aggregate, Box::new(of)))
+            });
+        }
+        if let Some((_, function)) = Function::NAMES.into_iter().find(|(known, _)| *known == name) {
+            return Ok(Expression::Each(function, Box::new(self.bracketed(Self::or)?)));
+        }
+        self.run(at, name)
+    }
+
+    /// `DATA:`, where it comes next.
+    fn data_set(&mut self) {
+        let name =
+            self.cursor.while_in(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '_');
+        let is_name = name.starts_with(|c: char| c != '-');
+        if is_name && self.cursor.rest()[name.len()..].starts_with(':') {
+            self.data = Some(name.to_owned());
+            self.cursor.at += name.len() + 1;
+            self.cursor.skip_space();
+        }
+    }
+
+    /// What stands in parentheses; a data set named in them holds to their end.
+    fn bracketed(&mut self, inside: impl FnOnce(&mut Self) -> Parsed) -> Parsed {
+        self.expect("(")?;
+        let data = self.data.clone();
+        let inner = inside(self)?;
+        self.data = data;
+        self.expect(")")?;
+        Ok(inner)
+    }
+
+    fn number(&mut self) -> Parsed {
+        let text = self.cursor.while_in(|c| c.is_ascii_digit() || c == '.');
+        let number: f64 =
+            text.parse().map_err(|_| self.cursor.error(format!("`{text}` is not a number such as 1.25")))?;
+        self.cursor.at += text.len();
+        let is_percentage = self.cursor.take("%");
+        Ok(Expression::Number(if is_percentage { number / 100.0 } else { number }))
+    }
+
+    fn list(&mut self) -> Parsed {
+        self.expect("[")?;
+        let mut items = vec![self.or()?];
+        while self.cursor.take(",") {
+            items.push(self.or()?);
+        }
+        self.expect("]")?;
+        Ok(Expression::List(items))
+    }
+
+    /// A list of texts, in brackets or by its name.
+    fn texts(&mut self) -> Result<Vec<String>, ExpressionError> {
+        self.cursor.skip_space();
+        let name = self.cursor.name();
+        if let Some(items) = self.lists.get(name) {
+            self.cursor.at += name.len();
+            return Ok(items.clone());
+        }
+        self.expect("[")?;
+        let inside = self.cursor.text_until(&[']']);
+        let items = split_outside_parentheses(inside, ',').map(|item| item.trim().to_owned()).collect();
+        self.expect("]")?;
+        Ok(items)
+    }
+
+    /// `path.queue: body`, `s in [a, b]: body`.
+    fn over(&mut self) -> Parsed {
+        self.cursor.skip_space();
+        let name = self.cursor.name();
+        if name.is_empty() {
+            let problem = "`over` takes a varied condition, `over(path.queue: ...)`, or a list, `over(s in [cubic, bbr]: ...)`";
+            return Err(self.cursor.error(problem));
+        }
+        self.cursor.at += name.len();
+        let over = if self.cursor.take_word("in") {
+            Over::Texts { name: name.to_owned(), values: self.texts()? }
+        } else {
+            Over::Condition(name.to_owned())
+        };
+        self.expect(":")?;
+        let outside = self.values;
+        if let Over::Texts { values, .. } = &over {
+            self.values = self.values.saturating_mul(values.len());
+        }
+        if self.values > MOST {
+            return Err(self.cursor.error(format!("this stands for more than {MOST} values")));
+        }
+        let body = Box::new(self.or()?);
+        self.values = outside;
+        Ok(Expression::Over { over, body })
+    }
+
+    /// `metric(scheme; items)`.
+    fn run(&mut self, at: usize, name: &str) -> Parsed {
+        let is_of_columns = Reduction::NAMES.contains(&name);
+        let metric = if is_of_columns { None } else { Some(metric(at, name)?) };
+        self.expect("(")?;
+        let scheme = self.cursor.text_until(&[';', ')']).to_owned();
+        if scheme.is_empty() {
+            return Err(self.cursor.error(format!("`{name}` names no scheme: `{name}(cubic)`")));
+        }
+        let mut items = Items::default();
+        if self.cursor.take(";") {
+            let begin = self.cursor.at;
+            let text = self.cursor.text_until(&[')']);
+            for item in split_outside_parentheses(text, ',') {
+                items.add(begin, item.trim())?;
+            }
+        }
+        self.expect(")")?;
+        let what = match metric {
+            Some(metric) => metric,
+            None => What::Columns(items.columns(at, name)?),
+        };
+        let Items { conditions, other, window, .. } = items;
+        if matches!(what, What::Metric { .. }) && (other.is_some() || window.is_some()) {
+            let problem = format!(
+                "`{name}` is of the whole run; of a part of it there are {} of a column, such as `window_mean(cubic; rtt_ms, 10s..20s)`",
+                Reduction::NAMES.join(", ")
+            );
+            return Err(ExpressionError::new(at, problem));
+        }
+        let data = self.data.clone();
+        Ok(Expression::Run(RunValue { at, data, what, scheme, conditions, under: None }))
+    }
+
+    fn expect(&mut self, sign: &str) -> Result<(), ExpressionError> {
+        if self.cursor.take(sign) {
+            return Ok(());
+        }
+        Err(self.cursor.error(format!("`{sign}` is missing before {}", self.cursor.shown())))
+    }
+}
+
+/// A metric by its name.
+pub(crate) fn metric(at: usize, name: &str) -> Result<What, ExpressionError> {
+    let (flow, key) = match name.strip_prefix("flow").and_then(|rest| rest.split_once('.')) {
+        Some((index, key)) => {
+            let index = index.parse().map_err(|_| {
+                ExpressionError::new(at, format!("`{name}`: flows are `flow0`, `flow1`, ..."))
+            })?;
+            (Some(index), key)
+        }
+        None => (None, name),
+    };
+    if metrics::is_known(key) {
+        return Ok(What::Metric { flow, key: key.to_owned() });
+    }
+    let functions =
+        Aggregate::NAMES.iter().map(|(name, _)| *name).chain(Function::NAMES.iter().map(|(name, _)| *name));
+    let functions = functions.chain(Reduction::NAMES).chain(["over", "pairs", "spearman"]);
+    let known: Vec<&str> = metrics::names().chain(functions).collect();
+    Err(ExpressionError::new(
+        at,
+        format!("`{key}` is no metric and no function{}", instead(key, "there are", &known.join(", "))),
+    ))
+}
+
+/// What stands behind the scheme.
+#[derive(Default)]
+struct Items {
+    conditions: Vec<(String, String)>,
+    window: Option<Window>,
+    /// The column, and what it is compared with.
+    other: Option<String>,
+    length: Option<Span>,
+}
+
+impl Items {
+    fn add(&mut self, at: usize, item: &str) -> Result<(), ExpressionError> {
+        let wrong = |problem: String| ExpressionError::new(at, problem);
+        let span = |text: &str| text.trim().parse::<Span>().map_err(|error| wrong(error.to_string()));
+        if let Some(text) = item.strip_prefix("for ").or_else(|| item.strip_prefix("within ")) {
+            self.length = Some(span(text)?);
+        } else if let Some((key, value)) = condition(item) {
+            self.conditions.push((key.to_owned(), value.to_owned()));
+        } else if let Some((from, to)) = item.split_once("..") {
+            let from = if from.trim().is_empty() { Span::ZERO } else { span(from)? };
+            let to = if to.trim().is_empty() { None } else { Some(span(to)?) };
+            self.window = Some(Window { from, to });
+        } else if self.other.is_none() && !item.is_empty() {
+            self.other = Some(item.to_owned());
+        } else {
+            return Err(wrong(format!(
+                "`{item}` is not a condition such as `path.queue=33pkt`, a part of the run such as `10s..20s`, or one column"
+            )));
+        }
+        Ok(())
+    }
+
+    fn columns(&self, at: usize, function: &str) -> Result<ColumnUse, ExpressionError> {
+        let window = self.window.unwrap_or(Window { from: Span::ZERO, to: None });
+        let column = || {
+            self.other.clone().ok_or_else(|| {
+                ExpressionError::new(
+                    at,
+                    format!("`{function}` names no column, such as `{function}(cubic; rtt_ms, 10s..20s)`"),
+                )
+            })
+        };
+        let reduction = match function {
+            "window_mean" => Reduction::Mean(column()?),
+            "window_p95" => Reduction::P95(column()?),
+            "window_max" => Reduction::Max(column()?),
+            "window_sd" => Reduction::Deviation(column()?),
+            "window_use" => Reduction::Use,
+            "window_peaks" => peaks(&column()?).ok_or_else(|| {
+                ExpressionError::new(at, "write `window_peaks(cubic; rtt_ms above 40, 5s..)`")
+            })?,
+            "falls" => falls(&column()?, self.length).ok_or_else(|| {
+                ExpressionError::new(at, "write `falls(limit; capacity_mbit_s 900 to 50, within 3s)`")
+            })?,
+            "slope_correlation" => slope(&column()?, self.length).ok_or_else(|| {
+                ExpressionError::new(at, "write `slope_correlation(verus; profile from 5 to 20, within 5s)`")
+            })?,
+            _ => reached(&column()?, self.length).ok_or_else(|| {
+                let problem =
+                    "write `reached_s(cubic; throughput_mbit_s >= 0.9 * capacity_mbit_s, 20s.., for 100ms)`";
+                ExpressionError::new(at, problem)
+            })?,
+        };
+        Ok(ColumnUse { reduction, window })
+    }
+}
+
+/// `KEY=value`, and not `column >= value`.
+fn condition(item: &str) -> Option<(&str, &str)> {
+    let (key, value) = item.split_once('=')?;
+    let is_key = |c: char| c.is_ascii_lowercase() || c == '.' || c == '_';
+    (!key.is_empty() && key.chars().all(is_key) && !value.starts_with('=')).then(|| (key, value.trim()))
+}
+
+fn reached(text: &str, length: Option<Span>) -> Option<Reduction> {
+    let (sign, operator) = COMPARISONS.into_iter().find(|(sign, _)| text.contains(sign))?;
+    let (column, than) = text.split_once(sign)?;
+    let than = than.trim();
+    let threshold = match (than.parse(), than.split_once('*')) {
+        (Ok(number), _) => Threshold::Number(number),
+        (Err(_), Some((factor, column))) => {
+            Threshold::Column(factor.trim().parse().ok()?, column.trim().into())
+        }
+        (Err(_), None) => Threshold::Column(1.0, than.into()),
+    };
+    Some(Reduction::Reached {
+        column: column.trim().into(),
+        operator,
+        threshold,
+        length: length.unwrap_or(Span::ZERO),
+    })
+}
+
+fn peaks(text: &str) -> Option<Reduction> {
+    let (column, above) = text.split_once(" above ")?;
+    Some(Reduction::Peaks(column.trim().into(), above.trim().parse().ok()?))
+}
+
+fn falls(text: &str, within: Option<Span>) -> Option<Reduction> {
+    let (column, numbers) = text.split_once(' ')?;
+    let (from, to) = numbers.split_once(" to ")?;
+    let (from, to) = (from.trim().parse().ok()?, to.trim().parse().ok()?);
+    Some(Reduction::Falls { column: column.into(), from, to, within: within? })
+}
+
+fn slope(text: &str, within: Option<Span>) -> Option<Reduction> {
+    let (curve, numbers) = text.split_once(" from ")?;
+    let (from, to) = numbers.split_once(" to ")?;
+    let (from, to) = (from.trim().parse().ok()?, to.trim().parse().ok()?);
+    Some(Reduction::Slope { curve: curve.trim().into(), from, to, within: within? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn problem(text: &str) -> String {
+        parse(text).unwrap_err().to_string()
+    }
+
+    fn runs(text: &str) -> Vec<RunValue> {
+        let expression = parse(text).unwrap_or_else(|error| panic!("{text}: {error}")).written_out();
+        let mut runs = Vec::new();
+        expression.each_run(&mut |run| runs.push(run.clone()));
+        runs
+    }
+
+    #[test]
+    fn a_scheme_may_have_commas_signs_and_brackets_of_its_own() {
+        let found = runs(
+            "mean(queueing_delay_mean_ms(3*cubic(variant=linux,hystart=on)+vegas@30s#1) / rtt_p95_ms(bbr; path.queue=codel(limit=100pkt), trace=*.up))",
+        );
+        assert_eq!(found[0].scheme, "3*cubic(variant=linux,hystart=on)+vegas@30s#1");
+        assert_eq!(
+            found[1].conditions,
+            [("path.queue".into(), "codel(limit=100pkt)".into()), ("trace".into(), "*.up".into())]
+        );
+    }
+
+    #[test]
+    fn a_data_set_holds_to_the_end_of_its_bracket() {
+        let found = runs("sa: -(4g-x: power(a)) + power(b) > 3g: power(c)");
+        let data: Vec<_> = found.iter().map(|run| run.data.as_deref().unwrap()).collect();
+        assert_eq!(data, ["4g-x", "sa", "3g"]);
+    }
+
+    #[test]
+    fn a_variable_stands_in_schemes_and_conditions() {
+        let found = runs("let few = [a(x=1,y=2), b]; pairs(over(s in few: mean(power($s; path.queue=$s))))");
+        assert_eq!((found[0].scheme.as_str(), found[1].scheme.as_str()), ("a(x=1,y=2)", "b"));
+        assert_eq!(found[1].conditions[0].1, "b");
+    }
+
+    #[test]
+    fn a_part_of_a_run_is_taken_of_columns() {
+        let found = runs("reached_s(cubic; throughput_mbit_s >= 0.9 * capacity_mbit_s, 20s.., for 100ms)");
+        let What::Columns(ColumnUse { reduction: Reduction::Reached { threshold, length, .. }, window }) =
+            &found[0].what
+        else {
+            panic!("{found:?}")
+        };
+        assert_eq!(*threshold, Threshold::Column(0.9, "capacity_mbit_s".into()));
+        assert_eq!(
+            (length.to_string(), window.from.to_string(), window.to),
+            ("100ms".into(), "20s".into(), None)
+        );
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_with_what_to_write() {
+        for (text, expected) in [
+            ("mean(rtt_p95_mss(cubic))", "did you mean `rtt_p95_ms`?"),
+            ("maen(power(cubic))", "did you mean `mean`?"),
+            ("mean(power)", "`power(cubic)`"),
+            ("mean(power())", "names no scheme"),
+            ("mean(power(cubic)", "`)` is missing"),
+            ("power(cubic) power(bbr)", "follows what is whole"),
+            ("power(cubic; 10s..20s)", "window_mean(cubic"),
+            ("window_mean(cubic; 10s..20s)", "names no column"),
+            ("window_mean(cubic; rtt_ms, 10..20)", "`10`"),
+            ("over(s in [a, b])", "`:` is missing"),
+            ("", "the end is not the beginning"),
+            ("1.2.3", "`1.2.3` is not a number"),
+            ("flowx.power(cubic)", "`flow0`"),
+        ] {
+            let problem = problem(text);
+            assert!(problem.contains(expected), "{text}: `{expected}` is not in: {problem}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_text_makes_the_parser_panic(text in "\\PC*") {
+            let _ = parse(&text);
+        }
+
+        #[test]
+        fn nor_does_one_of_pieces_that_it_knows(pieces in proptest::collection::vec(
+            proptest::sample::select(vec![
+                "mean(", "over(", "pairs(", "power", "(", ")", "[", "]", ",", ";", ":", "a", "sa:", "1.5", "%", "-", "<", "and ",
+                "let ", "= ", "window_mean(", "reached_s(", "x >= 2", "10s..", "for 1s", "$a", "in ", "path.queue", "=3pkt", " ",
+            ]), 0..40,
+        )) {
+            let _ = parse(&pieces.concat());
+        }
+
+        #[test]
+        fn nor_do_many_brackets(depth in 0_usize..5_000) {
+            let _ = parse(&"(".repeat(depth));
+            let _ = parse(&"-".repeat(depth));
+        }
+    }
+}

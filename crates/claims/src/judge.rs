@@ -1,0 +1,242 @@
+//! Claims judged by the runs of their data sets.
+
+use crate::claim::{By, near};
+use crate::expression::{Expression, ExpressionError, RunValue, What};
+use crate::kind::{judge, share};
+use crate::quantity::Value;
+use crate::runs::{DataRuns, Run};
+use crate::{Claim, ClaimError, Claims, Quantity, Units, Verdict};
+use cellcc_statistics::FEWEST;
+use cellcc_units::instead;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Of a list: in more resamples than this share the verdict is another one.
+const NEAR: f64 = 0.05;
+
+/// A claim with its verdict.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Judged {
+    /// The claim's id.
+    pub id: String,
+    /// Where in the paper.
+    pub source: String,
+    /// What the paper says.
+    pub says: String,
+    /// Its value as the paper has it.
+    pub reports: String,
+    /// The paper's number, where the kind has one.
+    pub paper: Option<f64>,
+    /// The values of a hit, where they are one range.
+    pub hit: Option<(f64, f64)>,
+    /// What was found: one number, or several; nothing where there is none.
+    pub values: Vec<f64>,
+    /// The value in words, where another program gave it.
+    pub stated: Option<String>,
+    /// The 95 % interval of a single number.
+    pub interval: Option<(f64, f64)>,
+    /// Agreement.
+    pub verdict: Verdict,
+    /// The interval reaches into another verdict.
+    pub near: bool,
+    /// The threshold is ours.
+    pub threshold_is_ours: bool,
+    /// The same quantity of other data sets: their names and values.
+    pub also: Vec<(String, Vec<f64>)>,
+    /// Why there is no verdict, or who gave it.
+    pub why: Option<String>,
+    /// What else there is to say.
+    pub note: String,
+}
+
+/// What runs some claims need, of each data set.
+#[derive(Debug, Default)]
+pub struct Needs(BTreeMap<String, Vec<RunValue>>);
+
+impl Needs {
+    /// What this expression needs, too; `data` where it names no data set.
+    pub fn add(&mut self, expression: &Expression, data: Option<&str>) {
+        // Which values a varied condition has only the Scenario says: a run under any of them is needed.
+        expression.written_out().each_run(&mut |run| {
+            let Some(name) = run.data.as_deref().or(data) else { return };
+            let runs = self.0.entry(name.to_owned()).or_default();
+            let alike = RunValue { at: 0, ..run.clone() };
+            if !runs.contains(&alike) {
+                runs.push(alike);
+            }
+        });
+    }
+
+    /// The data sets.
+    pub fn data(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
+    }
+
+    /// The schemes of a data set, each once; `limit` is not among them, as every plan has it.
+    pub fn schemes(&self, data: &str) -> Vec<String> {
+        let mut schemes: Vec<String> = Vec::new();
+        for run in self.0.get(data).into_iter().flatten() {
+            let scheme: String = run.scheme.chars().filter(|c| !c.is_whitespace()).collect();
+            if scheme != cellcc_experiment::LIMIT && !schemes.contains(&scheme) {
+                schemes.push(scheme);
+            }
+        }
+        schemes
+    }
+
+    /// Whether a run of a data set is needed; and if so, whether its time series are.
+    pub fn of(&self, data: &str, run: &Run) -> Option<bool> {
+        let needing = self.0.get(data).into_iter().flatten();
+        let needing =
+            needing.filter(|one| run.is(&one.scheme, one.under.as_deref().unwrap_or(&one.conditions)));
+        needing.map(|one| matches!(one.what, What::Columns(_))).reduce(|one, other| one || other)
+    }
+}
+
+impl Claims {
+    /// What runs these claims need.
+    ///
+    /// # Errors
+    /// A data set that is not there, with the claim that names it.
+    pub fn needs<'a>(&self, claims: impl IntoIterator<Item = &'a Claim>) -> Result<Needs, ClaimError> {
+        let mut needs = Needs::default();
+        for claim in claims {
+            for (_, expression) in claim.quantities() {
+                self.check_data(claim, &expression)?;
+                needs.add(&expression, None);
+            }
+        }
+        Ok(needs)
+    }
+
+    fn check_data(&self, claim: &Claim, expression: &Expression) -> Result<(), ClaimError> {
+        let mut wrong = None;
+        expression.each_run(&mut |run| {
+            let is_known = run.data.as_ref().is_some_and(|name| self.data.contains_key(name));
+            if !is_known && wrong.is_none() {
+                let given = run.data.as_deref().unwrap_or("");
+                let known: Vec<&str> = self.data.keys().map(String::as_str).collect();
+                let problem = if given.is_empty() {
+                    "names no data set, as in `sa: mean(...)`".to_owned()
+                } else {
+                    format!("`{given}` is no data set")
+                };
+                wrong = Some(ExpressionError::new(
+                    run.at,
+                    problem + &instead(given, "there are", &known.join(", ")),
+                ));
+            }
+        });
+        wrong.map_or(Ok(()), |error| Err(claim.error(&error)))
+    }
+}
+
+impl Claim {
+    /// The data sets that it is about, and those of which it is shown as well.
+    pub fn data(&self) -> Vec<&str> {
+        let By::Quantity { expression, also, .. } = &self.by else { return Vec::new() };
+        let mut data: Vec<&str> = also.iter().map(String::as_str).collect();
+        expression.each_run(&mut |run| {
+            if let Some(name) = run.data.as_deref().filter(|name| !data.contains(name)) {
+                data.push(name);
+            }
+        });
+        data
+    }
+
+    /// Checks that everything which it names is there, without any run.
+    ///
+    /// # Errors
+    /// What is not there, with file and line.
+    pub fn check(&self, runs: &DataRuns) -> Result<(), ClaimError> {
+        for (_, expression) in self.quantities() {
+            Quantity::new(&expression, None, runs, Units::Traces).map_err(|error| self.error(&error))?;
+        }
+        Ok(())
+    }
+
+    /// The verdict that these runs give.
+    ///
+    /// # Errors
+    /// As [`check`](Self::check).
+    pub fn judge(&self, runs: &DataRuns) -> Result<Judged, ClaimError> {
+        let mut judged = self.unjudged("");
+        let bands = self.bands();
+        match &self.by {
+            By::Quantity { .. } => {}
+            By::Elsewhere { value, verdict, by } => {
+                return Ok(Judged {
+                    stated: Some(value.clone()),
+                    verdict: *verdict,
+                    why: Some(by.clone()),
+                    ..judged
+                });
+            }
+            By::Nothing(why) => return Ok(Judged { why: Some(why.clone()), ..judged }),
+        }
+        judged.why = None;
+        for (data, expression) in self.quantities() {
+            let quantity =
+                Quantity::new(&expression, None, runs, Units::Traces).map_err(|error| self.error(&error))?;
+            let value = quantity.value();
+            if let Some(data) = data {
+                judged.also.push((data.to_owned(), self.shown(value)));
+                continue;
+            }
+            judged.verdict = judge(self.kind, bands, &value);
+            if matches!(value, Value::Number(_)) {
+                judged.interval = quantity.interval();
+                judged.near = judged.interval.is_some_and(|interval| bands.differ_in(interval));
+            } else {
+                let resampled = quantity.resampled(FEWEST);
+                let other =
+                    resampled.iter().filter(|value| judge(self.kind, bands, value) != judged.verdict).count();
+                judged.near = other as f64 > NEAR * resampled.len() as f64;
+            }
+            judged.values = self.shown(value);
+        }
+        if judged.verdict == Verdict::Untested {
+            judged.why = Some("the runs give no such value".into());
+        }
+        if self.stand_in.is_some() {
+            judged.verdict = judged.verdict.min(Verdict::Partly);
+        }
+        Ok(judged)
+    }
+
+    /// The claim without a verdict, for this reason.
+    pub fn unjudged(&self, why: &str) -> Judged {
+        Judged {
+            id: self.id.clone(),
+            source: self.source.clone(),
+            says: self.says.clone(),
+            reports: self.reports.clone(),
+            paper: self.paper,
+            hit: matches!(self.by, By::Quantity { .. }).then(|| self.bands().hit),
+            values: Vec::new(),
+            stated: None,
+            interval: None,
+            verdict: Verdict::Untested,
+            near: false,
+            threshold_is_ours: self.threshold_is_ours,
+            also: Vec::new(),
+            why: Some(why.to_owned()),
+            note: self.note.clone(),
+        }
+    }
+
+    /// The numbers of a value; of statements the share that holds.
+    fn shown(&self, value: Value) -> Vec<f64> {
+        match value {
+            Value::Number(number) => vec![number],
+            Value::List(values) if self.kind.is_of_statements() => vec![share(&values)],
+            Value::List(values) => values,
+        }
+    }
+
+    pub(crate) fn error(&self, error: &ExpressionError) -> ClaimError {
+        let (file, line) = self.place.clone();
+        let text = if let By::Quantity { text, .. } = &self.by { text.as_str() } else { "" };
+        ClaimError { file, line, problem: format!("{}, in `{}`: {error}", self.id, near(text, error.at)) }
+    }
+}

@@ -1,0 +1,34 @@
+//! What the papers say, as data: one language of quantities over Records, and verdicts. Pure: no file is read and nothing is run
+//! here. `cellcc reproduce` does both (docs/how-to/reproduce.md).
+//!
+//! | noun | what it is |
+//! |---|---|
+//! | [`DataSet`] | a Scenario, its recordings by name, what is set differently, what a smaller scale changes |
+//! | [`Quantity`] | an [`Expression`](expression::Expression) whose runs have been found: a number, or several |
+//! | [`Claim`] | what a paper says, where, and how a quantity is held against it |
+//! | [`Judged`] | the verdict, the value and its interval |
+//! | [`page`] | a table of a page: each cell is a quantity too, and is held against the text |
+
+mod claim;
+mod data_set;
+pub mod expression;
+mod judge;
+mod kind;
+mod metrics;
+pub mod page;
+mod quantity;
+mod recordings;
+mod runs;
+mod scorecard;
+mod series;
+mod state;
+
+pub use claim::{Claim, ClaimError, Claims};
+pub use data_set::{DataSet, OneOrMany, Scale};
+pub use judge::{Judged, Needs};
+pub use kind::{Kind, Verdict};
+pub use quantity::{Quantity, Units};
+pub use recordings::Recordings;
+pub use runs::{DataRuns, Outcome, Run};
+pub use scorecard::{Counts, markdown, short_markdown};
+pub use state::{State, StateError};

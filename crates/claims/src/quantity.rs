@@ -1,0 +1,115 @@
+//! A quantity: an expression whose runs have been found.
+
+mod node;
+mod resolve;
+mod select;
+
+pub(crate) use node::Value;
+use node::{Node, Sampled};
+pub use select::Units;
+
+use crate::expression::{Aggregate, Expression, ExpressionError};
+use crate::runs::DataRuns;
+use cellcc_statistics::{Average, Certainty, FEWEST, Kind, percentile_interval, resamples};
+
+/// An expression whose runs have been found: they need not have been run.
+#[derive(Debug, Clone)]
+pub struct Quantity {
+    node: Node,
+    /// How many traces (or runs) each set of them has that the expression is about.
+    groups: Vec<usize>,
+}
+
+impl Quantity {
+    /// Finds the runs of an expression. Where it names no data set, `data` is meant.
+    ///
+    /// # Errors
+    /// What is not there, or does not go together, with the place in the expression.
+    pub fn new(
+        expression: &Expression,
+        data: Option<&str>,
+        runs: &DataRuns,
+        units: Units,
+    ) -> Result<Self, ExpressionError> {
+        let (mut node, mut groups) = resolve::resolve(&expression.written_out(), data, runs, units)?;
+        for (group, count) in groups.iter_mut().enumerate() {
+            // A trace on which a part selects nothing must not be drawn.
+            let mut there = vec![units == Units::Runs; *count];
+            node.each_leaf(group, &mut |values| {
+                for (there, value) in there.iter_mut().zip(values.iter()) {
+                    *there = if units == Units::Runs {
+                        *there && !value.is_nan()
+                    } else {
+                        *there || !value.is_nan()
+                    };
+                }
+            });
+            if there.contains(&true) {
+                node.keep(group, &there);
+                *count = there.iter().filter(|there| **there).count();
+            }
+        }
+        Ok(Self { node, groups })
+    }
+
+    /// What it is: a number, or several. NaN where something that it needs is not there.
+    pub(crate) fn value(&self) -> Value {
+        self.node.value(None)
+    }
+
+    /// The same of each resample of the traces. All parts have the same draws, and parts on the same traces too where they are of two
+    /// data sets. Nothing where there are fewer than `fewest` traces.
+    pub(crate) fn resampled(&self, fewest: usize) -> Vec<Value> {
+        if self.groups.iter().any(|count| *count < fewest) {
+            return Vec::new();
+        }
+        let mut draws: Vec<_> = self.groups.iter().map(|&count| resamples(count)).collect();
+        let mut values = Vec::new();
+        loop {
+            let drawn: Option<Vec<Vec<usize>>> = draws.iter_mut().map(Iterator::next).collect();
+            match drawn {
+                Some(drawn) if !drawn.is_empty() => values.push(self.node.value(Some(&drawn))),
+                _ => return values,
+            }
+        }
+    }
+
+    /// The 95 % interval of a single number: bootstrap-t of a plain mean, percentiles of all else. None where there is none, and of
+    /// fewer than ten traces (docs/metrics.md says why).
+    pub(crate) fn interval(&self) -> Option<(f64, f64)> {
+        if let Node::Aggregate(Aggregate::Mean, of) = &self.node
+            && let Sampled::Traces(values) = of.sampled(None)
+        {
+            let there: Vec<f64> = values.into_iter().filter(|value| !value.is_nan()).collect();
+            let average = Average::of(Kind::Mean, &there, (f64::NEG_INFINITY, f64::INFINITY))?;
+            return match average.certainty {
+                Certainty::Interval { low, high } => Some((low, high)),
+                Certainty::NoSpread => Some((average.value, average.value)),
+                Certainty::Single | Certainty::TooFew | Certainty::Unbounded => None,
+            };
+        }
+        self.percentiles(FEWEST)
+    }
+
+    /// The number that a cell of a page shows; NaN where there is none.
+    pub fn number(&self) -> f64 {
+        match self.value() {
+            Value::Number(number) => number,
+            Value::List(_) => f64::NAN,
+        }
+    }
+
+    /// The interval that a cell of a page shows where it asks for one: by percentiles, and of few traces, too.
+    pub fn interval_of_page(&self) -> Option<(f64, f64)> {
+        self.percentiles(2)
+    }
+
+    /// Its 95 % interval by percentiles, of at least so many traces.
+    fn percentiles(&self, fewest: usize) -> Option<(f64, f64)> {
+        let numbers = self.resampled(fewest).into_iter().map(|value| match value {
+            Value::Number(number) => Some(number),
+            Value::List(_) => None,
+        });
+        percentile_interval(numbers.collect::<Option<_>>()?)
+    }
+}

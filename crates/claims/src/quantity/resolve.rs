@@ -1,0 +1,159 @@
+//! From an expression to numbers: finds its runs, and checks that its parts go together.
+
+use super::node::Node;
+use super::select::{Selection, Units};
+use crate::expression::{Aggregate, Expression, ExpressionError, Over, RunValue};
+use crate::runs::DataRuns;
+
+/// What a part of an expression is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Shape {
+    Number,
+    /// A number for each trace of this group.
+    Traces(usize),
+    /// As many numbers.
+    List(usize),
+}
+
+type Resolved = Result<(Node, Shape), ExpressionError>;
+
+/// The expression, written out, with the numbers of its runs; and how many traces each of its groups has.
+pub(super) fn resolve(
+    expression: &Expression,
+    data: Option<&str>,
+    runs: &DataRuns,
+    units: Units,
+) -> Result<(Node, Vec<usize>), ExpressionError> {
+    let mut resolver = Resolver { selection: Selection::new(runs, data, units), over: Vec::new() };
+    let found = resolver.part(expression)?;
+    let node =
+        if matches!(found.1, Shape::List(_)) { found.0 } else { resolver.number(expression, found)? };
+    Ok((node, resolver.selection.group_sizes()))
+}
+
+struct Resolver<'a> {
+    selection: Selection<'a>,
+    /// The values of varied conditions at this place.
+    over: Vec<(String, String)>,
+}
+
+impl Resolver<'_> {
+    fn part(&mut self, expression: &Expression) -> Resolved {
+        match expression {
+            Expression::Number(number) => Ok((Node::Number(*number), Shape::Number)),
+            Expression::Run(run) => {
+                let (group, values) = self.selection.values(run, &self.over)?;
+                Ok((Node::Leaf(group, values), Shape::Traces(group)))
+            }
+            Expression::Each(function, one) => {
+                let (node, shape) = self.part(one)?;
+                Ok((Node::Each(*function, Box::new(node)), shape))
+            }
+            Expression::Both(operator, one, other) => {
+                let ((a, shape_a), (b, shape_b)) = (self.part(one)?, self.part(other)?);
+                let shape = joined(expression, shape_a, shape_b)?;
+                Ok((Node::Both(*operator, Box::new(a), Box::new(b)), shape))
+            }
+            Expression::Aggregate(aggregate, one) => self.aggregate(*aggregate, one),
+            Expression::Correlation(one, other) => {
+                let ((a, shape_a), (b, shape_b)) = (self.part(one)?, self.part(other)?);
+                joined(expression, shape_a, shape_b)?;
+                Ok((Node::Correlation(Box::new(a), Box::new(b)), Shape::Number))
+            }
+            Expression::List(items) => self.list(items.iter().map(|item| (item, None))),
+            Expression::Pairs(list) => match self.part(list)? {
+                (node, Shape::List(count)) => {
+                    Ok((Node::Pairs(Box::new(node)), Shape::List(count * count.saturating_sub(1) / 2)))
+                }
+                _ => Err(error(
+                    expression,
+                    "`pairs` takes a list: `pairs([a, b, c])` or `pairs(over(s in [...]: ...))`",
+                )),
+            },
+            Expression::Over { over: Over::Condition(key), body } => {
+                let values = self.selection.values_of(key, body, place(expression))?;
+                self.list(values.iter().map(|value| (&**body, Some((key.clone(), value.clone())))))
+            }
+            Expression::Over { over: Over::Texts { .. }, .. } => Err(error(expression, "a variable is left")),
+        }
+    }
+
+    fn aggregate(&mut self, aggregate: Aggregate, one: &Expression) -> Resolved {
+        let (node, shape) = self.part(one)?;
+        if shape == Shape::Number {
+            return Err(error(
+                one,
+                "this is one number already: an aggregate takes what is of each trace, or a list",
+            ));
+        }
+        Ok((Node::Aggregate(aggregate, Box::new(node)), Shape::Number))
+    }
+
+    /// A list of these, each under a value of a varied condition; lists in it become part of it.
+    fn list<'e>(
+        &mut self,
+        items: impl Iterator<Item = (&'e Expression, Option<(String, String)>)>,
+    ) -> Resolved {
+        let (mut nodes, mut count) = (Vec::new(), 0);
+        for (item, under) in items {
+            let before = self.over.len();
+            self.over.extend(under);
+            let found = self.part(item)?;
+            self.over.truncate(before);
+            match found {
+                (node, Shape::List(inner)) => {
+                    nodes.push(node);
+                    count += inner;
+                }
+                found => {
+                    nodes.push(self.number(item, found)?);
+                    count += 1;
+                }
+            }
+        }
+        Ok((Node::List(nodes), Shape::List(count)))
+    }
+
+    /// One number; that of a single run needs no aggregate.
+    fn number(&self, expression: &Expression, (node, shape): (Node, Shape)) -> Result<Node, ExpressionError> {
+        match shape {
+            Shape::Traces(group) if self.selection.group_size(group) == 1 => {
+                Ok(Node::Aggregate(Aggregate::Mean, Box::new(node)))
+            }
+            Shape::Traces(group) => {
+                let count = self.selection.group_size(group);
+                let problem = format!(
+                    "this is a number for each of {count} traces (or, of one trace, seeds); write which is meant, such as `mean(...)`"
+                );
+                Err(error(expression, &problem))
+            }
+            Shape::Number | Shape::List(_) => Ok(node),
+        }
+    }
+}
+
+fn joined(expression: &Expression, one: Shape, other: Shape) -> Result<Shape, ExpressionError> {
+    match (one, other) {
+        (Shape::Number, shape) | (shape, Shape::Number) => Ok(shape),
+        (one, other) if one == other => Ok(one),
+        (Shape::Traces(_), Shape::Traces(_)) => Err(error(
+            expression,
+            "the two sides are of data sets with other traces: write an aggregate of each, such as `mean(...) / mean(...)`",
+        )),
+        _ => Err(error(
+            expression,
+            "a list and what is of each trace do not go together: write an aggregate of the latter",
+        )),
+    }
+}
+
+fn error(expression: &Expression, problem: &str) -> ExpressionError {
+    ExpressionError::new(place(expression), problem)
+}
+
+/// Where the first run of an expression stands.
+fn place(expression: &Expression) -> usize {
+    let mut first = None;
+    expression.each_run(&mut |run: &RunValue| first = first.or(Some(run.at)));
+    first.unwrap_or(0)
+}

@@ -1,0 +1,294 @@
+//! The runs of claims and tables: one Plan for all.
+
+use super::Args;
+use super::files::Library;
+use super::pages::Pages;
+use crate::compare::Drivers;
+use crate::exit::{Exit, tell};
+use cellcc_claims::{Claim, DataRuns, Needs, Outcome, Run};
+use cellcc_experiment::{
+    Driver, Plan, PlannedRun, Record, Recordings, ResolveError, RunError, RunId, Scenario, Watch,
+};
+use cellcc_link::TraceCache;
+use cellcc_runner::Request;
+use cellcc_units::Span;
+use cellcc_version::VERSION;
+use std::collections::{BTreeMap, BTreeSet};
+use std::env;
+use std::path::Path;
+use std::sync::Arc;
+
+/// What names the folder of the recordings.
+pub(super) const FOLDER: &str = "CELLCC_TRACES";
+
+/// What runs where only the link itself is looked at, to have a plan: of it only `limit` is kept.
+const ANY_SCHEME: &str = "cubic";
+
+/// The data sets that are needed, and the union of their runs.
+pub(super) struct Sets {
+    /// Of each data set, its runs in the order of its plan.
+    runs: BTreeMap<String, Vec<(RunId, Run)>>,
+    /// Data sets whose recordings are not there, and why.
+    left_out: BTreeMap<String, String>,
+    plan: Plan,
+    driver: Trimmed,
+}
+
+/// What came out, by run.
+#[derive(Default)]
+pub(super) struct Outcomes(BTreeMap<RunId, Arc<Outcome>>);
+
+impl Outcomes {
+    pub(super) fn add(&mut self, record: Record) {
+        if let Ok(id) = record.id.parse() {
+            self.0.insert(id, Arc::new(Outcome::from(record)));
+        }
+    }
+}
+
+impl Sets {
+    pub(super) fn new(library: &Library, pages: &Pages, needs: Needs, args: &Args) -> Result<Self, Exit> {
+        let (mut requests, mut left_out) = (Vec::new(), BTreeMap::new());
+        let mut hashes = Hashes::default();
+        for name in needs.data() {
+            let found = match pages.request(name) {
+                Some(request) => request.map(|request| request.map(|request| vec![request])),
+                None => of_data_set(library, &needs, name, args, &mut hashes),
+            };
+            match found? {
+                Ok(found) => requests.push((name.to_owned(), found)),
+                Err(why) => drop(left_out.insert(name.to_owned(), why)),
+            }
+        }
+        let names =
+            requests.iter().flat_map(|(_, requests)| requests).flat_map(|request| &request.file.drivers);
+        let names: Vec<String> = names.cloned().collect::<BTreeSet<_>>().into_iter().collect();
+        let driver = Drivers::new(&names, &Recordings::default())?;
+
+        let mut plan = Plan {
+            title: "reproduce".into(),
+            baseline: String::new(),
+            version: VERSION.into(),
+            runs: Vec::new(),
+        };
+        let (mut runs, mut planned, mut with_series) = (BTreeMap::new(), BTreeSet::new(), BTreeSet::new());
+        for (name, requests) in requests {
+            let of_set: &mut Vec<(RunId, Run)> = runs.entry(name.clone()).or_default();
+            for request in requests {
+                request.check()?;
+                let own = request
+                    .plan(&driver, VERSION)
+                    .map_err(|error| Exit::input(format!("{name}: {error}")))?;
+                for PlannedRun { id, scenario } in own.runs {
+                    let run = Run::new(&scenario, None);
+                    let Some(needs_series) = needs.of(&name, &run) else { continue };
+                    if needs_series {
+                        with_series.insert(id);
+                    }
+                    of_set.push((id, run));
+                    if planned.insert(id) {
+                        plan.runs.push(PlannedRun { id, scenario });
+                    }
+                }
+            }
+        }
+        Ok(Self { runs, left_out, plan, driver: Trimmed { driver, with_series } })
+    }
+
+    /// Checks that every claim whose data sets are there finds its runs, before anything is run.
+    pub(super) fn check(&self, claims: &[&Claim]) -> Result<(), Exit> {
+        let data = self.data(&Outcomes::default());
+        let here = claims.iter().filter(|claim| self.left_out_of(claim).is_none());
+        here.map(|claim| claim.check(&data)).collect::<Result<(), _>>().map_err(Exit::input)
+    }
+
+    pub(super) fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    pub(super) fn driver(&self) -> &dyn Driver {
+        &self.driver
+    }
+
+    /// The runs with what came out of them.
+    pub(super) fn data(&self, outcomes: &Outcomes) -> DataRuns {
+        let with = |(id, run): &(RunId, Run)| Run { outcome: outcomes.0.get(id).cloned(), ..run.clone() };
+        self.runs.iter().map(|(name, runs)| (name.clone(), runs.iter().map(with).collect())).collect()
+    }
+
+    /// Why a claim is not judged, where one of its data sets is not there.
+    pub(super) fn left_out_of(&self, claim: &Claim) -> Option<String> {
+        claim.data().into_iter().find_map(|name| self.left_out.get(name).cloned())
+    }
+
+    /// Why a data set is not there.
+    pub(super) fn why_left_out(&self, name: &str) -> Option<&str> {
+        self.left_out.get(name).map(String::as_str)
+    }
+
+    pub(super) fn tell_left_out(&self) {
+        for (name, why) in &self.left_out {
+            tell(&format!("left out: {name}: {why}"));
+        }
+    }
+}
+
+/// The Scenarios of a data set with the links below the folder of the traces; or why they are not there.
+fn of_data_set(
+    library: &Library,
+    needs: &Needs,
+    name: &str,
+    args: &Args,
+    hashes: &mut Hashes,
+) -> Result<Result<Vec<Request>, String>, Exit> {
+    let claims = &library.claims;
+    let wrong = |problem: String| Exit::input(format!("data set `{name}`: {problem}"));
+    let data = claims.data.get(name).ok_or_else(|| wrong("is not there".into()))?;
+    let Request { file, name: file_name } = Request::read(Path::new(&data.scenario))?;
+    let mut schemes = needs.schemes(name);
+    if schemes.is_empty() {
+        schemes.push(ANY_SCHEME.into());
+    }
+    let mut file = data.plan_file(file, schemes, &claims.recordings, args.scale()).map_err(wrong)?;
+    let recordings: BTreeSet<String> =
+        file.traces.iter().flat_map(|link| claims.recordings.within(link)).map(str::to_owned).collect();
+    if !recordings.is_empty() {
+        let Some(folder) = env::var(FOLDER).ok().filter(|folder| !folder.is_empty()) else {
+            return Ok(Err(format!(
+                "{FOLDER} does not name the folder of the recordings (docs/README.md says where to get them)"
+            )));
+        };
+        for recording in &recordings {
+            let path = format!("{}/{recording}", folder.trim_end_matches('/'));
+            match hashes.of(&path)? {
+                None => return Ok(Err(format!("{path} is not there"))),
+                Some(hash) if Some(hash) != claims.recordings.sha256(recording) => {
+                    return Ok(Err(format!(
+                        "{path} is not the recording that claims/recordings.toml means: its SHA-256 is another"
+                    )));
+                }
+                Some(_) => {}
+            }
+        }
+        file.traces = file.traces.iter().map(|link| claims.recordings.below(&folder, link)).collect();
+    }
+    if !data.whole {
+        let request = Request { file, name: file_name };
+        return Ok(Ok(vec![request.with(&toml::Table::new())?]));
+    }
+    let whole = file.traces.iter().map(|link| {
+        let period = hashes.cache.open(link).map_err(Exit::input)?.capacity.period();
+        let mut own = file.clone();
+        own.traces = vec![link.clone()];
+        own.duration = period.unwrap_or(own.duration);
+        Ok(Request { file: own, name: file_name.clone() })
+    });
+    Ok(Ok(whole.collect::<Result<_, Exit>>()?))
+}
+
+/// The hashes of recordings, each read once.
+#[derive(Default)]
+struct Hashes {
+    cache: TraceCache,
+    known: BTreeMap<String, String>,
+}
+
+impl Hashes {
+    /// Of the recording at this path; none where there is no file.
+    fn of(&mut self, path: &str) -> Result<Option<&str>, Exit> {
+        if !self.known.contains_key(path) {
+            if !Path::new(path).is_file() {
+                return Ok(None);
+            }
+            let hash = self.cache.open(path).map_err(Exit::input)?.hash;
+            self.known.insert(path.to_owned(), hash);
+        }
+        Ok(self.known.get(path).map(String::as_str))
+    }
+}
+
+/// Keeps time series of the runs that need them, and of no other: they are most of what a Record has.
+struct Trimmed {
+    driver: Drivers,
+    with_series: BTreeSet<RunId>,
+}
+
+impl Driver for Trimmed {
+    fn resolve(&self, scenario: &mut Scenario) -> Result<(), ResolveError> {
+        self.driver.resolve(scenario)
+    }
+
+    fn run(&self, scenario: &Scenario) -> Result<Record, RunError> {
+        self.run_watched(scenario, &())
+    }
+
+    fn run_watched(&self, scenario: &Scenario, watch: &dyn Watch) -> Result<Record, RunError> {
+        let mut record = self.driver.run_watched(scenario, watch)?;
+        if !self.with_series.contains(&RunId::of(scenario, VERSION)) {
+            record.series.columns.clear();
+            record.curves.clear();
+        }
+        Ok(record)
+    }
+
+    fn is_real_time(&self, scenario: &Scenario) -> bool {
+        self.driver.is_real_time(scenario)
+    }
+
+    fn expected_time(&self, scenario: &Scenario) -> Span {
+        self.driver.expected_time(scenario)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cellcc_sim::SimDriver;
+    use std::path::PathBuf;
+
+    /// Resolves everything but the recordings, which nobody need have.
+    struct WithoutRecordings<'a>(SimDriver, &'a cellcc_claims::Recordings);
+
+    impl Driver for WithoutRecordings<'_> {
+        fn resolve(&self, scenario: &mut Scenario) -> Result<(), ResolveError> {
+            let trace = scenario.trace.clone();
+            if self.1.within(&trace).next().is_some() {
+                scenario.trace = "3g".into();
+            }
+            self.0.resolve(scenario)?;
+            scenario.trace = trace;
+            Ok(())
+        }
+
+        fn run(&self, _: &Scenario) -> Result<Record, RunError> {
+            unreachable!("plans are only made here")
+        }
+    }
+
+    #[test]
+    fn every_claim_names_what_there_is() {
+        let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let library = Library::below(&root).map_err(|error| error.text()).unwrap();
+        let claims = &library.claims;
+        assert!(claims.claims.len() >= 223);
+        let needs = claims.needs(&claims.claims).unwrap();
+        let driver = WithoutRecordings(SimDriver::new(cellcc_schemes::registry()), &claims.recordings);
+        let mut data = DataRuns::new();
+        for (name, set) in &claims.data {
+            let mut request = Request::read(&root.join(&set.scenario)).unwrap();
+            let mut schemes = needs.schemes(name);
+            schemes.push(ANY_SCHEME.into());
+            schemes.dedup();
+            for scale in [cellcc_claims::Scale::Smaller, cellcc_claims::Scale::Paper] {
+                let file = set.plan_file(request.file.clone(), schemes.clone(), &claims.recordings, scale);
+                request.file = file.unwrap_or_else(|problem| panic!("{name}: {problem}"));
+            }
+            request.check().unwrap();
+            let plan = request.plan(&driver, "test").unwrap_or_else(|error| panic!("{name}: {error}"));
+            data.insert(name.clone(), plan.runs.iter().map(|run| Run::new(&run.scenario, None)).collect());
+        }
+        for claim in &claims.claims {
+            claim.check(&data).unwrap_or_else(|error| panic!("{error}"));
+        }
+    }
+}

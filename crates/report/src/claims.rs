@@ -1,0 +1,167 @@
+//! The page of claims: a row each, with the paper's value and what came out on one line of values.
+
+use crate::drawing::markup::escape;
+use std::fmt::Write as _;
+
+/// A claim as the page shows it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ClaimRow<'a> {
+    /// Its name.
+    pub id: &'a str,
+    /// Where in the paper.
+    pub source: &'a str,
+    /// What the paper says.
+    pub says: &'a str,
+    /// The paper's value, as it has it.
+    pub reports: &'a str,
+    /// What came out, as text.
+    pub here: String,
+    /// The verdict; its first word is hit, partly, miss or untested.
+    pub verdict: String,
+    /// A remark.
+    pub note: &'a str,
+    /// The paper's number.
+    pub paper: Option<f64>,
+    /// The values of a hit.
+    pub hit: Option<(f64, f64)>,
+    /// What came out, where it is one number.
+    pub value: Option<f64>,
+    /// Its 95 % interval.
+    pub interval: Option<(f64, f64)>,
+}
+
+/// Pixels of a line of values.
+const WIDTH: f64 = 260.0;
+const HEIGHT: f64 = 22.0;
+/// The part of a line's width on either side of what is drawn.
+const MARGIN: f64 = 0.06;
+
+const STYLE: &str = "body{font:15px/1.45 system-ui,sans-serif;margin:2rem auto;max-width:75rem;padding:0 1rem;color:#222;background:#fff}\
+    table{border-collapse:collapse;width:100%}th,td{text-align:left;vertical-align:top;padding:.3rem .6rem;border-bottom:1px solid #ddd}\
+    .hit{color:#00704f;font-weight:600}.partly{color:#8a5a00;font-weight:600}.miss{color:#b03a00;font-weight:600}.untested{color:#666}\
+    small{color:#555}svg{display:block}\
+    @media(prefers-color-scheme:dark){body{color:#ddd;background:#181818}th,td{border-color:#444}.hit{color:#3ecf9f}.partly{color:#e6b04c}\
+    .miss{color:#ff8c55}.untested,small{color:#aaa}}";
+
+/// One HTML page that loads nothing: each claim with the paper's value (a diamond), the values of a hit (a band), and what came out (a dot
+/// with its 95 % interval).
+pub fn claims_page(title: &str, rows: &[ClaimRow]) -> String {
+    let mut page = format!(
+        "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">\
+         <title>{0}</title><style>{STYLE}</style></head><body><h1>{0}</h1><p>Diamond: the paper. Band: the values of a hit. Dot and line: \
+         here, with the 95 % interval over traces. Each line has its own scale.</p>\n<table><thead><tr><th>claim</th><th>what</th>\
+         <th>paper</th><th>here</th><th></th><th>verdict</th></tr></thead><tbody>\n",
+        escape(title)
+    );
+    for row in rows {
+        let class = row.verdict.split(',').next().unwrap_or("untested");
+        let note = if row.note.is_empty() {
+            String::new()
+        } else {
+            format!("<br><small>{}</small>", escape(row.note))
+        };
+        let _ = writeln!(
+            page,
+            "<tr id=\"{0}\"><td>{0}<br><small>{1}</small></td><td>{2}{note}</td><td>{3}</td><td>{4}</td><td>{5}</td><td class=\"{6}\">{7}</td></tr>",
+            escape(row.id),
+            escape(row.source),
+            escape(row.says),
+            escape(row.reports),
+            escape(&row.here),
+            line(row).unwrap_or_default(),
+            escape(class),
+            escape(&row.verdict),
+        );
+    }
+    page.push_str("</tbody></table></body></html>\n");
+    page
+}
+
+/// The line of values as SVG; none where there is no number to show.
+fn line(row: &ClaimRow) -> Option<String> {
+    let value = row.value.filter(|value| value.is_finite())?;
+    let (low, high) = row.interval.unwrap_or((value, value));
+    let ends = row.hit.map_or([f64::NAN; 2], |(low, high)| [low, high]);
+    let shown = [Some(value), Some(low), Some(high), row.paper, Some(ends[0]), Some(ends[1])];
+    let shown: Vec<f64> = shown.into_iter().flatten().filter(|number| number.is_finite()).collect();
+    let smallest = shown.iter().copied().reduce(f64::min)?;
+    let largest = shown.iter().copied().reduce(f64::max)?;
+    let span = if largest > smallest { largest - smallest } else { smallest.abs().max(1.0) };
+    let x =
+        |number: f64| ((number - smallest) / span * (1.0 - 2.0 * MARGIN) + MARGIN).clamp(0.0, 1.0) * WIDTH;
+    let middle = HEIGHT / 2.0;
+    let mut svg = format!(
+        "<svg width=\"{WIDTH}\" height=\"{HEIGHT}\" role=\"img\" aria-label=\"{}\">",
+        escape(&format!("here {}, paper {}", row.here, row.reports))
+    );
+    if let Some((from, to)) = row.hit {
+        // A band without an end goes to the edge.
+        let (from, to) =
+            (if from.is_finite() { x(from) } else { 0.0 }, if to.is_finite() { x(to) } else { WIDTH });
+        let _ = write!(
+            svg,
+            "<rect x=\"{from:.1}\" y=\"3\" width=\"{:.1}\" height=\"{}\" fill=\"#009e73\" opacity=\".2\"/>",
+            (to - from).max(1.0),
+            HEIGHT - 6.0
+        );
+    }
+    let _ = write!(
+        svg,
+        "<line x1=\"0\" x2=\"{WIDTH}\" y1=\"{middle}\" y2=\"{middle}\" stroke=\"currentColor\" opacity=\".3\"/>"
+    );
+    let _ = write!(
+        svg,
+        "<line x1=\"{:.1}\" x2=\"{:.1}\" y1=\"{middle}\" y2=\"{middle}\" stroke=\"#0072b2\" stroke-width=\"3\"/>",
+        x(low),
+        x(high)
+    );
+    let _ = write!(svg, "<circle cx=\"{:.1}\" cy=\"{middle}\" r=\"4.5\" fill=\"#0072b2\"/>", x(value));
+    if let Some(paper) = row.paper {
+        let _ = write!(
+            svg,
+            "<path d=\"M{0:.1} {1} l5 6 l-5 6 l-5 -6z\" fill=\"none\" stroke=\"#d55e00\" stroke-width=\"2\"/>",
+            x(paper),
+            middle - 6.0
+        );
+    }
+    svg.push_str("</svg>");
+    Some(svg)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(value: Option<f64>) -> ClaimRow<'static> {
+        ClaimRow {
+            id: "REM-04",
+            source: "abstract",
+            says: "p95 <of> BBR2",
+            reports: "2.2x",
+            here: "1.65".into(),
+            verdict: "partly, near".into(),
+            note: "",
+            paper: Some(2.2),
+            hit: Some((1.76, f64::INFINITY)),
+            value,
+            interval: Some((1.5, 1.8)),
+        }
+    }
+
+    #[test]
+    fn a_claim_has_its_verdict_and_the_papers_value_marked() {
+        let page = claims_page("Claims", &[row(Some(1.65))]);
+        assert!(
+            page.contains("<td class=\"partly\">partly, near</td>") && page.contains("p95 &lt;of&gt; BBR2")
+        );
+        assert!(page.contains("<path d=") && page.contains("<circle"), "{page}");
+        assert!(!page.contains("NaN") && !page.contains("http"), "it loads nothing");
+    }
+
+    #[test]
+    fn what_is_no_number_has_no_line() {
+        for value in [None, Some(f64::INFINITY)] {
+            assert!(!claims_page("Claims", &[row(value)]).contains("<svg"));
+        }
+    }
+}
