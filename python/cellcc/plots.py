@@ -14,7 +14,7 @@ MARKERS = "osD^vP*"
 
 
 def scatter(result: "Result", ax: Axes | None) -> Axes:
-    """Throughput over queueing delay. Up and to the left is better."""
+    """Throughput over queueing delay. Right and up is better, as in the report: delay grows to the left."""
     if ax is None:
         _, ax = plt.subplots()
     table = result.table
@@ -31,7 +31,7 @@ def scatter(result: "Result", ax: Axes | None) -> Axes:
         )
     # The delays of two schemes are often a hundred times apart, and that of the limit may be zero.
     ax.set_xscale("symlog", linthresh=1.0)
-    ax.set_xlim(left=0.0)
+    ax.set_xlim(left=ax.get_xlim()[1], right=0.0)
     ax.set_xlabel("Queueing delay, 95th percentile, ms")
     ax.set_ylabel("Throughput, Mbit/s")
     ax.legend()

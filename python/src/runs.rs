@@ -4,7 +4,7 @@ use crate::error::{input, of_runner};
 use crate::table::Table;
 use cellcc_experiment::Record;
 use cellcc_link::TraceCache;
-use cellcc_report::{ExplainError, Explanation, Report, TableFormat, least_delays};
+use cellcc_report::{ExplainError, Explanation, Report, TableFormat, TableOptions, least_delays};
 use cellcc_runner::{Failure, Results};
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
@@ -76,7 +76,7 @@ impl Runs {
     #[pyo3(signature = (width=cellcc_report::DEFAULT_WIDTH, baseline=None))]
     fn text(&self, py: Python<'_>, width: usize, baseline: Option<&str>) -> PyResult<String> {
         let report = self.report(baseline)?;
-        Ok(py.detach(|| report.table(TableFormat::Table, width)))
+        Ok(py.detach(|| report.table(TableFormat::Table, width, &TableOptions::default())))
     }
 
     /// What `cellcc explain --format json` prints of these runs.

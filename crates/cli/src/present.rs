@@ -2,7 +2,7 @@
 
 use crate::exit::{ALL_OF_CELLCC, Exit, print, tell};
 use crate::terminal;
-use cellcc_report::{Report, ReportFile, TableFormat};
+use cellcc_report::{Report, ReportFile, TableColumn, TableFormat, TableOptions};
 use cellcc_runner::{Failure, OutputFolder, Results};
 use std::fmt::Write as _;
 use std::path::Path;
@@ -12,6 +12,15 @@ pub(crate) struct Shown {
     /// Write every figure as PNG too.
     #[arg(long)]
     pub(crate) png: bool,
+    /// Columns of the table, separated by commas: rtt-p95,power [default: all that the runs have, but d3].
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    columns: Vec<TableColumn>,
+    /// Put the row that is the best in this column first: power.
+    #[arg(long, value_name = "COLUMN")]
+    sort: Option<TableColumn>,
+    /// Leave the intervals below the averages out of the table.
+    #[arg(long)]
+    no_intervals: bool,
     /// No progress bar and no remarks on standard error; errors are told all the same.
     #[arg(long, short)]
     pub(crate) quiet: bool,
@@ -58,7 +67,9 @@ pub(crate) fn results(
         }
     }
     let written = files.last().map(|report| address(&folder.path().join(&report.name)));
-    let printed = print(&report.table(format, terminal::width()));
+    let (columns, sort, no_intervals) = (args.columns.clone(), args.sort, args.no_intervals);
+    let options = TableOptions { columns, sort, no_intervals };
+    let printed = print(&report.table(format, terminal::width(), &options));
     if !args.quiet {
         match (written, info.shard) {
             (Some(address), _) => tell(&format!("report: {address}")),

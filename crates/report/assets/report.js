@@ -1,76 +1,269 @@
-// The report's figures. Everything drawn is in the JSON of #data; the shapes and colours of schemes are made in style.rs.
+// Draws the figures in the JSON of #data, which are those of figure/mod.rs: nothing is computed here but places on the screen.
 "use strict";
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
-  const hidden = new Set(); // indices of schemes that are switched off
   const charts = new Map(); // element -> chart
+  const state = { chosen: new Set(), picks: {}, from: null, to: null, filter: "", sort: null, more: false };
   const MOST_TOOLTIP_ROWS = 12;
-  const MOST_LABELS = 12; // with more rows the legend has to tell the markers apart
+  const MOST_LABELS = 40; // with more points most labels have no place
+  const PX_PER_INCH = 140; // of a panel's height on paper
   const LEAST_DRAG_PX = 5; // a shorter one is a click
-
-  const QUANTITIES = {
-    throughput_mbit_s: "Throughput, Mbit/s",
-    rtt_ms: "Round-trip time, ms",
-    queueing_delay_ms: "Queueing delay, ms",
-    window_packets: "Window, packets",
-    jain_index: "Jain's index of the flows, by second",
-  };
+  const FEW_RUNS = 25; // rows of the table of runs before it is asked for more
+  const NAMES = { view: "Trace", delay: "Delay", statistic: "Statistic", vertical: "Vertical axis", series: "Trace", cells: "Shown" };
 
   const byId = (id) => document.getElementById(id);
+  const all = (selector, parent = document) => [...parent.querySelectorAll(selector)];
+  const create = (tag, attributes = {}, ...children) => {
+    const element = document.createElement(tag);
+    for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+    element.append(...children);
+    return element;
+  };
   const theme = () => {
     const style = getComputedStyle(document.documentElement);
-    const colour = (name) => style.getPropertyValue(`--${name}`).trim();
-    return { ink: colour("ink"), quiet: colour("quiet"), line: colour("line"), paper: colour("paper"), capacity: colour("capacity") };
+    return Object.fromEntries(["ink", "quiet", "line", "paper", "capacity"].map((name) => [name, style.getPropertyValue(`--${name}`).trim()]));
   };
-  const colourOf = (scheme) => scheme.colour ?? theme().ink;
-  // Four significant digits, enough for powers of two on an axis.
   const number = (value) => (value == null ? "–" : String(Number(value.toPrecision(4))));
-  // A column's name ends in its unit: "btl_bw_mbit_s" is headed "btl bw, Mbit/s".
-  const UNITS = [["_mbit_s", "Mbit/s"], ["_pkt", "packets"], ["_packets", "packets"], ["_ms", "ms"], ["_s", "s"]];
-  const titled = (name) => {
-    const [ending, unit] = UNITS.find(([ending]) => name.endsWith(ending)) ?? ["", ""];
-    const words = name.slice(0, name.length - ending.length).replaceAll("_", " ");
-    return unit ? `${words}, ${unit}` : words;
-  };
   const escape = (text) => text.replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`);
+  const narrow = () => document.documentElement.clientWidth < 640;
+  // Numbers at even steps come as the first, the step and how many there are.
+  const numbers = (column) => (Array.isArray(column) ? column : Array.from({ length: column.count }, (_, index) => column.from + index * column.step));
+  const pointsOf = (mark) => {
+    const y = numbers(mark.y);
+    return (mark.points ??= numbers(mark.x).map((x, index) => [x, y[index]]));
+  };
 
-  // ---------------------------------------------------------------- the legend
+  // ---------------------------------------------------------------- what is chosen
 
-  function sample(scheme) {
-    const colour = scheme.colour ?? "currentColor";
-    return `<svg width="34" height="16" viewBox="0 0 34 16" aria-hidden="true"><path d="M1 8H33" stroke="${colour}" stroke-width="2"
-      stroke-dasharray="${scheme.dash.join(" ")}"/><path transform="translate(17 8) scale(.55)" d="${scheme.marker}" fill="${colour}"/></svg>`;
+  const isChosen = (key) => state.chosen.size === 0 || state.chosen.has(key.group) || !(key.group in data.lines);
+  const labelOf = (figure, mark) => {
+    const { label } = data.keys[figure.keys][mark.k];
+    return mark.name ? `${label}: ${mark.name}` : label;
+  };
+
+  function sample({ colour, marker, dash }) {
+    return `<svg width="34" height="16" viewBox="0 0 34 16" aria-hidden="true"><path d="M1 8H33" stroke="${colour ?? "currentColor"}" stroke-width="2"
+      stroke-dasharray="${data.dashes[dash].join(" ")}"/><path transform="translate(17 8) scale(.55)" d="${data.markers[marker]}" fill="${colour ?? "currentColor"}"/></svg>`;
   }
 
+  // A click chooses a scheme; where none is chosen, all are.
   function buildLegend() {
-    data.schemes.forEach((scheme, index) => {
-      const button = document.createElement("button");
-      button.type = "button";
-      button.setAttribute("aria-pressed", "true");
-      button.innerHTML = `${sample(scheme)}<span>${escape(scheme.label)}</span>`;
-      button.title = `${scheme.label}: show or hide`;
+    for (const line of data.lines) {
+      const button = create("button", { type: "button", title: `${line.label}: only this one, or one more` });
+      button.innerHTML = `${sample(line)}<span>${escape(line.label)}</span>`;
       button.addEventListener("click", () => {
-        const show = hidden.delete(index);
-        if (!show) hidden.add(index);
-        button.setAttribute("aria-pressed", String(show));
+        if (!state.chosen.delete(line.group)) state.chosen.add(line.group);
         drawAll();
       });
       byId("legend").append(button);
+    }
+  }
+
+  function showChosen() {
+    for (const [name, choice] of Object.entries(state.picks)) {
+      for (const option of all(`select[name=${name}] option, input[name=${name}]`)) {
+        const field = option.tagName === "OPTION" ? "selected" : "checked";
+        if (option[field] !== (option.value === choice)) option[field] = option.value === choice;
+      }
+    }
+    all("#legend button").forEach((button, group) => button.setAttribute("aria-pressed", String(state.chosen.has(group))));
+    byId("legend").classList.toggle("choosing", state.chosen.size > 0);
+  }
+
+  // A control for each thing that figures differ in, in the order of the figures.
+  function buildControls() {
+    for (const form of all("[data-controls]")) {
+      const controls = form.dataset.controls.split(" ").map((name) => {
+        const choices = [...new Set(data.figures.filter(({ pick }) => name in pick).map(({ pick }) => pick[name]))];
+        if (choices.length) state.picks[name] ??= choices[0];
+        const change = (event) => pick(name, event.target.value);
+        const control = choices.length > 3 || name === "view" || name === "series" ? select(name, choices) : radios(name, choices);
+        control.addEventListener("change", change);
+        control.hidden = choices.length < 2;
+        return control;
+      });
+      form.prepend(...controls);
+      form.addEventListener("submit", (event) => event.preventDefault());
+    }
+  }
+
+  const select = (name, choices) => create("label", {}, `${NAMES[name]} `, create("select", { name }, ...choices.map((text) => new Option(text, text))));
+  const radios = (name, choices) => create("fieldset", {}, create("legend", {}, NAMES[name]), ...choices.map((text) => {
+    const input = create("input", { type: "radio", name, value: text });
+    return create("label", {}, input, create("span", {}, text.toLowerCase().replace("rtt", "RTT")));
+  }));
+
+  function pick(name, choice) {
+    state.picks[name] = choice;
+    if (name === "series") [state.from, state.to] = [null, null];
+    drawAll();
+  }
+
+  const figuresOf = (slot) => data.figures.filter((figure) => figure.slot === slot
+    && Object.entries(figure.pick).every(([name, choice]) => state.picks[name] === choice));
+
+  // ---------------------------------------------------------------- places of the page
+
+  function drawSlot(slot) {
+    const figures = figuresOf(slot.dataset.slot);
+    const shape = figures.map(({ title, panels }) => `${title} ${panels.length}`).join("\n");
+    if (slot.shape !== shape) {
+      for (const element of all(".chart", slot)) {
+        charts.get(element)?.dispose();
+        charts.delete(element);
+      }
+      slot.replaceChildren(...figures.map((figure) => frame(slot, figure)));
+      slot.shape = shape;
+    }
+    slot.hidden = figures.length === 0;
+    for (const heading of all(`[data-for="${slot.dataset.slot}"], [data-with="${slot.dataset.slot}"]`)) heading.hidden = slot.hidden;
+    figures.forEach((figure, index) => {
+      const outer = slot.children[index];
+      if (outer.tagName === "DETAILS" && !outer.open) return;
+      all(".chart", outer).forEach((element, panel) => drawPanel(element, figure, figure.panels[panel]));
+      for (const table of all(".cells", outer)) drawCells(table, figure.panels[0]);
     });
   }
 
-  // ---------------------------------------------------------------- drawing
-
-  function draw(element, option) {
-    let chart = charts.get(element);
-    if (!chart) {
-      chart = echarts.init(element, null, { renderer: "svg" });
-      charts.set(element, chart);
+  function frame(slot, figure) {
+    if (figure.panels[0].marks[0]?.c) return create("figure", { class: "scroll", tabindex: 0 }, create("table", { class: "cells" }));
+    const plots = figure.panels.map((panel) => create("div", { class: "chart", role: "img", "data-title": panel.y.title,
+      "aria-label": `${figure.title}${panel.title ? `, ${panel.title}` : ""}: ${panel.y.title} over ${panel.x.title}`, style: `height:${Math.round(panel.inches * PX_PER_INCH)}px` }));
+    const outer = create("figure", {}, create("div", { class: "plots", style: `--columns:${figure.columns}` }, ...plots));
+    outer.append(saving(slot, outer));
+    if ("folded" in slot.dataset) {
+      const details = create("details", {}, create("summary", {}, figure.title), outer);
+      details.addEventListener("toggle", () => drawSlot(slot));
+      return details;
     }
-    const fontFamily = getComputedStyle(document.body).fontFamily;
-    chart.setOption({ animation: false, textStyle: { fontFamily }, ...option }, { notMerge: true });
+    if ("titled" in slot.dataset) outer.prepend(create("h3", {}, figure.title));
+    return outer;
+  }
+
+  // Buttons that save what is shown: the drawing, and its numbers.
+  function saving(slot, outer) {
+    const shown = () => figuresOf(slot.dataset.slot)[[...slot.children].findIndex((child) => child.contains(outer))];
+    const button = (text, name, kind, content) => {
+      const element = create("button", { type: "button", "aria-label": `Save as ${text}` }, text);
+      element.addEventListener("click", () => {
+        const link = create("a", { href: URL.createObjectURL(new Blob([content()], { type: kind })), download: name });
+        link.click();
+        URL.revokeObjectURL(link.href);
+      });
+      return element;
+    };
+    const name = slot.dataset.slot;
+    return create("p", { class: "save" }, "Save: ", button("SVG", `${name}.svg`, "image/svg+xml", () => drawing(outer)),
+      button("CSV", `${name}.csv`, "text/csv", () => numbersOf(shown())));
+  }
+
+  // All panels of a figure as one drawing, one below the other.
+  function drawing(outer) {
+    const panels = all(".chart", outer).map((element) => charts.get(element));
+    const width = Math.max(...panels.map((chart) => chart.getWidth()));
+    let height = 0;
+    const parts = panels.map((chart) => {
+      const part = chart.renderToSVGString().replace("<svg", `<svg y="${height}"`);
+      height += chart.getHeight();
+      return part;
+    });
+    return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}">${parts.join("")}</svg>`;
+  }
+
+  function numbersOf(figure) {
+    const quoted = (text) => `"${String(text).replaceAll('"', '""')}"`;
+    const rows = figure.panels.flatMap((panel) => panel.marks.flatMap((mark) => pointsOf(mark).map(([x, y]) =>
+      [panel.title ?? "", labelOf(figure, mark), panel.x.title, x, panel.y.title, y].map(quoted).join(","))));
+    return `panel,name,x_is,x,y_is,y\n${rows.join("\n")}\n`;
+  }
+
+  // ---------------------------------------------------------------- a panel
+
+  function axis({ title, scale, from, to, leftwards, ticks }, isVertical) {
+    const { ink, quiet, line } = theme();
+    const values = ticks?.map(([value]) => value);
+    const texts = new Map(ticks);
+    const time = scale === "time";
+    const custom = values ? { customValues: values } : {};
+    return {
+      type: scale === "log" ? "log" : "value", inverse: leftwards, min: time ? state.from ?? from : from, max: time ? state.to ?? to : to,
+      name: isVertical ? "" : title, nameLocation: "middle", nameGap: 30, nameTextStyle: { color: quiet, fontSize: 13 }, position: isVertical ? "left" : undefined,
+      axisLine: { show: true, lineStyle: { color: quiet } },
+      axisTick: { show: true, lineStyle: { color: quiet }, ...custom },
+      axisLabel: { color: ink, fontSize: 12, hideOverlap: true, formatter: (value) => texts.get(value) ?? number(value), ...custom, ...(isVertical && !values ? { showMinLabel: from === 0, showMaxLabel: false } : {}) },
+      splitLine: { show: !time, lineStyle: { color: line, width: 1 }, ...custom },
+      splitNumber: isVertical ? 4 : 6,
+      minorTick: { show: false },
+    };
+  }
+
+  function seriesOf(figure, panel, mark, places) {
+    const { ink, line: faint, capacity, paper } = theme();
+    const key = data.keys[figure.keys][mark.k];
+    const chosen = isChosen(key);
+    if (!chosen && panel.x.scale === "time") return [];
+    const colour = chosen ? key.colour ?? ink : faint;
+    const common = { name: labelOf(figure, mark), color: colour, data: pointsOf(mark), z: chosen ? 3 : 2, emphasis: { disabled: true } };
+    const marker = { symbol: `path://${data.markers[key.marker]}`, symbolKeepAspect: true };
+    const line = { ...common, type: "line", showSymbol: false, triggerLineEvent: true, lineStyle: { color: colour, width: chosen ? 1.8 : 1, type: data.dashes[key.dash].length ? data.dashes[key.dash] : "solid" } };
+    switch (mark.s) {
+      case "points": {
+        const place = places?.get(mark);
+        const label = { show: chosen && place != null, formatter: "{a}", position: place ?? "right", distance: 6, color: ink, fontSize: 12, width: narrow() ? 110 : 240, overflow: "truncate", backgroundColor: paper, padding: [0, 2] };
+        const bars = (mark.i ?? []).flatMap(([across, along], index) => {
+          const [x, y] = pointsOf(mark)[index];
+          return [...(across ? [[across[0], y], [across[1], y], [null, null]] : []), ...(along ? [[x, along[0]], [x, along[1]], [null, null]] : [])];
+        });
+        const interval = { type: "line", data: bars, silent: true, showSymbol: false, color: colour, lineStyle: { color: colour, width: 1.2 }, z: common.z, tooltip: { show: false } };
+        return [{ ...common, ...marker, type: "scatter", symbolSize: key.colour ? 14 : 18, itemStyle: { opacity: 1 }, label, mark }, ...(bars.length && chosen ? [interval] : [])];
+      }
+      case "path": return [{ ...line, ...marker, showSymbol: true, symbolSize: 9, triggerLineEvent: false, lineStyle: { ...line.lineStyle, type: "solid" } }];
+      case "dashed": return [{ ...line, lineStyle: { ...line.lineStyle, type: [6, 4] } }];
+      case "area": return [{ ...common, type: "line", showSymbol: false, silent: true, color: capacity, z: 0, lineStyle: { width: 0 }, areaStyle: { color: capacity, opacity: 0.75 } }];
+      case "dots": return [{ ...common, type: "scatter", symbolSize: 4 }];
+      default: return [line];
+    }
+  }
+
+  function drawPanel(element, figure, panel) {
+    const isNew = !charts.has(element);
+    const chart = charts.get(element) ?? echarts.init(element, null, { renderer: "svg" });
+    charts.set(element, chart);
+    const { ink, paper, line, quiet } = theme();
+    const places = labelPlaces(element, figure, panel);
+    const together = panel.x.scale === "time" || panel.marks.some(({ s }) => s === "path");
+    const area = panel.marks.find(({ s }) => s === "area");
+    const title = `${panel.title ? `${panel.title}: ` : ""}${panel.y.title}${area ? ` (shaded: ${labelOf(figure, area)})` : ""}`;
+    const series = panel.marks.flatMap((mark) => seriesOf(figure, panel, mark, places));
+    chart.setOption({
+      animation: false, textStyle: { fontFamily: getComputedStyle(document.body).fontFamily },
+      title: { text: title, left: 0, top: 0, textStyle: { fontSize: 13, fontWeight: 600, color: ink, width: element.clientWidth, overflow: "truncate" } },
+      grid: { left: 4, right: 24, top: 34, bottom: 46, outerBoundsMode: "same", outerBoundsContain: "axisLabel" },
+      xAxis: axis(panel.x, false), yAxis: axis(panel.y, true), series,
+      tooltip: { confine: true, backgroundColor: paper, borderColor: line, textStyle: { color: ink, fontSize: 12 }, transitionDuration: 0,
+        trigger: together ? "axis" : "item", axisPointer: { type: "line", lineStyle: { color: quiet } },
+        formatter: together ? (items) => describeAll(panel, items) : (item) => describe(panel, item, series[item.seriesIndex].mark) },
+    }, { notMerge: true });
     scalable(element, chart);
-    return chart;
+    if (isNew && panel.x.scale === "time") {
+      chart.group = "time"; // tooltips of all charts of a group move together
+      zoomByDrag(element, chart);
+    }
+  }
+
+  // A heat map is a table: it can be read aloud, and scrolls.
+  function drawCells(table, { x, y, marks: [mark] }) {
+    const name = ([, text], scope) => create("th", { scope }, create("span", {}, text));
+    const head = create("tr", {}, create("td"), ...x.ticks.map((tick) => name(tick, "col")));
+    const rows = y.ticks.map((tick) => create("tr", {}, name(tick, "row"), ...x.ticks.map(() => create("td"))));
+    pointsOf(mark).forEach(([across, up], index) => {
+      const [shade, text] = mark.c[index];
+      const cell = rows[up].children[across + 1];
+      cell.textContent = text;
+      cell.style.background = `color-mix(in srgb, var(--focus) ${Math.round(shade * 70)}%, transparent)`;
+      cell.addEventListener("click", () => only(data.keys[0][across].group, y.ticks[up][1]));
+    });
+    table.replaceChildren(create("thead", {}, head), create("tbody", {}, ...rows.reverse()));
   }
 
   // On paper the style sheet fits a figure to the page, which a drawing without a view box refuses.
@@ -78,290 +271,55 @@
     element.querySelector("svg").setAttribute("viewBox", `0 0 ${chart.getWidth()} ${chart.getHeight()}`);
   }
 
-  const narrow = () => document.documentElement.clientWidth < 640;
-
-  function axis(kind, name, more) {
-    const { ink, quiet, line } = theme();
-    return {
-      type: kind,
-      name,
-      nameLocation: "middle",
-      nameGap: 30,
-      nameTextStyle: { color: quiet, fontSize: 13 },
-      axisLine: { show: true, lineStyle: { color: quiet } },
-      axisTick: { show: true, lineStyle: { color: quiet } },
-      axisLabel: { color: ink, fontSize: 12, formatter: number, hideOverlap: true },
-      splitLine: { lineStyle: { color: line, width: 1 } },
-      minorTick: { show: false },
-      ...more,
-    };
+  function describe({ x, y }, { seriesName, value }, mark) {
+    const between = (interval) => (interval ? ` (${interval.map(number).join(" to ")})` : "");
+    const [across, along] = mark?.i?.[0] ?? [];
+    return `<b>${escape(seriesName)}</b><br>${escape(y.title)}: ${number(value[1])}${between(along)}<br>${escape(x.title)}: ${number(value[0])}${between(across)}`;
   }
 
-  function tooltip(more) {
-    const { ink, paper, line } = theme();
-    return { confine: true, backgroundColor: paper, borderColor: line, textStyle: { color: ink, fontSize: 12 }, transitionDuration: 0, ...more };
+  function describeAll({ x }, items) {
+    const rows = items.filter(({ value }) => value[1] != null);
+    const shown = rows.slice(0, MOST_TOOLTIP_ROWS).map(({ marker, seriesName, value }) => `${marker}${escape(seriesName)} <b>${number(value[1])}</b>`);
+    if (rows.length > shown.length) shown.push(`and ${rows.length - shown.length} more`);
+    const at = items[0].value[0];
+    return `${escape(x.title)}: ${escape(new Map(x.ticks).get(at) ?? number(at))}<br>${shown.join("<br>")}`;
   }
 
-  // Vertical axes say what they show in a title above the plot, which a phone has room for.
-  const plotTitle = (text) => ({ text, left: 0, top: 0, textStyle: { fontSize: 13, fontWeight: 600, color: theme().ink } });
-  const grid = (bottom) => ({ left: 4, right: 16, top: 34, bottom, outerBoundsMode: "same", outerBoundsContain: "axisLabel" });
-
-  // A logarithmic axis from power of two to power of two around the values, with room of `margin` octaves.
-  function octaves(name, values, margin, more) {
-    const logs = values.length ? values.map(Math.log2) : [0, 1];
-    const low = Math.floor(Math.min(...logs) - margin);
-    const high = Math.max(Math.ceil(Math.max(...logs) + margin), low + 1);
-    const interval = Math.ceil((high - low) / (narrow() ? 6 : 12));
-    return axis("log", name, { logBase: 2, min: 2 ** low, max: 2 ** high, interval, ...more });
-  }
-
-  const choice = (form, name) => byId(form).elements[name].value;
-
-  // ---------------------------------------------------------------- throughput against delay
-
-  const currentView = () => data.views[Number(choice("view-controls", "view")) || 0];
-  const shownCells = (view) =>
-    data.schemes.map((scheme, index) => ({ scheme, index, cell: view.schemes[index] })).filter(({ index, cell }) => cell && !hidden.has(index));
-
-  function drawScatter() {
-    const [delay, statistic, vertical] = ["delay", "statistic", "vertical"].map((name) => choice("view-controls", name));
-    const view = currentView();
-    // The axes are those of all schemes, so that switching one off moves nothing.
-    const delays = view.schemes.map((cell) => cell?.[`${delay}_${statistic}`]).filter((value) => value > 0);
-    const heights = view.schemes.map((cell) => cell?.[vertical]).filter((value) => value != null);
-    const { ink, quiet } = theme();
-    const horizontal = octaves(`${statistic === "mean" ? "Mean" : "95th percentile of the"} ${delay === "rtt" ? "RTT" : "queueing delay"}, ms`,
-      delays, 0.15, { inverse: true });
-    const spread = Math.max(...heights) - Math.min(...heights) || Math.max(...heights) || 1;
-    const [lowest, highest] = [Math.max(0, Math.floor((Math.min(...heights) - 0.12 * spread) * 50) / 50), Math.ceil((Math.max(...heights) + 0.08 * spread) * 50) / 50];
-    const { clientWidth, clientHeight } = byId("scatter");
-    const places = labelPlaces(shownCells(view).map(({ scheme, cell }) => ({
-      x: (clientWidth - 70) * Math.log2(horizontal.max / cell[`${delay}_${statistic}`]) / Math.log2(horizontal.max / horizontal.min),
-      y: (clientHeight - 80) * (highest - cell[vertical]) / (highest - lowest),
-      width: Math.min(scheme.label.length * 7, narrow() ? 110 : 240),
-    })), clientWidth - 70);
-    const series = shownCells(view).map(({ scheme, cell }, index) => {
-      const x = cell[`${delay}_${statistic}`];
-      const colour = colourOf(scheme);
-      // Zero has no place on a logarithmic axis: such a scheme, usually the limit, is a line across.
-      const across = { silent: true, symbol: "none", lineStyle: { color: colour, type: [6, 4], width: 1.5 },
-        label: { formatter: scheme.label, position: "insideStartTop", color: quiet, fontSize: 12 }, data: [{ yAxis: cell[vertical] }] };
-      return {
-        type: "scatter", name: scheme.label, symbol: `path://${scheme.marker}`, symbolSize: scheme.limit ? 18 : 14, symbolKeepAspect: true,
-        itemStyle: { color: colour, opacity: 1 }, data: x > 0 ? [[x, cell[vertical]]] : [], markLine: x > 0 ? undefined : across,
-        label: { show: view.schemes.length <= MOST_LABELS && places[index] !== null, formatter: "{a}", position: places[index] ?? "right", distance: 6, color: ink, fontSize: 12, width: narrow() ? 110 : 240, overflow: "truncate" },
-        cell,
-      };
-    });
-    const unit = vertical === "utilisation" ? "Utilisation of the link" : "Throughput, Mbit/s";
-    draw(byId("scatter"), {
-      title: plotTitle(unit), grid: { ...grid(46), right: 24 }, series,
-      xAxis: horizontal,
-      yAxis: axis("value", "", { scale: true, position: "left", axisLabel: { color: ink, fontSize: 12, formatter: number, showMinLabel: false, showMaxLabel: false },
-        min: lowest, max: highest }),
-      tooltip: tooltip({ trigger: "item", formatter: ({ seriesIndex }) => describe(series[seriesIndex]) }),
-    });
-  }
-
-  // Where each label stands at its marker, so that it covers no other label and no marker; null where there is no room. In pixels.
-  function labelPlaces(markers, chartWidth) {
+  // Where the label of each chosen point stands, so that it covers no other label and no marker; none where there is no room.
+  function labelPlaces(element, figure, { x, y, marks }) {
+    const points = marks.filter(({ s }) => s === "points");
+    if (points.length === 0) return null;
     const [HALF, GAP, LINE] = [9, 15, 16];
-    const taken = markers.map(({ x, y }) => ({ left: x - HALF, right: x + HALF, top: y - HALF, bottom: y + HALF }));
-    return markers.map(({ x, y, width }, own) => {
-      const box = (left, middle) => ({ left, right: left + width, top: middle - LINE / 2, bottom: middle + LINE / 2 });
-      const boxes = { right: box(x + GAP, y), left: box(x - GAP - width, y), top: box(x - width / 2, y - GAP - 4), bottom: box(x - width / 2, y + GAP + 4) };
-      const isFree = (a) => a.left >= 0 && a.right <= chartWidth && a.top >= -GAP
-        && taken.every((b, other) => other === own || a.right <= b.left || b.right <= a.left || a.bottom <= b.top || b.bottom <= a.top);
-      const place = Object.keys(boxes).find((side) => isFree(boxes[side])) ?? null;
+    const [width, height] = [element.clientWidth - 70, element.clientHeight - 80];
+    const share = ({ scale, from, to, leftwards }, value) => {
+      const place = scale === "log" ? Math.log : Number;
+      const at = (place(value) - place(from)) / (place(to) - place(from));
+      return leftwards ? 1 - at : at;
+    };
+    const centres = new Map(points.map((mark) => [mark, [width * share(x, pointsOf(mark)[0][0]), height * (1 - share(y, pointsOf(mark)[0][1]))]]));
+    const taken = [...centres].map(([mark, [left, top]]) => ({ mark, left: left - HALF, right: left + HALF, top: top - HALF, bottom: top + HALF }));
+    const chosen = points.filter((mark) => isChosen(data.keys[figure.keys][mark.k]));
+    return new Map(chosen.length > MOST_LABELS ? [] : chosen.map((mark) => {
+      const [left, top] = centres.get(mark);
+      const wide = Math.min(labelOf(figure, mark).length * 7, narrow() ? 110 : 240);
+      const box = (from, middle) => ({ mark, left: from, right: from + wide, top: middle - LINE / 2, bottom: middle + LINE / 2 });
+      const boxes = { right: box(left + GAP, top), left: box(left - GAP - wide, top), top: box(left - wide / 2, top - GAP - 4), bottom: box(left - wide / 2, top + GAP + 4) };
+      const isFree = (a) => a.left >= 0 && a.right <= width && a.top >= -GAP
+        && taken.every((b) => b.mark === mark || a.right <= b.left || b.right <= a.left || a.bottom <= b.top || b.bottom <= a.top);
+      const place = Object.keys(boxes).find((side) => isFree(boxes[side]));
       if (place) taken.push(boxes[place]);
-      return place;
-    });
-  }
-
-  function describe({ name, cell }) {
-    const rows = [["utilisation", cell.utilisation, ""], ["throughput", cell.throughput, "Mbit/s"],
-      ["queueing delay", cell.queueing_mean, "ms"], ["… p95", cell.queueing_p95, "ms"], ["RTT", cell.rtt_mean, "ms"], ["… p95", cell.rtt_p95, "ms"]];
-    return `<b>${escape(name)}</b><br>${rows.filter(([, value]) => value != null).map(([what, value, unit]) => `${what} ${number(value)} ${unit}`).join("<br>")}`;
-  }
-
-  // ---------------------------------------------------------------- over the one varied condition
-
-  function drawSweep() {
-    byId("sweep").hidden = !data.sweep;
-    if (!data.sweep) return;
-    const [delay, statistic, vertical] = ["delay", "statistic", "vertical"].map((name) => choice("view-controls", name));
-    const { key, values } = data.sweep;
-    byId("sweep-title").textContent = `Over ${key}`;
-    const view = currentView();
-    const lines = data.sweep.lines.filter(({ rows }) => !rows.every((row) => row == null || hidden.has(row)));
-    const shown = (quantity, keeps) => lines.map((line) => ({
-      ...lineStyle(line), showSymbol: true, symbol: `path://${line.marker}`, symbolSize: 9, triggerLineEvent: false, name: line.label,
-      data: line.rows.map((row) => view.schemes[row]?.[quantity]).map((value) => (keeps(value) ? value : null)),
+      return [mark, place];
     }));
-    const entries = lines.map((line) => ({ name: line.label, icon: `path://${line.marker}`, itemStyle: { color: colourOf(line) } }));
-    const legend = { type: "scroll", data: entries, top: 22, left: 0, itemWidth: 14, itemHeight: 9, textStyle: { color: theme().ink, fontSize: 12 }, selectedMode: false };
-    const over = () => axis("category", key, { data: values, splitLine: { show: false }, axisLabel: { color: theme().ink, fontSize: 12, hideOverlap: true } });
-    const about = tooltip({ trigger: "axis", formatter: (items) => `${escape(key)} ${escape(items[0].name)}<br>${items.filter(({ value }) => value != null)
-      .map(({ marker, seriesName, value }) => `${marker}${escape(seriesName)} <b>${number(value)}</b>`).join("<br>")}` });
-    const place = { ...grid(46), top: 60 };
-    draw(byId("sweep-vertical"), {
-      title: plotTitle(vertical === "utilisation" ? "Utilisation of the link" : "Throughput, Mbit/s"), legend, grid: place,
-      series: shown(vertical, (value) => value != null), xAxis: over(), yAxis: axis("value", "", { min: 0 }), tooltip: about,
-    });
-    const series = shown(`${delay}_${statistic}`, (value) => value > 0);
-    const delays = series.flatMap((line) => line.data).filter((value) => value != null);
-    draw(byId("sweep-delay"), {
-      title: plotTitle(`${statistic === "mean" ? "Mean" : "95th percentile of the"} ${delay === "rtt" ? "RTT" : "queueing delay"}, ms`), legend, grid: place,
-      series, xAxis: over(), yAxis: octaves("", delays, 0), tooltip: about,
-    });
   }
-
-  // ---------------------------------------------------------------- the delay's distribution
-
-  function drawCdf() {
-    const delay = choice("view-controls", "delay");
-    const LEAST_MS = 0.125; // below it delays look alike; zero has no place on a logarithmic axis
-    const visible = (cell) => cell?.[`${delay}_cdf`].at(-1) > LEAST_MS;
-    const curve = (cell) => cell[`${delay}_cdf`].map((ms, step, all) => [Math.max(ms, LEAST_MS), step / (all.length - 1)]);
-    const view = currentView();
-    const ends = view.schemes.filter(visible).flatMap((cell) => [curve(cell)[0][0], curve(cell).at(-1)[0]]);
-    const series = shownCells(view).filter(({ cell }) => visible(cell))
-      .map(({ scheme, cell }) => ({ ...lineStyle(scheme), name: scheme.label, data: curve(cell) }));
-    const pooled = data.views.length === 1 || view.name !== "";
-    byId("cdf-title").textContent = delay === "rtt" ? "Distribution of the RTT" : "Distribution of the queueing delay";
-    draw(byId("cdf"), {
-      title: plotTitle(`Share of packets${narrow() ? "" : " with at most this delay"}${pooled ? "" : narrow() ? ", mean of traces" : ", mean over traces that weigh the same"}`), grid: { ...grid(46), right: 24 }, series,
-      xAxis: octaves(delay === "rtt" ? "RTT, ms" : "Queueing delay, ms", ends, 0),
-      yAxis: axis("value", "", { min: 0, max: 1 }),
-      tooltip: tooltip({ trigger: "item", formatter: ({ seriesName, value }) => `<b>${escape(seriesName)}</b><br>${number(value[1] * 100)} % within ${number(value[0])} ms` }),
-    });
-  }
-
-  const lineStyle = (scheme, width = 1.8) => ({
-    type: "line", showSymbol: false, color: colourOf(scheme), triggerLineEvent: true, emphasis: { disabled: true },
-    lineStyle: { color: colourOf(scheme), width, type: scheme.dash.length ? scheme.dash : "solid" },
-  });
 
   // ---------------------------------------------------------------- over time
 
-  const currentTrace = () => data.series[Number(choice("time-controls", "trace")) || 0];
-  const points = (line) => line.values.map((value, index) => [index * line.step_s, value]);
-  const runLength = (trace) => Math.max(1, ...[trace.capacity, ...trace.lines.flatMap(({ columns }) => Object.values(columns))].map((line) => line.values.length * line.step_s));
-
-  function drawTime() {
-    const trace = currentTrace();
-    const present = new Set(trace.lines.flatMap(({ columns }) => Object.keys(columns)));
-    const main = Object.keys(QUANTITIES).filter((name) => present.has(name));
-    const internal = [...present].filter((name) => !(name in QUANTITIES));
-    byId("internals-title").hidden = internal.length === 0;
-    drawStack(byId("time-charts"), main, trace);
-    drawStack(byId("internal-charts"), internal, trace);
-    drawCurves(trace);
-  }
-
-  // ---------------------------------------------------------------- curves, early to late
-
-  function drawCurves(trace) {
-    const parent = byId("curve-charts");
-    for (const element of parent.querySelectorAll(".chart")) {
-      charts.get(element)?.dispose();
-      charts.delete(element);
-    }
-    const shown = (trace.curves ?? []).filter(({ scheme }) => !hidden.has(scheme));
-    byId("curves-title").hidden = shown.length === 0;
-    parent.replaceChildren(...shown.flatMap((curve) => [
-      figure("chart", `curve ${curve.name}`, `${curve.label}: ${titled(curve.y)} over ${titled(curve.x)}, one line a moment`),
-      figure("chart short", "curve throughput", `${curve.label}: throughput over time`),
-    ]));
-    const elements = parent.querySelectorAll(".chart");
-    shown.forEach((curve, index) => drawCurve(curve, trace, elements[2 * index], elements[2 * index + 1]));
-  }
-
-  function figure(className, quantity, label) {
-    const outer = document.createElement("figure");
-    const element = document.createElement("div");
-    element.className = className;
-    element.dataset.quantity = quantity;
-    element.setAttribute("role", "img");
-    element.setAttribute("aria-label", label);
-    outer.append(element);
-    return outer;
-  }
-
-  function drawCurve({ scheme, label, flow, name, x, y, dots, snapshots }, trace, above, below) {
-    const coloured = (colour, more) => ({ type: "line", showSymbol: false, color: colour, lineStyle: { color: colour, width: 1.4 }, emphasis: { disabled: true }, ...more });
-    const [first, last] = [snapshots[0], snapshots.at(-1)];
-    const words = narrow() ? titled(y) : `${label}: ${name}, ${titled(y)}`;
-    draw(above, {
-      title: plotTitle(`${words} (${number(first.time_s)} s blue, ${number(last.time_s)} s orange)`), grid: grid(46),
-      series: snapshots.map(({ time_s, colour, points }) => coloured(colour, { name: `${number(time_s)} s`, data: points, ...(dots ? { type: "scatter", symbolSize: 4 } : { triggerLineEvent: true }) })),
-      xAxis: axis("value", titled(x), { scale: true, splitLine: { show: false } }), yAxis: axis("value", "", { splitNumber: 4 }),
-      tooltip: tooltip({ trigger: "item", formatter: ({ seriesName }) => escape(seriesName) }),
-    });
-    const line = trace.lines.find((line) => line.scheme === scheme && line.index === flow)?.columns.throughput_mbit_s;
-    const all = line ? points(line) : [];
-    // Each part reaches one step into the next, so that they meet.
-    const part = (index) => all.filter(([time]) => time >= (index ? snapshots[index].time_s : 0) && time <= (snapshots[index + 1]?.time_s ?? Infinity) + line.step_s);
-    draw(below, {
-      title: plotTitle("Throughput, Mbit/s"), grid: grid(44), series: snapshots.map(({ colour }, index) => coloured(colour, { data: part(index) })),
-      xAxis: axis("value", "Time, s", { max: Math.max(1, line ? line.values.length * line.step_s : 1), splitLine: { show: false } }), yAxis: axis("value", "", { splitNumber: 4 }),
-    });
-  }
-
-  // One chart for each quantity, one below the other; those of other traces go.
-  function drawStack(parent, names, trace) {
-    for (const element of [...parent.querySelectorAll(".chart")].filter(({ dataset }) => !names.includes(dataset.quantity))) {
-      charts.get(element)?.dispose();
-      charts.delete(element);
-      element.parentElement.remove();
-    }
-    names.forEach((name) => {
-      let element = [...parent.querySelectorAll(".chart")].find(({ dataset }) => dataset.quantity === name);
-      if (!element) {
-        const figure = document.createElement("figure");
-        element = document.createElement("div");
-        element.className = name === "throughput_mbit_s" ? "chart" : "chart short";
-        element.dataset.quantity = name;
-        element.setAttribute("role", "img");
-        element.setAttribute("aria-label", `${QUANTITIES[name] ?? name} over time, one line a scheme`);
-        figure.append(element);
-        parent.append(figure);
-      }
-      drawQuantity(element, name, trace);
-    });
-  }
-
-  function drawQuantity(element, name, trace) {
-    const { quiet, capacity } = theme();
-    const series = trace.lines.filter(({ scheme, columns }) => !hidden.has(scheme) && name in columns).map((line) => {
-      const scheme = data.schemes[line.scheme];
-      return { ...lineStyle(scheme, line.index ? 1 : 1.5), name: line.flow ? `${scheme.label}: ${line.flow}` : scheme.label, data: points(line.columns[name]) };
-    });
-    const hasCapacity = trace.capacity.values.length > 0;
-    if (name === "throughput_mbit_s" && hasCapacity) {
-      series.unshift({ type: "line", name: "capacity of the link", showSymbol: false, silent: true, color: capacity, z: 0, emphasis: { disabled: true },
-        lineStyle: { width: 0 }, areaStyle: { color: capacity, opacity: 0.75 }, data: points(trace.capacity) });
-    }
-    const [from, to] = shownTime();
-    const isNew = !charts.has(element);
-    const title = name === "throughput_mbit_s" && hasCapacity ? "Throughput, Mbit/s (shaded: capacity)" : QUANTITIES[name] ?? titled(name);
-    const chart = draw(element, {
-      title: plotTitle(title), grid: grid(44), series,
-      xAxis: axis("value", "Time, s", { min: from, max: Math.max(to, from + 1e-3), splitLine: { show: false } }),
-      yAxis: axis("value", "", { splitNumber: 4 }),
-      tooltip: tooltip({ trigger: "axis", axisPointer: { type: "line", lineStyle: { color: quiet } }, formatter: atTime }),
-    });
-    if (isNew) {
-      chart.group = "time"; // tooltips of all charts of a group move together
-      zoomByDrag(element, chart);
-    }
-  }
+  const wholeRun = () => Math.max(0, ...figuresOf("time").flatMap(({ panels }) => panels.map(({ x }) => x.to)));
 
   // A mouse or pen draws the span of time to see; a finger scrolls the page and has the fields above.
   function zoomByDrag(element, chart) {
-    const band = document.createElement("div");
-    band.className = "band";
-    element.parentElement.append(band);
+    const band = create("div", { class: "band" });
+    element.append(band);
     let start = null;
     const seconds = (x) => chart.convertFromPixel({ xAxisIndex: 0 }, x);
     const at = (event) => event.clientX - element.getBoundingClientRect().left;
@@ -380,68 +338,109 @@
       band.style.width = "0";
       if (last - first > LEAST_DRAG_PX) zoom(seconds(first), seconds(last));
     });
-    element.addEventListener("dblclick", () => zoom(0, runLength(currentTrace())));
-  }
-
-  function atTime(items) {
-    const rows = items.filter(({ value }) => value[1] != null);
-    const shown = rows.slice(0, MOST_TOOLTIP_ROWS).map(({ marker, seriesName, value }) => `${marker}${escape(seriesName)} <b>${number(value[1])}</b>`);
-    if (rows.length > shown.length) shown.push(`and ${rows.length - shown.length} more`);
-    return `${number(items[0].value[0])} s<br>${shown.join("<br>")}`;
-  }
-
-  function shownTime() {
-    const { from, to } = byId("time-controls").elements;
-    return [Number(from.value) || 0, Number(to.value) || runLength(currentTrace())];
+    element.addEventListener("dblclick", () => zoom(null, null));
   }
 
   function zoom(from, to) {
-    const { from: first, to: last } = byId("time-controls").elements;
-    const [before, after] = [Math.max(0, from), Math.min(to, runLength(currentTrace()))].map(number);
-    if (before === first.value && after === last.value) return;
-    [first.value, last.value] = [before, after];
-    drawTime();
+    state.from = from == null ? null : Math.max(0, Number(from.toPrecision(4)));
+    state.to = to == null ? null : Math.min(wholeRun(), Number(to.toPrecision(4)));
+    drawAll();
+  }
+
+  function showZoom() {
+    const { from, to } = byId("time-controls").elements;
+    [from.value, to.value] = [state.from ?? 0, state.to ?? number(wholeRun())];
+  }
+
+  // ---------------------------------------------------------------- all runs
+
+  // Only this scheme, on this trace where the page has it.
+  function only(group, trace) {
+    state.chosen = new Set([group]);
+    for (const name of ["view", "series"]) if (data.figures.some(({ pick }) => pick[name] === trace)) pick(name, trace);
+    drawAll();
+  }
+
+  function drawRuns() {
+    const { columns, rows } = data.runs;
+    const headings = ["Scheme", "Trace", "Seed", ...columns];
+    const values = ([label, , trace, seed, numbers]) => [label, trace, seed, ...numbers];
+    state.sort ??= [Math.max(2, headings.findIndex((text) => text.startsWith("95th"))), -1];
+    const [by, direction] = state.sort;
+    const words = state.filter.toLowerCase().split(" ");
+    const found = rows.filter((row) => (state.chosen.size === 0 || state.chosen.has(row[1])) && words.every((word) => `${row[0]} ${row[2]} ${row[3]}`.toLowerCase().includes(word)));
+    const order = (one, other) => (typeof one === "string" ? one.localeCompare(other, "en", { numeric: true }) : one - other);
+    const missing = (value) => value == null; // last, whichever way
+    const sorted = found.map(values).map((cells, index) => [cells, found[index]]).sort(([one], [other]) =>
+      missing(one[by]) - missing(other[by]) || direction * order(one[by], other[by]));
+    const head = headings.map((text, index) => {
+      const button = create("button", { type: "button" }, text);
+      button.addEventListener("click", () => {
+        state.sort = [index, index === by ? -direction : index < 2 ? 1 : -1];
+        drawAll();
+      });
+      return create("th", { scope: "col", ...(index === by ? { "aria-sort": direction > 0 ? "ascending" : "descending" } : {}) }, button);
+    });
+    const body = sorted.slice(0, state.more ? sorted.length : FEW_RUNS).map(([cells, row]) => {
+      const link = create("button", { type: "button" }, cells[0]);
+      link.addEventListener("click", () => {
+        only(row[1], row[2]);
+        byId("over-time").scrollIntoView();
+      });
+      return create("tr", {}, create("th", { scope: "row" }, link), ...cells.slice(1).map((cell) => create("td", {}, typeof cell === "string" ? cell : number(cell))));
+    });
+    const section = byId("runs");
+    section.querySelector("table").replaceChildren(create("thead", {}, create("tr", {}, ...head)), create("tbody", {}, ...body));
+    section.querySelector("output").textContent = `${sorted.length} of ${rows.length} runs`;
+    section.querySelector("[name=more]").hidden = body.length === sorted.length;
+  }
+
+  // ---------------------------------------------------------------- the address
+
+  // What is chosen stands behind the # of the address, so that a link shows the same.
+  function writeAddress() {
+    const { chosen, picks, from, to, filter, sort } = state;
+    const words = new URLSearchParams({ ...picks, ...(filter && { filter }), ...(from != null && { from }), ...(to != null && { to }), sort: sort.join(",") });
+    for (const group of chosen) words.append("only", data.lines[group].label);
+    history.replaceState(null, "", `#${words}`);
+  }
+
+  function readAddress() {
+    const words = new URLSearchParams(location.hash.slice(1));
+    for (const [name, choice] of words) {
+      if (data.figures.some(({ pick }) => pick[name] === choice)) state.picks[name] = choice;
+      if (name === "from" || name === "to") state[name] = Number(choice) || 0;
+      if (name === "filter") state.filter = choice;
+    }
+    const chosen = words.getAll("only").map((label) => data.lines.findIndex((line) => line.label === label));
+    state.chosen = new Set(chosen.filter((group) => group >= 0));
+    const sort = words.get("sort")?.split(",").map(Number);
+    if (sort?.length === 2 && sort[0] < data.runs.columns.length + 3) state.sort = sort;
   }
 
   // ---------------------------------------------------------------- the page
 
   function drawAll() {
-    drawScatter();
-    drawSweep();
-    drawCdf();
-    if (data.series.length) drawTime();
-  }
-
-  function fillSelect(form, name, names, more) {
-    const select = byId(form).elements[name];
-    names.forEach((text, index) => select.add(new Option(text, index)));
-    select.parentElement.hidden = names.length < 2;
-    select.addEventListener("change", more);
-  }
-
-  // Of a link that nobody knows no share is known, either: what schemes get is their throughput.
-  function chooseVertical() {
-    const cells = data.views.flatMap(({ schemes }) => schemes).filter((cell, index) => cell && !data.schemes[index % data.schemes.length].limit);
-    const known = cells.filter(({ utilisation }) => utilisation != null).length;
-    const { vertical } = byId("view-controls").elements;
-    if (known < cells.length) vertical.value = "throughput";
-    vertical[0].closest("fieldset").hidden = known === 0;
+    showChosen();
+    drawRuns();
+    writeAddress();
+    showZoom();
+    all("[data-slot]").forEach(drawSlot);
   }
 
   function start() {
-    if (data.schemes.length === 0) return;
+    if (data.figures.length === 0) return;
+    readAddress();
     buildLegend();
-    chooseVertical();
-    const traces = data.views.length - 1;
-    fillSelect("view-controls", "view", data.views.map(({ name }) => name || `average over ${traces} traces`), () => {});
-    byId("view-controls").addEventListener("change", () => { drawScatter(); drawSweep(); drawCdf(); });
-    const wholeRun = () => zoom(0, runLength(currentTrace()));
-    byId("over-time").hidden = data.series.length === 0;
-    fillSelect("time-controls", "trace", data.series.map(({ name }) => name), () => { wholeRun(); drawTime(); });
-    for (const name of ["from", "to"]) byId("time-controls").elements[name].addEventListener("change", drawTime);
-    byId("time-controls").elements.whole.addEventListener("click", wholeRun);
-    for (const form of document.forms) form.addEventListener("submit", (event) => event.preventDefault());
-    if (data.series.length) zoom(0, runLength(currentTrace()));
+    buildControls();
+    const { from, to, whole } = byId("time-controls").elements;
+    for (const field of [from, to]) field.addEventListener("change", () => zoom(Number(from.value) || 0, Number(to.value) || wholeRun()));
+    whole.addEventListener("click", () => zoom(null, null));
+    const filter = byId("runs").querySelector("[name=filter]");
+    filter.value = state.filter;
+    filter.form.addEventListener("submit", (event) => event.preventDefault());
+    filter.addEventListener("input", () => { state.filter = filter.value; drawRuns(); writeAddress(); });
+    byId("runs").querySelector("[name=more]").addEventListener("click", () => { state.more = true; drawRuns(); });
     drawAll();
     echarts.connect("time");
     addEventListener("resize", () => charts.forEach((chart, element) => { chart.resize(); scalable(element, chart); }));

@@ -22,8 +22,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     fs::write(folder.join("report.html"), html(title, &records, Some("cubic")))?;
     fs::write(folder.join("table.txt"), table(&records, TableFormat::Table, Some("cubic"), DEFAULT_WIDTH))?;
     for figure in figures(title, &records) {
-        fs::write(folder.join(format!("{}.svg", figure.name)), &figure.svg)?;
-        fs::write(folder.join(format!("{}.png", figure.name)), png(&figure.svg)?)?;
+        let svg = figure.svg();
+        fs::write(folder.join(format!("{}.svg", figure.name)), &svg)?;
+        fs::write(folder.join(format!("{}.png", figure.name)), png(&svg)?)?;
     }
     Ok(())
 }

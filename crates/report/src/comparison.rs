@@ -1,7 +1,8 @@
 //! Records by row of the tables and trace, and the averages over them.
 
-use crate::drawing::style::SchemeStyle;
-use crate::tables::column::{Measure, throughput, utilisation};
+use crate::figure::{Key, styles};
+use crate::notes::Notes;
+use crate::tables::column::{COLUMNS, Column, Measure, THROUGHPUT, UTILISATION, utilisation};
 use cellcc_experiment::{DEFAULT_DRIVER, LIMIT, Record, row_name, unlike_settings};
 use cellcc_statistics::{Average, Kind, mean};
 use std::collections::{BTreeMap, BTreeSet};
@@ -48,16 +49,22 @@ pub(crate) struct Comparison<'a> {
     pub(crate) traces: Vec<Trace<'a>>,
     /// In ascending order.
     pub(crate) seeds: Vec<u64>,
+    /// By row, what figures call it and how they show it; its group is the place of its line among [`lines`](Self::lines).
+    pub(crate) keys: Vec<Key>,
+    /// The lines of which the rows are variations: a scheme and the driver that ran it. Their groups are their places.
+    pub(crate) lines: Vec<Key>,
     /// By the row's scheme, driver and variation, and the key of the trace.
     runs: ByName<'a, ByName<'a, ByName<'a, ByName<'a, Vec<&'a Record>>>>>,
 }
 
 type ByName<'a, T> = BTreeMap<&'a str, T>;
 
-/// What schemes get, as an axis shows it.
-pub(crate) struct Gets {
-    pub(crate) title: &'static str,
-    pub(crate) quantity: Quantity,
+/// Which traces a figure is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum View<'a> {
+    /// The averages over all of them.
+    All,
+    On(Trace<'a>),
 }
 
 /// A trace: its text in the Scenario, and a short name that no other trace has.
@@ -99,22 +106,8 @@ impl<'a> Comparison<'a> {
         rows.sort_by_key(Row::is_limit);
         tell_apart(&mut traces);
         let seeds: BTreeSet<u64> = records.iter().map(|record| record.scenario.seed).collect();
-        Self { rows, traces, seeds: seeds.into_iter().collect(), runs }
-    }
-
-    /// The schemes in the order of their rows, each with the driver that ran it.
-    pub(crate) fn schemes(&self) -> Vec<(&'a str, &'a str)> {
-        distinct(self.rows.iter().map(|row| (row.scheme, row.driver)))
-    }
-
-    /// The rows, and how each looks: schemes differ in colour, a scheme's variations in marker and dash.
-    pub(crate) fn styled_rows(&self) -> impl Iterator<Item = (Row<'a>, SchemeStyle)> {
-        let (schemes, variations) = (self.schemes(), distinct(self.rows.iter().map(|row| row.variation)));
-        self.rows.iter().map(move |&row| {
-            let scheme = schemes.iter().position(|&scheme| scheme == (row.scheme, row.driver)).unwrap_or(0);
-            let variation = variations.iter().position(|&variation| variation == row.variation).unwrap_or(0);
-            (row, SchemeStyle::new(row.scheme, scheme, variation))
-        })
+        let (lines, keys) = keys(&rows);
+        Self { rows, traces, seeds: seeds.into_iter().collect(), keys, lines, runs }
     }
 
     /// The runs of a row on a trace, one per seed.
@@ -170,14 +163,26 @@ impl<'a> Comparison<'a> {
         mean(&self.traces.iter().filter_map(on_trace).collect::<Vec<_>>())
     }
 
-    /// What schemes get, for an axis: the share of the link, or the throughput where a run's link is not known.
-    pub(crate) fn gets(&self) -> Gets {
-        let mut runs = self.rows.iter().filter(|row| !row.is_limit()).flat_map(|&row| self.runs_of(row));
-        if runs.all(|run| utilisation(run).is_some()) {
-            Gets { title: "Utilisation", quantity: utilisation }
-        } else {
-            Gets { title: "Throughput, Mbit/s", quantity: throughput }
+    /// The average over the traces of a view.
+    pub(crate) fn in_view(&self, row: Row, view: View, measure: Measure) -> Option<Average> {
+        match view {
+            View::All => self.average(row, measure),
+            View::On(trace) => self.on_trace(row, trace, measure),
         }
+    }
+
+    /// The traces of a view.
+    pub(crate) fn traces_in<'b>(&'b self, view: &'b View<'a>) -> &'b [Trace<'a>] {
+        match view {
+            View::All => &self.traces,
+            View::On(trace) => std::slice::from_ref(trace),
+        }
+    }
+
+    /// What schemes get: the share of the link, or the throughput where a run's link is not known.
+    pub(crate) fn gets(&self) -> &'static Column {
+        let mut runs = self.rows.iter().filter(|row| !row.is_limit()).flat_map(|&row| self.runs_of(row));
+        &COLUMNS[if runs.all(|run| utilisation(run).is_some()) { UTILISATION } else { THROUGHPUT }]
     }
 
     /// How many values averages are over, and of what, where there are several.
@@ -222,21 +227,12 @@ impl<'a> Comparison<'a> {
 
     /// What the reader must know, each once: the runs' notes, and rows that lack traces the others have.
     pub(crate) fn notes(&self) -> Vec<String> {
-        // Of which schemes, and of how many runs: several schemes may have the same to say.
-        let mut notes: Vec<(Vec<String>, &str, usize)> = Vec::new();
-        let mut seen = BTreeMap::new();
+        let mut notes = Notes::default();
         for &row in &self.rows {
-            for note in self.runs_of(row).flat_map(|run| &run.notes) {
-                let index = *seen.entry(note.as_str()).or_insert_with(|| {
-                    notes.push((Vec::new(), note, 0));
-                    notes.len() - 1
-                });
-                let (schemes, _, runs) = &mut notes[index];
-                let label = label_by(row.scheme, row.driver);
-                if !schemes.contains(&label) {
-                    schemes.push(label);
+            for &trace in &self.traces {
+                for note in self.runs(row, trace).iter().flat_map(|run| &run.notes) {
+                    notes.add(note, label_by(row.scheme, row.driver), trace.key);
                 }
-                *runs += 1;
             }
         }
         let missing = self.rows.iter().filter_map(|&row| {
@@ -248,16 +244,37 @@ impl<'a> Comparison<'a> {
                 )
             })
         });
-        let noted = notes.iter().map(|(schemes, note, runs)| {
-            let runs = if *runs == 1 { "1 run".into() } else { format!("{runs} runs") };
-            format!("{}: {note} ({runs})", schemes.join(", "))
-        });
+        let noted = notes.sentences(
+            self.lines.len() - usize::from(self.rows.iter().any(Row::is_limit)),
+            self.traces.len(),
+        );
         // A driver's settings are the same for all rows that it runs, but for those of the schemes.
         let rows = self.rows.iter().filter(|row| !row.is_limit());
         let scenarios: Vec<_> = rows.flat_map(|&row| self.runs_of(row)).map(|run| &run.scenario).collect();
         let unlike = unlike_settings(&scenarios);
         unlike.into_iter().chain(missing).chain(noted).collect()
     }
+}
+
+/// The keys of lines, and those of rows: lines differ in colour and marks, the variations of a line in marks.
+fn keys(rows: &[Row]) -> (Vec<Key>, Vec<Key>) {
+    let lines = distinct(rows.iter().map(|row| (row.scheme, row.driver)));
+    let variations = distinct(rows.iter().map(|row| row.variation));
+    let families: Vec<Option<&str>> = lines
+        .iter()
+        .map(|(scheme, _)| (*scheme != LIMIT).then(|| scheme.split('(').next().unwrap_or(scheme)))
+        .collect();
+    let styles = styles(&families);
+    let key = |row: &Row| {
+        let line = lines.iter().position(|&line| line == (row.scheme, row.driver)).unwrap_or(0);
+        let variation = variations.iter().position(|&variation| variation == row.variation).unwrap_or(0);
+        Key::new(row.label(), styles[line].varied(variation), line)
+    };
+    let rows = rows.iter().map(key).collect();
+    let label = |(line, &(scheme, driver)): (usize, &(&str, &str))| {
+        Key::new(label_by(scheme, driver), styles[line], line)
+    };
+    (lines.iter().enumerate().map(label).collect(), rows)
 }
 
 /// The runs of schemes, without the limit's.

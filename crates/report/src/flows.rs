@@ -53,7 +53,12 @@ pub(crate) fn grid(comparison: &Comparison) -> Option<Grid> {
             let cell =
                 |&&(.., of): &&(&str, &str, bool, OfFlows)| Cell::of(average(comparison, row, &flows, of));
             let name = if several.len() > 1 { format!("{}: {name}", row.label()) } else { name };
-            rows.push(GridRow { name, is_limit: false, cells: shown.iter().map(cell).collect() });
+            rows.push(GridRow {
+                name,
+                values: Vec::new(),
+                is_limit: false,
+                cells: shown.iter().map(cell).collect(),
+            });
         }
     }
     let over = comparison
@@ -63,6 +68,7 @@ pub(crate) fn grid(comparison: &Comparison) -> Option<Grid> {
     let grid = Grid {
         caption: format!("Flows{over}"),
         of: "Flow",
+        keys: Vec::new(),
         columns: shown.iter().map(|(title, unit, ..)| (*title, (*unit).to_owned())).collect(),
         rows,
     };

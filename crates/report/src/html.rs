@@ -7,7 +7,7 @@ use crate::flows;
 use crate::relative;
 use crate::tables::column::columns;
 use crate::tables::grid::{self, Grid};
-use crate::tables::text_table::footnotes;
+use crate::tables::text_table::{footnotes, headline};
 use crate::tables::wrap::parts;
 use cellcc_experiment::{Record, TRANSFER};
 use cellcc_units::Span;
@@ -24,10 +24,11 @@ const MOST_NAMED: usize = 3;
 
 pub(crate) fn html(title: &str, records: &[Record], baseline: Option<&str>) -> String {
     let comparison = Comparison::new(records);
-    let data = Data::new(&comparison);
+    let shown = columns(records);
+    let data = Data::new(&comparison, &shown);
     let title = if title.trim().is_empty() { "Comparison of congestion control" } else { title };
     let json = serde_json::to_string(&data).expect("the data have only string keys");
-    let averages = grid::averages(&comparison, &columns(records));
+    let averages = grid::averages(&comparison, &shown, None);
     let relative = baseline.map(|baseline| relative::tables(&comparison, baseline)).unwrap_or_default();
     let flows = flows::grid(&comparison);
     let notes = footnotes(&comparison, std::iter::once(&averages).chain(&flows).chain(&relative));
@@ -37,6 +38,7 @@ pub(crate) fn html(title: &str, records: &[Record], baseline: Option<&str>) -> S
         &[
             ("title", &escape(title)),
             ("conditions", &escape(&conditions(records))),
+            ("headline", &escape(&headline(&comparison).unwrap_or_default())),
             ("averages", &escape(&averages.caption)),
             ("table", &table(&averages)),
             ("flows", &titled_tables(flows.as_slice())),
@@ -117,6 +119,9 @@ fn lengths(records: &[Record]) -> String {
 
 fn table(grid: &Grid) -> String {
     let mut table = format!("<table><thead><tr><th scope=\"col\">{}</th>", grid.of);
+    for key in &grid.keys {
+        let _ = write!(table, "<th scope=\"col\">{}</th>", escape(key));
+    }
     for (title, unit) in &grid.columns {
         let _ = write!(table, "<th scope=\"col\">{title}<small>{unit}</small></th>");
     }
@@ -124,6 +129,9 @@ fn table(grid: &Grid) -> String {
     for row in &grid.rows {
         let class = if row.is_limit { " class=\"limit\"" } else { "" };
         let _ = write!(table, "<tr{class}><th scope=\"row\">{}</th>", name(&row.name));
+        for value in &row.values {
+            let _ = write!(table, "<td>{}</td>", escape(value));
+        }
         for cell in &row.cells {
             let below = cell.below.as_ref().map(|below| format!("<small>{}</small>", below.text()));
             let _ = write!(table, "<td>{}{}</td>", cell.value, below.unwrap_or_default());

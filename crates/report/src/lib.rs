@@ -1,6 +1,6 @@
 //! Records in; tables, SVG figures and one offline HTML file out. Everything is made from
-//! [`Record`]s and from nothing else, but that [`Explanation`] reads the traces that they name, and [`time_figure`],
-//! [`frontier_figure`] and [`beside_line`] take bare values, for what is not a run of ours.
+//! [`Record`]s and from nothing else, but that [`Explanation`] reads the traces that they name, and [`Figure`] and
+//! [`beside_line`] take bare values, for what is not a run of ours.
 //!
 //! A row of the tables is a scheme under one of the plan's variations.
 //!
@@ -9,39 +9,38 @@
 //! | [`Report`] | the table and the files that stand beside the results of a plan |
 //! | [`table`] | one row a scheme for people (text, Markdown), one row a run for programs (JSON, CSV) |
 //! | [`html`] | the report: one file that loads nothing |
-//! | [`figures`] | one SVG per figure, for a paper |
+//! | [`figures`] | the figures of Records, for a paper |
 //! | [`Explanation`] | the least delay that any sender could have had, and what each scheme adds |
-//! | [`time_figure`] | one SVG of values over time |
-//! | [`frontier_figure`] | one SVG of the least delay at each use, and of schemes beside it |
+//! | [`Figure`] | what a figure shows; as SVG, or in an HTML page |
 //! | [`beside_line`] | how the delay of a scheme compares with another one's along its knob |
 //! | [`claims_page`] | what papers say beside what came out |
 //! | [`png`] | an SVG as pixels, with the feature of that name |
 
 mod claims;
 mod comparison;
-mod curves;
 mod data;
-mod delays;
 mod drawing;
 mod explain;
+mod figure;
 mod figures;
 mod flows;
 mod gain;
 mod html;
-mod over_time;
+mod notes;
 mod relative;
 mod report;
-mod sweep;
 mod tables;
 
 pub use claims::{ClaimRow, claims_page};
 pub use explain::{
     AgainstLine, BesideLine, Bound, DelayAgainst, ExplainError, Explanation, FrontierFigure, LinkDelay,
-    LinkPart, SchemeDelay, UseAndDelay, beside_line, frontier_figure, least_delays,
+    LinkPart, SchemeDelay, UseAndDelay, beside_line, least_delays,
 };
+pub use figure::{Axis, Figure, Key, Mark, Panel, Scale, Shape, Style};
+pub use figures::time::TimeLine;
 pub use gain::gain;
-pub use over_time::{TimeFigure, TimeLine, time_figure};
 pub use report::{Report, ReportFile};
+pub use tables::column::TableColumn;
 
 use cellcc_experiment::Record;
 use std::str::FromStr;
@@ -84,18 +83,23 @@ pub enum ReportError {
     /// A baseline that no Record is of.
     #[error("--baseline {0}: not among the schemes of these runs; there are {1}")]
     Baseline(String, String),
+    /// Not the name of a [`TableColumn`].
+    #[error("`{0}` is not a column of the table; there are {1}")]
+    Column(String, String),
     /// A text that is not an SVG figure, or one too large for memory.
     #[error("the figure cannot be drawn as PNG: {0}")]
     Png(String),
 }
 
-/// A figure for a paper.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Figure {
-    /// The stem of its file's name: lower-case letters, digits and hyphens.
-    pub name: String,
-    /// The SVG document.
-    pub svg: String,
+/// What of a table for people is shown.
+#[derive(Debug, Clone, Default)]
+pub struct TableOptions {
+    /// These columns; none named: all that the runs have, but D3.
+    pub columns: Vec<TableColumn>,
+    /// The row with the best value in this column comes first; otherwise the order is that of the plan.
+    pub sort: Option<TableColumn>,
+    /// Nothing below the averages.
+    pub no_intervals: bool,
 }
 
 /// Columns of text that a table may take where nobody knows how wide it may be.
@@ -109,16 +113,7 @@ pub const DEFAULT_WIDTH: usize = 100;
 ///
 /// With a `baseline`, one of the Records' schemes, they also have each row's ratios to it.
 pub fn table(records: &[Record], format: TableFormat, baseline: Option<&str>, width: usize) -> String {
-    match format {
-        TableFormat::Table => {
-            tables::text_table::summary(records, tables::text_table::Style::Terminal(width), baseline)
-        }
-        TableFormat::Json => tables::rows::json(records),
-        TableFormat::Csv => tables::rows::csv(records),
-        TableFormat::Markdown => {
-            tables::text_table::summary(records, tables::text_table::Style::Markdown, baseline)
-        }
-    }
+    tables::table(records, format, baseline, width, &TableOptions::default())
 }
 
 /// A text in lines of at most `width` characters, where its words are not longer.
@@ -132,7 +127,7 @@ pub fn html(title: &str, records: &[Record], baseline: Option<&str>) -> String {
     html::html(title, records, baseline)
 }
 
-/// One SVG per figure, sized for a column of a paper. The same Records give the same bytes.
+/// The figures for a paper, each named as a file. The same Records give the same ones.
 pub fn figures(title: &str, records: &[Record]) -> Vec<Figure> {
     figures::figures(title, records)
 }

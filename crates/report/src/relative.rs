@@ -1,7 +1,7 @@
 //! Every row beside a baseline: ratios on each trace, then their geometric mean over traces.
 
 use crate::comparison::{Comparison, Quantity, Row};
-use crate::tables::grid::{Cell, Grid, GridRow};
+use crate::tables::grid::{Cell, Grid, GridRow, varied_keys};
 use cellcc_experiment::DEFAULT_DRIVER;
 use cellcc_statistics::{Average, Kind, mean};
 
@@ -60,8 +60,9 @@ pub(crate) fn tables(comparison: &Comparison, baseline: &str) -> Vec<Grid> {
     let averages = Grid {
         caption: format!("Relative to {baseline}{of}"),
         of: "Scheme",
+        keys: varied_keys(comparison),
         columns: headed(COLUMNS.iter().map(|(title, of, ..)| (*title, *of)).chain([("Resent", "packets")])),
-        rows: rows(&pairs, |row, base| averages(comparison, row, base)),
+        rows: rows(comparison, &pairs, |row, base| averages(comparison, row, base)),
     };
     if !several {
         return vec![averages.without_one_count(comparison.is_over_seeds())];
@@ -71,6 +72,7 @@ pub(crate) fn tables(comparison: &Comparison, baseline: &str) -> Vec<Grid> {
             "Relative to {baseline}: the ratios on the traces, from the smallest to the largest"
         ),
         of: "Scheme",
+        keys: varied_keys(comparison),
         columns: headed(
             [
                 ("Mean RTT", "min"),
@@ -83,7 +85,9 @@ pub(crate) fn tables(comparison: &Comparison, baseline: &str) -> Vec<Grid> {
             ]
             .into_iter(),
         ),
-        rows: rows(&pairs, |row, base| spread(comparison, row, base).into_iter().map(Cell::plain).collect()),
+        rows: rows(comparison, &pairs, |row, base| {
+            spread(comparison, row, base).into_iter().map(Cell::plain).collect()
+        }),
     };
     vec![averages.without_one_count(comparison.is_over_seeds()), spread]
 }
@@ -92,10 +96,13 @@ fn headed<'a>(columns: impl Iterator<Item = (&'static str, &'a str)>) -> Vec<(&'
     columns.map(|(title, of)| (title, of.to_owned())).collect()
 }
 
-fn rows(pairs: &[(Row, Row)], cells: impl Fn(Row, Row) -> Vec<Cell>) -> Vec<GridRow> {
-    let row =
-        |&(row, base): &(Row, Row)| GridRow { name: row.label(), is_limit: false, cells: cells(row, base) };
-    pairs.iter().map(row).collect()
+fn rows(
+    comparison: &Comparison,
+    pairs: &[(Row, Row)],
+    cells: impl Fn(Row, Row) -> Vec<Cell>,
+) -> Vec<GridRow> {
+    let keys = varied_keys(comparison);
+    pairs.iter().map(|&(row, base)| GridRow::new(row, &keys, cells(row, base))).collect()
 }
 
 /// What drivers that run the same schemes are compared in, as the issue of a simulator's fidelity is put: how much is
@@ -146,6 +153,7 @@ fn fidelity_of(comparison: &Comparison, simulated: Row, other: Row) -> Grid {
     let shown = if by_trace.len() > MOST_TRACES { Vec::new() } else { by_trace.clone() };
     let row = |(name, values): (String, Vec<Option<f64>>)| GridRow {
         name,
+        values: Vec::new(),
         is_limit: false,
         cells: values.into_iter().map(Cell::plain).collect(),
     };
@@ -157,6 +165,7 @@ fn fidelity_of(comparison: &Comparison, simulated: Row, other: Row) -> Grid {
             other.driver
         ),
         of: "Trace",
+        keys: Vec::new(),
         columns: headed(FIDELITY.iter().map(|(title, of, _)| (*title, *of))),
         rows: shown.into_iter().chain(summary).map(row).collect(),
     }

@@ -1,6 +1,6 @@
 //! The report of a plan's finished runs: what every program shows of them, and the files that stand beside them.
 
-use crate::{ReportError, TableFormat, figures, html, table};
+use crate::{ReportError, TableFormat, TableOptions, figures, html, tables};
 use cellcc_experiment::{LIMIT, Record, same_scheme};
 
 /// The heading where a plan has no title.
@@ -40,9 +40,9 @@ impl<'a> Report<'a> {
         Ok(Self { baseline: Some(named(self.records, baseline)?), ..self })
     }
 
-    /// The runs as a [`table`].
-    pub fn table(&self, format: TableFormat, width: usize) -> String {
-        table(self.records, format, self.baseline, width)
+    /// The runs as a [`table`](crate::table) of which the options say what is shown.
+    pub fn table(&self, format: TableFormat, width: usize, options: &TableOptions) -> String {
+        tables::table(self.records, format, self.baseline, width, options)
     }
 
     /// The runs as one [`html`] file.
@@ -57,7 +57,7 @@ impl<'a> Report<'a> {
         }
         let figures = figures(self.title, self.records).into_iter();
         let figures =
-            figures.map(|figure| ReportFile { name: format!("{}.svg", figure.name), content: figure.svg });
+            figures.map(|figure| ReportFile { name: format!("{}.svg", figure.name), content: figure.svg() });
         let page = ReportFile { name: "report.html".into(), content: self.html() };
         figures.chain([page]).collect()
     }

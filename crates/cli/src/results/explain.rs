@@ -4,8 +4,8 @@ use crate::exit::{Exit, print, tell};
 use crate::grid;
 use cellcc_link::{DelayFloor, TraceCache};
 use cellcc_report::{
-    AgainstLine, DelayAgainst, ExplainError, Explanation, FrontierFigure, LinkDelay, LinkPart, SchemeDelay,
-    TableFormat, frontier_figure, least_delays,
+    AgainstLine, DelayAgainst, ExplainError, Explanation, Figure, FrontierFigure, LinkDelay, LinkPart,
+    SchemeDelay, TableFormat, least_delays,
 };
 use cellcc_runner::{Results, traces, with_causes};
 use cellcc_units::Span;
@@ -107,7 +107,7 @@ fn of_results(args: &Args, folder: &Path) -> Result<(), Exit> {
 /// Writes the figure where one is asked for.
 fn write_figure(args: &Args, figure: impl FnOnce() -> FrontierFigure) -> Result<(), Exit> {
     let Some(path) = &args.figure else { return Ok(()) };
-    std::fs::write(path, frontier_figure(&figure()))
+    std::fs::write(path, Figure::from(&figure()).svg())
         .map_err(|error| Exit::failed(format!("cannot write {}: {error}", path.display())))?;
     tell(&format!("wrote {}", path.display()));
     Ok(())

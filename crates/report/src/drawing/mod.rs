@@ -1,8 +1,6 @@
-//! What all figures are drawn with.
+//! What files are drawn with.
 
 pub(crate) mod markup;
-pub(crate) mod plot;
 #[cfg(feature = "png")]
 pub(crate) mod png;
-pub(crate) mod style;
-pub(crate) mod thin;
+pub(crate) mod svg;

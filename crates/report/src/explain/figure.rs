@@ -1,13 +1,7 @@
 //! One figure of what no sender could avoid: use against delay, and schemes beside it.
 
-use crate::drawing::plot::{
-    DASH, Drawn, GAP, LINE_MARKER, MARKER, Marker, Octaves, STROKE, Sample, chart, colour, document, legend,
-    legend_inches, linear, short,
-};
-use crate::drawing::style::SchemeStyle;
+use crate::figure::{Axis, Figure, Key, Mark, Panel, Shape, Style};
 use crate::figures::HEIGHT_INCHES;
-use cellcc_experiment::LIMIT;
-use plotters::prelude::*;
 
 /// Use of a link and what it costs.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -34,42 +28,34 @@ const LEAST_DELAY_MS: f64 = 0.125;
 /// The figure shows less use only where a scheme has less.
 const LEAST_USE: f64 = 0.8;
 
-/// An SVG document of a column's width; right and up is better. The same figure gives the same bytes.
-pub fn frontier_figure(figure: &FrontierFigure) -> String {
-    let style = |index| SchemeStyle::new("", index, 0);
-    let bound = SchemeStyle::new(LIMIT, 0, 0);
-    let schemes = figure.schemes.iter().enumerate();
-    let entries: Vec<_> = std::iter::once(("no sender is beyond".to_owned(), bound, Sample::DashedLine))
-        .chain(schemes.map(|(index, (name, points))| {
-            let sample = if points.len() > 1 { Sample::MarkedLine } else { Sample::Marker };
-            (name.clone(), style(index), sample)
-        }))
-        .collect();
-    let height = HEIGHT_INCHES + legend_inches(entries.iter().map(|(name, ..)| name.as_str()));
-    document(&figure.title, height, |drawing| draw(figure, &legend(drawing, &entries)?))
-}
-
-fn draw(figure: &FrontierFigure, area: &crate::drawing::plot::Area) -> Drawn {
-    let place = |point: &UseAndDelay| (point.queueing_ms.max(LEAST_DELAY_MS), point.utilisation);
-    let schemes: Vec<Vec<(f64, f64)>> =
-        figure.schemes.iter().map(|(_, points)| points.iter().map(place).collect()).collect();
-    let lowest = schemes.iter().flatten().map(|(_, utilisation)| *utilisation).fold(LEAST_USE, f64::min);
-    let frontier: Vec<(f64, f64)> = figure.frontier.iter().map(place).filter(|at| at.1 >= lowest).collect();
-    let delays: Vec<f64> = frontier.iter().chain(schemes.iter().flatten()).map(|(delay, _)| *delay).collect();
-    let mut chart = chart(
-        area,
-        (Octaves::around(&delays, 0.15, true), "Mean queueing delay, ms", &short),
-        (linear(lowest - 0.02, 1.01), "Utilisation"),
-    )?;
-    let stroke = colour(SchemeStyle::new(LIMIT, 0, 0)).stroke_width(STROKE);
-    chart.draw_series(DashedLineSeries::new(frontier, DASH, GAP, stroke))?;
-    for (index, points) in schemes.into_iter().enumerate() {
-        let style = SchemeStyle::new("", index, 0);
-        let radius = if points.len() > 1 { LINE_MARKER } else { MARKER };
-        chart.draw_series(LineSeries::new(points.clone(), colour(style).stroke_width(STROKE)))?;
-        chart.draw_series(points.into_iter().map(|at| Marker { at, style, radius }))?;
+impl From<&FrontierFigure> for Figure {
+    /// Right and up is better.
+    fn from(figure: &FrontierFigure) -> Self {
+        let place = |point: &UseAndDelay| (point.queueing_ms.max(LEAST_DELAY_MS), point.utilisation);
+        let uses = figure.schemes.iter().flat_map(|(_, points)| points).map(|point| point.utilisation);
+        let lowest = uses.fold(LEAST_USE, f64::min);
+        let frontier = figure.frontier.iter().map(place).filter(|at| at.1 >= lowest).collect();
+        let scheme = |(index, (_, points)): (usize, &(String, Vec<UseAndDelay>))| {
+            let shape = if points.len() > 1 { Shape::Path } else { Shape::Points };
+            Mark::new(index + 1, shape, points.iter().map(place).collect())
+        };
+        let bound = Mark::new(0, Shape::Dashed, frontier);
+        let marks: Vec<Mark> =
+            std::iter::once(bound).chain(figure.schemes.iter().enumerate().map(scheme)).collect();
+        let names = figure.schemes.iter().enumerate();
+        let keys = names.map(|(index, (name, _))| Key::new(name, Style::nth(index), index + 1));
+        let delays = marks.iter().flat_map(|mark| &mark.points).map(|point| point.0);
+        let x = Axis::delay("Mean queueing delay, ms", delays).leftwards();
+        let y = Axis::linear("Utilisation", lowest - 0.02, 1.01);
+        Self {
+            title: figure.title.clone(),
+            keys: std::iter::once(Key::new("no sender is beyond", Style::reference(), 0))
+                .chain(keys)
+                .collect(),
+            panels: vec![Panel::new(x, y, marks, HEIGHT_INCHES)],
+            ..Self::default()
+        }
     }
-    Ok(())
 }
 
 #[cfg(test)]
@@ -83,7 +69,7 @@ mod tests {
             vec![("idle".into(), vec![at(0.0, 0.0)]), ("a<b".into(), vec![at(0.9, 1e4), at(0.8, 10.0)])];
         for frontier in [vec![], vec![at(0.9, 0.0), at(0.99, 80.0)]] {
             let figure = FrontierFigure { title: "x".into(), frontier, schemes: schemes.clone() };
-            let svg = frontier_figure(&figure);
+            let svg = Figure::from(&figure).svg();
             assert!(svg.contains("a&lt;b") && crate::png(&svg).is_ok());
         }
     }

@@ -14,7 +14,7 @@ mod links;
 mod schemes;
 
 pub use against::{AgainstLine, DelayAgainst};
-pub use figure::{FrontierFigure, UseAndDelay, frontier_figure};
+pub use figure::{FrontierFigure, UseAndDelay};
 pub use line::{BesideLine, beside_line};
 pub use links::{Bound, LinkDelay, LinkPart, least_delays};
 pub use schemes::{Explanation, SchemeDelay};

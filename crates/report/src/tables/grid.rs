@@ -1,8 +1,9 @@
 //! A table of averages with their intervals, before it is drawn as text or HTML.
 
-use crate::comparison::{Comparison, Row};
+use crate::comparison::{Comparison, Row, label_by};
 use crate::tables::column::Column;
 use crate::tables::number::{self, NONE, three_digits};
+use cellcc_experiment::varied;
 use cellcc_statistics::{Average, Certainty, Kind};
 use std::collections::BTreeSet;
 
@@ -10,8 +11,9 @@ use std::collections::BTreeSet;
 pub(crate) struct Grid {
     /// What the table is; empty for the first one.
     pub(crate) caption: String,
-    /// What the rows are.
+    /// What the rows are, and the varied conditions of which they have a value each.
     pub(crate) of: &'static str,
+    pub(crate) keys: Vec<String>,
     /// Title, and statistic and unit below it.
     pub(crate) columns: Vec<(&'static str, String)>,
     pub(crate) rows: Vec<GridRow>,
@@ -19,6 +21,8 @@ pub(crate) struct Grid {
 
 pub(crate) struct GridRow {
     pub(crate) name: String,
+    /// By varied condition.
+    pub(crate) values: Vec<String>,
     /// The limit's row stands apart.
     pub(crate) is_limit: bool,
     pub(crate) cells: Vec<Cell>,
@@ -76,15 +80,21 @@ impl Below {
 impl Grid {
     /// Drops the counts if there is no interval and every count is 1; a note says so. Over seeds a scheme without randomness
     /// keeps its dash, and the others keep their counts.
-    pub(crate) fn without_one_count(mut self, is_over_seeds: bool) -> Self {
+    pub(crate) fn without_one_count(self, is_over_seeds: bool) -> Self {
         let counts: BTreeSet<Option<usize>> = self
             .below()
             .filter(|below| is_over_seeds || !matches!(below, Below::NoSpread | Below::Unbounded))
             .map(|below| if let Below::Count(count) = below { Some(*count) } else { None })
             .collect();
         if counts.len() == 1 && !counts.contains(&None) {
-            self.rows.iter_mut().flat_map(|row| &mut row.cells).for_each(|cell| cell.below = None);
+            return self.without_intervals();
         }
+        self
+    }
+
+    /// Nothing below values.
+    pub(crate) fn without_intervals(mut self) -> Self {
+        self.rows.iter_mut().flat_map(|row| &mut row.cells).for_each(|cell| cell.below = None);
         self
     }
 
@@ -94,25 +104,60 @@ impl Grid {
     }
 }
 
-/// The averages of every row.
-pub(crate) fn averages(comparison: &Comparison, columns: &[&Column]) -> Grid {
+/// Conditions that rows differ in, in the order of the plan.
+pub(crate) fn varied_keys(comparison: &Comparison) -> Vec<String> {
+    let mut keys: Vec<String> = Vec::new();
+    for (key, _) in comparison.rows.iter().flat_map(|row| varied(row.variation)) {
+        if !keys.iter().any(|known| known == key) {
+            keys.push(key.into());
+        }
+    }
+    keys
+}
+
+impl GridRow {
+    /// Of a row: its conditions stand in columns of their own.
+    pub(crate) fn new(row: Row, keys: &[String], cells: Vec<Cell>) -> Self {
+        let pairs = varied(row.variation);
+        let value =
+            |key: &String| pairs.iter().find(|(other, _)| other == key).map_or(NONE, |(_, value)| *value);
+        let values = keys.iter().map(|key| value(key).to_owned()).collect();
+        Self { name: label_by(row.scheme, row.driver), values, is_limit: row.is_limit(), cells }
+    }
+}
+
+/// The averages of every row; with the best value of a column first, where it is given. The limit stays last.
+pub(crate) fn averages(comparison: &Comparison, columns: &[&Column], sort: Option<&Column>) -> Grid {
     let is_over_several = comparison.averages_over().is_some();
     let heading = |column: &&Column| {
         let geometric = is_over_several && column.measure.average == Kind::Geometric;
-        let unit = [column.unit, if geometric { "geometric" } else { "" }];
+        let unit = [column.unit, if geometric { "geometric mean" } else { "" }];
         let unit: Vec<_> = unit.into_iter().filter(|part| !part.is_empty()).collect();
         (column.title, unit.join(", "))
     };
-    let row = |&row: &Row| GridRow {
-        name: row.label(),
-        is_limit: row.is_limit(),
-        cells: columns.iter().map(|column| Cell::of(comparison.average(row, column.measure))).collect(),
+    let keys = varied_keys(comparison);
+    let row = |row: Row| {
+        let cells = columns.iter().map(|column| Cell::of(comparison.average(row, column.measure))).collect();
+        GridRow::new(row, &keys, cells)
     };
+    let mut rows = comparison.rows.clone();
+    if let Some(column) = sort {
+        let badness = |row: Row| {
+            let value = comparison.average(row, column.measure).map(|average| average.value);
+            (row.is_limit(), value.map_or(f64::INFINITY, |value| if column.is_gain { -value } else { value }))
+        };
+        let mut keyed: Vec<_> = rows.into_iter().map(|row| (badness(row), row)).collect();
+        keyed.sort_by(|((limit, one), _), ((other_limit, other), _)| {
+            limit.cmp(other_limit).then(one.total_cmp(other))
+        });
+        rows = keyed.into_iter().map(|(_, row)| row).collect();
+    }
     let grid = Grid {
         caption: caption(comparison, columns),
         of: "Scheme",
         columns: columns.iter().map(heading).collect(),
-        rows: comparison.rows.iter().map(row).collect(),
+        rows: rows.into_iter().map(row).collect(),
+        keys,
     };
     grid.without_one_count(comparison.is_over_seeds())
 }

@@ -12,6 +12,12 @@ pub(crate) fn three_digits(value: f64) -> String {
     }
 }
 
+/// A number without digits that say nothing: at most four behind the point.
+pub(crate) fn short(value: f64) -> String {
+    let text = format!("{value:.4}");
+    text.trim_end_matches('0').trim_end_matches('.').into()
+}
+
 /// An interval, each bound with three significant digits and rounded outwards: `84.1–119`, `-0.3 to 1.2`.
 pub(crate) fn interval(low: f64, high: f64) -> String {
     let between = if low < 0.0 { " to " } else { "–" };

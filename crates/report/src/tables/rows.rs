@@ -2,9 +2,9 @@
 
 use crate::comparison::Comparison;
 use crate::flows;
-use cellcc_experiment::{Metrics, Record};
+use cellcc_experiment::{Metrics, Record, varied};
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A run as JSON has it: flat, units in the keys.
 #[derive(Serialize)]
@@ -15,6 +15,14 @@ struct Row<'a> {
     trace: &'a str,
     seed: u64,
     driver: &'a str,
+    /// Names the run's files in `series/` and `curves/`.
+    id: &'a str,
+    duration_s: f64,
+    path_rtt_ms: f64,
+    path_queue: String,
+    /// By varied condition, its value as the plan writes it.
+    #[serde(flatten)]
+    varied: BTreeMap<&'a str, &'a str>,
     #[serde(flatten)]
     total: &'a Metrics,
     jain_index: Option<f64>,
@@ -58,6 +66,11 @@ fn row<'a>(record: &'a Record, names: &BTreeMap<&str, &'a str>) -> Row<'a> {
         trace: names[record.scenario.trace.as_str()],
         seed: record.scenario.seed,
         driver: &record.driver,
+        id: &record.id,
+        duration_s: record.scenario.duration.as_secs_f64(),
+        path_rtt_ms: record.scenario.path.rtt.as_millis_f64(),
+        path_queue: record.scenario.path.queue.to_string(),
+        varied: varied(&record.scenario.variation).into_iter().collect(),
         total: &record.total,
         jain_index: record.jain_index,
         notes: &record.notes,
@@ -93,11 +106,15 @@ pub(crate) fn csv(records: &[Record]) -> String {
         records.iter().map(|record| record.flows.len()).max().filter(|most| *most > 1).unwrap_or(0);
     let own = ["scheme", "name", "user", "throughput_share", "convergence_time_s"].map(String::from);
     let of_flow: Vec<String> = own.into_iter().chain(metrics.iter().cloned()).collect();
-    let header = ["scheme", "variation", "trace", "seed", "driver"]
-        .into_iter()
-        .chain(metrics.iter().map(String::as_str))
-        .chain(["jain_index", "notes"])
-        .map(String::from);
+    let keys: BTreeSet<&str> =
+        records.iter().flat_map(|record| varied(&record.scenario.variation)).map(|(key, _)| key).collect();
+    let header =
+        ["scheme", "variation", "trace", "seed", "driver", "id", "duration_s", "path_rtt_ms", "path_queue"]
+            .into_iter()
+            .chain(keys.iter().copied())
+            .chain(metrics.iter().map(String::as_str))
+            .chain(["jain_index", "notes"])
+            .map(String::from);
     let of_flows =
         (0..most_flows).flat_map(|flow| of_flow.iter().map(move |name| format!("flow{flow}.{name}")));
     writer.write_record(header.chain(of_flows)).expect("memory takes every row");
@@ -114,6 +131,8 @@ pub(crate) fn csv(records: &[Record]) -> String {
         writer
             .serialize((
                 (row.scheme, row.variation, row.trace, row.seed, row.driver),
+                (row.id, row.duration_s, row.path_rtt_ms, row.path_queue),
+                keys.iter().map(|key| row.varied.get(key).copied().unwrap_or_default()).collect::<Vec<_>>(),
                 row.total,
                 row.jain_index,
                 notes,

@@ -1,9 +1,10 @@
 //! The summary for people: a terminal's table, or Markdown.
 
+use crate::TableOptions;
 use crate::comparison::{Comparison, Row};
 use crate::flows;
 use crate::relative;
-use crate::tables::column::columns;
+use crate::tables::column::{COLUMNS, Column, POWER, RTT_MEAN, columns};
 use crate::tables::grid::{self, Below, Grid};
 use crate::tables::number::{NONE, three_digits};
 use crate::tables::wrap::{longest_part, wrap_name, wrap_text};
@@ -39,10 +40,18 @@ pub(crate) enum Style {
     Markdown,
 }
 
-/// One row a scheme, then the traces one by one where they are few, then the notes.
-pub(crate) fn summary(records: &[Record], style: Style, baseline: Option<&str>) -> String {
+/// What came out in a sentence, one row a scheme, then the traces one by one where they are few, then the notes.
+pub(crate) fn summary(
+    records: &[Record],
+    style: Style,
+    baseline: Option<&str>,
+    options: &TableOptions,
+) -> String {
     let comparison = Comparison::new(records);
-    let averages = grid::averages(&comparison, &columns(records));
+    let asked_for: Vec<&Column> = options.columns.iter().map(|column| column.0).collect();
+    let shown = if asked_for.is_empty() { columns(records) } else { asked_for };
+    let averages = grid::averages(&comparison, &shown, options.sort.map(|column| column.0));
+    let averages = if options.no_intervals { averages.without_intervals() } else { averages };
     let relative = baseline.map(|baseline| relative::tables(&comparison, baseline)).unwrap_or_default();
     let flows = flows::grid(&comparison);
     let with_intervals = || std::iter::once(&averages).chain(&flows).chain(&relative);
@@ -50,7 +59,11 @@ pub(crate) fn summary(records: &[Record], style: Style, baseline: Option<&str>) 
     if !relative.is_empty() {
         footnotes.insert(0, relative::NOTE.into());
     }
-    let mut text = String::new();
+    let mut text = match (headline(&comparison), style) {
+        (None, _) => String::new(),
+        (Some(sentence), Style::Terminal(width)) => wrap_text(&sentence, width) + "\n",
+        (Some(sentence), Style::Markdown) => escape_markdown(&sentence) + "\n",
+    };
     let fidelity = relative::fidelity(&comparison);
     for grid in with_intervals().chain(&fidelity) {
         if !text.is_empty() {
@@ -61,8 +74,8 @@ pub(crate) fn summary(records: &[Record], style: Style, baseline: Option<&str>) 
         }
         text.push_str(&drawn(grid, style));
     }
-    if (2..=MOST_TRACES).contains(&comparison.traces.len()) {
-        let got = comparison.gets().title.to_lowercase().replace(", mbit/s", " in Mbit/s");
+    if (2..=MOST_TRACES).contains(&comparison.traces.len()) && fits_by_trace(&comparison, style) {
+        let got = comparison.gets().axis().to_lowercase().replace(", mbit/s", " in Mbit/s");
         let title = heading(&format!("By trace: {got}, p95 queueing delay in ms"), style);
         let _ = write!(text, "\n{title}\n\n{}", by_trace(&comparison, style));
     }
@@ -108,8 +121,12 @@ pub(crate) fn footnotes<'a>(
             "{NONE} below an average: nearly all of its values are the same, too few differ for an interval."
         ));
     }
-    let columns = crate::tables::column::COLUMNS.iter();
-    notes.extend(columns.flat_map(|column| comparison.left_out_of(column.title, column.measure)));
+    notes.extend(
+        COLUMNS
+            .iter()
+            .filter(|column| column.is_usual())
+            .flat_map(|column| comparison.left_out_of(column.title, column.measure)),
+    );
     notes.extend(comparison.notes());
     notes
 }
@@ -139,7 +156,11 @@ fn no_spread(comparison: &Comparison) -> &'static str {
 /// A table as text; in a terminal as several, each with a like number of columns, where they do not fit beside each other.
 fn drawn(grid: &Grid, style: Style) -> String {
     let Style::Terminal(width) = style else { return drawn_part(grid, 0..grid.columns.len(), None, style) };
-    let width = width.saturating_sub(NAME_PADDING);
+    let of_key = |key: usize| {
+        let values = grid.rows.iter().filter_map(|row| row.values.get(key)).chain([&grid.keys[key]]);
+        values.map(|text| text.chars().count()).max().unwrap_or(0) + 2
+    };
+    let width = width.saturating_sub(NAME_PADDING + (0..grid.keys.len()).map(of_key).sum::<usize>());
     let least_name =
         grid.rows.iter().map(|row| longest_part(&row.name)).max().unwrap_or(0).max(grid.of.len());
     let widths: Vec<usize> = (0..grid.columns.len()).map(|column| width_of(grid, column)).collect();
@@ -183,56 +204,78 @@ fn drawn_part(
         (unit, Style::Terminal(_)) => format!("{title}\n{}", unit.replace(", ", "\n")),
         (unit, Style::Markdown) => format!("{title}, {unit}"),
     });
-    table.set_header(std::iter::once(grid.of.to_owned()).chain(titles));
+    table.set_header(
+        std::iter::once(grid.of.to_owned()).chain(grid.keys.iter().map(|key| cell(key, style))).chain(titles),
+    );
     for row in &grid.rows {
         let name = room_for_names.map_or_else(|| cell(&row.name, style), |room| wrap_name(&row.name, room));
-        let cells = row.cells[columns.clone()].iter().map(|cell| match (&cell.below, style) {
-            (None, _) => cell.value.clone(),
-            (Some(below), Style::Terminal(_)) => format!("{}\n{}", cell.value, below.text()),
-            (Some(below), Style::Markdown) => format!("{} ({})", cell.value, below.text()),
+        let cells = row.cells[columns.clone()].iter().map(|value| match (&value.below, style) {
+            (None, _) => value.value.clone(),
+            (Some(below), Style::Terminal(_)) => format!("{}\n{}", value.value, below.text()),
+            (Some(below), Style::Markdown) => format!("{} ({})", value.value, below.text()),
         });
-        table.add_row(std::iter::once(name).chain(cells));
+        table.add_row(
+            std::iter::once(name).chain(row.values.iter().map(|value| cell(value, style))).chain(cells),
+        );
     }
     finish(table, style)
 }
 
-/// Traces as rows and schemes as columns, in as many tables as the width asks for.
+/// Traces as rows and schemes as columns.
 fn by_trace(comparison: &Comparison, style: Style) -> String {
     let value = |row: Row, trace, quantity| {
         comparison.mean_on_trace(row, trace, quantity).map_or(NONE.into(), three_digits)
     };
-    let gets = comparison.gets();
-    let mut text = String::new();
-    for rows in fitting(comparison, style) {
-        let mut table = new_table(style);
-        table.set_header(
-            std::iter::once("Trace".to_owned()).chain(rows.iter().map(|row| cell(&row.label(), style))),
-        );
-        for &trace in &comparison.traces {
-            let cells = rows.iter().map(|&row| {
-                let got = value(row, trace, gets.quantity);
-                let delay = value(row, trace, |run| run.total.queueing_delay_p95_ms);
-                format!("{got}, {delay}")
-            });
-            table.add_row(std::iter::once(cell(trace.name, style)).chain(cells));
-        }
-        if !text.is_empty() {
-            text.push('\n');
-        }
-        text.push_str(&finish(table, style));
+    let got = comparison.gets().measure.quantity;
+    let mut table = new_table(style);
+    table.set_header(
+        std::iter::once("Trace".to_owned())
+            .chain(comparison.rows.iter().map(|row| cell(&row.label(), style))),
+    );
+    for &trace in &comparison.traces {
+        let cells = comparison.rows.iter().map(|&row| {
+            let delay = value(row, trace, |run| run.total.queueing_delay_p95_ms);
+            format!("{}, {delay}", value(row, trace, got))
+        });
+        table.add_row(std::iter::once(cell(trace.name, style)).chain(cells));
     }
-    text
+    finish(table, style)
 }
 
-/// Groups of rows that fit, as columns, beside the traces' names.
-fn fitting<'a>(comparison: &'a Comparison, style: Style) -> Vec<&'a [Row<'a>]> {
-    let Style::Terminal(width) = style else { return vec![&comparison.rows] };
+/// Whether the rows stand as columns beside the traces' names; the report has the others.
+fn fits_by_trace(comparison: &Comparison, style: Style) -> bool {
+    let Style::Terminal(width) = style else { return comparison.rows.len() <= MOST_TRACES };
     let length = |text: &str| text.chars().count();
     let longest = comparison.traces.iter().map(|trace| length(trace.name)).max().unwrap_or(0);
-    let room = width.saturating_sub(longest.min(LONGEST_TRACE) + 2);
-    let widest = comparison.rows.iter().map(|row| length(&row.label())).max().unwrap_or(0);
-    let column = widest.max(WIDEST_PAIR) + 2;
-    comparison.rows.chunks((room / column).max(1)).collect()
+    let column = |row: &Row| length(&row.label()).max(WIDEST_PAIR) + 2;
+    longest.min(LONGEST_TRACE) + 2 + comparison.rows.iter().map(column).sum::<usize>() <= width
+}
+
+/// In one sentence, which scheme carries the most, and which has the most power, where the schemes are several.
+pub(crate) fn headline(comparison: &Comparison) -> Option<String> {
+    let rows = || comparison.rows.iter().copied().filter(|row| !row.is_limit());
+    let value = |row: Row, column: &Column| Some(comparison.average(row, column.measure)?.value);
+    let best = |column: &Column| {
+        let known = rows().filter_map(|row| Some((row, value(row, column)?)));
+        known.max_by(|(_, one), (_, other)| one.total_cmp(other)).map(|(row, _)| row)
+    };
+    let gets = comparison.gets();
+    let words = |row: Row| {
+        let carries = match value(row, gets)? {
+            share if gets.unit.is_empty() => format!("{} % of the link", three_digits(share * 100.0)),
+            rate => format!("{} {}", three_digits(rate), gets.unit),
+        };
+        Some(format!("{carries} at a mean RTT of {} ms", three_digits(value(row, &COLUMNS[RTT_MEAN])?)))
+    };
+    let (powerful, fast) = (best(&COLUMNS[POWER])?, best(gets)?);
+    if rows().nth(1).is_none() {
+        return None;
+    }
+    let most = format!("Most power: {}, {}.", powerful.label(), words(powerful)?);
+    if powerful == fast {
+        return Some(format!("{most} It carries the most, too."));
+    }
+    Some(format!("{most} Most throughput: {}, {}.", fast.label(), words(fast)?))
 }
 
 fn new_table(style: Style) -> Table {

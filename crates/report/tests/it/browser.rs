@@ -24,7 +24,7 @@ fn chromium() -> Option<&'static str> {
 }
 
 /// The page as Chromium has it after its scripts ran.
-fn open(chromium: &str, page: &Path, width: u32) -> String {
+fn open(chromium: &str, page: &Path, width: u32, link: &str) -> String {
     let profile = tempfile::tempdir().unwrap();
     let output = Command::new(chromium)
         .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run"])
@@ -37,7 +37,7 @@ fn open(chromium: &str, page: &Path, width: u32) -> String {
         .arg(format!("--user-data-dir={}", profile.path().display()))
         .arg(format!("--window-size={width},900"))
         .args(["--virtual-time-budget=5000", "--dump-dom"])
-        .arg(format!("file://{}", page.display()))
+        .arg(format!("file://{}{link}", page.display()))
         .output()
         .unwrap();
     String::from_utf8_lossy(&output.stdout).into_owned()
@@ -45,6 +45,11 @@ fn open(chromium: &str, page: &Path, width: u32) -> String {
 
 /// What `script`, added to the report of these Records, leaves in `data-selftest` at this width of the window.
 fn check(records: &[Record], script: &str, width: u32) {
+    check_link(records, script, width, "");
+}
+
+/// The same of a page that is opened with a `link` behind its address.
+fn check_link(records: &[Record], script: &str, width: u32, link: &str) {
     let Some(chromium) = chromium() else {
         return skip("chromium is not installed (apt-get install chromium)");
     };
@@ -54,7 +59,7 @@ fn check(records: &[Record], script: &str, width: u32) {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("report.html");
     std::fs::write(&file, page).unwrap();
-    let dom = open(chromium, &file, width);
+    let dom = open(chromium, &file, width, link);
     let result = dom.split_once("data-selftest=\"").and_then(|(_, rest)| rest.split_once('"'));
     assert_eq!(result.map(|(result, _)| result), Some("passed"), "{} characters of page", dom.len());
 }
@@ -98,6 +103,31 @@ fn transfers_of_unknown_links_have_a_figure() {
     for width in [1400, 390] {
         check(&transfers(&["cubic", "bbr"]), include_str!("transfers.js"), width);
     }
+}
+
+/// None of this was possible.
+#[test]
+fn runs_are_sorted_filtered_and_chosen_by_a_click() {
+    let records =
+        fabricated::records(&["limit", "cubic", "bbr"], &["walk", "drive"], &[1], Span::from_secs(5));
+    for width in [1400, 390] {
+        check(&records, include_str!("runs.js"), width);
+    }
+}
+
+#[test]
+fn a_link_shows_what_was_chosen_when_it_was_copied() {
+    let records =
+        fabricated::records(&["limit", "cubic", "bbr"], &["walk", "drive"], &[1], Span::from_secs(5));
+    let link = "#view=drive&series=drive&delay=queueing&filter=drive&sort=0,1&from=1&to=3&only=bbr";
+    check_link(&records, include_str!("link.js"), 1400, link);
+    // What is not there is not chosen.
+    check_link(
+        &records,
+        "document.body.dataset.selftest = collectedErrors.join() || 'passed';",
+        1400,
+        "#view=x&only=y&sort=z",
+    );
 }
 
 #[test]

@@ -4,14 +4,14 @@ document.body.dataset.selftest = "the self-test did not end";
 (() => {
   const failures = [];
   const check = (holds, what) => { if (!holds) failures.push(what); };
-  const labels = [...document.querySelectorAll("#scatter text")].filter(({ textContent }) => /verus|reminis|cubic|limit/.test(textContent));
+  const labels = [...document.querySelectorAll('[data-slot="scatter"] text')].filter(({ textContent }) => /verus|reminis|cubic|limit/.test(textContent));
   check(labels.length > 1, `${labels.length} schemes have a label`);
   const boxes = labels.map((label) => ({ name: label.textContent, box: label.getBoundingClientRect() }));
   boxes.forEach((a, index) => boxes.slice(index + 1).forEach((b) => {
     const apart = a.box.right <= b.box.left || b.box.right <= a.box.left || a.box.bottom <= b.box.top || b.box.bottom <= a.box.top;
     check(apart, `${a.name} covers ${b.name}`);
   }));
-  const plot = document.getElementById("scatter").getBoundingClientRect();
+  const plot = document.querySelector('[data-slot="scatter"] .chart').getBoundingClientRect();
   check(boxes.every(({ box }) => box.left >= plot.left && box.right <= plot.right), "a label is cut");
   // One line a part, where the window has room for it.
   for (const part of document.querySelectorAll("tbody th span")) {

@@ -2,7 +2,7 @@
 
 use crate::fabricated;
 use cellcc_experiment::Record;
-use cellcc_report::{Figure, Report, figures, html, png};
+use cellcc_report::{Report, Scale, figures, html, png};
 use cellcc_units::Span;
 use resvg::usvg;
 
@@ -44,10 +44,11 @@ fn names_cannot_break_out_of_the_page() {
     let records = fabricated::records(&[evil, "limit"], &[evil], &[1], Span::from_secs(2));
     let page = html(evil, &records, None);
     assert!(!page.contains("<script>alert"));
-    assert_eq!(data(&page)["schemes"][0]["label"], evil);
+    assert_eq!(data(&page)["lines"][0]["label"], evil);
     for figure in figures(evil, &records) {
-        assert!(!figure.svg.contains("<script"));
-        usvg::roxmltree::Document::parse(&figure.svg).unwrap();
+        let svg = figure.svg();
+        assert!(!svg.contains("<script") && !figure.html().contains("<script"));
+        usvg::roxmltree::Document::parse(&svg).unwrap();
     }
 }
 
@@ -66,7 +67,11 @@ fn the_limit_has_a_row_of_its_own_kind_at_the_end() {
     let page = html("x", &small(), None);
     let row = page.find("<tr class=\"limit\"><th scope=\"row\"><span>(</span><span>limit)").unwrap();
     assert!(page.find("<th scope=\"row\"><span>reminis").unwrap() < row);
-    assert_eq!(data(&page)["schemes"][3]["limit"], true);
+    assert_eq!(
+        data(&page)["lines"][3]["colour"],
+        serde_json::Value::Null,
+        "the limit has the colour of the text"
+    );
 }
 
 #[test]
@@ -95,8 +100,9 @@ fn there_is_one_well_formed_svg_a_figure_with_real_text() {
             "time-series-drive"
         ]
     );
-    for Figure { name, svg } in &figures {
-        let document = usvg::roxmltree::Document::parse(svg).unwrap();
+    for figure in &figures {
+        let (name, svg) = (&figure.name, figure.svg());
+        let document = usvg::roxmltree::Document::parse(&svg).unwrap();
         assert_eq!(document.root_element().attribute("width"), Some("3.5in"));
         let texts: Vec<_> = document.descendants().filter(|node| node.has_tag_name("text")).collect();
         assert!(texts.iter().any(|text| text.text().is_some_and(|text| text.contains("cubic"))), "{name}");
@@ -106,10 +112,10 @@ fn there_is_one_well_formed_svg_a_figure_with_real_text() {
 
 #[test]
 fn a_figure_as_png_is_drawn_with_letters() {
-    let figure = &figures("x", &small())[0];
-    let with = png(&figure.svg).unwrap();
+    let svg = figures("x", &small())[0].svg();
+    let with = png(&svg).unwrap();
     assert!(with.starts_with(b"\x89PNG"));
-    let without = png(&figure.svg.replace("cubic", "")).unwrap();
+    let without = png(&svg.replace("cubic", "")).unwrap();
     assert_ne!(with, without);
 }
 
@@ -135,25 +141,45 @@ fn without_records_there_is_an_empty_report_and_no_figure() {
 
 #[test]
 fn one_varied_condition_is_the_axis_of_a_figure_with_a_line_a_scheme() {
-    let mut records =
+    let records =
         fabricated::varied(&["limit", "cubic", "bbr"], &["walk", "drive"], &["520pkt", "33pkt", "65pkt"]);
-    let sweep = &data(&html("x", &records, None))["sweep"];
-    assert_eq!((&sweep["key"], &sweep["values"][0]), (&"path.queue".into(), &"520pkt".into()));
-    let rows = |line: usize| sweep["lines"][line]["rows"].clone();
-    // Rows are ordered by variation; the limit has one for all.
-    assert_eq!(
-        [rows(0), rows(1), rows(2)],
-        [[0, 2, 4], [1, 3, 5], [6, 6, 6]].map(|row| serde_json::json!(row))
-    );
     let figure = figures("x", &records).into_iter().find(|figure| figure.name == "sweep-path-queue").unwrap();
     for text in ["520pkt", "65pkt", "path.queue", "cubic", "Mean RTT, ms"] {
-        assert!(figure.svg.contains(text), "{text}");
+        assert!(figure.svg().contains(text), "{text}");
     }
-    // Of two varied conditions neither is the axis.
-    for record in &mut records {
-        record.scenario.variation += ", path.rtt=20ms";
+    let marks = &figure.panels[1].marks;
+    assert_eq!(
+        marks.iter().map(|mark| figure.keys[mark.key].label.as_str()).collect::<Vec<_>>(),
+        ["cubic", "bbr", "(limit)"]
+    );
+    // Values stand where their numbers are; the limit, which is the same under all, has a point at each.
+    assert_eq!(marks[0].points.iter().map(|point| point.0).collect::<Vec<_>>(), [520.0, 33.0, 65.0]);
+    assert_eq!(marks[2].points.len(), 3);
+    assert_eq!(figure.panels[0].x.scale, Scale::Log);
+}
+
+/// There was no figure at all.
+#[test]
+fn of_two_varied_conditions_one_sets_side_by_side_what_the_other_does() {
+    let mut records = Vec::new();
+    for rtt in ["20ms", "60ms"] {
+        let mut varied =
+            fabricated::varied(&["limit", "cubic", "bbr"], &["walk"], &["33pkt", "65pkt", "520pkt"]);
+        varied.iter_mut().for_each(|record| record.scenario.variation += &format!(", path.rtt={rtt}"));
+        records.extend(varied);
     }
-    assert!(data(&html("x", &records, None))["sweep"].is_null());
+    let page = data(&html("x", &records, None));
+    assert!(page["figures"].as_array().unwrap().iter().any(|figure| figure["slot"] == "sweep"));
+    let all = figures("x", &records);
+    let figure = all.iter().find(|figure| figure.name == "sweep-path-queue-path-rtt").unwrap();
+    let titles: Vec<&str> = figure.panels.iter().map(|panel| panel.title.as_str()).collect();
+    assert_eq!((figure.columns, &titles[..2]), (2, &["path.rtt = 20ms", "path.rtt = 60ms"][..]));
+    assert!(figure.panels.iter().all(|panel| panel.marks.len() == 3 && panel.marks[0].points.len() == 3));
+    // Three keys have none.
+    records
+        .iter_mut()
+        .enumerate()
+        .for_each(|(index, record)| record.scenario.variation += &format!(", path.loss={}%", index % 2));
     assert!(!figures("x", &records).iter().any(|figure| figure.name.starts_with("sweep")));
 }
 
@@ -162,12 +188,12 @@ fn a_legend_of_many_rows_leaves_the_plots_their_room() {
     let queues: Vec<String> = (1..=20).map(|count| format!("{count}pkt")).collect();
     let queues: Vec<&str> = queues.iter().map(String::as_str).collect();
     let records = fabricated::varied(&["limit", "cubic", "bbr"], &["walk"], &queues);
-    for Figure { name, svg } in figures("x", &records) {
+    for figure in figures("x", &records) {
         let height = |svg: &str| -> f64 {
             let (_, rest) = svg.split_once("height=\"").unwrap();
             rest.split_once("in\"").unwrap().0.parse().unwrap()
         };
-        assert!(height(&svg) > 4.0, "{name} is {} inches high", height(&svg));
+        assert!(height(&figure.svg()) > 4.0, "{} is {} inches high", figure.name, height(&figure.svg()));
     }
 }
 
@@ -176,14 +202,18 @@ fn a_run_with_curves_has_a_figure_of_them_from_early_to_late() {
     let mut records = small();
     assert!(!figures("x", &records).iter().any(|figure| figure.name.starts_with("curve")));
     fabricated::add_curves(&mut records, "reminis", 100);
-    let series = &data(&html("x", &records, None))["series"];
-    let curves = series[0]["curves"].as_array().unwrap();
-    assert_eq!((curves.len(), &curves[0]["label"]), (1, &"reminis".into()));
-    let snapshots = curves[0]["snapshots"].as_array().unwrap();
-    assert_eq!((snapshots.len(), &snapshots[0]["time_s"]), (40, &1.into()));
-    assert_ne!(snapshots[0]["colour"], snapshots[39]["colour"]);
-    let points = snapshots[0]["points"].as_array().unwrap();
-    assert!(points.len() <= 61 && points.last().unwrap()[0] == 200, "both ends of a thinned curve are kept");
+    let all = figures("x", &records);
+    let figure = all.iter().find(|figure| figure.name.starts_with("curve")).unwrap();
+    let snapshots = &figure.panels[0].marks;
+    assert_eq!(snapshots.len(), 40);
+    assert_ne!(figure.keys[0].style, figure.keys[39].style);
+    let points = &snapshots[0].points;
+    assert!(points.len() <= 61 && points.last().unwrap().0 == 200.0, "both ends of a thinned curve are kept");
+    let placed = data(&html("x", &records, None));
+    assert_eq!(
+        placed["figures"].as_array().unwrap().iter().filter(|figure| figure["slot"] == "curves").count(),
+        2
+    );
     let names: Vec<String> = figures("x", &records).into_iter().map(|figure| figure.name).collect();
     assert!(names.contains(&"curve-profile-reminis-walk".into()), "{names:?}");
 }

@@ -2,40 +2,46 @@
 // data-selftest of the body.
 "use strict";
 document.body.dataset.selftest = "the self-test did not end";
-(() => {
+for (const details of document.querySelectorAll("details")) details.open = true;
+setTimeout(() => {
   const failures = [];
   const check = (holds, what) => { if (!holds) failures.push(what); };
   const charts = () => [...document.querySelectorAll(".chart")].filter((chart) => !chart.closest("[hidden]"));
+  const nameOf = (chart) => chart.closest("[data-slot]").dataset.slot + " " + chart.dataset.title;
   // Lines and markers of a colour, as the browser has them.
   const drawnIn = (chart, colour) => chart.querySelectorAll(`svg [stroke="${colour}" i], svg [fill="${colour}" i]`).length;
-  const names = charts().map((chart) => chart.id || chart.dataset.quantity);
-  for (const expected of ["scatter", "cdf", "throughput_mbit_s", "rtt_ms", "queueing_delay_ms", "window_packets", "reminis.mu"]) {
-    check(names.includes(expected), `no figure ${expected}`);
-  }
+  const everywhere = ["scatter Utilisation", "cdf Share of packets, mean of traces", "time Throughput, Mbit/s", "time RTT, ms",
+    "time Queueing delay, ms", "time Window, packets"];
+  const names = charts().map(nameOf);
+  for (const expected of [...everywhere, "inside mu"]) check(names.includes(expected), `no figure ${expected} in ${names}`);
   for (const chart of charts()) {
     const box = chart.querySelector("svg")?.getBoundingClientRect();
-    check(box?.width > 200 && box?.height > 100, `${chart.id || chart.dataset.quantity} is empty`);
-    check(chart.querySelectorAll("svg path").length > 5, `${chart.id || chart.dataset.quantity} shows nothing`);
+    check(box?.width > 200 && box?.height > 100, `${nameOf(chart)} is empty`);
+    check(chart.querySelectorAll("svg path").length > 5, `${nameOf(chart)} shows nothing`);
   }
   const CUBIC = "#0072b2"; // the first scheme's colour
-  const first = document.querySelector("#legend button");
-  const everywhere = ["scatter", "cdf", "throughput_mbit_s", "rtt_ms", "queueing_delay_ms", "window_packets"];
-  const shown = () => charts().filter((chart) => drawnIn(chart, CUBIC) > 0).map((chart) => chart.id || chart.dataset.quantity);
-  check(everywhere.every((name) => shown().includes(name)), `the first scheme is only in ${shown()}`);
+  const BBR = "#d55e00"; // the second one's
+  const [first, second] = document.querySelectorAll("#legend button");
+  const shown = (colour) => charts().filter((chart) => drawnIn(chart, colour) > 0).map(nameOf);
+  check(everywhere.every((name) => shown(CUBIC).includes(name)), `the first scheme is only in ${shown(CUBIC)}`);
+  second.click();
+  check(shown(CUBIC).length === 0, `only the second scheme is chosen, and the first one is still in ${shown(CUBIC)}`);
+  check(everywhere.every((name) => shown(BBR).includes(name)), `the chosen scheme is only in ${shown(BBR)}`);
+  check(second.getAttribute("aria-pressed") === "true", "the button does not say that its scheme is chosen");
   first.click();
-  check(shown().length === 0, `the first scheme, switched off, is still in ${shown()}`);
-  check(first.getAttribute("aria-pressed") === "false", "the button does not say that its scheme is off");
+  check(everywhere.every((name) => shown(CUBIC).includes(name)), "a second scheme cannot be chosen");
   first.click();
-  check(everywhere.every((name) => shown().includes(name)), "the first scheme does not come back");
-  for (const input of document.querySelectorAll("#view-controls input")) input.click();
-  const selects = [...document.querySelectorAll("select")];
+  second.click();
+  check(everywhere.every((name) => shown(CUBIC).includes(name)), "where none is chosen, not all are shown");
+  for (const input of document.querySelectorAll(".controls input[type=radio]")) input.click();
+  const selects = [...document.querySelectorAll(".controls select")];
   for (const select of selects) {
     select.selectedIndex = select.length - 1;
     select.dispatchEvent(new Event("change", { bubbles: true }));
   }
-  check(selects.length === 2 && everywhere.every((name) => shown().includes(name)), "another trace shows nothing");
+  check(selects.length === 2 && shown(CUBIC).length >= 6, `another trace shows only ${shown(CUBIC)}`);
   // A mouse drawn across one plot zooms them all.
-  const plot = document.querySelector('[data-quantity="rtt_ms"]');
+  const plot = document.querySelector('[data-slot="time"] [data-title="RTT, ms"]');
   const surface = plot.firstElementChild;
   const box = surface.getBoundingClientRect();
   const mouse = (kind, share) => {
@@ -54,4 +60,4 @@ document.body.dataset.selftest = "the self-test did not end";
     check(performance.getEntriesByType("resource").length === 0, "the page loaded something");
     document.body.dataset.selftest = [...failures, ...collectedErrors].join("; ") || "passed";
   }, 200);
-})();
+}, 200);

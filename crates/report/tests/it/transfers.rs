@@ -42,7 +42,11 @@ fn the_heading_says_only_what_is_known() {
 fn the_first_figure_shows_throughput() {
     let figures = figures("Transfers", &transfers(&["cubic", "bbr"]));
     let first = &figures[0];
-    assert!(first.name == "throughput-delay" && first.svg.contains("Throughput, Mbit/s"), "{}", first.svg);
+    assert!(
+        first.name == "throughput-delay" && first.svg().contains("Throughput, Mbit/s"),
+        "{}",
+        first.svg()
+    );
 }
 
 #[test]

@@ -6,10 +6,11 @@ const drawn = (selector, lines, count = 1) => {
   const found = [...document.querySelectorAll(selector)].filter((chart) => chart.querySelectorAll("svg path").length > lines);
   if (found.length < count) failures.push(`${selector}: ${found.length} of ${count} figures`);
 };
-drawn("#sweep-vertical", 9);
-drawn("#sweep-delay", 9);
-drawn('[data-quantity="curve profile"]', 20, 2);
-drawn('[data-quantity="curve throughput"]', 20, 2);
+for (const details of document.querySelectorAll("details")) details.open = true;
+setTimeout(() => {
+drawn('[data-slot="sweep"] .chart', 9, 3);
+drawn('[data-slot="curves"] .chart', 20, 4);
 if (document.documentElement.scrollWidth > document.documentElement.clientWidth) failures.push("the page is too wide");
 document.body.dataset.selftest = [...failures, ...collectedErrors].join("; ") || "passed";
+}, 200);
 }

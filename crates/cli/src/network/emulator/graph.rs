@@ -3,7 +3,7 @@
 use crate::exit::{Exit, print, tell};
 use crate::grid;
 use cellcc_emu::log::{self, Bin, DelayRange, Digest};
-use cellcc_report::{TableFormat, TimeFigure, TimeLine, time_figure};
+use cellcc_report::{Figure, Shape, TableFormat, TimeLine};
 use cellcc_units::Span;
 use serde::Serialize;
 use std::fs;
@@ -240,23 +240,23 @@ fn bins(digest: &Digest) -> Result<String, Exit> {
 }
 
 fn throughput_figure(title: &str, digest: &Digest) -> String {
-    let line = |name: &str, of: fn(&Bin) -> u64| TimeLine {
+    let line = |name: &str, shape, of: fn(&Bin) -> u64| TimeLine {
         name: format!("{name}, mean {:.2}", digest.mean_mbit_s(of(&digest.total)).unwrap_or(0.0)),
-        values: digest.bins.iter().map(|bin| digest.bin_mbit_s(of(bin)) as f32).collect(),
-        step_s: digest.bin_ms.get() as f64 / 1e3,
-    };
-    let mut lines = vec![line("Ingress", |bin| bin.arrived_bytes), line("Egress", |bin| bin.departed_bytes)];
-    if digest.total.dropped_bytes > 0 {
-        lines.push(line("Dropped", |bin| bin.dropped_bytes));
-    }
-    time_figure(&TimeFigure {
-        title: title.into(),
-        y_title: "Throughput, Mbit/s".into(),
+        shape,
         start_s: (digest.first_bin as f64) * digest.bin_ms.get() as f64 / 1e3,
-        area: (digest.total.offered_bytes > 0).then(|| line("Capacity", |bin| bin.offered_bytes)),
-        lines,
-        level: None,
-    })
+        step_s: digest.bin_ms.get() as f64 / 1e3,
+        values: digest.bins.iter().map(|bin| digest.bin_mbit_s(of(bin)) as f32).collect(),
+    };
+    let all: [(_, _, fn(&Bin) -> u64); 4] = [
+        ("Capacity", Shape::Area, |bin| bin.offered_bytes),
+        ("Ingress", Shape::Line, |bin| bin.arrived_bytes),
+        ("Egress", Shape::Line, |bin| bin.departed_bytes),
+        ("Dropped", Shape::Line, |bin| bin.dropped_bytes),
+    ];
+    let is_shown = |name: &str, of: fn(&Bin) -> u64| of(&digest.total) > 0 || name.ends_with("gress");
+    let lines = all.into_iter().filter(|(name, _, of)| is_shown(name, *of));
+    let lines: Vec<TimeLine> = lines.map(|(name, shape, of)| line(name, shape, of)).collect();
+    Figure::over_time(title, "Throughput, Mbit/s", &lines).svg()
 }
 
 fn delay_figure(title: &str, digest: &Digest) -> String {
@@ -265,19 +265,23 @@ fn delay_figure(title: &str, digest: &Digest) -> String {
         Some(range) => [range.least_ms as f32, range.most_ms as f32],
         None => [f32::NAN; 2],
     };
-    let delays = digest.delays.as_ref();
-    let line = delays.map(|delays| TimeLine {
+    let Some(delays) = &digest.delays else {
+        return Figure::over_time(title, "Queueing delay, ms", &[]).svg();
+    };
+    let each = TimeLine {
         name: "Each packet".into(),
-        values: delays.ranges.iter().flat_map(ends).collect(),
+        shape: Shape::Line,
+        start_s: delays.start_ms as f64 / 1e3,
         step_s: delays.width_ms as f64 / 1e3 / 2.0,
+        values: delays.ranges.iter().flat_map(ends).collect(),
+    };
+    let level = digest.queueing_delay_p95_ms().map(|p95| TimeLine {
+        name: format!("95th percentile, {p95} ms"),
+        shape: Shape::Dashed,
+        values: vec![p95 as f32; 2],
+        step_s: each.step_s * each.values.len().saturating_sub(1).max(1) as f64,
+        ..each
     });
-    let p95 = digest.queueing_delay_p95_ms();
-    time_figure(&TimeFigure {
-        title: title.into(),
-        y_title: "Queueing delay, ms".into(),
-        start_s: delays.map_or(0.0, |delays| delays.start_ms as f64 / 1e3),
-        area: None,
-        lines: line.into_iter().collect(),
-        level: p95.map(|p95| (format!("95th percentile, {p95} ms"), p95 as f64)),
-    })
+    Figure::over_time(title, "Queueing delay, ms", &std::iter::once(each).chain(level).collect::<Vec<_>>())
+        .svg()
 }

@@ -1,52 +1,35 @@
 //! Curves that change in the course of a run, coloured by time: Verus' delay profile (Verus paper, Figures 5 and 7b).
 
 use crate::comparison::{Comparison, Trace};
-use crate::drawing::plot::{Area, Drawn, STROKE, Sample, chart, legend, linear, short};
-use crate::drawing::style::SchemeStyle;
-use crate::drawing::thin::{spread, thin};
+use crate::figure::thin::spread;
+use crate::figure::{Axis, Figure, Key, Mark, Panel, Shape, Style};
+use crate::figures::time::{POINTS, points, titled};
 use cellcc_experiment::{Curve, Record};
-use plotters::prelude::*;
 
 /// Snapshots of one curve: more colours cannot be told apart.
 const MOST_SNAPSHOTS: usize = 40;
 /// Points of one snapshot.
 const MOST_POINTS: usize = 60;
-/// Radius of a measured point.
-const DOT: u32 = 4;
-/// Points of the throughput below, in a figure for a paper.
-const THROUGHPUT_POINTS: usize = 400;
+/// Heights on paper, of the curve and of the throughput below it.
+const INCHES: [f64; 2] = [2.2, 1.4];
 
 /// Early to late: blue, violet, red, orange; all of them strong enough on white and on black.
 const EARLY_TO_LATE: [(u8, u8, u8); 4] =
     [(0x2f, 0x6f, 0xd0), (0x93, 0x57, 0xc9), (0xdd, 0x50, 0x6e), (0xf0, 0x96, 0x1e)];
 
-/// One curve of one flow in the first run of a row: its snapshots, evenly thinned.
-pub(crate) struct Panel<'a> {
-    /// The row's place among all rows.
-    pub(crate) row: usize,
-    pub(crate) run: &'a Record,
-    pub(crate) label: String,
-    pub(crate) flow: usize,
-    pub(crate) name: &'a str,
-    pub(crate) x: &'a str,
-    pub(crate) y: &'a str,
-    /// Drawn as dots: measured points, not a curve through them.
-    pub(crate) dots: bool,
-    pub(crate) snapshots: Vec<Snapshot>,
-}
-
 /// The curve at one moment.
-pub(crate) struct Snapshot {
-    pub(crate) time_s: f64,
-    pub(crate) colour: (u8, u8, u8),
-    pub(crate) points: Vec<(f64, f64)>,
+struct Snapshot {
+    time_s: f64,
+    colour: (u8, u8, u8),
+    points: Vec<(f64, f64)>,
 }
 
-/// What there is to show on a trace, rows in their order.
-pub(crate) fn panels<'a>(comparison: &Comparison<'a>, trace: Trace) -> Vec<Panel<'a>> {
-    let mut panels = Vec::new();
-    for (index, &row) in comparison.rows.iter().enumerate() {
-        let Some(&run) = comparison.runs(row, trace).first() else { continue };
+/// What there is to show on a trace, rows in their order: the name of each figure, and the figure of one curve of one flow in
+/// the first run of its row.
+pub(crate) fn curves(comparison: &Comparison, trace: Trace) -> Vec<(String, Figure)> {
+    let mut figures = Vec::new();
+    for (row, key) in comparison.rows.iter().zip(&comparison.keys) {
+        let Some(&run) = comparison.runs(*row, trace).first() else { continue };
         let mut kinds: Vec<(usize, &str)> =
             run.curves.iter().map(|curve| (curve.flow, curve.name.as_str())).collect();
         kinds.sort_unstable();
@@ -54,29 +37,70 @@ pub(crate) fn panels<'a>(comparison: &Comparison<'a>, trace: Trace) -> Vec<Panel
         for (flow, name) in kinds {
             let all: Vec<&Curve> =
                 run.curves.iter().filter(|curve| curve.flow == flow && curve.name == name).collect();
-            let dots = is_measured(name);
             let measured = run.curves.iter().filter(|curve| {
                 is_measured(&curve.name) && (curve.flow, &curve.x, &curve.y) == (flow, &all[0].x, &all[0].y)
             });
             let used = used_range(&measured.collect::<Vec<_>>());
-            let of_flow = match &run.flows[..] {
-                [_, _, ..] => format!(", flow {}", flow + 1),
-                _ => String::new(),
+            let snapshots = snapshots(&all, is_measured(name), used);
+            let label = match &run.flows[..] {
+                [_, _, ..] => format!("{}, flow {}", key.label, flow + 1),
+                _ => key.label.clone(),
             };
-            panels.push(Panel {
-                row: index,
-                run,
-                label: format!("{}{of_flow}", row.label()),
-                flow,
-                name,
-                x: &all[0].x,
-                y: &all[0].y,
-                dots,
-                snapshots: snapshots(&all, dots, used),
-            });
+            let figure = figure(run, all[0], &snapshots, key.group);
+            figures.push((
+                format!("{name} {label}"),
+                Figure { title: format!("{label}: {}", titled(name)), ..figure },
+            ));
         }
     }
-    panels
+    figures
+}
+
+/// The curve above, and below it the flow's throughput in the colours of the same moments.
+fn figure(run: &Record, curve: &Curve, snapshots: &[Snapshot], group: usize) -> Figure {
+    let named = [0, snapshots.len() / 2, snapshots.len() - 1];
+    let key = |(index, snapshot): (usize, &Snapshot)| {
+        let label = if named.contains(&index) { format!("{:.1} s", snapshot.time_s) } else { String::new() };
+        Key::new(label, Style::coloured(snapshot.colour), group)
+    };
+    let shape = if is_measured(&curve.name) { Shape::Dots } else { Shape::Line };
+    let above: Vec<Mark> =
+        snapshots.iter().enumerate().map(|(index, it)| Mark::new(index, shape, it.points.clone())).collect();
+    let ends = |of: fn(&(f64, f64)) -> f64| {
+        let values = || above.iter().flat_map(|mark| &mark.points).map(of);
+        (values().fold(f64::INFINITY, f64::min), values().fold(f64::NEG_INFINITY, f64::max))
+    };
+    let ((left, right), (bottom, top)) = (ends(|point| point.0), ends(|point| point.1));
+    let column = run.series.column(&format!("flow{}.throughput_mbit_s", curve.flow)).unwrap_or_default();
+    let throughput = points(&run.series, column, POINTS);
+    let step_s = throughput.get(1).map_or(0.0, |point| point.0);
+    let part = |(index, snapshot): (usize, &Snapshot)| {
+        let from = if index == 0 { 0.0 } else { snapshot.time_s };
+        let to = snapshots.get(index + 1).map_or(f64::INFINITY, |next| next.time_s);
+        // One step beyond: the parts of the line meet.
+        let part = throughput.iter().filter(|point| (from..=to + step_s).contains(&point.0)).copied();
+        Mark::new(index, Shape::Line, part.collect())
+    };
+    let below = snapshots.iter().enumerate().map(part).collect();
+    let [high, low] = INCHES;
+    Figure {
+        keys: snapshots.iter().enumerate().map(key).collect(),
+        panels: vec![
+            Panel::new(
+                Axis::linear(titled(&curve.x), left, right),
+                Axis::linear(titled(&curve.y), bottom.min(0.0), top.max(1e-3) * 1.05),
+                above,
+                high,
+            ),
+            Panel::new(
+                Axis::time(0.0, throughput.last().map_or(1e-3, |point| point.0)),
+                Axis::from_zero(titled("throughput_mbit_s"), throughput.iter().map(|point| point.1)),
+                below,
+                low,
+            ),
+        ],
+        ..Figure::default()
+    }
 }
 
 /// By its name, a curve is points that were measured.
@@ -147,73 +171,6 @@ fn colour_at(share: f64) -> (u8, u8, u8) {
     (mix(from.0, to.0), mix(from.1, to.1), mix(from.2, to.2))
 }
 
-/// `delay_ms` as the title of an axis: `delay, ms`.
-fn titled(name: &str) -> String {
-    const UNITS: [(&str, &str); 4] =
-        [("_mbit_s", "Mbit/s"), ("_packets", "packets"), ("_ms", "ms"), ("_s", "s")];
-    let unit = UNITS.iter().find_map(|(ending, unit)| Some((name.strip_suffix(ending)?, unit)));
-    match unit {
-        Some((name, unit)) => format!("{}, {unit}", name.replace('_', " ")),
-        None => name.replace('_', " "),
-    }
-}
-
-impl Panel<'_> {
-    /// The curve above, and below it the flow's throughput in the colours of the same moments.
-    pub(crate) fn draw(&self, area: &Area) -> Drawn {
-        let moments = [0, self.snapshots.len() / 2, self.snapshots.len() - 1].map(|at| &self.snapshots[at]);
-        let entry = |snapshot: &&Snapshot| {
-            let style = SchemeStyle { colour: Some(snapshot.colour), marker: &[], dash: &[] };
-            (format!("{} s", short((snapshot.time_s * 10.0).round() / 10.0)), style, Sample::MarkedLine)
-        };
-        let area = legend(area, &moments.iter().map(entry).collect::<Vec<_>>())?;
-        let (upper, lower) = area.split_vertically((f64::from(area.dim_in_pixel().1) * 0.6) as i32);
-        let ends = |of: fn(&(f64, f64)) -> f64| {
-            let values = || self.snapshots.iter().flat_map(|snapshot| &snapshot.points).map(of);
-            (values().fold(f64::INFINITY, f64::min), values().fold(f64::NEG_INFINITY, f64::max))
-        };
-        let ((left, right), (bottom, top)) = (ends(|point| point.0), ends(|point| point.1));
-        let mut curves = chart(
-            &upper,
-            (linear(left, right.max(left + 1e-3)), &titled(self.x), &short),
-            (linear(bottom.min(0.0), top.max(1e-3) * 1.05), &titled(self.y)),
-        )?;
-        for Snapshot { colour: (r, g, b), points, .. } in &self.snapshots {
-            let colour = RGBColor(*r, *g, *b);
-            if self.dots {
-                curves.draw_series(points.iter().map(|&at| Circle::new(at, DOT, colour.filled())))?;
-            } else {
-                curves.draw_series(LineSeries::new(points.iter().copied(), colour.stroke_width(STROKE)))?;
-            }
-        }
-        self.draw_throughput(&lower)
-    }
-
-    fn draw_throughput(&self, area: &Area) -> Drawn {
-        let name = format!("flow{}.throughput_mbit_s", self.flow);
-        let (values, steps) = thin(self.run.series.column(&name).unwrap_or_default(), THROUGHPUT_POINTS);
-        let step_s = self.run.series.bin.as_secs_f64() * steps;
-        let points: Vec<(f64, f64)> = values
-            .into_iter()
-            .enumerate()
-            .map(|(index, value)| (index as f64 * step_s, f64::from(value)))
-            .collect();
-        let end = points.last().map_or(1e-3, |point| point.0.max(1e-3));
-        let top = points.iter().map(|point| point.1).fold(1e-3, f64::max);
-        let axes = (linear(0.0, end), linear(0.0, top * 1.05));
-        let mut chart = chart(area, (axes.0, "Time, s", &short), (axes.1, "Throughput, Mbit/s"))?;
-        for (index, snapshot) in self.snapshots.iter().enumerate() {
-            let from = if index == 0 { 0.0 } else { snapshot.time_s };
-            let to = self.snapshots.get(index + 1).map_or(f64::INFINITY, |next| next.time_s);
-            // One step beyond: the parts of the line meet.
-            let part = points.iter().filter(|point| (from..=to + step_s).contains(&point.0)).copied();
-            let (r, g, b) = snapshot.colour;
-            chart.draw_series(LineSeries::new(part, RGBColor(r, g, b).stroke_width(STROKE)))?;
-        }
-        Ok(())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -251,12 +208,5 @@ mod tests {
         assert_eq!(seen(true), [(6.0, 24.0)]);
         assert_eq!(seen(false), [(5.0, 22.0), (6.0, 24.0), (7.0, 30.0)]);
         assert_eq!(used_range(&all[..1]), None, "a single snapshot is shown whole");
-    }
-
-    #[test]
-    fn an_axis_says_its_unit_apart() {
-        assert_eq!(titled("delay_ms"), "delay, ms");
-        assert_eq!(titled("window_packets"), "window, packets");
-        assert_eq!(titled("gain"), "gain");
     }
 }

@@ -1,0 +1,172 @@
+//! Axes: what is where, and which places have a number.
+
+use serde::Serialize;
+
+/// An axis.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Axis {
+    /// What it shows, with the unit.
+    pub title: String,
+    /// How values become places.
+    pub scale: Scale,
+    /// Its lower end.
+    pub from: f64,
+    /// Its upper end, above the lower one.
+    pub to: f64,
+    /// Larger values stand further left.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub leftwards: bool,
+    /// Values with a text of their own; empty: round numbers.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ticks: Vec<(f64, String)>,
+}
+
+/// How values become places.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Scale {
+    /// In proportion.
+    Value,
+    /// By their logarithms.
+    Log,
+    /// In proportion, seconds of a run: a page's plots show the same part of them.
+    Time,
+}
+
+/// More numbers than this at 1, 2, 5 and 10 would touch; powers of ten are left then.
+const MOST_TICKS: usize = 10;
+/// The relative room round values on a linear axis.
+const ROOM: f64 = 0.06;
+
+impl Axis {
+    /// From one value to another.
+    pub fn linear(title: impl Into<String>, from: f64, to: f64) -> Self {
+        let to = if to > from { to } else { from + f64::max(from.abs() * 1e-3, 1e-3) };
+        Self { title: title.into(), scale: Scale::Value, from, to, leftwards: false, ticks: Vec::new() }
+    }
+
+    /// From zero to the largest of the values.
+    pub fn from_zero(title: impl Into<String>, values: impl Iterator<Item = f64>) -> Self {
+        let top = values.filter(|value| value.is_finite()).fold(1e-3, f64::max);
+        Self::linear(title, 0.0, top * (1.0 + ROOM))
+    }
+
+    /// Round values that are not below zero.
+    pub fn around(title: impl Into<String>, values: impl Iterator<Item = f64> + Clone) -> Self {
+        let values = values.filter(|value| value.is_finite());
+        let (low, high) = (values.clone().fold(f64::INFINITY, f64::min), values.fold(0.0, f64::max));
+        let room = f64::max(high - low, 0.05 * high) * 2.0 * ROOM;
+        Self::linear(title, f64::max(low - room, 0.0).min(high), high + room)
+    }
+
+    /// Seconds of a run.
+    pub fn time(from_s: f64, to_s: f64) -> Self {
+        Self { scale: Scale::Time, ..Self::linear("Time, s", from_s, to_s) }
+    }
+
+    /// Delays in milliseconds, by their logarithms, from one of 1, 2, 5 and 10 to another one; what is not above zero is not counted.
+    pub fn delay(title: impl Into<String>, delays_ms: impl Iterator<Item = f64> + Clone) -> Self {
+        let delays = delays_ms.filter(|ms| ms.is_finite() && *ms > 0.0);
+        let (low, high) = (delays.clone().fold(f64::INFINITY, f64::min), delays.fold(0.0, f64::max));
+        let (low, high) = if high > 0.0 { (low, high) } else { (1.0, 1.0) };
+        // A marker at the very end would be cut.
+        let below = steps().take_while(|step| *step < low * 0.97).last().unwrap_or(low * 0.97);
+        let above = steps().find(|step| *step > high * 1.03).unwrap_or(high * 1.03);
+        let inside: Vec<f64> = steps().filter(|step| (below..=above).contains(step)).collect();
+        let is_decade = |step: &f64| (libm::log10(*step).round() - libm::log10(*step)).abs() < 1e-6;
+        let kept = inside.iter().filter(|step| inside.len() <= MOST_TICKS || is_decade(step));
+        let ticks = kept.map(|&step| (step, delay_text(step))).collect();
+        Self { scale: Scale::Log, ticks, ..Self::linear(title, below, above) }
+    }
+
+    /// Names at 0, 1, 2 and so on.
+    pub fn names<T: AsRef<str>>(title: impl Into<String>, names: &[T]) -> Self {
+        let ticks =
+            names.iter().enumerate().map(|(at, name)| (at as f64, name.as_ref().to_owned())).collect();
+        Self { ticks, ..Self::linear(title, -0.5, names.len().max(1) as f64 - 0.5) }
+    }
+
+    /// The same with larger values further left.
+    #[must_use]
+    pub fn leftwards(self) -> Self {
+        Self { leftwards: true, ..self }
+    }
+
+    /// Where a value is: 0 at the left or the bottom, 1 at the right or the top.
+    pub(crate) fn share(&self, value: f64) -> f64 {
+        let place = |value: f64| if self.scale == Scale::Log { libm::log10(value) } else { value };
+        let share = (place(value) - place(self.from)) / (place(self.to) - place(self.from));
+        if self.leftwards { 1.0 - share } else { share }
+    }
+
+    /// The values that have a text, about so many where they are round numbers.
+    pub(crate) fn labelled(&self, about: usize) -> Vec<(f64, String)> {
+        if !self.ticks.is_empty() {
+            return self.ticks.clone();
+        }
+        let step = round_step((self.to - self.from) / about as f64);
+        let (first, last) = ((self.from / step).ceil() as i64, (self.to / step).floor() as i64);
+        let decimals = (-libm::log10(step).floor()).clamp(0.0, 9.0) as usize;
+        (first..=last)
+            .map(|count| count as f64 * step)
+            .map(|value| (value, format!("{value:.decimals$}")))
+            .collect()
+    }
+}
+
+/// 1, 2, 5, 10 and so on, from a microsecond to a day, in milliseconds.
+fn steps() -> impl Iterator<Item = f64> {
+    (-3..8).flat_map(|power| [1.0, 2.0, 5.0].map(|digit| digit * libm::pow(10.0, f64::from(power))))
+}
+
+/// The smallest of 1, 2, 5 and 10 times a power of ten that is not below `least`.
+fn round_step(least: f64) -> f64 {
+    let power = libm::pow(10.0, libm::log10(least).floor());
+    [1.0, 2.0, 5.0]
+        .iter()
+        .map(|digit| digit * power)
+        .find(|step| *step >= least * 0.999)
+        .unwrap_or(10.0 * power)
+}
+
+/// `0.5`, `200`, `2 s`.
+fn delay_text(ms: f64) -> String {
+    if ms > 999.0 { format!("{} s", (ms / 1e3).round()) } else { crate::tables::number::short(ms) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(axis: &Axis) -> Vec<String> {
+        axis.labelled(5).into_iter().map(|(_, text)| text).collect()
+    }
+
+    /// Ticks used to be powers of two: 16384 ms.
+    #[test]
+    fn delays_are_counted_in_ones_twos_and_fives_and_above_a_second_in_seconds() {
+        assert_eq!(
+            texts(&Axis::delay("", [130.0, 4100.0].into_iter())),
+            ["100", "200", "500", "1 s", "2 s", "5 s"]
+        );
+        assert_eq!(texts(&Axis::delay("", [0.3, 17_000.0].into_iter())), ["1", "10", "100", "1 s", "10 s"]);
+        assert_eq!(texts(&Axis::delay("", [0.0, f64::NAN].into_iter())), ["0.5", "1", "2"]);
+    }
+
+    #[test]
+    fn a_linear_axis_has_round_numbers() {
+        assert_eq!(texts(&Axis::linear("", 0.0, 1.0)), ["0.0", "0.2", "0.4", "0.6", "0.8", "1.0"]);
+        assert_eq!(texts(&Axis::linear("", 0.913, 0.987)), ["0.92", "0.94", "0.96", "0.98"]);
+        assert_eq!(texts(&Axis::linear("", 0.0, 2300.0)), ["0", "500", "1000", "1500", "2000"]);
+        assert!(!texts(&Axis::linear("", 5.0, 5.0)).is_empty());
+    }
+
+    #[test]
+    fn places_follow_the_scale() {
+        let axis = Axis::delay("", [11.0, 95.0].into_iter());
+        assert!((axis.share(10.0), axis.share(100.0)) == (0.0, 1.0), "{axis:?}");
+        assert!((axis.share(31.622_776_6) - 0.5).abs() < 1e-6);
+        assert!((axis.leftwards().share(10.0) - 1.0).abs() < 1e-9);
+        assert_eq!(Axis::names("", &["a", "b"]).share(0.5), 0.5);
+    }
+}

@@ -1,0 +1,146 @@
+//! A figure, before anything draws it: [`Figure::svg`] for paper and [`Figure::html`] for a page; the report's script
+//! draws the same value.
+
+mod axis;
+pub(crate) mod encode;
+mod style;
+pub(crate) mod thin;
+
+pub use axis::{Axis, Scale};
+pub use style::Style;
+pub(crate) use style::{dashes, markers, styles};
+
+use crate::drawing::markup::escape;
+use crate::drawing::svg;
+use serde::Serialize;
+
+/// Panels over a common key.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Figure {
+    /// The stem of its file's name: lower-case letters, digits and hyphens.
+    pub name: String,
+    /// What it shows, for those who cannot see it and for the text below it.
+    pub title: String,
+    /// What the colours and marks mean; a key that no mark refers to is not shown.
+    pub keys: Vec<Key>,
+    /// Plots, in the order of reading.
+    pub panels: Vec<Panel>,
+    /// How many panels stand side by side; 0 counts as 1.
+    pub columns: usize,
+    /// What its reader must know, for the text below it.
+    pub notes: Vec<String>,
+}
+
+/// What a colour and a mark mean.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Key {
+    /// Its name; without one it is not shown.
+    pub label: String,
+    /// How it looks.
+    #[serde(flatten)]
+    pub style: Style,
+    /// Keys of one group are chosen together in the report: the variations of a scheme.
+    pub group: usize,
+}
+
+/// One plot.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Panel {
+    /// What sets it apart from its neighbours; empty where it is the only one.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub title: String,
+    /// The horizontal axis.
+    pub x: Axis,
+    /// The vertical axis.
+    pub y: Axis,
+    /// From back to front.
+    pub marks: Vec<Mark>,
+    /// Height on paper, with its axes.
+    pub inches: f64,
+}
+
+/// What is drawn in one go.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Mark {
+    /// The place of its key in [`Figure::keys`].
+    #[serde(rename = "k")]
+    pub key: usize,
+    /// What sets it apart from other marks of its key, for a page's tooltip.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub name: String,
+    /// How its points are drawn.
+    #[serde(rename = "s")]
+    pub shape: Shape,
+    /// Places; a line has a gap where one is not a number.
+    #[serde(flatten, serialize_with = "encode::points")]
+    pub points: Vec<(f64, f64)>,
+    /// By point, the 95 % intervals of x and y; empty: none is known.
+    #[serde(rename = "i", skip_serializing_if = "Vec::is_empty", serialize_with = "encode::intervals")]
+    pub intervals: Vec<[Option<(f64, f64)>; 2]>,
+    /// By point, how dark a cell is: 0 to 1, and its text. Of [`Shape::Cells`] only.
+    #[serde(rename = "c", skip_serializing_if = "Vec::is_empty")]
+    pub cells: Vec<(f64, String)>,
+}
+
+/// How points are drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Shape {
+    /// A marker and its label at each.
+    Points,
+    /// A line, with a few markers on paper.
+    Line,
+    /// A line with a marker at each.
+    Path,
+    /// A dashed line.
+    Dashed,
+    /// What lies below them.
+    Area,
+    /// A dot at each.
+    Dots,
+    /// A square of one by one round each.
+    Cells,
+}
+
+impl Mark {
+    /// Points of a key.
+    pub fn new(key: usize, shape: Shape, points: Vec<(f64, f64)>) -> Self {
+        Self { key, name: String::new(), shape, points, intervals: Vec::new(), cells: Vec::new() }
+    }
+}
+
+impl Panel {
+    /// A plot of this height on paper, without a title.
+    pub fn new(x: Axis, y: Axis, marks: Vec<Mark>, inches: f64) -> Self {
+        Self { title: String::new(), x, y, marks, inches }
+    }
+}
+
+impl Key {
+    /// A key of its own group.
+    pub fn new(label: impl Into<String>, style: Style, group: usize) -> Self {
+        Self { label: label.into(), style, group }
+    }
+}
+
+impl Figure {
+    /// An SVG document as wide as a column of a paper, or as a page where panels stand side by side. The same figure gives the
+    /// same bytes.
+    pub fn svg(&self) -> String {
+        svg::document(self)
+    }
+
+    /// An HTML `figure` with the drawing, the title and the notes in it, which loads nothing.
+    pub fn html(&self) -> String {
+        let words = std::iter::once(&self.title).chain(&self.notes).filter(|text| !text.is_empty());
+        let caption = words.map(|text| escape(text)).collect::<Vec<_>>().join("<br>");
+        format!("<figure>{}<figcaption>{caption}</figcaption></figure>\n", self.svg())
+    }
+
+    /// The keys that marks refer to, each with the shape of the first of them.
+    pub(crate) fn shown_keys(&self) -> Vec<(&Key, Shape)> {
+        let marks = || self.panels.iter().flat_map(|panel| &panel.marks);
+        let keys = self.keys.iter().enumerate().filter(|(_, key)| !key.label.is_empty());
+        keys.filter_map(|(at, key)| Some((key, marks().find(|mark| mark.key == at)?.shape))).collect()
+    }
+}

@@ -1,0 +1,178 @@
+//! How a scheme looks: colour, marker and dash together, so that no meaning is in the colour alone.
+
+use serde::{Serialize, Serializer};
+use std::collections::BTreeMap;
+
+/// The colours of Okabe and Ito ("Color Universal Design", 2008) that are strong enough for lines on white and on
+/// black. Their black is the limit's, their yellow is too pale for lines.
+const COLOURS: [(u8, u8, u8); 6] = [
+    (0x00, 0x72, 0xb2),
+    (0xd5, 0x5e, 0x00),
+    (0x00, 0x9e, 0x73),
+    (0xcc, 0x79, 0xa7),
+    (0xe6, 0x9f, 0x00),
+    (0x56, 0xb4, 0xe9),
+];
+
+/// Corners of the markers, in units of their radius, y downwards; a circle has none. The last one, a star, is the reference's.
+/// Five shapes and four dashes: twenty lines of one colour look different.
+const MARKERS: [&[(f64, f64)]; 6] = [
+    &[],
+    &[(-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)],
+    &[(0.0, -1.1), (1.1, 0.8), (-1.1, 0.8)],
+    &[(0.0, -1.25), (1.25, 0.0), (0.0, 1.25), (-1.25, 0.0)],
+    &[(0.0, 1.1), (-1.1, -0.8), (1.1, -0.8)],
+    &[
+        (0.0, -1.4),
+        (0.33, -0.45),
+        (1.33, -0.43),
+        (0.53, 0.17),
+        (0.82, 1.13),
+        (0.0, 0.56),
+        (-0.82, 1.13),
+        (-0.53, 0.17),
+        (-1.33, -0.43),
+        (-0.33, -0.45),
+    ],
+];
+const STAR: usize = MARKERS.len() - 1;
+
+/// On and off lengths; none: a solid line.
+const DASHES: [&[u32]; 4] = [&[], &[7, 3], &[2, 2], &[8, 3, 2, 3]];
+
+/// How a scheme looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Style {
+    #[serde(serialize_with = "hexadecimal")]
+    colour: Option<(u8, u8, u8)>,
+    marker: usize,
+    dash: usize,
+}
+
+impl Style {
+    /// The first, the second and so on: six colours, and then the same ones with other marks.
+    pub fn nth(index: usize) -> Self {
+        Self::of(index, index)
+    }
+
+    /// What schemes are held against: a star in the colour of the text.
+    pub const fn reference() -> Self {
+        Self { colour: None, marker: STAR, dash: 2 }
+    }
+
+    /// A line of this colour, red, green and blue.
+    pub const fn coloured(colour: (u8, u8, u8)) -> Self {
+        Self { colour: Some(colour), marker: 0, dash: 0 }
+    }
+
+    fn of(colour: usize, shape: usize) -> Self {
+        Self {
+            colour: Some(COLOURS[colour % COLOURS.len()]),
+            marker: shape % STAR,
+            dash: shape % DASHES.len(),
+        }
+    }
+
+    /// The same colour with the marks of the `variation`-th of the varied conditions.
+    pub(crate) fn varied(self, variation: usize) -> Self {
+        if self.marker == STAR {
+            return self;
+        }
+        Self {
+            marker: (self.marker + variation) % STAR,
+            dash: (self.dash + variation) % DASHES.len(),
+            ..self
+        }
+    }
+
+    /// Red, green and blue; `None`: that of the text.
+    pub(crate) fn colour(&self) -> Option<(u8, u8, u8)> {
+        self.colour
+    }
+
+    /// Corners in units of the marker's radius; none: a circle.
+    pub(crate) fn corners(&self) -> &'static [(f64, f64)] {
+        MARKERS[self.marker]
+    }
+}
+
+/// The styles of lines, by the family of each, `None` for the reference: up to six lines differ in colour; of more, the lines
+/// of a family share one. Lines of one colour differ in their marks.
+pub(crate) fn styles<'a>(families: &[Option<&'a str>]) -> Vec<Style> {
+    let is_many = families.iter().flatten().count() > COLOURS.len();
+    let (mut colours, mut uses) = (BTreeMap::new(), [0; COLOURS.len()]);
+    let style = |(at, family): (usize, &Option<&'a str>)| {
+        let Some(family) = family else { return Style::reference() };
+        if !is_many {
+            return Style::nth(at);
+        }
+        let count = colours.len();
+        let colour = *colours.entry(*family).or_insert(count) % COLOURS.len();
+        uses[colour] += 1;
+        Style::of(colour, colour + uses[colour] - 1)
+    };
+    families.iter().enumerate().map(style).collect()
+}
+
+/// The markers as SVG paths round (0, 0) with radius 10.
+pub(crate) fn markers() -> Vec<String> {
+    let path = |corners: &&[(f64, f64)]| {
+        let corners: Vec<String> =
+            corners.iter().map(|(x, y)| format!("{} {}", (x * 10.0).round(), (y * 10.0).round())).collect();
+        match corners[..] {
+            [] => "M-10 0a10 10 0 1 0 20 0a10 10 0 1 0-20 0z".into(),
+            _ => format!("M{}z", corners.join("L")),
+        }
+    };
+    MARKERS.iter().map(path).collect()
+}
+
+/// On and off lengths of lines.
+pub(crate) fn dashes() -> [&'static [u32]; 4] {
+    DASHES
+}
+
+#[expect(clippy::ref_option, reason = "serde hands over a reference to the field")]
+fn hexadecimal<S: Serializer>(colour: &Option<(u8, u8, u8)>, serializer: S) -> Result<S::Ok, S::Error> {
+    colour.map(|(r, g, b)| format!("#{r:02x}{g:02x}{b:02x}")).serialize(serializer)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all_differ(styles: &[Style]) -> bool {
+        styles.iter().enumerate().all(|(at, style)| !styles[..at].contains(style))
+    }
+
+    #[test]
+    fn sixty_schemes_look_different() {
+        let names: Vec<String> = (0..60).map(|index| format!("scheme{index}")).collect();
+        let families: Vec<Option<&str>> = names.iter().map(|name| Some(name.as_str())).collect();
+        assert!(all_differ(&styles(&families)));
+    }
+
+    /// Twenty schemes had six colours in the order of their names, so that a colour meant nothing.
+    #[test]
+    fn of_many_lines_those_of_a_family_share_a_colour() {
+        let families =
+            ["reminis", "reminis", "cubic", "bbr", "reminis", "verus", "verus", "reminis"].map(Some);
+        let styles = styles(&families);
+        assert!(all_differ(&styles));
+        assert_eq!((styles[0].colour, styles[5].colour), (styles[7].colour, styles[6].colour));
+        assert_ne!(styles[2].colour, styles[3].colour);
+    }
+
+    #[test]
+    fn few_lines_differ_in_colour_and_the_reference_has_that_of_the_text() {
+        let styles = styles(&[Some("reminis"), Some("reminis"), None]);
+        assert_ne!(styles[0].colour, styles[1].colour);
+        assert_eq!(styles[2].colour, None);
+    }
+
+    #[test]
+    fn the_variations_of_a_scheme_share_its_colour_and_differ_in_shape() {
+        let styles: Vec<_> = (0..20).map(|variation| Style::nth(3).varied(variation)).collect();
+        assert!(all_differ(&styles) && styles.iter().all(|style| style.colour == styles[0].colour));
+    }
+}

@@ -1,0 +1,47 @@
+//! How the delays of packets are distributed.
+
+use crate::comparison::{Comparison, View};
+use crate::figure::{Axis, Figure, Mark, Panel, Shape};
+use crate::figures::HEIGHT_INCHES;
+use cellcc_experiment::{Distribution, FlowRecord, Record};
+
+/// Which distribution of a flow: its name in files, the title of its axis, and where it is.
+pub(crate) type Delay = (&'static str, &'static str, fn(&FlowRecord) -> &Distribution);
+
+pub(crate) const RTT: Delay = ("rtt-cdf", "RTT, ms", |flow| &flow.rtt);
+pub(crate) const QUEUEING: Delay = ("queueing-delay-cdf", "Queueing delay, ms", |flow| &flow.queueing_delay);
+
+/// Delays below this look alike, and zero has no place on a logarithmic axis.
+const LEAST_DELAY_MS: f64 = 0.125;
+
+/// The cumulative distribution of the delays of each row's packets in so many steps, the mean of those on the traces.
+pub(crate) fn cumulative(comparison: &Comparison, view: View, (_, title, of): Delay, steps: usize) -> Figure {
+    let traces = comparison.traces_in(&view);
+    let mark = |(key, &row)| {
+        let by_trace: Vec<Distribution> =
+            traces.iter().map(|&trace| pooled(comparison.runs(row, trace), of)).collect();
+        let curve: Vec<(f64, f64)> = Distribution::mean_cumulative(&by_trace, steps)
+            .iter()
+            .map(|(ms, share)| (ms.max(LEAST_DELAY_MS), *share))
+            .collect();
+        (curve.last()?.0 > LEAST_DELAY_MS).then(|| Mark::new(key, Shape::Line, curve))
+    };
+    let marks: Vec<Mark> = comparison.rows.iter().enumerate().filter_map(mark).collect();
+    let ends = marks.iter().flat_map(|mark| [mark.points.first(), mark.points.last()]);
+    let x = Axis::delay(title, ends.flatten().map(|point| point.0));
+    let share = if traces.len() > 1 { "Share of packets, mean of traces" } else { "Share of packets" };
+    Figure {
+        title: format!("Cumulative distribution: {title}"),
+        keys: comparison.keys.clone(),
+        panels: vec![Panel::new(x, Axis::linear(share, 0.0, 1.0), marks, HEIGHT_INCHES)],
+        ..Figure::default()
+    }
+}
+
+/// The delays of all packets of these runs, which are on one trace: packets of several traces are never pooled, as a fast
+/// link has more of them than a slow one.
+fn pooled(runs: &[&Record], delay: fn(&FlowRecord) -> &Distribution) -> Distribution {
+    let mut all = Distribution::default();
+    runs.iter().flat_map(|run| &run.flows).for_each(|flow| all.merge(delay(flow)));
+    all
+}

@@ -1,0 +1,157 @@
+//! What schemes get, and how long it takes, over the conditions that a plan varies.
+
+use crate::comparison::{Comparison, Row, View};
+use crate::figure::{Axis, Figure, Mark, Panel, Scale, Shape};
+use crate::tables::column::{COLUMNS, Column, RTT_MEAN, RTT_P95};
+use cellcc_experiment::varied;
+use cellcc_units::{Bytes, Rate, Span};
+use std::collections::BTreeSet;
+
+/// Height of a panel on paper.
+const PANEL_INCHES: f64 = 1.65;
+/// Over more values of the second condition there are no small multiples.
+const MOST_COLUMNS: usize = 6;
+/// Values that span more than this many times the smallest stand by their logarithms.
+const LOGARITHMIC_SPAN: f64 = 8.0;
+
+/// A condition and its values, in the order of the plan.
+struct Condition<'a> {
+    key: &'a str,
+    values: Vec<&'a str>,
+}
+
+/// The name of the figure's file, and the figure: a line a scheme over one condition; of two, the one with fewer values sets side
+/// by side what the other does. `None` of more, or of none.
+pub(crate) fn sweep(comparison: &Comparison, view: View) -> Option<(String, Figure)> {
+    let mut conditions = conditions(comparison)?;
+    conditions.sort_by_key(|condition| std::cmp::Reverse(condition.values.len()));
+    let along = conditions.first()?;
+    let beside = conditions.get(1);
+    let quantities = [comparison.gets(), &COLUMNS[RTT_MEAN], &COLUMNS[RTT_P95]];
+    let multiples: Vec<Option<&str>> =
+        beside.map_or(vec![None], |condition| condition.values.iter().copied().map(Some).collect());
+    if multiples.len() > MOST_COLUMNS {
+        return None;
+    }
+    let (places, x) = along.axis();
+    let marks = |beside: Option<&str>, column: &Column| -> Vec<Mark> {
+        let lines = comparison.lines.iter().map(|line| {
+            let point = |(value, at): (&&str, &f64)| {
+                let row = row_at(comparison, line.group, [Some(*value), beside])?;
+                let average = comparison.in_view(row, view, column.measure)?;
+                (average.value > 0.0).then_some((*at, average.value))
+            };
+            let points = along.values.iter().zip(&places).filter_map(point).collect();
+            Mark::new(line.group, Shape::Path, points)
+        });
+        lines.filter(|mark| !mark.points.is_empty()).collect()
+    };
+    let mut panels = Vec::new();
+    for (index, column) in quantities.into_iter().enumerate() {
+        let row: Vec<Vec<Mark>> = multiples.iter().map(|beside| marks(*beside, column)).collect();
+        let values = || row.iter().flatten().flat_map(|mark| &mark.points).map(|point| point.1);
+        let y = if index == 0 {
+            Axis::around(column.axis(), values())
+        } else {
+            Axis::delay(short(&column.axis()), values())
+        };
+        panels.extend(row.into_iter().zip(&multiples).map(|(marks, value)| {
+            let title = beside.zip(*value).map(|(condition, value)| format!("{} = {value}", condition.key));
+            Panel {
+                title: title.unwrap_or_default(),
+                ..Panel::new(x.clone(), y.clone(), marks, PANEL_INCHES)
+            }
+        }));
+    }
+    let keys: Vec<&str> = conditions.iter().map(|condition| condition.key).collect();
+    let figure = Figure {
+        title: format!("Over {}", keys.join(" and ")),
+        keys: comparison.lines.clone(),
+        panels,
+        columns: multiples.len(),
+        ..Figure::default()
+    };
+    Some((format!("sweep {}", keys.join(" ")), figure))
+}
+
+/// The title of a low panel.
+fn short(title: &str) -> String {
+    title.replace("95th percentile of the", "p95")
+}
+
+/// One or two conditions with several values each.
+fn conditions<'a>(comparison: &Comparison<'a>) -> Option<Vec<Condition<'a>>> {
+    let mut conditions: Vec<Condition> = Vec::new();
+    for row in comparison.rows.iter().filter(|row| !row.variation.is_empty()) {
+        for (key, value) in varied(row.variation) {
+            let known = conditions.iter_mut().find(|condition| condition.key == key);
+            match known {
+                Some(condition) if condition.values.contains(&value) => {}
+                Some(condition) => condition.values.push(value),
+                None => conditions.push(Condition { key, values: vec![value] }),
+            }
+        }
+    }
+    conditions.retain(|condition| condition.values.len() > 1);
+    // Keys that change together are no grid.
+    let combinations: BTreeSet<&str> =
+        comparison.rows.iter().map(|row| row.variation).filter(|variation| !variation.is_empty()).collect();
+    let is_grid =
+        conditions.iter().map(|condition| condition.values.len()).product::<usize>() == combinations.len();
+    (is_grid && (1..=2).contains(&conditions.len())).then_some(conditions)
+}
+
+/// The row of a line under these values; the limit's has no variation where it is the same under all.
+fn row_at<'a>(comparison: &Comparison<'a>, line: usize, values: [Option<&str>; 2]) -> Option<Row<'a>> {
+    let rows = comparison.rows.iter().zip(&comparison.keys).filter(|(_, key)| key.group == line);
+    let has = |row: &Row| {
+        let pairs = varied(row.variation);
+        pairs.is_empty() || values.iter().flatten().all(|value| pairs.iter().any(|(_, other)| other == value))
+    };
+    rows.map(|(row, _)| *row).find(has)
+}
+
+impl Condition<'_> {
+    /// The place of each value, and the axis: numbers of one kind in their true scale, all else as names.
+    fn axis(&self) -> (Vec<f64>, Axis) {
+        let quantities: Option<Vec<(&str, f64)>> = self.values.iter().map(|value| quantity(value)).collect();
+        // Packets and bytes, or times and numbers, have no common scale.
+        let alike = quantities.filter(|all| all.iter().all(|(kind, _)| *kind == all[0].0));
+        let Some(numbers) = alike.map(|all| all.iter().map(|(_, number)| *number).collect::<Vec<f64>>())
+        else {
+            return (
+                (0..self.values.len()).map(|at| at as f64).collect(),
+                Axis::names(self.key, &self.values),
+            );
+        };
+        let (low, high) = numbers
+            .iter()
+            .fold((f64::INFINITY, 0.0), |(low, high), &it| (f64::min(low, it), f64::max(high, it)));
+        let mut ticks: Vec<(f64, String)> =
+            numbers.iter().copied().zip(self.values.iter().map(|&text| text.to_owned())).collect();
+        ticks.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let axis = if low > 0.0 && high / low > LOGARITHMIC_SPAN {
+            let room = libm::pow(high / low, 0.04);
+            Axis { scale: Scale::Log, ..Axis::linear(self.key, low / room, high * room) }
+        } else {
+            let room = (high - low) * 0.04;
+            Axis::linear(self.key, low - room, high + room)
+        };
+        (numbers, Axis { ticks, ..axis })
+    }
+}
+
+/// What kind of quantity a text is, and how much of it, in a unit of the kind; packets and the like are counted.
+fn quantity(text: &str) -> Option<(&str, f64)> {
+    if let Ok(span) = text.parse::<Span>() {
+        return Some(("time", span.as_secs_f64()));
+    }
+    if let Ok(rate) = text.parse::<Rate>() {
+        return Some(("rate", rate.as_mbit_per_sec()));
+    }
+    if let Ok(bytes) = text.parse::<Bytes>() {
+        return Some(("bytes", bytes.get() as f64));
+    }
+    let unit = text.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
+    Some((unit, text.strip_suffix(unit)?.parse().ok()?))
+}
