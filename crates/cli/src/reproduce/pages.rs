@@ -149,7 +149,7 @@ impl Pages {
 
     /// Writes the pages with what drifted replaced.
     pub(super) fn write(&self) -> Result<(), Exit> {
-        self.pages.iter().map(|(page, _)| write(Path::new(&page.name), &page.text())).collect()
+        self.pages.iter().try_for_each(|(page, _)| write(Path::new(&page.name), &page.text()))
     }
 }
 

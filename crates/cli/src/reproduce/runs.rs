@@ -98,8 +98,8 @@ impl Sets {
     /// Checks that every claim whose data sets are there finds its runs, before anything is run.
     pub(super) fn check(&self, claims: &[&Claim]) -> Result<(), Exit> {
         let data = self.data(&Outcomes::default());
-        let here = claims.iter().filter(|claim| self.left_out_of(claim).is_none());
-        here.map(|claim| claim.check(&data)).collect::<Result<(), _>>().map_err(Exit::input)
+        let mut here = claims.iter().filter(|claim| self.left_out_of(claim).is_none());
+        here.try_for_each(|claim| claim.check(&data)).map_err(Exit::input)
     }
 
     pub(super) fn plan(&self) -> &Plan {

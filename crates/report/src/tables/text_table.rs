@@ -268,9 +268,7 @@ pub(crate) fn headline(comparison: &Comparison) -> Option<String> {
         Some(format!("{carries} at a mean RTT of {} ms", three_digits(value(row, &COLUMNS[RTT_MEAN])?)))
     };
     let (powerful, fast) = (best(&COLUMNS[POWER])?, best(gets)?);
-    if rows().nth(1).is_none() {
-        return None;
-    }
+    rows().nth(1)?;
     let most = format!("Most power: {}, {}.", powerful.label(), words(powerful)?);
     if powerful == fast {
         return Some(format!("{most} It carries the most, too."));

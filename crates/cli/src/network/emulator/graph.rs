@@ -247,13 +247,14 @@ fn throughput_figure(title: &str, digest: &Digest) -> String {
         step_s: digest.bin_ms.get() as f64 / 1e3,
         values: digest.bins.iter().map(|bin| digest.bin_mbit_s(of(bin)) as f32).collect(),
     };
-    let all: [(_, _, fn(&Bin) -> u64); 4] = [
+    type Counter = fn(&Bin) -> u64;
+    let all: [(_, _, Counter); 4] = [
         ("Capacity", Shape::Area, |bin| bin.offered_bytes),
         ("Ingress", Shape::Line, |bin| bin.arrived_bytes),
         ("Egress", Shape::Line, |bin| bin.departed_bytes),
         ("Dropped", Shape::Line, |bin| bin.dropped_bytes),
     ];
-    let is_shown = |name: &str, of: fn(&Bin) -> u64| of(&digest.total) > 0 || name.ends_with("gress");
+    let is_shown = |name: &str, of: Counter| of(&digest.total) > 0 || name.ends_with("gress");
     let lines = all.into_iter().filter(|(name, _, of)| is_shown(name, *of));
     let lines: Vec<TimeLine> = lines.map(|(name, shape, of)| line(name, shape, of)).collect();
     Figure::over_time(title, "Throughput, Mbit/s", &lines).svg()
