@@ -57,7 +57,7 @@ impl<P: Packet> DropTailLink<P> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn enqueue(&mut self, now: Time, packet: P) -> Result<(), Dropped<P>> {
         let size = packet.size();
         // Most packets find room although the queue seems longer than it is.

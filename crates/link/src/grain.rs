@@ -60,12 +60,15 @@ impl<P: Packet> GrainLink<P> {
         }
     }
 
+    // A call, so that the usual link, which this one has inside, is inlined where it is used.
+    #[inline(never)]
     pub(crate) fn enqueue(&mut self, now: Time, packet: P) -> Result<(), Dropped<P>> {
         self.advance(now);
         self.look(now);
         self.link.enqueue(self.clock(now), packet).map_err(|dropped| Dropped { at: now, ..dropped })
     }
 
+    #[inline(never)]
     pub(crate) fn poll(&mut self, now: Time) -> Poll<Delivery<P>, Dropped<P>> {
         self.advance(now);
         if let Some(dropped) = self.dropped.pop_front() {
@@ -81,6 +84,7 @@ impl<P: Packet> GrainLink<P> {
     }
 
     /// When a program looks next, or has found something that waits to be polled.
+    #[inline(never)]
     pub(crate) fn next_wake(&self) -> Time {
         let dropped = self.dropped.front().map_or(Time::NEVER, |dropped| dropped.at);
         let arrived = self.arrived.front().map_or(Time::NEVER, |arrived| arrived.arrived_at);

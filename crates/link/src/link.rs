@@ -87,7 +87,7 @@ impl<P: Packet> Link<P> {
     ///
     /// # Errors
     /// The packet, where it is lost at random, does not fit the queue, or is dropped early.
-    #[inline]
+    #[inline(always)]
     pub fn enqueue(&mut self, now: Time, packet: P) -> Result<(), Dropped<P>> {
         if self.loss.as_mut().is_some_and(|loss| loss.strikes(now)) {
             return Err(Dropped { packet, at: now, reason: DropReason::Loss });
@@ -100,7 +100,7 @@ impl<P: Packet> Link<P> {
     }
 
     /// The next packet that has arrived by `now`, or that was dropped while it waited; or when to ask again.
-    #[inline]
+    #[inline(always)]
     pub fn poll(&mut self, now: Time) -> Poll<Delivery<P>, Dropped<P>> {
         match &mut self.server {
             Server::DropTail(link) => link.poll(now),
@@ -111,7 +111,7 @@ impl<P: Packet> Link<P> {
 
     /// When to poll next: an arrival, or where the queue may drop what waits, the beginning of a service.
     /// [`Time::NEVER`] where nothing will happen.
-    #[inline]
+    #[inline(always)]
     pub fn next_wake(&self) -> Time {
         match &self.server {
             Server::DropTail(link) => link.next_wake(),
