@@ -103,9 +103,9 @@ fn summary(judged: &[(Judged, bool)], scale: Scale) -> String {
     let left_out = judged.iter().filter(|(_, is_left_out)| *is_left_out).count();
     let Counts { hit, partly, miss, untested } = counts;
     format!(
-        "{} claims at scale {}: {hit} hit, {partly} partly, {miss} miss, {untested} not judged ({left_out} of them left out); {near} are \
-         near another verdict.\nOne again: cellcc reproduce {}",
-        counts.all(),
+        "{} at scale {}: {hit} hit, {partly} partly, {miss} miss, {untested} not judged ({left_out} of them left out); {near} near \
+         another verdict.\nOne again: cellcc reproduce {}",
+        if counts.all() == 1 { "1 claim".into() } else { format!("{} claims", counts.all()) },
         scale.name(),
         judged[0].0.id
     )
