@@ -158,8 +158,23 @@ pub fn markdown(claims: &Claims, state: &State) -> String {
             let cells = cells.map(|cell| cell.replace('|', "\\|"));
             let _ = writeln!(text, "| {} |", cells.join(" | "));
         }
+        text += &causes(&claims, state);
     }
     text
+}
+
+/// Why claims are missed or cannot be judged, a line each: the cause, and the experiment that isolates it.
+fn causes(claims: &[&Claim], state: &State) -> String {
+    let is_open = |claim: &Claim| {
+        matches!(state.verdict(&claim.id, Scale::Paper), Some(Verdict::Miss | Verdict::Untested))
+            && !claim.note.is_empty()
+    };
+    let lines: String = claims
+        .iter()
+        .filter(|claim| is_open(claim))
+        .map(|claim| format!("- **{}** {}\n", claim.id, claim.note))
+        .collect();
+    if lines.is_empty() { lines } else { format!("\nWhy what is missed is missed:\n\n{lines}") }
 }
 
 #[cfg(test)]
