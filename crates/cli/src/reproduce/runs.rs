@@ -81,12 +81,13 @@ impl Sets {
                     .map_err(|error| Exit::input(format!("{name}: {error}")))?;
                 for PlannedRun { id, scenario } in own.runs {
                     let run = Run::new(&scenario, None);
-                    let Some(needs_series) = needs.of(&name, &run) else { continue };
-                    if needs_series {
+                    let needed = needs.of(&name, &run);
+                    // What is not run is there as well: messages name it.
+                    of_set.push((id, run));
+                    if needed == Some(true) {
                         with_series.insert(id);
                     }
-                    of_set.push((id, run));
-                    if planned.insert(id) {
+                    if needed.is_some() && planned.insert(id) {
                         plan.runs.push(PlannedRun { id, scenario });
                     }
                 }
