@@ -32,7 +32,7 @@ const LONGEST_NAME: usize = 120;
 /// Height of a plot on paper, with its axes.
 pub(crate) const HEIGHT_INCHES: f64 = 2.4;
 
-/// Those that stand beside the results as files.
+/// Those that are written next to the results.
 pub(crate) fn figures(title: &str, records: &[Record]) -> Vec<Figure> {
     let comparison = Comparison::new(records);
     if comparison.rows.is_empty() {

@@ -26,18 +26,18 @@ pub(crate) fn sweep(comparison: &Comparison, view: View) -> Option<(String, Figu
     let mut conditions = conditions(comparison)?;
     conditions.sort_by_key(|condition| std::cmp::Reverse(condition.values.len()));
     let along = conditions.first()?;
-    let beside = conditions.get(1);
+    let across = conditions.get(1);
     let quantities = [comparison.gets(), &COLUMNS[RTT_MEAN], &COLUMNS[RTT_P95]];
     let multiples: Vec<Option<&str>> =
-        beside.map_or(vec![None], |condition| condition.values.iter().copied().map(Some).collect());
+        across.map_or(vec![None], |condition| condition.values.iter().copied().map(Some).collect());
     if multiples.len() > MOST_COLUMNS {
         return None;
     }
     let (places, x) = along.axis();
-    let marks = |beside: Option<&str>, column: &Column| -> Vec<Mark> {
+    let marks = |across: Option<&str>, column: &Column| -> Vec<Mark> {
         let lines = comparison.lines.iter().map(|line| {
             let point = |(value, at): (&&str, &f64)| {
-                let row = row_at(comparison, line.group, [Some(*value), beside])?;
+                let row = row_at(comparison, line.group, [Some(*value), across])?;
                 let average = comparison.in_view(row, view, column.measure)?;
                 (average.value > 0.0).then_some((*at, average.value))
             };
@@ -48,7 +48,7 @@ pub(crate) fn sweep(comparison: &Comparison, view: View) -> Option<(String, Figu
     };
     let mut panels = Vec::new();
     for (index, column) in quantities.into_iter().enumerate() {
-        let row: Vec<Vec<Mark>> = multiples.iter().map(|beside| marks(*beside, column)).collect();
+        let row: Vec<Vec<Mark>> = multiples.iter().map(|across| marks(*across, column)).collect();
         let values = || row.iter().flatten().flat_map(|mark| &mark.points).map(|point| point.1);
         let y = if index == 0 {
             Axis::around(column.axis(), values())
@@ -56,7 +56,7 @@ pub(crate) fn sweep(comparison: &Comparison, view: View) -> Option<(String, Figu
             Axis::delay(short(&column.axis()), values())
         };
         panels.extend(row.into_iter().zip(&multiples).map(|(marks, value)| {
-            let title = beside.zip(*value).map(|(condition, value)| format!("{} = {value}", condition.key));
+            let title = across.zip(*value).map(|(condition, value)| format!("{} = {value}", condition.key));
             Panel {
                 title: title.unwrap_or_default(),
                 ..Panel::new(x.clone(), y.clone(), marks, PANEL_INCHES)

@@ -131,7 +131,7 @@ pub(crate) fn averages(comparison: &Comparison, columns: &[&Column], sort: Optio
     let is_over_several = comparison.averages_over().is_some();
     let heading = |column: &&Column| {
         let geometric = is_over_several && column.measure.average == Kind::Geometric;
-        let unit = [column.unit, if geometric { "geometric mean" } else { "" }];
+        let unit = [column.unit, if geometric { "geometric" } else { "" }];
         let unit: Vec<_> = unit.into_iter().filter(|part| !part.is_empty()).collect();
         (column.title, unit.join(", "))
     };

@@ -39,7 +39,7 @@ setTimeout(() => {
     select.selectedIndex = select.length - 1;
     select.dispatchEvent(new Event("change", { bubbles: true }));
   }
-  check(selects.length === 2 && shown(CUBIC).length >= 6, `another trace shows only ${shown(CUBIC)}`);
+  check(selects.length === 3 && shown(CUBIC).length >= 6, `another trace shows only ${shown(CUBIC)}`);
   // A mouse drawn across one plot zooms them all.
   const plot = document.querySelector('[data-slot="time"] [data-title="RTT, ms"]');
   const surface = plot.firstElementChild;
