@@ -145,7 +145,7 @@ pub fn markdown(claims: &Claims, state: &State) -> String {
             text,
             "\n## {title}\n\n| claim | where | what | paper | here | verdict |\n|---|---|---|---|---|---|\n"
         );
-        for claim in claims {
+        for claim in &claims {
             let verdict = state.verdict(&claim.id, Scale::Paper);
             let cells = [
                 claim.id.as_str(),
