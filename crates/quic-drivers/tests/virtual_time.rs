@@ -161,7 +161,7 @@ fn schemes_with_the_networks_advice_beside_the_simulator() {
     for source in ["causal", "oracle"] {
         let schemes = ASSISTED.map(|name| format!("{name}(source={source})"));
         let schemes = schemes.each_ref().map(String::as_str);
-        let quic = run(&driver(), &KINDS, "rate=12Mbit/s", |_| ());
+        let quic = run(&driver(), &schemes, "rate=12Mbit/s", |_| ());
         let sim = run(&simulator(), &schemes, "rate=12Mbit/s", |_| ());
         for ((name, quic), sim) in ASSISTED.iter().zip(&quic).zip(&sim) {
             let (quic, sim) = (&quic.total, &sim.total);

@@ -285,6 +285,8 @@ mod tests {
                 let file = set.plan_file(request.file.clone(), schemes.clone(), &claims.recordings, scale);
                 request.file = file.unwrap_or_else(|problem| panic!("{name}: {problem}"));
             }
+            let links = request.file.traces.iter();
+            request.file.traces = links.map(|link| cellcc_runner::traces::normal(link)).collect();
             request.check().unwrap();
             let plan = request.plan(&driver, "test").unwrap_or_else(|error| panic!("{name}: {error}"));
             data.insert(name.clone(), plan.runs.iter().map(|run| Run::new(&run.scenario, None)).collect());
