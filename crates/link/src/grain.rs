@@ -60,7 +60,8 @@ impl<P: Packet> GrainLink<P> {
         }
     }
 
-    // A call, so that the usual link, which this one has inside, is inlined where it is used.
+    // A call, and a rare one, so that the usual link, which this one has inside, is inlined and laid out where it is used.
+    #[cold]
     #[inline(never)]
     pub(crate) fn enqueue(&mut self, now: Time, packet: P) -> Result<(), Dropped<P>> {
         self.advance(now);
@@ -68,6 +69,7 @@ impl<P: Packet> GrainLink<P> {
         self.link.enqueue(self.clock(now), packet).map_err(|dropped| Dropped { at: now, ..dropped })
     }
 
+    #[cold]
     #[inline(never)]
     pub(crate) fn poll(&mut self, now: Time) -> Poll<Delivery<P>, Dropped<P>> {
         self.advance(now);
@@ -84,6 +86,7 @@ impl<P: Packet> GrainLink<P> {
     }
 
     /// When a program looks next, or has found something that waits to be polled.
+    #[cold]
     #[inline(never)]
     pub(crate) fn next_wake(&self) -> Time {
         let dropped = self.dropped.front().map_or(Time::NEVER, |dropped| dropped.at);

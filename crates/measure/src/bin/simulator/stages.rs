@@ -18,7 +18,7 @@ use std::process::Command;
 
 /// The scheme whose packet is bounded, and its bound: what was measured (the table in docs/algorithms/cost.md) and 2 %, by which
 /// another compiler may move it.
-const BOUNDED: (&str, f64) = ("cubic", 1_756.0);
+const BOUNDED: (&str, f64) = ("cubic", 1_720.0);
 /// Those of the table.
 const SCHEMES: [&str; 7] = [BOUNDED.0, "bbr", "reminis", "tide", "verus", "rbbr", LIMIT];
 const RTT: Span = Span::from_millis(20);
