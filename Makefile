@@ -19,7 +19,7 @@ help: ## List the targets
 
 demo: ## Compare schemes on the embedded links; prints the path of the report
 	@tools/setup demo
-	$(run) cargo run --release $(locked) -p cellcc-cli --no-default-features -- compare
+	$(run) cargo run $(locked) -p cellcc-cli --no-default-features -- compare
 
 test: ## Run the tests; CELLCC_PYTHON=skip leaves out those of the Python package
 	@tools/setup test
