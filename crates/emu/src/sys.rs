@@ -290,7 +290,10 @@ pub(crate) fn forward_no_more_to(pid: i32) {
 
 /// Lets the calling thread run before all ordinary ones as soon as it is ready. False where we may not.
 pub(crate) fn prefer_this_thread() -> bool {
-    let parameters = libc::sched_param { sched_priority: 1 };
+    // musl's structure has four fields more.
+    // SAFETY: integers and times, for which zero is a value.
+    let mut parameters: libc::sched_param = unsafe { std::mem::zeroed() };
+    parameters.sched_priority = 1;
     let policy = libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK;
     // SAFETY: `parameters` lives here; 0 is the calling thread.
     checked(unsafe { libc::sched_setscheduler(0, policy, &raw const parameters) }).is_ok()

@@ -11,7 +11,7 @@ use thiserror::Error;
 use toml::{Table, Value};
 
 /// What runs when nothing is asked for.
-const QUICK_START: &str = include_str!("../../../scenarios/quick-start.toml");
+const QUICK_START: &str = include_str!("../assets/quick-start.toml");
 const QUICK_START_NAME: &str = "scenarios/quick-start.toml";
 
 /// The largest Scenario file: room for the names of 100,000 traces.
