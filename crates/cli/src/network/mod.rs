@@ -11,12 +11,12 @@ mod process;
 mod repeat;
 #[cfg(all(target_os = "linux", feature = "kernel"))]
 mod tcp;
-#[cfg(all(target_os = "linux", any(not(feature = "kernel"), test)))]
-mod without_kernel;
 #[cfg(target_os = "linux")]
 pub(crate) mod trace;
 mod transfer;
 mod url;
+#[cfg(all(target_os = "linux", any(not(feature = "kernel"), test)))]
+mod without_kernel;
 
 use crate::exit::Exit;
 pub(crate) use drivers::DRIVERS;

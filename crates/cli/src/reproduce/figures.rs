@@ -93,7 +93,7 @@ fn one(figure: &Figure, panels: &[Vec<Points>]) -> cellcc_report::Figure {
     }
 }
 
-/// The place of the key with this label; it is made where there is none.
+/// The place of the key with this label; a new one where no key has it.
 fn key(keys: &mut Vec<Key>, label: &str) -> usize {
     keys.iter().position(|key| key.label == label).unwrap_or_else(|| {
         keys.push(Key::new(label, Style::reference(), keys.len()));
