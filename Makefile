@@ -7,6 +7,9 @@ locked := $(if $(CI),--locked)
 # The pure floors: no I/O, hence fast to build and to test.
 floors := -p cellcc-units -p cellcc-fixed -p cellcc-control -p cellcc-schemes -p cellcc-link -p cellcc-assist -p cellcc-experiment
 
+# The command with all that it has: the kernel's TCP is no default, as it needs headers.
+command := -p cellcc-cli --features kernel
+
 # What measures the simulator alone, without what the other measurements need.
 simulator := --release $(locked) -p cellcc-measure --no-default-features --bin simulator
 
@@ -97,12 +100,12 @@ fuzz: ## Feed what reads files, notation and messages of others with random inpu
 
 soak: ## Flood a server with connections, and fail if it takes too much memory; under ten minutes
 	@tools/setup build
-	$(run) cargo build --release $(locked) --bin cellcc
+	$(run) cargo build --release $(locked) $(command)
 	$(run) cargo run --release $(locked) -p cellcc-measure --bin server_flood -- "$${CARGO_TARGET_DIR:-target}/release/cellcc"
 
 soak-netassist: ## Move three users between two daemons for ten minutes, and fail if a flow is lost, a server hears too late or memory grows; as root
 	@tools/setup test
-	$(run) cargo build --release $(locked) --bin cellcc
+	$(run) cargo build --release $(locked) $(command)
 	$(run) cargo run --release $(locked) -p cellcc-measure --bin moving_users -- "$${CARGO_TARGET_DIR:-target}/release/cellcc" 10min
 
 bench-kernel: ## Measure what the schemes in the kernel's TCP cost; as root, under ten minutes, nothing else running
@@ -119,12 +122,13 @@ kernel-objects: ## Build the eBPF objects of crates/kernel again; fetches compil
 lint: ## Check formatting, and compile with warnings as errors
 	@tools/setup lint
 	$(run) cargo fmt --all --check
-	$(run) cargo clippy --workspace --all-targets $(locked) -- -D warnings
+	$(run) cargo clippy --workspace --all-targets --features cellcc-cli/kernel $(locked) -- -D warnings
+	$(run) cargo clippy -p cellcc-cli $(locked) -- -D warnings
 	$(run) cargo clippy -p cellcc-cli --no-default-features $(locked) -- -D warnings
 
 docs: ## Build the API documentation, warnings as errors
 	@tools/setup build
-	RUSTDOCFLAGS="-D warnings" $(run) cargo doc --workspace --no-deps $(locked)
+	RUSTDOCFLAGS="-D warnings" $(run) cargo doc --workspace --no-deps --features cellcc-cli/kernel $(locked)
 
 docs-check: ## Judge every claim of the papers and check every table of the documentation; needs CELLCC_TRACES, an hour
 	@tools/setup build

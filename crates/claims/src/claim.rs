@@ -1,6 +1,7 @@
 //! Claims: what a paper says, as a number or an order, and the files that hold them (`claims/*.toml`).
 
 use crate::expression::{Expression, parse};
+use crate::figure::{Figure, FigureText};
 use crate::kind::{Bands, Kind, Verdict};
 use crate::{DataSet, Recordings};
 use cellcc_units::instead;
@@ -58,11 +59,13 @@ pub(crate) enum By {
     Nothing(String),
 }
 
-/// The claims of all files, and the data sets that they are about.
+/// The claims and figures of all files, and the data sets that they are about.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Claims {
     /// In the order of the files.
     pub claims: Vec<Claim>,
+    /// In the order of the files.
+    pub figures: Vec<Figure>,
     /// By their names.
     pub data: BTreeMap<String, DataSet>,
     /// Where each data set stands.
@@ -78,6 +81,8 @@ struct FileText {
     data: BTreeMap<Spanned<String>, DataSet>,
     #[serde(default)]
     claim: Vec<Spanned<ClaimText>>,
+    #[serde(default)]
+    figure: Vec<Spanned<FigureText>>,
 }
 
 #[derive(Deserialize)]
@@ -154,6 +159,10 @@ impl Claims {
             }
             self.claims.push(claim);
         }
+        for figure in file.figure {
+            let first_line = line(figure.span());
+            self.figures.push(Figure::read(name, text, first_line, figure.into_inner())?);
+        }
         Ok(())
     }
 
@@ -161,17 +170,7 @@ impl Claims {
         let wrong = |problem: String| at(name, first, format!("{}: {problem}", given.id));
         let by = match (&given.value, given.elsewhere, given.cannot) {
             (Some(value), None, None) => {
-                let line = |byte: usize| {
-                    line_of(text, value.span().start) + value.get_ref()[..byte].matches('\n').count()
-                };
-                let expression = parse(value.get_ref()).map_err(|error| {
-                    let byte = error.at.min(value.get_ref().len());
-                    at(
-                        name,
-                        line(byte),
-                        format!("{}, in `{}`: {error}", given.id, near(value.get_ref(), byte)),
-                    )
-                })?;
+                let expression = expression(name, text, &given.id, value)?;
                 By::Quantity { text: value.get_ref().clone(), expression, also: given.also }
             }
             (None, Some(ElsewhereText { by, value, verdict }), None) => By::Elsewhere { value, verdict, by },
@@ -212,7 +211,7 @@ impl Claims {
             )));
         }
         Ok(Claim {
-            group: name.rsplit('/').next().unwrap_or(name).trim_end_matches(".toml").to_owned(),
+            group: group(name),
             threshold_is_ours: given.threshold.is_some(),
             id: given.id,
             source: given.source,
@@ -252,18 +251,21 @@ impl Claims {
         Ok(())
     }
 
-    /// The claims with this name, group or place in their paper: `REM-04`, `REM-*`, `reminis`, `table-2`.
+    /// The claims and figures with this name, group or place in their paper: `REM-04`, `REM-*`, `reminis`, `table-2`.
     ///
     /// # Errors
-    /// A name that no claim has.
-    pub fn named(&self, name: &str) -> Result<Vec<&Claim>, String> {
+    /// A name that none of them has.
+    pub fn named(&self, name: &str) -> Result<(Vec<&Claim>, Vec<&Figure>), String> {
         let pattern = glob::Pattern::new(name).map_err(|error| format!("`{name}`: {error}"))?;
         let options = glob::MatchOptions { case_sensitive: false, ..Default::default() };
-        let is = |claim: &&Claim| {
-            pattern.matches_with(&claim.id, options) || claim.group == name || claim.is_in(name)
+        let is = |id: &str, group: &str, source: &str| {
+            pattern.matches_with(id, options) || group == name || is_in(source, name)
         };
-        let found: Vec<&Claim> = self.claims.iter().filter(is).collect();
-        if found.is_empty() {
+        let claims: Vec<&Claim> =
+            self.claims.iter().filter(|one| is(&one.id, &one.group, &one.source)).collect();
+        let figures: Vec<&Figure> =
+            self.figures.iter().filter(|one| is(&one.id, &one.group, &one.source)).collect();
+        if claims.is_empty() && figures.is_empty() {
             let ids: Vec<&str> = self.claims.iter().map(|claim| claim.id.as_str()).collect();
             let shown: String = name.chars().take(60).collect();
             let example = instead(&shown, "there are", &ids.join(", "));
@@ -272,7 +274,7 @@ impl Claims {
             let groups = "; write an id such as REM-04, a pattern such as 'REM-*', a paper such as reminis, or a place such as table-2";
             return Err(format!("`{shown}` is no claim{meant}{groups}"));
         }
-        Ok(found)
+        Ok((claims, figures))
     }
 }
 
@@ -294,17 +296,37 @@ impl Claim {
         let others = also.iter().map(|data| (Some(data.as_str()), expression.of_data(data)));
         std::iter::once((None, expression.clone())).chain(others).collect()
     }
-
-    /// Whether its place in the paper has these words: `table-2` of `Table 2, Figure 4`.
-    fn is_in(&self, words: &str) -> bool {
-        let slug: String =
-            self.source.to_lowercase().chars().map(|c| if c.is_alphanumeric() { c } else { '-' }).collect();
-        let slug = format!("-{slug}-").replace("-fig-", "-figure-");
-        !words.is_empty() && slug.contains(&format!("-{}-", words.to_lowercase()))
-    }
 }
 
-fn at(file: &str, line: usize, problem: String) -> ClaimError {
+/// Whether a place in a paper has these words: `Table 2, Figure 4` has `table-2`.
+fn is_in(source: &str, words: &str) -> bool {
+    let slug: String =
+        source.to_lowercase().chars().map(|c| if c.is_alphanumeric() { c } else { '-' }).collect();
+    let slug = format!("-{slug}-").replace("-fig-", "-figure-");
+    !words.is_empty() && slug.contains(&format!("-{}-", words.to_lowercase()))
+}
+
+/// The name of a file without its folder and its ending.
+pub(crate) fn group(file: &str) -> String {
+    file.rsplit('/').next().unwrap_or(file).trim_end_matches(".toml").to_owned()
+}
+
+/// The expression that a value of the file holds; `id` names what it is of.
+pub(crate) fn expression(
+    file: &str,
+    text: &str,
+    id: &str,
+    value: &Spanned<String>,
+) -> Result<Expression, ClaimError> {
+    let given = value.get_ref();
+    parse(given).map_err(|error| {
+        let byte = error.at.min(given.len());
+        let line = line_of(text, value.span().start) + given[..byte].matches('\n').count();
+        at(file, line, format!("{id}, in `{}`: {error}", near(given, byte)))
+    })
+}
+
+pub(crate) fn at(file: &str, line: usize, problem: String) -> ClaimError {
     ClaimError { file: file.to_owned(), line, problem }
 }
 
@@ -340,7 +362,7 @@ mod tests {
     fn a_claim_has_its_paper_and_place_as_names() {
         let claims = read(CLAIM).unwrap();
         for name in ["REM-04", "rem-*", "reminis", "figure-8", "abstract"] {
-            assert_eq!(claims.named(name).unwrap().len(), 1, "{name}");
+            assert_eq!(claims.named(name).unwrap().0.len(), 1, "{name}");
         }
         assert!(claims.named("REM-05").unwrap_err().contains("did you mean `REM-04`"));
         assert!(claims.named("figure-9").is_err());

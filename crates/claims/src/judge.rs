@@ -5,7 +5,7 @@ use crate::expression::{Expression, ExpressionError, RunValue, What};
 use crate::kind::{judge, share};
 use crate::quantity::Value;
 use crate::runs::{DataRuns, Run};
-use crate::{Claim, ClaimError, Claims, Quantity, Units, Verdict};
+use crate::{Claim, ClaimError, Claims, Figure, Quantity, Units, Verdict};
 use cellcc_statistics::FEWEST;
 use cellcc_units::instead;
 use serde::Serialize;
@@ -19,6 +19,8 @@ const NEAR: f64 = 0.05;
 pub struct Judged {
     /// The claim's id.
     pub id: String,
+    /// The paper: the file that the claim is in, without its ending.
+    pub group: String,
     /// Where in the paper.
     pub source: String,
     /// What the paper says.
@@ -94,22 +96,32 @@ impl Needs {
 }
 
 impl Claims {
-    /// What runs these claims need.
+    /// What runs these claims and figures need.
     ///
     /// # Errors
-    /// A data set that is not there, with the claim that names it.
-    pub fn needs<'a>(&self, claims: impl IntoIterator<Item = &'a Claim>) -> Result<Needs, ClaimError> {
+    /// A data set that is not there, with what names it.
+    pub fn needs<'a>(
+        &self,
+        claims: impl IntoIterator<Item = &'a Claim>,
+        figures: impl IntoIterator<Item = &'a Figure>,
+    ) -> Result<Needs, ClaimError> {
         let mut needs = Needs::default();
         for claim in claims {
             for (_, expression) in claim.quantities() {
-                self.check_data(claim, &expression)?;
+                self.check_data(&expression).map_err(|error| claim.error(&error))?;
+                needs.add(&expression, None);
+            }
+        }
+        for figure in figures {
+            for (text, expression) in figure.quantities() {
+                self.check_data(&expression).map_err(|error| figure.error(text, &error))?;
                 needs.add(&expression, None);
             }
         }
         Ok(needs)
     }
 
-    fn check_data(&self, claim: &Claim, expression: &Expression) -> Result<(), ClaimError> {
+    fn check_data(&self, expression: &Expression) -> Result<(), ExpressionError> {
         let mut wrong = None;
         expression.each_run(&mut |run| {
             let is_known = run.data.as_ref().is_some_and(|name| self.data.contains_key(name));
@@ -127,7 +139,7 @@ impl Claims {
                 ));
             }
         });
-        wrong.map_or(Ok(()), |error| Err(claim.error(&error)))
+        wrong.map_or(Ok(()), Err)
     }
 }
 
@@ -208,6 +220,7 @@ impl Claim {
     pub fn unjudged(&self, why: &str) -> Judged {
         Judged {
             id: self.id.clone(),
+            group: self.group.clone(),
             source: self.source.clone(),
             says: self.says.clone(),
             reports: self.reports.clone(),

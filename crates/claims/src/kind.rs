@@ -170,7 +170,7 @@ impl Kind {
     }
 }
 
-/// The part of a band in which so much of the paper's effect is there, on its side of 1.
+/// The part of a band that has at least `part` of the paper's effect, in logarithms, on the paper's side of 1.
 fn same_side(paper: f64, (low, high): (f64, f64), part: f64) -> (f64, f64) {
     let least = libm::pow(paper, part);
     if paper >= 1.0 { (low.max(least), high) } else { (low, high.min(least)) }

@@ -6,12 +6,14 @@
 //! | [`DataSet`] | a Scenario, its recordings by name, what is set differently, what a smaller scale changes |
 //! | [`Quantity`] | an [`Expression`](expression::Expression) whose runs have been found: a number, or several |
 //! | [`Claim`] | what a paper says, where, and how a quantity is held against it |
+//! | [`Figure`] | a figure of a paper: quantities over one another or over time, and the paper's values |
 //! | [`Judged`] | the verdict, the value and its interval |
 //! | [`page`] | a table of a page: each cell is a quantity too, and is held against the text |
 
 mod claim;
 mod data_set;
 pub mod expression;
+mod figure;
 mod judge;
 mod kind;
 mod metrics;
@@ -25,10 +27,11 @@ mod state;
 
 pub use claim::{Claim, ClaimError, Claims};
 pub use data_set::{DataSet, OneOrMany, Scale};
+pub use figure::{Figure, Line, Panel, Points, PointsOf};
 pub use judge::{Judged, Needs};
 pub use kind::{Kind, Verdict};
 pub use quantity::{Quantity, Units};
 pub use recordings::Recordings;
 pub use runs::{DataRuns, Outcome, Run};
-pub use scorecard::{Counts, markdown, short_markdown};
+pub use scorecard::{Counts, markdown, paper_title, short_markdown};
 pub use state::{State, StateError};

@@ -8,9 +8,9 @@ use std::sync::LazyLock;
 /// Scalars by their keys; those that a run has not got are not there.
 pub(crate) type Scalars = BTreeMap<String, f64>;
 
-/// Of a run beside its [`Metrics`].
+/// Of a run, besides its [`Metrics`].
 const OF_RUN: [&str; 1] = ["jain_index"];
-/// Of a flow beside them.
+/// Of a flow, besides them.
 const OF_FLOW: [&str; 1] = ["convergence_time_s"];
 
 static NAMES: LazyLock<Vec<String>> = LazyLock::new(|| match serde_json::to_value(Metrics::default()) {

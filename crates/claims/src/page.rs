@@ -194,7 +194,7 @@ impl Page {
     /// The cells of a check, with what they show.
     ///
     /// # Errors
-    /// A selection that is none.
+    /// A row or a column that selects nothing.
     pub fn cells(&self, check: &Check, data: &str) -> Result<Vec<Cell>, PageError> {
         let mut found = Vec::new();
         for (offset, row) in check.rows.iter().enumerate() {

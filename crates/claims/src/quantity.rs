@@ -31,7 +31,25 @@ impl Quantity {
         runs: &DataRuns,
         units: Units,
     ) -> Result<Self, ExpressionError> {
-        let (mut node, mut groups) = resolve::resolve(&expression.written_out(), data, runs, units)?;
+        Self::found(expression, data, runs, units, false)
+    }
+
+    /// The same for a figure, in which a number for each trace is a point each.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub(crate) fn points(expression: &Expression, runs: &DataRuns) -> Result<Self, ExpressionError> {
+        Self::found(expression, None, runs, Units::Traces, true)
+    }
+
+    fn found(
+        expression: &Expression,
+        data: Option<&str>,
+        runs: &DataRuns,
+        units: Units,
+        each: bool,
+    ) -> Result<Self, ExpressionError> {
+        let (mut node, mut groups) = resolve::resolve(&expression.written_out(), data, runs, units, each)?;
         for (group, count) in groups.iter_mut().enumerate() {
             // A trace on which a part selects nothing must not be drawn.
             let mut there = vec![units == Units::Runs; *count];
@@ -57,6 +75,11 @@ impl Quantity {
         self.node.value(None)
     }
 
+    /// Its numbers are of a trace each.
+    pub(crate) fn is_of_traces(&self) -> bool {
+        matches!(self.node.sampled(None), Sampled::Traces(_))
+    }
+
     /// The same of each resample of the traces. All parts have the same draws, and parts on the same traces too where they are of two
     /// data sets. Nothing where there are fewer than `fewest` traces.
     pub(crate) fn resampled(&self, fewest: usize) -> Vec<Value> {
@@ -74,8 +97,8 @@ impl Quantity {
         }
     }
 
-    /// The 95 % interval of a single number: bootstrap-t of a plain mean, percentiles of all else. None where there is none, and of
-    /// fewer than ten traces (docs/metrics.md says why).
+    /// The 95 % interval of a single number: bootstrap-t of a plain mean, percentiles of all else. Of fewer than
+    /// ten traces it has none (docs/metrics.md says why).
     pub(crate) fn interval(&self) -> Option<(f64, f64)> {
         if let Node::Aggregate(Aggregate::Mean, of) = &self.node
             && let Sampled::Traces(values) = of.sampled(None)

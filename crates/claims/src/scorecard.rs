@@ -106,9 +106,12 @@ fn by_paper(claims: &Claims) -> Vec<(String, Vec<&Claim>)> {
         let place = PAPERS.iter().position(|(group, _)| *group == claim.group).unwrap_or(PAPERS.len());
         groups.entry((place, &claim.group)).or_default().push(claim);
     }
-    let title =
-        |(place, group): (usize, &str)| PAPERS.get(place).map_or(group, |(_, title)| *title).to_owned();
-    groups.into_iter().map(|(key, claims)| (title(key), claims)).collect()
+    groups.into_iter().map(|((_, group), claims)| (paper_title(group).to_owned(), claims)).collect()
+}
+
+/// The title of a paper whose claims are in a file of this name.
+pub fn paper_title(group: &str) -> &str {
+    PAPERS.iter().find(|(known, _)| *known == group).map_or(group, |(_, title)| title)
 }
 
 /// How many of each verdict the state has, a row a paper: for README.

@@ -92,6 +92,24 @@ fn raw(outcome: &Outcome, name: &str, window: Window) -> Option<Vec<f64>> {
     Some(values.get(first..last)?.iter().map(|value| f64::from(*value)).collect())
 }
 
+/// The bins in the window over seconds, in at most so many points: each is the mean of neighbours, NaN where there is nothing.
+pub(crate) fn over_time(
+    outcome: &Outcome,
+    name: &str,
+    window: Window,
+    most: usize,
+) -> Option<Vec<(f64, f64)>> {
+    let values = raw(outcome, name, window)?;
+    let bin = outcome.series.bin;
+    let first = window.from.as_nanos().div_ceil(bin.as_nanos().max(1)) as usize;
+    let width = values.len().div_ceil(most.max(1)).max(1);
+    let point = |(index, bins): (usize, &[f64])| {
+        let there: Vec<f64> = bins.iter().copied().filter(|value| !value.is_nan()).collect();
+        ((first + index * width) as f64 * bin.as_secs_f64(), mean(&there).unwrap_or(f64::NAN))
+    };
+    Some(values.chunks(width).enumerate().map(point).collect())
+}
+
 /// The bins in the window that have a value.
 fn bins(outcome: &Outcome, name: &str, window: Window) -> Option<Vec<f64>> {
     let bins: Vec<f64> = raw(outcome, name, window)?.into_iter().filter(|bin| !bin.is_nan()).collect();

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 /// Where to get what a build leaves out.
-pub(crate) const ALL_OF_CELLCC: &str = "`cargo install --locked --path crates/cli` builds all of cellcc";
+pub(crate) const ALL_OF_CELLCC: &str = "`cargo install --locked --path crates/cli` builds the rest";
 
 /// Why the command ends early.
 #[derive(Debug)]

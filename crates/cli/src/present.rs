@@ -21,7 +21,7 @@ pub(crate) struct Shown {
     /// Leave the intervals below the averages out of the table.
     #[arg(long)]
     no_intervals: bool,
-    /// No progress bar and no remarks on standard error; errors are told all the same.
+    /// No progress bar and no remarks on standard error; errors are named all the same.
     #[arg(long, short)]
     pub(crate) quiet: bool,
 }

@@ -156,7 +156,7 @@ mod tests {
         assert!(unknown.contains("'compare'"), "{unknown}");
     }
 
-    #[cfg(all(target_os = "linux", feature = "kernel"))]
+    #[cfg(target_os = "linux")]
     #[test]
     fn all_commands_of_the_network_are_known_and_no_other() {
         fn names<T: Subcommand>() -> Vec<String> {

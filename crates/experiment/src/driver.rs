@@ -27,8 +27,8 @@ pub trait Driver: Sync {
         self.run(scenario)
     }
 
-    /// True where the run of a resolved Scenario takes real time: it has the machine to itself then, since whatever
-    /// goes on beside it would show in its result.
+    /// True where the run of a resolved Scenario takes real time: it has the machine to itself then, since anything
+    /// else that runs would show in its result.
     fn is_real_time(&self, _scenario: &Scenario) -> bool {
         false
     }

@@ -33,10 +33,10 @@ pub struct Record {
     /// What ran it in real time, and how well that kept up; none in virtual time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub real_time: Option<RealTime>,
-    /// The time series; stored beside the Record.
+    /// The time series; stored in a file of their own.
     #[serde(skip)]
     pub series: Series,
-    /// Curves that schemes showed, in the order of flows, then of time; stored beside the Record.
+    /// Curves that schemes showed, in the order of flows, then of time; stored in a file of their own.
     #[serde(skip)]
     pub curves: Vec<Curve>,
 }
@@ -53,7 +53,7 @@ pub struct FlowRecord {
     pub queueing_delay: Distribution,
     /// Round-trip times measured by its sender.
     pub rtt: Distribution,
-    /// From its start until it keeps to its fair share, beside other flows.
+    /// From its start until it keeps to its fair share among other flows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub convergence_time_s: Option<f64>,
 }

@@ -16,7 +16,7 @@ pub trait TcpBackend: Debug + Sync {
     /// What the kernel's form of a scheme cannot do, or why the kernel does not take it, with what to do about it.
     fn resolve(&self, scenario: &mut Scenario) -> Result<(), ResolveError>;
 
-    /// What the kernel calls a scheme; `None` where it is none of this backend.
+    /// What the kernel calls a scheme; `None` where this backend does not have it.
     fn kernel_name(&self, scheme: &str) -> Option<&'static str>;
 
     /// Sets the schemes of a resolved Scenario as its flows have them, before the first flow connects.

@@ -38,9 +38,7 @@ pub use forward_path::ForwardPath;
 pub use link::{Link, LinkConfig};
 pub use loss::{Loss, LossRate};
 pub use packet::{Delivery, DropReason, Dropped, Packet, Poll};
-pub use queue::{
-    Abc, CoDel, DropHead, DropTail, FqCoDel, MahimahiCoDel, MahimahiPie, Pie, Queue, QueueCounters, Red,
-};
+pub use queue::*;
 pub use scheduler::Scheduler;
 pub use texture::{Radio, Texture, TextureError, Wander};
 pub use trace_cache::{Capacities, TraceCache};

@@ -1,6 +1,8 @@
-//! The page of claims: a row each, with the paper's value and what came out on one line of values.
+//! The page of claims: of each paper its figures, and its claims, a row each, with the paper's value and what came out on one line.
 
+use crate::Figure;
 use crate::drawing::markup::escape;
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 /// A claim as the page shows it.
@@ -8,6 +10,8 @@ use std::fmt::Write as _;
 pub struct ClaimRow<'a> {
     /// Its name.
     pub id: &'a str,
+    /// Its paper.
+    pub group: &'a str,
     /// Where in the paper.
     pub source: &'a str,
     /// What the paper says.
@@ -30,6 +34,21 @@ pub struct ClaimRow<'a> {
     pub interval: Option<(f64, f64)>,
 }
 
+/// A figure of a paper as the page shows it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ClaimFigure<'a> {
+    /// Its name.
+    pub id: &'a str,
+    /// Its paper.
+    pub group: &'a str,
+    /// Where in the paper.
+    pub source: &'a str,
+    /// The names of the claims about the same runs.
+    pub claims: Vec<&'a str>,
+    /// What is drawn.
+    pub figure: Figure,
+}
+
 /// Pixels of a line of values.
 const WIDTH: f64 = 260.0;
 const HEIGHT: f64 = 22.0;
@@ -39,22 +58,63 @@ const MARGIN: f64 = 0.06;
 const STYLE: &str = "body{font:15px/1.45 system-ui,sans-serif;margin:2rem auto;max-width:75rem;padding:0 1rem;color:#222;background:#fff}\
     table{border-collapse:collapse;width:100%}th,td{text-align:left;vertical-align:top;padding:.3rem .6rem;border-bottom:1px solid #ddd}\
     .hit{color:#00704f;font-weight:600}.partly{color:#8a5a00;font-weight:600}.miss{color:#b03a00;font-weight:600}.untested{color:#666}\
-    small{color:#555}svg{display:block}\
+    small{color:#555}svg{display:block;max-width:100%;height:auto}\
+    .figures{display:flex;flex-wrap:wrap;gap:1.5rem;align-items:flex-start}figure{margin:0;max-width:100%}figcaption{max-width:34rem}\
     @media(prefers-color-scheme:dark){body{color:#ddd;background:#181818}th,td{border-color:#444}.hit{color:#3ecf9f}.partly{color:#e6b04c}\
     .miss{color:#ff8c55}.untested,small{color:#aaa}}";
 
-/// One HTML page that loads nothing: each claim with the paper's value (a diamond), the values of a hit (a band), and what came out (a dot
-/// with its 95 % interval).
-pub fn claims_page(title: &str, rows: &[ClaimRow]) -> String {
+/// One HTML page that loads nothing. Of each paper, in the order of the rows, the figures, and each claim with the paper's value (a
+/// diamond), the values of a hit (a band), and what came out (a dot with its 95 % interval).
+pub fn claims_page(title: &str, rows: &[ClaimRow], figures: &[ClaimFigure]) -> String {
     let mut page = format!(
         "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">\
-         <title>{0}</title><style>{STYLE}</style></head><body><h1>{0}</h1><p>Diamond: the paper. Band: the values of a hit. Dot and line: \
-         here, with the 95 % interval over traces. Each line has its own scale.</p>\n<table><thead><tr><th>claim</th><th>what</th>\
-         <th>paper</th><th>here</th><th></th><th>verdict</th></tr></thead><tbody>\n",
+         <title>{0}</title><style>{STYLE}</style></head><body><h1>{0}</h1><p>In figures a star or a dashed \
+         line is the paper's value, or stands at the paper's ratio from what came out here; over time the first run is drawn. In \
+         tables, diamond: the paper. Band: the values of a hit. Dot and line: here, with the 95 % interval over traces. Each line \
+         has its own scale.</p>\n",
         escape(title)
     );
+    let mut groups: Vec<&str> =
+        rows.iter().map(|row| row.group).chain(figures.iter().map(|it| it.group)).collect();
+    let mut seen = BTreeSet::new();
+    groups.retain(|group| seen.insert(*group));
+    for group in groups {
+        let _ = writeln!(page, "<h2>{}</h2>\n<div class=\"figures\">", escape(group));
+        for figure in figures.iter().filter(|figure| figure.group == group) {
+            page.push_str(&with_claims(figure, rows));
+        }
+        page.push_str("</div>\n");
+        let rows: Vec<&ClaimRow> = rows.iter().filter(|row| row.group == group).collect();
+        if !rows.is_empty() {
+            table(&mut page, &rows);
+        }
+    }
+    page.push_str("</body></html>\n");
+    page
+}
+
+/// A figure, where it stands in the paper, and the verdicts of the claims about its runs.
+fn with_claims(ClaimFigure { id, source, claims, figure, .. }: &ClaimFigure, rows: &[ClaimRow]) -> String {
+    let verdicts = rows.iter().filter(|row| claims.contains(&row.id)).map(|row| {
+        let class = class(row);
+        format!("<a href=\"#{0}\">{0}</a> <span class=\"{class}\">{class}</span>", escape(row.id))
+    });
+    let verdicts = verdicts.collect::<Vec<_>>().join(", ");
+    let below = format!("<br><small>{}. {verdicts}</small></figcaption>", escape(source));
+    let html = figure.html().replace("</figcaption>", &below);
+    html.replacen("<figure>", &format!("<figure id=\"{}\">", escape(id)), 1)
+}
+
+/// The first word of the verdict.
+fn class<'a>(row: &'a ClaimRow) -> &'a str {
+    row.verdict.split(',').next().unwrap_or("untested")
+}
+
+fn table(page: &mut String, rows: &[&ClaimRow]) {
+    page.push_str(
+        "<table><thead><tr><th>claim</th><th>what</th><th>paper</th><th>here</th><th></th><th>verdict</th></tr></thead><tbody>\n",
+    );
     for row in rows {
-        let class = row.verdict.split(',').next().unwrap_or("untested");
         let note = if row.note.is_empty() {
             String::new()
         } else {
@@ -69,12 +129,11 @@ pub fn claims_page(title: &str, rows: &[ClaimRow]) -> String {
             escape(row.reports),
             escape(&row.here),
             line(row).unwrap_or_default(),
-            escape(class),
+            escape(class(row)),
             escape(&row.verdict),
         );
     }
-    page.push_str("</tbody></table></body></html>\n");
-    page
+    page.push_str("</tbody></table>\n");
 }
 
 /// The line of values as SVG; none where there is no number to show.
@@ -135,6 +194,7 @@ mod tests {
     fn row(value: Option<f64>) -> ClaimRow<'static> {
         ClaimRow {
             id: "REM-04",
+            group: "reminis",
             source: "abstract",
             says: "p95 <of> BBR2",
             reports: "2.2x",
@@ -150,7 +210,7 @@ mod tests {
 
     #[test]
     fn a_claim_has_its_verdict_and_the_papers_value_marked() {
-        let page = claims_page("Claims", &[row(Some(1.65))]);
+        let page = claims_page("Claims", &[row(Some(1.65))], &[]);
         assert!(
             page.contains("<td class=\"partly\">partly, near</td>") && page.contains("p95 &lt;of&gt; BBR2")
         );
@@ -159,9 +219,23 @@ mod tests {
     }
 
     #[test]
+    fn a_figure_stands_above_the_claims_of_its_paper_with_their_verdicts() {
+        let figure = Figure { title: "delay <over> buffers".into(), ..Figure::default() };
+        let figure =
+            ClaimFigure { id: "REM-Fig-12", group: "reminis", source: "5.3", claims: vec!["REM-04"], figure };
+        let page = claims_page("Claims", &[row(None)], &[figure]);
+        let drawn = page.find("<figure id=\"REM-Fig-12\">").unwrap();
+        assert!(drawn < page.find("<table>").unwrap() && page.contains("delay &lt;over&gt; buffers"));
+        assert!(
+            page.contains("<a href=\"#REM-04\">REM-04</a> <span class=\"partly\">partly</span>"),
+            "{page}"
+        );
+    }
+
+    #[test]
     fn what_is_no_number_has_no_line() {
         for value in [None, Some(f64::INFINITY)] {
-            assert!(!claims_page("Claims", &[row(value)]).contains("<svg"));
+            assert!(!claims_page("Claims", &[row(value)], &[]).contains("<svg"));
         }
     }
 }

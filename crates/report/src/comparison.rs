@@ -204,7 +204,7 @@ impl<'a> Comparison<'a> {
         if measure.average != Kind::Geometric {
             return Vec::new();
         }
-        let told = |&row: &Row| {
+        let note = |&row: &Row| {
             let has_runs: Vec<&Trace> =
                 self.traces.iter().filter(|&&trace| !self.runs(row, trace).is_empty()).collect();
             let values = self.by_trace(row, measure);
@@ -222,7 +222,7 @@ impl<'a> Comparison<'a> {
                 )
             })
         };
-        self.rows.iter().filter(|row| !row.is_limit()).filter_map(told).collect()
+        self.rows.iter().filter(|row| !row.is_limit()).filter_map(note).collect()
     }
 
     /// What the reader must know, each once: the runs' notes, and rows that lack traces the others have.

@@ -6,14 +6,14 @@
 //!
 //! | function | what it makes |
 //! |---|---|
-//! | [`Report`] | the table and the files that stand beside the results of a plan |
+//! | [`Report`] | the table and the files in the folder of its results |
 //! | [`table`] | one row a scheme for people (text, Markdown), one row a run for programs (JSON, CSV) |
 //! | [`html`] | the report: one file that loads nothing |
 //! | [`figures`] | the figures of Records, for a paper |
 //! | [`Explanation`] | the least delay that any sender could have had, and what each scheme adds |
 //! | [`Figure`] | what a figure shows; as SVG, or in an HTML page |
 //! | [`beside_line`] | how the delay of a scheme compares with another one's along its knob |
-//! | [`claims_page`] | what papers say beside what came out |
+//! | [`claims_page`] | what papers say, and what came out |
 //! | [`png`] | an SVG as pixels, with the feature of that name |
 
 mod claims;
@@ -31,7 +31,7 @@ mod relative;
 mod report;
 mod tables;
 
-pub use claims::{ClaimRow, claims_page};
+pub use claims::{ClaimFigure, ClaimRow, claims_page};
 pub use explain::{
     AgainstLine, BesideLine, Bound, DelayAgainst, ExplainError, Explanation, FrontierFigure, LinkDelay,
     LinkPart, SchemeDelay, UseAndDelay, beside_line, least_delays,

@@ -1,4 +1,4 @@
-//! Every row beside a baseline: ratios on each trace, then their geometric mean over traces.
+//! Every row against a baseline: ratios on each trace, then their geometric mean over traces.
 
 use crate::comparison::{Comparison, Quantity, Row};
 use crate::tables::grid::{Cell, Grid, GridRow, varied_keys};
@@ -116,7 +116,7 @@ const FIDELITY: [(&str, &str, Quantity); 3] = [
 /// With more traces than this, only the means over them and the largest are shown.
 const MOST_TRACES: usize = 30;
 
-/// A table for each scheme that another driver ran beside the simulator: by how many percent the simulator's results lie
+/// A table for each scheme that another driver ran as well as the simulator: by how many percent the simulator's results lie
 /// above (or, where negative, below) the other driver's on each trace, and the mean and the largest of the sizes of that.
 pub(crate) fn fidelity(comparison: &Comparison) -> Vec<Grid> {
     let others = comparison.rows.iter().filter(|row| row.driver != DEFAULT_DRIVER);

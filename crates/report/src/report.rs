@@ -1,4 +1,4 @@
-//! The report of a plan's finished runs: what every program shows of them, and the files that stand beside them.
+//! The report of a plan's finished runs: what every program shows of them, and the files in their folder.
 
 use crate::{ReportError, TableFormat, TableOptions, figures, html, tables};
 use cellcc_experiment::{LIMIT, Record, same_scheme};
@@ -14,7 +14,7 @@ pub struct Report<'a> {
     baseline: Option<&'a str>,
 }
 
-/// A file that stands beside the results.
+/// A file in the folder of the results.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReportFile {
     /// Its name: `report.html`, or that of a figure.

@@ -38,7 +38,7 @@ pub enum Reduction {
     Peaks(String, f64),
     /// `window_use(scheme; 10s..15s)`: what all flows carried of the capacity.
     Use,
-    /// `reached_s(scheme; column >= 0.9 * column, 10s.., for 100ms)`: seconds from the window's start until it holds for so long;
+    /// `reached_s(scheme; column >= 0.9 * column, 10s.., for 100ms)`: seconds from the window's start until it holds for that time;
     /// infinite where it never does.
     Reached {
         /// The column.
@@ -51,7 +51,7 @@ pub enum Reduction {
         length: Span,
     },
     /// `slope_correlation(scheme; curve from 5 to 20, within 5s)`: the rank correlation over time of the curve's slope between two places
-    /// with the capacity of so long before.
+    /// with the mean capacity of the time before.
     Slope {
         /// The curve's name.
         curve: String,

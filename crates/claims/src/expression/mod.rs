@@ -16,10 +16,11 @@
 
 mod columns;
 mod cursor;
+mod items;
 mod parse;
 
 pub use columns::{ColumnUse, Reduction, Threshold, Window};
-pub(crate) use parse::metric;
+pub(crate) use items::metric;
 pub use parse::parse;
 
 use std::fmt;
@@ -200,25 +201,30 @@ impl Expression {
 
     /// The same with every variable and every list of texts written out: only [`Over::Condition`] is left.
     pub fn written_out(&self) -> Self {
-        self.substituted(&[])
+        self.changed(&[], &|_| ())
     }
 
-    fn substituted(&self, values: &[(&str, &str)]) -> Self {
-        let one = |inner: &Self| Box::new(inner.substituted(values));
+    /// With these texts in the place of `$name`, and what is taken of runs changed.
+    pub(crate) fn changed(&self, values: &[(&str, &str)], change: &dyn Fn(&mut RunValue)) -> Self {
+        let one = |inner: &Self| Box::new(inner.changed(values, change));
         match self {
             Self::Number(number) => Self::Number(*number),
-            Self::Run(run) => Self::Run(run.substituted(values)),
+            Self::Run(run) => {
+                let mut run = run.substituted(values);
+                change(&mut run);
+                Self::Run(run)
+            }
             Self::Each(function, inner) => Self::Each(*function, one(inner)),
             Self::Both(operator, a, b) => Self::Both(*operator, one(a), one(b)),
             Self::Aggregate(aggregate, inner) => Self::Aggregate(*aggregate, one(inner)),
             Self::Correlation(a, b) => Self::Correlation(one(a), one(b)),
             Self::Pairs(inner) => Self::Pairs(one(inner)),
-            Self::List(items) => Self::List(items.iter().map(|item| item.substituted(values)).collect()),
+            Self::List(items) => Self::List(items.iter().map(|item| *one(item)).collect()),
             Self::Over { over: Over::Texts { name, values: texts }, body } => {
                 let with = |text: &String| {
                     let inner: Vec<_> =
                         values.iter().copied().chain([(name.as_str(), text.as_str())]).collect();
-                    body.substituted(&inner)
+                    body.changed(&inner, change)
                 };
                 Self::List(texts.iter().map(with).collect())
             }
@@ -226,25 +232,14 @@ impl Expression {
         }
     }
 
-    /// The same of another data set, where it names none or one.
-    pub fn of_data(&self, data: &str) -> Self {
-        let mut other = self.clone();
-        other.each_run_mut(&mut |run| run.data = Some(data.into()));
-        other
+    /// The same with a text in the place of `$name`.
+    pub(crate) fn with(&self, name: &str, text: &str) -> Self {
+        self.changed(&[(name, text)], &|_| ())
     }
 
-    pub(crate) fn each_run_mut(&mut self, change: &mut impl FnMut(&mut RunValue)) {
-        match self {
-            Self::Number(_) => {}
-            Self::Run(run) => change(run),
-            Self::Each(_, one) | Self::Aggregate(_, one) | Self::Pairs(one) => one.each_run_mut(change),
-            Self::Over { body, .. } => body.each_run_mut(change),
-            Self::Both(_, one, other) | Self::Correlation(one, other) => {
-                one.each_run_mut(change);
-                other.each_run_mut(change);
-            }
-            Self::List(items) => items.iter_mut().for_each(|item| item.each_run_mut(change)),
-        }
+    /// The same of another data set, where it names none or one.
+    pub fn of_data(&self, data: &str) -> Self {
+        self.changed(&[], &|run| run.data = Some(data.into()))
     }
 }
 
@@ -258,7 +253,12 @@ impl RunValue {
         let conditions = |list: &[(String, String)]| {
             list.iter().map(|(key, value)| (key.clone(), filled(value))).collect::<Vec<_>>()
         };
+        let mut what = self.what.clone();
+        if let What::Columns(ColumnUse { reduction: Reduction::Mean(column), .. }) = &mut what {
+            *column = filled(column);
+        }
         Self {
+            what,
             scheme: filled(&self.scheme),
             conditions: conditions(&self.conditions),
             under: self.under.as_deref().map(conditions),

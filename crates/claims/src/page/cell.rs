@@ -218,9 +218,8 @@ mod tests {
     }
 
     fn expression(text: &str) -> CellValue {
-        let mut one = expression::parse(&format!("d: {text}")).unwrap();
-        one.each_run_mut(&mut |run| run.at = 0);
-        CellValue::Value(one)
+        let one = expression::parse(&format!("d: {text}")).unwrap();
+        CellValue::Value(one.changed(&[], &|run| run.at = 0))
     }
 
     #[test]

@@ -17,17 +17,22 @@ enum Shape {
 
 type Resolved = Result<(Node, Shape), ExpressionError>;
 
-/// The expression, written out, with the numbers of its runs; and how many traces each of its groups has.
+/// The expression, written out, with the numbers of its runs; and how many traces each of its groups has. `each`: what is of each
+/// trace may stay so.
 pub(super) fn resolve(
     expression: &Expression,
     data: Option<&str>,
     runs: &DataRuns,
     units: Units,
+    each: bool,
 ) -> Result<(Node, Vec<usize>), ExpressionError> {
     let mut resolver = Resolver { selection: Selection::new(runs, data, units), over: Vec::new() };
     let found = resolver.part(expression)?;
-    let node =
-        if matches!(found.1, Shape::List(_)) { found.0 } else { resolver.number(expression, found)? };
+    let node = match found.1 {
+        Shape::List(_) => found.0,
+        Shape::Traces(_) if each => found.0,
+        Shape::Number | Shape::Traces(_) => resolver.number(expression, found)?,
+    };
     Ok((node, resolver.selection.group_sizes()))
 }
 

@@ -13,7 +13,7 @@ Examples:
   cellcc compare --schemes 'cubic,reminis(dtt=40ms)' --traces my-traces/ --seeds 1..3 --out results
   cellcc compare --schemes '2*cubic+reminis@5s..60s' --traces 100Mbit/s lte-drive --queue 800pkt")]
 pub(crate) struct Args {
-    /// A Scenario in TOML; flags beside it have the last word.
+    /// A Scenario in TOML; flags have the last word.
     #[arg(long, value_name = "FILE")]
     pub(crate) scenario: Option<PathBuf>,
     #[command(flatten)]

@@ -15,12 +15,16 @@ mod tcp;
 pub(crate) mod trace;
 mod transfer;
 mod url;
+#[cfg(all(target_os = "linux", any(not(feature = "kernel"), test)))]
+mod without_kernel;
 
 use crate::exit::Exit;
 pub(crate) use drivers::DRIVERS;
 use std::env;
 use std::ffi::OsString;
 use std::process::ExitCode;
+#[cfg(all(target_os = "linux", not(feature = "kernel")))]
+use without_kernel as tcp;
 
 /// What is said of a driver that there is not: nothing more, as this build leaves none out.
 pub(crate) fn more() -> String {
@@ -42,8 +46,8 @@ pub(crate) enum Command {
     #[cfg(target_os = "linux")]
     Doctor(emulator::doctor::Args),
     /// Load schemes into the kernel's TCP, for every program on this machine.
-    #[cfg(all(target_os = "linux", feature = "kernel"))]
-    #[command(subcommand)]
+    #[cfg(target_os = "linux")]
+    #[cfg_attr(feature = "kernel", command(subcommand))]
     Tcp(tcp::Command),
     /// Download over QUIC from `cellcc serve`, and report how it went.
     Get(Box<transfer::get::Args>),
@@ -66,7 +70,7 @@ pub(crate) fn run(command: Command) -> Result<ExitCode, Exit> {
         Command::Shell(args) => emulator::shell::run(*args),
         #[cfg(target_os = "linux")]
         Command::Doctor(args) => emulator::doctor::run(&args).map(|()| ExitCode::SUCCESS),
-        #[cfg(all(target_os = "linux", feature = "kernel"))]
+        #[cfg(target_os = "linux")]
         Command::Tcp(command) => tcp::run(&command),
         Command::Get(args) => transfer::get::run(*args),
         Command::Put(args) => transfer::put::run(*args),

@@ -2,7 +2,7 @@
 
 use super::Args;
 use crate::exit::Exit;
-use cellcc_claims::{Claim, Claims, Judged, Scale, State, markdown, short_markdown};
+use cellcc_claims::{Claim, Claims, Figure, Judged, Scale, State, markdown, short_markdown};
 use cellcc_units::{Bytes, input};
 use std::fs;
 use std::path::Path;
@@ -47,17 +47,21 @@ impl Library {
         Ok(Self { claims, state })
     }
 
-    /// The claims that are asked for, in the order of the files.
-    pub(super) fn chosen(&self, args: &Args) -> Result<Vec<&Claim>, Exit> {
-        let only_pages = args.docs.as_ref().is_some_and(|pages| !pages.is_empty());
+    /// The claims and figures that are asked for, in the order of the files.
+    pub(super) fn chosen(&self, args: &Args) -> Result<(Vec<&Claim>, Vec<&Figure>), Exit> {
+        let Claims { claims, figures, .. } = &self.claims;
         if args.claims.is_empty() {
-            return Ok(if only_pages { Vec::new() } else { self.claims.claims.iter().collect() });
+            let only_pages = args.docs.as_ref().is_some_and(|pages| !pages.is_empty());
+            let all = || (claims.iter().collect(), figures.iter().collect());
+            return Ok(if only_pages { Default::default() } else { all() });
         }
         let mut ids = Vec::new();
         for name in &args.claims {
-            ids.extend(self.claims.named(name).map_err(Exit::input)?.iter().map(|claim| &claim.id));
+            let (claims, figures) = self.claims.named(name).map_err(Exit::input)?;
+            ids.extend(claims.iter().map(|claim| &claim.id).chain(figures.iter().map(|figure| &figure.id)));
         }
-        Ok(self.claims.claims.iter().filter(|claim| ids.contains(&&claim.id)).collect())
+        let claims = claims.iter().filter(|claim| ids.contains(&&claim.id)).collect();
+        Ok((claims, figures.iter().filter(|figure| ids.contains(&&figure.id)).collect()))
     }
 
     /// Takes the verdicts down.

@@ -1,6 +1,7 @@
 //! `cellcc reproduce`: claims and tables say what runs they need, the runs are one Plan, and what came out is judged.
 
 mod args;
+mod figures;
 mod files;
 mod pages;
 mod runs;
@@ -22,23 +23,24 @@ use std::num::NonZeroUsize;
 
 pub(crate) fn run(args: &Args) -> Result<(), Exit> {
     let mut library = Library::read()?;
-    let claims = library.chosen(args)?;
+    let (claims, figures) = library.chosen(args)?;
     let mut pages = Pages::read(args)?;
     let mentioned = pages.claims(&library.claims)?;
     let all: Vec<&Claim> = claims.iter().copied().chain(mentioned.iter().copied()).collect();
-    let mut needs = library.claims.needs(all.iter().copied()).map_err(Exit::input)?;
+    let mut needs =
+        library.claims.needs(all.iter().copied(), figures.iter().copied()).map_err(Exit::input)?;
     pages.add_needs(&mut needs);
 
     let sets = Sets::new(&library, &pages, needs, args)?;
-    sets.check(&all)?;
+    sets.check(&all, &figures)?;
     let (out, failures) = match execute(args, &sets)? {
         Executed::Share(folder) => return share_is_done(args, &folder),
         Executed::All(out, failures) => (out, failures),
     };
     let outcomes = Outcomes::read(out.path())?;
     let data = sets.data(&outcomes);
-    let judge = |claim: &&Claim| match sets.left_out_of(claim) {
-        Some(why) => Ok((claim.unjudged(&why), true)),
+    let judge = |claim: &&Claim| match sets.left_out(&claim.data()) {
+        Some(why) => Ok((claim.unjudged(why), true)),
         None => claim.judge(&data).map(|judged| (judged, false)).map_err(Exit::input),
     };
     let judged: Vec<(Judged, bool)> = claims.iter().map(judge).collect::<Result<_, Exit>>()?;
@@ -46,6 +48,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Exit> {
         mentioned.iter().map(|claim| Ok(judge(claim)?.0)).collect::<Result<_, Exit>>()?;
 
     let changed = shown::scorecard(&library, &judged, args, &out)?;
+    shown::page(&judged, &figures::drawn(&figures, &claims, &data, &sets)?, args, &out)?;
     let drifted = pages.compare(&data, &sets, &mentioned)?;
     sets.tell_left_out();
     if args.write {

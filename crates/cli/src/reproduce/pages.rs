@@ -109,7 +109,7 @@ impl Pages {
         for (page, cells) in &mut self.pages {
             let mut drifts = Vec::new();
             for (command, cell) in cells.iter() {
-                if sets.why_left_out(command).is_some() {
+                if sets.left_out(&[command]).is_some() {
                     continue;
                 }
                 let values = values(cell, data).map_err(|problem| {

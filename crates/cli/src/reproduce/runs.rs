@@ -5,7 +5,7 @@ use super::files::Library;
 use super::pages::Pages;
 use crate::compare::Drivers;
 use crate::exit::{Exit, tell};
-use cellcc_claims::{Claim, DataRuns, Needs, Outcome, Run};
+use cellcc_claims::{Claim, DataRuns, Figure, Needs, Outcome, Run};
 use cellcc_experiment::{
     Driver, Plan, PlannedRun, Record, Recordings, ResolveError, RunError, RunId, Scenario, Watch,
 };
@@ -96,11 +96,13 @@ impl Sets {
         Ok(Self { runs, left_out, plan, driver: Trimmed { driver, with_series } })
     }
 
-    /// Checks that every claim whose data sets are there finds its runs, before anything is run.
-    pub(super) fn check(&self, claims: &[&Claim]) -> Result<(), Exit> {
+    /// Checks that every claim and figure whose data sets are there finds its runs, before anything is run.
+    pub(super) fn check(&self, claims: &[&Claim], figures: &[&Figure]) -> Result<(), Exit> {
         let data = self.data(&Outcomes::default());
-        let mut here = claims.iter().filter(|claim| self.left_out_of(claim).is_none());
-        here.try_for_each(|claim| claim.check(&data)).map_err(Exit::input)
+        let mut here = claims.iter().filter(|claim| self.left_out(&claim.data()).is_none());
+        here.try_for_each(|claim| claim.check(&data)).map_err(Exit::input)?;
+        let mut here = figures.iter().filter(|figure| self.left_out(&figure.data()).is_none());
+        here.try_for_each(|figure| figure.drawn(&data).map(drop)).map_err(Exit::input)
     }
 
     pub(super) fn plan(&self) -> &Plan {
@@ -117,14 +119,9 @@ impl Sets {
         self.runs.iter().map(|(name, runs)| (name.clone(), runs.iter().map(with).collect())).collect()
     }
 
-    /// Why a claim is not judged, where one of its data sets is not there.
-    pub(super) fn left_out_of(&self, claim: &Claim) -> Option<String> {
-        claim.data().into_iter().find_map(|name| self.left_out.get(name).cloned())
-    }
-
-    /// Why a data set is not there.
-    pub(super) fn why_left_out(&self, name: &str) -> Option<&str> {
-        self.left_out.get(name).map(String::as_str)
+    /// Why one of these data sets is not there; none: all are.
+    pub(super) fn left_out(&self, data: &[&str]) -> Option<&str> {
+        data.iter().find_map(|name| self.left_out.get(*name)).map(String::as_str)
     }
 
     pub(super) fn tell_left_out(&self) {
@@ -267,12 +264,12 @@ mod tests {
     }
 
     #[test]
-    fn every_claim_names_what_there_is() {
+    fn every_claim_and_figure_names_what_there_is() {
         let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
         let library = Library::below(&root).map_err(|error| error.text()).unwrap();
         let claims = &library.claims;
         assert!(claims.claims.len() >= 223);
-        let needs = claims.needs(&claims.claims).unwrap();
+        let needs = claims.needs(&claims.claims, &claims.figures).unwrap();
         let driver = WithoutRecordings(SimDriver::new(cellcc_schemes::registry()), &claims.recordings);
         let mut data = DataRuns::new();
         for (name, set) in &claims.data {
@@ -293,6 +290,10 @@ mod tests {
         }
         for claim in &claims.claims {
             claim.check(&data).unwrap_or_else(|error| panic!("{error}"));
+        }
+        assert!(claims.figures.len() >= 30);
+        for figure in &claims.figures {
+            figure.drawn(&data).unwrap_or_else(|error| panic!("{error}"));
         }
     }
 }

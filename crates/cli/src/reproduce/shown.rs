@@ -5,11 +5,13 @@ use super::files::Library;
 use crate::exit::{Exit, print, tell};
 use crate::grid;
 use crate::present::address;
-use cellcc_claims::{Counts, Judged, Scale, Verdict};
-use cellcc_report::{ClaimRow, TableFormat, claims_page};
+use cellcc_claims::{Counts, Judged, Scale, Verdict, paper_title};
+use cellcc_report::{ClaimFigure, ClaimRow, TableFormat, claims_page};
 use cellcc_runner::OutputFolder;
 use cellcc_version::VERSION;
 use serde::Serialize;
+
+const PAGE: &str = "claims.html";
 
 #[derive(Serialize)]
 struct Scorecard<'a> {
@@ -57,20 +59,31 @@ pub(super) fn scorecard(
     let has_changed = !changed.is_empty();
     let content = Scorecard { version: VERSION, scale: scale.name(), claims: rows };
     let json = serde_json::to_string_pretty(&content).map_err(Exit::failed)?;
-    let write = |name: &str, text: &str| {
-        out.write(name, text.as_bytes())
-            .map_err(|error| Exit::failed(format!("cannot write {}/{name}: {error}", out.path().display())))
-    };
-    write("scorecard.json", &json)?;
-    let page = claims_page(
-        "What the papers say, and what comes out here",
-        &judged.iter().map(|(judged, _)| page_row(judged)).collect::<Vec<_>>(),
-    );
-    write("claims.html", &page)?;
-    if !args.quiet {
-        tell(&format!("page: {}", address(&out.path().join("claims.html"))));
-    }
+    write(out, "scorecard.json", &json)?;
     Ok(has_changed)
+}
+
+/// Writes the page of claims and figures.
+pub(super) fn page(
+    judged: &[(Judged, bool)],
+    figures: &[ClaimFigure],
+    args: &Args,
+    out: &OutputFolder,
+) -> Result<(), Exit> {
+    if judged.is_empty() && figures.is_empty() {
+        return Ok(());
+    }
+    let rows: Vec<ClaimRow> = judged.iter().map(|(judged, _)| page_row(judged)).collect();
+    write(out, PAGE, &claims_page("What the papers say, and what comes out here", &rows, figures))?;
+    if !args.quiet {
+        tell(&format!("page: {}", address(&out.path().join(PAGE))));
+    }
+    Ok(())
+}
+
+fn write(out: &OutputFolder, name: &str, text: &str) -> Result<(), Exit> {
+    out.write(name, text.as_bytes())
+        .map_err(|error| Exit::failed(format!("cannot write {}/{name}: {error}", out.path().display())))
 }
 
 fn cells(Row { judged, before }: &Row) -> Vec<String> {
@@ -115,6 +128,7 @@ fn page_row(judged: &Judged) -> ClaimRow<'_> {
     let single = if let [value] = judged.values.as_slice() { Some(*value) } else { None };
     ClaimRow {
         id: &judged.id,
+        group: paper_title(&judged.group),
         source: &judged.source,
         says: &judged.says,
         reports: &judged.reports,

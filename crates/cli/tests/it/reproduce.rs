@@ -78,6 +78,32 @@ fn what_is_as_before_ends_with_0_and_a_verdict_that_moved_is_named() {
     assert!(fs::read_to_string(folder.path().join("out/claims.html")).unwrap().contains("ten packets"));
 }
 
+const FIGURE: &str = "[[figure]]\nid = 'REM-Fig-3'\nsource = 'Fig 3'\nsays = 'windows'\nlines = ['10pkt', '20pkt']\npanels = [\n\
+    { axes = ['RTT, ms', 'Mbit/s'], x = 'ten: rtt_mean_ms(fixed-window(window=$s))', y = 'ten: throughput_mbit_s(fixed-window(window=$s))', \
+    paper = [{ line = '20pkt', x = '22', y = '11' }, { y = '6', says = 'half' }] },\n\
+    { axes = ['Time, s', 'Mbit/s'], y = 'ten: window_mean(fixed-window(window=$s); throughput_mbit_s)', \
+    capacity = 'ten: window_mean(fixed-window(window=10pkt); capacity_mbit_s)' },\n]\n";
+
+#[test]
+fn a_figure_of_a_paper_is_drawn_from_its_runs_with_the_papers_values() {
+    let folder = repository();
+    fs::write(folder.path().join("claims/reminis.toml"), format!("{CLAIMS}{FIGURE}")).unwrap();
+    let page = |words: &[&str]| {
+        reproduce(folder.path(), &[words, &["--out", words[0]]].concat());
+        fs::read_to_string(folder.path().join(words[0]).join("claims.html")).unwrap()
+    };
+    let drawn = page(&["REM-Fig-3"]);
+    for part in
+        ["<figure id=\"REM-Fig-3\">", "20pkt", "the paper", "half", "capacity", "<polygon", "<polyline"]
+    {
+        assert!(drawn.contains(part), "`{part}` is not in:\n{drawn}");
+    }
+    assert!(!drawn.contains("<table>") && !drawn.contains("NaN"), "only the figure was asked for");
+    // By its place it comes with the claims of that place; a claim alone runs nothing but its own.
+    assert!(page(&["reminis"]).contains("<a href=\"#REM-01\">REM-01</a> <span class=\"hit\">hit</span>"));
+    assert!(!page(&["REM-01"]).contains("<figure"));
+}
+
 #[test]
 fn runs_that_two_claims_share_are_run_once_and_are_there_after_an_interruption() {
     let folder = repository();

@@ -23,8 +23,7 @@
 //! ```
 //!
 //! Source: the NATCP paper, section 5, names wrong feedback as what the idea falls apart on, and leaves the remedy open.
-//! The numbers are ours; docs/fidelity/natcp.md has the measurements that chose them, and what they cost where the reports
-//! are right.
+//! The numbers are ours; docs/decisions/0020 says why it judges so, and what was measured.
 //! Reports that are wrong by less than a factor of two, or too low for each of several flows, are not found.
 //!
 //! | file | concept |

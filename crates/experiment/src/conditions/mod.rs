@@ -13,7 +13,7 @@ pub use table::SECTIONS;
 pub use takes::Takes;
 
 use crate::{Path, PlanFile};
-use cellcc_link::Delay;
+use cellcc_link::{Delay, Queue};
 use cellcc_units::Span;
 use toml::{Table, Value};
 
@@ -157,12 +157,13 @@ impl Condition {
         }
     }
 
-    /// What it means, with the example of its range unless the meaning has one.
+    /// What it means, with the example of its range unless the meaning has one, and each discipline for `{QUEUES}`.
     pub fn help(&self) -> String {
+        let meaning = self.meaning.replace("{QUEUES}", &Queue::forms().join(", "));
         let example = self.takes.range.split_once(", such as ").map_or("", |(_, example)| example);
         match example.contains(',') || example.is_empty() {
-            true => self.meaning.into(),
-            false => format!("{}: {example}", self.meaning),
+            true => meaning,
+            false => format!("{meaning}: {example}"),
         }
     }
 

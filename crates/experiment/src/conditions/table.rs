@@ -53,13 +53,8 @@ const PATH: &[Condition] = &[
     both("rtt", "path.rtt", time("above 0s up to 60s, such as 20ms"))
         .means("Round-trip time without any queue"),
     both("queue", "path.queue", QUEUE).means(
-        "The link's queue: drop-tail with a limit of 3200pkt, 1.5MB, 100ms or unlimited, or \
-         droptail(LIMIT,mark=1ms), drophead(LIMIT), codel(target=5ms,interval=100ms,limit=LIMIT,ecn), \
-         pie(target=15ms,burst=150ms,update=15ms,limit=LIMIT,ecn), \
-         red(min=7.5kB,max=22.5kB,probability=10%,limit=LIMIT,ecn), \
-         fq-codel(target=5ms,interval=100ms,quantum=1514B,queues=1024,limit=LIMIT,ecn) or \
-         abc(target=50ms,eta=98%,delta=133ms,limit=LIMIT); each part of the last five may be left out. \
-         codel(mahimahi) and pie(mahimahi) are Mahimahi's own",
+        "The link's queue: drop-tail with a limit of 3200pkt, 1.5MB, 100ms or unlimited, or one of {QUEUES}; \
+         parts with a key may be left out",
     ),
     both("loss", "path.loss", share("0% to below 100%, such as 1%"))
         .means("Share of data packets lost at random"),

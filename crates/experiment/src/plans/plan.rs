@@ -42,7 +42,7 @@ pub enum PlanError {
     /// Conditions that cannot be varied like this.
     #[error(transparent)]
     Vary(#[from] VaryError),
-    /// A baseline that is none of the schemes.
+    /// A baseline that is not among the schemes.
     #[error("the baseline `{baseline}` is not among the schemes; there are {schemes}")]
     Baseline {
         /// The baseline as given.

@@ -74,7 +74,7 @@ impl Scenario {
     }
 }
 
-/// What a seed draws beside losses and the schemes' random numbers.
+/// What a seed draws besides losses and the schemes' random numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Offset {

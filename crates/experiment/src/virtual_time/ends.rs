@@ -39,7 +39,7 @@ pub trait Ends: Sized {
     /// every call.
     fn next_wake(&self, now: Time) -> Time;
 
-    /// True where the receiving end runs a component of the scheme: it is told of the user's flows and arrivals.
+    /// True where the receiving end runs a component of the scheme: it hears of the user's flows and arrivals.
     fn has_receiver_component(&self) -> bool;
 
     /// The number of the user's flows that are open, this one included, where it has changed.
@@ -66,7 +66,7 @@ pub trait Ends: Sized {
     /// What both ends of the scheme show of their inside.
     fn observe(&self, observed: &mut Observed);
 
-    /// What the reader of the Record must know, beside the scheme's own notes.
+    /// What the reader of the Record must know, besides the scheme's own notes.
     fn notes(&self) -> Vec<String> {
         Vec::new()
     }

@@ -17,7 +17,7 @@ pub(super) struct Flow<E: Ends> {
     pub(super) extra_rtt: Span,
     /// Acknowledgements on the part of the path that this flow does not share, with the advice on them.
     pub(super) on_extra_path: VecDeque<(Time, E::Ack, Option<Advice>)>,
-    /// The user's flows, as the receiving end was told last.
+    /// The user's flows, as the receiving end last heard.
     pub(super) user_flows: u32,
     /// Packets that leave the link after this are no part of the flow's throughput.
     counts_until: Time,

@@ -1,4 +1,4 @@
-//! One figure of what no sender could avoid: use against delay, and schemes beside it.
+//! One figure of what no sender could avoid: use against delay, with the schemes in it.
 
 use crate::figure::{Axis, Figure, Key, Mark, Panel, Shape, Style};
 use crate::figures::HEIGHT_INCHES;

@@ -1,4 +1,4 @@
-//! A scheme beside the line that another one draws when its knob is turned.
+//! A scheme against the line that another one draws when its knob is turned.
 
 use super::UseAndDelay;
 use cellcc_statistics::{FEWEST, mean, percentile_interval, resamples};

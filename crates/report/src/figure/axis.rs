@@ -66,8 +66,21 @@ impl Axis {
 
     /// Delays in milliseconds, by their logarithms, from one of 1, 2, 5 and 10 to another one; what is not above zero is not counted.
     pub fn delay(title: impl Into<String>, delays_ms: impl Iterator<Item = f64> + Clone) -> Self {
-        let delays = delays_ms.filter(|ms| ms.is_finite() && *ms > 0.0);
-        let (low, high) = (delays.clone().fold(f64::INFINITY, f64::min), delays.fold(0.0, f64::max));
+        Self::by_logarithms(title, delays_ms, delay_text)
+    }
+
+    /// Numbers, in the same way.
+    pub fn logarithmic(title: impl Into<String>, values: impl Iterator<Item = f64> + Clone) -> Self {
+        Self::by_logarithms(title, values, crate::tables::number::short)
+    }
+
+    fn by_logarithms(
+        title: impl Into<String>,
+        values: impl Iterator<Item = f64> + Clone,
+        text: fn(f64) -> String,
+    ) -> Self {
+        let values = values.filter(|value| value.is_finite() && *value > 0.0);
+        let (low, high) = (values.clone().fold(f64::INFINITY, f64::min), values.fold(0.0, f64::max));
         let (low, high) = if high > 0.0 { (low, high) } else { (1.0, 1.0) };
         // A marker at the very end would be cut.
         let below = steps().take_while(|step| *step < low * 0.97).last().unwrap_or(low * 0.97);
@@ -75,7 +88,7 @@ impl Axis {
         let inside: Vec<f64> = steps().filter(|step| (below..=above).contains(step)).collect();
         let is_decade = |step: &f64| (libm::log10(*step).round() - libm::log10(*step)).abs() < 1e-6;
         let kept = inside.iter().filter(|step| inside.len() <= MOST_TICKS || is_decade(step));
-        let ticks = kept.map(|&step| (step, delay_text(step))).collect();
+        let ticks = kept.map(|&step| (step, text(step))).collect();
         Self { scale: Scale::Log, ticks, ..Self::linear(title, below, above) }
     }
 

@@ -60,6 +60,12 @@ impl Style {
         Self { colour: None, marker: STAR, dash: 2 }
     }
 
+    /// The same colour with the reference's star: what a paper has, of the same thing.
+    #[must_use]
+    pub const fn starred(self) -> Self {
+        Self { marker: STAR, ..self }
+    }
+
     /// A line of this colour, red, green and blue.
     pub const fn coloured(colour: (u8, u8, u8)) -> Self {
         Self { colour: Some(colour), marker: 0, dash: 0 }

@@ -6,7 +6,7 @@ use crate::figure::{Axis, Figure, Key, Mark, Panel, Shape, Style};
 use crate::figures::time::{POINTS, points, titled};
 use cellcc_experiment::{Curve, Record};
 
-/// Snapshots of one curve: more colours cannot be told apart.
+/// Snapshots of one curve: more colours look alike.
 const MOST_SNAPSHOTS: usize = 40;
 /// Points of one snapshot.
 const MOST_POINTS: usize = 60;

@@ -8,7 +8,7 @@ use crate::flows;
 use cellcc_experiment::{LIMIT, Record, Series};
 use std::collections::BTreeSet;
 
-/// Points of a line on paper: more cannot be told apart in a column.
+/// Points of a line on paper: more would touch in a column.
 pub(crate) const POINTS: usize = 400;
 /// Height of one of several panels on paper.
 const PANEL_INCHES: f64 = 1.8;

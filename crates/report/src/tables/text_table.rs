@@ -20,7 +20,7 @@ use std::fmt::Write as _;
 /// With more traces than this, only averages are printed; a single trace is its own average.
 const MOST_TRACES: usize = 12;
 
-/// Characters of a trace's name beside which the columns of schemes are arranged; a longer one wraps.
+/// Characters of a trace's name; a longer one wraps.
 const LONGEST_TRACE: usize = 30;
 
 /// Characters of `0.0123, 0.0123`, a wide pair of numbers.
@@ -153,7 +153,7 @@ fn no_spread(comparison: &Comparison) -> &'static str {
      a run begins, and when its flows start"
 }
 
-/// A table as text; in a terminal as several, each with a like number of columns, where they do not fit beside each other.
+/// A table as text; in a terminal as several, each with a like number of columns, where they do not fit into one.
 fn drawn(grid: &Grid, style: Style) -> String {
     let Style::Terminal(width) = style else { return drawn_part(grid, 0..grid.columns.len(), None, style) };
     let of_key = |key: usize| {
@@ -242,7 +242,7 @@ fn by_trace(comparison: &Comparison, style: Style) -> String {
     finish(table, style)
 }
 
-/// Whether the rows stand as columns beside the traces' names; the report has the others.
+/// Whether there is a table with a row a trace and a column a row; the report has the others.
 fn fits_by_trace(comparison: &Comparison, style: Style) -> bool {
     let Style::Terminal(width) = style else { return comparison.rows.len() <= MOST_TRACES };
     let length = |text: &str| text.chars().count();

@@ -8,7 +8,6 @@ mod echo;
 mod host_counters;
 #[cfg(all(target_os = "linux", feature = "kernel"))]
 mod join;
-#[cfg(all(target_os = "linux", feature = "kernel"))]
 mod page;
 mod permissions;
 mod serve;
@@ -17,6 +16,8 @@ mod ue;
 mod watch;
 
 use crate::exit::Exit;
+#[cfg(all(target_os = "linux", not(feature = "kernel")))]
+use crate::network::without_kernel as join;
 use cellcc_netassist_client::{CertificateError, ClientSettings, Credentials, Role};
 pub(crate) use service_url::ServiceUrl;
 use std::path::{Path, PathBuf};
@@ -37,7 +38,7 @@ pub(crate) enum Command {
     /// Show what the service reports about its users, again and again.
     Watch(watch::Args),
     /// Give this machine's kernel what the service reports, for `cellcc_natcp`, `cellcc_nacubic` and `cellcc_nabbr`.
-    #[cfg(all(target_os = "linux", feature = "kernel"))]
+    #[cfg(target_os = "linux")]
     Join(join::Args),
     /// Three users of an emulated cell, with and without assistance, and a report; in QUIC no right is needed.
     Demo(demo::Args),
@@ -70,7 +71,7 @@ pub(crate) fn run(command: Command) -> Result<ExitCode, Exit> {
         Command::Permissions(args) => permissions::run(&args),
         Command::Echo(args) => echo::run(&args),
         Command::Watch(args) => watch::run(&args),
-        #[cfg(all(target_os = "linux", feature = "kernel"))]
+        #[cfg(target_os = "linux")]
         Command::Join(args) => join::run(&args),
         Command::Demo(args) => demo::run(&args),
         Command::Ue(args) => ue::run(&args),

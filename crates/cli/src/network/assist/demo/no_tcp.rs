@@ -6,6 +6,6 @@ use cellcc_experiment::Record;
 
 pub(super) fn rounds(_: &Rounds) -> Result<Vec<Record>, Exit> {
     Err(Exit::input(
-        "--transport tcp: only Linux, and a build with the feature `kernel`, has our schemes in its TCP",
+        "--transport tcp: this build has none of our schemes for the kernel's TCP; docs/how-to/kernel.md says how to have it",
     ))
 }

@@ -1,0 +1,42 @@
+//! Stands in the place of what needs libbpf in a build without the feature `kernel`, and says how to have it.
+
+use crate::exit::Exit;
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+/// The arguments of `cellcc tcp` and `cellcc assist join`, which nothing reads.
+#[derive(Debug, clap::Args)]
+#[command(disable_help_flag = true)]
+pub(crate) struct Args {
+    #[arg(hide = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    words: Vec<OsString>,
+}
+
+pub(crate) type Command = Args;
+
+pub(crate) fn run(_: &Args) -> Result<ExitCode, Exit> {
+    Err(Exit::input(
+        "this cellcc was built without the kernel's TCP: on Debian `apt-get install libelf-dev zlib1g-dev`, then \
+         `cargo install --locked --path crates/cli --features kernel`",
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Debug, Parser)]
+    struct Tcp {
+        #[command(flatten)]
+        command: Command,
+    }
+
+    #[test]
+    fn whatever_is_asked_of_the_kernel_the_answer_is_what_to_install() {
+        for words in [&["tcp", "load", "cubic", "--pins", "none"][..], &["tcp", "--help"], &["tcp"]] {
+            let Err(Exit::Input(error)) = run(&Tcp::parse_from(words).command) else { panic!("{words:?}") };
+            assert!(error.to_string().contains("libelf-dev"), "{error}");
+        }
+    }
+}
