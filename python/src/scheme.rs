@@ -54,6 +54,7 @@ impl PythonScheme {
             source: "written in Python".into(),
             parameters: parameters.iter().cloned().map(Into::into).collect(),
             presets: Vec::new(),
+            shows: Vec::new(),
             needs: Needs::NOTHING,
             build: Arc::new(move |arguments, context| {
                 let values = parameters.iter().map(|parameter| (&*parameter.name, arguments.get(parameter)));

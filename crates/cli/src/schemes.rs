@@ -3,7 +3,7 @@
 use crate::exit::{Exit, print};
 use crate::grid;
 use crate::terminal;
-use cellcc_control::{Preset, SchemeInfo};
+use cellcc_control::{Preset, SchemeInfo, ShownValue};
 use cellcc_report::TableFormat;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -141,6 +141,13 @@ fn described(schemes: &[&SchemeInfo]) -> String {
                 parameter.name, parameter.default, parameter.meaning, parameter.expected, parameter.source
             );
             describe_presets(&mut text, info, &parameter.name);
+        }
+        if !info.shows.is_empty() {
+            text.push_str("\n  In series and plots:\n");
+        }
+        for ShownValue { name, meaning, states } in &info.shows {
+            let states = if states.is_empty() { String::new() } else { format!(": {}", states.join(", ")) };
+            let _ = writeln!(text, "      {name}: {meaning}{states}");
         }
         text.push('\n');
     }

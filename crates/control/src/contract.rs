@@ -2,6 +2,7 @@
 
 use crate::Rtt;
 use crate::message::{Feedback, Signal, Verdict};
+use crate::shown::SWITCH;
 use cellcc_assist::Advice;
 use cellcc_units::{Bytes, Rate, Span, Time};
 use serde::{Deserialize, Serialize};
@@ -317,7 +318,7 @@ impl RateSample {
 
 /// Records what a scheme shows of its inside.
 pub trait Observer {
-    /// A number at this moment. `unit` is part of the name in the Record (`dtt`, `ms` becomes `dtt_ms`); empty for none.
+    /// A number at this moment; [`SchemeInfo::shows`](crate::SchemeInfo::shows) says what it means. `unit` is part of the name in the Record (`dtt`, `ms` becomes `dtt_ms`); empty for none.
     fn value(&mut self, name: &'static str, unit: &'static str, value: f64);
     /// The state that the scheme is in: its number in `names`, which the Record has, counts from zero.
     fn state(&mut self, name: &'static str, _names: &'static [&'static str], number: usize) {
@@ -325,7 +326,7 @@ pub trait Observer {
     }
     /// A state that is on or off: 1 or 0 in the Record.
     fn switch(&mut self, name: &'static str, on: bool) {
-        self.state(name, &["off", "on"], on.into());
+        self.state(name, &SWITCH, on.into());
     }
     /// The delay that the scheme aims at: `dtt_ms` in the Record, whose metric D3 divides the mean RTT by it.
     fn delay_target(&mut self, target: Span) {

@@ -3,6 +3,7 @@
 use crate::contract::{Context, Controller};
 use crate::parameter::{Arguments, ParameterInfo};
 use crate::receiver::ReceiverComponent;
+use crate::shown::ShownValue;
 use cellcc_assist::AdviceRequest;
 use cellcc_units::split_outside_parentheses;
 use std::borrow::Cow;
@@ -22,6 +23,8 @@ pub struct SchemeInfo {
     pub parameters: Vec<ParameterInfo>,
     /// Values under one name; at most one preset of a scheme is in force.
     pub presets: Vec<Preset>,
+    /// What the values mean that its two ends show to an [`Observer`](crate::Observer).
+    pub shows: Vec<ShownValue>,
     /// What it needs beside a path; a driver that cannot give it refuses the scheme by name.
     pub needs: Needs,
     /// Builds the controller.

@@ -34,6 +34,7 @@ mod parameter;
 mod receiver;
 mod registry;
 mod rtt;
+mod shown;
 
 pub use cellcc_assist::{Advice, AdviceClass, AdviceRequest, AdviceRoute, MinRttParts, ReportSource};
 pub use contract::{
@@ -52,3 +53,4 @@ pub use parameter::{Arguments, Assignment, Parameter, ParameterInfo};
 pub use receiver::{Arrival, ReceiverComponent};
 pub use registry::{Registry, Scheme, SchemeError};
 pub use rtt::Rtt;
+pub use shown::ShownValue;

@@ -2,7 +2,9 @@
 "use strict";
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
+  const apart = data.apart ?? []; // traces whose series are in a file of their own, next to the page
   const charts = new Map(); // element -> chart
+  const waiting = new Map(); // element -> what draws it
   const state = { chosen: new Set(), picks: {}, from: null, to: null, filter: "", sort: null, more: false };
   const MOST_TOOLTIP_ROWS = 12;
   const MOST_LABELS = 40; // with more points most labels have no place
@@ -25,7 +27,7 @@
   };
   const number = (value) => (value == null ? "–" : String(Number(value.toPrecision(4))));
   const escape = (text) => text.replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`);
-  const narrow = () => document.documentElement.clientWidth < 640;
+  const widestLabel = () => (document.documentElement.clientWidth < 640 ? 110 : 240);
   // Numbers at even steps come as the first, the step and how many there are.
   const numbers = (column) => (Array.isArray(column) ? column : Array.from({ length: column.count }, (_, index) => column.from + index * column.step));
   const pointsOf = (mark) => {
@@ -74,7 +76,7 @@
   function buildControls() {
     for (const form of all("[data-controls]")) {
       const controls = form.dataset.controls.split(" ").map((name) => {
-        const choices = [...new Set(data.figures.filter(({ pick }) => name in pick).map(({ pick }) => pick[name]))];
+        const choices = [...new Set([...data.figures.map(({ pick }) => pick[name]), ...(name === "series" ? apart : [])])].filter(Boolean);
         if (choices.length) state.picks[name] ??= choices[0];
         const change = (event) => pick(name, event.target.value);
         const control = choices.length > 3 || name === "view" || name === "series" ? select(name, choices) : radios(name, choices);
@@ -99,6 +101,8 @@
     drawAll();
   }
 
+  const hasChoice = (name, choice) => data.figures.some(({ pick }) => pick[name] === choice) || (name === "series" && apart.includes(choice));
+
   const figuresOf = (slot) => data.figures.filter((figure) => figure.slot === slot
     && Object.entries(figure.pick).every(([name, choice]) => state.picks[name] === choice));
 
@@ -111,19 +115,33 @@
       for (const element of all(".chart", slot)) {
         charts.get(element)?.dispose();
         charts.delete(element);
+        waiting.delete(element);
       }
       slot.replaceChildren(...figures.map((figure) => frame(slot, figure)));
       slot.shape = shape;
     }
-    slot.hidden = figures.length === 0;
-    for (const heading of all(`[data-for="${slot.dataset.slot}"], [data-with="${slot.dataset.slot}"]`)) heading.hidden = slot.hidden;
     figures.forEach((figure, index) => {
       const outer = slot.children[index];
-      if (outer.tagName === "DETAILS" && !outer.open) return;
-      all(".chart", outer).forEach((element, panel) => drawPanel(element, figure, figure.panels[panel]));
+      const isOfChosen = ({ k }) => isChosen(data.keys[figure.keys][k]);
+      outer.hidden = "folded" in slot.dataset && !figure.panels.some(({ marks }) => marks.some(isOfChosen));
+      all(".chart", outer).forEach((element, panel) => waiting.set(element, () => drawPanel(element, figure, figure.panels[panel])));
       for (const table of all(".cells", outer)) drawCells(table, figure.panels[0]);
     });
+    slot.hidden = [...slot.children].every((child) => child.hidden);
+    for (const heading of all(`[data-for="${slot.dataset.slot}"], [data-with="${slot.dataset.slot}"]`)) heading.hidden = slot.hidden;
   }
+
+  // A chart far from the window is drawn when it comes near: twenty schemes are thousands of lines.
+  const isNear = (element) => {
+    const { top, bottom, height } = element.getBoundingClientRect();
+    return height > 0 && bottom > -innerHeight && top < 2 * innerHeight;
+  };
+  const drawNear = () => drawThese([...waiting.keys()].filter(isNear));
+  const drawThese = (elements) => elements.forEach((element) => {
+    const draw = waiting.get(element);
+    waiting.delete(element);
+    draw?.();
+  });
 
   function frame(slot, figure) {
     if (figure.panels[0].marks[0]?.c) return create("figure", { class: "scroll", tabindex: 0 }, create("table", { class: "cells" }));
@@ -133,7 +151,7 @@
     outer.append(saving(slot, outer));
     if ("folded" in slot.dataset) {
       const details = create("details", {}, create("summary", {}, figure.title), outer);
-      details.addEventListener("toggle", () => drawSlot(slot));
+      details.addEventListener("toggle", drawNear);
       return details;
     }
     if ("titled" in slot.dataset) outer.prepend(create("h3", {}, figure.title));
@@ -159,6 +177,7 @@
 
   // All panels of a figure as one drawing, one below the other.
   function drawing(outer) {
+    drawThese(all(".chart", outer));
     const panels = all(".chart", outer).map((element) => charts.get(element));
     const width = Math.max(...panels.map((chart) => chart.getWidth()));
     let height = 0;
@@ -179,16 +198,16 @@
 
   // ---------------------------------------------------------------- a panel
 
-  function axis({ title, scale, from, to, leftwards, ticks }, isVertical) {
+  function axis({ title, scale, from, to, leftwards, ticks }, isVertical, fitsChosen) {
     const { ink, quiet, line } = theme();
     const values = ticks?.map(([value]) => value);
     const texts = new Map(ticks);
     const time = scale === "time";
     const custom = values ? { customValues: values } : {};
     return {
-      type: scale === "log" ? "log" : "value", inverse: leftwards, min: time ? state.from ?? from : from, max: time ? state.to ?? to : to,
+      type: scale === "log" ? "log" : "value", inverse: leftwards, min: time ? state.from ?? from : from, max: time ? state.to ?? to : fitsChosen ? null : to,
       name: isVertical ? "" : title, nameLocation: "middle", nameGap: 30, nameTextStyle: { color: quiet, fontSize: 13 }, position: isVertical ? "left" : undefined,
-      axisLine: { show: true, lineStyle: { color: quiet } },
+      axisLine: { show: true, onZero: false, lineStyle: { color: quiet } },
       axisTick: { show: true, lineStyle: { color: quiet }, ...custom },
       axisLabel: { color: ink, fontSize: 12, hideOverlap: true, formatter: (value) => texts.get(value) ?? number(value), ...custom, ...(isVertical && !values ? { showMinLabel: from === 0, showMaxLabel: false } : {}) },
       splitLine: { show: !time, lineStyle: { color: line, width: 1 }, ...custom },
@@ -205,11 +224,12 @@
     const colour = chosen ? key.colour ?? ink : faint;
     const common = { name: labelOf(figure, mark), color: colour, data: pointsOf(mark), z: chosen ? 3 : 2, emphasis: { disabled: true } };
     const marker = { symbol: `path://${data.markers[key.marker]}`, symbolKeepAspect: true };
-    const line = { ...common, type: "line", showSymbol: false, triggerLineEvent: true, lineStyle: { color: colour, width: chosen ? 1.8 : 1, type: data.dashes[key.dash].length ? data.dashes[key.dash] : "solid" } };
+    const line = { ...common, type: "line", showSymbol: false, triggerLineEvent: true, lineStyle: { color: colour, width: chosen ? 1.8 : 1, type: data.dashes[key.dash].length ? data.dashes[key.dash] : "solid" }, step: panel.x.scale === "time" && panel.y.ticks ? "end" : false };
     switch (mark.s) {
       case "points": {
         const place = places?.get(mark);
-        const label = { show: chosen && place != null, formatter: "{a}", position: place ?? "right", distance: 6, color: ink, fontSize: 12, width: narrow() ? 110 : 240, overflow: "truncate", backgroundColor: paper, padding: [0, 2] };
+        const label = { show: chosen && place != null, formatter: "{a}", position: place ?? "right", distance: 6, color: ink, fontSize: 12, backgroundColor: paper, padding: [0, 2],
+          ...(common.name.length * 7 > widestLabel() ? { width: widestLabel(), overflow: "truncate" } : {}) };
         const bars = (mark.i ?? []).flatMap(([across, along], index) => {
           const [x, y] = pointsOf(mark)[index];
           return [...(across ? [[across[0], y], [across[1], y], [null, null]] : []), ...(along ? [[x, along[0]], [x, along[1]], [null, null]] : [])];
@@ -239,7 +259,9 @@
       animation: false, textStyle: { fontFamily: getComputedStyle(document.body).fontFamily },
       title: { text: title, left: 0, top: 0, textStyle: { fontSize: 13, fontWeight: 600, color: ink, width: element.clientWidth, overflow: "truncate" } },
       grid: { left: 4, right: 24, top: 34, bottom: 46, outerBoundsMode: "same", outerBoundsContain: "axisLabel" },
-      xAxis: axis(panel.x, false), yAxis: axis(panel.y, true), series,
+      xAxis: axis(panel.x, false), series,
+      // Over time only what is chosen is drawn: the axis fits it.
+      yAxis: axis(panel.y, true, panel.x.scale === "time" && !panel.y.ticks && state.chosen.size > 0),
       tooltip: { confine: true, backgroundColor: paper, borderColor: line, textStyle: { color: ink, fontSize: 12 }, transitionDuration: 0,
         trigger: together ? "axis" : "item", axisPointer: { type: "line", lineStyle: { color: quiet } },
         formatter: together ? (items) => describeAll(panel, items) : (item) => describe(panel, item, series[item.seriesIndex].mark) },
@@ -252,7 +274,10 @@
   }
 
   // A heat map is a table: it can be read aloud, and scrolls.
-  function drawCells(table, { x, y, marks: [mark] }) {
+  function drawCells(table, panel) {
+    if (table.shown === panel) return;
+    table.shown = panel;
+    const { x, y, marks: [mark] } = panel;
     const name = ([, text], scope) => create("th", { scope }, create("span", {}, text));
     const head = create("tr", {}, create("td"), ...x.ticks.map((tick) => name(tick, "col")));
     const rows = y.ticks.map((tick) => create("tr", {}, name(tick, "row"), ...x.ticks.map(() => create("td"))));
@@ -261,9 +286,19 @@
       const cell = rows[up].children[across + 1];
       cell.textContent = text;
       cell.style.background = `color-mix(in srgb, var(--focus) ${Math.round(shade * 70)}%, transparent)`;
+      cell.tabIndex = -1;
       cell.addEventListener("click", () => only(data.keys[0][across].group, y.ticks[up][1]));
     });
     table.replaceChildren(create("thead", {}, head), create("tbody", {}, ...rows.reverse()));
+    rows[0].cells[1].tabIndex = 0; // the keyboard enters here, and moves by arrows
+    table.onkeydown = (event) => {
+      const { key, target } = event;
+      const step = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[key];
+      if (key === "Enter") target.click();
+      if (!step) return;
+      event.preventDefault();
+      rows[target.parentElement.sectionRowIndex + step[1]]?.cells[target.cellIndex + step[0]]?.focus();
+    };
   }
 
   // On paper the style sheet fits a figure to the page, which a drawing without a view box refuses.
@@ -301,7 +336,7 @@
     const chosen = points.filter((mark) => isChosen(data.keys[figure.keys][mark.k]));
     return new Map(chosen.length > MOST_LABELS ? [] : chosen.map((mark) => {
       const [left, top] = centres.get(mark);
-      const wide = Math.min(labelOf(figure, mark).length * 7, narrow() ? 110 : 240);
+      const wide = Math.min(labelOf(figure, mark).length * 7, widestLabel());
       const box = (from, middle) => ({ mark, left: from, right: from + wide, top: middle - LINE / 2, bottom: middle + LINE / 2 });
       const boxes = { right: box(left + GAP, top), left: box(left - GAP - wide, top), top: box(left - wide / 2, top - GAP - 4), bottom: box(left - wide / 2, top + GAP + 4) };
       const isFree = (a) => a.left >= 0 && a.right <= width && a.top >= -GAP
@@ -352,12 +387,47 @@
     [from.value, to.value] = [state.from ?? 0, state.to ?? number(wholeRun())];
   }
 
+  // ---------------------------------------------------------------- files next to the page
+
+  // A page that is opened from a disk may not read files, but may load scripts of the same folder: they call cellccPart.
+  const load = (name) => new Promise((resolve, reject) => {
+    const script = create("script", { src: name });
+    script.addEventListener("load", resolve);
+    script.addEventListener("error", reject);
+    document.head.append(script);
+  });
+
+  let sheets = null; // by trace, the figures as text
+  let loading = null;
+  globalThis.cellccPart = ({ info, series }) => {
+    if (info) describeRun(info);
+    if (series) sheets = series;
+  };
+
+  function describeRun({ started, command, host, jobs, wall_time_s }) {
+    const words = command.map((word) => (/^[\w./=:,@%+-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`));
+    byId("made").append(` · ${started} · ${host.os} ${host.arch}, ${jobs} of ${host.cpus} processors · ${number(wall_time_s)} s · `, create("code", {}, words.join(" ")));
+  }
+
+  // Fetches the series of the chosen trace, where they are not in the page, and draws again.
+  function fetchSeries() {
+    const trace = state.picks.series;
+    if (!apart.includes(trace) || data.figures.some(({ pick }) => pick.series === trace)) return;
+    loading ??= load("report-series.js");
+    loading.then(() => {
+      const { keys, figures } = JSON.parse(sheets[trace]);
+      data.figures.push(...figures.map((figure) => ({ ...figure, keys: figure.keys + data.keys.length })));
+      data.keys.push(...keys);
+      drawAll();
+    }).catch(() => { byId("missing").textContent = "The series of this trace are in report-series.js, which is not next to this page."; });
+  }
+
   // ---------------------------------------------------------------- all runs
 
   // Only this scheme, on this trace where the page has it.
   function only(group, trace) {
     state.chosen = new Set([group]);
-    for (const name of ["view", "series"]) if (data.figures.some(({ pick }) => pick[name] === trace)) pick(name, trace);
+    for (const name of ["view", "series"]) if (hasChoice(name, trace)) pick(name, trace);
     drawAll();
   }
 
@@ -408,7 +478,7 @@
   function readAddress() {
     const words = new URLSearchParams(location.hash.slice(1));
     for (const [name, choice] of words) {
-      if (data.figures.some(({ pick }) => pick[name] === choice)) state.picks[name] = choice;
+      if (hasChoice(name, choice)) state.picks[name] = choice;
       if (name === "from" || name === "to") state[name] = Number(choice) || 0;
       if (name === "filter") state.filter = choice;
     }
@@ -426,9 +496,12 @@
     writeAddress();
     showZoom();
     all("[data-slot]").forEach(drawSlot);
+    drawNear();
+    fetchSeries();
   }
 
   function start() {
+    if (data.apart) load("run-info.js").catch(() => {});
     if (data.figures.length === 0) return;
     readAddress();
     buildLegend();
@@ -443,6 +516,8 @@
     byId("runs").querySelector("[name=more]").addEventListener("click", () => { state.more = true; drawRuns(); });
     drawAll();
     echarts.connect("time");
+    addEventListener("scroll", drawNear, { passive: true });
+    addEventListener("beforeprint", () => drawThese([...waiting.keys()].filter((element) => element.offsetHeight > 0)));
     addEventListener("resize", () => charts.forEach((chart, element) => { chart.resize(); scalable(element, chart); }));
     // Other colours; paper has those of a light screen.
     for (const query of ["(prefers-color-scheme: dark)", "print"]) matchMedia(query).addEventListener("change", drawAll);

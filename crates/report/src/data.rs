@@ -13,11 +13,16 @@ use crate::figures::time::{Detail, first_runs, inside, over_time, quantities};
 use crate::tables::column::{
     COLUMNS, Column, QUEUEING_MEAN, QUEUEING_P95, RTT_MEAN, RTT_P95, THROUGHPUT, UTILISATION, utilisation,
 };
+use rayon::prelude::*;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Values of all time series together: at about five characters each, a third of the report's 5 MB.
+/// Values of all time series in a page by itself: at about five characters each, a third of the report's 5 MB.
 const SERIES_VALUES: usize = 300_000;
+/// The same in a page that has others next to it: of twenty schemes on sixty traces it takes 3 MB at most.
+const SERIES_VALUES_IN_FOLDER: usize = 70_000;
+/// Values of all time series in the file next to the page: about 40 MB.
+const VALUES_APART: usize = 8_000_000;
 /// A time series of fewer points than this shows too little: then fewer traces are kept.
 const FEWEST_POINTS: usize = 400;
 /// A time series of more points than this does not look different.
@@ -34,7 +39,7 @@ const MOST_CURVES: usize = 24;
 const MOST_RUNS: usize = 5_000;
 /// Steps of a cumulative distribution: averaged, and for one trace.
 const CDF_STEPS: usize = 200;
-const CDF_STEPS_OF_TRACE: usize = 40;
+const CDF_STEPS_OF_TRACE: usize = 30;
 
 /// The scatter plot's delays: the quantity, its statistic, and the column. The first ones are shown first.
 const DELAYS: [(&str, &str, usize); 4] = [
@@ -51,13 +56,22 @@ pub(crate) struct Data {
     dashes: [&'static [u32]; 4],
     /// What the legend chooses among, by group.
     lines: Vec<Key>,
-    /// The keys of figures: each list once.
-    keys: Vec<Vec<Key>>,
-    figures: Vec<Placed>,
+    #[serde(flatten)]
+    sheet: Sheet,
     runs: Runs,
+    /// Traces whose series stand in the file next to the page; `null`: there is no folder.
+    apart: Option<Vec<String>>,
     /// What was left out of the file, as sentences.
     #[serde(skip)]
     pub(crate) left_out: Vec<String>,
+}
+
+/// Figures and their keys.
+#[derive(Serialize, Default)]
+struct Sheet {
+    /// Each list once.
+    keys: Vec<Vec<Key>>,
+    figures: Vec<Placed>,
 }
 
 /// A figure, the place on the page that it belongs to, and for which choices it is shown there.
@@ -66,7 +80,7 @@ struct Placed {
     slot: &'static str,
     pick: BTreeMap<&'static str, String>,
     title: String,
-    /// Its place in [`Data::keys`].
+    /// Its place in [`Sheet::keys`].
     keys: usize,
     columns: usize,
     panels: Vec<Panel>,
@@ -108,29 +122,7 @@ impl Runs {
     }
 }
 
-impl Data {
-    pub(crate) fn new(comparison: &Comparison, columns: &[&Column]) -> Self {
-        let mut data = Self {
-            markers: markers(),
-            dashes: dashes(),
-            lines: comparison.lines.clone(),
-            keys: Vec::new(),
-            figures: Vec::new(),
-            runs: Runs::new(comparison, columns),
-            left_out: Vec::new(),
-        };
-        if !comparison.rows.is_empty() {
-            data.add_views(comparison);
-            for column in columns {
-                if let Some(figure) = heat_map(comparison, column) {
-                    data.add("heat", [("cells", column.axis().as_str())], figure);
-                }
-            }
-            data.add_series(comparison);
-        }
-        data
-    }
-
+impl Sheet {
     fn add<const N: usize>(&mut self, slot: &'static str, pick: [(&'static str, &str); N], figure: Figure) {
         let known = self.keys.iter().position(|keys| *keys == figure.keys);
         let keys = known.unwrap_or_else(|| {
@@ -140,6 +132,43 @@ impl Data {
         let pick = pick.into_iter().map(|(name, choice)| (name, choice.to_owned())).collect();
         let Figure { title, panels, columns, notes, .. } = figure;
         self.figures.push(Placed { slot, pick, title, keys, columns: columns.max(1), panels, notes });
+    }
+
+    /// What is over time on a trace, of the first seed.
+    fn add_series(&mut self, comparison: &Comparison, trace: Trace, detail: Detail, most_curves: usize) {
+        let pick = [("series", trace.name)];
+        self.add("time", pick, over_time(comparison, trace, &quantities(), detail));
+        for figure in inside(comparison, trace, detail) {
+            self.add("inside", pick, figure);
+        }
+        for (_, figure) in curves(comparison, trace).into_iter().take(most_curves) {
+            self.add("curves", pick, figure);
+        }
+    }
+}
+
+impl Data {
+    /// What a page by itself shows or, `in_folder`, one that has the file [`series_script`] next to it.
+    pub(crate) fn new(comparison: &Comparison, columns: &[&Column], in_folder: bool) -> Self {
+        let mut data = Self {
+            markers: markers(),
+            dashes: dashes(),
+            lines: comparison.lines.clone(),
+            sheet: Sheet::default(),
+            runs: Runs::new(comparison, columns),
+            apart: in_folder.then(Vec::new),
+            left_out: Vec::new(),
+        };
+        if !comparison.rows.is_empty() {
+            data.add_views(comparison);
+            for column in columns {
+                if let Some(figure) = heat_map(comparison, column) {
+                    data.sheet.add("heat", [("cells", column.axis().as_str())], figure);
+                }
+            }
+            data.add_series(comparison);
+        }
+        data
     }
 
     /// The averages first, then traces one by one.
@@ -161,64 +190,115 @@ impl Data {
                 for got in gets(comparison) {
                     let picks =
                         [("view", name), ("delay", delay), ("statistic", statistic), ("vertical", got.title)];
-                    self.add("scatter", picks, scatter(comparison, view, &COLUMNS[column], got));
+                    self.sheet.add("scatter", picks, scatter(comparison, view, &COLUMNS[column], got));
                 }
             }
             let steps = if view == View::All { CDF_STEPS } else { CDF_STEPS_OF_TRACE };
             for (delay, which) in [("RTT", delays::RTT), ("queueing", delays::QUEUEING)] {
-                self.add(
+                self.sheet.add(
                     "cdf",
                     [("view", name), ("delay", delay)],
                     cumulative(comparison, view, which, steps),
                 );
             }
             if let Some((_, figure)) = sweep(comparison, view) {
-                self.add("sweep", [("view", name)], figure);
+                self.sheet.add("sweep", [("view", name)], figure);
             }
         }
     }
 
     /// What is over time, of the first seed on some traces.
     fn add_series(&mut self, comparison: &Comparison) {
+        let places = Places::new(comparison, self.apart.is_some());
+        for &trace in &places.within {
+            self.sheet.add_series(comparison, trace, places.detail, places.most_curves);
+        }
+        if let Some(apart) = &mut self.apart {
+            apart.extend(places.apart.iter().map(|trace| trace.name.to_owned()));
+        }
+        self.left_out.extend(places.left_out(comparison, self.apart.is_some()));
+    }
+}
+
+/// Where the time series of each trace stand, and in what detail.
+struct Places<'a> {
+    /// In the page.
+    within: Vec<Trace<'a>>,
+    /// In the file next to the page; nowhere, for a page by itself.
+    apart: Vec<Trace<'a>>,
+    /// Traces that have series.
+    all: usize,
+    detail: Detail,
+    most_curves: usize,
+}
+
+impl<'a> Places<'a> {
+    fn new(comparison: &Comparison<'a>, in_folder: bool) -> Self {
+        let values = if in_folder { SERIES_VALUES_IN_FOLDER } else { SERIES_VALUES };
         let with_series = |trace: &&Trace| first_runs(comparison, **trace).next().is_some();
         let traces: Vec<Trace> = comparison.traces.iter().filter(with_series).copied().collect();
         let columns = |&trace: &Trace| {
             first_runs(comparison, trace).map(|(.., run)| run.series.columns.len()).sum::<usize>()
         };
         let columns_per_trace = traces.iter().map(columns).max().unwrap_or(0).max(1);
-        let affordable = (SERIES_VALUES / (columns_per_trace * FEWEST_POINTS)).clamp(1, MOST_SERIES_TRACES);
-        let kept = spread(traces.len(), affordable);
-        let points = (SERIES_VALUES / (columns_per_trace * kept.len().max(1))).min(MOST_POINTS);
-        self.left_out.extend(left_out_of_series(comparison, traces.len(), kept.len()));
-        let runs = traces.iter().flat_map(|&trace| first_runs(comparison, trace));
-        let longest = runs.flat_map(|(.., run)| &run.series.columns).map(|column| column.values.len()).max();
-        if longest.unwrap_or(0) > points {
-            self.left_out.push(format!(
-                "Each line is thinned to {points} points that keep every minimum and maximum; the full ones are in the folder series/."
-            ));
-        }
-        let detail = Detail { points, flows: MOST_FLOWS };
-        let most_curves = (MOST_CURVES / kept.len().max(1)).max(1);
-        let mut curves_of_trace = 0;
-        for trace in kept.into_iter().map(|index| traces[index]) {
-            let pick = [("series", trace.name)];
-            self.add("time", pick, over_time(comparison, trace, &quantities(), detail));
-            for figure in inside(comparison, trace, detail) {
-                self.add("inside", pick, figure);
-            }
-            let all = curves(comparison, trace);
-            curves_of_trace = curves_of_trace.max(all.len());
-            for (_, figure) in all.into_iter().take(most_curves) {
-                self.add("curves", pick, figure);
-            }
-        }
-        if curves_of_trace > most_curves {
-            self.left_out.push(format!(
-                "Curves are shown of the first {most_curves} of {curves_of_trace} flows and schemes of a trace; all are in the \
-                 folder curves/."
-            ));
+        let affordable = |values: usize| values / (columns_per_trace * FEWEST_POINTS);
+        let within = spread(traces.len(), affordable(values).clamp(1, MOST_SERIES_TRACES));
+        let others: Vec<Trace> =
+            (0..traces.len()).filter(|at| !within.contains(at)).map(|at| traces[at]).collect();
+        let apart = spread(others.len(), affordable(VALUES_APART));
+        let points = values / (columns_per_trace * within.len().max(1));
+        Self {
+            most_curves: (MOST_CURVES / within.len().max(1)).max(1),
+            within: within.into_iter().map(|at| traces[at]).collect(),
+            apart: apart.into_iter().map(|at| others[at]).collect(),
+            all: traces.len(),
+            detail: Detail { points: points.min(MOST_POINTS), flows: MOST_FLOWS },
         }
     }
+
+    /// What of the series is not shown, as sentences.
+    fn left_out(&self, comparison: &Comparison, in_folder: bool) -> Vec<String> {
+        if self.all == 0 {
+            return vec!["The Records came without time series.".into()];
+        }
+        let mut sentences = Vec::new();
+        let mut say = |is_so: bool, sentence: String| sentences.extend(is_so.then_some(sentence));
+        let shown = self.within.len() + if in_folder { self.apart.len() } else { 0 };
+        let (all, seeds, points) = (self.all, comparison.seeds.len(), self.detail.points);
+        say(shown < all, format!("Time series are shown for {shown} of {all} traces, spread evenly."));
+        say(seeds > 1, format!("Time series are of the first of {seeds} seeds."));
+        let runs = || comparison.rows.iter().flat_map(|&row| comparison.runs_of(row));
+        let flows = runs().map(|run| run.flows.len()).max().unwrap_or(0);
+        say(flows > MOST_FLOWS, format!("Time series are of the first {MOST_FLOWS} flows of a run."));
+        let longest = runs().flat_map(|run| &run.series.columns).map(|column| column.values.len()).max();
+        let thinned = format!("Each line is thinned to {points} points that keep every minimum and maximum.");
+        say(longest.unwrap_or(0) > points, thinned);
+        if !sentences.is_empty() {
+            sentences.push("All are in the folder series/.".into());
+        }
+        let curves = |&trace: &Trace| curves(comparison, trace).len();
+        let (most, all) = (self.most_curves, self.within.iter().map(curves).max().unwrap_or(0));
+        if all > most {
+            sentences.push(format!(
+                "Curves are shown of the first {most} of {all} flows and schemes of a trace; all are in the folder curves/."
+            ));
+        }
+        sentences
+    }
+}
+
+/// The file next to a page in a folder: a script, as a page that is opened from a disk may not read files; `None` where the page has
+/// all series. It hands over the figures of each trace as text, of which the page reads what it shows.
+pub(crate) fn series_script(comparison: &Comparison) -> Option<String> {
+    let Places { apart, detail, most_curves, .. } = Places::new(comparison, true);
+    let sheet = |trace: &Trace| {
+        let mut sheet = Sheet::default();
+        sheet.add_series(comparison, *trace, detail, most_curves);
+        (trace.name.to_owned(), serde_json::to_string(&sheet).expect("the keys are strings"))
+    };
+    let sheets: BTreeMap<String, String> = apart.par_iter().map(sheet).collect();
+    let json = serde_json::to_string(&sheets).expect("the keys are strings");
+    (!sheets.is_empty()).then(|| format!("cellccPart({{\"series\": {json}}});\n"))
 }
 
 /// What schemes get, the first one shown first; a share of links that nobody knows is not known, either.
@@ -232,29 +312,4 @@ fn gets(comparison: &Comparison) -> Vec<&'static Column> {
         both.filter(|column| is_known || column.title != COLUMNS[UTILISATION].title).collect();
     gets.sort_by_key(|column| column.title != first.title);
     gets
-}
-
-fn left_out_of_series(comparison: &Comparison, traces: usize, kept: usize) -> Vec<String> {
-    if traces == 0 {
-        return vec!["The Records came without time series.".into()];
-    }
-    let mut sentences = Vec::new();
-    if kept < traces {
-        sentences.push(format!(
-            "Time series are shown for {kept} of {traces} traces, spread evenly; all are in the folder series/."
-        ));
-    }
-    if comparison.seeds.len() > 1 {
-        sentences.push(format!(
-            "Time series are of the first of {} seeds; all are in the folder series/.",
-            comparison.seeds.len()
-        ));
-    }
-    let flows = comparison.rows.iter().flat_map(|&row| comparison.runs_of(row)).map(|run| run.flows.len());
-    if flows.max().unwrap_or(0) > MOST_FLOWS {
-        sentences.push(format!(
-            "Time series are of the first {MOST_FLOWS} flows of a run; all are in the folder series/."
-        ));
-    }
-    sentences
 }

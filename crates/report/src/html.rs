@@ -9,7 +9,7 @@ use crate::tables::column::columns;
 use crate::tables::grid::{self, Grid};
 use crate::tables::text_table::{footnotes, headline};
 use crate::tables::wrap::parts;
-use cellcc_experiment::{Record, TRANSFER};
+use cellcc_experiment::{Record, SCHEMA_VERSION, TRANSFER};
 use cellcc_units::Span;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -22,10 +22,11 @@ const ECHARTS: &str = include_str!("../assets/echarts.common.min.js");
 /// Distinct values of a condition that the heading names; more are counted.
 const MOST_NAMED: usize = 3;
 
-pub(crate) fn html(title: &str, records: &[Record], baseline: Option<&str>) -> String {
+/// A page by itself or, `in_folder`, one with other files next to it.
+pub(crate) fn html(title: &str, records: &[Record], baseline: Option<&str>, in_folder: bool) -> String {
     let comparison = Comparison::new(records);
     let shown = columns(records);
-    let data = Data::new(&comparison, &shown);
+    let data = Data::new(&comparison, &shown, in_folder);
     let title = if title.trim().is_empty() { "Comparison of congestion control" } else { title };
     let json = serde_json::to_string(&data).expect("the data have only string keys");
     let averages = grid::averages(&comparison, &shown, None);
@@ -45,6 +46,7 @@ pub(crate) fn html(title: &str, records: &[Record], baseline: Option<&str>) -> S
             ("relative", &(relative_tables(&relative) + &titled_tables(&fidelity))),
             ("notes", &list(&notes)),
             ("left_out", &list(&data.left_out)),
+            ("made_of", &escape(&made_of(records))),
             ("style", STYLE),
             // "<" opens a tag that could end the script; as \u003c it is the same JSON.
             ("data", &json.replace('<', "\\u003c")),
@@ -70,28 +72,17 @@ fn fill(template: &str, texts: &[(&str, &str)]) -> String {
     page
 }
 
-/// What all runs have in common, in one line. Of transfers nobody has planned the path, where it has no RTT, nor drawn a seed.
+/// What all runs have in common, in one line. Of transfers nobody has planned the path, where it has no RTT.
 fn conditions(records: &[Record]) -> String {
-    let is_planned = |run: &&Record| run.scenario.driver != TRANSFER;
-    let has_path = |run: &&Record| is_planned(run) || !run.scenario.path.rtt.is_zero();
-    let distinct = |is_known: &dyn Fn(&&Record) -> bool, value: fn(&Record) -> String| {
-        let mut values = Vec::new();
-        let mut seen = BTreeSet::new();
-        for value in of_schemes(records).filter(is_known).map(value) {
-            if seen.insert(value.clone()) {
-                values.push(value);
-            }
-        }
-        if values.len() > MOST_NAMED { format!("{} different", values.len()) } else { values.join(", ") }
-    };
-    let all = |_: &&Record| true;
+    let has_path = |run: &Record| is_planned(run) || !run.scenario.path.rtt.is_zero();
+    let of_paths = |value: fn(&Record) -> String| distinct(records, has_path, value);
     let mut parts = Vec::new();
-    if of_schemes(records).any(|run| has_path(&run)) {
-        parts.push(format!("RTT {}", distinct(&has_path, |run| run.scenario.path.rtt.to_string())));
-        parts.push(format!("queue {}", distinct(&has_path, |run| run.scenario.path.queue.to_string())));
+    if of_schemes(records).any(has_path) {
+        parts.push(format!("RTT {}", of_paths(|run| run.scenario.path.rtt.to_string())));
+        parts.push(format!("queue {}", of_paths(|run| run.scenario.path.queue.to_string())));
     }
     if records.iter().any(|run| !run.scenario.path.loss.is_zero()) {
-        parts.push(format!("random loss {}", distinct(&has_path, |run| run.scenario.path.loss.to_string())));
+        parts.push(format!("random loss {}", of_paths(|run| run.scenario.path.loss.to_string())));
     }
     parts.push(format!("{} a run", lengths(records)));
     let traces: BTreeSet<_> = records.iter().map(|run| &run.scenario.trace).collect();
@@ -99,13 +90,31 @@ fn conditions(records: &[Record]) -> String {
         1 => "1 trace".into(),
         count => format!("{count} traces"),
     });
-    if of_schemes(records).any(|run| is_planned(&run)) {
-        parts.push(format!("seed {}", distinct(&is_planned, |run| run.scenario.seed.to_string())));
-    }
-    parts.push(format!("driver {}", distinct(&all, |run| run.driver.clone())));
-    parts.push(format!("cellcc {}", distinct(&all, |run| run.version.clone())));
-    parts.push(format!("schema {}", distinct(&all, |run| run.schema.to_string())));
+    parts.push(format!("driver {}", distinct(records, |_| true, |run| run.driver.clone())));
     parts.join(" · ")
+}
+
+/// What made the Records: the version, and the seeds where they were planned.
+fn made_of(records: &[Record]) -> String {
+    let version = distinct(records, |_| true, |run| run.version.clone());
+    let seeds = distinct(records, is_planned, |run| run.scenario.seed.to_string());
+    let seed = if seeds.is_empty() { seeds } else { format!(" · seed {seeds}") };
+    format!("cellcc {version} · schema {SCHEMA_VERSION}{seed}")
+}
+
+fn is_planned(run: &Record) -> bool {
+    run.scenario.driver != TRANSFER
+}
+
+/// The different values of the schemes' runs of which it is known, or how many there are.
+fn distinct(records: &[Record], is_known: fn(&Record) -> bool, value: fn(&Record) -> String) -> String {
+    let mut values = Vec::new();
+    for value in of_schemes(records).filter(|run| is_known(run)).map(value) {
+        if !values.contains(&value) {
+            values.push(value);
+        }
+    }
+    if values.len() > MOST_NAMED { format!("{} different", values.len()) } else { values.join(", ") }
 }
 
 /// How long runs are: each length, or of many the shortest and the longest.

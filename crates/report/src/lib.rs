@@ -124,7 +124,7 @@ pub fn wrapped(text: &str, width: usize) -> String {
 /// The report: one HTML file of at most about 5 MB that loads nothing from the network; with a `baseline`, one of the
 /// Records' schemes, also each row's ratios to it.
 pub fn html(title: &str, records: &[Record], baseline: Option<&str>) -> String {
-    html::html(title, records, baseline)
+    html::html(title, records, baseline, false)
 }
 
 /// The figures for a paper, each named as a file. The same Records give the same ones.

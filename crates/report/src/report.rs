@@ -1,6 +1,7 @@
 //! The report of a plan's finished runs: what every program shows of them, and the files in their folder.
 
-use crate::{ReportError, TableFormat, TableOptions, figures, html, tables};
+use crate::comparison::Comparison;
+use crate::{ReportError, TableFormat, TableOptions, data, figures, html, tables};
 use cellcc_experiment::{LIMIT, Record, same_scheme};
 
 /// The heading where a plan has no title.
@@ -47,10 +48,10 @@ impl<'a> Report<'a> {
 
     /// The runs as one [`html`] file.
     pub fn html(&self) -> String {
-        html(self.title, self.records, self.baseline)
+        crate::html(self.title, self.records, self.baseline)
     }
 
-    /// Every figure as SVG, and then `report.html`; no file where there are no runs.
+    /// Every figure as SVG, series that the page has no room for, and then `report.html`; no file where there are no runs.
     pub fn files(&self) -> Vec<ReportFile> {
         if self.records.is_empty() {
             return Vec::new();
@@ -58,8 +59,10 @@ impl<'a> Report<'a> {
         let figures = figures(self.title, self.records).into_iter();
         let figures =
             figures.map(|figure| ReportFile { name: format!("{}.svg", figure.name), content: figure.svg() });
-        let page = ReportFile { name: "report.html".into(), content: self.html() };
-        figures.chain([page]).collect()
+        let series = data::series_script(&Comparison::new(self.records));
+        let series = series.map(|content| ReportFile { name: "report-series.js".into(), content });
+        let page = html::html(self.title, self.records, self.baseline, true);
+        figures.chain(series).chain([ReportFile { name: "report.html".into(), content: page }]).collect()
     }
 }
 

@@ -26,7 +26,7 @@
 //! sample with packets of their real size, where the code has 1450 bytes.
 
 use cellcc_control::{
-    Ack, Context, Controller, Ecn, Event, Limits, Loss, Needs, Observer, Parameter, SchemeInfo,
+    Ack, Context, Controller, Ecn, Event, Limits, Loss, Needs, Observer, Parameter, SchemeInfo, ShownValue,
     growth::{Cubic, Growth, HystartMode},
     kind,
 };
@@ -49,6 +49,15 @@ const CUBIC: Parameter<kind::Switch> = Parameter::new(
     "Goyal et al. 2020, section 4.1; tcp_abccubic.c and tcp_abc.c",
 );
 
+/// What it shows.
+const SHOWS: [ShownValue; 2] = [
+    ShownValue::number("abc_window_pkt", "the window by the router's words"),
+    ShownValue::number(
+        "cubic_window_pkt",
+        "the window of CUBIC, which bounds the flow where no router says a word",
+    ),
+];
+
 pub(super) fn scheme() -> SchemeInfo {
     SchemeInfo {
         name: "abc".into(),
@@ -57,6 +66,7 @@ pub(super) fn scheme() -> SchemeInfo {
         source: "Goyal et al., NSDI 2020; tcp_abccubic.c of its authors".into(),
         parameters: vec![CUBIC.into()],
         presets: Vec::new(),
+        shows: SHOWS.to_vec(),
         needs: Needs { ecn_counts: true, ..Needs::NOTHING },
         build: Arc::new(|arguments, context| {
             let beside = arguments.get(&CUBIC).then(|| Beside::new(context));

@@ -11,7 +11,7 @@ use super::loss_based::{HYSTART, hystart_mode};
 use crate::kernel_view::{KernelView, micros, millis, packets, q16, real};
 use cellcc_control::{
     Ack, Arguments, Context, Controller, Event, Limits, Loss, Needs, Observer, Parameter, Preset, SchemeInfo,
-    Sent, Tag,
+    Sent, ShownValue, Tag,
     growth::{Cubic, CubicVariant, Growth},
     kind::{self, TimeOrMultiple},
 };
@@ -61,6 +61,14 @@ pub const TUNER: Parameter<kind::Switch> = Parameter::new(
     "c2tcp server-standalone.cc",
 );
 
+/// What it shows.
+const SHOWS: [ShownValue; 4] = [
+    ShownValue::number("min_rtt_ms", "the minimum RTT"),
+    ShownValue::number("setpoint_ms", "the RTT above which the window begins anew"),
+    ShownValue::number("alpha", "minimum RTTs in the setpoint, as the tuner has them"),
+    ShownValue::number("cuts", "cuts since the RTT rose above the setpoint"),
+];
+
 pub(super) fn scheme() -> SchemeInfo {
     SchemeInfo {
         name: "c2tcp".into(),
@@ -83,6 +91,7 @@ pub(super) fn scheme() -> SchemeInfo {
                 sets: "target=100ms".into(),
             },
         ],
+        shows: [&SHOWS[..], &cellcc_control::growth::SHOWS].concat(),
         needs: Needs::NOTHING,
         build: Arc::new(|arguments, context| Box::new(C2tcp::new(arguments, context))),
     }

@@ -24,6 +24,7 @@ pub(super) fn scheme() -> SchemeInfo {
         source: "RFC 9438".into(),
         parameters: vec![HYSTART.into(), VARIANT.into()],
         presets: Vec::new(),
+        shows: cellcc_control::growth::SHOWS.to_vec(),
         needs: Needs::NOTHING,
         build: Arc::new(|arguments, context| {
             let law = Cubic::new(context, hystart_mode(arguments)).with_variant(arguments.get(&VARIANT));

@@ -29,6 +29,7 @@ pub(super) fn scheme() -> SchemeInfo {
         source: "a constant bit rate source".into(),
         parameters: vec![RATE.into()],
         presets: Vec::new(),
+        shows: Vec::new(),
         needs: Needs::NOTHING,
         build: Arc::new(|arguments, context| Box::new(FixedRate::new(arguments.get(&RATE), context))),
     }

@@ -26,6 +26,7 @@ pub(super) fn scheme() -> SchemeInfo {
         source: "the sliding window of RFC 793".into(),
         parameters: vec![WINDOW.into()],
         presets: Vec::new(),
+        shows: Vec::new(),
         needs: Needs::NOTHING,
         build: Arc::new(|arguments, context| {
             Box::new(FixedWindow::new(context.packet * arguments.get(&WINDOW)))

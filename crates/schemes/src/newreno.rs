@@ -11,6 +11,7 @@ pub(super) fn scheme() -> SchemeInfo {
         source: "RFC 5681, RFC 6582, RFC 9002 section 7".into(),
         parameters: vec![HYSTART.into()],
         presets: Vec::new(),
+        shows: cellcc_control::growth::SHOWS[..1].to_vec(),
         needs: Needs::NOTHING,
         build: Arc::new(|arguments, context| {
             Box::new(LossBased::new(NewReno::with_hystart(context, hystart_mode(arguments))))

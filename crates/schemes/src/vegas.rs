@@ -6,7 +6,7 @@
 use crate::kernel_view::{KernelView, millis, real, with_window};
 use cellcc_control::{
     Ack, Arguments, Context, Controller, Event, Limits, Loss, Needs, Observer, Parameter, SchemeInfo, Sent,
-    Tag,
+    ShownValue, Tag,
     growth::{Growth, NewReno},
     kind,
 };
@@ -42,6 +42,12 @@ pub const GAMMA: Parameter<kind::Packets> = Parameter::new(
     "Linux tcp_vegas.c",
 );
 
+/// What it shows.
+const SHOWS: [ShownValue; 2] = [
+    ShownValue::number("base_rtt_ms", "the smallest RTT"),
+    ShownValue::number("diff_pkt", "packets in the queue, judged by the RTT"),
+];
+
 pub(super) fn scheme() -> SchemeInfo {
     SchemeInfo {
         name: "vegas".into(),
@@ -49,6 +55,7 @@ pub(super) fn scheme() -> SchemeInfo {
         source: "Brakmo and Peterson, IEEE JSAC 13(8), 1995; Linux tcp_vegas.c".into(),
         parameters: vec![ALPHA.into(), BETA.into(), GAMMA.into()],
         presets: Vec::new(),
+        shows: [&SHOWS[..], &cellcc_control::growth::SHOWS[..1]].concat(),
         needs: Needs::NOTHING,
         build: Arc::new(|arguments, context| Box::new(Vegas::new(context, config(arguments)))),
     }

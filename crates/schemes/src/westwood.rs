@@ -23,7 +23,8 @@
 
 use crate::kernel_view::{KernelView, packets, with_window};
 use cellcc_control::{
-    Ack, Context, Controller, Event, Limits, Loss, Needs, Observer, Parameter, SchemeInfo, Sent, Tag,
+    Ack, Context, Controller, Event, Limits, Loss, Needs, Observer, Parameter, SchemeInfo, Sent, ShownValue,
+    Tag,
     growth::{Growth, NewReno},
     kind,
 };
@@ -44,6 +45,9 @@ pub const PROFILE: Parameter<kind::Choice<Profile>> = Parameter::new(
     "Mascolo et al. 2001, section 2.2; Linux tcp_westwood.c",
 );
 
+/// What it shows.
+const SHOWS: [ShownValue; 1] = [ShownValue::number("bandwidth_mbit_s", "the bandwidth estimate")];
+
 pub(super) fn scheme() -> SchemeInfo {
     SchemeInfo {
         name: "westwood".into(),
@@ -53,6 +57,7 @@ pub(super) fn scheme() -> SchemeInfo {
             .into(),
         parameters: vec![PROFILE.into()],
         presets: Vec::new(),
+        shows: [&SHOWS[..], &cellcc_control::growth::SHOWS[..1]].concat(),
         needs: Needs::NOTHING,
         build: Arc::new(|arguments, context| Box::new(Westwood::new(arguments.get(&PROFILE), context))),
     }

@@ -12,7 +12,7 @@
 
 use cellcc_control::{
     Ack, Arrival, Context, Controller, Feedback, Limits, Loss, Needs, Observer, Parameter, ReceiverComponent,
-    SchemeInfo, Verdict, kind,
+    SchemeInfo, ShownValue, Verdict, kind,
 };
 use cellcc_units::{Bytes, Rate, Span, Time};
 use std::sync::Arc;
@@ -25,6 +25,12 @@ const GAIN: Parameter<kind::Number> = Parameter::new(
     "RFC 5681, section 3.1: one packet per RTT",
 );
 
+/// What [`observe`](Controller::observe) shows, for plots.
+const SHOWS: [ShownValue; 2] = [
+    ShownValue::number("receiver_rate_mbit_s", "the rate that the receiver measures"),
+    ShownValue::number("ssthresh_packets", "slow-start threshold"),
+];
+
 /// What `Registry::register` takes.
 pub fn scheme() -> SchemeInfo {
     SchemeInfo {
@@ -33,6 +39,7 @@ pub fn scheme() -> SchemeInfo {
         source: "Chiu and Jain 1989".into(),
         parameters: vec![GAIN.into()],
         presets: Vec::new(),
+        shows: SHOWS.to_vec(),
         needs: Needs {
             receiver: Some(Arc::new(|_, _| Some(Box::new(RateMeter::default())))),
             ..Needs::NOTHING

@@ -234,6 +234,7 @@ fn scheme(newest: &Arc<Mutex<Option<Arc<Mailbox>>>>) -> SchemeInfo {
         source: "the environment".into(),
         parameters: Vec::new(),
         presets: Vec::new(),
+        shows: Vec::new(),
         needs: Needs::NOTHING,
         build: Arc::new(move |_, context| {
             let mailbox = Arc::new(Mailbox::default());

@@ -10,7 +10,16 @@ pub use hystart::HystartMode;
 pub use new_reno::NewReno;
 
 use crate::contract::{Ack, Event, Loss, Observer};
+use crate::shown::ShownValue;
 use cellcc_units::{Bytes, Time};
+
+/// What the laws show: NewReno the first, CUBIC all.
+pub const SHOWS: [ShownValue; 4] = [
+    ShownValue::number("ssthresh_pkt", "slow-start threshold"),
+    ShownValue::number("w_max_pkt", "W_max: the window that the cubic curve returns to"),
+    ShownValue::number("k_s", "K: the time from a cut until the curve is at W_max"),
+    ShownValue::number("w_est_pkt", "W_est: the window that Reno would have"),
+];
 
 /// A window that grows and shrinks, and that its owner may overwrite.
 pub trait Growth: Send {

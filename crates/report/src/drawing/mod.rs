@@ -1,5 +1,6 @@
 //! What files are drawn with.
 
+pub(crate) mod labels;
 pub(crate) mod markup;
 #[cfg(feature = "png")]
 pub(crate) mod png;

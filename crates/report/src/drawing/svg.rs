@@ -1,5 +1,6 @@
 //! A figure for a paper: an SVG document.
 
+use crate::drawing::labels::{Label, labels};
 use crate::drawing::markup::escape;
 use crate::figure::{Axis, Figure, Key, Mark, Panel, Shape, Style};
 use plotters::coord::Shift;
@@ -44,6 +45,10 @@ const FEW_ROWS: i32 = 3;
 /// Height of a panel's title, and of the numbers and the title below it.
 const TITLE: i32 = 44;
 const BELOW: u32 = 88;
+const MARGIN_TOP: u32 = 14;
+const MARGIN_LEFT: u32 = 14;
+const MARGIN_RIGHT: u32 = 48;
+const MARGIN_BOTTOM: u32 = 6;
 /// The least room for the numbers and the title on the left of a panel, and that of its title alone.
 const LEFT: u32 = 124;
 const LEFT_TITLE: u32 = 64;
@@ -61,7 +66,16 @@ pub(crate) fn document(figure: &Figure) -> String {
     let columns = figure.columns.clamp(1, figure.panels.len().max(1));
     let width_inches = if columns > 1 { PAGE_INCHES } else { COLUMN_INCHES };
     let width = (width_inches * PER_INCH) as u32;
-    let entries = figure.shown_keys();
+    let labels = match &figure.panels[..] {
+        [panel] if panel.title.is_empty() => {
+            let area = ((width_inches * PER_INCH) as u32, (panel.inches * PER_INCH) as u32);
+            let (_, size) = plot(&panel.y, area);
+            labels(panel, &figure.keys, size)
+        }
+        _ => None,
+    };
+    // Names at the points say what a legend would.
+    let entries = if labels.is_some() { Vec::new() } else { figure.shown_keys() };
     let places = places(&entries, width as i32);
     let legend_rows = places.last().map_or(0, |(_, (_, y))| *y);
     let rows = || figure.panels.chunks(columns);
@@ -76,7 +90,7 @@ pub(crate) fn document(figure: &Figure) -> String {
         for row in rows() {
             let (upper, lower) = rest.split_vertically((high * row_inches(row) / panels_inches) as i32);
             for (panel, area) in row.iter().zip(upper.split_evenly((1, columns))) {
-                draw_panel(&area, panel, figure)?;
+                draw_panel(&area, panel, figure, labels.as_deref().unwrap_or_default())?;
             }
             rest = lower;
         }
@@ -98,11 +112,12 @@ fn text() -> TextStyle<'static> {
     ("sans-serif", TEXT).into_font().color(&INK)
 }
 
-fn letters(text: &str) -> f64 {
+/// The width of a text.
+pub(super) fn letters(text: &str) -> f64 {
     text.chars().count() as f64 * f64::from(TEXT) * LETTER_EMS
 }
 
-fn shortened(text: &str, longest: usize) -> String {
+pub(super) fn shortened(text: &str, longest: usize) -> String {
     match text.chars().count() {
         count if count <= longest => text.to_owned(),
         _ => text.chars().take(longest - 1).chain(['…']).collect(),
@@ -204,7 +219,7 @@ fn fitting(axis: &Axis, width: u32) -> Axis {
 }
 
 /// Axes, grid and marks.
-fn draw_panel(area: &Area, panel: &Panel, figure: &Figure) -> Drawn {
+fn draw_panel(area: &Area, panel: &Panel, figure: &Figure, labels: &[Label]) -> Drawn {
     let area = match panel.title.as_str() {
         "" => area.clone(),
         title => {
@@ -220,13 +235,13 @@ fn draw_panel(area: &Area, panel: &Panel, figure: &Figure) -> Drawn {
     };
     let (x, y) =
         (fitting(&panel.x, area.dim_in_pixel().0), Axis { ticks: panel.y.labelled(5), ..panel.y.clone() });
-    let widest = y.ticks.iter().map(|(_, text)| letters(&shortened(text, LONGEST_TICK))).fold(0.0, f64::max);
+    let ((left, top), _) = plot(&panel.y, area.dim_in_pixel());
     let mut chart = ChartBuilder::on(&area)
-        .margin_top(14)
-        .margin_left(14)
-        .margin_right(48)
-        .margin_bottom(6)
-        .set_label_area_size(LabelAreaPosition::Left, LEFT.max(LEFT_TITLE + widest as u32))
+        .margin_top(MARGIN_TOP)
+        .margin_left(MARGIN_LEFT)
+        .margin_right(MARGIN_RIGHT)
+        .margin_bottom(MARGIN_BOTTOM)
+        .set_label_area_size(LabelAreaPosition::Left, left - MARGIN_LEFT)
         .set_label_area_size(LabelAreaPosition::Bottom, BELOW)
         .build_cartesian_2d(x, y)?;
     chart
@@ -245,7 +260,21 @@ fn draw_panel(area: &Area, panel: &Panel, figure: &Figure) -> Drawn {
         let style = figure.keys.get(mark.key).map_or(Style::reference(), |key| key.style);
         draw_mark(&mut chart, mark, style, index as f64 / panel.marks.len() as f64)?;
     }
+    for Label { text: words, at: (x, y), anchor } in labels {
+        let at = (left as i32 + *x as i32, top as i32 + *y as i32);
+        area.draw(&Text::new(words.clone(), at, text().pos(*anchor)))?;
+    }
     Ok(())
+}
+
+/// The upper left corner and the size of the plot itself, in an area of this size.
+fn plot(y: &Axis, (width, height): (u32, u32)) -> ((u32, u32), (f64, f64)) {
+    let ticks = y.labelled(5);
+    let widest = ticks.iter().map(|(_, text)| letters(&shortened(text, LONGEST_TICK))).fold(0.0, f64::max);
+    let left = MARGIN_LEFT + LEFT.max(LEFT_TITLE + widest as u32);
+    let across = width.saturating_sub(left + MARGIN_RIGHT);
+    let down = height.saturating_sub(MARGIN_TOP + BELOW + MARGIN_BOTTOM);
+    ((left, MARGIN_TOP), (f64::from(across), f64::from(down)))
 }
 
 /// A mark; the markers on lines are shifted by `phase` (0 to 1) of their distance so that those of two lines do not meet.

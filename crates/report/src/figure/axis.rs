@@ -45,10 +45,11 @@ impl Axis {
         Self { title: title.into(), scale: Scale::Value, from, to, leftwards: false, ticks: Vec::new() }
     }
 
-    /// From zero to the largest of the values.
+    /// From zero, or the smallest of the values where that is below, to the largest.
     pub fn from_zero(title: impl Into<String>, values: impl Iterator<Item = f64>) -> Self {
-        let top = values.filter(|value| value.is_finite()).fold(1e-3, f64::max);
-        Self::linear(title, 0.0, top * (1.0 + ROOM))
+        let ends = |(low, high), value| (f64::min(low, value), f64::max(high, value));
+        let (low, high) = values.filter(|value| value.is_finite()).fold((0.0, 1e-3), ends);
+        Self::linear(title, low * (1.0 + ROOM), high * (1.0 + ROOM))
     }
 
     /// Round values that are not below zero.

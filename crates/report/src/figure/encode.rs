@@ -11,7 +11,11 @@ impl Serialize for Short {
         if !self.0.is_finite() {
             return serializer.serialize_none();
         }
-        let rounded: f64 = format!("{:.3e}", self.0).parse().unwrap_or(self.0);
+        // Whole powers of ten are exact up to 10^22: the result is the number that the four digits read as.
+        let places = 3.0 - libm::log10(self.0.abs().max(1e-18)).floor();
+        let power = libm::pow(10.0, places.abs());
+        let rounded =
+            if places < 0.0 { (self.0 / power).round() * power } else { (self.0 * power).round() / power };
         // Integers without ".0": a quarter of the characters.
         if rounded.fract() == 0.0 && rounded.abs() < 1e15 {
             serializer.serialize_i64(rounded as i64)

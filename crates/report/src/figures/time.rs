@@ -5,8 +5,10 @@ use crate::figure::thin::thin;
 use crate::figure::{Axis, Figure, Key, Mark, Panel, Shape, Style};
 use crate::figures::HEIGHT_INCHES;
 use crate::flows;
+use cellcc_control::{Registry, ShownValue};
 use cellcc_experiment::{LIMIT, Record, Series};
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 /// Points of a line on paper: more would touch in a column.
 pub(crate) const POINTS: usize = 400;
@@ -48,7 +50,8 @@ pub(crate) fn first_runs<'a>(
 /// What every run has, a panel a quantity, over the capacity of the link.
 pub(crate) fn over_time(comparison: &Comparison, trace: Trace, wanted: &[&str], detail: Detail) -> Figure {
     let mut figure =
-        of_columns(comparison, trace, &format!("Over time, on {}", trace.name), detail, |name| {
+        of_columns(comparison, trace, &format!("Over time, on {}", trace.name), detail, |_, name| {
+            let name = flow_and_name(name).map_or(name, |(_, name)| name);
             QUANTITIES.iter().position(|(column, _)| *column == name && wanted.contains(column))
         });
     let capacity = first_runs(comparison, trace).find_map(|(.., run)| {
@@ -68,27 +71,53 @@ pub(crate) fn quantities() -> [&'static str; 5] {
     QUANTITIES.map(|(name, _)| name)
 }
 
-/// What schemes show of themselves, a figure a scheme, a panel a value.
+/// What schemes show of themselves: a figure a scheme, a panel a value, in the order of the scheme's entry in the registry.
 pub(crate) fn inside(comparison: &Comparison, trace: Trace, detail: Detail) -> Vec<Figure> {
-    let names: BTreeSet<&str> = first_runs(comparison, trace)
-        .flat_map(|(.., run)| &run.series.columns)
-        .filter_map(|column| own_name(&column.name))
-        .filter(|name| name.contains('.'))
-        .collect();
-    let schemes: BTreeSet<&str> = names.iter().filter_map(|name| Some(name.split_once('.')?.0)).collect();
-    let one = |scheme: &&str| {
-        let of_scheme: Vec<&&str> =
-            names.iter().filter(|name| name.split('.').next() == Some(*scheme)).collect();
-        of_columns(comparison, trace, scheme, detail, |name| {
-            of_scheme.iter().position(|other| **other == name)
+    let mut shown: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for (.., run) in first_runs(comparison, trace) {
+        for (scheme, name) in
+            run.series.columns.iter().filter_map(|column| scheme_and_name(run, &column.name))
+        {
+            let names = shown.entry(scheme).or_default();
+            if !names.contains(&name) && !QUANTITIES.iter().any(|(quantity, _)| *quantity == name) {
+                names.push(name);
+            }
+        }
+    }
+    let one = |(scheme, mut names): (&str, Vec<&str>)| {
+        let entry = REGISTRY.schemes().iter().find(|info| info.name == scheme);
+        let place = |name: &&str| entry?.shows.iter().position(|shown| shown.name == *name);
+        names.sort_by_key(|name| place(name).unwrap_or(usize::MAX));
+        of_columns(comparison, trace, scheme, detail, |run, column| {
+            let (of, name) = scheme_and_name(run, column)?;
+            names.iter().position(|other| of == scheme && *other == name)
         })
     };
-    schemes.iter().map(one).collect()
+    shown.into_iter().filter(|(_, names)| !names.is_empty()).map(one).collect()
 }
 
-/// The name of a flow's column without its flow.
-fn own_name(column: &str) -> Option<&str> {
-    column.strip_prefix("flow")?.split_once('.').map(|(_, name)| name)
+/// The registry says what schemes show.
+static REGISTRY: LazyLock<Registry> = LazyLock::new(cellcc_schemes::registry);
+
+/// What the registry knows of a value that a scheme shows, or a scheme within it: `nacap(base=bbr)`.
+fn known(scheme: &str, name: &str) -> Option<ShownValue> {
+    let mut words = scheme.split(['(', ')', '=', ',']);
+    words.find_map(|word| {
+        let info = REGISTRY.schemes().iter().find(|info| info.name == word.trim())?;
+        info.shows.iter().find(|shown| shown.name == name).copied()
+    })
+}
+
+/// The flow of a column, and the name of the column without it.
+fn flow_and_name(column: &str) -> Option<(usize, &str)> {
+    let (flow, name) = column.strip_prefix("flow")?.split_once('.')?;
+    Some((flow.parse().ok()?, name))
+}
+
+/// The scheme of a flow's column, without its arguments, and the name of the column without the flow.
+fn scheme_and_name<'a>(run: &'a Record, column: &'a str) -> Option<(&'a str, &'a str)> {
+    let (flow, name) = flow_and_name(column)?;
+    Some((run.flows.get(flow)?.scheme.split('(').next()?, name))
 }
 
 /// The columns that have a place, each as a panel; those of all flows are one line a run.
@@ -97,37 +126,37 @@ fn of_columns(
     trace: Trace,
     title: &str,
     detail: Detail,
-    place: impl Fn(&str) -> Option<usize>,
+    place: impl Fn(&Record, &str) -> Option<usize>,
 ) -> Figure {
-    let mut panels: Vec<(usize, String, Vec<Mark>)> = Vec::new();
+    let mut panels: Vec<(usize, Shown, Vec<Mark>)> = Vec::new();
     // The limit's line would cover the edge of the capacity.
     for (key, _, run) in first_runs(comparison, trace).filter(|(.., run)| run.scenario.scheme != LIMIT) {
         let names = flows::names(run);
         for column in &run.series.columns {
-            let flow = column
-                .name
-                .strip_prefix("flow")
-                .and_then(|rest| rest.split_once('.')?.0.parse::<usize>().ok());
-            let name = own_name(&column.name).unwrap_or(&column.name);
+            let flow = flow_and_name(&column.name).map(|(flow, _)| flow);
             let is_shown = flow.map_or(column.name == SHARED, |flow| flow < detail.flows);
-            let Some(at) = place(name).filter(|_| is_shown) else { continue };
+            let Some(at) = place(run, &column.name).filter(|_| is_shown) else { continue };
             let mut mark = Mark::new(key, Shape::Line, points(&run.series, &column.values, detail.points));
             if let (Some(flow), [_, _, ..]) = (flow, &names[..]) {
                 mark.name.clone_from(&names[flow]);
             }
             match panels.iter_mut().find(|(other, ..)| *other == at) {
                 Some((.., marks)) => marks.push(mark),
-                None => panels.push((at, name.to_owned(), vec![mark])),
+                None => panels.push((at, Shown::new(run, &column.name), vec![mark])),
             }
         }
     }
     panels.sort_by_key(|(at, ..)| *at);
     let end = panels.iter().flat_map(|(.., marks)| marks).filter_map(|mark| mark.points.last());
     let x = Axis::time(0.0, end.map(|point| point.0).fold(1e-3, f64::max));
-    let panel = |(index, (_, name, marks)): (usize, (usize, String, Vec<Mark>))| {
+    let panel = |(index, (_, shown, marks)): (usize, (usize, Shown, Vec<Mark>))| {
         let values = marks.iter().flat_map(|mark| &mark.points).map(|point| point.1);
         let inches = if index == 0 { PANEL_INCHES } else { LOW_PANEL_INCHES };
-        Panel::new(x.clone(), Axis::from_zero(titled(&name), values), marks, inches)
+        let y = match shown.states {
+            [] => Axis::from_zero(shown.title, values),
+            states => Axis::names(shown.title, states),
+        };
+        Panel::new(x.clone(), y, marks, inches)
     };
     Figure {
         title: title.into(),
@@ -137,14 +166,36 @@ fn of_columns(
     }
 }
 
-/// The title of an axis: `reminis.delay_ms` as `delay, ms`.
+/// What the axis of a column says: its title, and the names of its values where it is a state.
+struct Shown {
+    title: String,
+    states: &'static [&'static str],
+}
+
+impl Shown {
+    fn new(run: &Record, column: &str) -> Self {
+        let Some((flow, name)) = flow_and_name(column) else {
+            return Self { title: titled(column), states: &[] };
+        };
+        let known = run.flows.get(flow).and_then(|flow| known(&flow.scheme, name));
+        let meaning = known.map_or(String::new(), |shown| format!(": {}", shown.meaning));
+        Self { title: titled(name) + &meaning, states: known.map_or(&[], |shown| shown.states) }
+    }
+}
+
+/// The title of an axis: `delay_ms` as `delay, ms`.
 pub(crate) fn titled(name: &str) -> String {
     if let Some((_, title)) = QUANTITIES.iter().find(|(column, _)| *column == name) {
         return (*title).into();
     }
-    const UNITS: [(&str, &str); 5] =
-        [("_mbit_s", "Mbit/s"), ("_packets", "packets"), ("_pkt", "packets"), ("_ms", "ms"), ("_s", "s")];
-    let name = name.split_once('.').map_or(name, |(_, name)| name);
+    const UNITS: [(&str, &str); 6] = [
+        ("_mbit_s", "Mbit/s"),
+        ("_packets", "packets"),
+        ("_pkt", "packets"),
+        ("_ms", "ms"),
+        ("_s", "s"),
+        ("_kB", "kB"),
+    ];
     let unit = UNITS.iter().find_map(|(ending, unit)| Some((name.strip_suffix(ending)?, unit)));
     match unit {
         Some((name, unit)) => format!("{}, {unit}", name.replace('_', " ")),
@@ -236,7 +287,6 @@ mod tests {
     #[test]
     fn an_axis_says_its_unit_apart() {
         assert_eq!(titled("delay_ms"), "delay, ms");
-        assert_eq!(titled("verus.window_packets"), "window, packets");
         assert_eq!(titled("gain"), "gain");
     }
 }

@@ -3,7 +3,7 @@
 use crate::fabricated;
 use crate::transfers::transfers;
 use cellcc_experiment::Record;
-use cellcc_report::html;
+use cellcc_report::{Report, html};
 use cellcc_test_support::skip;
 use cellcc_units::Span;
 use std::path::Path;
@@ -35,7 +35,8 @@ fn open(chromium: &str, page: &Path, width: u32, link: &str) -> String {
             "--disable-background-networking",
         ])
         .arg(format!("--user-data-dir={}", profile.path().display()))
-        .arg(format!("--window-size={width},900"))
+        // As high as the page: a chart far from the window is not drawn.
+        .arg(format!("--window-size={width},12000"))
         .args(["--virtual-time-budget=5000", "--dump-dom"])
         .arg(format!("file://{}{link}", page.display()))
         .output()
@@ -50,15 +51,22 @@ fn check(records: &[Record], script: &str, width: u32) {
 
 /// The same of a page that is opened with a `link` behind its address.
 fn check_link(records: &[Record], script: &str, width: u32, link: &str) {
+    check_files(&[("report.html", html("A report", records, Some("cubic")))], script, width, link);
+}
+
+/// The same of these files in a folder.
+fn check_files(files: &[(&str, String)], script: &str, width: u32, link: &str) {
     let Some(chromium) = chromium() else {
         return skip("chromium is not installed (apt-get install chromium)");
     };
-    let page = html("A report", records, Some("cubic")).replacen("<style>", &format!("{COLLECT}<style>"), 1);
-    let (page, end) = page.rsplit_once("</body>").unwrap();
-    let page = format!("{page}<script>{script}</script></body>{end}");
     let folder = tempfile::tempdir().unwrap();
+    for (name, content) in files {
+        std::fs::write(folder.path().join(name), content).unwrap();
+    }
     let file = folder.path().join("report.html");
-    std::fs::write(&file, page).unwrap();
+    let page = std::fs::read_to_string(&file).unwrap().replacen("<style>", &format!("{COLLECT}<style>"), 1);
+    let (page, end) = page.rsplit_once("</body>").unwrap();
+    std::fs::write(&file, format!("{page}<script>{script}</script></body>{end}")).unwrap();
     let dom = open(chromium, &file, width, link);
     let result = dom.split_once("data-selftest=\"").and_then(|(_, rest)| rest.split_once('"'));
     assert_eq!(result.map(|(result, _)| result), Some("passed"), "{} characters of page", dom.len());
@@ -113,6 +121,32 @@ fn runs_are_sorted_filtered_and_chosen_by_a_click() {
     for width in [1400, 390] {
         check(&records, include_str!("runs.js"), width);
     }
+}
+
+/// Twenty schemes on sixty traces: it had time series of four traces, none of values inside schemes, and 16,500 pixels.
+#[test]
+fn a_page_of_twenty_schemes_on_sixty_traces_has_all_series_and_takes_3_mb_at_most() {
+    let schemes: Vec<String> = ["limit", "cubic", "bbr", "vegas", "newreno"]
+        .into_iter()
+        .map(str::to_owned)
+        .chain((1..=16).map(|dtt| format!("reminis(dtt={dtt}0ms)")))
+        .collect();
+    let schemes: Vec<&str> = schemes.iter().map(String::as_str).collect();
+    let traces = fabricated::trace_names(60);
+    let traces: Vec<&str> = traces.iter().map(String::as_str).collect();
+    let records = fabricated::records(&schemes, &traces, &[1], Span::from_secs(10));
+    let files = Report::new("Large", &records, "cubic").files();
+    let file = |name: &str| files.iter().find(|file| file.name == name).unwrap().content.clone();
+    let (page, series) = (file("report.html"), file("report-series.js"));
+    assert!(page.len() <= 3_000_000, "{} bytes", page.len());
+    assert!(!page.contains("of 60 traces, spread"), "in a folder, nothing is left out");
+    let info = r#"cellccPart({"info": {"started": "2026-11-24T20:00:00Z", "command": ["cellcc", "compare", "--title", "A b"],
+        "host": {"os": "linux", "arch": "x86_64", "cpus": 4}, "jobs": 2, "wall_time_s": 12.5}});"#;
+    let whole = [("report.html", page.clone()), ("report-series.js", series), ("run-info.js", info.into())];
+    for width in [1400, 390] {
+        check_files(&whole, include_str!("large.js"), width, "#series=007-driving");
+    }
+    check_files(&whole[..1], include_str!("alone.js"), 1400, "#series=007-driving");
 }
 
 #[test]

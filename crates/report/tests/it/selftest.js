@@ -13,7 +13,9 @@ setTimeout(() => {
   const everywhere = ["scatter Utilisation", "cdf Share of packets, mean of traces", "time Throughput, Mbit/s", "time RTT, ms",
     "time Queueing delay, ms", "time Window, packets"];
   const names = charts().map(nameOf);
-  for (const expected of [...everywhere, "inside mu"]) check(names.includes(expected), `no figure ${expected} in ${names}`);
+  for (const expected of [...everywhere, "inside mu", "inside zone"]) check(names.some((name) => name.startsWith(expected)), `no figure ${expected} in ${names}`);
+  const zone = charts().find((chart) => nameOf(chart).startsWith("inside zone"));
+  check(["explore", "cut"].every((state) => zone?.textContent.includes(state)), `the states have no names: ${zone?.textContent}`);
   for (const chart of charts()) {
     const box = chart.querySelector("svg")?.getBoundingClientRect();
     check(box?.width > 200 && box?.height > 100, `${nameOf(chart)} is empty`);

@@ -34,7 +34,7 @@ fn the_heading_says_only_what_is_known() {
     let page = html("Transfers", &transfers(&["cubic", "bbr"]), None);
     let (_, heading) = page.split_once("<p class=\"conditions\">").unwrap();
     let heading = heading.split('<').next().unwrap();
-    assert!(heading.starts_with("5s to 5.005s a run · 3 traces · driver transfer · "), "{heading}");
+    assert!(heading.starts_with("5s to 5.005s a run · 3 traces · driver transfer"), "{heading}");
 }
 
 /// It was empty: its axis began at a utilisation that nobody knew.

@@ -43,12 +43,22 @@ impl Folder {
         self.0.join("run-info.json")
     }
 
+    /// What the report's foot says of the machine and the hour.
+    pub(crate) fn info_script(&self) -> PathBuf {
+        self.0.join("run-info.js")
+    }
+
     pub(crate) fn scenario(&self) -> PathBuf {
         self.0.join("scenario.toml")
     }
 
     pub(crate) fn report(&self) -> PathBuf {
         self.0.join("report.html")
+    }
+
+    /// What of the report's series has no place in the page.
+    pub(crate) fn report_series(&self) -> PathBuf {
+        self.0.join("report-series.js")
     }
 
     pub(crate) fn series_folder(&self) -> PathBuf {

@@ -108,9 +108,20 @@ impl Host {
 
 impl RunInfo {
     pub(crate) fn write(&self, out: &OutputFolder) -> Result<(), RunnerError> {
+        out.write_result(&out.folder().info_script(), self.script().as_bytes())?;
         let mut text = serde_json::to_string_pretty(self).expect("string keys and finite numbers only");
         text.push('\n');
         out.write_result(&out.folder().info(), text.as_bytes())
+    }
+
+    /// `run-info.js`: the report's foot, for all that must not be in `report.html`, which is the same on every machine. A page that is
+    /// opened from a disk may not read files, but may load scripts of the same folder.
+    fn script(&self) -> String {
+        let Self { started, command, host, jobs, wall_time_s, .. } = self;
+        let info = serde_json::json!({
+            "started": started, "command": command, "host": host, "jobs": jobs, "wall_time_s": wall_time_s,
+        });
+        format!("cellccPart({{\"info\": {info}}});\n")
     }
 
     pub(crate) fn read(folder: &Folder) -> Result<Self, RunnerError> {

@@ -90,8 +90,10 @@ impl OutputFolder {
     /// Removes the results of an earlier `compare`, and no other file. Of a symbolic link the link is removed.
     pub(crate) fn clear(&self) -> Result<(), RunnerError> {
         let Self { folder, .. } = self;
-        for path in [folder.runs(), folder.finished(), folder.info(), folder.scenario(), folder.report()] {
-            remove(&path)?;
+        let results =
+            [folder.runs(), folder.finished(), folder.info(), folder.info_script(), folder.scenario()];
+        for path in results.iter().chain(&[folder.report(), folder.report_series()]) {
+            remove(path)?;
         }
         for folder in [folder.series_folder(), folder.curves_folder()] {
             if folder.is_symlink() {

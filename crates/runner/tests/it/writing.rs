@@ -60,10 +60,12 @@ mod links {
         }
     }
 
-    const FILES: [&str; 7] = [
+    const FILES: [&str; 9] = [
         "runs.jsonl",
         "finished.jsonl",
         "run-info.json",
+        "run-info.js",
+        "report-series.js",
         "scenario.toml",
         "report.html",
         ".runs.jsonl.cellcc-part",

@@ -5,8 +5,21 @@ use super::parameters::{GUARD, TIMEOUT};
 use super::timeout::Timeout;
 use crate::kernel_view::q16;
 use cellcc_assist::Advice;
-use cellcc_control::{Ack, Arguments, Feedback, Guard, Loss, Observer, Promise, Sent, Verdict};
+use cellcc_control::{Ack, Arguments, Feedback, Guard, Loss, Observer, Promise, Sent, ShownValue, Verdict};
 use cellcc_units::{Rate, Span, Time};
+
+/// The classes of a user as they are shown, by their numbers.
+const CLASSES: [&str; 3] = ["backlogged", "partial", "idle"];
+
+/// What every scheme with advice shows.
+pub(super) const SHOWS: [ShownValue; 6] = [
+    ShownValue::switch("following", "the advice of the network decides"),
+    ShownValue::number("advised_bandwidth_mbit_s", "what the network says that the user gets"),
+    ShownValue::number("advised_min_rtt_ms", "what the network says that the RTT is with empty queues"),
+    ShownValue::state("advised_class", "how the network calls the user", &CLASSES),
+    ShownValue::number("advised_backlog_kB", "what the network says waits for the user"),
+    ShownValue::number("beta", "flows among which the user's bandwidth is divided"),
+];
 
 /// What the flow goes by at this moment: advice that is neither too old nor refuted.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -115,7 +128,7 @@ impl AdviceTracker {
         if let Some(advice) = &self.advice {
             observer.value("advised_bandwidth", "mbit_s", advice.bandwidth.as_mbit_per_sec());
             observer.value("advised_min_rtt", "ms", advice.min_rtt.total().as_millis_f64());
-            observer.state("advised_class", &["backlogged", "partial", "idle"], advice.class as usize);
+            observer.state("advised_class", &CLASSES, advice.class as usize);
             observer.value("advised_backlog", "kB", advice.backlog.as_f64() / 1e3);
             observer.value("beta", "", f64::from(self.flows(advice)));
         }

@@ -1,6 +1,7 @@
 //! The entries of the schemes that limit a base by the advice: `natcp`, `nacubic`, `nacap`, and the paper's baseline `tg`
 //! (throughput guidance: bandwidth from the network, RTT from the sender).
 
+use super::advice_tracker::SHOWS;
 use super::fairness::Fairness;
 use super::parameters::{base, common, fallback, needs};
 use super::window_law::WindowLaw;
@@ -74,6 +75,8 @@ fn entry(
         source: source.into(),
         parameters,
         presets: Vec::new(),
+        // The base is CUBIC, where it is not chosen.
+        shows: [&SHOWS[..], &cellcc_control::growth::SHOWS].concat(),
         needs: needs(),
         build: Arc::new(move |arguments, context| {
             let (mode, delay, base) = parts(arguments, context);

@@ -3,7 +3,7 @@
 //! BBR's own largest delivery rate of ten rounds is what it goes by without advice. It keeps its phases, gains and its own
 //! minimum RTT: what it loses by measuring the bandwidth late is what this scheme shows. Not in the paper.
 
-use super::advice_tracker::AdviceTracker;
+use super::advice_tracker::{AdviceTracker, SHOWS};
 use super::fairness::FAIRNESS;
 use super::parameters::{GUARD, TIMEOUT, needs};
 use super::request::{DELAY, LOSS, PERIOD, ROUTE, SOURCE};
@@ -34,6 +34,7 @@ pub(crate) fn nabbr() -> SchemeInfo {
             GUARD.into(),
         ],
         presets: Vec::new(),
+        shows: [&SHOWS[..], &crate::bbr::SHOWS].concat(),
         needs: needs(),
         build: Arc::new(|arguments, context| Box::new(NaBbr::new(arguments, context))),
     }

@@ -56,7 +56,7 @@ pub(super) mod silence;
 
 pub use bandwidth::{BandwidthSource, MaxFilter};
 pub(super) use pacing::{LOW_RATE, NOMINAL_RTT};
-pub(super) use scheme::scheme;
+pub(super) use scheme::{SHOWS, scheme};
 
 use cellcc_control::{Ack, Context, Controller, Event, Limits, Loss, Observer, Sent, Tag};
 use cellcc_units::{Bytes, Span, Time};
@@ -292,7 +292,7 @@ impl<S: BandwidthSource> Controller for Bbr<S> {
     }
 
     fn observe(&self, observer: &mut dyn Observer) {
-        observer.state("state", &["startup", "drain", "probe_bw", "probe_rtt"], self.phase() as usize);
+        observer.state("state", &scheme::STATES, self.phase() as usize);
         observer.value("btl_bw", "mbit_s", self.bandwidth.estimate().as_mbit_per_sec());
         if let Some(min_rtt) = self.min_rtt.get() {
             observer.value("min_rtt", "ms", min_rtt.as_millis_f64());

@@ -215,8 +215,8 @@ impl Controller for Copa {
     fn observe(&self, observer: &mut dyn Observer) {
         observer.value("delta", "", self.competition.delta());
         observer.value("velocity", "", self.velocity.get());
-        observer.value("competing", "", f64::from(u8::from(self.competition.is_on())));
-        observer.value("slow_start", "", f64::from(u8::from(self.slow_start != SlowStart::Over)));
+        observer.switch("competing", self.competition.is_on());
+        observer.switch("slow_start", self.slow_start != SlowStart::Over);
         observer.value("d_q", "ms", self.queueing_delay.as_millis_f64());
         if let (Some(min), Some(standing)) = (self.min_rtt.min(), self.standing_rtt.min()) {
             observer.value("min_rtt", "ms", min.as_millis_f64());

@@ -1,7 +1,7 @@
 //! What can be set in Copa, its profiles, and where the values come from.
 
 use super::Copa;
-use cellcc_control::{Ack, Arguments, Needs, Parameter, Preset, SchemeInfo, kind};
+use cellcc_control::{Ack, Arguments, Needs, Parameter, Preset, SchemeInfo, ShownValue, kind};
 use cellcc_units::{Span, Time};
 use std::sync::Arc;
 
@@ -42,6 +42,17 @@ const PROFILE: Parameter<kind::Choice<Profile>> = Parameter::new(
     "docs/algorithms/copa.md",
 );
 
+/// What it shows.
+const SHOWS: [ShownValue; 7] = [
+    ShownValue::number("delta", "1/delta packets wait in the queue"),
+    ShownValue::number("velocity", "the step of the window, which doubles while it moves one way"),
+    ShownValue::switch("competing", "the competitive mode"),
+    ShownValue::switch("slow_start", "slow start"),
+    ShownValue::number("d_q_ms", "queueing delay: standing RTT less minimum RTT"),
+    ShownValue::number("min_rtt_ms", "the smallest RTT of ten seconds"),
+    ShownValue::number("standing_rtt_ms", "the smallest RTT of the last half smoothed RTT"),
+];
+
 pub(in super::super) fn scheme() -> SchemeInfo {
     SchemeInfo {
         name: "copa".into(),
@@ -50,6 +61,7 @@ pub(in super::super) fn scheme() -> SchemeInfo {
         source: "Arun and Balakrishnan, NSDI 2018".into(),
         parameters: vec![DELTA.into(), MODE.into(), DELAY.into(), PROFILE.into()],
         presets: presets(),
+        shows: SHOWS.to_vec(),
         needs: Needs::NOTHING,
         build: Arc::new(|arguments, context| Box::new(Copa::new(Settings::read(arguments), context))),
     }

@@ -164,7 +164,7 @@ impl ReceiverComponent for RbbrReceiver {
             observer.value("sample", "mbit_s", sample.rate.as_mbit_per_sec());
             observer.value("gain", "", self.filter.gain());
         }
-        observer.value("frozen", "", f64::from(u8::from(self.estimation() == Estimation::Suspend)));
+        observer.switch("frozen", self.estimation() == Estimation::Suspend);
     }
 }
 

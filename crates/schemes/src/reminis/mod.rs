@@ -54,7 +54,8 @@ mod settings;
 
 use crate::kernel_view::{KernelView, millis, real, time, with_window};
 use cellcc_control::{
-    Ack, Context, Controller, Event, Limits, Loss, Needs, Observer, SchemeInfo, Sent, Tag, growth::Growth,
+    Ack, Context, Controller, Event, Limits, Loss, Needs, Observer, SchemeInfo, Sent, ShownValue, Tag,
+    growth::Growth,
 };
 use cellcc_fixed::Micros;
 use cellcc_fixed::reminis::{Config, DEFAULT_MULTIPLE, Reminis as Core};
@@ -67,6 +68,16 @@ pub use settings::{CM, DTT, NDE, PROFILE, PS, config};
 use std::sync::Arc;
 
 /// What the registry knows of Reminis.
+/// The zones as they are shown, by their numbers.
+const ZONES: [&str; 4] = ["unknown", "explore", "slow", "cut"];
+
+/// What it shows.
+const SHOWS: [ShownValue; 3] = [
+    ShownValue::number("dtt_ms", "delay tolerance threshold: the RTT to stay below"),
+    ShownValue::number("mu", "the mean of what exploration draws: it falls as the delay rises"),
+    ShownValue::state("zone", "the zone of the last interval", &ZONES),
+];
+
 pub(super) fn scheme() -> SchemeInfo {
     SchemeInfo {
         name: "reminis".into(),
@@ -76,6 +87,7 @@ pub(super) fn scheme() -> SchemeInfo {
         source: "Pazhooheshy, Abbasloo, Ganjali 2023".into(),
         parameters: settings::parameters(),
         presets: settings::presets(),
+        shows: [&SHOWS[..], &cellcc_control::growth::SHOWS].concat(),
         needs: Needs::NOTHING,
         build: Arc::new(|arguments, context| {
             let settings = Settings::read(arguments);
@@ -174,7 +186,7 @@ impl Controller for Reminis {
         }
         observer.value("mu", "", real(self.core.mu()));
         if self.core.zone() as u8 > 0 {
-            observer.state("zone", &["unknown", "explore", "slow", "cut"], self.core.zone() as usize);
+            observer.state("zone", &ZONES, self.core.zone() as usize);
         }
         self.law.observe(observer);
     }

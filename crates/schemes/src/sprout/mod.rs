@@ -43,7 +43,7 @@ mod tests;
 
 use cellcc_control::{
     Ack, Arguments, Context, Controller, Event, Feedback, Limits, Loss, Needs, Observer, Parameter,
-    SchemeInfo, Sent, Tag, Verdict, kind,
+    SchemeInfo, Sent, ShownValue, Tag, Verdict, kind,
 };
 use cellcc_units::{Bytes, Rate, Span, Time};
 use forecast::{Forecast, encode_silence};
@@ -94,6 +94,13 @@ enum Drain {
     UpToTick,
 }
 
+/// What it shows.
+const SHOWS: [ShownValue; 3] = [
+    ShownValue::number("queue_pkt", "what the sender thinks is in the queue"),
+    ShownValue::number("forecast_pkt", "what the forecast says will leave the queue in time"),
+    ShownValue::number("rate_mbit_s", "the link's rate, as the receiver estimates it"),
+];
+
 pub(super) fn scheme() -> SchemeInfo {
     SchemeInfo {
         name: "sprout".into(),
@@ -102,6 +109,7 @@ pub(super) fn scheme() -> SchemeInfo {
         source: "Winstein, Sivaraman, Balakrishnan, NSDI 2013; its authors' program".into(),
         parameters: vec![MAX_RATE.into(), FORECAST.into(), PROFILE.into()],
         presets: Vec::new(),
+        shows: SHOWS.to_vec(),
         needs: Needs {
             receiver: Some(Arc::new(|arguments: &Arguments, _| {
                 let forecaster = match arguments.get(&FORECAST) {

@@ -227,6 +227,7 @@ fn loaded(name: &str, packets_per_unit: u64) -> SchemeInfo {
         source: "this test".into(),
         parameters: vec![units().into()],
         presets: Vec::new(),
+        shows: Vec::new(),
         needs: Needs::NOTHING,
         build: Arc::new(move |arguments, context| {
             let packets = packets_per_unit * u64::from(arguments.get(&asked));

@@ -129,7 +129,7 @@ impl Controller for Tide {
     }
 
     fn observe(&self, observer: &mut dyn Observer) {
-        observer.value("competing", "", if self.core.competes() { 1.0 } else { 0.0 });
+        observer.switch("competing", self.core.competes());
         if self.limits().pacing_rate.is_none() {
             return;
         }

@@ -3,7 +3,7 @@
 
 use super::Tide;
 use crate::kernel_view::{micros, q16};
-use cellcc_control::{Arguments, Needs, Parameter, Preset, SchemeInfo, kind};
+use cellcc_control::{Arguments, Needs, Parameter, Preset, SchemeInfo, ShownValue, kind};
 use cellcc_fixed::tide::Config;
 use cellcc_units::{Ratio, Span};
 use std::sync::Arc;
@@ -168,6 +168,15 @@ const SAWTOOTH_ROUNDS: Parameter<kind::Count> = Parameter::new(
     PAGE,
 );
 
+/// What it shows.
+const SHOWS: [ShownValue; 5] = [
+    ShownValue::switch("competing", "another flow fills the queue, as far as this one knows"),
+    ShownValue::number("rate_mbit_s", "the delivery rate that the window is made of"),
+    ShownValue::number("target_ms", "the queueing delay that it aims for"),
+    ShownValue::number("swing_ms", "a quantile of largest less smallest RTT within a base RTT"),
+    ShownValue::number("base_rtt_ms", "the RTT of an empty queue"),
+];
+
 pub(in super::super) fn scheme() -> SchemeInfo {
     SchemeInfo {
         name: "tide".into(),
@@ -195,6 +204,7 @@ pub(in super::super) fn scheme() -> SchemeInfo {
             SAWTOOTH_ROUNDS.into(),
         ],
         presets: presets(),
+        shows: SHOWS.to_vec(),
         needs: Needs::NOTHING,
         build: Arc::new(|arguments, context| Box::new(Tide::new(config(arguments), context))),
     }

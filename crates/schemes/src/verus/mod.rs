@@ -65,7 +65,7 @@ mod tests;
 mod window;
 
 use cellcc_control::{
-    Ack, Context, Controller, Event, Limits, Loss, Needs, Observer, Packet, SchemeInfo, Sent, Tag,
+    Ack, Context, Controller, Event, Limits, Loss, Needs, Observer, Packet, SchemeInfo, Sent, ShownValue, Tag,
 };
 use cellcc_units::{Bytes, Rate, Span, Time};
 use delay::DelayEstimator;
@@ -77,6 +77,15 @@ use settings::Settings;
 use std::sync::Arc;
 
 /// What the registry knows of Verus.
+/// What it shows.
+const SHOWS: [ShownValue; 5] = [
+    ShownValue::number("sending_window_pkt", "the window of the epoch"),
+    ShownValue::switch("in_recovery", "the points of the profile rest after a loss"),
+    ShownValue::number("delay_target_ms", "the delay that the epoch aims for"),
+    ShownValue::number("delay_average_ms", "the moving average of the epochs' largest delays"),
+    ShownValue::number("min_delay_ms", "the minimum delay"),
+];
+
 pub(super) fn scheme() -> SchemeInfo {
     SchemeInfo {
         name: "verus".into(),
@@ -84,6 +93,7 @@ pub(super) fn scheme() -> SchemeInfo {
         source: "Zaki et al., SIGCOMM 2015; the authors' program, 2017".into(),
         parameters: parameters::parameters(),
         presets: presets::presets(),
+        shows: SHOWS.to_vec(),
         needs: Needs::NOTHING,
         build: Arc::new(|arguments, context| Box::new(Verus::new(Settings::read(arguments), context))),
     }

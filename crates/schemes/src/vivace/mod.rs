@@ -256,7 +256,7 @@ impl Controller for Vivace {
 
     fn observe(&self, observer: &mut dyn Observer) {
         observer.value("rate", "mbit_s", self.rate);
-        observer.value("probing", "", f64::from(u8::from(self.phase == Phase::Probing)));
+        observer.switch("probing", self.phase == Phase::Probing);
         observer.value("steps", "", f64::from(self.steps.in_one_direction()));
     }
 }

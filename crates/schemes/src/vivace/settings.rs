@@ -1,7 +1,7 @@
 //! What can be set in Vivace, its profiles, and where the values come from.
 
 use super::Vivace;
-use cellcc_control::{Arguments, Needs, Parameter, SchemeInfo, kind};
+use cellcc_control::{Arguments, Needs, Parameter, SchemeInfo, ShownValue, kind};
 use std::sync::Arc;
 
 /// Paper, rate control; WebRTC's port has the same: by which share of the rate more and less is tried (epsilon).
@@ -35,6 +35,13 @@ const PROFILE: Parameter<kind::Choice<Profile>> = Parameter::new(
     "docs/algorithms/vivace.md",
 );
 
+/// What it shows.
+const SHOWS: [ShownValue; 3] = [
+    ShownValue::number("rate_mbit_s", "the rate that the trials are about"),
+    ShownValue::switch("probing", "slow start is over, and rates above and below are tried"),
+    ShownValue::number("steps", "steps of the rate in the present direction"),
+];
+
 pub(in super::super) fn scheme() -> SchemeInfo {
     SchemeInfo {
         name: "vivace".into(),
@@ -43,6 +50,7 @@ pub(in super::super) fn scheme() -> SchemeInfo {
         source: "Dong et al., NSDI 2018".into(),
         parameters: vec![UTILITY.into(), PROFILE.into()],
         presets: Vec::new(),
+        shows: SHOWS.to_vec(),
         needs: Needs::NOTHING,
         build: Arc::new(|arguments, context| Box::new(Vivace::new(Settings::read(arguments), context))),
     }

@@ -1,7 +1,7 @@
 //! What holds for every scheme under every sequence of events that a driver may report.
 
 use cellcc_control::{
-    Advice, AdviceClass, Context, Event, Feedback, Flow, Limits, MinRttParts, Observer, Packet,
+    Advice, AdviceClass, Context, Event, Feedback, Flow, Limits, MinRttParts, Observer, Packet, ShownValue,
 };
 use cellcc_units::{Bytes, Rate, Span, Time};
 use proptest::prelude::*;
@@ -175,16 +175,32 @@ fn advice(rate: u64, rtt: u64, age: u64, flows: u32) -> Advice {
     }
 }
 
-struct OnlyFinite;
+/// Knows what the scheme's entry in the registry says that it shows.
+struct Known<'a>(&'a [ShownValue]);
 
-impl Observer for OnlyFinite {
-    fn value(&mut self, name: &'static str, _unit: &'static str, value: f64) {
+impl Known<'_> {
+    fn find(&self, name: &str) -> &ShownValue {
+        let known = self.0.iter().find(|shown| shown.name == name);
+        known.unwrap_or_else(|| panic!("{name} is not among what the scheme's entry says it shows"))
+    }
+}
+
+impl Observer for Known<'_> {
+    fn value(&mut self, name: &'static str, unit: &'static str, value: f64) {
         assert!(value.is_finite(), "{name} is {value}");
+        let name = if unit.is_empty() { name.to_owned() } else { format!("{name}_{unit}") };
+        assert!(self.find(&name).states.is_empty(), "{name} is a state, and is shown as a number");
+    }
+
+    fn state(&mut self, name: &'static str, names: &'static [&'static str], number: usize) {
+        assert_eq!(self.find(name).states, names);
+        assert!(number < names.len(), "{name} is {number}");
     }
 }
 
 fn run(scheme: &str, seed: u64, steps: &[Step]) -> Vec<Limits> {
     let mut driver = Driver::new(scheme, seed);
+    let shows = cellcc_schemes::registry().parse(scheme).expect("a known scheme").info().shows.clone();
     let mut all = Vec::new();
     for step in steps {
         driver.report(step);
@@ -200,7 +216,7 @@ fn run(scheme: &str, seed: u64, steps: &[Step]) -> Vec<Limits> {
         );
         let outstanding: Bytes = driver.outstanding.iter().map(|packet| packet.bytes).sum();
         assert_eq!(driver.flow.inflight(), outstanding, "{scheme}: in flight is what is outstanding");
-        driver.flow.controller().observe(&mut OnlyFinite);
+        driver.flow.controller().observe(&mut Known(&shows));
         all.push(limits);
     }
     all

@@ -16,6 +16,7 @@ fn listener(name: &'static str, ecn: Ecn) -> SchemeInfo {
         source: "this test".into(),
         parameters: Vec::new(),
         presets: Vec::new(),
+        shows: Vec::new(),
         needs: Needs::NOTHING,
         build: Arc::new(move |_, context| Box::new(Listener::new(context, ecn))),
     }

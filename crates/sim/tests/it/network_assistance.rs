@@ -16,6 +16,7 @@ fn listener() -> SchemeInfo {
         source: "this test".into(),
         parameters: Vec::new(),
         presets: Vec::new(),
+        shows: Vec::new(),
         needs: Needs { advice: Some(Arc::new(|_| AdviceRequest::default())), ..Needs::NOTHING },
         build: Arc::new(|_, context| Box::new(Listener { context: *context, heard: 0, last: None })),
     }

@@ -25,6 +25,7 @@ fn run(scheme: &str) -> Record {
         source: "none".into(),
         parameters: Vec::new(),
         presets: Vec::new(),
+        shows: Vec::new(),
         needs: Needs::NOTHING,
         build: Arc::new(|_, _| Box::new(Unbounded)),
     });

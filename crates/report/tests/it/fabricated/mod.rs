@@ -128,8 +128,8 @@ fn run(scheme: &str, trace: &str, seed: u64, duration: Span, capacity: &[f64]) -
         let window = Bytes::new(((20.0 + delay_ms) * rate * 125.0) as u64);
         meter.sample_scheme(bin, PACKET, &Limits::window_only(window), |_| ());
         if behaviour.internals {
-            meter.sample(bin, "reminis.mu", 0.5 + 0.4 * noise.next().clamp(-1.0, 1.0));
-            meter.sample(bin, "reminis.zone", f64::from(delay_ms > 10.0));
+            meter.sample(bin, "mu", 0.5 + 0.4 * noise.next().clamp(-1.0, 1.0));
+            meter.sample(bin, "zone", 1.0 + f64::from(delay_ms > 10.0));
         }
     }
     record(scheme, trace, seed, duration, meter, capacity, offered)
