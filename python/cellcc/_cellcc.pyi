@@ -46,6 +46,20 @@ class Runs:
     def record_json(self, index: int) -> str: ...
     def series(self, index: int) -> Table: ...
     def html(self, baseline: str | None = None) -> str: ...
+    def plot(
+        self,
+        kind: str,
+        x: str,
+        y: list[str],
+        schemes: list[str],
+        only: list[str],
+        titles: tuple[str | None, list[str]],
+        sizes: tuple[str | None, str | None, str | None],
+        font: bytes | None = None,
+        *,
+        labels: bool = False,
+        intervals: bool = True,
+    ) -> bytes: ...
     def text(self, width: int = ..., baseline: str | None = None) -> str: ...
     def explain_json(self, against: str | None = None) -> str: ...
 

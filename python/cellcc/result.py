@@ -2,7 +2,7 @@
 
 import html
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -153,6 +153,42 @@ class Result(Sequence[Run]):
         rows: list[dict[str, Any]] = json.loads(self._runs.explain_json(against))
         return rows
 
+    def plot(
+        self,
+        x: str,
+        y: str | Sequence[str] = (),
+        *,
+        out: str | Path | None = None,
+        schemes: Sequence[str] | Mapping[str, str] = (),
+        only: Mapping[str, str] | None = None,
+        labels: bool = False,
+        intervals: bool = True,
+        x_title: str | None = None,
+        y_title: str | Sequence[str] = (),
+        width: str | None = None,
+        height: str | None = None,
+        font_size: str | None = None,
+        font: str | Path | None = None,
+    ) -> "Figure":
+        """A figure for a paper, as `cellcc plot` draws it, whose flags these are; also written to `out`, .svg, .pdf or .png.
+
+        `schemes` names those that are shown, in their order, or gives each the name that the figure calls it.
+        """
+        of_each = [f"{scheme}={name}" for scheme, name in schemes.items()] if isinstance(schemes, Mapping) else list(schemes)
+        conditions = [f"{key}={value}" for key, value in (only or {}).items()]
+        titles = (x_title, _listed(y_title))
+        letters = None if font is None else Path(font).read_bytes()
+
+        def drawn(kind: str) -> bytes:
+            sizes = (width, height, font_size)
+            return self._runs.plot(
+                kind, x, _listed(y), of_each, conditions, titles, sizes, letters, labels=labels, intervals=intervals
+            )
+
+        if out is not None:
+            Path(out).write_bytes(drawn(Path(out).suffix.removeprefix(".").lower()))
+        return Figure(drawn("svg").decode())
+
     def scatter(self, ax: "matplotlib.axes.Axes | None" = None) -> "matplotlib.axes.Axes":
         """Throughput over the 95th percentile of the queueing delay, a point a run."""
         from .plots import scatter
@@ -176,6 +212,20 @@ class Result(Sequence[Run]):
     def _repr_html_(self) -> str:
         document = html.escape(self.report(), quote=True)
         return f'<iframe srcdoc="{document}" style="width:100%;height:600px;border:0" title="cellcc report"></iframe>'
+
+
+class Figure:
+    """A figure, as SVG; a notebook shows it."""
+
+    def __init__(self, svg: str) -> None:
+        self.svg = svg
+
+    def _repr_svg_(self) -> str:
+        return self.svg
+
+
+def _listed(texts: str | Sequence[str]) -> list[str]:
+    return [texts] if isinstance(texts, str) else list(texts)
 
 
 def series(run: Run) -> Frame:

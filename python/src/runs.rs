@@ -4,11 +4,15 @@ use crate::error::{input, of_runner};
 use crate::table::Table;
 use cellcc_experiment::Record;
 use cellcc_link::TraceCache;
-use cellcc_report::{ExplainError, Explanation, Report, TableFormat, TableOptions, least_delays};
+use cellcc_report::{
+    ExplainError, Explanation, Paper, Plot, Report, TableFormat, TableOptions, least_delays,
+};
 use cellcc_runner::{Failure, Results};
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
+use std::error::Error;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 /// Finished runs, in plan order.
 #[pyclass(frozen, module = "cellcc")]
@@ -72,6 +76,39 @@ impl Runs {
         Ok(py.detach(|| report.html()))
     }
 
+    /// The file of a figure for a paper: `kind` is `svg`, `pdf` or `png`. The words are those of `cellcc plot`.
+    #[pyo3(signature = (kind, x, y, schemes, only, titles, sizes, font=None, *, labels=false, intervals=true))]
+    #[allow(clippy::too_many_arguments, reason = "keyword arguments of Python")]
+    fn plot(
+        &self,
+        py: Python<'_>,
+        kind: &str,
+        x: String,
+        y: Vec<String>,
+        schemes: Vec<String>,
+        only: Vec<String>,
+        titles: (Option<String>, Vec<String>),
+        sizes: (Option<String>, Option<String>, Option<String>),
+        font: Option<Vec<u8>>,
+        labels: bool,
+        intervals: bool,
+    ) -> PyResult<Vec<u8>> {
+        let length = |text: Option<String>| text.map(|text| text.parse()).transpose().map_err(input);
+        let (width, height, font_size) = (length(sizes.0)?, length(sizes.1)?, length(sizes.2)?);
+        let plot = Plot {
+            x,
+            y: parsed(&y)?,
+            schemes: parsed(&schemes)?,
+            only: parsed(&only)?,
+            x_title: titles.0,
+            y_titles: titles.1,
+            no_intervals: !intervals,
+            paper: Paper { width, height, font_size, labels },
+            font,
+        };
+        py.detach(|| plot.file(&plot.figure(&self.title, &self.records)?, kind)).map_err(input)
+    }
+
     /// The table for a terminal of this width.
     #[pyo3(signature = (width=cellcc_report::DEFAULT_WIDTH, baseline=None))]
     fn text(&self, py: Python<'_>, width: usize, baseline: Option<&str>) -> PyResult<String> {
@@ -91,6 +128,10 @@ impl Runs {
         };
         py.detach(explained).map_err(input)?.map_err(input)
     }
+}
+
+fn parsed<T: FromStr<Err: Error>>(texts: &[String]) -> PyResult<Vec<T>> {
+    texts.iter().map(|text| text.parse().map_err(input)).collect()
 }
 
 /// The runs that `compare` or `merge` left in a folder.

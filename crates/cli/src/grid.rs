@@ -2,9 +2,8 @@
 
 use crate::exit::Exit;
 use crate::terminal;
-use cellcc_report::TableFormat;
+use cellcc_report::{TableFormat, plain_table};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use comfy_table::{ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle, Width, presets};
 use serde::Serialize;
 
 /// Reads `--format`.
@@ -31,37 +30,9 @@ pub(crate) fn render(
             let bytes = writer.into_inner().map_err(|error| Exit::failed(error.to_string()))?;
             String::from_utf8(bytes).map_err(Exit::failed)
         }
-        TableFormat::Table => {
-            let mut table = Table::new();
-            table.load_style(TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─')));
-            table.set_content_arrangement(ContentArrangement::Dynamic).set_width(terminal::narrow_width());
-            table.set_header(header.iter().copied());
-            // One space between columns is enough where there are many.
-            let padding = u16::from(header.len() <= 6);
-            for (index, column) in table.column_iter_mut().enumerate() {
-                column.set_padding((0, padding));
-                // Never truncate: users copy names and addresses from here.
-                let cells = rows.iter().map(|row| row[index].as_str()).chain([header[index]]);
-                let longest = cells.flat_map(str::split_whitespace).map(|word| word.chars().count()).max();
-                let longest = longest.unwrap_or(0) as u16 + padding;
-                column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(longest)));
-            }
-            Ok(filled(table, header, rows))
-        }
-        TableFormat::Markdown => {
-            let mut table = Table::new();
-            table.load_style(presets::ASCII_MARKDOWN).set_content_arrangement(ContentArrangement::Disabled);
-            let escaped: Vec<Vec<String>> =
-                rows.iter().map(|row| row.iter().map(|cell| cell.replace('|', "\\|")).collect()).collect();
-            Ok(filled(table, header, &escaped))
-        }
+        TableFormat::Table => Ok(plain_table(header, rows, Some(usize::from(terminal::narrow_width())))),
+        TableFormat::Markdown => Ok(plain_table(header, rows, None)),
     }
-}
-
-fn filled(mut table: Table, header: &[&str], rows: &[Vec<String>]) -> String {
-    table.set_header(header.iter().copied());
-    table.add_rows(rows.iter().cloned());
-    table.trim_fmt()
 }
 
 #[cfg(test)]

@@ -64,6 +64,12 @@ enum Command {
     Explain(results::explain::Args),
     /// Make the report again from a folder of results.
     Report(results::report::Args),
+    /// Draw one figure of a folder of results, for a paper.
+    Plot(Box<results::plot::Args>),
+    /// Write runs, time series and curves of a folder of results as Parquet or CSV.
+    Export(results::export::Args),
+    /// List the runs of a folder of results one by one, outliers first.
+    Runs(results::runs::Args),
     /// Replay a recorded flow and report the first decision that differs.
     Replay(results::replay::Args),
     #[command(flatten)]
@@ -84,6 +90,9 @@ fn main() -> ExitCode {
         Command::Slurm(args) => results::slurm::run(&args),
         Command::Explain(args) => results::explain::run(&args),
         Command::Report(args) => results::report::run(&args),
+        Command::Plot(args) => results::plot::run(&args),
+        Command::Export(args) => results::export::run(&args),
+        Command::Runs(args) => results::runs::run(&args),
         Command::Replay(args) => return results::replay::run(&args).unwrap_or_else(Exit::report),
         Command::Network(command) => return network::run(command).unwrap_or_else(Exit::report),
         Command::Completions(args) => completions::run(&args),

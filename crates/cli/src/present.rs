@@ -2,6 +2,7 @@
 
 use crate::exit::{ALL_OF_CELLCC, Exit, print, tell};
 use crate::terminal;
+use cellcc_experiment::Record;
 use cellcc_report::{Report, ReportFile, TableColumn, TableFormat, TableOptions};
 use cellcc_runner::{Failure, OutputFolder, Results};
 use std::fmt::Write as _;
@@ -36,19 +37,30 @@ impl Shown {
     }
 }
 
-/// Prints the table of a folder's results and makes its report; `baseline` comes before that of the plan.
+/// What results are held against.
+pub(crate) enum HeldAgainst<'a> {
+    /// The baseline of their plan.
+    ByPlan,
+    Scheme(&'a str),
+    /// Other results, which have this name.
+    Results(&'a [Record], &'a str),
+}
+
+/// Prints the table of a folder's results and makes its report.
 pub(crate) fn results(
     folder: &OutputFolder,
     format: TableFormat,
-    baseline: Option<&str>,
+    held_against: HeldAgainst,
     args: &Shown,
 ) -> Result<(), Exit> {
     args.check()?;
     let Results { info, records } = Results::read(folder.path())?;
-    let mut report = Report::new(&info.title, &records, &info.baseline);
-    if let Some(given) = baseline {
-        report = report.against(given).map_err(Exit::input)?;
-    }
+    let report = Report::new(&info.title, &records, &info.baseline);
+    let report = match held_against {
+        HeldAgainst::ByPlan => report,
+        HeldAgainst::Scheme(scheme) => report.against(scheme).map_err(Exit::input)?,
+        HeldAgainst::Results(others, name) => report.against_results(others, name),
+    };
     // A share shows a part of every trace: its report would mislead.
     let files = if info.shard.is_none() { report.files() } else { Vec::new() };
     let write = |name: &str, content: &[u8]| {
@@ -68,7 +80,8 @@ pub(crate) fn results(
     }
     let written = files.last().map(|report| address(&folder.path().join(&report.name)));
     let (columns, sort, no_intervals) = (args.columns.clone(), args.sort, args.no_intervals);
-    let options = TableOptions { columns, sort, no_intervals };
+    let highlights = terminal::has_colours();
+    let options = TableOptions { columns, sort, no_intervals, highlights };
     let printed = print(&report.table(format, terminal::width(), &options));
     if !args.quiet {
         match (written, info.shard) {

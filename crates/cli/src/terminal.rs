@@ -1,6 +1,7 @@
 //! The terminal that results are printed to.
 
 use cellcc_report::DEFAULT_WIDTH;
+use std::io::IsTerminal as _;
 use terminal_size::{Width, terminal_size_of};
 
 /// The same for tables that are meant to be read, wherever that is: 80 where there is no terminal.
@@ -11,4 +12,12 @@ pub(crate) fn narrow_width() -> u16 {
 /// Columns of text that standard output has room for; where it is no terminal, as many as its reader may expect.
 pub(crate) fn width() -> usize {
     terminal_size_of(std::io::stdout()).map_or(DEFAULT_WIDTH, |(Width(width), _)| usize::from(width))
+}
+
+/// True where standard output is a terminal whose user has not refused colours (https://no-color.org).
+pub(crate) fn has_colours() -> bool {
+    let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    std::io::stdout().is_terminal()
+        && !is_set("NO_COLOR")
+        && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
 }

@@ -110,6 +110,12 @@ impl<'a> Comparison<'a> {
         Self { rows, traces, seeds: seeds.into_iter().collect(), keys, lines, runs }
     }
 
+    /// Keeps these rows, in this order; colours and marks follow it.
+    pub(crate) fn set_rows(&mut self, rows: Vec<Row<'a>>) {
+        (self.lines, self.keys) = keys(&rows);
+        self.rows = rows;
+    }
+
     /// The runs of a row on a trace, one per seed.
     pub(crate) fn runs(&self, row: Row, trace: Trace) -> &[&'a Record] {
         let variations = self.runs.get(row.scheme).and_then(|drivers| drivers.get(row.driver));

@@ -4,7 +4,7 @@ use crate::comparison::{Comparison, of_schemes};
 use crate::data::Data;
 use crate::drawing::markup::escape;
 use crate::flows;
-use crate::relative;
+use crate::relative::{self, HeldAgainst, Relative};
 use crate::tables::column::columns;
 use crate::tables::grid::{self, Grid};
 use crate::tables::text_table::{footnotes, headline};
@@ -23,14 +23,14 @@ const ECHARTS: &str = include_str!("../assets/echarts.common.min.js");
 const MOST_NAMED: usize = 3;
 
 /// A page by itself or, `in_folder`, one with other files next to it.
-pub(crate) fn html(title: &str, records: &[Record], baseline: Option<&str>, in_folder: bool) -> String {
+pub(crate) fn html(title: &str, records: &[Record], held_against: HeldAgainst, in_folder: bool) -> String {
     let comparison = Comparison::new(records);
     let shown = columns(records);
     let data = Data::new(&comparison, &shown, in_folder);
     let title = if title.trim().is_empty() { "Comparison of congestion control" } else { title };
     let json = serde_json::to_string(&data).expect("the data have only string keys");
     let averages = grid::averages(&comparison, &shown, None);
-    let relative = baseline.map(|baseline| relative::tables(&comparison, baseline)).unwrap_or_default();
+    let Relative { tables: relative, changes } = relative::relative(&comparison, held_against);
     let flows = flows::grid(&comparison);
     let notes = footnotes(&comparison, std::iter::once(&averages).chain(&flows).chain(&relative));
     let fidelity = relative::fidelity(&comparison);
@@ -43,7 +43,7 @@ pub(crate) fn html(title: &str, records: &[Record], baseline: Option<&str>, in_f
             ("averages", &escape(&averages.caption)),
             ("table", &table(&averages)),
             ("flows", &titled_tables(flows.as_slice())),
-            ("relative", &(relative_tables(&relative) + &titled_tables(&fidelity))),
+            ("relative", &(list(&changes) + &relative_tables(&relative) + &titled_tables(&fidelity))),
             ("notes", &list(&notes)),
             ("left_out", &list(&data.left_out)),
             ("made_of", &escape(&made_of(records))),

@@ -14,6 +14,7 @@
 //! | [`Figure`] | what a figure shows; as SVG, or in an HTML page |
 //! | [`beside_line`] | how the delay of a scheme compares with another one's along its knob |
 //! | [`claims_page`] | what papers say, and what came out |
+//! | [`Plot`] | the figure of a paper: what it shows, and how large |
 //! | [`png`] | an SVG as pixels, with the feature of that name |
 
 mod claims;
@@ -27,6 +28,7 @@ mod flows;
 mod gain;
 mod html;
 mod notes;
+mod plot;
 mod relative;
 mod report;
 mod tables;
@@ -36,13 +38,17 @@ pub use explain::{
     AgainstLine, BesideLine, Bound, DelayAgainst, ExplainError, Explanation, FrontierFigure, LinkDelay,
     LinkPart, SchemeDelay, UseAndDelay, beside_line, least_delays,
 };
-pub use figure::{Axis, Figure, Key, Mark, Panel, Scale, Shape, Style};
+pub use figure::{Axis, Figure, Key, Length, Mark, Panel, Paper, Scale, Shape, Style};
 pub use figures::time::TimeLine;
 pub use gain::gain;
+pub use plot::{Named, Plot};
 pub use report::{Report, ReportFile};
 pub use tables::column::TableColumn;
+pub use tables::number::NONE;
 
 use cellcc_experiment::Record;
+use cellcc_units::instead;
+use relative::HeldAgainst;
 use std::str::FromStr;
 use thiserror::Error;
 
@@ -80,15 +86,40 @@ pub enum ReportError {
     /// Not the name of a [`TableFormat`].
     #[error("`{0}` is not a format of a table; there are table, json, csv and markdown")]
     Format(String),
-    /// A baseline that no Record is of.
-    #[error("--baseline {0}: not among the schemes of these runs; there are {1}")]
-    Baseline(String, String),
+    /// A scheme, with the flag that names it, that no Record is of.
+    #[error("--{0} {1}: not among the schemes of these runs; there are {2}")]
+    Scheme(&'static str, String, String),
     /// Not the name of a [`TableColumn`].
-    #[error("`{0}` is not a column of the table; there are {1}")]
-    Column(String, String),
+    #[error("`{given}` is not a column of the table{}", instead(given, "there are", known))]
+    Column {
+        /// What was asked for.
+        given: String,
+        /// What there is.
+        known: String,
+    },
+    /// Neither a column nor a condition that the runs differ in.
+    #[error(
+        "--x {given}: neither a column of the table nor a condition that is varied{}",
+        instead(given, "there are", known)
+    )]
+    Along {
+        /// What was asked for.
+        given: String,
+        /// What there is.
+        known: String,
+    },
+    /// What a figure cannot show.
+    #[error("{0}")]
+    Plot(String),
     /// A text that is not an SVG figure, or one too large for memory.
-    #[error("the figure cannot be drawn as PNG: {0}")]
-    Png(String),
+    #[error("the figure cannot be drawn: {0}")]
+    Drawing(String),
+    /// A text that is no CSV.
+    #[error("the table cannot be written as Parquet: {0}")]
+    Parquet(String),
+    /// A file that is not a font, or one that cannot be read in part.
+    #[error("not a font that can be drawn with; name a file of TrueType or OpenType, .ttf or .otf")]
+    Font,
 }
 
 /// What of a table for people is shown.
@@ -100,6 +131,19 @@ pub struct TableOptions {
     pub sort: Option<TableColumn>,
     /// Nothing below the averages.
     pub no_intervals: bool,
+    /// The best values in bold and intervals faint, by the sequences of terminals.
+    pub highlights: bool,
+}
+
+/// Which runs are listed, and what of each.
+#[derive(Debug, Clone, Default)]
+pub struct RunsOptions {
+    /// The run with the worst value in this column comes first; otherwise the order is that of the plan.
+    pub worst: Option<TableColumn>,
+    /// These columns; none named: that of `worst`, the throughput and the RTT's 95th percentile.
+    pub columns: Vec<TableColumn>,
+    /// No more runs than these.
+    pub count: Option<usize>,
 }
 
 /// Columns of text that a table may take where nobody knows how wide it may be.
@@ -113,7 +157,38 @@ pub const DEFAULT_WIDTH: usize = 100;
 ///
 /// With a `baseline`, one of the Records' schemes, they also have each row's ratios to it.
 pub fn table(records: &[Record], format: TableFormat, baseline: Option<&str>, width: usize) -> String {
-    tables::table(records, format, baseline, width, &TableOptions::default())
+    let held_against = baseline.map_or(HeldAgainst::Nothing, HeldAgainst::Scheme);
+    tables::table(records, format, held_against, width, &TableOptions::default())
+}
+
+/// One row a run, without those of the limit; in the forms for people with the file of its time series in the folder of results.
+pub fn runs_table(records: &[Record], format: TableFormat, width: usize, options: &RunsOptions) -> String {
+    tables::runs::runs(records, format, width, options)
+}
+
+/// Runs, their time series and, where there are some, their curves, each as the name of a table and the table as CSV: a row a run,
+/// a bin or a point, with the id of its run.
+pub fn long_tables(records: &[Record]) -> Vec<(&'static str, String)> {
+    let runs = table(records, TableFormat::Csv, None, DEFAULT_WIDTH);
+    let curves = records.iter().any(|run| !run.curves.is_empty());
+    let curves = curves.then(|| ("curves", tables::long::curves(records)));
+    [("runs", runs), ("series", tables::long::series(records))].into_iter().chain(curves).collect()
+}
+
+/// A table of CSV as the content of a Parquet file: whole numbers, numbers and texts by what is in each column.
+///
+/// # Errors
+/// [`ReportError::Parquet`] where the text is no CSV.
+#[cfg(feature = "parquet")]
+pub fn parquet(csv: &str) -> Result<Vec<u8>, ReportError> {
+    tables::parquet::parquet(csv)
+}
+
+/// A table of anything, for a terminal of this width, or without one in Markdown: with the design of all tables, columns of numbers
+/// to the right and no word cut.
+pub fn plain_table(header: &[&str], rows: &[Vec<String>], width: Option<usize>) -> String {
+    let style = width.map_or(tables::text_table::Style::Markdown, tables::text_table::Style::Terminal);
+    tables::text_table::plain(header, rows, style)
 }
 
 /// A text in lines of at most `width` characters, where its words are not longer.
@@ -124,7 +199,7 @@ pub fn wrapped(text: &str, width: usize) -> String {
 /// The report: one HTML file of at most about 5 MB that loads nothing from the network; with a `baseline`, one of the
 /// Records' schemes, also each row's ratios to it.
 pub fn html(title: &str, records: &[Record], baseline: Option<&str>) -> String {
-    html::html(title, records, baseline, false)
+    html::html(title, records, baseline.map_or(HeldAgainst::Nothing, HeldAgainst::Scheme), false)
 }
 
 /// The figures for a paper, each named as a file. The same Records give the same ones.
@@ -135,8 +210,8 @@ pub fn figures(title: &str, records: &[Record]) -> Vec<Figure> {
 /// A figure as PNG of 288 pixels an inch; the same on every machine, as the font comes with it.
 ///
 /// # Errors
-/// [`ReportError::Png`] where `svg` is not an SVG document.
+/// [`ReportError::Drawing`] where `svg` is not an SVG document.
 #[cfg(feature = "png")]
 pub fn png(svg: &str) -> Result<Vec<u8>, ReportError> {
-    drawing::png::png(svg)
+    drawing::png::png(svg, None)
 }

@@ -1,9 +1,10 @@
-//! Every row against a baseline: ratios on each trace, then their geometric mean over traces.
+//! Every row against a baseline, or against the same row of other results: ratios on each trace, then their geometric mean over
+//! traces.
 
 use crate::comparison::{Comparison, Quantity, Row};
 use crate::tables::grid::{Cell, Grid, GridRow, varied_keys};
-use cellcc_experiment::DEFAULT_DRIVER;
-use cellcc_statistics::{Average, Kind, mean};
+use cellcc_experiment::{DEFAULT_DRIVER, Record};
+use cellcc_statistics::{Average, Certainty, FEWEST, Kind, mean};
 
 /// What the columns mean that are no ratios of the scheme's value to the baseline's.
 pub(crate) const NOTE: &str = "Power disadvantage: the baseline's power / the scheme's; above 1 is worse than the \
@@ -36,18 +37,117 @@ const COLUMNS: [(&str, &str, Quantity, Against); 8] = [
     ("Loss", "points", |run| Some(run.total.loss_ratio * 100.0), Against::Difference),
 ];
 
+/// What the rows of a comparison are held against.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum HeldAgainst<'a> {
+    Nothing,
+    /// One of its schemes.
+    Scheme(&'a str),
+    /// The same rows of other results, and what these are called.
+    Results(&'a [Record], &'a str),
+}
+
+/// The tables of ratios, and of other results in sentences what has changed.
+#[derive(Default)]
+pub(crate) struct Relative {
+    pub(crate) tables: Vec<Grid>,
+    pub(crate) changes: Vec<String>,
+}
+
+/// A comparison, and that which has the rows that it is held against.
+#[derive(Clone, Copy)]
+struct Sides<'a, 'r> {
+    these: &'a Comparison<'r>,
+    those: &'a Comparison<'r>,
+}
+
 /// The averages, and over several traces how the ratios are spread. Each row is held against the baseline by the same
 /// driver under the same variation; the limit, which is no scheme, and the baseline itself have no row.
-pub(crate) fn tables(comparison: &Comparison, baseline: &str) -> Vec<Grid> {
-    let pairs: Vec<(Row, Row)> = comparison
-        .rows
-        .iter()
-        .filter(|row| !row.is_limit() && row.scheme != baseline)
-        .filter_map(|&row| {
-            let base = Row { scheme: baseline, ..row };
-            comparison.rows.contains(&base).then_some((row, base))
-        })
-        .collect();
+pub(crate) fn relative<'r>(comparison: &Comparison<'r>, held_against: HeldAgainst<'r>) -> Relative {
+    let rows = || comparison.rows.iter().copied().filter(|row| !row.is_limit());
+    match held_against {
+        HeldAgainst::Nothing => Relative::default(),
+        HeldAgainst::Scheme(baseline) => {
+            let base = |row: Row<'r>| (row, Row { scheme: baseline, ..row });
+            let pairs: Vec<_> = rows()
+                .filter(|row| row.scheme != baseline)
+                .map(base)
+                .filter(|(_, base)| comparison.rows.contains(base))
+                .collect();
+            let sides = Sides { these: comparison, those: comparison };
+            Relative {
+                tables: tables(sides, &pairs, &format!("Relative to {baseline}")),
+                changes: Vec::new(),
+            }
+        }
+        HeldAgainst::Results(records, name) => {
+            let others = Comparison::new(records);
+            let sides = Sides { these: comparison, those: &others };
+            let pairs: Vec<_> =
+                rows().filter(|row| others.rows.contains(row)).map(|row| (row, row)).collect();
+            let changes = changes(sides, &pairs, name);
+            Relative { tables: tables(sides, &pairs, &format!("Against {name}")), changes }
+        }
+    }
+}
+
+/// Which rows differ from those of other results by more than their intervals, which do not, and which have none to hold against.
+fn changes(sides: Sides, pairs: &[(Row, Row)], name: &str) -> Vec<String> {
+    let mut kinds: [Vec<String>; 5] = Default::default();
+    let [beyond, everywhere, unknown, within, same] = &mut kinds;
+    for &(row, base) in pairs {
+        let (mut certain, mut alike, mut uncertain, mut is_same) = (Vec::new(), Vec::new(), Vec::new(), true);
+        for ((title, of, _, against), average) in COLUMNS.iter().zip(averages(sides, row, base)) {
+            let Some(Average { value, certainty, .. }) = average else { continue };
+            let neutral = if *against == Against::Difference { 0.0 } else { 1.0 };
+            let title = format!("{title} {of}").trim_end().to_owned();
+            match certainty {
+                Certainty::Interval { low, high } => {
+                    is_same = false;
+                    certain.extend((neutral < low || high < neutral).then_some(title));
+                }
+                _ if (value - neutral).abs() <= SAME => {}
+                Certainty::NoSpread => alike.push(title),
+                _ => uncertain.push(title),
+            }
+        }
+        let of = |columns: &[String]| format!("{} ({})", row.label(), columns.join(", "));
+        let (kind, columns) = match (&certain[..], &alike[..], &uncertain[..]) {
+            ([], [], []) if is_same => (&mut *same, None),
+            ([], [], []) => (&mut *within, None),
+            ([], [], uncertain) => (&mut *unknown, Some(uncertain)),
+            ([], alike, _) => (&mut *everywhere, Some(alike)),
+            (certain, ..) => (&mut *beyond, Some(certain)),
+        };
+        kind.push(columns.map_or_else(|| row.label(), of));
+    }
+    let only = |these: &Comparison, those: &Comparison| {
+        let rows = these.rows.iter().filter(|row| !row.is_limit() && !those.rows.contains(row));
+        rows.map(Row::label).collect::<Vec<_>>()
+    };
+    let unlike = [only(sides.these, sides.those), only(sides.those, sides.these)];
+    let what = [
+        "Changed beyond the 95 % intervals".to_owned(),
+        "Changed, the same on every trace".to_owned(),
+        format!("Changed, on fewer traces than the {FEWEST} of an interval"),
+        "Changed within the intervals".to_owned(),
+        "The same".to_owned(),
+        format!("Not in {name}"),
+        format!("Only in {name}"),
+    ];
+    let sentences = what.into_iter().zip(kinds.into_iter().chain(unlike));
+    let some = sentences.filter(|(_, rows)| !rows.is_empty());
+    let sentence = |(what, mut rows): (String, Vec<String>)| {
+        let more = rows.len().saturating_sub(MOST_NAMED);
+        rows.truncate(MOST_NAMED);
+        rows.extend((more > 0).then(|| format!("and {more} more")));
+        format!("{what}: {}.", rows.join("; "))
+    };
+    some.map(sentence).collect()
+}
+
+fn tables(sides: Sides, pairs: &[(Row, Row)], title: &str) -> Vec<Grid> {
+    let comparison = sides.these;
     if pairs.is_empty() {
         return Vec::new();
     }
@@ -58,19 +158,22 @@ pub(crate) fn tables(comparison: &Comparison, baseline: &str) -> Vec<Grid> {
         (false, _) => ": geometric mean over seeds of the ratio with each seed",
     };
     let averages = Grid {
-        caption: format!("Relative to {baseline}{of}"),
+        caption: format!("{title}{of}"),
         of: "Scheme",
         keys: varied_keys(comparison),
         columns: headed(COLUMNS.iter().map(|(title, of, ..)| (*title, *of)).chain([("Resent", "packets")])),
-        rows: rows(comparison, &pairs, |row, base| averages(comparison, row, base)),
+        rows: rows(comparison, pairs, |row, base| {
+            let resent = pairs_of(sides, row, base, RESENT);
+            let resent = resent.iter().fold((0.0, 0.0), |sum, pair| (sum.0 + pair.0, sum.1 + pair.1));
+            let averages = averages(sides, row, base).into_iter().map(Cell::of);
+            averages.chain([Cell::plain(ratio(resent.0, resent.1))]).collect()
+        }),
     };
     if !several {
         return vec![averages.without_one_count(comparison.is_over_seeds())];
     }
     let spread = Grid {
-        caption: format!(
-            "Relative to {baseline}: the ratios on the traces, from the smallest to the largest"
-        ),
+        caption: format!("{title}: the ratios on the traces, from the smallest to the largest"),
         of: "Scheme",
         keys: varied_keys(comparison),
         columns: headed(
@@ -85,8 +188,8 @@ pub(crate) fn tables(comparison: &Comparison, baseline: &str) -> Vec<Grid> {
             ]
             .into_iter(),
         ),
-        rows: rows(comparison, &pairs, |row, base| {
-            spread(comparison, row, base).into_iter().map(Cell::plain).collect()
+        rows: rows(comparison, pairs, |row, base| {
+            spread(sides, row, base).into_iter().map(Cell::plain).collect()
         }),
     };
     vec![averages.without_one_count(comparison.is_over_seeds()), spread]
@@ -104,6 +207,12 @@ fn rows(
     let keys = varied_keys(comparison);
     pairs.iter().map(|&(row, base)| GridRow::new(row, &keys, cells(row, base))).collect()
 }
+
+/// Rows that a sentence names; more are counted.
+const MOST_NAMED: usize = 8;
+
+/// Relative differences up to this come from summing in another order.
+const SAME: f64 = 1e-9;
 
 /// What drivers that run the same schemes are compared in, as the issue of a simulator's fidelity is put: how much is
 /// carried, and how long it takes.
@@ -171,11 +280,11 @@ fn fidelity_of(comparison: &Comparison, simulated: Row, other: Row) -> Grid {
     }
 }
 
-/// Each average with the interval of what was paired by trace.
-fn averages(comparison: &Comparison, row: Row, base: Row) -> Vec<Cell> {
+/// Of each column, the average of what was paired by trace.
+fn averages(sides: Sides, row: Row, base: Row) -> Vec<Option<Average>> {
     const ANY: (f64, f64) = (f64::NEG_INFINITY, f64::INFINITY);
     let averages = COLUMNS.iter().map(|(.., quantity, against)| {
-        let pairs = pairs(comparison, row, base, *quantity);
+        let pairs = pairs_of(sides, row, base, *quantity);
         let held = |&(this, base): &(f64, f64)| match against {
             Against::Ratio => ratio(this, base),
             Against::Inverse => ratio(base, this),
@@ -183,16 +292,14 @@ fn averages(comparison: &Comparison, row: Row, base: Row) -> Vec<Cell> {
         };
         let values: Vec<f64> = pairs.iter().filter_map(held).collect();
         let kind = if *against == Against::Difference { Kind::Mean } else { Kind::Geometric };
-        Cell::of(Average::of(kind, &values, ANY))
+        Average::of(kind, &values, ANY)
     });
-    let resent = pairs(comparison, row, base, RESENT);
-    let resent = resent.iter().fold((0.0, 0.0), |sum, pair| (sum.0 + pair.0, sum.1 + pair.1));
-    averages.chain([Cell::plain(ratio(resent.0, resent.1))]).collect()
+    averages.collect()
 }
 
-fn spread(comparison: &Comparison, row: Row, base: Row) -> Vec<Option<f64>> {
+fn spread(sides: Sides, row: Row, base: Row) -> Vec<Option<f64>> {
     let sorted = |quantity| {
-        let pairs = pairs(comparison, row, base, quantity);
+        let pairs = pairs_of(sides, row, base, quantity);
         let mut ratios: Vec<f64> = pairs.iter().filter_map(|&(this, base)| ratio(this, base)).collect();
         ratios.sort_by(f64::total_cmp);
         ratios
@@ -210,17 +317,17 @@ fn at_rank(sorted: &[f64], share: f64) -> Option<f64> {
 
 /// The quantity of the row and of the baseline on each trace that has both, each the mean over seeds; of a single trace,
 /// with each seed that has both.
-fn pairs(comparison: &Comparison, row: Row, base: Row, quantity: Quantity) -> Vec<(f64, f64)> {
-    let traces = &comparison.traces;
-    let [only] = traces[..] else {
-        let at = |row, trace| comparison.mean_on_trace(row, trace, quantity);
-        return traces.iter().filter_map(|&trace| at(row, trace).zip(at(base, trace))).collect();
+fn pairs_of(Sides { these, those }: Sides, row: Row, base: Row, quantity: Quantity) -> Vec<(f64, f64)> {
+    let [only] = these.traces[..] else {
+        let on =
+            |trace| these.mean_on_trace(row, trace, quantity).zip(those.mean_on_trace(base, trace, quantity));
+        return these.traces.iter().filter_map(|&trace| on(trace)).collect();
     };
-    let with = |row, seed| {
+    let with = |comparison: &Comparison, row, seed| {
         let run = comparison.runs(row, only).iter().find(|run| run.scenario.seed == seed)?;
         quantity(run)
     };
-    comparison.seeds.iter().filter_map(|&seed| with(row, seed).zip(with(base, seed))).collect()
+    these.seeds.iter().filter_map(|&seed| with(these, row, seed).zip(with(those, base, seed))).collect()
 }
 
 fn ratio(above: f64, below: f64) -> Option<f64> {

@@ -1,6 +1,7 @@
 //! The report of a plan's finished runs: what every program shows of them, and the files in their folder.
 
 use crate::comparison::Comparison;
+use crate::relative::HeldAgainst;
 use crate::{ReportError, TableFormat, TableOptions, data, figures, html, tables};
 use cellcc_experiment::{LIMIT, Record, same_scheme};
 
@@ -12,7 +13,7 @@ const TITLE: &str = "Comparison of congestion controls";
 pub struct Report<'a> {
     title: &'a str,
     records: &'a [Record],
-    baseline: Option<&'a str>,
+    held_against: HeldAgainst<'a>,
 }
 
 /// A file in the folder of the results.
@@ -30,25 +31,33 @@ impl<'a> Report<'a> {
     pub fn new(title: &'a str, records: &'a [Record], baseline: &str) -> Self {
         let title = if title.is_empty() { TITLE } else { title };
         let planned = Some(baseline).filter(|planned| !planned.is_empty());
-        Self { title, records, baseline: planned.and_then(|planned| named(records, planned).ok()) }
+        let baseline = planned.and_then(|planned| named("baseline", records, planned).ok());
+        Self { title, records, held_against: baseline.map_or(HeldAgainst::Nothing, HeldAgainst::Scheme) }
     }
 
     /// The same, held against another scheme.
     ///
     /// # Errors
-    /// [`ReportError::Baseline`] where no run is of that scheme.
+    /// [`ReportError::Scheme`] where no run is of that scheme.
     pub fn against(self, baseline: &str) -> Result<Self, ReportError> {
-        Ok(Self { baseline: Some(named(self.records, baseline)?), ..self })
+        let held_against = HeldAgainst::Scheme(named("baseline", self.records, baseline)?);
+        Ok(Self { held_against, ..self })
+    }
+
+    /// The same, each row held against that of other results, which have this name, in the place of a baseline.
+    #[must_use]
+    pub fn against_results(self, others: &'a [Record], name: &'a str) -> Self {
+        Self { held_against: HeldAgainst::Results(others, name), ..self }
     }
 
     /// The runs as a [`table`](crate::table) of which the options say what is shown.
     pub fn table(&self, format: TableFormat, width: usize, options: &TableOptions) -> String {
-        tables::table(self.records, format, self.baseline, width, options)
+        tables::table(self.records, format, self.held_against, width, options)
     }
 
     /// The runs as one [`html`] file.
     pub fn html(&self) -> String {
-        crate::html(self.title, self.records, self.baseline)
+        html::html(self.title, self.records, self.held_against, false)
     }
 
     /// Every figure as SVG, series that the page has no room for, and then `report.html`; no file where there are no runs.
@@ -61,13 +70,13 @@ impl<'a> Report<'a> {
             figures.map(|figure| ReportFile { name: format!("{}.svg", figure.name), content: figure.svg() });
         let series = data::series_script(&Comparison::new(self.records));
         let series = series.map(|content| ReportFile { name: "report-series.js".into(), content });
-        let page = html::html(self.title, self.records, self.baseline, true);
+        let page = html::html(self.title, self.records, self.held_against, true);
         figures.chain(series).chain([ReportFile { name: "report.html".into(), content: page }]).collect()
     }
 }
 
-/// The scheme of the Records that `text` names.
-fn named<'a>(records: &'a [Record], text: &str) -> Result<&'a str, ReportError> {
+/// The scheme of the Records that `text`, given with this flag, names.
+fn named<'a>(flag: &'static str, records: &'a [Record], text: &str) -> Result<&'a str, ReportError> {
     let mut schemes: Vec<&str> = Vec::new();
     for record in records.iter().filter(|record| record.scenario.scheme != LIMIT) {
         if !schemes.contains(&record.scenario.scheme.as_str()) {
@@ -75,5 +84,5 @@ fn named<'a>(records: &'a [Record], text: &str) -> Result<&'a str, ReportError> 
         }
     }
     let found = schemes.iter().find(|scheme| same_scheme(scheme, text)).copied();
-    found.ok_or_else(|| ReportError::Baseline(text.chars().take(80).collect(), schemes.join(", ")))
+    found.ok_or_else(|| ReportError::Scheme(flag, text.chars().take(80).collect(), schemes.join(", ")))
 }

@@ -14,7 +14,7 @@ pub(crate) use request::{of_words, with};
 use crate::exit::{Exit, tell};
 use crate::free_folder::first_free;
 use crate::interrupt::on_interrupt;
-use crate::present;
+use crate::present::{self, HeldAgainst};
 use args::ExecutionArgs;
 use cellcc_runner::{Existing, Host, Outcome, OutputFolder, Runner};
 use cellcc_version::VERSION;
@@ -74,7 +74,7 @@ fn conclude(outcome: &Outcome, out: &OutputFolder, execution: &ExecutionArgs) ->
         ));
         return Err(Exit::Interrupted);
     }
-    let shown = present::results(out, execution.format, None, &execution.shown);
+    let shown = present::results(out, execution.format, HeldAgainst::ByPlan, &execution.shown);
     present::failures(&outcome.failures)?;
     shown
 }

@@ -6,7 +6,7 @@ use crate::exit::{Exit, print, tell};
 use crate::grid;
 use crate::present::address;
 use cellcc_claims::{Counts, Judged, Scale, Verdict, paper_title};
-use cellcc_report::{ClaimFigure, ClaimRow, TableFormat, claims_page};
+use cellcc_report::{ClaimFigure, ClaimRow, NONE, TableFormat, claims_page};
 use cellcc_runner::OutputFolder;
 use cellcc_version::VERSION;
 use serde::Serialize;
@@ -105,7 +105,7 @@ fn cells(Row { judged, before }: &Row) -> Vec<String> {
         judged.reports.clone(),
         here,
         format!("{}{ours}", judged.verdict_text()),
-        before.map_or_else(|| "-".into(), |before| before.to_string()),
+        before.map_or_else(|| NONE.into(), |before| before.to_string()),
     ]
 }
 

@@ -4,7 +4,7 @@ use crate::exit::{Exit, print, tell};
 use crate::grid;
 use cellcc_link::{DelayFloor, TraceCache};
 use cellcc_report::{
-    AgainstLine, DelayAgainst, ExplainError, Explanation, Figure, FrontierFigure, LinkDelay, LinkPart,
+    AgainstLine, DelayAgainst, ExplainError, Explanation, Figure, FrontierFigure, LinkDelay, LinkPart, NONE,
     SchemeDelay, TableFormat, least_delays,
 };
 use cellcc_runner::{Results, traces, with_causes};
@@ -148,7 +148,7 @@ fn scheme_cells(row: &SchemeDelay) -> Vec<String> {
 
 fn against_cells(row: &AgainstLine) -> Vec<String> {
     let of = |delay: &DelayAgainst| {
-        let none = || "–".to_owned();
+        let none = || NONE.to_owned();
         let ratio = match (delay.ratio, delay.interval) {
             (Some(ratio), Some((low, high))) => format!("{ratio:.2} ({low:.2} to {high:.2})"),
             (Some(ratio), None) => format!("{ratio:.2}"),

@@ -1,7 +1,8 @@
 //! `cellcc merge`: the folders of all shares become the folder of the whole plan.
 
 use crate::exit::Exit;
-use crate::{grid, present};
+use crate::grid;
+use crate::present::{self, HeldAgainst};
 use cellcc_report::TableFormat;
 use cellcc_runner::Existing;
 use std::path::PathBuf;
@@ -27,6 +28,6 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<(), Exit> {
     let existing = if args.force { Existing::Replace } else { Existing::Refuse };
     let merged = cellcc_runner::merge(&args.shards, &args.out, existing)?;
-    present::results(&merged.out, args.format, None, &args.shown)?;
+    present::results(&merged.out, args.format, HeldAgainst::ByPlan, &args.shown)?;
     present::failures(&merged.failures)
 }

@@ -3,7 +3,7 @@
 use crate::exit::{Exit, print};
 use crate::grid;
 use cellcc_link::{CapacityStats, OUTAGE_BELOW_MBIT_S};
-use cellcc_report::TableFormat;
+use cellcc_report::{NONE, TableFormat};
 use cellcc_runner::traces;
 use cellcc_units::Span;
 use serde::Serialize;
@@ -102,12 +102,12 @@ fn rounded(info: &Info) -> Vec<String> {
     let stats = &info.stats;
     let one = |value: f64| if value < 99.95 { format!("{value:.1}") } else { format!("{value:.0}") };
     let (sizes, gaps) = match &stats.bursts {
-        None => ("-".into(), "-".into()),
+        None => (NONE.into(), NONE.into()),
         Some(bursts) => (
             format!("{:.1}/{:.1}", bursts.p50_size_bytes / 1e3, bursts.p95_size_bytes / 1e3),
             match (bursts.p50_gap_ms, bursts.p95_gap_ms) {
                 (Some(p50), Some(p95)) => format!("{p50:.0}/{p95:.0}"),
-                _ => "-".into(),
+                _ => NONE.into(),
             },
         ),
     };

@@ -15,5 +15,6 @@ mod mahimahi;
 mod output_folder;
 mod replay;
 mod reproduce;
+mod results;
 #[cfg(all(target_os = "linux", feature = "kernel"))]
 mod tcp;

@@ -1,7 +1,11 @@
 //! What files are drawn with.
 
-pub(crate) mod labels;
+mod labels;
 pub(crate) mod markup;
+#[cfg(feature = "pdf")]
+pub(crate) mod pdf;
 #[cfg(feature = "png")]
 pub(crate) mod png;
 pub(crate) mod svg;
+#[cfg(feature = "png")]
+pub(crate) mod tree;

@@ -1,8 +1,8 @@
 //! A figure for a paper: an SVG document.
 
-use crate::drawing::labels::{Label, labels};
+use crate::drawing::labels;
 use crate::drawing::markup::escape;
-use crate::figure::{Axis, Figure, Key, Mark, Panel, Shape, Style};
+use crate::figure::{Axis, Figure, Key, Length, Mark, Panel, Paper, Shape, Style};
 use plotters::coord::Shift;
 use plotters::coord::cartesian::Cartesian2d;
 use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
@@ -14,17 +14,19 @@ use std::error::Error;
 use std::iter::Once;
 use std::ops::Range;
 
-/// Units of the drawing per inch. The library draws at whole units: at 300 the steps are too small to be seen.
+/// Units of the drawing per inch, with letters of the usual size. The library draws at whole units: at 300 the steps are too
+/// small to be seen.
 const PER_INCH: f64 = 300.0;
+const POINTS_PER_INCH: f64 = 72.0;
 /// The width of a column of a two-column paper, and that of both columns.
 const COLUMN_INCHES: f64 = 3.5;
 const PAGE_INCHES: f64 = 7.16;
-/// Text of 7.5 points, about that of captions.
-const TEXT: u32 = 31;
+/// Text of 7.44 points, about that of captions.
+pub(super) const TEXT: u32 = 31;
 /// Thickness of lines: 0.8 points.
 const STROKE: u32 = 3;
 /// A marker by itself, one on a line, and a measured point.
-const MARKER: f64 = 15.0;
+pub(super) const MARKER: f64 = 15.0;
 const LINE_MARKER: f64 = 9.0;
 const DOT: u32 = 4;
 /// Markers on a line, so that it is known without its colour.
@@ -45,74 +47,114 @@ const FEW_ROWS: i32 = 3;
 /// Height of a panel's title, and of the numbers and the title below it.
 const TITLE: i32 = 44;
 const BELOW: u32 = 88;
-const MARGIN_TOP: u32 = 14;
-const MARGIN_LEFT: u32 = 14;
-const MARGIN_RIGHT: u32 = 48;
-const MARGIN_BOTTOM: u32 = 6;
 /// The least room for the numbers and the title on the left of a panel, and that of its title alone.
 const LEFT: u32 = 124;
 const LEFT_TITLE: u32 = 64;
 /// The mean width of a letter of sans-serif fonts, in ems: no font is at hand to measure with.
 const LETTER_EMS: f64 = 0.56;
 /// Letters of a name in the legend, and on an axis.
-const LONGEST_NAME: usize = 36;
+pub(super) const LONGEST_NAME: usize = 36;
 const LONGEST_TICK: usize = 24;
 
-type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
-type Drawn = Result<(), Box<dyn Error>>;
-type Chart<'a> = ChartContext<'a, SVGBackend<'a>, Cartesian2d<Axis, Axis>>;
+/// Room that the axes of a panel need at least, in letters: across and down.
+const LEAST_ROOM: [u32; 2] = [12, 7];
 
-pub(crate) fn document(figure: &Figure) -> String {
-    let columns = figure.columns.clamp(1, figure.panels.len().max(1));
-    let width_inches = if columns > 1 { PAGE_INCHES } else { COLUMN_INCHES };
-    let width = (width_inches * PER_INCH) as u32;
-    let labels = match &figure.panels[..] {
-        [panel] if panel.title.is_empty() => {
-            let area = ((width_inches * PER_INCH) as u32, (panel.inches * PER_INCH) as u32);
-            let (_, size) = plot(&panel.y, area);
-            labels(panel, &figure.keys, size)
-        }
-        _ => None,
+pub(super) type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+pub(super) type Drawn = Result<(), Box<dyn Error>>;
+pub(super) type Chart<'a> = ChartContext<'a, SVGBackend<'a>, Cartesian2d<Axis, Axis>>;
+
+/// A figure on its paper: how large, in units of the drawing, and where the entries of its legend go.
+struct Sheet<'a> {
+    per_inch: f64,
+    width: u32,
+    height: u32,
+    /// How many panels stand side by side.
+    columns: usize,
+    entries: Vec<(&'a Key, Shape)>,
+    places: Vec<(String, (i32, i32))>,
+    /// What legend and panels need.
+    least_height: u32,
+}
+
+impl<'a> Sheet<'a> {
+    fn new(figure: &'a Figure, paper: &Paper) -> Self {
+        let per_inch =
+            paper.font_size.map_or(PER_INCH, |size| f64::from(TEXT) * POINTS_PER_INCH / size.points());
+        let columns = figure.columns.clamp(1, figure.panels.len().max(1));
+        let usual_inches = if columns > 1 { PAGE_INCHES } else { COLUMN_INCHES };
+        let width = (paper.width.map_or(usual_inches, Length::inches) * per_inch) as u32;
+        let entries = if paper.labels { Vec::new() } else { figure.shown_keys() };
+        let places = places(&entries, width as i32);
+        let legend_rows = places.last().map_or(0, |(_, (_, y))| *y);
+        let panels_inches: f64 = figure.panels.chunks(columns).map(row_inches).sum();
+        let rows = figure.panels.len().div_ceil(columns) as u32;
+        let least_height = rows * (LEAST_ROOM[1] * TEXT + BELOW) + legend_rows as u32;
+        let usual_height = panels_inches * per_inch + f64::from((legend_rows - FEW_ROWS * LEGEND_ROW).max(0));
+        let height = match paper.height {
+            Some(height) => (height.inches() * per_inch) as u32,
+            None => (usual_height as u32).max(least_height),
+        };
+        Self { per_inch, width, height, columns, entries, places, least_height }
+    }
+}
+
+fn row_inches(row: &[Panel]) -> f64 {
+    row.iter().map(|panel| panel.inches).fold(0.0, f64::max)
+}
+
+/// Why the paper has no room for the figure, if it has none.
+pub(crate) fn too_small(figure: &Figure, paper: &Paper) -> Option<String> {
+    let sheet = Sheet::new(figure, paper);
+    let least_width = sheet.columns as u32 * (LEFT + LEAST_ROOM[0] * TEXT);
+    let inches = |units: u32| f64::from(units) / sheet.per_inch;
+    let (what, has, needs) = if sheet.width < least_width {
+        ("wide", sheet.width, least_width)
+    } else if sheet.height < sheet.least_height {
+        ("high", sheet.height, sheet.least_height)
+    } else {
+        return None;
     };
-    // Names at the points say what a legend would.
-    let entries = if labels.is_some() { Vec::new() } else { figure.shown_keys() };
-    let places = places(&entries, width as i32);
-    let legend_rows = places.last().map_or(0, |(_, (_, y))| *y);
-    let rows = || figure.panels.chunks(columns);
-    let row_inches = |row: &[Panel]| row.iter().map(|panel| panel.inches).fold(0.0, f64::max);
+    let (has, needs) = (inches(has), inches(needs));
+    Some(format!("it is {has:.2} in {what}, and letters of this size need {needs:.2} in"))
+}
+
+pub(crate) fn document(figure: &Figure, paper: &Paper) -> String {
+    let sheet = Sheet::new(figure, paper);
+    let Sheet { per_inch, width, height, columns, entries, places, .. } = &sheet;
+    let rows = || figure.panels.chunks(*columns);
     let panels_inches: f64 = rows().map(row_inches).sum();
-    let height_inches = panels_inches + f64::from((legend_rows - FEW_ROWS * LEGEND_ROW).max(0)) / PER_INCH;
-    let height = (height_inches * PER_INCH) as u32;
     let draw = |area: &Area| -> Drawn {
         area.fill(&WHITE)?;
-        let mut rest = legend(area, &entries, &places)?;
+        let mut rest = legend(area, entries, places)?;
         let high = f64::from(rest.dim_in_pixel().1);
         for row in rows() {
             let (upper, lower) = rest.split_vertically((high * row_inches(row) / panels_inches) as i32);
-            for (panel, area) in row.iter().zip(upper.split_evenly((1, columns))) {
-                draw_panel(&area, panel, figure, labels.as_deref().unwrap_or_default())?;
+            for (panel, area) in row.iter().zip(upper.split_evenly((1, *columns))) {
+                let chart = draw_panel(&area, panel, figure)?;
+                if paper.labels {
+                    labels::draw(&chart, panel, figure)?;
+                }
             }
             rest = lower;
         }
         Ok(area.present()?)
     };
     let mut svg = String::new();
-    draw(&SVGBackend::with_string(&mut svg, (width, height)).into_drawing_area())
+    draw(&SVGBackend::with_string(&mut svg, (*width, *height)).into_drawing_area())
         .expect("drawing into memory cannot fail");
     let units = format!("width=\"{width}\" height=\"{height}\"");
-    let inches = format!("width=\"{width_inches}in\" height=\"{height_inches}in\"");
-    let svg = svg.replacen(&units, &inches, 1);
+    let [wide, high] = [width, height].map(|units| f64::from(*units) / per_inch);
+    let svg = svg.replacen(&units, &format!("width=\"{wide}in\" height=\"{high}in\""), 1);
     match svg.split_once(">\n") {
         Some((head, rest)) => format!("{head}>\n<title>{}</title>\n{rest}", escape(&figure.title)),
         None => svg,
     }
 }
 
-fn text() -> TextStyle<'static> {
+pub(super) fn text() -> TextStyle<'static> {
     ("sans-serif", TEXT).into_font().color(&INK)
 }
 
-/// The width of a text.
 pub(super) fn letters(text: &str) -> f64 {
     text.chars().count() as f64 * f64::from(TEXT) * LETTER_EMS
 }
@@ -219,7 +261,7 @@ fn fitting(axis: &Axis, width: u32) -> Axis {
 }
 
 /// Axes, grid and marks.
-fn draw_panel(area: &Area, panel: &Panel, figure: &Figure, labels: &[Label]) -> Drawn {
+fn draw_panel<'a>(area: &Area<'a>, panel: &Panel, figure: &Figure) -> Result<Chart<'a>, Box<dyn Error>> {
     let area = match panel.title.as_str() {
         "" => area.clone(),
         title => {
@@ -235,13 +277,13 @@ fn draw_panel(area: &Area, panel: &Panel, figure: &Figure, labels: &[Label]) -> 
     };
     let (x, y) =
         (fitting(&panel.x, area.dim_in_pixel().0), Axis { ticks: panel.y.labelled(5), ..panel.y.clone() });
-    let ((left, top), _) = plot(&panel.y, area.dim_in_pixel());
+    let widest = y.ticks.iter().map(|(_, text)| letters(&shortened(text, LONGEST_TICK))).fold(0.0, f64::max);
     let mut chart = ChartBuilder::on(&area)
-        .margin_top(MARGIN_TOP)
-        .margin_left(MARGIN_LEFT)
-        .margin_right(MARGIN_RIGHT)
-        .margin_bottom(MARGIN_BOTTOM)
-        .set_label_area_size(LabelAreaPosition::Left, left - MARGIN_LEFT)
+        .margin_top(14)
+        .margin_left(14)
+        .margin_right(48)
+        .margin_bottom(6)
+        .set_label_area_size(LabelAreaPosition::Left, LEFT.max(LEFT_TITLE + widest as u32))
         .set_label_area_size(LabelAreaPosition::Bottom, BELOW)
         .build_cartesian_2d(x, y)?;
     chart
@@ -260,21 +302,7 @@ fn draw_panel(area: &Area, panel: &Panel, figure: &Figure, labels: &[Label]) -> 
         let style = figure.keys.get(mark.key).map_or(Style::reference(), |key| key.style);
         draw_mark(&mut chart, mark, style, index as f64 / panel.marks.len() as f64)?;
     }
-    for Label { text: words, at: (x, y), anchor } in labels {
-        let at = (left as i32 + *x as i32, top as i32 + *y as i32);
-        area.draw(&Text::new(words.clone(), at, text().pos(*anchor)))?;
-    }
-    Ok(())
-}
-
-/// The upper left corner and the size of the plot itself, in an area of this size.
-fn plot(y: &Axis, (width, height): (u32, u32)) -> ((u32, u32), (f64, f64)) {
-    let ticks = y.labelled(5);
-    let widest = ticks.iter().map(|(_, text)| letters(&shortened(text, LONGEST_TICK))).fold(0.0, f64::max);
-    let left = MARGIN_LEFT + LEFT.max(LEFT_TITLE + widest as u32);
-    let across = width.saturating_sub(left + MARGIN_RIGHT);
-    let down = height.saturating_sub(MARGIN_TOP + BELOW + MARGIN_BOTTOM);
-    ((left, MARGIN_TOP), (f64::from(across), f64::from(down)))
+    Ok(chart)
 }
 
 /// A mark; the markers on lines are shifted by `phase` (0 to 1) of their distance so that those of two lines do not meet.

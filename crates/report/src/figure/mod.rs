@@ -3,10 +3,12 @@
 
 mod axis;
 pub(crate) mod encode;
+mod paper;
 mod style;
 pub(crate) mod thin;
 
 pub use axis::{Axis, Scale};
+pub use paper::{Length, Paper};
 pub use style::Style;
 pub(crate) use style::{dashes, markers, styles};
 
@@ -127,7 +129,12 @@ impl Figure {
     /// An SVG document as wide as a column of a paper, or as a page where panels stand side by side. The same figure gives the
     /// same bytes.
     pub fn svg(&self) -> String {
-        svg::document(self)
+        self.svg_on(&Paper::default())
+    }
+
+    /// The same for a paper of which size and letters are given.
+    pub fn svg_on(&self, paper: &Paper) -> String {
+        svg::document(self, paper)
     }
 
     /// An HTML `figure` with the drawing, the title and the notes in it, which loads nothing.

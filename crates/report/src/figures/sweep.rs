@@ -2,6 +2,7 @@
 
 use crate::comparison::{Comparison, Row, View};
 use crate::figure::{Axis, Figure, Mark, Panel, Scale, Shape};
+use crate::figures::scatter::intervals;
 use crate::tables::column::{COLUMNS, Column, RTT_MEAN, RTT_P95};
 use cellcc_experiment::varied;
 use cellcc_units::{Bytes, Rate, Span};
@@ -25,9 +26,28 @@ struct Condition<'a> {
 pub(crate) fn sweep(comparison: &Comparison, view: View) -> Option<(String, Figure)> {
     let mut conditions = conditions(comparison)?;
     conditions.sort_by_key(|condition| std::cmp::Reverse(condition.values.len()));
+    let quantities = [comparison.gets(), &COLUMNS[RTT_MEAN], &COLUMNS[RTT_P95]];
+    let keys: Vec<&str> = conditions.iter().map(|condition| condition.key).collect();
+    let figure = over(comparison, view, &conditions, &quantities)?;
+    Some((format!("sweep {}", keys.join(" ")), figure))
+}
+
+/// These quantities over the condition of this key, and side by side for each value of the other one, where there is one.
+pub(crate) fn over_condition(comparison: &Comparison, key: &str, quantities: &[&Column]) -> Option<Figure> {
+    let mut conditions = conditions(comparison)?;
+    conditions.sort_by_key(|condition| condition.key != key);
+    over(comparison, View::All, &conditions, quantities)
+}
+
+/// A plot a quantity, and side by side one for each value of the second condition.
+fn over(
+    comparison: &Comparison,
+    view: View,
+    conditions: &[Condition],
+    quantities: &[&Column],
+) -> Option<Figure> {
     let along = conditions.first()?;
     let across = conditions.get(1);
-    let quantities = [comparison.gets(), &COLUMNS[RTT_MEAN], &COLUMNS[RTT_P95]];
     let multiples: Vec<Option<&str>> =
         across.map_or(vec![None], |condition| condition.values.iter().copied().map(Some).collect());
     if multiples.len() > MOST_COLUMNS {
@@ -39,22 +59,24 @@ pub(crate) fn sweep(comparison: &Comparison, view: View) -> Option<(String, Figu
             let point = |(value, at): (&&str, &f64)| {
                 let row = row_at(comparison, line.group, [Some(*value), across])?;
                 let average = comparison.in_view(row, view, column.measure)?;
-                (average.value > 0.0).then_some((*at, average.value))
+                (average.value > 0.0 || !column.is_delay())
+                    .then_some(((*at, average.value), average.certainty))
             };
-            let points = along.values.iter().zip(&places).filter_map(point).collect();
-            Mark::new(line.group, Shape::Path, points)
+            let (points, certainties): (Vec<_>, Vec<_>) =
+                along.values.iter().zip(&places).filter_map(point).unzip();
+            let of_each = certainties.iter().map(|certainty| intervals([None, Some(*certainty)]));
+            let known: Vec<_> = of_each.map(|one| one.first().copied().unwrap_or_default()).collect();
+            let intervals = if known.iter().all(|one| *one == [None, None]) { Vec::new() } else { known };
+            Mark { intervals, ..Mark::new(line.group, Shape::Path, points) }
         });
         lines.filter(|mark| !mark.points.is_empty()).collect()
     };
     let mut panels = Vec::new();
-    for (index, column) in quantities.into_iter().enumerate() {
+    for (index, column) in quantities.iter().enumerate() {
         let row: Vec<Vec<Mark>> = multiples.iter().map(|across| marks(*across, column)).collect();
         let values = || row.iter().flatten().flat_map(|mark| &mark.points).map(|point| point.1);
-        let y = if index == 0 {
-            Axis::around(column.axis(), values())
-        } else {
-            Axis::delay(short(&column.axis()), values())
-        };
+        let title = if index == 0 { column.axis() } else { short(&column.axis()) };
+        let y = column.axis_of(title, values());
         panels.extend(row.into_iter().zip(&multiples).map(|(marks, value)| {
             let title = across.zip(*value).map(|(condition, value)| format!("{} = {value}", condition.key));
             Panel {
@@ -64,14 +86,13 @@ pub(crate) fn sweep(comparison: &Comparison, view: View) -> Option<(String, Figu
         }));
     }
     let keys: Vec<&str> = conditions.iter().map(|condition| condition.key).collect();
-    let figure = Figure {
+    Some(Figure {
         title: format!("Over {}", keys.join(" and ")),
         keys: comparison.lines.clone(),
         panels,
         columns: multiples.len(),
         ..Figure::default()
-    };
-    Some((format!("sweep {}", keys.join(" ")), figure))
+    })
 }
 
 /// The title of a low panel.

@@ -2,6 +2,7 @@
 
 use crate::ReportError;
 use crate::comparison::Quantity;
+use crate::figure::Axis;
 use cellcc_experiment::Record;
 use cellcc_statistics::Kind;
 use std::str::FromStr;
@@ -17,8 +18,9 @@ pub(crate) struct Measure {
 /// A column of the summary tables.
 #[derive(Debug)]
 pub(crate) struct Column {
-    /// How it is asked for.
+    /// How it is asked for: by its short name, or by that in Records, CSV and JSON.
     pub(crate) key: &'static str,
+    metric: &'static str,
     /// What it is.
     pub(crate) title: &'static str,
     /// Statistic and unit; empty where there are none.
@@ -53,9 +55,26 @@ impl Measure {
     }
 }
 
-/// In lower-case letters and with hyphens, the key; title and unit; the measure.
-const fn column(key: &'static str, title: &'static str, unit: &'static str, measure: Measure) -> Column {
-    Column { key, title, unit, measure, shown: Shown::Always, is_gain: false }
+/// The key, in lower-case letters and with hyphens, and the name in Records; title and unit; the measure.
+const fn column(
+    [key, metric]: [&'static str; 2],
+    title: &'static str,
+    unit: &'static str,
+    measure: Measure,
+) -> Column {
+    Column { key, metric, title, unit, measure, shown: Shown::Always, is_gain: false }
+}
+
+/// A time of this name among the metrics.
+macro_rules! time {
+    ($key:literal, $title:literal, $unit:literal, $metric:ident) => {
+        column(
+            [$key, stringify!($metric)],
+            $title,
+            $unit,
+            Measure::mean(AT_LEAST_ZERO, |run| run.total.$metric),
+        )
+    };
 }
 
 impl Column {
@@ -87,12 +106,33 @@ pub(crate) fn throughput(run: &Record) -> Option<f64> {
 }
 
 impl Column {
+    /// The smaller, the better.
+    pub(crate) fn badness(&self, value: f64) -> f64 {
+        if self.is_gain { -value } else { value }
+    }
+
+    /// True for times that differ by factors rather than by differences.
+    pub(crate) fn is_delay(&self) -> bool {
+        self.unit.ends_with("ms") && !self.is_gain
+    }
+
+    /// An axis that has room for these values.
+    pub(crate) fn axis_of(&self, title: String, values: impl Iterator<Item = f64> + Clone) -> Axis {
+        if self.is_delay() { Axis::delay(title, values) } else { Axis::around(title, values) }
+    }
+
     /// The title of an axis.
     pub(crate) fn axis(&self) -> String {
-        let what = if self.title == "Queueing" { "queueing delay" } else { self.title };
+        let what = match self.title {
+            "Queueing" => "queueing delay",
+            "One way" => "one-way delay",
+            title => title,
+        };
         match self.unit.split_once(", ") {
             Some(("mean", unit)) => format!("Mean {what}, {unit}"),
-            Some((_, unit)) => format!("95th percentile of the {what}, {unit}"),
+            Some(("p50", unit)) => format!("Median of the {what}, {unit}"),
+            Some(("max", unit)) => format!("Largest {what}, {unit}"),
+            Some((percentile, unit)) => format!("{}th percentile of the {what}, {unit}", &percentile[1..]),
             None if self.unit.is_empty() => what.into(),
             None => format!("{what}, {}", self.unit),
         }
@@ -108,37 +148,67 @@ pub(crate) const RTT_P95: usize = 3;
 pub(crate) const QUEUEING_MEAN: usize = 4;
 pub(crate) const QUEUEING_P95: usize = 5;
 
-/// In the order of tables.
-pub(crate) static COLUMNS: [Column; 12] = [
-    column("utilisation", "Utilisation", "", Measure::mean(SHARE, utilisation)).gain().where_known(),
-    column("throughput", "Throughput", "Mbit/s", Measure::mean(AT_LEAST_ZERO, throughput)).gain(),
-    column("rtt", "RTT", "mean, ms", Measure::mean(AT_LEAST_ZERO, |run| run.total.rtt_mean_ms)),
-    column("rtt-p95", "RTT", "p95, ms", Measure::mean(AT_LEAST_ZERO, |run| run.total.rtt_p95_ms)),
+/// In the order of tables; those that are shown without being asked for come first.
+pub(crate) static COLUMNS: [Column; 26] = [
+    column(["utilisation"; 2], "Utilisation", "", Measure::mean(SHARE, utilisation)).gain().where_known(),
     column(
-        "queueing",
-        "Queueing",
-        "mean, ms",
-        Measure::mean(AT_LEAST_ZERO, |run| run.total.queueing_delay_mean_ms),
-    ),
+        ["throughput", "throughput_mbit_s"],
+        "Throughput",
+        "Mbit/s",
+        Measure::mean(AT_LEAST_ZERO, throughput),
+    )
+    .gain(),
+    time!("rtt", "RTT", "mean, ms", rtt_mean_ms),
+    time!("rtt-p95", "RTT", "p95, ms", rtt_p95_ms),
+    time!("queueing", "Queueing", "mean, ms", queueing_delay_mean_ms),
+    time!("queueing-p95", "Queueing", "p95, ms", queueing_delay_p95_ms),
     column(
-        "queueing-p95",
-        "Queueing",
-        "p95, ms",
-        Measure::mean(AT_LEAST_ZERO, |run| run.total.queueing_delay_p95_ms),
+        ["loss", "loss_ratio"],
+        "Loss",
+        "%",
+        Measure::mean(PERCENT, |run| Some(run.total.loss_ratio * 100.0)),
     ),
-    column("loss", "Loss", "%", Measure::mean(PERCENT, |run| Some(run.total.loss_ratio * 100.0))),
-    column("power", "Power", "Mbit/s/ms", Measure::geometric(|run| run.total.power)).gain(),
-    column("d3", "D3", "", Measure::geometric(|run| run.total.d3)).when_asked_for(),
-    column("jain", "Jain", "", Measure::mean(SHARE, |run| run.jain_index)).gain().where_known(),
-    column("completion", "Completion", "s", Measure::mean(AT_LEAST_ZERO, |run| run.total.completion_time_s))
+    column(["power"; 2], "Power", "Mbit/s/ms", Measure::geometric(|run| run.total.power)).gain(),
+    column(["jain", "jain_index"], "Jain", "", Measure::mean(SHARE, |run| run.jain_index))
+        .gain()
         .where_known(),
+    time!("completion", "Completion", "s", completion_time_s).where_known(),
     column(
-        "late-frames",
+        ["late-frames", "deadline_miss_ratio"],
         "Late frames",
         "%",
         Measure::mean(PERCENT, |run| run.total.deadline_miss_ratio.map(|ratio| ratio * 100.0)),
     )
     .where_known(),
+    column(["d3"; 2], "D3", "", Measure::geometric(|run| run.total.d3)).when_asked_for(),
+    column(["power95"; 2], "Power95", "Mbit/s/ms", Measure::geometric(|run| run.total.power95))
+        .gain()
+        .when_asked_for(),
+    time!("rtt-p50", "RTT", "p50, ms", rtt_p50_ms).when_asked_for(),
+    time!("rtt-p99", "RTT", "p99, ms", rtt_p99_ms).when_asked_for(),
+    time!("rtt-max", "RTT", "max, ms", rtt_max_ms).when_asked_for(),
+    time!("queueing-p50", "Queueing", "p50, ms", queueing_delay_p50_ms).when_asked_for(),
+    time!("queueing-p99", "Queueing", "p99, ms", queueing_delay_p99_ms).when_asked_for(),
+    time!("queueing-max", "Queueing", "max, ms", queueing_delay_max_ms).when_asked_for(),
+    time!("one-way", "One way", "mean, ms", one_way_delay_mean_ms).when_asked_for(),
+    time!("one-way-p50", "One way", "p50, ms", one_way_delay_p50_ms).when_asked_for(),
+    time!("one-way-p95", "One way", "p95, ms", one_way_delay_p95_ms).when_asked_for(),
+    time!("one-way-p99", "One way", "p99, ms", one_way_delay_p99_ms).when_asked_for(),
+    time!("one-way-max", "One way", "max, ms", one_way_delay_max_ms).when_asked_for(),
+    column(
+        ["resent", "retransmitted_packets"],
+        "Resent",
+        "packets",
+        Measure::mean(AT_LEAST_ZERO, |run| Some(run.total.retransmitted_packets as f64)),
+    )
+    .when_asked_for(),
+    column(
+        ["lost", "lost_packets"],
+        "Lost",
+        "packets",
+        Measure::mean(AT_LEAST_ZERO, |run| Some(run.total.lost_packets as f64)),
+    )
+    .when_asked_for(),
 ];
 
 /// The columns that these records have where none is asked for.
@@ -152,16 +222,51 @@ pub(crate) fn columns(records: &[Record]) -> Vec<&'static Column> {
     COLUMNS.iter().filter(is_shown).collect()
 }
 
-/// A column of the table that is asked for by its name: `rtt-p95`.
+/// A column of the table that is asked for by its name, `rtt-p95`, or by that of its metric, `rtt_p95_ms`.
 #[derive(Debug, Clone, Copy)]
 pub struct TableColumn(pub(crate) &'static Column);
+
+impl TableColumn {
+    /// The names of all, in the order of tables.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        COLUMNS.iter().map(|column| column.key)
+    }
+}
 
 impl FromStr for TableColumn {
     type Err = ReportError;
 
     fn from_str(text: &str) -> Result<Self, ReportError> {
-        let keys = || COLUMNS.iter().map(|column| column.key).collect::<Vec<_>>().join(", ");
-        let found = COLUMNS.iter().find(|column| column.key == text.trim());
-        found.map(Self).ok_or_else(|| ReportError::Column(text.chars().take(60).collect(), keys()))
+        let found = COLUMNS.iter().find(|column| [column.key, column.metric].contains(&text.trim()));
+        let error = || ReportError::Column {
+            given: text.chars().take(60).collect(),
+            known: Self::names().collect::<Vec<_>>().join(", "),
+        };
+        found.map(Self).ok_or_else(error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cellcc_experiment::Metrics;
+
+    #[test]
+    fn a_column_is_asked_for_by_its_name_or_by_that_of_its_metric() {
+        let records = serde_json::to_value(Metrics::default()).unwrap();
+        for column in &COLUMNS {
+            assert_eq!(column.key.parse::<TableColumn>().unwrap().0.key, column.key);
+            assert_eq!(column.metric.parse::<TableColumn>().unwrap().0.key, column.key);
+            assert!(
+                records.get(column.metric).is_some() || column.metric == "jain_index",
+                "{}",
+                column.metric
+            );
+        }
+        let error = "rtt-95".parse::<TableColumn>().unwrap_err().to_string();
+        assert!(
+            error.starts_with("`rtt-95` is not a column of the table; did you mean `rtt-p95`?"),
+            "{error}"
+        );
     }
 }

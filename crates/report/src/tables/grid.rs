@@ -33,6 +33,8 @@ pub(crate) struct GridRow {
 pub(crate) struct Cell {
     pub(crate) value: String,
     pub(crate) below: Option<Below>,
+    /// No other scheme has a better value in this column.
+    pub(crate) is_best: bool,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -49,7 +51,7 @@ pub(crate) enum Below {
 impl Cell {
     pub(crate) fn of(average: Option<Average>) -> Self {
         let Some(Average { value, count, certainty, .. }) = average else {
-            return Self { value: NONE.into(), below: None };
+            return Self::text(NONE.into());
         };
         let below = match certainty {
             Certainty::Interval { low, high } => Some(Below::Interval(number::interval(low, high))),
@@ -58,12 +60,17 @@ impl Cell {
             Certainty::TooFew => Some(Below::Count(count)),
             Certainty::Unbounded => Some(Below::Unbounded),
         };
-        Self { value: three_digits(value), below }
+        Self { below, ..Self::text(three_digits(value)) }
     }
 
     /// A value without an interval.
     pub(crate) fn plain(value: Option<f64>) -> Self {
-        Self { value: value.map_or(NONE.into(), three_digits), below: None }
+        Self::text(value.map_or(NONE.into(), three_digits))
+    }
+
+    /// What is no number.
+    pub(crate) fn text(value: String) -> Self {
+        Self { value, below: None, is_best: false }
     }
 }
 
@@ -136,22 +143,28 @@ pub(crate) fn averages(comparison: &Comparison, columns: &[&Column], sort: Optio
         (column.title, unit.join(", "))
     };
     let keys = varied_keys(comparison);
-    let row = |row: Row| {
-        let cells = columns.iter().map(|column| Cell::of(comparison.average(row, column.measure))).collect();
-        GridRow::new(row, &keys, cells)
-    };
-    let mut rows = comparison.rows.clone();
+    let of = |&row: &Row| columns.iter().map(|column| comparison.average(row, column.measure)).collect();
+    let mut rows: Vec<(Row, Vec<Option<Average>>)> =
+        comparison.rows.iter().map(|row| (*row, of(row))).collect();
     if let Some(column) = sort {
-        let badness = |row: Row| {
-            let value = comparison.average(row, column.measure).map(|average| average.value);
-            (row.is_limit(), value.map_or(f64::INFINITY, |value| if column.is_gain { -value } else { value }))
+        let badness = |(row, _): &(Row, Vec<Option<Average>>)| {
+            let average = comparison.average(*row, column.measure);
+            (row.is_limit(), average.map_or(f64::INFINITY, |average| column.badness(average.value)))
         };
-        let mut keyed: Vec<_> = rows.into_iter().map(|row| (badness(row), row)).collect();
+        let mut keyed: Vec<_> = rows.into_iter().map(|row| (badness(&row), row)).collect();
         keyed.sort_by(|((limit, one), _), ((other_limit, other), _)| {
             limit.cmp(other_limit).then(one.total_cmp(other))
         });
         rows = keyed.into_iter().map(|(_, row)| row).collect();
     }
+    let best: Vec<Option<f64>> = (0..columns.len()).map(|at| best(columns[at], &rows, at)).collect();
+    let row = |(row, averages): (Row, Vec<Option<Average>>)| {
+        let cell = |(at, average): (usize, Option<Average>)| {
+            let is_best = !row.is_limit() && best[at].is_some() && best[at] == average.map(|it| it.value);
+            Cell { is_best, ..Cell::of(average) }
+        };
+        GridRow::new(row, &keys, averages.into_iter().enumerate().map(cell).collect())
+    };
     let grid = Grid {
         caption: caption(comparison, columns),
         of: "Scheme",
@@ -160,6 +173,15 @@ pub(crate) fn averages(comparison: &Comparison, columns: &[&Column], sort: Optio
         keys,
     };
     grid.without_one_count(comparison.is_over_seeds())
+}
+
+/// The best value of a column, where the schemes differ in it.
+fn best(column: &Column, rows: &[(Row, Vec<Option<Average>>)], at: usize) -> Option<f64> {
+    let values =
+        || rows.iter().filter(|(row, _)| !row.is_limit()).filter_map(|(_, all)| Some(all[at]?.value));
+    let by_badness = |one: &f64, other: &f64| column.badness(*one).total_cmp(&column.badness(*other));
+    let (best, worst) = (values().min_by(by_badness)?, values().max_by(by_badness)?);
+    (best < worst || worst < best).then_some(best)
 }
 
 /// What the averages are; empty where nothing is averaged.

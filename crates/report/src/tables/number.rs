@@ -1,7 +1,7 @@
 //! Numbers as people read them.
 
-/// What stands where a value does not exist.
-pub(crate) const NONE: &str = "–";
+/// What stands in tables where a value does not exist.
+pub const NONE: &str = "–";
 
 /// `value` with three significant digits and no exponent: `0.812`, `45.3`, `1230`.
 pub(crate) fn three_digits(value: f64) -> String {

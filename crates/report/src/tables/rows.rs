@@ -45,9 +45,9 @@ struct FlowRow<'a> {
     metrics: &'a Metrics,
 }
 
-/// One array of objects, one per run, in the order of the Records; `flows` where there are several.
-pub(crate) fn json(records: &[Record]) -> String {
-    let names = trace_names(records);
+/// One array of objects, one per run, in their order here; `flows` where there are several. The comparison is theirs.
+pub(crate) fn json(records: &[&Record], comparison: &Comparison) -> String {
+    let names = trace_names(comparison);
     let rows: Vec<Row> = records.iter().map(|record| row(record, &names)).collect();
     let mut text = serde_json::to_string_pretty(&rows).expect("rows have only string keys");
     text.push('\n');
@@ -55,8 +55,8 @@ pub(crate) fn json(records: &[Record]) -> String {
 }
 
 /// What each trace is called: as in the tables, so that no two have one name.
-fn trace_names(records: &[Record]) -> BTreeMap<&str, &str> {
-    Comparison::new(records).traces.iter().map(|trace| (trace.key, trace.name)).collect()
+fn trace_names<'a>(comparison: &Comparison<'a>) -> BTreeMap<&'a str, &'a str> {
+    comparison.traces.iter().map(|trace| (trace.key, trace.name)).collect()
 }
 
 fn row<'a>(record: &'a Record, names: &BTreeMap<&str, &'a str>) -> Row<'a> {
@@ -99,7 +99,7 @@ fn flow_rows(record: &Record) -> Vec<FlowRow<'_>> {
 
 /// A header, then the columns of [`json`], a row a run; notes are joined by `; `. Where runs have several flows, their columns
 /// follow, `flow0.name`, empty in runs with fewer.
-pub(crate) fn csv(records: &[Record]) -> String {
+pub(crate) fn csv(records: &[&Record], comparison: &Comparison) -> String {
     let mut writer = csv::WriterBuilder::new().has_headers(false).from_writer(Vec::new());
     let metrics = metric_names();
     let most_flows =
@@ -118,7 +118,7 @@ pub(crate) fn csv(records: &[Record]) -> String {
     let of_flows =
         (0..most_flows).flat_map(|flow| of_flow.iter().map(move |name| format!("flow{flow}.{name}")));
     writer.write_record(header.chain(of_flows)).expect("memory takes every row");
-    let names = trace_names(records);
+    let names = trace_names(comparison);
     for record in records {
         let row = row(record, &names);
         let notes = row.notes.join("; ");

@@ -3,7 +3,7 @@
 use crate::TableOptions;
 use crate::comparison::{Comparison, Row};
 use crate::flows;
-use crate::relative;
+use crate::relative::{self, HeldAgainst, Relative};
 use crate::tables::column::{COLUMNS, Column, POWER, RTT_MEAN, columns};
 use crate::tables::grid::{self, Below, Grid};
 use crate::tables::number::{NONE, three_digits};
@@ -12,7 +12,7 @@ use cellcc_experiment::{Offset, Record};
 use cellcc_statistics::FEWEST;
 use cellcc_units::Span;
 use comfy_table::{
-    CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle, presets,
+    CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle, Width, presets,
 };
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -29,6 +29,11 @@ const WIDEST_PAIR: usize = 14;
 /// Spaces beside a name.
 const NAME_PADDING: usize = 2;
 
+/// Marks of a cell's text, none of which takes any room: what follows is the best, or an interval; and the end of both.
+const BEST: char = '\u{2061}';
+const DIM: char = '\u{2062}';
+const PLAIN: char = '\u{2063}';
+
 /// What the row of the limit means.
 pub(crate) const LIMIT_NOTE: &str = "(limit): what a sender that knew the link's future would get; a reference, not a scheme. Where nothing waits, it has no power.";
 
@@ -44,7 +49,7 @@ pub(crate) enum Style {
 pub(crate) fn summary(
     records: &[Record],
     style: Style,
-    baseline: Option<&str>,
+    held_against: HeldAgainst,
     options: &TableOptions,
 ) -> String {
     let comparison = Comparison::new(records);
@@ -52,13 +57,14 @@ pub(crate) fn summary(
     let shown = if asked_for.is_empty() { columns(records) } else { asked_for };
     let averages = grid::averages(&comparison, &shown, options.sort.map(|column| column.0));
     let averages = if options.no_intervals { averages.without_intervals() } else { averages };
-    let relative = baseline.map(|baseline| relative::tables(&comparison, baseline)).unwrap_or_default();
+    let Relative { tables: relative, changes } = relative::relative(&comparison, held_against);
     let flows = flows::grid(&comparison);
     let with_intervals = || std::iter::once(&averages).chain(&flows).chain(&relative);
     let mut footnotes = footnotes(&comparison, with_intervals());
     if !relative.is_empty() {
         footnotes.insert(0, relative::NOTE.into());
     }
+    footnotes.splice(0..0, changes);
     let mut text = match (headline(&comparison), style) {
         (None, _) => String::new(),
         (Some(sentence), Style::Terminal(width)) => wrap_text(&sentence, width) + "\n",
@@ -88,7 +94,14 @@ pub(crate) fn summary(
             Style::Markdown => writeln!(text, "- {}", escape_markdown(&note)),
         };
     }
-    text
+    highlighted(&text, options.highlights)
+}
+
+/// The text with its marks as a terminal's bold and faint letters, or without them.
+fn highlighted(text: &str, is_terminal: bool) -> String {
+    let sequences = if is_terminal { ["\x1b[1m", "\x1b[2m", "\x1b[0m"] } else { [""; 3] };
+    let marks = [BEST, DIM, PLAIN].into_iter().zip(sequences);
+    marks.fold(text.to_owned(), |text, (mark, sequence)| text.replace(mark, sequence))
 }
 
 /// What a reader of these tables must know.
@@ -153,8 +166,30 @@ fn no_spread(comparison: &Comparison) -> &'static str {
      a run begins, and when its flows start"
 }
 
+/// A table that is not made of Records: columns of numbers stand to the right, and the words of the others are never cut, as
+/// users copy names and addresses from here.
+pub(crate) fn plain(header: &[&str], rows: &[Vec<String>], style: Style) -> String {
+    let mut table = new_table(style);
+    table.set_header(header.iter().map(|title| cell(title, style)));
+    table.add_rows(rows.iter().map(|row| row.iter().map(|text| cell(text, style)).collect::<Vec<_>>()));
+    let of_numbers = |column: usize| rows.iter().all(|row| is_number(&row[column]));
+    for (at, column) in table.column_iter_mut().enumerate().filter(|(at, _)| *at == 0 || !of_numbers(*at)) {
+        let cells = rows.iter().map(|row| row[at].as_str()).chain([header[at]]);
+        let longest = cells.flat_map(str::split_whitespace).map(|word| word.chars().count()).max();
+        let longest = longest.unwrap_or(0) as u16 + 2;
+        column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(longest)));
+    }
+    finish(table, style, of_numbers)
+}
+
+/// True for a quantity, with or without its unit, and for none.
+fn is_number(text: &str) -> bool {
+    let digits = text.trim_start_matches(['-', '+']);
+    text.is_empty() || text == NONE || digits.starts_with(|first: char| first.is_ascii_digit())
+}
+
 /// A table as text; in a terminal as several, each with a like number of columns, where they do not fit into one.
-fn drawn(grid: &Grid, style: Style) -> String {
+pub(crate) fn drawn(grid: &Grid, style: Style) -> String {
     let Style::Terminal(width) = style else { return drawn_part(grid, 0..grid.columns.len(), None, style) };
     let of_key = |key: usize| {
         let values = grid.rows.iter().filter_map(|row| row.values.get(key)).chain([&grid.keys[key]]);
@@ -209,16 +244,22 @@ fn drawn_part(
     );
     for row in &grid.rows {
         let name = room_for_names.map_or_else(|| cell(&row.name, style), |room| wrap_name(&row.name, room));
-        let cells = row.cells[columns.clone()].iter().map(|value| match (&value.below, style) {
-            (None, _) => value.value.clone(),
-            (Some(below), Style::Terminal(_)) => format!("{}\n{}", value.value, below.text()),
-            (Some(below), Style::Markdown) => format!("{} ({})", value.value, below.text()),
+        let cells = row.cells[columns.clone()].iter().map(|value| {
+            let best =
+                if value.is_best { format!("{BEST}{}{PLAIN}", value.value) } else { value.value.clone() };
+            match (&value.below, style) {
+                (None, _) => best,
+                (Some(below), Style::Terminal(_)) => format!("{best}\n{DIM}{}{PLAIN}", below.text()),
+                (Some(below), Style::Markdown) => format!("{best} ({})", below.text()),
+            }
         });
         table.add_row(
             std::iter::once(name).chain(row.values.iter().map(|value| cell(value, style))).chain(cells),
         );
     }
-    finish(table, style)
+    // Behind the name stand the varied conditions.
+    let is_key_of_numbers = |key: usize| grid.rows.iter().all(|row| is_number(&row.values[key]));
+    finish(table, style, |at| at > grid.keys.len() || is_key_of_numbers(at - 1))
 }
 
 /// Traces as rows and schemes as columns.
@@ -239,7 +280,7 @@ fn by_trace(comparison: &Comparison, style: Style) -> String {
         });
         table.add_row(std::iter::once(cell(trace.name, style)).chain(cells));
     }
-    finish(table, style)
+    finish(table, style, |_| true)
 }
 
 /// Whether there is a table with a row a trace and a column a row; the report has the others.
@@ -294,8 +335,8 @@ fn new_table(style: Style) -> Table {
 }
 
 /// Numbers stand to the right.
-fn finish(mut table: Table, style: Style) -> String {
-    for column in table.column_iter_mut().skip(1) {
+fn finish(mut table: Table, style: Style, is_number: impl Fn(usize) -> bool) -> String {
+    for (_, column) in table.column_iter_mut().enumerate().skip(1).filter(|(at, _)| is_number(*at)) {
         column.set_cell_alignment(CellAlignment::Right);
         // The names in the first column wrap, never the numbers.
         column.set_constraint(ColumnConstraint::ContentWidth);

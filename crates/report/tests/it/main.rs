@@ -2,7 +2,10 @@
 
 mod averages;
 mod browser;
+mod export;
 mod fabricated;
+mod plot;
 mod report;
+mod runs;
 mod table;
 mod transfers;

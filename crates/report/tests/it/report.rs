@@ -110,21 +110,6 @@ fn there_is_one_well_formed_svg_a_figure_with_real_text() {
     }
 }
 
-/// Names stood in a legend only, which a reader had to go back to for each point.
-#[test]
-fn points_have_their_names_next_to_them_where_these_cover_nothing_and_else_a_legend() {
-    let drawn = |schemes: &[&str]| {
-        let records = fabricated::records(schemes, &["walk", "drive"], &[1], Span::from_secs(5));
-        figures("x", &records)[0].svg()
-    };
-    // Markers in a legend are smaller, and every marker of a scheme but the circle's is a polygon.
-    let polygons = |svg: &str| svg.matches("<polygon").count();
-    let (few, many) =
-        (drawn(&["limit", "cubic", "bbr"]), drawn(&["cubic", "newreno", "a", "b", "c", "d", "e", "f"]));
-    assert_eq!((polygons(&few), few.matches("\ncubic\n").count()), (2, 1), "{few}");
-    assert!(polygons(&many) > 8, "{many}");
-}
-
 #[test]
 fn a_figure_as_png_is_drawn_with_letters() {
     let svg = figures("x", &small())[0].svg();

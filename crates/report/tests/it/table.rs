@@ -156,6 +156,7 @@ fn a_table_has_the_columns_and_the_order_that_are_asked_for() {
         columns: vec!["rtt-p95".parse().unwrap(), "power".parse().unwrap()],
         sort: Some("rtt-p95".parse().unwrap()),
         no_intervals: true,
+        highlights: false,
     };
     let text = Report::new("", &records, "").table(TableFormat::Markdown, DEFAULT_WIDTH, &options);
     let rows: Vec<Vec<&str>> = text

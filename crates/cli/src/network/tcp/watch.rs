@@ -4,6 +4,7 @@ use super::Where;
 use crate::exit::{Exit, tell};
 use crate::network::repeat::Repeat;
 use cellcc_kernel::{Pins, Socket, Sockets, Zone};
+use cellcc_report::NONE;
 use cellcc_units::Span;
 use serde::Serialize;
 
@@ -85,14 +86,14 @@ fn object(socket: &Socket) -> SocketObject {
 }
 
 fn row(socket: &SocketObject) -> Vec<String> {
-    let number = |value: Option<f64>| value.map_or("-".into(), |value| format!("{value:.1}"));
+    let number = |value: Option<f64>| value.map_or(NONE.into(), |value| format!("{value:.1}"));
     vec![
         socket.socket.clone(),
         socket.scheme.into(),
         number(Some(socket.srtt_ms)),
         number(socket.min_rtt_ms),
         number(socket.target_ms),
-        socket.zone.unwrap_or("-").into(),
+        socket.zone.unwrap_or(NONE).into(),
         socket.cwnd_packets.to_string(),
         socket.outstanding_packets.to_string(),
         number(socket.pacing_rate_mbit_per_s),

@@ -1,0 +1,109 @@
+//! `cellcc plot`: a figure of stored results, for a paper.
+
+use crate::exit::{ALL_OF_CELLCC, Exit, tell};
+use cellcc_report::{Length, Named, Paper, Plot, ReportError, TableColumn};
+use cellcc_runner::Results;
+use cellcc_units::{Bytes, input};
+use std::path::{Path, PathBuf};
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  cellcc plot results --x rtt-p95 --y throughput --out delay.pdf
+  cellcc plot results --x queue --y throughput,rtt-p95 --out queue.pdf --width 88mm --font-size 8pt
+  cellcc plot results --x rtt-p95 --y utilisation --labels --scheme 'reminis(dtt=2x)=Reminis' --scheme cubic=CUBIC
+
+Columns: those of `compare --columns`, or by their names in CSV and JSON, such as rtt_p99_ms. A condition that was varied is named by
+its key, path.queue, or the end of it; a word that is both is the condition.")]
+pub(crate) struct Args {
+    /// The folder that `compare` or `merge` left.
+    #[arg(value_name = "DIR")]
+    folder: PathBuf,
+    /// What stands on the horizontal axis: a column of the table, or a condition that was varied.
+    #[arg(long, value_name = "COLUMN|KEY")]
+    x: String,
+    /// What stands on the vertical axis: columns of the table, separated by commas, each in a plot of its own [default: utilisation,
+    /// or throughput where the link is not known].
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    y: Vec<TableColumn>,
+    /// The file: .svg, .pdf (for LaTeX) or .png [default: plot.svg in the folder].
+    #[arg(long, short, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Show this scheme, and call it NAME; several in their order, and no others.
+    #[arg(long = "scheme", value_name = "SCHEME[=NAME]")]
+    schemes: Vec<Named>,
+    /// Show only the runs with this value of a varied condition: path.queue=65pkt.
+    #[arg(long, value_name = "KEY=VALUE")]
+    only: Vec<Named>,
+    /// Names at the points, in the place of a legend.
+    #[arg(long)]
+    labels: bool,
+    /// Leave the 95 % intervals out.
+    #[arg(long)]
+    no_intervals: bool,
+    /// Title of the horizontal axis.
+    #[arg(long, value_name = "TEXT")]
+    x_title: Option<String>,
+    /// Title of the vertical axis; of several, once for each.
+    #[arg(long = "y-title", value_name = "TEXT")]
+    y_titles: Vec<String>,
+    /// 3.5in, 88mm, 252pt [default: 3.5in, a column of a paper; 7.16in where plots stand side by side].
+    #[arg(long, value_name = "LENGTH")]
+    width: Option<Length>,
+    /// [default: as the plots need].
+    #[arg(long, value_name = "LENGTH")]
+    height: Option<Length>,
+    /// Size of the letters, with which lines and marks grow [default: 7.44pt].
+    #[arg(long, value_name = "LENGTH")]
+    font_size: Option<Length>,
+    /// A font of TrueType or OpenType for the letters [default: DejaVu Sans; in SVG the reader's own sans serif].
+    #[arg(long, value_name = "FILE.ttf|FILE.otf")]
+    font: Option<PathBuf>,
+    /// No remarks on standard error.
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+/// No font is larger: those of Chinese, Japanese and Korean have 20 MB.
+const MOST_FONT: Bytes = Bytes::new(64 << 20);
+
+pub(crate) fn run(args: &Args) -> Result<(), Exit> {
+    let out = args.out.clone().unwrap_or_else(|| args.folder.join("plot.svg"));
+    let kind = out.extension().map(|kind| kind.to_string_lossy().to_lowercase()).unwrap_or_default();
+    let named =
+        |path: &Path, error: &dyn std::fmt::Display| Exit::input(format!("{}: {error}", path.display()));
+    let font =
+        args.font.as_ref().map(|path| input::read(path, MOST_FONT).map_err(|error| named(path, &error)));
+    let plot = Plot {
+        x: args.x.clone(),
+        y: args.y.clone(),
+        schemes: args.schemes.clone(),
+        only: args.only.clone(),
+        x_title: args.x_title.clone(),
+        y_titles: args.y_titles.clone(),
+        no_intervals: args.no_intervals,
+        paper: Paper {
+            width: args.width,
+            height: args.height,
+            font_size: args.font_size,
+            labels: args.labels,
+        },
+        font: font.transpose()?,
+    };
+    let Results { info, records } = Results::read(&args.folder)?;
+    let figure = plot.figure(&info.title, &records).map_err(Exit::input)?;
+    let content = plot.file(&figure, &kind).map_err(|error| match (&error, &args.font) {
+        (ReportError::Font, Some(font)) => named(font, &error),
+        (ReportError::Plot(_), _) if cfg!(not(feature = "pdf")) => {
+            Exit::input(format!("--out {}: {error}; {ALL_OF_CELLCC}", out.display()))
+        }
+        (ReportError::Plot(_), _) => Exit::input(format!("--out {}: {error}", out.display())),
+        _ => Exit::failed(error),
+    })?;
+    std::fs::write(&out, content)
+        .map_err(|error| Exit::failed(format!("cannot write {}: {error}", out.display())))?;
+    if !args.quiet {
+        tell(&format!("wrote {}", out.display()));
+    }
+    Ok(())
+}

@@ -1,0 +1,277 @@
+//! A figure as PDF, for LaTeX: the lines and areas of its SVG, and its letters as text, in the part of the font that they need.
+
+use crate::ReportError;
+use crate::drawing::tree::tree;
+use flate2::Compression;
+use flate2::write::ZlibEncoder;
+use pdf_writer::types::{CidFontType, FontFlags, SystemInfo, UnicodeCmap};
+use pdf_writer::{Content, Filter, Finish, Name, Pdf, Rect, Ref, Str};
+use resvg::tiny_skia::{PathSegment, Transform};
+use resvg::usvg::{Group, Node, Paint, Path, Text, fontdb};
+use sha2::{Digest, Sha256};
+use skrifa::instance::{LocationRef, Size};
+use skrifa::raw::types::{GlyphId, Tag};
+use skrifa::{FontRef, MetadataProvider};
+use std::collections::BTreeMap;
+use std::io::Write as _;
+use subsetter::GlyphRemapper;
+
+/// SVG's unit is 1/96 inch, PDF's 1/72.
+const POINTS_PER_UNIT: f32 = 0.75;
+/// PDF counts the widths of letters in thousandths of their size.
+const PER_EM: f32 = 1000.0;
+/// The letters' numbers are those of the part of the font that the file has.
+const IDENTITY: SystemInfo =
+    SystemInfo { registry: Str(b"Adobe"), ordering: Str(b"Identity"), supplement: 0 };
+
+const CATALOG: Ref = Ref::new(1);
+const PAGES: Ref = Ref::new(2);
+const PAGE: Ref = Ref::new(3);
+const CONTENT: Ref = Ref::new(4);
+/// Of the first font; each takes five numbers.
+const FIRST_FONT: i32 = 5;
+
+pub(crate) fn pdf(svg: &str, font: Option<&[u8]>) -> Result<Vec<u8>, ReportError> {
+    let tree = tree(svg, font)?;
+    let (width, height) = (tree.size().width() * POINTS_PER_UNIT, tree.size().height() * POINTS_PER_UNIT);
+    let mut page = Page { content: Content::new(), fonts: Vec::new(), database: tree.fontdb() };
+    // PDF counts upwards.
+    page.content.transform([POINTS_PER_UNIT, 0.0, 0.0, -POINTS_PER_UNIT, 0.0, height]);
+    page.draw(tree.root())?;
+    let Page { content, fonts, .. } = page;
+
+    let mut pdf = Pdf::new();
+    // What pdfLaTeX takes without a warning.
+    pdf.set_version(1, 5);
+    pdf.catalog(CATALOG).pages(PAGES);
+    pdf.pages(PAGES).kids([PAGE]).count(1);
+    let mut only = pdf.page(PAGE);
+    only.media_box(Rect::new(0.0, 0.0, width, height)).parent(PAGES).contents(CONTENT);
+    let mut resources = only.resources();
+    let mut names = resources.fonts();
+    for (index, font) in fonts.iter().enumerate() {
+        names.pair(Name(font.name.as_bytes()), reference(index, 0));
+    }
+    names.finish();
+    resources.finish();
+    only.finish();
+    pdf.stream(CONTENT, &deflated(&content.finish())).filter(Filter::FlateDecode);
+    for (index, font) in fonts.iter().enumerate() {
+        font.write(&mut pdf, index)?;
+    }
+    Ok(pdf.finish())
+}
+
+fn reference(font: usize, part: i32) -> Ref {
+    Ref::new(FIRST_FONT + 5 * font as i32 + part)
+}
+
+fn deflated(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = ZlibEncoder::new(Vec::new(), Compression::default());
+    encoder.write_all(bytes).and_then(|()| encoder.finish()).expect("memory takes every byte")
+}
+
+/// The page so far.
+struct Page<'a> {
+    content: Content,
+    fonts: Vec<Font>,
+    database: &'a fontdb::Database,
+}
+
+/// A font, and what of it is used.
+struct Font {
+    id: fontdb::ID,
+    /// By which the page refers to it.
+    name: String,
+    /// That of its file.
+    post_script: String,
+    data: Vec<u8>,
+    index: u32,
+    used: GlyphRemapper,
+    /// By its new number, each letter's old one and its text.
+    letters: BTreeMap<u16, (u16, String)>,
+}
+
+impl Page<'_> {
+    fn draw(&mut self, group: &Group) -> Result<(), ReportError> {
+        for node in group.children() {
+            match node {
+                Node::Group(group) => self.draw(group)?,
+                Node::Path(path) if path.is_visible() => self.path(path),
+                Node::Text(text) => self.text(text)?,
+                Node::Path(_) | Node::Image(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn path(&mut self, path: &Path) {
+        let fill = path.fill().and_then(|fill| rgb(fill.paint()));
+        let stroke = path.stroke().and_then(|stroke| Some((rgb(stroke.paint())?, stroke.width().get())));
+        self.content.save_state().transform(matrix(path.abs_transform()));
+        if let Some([red, green, blue]) = fill {
+            self.content.set_fill_rgb(red, green, blue);
+        }
+        if let Some(([red, green, blue], width)) = stroke {
+            self.content.set_stroke_rgb(red, green, blue).set_line_width(width);
+        }
+        for segment in path.data().segments() {
+            match segment {
+                PathSegment::MoveTo(to) => self.content.move_to(to.x, to.y),
+                PathSegment::LineTo(to) => self.content.line_to(to.x, to.y),
+                // Figures have none; its corner stands for both inner points.
+                PathSegment::QuadTo(by, to) => self.content.cubic_to(by.x, by.y, by.x, by.y, to.x, to.y),
+                PathSegment::CubicTo(one, two, to) => {
+                    self.content.cubic_to(one.x, one.y, two.x, two.y, to.x, to.y)
+                }
+                PathSegment::Close => self.content.close_path(),
+            };
+        }
+        match (fill, stroke) {
+            (Some(_), Some(_)) => self.content.fill_nonzero_and_stroke(),
+            (Some(_), None) => self.content.fill_nonzero(),
+            (None, Some(_)) => self.content.stroke(),
+            (None, None) => self.content.end_path(),
+        };
+        self.content.restore_state();
+    }
+
+    fn text(&mut self, text: &Text) -> Result<(), ReportError> {
+        for span in text.layouted().iter().filter(|span| span.visible) {
+            let Some([red, green, blue]) = span.fill.as_ref().and_then(|fill| rgb(fill.paint())) else {
+                continue;
+            };
+            self.content.set_fill_rgb(red, green, blue);
+            self.content.begin_text();
+            for glyph in &span.positioned_glyphs {
+                let place = text.abs_transform().pre_concat(glyph.outline_transform());
+                let font = self.font(glyph.font)?;
+                let per_em = font.face()?.metrics(Size::unscaled(), LocationRef::default()).units_per_em;
+                let old = u16::try_from(glyph.id.0).map_err(|_| ReportError::Font)?;
+                let new = font.used.remap(old);
+                font.letters.entry(new).or_insert_with(|| (old, glyph.text.clone()));
+                let name = font.name.clone();
+                let em = f32::from(per_em);
+                self.content
+                    .set_font(Name(name.as_bytes()), 1.0)
+                    .set_text_matrix(matrix(place.pre_scale(em, em)))
+                    .show(Str(&new.to_be_bytes()));
+            }
+            self.content.end_text();
+        }
+        Ok(())
+    }
+
+    fn font(&mut self, id: fontdb::ID) -> Result<&mut Font, ReportError> {
+        let known = self.fonts.iter().position(|font| font.id == id);
+        let at = match known {
+            Some(at) => at,
+            None => {
+                let face = self.database.face(id).ok_or(ReportError::Font)?;
+                let content = self.database.with_face_data(id, |data, index| (data.to_vec(), index));
+                let (data, index) = content.ok_or(ReportError::Font)?;
+                self.fonts.push(Font {
+                    id,
+                    name: format!("F{}", self.fonts.len()),
+                    post_script: face.post_script_name.clone(),
+                    data,
+                    index,
+                    used: GlyphRemapper::new(),
+                    letters: BTreeMap::new(),
+                });
+                self.fonts.len() - 1
+            }
+        };
+        Ok(&mut self.fonts[at])
+    }
+}
+
+impl Font {
+    fn face(&self) -> Result<FontRef<'_>, ReportError> {
+        FontRef::from_index(&self.data, self.index).map_err(|_| ReportError::Font)
+    }
+
+    /// Its five parts: the font, its letters, their measures, their outlines, and what they mean.
+    fn write(&self, pdf: &mut Pdf, number: usize) -> Result<(), ReportError> {
+        let [font, letters, measures, outlines, meaning] =
+            [0, 1, 2, 3, 4].map(|part| reference(number, part));
+        let face = self.face()?;
+        let metrics = face.metrics(Size::unscaled(), LocationRef::default());
+        let widths = face.glyph_metrics(Size::unscaled(), LocationRef::default());
+        let scale = PER_EM / f32::from(metrics.units_per_em);
+        let subset = subsetter::subset(&self.data, self.index, &self.used).map_err(|_| ReportError::Font)?;
+        let compact = FontRef::new(&subset).ok().and_then(|subset| subset.table_data(Tag::new(b"CFF ")));
+        // Six letters tell the parts of one font in several files apart.
+        let tag: String =
+            Sha256::digest(&subset).iter().take(6).map(|byte| char::from(b'A' + byte % 26)).collect();
+        let name = format!("{tag}+{}", self.post_script);
+        let name = Name(name.as_bytes());
+
+        pdf.type0_font(font)
+            .base_font(name)
+            .encoding_predefined(Name(b"Identity-H"))
+            .descendant_font(letters)
+            .to_unicode(meaning);
+        let mut cid = pdf.cid_font(letters);
+        cid.base_font(name).system_info(IDENTITY).font_descriptor(measures);
+        if compact.is_some() {
+            cid.subtype(CidFontType::Type0);
+        } else {
+            cid.subtype(CidFontType::Type2).cid_to_gid_map_predefined(Name(b"Identity"));
+        }
+        let mut all = cid.widths();
+        for (new, (old, _)) in &self.letters {
+            let width = widths.advance_width(GlyphId::from(u32::from(*old))).unwrap_or(0.0);
+            all.same(*new, *new, width * scale);
+        }
+        all.finish();
+        cid.finish();
+        let bounds = metrics.bounds.unwrap_or_default();
+        let mut descriptor = pdf.font_descriptor(measures);
+        descriptor
+            .name(name)
+            .flags(FontFlags::SYMBOLIC)
+            .bbox(Rect::new(
+                bounds.x_min * scale,
+                bounds.y_min * scale,
+                bounds.x_max * scale,
+                bounds.y_max * scale,
+            ))
+            .italic_angle(metrics.italic_angle)
+            .ascent(metrics.ascent * scale)
+            .descent(metrics.descent * scale)
+            .cap_height(metrics.cap_height.unwrap_or(metrics.ascent) * scale)
+            // Unknown; the standard wants a number.
+            .stem_v(0.0);
+        if compact.is_some() {
+            descriptor.font_file3(outlines);
+        } else {
+            descriptor.font_file2(outlines);
+        }
+        descriptor.finish();
+        let content = deflated(compact.as_ref().map_or(&subset, |table| table.as_bytes()));
+        let mut stream = pdf.stream(outlines, &content);
+        stream.filter(Filter::FlateDecode);
+        if compact.is_some() {
+            stream.pair(Name(b"Subtype"), Name(b"CIDFontType0C"));
+        }
+        stream.finish();
+        let mut meanings = UnicodeCmap::new(Name(b"Letters"), IDENTITY);
+        for (new, (_, text)) in &self.letters {
+            meanings.pair_with_multiple(*new, text.chars());
+        }
+        pdf.cmap(meaning, &meanings.finish());
+        Ok(())
+    }
+}
+
+/// Figures have plain colours only.
+fn rgb(paint: &Paint) -> Option<[f32; 3]> {
+    let Paint::Color(colour) = paint else { return None };
+    Some([colour.red, colour.green, colour.blue].map(|part| f32::from(part) / 255.0))
+}
+
+fn matrix(transform: Transform) -> [f32; 6] {
+    let Transform { sx, ky, kx, sy, tx, ty } = transform;
+    [sx, ky, kx, sy, tx, ty]
+}

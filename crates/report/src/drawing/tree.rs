@@ -1,0 +1,35 @@
+//! A figure's SVG, read again to draw it as pixels or as PDF: the same on every machine, as the font comes with it.
+
+use crate::ReportError;
+use resvg::usvg::{Options, Tree};
+
+/// The letters of Latin, Greek and Cyrillic: the same picture on every machine, whatever fonts it has.
+const FONT: &[u8] = include_bytes!("../../assets/DejaVuSans-subset.ttf");
+const FONT_FAMILY: &str = "DejaVu Sans";
+
+/// The drawing, with its letters in `font`, the content of a file of TrueType or OpenType; what that lacks, and all where there
+/// is none, is in DejaVu Sans.
+///
+/// # Errors
+/// [`ReportError::Drawing`] where `svg` is not an SVG document, and [`ReportError::Font`] where `font` is not a font.
+pub(crate) fn tree(svg: &str, font: Option<&[u8]>) -> Result<Tree, ReportError> {
+    let mut options = Options { font_family: FONT_FAMILY.into(), ..Options::default() };
+    let fonts = options.fontdb_mut();
+    fonts.load_font_data(FONT.to_vec());
+    let family = font.map(family).transpose()?;
+    fonts.load_font_data(font.unwrap_or_default().to_vec());
+    fonts.set_sans_serif_family(family.as_deref().unwrap_or(FONT_FAMILY));
+    Tree::from_str(svg, &options).map_err(|error| ReportError::Drawing(error.to_string()))
+}
+
+/// What a font is called.
+///
+/// # Errors
+/// [`ReportError::Font`] where it is none.
+pub(crate) fn family(font: &[u8]) -> Result<String, ReportError> {
+    let mut options = Options::default();
+    let fonts = options.fontdb_mut();
+    fonts.load_font_data(font.to_vec());
+    let family = fonts.faces().next().and_then(|face| Some(face.families.first()?.0.clone()));
+    family.ok_or(ReportError::Font)
+}

@@ -1,0 +1,270 @@
+//! The figure of a paper: its reader chooses what stands on the axes, which schemes, in which order and under which names.
+
+use crate::comparison::{Comparison, View, label_by};
+use crate::figure::{Axis, Figure, Panel, Paper, Scale};
+use crate::figures::scatter::scatter;
+use crate::figures::sweep::over_condition;
+use crate::tables::grid::varied_keys;
+use crate::{ReportError, TableColumn};
+use cellcc_experiment::{Record, row_name, same_scheme, varied};
+use cellcc_units::ParseError;
+use std::str::FromStr;
+
+/// What a figure shows, and on which paper. The command and the Python package make it of the same words.
+#[derive(Debug, Clone, Default)]
+pub struct Plot {
+    /// A column of the table (`rtt-p95`), or a condition that is varied (`path.rtt`, or `rtt`).
+    pub x: String,
+    /// Columns of the table: a plot each, one below the other; none named: what schemes get.
+    pub y: Vec<TableColumn>,
+    /// These schemes, in this order; none named: all, in the order of the plan.
+    pub schemes: Vec<Named>,
+    /// Of the varied conditions only those with these values: `path.queue=65pkt`.
+    pub only: Vec<Named>,
+    /// The title of the horizontal axis; none: what it shows.
+    pub x_title: Option<String>,
+    /// The titles of the vertical axes, from above; none: what they show.
+    pub y_titles: Vec<String>,
+    /// The averages alone.
+    pub no_intervals: bool,
+    /// Its size, and that of its letters.
+    pub paper: Paper,
+    /// The content of the font file that its letters are from.
+    pub font: Option<Vec<u8>>,
+}
+
+/// A scheme and what a figure calls it, `reminis(dtt=2x)=Reminis`, or a condition and its value, `path.queue=65pkt`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Named {
+    of: String,
+    name: Option<String>,
+}
+
+impl FromStr for Named {
+    type Err = ParseError;
+
+    fn from_str(text: &str) -> Result<Self, ParseError> {
+        // The arguments of a scheme have signs of equality, too.
+        let arguments = text.rfind(')').map_or(0, |at| at + 1);
+        let (of, name) = match text[arguments..].find('=').map(|at| text.split_at(arguments + at)) {
+            Some((of, name)) => (of, Some(name[1..].trim().to_owned())),
+            None => (text, None),
+        };
+        if of.trim().is_empty() || name.as_deref() == Some("") {
+            return Err(ParseError::new(
+                text,
+                "a name, or one and another after a sign of equality, such as `reminis(dtt=2x)=Reminis`",
+            ));
+        }
+        Ok(Self { of: of.trim().into(), name })
+    }
+}
+
+impl Plot {
+    /// The figure of these runs.
+    ///
+    /// # Errors
+    /// A scheme or a condition that they have not; more varied conditions than a figure shows; a paper without room for it.
+    pub fn figure(&self, title: &str, records: &[Record]) -> Result<Figure, ReportError> {
+        let mut comparison = Comparison::new(records);
+        self.keep(&mut comparison)?;
+        let y = if self.y.is_empty() { vec![TableColumn(comparison.gets())] } else { self.y.clone() };
+        let conditions = varied_keys(&comparison);
+        let key = conditions.iter().find(|key| is_called(key, &self.x));
+        let mut figure = match (key, self.x.parse::<TableColumn>()) {
+            (Some(key), _) => {
+                let columns: Vec<_> = y.iter().map(|column| column.0).collect();
+                over_condition(&comparison, key, &columns).ok_or_else(|| {
+                    ReportError::Plot(format!(
+                        "--x {}: of the varied conditions {} a figure shows two; choose a value of the others with --only \
+                         KEY=VALUE",
+                        self.x,
+                        conditions.join(", ")
+                    ))
+                })?
+            }
+            (None, Ok(x)) => {
+                let figures = y.iter().map(|y| scatter(&comparison, View::All, x.0, y.0));
+                let all = figures.reduce(|mut above, below| {
+                    above.panels.extend(below.panels);
+                    above
+                });
+                all.expect("there is a column at least")
+            }
+            (None, Err(_)) => {
+                let known: Vec<String> =
+                    conditions.iter().cloned().chain(TableColumn::names().map(String::from)).collect();
+                return Err(ReportError::Along {
+                    given: self.x.chars().take(60).collect(),
+                    known: known.join(", "),
+                });
+            }
+        };
+        figure.title = format!("{title}: {}", figure.title);
+        self.dress(&comparison, &mut figure);
+        if figure.panels.iter().all(|panel| panel.marks.is_empty()) {
+            return Err(ReportError::Plot("no run has a value of what the axes are to show".into()));
+        }
+        match crate::drawing::svg::too_small(&figure, &self.paper) {
+            Some(problem) => Err(ReportError::Plot(format!("the figure has no room: {problem}"))),
+            None => Ok(figure),
+        }
+    }
+
+    /// The content of the figure's file of this kind: `svg`, and where this build has them `pdf` and `png`.
+    ///
+    /// # Errors
+    /// Another kind; a font that is none, or for which this build has no reader.
+    pub fn file(&self, figure: &Figure, kind: &str) -> Result<Vec<u8>, ReportError> {
+        let svg = figure.svg_on(&self.paper);
+        let font = self.font.as_deref();
+        match kind {
+            "svg" => self.in_own_font(svg).map(String::into_bytes),
+            #[cfg(feature = "png")]
+            "png" => crate::drawing::png::png(&svg, font),
+            #[cfg(feature = "pdf")]
+            "pdf" => crate::drawing::pdf::pdf(&svg, font),
+            _ => {
+                let _ = font;
+                let kinds = [("svg", true), ("pdf", cfg!(feature = "pdf")), ("png", cfg!(feature = "png"))];
+                let built: Vec<_> =
+                    kinds.iter().filter(|(_, is_built)| *is_built).map(|(kind, _)| *kind).collect();
+                Err(ReportError::Plot(format!(
+                    "no figure is written as `{kind}`; this build writes {}",
+                    built.join(", ")
+                )))
+            }
+        }
+    }
+
+    #[cfg(feature = "png")]
+    fn in_own_font(&self, svg: String) -> Result<String, ReportError> {
+        let Some(font) = &self.font else { return Ok(svg) };
+        let family = crate::drawing::markup::escape(&crate::drawing::tree::family(font)?);
+        Ok(svg.replace("font-family=\"sans-serif\"", &format!("font-family=\"{family}, sans-serif\"")))
+    }
+
+    #[cfg(not(feature = "png"))]
+    fn in_own_font(&self, svg: String) -> Result<String, ReportError> {
+        if self.font.is_some() { Err(ReportError::Plot("this build reads no fonts".into())) } else { Ok(svg) }
+    }
+
+    /// Keeps the rows that are asked for, in the order and under the names asked for.
+    fn keep(&self, comparison: &mut Comparison) -> Result<(), ReportError> {
+        let known = varied_keys(comparison);
+        for Named { of, name } in &self.only {
+            let key = known.iter().find(|key| is_called(key, of));
+            let has = |variation: &str| {
+                varied(variation).iter().any(|(other, value)| {
+                    Some(*other) == key.map(String::as_str) && Some(*value) == name.as_deref()
+                })
+            };
+            // The limit's row has no variation where it is the same under all.
+            let rows =
+                comparison.rows.iter().copied().filter(|row| row.variation.is_empty() || has(row.variation));
+            let rows: Vec<_> = rows.collect();
+            if !rows.iter().any(|row| has(row.variation)) {
+                let name = name.as_deref().unwrap_or("");
+                return Err(ReportError::Plot(format!(
+                    "--only {of}={name}: no run is of that; varied are {}",
+                    known.join(", ")
+                )));
+            }
+            comparison.set_rows(rows);
+        }
+        if self.schemes.is_empty() {
+            return Ok(());
+        }
+        let mut rows = Vec::new();
+        for Named { of, .. } in &self.schemes {
+            let before = rows.len();
+            rows.extend(comparison.rows.iter().copied().filter(|row| is_named(row.scheme, row.driver, of)));
+            if rows.len() == before {
+                let mut known: Vec<String> = comparison.lines.iter().map(|line| line.label.clone()).collect();
+                known.dedup();
+                return Err(ReportError::Scheme("scheme", of.chars().take(80).collect(), known.join(", ")));
+            }
+        }
+        comparison.set_rows(rows);
+        let name = |scheme: &str, driver: &str| {
+            let named = self.schemes.iter().find(|named| is_named(scheme, driver, &named.of));
+            named.and_then(|named| named.name.clone())
+        };
+        let rows = comparison.rows.clone();
+        for (row, key) in rows.iter().zip(&mut comparison.keys) {
+            let Some(name) = name(row.scheme, row.driver) else { continue };
+            comparison.lines[key.group].label = row_name(&name, row.driver, "");
+            key.label = row_name(&name, row.driver, row.variation);
+        }
+        Ok(())
+    }
+
+    /// Titles, and no intervals where none are wanted. A scheme's name says what it is where only its conditions differ.
+    fn dress(&self, comparison: &Comparison, figure: &mut Figure) {
+        let one_variation =
+            comparison.rows.iter().all(|row| row.variation == comparison.rows[0].variation || row.is_limit());
+        if one_variation && figure.keys == comparison.keys {
+            figure.keys.clone_from(&comparison.lines);
+        }
+        let columns = figure.columns.max(1);
+        for (at, panel) in figure.panels.iter_mut().enumerate() {
+            if let Some(title) = &self.x_title {
+                panel.x.title.clone_from(title);
+            }
+            if let Some(title) = self.y_titles.get(at / columns) {
+                panel.y.title.clone_from(title);
+            }
+            if self.no_intervals {
+                panel.marks.iter_mut().for_each(|mark| mark.intervals.clear());
+            }
+            hold_intervals(panel);
+        }
+    }
+}
+
+/// Makes the axes as long as the intervals, where there are some.
+fn hold_intervals(panel: &mut Panel) {
+    let ends = |at: usize| {
+        let intervals = panel.marks.iter().flat_map(|mark| &mark.intervals).filter_map(move |both| both[at]);
+        intervals.flat_map(|(low, high)| [low, high]).collect::<Vec<f64>>()
+    };
+    let points = || panel.marks.iter().flat_map(|mark| mark.points.iter().copied());
+    let axis = |axis: &Axis, ends: Vec<f64>, values: Vec<f64>| {
+        if ends.is_empty() {
+            return axis.clone();
+        }
+        let all = ends.iter().chain(&values).copied();
+        let title = axis.title.clone();
+        let longer =
+            if axis.scale == Scale::Log { Axis::delay(title, all) } else { Axis::around(title, all) };
+        Axis { leftwards: axis.leftwards, ..longer }
+    };
+    let x = axis(&panel.x, ends(0), points().map(|point| point.0).collect());
+    let y = axis(&panel.y, ends(1), points().map(|point| point.1).collect());
+    (panel.x, panel.y) = (x, y);
+}
+
+/// True where `text` names the condition: `path.rtt`, or `rtt`.
+fn is_called(key: &str, text: &str) -> bool {
+    key == text || key.rsplit('.').next() == Some(text)
+}
+
+/// True where `text` names the scheme, or the scheme of one driver.
+fn is_named(scheme: &str, driver: &str, text: &str) -> bool {
+    same_scheme(scheme, text) || same_scheme(&label_by(scheme, driver), text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_schemes_name_stands_behind_its_arguments() {
+        let named = |text: &str| text.parse::<Named>().map(|named| (named.of, named.name));
+        let some = |text: &str| Some(text.to_owned());
+        assert_eq!(named("reminis(dtt=2x)=Reminis, 2x"), Ok(("reminis(dtt=2x)".into(), some("Reminis, 2x"))));
+        assert_eq!(named("reminis(dtt=2x)"), Ok(("reminis(dtt=2x)".into(), None)));
+        assert_eq!(named(" cubic = CUBIC "), Ok(("cubic".into(), some("CUBIC"))));
+        assert!(named("=CUBIC").is_err() && named("cubic=").is_err() && named(" ").is_err());
+    }
+}

@@ -1,0 +1,66 @@
+//! All time series, or all curves, of results as one table: a row a bin or a point, with what it is of.
+
+use crate::comparison::Comparison;
+use cellcc_experiment::Record;
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+/// The columns that say which run a row is of.
+const OF: &str = "id,scheme,variation,trace,seed,driver";
+
+/// The time series: `time_s`, the beginning of the bin, and a column for each quantity of any run, empty where a run has none.
+pub(crate) fn series(records: &[Record]) -> String {
+    let comparison = Comparison::new(records);
+    let mut seen = BTreeSet::new();
+    let all = records.iter().flat_map(|run| &run.series.columns).map(|column| column.name.as_str());
+    let names: Vec<&str> = all.filter(|name| seen.insert(*name)).collect();
+    let mut text = format!("{OF},time_s");
+    names.iter().for_each(|name| text.extend([",", name]));
+    text.push('\n');
+    for run in records {
+        let of = of(run, &comparison);
+        let columns: Vec<&[f32]> =
+            names.iter().map(|name| run.series.column(name).unwrap_or_default()).collect();
+        let rows = columns.iter().map(|values| values.len()).max().unwrap_or(0);
+        for row in 0..rows {
+            let _ = write!(text, "{of},{}", (run.series.bin * row as u64).as_secs_f64());
+            for values in &columns {
+                let _ = match values.get(row) {
+                    Some(value) if !value.is_nan() => write!(text, ",{value}"),
+                    _ => write!(text, ","),
+                };
+            }
+            text.push('\n');
+        }
+    }
+    text
+}
+
+/// The curves: when it was recorded, the flow, its name, the quantities of its axes, and a point.
+pub(crate) fn curves(records: &[Record]) -> String {
+    let comparison = Comparison::new(records);
+    let mut text = format!("{OF},time_s,flow,curve,x_is,y_is,x,y\n");
+    for run in records {
+        let of = of(run, &comparison);
+        for curve in &run.curves {
+            for (x, y) in &curve.points {
+                let names = [&curve.name, &curve.x, &curve.y].map(String::as_str).join(",");
+                let _ = writeln!(text, "{of},{},{},{names},{x},{y}", curve.time_s, curve.flow);
+            }
+        }
+    }
+    text
+}
+
+/// Which run.
+fn of(run: &Record, comparison: &Comparison) -> String {
+    let scenario = &run.scenario;
+    let trace = comparison.traces.iter().find(|trace| trace.key == scenario.trace);
+    let trace = trace.map_or(&*scenario.trace, |trace| trace.name);
+    let mut writer = csv::WriterBuilder::new().from_writer(Vec::new());
+    writer
+        .serialize((&run.id, &scenario.scheme, &scenario.variation, trace, scenario.seed, &run.driver))
+        .expect("memory takes every row");
+    let bytes = writer.into_inner().expect("memory takes every row");
+    String::from_utf8_lossy(&bytes).trim_end().to_owned()
+}

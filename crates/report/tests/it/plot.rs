@@ -1,0 +1,182 @@
+//! A paper's figure.
+
+use crate::fabricated;
+use cellcc_experiment::Record;
+use cellcc_report::{Figure, Length, Plot, ReportError, TableColumn};
+use cellcc_units::Span;
+use resvg::usvg::roxmltree::Document;
+
+const SCHEMES: [&str; 4] = ["limit", "cubic", "bbr", "reminis(dtt=1x)"];
+
+fn records() -> Vec<Record> {
+    let traces = fabricated::trace_names(10);
+    let traces: Vec<&str> = traces.iter().map(String::as_str).collect();
+    fabricated::records(&SCHEMES, &traces, &[1], Span::from_secs(5))
+}
+
+fn plot(x: &str, y: &[&str]) -> Plot {
+    let y = y.iter().map(|text| text.parse::<TableColumn>().unwrap()).collect();
+    Plot { x: x.into(), y, ..Plot::default() }
+}
+
+fn texts(svg: &str) -> Vec<String> {
+    let document = Document::parse(svg).unwrap();
+    let texts = document.descendants().filter(|node| node.has_tag_name("text"));
+    texts.filter_map(|node| node.text().map(|text| text.trim().to_owned())).collect()
+}
+
+fn labels(figure: &Figure) -> Vec<&str> {
+    figure.keys.iter().map(|key| key.label.as_str()).collect()
+}
+
+#[test]
+fn schemes_have_the_order_and_the_names_that_are_asked_for() {
+    let schemes = ["reminis(dtt=1x)=Reminis", "limit", "cubic=CUBIC"].map(|text| text.parse().unwrap());
+    let plot = Plot { schemes: schemes.to_vec(), ..plot("rtt-p95", &["throughput"]) };
+    let figure = plot.figure("x", &records()).unwrap();
+    assert_eq!(labels(&figure), ["Reminis", "(limit)", "CUBIC"]);
+    let error = Plot { schemes: vec!["vegas".parse().unwrap()], ..plot }.figure("x", &records()).unwrap_err();
+    assert!(
+        matches!(error, ReportError::Scheme("scheme", ..)) && error.to_string().contains("cubic, bbr"),
+        "{error}"
+    );
+}
+
+#[test]
+fn intervals_are_drawn_unless_they_are_refused() {
+    let plot = plot("rtt_p95_ms", &["throughput_mbit_s", "power"]);
+    let figure = plot.figure("x", &records()).unwrap();
+    let drawn = |figure: &Figure| {
+        figure.panels.iter().flat_map(|panel| &panel.marks).filter(|mark| !mark.intervals.is_empty()).count()
+    };
+    assert_eq!((figure.panels.len(), drawn(&figure)), (2, 7), "the limit has no power");
+    for panel in &figure.panels {
+        let ends = panel.marks.iter().flat_map(|mark| &mark.intervals).filter_map(|[_, along]| *along);
+        let (from, to) = (panel.y.from, panel.y.to);
+        assert!(
+            ends.clone().count() > 2 && ends.clone().all(|(low, high)| from <= low && high <= to),
+            "they are not cut off"
+        );
+    }
+    assert_eq!(drawn(&Plot { no_intervals: true, ..plot }.figure("x", &records()).unwrap()), 0);
+}
+
+#[test]
+fn a_varied_condition_is_an_axis_by_the_end_of_its_key_and_a_value_of_it_can_be_chosen() {
+    let queues = ["33pkt", "65pkt", "520pkt"];
+    let records = fabricated::varied(&["limit", "cubic", "bbr"], &["walk", "drive"], &queues);
+    let figure = plot("queue", &["throughput", "rtt-p95"]).figure("x", &records).unwrap();
+    assert_eq!((figure.panels.len(), figure.panels[0].x.title.as_str()), (2, "path.queue"));
+    assert_eq!(figure.panels[1].marks[0].points.len(), 3);
+    let only = Plot { only: vec!["queue=65pkt".parse().unwrap()], ..plot("rtt-p95", &[]) };
+    assert_eq!(
+        labels(&only.figure("x", &records).unwrap()),
+        ["cubic", "bbr", "(limit)"],
+        "no name says the only queue"
+    );
+    let error = plot("queueng", &[]).figure("x", &records).unwrap_err().to_string();
+    assert!(
+        error.contains("did you mean `queueing`?") && error.contains("path.queue, utilisation"),
+        "{error}"
+    );
+    let none = Plot { only: vec!["queue=1pkt".parse().unwrap()], ..plot("rtt-p95", &[]) };
+    assert!(
+        none.figure("x", &records).unwrap_err().to_string().contains("--only queue=1pkt: no run is of that")
+    );
+}
+
+#[test]
+fn labels_stand_at_the_points_within_the_axes_and_not_on_each_other() {
+    let mut plot = plot("rtt-p95", &["throughput"]);
+    plot.paper.labels = true;
+    let figure = plot.figure("x", &records()).unwrap();
+    let svg = figure.svg_on(&plot.paper);
+    for name in ["cubic", "bbr", "reminis(dtt=1x)", "(limit)"] {
+        assert_eq!(texts(&svg).iter().filter(|text| *text == name).count(), 1, "{name}");
+    }
+    let document = Document::parse(&svg).unwrap();
+    let number = |node: resvg::usvg::roxmltree::Node, name: &str| {
+        node.attribute(name).unwrap().parse::<f64>().unwrap()
+    };
+    let all: Vec<_> = document
+        .descendants()
+        .filter(|node| {
+            node.has_tag_name("text") && labels(&figure).contains(&node.text().unwrap_or("").trim())
+        })
+        .map(|node| (number(node, "x"), number(node, "y"), node.text().unwrap().trim().len() as f64 * 17.4))
+        .collect();
+    for (at, (x, y, wide)) in all.iter().enumerate() {
+        assert!((0.0..1050.0).contains(&(x - wide / 2.0)) && x + wide / 2.0 < 1050.0, "{all:?}");
+        for (other_x, other_y, other_wide) in &all[..at] {
+            assert!((x - other_x).abs() > (wide + other_wide) / 2.0 || (y - other_y).abs() > 30.0, "{all:?}");
+        }
+    }
+}
+
+#[test]
+fn a_figure_is_as_large_as_it_is_asked_to_be_and_one_that_is_too_small_is_refused() {
+    let mut plot = plot("rtt-p95", &["throughput"]);
+    let inches = |text: &str| text.parse::<Length>().unwrap();
+    plot.paper.width = Some(inches("88.9mm"));
+    plot.paper.height = Some(inches("2in"));
+    plot.paper.font_size = Some(inches("10pt"));
+    let svg = plot.figure("x", &records()).unwrap().svg_on(&plot.paper);
+    let document = Document::parse(&svg).unwrap();
+    let size = |name: &str| {
+        let text = document.root_element().attribute(name).unwrap();
+        text.strip_suffix("in").unwrap().parse::<f64>().unwrap()
+    };
+    assert!((size("width") - 3.5).abs() < 0.01 && (size("height") - 2.0).abs() < 0.01, "{svg}");
+    plot.paper.height = Some(inches("1in"));
+    let error = plot.figure("x", &records()).unwrap_err().to_string();
+    assert!(error.contains("it is 1.00 in high, and letters of this size need"), "{error}");
+}
+
+/// The library that draws was given areas of no size.
+#[test]
+fn every_size_is_drawn_or_refused() {
+    let records = records();
+    for width in ["0.1in", "1in", "2in", "12in"] {
+        for height in ["0.1in", "1in", "3in"] {
+            for font_size in ["1pt", "7pt", "40pt"] {
+                for labels in [false, true] {
+                    let mut plot = plot("rtt-p95", &["throughput", "loss"]);
+                    plot.paper.labels = labels;
+                    [plot.paper.width, plot.paper.height, plot.paper.font_size] =
+                        [width, height, font_size].map(|text| text.parse().ok());
+                    if let Ok(figure) = plot.figure("x", &records) {
+                        assert!(!plot.file(&figure, "svg").unwrap().is_empty());
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_pdf_has_the_size_of_the_figure_and_only_the_letters_that_it_needs() {
+    let plot = plot("rtt-p95", &["throughput"]);
+    let figure = plot.figure("x", &records()).unwrap();
+    let pdf = plot.file(&figure, "pdf").unwrap();
+    assert_eq!(pdf, plot.file(&figure, "pdf").unwrap(), "the same figure has the same bytes");
+    let text = String::from_utf8_lossy(&pdf);
+    assert!(text.starts_with("%PDF-1.5") && text.contains("/MediaBox [0 0 252 172.8"), "{}", &text[..300]);
+    assert!(text.contains("+DejaVuSans") && text.contains("/ToUnicode"));
+    assert!(pdf.len() < 40_000, "{} bytes", pdf.len());
+    assert!(plot.file(&figure, "png").unwrap().starts_with(b"\x89PNG"));
+    let error = plot.file(&figure, "eps").unwrap_err().to_string();
+    assert_eq!(error, "no figure is written as `eps`; this build writes svg, pdf, png");
+}
+
+#[test]
+fn a_font_of_ones_own_is_named_in_svg_and_held_in_pdf_and_what_is_none_is_refused() {
+    let font = include_bytes!("../../assets/DejaVuSans-subset.ttf").to_vec();
+    let plot = Plot { font: Some(font), ..plot("rtt-p95", &["throughput"]) };
+    let figure = plot.figure("x", &records()).unwrap();
+    let svg = String::from_utf8(plot.file(&figure, "svg").unwrap()).unwrap();
+    assert!(svg.contains("font-family=\"DejaVu Sans, sans-serif\""));
+    let none = Plot { font: Some(b"no font".to_vec()), ..plot };
+    for kind in ["svg", "png", "pdf"] {
+        assert_eq!(none.file(&figure, kind), Err(ReportError::Font), "{kind}");
+    }
+}
