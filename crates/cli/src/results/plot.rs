@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 Examples:
   cellcc plot results --x rtt-p95 --y throughput --out delay.pdf
   cellcc plot results --x queue --y throughput,rtt-p95 --out queue.pdf --width 88mm --font-size 8pt
-  cellcc plot results --x rtt-p95 --y utilisation --labels --scheme 'reminis(dtt=2x)=Reminis' --scheme cubic=CUBIC
+  cellcc plot results --x rtt-p95 --y utilisation --scheme 'reminis(dtt=2x)=Reminis' --scheme cubic
 
 Columns: those of `compare --columns`, or by their names in CSV and JSON, such as rtt_p99_ms. A condition that was varied is named by
 its key, path.queue, or the end of it; a word that is both is the condition.")]

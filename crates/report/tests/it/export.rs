@@ -19,7 +19,7 @@ fn a_row_of_a_table_says_which_run_it_is_of_and_a_quantity_that_a_run_has_not_is
         header[..8],
         ["id", "scheme", "variation", "trace", "seed", "driver", "time_s", "capacity_mbit_s"]
     );
-    assert!(header.contains(&"flow0.reminis.mu"), "{header:?}");
+    assert!(header.contains(&"flow0.mu"), "{header:?}");
     assert!(
         series[22].starts_with("cubic-walk-1,\"cubic(beta=0.7, c=0.4)\",,walk,1,sim,0.1,"),
         "{}",
