@@ -14,7 +14,7 @@ pub(crate) fn width() -> usize {
     terminal_size_of(std::io::stdout()).map_or(DEFAULT_WIDTH, |(Width(width), _)| usize::from(width))
 }
 
-/// True where standard output is a terminal whose user has not refused colours (https://no-color.org).
+/// True where standard output is a terminal whose user has not refused colours (<https://no-color.org>).
 pub(crate) fn has_colours() -> bool {
     let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     std::io::stdout().is_terminal()
