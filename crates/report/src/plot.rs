@@ -114,7 +114,7 @@ impl Plot {
     /// The content of the figure's file of this kind: `svg`, and where this build has them `pdf` and `png`.
     ///
     /// # Errors
-    /// Another kind; a font that is none, or for which this build has no reader.
+    /// Another kind; a file that is not a font, or a font where this build cannot read one.
     pub fn file(&self, figure: &Figure, kind: &str) -> Result<Vec<u8>, ReportError> {
         let svg = figure.svg_on(&self.paper);
         let font = self.font.as_deref();

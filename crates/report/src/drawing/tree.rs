@@ -7,8 +7,8 @@ use resvg::usvg::{Options, Tree};
 const FONT: &[u8] = include_bytes!("../../assets/DejaVuSans-subset.ttf");
 const FONT_FAMILY: &str = "DejaVu Sans";
 
-/// The drawing, with its letters in `font`, the content of a file of TrueType or OpenType; what that lacks, and all where there
-/// is none, is in DejaVu Sans.
+/// The drawing, with its letters in `font`, the content of a file of TrueType or OpenType; letters that it lacks, and all
+/// letters without a font, are those of DejaVu Sans.
 ///
 /// # Errors
 /// [`ReportError::Drawing`] where `svg` is not an SVG document, and [`ReportError::Font`] where `font` is not a font.
@@ -25,7 +25,7 @@ pub(crate) fn tree(svg: &str, font: Option<&[u8]>) -> Result<Tree, ReportError> 
 /// What a font is called.
 ///
 /// # Errors
-/// [`ReportError::Font`] where it is none.
+/// [`ReportError::Font`] where the content is not a font.
 pub(crate) fn family(font: &[u8]) -> Result<String, ReportError> {
     let mut options = Options::default();
     let fonts = options.fontdb_mut();
