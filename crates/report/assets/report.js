@@ -162,7 +162,6 @@ new Promise((shown) => { requestAnimationFrame(shown); setTimeout(shown, 250); }
     outer.append(saving(slot, outer));
     if ("folded" in slot.dataset) {
       const details = create("details", {}, create("summary", {}, figure.title), outer);
-      details.addEventListener("toggle", drawNear);
       return details;
     }
     if ("titled" in slot.dataset) outer.prepend(create("h3", {}, figure.title));
@@ -550,10 +549,8 @@ new Promise((shown) => { requestAnimationFrame(shown); setTimeout(shown, 250); }
     echarts.connect("time");
     addEventListener("scroll", drawNear, { passive: true });
     addEventListener("beforeprint", () => drawThese([...waiting.keys()].filter((element) => element.offsetHeight > 0)));
-    addEventListener("resize", () => {
-      charts.forEach((chart, element) => { chart.resize(); scalable(element, chart); });
-      drawNear();
-    });
+    addEventListener("resize", () => charts.forEach((chart, element) => { chart.resize(); scalable(element, chart); }));
+    new ResizeObserver(drawNear).observe(document.body); // what is laid out anew may move others into the window
     // Other colours; paper has those of a light screen.
     for (const query of ["(prefers-color-scheme: dark)", "print"]) matchMedia(query).addEventListener("change", drawAll);
   }
