@@ -25,6 +25,7 @@ impl<const OF_TRACE: bool> Absent<OF_TRACE> {
         &["record", "diff"]
     } else {
         &[
+            "view",
             "graph",
             "mm-delay",
             "mm-link",

@@ -1,6 +1,7 @@
 // Draws the figures in the JSON of #data, which are those of figure/mod.rs: nothing is computed here but places on the screen.
 "use strict";
-(() => {
+// The page is shown first. A tab in the background is not shown, and does not wait for it.
+new Promise((shown) => { requestAnimationFrame(shown); setTimeout(shown, 250); }).then(() => setTimeout(() => {
   const data = JSON.parse(document.getElementById("data").textContent);
   const apart = data.apart ?? []; // traces whose series are in a file of their own, next to the page
   const charts = new Map(); // element -> chart
@@ -11,6 +12,7 @@
   const PX_PER_INCH = 140; // of a panel's height on paper
   const LEAST_DRAG_PX = 5; // a shorter one is a click
   const FEW_RUNS = 25; // rows of the table of runs before it is asked for more
+  const FOLLOW_MS = 2000; // between two questions for how far the runs are
   const NAMES = { view: "Trace", delay: "Delay", statistic: "Statistic", vertical: "Vertical axis", series: "Trace", cells: "Shown" };
 
   const byId = (id) => document.getElementById(id);
@@ -21,9 +23,10 @@
     element.append(...children);
     return element;
   };
-  const theme = () => {
+  let colours = {};
+  const readColours = () => {
     const style = getComputedStyle(document.documentElement);
-    return Object.fromEntries(["ink", "quiet", "line", "paper", "capacity"].map((name) => [name, style.getPropertyValue(`--${name}`).trim()]));
+    colours = Object.fromEntries(["ink", "quiet", "line", "paper", "capacity"].map((name) => [name, style.getPropertyValue(`--${name}`).trim()]));
   };
   const number = (value) => (value == null ? "–" : String(Number(value.toPrecision(4))));
   const escape = (text) => text.replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`);
@@ -62,13 +65,10 @@
   }
 
   function showChosen() {
-    for (const [name, choice] of Object.entries(state.picks)) {
-      for (const option of all(`select[name=${name}] option, input[name=${name}]`)) {
-        const field = option.tagName === "OPTION" ? "selected" : "checked";
-        if (option[field] !== (option.value === choice)) option[field] = option.value === choice;
-      }
+    for (const { dataset, elements } of all("[data-controls]")) {
+      for (const name of dataset.controls.split(" ")) if (elements[name]) elements[name].value = state.picks[name];
     }
-    all("#legend button").forEach((button, group) => button.setAttribute("aria-pressed", String(state.chosen.has(group))));
+    all("button", byId("legend")).forEach((button, group) => button.setAttribute("aria-pressed", String(state.chosen.has(group))));
     byId("legend").classList.toggle("choosing", state.chosen.size > 0);
   }
 
@@ -78,9 +78,8 @@
       const controls = form.dataset.controls.split(" ").map((name) => {
         const choices = [...new Set([...data.figures.map(({ pick }) => pick[name]), ...(name === "series" ? apart : [])])].filter(Boolean);
         if (choices.length) state.picks[name] ??= choices[0];
-        const change = (event) => pick(name, event.target.value);
         const control = choices.length > 3 || name === "view" || name === "series" ? select(name, choices) : radios(name, choices);
-        control.addEventListener("change", change);
+        control.addEventListener("change", (event) => { choose(name, event.target.value); drawAll(); });
         control.hidden = choices.length < 2;
         return control;
       });
@@ -95,10 +94,9 @@
     return create("label", {}, input, create("span", {}, text.toLowerCase().replace("rtt", "RTT")));
   }));
 
-  function pick(name, choice) {
+  function choose(name, choice) {
     state.picks[name] = choice;
     if (name === "series") [state.from, state.to] = [null, null];
-    drawAll();
   }
 
   const hasChoice = (name, choice) => data.figures.some(({ pick }) => pick[name] === choice) || (name === "series" && apart.includes(choice));
@@ -112,7 +110,7 @@
     const figures = figuresOf(slot.dataset.slot);
     const shape = figures.map(({ title, panels }) => `${title} ${panels.length}`).join("\n");
     if (slot.shape !== shape) {
-      for (const element of all(".chart", slot)) {
+      for (const element of all(".chart, figure", slot)) {
         charts.get(element)?.dispose();
         charts.delete(element);
         waiting.delete(element);
@@ -125,33 +123,45 @@
       const isOfChosen = ({ k }) => isChosen(data.keys[figure.keys][k]);
       outer.hidden = "folded" in slot.dataset && !figure.panels.some(({ marks }) => marks.some(isOfChosen));
       all(".chart", outer).forEach((element, panel) => waiting.set(element, () => drawPanel(element, figure, figure.panels[panel])));
-      for (const table of all(".cells", outer)) drawCells(table, figure.panels[0]);
+      if (isOfCells(figure)) waiting.set(outer, () => drawCells(outer.firstChild, figure.panels[0]));
     });
     slot.hidden = [...slot.children].every((child) => child.hidden);
-    for (const heading of all(`[data-for="${slot.dataset.slot}"], [data-with="${slot.dataset.slot}"]`)) heading.hidden = slot.hidden;
+    slot.headings ??= all(`[data-for="${slot.dataset.slot}"], [data-with="${slot.dataset.slot}"]`);
+    for (const heading of slot.headings) heading.hidden = slot.hidden;
   }
 
-  // A chart far from the window is drawn when it comes near: twenty schemes are thousands of lines.
-  const isNear = (element) => {
-    const { top, bottom, height } = element.getBoundingClientRect();
-    return height > 0 && bottom > -innerHeight && top < 2 * innerHeight;
-  };
-  const drawNear = () => drawThese([...waiting.keys()].filter(isNear));
+  // What is in the window is drawn at once, what is near it one by one, and the rest when it comes near: twenty schemes are thousands of lines.
   const drawThese = (elements) => elements.forEach((element) => {
     const draw = waiting.get(element);
     waiting.delete(element);
     draw?.();
   });
+  let timer = null;
+  function drawNear() {
+    // Each place is asked for once, before anything is drawn: after a change of the page its layout is made anew for the answer.
+    const places = [...waiting.keys()].map((element) => [element, element.getBoundingClientRect()]);
+    const within = (heights) => places.filter(([, { top, bottom, height }]) =>
+      height > 0 && bottom > -heights * innerHeight && top < (1 + heights) * innerHeight).map(([element]) => element);
+    const near = within(1);
+    drawThese(within(0));
+    clearTimeout(timer);
+    const drawNext = () => {
+      drawThese(near.splice(0, 1));
+      if (near.length) timer = setTimeout(drawNext);
+    };
+    timer = setTimeout(drawNext);
+  }
+
+  const isOfCells = (figure) => figure.panels[0].marks[0]?.c != null;
 
   function frame(slot, figure) {
-    if (figure.panels[0].marks[0]?.c) return create("figure", { class: "scroll", tabindex: 0 }, create("table", { class: "cells" }));
+    if (isOfCells(figure)) return create("figure", { class: "scroll", tabindex: 0 }, create("table", { class: "cells" }));
     const plots = figure.panels.map((panel) => create("div", { class: "chart", role: "img", "data-title": panel.y.title,
       "aria-label": `${figure.title}${panel.title ? `, ${panel.title}` : ""}: ${panel.y.title} over ${panel.x.title}`, style: `height:${Math.round(panel.inches * PX_PER_INCH)}px` }));
-    const outer = create("figure", {}, create("div", { class: "plots", style: `--columns:${figure.columns}` }, ...plots));
+    const outer = create("figure", {}, create("div", { class: "plots", style: `--columns:${figure.columns || 1}` }, ...plots));
     outer.append(saving(slot, outer));
     if ("folded" in slot.dataset) {
       const details = create("details", {}, create("summary", {}, figure.title), outer);
-      details.addEventListener("toggle", drawNear);
       return details;
     }
     if ("titled" in slot.dataset) outer.prepend(create("h3", {}, figure.title));
@@ -199,7 +209,7 @@
   // ---------------------------------------------------------------- a panel
 
   function axis({ title, scale, from, to, leftwards, ticks }, isVertical, fitsChosen) {
-    const { ink, quiet, line } = theme();
+    const { ink, quiet, line } = colours;
     const values = ticks?.map(([value]) => value);
     const texts = new Map(ticks);
     const time = scale === "time";
@@ -217,7 +227,7 @@
   }
 
   function seriesOf(figure, panel, mark, places) {
-    const { ink, line: faint, capacity, paper } = theme();
+    const { ink, line: faint, capacity, paper } = colours;
     const key = data.keys[figure.keys][mark.k];
     const chosen = isChosen(key);
     if (!chosen && panel.x.scale === "time") return [];
@@ -249,15 +259,15 @@
     const isNew = !charts.has(element);
     const chart = charts.get(element) ?? echarts.init(element, null, { renderer: "svg" });
     charts.set(element, chart);
-    const { ink, paper, line, quiet } = theme();
-    const places = labelPlaces(element, figure, panel);
+    const { ink, paper, line, quiet } = colours;
+    const places = labelPlaces(chart, figure, panel);
     const together = panel.x.scale === "time" || panel.marks.some(({ s }) => s === "path");
     const area = panel.marks.find(({ s }) => s === "area");
     const title = `${panel.title ? `${panel.title}: ` : ""}${panel.y.title}${area ? ` (shaded: ${labelOf(figure, area)})` : ""}`;
     const series = panel.marks.flatMap((mark) => seriesOf(figure, panel, mark, places));
     chart.setOption({
       animation: false, textStyle: { fontFamily: getComputedStyle(document.body).fontFamily },
-      title: { text: title, left: 0, top: 0, textStyle: { fontSize: 13, fontWeight: 600, color: ink, width: element.clientWidth, overflow: "truncate" } },
+      title: { text: title, left: 0, top: 0, textStyle: { fontSize: 13, fontWeight: 600, color: ink, width: chart.getWidth(), overflow: "truncate" } },
       grid: { left: 4, right: 24, top: 34, bottom: 46, outerBoundsMode: "same", outerBoundsContain: "axisLabel" },
       xAxis: axis(panel.x, false), series,
       // Over time only what is chosen is drawn: the axis fits it.
@@ -321,11 +331,11 @@
   }
 
   // Where the label of each chosen point stands, so that it covers no other label and no marker; none where there is no room.
-  function labelPlaces(element, figure, { x, y, marks }) {
+  function labelPlaces(chart, figure, { x, y, marks }) {
     const points = marks.filter(({ s }) => s === "points");
     if (points.length === 0) return null;
     const [HALF, GAP, LINE] = [9, 15, 16];
-    const [width, height] = [element.clientWidth - 70, element.clientHeight - 80];
+    const [width, height] = [chart.getWidth() - 70, chart.getHeight() - 80];
     const share = ({ scale, from, to, leftwards }, value) => {
       const place = scale === "log" ? Math.log : Number;
       const at = (place(value) - place(from)) / (place(to) - place(from));
@@ -392,16 +402,23 @@
   // A page that is opened from a disk may not read files, but may load scripts of the same folder: they call cellccPart.
   const load = (name) => new Promise((resolve, reject) => {
     const script = create("script", { src: name });
-    script.addEventListener("load", resolve);
+    script.addEventListener("load", () => { script.remove(); resolve(); });
     script.addEventListener("error", reject);
     document.head.append(script);
   });
 
+  // `cellcc view` serves the page while runs go on, with the words that say how far they are. When these change there is more to show.
+  function follow() {
+    load("progress.js").catch(() => { byId("progress").textContent += "; `cellcc view` has ended"; });
+  }
+
   let sheets = null; // by trace, the figures as text
   let loading = null;
-  globalThis.cellccPart = ({ info, series }) => {
+  globalThis.cellccPart = ({ info, series, progress }) => {
     if (info) describeRun(info);
     if (series) sheets = series;
+    if (progress && progress.words !== byId("progress").textContent) location.reload();
+    else if (progress?.is_running) setTimeout(follow, FOLLOW_MS);
   };
 
   function describeRun({ started, command, host, jobs, wall_time_s }) {
@@ -427,7 +444,7 @@
   // Only this scheme, on this trace where the page has it.
   function only(group, trace) {
     state.chosen = new Set([group]);
-    for (const name of ["view", "series"]) if (hasChoice(name, trace)) pick(name, trace);
+    for (const name of ["view", "series"]) if (hasChoice(name, trace)) choose(name, trace);
     drawAll();
   }
 
@@ -439,40 +456,48 @@
     const [by, direction] = state.sort;
     const words = state.filter.toLowerCase().split(" ");
     const found = rows.filter((row) => (state.chosen.size === 0 || state.chosen.has(row[1])) && words.every((word) => `${row[0]} ${row[2]} ${row[3]}`.toLowerCase().includes(word)));
-    const order = (one, other) => (typeof one === "string" ? one.localeCompare(other, "en", { numeric: true }) : one - other);
+    const { compare } = new Intl.Collator("en", { numeric: true });
+    const order = (one, other) => (typeof one === "string" ? compare(one, other) : one - other);
     const missing = (value) => value == null; // last, whichever way
     const sorted = found.map(values).map((cells, index) => [cells, found[index]]).sort(([one], [other]) =>
       missing(one[by]) - missing(other[by]) || direction * order(one[by], other[by]));
+    const shown = sorted.slice(0, state.more ? sorted.length : FEW_RUNS);
+    const button = (text) => `<button type="button">${escape(text)}</button>`;
     const head = headings.map((text, index) => {
-      const button = create("button", { type: "button" }, text);
-      button.addEventListener("click", () => {
-        state.sort = [index, index === by ? -direction : index < 2 ? 1 : -1];
-        drawAll();
-      });
-      return create("th", { scope: "col", ...(index === by ? { "aria-sort": direction > 0 ? "ascending" : "descending" } : {}) }, button);
+      const sort = index === by ? ` aria-sort="${direction > 0 ? "ascending" : "descending"}"` : "";
+      return `<th scope="col"${sort}>${button(text)}</th>`;
     });
-    const body = sorted.slice(0, state.more ? sorted.length : FEW_RUNS).map(([cells, row]) => {
-      const link = create("button", { type: "button" }, cells[0]);
-      link.addEventListener("click", () => {
-        only(row[1], row[2]);
-        byId("over-time").scrollIntoView();
-      });
-      return create("tr", {}, create("th", { scope: "row" }, link), ...cells.slice(1).map((cell) => create("td", {}, typeof cell === "string" ? cell : number(cell))));
-    });
+    const cell = (value) => `<td>${typeof value === "string" ? escape(value) : number(value)}</td>`;
+    const body = shown.map(([[name, ...cells]]) => `<tr><th scope="row">${button(name)}</th>${cells.map(cell).join("")}</tr>`);
     const section = byId("runs");
-    section.querySelector("table").replaceChildren(create("thead", {}, create("tr", {}, ...head)), create("tbody", {}, ...body));
+    const table = section.querySelector("table");
+    table.innerHTML = `<thead><tr>${head.join("")}</tr></thead><tbody>${body.join("")}</tbody>`;
+    table.onclick = ({ target }) => {
+      const { scope, cellIndex, parentElement } = target.closest("button")?.parentElement ?? {};
+      if (scope === "row") {
+        const [, [, group, trace]] = shown[parentElement.sectionRowIndex];
+        only(group, trace);
+        byId("over-time").scrollIntoView();
+      } else if (scope === "col") {
+        state.sort = [cellIndex, cellIndex === by ? -direction : cellIndex < 2 ? 1 : -1];
+        drawRuns();
+        writeAddress();
+        all("thead button", table)[cellIndex].focus({ preventScroll: true });
+      }
+    };
     section.querySelector("output").textContent = `${sorted.length} of ${rows.length} runs`;
-    section.querySelector("[name=more]").hidden = body.length === sorted.length;
+    section.querySelector("[name=more]").hidden = shown.length === sorted.length;
   }
 
   // ---------------------------------------------------------------- the address
 
-  // What is chosen stands behind the # of the address, so that a link shows the same.
+  // What is chosen stands behind the # of the address, so that a link shows the same. A frame of a notebook has no address.
   function writeAddress() {
+    if (location.protocol === "about:") return;
     const { chosen, picks, from, to, filter, sort } = state;
     const words = new URLSearchParams({ ...picks, ...(filter && { filter }), ...(from != null && { from }), ...(to != null && { to }), sort: sort.join(",") });
     for (const group of chosen) words.append("only", data.lines[group].label);
-    history.replaceState(null, "", `#${words}`);
+    history.replaceState(history.state, "", `#${words}`);
   }
 
   function readAddress() {
@@ -491,6 +516,7 @@
   // ---------------------------------------------------------------- the page
 
   function drawAll() {
+    readColours();
     showChosen();
     drawRuns();
     writeAddress();
@@ -502,6 +528,7 @@
 
   function start() {
     if (data.apart) load("run-info.js").catch(() => {});
+    if (byId("progress").textContent) follow();
     if (data.figures.length === 0) return;
     readAddress();
     buildLegend();
@@ -515,13 +542,19 @@
     filter.addEventListener("input", () => { state.filter = filter.value; drawRuns(); writeAddress(); });
     byId("runs").querySelector("[name=more]").addEventListener("click", () => { state.more = true; drawRuns(); });
     drawAll();
+    // Read again, the page is where it was.
+    history.scrollRestoration = "manual";
+    scrollTo(0, history.state ?? 0);
+    addEventListener("scrollend", () => history.replaceState(scrollY, ""));
     echarts.connect("time");
     addEventListener("scroll", drawNear, { passive: true });
     addEventListener("beforeprint", () => drawThese([...waiting.keys()].filter((element) => element.offsetHeight > 0)));
     addEventListener("resize", () => charts.forEach((chart, element) => { chart.resize(); scalable(element, chart); }));
+    new ResizeObserver(drawNear).observe(document.body); // what is laid out anew may move others into the window
     // Other colours; paper has those of a light screen.
     for (const query of ["(prefers-color-scheme: dark)", "print"]) matchMedia(query).addEventListener("change", drawAll);
   }
 
+  document.head.append(create("script", {}, byId("echarts").textContent)); // the library that draws
   start();
-})();
+}));

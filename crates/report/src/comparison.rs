@@ -2,7 +2,7 @@
 
 use crate::figure::{Key, styles};
 use crate::notes::Notes;
-use crate::tables::column::{COLUMNS, Column, Measure, THROUGHPUT, UTILISATION, utilisation};
+use crate::tables::column::{COLUMNS, Column, THROUGHPUT, UTILISATION, utilisation};
 use cellcc_experiment::{DEFAULT_DRIVER, LIMIT, Record, row_name, unlike_settings};
 use cellcc_statistics::{Average, Kind, mean};
 use std::collections::{BTreeMap, BTreeSet};
@@ -53,11 +53,9 @@ pub(crate) struct Comparison<'a> {
     pub(crate) keys: Vec<Key>,
     /// The lines of which the rows are variations: a scheme and the driver that ran it. Their groups are their places.
     pub(crate) lines: Vec<Key>,
-    /// By the row's scheme, driver and variation, and the key of the trace.
-    runs: ByName<'a, ByName<'a, ByName<'a, ByName<'a, Vec<&'a Record>>>>>,
+    /// By row, and the key of the trace.
+    runs: BTreeMap<(Row<'a>, &'a str), Vec<&'a Record>>,
 }
-
-type ByName<'a, T> = BTreeMap<&'a str, T>;
 
 /// Which traces a figure is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,7 +76,7 @@ impl<'a> Comparison<'a> {
     pub(crate) fn new(records: &'a [Record]) -> Self {
         let mut rows: Vec<Row> = Vec::new();
         let mut traces: Vec<Trace> = Vec::new();
-        let mut runs: ByName<ByName<ByName<ByName<Vec<&Record>>>>> = BTreeMap::new();
+        let mut runs: BTreeMap<(Row, &str), Vec<&Record>> = BTreeMap::new();
         let (mut seen_rows, mut seen_traces) = (BTreeSet::new(), BTreeSet::new());
         let one_limit = one_limit(records);
         // Where one driver ran all, no name has to say so: its rows stand as those of the default one.
@@ -97,8 +95,7 @@ impl<'a> Comparison<'a> {
             if seen_traces.insert(key) {
                 traces.push(Trace { key, name: record.trace_name() });
             }
-            let of_scheme = runs.entry(row.scheme).or_default().entry(row.driver).or_default();
-            let runs = of_scheme.entry(row.variation).or_default().entry(key).or_default();
+            let runs = runs.entry((row, key)).or_default();
             if !shared || runs.is_empty() {
                 runs.push(record);
             }
@@ -116,16 +113,25 @@ impl<'a> Comparison<'a> {
         self.rows = rows;
     }
 
+    /// What the trace of one of its runs is called.
+    pub(crate) fn trace_name(&self, run: &Record) -> &'a str {
+        let trace = self.traces.iter().find(|trace| trace.key == run.scenario.trace);
+        trace.expect("the run is one of these").name
+    }
+
     /// The runs of a row on a trace, one per seed.
-    pub(crate) fn runs(&self, row: Row, trace: Trace) -> &[&'a Record] {
-        let variations = self.runs.get(row.scheme).and_then(|drivers| drivers.get(row.driver));
-        let traces = variations.and_then(|variations| variations.get(row.variation));
-        traces.and_then(|traces| traces.get(trace.key)).map_or(&[], Vec::as_slice)
+    pub(crate) fn runs<'b>(&'b self, row: Row<'b>, trace: Trace<'b>) -> &'b [&'a Record] {
+        self.runs.get(&(row, trace.key)).map_or(&[], Vec::as_slice)
     }
 
     /// All runs of a row, by trace.
-    pub(crate) fn runs_of(&self, row: Row) -> impl Iterator<Item = &'a Record> {
+    pub(crate) fn runs_of<'b>(&'b self, row: Row<'b>) -> impl Iterator<Item = &'a Record> {
         self.traces.iter().flat_map(move |&trace| self.runs(row, trace)).copied()
+    }
+
+    /// The runs of all rows.
+    pub(crate) fn all_runs(&self) -> impl Iterator<Item = &'a Record> {
+        self.rows.iter().flat_map(move |&row| self.runs_of(row))
     }
 
     /// On how many traces a row was run.
@@ -134,10 +140,9 @@ impl<'a> Comparison<'a> {
     }
 
     /// The average over seeds on one trace.
-    pub(crate) fn on_trace(&self, row: Row, trace: Trace, measure: Measure) -> Option<Average> {
-        let values: Vec<f64> =
-            self.runs(row, trace).iter().filter_map(|run| (measure.quantity)(run)).collect();
-        Average::of(measure.average, &values, measure.range)
+    pub(crate) fn on_trace(&self, row: Row, trace: Trace, column: &Column) -> Option<Average> {
+        let values = self.runs(row, trace).iter().filter_map(|run| (column.quantity)(run));
+        Average::of(column.average, &values.collect::<Vec<_>>(), column.range)
     }
 
     /// The mean over seeds on one trace.
@@ -146,19 +151,19 @@ impl<'a> Comparison<'a> {
     }
 
     /// The average over traces of what is on each of them, all with the same weight; of a single trace, that over its seeds.
-    pub(crate) fn average(&self, row: Row, measure: Measure) -> Option<Average> {
+    pub(crate) fn average(&self, row: Row, column: &Column) -> Option<Average> {
         if let [only] = self.traces[..] {
-            return self.on_trace(row, only, measure);
+            return self.on_trace(row, only, column);
         }
-        Average::of(measure.average, &self.by_trace(row, measure), measure.range)
+        Average::of(column.average, &self.by_trace(row, column), column.range)
     }
 
     /// The quantity on each trace that has it. A geometric mean over seeds is zero where one of them is.
-    fn by_trace(&self, row: Row, measure: Measure) -> Vec<f64> {
-        let on_trace = |&trace: &Trace| match self.on_trace(row, trace, measure) {
+    fn by_trace(&self, row: Row, column: &Column) -> Vec<f64> {
+        let on_trace = |&trace: &Trace| match self.on_trace(row, trace, column) {
             Some(average) => Some(if average.not_positive > 0 { 0.0 } else { average.value }),
             // All of them are zero, or there are none.
-            None => self.mean_on_trace(row, trace, measure.quantity),
+            None => self.mean_on_trace(row, trace, column.quantity),
         };
         self.traces.iter().filter_map(on_trace).collect()
     }
@@ -170,10 +175,10 @@ impl<'a> Comparison<'a> {
     }
 
     /// The average over the traces of a view.
-    pub(crate) fn in_view(&self, row: Row, view: View, measure: Measure) -> Option<Average> {
+    pub(crate) fn in_view(&self, row: Row, view: View, column: &Column) -> Option<Average> {
         match view {
-            View::All => self.average(row, measure),
-            View::On(trace) => self.on_trace(row, trace, measure),
+            View::All => self.average(row, column),
+            View::On(trace) => self.on_trace(row, trace, column),
         }
     }
 
@@ -185,9 +190,14 @@ impl<'a> Comparison<'a> {
         }
     }
 
+    /// The rows without the limit's.
+    pub(crate) fn schemes(&self) -> impl Iterator<Item = Row<'a>> {
+        self.rows.iter().copied().filter(|row| !row.is_limit())
+    }
+
     /// What schemes get: the share of the link, or the throughput where a run's link is not known.
     pub(crate) fn gets(&self) -> &'static Column {
-        let mut runs = self.rows.iter().filter(|row| !row.is_limit()).flat_map(|&row| self.runs_of(row));
+        let mut runs = self.schemes().flat_map(|row| self.runs_of(row));
         &COLUMNS[if runs.all(|run| utilisation(run).is_some()) { UTILISATION } else { THROUGHPUT }]
     }
 
@@ -206,29 +216,22 @@ impl<'a> Comparison<'a> {
     }
 
     /// Of which rows a geometric mean leaves traces out, and why.
-    pub(crate) fn left_out_of(&self, title: &str, measure: Measure) -> Vec<String> {
-        if measure.average != Kind::Geometric {
-            return Vec::new();
-        }
-        let note = |&row: &Row| {
-            let has_runs: Vec<&Trace> =
-                self.traces.iter().filter(|&&trace| !self.runs(row, trace).is_empty()).collect();
-            let values = self.by_trace(row, measure);
-            let (none, zero) =
-                (has_runs.len() - values.len(), values.iter().filter(|value| **value <= 0.0).count());
-            let kept = values.len() - zero;
-            // Where it exists nowhere, or on all traces, there is nothing to tell.
+    pub(crate) fn left_out_of(&self, column: &Column) -> Vec<String> {
+        let note = |row: Row| {
+            let (all, values) = (self.traces_of(row), self.by_trace(row, column));
+            let zero = values.iter().filter(|value| **value <= 0.0).count();
+            let (kept, none) = (values.len() - zero, all - values.len());
+            // Where it exists nowhere, or on all traces, there is nothing to say.
             ((none > 0 || zero > 0) && !values.is_empty()).then(|| {
-                let traces = if has_runs.len() == 1 { "trace" } else { "traces" };
+                let (name, title, traces) = (row.label(), column.title, if all == 1 { "trace" } else { "traces" });
                 format!(
-                    "{}: {title} is over {kept} of {} {traces}; on {zero} it is zero, and on {none} there is none (no \
-                     queueing delay)",
-                    row.label(),
-                    has_runs.len()
+                    "{name}: {title} is over {kept} of {all} {traces}; on {zero} it is zero, and on {none} there is none \
+                     (no queueing delay)"
                 )
             })
         };
-        self.rows.iter().filter(|row| !row.is_limit()).filter_map(note).collect()
+        let rows = self.schemes().filter(|_| column.average == Kind::Geometric);
+        rows.filter_map(note).collect()
     }
 
     /// What the reader must know, each once: the runs' notes, and rows that lack traces the others have.
@@ -242,22 +245,17 @@ impl<'a> Comparison<'a> {
             }
         }
         let missing = self.rows.iter().filter_map(|&row| {
-            let (has, all) = (self.traces_of(row), self.traces.len());
-            (has < all).then(|| {
-                format!(
-                    "{}: its averages are over {has} of {all} traces, the others have no finished run",
-                    row.label()
-                )
-            })
+            let (has, all, name) = (self.traces_of(row), self.traces.len(), row.label());
+            let lacks = format!(
+                "{name}: its averages are over {has} of {all} traces, the others have no finished run"
+            );
+            (has < all).then_some(lacks)
         });
-        let noted = notes.sentences(
-            self.lines.len() - usize::from(self.rows.iter().any(Row::is_limit)),
-            self.traces.len(),
-        );
+        let lines = self.lines.len() - usize::from(self.rows.iter().any(Row::is_limit));
+        let noted = notes.sentences(lines, self.traces.len());
         // A driver's settings are the same for all rows that it runs, but for those of the schemes.
-        let rows = self.rows.iter().filter(|row| !row.is_limit());
-        let scenarios: Vec<_> = rows.flat_map(|&row| self.runs_of(row)).map(|run| &run.scenario).collect();
-        let unlike = unlike_settings(&scenarios);
+        let runs = self.schemes().flat_map(|row| self.runs_of(row));
+        let unlike = unlike_settings(&runs.map(|run| &run.scenario).collect::<Vec<_>>());
         unlike.into_iter().chain(missing).chain(noted).collect()
     }
 }
@@ -289,9 +287,9 @@ pub(crate) fn of_schemes(records: &[Record]) -> impl Iterator<Item = &Record> {
 }
 
 /// Each value once, in the order of first appearance.
-fn distinct<T: Copy + Ord>(values: impl Iterator<Item = T>) -> Vec<T> {
+pub(crate) fn distinct<T: Clone + Ord>(values: impl Iterator<Item = T>) -> Vec<T> {
     let mut seen = BTreeSet::new();
-    values.filter(|value| seen.insert(*value)).collect()
+    values.filter(|value| seen.insert(value.clone())).collect()
 }
 
 /// True where the varied conditions do not change the limit: then one row says all.

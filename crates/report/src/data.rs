@@ -3,7 +3,7 @@
 use crate::comparison::{Comparison, Trace, View};
 use crate::figure::encode::Short;
 use crate::figure::thin::spread;
-use crate::figure::{Figure, Key, Panel, dashes, markers};
+use crate::figure::{DASHES, Figure, Key, markers};
 use crate::figures::curves::curves;
 use crate::figures::delays::{self, cumulative};
 use crate::figures::heat::heat_map;
@@ -13,6 +13,7 @@ use crate::figures::time::{Detail, first_runs, inside, over_time, quantities};
 use crate::tables::column::{
     COLUMNS, Column, QUEUEING_MEAN, QUEUEING_P95, RTT_MEAN, RTT_P95, THROUGHPUT, UTILISATION, utilisation,
 };
+use cellcc_experiment::Record;
 use rayon::prelude::*;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -71,21 +72,18 @@ pub(crate) struct Data {
 struct Sheet {
     /// Each list once.
     keys: Vec<Vec<Key>>,
-    figures: Vec<Placed>,
+    figures: Vec<InSlot>,
 }
 
 /// A figure, the place on the page that it belongs to, and for which choices it is shown there.
 #[derive(Serialize)]
-struct Placed {
+struct InSlot {
     slot: &'static str,
     pick: BTreeMap<&'static str, String>,
-    title: String,
-    /// Its place in [`Sheet::keys`].
+    /// The place of its own ones in [`Sheet::keys`].
     keys: usize,
-    columns: usize,
-    panels: Vec<Panel>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    notes: Vec<String>,
+    #[serde(flatten)]
+    figure: Figure,
 }
 
 /// The table of all runs.
@@ -101,23 +99,15 @@ struct Run(String, usize, String, u64, Vec<Short>);
 
 impl Runs {
     fn new(comparison: &Comparison, columns: &[&Column]) -> Self {
-        let mut rows = Vec::new();
-        for (row, key) in comparison.rows.iter().zip(&comparison.keys) {
-            for &trace in &comparison.traces {
-                for run in comparison.runs(*row, trace) {
-                    let value = |column: &&Column| Short((column.measure.quantity)(run).unwrap_or(f64::NAN));
-                    let values = columns.iter().map(value).collect();
-                    rows.push(Run(
-                        key.label.clone(),
-                        key.group,
-                        trace.name.to_owned(),
-                        run.scenario.seed,
-                        values,
-                    ));
-                }
-            }
-        }
-        rows.truncate(MOST_RUNS);
+        let rows = comparison.rows.iter().zip(&comparison.keys);
+        let runs = rows.flat_map(|(row, key)| comparison.runs_of(*row).map(move |run| (key, run)));
+        let row = |(key, run): (&Key, &Record)| {
+            let value = |column: &&Column| Short((column.quantity)(run).unwrap_or(f64::NAN));
+            let trace = comparison.trace_name(run).to_owned();
+            let values = columns.iter().map(value).collect();
+            Run(key.label.clone(), key.group, trace, run.scenario.seed, values)
+        };
+        let rows = runs.take(MOST_RUNS).map(row).collect();
         Self { columns: columns.iter().map(|column| column.axis()).collect(), rows }
     }
 }
@@ -126,12 +116,11 @@ impl Sheet {
     fn add<const N: usize>(&mut self, slot: &'static str, pick: [(&'static str, &str); N], figure: Figure) {
         let known = self.keys.iter().position(|keys| *keys == figure.keys);
         let keys = known.unwrap_or_else(|| {
-            self.keys.push(figure.keys);
+            self.keys.push(figure.keys.clone());
             self.keys.len() - 1
         });
         let pick = pick.into_iter().map(|(name, choice)| (name, choice.to_owned())).collect();
-        let Figure { title, panels, columns, notes, .. } = figure;
-        self.figures.push(Placed { slot, pick, title, keys, columns: columns.max(1), panels, notes });
+        self.figures.push(InSlot { slot, pick, keys, figure });
     }
 
     /// What is over time on a trace, of the first seed.
@@ -152,7 +141,7 @@ impl Data {
     pub(crate) fn new(comparison: &Comparison, columns: &[&Column], in_folder: bool) -> Self {
         let mut data = Self {
             markers: markers(),
-            dashes: dashes(),
+            dashes: DASHES,
             lines: comparison.lines.clone(),
             sheet: Sheet::default(),
             runs: Runs::new(comparison, columns),
@@ -267,10 +256,10 @@ impl<'a> Places<'a> {
         let (all, seeds, points) = (self.all, comparison.seeds.len(), self.detail.points);
         say(shown < all, format!("Time series are shown for {shown} of {all} traces, spread evenly."));
         say(seeds > 1, format!("Time series are of the first of {seeds} seeds."));
-        let runs = || comparison.rows.iter().flat_map(|&row| comparison.runs_of(row));
-        let flows = runs().map(|run| run.flows.len()).max().unwrap_or(0);
+        let flows = comparison.all_runs().map(|run| run.flows.len()).max().unwrap_or(0);
         say(flows > MOST_FLOWS, format!("Time series are of the first {MOST_FLOWS} flows of a run."));
-        let longest = runs().flat_map(|run| &run.series.columns).map(|column| column.values.len()).max();
+        let columns = comparison.all_runs().flat_map(|run| &run.series.columns);
+        let longest = columns.map(|column| column.values.len()).max();
         let thinned = format!("Each line is thinned to {points} points that keep every minimum and maximum.");
         say(longest.unwrap_or(0) > points, thinned);
         if !sentences.is_empty() {
@@ -303,13 +292,9 @@ pub(crate) fn series_script(comparison: &Comparison) -> Option<String> {
 
 /// What schemes get, the first one shown first; a share of links that nobody knows is not known, either.
 fn gets(comparison: &Comparison) -> Vec<&'static Column> {
-    let first = comparison.gets();
-    let mut runs =
-        comparison.rows.iter().filter(|row| !row.is_limit()).flat_map(|&row| comparison.runs_of(row));
-    let is_known = runs.any(|run| utilisation(run).is_some());
-    let both = [&COLUMNS[UTILISATION], &COLUMNS[THROUGHPUT]].into_iter();
-    let mut gets: Vec<_> =
-        both.filter(|column| is_known || column.title != COLUMNS[UTILISATION].title).collect();
-    gets.sort_by_key(|column| column.title != first.title);
-    gets
+    let (first, share) = (comparison.gets(), &COLUMNS[UTILISATION]);
+    let is_known =
+        comparison.schemes().flat_map(|row| comparison.runs_of(row)).any(|run| utilisation(run).is_some());
+    let second = if first.key == share.key { &COLUMNS[THROUGHPUT] } else { share };
+    [first, second].into_iter().filter(|column| is_known || column.key != share.key).collect()
 }

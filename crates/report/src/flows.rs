@@ -1,7 +1,7 @@
 //! Results of each flow, and of the flows of a user or of a scheme together.
 
 use crate::comparison::{Comparison, Row, Trace};
-use crate::tables::grid::{Cell, Grid, GridRow};
+use crate::tables::grid::{Cell, Grid, GridRow, titles};
 use cellcc_experiment::{Distribution, FlowRecord, Record};
 use cellcc_statistics::{Average, Kind, mean};
 use std::collections::BTreeMap;
@@ -36,40 +36,26 @@ const COLUMNS: [(&str, &str, bool, OfFlows); 8] = [
 
 /// A row a flow, then a row a scheme and a user of several flows; `None` where no run has several flows.
 pub(crate) fn grid(comparison: &Comparison) -> Option<Grid> {
-    let several: Vec<(Row, &Record)> = comparison
-        .rows
-        .iter()
-        .filter_map(|&row| Some((row, comparison.runs_of(row).find(|run| run.flows.len() > 1)?)))
-        .collect();
-    let shown: Vec<_> = COLUMNS
-        .iter()
-        .filter(|(_, _, optional, of)| {
-            !optional || several.iter().any(|&(row, _)| exists(comparison, row, *of))
-        })
-        .collect();
+    let of_several = |row| comparison.runs_of(row).find(|run| run.flows.len() > 1);
+    let several = comparison.rows.iter().filter_map(|&row| Some((row, of_several(row)?)));
+    let several: Vec<(Row, &Record)> = several.collect();
+    let is_shown = |(_, _, optional, of): &&(&str, &str, bool, OfFlows)| {
+        !optional || several.iter().any(|&(row, _)| exists(comparison, row, *of))
+    };
+    let shown: Vec<_> = COLUMNS.iter().filter(is_shown).collect();
     let mut rows = Vec::new();
     for &(row, run) in &several {
         for Group { name, flows } in groups(run) {
-            let cell =
-                |&&(.., of): &&(&str, &str, bool, OfFlows)| Cell::of(average(comparison, row, &flows, of));
             let name = if several.len() > 1 { format!("{}: {name}", row.label()) } else { name };
-            rows.push(GridRow {
-                name,
-                values: Vec::new(),
-                is_limit: false,
-                cells: shown.iter().map(cell).collect(),
-            });
+            let cells = shown.iter().map(|(.., of)| Cell::of(average(comparison, row, &flows, *of)));
+            rows.push(GridRow::named(name, cells.collect()));
         }
     }
-    let over = comparison
-        .averages_over()
-        .map(|(count, of)| format!(": means over {count} {of}"))
-        .unwrap_or_default();
+    let over = comparison.averages_over().map(|(count, of)| format!(": means over {count} {of}"));
     let grid = Grid {
-        caption: format!("Flows{over}"),
-        of: "Flow",
-        keys: Vec::new(),
-        columns: shown.iter().map(|(title, unit, ..)| (*title, (*unit).to_owned())).collect(),
+        caption: format!("Flows{}", over.unwrap_or_default()),
+        of: vec!["Flow".into()],
+        columns: titles(shown.iter().map(|(title, unit, ..)| (*title, *unit))),
         rows,
     };
     (!several.is_empty()).then(|| grid.without_one_count(comparison.is_over_seeds()))
@@ -77,21 +63,14 @@ pub(crate) fn grid(comparison: &Comparison) -> Option<Grid> {
 
 /// What each flow of a run is called: flows of one scheme have numbers.
 pub(crate) fn names(run: &Record) -> Vec<String> {
-    let mut times: BTreeMap<&str, usize> = BTreeMap::new();
-    run.flows.iter().for_each(|flow| *times.entry(&flow.scheme).or_default() += 1);
-    let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
-    run.flows
-        .iter()
-        .map(|flow| {
-            let number = seen.entry(&flow.scheme).or_default();
-            *number += 1;
-            if times[flow.scheme.as_str()] > 1 {
-                format!("{} {number}", flow.scheme)
-            } else {
-                flow.scheme.clone()
-            }
-        })
-        .collect()
+    let name = |(at, flow): (usize, &FlowRecord)| {
+        let of_scheme = |flows: &[FlowRecord]| flows.iter().filter(|it| it.scheme == flow.scheme).count();
+        match of_scheme(&run.flows) {
+            1 => flow.scheme.clone(),
+            _ => format!("{} {}", flow.scheme, of_scheme(&run.flows[..=at])),
+        }
+    };
+    run.flows.iter().enumerate().map(name).collect()
 }
 
 /// The share of a flow in what all flows of its run delivered in a second, in percent.
@@ -110,17 +89,13 @@ fn groups(run: &Record) -> Vec<Group> {
         let name = if several_users { format!("{name} (user {})", user(flow)) } else { name };
         Group { name, flows: vec![flow] }
     });
-    // A scheme's sum is shown only if it has several flows and other schemes run, too.
-    let more = |flows: &Vec<usize>| flows.len() > 1 && flows.len() < run.flows.len();
-    let by_scheme = schemes
-        .into_iter()
-        .filter(|(_, flows)| more(flows))
-        .map(|(scheme, flows)| Group { name: format!("{scheme}, all {}", flows.len()), flows });
-    let by_user = users
-        .into_iter()
-        .filter(|(_, flows)| more(flows))
-        .map(|(user, flows)| Group { name: format!("user {user}, all {}", flows.len()), flows });
-    single.chain(by_scheme).chain(by_user).collect()
+    let of_schemes = schemes.into_iter().map(|(scheme, flows)| (scheme.to_owned(), flows));
+    let of_users = users.into_iter().map(|(user, flows)| (format!("user {user}"), flows));
+    // A sum is shown only of several flows, and not of all.
+    let sums = of_schemes.chain(of_users).filter(|(_, flows)| (2..run.flows.len()).contains(&flows.len()));
+    single
+        .chain(sums.map(|(of, flows)| Group { name: format!("{of}, all {}", flows.len()), flows }))
+        .collect()
 }
 
 fn grouped<K: Ord>(run: &Record, key: impl Fn(usize) -> K) -> BTreeMap<K, Vec<usize>> {
@@ -136,11 +111,9 @@ fn exists(comparison: &Comparison, row: Row, of: OfFlows) -> bool {
 /// The mean over traces of the mean over seeds; of a single trace, over seeds.
 fn average(comparison: &Comparison, row: Row, flows: &[usize], of: OfFlows) -> Option<Average> {
     const ANY: (f64, f64) = (0.0, f64::INFINITY);
+    let has_all = |run: &&&Record| flows.iter().all(|flow| *flow < run.flows.len());
     let on_trace = |&trace: &Trace| -> Vec<f64> {
-        let runs = comparison.runs(row, trace).iter();
-        runs.filter(|run| flows.iter().all(|flow| *flow < run.flows.len()))
-            .filter_map(|run| of(run, flows))
-            .collect()
+        comparison.runs(row, trace).iter().filter(has_all).filter_map(|run| of(run, flows)).collect()
     };
     let values: Vec<f64> = match &comparison.traces[..] {
         [only] => on_trace(only),

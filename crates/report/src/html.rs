@@ -1,18 +1,17 @@
 //! The report: one HTML file with everything in it.
 
-use crate::comparison::{Comparison, of_schemes};
+use crate::comparison::{Comparison, distinct, of_schemes};
 use crate::data::Data;
 use crate::drawing::markup::escape;
 use crate::flows;
 use crate::relative::{self, HeldAgainst, Relative};
 use crate::tables::column::columns;
-use crate::tables::grid::{self, Grid};
+use crate::tables::grid::{self, Cell, Grid, GridRow};
 use crate::tables::text_table::{footnotes, headline};
 use crate::tables::wrap::parts;
 use cellcc_experiment::{Record, SCHEMA_VERSION, TRANSFER};
 use cellcc_units::Span;
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
 
 const TEMPLATE: &str = include_str!("../assets/report.html");
 const STYLE: &str = include_str!("../assets/report.css");
@@ -22,12 +21,22 @@ const ECHARTS: &str = include_str!("../assets/echarts.common.min.js");
 /// Distinct values of a condition that the heading names; more are counted.
 const MOST_NAMED: usize = 3;
 
-/// A page by itself or, `in_folder`, one with other files next to it.
-pub(crate) fn html(title: &str, records: &[Record], held_against: HeldAgainst, in_folder: bool) -> String {
+/// Where a page stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Placed<'a> {
+    /// By itself.
+    Alone,
+    /// With other files next to it.
+    InFolder,
+    /// The same of runs that may go on: it says how far they are, and follows them.
+    Live(&'a str),
+}
+
+pub(crate) fn html(title: &str, records: &[Record], held_against: HeldAgainst, placed: Placed) -> String {
     let comparison = Comparison::new(records);
     let shown = columns(records);
-    let data = Data::new(&comparison, &shown, in_folder);
-    let title = if title.trim().is_empty() { "Comparison of congestion control" } else { title };
+    let data = Data::new(&comparison, &shown, placed != Placed::Alone);
+    let progress = if let Placed::Live(progress) = placed { progress } else { "" };
     let json = serde_json::to_string(&data).expect("the data have only string keys");
     let averages = grid::averages(&comparison, &shown, None);
     let Relative { tables: relative, changes } = relative::relative(&comparison, held_against);
@@ -39,6 +48,7 @@ pub(crate) fn html(title: &str, records: &[Record], held_against: HeldAgainst, i
         &[
             ("title", &escape(title)),
             ("conditions", &escape(&conditions(records))),
+            ("progress", &escape(progress)),
             ("headline", &escape(&headline(&comparison).unwrap_or_default())),
             ("averages", &escape(&averages.caption)),
             ("table", &table(&averages)),
@@ -75,7 +85,7 @@ fn fill(template: &str, texts: &[(&str, &str)]) -> String {
 /// What all runs have in common, in one line. Of transfers nobody has planned the path, where it has no RTT.
 fn conditions(records: &[Record]) -> String {
     let has_path = |run: &Record| is_planned(run) || !run.scenario.path.rtt.is_zero();
-    let of_paths = |value: fn(&Record) -> String| distinct(records, has_path, value);
+    let of_paths = |value: fn(&Record) -> String| different(records, has_path, value);
     let mut parts = Vec::new();
     if of_schemes(records).any(has_path) {
         parts.push(format!("RTT {}", of_paths(|run| run.scenario.path.rtt.to_string())));
@@ -90,14 +100,14 @@ fn conditions(records: &[Record]) -> String {
         1 => "1 trace".into(),
         count => format!("{count} traces"),
     });
-    parts.push(format!("driver {}", distinct(records, |_| true, |run| run.driver.clone())));
+    parts.push(format!("driver {}", different(records, |_| true, |run| run.driver.clone())));
     parts.join(" · ")
 }
 
 /// What made the Records: the version, and the seeds where they were planned.
 fn made_of(records: &[Record]) -> String {
-    let version = distinct(records, |_| true, |run| run.version.clone());
-    let seeds = distinct(records, is_planned, |run| run.scenario.seed.to_string());
+    let version = different(records, |_| true, |run| run.version.clone());
+    let seeds = different(records, is_planned, |run| run.scenario.seed.to_string());
     let seed = if seeds.is_empty() { seeds } else { format!(" · seed {seeds}") };
     format!("cellcc {version} · schema {SCHEMA_VERSION}{seed}")
 }
@@ -107,13 +117,8 @@ fn is_planned(run: &Record) -> bool {
 }
 
 /// The different values of the schemes' runs of which it is known, or how many there are.
-fn distinct(records: &[Record], is_known: fn(&Record) -> bool, value: fn(&Record) -> String) -> String {
-    let mut values = Vec::new();
-    for value in of_schemes(records).filter(|run| is_known(run)).map(value) {
-        if !values.contains(&value) {
-            values.push(value);
-        }
-    }
+fn different(records: &[Record], is_known: fn(&Record) -> bool, value: fn(&Record) -> String) -> String {
+    let values = distinct(of_schemes(records).filter(|run| is_known(run)).map(value));
     if values.len() > MOST_NAMED { format!("{} different", values.len()) } else { values.join(", ") }
 }
 
@@ -127,28 +132,23 @@ fn lengths(records: &[Record]) -> String {
 }
 
 fn table(grid: &Grid) -> String {
-    let mut table = format!("<table><thead><tr><th scope=\"col\">{}</th>", grid.of);
-    for key in &grid.keys {
-        let _ = write!(table, "<th scope=\"col\">{}</th>", escape(key));
-    }
-    for (title, unit) in &grid.columns {
-        let _ = write!(table, "<th scope=\"col\">{title}<small>{unit}</small></th>");
-    }
-    table.push_str("</tr></thead><tbody>");
-    for row in &grid.rows {
+    let keys = grid.of.iter().map(|key| format!("<th scope=\"col\">{}</th>", escape(key)));
+    let columns = grid.columns.iter().map(|(title, unit)| {
+        format!("<th scope=\"col\">{}<small>{}</small></th>", escape(title), escape(unit))
+    });
+    let head: String = keys.chain(columns).collect();
+    let cell = |cell: &Cell| {
+        let below = cell.below.as_ref().map(|below| format!("<small>{}</small>", below.text()));
+        format!("<td>{}{}</td>", cell.value, below.unwrap_or_default())
+    };
+    let row = |row: &GridRow| {
         let class = if row.is_limit { " class=\"limit\"" } else { "" };
-        let _ = write!(table, "<tr{class}><th scope=\"row\">{}</th>", name(&row.name));
-        for value in &row.values {
-            let _ = write!(table, "<td>{}</td>", escape(value));
-        }
-        for cell in &row.cells {
-            let below = cell.below.as_ref().map(|below| format!("<small>{}</small>", below.text()));
-            let _ = write!(table, "<td>{}{}</td>", cell.value, below.unwrap_or_default());
-        }
-        table.push_str("</tr>");
-    }
-    table.push_str("</tbody></table>");
-    table
+        let values: String = row.of[1..].iter().map(|value| format!("<td>{}</td>", escape(value))).collect();
+        let cells: String = row.cells.iter().map(cell).collect();
+        format!("<tr{class}><th scope=\"row\">{}</th>{values}{cells}</tr>", name(&row.of[0]))
+    };
+    let rows: String = grid.rows.iter().map(row).collect();
+    format!("<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>")
 }
 
 /// A name that a browser breaks between its parts, and within one only where that is too long.
@@ -157,24 +157,18 @@ fn name(text: &str) -> String {
 }
 
 fn relative_tables(tables: &[Grid]) -> String {
-    let mut text = titled_tables(tables);
-    if !tables.is_empty() {
-        let _ = write!(text, "<div class=\"notes\">{}</div>", list(&[relative::NOTE.into()]));
-    }
-    text
+    let note = format!("<div class=\"notes\">{}</div>", list(&[relative::NOTE.into()]));
+    titled_tables(tables) + if tables.is_empty() { "" } else { &note }
 }
 
 fn titled_tables(tables: &[Grid]) -> String {
-    let mut text = String::new();
-    for grid in tables {
-        let caption = escape(&grid.caption);
-        let _ = write!(
-            text,
-            "<h3>{caption}</h3><div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{caption}\">{}</div>",
-            table(grid)
-        );
-    }
-    text
+    let titled = |grid: &Grid| {
+        let (caption, table) = (escape(&grid.caption), table(grid));
+        format!(
+            "<h3>{caption}</h3><div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{caption}\">{table}</div>"
+        )
+    };
+    tables.iter().map(titled).collect()
 }
 
 fn list(items: &[String]) -> String {

@@ -97,17 +97,6 @@ pub enum ReportError {
         /// What there is.
         known: String,
     },
-    /// Neither a column nor a condition that the runs differ in.
-    #[error(
-        "--x {given}: neither a column of the table nor a condition that is varied{}",
-        instead(given, "there are", known)
-    )]
-    Along {
-        /// What was asked for.
-        given: String,
-        /// What there is.
-        known: String,
-    },
     /// What a figure cannot show.
     #[error("{0}")]
     Plot(String),
@@ -199,7 +188,8 @@ pub fn wrapped(text: &str, width: usize) -> String {
 /// The report: one HTML file of at most about 5 MB that loads nothing from the network; with a `baseline`, one of the
 /// Records' schemes, also each row's ratios to it.
 pub fn html(title: &str, records: &[Record], baseline: Option<&str>) -> String {
-    html::html(title, records, baseline.map_or(HeldAgainst::Nothing, HeldAgainst::Scheme), false)
+    let held_against = baseline.map_or(HeldAgainst::Nothing, HeldAgainst::Scheme);
+    html::html(title, records, held_against, html::Placed::Alone)
 }
 
 /// The figures for a paper, each named as a file. The same Records give the same ones.

@@ -1,13 +1,13 @@
 //! The figure of a paper: its reader chooses what stands on the axes, which schemes, in which order and under which names.
 
-use crate::comparison::{Comparison, View, label_by};
+use crate::comparison::{Comparison, Row, View, label_by};
 use crate::figure::{Axis, Figure, Panel, Paper, Scale};
 use crate::figures::scatter::scatter;
 use crate::figures::sweep::over_condition;
 use crate::tables::grid::varied_keys;
 use crate::{ReportError, TableColumn};
 use cellcc_experiment::{Record, row_name, same_scheme, varied};
-use cellcc_units::ParseError;
+use cellcc_units::{ParseError, instead};
 use std::str::FromStr;
 
 /// What a figure shows, and on which paper. The command and the Python package make it of the same words.
@@ -74,14 +74,14 @@ impl Plot {
         let mut figure = match (key, self.x.parse::<TableColumn>()) {
             (Some(key), _) => {
                 let columns: Vec<_> = y.iter().map(|column| column.0).collect();
-                over_condition(&comparison, key, &columns).ok_or_else(|| {
+                let too_many = || {
+                    let (given, all) = (&self.x, conditions.join(", "));
                     ReportError::Plot(format!(
-                        "--x {}: of the varied conditions {} a figure shows two; choose a value of the others with --only \
-                         KEY=VALUE",
-                        self.x,
-                        conditions.join(", ")
+                        "--x {given}: of the varied conditions {all} a figure shows two; choose a value of the others with \
+                         --only KEY=VALUE"
                     ))
-                })?
+                };
+                over_condition(&comparison, key, &columns).ok_or_else(too_many)?
             }
             (None, Ok(x)) => {
                 let figures = y.iter().map(|y| scatter(&comparison, View::All, x.0, y.0));
@@ -92,12 +92,12 @@ impl Plot {
                 all.expect("there is a column at least")
             }
             (None, Err(_)) => {
-                let known: Vec<String> =
-                    conditions.iter().cloned().chain(TableColumn::names().map(String::from)).collect();
-                return Err(ReportError::Along {
-                    given: self.x.chars().take(60).collect(),
-                    known: known.join(", "),
-                });
+                let known = conditions.iter().cloned().chain(TableColumn::names().map(String::from));
+                let given: String = self.x.chars().take(60).collect();
+                let there_are = instead(&given, "there are", &known.collect::<Vec<_>>().join(", "));
+                return Err(ReportError::Plot(format!(
+                    "--x {given}: neither a column of the table nor a condition that is varied{there_are}"
+                )));
             }
         };
         figure.title = format!("{title}: {}", figure.title);
@@ -117,22 +117,17 @@ impl Plot {
     /// Another kind; a file that is not a font, or a font where this build cannot read one.
     pub fn file(&self, figure: &Figure, kind: &str) -> Result<Vec<u8>, ReportError> {
         let svg = figure.svg_on(&self.paper);
-        let font = self.font.as_deref();
         match kind {
             "svg" => self.in_own_font(svg).map(String::into_bytes),
             #[cfg(feature = "png")]
-            "png" => crate::drawing::png::png(&svg, font),
+            "png" => crate::drawing::png::png(&svg, self.font.as_deref()),
             #[cfg(feature = "pdf")]
-            "pdf" => crate::drawing::pdf::pdf(&svg, font),
+            "pdf" => crate::drawing::pdf::pdf(&svg, self.font.as_deref()),
             _ => {
-                let _ = font;
-                let kinds = [("svg", true), ("pdf", cfg!(feature = "pdf")), ("png", cfg!(feature = "png"))];
-                let built: Vec<_> =
-                    kinds.iter().filter(|(_, is_built)| *is_built).map(|(kind, _)| *kind).collect();
-                Err(ReportError::Plot(format!(
-                    "no figure is written as `{kind}`; this build writes {}",
-                    built.join(", ")
-                )))
+                let pdf = if cfg!(feature = "pdf") { ", pdf" } else { "" };
+                let png = if cfg!(feature = "png") { ", png" } else { "" };
+                let problem = format!("no figure is written as `{kind}`; this build writes svg{pdf}{png}");
+                Err(ReportError::Plot(problem))
             }
         }
     }
@@ -140,7 +135,7 @@ impl Plot {
     #[cfg(feature = "png")]
     fn in_own_font(&self, svg: String) -> Result<String, ReportError> {
         let Some(font) = &self.font else { return Ok(svg) };
-        let family = crate::drawing::markup::escape(&crate::drawing::tree::family(font)?);
+        let family = crate::drawing::markup::escape(&crate::drawing::png::family(font)?);
         Ok(svg.replace("font-family=\"sans-serif\"", &format!("font-family=\"{family}, sans-serif\"")))
     }
 
@@ -154,22 +149,16 @@ impl Plot {
         let known = varied_keys(comparison);
         for Named { of, name } in &self.only {
             let key = known.iter().find(|key| is_called(key, of));
-            let has = |variation: &str| {
-                varied(variation).iter().any(|(other, value)| {
-                    Some(*other) == key.map(String::as_str) && Some(*value) == name.as_deref()
-                })
-            };
-            // The limit's row has no variation where it is the same under all.
-            let rows =
-                comparison.rows.iter().copied().filter(|row| row.variation.is_empty() || has(row.variation));
-            let rows: Vec<_> = rows.collect();
-            if !rows.iter().any(|row| has(row.variation)) {
-                let name = name.as_deref().unwrap_or("");
-                return Err(ReportError::Plot(format!(
-                    "--only {of}={name}: no run is of that; varied are {}",
-                    known.join(", ")
-                )));
+            let pair = key.map(String::as_str).zip(name.as_deref());
+            let has = |row: &Row| pair.is_some_and(|pair| varied(row.variation).contains(&pair));
+            if !comparison.rows.iter().any(has) {
+                let (name, all) = (name.as_deref().unwrap_or(""), known.join(", "));
+                let problem = format!("--only {of}={name}: no run is of that; varied are {all}");
+                return Err(ReportError::Plot(problem));
             }
+            // The limit's row has no variation where it is the same under all.
+            let rows = comparison.rows.iter().copied();
+            let rows = rows.filter(|row| row.variation.is_empty() || has(row)).collect();
             comparison.set_rows(rows);
         }
         if self.schemes.is_empty() {
@@ -224,24 +213,22 @@ impl Plot {
 
 /// Makes the axes as long as the intervals, where there are some.
 fn hold_intervals(panel: &mut Panel) {
-    let ends = |at: usize| {
-        let intervals = panel.marks.iter().flat_map(|mark| &mark.intervals).filter_map(move |both| both[at]);
-        intervals.flat_map(|(low, high)| [low, high]).collect::<Vec<f64>>()
+    let intervals = |at: usize| {
+        let all = panel.marks.iter().flat_map(|mark| &mark.intervals).filter_map(move |both| both[at]);
+        all.flat_map(|(low, high)| [low, high])
     };
     let points = || panel.marks.iter().flat_map(|mark| mark.points.iter().copied());
-    let axis = |axis: &Axis, ends: Vec<f64>, values: Vec<f64>| {
+    let ends = [intervals(0).collect::<Vec<_>>(), intervals(1).collect()];
+    let values = [points().map(|point| point.0).collect::<Vec<_>>(), points().map(|point| point.1).collect()];
+    for (axis, (ends, values)) in [&mut panel.x, &mut panel.y].into_iter().zip(ends.iter().zip(&values)) {
         if ends.is_empty() {
-            return axis.clone();
+            continue;
         }
-        let all = ends.iter().chain(&values).copied();
-        let title = axis.title.clone();
+        let (all, title) = (ends.iter().chain(values).copied(), axis.title.clone());
         let longer =
             if axis.scale == Scale::Log { Axis::delay(title, all) } else { Axis::around(title, all) };
-        Axis { leftwards: axis.leftwards, ..longer }
-    };
-    let x = axis(&panel.x, ends(0), points().map(|point| point.0).collect());
-    let y = axis(&panel.y, ends(1), points().map(|point| point.1).collect());
-    (panel.x, panel.y) = (x, y);
+        *axis = Axis { leftwards: axis.leftwards, ..longer };
+    }
 }
 
 /// True where `text` names the condition: `path.rtt`, or `rtt`.

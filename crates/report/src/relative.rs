@@ -1,8 +1,8 @@
 //! Every row against a baseline, or against the same row of other results: ratios on each trace, then their geometric mean over
 //! traces.
 
-use crate::comparison::{Comparison, Quantity, Row};
-use crate::tables::grid::{Cell, Grid, GridRow, varied_keys};
+use crate::comparison::{Comparison, Quantity, Row, Trace};
+use crate::tables::grid::{Cell, Grid, GridRow, titles};
 use cellcc_experiment::{DEFAULT_DRIVER, Record};
 use cellcc_statistics::{Average, Certainty, FEWEST, Kind, mean};
 
@@ -64,68 +64,30 @@ struct Sides<'a, 'r> {
 /// The averages, and over several traces how the ratios are spread. Each row is held against the baseline by the same
 /// driver under the same variation; the limit, which is no scheme, and the baseline itself have no row.
 pub(crate) fn relative<'r>(comparison: &Comparison<'r>, held_against: HeldAgainst<'r>) -> Relative {
-    let rows = || comparison.rows.iter().copied().filter(|row| !row.is_limit());
     match held_against {
         HeldAgainst::Nothing => Relative::default(),
         HeldAgainst::Scheme(baseline) => {
-            let base = |row: Row<'r>| (row, Row { scheme: baseline, ..row });
-            let pairs: Vec<_> = rows()
-                .filter(|row| row.scheme != baseline)
-                .map(base)
-                .filter(|(_, base)| comparison.rows.contains(base))
-                .collect();
+            let others = comparison.schemes().filter(|row| row.scheme != baseline);
+            let pairs = others.map(|row| (row, Row { scheme: baseline, ..row }));
+            let pairs: Vec<_> = pairs.filter(|(_, base)| comparison.rows.contains(base)).collect();
             let sides = Sides { these: comparison, those: comparison };
-            Relative {
-                tables: tables(sides, &pairs, &format!("Relative to {baseline}")),
-                changes: Vec::new(),
-            }
+            let tables = tables(sides, &pairs, &format!("Relative to {baseline}"));
+            Relative { tables, changes: Vec::new() }
         }
         HeldAgainst::Results(records, name) => {
             let others = Comparison::new(records);
             let sides = Sides { these: comparison, those: &others };
-            let pairs: Vec<_> =
-                rows().filter(|row| others.rows.contains(row)).map(|row| (row, row)).collect();
-            let changes = changes(sides, &pairs, name);
-            Relative { tables: tables(sides, &pairs, &format!("Against {name}")), changes }
+            let common = comparison.schemes().filter(|row| others.rows.contains(row));
+            let pairs: Vec<_> = common.map(|row| (row, row)).collect();
+            let tables = tables(sides, &pairs, &format!("Against {name}"));
+            Relative { tables, changes: changes(sides, &pairs, name) }
         }
     }
 }
 
 /// Which rows differ from those of other results by more than their intervals, which do not, and which have none to hold against.
 fn changes(sides: Sides, pairs: &[(Row, Row)], name: &str) -> Vec<String> {
-    let mut kinds: [Vec<String>; 5] = Default::default();
-    let [beyond, everywhere, unknown, within, same] = &mut kinds;
-    for &(row, base) in pairs {
-        let (mut certain, mut alike, mut uncertain, mut is_same) = (Vec::new(), Vec::new(), Vec::new(), true);
-        for ((title, of, _, against), average) in COLUMNS.iter().zip(averages(sides, row, base)) {
-            let Some(Average { value, certainty, .. }) = average else { continue };
-            let neutral = if *against == Against::Difference { 0.0 } else { 1.0 };
-            let title = format!("{title} {of}").trim_end().to_owned();
-            match certainty {
-                Certainty::Interval { low, high } => {
-                    is_same = false;
-                    certain.extend((neutral < low || high < neutral).then_some(title));
-                }
-                _ if (value - neutral).abs() <= SAME => {}
-                Certainty::NoSpread => alike.push(title),
-                _ => uncertain.push(title),
-            }
-        }
-        let of = |columns: &[String]| format!("{} ({})", row.label(), columns.join(", "));
-        let (kind, columns) = match (&certain[..], &alike[..], &uncertain[..]) {
-            ([], [], []) if is_same => (&mut *same, None),
-            ([], [], []) => (&mut *within, None),
-            ([], [], uncertain) => (&mut *unknown, Some(uncertain)),
-            ([], alike, _) => (&mut *everywhere, Some(alike)),
-            (certain, ..) => (&mut *beyond, Some(certain)),
-        };
-        kind.push(columns.map_or_else(|| row.label(), of));
-    }
-    let only = |these: &Comparison, those: &Comparison| {
-        let rows = these.rows.iter().filter(|row| !row.is_limit() && !those.rows.contains(row));
-        rows.map(Row::label).collect::<Vec<_>>()
-    };
-    let unlike = [only(sides.these, sides.those), only(sides.those, sides.these)];
+    let (beyond, everywhere, unknown, within, same, not_there, only_there) = (0, 1, 2, 3, 4, 5, 6);
     let what = [
         "Changed beyond the 95 % intervals".to_owned(),
         "Changed, the same on every trace".to_owned(),
@@ -135,8 +97,39 @@ fn changes(sides: Sides, pairs: &[(Row, Row)], name: &str) -> Vec<String> {
         format!("Not in {name}"),
         format!("Only in {name}"),
     ];
-    let sentences = what.into_iter().zip(kinds.into_iter().chain(unlike));
-    let some = sentences.filter(|(_, rows)| !rows.is_empty());
+    let mut rows = what.each_ref().map(|_| Vec::new());
+    for &(row, base) in pairs {
+        // Of the first three kinds, the columns that differ so.
+        let mut columns: [Vec<String>; 3] = Default::default();
+        let mut is_same = true;
+        for ((title, of, _, against), average) in COLUMNS.iter().zip(averages(sides, row, base)) {
+            let Some(Average { value, certainty, .. }) = average else { continue };
+            let neutral = if *against == Against::Difference { 0.0 } else { 1.0 };
+            let kind = match certainty {
+                Certainty::Interval { low, high } => {
+                    is_same = false;
+                    if (low..=high).contains(&neutral) { within } else { beyond }
+                }
+                _ if (value - neutral).abs() <= SAME => same,
+                Certainty::NoSpread => everywhere,
+                _ => unknown,
+            };
+            if let Some(columns) = columns.get_mut(kind) {
+                columns.push(format!("{title} {of}").trim_end().into());
+            }
+        }
+        let unmoved = if is_same { same } else { within };
+        let kind = columns.iter().position(|columns| !columns.is_empty()).unwrap_or(unmoved);
+        let names = columns.get(kind).map(|columns| format!(" ({})", columns.join(", ")));
+        rows[kind].push(row.label() + &names.unwrap_or_default());
+    }
+    let only = |these: &Comparison, those: &Comparison| {
+        let rows = these.schemes().filter(|row| !those.rows.contains(row));
+        rows.map(|row| row.label()).collect()
+    };
+    rows[not_there] = only(sides.these, sides.those);
+    rows[only_there] = only(sides.those, sides.these);
+    let some = what.into_iter().zip(rows).filter(|(_, rows)| !rows.is_empty());
     let sentence = |(what, mut rows): (String, Vec<String>)| {
         let more = rows.len().saturating_sub(MOST_NAMED);
         rows.truncate(MOST_NAMED);
@@ -157,56 +150,33 @@ fn tables(sides: Sides, pairs: &[(Row, Row)], title: &str) -> Vec<Grid> {
         (false, 0 | 1) => "",
         (false, _) => ": geometric mean over seeds of the ratio with each seed",
     };
-    let averages = Grid {
-        caption: format!("{title}{of}"),
-        of: "Scheme",
-        keys: varied_keys(comparison),
-        columns: headed(COLUMNS.iter().map(|(title, of, ..)| (*title, *of)).chain([("Resent", "packets")])),
-        rows: rows(comparison, pairs, |row, base| {
-            let resent = pairs_of(sides, row, base, RESENT);
-            let resent = resent.iter().fold((0.0, 0.0), |sum, pair| (sum.0 + pair.0, sum.1 + pair.1));
-            let averages = averages(sides, row, base).into_iter().map(Cell::of);
-            averages.chain([Cell::plain(ratio(resent.0, resent.1))]).collect()
-        }),
-    };
-    if !several {
-        return vec![averages.without_one_count(comparison.is_over_seeds())];
-    }
-    let spread = Grid {
-        caption: format!("{title}: the ratios on the traces, from the smallest to the largest"),
-        of: "Scheme",
-        keys: varied_keys(comparison),
-        columns: headed(
-            [
-                ("Mean RTT", "min"),
-                ("Mean RTT", "25 %"),
-                ("Mean RTT", "median"),
-                ("Mean RTT", "75 %"),
-                ("Mean RTT", "max"),
-                ("Throughput", "min"),
-                ("Throughput", "max"),
-            ]
-            .into_iter(),
-        ),
-        rows: rows(comparison, pairs, |row, base| {
-            spread(sides, row, base).into_iter().map(Cell::plain).collect()
-        }),
-    };
-    vec![averages.without_one_count(comparison.is_over_seeds()), spread]
+    let of_averages = pairs.iter().map(|&(row, base)| {
+        let resent = pairs_of(sides, row, base, RESENT);
+        let resent = resent.iter().fold((0.0, 0.0), |sum, pair| (sum.0 + pair.0, sum.1 + pair.1));
+        let averages = averages(sides, row, base).into_iter().map(Cell::of);
+        (row, averages.chain([Cell::plain(ratio(resent.0, resent.1))]).collect())
+    });
+    let columns = COLUMNS.iter().map(|(title, of, ..)| (*title, *of)).chain([("Resent", "packets")]);
+    let averages = Grid::of_rows(comparison, format!("{title}{of}"), columns, of_averages)
+        .without_one_count(comparison.is_over_seeds());
+    let of_spread = pairs
+        .iter()
+        .map(|&(row, base)| (row, spread(sides, row, base).into_iter().map(Cell::plain).collect()));
+    let caption = format!("{title}: the ratios on the traces, from the smallest to the largest");
+    let spread = several.then(|| Grid::of_rows(comparison, caption, SPREAD.into_iter(), of_spread));
+    std::iter::once(averages).chain(spread).collect()
 }
 
-fn headed<'a>(columns: impl Iterator<Item = (&'static str, &'a str)>) -> Vec<(&'static str, String)> {
-    columns.map(|(title, of)| (title, of.to_owned())).collect()
-}
-
-fn rows(
-    comparison: &Comparison,
-    pairs: &[(Row, Row)],
-    cells: impl Fn(Row, Row) -> Vec<Cell>,
-) -> Vec<GridRow> {
-    let keys = varied_keys(comparison);
-    pairs.iter().map(|&(row, base)| GridRow::new(row, &keys, cells(row, base))).collect()
-}
+/// What of the ratios on the traces is shown.
+const SPREAD: [(&str, &str); 7] = [
+    ("Mean RTT", "min"),
+    ("Mean RTT", "25 %"),
+    ("Mean RTT", "median"),
+    ("Mean RTT", "75 %"),
+    ("Mean RTT", "max"),
+    ("Throughput", "min"),
+    ("Throughput", "max"),
+];
 
 /// Rows that a sentence names; more are counted.
 const MOST_NAMED: usize = 8;
@@ -237,46 +207,33 @@ pub(crate) fn fidelity(comparison: &Comparison) -> Vec<Grid> {
 }
 
 fn fidelity_of(comparison: &Comparison, simulated: Row, other: Row) -> Grid {
-    let percent = |trace, quantity| {
+    let percent = |trace: Trace, quantity: Quantity| {
         let mean = |row| comparison.mean_on_trace(row, trace, quantity);
         Some((ratio(mean(simulated)?, mean(other)?)? - 1.0) * 100.0)
     };
-    let by_trace: Vec<_> = comparison
-        .traces
-        .iter()
-        .map(|trace| {
-            (trace.name.to_owned(), FIDELITY.map(|(.., quantity)| percent(*trace, quantity)).to_vec())
-        })
-        .collect();
-    let over_traces = |of: fn(&[f64]) -> Option<f64>| {
-        let sizes = |column: usize| -> Vec<f64> {
-            by_trace.iter().filter_map(|(_, values)| values[column]).map(f64::abs).collect()
-        };
-        (0..FIDELITY.len()).map(|column| of(&sizes(column))).collect::<Vec<_>>()
+    let of_trace = |trace: &Trace| FIDELITY.map(|(.., quantity)| percent(*trace, quantity));
+    let by_trace: Vec<_> = comparison.traces.iter().map(of_trace).collect();
+    let sizes = |column: usize| -> Vec<f64> {
+        by_trace.iter().filter_map(|values| values[column]).map(f64::abs).collect()
     };
-    let largest = |sizes: &[f64]| sizes.iter().copied().reduce(f64::max);
+    let row = |(name, values): (&str, [Option<f64>; 3])| {
+        GridRow::named(name.into(), values.into_iter().map(Cell::plain).collect())
+    };
+    let largest = |sizes: Vec<f64>| sizes.into_iter().reduce(f64::max);
     let summary = [
-        ("mean, signs aside".to_owned(), over_traces(mean)),
-        ("largest, signs aside".to_owned(), over_traces(largest)),
+        ("mean, signs aside", [0, 1, 2].map(|column| mean(&sizes(column)))),
+        ("largest, signs aside", [0, 1, 2].map(|column| largest(sizes(column)))),
     ];
-    let shown = if by_trace.len() > MOST_TRACES { Vec::new() } else { by_trace.clone() };
-    let row = |(name, values): (String, Vec<Option<f64>>)| GridRow {
-        name,
-        values: Vec::new(),
-        is_limit: false,
-        cells: values.into_iter().map(Cell::plain).collect(),
-    };
+    let shown = comparison.traces.iter().map(|trace| trace.name).zip(by_trace.iter().copied());
+    let shown = shown.filter(|_| by_trace.len() <= MOST_TRACES);
+    let (name, this, that) = (simulated.label(), simulated.driver, other.driver);
     Grid {
         caption: format!(
-            "{}: by how much the results of the driver `{}` lie above those of `{}`",
-            simulated.label(),
-            simulated.driver,
-            other.driver
+            "{name}: by how much the results of the driver `{this}` lie above those of `{that}`"
         ),
-        of: "Trace",
-        keys: Vec::new(),
-        columns: headed(FIDELITY.iter().map(|(title, of, _)| (*title, *of))),
-        rows: shown.into_iter().chain(summary).map(row).collect(),
+        of: vec!["Trace".into()],
+        columns: titles(FIDELITY.iter().map(|(title, of, _)| (*title, *of))),
+        rows: shown.chain(summary).map(row).collect(),
     }
 }
 

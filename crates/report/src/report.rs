@@ -1,9 +1,10 @@
 //! The report of a plan's finished runs: what every program shows of them, and the files in their folder.
 
-use crate::comparison::Comparison;
+use crate::comparison::{Comparison, distinct, of_schemes};
+use crate::html::{self, Placed};
 use crate::relative::HeldAgainst;
-use crate::{ReportError, TableFormat, TableOptions, data, figures, html, tables};
-use cellcc_experiment::{LIMIT, Record, same_scheme};
+use crate::{ReportError, TableFormat, TableOptions, data, figures, tables};
+use cellcc_experiment::{Record, same_scheme};
 
 /// The heading where a plan has no title.
 const TITLE: &str = "Comparison of congestion controls";
@@ -57,7 +58,7 @@ impl<'a> Report<'a> {
 
     /// The runs as one [`html`] file.
     pub fn html(&self) -> String {
-        html::html(self.title, self.records, self.held_against, false)
+        html::html(self.title, self.records, self.held_against, Placed::Alone)
     }
 
     /// Every figure as SVG, series that the page has no room for, and then `report.html`; no file where there are no runs.
@@ -68,21 +69,27 @@ impl<'a> Report<'a> {
         let figures = figures(self.title, self.records).into_iter();
         let figures =
             figures.map(|figure| ReportFile { name: format!("{}.svg", figure.name), content: figure.svg() });
+        figures.chain(self.page(Placed::InFolder)).collect()
+    }
+
+    /// The files of a page that follows runs which go on; `progress` says how far they are. The page asks for `progress.js`, now and
+    /// then, which hands it `{"progress": {"words": ..., "is_running": ...}}` by `cellccPart`, and is read again when the words change.
+    pub fn live_files(&self, progress: &str) -> Vec<ReportFile> {
+        self.page(Placed::Live(progress)).collect()
+    }
+
+    /// What of the series has no room in the page, and the page.
+    fn page(&self, placed: Placed) -> impl Iterator<Item = ReportFile> {
         let series = data::series_script(&Comparison::new(self.records));
         let series = series.map(|content| ReportFile { name: "report-series.js".into(), content });
-        let page = html::html(self.title, self.records, self.held_against, true);
-        figures.chain(series).chain([ReportFile { name: "report.html".into(), content: page }]).collect()
+        let content = html::html(self.title, self.records, self.held_against, placed);
+        series.into_iter().chain([ReportFile { name: "report.html".into(), content }])
     }
 }
 
 /// The scheme of the Records that `text`, given with this flag, names.
 fn named<'a>(flag: &'static str, records: &'a [Record], text: &str) -> Result<&'a str, ReportError> {
-    let mut schemes: Vec<&str> = Vec::new();
-    for record in records.iter().filter(|record| record.scenario.scheme != LIMIT) {
-        if !schemes.contains(&record.scenario.scheme.as_str()) {
-            schemes.push(&record.scenario.scheme);
-        }
-    }
+    let schemes = distinct(of_schemes(records).map(|run| run.scenario.scheme.as_str()));
     let found = schemes.iter().find(|scheme| same_scheme(scheme, text)).copied();
     found.ok_or_else(|| ReportError::Scheme(flag, text.chars().take(80).collect(), schemes.join(", ")))
 }

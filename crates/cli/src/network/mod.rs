@@ -15,6 +15,7 @@ mod tcp;
 pub(crate) mod trace;
 mod transfer;
 mod url;
+mod view;
 #[cfg(all(target_os = "linux", any(not(feature = "kernel"), test)))]
 mod without_kernel;
 
@@ -33,6 +34,8 @@ pub(crate) fn more() -> String {
 
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
+    /// Show the report of a folder in a browser, while its runs go on.
+    View(view::Args),
     /// Summarise a link's packet log, as text and SVG.
     #[cfg(target_os = "linux")]
     Graph(emulator::graph::Args),
@@ -62,6 +65,7 @@ pub(crate) enum Command {
 
 pub(crate) fn run(command: Command) -> Result<ExitCode, Exit> {
     match command {
+        Command::View(args) => view::run(&args),
         #[cfg(target_os = "linux")]
         Command::Graph(args) => emulator::graph::run(&args).map(|()| ExitCode::SUCCESS),
         #[cfg(target_os = "linux")]

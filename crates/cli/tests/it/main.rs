@@ -18,3 +18,4 @@ mod reproduce;
 mod results;
 #[cfg(all(target_os = "linux", feature = "kernel"))]
 mod tcp;
+mod view;

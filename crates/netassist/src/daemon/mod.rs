@@ -26,4 +26,5 @@ pub use error::DaemonError;
 pub use mec::Plmn;
 pub use nats::{NatsConfig, SecretError};
 pub use permissions::PermissionsError;
+pub use port::{Bounds, Port, answer};
 pub use run::Daemon;

@@ -27,36 +27,43 @@ const ACCEPT_RETRY: Duration = Duration::from_millis(100);
 
 /// What a port takes.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Bounds {
+pub struct Bounds {
     /// Connections at once; further ones wait until one of these has ended.
-    pub(super) connections: usize,
+    pub connections: usize,
     /// How long a TLS handshake may take, and the headers of each request.
-    pub(super) patience: Duration,
+    pub patience: Duration,
 }
 
 impl Bounds {
-    pub(super) const fn of(connections: usize) -> Self {
+    /// So many connections, and ten seconds.
+    pub const fn of(connections: usize) -> Self {
         Self { connections, patience: PATIENCE }
     }
 }
 
 /// A port that listens.
-pub(super) struct Port {
+#[derive(Debug)]
+pub struct Port {
     listener: TcpListener,
     bounds: Bounds,
 }
 
 impl Port {
-    pub(super) async fn bind(address: SocketAddr, bounds: Bounds) -> io::Result<Self> {
+    /// Listens at this address.
+    ///
+    /// # Errors
+    /// The system's: the port is taken, or is not for this user.
+    pub async fn bind(address: SocketAddr, bounds: Bounds) -> io::Result<Self> {
         Ok(Self { listener: TcpListener::bind(address).await?, bounds })
     }
 
-    pub(super) fn address(&self) -> Option<SocketAddr> {
+    /// Where it listens.
+    pub fn address(&self) -> Option<SocketAddr> {
         self.listener.local_addr().ok()
     }
 
     /// Has `answer` deal with each connection, until this is dropped. Of a host that has as many as it may, a new one is closed.
-    pub(super) async fn serve<F: Future<Output = ()> + Send + 'static>(
+    pub async fn serve<F: Future<Output = ()> + Send + 'static>(
         self,
         answer: impl Fn(TcpStream, IpAddr) -> F,
     ) {
@@ -99,7 +106,7 @@ fn host(address: IpAddr) -> IpAddr {
 }
 
 /// Answers requests until the connection ends.
-pub(super) async fn answer(
+pub async fn answer(
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
     router: Router,
     patience: Duration,

@@ -1,55 +1,40 @@
 //! Names at the points of a panel, in the place of a legend.
 
-use crate::drawing::svg::{Chart, Drawn, LONGEST_NAME, MARKER, TEXT, letters, shortened, text};
+use crate::drawing::svg::{Chart, Drawn, LONGEST_NAME, MARKER, TEXT, centred, letters, shortened};
 use crate::figure::{Figure, Panel, Shape};
 use plotters::prelude::Text;
-use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 /// From a point to its name.
 const GAP: f64 = 6.0;
+/// Where a name may be: on a side of its point, across and down; the first ones are the best.
+const SIDES: [(f64, f64); 8] =
+    [(1.0, 0.0), (-1.0, 0.0), (0.0, -1.0), (0.0, 1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, -1.0), (-1.0, 1.0)];
 
-/// A part of the drawing, in its units.
+/// A part of the drawing, in its units: its corners, across and down.
 #[derive(Debug, Clone, Copy)]
 struct Part {
-    left: f64,
-    top: f64,
-    right: f64,
-    bottom: f64,
+    from: [f64; 2],
+    to: [f64; 2],
 }
 
 impl Part {
-    fn around((x, y): (f64, f64), width: f64, height: f64) -> Self {
+    /// A line between two places, with so much around it.
+    fn along(one: [f64; 2], other: [f64; 2], around: [f64; 2]) -> Self {
         Self {
-            left: x - width / 2.0,
-            top: y - height / 2.0,
-            right: x + width / 2.0,
-            bottom: y + height / 2.0,
-        }
-    }
-
-    /// A line.
-    fn along(from: (f64, f64), to: (f64, f64)) -> Self {
-        Self {
-            left: from.0.min(to.0) - GAP / 2.0,
-            top: from.1.min(to.1) - GAP / 2.0,
-            right: from.0.max(to.0) + GAP / 2.0,
-            bottom: from.1.max(to.1) + GAP / 2.0,
+            from: [0, 1].map(|at| one[at].min(other[at]) - around[at]),
+            to: [0, 1].map(|at| one[at].max(other[at]) + around[at]),
         }
     }
 
     fn size(self) -> f64 {
-        f64::max(self.right - self.left, 0.0) * f64::max(self.bottom - self.top, 0.0)
+        [0, 1].map(|at| f64::max(self.to[at] - self.from[at], 0.0)).iter().product()
     }
 
     /// How much of it lies on the other one.
     fn on(self, other: Self) -> f64 {
-        let both = Self {
-            left: self.left.max(other.left),
-            top: self.top.max(other.top),
-            right: self.right.min(other.right),
-            bottom: self.bottom.min(other.bottom),
-        };
-        both.size()
+        let from = [0, 1].map(|at| self.from[at].max(other.from[at]));
+        let to = [0, 1].map(|at| self.to[at].min(other.to[at]));
+        Self { from, to }.size()
     }
 }
 
@@ -57,63 +42,37 @@ impl Part {
 /// intervals, names, and what is outside the axes.
 pub(super) fn draw(chart: &Chart, panel: &Panel, figure: &Figure) -> Drawn {
     let area = chart.plotting_area();
-    let place = |point: &(f64, f64)| {
-        let (x, y) = area.map_coordinate(point);
-        (f64::from(x), f64::from(y))
+    let place = |point: (f64, f64)| {
+        let (x, y) = area.map_coordinate(&point);
+        [f64::from(x), f64::from(y)]
     };
     let (across, down) = area.get_pixel_range();
-    let inside = Part {
-        left: f64::from(across.start),
-        top: f64::from(down.start),
-        right: f64::from(across.end),
-        bottom: f64::from(down.end),
-    };
-    let is_number = |(x, y): &&(f64, f64)| x.is_finite() && y.is_finite();
-    let is_point = |shape: Shape| matches!(shape, Shape::Points | Shape::Path);
-    let marks = || panel.marks.iter().filter(|mark| is_point(mark.shape));
-    let mut taken: Vec<Part> = marks()
-        .flat_map(|mark| mark.points.iter().filter(is_number))
-        .map(|point| Part::around(place(point), 2.0 * MARKER, 2.0 * MARKER))
-        .collect();
+    let [from, to] = [[across.start, down.start], [across.end, down.end]].map(|corner| corner.map(f64::from));
+    let inside = Part { from, to };
+    let marks = || panel.marks.iter().filter(|mark| matches!(mark.shape, Shape::Points | Shape::Path));
+    let mut taken = Vec::new();
     for mark in marks() {
-        for (&(x, y), [across, along]) in mark.points.iter().zip(&mark.intervals) {
-            let ends = [
-                across.map(|(low, high)| [(low, y), (high, y)]),
-                along.map(|(low, high)| [(x, low), (x, high)]),
-            ];
-            taken.extend(ends.into_iter().flatten().map(|[from, to]| Part::along(place(&from), place(&to))));
-        }
+        let points = mark.known_points().map(place);
+        taken.extend(points.map(|at| Part::along(at, at, [MARKER; 2])));
+        let intervals = mark.interval_lines().map(|ends| ends.map(place));
+        taken.extend(intervals.map(|[from, to]| Part::along(from, to, [GAP / 2.0; 2])));
     }
     for (at, key) in figure.keys.iter().enumerate().filter(|(_, key)| !key.label.is_empty()) {
-        let Some(point) =
-            marks().find(|mark| mark.key == at).and_then(|mark| mark.points.iter().rfind(is_number))
-        else {
-            continue;
-        };
+        let first = marks().find(|mark| mark.key == at);
+        let Some(point) = first.and_then(|mark| mark.known_points().next_back()) else { continue };
         let name = shortened(&key.label, LONGEST_NAME);
-        let (x, y) = place(point);
-        let (wide, high) = (letters(&name), f64::from(TEXT));
-        let (beside, over) = (MARKER + GAP + wide / 2.0, MARKER + GAP + high / 2.0);
-        let places = [
-            (beside, 0.0),
-            (-beside, 0.0),
-            (0.0, -over),
-            (0.0, over),
-            (beside, -over),
-            (beside, over),
-            (-beside, -over),
-            (-beside, over),
-        ]
-        .map(|(right, down)| Part::around((x + right, y + down), wide, high));
-        let covered = |part: &Part| {
+        let [x, y] = place(point);
+        let half = [letters(&name) / 2.0, f64::from(TEXT) / 2.0];
+        let [beside, over] = half.map(|half| MARKER + GAP + half);
+        let centres = SIDES.map(|(right, down)| [x + right * beside, y + down * over]);
+        let covered = |centre: &[f64; 2]| {
+            let part = Part::along(*centre, *centre, half);
             part.size() - part.on(inside) + taken.iter().map(|other| part.on(*other)).sum::<f64>()
         };
-        let best = places.into_iter().min_by(|one, other| covered(one).total_cmp(&covered(other)));
+        let best = centres.into_iter().min_by(|one, other| covered(one).total_cmp(&covered(other)));
         let best = best.expect("there are eight");
-        taken.push(best);
-        let centre = ((best.left + best.right) / 2.0, (best.top + best.bottom) / 2.0);
-        let style = text().pos(Pos::new(HPos::Center, VPos::Center));
-        area.use_screen_coord().draw(&Text::new(name, (centre.0 as i32, centre.1 as i32), style))?;
+        taken.push(Part::along(best, best, half));
+        area.use_screen_coord().draw(&Text::new(name, (best[0] as i32, best[1] as i32), centred()))?;
     }
     Ok(())
 }

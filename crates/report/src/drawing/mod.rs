@@ -7,5 +7,3 @@ pub(crate) mod pdf;
 #[cfg(feature = "png")]
 pub(crate) mod png;
 pub(crate) mod svg;
-#[cfg(feature = "png")]
-pub(crate) mod tree;

@@ -1,7 +1,7 @@
 //! A figure as PDF, for LaTeX: the lines and areas of its SVG, and its letters as text, in the part of the font that they need.
 
 use crate::ReportError;
-use crate::drawing::tree::tree;
+use crate::drawing::png::tree;
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 use pdf_writer::types::{CidFontType, FontFlags, SystemInfo, UnicodeCmap};
@@ -33,12 +33,11 @@ const FIRST_FONT: i32 = 5;
 
 pub(crate) fn pdf(svg: &str, font: Option<&[u8]>) -> Result<Vec<u8>, ReportError> {
     let tree = tree(svg, font)?;
-    let (width, height) = (tree.size().width() * POINTS_PER_UNIT, tree.size().height() * POINTS_PER_UNIT);
+    let [width, height] = [tree.size().width(), tree.size().height()].map(|units| units * POINTS_PER_UNIT);
     let mut page = Page { content: Content::new(), fonts: Vec::new(), database: tree.fontdb() };
     // PDF counts upwards.
     page.content.transform([POINTS_PER_UNIT, 0.0, 0.0, -POINTS_PER_UNIT, 0.0, height]);
     page.draw(tree.root())?;
-    let Page { content, fonts, .. } = page;
 
     let mut pdf = Pdf::new();
     // What pdfLaTeX takes without a warning.
@@ -49,21 +48,22 @@ pub(crate) fn pdf(svg: &str, font: Option<&[u8]>) -> Result<Vec<u8>, ReportError
     only.media_box(Rect::new(0.0, 0.0, width, height)).parent(PAGES).contents(CONTENT);
     let mut resources = only.resources();
     let mut names = resources.fonts();
-    for (index, font) in fonts.iter().enumerate() {
-        names.pair(Name(font.name.as_bytes()), reference(index, 0));
+    for (number, font) in page.fonts.iter().enumerate() {
+        names.pair(Name(font.name.as_bytes()), references(number)[0]);
     }
     names.finish();
     resources.finish();
     only.finish();
-    pdf.stream(CONTENT, &deflated(&content.finish())).filter(Filter::FlateDecode);
-    for (index, font) in fonts.iter().enumerate() {
-        font.write(&mut pdf, index)?;
+    pdf.stream(CONTENT, &deflated(&page.content.finish())).filter(Filter::FlateDecode);
+    for (number, font) in page.fonts.iter().enumerate() {
+        font.write(&mut pdf, references(number))?;
     }
     Ok(pdf.finish())
 }
 
-fn reference(font: usize, part: i32) -> Ref {
-    Ref::new(FIRST_FONT + 5 * font as i32 + part)
+/// A font's parts: the font, its letters, their measures, their outlines, and what they mean.
+fn references(font: usize) -> [Ref; 5] {
+    [0, 1, 2, 3, 4].map(|part| Ref::new(FIRST_FONT + 5 * font as i32 + part))
 }
 
 fn deflated(bytes: &[u8]) -> Vec<u8> {
@@ -87,6 +87,7 @@ struct Font {
     post_script: String,
     data: Vec<u8>,
     index: u32,
+    units_per_em: f32,
     used: GlyphRemapper,
     /// By its new number, each letter's old one and its text.
     letters: BTreeMap<u16, (u16, String)>,
@@ -108,32 +109,32 @@ impl Page<'_> {
     fn path(&mut self, path: &Path) {
         let fill = path.fill().and_then(|fill| rgb(fill.paint()));
         let stroke = path.stroke().and_then(|stroke| Some((rgb(stroke.paint())?, stroke.width().get())));
-        self.content.save_state().transform(matrix(path.abs_transform()));
+        let content = self.content.save_state().transform(matrix(path.abs_transform()));
         if let Some([red, green, blue]) = fill {
-            self.content.set_fill_rgb(red, green, blue);
+            content.set_fill_rgb(red, green, blue);
         }
         if let Some(([red, green, blue], width)) = stroke {
-            self.content.set_stroke_rgb(red, green, blue).set_line_width(width);
+            content.set_stroke_rgb(red, green, blue).set_line_width(width);
         }
         for segment in path.data().segments() {
             match segment {
-                PathSegment::MoveTo(to) => self.content.move_to(to.x, to.y),
-                PathSegment::LineTo(to) => self.content.line_to(to.x, to.y),
+                PathSegment::MoveTo(to) => content.move_to(to.x, to.y),
+                PathSegment::LineTo(to) => content.line_to(to.x, to.y),
                 // Figures have none; its corner stands for both inner points.
-                PathSegment::QuadTo(by, to) => self.content.cubic_to(by.x, by.y, by.x, by.y, to.x, to.y),
+                PathSegment::QuadTo(by, to) => content.cubic_to(by.x, by.y, by.x, by.y, to.x, to.y),
                 PathSegment::CubicTo(one, two, to) => {
-                    self.content.cubic_to(one.x, one.y, two.x, two.y, to.x, to.y)
+                    content.cubic_to(one.x, one.y, two.x, two.y, to.x, to.y)
                 }
-                PathSegment::Close => self.content.close_path(),
+                PathSegment::Close => content.close_path(),
             };
         }
         match (fill, stroke) {
-            (Some(_), Some(_)) => self.content.fill_nonzero_and_stroke(),
-            (Some(_), None) => self.content.fill_nonzero(),
-            (None, Some(_)) => self.content.stroke(),
-            (None, None) => self.content.end_path(),
+            (Some(_), Some(_)) => content.fill_nonzero_and_stroke(),
+            (Some(_), None) => content.fill_nonzero(),
+            (None, Some(_)) => content.stroke(),
+            (None, None) => content.end_path(),
         };
-        self.content.restore_state();
+        content.restore_state();
     }
 
     fn text(&mut self, text: &Text) -> Result<(), ReportError> {
@@ -141,20 +142,17 @@ impl Page<'_> {
             let Some([red, green, blue]) = span.fill.as_ref().and_then(|fill| rgb(fill.paint())) else {
                 continue;
             };
-            self.content.set_fill_rgb(red, green, blue);
-            self.content.begin_text();
+            self.content.set_fill_rgb(red, green, blue).begin_text();
             for glyph in &span.positioned_glyphs {
                 let place = text.abs_transform().pre_concat(glyph.outline_transform());
-                let font = self.font(glyph.font)?;
-                let per_em = font.face()?.metrics(Size::unscaled(), LocationRef::default()).units_per_em;
+                let at = self.font(glyph.font)?;
+                let font = &mut self.fonts[at];
                 let old = u16::try_from(glyph.id.0).map_err(|_| ReportError::Font)?;
                 let new = font.used.remap(old);
                 font.letters.entry(new).or_insert_with(|| (old, glyph.text.clone()));
-                let name = font.name.clone();
-                let em = f32::from(per_em);
                 self.content
-                    .set_font(Name(name.as_bytes()), 1.0)
-                    .set_text_matrix(matrix(place.pre_scale(em, em)))
+                    .set_font(Name(font.name.as_bytes()), 1.0)
+                    .set_text_matrix(matrix(place.pre_scale(font.units_per_em, font.units_per_em)))
                     .show(Str(&new.to_be_bytes()));
             }
             self.content.end_text();
@@ -162,43 +160,42 @@ impl Page<'_> {
         Ok(())
     }
 
-    fn font(&mut self, id: fontdb::ID) -> Result<&mut Font, ReportError> {
-        let known = self.fonts.iter().position(|font| font.id == id);
-        let at = match known {
-            Some(at) => at,
-            None => {
-                let face = self.database.face(id).ok_or(ReportError::Font)?;
-                let content = self.database.with_face_data(id, |data, index| (data.to_vec(), index));
-                let (data, index) = content.ok_or(ReportError::Font)?;
-                self.fonts.push(Font {
-                    id,
-                    name: format!("F{}", self.fonts.len()),
-                    post_script: face.post_script_name.clone(),
-                    data,
-                    index,
-                    used: GlyphRemapper::new(),
-                    letters: BTreeMap::new(),
-                });
-                self.fonts.len() - 1
-            }
-        };
-        Ok(&mut self.fonts[at])
+    /// The place of a font among those of the page.
+    fn font(&mut self, id: fontdb::ID) -> Result<usize, ReportError> {
+        if let Some(known) = self.fonts.iter().position(|font| font.id == id) {
+            return Ok(known);
+        }
+        let content = self.database.with_face_data(id, |data, index| (data.to_vec(), index));
+        let (face, (data, index)) = self.database.face(id).zip(content).ok_or(ReportError::Font)?;
+        let metrics = read(&data, index)?.metrics(Size::unscaled(), LocationRef::default());
+        self.fonts.push(Font {
+            id,
+            name: format!("F{}", self.fonts.len()),
+            post_script: face.post_script_name.clone(),
+            data,
+            index,
+            units_per_em: f32::from(metrics.units_per_em),
+            used: GlyphRemapper::new(),
+            letters: BTreeMap::new(),
+        });
+        Ok(self.fonts.len() - 1)
     }
 }
 
-impl Font {
-    fn face(&self) -> Result<FontRef<'_>, ReportError> {
-        FontRef::from_index(&self.data, self.index).map_err(|_| ReportError::Font)
-    }
+fn read(data: &[u8], index: u32) -> Result<FontRef<'_>, ReportError> {
+    FontRef::from_index(data, index).map_err(|_| ReportError::Font)
+}
 
-    /// Its five parts: the font, its letters, their measures, their outlines, and what they mean.
-    fn write(&self, pdf: &mut Pdf, number: usize) -> Result<(), ReportError> {
-        let [font, letters, measures, outlines, meaning] =
-            [0, 1, 2, 3, 4].map(|part| reference(number, part));
-        let face = self.face()?;
+impl Font {
+    fn write(
+        &self,
+        pdf: &mut Pdf,
+        [font, letters, measures, outlines, meaning]: [Ref; 5],
+    ) -> Result<(), ReportError> {
+        let face = read(&self.data, self.index)?;
         let metrics = face.metrics(Size::unscaled(), LocationRef::default());
         let widths = face.glyph_metrics(Size::unscaled(), LocationRef::default());
-        let scale = PER_EM / f32::from(metrics.units_per_em);
+        let scaled = |units: f32| units * PER_EM / self.units_per_em;
         let subset = subsetter::subset(&self.data, self.index, &self.used).map_err(|_| ReportError::Font)?;
         let compact = FontRef::new(&subset).ok().and_then(|subset| subset.table_data(Tag::new(b"CFF ")));
         // Six letters tell the parts of one font in several files apart.
@@ -222,25 +219,21 @@ impl Font {
         let mut all = cid.widths();
         for (new, (old, _)) in &self.letters {
             let width = widths.advance_width(GlyphId::from(u32::from(*old))).unwrap_or(0.0);
-            all.same(*new, *new, width * scale);
+            all.same(*new, *new, scaled(width));
         }
         all.finish();
         cid.finish();
         let bounds = metrics.bounds.unwrap_or_default();
+        let [left, bottom, right, top] = [bounds.x_min, bounds.y_min, bounds.x_max, bounds.y_max].map(scaled);
         let mut descriptor = pdf.font_descriptor(measures);
         descriptor
             .name(name)
             .flags(FontFlags::SYMBOLIC)
-            .bbox(Rect::new(
-                bounds.x_min * scale,
-                bounds.y_min * scale,
-                bounds.x_max * scale,
-                bounds.y_max * scale,
-            ))
+            .bbox(Rect::new(left, bottom, right, top))
             .italic_angle(metrics.italic_angle)
-            .ascent(metrics.ascent * scale)
-            .descent(metrics.descent * scale)
-            .cap_height(metrics.cap_height.unwrap_or(metrics.ascent) * scale)
+            .ascent(scaled(metrics.ascent))
+            .descent(scaled(metrics.descent))
+            .cap_height(scaled(metrics.cap_height.unwrap_or(metrics.ascent)))
             // Unknown; the standard wants a number.
             .stem_v(0.0);
         if compact.is_some() {

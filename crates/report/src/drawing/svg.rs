@@ -2,16 +2,14 @@
 
 use crate::drawing::labels;
 use crate::drawing::markup::escape;
-use crate::figure::{Axis, Figure, Key, Length, Mark, Panel, Paper, Shape, Style};
+use crate::figure::{Axis, Figure, Key, Length, Mark, Panel, Paper, Shape, Style, is_number};
 use plotters::coord::Shift;
 use plotters::coord::cartesian::Cartesian2d;
 use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
-use plotters::element::{DashedPathElement, Drawable, PointCollection};
+use plotters::element::DashedPathElement;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
-use plotters_backend::{BackendCoord, DrawingErrorKind};
 use std::error::Error;
-use std::iter::Once;
 use std::ops::Range;
 
 /// Units of the drawing per inch, with letters of the usual size. The library draws at whole units: at 300 the steps are too
@@ -151,8 +149,12 @@ pub(crate) fn document(figure: &Figure, paper: &Paper) -> String {
     }
 }
 
-pub(super) fn text() -> TextStyle<'static> {
+fn text() -> TextStyle<'static> {
     ("sans-serif", TEXT).into_font().color(&INK)
+}
+
+pub(super) fn centred() -> TextStyle<'static> {
+    text().pos(Pos::new(HPos::Center, VPos::Center))
 }
 
 pub(super) fn letters(text: &str) -> f64 {
@@ -171,40 +173,10 @@ fn colour(style: Style) -> RGBColor {
     style.colour().map_or(INK, |(r, g, b)| RGBColor(r, g, b))
 }
 
-/// A scheme's marker at a point.
-struct Marker<C> {
-    at: C,
-    style: Style,
-    radius: f64,
-}
-
-impl<'a, C> PointCollection<'a, C> for &'a Marker<C> {
-    type Point = &'a C;
-    type IntoIter = Once<&'a C>;
-
-    fn point_iter(self) -> Self::IntoIter {
-        std::iter::once(&self.at)
-    }
-}
-
-impl<C, DB: DrawingBackend> Drawable<DB> for Marker<C> {
-    fn draw<I: Iterator<Item = BackendCoord>>(
-        &self,
-        mut points: I,
-        backend: &mut DB,
-        _: (u32, u32),
-    ) -> Result<(), DrawingErrorKind<DB::ErrorType>> {
-        let Some((x, y)) = points.next() else { return Ok(()) };
-        let (colour, corners) = (colour(self.style), self.style.corners());
-        if corners.is_empty() {
-            return backend.draw_circle((x, y), self.radius as u32, &colour, true);
-        }
-        let scaled = |length: f64| (length * self.radius).round() as i32;
-        backend.fill_polygon(
-            corners.iter().map(|(across, down)| (x + scaled(*across), y + scaled(*down))),
-            &colour,
-        )
-    }
+/// The corners of a scheme's marker round its point; none: a circle.
+fn corners(style: Style, radius: f64) -> Vec<(i32, i32)> {
+    let scaled = |length: f64| (length * radius).round() as i32;
+    style.corners().iter().map(|(across, down)| (scaled(*across), scaled(*down))).collect()
 }
 
 /// Where the entries of a legend go, each with its text as it fits.
@@ -243,7 +215,13 @@ fn legend<'a>(
             }
         }
         if matches!(shape, Shape::Points | Shape::Dots | Shape::Line | Shape::Path) {
-            area.draw(&Marker { at: (x + LEGEND_SAMPLE / 2, y), style: key.style, radius: MARKER * 0.8 })?;
+            let (at, radius, colour) = ((x + LEGEND_SAMPLE / 2, y), MARKER * 0.8, colour(key.style).filled());
+            let corners = corners(key.style, radius);
+            if corners.is_empty() {
+                area.draw(&Circle::new(at, radius as u32, colour))?;
+            } else {
+                area.draw(&(EmptyElement::at(at) + Polygon::new(corners, colour)))?;
+            }
         }
         let left = text().pos(Pos::new(HPos::Left, VPos::Center));
         area.draw(&Text::new(name.clone(), (x + LEGEND_SAMPLE + 12, y), left))?;
@@ -266,12 +244,8 @@ fn draw_panel<'a>(area: &Area<'a>, panel: &Panel, figure: &Figure) -> Result<Cha
         "" => area.clone(),
         title => {
             let (above, below) = area.split_vertically(TITLE);
-            let centre = text().pos(Pos::new(HPos::Center, VPos::Center));
-            above.draw(&Text::new(
-                title.to_owned(),
-                (area.dim_in_pixel().0 as i32 / 2, TITLE / 2),
-                centre,
-            ))?;
+            let middle = (area.dim_in_pixel().0 as i32 / 2, TITLE / 2);
+            above.draw(&Text::new(title.to_owned(), middle, centred()))?;
             below
         }
     };
@@ -308,13 +282,8 @@ fn draw_panel<'a>(area: &Area<'a>, panel: &Panel, figure: &Figure) -> Result<Cha
 /// A mark; the markers on lines are shifted by `phase` (0 to 1) of their distance so that those of two lines do not meet.
 fn draw_mark(chart: &mut Chart, mark: &Mark, style: Style, phase: f64) -> Drawn {
     let stroke = colour(style).stroke_width(STROKE);
-    let is_number = |(x, y): &(f64, f64)| x.is_finite() && y.is_finite();
-    let points = || mark.points.iter().copied().filter(is_number);
-    for (&(x, y), [across, along]) in mark.points.iter().zip(&mark.intervals) {
-        let ends =
-            [across.map(|(low, high)| [(low, y), (high, y)]), along.map(|(low, high)| [(x, low), (x, high)])];
-        chart.draw_series(ends.into_iter().flatten().map(|ends| PathElement::new(ends, stroke)))?;
-    }
+    let points = || mark.known_points();
+    chart.draw_series(mark.interval_lines().map(|ends| PathElement::new(ends, stroke)))?;
     if matches!(mark.shape, Shape::Line | Shape::Path) {
         // A gap in the values is a gap in the line.
         for part in mark.points.split(|point| !is_number(point)) {
@@ -345,8 +314,12 @@ fn draw_mark(chart: &mut Chart, mark: &Mark, style: Style, phase: f64) -> Drawn 
 }
 
 fn markers(chart: &mut Chart, points: impl Iterator<Item = (f64, f64)>, style: Style, radius: f64) -> Drawn {
-    let marked: Vec<_> = points.map(|at| Marker { at, style, radius }).collect();
-    chart.draw_series(marked)?;
+    let (corners, colour) = (corners(style, radius), colour(style).filled());
+    if corners.is_empty() {
+        chart.draw_series(points.map(|at| Circle::new(at, radius as u32, colour)))?;
+    } else {
+        chart.draw_series(points.map(|at| EmptyElement::at(at) + Polygon::new(&corners[..], colour)))?;
+    }
     Ok(())
 }
 

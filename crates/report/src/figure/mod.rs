@@ -10,26 +10,29 @@ pub(crate) mod thin;
 pub use axis::{Axis, Scale};
 pub use paper::{Length, Paper};
 pub use style::Style;
-pub(crate) use style::{dashes, markers, styles};
+pub(crate) use style::{DASHES, markers, styles};
 
 use crate::drawing::markup::escape;
 use crate::drawing::svg;
 use serde::Serialize;
 
 /// Panels over a common key.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Figure {
     /// The stem of its file's name: lower-case letters, digits and hyphens.
+    #[serde(skip)]
     pub name: String,
     /// What it shows, for those who cannot see it and for the text below it.
     pub title: String,
-    /// What the colours and marks mean; a key that no mark refers to is not shown.
+    /// What the colours and marks mean; a key that no mark refers to is not shown. A page has each list of keys once.
+    #[serde(skip)]
     pub keys: Vec<Key>,
     /// Plots, in the order of reading.
     pub panels: Vec<Panel>,
     /// How many panels stand side by side; 0 counts as 1.
     pub columns: usize,
     /// What its reader must know, for the text below it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
 
@@ -104,10 +107,33 @@ pub enum Shape {
     Cells,
 }
 
+pub(crate) fn is_number((x, y): &(f64, f64)) -> bool {
+    x.is_finite() && y.is_finite()
+}
+
 impl Mark {
     /// Points of a key.
     pub fn new(key: usize, shape: Shape, points: Vec<(f64, f64)>) -> Self {
         Self { key, name: String::new(), shape, points, intervals: Vec::new(), cells: Vec::new() }
+    }
+
+    /// With the intervals of each point; where none is known, without.
+    pub(crate) fn with_intervals(self, intervals: Vec<[Option<(f64, f64)>; 2]>) -> Self {
+        let is_known = intervals.iter().flatten().any(Option::is_some);
+        Self { intervals: if is_known { intervals } else { Vec::new() }, ..self }
+    }
+
+    /// Points that are numbers.
+    pub(crate) fn known_points(&self) -> impl DoubleEndedIterator<Item = (f64, f64)> + Clone {
+        self.points.iter().copied().filter(is_number)
+    }
+
+    /// The ends of the intervals.
+    pub(crate) fn interval_lines(&self) -> impl Iterator<Item = [(f64, f64); 2]> {
+        self.points.iter().zip(&self.intervals).flat_map(|(&(x, y), [across, along])| {
+            let across = across.map(|(low, high)| [(low, y), (high, y)]);
+            across.into_iter().chain(along.map(|(low, high)| [(x, low), (x, high)]))
+        })
     }
 }
 

@@ -37,8 +37,8 @@ const MARKERS: [&[(f64, f64)]; 6] = [
 ];
 const STAR: usize = MARKERS.len() - 1;
 
-/// On and off lengths; none: a solid line.
-const DASHES: [&[u32]; 4] = [&[], &[7, 3], &[2, 2], &[8, 3, 2, 3]];
+/// On and off lengths of lines; none: a solid one.
+pub(crate) const DASHES: [&[u32]; 4] = [&[], &[7, 3], &[2, 2], &[8, 3, 2, 3]];
 
 /// How a scheme looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -131,11 +131,6 @@ pub(crate) fn markers() -> Vec<String> {
         }
     };
     MARKERS.iter().map(path).collect()
-}
-
-/// On and off lengths of lines.
-pub(crate) fn dashes() -> [&'static [u32]; 4] {
-    DASHES
 }
 
 #[expect(clippy::ref_option, reason = "serde hands over a reference to the field")]

@@ -5,6 +5,7 @@ use crate::figure::thin::spread;
 use crate::figure::{Axis, Figure, Key, Mark, Panel, Shape, Style};
 use crate::figures::time::{POINTS, points, titled};
 use cellcc_experiment::{Curve, Record};
+use std::collections::BTreeSet;
 
 /// Snapshots of one curve: more colours look alike.
 const MOST_SNAPSHOTS: usize = 40;
@@ -30,10 +31,8 @@ pub(crate) fn curves(comparison: &Comparison, trace: Trace) -> Vec<(String, Figu
     let mut figures = Vec::new();
     for (row, key) in comparison.rows.iter().zip(&comparison.keys) {
         let Some(&run) = comparison.runs(*row, trace).first() else { continue };
-        let mut kinds: Vec<(usize, &str)> =
+        let kinds: BTreeSet<(usize, &str)> =
             run.curves.iter().map(|curve| (curve.flow, curve.name.as_str())).collect();
-        kinds.sort_unstable();
-        kinds.dedup();
         for (flow, name) in kinds {
             let all: Vec<&Curve> =
                 run.curves.iter().filter(|curve| curve.flow == flow && curve.name == name).collect();

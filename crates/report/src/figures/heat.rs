@@ -19,7 +19,7 @@ pub(crate) fn heat_map(comparison: &Comparison, column: &Column) -> Option<Figur
     }
     let labels: Vec<String> = rows.iter().map(Row::label).collect();
     let value = |(across, down): &(usize, usize)| {
-        comparison.mean_on_trace(rows[*across], traces[*down], column.measure.quantity)
+        comparison.mean_on_trace(rows[*across], traces[*down], column.quantity)
     };
     let places = (0..traces.len()).flat_map(|down| (0..rows.len()).map(move |across| (across, down)));
     let cells: Vec<((usize, usize), f64)> =

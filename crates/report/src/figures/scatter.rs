@@ -14,7 +14,7 @@ pub(crate) fn scatter(comparison: &Comparison, view: View, across: &Column, got:
         .iter()
         .enumerate()
         .filter_map(|(key, &row)| {
-            let at = |column: &Column| comparison.in_view(row, view, column.measure);
+            let at = |column: &Column| comparison.in_view(row, view, column);
             Some((key, at(across), at(got)?))
         })
         .collect();
@@ -25,10 +25,8 @@ pub(crate) fn scatter(comparison: &Comparison, view: View, across: &Column, got:
     let x = if across.is_gain { x } else { x.leftwards() };
     let y = got.axis_of(got.axis(), points.iter().map(|(.., got)| got.value));
     let mark = |(key, average, got): &(usize, Option<_>, Average)| match place(average) {
-        Some(value) => Mark {
-            intervals: intervals([average.map(|it| it.certainty), Some(got.certainty)]),
-            ..Mark::new(*key, Shape::Points, vec![(value, got.value)])
-        },
+        Some(value) => Mark::new(*key, Shape::Points, vec![(value, got.value)])
+            .with_intervals(vec![[average.and_then(interval), interval(*got)]]),
         // Who never got an answer has no place on a logarithmic axis: a line across.
         None => Mark::new(*key, Shape::Dashed, vec![(x.from, got.value), (x.to, got.value)]),
     };
@@ -41,11 +39,8 @@ pub(crate) fn scatter(comparison: &Comparison, view: View, across: &Column, got:
     }
 }
 
-/// Those of one point; none where neither is known.
-pub(super) fn intervals(certainties: [Option<Certainty>; 2]) -> Vec<[Option<(f64, f64)>; 2]> {
-    let both = certainties.map(|certainty| match certainty {
-        Some(Certainty::Interval { low, high }) => Some((low, high)),
-        _ => None,
-    });
-    if both == [None, None] { Vec::new() } else { vec![both] }
+/// Its ends, where they are known.
+pub(super) fn interval(average: Average) -> Option<(f64, f64)> {
+    let Certainty::Interval { low, high } = average.certainty else { return None };
+    Some((low, high))
 }

@@ -1,12 +1,11 @@
 //! What schemes get, and how long it takes, over the conditions that a plan varies.
 
-use crate::comparison::{Comparison, Row, View};
+use crate::comparison::{Comparison, Row, View, distinct};
 use crate::figure::{Axis, Figure, Mark, Panel, Scale, Shape};
-use crate::figures::scatter::intervals;
+use crate::figures::scatter::interval;
 use crate::tables::column::{COLUMNS, Column, RTT_MEAN, RTT_P95};
 use cellcc_experiment::varied;
 use cellcc_units::{Bytes, Rate, Span};
-use std::collections::BTreeSet;
 
 /// Height of a panel on paper.
 const PANEL_INCHES: f64 = 1.65;
@@ -58,16 +57,12 @@ fn over(
         let lines = comparison.lines.iter().map(|line| {
             let point = |(value, at): (&&str, &f64)| {
                 let row = row_at(comparison, line.group, [Some(*value), across])?;
-                let average = comparison.in_view(row, view, column.measure)?;
-                (average.value > 0.0 || !column.is_delay())
-                    .then_some(((*at, average.value), average.certainty))
+                let average = comparison.in_view(row, view, column)?;
+                let has_place = average.value > 0.0 || !column.is_delay();
+                has_place.then_some(((*at, average.value), [None, interval(average)]))
             };
-            let (points, certainties): (Vec<_>, Vec<_>) =
-                along.values.iter().zip(&places).filter_map(point).unzip();
-            let of_each = certainties.iter().map(|certainty| intervals([None, Some(*certainty)]));
-            let known: Vec<_> = of_each.map(|one| one.first().copied().unwrap_or_default()).collect();
-            let intervals = if known.iter().all(|one| *one == [None, None]) { Vec::new() } else { known };
-            Mark { intervals, ..Mark::new(line.group, Shape::Path, points) }
+            let (points, intervals) = along.values.iter().zip(&places).filter_map(point).unzip();
+            Mark::new(line.group, Shape::Path, points).with_intervals(intervals)
         });
         lines.filter(|mark| !mark.points.is_empty()).collect()
     };
@@ -102,24 +97,19 @@ fn short(title: &str) -> String {
 
 /// One or two conditions with several values each.
 fn conditions<'a>(comparison: &Comparison<'a>) -> Option<Vec<Condition<'a>>> {
-    let mut conditions: Vec<Condition> = Vec::new();
-    for row in comparison.rows.iter().filter(|row| !row.variation.is_empty()) {
-        for (key, value) in varied(row.variation) {
-            let known = conditions.iter_mut().find(|condition| condition.key == key);
-            match known {
-                Some(condition) if condition.values.contains(&value) => {}
-                Some(condition) => condition.values.push(value),
-                None => conditions.push(Condition { key, values: vec![value] }),
-            }
-        }
-    }
-    conditions.retain(|condition| condition.values.len() > 1);
+    let variations =
+        comparison.rows.iter().map(|row| row.variation).filter(|variation| !variation.is_empty());
+    let variations = distinct(variations);
+    let pairs = distinct(variations.iter().flat_map(|variation| varied(variation)));
+    let condition = |key| {
+        let values = pairs.iter().filter(|(other, _)| *other == key).map(|(_, value)| *value);
+        Condition { key, values: values.collect() }
+    };
+    let conditions = distinct(pairs.iter().map(|(key, _)| *key)).into_iter().map(condition);
+    let conditions: Vec<_> = conditions.filter(|condition| condition.values.len() > 1).collect();
     // Keys that change together are no grid.
-    let combinations: BTreeSet<&str> =
-        comparison.rows.iter().map(|row| row.variation).filter(|variation| !variation.is_empty()).collect();
-    let is_grid =
-        conditions.iter().map(|condition| condition.values.len()).product::<usize>() == combinations.len();
-    (is_grid && (1..=2).contains(&conditions.len())).then_some(conditions)
+    let combinations: usize = conditions.iter().map(|condition| condition.values.len()).product();
+    (combinations == variations.len() && (1..=2).contains(&conditions.len())).then_some(conditions)
 }
 
 /// The row of a line under these values; the limit's has no variation where it is the same under all.
@@ -138,19 +128,15 @@ impl Condition<'_> {
         let quantities: Option<Vec<(&str, f64)>> = self.values.iter().map(|value| quantity(value)).collect();
         // Packets and bytes, or times and numbers, have no common scale.
         let alike = quantities.filter(|all| all.iter().all(|(kind, _)| *kind == all[0].0));
-        let Some(numbers) = alike.map(|all| all.iter().map(|(_, number)| *number).collect::<Vec<f64>>())
-        else {
-            return (
-                (0..self.values.len()).map(|at| at as f64).collect(),
-                Axis::names(self.key, &self.values),
-            );
+        let Some(alike) = alike else {
+            let places = (0..self.values.len()).map(|at| at as f64);
+            return (places.collect(), Axis::names(self.key, &self.values));
         };
-        let (low, high) = numbers
-            .iter()
-            .fold((f64::INFINITY, 0.0), |(low, high), &it| (f64::min(low, it), f64::max(high, it)));
-        let mut ticks: Vec<(f64, String)> =
-            numbers.iter().copied().zip(self.values.iter().map(|&text| text.to_owned())).collect();
+        let numbers: Vec<f64> = alike.into_iter().map(|(_, number)| number).collect();
+        let texts = self.values.iter().map(|&text| text.to_owned());
+        let mut ticks: Vec<(f64, String)> = numbers.iter().copied().zip(texts).collect();
         ticks.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let (low, high) = (ticks[0].0, ticks[ticks.len() - 1].0);
         let axis = if low > 0.0 && high / low > LOGARITHMIC_SPAN {
             let room = libm::pow(high / low, 0.04);
             Axis { scale: Scale::Log, ..Axis::linear(self.key, low / room, high * room) }

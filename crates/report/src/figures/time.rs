@@ -1,6 +1,6 @@
 //! Values over time: those of runs, and those of anybody's lines.
 
-use crate::comparison::{Comparison, Row, Trace};
+use crate::comparison::{Comparison, Row, Trace, distinct};
 use crate::figure::thin::thin;
 use crate::figure::{Axis, Figure, Key, Mark, Panel, Shape, Style};
 use crate::figures::HEIGHT_INCHES;
@@ -73,15 +73,13 @@ pub(crate) fn quantities() -> [&'static str; 5] {
 
 /// What schemes show of themselves: a figure a scheme, a panel a value, in the order of the scheme's entry in the registry.
 pub(crate) fn inside(comparison: &Comparison, trace: Trace, detail: Detail) -> Vec<Figure> {
+    let columns = first_runs(comparison, trace).flat_map(|(.., run)| {
+        run.series.columns.iter().filter_map(|column| scheme_and_name(run, &column.name))
+    });
     let mut shown: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for (.., run) in first_runs(comparison, trace) {
-        for (scheme, name) in
-            run.series.columns.iter().filter_map(|column| scheme_and_name(run, &column.name))
-        {
-            let names = shown.entry(scheme).or_default();
-            if !names.contains(&name) && !QUANTITIES.iter().any(|(quantity, _)| *quantity == name) {
-                names.push(name);
-            }
+    for (scheme, name) in distinct(columns) {
+        if !quantities().contains(&name) {
+            shown.entry(scheme).or_default().push(name);
         }
     }
     let one = |(scheme, mut names): (&str, Vec<&str>)| {
@@ -93,7 +91,7 @@ pub(crate) fn inside(comparison: &Comparison, trace: Trace, detail: Detail) -> V
             names.iter().position(|other| of == scheme && *other == name)
         })
     };
-    shown.into_iter().filter(|(_, names)| !names.is_empty()).map(one).collect()
+    shown.into_iter().map(one).collect()
 }
 
 /// The registry says what schemes show.
@@ -174,12 +172,13 @@ struct Shown {
 
 impl Shown {
     fn new(run: &Record, column: &str) -> Self {
-        let Some((flow, name)) = flow_and_name(column) else {
-            return Self { title: titled(column), states: &[] };
-        };
-        let known = run.flows.get(flow).and_then(|flow| known(&flow.scheme, name));
-        let meaning = known.map_or(String::new(), |shown| format!(": {}", shown.meaning));
-        Self { title: titled(name) + &meaning, states: known.map_or(&[], |shown| shown.states) }
+        let (flow, name) = flow_and_name(column).unzip();
+        let title = titled(name.unwrap_or(column));
+        let flow = flow.and_then(|flow| run.flows.get(flow));
+        match flow.zip(name).and_then(|(flow, name)| known(&flow.scheme, name)) {
+            Some(known) => Self { title: format!("{title}: {}", known.meaning), states: known.states },
+            None => Self { title, states: &[] },
+        }
     }
 }
 
@@ -189,18 +188,16 @@ pub(crate) fn titled(name: &str) -> String {
         return (*title).into();
     }
     const UNITS: [(&str, &str); 6] = [
-        ("_mbit_s", "Mbit/s"),
-        ("_packets", "packets"),
-        ("_pkt", "packets"),
-        ("_ms", "ms"),
-        ("_s", "s"),
-        ("_kB", "kB"),
+        ("_mbit_s", ", Mbit/s"),
+        ("_packets", ", packets"),
+        ("_pkt", ", packets"),
+        ("_ms", ", ms"),
+        ("_s", ", s"),
+        ("_kB", ", kB"),
     ];
-    let unit = UNITS.iter().find_map(|(ending, unit)| Some((name.strip_suffix(ending)?, unit)));
-    match unit {
-        Some((name, unit)) => format!("{}, {unit}", name.replace('_', " ")),
-        None => name.replace('_', " "),
-    }
+    let unit = UNITS.iter().find_map(|(ending, unit)| Some((name.strip_suffix(ending)?, *unit)));
+    let (name, unit) = unit.unwrap_or((name, ""));
+    name.replace('_', " ") + unit
 }
 
 /// A column as points of seconds and values.

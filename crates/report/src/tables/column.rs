@@ -7,14 +7,6 @@ use cellcc_experiment::Record;
 use cellcc_statistics::Kind;
 use std::str::FromStr;
 
-/// A scalar of runs, the average that it asks for, and the range in which its values lie.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Measure {
-    pub(crate) quantity: Quantity,
-    pub(crate) average: Kind,
-    pub(crate) range: (f64, f64),
-}
-
 /// A column of the summary tables.
 #[derive(Debug)]
 pub(crate) struct Column {
@@ -25,7 +17,10 @@ pub(crate) struct Column {
     pub(crate) title: &'static str,
     /// Statistic and unit; empty where there are none.
     pub(crate) unit: &'static str,
-    pub(crate) measure: Measure,
+    pub(crate) quantity: Quantity,
+    /// The average that it asks for, and the range in which its values lie.
+    pub(crate) average: Kind,
+    pub(crate) range: (f64, f64),
     shown: Shown,
     /// The largest value is the best.
     pub(crate) is_gain: bool,
@@ -45,55 +40,23 @@ const AT_LEAST_ZERO: (f64, f64) = (0.0, f64::INFINITY);
 const SHARE: (f64, f64) = (0.0, 1.0);
 const PERCENT: (f64, f64) = (0.0, 100.0);
 
-impl Measure {
-    const fn mean(range: (f64, f64), quantity: Quantity) -> Self {
-        Self { quantity, average: Kind::Mean, range }
-    }
-
-    const fn geometric(quantity: Quantity) -> Self {
-        Self { quantity, average: Kind::Geometric, range: AT_LEAST_ZERO }
-    }
-}
-
-/// The key, in lower-case letters and with hyphens, and the name in Records; title and unit; the measure.
+/// The key, in lower-case letters and with hyphens, and the name in Records; title and unit; a quantity of which the mean is taken.
 const fn column(
     [key, metric]: [&'static str; 2],
     title: &'static str,
     unit: &'static str,
-    measure: Measure,
+    range: (f64, f64),
+    quantity: Quantity,
 ) -> Column {
-    Column { key, metric, title, unit, measure, shown: Shown::Always, is_gain: false }
+    let (average, shown, is_gain) = (Kind::Mean, Shown::Always, false);
+    Column { key, metric, title, unit, quantity, average, range, shown, is_gain }
 }
 
 /// A time of this name among the metrics.
 macro_rules! time {
     ($key:literal, $title:literal, $unit:literal, $metric:ident) => {
-        column(
-            [$key, stringify!($metric)],
-            $title,
-            $unit,
-            Measure::mean(AT_LEAST_ZERO, |run| run.total.$metric),
-        )
+        column([$key, stringify!($metric)], $title, $unit, AT_LEAST_ZERO, |run| run.total.$metric)
     };
-}
-
-impl Column {
-    const fn gain(self) -> Self {
-        Self { is_gain: true, ..self }
-    }
-
-    /// True for a column that is shown without being asked for.
-    pub(crate) fn is_usual(&self) -> bool {
-        self.shown != Shown::WhenAskedFor
-    }
-
-    const fn where_known(self) -> Self {
-        Self { shown: Shown::WhereKnown, ..self }
-    }
-
-    const fn when_asked_for(self) -> Self {
-        Self { shown: Shown::WhenAskedFor, ..self }
-    }
 }
 
 /// The share that was used of what the link offered; `None` where nobody knows what that was.
@@ -106,6 +69,27 @@ pub(crate) fn throughput(run: &Record) -> Option<f64> {
 }
 
 impl Column {
+    const fn gain(self) -> Self {
+        Self { is_gain: true, ..self }
+    }
+
+    const fn geometric(self) -> Self {
+        Self { average: Kind::Geometric, ..self }
+    }
+
+    const fn where_known(self) -> Self {
+        Self { shown: Shown::WhereKnown, ..self }
+    }
+
+    const fn when_asked_for(self) -> Self {
+        Self { shown: Shown::WhenAskedFor, ..self }
+    }
+
+    /// True for a column that is shown without being asked for.
+    pub(crate) fn is_usual(&self) -> bool {
+        self.shown != Shown::WhenAskedFor
+    }
+
     /// The smaller, the better.
     pub(crate) fn badness(&self, value: f64) -> f64 {
         if self.is_gain { -value } else { value }
@@ -150,38 +134,23 @@ pub(crate) const QUEUEING_P95: usize = 5;
 
 /// In the order of tables; those that are shown without being asked for come first.
 pub(crate) static COLUMNS: [Column; 26] = [
-    column(["utilisation"; 2], "Utilisation", "", Measure::mean(SHARE, utilisation)).gain().where_known(),
-    column(
-        ["throughput", "throughput_mbit_s"],
-        "Throughput",
-        "Mbit/s",
-        Measure::mean(AT_LEAST_ZERO, throughput),
-    )
-    .gain(),
+    column(["utilisation"; 2], "Utilisation", "", SHARE, utilisation).gain().where_known(),
+    column(["throughput", "throughput_mbit_s"], "Throughput", "Mbit/s", AT_LEAST_ZERO, throughput).gain(),
     time!("rtt", "RTT", "mean, ms", rtt_mean_ms),
     time!("rtt-p95", "RTT", "p95, ms", rtt_p95_ms),
     time!("queueing", "Queueing", "mean, ms", queueing_delay_mean_ms),
     time!("queueing-p95", "Queueing", "p95, ms", queueing_delay_p95_ms),
-    column(
-        ["loss", "loss_ratio"],
-        "Loss",
-        "%",
-        Measure::mean(PERCENT, |run| Some(run.total.loss_ratio * 100.0)),
-    ),
-    column(["power"; 2], "Power", "Mbit/s/ms", Measure::geometric(|run| run.total.power)).gain(),
-    column(["jain", "jain_index"], "Jain", "", Measure::mean(SHARE, |run| run.jain_index))
-        .gain()
-        .where_known(),
+    column(["loss", "loss_ratio"], "Loss", "%", PERCENT, |run| Some(run.total.loss_ratio * 100.0)),
+    column(["power"; 2], "Power", "Mbit/s/ms", AT_LEAST_ZERO, |run| run.total.power).geometric().gain(),
+    column(["jain", "jain_index"], "Jain", "", SHARE, |run| run.jain_index).gain().where_known(),
     time!("completion", "Completion", "s", completion_time_s).where_known(),
-    column(
-        ["late-frames", "deadline_miss_ratio"],
-        "Late frames",
-        "%",
-        Measure::mean(PERCENT, |run| run.total.deadline_miss_ratio.map(|ratio| ratio * 100.0)),
-    )
+    column(["late-frames", "deadline_miss_ratio"], "Late frames", "%", PERCENT, |run| {
+        run.total.deadline_miss_ratio.map(|ratio| ratio * 100.0)
+    })
     .where_known(),
-    column(["d3"; 2], "D3", "", Measure::geometric(|run| run.total.d3)).when_asked_for(),
-    column(["power95"; 2], "Power95", "Mbit/s/ms", Measure::geometric(|run| run.total.power95))
+    column(["d3"; 2], "D3", "", AT_LEAST_ZERO, |run| run.total.d3).geometric().when_asked_for(),
+    column(["power95"; 2], "Power95", "Mbit/s/ms", AT_LEAST_ZERO, |run| run.total.power95)
+        .geometric()
         .gain()
         .when_asked_for(),
     time!("rtt-p50", "RTT", "p50, ms", rtt_p50_ms).when_asked_for(),
@@ -195,25 +164,19 @@ pub(crate) static COLUMNS: [Column; 26] = [
     time!("one-way-p95", "One way", "p95, ms", one_way_delay_p95_ms).when_asked_for(),
     time!("one-way-p99", "One way", "p99, ms", one_way_delay_p99_ms).when_asked_for(),
     time!("one-way-max", "One way", "max, ms", one_way_delay_max_ms).when_asked_for(),
-    column(
-        ["resent", "retransmitted_packets"],
-        "Resent",
-        "packets",
-        Measure::mean(AT_LEAST_ZERO, |run| Some(run.total.retransmitted_packets as f64)),
-    )
+    column(["resent", "retransmitted_packets"], "Resent", "packets", AT_LEAST_ZERO, |run| {
+        Some(run.total.retransmitted_packets as f64)
+    })
     .when_asked_for(),
-    column(
-        ["lost", "lost_packets"],
-        "Lost",
-        "packets",
-        Measure::mean(AT_LEAST_ZERO, |run| Some(run.total.lost_packets as f64)),
-    )
+    column(["lost", "lost_packets"], "Lost", "packets", AT_LEAST_ZERO, |run| {
+        Some(run.total.lost_packets as f64)
+    })
     .when_asked_for(),
 ];
 
 /// The columns that these records have where none is asked for.
 pub(crate) fn columns(records: &[Record]) -> Vec<&'static Column> {
-    let is_known = |column: &Column| records.iter().any(|run| (column.measure.quantity)(run).is_some());
+    let is_known = |column: &Column| records.iter().any(|run| (column.quantity)(run).is_some());
     let is_shown = |column: &&Column| match column.shown {
         Shown::Always => true,
         Shown::WhereKnown => is_known(column),

@@ -7,22 +7,20 @@ use cellcc_experiment::varied;
 use cellcc_statistics::{Average, Certainty, Kind};
 use std::collections::BTreeSet;
 
-/// A table: a name and cells in each row.
+/// A table: names and cells in each row.
 pub(crate) struct Grid {
     /// What the table is; empty for the first one.
     pub(crate) caption: String,
-    /// What the rows are, and the varied conditions of which they have a value each.
-    pub(crate) of: &'static str,
-    pub(crate) keys: Vec<String>,
+    /// What the rows are called by: a scheme, and the varied conditions.
+    pub(crate) of: Vec<String>,
     /// Title, and statistic and unit below it.
-    pub(crate) columns: Vec<(&'static str, String)>,
+    pub(crate) columns: Vec<(String, String)>,
     pub(crate) rows: Vec<GridRow>,
 }
 
 pub(crate) struct GridRow {
-    pub(crate) name: String,
-    /// By varied condition.
-    pub(crate) values: Vec<String>,
+    /// Its name, and its value of each varied condition.
+    pub(crate) of: Vec<String>,
     /// The limit's row stands apart.
     pub(crate) is_limit: bool,
     pub(crate) cells: Vec<Cell>,
@@ -84,7 +82,32 @@ impl Below {
     }
 }
 
+impl GridRow {
+    /// Of something that is no row of a comparison.
+    pub(crate) fn named(name: String, cells: Vec<Cell>) -> Self {
+        Self { of: vec![name], is_limit: false, cells }
+    }
+}
+
 impl Grid {
+    /// Rows of a comparison; the conditions in which they differ have columns of their own.
+    pub(crate) fn of_rows<'a>(
+        comparison: &Comparison,
+        caption: String,
+        columns: impl Iterator<Item = (&'static str, impl Into<String>)>,
+        rows: impl Iterator<Item = (Row<'a>, Vec<Cell>)>,
+    ) -> Self {
+        let keys = varied_keys(comparison);
+        let row = |(row, cells): (Row, Vec<Cell>)| {
+            let name = std::iter::once(label_by(row.scheme, row.driver));
+            let of = name.chain(values(row.variation, &keys)).collect();
+            GridRow { of, is_limit: row.is_limit(), cells }
+        };
+        let rows = rows.map(row).collect();
+        let of = std::iter::once("Scheme".to_owned()).chain(keys).collect();
+        Self { caption, of, columns: titles(columns), rows }
+    }
+
     /// Drops the counts if there is no interval and every count is 1; a note says so. Over seeds a scheme without randomness
     /// keeps its dash, and the others keep their counts.
     pub(crate) fn without_one_count(self, is_over_seeds: bool) -> Self {
@@ -122,72 +145,61 @@ pub(crate) fn varied_keys(comparison: &Comparison) -> Vec<String> {
     keys
 }
 
-impl GridRow {
-    /// Of a row: its conditions stand in columns of their own.
-    pub(crate) fn new(row: Row, keys: &[String], cells: Vec<Cell>) -> Self {
-        let pairs = varied(row.variation);
-        let value =
-            |key: &String| pairs.iter().find(|(other, _)| other == key).map_or(NONE, |(_, value)| *value);
-        let values = keys.iter().map(|key| value(key).to_owned()).collect();
-        Self { name: label_by(row.scheme, row.driver), values, is_limit: row.is_limit(), cells }
-    }
+/// Its value of each of these conditions.
+pub(crate) fn values(variation: &str, keys: &[String]) -> impl Iterator<Item = String> {
+    let pairs = varied(variation);
+    let value = move |key: &String| pairs.iter().find(|(other, _)| other == key).map_or(NONE, |pair| pair.1);
+    keys.iter().map(value).map(str::to_owned)
+}
+
+/// Titles of columns, each with what stands below it.
+pub(crate) fn titles(
+    columns: impl Iterator<Item = (&'static str, impl Into<String>)>,
+) -> Vec<(String, String)> {
+    columns.map(|(title, below)| (title.to_owned(), below.into())).collect()
 }
 
 /// The averages of every row; with the best value of a column first, where it is given. The limit stays last.
 pub(crate) fn averages(comparison: &Comparison, columns: &[&Column], sort: Option<&Column>) -> Grid {
-    let is_over_several = comparison.averages_over().is_some();
-    let heading = |column: &&Column| {
-        let geometric = is_over_several && column.measure.average == Kind::Geometric;
-        let unit = [column.unit, if geometric { "geometric" } else { "" }];
-        let unit: Vec<_> = unit.into_iter().filter(|part| !part.is_empty()).collect();
-        (column.title, unit.join(", "))
+    let of_row = comparison.rows.iter().map(|&row| {
+        let average = |column: &Column| comparison.average(row, column);
+        let badness = |column: &Column| average(column).map_or(f64::INFINITY, |it| column.badness(it.value));
+        let averages: Vec<Option<Average>> = columns.iter().map(|column| average(column)).collect();
+        (row.is_limit(), sort.map_or(0.0, badness), row, averages)
+    });
+    let mut rows: Vec<_> = of_row.collect();
+    rows.sort_by(|one, other| one.0.cmp(&other.0).then(one.1.total_cmp(&other.1)));
+    let best = |(at, column): (usize, &&Column)| {
+        let schemes = rows.iter().filter(|(is_limit, ..)| !is_limit);
+        best(column, schemes.filter_map(|(.., averages)| Some(averages[at]?.value)).collect())
     };
-    let keys = varied_keys(comparison);
-    let of = |&row: &Row| columns.iter().map(|column| comparison.average(row, column.measure)).collect();
-    let mut rows: Vec<(Row, Vec<Option<Average>>)> =
-        comparison.rows.iter().map(|row| (*row, of(row))).collect();
-    if let Some(column) = sort {
-        let badness = |(row, _): &(Row, Vec<Option<Average>>)| {
-            let average = comparison.average(*row, column.measure);
-            (row.is_limit(), average.map_or(f64::INFINITY, |average| column.badness(average.value)))
-        };
-        let mut keyed: Vec<_> = rows.into_iter().map(|row| (badness(&row), row)).collect();
-        keyed.sort_by(|((limit, one), _), ((other_limit, other), _)| {
-            limit.cmp(other_limit).then(one.total_cmp(other))
-        });
-        rows = keyed.into_iter().map(|(_, row)| row).collect();
-    }
-    let best: Vec<Option<f64>> = (0..columns.len()).map(|at| best(columns[at], &rows, at)).collect();
-    let row = |(row, averages): (Row, Vec<Option<Average>>)| {
-        let cell = |(at, average): (usize, Option<Average>)| {
-            let is_best = !row.is_limit() && best[at].is_some() && best[at] == average.map(|it| it.value);
+    let best: Vec<Option<f64>> = columns.iter().enumerate().map(best).collect();
+    let cells = |(is_limit, _, row, averages): (bool, f64, _, Vec<Option<Average>>)| {
+        let cell = |(average, best): (Option<Average>, &Option<f64>)| {
+            let is_best = !is_limit && best.is_some() && *best == average.map(|it| it.value);
             Cell { is_best, ..Cell::of(average) }
         };
-        GridRow::new(row, &keys, averages.into_iter().enumerate().map(cell).collect())
+        (row, averages.into_iter().zip(&best).map(cell).collect())
     };
-    let grid = Grid {
-        caption: caption(comparison, columns),
-        of: "Scheme",
-        columns: columns.iter().map(heading).collect(),
-        rows: rows.into_iter().map(row).collect(),
-        keys,
+    let is_geometric = |column: &&Column| column.average == Kind::Geometric;
+    let (mut caption, mut geometric) = (String::new(), "");
+    if let Some((count, of)) = comparison.averages_over() {
+        let has_geometric = columns.iter().any(is_geometric);
+        let more = if has_geometric { "; geometric means where the column says so" } else { "" };
+        (caption, geometric) = (format!("Means over {count} {of}{more}"), "geometric");
+    }
+    let heading = |column: &&Column| {
+        let parts = [column.unit, if is_geometric(column) { geometric } else { "" }];
+        let unit: Vec<_> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+        (column.title, unit.join(", "))
     };
+    let grid = Grid::of_rows(comparison, caption, columns.iter().map(heading), rows.into_iter().map(cells));
     grid.without_one_count(comparison.is_over_seeds())
 }
 
-/// The best value of a column, where the schemes differ in it.
-fn best(column: &Column, rows: &[(Row, Vec<Option<Average>>)], at: usize) -> Option<f64> {
-    let values =
-        || rows.iter().filter(|(row, _)| !row.is_limit()).filter_map(|(_, all)| Some(all[at]?.value));
-    let by_badness = |one: &f64, other: &f64| column.badness(*one).total_cmp(&column.badness(*other));
-    let (best, worst) = (values().min_by(by_badness)?, values().max_by(by_badness)?);
+/// The best of the values in a column, where they differ.
+fn best(column: &Column, mut values: Vec<f64>) -> Option<f64> {
+    values.sort_by(|one, other| column.badness(*one).total_cmp(&column.badness(*other)));
+    let (best, worst) = (*values.first()?, *values.last()?);
     (best < worst || worst < best).then_some(best)
-}
-
-/// What the averages are; empty where nothing is averaged.
-fn caption(comparison: &Comparison, columns: &[&Column]) -> String {
-    let Some((count, of)) = comparison.averages_over() else { return String::new() };
-    let has_geometric = columns.iter().any(|column| column.measure.average == Kind::Geometric);
-    let geometric = if has_geometric { "; geometric means where the column says so" } else { "" };
-    format!("Means over {count} {of}{geometric}")
 }

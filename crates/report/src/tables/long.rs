@@ -1,6 +1,7 @@
 //! All time series, or all curves, of results as one table: a row a bin or a point, with what it is of.
 
 use crate::comparison::Comparison;
+use crate::tables::rows::written;
 use cellcc_experiment::Record;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -54,13 +55,10 @@ pub(crate) fn curves(records: &[Record]) -> String {
 
 /// Which run.
 fn of(run: &Record, comparison: &Comparison) -> String {
-    let scenario = &run.scenario;
-    let trace = comparison.traces.iter().find(|trace| trace.key == scenario.trace);
-    let trace = trace.map_or(&*scenario.trace, |trace| trace.name);
+    let (scenario, trace) = (&run.scenario, comparison.trace_name(run));
     let mut writer = csv::WriterBuilder::new().from_writer(Vec::new());
     writer
         .serialize((&run.id, &scenario.scheme, &scenario.variation, trace, scenario.seed, &run.driver))
         .expect("memory takes every row");
-    let bytes = writer.into_inner().expect("memory takes every row");
-    String::from_utf8_lossy(&bytes).trim_end().to_owned()
+    written(writer).trim_end().to_owned()
 }

@@ -5,11 +5,14 @@ pub const NONE: &str = "–";
 
 /// `value` with three significant digits and no exponent: `0.812`, `45.3`, `1230`.
 pub(crate) fn three_digits(value: f64) -> String {
-    match rounded(value) {
-        None => NONE.into(),
-        Some((0.0, _)) => "0".into(),
-        Some((rounded, decimals)) => format!("{rounded:.decimals$}"),
+    if !value.is_finite() {
+        return NONE.into();
     }
+    // Rounding first: 9.996 has one digit before the point, its three-digit form 10.0 has two.
+    let scientific = format!("{value:.2e}");
+    let decimals = (2 - exponent(&scientific)).clamp(0, 9) as usize;
+    let rounded: f64 = scientific.parse().unwrap_or(value);
+    if rounded == 0.0 { "0".into() } else { format!("{rounded:.decimals$}") }
 }
 
 /// A number without digits that say nothing: at most four behind the point.
@@ -29,30 +32,16 @@ fn outwards(value: f64, up: bool) -> String {
     if value == 0.0 || !value.is_finite() {
         return three_digits(value);
     }
-    let one = unit(value);
+    // What one in the third digit is worth; read as text it is the nearest number to the power of ten.
+    let one: f64 = format!("1e{}", exponent(&format!("{value:e}")) - 2).parse().unwrap_or(1.0);
     // Sums in another order differ by this share of a digit; a whole number stays one.
     const NOISE: f64 = 1e-9;
     let digits = if up { (value / one - NOISE).ceil() } else { (value / one + NOISE).floor() };
     three_digits(digits * one)
 }
 
-/// What one in the third significant digit is worth.
-fn unit(value: f64) -> f64 {
-    let scientific = format!("{value:e}");
-    let exponent: i32 = scientific.split_once('e').and_then(|(_, it)| it.parse().ok()).unwrap_or(0);
-    format!("1e{}", exponent - 2).parse().unwrap_or(1.0)
-}
-
-/// Rounded to three significant digits, and how many of them stand behind the point.
-fn rounded(value: f64) -> Option<(f64, usize)> {
-    if !value.is_finite() {
-        return None;
-    }
-    // Rounding first: 9.996 has one digit before the point, its three-digit form 10.0 has two.
-    let scientific = format!("{value:.2e}");
-    let (_, exponent) = scientific.split_once('e')?;
-    let exponent: i32 = exponent.parse().ok()?;
-    Some((scientific.parse().ok()?, (2 - exponent).clamp(0, 9) as usize))
+fn exponent(scientific: &str) -> i32 {
+    scientific.split_once('e').and_then(|(_, exponent)| exponent.parse().ok()).unwrap_or(0)
 }
 
 #[cfg(test)]

@@ -1,11 +1,11 @@
 //! The summary for people: a terminal's table, or Markdown.
 
 use crate::TableOptions;
-use crate::comparison::{Comparison, Row};
+use crate::comparison::{Comparison, Row, Trace};
 use crate::flows;
 use crate::relative::{self, HeldAgainst, Relative};
-use crate::tables::column::{COLUMNS, Column, POWER, RTT_MEAN, columns};
-use crate::tables::grid::{self, Below, Grid};
+use crate::tables::column::{COLUMNS, Column, POWER, QUEUEING_P95, RTT_MEAN, columns};
+use crate::tables::grid::{self, Below, Cell, Grid, GridRow};
 use crate::tables::number::{NONE, three_digits};
 use crate::tables::wrap::{longest_part, wrap_name, wrap_text};
 use cellcc_experiment::{Offset, Record};
@@ -15,16 +15,10 @@ use comfy_table::{
     CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle, Width, presets,
 };
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
+use std::ops::Range;
 
 /// With more traces than this, only averages are printed; a single trace is its own average.
 const MOST_TRACES: usize = 12;
-
-/// Characters of a trace's name; a longer one wraps.
-const LONGEST_TRACE: usize = 30;
-
-/// Characters of `0.0123, 0.0123`, a wide pair of numbers.
-const WIDEST_PAIR: usize = 14;
 
 /// Spaces beside a name.
 const NAME_PADDING: usize = 2;
@@ -65,36 +59,20 @@ pub(crate) fn summary(
         footnotes.insert(0, relative::NOTE.into());
     }
     footnotes.splice(0..0, changes);
-    let mut text = match (headline(&comparison), style) {
-        (None, _) => String::new(),
-        (Some(sentence), Style::Terminal(width)) => wrap_text(&sentence, width) + "\n",
-        (Some(sentence), Style::Markdown) => escape_markdown(&sentence) + "\n",
-    };
     let fidelity = relative::fidelity(&comparison);
-    for grid in with_intervals().chain(&fidelity) {
-        if !text.is_empty() {
-            text.push('\n');
-        }
-        if !grid.caption.is_empty() {
-            let _ = writeln!(text, "{}\n", heading(&grid.caption, style));
-        }
-        text.push_str(&drawn(grid, style));
-    }
-    if (2..=MOST_TRACES).contains(&comparison.traces.len()) && fits_by_trace(&comparison, style) {
-        let got = comparison.gets().axis().to_lowercase().replace(", mbit/s", " in Mbit/s");
-        let title = heading(&format!("By trace: {got}, p95 queueing delay in ms"), style);
-        let _ = write!(text, "\n{title}\n\n{}", by_trace(&comparison, style));
+    let by_trace = by_trace(&comparison, style);
+    let (heading, item) = if style == Style::Markdown { ("### ", "- ") } else { ("", "") };
+    let headline = headline(&comparison).map(|sentence| said(&sentence, style) + "\n");
+    let mut parts: Vec<String> = headline.into_iter().collect();
+    for grid in with_intervals().chain(&fidelity).chain(&by_trace) {
+        let caption = format!("{heading}{}\n\n", said(&grid.caption, style));
+        let caption = if grid.caption.is_empty() { String::new() } else { caption };
+        parts.push(caption + &drawn(grid, style));
     }
     if !footnotes.is_empty() {
-        text.push('\n');
+        parts.push(footnotes.iter().map(|note| format!("{item}{}\n", said(note, style))).collect());
     }
-    for note in footnotes {
-        let _ = match style {
-            Style::Terminal(width) => writeln!(text, "{}", wrap_text(&note, width)),
-            Style::Markdown => writeln!(text, "- {}", escape_markdown(&note)),
-        };
-    }
-    highlighted(&text, options.highlights)
+    highlighted(&parts.join("\n"), options.highlights)
 }
 
 /// The text with its marks as a terminal's bold and faint letters, or without them.
@@ -135,10 +113,7 @@ pub(crate) fn footnotes<'a>(
         ));
     }
     notes.extend(
-        COLUMNS
-            .iter()
-            .filter(|column| column.is_usual())
-            .flat_map(|column| comparison.left_out_of(column.title, column.measure)),
+        COLUMNS.iter().filter(|column| column.is_usual()).flat_map(|column| comparison.left_out_of(column)),
     );
     notes.extend(comparison.notes());
     notes
@@ -146,8 +121,8 @@ pub(crate) fn footnotes<'a>(
 
 /// What of the runs is left out, the shortest and the longest.
 fn warm_up_note(comparison: &Comparison) -> Option<String> {
-    let runs = comparison.rows.iter().flat_map(|&row| comparison.runs_of(row));
-    let spans: BTreeSet<Span> = runs.map(|run| run.scenario.warm_up).filter(|span| !span.is_zero()).collect();
+    let spans = comparison.all_runs().map(|run| run.scenario.warm_up).filter(|span| !span.is_zero());
+    let spans: BTreeSet<Span> = spans.collect();
     let (first, last) = (spans.first()?, spans.last()?);
     let length = if first == last { first.to_string() } else { format!("{first} to {last}") };
     Some(format!("The first {length} of each run are left out of all numbers, as the warm-up."))
@@ -158,8 +133,7 @@ fn no_spread(comparison: &Comparison) -> &'static str {
     if !comparison.is_over_seeds() {
         return "every trace gave the same";
     }
-    let runs = comparison.rows.iter().flat_map(|&row| comparison.runs_of(row));
-    if runs.map(|run| run.scenario.offset).any(|offset| offset == Offset::Random) {
+    if comparison.all_runs().any(|run| run.scenario.offset == Offset::Random) {
         return "every seed gave the same";
     }
     "every seed gave the same, since nothing in these runs is random; with --offset random the seed draws where in the trace \
@@ -191,29 +165,31 @@ fn is_number(text: &str) -> bool {
 /// A table as text; in a terminal as several, each with a like number of columns, where they do not fit into one.
 pub(crate) fn drawn(grid: &Grid, style: Style) -> String {
     let Style::Terminal(width) = style else { return drawn_part(grid, 0..grid.columns.len(), None, style) };
+    let parts = split(grid, width).into_iter();
+    let parts = parts.map(|(columns, room)| drawn_part(grid, columns, Some(room), style));
+    parts.collect::<Vec<_>>().join("\n")
+}
+
+/// The columns of each table that a terminal has room for, and the room that they leave for names.
+fn split(grid: &Grid, width: usize) -> Vec<(Range<usize>, usize)> {
     let of_key = |key: usize| {
-        let values = grid.rows.iter().filter_map(|row| row.values.get(key)).chain([&grid.keys[key]]);
-        values.map(|text| text.chars().count()).max().unwrap_or(0) + 2
+        let texts = grid.rows.iter().map(|row| &row.of[key]).chain([&grid.of[key]]);
+        texts.map(|text| text.chars().count()).max().unwrap_or(0) + 2
     };
-    let width = width.saturating_sub(NAME_PADDING + (0..grid.keys.len()).map(of_key).sum::<usize>());
-    let least_name =
-        grid.rows.iter().map(|row| longest_part(&row.name)).max().unwrap_or(0).max(grid.of.len());
+    let width = width.saturating_sub(NAME_PADDING + (1..grid.of.len()).map(of_key).sum::<usize>());
+    let names = grid.rows.iter().map(|row| longest_part(&row.of[0]));
+    let least_name = names.max().unwrap_or(0).max(grid.of[0].len());
     let widths: Vec<usize> = (0..grid.columns.len()).map(|column| width_of(grid, column)).collect();
     let count = widths.len().max(1);
     let fits =
         |size: &usize| widths.chunks(*size).all(|part| least_name + part.iter().sum::<usize>() <= width);
     // As many tables as it takes, then as even as they can be.
     let size = (1..=count).map(|tables| count.div_ceil(tables)).find(fits).unwrap_or(1);
-    let mut text = String::new();
-    for from in (0..count).step_by(size) {
-        let to = (from + size).min(widths.len());
-        if !text.is_empty() {
-            text.push('\n');
-        }
-        let room = width.saturating_sub(widths[from..to].iter().sum());
-        text.push_str(&drawn_part(grid, from..to, Some(room), style));
-    }
-    text
+    let part = |from: usize| {
+        let columns = from..(from + size).min(widths.len());
+        (columns.clone(), width.saturating_sub(widths[columns].iter().sum()))
+    };
+    (0..count).step_by(size).map(part).collect()
 }
 
 /// Columns of text that a column of a terminal's table takes, with the space on either side of it.
@@ -227,23 +203,17 @@ fn width_of(grid: &Grid, column: usize) -> usize {
     lines.chain(cells).max().unwrap_or(0) + 2
 }
 
-fn drawn_part(
-    grid: &Grid,
-    columns: std::ops::Range<usize>,
-    room_for_names: Option<usize>,
-    style: Style,
-) -> String {
+fn drawn_part(grid: &Grid, columns: Range<usize>, room_for_names: Option<usize>, style: Style) -> String {
     let mut table = new_table(style);
     let titles = grid.columns[columns.clone()].iter().map(|(title, unit)| match (unit.as_str(), style) {
-        ("", _) => (*title).to_owned(),
+        ("", _) => cell(title, style),
         (unit, Style::Terminal(_)) => format!("{title}\n{}", unit.replace(", ", "\n")),
         (unit, Style::Markdown) => format!("{title}, {unit}"),
     });
-    table.set_header(
-        std::iter::once(grid.of.to_owned()).chain(grid.keys.iter().map(|key| cell(key, style))).chain(titles),
-    );
+    table.set_header(grid.of.iter().map(|title| cell(title, style)).chain(titles));
     for row in &grid.rows {
-        let name = room_for_names.map_or_else(|| cell(&row.name, style), |room| wrap_name(&row.name, room));
+        let name = room_for_names.map(|room| wrap_name(&row.of[0], room));
+        let name = name.unwrap_or_else(|| cell(&row.of[0], style));
         let cells = row.cells[columns.clone()].iter().map(|value| {
             let best =
                 if value.is_best { format!("{BEST}{}{PLAIN}", value.value) } else { value.value.clone() };
@@ -253,51 +223,44 @@ fn drawn_part(
                 (Some(below), Style::Markdown) => format!("{best} ({})", below.text()),
             }
         });
-        table.add_row(
-            std::iter::once(name).chain(row.values.iter().map(|value| cell(value, style))).chain(cells),
-        );
+        let keys = row.of[1..].iter().map(|value| cell(value, style));
+        table.add_row(std::iter::once(name).chain(keys).chain(cells));
     }
     // Behind the name stand the varied conditions.
-    let is_key_of_numbers = |key: usize| grid.rows.iter().all(|row| is_number(&row.values[key]));
-    finish(table, style, |at| at > grid.keys.len() || is_key_of_numbers(at - 1))
+    let is_key_of_numbers = |key: usize| grid.rows.iter().all(|row| is_number(&row.of[key]));
+    finish(table, style, |at| at >= grid.of.len() || is_key_of_numbers(at))
 }
 
-/// Traces as rows and schemes as columns.
-fn by_trace(comparison: &Comparison, style: Style) -> String {
-    let value = |row: Row, trace, quantity| {
-        comparison.mean_on_trace(row, trace, quantity).map_or(NONE.into(), three_digits)
+/// What schemes get and how long it takes, traces as rows and schemes as columns; none where that has no room: the report has it.
+fn by_trace(comparison: &Comparison, style: Style) -> Option<Grid> {
+    let value = |row: Row, trace: Trace, column: &Column| {
+        comparison.mean_on_trace(row, trace, column.quantity).map_or(NONE.into(), three_digits)
     };
-    let got = comparison.gets().measure.quantity;
-    let mut table = new_table(style);
-    table.set_header(
-        std::iter::once("Trace".to_owned())
-            .chain(comparison.rows.iter().map(|row| cell(&row.label(), style))),
-    );
-    for &trace in &comparison.traces {
-        let cells = comparison.rows.iter().map(|&row| {
-            let delay = value(row, trace, |run| run.total.queueing_delay_p95_ms);
-            format!("{}, {delay}", value(row, trace, got))
-        });
-        table.add_row(std::iter::once(cell(trace.name, style)).chain(cells));
-    }
-    finish(table, style, |_| true)
-}
-
-/// Whether there is a table with a row a trace and a column a row; the report has the others.
-fn fits_by_trace(comparison: &Comparison, style: Style) -> bool {
-    let Style::Terminal(width) = style else { return comparison.rows.len() <= MOST_TRACES };
-    let length = |text: &str| text.chars().count();
-    let longest = comparison.traces.iter().map(|trace| length(trace.name)).max().unwrap_or(0);
-    let column = |row: &Row| length(&row.label()).max(WIDEST_PAIR) + 2;
-    longest.min(LONGEST_TRACE) + 2 + comparison.rows.iter().map(column).sum::<usize>() <= width
+    let got = comparison.gets();
+    let of_trace = |&trace: &Trace| {
+        let pair =
+            |&row: &Row| format!("{}, {}", value(row, trace, got), value(row, trace, &COLUMNS[QUEUEING_P95]));
+        GridRow::named(trace.name.into(), comparison.rows.iter().map(pair).map(Cell::text).collect())
+    };
+    let title = got.axis().to_lowercase().replace(", mbit/s", " in Mbit/s");
+    let grid = Grid {
+        caption: format!("By trace: {title}, p95 queueing delay in ms"),
+        of: vec!["Trace".into()],
+        columns: comparison.rows.iter().map(|row| (row.label(), String::new())).collect(),
+        rows: comparison.traces.iter().map(of_trace).collect(),
+    };
+    let has_room = match style {
+        Style::Terminal(width) => split(&grid, width).len() == 1,
+        Style::Markdown => comparison.rows.len() <= MOST_TRACES,
+    };
+    (has_room && (2..=MOST_TRACES).contains(&comparison.traces.len())).then_some(grid)
 }
 
 /// In one sentence, which scheme carries the most, and which has the most power, where the schemes are several.
 pub(crate) fn headline(comparison: &Comparison) -> Option<String> {
-    let rows = || comparison.rows.iter().copied().filter(|row| !row.is_limit());
-    let value = |row: Row, column: &Column| Some(comparison.average(row, column.measure)?.value);
+    let value = |row: Row, column: &Column| Some(comparison.average(row, column)?.value);
     let best = |column: &Column| {
-        let known = rows().filter_map(|row| Some((row, value(row, column)?)));
+        let known = comparison.schemes().filter_map(|row| Some((row, value(row, column)?)));
         known.max_by(|(_, one), (_, other)| one.total_cmp(other)).map(|(row, _)| row)
     };
     let gets = comparison.gets();
@@ -306,15 +269,16 @@ pub(crate) fn headline(comparison: &Comparison) -> Option<String> {
             share if gets.unit.is_empty() => format!("{} % of the link", three_digits(share * 100.0)),
             rate => format!("{} {}", three_digits(rate), gets.unit),
         };
-        Some(format!("{carries} at a mean RTT of {} ms", three_digits(value(row, &COLUMNS[RTT_MEAN])?)))
+        let (name, rtt) = (row.label(), three_digits(value(row, &COLUMNS[RTT_MEAN])?));
+        Some(format!("{name}, {carries} at a mean RTT of {rtt} ms"))
     };
     let (powerful, fast) = (best(&COLUMNS[POWER])?, best(gets)?);
-    rows().nth(1)?;
-    let most = format!("Most power: {}, {}.", powerful.label(), words(powerful)?);
+    comparison.schemes().nth(1)?;
+    let most = format!("Most power: {}.", words(powerful)?);
     if powerful == fast {
         return Some(format!("{most} It carries the most, too."));
     }
-    Some(format!("{most} Most throughput: {}, {}.", fast.label(), words(fast)?))
+    Some(format!("{most} Most throughput: {}.", words(fast)?))
 }
 
 fn new_table(style: Style) -> Table {
@@ -349,10 +313,11 @@ fn finish(mut table: Table, style: Style, is_number: impl Fn(usize) -> bool) -> 
     text
 }
 
-fn heading(text: &str, style: Style) -> String {
+/// A sentence, or several.
+fn said(text: &str, style: Style) -> String {
     match style {
         Style::Terminal(width) => wrap_text(text, width),
-        Style::Markdown => format!("### {}", escape_markdown(text)),
+        Style::Markdown => escape_markdown(text),
     }
 }
 
@@ -365,16 +330,7 @@ fn cell(name: &str, style: Style) -> String {
 }
 
 fn escape_markdown(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '\n' | '\r' => escaped.push(' '),
-            '|' | '<' | '>' | '*' | '_' | '`' | '[' | ']' | '\\' => {
-                escaped.push('\\');
-                escaped.push(c);
-            }
-            _ => escaped.push(c),
-        }
-    }
-    escaped
+    const SPECIAL: [char; 9] = ['|', '<', '>', '*', '_', '`', '[', ']', '\\'];
+    let lines = text.replace(['\n', '\r'], " ");
+    lines.chars().flat_map(|c| SPECIAL.contains(&c).then_some('\\').into_iter().chain([c])).collect()
 }

@@ -23,8 +23,11 @@ fn chromium() -> Option<&'static str> {
     })
 }
 
+/// As high as any page: a chart far from the window is not drawn.
+const HIGH: u32 = 12_000;
+
 /// The page as Chromium has it after its scripts ran.
-fn open(chromium: &str, page: &Path, width: u32, link: &str) -> String {
+fn open(chromium: &str, page: &Path, [width, height]: [u32; 2], link: &str) -> String {
     let profile = tempfile::tempdir().unwrap();
     let output = Command::new(chromium)
         .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run"])
@@ -35,8 +38,7 @@ fn open(chromium: &str, page: &Path, width: u32, link: &str) -> String {
             "--disable-background-networking",
         ])
         .arg(format!("--user-data-dir={}", profile.path().display()))
-        // As high as the page: a chart far from the window is not drawn.
-        .arg(format!("--window-size={width},12000"))
+        .arg(format!("--window-size={width},{height}"))
         .args(["--virtual-time-budget=5000", "--dump-dom"])
         .arg(format!("file://{}{link}", page.display()))
         .output()
@@ -56,6 +58,11 @@ fn check_link(records: &[Record], script: &str, width: u32, link: &str) {
 
 /// The same of these files in a folder.
 fn check_files(files: &[(&str, String)], script: &str, width: u32, link: &str) {
+    check_window(files, script, [width, HIGH], link);
+}
+
+/// The same in a window of this width and height. The script begins when the page has been shown and drawn.
+fn check_window(files: &[(&str, String)], script: &str, window: [u32; 2], link: &str) {
     let Some(chromium) = chromium() else {
         return skip("chromium is not installed (apt-get install chromium)");
     };
@@ -66,8 +73,9 @@ fn check_files(files: &[(&str, String)], script: &str, width: u32, link: &str) {
     let file = folder.path().join("report.html");
     let page = std::fs::read_to_string(&file).unwrap().replacen("<style>", &format!("{COLLECT}<style>"), 1);
     let (page, end) = page.rsplit_once("</body>").unwrap();
+    let script = format!("setTimeout(() => {{{script}\n}}, 500);");
     std::fs::write(&file, format!("{page}<script>{script}</script></body>{end}")).unwrap();
-    let dom = open(chromium, &file, width, link);
+    let dom = open(chromium, &file, window, link);
     let result = dom.split_once("data-selftest=\"").and_then(|(_, rest)| rest.split_once('"'));
     assert_eq!(result.map(|(result, _)| result), Some("passed"), "{} characters of page", dom.len());
 }
@@ -147,6 +155,38 @@ fn a_page_of_twenty_schemes_on_sixty_traces_has_all_series_and_takes_3_mb_at_mos
         check_files(&whole, include_str!("large.js"), width, "#series=007-driving");
     }
     check_files(&whole[..1], include_str!("alone.js"), 1400, "#series=007-driving");
+    check_window(&whole, include_str!("lazy.js"), [1400, 900], "");
+}
+
+/// It had no figures there: a frame has no address of its own to write what is chosen to.
+#[test]
+fn a_notebook_shows_the_figures_in_a_frame() {
+    let records = fabricated::records(&["limit", "cubic", "bbr"], &["walk"], &[1], Span::from_secs(5));
+    let page = html("A report", &records, None).replace('&', "&amp;").replace('"', "&quot;");
+    let frame = format!(
+        "<head><style></style></head><body><iframe srcdoc=\"{page}\" style=\"width:100%;height:9000px\"></iframe></body>"
+    );
+    let script = "const { contentDocument } = document.querySelector('iframe');
+        const drawn = contentDocument.querySelectorAll('[data-slot] .chart svg').length;
+        document.body.dataset.selftest = drawn > 3 ? 'passed' : `${drawn} figures`;";
+    check_files(&[("report.html", frame)], script, 1400, "");
+}
+
+/// As `cellcc view` serves it.
+#[test]
+fn a_live_page_is_read_again_when_there_is_more_and_shows_what_was_chosen() {
+    let records =
+        fabricated::records(&["limit", "cubic", "bbr"], &["walk", "drive"], &[1], Span::from_secs(5));
+    let files = Report::new("A report", &records, "").live_files("5 of 9 runs are finished");
+    // The page says how many runs it shows. At the first question there are more; read again, it has all.
+    let progress = "{
+        const [{ type }] = performance.getEntriesByType('navigation');
+        cellccPart({ progress: { words: `${type === 'reload' ? 5 : 6} of 9 runs are finished` } });
+    }";
+    let mut files: Vec<_> = files.into_iter().map(|file| (file.name, file.content)).collect();
+    files.push(("progress.js".into(), progress.into()));
+    let files: Vec<_> = files.iter().map(|(name, content)| (name.as_str(), content.clone())).collect();
+    check_files(&files, include_str!("live.js"), 1400, "#only=bbr");
 }
 
 #[test]

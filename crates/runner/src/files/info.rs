@@ -116,7 +116,7 @@ impl RunInfo {
 
     /// `run-info.js`: the report's foot, for all that must not be in `report.html`, which is the same on every machine. A page that is
     /// opened from a disk may not read files, but may load scripts of the same folder.
-    fn script(&self) -> String {
+    pub fn script(&self) -> String {
         let Self { started, command, host, jobs, wall_time_s, .. } = self;
         let info = serde_json::json!({
             "started": started, "command": command, "host": host, "jobs": jobs, "wall_time_s": wall_time_s,

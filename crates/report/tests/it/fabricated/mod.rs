@@ -60,6 +60,17 @@ pub(crate) fn varied(schemes: &[&str], traces: &[&str], queues: &[&str]) -> Vec<
     queues.iter().enumerate().flat_map(one).collect()
 }
 
+/// The same under each of five values of `path.rtt`, too.
+#[allow(dead_code, reason = "not every test that shares this file varies two conditions")]
+pub(crate) fn varied_twice(schemes: &[&str], traces: &[&str], queues: &[&str]) -> Vec<Record> {
+    let with = |rtt: &str| {
+        let mut records = varied(schemes, traces, queues);
+        records.iter_mut().for_each(|record| record.scenario.variation += &format!(", path.rtt={rtt}"));
+        records
+    };
+    ["20ms", "40ms", "60ms", "80ms", "100ms"].into_iter().flat_map(with).collect()
+}
+
 /// Adds to every run of `scheme` a curve that rises in the course of time, once a second.
 #[allow(dead_code, reason = "not every test that shares this file shows curves")]
 pub(crate) fn add_curves(records: &mut [Record], scheme: &str, seconds: u32) {
