@@ -14,7 +14,7 @@ command := -p cellcc-cli --features kernel
 simulator := --release $(locked) -p cellcc-measure --no-default-features --bin simulator
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-cluster wheel fresh-machine faults bench bench-python bench-emulator bench-quic bench-quic-virtual bench-instructions packet-instructions bench-kernel bench-netassist netassist-tree fuzz soak soak-netassist soak-kernel kernel-objects lint docs docs-check clean
+.PHONY: help demo test test-fast test-cluster wheel fresh-machine faults bench bench-python bench-emulator bench-quic bench-quic-virtual bench-instructions packet-instructions bench-kernel bench-netassist netassist-tree fuzz soak soak-netassist soak-kernel kernel-objects lint docs docs-check site report-picture clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r target text; do \
@@ -129,6 +129,18 @@ lint: ## Check formatting, and compile with warnings as errors
 docs: ## Build the API documentation, warnings as errors
 	@tools/setup build
 	RUSTDOCFLAGS="-D warnings" $(run) cargo doc --workspace --no-deps --features cellcc-cli/kernel $(locked)
+
+site: docs ## Build the documentation site into target/site/, readable without a network, and check its links; CLAIMS=FILE adds the claims.html of a `cellcc reproduce`
+	@tools/setup site
+	$(run) cargo build $(locked) -p cellcc-cli --no-default-features
+	@tools/site/build.py $(if $(CLAIMS),--claims "$(CLAIMS)")
+
+report-picture: ## Take README's picture of the report again, docs/figures/report.png, with chromium
+	@tools/setup demo
+	rm -rf target/picture
+	$(run) cargo run $(locked) -p cellcc-cli --no-default-features -- compare --quiet --out target/picture
+	chromium --headless --no-sandbox --hide-scrollbars --window-size=1000,1440 --virtual-time-budget=5000 \
+		--screenshot=docs/figures/report.png "file://$(CURDIR)/target/picture/report.html"
 
 docs-check: ## Judge every claim of the papers and check every table of the documentation; needs CELLCC_TRACES, an hour
 	@tools/setup build

@@ -159,7 +159,7 @@ mod tests {
     #[test]
     fn the_quick_start_is_a_scenario() {
         let Request { file, .. } = Request::quick_start(&Table::new()).unwrap();
-        assert_eq!((file.schemes.len(), file.traces.len()), (4, 5));
+        assert_eq!((file.schemes.len(), file.traces.len()), (7, 5));
         assert!(!file.title.is_empty() && file.offset == Offset::Fixed);
     }
 

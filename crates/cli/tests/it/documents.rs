@@ -24,11 +24,17 @@ fn files(folder: &Path, endings: &[&str], found: &mut Vec<PathBuf>) {
     }
 }
 
+/// What the links of a document name, as paths from its folder; addresses and places within it are left out.
+fn links(text: &str) -> impl Iterator<Item = &str> {
+    let named = text.split("](").skip(1).filter_map(|rest| rest.split([')', '#', ' ']).next());
+    named.filter(|link| !link.is_empty() && !link.contains("://") && !link.contains('`'))
+}
+
 /// The documents that speak of the present, with their texts. The CHANGELOG speaks of the past.
 fn documents() -> Vec<(PathBuf, String)> {
     let root = Path::new(ROOT);
     let mut paths: Vec<_> =
-        ["README.md", "CONTRIBUTING.md", "SECURITY.md"].into_iter().map(|name| root.join(name)).collect();
+        ["README.md", "CONTRIBUTING.md", "SECURITY.md", "ARTIFACT.md"].into_iter().map(|name| root.join(name)).collect();
     files(&root.join("docs"), &["md"], &mut paths);
     files(&root.join("scenarios"), &["md"], &mut paths);
     let texts = paths.iter().map(|path| fs::read_to_string(path).expect("a document")).collect::<Vec<_>>();
@@ -55,8 +61,6 @@ fn every_file_that_a_document_names_exists() {
     let mut checked = 0;
     for (document, text) in documents() {
         let folder = document.parent().expect("a document is in a folder");
-        let links = text.split("](").skip(1).filter_map(|rest| rest.split([')', '#', ' ']).next());
-        let links = links.filter(|link| !link.is_empty() && !link.contains("://") && !link.contains('`'));
         let rooms = ["crates/", "docs/", "scenarios/", "tools/", "python/", "examples/", "fuzz/"];
         let named = code(&text).into_iter().flat_map(|code| {
             code.split_whitespace()
@@ -69,7 +73,7 @@ fn every_file_that_a_document_names_exists() {
                 && word.chars().all(is_path)
                 && !word.contains("NAME")
         });
-        for path in links.map(|link| folder.join(link)).chain(named.map(|word| root.join(word))) {
+        for path in links(&text).map(|link| folder.join(link)).chain(named.map(|word| root.join(word))) {
             checked += 1;
             if !path.exists() {
                 missing.push(format!("{} names {}", document.display(), path.display()));
@@ -78,6 +82,30 @@ fn every_file_that_a_document_names_exists() {
     }
     assert!(checked > 300, "{checked} names of files were found");
     assert!(missing.is_empty(), "{}", missing.join("\n"));
+}
+
+/// The documentation site takes its chapters from these links.
+#[test]
+fn every_page_of_the_documentation_is_reached_from_its_index() {
+    let docs = fs::canonicalize(Path::new(ROOT).join("docs")).expect("the documentation");
+    let mut reached = vec![docs.join("README.md")];
+    let mut next = 0;
+    while next < reached.len() {
+        let page = reached[next].clone();
+        next += 1;
+        let text = fs::read_to_string(&page).expect("a page");
+        let folder = page.parent().expect("a page is in a folder");
+        for link in links(&text).filter(|link| link.ends_with(".md")) {
+            let Ok(named) = fs::canonicalize(folder.join(link)) else { continue };
+            if named.starts_with(&docs) && !reached.contains(&named) {
+                reached.push(named);
+            }
+        }
+    }
+    let mut pages = Vec::new();
+    files(&docs, &["md"], &mut pages);
+    let alone: Vec<_> = pages.iter().filter(|page| !reached.contains(page)).collect();
+    assert!(pages.len() > 100 && alone.is_empty(), "no page leads to {alone:?}");
 }
 
 /// The helps of cellcc's commands, each asked for once.
