@@ -47,7 +47,7 @@ impl Startup {
 
 impl Bbr3 {
     /// Draft section 5.3.1.
-    pub(super) fn update_startup(&mut self, ack: &Ack<'_>, step: &Step) {
+    pub(super) fn update_startup(&mut self, step: &Step) {
         let common = &mut self.model.common;
         if let Some(rate) = step.rate.filter(|_| !step.app_limited) {
             if step.round_start {
