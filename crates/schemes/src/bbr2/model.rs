@@ -117,6 +117,12 @@ impl Model {
         self.cycle.is_time_to_probe(now, target)
     }
 
+    /// The long-term bound has left no room for a packet. The window is at most the bound, so that after an acknowledgement there
+    /// always is room; Linux adds what will leave next (`bbr_packets_in_net_at_edt`).
+    pub(crate) fn is_at_bound(&self, ack: &Ack<'_>) -> bool {
+        self.bounds.inflight_hi.is_some_and(|bound| ack.inflight_before + self.common.packet_size > bound)
+    }
+
     /// Down has drained the queue; `inflight`: what fills the pipe (`BBRCheckTimeToCruise`).
     pub(crate) fn is_drained(&self, inflight: Bytes, full_pipe: Bytes) -> bool {
         inflight <= self.bounds.with_headroom(self.common.min_window()) && inflight <= full_pipe

@@ -32,8 +32,7 @@ impl Bbr2 {
     }
 
     fn is_probe_over(&self, ack: &Ack<'_>) -> bool {
-        let at_bound = self.model.bounds.inflight_hi.is_some_and(|bound| ack.inflight >= bound);
-        if self.gains.stops_at_bound && self.model.cycle.was_too_high() && at_bound {
+        if self.gains.stops_at_bound && self.model.cycle.was_too_high() && self.model.is_at_bound(ack) {
             return true;
         }
         let min_rtt = self.model.min_rtt.get().unwrap_or(Span::ZERO);

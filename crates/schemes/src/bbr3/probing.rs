@@ -61,9 +61,8 @@ impl Bbr3 {
     /// says nothing of that.
     fn update_up(&mut self, ack: &Ack<'_>, step: &Step) {
         let bound = self.model.bounds.inflight_hi;
-        let at_bound = bound.is_some_and(|bound| ack.inflight >= bound);
         let held_back = ack.cwnd_limited && bound.is_some_and(|bound| self.model.common.window >= bound);
-        if self.model.cycle.was_too_high() && at_bound {
+        if self.model.cycle.was_too_high() && self.model.is_at_bound(ack) {
             self.was_cautious = true;
         } else if held_back {
             self.model.common.full_pipe.reset(step.rate.unwrap_or(Rate::ZERO));

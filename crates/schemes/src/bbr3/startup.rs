@@ -27,6 +27,15 @@ impl Startup {
         self.rounds += 1;
     }
 
+    fn begin_drain(&mut self) {
+        self.drain_began = self.rounds;
+    }
+
+    /// Drain has lasted for three rounds, hence a fourth has begun.
+    fn has_drained_for_long(&self) -> bool {
+        self.rounds > self.drain_began + DRAIN_ROUNDS
+    }
+
     /// Lost packets, oldest first.
     pub(super) fn on_lost(&mut self, packets: &[Packet]) {
         for packet in packets {
@@ -68,16 +77,46 @@ impl Bbr3 {
         let in_startup = matches!(self.model.common.state, State::Startup);
         if in_startup && self.model.common.full_pipe.is_reached() {
             self.model.common.state = State::Drain;
-            self.startup.drain_began = self.startup.rounds;
+            self.startup.begin_drain();
         }
     }
 
     /// Draft section 5.3.2.
     pub(super) fn update_drain(&mut self, ack: &Ack<'_>) {
-        let too_long =
-            self.constants.drain_has_limit && self.startup.rounds > self.startup.drain_began + DRAIN_ROUNDS;
+        let too_long = self.constants.drain_has_limit && self.startup.has_drained_for_long();
         if matches!(self.model.common.state, State::Drain) && (ack.inflight <= self.full_pipe() || too_long) {
             self.model.start_down(ack.now);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The draft's case 4.
+    #[test]
+    fn drain_is_too_long_with_its_fourth_round() {
+        let mut startup = Startup::default();
+        (0..7).for_each(|_| startup.on_round());
+        startup.begin_drain();
+        for too_long in [false, false, false, true] {
+            startup.on_round();
+            assert_eq!(startup.has_drained_for_long(), too_long);
+        }
+    }
+
+    #[test]
+    fn six_ranges_in_a_round_that_was_all_in_recovery_end_startup_and_packets_in_a_row_are_one() {
+        let lost = |numbers: &[u64]| -> Vec<Packet> {
+            numbers.iter().map(|&number| Packet { number, ..Packet::default() }).collect()
+        };
+        let mut startup = Startup::default();
+        assert!(!startup.end_round(true), "in recovery from now on");
+        startup.on_lost(&lost(&[10, 11, 12, 20, 30, 40, 50]));
+        startup.on_lost(&lost(&[51, 52]));
+        assert!(!startup.end_round(true), "five ranges");
+        startup.on_lost(&lost(&[60, 70, 80, 90, 100, 110]));
+        assert!(startup.end_round(true));
     }
 }
