@@ -167,7 +167,7 @@ impl Controller for Bbr2 {
         self.model.common.on_ack(ack);
         let Some(step) = self.update_model(ack) else { return };
         let (bandwidth, window) = (self.model.bw(), self.model.common.window);
-        self.model.common.aggregation.update(ack.now, step.round_start, ack.bytes, bandwidth, window);
+        self.model.common.aggregation.update(ack.now, ack.round_start, ack.bytes, bandwidth, window);
         self.update_startup(ack, &step);
         self.update_cycle(ack, &step);
         self.model.update_probe_rtt(ack);
