@@ -22,7 +22,10 @@ impl Bbr2 {
                 self.model.cycle.cruise()
             }
             Phase::Cruise if self.model.is_time_to_probe(ack.now) => self.model.start_refill(),
-            Phase::Refill if step.round_start => self.model.start_up(ack.now),
+            Phase::Refill if step.round_start => {
+                self.model.cycle.end_probe();
+                self.model.start_up(ack.now);
+            }
             Phase::Up if self.is_probe_over(ack) => {
                 self.model.cycle.end_probe();
                 self.model.start_down(ack.now);
