@@ -18,17 +18,26 @@ pub struct Stages {
 /// Where the Scenario asks for something that the emulator cannot do.
 pub fn stages(scenario: &Scenario, capacities: &Capacities) -> Result<Stages, ResolveError> {
     let links = PathLinks::new(scenario, capacities)?;
-    let PathLinks { mut forward, forward_seed: seed, reordering, .. } = links;
+    let PathLinks { mut forward, forward_seed: seed, policer, reordering, .. } = links;
     let down = match links.scheduler {
-        None => Stage::Link(LinkStage { config: forward.swap_remove(0), seed, reordering, log: None }),
-        Some(_) if reordering.is_some() => {
+        None => {
+            Stage::Link(LinkStage { config: forward.swap_remove(0), seed, policer, reordering, log: None })
+        }
+        Some(_) if reordering.is_some() || policer.is_some() => {
             return Err(ResolveError(
-                "the emulator does not reorder packets behind a cell; leave out path.reordered or the cell"
+                "the emulator has no policer before a cell and does not reorder packets behind it; leave out path.policer and \
+                 path.reordered, or the cell"
                     .into(),
             ));
         }
         Some(scheduler) => Stage::Cell(CellStage { users: forward, scheduler, seed }),
     };
-    let up = LinkStage { config: links.reverse, seed: links.reverse_seed, reordering: None, log: None };
+    let up = LinkStage {
+        config: links.reverse,
+        seed: links.reverse_seed,
+        policer: None,
+        reordering: None,
+        log: None,
+    };
     Ok(Stages { up: vec![Stage::Link(up)], down: vec![down] })
 }

@@ -1,7 +1,7 @@
 //! What the emulated path consists of.
 
 use crate::log::LogSpec;
-use cellcc_link::{Delay, Jitter, LinkConfig, ReorderingConfig, Scheduler};
+use cellcc_link::{Delay, Jitter, LinkConfig, Policer, ReorderingConfig, Scheduler};
 use cellcc_units::Span;
 
 /// One piece of one direction of the path. A direction is a list of stages in the order in which packets cross them;
@@ -16,13 +16,15 @@ pub enum Stage {
     Cell(CellStage),
 }
 
-/// A link with reordering behind it, or with a log.
+/// A link with a policer before it and reordering behind it, or with a log.
 #[derive(Debug, Clone)]
 pub struct LinkStage {
     /// Loss, queue, capacity, delay.
     pub config: LinkConfig,
     /// Decides which packets are lost.
     pub seed: u64,
+    /// What is dropped before the link because it comes too fast.
+    pub policer: Option<Policer>,
     /// Which packets arrive later than others sent after them.
     pub reordering: Option<ReorderingConfig>,
     /// The log of its packets, for a link without delay and reordering: see [`Stage::logged`].
@@ -44,14 +46,14 @@ impl Stage {
     /// Splits the link into a link with a log and a stage with its delay, jitter and reordering: the log has packets
     /// in the order in which they leave the link. `None` for a cell, where each user has a queue.
     pub fn logged(self, log: LogSpec) -> Option<[Self; 2]> {
-        let Self::Link(LinkStage { config, seed, reordering, .. }) = self else { return None };
+        let Self::Link(LinkStage { config, seed, policer, reordering, .. }) = self else { return None };
         let LinkConfig { capacity, queue, delay, jitter, loss } = config;
         let link =
             LinkConfig { capacity, queue, delay: Delay::constant(Span::ZERO), jitter: Jitter::NONE, loss };
         let after = LinkConfig { delay, jitter, ..LinkConfig::transparent() };
         Some([
-            Self::Link(LinkStage { config: link, seed, reordering: None, log: Some(log) }),
-            Self::Link(LinkStage { config: after, seed, reordering, log: None }),
+            Self::Link(LinkStage { config: link, seed, policer, reordering: None, log: Some(log) }),
+            Self::Link(LinkStage { config: after, seed, policer: None, reordering, log: None }),
         ])
     }
 }

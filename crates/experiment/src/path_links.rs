@@ -2,8 +2,8 @@
 
 use crate::{Path, Randomness, ResolveError, Scenario};
 use cellcc_link::{
-    Capacities, Capacity, Delay, ForwardPath, Jitter, Link, LinkConfig, LossRate, Packet, Queue, Reordering,
-    ReorderingConfig, Scheduler, TraceCache,
+    Capacities, Capacity, Delay, ForwardPath, Jitter, Link, LinkConfig, LossRate, Packet, Policer, Queue,
+    Reordering, ReorderingConfig, Scheduler, TraceCache,
 };
 use cellcc_units::{Span, Time};
 use std::fmt::Display;
@@ -21,6 +21,8 @@ pub struct PathLinks {
     pub forward_seed: u64,
     /// Who is served in a slot of the cell; `None`: one link for all.
     pub scheduler: Option<Scheduler>,
+    /// What is dropped before the links because it comes too fast.
+    pub policer: Option<Policer>,
     /// Which data packets arrive later than others sent after them.
     pub reordering: Option<ReorderingConfig>,
     /// How long the clocks of the links and of their delays stand still; zero: never.
@@ -64,6 +66,7 @@ impl PathLinks {
             forward: capacities.forward.iter().map(config).collect(),
             forward_seed: scenario.seed_of(Randomness::ForwardLoss),
             scheduler: scheduler.transpose()?,
+            policer: scenario.path.policer,
             reordering: (!reordered.is_zero()).then(|| ReorderingConfig {
                 share: *reordered,
                 by: *reordered_by,
@@ -86,6 +89,10 @@ impl PathLinks {
         let forward = match &self.scheduler {
             None => Link::with_grain(self.forward[0].clone(), self.forward_seed, self.grain).into(),
             Some(scheduler) => ForwardPath::cell(self.forward.clone(), *scheduler, self.forward_seed),
+        };
+        let forward = match self.policer {
+            None => forward,
+            Some(policer) => forward.with_policer(policer),
         };
         match self.reordering {
             None => forward,

@@ -2,7 +2,7 @@
 
 use crate::{Endpoint, Offset, ResolveError, Source};
 use cellcc_assist::NetAssist;
-use cellcc_link::Queue;
+use cellcc_link::{Policer, Queue};
 use cellcc_units::{QueueLimit, Ratio, Span, Time};
 use serde::{Deserialize, Serialize};
 
@@ -52,7 +52,7 @@ pub struct Scenario {
     pub flows: Vec<FlowSetup>,
 }
 
-/// The path between sender and receiver. Data cross, in this order: loss, queue, service by the link, propagation.
+/// The path between sender and receiver. Data cross, in this order: policer, loss, queue, service by the link, propagation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Path {
@@ -60,6 +60,9 @@ pub struct Path {
     pub rtt: Span,
     /// The link's queue: what it holds, and what it drops or marks.
     pub queue: Queue,
+    /// What is dropped before all else because it comes too fast.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub policer: Option<Policer>,
     /// Share of data packets lost at random before the queue.
     pub loss: Ratio,
     /// Extra one-way delay over time towards the receiver, `DELAY@FOR,DELAY@FOR...`; the last one holds on. Empty: none.
@@ -230,6 +233,7 @@ impl Default for Path {
         Self {
             rtt: Span::from_millis(20),
             queue: QueueLimit::Packets(3200).into(),
+            policer: None,
             loss: Ratio::ZERO,
             extra_delay: String::new(),
             extra_loss: String::new(),

@@ -1,9 +1,10 @@
-//! The forward path of the data: a link that all users share, or a cell; and behind it, reordering.
+//! The forward path of the data: a link that all users share, or a cell; before it a policer, and behind it reordering.
 
 use crate::cell::Cell;
 use crate::delay::reordering::Reordering;
 use crate::link::{Link, LinkConfig};
-use crate::packet::{Delivery, Dropped, Packet, Poll};
+use crate::packet::{Delivery, DropReason, Dropped, Packet, Poll};
+use crate::policer::{Bucket, Policer};
 use crate::queue::QueueCounters;
 use crate::scheduler::Scheduler;
 use cellcc_units::{Span, Time};
@@ -13,6 +14,7 @@ use cellcc_units::{Span, Time};
 /// Pure, like [`Link`]: time comes in as an argument and must not decrease from call to call.
 #[derive(Debug, Clone)]
 pub struct ForwardPath<P> {
+    policer: Option<Bucket>,
     bottleneck: Bottleneck<P>,
     reordering: Option<Reordering<P>>,
 }
@@ -32,7 +34,12 @@ impl<P: Packet> ForwardPath<P> {
 
     /// A cell of these users. `seed` decides which packets are lost.
     pub fn cell(users: Vec<LinkConfig>, scheduler: Scheduler, seed: u64) -> Self {
-        Self { bottleneck: Bottleneck::Cell(Box::new(Cell::new(users, scheduler, seed))), reordering: None }
+        Self::new(Bottleneck::Cell(Box::new(Cell::new(users, scheduler, seed))))
+    }
+
+    /// The same path with a policer before it, of all that its users are sent.
+    pub fn with_policer(self, policer: Policer) -> Self {
+        Self { policer: Some(Bucket::new(policer)), ..self }
     }
 
     /// The same path with reordering behind it.
@@ -86,6 +93,9 @@ impl<P: Packet> ForwardPath<P> {
     /// Where the cell has no such user.
     #[inline]
     pub fn enqueue(&mut self, now: Time, user: usize, packet: P) -> Result<(), Dropped<P>> {
+        if self.policer.as_mut().is_some_and(|policer| !policer.passes(now, packet.size())) {
+            return Err(Dropped { packet, at: now, reason: DropReason::Policed });
+        }
         match &mut self.bottleneck {
             Bottleneck::Link(link) => link.enqueue(now, packet),
             Bottleneck::Cell(cell) => cell.enqueue(now, user, packet),
@@ -125,10 +135,16 @@ impl<P: Packet> ForwardPath<P> {
     }
 }
 
+impl<P> ForwardPath<P> {
+    fn new(bottleneck: Bottleneck<P>) -> Self {
+        Self { policer: None, bottleneck, reordering: None }
+    }
+}
+
 impl<P> From<Link<P>> for ForwardPath<P> {
     /// One link, whichever user a packet is for.
     fn from(link: Link<P>) -> Self {
-        Self { bottleneck: Bottleneck::Link(Box::new(link)), reordering: None }
+        Self::new(Bottleneck::Link(Box::new(link)))
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! [`Capacity`] is what a link can carry: a trace, or a rate. [`trace`] reads it from a file, and [`CapacitySpec`] is
 //! its text form. [`Link`] adds loss, queue, service and delay; [`Cell`] shares a base station among users;
-//! [`ForwardPath`] is one of the two with reordering behind it.
+//! [`ForwardPath`] is one of the two with a policer before it and reordering behind it.
 //!
 //! Pure: time and seeds are arguments, and the same input gives the same output on every machine.
 
@@ -16,6 +16,7 @@ mod grain;
 mod link;
 mod loss;
 mod packet;
+mod policer;
 mod queue;
 mod scheduler;
 pub mod synthetic;
@@ -38,6 +39,7 @@ pub use forward_path::ForwardPath;
 pub use link::{Link, LinkConfig};
 pub use loss::{Loss, LossRate};
 pub use packet::{Delivery, DropReason, Dropped, Packet, Poll};
+pub use policer::Policer;
 pub use queue::*;
 pub use scheduler::Scheduler;
 pub use texture::{Radio, Texture, TextureError, Wander};

@@ -67,6 +67,8 @@ pub enum DropReason {
     QueueHead,
     /// Active queue management decided so, CoDel, PIE or RED.
     Aqm,
+    /// It came faster than a policer lets pass.
+    Policed,
     /// An acknowledgement, and newer ones wait that say all it says.
     AckFilter,
 }

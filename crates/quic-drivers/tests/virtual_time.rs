@@ -56,7 +56,7 @@ fn text(record: &Record) -> String {
     serde_json::to_string(record).unwrap() + &format!("{:?}", record.series)
 }
 
-const WITHOUT_ADVICE: [&str; 14] = [
+const WITHOUT_ADVICE: [&str; 15] = [
     "cubic",
     "newreno",
     "vegas",
@@ -65,6 +65,7 @@ const WITHOUT_ADVICE: [&str; 14] = [
     "c2tcp",
     "vivace",
     "bbr2",
+    "bbr3",
     "tide",
     "bbr",
     "rbbr",

@@ -12,6 +12,7 @@ mod abc;
 pub mod assisted;
 mod bbr;
 mod bbr2;
+mod bbr3;
 pub mod c2tcp;
 mod copa;
 mod cubic;
@@ -54,6 +55,7 @@ pub fn registry() -> Registry {
         newreno::scheme(),
         bbr::scheme(),
         bbr2::scheme(),
+        bbr3::scheme(),
         vegas::scheme(),
         westwood::scheme(),
         copa::scheme(),

@@ -42,6 +42,7 @@ pub(crate) struct Path {
     to_drop: u64,
     app_packets: u64,
     delivered: Bytes,
+    lost: u64,
     signals_arrive: bool,
     /// What a lying receiver makes of its feedback.
     lie: fn(Feedback) -> Feedback,
@@ -76,6 +77,7 @@ impl Path {
             to_drop: 0,
             app_packets: u64::MAX,
             delivered: Bytes::ZERO,
+            lost: 0,
             signals_arrive: true,
             lie: |feedback| feedback,
         }
@@ -105,6 +107,11 @@ impl Path {
     /// Packets acknowledged so far.
     pub(crate) fn delivered(&self) -> f64 {
         self.delivered.in_packets(CONTEXT.packet)
+    }
+
+    /// Packets that the queue had no room for, or that were lost on purpose.
+    pub(crate) fn lost(&self) -> u64 {
+        self.lost
     }
 
     /// Applies to new packets; queued packets keep their departure times.
@@ -227,6 +234,7 @@ impl Path {
         if full || self.to_drop > 0 {
             self.to_drop = self.to_drop.saturating_sub(1);
             self.dropped.push(packet);
+            self.lost += 1;
             return;
         }
         self.link_free_at = self.link_free_at.max(self.now) + self.rate.time_for(packet.bytes);

@@ -1,9 +1,10 @@
 //! The one list of schemes for tests that are of all of them: a new scheme is in each.
 
 /// Settings that behave as schemes of their own.
-const VARIANTS: [&str; 15] = [
+const VARIANTS: [&str; 16] = [
     "bbr(sampler=max,pacing=off)",
     "bbr2(profile=alpha)",
+    "bbr3(profile=google)",
     "c2tcp(profile=v1)",
     "copa(mode=default)",
     "copa(profile=mvfst)",

@@ -125,8 +125,12 @@ impl Sets {
     }
 
     pub(super) fn tell_left_out(&self) {
+        let mut by_reason: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         for (name, why) in &self.left_out {
-            tell(&format!("left out: {name}: {why}"));
+            by_reason.entry(why).or_default().push(name);
+        }
+        for (why, names) in by_reason {
+            tell(&format!("left out: {}: {why}", names.join(", ")));
         }
     }
 }

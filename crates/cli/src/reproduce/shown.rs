@@ -43,7 +43,8 @@ pub(super) fn scorecard(
         .iter()
         .map(|(judged, _)| Row { judged, before: library.state.verdict(&judged.id, scale) })
         .collect();
-    let cells: Vec<Vec<String>> = rows.iter().map(cells).collect();
+    let cells: Vec<Vec<String>> =
+        rows.iter().zip(judged).map(|(row, (_, is_left_out))| cells(row, *is_left_out)).collect();
     let header = ["claim", "what", "paper", "here", "verdict", "before"];
     print(&grid::render(TableFormat::Table, &header, &cells, &rows)?)?;
     print(&format!("\n{}", summary(judged, scale)))?;
@@ -86,13 +87,15 @@ fn write(out: &OutputFolder, name: &str, text: &str) -> Result<(), Exit> {
         .map_err(|error| Exit::failed(format!("cannot write {}/{name}: {error}", out.path().display())))
 }
 
-fn cells(Row { judged, before }: &Row) -> Vec<String> {
+fn cells(Row { judged, before }: &Row, is_left_out: bool) -> Vec<String> {
     let interval = judged.interval_text();
     let mut here = judged.value_text();
     if !interval.is_empty() {
         here = format!("{here} ({interval})");
     }
-    if judged.verdict == Verdict::Untested && here.is_empty() {
+    if is_left_out {
+        "left out".clone_into(&mut here);
+    } else if judged.verdict == Verdict::Untested && here.is_empty() {
         here = judged.why.clone().unwrap_or_default();
     }
     for (data, values) in judged.also_texts() {

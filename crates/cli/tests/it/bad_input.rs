@@ -75,7 +75,7 @@ fn traces_that_are_not_there_are_refused() {
 fn schemes_are_refused_with_what_there_is_instead() {
     compare_refused(&["--schemes", "nosuch"], &["unknown scheme `nosuch`", "cubic", "cellcc schemes"]);
     compare_refused(&["--schemes", "reminins"], &["unknown scheme `reminins`; did you mean `reminis`?"]);
-    compare_refused(&["--schemes", "bbr3"], &["unknown scheme `bbr3`; did you mean `bbr2`?"]);
+    compare_refused(&["--schemes", "bbr4"], &["unknown scheme `bbr4`; did you mean `bbr2`?"]);
     compare_refused(&["--schemes", "reminis(ddt=40ms)"], &["no parameter `ddt`; did you mean `dtt`?"]);
     compare_refused(&["--schemes", "reminis(nosuch=1)"], &["no parameter `nosuch`", "dtt"]);
     compare_refused(&["--schemes", "reminis(dtt=0ms)"], &["dtt=0ms", "40ms"]);

@@ -260,18 +260,13 @@ fn means_over_traces_are_compared_with_the_interval_of_that() {
     }
 }
 
-/// The files of this repository, and what of them needs no recordings and is cheap: claims of constant rates and of a cell.
+/// The files of this repository: 36 s on two processors where nothing else runs.
 #[test]
-fn claims_that_need_no_recordings_are_judged_on_any_machine() {
+fn all_claims_that_need_no_recordings_are_judged_as_before_on_any_machine() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("out");
-    let cheap = ["VER-04", "VER-08", "VER-27", "NAT-21", "NAT-53", "REM-01"];
-    let arguments = [&cheap[..], &["--scale", "smaller", "--out", out.to_str().unwrap()]].concat();
-    let (status, said) = reproduce(&root, &arguments);
+    let (status, said) = reproduce(&root, &["--scale", "smaller", "--out", out.to_str().unwrap()]);
     assert_eq!(status, Some(0), "{said}");
-    assert_says(
-        &said,
-        &["6 claims at scale smaller", "1 of them left out", "left out: sa: CELLCC_TRACES does not name"],
-    );
+    assert_says(&said, &["223 claims at scale smaller", "177 of them left out", "CELLCC_TRACES does not name"]);
 }

@@ -33,7 +33,7 @@ impl Cell {
                 delay: Delay::constant(DELAY),
                 ..LinkConfig::transparent()
             };
-            vec![Stage::Link(LinkStage { config, seed: 1, reordering: None, log: None })]
+            vec![Stage::Link(LinkStage { config, seed: 1, policer: None, reordering: None, log: None })]
         };
         let spec = EmulationSpec {
             up: stage(Capacity::unlimited()),

@@ -99,9 +99,13 @@ impl Pipeline {
 impl StageState {
     fn new(stage: Stage) -> Result<Self, EmuError> {
         let (path, log) = match stage {
-            Stage::Link(LinkStage { config, seed, reordering, log }) => {
+            Stage::Link(LinkStage { config, seed, policer, reordering, log }) => {
                 let log = log.map(|spec| open(&spec, &config)).transpose()?;
                 let path = ForwardPath::link(config, seed);
+                let path = match policer {
+                    Some(policer) => path.with_policer(policer),
+                    None => path,
+                };
                 let path = match reordering {
                     Some(config) => path.with_reordering(Reordering::new(config)),
                     None => path,
@@ -182,6 +186,7 @@ mod tests {
                 loss: LossRate::constant(Ratio::ZERO),
             },
             seed: 1,
+            policer: None,
             reordering: None,
             log: None,
         })

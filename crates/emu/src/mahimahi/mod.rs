@@ -140,7 +140,7 @@ impl Chain {
 
 /// A stage that neither holds nor loses nor delays anything.
 fn open_stage() -> LinkStage {
-    LinkStage { config: LinkConfig::transparent(), seed: 0, reordering: None, log: None }
+    LinkStage { config: LinkConfig::transparent(), seed: 0, policer: None, reordering: None, log: None }
 }
 
 fn each_log_has_its_file(chain: &Chain) -> Result<(), EmuError> {

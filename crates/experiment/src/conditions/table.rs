@@ -5,6 +5,7 @@ use super::takes::{
 };
 use super::{Condition, Section, both, flag, key, shell};
 use crate::{AckPolicy, LossDetection, Offset, ReceiveOffload, Seeds};
+use cellcc_link::Policer;
 
 /// The rows in the order of help and docs.
 pub const SECTIONS: [Section; 5] = [
@@ -55,6 +56,10 @@ const PATH: &[Condition] = &[
     both("queue", "path.queue", QUEUE).means(
         "The link's queue: drop-tail with a limit of 3200pkt, 1.5MB, 100ms or unlimited, or one of {QUEUES}; \
          parts with a key may be left out",
+    ),
+    both("policer", "path.policer", parsed::<Policer>("RATE,bucket=BYTES")).means(
+        "Drop data packets that come faster than this, before the queue: a rate, and what may pass at once, \
+         such as '10Mbit/s, bucket=250kB'",
     ),
     both("loss", "path.loss", share("0% to below 100%, such as 1%"))
         .means("Share of data packets lost at random"),

@@ -326,6 +326,7 @@ fn stage(rate: Rate, queue: QueueLimit, delay_ms: u64, log: Option<std::path::Pa
             loss: LossRate::constant(Ratio::ZERO),
         },
         seed: 1,
+        policer: None,
         reordering: None,
         log: log.map(|path| LogSpec { path, header: LogHeader::default() }),
     }))

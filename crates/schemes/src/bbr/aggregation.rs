@@ -1,10 +1,13 @@
 //! ACK aggregation: how much more than expected arrives at once, to be kept in flight beside the BDP, so that the sender
 //! does not fall silent while the path holds ACKs back.
 
+use cellcc_control::filters::WindowedMax;
 use cellcc_units::{Bytes, Rate, Span, Time};
 
 /// Rounds per slot. With two slots the maximum is that of the last 5 to 10 rounds (Linux `bbr_extra_acked_win_rtts`).
 const SLOT_ROUNDS: u32 = 5;
+/// Rounds of the exact filter (draft-ietf-ccwg-bbr, section 2.12, `ExtraAckedFilterLen`).
+const FILTER_ROUNDS: u64 = 10;
 /// The window grows by this much of the bandwidth at most (Linux `bbr_extra_acked_max_us`).
 const MAX_SPAN: Span = Span::from_millis(100);
 /// An epoch that has counted so many packets begins anew (Linux `bbr_ack_epoch_acked_reset_thresh`).
@@ -15,9 +18,16 @@ pub(crate) struct Aggregation {
     max_epoch: Bytes,
     began: Time,
     acked: Bytes,
-    slots: [Bytes; 2],
-    slot: usize,
-    rounds: u32,
+    largest: Largest,
+}
+
+/// The largest excess of the last rounds.
+#[derive(Debug, Clone)]
+enum Largest {
+    /// Linux: two slots of rounds, and a limit in time.
+    Slots { slots: [Bytes; 2], slot: usize, rounds: u32 },
+    /// The draft of v3: exactly.
+    Rounds { filter: WindowedMax<Bytes>, round: u64 },
 }
 
 impl Aggregation {
@@ -26,9 +36,22 @@ impl Aggregation {
             max_epoch: packet * MAX_EPOCH_PACKETS,
             began: Time::ZERO,
             acked: Bytes::ZERO,
-            slots: [Bytes::ZERO; 2],
-            slot: 0,
-            rounds: 0,
+            largest: Largest::Slots { slots: [Bytes::ZERO; 2], slot: 0, rounds: 0 },
+        }
+    }
+
+    /// The maximum of exactly ten rounds, without a limit in time.
+    pub(crate) fn exact(packet: Bytes) -> Self {
+        Self {
+            largest: Largest::Rounds { filter: WindowedMax::new(FILTER_ROUNDS), round: 0 },
+            ..Self::new(packet)
+        }
+    }
+
+    /// Forgets all rounds of the exact filter but the present one.
+    pub(crate) fn forget_rounds(&mut self) {
+        if let Largest::Rounds { filter, .. } = &mut self.largest {
+            *filter = WindowedMax::new(FILTER_ROUNDS);
         }
     }
 
@@ -47,12 +70,7 @@ impl Aggregation {
         window: Bytes,
     ) {
         if round_start {
-            self.rounds += 1;
-            if self.rounds >= SLOT_ROUNDS {
-                self.rounds = 0;
-                self.slot = 1 - self.slot;
-                self.slots[self.slot] = Bytes::ZERO;
-            }
+            self.largest.start_round();
         }
         let mut expected = bandwidth.bytes_in(now.since(self.began));
         if self.acked <= expected || self.acked + acked >= self.max_epoch {
@@ -61,7 +79,7 @@ impl Aggregation {
         }
         self.acked += acked;
         let extra = self.acked.saturating_sub(expected).min(window);
-        self.slots[self.slot] = self.slots[self.slot].max(extra);
+        self.largest.add(extra);
     }
 
     /// A new epoch begins.
@@ -72,7 +90,35 @@ impl Aggregation {
 
     /// What to add to the window.
     pub(crate) fn extra(&self, bandwidth: Rate) -> Bytes {
-        self.slots[0].max(self.slots[1]).min(bandwidth.bytes_in(MAX_SPAN))
+        match &self.largest {
+            Largest::Slots { slots: [one, other], .. } => {
+                (*one).max(*other).min(bandwidth.bytes_in(MAX_SPAN))
+            }
+            Largest::Rounds { filter, .. } => filter.max().unwrap_or(Bytes::ZERO),
+        }
+    }
+}
+
+impl Largest {
+    fn start_round(&mut self) {
+        match self {
+            Self::Slots { slots, slot, rounds } => {
+                *rounds += 1;
+                if *rounds >= SLOT_ROUNDS {
+                    *rounds = 0;
+                    *slot = 1 - *slot;
+                    slots[*slot] = Bytes::ZERO;
+                }
+            }
+            Self::Rounds { round, .. } => *round += 1,
+        }
+    }
+
+    fn add(&mut self, extra: Bytes) {
+        match self {
+            Self::Slots { slots, slot, .. } => slots[*slot] = slots[*slot].max(extra),
+            Self::Rounds { filter, round } => filter.add(*round, extra),
+        }
     }
 }
 

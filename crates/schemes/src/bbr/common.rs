@@ -1,4 +1,4 @@
-//! What both versions of BBR do around their models: the window in recovery, the pacing rate, a silence, packets of another size.
+//! What all versions of BBR do around their models: the window in recovery, the pacing rate, a silence, packets of another size.
 
 use super::aggregation::Aggregation;
 use super::full_pipe::FullPipe;
@@ -89,12 +89,17 @@ impl Common {
 
     /// Packets were lost: cuts the window. [`end_loss`](Self::end_loss) comes after what the model makes of it.
     pub(crate) fn on_loss(&mut self, loss: &Loss<'_>) {
+        let (was_active, window) = (self.recovery.is_active(), self.window);
+        self.begin_recovery(loss);
+        self.window =
+            if was_active { window.saturating_sub(loss.bytes) } else { loss.inflight + self.packet_size };
+    }
+
+    /// Packets were lost: the window of before is remembered, and stays as it is.
+    pub(crate) fn begin_recovery(&mut self, loss: &Loss<'_>) {
         self.set_packet_size(loss.packet_size);
-        if self.recovery.is_active() {
-            self.window = self.window.saturating_sub(loss.bytes);
-        } else {
-            self.recovery.save(self.window, self.is_in_probe_rtt());
-            self.window = loss.inflight + self.packet_size;
+        if !self.recovery.is_active() {
+            self.save_window();
         }
         self.recovery.on_loss(loss, self.delivered);
     }
@@ -108,7 +113,7 @@ impl Common {
         self.window = self.window.max(self.packet_size);
     }
 
-    /// Both versions ignore marks.
+    /// Marks are ignored here.
     pub(crate) fn on_event(&mut self, now: Time, event: Event) {
         match event {
             Event::SpuriousLoss => {
@@ -123,6 +128,11 @@ impl Common {
             Event::Forgotten(packet) => self.recovery.settle(&[packet]),
             _ => {}
         }
+    }
+
+    /// Remembers the window, unless it is already cut.
+    pub(crate) fn save_window(&mut self) {
+        self.recovery.save(self.window, self.is_in_probe_rtt());
     }
 
     /// The window is again what it was before the losses or ProbeRTT.

@@ -12,6 +12,8 @@ const ROUNDS: u32 = 3;
 pub(crate) struct FullPipe {
     bandwidth: Rate,
     rounds: u32,
+    /// Three rounds have not raised the bandwidth since the last [`reset`](Self::reset).
+    full_now: bool,
     reached: bool,
 }
 
@@ -20,16 +22,38 @@ impl FullPipe {
     /// that held them below what the path has carried before, the round says nothing of the path.
     pub(crate) fn on_round(&mut self, bandwidth: Rate, conserved: Option<Rate>) {
         let held_back = conserved.is_some_and(|rate| rate.mul_f64(GROWTH) < bandwidth);
-        if self.reached || held_back {
+        if self.full_now || held_back || self.grows(bandwidth) {
             return;
         }
-        if bandwidth >= self.bandwidth.mul_f64(GROWTH) {
+        self.rounds += 1;
+        if self.rounds >= ROUNDS {
+            self.reach();
+        }
+    }
+
+    /// Takes a bandwidth within a round; true where it has risen.
+    pub(crate) fn grows(&mut self, bandwidth: Rate) -> bool {
+        let grown = !self.full_now && bandwidth >= self.bandwidth.mul_f64(GROWTH);
+        if grown {
             self.bandwidth = bandwidth;
             self.rounds = 0;
-        } else {
-            self.rounds += 1;
-            self.reached = self.rounds >= ROUNDS;
         }
+        grown
+    }
+
+    /// The pipe is full, whatever the bandwidth did.
+    pub(crate) fn reach(&mut self) {
+        (self.full_now, self.reached) = (true, true);
+    }
+
+    /// Looks whether the bandwidth rises above this one: a probe begins.
+    pub(crate) fn reset(&mut self, bandwidth: Rate) {
+        (self.bandwidth, self.rounds, self.full_now) = (bandwidth, 0, false);
+    }
+
+    /// Startup's end was a mistake.
+    pub(crate) fn undo(&mut self) {
+        self.reached = false;
     }
 
     /// The losses that slowed the flow down were none: look again (Linux `bbr_undo_cwnd`).
@@ -38,6 +62,12 @@ impl FullPipe {
         self.rounds = 0;
     }
 
+    /// Since the last [`reset`](Self::reset).
+    pub(crate) fn is_full_now(&self) -> bool {
+        self.full_now
+    }
+
+    /// At some time of the flow.
     pub(crate) fn is_reached(&self) -> bool {
         self.reached
     }

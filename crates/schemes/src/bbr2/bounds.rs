@@ -7,16 +7,16 @@ use cellcc_units::{Bytes, Rate};
 /// Draft section 2.8: the share of a round that may be lost while the flow probes (`BBRLossThresh`).
 const LOSS_THRESHOLD: f64 = 0.02;
 /// Draft section 2.8: what a round with a loss leaves of the short-term bounds (`BBRBeta`).
-pub(super) const BETA: f64 = 0.7;
+pub(crate) const BETA: f64 = 0.7;
 /// Draft section 2.8: the share of `inflight_hi` that is left to others (`BBRHeadroom`).
 const HEADROOM: f64 = 0.15;
 
 /// Bounds and the signals that they come from; none is infinite.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Bounds {
-    pub(super) bw_lo: Option<Rate>,
-    pub(super) inflight_lo: Option<Bytes>,
-    pub(super) inflight_hi: Option<Bytes>,
+pub(crate) struct Bounds {
+    pub(crate) bw_lo: Option<Rate>,
+    pub(crate) inflight_lo: Option<Bytes>,
+    pub(crate) inflight_hi: Option<Bytes>,
     bw_latest: Rate,
     inflight_latest: Bytes,
     /// The sample of the last acknowledgement: the first one of a round that begins.
@@ -31,21 +31,21 @@ pub(super) struct Bounds {
 
 /// What was in flight when a packet left, it included, and how much has been lost since then.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Lost {
-    pub(super) inflight: Bytes,
-    pub(super) lost: Bytes,
+pub(crate) struct Lost {
+    pub(crate) inflight: Bytes,
+    pub(crate) lost: Bytes,
 }
 
 impl Lost {
     /// Draft section 4.5.6.2, `IsInflightTooHigh`.
-    pub(super) fn is_too_much(&self) -> bool {
+    pub(crate) fn is_too_much(&self) -> bool {
         self.lost.as_f64() > LOSS_THRESHOLD * self.inflight.as_f64()
     }
 }
 
 impl Bounds {
     /// A delivery rate, and what was delivered for it. The newest packet left with `prior` delivered.
-    pub(super) fn on_delivery(&mut self, prior: Bytes, delivered: Bytes, rate: Rate, sample: Bytes) {
+    pub(crate) fn on_delivery(&mut self, prior: Bytes, delivered: Bytes, rate: Rate, sample: Bytes) {
         self.round_ended = prior >= self.round_ends_at;
         if self.round_ended {
             self.round_ends_at = delivered;
@@ -59,7 +59,7 @@ impl Bounds {
     }
 
     /// Where a round has ended, lowers the short-term bounds for its losses (draft section 4.5.6.3).
-    pub(super) fn end_round(&mut self, probing: bool, max_bw: Rate, window: Bytes) {
+    pub(crate) fn end_round(&mut self, probing: bool, max_bw: Rate, window: Bytes) {
         if !self.round_ended {
             return;
         }
@@ -69,43 +69,64 @@ impl Bounds {
             self.bw_lo = Some(self.bw_latest.max(bw));
             self.inflight_lo = Some(self.inflight_latest.max(inflight));
         }
-        // Draft section 4.5.6.3, `BBRAdvanceLatestDeliverySignals`.
         self.losses = 0;
-        (self.bw_latest, self.inflight_latest) = self.newest;
+    }
+
+    /// Where a round has ended, the next one's signals begin with its last sample (draft section 4.5.6.3,
+    /// `BBRAdvanceLatestDeliverySignals`).
+    pub(crate) fn advance(&mut self) {
+        if self.round_ended {
+            (self.bw_latest, self.inflight_latest) = self.newest;
+        }
+    }
+
+    /// The round of losses begins anew, with this much delivered: its first loss has come (draft-ietf-ccwg-bbr, 5.5.10.2).
+    pub(crate) fn start_round(&mut self, delivered: Bytes) {
+        self.round_ends_at = delivered;
+    }
+
+    /// This round has losses.
+    pub(crate) fn has_losses(&self) -> bool {
+        self.losses > 0
+    }
+
+    /// The most that was delivered in a round trip of this round.
+    pub(crate) fn inflight_latest(&self) -> Bytes {
+        self.inflight_latest
     }
 
     /// Losses were reported.
-    pub(super) fn on_loss(&mut self) {
+    pub(crate) fn on_loss(&mut self) {
         self.losses = self.losses.saturating_add(1);
     }
 
     /// The last acknowledgement has ended a round of losses.
-    pub(super) fn has_round_ended(&self) -> bool {
+    pub(crate) fn has_round_ended(&self) -> bool {
         self.round_ended
     }
 
     /// A round has just ended that had so many reports of losses.
-    pub(super) fn took_losses_for_a_round(&self, reports: u32) -> bool {
+    pub(crate) fn took_losses_for_a_round(&self, reports: u32) -> bool {
         self.round_ended && self.losses_of_last_round >= reports
     }
 
     /// `inflight_hi`, less what is left to others (draft section 4.3.3.6, `BBRInflightWithHeadroom`).
-    pub(super) fn with_headroom(&self, least: Bytes) -> Bytes {
+    pub(crate) fn with_headroom(&self, least: Bytes) -> Bytes {
         self.inflight_hi.map_or(Bytes::MAX, |bound| bound.mul_f64(1.0 - HEADROOM).max(least))
     }
 
     /// The short-term bounds are infinite again.
-    pub(super) fn forget_lower(&mut self) {
+    pub(crate) fn forget_lower(&mut self) {
         (self.bw_lo, self.inflight_lo) = (None, None);
     }
 
     /// A phase begins whose signals are its own.
-    pub(super) fn forget_signals(&mut self) {
+    pub(crate) fn forget_signals(&mut self) {
         (self.losses, self.bw_latest, self.inflight_latest) = (0, Rate::ZERO, Bytes::ZERO);
     }
 
     /// No bound is lower than it was (v2alpha, `bbr2_undo_cwnd`).
-    pub(super) fn restore(&mut self, saved: &Self) {
+    pub(crate) fn restore(&mut self, saved: &Self) {
         fn higher<T: Ord>(a: Option<T>, b: Option<T>) -> Option<T> {
             a.zip(b).map(|(a, b)| a.max(b))
         }
@@ -118,7 +139,7 @@ impl Bounds {
 
 /// What was in flight when the share that was lost exceeded the threshold, and whether the application limited that packet;
 /// none where it never did (draft section 4.5.6.2, `BBRHandleLostPacket`).
-pub(super) fn inflight_when_too_much_was_lost(loss: &Loss<'_>) -> Option<(Bytes, bool)> {
+pub(crate) fn inflight_when_too_much_was_lost(loss: &Loss<'_>) -> Option<(Bytes, bool)> {
     let mut lost_so_far = loss.lost - loss.bytes;
     for packet in loss.packets {
         lost_so_far += packet.bytes;

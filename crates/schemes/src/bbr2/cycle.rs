@@ -1,6 +1,5 @@
 //! ProbeBW's phases: drain, cruise, refill the pipe, probe for more, again.
 
-use super::settings::Gains;
 use cellcc_units::{Bytes, Span, Time};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg32;
@@ -16,7 +15,7 @@ const MAX_DOUBLINGS: u32 = 30;
 
 /// A phase of ProbeBW.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Phase {
+pub(crate) enum Phase {
     Down,
     Cruise,
     Refill,
@@ -35,7 +34,7 @@ enum Feedback {
 }
 
 #[derive(Debug, Clone)]
-pub(super) struct Cycle {
+pub(crate) struct Cycle {
     phase: Phase,
     began: Time,
     wait: Span,
@@ -52,7 +51,7 @@ pub(super) struct Cycle {
 }
 
 impl Cycle {
-    pub(super) fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         Self {
             phase: Phase::Down,
             began: Time::ZERO,
@@ -68,20 +67,21 @@ impl Cycle {
         }
     }
 
-    pub(super) fn phase(&self) -> Phase {
+    pub(crate) fn phase(&self) -> Phase {
         self.phase
     }
 
-    pub(super) fn pacing_gain(&self, gains: &Gains) -> f64 {
+    /// With those of Down and Up.
+    pub(crate) fn pacing_gain(&self, down: f64, up: f64) -> f64 {
         match self.phase {
-            Phase::Down => gains.down,
+            Phase::Down => down,
             Phase::Cruise | Phase::Refill => 1.0,
-            Phase::Up => gains.up,
+            Phase::Up => up,
         }
     }
 
     /// Drains, and draws how long it will be until the next probe.
-    pub(super) fn down(&mut self, now: Time) {
+    pub(crate) fn down(&mut self, now: Time) {
         self.phase = Phase::Down;
         self.began = now;
         self.rounds = self.random.random_range(0..2);
@@ -89,61 +89,66 @@ impl Cycle {
         self.feedback = Feedback::Stopping;
     }
 
-    pub(super) fn cruise(&mut self) {
+    pub(crate) fn cruise(&mut self) {
         self.phase = Phase::Cruise;
     }
 
-    pub(super) fn refill(&mut self) {
+    pub(crate) fn refill(&mut self) {
         self.phase = Phase::Refill;
         self.feedback = Feedback::Nothing;
         (self.doublings, self.acked) = (0, 0.0);
     }
 
-    pub(super) fn up(&mut self, now: Time, window: Bytes, packet: Bytes) {
+    pub(crate) fn up(&mut self, now: Time, window: Bytes, packet: Bytes) {
         self.phase = Phase::Up;
         self.began = now;
         self.feedback = Feedback::Probe;
-        (self.takes_samples, self.was_too_high) = (true, false);
+        self.takes_samples = true;
         self.raise_slope(window, packet);
     }
 
     /// A round has passed.
-    pub(super) fn on_round(&mut self) {
+    pub(crate) fn on_round(&mut self) {
         self.rounds = self.rounds.saturating_add(1);
     }
 
     /// Long enough since the last probe, with `target` packets in flight (draft section 4.3.3.5.3).
-    pub(super) fn is_time_to_probe(&self, now: Time, target: u64) -> bool {
+    pub(crate) fn is_time_to_probe(&self, now: Time, target: u64) -> bool {
         self.has_lasted(now, self.wait) || self.rounds >= target.min(MAX_ROUNDS)
     }
 
     /// The phase has lasted so long.
-    pub(super) fn has_lasted(&self, now: Time, span: Span) -> bool {
+    pub(crate) fn has_lasted(&self, now: Time, span: Span) -> bool {
         now.since(self.began) > span
     }
 
     /// A lost packet may tell of a probe.
-    pub(super) fn takes_samples(&self) -> bool {
+    pub(crate) fn takes_samples(&self) -> bool {
         self.takes_samples
     }
 
     /// The probe before this one met losses.
-    pub(super) fn was_too_high(&self) -> bool {
+    pub(crate) fn was_too_high(&self) -> bool {
         self.was_too_high
     }
 
     /// The probe has met losses; it is answered once.
-    pub(super) fn probe_was_too_high(&mut self) {
+    pub(crate) fn probe_was_too_high(&mut self) {
         (self.takes_samples, self.was_too_high) = (false, true);
     }
 
+    /// The probe has ended, and not for its losses.
+    pub(crate) fn end_probe(&mut self) {
+        self.was_too_high = false;
+    }
+
     /// What comes now is the end of a probe's feedback.
-    pub(super) fn stop_feedback(&mut self) {
+    pub(crate) fn stop_feedback(&mut self) {
         self.feedback = Feedback::Stopping;
     }
 
     /// A round has passed; true where it was the last of a probe's feedback.
-    pub(super) fn end_feedback(&mut self) -> bool {
+    pub(crate) fn end_feedback(&mut self) -> bool {
         let ended = self.feedback == Feedback::Stopping;
         if ended {
             self.feedback = Feedback::Nothing;
@@ -154,7 +159,7 @@ impl Cycle {
 
     /// By how much `inflight_hi` grows for these acknowledgements: by a packet for each window of them, and twice as fast
     /// each round (draft section 4.5.6.2).
-    pub(super) fn grow(&mut self, acked: Bytes, round_start: bool, window: Bytes, packet: Bytes) -> Bytes {
+    pub(crate) fn grow(&mut self, acked: Bytes, round_start: bool, window: Bytes, packet: Bytes) -> Bytes {
         self.acked += acked.in_packets(packet);
         let whole = (self.acked / self.acked_per_packet).floor();
         if whole >= 1.0 {

@@ -15,7 +15,7 @@ struct Minimum {
 }
 
 #[derive(Debug, Clone, Default)]
-pub(super) struct MinRtt {
+pub(crate) struct MinRtt {
     /// Since the last look.
     recent: Option<Minimum>,
     min: Option<Minimum>,
@@ -23,7 +23,7 @@ pub(super) struct MinRtt {
 
 impl MinRtt {
     /// Takes a sample; true where it is time to look for a smaller one.
-    pub(super) fn update(&mut self, now: Time, sample: Option<Span>) -> bool {
+    pub(crate) fn update(&mut self, now: Time, sample: Option<Span>) -> bool {
         let is_old = |min: Minimum, age: Span| now > min.taken + age;
         let expired = self.recent.is_some_and(|recent| is_old(recent, PROBE_INTERVAL));
         if let Some(rtt) = sample
@@ -40,13 +40,13 @@ impl MinRtt {
     }
 
     /// The minimum has just been looked for.
-    pub(super) fn confirm(&mut self, now: Time) {
+    pub(crate) fn confirm(&mut self, now: Time) {
         if let Some(recent) = &mut self.recent {
             recent.taken = now;
         }
     }
 
-    pub(super) fn get(&self) -> Option<Span> {
+    pub(crate) fn get(&self) -> Option<Span> {
         self.min.map(|min| min.rtt)
     }
 }

@@ -14,7 +14,7 @@ const PROFILE: Parameter<kind::Choice<Gains>> = Parameter::new(
 
 /// What it shows.
 const SHOWS: [ShownValue; 6] = [
-    ShownValue::state("state", "the state of the machine, ProbeBW by its phases", &super::STATES),
+    ShownValue::state("state", "the state of the machine, ProbeBW by its phases", &super::model::STATES),
     ShownValue::number("max_bw_mbit_s", "the largest delivery rate of the last probing cycles"),
     ShownValue::number("pacing_gain", "pacing rate / bandwidth"),
     ShownValue::switch("full_pipe", "startup has found the bandwidth"),
