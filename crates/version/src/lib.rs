@@ -77,13 +77,6 @@ mod tests {
         assert!(sources::hash(root.path()).unwrap_err().contains("`libm`"));
     }
 
-    /// A package for a registry lacks crates of the list, and has the hash as a file; `tools/release` writes it.
-    #[test]
-    fn here_the_hash_is_computed_and_not_read() {
-        assert!(sources::CRATES.iter().all(|name| sources::folder(&workspace(), name).is_dir()));
-        assert!(!Path::new(env!("CARGO_MANIFEST_DIR")).join("hash").exists());
-    }
-
     /// A crate that one of the list uses determines results, too.
     #[test]
     fn the_list_of_crates_is_closed() {
