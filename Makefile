@@ -119,12 +119,13 @@ soak-kernel: ## Load, unload and connect thousands of times, and fail if anythin
 kernel-objects: ## Build the eBPF objects of crates/kernel again; fetches compilers from Debian 12 into target/
 	@tools/kernel-objects
 
-lint: ## Check formatting, and compile with warnings as errors
+lint: ## Check formatting, compile with warnings as errors, and check the licences of what is linked
 	@tools/setup lint
 	$(run) cargo fmt --all --check
 	$(run) cargo clippy --workspace --all-targets --features cellcc-cli/kernel $(locked) -- -D warnings
 	$(run) cargo clippy -p cellcc-cli $(locked) -- -D warnings
 	$(run) cargo clippy -p cellcc-cli --no-default-features $(locked) -- -D warnings
+	$(run) tools/licences
 
 docs: ## Build the API documentation, warnings as errors
 	@tools/setup build

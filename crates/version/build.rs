@@ -4,15 +4,20 @@
 mod sources;
 
 use std::env;
+use std::fs;
 use std::path::Path;
 
 fn main() {
     let variable = |name: &str| env::var(name).unwrap_or_default();
     let version = variable("CARGO_PKG_VERSION");
-    let root = Path::new(&variable("CARGO_MANIFEST_DIR")).join("../..");
-    if !root.join("crates").is_dir() {
-        // A published crate stands without the others. No release is published twice: its version names the sources.
-        println!("cargo::rustc-env=CELLCC_VERSION={version}");
+    let here = variable("CARGO_MANIFEST_DIR");
+    let root = Path::new(&here).join("../..");
+    if !sources::CRATES.iter().all(|name| sources::folder(&root, name).is_dir()) {
+        // A published package stands without some of the others. `tools/release` has written down their hash; without it the
+        // version alone names the sources, as no release is published twice.
+        let hash = fs::read_to_string(Path::new(&here).join("hash"));
+        let suffix = hash.map(|hash| format!("+{}", hash.trim())).unwrap_or_default();
+        println!("cargo::rustc-env=CELLCC_VERSION={version}{suffix}");
         return;
     }
     println!("cargo::rerun-if-changed={}", root.join("Cargo.lock").display());
