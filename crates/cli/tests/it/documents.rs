@@ -33,8 +33,10 @@ fn links(text: &str) -> impl Iterator<Item = &str> {
 /// The documents that speak of the present, with their texts. The CHANGELOG speaks of the past.
 fn documents() -> Vec<(PathBuf, String)> {
     let root = Path::new(ROOT);
-    let mut paths: Vec<_> =
-        ["README.md", "CONTRIBUTING.md", "SECURITY.md", "ARTIFACT.md"].into_iter().map(|name| root.join(name)).collect();
+    let mut paths: Vec<_> = ["README.md", "CONTRIBUTING.md", "SECURITY.md", "ARTIFACT.md"]
+        .into_iter()
+        .map(|name| root.join(name))
+        .collect();
     files(&root.join("docs"), &["md"], &mut paths);
     files(&root.join("scenarios"), &["md"], &mut paths);
     let texts = paths.iter().map(|path| fs::read_to_string(path).expect("a document")).collect::<Vec<_>>();

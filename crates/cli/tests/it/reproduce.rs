@@ -268,5 +268,8 @@ fn all_claims_that_need_no_recordings_are_judged_as_before_on_any_machine() {
     let out = folder.path().join("out");
     let (status, said) = reproduce(&root, &["--scale", "smaller", "--out", out.to_str().unwrap()]);
     assert_eq!(status, Some(0), "{said}");
-    assert_says(&said, &["223 claims at scale smaller", "177 of them left out", "CELLCC_TRACES does not name"]);
+    assert_says(
+        &said,
+        &["223 claims at scale smaller", "177 of them left out", "CELLCC_TRACES does not name"],
+    );
 }

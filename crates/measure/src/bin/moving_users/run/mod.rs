@@ -123,7 +123,13 @@ fn emulate(queues: Arc<QueueCounts>) -> Result<Emulation> {
     let capacity = Capacity::constant(Rate::from_mbit_per_sec(USER_MBIT)).context("a rate above zero")?;
     let cell =
         CellStage { users: vec![link(capacity); USERS.len()], scheduler: Scheduler::RoundRobin, seed: 1 };
-    let up = LinkStage { config: link(Capacity::unlimited()), seed: 1, policer: None, reordering: None, log: None };
+    let up = LinkStage {
+        config: link(Capacity::unlimited()),
+        seed: 1,
+        policer: None,
+        reordering: None,
+        log: None,
+    };
     let spec = EmulationSpec {
         up: vec![Stage::Link(up)],
         down: vec![Stage::Cell(cell)],
