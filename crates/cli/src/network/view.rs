@@ -4,6 +4,8 @@
 //! must name the host that it was made for (a name that somebody points at 127.0.0.1 is another one), and no file is opened by a name
 //! that a request has.
 
+#![allow(clippy::disallowed_methods, reason = "a page is served, and read again after some time")]
+
 use super::process::{runtime, signals};
 use crate::compare::quoted;
 use crate::exit::{Exit, print, tell};

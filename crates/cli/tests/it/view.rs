@@ -1,5 +1,7 @@
 //! `cellcc view`: a page that follows runs, and who does not get it.
 
+#![allow(clippy::disallowed_methods, reason = "a page is asked for over sockets, in real time")]
+
 use crate::common::{cellcc, interruptible, signal};
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
