@@ -56,7 +56,7 @@ impl<'a> Report<'a> {
         tables::table(self.records, format, self.held_against, width, options)
     }
 
-    /// The runs as one [`html`] file.
+    /// The runs as one HTML file.
     pub fn html(&self) -> String {
         html::html(self.title, self.records, self.held_against, Placed::Alone)
     }
