@@ -18,11 +18,11 @@ struct Part {
 }
 
 impl Part {
-    /// A line between two places, with so much around it.
-    fn along(one: [f64; 2], other: [f64; 2], around: [f64; 2]) -> Self {
+    /// A line between two places, with a margin.
+    fn along(one: [f64; 2], other: [f64; 2], margin: [f64; 2]) -> Self {
         Self {
-            from: [0, 1].map(|at| one[at].min(other[at]) - around[at]),
-            to: [0, 1].map(|at| one[at].max(other[at]) + around[at]),
+            from: [0, 1].map(|at| one[at].min(other[at]) - margin[at]),
+            to: [0, 1].map(|at| one[at].max(other[at]) + margin[at]),
         }
     }
 
@@ -63,8 +63,8 @@ pub(super) fn draw(chart: &Chart, panel: &Panel, figure: &Figure) -> Drawn {
         let name = shortened(&key.label, LONGEST_NAME);
         let [x, y] = place(point);
         let half = [letters(&name) / 2.0, f64::from(TEXT) / 2.0];
-        let [beside, over] = half.map(|half| MARKER + GAP + half);
-        let centres = SIDES.map(|(right, down)| [x + right * beside, y + down * over]);
+        let [across, down] = half.map(|half| MARKER + GAP + half);
+        let centres = SIDES.map(|(right, below)| [x + right * across, y + below * down]);
         let covered = |centre: &[f64; 2]| {
             let part = Part::along(*centre, *centre, half);
             part.size() - part.on(inside) + taken.iter().map(|other| part.on(*other)).sum::<f64>()

@@ -59,7 +59,7 @@ use super::bbr::recovery::conserved_rate;
 use bounds::Lost;
 use cellcc_control::{Ack, Context, Controller, Event, Limits, Loss, Observer, Sampler, Sent, Tag};
 use cellcc_units::{Bytes, Rate, Time};
-use model::{Model, PROBE_RTT_CWND_GAIN, STATES};
+use model::{Model, PROBE_RTT_CWND_GAIN};
 use settings::Gains;
 
 /// Draft section 2.6: BDPs that may be in flight in ProbeBW.
@@ -207,13 +207,7 @@ impl Controller for Bbr2 {
     }
 
     fn observe(&self, observer: &mut dyn Observer) {
-        observer.state("state", &STATES, self.model.state());
-        observer.value("max_bw", "mbit_s", self.model.max_bw().as_mbit_per_sec());
-        observer.value("pacing_gain", "", self.pacing_gain());
-        observer.switch("full_pipe", self.model.common.full_pipe.is_reached());
-        if let Some(min_rtt) = self.model.min_rtt.get() {
-            observer.value("min_rtt", "ms", min_rtt.as_millis_f64());
-        }
+        self.model.observe(observer, self.pacing_gain());
         if let Some(bound) = self.model.bounds.inflight_hi {
             observer.value("inflight_hi", "pkt", bound.in_packets(self.model.common.packet_size));
         }

@@ -5,7 +5,7 @@ use super::cycle::{Cycle, Phase};
 use super::min_rtt::MinRtt;
 use crate::bbr::common::{Common, State};
 use crate::bbr::pacing::paced;
-use cellcc_control::{Ack, Context, filters::WindowedMax};
+use cellcc_control::{Ack, Context, Observer, ShownValue, filters::WindowedMax};
 use cellcc_units::{Bytes, Rate, Time};
 
 /// Draft section 2.11: cycles that the bandwidth filter remembers (`MaxBwFilterLen`).
@@ -14,8 +14,17 @@ const FILTER_CYCLES: u64 = 2;
 pub(crate) const PROBE_RTT_CWND_GAIN: f64 = 0.5;
 
 /// The states as they are shown, ProbeBW by its phases.
-pub(crate) const STATES: [&str; 7] =
+const STATES: [&str; 7] =
     ["startup", "drain", "probe_bw_down", "probe_bw_cruise", "probe_bw_refill", "probe_bw_up", "probe_rtt"];
+
+/// What both show.
+pub(crate) const SHOWS: [ShownValue; 5] = [
+    ShownValue::state("state", "the state of the machine, ProbeBW by its phases", &STATES),
+    ShownValue::number("max_bw_mbit_s", "the largest delivery rate of the last probing cycles"),
+    ShownValue::number("pacing_gain", "pacing rate / bandwidth"),
+    ShownValue::switch("full_pipe", "startup has found the bandwidth"),
+    ShownValue::number("min_rtt_ms", "the minimum RTT"),
+];
 
 pub(crate) struct Model {
     pub(crate) common: Common,
@@ -72,13 +81,20 @@ impl Model {
         matches!(self.common.state, State::Startup) || self.is_in(Phase::Refill) || self.is_in(Phase::Up)
     }
 
-    /// Which of [`STATES`] the flow is in.
-    pub(crate) fn state(&self) -> usize {
-        match self.common.state {
+    /// Shows the values of [`SHOWS`].
+    pub(crate) fn observe(&self, observer: &mut dyn Observer, pacing_gain: f64) {
+        let state = match self.common.state {
             State::Startup => 0,
             State::Drain => 1,
             State::ProbeBw => 2 + self.cycle.phase() as usize,
             State::ProbeRtt(_) => 6,
+        };
+        observer.state("state", &STATES, state);
+        observer.value("max_bw", "mbit_s", self.max_bw().as_mbit_per_sec());
+        observer.value("pacing_gain", "", pacing_gain);
+        observer.switch("full_pipe", self.common.full_pipe.is_reached());
+        if let Some(min_rtt) = self.min_rtt.get() {
+            observer.value("min_rtt", "ms", min_rtt.as_millis_f64());
         }
     }
 

@@ -1,6 +1,6 @@
 //! What can be set in BBR v2, and the constants in which the draft and Google's alpha code differ.
 
-use super::Bbr2;
+use super::{Bbr2, model};
 use cellcc_control::{Needs, Parameter, SchemeInfo, ShownValue, kind};
 use std::sync::Arc;
 
@@ -12,15 +12,9 @@ const PROFILE: Parameter<kind::Choice<Gains>> = Parameter::new(
     "draft-cardwell-iccrg-bbr-congestion-control-02; google/bbr, branch v2alpha",
 );
 
-/// What it shows.
-const SHOWS: [ShownValue; 6] = [
-    ShownValue::state("state", "the state of the machine, ProbeBW by its phases", &super::model::STATES),
-    ShownValue::number("max_bw_mbit_s", "the largest delivery rate of the last probing cycles"),
-    ShownValue::number("pacing_gain", "pacing rate / bandwidth"),
-    ShownValue::switch("full_pipe", "startup has found the bandwidth"),
-    ShownValue::number("min_rtt_ms", "the minimum RTT"),
-    ShownValue::number("inflight_hi_pkt", "how much may be in flight, as far as losses have said"),
-];
+/// What it shows besides the model.
+const SHOWS: [ShownValue; 1] =
+    [ShownValue::number("inflight_hi_pkt", "how much may be in flight, as far as losses have said")];
 
 pub(in super::super) fn scheme() -> SchemeInfo {
     SchemeInfo {
@@ -30,7 +24,7 @@ pub(in super::super) fn scheme() -> SchemeInfo {
         source: "draft-cardwell-iccrg-bbr-congestion-control-02".into(),
         parameters: vec![PROFILE.into()],
         presets: Vec::new(),
-        shows: SHOWS.to_vec(),
+        shows: [&model::SHOWS[..], &SHOWS].concat(),
         needs: Needs::NOTHING,
         build: Arc::new(|arguments, context| Box::new(Bbr2::new(arguments.get(&PROFILE), context))),
     }

@@ -82,20 +82,23 @@ fn a_shallow_queue_costs_few_packets_and_little_throughput() {
     assert!(share > 0.8, "{share}");
 }
 
+/// v3 alike: case 10 of its draft.
 #[test]
 fn five_seconds_without_a_smaller_rtt_are_followed_by_200_ms_at_half_a_bdp() {
-    let mut path = path("bbr2");
-    path.run_for(Span::from_secs(2));
-    path.set_rtt(Span::from_millis(60));
-    path.run_until(|path| state(path) == PROBE_RTT);
-    assert!((5.0..7.1).contains(&path.now.since(Time::ZERO).as_secs_f64()), "{}", path.now);
-    let began = path.now;
-    path.run_for(Span::from_millis(150));
-    assert!((path.window() / (BDP / 2.0) - 1.0).abs() < 0.05, "{}", path.window());
-    path.run_until(|path| state(path) != PROBE_RTT);
-    let stay = path.now.since(began);
-    assert!((Span::from_millis(200)..Span::from_millis(400)).contains(&stay), "{stay}");
-    assert_eq!(state(&path), CRUISE);
+    for scheme in ["bbr2", "bbr3"] {
+        let mut path = path(scheme);
+        path.run_for(Span::from_secs(2));
+        path.set_rtt(Span::from_millis(60));
+        path.run_until(|path| state(path) == PROBE_RTT);
+        assert!((5.0..7.1).contains(&path.now.since(Time::ZERO).as_secs_f64()), "{}", path.now);
+        let began = path.now;
+        path.run_for(Span::from_millis(150));
+        assert!((path.window() / (BDP / 2.0) - 1.0).abs() < 0.05, "{}", path.window());
+        path.run_until(|path| state(path) != PROBE_RTT);
+        let stay = path.now.since(began);
+        assert!((Span::from_millis(200)..Span::from_millis(400)).contains(&stay), "{stay}");
+        assert_eq!(state(&path), CRUISE);
+    }
 }
 
 /// A flow with packets sent and acknowledged by hand, as in quiche's tests.

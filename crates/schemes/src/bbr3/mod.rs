@@ -55,7 +55,7 @@ use super::bbr::aggregation::Aggregation;
 use super::bbr::common::{State, is_self_limited};
 use super::bbr2::bounds::Lost;
 use super::bbr2::cycle::Phase;
-use super::bbr2::model::{Model, PROBE_RTT_CWND_GAIN, STATES};
+use super::bbr2::model::{Model, PROBE_RTT_CWND_GAIN};
 use cellcc_control::{Ack, Context, Controller, Event, Limits, Loss, Observer, Sampler, Sent, Tag};
 use cellcc_units::{Bytes, Rate, Span, Time};
 use losses::Undo;
@@ -254,13 +254,7 @@ impl Controller for Bbr3 {
 
     fn observe(&self, observer: &mut dyn Observer) {
         let packet = self.model.common.packet_size;
-        observer.state("state", &STATES, self.model.state());
-        observer.value("max_bw", "mbit_s", self.model.max_bw().as_mbit_per_sec());
-        observer.value("pacing_gain", "", self.pacing_gain());
-        observer.switch("full_pipe", self.model.common.full_pipe.is_reached());
-        if let Some(min_rtt) = self.model.min_rtt.get() {
-            observer.value("min_rtt", "ms", min_rtt.as_millis_f64());
-        }
+        self.model.observe(observer, self.pacing_gain());
         if let Some(bound) = self.model.bounds.inflight_hi {
             observer.value("inflight_longterm", "pkt", bound.in_packets(packet));
         }

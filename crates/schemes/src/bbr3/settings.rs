@@ -1,7 +1,7 @@
 //! What can be set in BBR v3, and where the draft and Google's code differ.
 
 use super::Bbr3;
-use crate::bbr2::model::STATES;
+use crate::bbr2::model;
 use cellcc_control::{Needs, Parameter, SchemeInfo, ShownValue, kind};
 use std::sync::Arc;
 
@@ -13,13 +13,8 @@ const PROFILE: Parameter<kind::Choice<Constants>> = Parameter::new(
     "draft-ietf-ccwg-bbr; google/bbr, branch v3",
 );
 
-/// What it shows.
-const SHOWS: [ShownValue; 8] = [
-    ShownValue::state("state", "the state of the machine, ProbeBW by its phases", &STATES),
-    ShownValue::number("max_bw_mbit_s", "the largest delivery rate of the last probing cycles"),
-    ShownValue::number("pacing_gain", "pacing rate / bandwidth"),
-    ShownValue::switch("full_pipe", "startup has found the bandwidth"),
-    ShownValue::number("min_rtt_ms", "the minimum RTT"),
+/// What it shows besides the model.
+const SHOWS: [ShownValue; 3] = [
     ShownValue::number(
         "inflight_longterm_pkt",
         "how much may be in flight, as far as lossy probes have said",
@@ -35,7 +30,7 @@ pub(in super::super) fn scheme() -> SchemeInfo {
         source: "draft-ietf-ccwg-bbr, August 2026; google/bbr, branch v3".into(),
         parameters: vec![PROFILE.into()],
         presets: Vec::new(),
-        shows: SHOWS.to_vec(),
+        shows: [&model::SHOWS[..], &SHOWS].concat(),
         needs: Needs::NOTHING,
         build: Arc::new(|arguments, context| Box::new(Bbr3::new(arguments.get(&PROFILE), context))),
     }
