@@ -39,7 +39,7 @@ fn open(chromium: &str, page: &Path, [width, height]: [u32; 2], link: &str) -> S
         ])
         .arg(format!("--user-data-dir={}", profile.path().display()))
         .arg(format!("--window-size={width},{height}"))
-        .args(["--virtual-time-budget=5000", "--dump-dom"])
+        .args(["--virtual-time-budget=10000", "--dump-dom"])
         .arg(format!("file://{}{link}", page.display()))
         .output()
         .unwrap();
@@ -61,7 +61,16 @@ fn check_files(files: &[(&str, String)], script: &str, width: u32, link: &str) {
     check_window(files, script, [width, HIGH], link);
 }
 
-/// The same in a window of this width and height. The script begins when the page has been shown and drawn.
+/// Runs `script` half a second after the first figure was drawn, in the page or in a frame of it. A figure is drawn once the
+/// browser has seen that it is in the window, which no moment guarantees on a busy machine.
+const WHEN_DRAWN: &str = "const whenDrawn = (script, tries = 40) => {
+        const pages = [document, ...[...document.querySelectorAll('iframe')].map((frame) => frame.contentDocument)];
+        const drawn = pages.some((page) => page?.querySelector('[data-slot] .chart svg'));
+        if (drawn || tries === 0) setTimeout(script, 500);
+        else setTimeout(() => whenDrawn(script, tries - 1), 100);
+    };";
+
+/// The same in a window of this width and height.
 fn check_window(files: &[(&str, String)], script: &str, window: [u32; 2], link: &str) {
     let Some(chromium) = chromium() else {
         return skip("chromium is not installed (apt-get install chromium)");
@@ -73,7 +82,7 @@ fn check_window(files: &[(&str, String)], script: &str, window: [u32; 2], link: 
     let file = folder.path().join("report.html");
     let page = std::fs::read_to_string(&file).unwrap().replacen("<style>", &format!("{COLLECT}<style>"), 1);
     let (page, end) = page.rsplit_once("</body>").unwrap();
-    let script = format!("setTimeout(() => {{{script}\n}}, 500);");
+    let script = format!("{WHEN_DRAWN}\nwhenDrawn(() => {{{script}\n}});");
     std::fs::write(&file, format!("{page}<script>{script}</script></body>{end}")).unwrap();
     let dom = open(chromium, &file, window, link);
     let result = dom.split_once("data-selftest=\"").and_then(|(_, rest)| rest.split_once('"'));
