@@ -43,6 +43,8 @@ pub(crate) struct Cycle {
     /// Losses tell of a probe, and have not ended it yet.
     takes_samples: bool,
     was_too_high: bool,
+    /// The last probe stopped at the bound that a lossy one had set.
+    was_cautious: bool,
     /// Rounds of probing so far, packets acknowledged since `inflight_hi` grew, and how many it takes.
     doublings: u32,
     acked: f64,
@@ -60,6 +62,7 @@ impl Cycle {
             feedback: Feedback::Nothing,
             takes_samples: false,
             was_too_high: false,
+            was_cautious: false,
             doublings: 0,
             acked: 0.0,
             acked_per_packet: f64::INFINITY,
@@ -96,6 +99,7 @@ impl Cycle {
     pub(crate) fn refill(&mut self) {
         self.phase = Phase::Refill;
         self.feedback = Feedback::Nothing;
+        self.was_cautious = false;
         (self.doublings, self.acked) = (0, 0.0);
     }
 
@@ -137,9 +141,14 @@ impl Cycle {
         (self.takes_samples, self.was_too_high) = (false, true);
     }
 
-    /// The probe has ended, and not for its losses.
-    pub(crate) fn end_probe(&mut self) {
-        self.was_too_high = false;
+    /// The probe has ended, and not for its losses: `cautiously` where it stopped at the bound that a lossy one had set.
+    pub(crate) fn end_probe(&mut self, cautiously: bool) {
+        (self.was_too_high, self.was_cautious) = (false, cautiously);
+    }
+
+    /// The next probe follows at once, since the last was cautious and lost nothing.
+    pub(crate) fn is_to_repeat(&self) -> bool {
+        self.was_cautious && !self.was_too_high
     }
 
     /// What comes now is the end of a probe's feedback.

@@ -40,7 +40,7 @@
 //! - Marks (ECN) are ignored. The draft leaves them out; in v2alpha they are off by default.
 //!
 //! **The profile `alpha`** has a gain of 2.885 in Startup and its inverse in Drain, 0.75 in Down, eight reports of losses to end
-//! Startup, and ends Up where `inflight_hi` is reached if the last probe met losses.
+//! Startup, and ends Up where `inflight_hi` is reached if the last probe met losses; the next probe then follows at once.
 
 pub(super) mod bounds;
 pub(super) mod cycle;

@@ -133,10 +133,11 @@ impl Model {
         self.cycle.is_time_to_probe(now, target)
     }
 
-    /// The long-term bound has left no room for a packet. The window is at most the bound, so that after an acknowledgement there
+    /// The last probe met losses, and the bound that it set has left no room for a packet. The window is at most the bound, so that after an acknowledgement there
     /// always is room; Linux adds what will leave next (`bbr_packets_in_net_at_edt`).
-    pub(crate) fn is_at_bound(&self, ack: &Ack<'_>) -> bool {
-        self.bounds.inflight_hi.is_some_and(|bound| ack.inflight_before + self.common.packet_size > bound)
+    pub(crate) fn is_at_lossy_bound(&self, ack: &Ack<'_>) -> bool {
+        let holds = |bound| ack.inflight_before + self.common.packet_size <= bound;
+        self.cycle.was_too_high() && self.bounds.inflight_hi.is_some_and(|bound| !holds(bound))
     }
 
     /// Down has drained the queue; `inflight`: what fills the pipe (`BBRCheckTimeToCruise`).
@@ -155,6 +156,23 @@ impl Model {
         self.bounds.forget_lower();
         self.cycle.refill();
         self.start_round();
+    }
+
+    /// A round after a probe its samples have all come. True where the next probe has begun, since this one stopped before it
+    /// lost anything.
+    pub(crate) fn end_feedback(&mut self, round_start: bool, app_limited: bool) -> bool {
+        let ended = round_start && self.cycle.end_feedback();
+        if !ended || !matches!(self.common.state, State::ProbeBw) {
+            return false;
+        }
+        if !app_limited {
+            self.cycles += 1;
+        }
+        let again = self.cycle.is_to_repeat();
+        if again {
+            self.start_refill();
+        }
+        again
     }
 
     pub(crate) fn start_up(&mut self, now: Time) {

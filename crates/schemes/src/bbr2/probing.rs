@@ -12,6 +12,9 @@ impl Bbr2 {
         if !self.model.common.full_pipe.is_reached() {
             return;
         }
+        if self.model.end_feedback(step.round_start, step.app_limited) {
+            return;
+        }
         self.adapt_upper_bound(ack, step);
         if !matches!(self.model.common.state, State::ProbeBw) {
             return;
@@ -22,33 +25,25 @@ impl Bbr2 {
                 self.model.cycle.cruise()
             }
             Phase::Cruise if self.model.is_time_to_probe(ack.now) => self.model.start_refill(),
-            Phase::Refill if step.round_start => {
-                self.model.cycle.end_probe();
-                self.model.start_up(ack.now);
-            }
-            Phase::Up if self.is_probe_over(ack) => {
-                self.model.cycle.end_probe();
-                self.model.start_down(ack.now);
-            }
+            Phase::Refill if step.round_start => self.model.start_up(ack.now),
+            Phase::Up => self.update_up(ack),
             _ => {}
         }
     }
 
-    fn is_probe_over(&self, ack: &Ack<'_>) -> bool {
-        if self.gains.stops_at_bound && self.model.cycle.was_too_high() && self.model.is_at_bound(ack) {
-            return true;
-        }
+    fn update_up(&mut self, ack: &Ack<'_>) {
+        let cautiously = self.gains.stops_at_bound && self.model.is_at_lossy_bound(ack);
         let min_rtt = self.model.min_rtt.get().unwrap_or(Span::ZERO);
-        self.model.cycle.has_lasted(ack.now, min_rtt) && ack.inflight > self.inflight(self.gains.up)
+        let is_full =
+            self.model.cycle.has_lasted(ack.now, min_rtt) && ack.inflight > self.inflight(self.gains.up);
+        if cautiously || is_full {
+            self.model.cycle.end_probe(cautiously);
+            self.model.start_down(ack.now);
+        }
     }
 
     /// Draft section 4.5.6.2, `BBRAdaptUpperBounds`.
     fn adapt_upper_bound(&mut self, ack: &Ack<'_>, step: &Step) {
-        let ended = step.round_start && self.model.cycle.end_feedback();
-        if ended && matches!(self.model.common.state, State::ProbeBw) && !step.app_limited {
-            // The samples of a probe have all come.
-            self.model.cycles += 1;
-        }
         if !step.lost.is_too_much() {
             self.model.raise_long_term_bound(ack, step.lost.inflight, step.round_start);
         } else if self.model.cycle.takes_samples() {

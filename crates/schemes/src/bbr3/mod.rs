@@ -79,8 +79,6 @@ struct Bbr3 {
     constants: Constants,
     model: Model,
     startup: Startup,
-    /// The last probe ended at the bound of a lossy one: the next comes at once (`prev_precautionary`).
-    was_cautious: bool,
     /// What to go back to if the losses were none.
     undo: Option<Undo>,
     /// What was in flight when the newest acknowledged packet left, it included.
@@ -106,14 +104,7 @@ impl Bbr3 {
         if constants.exact_aggregation {
             model.common.aggregation = Aggregation::exact(context.packet);
         }
-        Self {
-            constants,
-            model,
-            startup: Startup::default(),
-            was_cautious: false,
-            undo: None,
-            newest_inflight: Bytes::ZERO,
-        }
+        Self { constants, model, startup: Startup::default(), undo: None, newest_inflight: Bytes::ZERO }
     }
 
     fn pacing_gain(&self) -> f64 {

@@ -9,7 +9,9 @@ use cellcc_units::{Bytes, Rate, Time};
 impl Bbr3 {
     /// Draft section 5.3.3.9.
     pub(super) fn update_cycle(&mut self, ack: &Ack<'_>, step: &Step) {
-        if !self.model.common.full_pipe.is_reached() || self.end_feedback(step) {
+        if !self.model.common.full_pipe.is_reached()
+            || self.model.end_feedback(step.round_start, step.app_limited)
+        {
             return;
         }
         if !step.lost.is_too_much() {
@@ -21,35 +23,13 @@ impl Bbr3 {
             return;
         }
         match self.model.cycle.phase() {
-            Phase::Down if self.model.is_time_to_probe(ack.now) => self.start_refill(),
+            Phase::Down if self.model.is_time_to_probe(ack.now) => self.model.start_refill(),
             Phase::Down if self.model.is_drained(ack.inflight, self.full_pipe()) => self.model.cycle.cruise(),
-            Phase::Cruise if self.model.is_time_to_probe(ack.now) => self.start_refill(),
+            Phase::Cruise if self.model.is_time_to_probe(ack.now) => self.model.start_refill(),
             Phase::Refill if step.round_start => self.start_up(ack.now, step.rate),
             Phase::Up => self.update_up(ack, step),
             _ => {}
         }
-    }
-
-    /// A round after a probe its samples have all come. True where the next probe follows at once: this one stopped before
-    /// it lost anything.
-    fn end_feedback(&mut self, step: &Step) -> bool {
-        let ended = step.round_start && self.model.cycle.end_feedback();
-        if !ended || !matches!(self.model.common.state, State::ProbeBw) {
-            return false;
-        }
-        if !step.app_limited {
-            self.model.cycles += 1;
-        }
-        let again = self.was_cautious && !self.model.cycle.was_too_high();
-        if again {
-            self.start_refill();
-        }
-        again
-    }
-
-    fn start_refill(&mut self) {
-        self.was_cautious = false;
-        self.model.start_refill();
     }
 
     fn start_up(&mut self, now: Time, rate: Option<Rate>) {
@@ -62,15 +42,15 @@ impl Bbr3 {
     fn update_up(&mut self, ack: &Ack<'_>, step: &Step) {
         let bound = self.model.bounds.inflight_hi;
         let held_back = ack.cwnd_limited && bound.is_some_and(|bound| self.model.common.window >= bound);
-        if self.model.cycle.was_too_high() && self.model.is_at_bound(ack) {
-            self.was_cautious = true;
-        } else if held_back {
+        let cautiously = self.model.is_at_lossy_bound(ack);
+        if held_back && !cautiously {
             self.model.common.full_pipe.reset(step.rate.unwrap_or(Rate::ZERO));
             return;
-        } else if !self.model.common.full_pipe.is_full_now() {
+        }
+        if !cautiously && !self.model.common.full_pipe.is_full_now() {
             return;
         }
-        self.model.cycle.end_probe();
+        self.model.cycle.end_probe(cautiously);
         self.model.start_down(ack.now);
     }
 

@@ -76,21 +76,24 @@ fn a_probe_that_loses_more_than_two_percent_bounds_what_is_in_flight() {
     assert!(share > 0.8, "{share}");
 }
 
+/// Of v2alpha alike.
 #[test]
 fn the_probe_after_a_lossy_one_stops_at_its_bound_and_the_next_follows_at_once() {
-    let mut path = path("bbr3");
-    path.run_until(|path| state(path) == UP);
-    path.drop_next(20);
-    path.run_until(|path| state(path) == DOWN);
-    let lost = path.lost();
-    path.run_until(|path| state(path) == UP);
-    path.run_until(|path| state(path) == DOWN);
-    let bound = longterm(&path).expect("set by losses");
-    assert!((path.inflight() - bound).abs() < 2.0, "{} of {bound}", path.inflight());
-    assert_eq!(path.lost(), lost);
-    let down = path.now;
-    path.run_until(|path| state(path) == REFILL);
-    assert!(path.now.since(down) < RTT * 3, "{}", path.now.since(down));
+    for (scheme, shown) in [("bbr3", "inflight_longterm"), ("bbr2(profile=alpha)", "inflight_hi")] {
+        let mut path = path(scheme);
+        path.run_until(|path| state(path) == UP);
+        path.drop_next(20);
+        path.run_until(|path| state(path) == DOWN);
+        let lost = path.lost();
+        path.run_until(|path| state(path) == UP);
+        path.run_until(|path| state(path) == DOWN);
+        let bound = path.shows(shown).expect("set by losses");
+        assert!((path.inflight() - bound).abs() < 2.0, "{scheme}: {} of {bound}", path.inflight());
+        assert_eq!(path.lost(), lost, "{scheme}");
+        let down = path.now;
+        path.run_until(|path| state(path) == REFILL);
+        assert!(path.now.since(down) < RTT * 3, "{scheme}: {}", path.now.since(down));
+    }
 }
 
 #[test]
