@@ -99,6 +99,11 @@ const CHECKED: &str = "<!-- checked: ";
 const UNCHECKED: &str = "<!-- unchecked: ";
 const END: &str = "-->";
 
+/// What follows is shown, and is not a comment: a fenced block or a span of code has begun.
+fn is_code(before: &str) -> bool {
+    before.ends_with('`') || before.lines().filter(|line| line.starts_with("```")).count() % 2 == 1
+}
+
 impl Page {
     /// Reads a page.
     ///
@@ -117,6 +122,10 @@ impl Page {
         let mut commented = Vec::new();
         let mut from = 0;
         while let Some(start) = text[from..].find("<!-- ").map(|at| from + at) {
+            if is_code(&text[..start]) {
+                from = start + 1;
+                continue;
+            }
             let Some(length) = text[start..].find(END) else { break };
             let (comment, line) = (&text[start..start + length], line_of(text, start));
             from = start + length + END.len();
@@ -314,6 +323,14 @@ mod tests {
         assert_eq!(page.checks[0].command, "cellcc compare --schemes a    --traces 3g");
         assert_eq!((page.unchecked.len(), page.bare.as_slice()), (1, &[16][..]));
         assert_eq!((page.mentions.len(), page.mentions[0].claim.as_str()), (1, "REM-04"));
+    }
+
+    #[test]
+    fn a_comment_that_is_shown_as_code_checks_nothing() {
+        let page =
+            Page::read("p.md", &format!("`<!-- checked: sa`\n```markdown\n<!-- checked: a\n```\n{PAGE}"))
+                .unwrap();
+        assert_eq!((page.checks.len(), page.checks[0].line), (1, 7));
     }
 
     #[test]

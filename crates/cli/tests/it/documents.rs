@@ -1,6 +1,7 @@
 //! What the documents name is there.
 
 use crate::common::cellcc;
+use cellcc_claims::page::Page;
 use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -54,6 +55,17 @@ fn code(text: &str) -> Vec<String> {
         }
     }
     found
+}
+
+/// `cellcc reproduce --docs` reads all of them before it runs anything.
+#[test]
+fn every_check_of_a_table_has_its_table_and_words_that_are_known() {
+    for (path, text) in documents() {
+        let page = Page::read(&path.display().to_string(), &text).unwrap();
+        for check in &page.checks {
+            page.cells(check, &check.command).unwrap();
+        }
+    }
 }
 
 #[test]
