@@ -85,6 +85,11 @@ impl Streams {
         if ready_at > now { ready_at } else { Time::NEVER }
     }
 
+    /// True where the application has had data since the last [`write`](Self::write).
+    pub(super) fn has_new_data(&self, now: Time) -> bool {
+        self.begun.is_none() && self.application.ready_at(now) <= now
+    }
+
     /// Gives noq as much as it has room for.
     pub(super) fn write(&mut self, now: Time, connection: &mut Connection) {
         loop {
