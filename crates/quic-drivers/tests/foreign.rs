@@ -1,5 +1,10 @@
 //! Controllers of noq's interface as schemes of a Scenario.
 
+#![allow(
+    clippy::disallowed_methods,
+    reason = "noq reads times of the standard library, which only `now` creates"
+)]
+
 mod alone;
 
 use alone::Alone;

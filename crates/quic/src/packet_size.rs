@@ -32,7 +32,7 @@ impl PacketSize {
         Rate::from_bytes_per_sec(self.scaled(on_link.as_bytes_per_sec()))
     }
 
-    /// The bytes on the link of full packets with so much UDP payload.
+    /// The bytes on the link of full packets with this UDP payload.
     pub fn on_link_of(self, payload: Bytes) -> Bytes {
         Bytes::new(scaled(payload.get(), self.on_link().get(), self.payload.get()))
     }

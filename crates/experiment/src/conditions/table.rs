@@ -36,8 +36,8 @@ const GRID: &[Condition] = &[
     flag("baseline", "baseline", text("SCHEME"))
         .means("The scheme that the others are held against, in a table of ratios"),
     flag("driver", "drivers", LIST).means(
-        "What runs the schemes, separated by commas: sim, the simulator; quic-virtual, the schemes in \
-         QUIC in virtual time; quic, the schemes in QUIC, and kernel, the TCP of this machine's kernel, \
+        "What runs the schemes, separated by commas: sim, the simulator; quic-virtual, the schemes, \
+         and noq's own as noq:newreno, noq:cubic and noq:bbr3, in QUIC in virtual time; quic, the schemes in QUIC, and kernel, the TCP of this machine's kernel, \
          both over real sockets through the emulator, in real time [default: sim]",
     ),
 ];
