@@ -1,5 +1,6 @@
 //! A scheme, ready to be installed in noq.
 
+#[cfg(feature = "sockets")]
 use crate::attach::Attached;
 use crate::controller::SchemeController;
 use crate::packet_size::PacketSize;
@@ -154,6 +155,7 @@ impl Congestion {
     ///
     /// # Panics
     /// Outside of a tokio runtime.
+    #[cfg(feature = "sockets")]
     pub fn attach(&self, connection: &noq::Connection) -> Option<Attached> {
         Attached::start(connection, self.0.scheme.clone())
     }
