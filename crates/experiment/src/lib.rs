@@ -61,7 +61,7 @@ pub use record::{FlowRecord, KeptUp, RealTime, Record, SCHEMA_VERSION};
 pub use recordings::Recordings;
 pub use run_id::{RunId, RunIdError};
 pub use scenario::{CellSetup, DEFAULT_DRIVER, FlowSetup, Path, Reverse, Scenario, TRANSFER, row_name};
-pub use source::Source;
+pub use source::{Pace, Source};
 pub use support::{NOQ, Support};
 pub use tcp_backend::{TcpBackend, TcpRun};
 pub use udp_backend::{FlowOutcome, UdpBackend, UdpEndpoints, UdpOutcome, UdpRun};

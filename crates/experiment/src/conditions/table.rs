@@ -54,8 +54,8 @@ const PATH: &[Condition] = &[
     both("rtt", "path.rtt", time("above 0s up to 60s, such as 20ms"))
         .means("Round-trip time without any queue"),
     both("queue", "path.queue", QUEUE).means(
-        "The link's queue: drop-tail with a limit of 3200pkt, 1.5MB, 100ms or unlimited, or one of {QUEUES}; \
-         parts with a key may be left out",
+        "The link's queue: drop-tail with a limit of 3200pkt, 1.5MB, 100ms, 2bdp (mean rate of its trace x --rtt) or unlimited, or \
+         one of {QUEUES}; parts with a key may be left out",
     ),
     both("policer", "path.policer", parsed::<Policer>("RATE,bucket=BYTES")).means(
         "Drop data packets that come faster than this, before the queue: a rate, and what may pass at once, \

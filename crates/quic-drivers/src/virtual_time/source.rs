@@ -96,7 +96,7 @@ impl Streams {
             let (segment, rest) = match self.begun.take() {
                 Some(begun) => begun,
                 None if self.application.ready_at(now) <= now => {
-                    let segment = self.application.take();
+                    let segment = self.application.take(now);
                     (segment, self.application.payload(segment))
                 }
                 None => break,
