@@ -104,6 +104,11 @@ impl QuicEnds {
         })
     }
 
+    /// Packets declared lost so far.
+    pub fn lost_packets(&self) -> u64 {
+        self.control.limits_and_lost().1
+    }
+
     /// Handles the sender's events and sends what may leave.
     fn send(&mut self, network: &mut Network<'_, Self>) -> Result<(), RunError> {
         let now = network.now();
