@@ -10,6 +10,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 /// The name of the controller under test in the Scenarios of cases.
 pub(crate) const SUBJECT: &str = "subject";
 
+/// What Records say of the code that they come from.
+const VERSION: &str = concat!("cellcc-check ", env!("CARGO_PKG_VERSION"));
+
 /// How often a run is looked at.
 const STEP: Span = Span::from_millis(100);
 
@@ -21,7 +24,7 @@ const STEP: Span = Span::from_millis(100);
 /// might take hours.
 pub(crate) fn run(file: &PlanFile, factory: Factory) -> Result<Record, Outcome> {
     let driver = VirtualDriver::new(cellcc_schemes::registry()).with_controller(SUBJECT, factory);
-    let plan = Plan::new(file, &driver, cellcc_version::VERSION);
+    let plan = Plan::new(file, &driver, VERSION);
     let plan = plan.map_err(|error| Outcome::Error(error.to_string()))?;
     let run = plan.runs.iter().find(|run| !run.scenario.flows.is_empty());
     let scenario = &run.ok_or_else(|| Outcome::Error("it has no flow".into()))?.scenario;
