@@ -52,11 +52,31 @@ pub struct Needs {
     pub ecn_counts: bool,
     /// That a signal arrives with the very packet it was given to, and feedback leaves when the component's timer says so.
     pub packet_signals: bool,
+    /// The transport that it was written for: it is not built of this entry, and only a driver of that transport runs it.
+    pub own_transport: bool,
 }
 
 impl Needs {
     /// Nothing: a sender alone is enough.
-    pub const NOTHING: Self = Self { receiver: None, advice: None, ecn_counts: false, packet_signals: false };
+    pub const NOTHING: Self =
+        Self { receiver: None, advice: None, ecn_counts: false, packet_signals: false, own_transport: false };
+}
+
+impl SchemeInfo {
+    /// The name of a controller with a transport's own interface, for the registry of the driver that runs it: of this entry
+    /// nothing can be built.
+    pub fn of_transport(name: &str, summary: &str, source: &str) -> Self {
+        Self {
+            name: Cow::Owned(name.into()),
+            summary: Cow::Owned(summary.into()),
+            source: Cow::Owned(source.into()),
+            parameters: Vec::new(),
+            presets: Vec::new(),
+            shows: Vec::new(),
+            needs: Needs { own_transport: true, ..Needs::NOTHING },
+            build: Arc::new(|_, _| unreachable!("only its transport's driver runs it")),
+        }
+    }
 }
 
 /// Values under one name. One of the scheme's parameters chooses it, and an argument that is given wins over it.

@@ -200,7 +200,9 @@ impl Registry {
         text: &str,
     ) -> Result<InnerScheme, SchemeError> {
         let info = self.find(split_call(text.trim())?.0)?;
-        let needs = if info.needs.advice.is_some() {
+        let needs = if info.needs.own_transport {
+            "needs its own transport"
+        } else if info.needs.advice.is_some() {
             "needs the network's advice"
         } else if info.needs.receiver.is_some() {
             "needs a component at the receiver"

@@ -1,6 +1,6 @@
 //! What a flow has to send, as numbered segments.
 
-use crate::{Endpoint, FlowSetup, Source};
+use crate::{Endpoint, FlowSetup, Pace, Source};
 use cellcc_units::{Bytes, Rate, Span, Time};
 
 /// A flow's application. Segments are numbered from zero; each is at most one packet's payload.
@@ -12,24 +12,27 @@ pub struct Application {
     mss: Bytes,
     packet: Bytes,
     next_segment: u64,
+    /// The step of a source in steps in which the last segment was taken, and how many of its segments were.
+    step: (usize, u64),
 }
 
 impl Application {
     /// What the flow `setup` has to send in a run that ends at `run_end`.
     pub fn new(setup: &FlowSetup, endpoint: &Endpoint, run_end: Time) -> Self {
         Self {
-            source: setup.source,
+            source: setup.source.clone(),
             start: setup.start,
             stop: setup.stop.unwrap_or(run_end).min(run_end),
             mss: endpoint.mss,
             packet: endpoint.packet(),
             next_segment: 0,
+            step: (0, 0),
         }
     }
 
     /// What it sends.
-    pub fn source(&self) -> Source {
-        self.source
+    pub fn source(&self) -> &Source {
+        &self.source
     }
 
     /// The flow sends from here on.
@@ -54,20 +57,26 @@ impl Application {
     #[inline]
     pub fn ready_at(&self, now: Time) -> Time {
         let next = self.next_segment;
-        let ready = match self.source {
+        let ready = match &self.source {
             Source::Bulk => self.start,
             Source::Sized(_) if self.total_segments().is_some_and(|total| next >= total) => Time::NEVER,
             Source::Sized(_) => self.start,
-            Source::OnOff { on, off } => self.on_off_ready_at(now, on, off),
+            Source::OnOff { on, off } => self.on_off_ready_at(now, *on, *off),
             Source::Rate(rate) => self.start + rate.time_for(self.packet * next),
-            Source::Frames { rate, .. } => self.frame_created_at(next / self.segments_per_frame(rate)),
+            Source::Frames { rate, .. } => self.frame_created_at(next / self.segments_per_frame(*rate)),
+            Source::Steps(steps) => self.stepped_ready_at(steps, now),
         };
         if ready >= self.stop { Time::NEVER } else { ready }
     }
 
-    /// Takes the next segment.
+    /// Takes the next segment, which is ready at `now`.
     #[inline]
-    pub fn take(&mut self) -> u64 {
+    pub fn take(&mut self, now: Time) -> u64 {
+        if let Source::Steps(steps) = &self.source {
+            let (step, _) = self.step_at(steps, now);
+            let taken = if step == self.step.0 { self.step.1 } else { 0 };
+            self.step = (step, taken + 1);
+        }
         self.next_segment += 1;
         self.next_segment - 1
     }
@@ -80,7 +89,7 @@ impl Application {
             Source::Frames { rate, .. } => {
                 last_shorter(segment % self.segments_per_frame(rate), frame_bytes(rate), self.mss)
             }
-            Source::Bulk | Source::OnOff { .. } | Source::Rate(_) => self.mss,
+            Source::Bulk | Source::OnOff { .. } | Source::Rate(_) | Source::Steps(_) => self.mss,
         }
     }
 
@@ -115,6 +124,36 @@ impl Application {
         } else {
             self.start + Span::from_nanos(since - phase + cycle)
         }
+    }
+
+    /// The step that holds at `now`, and when it began.
+    fn step_at(&self, steps: &[(Span, Pace)], now: Time) -> (usize, Time) {
+        let mut began = self.start;
+        for (index, (length, _)) in steps.iter().enumerate().take(steps.len() - 1) {
+            if now < began + *length {
+                return (index, began);
+            }
+            began += *length;
+        }
+        (steps.len() - 1, began)
+    }
+
+    fn stepped_ready_at(&self, steps: &[(Span, Pace)], now: Time) -> Time {
+        let (first, mut began) = self.step_at(steps, now);
+        for (index, (length, pace)) in steps.iter().enumerate().skip(first) {
+            let taken = if index == self.step.0 { self.step.1 } else { 0 };
+            let ready = match pace {
+                Pace::Bulk => began.max(now),
+                Pace::Rate(rate) if rate.is_zero() => Time::NEVER,
+                Pace::Rate(rate) => began + rate.time_for(self.packet * taken),
+            };
+            let ends = if index + 1 == steps.len() { Time::NEVER } else { began + *length };
+            if ready < ends {
+                return ready;
+            }
+            began = ends;
+        }
+        Time::NEVER
     }
 }
 
@@ -153,7 +192,7 @@ mod tests {
         assert_eq!(sized.total_segments(), Some(3));
         let payloads: Vec<_> = (0..3).map(|segment| sized.payload(segment).get()).collect();
         assert_eq!(payloads, [1448, 1448, 104]);
-        (0..3).for_each(|_| _ = sized.take());
+        (0..3).for_each(|_| _ = sized.take(at(1000)));
         assert_eq!(sized.ready_at(at(2000)), Time::NEVER);
     }
 
@@ -176,7 +215,20 @@ mod tests {
     #[test]
     fn a_constant_stream_has_its_rate_on_the_wire() {
         let mut stream = application("rate(12Mbit/s)");
-        (0..1000).for_each(|_| _ = stream.take());
+        (0..1000).for_each(|_| _ = stream.take(at(1000)));
         assert_eq!(stream.ready_at(at(0)), at(2000));
+    }
+
+    #[test]
+    fn a_source_in_steps_paces_each_step_from_its_own_beginning() {
+        let mut steps = application("steps(bulk@2s,rate(0bit/s)@1s,rate(12Mbit/s)@1s,bulk)");
+        (0..5000).for_each(|_| _ = steps.take(at(1500)));
+        assert_eq!(steps.ready_at(at(2999)), at(2999), "bulk");
+        assert_eq!(steps.ready_at(at(3000)), at(4000), "the pause ends a second later");
+        (0..100).for_each(|_| _ = steps.take(at(4000)));
+        assert_eq!(steps.ready_at(at(4000)), at(4100), "a packet of 1500 bytes each millisecond");
+        (100..1000).for_each(|_| _ = steps.take(at(4500)));
+        assert_eq!(steps.ready_at(at(4500)), at(5000), "the stream of this step is all sent");
+        assert_eq!(steps.ready_at(at(7000)), at(7000), "the last step stays");
     }
 }

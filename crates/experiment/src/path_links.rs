@@ -5,7 +5,7 @@ use cellcc_link::{
     Capacities, Capacity, Delay, ForwardPath, Jitter, Link, LinkConfig, LossRate, Packet, Policer, Queue,
     Reordering, ReorderingConfig, Scheduler, TraceCache,
 };
-use cellcc_units::{Span, Time};
+use cellcc_units::{Bytes, QueueLimit, Span, Time};
 use std::fmt::Display;
 use std::sync::Arc;
 
@@ -54,16 +54,18 @@ impl PathLinks {
         let delay = scenario.forward_delay()?;
         let loss = LossRate::with_extra(scenario.path.loss, &scenario.path.extra_loss)
             .map_err(|error| ResolveError(format!("extra loss: {error}")))?;
-        let config = |capacity: &Arc<Capacity>| LinkConfig {
-            capacity: Arc::clone(capacity),
-            queue: scenario.path.queue,
-            delay: delay.clone(),
-            jitter: Jitter { up_to: scenario.path.jitter, reorders: scenario.path.jitter_reorders },
-            loss: loss.clone(),
+        let config = |capacity: &Arc<Capacity>| {
+            Ok(LinkConfig {
+                capacity: Arc::clone(capacity),
+                queue: scenario.queue_before(capacity, scenario.path.queue, scenario.endpoint.packet())?,
+                delay: delay.clone(),
+                jitter: Jitter { up_to: scenario.path.jitter, reorders: scenario.path.jitter_reorders },
+                loss: loss.clone(),
+            })
         };
         let scheduler = scenario.cell.as_ref().map(|cell| cell.scheduler.parse().map_err(refused));
         Ok(Self {
-            forward: capacities.forward.iter().map(config).collect(),
+            forward: capacities.forward.iter().map(config).collect::<Result<_, _>>()?,
             forward_seed: scenario.seed_of(Randomness::ForwardLoss),
             scheduler: scheduler.transpose()?,
             policer: scenario.path.policer,
@@ -75,7 +77,7 @@ impl PathLinks {
             grain: *grain,
             reverse: LinkConfig {
                 capacity: Arc::clone(&capacities.reverse),
-                queue: reverse.queue,
+                queue: scenario.queue_before(&capacities.reverse, reverse.queue, scenario.endpoint.header)?,
                 delay: Delay::constant(scenario.reverse_delay()),
                 jitter: Jitter::NONE,
                 loss: LossRate::constant(reverse.loss),
@@ -146,6 +148,23 @@ impl Scenario {
         Ok(())
     }
 
+    /// A queue before a link: one in bandwidth-delay products is in bytes, of the link's mean rate and the base round-trip time.
+    ///
+    /// # Errors
+    /// Where no packet would fit into so little.
+    fn queue_before(&self, capacity: &Capacity, queue: Queue, packet: Bytes) -> Result<Queue, ResolveError> {
+        let mean = capacity.mean_rate();
+        let bytes = queue.on_path(mean.bytes_in(self.path.rtt));
+        match bytes.limit() {
+            QueueLimit::Bytes(limit) if bytes != queue && limit < packet => Err(ResolveError(format!(
+                "queue {queue}: that is {limit} for the {mean} of the link's mean and a round-trip time of {}, and a packet has \
+                 {packet}; write more, or a number of packets such as 10pkt",
+                self.path.rtt
+            ))),
+            _ => Ok(bytes),
+        }
+    }
+
     /// What the links of the run can carry, each from the Scenario's offset on: what was recorded together stays together.
     ///
     /// # Errors
@@ -174,4 +193,35 @@ impl Scenario {
 
 fn refused(error: impl Display) -> ResolveError {
     ResolveError(error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of the link and of the reverse path.
+    fn queues(trace: &str, path: &str) -> Result<[String; 2], String> {
+        let scenario = format!(
+            "scheme = 'cubic'\ntrace = '{trace}'\nseed = 1\nduration = '60s'\nflows = []\n[path]\nrtt = '40ms'\n{path}"
+        );
+        let scenario: Scenario = toml::from_str(&scenario).unwrap();
+        let capacities = scenario.capacities(&TraceCache::default()).unwrap();
+        let links = PathLinks::new(&scenario, &capacities).map_err(|error| error.to_string())?;
+        Ok([&links.forward[0], &links.reverse].map(|link| link.queue.to_string()))
+    }
+
+    #[test]
+    fn a_queue_in_bandwidth_delay_products_is_of_the_links_mean_rate_and_the_base_round_trip_time() {
+        let forward = |trace: &str, path: &str| queues(trace, path).unwrap()[0].clone();
+        assert_eq!(forward("rate=10Mbit/s", "queue = '2bdp'"), "100kB");
+        assert_eq!(forward("rate=10Mbit/s", "queue = '0.5bdp'\nextra_delay = '1s'"), "25kB");
+        assert_eq!(forward("step=10Mbit/s@10s,40Mbit/s@20s", "queue = '1bdp'"), "150kB");
+        assert_eq!(forward("rate=10Mbit/s", "queue = 'codel(limit=2bdp)'"), "codel(limit=100kB)");
+        let reverse = "reverse = { trace = 'rate=1Mbit/s', queue = '1bdp' }";
+        assert_eq!(queues("3g", reverse).unwrap(), ["3200pkt", "5kB"]);
+        let refused = queues("rate=100kbit/s", "queue = '1bdp'").unwrap_err();
+        for part in ["queue 1bdp", "500B", "100kbit/s", "40ms", "1.5kB", "10pkt"] {
+            assert!(refused.contains(part), "{part}: {refused}");
+        }
+    }
 }

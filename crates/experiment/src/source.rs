@@ -1,12 +1,14 @@
 //! What a flow has to send.
 
+use cellcc_link::{format_steps, parse_steps};
 use cellcc_units::{Bytes, Rate, Span};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
 /// What a flow has to send, as its application gives it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Source {
     /// Always more: `bulk`.
     #[default]
@@ -30,6 +32,37 @@ pub enum Source {
         /// From a frame's creation to the arrival of its last byte.
         deadline: Span,
     },
+    /// One after the other, each for its time from the flow's start on, the last to the end: `steps(bulk@10s,rate(2Mbit/s)@10s)`. What
+    /// a step did not get rid of is not left to the next.
+    Steps(Arc<[(Span, Pace)]>),
+}
+
+/// A step of [`Source::Steps`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pace {
+    /// Always more: `bulk`.
+    Bulk,
+    /// A constant stream of full packets, `rate(2Mbit/s)`; none at `rate(0bit/s)`.
+    Rate(Rate),
+}
+
+impl fmt::Display for Pace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Bulk => f.write_str("bulk"),
+            Self::Rate(rate) => write!(f, "rate({rate})"),
+        }
+    }
+}
+
+impl FromStr for Pace {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let text = text.trim();
+        let rate = || text.strip_prefix("rate(")?.strip_suffix(')')?.parse().ok();
+        if text == "bulk" { Ok(Self::Bulk) } else { rate().map(Self::Rate).ok_or(()) }
+    }
 }
 
 impl Source {
@@ -45,6 +78,7 @@ impl fmt::Display for Source {
             Self::OnOff { on, off } => write!(f, "on-off({on},{off})"),
             Self::Rate(rate) => write!(f, "rate({rate})"),
             Self::Frames { rate, deadline } => write!(f, "frames({rate},{deadline})"),
+            Self::Steps(steps) => write!(f, "steps({})", format_steps(steps)),
         }
     }
 }
@@ -57,7 +91,7 @@ impl FromStr for Source {
             let text: String = text.chars().take(60).collect();
             format!(
                 "`{text}` is not a source; there are bulk, sized(10MB), on-off(2s,3s), rate(5Mbit/s), frames(20Mbit/s,40ms), \
-                 each value above zero"
+                 each value above zero, and steps(bulk@10s,rate(2Mbit/s)@10s)"
             )
         })
     }
@@ -76,9 +110,16 @@ fn read(text: &str) -> Option<Source> {
         "on-off" => Source::OnOff { on: span(first)?, off: span(second)? },
         "rate" => Source::Rate(rate(inside)?),
         "frames" => Source::Frames { rate: rate(first)?, deadline: span(second)? },
+        "steps" => Source::Steps(steps(inside)?),
         _ => return None,
     };
     Some(source)
+}
+
+/// Nothing where no step ever sends.
+fn steps(text: &str) -> Option<Arc<[(Span, Pace)]>> {
+    let steps: Vec<(Span, Pace)> = parse_steps(text, "").ok()?;
+    steps.iter().any(|(_, pace)| *pace != Pace::Rate(Rate::ZERO)).then(|| steps.into())
 }
 
 impl Serialize for Source {
@@ -99,7 +140,14 @@ mod tests {
 
     #[test]
     fn every_source_reads_back() {
-        for text in ["bulk", "sized(10MB)", "on-off(2s,3s)", "rate(5Mbit/s)", "frames(20Mbit/s,40ms)"] {
+        for text in [
+            "bulk",
+            "sized(10MB)",
+            "on-off(2s,3s)",
+            "rate(5Mbit/s)",
+            "frames(20Mbit/s,40ms)",
+            "steps(bulk@10s,rate(0bit/s)@100ms,rate(2Mbit/s)@10s)",
+        ] {
             assert_eq!(text.parse::<Source>().unwrap().to_string(), text);
         }
     }
@@ -113,6 +161,11 @@ mod tests {
             "frames(20Mbit/s)",
             "on-off(1s)",
             "sized(10)",
+            "steps()",
+            "steps(bulk)",
+            "steps(bulk,bulk@1s)",
+            "steps(rate(0bit/s)@1s,rate(0bit/s)@1s)",
+            "steps(sized(1MB)@1s,bulk)",
         ] {
             assert!(text.parse::<Source>().is_err(), "{text}");
         }

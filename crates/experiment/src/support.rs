@@ -3,6 +3,9 @@
 use crate::{AckPolicy, DEFAULT_DRIVER, LossDetection, ResolveError, Scenario};
 use cellcc_link::{DropTail, Queue};
 
+/// How the names of noq's own congestion controllers begin: `noq:cubic`.
+pub const NOQ: &str = "noq:";
+
 /// What a driver can do; whatever is not named here, each of them can.
 #[derive(Debug, Clone, Copy)]
 pub struct Support {
@@ -18,6 +21,8 @@ pub struct Support {
     pub ack_filter: bool,
     /// Links whose clock has a grain.
     pub grain: bool,
+    /// Congestion controllers of noq's own.
+    pub noq_controllers: bool,
     /// Metrics that leave the beginning of a run out.
     pub warm_up: bool,
 }
@@ -31,6 +36,7 @@ impl Support {
         tcp_receivers: true,
         ack_filter: true,
         grain: true,
+        noq_controllers: false,
         warm_up: true,
     };
     /// QUIC in virtual time. It encrypts acknowledgements, so that a base station cannot write to them.
@@ -40,10 +46,12 @@ impl Support {
         rack: false,
         tcp_receivers: false,
         ack_filter: false,
+        noq_controllers: true,
         ..Self::SIM
     };
     /// QUIC over real sockets.
-    pub const QUIC: Self = Self { driver: "quic", grain: false, warm_up: false, ..Self::QUIC_VIRTUAL };
+    pub const QUIC: Self =
+        Self { driver: "quic", grain: false, noq_controllers: false, warm_up: false, ..Self::QUIC_VIRTUAL };
     /// The kernel's TCP.
     pub const KERNEL: Self = Self {
         driver: "kernel",
@@ -59,6 +67,15 @@ impl Support {
     /// # Errors
     /// The key, and what to write.
     pub fn check(self, scenario: &Scenario) -> Result<(), ResolveError> {
+        let mut schemes = scenario.flows.iter().map(|flow| &flow.scheme);
+        if let Some(noqs) = schemes.find(|scheme| scheme.starts_with(NOQ))
+            && !self.noq_controllers
+        {
+            let driver = Self::QUIC_VIRTUAL.driver;
+            return Err(ResolveError(format!(
+                "`{noqs}` is a congestion controller of noq, which {self} does not run; write --driver {driver}"
+            )));
+        }
         let endpoint = &scenario.endpoint;
         let filters = |queue: &Queue| matches!(queue, Queue::DropTail(DropTail { ack_filter: true, .. }));
         let asked = [

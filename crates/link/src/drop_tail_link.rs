@@ -139,7 +139,7 @@ impl<P: Packet> DropTailLink<P> {
     #[inline]
     fn has_room(&self, now: Time, size: Bytes) -> bool {
         match self.limit {
-            QueueLimit::Unlimited => true,
+            QueueLimit::Bdp(_) | QueueLimit::Unlimited => true,
             QueueLimit::Packets(limit) => ((self.packets.len() - self.departed) as u64) < limit,
             QueueLimit::Bytes(limit) => self.queued() + size <= limit,
             QueueLimit::Time(limit) => self.last_departure.since(now) <= limit,

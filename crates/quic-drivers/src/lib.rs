@@ -3,13 +3,13 @@
 //! | to find | look in |
 //! |---|---|
 //! | noq at both ends, in virtual time | [`VirtualDriver`] |
-//! | noq over real sockets, through the emulator | [`sockets`] |
+//! | noq over real sockets, through the emulator | `sockets`, with the feature of that name, a default |
 
 // `sockets` reads clocks and opens sockets. The driver in virtual time has neither.
 #![allow(clippy::disallowed_methods)]
 
 mod certificate;
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", feature = "sockets"))]
 pub mod sockets;
 mod virtual_time;
 

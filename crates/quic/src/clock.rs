@@ -41,6 +41,7 @@ impl Clock {
     ///
     /// # Panics
     /// Outside of a tokio runtime.
+    #[cfg(feature = "sockets")]
     pub async fn sleep_until(self, time: Time) {
         tokio::time::sleep_until(self.instant(time).into()).await;
     }

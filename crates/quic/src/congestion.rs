@@ -1,5 +1,6 @@
 //! A scheme, ready to be installed in noq.
 
+#[cfg(feature = "sockets")]
 use crate::attach::Attached;
 use crate::controller::SchemeController;
 use crate::packet_size::PacketSize;
@@ -48,6 +49,8 @@ pub(crate) const ADVICE_IN_BAND: &str = "advice in band (route=in-band): nobody 
 
 const ECN_COUNTS: &str = "counts of marked packets (noq says only that there are some)";
 
+const OWN_TRANSPORT: &str = "entry for it in this registry (it is a controller of noq: give noq its factory)";
+
 const PACKET_SIGNALS: &str =
     "signals on single packets (they travel by themselves, and feedback once enough has arrived)";
 
@@ -55,6 +58,9 @@ const PACKET_SIGNALS: &str =
 pub(crate) fn unmet(scheme: &Scheme) -> Option<&'static str> {
     if scheme.advice_request().is_some_and(|request| request.route == Some(AdviceRoute::InBand)) {
         return Some(ADVICE_IN_BAND);
+    }
+    if scheme.info().needs.own_transport {
+        return Some(OWN_TRANSPORT);
     }
     if scheme.info().needs.ecn_counts {
         return Some(ECN_COUNTS);
@@ -149,6 +155,7 @@ impl Congestion {
     ///
     /// # Panics
     /// Outside of a tokio runtime.
+    #[cfg(feature = "sockets")]
     pub fn attach(&self, connection: &noq::Connection) -> Option<Attached> {
         Attached::start(connection, self.0.scheme.clone())
     }

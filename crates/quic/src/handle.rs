@@ -25,6 +25,7 @@ impl SchemeHandle {
     }
 
     /// The congestion control of a connection's first path; `None` if it is not one of ours.
+    #[cfg(feature = "sockets")]
     pub fn of(connection: &noq::Connection) -> Option<Self> {
         connection.congestion_state(PathId::ZERO).and_then(Self::from_state)
     }
@@ -130,6 +131,7 @@ impl SchemeHandle {
     }
 
     /// Waits for a [`signal`](Self::signal) to send or, with `until`, for a [`next_time`](Self::next_time) before that.
+    #[cfg(feature = "sockets")]
     pub(crate) async fn wait_for_earlier_timer(&self, until: Option<Instant>) {
         self.0.wait_for_earlier_timer(until.map_or(Time::ZERO, |until| self.time(until))).await;
     }

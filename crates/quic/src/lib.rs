@@ -27,30 +27,38 @@
 //! | the network's reports about a peer's bottleneck | [`advice`] |
 //! | connection logs for qvis and other tools | [`qlog`], with the feature of that name |
 //!
+//! Without the feature `sockets`, a default, there is what needs neither sockets nor tokio's runtime.
+//!
 //! noq counts UDP payloads, cellcc whole packets on the link: [`PacketSize`] converts in one place.
 
 // This crate reads clocks and opens sockets.
 #![allow(clippy::disallowed_methods)]
 
+#[cfg(feature = "sockets")]
 pub mod advice;
 mod atomic_limits;
+#[cfg(feature = "sockets")]
 mod attach;
 mod clock;
 mod congestion;
 mod controller;
 pub mod extension;
 mod handle;
+#[cfg(feature = "sockets")]
 mod inbox;
 mod outstanding;
 mod pacing;
 mod packet_size;
 #[cfg_attr(not(feature = "qlog"), path = "no_qlog.rs")]
 pub mod qlog;
+#[cfg(feature = "sockets")]
 pub mod receive_thread;
 mod sender;
+#[cfg(feature = "sockets")]
 mod service;
 mod shared_flow;
 
+#[cfg(feature = "sockets")]
 pub use attach::{Attached, AttachedReceiver, attach_receiver};
 pub use clock::{Clock, span};
 pub use congestion::{Congestion, CongestionError};

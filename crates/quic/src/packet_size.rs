@@ -32,15 +32,27 @@ impl PacketSize {
         Rate::from_bytes_per_sec(self.scaled(on_link.as_bytes_per_sec()))
     }
 
+    /// The bytes on the link of full packets with this UDP payload.
+    pub fn on_link_of(self, payload: Bytes) -> Bytes {
+        Bytes::new(scaled(payload.get(), self.on_link().get(), self.payload.get()))
+    }
+
+    /// The rate on the link of full packets whose UDP payload has this rate.
+    pub fn on_link_rate(self, payload: Rate) -> Rate {
+        Rate::from_bytes_per_sec(scaled(payload.as_bytes_per_sec(), self.on_link().get(), self.payload.get()))
+    }
+
     fn scaled(self, value: u64) -> u64 {
-        let (payload, on_link) = (self.payload.get(), self.on_link().get().max(1));
-        match value.checked_mul(payload) {
-            Some(product) => product / on_link,
-            None => {
-                let scaled = u128::from(value) * u128::from(payload) / u128::from(on_link);
-                u64::try_from(scaled).unwrap_or(u64::MAX)
-            }
-        }
+        scaled(value, self.payload.get(), self.on_link().get())
+    }
+}
+
+/// `value` times `by` over `of`.
+fn scaled(value: u64, by: u64, of: u64) -> u64 {
+    let of = of.max(1);
+    match value.checked_mul(by) {
+        Some(product) => product / of,
+        None => u64::try_from(u128::from(value) * u128::from(by) / u128::from(of)).unwrap_or(u64::MAX),
     }
 }
 
@@ -54,6 +66,7 @@ mod tests {
     fn a_full_packet_on_the_link_is_a_full_payload() {
         assert_eq!(FULL.payload_of(Bytes::new(1500)), Bytes::new(1472));
         assert_eq!(FULL.payload_of(Bytes::new(15_000)), Bytes::new(14_720));
+        assert_eq!(FULL.on_link_of(Bytes::new(14_720)), Bytes::new(15_000));
     }
 
     #[test]

@@ -48,6 +48,7 @@ pub struct Snapshot {
 
 impl Snapshot {
     /// Bytes sent that have arrived or still may.
+    #[cfg(feature = "sockets")]
     pub(crate) fn sent(&self) -> Bytes {
         self.delivered + self.inflight
     }

@@ -111,6 +111,7 @@ impl SharedFlow {
     }
 
     /// Waits until the scheme has a signal to send, or a timer before `until`.
+    #[cfg(feature = "sockets")]
     pub(crate) async fn wait_for_earlier_timer(&self, until: Time) {
         let _waiting = self.wait_until(until);
         if self.lock().next_timer().is_none_or(|next| next >= until) {
@@ -120,6 +121,7 @@ impl SharedFlow {
 
     /// Lets a timer before `until` end the wait, while the result lives. A timer that is set between two waits is found at the
     /// beginning of the next.
+    #[cfg(feature = "sockets")]
     fn wait_until(&self, until: Time) -> impl Drop + '_ {
         struct Waiting<'a>(&'a AtomicU64);
         impl Drop for Waiting<'_> {

@@ -261,7 +261,7 @@ impl Sender {
                 self.lost_data.on_repeated(segment);
                 (segment, true)
             }
-            None if data_at <= now => (self.application.take(), false),
+            None if data_at <= now => (self.application.take(now), false),
             None => (self.probed_segment()?, true),
         };
         Some(self.depart(now, segment, retransmission, &limits))

@@ -139,7 +139,7 @@ impl Outcome {
 
     fn scenario(&self) -> Scenario {
         let source = match &self.request.payload {
-            Payload::Made { source, .. } => *source,
+            Payload::Made { source, .. } => source.clone(),
             Payload::File { .. } => Source::Sized(self.received()),
         };
         let flow = FlowSetup {

@@ -3,7 +3,7 @@
 use crate::text::{split_number, text_form};
 use crate::{Bytes, Span};
 
-/// The limit of a drop-tail queue, written `"3200pkt"`, `"1.5MB"`, `"100ms"` or `"unlimited"`.
+/// The limit of a drop-tail queue, written `"3200pkt"`, `"1.5MB"`, `"100ms"`, `"2bdp"` or `"unlimited"`.
 ///
 /// A packet is admitted where the queue is within the limit with this packet in it. The packet in service counts
 /// until its last byte has left. So "3200pkt" means what it means in Mahimahi, whose settings papers quote: there a
@@ -18,6 +18,9 @@ pub enum QueueLimit {
     /// No packet waits longer than this for the packets ahead of it. This is decided at admission, from the link's
     /// actual future capacity. A packet's own service is no part of its wait.
     Time(Span),
+    /// At most so many thousandths of the path's bandwidth-delay product. Only who knows the path can say how many bytes
+    /// that is: a queue that was not given them refuses nothing.
+    Bdp(u64),
     /// Nothing is ever refused.
     Unlimited,
 }
@@ -32,6 +35,12 @@ fn parse(text: &str) -> Option<QueueLimit> {
         return (count.fract() == 0.0 && (1.0..1e12).contains(&count))
             .then_some(QueueLimit::Packets(count as u64));
     }
+    if let Some((products, "bdp")) = split_number(text) {
+        let thousandths = (products * 1e3).round();
+        let is_exact = (products * 1e3 - thousandths).abs() < 1e-6;
+        return (is_exact && (1.0..1e12).contains(&thousandths))
+            .then_some(QueueLimit::Bdp(thousandths as u64));
+    }
     if let Ok(bytes) = text.parse::<Bytes>() {
         return (!bytes.is_zero()).then_some(QueueLimit::Bytes(bytes));
     }
@@ -43,6 +52,7 @@ fn format(limit: QueueLimit) -> String {
         QueueLimit::Packets(count) => format!("{count}pkt"),
         QueueLimit::Bytes(bytes) => bytes.to_string(),
         QueueLimit::Time(span) => span.to_string(),
+        QueueLimit::Bdp(thousandths) => format!("{}bdp", thousandths as f64 / 1e3),
         QueueLimit::Unlimited => "unlimited".into(),
     }
 }
@@ -51,7 +61,7 @@ text_form!(
     QueueLimit,
     parse,
     format,
-    "a queue limit above zero such as `3200pkt`, `1.5MB`, `100ms` or `unlimited`"
+    "a queue limit above zero such as `3200pkt`, `1.5MB`, `100ms`, `2bdp` or `unlimited`"
 );
 
 #[cfg(test)]
@@ -64,6 +74,8 @@ mod tests {
             QueueLimit::Packets(3200),
             QueueLimit::Bytes(Bytes::new(1_500_000)),
             QueueLimit::Time(Span::from_millis(100)),
+            QueueLimit::Bdp(2000),
+            QueueLimit::Bdp(125),
             QueueLimit::Unlimited,
         ] {
             assert_eq!(limit.to_string().parse(), Ok(limit));
@@ -72,7 +84,7 @@ mod tests {
 
     #[test]
     fn a_queue_that_holds_nothing_is_refused() {
-        for text in ["0pkt", "0B", "0ms", "1.5pkt", "3200", "-1pkt"] {
+        for text in ["0pkt", "0B", "0ms", "1.5pkt", "0bdp", "0.0005bdp", "3200", "-1pkt"] {
             assert!(text.parse::<QueueLimit>().is_err(), "{text}");
         }
     }

@@ -71,7 +71,9 @@ impl Endpoints {
         let from = SocketAddr::from((topology.outside().address4, 0));
         let ready = match setup.source {
             Source::Bulk | Source::Sized(_) => READY_BYTES,
-            Source::OnOff { .. } | Source::Rate(_) | Source::Frames { .. } => READY_BYTES_OF_PAUSING,
+            Source::OnOff { .. } | Source::Rate(_) | Source::Frames { .. } | Source::Steps(_) => {
+                READY_BYTES_OF_PAUSING
+            }
         };
         let send = || {
             let socket = stream()?;
@@ -117,7 +119,7 @@ impl Endpoints {
                 break;
             }
             while ready < CALL_BYTES && application.ready_at(now) <= now {
-                let segment = application.take();
+                let segment = application.take(now);
                 ready += application.payload(segment).get() as usize;
             }
             if ready == 0 {

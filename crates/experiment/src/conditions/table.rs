@@ -36,8 +36,8 @@ const GRID: &[Condition] = &[
     flag("baseline", "baseline", text("SCHEME"))
         .means("The scheme that the others are held against, in a table of ratios"),
     flag("driver", "drivers", LIST).means(
-        "What runs the schemes, separated by commas: sim, the simulator; quic-virtual, the schemes in \
-         QUIC in virtual time; quic, the schemes in QUIC, and kernel, the TCP of this machine's kernel, \
+        "What runs the schemes, separated by commas: sim, the simulator; quic-virtual, the schemes, \
+         and noq's own as noq:newreno, noq:cubic and noq:bbr3, in QUIC in virtual time; quic, the schemes in QUIC, and kernel, the TCP of this machine's kernel, \
          both over real sockets through the emulator, in real time [default: sim]",
     ),
 ];
@@ -54,8 +54,8 @@ const PATH: &[Condition] = &[
     both("rtt", "path.rtt", time("above 0s up to 60s, such as 20ms"))
         .means("Round-trip time without any queue"),
     both("queue", "path.queue", QUEUE).means(
-        "The link's queue: drop-tail with a limit of 3200pkt, 1.5MB, 100ms or unlimited, or one of {QUEUES}; \
-         parts with a key may be left out",
+        "The link's queue: drop-tail with a limit of 3200pkt, 1.5MB, 100ms, 2bdp (mean rate of its trace x --rtt) or unlimited, or \
+         one of {QUEUES}; parts with a key may be left out",
     ),
     both("policer", "path.policer", parsed::<Policer>("RATE,bucket=BYTES")).means(
         "Drop data packets that come faster than this, before the queue: a rate, and what may pass at once, \

@@ -31,7 +31,7 @@ pub(super) const LIST: Takes = Takes { name: "LIST", read: |text| Ok(list(text))
 pub(super) const LINKS: Takes =
     Takes { name: "LINK", several: true, read: |text| Ok(Value::Array(vec![text.into()])), ..ANY };
 pub(super) const QUEUE: Takes = Takes {
-    range: "at most 100000000pkt, 100GB or 1h, such as 3200pkt, or `unlimited`",
+    range: "at most 100000000pkt, 100GB, 1h or 1000bdp, such as 3200pkt, or `unlimited`",
     fits: |_, text| text.parse().is_ok_and(|queue| is_bounded(&queue)),
     ..parsed::<cellcc_link::Queue>("QUEUE")
 };
@@ -130,6 +130,7 @@ fn is_bounded(queue: &cellcc_link::Queue) -> bool {
         QueueLimit::Packets(count) => count <= 100_000_000,
         QueueLimit::Bytes(bytes) => bytes <= Bytes::new(100_000_000_000),
         QueueLimit::Time(span) => span <= Span::from_secs(3600),
+        QueueLimit::Bdp(thousandths) => thousandths <= 1_000_000,
         QueueLimit::Unlimited => true,
     }
 }

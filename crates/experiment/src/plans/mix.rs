@@ -1,6 +1,6 @@
 //! Several flows in one line: `2*cubic + reminis:sized(10MB)@5s..60s`.
 
-use crate::{FlowSetup, Source};
+use crate::{FlowSetup, NOQ, Source};
 use cellcc_units::{Span, Time, split_outside_parentheses};
 use thiserror::Error;
 
@@ -8,7 +8,7 @@ use thiserror::Error;
 ///
 /// ```text
 /// mix  = flow { "+" flow }
-/// flow = [ count "*" ] scheme [ ":" source ] [ "@" start [ ".." stop ] ] [ "~" extra-rtt ] [ "#" user ]
+/// flow = [ count "*" ] [ "noq:" ] scheme [ ":" source ] [ "@" start [ ".." stop ] ] [ "~" extra-rtt ] [ "#" user ]
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Mix {
@@ -61,6 +61,7 @@ fn read_flow(text: &str) -> Result<(usize, FlowSetup), String> {
     let (text, user) = cut(text, '#');
     let (text, extra_rtt) = cut(text, '~');
     let (text, times) = cut(text, '@');
+    let (prefix, text) = text.split_at(if text.starts_with(NOQ) { NOQ.len() } else { 0 });
     let (scheme, source) = cut(text, ':');
     if scheme.is_empty() {
         return Err("a scheme is missing".into());
@@ -72,7 +73,7 @@ fn read_flow(text: &str) -> Result<(usize, FlowSetup), String> {
     let extra_rtt = extra_rtt.map_or(Ok(Span::ZERO), |rtt| {
         rtt.parse().map_err(|_| format!("`~{rtt}` is not a time such as `~30ms`"))
     })?;
-    Ok((count, FlowSetup { scheme: scheme.into(), start, stop, source, user, extra_rtt }))
+    Ok((count, FlowSetup { scheme: format!("{prefix}{scheme}"), start, stop, source, user, extra_rtt }))
 }
 
 fn read_times(text: &str) -> Result<(Time, Option<Time>), String> {
@@ -114,6 +115,14 @@ mod tests {
     fn a_flow_may_have_a_longer_path_and_belong_to_another_user() {
         let mix = Mix::parse("vegas@1s~30ms#2").unwrap();
         assert_eq!((mix.flows[0].extra_rtt, mix.flows[0].user), (Span::from_millis(30), 2));
+    }
+
+    #[test]
+    fn a_controller_of_noq_may_have_a_source() {
+        let mix = Mix::parse("noq:cubic + 2*noq:bbr3:rate(2Mbit/s)").unwrap();
+        let flows = mix.flows.iter().map(|flow| format!("{} {}", flow.scheme, flow.source));
+        let flows: Vec<_> = flows.collect();
+        assert_eq!(flows, ["noq:cubic bulk", "noq:bbr3 rate(2Mbit/s)", "noq:bbr3 rate(2Mbit/s)"]);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use crate::assistance::TracedPath;
 use crate::support::Support;
 use crate::{Driver, Record, Recordings, ResolveError, RunError, Scenario, Watch, schemes_of};
 use cellcc_assist::Reports;
-use cellcc_control::{Registry, Scheme};
+use cellcc_control::{Registry, Scheme, SchemeInfo};
 use cellcc_link::{Capacities, TraceCache};
 
 /// How a driver in virtual time makes the ends of flows.
@@ -49,6 +49,16 @@ impl<T: Transport> VirtualTime<T> {
         Self { registry, links: TraceCache::default(), transport, recordings: Recordings::default() }
     }
 
+    /// Adds a scheme that the transport runs; one of the same name is replaced.
+    pub fn register(&mut self, scheme: SchemeInfo) {
+        self.registry.register(scheme);
+    }
+
+    /// The transport.
+    pub fn transport_mut(&mut self) -> &mut T {
+        &mut self.transport
+    }
+
     /// The same, with the events of all flows recorded.
     pub fn with_recordings(self, recordings: Recordings) -> Self {
         Self { recordings, ..self }
@@ -88,11 +98,11 @@ fn reports<T: Transport>(
 
 impl<T: Transport> Driver for VirtualTime<T> {
     fn resolve(&self, scenario: &mut Scenario) -> Result<(), ResolveError> {
+        T::SUPPORT.check(scenario)?;
         let schemes = schemes_of(scenario, &self.registry)?;
         for (flow, scheme) in scenario.flows.iter_mut().zip(&schemes) {
             flow.scheme = scheme.text().into();
         }
-        T::SUPPORT.check(scenario)?;
         self.transport.check(scenario, &schemes)?;
         scenario.resolve_path(&self.links)?;
         reports::<T>(scenario, &schemes, &self.capacities(scenario)?).map(drop)

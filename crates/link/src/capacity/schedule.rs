@@ -139,7 +139,10 @@ pub(crate) fn open<T: FromStr<Err = ParseError>>(text: &str) -> Result<T, StepsE
 }
 
 /// Reads `VALUE@DURATION,VALUE@DURATION,...`: each value and how long it lasts. The duration of the last may be left out.
-pub(crate) fn parse<V: FromStr>(text: &str, expected: &'static str) -> Result<Vec<(Span, V)>, ParseError> {
+///
+/// # Errors
+/// A part that is no such value, or that lasts no time; `expected` says what there should be.
+pub fn parse<V: FromStr>(text: &str, expected: &'static str) -> Result<Vec<(Span, V)>, ParseError> {
     let refused = || ParseError::new(text, expected);
     let parts: Vec<&str> = text.split(',').collect();
     let last = parts.len() - 1;
@@ -161,7 +164,7 @@ pub(crate) fn parse<V: FromStr>(text: &str, expected: &'static str) -> Result<Ve
 }
 
 /// Writes what [`parse`] reads.
-pub(crate) fn format<V: Display>(steps: &[(Span, V)]) -> String {
+pub fn format<V: Display>(steps: &[(Span, V)]) -> String {
     let mut text = String::new();
     for (index, (span, value)) in steps.iter().enumerate() {
         let comma = if index > 0 { "," } else { "" };

@@ -59,8 +59,8 @@ impl Discipline for Abc {
     ];
     type Waiting<P> = Fifo<P, AbcState>;
 
-    fn limit(&self) -> QueueLimit {
-        self.limit
+    fn limit_mut(&mut self) -> &mut QueueLimit {
+        &mut self.limit
     }
 
     fn waiting<P: Packet>(self, capacity: &Arc<Capacity>, _: u64) -> Fifo<P, AbcState> {

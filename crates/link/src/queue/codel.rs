@@ -49,8 +49,8 @@ impl Discipline for CoDel {
     ];
     type Waiting<P> = Fifo<P, CoDelState>;
 
-    fn limit(&self) -> QueueLimit {
-        self.limit
+    fn limit_mut(&mut self) -> &mut QueueLimit {
+        &mut self.limit
     }
 
     fn waiting<P: Packet>(self, _: &Arc<Capacity>, _: u64) -> Fifo<P, CoDelState> {

@@ -21,8 +21,8 @@ impl Discipline for DropHead {
     const PARTS: &'static [Part<Self>] = &[part!("LIMIT", limit)];
     type Waiting<P> = Fifo<P, Self>;
 
-    fn limit(&self) -> QueueLimit {
-        self.limit
+    fn limit_mut(&mut self) -> &mut QueueLimit {
+        &mut self.limit
     }
 
     fn waiting<P: Packet>(self, _: &Arc<Capacity>, _: u64) -> Fifo<P, Self> {

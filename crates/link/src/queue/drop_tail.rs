@@ -40,8 +40,8 @@ impl Discipline for DropTail {
     ];
     type Waiting<P> = Fifo<P, Self>;
 
-    fn limit(&self) -> QueueLimit {
-        self.limit
+    fn limit_mut(&mut self) -> &mut QueueLimit {
+        &mut self.limit
     }
 
     fn waiting<P: Packet>(self, _: &Arc<Capacity>, _: u64) -> Fifo<P, Self> {

@@ -58,8 +58,8 @@ impl Discipline for FqCoDel {
     ];
     type Waiting<P> = FlowQueues<P>;
 
-    fn limit(&self) -> QueueLimit {
-        self.codel.limit
+    fn limit_mut(&mut self) -> &mut QueueLimit {
+        &mut self.codel.limit
     }
 
     fn waiting<P: Packet>(self, _: &Arc<Capacity>, _: u64) -> FlowQueues<P> {

@@ -63,8 +63,8 @@ impl Discipline for MahimahiCoDel {
     ];
     type Waiting<P> = Fifo<P, MahimahiCoDelState>;
 
-    fn limit(&self) -> QueueLimit {
-        self.limit
+    fn limit_mut(&mut self) -> &mut QueueLimit {
+        &mut self.limit
     }
 
     fn waiting<P: Packet>(self, _: &Arc<Capacity>, _: u64) -> Fifo<P, MahimahiCoDelState> {

@@ -62,8 +62,8 @@ impl Discipline for MahimahiPie {
     ];
     type Waiting<P> = Fifo<P, MahimahiPieState>;
 
-    fn limit(&self) -> QueueLimit {
-        self.limit
+    fn limit_mut(&mut self) -> &mut QueueLimit {
+        &mut self.limit
     }
 
     fn waiting<P: Packet>(self, _: &Arc<Capacity>, seed: u64) -> Fifo<P, MahimahiPieState> {

@@ -22,7 +22,7 @@ pub(crate) use waiting::AqmQueue;
 
 use crate::capacity::Capacity;
 use crate::packet::Packet;
-use cellcc_units::{ParseError, QueueLimit, deserialize_text, name_and_parts};
+use cellcc_units::{Bytes, ParseError, QueueLimit, deserialize_text, name_and_parts};
 use core::fmt;
 use core::str::FromStr;
 use std::sync::{Arc, LazyLock};
@@ -43,7 +43,7 @@ pub(crate) trait Discipline: Copy + PartialEq + 'static {
     type Waiting<P>;
 
     /// What it holds at most.
-    fn limit(&self) -> QueueLimit;
+    fn limit_mut(&mut self) -> &mut QueueLimit;
 
     /// The parts that cannot be together.
     fn contradiction(&self) -> Option<String> {
@@ -67,10 +67,9 @@ macro_rules! disciplines {
         }
 
         impl Queue {
-            /// What it holds at most.
-            pub fn limit(&self) -> QueueLimit {
+            fn limit_mut(&mut self) -> &mut QueueLimit {
                 match self {
-                    $(Self::$name(settings) => settings.limit(),)+
+                    $(Self::$name(settings) => settings.limit_mut(),)+
                 }
             }
 
@@ -146,10 +145,26 @@ disciplines! {
     abc::Abc,
 }
 
+impl Queue {
+    /// What it holds at most.
+    pub fn limit(&self) -> QueueLimit {
+        *{ *self }.limit_mut()
+    }
+
+    /// The same on a path with this bandwidth-delay product: a limit in such products is one in bytes.
+    #[must_use]
+    pub fn on_path(mut self, bdp: Bytes) -> Self {
+        if let QueueLimit::Bdp(thousandths) = self.limit() {
+            *self.limit_mut() = QueueLimit::Bytes(bdp.mul_f64(thousandths as f64 / 1e3));
+        }
+        self
+    }
+}
+
 static EXPECTED: LazyLock<String> = LazyLock::new(|| {
     let forms: Vec<_> = Queue::forms().iter().map(|form| format!("`{form}`")).collect();
     format!(
-        "a queue: a limit above zero such as `3200pkt`, `1.5MB`, `100ms` or `unlimited`, or one of {}",
+        "a queue: a limit above zero such as `3200pkt`, `1.5MB`, `100ms`, `2bdp` or `unlimited`, or one of {}",
         forms.join(", ")
     )
 });

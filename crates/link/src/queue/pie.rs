@@ -57,8 +57,8 @@ impl Discipline for Pie {
     ];
     type Waiting<P> = Fifo<P, PieState>;
 
-    fn limit(&self) -> QueueLimit {
-        self.limit
+    fn limit_mut(&mut self) -> &mut QueueLimit {
+        &mut self.limit
     }
 
     fn waiting<P: Packet>(self, _: &Arc<Capacity>, seed: u64) -> Fifo<P, PieState> {

@@ -66,8 +66,8 @@ impl Discipline for Red {
     ];
     type Waiting<P> = Fifo<P, RedState>;
 
-    fn limit(&self) -> QueueLimit {
-        self.limit
+    fn limit_mut(&mut self) -> &mut QueueLimit {
+        &mut self.limit
     }
 
     fn contradiction(&self) -> Option<String> {

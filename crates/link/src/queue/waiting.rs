@@ -76,7 +76,7 @@ impl<P: Packet> AqmQueue<P> {
 
     fn admits(&self, now: Time, size: Bytes, served_by: &impl Fn(&Self) -> Time) -> bool {
         match self.limit {
-            QueueLimit::Unlimited => true,
+            QueueLimit::Bdp(_) | QueueLimit::Unlimited => true,
             QueueLimit::Packets(limit) => (self.len() as u64) < limit,
             QueueLimit::Bytes(limit) => self.bytes() + size <= limit,
             QueueLimit::Time(limit) => self.is_empty() || served_by(self).since(now) <= limit,

@@ -202,7 +202,7 @@ fn take_ready(application: &mut Application, now: Time, limit: usize) -> Ready {
         && (ready.bytes == 0 || ready.bytes + longest <= limit)
         && application.ready_at(now) <= now
     {
-        let segment = application.take();
+        let segment = application.take(now);
         ready.bytes += application.payload(segment).get() as usize;
         ready.ends_frame =
             application.frame_of(segment).is_some_and(|(_, segments)| segment % segments == segments - 1);

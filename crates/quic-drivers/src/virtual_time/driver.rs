@@ -2,13 +2,16 @@
 
 use super::crypto::Protection;
 use super::flow::{FlowSettings, QuicEnds};
+use super::noqs::{Foreign, noqs};
 use super::settings::{Settings, full_payload};
-use cellcc_control::{Registry, Scheme};
+use cellcc_control::{Registry, Scheme, SchemeInfo};
 use cellcc_experiment::virtual_time::{Run, Transport, VirtualTime};
 use cellcc_experiment::{
     Driver, Randomness, Record, Recordings, ResolveError, RunError, Scenario, Support, Watch,
 };
 use cellcc_quic::{Clock, Congestion};
+use noq_proto::congestion::ControllerFactory;
+use std::sync::Arc;
 use std::time::Instant;
 
 /// Runs Scenarios in virtual time with noq at both ends.
@@ -21,13 +24,15 @@ pub struct VirtualDriver(VirtualTime<Quic>);
 struct Quic {
     protection: Protection,
     clock: Clock,
+    /// Controllers of noq's interface; the registry has their names.
+    foreign: Vec<Foreign>,
 }
 
 impl VirtualDriver {
     /// Its name in Scenarios and Records.
     pub const NAME: &'static str = Support::QUIC_VIRTUAL.driver;
 
-    /// A driver that knows the schemes of `registry`.
+    /// A driver that knows the schemes of `registry`, and noq's own as `noq:newreno`, `noq:cubic` and `noq:bbr3`.
     pub fn new(registry: Registry) -> Self {
         Self::with_protection(registry, Protection::default())
     }
@@ -36,7 +41,25 @@ impl VirtualDriver {
     pub fn with_protection(registry: Registry, protection: Protection) -> Self {
         // noq uses the standard library's instants, which only `now` creates. Only differences matter.
         let clock = Clock::new(Instant::now());
-        Self(VirtualTime::new(registry, Quic { protection, clock }))
+        let driver = Self(VirtualTime::new(registry, Quic { protection, clock, foreign: Vec::new() }));
+        noqs().into_iter().fold(driver, Self::with_foreign)
+    }
+
+    /// The same, in which Scenarios name `factory`'s controllers `name`; a scheme of the same name is replaced. noq runs them
+    /// with its own pacer, as in its users' programs. `name` has none of the signs `( ) + * : @ ~ #`.
+    pub fn with_controller(self, name: &str, factory: Arc<dyn ControllerFactory + Send + Sync>) -> Self {
+        self.with_foreign(Foreign { name: name.into(), factory, note: None })
+    }
+
+    fn with_foreign(mut self, foreign: Foreign) -> Self {
+        self.0.register(SchemeInfo::of_transport(
+            &foreign.name,
+            "a congestion controller of noq's interface",
+            "",
+        ));
+        // The last of a name is found first.
+        self.0.transport_mut().foreign.insert(0, foreign);
+        self
     }
 
     /// The same, with the events of all flows recorded.
@@ -73,7 +96,7 @@ impl Transport for Quic {
     const SUPPORT: Support = Support::QUIC_VIRTUAL;
 
     fn check(&self, scenario: &Scenario, schemes: &[Scheme]) -> Result<(), ResolveError> {
-        for scheme in schemes {
+        for scheme in schemes.iter().filter(|scheme| self.foreign(scheme).is_none()) {
             Congestion::new(scheme.clone()).map_err(|error| ResolveError(error.to_string()))?;
         }
         full_payload(&scenario.endpoint).map(drop)
@@ -89,14 +112,17 @@ impl Transport for Quic {
         let flows = scenario.flows.iter().zip(schemes).enumerate();
         let flows = flows.map(|(index, (setup, scheme))| {
             let seed = scenario.seed_of(Randomness::Flow(index));
-            let congestion = Congestion::new(scheme.clone())
-                .map_err(|error| RunError(error.to_string()))?
-                .with_seed(seed)
-                .with_epoch(self.clock.epoch())
-                .with_rtt_samples();
-            let settings = FlowSettings { noq: &noq, congestion, seed, registry, clock: self.clock };
+            let (scheme, foreign) = (scheme.clone(), self.foreign(scheme));
+            let settings = FlowSettings { noq: &noq, scheme, foreign, seed, registry, clock: self.clock };
             QuicEnds::new(scenario, setup, settings)
         });
         flows.collect()
+    }
+}
+
+impl Quic {
+    /// The controller that runs in place of a scheme's own.
+    fn foreign(&self, scheme: &Scheme) -> Option<&Foreign> {
+        self.foreign.iter().find(|foreign| foreign.name == scheme.info().name)
     }
 }

@@ -2,9 +2,10 @@
 
 use super::network::Datagram;
 use super::settings::{RECEIVER, SENDER, Settings};
+use super::tap::Factory;
 use bytes::{Bytes as Buffer, BytesMut};
 use cellcc_experiment::RunError;
-use cellcc_quic::{Clock, Congestion, PacketSize};
+use cellcc_quic::{Clock, PacketSize};
 use cellcc_units::{Bytes, Time};
 use noq_proto::{Connection, ConnectionError, ConnectionHandle, DatagramEvent, Endpoint, Event, FourTuple};
 use std::net::SocketAddr;
@@ -29,11 +30,11 @@ impl Peer {
     pub(super) fn sender(
         settings: &Settings,
         seed: u64,
-        congestion: &Congestion,
+        congestion: Factory,
         clock: Clock,
         now: Time,
     ) -> Result<Self, RunError> {
-        let (endpoint, connection) = settings.sender(clock.instant(now), seed, congestion.factory())?;
+        let (endpoint, connection) = settings.sender(clock.instant(now), seed, congestion)?;
         Ok(Self::new(endpoint, Some(connection), RECEIVER, settings, clock))
     }
 
@@ -65,6 +66,12 @@ impl Peer {
     /// noq has had input, or was asked for packets: its timers may have changed.
     pub(super) fn read_timer(&mut self) {
         self.timer = self.connection.as_ref().and_then(|(_, connection)| connection.poll_timeout());
+    }
+
+    /// True where noq's next timer is due, or it has none.
+    pub(super) fn is_due(&self, now: Time) -> bool {
+        let instant = self.clock.instant(now);
+        self.timer.is_none_or(|due| due <= instant)
     }
 
     pub(super) fn on_time(&mut self, now: Time) {

@@ -1,10 +1,13 @@
 //! Both ends of a flow's connection.
 
+use super::control::Control;
 use super::endpoint::Peer;
 use super::network::Datagram;
+use super::noqs::Foreign;
 use super::settings::Settings;
 use super::signaling::Signaling;
 use super::source::Streams;
+use super::tap::Tap;
 use cellcc_assist::Advice;
 use cellcc_control::{Limits, Observed, Registry, Scheme};
 use cellcc_experiment::virtual_time::{Ends, Network};
@@ -12,6 +15,7 @@ use cellcc_experiment::{Application, FlowSetup, RunError, Scenario};
 use cellcc_quic::{Clock, Congestion, PacketSize, SchemeHandle, Timers};
 use cellcc_units::{Bytes, Span, Time};
 use noq_proto::{Dir, Event, StreamEvent};
+use std::sync::Arc;
 
 /// Full packets of data that wait in noq beyond the window: enough for a burst, and few enough that a source that stops
 /// does so at once.
@@ -19,7 +23,7 @@ const READY_PACKETS: u64 = 16;
 
 /// Both ends of one flow.
 pub struct QuicEnds {
-    handle: SchemeHandle,
+    control: Control,
     scheme: Scheme,
     sender: Peer,
     receiver: Peer,
@@ -30,6 +34,8 @@ pub struct QuicEnds {
     packet: Bytes,
     start: Time,
     is_connected: bool,
+    /// What the reader of the Record must know of a controller that is not of cellcc.
+    note: Option<&'static str>,
     /// Packets sent that count as retransmissions.
     repeated: u64,
 }
@@ -37,7 +43,9 @@ pub struct QuicEnds {
 /// What makes the ends of a flow.
 pub(super) struct FlowSettings<'a> {
     pub(super) noq: &'a Settings,
-    pub(super) congestion: Congestion,
+    pub(super) scheme: Scheme,
+    /// The controller in place of the scheme's own.
+    pub(super) foreign: Option<&'a Foreign>,
     pub(super) seed: u64,
     /// The schemes whose components run at a receiver.
     pub(super) registry: &'a Registry,
@@ -52,15 +60,32 @@ impl QuicEnds {
         settings: FlowSettings<'_>,
     ) -> Result<Self, RunError> {
         let end = Time::ZERO + scenario.duration;
-        let FlowSettings { noq, congestion, seed, registry, clock } = settings;
-        let mut sender = Peer::sender(noq, seed, &congestion, clock, setup.start)?;
-        let handle = sender.connection().and_then(|connection| SchemeHandle::of_proto(connection));
-        let handle =
-            handle.ok_or_else(|| RunError("the connection has another congestion control".into()))?;
-        handle.set_timers(Timers::Exact);
+        let FlowSettings { noq, scheme, foreign, seed, registry, clock } = settings;
+        let (sender, control) = match foreign {
+            Some(foreign) => {
+                let payload = Bytes::new(noq.payload().into());
+                let tap = Tap::new(clock, PacketSize { payload, headers: PacketSize::IPV4_HEADERS });
+                let congestion = tap.on(Arc::clone(&foreign.factory));
+                (Peer::sender(noq, seed, congestion, clock, setup.start)?, Control::Foreign(tap))
+            }
+            None => {
+                let congestion = Congestion::new(scheme.clone())
+                    .map_err(|error| RunError(error.to_string()))?
+                    .with_seed(seed)
+                    .with_epoch(clock.epoch())
+                    .with_rtt_samples();
+                let mut sender = Peer::sender(noq, seed, congestion.factory(), clock, setup.start)?;
+                let handle = sender.connection().and_then(|connection| SchemeHandle::of_proto(connection));
+                let handle =
+                    handle.ok_or_else(|| RunError("the connection has another congestion control".into()))?;
+                handle.set_timers(Timers::Exact);
+                (sender, Control::Ours(handle))
+            }
+        };
         Ok(Self {
-            handle,
-            scheme: congestion.scheme().clone(),
+            control,
+            note: foreign.and_then(|foreign| foreign.note),
+            scheme,
             sender,
             receiver: Peer::receiver(noq, seed, clock)?,
             sender_signaling: Signaling::new(registry, clock),
@@ -79,6 +104,11 @@ impl QuicEnds {
         })
     }
 
+    /// Packets declared lost so far.
+    pub fn lost_packets(&self) -> u64 {
+        self.control.limits_and_lost().1
+    }
+
     /// Handles the sender's events and sends what may leave.
     fn send(&mut self, network: &mut Network<'_, Self>) -> Result<(), RunError> {
         let now = network.now();
@@ -87,35 +117,36 @@ impl QuicEnds {
                 Event::Connected => {
                     self.is_connected = true;
                     if let Some(connection) = self.sender.connection() {
-                        self.sender_signaling.begin(now, connection, Some(&self.scheme));
+                        let scheme = self.control.ours().map(|_| &self.scheme);
+                        self.sender_signaling.begin(now, connection, scheme);
                     }
                 }
                 Event::DatagramReceived => {
                     if let Some(connection) = self.sender.connection() {
-                        self.sender_signaling.on_datagrams(now, connection, Some(&self.handle));
+                        self.sender_signaling.on_datagrams(now, connection, self.control.ours());
                     }
                 }
                 Event::Stream(StreamEvent::Finished { .. }) => self.streams.on_finished(now),
                 _ => {}
             }
         }
-        for (at, rtt) in self.handle.take_rtt_samples() {
+        for (at, rtt) in self.control.take_rtt_samples() {
             network.meter().on_rtt(at, rtt);
         }
         if now < self.start || now >= self.streams.application().stop() {
             return Ok(());
         }
-        let snapshot = self.handle.snapshot();
+        let (limits, lost) = self.control.limits_and_lost();
         if self.is_connected
             && let Some(connection) = self.sender.connection()
         {
-            let ready = snapshot.limits.window.get().saturating_add((self.packet * READY_PACKETS).get());
+            let ready = limits.window.get().saturating_add((self.packet * READY_PACKETS).get());
             connection.set_send_window(ready);
             self.streams.write(now, connection);
-            self.sender_signaling.transmit(now, connection, Some(&self.handle));
+            self.sender_signaling.transmit(now, connection, self.control.ours());
         }
         while let Some(datagram) = self.sender.poll_transmit(now) {
-            let repeats = self.repeated < snapshot.packets.lost;
+            let repeats = self.repeated < lost;
             self.repeated += u64::from(repeats);
             network.send_data(datagram, repeats);
         }
@@ -169,7 +200,7 @@ impl Ends for QuicEnds {
 
     /// Packets that the advice releases leave with the wake-up that follows.
     fn on_advice(&mut self, network: &mut Network<'_, Self>, advice: &Advice) {
-        self.handle.on_advice(self.clock.instant(network.now()), advice);
+        self.control.on_advice(self.clock.instant(network.now()), advice);
     }
 
     fn on_wake(&mut self, network: &mut Network<'_, Self>) -> Result<(), RunError> {
@@ -177,8 +208,13 @@ impl Ends for QuicEnds {
         self.receiver.on_time(now);
         self.receive(network)?;
         self.receiver.read_timer();
+        // Asked for packets between its timers, noq's own pacer lets them leave earlier.
+        let is_due = self.sender.is_due(now) || self.streams.has_new_data(now);
+        if self.control.ours().is_none() && !is_due {
+            return Ok(());
+        }
         self.sender.on_time(now);
-        self.handle.on_time(self.clock.instant(now));
+        self.control.on_time(self.clock.instant(now));
         self.send(network)?;
         self.sender.read_timer();
         Ok(())
@@ -188,7 +224,7 @@ impl Ends for QuicEnds {
         if now < self.start {
             return self.start;
         }
-        let timer = self.handle.next_timer().unwrap_or(Time::NEVER);
+        let timer = self.control.next_timer();
         let application = if self.is_connected { self.streams.next_time(now) } else { Time::NEVER };
         let ends = self.sender.next_time().into_iter().chain(self.receiver.next_time()).min();
         let ends = ends.map_or(Time::NEVER, |due| self.clock.time(due));
@@ -218,21 +254,21 @@ impl Ends for QuicEnds {
     }
 
     fn limits(&self) -> Limits {
-        self.handle.snapshot().limits
+        self.control.limits_and_lost().0
     }
 
     fn decisions(&self) -> u64 {
-        self.handle.decisions()
+        self.control.decisions()
     }
 
     fn observe(&self, observed: &mut Observed) {
-        self.handle.observe(observed);
+        self.control.observe(observed);
         self.receiver_signaling.observe(observed);
     }
 
     fn notes(&self) -> Vec<String> {
         let lacks = self.sender_signaling.lacks_component();
         let note = format!("`{}` ran without its receiver-side component", self.scheme.text());
-        lacks.then_some(note).into_iter().collect()
+        lacks.then_some(note).into_iter().chain(self.note.map(String::from)).collect()
     }
 }

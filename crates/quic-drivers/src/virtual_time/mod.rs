@@ -8,14 +8,17 @@
 //!
 //! One run is one function of its Scenario, as in the simulator; one thread, and no clock but the event loop's.
 
+mod control;
 mod crypto;
 mod driver;
 mod endpoint;
 mod flow;
 mod network;
+mod noqs;
 mod settings;
 mod signaling;
 mod source;
+mod tap;
 
 pub use crypto::Protection;
 pub use driver::VirtualDriver;

@@ -85,13 +85,18 @@ impl Streams {
         if ready_at > now { ready_at } else { Time::NEVER }
     }
 
+    /// True where the application has had data since the last [`write`](Self::write).
+    pub(super) fn has_new_data(&self, now: Time) -> bool {
+        self.begun.is_none() && self.application.ready_at(now) <= now
+    }
+
     /// Gives noq as much as it has room for.
     pub(super) fn write(&mut self, now: Time, connection: &mut Connection) {
         loop {
             let (segment, rest) = match self.begun.take() {
                 Some(begun) => begun,
                 None if self.application.ready_at(now) <= now => {
-                    let segment = self.application.take();
+                    let segment = self.application.take(now);
                     (segment, self.application.payload(segment))
                 }
                 None => break,

@@ -8,14 +8,18 @@
 
 #![allow(clippy::disallowed_methods, clippy::print_stdout, clippy::print_stderr, reason = "a benchmark")]
 
+#[path = "../../../../quic-drivers/tests/alone/mod.rs"]
 mod alone;
 mod constant;
 
+use alone::{Alone, Sent};
 use cellcc_experiment::{Driver, Plan, PlanFile, RunError};
 use cellcc_quic_drivers::VirtualDriver;
 use cellcc_test_support::benchmark::{Median, ROUNDS, instructions, processor_time};
 use cellcc_units::{Bytes, QueueLimit, Rate, Span};
+use constant::ConstantWindow;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// noq by itself.
@@ -28,18 +32,13 @@ const RATE: Rate = Rate::from_bytes_per_sec(125_000_000);
 const RTT: Span = Span::from_millis(20);
 const WINDOW_PACKETS: u64 = 2000;
 const PACKET: Bytes = Bytes::new(1500);
+/// Of it, what noq counts.
+const PAYLOAD: Bytes = Bytes::new(1472);
 
 /// Virtual time of a run that is timed: 80,000 packets, where the scheme fills the link from the start.
 const TIMED: Duration = Duration::from_secs(1);
 /// Virtual times of two runs whose difference has no handshake in it.
 const COUNTED_MS: [u64; 2] = [100, 300];
-
-/// What left the ends.
-#[derive(Debug, Clone, Copy, Default)]
-struct Sent {
-    packets: u64,
-    acks: u64,
-}
 
 fn main() -> ExitCode {
     let arguments: Vec<_> = std::env::args().skip(1).collect();
@@ -70,7 +69,18 @@ fn usage() -> ExitCode {
 }
 
 fn run(what: &str, duration: Duration) -> Result<Sent, RunError> {
-    if what == ALONE { alone::run(duration) } else { quic_virtual(what, duration) }
+    if what != ALONE {
+        return quic_virtual(what, duration);
+    }
+    let alone = Alone {
+        rate: RATE,
+        rtt: RTT,
+        queue: usize::MAX,
+        send_window: |_| (WINDOW_PACKETS + 16) * PACKET.get(),
+        seed: 1,
+        congestion: Arc::new(ConstantWindow(WINDOW_PACKETS * PAYLOAD.get())),
+    };
+    alone::run(alone, duration)
 }
 
 fn quic_virtual(scheme: &str, duration: Duration) -> Result<Sent, RunError> {

@@ -1,15 +1,14 @@
 //! noq's protocol engine by itself: two ends that hand datagrams to each other, in virtual time and without I/O.
 //!
-//! The settings, the sizes, the window and the acknowledgements are those of `quic-virtual`, and so are the moments at which
-//! datagrams arrive: a wire with the link's rate and delay is nothing but two queues. What `quic-virtual` does beside this
+//! The settings, the sizes, the streams and the acknowledgements are those of `quic-virtual`, and so are the moments at which
+//! datagrams arrive: a wire with the link's rate, queue and delay is nothing but two queues. What `quic-virtual` does beside this
 //! (queue disciplines, counters, metrics, series, schemes) is left out.
 
-use crate::constant::ConstantWindow;
-use crate::{PACKET, RATE, RTT, Sent, WINDOW_PACKETS};
 use bytes::{Bytes, BytesMut};
 use cellcc_experiment::{Endpoint as Policy, RunError};
 use cellcc_quic::PacketSize;
 use cellcc_quic_drivers::{Protection, RECEIVER, SENDER, Settings};
+use cellcc_units::{Rate, Span};
 use noq_proto::congestion::ControllerFactory;
 use noq_proto::{
     Connection, ConnectionHandle, DatagramEvent, Dir, EcnCodepoint, Endpoint, Event, FourTuple, StreamEvent,
@@ -21,30 +20,52 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-static DATA: [u8; 1 << 16] = [0; 1 << 16];
+/// Bytes on a stream before the next one has its turn, as in `quic-virtual`: 64 segments that fill a packet.
+const ROW: usize = 64 * 1430;
+static DATA: [u8; ROW] = [0; ROW];
 
 /// Streams that take data in turns, because a stream's window is smaller than the flow's.
 const STREAMS: usize = 64;
 
+/// What noq is given.
+pub(crate) struct Alone {
+    pub(crate) rate: Rate,
+    pub(crate) rtt: Span,
+    /// Packets that may wait for the link, the one in service included.
+    pub(crate) queue: usize,
+    /// Bytes of data that noq takes ahead of the acknowledgements.
+    pub(crate) send_window: fn(&Connection) -> u64,
+    pub(crate) seed: u64,
+    pub(crate) congestion: Arc<dyn ControllerFactory + Send + Sync>,
+}
+
+/// What left the ends.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Sent {
+    pub(crate) packets: u64,
+    pub(crate) acks: u64,
+}
+
 /// Runs for `duration` of virtual time.
-pub(crate) fn run(duration: Duration) -> Result<Sent, RunError> {
+pub(crate) fn run(alone: Alone, duration: Duration) -> Result<Sent, RunError> {
+    let Alone { rate, rtt, queue, send_window, seed, congestion } = alone;
     let settings = Settings::new(&Policy::default(), Protection::None)?;
     let began = Instant::now();
-    let window = WINDOW_PACKETS * u64::from(settings.payload());
-    let congestion: Arc<dyn ControllerFactory + Send + Sync> = Arc::new(ConstantWindow(window));
-    let (endpoint, connection) = settings.sender(began, 1, congestion)?;
+    let (endpoint, connection) = settings.sender(began, seed, congestion)?;
     let mut sender = End::new(endpoint, Some(connection), RECEIVER, &settings);
-    let mut receiver = End::new(settings.receiver(1)?, None, SENDER, &settings);
-    let (mut data, mut acks) = (Wire::new(began), Wire::new(began));
-    let mut source = Source::default();
+    let mut receiver = End::new(settings.receiver(seed)?, None, SENDER, &settings);
+    let delay = Duration::from_nanos(rtt.as_nanos() / 2);
+    let mut data = Wire::new(began, Some(rate), queue, delay);
+    let mut acks = Wire::new(began, None, usize::MAX, delay);
+    let mut source = Source { send_window, last_window: 0, streams: Vec::new(), written: 0 };
     let end = began + duration;
     let mut sent = Sent::default();
     let mut now = began;
     source.serve(&mut sender);
     sent.packets += sender.transmit(now, &mut data);
-    while now < end {
+    loop {
         let next = [data.next(), acks.next(), sender.timer, receiver.timer].into_iter().flatten().min();
-        let Some(next) = next else { break };
+        let Some(next) = next.filter(|next| *next < end) else { break };
         now = next.max(now);
         if data.next() == Some(next) {
             receiver.arrive(now, &mut data);
@@ -72,15 +93,21 @@ struct Datagram {
     ecn: Option<EcnCodepoint>,
 }
 
-/// One direction: a rate, a delay, and no bound on what waits.
+/// What a packet takes on a link without a limit, whose rate is not infinite.
+const NO_RATE: Span = Span::from_nanos(1);
+
+/// One direction: a rate, a drop-tail queue, a delay.
 struct Wire {
+    rate: Option<Rate>,
+    queue: usize,
+    delay: Duration,
     free_at: Instant,
     under_way: VecDeque<(Instant, Datagram)>,
 }
 
 impl Wire {
-    fn new(now: Instant) -> Self {
-        Self { free_at: now, under_way: VecDeque::new() }
+    fn new(now: Instant, rate: Option<Rate>, queue: usize, delay: Duration) -> Self {
+        Self { rate, queue, delay, free_at: now, under_way: VecDeque::new() }
     }
 
     fn next(&self) -> Option<Instant> {
@@ -88,11 +115,14 @@ impl Wire {
     }
 
     fn push(&mut self, now: Instant, datagram: Datagram) {
+        let waits = self.under_way.iter().rev().take_while(|(arrival, _)| *arrival > now + self.delay);
+        if waits.count() >= self.queue {
+            return;
+        }
         let on_link = PacketSize::IPV4_HEADERS + cellcc_units::Bytes::new(datagram.payload.len() as u64);
-        let service = RATE.time_for(on_link);
+        let service = self.rate.map_or(NO_RATE, |rate| rate.time_for(on_link));
         self.free_at = self.free_at.max(now) + Duration::from_nanos(service.as_nanos());
-        let arrival = self.free_at + Duration::from_nanos(RTT.as_nanos() / 2);
-        self.under_way.push_back((arrival, datagram));
+        self.under_way.push_back((self.free_at + self.delay, datagram));
     }
 }
 
@@ -171,8 +201,9 @@ impl End {
 }
 
 /// Endless data.
-#[derive(Default)]
 struct Source {
+    send_window: fn(&Connection) -> u64,
+    last_window: u64,
     streams: Vec<StreamId>,
     written: usize,
 }
@@ -180,17 +211,24 @@ struct Source {
 impl Source {
     /// Handles the sender's events, and writes where there is room again.
     fn serve(&mut self, end: &mut End) {
+        let mut has_room = false;
         while let Some((event, connection)) = end.poll() {
             match event {
                 Event::Connected => {
-                    let room = (WINDOW_PACKETS + 16) * PACKET.get();
-                    connection.set_send_window(room);
                     self.streams.extend((0..STREAMS).filter_map(|_| connection.streams().open(Dir::Uni)));
-                    self.write(connection);
+                    has_room = true;
                 }
-                Event::Stream(StreamEvent::Writable { .. }) => self.write(connection),
+                Event::Stream(StreamEvent::Writable { .. }) => has_room = true,
                 _ => {}
             }
+        }
+        let Some((_, connection)) = end.connection.as_mut().filter(|_| !self.streams.is_empty()) else {
+            return;
+        };
+        let send_window = (self.send_window)(connection);
+        if has_room || std::mem::replace(&mut self.last_window, send_window) != send_window {
+            connection.set_send_window(send_window);
+            self.write(connection);
         }
     }
 

@@ -1,0 +1,67 @@
+//! The congestion control of a flow: a scheme of cellcc, or a controller of noq's interface that knows nothing of cellcc.
+
+use super::tap::Tap;
+use cellcc_assist::Advice;
+use cellcc_control::{Limits, Observed};
+use cellcc_quic::SchemeHandle;
+use cellcc_units::{Span, Time};
+use std::time::Instant;
+
+pub(super) enum Control {
+    Ours(SchemeHandle),
+    Foreign(Tap),
+}
+
+impl Control {
+    /// The handle of a scheme of cellcc, which has timers, advice and a receiver-side component.
+    pub(super) fn ours(&self) -> Option<&SchemeHandle> {
+        match self {
+            Self::Ours(handle) => Some(handle),
+            Self::Foreign(_) => None,
+        }
+    }
+
+    pub(super) fn next_timer(&self) -> Time {
+        self.ours().and_then(SchemeHandle::next_timer).unwrap_or(Time::NEVER)
+    }
+
+    pub(super) fn on_time(&self, now: Instant) {
+        self.ours().map(|handle| handle.on_time(now));
+    }
+
+    pub(super) fn on_advice(&self, now: Instant, advice: &Advice) {
+        self.ours().map(|handle| handle.on_advice(now, advice));
+    }
+
+    pub(super) fn take_rtt_samples(&self) -> Vec<(Time, Span)> {
+        match self {
+            Self::Ours(handle) => handle.take_rtt_samples(),
+            Self::Foreign(tap) => tap.take_rtt_samples(),
+        }
+    }
+
+    /// What it allows, and how many packets have been declared lost.
+    pub(super) fn limits_and_lost(&self) -> (Limits, u64) {
+        match self {
+            Self::Ours(handle) => {
+                let snapshot = handle.snapshot();
+                (snapshot.limits, snapshot.packets.lost)
+            }
+            Self::Foreign(tap) => (tap.limits(), tap.lost()),
+        }
+    }
+
+    pub(super) fn decisions(&self) -> u64 {
+        match self {
+            Self::Ours(handle) => handle.decisions(),
+            Self::Foreign(tap) => tap.decisions(),
+        }
+    }
+
+    pub(super) fn observe(&self, observed: &mut Observed) {
+        match self {
+            Self::Ours(handle) => handle.observe(observed),
+            Self::Foreign(tap) => tap.observe(observed),
+        }
+    }
+}
