@@ -4,6 +4,7 @@ use crate::comparison::{Comparison, distinct, of_schemes};
 use crate::data::Data;
 use crate::drawing::markup::escape;
 use crate::flows;
+use crate::harm;
 use crate::relative::{self, HeldAgainst, Relative};
 use crate::tables::column::columns;
 use crate::tables::grid::{self, Cell, Grid, GridRow};
@@ -41,7 +42,9 @@ pub(crate) fn html(title: &str, records: &[Record], held_against: HeldAgainst, p
     let averages = grid::averages(&comparison, &shown, None);
     let Relative { tables: relative, changes } = relative::relative(&comparison, held_against);
     let flows = flows::grid(&comparison);
-    let notes = footnotes(&comparison, std::iter::once(&averages).chain(&flows).chain(&relative));
+    let harm = harm::harm(&comparison);
+    let mut notes = footnotes(&comparison, std::iter::once(&averages).chain(&flows).chain(&relative));
+    notes.extend((!harm.is_empty()).then(|| harm::NOTE.into()));
     let fidelity = relative::fidelity(&comparison);
     fill(
         TEMPLATE,
@@ -52,7 +55,7 @@ pub(crate) fn html(title: &str, records: &[Record], held_against: HeldAgainst, p
             ("headline", &escape(&headline(&comparison).unwrap_or_default())),
             ("averages", &escape(&averages.caption)),
             ("table", &table(&averages)),
-            ("flows", &titled_tables(flows.as_slice())),
+            ("flows", &(titled_tables(&harm) + &titled_tables(flows.as_slice()))),
             ("relative", &(list(&changes) + &relative_tables(&relative) + &titled_tables(&fidelity))),
             ("notes", &list(&notes)),
             ("left_out", &list(&data.left_out)),

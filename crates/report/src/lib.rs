@@ -26,6 +26,7 @@ mod figure;
 mod figures;
 mod flows;
 mod gain;
+mod harm;
 mod html;
 mod notes;
 mod plot;

@@ -131,6 +131,7 @@ impl Request {
     pub fn plan(&self, driver: &dyn Driver, version: &str) -> Result<Plan, RequestError> {
         let plan = Plan::new(&self.file, driver, version).map_err(|error| match error {
             PlanError::Mix(_) => RequestError(format!("--schemes or --background: {error}")),
+            PlanError::Harm(_) => RequestError(format!("--harm: {error}")),
             PlanError::Braces(_) => RequestError(format!("--schemes: {error}")),
             PlanError::Baseline { .. } => {
                 RequestError(format!("--baseline: {error}; `--baseline ''` leaves the baseline out"))

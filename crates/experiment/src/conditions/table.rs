@@ -35,6 +35,10 @@ const GRID: &[Condition] = &[
     ),
     flag("baseline", "baseline", text("SCHEME"))
         .means("The scheme that the others are held against, in a table of ratios"),
+    flag("harm", "harm", text("VICTIM")).means(
+        "Measure the harm of each of the schemes to this one: VICTIM alone, with its like, and with each of them, the second \
+         flow 5 s later; numbers begin there",
+    ),
     flag("driver", "drivers", LIST).means(
         "What runs the schemes, separated by commas: sim, the simulator; quic-virtual, the schemes, \
          and noq's own as noq:newreno, noq:cubic and noq:bbr3, in QUIC in virtual time; quic, the schemes in QUIC, and kernel, the TCP of this machine's kernel, \

@@ -1,5 +1,6 @@
 //! The grid of runs: schemes x traces x seeds, under each of the varied conditions.
 
+use super::harm::{self, HEAD_START};
 use crate::{
     BraceError, DEFAULT_DRIVER, Driver, FlowSetup, Mix, MixError, PlanFile, ResolveError, RunId, Scenario,
     Variation, VaryError, expand_braces,
@@ -50,6 +51,9 @@ pub enum PlanError {
         /// The schemes of the plan.
         schemes: String,
     },
+    /// Flows between which there is no harm.
+    #[error("{0}")]
+    Harm(String),
     /// Nothing to compare.
     #[error("there is nothing to run: {0}")]
     Empty(&'static str),
@@ -70,7 +74,11 @@ impl Plan {
     pub fn new(file: &PlanFile, driver: &dyn Driver, version: &str) -> Result<Self, PlanError> {
         let variations = file.variations()?;
         let texts = file.schemes.iter().map(|text| expand_braces(text)).collect::<Result<Vec<_>, _>>()?;
-        let mixes = texts.iter().flatten().map(|text| Mix::parse(text)).collect::<Result<Vec<_>, _>>()?;
+        let mut texts = texts.concat();
+        if !file.harm.is_empty() {
+            texts = harm::rows(&texts, &file.harm).map_err(PlanError::Harm)?;
+        }
+        let mixes = texts.iter().map(|text| Mix::parse(text)).collect::<Result<Vec<_>, _>>()?;
         if mixes.is_empty() {
             return Err(PlanError::Empty("name at least one scheme"));
         }
@@ -128,7 +136,8 @@ fn grid(trace: &str, Variation { text, file }: &Variation, mixes: &[Mix]) -> Res
         offset: file.offset,
         trace_offset: Span::ZERO,
         duration: file.duration,
-        warm_up: file.warm_up,
+        // Harm is of the seconds in which both flows run.
+        warm_up: if file.harm.is_empty() { file.warm_up } else { file.warm_up.max(HEAD_START) },
         path: file.path.clone(),
         endpoint: file.endpoint.clone(),
         netassist: file.netassist.clone(),

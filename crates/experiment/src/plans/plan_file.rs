@@ -28,6 +28,9 @@ pub struct PlanFile {
     /// The scheme that the others are held against in a table of their own; empty: none.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub baseline: String,
+    /// The scheme to which the harm of the others is measured; empty: none.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub harm: String,
     /// How long each run lasts.
     pub duration: Span,
     /// The part at its beginning that is left out of every metric.
@@ -64,6 +67,7 @@ impl Default for PlanFile {
             offset: Offset::default(),
             drivers: vec![DEFAULT_DRIVER.into()],
             baseline: String::new(),
+            harm: String::new(),
             duration: Span::from_secs(60),
             warm_up: Span::ZERO,
             path: Path::default(),

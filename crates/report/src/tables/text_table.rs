@@ -3,6 +3,7 @@
 use crate::TableOptions;
 use crate::comparison::{Comparison, Row, Trace};
 use crate::flows;
+use crate::harm;
 use crate::relative::{self, HeldAgainst, Relative};
 use crate::tables::column::{COLUMNS, Column, POWER, QUEUEING_P95, RTT_MEAN, columns};
 use crate::tables::grid::{self, Below, Cell, Grid, GridRow};
@@ -58,13 +59,17 @@ pub(crate) fn summary(
     if !relative.is_empty() {
         footnotes.insert(0, relative::NOTE.into());
     }
+    let harm = harm::harm(&comparison);
+    if !harm.is_empty() {
+        footnotes.insert(0, harm::NOTE.into());
+    }
     footnotes.splice(0..0, changes);
     let fidelity = relative::fidelity(&comparison);
     let by_trace = by_trace(&comparison, style);
     let (heading, item) = if style == Style::Markdown { ("### ", "- ") } else { ("", "") };
     let headline = headline(&comparison).map(|sentence| said(&sentence, style) + "\n");
     let mut parts: Vec<String> = headline.into_iter().collect();
-    for grid in with_intervals().chain(&fidelity).chain(&by_trace) {
+    for grid in harm.iter().chain(with_intervals()).chain(&fidelity).chain(&by_trace) {
         let caption = format!("{heading}{}\n\n", said(&grid.caption, style));
         let caption = if grid.caption.is_empty() { String::new() } else { caption };
         parts.push(caption + &drawn(grid, style));
