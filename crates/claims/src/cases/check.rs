@@ -166,7 +166,7 @@ impl Asked<'_> {
                 value,
                 bound,
                 why,
-                ..self.blank()
+                ..self.whole(ruling, String::new())
             }
         };
         texts.zip(conditions).map(finding).collect()
@@ -174,24 +174,10 @@ impl Asked<'_> {
 
     /// What is said of the run as a whole.
     fn whole(&self, ruling: Ruling, why: String) -> Finding {
-        Finding { ruling, why: Some(why), ..self.blank() }
-    }
-
-    fn blank(&self) -> Finding {
-        let run = self.run.as_ref().ok();
-        Finding {
-            case: self.case.id.clone(),
-            says: self.case.says.clone(),
-            driver: self.file.drivers.first().cloned().unwrap_or_default(),
-            variation: run.map(|run| run.scenario.variation.clone()).unwrap_or_default(),
-            seed: run.map(|run| run.scenario.seed),
-            condition: String::new(),
-            source: String::new(),
-            ruling: Ruling::Skip,
-            value: None,
-            bound: None,
-            why: None,
-            record: run.map(|run| run.id.to_string()),
-        }
+        let driver = self.file.drivers.first().map_or("", String::as_str);
+        let blank = self.case.unjudged(driver, ruling, &why);
+        let Ok(PlannedRun { id, scenario }) = &self.run else { return blank };
+        let variation = scenario.variation.clone();
+        Finding { variation, seed: Some(scenario.seed), record: Some(id.to_string()), ..blank }
     }
 }

@@ -180,6 +180,24 @@ impl Case {
         self.id == name || short == name || glob::Pattern::new(name).is_ok_and(is)
     }
 
+    /// What is said of it where nothing can be run.
+    pub fn unjudged(&self, driver: &str, ruling: Ruling, why: &str) -> Finding {
+        Finding {
+            case: self.id.clone(),
+            says: self.says.clone(),
+            driver: driver.into(),
+            variation: String::new(),
+            seed: None,
+            condition: String::new(),
+            source: String::new(),
+            ruling,
+            value: None,
+            bound: None,
+            why: Some(why.into()),
+            record: None,
+        }
+    }
+
     /// The Scenario of its first run, or of its only one.
     pub fn scenario(&self, subject: &Subject, driver: &str) -> PlanFile {
         let fill = |text: &String| text.replace(SUBJECT, &subject.text);
