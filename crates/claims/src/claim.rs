@@ -330,12 +330,12 @@ pub(crate) fn at(file: &str, line: usize, problem: String) -> ClaimError {
     ClaimError { file: file.to_owned(), line, problem }
 }
 
-fn malformed(file: &str, text: &str, error: &toml::de::Error) -> ClaimError {
+pub(crate) fn malformed(file: &str, text: &str, error: &toml::de::Error) -> ClaimError {
     let line = error.span().map_or(1, |span| line_of(text, span.start));
     at(file, line, error.message().replace('\n', ", "))
 }
 
-fn line_of(text: &str, byte: usize) -> usize {
+pub(crate) fn line_of(text: &str, byte: usize) -> usize {
     text.get(..byte).unwrap_or_default().matches('\n').count() + 1
 }
 

@@ -8,8 +8,10 @@
 //! | [`Claim`] | what a paper says, where, and how a quantity is held against it |
 //! | [`Figure`] | a figure of a paper: quantities over one another or over time, and the paper's values |
 //! | [`Judged`] | the verdict, the value and its interval |
+//! | [`cases`] | what a congestion controller must do: cases, and verdicts on a subject |
 //! | [`page`] | a table of a page: each cell is a quantity too, and is held against the text |
 
+pub mod cases;
 mod claim;
 mod data_set;
 pub mod expression;

@@ -77,8 +77,8 @@ pub(crate) fn value(outcome: &Outcome, used: &ColumnUse) -> Option<f64> {
     }
 }
 
-/// Whether a column of this name, or that of flow 0, is in the series.
-fn column<'a>(outcome: &'a Outcome, name: &str) -> Option<&'a [f32]> {
+/// The column of this name, or that of flow 0.
+pub(crate) fn column<'a>(outcome: &'a Outcome, name: &str) -> Option<&'a [f32]> {
     let series = &outcome.series;
     series.column(name).or_else(|| series.column(&format!("flow0.{name}")))
 }

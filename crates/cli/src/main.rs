@@ -3,6 +3,7 @@
 // What only commands of the network use.
 #![cfg_attr(not(feature = "network"), allow(dead_code))]
 
+mod check;
 mod compare;
 mod completions;
 mod conditions;
@@ -47,6 +48,11 @@ enum Command {
     /// recordings; claims whose recordings are not there are named and left out. Exit status: 0 every verdict is that of
     /// claims/state.tsv, 1 one differs, for better or worse, a number of a page has drifted, or a run failed; 2 bad input.
     Reproduce(Box<reproduce::Args>),
+    /// Check whether a congestion controller does what drafts and RFCs ask.
+    ///
+    /// Each condition has a verdict: pass, fail, skip with the reason, or error, where a run panicked, stalled or failed. Exit
+    /// status: 0 nothing failed, 1 something did, 2 bad input, 130 interrupted.
+    Check(Box<check::Args>),
     /// Describe the schemes and their parameters.
     Schemes(schemes::Args),
     /// Look at traces and convert them.
@@ -84,6 +90,7 @@ fn main() -> ExitCode {
     let result = match Cli::parse_from(network::arguments()).command {
         Command::Compare(args) => compare::run(*args),
         Command::Reproduce(args) => reproduce::run(&args),
+        Command::Check(args) => check::run(&args),
         Command::Schemes(args) => schemes::run(&args),
         Command::Trace(command) => trace::run(&command),
         Command::Merge(args) => results::merge::run(&args),

@@ -50,7 +50,7 @@ pub(super) struct Items {
 impl Items {
     pub(super) fn add(&mut self, at: usize, item: &str) -> Result<(), ExpressionError> {
         let wrong = |problem: String| ExpressionError::new(at, problem);
-        let span = |text: &str| text.trim().parse::<Span>().map_err(|error| wrong(error.to_string()));
+        let span = |text: &str| span(text).map_err(wrong);
         if let Some(text) = item.strip_prefix("for ").or_else(|| item.strip_prefix("within ")) {
             self.length = Some(span(text)?);
         } else if let Some((key, value)) = condition(item) {
@@ -101,6 +101,16 @@ impl Items {
             })?,
         };
         Ok(ColumnUse { reduction, window })
+    }
+}
+
+/// `10s`, `10s+200ms` or `10s-200ms`.
+fn span(text: &str) -> Result<Span, String> {
+    let one = |text: &str| text.trim().parse::<Span>().map_err(|error| error.to_string());
+    match (text.split_once('+'), text.split_once('-')) {
+        (Some((at, later)), _) => Ok(one(at)? + one(later)?),
+        (None, Some((at, sooner))) => Ok(one(at)?.saturating_sub(one(sooner)?)),
+        (None, None) => one(text),
     }
 }
 

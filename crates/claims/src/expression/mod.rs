@@ -10,6 +10,9 @@
 //! item       = KEY "=" value | column [ OP [ factor "*" ] column | number ] | FROM ".." TO | "for" SPAN | "within" SPAN
 //! ```
 //!
+//! A case of `cellcc check` is about one run, and leaves its scheme out: `loss_ratio`, `reached_s(rtt_ms <= 60)`, and of a part of the
+//! run `utilisation over 12s..20s`, `window_max(rtt_ms) over 2s..`. A number may be a time, `200ms`.
+//!
 //! `DATA:` before anything says of which data set is meant what follows, to the end of the bracket. A run's value is a number for
 //! each trace; an aggregate ([`Aggregate`]) makes one number of them, where it stands: `mean(a / b)` is the mean of ratios,
 //! `mean(a) / mean(b)` the ratio of means.
@@ -22,6 +25,7 @@ mod parse;
 pub use columns::{ColumnUse, Reduction, Threshold, Window};
 pub(crate) use items::metric;
 pub use parse::parse;
+pub(crate) use parse::parse_of_run;
 
 use std::fmt;
 use thiserror::Error;
@@ -176,6 +180,13 @@ impl Aggregate {
         ("spread", Self::Spread),
         ("rising", Self::Rising),
     ];
+}
+
+impl Operator {
+    /// It says whether something holds of two numbers.
+    pub(crate) fn compares(self) -> bool {
+        matches!(self, Self::Less | Self::AtMost | Self::More | Self::AtLeast | Self::Equal)
+    }
 }
 
 impl Function {

@@ -16,8 +16,20 @@ const MOST: usize = 1_000;
 /// # Errors
 /// The first place at which the text is not a quantity, and what to write there.
 pub fn parse(text: &str) -> Result<Expression, ExpressionError> {
+    parsed(text, None)
+}
+
+/// Reads a quantity of one run, whose scheme it leaves out: `window_max(rtt_ms) over 2s..9s <= 120`.
+///
+/// # Errors
+/// As [`parse`].
+pub(crate) fn parse_of_run(text: &str, scheme: &str) -> Result<Expression, ExpressionError> {
+    parsed(text, Some(scheme))
+}
+
+fn parsed(text: &str, scheme: Option<&str>) -> Result<Expression, ExpressionError> {
     let mut parser =
-        Parser { cursor: Cursor::new(text), data: None, lists: BTreeMap::new(), depth: 0, values: 1 };
+        Parser { cursor: Cursor::new(text), scheme, data: None, lists: BTreeMap::new(), depth: 0, values: 1 };
     while parser.cursor.take_word("let") {
         parser.definition()?;
     }
@@ -31,6 +43,8 @@ pub fn parse(text: &str) -> Result<Expression, ExpressionError> {
 
 struct Parser<'a> {
     cursor: Cursor<'a>,
+    /// What all is of, where the text leaves it out.
+    scheme: Option<&'a str>,
     /// The data set of what follows.
     data: Option<String>,
     lists: BTreeMap<&'a str, Vec<String>>,
@@ -152,6 +166,9 @@ impl<'a> Parser<'a> {
         self.cursor.at += name.len();
         self.cursor.skip_space();
         if !self.cursor.rest().starts_with('(') {
+            if let Some(scheme) = self.scheme {
+                return self.of_run(at, name, scheme);
+            }
             let problem = format!("`{name}` stands alone; write what it is of, such as `{name}(cubic)`");
             return Err(ExpressionError::new(at, problem));
         }
@@ -213,8 +230,17 @@ impl<'a> Parser<'a> {
         let number: f64 =
             text.parse().map_err(|_| self.cursor.error(format!("`{text}` is not a number such as 1.25")))?;
         self.cursor.at += text.len();
-        let is_percentage = self.cursor.take("%");
-        Ok(Expression::Number(if is_percentage { number / 100.0 } else { number }))
+        let unit = match () {
+            () if self.cursor.take("%") => 100.0,
+            () if self.cursor.take_word("ms") => 1_000.0,
+            () if self.cursor.take_word("us") => 1_000_000.0,
+            () if self.cursor.take_word("ns") => 1_000_000_000.0,
+            () => {
+                self.cursor.take_word("s");
+                1.0
+            }
+        };
+        Ok(Expression::Number(number / unit))
     }
 
     fn list(&mut self) -> Parsed {
@@ -274,12 +300,15 @@ impl<'a> Parser<'a> {
         let is_of_columns = Reduction::NAMES.contains(&name);
         let metric = if is_of_columns { None } else { Some(metric(at, name)?) };
         self.expect("(")?;
-        let scheme = self.cursor.text_until(&[';', ')']).to_owned();
+        let scheme = match self.scheme {
+            Some(scheme) => scheme.to_owned(),
+            None => self.cursor.text_until(&[';', ')']).to_owned(),
+        };
         if scheme.is_empty() {
             return Err(self.cursor.error(format!("`{name}` names no scheme: `{name}(cubic)`")));
         }
         let mut items = Items::default();
-        if self.cursor.take(";") {
+        if self.scheme.is_some() || self.cursor.take(";") {
             let begin = self.cursor.at;
             let text = self.cursor.text_until(&[')']);
             for item in split_outside_parentheses(text, ',') {
@@ -287,6 +316,9 @@ impl<'a> Parser<'a> {
             }
         }
         self.expect(")")?;
+        if let Some(window) = self.over_window()? {
+            items.add(at, window)?;
+        }
         let what = match metric {
             Some(metric) => metric,
             None => What::Columns(items.columns(at, name)?),
@@ -301,6 +333,36 @@ impl<'a> Parser<'a> {
         }
         let data = self.data.clone();
         Ok(Expression::Run(RunValue { at, data, what, scheme, conditions, under: None }))
+    }
+
+    /// A metric of the run; of a part of it the mean of a column, or of `utilisation` what all flows carried of the capacity.
+    fn of_run(&mut self, at: usize, name: &str, scheme: &str) -> Parsed {
+        let what = match self.over_window()? {
+            None => metric(at, name)?,
+            Some(window) => {
+                let mut items = Items::default();
+                items.add(at, window)?;
+                let function = if name == "utilisation" { "window_use" } else { "window_mean" };
+                items.add(at, name)?;
+                What::Columns(items.columns(at, function)?)
+            }
+        };
+        let (scheme, data, conditions) = (scheme.to_owned(), None, Vec::new());
+        Ok(Expression::Run(RunValue { at, data, what, scheme, conditions, under: None }))
+    }
+
+    /// `over FROM..TO`, behind what it is of.
+    fn over_window(&mut self) -> Result<Option<&'a str>, ExpressionError> {
+        if self.scheme.is_none() || !self.cursor.take_word("over") {
+            return Ok(None);
+        }
+        self.cursor.skip_space();
+        let window = self.cursor.while_in(|c| c.is_ascii_alphanumeric() || ".+-".contains(c));
+        if !window.contains("..") {
+            return Err(self.cursor.error("a part of the run is missing, such as `over 10s..20s`"));
+        }
+        self.cursor.at += window.len();
+        Ok(Some(window))
     }
 
     fn expect(&mut self, sign: &str) -> Result<(), ExpressionError> {

@@ -1,0 +1,248 @@
+//! Cases of conformance: what a congestion controller must do, as data in `cases/`, and verdicts. `cellcc check` runs them
+//! (docs/how-to/check.md).
+//!
+//! | noun | what it is |
+//! |---|---|
+//! | [`Suite`] | the cases of a file, and the schemes that they are about |
+//! | [`Case`] | a Scenario in which `$s` stands for the subject, moments of its run, and conditions |
+//! | [`Subject`] | what is checked, and what it shows |
+//! | [`check`] | plans cases, has their runs run, and judges them |
+//! | [`Finding`] | one condition of one run: the value, and the verdict |
+//!
+//! A case with `then` has two runs: the first one finds its moments, and the second one has the change there. Runs are
+//! deterministic, hence the same until then.
+
+mod check;
+mod condition;
+mod finding;
+
+pub use check::{Outcomes, check};
+pub use finding::{Finding, Ruling, junit, ruling};
+
+use crate::ClaimError;
+use crate::claim::{at, line_of, malformed};
+use cellcc_control::{Scheme, ShownValue};
+use cellcc_experiment::PlanFile;
+use condition::Moments;
+use serde::Deserialize;
+use toml::{Spanned, Table, Value};
+
+/// What stands for the subject in the schemes of a case.
+const SUBJECT: &str = "$s";
+
+/// The files of `cases/`.
+const FILES: [(&str, &str); 4] = [
+    ("cases/bbr.toml", include_str!("../../cases/bbr.toml")),
+    ("cases/rfc9743.toml", include_str!("../../cases/rfc9743.toml")),
+    ("cases/newreno.toml", include_str!("../../cases/newreno.toml")),
+    ("cases/cubic.toml", include_str!("../../cases/cubic.toml")),
+];
+
+/// The cases of a file.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Suite {
+    /// The file's name without folder and ending: `bbr`.
+    pub name: String,
+    /// What its cases are about.
+    pub says: String,
+    /// Names of the schemes that are checked by it unless suites are named; none: every one.
+    pub subjects: Vec<String>,
+    /// In the order of the file.
+    pub cases: Vec<Case>,
+}
+
+/// A case.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Case {
+    /// The suite and its name there: `bbr/15`.
+    pub id: String,
+    /// What must happen, in words.
+    pub says: String,
+    /// It belongs to the suite `quick`, too.
+    pub quick: bool,
+    /// Why nothing can judge it today.
+    pub cannot: Option<String>,
+    file: PlanFile,
+    /// What the second run has differently; `$moment` stands for a time in it.
+    then: Table,
+    moments: Vec<(String, String)>,
+    /// Each with its source.
+    conditions: Vec<(String, String)>,
+}
+
+/// What is checked.
+#[derive(Debug, Clone)]
+pub struct Subject {
+    text: String,
+    name: String,
+    shows: Vec<ShownValue>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SuiteText {
+    says: String,
+    #[serde(default)]
+    subjects: Vec<String>,
+    #[serde(default)]
+    scenario: Table,
+    case: Vec<Spanned<CaseText>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CaseText {
+    name: String,
+    says: String,
+    #[serde(default)]
+    quick: bool,
+    cannot: Option<String>,
+    #[serde(default)]
+    set: Table,
+    #[serde(default)]
+    then: Table,
+    #[serde(default)]
+    moments: Table,
+    #[serde(default)]
+    conditions: Vec<(String, String)>,
+}
+
+/// The suites that come with cellcc.
+///
+/// # Errors
+/// None that a test would not have found.
+pub fn suites() -> Result<Vec<Suite>, ClaimError> {
+    FILES.into_iter().map(|(file, text)| Suite::read(file, text)).collect()
+}
+
+impl Suite {
+    /// Reads a file of cases.
+    ///
+    /// # Errors
+    /// The first thing that is wrong, with its line.
+    pub fn read(file: &str, text: &str) -> Result<Self, ClaimError> {
+        let given: SuiteText = toml::from_str(text).map_err(|error| malformed(file, text, &error))?;
+        let name = crate::claim::group(file);
+        let base = PlanFile { schemes: vec![SUBJECT.into()], ..PlanFile::default() };
+        let base = base.with(&given.scenario).map_err(|problem| at(file, 1, problem))?;
+        let mut cases: Vec<Case> = Vec::new();
+        for spanned in given.case {
+            let line = line_of(text, spanned.span().start);
+            let case =
+                Case::new(&name, &base, spanned.into_inner()).map_err(|problem| at(file, line, problem))?;
+            if cases.iter().any(|other| other.id == case.id) {
+                return Err(at(file, line, format!("`{}` is there twice", case.id)));
+            }
+            cases.push(case);
+        }
+        Ok(Self { name, says: given.says, subjects: given.subjects, cases })
+    }
+
+    /// Whether a subject is checked by it unless suites are named.
+    pub fn is_about(&self, subject: &Subject) -> bool {
+        self.subjects.is_empty() || self.subjects.contains(&subject.name)
+    }
+}
+
+impl Case {
+    fn new(suite: &str, base: &PlanFile, given: CaseText) -> Result<Self, String> {
+        let id = format!("{suite}/{}", given.name);
+        let wrong = |problem: String| format!("{id}: {problem}");
+        let file = base.with(&given.set).map_err(wrong)?;
+        let text = |(name, value): (String, Value)| match value {
+            Value::String(text) => Ok((name, text)),
+            other => Err(wrong(format!(
+                "the moment `{name}` is {other}, and not a condition such as 'rtt_ms > 90'"
+            ))),
+        };
+        let case = Self {
+            says: given.says,
+            quick: given.quick,
+            cannot: given.cannot,
+            file,
+            then: given.then,
+            moments: given.moments.into_iter().map(text).collect::<Result<_, _>>()?,
+            conditions: given.conditions,
+            id: id.clone(),
+        };
+        if case.conditions.is_empty() && case.cannot.is_none() {
+            return Err(wrong("it has no condition, such as ['utilisation >= 0.9', 'ours']".into()));
+        }
+        // A first reading, in which every moment is at the beginning.
+        case.read_with(&Moments::zero(&case.moments), &[]).map_err(wrong)?;
+        Ok(case)
+    }
+
+    /// Whether it is called so: `bbr/15`, `15`, or a pattern of such names.
+    pub fn is_called(&self, name: &str) -> bool {
+        let short = self.id.split_once('/').map_or("", |(_, short)| short);
+        let is = |pattern: glob::Pattern| pattern.matches(&self.id) || pattern.matches(short);
+        self.id == name || short == name || glob::Pattern::new(name).is_ok_and(is)
+    }
+
+    /// What is said of it where nothing can be run.
+    pub fn unjudged(&self, driver: &str, ruling: Ruling, why: &str) -> Finding {
+        Finding {
+            case: self.id.clone(),
+            says: self.says.clone(),
+            driver: driver.into(),
+            variation: String::new(),
+            seed: None,
+            condition: String::new(),
+            source: String::new(),
+            ruling,
+            value: None,
+            bound: None,
+            why: Some(why.into()),
+            record: None,
+        }
+    }
+
+    /// The Scenario of its first run, or of its only one.
+    pub fn scenario(&self, subject: &Subject, driver: &str) -> PlanFile {
+        let fill = |text: &String| text.replace(SUBJECT, &subject.text);
+        PlanFile {
+            title: self.id.clone(),
+            schemes: self.file.schemes.iter().map(fill).collect(),
+            background: fill(&self.file.background),
+            drivers: vec![driver.into()],
+            ..self.file.clone()
+        }
+    }
+}
+
+impl Subject {
+    /// A scheme.
+    pub fn new(scheme: &Scheme) -> Self {
+        let info = scheme.info();
+        Self { text: scheme.text().into(), name: info.name.to_string(), shows: info.shows.clone() }
+    }
+
+    /// Something that shows nothing by itself, such as a congestion control of the kernel, with its name in Scenarios.
+    pub fn opaque(name: &str) -> Self {
+        Self { text: name.into(), name: name.into(), shows: Vec::new() }
+    }
+
+    /// As Scenarios have it.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+}
+
+/// The table with times in the place of moments.
+fn filled(table: &Table, moments: &Moments) -> Result<Table, String> {
+    table.iter().map(|(key, value)| Ok((key.clone(), filled_value(value, moments)?))).collect()
+}
+
+fn filled_value(value: &Value, moments: &Moments) -> Result<Value, String> {
+    match value {
+        Value::String(text) => moments.fill(text).map(Value::String),
+        Value::Array(items) => {
+            items.iter().map(|item| filled_value(item, moments)).collect::<Result<_, _>>().map(Value::Array)
+        }
+        other => Ok(other.clone()),
+    }
+}
+
+#[cfg(test)]
+mod tests;
