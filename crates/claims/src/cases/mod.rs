@@ -211,8 +211,7 @@ impl Case {
         if case.conditions.is_empty() && case.cannot.is_none() {
             return Err(wrong("it has no condition, such as ['utilisation >= 0.9', 'ours']".into()));
         }
-        // A first reading, in which every moment is at the beginning.
-        case.read_with(&Moments::zero(&case.moments), &[]).map_err(wrong)?;
+        case.check_texts().map_err(wrong)?;
         Ok(case)
     }
 

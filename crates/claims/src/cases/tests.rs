@@ -97,6 +97,9 @@ fn a_moment_that_does_not_come_is_a_failure_and_one_that_is_not_shown_a_skip() {
     assert_eq!(rulings(&text("rtt_ms > 60")), [Ruling::Fail, Ruling::Pass]);
     assert_eq!(rulings(&text("mu > 60")), [Ruling::Skip, Ruling::Pass]);
     assert_eq!(rulings(&text("state == cruise")), [Ruling::Skip, Ruling::Pass]);
+    // The second used to be read with nothing in the place of the first, and the run counted as an error.
+    let two = "moments = { up = 'state == up', down = 'state == drain, $up..' }\nconditions = [['$down < 9s', 'a']]";
+    assert_eq!(rulings(two), [Ruling::Skip]);
 }
 
 #[test]
