@@ -7,6 +7,7 @@
 
 from ._cellcc import Ack, InputError, Loss, RunError, Table
 from ._cellcc import VERSION as __version__
+from .checks import check
 from .comparison import Interrupted, compare, read
 from .links import Trace, trace
 from .result import Result, Run, series
@@ -26,6 +27,7 @@ __all__ = [
     "Table",
     "Trace",
     "__version__",
+    "check",
     "compare",
     "read",
     "register",

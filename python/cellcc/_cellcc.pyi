@@ -12,6 +12,7 @@ __all__ = [
     "Runs",
     "Table",
     "Trace",
+    "check",
     "compare",
     "expand",
     "merge",
@@ -63,6 +64,14 @@ class Runs:
     def text(self, width: int = ..., baseline: str | None = None) -> str: ...
     def explain_json(self, against: str | None = None) -> str: ...
 
+def check(
+    subject: str,
+    suites_named: list[str],
+    cases_named: list[str],
+    *,
+    jobs: int | None = None,
+    progress: Callable[[float, int, int], Any] | None = None,
+) -> str: ...
 def compare(
     options: dict[str, Any],
     *,

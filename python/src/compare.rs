@@ -124,7 +124,7 @@ pub(crate) fn write_report(out: &OutputFolder) -> Result<Vec<Record>, RunnerErro
     Ok(records)
 }
 
-fn jobs_of(given: Option<usize>) -> PyResult<NonZeroUsize> {
+pub(crate) fn jobs_of(given: Option<usize>) -> PyResult<NonZeroUsize> {
     const MOST: usize = 1024;
     let jobs =
         NonZeroUsize::new(given.unwrap_or_else(|| Host::this().cpus)).filter(|jobs| jobs.get() <= MOST);

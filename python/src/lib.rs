@@ -4,6 +4,7 @@
 //! |---|---|
 //! | keyword arguments become what is asked for | `options.rs` |
 //! | a plan and its runs | `compare.rs` |
+//! | cases and their verdicts | `check.rs` |
 //! | threads, progress, Ctrl-C | `watched.rs` |
 //! | a plan whose shares run in other processes | `cluster.rs` |
 //! | Records, their tables and their report | `runs.rs` |
@@ -12,6 +13,7 @@
 //! | traces and their statistics | `trace.rs` |
 //! | the registry, and schemes written in Python | `schemes.rs`, `scheme.rs` |
 
+mod check;
 mod cluster;
 mod compare;
 mod env;
@@ -28,6 +30,8 @@ use pyo3::prelude::*;
 
 #[pymodule]
 mod _cellcc {
+    #[pymodule_export]
+    use crate::check::check;
     #[pymodule_export]
     use crate::cluster::{Plan, merge, read_kept};
     #[pymodule_export]

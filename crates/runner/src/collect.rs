@@ -20,6 +20,17 @@ pub struct Collected {
     pub interrupted: bool,
 }
 
+impl Collected {
+    /// What came out of each run: its Record, or why there is none.
+    pub fn by_run(self) -> BTreeMap<RunId, Result<Record, String>> {
+        let failed = self.failures.into_iter().map(|failure| (failure.id, Err(failure.cause)));
+        // The pool wrote the id of the run.
+        let finished =
+            self.records.into_iter().filter_map(|record| Some((record.id.parse().ok()?, Ok(record))));
+        failed.chain(finished).collect()
+    }
+}
+
 /// Runs a plan, `jobs` runs at a time. Once `stop` is true no further run is begun, and those going on in virtual time end.
 ///
 /// # Errors

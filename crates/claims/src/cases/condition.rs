@@ -104,6 +104,19 @@ fn first(text: &str, outcome: &Outcome, shows: &[ShownValue]) -> Result<Option<S
 }
 
 impl Case {
+    /// A first reading of moments and conditions, in which every moment is at the beginning.
+    ///
+    /// # Errors
+    /// The moment or the condition that is none.
+    pub(super) fn check_texts(&self) -> Result<(), String> {
+        let zero = Moments::zero(&self.moments);
+        for (name, text) in &self.moments {
+            parse_of_run(&format!("reached_s({})", zero.fill(text)?), RUN)
+                .map_err(|error| format!("in the moment `{name}`: {error}"))?;
+        }
+        self.read_with(&zero, &[]).map(drop)
+    }
+
     /// Its conditions, with the moments of a run.
     ///
     /// # Errors
@@ -119,11 +132,6 @@ impl Case {
             }
             Err(never) => Ok(Err(never)),
         };
-        for (name, text) in &self.moments {
-            let zero = moments.fill(text).unwrap_or_default();
-            parse_of_run(&format!("reached_s({zero})"), RUN)
-                .map_err(|error| format!("in the moment `{name}`: {error}"))?;
-        }
         self.conditions.iter().map(read).collect()
     }
 }

@@ -23,12 +23,16 @@ use crate::ClaimError;
 use crate::claim::{at, line_of, malformed};
 use cellcc_control::{Scheme, ShownValue};
 use cellcc_experiment::PlanFile;
+use cellcc_units::instead;
 use condition::Moments;
 use serde::Deserialize;
 use toml::{Spanned, Table, Value};
 
 /// What stands for the subject in the schemes of a case.
 const SUBJECT: &str = "$s";
+
+/// The suite of the cases that are marked so, wherever they stand.
+const QUICK: &str = "quick";
 
 /// The files of `cases/`.
 const FILES: [(&str, &str); 4] = [
@@ -115,6 +119,45 @@ pub fn suites() -> Result<Vec<Suite>, ClaimError> {
     FILES.into_iter().map(|(file, text)| Suite::read(file, text)).collect()
 }
 
+/// The cases that are asked for: those of the suites of these names, or `quick`, and with names of their own like these. Where no
+/// suite is named, those that are about the subject; a case that is named is meant, whatever it is about.
+///
+/// # Errors
+/// A name that none has.
+pub fn chosen<'a>(
+    all: &'a [Suite],
+    subject: &Subject,
+    suites: &[String],
+    cases: &[String],
+) -> Result<Vec<&'a Case>, String> {
+    let names: Vec<&str> = all.iter().map(|suite| suite.name.as_str()).chain([QUICK]).collect();
+    if let Some(unknown) = suites.iter().find(|name| !names.contains(&name.as_str())) {
+        return Err(format!(
+            "suite `{unknown}` is not there{}",
+            instead(unknown, "there are", &names.join(", "))
+        ));
+    }
+    let pairs = || all.iter().flat_map(|suite| suite.cases.iter().map(move |case| (suite, case)));
+    if let Some(unknown) = cases.iter().find(|name| !pairs().any(|(_, case)| case.is_called(name))) {
+        let ids: Vec<&str> = pairs().map(|(_, case)| case.id.as_str()).collect();
+        return Err(format!(
+            "case `{unknown}` is not there{}",
+            instead(unknown, "there are", &ids.join(", "))
+        ));
+    }
+    let is_meant = |(suite, case): &(&Suite, &Case)| {
+        let about = !cases.is_empty() || suite.is_about(subject);
+        let named = |name: &String| *name == suite.name || (name == QUICK && case.quick && about);
+        let in_suite = if suites.is_empty() { about } else { suites.iter().any(named) };
+        in_suite && (cases.is_empty() || cases.iter().any(|name| case.is_called(name)))
+    };
+    let found: Vec<&Case> = pairs().filter(is_meant).map(|(_, case)| case).collect();
+    if found.is_empty() {
+        return Err("no case of these names is in these suites; leave the names of either out".into());
+    }
+    Ok(found)
+}
+
 impl Suite {
     /// Reads a file of cases.
     ///
@@ -168,8 +211,7 @@ impl Case {
         if case.conditions.is_empty() && case.cannot.is_none() {
             return Err(wrong("it has no condition, such as ['utilisation >= 0.9', 'ours']".into()));
         }
-        // A first reading, in which every moment is at the beginning.
-        case.read_with(&Moments::zero(&case.moments), &[]).map_err(wrong)?;
+        case.check_texts().map_err(wrong)?;
         Ok(case)
     }
 

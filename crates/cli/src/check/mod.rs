@@ -6,10 +6,10 @@ pub(crate) use args::Args;
 
 use crate::compare::{Bar, Drivers, processors, stop_on_signal};
 use crate::exit::{Exit, print};
-use cellcc_claims::cases::{Case, Finding, Outcomes, Ruling, Subject, Suite, check, junit, ruling, suites};
-use cellcc_experiment::{Plan, Recordings, RunId};
-use cellcc_runner::{Collected, SeriesDetail, collect};
-use cellcc_units::{Bytes, input, instead};
+use cellcc_claims::cases::{Case, Finding, Ruling, Subject, check, chosen, junit, ruling, suites};
+use cellcc_experiment::Recordings;
+use cellcc_runner::{SeriesDetail, collect};
+use cellcc_units::{Bytes, input};
 use cellcc_version::VERSION;
 use std::fs;
 use std::num::NonZeroUsize;
@@ -19,8 +19,6 @@ use std::path::Path;
 const KERNEL: &str = "kernel";
 /// Far more than the findings of all cases have.
 const MOST_BYTES: Bytes = Bytes::new(16_000_000);
-/// The suite of cases that are marked so, wherever they stand.
-const QUICK: &str = "quick";
 
 pub(crate) fn run(args: &Args) -> Result<(), Exit> {
     let subject = match args.subject.split_once(':') {
@@ -29,7 +27,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Exit> {
     };
     let is_kernel = args.subject.starts_with("kernel:");
     let suites = suites().map_err(Exit::failed)?;
-    let cases = chosen(&suites, &subject, args)?;
+    let cases = chosen(&suites, &subject, &args.suite, &args.case).map_err(Exit::input)?;
     let before = args.baseline.as_deref().map(baseline).transpose()?;
     let drivers = if is_kernel { vec![KERNEL.to_owned()] } else { args.driver.clone() };
     let findings = match Drivers::new(&drivers, &Recordings::default()) {
@@ -57,36 +55,6 @@ pub(crate) fn run(args: &Args) -> Result<(), Exit> {
     if worse.is_empty() { Ok(()) } else { Err(Exit::Differs) }
 }
 
-/// The cases that are asked for.
-fn chosen<'a>(suites: &'a [Suite], subject: &Subject, args: &Args) -> Result<Vec<&'a Case>, Exit> {
-    let names: Vec<&str> = suites.iter().map(|suite| suite.name.as_str()).chain([QUICK]).collect();
-    if let Some(unknown) = args.suite.iter().find(|name| !names.contains(&name.as_str())) {
-        let known = instead(unknown, "there are", &names.join(", "));
-        return Err(Exit::input(format!("--suite {unknown} is no suite{known}")));
-    }
-    // A case that is named is meant, whatever it is about.
-    let about = |suite: &Suite| !args.case.is_empty() || suite.is_about(subject);
-    let in_suite = |suite: &Suite, case: &Case| {
-        let named = |name: &String| *name == suite.name || (name == QUICK && case.quick && about(suite));
-        if args.suite.is_empty() { about(suite) } else { args.suite.iter().any(named) }
-    };
-    let all = || suites.iter().flat_map(|suite| suite.cases.iter().map(move |case| (suite, case)));
-    if let Some(unknown) = args.case.iter().find(|name| !all().any(|(_, case)| case.is_called(name))) {
-        let ids: Vec<&str> = all().map(|(_, case)| case.id.as_str()).collect();
-        let known = instead(unknown, "there are", &ids.join(", "));
-        return Err(Exit::input(format!("--case {unknown} is no case{known}")));
-    }
-    let is_named = |case: &Case| args.case.is_empty() || args.case.iter().any(|name| case.is_called(name));
-    let cases: Vec<&Case> = all()
-        .filter(|(suite, case)| is_named(case) && in_suite(suite, case))
-        .map(|(_, case)| case)
-        .collect();
-    if cases.is_empty() {
-        return Err(Exit::input("no case of --suite has a name of --case; leave one of the two out"));
-    }
-    Ok(cases)
-}
-
 /// Runs the cases.
 fn found(
     cases: &[&Case],
@@ -101,22 +69,9 @@ fn found(
         let bar = Bar::new(args.quiet);
         let collected = collect(&plan, driver, jobs, SeriesDetail::Full, &bar, &stop);
         bar.clear();
-        let Collected { records, failures, interrupted } = collected?;
-        if interrupted { Err(Exit::Interrupted) } else { Ok(outcomes(&plan, records, failures)) }
+        let collected = collected?;
+        if collected.interrupted { Err(Exit::Interrupted) } else { Ok(collected.by_run()) }
     })
-}
-
-fn outcomes(
-    plan: &Plan,
-    records: Vec<cellcc_experiment::Record>,
-    failures: Vec<cellcc_runner::Failure>,
-) -> Outcomes {
-    let failed = failures.into_iter().map(|failure| (failure.id, Err(failure.cause)));
-    let mut outcomes: Outcomes = failed.collect();
-    let ids: Vec<RunId> =
-        plan.runs.iter().map(|run| run.id).filter(|id| !outcomes.contains_key(id)).collect();
-    outcomes.extend(ids.into_iter().zip(records.into_iter().map(Ok)));
-    outcomes
 }
 
 /// What is said of every case where the driver cannot run here.
@@ -137,7 +92,8 @@ fn baseline(path: &Path) -> Result<Vec<Finding>, Exit> {
 /// How to repeat the run of a finding.
 fn command(args: &Args, finding: &Finding) -> String {
     let subject = format!("'{}'", args.subject.replace('\'', r"'\''"));
-    let driver = if finding.driver == KERNEL { String::new() } else { format!(" --driver {}", finding.driver) };
+    let driver =
+        if finding.driver == KERNEL { String::new() } else { format!(" --driver {}", finding.driver) };
     format!("cellcc check {subject} --case {}{driver}", finding.case)
 }
 

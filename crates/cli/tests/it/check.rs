@@ -1,0 +1,58 @@
+//! `cellcc check`: verdicts, files, exit status.
+
+use crate::common::cellcc;
+use std::process::Output;
+
+fn check(arguments: &[&str]) -> (Option<i32>, String) {
+    let Output { status, stdout, stderr } =
+        cellcc().arg("check").args(arguments).arg("--quiet").output().unwrap();
+    let text = if stdout.is_empty() { stderr } else { stdout };
+    (status.code(), String::from_utf8(text).unwrap())
+}
+
+/// docs/evidence/check/README.md has the causes.
+#[test]
+fn bbr3_does_what_its_draft_says_but_for_four_cases() {
+    let (status, text) = check(&["bbr3", "--suite", "bbr"]);
+    let with = |word: &str| {
+        let lines = text.lines().filter(|line| line.starts_with(word));
+        let mut cases: Vec<&str> = lines.filter_map(|line| line.split_whitespace().nth(1)).collect();
+        cases.dedup();
+        cases
+    };
+    assert_eq!(with("FAIL"), ["bbr/5", "bbr/15", "bbr/15-bound", "bbr/16-loss"], "{text}");
+    assert_eq!((with("SKIP"), with("ERROR"), status), (vec!["bbr/6", "bbr/22"], vec![], Some(1)), "{text}");
+    assert!(text.contains("  cellcc check 'bbr3' --case bbr/15 --driver sim"), "{text}");
+}
+
+#[test]
+fn what_failed_before_is_no_failure_and_what_is_new_is_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let (before, xml) = (folder.path().join("before.json"), folder.path().join("a.xml"));
+    let case = ["cubic", "--case", "rfc9743/bufferbloat"];
+    let (status, json) = check(&[&case[..], &["--format", "json"]].concat());
+    assert_eq!(status, Some(1), "{json}");
+    std::fs::write(&before, &json).unwrap();
+    let baseline = ["--baseline", before.to_str().unwrap(), "--junit", xml.to_str().unwrap()];
+    let (status, text) = check(&[&case[..], &baseline].concat());
+    assert_eq!(status, Some(0), "{text}");
+    assert!(std::fs::read_to_string(xml).unwrap().contains("<failure message="));
+    std::fs::write(&before, json.replace("\"fail\"", "\"pass\"")).unwrap();
+    assert_eq!(check(&[&case[..], &baseline].concat()).0, Some(1));
+}
+
+#[test]
+fn what_is_not_there_is_refused_by_name() {
+    for (arguments, expected) in [
+        (&["nosuch"][..], "`nosuch`"),
+        (&["cubic", "--suite", "bbbr"], "did you mean `bbr`?"),
+        (&["cubic", "--case", "bbr/99"], "case `bbr/99` is not there"),
+        (&["cubic", "--driver", "nosuch"], "--driver nosuch"),
+        (&["cubic", "--baseline", "nosuch.json"], "--baseline nosuch.json"),
+        (&["cubic", "--suite", "cubic", "--case", "bbr/1"], "leave the names of either out"),
+    ] {
+        let (status, text) = check(arguments);
+        assert_eq!(status, Some(2), "{arguments:?}: {text}");
+        assert!(text.contains(expected), "{arguments:?}: `{expected}` is not in: {text}");
+    }
+}
