@@ -255,8 +255,9 @@ impl Roccet {
     }
 
     fn restart(&mut self) {
+        let rtts = Rtts { last: self.rtts.last, ..Rtts::default() };
         let has_launched = self.has_launched;
-        *self = Self { sent: self.sent, srtt: self.srtt, has_launched, ..Self::new(&self.context) };
+        *self = Self { rtts, sent: self.sent, srtt: self.srtt, has_launched, ..Self::new(&self.context) };
         self.law.set_window(self.least_window());
     }
 }
@@ -321,9 +322,13 @@ impl Controller for Roccet {
             Phase::Probe { window, .. } => window.min(self.law.window()),
             _ => self.law.window(),
         };
-        let Some(srtt) = self.srtt else { return Limits::window_only(window) };
+        let Some(srtt) = self.srtt.filter(|_| !self.rtts.last.is_zero()) else {
+            return Limits::window_only(window);
+        };
+        // The smoothed RTT remembers an outage for as long as pacing by it lets no new sample come.
+        let rtt = srtt.min(self.rtts.last);
         let gain = if window < self.law.ssthresh().mul_f64(0.5) { 2.0 } else { 1.0 };
-        Limits::paced(window, Rate::from_transfer(window, srtt).mul_f64(gain), self.context.packet * 2)
+        Limits::paced(window, Rate::from_transfer(window, rtt).mul_f64(gain), self.context.packet * 2)
     }
 
     fn observe(&self, observer: &mut dyn Observer) {

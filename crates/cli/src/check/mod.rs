@@ -77,10 +77,8 @@ fn chosen<'a>(suites: &'a [Suite], subject: &Subject, args: &Args) -> Result<Vec
         return Err(Exit::input(format!("--case {unknown} is no case{known}")));
     }
     let is_named = |case: &Case| args.case.is_empty() || args.case.iter().any(|name| case.is_called(name));
-    let cases: Vec<&Case> = all()
-        .filter(|(suite, case)| is_named(case) && in_suite(suite, case))
-        .map(|(_, case)| case)
-        .collect();
+    let cases: Vec<&Case> =
+        all().filter(|(suite, case)| is_named(case) && in_suite(suite, case)).map(|(_, case)| case).collect();
     if cases.is_empty() {
         return Err(Exit::input("no case of --suite has a name of --case; leave one of the two out"));
     }
@@ -137,7 +135,8 @@ fn baseline(path: &Path) -> Result<Vec<Finding>, Exit> {
 /// How to repeat the run of a finding.
 fn command(args: &Args, finding: &Finding) -> String {
     let subject = format!("'{}'", args.subject.replace('\'', r"'\''"));
-    let driver = if finding.driver == KERNEL { String::new() } else { format!(" --driver {}", finding.driver) };
+    let driver =
+        if finding.driver == KERNEL { String::new() } else { format!(" --driver {}", finding.driver) };
     format!("cellcc check {subject} --case {}{driver}", finding.case)
 }
 
