@@ -23,6 +23,7 @@ mod loss_based;
 mod newreno;
 mod rbbr;
 pub mod reminis;
+mod roccet;
 mod sprout;
 #[cfg(test)]
 mod testing;
@@ -60,6 +61,7 @@ pub fn registry() -> Registry {
         westwood::scheme(),
         copa::scheme(),
         c2tcp::scheme(),
+        roccet::scheme(),
         vivace::scheme(),
         abc::scheme(),
         sprout::scheme(),
