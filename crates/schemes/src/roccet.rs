@@ -255,9 +255,8 @@ impl Roccet {
     }
 
     fn restart(&mut self) {
-        let rtts = Rtts { last: self.rtts.last, ..Rtts::default() };
-        let has_launched = self.has_launched;
-        *self = Self { rtts, sent: self.sent, srtt: self.srtt, has_launched, ..Self::new(&self.context) };
+        let (sent, has_launched) = (self.sent, self.has_launched);
+        *self = Self { sent, has_launched, ..Self::new(&self.context) };
         self.law.set_window(self.least_window());
     }
 }
@@ -328,7 +327,8 @@ impl Controller for Roccet {
         // The smoothed RTT remembers an outage for as long as pacing by it lets no new sample come.
         let rtt = srtt.min(self.rtts.last);
         let gain = if window < self.law.ssthresh().mul_f64(0.5) { 2.0 } else { 1.0 };
-        Limits::paced(window, Rate::from_transfer(window, rtt).mul_f64(gain), self.context.packet * 2)
+        let rate = Rate::from_transfer(window, rtt).mul_f64(gain).max(Rate::from_bytes_per_sec(1));
+        Limits::paced(window, rate, self.context.packet * 2)
     }
 
     fn observe(&self, observer: &mut dyn Observer) {

@@ -143,7 +143,7 @@ static FAULTS: [&Fault; 12] = [
 const FIXED: [&str; 2] = ["fixed-window", "fixed-rate"];
 
 /// What falls short, and why that is the scheme's own.
-const SHORT: [(&str, &str, &str); 20] = [
+const SHORT: [(&str, &str, &str); 21] = [
     ("westwood", "2 Gbit/s", LATE_ESTIMATE),
     ("westwood", "2G, 1 BDP", LATE_ESTIMATE),
     ("westwood(profile=linux)", "2 Gbit/s", LATE_ESTIMATE),
@@ -157,6 +157,11 @@ const SHORT: [(&str, &str, &str); 20] = [
         "copa(profile=mvfst)",
         "outage 120 s",
         "mvfst paces by the smoothed RTT, which is a minute after that outage",
+    ),
+    (
+        "roccet",
+        "outage 120 s",
+        "it paces by the RTT, which is that outage, and then probes with half the window for 10 s",
     ),
     ("c2tcp", "RTT * 3", "its setpoint counts in minimum RTTs, and the minimum never rises"),
     ("vegas", "RTT * 3", "its minimum RTT never rises (La, Walrand and Anantharam 1999)"),
