@@ -292,7 +292,7 @@ mod tests {
     #[test]
     fn the_verdict_is_that_of_the_whole_interval() {
         let verdict = |harm: f64, spread: f64| {
-            let noise = |condition: usize| if condition % 2 == 0 { spread } else { -spread };
+            let noise = |condition: usize| if condition.is_multiple_of(2) { spread } else { -spread };
             Verdict::of(&excess(&records(|condition| harm + noise(condition))))
         };
         assert_eq!(verdict(0.5, 0.05), Verdict::NoMore);
@@ -320,7 +320,8 @@ mod tests {
     fn the_interval_holds_the_true_excess_in_93_to_97_of_100_draws() {
         const DRAWS: usize = 1000;
         let mut random = Noise(20_261_125);
-        let spreads: [(&str, f64, fn(f64) -> f64); 2] = [
+        type Draw = fn(f64) -> f64;
+        let spreads: [(&str, f64, Draw); 2] = [
             ("normal", 0.1, |z| 0.1 + 0.2 * z),
             // The mean of a lognormal spread is exp(s^2 / 2).
             ("lognormal", 0.1 * libm::exp(0.125), |z| 0.1 * libm::exp(0.5 * z)),

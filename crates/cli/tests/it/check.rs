@@ -5,7 +5,7 @@ use std::process::Output;
 
 fn check(arguments: &[&str]) -> (Option<i32>, String) {
     let Output { status, stdout, stderr } =
-        cellcc().arg("check").args(arguments).arg("--quiet").output().unwrap();
+        cellcc(&std::env::temp_dir()).arg("check").args(arguments).arg("--quiet").output().unwrap();
     let text = if stdout.is_empty() { stderr } else { stdout };
     (status.code(), String::from_utf8(text).unwrap())
 }
@@ -36,7 +36,7 @@ fn what_failed_before_is_no_failure_and_what_is_new_is_one() {
     let baseline = ["--baseline", before.to_str().unwrap(), "--junit", xml.to_str().unwrap()];
     let (status, text) = check(&[&case[..], &baseline].concat());
     assert_eq!(status, Some(0), "{text}");
-    assert!(std::fs::read_to_string(xml).unwrap().contains("<failure message="));
+    assert!(std::fs::read_to_string(&xml).unwrap().contains("<failure message="));
     std::fs::write(&before, json.replace("\"fail\"", "\"pass\"")).unwrap();
     assert_eq!(check(&[&case[..], &baseline].concat()).0, Some(1));
 }
