@@ -62,17 +62,18 @@ fn base(args: &Args) -> Result<Request, Exit> {
     Ok(Request::quick_start(given)?)
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "network"))]
 mod tests {
     use super::*;
-    use cellcc_experiment::Plan;
+    use cellcc_experiment::{DEFAULT_DRIVER, Driver, Plan};
     use cellcc_sim::SimDriver;
     use std::path::Path;
 
     #[test]
     fn every_file_under_scenarios_makes_a_plan() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
-        let driver = SimDriver::new(cellcc_schemes::registry());
+        let sim = SimDriver::new(cellcc_schemes::registry());
+        let quic = cellcc_quic_drivers::VirtualDriver::new(cellcc_schemes::registry());
         let mut count = 0;
         for entry in std::fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
@@ -82,7 +83,9 @@ mod tests {
             let Request { mut file, .. } = Request::read(&path).unwrap();
             // The recorded traces are not in this repository.
             file.traces = vec!["3g".into()];
-            Plan::new(&file, &driver, "test").unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+            let in_sim = file.drivers.iter().any(|name| name == DEFAULT_DRIVER);
+            let driver: &dyn Driver = if in_sim { &sim } else { &quic };
+            Plan::new(&file, driver, "test").unwrap_or_else(|error| panic!("{}: {error}", path.display()));
             count += 1;
         }
         assert!(count > 1);

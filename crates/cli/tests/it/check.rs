@@ -16,7 +16,8 @@ fn bbr3_does_what_its_draft_says_but_for_four_cases() {
     let (status, text) = check(&["bbr3", "--suite", "bbr"]);
     let with = |word: &str| {
         let lines = text.lines().filter(|line| line.starts_with(word));
-        let mut cases: Vec<&str> = lines.filter_map(|line| line.split_whitespace().nth(1)).collect();
+        let words = lines.filter_map(|line| line.split_whitespace().nth(1));
+        let mut cases: Vec<&str> = words.map(|word| word.trim_end_matches(':')).collect();
         cases.dedup();
         cases
     };
