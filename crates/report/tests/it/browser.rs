@@ -39,7 +39,7 @@ fn open(chromium: &str, page: &Path, [width, height]: [u32; 2], link: &str) -> S
         ])
         .arg(format!("--user-data-dir={}", profile.path().display()))
         .arg(format!("--window-size={width},{height}"))
-        .args(["--virtual-time-budget=10000", "--dump-dom"])
+        .args(["--virtual-time-budget=30000", "--dump-dom"])
         .arg(format!("file://{}{link}", page.display()))
         .output()
         .unwrap();
