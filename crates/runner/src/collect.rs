@@ -21,7 +21,7 @@ pub struct Collected {
 }
 
 impl Collected {
-    /// What came out of each run: its Record, or why there is none.
+    /// What came out of each run: its Record, or why the run failed.
     pub fn by_run(self) -> BTreeMap<RunId, Result<Record, String>> {
         let failed = self.failures.into_iter().map(|failure| (failure.id, Err(failure.cause)));
         // The pool wrote the id of the run.

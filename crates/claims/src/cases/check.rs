@@ -8,13 +8,13 @@ use cellcc_experiment::{Driver, LIMIT, Plan, PlanFile, PlannedRun, Record, RunId
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// What came out of runs: a Record with its whole series, or why there is none.
+/// What came out of runs: a Record with its whole series, or why the run failed.
 pub type Outcomes = BTreeMap<RunId, Result<Record, String>>;
 
 /// In real time a case is run so often, and the majority counts.
 const REAL_TIME_SEEDS: &str = "1..3";
 
-/// One run of a case by one driver, or why there is none.
+/// One run of a case by one driver, or why it cannot be run.
 struct Asked<'a> {
     case: &'a Case,
     file: PlanFile,

@@ -107,7 +107,7 @@ impl Case {
     /// A first reading of moments and conditions, in which every moment is at the beginning.
     ///
     /// # Errors
-    /// The moment or the condition that is none.
+    /// The moment or the condition that cannot be read.
     pub(super) fn check_texts(&self) -> Result<(), String> {
         let zero = Moments::zero(&self.moments);
         for (name, text) in &self.moments {
@@ -120,7 +120,7 @@ impl Case {
     /// Its conditions, with the moments of a run.
     ///
     /// # Errors
-    /// The condition that is none.
+    /// The condition that cannot be read.
     pub(super) fn read_with(
         &self,
         moments: &Moments,

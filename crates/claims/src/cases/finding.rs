@@ -37,7 +37,7 @@ pub struct Finding {
     pub source: String,
     /// The verdict.
     pub ruling: Ruling,
-    /// The left side of the condition; null where there is none, or no number is as large.
+    /// The left side of the condition; null where it has no value, or one too large for a number of JSON.
     pub value: Option<f64>,
     /// The right side.
     pub bound: Option<f64>,
