@@ -4,7 +4,7 @@
 
 #![allow(clippy::disallowed_methods, reason = "real time has clocks, threads and sockets")]
 
-#[path = "it/common/mod.rs"]
+#[path = "real_time/common/mod.rs"]
 mod common;
 
 use cellcc_emu::device::Backend;
