@@ -14,6 +14,8 @@
 //! | C2TCP | [`c2tcp`] |
 //! | Westwood+ | [`westwood`] |
 //! | Tide | [`tide`] |
+//! | what the kernel asks a core, as memory that C shares | [`step`], and the end of each core |
+//! | random steps, to compare the kernel with the host | [`draw`] |
 //! | numbers with a fraction, and functions of them, with their error | [`Q16`] |
 //!
 //! BPF bounds what the code may do: no floats, no 128 bits, no panic (hence no `/` and no index), at most five arguments,
@@ -21,13 +23,16 @@
 //! inlined.
 
 #![no_std]
-#![forbid(unsafe_code)]
+#![cfg_attr(not(target_arch = "bpf"), forbid(unsafe_code))]
 
 pub mod assisted;
 pub mod c2tcp;
+pub mod draw;
 mod event;
 mod number;
+pub mod path;
 pub mod reminis;
+pub mod step;
 mod tables;
 pub mod tide;
 mod units;

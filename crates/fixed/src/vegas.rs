@@ -25,6 +25,9 @@
 //! Differences from Linux: `diff` keeps its fraction, so that "more than 4" begins at 4 and not at 5, a window that
 //! is not used does not grow, and a round ends by packets delivered and not by sequence numbers.
 
+use crate::draw::{Digest, Draw};
+use crate::path::{AckEvent, SocketWindow};
+use crate::step::{Layout, Step, exports, mirror};
 use crate::{Ack, Law, Micros, Packets, Q16, Window};
 
 /// Linux: with fewer RTT samples in a round, all may come from delayed ACKs.
@@ -32,23 +35,22 @@ const MIN_SAMPLES: u32 = 3;
 /// Linux: the smallest window that Vegas steps down to.
 const MIN_WINDOW: Packets = Packets(2);
 
-/// The thresholds of `diff`.
-#[repr(C)]
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Config {
-    /// The window grows below.
-    pub alpha: Packets,
-    /// The window shrinks above; not below alpha.
-    pub beta: Packets,
-    /// Slow start ends above.
-    pub gamma: Packets,
+mirror! {
+    /// The thresholds of `diff`, as a map holds them too.
+    #[cfg_attr(feature = "bytemuck", derive(bytemuck::Pod, bytemuck::Zeroable))]
+    pub struct Config as vegas_settings {
+        /// The window grows below.
+        pub alpha: Packets,
+        /// The window shrinks above; not below alpha.
+        pub beta: Packets,
+        /// Slow start ends above.
+        pub gamma: Packets,
+    }
 }
 
-impl Default for Config {
+impl Config {
     /// Those of Linux.
-    fn default() -> Self {
-        Self { alpha: Packets(2), beta: Packets(4), gamma: Packets(1) }
-    }
+    pub const LINUX: Self = Self { alpha: Packets(2), beta: Packets(4), gamma: Packets(1) };
 }
 
 /// The state of one flow: 24 bytes.
@@ -158,4 +160,91 @@ impl Vegas {
 fn shrink(window: &mut Window, cwnd: u32) {
     window.cwnd = Packets(cwnd).max(MIN_WINDOW).min(window.cwnd.max(MIN_WINDOW));
     window.ssthresh = window.ssthresh.min(window.cwnd);
+}
+
+/// The step is an RTT sample, in recovery too.
+pub const SAMPLE: u32 = 0;
+/// The step is an acknowledgement for which the window may grow.
+pub const ACKNOWLEDGEMENT: u32 = 1;
+/// The step is the end of recovery.
+pub const RECOVERED: u32 = 2;
+/// The step is a restart after idling.
+pub const RESTART: u32 = 3;
+
+mirror! {
+    /// An event and the decision after it.
+    #[cfg_attr(feature = "bytemuck", derive(bytemuck::CheckedBitPattern))]
+    pub struct VegasStep as vegas_step {
+        /// The flow's state.
+        pub state: Vegas,
+        /// What happened; of a recovery's end and of a restart, only what was delivered.
+        pub event: AckEvent,
+        /// The window; then as it is decided.
+        pub window: SocketWindow,
+        /// What is set.
+        pub settings: Config,
+        /// One of the four above.
+        pub kind: u32,
+        /// Not zero, in a decision: Reno's law is to grow the window.
+        pub law_grows: u32,
+        /// Zero.
+        pub reserved: u32,
+    }
+}
+
+exports!(VegasStep, Vegas: vegas_start, vegas_run, vegas_begin, vegas_try);
+
+impl Step for VegasStep {
+    const FIRST: Self = Self {
+        state: Vegas::START,
+        event: AckEvent::NONE,
+        window: SocketWindow::FIRST,
+        settings: Config::LINUX,
+        kind: SAMPLE,
+        law_grows: 0,
+        reserved: 0,
+    };
+    const LAYOUTS: &'static [Layout] = &[Self::LAYOUT, Config::LAYOUT];
+
+    #[inline(always)]
+    fn run(&mut self) {
+        let VegasStep { state, event, window, settings, kind, law_grows, .. } = self;
+        let ack = event.ack();
+        let mut law = Law::Rests;
+        match *kind {
+            ACKNOWLEDGEMENT => window.change(|window| law = state.on_ack(settings, &ack, window)),
+            RECOVERED => state.begin_round(ack.delivered),
+            RESTART => state.on_idle_restart(ack.delivered),
+            _ => state.on_sample(&ack),
+        }
+        *law_grows = (law == Law::Grows) as u32;
+    }
+
+    #[inline(always)]
+    fn draw(&mut self, draw: &mut Draw) {
+        if draw.rarely(12) {
+            self.state = Vegas::START;
+            let [alpha, beta, gamma] = [draw.bits(4), draw.bits(4), draw.bits(3)].map(Packets);
+            self.settings = Config { alpha, beta, gamma };
+        }
+        if self.kind != SAMPLE || draw.rarely(2) {
+            self.event = draw.acknowledge(&self.event);
+        }
+        // A sample and its acknowledgement follow one another.
+        self.kind = match self.kind {
+            SAMPLE => ACKNOWLEDGEMENT,
+            _ if draw.rarely(8) => RECOVERED + draw.bits(1),
+            _ => SAMPLE,
+        };
+        draw.window(&mut self.window);
+    }
+
+    #[inline(always)]
+    fn digest(&self, digest: &mut Digest) {
+        digest.add(self.window.cwnd as u64);
+        digest.add(self.window.ssthresh as u64);
+        digest.add(self.law_grows as u64);
+        digest.add(self.state.base_rtt().unwrap_or(Micros::ZERO).0 as u64);
+        digest.add(self.state.diff().map_or(0, |diff| diff.0) as u64);
+    }
 }

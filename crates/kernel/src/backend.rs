@@ -3,9 +3,9 @@
 use crate::error::KernelError;
 use crate::holding::Held;
 use crate::machine::Machine;
+use crate::pins::advising::advice_now;
 use crate::schemes::Scheme;
 use crate::schemes::Written;
-use crate::schemes::steps::assisted::AdviceValue;
 use cellcc_assist::{Advice, Reports, Timetable};
 use cellcc_experiment::{
     ResolveError, RunError, Scenario, Support, TcpBackend, TcpRun, TracedPath, UserReports,
@@ -90,7 +90,7 @@ impl KernelSchemes {
     /// # Errors
     /// The kernel does not take it.
     pub fn advise(&self, peer: IpAddr, advice: &Advice) -> Result<(), RunError> {
-        let advice = AdviceValue::now(advice);
+        let advice = advice_now(advice);
         let advised = self.held().values().try_for_each(|held| held.advise(peer, &advice));
         advised.map_err(|error| RunError(error.to_string()))
     }

@@ -9,7 +9,7 @@
 //! | the schemes for `cellcc compare --driver kernel` | [`KernelSchemes`] |
 //! | what is loaded: it stays when the process ends | [`Pins`] |
 //! | what the kernel has that is not pinned where we look | [`Pins::elsewhere`] |
-//! | what the kernel asks the integer cores | [`steps`] |
+//! | what the kernel asks the integer cores | `cellcc_fixed::step` |
 //! | what the cores decide in the kernel, recorded and decided again | [`Recorder`], [`verify`] |
 //! | the sockets that use a scheme, live | [`Sockets`] |
 //! | beta in a TCP option, from the user's side | [`FlowTeller`], [`Pins::hear_flow_counts`] |
@@ -34,6 +34,7 @@ mod schemes;
 mod sys;
 
 pub use backend::KernelSchemes;
+pub use cellcc_fixed::assisted::step::AdviceValue;
 pub use cellcc_fixed::reminis::Zone;
 pub use error::{KernelError, Unseen};
 pub use holding::{Calls, Held};
@@ -41,6 +42,7 @@ pub use machine::{Capability, Machine, Refusal, Release};
 pub use network::Reset;
 pub use network::host_counters::HostCounters;
 pub use network::routes;
+pub use pins::advising::advice_now;
 pub use pins::control_group::ControlGroup;
 pub use pins::flow_counts::FlowTeller;
 pub use pins::socket_options::{ALPHA_OPTION, TARGET_OPTION};
@@ -48,4 +50,4 @@ pub use pins::{DEFAULT_FOLDER, Pins};
 pub use recording::sockets::{Socket, Sockets};
 pub use recording::verification::{Difference, SocketName, VerificationError, Verified, verify};
 pub use recording::{Recorded, Recorder};
-pub use schemes::{Core, Scheme, Settings, Written, cores, steps};
+pub use schemes::{Scheme, Settings, Written, cores};

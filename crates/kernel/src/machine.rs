@@ -195,6 +195,10 @@ fn known_functions() -> BTreeSet<&'static str> {
 mod tests {
     use super::*;
 
+    fn ours(name: &str) -> Scheme {
+        Scheme::named(name).expect("a scheme of ours")
+    }
+
     fn able() -> Machine {
         Machine {
             release: Release { major: 6, minor: 12 },
@@ -205,7 +209,7 @@ mod tests {
     }
 
     fn refusal(machine: &Machine) -> String {
-        machine.permits(Scheme::Reminis).expect_err("a refusal").to_string()
+        machine.permits(ours("cellcc_reminis")).expect_err("a refusal").to_string()
     }
 
     #[test]
@@ -218,8 +222,8 @@ mod tests {
         let old = refusal(&Machine { release: Release { major: 6, minor: 1 }, ..able() });
         assert!(old.contains("needs Linux 6.4 or newer, and this is 6.1"), "{old}");
         let without_flags = Machine { release: Release { major: 6, minor: 6 }, ..able() };
-        assert!(without_flags.permits(Scheme::Nacubic).is_ok());
-        let control = without_flags.permits(Scheme::Natcp).expect_err("a refusal").to_string();
+        assert!(without_flags.permits(ours("cellcc_nacubic")).is_ok());
+        let control = without_flags.permits(ours("cellcc_natcp")).expect_err("a refusal").to_string();
         assert!(control.contains("cellcc_natcp needs Linux 6.10"), "{control}");
         let untyped = refusal(&Machine { has_type_information: false, ..able() });
         assert!(untyped.contains("CONFIG_DEBUG_INFO_BTF"), "{untyped}");

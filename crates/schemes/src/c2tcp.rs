@@ -8,14 +8,15 @@
 //! - The CUBIC below is that of `cubic(variant=linux)`. Linux' own slow start ends by HyStart; here HyStart++ is a switch.
 
 use super::loss_based::{HYSTART, hystart_mode};
-use crate::kernel_view::{KernelView, micros, millis, packets, q16, real};
+use crate::in_kernel::{CUBIC, InKernel, KernelCore, LINKS, MapSettings};
+use crate::kernel_view::{KernelView, micros, millis, packets, q16, real, target};
 use cellcc_control::{
-    Ack, Arguments, Context, Controller, Event, Limits, Loss, Needs, Observer, Parameter, Preset, SchemeInfo,
-    Sent, ShownValue, Tag,
+    Ack, Arguments, Assignment, Context, Controller, Event, Limits, Loss, Needs, Observer, Parameter, Preset,
+    SchemeInfo, Sent, ShownValue, Tag,
     growth::{Cubic, CubicVariant, Growth},
     kind::{self, TimeOrMultiple},
 };
-use cellcc_fixed::c2tcp::{C2tcp as Core, Config, Profile};
+use cellcc_fixed::c2tcp::{C2tcp as Core, C2tcpSettings, C2tcpStep, Config, Profile};
 use cellcc_fixed::{Micros, Q16};
 use cellcc_units::{Bytes, Span, Time};
 use std::sync::Arc;
@@ -26,7 +27,7 @@ const MIN_ALPHA: f64 = 1.0;
 const MAX_ALPHA: f64 = 10.0;
 
 /// Which version.
-pub const PROFILE: Parameter<kind::Choice<Profile>> = Parameter::new(
+const PROFILE: Parameter<kind::Choice<Profile>> = Parameter::new(
     "profile",
     kind::Choice(&[("v2", Profile::V2), ("v1", Profile::V1)]),
     Profile::V2,
@@ -35,7 +36,7 @@ pub const PROFILE: Parameter<kind::Choice<Profile>> = Parameter::new(
 );
 
 /// The mean RTT that the tuner aims at.
-pub const TARGET: Parameter<kind::TimeOrMultipleFrom> = Parameter::new(
+const TARGET: Parameter<kind::TimeOrMultipleFrom> = Parameter::new(
     "target",
     kind::TimeOrMultipleFrom(Span::from_millis(1)),
     TimeOrMultiple::times(2.0),
@@ -44,7 +45,7 @@ pub const TARGET: Parameter<kind::TimeOrMultipleFrom> = Parameter::new(
 );
 
 /// Minimum RTTs in the setpoint at first.
-pub const ALPHA: Parameter<kind::Number> = Parameter::new(
+const ALPHA: Parameter<kind::Number> = Parameter::new(
     "alpha",
     kind::Number(MIN_ALPHA, MAX_ALPHA),
     1.5,
@@ -53,7 +54,7 @@ pub const ALPHA: Parameter<kind::Number> = Parameter::new(
 );
 
 /// Whether alpha moves.
-pub const TUNER: Parameter<kind::Switch> = Parameter::new(
+const TUNER: Parameter<kind::Switch> = Parameter::new(
     "tuner",
     kind::Switch,
     true,
@@ -97,8 +98,18 @@ pub(super) fn scheme() -> SchemeInfo {
     }
 }
 
+/// In the kernel, over its CUBIC.
+pub(crate) const IN_KERNEL: InKernel = InKernel {
+    name: "cellcc_c2tcp",
+    registry: "c2tcp",
+    always: &[],
+    since: LINKS,
+    calls: CUBIC,
+    core: &const { KernelCore::of::<C2tcpStep, C2tcpSettings>(5, "c2tcp") },
+};
+
 /// What the core takes.
-pub fn config(arguments: &Arguments) -> Config {
+fn config(arguments: &Arguments) -> Config {
     let (target, multiple) = match arguments.get(&TARGET) {
         TimeOrMultiple::Time(time) => (micros(time), Q16::ZERO),
         TimeOrMultiple::Multiple(multiple) => (Micros::ZERO, q16(multiple.get())),
@@ -109,6 +120,22 @@ pub fn config(arguments: &Arguments) -> Config {
         multiple,
         alpha: q16(arguments.get(&ALPHA)),
         tuner: arguments.get(&TUNER),
+    }
+}
+
+impl MapSettings for C2tcpSettings {
+    fn set(arguments: &Arguments) -> Option<Self> {
+        Some(config(arguments).into())
+    }
+
+    fn arguments(&self) -> Vec<Assignment> {
+        let config = self.config();
+        vec![
+            PROFILE.with(&config.profile),
+            TARGET.with(&target(config.target, config.multiple)),
+            ALPHA.with(&real(config.alpha)),
+            TUNER.with(&config.tuner),
+        ]
     }
 }
 

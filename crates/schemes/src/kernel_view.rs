@@ -1,8 +1,8 @@
 //! What the kernel's TCP would tell a core of `cellcc_fixed`: packets and microseconds.
 
-use cellcc_control::{Ack, Tag, growth::Growth};
+use cellcc_control::{Ack, Tag, growth::Growth, kind::TimeOrMultiple};
 use cellcc_fixed::{Instant, Micros, Packets, Q16, Window};
-use cellcc_units::{Bytes, Span, Time};
+use cellcc_units::{Bytes, Ratio, Span, Time};
 
 /// Counts as the kernel counts.
 #[derive(Debug, Clone, Copy, Default)]
@@ -73,6 +73,14 @@ pub(crate) fn millis(micros: Micros) -> f64 {
 /// As a float.
 pub(crate) fn real(number: Q16) -> f64 {
     f64::from(number.0) / f64::from(Q16::ONE.0)
+}
+
+/// A target as the registry has it: a time, or a multiple of the minimum RTT.
+pub(crate) fn target(time: Micros, multiple: Q16) -> TimeOrMultiple {
+    match time {
+        Micros::ZERO => TimeOrMultiple::Multiple(Ratio::new(real(multiple))),
+        Micros(micros) => TimeOrMultiple::Time(Span::from_micros(micros.into())),
+    }
 }
 
 /// Whole packets of this size, rounded down.

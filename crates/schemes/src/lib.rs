@@ -3,37 +3,38 @@
 //! Each has a function `scheme()`: its entry in the registry, with its name, its parameters and how to build it. A program with a
 //! scheme of its own needs `cellcc_control` alone.
 //!
-//! The public modules are those of the schemes that run in the kernel as well: the parameters that are set there, and the
-//! configuration of the core (`config`).
+//! A scheme that runs in the kernel's TCP as well says so with one more entry, in [`IN_KERNEL`].
 
 use cellcc_control::Registry;
+use in_kernel::InKernel;
 
 mod abc;
-pub mod assisted;
+mod assisted;
 mod bbr;
 mod bbr2;
 mod bbr3;
-pub mod c2tcp;
+mod c2tcp;
 mod copa;
 mod cubic;
 mod fixed_rate;
 mod fixed_window;
+pub mod in_kernel;
 mod kernel_view;
 mod loss_based;
 mod newreno;
 mod rbbr;
-pub mod reminis;
+mod reminis;
 mod roccet;
 mod sprout;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]
 mod tests;
-pub mod tide;
-pub mod vegas;
+mod tide;
+mod vegas;
 mod verus;
 mod vivace;
-pub mod westwood;
+mod westwood;
 
 pub use bbr::{BandwidthSource, Bbr, Config as BbrConfig, MaxFilter, Phase as BbrPhase};
 pub use fixed_rate::FixedRate;
@@ -70,3 +71,16 @@ pub fn registry() -> Registry {
         fixed_rate::scheme(),
     ])
 }
+
+/// Those that run in the kernel's TCP as well, in the order in which they are listed.
+pub const IN_KERNEL: [InKernel; 9] = [
+    reminis::IN_KERNEL,
+    reminis::IN_KERNEL_OVER_CUBIC,
+    assisted::NATCP_IN_KERNEL,
+    assisted::NACUBIC_IN_KERNEL,
+    assisted::NABBR_IN_KERNEL,
+    vegas::IN_KERNEL,
+    westwood::IN_KERNEL,
+    c2tcp::IN_KERNEL,
+    tide::IN_KERNEL,
+];

@@ -3,20 +3,21 @@
 //! How it works, its source, and what differs from the paper and from Linux: [`cellcc_fixed::vegas`], which also runs in the
 //! kernel. Here is what the kernel's TCP would give it: Reno's law, and when a recovery is left.
 
+use crate::in_kernel::{InKernel, KernelCore, LINKS, MapSettings, RENO};
 use crate::kernel_view::{KernelView, millis, real, with_window};
 use cellcc_control::{
-    Ack, Arguments, Context, Controller, Event, Limits, Loss, Needs, Observer, Parameter, SchemeInfo, Sent,
-    ShownValue, Tag,
+    Ack, Arguments, Assignment, Context, Controller, Event, Limits, Loss, Needs, Observer, Parameter,
+    SchemeInfo, Sent, ShownValue, Tag,
     growth::{Growth, NewReno},
     kind,
 };
-use cellcc_fixed::vegas::{Config, Vegas as Core};
+use cellcc_fixed::vegas::{Config, Vegas as Core, VegasStep};
 use cellcc_fixed::{Law, Packets};
 use cellcc_units::{Bytes, Time};
 use std::sync::Arc;
 
 /// The window grows below.
-pub const ALPHA: Parameter<kind::Packets> = Parameter::new(
+const ALPHA: Parameter<kind::Packets> = Parameter::new(
     "alpha",
     kind::Packets(1, 100_000),
     2,
@@ -25,7 +26,7 @@ pub const ALPHA: Parameter<kind::Packets> = Parameter::new(
 );
 
 /// The window shrinks above.
-pub const BETA: Parameter<kind::Packets> = Parameter::new(
+const BETA: Parameter<kind::Packets> = Parameter::new(
     "beta",
     kind::Packets(1, 100_000),
     4,
@@ -34,7 +35,7 @@ pub const BETA: Parameter<kind::Packets> = Parameter::new(
 );
 
 /// Slow start ends above.
-pub const GAMMA: Parameter<kind::Packets> = Parameter::new(
+const GAMMA: Parameter<kind::Packets> = Parameter::new(
     "gamma",
     kind::Packets(1, 100_000),
     1,
@@ -61,11 +62,33 @@ pub(super) fn scheme() -> SchemeInfo {
     }
 }
 
+/// In the kernel, over its Reno.
+pub(crate) const IN_KERNEL: InKernel = InKernel {
+    name: "cellcc_vegas",
+    registry: "vegas",
+    always: &[],
+    since: LINKS,
+    calls: RENO,
+    core: &const { KernelCore::of::<VegasStep, Config>(3, "vegas") },
+};
+
 /// What the core takes.
-pub fn config(arguments: &Arguments) -> Config {
+fn config(arguments: &Arguments) -> Config {
     let [alpha, beta, gamma] =
         [ALPHA, BETA, GAMMA].map(|threshold| Packets(arguments.get(&threshold) as u32));
     Config { alpha, beta: beta.max(alpha), gamma }
+}
+
+impl MapSettings for Config {
+    fn set(arguments: &Arguments) -> Option<Self> {
+        Some(config(arguments))
+    }
+
+    fn arguments(&self) -> Vec<Assignment> {
+        [(ALPHA, self.alpha), (BETA, self.beta), (GAMMA, self.gamma)]
+            .map(|(threshold, packets)| threshold.with(&packets.0.into()))
+            .into()
+    }
 }
 
 struct Vegas {

@@ -21,15 +21,16 @@
 //! the link, and lost 23 times as many packets as CUBIC (20 Mbit/s, 40 ms, 17 packets). So the paper's reading is the
 //! default.
 
+use crate::in_kernel::{InKernel, KernelCore, LINKS, MapSettings, RENO};
 use crate::kernel_view::{KernelView, packets, with_window};
 use cellcc_control::{
-    Ack, Context, Controller, Event, Limits, Loss, Needs, Observer, Parameter, SchemeInfo, Sent, ShownValue,
-    Tag,
+    Ack, Arguments, Assignment, Context, Controller, Event, Limits, Loss, Needs, Observer, Parameter,
+    SchemeInfo, Sent, ShownValue, Tag,
     growth::{Growth, NewReno},
     kind,
 };
 use cellcc_fixed::Window;
-use cellcc_fixed::westwood::{Profile, Westwood as Core};
+use cellcc_fixed::westwood::{Profile, Westwood as Core, WestwoodSettings, WestwoodStep};
 use cellcc_units::{Bytes, Time};
 use std::sync::Arc;
 
@@ -37,7 +38,7 @@ use std::sync::Arc;
 const MIN_WINDOW_PACKETS: u64 = 2;
 
 /// When the estimate sets the window.
-pub const PROFILE: Parameter<kind::Choice<Profile>> = Parameter::new(
+const PROFILE: Parameter<kind::Choice<Profile>> = Parameter::new(
     "profile",
     kind::Choice(&[("paper", Profile::Paper), ("linux", Profile::Linux)]),
     Profile::Paper,
@@ -60,6 +61,26 @@ pub(super) fn scheme() -> SchemeInfo {
         shows: [&SHOWS[..], &cellcc_control::growth::SHOWS[..1]].concat(),
         needs: Needs::NOTHING,
         build: Arc::new(|arguments, context| Box::new(Westwood::new(arguments.get(&PROFILE), context))),
+    }
+}
+
+/// In the kernel, over its Reno.
+pub(crate) const IN_KERNEL: InKernel = InKernel {
+    name: "cellcc_westwood",
+    registry: "westwood",
+    always: &[],
+    since: LINKS,
+    calls: RENO,
+    core: &const { KernelCore::of::<WestwoodStep, WestwoodSettings>(4, "westwood") },
+};
+
+impl MapSettings for WestwoodSettings {
+    fn set(arguments: &Arguments) -> Option<Self> {
+        Some(arguments.get(&PROFILE).into())
+    }
+
+    fn arguments(&self) -> Vec<Assignment> {
+        vec![PROFILE.with(&self.profile())]
     }
 }
 

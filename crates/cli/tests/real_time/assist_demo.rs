@@ -32,7 +32,9 @@ fn an_operator_reads_in_one_sentence_what_is_gained_also_from_the_second_run() {
 fn the_kernels_tcp_follows_what_the_service_hears_from_the_emulators_base_station() {
     retry_on_stall(|| {
         let _alone = alone();
-        if let Err(refusal) = Machine::current().permits(Scheme::Natcp) {
+        if let Err(refusal) =
+            Machine::current().permits(Scheme::named("cellcc_natcp").expect("a scheme of ours"))
+        {
             skip(refusal);
             return;
         }

@@ -21,7 +21,8 @@ const LOOKS: Duration = Duration::from_secs(4);
 
 /// What the tests need of this machine; `None` where it lacks something, which is said.
 fn kernel() -> Option<fs::File> {
-    if let Err(refusal) = Machine::current().permits(Scheme::Natcp) {
+    if let Err(refusal) = Machine::current().permits(Scheme::named("cellcc_natcp").expect("a scheme of ours"))
+    {
         skip(refusal);
         return None;
     }

@@ -29,7 +29,9 @@ fn is_there(program: &str) -> bool {
 fn moving_users_lose_no_flow_and_both_senders_hear_of_the_new_site_within_three_periods() {
     retry_on_stall(|| {
         let _alone = alone();
-        if let Err(refusal) = Machine::current().permits(Scheme::Natcp) {
+        if let Err(refusal) =
+            Machine::current().permits(Scheme::named("cellcc_natcp").expect("a scheme of ours"))
+        {
             skip(refusal);
             return;
         }

@@ -10,6 +10,7 @@
 //! registered: `crates/schemes/src/assisted`.
 
 mod freshness;
+pub mod step;
 
 pub use freshness::Freshness;
 

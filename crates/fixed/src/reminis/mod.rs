@@ -17,6 +17,7 @@
 
 mod base_rtt;
 mod guardian;
+pub mod step;
 
 pub use guardian::Zone;
 

@@ -70,6 +70,7 @@ mod queue;
 mod rivals;
 mod sawtooth;
 mod settings;
+pub mod step;
 mod window;
 
 pub use settings::Config;

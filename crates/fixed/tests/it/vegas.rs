@@ -29,7 +29,7 @@ impl Flow {
                 ..Ack::default()
             };
             self.state.on_sample(&ack);
-            law = self.state.on_ack(&Config::default(), &ack, &mut self.window);
+            law = self.state.on_ack(&Config::LINUX, &ack, &mut self.window);
         }
         law
     }

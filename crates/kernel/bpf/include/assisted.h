@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* The network's advice on the path to a peer, and the limits that follow from it. The Rust side: steps/assisted.rs. */
+/* The network's advice on the path to a peer, and the limits that follow from it. The Rust side: crates/fixed/src/assisted/step.rs. */
 #ifndef CELLCC_ASSISTED_H
 #define CELLCC_ASSISTED_H
 

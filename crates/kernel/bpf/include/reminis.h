@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* Reminis' Guardian over either law. The Rust side: steps/reminis.rs. */
+/* Reminis' Guardian over either law. The Rust side: crates/fixed/src/reminis/step.rs. */
 #ifndef CELLCC_REMINIS_H
 #define CELLCC_REMINIS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* What every scheme reads of a socket and writes to it. The Rust side of the structs: steps/path.rs. */
+/* What every scheme reads of a socket and writes to it. The Rust side of the structs: crates/fixed/src/path.rs. */
 #ifndef CELLCC_SOCKET_H
 #define CELLCC_SOCKET_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* A step of Tide, and its ticks. The Rust side: steps/tide.rs. */
+/* A step of Tide, and its ticks. The Rust side: crates/fixed/src/tide/step.rs. */
 #ifndef CELLCC_TIDE_H
 #define CELLCC_TIDE_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /* Random steps of the cores in the kernel, for a test that compares them with the same steps on the host. The trial
- * of a core is a step with the words that it is drawn from: steps/step.rs. */
+ * of a core is a step with the words that it is drawn from: crates/fixed/src/step.rs. */
 #include "tide.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";

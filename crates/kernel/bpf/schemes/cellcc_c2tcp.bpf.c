@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* C2TCP over the kernel's CUBIC. The Rust side: steps/c2tcp.rs. */
+/* C2TCP over the kernel's CUBIC. The Rust side: crates/fixed/src/c2tcp.rs. */
 #include "step.h"
 #include "cubic.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* Vegas over the kernel's Reno. The Rust side: steps/vegas.rs. */
+/* Vegas over the kernel's Reno. The Rust side: crates/fixed/src/vegas.rs. */
 #include "step.h"
 #include "reno.h"
 

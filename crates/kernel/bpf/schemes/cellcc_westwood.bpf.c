@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* Westwood+ over the kernel's Reno. The Rust side: steps/westwood.rs. */
+/* Westwood+ over the kernel's Reno. The Rust side: crates/fixed/src/westwood.rs. */
 #include "step.h"
 #include "reno.h"
 

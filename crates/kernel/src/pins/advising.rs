@@ -2,9 +2,9 @@
 
 use crate::error::KernelError;
 use crate::pins::Pins;
-use crate::schemes::steps::assisted::AdviceValue;
 use bytemuck::bytes_of;
 use cellcc_assist::Advice;
+use cellcc_fixed::assisted::step::AdviceValue;
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
 use rustix::time::{ClockId, clock_gettime};
 use std::net::IpAddr;
@@ -38,19 +38,17 @@ pub(crate) fn key(peer: IpAddr) -> [u8; 16] {
     }
 }
 
-impl AdviceValue {
-    /// What the kernel's map has of advice that reached this machine just now.
-    pub fn now(advice: &Advice) -> Self {
-        let micros = |span: cellcc_units::Span| span.as_nanos() / 1000;
-        let short = |span| u32::try_from(micros(span)).unwrap_or(u32::MAX);
-        Self {
-            bandwidth: advice.bandwidth.as_bytes_per_sec(),
-            measured_at_us: monotonic_us().saturating_sub(micros(advice.age)),
-            min_rtt_us: short(advice.min_rtt.total()),
-            period_us: short(advice.period),
-            flows: advice.flows,
-            reserved: 0,
-        }
+/// What the kernel's map has of advice that reached this machine just now.
+pub fn advice_now(advice: &Advice) -> AdviceValue {
+    let micros = |span: cellcc_units::Span| span.as_nanos() / 1000;
+    let short = |span| u32::try_from(micros(span)).unwrap_or(u32::MAX);
+    AdviceValue {
+        bandwidth: advice.bandwidth.as_bytes_per_sec(),
+        measured_at_us: monotonic_us().saturating_sub(micros(advice.age)),
+        min_rtt_us: short(advice.min_rtt.total()),
+        period_us: short(advice.period),
+        flows: advice.flows,
+        reserved: 0,
     }
 }
 

@@ -4,9 +4,9 @@ use crate::error::KernelError;
 use crate::libbpf_log::logged;
 use crate::recording::verification::SocketName;
 use crate::schemes::Scheme;
-use crate::schemes::steps::step::mirror;
 use bytemuck::{Pod, Zeroable, cast_slice, checked, pod_read_unaligned};
 use cellcc_fixed::Micros;
+use cellcc_fixed::mirror;
 use cellcc_fixed::reminis::{Reminis, Zone};
 use cellcc_units::{Rate, Span};
 use libbpf_rs::{Iter, Link, ObjectBuilder};
@@ -97,7 +97,7 @@ impl Listed {
     fn socket(&self) -> Option<Socket> {
         let name = self.scheme.split(|byte| *byte == 0).next()?;
         let scheme = Scheme::named(std::str::from_utf8(name).ok()?)?;
-        let reminis = self.reminis().filter(|_| scheme == Scheme::Reminis);
+        let reminis = self.reminis().filter(|_| scheme.name() == "cellcc_reminis");
         Some(Socket {
             scheme,
             name: self.socket,

@@ -2,9 +2,9 @@
 
 use crate::recording::NAME_BYTES;
 use crate::schemes::cores;
-use crate::schemes::steps::step::mirror;
 use bytemuck::{Pod, Zeroable, cast_slice, pod_read_unaligned};
 use cellcc_control::event_log::{EventLogError, StepReader};
+use cellcc_fixed::mirror;
 use std::fmt::{self, Debug};
 use std::io::Read;
 use std::net::{IpAddr, Ipv6Addr};

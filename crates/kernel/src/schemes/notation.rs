@@ -104,8 +104,8 @@ mod tests {
     fn a_scheme_is_written_as_in_the_simulator_or_with_the_kernels_name() {
         let reminis = read("reminis( dtt=40ms, aimd=cubic,ps=off )");
         assert_eq!(
-            (reminis.scheme, &*reminis.text),
-            (Scheme::ReminisCubic, "reminis(dtt=40ms,ps=off,aimd=cubic)")
+            (reminis.scheme.name(), &*reminis.text),
+            ("reminis_cubic", "reminis(dtt=40ms,ps=off,aimd=cubic)")
         );
         assert_eq!(text(&reminis.settings), "dtt=40ms profile=paper nde=random ps=off cm=on");
         assert_eq!(read("cellcc_natcp(alpha=3)").settings, read("natcp(alpha=3,period=10ms)").settings);

@@ -1,7 +1,7 @@
 //! Schemes with network assistance do what the advice says, and go on alone without.
 
-use crate::kernel::{Kernel, connect};
-use cellcc_kernel::steps::assisted::AdviceValue;
+use crate::kernel::{Kernel, connect, ours};
+use cellcc_kernel::AdviceValue;
 use cellcc_kernel::{Scheme, Settings, Socket, Sockets};
 use rustix::time::{ClockId, clock_gettime};
 use socket2::SockRef;
@@ -73,7 +73,7 @@ fn rate(socket: &Socket) -> u64 {
 #[test]
 fn natcp_has_the_window_and_the_rate_of_the_advice() {
     let Some(kernel) = Kernel::take() else { return };
-    let scheme = Scheme::Natcp;
+    let scheme = ours("cellcc_natcp");
     kernel.pins.load(scheme, &Settings::default_of(scheme), &kernel.machine).expect("loaded");
     let [with, without] = with_and_without_advice(&kernel, scheme);
     // The headers' part of the bandwidth is less than that of 52 bytes in Ethernet's 1500.
@@ -86,7 +86,7 @@ fn natcp_has_the_window_and_the_rate_of_the_advice() {
 #[test]
 fn the_kernels_cubic_and_bbr_stay_below_the_advice_and_rise_without() {
     let Some(kernel) = Kernel::take() else { return };
-    for scheme in [Scheme::Nacubic, Scheme::Nabbr] {
+    for scheme in [ours("cellcc_nacubic"), ours("cellcc_nabbr")] {
         kernel.pins.load(scheme, &Settings::default_of(scheme), &kernel.machine).expect("loaded");
         let [with, without] = with_and_without_advice(&kernel, scheme);
         assert!(rate(&with) <= BANDWIDTH, "{with:?}");

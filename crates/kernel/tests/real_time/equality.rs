@@ -1,7 +1,8 @@
 //! A million random steps in the kernel decide as they do on the host.
 
 use crate::kernel::Kernel;
-use cellcc_kernel::{Core, cores};
+use cellcc_kernel::cores;
+use cellcc_schemes::in_kernel::KernelCore;
 use libbpf_rs::{MapCore, MapFlags, Object, ObjectBuilder, ProgramInput};
 
 const STEPS: u32 = 1_000_000;
@@ -10,7 +11,7 @@ const SEED: u64 = 0x9e37_79b9_7f4a_7c15;
 const ONLY: [u8; 4] = [0; 4];
 
 /// Runs the steps of a core in the kernel, and compares with the same steps on the host.
-fn compare(object: &Object, core: &Core) {
+fn compare(object: &Object, core: &KernelCore) {
     let name = format!("try_{}", core.name);
     let program = object.progs_mut().find(|program| program.name() == &*name).expect("a program");
     program.test_run(ProgramInput::default()).expect("a run");

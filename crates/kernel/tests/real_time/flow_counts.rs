@@ -2,14 +2,14 @@
 
 use crate::advice::{advice, send_to_reader};
 use crate::control_group::Group;
-use crate::kernel::Kernel;
-use cellcc_kernel::{FlowTeller, KernelError, Scheme, Settings};
+use crate::kernel::{Kernel, ours};
+use cellcc_kernel::{FlowTeller, KernelError, Settings};
 use std::net::Ipv4Addr;
 
 #[test]
 fn a_server_that_listens_divides_the_window_by_the_flows_that_a_device_tells() {
     let Some(kernel) = Kernel::take() else { return };
-    let scheme = Scheme::Natcp;
+    let scheme = ours("cellcc_natcp");
     kernel.pins.load(scheme, &Settings::default_of(scheme), &kernel.machine).expect("loaded");
     let group = Group::enter();
     let teller = FlowTeller::start(&group.open()).expect("a teller");

@@ -10,6 +10,11 @@ use std::path::Path;
 use std::process::Command;
 use tempfile::TempDir;
 
+/// The scheme that the kernel knows by this name.
+pub(crate) fn ours(name: &str) -> Scheme {
+    Scheme::named(name).expect("a scheme of ours")
+}
+
 /// The kernel, for one test at a time: names of schemes are global.
 pub(crate) struct Kernel {
     pub(crate) pins: Pins,

@@ -1,6 +1,6 @@
 //! Loading, using, setting, unloading.
 
-use crate::kernel::{Kernel, available, connect, run, transfer};
+use crate::kernel::{Kernel, available, connect, ours, run, transfer};
 use cellcc_kernel::{KernelError, Machine, Pins, Scheme, Settings, Sockets, Unseen, Written};
 use std::io::Write;
 use std::net::TcpListener;
@@ -37,7 +37,7 @@ fn nothing_stays_of_what_was_unloaded() {
 #[test]
 fn what_a_killed_load_left_is_removed() {
     let Some(kernel) = Kernel::take() else { return };
-    let scheme = Scheme::Reminis;
+    let scheme = ours("cellcc_reminis");
     // As far as a load gets before it pins the link.
     std::fs::create_dir_all(kernel.folder().join("cellcc").join(scheme.name())).expect("a folder");
     assert_eq!((kernel.pins.loaded(), kernel.pins.present()), (vec![], vec![scheme]));
@@ -70,7 +70,7 @@ fn settings_are_what_was_set_last() {
 #[test]
 fn what_is_loaded_is_not_loaded_again_and_what_is_not_is_not_unloaded() {
     let Some(kernel) = Kernel::take() else { return };
-    let (scheme, settings) = (Scheme::Reminis, Settings::default_of(Scheme::Reminis));
+    let (scheme, settings) = (ours("cellcc_reminis"), Settings::default_of(ours("cellcc_reminis")));
     let unloaded = kernel.pins.unload(scheme);
     assert!(matches!(unloaded, Err(KernelError::NotLoaded(_))), "{unloaded:?}");
     kernel.pins.load(scheme, &settings, &kernel.machine).expect("loaded");
@@ -82,7 +82,7 @@ fn what_is_loaded_is_not_loaded_again_and_what_is_not_is_not_unloaded() {
 fn of_two_loads_at_once_one_loads_and_the_other_says_that_it_is_loaded() {
     // The one that failed to attach removed the other's pins: "is loaded", and nothing was.
     let Some(kernel) = Kernel::take() else { return };
-    let (scheme, settings) = (Scheme::Reminis, Settings::default_of(Scheme::Reminis));
+    let (scheme, settings) = (ours("cellcc_reminis"), Settings::default_of(ours("cellcc_reminis")));
     for _ in 0..3 {
         let load = || kernel.pins.load(scheme, &settings, &kernel.machine);
         let [one, other] = std::thread::scope(|scope| {
@@ -103,7 +103,7 @@ fn of_two_loads_at_once_one_loads_and_the_other_says_that_it_is_loaded() {
 #[test]
 fn of_loads_unloads_and_upgrades_at_once_what_was_said_to_be_done_is_so() {
     let Some(kernel) = Kernel::take() else { return };
-    let (scheme, settings) = (Scheme::Reminis, Settings::default_of(Scheme::Reminis));
+    let (scheme, settings) = (ours("cellcc_reminis"), Settings::default_of(ours("cellcc_reminis")));
     std::thread::scope(|scope| {
         for _ in 0..2 {
             scope.spawn(|| (0..5).for_each(|_| drop(kernel.pins.load(scheme, &settings, &kernel.machine))));
@@ -121,7 +121,7 @@ fn of_loads_unloads_and_upgrades_at_once_what_was_said_to_be_done_is_so() {
 fn what_is_loaded_is_replaced_where_that_is_asked_for_and_else_loaded() {
     // A service whose second step had failed could never start again.
     let Some(kernel) = Kernel::take() else { return };
-    let scheme = Scheme::Reminis;
+    let scheme = ours("cellcc_reminis");
     let with = |dtt: &str| {
         let written = Written::read(&format!("reminis(dtt={dtt})"));
         let Written { settings, .. } = written.expect("a target").expect("a scheme");
@@ -139,7 +139,7 @@ fn what_is_loaded_is_replaced_where_that_is_asked_for_and_else_loaded() {
 fn what_is_loaded_elsewhere_is_named_with_the_reason_and_what_to_do() {
     // "Nothing is loaded", where `ip netns exec` hid the pins.
     let Some(kernel) = Kernel::take() else { return };
-    let (scheme, settings) = (Scheme::Reminis, Settings::default_of(Scheme::Reminis));
+    let (scheme, settings) = (ours("cellcc_reminis"), Settings::default_of(ours("cellcc_reminis")));
     let hidden = Pins::new(kernel.scratch().join("cellcc"));
     assert!(matches!(hidden.nothing_loaded(), KernelError::NothingLoaded));
     assert!(hidden.elsewhere(&Scheme::ALL).is_none());
@@ -167,7 +167,7 @@ fn what_is_loaded_elsewhere_is_named_with_the_reason_and_what_to_do() {
 fn a_refused_scheme_leaves_no_pins() {
     let Some(kernel) = Kernel::take() else { return };
     let lacking = Machine { functions: Default::default(), ..kernel.machine.clone() };
-    let scheme = Scheme::Reminis;
+    let scheme = ours("cellcc_reminis");
     let refused = kernel.pins.load(scheme, &Settings::default_of(scheme), &lacking).expect_err("refused");
     assert!(refused.to_string().contains("tcp_reno_cong_avoid"), "{refused}");
     let elsewhere = Pins::new("/tmp/cellcc").load(scheme, &Settings::default_of(scheme), &kernel.machine);
@@ -179,7 +179,7 @@ fn a_refused_scheme_leaves_no_pins() {
 #[test]
 fn unloading_resets_the_namespaces_and_routes_that_use_a_scheme() {
     let Some(kernel) = Kernel::take() else { return };
-    let (scheme, space) = (Scheme::Reminis, "cellcc-test-reset");
+    let (scheme, space) = (ours("cellcc_reminis"), "cellcc-test-reset");
     kernel.pins.load(scheme, &Settings::default_of(scheme), &kernel.machine).expect("loaded");
     let _ = std::process::Command::new("ip").args(["netns", "del", space]).output(); // Of a killed test.
     run("ip", &["netns", "add", space]);
@@ -229,7 +229,7 @@ fn live_sockets_are_listed_with_their_windows_and_zones() {
         let socket = listed.iter().find(|socket| socket.scheme == scheme).expect("one of each");
         assert!(socket.cwnd > 0 && socket.min_rtt.is_some() && !socket.srtt.is_zero(), "{socket:?}");
         assert!(socket.name.to_string().ends_with(&address.to_string()), "{socket:?}");
-        let shows_state = scheme == Scheme::Reminis;
+        let shows_state = scheme == ours("cellcc_reminis");
         assert_eq!(
             (socket.target.is_some(), socket.zone.is_some()),
             (shows_state, shows_state),

@@ -1,10 +1,10 @@
 //! Debian's nginx, unchanged, serves a file to curl with a scheme of ours: the how-to.
 
-use crate::kernel::{Kernel, available, run};
+use crate::kernel::{Kernel, available, ours, run};
 use crate::spaces::{
     CELLULAR_ADDRESS, CELLULAR_PREFIX, CLIENT, OTHER_ADDRESS, SERVER, SERVER_ADDRESS, Spaces, within,
 };
-use cellcc_kernel::{Scheme, Settings, routes};
+use cellcc_kernel::{Settings, routes};
 use std::fs;
 use std::net::TcpStream;
 use std::path::Path;
@@ -93,7 +93,7 @@ fn nginx_serves_the_clients_of_a_prefix_with_reminis_and_others_as_before() {
     fs::write(files.join("file"), &sent).expect("a file");
     let _server = Nginx::start(kernel.scratch(), &files);
 
-    let scheme = Scheme::Reminis;
+    let scheme = ours("cellcc_reminis");
     kernel.pins.load(scheme, &Settings::default_of(scheme), &kernel.machine).expect("loaded");
     let prefix = CELLULAR_PREFIX.parse().expect("a prefix");
     within(SERVER, || routes::add(prefix, scheme.name())).expect("a route");

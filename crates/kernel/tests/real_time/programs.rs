@@ -1,6 +1,6 @@
 //! Programs as they are, and load and unload under their traffic.
 
-use crate::kernel::{Kernel, connect, transfer, wait_until_freed};
+use crate::kernel::{Kernel, connect, ours, transfer, wait_until_freed};
 use cellcc_kernel::{KernelError, Scheme, Settings};
 use std::io::{ErrorKind, Write};
 use std::net::TcpListener;
@@ -63,7 +63,7 @@ fn schemes_come_and_go_under_traffic() {
             scope.spawn(|| {
                 let mut used = 0;
                 while !is_over.load(Ordering::Relaxed) {
-                    match transfer(Scheme::Vegas.name(), 1_000_000) {
+                    match transfer(ours("cellcc_vegas").name(), 1_000_000) {
                         Ok(_) => used += 1,
                         // It is not there just now.
                         Err(error) if error.kind() == ErrorKind::NotFound => std::thread::yield_now(),
@@ -74,7 +74,7 @@ fn schemes_come_and_go_under_traffic() {
             })
         });
         for _ in 0..TIMES {
-            let scheme = Scheme::Vegas;
+            let scheme = ours("cellcc_vegas");
             kernel.pins.load(scheme, &Settings::default_of(scheme), &kernel.machine).expect("loaded");
             std::thread::sleep(std::time::Duration::from_millis(20));
             kernel.pins.unload(scheme).expect("unloaded");
@@ -93,7 +93,7 @@ fn thousands_of_short_connections_leave_nothing() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a listener");
     let address = listener.local_addr().expect("an address");
     // Both keep a state beside the socket, Tide the largest.
-    for (scheme, programs) in [(Scheme::Nacubic, "nacubic_"), (Scheme::Tide, "tide_")] {
+    for (scheme, programs) in [(ours("cellcc_nacubic"), "nacubic_"), (ours("cellcc_tide"), "tide_")] {
         kernel.pins.load(scheme, &Settings::default_of(scheme), &kernel.machine).expect("loaded");
         for _ in 0..CONNECTIONS {
             let mut own = connect(scheme.name(), address).expect("connected");
@@ -112,7 +112,7 @@ fn thousands_of_short_connections_leave_nothing() {
 fn upgrades_under_traffic_fail_no_connection_and_keep_live_sockets() {
     const TIMES: usize = 5;
     let Some(kernel) = Kernel::take() else { return };
-    let scheme = Scheme::Vegas;
+    let scheme = ours("cellcc_vegas");
     let upgrade = || kernel.pins.upgrade(scheme, &kernel.machine);
     assert!(matches!(upgrade(), Err(KernelError::NotLoaded(_))));
     kernel.pins.load(scheme, &Settings::default_of(scheme), &kernel.machine).expect("loaded");

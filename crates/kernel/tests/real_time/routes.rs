@@ -1,10 +1,10 @@
 //! Only the clients of a prefix get a scheme: what a server does that knows nothing of it.
 
-use crate::kernel::{Kernel, run};
+use crate::kernel::{Kernel, ours, run};
 use crate::spaces::{
     CELLULAR_ADDRESS, CELLULAR_PREFIX, CLIENT, OTHER_ADDRESS, SERVER, SERVER_ADDRESS, Spaces, within,
 };
-use cellcc_kernel::{Scheme, Settings, routes};
+use cellcc_kernel::{Settings, routes};
 use std::net::{SocketAddr, TcpListener};
 
 use socket2::{Domain, SockRef, Socket, Type};
@@ -27,7 +27,7 @@ fn scheme_for(client: &str, listener: &TcpListener) -> String {
 #[test]
 fn a_server_uses_a_scheme_for_the_clients_of_a_route_and_no_others() {
     let Some(kernel) = Kernel::take() else { return };
-    let scheme = Scheme::Reminis;
+    let scheme = ours("cellcc_reminis");
     kernel.pins.load(scheme, &Settings::default_of(scheme), &kernel.machine).expect("loaded");
     let _spaces = Spaces::build();
     let listener = within(SERVER, || TcpListener::bind(format!("{SERVER_ADDRESS}:0"))).expect("a listener");

@@ -1,11 +1,11 @@
 //! A program sets its own delay target.
 
 use crate::control_group::Group;
-use crate::kernel::{Kernel, connect};
+use crate::kernel::{Kernel, connect, ours};
 use bytemuck::checked;
 use cellcc_control::event_log::{StepReader, StepWriter};
-use cellcc_kernel::steps::reminis::ReminisStep;
-use cellcc_kernel::{KernelError, Recorder, Scheme, Settings, TARGET_OPTION};
+use cellcc_fixed::reminis::step::ReminisStep;
+use cellcc_kernel::{KernelError, Recorder, Settings, TARGET_OPTION};
 use socket2::Socket;
 use std::fs::File;
 use std::io::{self, BufReader, Write};
@@ -31,8 +31,8 @@ fn targets(kernel: &Kernel, prepare: impl FnOnce(&Socket)) -> Vec<u32> {
     let file = File::create(&path).expect("a file");
     let mut writer = StepWriter::new(Box::new(file), recorder.schemes());
     let listener = TcpListener::bind("127.0.0.1:0").expect("a listener");
-    let mut socket =
-        connect(Scheme::Reminis.name(), listener.local_addr().expect("an address")).expect("connected");
+    let mut socket = connect(ours("cellcc_reminis").name(), listener.local_addr().expect("an address"))
+        .expect("connected");
     prepare(&socket);
     let is_over = AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -59,7 +59,7 @@ fn targets(kernel: &Kernel, prepare: impl FnOnce(&Socket)) -> Vec<u32> {
 #[test]
 fn a_program_in_the_group_sets_its_own_target_and_others_cannot() {
     let Some(kernel) = Kernel::take() else { return };
-    let scheme = Scheme::Reminis;
+    let scheme = ours("cellcc_reminis");
     let group = Group::enter();
     let too_soon = kernel.pins.offer_socket_options(&group.open());
     assert!(matches!(too_soon, Err(KernelError::NothingLoaded)), "{too_soon:?}");

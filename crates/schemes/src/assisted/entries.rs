@@ -3,9 +3,10 @@
 
 use super::advice_tracker::SHOWS;
 use super::fairness::Fairness;
-use super::parameters::{base, common, fallback, needs};
+use super::parameters::{CORE, base, common, fallback, needs};
 use super::window_law::WindowLaw;
 use super::{Assisted, Config, Delay, Mode};
+use crate::in_kernel::{CONTROL_WITH_FLAGS, CUBIC, InKernel, LINKS};
 use crate::loss_based::{HYSTART, LossBased, hystart_mode};
 use cellcc_control::{
     Arguments, Context, Controller, Parameter, ParameterInfo, SchemeInfo, growth::Cubic, kind,
@@ -60,6 +61,26 @@ pub(crate) fn tg() -> SchemeInfo {
         (Mode::Replace, arguments.get(&RTT), arguments.get(&fallback()).build(context))
     })
 }
+
+/// NATCP in the kernel, over its CUBIC.
+pub(crate) const NATCP_IN_KERNEL: InKernel = InKernel {
+    name: "cellcc_natcp",
+    registry: "natcp",
+    always: &[("fairness", "network"), ("fallback", "cubic")],
+    since: CONTROL_WITH_FLAGS,
+    calls: CUBIC,
+    core: &CORE,
+};
+
+/// NACubic in the kernel.
+pub(crate) const NACUBIC_IN_KERNEL: InKernel = InKernel {
+    name: "cellcc_nacubic",
+    registry: "nacubic",
+    always: &[("fairness", "network")],
+    since: LINKS,
+    calls: CUBIC,
+    core: &CORE,
+};
 
 /// A scheme that differs from the others in what the advice does to the base, in whose RTT makes the window, and in the base.
 fn entry(

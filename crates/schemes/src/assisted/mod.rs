@@ -47,9 +47,8 @@ mod request;
 mod timeout;
 mod window_law;
 
-pub(super) use entries::{nacap, nacubic, natcp, tg};
-pub(super) use nabbr::nabbr;
-pub use parameters::{ALPHA, PACE, PACING_GAIN, Pace, TIMEOUT, config};
+pub(super) use entries::{NACUBIC_IN_KERNEL, NATCP_IN_KERNEL, nacap, nacubic, natcp, tg};
+pub(super) use nabbr::{IN_KERNEL as NABBR_IN_KERNEL, nabbr};
 
 use advice_tracker::AdviceTracker;
 use background::Background;

@@ -5,9 +5,10 @@
 
 use super::advice_tracker::{AdviceTracker, SHOWS};
 use super::fairness::FAIRNESS;
-use super::parameters::{GUARD, TIMEOUT, needs};
+use super::parameters::{CORE, GUARD, TIMEOUT, needs};
 use super::request::{DELAY, LOSS, PERIOD, ROUTE, SOURCE};
 use crate::bbr::{BandwidthSource, Bbr, CWND_GAIN, Config, MaxFilter, NOMINAL_RTT};
+use crate::in_kernel::{BBR, CONTROL_WITH_FLAGS, InKernel};
 use cellcc_assist::Advice;
 use cellcc_control::{
     Ack, Arguments, Context, Controller, Event, Feedback, Limits, Loss, Observer, RateSample, Sampler,
@@ -39,6 +40,16 @@ pub(crate) fn nabbr() -> SchemeInfo {
         build: Arc::new(|arguments, context| Box::new(NaBbr::new(arguments, context))),
     }
 }
+
+/// In the kernel, over its BBR.
+pub(crate) const IN_KERNEL: InKernel = InKernel {
+    name: "cellcc_nabbr",
+    registry: "nabbr",
+    always: &[("fairness", "network")],
+    since: CONTROL_WITH_FLAGS,
+    calls: BBR,
+    core: &CORE,
+};
 
 /// The flow's share of what the network reported, while that is followed; BBR's own filter otherwise.
 #[derive(Debug, Clone)]

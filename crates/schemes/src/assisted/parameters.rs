@@ -3,14 +3,16 @@
 use super::fairness::{Fairness, fairness, receiver};
 use super::request::{DELAY, LOSS, PERIOD, ROUTE, SOURCE, request};
 use crate::cubic;
-use crate::kernel_view::q16;
-use cellcc_control::{Arguments, Needs, Parameter, ParameterInfo, kind};
+use crate::in_kernel::{KernelCore, MapSettings};
+use crate::kernel_view::{q16, real};
+use cellcc_control::{Arguments, Assignment, Needs, Parameter, ParameterInfo, kind};
 use cellcc_fixed::assisted::Config;
+use cellcc_fixed::assisted::step::{AssistedSettings, AssistedStep};
 use cellcc_units::Span;
 use std::sync::Arc;
 
 /// The window in bandwidth-delay products.
-pub const ALPHA: Parameter<kind::Number> = Parameter::new(
+pub(super) const ALPHA: Parameter<kind::Number> = Parameter::new(
     "alpha",
     kind::Number(0.1, 100.0),
     2.0,
@@ -19,7 +21,7 @@ pub const ALPHA: Parameter<kind::Number> = Parameter::new(
 );
 
 /// The pacing rate in bandwidths.
-pub const PACING_GAIN: Parameter<kind::Number> = Parameter::new(
+pub(super) const PACING_GAIN: Parameter<kind::Number> = Parameter::new(
     "pacing-gain",
     kind::Number(0.1, 10.0),
     1.0,
@@ -28,7 +30,7 @@ pub const PACING_GAIN: Parameter<kind::Number> = Parameter::new(
 );
 
 /// Which bandwidth a flow is paced at.
-pub const PACE: Parameter<kind::Choice<Pace>> = Parameter::new(
+pub(super) const PACE: Parameter<kind::Choice<Pace>> = Parameter::new(
     "pace",
     kind::Choice(&[("bandwidth", Pace::Bandwidth), ("share", Pace::Share)]),
     Pace::Bandwidth,
@@ -45,7 +47,7 @@ pub(super) const BURST: Parameter<kind::Time> = Parameter::new(
 );
 
 /// Periods without advice until the base goes on alone.
-pub const TIMEOUT: Parameter<kind::Number> = Parameter::new(
+pub(super) const TIMEOUT: Parameter<kind::Number> = Parameter::new(
     "timeout",
     kind::Number(1.0, 1000.0),
     6.0,
@@ -62,7 +64,7 @@ pub(super) const GUARD: Parameter<kind::Switch> = Parameter::new(
 );
 
 /// What the core takes.
-pub fn config(arguments: &Arguments) -> Config {
+pub(super) fn config(arguments: &Arguments) -> Config {
     Config {
         alpha: q16(arguments.get(&ALPHA)),
         pacing_gain: q16(arguments.get(&PACING_GAIN)),
@@ -70,6 +72,26 @@ pub fn config(arguments: &Arguments) -> Config {
         paces_at_share: arguments.get(&PACE) == Pace::Share,
     }
 }
+
+impl MapSettings for AssistedSettings {
+    fn set(arguments: &Arguments) -> Option<Self> {
+        Some(config(arguments).into())
+    }
+
+    fn arguments(&self) -> Vec<Assignment> {
+        let config = self.config();
+        let pace = if config.paces_at_share { Pace::Share } else { Pace::Bandwidth };
+        vec![
+            ALPHA.with(&real(config.alpha)),
+            PACING_GAIN.with(&real(config.pacing_gain)),
+            PACE.with(&pace),
+            TIMEOUT.with(&real(config.timeout_periods)),
+        ]
+    }
+}
+
+/// What decides in the kernel, for all of them.
+pub(super) const CORE: KernelCore = KernelCore::of::<AssistedStep, AssistedSettings>(2, "assisted");
 
 /// What all assisted schemes with a window of their own have.
 pub(super) fn common(default_fairness: Fairness) -> Vec<ParameterInfo> {
@@ -114,7 +136,7 @@ fn scheme(name: &'static str, meaning: &'static str, source: &'static str) -> Pa
 
 /// The rate that a flow is paced at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Pace {
+pub(super) enum Pace {
     /// The user's.
     Bandwidth,
     /// Its share of the user's.

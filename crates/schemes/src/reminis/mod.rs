@@ -64,7 +64,7 @@ use code2022::Code2022;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use settings::Settings;
-pub use settings::{CM, DTT, NDE, PROFILE, PS, config};
+pub(super) use settings::{IN_KERNEL, IN_KERNEL_OVER_CUBIC};
 use std::sync::Arc;
 
 /// What the registry knows of Reminis.

@@ -1,13 +1,15 @@
 //! What can be set in Reminis, its profiles, and where the values come from.
 
 use super::fixed_aimd::FixedAimd;
-use crate::kernel_view::{micros, q16};
+use crate::in_kernel::{CUBIC, InKernel, KernelCore, LINKS, MapSettings, RENO};
+use crate::kernel_view::{micros, q16, target};
 use cellcc_control::{
-    Arguments, Context, Parameter, ParameterInfo, Preset,
+    Arguments, Assignment, Context, Parameter, ParameterInfo, Preset,
     growth::{Cubic, Growth, HystartMode, NewReno},
     kind::{self, TimeOrMultiple},
 };
 use cellcc_fixed::Micros;
+use cellcc_fixed::reminis::step::{ReminisSettings, ReminisStep};
 use cellcc_fixed::reminis::{Config, DEFAULT_MULTIPLE as DEFAULT_MULTIPLE_Q16, Exploration, Profile};
 use cellcc_units::Span;
 
@@ -15,7 +17,7 @@ use cellcc_units::Span;
 pub(super) const DEFAULT_MULTIPLE: f64 = 1.5;
 
 /// The target RTT.
-pub const DTT: Parameter<kind::TimeOrMultipleFrom> = Parameter::new(
+const DTT: Parameter<kind::TimeOrMultipleFrom> = Parameter::new(
     "dtt",
     kind::TimeOrMultipleFrom(Span::from_micros(1)),
     TimeOrMultiple::times(DEFAULT_MULTIPLE),
@@ -24,7 +26,7 @@ pub const DTT: Parameter<kind::TimeOrMultipleFrom> = Parameter::new(
 );
 
 /// The reading of the paper; `None`: the authors' program, which is not that of the core.
-pub const PROFILE: Parameter<kind::Choice<Option<Profile>>> = Parameter::new(
+const PROFILE: Parameter<kind::Choice<Option<Profile>>> = Parameter::new(
     "profile",
     kind::Choice(&[
         ("paper", Some(Profile::Paper)),
@@ -38,7 +40,7 @@ pub const PROFILE: Parameter<kind::Choice<Option<Profile>>> = Parameter::new(
 );
 
 /// Exploration.
-pub const NDE: Parameter<kind::Choice<Exploration>> = Parameter::new(
+const NDE: Parameter<kind::Choice<Exploration>> = Parameter::new(
     "nde",
     kind::Choice(&[
         ("random", Exploration::Random),
@@ -51,7 +53,7 @@ pub const NDE: Parameter<kind::Choice<Exploration>> = Parameter::new(
 );
 
 /// Proactive slowdown.
-pub const PS: Parameter<kind::Switch> = Parameter::new(
+const PS: Parameter<kind::Switch> = Parameter::new(
     "ps",
     kind::Switch,
     true,
@@ -60,7 +62,7 @@ pub const PS: Parameter<kind::Switch> = Parameter::new(
 );
 
 /// Catastrophe mitigation.
-pub const CM: Parameter<kind::Switch> = Parameter::new(
+const CM: Parameter<kind::Switch> = Parameter::new(
     "cm",
     kind::Switch,
     true,
@@ -151,9 +153,43 @@ enum Aimd {
     Off,
 }
 
-/// What the core takes; `None` for the authors' program, which it is not.
-pub fn config(arguments: &Arguments) -> Option<Config> {
-    Settings::read(arguments).config()
+const CORE: KernelCore = KernelCore::of::<ReminisStep, ReminisSettings>(1, "reminis");
+
+/// In the kernel, over its Reno.
+pub(in super::super) const IN_KERNEL: InKernel = InKernel {
+    name: "cellcc_reminis",
+    registry: "reminis",
+    always: &[("aimd", "reno"), ("aimd", "profile"), ("slow-start", "on")],
+    since: LINKS,
+    calls: RENO,
+    core: &CORE,
+};
+
+/// In the kernel, over its CUBIC.
+pub(in super::super) const IN_KERNEL_OVER_CUBIC: InKernel = InKernel {
+    name: "reminis_cubic",
+    registry: "reminis",
+    always: &[("aimd", "cubic"), ("slow-start", "on")],
+    since: LINKS,
+    calls: CUBIC,
+    core: &CORE,
+};
+
+impl MapSettings for ReminisSettings {
+    fn set(arguments: &Arguments) -> Option<Self> {
+        Settings::read(arguments).config().map(Self::from)
+    }
+
+    fn arguments(&self) -> Vec<Assignment> {
+        let config = self.config();
+        vec![
+            DTT.with(&target(config.target, config.multiple)),
+            PROFILE.with(&Some(config.profile)),
+            NDE.with(&config.exploration),
+            PS.with(&config.proactive_slowdown),
+            CM.with(&config.catastrophe_mitigation),
+        ]
+    }
 }
 
 #[derive(Debug, Clone, Copy)]

@@ -8,8 +8,7 @@ mod settings;
 #[cfg(test)]
 mod tests;
 
-pub(super) use settings::scheme;
-pub use settings::{DELAY, config};
+pub(super) use settings::{IN_KERNEL, scheme};
 
 use crate::kernel_view::{KernelView, instant, micros, millis, time};
 use cellcc_control::{Ack, Context, Controller, Limits, Loss, Observer, Sent, Tag};

@@ -2,9 +2,11 @@
 //! (`scenarios/tide-*.toml`), and is best left alone.
 
 use super::Tide;
+use crate::in_kernel::{CONTROL_WITH_FLAGS, InKernel, KernelCore, MapSettings};
 use crate::kernel_view::{micros, q16};
-use cellcc_control::{Arguments, Needs, Parameter, Preset, SchemeInfo, ShownValue, kind};
+use cellcc_control::{Arguments, Assignment, Needs, Parameter, Preset, SchemeInfo, ShownValue, kind};
 use cellcc_fixed::tide::Config;
+use cellcc_fixed::tide::step::{TideSettings, TideStep};
 use cellcc_units::{Ratio, Span};
 use std::sync::Arc;
 
@@ -29,7 +31,7 @@ const PRESET: Parameter<kind::Choice<Use>> = Parameter::new(
 );
 
 /// The knob.
-pub const DELAY: Parameter<kind::Time> = Parameter::new(
+const DELAY: Parameter<kind::Time> = Parameter::new(
     "delay",
     kind::Time(Span::from_micros(500), Span::from_secs(1)),
     DEFAULT_DELAY,
@@ -225,8 +227,28 @@ fn presets() -> Vec<Preset> {
     ]
 }
 
+/// In the kernel.
+pub(in super::super) const IN_KERNEL: InKernel = InKernel {
+    name: "cellcc_tide",
+    registry: "tide",
+    always: &[],
+    since: CONTROL_WITH_FLAGS,
+    calls: &[],
+    core: &const { KernelCore::of::<TideStep, TideSettings>(6, "tide") },
+};
+
+impl MapSettings for TideSettings {
+    fn set(arguments: &Arguments) -> Option<Self> {
+        Some(config(arguments).into())
+    }
+
+    fn arguments(&self) -> Vec<Assignment> {
+        vec![DELAY.with(&Span::from_micros(self.delay_us.into()))]
+    }
+}
+
 /// What the core takes: numbers in units of 2^-16, times in microseconds.
-pub fn config(arguments: &Arguments) -> Config {
+fn config(arguments: &Arguments) -> Config {
     let number = |parameter: &Parameter<kind::Number>| q16(arguments.get(parameter));
     let config = Config {
         delay: micros(DEFAULT_DELAY),

@@ -4,7 +4,7 @@ use super::Connect;
 use crate::exit::{Exit, tell};
 use crate::network::process::{runtime, signals};
 use cellcc_assist::Advice;
-use cellcc_kernel::steps::assisted::AdviceValue;
+use cellcc_kernel::advice_now;
 use cellcc_kernel::{DEFAULT_FOLDER, Pins};
 use cellcc_netassist_client::{Client, KernelFeed, Role, established_peers};
 use std::collections::BTreeMap;
@@ -51,7 +51,7 @@ pub(super) fn run(args: &Args) -> Result<ExitCode, Exit> {
     let settings = args.connect.settings(Role::Server)?;
     runtime()?.block_on(async {
         let advise = move |user, advice: &Advice| {
-            pins.advise(user, &AdviceValue::now(advice)).map_err(|error| error.to_string())
+            pins.advise(user, &advice_now(advice)).map_err(|error| error.to_string())
         };
         let client = Client::start(settings, KernelFeed::new(advise).listener(tell));
         let client = client.map_err(Exit::failed)?;

@@ -12,7 +12,7 @@ mod processor;
 mod spaces;
 mod transfer;
 
-use cellcc_kernel::steps::assisted::AdviceValue;
+use cellcc_kernel::AdviceValue;
 use cellcc_kernel::{Held, Machine, Scheme, Written};
 use median::Median;
 use spaces::{RECEIVER, Spaces};

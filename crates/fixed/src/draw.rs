@@ -1,11 +1,11 @@
 //! Random steps, the same in the kernel and on the host, to compare what they decide.
 
-use super::path::{AckEvent, SocketWindow};
+use crate::path::{AckEvent, SocketWindow};
 
 /// A generator of words: xorshift64 (Marsaglia 2003, shifts 13, 7, 17). C sees its one word.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(not(target_arch = "bpf"), derive(bytemuck::Pod, bytemuck::Zeroable))]
+#[cfg_attr(feature = "bytemuck", derive(bytemuck::Pod, bytemuck::Zeroable))]
 pub struct Draw(pub u64);
 
 impl Draw {
@@ -61,7 +61,7 @@ impl Draw {
 /// What was decided so far, in one word.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(not(target_arch = "bpf"), derive(bytemuck::Pod, bytemuck::Zeroable))]
+#[cfg_attr(feature = "bytemuck", derive(bytemuck::Pod, bytemuck::Zeroable))]
 pub struct Digest(pub u64);
 
 impl Digest {

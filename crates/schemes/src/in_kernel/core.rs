@@ -1,20 +1,19 @@
 //! An integer core: how the host decides as the kernel does, and how it is set.
 
-use super::steps::draw::{Digest, Draw};
-use super::steps::step::{Layout, Step, try_once};
 use bytemuck::{CheckedBitPattern, Pod, bytes_of, cast_slice, checked, try_pod_read_unaligned};
 use cellcc_control::{Arguments, Assignment, event_log};
+use cellcc_fixed::draw::{Digest, Draw};
+use cellcc_fixed::step::{Layout, Step, try_once};
 use std::fmt::{self, Debug};
 
 /// What decides for one or more schemes.
-pub struct Core {
+pub struct KernelCore {
     /// Its number in records; C: the second argument of `STEP_OF`.
-    pub(crate) number: u32,
+    pub number: u32,
     /// Its name: C calls `NAME_run`.
     pub name: &'static str,
     /// The structs that C has as well.
-    #[cfg_attr(not(test), expect(dead_code, reason = "a test compares them"))]
-    pub(crate) layouts: &'static [Layout],
+    pub layouts: &'static [Layout],
     check: fn(&event_log::Step) -> Option<Option<Difference>>,
     try_again: fn(u64, u32, &[u8]) -> Option<Difference>,
     set: fn(&Arguments) -> Option<Vec<u8>>,
@@ -23,7 +22,7 @@ pub struct Core {
 
 /// A decision of the kernel that is another here: what was given, what the kernel made of it, what is made of it here. Field by
 /// field, a field a line.
-type Difference = [String; 3];
+pub type Difference = [String; 3];
 
 /// Settings as the kernel's map holds them.
 pub(crate) trait MapSettings: Pod {
@@ -34,7 +33,7 @@ pub(crate) trait MapSettings: Pod {
     fn arguments(&self) -> Vec<Assignment>;
 }
 
-impl Core {
+impl KernelCore {
     /// The core whose step is `T`, and whose settings are `S`.
     pub(crate) const fn of<T: HostStep, S: MapSettings>(number: u32, name: &'static str) -> Self {
         Self {
@@ -49,28 +48,28 @@ impl Core {
     }
 
     /// Runs a recorded step again. `None` for bytes that are no step of this core, else where the outcomes differ, they.
-    pub(crate) fn check(&self, step: &event_log::Step) -> Option<Option<Difference>> {
+    pub fn check(&self, step: &event_log::Step) -> Option<Option<Difference>> {
         (self.check)(step)
     }
 
     /// Decides as many random steps of a seed as the kernel's program `try_NAME` has, whose map holds `kernel` afterwards.
     /// Where they differ: the first step, the kernel's last, the last here.
-    pub fn try_again(&self, seed: u64, steps: u32, kernel: &[u8]) -> Option<[String; 3]> {
+    pub fn try_again(&self, seed: u64, steps: u32, kernel: &[u8]) -> Option<Difference> {
         (self.try_again)(seed, steps, kernel)
     }
 
     /// The settings, as a map holds them.
-    pub(crate) fn set(&self, arguments: &Arguments) -> Option<Vec<u8>> {
+    pub fn set(&self, arguments: &Arguments) -> Option<Vec<u8>> {
         (self.set)(arguments)
     }
 
     /// The arguments for settings of a map; `None` where those have another layout.
-    pub(crate) fn arguments(&self, settings: &[u8]) -> Option<Vec<Assignment>> {
+    pub fn arguments(&self, settings: &[u8]) -> Option<Vec<Assignment>> {
         (self.arguments)(settings)
     }
 }
 
-impl Debug for Core {
+impl Debug for KernelCore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name)
     }

@@ -3,7 +3,7 @@
 //! A step holds everything that a decision depends on (state, settings, event, window, random word), and the decision once it
 //! has run. So it can be recorded in the kernel and run again elsewhere.
 
-use super::draw::{Digest, Draw};
+use crate::draw::{Digest, Draw};
 
 /// A step of a core.
 pub trait Step {
@@ -53,15 +53,15 @@ macro_rules! exports {
         /// A flow goes on.
         #[cfg_attr(target_arch = "bpf", unsafe(no_mangle))]
         pub extern "C" fn $run(step: &mut $step) {
-            $crate::steps::step::Step::run(step);
+            $crate::step::Step::run(step);
         }
 
         /// Random steps, one after the other. C: `struct trial`. It is not generic, since the kernel takes no name with `<`.
         #[repr(C)]
         pub struct Trial {
             step: $step,
-            draw: $crate::steps::draw::Draw,
-            digest: $crate::steps::draw::Digest,
+            draw: $crate::draw::Draw,
+            digest: $crate::draw::Digest,
         }
 
         const _: () = assert!(size_of::<Trial>() <= 1024, "equality.bpf.c has no more");
@@ -69,21 +69,22 @@ macro_rules! exports {
         /// The random steps of a seed begin.
         #[cfg_attr(target_arch = "bpf", unsafe(no_mangle))]
         pub extern "C" fn $begin(trial: &mut Trial, seed: u64) {
-            trial.step = <$step as $crate::steps::step::Step>::FIRST;
-            trial.draw = $crate::steps::draw::Draw(seed);
-            trial.digest = $crate::steps::draw::Digest(0);
+            trial.step = <$step as $crate::step::Step>::FIRST;
+            trial.draw = $crate::draw::Draw(seed);
+            trial.digest = $crate::draw::Digest(0);
         }
 
         /// One random step.
         #[cfg_attr(target_arch = "bpf", unsafe(no_mangle))]
         pub extern "C" fn $try(trial: &mut Trial) {
-            $crate::steps::step::try_once(&mut trial.step, &mut trial.draw, &mut trial.digest);
+            $crate::step::try_once(&mut trial.step, &mut trial.draw, &mut trial.digest);
         }
     };
 }
 pub(crate) use exports;
 
 /// A struct that C has under the name after `as`, with fields of the same names.
+#[macro_export]
 macro_rules! mirror {
     (
         $(#[$meta:meta])*
@@ -101,7 +102,7 @@ macro_rules! mirror {
         impl $name {
             /// As C has to lay it out.
             #[allow(dead_code, reason = "only a test compares it")]
-            $vis const LAYOUT: $crate::steps::step::Layout = $crate::steps::step::Layout {
+            $vis const LAYOUT: $crate::step::Layout = $crate::step::Layout {
                 name: stringify!($c_name),
                 size: size_of::<Self>(),
                 fields: &[$((stringify!($field), core::mem::offset_of!(Self, $field))),*],
@@ -109,4 +110,4 @@ macro_rules! mirror {
         }
     };
 }
-pub(crate) use mirror;
+pub use mirror;

@@ -1,15 +1,15 @@
-//! Tide. C: `tide.h`.
+//! A step of the core: what the kernel asks it. C: `tide.h`.
 
-use super::draw::{Digest, Draw};
-use super::path::AckEvent;
-use super::step::{Layout, Step, exports, mirror};
-use cellcc_fixed::tide::{Config, Event, MOST_TICKS, Tide};
-use cellcc_fixed::{Instant, Micros, Packets};
+use super::{Config, Event, MOST_TICKS, Tide};
+use crate::draw::{Digest, Draw};
+use crate::path::AckEvent;
+use crate::step::{Layout, Step, exports, mirror};
+use crate::{Instant, Micros, Packets};
 use core::mem::offset_of;
 
 mirror! {
     /// What can be set, as a map holds it.
-    #[cfg_attr(not(target_arch = "bpf"), derive(bytemuck::Pod, bytemuck::Zeroable))]
+    #[cfg_attr(feature = "bytemuck", derive(bytemuck::Pod, bytemuck::Zeroable))]
     pub struct TideSettings as tide_settings {
         /// The queueing delay aimed for on a steady link, in microseconds.
         pub delay_us: u32,
@@ -32,7 +32,7 @@ impl TideSettings {
 
 mirror! {
     /// What TCP tells of an acknowledgement, and the limits after it.
-    #[cfg_attr(not(target_arch = "bpf"), derive(bytemuck::Pod, bytemuck::Zeroable))]
+    #[cfg_attr(feature = "bytemuck", derive(bytemuck::Pod, bytemuck::Zeroable))]
     pub struct TideStep as tide_step {
         /// The flow's state.
         pub state: Tide,

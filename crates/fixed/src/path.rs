@@ -1,12 +1,12 @@
 //! What TCP tells every scheme: an acknowledgement, and the window as the kernel's law left it.
 
-use super::step::mirror;
-use cellcc_fixed::{Ack, Instant, Micros, Packets, Window};
+use crate::step::mirror;
+use crate::{Ack, Instant, Micros, Packets, Window};
 
 mirror! {
     /// An acknowledgement.
     #[derive(Default)]
-    #[cfg_attr(not(target_arch = "bpf"), derive(bytemuck::Pod, bytemuck::Zeroable))]
+    #[cfg_attr(feature = "bytemuck", derive(bytemuck::Pod, bytemuck::Zeroable))]
     pub struct AckEvent as ack_event {
         /// Microseconds of the clock `tcp_mstamp`.
         pub now_us: u64,
@@ -54,7 +54,7 @@ impl AckEvent {
 mirror! {
     /// A window.
     #[derive(Default)]
-    #[cfg_attr(not(target_arch = "bpf"), derive(bytemuck::Pod, bytemuck::Zeroable))]
+    #[cfg_attr(feature = "bytemuck", derive(bytemuck::Pod, bytemuck::Zeroable))]
     pub struct SocketWindow as window {
         /// Packets.
         pub cwnd: u32,

@@ -1,14 +1,14 @@
-//! NATCP, and the cap to it: NACubic, BBR with network assistance. C: `assisted.h`.
+//! A step of the core: what the kernel asks it. C: `assisted.h`.
 
-use super::draw::{Digest, Draw};
-use super::step::{Layout, Step, exports, mirror};
-use cellcc_fixed::assisted::{Advice, Assisted, Config, Limits, Path};
-use cellcc_fixed::{BytesPerSecond, Instant, Micros, Packets, Q16};
+use super::{Advice, Assisted, Config, Limits, Path};
+use crate::draw::{Digest, Draw};
+use crate::step::{Layout, Step, exports, mirror};
+use crate::{BytesPerSecond, Instant, Micros, Packets, Q16};
 
 mirror! {
     /// What the network says of a user's bottleneck: the value of the map `advice_1`.
     #[derive(Default)]
-    #[cfg_attr(not(target_arch = "bpf"), derive(bytemuck::Pod, bytemuck::Zeroable))]
+    #[cfg_attr(feature = "bytemuck", derive(bytemuck::Pod, bytemuck::Zeroable))]
     pub struct AdviceValue as advice {
         /// Bytes per second, of all the user's flows together (BLBw).
         pub bandwidth: u64,
@@ -28,7 +28,7 @@ mirror! {
 mirror! {
     /// What the sender knows of its path.
     #[derive(Default)]
-    #[cfg_attr(not(target_arch = "bpf"), derive(bytemuck::Pod, bytemuck::Zeroable))]
+    #[cfg_attr(feature = "bytemuck", derive(bytemuck::Pod, bytemuck::Zeroable))]
     pub struct SocketPath as path {
         /// Microseconds of CLOCK_MONOTONIC.
         pub now_us: u64,
@@ -45,7 +45,7 @@ mirror! {
 
 mirror! {
     /// What can be set, as a map holds it.
-    #[cfg_attr(not(target_arch = "bpf"), derive(bytemuck::Pod, bytemuck::Zeroable))]
+    #[cfg_attr(feature = "bytemuck", derive(bytemuck::Pod, bytemuck::Zeroable))]
     pub struct AssistedSettings as assisted_settings {
         /// The window in bandwidth-delay products, in units of 2^-16.
         pub alpha: i32,
@@ -85,7 +85,7 @@ impl AssistedSettings {
 mirror! {
     /// Limits of a socket.
     #[derive(Default)]
-    #[cfg_attr(not(target_arch = "bpf"), derive(bytemuck::Pod, bytemuck::Zeroable))]
+    #[cfg_attr(feature = "bytemuck", derive(bytemuck::Pod, bytemuck::Zeroable))]
     pub struct SocketLimits as limits {
         /// Bytes per second.
         pub pacing: u64,
@@ -98,7 +98,7 @@ mirror! {
 
 mirror! {
     /// An acknowledgement and the decision after it.
-    #[cfg_attr(not(target_arch = "bpf"), derive(bytemuck::CheckedBitPattern))]
+    #[cfg_attr(feature = "bytemuck", derive(bytemuck::CheckedBitPattern))]
     pub struct AssistedStep as assisted_step {
         /// The flow's state.
         pub state: Assisted,

@@ -1,14 +1,14 @@
-//! Reminis' Guardian. C: `reminis.h`.
+//! A step of the core: what the kernel asks it. C: `reminis.h`.
 
-use super::draw::{Digest, Draw};
-use super::path::{AckEvent, SocketWindow};
-use super::step::{Layout, Step, exports, mirror};
-use cellcc_fixed::reminis::{Config, Exploration, Profile, Reminis};
-use cellcc_fixed::{Micros, Q16};
+use super::{Config, Exploration, Profile, Reminis};
+use crate::draw::{Digest, Draw};
+use crate::path::{AckEvent, SocketWindow};
+use crate::step::{Layout, Step, exports, mirror};
+use crate::{Micros, Q16};
 
 mirror! {
     /// What can be set, as a map holds it.
-    #[cfg_attr(not(target_arch = "bpf"), derive(bytemuck::Pod, bytemuck::Zeroable))]
+    #[cfg_attr(feature = "bytemuck", derive(bytemuck::Pod, bytemuck::Zeroable))]
     pub struct ReminisSettings as reminis_settings {
         /// The target RTT (DTT) in microseconds; zero for the multiple.
         pub target_us: u32,
@@ -70,7 +70,7 @@ pub const AFTER_LAW: u32 = 2;
 
 mirror! {
     /// An event and the decision after it.
-    #[cfg_attr(not(target_arch = "bpf"), derive(bytemuck::CheckedBitPattern))]
+    #[cfg_attr(feature = "bytemuck", derive(bytemuck::CheckedBitPattern))]
     pub struct ReminisStep as reminis_step {
         /// The flow's state.
         pub state: Reminis,
