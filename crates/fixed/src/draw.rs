@@ -1,6 +1,7 @@
 //! Random steps, the same in the kernel and on the host, to compare what they decide.
 
-use crate::path::{AckEvent, SocketWindow};
+use crate::path::AckEvent;
+use crate::{Packets, Window};
 
 /// A generator of words: xorshift64 (Marsaglia 2003, shifts 13, 7, 17). C sees its one word.
 #[repr(C)]
@@ -50,10 +51,10 @@ impl Draw {
 
     /// Now and then another window, as a law or a loss would leave it.
     #[inline(always)]
-    pub fn window(&mut self, window: &mut SocketWindow) {
+    pub fn window(&mut self, window: &mut Window) {
         if self.rarely(8) {
             let bits = 1 + self.bits(5);
-            *window = SocketWindow { cwnd: self.bits(bits), ssthresh: self.word() >> 1 };
+            *window = Window { cwnd: Packets(self.bits(bits)), ssthresh: Packets(self.word() >> 1) };
         }
     }
 }

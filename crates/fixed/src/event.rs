@@ -1,5 +1,6 @@
 //! What happens to a flow, and what the sender may do, as the kernel has them.
 
+use crate::step::mirror;
 use crate::{Instant, Micros, Packets};
 
 /// An acknowledgement of new data.
@@ -28,17 +29,22 @@ impl Ack {
     }
 }
 
-/// A congestion window and its slow-start threshold.
-#[repr(C)]
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Window {
-    /// Packets that may be in flight.
-    pub cwnd: Packets,
-    /// Below it the window doubles per round trip; [`Packets::INFINITE_SSTHRESH`] before the first loss.
-    pub ssthresh: Packets,
+mirror! {
+    /// A congestion window and its slow-start threshold.
+    #[derive(Default)]
+    #[cfg_attr(feature = "bytemuck", derive(bytemuck::Pod, bytemuck::Zeroable))]
+    pub struct Window as window {
+        /// Packets that may be in flight.
+        pub cwnd: Packets,
+        /// Below it the window doubles per round trip; [`Packets::INFINITE_SSTHRESH`] before the first loss.
+        pub ssthresh: Packets,
+    }
 }
 
 impl Window {
+    /// A flow's first.
+    pub const FIRST: Self = Self { cwnd: Packets(10), ssthresh: Packets::INFINITE_SSTHRESH };
+
     /// Growth doubles per round trip.
     #[inline(always)]
     pub const fn in_slow_start(self) -> bool {

@@ -1,7 +1,7 @@
-//! What TCP tells every scheme: an acknowledgement, and the window as the kernel's law left it.
+//! What TCP tells every scheme of an acknowledgement.
 
 use crate::step::mirror;
-use crate::{Ack, Instant, Micros, Packets, Window};
+use crate::{Ack, Instant, Micros, Packets};
 
 mirror! {
     /// An acknowledgement.
@@ -48,30 +48,5 @@ impl AckEvent {
             cwnd_limited: self.cwnd_limited != 0,
             lost: self.lost != 0,
         }
-    }
-}
-
-mirror! {
-    /// A window.
-    #[derive(Default)]
-    #[cfg_attr(feature = "bytemuck", derive(bytemuck::Pod, bytemuck::Zeroable))]
-    pub struct SocketWindow as window {
-        /// Packets.
-        pub cwnd: u32,
-        /// Packets.
-        pub ssthresh: u32,
-    }
-}
-
-impl SocketWindow {
-    /// A flow's first.
-    pub const FIRST: Self = Self { cwnd: 10, ssthresh: 0x7fff_ffff };
-
-    /// Lets `decide` change the window.
-    #[inline(always)]
-    pub fn change(&mut self, decide: impl FnOnce(&mut Window)) {
-        let mut window = Window { cwnd: Packets(self.cwnd), ssthresh: Packets(self.ssthresh) };
-        decide(&mut window);
-        *self = Self { cwnd: window.cwnd.0, ssthresh: window.ssthresh.0 };
     }
 }

@@ -83,13 +83,19 @@ macro_rules! exports {
 }
 pub(crate) use exports;
 
-/// A struct that C has under the name after `as`, with fields of the same names.
+/// A struct that C has under the name after `as`, with fields of the same names or of those after their `as`.
 #[macro_export]
 macro_rules! mirror {
+    (@name $field:ident) => {
+        stringify!($field)
+    };
+    (@name $field:ident $c_field:ident) => {
+        stringify!($c_field)
+    };
     (
         $(#[$meta:meta])*
         $vis:vis struct $name:ident as $c_name:ident {
-            $($(#[$field_meta:meta])* $field_vis:vis $field:ident: $type:ty,)*
+            $($(#[$field_meta:meta])* $field_vis:vis $field:ident $(as $c_field:ident)?: $type:ty,)*
         }
     ) => {
         $(#[$meta])*
@@ -105,7 +111,7 @@ macro_rules! mirror {
             $vis const LAYOUT: $crate::step::Layout = $crate::step::Layout {
                 name: stringify!($c_name),
                 size: size_of::<Self>(),
-                fields: &[$((stringify!($field), core::mem::offset_of!(Self, $field))),*],
+                fields: &[$(($crate::mirror!(@name $field $($c_field)?), core::mem::offset_of!(Self, $field))),*],
             };
         }
     };

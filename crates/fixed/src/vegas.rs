@@ -26,7 +26,7 @@
 //! is not used does not grow, and a round ends by packets delivered and not by sequence numbers.
 
 use crate::draw::{Digest, Draw};
-use crate::path::{AckEvent, SocketWindow};
+use crate::path::AckEvent;
 use crate::step::{Layout, Step, exports, mirror};
 use crate::{Ack, Law, Micros, Packets, Q16, Window};
 
@@ -180,7 +180,7 @@ mirror! {
         /// What happened; of a recovery's end and of a restart, only what was delivered.
         pub event: AckEvent,
         /// The window; then as it is decided.
-        pub window: SocketWindow,
+        pub window: Window,
         /// What is set.
         pub settings: Config,
         /// One of the four above.
@@ -198,7 +198,7 @@ impl Step for VegasStep {
     const FIRST: Self = Self {
         state: Vegas::START,
         event: AckEvent::NONE,
-        window: SocketWindow::FIRST,
+        window: Window::FIRST,
         settings: Config::LINUX,
         kind: SAMPLE,
         law_grows: 0,
@@ -212,7 +212,7 @@ impl Step for VegasStep {
         let ack = event.ack();
         let mut law = Law::Rests;
         match *kind {
-            ACKNOWLEDGEMENT => window.change(|window| law = state.on_ack(settings, &ack, window)),
+            ACKNOWLEDGEMENT => law = state.on_ack(settings, &ack, window),
             RECOVERED => state.begin_round(ack.delivered),
             RESTART => state.on_idle_restart(ack.delivered),
             _ => state.on_sample(&ack),
@@ -241,8 +241,8 @@ impl Step for VegasStep {
 
     #[inline(always)]
     fn digest(&self, digest: &mut Digest) {
-        digest.add(self.window.cwnd as u64);
-        digest.add(self.window.ssthresh as u64);
+        digest.add(self.window.cwnd.0 as u64);
+        digest.add(self.window.ssthresh.0 as u64);
         digest.add(self.law_grows as u64);
         digest.add(self.state.base_rtt().unwrap_or(Micros::ZERO).0 as u64);
         digest.add(self.state.diff().map_or(0, |diff| diff.0) as u64);

@@ -17,7 +17,7 @@
 
 use crate::draw::{Digest, Draw};
 use crate::number::product;
-use crate::path::{AckEvent, SocketWindow};
+use crate::path::AckEvent;
 use crate::step::{Layout, Step, exports, mirror};
 use crate::{Ack, Instant, Micros, Packets, Window};
 
@@ -193,7 +193,7 @@ mirror! {
         /// The acknowledgement; nothing for other steps.
         pub event: AckEvent,
         /// The window; then as it is decided.
-        pub window: SocketWindow,
+        pub window: Window,
         /// What is set.
         pub settings: WestwoodSettings,
         /// One of the four above.
@@ -211,7 +211,7 @@ impl Step for WestwoodStep {
     const FIRST: Self = Self {
         state: Westwood::START,
         event: AckEvent::NONE,
-        window: SocketWindow::FIRST,
+        window: Window::FIRST,
         settings: WestwoodSettings { profile: 0 },
         kind: SAMPLE,
         before: 0,
@@ -224,9 +224,9 @@ impl Step for WestwoodStep {
         let WestwoodStep { state, event, window, settings, kind, before, .. } = self;
         let profile = settings.profile();
         match *kind {
-            CUT => window.change(|window| state.on_cut(profile, Packets(*before), window)),
-            RECOVERED => window.change(|window| state.on_recovered(profile, window)),
-            TIMED_OUT => window.change(|window| state.on_timeout(window)),
+            CUT => state.on_cut(profile, Packets(*before), window),
+            RECOVERED => state.on_recovered(profile, window),
+            TIMED_OUT => state.on_timeout(window),
             _ => state.on_ack(&event.ack()),
         }
     }
@@ -248,8 +248,8 @@ impl Step for WestwoodStep {
 
     #[inline(always)]
     fn digest(&self, digest: &mut Digest) {
-        digest.add(self.window.cwnd as u64);
-        digest.add(self.window.ssthresh as u64);
+        digest.add(self.window.cwnd.0 as u64);
+        digest.add(self.window.ssthresh.0 as u64);
         digest.add(self.state.bandwidth().unwrap_or(0));
     }
 }

@@ -9,7 +9,7 @@ use crate::pins::loading::rejected;
 use crate::pins::write_settings;
 use crate::schemes::Scheme;
 use crate::schemes::Settings;
-use cellcc_fixed::assisted::step::AdviceValue;
+use cellcc_fixed::assisted::Advice as AdviceValue;
 use libbpf_rs::query::ProgInfoIter;
 use libbpf_rs::{Link, MapCore, MapHandle, MapType, ObjectBuilder, Program};
 use std::net::IpAddr;

@@ -34,7 +34,7 @@ mod schemes;
 mod sys;
 
 pub use backend::KernelSchemes;
-pub use cellcc_fixed::assisted::step::AdviceValue;
+pub use cellcc_fixed::assisted::Advice as AdviceValue;
 pub use cellcc_fixed::reminis::Zone;
 pub use error::{KernelError, Unseen};
 pub use holding::{Calls, Held};

@@ -15,6 +15,7 @@ pub mod step;
 pub use freshness::Freshness;
 
 use crate::number::product;
+use crate::step::mirror;
 use crate::{BytesPerSecond, Instant, Micros, Packets, Q16};
 
 /// A dead link keeps this window: one packet to find it alive again, and one for a delayed ACK.
@@ -23,34 +24,42 @@ const MIN_WINDOW: Packets = Packets(2);
 const NOMINAL_RTT: Micros = Micros(1_000);
 const MICROS_PER_SECOND: u64 = 1_000_000;
 
-/// What the network says of a user's bottleneck.
-#[repr(C)]
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Advice {
-    /// Of all the user's flows together (BLBw).
-    pub bandwidth: BytesPerSecond,
-    /// When the period that it is of ended, on the sender's clock.
-    pub measured_at: Instant,
-    /// The minimum RTT; zero where the network does not tell.
-    pub min_rtt: Micros,
-    /// Between two reports.
-    pub period: Micros,
-    /// The user's flows (beta); none counts as one.
-    pub flows: u32,
+mirror! {
+    /// What the network says of a user's bottleneck: the value of the kernel's map `advice_1`, too.
+    #[derive(Default)]
+    #[cfg_attr(feature = "bytemuck", derive(bytemuck::Pod, bytemuck::Zeroable))]
+    pub struct Advice as advice {
+        /// Of all the user's flows together (BLBw).
+        pub bandwidth: BytesPerSecond,
+        /// When the period that it is of ended, on the sender's clock; the kernel's is CLOCK_MONOTONIC.
+        pub measured_at as measured_at_us: Instant,
+        /// The minimum RTT; zero where the network does not tell.
+        pub min_rtt as min_rtt_us: Micros,
+        /// Between two reports.
+        pub period as period_us: Micros,
+        /// The user's flows (beta); none counts as one.
+        pub flows: u32,
+        /// Zero.
+        pub reserved: u32,
+    }
 }
 
-/// What the sender knows of its path.
-#[repr(C)]
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Path {
-    /// The time.
-    pub now: Instant,
-    /// Its own minimum RTT; zero for unknown.
-    pub min_rtt: Micros,
-    /// The smoothed RTT and four times its variation (RFC 9002, section 6.2.1).
-    pub probe_timeout: Micros,
-    /// The size of a full packet in bytes.
-    pub packet_bytes: u32,
+mirror! {
+    /// What the sender knows of its path.
+    #[derive(Default)]
+    #[cfg_attr(feature = "bytemuck", derive(bytemuck::Pod, bytemuck::Zeroable))]
+    pub struct Path as path {
+        /// The time.
+        pub now as now_us: Instant,
+        /// Its own minimum RTT; zero for unknown.
+        pub min_rtt as min_rtt_us: Micros,
+        /// The smoothed RTT and four times its variation (RFC 9002, section 6.2.1).
+        pub probe_timeout as probe_timeout_us: Micros,
+        /// The size of a full packet in bytes.
+        pub packet_bytes: u32,
+        /// Zero.
+        pub reserved: u32,
+    }
 }
 
 /// What can be set.

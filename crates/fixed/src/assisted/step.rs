@@ -6,44 +6,6 @@ use crate::step::{Layout, Step, exports, mirror};
 use crate::{BytesPerSecond, Instant, Micros, Packets, Q16};
 
 mirror! {
-    /// What the network says of a user's bottleneck: the value of the map `advice_1`.
-    #[derive(Default)]
-    #[cfg_attr(feature = "bytemuck", derive(bytemuck::Pod, bytemuck::Zeroable))]
-    pub struct AdviceValue as advice {
-        /// Bytes per second, of all the user's flows together (BLBw).
-        pub bandwidth: u64,
-        /// When the period that it is of ended: microseconds of CLOCK_MONOTONIC.
-        pub measured_at_us: u64,
-        /// The minimum RTT in microseconds; zero where the network does not tell.
-        pub min_rtt_us: u32,
-        /// Between two reports, in microseconds.
-        pub period_us: u32,
-        /// The user's flows (beta); none counts as one.
-        pub flows: u32,
-        /// Zero.
-        pub reserved: u32,
-    }
-}
-
-mirror! {
-    /// What the sender knows of its path.
-    #[derive(Default)]
-    #[cfg_attr(feature = "bytemuck", derive(bytemuck::Pod, bytemuck::Zeroable))]
-    pub struct SocketPath as path {
-        /// Microseconds of CLOCK_MONOTONIC.
-        pub now_us: u64,
-        /// Its own minimum RTT in microseconds; zero for unknown.
-        pub min_rtt_us: u32,
-        /// The smoothed RTT and four times its variation, in microseconds.
-        pub probe_timeout_us: u32,
-        /// The size of a full packet in bytes.
-        pub packet_bytes: u32,
-        /// Zero.
-        pub reserved: u32,
-    }
-}
-
-mirror! {
     /// What can be set, as a map holds it.
     #[cfg_attr(feature = "bytemuck", derive(bytemuck::Pod, bytemuck::Zeroable))]
     pub struct AssistedSettings as assisted_settings {
@@ -103,9 +65,9 @@ mirror! {
         /// The flow's state.
         pub state: Assisted,
         /// The newest advice.
-        pub advice: AdviceValue,
+        pub advice: Advice,
         /// The path.
-        pub path: SocketPath,
+        pub path: Path,
         /// What is set.
         pub settings: AssistedSettings,
         /// The limits of the base; then as they are decided.
@@ -122,50 +84,38 @@ exports!(AssistedStep, Assisted: assisted_start, assisted_run, assisted_begin, a
 impl Step for AssistedStep {
     const FIRST: Self = Self {
         state: Assisted::START,
-        advice: AdviceValue {
-            bandwidth: 0,
-            measured_at_us: 0,
-            min_rtt_us: 0,
-            period_us: 0,
+        advice: Advice {
+            bandwidth: BytesPerSecond(0),
+            measured_at: Instant(0),
+            min_rtt: Micros::ZERO,
+            period: Micros::ZERO,
             flows: 0,
             reserved: 0,
         },
-        path: SocketPath { now_us: 0, min_rtt_us: 0, probe_timeout_us: 0, packet_bytes: 0, reserved: 0 },
+        path: Path {
+            now: Instant(0),
+            min_rtt: Micros::ZERO,
+            probe_timeout: Micros::ZERO,
+            packet_bytes: 0,
+            reserved: 0,
+        },
         settings: AssistedSettings { alpha: 0, pacing_gain: 0, timeout_periods: 0, paces_at_share: 0 },
         limits: SocketLimits { pacing: 0, cwnd: 0, follows: 0 },
         caps: 0,
         reserved: 0,
     };
-    const LAYOUTS: &'static [Layout] = &[
-        Self::LAYOUT,
-        AdviceValue::LAYOUT,
-        SocketPath::LAYOUT,
-        AssistedSettings::LAYOUT,
-        SocketLimits::LAYOUT,
-    ];
+    const LAYOUTS: &'static [Layout] =
+        &[Self::LAYOUT, Advice::LAYOUT, Path::LAYOUT, AssistedSettings::LAYOUT, SocketLimits::LAYOUT];
 
     #[inline(always)]
     fn run(&mut self) {
         let AssistedStep { state, advice, path, settings, limits, caps, .. } = self;
         let config = settings.config();
-        let advice = Advice {
-            bandwidth: BytesPerSecond(advice.bandwidth),
-            measured_at: Instant(advice.measured_at_us),
-            min_rtt: Micros(advice.min_rtt_us),
-            period: Micros(advice.period_us),
-            flows: advice.flows,
-        };
-        let path = Path {
-            now: Instant(path.now_us),
-            min_rtt: Micros(path.min_rtt_us),
-            probe_timeout: Micros(path.probe_timeout_us),
-            packet_bytes: path.packet_bytes,
-        };
         let mut decided = Limits { pacing: BytesPerSecond(limits.pacing), cwnd: Packets(limits.cwnd) };
         let follows = if *caps != 0 {
-            state.cap_on_ack(&config, &advice, &path, &mut decided)
+            state.cap_on_ack(&config, advice, path, &mut decided)
         } else {
-            state.on_ack(&config, &advice, &path, &mut decided)
+            state.on_ack(&config, advice, path, &mut decided)
         };
         *limits = SocketLimits { pacing: decided.pacing.0, cwnd: decided.cwnd.0, follows: follows as u32 };
     }
@@ -177,11 +127,11 @@ impl Step for AssistedStep {
             self.settings = settings(draw);
             self.caps = draw.bits(1);
         }
-        self.path.now_us = self.path.now_us.wrapping_add(draw.bits(16) as u64);
+        self.path.now.0 = self.path.now.0.wrapping_add(draw.bits(16) as u64);
         if draw.rarely(3) {
-            self.advice = advice(draw, self.path.now_us);
-            self.path.min_rtt_us = draw.bits(17);
-            self.path.probe_timeout_us = draw.bits(19);
+            self.advice = advice(draw, self.path.now);
+            self.path.min_rtt = Micros(draw.bits(17));
+            self.path.probe_timeout = Micros(draw.bits(19));
             self.path.packet_bytes = draw.bits(11);
         }
         let shift = draw.bits(6);
@@ -202,14 +152,14 @@ fn wide(draw: &mut Draw) -> u64 {
 }
 
 #[inline(always)]
-fn advice(draw: &mut Draw, now_us: u64) -> AdviceValue {
+fn advice(draw: &mut Draw, now: Instant) -> Advice {
     let shift = draw.bits(6);
     let bandwidth = if draw.rarely(4) { wide(draw) >> shift } else { draw.bits(28) as u64 };
-    AdviceValue {
-        bandwidth,
-        measured_at_us: now_us.saturating_sub(draw.bits(18) as u64),
-        min_rtt_us: if draw.rarely(3) { 0 } else { draw.bits(17) },
-        period_us: draw.bits(17),
+    Advice {
+        bandwidth: BytesPerSecond(bandwidth),
+        measured_at: Instant(now.0.saturating_sub(draw.bits(18) as u64)),
+        min_rtt: Micros(if draw.rarely(3) { 0 } else { draw.bits(17) }),
+        period: Micros(draw.bits(17)),
         flows: draw.bits(2),
         reserved: 0,
     }

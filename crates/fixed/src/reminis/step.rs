@@ -2,9 +2,9 @@
 
 use super::{Config, Exploration, Profile, Reminis};
 use crate::draw::{Digest, Draw};
-use crate::path::{AckEvent, SocketWindow};
+use crate::path::AckEvent;
 use crate::step::{Layout, Step, exports, mirror};
-use crate::{Micros, Q16};
+use crate::{Micros, Q16, Window};
 
 mirror! {
     /// What can be set, as a map holds it.
@@ -77,7 +77,7 @@ mirror! {
         /// What happened; nothing around the law.
         pub event: AckEvent,
         /// The window as the law left it; then as it is decided.
-        pub window: SocketWindow,
+        pub window: Window,
         /// What is set.
         pub settings: ReminisSettings,
         /// One of the three above.
@@ -93,7 +93,7 @@ impl Step for ReminisStep {
     const FIRST: Self = Self {
         state: Reminis::START,
         event: AckEvent::NONE,
-        window: SocketWindow::FIRST,
+        window: Window::FIRST,
         settings: ReminisSettings {
             target_us: 0,
             multiple: 0,
@@ -110,11 +110,11 @@ impl Step for ReminisStep {
     #[inline(always)]
     fn run(&mut self) {
         let ReminisStep { state, event, window, settings, kind, is_probing } = self;
-        window.change(|window| match *kind {
+        match *kind {
             BEFORE_LAW => state.before_law(window),
             AFTER_LAW => state.after_law(window),
             _ => state.on_ack(&settings.config(), &event.ack(), window, event.random),
-        });
+        }
         *is_probing = state.is_probing() as u32;
     }
 
@@ -138,8 +138,8 @@ impl Step for ReminisStep {
 
     #[inline(always)]
     fn digest(&self, digest: &mut Digest) {
-        digest.add(self.window.cwnd as u64);
-        digest.add(self.window.ssthresh as u64);
+        digest.add(self.window.cwnd.0 as u64);
+        digest.add(self.window.ssthresh.0 as u64);
         digest.add(self.state.mu().0 as u64);
         digest.add(self.state.zone() as u64);
         digest.add(self.state.target().0 as u64);

@@ -76,6 +76,7 @@ mod window;
 pub use settings::Config;
 
 use crate::number::product;
+use crate::step::mirror;
 use crate::{BytesPerSecond, Instant, Micros, Packets, Q16};
 use base_rtt::BaseRtt;
 use delivery::{Delivery, TICKS_PER_BASE_RTT};
@@ -101,25 +102,26 @@ pub(crate) const WINDOW_BITS: u32 = 16;
 /// Bits behind the point of a rate in packets a microsecond.
 const RATE_BITS: u32 = 32;
 
-/// What an acknowledgement tells.
-#[repr(C)]
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[cfg_attr(feature = "bytemuck", derive(bytemuck::Pod, bytemuck::Zeroable))]
-pub struct Event {
-    /// When it came.
-    pub now: Instant,
-    /// The RTT sample; zero for none.
-    pub rtt: Micros,
-    /// The smoothed RTT.
-    pub smoothed_rtt: Micros,
-    /// Packets delivered since the flow began, these included: rounds are counted by them. Wraps.
-    pub delivered: Packets,
-    /// The same when the newest of these packets left.
-    pub delivered_at_send: Packets,
-    /// What this acknowledgement delivers, in packets of full size.
-    pub acked: Packets,
-    /// Not zero: the application had nothing to send when the newest packet left.
-    pub app_limited: u32,
+mirror! {
+    /// What an acknowledgement tells.
+    #[derive(Default)]
+    #[cfg_attr(feature = "bytemuck", derive(bytemuck::Pod, bytemuck::Zeroable))]
+    pub struct Event as tide_event {
+        /// When it came.
+        pub now as now_us: Instant,
+        /// The RTT sample; zero for none.
+        pub rtt as rtt_us: Micros,
+        /// The smoothed RTT.
+        pub smoothed_rtt as smoothed_rtt_us: Micros,
+        /// Packets delivered since the flow began, these included: rounds are counted by them. Wraps.
+        pub delivered: Packets,
+        /// The same when the newest of these packets left.
+        pub delivered_at_send: Packets,
+        /// What this acknowledgement delivers, in packets of full size.
+        pub acked: Packets,
+        /// Not zero: the application had nothing to send when the newest packet left.
+        pub app_limited: u32,
+    }
 }
 
 /// What the sender may do.

@@ -5,7 +5,6 @@ use crate::draw::{Digest, Draw};
 use crate::path::AckEvent;
 use crate::step::{Layout, Step, exports, mirror};
 use crate::{Instant, Micros, Packets};
-use core::mem::offset_of;
 
 mirror! {
     /// What can be set, as a map holds it.
@@ -55,21 +54,6 @@ mirror! {
     }
 }
 
-/// The core's event, whose types have the units that C has in the names.
-const EVENT: Layout = Layout {
-    name: "tide_event",
-    size: size_of::<Event>(),
-    fields: &[
-        ("now_us", offset_of!(Event, now)),
-        ("rtt_us", offset_of!(Event, rtt)),
-        ("smoothed_rtt_us", offset_of!(Event, smoothed_rtt)),
-        ("delivered", offset_of!(Event, delivered)),
-        ("delivered_at_send", offset_of!(Event, delivered_at_send)),
-        ("acked", offset_of!(Event, acked)),
-        ("app_limited", offset_of!(Event, app_limited)),
-    ],
-};
-
 /// Ends a tick that is over before the acknowledgement; zero where none is.
 #[cfg_attr(target_arch = "bpf", unsafe(no_mangle))]
 pub extern "C" fn tide_end_tick(step: &mut TideStep) -> u32 {
@@ -111,7 +95,7 @@ impl Step for TideStep {
         cwnd: 0,
         reserved: 0,
     };
-    const LAYOUTS: &'static [Layout] = &[Self::LAYOUT, TideSettings::LAYOUT, EVENT];
+    const LAYOUTS: &'static [Layout] = &[Self::LAYOUT, TideSettings::LAYOUT, Event::LAYOUT];
 
     #[inline(always)]
     fn run(&mut self) {

@@ -61,13 +61,14 @@ prop_compose! {
             min_rtt: Micros(min_rtt),
             period: Micros(period),
             flows,
+            reserved: 0,
         }
     }
 }
 
 prop_compose! {
     fn path()(now in long_word(), min_rtt in word(), probe_timeout in word(), packet_bytes in word()) -> Path {
-        Path { now: Instant(now), min_rtt: Micros(min_rtt), probe_timeout: Micros(probe_timeout), packet_bytes }
+        Path { now: Instant(now), min_rtt: Micros(min_rtt), probe_timeout: Micros(probe_timeout), packet_bytes, reserved: 0 }
     }
 }
 

@@ -11,12 +11,13 @@ fn advice(millis: u64) -> Advice {
         min_rtt: Micros(20_000),
         period: Micros(50_000),
         flows: 1,
+        reserved: 0,
     }
 }
 
 fn path(millis: u64) -> Path {
     let now = Instant(millis * 1000);
-    Path { now, min_rtt: Micros(25_000), probe_timeout: Micros(60_000), packet_bytes: 1500 }
+    Path { now, min_rtt: Micros(25_000), probe_timeout: Micros(60_000), packet_bytes: 1500, reserved: 0 }
 }
 
 const OWN: Limits = Limits { pacing: BytesPerSecond(u64::MAX), cwnd: Packets(7) };

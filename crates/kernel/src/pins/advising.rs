@@ -4,7 +4,8 @@ use crate::error::KernelError;
 use crate::pins::Pins;
 use bytemuck::bytes_of;
 use cellcc_assist::Advice;
-use cellcc_fixed::assisted::step::AdviceValue;
+use cellcc_fixed::assisted::Advice as AdviceValue;
+use cellcc_fixed::{BytesPerSecond, Instant, Micros};
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
 use rustix::time::{ClockId, clock_gettime};
 use std::net::IpAddr;
@@ -41,12 +42,12 @@ pub(crate) fn key(peer: IpAddr) -> [u8; 16] {
 /// What the kernel's map has of advice that reached this machine just now.
 pub fn advice_now(advice: &Advice) -> AdviceValue {
     let micros = |span: cellcc_units::Span| span.as_nanos() / 1000;
-    let short = |span| u32::try_from(micros(span)).unwrap_or(u32::MAX);
+    let short = |span| Micros(u32::try_from(micros(span)).unwrap_or(u32::MAX));
     AdviceValue {
-        bandwidth: advice.bandwidth.as_bytes_per_sec(),
-        measured_at_us: monotonic_us().saturating_sub(micros(advice.age)),
-        min_rtt_us: short(advice.min_rtt.total()),
-        period_us: short(advice.period),
+        bandwidth: BytesPerSecond(advice.bandwidth.as_bytes_per_sec()),
+        measured_at: Instant(monotonic_us().saturating_sub(micros(advice.age))),
+        min_rtt: short(advice.min_rtt.total()),
+        period: short(advice.period),
         flows: advice.flows,
         reserved: 0,
     }

@@ -5,7 +5,8 @@ use super::cores;
 use crate::network::host_counters::{self, Counted};
 use crate::recording::sockets::{self, Listed};
 use crate::recording::verification::SocketName;
-use cellcc_fixed::path::{AckEvent, SocketWindow};
+use cellcc_fixed::Window;
+use cellcc_fixed::path::AckEvent;
 use cellcc_fixed::step::Layout;
 use libbpf_rs::HasSize;
 use libbpf_rs::btf::types::{MemberAttr, Struct};
@@ -14,8 +15,7 @@ use std::collections::BTreeSet;
 
 /// All that Rust has.
 fn layouts() -> Vec<Layout> {
-    let shared =
-        [AckEvent::LAYOUT, SocketWindow::LAYOUT, SocketName::LAYOUT, Listed::LAYOUT, Counted::LAYOUT];
+    let shared = [AckEvent::LAYOUT, Window::LAYOUT, SocketName::LAYOUT, Listed::LAYOUT, Counted::LAYOUT];
     shared.into_iter().chain(cores().into_iter().flat_map(|core| core.layouts.iter().copied())).collect()
 }
 
@@ -71,7 +71,7 @@ fn every_field_that_c_and_rust_share_is_at_one_offset() {
 fn swapped_fields_are_found() {
     let btf = Btf::from_raw("a scheme", Scheme::ALL[0].object()).expect("an object").expect("types");
     let c = btf.type_by_name::<Struct<'_>>("window").expect("a struct");
-    let swapped = Layout { fields: &[("ssthresh", 0), ("cwnd", 4)], ..SocketWindow::LAYOUT };
-    let _ = compare(&btf, &c, &SocketWindow::LAYOUT);
+    let swapped = Layout { fields: &[("ssthresh", 0), ("cwnd", 4)], ..Window::LAYOUT };
+    let _ = compare(&btf, &c, &Window::LAYOUT);
     assert!(std::panic::catch_unwind(|| compare(&btf, &c, &swapped)).is_err());
 }

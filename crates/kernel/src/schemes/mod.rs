@@ -9,7 +9,7 @@ pub use notation::Written;
 pub use settings::Settings;
 
 use crate::machine::Release;
-use cellcc_fixed::assisted::step::AdviceValue;
+use cellcc_fixed::assisted::Advice as AdviceValue;
 use cellcc_schemes::IN_KERNEL;
 use cellcc_schemes::in_kernel::{InKernel, KernelCore};
 use std::fmt::{self, Debug};

@@ -1,6 +1,7 @@
 //! Schemes with network assistance do what the advice says, and go on alone without.
 
 use crate::kernel::{Kernel, connect, ours};
+use cellcc_fixed::{BytesPerSecond, Instant, Micros};
 use cellcc_kernel::AdviceValue;
 use cellcc_kernel::{Scheme, Settings, Socket, Sockets};
 use rustix::time::{ClockId, clock_gettime};
@@ -22,10 +23,10 @@ fn now_us() -> u64 {
 /// Advice of this moment.
 pub(crate) fn advice() -> AdviceValue {
     AdviceValue {
-        bandwidth: BANDWIDTH,
-        measured_at_us: now_us(),
-        min_rtt_us: 10_000,
-        period_us: 50_000,
+        bandwidth: BytesPerSecond(BANDWIDTH),
+        measured_at: Instant(now_us()),
+        min_rtt: Micros(10_000),
+        period: Micros(50_000),
         flows: 1,
         reserved: 0,
     }

@@ -81,8 +81,8 @@ fn run(name: &str, held: Option<&Held>, load: Load) -> Transfer {
     let advise = || {
         let Some(held) = held else { return };
         let mut advice = AdviceValue::default();
-        (advice.bandwidth, advice.min_rtt_us, advice.period_us, advice.flows) = (ADVISED, 1_000, 50_000, 1);
-        advice.measured_at_us = transfer::monotonic_us();
+        (advice.bandwidth.0, advice.min_rtt.0, advice.period.0, advice.flows) = (ADVISED, 1_000, 50_000, 1);
+        advice.measured_at.0 = transfer::monotonic_us();
         held.advise(RECEIVER, &advice).expect("advised");
     };
     let (name, most) = if name == PACED { (BASELINE, Some(ADVISED)) } else { (name, None) };
