@@ -41,7 +41,7 @@ pub use flows::active_flows;
 pub use natcp_file::{FeedbackError, FeedbackFile, FeedbackPath, FeedbackProblem};
 pub use packet_time::PacketTime;
 pub use passive::{PassiveCounters, PassivePeriod, PassiveReader, PassiveRtt};
-pub use record::{AdviceRecord, Malformed};
+pub use record::AdviceRecord;
 pub use reports::{AssistedPath, ReportFault, ReportedFlow, Reports, UnseenReports, UserState};
 pub use settings::{AdviceRequest, AdviceRoute, NetAssist, Outage, ReportSource};
 pub use timetable::Timetable;

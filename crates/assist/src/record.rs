@@ -16,8 +16,8 @@
 //! | 60-63 | counts the cells the user has been in | |
 
 use crate::advice::AdviceClass;
+use bytes::{Buf, BufMut};
 use cellcc_units::{Bytes, Rate, Span, Time};
-use thiserror::Error;
 
 const VERSION: u8 = 1;
 const CLASS_MASK: u8 = 0b11;
@@ -69,26 +69,6 @@ pub struct AdviceRecord {
     pub cell_epoch: u32,
 }
 
-/// Why some bytes are no report.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-pub enum Malformed {
-    /// Too few or too many bytes.
-    #[error("a NetAssist record has 64 bytes, not {0}")]
-    Length(usize),
-    /// From a later, or no, NetAssist.
-    #[error("NetAssist record of version {0}; this program reads version 1")]
-    Version(u8),
-    /// The class is 3, or a flag is set that has no meaning.
-    #[error("NetAssist record with unknown flags {0:#010b}")]
-    Flags(u8),
-    /// The clock is past its range.
-    #[error("NetAssist record with a time of {0} us, beyond 584 years")]
-    Time(u64),
-    /// Nobody to share with, not even oneself.
-    #[error("NetAssist record with no active flow; there is at least the one it is about")]
-    NoFlows,
-}
-
 impl AdviceRecord {
     /// Bytes of a record on the wire.
     pub const SIZE: usize = 64;
@@ -116,68 +96,61 @@ impl AdviceRecord {
 
     /// The record on the wire.
     pub fn encode(&self) -> [u8; Self::SIZE] {
-        let mut writer = Writer { bytes: [0; Self::SIZE], at: 0 };
-        writer.put([VERSION, self.flags()]);
-        writer.put(as_u16(self.period.as_nanos() / NANOS_PER_MILLI).to_le_bytes());
-        writer.put(self.sequence.to_le_bytes());
-        writer.put((self.measured_until.as_nanos() / NANOS_PER_MICRO).to_le_bytes());
-        writer.put(self.user);
-        writer.put(kbit_per_sec(self.downlink).to_le_bytes());
-        writer.put(kbit_per_sec(self.uplink).to_le_bytes());
+        let mut bytes = [0; Self::SIZE];
+        let mut out = &mut bytes[..];
+        out.put_slice(&[VERSION, self.flags()]);
+        out.put_u16_le(as_u16(self.period.as_nanos() / NANOS_PER_MILLI));
+        out.put_u32_le(self.sequence);
+        out.put_u64_le(self.measured_until.as_nanos() / NANOS_PER_MICRO);
+        out.put_slice(&self.user);
+        out.put_u32_le(kbit_per_sec(self.downlink));
+        out.put_u32_le(kbit_per_sec(self.uplink));
         for part in [self.min_rtt_network, self.min_rtt_downlink, self.min_rtt_uplink] {
-            writer.put(as_u32(part.as_nanos() / NANOS_PER_MICRO).to_le_bytes());
+            out.put_u32_le(as_u32(part.as_nanos() / NANOS_PER_MICRO));
         }
-        writer.put(as_u32(self.backlog.get()).to_le_bytes());
-        writer.put(as_u16(self.valid_for.as_nanos() / NANOS_PER_MILLI).to_le_bytes());
-        writer.put(self.flows.max(1).to_le_bytes());
-        writer.put(self.cell_epoch.to_le_bytes());
-        writer.bytes
+        out.put_u32_le(as_u32(self.backlog.get()));
+        out.put_u16_le(as_u16(self.valid_for.as_nanos() / NANOS_PER_MILLI));
+        out.put_u16_le(self.flows.max(1));
+        out.put_u32_le(self.cell_epoch);
+        bytes
     }
 
-    /// Reads a record.
-    ///
-    /// # Errors
-    /// Whatever [`encode`](Self::encode) would not have written.
-    pub fn decode(bytes: &[u8]) -> Result<Self, Malformed> {
-        let bytes: &[u8; Self::SIZE] = bytes.try_into().map_err(|_| Malformed::Length(bytes.len()))?;
-        let mut reader = Reader { bytes, at: 0 };
-        let [version, flags] = reader.take();
-        if version != VERSION {
-            return Err(Malformed::Version(version));
+    /// Reads a record; `None` for what [`encode`](Self::encode) would not have written.
+    pub fn decode(bytes: &[u8]) -> Option<Self> {
+        let mut rest: &[u8] = Some(bytes).filter(|bytes| bytes.len() == Self::SIZE)?;
+        if rest.get_u8() != VERSION {
+            return None;
         }
+        let flags = rest.get_u8();
         let class = match flags & CLASS_MASK {
             0 => AdviceClass::Backlogged,
             1 => AdviceClass::Partial,
             2 => AdviceClass::Idle,
-            _ => return Err(Malformed::Flags(flags)),
+            _ => return None,
         };
         if flags & !(CLASS_MASK | HANDOVER | STALE | FIRST) != 0 {
-            return Err(Malformed::Flags(flags));
+            return None;
         }
-        let period = millis(reader.u16());
-        let sequence = reader.u32();
-        let micros = u64::from_le_bytes(reader.take());
-        let nanos = micros.checked_mul(NANOS_PER_MICRO).ok_or(Malformed::Time(micros))?;
         let record = Self {
             class,
             handover: flags & HANDOVER != 0,
             stale: flags & STALE != 0,
             first: flags & FIRST != 0,
-            period,
-            sequence,
-            measured_until: Time::from_nanos(nanos),
-            user: reader.take(),
-            downlink: reader.rate(),
-            uplink: reader.rate(),
-            min_rtt_network: reader.micros(),
-            min_rtt_downlink: reader.micros(),
-            min_rtt_uplink: reader.micros(),
-            backlog: Bytes::new(reader.u32().into()),
-            valid_for: millis(reader.u16()),
-            flows: reader.u16(),
-            cell_epoch: reader.u32(),
+            period: Span::from_millis(rest.get_u16_le().into()),
+            sequence: rest.get_u32_le(),
+            measured_until: Time::from_nanos(rest.get_u64_le().checked_mul(NANOS_PER_MICRO)?),
+            user: rest.get_u128().to_be_bytes(),
+            downlink: rate(rest.get_u32_le()),
+            uplink: rate(rest.get_u32_le()),
+            min_rtt_network: Span::from_micros(rest.get_u32_le().into()),
+            min_rtt_downlink: Span::from_micros(rest.get_u32_le().into()),
+            min_rtt_uplink: Span::from_micros(rest.get_u32_le().into()),
+            backlog: Bytes::new(rest.get_u32_le().into()),
+            valid_for: Span::from_millis(rest.get_u16_le().into()),
+            flows: rest.get_u16_le(),
+            cell_epoch: rest.get_u32_le(),
         };
-        if record.flows == 0 { Err(Malformed::NoFlows) } else { Ok(record) }
+        Some(record).filter(|record| record.flows > 0)
     }
 
     fn flags(&self) -> u8 {
@@ -205,50 +178,8 @@ fn kbit_per_sec(rate: Rate) -> u32 {
     as_u32(kbit.max(u64::from(!rate.is_zero())))
 }
 
-fn millis(count: u16) -> Span {
-    Span::from_millis(count.into())
-}
-
-struct Writer {
-    bytes: [u8; AdviceRecord::SIZE],
-    at: usize,
-}
-
-impl Writer {
-    fn put<const N: usize>(&mut self, field: [u8; N]) {
-        self.bytes[self.at..self.at + N].copy_from_slice(&field);
-        self.at += N;
-    }
-}
-
-struct Reader<'a> {
-    bytes: &'a [u8; AdviceRecord::SIZE],
-    at: usize,
-}
-
-impl Reader<'_> {
-    fn take<const N: usize>(&mut self) -> [u8; N] {
-        let mut field = [0; N];
-        field.copy_from_slice(&self.bytes[self.at..self.at + N]);
-        self.at += N;
-        field
-    }
-
-    fn u16(&mut self) -> u16 {
-        u16::from_le_bytes(self.take())
-    }
-
-    fn u32(&mut self) -> u32 {
-        u32::from_le_bytes(self.take())
-    }
-
-    fn rate(&mut self) -> Rate {
-        Rate::from_bytes_per_sec(u64::from(self.u32()) * BYTES_PER_SEC_PER_KBIT)
-    }
-
-    fn micros(&mut self) -> Span {
-        Span::from_micros(self.u32().into())
-    }
+fn rate(kbit_per_sec: u32) -> Rate {
+    Rate::from_bytes_per_sec(u64::from(kbit_per_sec) * BYTES_PER_SEC_PER_KBIT)
 }
 
 #[cfg(test)]
@@ -281,23 +212,23 @@ mod tests {
         assert_eq!(bytes[48..52], 250u32.to_le_bytes());
         assert_eq!(bytes[52..56], 4_500u32.to_le_bytes());
         assert_eq!(bytes[56..], [150, 0, 2, 0, 3, 0, 0, 0]);
-        assert_eq!(AdviceRecord::decode(&bytes), Ok(example()));
+        assert_eq!(AdviceRecord::decode(&bytes), Some(example()));
     }
 
     #[test]
-    fn what_is_not_a_record_is_refused_with_the_reason() {
+    fn what_is_not_a_record_is_refused() {
         let with = |at: usize, byte: u8| {
             let mut bytes = example().encode();
             bytes[at] = byte;
             AdviceRecord::decode(&bytes)
         };
-        assert_eq!(AdviceRecord::decode(&[1; 63]), Err(Malformed::Length(63)));
-        assert_eq!(AdviceRecord::decode(&[1; 65]), Err(Malformed::Length(65)));
-        assert_eq!(with(0, 2), Err(Malformed::Version(2)));
-        assert_eq!(with(1, 3), Err(Malformed::Flags(3)));
-        assert_eq!(with(1, 0x80), Err(Malformed::Flags(0x80)));
-        assert!(matches!(with(15, 0xff), Err(Malformed::Time(_))));
-        assert_eq!(with(58, 0), Err(Malformed::NoFlows));
+        assert_eq!(AdviceRecord::decode(&[1; 63]), None);
+        assert_eq!(AdviceRecord::decode(&[1; 65]), None);
+        assert_eq!(with(0, 2), None);
+        assert_eq!(with(1, 3), None);
+        assert_eq!(with(1, 0x80), None);
+        assert_eq!(with(15, 0xff), None);
+        assert_eq!(with(58, 0), None);
     }
 
     #[test]
@@ -348,7 +279,7 @@ mod tests {
         fn nearly_right_bytes_do_not_either(mut bytes in prop::collection::vec(any::<u8>(), 64..65), flags in 0u8..32) {
             bytes[0] = 1;
             bytes[1] = flags;
-            if let Ok(record) = AdviceRecord::decode(&bytes) {
+            if let Some(record) = AdviceRecord::decode(&bytes) {
                 prop_assert_eq!(&record.encode()[..], &bytes[..]);
             }
         }

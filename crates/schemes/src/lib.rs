@@ -40,7 +40,7 @@ pub use bbr::{BandwidthSource, Bbr, Config as BbrConfig, MaxFilter, Phase as Bbr
 pub use fixed_rate::FixedRate;
 pub use fixed_window::FixedWindow;
 pub use loss_based::LossBased;
-pub use rbbr::{Estimation, RateFeedback, RateSignal, WireError as RbbrWireError};
+pub use rbbr::{Estimation, RateFeedback, RateSignal};
 
 /// The schemes that come with cellcc, in the order in which they are listed.
 pub fn registry() -> Registry {

@@ -207,7 +207,7 @@ impl<'a> Brought<'a> {
             return;
         }
         let arrived_at = Instant::now();
-        let (Ok(record), Some(site)) =
+        let (Some(record), Some(site)) =
             (AdviceRecord::decode(&message.payload), subject::site_of(&message.subject))
         else {
             return self.conversation.unusable();

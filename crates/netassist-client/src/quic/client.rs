@@ -146,8 +146,8 @@ fn on_datagram(conversation: &Conversation, datagram: &[u8], keys: &Keys) {
     let keys = lock(keys);
     for bytes in records {
         match AdviceRecord::decode(bytes) {
-            Ok(record) => conversation.on_record(&record, arrived_at, &keys),
-            Err(_) => conversation.unusable(),
+            Some(record) => conversation.on_record(&record, arrived_at, &keys),
+            None => conversation.unusable(),
         }
     }
 }

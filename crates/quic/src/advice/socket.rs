@@ -131,7 +131,7 @@ impl DatagramCounts {
             return;
         }
         for bytes in records {
-            let Ok(record) = AdviceRecord::decode(bytes) else {
+            let Some(record) = AdviceRecord::decode(bytes) else {
                 self.malformed += 1;
                 continue;
             };

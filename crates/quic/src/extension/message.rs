@@ -116,15 +116,9 @@ pub enum MessageError {
     /// A kind of message from a later version.
     #[error("{0} is no kind of message of version {VERSION}")]
     UnknownKind(u64),
-    /// It ends early.
-    #[error("the datagram ends within its {0}")]
-    Truncated(&'static str),
-    /// It goes on after its end.
-    #[error("{0} bytes follow the message")]
-    TrailingBytes(usize),
-    /// A number or a text that its field does not hold.
-    #[error("the {0} is out of range")]
-    OutOfRange(&'static str),
+    /// It ends early or goes on after its end, or a field holds what it may not.
+    #[error("the message has no meaning")]
+    Malformed,
 }
 
 impl Message {
@@ -167,49 +161,49 @@ impl Message {
     pub fn decode(datagram: &[u8]) -> Result<Self, MessageError> {
         let Some((&CONTEXT, mut rest)) = datagram.split_first() else { return Err(MessageError::NotOurs) };
         let rest = &mut rest;
-        let kind = take(rest, "kind")?;
+        let kind = take(rest)?;
         if !(OFFER..=SIGNAL).contains(&kind) {
             return Err(MessageError::UnknownKind(kind));
         }
-        let flow = take_u32(rest, "flow")?;
+        let flow = take_u32(rest)?;
         let body = match kind {
             OFFER => offer(rest)?,
             ANSWER => answer(rest)?,
             FEEDBACK => Body::Feedback(scheme_message(rest)?),
             _ => Body::Signal(scheme_message(rest)?),
         };
-        if rest.is_empty() { Ok(Self { flow, body }) } else { Err(MessageError::TrailingBytes(rest.len())) }
+        if rest.is_empty() { Ok(Self { flow, body }) } else { Err(MessageError::Malformed) }
     }
 }
 
 fn offer(rest: &mut &[u8]) -> Result<Body, MessageError> {
-    let count = usize::from(rest.try_get_u8().map_err(|_| MessageError::Truncated("versions"))?);
+    let count = usize::from(rest.try_get_u8().map_err(|_| MessageError::Malformed)?);
     if !(1..=MAX_VERSIONS).contains(&count) {
-        return Err(MessageError::OutOfRange("count of versions"));
+        return Err(MessageError::Malformed);
     }
-    let (versions, scheme) = rest.split_at_checked(count).ok_or(MessageError::Truncated("versions"))?;
+    let (versions, scheme) = rest.split_at_checked(count).ok_or(MessageError::Malformed)?;
     *rest = &[];
     if scheme.len() > MAX_SCHEME_TEXT {
-        return Err(MessageError::OutOfRange("length of the scheme"));
+        return Err(MessageError::Malformed);
     }
-    let scheme = std::str::from_utf8(scheme).map_err(|_| MessageError::OutOfRange("text of the scheme"))?;
+    let scheme = std::str::from_utf8(scheme).map_err(|_| MessageError::Malformed)?;
     Ok(Body::Offer { versions: versions.to_vec(), scheme: scheme.into() })
 }
 
 /// The rest of the datagram, which is the scheme's.
 fn scheme_message<const CAPACITY: usize>(rest: &mut &[u8]) -> Result<SchemeMessage<CAPACITY>, MessageError> {
     let bytes = std::mem::take(rest);
-    SchemeMessage::new(bytes).ok_or(MessageError::OutOfRange("length of the scheme's message"))
+    SchemeMessage::new(bytes).ok_or(MessageError::Malformed)
 }
 
 fn answer(rest: &mut &[u8]) -> Result<Body, MessageError> {
-    let version = take(rest, "version")?;
-    let version = u8::try_from(version).map_err(|_| MessageError::OutOfRange("version"))?;
-    match (version, take_u32(rest, "reason")?) {
-        (0, 0) => Err(MessageError::OutOfRange("reason")),
+    let version = take(rest)?;
+    let version = u8::try_from(version).map_err(|_| MessageError::Malformed)?;
+    match (version, take_u32(rest)?) {
+        (0, 0) => Err(MessageError::Malformed),
         (0, reason) => Ok(Body::Answer(Err(Refusal::of(reason)))),
         (version, 0) => Ok(Body::Answer(Ok(version))),
-        _ => Err(MessageError::OutOfRange("reason")),
+        _ => Err(MessageError::Malformed),
     }
 }
 
@@ -218,12 +212,12 @@ fn put(bytes: &mut Vec<u8>, value: u64) {
     VarInt::from_u64(value).unwrap_or(VarInt::MAX).encode(bytes);
 }
 
-fn take(rest: &mut &[u8], field: &'static str) -> Result<u64, MessageError> {
-    VarInt::decode(rest).map(VarInt::into_inner).map_err(|_| MessageError::Truncated(field))
+fn take(rest: &mut &[u8]) -> Result<u64, MessageError> {
+    VarInt::decode(rest).map(VarInt::into_inner).map_err(|_| MessageError::Malformed)
 }
 
-fn take_u32(rest: &mut &[u8], field: &'static str) -> Result<u32, MessageError> {
-    u32::try_from(take(rest, field)?).map_err(|_| MessageError::OutOfRange(field))
+fn take_u32(rest: &mut &[u8]) -> Result<u32, MessageError> {
+    u32::try_from(take(rest)?).map_err(|_| MessageError::Malformed)
 }
 
 #[cfg(test)]
@@ -273,9 +267,9 @@ mod tests {
     fn what_is_not_for_us_is_told_from_what_is_broken() {
         assert_eq!(Message::decode(&[]), Err(MessageError::NotOurs));
         assert_eq!(Message::decode(&[0x00, 1, 2]), Err(MessageError::NotOurs));
-        assert_eq!(Message::decode(&[CONTEXT]), Err(MessageError::Truncated("kind")));
+        assert_eq!(Message::decode(&[CONTEXT]), Err(MessageError::Malformed));
         assert_eq!(Message::decode(&[CONTEXT, 9, 200, 1]), Err(MessageError::UnknownKind(9)));
-        assert_eq!(Message::decode(&[CONTEXT, 1, 0, 0]), Err(MessageError::OutOfRange("count of versions")));
+        assert_eq!(Message::decode(&[CONTEXT, 1, 0, 0]), Err(MessageError::Malformed));
     }
 
     #[test]
@@ -286,7 +280,7 @@ mod tests {
                 datagram.resize(3 + length, 7);
                 Message::decode(&datagram)
             };
-            let refused = Err(MessageError::OutOfRange("length of the scheme's message"));
+            let refused = Err(MessageError::Malformed);
             assert_eq!((decode(0), decode(capacity + 1)), (refused.clone(), refused));
             assert!(decode(1).is_ok() && decode(capacity).is_ok());
         }
@@ -298,10 +292,7 @@ mod tests {
             Message { flow: 0, body: Body::Offer { versions: vec![1], scheme: "x".repeat(length) } }.encode()
         };
         assert!(Message::decode(&offer(MAX_SCHEME_TEXT)).is_ok());
-        assert_eq!(
-            Message::decode(&offer(MAX_SCHEME_TEXT + 1)),
-            Err(MessageError::OutOfRange("length of the scheme"))
-        );
+        assert_eq!(Message::decode(&offer(MAX_SCHEME_TEXT + 1)), Err(MessageError::Malformed));
     }
 
     proptest! {
@@ -326,7 +317,7 @@ mod tests {
         ) {
             let mut bytes = message.encode();
             bytes.extend(std::iter::repeat_n(0, extra));
-            prop_assert_eq!(Message::decode(&bytes), Err(MessageError::TrailingBytes(extra)));
+            prop_assert_eq!(Message::decode(&bytes), Err(MessageError::Malformed));
         }
 
         #[test]

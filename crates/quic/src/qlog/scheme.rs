@@ -105,7 +105,7 @@ impl SchemeLog {
 
 /// RBBR's signal by its fields, any other as bytes.
 fn signal_data(signal: Signal) -> Value {
-    let Ok(RateSignal { estimation, epoch }) = RateSignal::decode(&signal) else {
+    let Some(RateSignal { estimation, epoch }) = RateSignal::decode(&signal) else {
         let bytes = signal.as_bytes();
         let data: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
         return json!({ "raw": { "length": bytes.len(), "data": data } });

@@ -49,7 +49,7 @@ mod settings;
 mod wire;
 
 pub(super) use scheme::scheme;
-pub use wire::{Estimation, RateFeedback, RateSignal, WireError};
+pub use wire::{Estimation, RateFeedback, RateSignal};
 
 use super::bbr::{Bbr, Config, Phase};
 use announce::Announcer;
@@ -142,8 +142,8 @@ impl Controller for Rbbr {
 
     fn on_feedback(&mut self, now: Time, feedback: &Feedback, sent: Bytes) -> Verdict {
         match RateFeedback::decode(feedback) {
-            Ok(feedback) => self.bbr.bandwidth_mut().on_feedback(now, &feedback, sent),
-            Err(_) => Verdict::Malformed,
+            Some(feedback) => self.bbr.bandwidth_mut().on_feedback(now, &feedback, sent),
+            None => Verdict::Malformed,
         }
     }
 

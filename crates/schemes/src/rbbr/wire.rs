@@ -11,7 +11,6 @@
 
 use cellcc_control::{Feedback, SchemeMessage, Signal};
 use cellcc_units::{Bytes, Rate, Span};
-use thiserror::Error;
 
 /// From the range of frame types that nobody has registered.
 const RATE_FEEDBACK: u64 = 0x5bb4;
@@ -64,49 +63,6 @@ pub enum Estimation {
     Suspend,
 }
 
-/// Why bytes are no message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-pub enum WireError {
-    /// They end within a message.
-    #[error("the RBBR message ends after {length} bytes, within its {field}")]
-    Truncated {
-        /// How many bytes there were.
-        length: usize,
-        /// The field that is cut short or missing.
-        field: &'static str,
-    },
-    /// They go on after the message.
-    #[error("{count} bytes follow the RBBR message")]
-    TrailingBytes {
-        /// How many.
-        count: usize,
-    },
-    /// Another type of frame, or one that is not in its shortest form (RFC 9000, section 12.4).
-    #[error("{found:#x} is not {expected:#x}, the type of this RBBR message, in its shortest form")]
-    UnknownType {
-        /// The type found.
-        found: u64,
-        /// The type of the message.
-        expected: u64,
-    },
-    /// A flag that has no meaning, or two that exclude each other.
-    #[error("the flags {found:#04x} have no meaning in an RBBR message of type {kind:#x}")]
-    BadFlags {
-        /// The type of the message.
-        kind: u64,
-        /// The flags found.
-        found: u8,
-    },
-    /// A number that its field does not hold.
-    #[error("{found} is too large for the {field} of an RBBR message")]
-    OutOfRange {
-        /// The number found.
-        found: u64,
-        /// The field.
-        field: &'static str,
-    },
-}
-
 impl RateFeedback {
     /// The message as bytes.
     pub fn encode(&self) -> Feedback {
@@ -127,27 +83,20 @@ impl RateFeedback {
         writer.message()
     }
 
-    /// Reads a message.
-    ///
-    /// # Errors
-    /// Bytes that end early or late, another type, flags or numbers without meaning.
-    pub fn decode(message: &Feedback) -> Result<Self, WireError> {
-        let mut reader = Reader::new(message.as_bytes());
+    /// Reads a message; `None` for bytes that end early or late, another type, flags or numbers without meaning.
+    pub fn decode(message: &Feedback) -> Option<Self> {
+        let mut reader = Reader(message.as_bytes());
         let flags = reader.begin(RATE_FEEDBACK, HAS_RATE | FROZEN | HAS_BURST)?;
         let has = |flag| flags & flag != 0;
         let feedback = Self {
-            sequence: reader.integer("sequence")?,
-            interval: {
-                let found = reader.integer("interval")?;
-                let nanos = found.checked_mul(NANOS_PER_MICRO);
-                Span::from_nanos(nanos.ok_or(WireError::OutOfRange { found, field: "interval" })?)
-            },
-            received: Bytes::new(reader.integer("bytes received")?),
-            rate: if has(HAS_RATE) { Some(Rate::from_bytes_per_sec(reader.integer("rate")?)) } else { None },
+            sequence: reader.integer()?,
+            interval: Span::from_nanos(reader.integer()?.checked_mul(NANOS_PER_MICRO)?),
+            received: Bytes::new(reader.integer()?),
+            rate: if has(HAS_RATE) { Some(Rate::from_bytes_per_sec(reader.integer()?)) } else { None },
             frozen: has(FROZEN),
-            burst: if has(HAS_BURST) { Bytes::new(reader.integer("burst")?) } else { Bytes::ZERO },
+            burst: if has(HAS_BURST) { Bytes::new(reader.integer()?) } else { Bytes::ZERO },
         };
-        reader.end().map(|()| feedback)
+        reader.0.is_empty().then_some(feedback)
     }
 }
 
@@ -164,21 +113,17 @@ impl RateSignal {
         writer.message()
     }
 
-    /// Reads a message.
-    ///
-    /// # Errors
-    /// Bytes that end early or late, another type, flags or numbers without meaning.
-    pub fn decode(message: &Signal) -> Result<Self, WireError> {
-        let mut reader = Reader::new(message.as_bytes());
+    /// Reads a message; `None` as for [`RateFeedback::decode`].
+    pub fn decode(message: &Signal) -> Option<Self> {
+        let mut reader = Reader(message.as_bytes());
         let estimation = match reader.begin(RATE_SIGNAL, SUSPEND | RAISE_ONLY)? {
             0 => Estimation::Run,
             SUSPEND => Estimation::Suspend,
             RAISE_ONLY => Estimation::RaiseOnly,
-            found => return Err(WireError::BadFlags { kind: RATE_SIGNAL, found }),
+            _ => return None,
         };
-        let found = reader.integer("epoch")?;
-        let epoch = u32::try_from(found).map_err(|_| WireError::OutOfRange { found, field: "epoch" })?;
-        reader.end().map(|()| Self { estimation, epoch })
+        let epoch = u32::try_from(reader.integer()?).ok()?;
+        reader.0.is_empty().then_some(Self { estimation, epoch })
     }
 }
 
@@ -225,49 +170,32 @@ impl<const CAPACITY: usize> Writer<CAPACITY> {
 }
 
 /// A message being read. The reader of a QUIC library would be a dependency of all schemes, for these integers.
-struct Reader<'a> {
-    length: usize,
-    rest: &'a [u8],
-}
+struct Reader<'a>(&'a [u8]);
 
-impl<'a> Reader<'a> {
-    fn new(bytes: &'a [u8]) -> Self {
-        Self { length: bytes.len(), rest: bytes }
-    }
-
-    /// The type, which has to be `kind`; gives the flags.
-    fn begin(&mut self, kind: u64, known_flags: u8) -> Result<u8, WireError> {
-        let found = self.integer("type")?;
-        if found != kind || self.length - self.rest.len() != integer_size(kind) {
-            return Err(WireError::UnknownType { found, expected: kind });
+impl Reader<'_> {
+    /// The type, which has to be `kind` in its shortest form (RFC 9000, section 12.4); gives the flags.
+    fn begin(&mut self, kind: u64, known_flags: u8) -> Option<u8> {
+        let before = self.0.len();
+        if self.integer()? != kind || before - self.0.len() != integer_size(kind) {
+            return None;
         }
-        let found = self.byte("flags")?;
-        if found & !known_flags == 0 { Ok(found) } else { Err(WireError::BadFlags { kind, found }) }
+        let [flags] = self.take()?;
+        (flags & !known_flags == 0).then_some(flags)
     }
 
-    fn end(&self) -> Result<(), WireError> {
-        let count = self.rest.len();
-        if count == 0 { Ok(()) } else { Err(WireError::TrailingBytes { count }) }
+    fn take<const SIZE: usize>(&mut self) -> Option<[u8; SIZE]> {
+        let (taken, rest) = self.0.split_first_chunk()?;
+        self.0 = rest;
+        Some(*taken)
     }
 
-    fn take<const SIZE: usize>(&mut self, field: &'static str) -> Result<[u8; SIZE], WireError> {
-        let truncated = WireError::Truncated { length: self.length, field };
-        let (taken, rest) = self.rest.split_first_chunk().ok_or(truncated)?;
-        self.rest = rest;
-        Ok(*taken)
-    }
-
-    fn byte(&mut self, field: &'static str) -> Result<u8, WireError> {
-        self.take(field).map(|[byte]| byte)
-    }
-
-    fn integer(&mut self, field: &'static str) -> Result<u64, WireError> {
+    fn integer(&mut self) -> Option<u64> {
         // The two highest bits of the first byte are the logarithm of the size.
-        match self.rest.first().map_or(0, |first| first >> 6) {
-            0 => self.byte(field).map(u64::from),
-            1 => self.take(field).map(|bytes| (u16::from_be_bytes(bytes) & (u16::MAX >> 2)).into()),
-            2 => self.take(field).map(|bytes| (u32::from_be_bytes(bytes) & (u32::MAX >> 2)).into()),
-            _ => self.take(field).map(|bytes| u64::from_be_bytes(bytes) & LARGEST),
+        match self.0.first()? >> 6 {
+            0 => self.take().map(|[byte]| byte.into()),
+            1 => self.take().map(|bytes| (u16::from_be_bytes(bytes) & (u16::MAX >> 2)).into()),
+            2 => self.take().map(|bytes| (u32::from_be_bytes(bytes) & (u32::MAX >> 2)).into()),
+            _ => self.take().map(|bytes| u64::from_be_bytes(bytes) & LARGEST),
         }
     }
 }
@@ -343,43 +271,44 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_meaning_is_refused_with_the_reason() {
-        let message = |bytes: &[u8]| Feedback::new(bytes).expect("not empty");
-        let refused = |bytes: &[u8]| RateFeedback::decode(&message(bytes)).expect_err("refused").to_string();
-        assert!(refused(&[0x80]).contains("after 1 bytes, within its type"));
-        assert!(refused(&[0x02]).starts_with("0x2 is not 0x5bb4"));
-        // 0x5bb4 in eight bytes.
-        assert!(refused(&[0xc0, 0, 0, 0, 0, 0, 0x5b, 0xb4, 0, 0, 0, 0]).contains("in its shortest form"));
-        assert!(refused(&[0x80, 0, 0x5b, 0xb4]).contains("within its flags"));
-        assert!(refused(&[0x80, 0, 0x5b, 0xb4, 8]).starts_with("the flags 0x08"));
-        assert!(refused(&[0x80, 0, 0x5b, 0xb4, 1, 0x40]).contains("within its sequence"));
-        assert!(refused(&[0x80, 0, 0x5b, 0xb4, 0, 1, 1, 1, 9, 9]).starts_with("2 bytes follow"));
-        let refused = |bytes: &[u8]| {
-            let message = Signal::new(bytes).expect("not empty");
-            RateSignal::decode(&message).expect_err("refused").to_string()
-        };
-        assert!(refused(&[0x80, 0, 0x5b, 0xb4, 0, 1]).starts_with("0x5bb4 is not 0x5bb5"));
-        assert!(refused(&[0x80, 0, 0x5b, 0xb5, 3]).starts_with("the flags 0x03"));
-        let too_late = [0x80, 0, 0x5b, 0xb5, 0, 0xc0, 0, 0, 1, 0, 0, 0, 0];
-        assert!(refused(&too_late).contains("is too large for the epoch"));
+    fn what_has_no_meaning_is_refused() {
+        for bytes in [
+            // Cut short within the type, the flags, the sequence.
+            &[0x80][..],
+            &[0x80, 0, 0x5b, 0xb4],
+            &[0x80, 0, 0x5b, 0xb4, 1, 0x40],
+            // Another type; 0x5bb4 in eight bytes; an unknown flag; two bytes behind the message.
+            &[0x02],
+            &[0xc0, 0, 0, 0, 0, 0, 0x5b, 0xb4, 0, 0, 0, 0],
+            &[0x80, 0, 0x5b, 0xb4, 8],
+            &[0x80, 0, 0x5b, 0xb4, 0, 1, 1, 1, 9, 9],
+        ] {
+            assert_eq!(RateFeedback::decode(&Feedback::new(bytes).expect("not empty")), None, "{bytes:?}");
+        }
+        for bytes in [
+            // Another type; two flags that exclude each other; an epoch above 32 bits.
+            &[0x80, 0, 0x5b, 0xb4, 0, 1][..],
+            &[0x80, 0, 0x5b, 0xb5, 3],
+            &[0x80, 0, 0x5b, 0xb5, 0, 0xc0, 0, 0, 1, 0, 0, 0, 0],
+        ] {
+            assert_eq!(RateSignal::decode(&Signal::new(bytes).expect("not empty")), None, "{bytes:?}");
+        }
     }
 
     proptest! {
         #[test]
         fn what_is_written_reads_back(feedback in feedback(), signal in signal()) {
-            prop_assert_eq!(RateFeedback::decode(&feedback.encode()), Ok(feedback));
-            prop_assert_eq!(RateSignal::decode(&signal.encode()), Ok(signal));
+            prop_assert_eq!(RateFeedback::decode(&feedback.encode()), Some(feedback));
+            prop_assert_eq!(RateSignal::decode(&signal.encode()), Some(signal));
         }
 
         #[test]
         fn a_message_cut_short_is_refused(feedback in feedback(), signal in signal(), at in any::<prop::sample::Index>()) {
             let keep = |bytes: &[u8]| 1 + at.index(bytes.len() - 1);
             let message = feedback.encode();
-            let error = RateFeedback::decode(&cut(message, keep(message.as_bytes())));
-            prop_assert!(matches!(error, Err(WireError::Truncated { .. })), "{error:?}");
+            prop_assert_eq!(RateFeedback::decode(&cut(message, keep(message.as_bytes()))), None);
             let message = signal.encode();
-            let error = RateSignal::decode(&cut(message, keep(message.as_bytes())));
-            prop_assert!(matches!(error, Err(WireError::Truncated { .. })), "{error:?}");
+            prop_assert_eq!(RateSignal::decode(&cut(message, keep(message.as_bytes()))), None);
         }
 
         #[test]
@@ -388,11 +317,11 @@ mod tests {
             bytes in prop::collection::vec(any::<u8>(), 1..43),
         ) {
             let bytes = [kind, bytes].concat();
-            if let Some(Ok(feedback)) = Feedback::new(&bytes).map(|message| RateFeedback::decode(&message)) {
-                prop_assert_eq!(RateFeedback::decode(&feedback.encode()), Ok(feedback));
+            if let Some(feedback) = Feedback::new(&bytes).and_then(|message| RateFeedback::decode(&message)) {
+                prop_assert_eq!(RateFeedback::decode(&feedback.encode()), Some(feedback));
             }
-            if let Some(Ok(signal)) = Signal::new(&bytes).map(|message| RateSignal::decode(&message)) {
-                prop_assert_eq!(RateSignal::decode(&signal.encode()), Ok(signal));
+            if let Some(signal) = Signal::new(&bytes).and_then(|message| RateSignal::decode(&message)) {
+                prop_assert_eq!(RateSignal::decode(&signal.encode()), Some(signal));
             }
         }
     }
