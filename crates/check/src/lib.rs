@@ -19,7 +19,8 @@
 //! ```
 //!
 //! A controller is `Arc<dyn ControllerFactory + Send + Sync>` of noq-proto 1.4; that of another minor version is another type.
-//! Run the tests with `--release`: unoptimised, noq takes ten times as long.
+//! Run the tests with `--release`, or with `opt-level = 1` under `[profile.dev.package."*"]`: all cases then take half a minute of
+//! a processor. Unoptimised, noq takes ten times as long; [`Suite::quick`] is for that.
 //!
 //! | to find | look in |
 //! |---|---|

@@ -38,7 +38,7 @@ impl Suite {
         }
     }
 
-    /// Of those a choice for every build: a minute of a processor where nothing is optimised, of which all of them take several.
+    /// Of those a choice for every build, which takes a third of the time.
     pub fn quick() -> Self {
         let mut suite = Self::network();
         suite.cases.retain(|case| case.quick);
