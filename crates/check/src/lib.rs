@@ -1,5 +1,5 @@
-//! Tests for a congestion controller with noq's interface: noq 1.4 runs it over emulated links in virtual time, and cases of
-//! drafts and RFCs judge what a network can see of it.
+//! Tests for a congestion controller with noq's interface: noq 1.4 runs it over emulated links in virtual time, and the cases of
+//! `cellcc check` judge what a network can see of it.
 //!
 //! ```no_run
 //! use std::sync::Arc;
@@ -19,24 +19,24 @@
 //! ```
 //!
 //! A controller is `Arc<dyn ControllerFactory + Send + Sync>` of noq-proto 1.4; that of another minor version is another type.
-//! Run the tests with `--release`: unoptimised, noq takes ten times as long.
+//! Run the tests with `--release`, or with `opt-level = 1` under `[profile.dev.package."*"]`: all cases then take half a minute of
+//! a processor. Unoptimised, noq takes ten times as long; [`Suite::quick`] is for that.
 //!
 //! | to find | look in |
 //! |---|---|
 //! | all cases, and those of one test | [`Suite`] |
 //! | what came out | [`Report`] |
 //! | a link of your own | [`link`] |
-//! | the cases: a Scenario and conditions each | the folder `cases` of this package |
+//! | the cases: a Scenario and conditions each | the folder `cases` of the package `cellcc-claims` |
 
-mod case;
-mod junit;
 mod link;
 mod report;
 mod subject;
 mod suite;
 
+pub use cellcc_claims::cases::{Finding, Ruling};
 pub use link::{Link, Measured, link};
-pub use report::{Outcome, Report, Verdict};
+pub use report::Report;
 pub use suite::Suite;
 
 /// What makes the controllers under test.

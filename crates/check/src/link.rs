@@ -1,8 +1,8 @@
 //! A link of one's own.
 
 use crate::Factory;
-use crate::subject::{self, SUBJECT};
-use cellcc_experiment::{PlanFile, Record};
+use crate::subject::{self, SUBJECT, VERSION};
+use cellcc_experiment::{Plan, PlanFile, Record};
 use cellcc_units::{Rate, Span, Time};
 
 /// A path with one flow. What is written wrong is an error of [`run`](Self::run).
@@ -73,7 +73,11 @@ impl Link {
             return Err(refused);
         }
         self.file.schemes = vec![format!("{SUBJECT}:{}", self.source)];
-        subject::run(&self.file, factory).map(Measured).map_err(|ended| ended.to_string())
+        let driver = subject::driver(factory);
+        let plan = Plan::new(&self.file, &driver, VERSION).map_err(|error| error.to_string())?;
+        let run = plan.runs.iter().find(|run| !run.scenario.flows.is_empty());
+        let scenario = &run.ok_or("it has no flow")?.scenario;
+        subject::run(&driver, scenario).map(Measured)
     }
 }
 

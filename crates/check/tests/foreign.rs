@@ -1,6 +1,6 @@
 //! What users write: their controllers in the suite, sound ones and such with a fault.
 
-use cellcc_check::{Factory, Outcome, Suite, link};
+use cellcc_check::{Factory, Report, Ruling, Suite, link};
 use noq_proto::RttEstimator;
 use noq_proto::congestion::{Controller, ControllerFactory, ControllerMetrics, CubicConfig};
 use std::any::Any;
@@ -90,19 +90,37 @@ fn cubic() -> Factory {
     Arc::new(CubicConfig::default())
 }
 
-/// How the one case ended.
-fn outcome(case: &str, factory: Factory) -> Outcome {
-    let report = Suite::network().only(case).run("mine", factory);
-    assert_eq!(report.verdicts().len(), 1);
-    report.outcome(case).expect("the case was run").clone()
+/// The cases of which a condition has this verdict.
+fn cases(report: &Report, wanted: Ruling) -> Vec<&str> {
+    let mut cases: Vec<&str> = report.findings().iter().map(|finding| finding.case.as_str()).collect();
+    cases.dedup();
+    cases.retain(|case| report.ruling(case) == Some(wanted));
+    cases
+}
+
+/// What is said of one case, and its verdict.
+fn judged(case: &str, factory: Factory) -> (String, Option<Ruling>) {
+    let report = Suite::quick().only(case).run("mine", factory);
+    (report.to_string(), report.ruling(case))
 }
 
 #[test]
-fn noqs_cubic_passes_what_a_network_can_see() {
-    // It is no BBR, and finds a link that has become ten times as fast by its cube.
-    let report = Suite::network().without("bbr/15").run("noq's CUBIC", cubic());
+fn noqs_cubic_passes_what_a_network_can_see_but_for_what_it_was_not_made_for() {
+    let report = Suite::network()
+        // It fills any queue.
+        .without("bbr/1")
+        .without("bbr/14")
+        .without("rfc9743/bufferbloat")
+        // It finds a faster link by its cube, and a late flow its share.
+        .without("bbr/15")
+        .without("rfc9743/share-late")
+        .run("noq's CUBIC", cubic());
     assert!(report.passed(), "{report}");
-    assert_eq!(report.verdicts().len(), 13);
+    // It has no pacing rate; QUIC has no TCP receivers; and what nothing can judge today.
+    let skipped =
+        ["bbr/2", "bbr/12", "bbr/13", "bbr/19", "rfc9743/l4s", "rfc9743/bursts", "rfc9743/receivers"];
+    assert_eq!(cases(&report, Ruling::Skip), skipped, "{report}");
+    assert!(cases(&report, Ruling::Pass).len() > 30, "{report}");
 }
 
 #[test]
@@ -117,32 +135,31 @@ fn noqs_cubic_fills_a_link_of_ones_own() {
 
 #[test]
 fn a_controller_that_is_deaf_to_loss_is_caught_by_its_losses() {
-    let outcome = outcome("rfc9743/high-loss", Arc::new(Fault::DeafToLoss));
-    assert!(matches!(&outcome, Outcome::Fail(why) if why.contains("packets were lost")), "{outcome:?}");
+    let (text, ruling) = judged("rfc9743/share-2", Arc::new(Fault::DeafToLoss));
+    assert!(ruling == Some(Ruling::Error) && text.contains("packets were lost"), "{text}");
 }
 
 #[test]
 fn a_window_of_a_gigabyte_is_caught_by_its_losses_before_it_takes_long() {
-    let outcome = outcome("rfc9743/own-kind", Arc::new(Fault::Window(1_000_000_000)));
-    assert!(matches!(&outcome, Outcome::Fail(why) if why.contains("packets were lost")), "{outcome:?}");
+    let (text, ruling) = judged("rfc9743/share-2", Arc::new(Fault::Window(1_000_000_000)));
+    assert!(ruling == Some(Ruling::Error) && text.contains("packets were lost"), "{text}");
 }
 
 #[test]
-fn a_controller_that_never_sends_anything_is_caught_by_an_unused_link() {
-    let outcome = outcome("rfc9743/outage", Arc::new(Fault::Window(1)));
-    assert!(matches!(&outcome, Outcome::Fail(why) if why.contains("utilisation 0")), "{outcome:?}");
+fn a_controller_that_never_sends_anything_has_stalled() {
+    let (text, ruling) = judged("rfc9743/drop-tail", Arc::new(Fault::Window(1)));
+    assert!(ruling == Some(Ruling::Error) && text.contains("it stalled"), "{text}");
 }
 
 #[test]
 fn a_panic_is_the_error_of_its_case_and_the_others_go_on() {
-    let report = Suite::network().run("mine", Arc::new(Fault::PanicsAtLoss));
-    let panicked = report.outcome("bbr/10").expect("the case was run");
-    assert_eq!(*panicked, Outcome::Error("it panicked: a planted fault".into()));
-    assert_eq!(report.outcome("bbr/14"), Some(&Outcome::Pass), "a path without a loss");
+    let report = Suite::network().only("bbr/?").run("mine", Arc::new(Fault::PanicsAtLoss));
+    assert_eq!(report.ruling("bbr/1"), Some(Ruling::Error));
+    assert_eq!(report.ruling("bbr/7"), Some(Ruling::Pass), "a path without a loss");
     assert!(!report.passed());
     let text = report.to_string();
-    assert!(text.contains("ERROR bbr/10: it panicked: a planted fault"), "{text}");
-    assert!(text.contains("Suite::network().only(\"bbr/10\")"), "{text}");
+    assert!(text.contains("ERROR bbr/1: it panicked: a planted fault"), "{text}");
+    assert!(text.contains("Suite::network().only(\"bbr/1\")"), "{text}");
 }
 
 #[test]

@@ -115,7 +115,7 @@ fn second(
     let skip = |why| (Ruling::Skip, why);
     let moments = Moments::of(&one.case.moments, outcome, &subject.shows).map_err(skip)?;
     let then = super::filled(&one.case.then, &moments).map_err(|never| (Ruling::Fail, never))?;
-    let file = one.file.with(&then).map_err(skip)?;
+    let file = subject.fill(one.file.with(&then).map_err(skip)?);
     let runs = runs_of(&file, driver, version).map_err(skip)?;
     let same = runs.into_iter().find(|run| run.scenario.seed == first.scenario.seed);
     same.ok_or_else(|| skip("its second run has another seed".into()))

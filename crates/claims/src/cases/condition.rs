@@ -5,6 +5,7 @@ use crate::expression::{Expression, Operator, Reduction, RunValue, Threshold, Wh
 use crate::runs::{DataRuns, Outcome, Run};
 use crate::{Quantity, Units};
 use cellcc_control::ShownValue;
+use cellcc_experiment::FlowMeter;
 use cellcc_units::Span;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -117,6 +118,18 @@ impl Case {
         self.read_with(&zero, &[]).map(drop)
     }
 
+    /// Whether a condition names neither a moment nor a column that not every flow has.
+    pub(super) fn has_condition_for_any(&self) -> bool {
+        let is_for_any = |(text, _): &(String, String)| {
+            parse_of_run(text, RUN).is_ok_and(|parsed| {
+                let mut names = Vec::new();
+                parsed.each_run(&mut |run| names.extend(columns(run)));
+                names.iter().all(|name| FlowMeter::COLUMNS.contains(&name.as_str()))
+            })
+        };
+        self.conditions.iter().any(is_for_any)
+    }
+
     /// Its conditions, with the moments of a run.
     ///
     /// # Errors
@@ -193,21 +206,24 @@ fn with_states(expression: &Expression, shows: &[ShownValue], skip: &mut Option<
 fn missing(expression: &Expression, outcome: &Outcome) -> Option<String> {
     let mut gap = None;
     expression.each_run(&mut |run| {
-        let What::Columns(used) = &run.what else { return };
-        let names = match &used.reduction {
-            Reduction::Mean(name)
-            | Reduction::P95(name)
-            | Reduction::Max(name)
-            | Reduction::Deviation(name) => vec![name],
-            Reduction::Peaks(name, _) | Reduction::Falls { column: name, .. } => vec![name],
-            Reduction::Reached { column, threshold: Threshold::Column(_, other), .. } => vec![column, other],
-            Reduction::Reached { column, .. } => vec![column],
-            Reduction::Use | Reduction::Slope { .. } => Vec::new(),
-        };
         let is_missing = |name: &&&String| crate::series::column(outcome, name).is_none();
-        if let Some(name) = names.iter().find(is_missing) {
+        if let Some(name) = columns(run).iter().find(is_missing) {
             gap = Some(format!("`{name}` is not shown"));
         }
     });
     gap
+}
+
+/// The columns that are taken of a run.
+fn columns(run: &RunValue) -> Vec<&String> {
+    let What::Columns(used) = &run.what else { return Vec::new() };
+    match &used.reduction {
+        Reduction::Mean(name) | Reduction::P95(name) | Reduction::Max(name) | Reduction::Deviation(name) => {
+            vec![name]
+        }
+        Reduction::Peaks(name, _) | Reduction::Falls { column: name, .. } => vec![name],
+        Reduction::Reached { column, threshold: Threshold::Column(_, other), .. } => vec![column, other],
+        Reduction::Reached { column, .. } => vec![column],
+        Reduction::Use | Reduction::Slope { .. } => Vec::new(),
+    }
 }

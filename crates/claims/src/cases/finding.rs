@@ -70,6 +70,24 @@ impl Ruling {
 }
 
 impl Finding {
+    /// What is said of a case where nothing was run.
+    pub fn of_case(case: &str, says: &str, driver: &str, ruling: Ruling, why: &str) -> Self {
+        Self {
+            case: case.into(),
+            says: says.into(),
+            driver: driver.into(),
+            variation: String::new(),
+            seed: None,
+            condition: String::new(),
+            source: String::new(),
+            ruling,
+            value: None,
+            bound: None,
+            why: Some(why.into()),
+            record: None,
+        }
+    }
+
     /// What tells its run from others of the same subject.
     pub fn run(&self) -> (&str, &str, &str, Option<u64>) {
         (&self.case, &self.driver, &self.variation, self.seed)

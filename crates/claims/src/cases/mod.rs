@@ -224,32 +224,18 @@ impl Case {
 
     /// What is said of it where nothing can be run.
     pub fn unjudged(&self, driver: &str, ruling: Ruling, why: &str) -> Finding {
-        Finding {
-            case: self.id.clone(),
-            says: self.says.clone(),
-            driver: driver.into(),
-            variation: String::new(),
-            seed: None,
-            condition: String::new(),
-            source: String::new(),
-            ruling,
-            value: None,
-            bound: None,
-            why: Some(why.into()),
-            record: None,
-        }
+        Finding::of_case(&self.id, &self.says, driver, ruling, why)
+    }
+
+    /// Whether any controller can be judged by it, since a condition needs nothing that only some of them show. Where nothing can
+    /// judge it today, it says so of any.
+    pub fn is_for_any(&self) -> bool {
+        self.cannot.is_some() || self.has_condition_for_any()
     }
 
     /// The Scenario of its first run, or of its only one.
     pub fn scenario(&self, subject: &Subject, driver: &str) -> PlanFile {
-        let fill = |text: &String| text.replace(SUBJECT, &subject.text);
-        PlanFile {
-            title: self.id.clone(),
-            schemes: self.file.schemes.iter().map(fill).collect(),
-            background: fill(&self.file.background),
-            drivers: vec![driver.into()],
-            ..self.file.clone()
-        }
+        subject.fill(PlanFile { title: self.id.clone(), drivers: vec![driver.into()], ..self.file.clone() })
     }
 }
 
@@ -268,6 +254,16 @@ impl Subject {
     /// As Scenarios have it.
     pub fn text(&self) -> &str {
         &self.text
+    }
+
+    /// The Scenario with it in the place of `$s`.
+    fn fill(&self, file: PlanFile) -> PlanFile {
+        let fill = |text: &String| text.replace(SUBJECT, &self.text);
+        PlanFile {
+            schemes: file.schemes.iter().map(fill).collect(),
+            background: fill(&file.background),
+            ..file
+        }
     }
 }
 

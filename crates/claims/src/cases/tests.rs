@@ -20,6 +20,7 @@ impl Driver for Fake {
     }
 
     fn run(&self, scenario: &Scenario) -> Result<Record, RunError> {
+        assert_eq!(scenario.flows[0].scheme, "mine(x=1)");
         let rtt = if scenario.trace.starts_with("step=10Mbit/s@2s,") { 90.0 } else { 50.0 };
         let columns = [("flow0.state", [0.0, 0.0, 1.0, 0.0]), ("flow0.rtt_ms", [rtt; 4])];
         let columns = columns.map(|(name, values)| Column { name: name.into(), values: values.into() });
@@ -88,6 +89,19 @@ fn a_condition_holds_or_not_or_is_of_what_nobody_shows() {
 }
 
 #[test]
+fn a_case_is_for_any_subject_where_a_condition_needs_only_what_any_flow_has() {
+    let is_for_any = |conditions: &str| {
+        let moments = "moments = { drain = 'state == drain' }";
+        case(&format!("{moments}\nconditions = [{conditions}]")).unwrap().cases[0].is_for_any()
+    };
+    assert!(is_for_any("['loss_ratio == 0', 'a'], ['mu over 0s.. > 1', 'b']"));
+    assert!(is_for_any("['reached_s(rtt_ms <= 9) < 2s', 'a']"));
+    assert!(!is_for_any(
+        "['mu over 0s.. > 1', 'a'], ['$drain < 2s', 'b'], ['rtt_ms over $drain.. < 9', 'c']"
+    ));
+}
+
+#[test]
 fn a_moment_that_does_not_come_is_a_failure_and_one_that_is_not_shown_a_skip() {
     let text = |moment: &str| {
         format!(
@@ -104,7 +118,7 @@ fn a_moment_that_does_not_come_is_a_failure_and_one_that_is_not_shown_a_skip() {
 
 #[test]
 fn a_second_run_has_its_change_where_the_first_found_the_moment() {
-    let text = "moments = { drain = 'state == drain' }\nthen = { traces = ['step=10Mbit/s@$drain,1Mbit/s@9s'] }\n\
+    let text = "moments = { drain = 'state == drain' }\nthen = { schemes = ['$s:bulk'], traces = ['step=10Mbit/s@$drain,1Mbit/s@9s'] }\n\
                 conditions = [['rtt_ms over 3s.. == 90', 'a']]";
     assert_eq!(rulings(text), [Ruling::Pass]);
 }

@@ -9,9 +9,11 @@ Examples:
   cellcc check 'reminis(dtt=40ms)' --suite quick
   cellcc check cubic --suite rfc9743,cubic --driver sim,quic-virtual --junit cubic.xml
   cellcc check bbr3 --case bbr/15
+  cellcc check noq:cubic
   sudo cellcc check kernel:bbr --require")]
 pub(crate) struct Args {
-    /// What is checked: a scheme, NAME or NAME(KEY=VALUE,...), or kernel:NAME, of this machine's kernel through the emulator.
+    /// What is checked: a scheme, NAME or NAME(KEY=VALUE,...); noq:NAME, of noq's own; or kernel:NAME, of this machine's kernel
+    /// through the emulator.
     #[arg(value_name = "SUBJECT")]
     pub(super) subject: String,
     /// Suites, separated by commas: bbr, rfc9743, newreno, cubic, or quick, a dozen cases of them [default: those about the subject].
@@ -20,8 +22,8 @@ pub(crate) struct Args {
     /// Cases: bbr/15, 15, or a pattern such as 'bbr/1*'.
     #[arg(long, value_name = "CASE")]
     pub(super) case: Vec<String>,
-    /// What runs them, separated by commas: sim, quic-virtual, quic.
-    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "sim")]
+    /// What runs them, separated by commas: sim, quic-virtual, quic [default: sim; quic-virtual for noq:NAME].
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(super) driver: Vec<String>,
     /// Write the verdicts as JUnit's XML.
     #[arg(long, value_name = "FILE")]

@@ -7,7 +7,7 @@ pub(crate) use args::Args;
 use crate::compare::{Bar, Drivers, processors, stop_on_signal};
 use crate::exit::{Exit, print};
 use cellcc_claims::cases::{Case, Finding, Ruling, Subject, check, chosen, junit, ruling, suites};
-use cellcc_experiment::Recordings;
+use cellcc_experiment::{DEFAULT_DRIVER, NOQ, Plan, PlanFile, Recordings, Support};
 use cellcc_runner::{SeriesDetail, collect};
 use cellcc_units::{Bytes, input};
 use cellcc_version::VERSION;
@@ -23,15 +23,26 @@ const MOST_BYTES: Bytes = Bytes::new(16_000_000);
 pub(crate) fn run(args: &Args) -> Result<(), Exit> {
     let subject = match args.subject.split_once(':') {
         Some((KERNEL, name)) if !name.is_empty() => Subject::opaque(name),
+        _ if args.subject.starts_with(NOQ) => Subject::opaque(&args.subject),
         _ => Subject::new(&cellcc_schemes::registry().parse(&args.subject).map_err(Exit::input)?),
     };
     let is_kernel = args.subject.starts_with("kernel:");
     let suites = suites().map_err(Exit::failed)?;
     let cases = chosen(&suites, &subject, &args.suite, &args.case).map_err(Exit::input)?;
     let before = args.baseline.as_deref().map(baseline).transpose()?;
-    let drivers = if is_kernel { vec![KERNEL.to_owned()] } else { args.driver.clone() };
+    let drivers = match args.driver.as_slice() {
+        _ if is_kernel => vec![KERNEL.to_owned()],
+        [] if args.subject.starts_with(NOQ) => vec![Support::QUIC_VIRTUAL.driver.to_owned()],
+        [] => vec![DEFAULT_DRIVER.to_owned()],
+        named => named.to_vec(),
+    };
     let findings = match Drivers::new(&drivers, &Recordings::default()) {
-        Ok(driver) => found(&cases, &subject, &drivers, &driver, args)?,
+        Ok(driver) => {
+            if args.subject.starts_with(NOQ) {
+                refuse_unknown(&subject, &drivers, &driver)?;
+            }
+            found(&cases, &subject, &drivers, &driver, args)?
+        }
         Err(error) if is_kernel => cannot(&cases, &error.text(), args.require),
         Err(error) => return Err(error),
     };
@@ -53,6 +64,23 @@ pub(crate) fn run(args: &Args) -> Result<(), Exit> {
         print(&text(&findings, before.is_some().then_some(worse.len()), command))?;
     }
     if worse.is_empty() { Ok(()) } else { Err(Exit::Differs) }
+}
+
+/// Refuses a controller of noq's that none of the drivers runs: the registry of schemes does not know it.
+fn refuse_unknown(subject: &Subject, drivers: &[String], driver: &Drivers) -> Result<(), Exit> {
+    let refusal = |name: &String| {
+        let file = PlanFile {
+            schemes: vec![subject.text().into()],
+            traces: vec!["rate=10Mbit/s".into()],
+            drivers: vec![name.clone()],
+            ..PlanFile::default()
+        };
+        Plan::new(&file, driver, VERSION).err()
+    };
+    match drivers.iter().map(refusal).collect::<Option<Vec<_>>>().and_then(|all| all.into_iter().last()) {
+        Some(refusal) => Err(Exit::input(refusal)),
+        None => Ok(()),
+    }
 }
 
 /// Runs the cases.

@@ -26,8 +26,24 @@ fn bbr3_does_what_its_draft_says_but_for_seven_cases() {
         ["bbr/4", "bbr/5", "bbr/9", "bbr/14", "bbr/15", "bbr/15-bound", "bbr/16-loss"],
         "{text}"
     );
-    assert_eq!((with("SKIP"), with("ERROR"), status), (vec!["bbr/6", "bbr/22"], vec![], Some(1)), "{text}");
+    assert_eq!((with("SKIP"), with("ERROR"), status), (vec![], vec![], Some(1)), "{text}");
     assert!(text.contains("  cellcc check 'bbr3' --case bbr/15 --driver sim"), "{text}");
+}
+
+#[test]
+fn what_the_application_does_in_the_midst_of_a_phase_is_judged_in_quic_as_well() {
+    let cases = ["--case", "bbr/2", "--case", "bbr/6", "--case", "bbr/22", "--driver", "quic-virtual"];
+    let (status, text) = check(&[&["bbr3"][..], &cases].concat());
+    assert_eq!(status, Some(0), "{text}");
+    assert!(text.contains("3 cases: 3 pass"), "{text}");
+}
+
+#[test]
+fn noqs_own_are_judged_by_what_they_show() {
+    let (status, text) = check(&["noq:newreno", "--case", "newreno/cut", "--case", "bbr/3"]);
+    assert_eq!(status, Some(0), "{text}");
+    assert!(text.contains("PASS  newreno/cut abs(ssthresh_pkt"), "{text}");
+    assert!(text.contains("SKIP  bbr/3 ") && text.contains("`state` is not shown"), "{text}");
 }
 
 #[test]
@@ -50,6 +66,8 @@ fn what_failed_before_is_no_failure_and_what_is_new_is_one() {
 fn what_is_not_there_is_refused_by_name() {
     for (arguments, expected) in [
         (&["nosuch"][..], "`nosuch`"),
+        (&["noq:nosuch"], "`noq:nosuch`"),
+        (&["noq:cubic", "--driver", "sim"], "write --driver quic-virtual"),
         (&["cubic", "--suite", "bbbr"], "did you mean `bbr`?"),
         (&["cubic", "--case", "bbr/99"], "case `bbr/99` is not there"),
         (&["cubic", "--driver", "nosuch"], "--driver nosuch"),

@@ -46,6 +46,10 @@ pub struct FlowMeter {
 }
 
 impl FlowMeter {
+    /// The columns that any flow can have, whatever its scheme shows of itself.
+    pub const COLUMNS: [&str; 5] =
+        ["throughput_mbit_s", "rtt_ms", "queueing_delay_ms", "window_packets", "pacing_rate_mbit_s"];
+
     /// A meter with series in bins of `bin`.
     pub fn new(bin: Span) -> Self {
         Self {

@@ -87,7 +87,7 @@ impl Tap {
             observed.value("bandwidth_estimate", "mbit_s", bits as f64 / 1e6);
         }
         if let Some(ssthresh) = seen.ssthresh.filter(|&ssthresh| ssthresh < u64::MAX) {
-            observed.value("ssthresh", "packets", ssthresh as f64 / self.size.payload.as_f64());
+            observed.value("ssthresh", "pkt", ssthresh as f64 / self.size.payload.as_f64());
         }
     }
 }
