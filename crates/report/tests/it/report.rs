@@ -186,15 +186,7 @@ fn of_two_varied_conditions_one_sets_side_by_side_what_the_other_does() {
 /// There was no figure at all.
 #[test]
 fn two_varied_conditions_with_many_values_each_make_heat_maps() {
-    let queues: Vec<String> = (1..=8).map(|count| format!("{count}pkt")).collect();
-    let queues: Vec<&str> = queues.iter().map(String::as_str).collect();
-    let mut records = Vec::new();
-    for rtt in 1..=7 {
-        let mut varied = fabricated::varied(&["limit", "cubic", "bbr"], &["walk"], &queues);
-        varied.iter_mut().for_each(|record| record.scenario.variation += &format!(", path.rtt={rtt}ms"));
-        records.extend(varied);
-    }
-    let all = figures("x", &records);
+    let all = figures("x", &fabricated::heat());
     let figure = all.iter().find(|figure| figure.name == "sweep-path-queue-path-rtt").unwrap();
     // A row of three quantities a scheme, with a cell for each of 8 x 7 combinations.
     assert_eq!((figure.columns, figure.panels.len()), (3, 9));
