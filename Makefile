@@ -14,7 +14,7 @@ command := -p cellcc-cli --features kernel
 simulator := --release $(locked) -p cellcc-measure --no-default-features --bin simulator
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-cluster wheel fresh-machine faults bench bench-python bench-emulator bench-quic bench-quic-virtual bench-instructions packet-instructions bench-kernel bench-netassist netassist-tree fuzz soak soak-netassist soak-kernel kernel-objects lint docs docs-check site report-picture clean
+.PHONY: help demo test test-fast test-cluster wheel fresh-machine faults league bench bench-python bench-emulator bench-quic bench-quic-virtual bench-instructions packet-instructions bench-kernel bench-netassist netassist-tree fuzz soak soak-netassist soak-kernel kernel-objects lint docs docs-check site report-picture clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r target text; do \
@@ -67,6 +67,11 @@ faults: ## Print what every scheme does under seventeen faults, of which docs/fi
 	$(run) cargo run --release $(locked) -p cellcc-measure --no-default-features --bin faults -- quic
 	$(run) cargo run --release $(locked) -p cellcc-measure --no-default-features --bin faults -- rack
 	$(run) cargo run --release $(locked) -p cellcc-measure --no-default-features --bin faults -- ack50k
+
+league: ## Make docs/evidence/league.md, every scheme by every measure, with CELLCC=PROGRAM or one that it builds; needs CELLCC_TRACES, two hours, less after an interruption
+	@tools/setup instructions
+	$(if $(CELLCC),,$(run) cargo build --release $(locked) $(command))
+	CELLCC="$${CELLCC:-$${CARGO_TARGET_DIR:-target}/release/cellcc}" $(run) tools/league
 
 bench-python: wheel ## Measure what a call from Python costs, and environments beside the engine alone; five minutes, nothing else running
 	target/python/venv-tests/bin/pip install --quiet --force-reinstall --no-deps target/wheels/*.whl

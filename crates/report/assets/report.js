@@ -123,7 +123,7 @@ new Promise((shown) => { requestAnimationFrame(shown); setTimeout(shown, 250); }
       const isOfChosen = ({ k }) => isChosen(data.keys[figure.keys][k]);
       outer.hidden = "folded" in slot.dataset && !figure.panels.some(({ marks }) => marks.some(isOfChosen));
       all(".chart", outer).forEach((element, panel) => waiting.set(element, () => drawPanel(element, figure, figure.panels[panel])));
-      if (isOfCells(figure)) waiting.set(outer, () => drawCells(outer.firstChild, figure.panels[0]));
+      if (isOfCells(figure)) waiting.set(outer, () => all("table", outer).forEach((table, panel) => drawCells(table, figure.panels[panel])));
     });
     slot.hidden = [...slot.children].every((child) => child.hidden);
     slot.headings ??= all(`[data-for="${slot.dataset.slot}"], [data-with="${slot.dataset.slot}"]`);
@@ -155,7 +155,7 @@ new Promise((shown) => { requestAnimationFrame(shown); setTimeout(shown, 250); }
   const isOfCells = (figure) => figure.panels[0].marks[0]?.c != null;
 
   function frame(slot, figure) {
-    if (isOfCells(figure)) return create("figure", { class: "scroll", tabindex: 0 }, create("table", { class: "cells" }));
+    if (isOfCells(figure)) return create("figure", { class: "scroll", tabindex: 0 }, ...figure.panels.map(() => create("table", { class: "cells" })));
     const plots = figure.panels.map((panel) => create("div", { class: "chart", role: "img", "data-title": panel.y.title,
       "aria-label": `${figure.title}${panel.title ? `, ${panel.title}` : ""}: ${panel.y.title} over ${panel.x.title}`, style: `height:${Math.round(panel.inches * PX_PER_INCH)}px` }));
     const outer = create("figure", {}, create("div", { class: "plots", style: `--columns:${figure.columns || 1}` }, ...plots));
@@ -297,9 +297,10 @@ new Promise((shown) => { requestAnimationFrame(shown); setTimeout(shown, 250); }
       cell.textContent = text;
       cell.style.background = `color-mix(in srgb, var(--focus) ${Math.round(shade * 70)}%, transparent)`;
       cell.tabIndex = -1;
-      cell.addEventListener("click", () => only(data.keys[0][across].group, y.ticks[up][1]));
+      if (!panel.title) cell.addEventListener("click", () => only(data.keys[0][across].group, y.ticks[up][1]));
     });
-    table.replaceChildren(create("thead", {}, head), create("tbody", {}, ...rows.reverse()));
+    const caption = panel.title ? [create("caption", {}, `${panel.title}, ${y.title} over ${x.title}`)] : [];
+    table.replaceChildren(...caption, create("thead", {}, head), create("tbody", {}, ...rows.reverse()));
     rows[0].cells[1].tabIndex = 0; // the keyboard enters here, and moves by arrows
     table.onkeydown = (event) => {
       const { key, target } = event;

@@ -24,7 +24,12 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         "two-keys" => (
             "Two keys, seventy rows",
-            fabricated::varied_twice(&SCHEMES[1..3], &["walk"], &texts(&queues(7))),
+            fabricated::varied_twice(
+                &SCHEMES[1..3],
+                &["walk"],
+                &texts(&queues(7)),
+                &["20ms", "40ms", "60ms", "80ms", "100ms"],
+            ),
         ),
         other => return Err(format!("{other}: neither small, large, one-key nor two-keys").into()),
     };

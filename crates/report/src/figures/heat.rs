@@ -24,26 +24,63 @@ pub(crate) fn heat_map(comparison: &Comparison, column: &Column) -> Option<Figur
     let places = (0..traces.len()).flat_map(|down| (0..rows.len()).map(move |across| (across, down)));
     let cells: Vec<((usize, usize), f64)> =
         places.filter_map(|place| Some((place, value(&place)?))).collect();
-    // Delays and rates differ by factors, shares by differences.
-    let shade = |value: f64| if column.unit.is_empty() { value } else { libm::log10(value.max(1e-3)) };
-    let shades = || cells.iter().map(|(_, value)| shade(*value));
-    let (low, high) = (shades().fold(f64::INFINITY, f64::min), shades().fold(f64::NEG_INFINITY, f64::max));
-    let dark = |value: f64| ((shade(value) - low) / f64::max(high - low, 1e-9) * 100.0).round() / 100.0;
     let top = traces.len() - 1;
-    let mark = Mark {
-        cells: cells.iter().map(|(_, value)| (dark(*value), three_digits(*value))).collect(),
-        ..Mark::new(
-            0,
-            Shape::Cells,
-            cells.iter().map(|((across, down), _)| (*across as f64, (top - down) as f64)).collect(),
-        )
-    };
+    let cells: Vec<Cell> =
+        cells.iter().map(|((across, down), value)| ((*across as f64, (top - down) as f64), *value)).collect();
+    let mark = Shades::of(column, cells.iter().map(|cell| cell.1)).mark(&cells);
     let names: Vec<&str> = traces.iter().rev().map(|trace| trace.name).collect();
-    let inches = AXIS_INCHES + ROW_INCHES * traces.len() as f64;
     Some(Figure {
         title: format!("{} by trace", column.axis()),
-        keys: vec![Key::new("", Style::reference(), usize::MAX)],
-        panels: vec![Panel::new(Axis::names("", &labels), Axis::names("", &names), vec![mark], inches)],
+        keys: vec![no_key()],
+        panels: vec![panel(Axis::names("", &labels), Axis::names("", &names), mark)],
         ..Figure::default()
     })
+}
+
+/// The key of cells, which have none: they show their values.
+pub(crate) fn no_key() -> Key {
+    Key::new("", Style::reference(), usize::MAX)
+}
+
+/// The plot of cells between two axes of names.
+pub(crate) fn panel(x: Axis, y: Axis, mark: Mark) -> Panel {
+    let inches = AXIS_INCHES + ROW_INCHES * y.ticks.len() as f64;
+    Panel::new(x, y, vec![mark], inches)
+}
+
+/// The place of a cell, and its value.
+pub(crate) type Cell = ((f64, f64), f64);
+
+/// How dark the cells of a quantity are: the smallest value is white. Delays and rates differ by factors, shares by differences.
+#[derive(Clone, Copy)]
+pub(crate) struct Shades {
+    are_factors: bool,
+    low: f64,
+    high: f64,
+}
+
+impl Shades {
+    /// Those of these values.
+    pub(crate) fn of(column: &Column, values: impl Iterator<Item = f64>) -> Self {
+        let all = Self { are_factors: !column.unit.is_empty(), low: f64::INFINITY, high: f64::NEG_INFINITY };
+        values.map(|value| all.scaled(value)).fold(all, |shades, value| Self {
+            low: shades.low.min(value),
+            high: shades.high.max(value),
+            ..shades
+        })
+    }
+
+    fn scaled(self, value: f64) -> f64 {
+        if self.are_factors { libm::log10(value.max(1e-3)) } else { value }
+    }
+
+    /// These cells, with their values.
+    pub(crate) fn mark(self, cells: &[Cell]) -> Mark {
+        let share = |value| (self.scaled(value) - self.low) / f64::max(self.high - self.low, 1e-9);
+        let dark = |value| (share(value) * 100.0).round() / 100.0;
+        Mark {
+            cells: cells.iter().map(|(_, value)| (dark(*value), three_digits(*value))).collect(),
+            ..Mark::new(0, Shape::Cells, cells.iter().map(|(place, _)| *place).collect())
+        }
+    }
 }

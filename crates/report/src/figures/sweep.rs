@@ -1,7 +1,8 @@
-//! What schemes get, and how long it takes, over the conditions that a plan varies.
+//! What schemes get, and how long it takes, over the conditions that a plan varies: lines, or of two with many values heat maps.
 
 use crate::comparison::{Comparison, Row, View, distinct};
-use crate::figure::{Axis, Figure, Mark, Panel, Scale, Shape};
+use crate::figure::{Axis, Figure, Key, Mark, Panel, Scale, Shape};
+use crate::figures::heat::{Cell, Shades, no_key, panel};
 use crate::figures::scatter::interval;
 use crate::tables::column::{COLUMNS, Column, RTT_MEAN, RTT_P95};
 use cellcc_experiment::varied;
@@ -9,7 +10,7 @@ use cellcc_units::{Bytes, Rate, Span};
 
 /// Height of a panel on paper.
 const PANEL_INCHES: f64 = 1.65;
-/// Over more values of the second condition there are no small multiples.
+/// Over more values of the second condition there are heat maps, and no small multiples.
 const MOST_COLUMNS: usize = 6;
 /// Values that span more than this many times the smallest stand by their logarithms.
 const LOGARITHMIC_SPAN: f64 = 8.0;
@@ -49,8 +50,8 @@ fn over(
     let across = conditions.get(1);
     let multiples: Vec<Option<&str>> =
         across.map_or(vec![None], |condition| condition.values.iter().copied().map(Some).collect());
-    if multiples.len() > MOST_COLUMNS {
-        return None;
+    if let Some(across) = across.filter(|across| across.values.len() > MOST_COLUMNS) {
+        return Some(heat_maps(comparison, view, along, across, quantities));
     }
     let (places, x) = along.axis();
     let marks = |across: Option<&str>, column: &Column| -> Vec<Mark> {
@@ -80,14 +81,57 @@ fn over(
             }
         }));
     }
-    let keys: Vec<&str> = conditions.iter().map(|condition| condition.key).collect();
     Some(Figure {
-        title: format!("Over {}", keys.join(" and ")),
+        title: title(conditions),
         keys: comparison.lines.clone(),
         panels,
         columns: multiples.len(),
         ..Figure::default()
     })
+}
+
+/// For each scheme and quantity the values under both conditions. What a quantity's shades mean is the same for all schemes.
+fn heat_maps(
+    comparison: &Comparison,
+    view: View,
+    along: &Condition,
+    across: &Condition,
+    quantities: &[&Column],
+) -> Figure {
+    let value = |line: &Key, column: &Column, (x, y): (usize, usize)| {
+        let row = row_at(comparison, line.group, [Some(along.values[x]), Some(across.values[y])])?;
+        Some(((x as f64, y as f64), comparison.in_view(row, view, column)?.value))
+    };
+    let places = || (0..across.values.len()).flat_map(|y| (0..along.values.len()).map(move |x| (x, y)));
+    let cells = |line: &Key, column: &Column| -> Vec<Cell> {
+        places().filter_map(|place| value(line, column, place)).collect()
+    };
+    let shades = quantities.iter().map(|column| {
+        let all = comparison.lines.iter().flat_map(|line| cells(line, column));
+        Shades::of(column, all.map(|(_, value)| value))
+    });
+    let shades: Vec<Shades> = shades.collect();
+    let axis = |condition: &Condition| Axis::names(condition.key, &condition.values);
+    let panels = comparison.lines.iter().flat_map(|line| {
+        let quantities = quantities.iter().zip(&shades);
+        quantities.map(|(column, shades)| Panel {
+            title: format!("{}: {}", line.label, short(&column.axis())),
+            ..panel(axis(along), axis(across), shades.mark(&cells(line, column)))
+        })
+    });
+    Figure {
+        title: title([along, across]),
+        keys: vec![no_key()],
+        panels: panels.collect(),
+        columns: quantities.len(),
+        ..Figure::default()
+    }
+}
+
+/// The title of a figure over these.
+fn title<'a>(conditions: impl IntoIterator<Item = &'a Condition<'a>>) -> String {
+    let keys: Vec<&str> = conditions.into_iter().map(|condition| condition.key).collect();
+    format!("Over {}", keys.join(" and "))
 }
 
 /// The title of a low panel.

@@ -104,6 +104,11 @@ fn a_varied_condition_and_curves_have_their_figures() {
     }
 }
 
+#[test]
+fn two_varied_conditions_with_many_values_each_have_heat_maps() {
+    check(&fabricated::heat(), include_str!("heat.js"), 1280);
+}
+
 /// Labels used to cover each other, and the last columns of the table to be out of sight on a desktop.
 #[test]
 fn long_names_are_not_cut_and_cover_nothing() {

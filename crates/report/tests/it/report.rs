@@ -183,6 +183,28 @@ fn of_two_varied_conditions_one_sets_side_by_side_what_the_other_does() {
     assert!(!figures("x", &records).iter().any(|figure| figure.name.starts_with("sweep")));
 }
 
+/// There was no figure at all.
+#[test]
+fn two_varied_conditions_with_many_values_each_make_heat_maps() {
+    let all = figures("x", &fabricated::heat());
+    let figure = all.iter().find(|figure| figure.name == "sweep-path-queue-path-rtt").unwrap();
+    // A row of three quantities a scheme, with a cell for each of 8 x 7 combinations.
+    assert_eq!((figure.columns, figure.panels.len()), (3, 9));
+    assert!(figure.panels.iter().all(|panel| panel.marks[0].cells.len() == 56));
+    assert_eq!(figure.panels[0].title, "cubic: Utilisation");
+    // A shade means the same for all schemes.
+    let shades = |quantity: usize| {
+        let panels = figure.panels.iter().skip(quantity).step_by(3);
+        panels.flat_map(|panel| panel.marks[0].cells.iter().map(|(dark, _)| *dark))
+    };
+    for quantity in 0..3 {
+        assert_eq!((shades(quantity).fold(1.0, f64::min), shades(quantity).fold(0.0, f64::max)), (0.0, 1.0));
+    }
+    for text in ["bbr: Mean RTT, ms", "path.rtt", "7ms", "7pkt"] {
+        assert!(figure.svg().contains(text), "{text}");
+    }
+}
+
 #[test]
 fn a_legend_of_many_rows_leaves_the_plots_their_room() {
     let queues: Vec<String> = (1..=20).map(|count| format!("{count}pkt")).collect();

@@ -60,15 +60,23 @@ pub(crate) fn varied(schemes: &[&str], traces: &[&str], queues: &[&str]) -> Vec<
     queues.iter().enumerate().flat_map(one).collect()
 }
 
-/// The same under each of five values of `path.rtt`, too.
+/// The same under each of these values of `path.rtt`, too.
 #[allow(dead_code, reason = "not every test that shares this file varies two conditions")]
-pub(crate) fn varied_twice(schemes: &[&str], traces: &[&str], queues: &[&str]) -> Vec<Record> {
-    let with = |rtt: &str| {
+pub(crate) fn varied_twice(schemes: &[&str], traces: &[&str], queues: &[&str], rtts: &[&str]) -> Vec<Record> {
+    let with = |rtt: &&str| {
         let mut records = varied(schemes, traces, queues);
         records.iter_mut().for_each(|record| record.scenario.variation += &format!(", path.rtt={rtt}"));
         records
     };
-    ["20ms", "40ms", "60ms", "80ms", "100ms"].into_iter().flat_map(with).collect()
+    rtts.iter().flat_map(with).collect()
+}
+
+/// Two schemes and the limit over eight queues and seven round-trip times.
+#[allow(dead_code, reason = "not every test that shares this file shows heat maps")]
+pub(crate) fn heat() -> Vec<Record> {
+    let queues = ["1pkt", "2pkt", "3pkt", "4pkt", "5pkt", "6pkt", "7pkt", "8pkt"];
+    let rtts = ["1ms", "2ms", "3ms", "4ms", "5ms", "6ms", "7ms"];
+    varied_twice(&["limit", "cubic", "bbr"], &["walk"], &queues, &rtts)
 }
 
 /// Adds to every run of `scheme` a curve that rises in the course of time, once a second.
