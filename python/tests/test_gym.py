@@ -69,6 +69,16 @@ def test_an_agent_that_keeps_one_bdp_in_flight_fills_a_link_and_queues_little():
     assert np.mean(rewards[500:]) == pytest.approx(0.0, abs=0.1)
 
 
+def test_repetitions_and_access_are_options_and_lengthen_what_a_sender_sees():
+    links = Links(traces=["12Mbit/s"], rtt_ms=(50, 50), queue_packets=(500, 500), offset=False)
+    radio = {"path.harq": "fdd", "path.reverse.access": "request=20ms", "path.reverse.harq": "fdd-up"}
+    plain, with_radio = (episode(LinkEnv(links=links, duration="5s", options=options), 3) for options in (None, radio))
+    assert not np.array_equal(plain, with_radio)
+    np.testing.assert_array_equal(with_radio, episode(LinkEnv(links=links, duration="5s", options=radio), 3))
+    with pytest.raises(cellcc.InputError, match="harq"):
+        LinkEnv(links=links, options={"path.harq": "lte"})
+
+
 def test_aurora_decides_once_an_rtt_and_its_rate_goes_up_and_down():
     env = LinkEnv(agent="aurora", links=Links(traces=["100Mbit/s"], rtt_ms=(50, 50), offset=False), duration="10s")
     env.reset(seed=1)

@@ -1,8 +1,7 @@
 //! What the emulated path consists of.
 
 use crate::log::LogSpec;
-use cellcc_link::{Delay, Jitter, LinkConfig, Policer, ReorderingConfig, Scheduler};
-use cellcc_units::Span;
+use cellcc_link::{LinkConfig, Policer, ReorderingConfig, Scheduler};
 
 /// One piece of one direction of the path. A direction is a list of stages in the order in which packets cross them;
 /// all of them run in one thread, and a packet enters each at the scheduled time at which it left the one before.
@@ -43,17 +42,35 @@ pub struct CellStage {
 }
 
 impl Stage {
-    /// Splits the link into a link with a log and a stage with its delay, jitter and reordering: the log has packets
-    /// in the order in which they leave the link. `None` for a cell, where each user has a queue.
+    /// Splits the link into a link with a log and a stage with its repetitions, delay, jitter and reordering: the log has packets
+    /// when they leave the link. `None` for a cell, where each user has a queue.
     pub fn logged(self, log: LogSpec) -> Option<[Self; 2]> {
         let Self::Link(LinkStage { config, seed, policer, reordering, .. }) = self else { return None };
-        let LinkConfig { capacity, queue, delay, jitter, loss } = config;
-        let link =
-            LinkConfig { capacity, queue, delay: Delay::constant(Span::ZERO), jitter: Jitter::NONE, loss };
-        let after = LinkConfig { delay, jitter, ..LinkConfig::transparent() };
+        let LinkConfig { capacity, queue, delay, jitter, loss, access, harq } = config;
+        let link = LinkConfig { capacity, queue, loss, access, ..LinkConfig::transparent() };
+        let after = LinkConfig { harq, delay, jitter, ..LinkConfig::transparent() };
         Some([
             Self::Link(LinkStage { config: link, seed, policer, reordering: None, log: Some(log) }),
             Self::Link(LinkStage { config: after, seed, policer: None, reordering, log: None }),
         ])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::log::LogHeader;
+
+    #[test]
+    fn a_logged_link_waits_for_its_grant_before_the_log_and_repeats_behind_it() {
+        let (access, harq) = ("request=40ms".parse().ok(), "fdd-up".parse().ok());
+        let config = LinkConfig { access, harq, ..LinkConfig::transparent() };
+        let stage = LinkStage { config, seed: 1, policer: None, reordering: None, log: None };
+        let log = LogSpec { path: "up.log".into(), header: LogHeader::default() };
+        let Some([Stage::Link(link), Stage::Link(after)]) = Stage::Link(stage).logged(log) else {
+            panic!("two links");
+        };
+        assert_eq!((link.config.access, link.config.harq), (access, None));
+        assert_eq!((after.config.access, after.config.harq), (None, harq));
     }
 }

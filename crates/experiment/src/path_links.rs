@@ -61,6 +61,8 @@ impl PathLinks {
                 delay: delay.clone(),
                 jitter: Jitter { up_to: scenario.path.jitter, reorders: scenario.path.jitter_reorders },
                 loss: loss.clone(),
+                access: scenario.path.access,
+                harq: scenario.path.harq,
             })
         };
         let scheduler = scenario.cell.as_ref().map(|cell| cell.scheduler.parse().map_err(refused));
@@ -81,6 +83,8 @@ impl PathLinks {
                 delay: Delay::constant(scenario.reverse_delay()),
                 jitter: Jitter::NONE,
                 loss: LossRate::constant(reverse.loss),
+                access: reverse.access,
+                harq: reverse.harq,
             },
             reverse_seed: scenario.seed_of(Randomness::ReverseLoss),
         })

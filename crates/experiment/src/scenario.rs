@@ -2,7 +2,7 @@
 
 use crate::{Endpoint, Offset, ResolveError, Source};
 use cellcc_assist::NetAssist;
-use cellcc_link::{Policer, Queue};
+use cellcc_link::{Access, Harq, Policer, Queue};
 use cellcc_units::{QueueLimit, Ratio, Span, Time};
 use serde::{Deserialize, Serialize};
 
@@ -52,7 +52,8 @@ pub struct Scenario {
     pub flows: Vec<FlowSetup>,
 }
 
-/// The path between sender and receiver. Data cross, in this order: policer, loss, queue, service by the link, propagation.
+/// The path between sender and receiver. Data cross, in this order: policer, loss, queue, access, service by the link, repetitions,
+/// propagation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Path {
@@ -89,6 +90,12 @@ pub struct Path {
     /// directions. Zero: the time itself.
     #[serde(skip_serializing_if = "is_zero")]
     pub grain: Span,
+    /// What data wait that find the phone silent: of an upload.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub access: Option<Access>,
+    /// How blocks of the radio fail on the way of the data, and are sent again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub harq: Option<Harq>,
     /// The reverse path, of the acknowledgements.
     pub reverse: Reverse,
 }
@@ -104,6 +111,12 @@ pub struct Reverse {
     pub queue: Queue,
     /// Share of acknowledgements lost at random.
     pub loss: Ratio,
+    /// What acknowledgements wait that find the phone silent: of a download.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub access: Option<Access>,
+    /// How blocks of the radio fail on their way, and are sent again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub harq: Option<Harq>,
 }
 
 /// Several users behind one base station, a queue each. User 0 has the Scenario's trace.
@@ -242,6 +255,8 @@ impl Default for Path {
             reordered: Ratio::ZERO,
             reordered_by: DEFAULT_LATENESS,
             grain: Span::ZERO,
+            access: None,
+            harq: None,
             reverse: Reverse::default(),
         }
     }
@@ -249,6 +264,7 @@ impl Default for Path {
 
 impl Default for Reverse {
     fn default() -> Self {
-        Self { trace: String::new(), queue: QueueLimit::Unlimited.into(), loss: Ratio::ZERO }
+        let queue = QueueLimit::Unlimited.into();
+        Self { trace: String::new(), queue, loss: Ratio::ZERO, access: None, harq: None }
     }
 }

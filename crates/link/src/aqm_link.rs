@@ -1,5 +1,6 @@
 //! A link with any queue discipline and any jitter.
 
+use crate::access::AccessOverTime;
 use crate::capacity::Capacity;
 use crate::capacity::service_clock::ServiceClock;
 use crate::delay::line::DelayLine;
@@ -15,6 +16,7 @@ use std::sync::Arc;
 #[derive(Debug, Clone)]
 pub(crate) struct AqmLink<P> {
     queue: AqmQueue<P>,
+    access: Option<AccessOverTime>,
     clock: ServiceClock,
     delay_line: DelayLine<P>,
     meter: QueueMeter,
@@ -26,11 +28,12 @@ pub(crate) struct AqmLink<P> {
 
 impl<P: Packet> AqmLink<P> {
     pub(crate) fn new(config: LinkConfig, seed: u64) -> Self {
-        let LinkConfig { capacity, queue, delay, jitter, loss: _ } = config;
+        let LinkConfig { capacity, queue, delay, jitter, loss: _, access, harq } = config;
         Self {
+            access: access.map(|access| AccessOverTime::new(access, seed)),
             queue: AqmQueue::new(queue, &capacity, seed),
             clock: ServiceClock::new(capacity),
-            delay_line: DelayLine::new(delay, jitter, seed),
+            delay_line: DelayLine::new(harq, delay, jitter, seed),
             meter: QueueMeter::default(),
             departure: None,
             next_service: Time::NEVER,
@@ -39,12 +42,16 @@ impl<P: Packet> AqmLink<P> {
 
     pub(crate) fn enqueue(&mut self, now: Time, packet: P) -> Result<(), Dropped<P>> {
         self.advance(now);
-        let (clock, departure) = (&self.clock, self.departure);
+        let (clock, departure, access) = (&self.clock, self.departure, &self.access);
+        let is_first = self.queue.is_empty();
         self.queue.enqueue(now, packet, |queue| match queue.oldest() {
-            Some(since) => clock.clone().finish(since, queue.waiting_bytes()),
+            Some(since) => clock.clone().finish(ready(access, since), queue.waiting_bytes()),
             None => departure.map_or(now, |(time, _)| time),
         })?;
-        self.meter.on_admitted(now);
+        if is_first && let Some(access) = &mut self.access {
+            access.on_first(now);
+        }
+        self.meter.on_admitted(ready(&self.access, now));
         self.plan_service();
         // An idle link serves it at once.
         self.advance(now);
@@ -108,7 +115,10 @@ impl<P: Packet> AqmLink<P> {
     fn begin_service(&mut self, now: Time) {
         if let Some(next) = self.queue.begin_service(now) {
             let size = next.packet.size();
-            let departed_at = self.clock.finish(next.queued_at, size);
+            let departed_at = self.clock.finish(ready(&self.access, next.queued_at), size);
+            if let Some(access) = &mut self.access {
+                access.on_departed(departed_at);
+            }
             self.delay_line.depart(next, departed_at);
             self.departure = Some((departed_at, size));
         }
@@ -125,8 +135,14 @@ impl<P: Packet> AqmLink<P> {
     }
 
     fn plan_service(&mut self) {
-        self.next_service = self.queue.oldest().map_or(Time::NEVER, |since| self.clock.begin(since));
+        let begin = |since| self.clock.begin(ready(&self.access, since));
+        self.next_service = self.queue.oldest().map_or(Time::NEVER, begin);
     }
+}
+
+/// When the service of a packet may begin that came at `since`.
+fn ready(access: &Option<AccessOverTime>, since: Time) -> Time {
+    access.as_ref().map_or(since, |access| access.ready(since))
 }
 
 #[cfg(test)]

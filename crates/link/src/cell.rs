@@ -1,7 +1,9 @@
 //! A base station: users with a queue each, one of them served per slot.
 
+use crate::access::AccessOverTime;
 use crate::capacity::Capacity;
 use crate::delay::line::DelayLine;
+use crate::harq::Harq;
 use crate::link::LinkConfig;
 use crate::loss::LossOverTime;
 use crate::packet::{Delivery, DropReason, Dropped, Packet, Poll};
@@ -36,6 +38,7 @@ pub struct Cell<P> {
 struct User<P> {
     capacity: Arc<Capacity>,
     loss: Option<LossOverTime>,
+    access: Option<AccessOverTime>,
     queue: AqmQueue<P>,
     /// Begun in an earlier slot.
     in_service: Option<InService<P>>,
@@ -216,27 +219,41 @@ impl<P: Packet> Cell<P> {
 
 impl<P: Packet> User<P> {
     fn new(config: LinkConfig, seed: u64) -> Self {
-        let LinkConfig { capacity, queue, delay, jitter, loss } = config;
+        let LinkConfig { capacity, queue, delay, jitter, loss, access, harq } = config;
+        let harq = harq.map(|harq| Harq { slot: SLOT, ..harq });
         Self {
+            access: access.map(|access| AccessOverTime::new(access, seed)),
             queue: AqmQueue::new(queue, &capacity, seed),
             capacity,
             loss: LossOverTime::new(loss, seed),
             in_service: None,
             meter: QueueMeter::default(),
-            delay_line: DelayLine::new(delay, jitter, seed),
+            delay_line: DelayLine::new(harq, delay, jitter, seed),
         }
     }
 
     fn admit(&mut self, now: Time, packet: P) -> Result<(), Dropped<P>> {
         let carried = self.in_service.as_ref().map_or(Bytes::ZERO, |first| first.carried);
-        self.queue.enqueue(now, packet, |queue| self.capacity.time_to_carry(now, queue.bytes() - carried))?;
-        self.meter.on_admitted(slot_start(slot_from(now)));
+        let is_first = self.queue.is_empty();
+        let from = self.ready(now);
+        self.queue
+            .enqueue(now, packet, |queue| self.capacity.time_to_carry(from, queue.bytes() - carried))?;
+        if is_first && let Some(access) = &mut self.access {
+            access.on_first(now);
+        }
+        self.meter.on_admitted(slot_start(slot_from(self.ready(now))));
         Ok(())
     }
 
-    /// When the packet to be served next arrived.
+    /// From when on a packet may be served that came at `since`.
+    fn ready(&self, since: Time) -> Time {
+        self.access.as_ref().map_or(since, |access| access.ready(since))
+    }
+
+    /// From when on the next packet may be served.
     fn next_since(&self) -> Option<Time> {
-        self.in_service.as_ref().map(|first| first.queued.queued_at).or_else(|| self.queue.oldest())
+        let first = self.in_service.as_ref().map(|first| first.queued.queued_at);
+        first.or_else(|| self.queue.oldest()).map(|since| self.ready(since))
     }
 
     /// The end of the next slot, from `slot` on, that could carry something for this user.
@@ -267,6 +284,9 @@ impl<P: Packet> User<P> {
             left -= missing;
             self.queue.end_service();
             self.meter.on_departed(size);
+            if let Some(access) = &mut self.access {
+                access.on_departed(end);
+            }
             self.delay_line.depart(first.queued, end);
         }
         if !left.is_zero() {

@@ -206,6 +206,7 @@ mod tests {
             delay: Delay::constant(Span::from_millis(10)),
             jitter: Jitter::NONE,
             loss: LossRate::constant(Ratio::ZERO),
+            ..LinkConfig::transparent()
         };
         GrainLink::new(config, 1, Span::from_millis(1))
     }

@@ -6,6 +6,7 @@
 //!
 //! Pure: time and seeds are arguments, and the same input gives the same output on every machine.
 
+mod access;
 mod aqm_link;
 mod capacity;
 mod cell;
@@ -13,6 +14,7 @@ mod delay;
 mod drop_tail_link;
 mod forward_path;
 mod grain;
+mod harq;
 mod link;
 mod loss;
 mod packet;
@@ -24,6 +26,7 @@ mod texture;
 pub mod trace;
 mod trace_cache;
 
+pub use access::Access;
 pub use capacity::join::Piece;
 pub use capacity::schedule::{StepsError, format as format_steps, parse as parse_steps};
 pub use capacity::service_clock::ServiceClock;
@@ -36,6 +39,7 @@ pub use delay::floor::{DelayFloor, FloorPoint};
 pub use delay::jitter::Jitter;
 pub use delay::reordering::{Reordering, ReorderingConfig};
 pub use forward_path::ForwardPath;
+pub use harq::Harq;
 pub use link::{Link, LinkConfig};
 pub use loss::{Loss, LossRate};
 pub use packet::{Delivery, DropReason, Dropped, Packet, Poll};

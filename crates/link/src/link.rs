@@ -1,11 +1,13 @@
-//! One direction of a path: random loss, queue, service, propagation delay, in this order.
+//! One direction of a path: random loss, queue, access, service, repetitions, propagation delay, in this order.
 
+use crate::access::Access;
 use crate::aqm_link::AqmLink;
 use crate::capacity::Capacity;
 use crate::delay::Delay;
 use crate::delay::jitter::Jitter;
 use crate::drop_tail_link::DropTailLink;
 use crate::grain::GrainLink;
+use crate::harq::Harq;
 use crate::loss::{LossOverTime, LossRate};
 use crate::packet::{Delivery, DropReason, Dropped, Packet, Poll};
 use crate::queue::QueueCounters;
@@ -26,6 +28,10 @@ pub struct LinkConfig {
     pub jitter: Jitter,
     /// Share of the packets that are lost at random and independently of each other, before the queue.
     pub loss: LossRate,
+    /// What a packet waits that finds the phone silent, where this is an uplink.
+    pub access: Option<Access>,
+    /// How blocks fail behind the service, and are sent again.
+    pub harq: Option<Harq>,
 }
 
 impl LinkConfig {
@@ -37,6 +43,8 @@ impl LinkConfig {
             delay: Delay::constant(Span::ZERO),
             jitter: Jitter::NONE,
             loss: LossRate::constant(Ratio::ZERO),
+            access: None,
+            harq: None,
         }
     }
 }
@@ -56,6 +64,17 @@ enum Server<P> {
     Grain(Box<GrainLink<P>>),
 }
 
+/// The same of whichever it is.
+macro_rules! any_server {
+    ($server:expr, $link:ident => $call:expr) => {
+        match $server {
+            Server::DropTail($link) => $call,
+            Server::Aqm($link) => $call,
+            Server::Grain($link) => $call,
+        }
+    };
+}
+
 impl<P: Packet> Link<P> {
     /// An empty link at time zero. `seed` decides everything random: losses, jitter and PIE's drops.
     pub fn new(config: LinkConfig, seed: u64) -> Self {
@@ -64,7 +83,7 @@ impl<P: Packet> Link<P> {
             Queue::DropTail(DropTail { limit, mark_above: None, ack_filter: false })
                 if config.jitter.up_to.is_zero() =>
             {
-                Server::DropTail(DropTailLink::new(config.capacity, limit, config.delay))
+                Server::DropTail(DropTailLink::new(config, limit, seed))
             }
             _ => Server::Aqm(Box::new(AqmLink::new(config, seed))),
         };
@@ -94,8 +113,7 @@ impl<P: Packet> Link<P> {
         }
         match &mut self.server {
             Server::DropTail(link) => link.enqueue(now, packet),
-            Server::Aqm(link) => link.enqueue(now, packet),
-            Server::Grain(link) => link.enqueue(now, packet),
+            _ => self.enqueue_apart(now, packet),
         }
     }
 
@@ -104,8 +122,7 @@ impl<P: Packet> Link<P> {
     pub fn poll(&mut self, now: Time) -> Poll<Delivery<P>, Dropped<P>> {
         match &mut self.server {
             Server::DropTail(link) => link.poll(now),
-            Server::Aqm(link) => link.poll(now),
-            Server::Grain(link) => link.poll(now),
+            _ => self.poll_apart(now),
         }
     }
 
@@ -115,8 +132,7 @@ impl<P: Packet> Link<P> {
     pub fn next_wake(&self) -> Time {
         match &self.server {
             Server::DropTail(link) => link.next_wake(),
-            Server::Aqm(link) => link.next_wake(),
-            Server::Grain(link) => link.next_wake(),
+            _ => self.next_wake_apart(),
         }
     }
 
@@ -136,20 +152,12 @@ impl<P: Packet> Link<P> {
 
     /// Packets and bytes in the queue at `now`, the packet in service included.
     pub fn backlog(&mut self, now: Time) -> (usize, Bytes) {
-        match &mut self.server {
-            Server::DropTail(link) => link.backlog(now),
-            Server::Aqm(link) => link.backlog(now),
-            Server::Grain(link) => link.backlog(now),
-        }
+        any_server!(&mut self.server, link => link.backlog(now))
     }
 
     /// The counters of the queue at `now`.
     pub fn counters(&mut self, now: Time) -> QueueCounters {
-        match &mut self.server {
-            Server::DropTail(link) => link.counters(now),
-            Server::Aqm(link) => link.counters(now),
-            Server::Grain(link) => link.counters(now),
-        }
+        any_server!(&mut self.server, link => link.counters(now))
     }
 
     /// What the link could carry after `from` and not later than `to`.
@@ -159,11 +167,23 @@ impl<P: Packet> Link<P> {
 
     /// What the link can carry over time.
     pub fn capacity(&self) -> &Arc<Capacity> {
-        match &self.server {
-            Server::DropTail(link) => link.capacity(),
-            Server::Aqm(link) => link.capacity(),
-            Server::Grain(link) => link.capacity(),
-        }
+        any_server!(&self.server, link => link.capacity())
+    }
+
+    // Calls, so that the usual link is inlined and laid out where it is used, behind one comparison.
+    #[inline(never)]
+    fn enqueue_apart(&mut self, now: Time, packet: P) -> Result<(), Dropped<P>> {
+        any_server!(&mut self.server, link => link.enqueue(now, packet))
+    }
+
+    #[inline(never)]
+    fn poll_apart(&mut self, now: Time) -> Poll<Delivery<P>, Dropped<P>> {
+        any_server!(&mut self.server, link => link.poll(now))
+    }
+
+    #[inline(never)]
+    fn next_wake_apart(&self) -> Time {
+        any_server!(&self.server, link => link.next_wake())
     }
 }
 

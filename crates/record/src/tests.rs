@@ -55,6 +55,7 @@ fn link<P: Packet>(capacity: Arc<Capacity>, queue: &str, delay: &str, loss: f64)
         delay: delay.parse().unwrap(),
         jitter: Jitter::NONE,
         loss: LossRate::constant(Ratio::new(loss)),
+        ..LinkConfig::transparent()
     };
     Link::new(config, 7)
 }

@@ -2,7 +2,7 @@
 
 use crate::exit::{Exit, print, tell};
 use crate::grid;
-use cellcc_link::{DelayFloor, TraceCache};
+use cellcc_link::{Access, DelayFloor, TraceCache};
 use cellcc_report::{
     AgainstLine, DelayAgainst, ExplainError, Explanation, Figure, FrontierFigure, LinkDelay, LinkPart, NONE,
     SchemeDelay, TableFormat, least_delays,
@@ -23,6 +23,9 @@ pub(crate) struct Args {
     /// How much of each trace; of a folder, that of each run is taken.
     #[arg(long, value_name = "TIME", default_value = "60s")]
     duration: Span,
+    /// What a lone packet waits for that finds the phone silent, as for `compare`; of a folder, that of each run is taken.
+    #[arg(long, value_name = "ACCESS")]
+    access: Option<Access>,
     /// Write a picture here: use against delay, with the bound as a line.
     #[arg(long, value_name = "FILE.svg")]
     figure: Option<PathBuf>,
@@ -54,13 +57,14 @@ fn of_links(args: &Args, given: &[String]) -> Result<(), Exit> {
     let texts = traces::expand(given)?;
     let parts = texts.iter().map(|text| {
         let source = cache.open(text).map_err(Exit::input)?;
-        Ok(LinkPart { name: source.name, capacity: source.capacity, duration: args.duration, rtt: args.rtt })
+        let Args { duration, rtt, access, .. } = *args;
+        Ok(LinkPart { name: source.name, capacity: source.capacity, duration, rtt, access })
     });
     let parts = parts.collect::<Result<Vec<_>, Exit>>()?;
     let least = least_delays(&parts)?;
     write_figure(args, || FrontierFigure::new("The least queueing delay", &least))?;
     let rows: Vec<LinkDelay> =
-        parts.iter().zip(&least).map(|(part, least)| LinkDelay::new(&part.name, least)).collect();
+        parts.iter().zip(&least).map(|(part, least)| LinkDelay::new(part, least)).collect();
     let headings =
         ["trace", "a lone packet", "use 0.90", "use 0.95", "use 0.98", "p95 at 0.95", "p95 at 0.98"];
     let legend = format!(
@@ -87,8 +91,9 @@ fn of_results(args: &Args, folder: &Path) -> Result<(), Exit> {
         let legend = "Queueing delay in ms, arithmetic means over the runs. least: the least mean at which as much of\n\
                       the link is used, of a sender that knows in advance what each RTT carries, but not when in it;\n\
                       own: what the scheme adds to that.";
+        let legend = format!("{legend}{}", of_access(explanation.parts()));
         let headings = ["scheme", "use", "mean", "least", "own", "p95"];
-        return print_rows(args.format, &headings, &rows, scheme_cells, legend);
+        return print_rows(args.format, &headings, &rows, scheme_cells, &legend);
     };
     if args.figure.is_some() {
         least()?;
@@ -102,6 +107,16 @@ fn of_results(args: &Args, folder: &Path) -> Result<(), Exit> {
     );
     let headings = ["scheme", "use", "p95", "line", "ratio", "mean", "line", "ratio"];
     print_rows(args.format, &headings, &rows, against_cells, &legend)
+}
+
+/// What a legend says where runs had an access.
+fn of_access(parts: &[LinkPart]) -> String {
+    let accesses = parts.iter().filter_map(|part| part.access.as_ref());
+    let longest = accesses.map(Access::longest).max();
+    let note = |longest| {
+        format!("\nA packet that found the phone silent waited up to {longest} more: own has that in it.")
+    };
+    longest.map(note).unwrap_or_default()
 }
 
 /// Writes the figure where one is asked for.

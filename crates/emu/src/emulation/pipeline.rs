@@ -184,6 +184,7 @@ mod tests {
                 delay: Delay::constant(Span::from_millis(delay_ms)),
                 jitter: Jitter::NONE,
                 loss: LossRate::constant(Ratio::ZERO),
+                ..LinkConfig::transparent()
             },
             seed: 1,
             policer: None,

@@ -8,7 +8,7 @@ use crate::path::stages;
 use crate::topology::{Servers, Topology, TopologySpec};
 use cellcc_experiment::{Endpoint, FlowSetup, ResolveError, RunError, Scenario};
 use cellcc_link::TraceCache;
-use cellcc_units::{Bytes, Time};
+use cellcc_units::{Bytes, Span, Time};
 
 /// The paths of a driver in real time.
 #[derive(Debug)]
@@ -48,9 +48,12 @@ impl Paths {
         let capacities = scenario.capacities(&self.links).map_err(failed)?;
         let stages = stages(scenario, &capacities).map_err(failed)?;
         let end = Time::ZERO + scenario.duration;
+        let path = &scenario.path;
         let delay = scenario.forward_delay().map_err(failed)?.at(end)
-            + scenario.path.jitter
-            + scenario.path.reordered_by;
+            + path.jitter
+            + path.reordered_by
+            + path.access.map_or(Span::ZERO, |access| access.longest())
+            + path.harq.map_or(Span::ZERO, |harq| harq.longest());
         let run = run(scenario, workload, (stages, capacities), DEFAULT_GRANULARITY, delay);
         run.map_err(|error| RunError(error.to_string()))
     }

@@ -5,7 +5,7 @@ use super::takes::{
 };
 use super::{Condition, Section, both, flag, key, shell};
 use crate::{AckPolicy, LossDetection, Offset, ReceiveOffload, Seeds};
-use cellcc_link::Policer;
+use cellcc_link::{Access, Harq, Policer};
 
 /// The rows in the order of help and docs.
 pub const SECTIONS: [Section; 5] = [
@@ -88,6 +88,14 @@ const PATH: &[Condition] = &[
     key("path.grain", time("0s to 1s, such as 1ms")).means(
         "The clocks of links and delays stand still for so long, as those of Mahimahi's programs do for 1ms; both directions",
     ),
+    both("access", "path.access", parsed::<Access>("ACCESS")).means(
+        "What data wait that find the phone silent, where they go up: the cycle of requests, for how long grants go on, and what a \
+         longer silence adds: 'request=20ms, stays=10ms, wake=15ms, wakes_after=1s'; parts may be left out",
+    ),
+    both("harq", "path.harq", parsed::<Harq>("HARQ")).means(
+        "Blocks of the radio that fail in bursts and are sent again, in order: fdd or fdd-up; midband, mmwave and theirs with -up (shares \
+         carried over from FDD); or parts, such as 'fdd, failed=9%'",
+    ),
     flag("reverse-rate", "path.reverse.trace", text("FILE|NAME|RATE"))
         .shell("up")
         .means("Capacity of the reverse path, which carries the acknowledgements: as of the link"),
@@ -97,6 +105,12 @@ const PATH: &[Condition] = &[
     flag("reverse-loss", "path.reverse.loss", share("0% to below 100%, such as 1%"))
         .shell("up-loss")
         .means("Share of packets of the reverse path lost at random"),
+    flag("reverse-access", "path.reverse.access", parsed::<Access>("ACCESS"))
+        .shell("up-access")
+        .means("What packets of the reverse path wait that find the phone silent: as --access, of a download"),
+    flag("reverse-harq", "path.reverse.harq", parsed::<Harq>("HARQ"))
+        .shell("up-harq")
+        .means("Repetitions on the reverse path: as --harq"),
     both("cell", "cell", CELL).means(
         "Several users behind one base station: round-robin:TRACE,TRACE or \
          proportional-fair:TRACE,TRACE gives the channels of users 1, 2, ...; user 0 has the link's. \

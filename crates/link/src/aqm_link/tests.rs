@@ -1,5 +1,5 @@
 use super::*;
-use crate::{Delay, DropReason, Jitter, Link, LossRate};
+use crate::{Access, Delay, DropReason, Harq, Jitter, Link, LossRate};
 use crate::{DropTail, Queue};
 use cellcc_units::{QueueLimit, Rate, Ratio, Span};
 use proptest::prelude::*;
@@ -50,6 +50,7 @@ fn config(capacity: Capacity, queue: &str) -> LinkConfig {
         delay: Delay::constant(Span::from_millis(10)),
         jitter: Jitter::NONE,
         loss: LossRate::constant(Ratio::ZERO),
+        ..LinkConfig::transparent()
     }
 }
 
@@ -226,6 +227,21 @@ fn any_packets() -> impl Strategy<Value = Vec<(u64, u64)>> {
     proptest::collection::vec((gap, prop_oneof![Just(1500), 40u64..3000]), 1..300)
 }
 
+/// None, or one whose cycle the packets above meet.
+fn any_access() -> impl Strategy<Value = Option<Access>> {
+    let text = prop_oneof![
+        Just("request=3ms, stays=1ms"),
+        Just("request=20ms, stays=0s, wake=5ms, wakes_after=2ms")
+    ];
+    proptest::option::of(text.prop_map(|text| text.parse().unwrap()))
+}
+
+/// None, or one that repeats often.
+fn any_harq() -> impl Strategy<Value = Option<Harq>> {
+    let text = prop_oneof![Just("mmwave, failed=40%"), Just("fdd-up, failed=50%, again_fails=90%")];
+    proptest::option::of(text.prop_map(|text| text.parse().unwrap()))
+}
+
 /// A link that stays at zero.
 fn down() -> Capacity {
     Capacity::constant(Rate::ZERO).unwrap()
@@ -238,11 +254,14 @@ proptest! {
         packets in any_packets(), capacity in prop_oneof![4 => any_capacity(), 1 => Just(down())],
         asked_every in 1u64..8,
         limit in prop_oneof![Just("5pkt"), Just("10kB"), Just("7ms"), Just("unlimited")],
+        access in any_access(), harq in any_harq(),
     ) {
         let limit: QueueLimit = limit.parse().unwrap();
         let of = |mark_above| Link::new(
             LinkConfig {
                 queue: Queue::DropTail(DropTail { limit, mark_above, ack_filter: false }),
+                access,
+                harq,
                 ..config(capacity.clone(), "1pkt")
             },
             1,
@@ -277,9 +296,10 @@ proptest! {
             "pie(target=1ms, burst=5ms, update=1ms, limit=20ms, ecn)", "droptail(10kB, mark=2ms)",
         ][..]),
         jitter in prop_oneof![Just(0u64), Just(3_000)], reorders in any::<bool>(), lazily in any::<bool>(),
+        access in any_access(), harq in any_harq(),
     ) {
         let jitter = Jitter { up_to: Span::from_micros(jitter), reorders };
-        let mut link = Link::new(LinkConfig { jitter, ..config(capacity, queue) }, 1);
+        let mut link = Link::new(LinkConfig { jitter, access, harq, ..config(capacity, queue) }, 1);
         let mut outcome = Outcome::default();
         let (mut now, mut sent) = (Time::ZERO, 0);
         for (gap, size) in packets {

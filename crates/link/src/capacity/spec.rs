@@ -4,7 +4,7 @@ use crate::capacity::join::{self, Piece, Stretch};
 use crate::capacity::schedule;
 use crate::capacity::{Capacity, CapacityError};
 use crate::synthetic;
-use crate::texture::{Texture, TextureError};
+use crate::texture::{self, Texture, TextureError};
 use crate::trace::{self, Trace, TraceError};
 use cellcc_units::{ParseError, Rate, Span, instead};
 use std::fmt;
@@ -220,7 +220,7 @@ fn split_cut(text: &str) -> Result<(&str, Cut), ParseError> {
             Some(("offset", value)) => offset.replace(value.parse::<Span>()?).is_some(),
             Some(("duration", value)) => duration.replace(value.parse::<Span>()?).is_some(),
             Some(("texture", value)) => wander.replace(value.parse()?).is_some(),
-            Some(("slots", value)) => slots.replace(value.parse()?).is_some(),
+            Some(("slots", value)) => slots.replace(texture::duplex(value)?).is_some(),
             Some(("texture-seed", value)) => seed.replace(value.parse().map_err(|_| refused())?).is_some(),
             _ => break,
         };
@@ -352,6 +352,7 @@ mod tests {
             "5g-drive,texture=rain",
             "5g-drive,texture=shapes:",
             "5g-drive,texture-seed=1",
+            "5g-drive,slots=lte",
             "two words",
         ] {
             assert!(text.parse::<CapacitySpec>().is_err(), "{text}");

@@ -19,6 +19,7 @@ fn config(capacity: Capacity) -> LinkConfig {
         delay: Delay::constant(Span::from_millis(10)),
         jitter: Jitter::NONE,
         loss: LossRate::constant(Ratio::ZERO),
+        ..LinkConfig::transparent()
     }
 }
 
@@ -116,6 +117,48 @@ fn a_backlogged_user_alone_gets_what_a_link_would_give_up_to_the_end_of_the_slot
             assert_eq!(late.departed_at, slot_start(slot_from(early.departed_at)));
         }
     }
+}
+
+/// The slots are the cell's own: repetitions there are those of a link whose packets leave as slots end.
+#[test]
+fn repetitions_are_those_of_a_link_and_order_is_kept() {
+    let harq = Some("fdd, failed=20%".parse().unwrap());
+    let config = LinkConfig { queue: QueueLimit::Unlimited.into(), harq, ..constant(12.0) };
+    let mut cell = Cell::new(vec![config.clone()], Scheduler::RoundRobin, 1);
+    let mut link = Link::new(config, 1);
+    for _ in 0..20_000 {
+        assert!(cell.enqueue(Time::ZERO, 0, Full).is_ok() && link.enqueue(Time::ZERO, Full).is_ok());
+    }
+    let mut arrived = Vec::new();
+    while let (Poll::Ready((0, one)), Poll::Ready(other)) =
+        (cell.poll(Time::ZERO + Span::from_secs(60)), link.poll(link.next_wake()))
+    {
+        assert_eq!(one, other);
+        arrived.push(one.arrived_at.since(one.departed_at));
+    }
+    assert_eq!(arrived.len(), 20_000);
+    assert!(arrived.iter().any(|late| *late > Span::from_millis(17)));
+}
+
+#[test]
+fn a_silent_phone_of_a_cell_asks_first_and_is_not_busy_meanwhile() {
+    let access = Some("request=20ms".parse().unwrap());
+    let mut cell = Cell::new(vec![LinkConfig { access, ..constant(120.0) }], Scheduler::RoundRobin, 1);
+    let (mut waits, mut sum) = (Vec::new(), Span::ZERO);
+    for number in 0..1_000 {
+        assert!(cell.enqueue(Time::ZERO + Span::from_micros(200_700 * number), 0, Full).is_ok());
+        let Poll::Ready((0, one)) = cell.poll(Time::ZERO + Span::from_micros(200_700 * number + 100_000))
+        else {
+            panic!("not delivered")
+        };
+        waits.push(one.departed_at.since(one.queued_at));
+        sum += *waits.last().unwrap();
+    }
+    let mean = sum.as_millis_f64() / waits.len() as f64;
+    // Half a cycle, half a slot until the next one begins, and that slot.
+    assert!((mean - 11.5).abs() < 0.5, "{mean} ms");
+    let busy = cell.counters(Time::ZERO + Span::from_secs(300), 0).busy;
+    assert!(busy < Span::from_millis(1_000), "{busy}");
 }
 
 #[test]

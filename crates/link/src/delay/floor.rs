@@ -22,7 +22,7 @@
 
 mod interval;
 
-use crate::Capacity;
+use crate::{Access, Capacity};
 use cellcc_units::{Ratio, Span, Time};
 use interval::{Grid, Interval, pass};
 
@@ -109,15 +109,26 @@ impl DelayFloor {
     }
 
     /// How long a lone packet waits until the link next carries something, mean and 95th percentile, where packets come in each interval
-    /// in proportion to what the link carries in it.
-    pub fn alone(&self) -> (Span, Span) {
+    /// in proportion to what the link carries in it. With `access` it finds the phone silent, and first waits up to the cycle of
+    /// requests, and for the wake-up.
+    pub fn alone(&self, access: Option<&Access>) -> (Span, Span) {
+        let steps_in = |span: Span| (span.as_nanos() / STEP.as_nanos()) as usize;
+        let (wake, cycle) = access.map_or((0, 1), |access| {
+            (steps_in(access.wake.unwrap_or(Span::ZERO)), steps_in(access.request).max(1))
+        });
         let mut waits = Vec::new();
-        let mut until_next = 0.0;
+        // From each step on, the last one first.
+        let mut until_next: Vec<f64> = Vec::new();
         for steps in self.intervals.iter().rev() {
             let weight = steps.iter().sum::<f64>() / steps.len() as f64;
             for &carried in steps.iter().rev() {
-                until_next = if carried > 0.0 { 0.0 } else { until_next + 1.0 };
-                waits.push((until_next, weight));
+                let after = until_next.last().map_or(1.0, |after| after + 1.0);
+                until_next.push(if carried > 0.0 { 0.0 } else { after });
+                for asks in wake..wake + cycle {
+                    // What lies beyond the end is not known.
+                    let begin = until_next.len().saturating_sub(1 + asks);
+                    waits.push((asks as f64 + until_next[begin], weight));
+                }
             }
         }
         (mean(&waits), p95(&mut waits))
@@ -262,7 +273,17 @@ mod tests {
             assert!((28.0..=29.0).contains(&point.p95.as_millis_f64()), "{point:?}");
         }
         // From the middle of a millisecond on: a lone packet waits until the pause is over.
-        assert!((floor.alone().0.as_millis_f64() - 0.75 * 15.5).abs() < 0.1);
+        assert!((floor.alone(None).0.as_millis_f64() - 0.75 * 15.5).abs() < 0.1);
+    }
+
+    /// Half a cycle of requests in steps of a millisecond, 9.5 of 20, and the wake-up, on a link that never pauses.
+    #[test]
+    fn a_lone_packet_waits_for_the_silent_phone_too() {
+        let floor = floor(&steps(&[(40, 40.0), (40, 20.0)]));
+        let alone = |text: &str| floor.alone(Some(&text.parse().expect("an access"))).0.as_millis_f64();
+        assert!((alone("request=20ms") - 9.5).abs() < 0.01);
+        assert!((alone("request=20ms, wake=15ms") - 24.5).abs() < 0.01);
+        assert_eq!(floor.alone(None).0, Span::ZERO);
     }
 
     /// A grain that does not fit the round trip, twenty times faster within milliseconds.

@@ -1,8 +1,9 @@
-//! The propagation delay: packets between the queue and the other end.
+//! Repetitions of the radio and the propagation delay: packets between the queue and the other end.
 
 use crate::capacity::schedule::StepCursor;
 use crate::delay::Delay;
 use crate::delay::jitter::{Jitter, JitterOverTime};
+use crate::harq::{Harq, HarqOverTime};
 use crate::packet::Delivery;
 use crate::queue::QueuedPacket;
 use cellcc_units::{Span, Time};
@@ -11,6 +12,7 @@ use std::collections::VecDeque;
 /// Packets in propagation, in order of arrival.
 #[derive(Debug, Clone)]
 pub(crate) struct DelayLine<P> {
+    harq: Option<HarqOverTime>,
     delay: Delay,
     delay_now: StepCursor<Span>,
     jitter: JitterOverTime,
@@ -20,8 +22,9 @@ pub(crate) struct DelayLine<P> {
 }
 
 impl<P> DelayLine<P> {
-    pub(crate) fn new(delay: Delay, jitter: Jitter, seed: u64) -> Self {
+    pub(crate) fn new(harq: Option<Harq>, delay: Delay, jitter: Jitter, seed: u64) -> Self {
         Self {
+            harq: harq.map(|harq| HarqOverTime::new(harq, seed)),
             delay_now: delay.0.start(),
             delay,
             jitter: JitterOverTime::new(jitter, seed),
@@ -33,7 +36,8 @@ impl<P> DelayLine<P> {
     /// A packet leaves the queue at `departed_at`; must not decrease.
     pub(crate) fn depart(&mut self, queued: QueuedPacket<P>, departed_at: Time) {
         let delay = self.delay_now.value_at(&self.delay.0, departed_at);
-        let arrived_at = self.jitter.arrival(departed_at + delay, self.last_arrival);
+        let released_at = self.harq.as_mut().map_or(departed_at, |harq| harq.release(departed_at));
+        let arrived_at = self.jitter.arrival(released_at + delay, self.last_arrival);
         self.last_arrival = arrived_at;
         let QueuedPacket { packet, queued_at } = queued;
         insert(&mut self.deliveries, Delivery { packet, queued_at, departed_at, arrived_at });

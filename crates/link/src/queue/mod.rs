@@ -12,7 +12,7 @@ mod mahimahi_codel;
 mod mahimahi_pie;
 mod pie;
 mod red;
-mod text;
+pub(crate) mod text;
 mod waiting;
 
 pub(crate) use backlog::{Backlog, QueuedPacket};

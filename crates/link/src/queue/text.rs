@@ -4,7 +4,35 @@ use super::Discipline;
 use cellcc_units::{Bytes, ParseError, Parts, QueueLimit, Ratio, Span};
 use core::str::FromStr;
 
-/// One part of what stands between the parentheses, of a discipline with the settings `D`.
+/// Settings that are written as a list of parts.
+pub(crate) trait Notation: Copy + PartialEq + 'static {
+    /// What errors call them; of a discipline, what stands before the parentheses.
+    const NAME: &'static str;
+    /// A word that tells them from others of the same name.
+    const VARIANT: Option<&'static str> = None;
+    /// What holds for parts that are not written: the default, and then presets by the word that chooses them.
+    const BASES: &'static [(&'static str, Self)];
+    /// What can be written.
+    const PARTS: &'static [Part<Self>];
+
+    /// The parts that cannot be together.
+    fn contradiction(&self) -> Option<String> {
+        None
+    }
+}
+
+impl<D: Discipline> Notation for D {
+    const NAME: &'static str = <D as Discipline>::NAME;
+    const VARIANT: Option<&'static str> = <D as Discipline>::VARIANT;
+    const BASES: &'static [(&'static str, Self)] = <D as Discipline>::BASES;
+    const PARTS: &'static [Part<Self>] = <D as Discipline>::PARTS;
+
+    fn contradiction(&self) -> Option<String> {
+        Discipline::contradiction(self)
+    }
+}
+
+/// One part of what is written of the settings `D`.
 pub(crate) struct Part<D> {
     /// With an example of its value, as `target=5ms`; `ecn` for a word; `LIMIT` for a limit without a key, which must be there.
     pub(crate) form: &'static str,
@@ -34,6 +62,43 @@ macro_rules! part {
     };
 }
 pub(crate) use part;
+
+/// The text form of settings that are a list of parts alone: `fdd, failed=9%`. `$usual` stands for the default, whose list is empty.
+macro_rules! parts_form {
+    ($type:ty, $usual:literal, $expected:literal) => {
+        impl std::str::FromStr for $type {
+            type Err = cellcc_units::ParseError;
+
+            fn from_str(text: &str) -> Result<Self, Self::Err> {
+                let refused = || cellcc_units::ParseError::new(text, $expected);
+                let settings = Some(text).filter(|text| !text.trim().is_empty());
+                let settings = settings.map(|text| $crate::queue::text::read(text)).transpose()?.flatten();
+                settings.ok_or_else(refused)
+            }
+        }
+
+        impl std::fmt::Display for $type {
+            /// The shortest text that reads back.
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                let parts = $crate::queue::text::written_parts(self);
+                f.pad(if parts.is_empty() { $usual } else { &parts })
+            }
+        }
+
+        impl serde::Serialize for $type {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $type {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                cellcc_units::deserialize_text(deserializer, $expected)
+            }
+        }
+    };
+}
+pub(crate) use parts_form;
 
 /// The value of a part.
 pub(crate) trait Value: Sized {
@@ -129,11 +194,11 @@ impl<D> Part<D> {
     }
 }
 
-/// Reads what stands between the parentheses; nothing where a limit is missing.
+/// Reads a list of parts; nothing where a limit is missing.
 ///
 /// # Errors
 /// An unknown part, one given twice, a value that is refused.
-pub(super) fn read<D: Discipline>(inside: &str) -> Result<Option<D>, ParseError> {
+pub(crate) fn read<D: Notation>(inside: &str) -> Result<Option<D>, ParseError> {
     let mut parts = Parts::new(inside, parts_of::<D>())?;
     D::VARIANT.map(|word| parts.take_word(word));
     let base = D::BASES.iter().skip(1).find(|(word, _)| parts.take_word(word)).unwrap_or(&D::BASES[0]);
@@ -163,26 +228,31 @@ pub(super) fn read<D: Discipline>(inside: &str) -> Result<Option<D>, ParseError>
     }
 }
 
-/// The shortest text that reads back.
-pub(super) fn written<D: Discipline>(settings: &D) -> String {
+/// The shortest list of parts that reads back.
+pub(crate) fn written_parts<D: Notation>(settings: &D) -> String {
     let parts_from = |(word, base): &(&str, D)| {
         let words = D::VARIANT.into_iter().chain([*word]).filter(|word| !word.is_empty()).map(str::to_owned);
         let differing =
             D::PARTS.iter().filter(|part| part.key().is_empty() || part.text(settings) != part.text(base));
         words.chain(differing.filter_map(|part| part.text(settings))).collect::<Vec<_>>()
     };
-    let parts = D::BASES.iter().map(parts_from).min_by_key(Vec::len).unwrap_or_default();
-    if parts.is_empty() { D::NAME.to_owned() } else { format!("{}({})", D::NAME, parts.join(", ")) }
+    D::BASES.iter().map(parts_from).min_by_key(Vec::len).unwrap_or_default().join(", ")
+}
+
+/// The same with the name, as a discipline is written.
+pub(super) fn written<D: Notation>(settings: &D) -> String {
+    let parts = written_parts(settings);
+    if parts.is_empty() { D::NAME.to_owned() } else { format!("{}({parts})", D::NAME) }
 }
 
 /// `codel(target=5ms, interval=100ms, limit=1000pkt, ecn)`: every part that can be written.
-pub(super) fn form<D: Discipline>() -> String {
+pub(super) fn form<D: Notation>() -> String {
     let forms = D::VARIANT.into_iter().chain(D::PARTS.iter().map(|part| part.form));
     format!("{}({})", D::NAME, forms.collect::<Vec<_>>().join(", "))
 }
 
 /// What an error says of the parts of a discipline.
-fn parts_of<D: Discipline>() -> String {
+fn parts_of<D: Notation>() -> String {
     let variant = D::VARIANT.map(|word| format!("({word})")).unwrap_or_default();
     let presets = D::BASES.iter().skip(1).map(|(word, _)| format!("`{word}`"));
     let takes: Vec<_> = D::PARTS.iter().map(Part::described).chain(presets).collect();

@@ -5,12 +5,12 @@
 //!
 //! 1. Within the second the rate wanders as a process that was fitted to recordings of every 100 ms ([`process`]), or as in a second of such
 //!    recordings that was alike ([`shapes`]).
-//! 2. [`slots`]: data leave in the slots of a duplex pattern, and what has to be sent again holds back what comes after it.
+//! 2. [`slots`]: data leave in the slots of a duplex pattern.
 //!
 //! As text: `drive.mbps,texture=mmwave,slots=mmwave,texture-seed=2`, and `texture=shapes:FOLDER`. Seeded: the same text is the same link on every machine.
 //!
-//! Source: fits to recordings of every 100 ms (Lumos5G's and others' of mmWave uplink and mid-band downlink), and published figures of
-//! slots and retransmissions; docs/link-model.md has the numbers and what they were checked against.
+//! Source: fits to recordings of every 100 ms (Lumos5G's and others' of mmWave uplink and mid-band downlink), and published slots;
+//! docs/link-model.md has the numbers and what they were checked against.
 
 mod process;
 mod shapes;
@@ -72,14 +72,14 @@ impl Texture {
     /// longer than half an hour. A folder without recordings of every 100 ms.
     pub(crate) fn add_to(&self, capacity: &Capacity) -> Result<Capacity, TextureError> {
         let means = means(capacity)?;
-        let mut random = Random(Pcg64Mcg::seed_from_u64(self.seed));
+        let mut random = Random::new(self.seed);
         let rates = match &self.wander {
             Some(Wander::Process(radio)) => process::rates(&means, &process::Fit::of(*radio), &mut random),
             Some(Wander::Shapes(folder)) => shapes::Library::read(folder)?.rates(&means, &mut random),
             None => means.iter().flat_map(|&mean| [mean; process::STEPS_PER_SECOND]).collect(),
         };
         let capacity = match self.slots {
-            Some(radio) => slots::steps(&rates, &slots::Slots::of(radio), &mut random),
+            Some(radio) => slots::steps(&rates, &slots::Slots::of(radio)),
             None => Capacity::from_steps(rates.iter().map(|&rate| (process::STEP, rate_of(rate))).collect()),
         };
         Ok(capacity?)
@@ -128,11 +128,16 @@ fn rate_of(bytes_per_sec: f64) -> Rate {
 }
 
 /// Seeded random numbers, the same on every machine.
-struct Random(Pcg64Mcg);
+#[derive(Debug, Clone)]
+pub(crate) struct Random(Pcg64Mcg);
 
 impl Random {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(Pcg64Mcg::seed_from_u64(seed))
+    }
+
     /// In (0, 1).
-    fn uniform(&mut self) -> f64 {
+    pub(crate) fn uniform(&mut self) -> f64 {
         const GRAIN: u64 = 1 << 53;
         ((self.0.next_u64() >> 11) as f64 + 0.5) / GRAIN as f64
     }
@@ -144,7 +149,7 @@ impl Random {
     }
 
     /// Exponential, of mean one.
-    fn exponential(&mut self) -> f64 {
+    pub(crate) fn exponential(&mut self) -> f64 {
         -libm::log(self.uniform())
     }
 }
@@ -165,6 +170,15 @@ impl FromStr for Radio {
     fn from_str(text: &str) -> Result<Self, ParseError> {
         let found = RADIOS.iter().find(|(_, name)| *name == text);
         found.map(|(radio, _)| *radio).ok_or_else(|| ParseError::new(text, "`mmwave`, `midband` or `lte`"))
+    }
+}
+
+/// The radio of `slots=`: one with a duplex pattern.
+pub(crate) fn duplex(text: &str) -> Result<Radio, ParseError> {
+    const EXPECTED: &str = "the radio of a duplex pattern, `mmwave` or `midband`; repetitions are a condition of their own, `harq`";
+    match text.parse()? {
+        Radio::Lte => Err(ParseError::new(text, EXPECTED)),
+        radio => Ok(radio),
     }
 }
 

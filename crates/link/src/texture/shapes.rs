@@ -109,8 +109,7 @@ impl Library {
 fn add_seconds(capacity: &Capacity, seconds: &mut Vec<Second>) {
     let Shape::Steps(steps) = &capacity.shape else { return };
     let is_tenths = |span: Span| span.as_nanos().is_multiple_of(TENTH.as_nanos());
-    if steps.steps().any(|(length, _)| !is_tenths(length))
-        || steps.steps().all(|(length, _)| length >= TENTH * 10)
+    if steps.steps().any(|(length, _)| !is_tenths(length)) || steps.steps().all(|(length, _)| length > TENTH)
     {
         return;
     }

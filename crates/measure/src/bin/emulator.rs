@@ -324,6 +324,7 @@ fn stage(rate: Rate, queue: QueueLimit, delay_ms: u64, log: Option<std::path::Pa
             delay: Delay::constant(Span::from_millis(delay_ms)),
             jitter: Jitter::NONE,
             loss: LossRate::constant(Ratio::ZERO),
+            ..LinkConfig::transparent()
         },
         seed: 1,
         policer: None,

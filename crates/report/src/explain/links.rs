@@ -1,7 +1,7 @@
 //! The least delay of links.
 
 use super::{ExplainError, FrontierFigure, UseAndDelay};
-use cellcc_link::{Capacity, DelayFloor};
+use cellcc_link::{Access, Capacity, DelayFloor};
 use cellcc_units::{Ratio, Span};
 use rayon::prelude::*;
 use serde::Serialize;
@@ -18,6 +18,8 @@ pub struct LinkPart {
     pub duration: Span,
     /// The RTT without any queue.
     pub rtt: Span,
+    /// What a packet waits that finds the phone silent.
+    pub access: Option<Access>,
 }
 
 /// The least delay of each part, in their order.
@@ -67,16 +69,16 @@ pub struct Bound {
 }
 
 impl LinkDelay {
-    /// Of the trace `name`, whose least delay is `least`.
-    pub fn new(name: &str, least: &DelayFloor) -> Self {
-        let (mean, p95) = least.alone();
+    /// Of a part, whose least delay is `least`.
+    pub fn new(part: &LinkPart, least: &DelayFloor) -> Self {
+        let (mean, p95) = least.alone(part.access.as_ref());
         let bounds = USES.map(|utilisation| {
             let point = least.at(Ratio::new(utilisation));
             let (queueing_mean_ms, queueing_p95_ms) = (point.mean.as_millis_f64(), point.p95.as_millis_f64());
             Bound { utilisation: point.utilisation.get(), queueing_mean_ms, queueing_p95_ms }
         });
         Self {
-            trace: name.into(),
+            trace: part.name.clone(),
             alone_mean_ms: mean.as_millis_f64(),
             alone_p95_ms: p95.as_millis_f64(),
             bounds,

@@ -148,5 +148,6 @@ fn part(record: &Record, traces: &TraceCache) -> Result<LinkPart, ExplainError> 
         capacity: capacity.beginning_at(scenario.warm_up).into(),
         duration: scenario.duration.saturating_sub(scenario.warm_up),
         rtt: scenario.path.rtt,
+        access: scenario.path.access,
     })
 }

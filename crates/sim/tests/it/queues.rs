@@ -170,6 +170,31 @@ fn jitter_lengthens_the_path_and_reordering_is_asked_for() {
     assert_eq!(rtt("8ms", true), (varying, 0));
 }
 
+/// A packet every 12 ms finds an idle link. Repetitions lie behind the queue; the wait for a grant is in it, or in that of the acknowledgements.
+#[test]
+fn repetitions_and_access_lengthen_round_trips() {
+    let delays = |set: fn(&mut PlanFile)| {
+        let records = compare(&["fixed-rate(rate=1Mbit/s)"], "rate=30Mbit/s", |file| {
+            file.duration = Span::from_secs(60);
+            file.path.rtt = Span::from_millis(40);
+            set(file);
+        });
+        let total = &records[1].total;
+        assert_eq!(total.lost_packets, 0);
+        (total.rtt_mean_ms.expect("packets"), total.queueing_delay_mean_ms.expect("packets"))
+    };
+    let (rtt, queueing) = delays(|_| {});
+    let (repeated, behind_the_queue) = delays(|file| file.path.harq = "fdd".parse().ok());
+    // 0.06 x 7 ms for the first repetitions and a fifth more for others; some hold the next packet back.
+    assert!((0.4..0.8).contains(&(repeated - rtt)), "{rtt} ms, {repeated} ms");
+    assert_eq!(behind_the_queue, queueing);
+    let (asked, in_the_queue) = delays(|file| file.path.access = "request=20ms".parse().ok());
+    assert!(asked - rtt > 1.0 && (in_the_queue - queueing - (asked - rtt)).abs() < 0.1, "{asked} ms");
+    let (acknowledged, not_in_the_queue) =
+        delays(|file| file.path.reverse.access = "request=20ms".parse().ok());
+    assert!(acknowledged - rtt > 1.0 && not_in_the_queue == queueing, "{acknowledged} ms");
+}
+
 /// The series of ABC on 12 and 24 Mbit/s, five seconds each in turn, at 100 ms: throughput and queueing delay, in bins of 20 ms.
 fn square_wave(scheme: &str) -> (Vec<f32>, Vec<f32>) {
     let wave = "step=12Mbit/s@5s,24Mbit/s@5s,12Mbit/s@5s,24Mbit/s@5s,12Mbit/s@5s";

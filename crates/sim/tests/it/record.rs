@@ -95,7 +95,7 @@ proptest! {
         ][..]),
         jitter_ms in prop::sample::select(&[0, 0, 10][..]),
         jitter_reorders in any::<bool>(),
-        grain_ms in 0_u64..3,
+        (grain_ms, radio) in (0_u64..3, any::<bool>()),
         rtt_ms in 1_u64..300,
         loss in prop::sample::select(&[0.0, 0.01, 0.3][..]),
         ack_loss in prop::sample::select(&[0.0, 0.5][..]),
@@ -113,6 +113,12 @@ proptest! {
             file.path.jitter_reorders = jitter_reorders;
             file.path.grain = Span::from_millis(grain_ms);
             file.path.reverse.loss = Ratio::new(ack_loss);
+            if radio {
+                file.path.harq = "fdd".parse().ok();
+                file.path.access = "request=20ms, wake=15ms".parse().ok();
+                file.path.reverse.harq = "fdd-up".parse().ok();
+                file.path.reverse.access = file.path.access;
+            }
             file.endpoint.ack_every = ack_every;
             file.endpoint.recovery = recovery;
         });
