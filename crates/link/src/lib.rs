@@ -2,7 +2,8 @@
 //!
 //! [`Capacity`] is what a link can carry: a trace, or a rate. [`trace`] reads it from a file, and [`CapacitySpec`] is
 //! its text form. [`Link`] adds loss, queue, service and delay; [`Cell`] shares a base station among users;
-//! [`ForwardPath`] is one of the two with a policer before it and reordering behind it.
+//! [`ForwardPath`] is one of the two with a policer before it and reordering behind it. [`radio`] says what recordings tell of
+//! links below IP.
 //!
 //! Pure: time and seeds are arguments, and the same input gives the same output on every machine.
 
@@ -20,6 +21,7 @@ mod loss;
 mod packet;
 mod policer;
 mod queue;
+pub mod radio;
 mod scheduler;
 pub mod synthetic;
 mod texture;

@@ -16,6 +16,9 @@ mod named_columns;
 mod rate;
 pub mod write;
 
+pub(crate) use detect::{decompress as unpacked, text};
+pub(crate) use rate::number;
+
 use crate::capacity::{Capacity, CapacityError};
 use cellcc_units::Bytes;
 use cellcc_units::input::{self, InputError};
@@ -87,7 +90,7 @@ pub enum Problem {
     #[error("is empty: a trace needs at least one line, such as `12` (Mahimahi) or `0 35.5` (rate)")]
     Empty,
     /// Not text.
-    #[error("is not text: expected a Mahimahi, rate or CSV trace, plain or compressed with gzip or xz")]
+    #[error("is not text: expected lines of text, plain or compressed with gzip or xz")]
     Binary,
     /// The content fits no format.
     #[error(
@@ -133,6 +136,18 @@ pub enum Problem {
     /// A CSV header without the columns that are needed.
     #[error("no {0} among the columns `{1}`: name one {2} or rename a column")]
     Column(&'static str, String, &'static str),
+    /// The content is no recording of a radio.
+    #[error(
+        "`{0}` begins no recording of a radio: expected a log of NR-Scope (a CSV header with `harq_id`) or output of `ping` \
+         (lines with `icmp_seq=`)"
+    )]
+    NoRecording(String),
+    /// A log of NR-Scope without a column that is needed.
+    #[error("no `{0}` among the columns `{1}`: name the file as NR-Scope wrote it")]
+    NoColumn(&'static str, String),
+    /// A log of NR-Scope that says nothing of phones.
+    #[error("holds no grant to a phone (`rnti_type` C-RNTI): record for longer")]
+    NoGrants,
     /// The values as a whole make no link.
     #[error("{0}")]
     Capacity(#[from] CapacityError),
@@ -142,11 +157,11 @@ pub enum Problem {
 pub const MAX_TEXT_BYTES: u64 = 256 << 20;
 
 impl TraceError {
-    fn at(file: &str, line: u64, problem: Problem) -> Self {
+    pub(crate) fn at(file: &str, line: u64, problem: Problem) -> Self {
         Self { file: file.into(), line: Some(line), problem }
     }
 
-    fn whole(file: &str, problem: Problem) -> Self {
+    pub(crate) fn whole(file: &str, problem: Problem) -> Self {
         Self { file: file.into(), line: None, problem }
     }
 }
@@ -164,15 +179,18 @@ pub fn read(path: &Path) -> Result<Trace, TraceError> {
 /// # Errors
 /// As [`read`]; and where the file has no such run.
 pub(crate) fn read_run(path: &Path, run: Option<u64>) -> Result<Trace, TraceError> {
-    let name = path.display().to_string();
-    let content = input::read(path, Bytes::new(MAX_TEXT_BYTES)).map_err(|error| {
+    parse_run(&path.display().to_string(), &content(path)?, run)
+}
+
+/// The bytes of a file, of no more than a trace may hold.
+pub(crate) fn content(path: &Path) -> Result<Vec<u8>, TraceError> {
+    input::read(path, Bytes::new(MAX_TEXT_BYTES)).map_err(|error| {
         let problem = match error {
             InputError::TooLarge(_) => Problem::TooLarge,
             other => Problem::Input(other),
         };
-        TraceError::whole(&name, problem)
-    })?;
-    parse_run(&name, &content, run)
+        TraceError::whole(&path.display().to_string(), problem)
+    })
 }
 
 /// The trace in `content`, the bytes of a file called `name` (a path, for messages and for its ending).
@@ -185,8 +203,8 @@ pub fn parse(name: &str, content: &[u8]) -> Result<Trace, TraceError> {
 
 fn parse_run(name: &str, content: &[u8], run: Option<u64>) -> Result<Trace, TraceError> {
     let whole = |problem| TraceError::whole(name, problem);
-    let text = detect::decompress(content).map_err(whole)?;
-    let text = detect::text(&text).map_err(whole)?;
+    let content = unpacked(content).map_err(whole)?;
+    let text = text(&content).map_err(whole)?;
     let stem = detect::stem(name);
     let (format, line) = detect::format(stem, text).map_err(whole)?;
     let capacity = match format {
@@ -211,7 +229,7 @@ pub(crate) fn data_lines(text: &str) -> impl Iterator<Item = (u64, &str)> {
 }
 
 /// A text for a message: a file of one endless line must not flood the terminal.
-fn shown(text: &str) -> String {
+pub(crate) fn shown(text: &str) -> String {
     const SHOWN: usize = 60;
     match text.char_indices().nth(SHOWN) {
         Some((end, _)) => format!("{}…", &text[..end]),

@@ -86,7 +86,7 @@ pub(super) const A_TIME: &str = "a time: a number that is finite and not negativ
 pub(super) const A_RATE: &str = "a rate: a number that is finite and not negative";
 
 /// A number that a measurement can be; `expected` names it where it is not.
-pub(super) fn number(text: &str, expected: &'static str) -> Result<f64, Problem> {
+pub(crate) fn number(text: &str, expected: &'static str) -> Result<f64, Problem> {
     match text.trim().parse::<f64>() {
         Ok(value) if value.is_finite() && value >= 0.0 => Ok(value),
         _ => Err(Problem::NotANumber { text: shown(text), expected }),
