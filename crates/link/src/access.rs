@@ -15,7 +15,7 @@
 //! request to the transmission, is in the base RTT already.
 //!
 //! Source: pings of four operators (cycles of 10, 20 and 40 ms) and their first ping after a pause; `stays` is an assumption.
-//! docs/link-model.md has the numbers.
+//! docs/evidence/radio.md has the numbers.
 
 use crate::queue::text::{Notation, Part, above_zero, part, parts_form};
 use crate::texture::Random;

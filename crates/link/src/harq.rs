@@ -10,7 +10,7 @@
 //! the same radio.
 //!
 //! Source: every grant of two commercial 5G cells (NR-Scope's recordings of T-Mobile's stand-alone 5G, 15 kHz, FDD, slots of a
-//! millisecond); docs/link-model.md has the shares, and what was not recorded.
+//! millisecond); docs/evidence/radio.md has the shares, and what was not recorded.
 
 use crate::queue::text::{Notation, Part, above_zero, part, parts_form};
 use crate::texture::Random;

@@ -86,3 +86,6 @@ pub fn parse(name: &str, content: &[u8]) -> Result<Recording, TraceError> {
     }
     Ok(Recording(Content::Pings(runs)))
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,7 +1,7 @@
-//! Links of files: which files are traces, and what is made of them; the radio against recordings, and what recordings say of a radio.
+//! Links of files: which files are traces, and what is made of them; and the radio: what recordings say of it, and the model against them.
 
 mod generated;
-mod grants_and_pings;
+mod model;
 mod radio;
 mod texture;
 mod traces;
