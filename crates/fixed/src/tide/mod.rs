@@ -3,18 +3,19 @@
 //! 1. A tick is a quarter of the base RTT. Each one measures the delivery rate, the queueing delay, and the swing of the RTT: a
 //!    quantile of largest less smallest sample within a base RTT, in which no decision of the sender's shows.
 //! 2. The target of the queueing delay is `delay`, the knob, and more in proportion to the swing.
-//! 3. The window is the rate times base RTT and target, corrected by a share of the difference between target and queueing
-//!    delay; two packets more; and more while the queue stays empty. Packets are paced a little faster than that.
+//! 3. The window is the rate times base RTT and target; two packets more; and more while the queue stays empty. Packets are paced
+//!    a little faster than that.
 //!    Frames that waited while the link paused leave at once, up to the restart window.
 //! 4. Where the queue has not been empty for 10 s, the flow drains it for an RTT, so that the base RTT stays known.
 //! 5. Lost packets take off what the window has beyond the base RTT. A queue that stands far above the target for many rounds is
-//!    somebody else's or a longer path: the flow competes as CUBIC does, and sees whether anybody yields.
+//!    somebody else's or a longer path: the flow competes, with a window that only losses make smaller, and sees whether anybody
+//!    yields.
 //!
 //! ```text
 //!           no nearly empty queue for 10 s             24 rounds (3 soon after) of a queue far above the target
 //!  drain <---------------------------------- alone ------------------------------------------------------------> competing
 //!        ---------------------------------->       <------------------------------------------------------------
-//!                  after one RTT                     after 1, 2, 4 .. 16 s, to look; or nobody yields, and the path has
+//!                  after one RTT                     after 4 s, to look; or nobody yields, and the path has
 //!                                                    become longer
 //! ```
 //!
@@ -111,8 +112,6 @@ mirror! {
         pub now as now_us: Instant,
         /// The RTT sample; zero for none.
         pub rtt as rtt_us: Micros,
-        /// The smoothed RTT.
-        pub smoothed_rtt as smoothed_rtt_us: Micros,
         /// Packets delivered since the flow began, these included: rounds are counted by them. Wraps.
         pub delivered: Packets,
         /// The same when the newest of these packets left.
@@ -121,6 +120,8 @@ mirror! {
         pub acked: Packets,
         /// Not zero: the application had nothing to send when the newest packet left.
         pub app_limited: u32,
+        /// Zero.
+        pub reserved: u32,
     }
 }
 
@@ -223,10 +224,10 @@ impl Tide {
 
     /// Packets were declared lost; with them an episode of recovery begins, or not.
     #[inline(always)]
-    pub fn on_loss(&mut self, now: Instant, lost: Packets, new_episode: bool) {
+    pub fn on_loss(&mut self, lost: Packets, new_episode: bool) {
         self.loss.on_lost(lost);
         if new_episode {
-            self.rivals.on_loss(now);
+            self.rivals.on_loss();
         }
     }
 
@@ -295,7 +296,6 @@ impl Tide {
             rate: self.rate,
             base_rtt,
             target,
-            queueing,
             empty_for: since(self.filled_at, now),
             app_limited_before: since(self.app_limited_at, now),
             share: self.loss.share(),

@@ -3,7 +3,7 @@
 //! Alone, the flow holds the queue at its target. A queue that stands far above it for many rounds, although the window is as
 //! small as the target asks for, is somebody else's, or the path has become longer. So the flow competes, and its window grows: a
 //! rival yields, which shows in the rate, and a path does not. Where nobody yields, the smallest RTT of those rounds is the new base
-//! RTT. Against a rival the flow stops from time to time to look whether it is still there, less often each time that it was.
+//! RTT. Against a rival the flow stops from time to time to look whether it is still there.
 //!
 //! Flows of this kind do not answer each other so. Each has a few packets in the queue beside the target, which on a slow link take
 //! long: the queue may hold those of several flows, unless it rises and falls as only others make it.
@@ -23,9 +23,8 @@ const MAX_OTHERS_MARGIN: Micros = Micros(50_000);
 const ROUNDS_BACK: u32 = 4;
 /// Prototype: so many rounds are enough where a rival was there shortly before.
 const ROUNDS_AGAIN: u32 = 3;
-/// Prototype: the first look comes after a second, the next ones after two, four, eight and sixteen.
-const FIRST_LOOK: Micros = Micros(1_000_000);
-const MAX_DOUBLINGS: u32 = 4;
+/// So long the flow competes before it looks.
+const LOOK_EVERY: Micros = Micros(4_000_000);
 /// A rate that grows by less than a twentieth has stayed: of a window that grows by half, the flow had nine tenths of the link before.
 const RATE_STAYS: u64 = 20;
 /// Measured with a path that becomes 30 or 80 ms longer: so many rounds in a row without an answer of the rate show that nobody
@@ -124,14 +123,14 @@ impl Rivals {
     #[inline(always)]
     pub(super) fn on_ack(&mut self, event: &Event) {
         if self.competes() {
-            self.competition.on_ack(event);
+            self.competition.on_ack(event.acked);
         }
     }
 
     #[inline(always)]
-    pub(super) fn on_loss(&mut self, now: Instant) {
+    pub(super) fn on_loss(&mut self) {
         if self.competes() {
-            self.competition.on_loss(now);
+            self.competition.on_loss();
         }
     }
 
@@ -181,8 +180,7 @@ impl Rivals {
     /// packets, and will be back.
     #[inline(always)]
     fn look(&mut self, round: &Round) {
-        let time_to_look = Micros(FIRST_LOOK.0 << (self.looks.min(MAX_DOUBLINGS) & 31));
-        if round.now.since(self.competes_since) <= time_to_look {
+        if round.now.since(self.competes_since) <= LOOK_EVERY {
             return;
         }
         self.competes_since = Instant(0);
@@ -233,7 +231,7 @@ impl Rivals {
     #[inline(always)]
     fn compete(&mut self, round: &Round) {
         self.competition = if self.paused != 0 {
-            self.competition.resumed(round.now.since(self.looked_at), round.window)
+            self.competition.resumed(round.window)
         } else {
             Competition::from_window(self.window_before.max(round.window))
         };

@@ -18,8 +18,6 @@ pub struct Config {
     pub max_target: Micros,
     /// Targets of queueing delay above which the mean of both rates counts, and not the larger.
     pub mean_above: Q16,
-    /// What the window takes of the difference between target and queueing delay.
-    pub feedback: Q16,
     /// Packets that the window has beside those of the rate.
     pub extra_packets: Q16,
     /// Packets that the window holds at least where the application lately had nothing to send.
@@ -55,11 +53,10 @@ impl Config {
     /// Every default of the registry.
     pub const DEFAULT: Self = Self {
         delay: DEFAULT_DELAY,
-        share_of_swing: number(0.6),
+        share_of_swing: number(0.5),
         swing_quantile: number(0.8),
         max_target: Micros(60_000),
         mean_above: number(1.5),
-        feedback: number(0.25),
         extra_packets: number(2.0),
         restart_window: number(10.0),
         ramp_rtts: number(4.0),

@@ -81,11 +81,11 @@ impl Step for TideStep {
         event: Event {
             now: Instant(0),
             rtt: Micros(0),
-            smoothed_rtt: Micros(0),
             delivered: Packets(0),
             delivered_at_send: Packets(0),
             acked: Packets(0),
             app_limited: 0,
+            reserved: 0,
         },
         settings: TideSettings { delay_us: Config::DEFAULT.delay.0 },
         lost: 0,
@@ -108,7 +108,7 @@ impl Step for TideStep {
             state.on_ack(&config, event);
         }
         if (*lost | *new_episode) != 0 {
-            state.on_loss(event.now, Packets(*lost), *new_episode != 0);
+            state.on_loss(Packets(*lost), *new_episode != 0);
         }
         (*pacing, *cwnd) = (0, 0);
         if let Some(limits) = state.limits(&config, *packet_bytes) {
@@ -129,11 +129,11 @@ impl Step for TideStep {
         self.event = Event {
             now: Instant(next.now_us),
             rtt: Micros(next.rtt_us),
-            smoothed_rtt: Micros(16_000 + draw.bits(16)),
             delivered: Packets(next.delivered),
             delivered_at_send: Packets(next.delivered_at_send),
             acked: Packets(next.delivered.wrapping_sub(last.delivered)),
             app_limited: draw.rarely(4) as u32,
+            reserved: 0,
         };
         self.lost = if draw.rarely(5) { draw.bits(4) } else { 0 };
         self.new_episode = draw.rarely(8) as u32;

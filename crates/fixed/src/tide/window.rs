@@ -1,10 +1,11 @@
 //! From the delivery rate and the queue to the window.
 //!
 //! ```text
-//! window = rate * (base RTT + target + feedback * (target - queueing delay) + ramp) + extra packets + aggregation
+//! window = rate * (base RTT + target + ramp) + extra packets + aggregation
 //! ```
 //!
-//! - The feedback counts the difference itself and not its ratio to the target, by which a small target would be unstable.
+//! - An RTT holds `rate * (base RTT + queueing delay)`, so that a queue above the target makes the next window smaller. The queue
+//!   rests where the extra packets are the rate times what it is longer than the target.
 //! - The ramp lets the window grow where the queue stays empty although a target is set: there the rate that was measured is the
 //!   window's own.
 //! - The aggregation is what one acknowledgement tells of beyond a packet: the most of this round and the last. A receiver that
@@ -17,8 +18,6 @@ use super::settings::Config;
 use super::{WINDOW_BITS, part, window_of};
 use crate::{Micros, Packets, Q16};
 
-/// Prototype: what the feedback takes off at most, in base RTTs: a half, as a shift.
-const MOST_BACK: u32 = 1;
 /// RFC 9002, section 7.2: the smallest window.
 const MIN_WINDOW: Packets = Packets(2);
 /// A flow is one that its application limits for so long after the application had nothing to send: longer than most pauses of a
@@ -33,7 +32,6 @@ pub(super) struct State {
     pub(super) rate: u64,
     pub(super) base_rtt: Micros,
     pub(super) target: Micros,
-    pub(super) queueing: Micros,
     /// For how long the queue has been shorter than half of the target; none: for as long as is known.
     pub(super) empty_for: Option<Micros>,
     /// How long ago the application had nothing to send; none: it always had.
@@ -49,12 +47,8 @@ impl State {
     #[inline(always)]
     pub(super) fn window(&self, config: &Config) -> u64 {
         let target = part(self.share, self.target);
-        let above = target.0 as i64 - self.queueing.0 as i64;
-        let feedback = above.saturating_mul(config.feedback.0 as i64) >> 16;
-        let feedback = feedback.max(-((self.base_rtt.0 >> MOST_BACK) as i64));
         let ramp = part(self.ramp(config), self.base_rtt);
-        let time = self.base_rtt.0 as i64 + target.0 as i64 + feedback + ramp.0 as i64;
-        let time = Micros(if time > u32::MAX as i64 { u32::MAX } else { time.max(0) as u32 });
+        let time = self.base_rtt.plus(target).plus(ramp);
         // Each number is below 2^31, and the product of both below 2^46.
         let extra = self.shared(config.extra_packets);
         let aggregated = (self.aggregated.0 as u64) << WINDOW_BITS;

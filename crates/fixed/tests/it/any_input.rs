@@ -73,14 +73,14 @@ prop_compose! {
 }
 
 prop_compose! {
-    fn tide_config()(times in [word(), word(), word()], numbers in any::<[i32; 10]>(), rounds in [word(), word()],
+    fn tide_config()(times in [word(), word(), word()], numbers in any::<[i32; 9]>(), rounds in [word(), word()],
                      competes in any::<bool>()) -> tide::Config {
         let [delay, max_target, drain_every] = times.map(Micros);
-        let [share_of_swing, swing_quantile, mean_above, feedback, extra_packets, ramp_rtts, pacing, loss_threshold,
+        let [share_of_swing, swing_quantile, mean_above, extra_packets, ramp_rtts, pacing, loss_threshold,
              loss_corrected, rival_margin] = numbers.map(Q16);
         let [rival_rounds, sawtooth_rounds] = rounds;
         tide::Config {
-            delay, share_of_swing, swing_quantile, max_target, mean_above, feedback, extra_packets, ramp_rtts, pacing,
+            delay, share_of_swing, swing_quantile, max_target, mean_above, extra_packets, ramp_rtts, pacing,
             drain_every, loss_threshold, loss_corrected, competes, rival_rounds, rival_margin, sawtooth_rounds,
             flows: extra_packets, restart_window: extra_packets,
         }
@@ -88,12 +88,11 @@ prop_compose! {
 }
 
 prop_compose! {
-    fn tide_event()(now in long_word(), counts in [word(), word(), word()], times in [word(), word()],
+    fn tide_event()(now in long_word(), counts in [word(), word(), word()], rtt in word(),
                     app_limited in any::<bool>()) -> tide::Event {
         let [delivered, delivered_at_send, acked] = counts.map(Packets);
-        let [rtt, smoothed_rtt] = times.map(Micros);
         let app_limited = u32::from(app_limited);
-        tide::Event { now: Instant(now), rtt, smoothed_rtt, delivered, delivered_at_send, acked, app_limited }
+        tide::Event { now: Instant(now), rtt: Micros(rtt), delivered, delivered_at_send, acked, app_limited, reserved: 0 }
     }
 }
 
@@ -155,7 +154,7 @@ proptest! {
         for (event, packet_bytes, lost, new_episode) in steps {
             state.end_ticks(&config, event.now);
             state.on_ack(&config, &event);
-            state.on_loss(event.now, Packets(lost), new_episode);
+            state.on_loss(Packets(lost), new_episode);
             if let Some(limits) = state.limits(&config, packet_bytes) {
                 prop_assert!(limits.cwnd() >= Packets(2));
             }

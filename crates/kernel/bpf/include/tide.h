@@ -12,7 +12,7 @@ struct tide_state {
 
 struct tide_event {
 	__u64 now_us;
-	__u32 rtt_us, smoothed_rtt_us, delivered, delivered_at_send, acked, app_limited;
+	__u32 rtt_us, delivered, delivered_at_send, acked, app_limited, reserved;
 };
 
 struct tide_settings {

@@ -45,7 +45,6 @@ static __always_inline bool read_step(struct sock *sk, const struct rate_sample 
 	event->now_us = tp->tcp_mstamp;
 	event->rtt_us = rtt_us > 0 ? rtt_us : 0;
 	/* srtt_us counts eighths. */
-	event->smoothed_rtt_us = tp->srtt_us >> 3;
 	event->delivered = tp->delivered - before;
 	event->delivered_at_send = rs->prior_delivered - before;
 	event->acked = acked;

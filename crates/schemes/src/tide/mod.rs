@@ -94,18 +94,18 @@ impl Controller for Tide {
         let event = Event {
             now: seen.now,
             rtt: seen.rtt,
-            smoothed_rtt: micros(ack.rtt.smoothed()),
             delivered: seen.delivered,
             delivered_at_send: seen.delivered_at_send,
             acked: self.acked.add(ack.bytes, ack.packet_size),
             app_limited: ack.packets.last().is_some_and(|packet| packet.app_limited).into(),
+            reserved: 0,
         };
         self.core.on_ack(&self.config, &event);
     }
 
     fn on_loss(&mut self, loss: &Loss<'_>) {
         let lost = self.lost.add(loss.bytes, loss.packet_size);
-        self.core.on_loss(instant(loss.now), lost, loss.new_episode);
+        self.core.on_loss(lost, loss.new_episode);
     }
 
     fn next_timer(&self) -> Option<Time> {

@@ -42,7 +42,7 @@ const DELAY: Parameter<kind::Time> = Parameter::new(
 const SWING_SHARE: Parameter<kind::Number> = Parameter::new(
     "swing-share",
     kind::Number(0.0, 10.0),
-    0.6,
+    0.5,
     "share of the RTT's swing that a delay of 5ms adds to the target",
     PAGE,
 );
@@ -68,14 +68,6 @@ const MAX_TARGET: Parameter<kind::Time> = Parameter::new(
     kind::Time(Span::from_millis(1), Span::from_secs(10)),
     Span::from_millis(60),
     "largest target, unless the delay is larger",
-    PAGE,
-);
-
-const FEEDBACK: Parameter<kind::Number> = Parameter::new(
-    "feedback",
-    kind::Number(0.0, 10.0),
-    0.25,
-    "what the window takes of the difference between target and queueing delay",
     PAGE,
 );
 
@@ -191,7 +183,6 @@ pub(in super::super) fn scheme() -> SchemeInfo {
             SWING_QUANTILE.into(),
             MAX_TARGET.into(),
             MEAN_ABOVE.into(),
-            FEEDBACK.into(),
             EXTRA_PACKETS.into(),
             RESTART_WINDOW.into(),
             RAMP.into(),
@@ -256,7 +247,6 @@ fn config(arguments: &Arguments) -> Config {
         swing_quantile: number(&SWING_QUANTILE),
         max_target: micros(arguments.get(&MAX_TARGET)),
         mean_above: number(&MEAN_ABOVE),
-        feedback: number(&FEEDBACK),
         extra_packets: number(&EXTRA_PACKETS),
         restart_window: number(&RESTART_WINDOW),
         ramp_rtts: number(&RAMP),
