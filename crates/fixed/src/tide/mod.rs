@@ -2,7 +2,7 @@
 //!
 //! 1. A tick is a quarter of the base RTT. Each one measures the delivery rate, the queueing delay, and the swing of the RTT: a
 //!    quantile of largest less smallest sample within a base RTT, in which no decision of the sender's shows.
-//! 2. The target of the queueing delay is `delay`, the knob, and more in proportion to the swing.
+//! 2. The target of the queueing delay is `delay`, the knob, and more in proportion to the swing; a swing and a quarter at least.
 //! 3. The window is the rate times base RTT and target; two packets more; and more while the queue stays empty. Packets are paced
 //!    a little faster than that.
 //!    Frames that waited while the link paused leave at once, up to the restart window.
@@ -60,6 +60,10 @@
 //! - A pause of the link ends no epoch of the base RTT, and a tick or a drain that a long RTT set ends sooner when the RTT falls. After an
 //!   outage the flow slept for as long as that had been.
 //! - The flow's own extra packets are no rival, however long they take. On 200 kbit/s it competed with itself.
+//! - A queue above the target takes nothing off the window beyond what the delivery rate does. A term for it made the window swing
+//!   with every burst, starved the longer of two RTTs, and left bursty links unused.
+//! - Against a rival the window grows by a share in an RTT. CUBIC's function did the same in four times the code.
+//! - The target has no upper limit, which made no difference anywhere.
 //! - A path that becomes longer is told from a rival: nobody yields. The prototype's window grew by half per RTT for a second and more,
 //!   and on an unlimited queue the p95 of the queueing delay was 3 s.
 

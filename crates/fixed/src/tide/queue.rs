@@ -4,6 +4,10 @@
 //! less smallest RTT within a base RTT, is the link's own: no decision of the sender reaches the queue within that time. A smooth
 //! link has a small swing and needs little in the queue to stay busy; one that serves in bursts has a large swing, and runs empty
 //! between bursts unless more waits.
+//!
+//! Jitter that keeps the order of packets holds most of them for nearly as long as the longest of them, so that RTTs stay far above
+//! the base RTT and swing little. A target below that would make the window smaller in each RTT, until the extra packets hold it. So
+//! the target is a swing and a quarter at least, as far as that is short.
 
 use super::part;
 use super::settings::Config;
@@ -65,7 +69,9 @@ impl Queue {
     /// The queueing delay to aim for.
     #[inline(always)]
     pub(super) fn target(&self, config: &Config) -> Micros {
-        config.delay.plus(part(config.share_of_swing, self.swing())).min(config.max_target.max(config.delay))
+        let swing = self.swing();
+        let floor = part(config.floor_swings, swing).min(config.floor_limit);
+        config.delay.plus(part(config.share_of_swing, swing)).max(floor)
     }
 
     #[inline(always)]

@@ -345,7 +345,8 @@ impl Ranged for Axis {
     type ValueType = f64;
 
     fn map(&self, value: &f64, (from, to): (i32, i32)) -> i32 {
-        from + (f64::from(to - from) * self.share(*value)).round() as i32
+        // Zero on an axis of logarithms is infinitely far outside.
+        from + (f64::from(to - from) * self.share(*value).clamp(-1.0, 2.0)).round() as i32
     }
 
     fn key_points<Hint: KeyPointHint>(&self, _: Hint) -> Vec<f64> {

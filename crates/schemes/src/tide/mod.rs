@@ -10,7 +10,7 @@ mod tests;
 
 pub(super) use settings::{IN_KERNEL, scheme};
 
-use crate::kernel_view::{KernelView, instant, micros, millis, time};
+use crate::kernel_view::{KernelView, instant, millis, time};
 use cellcc_control::{Ack, Context, Controller, Limits, Loss, Observer, Sent, Tag};
 use cellcc_fixed::tide::{Config, Event, Tide as Core};
 use cellcc_fixed::{Instant, Micros, Packets};
