@@ -27,10 +27,10 @@ fn competes(path: &Path) -> bool {
 #[test]
 fn the_queue_is_the_target_and_a_little_for_the_extra_packets() {
     for (delay_ms, extra) in [(2.5, 2.0), (5.0, 2.0), (20.0, 2.0), (5.0, 0.0), (5.0, 4.0)] {
-        let mut path = path(&format!("tide(delay={delay_ms}ms,extra-packets={extra},swing-share=0)"));
+        let mut path = path(&format!("tide(delay={delay_ms}ms,extra-packets={extra},swing-share=0,floor-swings=0)"));
         path.run_for(Span::from_secs(5));
-        // In flight is rate * (base RTT + q), and the window is rate * (base RTT + T + 0.25 (T - q)) + extra packets.
-        let expected = delay_ms + extra / 1.25;
+        // In flight is rate * (base RTT + q), and the window is rate * (base RTT + T) + extra packets, which take a millisecond each.
+        let expected = delay_ms + extra;
         let queue = mean_queue(&mut path);
         // A packet that is being sent counts as a half; the smallest RTT of a tick is that of one that found it gone.
         assert!((queue - expected).abs() <= 1.0, "{queue} packets, expected {expected}");
@@ -75,7 +75,7 @@ fn every_rate_and_rtt_is_used_with_a_queue_of_the_target_and_three_packets() {
 fn a_preset_sets_the_delay_and_a_delay_that_is_given_wins() {
     for (scheme, expected) in [
         ("tide", 5.0),
-        ("tide(preset=interactive,swing-share=0)", 2.5),
+        ("tide(preset=interactive,swing-share=0,floor-swings=0)", 2.5),
         ("tide(preset=bulk,swing-share=0)", 20.0),
         ("tide(preset=bulk,delay=7ms,swing-share=0)", 7.0),
     ] {
@@ -170,7 +170,8 @@ fn a_queue_that_stands_for_24_rounds_is_competed_for_until_it_is_gone() {
     assert!(path.window() > 1.4 * window, "{} after {window}", path.window());
     path.drop_next(1);
     path.set_rtt(RTT);
-    path.run_for(Span::from_secs(3));
+    // It looks after 4 s.
+    path.run_for(Span::from_secs(5));
     assert!(!competes(&path));
     let mut alone = self::path("tide(compete=off)");
     alone.run_for(Span::from_secs(5));
