@@ -12,6 +12,7 @@
 //! | NATCP, and the cap of NACubic and of BBR with network assistance | [`assisted`] |
 //! | Vegas | [`vegas`] |
 //! | C2TCP | [`c2tcp`] |
+//! | ROCCET | [`roccet`] |
 //! | Westwood+ | [`westwood`] |
 //! | Tide | [`tide`] |
 //! | what the kernel asks a core, as memory that C shares | [`step`], and the end of each core |
@@ -32,6 +33,7 @@ mod event;
 mod number;
 pub mod path;
 pub mod reminis;
+pub mod roccet;
 pub mod step;
 mod tables;
 pub mod tide;

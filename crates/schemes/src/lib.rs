@@ -73,7 +73,7 @@ pub fn registry() -> Registry {
 }
 
 /// Those that run in the kernel's TCP as well, in the order in which they are listed.
-pub const IN_KERNEL: [InKernel; 9] = [
+pub const IN_KERNEL: [InKernel; 10] = [
     reminis::IN_KERNEL,
     reminis::IN_KERNEL_OVER_CUBIC,
     assisted::NATCP_IN_KERNEL,
@@ -82,5 +82,6 @@ pub const IN_KERNEL: [InKernel; 9] = [
     vegas::IN_KERNEL,
     westwood::IN_KERNEL,
     c2tcp::IN_KERNEL,
+    roccet::IN_KERNEL,
     tide::IN_KERNEL,
 ];

@@ -113,6 +113,22 @@ fn tide_holds_the_queue_that_it_is_set_to_where_cubic_fills_it() {
 }
 
 #[test]
+fn roccet_leaves_a_queue_of_its_own_at_one_rtt_where_cubic_fills_it() {
+    retry_on_stall(|| {
+        let _alone = alone();
+        let Some(_kernel) = kernel() else { return };
+        let folder = tempfile::tempdir().unwrap();
+        cellcc(folder.path()).args(arguments("cubic,roccet", "8s")).assert().success();
+        let records = records(folder.path());
+        let (rtt, used) = (metrics(&records, "rtt_p50_ms"), metrics(&records, "utilisation"));
+        // 30 ms, and a queue that an event cuts where RTTs are twice as long.
+        assert!((30.0..80.0).contains(&rtt("roccet")), "{}", rtt("roccet"));
+        assert!(rtt("cubic") > 150.0, "{}", rtt("cubic"));
+        assert!(used("roccet") > 0.9, "{}", used("roccet"));
+    });
+}
+
+#[test]
 fn westwood_empties_the_queue_at_a_loss_where_reno_leaves_half_of_the_window() {
     retry_on_stall(|| {
         let _alone = alone();

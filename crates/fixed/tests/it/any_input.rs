@@ -3,6 +3,7 @@
 use cellcc_fixed::assisted::{self, Advice, Assisted, Limits, Path};
 use cellcc_fixed::c2tcp::{self, C2tcp};
 use cellcc_fixed::reminis::{self, Exploration, Profile, Reminis};
+use cellcc_fixed::roccet::{Roccet, Sender};
 use cellcc_fixed::tide::{self, Tide};
 use cellcc_fixed::vegas::{self, Vegas};
 use cellcc_fixed::westwood::{self, Westwood};
@@ -128,6 +129,27 @@ proptest! {
             }
             if timed_out {
                 state.on_timeout(&mut window);
+            }
+        }
+    }
+
+    #[test]
+    fn roccet_takes_any_events(steps in prop::collection::vec((ack(), window(), word(), word(), any::<[bool; 5]>()), 1..20)) {
+        let mut state = Roccet::START;
+        for (ack, mut window, srtt, sent, [in_recovery, lost, marked, timed_out, idle]) in steps {
+            let sender = Sender { srtt: Micros(srtt), sent: Packets(sent), in_recovery };
+            state.on_ack(&ack, &sender, &mut window);
+            if lost {
+                state.on_loss(&mut window);
+            }
+            if marked {
+                state.on_mark(ack.now);
+            }
+            if timed_out {
+                state.on_timeout(&mut window);
+            }
+            if idle {
+                state.on_idle_restart(&mut window);
             }
         }
     }

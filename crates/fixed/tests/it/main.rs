@@ -4,6 +4,7 @@ mod any_input;
 mod assisted;
 mod c2tcp;
 mod reminis;
+mod roccet;
 mod tables;
 mod vegas;
 mod westwood;

@@ -84,6 +84,9 @@ struct tcp_sock {
 	__u32 mss_cache;
 	__u16 tcp_header_len;
 	__u32 packets_out;
+	__u32 max_packets_out;
+	__u32 lost_out;
+	__u32 data_segs_out;
 	__u32 srtt_us;
 	__u32 rttvar_us;
 	struct minmax rtt_min;

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::testing::{Path, state};
+use cellcc_fixed::roccet::LEAST_WINDOW;
 
 /// A link of 100 packets per RTT of 100 ms.
 fn path() -> Path {
@@ -25,7 +26,7 @@ fn launch_ends_with_half_of_the_window_where_rtts_are_twice_the_least_and_acks_n
         before = path.window();
         path.run_for(Span::from_millis(1));
     }
-    assert!(path.shows("sr_rtt").unwrap() > QUEUE_PERCENT);
+    assert!(path.shows("sr_rtt").unwrap() > 100.0);
     assert!(before > 200.0, "as much again as the path holds: {before}");
     assert!((path.window() - before / 2.0).abs() <= 2.0, "{} of {before}", path.window());
     assert_eq!(path.lost(), 0);
@@ -70,7 +71,7 @@ fn five_seconds_without_a_lower_rtt_half_the_window_is_probed_with_and_the_old_o
     assert!((path.window() - before / 2.0).abs() <= 2.0, "{} of {before}", path.window());
     let began = path.now;
     path.run_until(|path| path.window() > before * 0.9);
-    assert!(path.now.since(began) >= PROBE_AT_LEAST);
+    assert!(path.now.since(began) >= Span::from_millis(200));
     assert_eq!(state(&path), in_state("probe"), "no growth yet");
     assert!((path.window() - before).abs() <= 2.0, "{} of {before}", path.window());
 }
@@ -82,7 +83,10 @@ fn an_application_that_does_not_use_the_window_ends_launch() {
         path.set_app_packets(3);
         path.run_for(Span::from_millis(100));
     }
-    assert_eq!((state(&path), path.shows("ssthresh")), (in_state("orbiter"), Some(LEAST_PACKETS as f64)));
+    assert_eq!(
+        (state(&path), path.shows("ssthresh")),
+        (in_state("orbiter"), Some(f64::from(LEAST_WINDOW.0)))
+    );
 }
 
 const BETA: f64 = 0.7;
