@@ -19,7 +19,8 @@
 //!
 //! **Differences, and where the description leaves a choice.** CUBIC is [`Cubic`], with C = 0.4 and beta = 0.7 where the patch has 41/1024
 //! per bit-shift and 717/1024. "Not while more was sent than acknowledged" would stop growth after one packet in five RTTs, since
-//! growth itself is sent: growth stops at the excess that also makes an event, a hundredth of the window. A recovery has had its cut, so
+//! growth itself is sent: growth stops at the excess that also makes an event, a hundredth of the window. Below 100 packets that is less
+//! than a packet, and one in five RTTs is what remains (18 to 99 packets in 17 s at 40 ms, after a rise from 0.2 to 200 Mbit/s). A recovery has had its cut, so
 //! that no event comes within one. Persistent congestion (RFC 9002) is the time-out.
 
 use cellcc_control::{
