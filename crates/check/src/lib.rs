@@ -19,6 +19,7 @@
 //! ```
 //!
 //! A controller is `Arc<dyn ControllerFactory + Send + Sync>` of noq-proto 1.4; that of another minor version is another type.
+//! Controllers of quinn cannot be run: their acknowledgements take an estimator of the RTT that only quinn-proto can make.
 //! Run the tests with `--release`, or with `opt-level = 1` under `[profile.dev.package."*"]`: all cases then take half a minute of
 //! a processor. Unoptimised, noq takes ten times as long; [`Suite::quick`] is for that.
 //!

@@ -46,8 +46,8 @@ impl Stage {
     /// when they leave the link. `None` for a cell, where each user has a queue.
     pub fn logged(self, log: LogSpec) -> Option<[Self; 2]> {
         let Self::Link(LinkStage { config, seed, policer, reordering, .. }) = self else { return None };
-        let LinkConfig { capacity, queue, delay, jitter, loss, access, harq } = config;
-        let link = LinkConfig { capacity, queue, loss, access, ..LinkConfig::transparent() };
+        let LinkConfig { capacity, queue, delay, jitter, loss, burst_loss, access, harq } = config;
+        let link = LinkConfig { capacity, queue, loss, burst_loss, access, ..LinkConfig::transparent() };
         let after = LinkConfig { harq, delay, jitter, ..LinkConfig::transparent() };
         Some([
             Self::Link(LinkStage { config: link, seed, policer, reordering: None, log: Some(log) }),

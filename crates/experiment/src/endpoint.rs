@@ -23,6 +23,9 @@ pub struct Endpoint {
     /// The simulator's receivers: which packets arrive as one; none: each by itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub offload: Option<ReceiveOffload>,
+    /// The simulator's receivers acknowledge packets that were lost, too.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub conceals_loss: bool,
     /// How the sender tells that a packet is lost.
     #[serde(skip_serializing_if = "LossDetection::is_default")]
     pub recovery: LossDetection,
@@ -55,6 +58,7 @@ impl Default for Endpoint {
             max_ack_delay: Span::from_millis(25),
             acks: None,
             offload: None,
+            conceals_loss: false,
             recovery: LossDetection::default(),
             series_bin: Span::from_millis(100),
             receive_offload: true,

@@ -61,6 +61,7 @@ impl PathLinks {
                 delay: delay.clone(),
                 jitter: Jitter { up_to: scenario.path.jitter, reorders: scenario.path.jitter_reorders },
                 loss: loss.clone(),
+                burst_loss: scenario.path.burst_loss,
                 access: scenario.path.access,
                 harq: scenario.path.harq,
             })
@@ -71,8 +72,8 @@ impl PathLinks {
             forward_seed: scenario.seed_of(Randomness::ForwardLoss),
             scheduler: scheduler.transpose()?,
             policer: scenario.path.policer,
-            reordering: (!reordered.is_zero()).then(|| ReorderingConfig {
-                share: *reordered,
+            reordering: (!reordered.is_never()).then(|| ReorderingConfig {
+                share: reordered.clone(),
                 by: *reordered_by,
                 seed: scenario.seed_of(Randomness::Reordering),
             }),
@@ -83,6 +84,7 @@ impl PathLinks {
                 delay: Delay::constant(scenario.reverse_delay()),
                 jitter: Jitter::NONE,
                 loss: LossRate::constant(reverse.loss),
+                burst_loss: reverse.burst_loss,
                 access: reverse.access,
                 harq: reverse.harq,
             },
@@ -100,9 +102,9 @@ impl PathLinks {
             None => forward,
             Some(policer) => forward.with_policer(policer),
         };
-        match self.reordering {
+        match &self.reordering {
             None => forward,
-            Some(config) => forward.with_reordering(Reordering::new(config)),
+            Some(config) => forward.with_reordering(Reordering::new(config.clone())),
         }
     }
 

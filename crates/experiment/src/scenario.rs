@@ -2,7 +2,7 @@
 
 use crate::{Endpoint, Offset, ResolveError, Source};
 use cellcc_assist::NetAssist;
-use cellcc_link::{Access, Harq, Policer, Queue};
+use cellcc_link::{Access, BurstLoss, Harq, LossRate, Policer, Queue};
 use cellcc_units::{QueueLimit, Ratio, Span, Time};
 use serde::{Deserialize, Serialize};
 
@@ -74,15 +74,18 @@ pub struct Path {
     /// `@FILE`.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub extra_loss: String,
+    /// Data packets lost in bursts, in addition.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub burst_loss: Option<BurstLoss>,
     /// Random extra delay of each data packet, uniform up to this.
     #[serde(skip_serializing_if = "is_zero")]
     pub jitter: Span,
     /// Whether jitter lets packets overtake each other.
     #[serde(skip_serializing_if = "is_false")]
     pub jitter_reorders: bool,
-    /// Share of the data packets that arrive later than others sent after them.
-    #[serde(skip_serializing_if = "is_none_of_it")]
-    pub reordered: Ratio,
+    /// Share of the data packets that arrive later than others sent after them, over time.
+    #[serde(skip_serializing_if = "LossRate::is_never")]
+    pub reordered: LossRate,
     /// By how much later those arrive.
     #[serde(skip_serializing_if = "is_default_lateness")]
     pub reordered_by: Span,
@@ -111,6 +114,9 @@ pub struct Reverse {
     pub queue: Queue,
     /// Share of acknowledgements lost at random.
     pub loss: Ratio,
+    /// Acknowledgements lost in bursts, in addition.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub burst_loss: Option<BurstLoss>,
     /// What acknowledgements wait that find the phone silent: of a download.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub access: Option<Access>,
@@ -171,10 +177,6 @@ fn is_default_driver(driver: &str) -> bool {
 
 fn is_default_lateness(span: &Span) -> bool {
     *span == DEFAULT_LATENESS
-}
-
-fn is_none_of_it(share: &Ratio) -> bool {
-    share.is_zero()
 }
 
 fn is_false(switch: &bool) -> bool {
@@ -250,9 +252,10 @@ impl Default for Path {
             loss: Ratio::ZERO,
             extra_delay: String::new(),
             extra_loss: String::new(),
+            burst_loss: None,
             jitter: Span::ZERO,
             jitter_reorders: false,
-            reordered: Ratio::ZERO,
+            reordered: LossRate::constant(Ratio::ZERO),
             reordered_by: DEFAULT_LATENESS,
             grain: Span::ZERO,
             access: None,
@@ -265,6 +268,6 @@ impl Default for Path {
 impl Default for Reverse {
     fn default() -> Self {
         let queue = QueueLimit::Unlimited.into();
-        Self { trace: String::new(), queue, loss: Ratio::ZERO, access: None, harq: None }
+        Self { trace: String::new(), queue, loss: Ratio::ZERO, burst_loss: None, access: None, harq: None }
     }
 }

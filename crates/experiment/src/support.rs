@@ -19,6 +19,8 @@ pub struct Support {
     pub tcp_receivers: bool,
     /// Queues that filter acknowledgements.
     pub ack_filter: bool,
+    /// Receivers that lie about losses.
+    pub concealed_loss: bool,
     /// Links whose clock has a grain.
     pub grain: bool,
     /// Congestion controllers of noq's own.
@@ -35,6 +37,7 @@ impl Support {
         rack: true,
         tcp_receivers: true,
         ack_filter: true,
+        concealed_loss: true,
         grain: true,
         noq_controllers: false,
         warm_up: true,
@@ -46,6 +49,7 @@ impl Support {
         rack: false,
         tcp_receivers: false,
         ack_filter: false,
+        concealed_loss: false,
         noq_controllers: true,
         ..Self::SIM
     };
@@ -57,6 +61,7 @@ impl Support {
         driver: "kernel",
         in_band: false,
         ack_filter: false,
+        concealed_loss: false,
         grain: false,
         warm_up: false,
         ..Self::SIM
@@ -94,6 +99,8 @@ impl Support {
                 .then(|| format!("endpoint.acks = \"delayed\" is TCP's, and {self} runs QUIC; write \"quic\"")),
             (endpoint.offload.is_some() && !self.tcp_receivers)
                 .then(|| format!("endpoint.offload is the simulator's, and {self} runs QUIC; leave it out")),
+            (endpoint.conceals_loss && !self.concealed_loss)
+                .then(|| format!("endpoint.conceals_loss is the simulator's, and the receivers of {self} are honest; leave it out")),
             ([scenario.path.queue, scenario.path.reverse.queue].iter().any(filters) && !self.ack_filter).then(|| {
                 format!(
                     "ack-filter is the simulator's, and the links of {self} do not read acknowledgements; leave it out of the queue"

@@ -28,7 +28,7 @@ pub(crate) struct AqmLink<P> {
 
 impl<P: Packet> AqmLink<P> {
     pub(crate) fn new(config: LinkConfig, seed: u64) -> Self {
-        let LinkConfig { capacity, queue, delay, jitter, loss: _, access, harq } = config;
+        let LinkConfig { capacity, queue, delay, jitter, loss: _, burst_loss: _, access, harq } = config;
         Self {
             access: access.map(|access| AccessOverTime::new(access, seed)),
             queue: AqmQueue::new(queue, &capacity, seed),

@@ -219,13 +219,13 @@ impl<P: Packet> Cell<P> {
 
 impl<P: Packet> User<P> {
     fn new(config: LinkConfig, seed: u64) -> Self {
-        let LinkConfig { capacity, queue, delay, jitter, loss, access, harq } = config;
+        let LinkConfig { capacity, queue, delay, jitter, loss, burst_loss, access, harq } = config;
         let harq = harq.map(|harq| Harq { slot: SLOT, ..harq });
         Self {
             access: access.map(|access| AccessOverTime::new(access, seed)),
             queue: AqmQueue::new(queue, &capacity, seed),
             capacity,
-            loss: LossOverTime::new(loss, seed),
+            loss: LossOverTime::new(loss, burst_loss, seed),
             in_service: None,
             meter: QueueMeter::default(),
             delay_line: DelayLine::new(harq, delay, jitter, seed),

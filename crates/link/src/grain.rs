@@ -49,7 +49,7 @@ impl<P: Packet> GrainLink<P> {
         let (none, lossless) = (Delay::constant(Span::ZERO), LossRate::constant(Ratio::ZERO));
         Self {
             grain,
-            link: Link::new(LinkConfig { delay: none, loss: lossless, ..config }, seed),
+            link: Link::new(LinkConfig { delay: none, loss: lossless, burst_loss: None, ..config }, seed),
             delay_now: delay.0.start(),
             delay,
             delayed: VecDeque::new(),

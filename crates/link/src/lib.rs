@@ -9,6 +9,7 @@
 
 mod access;
 mod aqm_link;
+mod burst_loss;
 mod capacity;
 mod cell;
 mod delay;
@@ -29,6 +30,7 @@ pub mod trace;
 mod trace_cache;
 
 pub use access::Access;
+pub use burst_loss::BurstLoss;
 pub use capacity::join::Piece;
 pub use capacity::schedule::{StepsError, format as format_steps, parse as parse_steps};
 pub use capacity::service_clock::ServiceClock;

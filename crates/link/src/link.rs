@@ -2,6 +2,7 @@
 
 use crate::access::Access;
 use crate::aqm_link::AqmLink;
+use crate::burst_loss::BurstLoss;
 use crate::capacity::Capacity;
 use crate::delay::Delay;
 use crate::delay::jitter::Jitter;
@@ -28,6 +29,8 @@ pub struct LinkConfig {
     pub jitter: Jitter,
     /// Share of the packets that are lost at random and independently of each other, before the queue.
     pub loss: LossRate,
+    /// What is lost in bursts, in addition.
+    pub burst_loss: Option<BurstLoss>,
     /// What a packet waits that finds the phone silent, where this is an uplink.
     pub access: Option<Access>,
     /// How blocks fail behind the service, and are sent again.
@@ -43,6 +46,7 @@ impl LinkConfig {
             delay: Delay::constant(Span::ZERO),
             jitter: Jitter::NONE,
             loss: LossRate::constant(Ratio::ZERO),
+            burst_loss: None,
             access: None,
             harq: None,
         }
@@ -78,7 +82,7 @@ macro_rules! any_server {
 impl<P: Packet> Link<P> {
     /// An empty link at time zero. `seed` decides everything random: losses, jitter and PIE's drops.
     pub fn new(config: LinkConfig, seed: u64) -> Self {
-        let loss = LossOverTime::new(config.loss.clone(), seed);
+        let loss = LossOverTime::new(config.loss.clone(), config.burst_loss, seed);
         let server = match config.queue {
             Queue::DropTail(DropTail { limit, mark_above: None, ack_filter: false })
                 if config.jitter.up_to.is_zero() =>
@@ -96,7 +100,7 @@ impl<P: Packet> Link<P> {
         if grain.is_zero() {
             return Self::new(config, seed);
         }
-        let loss = LossOverTime::new(config.loss.clone(), seed);
+        let loss = LossOverTime::new(config.loss.clone(), config.burst_loss, seed);
         Self { loss, server: Server::Grain(Box::new(GrainLink::new(config, seed, grain))) }
     }
 

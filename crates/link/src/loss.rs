@@ -1,13 +1,14 @@
 //! Random loss.
 
+use crate::burst_loss::{BurstLoss, Channel};
 use crate::capacity::schedule::{self, Schedule, StepCursor, StepsError};
-use cellcc_units::{ParseError, Ratio, Span, Time};
+use cellcc_units::{ParseError, Ratio, Span, Time, deserialize_text};
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::{Rng, SeedableRng};
 use std::fmt;
 use std::str::FromStr;
 
-/// The share of packets that are lost at random: constant (`"1%"`) or in steps (`"0%@5s,1%@5s"`: each share and how
+/// The share of packets that are struck at random, lost or held back: constant (`"1%"`) or in steps (`"0%@5s,1%@5s"`: each share and how
 /// long it holds, from the beginning of the run; the last one stays).
 #[derive(Debug, Clone, PartialEq)]
 pub struct LossRate(Schedule<Ratio>);
@@ -50,6 +51,11 @@ impl LossRate {
         Ok(())
     }
 
+    /// Whether no packet is ever struck.
+    pub fn is_never(&self) -> bool {
+        self.0.values().all(|share| share.is_zero())
+    }
+
     /// The same shares over time, each larger by `more`.
     pub fn plus(&self, more: Ratio) -> Self {
         Self(self.0.map(|share| Ratio::new(share.get() + more.get())))
@@ -80,23 +86,36 @@ impl fmt::Display for LossRate {
     }
 }
 
-/// Loss whose probability follows a [`LossRate`].
+impl serde::Serialize for LossRate {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> serde::Deserialize<'de> for LossRate {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserialize_text(deserializer, EXPECTED)
+    }
+}
+
+/// Loss whose probability follows a [`LossRate`], and losses in bursts.
 #[derive(Debug, Clone)]
 pub(crate) struct LossOverTime {
     rate: LossRate,
     now: StepCursor<Ratio>,
     loss: Loss,
+    bursts: Option<Channel>,
 }
 
 impl LossOverTime {
     /// `None` where nothing is ever lost.
-    pub(crate) fn new(rate: LossRate, seed: u64) -> Option<Self> {
-        if rate.0.values().all(|share| share.get() <= 0.0) {
+    pub(crate) fn new(rate: LossRate, bursts: Option<BurstLoss>, seed: u64) -> Option<Self> {
+        if bursts.is_none() && rate.is_never() {
             return None;
         }
         let mut now = rate.0.start();
         let loss = Loss::new(now.value_at(&rate.0, Time::ZERO), seed);
-        Some(Self { rate, now, loss })
+        Some(Self { rate, now, loss, bursts: bursts.map(|bursts| Channel::new(bursts, seed)) })
     }
 
     /// Whether a packet of `now` is lost.
@@ -105,7 +124,9 @@ impl LossOverTime {
         if self.now.is_over(now) {
             self.loss.set(self.now.value_at(&self.rate.0, now));
         }
-        self.loss.strikes()
+        // The channel goes on with every packet, lost otherwise or not.
+        let in_burst = self.bursts.as_mut().is_some_and(Channel::strikes);
+        self.loss.strikes() || in_burst
     }
 }
 
@@ -160,7 +181,7 @@ mod tests {
 
     #[test]
     fn the_share_changes_with_time() {
-        let mut loss = LossOverTime::new("0%@5s,100%@5s,0%@1s".parse().unwrap(), 1).unwrap();
+        let mut loss = LossOverTime::new("0%@5s,100%@5s,0%@1s".parse().unwrap(), None, 1).unwrap();
         let lost = [0, 4, 5, 9, 10, 100].map(|secs| loss.strikes(Time::ZERO + Span::from_secs(secs)));
         assert_eq!(lost, [false, false, true, true, false, false]);
     }
@@ -168,7 +189,7 @@ mod tests {
     /// A draw more or less changes every loss after it.
     #[test]
     fn while_nothing_can_be_lost_the_generator_stands_still() {
-        let mut late = LossOverTime::new("0%@5s,10%@5s,0%@5s,10%@1s".parse().unwrap(), 1).unwrap();
+        let mut late = LossOverTime::new("0%@5s,10%@5s,0%@5s,10%@1s".parse().unwrap(), None, 1).unwrap();
         let mut strikes = |secs, count| -> Vec<bool> {
             (0..count).map(|_| late.strikes(Time::ZERO + Span::from_secs(secs))).collect()
         };
@@ -179,7 +200,7 @@ mod tests {
 
     #[test]
     fn a_link_that_never_loses_anything_has_no_generator() {
-        let has_one = |text: &str| LossOverTime::new(text.parse().unwrap(), 1).is_some();
+        let has_one = |text: &str| LossOverTime::new(text.parse().unwrap(), None, 1).is_some();
         assert_eq!(["0%", "0%@5s,0%@1s", "1%", "0%@5s,1%@1s"].map(has_one), [false, false, true, true]);
     }
 

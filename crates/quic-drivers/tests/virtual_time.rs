@@ -325,7 +325,7 @@ fn users_of_a_cell_have_their_share_and_their_advice() {
 #[test]
 fn packets_that_arrive_late_are_repeated_and_nothing_is_missing() {
     let record = one("cubic:sized(1MB)", |file| {
-        file.path.reordered = Ratio::new(0.02);
+        file.path.reordered = "2%".parse().expect("a share");
         file.path.reordered_by = Span::from_millis(10);
     });
     let total = &record.total;

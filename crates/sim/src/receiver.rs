@@ -8,7 +8,7 @@ use crate::ack_schedule::{AckSchedule, Due};
 use crate::arrivals::{Arrivals, ReceivedPacket};
 use crate::offload::Offload;
 use crate::packets::DataPacket;
-use cellcc_control::{Arrival, Feedback, ReceiverComponent};
+use cellcc_control::{Arrival, Ecn, Feedback, ReceiverComponent};
 use cellcc_experiment::Endpoint;
 use cellcc_units::{Bytes, Span, Time};
 use std::collections::VecDeque;
@@ -37,6 +37,8 @@ pub(crate) struct Receiver {
     /// Acknowledgements say how long they waited.
     tells_delay: bool,
     arrivals: Arrivals,
+    /// Where it lies: one more than the largest number that it has acknowledged or claimed.
+    claims_below: Option<u64>,
     /// How many of the packets that have arrived acknowledgements have covered.
     acknowledged: u64,
     newest_at: Time,
@@ -58,6 +60,7 @@ impl Receiver {
             schedule: AckSchedule::new(policy, rtt),
             tells_delay: policy.tells_delay(),
             arrivals: Arrivals::default(),
+            claims_below: endpoint.conceals_loss.then_some(0),
             acknowledged: 0,
             newest_at: Time::ZERO,
             ack_due_at: Time::NEVER,
@@ -96,7 +99,10 @@ impl Receiver {
     #[inline(always)]
     fn take(&mut self, now: Time, packet: &DataPacket) -> Due {
         let DataPacket { number, segment, bytes, ecn, ref signal } = *packet;
-        self.arrivals.push(number, ecn);
+        match self.claims_below {
+            None => self.arrivals.push(number, ecn),
+            Some(claimed) => self.claim(claimed, number, ecn),
+        }
         self.newest_at = now;
         if let Some(component) = &mut self.component {
             if let Some(signal) = signal {
@@ -105,6 +111,13 @@ impl Receiver {
             component.on_packet(&Arrival { now, number, bytes });
         }
         self.schedule.on_packet(now, number, segment)
+    }
+
+    /// Takes all up to a packet for received, what was lost before it, too (Savage et al. 1999 have a receiver of TCP do so).
+    #[cold]
+    fn claim(&mut self, claimed: u64, number: u64, ecn: Ecn) {
+        (claimed..=number).for_each(|number| self.arrivals.push(number, ecn));
+        self.claims_below = Some(claimed.max(number + 1));
     }
 
     #[inline(always)]
@@ -217,7 +230,6 @@ impl Receiver {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use cellcc_control::Ecn;
 
     fn receiver(ack_every: u32) -> Receiver {
         Receiver::new(&Endpoint { ack_every, ..Endpoint::default() }, Span::from_millis(40), None)
@@ -255,6 +267,17 @@ mod tests {
         let second = arrives(&mut receiver, 2, 0).unwrap();
         assert_eq!(newly_acknowledged(&mut receiver, second), [0, 2]);
         assert_eq!(receiver.newly_acknowledged(second).count(), 0);
+    }
+
+    #[test]
+    fn a_receiver_that_lies_acknowledges_what_was_lost_and_nothing_twice() {
+        let endpoint = Endpoint { conceals_loss: true, ..Endpoint::default() };
+        let mut receiver = Receiver::new(&endpoint, Span::ZERO, None);
+        let told = [0, 3, 2, 4].map(|number| {
+            let ack = arrives(&mut receiver, number, number).expect("at once");
+            newly_acknowledged(&mut receiver, ack)
+        });
+        assert_eq!(told, [vec![0], vec![1, 2, 3], vec![], vec![4]]);
     }
 
     /// Releases a packet every 10 ms.

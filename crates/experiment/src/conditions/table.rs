@@ -5,7 +5,7 @@ use super::takes::{
 };
 use super::{Condition, Section, both, flag, key, shell};
 use crate::{AckPolicy, LossDetection, Offset, ReceiveOffload, Seeds};
-use cellcc_link::{Access, Harq, Policer};
+use cellcc_link::{Access, BurstLoss, Harq, LossRate, Policer};
 
 /// The rows in the order of help and docs.
 pub const SECTIONS: [Section; 5] = [
@@ -75,14 +75,18 @@ const PATH: &[Condition] = &[
         "Extra random loss of data packets over time: SHARE@FOR,SHARE@FOR,... such as 0%@10s,1%@5s; or \
          @FILE",
     ),
+    both("burst-loss", "path.burst_loss", parsed::<BurstLoss>("BURSTS")).means(
+        "Data packets lost in bursts, in addition: the share of all packets, the mean packets for which the channel is bad, and the \
+         share it then loses: 'share=1%, burst=8, lost=100%'; parts may be left out",
+    ),
     both("jitter", "path.jitter", time("0s to 60s, such as 5ms")).means(
         "Random extra delay of each data packet, up to this; order is kept unless path.jitter_reorders \
          is set",
     ),
     shell("jitter-reorders", "path.jitter_reorders", SWITCH)
         .means("Let packets overtake each other through the jitter"),
-    shell("reordered", "path.reordered", share("0% to 100%, such as 1%"))
-        .means("Share of data packets that arrive later than others sent after them"),
+    shell("reordered", "path.reordered", parsed::<LossRate>("SHARE|STEPS"))
+        .means("Share of data packets that arrive later than others sent after them, such as 1%; or over time, as --extra-loss"),
     shell("reordered-by", "path.reordered_by", time("0s to 60s, such as 10ms"))
         .means("By how much later those arrive [default: 10ms]"),
     key("path.grain", time("0s to 1s, such as 1ms")).means(
@@ -105,6 +109,9 @@ const PATH: &[Condition] = &[
     flag("reverse-loss", "path.reverse.loss", share("0% to below 100%, such as 1%"))
         .shell("up-loss")
         .means("Share of packets of the reverse path lost at random"),
+    flag("reverse-burst-loss", "path.reverse.burst_loss", parsed::<BurstLoss>("BURSTS"))
+        .shell("up-burst-loss")
+        .means("Packets of the reverse path lost in bursts: as --burst-loss"),
     flag("reverse-access", "path.reverse.access", parsed::<Access>("ACCESS"))
         .shell("up-access")
         .means("What packets of the reverse path wait that find the phone silent: as --access, of a download"),
@@ -135,6 +142,8 @@ const ENDPOINT: &[Condition] = &[
         "Receive offload: packets that come together are acknowledged as one, gro or gro(flush=1ms) \
          [default: none]",
     ),
+    key("endpoint.conceals_loss", SWITCH)
+        .means("The simulator's receivers lie: they acknowledge what was lost, so that only delay, rate and marks tell of congestion"),
     flag("recovery", "endpoint.recovery", parsed::<LossDetection>("WAY")).means(
         "How the sender tells that a packet is lost: quic (RFC 9002) or rack, TCP's way (RFC 8985) \
          [default: quic]",

@@ -73,8 +73,8 @@ fn a_value_out_of_range_is_named_by_the_flag_of_its_command_and_by_its_key() {
         "--up-loss 2x (in a Scenario: path.reverse.loss) is out of range; write 0% to 100%, such as 1%"
     );
     assert_eq!(
-        error("path.reordered", "2x", Command::Compare),
-        "path.reordered = 2x is out of range; write 0% to 100%, such as 1%"
+        error("netassist.reordered", "2x", Command::Compare),
+        "netassist.reordered = 2x is out of range; write 0% to 100%, such as 1%"
     );
 }
 

@@ -1,15 +1,15 @@
 //! Reordering: some packets take longer behind the link, so that later ones overtake them.
 
-use crate::loss::Loss;
+use crate::loss::{LossOverTime, LossRate};
 use crate::packet::Delivery;
-use cellcc_units::{Ratio, Span, Time};
+use cellcc_units::{Span, Time};
 use std::collections::VecDeque;
 
 /// Which packets take longer behind the link, and by how much.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct ReorderingConfig {
-    /// The share of the packets that is held.
-    pub share: Ratio,
+    /// The share of the packets that is held, at the time of their arrival without that.
+    pub share: LossRate,
     /// How long each of them is held.
     pub by: Span,
     /// Decides which ones they are.
@@ -21,7 +21,8 @@ pub struct ReorderingConfig {
 /// [`crate::Jitter`].
 #[derive(Debug, Clone)]
 pub struct Reordering<P> {
-    chance: Loss,
+    /// None where none is ever held.
+    chance: Option<LossOverTime>,
     by: Span,
     /// All are held for the same time, so they are in the order in which they are due.
     held: VecDeque<Delivery<P>>,
@@ -31,12 +32,12 @@ impl<P> Reordering<P> {
     /// Nothing is held yet.
     pub fn new(config: ReorderingConfig) -> Self {
         let ReorderingConfig { share, by, seed } = config;
-        Self { chance: Loss::new(share, seed), by, held: VecDeque::new() }
+        Self { chance: LossOverTime::new(share, None, seed), by, held: VecDeque::new() }
     }
 
     /// Takes a packet that left the link, and returns it unless it is held.
     pub fn pass(&mut self, delivery: Delivery<P>) -> Option<Delivery<P>> {
-        if !self.chance.strikes() {
+        if !self.chance.as_mut().is_some_and(|chance| chance.strikes(delivery.arrived_at)) {
             return Some(delivery);
         }
         self.held.push_back(Delivery { arrived_at: delivery.arrived_at + self.by, ..delivery });
@@ -64,10 +65,24 @@ mod tests {
         Delivery { packet, queued_at: at, departed_at: at, arrived_at: at }
     }
 
+    fn share(text: &str) -> LossRate {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn the_share_that_is_held_changes_with_time() {
+        let by = Span::from_millis(5);
+        let mut reordering =
+            Reordering::new(ReorderingConfig { share: share("0%@1s,100%@1s,0%@1s"), by, seed: 1 });
+        let held: Vec<u64> =
+            (0..4000).filter(|&packet| reordering.pass(delivery(packet)).is_none()).collect();
+        assert_eq!(held, (1000..2000).collect::<Vec<_>>());
+    }
+
     #[test]
     fn a_held_packet_arrives_later_by_the_time_and_none_is_lost() {
         let mut reordering =
-            Reordering::new(ReorderingConfig { share: Ratio::new(0.3), by: Span::from_millis(5), seed: 1 });
+            Reordering::new(ReorderingConfig { share: share("30%"), by: Span::from_millis(5), seed: 1 });
         let at_once: Vec<_> = (0..1000).filter_map(|packet| reordering.pass(delivery(packet))).collect();
         assert!((650..750).contains(&at_once.len()), "{}", at_once.len());
         let mut held = 0;

@@ -88,7 +88,10 @@ const FAULTS: [Fault; 17] = [
     Fault::new("ack50k", |file| reverse(file, "rate=50kbit/s", 100), 0),
     Fault::new(
         "reorder",
-        |file| (file.path.reordered, file.path.reordered_by) = (Ratio::new(0.05), Span::from_millis(30)),
+        |file| {
+            (file.path.reordered, file.path.reordered_by) =
+                ("5%".parse().expect("a share"), Span::from_millis(30))
+        },
         0,
     ),
     Fault::new(

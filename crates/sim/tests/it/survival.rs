@@ -4,7 +4,7 @@
 use crate::common::compare;
 use cellcc_experiment::{LossDetection, PlanFile, Record};
 use cellcc_test_support::schemes_without;
-use cellcc_units::{Ratio, Span};
+use cellcc_units::Span;
 use std::sync::OnceLock;
 
 /// What happens to a flow, and when it is judged.
@@ -79,7 +79,7 @@ static LOSS: Fault = Fault {
 static REORDERING: Fault = Fault {
     name: "reordering",
     trace: "rate=20Mbit/s",
-    change: |file| file.path.reordered = Ratio::new(0.05),
+    change: |file| file.path.reordered = "5%".parse().expect("a share"),
     judged_at: 15,
     half_is_due: false,
     outcomes: OnceLock::new(),

@@ -34,7 +34,7 @@ fn bad_input_is_refused_before_anything_is_made() {
         // It used to be taken, and to lose everything.
         (vec!["shell", "--loss", "200%", "--", "true"], "0% to 100%"),
         (vec!["shell", "--up-loss", "100.1%", "--", "true"], "0% to 100%"),
-        (vec!["shell", "--reordered", "200%", "--reordered-by", "1ms", "--", "true"], "0% to 100%"),
+        (vec!["shell", "--reordered", "200%", "--reordered-by", "1ms", "--", "true"], "a share such as `1%`"),
         (vec!["shell", "--server-log", "off", "--", "true"], "--server"),
         (vec!["shell", "--server", "true", "--server-log", "/no/such/folder", "--", "true"], "--server-log"),
         (vec!["shell", "--granularity", "1000h", "--", "true"], "100ms or less"),
