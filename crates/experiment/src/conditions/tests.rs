@@ -45,7 +45,7 @@ fn the_ends_of_a_range_are_in_it_or_not_and_in_a_shell_always() {
     for (key, inside, outside, only_in_shell) in [
         ("path.rtt", "1ns", "61s", Some("0s")),
         ("path.loss", "0%", "101%", Some("100%")),
-        ("path.reordered", "100%", "101%", None),
+        ("netassist.reordered", "100%", "101%", None),
         ("endpoint.mss", "64B", "63B", None),
         ("endpoint.ack_every", "1000", "1001", None),
         ("netassist.scale", "100x", "100.1x", None),
