@@ -63,7 +63,6 @@
 //! - A queue above the target takes nothing off the window beyond what the delivery rate does. A term for it made the window swing
 //!   with every burst, starved the longer of two RTTs, and left bursty links unused.
 //! - Against a rival the window grows by a share in an RTT. CUBIC's function did the same in four times the code.
-//! - The target has no upper limit, which made no difference anywhere.
 //! - A path that becomes longer is told from a rival: nobody yields. The prototype's window grew by half per RTT for a second and more,
 //!   and on an unlimited queue the p95 of the queueing delay was 3 s.
 

@@ -71,7 +71,11 @@ impl Queue {
     pub(super) fn target(&self, config: &Config) -> Micros {
         let swing = self.swing();
         let floor = part(config.floor_swings, swing).min(config.floor_limit);
-        config.delay.plus(part(config.share_of_swing, swing)).max(floor)
+        config
+            .delay
+            .plus(part(config.share_of_swing, swing))
+            .max(floor)
+            .min(config.max_target.max(config.delay))
     }
 
     #[inline(always)]

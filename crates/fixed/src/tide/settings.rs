@@ -14,6 +14,8 @@ pub struct Config {
     pub share_of_swing: Q16,
     /// Which quantile of the swing counts.
     pub swing_quantile: Q16,
+    /// The largest target, unless the delay is larger.
+    pub max_target: Micros,
     /// Swings that the target is at least, up to a limit.
     pub floor_swings: Q16,
     /// That limit: longer jitter takes a longer delay.
@@ -57,6 +59,7 @@ impl Config {
         delay: DEFAULT_DELAY,
         share_of_swing: number(0.5),
         swing_quantile: number(0.8),
+        max_target: Micros(60_000),
         floor_swings: number(1.25),
         floor_limit: Micros(10_000),
         mean_above: number(1.5),

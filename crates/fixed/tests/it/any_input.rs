@@ -74,14 +74,14 @@ prop_compose! {
 }
 
 prop_compose! {
-    fn tide_config()(times in [word(), word(), word()], numbers in any::<[i32; 10]>(), rounds in [word(), word()],
+    fn tide_config()(times in [word(), word(), word(), word()], numbers in any::<[i32; 10]>(), rounds in [word(), word()],
                      competes in any::<bool>()) -> tide::Config {
-        let [delay, floor_limit, drain_every] = times.map(Micros);
+        let [delay, max_target, floor_limit, drain_every] = times.map(Micros);
         let [share_of_swing, swing_quantile, floor_swings, mean_above, extra_packets, ramp_rtts, pacing, loss_threshold,
              loss_corrected, rival_margin] = numbers.map(Q16);
         let [rival_rounds, sawtooth_rounds] = rounds;
         tide::Config {
-            delay, share_of_swing, swing_quantile, floor_swings, floor_limit, mean_above, extra_packets, ramp_rtts, pacing,
+            delay, share_of_swing, swing_quantile, max_target, floor_swings, floor_limit, mean_above, extra_packets, ramp_rtts, pacing,
             drain_every, loss_threshold, loss_corrected, competes, rival_rounds, rival_margin, sawtooth_rounds,
             flows: extra_packets, restart_window: extra_packets,
         }

@@ -63,6 +63,14 @@ const MEAN_ABOVE: Parameter<kind::Number> = Parameter::new(
     PAGE,
 );
 
+const MAX_TARGET: Parameter<kind::Time> = Parameter::new(
+    "max-target",
+    kind::Time(Span::from_millis(1), Span::from_secs(10)),
+    Span::from_millis(60),
+    "largest target, unless the delay is larger",
+    PAGE,
+);
+
 const FLOOR_SWINGS: Parameter<kind::Number> = Parameter::new(
     "floor-swings",
     kind::Number(0.0, 100.0),
@@ -189,6 +197,7 @@ pub(in super::super) fn scheme() -> SchemeInfo {
             DELAY.into(),
             SWING_SHARE.into(),
             SWING_QUANTILE.into(),
+            MAX_TARGET.into(),
             FLOOR_SWINGS.into(),
             FLOOR_LIMIT.into(),
             MEAN_ABOVE.into(),
@@ -254,6 +263,7 @@ fn config(arguments: &Arguments) -> Config {
         delay: micros(DEFAULT_DELAY),
         share_of_swing: number(&SWING_SHARE),
         swing_quantile: number(&SWING_QUANTILE),
+        max_target: micros(arguments.get(&MAX_TARGET)),
         floor_swings: number(&FLOOR_SWINGS),
         floor_limit: micros(arguments.get(&FLOOR_LIMIT)),
         mean_above: number(&MEAN_ABOVE),

@@ -27,7 +27,8 @@ fn competes(path: &Path) -> bool {
 #[test]
 fn the_queue_is_the_target_and_a_little_for_the_extra_packets() {
     for (delay_ms, extra) in [(2.5, 2.0), (5.0, 2.0), (20.0, 2.0), (5.0, 0.0), (5.0, 4.0)] {
-        let mut path = path(&format!("tide(delay={delay_ms}ms,extra-packets={extra},swing-share=0,floor-swings=0)"));
+        let mut path =
+            path(&format!("tide(delay={delay_ms}ms,extra-packets={extra},swing-share=0,floor-swings=0)"));
         path.run_for(Span::from_secs(5));
         // In flight is rate * (base RTT + q), and the window is rate * (base RTT + T) + extra packets, which take a millisecond each.
         let expected = delay_ms + extra;
