@@ -339,7 +339,7 @@ fn what_a_scenario_says_wrongly_is_refused_with_its_line() {
         ("netassist.duplicated = '101%'", ["netassist.duplicated", "0% to 100%"]),
         ("netassist.reordered = '101%'", ["netassist.reordered", "0% to 100%"]),
         ("netassist.wrong_from = 20", ["s.toml:3", "a time with its unit"]),
-        ("path.reordered = '101%'", ["path.reordered", "a share such as `1%`"]),
+        ("path.reordered = '101%'", ["s.toml:3", "a share such as `1%`"]),
     ] {
         scenario(&format!("schemes = ['natcp']\ntraces = ['3g']\n{line}\n"));
         refused(&expected);
