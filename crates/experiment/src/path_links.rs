@@ -2,8 +2,8 @@
 
 use crate::{Path, Randomness, ResolveError, Scenario};
 use cellcc_link::{
-    Capacities, Capacity, Delay, ForwardPath, Jitter, Link, LinkConfig, LossRate, Packet, Policer, Queue,
-    Reordering, ReorderingConfig, Scheduler, TraceCache,
+    Capacities, Capacity, Delay, ForwardPath, Jitter, Link, LinkConfig, Packet, Policer, Queue, Reordering,
+    ReorderingConfig, Scheduler, ShareOverTime, TraceCache,
 };
 use cellcc_units::{Bytes, QueueLimit, Span, Time};
 use std::fmt::Display;
@@ -52,7 +52,7 @@ impl PathLinks {
             )));
         }
         let delay = scenario.forward_delay()?;
-        let loss = LossRate::with_extra(scenario.path.loss, &scenario.path.extra_loss)
+        let loss = ShareOverTime::with_extra(scenario.path.loss, &scenario.path.extra_loss)
             .map_err(|error| ResolveError(format!("extra loss: {error}")))?;
         let config = |capacity: &Arc<Capacity>| {
             Ok(LinkConfig {
@@ -83,7 +83,7 @@ impl PathLinks {
                 queue: scenario.queue_before(&capacities.reverse, reverse.queue, scenario.endpoint.header)?,
                 delay: Delay::constant(scenario.reverse_delay()),
                 jitter: Jitter::NONE,
-                loss: LossRate::constant(reverse.loss),
+                loss: ShareOverTime::constant(reverse.loss),
                 burst_loss: reverse.burst_loss,
                 access: reverse.access,
                 harq: reverse.harq,
@@ -124,7 +124,7 @@ impl Scenario {
         let path = &mut self.path;
         Delay::spell_out(&mut path.extra_delay)
             .map_err(|error| ResolveError(format!("extra delay: {error}")))?;
-        LossRate::spell_out(&mut path.extra_loss)
+        ShareOverTime::spell_out(&mut path.extra_loss)
             .map_err(|error| ResolveError(format!("extra loss: {error}")))?;
         let trace = traces.open(&self.trace).map_err(refused)?;
         self.trace_offset = self.drawn_offset(trace.capacity.period());

@@ -2,7 +2,7 @@
 
 use crate::{Endpoint, Offset, ResolveError, Source};
 use cellcc_assist::NetAssist;
-use cellcc_link::{Access, BurstLoss, Harq, LossRate, Policer, Queue};
+use cellcc_link::{Access, BurstLoss, Harq, Policer, Queue, ShareOverTime};
 use cellcc_units::{QueueLimit, Ratio, Span, Time};
 use serde::{Deserialize, Serialize};
 
@@ -84,8 +84,8 @@ pub struct Path {
     #[serde(skip_serializing_if = "is_false")]
     pub jitter_reorders: bool,
     /// Share of the data packets that arrive later than others sent after them, over time.
-    #[serde(skip_serializing_if = "LossRate::is_never")]
-    pub reordered: LossRate,
+    #[serde(skip_serializing_if = "ShareOverTime::is_never")]
+    pub reordered: ShareOverTime,
     /// By how much later those arrive.
     #[serde(skip_serializing_if = "is_default_lateness")]
     pub reordered_by: Span,
@@ -255,7 +255,7 @@ impl Default for Path {
             burst_loss: None,
             jitter: Span::ZERO,
             jitter_reorders: false,
-            reordered: LossRate::constant(Ratio::ZERO),
+            reordered: ShareOverTime::constant(Ratio::ZERO),
             reordered_by: DEFAULT_LATENESS,
             grain: Span::ZERO,
             access: None,

@@ -167,7 +167,7 @@ impl<P: Packet> Bottleneck<P> {
 mod tests {
     use super::*;
     use crate::delay::reordering::ReorderingConfig;
-    use crate::loss::LossRate;
+    use crate::loss::ShareOverTime;
     use cellcc_units::{Bytes, Ratio};
 
     #[derive(Debug, Clone, Copy, PartialEq)]
@@ -181,8 +181,11 @@ mod tests {
 
     #[test]
     fn a_packet_that_is_held_back_arrives_by_itself() {
-        let every =
-            ReorderingConfig { share: LossRate::constant(Ratio::ONE), by: Span::from_millis(5), seed: 1 };
+        let every = ReorderingConfig {
+            share: ShareOverTime::constant(Ratio::ONE),
+            by: Span::from_millis(5),
+            seed: 1,
+        };
         let late = Reordering::new(every);
         let mut forward = ForwardPath::link(LinkConfig::transparent(), 1).with_reordering(late);
         forward.enqueue(Time::ZERO, 7, Full(1)).expect("no limit");

@@ -17,7 +17,7 @@ use crate::capacity::Capacity;
 use crate::capacity::schedule::StepCursor;
 use crate::delay::Delay;
 use crate::link::{Link, LinkConfig};
-use crate::loss::LossRate;
+use crate::loss::ShareOverTime;
 use crate::packet::{Delivery, Dropped, Packet, Poll};
 use crate::queue::QueueCounters;
 use cellcc_units::{Bytes, Ratio, Span, Time};
@@ -46,7 +46,7 @@ pub(crate) struct GrainLink<P> {
 impl<P: Packet> GrainLink<P> {
     pub(crate) fn new(config: LinkConfig, seed: u64, grain: Span) -> Self {
         let delay = config.delay;
-        let (none, lossless) = (Delay::constant(Span::ZERO), LossRate::constant(Ratio::ZERO));
+        let (none, lossless) = (Delay::constant(Span::ZERO), ShareOverTime::constant(Ratio::ZERO));
         Self {
             grain,
             link: Link::new(LinkConfig { delay: none, loss: lossless, burst_loss: None, ..config }, seed),
@@ -205,7 +205,7 @@ mod tests {
             queue: QueueLimit::Packets(100).into(),
             delay: Delay::constant(Span::from_millis(10)),
             jitter: Jitter::NONE,
-            loss: LossRate::constant(Ratio::ZERO),
+            loss: ShareOverTime::constant(Ratio::ZERO),
             ..LinkConfig::transparent()
         };
         GrainLink::new(config, 1, Span::from_millis(1))

@@ -45,7 +45,7 @@ pub use delay::reordering::{Reordering, ReorderingConfig};
 pub use forward_path::ForwardPath;
 pub use harq::Harq;
 pub use link::{Link, LinkConfig};
-pub use loss::{Loss, LossRate};
+pub use loss::{Loss, ShareOverTime};
 pub use packet::{Delivery, DropReason, Dropped, Packet, Poll};
 pub use policer::Policer;
 pub use queue::*;

@@ -9,7 +9,7 @@ use crate::delay::jitter::Jitter;
 use crate::drop_tail_link::DropTailLink;
 use crate::grain::GrainLink;
 use crate::harq::Harq;
-use crate::loss::{LossOverTime, LossRate};
+use crate::loss::{LossOverTime, ShareOverTime};
 use crate::packet::{Delivery, DropReason, Dropped, Packet, Poll};
 use crate::queue::QueueCounters;
 use crate::queue::{DropTail, Queue};
@@ -28,7 +28,7 @@ pub struct LinkConfig {
     /// By how much the delay differs from packet to packet.
     pub jitter: Jitter,
     /// Share of the packets that are lost at random and independently of each other, before the queue.
-    pub loss: LossRate,
+    pub loss: ShareOverTime,
     /// What is lost in bursts, in addition.
     pub burst_loss: Option<BurstLoss>,
     /// What a packet waits that finds the phone silent, where this is an uplink.
@@ -45,7 +45,7 @@ impl LinkConfig {
             queue: QueueLimit::Unlimited.into(),
             delay: Delay::constant(Span::ZERO),
             jitter: Jitter::NONE,
-            loss: LossRate::constant(Ratio::ZERO),
+            loss: ShareOverTime::constant(Ratio::ZERO),
             burst_loss: None,
             access: None,
             harq: None,

@@ -8,12 +8,12 @@ use rand_pcg::rand_core::{Rng, SeedableRng};
 use std::fmt;
 use std::str::FromStr;
 
-/// The share of packets that are struck at random, lost or held back: constant (`"1%"`) or in steps (`"0%@5s,1%@5s"`: each share and how
+/// The share of packets that is lost, or held back, at random: constant (`"1%"`) or in steps (`"0%@5s,1%@5s"`: each share and how
 /// long it holds, from the beginning of the run; the last one stays).
 #[derive(Debug, Clone, PartialEq)]
-pub struct LossRate(Schedule<Ratio>);
+pub struct ShareOverTime(Schedule<Ratio>);
 
-impl LossRate {
+impl ShareOverTime {
     /// The same share always.
     pub fn constant(share: Ratio) -> Self {
         Self(Schedule::constant(share))
@@ -64,7 +64,7 @@ impl LossRate {
 
 const EXPECTED: &str = "a share such as `1%`, or shares with how long each holds, such as `0%@5s,1%@5s`";
 
-impl FromStr for LossRate {
+impl FromStr for ShareOverTime {
     type Err = ParseError;
 
     fn from_str(text: &str) -> Result<Self, ParseError> {
@@ -80,28 +80,28 @@ impl FromStr for LossRate {
     }
 }
 
-impl fmt::Display for LossRate {
+impl fmt::Display for ShareOverTime {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }
 }
 
-impl serde::Serialize for LossRate {
+impl serde::Serialize for ShareOverTime {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
     }
 }
 
-impl<'de> serde::Deserialize<'de> for LossRate {
+impl<'de> serde::Deserialize<'de> for ShareOverTime {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserialize_text(deserializer, EXPECTED)
     }
 }
 
-/// Loss whose probability follows a [`LossRate`], and losses in bursts.
+/// Loss whose probability follows a [`ShareOverTime`], and losses in bursts.
 #[derive(Debug, Clone)]
 pub(crate) struct LossOverTime {
-    rate: LossRate,
+    rate: ShareOverTime,
     now: StepCursor<Ratio>,
     loss: Loss,
     bursts: Option<Channel>,
@@ -109,7 +109,7 @@ pub(crate) struct LossOverTime {
 
 impl LossOverTime {
     /// `None` where nothing is ever lost.
-    pub(crate) fn new(rate: LossRate, bursts: Option<BurstLoss>, seed: u64) -> Option<Self> {
+    pub(crate) fn new(rate: ShareOverTime, bursts: Option<BurstLoss>, seed: u64) -> Option<Self> {
         if bursts.is_none() && rate.is_never() {
             return None;
         }
@@ -207,7 +207,7 @@ mod tests {
     #[test]
     fn a_share_above_one_or_without_its_sign_is_refused() {
         for text in ["101%", "0.5", "1%@5s,200%@5s", "1%@", ""] {
-            assert!(text.parse::<LossRate>().is_err(), "{text}");
+            assert!(text.parse::<ShareOverTime>().is_err(), "{text}");
         }
     }
 

@@ -5,7 +5,7 @@ use crate::arrivals::{Arrival, Arrivals};
 use crate::recording::{Recording, Sources, Times};
 use crate::window::{QueueDelay, Saturator};
 use crate::wire::Report;
-use cellcc_link::{Capacity, Jitter, Link, LinkConfig, LossRate, Packet, Poll, synthetic, trace};
+use cellcc_link::{Capacity, Jitter, Link, LinkConfig, Packet, Poll, ShareOverTime, synthetic, trace};
 use cellcc_units::{Bytes, Ratio, Span, Time};
 use std::io::Write;
 use std::path::Path;
@@ -54,7 +54,7 @@ fn link<P: Packet>(capacity: Arc<Capacity>, queue: &str, delay: &str, loss: f64)
         queue: queue.parse().unwrap(),
         delay: delay.parse().unwrap(),
         jitter: Jitter::NONE,
-        loss: LossRate::constant(Ratio::new(loss)),
+        loss: ShareOverTime::constant(Ratio::new(loss)),
         ..LinkConfig::transparent()
     };
     Link::new(config, 7)

@@ -4,7 +4,7 @@ use crate::files::folder::Folder;
 use crate::files::scenario_file;
 use crate::{RunnerError, check_plan, ranges, traces};
 use cellcc_experiment::{Driver, Offset, Plan, PlanError, PlanFile, Seeds};
-use cellcc_link::{Delay, LossRate};
+use cellcc_link::{Delay, ShareOverTime};
 use cellcc_units::{Bytes, input};
 use std::path::Path;
 use thiserror::Error;
@@ -112,7 +112,7 @@ impl Request {
         path.reverse.trace = traces::normal(&path.reverse.trace);
         let refused = |what: &'static str| move |error| RequestError(format!("{what}: {error}"));
         Delay::spell_out(&mut path.extra_delay).map_err(refused("extra delay"))?;
-        LossRate::spell_out(&mut path.extra_loss).map_err(refused("extra loss"))?;
+        ShareOverTime::spell_out(&mut path.extra_loss).map_err(refused("extra loss"))?;
         Ok(Self { file, ..self })
     }
 

@@ -273,11 +273,11 @@ mod tests {
     fn a_receiver_that_lies_acknowledges_what_was_lost_and_nothing_twice() {
         let endpoint = Endpoint { conceals_loss: true, ..Endpoint::default() };
         let mut receiver = Receiver::new(&endpoint, Span::ZERO, None);
-        let told = [0, 3, 2, 4].map(|number| {
+        let acknowledged = [0, 3, 2, 4].map(|number| {
             let ack = arrives(&mut receiver, number, number).expect("at once");
             newly_acknowledged(&mut receiver, ack)
         });
-        assert_eq!(told, [vec![0], vec![1, 2, 3], vec![], vec![4]]);
+        assert_eq!(acknowledged, [vec![0], vec![1, 2, 3], vec![], vec![4]]);
     }
 
     /// Releases a packet every 10 ms.

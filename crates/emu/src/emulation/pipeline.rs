@@ -172,7 +172,7 @@ mod tests {
     use super::*;
     use crate::emulation::arena::Arena;
     use crate::emulation::super_packet::Layout;
-    use cellcc_link::{Delay, Jitter, LossRate};
+    use cellcc_link::{Delay, Jitter, ShareOverTime};
     use cellcc_units::{QueueLimit, Ratio};
     use std::sync::Arc;
 
@@ -183,7 +183,7 @@ mod tests {
                 queue: QueueLimit::Packets(queue).into(),
                 delay: Delay::constant(Span::from_millis(delay_ms)),
                 jitter: Jitter::NONE,
-                loss: LossRate::constant(Ratio::ZERO),
+                loss: ShareOverTime::constant(Ratio::ZERO),
                 ..LinkConfig::transparent()
             },
             seed: 1,

@@ -8,7 +8,7 @@ use super::words::Words;
 use super::{Chain, Direction, open_stage};
 use crate::error::EmuError;
 use crate::stage::LinkStage;
-use cellcc_link::{LinkConfig, LossRate};
+use cellcc_link::{LinkConfig, ShareOverTime};
 use cellcc_units::{Ratio, Span};
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::{Rng, SeedableRng};
@@ -58,8 +58,8 @@ fn seconds(text: &str) -> Result<(Span, String), String> {
 }
 
 /// When packets pass and when none does, and for how long that was drawn.
-fn pattern(on: Span, off: Span, seed: u64) -> (LossRate, Span) {
-    let always = |share| (LossRate::constant(share), LONGEST);
+fn pattern(on: Span, off: Span, seed: u64) -> (ShareOverTime, Span) {
+    let always = |share| (ShareOverTime::constant(share), LONGEST);
     if on.is_zero() {
         return always(Ratio::ONE);
     }
@@ -75,7 +75,7 @@ fn pattern(on: Span, off: Span, seed: u64) -> (LossRate, Span) {
             end += stretch;
         }
     }
-    let loss = LossRate::steps(steps).unwrap_or(LossRate::constant(Ratio::ZERO));
+    let loss = ShareOverTime::steps(steps).unwrap_or(ShareOverTime::constant(Ratio::ZERO));
     (loss, end)
 }
 
@@ -94,7 +94,7 @@ mod tests {
     use cellcc_units::{Bytes, Time};
 
     /// The share of the time in which packets pass, and how often that changes, over an hour in steps of 10 ms.
-    fn on_share_and_changes(loss: LossRate) -> (f64, usize) {
+    fn on_share_and_changes(loss: ShareOverTime) -> (f64, usize) {
         #[derive(Debug)]
         struct Probe;
         impl cellcc_link::Packet for Probe {

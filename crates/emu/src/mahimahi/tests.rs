@@ -1,6 +1,6 @@
 use super::*;
 use crate::log::{LogHeader, LogSpec};
-use cellcc_link::{Capacity, CapacitySpec, Link, LossRate, Packet, Poll, Queue};
+use cellcc_link::{Capacity, CapacitySpec, Link, Packet, Poll, Queue, ShareOverTime};
 use cellcc_units::{Bytes, QueueLimit, Rate, Ratio, Span, Time};
 use proptest::prelude::*;
 use std::fs;
@@ -40,7 +40,9 @@ fn words(stages: &[Stage]) -> Vec<String> {
     let rate = |link: &LinkStage| link.config.capacity.mean_rate();
     let word = |link: &LinkStage| match link {
         link if rate(link) < Capacity::MAX_RATE => rate(link).to_string(),
-        link if link.config.loss != LossRate::constant(Ratio::ZERO) => format!("loss {}", link.config.loss),
+        link if link.config.loss != ShareOverTime::constant(Ratio::ZERO) => {
+            format!("loss {}", link.config.loss)
+        }
         link => link.config.delay.to_string(),
     };
     links(stages).into_iter().map(word).collect()

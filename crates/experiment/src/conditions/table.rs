@@ -5,7 +5,7 @@ use super::takes::{
 };
 use super::{Condition, Section, both, flag, key, shell};
 use crate::{AckPolicy, LossDetection, Offset, ReceiveOffload, Seeds};
-use cellcc_link::{Access, BurstLoss, Harq, LossRate, Policer};
+use cellcc_link::{Access, BurstLoss, Harq, Policer, ShareOverTime};
 
 /// The rows in the order of help and docs.
 pub const SECTIONS: [Section; 5] = [
@@ -85,7 +85,7 @@ const PATH: &[Condition] = &[
     ),
     shell("jitter-reorders", "path.jitter_reorders", SWITCH)
         .means("Let packets overtake each other through the jitter"),
-    shell("reordered", "path.reordered", parsed::<LossRate>("SHARE|STEPS"))
+    shell("reordered", "path.reordered", parsed::<ShareOverTime>("SHARE|STEPS"))
         .means("Share of data packets that arrive later than others sent after them, such as 1%; or over time, as --extra-loss"),
     shell("reordered-by", "path.reordered_by", time("0s to 60s, such as 10ms"))
         .means("By how much later those arrive [default: 10ms]"),

@@ -4,12 +4,10 @@
 //!    quantile of largest less smallest sample within a base RTT, in which no decision of the sender's shows.
 //! 2. The target of the queueing delay is `delay`, the knob, and more in proportion to the swing; a swing and a quarter at least.
 //! 3. The window is the rate times base RTT and target; two packets more; and more while the queue stays empty. Packets are paced
-//!    a little faster than that.
-//!    Frames that waited while the link paused leave at once, up to the restart window.
+//!    a little faster than that. Frames that waited while the link paused leave at once, up to the restart window.
 //! 4. Where the queue has not been empty for 10 s, the flow drains it for an RTT, so that the base RTT stays known.
-//! 5. Lost packets take off what the window has beyond the base RTT. A queue that stands far above the target for many rounds is
-//!    somebody else's or a longer path: the flow competes, with a window that only losses make smaller, and sees whether anybody
-//!    yields.
+//! 5. Lost packets take off what the window has beyond the base RTT. A queue far above the target for many rounds is somebody else's
+//!    or a longer path: the flow competes, with a window that only losses make smaller, and sees whether anybody yields.
 //!
 //! ```text
 //!           no nearly empty queue for 10 s             24 rounds (3 soon after) of a queue far above the target
@@ -60,9 +58,8 @@
 //! - A pause of the link ends no epoch of the base RTT, and a tick or a drain that a long RTT set ends sooner when the RTT falls. After an
 //!   outage the flow slept for as long as that had been.
 //! - The flow's own extra packets are no rival, however long they take. On 200 kbit/s it competed with itself.
-//! - A queue above the target takes nothing off the window beyond what the delivery rate does. A term for it made the window swing
-//!   with every burst, starved the longer of two RTTs, and left bursty links unused.
-//! - Against a rival the window grows by a share in an RTT. CUBIC's function did the same in four times the code.
+//! - A queue above the target takes nothing off the window but by the delivery rate; against a rival the window grows by a share in
+//!   an RTT, and not by CUBIC's function; and jitter makes a floor of the target (docs/decisions/0021-tide.md).
 //! - A path that becomes longer is told from a rival: nobody yields. The prototype's window grew by half per RTT for a second and more,
 //!   and on an unlimited queue the p95 of the queueing delay was 3 s.
 

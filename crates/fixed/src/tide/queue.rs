@@ -104,3 +104,36 @@ impl Queue {
         };
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The target for a delay, where largest and smallest RTT differ by so many microseconds.
+    fn target(delay: u32, swing: u32) -> u32 {
+        let config = Config::DEFAULT.with_delay(Micros(delay));
+        let mut queue = Queue::START;
+        for _ in 0..1_000 {
+            queue.add(Micros(40_000));
+            queue.add(Micros(40_000 + swing));
+            queue.on_tick(&config, Micros(40_000));
+        }
+        queue.target(&config).0
+    }
+
+    #[test]
+    fn the_target_is_a_swing_and_a_quarter_at_least_up_to_ten_milliseconds() {
+        // A step of the swing is 0.5 ms here. Half a swing is added to 5 ms, a quarter to 2.5 ms.
+        for (delay, swing, expected) in
+            [(5_000, 4_000, 7_000), (2_500, 4_000, 5_000), (2_500, 20_000, 10_000), (2_500, 40_000, 12_500)]
+        {
+            let target = target(delay, swing);
+            assert!(target.abs_diff(expected) <= 700, "{target} for {delay} and {swing}");
+        }
+    }
+
+    #[test]
+    fn the_largest_target_is_that_of_the_settings_or_a_longer_delay() {
+        assert_eq!([target(20_000, 100_000), target(80_000, 100_000)], [60_000, 80_000]);
+    }
+}

@@ -16,9 +16,10 @@ pub struct Config {
     pub swing_quantile: Q16,
     /// The largest target, unless the delay is larger.
     pub max_target: Micros,
-    /// Swings that the target is at least, up to a limit.
+    /// Swings that the target is at least, up to a limit. Measured with 1, 1.25, 1.5, 2, 3 and 4: the smallest that leaves `interactive`
+    /// 0.8 of a link with 10 ms of jitter (docs/decisions/0021-tide.md).
     pub floor_swings: Q16,
-    /// That limit: longer jitter takes a longer delay.
+    /// That limit, for 10 ms of jitter: longer jitter takes a longer delay.
     pub floor_limit: Micros,
     /// Targets of queueing delay above which the mean of both rates counts, and not the larger.
     pub mean_above: Q16,

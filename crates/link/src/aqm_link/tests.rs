@@ -1,5 +1,5 @@
 use super::*;
-use crate::{Access, Delay, DropReason, Harq, Jitter, Link, LossRate};
+use crate::{Access, Delay, DropReason, Harq, Jitter, Link, ShareOverTime};
 use crate::{DropTail, Queue};
 use cellcc_units::{QueueLimit, Rate, Ratio, Span};
 use proptest::prelude::*;
@@ -49,7 +49,7 @@ fn config(capacity: Capacity, queue: &str) -> LinkConfig {
         queue: queue.parse().unwrap(),
         delay: Delay::constant(Span::from_millis(10)),
         jitter: Jitter::NONE,
-        loss: LossRate::constant(Ratio::ZERO),
+        loss: ShareOverTime::constant(Ratio::ZERO),
         ..LinkConfig::transparent()
     }
 }

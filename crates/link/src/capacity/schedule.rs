@@ -177,7 +177,7 @@ pub fn format<V: Display>(steps: &[(Span, V)]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Delay, LossRate};
+    use crate::{Delay, ShareOverTime};
     use tempfile::{TempDir, tempdir};
 
     fn file(folder: &TempDir, name: &str, content: &str) -> String {
@@ -192,13 +192,13 @@ mod tests {
         let lines = file(&folder, "lines", "# morning\n10ms@5s\n\n 40ms@5s, 20ms@1s,\n7ms@1s\n");
         assert_eq!(open::<Delay>(&lines).unwrap().to_string(), "10ms@5s,40ms@5s,20ms@1s,7ms@1s");
         assert_eq!(open::<Delay>("10ms@5s,40ms").unwrap(), "10ms@5s,40ms@1s".parse().unwrap());
-        assert_eq!(open::<LossRate>(&file(&folder, "one", "1%\n")).unwrap(), "1%".parse().unwrap());
+        assert_eq!(open::<ShareOverTime>(&file(&folder, "one", "1%\n")).unwrap(), "1%".parse().unwrap());
     }
 
     #[test]
     fn a_bad_line_is_named_with_its_file() {
         let folder = tempdir().unwrap();
-        let message = |text: &str| open::<LossRate>(text).unwrap_err().to_string();
+        let message = |text: &str| open::<ShareOverTime>(text).unwrap_err().to_string();
         assert!(
             message(&file(&folder, "bad", "0%@5s\n# x\n200%@1s\n"))
                 .contains("bad:3: `200%@1s` is not a share")

@@ -1,5 +1,5 @@
 use super::*;
-use crate::{Delay, Jitter, Link, LossRate};
+use crate::{Delay, Jitter, Link, ShareOverTime};
 use crate::{DropHead, Queue};
 use cellcc_units::{QueueLimit, Rate, Ratio};
 
@@ -18,7 +18,7 @@ fn config(capacity: Capacity) -> LinkConfig {
         queue: QueueLimit::Packets(50).into(),
         delay: Delay::constant(Span::from_millis(10)),
         jitter: Jitter::NONE,
-        loss: LossRate::constant(Ratio::ZERO),
+        loss: ShareOverTime::constant(Ratio::ZERO),
         ..LinkConfig::transparent()
     }
 }

@@ -1,6 +1,6 @@
 //! Reordering: some packets take longer behind the link, so that later ones overtake them.
 
-use crate::loss::{LossOverTime, LossRate};
+use crate::loss::{LossOverTime, ShareOverTime};
 use crate::packet::Delivery;
 use cellcc_units::{Span, Time};
 use std::collections::VecDeque;
@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReorderingConfig {
     /// The share of the packets that is held, at the time of their arrival without that.
-    pub share: LossRate,
+    pub share: ShareOverTime,
     /// How long each of them is held.
     pub by: Span,
     /// Decides which ones they are.
@@ -65,7 +65,7 @@ mod tests {
         Delivery { packet, queued_at: at, departed_at: at, arrived_at: at }
     }
 
-    fn share(text: &str) -> LossRate {
+    fn share(text: &str) -> ShareOverTime {
         text.parse().unwrap()
     }
 

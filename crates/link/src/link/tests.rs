@@ -25,7 +25,7 @@ fn link_with_grain(capacity: Capacity, queue: &str, delay: &str, loss: f64, grai
         queue: queue.parse().unwrap(),
         delay: delay.parse().unwrap(),
         jitter: Jitter::NONE,
-        loss: LossRate::constant(Ratio::new(loss)),
+        loss: ShareOverTime::constant(Ratio::new(loss)),
         ..LinkConfig::transparent()
     };
     Link::with_grain(config, 1, Span::from_millis(grain_ms))

@@ -11,7 +11,7 @@ use cellcc_emu::log::{LogHeader, LogSpec};
 use cellcc_emu::namespace::Namespace;
 use cellcc_emu::stage::{LinkStage, Stage};
 use cellcc_emu::topology::{Servers, Topology, TopologySpec};
-use cellcc_link::{Capacity, Delay, Jitter, LinkConfig, LossRate};
+use cellcc_link::{Capacity, Delay, Jitter, LinkConfig, ShareOverTime};
 use cellcc_units::{QueueLimit, Rate, Ratio, Span, Time};
 use clap::Parser;
 use std::net::{SocketAddr, UdpSocket};
@@ -323,7 +323,7 @@ fn stage(rate: Rate, queue: QueueLimit, delay_ms: u64, log: Option<std::path::Pa
             queue: queue.into(),
             delay: Delay::constant(Span::from_millis(delay_ms)),
             jitter: Jitter::NONE,
-            loss: LossRate::constant(Ratio::ZERO),
+            loss: ShareOverTime::constant(Ratio::ZERO),
             ..LinkConfig::transparent()
         },
         seed: 1,

@@ -29,6 +29,21 @@ fn acks_per_packet(record: &Record) -> f64 {
 }
 
 #[test]
+fn jitter_in_order_leaves_every_preset_of_tide_most_of_the_link() {
+    // The window once became smaller in each RTT, down to the extra packets: `interactive` had a quarter of the link.
+    for acks in ["every-packet", "quic(threshold=15, max-ack-delay=25ms)"] {
+        let schemes = ["tide(preset=interactive)", "tide", "tide(preset=bulk)"];
+        for record in runs(&schemes, "rate=50Mbit/s", |file| {
+            file.path.jitter = Span::from_millis(10);
+            file.endpoint.acks = acks.parse().ok();
+        }) {
+            let used = record.total.throughput_mbit_s / 50.0;
+            assert!(used > 0.8, "{used} with {acks}: {}", record.scenario.scheme);
+        }
+    }
+}
+
+#[test]
 fn every_scheme_with_every_receiver() {
     let schemes = schemes_without(&[]);
     let schemes: Vec<_> = schemes.iter().map(String::as_str).collect();
