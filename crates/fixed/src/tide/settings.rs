@@ -17,7 +17,7 @@ pub struct Config {
     /// The largest target, unless the delay is larger.
     pub max_target: Micros,
     /// Swings that the target is at least, up to a limit. Measured with 1, 1.25, 1.5, 2, 3 and 4: the smallest that leaves `interactive`
-    /// 0.8 of a link with 10 ms of jitter (docs/decisions/0021-tide.md).
+    /// 0.8 of a link with 10 ms of jitter (docs/evidence/tide/law.md).
     pub floor_swings: Q16,
     /// That limit, for 10 ms of jitter: longer jitter takes a longer delay.
     pub floor_limit: Micros,
