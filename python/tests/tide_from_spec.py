@@ -1,4 +1,4 @@
-"""Tide, written from docs/algorithms/tide-spec.md and from nothing else: names and sections are those of that text.
+"""Tide, written from docs/algorithms/tide-spec.md: names and sections are those of that text.
 
 `Tide` is the scheme; `sender` makes a `cellcc.Scheme` of it.
 """
@@ -47,12 +47,12 @@ def quotient(a: int, b: int, largest: int) -> int:
     return min(a // b, largest) if b else largest
 
 
-def bounded(x: int) -> int:
+def u64(x: int) -> int:
     return min(x, 2**64 - 1)
 
 
 def of(share: int, x: int) -> int:
-    return bounded(x * share) >> 16
+    return u64(x * share) >> 16
 
 
 def ratio(a: int, b: int) -> int:
@@ -64,7 +64,7 @@ def time_of(share: int, time: int) -> int:
 
 
 def carried(rate: int, time: int) -> int:
-    return bounded(rate * time) >> 16
+    return u64(rate * time) >> 16
 
 
 class Rtts(NamedTuple):
@@ -188,8 +188,8 @@ class Tide:
             self.filled_at = now
 
         measured = short // 2 + long // 2 if self.queueing > of(MEAN_ABOVE, goal) else max(short, long)
-        self.rate = bounded(measured << 16) // (ONE - min(self.mean_loss, LOSS_CORRECTED))
-        decay = bounded(bounded(self.peak_rate * length) * PEAK_DECAY) >> 32
+        self.rate = u64(measured << 16) // (ONE - min(self.mean_loss, LOSS_CORRECTED))
+        decay = u64(u64(self.peak_rate * length) * PEAK_DECAY) >> 32
         self.peak_rate = max(self.rate, less(self.peak_rate, decay))
 
         new = self.new_window(base, goal, now)
@@ -301,7 +301,7 @@ class Tide:
             self.compete(now)
 
     def time_at_peak(self, w: int) -> int:
-        return quotient(bounded(w << 16), self.peak_rate, MAX)
+        return quotient(u64(w << 16), self.peak_rate, MAX)
 
     def look(self, now: int) -> None:
         self.competes_since, self.paused, self.looked_at, self.has_looked = 0, True, now, True
@@ -320,7 +320,7 @@ class Tide:
 
     def compete_on_ack(self, acked: int) -> None:
         growth = of(GROWTH_FIRST, self.c_window) if self.c_lossless else max(of(GROWTH, self.c_window), MIN_GROWTH)
-        self.c_window += (growth * acked << 16) // self.c_window
+        self.c_window = u64(self.c_window + u64(u64(growth * acked) << 16) // self.c_window)
 
     def nobody_yields(self) -> bool:
         stays = self.c_lossless and self.rate < self.last_rate + self.last_rate // RATE_STAYS
@@ -339,7 +339,7 @@ class Tide:
         faster = ONE + ((PACING - ONE) * self.share >> 16)
         paced = of(faster, w) + of(self.share, PACING_PACKETS)
         rtt = base + time_of(self.share, self.target())
-        return w, max((bounded(paced * packet_bytes) >> 16) * 1_000_000 // rtt, 1)
+        return w, max((u64(paced * packet_bytes) >> 16) * 1_000_000 // rtt, 1)
 
 
 def sender(scheme: type) -> type:
@@ -387,7 +387,7 @@ def sender(scheme: type) -> type:
             if decided is None:
                 return self.context.initial_window_bytes, None
             window, pacing = decided
-            return max(window * self.packet >> 16, self.restart), pacing * 8 / 1e6
+            return max(window * self.packet >> 16, self.restart), (pacing + 0.5) * 8 / 1e6
 
     return Sender
 

@@ -22,7 +22,8 @@ pub(super) struct Conversation {
     pub(super) core: Tide,
     config: Config,
     packet_bytes: u32,
-    has_competed: bool,
+    /// At least once.
+    pub(super) has_competed: bool,
 }
 
 impl Conversation {
@@ -53,11 +54,6 @@ impl Conversation {
         let mut again = Self::new(self.config.delay.0, self.packet_bytes);
         self.events.iter().for_each(|(happens, _)| again.add(*happens));
         again
-    }
-
-    /// The flow competes at least once.
-    pub(super) fn competes(&self) -> bool {
-        self.decided_again().has_competed
     }
 
     pub(super) fn text(&self, about: &str) -> String {

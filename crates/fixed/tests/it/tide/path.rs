@@ -35,16 +35,24 @@ pub(super) struct Path {
     pub(super) longer: Option<(u64, u64)>,
     /// The link serves nothing from then until then.
     pub(super) pause: Option<(u64, u64)>,
-    /// The application has nothing to send from then until then.
-    pub(super) idle: Option<(u64, u64)>,
-    /// The application has so many packets each time.
-    pub(super) frames: Option<(u64, u64)>,
+    pub(super) frames: Option<Frames>,
+}
+
+/// Until then the application has so many packets each time; before and after it always has some.
+#[derive(Clone, Copy)]
+pub(super) struct Frames {
+    pub(super) from: u64,
+    pub(super) to: u64,
+    pub(super) every: u64,
+    pub(super) packets: u64,
 }
 
 /// A flow whose window grows by a packet in an RTT and halves on loss.
 pub(super) struct Rival {
     pub(super) from: u64,
     pub(super) to: u64,
+    /// At its beginning.
+    pub(super) window: u32,
 }
 
 impl Path {
@@ -62,7 +70,6 @@ impl Path {
         rival: None,
         longer: None,
         pause: None,
-        idle: None,
         frames: None,
     };
 }
@@ -98,7 +105,9 @@ struct World<'a> {
     flow: Conversation,
     inflight: u64,
     may_leave_at: u64,
-    sent: u64,
+    /// Packets of this frame that have not left, and when the next one comes.
+    frame: u64,
+    next_frame: u64,
     count: u32,
     acks: u32,
     recovery_since: u64,
@@ -123,11 +132,12 @@ pub(super) fn talk(path: &Path) -> Conversation {
         flow: Conversation::new(path.delay, PACKET_BYTES),
         inflight: 0,
         may_leave_at: 0,
-        sent: 0,
+        frame: 0,
+        next_frame: 0,
         count: 0,
         acks: 0,
         recovery_since: 0,
-        rivals_window: INITIAL_WINDOW as f64,
+        rivals_window: path.rival.as_ref().map_or(0.0, |rival| rival.window.into()),
         rivals_inflight: 0,
         rivals_recovery: 0,
     };
@@ -231,14 +241,17 @@ impl World<'_> {
         }));
     }
 
-    /// How many packets the application has had by now, and when it has more.
-    fn application(&self) -> (u64, u64) {
+    /// How many packets the application has, and when it has more.
+    fn application(&mut self) -> (u64, u64) {
         let past = self.now - START;
-        match (self.path.frames, self.path.idle) {
-            (Some((every, packets)), _) => ((past / every + 1) * packets, START + (past / every + 1) * every),
-            (_, Some((from, to))) if (from..to).contains(&past) => (self.sent, START + to),
-            _ => (u64::MAX, u64::MAX),
+        let Some(frames) = self.path.frames.filter(|frames| (frames.from..frames.to).contains(&past)) else {
+            return (u64::MAX, u64::MAX);
+        };
+        let next = frames.from + ((past - frames.from) / frames.every + 1) * frames.every;
+        if self.next_frame != next {
+            (self.next_frame, self.frame) = (next, frames.packets);
         }
+        (self.frame, START + next)
     }
 
     /// Looks again at a later time.
@@ -250,8 +263,8 @@ impl World<'_> {
 
     fn send(&mut self) {
         loop {
-            let (had, more_at) = self.application();
-            if self.sent >= had {
+            let (left, more_at) = self.application();
+            if left == 0 {
                 return self.wake(more_at);
             }
             let decision = self.flow.decision();
@@ -265,9 +278,8 @@ impl World<'_> {
             self.may_leave_at =
                 self.now + decision.map_or(0, |(_, pacing)| u64::from(PACKET_BYTES) * SECOND / pacing);
             self.inflight += 1;
-            self.sent += 1;
-            let packet =
-                Packet { sent_at: self.now, count_at_send: self.count, app_limited: self.sent >= had };
+            self.frame = self.frame.saturating_sub(1);
+            let packet = Packet { sent_at: self.now, count_at_send: self.count, app_limited: left == 1 };
             let is_lost = self.draw(1_000) < self.path.lost_of_1000;
             let jitter = self.draw(self.path.jitter + 1);
             match self.enqueue().filter(|_| !is_lost) {
@@ -281,7 +293,7 @@ impl World<'_> {
     }
 
     fn send_rivals(&mut self) {
-        let Some(Rival { from, to }) = self.path.rival else { return };
+        let Some(Rival { from, to, .. }) = self.path.rival else { return };
         while (from..to).contains(&(self.now - START))
             && (self.rivals_inflight as f64) < self.rivals_window.floor()
         {
