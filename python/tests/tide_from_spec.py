@@ -204,7 +204,7 @@ class Tide:
     def measure_queue(self, base: int) -> None:
         seen, before_now = self.present, self.before
         self.present, self.before = NONE, [seen, *before_now[:2]]
-        if seen is NONE:
+        if seen == NONE:
             return
         self.queueing = less(seen.min, base)
         of_four = [seen, *before_now]

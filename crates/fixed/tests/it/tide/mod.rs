@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::{env, fs};
 
 /// What is recorded: the name of the file, what it covers, and the path.
-const RECORDED: [(&str, &str, Path); 12] = [
+const RECORDED: [(&str, &str, Path); 13] = [
     (
         "start-up",
         "48 Mbit/s and 1.2 ms, where a tick has its least length",
@@ -40,20 +40,25 @@ const RECORDED: [(&str, &str, Path); 12] = [
         },
     ),
     (
+        "slow",
+        "20 kbit/s, where drains wait for samples",
+        Path { service: 620_000, end: 80 * SECOND, ..Path::PLAIN },
+    ),
+    (
         "longer-path",
         "the path becomes 120 ms longer after 2 s, and nobody yields",
         Path { longer: Some((2 * SECOND, 120_000)), end: 9 * SECOND, ..Path::PLAIN },
     ),
     (
         "loss",
-        "3 % of the packets are lost at random, and a queue of 30 packets overflows; one acknowledgement for 4 packets, and one of ten without an RTT sample",
+        "2.5 % random loss, a queue of 30 packets, one acknowledgement for 8 packets, one of ten without a sample",
         Path {
             service: 500,
             room: 30,
-            lost_of_1000: 30,
-            acked_together: 4,
+            lost_of_1000: 25,
+            acked_together: 8,
             sampleless: 10,
-            end: 2 * SECOND,
+            end: 4 * SECOND,
             ..Path::PLAIN
         },
     ),

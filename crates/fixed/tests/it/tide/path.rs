@@ -27,11 +27,11 @@ pub(super) struct Path {
     pub(super) acked_together: usize,
     /// Largest delay of a packet after the queue, in order.
     pub(super) jitter: u64,
-    pub lost_of_1000: u64,
+    pub(super) lost_of_1000: u64,
     /// Each acknowledgement of so many has no RTT sample.
     pub(super) sampleless: u32,
     pub(super) rival: Option<Rival>,
-    /// From then on the path is longer by so much.
+    /// When the path becomes longer, and by what.
     pub(super) longer: Option<(u64, u64)>,
     /// The link serves nothing from then until then.
     pub(super) pause: Option<(u64, u64)>,
@@ -229,7 +229,7 @@ impl World<'_> {
         self.inflight -= u64::from(acked);
         self.count += acked;
         self.acks += 1;
-        let has_sample = self.acks % self.path.sampleless != 0;
+        let has_sample = !self.acks.is_multiple_of(self.path.sampleless);
         self.flow.add(Happens::Ack(Event {
             now: Instant(self.now),
             rtt: Micros(if has_sample { (self.now - newest.sent_at) as u32 } else { 0 }),
