@@ -3,6 +3,7 @@
 import cellcc
 import pytest
 from cellcc import Ack, Context, Limits, Loss, Scheme
+from tide_from_spec import sender
 
 
 class Aimd(Scheme):
@@ -56,6 +57,7 @@ class Broken(Scheme):
 cellcc.register("aimd", Aimd)
 cellcc.register("paced", Paced)
 cellcc.register("broken", Broken)
+cellcc.register("tide-spec", sender(Scheme))
 
 
 def test_it_runs_beside_built_in_schemes_and_is_the_same_each_time():
@@ -78,6 +80,24 @@ def test_a_pacing_rate_and_a_timer():
     sent = result[1].series()["flow0.throughput_mbit_s"]
     assert sum(sent[2:10]) / 8 == pytest.approx(4.0, rel=0.05)
     assert sum(sent[12:]) / 8 == pytest.approx(8.0, rel=0.05)
+
+
+@pytest.mark.parametrize("schemes", ["tide", "tide+cubic"])
+@pytest.mark.parametrize(
+    ("link", "conditions"),
+    [
+        ("rate=2Mbit/s", {"queue": "10pkt"}),
+        ("rate=2Mbit/s", {"extra_loss": "3%"}),
+        ("step=2Mbit/s@3s,0Mbit/s@4s,2Mbit/s@20s", {}),
+    ],
+)
+def test_tide_of_its_specification_does_what_tide_does(link: str, conditions: dict[str, str], schemes: str):
+    # At this rate Tide's bursts are of a packet, which is what schemes in Python have.
+    both = [schemes, schemes.replace("tide", "tide-spec")]
+    table = cellcc.compare(both, link, duration="20s", **conditions).table
+    differs = [name for name in table.column_names if table[name][-2] != table[name][-1]]
+    assert table["scheme"][-2:] == both
+    assert set(differs) <= {"scheme", "id", "version"}
 
 
 def test_what_it_raises_is_raised():

@@ -6,5 +6,6 @@ mod c2tcp;
 mod reminis;
 mod roccet;
 mod tables;
+mod tide;
 mod vegas;
 mod westwood;

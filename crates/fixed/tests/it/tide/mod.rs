@@ -1,0 +1,134 @@
+//! Recorded conversations of Tide (docs/algorithms/tide-spec.md): the core decides them again, to the last bit.
+
+mod conversation;
+mod path;
+
+use conversation::Conversation;
+use path::{Frames, Path, Rival, SECOND, talk};
+use std::path::PathBuf;
+use std::{env, fs};
+
+/// What is recorded: the name of the file, what it covers, and the path.
+const RECORDED: [(&str, &str, Path); 13] = [
+    (
+        "start-up",
+        "48 Mbit/s and 1.2 ms, where a tick has its least length",
+        Path { service: 250, base_rtt: 1_200, end: SECOND / 5, ..Path::PLAIN },
+    ),
+    ("steady", "a steady link for long enough for a drain", Path { end: 12 * SECOND, ..Path::PLAIN }),
+    (
+        "rival",
+        "a flow that halves its window on loss comes after 2 s and goes after 17 s",
+        Path {
+            rival: Some(Rival { from: 2 * SECOND, to: 17 * SECOND, window: 10 }),
+            room: 40,
+            end: 20 * SECOND,
+            ..Path::PLAIN
+        },
+    ),
+    (
+        "fast-rival",
+        "the same on 30 Mbit/s, `interactive`, one acknowledgement for 16 packets",
+        Path {
+            delay: 2_500,
+            service: 400,
+            room: 300,
+            acked_together: 16,
+            rival: Some(Rival { from: SECOND / 2, to: 14 * SECOND, window: 80 }),
+            end: 15 * SECOND,
+            ..Path::PLAIN
+        },
+    ),
+    (
+        "slow",
+        "20 kbit/s, where drains wait for samples",
+        Path { service: 620_000, end: 80 * SECOND, ..Path::PLAIN },
+    ),
+    (
+        "longer-path",
+        "the path becomes 120 ms longer after 2 s, and nobody yields",
+        Path { longer: Some((2 * SECOND, 120_000)), end: 9 * SECOND, ..Path::PLAIN },
+    ),
+    (
+        "loss",
+        "2.5 % random loss, a queue of 30 packets, one acknowledgement for 8 packets, one of ten without a sample",
+        Path {
+            service: 500,
+            room: 30,
+            lost_of_1000: 25,
+            acked_together: 8,
+            sampleless: 10,
+            end: 4 * SECOND,
+            ..Path::PLAIN
+        },
+    ),
+    (
+        "heavy-loss",
+        "a fifth of the packets is lost at random",
+        Path { service: 2_000, lost_of_1000: 200, end: 3 * SECOND, ..Path::PLAIN },
+    ),
+    (
+        "jitter",
+        "up to 10 ms of jitter in order, with the preset `interactive`: the floor of the target",
+        Path { delay: 2_500, service: 4_000, jitter: 10_000, end: 5 * SECOND, ..Path::PLAIN },
+    ),
+    (
+        "outage",
+        "the link pauses from 2 to 5 s, timers at each tick",
+        Path { pause: Some((2 * SECOND, 5 * SECOND)), has_timers: true, end: 8 * SECOND, ..Path::PLAIN },
+    ),
+    (
+        "app-limited",
+        "three packets every 100 ms",
+        Path {
+            frames: Some(Frames { from: 0, to: u64::MAX, every: 100_000, packets: 3 }),
+            has_timers: true,
+            end: 5 * SECOND,
+            ..Path::PLAIN
+        },
+    ),
+    (
+        "restart",
+        "on a slow link the application has a packet every 0.5 s from 2 to 6 s, and then a download",
+        Path {
+            service: 16_000,
+            frames: Some(Frames { from: 2 * SECOND, to: 6 * SECOND, every: SECOND / 2, packets: 1 }),
+            end: 9 * SECOND,
+            ..Path::PLAIN
+        },
+    ),
+    (
+        "ack-of-16",
+        "one acknowledgement for 16 packets, or after 25 ms",
+        Path { service: 1_000, acked_together: 16, end: 8 * SECOND, ..Path::PLAIN },
+    ),
+];
+
+fn file(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/tide-vectors").join(name).with_extension("txt")
+}
+
+/// `CELLCC_WRITE_DOCS` writes them anew.
+#[test]
+fn every_recorded_conversation_is_decided_as_it_was() {
+    for (name, about, path) in RECORDED {
+        if env::var_os("CELLCC_WRITE_DOCS").is_some() {
+            fs::write(file(name), talk(&path).text(about)).unwrap();
+        }
+        let text = fs::read_to_string(file(name)).unwrap_or_default();
+        let conversation = Conversation::read(&text);
+        assert!(conversation.events.len() > 100, "{name}: set CELLCC_WRITE_DOCS=1 to write it");
+        // Line by line, so that the first difference is what is shown.
+        let again = conversation.decided_again().text(about);
+        for (line, (was, is)) in text.lines().zip(again.lines()).enumerate() {
+            assert_eq!(is, was, "{name}.txt, line {}: set CELLCC_WRITE_DOCS=1 to write it", line + 1);
+        }
+        assert_eq!(again.len(), text.len(), "{name}.txt");
+    }
+}
+
+#[test]
+fn a_flow_competes_where_a_rival_or_a_longer_path_is_recorded_and_nowhere_else() {
+    let competing = RECORDED.iter().filter(|(_, _, path)| talk(path).has_competed);
+    assert_eq!(competing.map(|(name, ..)| *name).collect::<Vec<_>>(), ["rival", "fast-rival", "longer-path"]);
+}
