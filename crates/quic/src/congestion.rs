@@ -50,7 +50,7 @@ pub(crate) const ADVICE_IN_BAND: &str = "advice in band (route=in-band): nobody 
 const ECN_COUNTS: &str = "counts of marked packets (noq says only that there are some)";
 
 const ARRIVALS: &str =
-    "arrival time of each packet (it hides packet numbers from the receiver-side component)";
+    "reports of when each packet arrived (it hides packet numbers from the receiver-side component)";
 
 const OWN_TRANSPORT: &str = "entry for it in this registry (it is a controller of noq: give noq its factory)";
 
@@ -197,6 +197,8 @@ mod tests {
             ("nacap(fairness=acks)", "fairness=acks"),
             ("natcp(route=in-band)", "route=in-band"),
             ("abc", "noq says only that there are some"),
+            ("gcc", "it hides packet numbers from the receiver-side component"),
+            ("scream", "it hides packet numbers from the receiver-side component"),
             ("sprout", "they travel by themselves, and feedback once enough has arrived"),
         ] {
             let error = Congestion::named(scheme).unwrap_err().to_string();
