@@ -164,6 +164,9 @@ fn both_grow_alike_find_the_overuse_in_the_same_report_and_fall_to_the_same_rate
         let most = found[..=ours_at].iter().map(apart).fold(0.0, f64::max);
         assert_eq!(ours_at, theirs_at, "{link:?}");
         assert!(most < 0.05, "{link:?}: {most}");
-        assert!(apart(&found[ours_at + 1]) < 0.01, "{link:?}: {:?}", found[ours_at + 1]);
+        // Their windows of 150 ms do not begin together: what arrives in one may differ by a packet.
+        let a_packet = 0.85 * PACKET.as_f64() * 8.0 / 150.0;
+        let (ours, theirs) = found[ours_at + 1];
+        assert!((ours - theirs).abs() <= a_packet, "{link:?}: {ours} {theirs}");
     }
 }
