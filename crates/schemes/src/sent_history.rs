@@ -59,3 +59,35 @@ impl SentHistory {
         lost
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_packet_arrives_once_or_is_given_up_and_is_outstanding_until_then() {
+        let mut history = SentHistory::default();
+        let at = |millis: u64| Time::from_nanos(millis * 1_000_000);
+        let bytes = Bytes::new(1000);
+        for number in 0..5 {
+            let now = at(number * 10);
+            let sent = Sent {
+                now,
+                number,
+                bytes,
+                inflight: bytes,
+                app_limited: false,
+                signal: None,
+                packet_size: bytes,
+            };
+            history.on_sent(&sent);
+        }
+        assert_eq!(history.on_arrival(9), None, "it never left");
+        assert_eq!(history.on_arrival(4).map(|packet| packet.sent_at), Some(at(40)));
+        assert_eq!(history.on_arrival(4), None);
+        assert_eq!(history.on_arrival(1).map(|packet| packet.bytes), Some(bytes));
+        let lost = history.give_up(at(40), Span::from_millis(30));
+        assert_eq!(lost, [Departed { sent_at: at(0), bytes }]);
+        assert_eq!((history.outstanding(), history.on_arrival(0)), (bytes * 2, None));
+    }
+}

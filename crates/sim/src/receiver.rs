@@ -249,6 +249,7 @@ impl Receiver {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use cellcc_control::{ArrivalReporter, ReportSchedule};
 
     fn receiver(ack_every: u32) -> Receiver {
         Receiver::new(&Endpoint { ack_every, ..Endpoint::default() }, Span::from_millis(40), None)
@@ -262,6 +263,22 @@ mod tests {
 
     fn newly_acknowledged(receiver: &mut Receiver, ack: Acknowledgement) -> Vec<u64> {
         receiver.newly_acknowledged(ack).map(|packet| packet.number).collect()
+    }
+
+    #[test]
+    fn a_report_of_arrivals_leaves_when_it_is_due_and_counts_on_the_way_back() {
+        let interval = Span::from_millis(50);
+        let schedule = ReportSchedule { packets: 2, interval, repeats: 0, unit: Span::from_micros(250) };
+        let component = Some(Box::new(ArrivalReporter::new(schedule)) as Box<dyn ReceiverComponent>);
+        let mut receiver = Receiver::new(&Endpoint::default(), interval, component);
+        arrives(&mut receiver, 0, 1_000_000);
+        assert_eq!(receiver.feedback(Time::from_nanos(1_000_000)), None);
+        assert_eq!(receiver.next_wake(), Time::ZERO + interval);
+        arrives(&mut receiver, 2, 2_000_000);
+        let (number, bytes) = receiver.feedback(Time::from_nanos(2_000_000)).expect("two packets");
+        assert_eq!(bytes, Bytes::new(20 + 8), "three packets of 2 bytes, in whole words");
+        let Some(Message::Arrivals(report)) = receiver.take_feedback(number) else { panic!("a report") };
+        assert_eq!(report.arrived().map(|(number, _)| number).collect::<Vec<_>>(), [0, 2]);
     }
 
     #[test]

@@ -177,3 +177,92 @@ impl Window {
         self.has_grown |= more > 0.0;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::WEBRTC;
+    use super::*;
+
+    const PACKET: Bytes = Bytes::new(1000);
+    const RTT: Span = Span::from_millis(50);
+
+    /// A window of 100 packets with all of it in flight.
+    fn window() -> Window {
+        let context = Context { packet: PACKET, initial_window: PACKET * 100, seed: 1 };
+        let mut window = Window::new(&WEBRTC, &context);
+        window.on_inflight(Time::ZERO, PACKET * 100, Some(RTT));
+        window
+    }
+
+    fn report(millis: u64, marked: f64, delay: f64) -> Round {
+        Round {
+            now: Time::from_nanos(millis * 1_000_000),
+            srtt: RTT,
+            packet: PACKET,
+            congestion: Congestion { lost: false, marked },
+            delay,
+            steadiness: 1.0,
+            unmarked: Bytes::ZERO,
+        }
+    }
+
+    fn packets(window: &Window) -> f64 {
+        window.bytes / PACKET.as_f64()
+    }
+
+    #[test]
+    fn alpha_rises_by_an_eighth_and_falls_by_a_128th() {
+        let mut window = window();
+        // No calm before: the first mark after 100 rounds sets it.
+        window.reacted_at = Some(Time::ZERO);
+        window.on_round(&report(1, 0.8, 0.0));
+        assert!((window.alpha - 0.1).abs() < 1e-12, "{}", window.alpha);
+        window.on_round(&report(2, 0.0, 0.0));
+        assert!((window.alpha - 0.1 * 127.0 / 128.0).abs() < 1e-12, "{}", window.alpha);
+    }
+
+    #[test]
+    fn a_loss_takes_three_tenths_once_in_25_ms() {
+        let mut window = window();
+        let lost =
+            |millis| Round { congestion: Congestion { lost: true, marked: 0.0 }, ..report(millis, 0.0, 0.0) };
+        window.on_round(&lost(1));
+        assert!((packets(&window) - 70.0).abs() < 1e-9, "{}", packets(&window));
+        window.on_round(&lost(25));
+        assert!((packets(&window) - 70.0).abs() < 1e-9, "{}", packets(&window));
+        window.on_round(&lost(26));
+        assert!((packets(&window) - 49.0).abs() < 1e-9, "{}", packets(&window));
+    }
+
+    #[test]
+    fn the_first_mark_after_a_calm_takes_a_sixteenth_at_twice_the_virtual_rtt() {
+        let mut window = window();
+        window.on_round(&report(1, 0.1, 0.0));
+        assert_eq!(window.alpha, 0.25);
+        // Half of 0.25, halved for an RTT of 50 ms, less a hundredth for the size; at the inflection point a quarter of it.
+        let cut = 0.25 / 2.0 / 2.0 * 0.99 * 0.25;
+        assert!((packets(&window) - 100.0 * (1.0 - cut)).abs() < 1e-9, "{}", packets(&window));
+    }
+
+    #[test]
+    fn a_delay_above_half_of_the_target_counts_as_marks_of_its_excess() {
+        let mut window = window();
+        window.on_round(&report(1, 0.0, 0.045));
+        // 45 ms are half of the second 30 ms.
+        let cut = 0.5 / 2.0 / 2.0 * 0.99;
+        assert!((packets(&window) - 100.0 * (1.0 - cut)).abs() < 1e-9, "{}", packets(&window));
+        window.on_round(&report(2, 0.0, 0.03));
+        assert!((packets(&window) - 100.0 * (1.0 - cut)).abs() < 1e-9, "half of the target itself is none");
+    }
+
+    #[test]
+    fn a_calm_window_grows_by_a_packet_and_2_percent_in_a_round_and_no_further_than_what_is_in_flight() {
+        let mut window = window();
+        window.on_round(&Round { unmarked: PACKET * 100, ..report(1, 0.0, 0.0) });
+        // A packet, less a hundredth for the size, times 1 + 0.02 * 100.
+        assert!((packets(&window) - 102.97).abs() < 1e-9, "{}", packets(&window));
+        window.bytes = 111_001.0;
+        window.on_round(&Round { unmarked: PACKET * 100, ..report(2, 0.0, 0.0) });
+        assert_eq!(window.bytes, 111_001.0);
+    }
+}

@@ -24,13 +24,13 @@ struct Port {
 
 impl Port {
     fn new() -> Self {
-        let mut config = NetworkControllerConfig::default();
-        config.constraints = TargetRateConstraints {
+        let constraints = TargetRateConstraints {
             at_time: Timestamp::from_micros(0),
             min_data_rate: Some(DataRate::from_kilobits_per_sec(5)),
             max_data_rate: Some(DataRate::from_kilobits_per_sec(100_000)),
             starting_rate: Some(DataRate::from_kilobits_per_sec(START_KBITS)),
         };
+        let mut config = NetworkControllerConfig { constraints, ..NetworkControllerConfig::default() };
         // The delay part alone, with the Bayesian estimate of what arrives.
         config.field_trials.loss_based_bwe_v2.enabled = false;
         config.field_trials.robust_throughput_estimator_settings.enabled = false;

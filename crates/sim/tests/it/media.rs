@@ -1,7 +1,7 @@
 //! Frames of schemes for media, and of one that knows nothing of frames.
 
 use crate::common::compare;
-use cellcc_experiment::{Metrics, Record};
+use cellcc_experiment::{Metrics, Record, Support};
 use cellcc_units::Span;
 
 fn over(mix: &str, link: &str, seconds: u64) -> Record {
@@ -78,4 +78,14 @@ fn an_application_that_follows_no_media_rate_does_not_make_gcc_flood_the_link() 
     let total = over("gcc", "rate=10Mbit/s", 60).total;
     assert!(total.queueing_delay_p95_ms.unwrap() < 100.0, "{total:?}");
     assert_eq!((total.frames, total.media_rate_mbit_s), (None, None));
+}
+
+#[test]
+fn drivers_whose_frames_have_one_size_refuse_an_adaptive_source_by_name() {
+    let scenario = over("cubic:video(1Mbit/s..2Mbit/s,100ms)", "rate=10Mbit/s", 1).scenario;
+    assert!(Support::SIM.check(&scenario).is_ok());
+    for driver in [Support::QUIC_VIRTUAL, Support::QUIC, Support::KERNEL] {
+        let error = driver.check(&scenario).unwrap_err().to_string();
+        assert!(error.contains("video(1Mbit/s..2Mbit/s,100ms)") && error.contains(driver.driver), "{error}");
+    }
 }
