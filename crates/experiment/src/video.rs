@@ -8,7 +8,7 @@ use rand_distr::{Distribution, StandardNormal};
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::SeedableRng;
 
-/// The sender's queue is cleared where its head is older, at most so often (SCReAM's sender, `l4s.md` 4.1).
+/// The sender's queue is cleared where its head is older, at most so often (SCReAM's sender).
 const OLDEST_HEAD: Span = Span::from_millis(100);
 const BETWEEN_CLEARINGS: Span = Span::from_millis(250);
 /// A key frame is so many times as large.

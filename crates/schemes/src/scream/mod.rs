@@ -43,7 +43,7 @@ const SCHEDULE: ReportSchedule = ReportSchedule {
     repeats: 32,
     unit: Span::from_nanos(976_562),
 };
-/// A packet is lost where one that left so much later has arrived (both).
+/// A packet is lost where one that left this much later has arrived (both).
 const REORDERING: Span = Span::from_millis(30);
 /// Without a transmission for so long, what was in flight is forgotten.
 const SILENCE: Span = Span::from_millis(500);

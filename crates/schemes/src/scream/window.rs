@@ -252,7 +252,10 @@ mod tests {
         let cut = 0.5 / 2.0 / 2.0 * 0.99;
         assert!((packets(&window) - 100.0 * (1.0 - cut)).abs() < 1e-9, "{}", packets(&window));
         window.on_round(&report(2, 0.0, 0.03));
-        assert!((packets(&window) - 100.0 * (1.0 - cut)).abs() < 1e-9, "half of the target itself is none");
+        assert!(
+            (packets(&window) - 100.0 * (1.0 - cut)).abs() < 1e-9,
+            "half of the target itself is no mark"
+        );
     }
 
     #[test]

@@ -22,7 +22,7 @@ fn video(scheme: &str, link: &str) -> Metrics {
     over(&format!("{scheme}:video(150kbit/s..50Mbit/s,100ms)"), link, 60).total
 }
 
-/// The bounds of `l4s.md`, section 6. Without probes the rate grows by 8 % a second: 13.5 s from 300 to 850 kbit/s.
+/// The rate grows by 8 % a second: 13.5 s from 300 to 850 kbit/s.
 #[test]
 fn gcc_reaches_085_of_a_steady_link_within_20_seconds_and_its_queue_drains_after_an_overuse() {
     let record = over("gcc:video(150kbit/s..50Mbit/s,100ms)", "rate=1Mbit/s", 60);
