@@ -141,6 +141,13 @@ fn metric_columns<'a>(metrics: impl Iterator<Item = &'a Metrics> + Clone) -> Vec
         completion_time_s: numbers,
         frames: counts,
         deadline_miss_ratio: numbers,
+        frame_delay_p50_ms: numbers,
+        frame_delay_p95_ms: numbers,
+        freezes: counts,
+        freeze_ratio: numbers,
+        media_rate_mbit_s: numbers,
+        rate_switches: counts,
+        frames_discarded: counts,
     ]
 }
 

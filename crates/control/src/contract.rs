@@ -1,6 +1,7 @@
 //! The contract between a congestion control algorithm and whatever drives it.
 
 use crate::Rtt;
+use crate::arrival_report::ArrivalReport;
 use crate::message::{Feedback, Signal, Verdict};
 use crate::shown::SWITCH;
 use cellcc_assist::Advice;
@@ -44,6 +45,9 @@ pub trait Controller: Send {
         Verdict::Malformed
     }
 
+    /// The receiver-side component reports when packets arrived. It may name packets that never left.
+    fn on_arrivals(&mut self, _now: Time, _report: &ArrivalReport) {}
+
     /// The network reports on the flow's bottleneck.
     fn on_advice(&mut self, _now: Time, _advice: &Advice) {}
 
@@ -77,17 +81,26 @@ pub struct Limits {
     pub budget: Option<Bytes>,
     /// What the next packet tells the receiver-side component; [`Sent::signal`] shows that it has left.
     pub signal: Option<Signal>,
+    /// What an application that can adapt should produce, headers included; `None` where the scheme does not say.
+    pub media_rate: Option<Rate>,
 }
 
 impl Limits {
     /// A window without pacing.
     pub const fn window_only(window: Bytes) -> Self {
-        Self { window, pacing_rate: None, send_quantum: Bytes::ZERO, budget: None, signal: None }
+        Self {
+            window,
+            pacing_rate: None,
+            send_quantum: Bytes::ZERO,
+            budget: None,
+            signal: None,
+            media_rate: None,
+        }
     }
 
     /// A window, and packets paced within it.
     pub const fn paced(window: Bytes, pacing_rate: Rate, send_quantum: Bytes) -> Self {
-        Self { window, pacing_rate: Some(pacing_rate), send_quantum, budget: None, signal: None }
+        Self { pacing_rate: Some(pacing_rate), send_quantum, ..Self::window_only(window) }
     }
 }
 

@@ -1,6 +1,7 @@
 //! The accounting that every driver and every scheme shares: what is in flight, rounds, delivery-rate samples, RTTs,
 //! recovery episodes. A driver reports what happened; the flow computes the event and hands it to its controller.
 
+use crate::arrival_report::ArrivalReport;
 use crate::contract::{Ack, Controller, EcnEcho, Event, Limits, Loss, Packet, RateSample, Sent, Tag};
 use crate::message::{Feedback, Signal, Verdict};
 use crate::rtt::Rtt;
@@ -264,6 +265,12 @@ impl Flow {
         let verdict = self.controller.on_feedback(now, feedback, sent);
         self.refresh();
         verdict
+    }
+
+    /// The receiver-side component reports when packets arrived.
+    pub fn on_arrivals(&mut self, now: Time, report: &ArrivalReport) {
+        self.controller.on_arrivals(now, report);
+        self.refresh();
     }
 
     /// Full packets have this size on the link from now on, headers included: the path's MTU was discovered, or it is

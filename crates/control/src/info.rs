@@ -50,6 +50,9 @@ pub struct Needs {
     pub advice: Option<RequestAdvice>,
     /// How many bytes arrived with which ECN codepoint ([`Ack::ecn`](crate::Ack::ecn)).
     pub ecn_counts: bool,
+    /// When each packet arrived: [`Controller::on_arrivals`](crate::Controller::on_arrivals) with what its receiver-side component
+    /// reports.
+    pub arrivals: bool,
     /// That a signal arrives with the very packet it was given to, and feedback leaves when the component's timer says so.
     pub packet_signals: bool,
     /// The transport that it was written for: it is not built of this entry, and only a driver of that transport runs it.
@@ -58,8 +61,14 @@ pub struct Needs {
 
 impl Needs {
     /// Nothing: a sender alone is enough.
-    pub const NOTHING: Self =
-        Self { receiver: None, advice: None, ecn_counts: false, packet_signals: false, own_transport: false };
+    pub const NOTHING: Self = Self {
+        receiver: None,
+        advice: None,
+        ecn_counts: false,
+        arrivals: false,
+        packet_signals: false,
+        own_transport: false,
+    };
 }
 
 impl SchemeInfo {

@@ -8,6 +8,7 @@
 //! | when a paced packet may leave | [`Pacer`] |
 //! | NewReno and CUBIC as laws of window growth | [`growth`] |
 //! | the component of a scheme that runs at the receiver | [`ReceiverComponent`] |
+//! | when each packet arrived, and the component that reports it | [`ArrivalReport`], [`ArrivalReporter`] |
 //! | what the two ends of a scheme send each other | [`SchemeMessage`] |
 //! | what a network tells a sender, and what keeps it from being believed blindly | [`Advice`], [`Guard`] |
 //! | names, presets, parameters with their defaults and sources | [`Registry`], [`SchemeInfo`] |
@@ -18,6 +19,7 @@
 //! All amounts of data that a controller sees (window, in flight, pacing rate, delivered) count whole packets as they
 //! cross the link, headers included, so that a window of one bandwidth-delay product fills the path and no more.
 
+mod arrival_report;
 mod contract;
 pub mod event_log;
 pub mod filters;
@@ -36,6 +38,7 @@ mod registry;
 mod rtt;
 mod shown;
 
+pub use arrival_report::{ArrivalReport, ArrivalReporter, ReportSchedule, ReportedPacket};
 pub use cellcc_assist::{Advice, AdviceClass, AdviceRequest, AdviceRoute, MinRttParts, ReportSource};
 pub use contract::{
     Ack, Context, Controller, Ecn, EcnEcho, Event, Limits, Loss, Observer, Packet, RateSample, Sampler, Sent,

@@ -1,6 +1,7 @@
 //! The receiver-side component of a scheme: what it sees, what it sends back, and when acknowledgements may leave.
 
-use crate::contract::Observer;
+use crate::arrival_report::ArrivalReport;
+use crate::contract::{Ecn, Observer};
 use crate::message::{Feedback, Signal, Verdict};
 use cellcc_units::{Bytes, Time};
 
@@ -35,6 +36,11 @@ pub trait ReceiverComponent: Send {
         None
     }
 
+    /// The same for a report of when packets arrived; where there is one, feedback waits for the next acknowledgement.
+    fn report(&mut self, _now: Time) -> Option<ArrivalReport> {
+        None
+    }
+
     /// When the acknowledgement of the next `bytes` may leave. A time before or at `now` is at once. A later one slows the
     /// sender down by its ACK clock; the driver asks again when it has come.
     fn release_at(&self, now: Time, _bytes: Bytes) -> Time {
@@ -62,4 +68,6 @@ pub struct Arrival {
     pub number: u64,
     /// Its size on the link.
     pub bytes: Bytes,
+    /// The codepoint that it arrived with; not ECN-capable where the driver cannot tell.
+    pub ecn: Ecn,
 }

@@ -1,5 +1,6 @@
 //! What a flow has to send, as numbered segments.
 
+use crate::video::{Frame, Video};
 use crate::{Endpoint, FlowSetup, Pace, Source};
 use cellcc_units::{Bytes, Rate, Span, Time};
 
@@ -14,6 +15,7 @@ pub struct Application {
     next_segment: u64,
     /// The step of a source in steps in which the last segment was taken, and how many of its segments were.
     step: (usize, u64),
+    video: Option<Video>,
 }
 
 impl Application {
@@ -27,7 +29,46 @@ impl Application {
             packet: endpoint.packet(),
             next_segment: 0,
             step: (0, 0),
+            video: None,
         }
+    }
+
+    /// The same with what is random in it drawn from this seed: without, there are no frames of [`Source::Video`].
+    #[must_use]
+    pub fn seeded(self, seed: u64) -> Self {
+        let video = match self.source {
+            Source::Video { min, max, .. } => Some(Video::new(min, max, seed)),
+            _ => None,
+        };
+        Self { video, ..self }
+    }
+
+    /// True where what it has to send follows the network: it is to be [`encode`](Self::encode)d.
+    #[inline]
+    pub fn is_adaptive(&self) -> bool {
+        self.video.is_some()
+    }
+
+    /// Makes the frames that are due by now, and gives up what has waited for too long. `media_rate`: what the scheme asks for;
+    /// otherwise `estimate`, what it lets leave.
+    pub fn encode(&mut self, now: Time, media_rate: Option<Rate>, estimate: Rate) {
+        let Some(mut video) = self.video.take() else { return };
+        while self.frame_created_at(video.len()) <= now {
+            let rate = media_rate.unwrap_or_else(|| video.slowed(now, self.next_segment, estimate, self.mss));
+            video.encode(self.frame_created_at(video.len()), rate, self.mss, self.packet);
+        }
+        let end = video.segments(self.mss);
+        if self.next_segment < end && video.clears(now, self.next_segment) {
+            self.next_segment = end;
+        }
+        self.video = Some(video);
+    }
+
+    /// The mean rate in Mbit/s that frames from `from` on aimed at, how often that changed, and how many frames were given up.
+    pub(crate) fn media(&self, from: Time) -> Option<(f64, u64, u64)> {
+        let video = self.video.as_ref()?;
+        let (mean, switches) = video.rates(from)?;
+        Some((mean, switches, video.discarded()))
     }
 
     /// What it sends.
@@ -64,6 +105,9 @@ impl Application {
             Source::OnOff { on, off } => self.on_off_ready_at(now, *on, *off),
             Source::Rate(rate) => self.start + rate.time_for(self.packet * next),
             Source::Frames { rate, .. } => self.frame_created_at(next / self.segments_per_frame(*rate)),
+            Source::Video { .. } => self.video.as_ref().map_or(Time::NEVER, |video| {
+                if next < video.segments(self.mss) { self.start } else { self.frame_created_at(video.len()) }
+            }),
             Source::Steps(steps) => self.stepped_ready_at(steps, now),
         };
         if ready >= self.stop { Time::NEVER } else { ready }
@@ -89,6 +133,9 @@ impl Application {
             Source::Frames { rate, .. } => {
                 last_shorter(segment % self.segments_per_frame(rate), frame_bytes(rate), self.mss)
             }
+            Source::Video { .. } => self.video_frame_of(segment).map_or(self.mss, |(_, frame)| {
+                last_shorter(segment - frame.first_segment, frame.bytes, self.mss)
+            }),
             Source::Bulk | Source::OnOff { .. } | Source::Rate(_) | Source::Steps(_) => self.mss,
         }
     }
@@ -100,6 +147,9 @@ impl Application {
                 let segments = self.segments_per_frame(rate);
                 Some((segment / segments, segments))
             }
+            Source::Video { .. } => {
+                self.video_frame_of(segment).map(|(number, frame)| (number, frame.segments(self.mss)))
+            }
             _ => None,
         }
     }
@@ -109,6 +159,10 @@ impl Application {
         const NANOS_PER_SEC: u128 = 1_000_000_000;
         let nanos = u128::from(frame) * NANOS_PER_SEC / u128::from(Source::FRAMES_PER_SECOND);
         self.start + Span::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+    }
+
+    fn video_frame_of(&self, segment: u64) -> Option<(u64, Frame)> {
+        self.video.as_ref()?.frame_of(segment)
     }
 
     fn segments_per_frame(&self, rate: Rate) -> u64 {

@@ -31,6 +31,7 @@ mod source;
 mod support;
 mod tcp_backend;
 mod udp_backend;
+mod video;
 pub mod virtual_time;
 
 pub use ack_policy::{AckFrequency, AckPolicy, DelayedAcks, ReceiveOffload};
@@ -44,7 +45,7 @@ pub use like_linux::{linux_settings, unlike_settings};
 pub use meters::curve::Curve;
 pub use meters::distribution::{Distribution, Summary};
 pub use meters::fairness::Fairness;
-pub use meters::frames::Frames;
+pub use meters::frames::{Frames, MediaOutcome};
 pub use meters::measured::MeasuredFlow;
 pub use meters::meter::{Delivery, FlowMeter};
 pub use meters::metrics::Metrics;

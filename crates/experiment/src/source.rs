@@ -32,6 +32,17 @@ pub enum Source {
         /// From a frame's creation to the arrival of its last byte.
         deadline: Span,
     },
+    /// The same with frames whose size follows the scheme's [`media_rate`](cellcc_control::Limits::media_rate) within bounds:
+    /// `video(1Mbit/s..20Mbit/s,100ms)`. What waits for longer than 100 ms is given up, and a key frame follows. Where the scheme gives
+    /// no rate, it is 0.9 of what window and pacing let leave in an RTT, less as the sender's queue grows older.
+    Video {
+        /// The least that the encoder makes.
+        min: Rate,
+        /// The most.
+        max: Rate,
+        /// From a frame's creation to the arrival of its last byte.
+        deadline: Span,
+    },
     /// One after the other, each for its time from the flow's start on, the last to the end: `steps(bulk@10s,rate(2Mbit/s)@10s)`. What
     /// a step did not get rid of is not left to the next.
     Steps(Arc<[(Span, Pace)]>),
@@ -66,7 +77,7 @@ impl FromStr for Pace {
 }
 
 impl Source {
-    /// Frames per second of [`Source::Frames`].
+    /// Frames per second of [`Source::Frames`] and [`Source::Video`].
     pub const FRAMES_PER_SECOND: u64 = 60;
 }
 
@@ -78,6 +89,7 @@ impl fmt::Display for Source {
             Self::OnOff { on, off } => write!(f, "on-off({on},{off})"),
             Self::Rate(rate) => write!(f, "rate({rate})"),
             Self::Frames { rate, deadline } => write!(f, "frames({rate},{deadline})"),
+            Self::Video { min, max, deadline } => write!(f, "video({min}..{max},{deadline})"),
             Self::Steps(steps) => write!(f, "steps({})", format_steps(steps)),
         }
     }
@@ -91,7 +103,7 @@ impl FromStr for Source {
             let text: String = text.chars().take(60).collect();
             format!(
                 "`{text}` is not a source; there are bulk, sized(10MB), on-off(2s,3s), rate(5Mbit/s), frames(20Mbit/s,40ms), \
-                 each value above zero, and steps(bulk@10s,rate(2Mbit/s)@10s)"
+                 video(1Mbit/s..20Mbit/s,100ms), each value above zero, and steps(bulk@10s,rate(2Mbit/s)@10s)"
             )
         })
     }
@@ -110,6 +122,11 @@ fn read(text: &str) -> Option<Source> {
         "on-off" => Source::OnOff { on: span(first)?, off: span(second)? },
         "rate" => Source::Rate(rate(inside)?),
         "frames" => Source::Frames { rate: rate(first)?, deadline: span(second)? },
+        "video" => {
+            let (min, max) = first.split_once("..")?;
+            let (min, max) = (rate(min)?, rate(max)?);
+            Source::Video { min, max: Some(max).filter(|max| min <= *max)?, deadline: span(second)? }
+        }
         "steps" => Source::Steps(steps(inside)?),
         _ => return None,
     };
@@ -146,6 +163,7 @@ mod tests {
             "on-off(2s,3s)",
             "rate(5Mbit/s)",
             "frames(20Mbit/s,40ms)",
+            "video(1Mbit/s..20Mbit/s,100ms)",
             "steps(bulk@10s,rate(0bit/s)@100ms,rate(2Mbit/s)@10s)",
         ] {
             assert_eq!(text.parse::<Source>().unwrap().to_string(), text);
@@ -159,6 +177,8 @@ mod tests {
             "rate(0bit/s)",
             "frames(20Mbit/s,0ms)",
             "frames(20Mbit/s)",
+            "video(20Mbit/s,40ms)",
+            "video(2Mbit/s..1Mbit/s,40ms)",
             "on-off(1s)",
             "sized(10)",
             "steps()",

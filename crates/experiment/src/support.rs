@@ -1,6 +1,6 @@
 //! What each driver can do of what a Scenario asks for.
 
-use crate::{AckPolicy, DEFAULT_DRIVER, LossDetection, ResolveError, Scenario};
+use crate::{AckPolicy, DEFAULT_DRIVER, LossDetection, ResolveError, Scenario, Source};
 use cellcc_link::{DropTail, Queue};
 
 /// How the names of noq's own congestion controllers begin: `noq:cubic`.
@@ -25,6 +25,8 @@ pub struct Support {
     pub grain: bool,
     /// Congestion controllers of noq's own.
     pub noq_controllers: bool,
+    /// Sources whose rate follows the scheme's.
+    pub adaptive_sources: bool,
     /// Metrics that leave the beginning of a run out.
     pub warm_up: bool,
 }
@@ -40,6 +42,7 @@ impl Support {
         concealed_loss: true,
         grain: true,
         noq_controllers: false,
+        adaptive_sources: true,
         warm_up: true,
     };
     /// QUIC in virtual time. It encrypts acknowledgements, so that a base station cannot write to them.
@@ -50,6 +53,7 @@ impl Support {
         tcp_receivers: false,
         ack_filter: false,
         concealed_loss: false,
+        adaptive_sources: false,
         noq_controllers: true,
         ..Self::SIM
     };
@@ -62,6 +66,7 @@ impl Support {
         in_band: false,
         ack_filter: false,
         concealed_loss: false,
+        adaptive_sources: false,
         grain: false,
         warm_up: false,
         ..Self::SIM
@@ -83,7 +88,11 @@ impl Support {
         }
         let endpoint = &scenario.endpoint;
         let filters = |queue: &Queue| matches!(queue, Queue::DropTail(DropTail { ack_filter: true, .. }));
+        let adaptive = scenario.flows.iter().find(|flow| matches!(flow.source, Source::Video { .. }));
         let asked = [
+            adaptive.filter(|_| !self.adaptive_sources).map(|flow| {
+                format!("{} is the simulator's, and {self} sends frames of one size; write frames(rate,deadline)", flow.source)
+            }),
             (!scenario.warm_up.is_zero() && !self.warm_up).then(|| {
                 format!("warm_up = \"{}\", and {self} measures all of a run; leave --warm-up out", scenario.warm_up)
             }),

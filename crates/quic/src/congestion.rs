@@ -49,6 +49,9 @@ pub(crate) const ADVICE_IN_BAND: &str = "advice in band (route=in-band): nobody 
 
 const ECN_COUNTS: &str = "counts of marked packets (noq says only that there are some)";
 
+const ARRIVALS: &str =
+    "reports of when each packet arrived (it hides packet numbers from the receiver-side component)";
+
 const OWN_TRANSPORT: &str = "entry for it in this registry (it is a controller of noq: give noq its factory)";
 
 const PACKET_SIGNALS: &str =
@@ -64,6 +67,9 @@ pub(crate) fn unmet(scheme: &Scheme) -> Option<&'static str> {
     }
     if scheme.info().needs.ecn_counts {
         return Some(ECN_COUNTS);
+    }
+    if scheme.info().needs.arrivals {
+        return Some(ARRIVALS);
     }
     if scheme.info().needs.packet_signals {
         return Some(PACKET_SIGNALS);
@@ -191,6 +197,8 @@ mod tests {
             ("nacap(fairness=acks)", "fairness=acks"),
             ("natcp(route=in-band)", "route=in-band"),
             ("abc", "noq says only that there are some"),
+            ("gcc", "it hides packet numbers from the receiver-side component"),
+            ("scream", "it hides packet numbers from the receiver-side component"),
             ("sprout", "they travel by themselves, and feedback once enough has arrived"),
         ] {
             let error = Congestion::named(scheme).unwrap_err().to_string();

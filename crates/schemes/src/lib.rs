@@ -18,6 +18,7 @@ mod copa;
 mod cubic;
 mod fixed_rate;
 mod fixed_window;
+mod gcc;
 pub mod in_kernel;
 mod kernel_view;
 mod loss_based;
@@ -25,6 +26,8 @@ mod newreno;
 mod rbbr;
 mod reminis;
 mod roccet;
+mod scream;
+mod sent_history;
 mod sprout;
 #[cfg(test)]
 mod testing;
@@ -66,6 +69,8 @@ pub fn registry() -> Registry {
         vivace::scheme(),
         abc::scheme(),
         sprout::scheme(),
+        scream::scheme(),
+        gcc::scheme(),
         tide::scheme(),
         fixed_window::scheme(),
         fixed_rate::scheme(),

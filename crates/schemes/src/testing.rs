@@ -2,7 +2,7 @@
 //! enough to be right by reading; the real engine is two floors up.
 
 use cellcc_control::{
-    Arrival, Context, Event, Feedback, Flow, Observer, Packet, ReceiverComponent, Scheme, Signal,
+    Arrival, Context, Ecn, Event, Feedback, Flow, Observer, Packet, ReceiverComponent, Scheme, Signal,
 };
 use cellcc_units::{Bytes, Rate, Span, Time};
 use std::collections::{BTreeMap, VecDeque};
@@ -250,7 +250,10 @@ impl Path {
             receiver.on_signal(&signal);
         }
         let Packet { number, bytes, .. } = *packet;
-        receiver.on_packet(&Arrival { now: self.now, number, bytes });
+        receiver.on_packet(&Arrival { now: self.now, number, bytes, ecn: Ecn::NotEct });
+        if let Some(report) = receiver.report(self.now) {
+            self.flow.on_arrivals(self.now, &report);
+        }
         if let Some(feedback) = receiver.feedback(self.now) {
             self.flow.on_feedback(self.now, &(self.lie)(feedback), self.flow.sent());
         }

@@ -5,7 +5,7 @@ use crate::receiver::{Acknowledgement, Receiver};
 use crate::sender::{Departure, Sender};
 use cellcc_control::{Advice, Context, Flow, Limits, Observed, Scheme};
 use cellcc_experiment::virtual_time::{self, Network};
-use cellcc_experiment::{Application, Frames, Randomness, RunError, Scenario, Source};
+use cellcc_experiment::{Application, Frames, MediaOutcome, Randomness, RunError, Scenario, Source};
 use cellcc_units::{Bytes, Time};
 
 /// Packets in flight at the start (RFC 6928, RFC 9002 section 7.2).
@@ -30,7 +30,8 @@ impl Ends {
             initial_window: endpoint.packet() * INITIAL_WINDOW_PACKETS,
             seed: scenario.seed_of(Randomness::Flow(index)),
         };
-        let application = Application::new(setup, endpoint, Time::ZERO + scenario.duration);
+        let application = Application::new(setup, endpoint, Time::ZERO + scenario.duration)
+            .seeded(scenario.seed_of(Randomness::Frames(index)));
         let sender = Sender::new(scheme.build(&context), application, endpoint);
         Self {
             sender_wakes_at: sender.next_wake(),
@@ -41,7 +42,9 @@ impl Ends {
                 scheme.build_receiver(&context),
             ),
             frames: match setup.source {
-                Source::Frames { deadline, .. } => Some(Frames::new(deadline, scenario.measured_from())),
+                Source::Frames { deadline, .. } | Source::Video { deadline, .. } => {
+                    Some(Frames::new(deadline, scenario.measured_from()))
+                }
                 _ => None,
             },
             ack_bytes: endpoint.header,
@@ -88,8 +91,8 @@ impl virtual_time::Ends for Ends {
     fn on_ack(&mut self, network: &mut Network<'_, Self>, packet: AckPacket) -> Result<(), RunError> {
         let now = network.now();
         // What comes with an acknowledgement is known when the window is set by it.
-        if let Some(feedback) = packet.feedback.and_then(|number| self.receiver.take_feedback(number)) {
-            self.sender.on_feedback(now, &feedback);
+        if let Some(message) = packet.feedback.and_then(|number| self.receiver.take_feedback(number)) {
+            self.sender.on_message(now, &message);
         }
         let numbers = self.receiver.newly_acknowledged(packet.ack);
         if let Some(rtt) = self.sender.on_acknowledgement(now, packet.ack, numbers) {
@@ -146,6 +149,10 @@ impl virtual_time::Ends for Ends {
 
     fn frames(&self, end: Time) -> Option<(u64, f64)> {
         self.frames.as_ref().and_then(|frames| frames.outcome(self.sender.application(), end))
+    }
+
+    fn media(&self, end: Time) -> Option<MediaOutcome> {
+        self.frames.as_ref()?.media_outcome(self.sender.application(), end)
     }
 
     fn limits(&self) -> Limits {

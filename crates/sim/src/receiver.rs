@@ -8,11 +8,27 @@ use crate::ack_schedule::{AckSchedule, Due};
 use crate::arrivals::{Arrivals, ReceivedPacket};
 use crate::offload::Offload;
 use crate::packets::DataPacket;
-use cellcc_control::{Arrival, Ecn, Feedback, ReceiverComponent};
+use cellcc_control::{Arrival, ArrivalReport, Ecn, Feedback, ReceiverComponent};
 use cellcc_experiment::Endpoint;
 use cellcc_units::{Bytes, Span, Time};
 use std::collections::VecDeque;
 use std::num::NonZeroU64;
+
+/// What the component says to the sender.
+#[derive(Debug)]
+pub(crate) enum Message {
+    Feedback(Feedback),
+    Arrivals(ArrivalReport),
+}
+
+impl Message {
+    fn bytes(&self) -> Bytes {
+        match self {
+            Self::Feedback(feedback) => Bytes::new(feedback.as_bytes().len() as u64),
+            Self::Arrivals(report) => report.bytes(),
+        }
+    }
+}
 
 /// An acknowledgement of the first `upto` packets that arrived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,7 +61,7 @@ pub(crate) struct Receiver {
     /// When an acknowledgement leaves; [`Time::NEVER`] where none waits.
     ack_due_at: Time,
     /// Feedback on its way, oldest first, and how much there was before it.
-    feedback: VecDeque<Feedback>,
+    feedback: VecDeque<Message>,
     earlier_feedback: u64,
 }
 
@@ -108,7 +124,7 @@ impl Receiver {
             if let Some(signal) = signal {
                 component.on_signal(signal);
             }
-            component.on_packet(&Arrival { now, number, bytes });
+            component.on_packet(&Arrival { now, number, bytes, ecn });
         }
         self.schedule.on_packet(now, number, segment)
     }
@@ -177,14 +193,17 @@ impl Receiver {
     /// What the component sends with an acknowledgement that leaves now: its number, from one, and its size. The bytes stay here: on
     /// the link they would make every acknowledgement of every scheme twice as large in memory.
     pub(crate) fn feedback(&mut self, now: Time) -> Option<(NonZeroU64, Bytes)> {
-        let feedback = self.component.as_mut()?.feedback(now)?;
+        let component = self.component.as_mut()?;
+        let report = component.report(now).map(Message::Arrivals);
+        let message = report.or_else(|| component.feedback(now).map(Message::Feedback))?;
+        let bytes = message.bytes();
         let before = self.earlier_feedback + self.feedback.len() as u64;
-        self.feedback.push_back(feedback);
-        Some((NonZeroU64::MIN.saturating_add(before), Bytes::new(feedback.as_bytes().len() as u64)))
+        self.feedback.push_back(message);
+        Some((NonZeroU64::MIN.saturating_add(before), bytes))
     }
 
     /// The feedback of this number arrives. Older feedback that has not arrived is lost: the reverse path keeps the order.
-    pub(crate) fn take_feedback(&mut self, number: NonZeroU64) -> Option<Feedback> {
+    pub(crate) fn take_feedback(&mut self, number: NonZeroU64) -> Option<Message> {
         let lost = (number.get() - 1).checked_sub(self.earlier_feedback)?;
         self.feedback.drain(..lost as usize);
         self.earlier_feedback = number.get();
@@ -230,6 +249,7 @@ impl Receiver {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use cellcc_control::{ArrivalReporter, ReportSchedule};
 
     fn receiver(ack_every: u32) -> Receiver {
         Receiver::new(&Endpoint { ack_every, ..Endpoint::default() }, Span::from_millis(40), None)
@@ -243,6 +263,22 @@ mod tests {
 
     fn newly_acknowledged(receiver: &mut Receiver, ack: Acknowledgement) -> Vec<u64> {
         receiver.newly_acknowledged(ack).map(|packet| packet.number).collect()
+    }
+
+    #[test]
+    fn a_report_of_arrivals_leaves_when_it_is_due_and_counts_on_the_way_back() {
+        let interval = Span::from_millis(50);
+        let schedule = ReportSchedule { packets: 2, interval, repeats: 0, unit: Span::from_micros(250) };
+        let component = Some(Box::new(ArrivalReporter::new(schedule)) as Box<dyn ReceiverComponent>);
+        let mut receiver = Receiver::new(&Endpoint::default(), interval, component);
+        arrives(&mut receiver, 0, 1_000_000);
+        assert_eq!(receiver.feedback(Time::from_nanos(1_000_000)), None);
+        assert_eq!(receiver.next_wake(), Time::ZERO + interval);
+        arrives(&mut receiver, 2, 2_000_000);
+        let (number, bytes) = receiver.feedback(Time::from_nanos(2_000_000)).expect("two packets");
+        assert_eq!(bytes, Bytes::new(20 + 8), "three packets of 2 bytes, in whole words");
+        let Some(Message::Arrivals(report)) = receiver.take_feedback(number) else { panic!("a report") };
+        assert_eq!(report.arrived().map(|(number, _)| number).collect::<Vec<_>>(), [0, 2]);
     }
 
     #[test]

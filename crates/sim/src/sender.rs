@@ -5,11 +5,11 @@ use crate::arrivals::ReceivedPacket;
 use crate::lost_data::LostData;
 use crate::packets::DataPacket;
 use crate::rack::LossTimer;
-use crate::receiver::Acknowledgement;
+use crate::receiver::{Acknowledgement, Message};
 use crate::recovery::{Outstanding, Recovery};
-use cellcc_control::{Advice, Controller, Ecn, EcnEcho, Event, Feedback, Flow, Limits, Pacer, Packet};
+use cellcc_control::{Advice, Controller, Ecn, EcnEcho, Event, Flow, Limits, Pacer, Packet};
 use cellcc_experiment::{Application, Endpoint};
-use cellcc_units::{Bytes, Span, Time};
+use cellcc_units::{Bytes, Rate, Span, Time};
 
 /// The first time-out's doubling stops here: 2^10 PTOs are minutes, and a link is back long before.
 const MAX_BACKOFF: u32 = 10;
@@ -148,8 +148,11 @@ impl Sender {
     }
 
     /// The receiver-side component sent something.
-    pub(crate) fn on_feedback(&mut self, now: Time, feedback: &Feedback) {
-        self.flow.on_feedback(now, feedback, self.flow.sent());
+    pub(crate) fn on_message(&mut self, now: Time, message: &Message) {
+        match message {
+            Message::Feedback(feedback) => _ = self.flow.on_feedback(now, feedback, self.flow.sent()),
+            Message::Arrivals(report) => self.flow.on_arrivals(now, report),
+        }
     }
 
     /// The network sent something.
@@ -239,6 +242,9 @@ impl Sender {
         }
         let probing = self.probes > 0;
         let limits = self.flow.limits();
+        if self.application.is_adaptive() {
+            self.application.encode(now, limits.media_rate, self.estimated_rate(&limits));
+        }
         if !probing && !self.allows(&limits) {
             let after = self.flow.inflight() + self.packet;
             self.was_held_back |= after > self.most_in_flight && after <= limits.window;
@@ -265,6 +271,14 @@ impl Sender {
             None => (self.probed_segment()?, true),
         };
         Some(self.depart(now, segment, retransmission, &limits))
+    }
+
+    /// What limits let leave, for an application that has no other rate to follow. A tenth is left for what repeats lost data,
+    /// and for larger frames.
+    fn estimated_rate(&self, limits: &Limits) -> Rate {
+        const SHARE: f64 = 0.9;
+        let by_window = Rate::from_transfer(limits.window, self.flow.rtt().smoothed());
+        by_window.min(limits.pacing_rate.unwrap_or(Rate::MAX)).mul_f64(SHARE)
     }
 
     fn depart(&mut self, now: Time, segment: u64, retransmission: bool, limits: &Limits) -> Departure {

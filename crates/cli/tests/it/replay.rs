@@ -61,8 +61,10 @@ fn replays_exactly(schemes: &[String], drivers: &str) {
 #[test]
 fn every_scheme_in_both_virtual_drivers_replays_exactly_and_its_records_are_as_without() {
     let registry = cellcc_schemes::registry();
-    let (in_sim_alone, in_both): (Vec<_>, Vec<_>) =
-        registry.schemes().iter().partition(|info| info.needs.ecn_counts || info.needs.packet_signals);
+    let (in_sim_alone, in_both): (Vec<_>, Vec<_>) = registry
+        .schemes()
+        .iter()
+        .partition(|info| info.needs.ecn_counts || info.needs.arrivals || info.needs.packet_signals);
     let names = |infos: Vec<&Arc<SchemeInfo>>| -> Vec<String> {
         infos.into_iter().map(|info| info.name.to_string()).collect()
     };

@@ -3,6 +3,7 @@
 
 use super::file::Malformed;
 use super::show::{fields, show};
+use crate::arrival_report::ArrivalReport;
 use crate::contract::{Ack, Controller, Ecn, Event, Limits, Loss, Packet, Sent, Tag};
 use crate::message::{Feedback, Verdict};
 use crate::rtt::Rtt;
@@ -32,6 +33,8 @@ pub enum Call<'a> {
     Advice(Advice),
     /// [`Controller::on_timer`].
     Timer,
+    /// [`Controller::on_arrivals`].
+    Arrivals(#[serde(skip, default = "ArrivalReport::none")] &'a ArrivalReport),
 }
 
 /// What a controller hears from its receiver-side component.
@@ -81,6 +84,7 @@ impl Call<'_> {
             Self::Feedback(_) => "feedback",
             Self::Advice(_) => "advice",
             Self::Timer => "timer",
+            Self::Arrivals(_) => "arrivals",
         }
     }
 
@@ -104,20 +108,22 @@ impl Call<'_> {
             Self::Event(event) => vec![("event".into(), show(event))],
             Self::Feedback(received) => fields(received),
             Self::Advice(advice) => fields(advice),
+            Self::Arrivals(report) => fields(report),
         };
         inputs.retain(|(name, _)| *name != "now");
-        let (packets, rtt) = self.borrowed();
+        let (packets, rtt, _) = self.borrowed();
         inputs.extend((!packets.is_empty()).then(|| ("packets".into(), show(&packets))));
         inputs.extend(rtt.map(|rtt| ("rtt".into(), show(&rtt))));
         inputs
     }
 
     /// What serde leaves out of an event, because the event borrows it.
-    fn borrowed(&self) -> (&[Packet], Option<Rtt>) {
+    fn borrowed(&self) -> (&[Packet], Option<Rtt>, Option<&ArrivalReport>) {
         match self {
-            Self::Ack(ack) => (ack.packets, Some(*ack.rtt)),
-            Self::Loss(loss) => (loss.packets, None),
-            _ => (&[], None),
+            Self::Ack(ack) => (ack.packets, Some(*ack.rtt), None),
+            Self::Loss(loss) => (loss.packets, None, None),
+            Self::Arrivals(report) => (&[], None, Some(report)),
+            _ => (&[], None, None),
         }
     }
 }
@@ -141,7 +147,7 @@ impl Entry<'_> {
 #[derive(Debug, Deserialize)]
 pub(super) struct OwnEntry {
     entry: Entry<'static>,
-    borrowed: (Vec<Packet>, Option<Rtt>),
+    borrowed: (Vec<Packet>, Option<Rtt>, Option<ArrivalReport>),
 }
 
 impl OwnEntry {
@@ -159,10 +165,11 @@ impl OwnEntry {
     }
 
     pub(super) fn entry(&self) -> Entry<'_> {
-        let (packets, rtt) = &self.borrowed;
+        let (packets, rtt, report) = &self.borrowed;
         let call = match self.entry.call {
             Call::Ack(ack) => Call::Ack(Ack { packets, rtt: rtt.as_ref().unwrap_or(&Rtt::NONE), ..ack }),
             Call::Loss(loss) => Call::Loss(Loss { packets, ..loss }),
+            Call::Arrivals(_) => Call::Arrivals(report.as_ref().unwrap_or(ArrivalReport::none())),
             other => other,
         };
         Entry { call, ..self.entry }
@@ -195,6 +202,7 @@ impl Driven {
             }
             Call::Advice(advice) => controller.on_advice(now, advice),
             Call::Timer => controller.on_timer(now),
+            Call::Arrivals(report) => controller.on_arrivals(now, report),
         }
     }
 

@@ -2,6 +2,7 @@
 
 use super::entry::{Call, Driven, Entry, Received, VOCABULARY};
 use super::file::{Header, Writer};
+use crate::arrival_report::ArrivalReport;
 use crate::contract::{Ack, Context, Controller, Ecn, Event, Limits, Loss, Observer, Sent, Tag};
 use crate::message::{Feedback, Verdict};
 use cellcc_assist::Advice;
@@ -100,6 +101,10 @@ impl Controller for Recorder {
 
     fn on_advice(&mut self, now: Time, advice: &Advice) {
         self.give(now, Call::Advice(*advice));
+    }
+
+    fn on_arrivals(&mut self, now: Time, report: &ArrivalReport) {
+        self.give(now, Call::Arrivals(report));
     }
 
     fn on_timer(&mut self, now: Time) {

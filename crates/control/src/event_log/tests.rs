@@ -2,6 +2,7 @@
 
 use super::entry::Received;
 use super::*;
+use crate::arrival_report::{ArrivalReport, ReportedPacket};
 use crate::contract::{
     Ack, Context, Controller, Ecn, EcnEcho, Event, Limits, Loss, Packet, RateSample, Sent,
 };
@@ -11,7 +12,7 @@ use cellcc_assist::{Advice, AdviceClass, MinRttParts};
 use cellcc_units::{Bytes, Rate, Span, Time};
 use proptest::prelude::*;
 use std::io::{self, Read, Write};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, LazyLock, Mutex};
 
 const CONTEXT: Context = Context { packet: Bytes::new(1500), initial_window: Bytes::new(15_000), seed: 1 };
 
@@ -113,6 +114,11 @@ proptest! {
 }
 
 /// One event of each kind.
+static REPORT: LazyLock<ArrivalReport> = LazyLock::new(|| {
+    let arrived = ReportedPacket { arrived_at: Time::from_nanos(1_000_000), ecn: Ecn::Ce };
+    ArrivalReport { begin: 7, sent_at: Time::from_nanos(2_000_000), packets: vec![Some(arrived), None] }
+});
+
 fn one_of_each() -> Vec<Entry<'static>> {
     const MS: Span = Span::from_millis(1);
     const RTT: Rtt = Rtt { latest: Some(MS), min: MS, smoothed: Span::from_micros(1010), variation: MS };
@@ -192,6 +198,7 @@ fn one_of_each() -> Vec<Entry<'static>> {
             age: MS,
         }),
         Call::Timer,
+        Call::Arrivals(&REPORT),
     ];
     let entry = |(index, call)| {
         let window = CONTEXT.packet * (10 + index as u64 / 3);

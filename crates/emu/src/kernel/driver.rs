@@ -64,6 +64,7 @@ impl<B: TcpBackend> Driver for KernelDriver<B> {
             meter: conversation.meter().clone(),
             completed_at: conversation.completed_at(),
             frames: conversation.frames(),
+            media: None,
             delay_target_ms: None,
         });
         let notes = notes(scenario, &run.outcome.sent, &run.report);

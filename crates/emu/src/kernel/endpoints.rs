@@ -71,9 +71,11 @@ impl Endpoints {
         let from = SocketAddr::from((topology.outside().address4, 0));
         let ready = match setup.source {
             Source::Bulk | Source::Sized(_) => READY_BYTES,
-            Source::OnOff { .. } | Source::Rate(_) | Source::Frames { .. } | Source::Steps(_) => {
-                READY_BYTES_OF_PAUSING
-            }
+            Source::OnOff { .. }
+            | Source::Rate(_)
+            | Source::Frames { .. }
+            | Source::Video { .. }
+            | Source::Steps(_) => READY_BYTES_OF_PAUSING,
         };
         let send = || {
             let socket = stream()?;

@@ -51,6 +51,7 @@ impl<P: UdpBackend> Driver for UdpDriver<P> {
                 meter: flow.meter().clone().with_ends(ends.meter.clone()),
                 completed_at: ends.completed_at,
                 frames: ends.frames,
+                media: None,
                 delay_target_ms: ends.delay_target_ms,
             }
         });

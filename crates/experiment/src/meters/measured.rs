@@ -1,6 +1,6 @@
 //! From what a driver measured of the flows to the Record: the same arithmetic for every driver.
 
-use crate::{Column, Fairness, FlowMeter, Metrics, Record, SCHEMA_VERSION, Scenario, Series};
+use crate::{Column, Fairness, FlowMeter, MediaOutcome, Metrics, Record, SCHEMA_VERSION, Scenario, Series};
 use cellcc_link::Capacities;
 use cellcc_units::{Bytes, Span, Time};
 
@@ -19,6 +19,8 @@ pub struct MeasuredFlow<'a> {
     pub completed_at: Option<Time>,
     /// How many frames there were, and the share of them that missed their deadline.
     pub frames: Option<(u64, f64)>,
+    /// How an adaptive stream of frames was seen.
+    pub media: Option<MediaOutcome>,
     /// The scheme's delay target in milliseconds, for schemes that have one.
     pub delay_target_ms: Option<f64>,
 }
@@ -127,6 +129,9 @@ impl MeasuredFlow<'_> {
         if let Some((frames, missed)) = self.frames {
             metrics.frames = Some(frames);
             metrics.deadline_miss_ratio = Some(missed);
+        }
+        if let Some(media) = self.media {
+            metrics.set_media(&media);
         }
         metrics.d3 = self.delay_target_ms.zip(metrics.rtt_mean_ms).map(|(target, rtt)| rtt / target);
         metrics

@@ -1,6 +1,6 @@
 //! The scalars of a Record. Every name ends in its unit; the definitions are those of docs/metrics.md.
 
-use crate::{Distribution, Summary};
+use crate::{Distribution, MediaOutcome, Summary};
 use cellcc_units::{Bytes, Span};
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -52,6 +52,26 @@ pub struct Metrics {
     pub frames: Option<u64>,
     /// Share of frames that arrived later than their deadline, or not at all.
     pub deadline_miss_ratio: Option<f64>,
+    /// Of frames of an adaptive stream, from creation to the arrival of the last byte.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub frame_delay_p50_ms: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub frame_delay_p95_ms: Option<f64>,
+    /// Gaps between whole frames above three frame times and above a frame time and 150 ms.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub freezes: Option<u64>,
+    /// Time in them / time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub freeze_ratio: Option<f64>,
+    /// What the frames aimed at, headers included.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub media_rate_mbit_s: Option<f64>,
+    /// How often that changed by more than a tenth.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate_switches: Option<u64>,
+    /// Frames given up in the sender's queue, in whole or in part.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub frames_discarded: Option<u64>,
 }
 
 fn nan_for_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
@@ -68,6 +88,17 @@ impl Metrics {
         if !offered.is_zero() {
             self.utilisation = delivered.as_f64() / offered.as_f64();
         }
+    }
+
+    /// Fills in how an adaptive stream was seen.
+    pub(crate) fn set_media(&mut self, media: &MediaOutcome) {
+        self.frame_delay_p50_ms = media.frame_delay_p50_ms;
+        self.frame_delay_p95_ms = media.frame_delay_p95_ms;
+        self.freezes = Some(media.freezes);
+        self.freeze_ratio = Some(media.freeze_ratio);
+        self.media_rate_mbit_s = Some(media.media_rate_mbit_s);
+        self.rate_switches = Some(media.rate_switches);
+        self.frames_discarded = Some(media.frames_discarded);
     }
 
     /// Fills in the delays, and power from them; set the throughput first.

@@ -16,6 +16,8 @@ pub enum Randomness {
     Reordering,
     /// The scheme of the flow with this index.
     Flow(usize),
+    /// The sizes of this flow's frames.
+    Frames(usize),
     /// Which reports of this flow's network assistance are lost.
     Assistance(usize),
     /// Which of them arrive twice.
@@ -36,6 +38,7 @@ impl Scenario {
             Randomness::ForwardLoss => 0,
             Randomness::ReverseLoss => 1,
             Randomness::Flow(flow) => 2 + flow as u64,
+            Randomness::Frames(flow) => u64::MAX / 8 * 7 + flow as u64,
             Randomness::TraceOffset => u64::MAX / 8,
             Randomness::Reordering => u64::MAX / 4,
             Randomness::FlowStart(flow) => u64::MAX / 8 * 3 + flow as u64,

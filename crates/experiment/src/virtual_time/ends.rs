@@ -1,7 +1,7 @@
 //! What a driver in virtual time adds to the loop.
 
 use super::Network;
-use crate::{Application, RunError};
+use crate::{Application, MediaOutcome, RunError};
 use cellcc_assist::Advice;
 use cellcc_control::{Limits, Observed};
 use cellcc_link::Packet;
@@ -56,6 +56,11 @@ pub trait Ends: Sized {
 
     /// How many frames there were until `end`, and the share of them that missed its deadline.
     fn frames(&self, end: Time) -> Option<(u64, f64)>;
+
+    /// How an adaptive stream of frames was seen until `end`.
+    fn media(&self, _end: Time) -> Option<MediaOutcome> {
+        None
+    }
 
     /// What the scheme allows now.
     fn limits(&self) -> Limits;

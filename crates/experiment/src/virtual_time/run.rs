@@ -341,6 +341,7 @@ impl<E: Ends> Run<E> {
                 meter: flow.side.meter,
                 completed_at: flow.ends.completed_at(),
                 frames: flow.ends.frames(active.1),
+                media: flow.ends.media(active.1),
                 delay_target_ms: observed.delay_target_ms,
             });
         }

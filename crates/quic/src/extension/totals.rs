@@ -4,7 +4,7 @@
 //! are off by up to one [`POLL_INTERVAL`](super::POLL_INTERVAL); packet sizes are means; and packet numbers count arrivals,
 //! because QUIC's numbers stay in the stack. So no number is ever missing, and losses cannot be seen (RBBR's `bias`).
 
-use cellcc_control::{Arrival, ReceiverComponent, Signal, Verdict};
+use cellcc_control::{Arrival, Ecn, ReceiverComponent, Signal, Verdict};
 use cellcc_units::{Bytes, Span, Time};
 
 /// What a connection has received and sent so far.
@@ -63,8 +63,12 @@ impl Arrivals {
             // Rounded so that the shares add up to the whole.
             let share = part(bytes.get(), index + 1, datagrams) - part(bytes.get(), index, datagrams);
             let after = Span::from_nanos(part(elapsed.as_nanos(), index + 1, datagrams));
-            let arrival =
-                Arrival { now: self.looked_at + after, number: self.count, bytes: Bytes::new(share) };
+            let arrival = Arrival {
+                now: self.looked_at + after,
+                number: self.count,
+                bytes: Bytes::new(share),
+                ecn: Ecn::NotEct,
+            };
             self.count += 1;
             self.bytes += arrival.bytes;
             component.on_user_arrivals(arrival.now, self.bytes);

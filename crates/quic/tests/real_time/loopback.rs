@@ -15,8 +15,8 @@ fn every_scheme_carries_data() {
         runtime.block_on(async {
             let registry = cellcc_schemes::registry();
             for info in registry.schemes() {
-                // noq counts no marks, and sends signals by themselves.
-                if info.needs.ecn_counts || info.needs.packet_signals {
+                // noq counts no marks, hides packet numbers, and sends signals by themselves.
+                if info.needs.ecn_counts || info.needs.arrivals || info.needs.packet_signals {
                     continue;
                 }
                 let congestion = Congestion::named(&info.name).unwrap();

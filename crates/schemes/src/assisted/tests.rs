@@ -1,7 +1,7 @@
 use super::fairness::FlowReport;
 use crate::testing::Path;
 use cellcc_assist::{Estimator, Evidence, Observation};
-use cellcc_control::{Advice, AdviceClass, Arrival, MinRttParts};
+use cellcc_control::{Advice, AdviceClass, Arrival, Ecn, MinRttParts};
 use cellcc_units::{Bytes, Rate, Span};
 use proptest::prelude::*;
 
@@ -415,7 +415,7 @@ fn regulated_acks_leave_at_the_flows_share_of_what_arrives_for_its_user() {
         arrived += packet;
         receiver.on_user_arrivals(now, arrived);
         if millis % 4 != 0 {
-            receiver.on_packet(&Arrival { now, number: millis, bytes: packet });
+            receiver.on_packet(&Arrival { now, number: millis, bytes: packet, ecn: Ecn::NotEct });
         }
         while released < millis * 3 / 4 && receiver.release_at(now, packet) <= now {
             receiver.on_released(now, packet);

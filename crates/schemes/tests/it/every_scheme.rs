@@ -1,7 +1,8 @@
 //! What holds for every scheme under every sequence of events that a driver may report.
 
 use cellcc_control::{
-    Advice, AdviceClass, Context, Event, Feedback, Flow, Limits, MinRttParts, Observer, Packet, ShownValue,
+    Advice, AdviceClass, ArrivalReport, Context, Ecn, Event, Feedback, Flow, Limits, MinRttParts, Observer,
+    Packet, ReportedPacket, ShownValue,
 };
 use cellcc_units::{Bytes, Rate, Span, Time};
 use proptest::prelude::*;
@@ -34,6 +35,8 @@ enum Step {
     Advice(u64, u64, u64, u32),
     /// The receiver-side component sends these bytes.
     Feedback(Vec<u8>),
+    /// The receiver-side component says when packets arrived: from this number on, so many, this many nanoseconds ago.
+    Arrivals(u64, usize, u64),
     /// Full packets have another size.
     PacketSize(u64),
 }
@@ -63,6 +66,8 @@ fn step() -> impl Strategy<Value = Step> {
         2 => (0u64..20_000_000, 0u64..200_000_000, 0u64..50_000_000, 0u32..5)
             .prop_map(|(rate, rtt, age, flows)| Step::Advice(rate, rtt, age, flows)),
         1 => feedback().prop_map(Step::Feedback),
+        2 => (0u64..100, 0usize..40, 0u64..100_000_000)
+            .prop_map(|(begin, count, age)| Step::Arrivals(begin, count, age)),
         1 => (1200u64..=9000).prop_map(Step::PacketSize),
     ]
 }
@@ -154,6 +159,18 @@ impl Driver {
             Step::Feedback(bytes) => {
                 let feedback = Feedback::new(&bytes).expect("1 to 47 bytes");
                 self.flow.on_feedback(self.now, &feedback, self.flow.sent());
+            }
+            Step::Arrivals(begin, count, age) => {
+                let packet = |index: usize| {
+                    let arrived_at =
+                        Time::from_nanos(self.now.as_nanos().saturating_sub(age / (1 + index as u64)));
+                    (index % 7 != 3).then_some(ReportedPacket {
+                        arrived_at,
+                        ecn: if index % 5 == 4 { Ecn::Ce } else { Ecn::Ect1 },
+                    })
+                };
+                let packets = (0..count).map(packet).collect();
+                self.flow.on_arrivals(self.now, &ArrivalReport { begin, sent_at: self.now, packets });
             }
             Step::PacketSize(bytes) => {
                 self.least_packet = self.least_packet.min(Bytes::new(bytes));

@@ -6,6 +6,7 @@ mod buffers;
 mod common;
 mod loss_detection;
 mod marks;
+mod media;
 mod network_assistance;
 mod offset;
 mod queues;

@@ -143,11 +143,21 @@ static FAULTS: [&Fault; 12] = [
 const FIXED: [&str; 2] = ["fixed-window", "fixed-rate"];
 
 /// What falls short, and why that is the scheme's own.
-const SHORT: [(&str, &str, &str); 21] = [
+const SHORT: [(&str, &str, &str); 31] = [
     ("westwood", "2 Gbit/s", LATE_ESTIMATE),
     ("westwood", "2G, 1 BDP", LATE_ESTIMATE),
     ("westwood(profile=linux)", "2 Gbit/s", LATE_ESTIMATE),
     ("westwood(profile=linux)", "2G, 1 BDP", LATE_ESTIMATE),
+    ("gcc", "outage 1 s", EIGHT_PERCENT),
+    ("gcc", "outage 10 s", EIGHT_PERCENT),
+    ("gcc", "outage 30 s", EIGHT_PERCENT),
+    ("gcc", "outage 120 s", EIGHT_PERCENT),
+    ("gcc", "RTT * 3", EIGHT_PERCENT),
+    ("gcc", "2 Gbit/s", EIGHT_PERCENT),
+    ("gcc", "2G, 1 BDP", EIGHT_PERCENT),
+    ("scream", "2 Gbit/s", A_PACKET),
+    ("scream", "2G, 1 BDP", A_PACKET),
+    ("scream", "RTT * 3", "what the path takes longer is a queue to it, for 20 s"),
     ("sprout", "2 Gbit/s", GRID),
     ("sprout", "2G, 1 BDP", GRID),
     ("reminis(profile=code2022)", "RTT * 3", "the minimum RTT of the authors' program never rises"),
@@ -183,6 +193,10 @@ const TEN_SECONDS: &str = "its minimum RTT is that of ten seconds, and five have
 /// Two filters that each keep seven eighths of their value per RTT have a twentieth of a rate that doubles every RTT.
 const LATE_ESTIMATE: &str =
     "its estimate at the end of slow start is a small part of the rate, and Reno's growth follows";
+
+const EIGHT_PERCENT: &str = "from 300 kbit/s it grows by 8 % in a second";
+
+const A_PACKET: &str = "its window grows by a packet and 2 % per round";
 
 const GRID: &str = "its grid of rates ends at 12 Mbit/s; `max_rate` makes it longer";
 

@@ -1,5 +1,6 @@
 use super::*;
 use crate::testing::CONTEXT;
+use cellcc_control::Ecn;
 use proptest::prelude::*;
 
 const PACKET: Bytes = Bytes::new(1500);
@@ -28,7 +29,7 @@ impl Bench {
         if let Some(signal) = signal {
             self.receiver.on_signal(&signal.encode());
         }
-        self.receiver.on_packet(&Arrival { now, number: self.number, bytes: PACKET });
+        self.receiver.on_packet(&Arrival { now, number: self.number, bytes: PACKET, ecn: Ecn::NotEct });
         self.number += 1;
     }
 
@@ -211,7 +212,7 @@ proptest! {
                 bench.receiver.on_signal(&RateSignal { estimation, epoch: word }.encode());
             }
             bench.number += skipped;
-            bench.receiver.on_packet(&Arrival { now, number: bench.number, bytes: Bytes::new(size) });
+            bench.receiver.on_packet(&Arrival { now, number: bench.number, bytes: Bytes::new(size), ecn: Ecn::NotEct });
             if let Some(feedback) = bench.receiver.feedback(now) {
                 let feedback = RateFeedback::decode(&feedback).expect("its own");
                 // 40 packets of 3000 bytes at one instant, a millisecond at the least per sample, 5 % for losses.

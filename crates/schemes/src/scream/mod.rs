@@ -1,0 +1,295 @@
+//! SCReAM v2: congestion control for video over cellular links, with a window as its reference and a media rate of it.
+//!
+//! 1. The receiver reports when packets arrived and which were marked: after 16 packets or 40 ms, each packet at least twice.
+//! 2. The window shrinks by the share of marks (alpha, as in DCTCP), by 0.3 for a loss, and by how far the queueing delay is above half
+//!    of its target, as if that were a mark; at most once in a round, or in 25 ms.
+//! 3. It grows by a packet per round, and long after congestion by 2 % of itself; less where the window was when it last shrank, and
+//!    where the delay varies.
+//! 4. The media rate is the window per round-trip time. Packets are paced a tenth faster, and 1.5 to 3 windows may be in flight.
+//! 5. With a queue that was never below 5 ms for 20 s, half of the rate shows what the base delay is.
+//!
+//! ```text
+//!   report --> srtt, queueing delay, alpha --> loss, mark, delay?  --yes, a round after the last-->  shrink
+//!                                                  | no                                               |
+//!                                                  v                                                  v
+//!                                                grow  ------------------------------------> media rate, pacing
+//! ```
+//!
+//! Source: WebRTC's SCReAM v2, and with `preset=ericsson` EricssonResearch/scream (c8f84c3) for its constants.
+//!
+//! **Differences from both.**
+//! - *The transport's acknowledgements free the window*, which only caps what is in flight; reports alone drive decisions.
+//! - *Where a frame ends is not known here*: no report leaves at its last packet, and a large frame is not paced faster.
+//! - *The sender's queue is the application's*: Ericsson's rate falls with it, here the application clears it.
+//! - *Each change of the rate reaches the encoder*, without hysteresis.
+
+mod delay;
+mod window;
+
+use crate::sent_history::SentHistory;
+use cellcc_control::{
+    Ack, ArrivalReport, ArrivalReporter, Context, Controller, Ecn, Limits, Loss, Needs, Observer, Parameter,
+    ReportSchedule, Rtt, SchemeInfo, Sent, ShownValue, Tag, kind,
+};
+use cellcc_units::{Bytes, Rate, Span, Time};
+use delay::{Base, QueueDelay};
+use std::sync::Arc;
+use window::{Congestion, Round, Window};
+
+/// Reports (SCReAM's draft; RFC 8888's unit of 1/1024 s).
+const SCHEDULE: ReportSchedule = ReportSchedule {
+    packets: 16,
+    interval: Span::from_millis(40),
+    repeats: 32,
+    unit: Span::from_nanos(976_562),
+};
+/// A packet is lost where one that left this much later has arrived (both).
+const REORDERING: Span = Span::from_millis(30);
+/// Without a transmission for so long, what was in flight is forgotten.
+const SILENCE: Span = Span::from_millis(500);
+/// The queue is to be below this within that (both), or the base is doubted.
+const LOW_DELAY: f64 = 0.005;
+const LONGEST_HIGH: Span = Span::from_secs(20);
+const SHORTEST_DRAIN: Span = Span::from_millis(100);
+const LEAST_PACING: Rate = Rate::from_bytes_per_sec(6250);
+/// How much of a window may be in flight: at most for a delay that varies, and more for a steady one (both).
+const HEADROOM: f64 = 1.5;
+
+const PRESET: Parameter<kind::Choice<&'static Constants>> = Parameter::new(
+    "preset",
+    kind::Choice(&[("webrtc", &WEBRTC), ("ericsson", &ERICSSON)]),
+    &WEBRTC,
+    "whose constants",
+    "WebRTC's SCReAM v2; EricssonResearch/scream",
+);
+
+const L4S: Parameter<kind::Switch> = Parameter::new(
+    "l4s",
+    kind::Switch,
+    true,
+    "packets are ECT(1), and marks count by their share",
+    "SCReAM v2; a queue with classic ECN marks them as rarely as others",
+);
+
+/// What the two implementations choose differently.
+#[derive(Debug, PartialEq)]
+struct Constants {
+    /// In seconds.
+    delay_target: f64,
+    base_period: Span,
+    base_periods: usize,
+    /// Of the window in a round, long after congestion; and after how many rounds that is in full.
+    growth: f64,
+    cautious_rounds: f64,
+    /// How near to the inflection point growth is slow.
+    nearness: f64,
+    /// Of what is in flight, as a bound of the window.
+    allowance: f64,
+    /// Of the media rate.
+    pacing: f64,
+    start_alpha: f64,
+    /// In bytes and in packets, of which the more counts.
+    smallest_window: (Bytes, u64),
+    /// The media rate is divided by it.
+    divisor: f64,
+}
+
+const WEBRTC: Constants = Constants {
+    delay_target: 0.06,
+    base_period: Span::from_secs(60),
+    base_periods: 10,
+    growth: 0.02,
+    cautious_rounds: 100.0,
+    nearness: 2.0,
+    allowance: 1.1,
+    pacing: 1.1,
+    start_alpha: 0.0,
+    smallest_window: (Bytes::new(1000), 0),
+    divisor: 1.0,
+};
+
+const ERICSSON: Constants = Constants {
+    delay_target: 0.1,
+    base_period: Span::from_secs(10),
+    base_periods: 50,
+    growth: 0.05,
+    cautious_rounds: 200.0,
+    nearness: 8.0,
+    allowance: 2.0,
+    pacing: 1.5,
+    start_alpha: 0.1,
+    smallest_window: (Bytes::ZERO, 3),
+    divisor: 1.1,
+};
+
+const SHOWS: [ShownValue; 4] = [
+    ShownValue::number("reference_pkt", "the window that the media rate is made of"),
+    ShownValue::number("alpha", "the share of marks"),
+    ShownValue::number("queue_ms", "the queueing delay, averaged"),
+    ShownValue::number("target_mbit_s", "the media rate"),
+];
+
+pub(super) fn scheme() -> SchemeInfo {
+    SchemeInfo {
+        name: "scream".into(),
+        summary: "SCReAM v2 for video: a window by marks, loss and queueing delay, and a media rate of it"
+            .into(),
+        source: "WebRTC's SCReAM v2; EricssonResearch/scream; RFC 8298".into(),
+        parameters: vec![PRESET.into(), L4S.into()],
+        presets: Vec::new(),
+        shows: SHOWS.to_vec(),
+        needs: Needs {
+            receiver: Some(Arc::new(|_, _| Some(Box::new(ArrivalReporter::new(SCHEDULE))))),
+            arrivals: true,
+            ..Needs::NOTHING
+        },
+        build: Arc::new(|arguments, context| {
+            Box::new(Scream::new(arguments.get(&PRESET), arguments.get(&L4S), context))
+        }),
+    }
+}
+
+struct Scream {
+    constants: &'static Constants,
+    l4s: bool,
+    packet: Bytes,
+    sent: SentHistory,
+    sent_at: Time,
+    /// None before the first report.
+    srtt: Option<Span>,
+    /// How long the receiver holds what it reports.
+    hold: Span,
+    base: Base,
+    queue: QueueDelay,
+    window: Window,
+    /// The queue was low then, or the base new.
+    low_at: Option<Time>,
+    drains_until: Option<Time>,
+}
+
+/// What a report says of packets that no earlier one had.
+#[derive(Debug, Default)]
+struct News {
+    packets: u64,
+    marked: u64,
+    unmarked_bytes: Bytes,
+    /// Sums, in seconds.
+    delays: f64,
+    holds: f64,
+    newest: Option<(Time, Time)>,
+}
+
+impl Scream {
+    fn new(constants: &'static Constants, l4s: bool, context: &Context) -> Self {
+        Self {
+            constants,
+            l4s,
+            packet: context.packet,
+            sent: SentHistory::default(),
+            sent_at: Time::ZERO,
+            srtt: None,
+            hold: Span::ZERO,
+            base: Base::new(constants.base_period, constants.base_periods),
+            queue: QueueDelay::new(),
+            window: Window::new(constants, context),
+            low_at: None,
+            drains_until: None,
+        }
+    }
+
+    fn news(&mut self, report: &ArrivalReport) -> News {
+        let mut news = News::default();
+        for (number, packet) in report.arrived() {
+            let Some(departed) = self.sent.on_arrival(number) else { continue };
+            let is_marked = packet.ecn == Ecn::Ce;
+            news.packets += 1;
+            news.marked += u64::from(is_marked);
+            news.unmarked_bytes += if is_marked { Bytes::ZERO } else { departed.bytes };
+            news.delays += packet.arrived_at.as_secs_f64() - departed.sent_at.as_secs_f64();
+            news.holds += report.sent_at.since(packet.arrived_at).as_secs_f64();
+            news.newest = news.newest.max(Some((departed.sent_at, packet.arrived_at)));
+        }
+        news
+    }
+
+    /// Doubts the base where the queue was never low for long.
+    fn watch_base(&mut self, now: Time, delay: f64, srtt: Span) {
+        if self.drains_until.take_if(|until| *until <= now).is_some() {
+            self.base.forget();
+            self.low_at = Some(now);
+        }
+        let low_at = *self.low_at.get_or_insert(now);
+        if delay <= LOW_DELAY {
+            self.low_at = Some(now);
+        } else if now.since(low_at) > LONGEST_HIGH && self.drains_until.is_none() {
+            self.drains_until = Some(now + SHORTEST_DRAIN.max(srtt * 5));
+        }
+    }
+
+    fn media_rate(&self) -> Rate {
+        let bytes = self.window.bytes;
+        let by_window = bytes / (self.srtt.unwrap_or(Rtt::INITIAL) + self.hold).as_secs_f64();
+        let small = (self.packet.as_f64() / bytes - 0.1).clamp(0.0, 0.2);
+        let drains = if self.drains_until.is_some() { 0.5 } else { 1.0 };
+        Rate::from_bytes_per_sec((by_window / self.constants.divisor * (1.0 - small) * drains) as u64)
+    }
+}
+
+impl Controller for Scream {
+    fn ecn(&self) -> Ecn {
+        if self.l4s { Ecn::Ect1 } else { Ecn::NotEct }
+    }
+
+    fn on_sent(&mut self, sent: &Sent) -> Tag {
+        if sent.now.since(self.sent_at) > SILENCE {
+            self.sent = SentHistory::default();
+        }
+        self.packet = sent.packet_size;
+        self.sent_at = sent.now;
+        self.sent.on_sent(sent);
+        self.window.on_inflight(sent.now, self.sent.outstanding(), self.srtt);
+        Tag::default()
+    }
+
+    fn on_ack(&mut self, _ack: &Ack<'_>) {}
+
+    fn on_loss(&mut self, _loss: &Loss<'_>) {}
+
+    fn on_arrivals(&mut self, now: Time, report: &ArrivalReport) {
+        let news = self.news(report);
+        let Some((sent_at, arrived_at)) = news.newest else { return };
+        let sample = now.since(sent_at).saturating_sub(report.sent_at.since(arrived_at));
+        let srtt = self.srtt.map_or(sample, |srtt| (srtt * 7 + sample) / 8);
+        self.srtt = Some(srtt);
+        let count = news.packets as f64;
+        self.hold = (self.hold * 7 + Span::from_secs_f64(news.holds / count)) / 8;
+        let delay = self.base.above(now, news.delays / count);
+        self.queue.on_report(now, delay, srtt);
+        self.watch_base(now, delay, srtt);
+        let lost = !self.sent.give_up(sent_at, REORDERING).is_empty();
+        self.window.on_round(&Round {
+            now,
+            srtt,
+            packet: self.packet,
+            congestion: Congestion { lost, marked: news.marked as f64 / count },
+            delay: self.queue.average,
+            steadiness: self.queue.steadiness(),
+            unmarked: news.unmarked_bytes,
+        });
+    }
+
+    fn limits(&self) -> Limits {
+        let media_rate = self.media_rate();
+        let headroom = HEADROOM * (1.0 + self.queue.steadiness());
+        let window = Bytes::new((self.window.bytes * headroom) as u64) + self.packet;
+        let pacing = media_rate.mul_f64(self.constants.pacing).max(LEAST_PACING);
+        Limits { media_rate: Some(media_rate), ..Limits::paced(window, pacing, self.packet) }
+    }
+
+    fn observe(&self, observer: &mut dyn Observer) {
+        observer.value("reference", "pkt", self.window.bytes / self.packet.as_f64());
+        observer.value("alpha", "", self.window.alpha);
+        observer.value("queue", "ms", self.queue.average * 1e3);
+        observer.value("target", "mbit_s", self.media_rate().as_mbit_per_sec());
+    }
+}

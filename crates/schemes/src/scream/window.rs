@@ -1,0 +1,271 @@
+//! The reference window: when it shrinks and grows.
+
+use super::Constants;
+use cellcc_control::{Context, Rtt};
+use cellcc_units::{Bytes, Span, Time};
+
+/// Both implementations: the round-trip time at which growth and marks are those of the rules, reductions for loss, gains of alpha,
+/// and its value for the first marks after a long time without.
+const VIRTUAL_RTT: Span = Span::from_millis(25);
+const LOSS_FACTOR: f64 = 0.7;
+const ALPHA_UP: f64 = 1.0 / 8.0;
+const ALPHA_DOWN: f64 = 127.0 / 128.0;
+const ALPHA_AFTER_CALM: f64 = 0.25;
+const CALM_ROUNDS: u64 = 100;
+/// Below this, no marks are expected, and the delay alone slows growth.
+const NO_MARKS: f64 = 0.0001;
+
+/// What a report says of congestion.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Congestion {
+    pub(super) lost: bool,
+    /// Share of the packets that arrived.
+    pub(super) marked: f64,
+}
+
+/// What the window hears with a report.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Round {
+    pub(super) now: Time,
+    pub(super) srtt: Span,
+    pub(super) packet: Bytes,
+    pub(super) congestion: Congestion,
+    /// The queueing delay, averaged, in seconds.
+    pub(super) delay: f64,
+    pub(super) steadiness: f64,
+    /// Bytes that arrived without a mark.
+    pub(super) unmarked: Bytes,
+}
+
+/// The reference window.
+#[derive(Debug)]
+pub(super) struct Window {
+    constants: &'static Constants,
+    pub(super) bytes: f64,
+    pub(super) alpha: f64,
+    /// Where it was when it last began to shrink; none before.
+    inflection: Option<f64>,
+    has_grown: bool,
+    reacted_at: Option<Time>,
+    /// The most in flight in this round and in the last.
+    most_inflight: [Bytes; 2],
+    round_began: Time,
+}
+
+impl Window {
+    pub(super) fn new(constants: &'static Constants, context: &Context) -> Self {
+        Self {
+            constants,
+            bytes: context.initial_window.as_f64(),
+            alpha: constants.start_alpha,
+            inflection: None,
+            has_grown: true,
+            reacted_at: None,
+            most_inflight: [Bytes::ZERO; 2],
+            round_began: Time::ZERO,
+        }
+    }
+
+    pub(super) fn on_inflight(&mut self, now: Time, inflight: Bytes, srtt: Option<Span>) {
+        if now.since(self.round_began) >= srtt.unwrap_or(Rtt::INITIAL) {
+            self.most_inflight = [Bytes::ZERO, self.most_inflight[0]];
+            self.round_began = now;
+        }
+        self.most_inflight[0] = self.most_inflight[0].max(inflight);
+    }
+
+    fn most_in_flight(&self) -> f64 {
+        self.most_inflight[0].max(self.most_inflight[1]).as_f64()
+    }
+
+    pub(super) fn on_round(&mut self, round: &Round) {
+        let Congestion { lost, marked } = round.congestion;
+        if marked > self.alpha {
+            self.alpha += ALPHA_UP * (marked - self.alpha);
+        } else {
+            self.alpha *= ALPHA_DOWN;
+        }
+        let half = self.constants.delay_target / 2.0;
+        let is_high = round.delay > half;
+        let is_event = lost || marked > 0.0 || is_high;
+        let due =
+            self.reacted_at.is_none_or(|reacted| round.now.since(reacted) >= round.srtt.min(VIRTUAL_RTT));
+        let grows = !is_event || due;
+        // Growth is by how long ago the last congestion was, not by that of this report.
+        let calm = self.calm(round);
+        if is_event && due {
+            self.react(round, is_high.then(|| ((round.delay - half) / half).clamp(0.0, 1.0)));
+        }
+        if grows {
+            self.grow(round, if is_event { 0.0 } else { calm });
+        }
+        let (bytes, packets) = self.constants.smallest_window;
+        self.bytes = self.bytes.max(bytes.max(round.packet * packets).as_f64());
+    }
+
+    /// How near to its full the growth in proportion to the window is.
+    fn calm(&self, round: &Round) -> f64 {
+        let long = round.srtt.max(VIRTUAL_RTT).as_secs_f64() * self.constants.cautious_rounds;
+        self.reacted_at.map_or(1.0, |reacted| (round.now.since(reacted).as_secs_f64() / long).min(1.0))
+    }
+
+    /// Small near the inflection point, one far from it.
+    fn distance(&self) -> f64 {
+        self.inflection.map_or(1.0, |inflection| {
+            let apart = self.constants.nearness * (inflection - self.bytes) / inflection;
+            (apart * apart).clamp(0.1, 1.0)
+        })
+    }
+
+    /// For small windows, in which a packet is much.
+    fn smallness(&self, packet: Bytes) -> f64 {
+        (1.0 - packet.as_f64() / self.bytes).max(0.5)
+    }
+
+    /// `high`: how far the delay is above half of its target, as a share of that half.
+    fn react(&mut self, round: &Round, high: Option<f64>) {
+        let Congestion { lost, marked } = round.congestion;
+        if std::mem::take(&mut self.has_grown) {
+            self.inflection = Some(self.bytes);
+        }
+        let scale = |share: f64, window: &Self| {
+            share / 2.0 / (round.srtt.as_secs_f64() / VIRTUAL_RTT.as_secs_f64()).max(1.0)
+                * window.smallness(round.packet)
+        };
+        let kept = if lost {
+            LOSS_FACTOR
+        } else if marked > 0.0 {
+            let is_calm = self
+                .reacted_at
+                .is_none_or(|reacted| round.now.since(reacted) > round.srtt.max(VIRTUAL_RTT) * CALM_ROUNDS);
+            if is_calm {
+                self.bytes = self.bytes.min(self.most_in_flight().max(round.packet.as_f64()));
+                self.alpha = ALPHA_AFTER_CALM;
+            }
+            let soft =
+                if high.is_some() { 1.0 } else { self.distance().max(0.25) * round.steadiness.max(0.1) };
+            1.0 - scale(self.alpha, self) * soft
+        } else {
+            1.0 - scale(high.unwrap_or(0.0), self)
+        };
+        self.bytes *= kept;
+        self.reacted_at = Some(round.now);
+    }
+
+    fn grow(&mut self, round: &Round, calm: f64) {
+        let packet = round.packet.as_f64();
+        if self.bytes >= packet + self.constants.allowance * self.most_in_flight() {
+            return;
+        }
+        let near = self.distance();
+        let short = (round.srtt.as_secs_f64() / VIRTUAL_RTT.as_secs_f64()).min(1.0);
+        let by_delay = if self.alpha < NO_MARKS {
+            (1.0 - round.delay / (self.constants.delay_target / 4.0)).clamp(0.1, 1.0)
+        } else {
+            1.0
+        };
+        let proportional = 1.0 + self.constants.growth * self.bytes / packet * calm * near;
+        let more = round.unmarked.as_f64() * packet / self.bytes
+            * short
+            * short
+            * near.max(0.25)
+            * self.smallness(round.packet)
+            * by_delay
+            * round.steadiness.max(0.1)
+            * proportional;
+        self.bytes += more;
+        self.has_grown |= more > 0.0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::WEBRTC;
+    use super::*;
+
+    const PACKET: Bytes = Bytes::new(1000);
+    const RTT: Span = Span::from_millis(50);
+
+    /// A window of 100 packets with all of it in flight.
+    fn window() -> Window {
+        let context = Context { packet: PACKET, initial_window: PACKET * 100, seed: 1 };
+        let mut window = Window::new(&WEBRTC, &context);
+        window.on_inflight(Time::ZERO, PACKET * 100, Some(RTT));
+        window
+    }
+
+    fn report(millis: u64, marked: f64, delay: f64) -> Round {
+        Round {
+            now: Time::from_nanos(millis * 1_000_000),
+            srtt: RTT,
+            packet: PACKET,
+            congestion: Congestion { lost: false, marked },
+            delay,
+            steadiness: 1.0,
+            unmarked: Bytes::ZERO,
+        }
+    }
+
+    fn packets(window: &Window) -> f64 {
+        window.bytes / PACKET.as_f64()
+    }
+
+    #[test]
+    fn alpha_rises_by_an_eighth_and_falls_by_a_128th() {
+        let mut window = window();
+        // No calm before: the first mark after 100 rounds sets it.
+        window.reacted_at = Some(Time::ZERO);
+        window.on_round(&report(1, 0.8, 0.0));
+        assert!((window.alpha - 0.1).abs() < 1e-12, "{}", window.alpha);
+        window.on_round(&report(2, 0.0, 0.0));
+        assert!((window.alpha - 0.1 * 127.0 / 128.0).abs() < 1e-12, "{}", window.alpha);
+    }
+
+    #[test]
+    fn a_loss_takes_three_tenths_once_in_25_ms() {
+        let mut window = window();
+        let lost =
+            |millis| Round { congestion: Congestion { lost: true, marked: 0.0 }, ..report(millis, 0.0, 0.0) };
+        window.on_round(&lost(1));
+        assert!((packets(&window) - 70.0).abs() < 1e-9, "{}", packets(&window));
+        window.on_round(&lost(25));
+        assert!((packets(&window) - 70.0).abs() < 1e-9, "{}", packets(&window));
+        window.on_round(&lost(26));
+        assert!((packets(&window) - 49.0).abs() < 1e-9, "{}", packets(&window));
+    }
+
+    #[test]
+    fn the_first_mark_after_a_calm_takes_a_sixteenth_at_twice_the_virtual_rtt() {
+        let mut window = window();
+        window.on_round(&report(1, 0.1, 0.0));
+        assert_eq!(window.alpha, 0.25);
+        // Half of 0.25, halved for an RTT of 50 ms, less a hundredth for the size; at the inflection point a quarter of it.
+        let cut = 0.25 / 2.0 / 2.0 * 0.99 * 0.25;
+        assert!((packets(&window) - 100.0 * (1.0 - cut)).abs() < 1e-9, "{}", packets(&window));
+    }
+
+    #[test]
+    fn a_delay_above_half_of_the_target_counts_as_marks_of_its_excess() {
+        let mut window = window();
+        window.on_round(&report(1, 0.0, 0.045));
+        // 45 ms are half of the second 30 ms.
+        let cut = 0.5 / 2.0 / 2.0 * 0.99;
+        assert!((packets(&window) - 100.0 * (1.0 - cut)).abs() < 1e-9, "{}", packets(&window));
+        window.on_round(&report(2, 0.0, 0.03));
+        assert!(
+            (packets(&window) - 100.0 * (1.0 - cut)).abs() < 1e-9,
+            "half of the target itself is no mark"
+        );
+    }
+
+    #[test]
+    fn a_calm_window_grows_by_a_packet_and_2_percent_in_a_round_and_no_further_than_what_is_in_flight() {
+        let mut window = window();
+        window.on_round(&Round { unmarked: PACKET * 100, ..report(1, 0.0, 0.0) });
+        // A packet, less a hundredth for the size, times 1 + 0.02 * 100.
+        assert!((packets(&window) - 102.97).abs() < 1e-9, "{}", packets(&window));
+        window.bytes = 111_001.0;
+        window.on_round(&Round { unmarked: PACKET * 100, ..report(2, 0.0, 0.0) });
+        assert_eq!(window.bytes, 111_001.0);
+    }
+}
