@@ -2,7 +2,7 @@
 //! recovery episodes. A driver reports what happened; the flow computes the event and hands it to its controller.
 
 use crate::arrival_report::ArrivalReport;
-use crate::contract::{Ack, Controller, EcnEcho, Event, Limits, Loss, Packet, RateSample, Sent, Tag};
+use crate::contract::{Ack, Controller, Ecn, EcnEcho, Event, Limits, Loss, Packet, RateSample, Sent, Tag};
 use crate::message::{Feedback, Signal, Verdict};
 use crate::rtt::Rtt;
 use cellcc_assist::Advice;
@@ -162,7 +162,7 @@ impl Flow {
         if left_recovery {
             self.controller.on_event(now, Event::RecoveryLeft);
         }
-        if marked > Bytes::ZERO {
+        if marked > Bytes::ZERO && self.controller.ecn() != Ecn::Ect1 {
             self.on_congestion_mark(now, newest.sent_at);
         }
         self.refresh();

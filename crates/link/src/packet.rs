@@ -1,6 +1,6 @@
 //! What goes into a link, and what comes out of it.
 
-use cellcc_units::{Bytes, Time};
+use cellcc_units::{Bytes, Ecn, Time};
 
 /// What a link carries.
 pub trait Packet {
@@ -12,14 +12,19 @@ pub trait Packet {
         0
     }
 
-    /// True where its IP header says ECT(0), ECT(1) or CE, so that a queue may mark it (RFC 3168).
-    fn is_ecn_capable(&self) -> bool {
-        false
+    /// What its IP header says of congestion.
+    fn ecn(&self) -> Ecn {
+        Ecn::NotEct
     }
 
-    /// True where its IP header says CE.
+    /// A queue may mark it (RFC 3168).
+    fn is_ecn_capable(&self) -> bool {
+        self.ecn() != Ecn::NotEct
+    }
+
+    /// A queue has marked it.
     fn is_marked(&self) -> bool {
-        false
+        self.ecn() == Ecn::Ce
     }
 
     /// Notes that the path is congested: CE in the IP header. Called only where [`Packet::is_ecn_capable`].

@@ -23,6 +23,7 @@ pub mod in_kernel;
 mod kernel_view;
 mod loss_based;
 mod newreno;
+mod prague;
 mod rbbr;
 mod reminis;
 mod roccet;
@@ -69,6 +70,7 @@ pub fn registry() -> Registry {
         vivace::scheme(),
         abc::scheme(),
         sprout::scheme(),
+        prague::scheme(),
         scream::scheme(),
         gcc::scheme(),
         tide::scheme(),

@@ -143,7 +143,9 @@ impl Controller for Roccet {
     }
 
     fn limits(&self) -> Limits {
-        let window = self.law.window().min(self.context.packet * u64::from(self.core.most().0));
+        // A window of smaller packets, from before the path's MTU grew, may hold none of the new ones.
+        let most = u64::from(self.core.most().0).max(1);
+        let window = self.law.window().min(self.context.packet * most);
         if self.core.last_rtt() == Micros::ZERO {
             return Limits::window_only(window);
         }

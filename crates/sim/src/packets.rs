@@ -33,12 +33,9 @@ impl Packet for DataPacket {
         self.bytes
     }
 
-    fn is_ecn_capable(&self) -> bool {
-        self.ecn != Ecn::NotEct
-    }
-
-    fn is_marked(&self) -> bool {
-        self.ecn == Ecn::Ce
+    #[inline]
+    fn ecn(&self) -> Ecn {
+        self.ecn
     }
 
     fn mark_congestion(&mut self) {

@@ -6,6 +6,7 @@
 //! largest value and never wraps to a small one.
 
 mod bytes;
+mod ecn;
 pub mod input;
 mod parts;
 mod queue;
@@ -16,6 +17,7 @@ mod text;
 mod time;
 
 pub use bytes::Bytes;
+pub use ecn::Ecn;
 pub use parts::{NotZero, Parts, name_and_parts};
 pub use queue::QueueLimit;
 pub use rate::Rate;

@@ -14,7 +14,7 @@ use crate::log::LogSummary;
 use crate::queue_counts::QueueReader;
 use crate::tap::{SegmentView, Tap};
 use crate::topology::{Directory, Topology};
-use cellcc_link::{Delivery, Dropped};
+use cellcc_link::{Delivery, Dropped, Packet as _};
 use cellcc_units::{Bytes, Span, Time};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::OwnedFd;
@@ -150,7 +150,7 @@ fn read(
         let (vnet, packet) = split(&egress.arena.room()[..length]);
         let layout = Layout::read(vnet, packet);
         let user = directory.and_then(|directory| directory.user_of_packet(packet)).unwrap_or(user) as u16;
-        let (flow, ecn_capable) = (flow_number(packet), super_packet::is_ecn_capable(packet));
+        let (flow, ecn) = (flow_number(packet), super_packet::ecn(packet));
         let segments = layout.segments();
         let slot = egress.arena.keep(length, layout);
         for index in 0..segments {
@@ -160,8 +160,7 @@ fn read(
                 user,
                 flow,
                 size: layout.size_of(index) as u32,
-                ecn_capable,
-                marked: false,
+                ecn,
                 queued_at: now,
                 departed_at: now,
             };
@@ -249,7 +248,7 @@ impl Chunk {
     fn is_continued_by(&self, segment: &Segment) -> bool {
         segment.slot == self.first.slot
             && segment.index == self.first.index + self.count
-            && segment.marked == self.first.marked
+            && segment.ecn == self.first.ecn
     }
 }
 
@@ -272,7 +271,7 @@ fn split(bytes: &[u8]) -> (&[u8; VNET_HEADER], &[u8]) {
 
 fn write(output: &Device, bytes: &[u8], layout: &Layout, chunk: &Chunk) -> io::Result<()> {
     let (vnet, packet) = split(bytes);
-    let marked = chunk.first.marked;
+    let marked = chunk.first.is_marked();
     if usize::from(chunk.count) == layout.segments() {
         if !marked {
             return output.send(vnet, packet, &[]);

@@ -173,6 +173,7 @@ mod tests {
     use crate::emulation::arena::Arena;
     use crate::emulation::super_packet::Layout;
     use cellcc_link::{Delay, Jitter, ShareOverTime};
+    use cellcc_units::Ecn;
     use cellcc_units::{QueueLimit, Ratio};
     use std::sync::Arc;
 
@@ -200,8 +201,7 @@ mod tests {
             user: 0,
             flow: 0,
             size: 1500,
-            ecn_capable: false,
-            marked: false,
+            ecn: Ecn::NotEct,
             queued_at: Time::ZERO,
             departed_at: Time::ZERO,
         }

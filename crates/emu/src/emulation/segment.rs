@@ -2,7 +2,7 @@
 
 use super::arena::Slot;
 use cellcc_link::Packet;
-use cellcc_units::{Bytes, Time};
+use cellcc_units::{Bytes, Ecn, Time};
 
 /// One segment of a super-packet, or a packet that was whole.
 #[derive(Debug, Clone, Copy)]
@@ -16,8 +16,7 @@ pub(crate) struct Segment {
     pub(crate) flow: u64,
     /// Its size on the link, headers included.
     pub(crate) size: u32,
-    pub(crate) ecn_capable: bool,
-    pub(crate) marked: bool,
+    pub(crate) ecn: Ecn,
     /// When it arrived at the path's slowest link, and when it left that link.
     pub(crate) queued_at: Time,
     pub(crate) departed_at: Time,
@@ -33,15 +32,11 @@ impl Packet for Segment {
         self.flow
     }
 
-    fn is_ecn_capable(&self) -> bool {
-        self.ecn_capable
-    }
-
-    fn is_marked(&self) -> bool {
-        self.marked
+    fn ecn(&self) -> Ecn {
+        self.ecn
     }
 
     fn mark_congestion(&mut self) {
-        self.marked = true;
+        self.ecn = Ecn::Ce;
     }
 }

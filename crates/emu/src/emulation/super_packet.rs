@@ -5,6 +5,7 @@
 //! how it is to be cut. [`Layout`] reads that; [`chunk_headers`] writes the headers of some of its segments, again as
 //! one packet with offload where there are several.
 
+use cellcc_units::Ecn;
 use std::ops::Range;
 
 /// Length of the header that devices put before each IP packet.
@@ -148,11 +149,16 @@ pub(crate) fn mark(headers: &mut [u8]) {
     }
 }
 
-/// True where the packet is ECN-capable: ECT(0), ECT(1) or CE (RFC 3168).
-pub(crate) fn is_ecn_capable(packet: &[u8]) -> bool {
-    let [first, second, ..] = packet else { return false };
+/// What the IP header says of congestion (RFC 3168, section 5).
+pub(crate) fn ecn(packet: &[u8]) -> Ecn {
+    let [first, second, ..] = packet else { return Ecn::NotEct };
     let field = if first >> 4 == 6 { second >> 4 } else { *second };
-    field & CONGESTION_EXPERIENCED != 0
+    match field & CONGESTION_EXPERIENCED {
+        0b00 => Ecn::NotEct,
+        0b01 => Ecn::Ect1,
+        0b10 => Ecn::Ect0,
+        _ => Ecn::Ce,
+    }
 }
 
 /// Lengths in the IP header, and the number that IPv4 gives each packet.
@@ -316,7 +322,14 @@ mod tests {
         let chunk = chunk_headers(&vnet, &packet, &layout, 0..1, true);
         assert_eq!(chunk.ip()[1] & 0b11, 0b11);
         assert_eq!(fold(sum_words(&chunk.ip()[..20])), 0xffff);
-        assert!(is_ecn_capable(&packet) && !is_ecn_capable(&[0x60, 0x0f]) && is_ecn_capable(&[0x60, 0x10]));
+    }
+
+    #[test]
+    fn the_codepoint_of_both_versions_of_ip_is_read() {
+        for (bits, codepoint) in [(0, Ecn::NotEct), (1, Ecn::Ect1), (2, Ecn::Ect0), (3, Ecn::Ce)] {
+            assert_eq!(ecn(&[0x45, 0xfc | bits]), codepoint);
+            assert_eq!(ecn(&[0x6f, 0xcf | bits << 4]), codepoint);
+        }
     }
 
     #[test]

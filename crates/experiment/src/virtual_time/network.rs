@@ -3,7 +3,7 @@
 use super::Ends;
 use crate::FlowMeter;
 use cellcc_link::{ForwardPath, Link, Packet};
-use cellcc_units::{Bytes, Time};
+use cellcc_units::{Bytes, Ecn, Time};
 
 /// A packet of a flow on the path.
 #[derive(Debug, Clone)]
@@ -23,12 +23,8 @@ impl<P: Packet> Packet for InTransit<P> {
     }
 
     #[inline]
-    fn is_ecn_capable(&self) -> bool {
-        self.packet.is_ecn_capable()
-    }
-
-    fn is_marked(&self) -> bool {
-        self.packet.is_marked()
+    fn ecn(&self) -> Ecn {
+        self.packet.ecn()
     }
 
     #[inline]

@@ -1,15 +1,14 @@
 use super::*;
 use crate::{Access, Delay, DropReason, Harq, Jitter, Link, ShareOverTime};
 use crate::{DropTail, Queue};
-use cellcc_units::{QueueLimit, Rate, Ratio, Span};
+use cellcc_units::{Ecn, QueueLimit, Rate, Ratio, Span};
 use proptest::prelude::*;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Numbered {
     number: u64,
     size: u64,
-    ecn_capable: bool,
-    marked: bool,
+    ecn: Ecn,
 }
 
 impl Packet for Numbered {
@@ -22,21 +21,17 @@ impl Packet for Numbered {
         self.number % 5
     }
 
-    fn is_ecn_capable(&self) -> bool {
-        self.ecn_capable
-    }
-
-    fn is_marked(&self) -> bool {
-        self.marked
+    fn ecn(&self) -> Ecn {
+        self.ecn
     }
 
     fn mark_congestion(&mut self) {
-        self.marked = true;
+        self.ecn = Ecn::Ce;
     }
 }
 
 fn full(number: u64) -> Numbered {
-    Numbered { number, size: 1500, ecn_capable: true, marked: false }
+    Numbered { number, size: 1500, ecn: Ecn::Ect0 }
 }
 
 fn millis(millis: u64) -> Time {
@@ -122,25 +117,25 @@ fn packets_that_waited_beyond_the_threshold_are_marked_and_none_is_dropped() {
     let mut link = Link::new(config(twelve_megabit(), "droptail(unlimited, mark=2ms)"), 1);
     for number in 0..6 {
         // The last cannot be marked.
-        let packet = Numbered { ecn_capable: number < 5, ..full(number) };
+        let packet = Numbered { ecn: if number < 5 { Ecn::Ect0 } else { Ecn::NotEct }, ..full(number) };
         assert!(link.enqueue(Time::ZERO, packet).is_ok());
     }
     let mut outcome = Outcome::default();
     collect(&mut link, millis(100), &mut outcome);
-    let marked: Vec<bool> = outcome.0.iter().map(|delivery| delivery.packet.marked).collect();
+    let marked: Vec<bool> = outcome.0.iter().map(|delivery| delivery.packet.is_marked()).collect();
     // They wait 0, 1, 2, 3, 4 and 5 ms.
     assert_eq!(marked, [false, false, false, true, true, false]);
     assert!(outcome.1.is_empty());
 }
 
 /// An overload of 2 to 1 for 5 s: packets delivered, marked and dropped, and the longest wait of the last second.
-fn overload(queue: &str, ecn_capable: bool) -> (usize, usize, usize, Span) {
+fn overload(queue: &str, ecn: Ecn) -> (usize, usize, usize, Span) {
     let mut link = Link::new(config(twelve_megabit(), queue), 1);
     let mut outcome = Outcome::default();
     for number in 0..10_000 {
         let now = Time::ZERO + Span::from_micros(500 * number);
         collect(&mut link, now, &mut outcome);
-        if let Err(dropped) = link.enqueue(now, Numbered { ecn_capable, ..full(number) }) {
+        if let Err(dropped) = link.enqueue(now, Numbered { ecn, ..full(number) }) {
             outcome.1.push(dropped);
         }
     }
@@ -148,12 +143,12 @@ fn overload(queue: &str, ecn_capable: bool) -> (usize, usize, usize, Span) {
     let (deliveries, drops) = outcome;
     let late = deliveries.iter().filter(|it| it.queued_at > millis(4000));
     let wait = late.map(|it| it.departed_at.since(it.queued_at)).max().unwrap_or(Span::ZERO);
-    (deliveries.len(), deliveries.iter().filter(|it| it.packet.marked).count(), drops.len(), wait)
+    (deliveries.len(), deliveries.iter().filter(|it| it.packet.is_marked()).count(), drops.len(), wait)
 }
 
 #[test]
 fn pie_holds_a_sender_that_does_not_listen_near_the_target() {
-    let (delivered, marked, dropped, wait) = overload("pie", true);
+    let (delivered, marked, dropped, wait) = overload("pie", Ecn::Ect0);
     assert_eq!((delivered + dropped, marked), (10_000, 0));
     assert!(wait < Span::from_millis(60), "{wait}");
 }
@@ -162,13 +157,13 @@ fn pie_holds_a_sender_that_does_not_listen_near_the_target() {
 fn ecn_turns_drops_into_marks_where_the_packet_can_carry_them() {
     // Under an overload that does not yield, PIE's probability is soon above what it marks at.
     for (queue, least) in [("codel(ecn)", 20), ("pie(ecn)", 1)] {
-        let (_, marked, ..) = overload(queue, true);
+        let (_, marked, ..) = overload(queue, Ecn::Ect0);
         assert!(marked >= least, "{queue}: {marked}");
-        let (_, marked, dropped, _) = overload(queue, false);
+        let (_, marked, dropped, _) = overload(queue, Ecn::NotEct);
         assert!(marked == 0 && dropped > 20, "{queue}: {marked}, {dropped}");
     }
     // CoDel never drops what it can mark.
-    assert_eq!(overload("codel(ecn)", true).2, 0);
+    assert_eq!(overload("codel(ecn)", Ecn::Ect0).2, 0);
 }
 
 #[test]

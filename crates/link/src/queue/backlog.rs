@@ -83,13 +83,12 @@ impl<P: Packet> Backlog<P> {
 #[cfg(test)]
 pub(crate) mod testing {
     use super::*;
-    use cellcc_units::Span;
+    use cellcc_units::{Ecn, Span};
 
     /// A full packet.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
     pub(crate) struct Full {
-        pub(crate) ecn_capable: bool,
-        pub(crate) marked: bool,
+        pub(crate) ecn: Ecn,
     }
 
     impl Packet for Full {
@@ -97,12 +96,12 @@ pub(crate) mod testing {
             Bytes::new(1500)
         }
 
-        fn is_ecn_capable(&self) -> bool {
-            self.ecn_capable
+        fn ecn(&self) -> Ecn {
+            self.ecn
         }
 
         fn mark_congestion(&mut self) {
-            self.marked = true;
+            self.ecn = Ecn::Ce;
         }
     }
 

@@ -179,6 +179,7 @@ impl<P: Packet> FifoDiscipline<P> for CoDelState {
 mod tests {
     use super::*;
     use crate::queue::backlog::testing::{Full, drops, fill, millis};
+    use cellcc_units::Ecn;
 
     fn drops_of(settings: CoDel, times: std::ops::Range<u64>) -> Vec<u64> {
         let mut codel = CoDelState::new(settings);
@@ -234,14 +235,14 @@ mod tests {
 
     #[test]
     fn a_packet_that_can_be_marked_is_marked_and_sent_instead() {
-        let able = Full { ecn_capable: true, marked: false };
+        let able = Full { ecn: Ecn::Ect0 };
         for (ecn, packet) in [(true, able), (true, Full::default()), (false, able)] {
             let mut codel = CoDelState::new(CoDel { ecn, ..CoDel::DEFAULT });
             let mut queue = fill(10_000, packet);
             let sent: Vec<_> = (10..480).filter_map(|now| codel.dequeue(millis(now), &mut queue)).collect();
-            let marked = sent.iter().filter(|queued| queued.packet.marked).count();
+            let marked = sent.iter().filter(|queued| queued.packet.is_marked()).count();
             let dropped = std::iter::from_fn(|| queue.next_drop()).count();
-            assert_eq!((marked, dropped), if ecn && packet.ecn_capable { (7, 0) } else { (0, 7) });
+            assert_eq!((marked, dropped), if ecn && packet.is_ecn_capable() { (7, 0) } else { (0, 7) });
         }
     }
 }

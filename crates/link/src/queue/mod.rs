@@ -6,6 +6,7 @@ mod codel;
 mod counters;
 mod drop_head;
 mod drop_tail;
+mod dualpi2;
 mod fifo;
 mod fq_codel;
 mod mahimahi_codel;
@@ -141,6 +142,8 @@ disciplines! {
     red::Red,
     /// A queue for each flow, and CoDel in each.
     fq_codel::FqCoDel,
+    /// Two coupled queues, for L4S.
+    dualpi2::DualPi2,
     /// ABC's router.
     abc::Abc,
 }

@@ -118,7 +118,7 @@ macro_rules! values {
         })+
     };
 }
-values!(Bytes, QueueLimit, Span, u32);
+values!(Bytes, QueueLimit, Span, f64, u32);
 
 /// A share: above 0 %, up to 100 %.
 impl Value for Ratio {

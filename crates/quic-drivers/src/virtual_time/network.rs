@@ -2,7 +2,7 @@
 
 use bytes::BytesMut;
 use cellcc_link::Packet;
-use cellcc_units::Bytes;
+use cellcc_units::{Bytes, Ecn};
 use noq_proto::EcnCodepoint;
 
 /// A UDP datagram on a link.
@@ -20,12 +20,13 @@ impl Packet for Datagram {
         self.bytes
     }
 
-    fn is_ecn_capable(&self) -> bool {
-        self.ecn.is_some()
-    }
-
-    fn is_marked(&self) -> bool {
-        self.ecn == Some(EcnCodepoint::Ce)
+    fn ecn(&self) -> Ecn {
+        match self.ecn {
+            None => Ecn::NotEct,
+            Some(EcnCodepoint::Ect0) => Ecn::Ect0,
+            Some(EcnCodepoint::Ect1) => Ecn::Ect1,
+            Some(EcnCodepoint::Ce) => Ecn::Ce,
+        }
     }
 
     fn mark_congestion(&mut self) {

@@ -4,6 +4,7 @@ mod acknowledgements;
 mod bbr;
 mod buffers;
 mod common;
+mod l4s;
 mod loss_detection;
 mod marks;
 mod media;
