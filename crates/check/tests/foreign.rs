@@ -116,8 +116,8 @@ fn noqs_cubic_passes_what_a_network_can_see_but_for_what_it_was_not_made_for() {
         .without("rfc9743/share-late")
         .run("noq's CUBIC", cubic());
     assert!(report.passed(), "{report}");
-    // It has no pacing rate; QUIC has no TCP receivers; and what nothing can judge today.
-    let skipped = ["bbr/2", "bbr/12", "bbr/13", "bbr/19", "rfc9743/l4s", "rfc9743/receivers"];
+    // It has no pacing rate, and QUIC no TCP receivers.
+    let skipped = ["bbr/2", "bbr/12", "bbr/13", "bbr/19", "rfc9743/receivers"];
     assert_eq!(cases(&report, Ruling::Skip), skipped, "{report}");
     assert!(cases(&report, Ruling::Pass).len() > 30, "{report}");
 }
