@@ -68,7 +68,7 @@ faults: ## Print what every scheme does under seventeen faults, of which docs/fi
 	$(run) cargo run --release $(locked) -p cellcc-measure --no-default-features --bin faults -- rack
 	$(run) cargo run --release $(locked) -p cellcc-measure --no-default-features --bin faults -- ack50k
 
-league: ## Make docs/evidence/league.md, every scheme by every measure, with CELLCC=PROGRAM or one that it builds; needs CELLCC_TRACES, two hours, less after an interruption
+league: ## Make docs/evidence/league.md, every scheme by every measure, with CELLCC=PROGRAM or one that it builds; needs CELLCC_TRACES, half an hour, less after an interruption
 	@tools/setup instructions
 	$(if $(CELLCC),,$(run) cargo build --release $(locked) $(command))
 	CELLCC="$${CELLCC:-$${CARGO_TARGET_DIR:-target}/release/cellcc}" $(run) tools/league
