@@ -338,8 +338,8 @@ class Tide:
             w = min(max(carried(self.rate, base) // 2, MIN_WINDOW), w)
         faster = ONE + ((PACING - ONE) * self.share >> 16)
         paced = of(faster, w) + of(self.share, PACING_PACKETS)
-        rtt = base + time_of(self.share, self.target())
-        return w, max((u64(paced * packet_bytes) >> 16) * 1_000_000 // rtt, 1)
+        rtt = min(base + time_of(self.share, self.target()), MAX)
+        return w, max(u64((u64(paced * packet_bytes) >> 16) * 1_000_000) // rtt, 1)
 
 
 def sender(scheme: type) -> type:

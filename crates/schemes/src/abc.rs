@@ -220,54 +220,19 @@ impl Beside {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::CONTEXT;
-    use cellcc_control::{Ecn, EcnEcho, Flow, Packet};
+    use crate::testing::{CONTEXT, Round};
+    use cellcc_control::Ecn;
     use cellcc_units::{Span, Time};
 
     const RTT: Span = Span::from_millis(100);
 
-    /// A flow, and the packets of its window, one RTT after they left.
-    struct Round {
-        flow: Flow,
-        now: Time,
-    }
-
-    impl Round {
-        fn new(scheme: &str) -> Self {
-            let scheme = crate::registry().parse(scheme).expect("a scheme");
-            Self { flow: Flow::new(scheme.build(&CONTEXT), CONTEXT.packet), now: Time::ZERO }
-        }
-
-        fn window(&self) -> f64 {
-            self.flow.limits().window.in_packets(CONTEXT.packet)
-        }
-
-        fn send_window(&mut self) -> Vec<Packet> {
-            let mut packets = Vec::new();
-            while self.flow.inflight() + CONTEXT.packet <= self.flow.limits().window {
-                packets.push(self.flow.on_sent(self.now, CONTEXT.packet));
-            }
-            self.flow.mark_window_limited();
-            packets
-        }
-
-        /// Sends a window, and acknowledges it with a mark on each packet for which `brakes` is true.
-        fn run(&mut self, brakes: impl Fn(usize) -> bool) {
-            let packets = self.send_window();
-            self.now += RTT;
-            for (index, packet) in packets.into_iter().enumerate() {
-                let mut echo = EcnEcho::default();
-                echo.add(if brakes(index) { Ecn::Ce } else { Ecn::Ect0 }, packet.bytes);
-                self.flow.on_ack(self.now, &[packet], Some(RTT), Some(echo));
-                // What it allows leaves at once, as it would.
-                self.now += Span::from_nanos(1);
-            }
-        }
+    fn round(scheme: &str) -> Round {
+        Round::new(scheme, RTT, Ecn::Ect0)
     }
 
     #[test]
     fn a_round_without_brakes_doubles_the_window_and_one_of_brakes_empties_it() {
-        let mut round = Round::new("abc(cubic=off)");
+        let mut round = round("abc(cubic=off)");
         round.run(|_| false);
         // Ten more, and one for the round.
         assert!((round.window() - 21.0).abs() < 0.4, "{}", round.window());
@@ -277,7 +242,7 @@ mod tests {
 
     #[test]
     fn half_of_each_leaves_the_window_but_for_a_packet_per_round() {
-        let mut round = Round::new("abc(cubic=off)");
+        let mut round = round("abc(cubic=off)");
         (0..4).for_each(|_| round.run(|_| false));
         let before = round.window();
         // Every second of all packets, the first one braked.
@@ -291,7 +256,7 @@ mod tests {
 
     #[test]
     fn cubic_holds_the_window_after_a_loss_that_no_router_announced() {
-        let mut round = Round::new("abc");
+        let mut round = round("abc");
         (0..4).for_each(|_| round.run(|_| false));
         let before = round.window();
         let packets = round.send_window();
@@ -302,7 +267,7 @@ mod tests {
 
     #[test]
     fn marks_in_every_round_hide_no_loss_from_cubic() {
-        let mut round = Round::new("abc");
+        let mut round = round("abc");
         (0..4).for_each(|_| round.run(|_| false));
         (0..3).for_each(|_| round.run(|index| index % 2 == 0));
         let before = round.window();
@@ -318,7 +283,7 @@ mod tests {
     fn time_outs_in_a_row_are_one_loss_and_a_spurious_one_gives_the_window_back() {
         // What used to happen: each time-out cut the window of two packets again, and that was given back. After an outage the
         // flow could not send, and so not find out what had been lost, before the next time-out.
-        let mut round = Round::new("abc");
+        let mut round = round("abc");
         let before = round.window();
         let packets = round.send_window();
         round.now += Span::from_secs(1);
@@ -338,7 +303,7 @@ mod tests {
 
     #[test]
     fn without_cubic_a_loss_changes_nothing() {
-        let mut round = Round::new("abc(cubic=off)");
+        let mut round = round("abc(cubic=off)");
         (0..4).for_each(|_| round.run(|_| false));
         let before = round.window();
         let packets = round.send_window();

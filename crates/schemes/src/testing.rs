@@ -2,7 +2,8 @@
 //! enough to be right by reading; the real engine is two floors up.
 
 use cellcc_control::{
-    Arrival, Context, Ecn, Event, Feedback, Flow, Observer, Packet, ReceiverComponent, Scheme, Signal,
+    Arrival, Context, Ecn, EcnEcho, Event, Feedback, Flow, Observer, Packet, ReceiverComponent, Scheme,
+    Signal,
 };
 use cellcc_units::{Bytes, Rate, Span, Time};
 use std::collections::{BTreeMap, VecDeque};
@@ -275,5 +276,47 @@ impl Path {
         let lost: Vec<_> = self.dropped.iter().copied().filter(is_lost).collect();
         self.dropped.retain(|packet| !is_lost(packet));
         self.flow.on_loss(self.now, &lost, false);
+    }
+}
+
+/// A flow, and the packets of its window, one RTT after they left.
+pub(crate) struct Round {
+    pub(crate) flow: Flow,
+    pub(crate) now: Time,
+    rtt: Span,
+    unmarked: Ecn,
+}
+
+impl Round {
+    /// Packets arrive as `unmarked`, or marked.
+    pub(crate) fn new(scheme: &str, rtt: Span, unmarked: Ecn) -> Self {
+        let scheme = crate::registry().parse(scheme).expect("a scheme");
+        Self { flow: Flow::new(scheme.build(&CONTEXT), CONTEXT.packet), now: Time::ZERO, rtt, unmarked }
+    }
+
+    pub(crate) fn window(&self) -> f64 {
+        self.flow.limits().window.in_packets(CONTEXT.packet)
+    }
+
+    pub(crate) fn send_window(&mut self) -> Vec<Packet> {
+        let mut packets = Vec::new();
+        while self.flow.inflight() + CONTEXT.packet <= self.flow.limits().window {
+            packets.push(self.flow.on_sent(self.now, CONTEXT.packet));
+        }
+        self.flow.mark_window_limited();
+        packets
+    }
+
+    /// Sends a window, and acknowledges each packet by itself, with a mark where `marks` of its place in the window is true.
+    pub(crate) fn run(&mut self, mut marks: impl FnMut(usize) -> bool) {
+        let packets = self.send_window();
+        self.now += self.rtt;
+        for (index, packet) in packets.into_iter().enumerate() {
+            let mut echo = EcnEcho::default();
+            echo.add(if marks(index) { Ecn::Ce } else { self.unmarked }, packet.bytes);
+            self.flow.on_ack(self.now, &[packet], Some(self.rtt), Some(echo));
+            // What it allows leaves at once, as it would.
+            self.now += Span::from_nanos(1);
+        }
     }
 }

@@ -16,7 +16,7 @@ pub struct Frames {
     shown: Shown,
 }
 
-/// How a stream of frames was seen that follows the network. A value that does not exist is none.
+/// What the viewer of an adaptive stream saw. Delays are `None` where no frame arrived.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[allow(missing_docs, reason = "the names are those of `Metrics`")]
 pub struct MediaOutcome {
@@ -67,7 +67,7 @@ impl Frames {
         (due > 0).then(|| (due, missed as f64 / due as f64))
     }
 
-    /// How an adaptive stream was seen until `end`.
+    /// What the viewer of an adaptive stream saw until `end`.
     pub fn media_outcome(&self, application: &Application, end: Time) -> Option<MediaOutcome> {
         let (media_rate_mbit_s, rate_switches, frames_discarded) = application.media(self.from)?;
         let delays = self.shown.delays.summary();

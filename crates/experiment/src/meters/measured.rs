@@ -19,7 +19,7 @@ pub struct MeasuredFlow<'a> {
     pub completed_at: Option<Time>,
     /// How many frames there were, and the share of them that missed their deadline.
     pub frames: Option<(u64, f64)>,
-    /// How an adaptive stream of frames was seen.
+    /// What the viewer of an adaptive stream saw.
     pub media: Option<MediaOutcome>,
     /// The scheme's delay target in milliseconds, for schemes that have one.
     pub delay_target_ms: Option<f64>,

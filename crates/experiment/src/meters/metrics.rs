@@ -52,9 +52,10 @@ pub struct Metrics {
     pub frames: Option<u64>,
     /// Share of frames that arrived later than their deadline, or not at all.
     pub deadline_miss_ratio: Option<f64>,
-    /// Of frames of an adaptive stream, from creation to the arrival of the last byte.
+    /// The median from a frame's creation to the arrival of its last byte, of an adaptive stream as all that follows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frame_delay_p50_ms: Option<f64>,
+    /// The same, exceeded by a twentieth of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frame_delay_p95_ms: Option<f64>,
     /// Gaps between whole frames above three frame times and above a frame time and 150 ms.
@@ -90,7 +91,7 @@ impl Metrics {
         }
     }
 
-    /// Fills in how an adaptive stream was seen.
+    /// Fills in what the viewer of an adaptive stream saw.
     pub(crate) fn set_media(&mut self, media: &MediaOutcome) {
         self.frame_delay_p50_ms = media.frame_delay_p50_ms;
         self.frame_delay_p95_ms = media.frame_delay_p95_ms;

@@ -57,7 +57,7 @@ pub trait Ends: Sized {
     /// How many frames there were until `end`, and the share of them that missed its deadline.
     fn frames(&self, end: Time) -> Option<(u64, f64)>;
 
-    /// How an adaptive stream of frames was seen until `end`.
+    /// What the viewer of an adaptive stream saw until `end`.
     fn media(&self, _end: Time) -> Option<MediaOutcome> {
         None
     }

@@ -1,53 +1,19 @@
 use super::*;
-use crate::testing::CONTEXT;
-use cellcc_control::{EcnEcho, Flow, Packet};
+use crate::testing::{CONTEXT, Round};
+use cellcc_control::EcnEcho;
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64Mcg;
 
 const RTT: Span = Span::from_millis(40);
 
-/// A flow, and the packets of its window, one RTT after they left.
-struct Round {
-    flow: Flow,
-    now: Time,
-    drawn: u64,
+fn round() -> Round {
+    Round::new("prague", RTT, Ecn::Ect1)
 }
 
-impl Round {
-    fn new(controller: Prague) -> Self {
-        Self { flow: Flow::new(Box::new(controller), CONTEXT.packet), now: Time::ZERO + RTT, drawn: 1 }
-    }
-
-    fn window(&self) -> f64 {
-        self.flow.limits().window.in_packets(CONTEXT.packet)
-    }
-
-    fn send_window(&mut self) -> Vec<Packet> {
-        let mut packets = Vec::new();
-        while self.flow.inflight() + CONTEXT.packet <= self.flow.limits().window {
-            packets.push(self.flow.on_sent(self.now, CONTEXT.packet));
-        }
-        self.flow.mark_window_limited();
-        packets
-    }
-
-    /// Sends a window, and acknowledges each packet by itself, with a mark where `marks` is true.
-    fn run(&mut self, mut marks: impl FnMut(&mut Self) -> bool) {
-        let packets = self.send_window();
-        self.now += RTT;
-        for packet in packets {
-            let mut echo = EcnEcho::default();
-            echo.add(if marks(self) { Ecn::Ce } else { Ecn::Ect1 }, packet.bytes);
-            self.flow.on_ack(self.now, &[packet], Some(RTT), Some(echo));
-            // What it allows leaves at once, as it would.
-            self.now += Span::from_nanos(1);
-        }
-    }
-
-    /// True with this probability (Knuth's linear congruential generator).
-    fn draw(&mut self, probability: f64) -> bool {
-        self.drawn =
-            self.drawn.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        ((self.drawn >> 11) as f64) / ((1_u64 << 53) as f64) < probability
-    }
+/// True with this probability, each time it is asked.
+fn draws(probability: f64) -> impl FnMut(usize) -> bool {
+    let mut random = Pcg64Mcg::seed_from_u64(1);
+    move |_| random.random_bool(probability)
 }
 
 #[test]
@@ -83,7 +49,7 @@ fn alpha_and_the_window_follow_the_share_of_marks() {
 
 #[test]
 fn the_first_mark_takes_nearly_half_of_the_window_and_ends_slow_start() {
-    let mut round = Round::new(Prague::new(&CONTEXT, 500));
+    let mut round = round();
     (0..3).for_each(|_| round.run(|_| false));
     let before = round.window();
     assert!((before - 80.0).abs() < 1.0, "{before}");
@@ -97,11 +63,12 @@ fn the_first_mark_takes_nearly_half_of_the_window_and_ends_slow_start() {
 #[test]
 fn under_a_fixed_probability_of_marks_the_window_is_as_many_packets_as_its_law_says() {
     for (probability, packets) in [(0.01, 222.0), (0.02, 110.0), (0.05, 43.0)] {
-        let mut round = Round::new(Prague::new(&CONTEXT, 500));
-        (0..1000).for_each(|_| round.run(|round| round.draw(probability)));
+        let mut round = round();
+        let mut marks = draws(probability);
+        (0..1000).for_each(|_| round.run(&mut marks));
         let windows: Vec<f64> = (0..4000)
             .map(|_| {
-                round.run(|round| round.draw(probability));
+                round.run(&mut marks);
                 round.window()
             })
             .collect();
@@ -112,9 +79,10 @@ fn under_a_fixed_probability_of_marks_the_window_is_as_many_packets_as_its_law_s
 
 #[test]
 fn a_loss_in_a_marked_round_halves_the_window_and_time_outs_in_a_row_are_one_loss() {
-    let mut round = Round::new(Prague::new(&CONTEXT, 500));
+    let mut round = round();
     (0..4).for_each(|_| round.run(|_| false));
-    (0..40).for_each(|_| round.run(|round| round.draw(0.02)));
+    let mut marks = draws(0.02);
+    (0..40).for_each(|_| round.run(&mut marks));
     let packets = round.send_window();
     round.now += RTT;
     let echo = EcnEcho { ce: packets[0].bytes, ..EcnEcho::default() };

@@ -22,6 +22,7 @@
 //! - *Where a frame ends is not known here*: no report leaves at its last packet, and a large frame is not paced faster.
 //! - *The sender's queue is the application's*: Ericsson's rate falls with it, here the application clears it.
 //! - *Each change of the rate reaches the encoder*, without hysteresis.
+//! - *Without `l4s` packets are not ECN-capable*: Ericsson's factor of 0.9 for classic marks has no use.
 
 mod delay;
 mod window;
@@ -88,6 +89,8 @@ struct Constants {
     /// Of the media rate.
     pacing: f64,
     start_alpha: f64,
+    /// Alpha moves at most so often.
+    alpha_interval: Span,
     /// In bytes and in packets, of which the more counts.
     smallest_window: (Bytes, u64),
     /// The media rate is divided by it.
@@ -104,6 +107,7 @@ const WEBRTC: Constants = Constants {
     allowance: 1.1,
     pacing: 1.1,
     start_alpha: 0.0,
+    alpha_interval: Span::ZERO,
     smallest_window: (Bytes::new(1000), 0),
     divisor: 1.0,
 };
@@ -118,6 +122,7 @@ const ERICSSON: Constants = Constants {
     allowance: 2.0,
     pacing: 1.5,
     start_alpha: 0.1,
+    alpha_interval: Span::from_millis(10),
     smallest_window: (Bytes::ZERO, 3),
     divisor: 1.1,
 };

@@ -43,6 +43,7 @@ pub(super) struct Window {
     constants: &'static Constants,
     pub(super) bytes: f64,
     pub(super) alpha: f64,
+    alpha_moved_at: Option<Time>,
     /// Where it was when it last began to shrink; none before.
     inflection: Option<f64>,
     has_grown: bool,
@@ -58,6 +59,7 @@ impl Window {
             constants,
             bytes: context.initial_window.as_f64(),
             alpha: constants.start_alpha,
+            alpha_moved_at: None,
             inflection: None,
             has_grown: true,
             reacted_at: None,
@@ -80,11 +82,7 @@ impl Window {
 
     pub(super) fn on_round(&mut self, round: &Round) {
         let Congestion { lost, marked } = round.congestion;
-        if marked > self.alpha {
-            self.alpha += ALPHA_UP * (marked - self.alpha);
-        } else {
-            self.alpha *= ALPHA_DOWN;
-        }
+        self.move_alpha(round.now, marked);
         let half = self.constants.delay_target / 2.0;
         let is_high = round.delay > half;
         let is_event = lost || marked > 0.0 || is_high;
@@ -101,6 +99,18 @@ impl Window {
         }
         let (bytes, packets) = self.constants.smallest_window;
         self.bytes = self.bytes.max(bytes.max(round.packet * packets).as_f64());
+    }
+
+    fn move_alpha(&mut self, now: Time, marked: f64) {
+        if self.alpha_moved_at.is_some_and(|moved| now.since(moved) < self.constants.alpha_interval) {
+            return;
+        }
+        self.alpha_moved_at = Some(now);
+        if marked > self.alpha {
+            self.alpha += ALPHA_UP * (marked - self.alpha);
+        } else {
+            self.alpha *= ALPHA_DOWN;
+        }
     }
 
     /// How near to its full the growth in proportion to the window is.

@@ -1,50 +1,98 @@
-//! Prague over DualPI2, alone and next to CUBIC.
+//! Prague over DualPI2, alone and next to CUBIC, held to what De Schepper et al. (arXiv 2209.01078) report and RFC 9332 aims at. Each
+//! test lists the bounds that are missed, with the cause; a bound in the list that holds fails as well.
 
 use crate::common::compare;
-use cellcc_experiment::Record;
+use cellcc_experiment::{Metrics, Record};
 use cellcc_units::Span;
 
+/// After 90 s: beyond slow start a window grows by a packet in an RTT.
 fn through_dualpi2(schemes: &str, mbit: u64, rtt_ms: u64) -> Record {
     let records = compare(&[schemes], &format!("rate={mbit}Mbit/s"), |file| {
-        file.duration = Span::from_secs(60);
-        file.warm_up = Span::from_secs(20);
+        file.duration = Span::from_secs(120);
+        file.warm_up = Span::from_secs(90);
         file.path.rtt = Span::from_millis(rtt_ms);
         file.path.queue = "dualpi2".parse().expect("a queue");
     });
     records.into_iter().nth(1).expect("the limit and the scheme")
 }
 
+/// A delay of packets behind DualPI2, without their own time on the link.
+fn waits(delay: Option<f64>, mbit: u64) -> f64 {
+    delay.expect("packets") - 1500.0 * 8.0 / 1e3 / mbit as f64
+}
+
 #[test]
-fn prague_alone_has_a_queue_of_about_a_millisecond_and_loses_nothing() {
+fn prague_alone_uses_the_link_with_a_short_queue_and_loses_nothing() {
+    // A window settles where its queue is at the step of 1 ms: a mark takes off a packet or two, the next round adds one. Only from
+    // 80 ms on does the sawtooth reach down to an empty queue. On 4 Mbit/s the two packets that no queue marks take 6 ms.
+    let missed = [
+        "4/5 p50",
+        "4/5 p99",
+        "4/20 p50",
+        "4/20 p99",
+        "4/100 p50",
+        "4/100 p99",
+        "20/5 p50",
+        "20/20 p50",
+        "20/100 p50",
+        "50/5 p50",
+        "50/20 p50",
+        "50/100 p50",
+        "200/5 p50",
+        "200/20 p50",
+    ];
     let mut table = format!("{:>6} {:>6} {:>6} {:>7} {:>7}\n", "Mbit/s", "ms", "use", "q50 ms", "q99 ms");
+    let mut found = Vec::new();
     for (mbit, rtt_ms) in [4, 20, 50, 200].into_iter().flat_map(|mbit| [5, 20, 100].map(|rtt| (mbit, rtt))) {
         let total = through_dualpi2("prague", mbit, rtt_ms).total;
-        let (p50, p99) = (total.queueing_delay_p50_ms.unwrap(), total.queueing_delay_p99_ms.unwrap());
+        let (p50, p99) = (waits(total.queueing_delay_p50_ms, mbit), waits(total.queueing_delay_p99_ms, mbit));
         table += &format!("{mbit:>6} {rtt_ms:>6} {:>6.3} {p50:>7.2} {p99:>7.2}\n", total.utilisation);
-        assert_eq!(total.lost_packets, 0, "{mbit} Mbit/s, {rtt_ms} ms");
-        // What waited for more than a millisecond is marked, unless it found one packet at most before it; with that packet's and its own
-        // time on the link, and those that leave in the RTT until the mark answers.
-        let packet_ms = 1500.0 * 8.0 / 1e3 / mbit as f64;
-        assert!(p99 <= 1.1 + 4.0 * packet_ms, "{mbit} Mbit/s, {rtt_ms} ms: {p99}");
-        assert!(total.utilisation > if rtt_ms < 100 { 0.98 } else { 0.8 }, "{mbit} Mbit/s, {rtt_ms} ms");
+        let bounds = [
+            ("p50", (0.1..=0.3).contains(&p50)),
+            ("p99", p99 < 2.0),
+            ("use", total.utilisation > 0.95),
+            ("loss", total.lost_packets == 0),
+        ];
+        let fails = bounds.iter().filter(|(_, holds)| !holds);
+        found.extend(fails.map(|(bound, _)| format!("{mbit}/{rtt_ms} {bound}")));
     }
     insta::assert_snapshot!(table);
+    assert_eq!(found, missed);
+}
+
+fn share_and_queues(record: &Record) -> (f64, f64, f64) {
+    let flows: Vec<&Metrics> = record.flows.iter().map(|flow| &flow.metrics).collect();
+    let (prague, cubic) = flows.split_at(flows.len() / 2);
+    let rate = |flows: &[&Metrics]| flows.iter().map(|flow| flow.throughput_mbit_s).sum::<f64>();
+    let queue = |flow: &Metrics| flow.queueing_delay_mean_ms.expect("packets");
+    (rate(prague) / (rate(prague) + rate(cubic)), queue(prague[0]), queue(cubic[0]))
 }
 
 #[test]
 fn prague_and_cubic_share_a_link_behind_dualpi2() {
+    // See the test after this one.
+    let missed = ["40 ms: even", "80 ms: even"];
     let mut table = format!("{:>6} {:>7} {:>10} {:>10}\n", "ms", "prague", "q prague", "q cubic");
+    let mut found = Vec::new();
     for rtt_ms in [5, 10, 20, 40, 80, 100] {
-        let record = through_dualpi2("prague+cubic", 50, rtt_ms);
-        let [prague, cubic] = [0, 1].map(|flow| &record.flows[flow].metrics);
-        let share = prague.throughput_mbit_s / (prague.throughput_mbit_s + cubic.throughput_mbit_s);
-        let queue = |flow: &cellcc_experiment::Metrics| flow.queueing_delay_mean_ms.expect("packets");
-        table += &format!("{rtt_ms:>6} {share:>7.2} {:>10.2} {:>10.2}\n", queue(prague), queue(cubic));
-        // RFC 9332 aims at equal rates; within a factor of two is the bound.
-        assert!((1.0 / 3.0..=2.0 / 3.0).contains(&share), "{rtt_ms} ms: {share}");
-        // At 100 ms CUBIC's sawtooth leaves its queue empty for part of the time.
-        let least = if rtt_ms < 100 { 10.0 } else { 5.0 };
-        assert!((least..=20.0).contains(&queue(cubic)), "{rtt_ms} ms: {}", queue(cubic));
+        let (share, low, classic) = share_and_queues(&through_dualpi2("prague+cubic", 50, rtt_ms));
+        table += &format!("{rtt_ms:>6} {share:>7.2} {low:>10.2} {classic:>10.2}\n");
+        let bounds = [
+            ("factor of two", (1.0 / 3.0..=2.0 / 3.0).contains(&share)),
+            ("even", ![40, 80].contains(&rtt_ms) || (0.4..=0.6).contains(&share)),
+            ("classic queue", (10.0..=20.0).contains(&classic)),
+        ];
+        let fails = bounds.iter().filter(|(_, holds)| !holds);
+        found.extend(fails.map(|(bound, _)| format!("{rtt_ms} ms: {bound}")));
     }
     insta::assert_snapshot!(table);
+    assert_eq!(found, missed);
+}
+
+/// With one flow of CUBIC the probability swings with its sawtooth, and the mean of its root is below the root of its mean; with four
+/// it swings less.
+#[test]
+fn four_flows_each_share_evenly_at_40_ms() {
+    let (share, ..) = share_and_queues(&through_dualpi2("4*prague+4*cubic", 50, 40));
+    assert!((0.4..=0.6).contains(&share), "{share}");
 }

@@ -41,7 +41,7 @@ const RECORDED: [(&str, &str, Path); 13] = [
     ),
     (
         "slow",
-        "20 kbit/s, where drains wait for samples",
+        "20 kbit/s, where a drain has just samples enough",
         Path { service: 620_000, end: 80 * SECOND, ..Path::PLAIN },
     ),
     (

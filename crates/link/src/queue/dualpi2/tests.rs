@@ -1,25 +1,7 @@
 use super::*;
 use crate::queue::Queue;
+use crate::queue::backlog::testing::Full;
 use cellcc_units::Rate;
-
-#[derive(Debug, Clone, Copy)]
-struct Full {
-    ecn: Ecn,
-}
-
-impl Packet for Full {
-    fn size(&self) -> Bytes {
-        Bytes::new(1500)
-    }
-
-    fn ecn(&self) -> Ecn {
-        self.ecn
-    }
-
-    fn mark_congestion(&mut self) {
-        self.ecn = Ecn::Ce;
-    }
-}
 
 fn at_micros(micros: u64) -> Time {
     Time::ZERO + Span::from_micros(micros)
