@@ -125,7 +125,7 @@ impl Gcc {
             detector: Detector::new(),
             throughput: Throughput::new(),
             aimd: Aimd::new(rate),
-            by_loss: ByLoss { rate, ..ByLoss::default() },
+            by_loss: ByLoss { rate: f64::INFINITY, ..ByLoss::default() },
             rtt: Span::from_millis(200),
             sent_at: Time::ZERO,
             hungry_since: None,
@@ -141,7 +141,7 @@ fn bits(rate: Rate) -> f64 {
     rate.as_bytes_per_sec() as f64 * 8.0
 }
 
-/// The rate by loss, in bit/s.
+/// The rate by loss, in bit/s: none before a share of loss is known.
 #[derive(Debug, Default)]
 struct ByLoss {
     rate: f64,
@@ -159,10 +159,11 @@ impl ByLoss {
             return;
         }
         let share = self.lost as f64 / all as f64;
+        let target = self.rate.min(by_delay);
         if share < LOW_LOSS {
-            self.rate = (self.rate * LOSS_GROWTH).min(by_delay);
+            self.rate = target * LOSS_GROWTH;
         } else if share > HIGH_LOSS {
-            self.rate = self.rate.min(by_delay) * (1.0 - 0.5 * share);
+            self.rate = target * (1.0 - 0.5 * share);
         }
         self.rate = self.rate.max(aimd::LEAST);
         (self.arrived, self.lost, self.changed_at) = (0, 0, now);
