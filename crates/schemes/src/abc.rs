@@ -222,7 +222,7 @@ impl Beside {
 mod tests {
     use crate::testing::{CONTEXT, Round};
     use cellcc_control::Ecn;
-    use cellcc_units::{Span, Time};
+    use cellcc_units::Span;
 
     const RTT: Span = Span::from_millis(100);
 
