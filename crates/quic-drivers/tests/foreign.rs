@@ -197,7 +197,7 @@ fn noqs_cubic_sends_in_a_scenario_what_it_sends_in_noq_alone_packet_for_packet()
     let driver = driver().with_controller("spied", spied);
     let plan = plan(&["spied"], &driver).expect("the test's plan is sound");
     let scenario = first(&plan);
-    driver.run(scenario).expect("the run succeeds");
+    let record = driver.run(scenario).expect("the run succeeds");
 
     let (spied, by_itself) = SpyFactory::on_cubic();
     let alone = Alone {
@@ -216,6 +216,8 @@ fn noqs_cubic_sends_in_a_scenario_what_it_sends_in_noq_alone_packet_for_packet()
         assert_eq!(one, other, "call {index}");
     }
     assert_eq!(in_scenario.len(), by_itself.len());
+    let lost = record.series.column("flow0.lost_pkt").and_then(|lost| lost.last().copied());
+    assert_eq!(lost, Some(calls("on_packet_lost") as f32), "the series counts what the controller hears");
 }
 
 #[test]

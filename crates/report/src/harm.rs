@@ -11,7 +11,7 @@ use cellcc_statistics::{Average, Certainty, Kind, mean};
 pub(crate) const NOTE: &str = "Harm: the share of what the victim has alone that it loses beside the scheme (0: nothing, 1: all, below 0: it \
     gains), over the time in which both run; each condition counts once, with the mean of the victim first and second. Excess: this minus \
     what the victim does to itself. `no more harm`: the whole 95 % interval of the excess is at most 0.05 (cellcc's own margin); `more harm`: \
-    it is all above; otherwise more conditions are needed. A victim with a harm above 0.9 starves, whatever the mean.";
+    it is all above; `undecided` otherwise. A victim with a harm above 0.9 starves, whatever the mean.";
 
 /// The excess up to which a scheme does no more harm than the victim's own like. Our choice.
 const MARGIN: f64 = 0.05;
@@ -94,6 +94,13 @@ struct Setting<'a> {
     trace: Trace<'a>,
     variation: &'a str,
     seed: u64,
+}
+
+/// True where more conditions are needed to say whether a scheme does a victim more harm than its like does.
+pub fn harm_is_undecided(records: &[Record]) -> bool {
+    let tables = harm(&Comparison::new(records));
+    let mut cells = tables.iter().flat_map(|table| &table.rows).flat_map(|row| &row.cells);
+    cells.any(|cell| cell.value == Verdict::Undecided.text())
 }
 
 /// A table for each victim whose rows are among the runs.
@@ -299,6 +306,17 @@ mod tests {
         assert_eq!(verdict(0.9, 0.05), Verdict::More);
         assert_eq!(verdict(0.56, 0.3), Verdict::Undecided);
         assert_eq!(verdict(0.4, 0.0), Verdict::NoMore, "the same everywhere");
+    }
+
+    #[test]
+    fn only_an_interval_on_both_sides_of_the_margin_asks_for_more_conditions() {
+        let asks = |harm: f64, spread: f64| {
+            let noise = |condition: usize| if condition.is_multiple_of(2) { spread } else { -spread };
+            harm_is_undecided(&records(|condition| harm + noise(condition)))
+        };
+        assert!(asks(0.56, 0.3));
+        assert!(!asks(0.5, 0.05) && !asks(0.9, 0.05));
+        assert!(!harm_is_undecided(&records(|_| 0.5)[..1]), "no rival");
     }
 
     #[test]

@@ -4,6 +4,7 @@ mod args;
 mod bar;
 mod drivers;
 mod events;
+mod further;
 mod request;
 
 pub(crate) use args::Args;
@@ -25,7 +26,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 pub(crate) fn run(args: Args) -> Result<(), Exit> {
-    let request = request::request(&args)?;
+    let request = further::resumed(request::request(&args)?, &args.execution);
     request.check()?;
     args.execution.shown.check()?;
     let drivers = &request.file.drivers;
@@ -38,7 +39,7 @@ pub(crate) fn run(args: Args) -> Result<(), Exit> {
         Some(out) => out.clone(),
         None => first_free((1_u32..).map(|number| format!("cellcc-out/{number:03}").into()))?,
     };
-    let runner = Runner {
+    let mut runner = Runner {
         out: OutputFolder::create(&out)?,
         jobs: execution.jobs.and_then(|jobs| NonZeroUsize::new(jobs.into())).unwrap_or_else(processors),
         shard: execution.shard,
@@ -55,11 +56,9 @@ pub(crate) fn run(args: Args) -> Result<(), Exit> {
         let runs = if runs == 1 { "1 run takes".into() } else { format!("{runs} runs take") };
         tell(&format!("{runs} real time, one at a time: {length} in all"));
     }
-    let bar = bar::Bar::new(execution.shown.quiet);
     let stop = stop_on_signal()?;
-    let outcome = runner.run(&plan, &driver, &bar, &stop);
-    bar.clear();
-    conclude(&outcome?, &runner.out, execution)?;
+    let outcome = further::run(request, plan, &mut runner, &driver, &stop, execution.shown.quiet)?;
+    conclude(&outcome, &runner.out, execution)?;
     events.conclude()
 }
 

@@ -153,6 +153,22 @@ fn an_interrupted_plan_keeps_what_is_finished_and_resumes_to_the_same_bytes() {
 }
 
 #[test]
+fn harm_that_is_undecided_goes_on_between_the_conditions_and_where_it_was_interrupted() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let scenario = "schemes = ['bbr']\nharm = 'cubic'\ntraces = ['rate=5Mbit/s']\nduration = '7s'\n[vary]\n'path.queue' = ";
+    fs::write(folder.join("two.toml"), format!("{scenario}['4pkt', '64pkt']\n")).unwrap();
+    let two = ["compare", "--scenario", "two.toml", "--out", "out"];
+    cellcc(folder).args(two).assert().success();
+    let kept = fs::read_to_string(folder.join("out/scenario.toml")).unwrap();
+    assert!(kept.contains("\"16pkt\""), "{kept}");
+    let whole = content(&folder.join("out"));
+    fs::remove_file(folder.join("out/runs.jsonl")).unwrap();
+    cellcc(folder).args(two).arg("--resume").assert().success();
+    assert_eq!(content(&folder.join("out")), whole);
+}
+
+#[test]
 fn a_file_of_delays_leaves_the_records_of_what_it_says() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();

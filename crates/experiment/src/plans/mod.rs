@@ -1,6 +1,7 @@
 //! What is asked for, and the runs that follow from it.
 
 pub(crate) mod braces;
+mod finer;
 pub(crate) mod harm;
 pub(crate) mod mix;
 pub(crate) mod plan;

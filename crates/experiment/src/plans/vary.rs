@@ -8,7 +8,7 @@ use toml::{Table, Value};
 
 /// The table `[vary]` of a plan: keys of its conditions, each with the values it takes, in the order of the file.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Vary(Vec<(String, Vec<Value>)>);
+pub struct Vary(pub(super) Vec<(String, Vec<Value>)>);
 
 /// A plan under one choice of its varied conditions.
 #[derive(Debug, Clone, PartialEq)]

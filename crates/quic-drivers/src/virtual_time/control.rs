@@ -2,7 +2,7 @@
 
 use super::tap::Tap;
 use cellcc_assist::Advice;
-use cellcc_control::{Limits, Observed};
+use cellcc_control::{Limits, Observed, Observer};
 use cellcc_quic::SchemeHandle;
 use cellcc_units::{Span, Time};
 use std::time::Instant;
@@ -59,6 +59,7 @@ impl Control {
     }
 
     pub(super) fn observe(&self, observed: &mut Observed) {
+        observed.value("lost", "pkt", self.limits_and_lost().1 as f64);
         match self {
             Self::Ours(handle) => handle.observe(observed),
             Self::Foreign(tap) => tap.observe(observed),
