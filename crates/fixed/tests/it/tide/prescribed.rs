@@ -165,9 +165,9 @@ pub(super) fn extremes() -> Conversation {
     flow.hears(1, 1 << 29, HALF);
     // The queue has not been empty for more than 2^32 microseconds when there are samples enough for a drain.
     flow.acked = HALF - 1;
-    flow.hears(4, 1 << 30, u32::MAX);
+    flow.hears(4, 1 << 30, u32::MAX - 1);
     flow.acked = 1;
-    flow.hears(12, 1, u32::MAX);
+    flow.hears(12, 1, u32::MAX - 1);
     flow.acked = u32::MAX;
     flow.hears(6, 1 << 29, HALF);
     flow.acked = 1 << 29;
