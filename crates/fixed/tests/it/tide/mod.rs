@@ -105,8 +105,11 @@ const ON_PATHS: [(&str, &str, Path); 13] = [
     ),
 ];
 
-/// What is recorded of acknowledgements that are prescribed.
-const PRESCRIBED: [(&str, &str, fn() -> Conversation); 4] = [
+/// What a flow hears and decides, of acknowledgements that are prescribed.
+type Prescribed = fn() -> Conversation;
+
+/// What is recorded of such: the name of the file, what it covers, and the conversation.
+const PRESCRIBED: [(&str, &str, Prescribed); 4] = [
     ("looks", "margins, what is forgotten after 15 s, and a rival that comes again", prescribed::looks),
     (
         "longer-by-the-round",
