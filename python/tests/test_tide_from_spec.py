@@ -32,8 +32,8 @@ def test_a_recorded_conversation_is_decided_as_it_was(path: Path):
                 tide.end_ticks(int(now) + 1)
         events += 1
         assert tide.limits(packet) == expected, f"{path.name}:{number}: {line}"
-    assert events > 100
+    assert events > 30
 
 
 def test_there_are_recorded_conversations():
-    assert len(VECTORS) >= 9
+    assert len(VECTORS) == 17

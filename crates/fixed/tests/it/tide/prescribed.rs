@@ -1,0 +1,176 @@
+//! Conversations whose acknowledgements are prescribed, for what a path seldom comes to: each constant of the law that the paths
+//! leave open changes one of them, and so does each product that has to stop at the largest number.
+
+use super::conversation::{Conversation, Happens};
+use super::path::SECOND;
+use cellcc_fixed::tide::Event;
+use cellcc_fixed::{Instant, Micros, Packets};
+
+/// Base RTT and time from one acknowledgement to the next of a flow by the round.
+const BASE: u32 = 400_000;
+const ROUND: u64 = 500_000;
+
+/// A flow, what was delivered by when, and what the next acknowledgement says.
+struct Flow {
+    conversation: Conversation,
+    now: u64,
+    delivered: Vec<(u64, u32)>,
+    acked: u32,
+    app_limited: u32,
+    lost: u32,
+}
+
+impl Flow {
+    fn new(delay_us: u32, packet_bytes: u32, acked: u32) -> Self {
+        Self {
+            conversation: Conversation::new(delay_us, packet_bytes),
+            now: SECOND,
+            delivered: vec![(0, 0)],
+            acked,
+            app_limited: 0,
+            lost: 0,
+        }
+    }
+
+    /// So many acknowledgements, each so long after the one before it.
+    fn hears(&mut self, times: u32, every: u64, rtt: u32) {
+        for _ in 0..times {
+            self.now += every;
+            if self.lost > 0 {
+                self.conversation.add(Happens::Loss(self.lost, true));
+            }
+            let sent_at = self.now.saturating_sub(rtt.into());
+            let at_send = self.delivered.iter().rfind(|(at, _)| *at <= sent_at).expect("the beginning").1;
+            let delivered = self.delivered.last().expect("the beginning").1.wrapping_add(self.acked);
+            self.delivered.push((self.now, delivered));
+            self.conversation.add(Happens::Ack(Event {
+                now: Instant(self.now),
+                rtt: Micros(rtt),
+                delivered: Packets(delivered),
+                delivered_at_send: Packets(at_send),
+                acked: Packets(self.acked),
+                app_limited: self.app_limited,
+                reserved: 0,
+            }));
+        }
+    }
+
+    /// So many rounds of one acknowledgement, with a queue of so many microseconds.
+    fn rounds(&mut self, times: u32, queueing: u32) {
+        self.hears(times, ROUND, BASE + queueing);
+    }
+
+    /// One round in which so many packets were lost before.
+    fn round_with_loss(&mut self, lost: u32, queueing: u32) {
+        self.lost = lost;
+        self.rounds(1, queueing);
+        self.lost = 0;
+    }
+}
+
+/// `MIN_MARGIN`, `OTHERS_MARGIN`, `SAWTOOTH_ROUNDS`, `ROUNDS_BACK`, and both uses of `FORGOTTEN`.
+pub(super) fn looks() -> Conversation {
+    let mut flow = Flow::new(2_500, 1500, 50);
+    flow.rounds(4, 0);
+    // Too long, and then short for three rounds only: the next queue may hold the packets of eight flows.
+    flow.rounds(1, 90_000);
+    flow.rounds(3, 1_000);
+    flow.rounds(1, 5_000);
+    flow.rounds(27, 73_300);
+    flow.rounds(1, 0);
+    // Short for four rounds: a shorter queue is too long, for 15 s.
+    flow.rounds(1, 90_000);
+    flow.rounds(4, 1_000);
+    flow.rounds(1, 3_000);
+    flow.rounds(4, 1_000);
+    flow.rounds(3, 0);
+    flow.rounds(20, 24_000);
+    flow.app_limited = 1;
+    flow.rounds(1, 24_000);
+    flow.app_limited = 0;
+    flow.rounds(2, 24_000);
+    flow.rounds(17, 74_000);
+    flow.round_with_loss(1, 90_000);
+    flow.rounds(9, 90_000);
+    // It has looked. Three rounds are enough within 15 s, and not after 17.
+    flow.rounds(28, 0);
+    flow.rounds(12, 90_000);
+    flow.rounds(31, 0);
+    flow.rounds(4, 90_000);
+    // The application holds the flow back, with an empty queue and a full one.
+    flow.rounds(2, 0);
+    (flow.acked, flow.app_limited) = (5, 1);
+    flow.rounds(2, 0);
+    flow.rounds(2, 100_000);
+    flow.conversation
+}
+
+/// `RATE_STAYS`, `PEAK_DECAY`, `LOSS_THRESHOLD`, the smallest RTT of a longer path, and a window that grows too much for 64 bits.
+pub(super) fn longer_by_the_round() -> Conversation {
+    let mut flow = Flow::new(2_500, 1500, 1_000);
+    flow.rounds(6, 0);
+    flow.rounds(1, 95_000);
+    flow.rounds(20, 99_000);
+    // The rate grows by 5.3 % in a round, which is an answer, and then by 4.7 %.
+    for growth in [[53; 7].as_slice(), &[47; 4]].concat() {
+        flow.acked += flow.acked * growth / 1_000;
+        flow.rounds(1, 90_000);
+    }
+    flow.rounds(1, 0);
+    flow.rounds(2, 3_000);
+    flow.acked = 1_000;
+    flow.round_with_loss(29, 0);
+    flow.rounds(1, 3_000);
+    flow.rounds(2, 100_000);
+    // The peak rate falls until a queue that was too long may be those of others of this kind.
+    flow.acked = 50;
+    flow.rounds(1, 0);
+    flow.rounds(9, 3_000);
+    flow.rounds(8, 12_850);
+    flow.rounds(23, 50_000);
+    flow.acked = u32::MAX;
+    flow.rounds(1, 50_000);
+    flow.acked = 50;
+    flow.rounds(1, 50_000);
+    flow.conversation
+}
+
+/// `MIN_SAMPLES`, the cap of a pause, `MAX_TARGET`, and, with large packets, the pacing rate at its largest.
+pub(super) fn drains() -> Conversation {
+    let mut flow = Flow::new(20_000, 9000, 50);
+    let (short, long, every) = (800_000, 840_000, 840_000);
+    flow.hears(2, every, short);
+    flow.hears(18, every, long);
+    flow.hears(6, every, short);
+    flow.hears(10, every, long);
+    // The link pauses for 9 s, of which an RTT counts.
+    flow.hears(1, 9 * SECOND, 9_400_000);
+    flow.hears(8, every, long);
+    flow.hears(2, every, short);
+    for _ in 0..16 {
+        flow.hears(1, 200_000, 880_000);
+        flow.hears(1, 200_000, short);
+    }
+    flow.acked = 1 << 29;
+    flow.hears(12, 500, 400);
+    flow.conversation
+}
+
+/// RTTs near 2^32 microseconds, rates above 2^48, and a delay above `MAX_TARGET`.
+pub(super) fn extremes() -> Conversation {
+    const HALF: u32 = 1 << 31;
+    let mut flow = Flow::new(1_000_000, 1500, HALF);
+    flow.hears(4, 1 << 30, u32::MAX - 1_000);
+    flow.acked = u32::MAX;
+    flow.hears(1, 1 << 29, HALF);
+    // The queue has not been empty for more than 2^32 microseconds when there are samples enough for a drain.
+    flow.acked = HALF - 1;
+    flow.hears(4, 1 << 30, u32::MAX - 1);
+    flow.acked = 1;
+    flow.hears(12, 1, u32::MAX - 1);
+    flow.acked = u32::MAX;
+    flow.hears(6, 1 << 29, HALF);
+    flow.acked = 1 << 29;
+    flow.hears(12, 500, 400);
+    flow.conversation
+}
