@@ -46,7 +46,7 @@ struct PresetObject<'a> {
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), Exit> {
-    let registry = cellcc_schemes::registry();
+    let registry = cellcc_experiment::registry();
     let one;
     let schemes: Vec<&SchemeInfo> = match &args.name {
         Some(name) => {

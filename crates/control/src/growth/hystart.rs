@@ -19,6 +19,10 @@
 //! RFC 9438 (section 4.10: MAY), Linux' Reno has nothing of the kind, and Linux' CUBIC carries the older HyStart, whose
 //! ACK-train test this is not. A cellular link may vary its RTT by more than the threshold without a standing queue,
 //! which would end slow start early; the switch exists to measure that.
+//!
+//! [`HystartMode::Linux`] is the older HyStart's delay test (tcp_cubic.c, `hystart_update`): the first eight RTTs of a round that
+//! all lie as much above the flow's minimum end slow start at once. Its test of ACK trains, which the grain of a clock and the
+//! batching of ACKs decide, is left out.
 
 use crate::contract::Ack;
 use cellcc_units::{Bytes, Span};
@@ -45,6 +49,8 @@ pub enum HystartMode {
     Off,
     /// HyStart++ (RFC 9406) in the initial slow start.
     On,
+    /// The delay test of Linux' HyStart, in the initial slow start.
+    Linux,
 }
 
 /// What one acknowledgement does to a window in slow start.
@@ -96,6 +102,9 @@ impl Hystart {
             self.samples = self.samples.saturating_add(1);
             self.round_min = Some(self.round_min.map_or(sample, |min| min.min(sample)));
         }
+        if self.mode == HystartMode::Linux {
+            return Step { growth: ack.bytes, leave: self.first_samples_lie_above(ack.rtt.min()) };
+        }
         self.judge();
         Step { growth, leave }
     }
@@ -114,6 +123,11 @@ impl Hystart {
             }
             None => false,
         }
+    }
+
+    /// The delay test of Linux' HyStart (HYSTART_MIN_SAMPLES and HYSTART_DELAY_THRESH have the RFC's values).
+    fn first_samples_lie_above(&self, min_rtt: Span) -> bool {
+        self.samples == N_RTT_SAMPLE && self.round_min.is_some_and(|min| min > min_rtt + threshold(min_rtt))
     }
 
     fn judge(&mut self) {

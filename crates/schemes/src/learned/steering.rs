@@ -1,0 +1,158 @@
+//! What carries out an agent's actions: a window, a rate, or CUBIC whose window an agent multiplies.
+//!
+//! **Below Orca's agent** (its kernel patch and `orca-server-mahimahi.cc` at cafaf9a): Linux' CUBIC with HyStart. What it sends is
+//! paced at window / sRTT, or at in flight / sRTT where that is more. Until ssthresh is below the window for the first time,
+//! which HyStart's first sign of a queue brings about, the agent is not asked: a loop multiplies the window by 1.1 whenever it finds
+//! new RTT samples, and looks every 2 ms.
+
+use super::agent::AgentKind;
+use cellcc_control::growth::{Cubic, CubicVariant, Growth, HystartMode};
+use cellcc_control::{Ack, Context, Event, Limits, Loss, Observer};
+use cellcc_units::{Bytes, Rate, Span, Time};
+
+/// How an agent steers the sender.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Steering {
+    /// The window is what the agent says, in bytes.
+    Window(Bytes),
+    /// The sending rate is; the window is out of the way.
+    Rate(Rate),
+    /// CUBIC's window times this; CUBIC goes on from there (Orca, SIGCOMM 2020, section 4).
+    CubicTimes(f64),
+}
+
+/// What Orca's slow start multiplies the window by (`orca-server-mahimahi.cc`).
+const SLOW_START_FACTOR: f64 = 1.1;
+/// How often it looks for new samples: a tenth of the interval (`usleep(report_period*100)`).
+const POLL: Span = Span::from_millis(2);
+/// `MIN_CWND`, `MAX_CWND` of Orca's code.
+const CUBIC_PACKETS: (f64, f64) = (4.0, 10_000.0);
+
+/// The sender that an agent of this kind steers.
+#[derive(Debug, Clone)]
+pub struct Sender {
+    limits: Limits,
+    under_agent: Option<OrcaSender>,
+}
+
+/// CUBIC below Orca's agent.
+#[derive(Debug, Clone)]
+struct OrcaSender {
+    cubic: Cubic,
+    packet: Bytes,
+    inflight: Bytes,
+    smoothed_rtt: Span,
+    /// When slow start looks for samples again; none once it is over.
+    poll: Option<Time>,
+    has_samples: bool,
+}
+
+impl Sender {
+    /// At the beginning of a flow.
+    pub fn new(kind: AgentKind, context: &Context) -> Self {
+        let under_agent = (kind == AgentKind::Orca).then(|| OrcaSender {
+            cubic: Cubic::new(context, HystartMode::Linux).with_variant(CubicVariant::Linux),
+            packet: context.packet,
+            inflight: Bytes::ZERO,
+            smoothed_rtt: Span::ZERO,
+            poll: Some(Time::ZERO),
+            has_samples: false,
+        });
+        Self { limits: Limits::window_only(context.initial_window), under_agent }
+    }
+
+    /// Packets were acknowledged.
+    pub fn on_ack(&mut self, ack: &Ack<'_>) {
+        let Some(orca) = &mut self.under_agent else { return };
+        orca.cubic.on_ack(ack);
+        (orca.packet, orca.inflight, orca.smoothed_rtt) = (ack.packet_size, ack.inflight, ack.rtt.smoothed());
+        orca.has_samples |= ack.rtt_sample.is_some();
+        self.limits = orca.limits();
+    }
+
+    /// Packets were lost.
+    pub fn on_loss(&mut self, loss: &Loss<'_>) {
+        let Some(orca) = &mut self.under_agent else { return };
+        orca.cubic.on_loss(loss);
+        orca.inflight = loss.inflight;
+        self.limits = orca.limits();
+    }
+
+    /// Something happened that is neither.
+    pub fn on_event(&mut self, now: Time, event: Event) {
+        let Some(orca) = &mut self.under_agent else { return };
+        orca.cubic.on_event(now, event);
+        self.limits = orca.limits();
+    }
+
+    /// Before the agent is asked for the first time: Orca's slow start.
+    pub fn is_in_slow_start(&self) -> bool {
+        self.under_agent.as_ref().is_some_and(|orca| orca.poll.is_some())
+    }
+
+    /// When [`on_timer`](Self::on_timer) wants to be called.
+    pub fn next_timer(&self) -> Option<Time> {
+        self.under_agent.as_ref().filter(|orca| orca.has_samples)?.poll
+    }
+
+    /// The time has come.
+    pub fn on_timer(&mut self, now: Time) {
+        let Some(orca) = &mut self.under_agent else { return };
+        if orca.has_samples && orca.poll.is_some_and(|poll| poll <= now) {
+            orca.has_samples = false;
+            orca.slow_start(now);
+            self.limits = orca.limits();
+        }
+    }
+
+    /// Carries out an action. Slow start hears none.
+    pub fn steer(&mut self, steering: Steering) {
+        match (steering, &mut self.under_agent) {
+            (Steering::Window(window), _) => self.limits = Limits::window_only(window),
+            (Steering::Rate(rate), _) => self.limits = Limits::paced(Bytes::MAX, rate, Bytes::ZERO),
+            (Steering::CubicTimes(factor), Some(orca)) if orca.poll.is_none() => {
+                orca.multiply(factor);
+                self.limits = orca.limits();
+            }
+            (Steering::CubicTimes(_), _) => {}
+        }
+    }
+
+    /// What the sender may do.
+    pub fn limits(&self) -> Limits {
+        self.limits
+    }
+
+    pub(super) fn observe(&self, observer: &mut dyn Observer) {
+        if let Some(orca) = &self.under_agent {
+            orca.cubic.observe(observer);
+        }
+    }
+}
+
+impl OrcaSender {
+    fn slow_start(&mut self, now: Time) {
+        if self.cubic.ssthresh() < self.cubic.window() {
+            self.poll = None;
+            return;
+        }
+        self.poll = Some(now + POLL);
+        self.multiply(SLOW_START_FACTOR);
+    }
+
+    /// Of whole packets, as in the code.
+    fn multiply(&mut self, factor: f64) {
+        let packets = (self.cubic.window().in_packets(self.packet).floor() * factor).floor();
+        let packets = packets.clamp(CUBIC_PACKETS.0, CUBIC_PACKETS.1);
+        self.cubic.set_window(Bytes::from_packets(packets, self.packet));
+    }
+
+    /// Paced, as the kernel patch does it (`deepcc_update_pacing_rate`).
+    fn limits(&self) -> Limits {
+        let window = self.cubic.window();
+        match Rate::from_transfer(window.max(self.inflight), self.smoothed_rtt) {
+            Rate::MAX | Rate::ZERO => Limits::window_only(window),
+            rate => Limits::paced(window, rate, Bytes::ZERO),
+        }
+    }
+}
