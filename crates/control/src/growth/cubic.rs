@@ -129,7 +129,7 @@ impl Cubic {
 
     /// Grows towards ssthresh; returns the bytes acknowledged beyond it.
     fn slow_start(&mut self, ack: &Ack<'_>) -> Bytes {
-        let step = self.hystart.on_ack(ack, self.state.ssthresh == Bytes::MAX);
+        let step = self.hystart.on_ack(ack, self.state.ssthresh == Bytes::MAX, self.window);
         let growth = step.growth.min(self.state.ssthresh - self.window);
         self.state.window = (self.window + growth).in_packets(self.packet_size);
         let window = self.note_window();
@@ -252,6 +252,10 @@ impl Growth for Cubic {
             return;
         }
         if !ack.cwnd_limited {
+            let initial = self.state.ssthresh == Bytes::MAX;
+            if initial && self.hystart.ends_unused(ack, self.window) {
+                self.state.ssthresh = self.window;
+            }
             if let Some(epoch) = &mut self.state.epoch {
                 epoch.unused_since.get_or_insert(ack.now);
             }

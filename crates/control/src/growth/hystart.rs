@@ -17,13 +17,10 @@
 //!
 //! Differences from the RFC: none in the rules. Off by default in both laws: RFC 9406 is optional to RFC 5681 and to
 //! RFC 9438 (section 4.10: MAY), Linux' Reno has nothing of the kind, and Linux' CUBIC carries the older HyStart, whose
-//! ACK-train test this is not. A cellular link may vary its RTT by more than the threshold without a standing queue,
+//! ACK-train test this is not: [`HystartMode::Linux`] is that one. A cellular link may vary its RTT by more than the threshold without a standing queue,
 //! which would end slow start early; the switch exists to measure that.
-//!
-//! [`HystartMode::Linux`] is the older HyStart's delay test (tcp_cubic.c, `hystart_update`): the first eight RTTs of a round that
-//! all lie as much above the flow's minimum end slow start at once. Its test of ACK trains, which the grain of a clock and the
-//! batching of ACKs decide, is left out.
 
+use super::linux_hystart::LinuxHystart;
 use crate::contract::Ack;
 use cellcc_units::{Bytes, Span};
 
@@ -49,7 +46,7 @@ pub enum HystartMode {
     Off,
     /// HyStart++ (RFC 9406) in the initial slow start.
     On,
-    /// The delay test of Linux' HyStart, in the initial slow start.
+    /// Linux' older HyStart, in the initial slow start.
     Linux,
 }
 
@@ -71,6 +68,7 @@ pub(crate) struct Hystart {
     round_min: Option<Span>,
     samples: u32,
     conservative: Option<Conservative>,
+    linux: LinuxHystart,
 }
 
 #[derive(Debug, Clone)]
@@ -83,14 +81,25 @@ struct Conservative {
 
 impl Hystart {
     pub(crate) fn new(mode: HystartMode) -> Self {
-        Self { mode, round: None, last_round_min: None, round_min: None, samples: 0, conservative: None }
+        Self {
+            mode,
+            round: None,
+            last_round_min: None,
+            round_min: None,
+            samples: 0,
+            conservative: None,
+            linux: LinuxHystart::default(),
+        }
     }
 
-    /// An acknowledgement in slow start. `initial`: no loss has set ssthresh so far (RFC 9406, section 4.3: only
+    /// An acknowledgement in slow start at this window. `initial`: no loss has set ssthresh so far (RFC 9406, section 4.3: only
     /// the initial slow start is watched, later ones know where to stop).
-    pub(crate) fn on_ack(&mut self, ack: &Ack<'_>, initial: bool) -> Step {
+    pub(crate) fn on_ack(&mut self, ack: &Ack<'_>, initial: bool, window: Bytes) -> Step {
         if self.mode == HystartMode::Off || !initial {
             return Step { growth: ack.bytes, leave: false };
+        }
+        if self.mode == HystartMode::Linux {
+            return Step { growth: ack.bytes, leave: self.linux.leaves(ack, window) };
         }
         let leave = self.begin_round(ack.round);
         let allowed = ack.bytes.min(ack.packet_size * L);
@@ -102,11 +111,13 @@ impl Hystart {
             self.samples = self.samples.saturating_add(1);
             self.round_min = Some(self.round_min.map_or(sample, |min| min.min(sample)));
         }
-        if self.mode == HystartMode::Linux {
-            return Step { growth: ack.bytes, leave: self.first_samples_lie_above(ack.rtt.min()) };
-        }
         self.judge();
         Step { growth, leave }
+    }
+
+    /// The same where the window was not used, and does not grow: Linux looks at every acknowledgement (`bictcp_acked`).
+    pub(crate) fn ends_unused(&mut self, ack: &Ack<'_>, window: Bytes) -> bool {
+        self.mode == HystartMode::Linux && self.linux.leaves(ack, window)
     }
 
     /// Turns the page if a new round has begun; true where conservative slow start has lasted its rounds.
@@ -125,11 +136,6 @@ impl Hystart {
         }
     }
 
-    /// The delay test of Linux' HyStart (HYSTART_MIN_SAMPLES and HYSTART_DELAY_THRESH have the RFC's values).
-    fn first_samples_lie_above(&self, min_rtt: Span) -> bool {
-        self.samples == N_RTT_SAMPLE && self.round_min.is_some_and(|min| min > min_rtt + threshold(min_rtt))
-    }
-
     fn judge(&mut self) {
         let (Some(min), true) = (self.round_min, self.samples >= N_RTT_SAMPLE) else { return };
         match (&self.conservative, self.last_round_min) {
@@ -142,6 +148,6 @@ impl Hystart {
     }
 }
 
-fn threshold(last_round_min: Span) -> Span {
+pub(super) fn threshold(last_round_min: Span) -> Span {
     (last_round_min / MIN_RTT_DIVISOR).clamp(MIN_RTT_THRESH, MAX_RTT_THRESH)
 }

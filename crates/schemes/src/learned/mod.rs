@@ -22,7 +22,6 @@
 //! - Orca's agent answers at once. In its authors' program, the agent looks for a state every 10 ms, so that a decision takes some
 //!   30 ms, and the window that it multiplies is that of before.
 //! - Orca counts an RTT sample for every second packet, as Linux' receiver gives it, whatever the receiver here does.
-//! - Linux' HyStart is here without its test of ACK trains ([`HystartMode::Linux`](cellcc_control::growth::HystartMode::Linux)).
 //! - Indigo's window is bytes in flight, where its program counts the packets since the newest that was acknowledged.
 
 mod agent;

@@ -132,7 +132,8 @@ impl Sender {
 
 impl OrcaSender {
     fn slow_start(&mut self, now: Time) {
-        if self.cubic.ssthresh() < self.cubic.window() {
+        // The code asks for a window above ssthresh, which its next product is.
+        if !self.cubic.in_slow_start() {
             self.poll = None;
             return;
         }
