@@ -15,11 +15,14 @@ struct Shared {
     steering: Option<Steering>,
     next_decision: Time,
     meter: Meter,
+    /// The congestion window.
+    window: Bytes,
 }
 
 impl Mailbox {
     pub(crate) fn new(kind: AgentKind) -> Self {
-        Self(Mutex::new(Shared { steering: None, next_decision: Time::ZERO, meter: Meter::new(kind) }))
+        let meter = Meter::new(kind);
+        Self(Mutex::new(Shared { steering: None, next_decision: Time::ZERO, meter, window: Bytes::ZERO }))
     }
 
     /// Has the sender, which has sent so much, steered like this from now on, until `next` at least.
@@ -30,8 +33,9 @@ impl Mailbox {
     }
 
     /// What the interval has shown so far.
-    pub(crate) fn interval(&self, now: Time, sent: Bytes, window: Bytes) -> Interval {
-        self.shared().meter.interval(now, sent, window)
+    pub(crate) fn interval(&self, now: Time, sent: Bytes) -> Interval {
+        let shared = self.shared();
+        shared.meter.interval(now, sent, shared.window)
     }
 
     fn shared(&self) -> MutexGuard<'_, Shared> {
@@ -71,13 +75,17 @@ impl Controller for External {
     }
 
     fn on_ack(&mut self, ack: &Ack<'_>) {
-        self.mailbox.shared().meter.on_ack(ack, self.sent);
         self.sender.on_ack(ack);
+        let mut shared = self.mailbox.shared();
+        shared.meter.on_ack(ack, self.sent);
+        shared.window = self.sender.window();
     }
 
     fn on_loss(&mut self, loss: &Loss<'_>) {
-        self.mailbox.shared().meter.on_loss(loss);
         self.sender.on_loss(loss);
+        let mut shared = self.mailbox.shared();
+        shared.meter.on_loss(loss);
+        shared.window = self.sender.window();
     }
 
     fn on_event(&mut self, now: Time, event: Event) {
@@ -99,6 +107,7 @@ impl Controller for External {
         if let Some(steering) = shared.steering.take() {
             self.sender.steer(steering);
         }
+        shared.window = self.sender.window();
     }
 
     fn limits(&self) -> Limits {

@@ -14,11 +14,11 @@ use cellcc_schemes::learned::{Agent, AgentKind, Decides};
 use cellcc_sim::{Ends, SimDriver};
 use cellcc_units::Span;
 use external::{External, Mailbox};
-use reward::reward;
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use reward::reward;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The scheme of the flow that an agent steers.
@@ -46,7 +46,7 @@ impl Episode {
         self.run.step_until(next)?;
         let now = self.run.now();
         let flow = self.run.ends(0).flow();
-        let interval = self.mailbox.interval(now, flow.sent(), flow.limits().window);
+        let interval = self.mailbox.interval(now, flow.sent());
         self.delivered_packets += interval.delivered_packets;
         self.agent.observe(&interval);
         let carried = self.capacity.bytes_between(from, now).as_f64();
@@ -82,7 +82,9 @@ impl Episodes {
         Ok(Self {
             conditions,
             kind,
-            decides: interval.parse().map_err(|problem| InputError::new_err(format!("interval: {problem}")))?,
+            decides: interval
+                .parse()
+                .map_err(|problem| InputError::new_err(format!("interval: {problem}")))?,
             driver: SimDriver::new(registry),
             newest,
             episodes: Mutex::new((0..count).map(|_| None).collect()),

@@ -149,7 +149,7 @@ impl Learned {
     }
 
     fn decide(&mut self, now: Time) {
-        let interval = self.meter.interval(now, self.sent, self.sender.limits().window);
+        let interval = self.meter.interval(now, self.sent, self.sender.window());
         self.agent.observe(&interval);
         let outputs = self.model.network.forward(&mut self.memory, self.agent.observation());
         self.decisions += 1;

@@ -3,7 +3,8 @@
 //! **Below Orca's agent** (its kernel patch and `orca-server-mahimahi.cc` at cafaf9a): Linux' CUBIC with HyStart. What it sends is
 //! paced at window / sRTT, or at in flight / sRTT where that is more. Until ssthresh is below the window for the first time,
 //! which HyStart's first sign of a queue brings about, the agent is not asked: a loop multiplies the window by 1.1 whenever it finds
-//! new RTT samples, and looks every 2 ms.
+//! new RTT samples, and looks every 2 ms. Only the receiver's window bounds that, which Linux opens to four times what came in a
+//! round; without it the first second overflows any queue. So it is here.
 
 use super::agent::AgentKind;
 use cellcc_control::growth::{Cubic, CubicVariant, Growth, HystartMode};
@@ -25,6 +26,9 @@ pub enum Steering {
 const SLOW_START_FACTOR: f64 = 1.1;
 /// How often it looks for new samples: a tenth of the interval (`usleep(report_period*100)`).
 const POLL: Span = Span::from_millis(2);
+/// Linux' receiver: the packets that it allows at first (tcp_output.c, `tcp_default_init_rwnd`); how many times the data of a
+/// round it opens to where they have doubled, and packets beyond that (4.13: tcp_input.c, `tcp_rcv_space_adjust`).
+const RECEIVER: (u64, u64, u64) = (20, 4, 32);
 /// `MIN_CWND`, `MAX_CWND` of Orca's code.
 const CUBIC_PACKETS: (f64, f64) = (4.0, 10_000.0);
 
@@ -42,6 +46,9 @@ struct OrcaSender {
     packet: Bytes,
     inflight: Bytes,
     smoothed_rtt: Span,
+    /// What had arrived when the round began.
+    round_began_at: Bytes,
+    receive_window: Bytes,
     /// When slow start looks for samples again; none once it is over.
     poll: Option<Time>,
     has_samples: bool,
@@ -55,6 +62,8 @@ impl Sender {
             packet: context.packet,
             inflight: Bytes::ZERO,
             smoothed_rtt: Span::ZERO,
+            round_began_at: Bytes::ZERO,
+            receive_window: context.packet * RECEIVER.0,
             poll: Some(Time::ZERO),
             has_samples: false,
         });
@@ -67,6 +76,7 @@ impl Sender {
         orca.cubic.on_ack(ack);
         (orca.packet, orca.inflight, orca.smoothed_rtt) = (ack.packet_size, ack.inflight, ack.rtt.smoothed());
         orca.has_samples |= ack.rtt_sample.is_some();
+        orca.open_receive_window(ack);
         self.limits = orca.limits();
     }
 
@@ -118,6 +128,11 @@ impl Sender {
         }
     }
 
+    /// The congestion window that an agent sees.
+    pub fn window(&self) -> Bytes {
+        self.under_agent.as_ref().map_or(self.limits.window, |orca| orca.cubic.window())
+    }
+
     /// What the sender may do.
     pub fn limits(&self) -> Limits {
         self.limits
@@ -141,6 +156,15 @@ impl OrcaSender {
         self.multiply(SLOW_START_FACTOR);
     }
 
+    fn open_receive_window(&mut self, ack: &Ack<'_>) {
+        if ack.round_start {
+            let (_, times, more) = RECEIVER;
+            let arrived = ack.delivered.saturating_sub(self.round_began_at);
+            self.round_began_at = ack.delivered;
+            self.receive_window = self.receive_window.max(arrived * times + self.packet * more);
+        }
+    }
+
     /// Of whole packets, as in the code.
     fn multiply(&mut self, factor: f64) {
         let packets = (self.cubic.window().in_packets(self.packet).floor() * factor).floor();
@@ -150,8 +174,9 @@ impl OrcaSender {
 
     /// Paced, as the kernel patch does it (`deepcc_update_pacing_rate`).
     fn limits(&self) -> Limits {
-        let window = self.cubic.window();
-        match Rate::from_transfer(window.max(self.inflight), self.smoothed_rtt) {
+        let paced = self.cubic.window().max(self.inflight);
+        let window = self.cubic.window().min(self.receive_window);
+        match Rate::from_transfer(paced, self.smoothed_rtt) {
             Rate::MAX | Rate::ZERO => Limits::window_only(window),
             rate => Limits::paced(window, rate, Bytes::ZERO),
         }
