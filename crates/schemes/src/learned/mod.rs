@@ -40,7 +40,7 @@ pub use steering::{Sender, Steering};
 
 use card::Card;
 use cellcc_control::{
-    Ack, Context, Controller, Event, Limits, Loss, Needs, Observer, Parameter, Rtt, SchemeInfo, Sent,
+    Ack, Context, Controller, Event, Limits, Loss, Needs, Observer, Parameter, Rtt, Scheme, SchemeInfo, Sent,
     ShownValue, Tag,
 };
 use cellcc_units::{Bytes, Span, Time};
@@ -85,8 +85,39 @@ pub fn schemes(read: ReadModel) -> [SchemeInfo; 3] {
     ]
 }
 
-fn scheme(name: &'static str, summary: &'static str, source: &'static str, takes: ModelFile) -> SchemeInfo {
-    let model = Parameter {
+/// A policy outside a flow: what its network gives, one observation after the other.
+#[derive(Debug, Clone)]
+pub struct Policy {
+    model: Arc<Model>,
+    memory: Memory,
+}
+
+impl Policy {
+    /// That of one of [`schemes`]; `None`: of another.
+    pub fn of(scheme: &Scheme) -> Option<Self> {
+        let unread = ModelFile { read: |_| Ok(Vec::new()), own: None };
+        let model = scheme.arguments().get(&parameter(unread))?.model;
+        Some(Self { model, memory: Memory::default() })
+    }
+
+    /// How many numbers an observation has.
+    pub fn width(&self) -> usize {
+        let (features, history) = self.model.card.agent.shape();
+        features * history
+    }
+
+    /// What the network gives: an action, or a score for each.
+    ///
+    /// # Panics
+    /// Where the observation has another width.
+    pub fn outputs(&mut self, observation: &[f32]) -> &[f32] {
+        assert_eq!(observation.len(), self.width(), "an observation of another agent");
+        self.model.network.forward(&mut self.memory, observation)
+    }
+}
+
+fn parameter(takes: ModelFile) -> Parameter<ModelFile> {
+    Parameter {
         name: "model".into(),
         takes,
         default: None,
@@ -94,7 +125,11 @@ fn scheme(name: &'static str, summary: &'static str, source: &'static str, takes
             "the file of the network and of its card; `FILE@DIGITS` where its SHA-256 has to begin with these"
                 .into(),
         source: "it must be given".into(),
-    };
+    }
+}
+
+fn scheme(name: &'static str, summary: &'static str, source: &'static str, takes: ModelFile) -> SchemeInfo {
+    let model = parameter(takes);
     SchemeInfo {
         name: name.into(),
         summary: summary.into(),

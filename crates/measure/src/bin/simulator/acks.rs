@@ -28,11 +28,16 @@ const COUNTED_MS: [u64; 2] = [1000, 2000];
 /// How often two programs replay events that they both record first.
 const COUNTED_TIMES: [u32; 2] = [1, 2];
 
-/// Every scheme with its defaults, the constant window first.
+/// Every scheme with its defaults, the constant window first; the learned ones where CELLCC_MODELS names the folder of their files.
 fn schemes() -> Vec<String> {
-    let registry = cellcc_experiment::registry();
+    let registry = cellcc_schemes::registry();
     let names = registry.schemes().iter().map(|info| info.name.to_string());
-    std::iter::once(CONSTANT.to_owned()).chain(names.filter(|name| name != "fixed-window")).collect()
+    let names = std::iter::once(CONSTANT.to_owned()).chain(names.filter(|name| name != "fixed-window"));
+    let models = std::env::var("CELLCC_MODELS").ok();
+    let learned = models.iter().flat_map(|folder| {
+        ["orca", "indigo"].map(|name| format!("{name}(model={folder}/{name}.safetensors)"))
+    });
+    names.chain(learned).collect()
 }
 
 fn scenario(driver: &SimDriver, scheme: &str, duration: Duration) -> Outcome<Scenario> {
