@@ -69,7 +69,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: Args) -> Result<ExitCode, Exit> {
-    let registry = cellcc_experiment::registry();
+    let registry = cellcc_schemes::registry();
     let scheme = registry.parse(&args.scheme).map_err(|error| Exit::input(format!("--scheme: {error}")))?;
     let allowed: Vec<String> = split_list(args.allow.as_deref().unwrap_or_default())
         .into_iter()
