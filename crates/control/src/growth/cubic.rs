@@ -170,6 +170,17 @@ impl Cubic {
         self.note_window();
     }
 
+    /// The window was not used, and does not grow.
+    #[cold]
+    fn note_unused(&mut self, ack: &Ack<'_>) {
+        if self.state.ssthresh == Bytes::MAX && self.hystart.ends_unused(ack, self.window) {
+            self.state.ssthresh = self.window;
+        }
+        if let Some(epoch) = &mut self.state.epoch {
+            epoch.unused_since.get_or_insert(ack.now);
+        }
+    }
+
     /// Counts in packets of this size. The windows stay what they are in bytes; with another size than before the curve
     /// begins anew.
     fn count_in(&mut self, packet_size: Bytes) {
@@ -252,13 +263,7 @@ impl Growth for Cubic {
             return;
         }
         if !ack.cwnd_limited {
-            let initial = self.state.ssthresh == Bytes::MAX;
-            if initial && self.hystart.ends_unused(ack, self.window) {
-                self.state.ssthresh = self.window;
-            }
-            if let Some(epoch) = &mut self.state.epoch {
-                epoch.unused_since.get_or_insert(ack.now);
-            }
+            self.note_unused(ack);
             return;
         }
         let mut left = ack.bytes;
