@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture(scope="session")
 def models() -> Path | None:
-    """The folder of the published weights: CELLCC_MODELS, or beside that of the real traces."""
+    """The folder of the published weights: CELLCC_MODELS, or `models` next to the folder of the real traces."""
     traces = os.environ.get("CELLCC_TRACES")
     folder = os.environ.get("CELLCC_MODELS") or (traces and str(Path(traces).parent / "models"))
     if not folder or not Path(folder).is_dir():

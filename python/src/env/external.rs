@@ -1,4 +1,4 @@
-//! A controller that is told its actions from outside, and keeps what an agent observes.
+//! A controller that gets its actions from outside, and keeps what an agent observes.
 
 use cellcc_control::{Ack, Context, Controller, Event, Limits, Loss, Sent, Tag};
 use cellcc_schemes::learned::{AgentKind, Interval, Meter, Sender, Steering};
@@ -25,7 +25,7 @@ impl Mailbox {
         Self(Mutex::new(Shared { steering: None, next_decision: Time::ZERO, meter, window: Bytes::ZERO }))
     }
 
-    /// Has the sender, which has sent so much, steered like this from now on, until `next` at least.
+    /// Has the sender, which has sent these bytes, steered like this from now on, until `next` at least.
     pub(crate) fn steer(&self, steering: Steering, now: Time, next: Time, sent: Bytes) {
         let mut shared = self.shared();
         (shared.steering, shared.next_decision) = (Some(steering), next);

@@ -7,7 +7,7 @@
 //! Source: Ha and Rhee, "Taming the elephants", Computer Networks 55(9), 2011; Linux 4.13: tcp_cubic.c, `hystart_update`, whose
 //! clock counts milliseconds.
 //!
-//! Differences: none that is known. The newer HyStart++ (RFC 9406) is beside this.
+//! Differences: none that is known. The newer HyStart++ is that of RFC 9406.
 
 use crate::contract::Ack;
 use cellcc_units::{Bytes, Span, Time};
@@ -118,7 +118,7 @@ mod tests {
         // 21 ms after the first of the round, of 40 ms: the 22nd ACK.
         assert_eq!(windows(MS, |_| MS * 40), [20.0 + 22.0]);
         assert_eq!(windows(MS * 3, |_| MS * 40).len(), 10, "3 ms are no train");
-        assert_eq!(windows(Span::ZERO, |_| MS * 40).len(), 10, "a burst is none");
+        assert_eq!(windows(Span::ZERO, |_| MS * 40).len(), 10, "a burst is no train");
     }
 
     #[test]

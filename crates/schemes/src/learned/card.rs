@@ -92,7 +92,7 @@ fn layers(text: &str) -> Result<Vec<Step>, String> {
     let read = |text: &str| {
         step(text).ok_or_else(|| {
             format!(
-                "`{}` is none of dense NAME, lstm NAME, norm NAME EPSILON, leaky_relu SLOPE, relu, tanh",
+                "`{}` is not one of dense NAME, lstm NAME, norm NAME EPSILON, leaky_relu SLOPE, relu, tanh",
                 text.trim()
             )
         })

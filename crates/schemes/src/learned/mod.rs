@@ -48,7 +48,7 @@ use model::{Model, ModelFile};
 use network::Memory;
 use std::sync::Arc;
 
-/// Where nothing was acknowledged in an interval, so much later is looked again (Orca's code: `usleep(report_period*100)`).
+/// Where nothing was acknowledged in an interval, that is looked for again after this (Orca's code: `usleep(report_period*100)`).
 const LOOK_AGAIN: Span = Span::from_millis(2);
 
 /// What it shows.
@@ -61,7 +61,19 @@ const SHOWS: [ShownValue; 3] = [
     ),
 ];
 
-/// The schemes whose models `read` reads.
+/// The schemes whose models `read` reads, for a [`Registry`](cellcc_control::Registry):
+///
+/// ```
+/// use cellcc_schemes::learned;
+/// use cellcc_units::input;
+///
+/// let mut registry = cellcc_schemes::registry();
+/// for scheme in learned::schemes(|path| input::read(path, learned::LARGEST_MODEL)) {
+///     registry.register(scheme);
+/// }
+/// let error = registry.parse("orca(model=no/such/file)").unwrap_err();
+/// assert!(error.to_string().contains("cannot be read"));
+/// ```
 pub fn schemes(read: ReadModel) -> [SchemeInfo; 3] {
     [
         scheme(

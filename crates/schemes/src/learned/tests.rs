@@ -209,7 +209,7 @@ fn a_model_that_is_damaged_or_does_not_fit_is_refused_with_what_is_wrong() {
         (b"12Mbit/s".to_vec(), "is no file of safetensors"),
         (with("agent", "orka"), "`agent`: there is no \"orka\"; there are plain, orca"),
         (with("interval", "20"), "its card's `interval`"),
-        (with("layers", "dense out, softmax"), "`softmax` is none of dense NAME"),
+        (with("layers", "dense out, softmax"), "`softmax` is not one of dense NAME"),
         (with("layers", "dense out, norm obs 0.1"), "no tensor `obs.mean`"),
         (with("data", ""), "lacks `data`"),
         (with("cellcc", "2"), "version \"2\", and this program reads version 1"),
