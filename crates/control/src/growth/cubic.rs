@@ -127,7 +127,9 @@ impl Cubic {
         self.window
     }
 
-    /// Grows towards ssthresh; returns the bytes acknowledged beyond it.
+    /// Grows towards ssthresh; returns the bytes acknowledged beyond it. Cold, so that congestion avoidance, where flows spend their
+    /// time, pays nothing for it.
+    #[cold]
     fn slow_start(&mut self, ack: &Ack<'_>) -> Bytes {
         let step = self.hystart.on_ack(ack, self.state.ssthresh == Bytes::MAX, self.window);
         let growth = step.growth.min(self.state.ssthresh - self.window);
