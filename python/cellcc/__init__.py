@@ -5,7 +5,7 @@
     result.to_pandas()
 """
 
-from ._cellcc import Ack, InputError, Loss, RunError, Table
+from ._cellcc import Ack, InputError, Loss, Policy, RunError, Table
 from ._cellcc import VERSION as __version__
 from .checks import check
 from .comparison import Interrupted, compare, read
@@ -20,6 +20,7 @@ __all__ = [
     "Interrupted",
     "Limits",
     "Loss",
+    "Policy",
     "Result",
     "Run",
     "RunError",

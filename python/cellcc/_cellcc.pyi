@@ -104,6 +104,14 @@ class Episodes:
     def step(self, actions: Any, observations: Any, rewards: Any, over: Any) -> bool: ...
 
 @final
+class Policy:
+    """The network of a learned scheme such as `orca(model=FILE)`; a recurrent one remembers what it was shown."""
+
+    def __new__(cls, scheme: str) -> "Policy": ...
+    def outputs(self, observation: Any) -> list[float]:
+        """What it gives for an observation: an action, or a score for each."""
+
+@final
 class Plan:
     def __new__(cls, options: dict[str, Any], *, scenario: str | None = None) -> "Plan": ...
     @staticmethod

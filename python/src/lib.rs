@@ -10,6 +10,7 @@
 //! | Records, their tables and their report | `runs.rs` |
 //! | Arrow tables | `table.rs` |
 //! | agents in environments: what they observe, do, and are rewarded for | `env/` |
+//! | learned policies, asked from Python | `policy.rs` |
 //! | traces and their statistics | `trace.rs` |
 //! | the registry, and schemes written in Python | `schemes.rs`, `scheme.rs` |
 
@@ -19,6 +20,7 @@ mod compare;
 mod env;
 mod error;
 mod options;
+mod policy;
 mod runs;
 mod scheme;
 mod schemes;
@@ -40,6 +42,8 @@ mod _cellcc {
     use crate::env::Episodes;
     #[pymodule_export]
     use crate::error::{InputError, RunError};
+    #[pymodule_export]
+    use crate::policy::Policy;
     #[pymodule_export]
     use crate::runs::{Runs, read};
     #[pymodule_export]

@@ -37,7 +37,7 @@ pub(crate) fn register(
             "`{text}` is no name; write a lower-case letter first, then letters, digits, - and _"
         )));
     }
-    if cellcc_schemes::registry().schemes().iter().any(|known| known.name == name) {
+    if cellcc_experiment::registry().schemes().iter().any(|known| known.name == name) {
         return Err(InputError::new_err(format!("`{name}` is a scheme of cellcc; choose another name")));
     }
     let mut all = registered();
@@ -49,7 +49,7 @@ pub(crate) fn register(
 /// The registry for these conditions, and the version of the code that their results are of: cellcc's, and where they name
 /// a scheme written in Python, a word for each. `problem` takes what the first scheme raises.
 pub(crate) fn registry_for(file: &PlanFile, problem: &Arc<Problem>) -> (Registry, String) {
-    let (mut registry, mut version) = (cellcc_schemes::registry(), VERSION.to_owned());
+    let (mut registry, mut version) = (cellcc_experiment::registry(), VERSION.to_owned());
     let texts = || file.schemes.iter().chain([&file.background]);
     let is_word = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
     for scheme in registered().iter() {

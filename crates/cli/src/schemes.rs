@@ -46,14 +46,18 @@ struct PresetObject<'a> {
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), Exit> {
-    let registry = cellcc_schemes::registry();
+    let registry = cellcc_experiment::registry();
     let one;
+    let mut all = registry.schemes().iter().map(AsRef::as_ref);
     let schemes: Vec<&SchemeInfo> = match &args.name {
-        Some(name) => {
-            one = registry.parse(name).map_err(Exit::input)?;
-            vec![one.info()]
-        }
-        None => registry.schemes().iter().map(AsRef::as_ref).collect(),
+        Some(name) => match all.find(|info: &&SchemeInfo| info.name == *name) {
+            Some(info) => vec![info],
+            None => {
+                one = registry.parse(name).map_err(Exit::input)?;
+                vec![one.info()]
+            }
+        },
+        None => all.collect(),
     };
     match args.format {
         TableFormat::Table if args.name.is_none() => print(&listed(&schemes, terminal::width())),

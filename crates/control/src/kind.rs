@@ -18,6 +18,17 @@ pub trait Kind: Send + Sync + 'static {
     /// The values in words, for listings and error messages.
     fn expected(&self) -> String;
 
+    /// What is wrong with a text that [`Kind::read`] refuses, where there is more to say than which values there are.
+    fn problem(&self, _text: &str) -> Option<String> {
+        None
+    }
+
+    /// A value that was given, as the canonical text of its scheme has it: where the text does not say all, such as the name of
+    /// a file, with what is missing.
+    fn canonical(&self, text: &str, _value: &Self::Value) -> String {
+        text.into()
+    }
+
     /// All values in their text form, where the kind has a list of them.
     fn words(&self) -> Vec<String> {
         Vec::new()

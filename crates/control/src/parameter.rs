@@ -57,7 +57,7 @@ impl<K: Kind> Parameter<K> {
 pub struct ParameterInfo {
     /// The key in `name(key=value, ...)`.
     pub name: Cow<'static, str>,
-    /// The value where none is given.
+    /// The value where none is given; empty: one has to be.
     pub default: String,
     /// The values it takes, in words.
     pub expected: String,
@@ -73,12 +73,13 @@ pub struct ParameterInfo {
     pub(crate) read: Arc<ReadValue>,
 }
 
-/// Reads a value of the parameter's kind; `None` for a text that it does not take.
-type ReadValue = dyn Fn(&str) -> Option<Value> + Send + Sync;
+/// Reads a value of the parameter's kind, with its canonical text. An error says why the parameter does not take it.
+type ReadValue = dyn Fn(&str) -> Result<(Value, String), String> + Send + Sync;
 
 impl<K: Kind> From<Parameter<K>> for ParameterInfo {
     fn from(parameter: Parameter<K>) -> Self {
         let Parameter { name, takes, default, meaning, source } = parameter;
+        let key = name.clone();
         Self {
             name,
             default: takes.text(&default),
@@ -88,7 +89,15 @@ impl<K: Kind> From<Parameter<K>> for ParameterInfo {
             source,
             is_scheme: takes.is_scheme(),
             default_value: Arc::new(default),
-            read: Arc::new(move |text| Some(Arc::new(takes.read(text)?))),
+            read: Arc::new(move |text| match takes.read(text) {
+                Some(value) => {
+                    let canonical = takes.canonical(text, &value);
+                    Ok((Arc::new(value), canonical))
+                }
+                None => {
+                    Err(takes.problem(text).unwrap_or_else(|| format!("{key} takes {}", takes.expected())))
+                }
+            }),
         }
     }
 }
@@ -97,8 +106,8 @@ impl ParameterInfo {
     /// True where the text of the default reads as the default; a scheme's tests check it. A default that is a scheme is
     /// read by the registry.
     pub fn default_reads_as_itself(&self) -> bool {
-        let is_default = |read| format!("{read:?}") == format!("{:?}", self.default_value);
-        self.is_scheme || (self.read)(&self.default).is_some_and(is_default)
+        let is_default = |(read, _)| format!("{read:?}") == format!("{:?}", self.default_value);
+        self.is_scheme || (self.read)(&self.default).is_ok_and(is_default)
     }
 }
 

@@ -50,7 +50,7 @@ pub enum SchemeError {
         known: String,
     },
     /// A value that its parameter does not take.
-    #[error("scheme `{scheme}`: `{key}={value}` is refused; {key} takes {expected}")]
+    #[error("scheme `{scheme}`: `{key}={value}` is refused; {reason}")]
     BadValue {
         /// The scheme.
         scheme: String,
@@ -58,6 +58,16 @@ pub enum SchemeError {
         key: String,
         /// The value as given.
         value: String,
+        /// What it takes, or what is wrong.
+        reason: String,
+    },
+    /// A parameter without a default was left out.
+    #[error("scheme `{scheme}` needs {key}={expected}")]
+    Missing {
+        /// The scheme.
+        scheme: String,
+        /// The key.
+        key: String,
         /// What it takes.
         expected: String,
     },
@@ -173,12 +183,12 @@ impl Registry {
             return Ok(Argument { text: inner.text().into(), value: Arc::new(inner) });
         }
         match (parameter.read)(text) {
-            Some(value) => Ok(Argument { text: text.into(), value }),
-            None => Err(SchemeError::BadValue {
+            Ok((value, text)) => Ok(Argument { text, value }),
+            Err(reason) => Err(SchemeError::BadValue {
                 scheme: info.name.to_string(),
                 key: parameter.name.to_string(),
                 value: text.into(),
-                expected: parameter.expected.clone(),
+                reason,
             }),
         }
     }
@@ -187,6 +197,13 @@ impl Registry {
     fn default_of(&self, info: &SchemeInfo, parameter: &ParameterInfo) -> Result<Value, SchemeError> {
         if parameter.is_scheme {
             return Ok(self.read(info, parameter, &parameter.default)?.value);
+        }
+        if parameter.default.is_empty() {
+            return Err(SchemeError::Missing {
+                scheme: info.name.to_string(),
+                key: parameter.name.to_string(),
+                expected: parameter.expected.clone(),
+            });
         }
         Ok(parameter.default_value.clone())
     }

@@ -32,7 +32,7 @@ impl Scenario {
             endpoint.acks.get_or_insert(LINUX_ACKS);
         }
         endpoint.recovery = LossDetection::Rack;
-        let registry = cellcc_schemes::registry();
+        let registry = crate::registry();
         for flow in &mut self.flows {
             // What is no scheme is the driver's to refuse.
             if let Ok(scheme) = registry.parse(&flow.scheme) {
@@ -90,7 +90,7 @@ pub fn unlike_settings(scenarios: &[&Scenario]) -> Option<String> {
     if scenarios.windows(2).all(|pair| pair[0].driver == pair[1].driver) {
         return None;
     }
-    let registry = cellcc_schemes::registry();
+    let registry = crate::registry();
     // By setting, in the order of first appearance: its values, each with the drivers that have it.
     let mut all: Vec<(String, Values)> = Vec::new();
     for &scenario in scenarios {
@@ -161,7 +161,7 @@ mod tests {
 
     #[test]
     fn every_setting_of_linux_is_one_that_the_simulator_takes_and_not_its_default() {
-        let registry = cellcc_schemes::registry();
+        let registry = crate::registry();
         for scheme in registry.schemes() {
             for (key, value) in linux_settings(&scheme.name) {
                 let text = format!("{}({key}={value})", scheme.name);

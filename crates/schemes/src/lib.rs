@@ -21,6 +21,7 @@ mod fixed_window;
 mod gcc;
 pub mod in_kernel;
 mod kernel_view;
+pub mod learned;
 mod loss_based;
 mod newreno;
 mod prague;
@@ -46,7 +47,8 @@ pub use fixed_window::FixedWindow;
 pub use loss_based::LossBased;
 pub use rbbr::{Estimation, RateFeedback, RateSignal};
 
-/// The schemes that come with cellcc, in the order in which they are listed.
+/// The schemes that come with cellcc, in the order in which they are listed. Those of [`learned`], which need a file each, are
+/// registered by a program whose user may name files.
 pub fn registry() -> Registry {
     Registry::new([
         reminis::scheme(),

@@ -1,59 +1,37 @@
 //! Episodes of agents in the simulator, stepped together.
 
-mod agent;
 mod external;
+mod reward;
 
 use crate::error::{InputError, input, of_request};
 use crate::options;
-use agent::{Agent, Set};
 use cellcc_control::{Needs, SchemeInfo};
 use cellcc_experiment::virtual_time::Run;
 use cellcc_experiment::{PlanFile, RunError, Scenario};
 use cellcc_link::Capacity;
 use cellcc_runner::Request;
+use cellcc_schemes::learned::{Agent, AgentKind, Decides};
 use cellcc_sim::{Ends, SimDriver};
-use cellcc_units::{Bytes, Span};
+use cellcc_units::Span;
 use external::{External, Mailbox};
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use reward::reward;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The scheme of the flow that an agent steers.
 const SCHEME: &str = "agent";
 
-/// How long an interval between two decisions is.
-#[derive(Debug, Clone, Copy)]
-enum Decides {
-    After(Span),
-    /// So many minimum round-trip times.
-    AfterRtts(f64),
-}
-
-/// No interval is shorter: the grain of traces.
-const SHORTEST: Span = Span::from_millis(1);
-
-impl Decides {
-    fn interval(self, min_rtt_s: f64, rtt: Span) -> Span {
-        match self {
-            Self::After(span) => span,
-            Self::AfterRtts(count) if min_rtt_s > 0.0 => Span::from_secs_f64(count * min_rtt_s),
-            Self::AfterRtts(count) => rtt.mul_f64(count),
-        }
-        .max(SHORTEST)
-    }
-}
-
 /// An episode under way.
 struct Episode {
     run: Run<Ends>,
     mailbox: Arc<Mailbox>,
+    kind: AgentKind,
     agent: Agent,
     capacity: Arc<Capacity>,
     rtt: Span,
-    sent: Bytes,
-    min_rtt_s: f64,
     delivered_packets: u64,
 }
 
@@ -61,18 +39,18 @@ impl Episode {
     /// Takes one decision, and lets its interval pass. Gives the reward, and whether the episode is over.
     fn step(&mut self, action: f64, decides: Decides) -> Result<(f64, bool), RunError> {
         let from = self.run.now();
-        let next = from + decides.interval(self.min_rtt_s, self.rtt);
-        self.mailbox.steer(self.agent.act(action), next);
+        let flow = self.run.ends(0).flow();
+        let min_rtt = flow.rtt().latest().map_or(self.rtt, |_| flow.rtt().min());
+        let next = from + decides.interval(min_rtt);
+        self.mailbox.steer(self.agent.act(action), from, next, flow.sent());
         self.run.step_until(next)?;
         let now = self.run.now();
         let flow = self.run.ends(0).flow();
-        let interval = self.mailbox.interval(flow, self.sent);
-        self.sent = flow.sent();
-        self.min_rtt_s = interval.min_rtt_s;
+        let interval = self.mailbox.interval(now, flow.sent());
         self.delivered_packets += interval.delivered_packets;
+        self.agent.observe(&interval);
         let carried = self.capacity.bytes_between(from, now).as_f64();
-        let reward = self.agent.observe(&interval, now.since(from).as_secs_f64(), carried);
-        Ok((reward, self.run.is_over()))
+        Ok((reward(self.kind, &self.agent, &interval, carried), self.run.is_over()))
     }
 }
 
@@ -80,7 +58,7 @@ impl Episode {
 #[pyclass(module = "cellcc")]
 pub(crate) struct Episodes {
     conditions: PlanFile,
-    set: Set,
+    kind: AgentKind,
     decides: Decides,
     driver: SimDriver,
     /// The mailbox of the controller that was built last.
@@ -96,14 +74,17 @@ impl Episodes {
     fn new(count: usize, agent: &str, interval: &str, options: &Bound<'_, PyDict>) -> PyResult<Self> {
         let newest = Arc::new(Mutex::new(None));
         let mut registry = cellcc_schemes::registry();
-        registry.register(scheme(&newest));
+        let kind = agent.parse().map_err(|problem| InputError::new_err(format!("agent: {problem}")))?;
+        registry.register(scheme(kind, &newest));
         options.set_item("schemes", [SCHEME])?;
         let mut conditions = options::request(None, options)?.file;
         conditions.endpoint.series_bin = conditions.endpoint.series_bin.max(Span::from_secs(1));
         Ok(Self {
             conditions,
-            set: agent.parse()?,
-            decides: decides(interval)?,
+            kind,
+            decides: interval
+                .parse()
+                .map_err(|problem| InputError::new_err(format!("interval: {problem}")))?,
             driver: SimDriver::new(registry),
             newest,
             episodes: Mutex::new((0..count).map(|_| None).collect()),
@@ -113,7 +94,7 @@ impl Episodes {
     /// How many numbers an observation has.
     #[getter]
     fn width(&self) -> usize {
-        let (features, history) = self.set.shape();
+        let (features, history) = self.kind.shape();
         features * history
     }
 
@@ -204,7 +185,7 @@ fn all(episodes: &mut Mutex<Vec<Option<Episode>>>) -> &mut Vec<Option<Episode>> 
 
 impl Episodes {
     fn episode(&self, file: PlanFile) -> PyResult<Episode> {
-        let set = self.set;
+        let kind = self.kind;
         let request = Request { file, name: "the environment".into() };
         request.check().map_err(of_request)?;
         let plan = request.plan(&self.driver, "").map_err(of_request)?;
@@ -220,13 +201,12 @@ impl Episodes {
         let capacity = Arc::clone(run.capacity(0));
         let (packet, rtt) = (scenario.endpoint.packet(), scenario.path.rtt);
         let flow = run.ends(0).flow();
-        let agent = Agent::new(set, packet, flow.limits().window, rtt.as_secs_f64());
-        let sent = flow.sent();
-        Ok(Episode { run, mailbox, agent, capacity, rtt, sent, min_rtt_s: 0.0, delivered_packets: 0 })
+        let agent = Agent::new(kind, packet, flow.limits().window, rtt.as_secs_f64());
+        Ok(Episode { run, mailbox, kind, agent, capacity, rtt, delivered_packets: 0 })
     }
 }
 
-fn scheme(newest: &Arc<Mutex<Option<Arc<Mailbox>>>>) -> SchemeInfo {
+fn scheme(kind: AgentKind, newest: &Arc<Mutex<Option<Arc<Mailbox>>>>) -> SchemeInfo {
     let newest = Arc::clone(newest);
     SchemeInfo {
         name: SCHEME.into(),
@@ -237,27 +217,9 @@ fn scheme(newest: &Arc<Mutex<Option<Arc<Mailbox>>>>) -> SchemeInfo {
         shows: Vec::new(),
         needs: Needs::NOTHING,
         build: Arc::new(move |_, context| {
-            let mailbox = Arc::new(Mailbox::default());
+            let mailbox = Arc::new(Mailbox::new(kind));
             *newest.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&mailbox));
-            Box::new(External::new(mailbox, context))
+            Box::new(External::new(kind, mailbox, context))
         }),
     }
-}
-
-fn decides(text: &str) -> PyResult<Decides> {
-    if let Some(count) = text.strip_suffix("rtt") {
-        let count: Option<f64> = count.trim().parse().ok().filter(|count| (0.1..=100.0).contains(count));
-        return count.map(Decides::AfterRtts).ok_or_else(|| {
-            InputError::new_err(format!(
-                "interval={text:?}: write a time such as 20ms, or round-trip times from 0.1rtt to 100rtt"
-            ))
-        });
-    }
-    let span: Span = text.parse().map_err(input)?;
-    if span < SHORTEST || span > Span::from_secs(60) {
-        return Err(InputError::new_err(format!(
-            "interval={text:?} is out of range; write 1ms to 60s, such as 20ms"
-        )));
-    }
-    Ok(Decides::After(span))
 }

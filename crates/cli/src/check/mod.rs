@@ -24,7 +24,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Exit> {
     let subject = match args.subject.split_once(':') {
         Some((KERNEL, name)) if !name.is_empty() => Subject::opaque(name),
         _ if args.subject.starts_with(NOQ) => Subject::opaque(&args.subject),
-        _ => Subject::new(&cellcc_schemes::registry().parse(&args.subject).map_err(Exit::input)?),
+        _ => Subject::new(&cellcc_experiment::registry().parse(&args.subject).map_err(Exit::input)?),
     };
     let is_kernel = args.subject.starts_with("kernel:");
     let suites = suites().map_err(Exit::failed)?;

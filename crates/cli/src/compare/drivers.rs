@@ -32,7 +32,7 @@ impl Drivers {
         let wanted = DRIVERS.into_iter().filter(|(name, _)| names.iter().any(|wanted| wanted == name));
         let others = wanted.map(|(name, prepare)| Ok((name, prepare(name, recordings)?)));
         Ok(Self {
-            default: SimDriver::new(cellcc_schemes::registry()).with_recordings(recordings.clone()),
+            default: SimDriver::new(cellcc_experiment::registry()).with_recordings(recordings.clone()),
             others: others.collect::<Result<_, Exit>>()?,
         })
     }

@@ -72,8 +72,8 @@ mod tests {
     #[test]
     fn every_file_under_scenarios_makes_a_plan() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
-        let sim = SimDriver::new(cellcc_schemes::registry());
-        let quic = cellcc_quic_drivers::VirtualDriver::new(cellcc_schemes::registry());
+        let sim = SimDriver::new(cellcc_experiment::registry());
+        let quic = cellcc_quic_drivers::VirtualDriver::new(cellcc_experiment::registry());
         let mut count = 0;
         for entry in std::fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();

@@ -11,7 +11,7 @@ pub(crate) const DRIVERS: [(&str, Prepare); 3] =
     [(cellcc_quic_drivers::VirtualDriver::NAME, quic_virtual), ("quic", quic), ("kernel", kernel)];
 
 fn quic_virtual(_: &'static str, recordings: &Recordings) -> Result<Box<dyn Driver>, Exit> {
-    let driver = cellcc_quic_drivers::VirtualDriver::new(cellcc_schemes::registry());
+    let driver = cellcc_quic_drivers::VirtualDriver::new(cellcc_experiment::registry());
     Ok(Box::new(driver.with_recordings(recordings.clone())))
 }
 
@@ -27,7 +27,7 @@ fn kernel(name: &'static str, _: &Recordings) -> Result<Box<dyn Driver>, Exit> {
 
 #[cfg(target_os = "linux")]
 fn quic(name: &'static str, recordings: &Recordings) -> Result<Box<dyn Driver>, Exit> {
-    let backend = cellcc_quic_drivers::sockets::QuicBackend::new(cellcc_schemes::registry());
+    let backend = cellcc_quic_drivers::sockets::QuicBackend::new(cellcc_experiment::registry());
     let backend = backend.with_recordings(recordings.clone());
     let driver = cellcc_emu::udp::UdpDriver::new(name, backend);
     Ok(Box::new(driver.map_err(|error| Exit::input(format!("--driver {name}: {error}")))?))

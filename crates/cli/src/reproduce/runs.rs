@@ -274,7 +274,7 @@ mod tests {
         let claims = &library.claims;
         assert!(claims.claims.len() >= 223);
         let needs = claims.needs(&claims.claims, &claims.figures).unwrap();
-        let driver = WithoutRecordings(SimDriver::new(cellcc_schemes::registry()), &claims.recordings);
+        let driver = WithoutRecordings(SimDriver::new(cellcc_experiment::registry()), &claims.recordings);
         let mut data = DataRuns::new();
         for (name, set) in &claims.data {
             let mut request = Request::read(&root.join(&set.scenario)).unwrap();

@@ -56,7 +56,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, Exit> {
 }
 
 fn scheme(args: &Args, header: &Header) -> Result<Scheme, Exit> {
-    let registry = cellcc_schemes::registry();
+    let registry = cellcc_experiment::registry();
     match &args.scheme {
         Some(text) => registry.parse(text).map_err(|error| Exit::input(format!("--scheme: {error}"))),
         None => registry.parse(&header.scheme).map_err(|error| {

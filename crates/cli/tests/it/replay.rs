@@ -72,6 +72,29 @@ fn every_scheme_in_both_virtual_drivers_replays_exactly_and_its_records_are_as_w
     replays_exactly(&names(in_sim_alone), "sim");
 }
 
+/// A policy whose window grows by 2^(1/8) every 20 ms, and shrinks as far as the queueing delay is in RTTs.
+fn policy() -> tempfile::NamedTempFile {
+    let numbers = [0.0_f32, 0.0, 0.0, -1.0, 0.0, 0.0, 0.125].map(f32::to_le_bytes).concat();
+    let header = serde_json::json!({
+        "__metadata__": {
+            "cellcc": "1", "agent": "plain", "interval": "20ms", "layers": "dense out", "data": "none", "seed": "1"
+        },
+        "out.w": { "dtype": "F32", "shape": [6, 1], "data_offsets": [0, 24] },
+        "out.b": { "dtype": "F32", "shape": [1], "data_offsets": [24, 28] },
+    })
+    .to_string();
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let length = (header.len() as u64).to_le_bytes();
+    fs::write(file.path(), [&length[..], header.as_bytes(), &numbers].concat()).unwrap();
+    file
+}
+
+#[test]
+fn a_policy_from_a_file_decides_in_the_simulator_and_in_quic_as_it_does_replayed() {
+    let policy = policy();
+    replays_exactly(&[format!("learned(model={})", policy.path().display())], "sim,quic-virtual");
+}
+
 #[test]
 fn every_flow_of_a_run_has_a_file() {
     let folder = tempfile::tempdir().unwrap();

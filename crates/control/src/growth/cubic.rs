@@ -127,9 +127,11 @@ impl Cubic {
         self.window
     }
 
-    /// Grows towards ssthresh; returns the bytes acknowledged beyond it.
+    /// Grows towards ssthresh; returns the bytes acknowledged beyond it. Cold, so that congestion avoidance, where flows spend their
+    /// time, pays nothing for it.
+    #[cold]
     fn slow_start(&mut self, ack: &Ack<'_>) -> Bytes {
-        let step = self.hystart.on_ack(ack, self.state.ssthresh == Bytes::MAX);
+        let step = self.hystart.on_ack(ack, self.state.ssthresh == Bytes::MAX, self.window);
         let growth = step.growth.min(self.state.ssthresh - self.window);
         self.state.window = (self.window + growth).in_packets(self.packet_size);
         let window = self.note_window();
@@ -168,6 +170,17 @@ impl Cubic {
             window + (target - window) * share
         };
         self.note_window();
+    }
+
+    /// The window was not used, and does not grow.
+    #[cold]
+    fn note_unused(&mut self, ack: &Ack<'_>) {
+        if self.state.ssthresh == Bytes::MAX && self.hystart.ends_unused(ack, self.window) {
+            self.state.ssthresh = self.window;
+        }
+        if let Some(epoch) = &mut self.state.epoch {
+            epoch.unused_since.get_or_insert(ack.now);
+        }
     }
 
     /// Counts in packets of this size. The windows stay what they are in bytes; with another size than before the curve
@@ -252,9 +265,7 @@ impl Growth for Cubic {
             return;
         }
         if !ack.cwnd_limited {
-            if let Some(epoch) = &mut self.state.epoch {
-                epoch.unused_since.get_or_insert(ack.now);
-            }
+            self.note_unused(ack);
             return;
         }
         let mut left = ack.bytes;

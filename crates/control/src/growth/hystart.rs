@@ -17,9 +17,10 @@
 //!
 //! Differences from the RFC: none in the rules. Off by default in both laws: RFC 9406 is optional to RFC 5681 and to
 //! RFC 9438 (section 4.10: MAY), Linux' Reno has nothing of the kind, and Linux' CUBIC carries the older HyStart, whose
-//! ACK-train test this is not. A cellular link may vary its RTT by more than the threshold without a standing queue,
+//! ACK-train test this is not: [`HystartMode::Linux`] is that one. A cellular link may vary its RTT by more than the threshold without a standing queue,
 //! which would end slow start early; the switch exists to measure that.
 
+use super::linux_hystart::LinuxHystart;
 use crate::contract::Ack;
 use cellcc_units::{Bytes, Span};
 
@@ -45,6 +46,8 @@ pub enum HystartMode {
     Off,
     /// HyStart++ (RFC 9406) in the initial slow start.
     On,
+    /// Linux' older HyStart, in the initial slow start.
+    Linux,
 }
 
 /// What one acknowledgement does to a window in slow start.
@@ -65,6 +68,7 @@ pub(crate) struct Hystart {
     round_min: Option<Span>,
     samples: u32,
     conservative: Option<Conservative>,
+    linux: LinuxHystart,
 }
 
 #[derive(Debug, Clone)]
@@ -77,14 +81,25 @@ struct Conservative {
 
 impl Hystart {
     pub(crate) fn new(mode: HystartMode) -> Self {
-        Self { mode, round: None, last_round_min: None, round_min: None, samples: 0, conservative: None }
+        Self {
+            mode,
+            round: None,
+            last_round_min: None,
+            round_min: None,
+            samples: 0,
+            conservative: None,
+            linux: LinuxHystart::default(),
+        }
     }
 
-    /// An acknowledgement in slow start. `initial`: no loss has set ssthresh so far (RFC 9406, section 4.3: only
+    /// An acknowledgement in slow start at this window. `initial`: no loss has set ssthresh so far (RFC 9406, section 4.3: only
     /// the initial slow start is watched, later ones know where to stop).
-    pub(crate) fn on_ack(&mut self, ack: &Ack<'_>, initial: bool) -> Step {
+    pub(crate) fn on_ack(&mut self, ack: &Ack<'_>, initial: bool, window: Bytes) -> Step {
         if self.mode == HystartMode::Off || !initial {
             return Step { growth: ack.bytes, leave: false };
+        }
+        if self.mode == HystartMode::Linux {
+            return Step { growth: ack.bytes, leave: self.linux.leaves(ack, window) };
         }
         let leave = self.begin_round(ack.round);
         let allowed = ack.bytes.min(ack.packet_size * L);
@@ -98,6 +113,11 @@ impl Hystart {
         }
         self.judge();
         Step { growth, leave }
+    }
+
+    /// The same where the window was not used, and does not grow: Linux looks at every acknowledgement (`bictcp_acked`).
+    pub(crate) fn ends_unused(&mut self, ack: &Ack<'_>, window: Bytes) -> bool {
+        self.mode == HystartMode::Linux && self.linux.leaves(ack, window)
     }
 
     /// Turns the page if a new round has begun; true where conservative slow start has lasted its rounds.
@@ -128,6 +148,6 @@ impl Hystart {
     }
 }
 
-fn threshold(last_round_min: Span) -> Span {
+pub(super) fn threshold(last_round_min: Span) -> Span {
     (last_round_min / MIN_RTT_DIVISOR).clamp(MIN_RTT_THRESH, MAX_RTT_THRESH)
 }

@@ -3,6 +3,7 @@
 
 mod cubic;
 mod hystart;
+mod linux_hystart;
 mod new_reno;
 
 pub use cubic::{Cubic, CubicVariant};

@@ -82,7 +82,7 @@ impl NewReno {
     /// Grows towards ssthresh; returns the bytes acknowledged beyond it.
     fn slow_start(&mut self, ack: &Ack<'_>) -> Bytes {
         let initial = self.state.ssthresh == Bytes::MAX;
-        let step = self.hystart.on_ack(ack, initial);
+        let step = self.hystart.on_ack(ack, initial, self.state.window);
         let growth = step.growth.min(self.state.ssthresh - self.state.window);
         self.state.window += growth;
         if step.leave {

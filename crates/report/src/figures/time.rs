@@ -95,7 +95,7 @@ pub(crate) fn inside(comparison: &Comparison, trace: Trace, detail: Detail) -> V
 }
 
 /// The registry says what schemes show.
-static REGISTRY: LazyLock<Registry> = LazyLock::new(cellcc_schemes::registry);
+static REGISTRY: LazyLock<Registry> = LazyLock::new(cellcc_experiment::registry);
 
 /// What the registry knows of a value that a scheme shows, or a scheme within it: `nacap(base=bbr)`.
 fn known(scheme: &str, name: &str) -> Option<ShownValue> {

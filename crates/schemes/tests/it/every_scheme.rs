@@ -1,11 +1,17 @@
 //! What holds for every scheme under every sequence of events that a driver may report.
 
+use cellcc_control::Registry;
 use cellcc_control::{
     Advice, AdviceClass, ArrivalReport, Context, Ecn, Event, Feedback, Flow, Limits, MinRttParts, Observer,
     Packet, ReportedPacket, ShownValue,
 };
+use cellcc_schemes::learned::{self, AgentKind};
+use cellcc_units::input::InputError;
 use cellcc_units::{Bytes, Rate, Span, Time};
 use proptest::prelude::*;
+use safetensors::tensor::TensorView;
+use safetensors::{Dtype, serialize};
+use std::path::Path;
 
 const CONTEXT: Context = Context { packet: Bytes::new(1500), initial_window: Bytes::new(15_000), seed: 7 };
 
@@ -94,7 +100,7 @@ struct Driver {
 
 impl Driver {
     fn new(scheme: &str, seed: u64) -> Self {
-        let scheme = cellcc_schemes::registry().parse(scheme).expect("a listed scheme");
+        let scheme = registry().parse(scheme).expect("a listed scheme");
         let flow = Flow::new(scheme.build(&Context { seed, ..CONTEXT }), CONTEXT.packet);
         Self {
             flow,
@@ -217,7 +223,7 @@ impl Observer for Known<'_> {
 
 fn run(scheme: &str, seed: u64, steps: &[Step]) -> Vec<Limits> {
     let mut driver = Driver::new(scheme, seed);
-    let shows = cellcc_schemes::registry().parse(scheme).expect("a known scheme").info().shows.clone();
+    let shows = registry().parse(scheme).expect("a known scheme").info().shows.clone();
     let mut all = Vec::new();
     for step in steps {
         driver.report(step);
@@ -250,7 +256,38 @@ fn schemes() -> Vec<String> {
             );
         }
     }
+    texts.extend(AGENTS.map(|agent| format!("learned(model={agent})")));
     texts
+}
+
+const AGENTS: [&str; 4] = ["plain", "orca", "aurora", "indigo"];
+
+fn registry() -> Registry {
+    let mut registry = cellcc_schemes::registry();
+    learned::schemes(policy).into_iter().for_each(|scheme| registry.register(scheme));
+    registry
+}
+
+/// A policy of the agent that the path names, whose weights are as good as random.
+fn policy(path: &Path) -> Result<Vec<u8>, InputError> {
+    let agent = path.to_str().expect("a name");
+    let (features, history) = agent.parse::<AgentKind>().expect("an agent").shape();
+    let (inputs, outputs) = (features * history, if agent == "indigo" { 5 } else { 1 });
+    let weights: Vec<u8> =
+        (0..inputs * outputs).flat_map(|i| ((i * 37 % 101) as f32 / 50.0 - 1.0).to_le_bytes()).collect();
+    let bias = vec![0; 4 * outputs];
+    let tensors = [("out.w", vec![inputs, outputs], &weights), ("out.b", vec![outputs], &bias)]
+        .map(|(name, shape, bytes)| (name, TensorView::new(Dtype::F32, shape, bytes).expect("a tensor")));
+    let card = [
+        ("agent", agent),
+        ("interval", "20ms"),
+        ("layers", "dense out"),
+        ("data", "none"),
+        ("seed", "1"),
+        ("cellcc", "1"),
+    ];
+    let card = card.map(|(key, value)| (key.to_owned(), value.to_owned())).into();
+    Ok(serialize(tensors, Some(card)).expect("a file"))
 }
 
 proptest! {

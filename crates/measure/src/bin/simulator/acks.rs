@@ -28,11 +28,16 @@ const COUNTED_MS: [u64; 2] = [1000, 2000];
 /// How often two programs replay events that they both record first.
 const COUNTED_TIMES: [u32; 2] = [1, 2];
 
-/// Every scheme with its defaults, the constant window first.
+/// Every scheme with its defaults, the constant window first; the learned ones where CELLCC_MODELS names the folder of their files.
 fn schemes() -> Vec<String> {
     let registry = cellcc_schemes::registry();
     let names = registry.schemes().iter().map(|info| info.name.to_string());
-    std::iter::once(CONSTANT.to_owned()).chain(names.filter(|name| name != "fixed-window")).collect()
+    let names = std::iter::once(CONSTANT.to_owned()).chain(names.filter(|name| name != "fixed-window"));
+    let models = std::env::var("CELLCC_MODELS").ok();
+    let learned = models.iter().flat_map(|folder| {
+        ["orca", "indigo"].map(|name| format!("{name}(model={folder}/{name}.safetensors)"))
+    });
+    names.chain(learned).collect()
 }
 
 fn scenario(driver: &SimDriver, scheme: &str, duration: Duration) -> Outcome<Scenario> {
@@ -67,11 +72,11 @@ impl Recorded {
         let memory = Memory::default();
         let destination = memory.clone();
         let recordings = Recordings::new(move |_, _| Box::new(destination.clone()));
-        let driver = SimDriver::new(cellcc_schemes::registry()).with_recordings(recordings);
+        let driver = SimDriver::new(cellcc_experiment::registry()).with_recordings(recordings);
         driver.run(&scenario(&driver, scheme, DURATION)?)?;
         let log = EventLog::new(memory)?;
         let header = log.header();
-        let (scheme, context) = (cellcc_schemes::registry().parse(&header.scheme)?, header.context);
+        let (scheme, context) = (cellcc_experiment::registry().parse(&header.scheme)?, header.context);
         Ok(Self { scheme, context, told: log.into_memory()? })
     }
 
@@ -121,7 +126,7 @@ fn ratio(of: &[f64; ROUNDS], to: &[f64; ROUNDS]) -> Median {
 pub(crate) fn print_times() -> Outcome<()> {
     let schemes = schemes();
     let recorded = schemes.iter().map(|scheme| Recorded::new(scheme)).collect::<Outcome<Vec<_>>>()?;
-    let driver = SimDriver::new(cellcc_schemes::registry());
+    let driver = SimDriver::new(cellcc_experiment::registry());
     let mut times: Vec<_> =
         schemes.iter().map(|_| Times { by_itself: [0.0; ROUNDS], whole: [0.0; ROUNDS] }).collect();
     for round in 0..ROUNDS {
@@ -161,7 +166,7 @@ pub(crate) fn tell(scheme: &str, times: u32) -> Outcome<()> {
 
 /// Runs a flow, and prints how many acknowledgements its receiver sent.
 pub(crate) fn run(scheme: &str, duration: Duration) -> Outcome<()> {
-    let driver = SimDriver::new(cellcc_schemes::registry());
+    let driver = SimDriver::new(cellcc_experiment::registry());
     println!("{}", acknowledged(&driver, &scenario(&driver, scheme, duration)?)?);
     Ok(())
 }

@@ -1,0 +1,32 @@
+//! The network of a learned scheme, asked from Python: whether a file gives what the program gave that made it.
+
+use crate::error::{InputError, input};
+use cellcc_schemes::learned;
+use pyo3::prelude::*;
+
+/// The policy of a learned scheme such as `orca(model=FILE)`. A recurrent one remembers what it was shown.
+#[pyclass(module = "cellcc")]
+pub(crate) struct Policy(learned::Policy);
+
+#[pymethods]
+impl Policy {
+    #[new]
+    fn new(scheme: &str) -> PyResult<Self> {
+        let parsed = cellcc_experiment::registry().parse(scheme).map_err(input)?;
+        learned::Policy::of(&parsed).map(Self).ok_or_else(|| {
+            InputError::new_err(format!("`{scheme}` has no network; name one such as learned(model=FILE)"))
+        })
+    }
+
+    /// What the network gives for an observation: an action, or a score for each.
+    fn outputs(&mut self, observation: Vec<f32>) -> PyResult<Vec<f32>> {
+        let width = self.0.width();
+        if observation.len() != width {
+            return Err(InputError::new_err(format!(
+                "an observation of {width} numbers is wanted, not of {}",
+                observation.len()
+            )));
+        }
+        Ok(self.0.outputs(&observation).to_vec())
+    }
+}
