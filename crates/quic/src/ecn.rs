@@ -13,6 +13,9 @@ use noq_proto::EcnCodepoint;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+/// Datagrams that noq sends as Not-ECT also where it sends ECT(0): probes of other paths.
+const PROBES: u64 = 16;
+
 /// Datagrams by their codepoint, so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct EcnCounts {
@@ -60,6 +63,8 @@ pub enum L4s {
     Bleached,
     /// What left with ECT(1) came with ECT(0).
     Remarked,
+    /// noq found a fault in the counts that came back and sends Not-ECT.
+    GivenUp,
     /// The peer did not answer: it maps no codepoints.
     Unanswered,
 }
@@ -67,7 +72,7 @@ pub enum L4s {
 impl L4s {
     /// True if marks are no signal on this path, although the scheme wants them.
     pub fn is_missing(self) -> bool {
-        matches!(self, Self::Bleached | Self::Remarked | Self::Unanswered)
+        matches!(self, Self::Bleached | Self::Remarked | Self::GivenUp | Self::Unanswered)
     }
 }
 
@@ -79,6 +84,7 @@ impl fmt::Display for L4s {
             Self::On => "packets carry ECT(1)",
             Self::Bleached => "no ECT(1): the path erases ECN codepoints; the scheme hears of losses alone",
             Self::Remarked => "no ECT(1): the path rewrites it to ECT(0); the scheme hears of losses alone",
+            Self::GivenUp => "no ECT(1): QUIC gave ECN up, as where a path erases codepoints; the scheme hears of losses alone",
             Self::Unanswered => {
                 "no ECT(1): the peer does not map ECN codepoints; the scheme hears of losses alone"
             }
@@ -154,6 +160,8 @@ impl EcnMap {
             L4s::Bleached
         } else if arrived.ect0 > sent.ect0 {
             L4s::Remarked
+        } else if sent.not_ect > PROBES {
+            L4s::GivenUp
         } else {
             L4s::On
         }

@@ -271,7 +271,7 @@ mod tests {
                 .prop_map(|bytes| Body::Signal(Signal::new(&bytes).expect("within bounds"))),
             Just(Body::EcnAsk),
             Just(Body::EcnReady),
-            [0..1_u64 << 62; 5].prop_map(|[ect1, ce, ect0, not_ect, ce_payload]| {
+            prop::array::uniform5(0..1_u64 << 62).prop_map(|[ect1, ce, ect0, not_ect, ce_payload]| {
                 let ce_payload = Bytes::new(ce_payload);
                 Body::EcnTotals(EcnCounts { ect1, ce, ect0, not_ect, ce_payload })
             }),
