@@ -358,3 +358,48 @@ fn transfers_go_on_after_ten_seconds_without_a_packet() {
         assert!(after_mbit > 4.0, "{}: {after_mbit} Mbit", record.scenario.scheme);
     }
 }
+
+/// Prague and what else uses a queue of DualPI2, after slow start.
+fn through_dualpi2(driver: &dyn Driver, schemes: &str, mbit: u64, rtt_ms: u64) -> Record {
+    run(driver, &[schemes], &format!("rate={mbit}Mbit/s"), |file| {
+        file.duration = Span::from_secs(40);
+        file.warm_up = Span::from_secs(20);
+        file.path.rtt = Span::from_millis(rtt_ms);
+        file.path.queue = "dualpi2".parse().unwrap();
+    })
+    .remove(0)
+}
+
+#[test]
+fn prague_in_quic_uses_the_link_with_a_short_queue_as_in_the_simulator() {
+    let mut table = String::from("Mbit/s  RTT ms  q50 ms q99 ms    use  and in the simulator\n");
+    for (mbit, rtt) in [(20, 20), (50, 20), (50, 40)] {
+        let quic = through_dualpi2(&driver(), "prague", mbit, rtt);
+        let sim = through_dualpi2(&simulator(), "prague", mbit, rtt);
+        write!(table, "{mbit:6}  {rtt:6}").unwrap();
+        for record in [&quic, &sim] {
+            let total = &record.total;
+            let delay = |ms: Option<f64>| ms.expect("packets");
+            let (p50, p99) = (delay(total.queueing_delay_p50_ms), delay(total.queueing_delay_p99_ms));
+            write!(table, "  {p50:6.2} {p99:6.2} {:6.3}", total.utilisation).unwrap();
+            assert_eq!(total.lost_packets, 0);
+        }
+        table.push('\n');
+        let p99 = |record: &Record| record.total.queueing_delay_p99_ms.expect("packets");
+        assert!((p99(&quic) - p99(&sim)).abs() < 1.0, "{table}");
+        let ratio = quic.total.throughput_mbit_s / sim.total.throughput_mbit_s;
+        assert!((0.95..1.05).contains(&ratio), "{table}");
+        assert!(!quic.notes.iter().any(|note| note.contains("ECT(1)")), "{:?}", quic.notes);
+    }
+    insta::assert_snapshot!(table);
+}
+
+#[test]
+fn prague_in_quic_shares_dualpi2_with_cubic_and_waits_less() {
+    let record = through_dualpi2(&driver(), "prague+cubic", 50, 40);
+    let [prague, cubic] = &record.flows[..] else { panic!("two flows") };
+    let share = prague.metrics.throughput_mbit_s / record.total.throughput_mbit_s;
+    assert!((0.3..0.7).contains(&share), "{share}");
+    let (prague, cubic) = (queueing_ms(&prague.metrics), queueing_ms(&cubic.metrics));
+    assert!(prague < 2.0 && cubic > 5.0 * prague, "{prague} ms, {cubic} ms");
+}

@@ -1,5 +1,7 @@
 //! The program's view of a connection that is served between its acknowledgements.
 
+use crate::ecn::L4s;
+use crate::ecn_socket::Codepoints;
 use crate::extension::{Counters, PeerComponent};
 use crate::handle::SchemeHandle;
 use crate::service::{Service, Shared};
@@ -21,8 +23,12 @@ pub struct Attached {
 }
 
 impl Attached {
-    pub(crate) fn start(connection: &noq::Connection, scheme: Scheme) -> Option<Self> {
-        let service = Service::of_sender(connection, scheme)?;
+    pub(crate) fn start(
+        connection: &noq::Connection,
+        scheme: Scheme,
+        codepoints: Option<&Codepoints>,
+    ) -> Option<Self> {
+        let service = Service::of_sender(connection, scheme, codepoints)?;
         Some(Self { scheme: service.handle()?, peer: AttachedReceiver::run(connection, service) })
     }
 
@@ -34,6 +40,11 @@ impl Attached {
     /// Whether the receiver-side component runs at the peer. Its text can serve as a note in a result.
     pub fn peer_component(&self) -> PeerComponent {
         self.peer.shared.extension().peer_component()
+    }
+
+    /// Whether the scheme's packets carry ECT(1), if it wants that. Its text can serve as a note in a result.
+    pub fn l4s(&self) -> L4s {
+        self.peer.shared.extension().l4s()
     }
 
     /// The side that receives: the peer's scheme, and datagrams.
@@ -59,7 +70,19 @@ pub struct AttachedReceiver {
 /// # Panics
 /// Outside of a tokio runtime.
 pub fn attach_receiver(connection: &noq::Connection, registry: Registry) -> AttachedReceiver {
-    AttachedReceiver::run(connection, Service::of_receiver(connection, registry))
+    AttachedReceiver::run(connection, Service::of_receiver(connection, registry, None))
+}
+
+/// The same on an endpoint whose socket maps ECN codepoints: the peer's scheme may send ECT(1).
+///
+/// # Panics
+/// Outside of a tokio runtime.
+pub fn attach_mapping_receiver(
+    connection: &noq::Connection,
+    registry: Registry,
+    codepoints: &Codepoints,
+) -> AttachedReceiver {
+    AttachedReceiver::run(connection, Service::of_receiver(connection, registry, Some(codepoints)))
 }
 
 impl AttachedReceiver {

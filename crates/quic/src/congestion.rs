@@ -3,11 +3,13 @@
 #[cfg(feature = "sockets")]
 use crate::attach::Attached;
 use crate::controller::SchemeController;
+#[cfg(feature = "sockets")]
+use crate::ecn_socket::Codepoints;
 use crate::packet_size::PacketSize;
 use crate::qlog;
 use crate::sender::Sender;
 use crate::shared_flow::FlowSettings;
-use cellcc_control::{AdviceRoute, Context, Scheme, SchemeError};
+use cellcc_control::{AdviceRoute, Context, Ecn, Scheme, SchemeError};
 use cellcc_units::Bytes;
 use noq_proto::congestion::{Controller, ControllerFactory};
 use noq_proto::{AckFrequencyConfig, TransportConfig};
@@ -21,6 +23,13 @@ const INITIAL_WINDOW_PACKETS: u64 = 10;
 
 /// Every path carries packets of this size (RFC 9000, section 14).
 const MIN_PACKET: Bytes = Bytes::new(1200);
+
+/// For what does not depend on packet sizes: the codepoint, and whether a component holds acknowledgements back.
+const ANY: Context = Context {
+    packet: MIN_PACKET,
+    initial_window: Bytes::new(MIN_PACKET.get() * INITIAL_WINDOW_PACKETS),
+    seed: 0,
+};
 
 /// Longest acknowledgement delay that peers are asked for: a quarter of the shortest RTT in the papers (20 ms); QUIC's
 /// default of 25 ms is longer than that RTT. A delayed acknowledgement lengthens an RTT sample, and stops a flow whose window
@@ -49,6 +58,8 @@ pub(crate) const ADVICE_IN_BAND: &str = "advice in band (route=in-band): nobody 
 
 const ECN_COUNTS: &str = "counts of marked packets (noq says only that there are some)";
 
+const ECT1: &str = "ECT(1) without sockets that map ECN codepoints, at both ends (noq sends ECT(0))";
+
 const ARRIVALS: &str =
     "reports of when each packet arrived (it hides packet numbers from the receiver-side component)";
 
@@ -57,7 +68,12 @@ const OWN_TRANSPORT: &str = "entry for it in this registry (it is a controller o
 const PACKET_SIGNALS: &str =
     "signals on single packets (they travel by themselves, and feedback once enough has arrived)";
 
-/// What the scheme with its arguments needs and QUIC cannot do.
+/// A scheme of L4S: its packets carry ECT(1).
+pub(crate) fn is_l4s(scheme: &Scheme) -> bool {
+    scheme.info().needs.ecn_counts && scheme.build(&ANY).ecn() == Ecn::Ect1
+}
+
+/// What the scheme with its arguments needs and QUIC cannot do, over sockets that map ECN codepoints.
 pub(crate) fn unmet(scheme: &Scheme) -> Option<&'static str> {
     if scheme.advice_request().is_some_and(|request| request.route == Some(AdviceRoute::InBand)) {
         return Some(ADVICE_IN_BAND);
@@ -65,18 +81,16 @@ pub(crate) fn unmet(scheme: &Scheme) -> Option<&'static str> {
     if scheme.info().needs.own_transport {
         return Some(OWN_TRANSPORT);
     }
-    if scheme.info().needs.ecn_counts {
-        return Some(ECN_COUNTS);
-    }
     if scheme.info().needs.arrivals {
         return Some(ARRIVALS);
+    }
+    if scheme.info().needs.ecn_counts && !is_l4s(scheme) {
+        return Some(ECN_COUNTS);
     }
     if scheme.info().needs.packet_signals {
         return Some(PACKET_SIGNALS);
     }
-    // Whether a component holds acknowledgements back does not depend on packet sizes.
-    let any = Context { packet: MIN_PACKET, initial_window: MIN_PACKET * INITIAL_WINDOW_PACKETS, seed: 0 };
-    let holds_acks = scheme.build_receiver(&any).is_some_and(|component| component.holds_acks());
+    let holds_acks = scheme.build_receiver(&ANY).is_some_and(|component| component.holds_acks());
     holds_acks.then_some("regulated acknowledgements (fairness=acks): nobody holds them back")
 }
 
@@ -107,6 +121,17 @@ impl Congestion {
     /// # Errors
     /// The scheme needs something that noq cannot do.
     pub fn new(scheme: Scheme) -> Result<Self, CongestionError> {
+        if is_l4s(&scheme) && !scheme.info().needs.arrivals {
+            return Err(CongestionError::Unmet { scheme: scheme.text().into(), unmet: ECT1 });
+        }
+        Self::over_mapping_sockets(scheme)
+    }
+
+    /// The same for connections whose sockets map ECN codepoints at both ends: L4S runs as well.
+    ///
+    /// # Errors
+    /// The scheme needs something that noq cannot do.
+    pub fn over_mapping_sockets(scheme: Scheme) -> Result<Self, CongestionError> {
         if let Some(unmet) = unmet(&scheme) {
             return Err(CongestionError::Unmet { scheme: scheme.text().into(), unmet });
         }
@@ -163,7 +188,16 @@ impl Congestion {
     /// Outside of a tokio runtime.
     #[cfg(feature = "sockets")]
     pub fn attach(&self, connection: &noq::Connection) -> Option<Attached> {
-        Attached::start(connection, self.0.scheme.clone())
+        Attached::start(connection, self.0.scheme.clone(), None)
+    }
+
+    /// The same on an endpoint whose socket maps ECN codepoints.
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime.
+    #[cfg(feature = "sockets")]
+    pub fn attach_mapping(&self, connection: &noq::Connection, codepoints: &Codepoints) -> Option<Attached> {
+        Attached::start(connection, self.0.scheme.clone(), Some(codepoints))
     }
 }
 
@@ -176,6 +210,7 @@ impl ControllerFactory for Settings {
             seed: self.seed.wrapping_add(self.built.fetch_add(1, Ordering::Relaxed)),
         };
         let sender = Sender::new(self.scheme.build(&context), size, self.keeps_rtt_samples);
+        let sender = if is_l4s(&self.scheme) { sender.with_marks() } else { sender };
         Box::new(SchemeController::new(FlowSettings {
             scheme: self.scheme.text().into(),
             epoch: self.epoch.unwrap_or(now),
@@ -197,6 +232,7 @@ mod tests {
             ("nacap(fairness=acks)", "fairness=acks"),
             ("natcp(route=in-band)", "route=in-band"),
             ("abc", "noq says only that there are some"),
+            ("prague", "noq sends ECT(0)"),
             ("gcc", "it hides packet numbers from the receiver-side component"),
             ("scream", "it hides packet numbers from the receiver-side component"),
             ("sprout", "they travel by themselves, and feedback once enough has arrived"),

@@ -83,6 +83,11 @@ impl SchemeHandle {
         self.0.with(|sender| sender.on_feedback(now, feedback, sent))
     }
 
+    /// So much UDP payload has reached the peer with a CE mark so far. The scheme hears of it with the next acknowledgement.
+    pub fn on_marked(&self, payload: Bytes) {
+        self.0.with(|sender| sender.on_marked(payload));
+    }
+
     /// The network reported about the bottleneck. True if more may leave than before.
     pub fn on_advice(&self, now: Instant, advice: &Advice) -> bool {
         let now = self.time(now);

@@ -22,6 +22,7 @@
 //! | when a paced packet may leave | `pacing` |
 //! | the sent packet that an acknowledgement or a loss is about | `outstanding` |
 //! | messages between a scheme and its receiver-side component | [`extension`] |
+//! | ECT(1) on noq, and counts of marks | [`ecn`], [`ecn_socket`] |
 //! | timers, send buffer and messages between acknowledgements | `attach`, `service`, `inbox` |
 //! | an endpoint for many connections, with its own receive thread | [`receive_thread`] |
 //! | the network's reports about a peer's bottleneck | [`advice`] |
@@ -42,6 +43,9 @@ mod attach;
 mod clock;
 mod congestion;
 mod controller;
+pub mod ecn;
+#[cfg(feature = "sockets")]
+pub mod ecn_socket;
 pub mod extension;
 mod handle;
 #[cfg(feature = "sockets")]
@@ -59,7 +63,7 @@ mod service;
 mod shared_flow;
 
 #[cfg(feature = "sockets")]
-pub use attach::{Attached, AttachedReceiver, attach_receiver};
+pub use attach::{Attached, AttachedReceiver, attach_mapping_receiver, attach_receiver};
 pub use clock::{Clock, span};
 pub use congestion::{Congestion, CongestionError};
 pub use handle::SchemeHandle;

@@ -6,7 +6,7 @@
 //! - Lost MTU probes, and packets of an abandoned path or number space: when noq has less in flight than this file, the
 //!   oldest packets are forgotten.
 //! - Packets that arrive after they were declared lost: they do not count as delivered.
-//! - The number of marked packets: only that there are some.
+//! - The number of marked packets: only that there are some. For L4S schemes the peer counts them ([`Marks`]).
 //! - An application without data: known with the next acknowledgement, in time for the packets after it.
 
 use crate::atomic_limits::{NoqLimits, NoqPacing};
@@ -14,7 +14,7 @@ use crate::outstanding::{Entry, Outstanding};
 use crate::pacing::{Pacing, Timers};
 use crate::packet_size::PacketSize;
 use cellcc_control::{
-    Advice, Controller, Event, Feedback, Flow, Limits, Observed as Shown, Packet, Signal, Verdict,
+    Advice, Controller, EcnEcho, Event, Feedback, Flow, Limits, Observed as Shown, Packet, Signal, Verdict,
 };
 use cellcc_units::{Bytes, Rate, Span, Time};
 
@@ -79,6 +79,23 @@ enum Signals {
     Sent { waiting: Option<Signal> },
 }
 
+/// What is known of marks and what the scheme knows of them, in bytes since the beginning. noq says with each acknowledgement whether
+/// there are some, which counts as a packet until the peer's count comes.
+#[derive(Debug, Clone, Copy, Default)]
+struct Marks {
+    known: Bytes,
+    echoed: Bytes,
+}
+
+impl Marks {
+    /// What an acknowledgement of `bytes` brings.
+    fn echo(&mut self, bytes: Bytes) -> EcnEcho {
+        let ce = self.known.saturating_sub(self.echoed).min(bytes);
+        self.echoed += ce;
+        EcnEcho { ect1: bytes - ce, ce, ..EcnEcho::default() }
+    }
+}
+
 pub(crate) struct Sender {
     flow: Flow,
     size: PacketSize,
@@ -89,6 +106,8 @@ pub(crate) struct Sender {
     last_heard_at: Time,
     pacing: Pacing,
     signals: Signals,
+    /// For an L4S scheme.
+    marks: Option<Marks>,
     /// The last signal that was sent.
     last_signal: Option<Signal>,
     counts: PacketCounts,
@@ -110,11 +129,17 @@ impl Sender {
             last_heard_at: Time::ZERO,
             pacing: Pacing::default(),
             signals: Signals::Dropped,
+            marks: None,
             last_signal: None,
             counts: PacketCounts::default(),
             delivered: Bytes::ZERO,
             samples: keeps_samples.then(Vec::new),
         }
+    }
+
+    /// The same for a scheme that needs counts of marks.
+    pub(crate) fn with_marks(self) -> Self {
+        Self { marks: Some(Marks::default()), ..self }
     }
 
     /// An ack-eliciting packet is sent.
@@ -161,7 +186,9 @@ impl Sender {
             // Once for every packet, so that a burst with one acknowledgement counts as much as single packets.
             samples.extend(packets.iter().map(|_| (now, sample)));
         }
-        self.flow.on_ack(now, &packets, sample, None);
+        let acknowledged = packets.iter().map(|packet| packet.bytes).sum();
+        let echo = self.marks.as_mut().map(|marks| marks.echo(acknowledged));
+        self.flow.on_ack(now, &packets, sample, echo);
         self.newly_acknowledged = packets;
         self.newly_acknowledged.clear();
         while self.outstanding.payload() > noq_inflight
@@ -273,7 +300,18 @@ impl Sender {
 
     /// The peer reports more packets that a router has marked; the newest of them was sent at `sent_at`.
     pub(crate) fn on_congestion_mark(&mut self, now: Time, sent_at: Time) {
-        self.flow.on_congestion_mark(now, sent_at);
+        match &mut self.marks {
+            Some(marks) => marks.known += self.size.on_link(),
+            None => _ = self.flow.on_congestion_mark(now, sent_at),
+        }
+    }
+
+    /// So much UDP payload has reached the peer with a mark so far.
+    pub(crate) fn on_marked(&mut self, payload: Bytes) {
+        let on_link = self.size.on_link_of(payload);
+        if let Some(marks) = &mut self.marks {
+            marks.known = marks.known.max(on_link);
+        }
     }
 
     pub(crate) fn size(&self) -> PacketSize {

@@ -7,6 +7,7 @@
 //! [`IDLE_POLL_INTERVAL`], and so delays that end by no more.
 
 use crate::clock::{Clock, span};
+use crate::ecn_socket::{Codepoints, Mapped};
 use crate::extension::{Extension, Received, Totals};
 use crate::handle::SchemeHandle;
 use crate::inbox::Inbox;
@@ -16,7 +17,7 @@ use cellcc_control::{Registry, Scheme, Signal};
 use cellcc_units::Bytes;
 use noq::{Connection, OnClosed, PathId, SendDatagramError, WeakConnectionHandle};
 use std::future::pending;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -101,15 +102,27 @@ pub(crate) struct Service {
     /// Space in noq's datagram buffer when it is empty.
     empty_buffer: usize,
     message_sent_at: Instant,
+    /// The socket maps the peer's codepoints as long as this lives.
+    mapped: Option<Mapped>,
 }
 
 impl Service {
-    pub(crate) fn of_receiver(connection: &Connection, registry: Registry) -> Self {
+    pub(crate) fn of_receiver(
+        connection: &Connection,
+        registry: Registry,
+        codepoints: Option<&Codepoints>,
+    ) -> Self {
         let now = Instant::now();
+        let mapped = codepoints.zip(remote(connection)).map(|(codepoints, peer)| codepoints.map(peer));
+        let extension = Extension::new(registry);
+        let extension = match &mapped {
+            Some(mapped) => extension.with_ecn(mapped.map()),
+            None => extension,
+        };
         Self {
             connection: connection.weak_handle(),
             shared: Arc::new(Shared {
-                extension: Mutex::new(Extension::new(registry)),
+                extension: Mutex::new(extension),
                 clock: Clock::new(now),
                 inbox: Inbox::default(),
             }),
@@ -117,13 +130,18 @@ impl Service {
             headers: headers(connection),
             empty_buffer: 0,
             message_sent_at: now,
+            mapped,
         }
     }
 
     /// `None` where the connection has another congestion control.
-    pub(crate) fn of_sender(connection: &Connection, scheme: Scheme) -> Option<Self> {
+    pub(crate) fn of_sender(
+        connection: &Connection,
+        scheme: Scheme,
+        codepoints: Option<&Codepoints>,
+    ) -> Option<Self> {
         let handle = SchemeHandle::of(connection)?;
-        let mut service = Self::of_receiver(connection, cellcc_schemes::registry());
+        let mut service = Self::of_receiver(connection, cellcc_schemes::registry(), codepoints);
         service.begin_flow(&handle, &scheme);
         service.sending = Some(Sending {
             scheme,
@@ -192,6 +210,9 @@ impl Service {
             return;
         }
         sending.checked_at = now;
+        if let (Some(mapped), Some(peer)) = (&mut self.mapped, remote(connection)) {
+            mapped.follow(peer);
+        }
         let Some(current) = SchemeHandle::of(connection) else { return };
         if current.is_same(&lock(&sending.handle)) {
             return;
@@ -263,7 +284,8 @@ impl Service {
                     self.shared.extension().count(verdict);
                     opened |= opens;
                 }
-                (Received::Nothing | Received::Found | Received::Feedback(_), _) => {}
+                (Received::Marked(payload), Some(scheme)) => scheme.on_marked(payload),
+                (Received::Nothing | Received::Found | Received::Feedback(_) | Received::Marked(_), _) => {}
             }
         }
         if opened && let Some(sending) = &self.sending {
@@ -313,9 +335,12 @@ fn send(connection: &Connection, extension: &mut Extension, datagram: Vec<u8>) {
     }
 }
 
+fn remote(connection: &Connection) -> Option<SocketAddr> {
+    connection.path(PathId::ZERO).and_then(|path| path.remote_address().ok())
+}
+
 fn headers(connection: &Connection) -> Bytes {
-    let remote = connection.path(PathId::ZERO).and_then(|path| path.remote_address().ok());
-    let is_ipv6 = remote.is_some_and(|remote| match remote.ip() {
+    let is_ipv6 = remote(connection).is_some_and(|remote| match remote.ip() {
         IpAddr::V4(_) => false,
         IpAddr::V6(address) => address.to_ipv4_mapped().is_none(),
     });

@@ -65,7 +65,8 @@ impl UdpBackend for QuicBackend {
         Support::QUIC.check(scenario)?;
         let schemes = schemes_of(scenario, &self.registry)?;
         for (flow, scheme) in scenario.flows.iter_mut().zip(&schemes) {
-            Congestion::new(scheme.clone()).map_err(|error| ResolveError(error.to_string()))?;
+            Congestion::over_mapping_sockets(scheme.clone())
+                .map_err(|error| ResolveError(error.to_string()))?;
             flow.scheme = scheme.text().into();
         }
         self.reports(scenario, &schemes).map(drop)
@@ -85,7 +86,8 @@ impl UdpBackend for QuicBackend {
         {
             let plan = Plan::new(scenario, index, clock, until);
             let seed = scenario.seed_of(Randomness::Flow(index));
-            let congestion = Congestion::new(scheme).map_err(|error| RunError(error.to_string()))?;
+            let congestion =
+                Congestion::over_mapping_sockets(scheme).map_err(|error| RunError(error.to_string()))?;
             let congestion = congestion.with_seed(seed).with_epoch(epoch);
             let to =
                 ends.sender.local_addr().map_err(|error| RunError(format!("flow {}: {error}", index + 1)))?;
@@ -122,7 +124,7 @@ fn conclude(
     received: Side<receiving::Received>,
 ) -> Result<UdpOutcome, RunError> {
     let mut notes = vec![
-        "QUIC (noq) in real time: a full packet has 1500 bytes, 28 of them IP's and UDP's; all packets are ECT(0)".into(),
+        "QUIC (noq) in real time: a full packet has 1500 bytes, 28 of them IP's and UDP's; all packets are ECT(0), those of L4S schemes ECT(1)".into(),
     ];
     notes.extend(sent.limit("senders"));
     notes.extend(received.limit("receivers"));

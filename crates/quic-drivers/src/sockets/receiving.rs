@@ -6,7 +6,8 @@ use bytes::Bytes;
 use cellcc_control::Registry;
 use cellcc_experiment::{Frames, Source};
 use cellcc_quic::Clock;
-use cellcc_quic::attach_receiver;
+use cellcc_quic::attach_mapping_receiver;
+use cellcc_quic::ecn_socket::Codepoints;
 use cellcc_units::Time;
 use noq::{ClientConfig, Connection, Endpoint, EndpointConfig, RecvStream, TokioRuntime};
 use std::net::{SocketAddr, UdpSocket};
@@ -40,7 +41,9 @@ impl Receiver {
     /// Receives until what was sent at the end has arrived.
     pub(super) async fn run(self) -> Result<Received, String> {
         let Self { plan, socket, registry, config, to } = self;
-        let endpoint = Endpoint::new(EndpointConfig::default(), None, socket, Arc::new(TokioRuntime))
+        let codepoints = Codepoints::default();
+        let runtime = codepoints.runtime(Arc::new(TokioRuntime));
+        let endpoint = Endpoint::new(EndpointConfig::default(), None, socket, runtime)
             .map_err(|error| format!("cannot use a socket: {error}"))?;
         plan.clock.sleep_until(plan.connect_at()).await;
         let connecting = endpoint.connect_with(config, to, SERVER_NAME).map_err(|error| error.to_string())?;
@@ -48,7 +51,7 @@ impl Receiver {
             return Ok(Received::default());
         };
         let connection = connection.map_err(|error| format!("the connection did not come about: {error}"))?;
-        let _attached = attach_receiver(&connection, registry);
+        let _attached = attach_mapping_receiver(&connection, registry, &codepoints);
         let whole = read(&connection, &plan).await;
         Ok(Received { packets: connection.stats().udp_rx.datagrams, frames: frames(&plan, &whole) })
     }

@@ -6,6 +6,7 @@ use bytes::Bytes;
 use cellcc_control::Observer;
 use cellcc_experiment::{Application, FlowMeter, Source, UserReports};
 use cellcc_quic::advice::{Replay, follow};
+use cellcc_quic::ecn_socket::Codepoints;
 use cellcc_quic::{Clock, Congestion, Observed, SchemeHandle};
 use cellcc_units::Time;
 use noq::{
@@ -52,13 +53,16 @@ impl Sender {
             delay_target_ms: None,
             notes: Vec::new(),
         };
-        let endpoint = Endpoint::new(EndpointConfig::default(), Some(config), socket, Arc::new(TokioRuntime))
+        let codepoints = Codepoints::default();
+        let runtime = codepoints.runtime(Arc::new(TokioRuntime));
+        let endpoint = Endpoint::new(EndpointConfig::default(), Some(config), socket, runtime)
             .map_err(|error| format!("cannot use a socket: {error}"))?;
         let stop = plan.clock.instant(plan.stop).into();
         let Ok(connection) = timeout_at(stop, connected(&endpoint)).await else { return Ok(sent) };
         let connection = connection?;
         sent.connected = true;
-        let attached = congestion.attach(&connection).ok_or("noq does not have the scheme")?;
+        let attached = congestion.attach_mapping(&connection, &codepoints);
+        let attached = attached.ok_or("noq does not have the scheme")?;
         let scheme = &attached.scheme();
         let reports = reports.map(|reports| Replay::new(reports, plan.clock.epoch()));
         let _following = reports.map(|reports| follow(&connection, scheme, reports));
@@ -81,6 +85,8 @@ impl Sender {
         sent.notes = observed.notes;
         let component = attached.peer_component();
         sent.notes.extend(component.is_missing().then(|| component.to_string()));
+        let l4s = attached.l4s();
+        sent.notes.extend(l4s.is_missing().then(|| l4s.to_string()));
         plan.clock.sleep_until(plan.until).await;
         Ok(sent)
     }

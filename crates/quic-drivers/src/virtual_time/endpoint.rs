@@ -5,11 +5,13 @@ use super::settings::{RECEIVER, SENDER, Settings};
 use super::tap::Factory;
 use bytes::{Bytes as Buffer, BytesMut};
 use cellcc_experiment::RunError;
+use cellcc_quic::ecn::EcnMap;
 use cellcc_quic::{Clock, PacketSize};
 use cellcc_units::{Bytes, Time};
 use noq_proto::{Connection, ConnectionError, ConnectionHandle, DatagramEvent, Endpoint, Event, FourTuple};
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
+use std::sync::Arc;
 use std::time::Instant;
 
 /// One end of a connection.
@@ -23,6 +25,7 @@ pub(super) struct Peer {
     payload: usize,
     /// When noq's next timer is due; as of the last [`read_timer`](Self::read_timer).
     timer: Option<Instant>,
+    ecn: Arc<EcnMap>,
 }
 
 impl Peer {
@@ -51,11 +54,25 @@ impl Peer {
         clock: Clock,
     ) -> Self {
         let payload = settings.payload().into();
-        Self { endpoint, connection, remote, clock, room: Vec::with_capacity(payload), payload, timer: None }
+        Self {
+            endpoint,
+            connection,
+            remote,
+            clock,
+            room: Vec::with_capacity(payload),
+            payload,
+            timer: None,
+            ecn: Arc::default(),
+        }
     }
 
     pub(super) fn connection(&mut self) -> Option<&mut Connection> {
         self.connection.as_mut().map(|(_, connection)| connection)
+    }
+
+    /// The codepoints between noq and the link.
+    pub(super) fn ecn(&self) -> Arc<EcnMap> {
+        Arc::clone(&self.ecn)
     }
 
     /// When to call [`on_time`](Self::on_time).
@@ -89,7 +106,8 @@ impl Peer {
         let now = self.clock.instant(now);
         // Responses to datagrams without a connection are not used.
         let mut response = Vec::new();
-        match self.endpoint.handle(now, path, datagram.ecn, datagram.payload, &mut response) {
+        let ecn = self.ecn.incoming(datagram.ecn, 1, datagram.payload.len());
+        match self.endpoint.handle(now, path, ecn, datagram.payload, &mut response) {
             Some(DatagramEvent::ConnectionEvent(_, event)) => {
                 if let Some((_, connection)) = &mut self.connection {
                     connection.handle_event(event);
@@ -125,7 +143,8 @@ impl Peer {
         let transmit =
             connection.poll_transmit(self.clock.instant(now), NonZeroUsize::MIN, &mut self.room)?;
         let bytes = Bytes::new(transmit.size as u64) + PacketSize::IPV4_HEADERS;
-        Some(Datagram { bytes, ecn: transmit.ecn, payload: self.take_payload() })
+        let ecn = self.ecn.outgoing(transmit.ecn, transmit.size);
+        Some(Datagram { bytes, ecn, payload: self.take_payload() })
     }
 
     /// What noq has written. A full packet leaves with the room that it fills; a shorter one, an acknowledgement, is copied:

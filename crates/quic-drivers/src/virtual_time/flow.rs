@@ -69,7 +69,7 @@ impl QuicEnds {
                 (Peer::sender(noq, seed, congestion, clock, setup.start)?, Control::Foreign(tap))
             }
             None => {
-                let congestion = Congestion::new(scheme.clone())
+                let congestion = Congestion::over_mapping_sockets(scheme.clone())
                     .map_err(|error| RunError(error.to_string()))?
                     .with_seed(seed)
                     .with_epoch(clock.epoch())
@@ -82,14 +82,15 @@ impl QuicEnds {
                 (sender, Control::Ours(handle))
             }
         };
+        let receiver = Peer::receiver(noq, seed, clock)?;
         Ok(Self {
             control,
             note: foreign.and_then(|foreign| foreign.note),
             scheme,
+            sender_signaling: Signaling::new(registry, clock, sender.ecn()),
+            receiver_signaling: Signaling::new(registry, clock, receiver.ecn()),
             sender,
-            receiver: Peer::receiver(noq, seed, clock)?,
-            sender_signaling: Signaling::new(registry, clock),
-            receiver_signaling: Signaling::new(registry, clock),
+            receiver,
             streams: Streams::new(
                 setup,
                 &scenario.endpoint,
@@ -269,6 +270,8 @@ impl Ends for QuicEnds {
     fn notes(&self) -> Vec<String> {
         let lacks = self.sender_signaling.lacks_component();
         let note = format!("`{}` ran without its receiver-side component", self.scheme.text());
-        lacks.then_some(note).into_iter().chain(self.note.map(String::from)).collect()
+        let l4s = self.sender_signaling.l4s();
+        let unfit = l4s.is_missing().then(|| format!("`{}`: {l4s}", self.scheme.text()));
+        lacks.then_some(note).into_iter().chain(unfit).chain(self.note.map(String::from)).collect()
     }
 }

@@ -5,9 +5,11 @@ use cellcc_control::{Observer, Registry, Scheme};
 use cellcc_quic::Clock;
 use cellcc_quic::PacketSize;
 use cellcc_quic::SchemeHandle;
+use cellcc_quic::ecn::{EcnMap, L4s};
 use cellcc_quic::extension::{Extension, Received, Totals};
 use cellcc_units::{Bytes, Span, Time};
 use noq_proto::{Connection, PathId};
+use std::sync::Arc;
 
 /// Resolution of timers in real time (tokio). Messages are checked no more often.
 const TIMER_RESOLUTION: Span = Span::from_millis(1);
@@ -24,8 +26,9 @@ pub(super) struct Signaling {
 }
 
 impl Signaling {
-    pub(super) fn new(registry: &Registry, clock: Clock) -> Self {
-        Self { extension: Extension::new(registry.clone()), clock, empty_buffer: None }
+    pub(super) fn new(registry: &Registry, clock: Clock, ecn: Arc<EcnMap>) -> Self {
+        let extension = Extension::new(registry.clone()).with_ecn(ecn);
+        Self { extension, clock, empty_buffer: None }
     }
 
     /// The connection is established. `scheme`: the scheme that sends at this end.
@@ -60,6 +63,7 @@ impl Signaling {
                     let (verdict, _) = scheme.on_feedback(now, &feedback, totals.sent);
                     self.extension.count(verdict);
                 }
+                (Received::Marked(payload), Some(scheme)) => scheme.on_marked(payload),
                 _ => {}
             }
         }
@@ -98,6 +102,11 @@ impl Signaling {
     /// True if the peer does not run the receiver-side component of the scheme here.
     pub(super) fn lacks_component(&self) -> bool {
         self.extension.peer_component().is_missing()
+    }
+
+    /// Whether the scheme's packets carry ECT(1).
+    pub(super) fn l4s(&self) -> L4s {
+        self.extension.l4s()
     }
 
     /// True if the receiver-side component of the peer's scheme runs here.

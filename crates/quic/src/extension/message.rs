@@ -7,13 +7,18 @@
 //! 2 ANSWER      version | reason                            from the receiver: version 0 refuses, for that reason
 //! 3 FEEDBACK    1 to 47 bytes of the scheme                 from the receiver
 //! 4 SIGNAL      1 to 15 bytes of the scheme                 from the sender
+//! 5 ECN_ASK                                                 from the sender: asks the peer to map ECT(1) to ECT(0) for its QUIC
+//! 6 ECN_READY                                               from the receiver: it does
+//! 7 ECN_TOTALS  ect1 | ce | ect0 | not-ect | ce payload     from the receiver: datagrams so far, and the bytes of those with CE
 //! ```
 //! `flow` counts the sender's flows on the connection. A connection that moves to another path begins a new flow; messages of
 //! older flows are stale. OFFER and ANSWER are the same in every version. Unknown kinds are skipped, so that later versions can
 //! add kinds. Only the scheme reads its bytes.
 
+use crate::ecn::EcnCounts;
 use bytes::{Buf, BufMut};
 use cellcc_control::{Feedback, SchemeMessage, Signal};
+use cellcc_units::Bytes;
 use noq_proto::VarInt;
 use noq_proto::coding::{Decodable, Encodable};
 use std::fmt;
@@ -35,6 +40,9 @@ const OFFER: u64 = 1;
 const ANSWER: u64 = 2;
 const FEEDBACK: u64 = 3;
 const SIGNAL: u64 = 4;
+const ECN_ASK: u64 = 5;
+const ECN_READY: u64 = 6;
+const ECN_TOTALS: u64 = 7;
 
 /// A message about one flow, in one datagram.
 #[derive(Debug, Clone, PartialEq)]
@@ -61,6 +69,12 @@ pub enum Body {
     Feedback(Feedback),
     /// To the receiver-side component.
     Signal(Signal),
+    /// The sender asks the peer to map ECN codepoints.
+    EcnAsk,
+    /// The peer maps them from now on.
+    EcnReady,
+    /// What arrived at the peer.
+    EcnTotals(EcnCounts),
 }
 
 /// Why a receiver does not run a receiver-side component.
@@ -150,6 +164,14 @@ impl Message {
                 begin(SIGNAL);
                 bytes.put_slice(signal.as_bytes());
             }
+            Body::EcnAsk => begin(ECN_ASK),
+            Body::EcnReady => begin(ECN_READY),
+            Body::EcnTotals(EcnCounts { ect1, ce, ect0, not_ect, ce_payload }) => {
+                begin(ECN_TOTALS);
+                [*ect1, *ce, *ect0, *not_ect, ce_payload.get()]
+                    .into_iter()
+                    .for_each(|count| put(&mut bytes, count));
+            }
         }
         bytes
     }
@@ -162,7 +184,7 @@ impl Message {
         let Some((&CONTEXT, mut rest)) = datagram.split_first() else { return Err(MessageError::NotOurs) };
         let rest = &mut rest;
         let kind = take(rest)?;
-        if !(OFFER..=SIGNAL).contains(&kind) {
+        if !(OFFER..=ECN_TOTALS).contains(&kind) {
             return Err(MessageError::UnknownKind(kind));
         }
         let flow = take_u32(rest)?;
@@ -170,7 +192,16 @@ impl Message {
             OFFER => offer(rest)?,
             ANSWER => answer(rest)?,
             FEEDBACK => Body::Feedback(scheme_message(rest)?),
-            _ => Body::Signal(scheme_message(rest)?),
+            SIGNAL => Body::Signal(scheme_message(rest)?),
+            ECN_ASK => Body::EcnAsk,
+            ECN_READY => Body::EcnReady,
+            _ => Body::EcnTotals(EcnCounts {
+                ect1: take(rest)?,
+                ce: take(rest)?,
+                ect0: take(rest)?,
+                not_ect: take(rest)?,
+                ce_payload: Bytes::new(take(rest)?),
+            }),
         };
         if rest.is_empty() { Ok(Self { flow, body }) } else { Err(MessageError::Malformed) }
     }
@@ -238,6 +269,12 @@ mod tests {
                 .prop_map(|bytes| Body::Feedback(Feedback::new(&bytes).expect("within bounds"))),
             bytes(Signal::CAPACITY)
                 .prop_map(|bytes| Body::Signal(Signal::new(&bytes).expect("within bounds"))),
+            Just(Body::EcnAsk),
+            Just(Body::EcnReady),
+            prop::array::uniform5(0..1_u64 << 62).prop_map(|[ect1, ce, ect0, not_ect, ce_payload]| {
+                let ce_payload = Bytes::new(ce_payload);
+                Body::EcnTotals(EcnCounts { ect1, ce, ect0, not_ect, ce_payload })
+            }),
         ]
     }
 
@@ -247,7 +284,7 @@ mod tests {
 
     /// Others end where their datagram ends.
     fn has_an_end(message: &Message) -> bool {
-        matches!(message.body, Body::Answer(_))
+        !matches!(message.body, Body::Offer { .. } | Body::Feedback(_) | Body::Signal(_))
     }
 
     #[test]

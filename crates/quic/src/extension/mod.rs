@@ -9,6 +9,9 @@
 //!   SIGNAL                 ------------->  with the next packet that arrives
 //!     (when the scheme has one)
 //!                          <-------------  FEEDBACK every 10 ms (20 ms below 20 Mbit/s) while data comes
+//!   ECN_ASK                ------------->  from here on its QUIC sees ECT(0) for ECT(1)
+//!     (as OFFER)           <-------------  ECN_READY
+//!   sends ECT(1)           <-------------  ECN_TOTALS every 10 ms while marks come, else every 100 ms
 //! ```
 //! Both sides may send data: the two directions are independent of each other.
 //!
@@ -19,8 +22,10 @@
 //! | `message` | the messages as bytes |
 //! | `sender_role` | the sender's side: offers, answers, feedback |
 //! | `receiver_role` | the receiver's side: the component that runs here, its arrivals and its feedback |
+//! | `ecn_role` | ECN codepoints: the question, the answer, the counts |
 //! | `totals` | arrivals, derived from totals |
 
+mod ecn_role;
 mod message;
 mod receiver_role;
 mod sender_role;
@@ -31,11 +36,15 @@ pub use receiver_role::POLL_INTERVAL;
 pub use sender_role::{MAX_OFFERS, PeerComponent};
 pub use totals::Totals;
 
+use crate::congestion::is_l4s;
+use crate::ecn::{EcnMap, L4s};
 use cellcc_control::{Feedback, ReceiverComponent, Registry, Scheme, Signal, Verdict};
-use cellcc_units::{Span, Time};
+use cellcc_units::{Bytes, Span, Time};
+use ecn_role::{EcnAsker, EcnReporter};
 use receiver_role::ReceiverRole;
 use sender_role::{Reply, SenderRole};
 use std::fmt;
+use std::sync::Arc;
 
 /// Counts of datagrams so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -67,6 +76,8 @@ pub enum Received {
     Found,
     /// For the controller. Pass its verdict to [`Extension::count`].
     Feedback(Feedback),
+    /// So much UDP payload has reached the peer with a CE mark so far.
+    Marked(Bytes),
 }
 
 /// Receiver-side components of one connection, in both directions.
@@ -77,6 +88,10 @@ pub struct Extension {
     registry: Registry,
     sender_role: Option<SenderRole>,
     receiver_role: Option<ReceiverRole>,
+    /// The codepoints of the socket, if it maps them.
+    ecn: Option<Arc<EcnMap>>,
+    ecn_asker: Option<EcnAsker>,
+    ecn_reporter: Option<EcnReporter>,
     user_flows: Option<u32>,
     next_flow: u32,
     counters: Counters,
@@ -89,10 +104,18 @@ impl Extension {
             registry,
             sender_role: None,
             receiver_role: None,
+            ecn: None,
+            ecn_asker: None,
+            ecn_reporter: None,
             user_flows: None,
             next_flow: 0,
             counters: Counters::default(),
         }
+    }
+
+    /// The same on a socket that maps ECN codepoints.
+    pub fn with_ecn(self, map: Arc<EcnMap>) -> Self {
+        Self { ecn: Some(map), ..self }
     }
 
     /// A flow of ours begins. Offers the peer its scheme, if that has a receiver-side component and its text is no longer than
@@ -101,6 +124,7 @@ impl Extension {
         let has_component = scheme.build_receiver(&receiver_role::CONTEXT).is_some();
         let is_asked = has_component && scheme.text().len() <= MAX_SCHEME_TEXT;
         self.sender_role = is_asked.then(|| SenderRole::new(now, self.next_flow, scheme.text().into()));
+        self.ecn_asker = (self.ecn.is_some() && is_l4s(scheme)).then(|| EcnAsker::new(now, self.next_flow));
         self.next_flow = self.next_flow.wrapping_add(1);
     }
 
@@ -108,6 +132,9 @@ impl Extension {
     pub fn give_up_datagrams(&mut self) {
         if let Some(sender) = &mut self.sender_role {
             sender.give_up_datagrams();
+        }
+        if let (Some(asker), Some(map)) = (&mut self.ecn_asker, &self.ecn) {
+            asker.give_up(L4s::Unanswered, map);
         }
     }
 
@@ -154,6 +181,16 @@ impl Extension {
                 self.on_signal(flow, signal);
                 Received::Nothing
             }
+            Body::EcnAsk => {
+                self.on_ecn_ask(now, flow);
+                Received::Nothing
+            }
+            Body::EcnReady => {
+                self.take_ecn(flow, |asker, map| asker.on_ready(map).then_some(Received::Nothing))
+            }
+            Body::EcnTotals(counts) => {
+                self.take_ecn(flow, |asker, map| asker.on_totals(counts, map).map(Received::Marked))
+            }
             Body::Answer(answer) => self.take(flow, |sender| sender.on_answer(answer)),
             Body::Feedback(feedback) => self.take(flow, |sender| sender.on_feedback(feedback)),
         }
@@ -177,6 +214,43 @@ impl Extension {
                 self.counters.received += 1;
             }
         }
+    }
+
+    /// Where the socket maps no codepoints, the question stays without an answer.
+    fn on_ecn_ask(&mut self, now: Time, flow: u32) {
+        let Some(map) = &self.ecn else {
+            self.counters.unexpected += 1;
+            return;
+        };
+        match &mut self.ecn_reporter {
+            Some(reporter) if reporter.flow() == flow => reporter.answer_again(),
+            Some(reporter) if is_older(flow, reporter.flow()) => {
+                self.counters.stale += 1;
+                return;
+            }
+            reporter => *reporter = Some(EcnReporter::new(now, flow, map)),
+        }
+        self.counters.received += 1;
+    }
+
+    fn take_ecn(
+        &mut self,
+        flow: u32,
+        act: impl FnOnce(&mut EcnAsker, &EcnMap) -> Option<Received>,
+    ) -> Received {
+        let counter = match (&mut self.ecn_asker, &self.ecn) {
+            (Some(asker), Some(map)) if asker.flow() == flow => {
+                if let Some(received) = act(asker, map) {
+                    self.counters.received += 1;
+                    return received;
+                }
+                &mut self.counters.stale
+            }
+            (Some(asker), _) if is_older(flow, asker.flow()) => &mut self.counters.stale,
+            _ => &mut self.counters.unexpected,
+        };
+        *counter += 1;
+        Received::Nothing
     }
 
     fn on_signal(&mut self, flow: u32, signal: Signal) {
@@ -229,16 +303,30 @@ impl Extension {
     /// The next datagram that is due. `rtt`: how long an answer takes.
     pub fn poll_transmit(&mut self, now: Time, rtt: Span) -> Option<Vec<u8>> {
         let offer = self.sender_role.as_mut().and_then(|sender| sender.poll(now, rtt));
-        let message = offer.or_else(|| self.receiver_role.as_mut()?.poll(now))?;
+        let message =
+            offer.or_else(|| self.receiver_role.as_mut()?.poll(now)).or_else(|| self.poll_ecn(now, rtt))?;
         self.counters.sent += 1;
         Some(message.encode())
+    }
+
+    fn poll_ecn(&mut self, now: Time, rtt: Span) -> Option<Message> {
+        let map = self.ecn.as_ref()?;
+        let asked = self.ecn_asker.as_mut().and_then(|asker| asker.poll(now, rtt, map));
+        asked.or_else(|| self.ecn_reporter.as_mut()?.poll(now, map))
     }
 
     /// When to poll next; `None`: after the next datagram.
     pub fn next_wake(&self) -> Option<Time> {
         let sender = self.sender_role.as_ref().and_then(SenderRole::next_wake);
         let receiver = self.receiver_role.as_ref().and_then(ReceiverRole::next_wake);
-        sender.into_iter().chain(receiver).min()
+        let asker = self.ecn_asker.as_ref().and_then(EcnAsker::next_wake);
+        let reporter = self.ecn_reporter.as_ref().map(EcnReporter::next_wake);
+        sender.into_iter().chain(receiver).chain(asker).chain(reporter).min()
+    }
+
+    /// Whether our scheme's packets carry ECT(1), if it wants that.
+    pub fn l4s(&self) -> L4s {
+        self.ecn_asker.as_ref().map_or(L4s::NotNeeded, EcnAsker::state)
     }
 
     /// Whether the receiver-side component of our scheme runs at the peer.

@@ -7,7 +7,7 @@ use cellcc_units::{Span, Time};
 use std::fmt;
 
 /// An offer is repeated after an RTT, but no sooner than this.
-const MIN_OFFER_INTERVAL: Span = Span::from_millis(100);
+pub(super) const MIN_OFFER_INTERVAL: Span = Span::from_millis(100);
 /// Number of offers before the sender gives up (our choice: with 10 % loss all are lost once in 10^10 tries).
 pub const MAX_OFFERS: u32 = 10;
 

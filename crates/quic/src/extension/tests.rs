@@ -81,7 +81,7 @@ impl Talk {
                 self.sender.count(verdict);
                 self.feedback.extend((verdict == Verdict::Taken).then_some(feedback));
             }
-            Received::Nothing | Received::NotOurs => {}
+            Received::Nothing | Received::NotOurs | Received::Marked(_) => {}
         }
         self.poll();
     }

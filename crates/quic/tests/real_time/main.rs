@@ -3,6 +3,7 @@
 #![allow(clippy::disallowed_methods, reason = "tests in real time")]
 
 mod advice;
+mod codepoints;
 mod extension;
 mod loopback;
 #[cfg(feature = "qlog")]
