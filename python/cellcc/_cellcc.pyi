@@ -8,6 +8,7 @@ __all__ = [
     "InputError",
     "Loss",
     "Plan",
+    "Policy",
     "RunError",
     "Runs",
     "Table",
