@@ -11,7 +11,8 @@ VECTORS = sorted((Path(__file__).parents[2] / "crates/fixed/tests/tide-vectors")
 @pytest.mark.parametrize("path", VECTORS, ids=lambda path: path.stem)
 def test_a_recorded_conversation_is_decided_as_it_was(path: Path):
     tide, packet, expected, events = Tide(), 1500, None, 0
-    for number, line in enumerate(path.read_text().splitlines(), 1):
+    lines = path.read_text().splitlines()
+    for number, line in enumerate(lines, 1):
         event, _, decision = line.partition(" > ")
         if decision:
             expected = None if decision == "-" else tuple(map(int, decision.split()))
@@ -32,7 +33,7 @@ def test_a_recorded_conversation_is_decided_as_it_was(path: Path):
                 tide.end_ticks(int(now) + 1)
         events += 1
         assert tide.limits(packet) == expected, f"{path.name}:{number}: {line}"
-    assert events > 30
+    assert events == sum(line.startswith(("ack ", "loss ", "tick ")) for line in lines) > 0
 
 
 def test_there_are_recorded_conversations():

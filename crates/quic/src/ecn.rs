@@ -13,8 +13,8 @@ use noq_proto::EcnCodepoint;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// Datagrams that noq sends as Not-ECT also where it sends ECT(0): probes of other paths.
-const PROBES: u64 = 16;
+/// More datagrams with Not-ECT mean that noq has given ECN up: a few probes of other paths have it anyway. Our choice.
+const MOST_PROBES: u64 = 16;
 
 /// Datagrams by their codepoint, so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -160,7 +160,7 @@ impl EcnMap {
             L4s::Bleached
         } else if arrived.ect0 > sent.ect0 {
             L4s::Remarked
-        } else if sent.not_ect > PROBES {
+        } else if sent.not_ect > MOST_PROBES {
             L4s::GivenUp
         } else {
             L4s::On

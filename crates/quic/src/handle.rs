@@ -83,7 +83,7 @@ impl SchemeHandle {
         self.0.with(|sender| sender.on_feedback(now, feedback, sent))
     }
 
-    /// So much UDP payload has reached the peer with a CE mark so far. The scheme hears of it with the next acknowledgement.
+    /// The UDP payload that has reached the peer with CE since the flow began. The scheme hears of it with the next acknowledgement.
     pub fn on_marked(&self, payload: Bytes) {
         self.0.with(|sender| sender.on_marked(payload));
     }

@@ -306,7 +306,7 @@ impl Sender {
         }
     }
 
-    /// So much UDP payload has reached the peer with a mark so far.
+    /// The UDP payload that has reached the peer with CE since the flow began.
     pub(crate) fn on_marked(&mut self, payload: Bytes) {
         let on_link = self.size.on_link_of(payload);
         if let Some(marks) = &mut self.marks {

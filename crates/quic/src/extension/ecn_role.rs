@@ -5,9 +5,9 @@ use super::sender_role::{MAX_OFFERS, MIN_OFFER_INTERVAL};
 use crate::ecn::{EcnCounts, EcnMap, L4s};
 use cellcc_units::{Bytes, Span, Time};
 
-/// Interval between counts while marks come.
+/// Interval between counts while marks come. Our choice: within a round trip on most paths.
 const MARKED_INTERVAL: Span = Span::from_millis(10);
-/// The same without marks.
+/// The same without marks. Our choice.
 const UNMARKED_INTERVAL: Span = Span::from_millis(100);
 /// Datagrams that must arrive between two messages: more than the acknowledgement of a message, so that an idle connection
 /// sends none.

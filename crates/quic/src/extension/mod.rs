@@ -76,7 +76,7 @@ pub enum Received {
     Found,
     /// For the controller. Pass its verdict to [`Extension::count`].
     Feedback(Feedback),
-    /// So much UDP payload has reached the peer with a CE mark so far.
+    /// The UDP payload that has reached the peer with CE since the flow began.
     Marked(Bytes),
 }
 

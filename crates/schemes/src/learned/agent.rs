@@ -2,7 +2,7 @@
 //! the schemes of this folder have the same.
 
 use super::meter::Interval;
-use super::steering::Steering;
+use super::steering::{MAX_CWND, MIN_CWND, Steering};
 use cellcc_units::{Bytes, Rate, Span};
 use std::str::FromStr;
 
@@ -95,10 +95,8 @@ impl FromStr for Decides {
     }
 }
 
-/// The least window in packets of all but Indigo (Orca's code: MIN_CWND), and of Indigo (its code: `take_action`).
-const LEAST_PACKETS: [f64; 2] = [4.0, 2.0];
-/// The largest (Orca's code: MAX_CWND; Indigo has no bound).
-const MOST_PACKETS: f64 = 10_000.0;
+/// Indigo's least window in packets (its code: `take_action`); the others have Orca's.
+const INDIGO_MIN_CWND: f64 = 2.0;
 /// The least rate in packets per second, of PCC-RL; the largest is 12 Gbit/s of full packets, beyond any link here (PCC-RL's
 /// 1,000 would be 12 Mbit/s).
 const RATE_PACKETS_PER_S: (f64, f64) = (40.0, 1e6);
@@ -171,8 +169,9 @@ impl Agent {
     /// What this action asks of the sender.
     pub fn act(&mut self, action: f64) -> Steering {
         let action = if action.is_finite() { action } else { 0.0 };
-        let least = LEAST_PACKETS[usize::from(self.kind == AgentKind::Indigo)];
-        let window = |packets: f64| packets.clamp(least, MOST_PACKETS) * self.packet_bytes;
+        let least = if self.kind == AgentKind::Indigo { INDIGO_MIN_CWND } else { MIN_CWND };
+        // Indigo itself has no largest window.
+        let window = |packets: f64| packets.clamp(least, MAX_CWND) * self.packet_bytes;
         match self.kind {
             AgentKind::Plain => {
                 self.window_bytes =

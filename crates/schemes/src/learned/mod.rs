@@ -47,9 +47,7 @@ use cellcc_units::{Bytes, Span, Time};
 use model::{Model, ModelFile};
 use network::Memory;
 use std::sync::Arc;
-
-/// Where nothing was acknowledged in an interval, that is looked for again after this (Orca's code: `usleep(report_period*100)`).
-const LOOK_AGAIN: Span = Span::from_millis(2);
+use steering::POLL;
 
 /// What it shows.
 const SHOWS: [ShownValue; 3] = [
@@ -259,7 +257,7 @@ impl Controller for Learned {
             return;
         }
         if self.model.card.agent.waits_for_acks() && !self.meter.has_samples() {
-            self.due = Some(now + LOOK_AGAIN);
+            self.due = Some(now + POLL);
             return;
         }
         self.decide(now);

@@ -24,13 +24,19 @@ pub enum Steering {
 
 /// What Orca's slow start multiplies the window by (`orca-server-mahimahi.cc`).
 const SLOW_START_FACTOR: f64 = 1.1;
-/// How often it looks for new samples: a tenth of the interval (`usleep(report_period*100)`).
-const POLL: Span = Span::from_millis(2);
-/// Linux' receiver: the packets that it allows at first (tcp_output.c, `tcp_default_init_rwnd`); how many times the data of a
-/// round it opens to where they have doubled, and packets beyond that (4.13: tcp_input.c, `tcp_rcv_space_adjust`).
-const RECEIVER: (u64, u64, u64) = (20, 4, 32);
-/// `MIN_CWND`, `MAX_CWND` of Orca's code.
-const CUBIC_PACKETS: (f64, f64) = (4.0, 10_000.0);
+/// How often new samples are looked for, in slow start and where an interval had none: a tenth of the interval
+/// (`usleep(report_period*100)`).
+pub(super) const POLL: Span = Span::from_millis(2);
+/// The packets that Linux' receiver allows at first (tcp_output.c, `tcp_default_init_rwnd`).
+const FIRST_RECEIVE_WINDOW: u64 = 20;
+/// It opens to so many times the data of a round where they have doubled (4.13: tcp_input.c, `tcp_rcv_space_adjust`), ...
+const TIMES_A_ROUND: u64 = 4;
+/// ... and so many packets beyond that.
+const RECEIVE_MARGIN: u64 = 32;
+/// The least window in packets (Orca's code).
+pub(super) const MIN_CWND: f64 = 4.0;
+/// The largest (Orca's code).
+pub(super) const MAX_CWND: f64 = 10_000.0;
 
 /// The sender that an agent of this kind steers.
 #[derive(Debug, Clone)]
@@ -63,7 +69,7 @@ impl Sender {
             inflight: Bytes::ZERO,
             smoothed_rtt: Span::ZERO,
             round_began_at: Bytes::ZERO,
-            receive_window: context.packet * RECEIVER.0,
+            receive_window: context.packet * FIRST_RECEIVE_WINDOW,
             poll: Some(Time::ZERO),
             has_samples: false,
         });
@@ -158,17 +164,17 @@ impl OrcaSender {
 
     fn open_receive_window(&mut self, ack: &Ack<'_>) {
         if ack.round_start {
-            let (_, times, more) = RECEIVER;
             let arrived = ack.delivered.saturating_sub(self.round_began_at);
             self.round_began_at = ack.delivered;
-            self.receive_window = self.receive_window.max(arrived * times + self.packet * more);
+            self.receive_window =
+                self.receive_window.max(arrived * TIMES_A_ROUND + self.packet * RECEIVE_MARGIN);
         }
     }
 
     /// Of whole packets, as in the code.
     fn multiply(&mut self, factor: f64) {
         let packets = (self.cubic.window().in_packets(self.packet).floor() * factor).floor();
-        let packets = packets.clamp(CUBIC_PACKETS.0, CUBIC_PACKETS.1);
+        let packets = packets.clamp(MIN_CWND, MAX_CWND);
         self.cubic.set_window(Bytes::from_packets(packets, self.packet));
     }
 
