@@ -3,21 +3,30 @@
 //!
 //! The kernel ends a command with the emulator ([`Commands`](crate::commands::Commands)), but not what the command has started; an
 //! emulator that is killed can no longer do that itself. Whatever has left those namespaces is not found.
+//!
+//! The guard holds the namespaces open: a namespace's number is free when nothing holds it, and the kernel gives it to the next
+//! namespace, which may be another emulator's.
 
 use crate::error::EmuError;
 use crate::namespace::Namespace;
 use crate::process::Process;
 use crate::sys;
+use rustix::cmsg_space;
 use rustix::fs::fstat;
 use rustix::io::retry_on_intr;
-use rustix::pipe::{PipeFlags, pipe_with};
+use rustix::net::{
+    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
+    SendAncillaryMessage, SendFlags, SocketFlags, SocketType, recvmsg, sendmsg, socketpair,
+};
 use rustix::process::{
     Pid, PidfdFlags, Signal, WaitOptions, chdir, pidfd_open, pidfd_send_signal, setsid, waitpid,
 };
 use rustix::stdio::{dup2_stderr, dup2_stdin, dup2_stdout};
 use rustix::thread::set_name;
 use std::fs::{self, File};
-use std::io::{Read, Write};
+use std::io::{IoSlice, IoSliceMut};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 use std::time::{Duration, Instant};
 
@@ -32,8 +41,8 @@ const PAUSE: Duration = Duration::from_millis(5);
 /// Ends what runs in the namespaces that it was given, once this process has ended or has dropped it.
 #[derive(Debug)]
 pub struct Guard {
-    /// It ends with the last writer: when this process does.
-    namespaces: Option<File>,
+    /// Carries them to the guard, which reads to its end: that comes when this process ends.
+    namespaces: Option<OwnedFd>,
     pid: Pid,
 }
 
@@ -44,13 +53,14 @@ impl Guard {
     /// The kernel allows no further process.
     pub fn start() -> Result<Self, EmuError> {
         let failed = "start the process that cleans up";
-        let (reader, writer) = pipe_with(PipeFlags::CLOEXEC).map_err(EmuError::system(failed))?;
+        let (ours, its) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
+            .map_err(EmuError::system(failed))?;
         match sys::fork().map_err(EmuError::system(failed))? {
-            Some(pid) => Ok(Self { namespaces: Some(writer.into()), pid }),
+            Some(pid) => Ok(Self { namespaces: Some(ours), pid }),
             None => {
-                drop(writer);
+                drop(ours);
                 keep_apart();
-                end_all(&after_the_end(reader.into()));
+                end_all(&after_the_end(&its));
                 sys::exit_at_once()
             }
         }
@@ -61,11 +71,13 @@ impl Guard {
     /// # Errors
     /// The guard was killed.
     pub fn protect(&mut self, namespace: &Namespace) -> Result<(), EmuError> {
-        let number = fstat(namespace).map_err(EmuError::system("look at a network namespace"))?.st_ino;
-        let write = |mut file: &File| file.write_all(&number.to_ne_bytes());
-        self.namespaces
-            .as_ref()
-            .map_or(Ok(()), write)
+        let Some(socket) = &self.namespaces else { return Ok(()) };
+        let handle = [namespace.as_fd()];
+        let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(1))];
+        let mut ancillary = SendAncillaryBuffer::new(&mut space);
+        ancillary.push(SendAncillaryMessage::ScmRights(&handle));
+        sendmsg(socket, &[IoSlice::new(&[0])], &mut ancillary, SendFlags::NOSIGNAL)
+            .map(drop)
             .map_err(EmuError::system("reach the process that cleans up"))
     }
 }
@@ -91,14 +103,28 @@ fn keep_apart() {
     }
 }
 
-/// The numbers of the namespaces, once the emulator has ended.
-fn after_the_end(mut emulator: File) -> Vec<u64> {
-    let mut bytes = Vec::new();
-    let _ = emulator.read_to_end(&mut bytes);
-    let own = namespace_of("self");
-    let numbers =
-        bytes.chunks_exact(8).filter_map(|number| Some(u64::from_ne_bytes(number.try_into().ok()?)));
-    numbers.filter(|number| Some(*number) != own).collect()
+/// The namespaces, once the emulator has ended.
+fn after_the_end(emulator: &OwnedFd) -> Vec<OwnedFd> {
+    let mut namespaces = Vec::new();
+    loop {
+        let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(1))];
+        let mut ancillary = RecvAncillaryBuffer::new(&mut space);
+        let mut byte = [0];
+        let receive =
+            || recvmsg(emulator, &mut [IoSliceMut::new(&mut byte)], &mut ancillary, RecvFlags::CMSG_CLOEXEC);
+        match retry_on_intr(receive) {
+            Ok(message) if message.bytes > 0 => namespaces.extend(handles(&mut ancillary)),
+            _ => return namespaces,
+        }
+    }
+}
+
+fn handles(ancillary: &mut RecvAncillaryBuffer<'_>) -> Vec<OwnedFd> {
+    let of = |message| match message {
+        RecvAncillaryMessage::ScmRights(handles) => handles.collect(),
+        _ => Vec::new(),
+    };
+    ancillary.drain().flat_map(of).collect()
 }
 
 /// The number of a process's network namespace.
@@ -106,15 +132,19 @@ fn namespace_of(process: &str) -> Option<u64> {
     fs::metadata(format!("/proc/{process}/ns/net")).map(|metadata| metadata.ino()).ok()
 }
 
-/// Kills again and again: what is killed may have started something meanwhile.
-fn end_all(namespaces: &[u64]) {
+/// Kills again and again: what is killed may have started something meanwhile. Spares the guard's own namespace.
+fn end_all(namespaces: &[OwnedFd]) {
+    let own = namespace_of("self");
+    let number = |namespace| fstat(namespace).ok().map(|status| status.st_ino);
+    let numbers: Vec<u64> =
+        namespaces.iter().filter_map(number).filter(|number| Some(*number) != own).collect();
     let began = Instant::now();
     while began.elapsed() < PATIENCE {
         let spares_guards = began.elapsed() < PATIENCE_WITH_GUARDS;
         let mut found = 0;
         for process in Process::all() {
             let is_inside =
-                || namespace_of(&process.pid.to_string()).is_some_and(|number| namespaces.contains(&number));
+                || namespace_of(&process.pid.to_string()).is_some_and(|number| numbers.contains(&number));
             // Opened before it is looked at: then it is no later process with the same number that is killed.
             let Ok(handle) = pidfd_open(process.pid, PidfdFlags::empty()) else { continue };
             if !process.is_alive || !is_inside() {
