@@ -49,7 +49,7 @@ bench: ## Measure the simulator's speed on this machine, and what an acknowledge
 	$(run) cargo run $(simulator) -- packets
 	$(run) cargo run $(simulator) -- acks
 
-bench-quic-virtual: ## Measure QUIC in virtual time beside noq's protocol engine by itself
+bench-quic-virtual: ## Measure QUIC in virtual time next to noq's protocol engine by itself
 	@tools/setup build
 	$(run) cargo run --release $(locked) -p cellcc-measure --bin quic_virtual -- time
 
@@ -73,7 +73,7 @@ league: ## Make docs/evidence/league.md, every scheme by every measure, with CEL
 	$(if $(CELLCC),,$(run) cargo build --release $(locked) $(command))
 	CELLCC="$${CELLCC:-$${CARGO_TARGET_DIR:-target}/release/cellcc}" $(run) tools/league
 
-bench-python: wheel ## Measure what a call from Python costs, and environments beside the engine alone; five minutes, nothing else running
+bench-python: wheel ## Measure what a call from Python costs, and environments next to the engine alone; five minutes, nothing else running
 	target/python/venv-tests/bin/pip install --quiet --force-reinstall --no-deps target/wheels/*.whl
 	target/python/venv-tests/bin/python -P python/bench.py
 

@@ -1,4 +1,4 @@
-"""What a call costs beside its runs; what 64 environments carry in a CPU second at steps of 20 ms, beside the engine alone on
+"""What a call costs besides its runs; what 64 environments carry in a CPU second at steps of 20 ms, next to the engine alone on
 the same links; and their memory. With CELLCC_TRACES, on recorded 5G too."""
 
 import os

@@ -1,4 +1,4 @@
-"""What a share on Ray costs beside its runs: 10,000 shares that compute next to nothing, from the plan to the merged results.
+"""What a share on Ray costs besides its runs: 10,000 shares that compute next to nothing, from the plan to the merged results.
 
     python -P bench_ray.py
 """

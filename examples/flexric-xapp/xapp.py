@@ -30,9 +30,9 @@ def sender(base, name, list_of, fields, send):
 
         def handle(self, indication):
             entries = getattr(indication, list_of)
-            told = [{field: getattr(entries[i], field) for field in fields} for i in range(len(entries))]
-            if told:
-                send({"tstamp": indication.tstamp, name: told})
+            reported = [{field: getattr(entries[i], field) for field in fields} for i in range(len(entries))]
+            if reported:
+                send({"tstamp": indication.tstamp, name: reported})
 
     return Callback()
 

@@ -11,8 +11,8 @@ fuzz_target!(|data: &[u8]| {
     if let Ok(asked) = request(data) {
         assert_eq!(request(&framed(&asked)[4..]).expect("it was one"), asked);
     }
-    if let Ok(told) = answer(data) {
-        assert_eq!(answer(&framed(&told)[4..]).expect("it was one"), told);
+    if let Ok(reported) = answer(data) {
+        assert_eq!(answer(&framed(&reported)[4..]).expect("it was one"), reported);
     }
     if let Some(length) = data.first_chunk() {
         let _ = announced(*length);

@@ -71,7 +71,7 @@ def trace(
     """The link that a text or a path names; or one of the rates of an array, in Mbit/s, one for each `bin`.
 
     The rates of an array are written to `file`, a trace in the format `.mbps`: a Scenario names its traces, so that a run can
-    be repeated by whoever has the file.
+    be repeated by those who have the file.
     """
     if isinstance(source, Trace):
         return source

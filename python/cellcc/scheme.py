@@ -59,7 +59,7 @@ class Scheme:
 
 
 def register(name: str, scheme: type[Scheme]) -> None:
-    """Makes a class available to `compare` by this name, beside the built-in schemes; an earlier one of the name is replaced.
+    """Makes a class available to `compare` by this name, next to the built-in schemes; an earlier one of the name is replaced.
 
     Records name the code of the class in their version, so that results of two versions of it are never taken for one another.
     """

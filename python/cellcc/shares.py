@@ -53,7 +53,7 @@ def _plan(scenario: str) -> _cellcc.Plan:
 
 class Ledger:
     """The finished shares of a plan, in `FOLDER/shares`. A share is there whole, under its number, or not at all, and so
-    whoever was killed while writing has lost nothing else.
+    a worker that was killed while writing has lost nothing else.
 
     `name` is what messages call the folder; `kept` is called with each file or folder that is whole in it. One process at a
     time; use it in `with`.

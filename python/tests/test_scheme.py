@@ -1,4 +1,4 @@
-"""Schemes written in Python run beside the built-in ones."""
+"""Schemes written in Python run next to the built-in ones."""
 
 import cellcc
 import pytest
@@ -60,7 +60,7 @@ cellcc.register("broken", Broken)
 cellcc.register("tide-spec", sender(Scheme))
 
 
-def test_it_runs_beside_built_in_schemes_and_is_the_same_each_time():
+def test_it_runs_next_to_built_in_schemes_and_is_the_same_each_time():
     run = lambda: cellcc.compare(["aimd", "aimd(gain=4)", "cubic", "aimd+cubic"], "3g", duration="5s", jobs=2)
     first, again = run(), run()
     assert [run.record for run in first] == [run.record for run in again]

@@ -8,8 +8,8 @@ import pytest
 def test_statistics_are_those_of_trace_info(cli):
     import json
 
-    told = json.loads(cli("trace", "info", "3g", "--format", "json").stdout)[0]
-    assert {"trace": "3g", "sha256": cellcc.trace("3g").sha256, **cellcc.trace("3g").stats()} == told
+    reported = json.loads(cli("trace", "info", "3g", "--format", "json").stdout)[0]
+    assert {"trace": "3g", "sha256": cellcc.trace("3g").sha256, **cellcc.trace("3g").stats()} == reported
 
 
 def test_an_array_becomes_a_trace_that_repeats(tmp_path):

@@ -1,4 +1,4 @@
-"""Draws one real trace of each group beside the synthetic link of the typical seed, as SVG, to standard output.
+"""Draws one real trace of each group next to the synthetic link of the typical seed, as SVG, to standard output.
 
 Usage, from the root of the repository:
     CELLCC_TRACES=/path/to/traces python3 tools/fit-synthetic/figure.py > docs/figures/synthetic-links.svg
@@ -14,7 +14,7 @@ from traces import GROUPS, REBUILT, load
 
 SECONDS, CLOSE_FROM, CLOSE_SECONDS = 180, 120, 3
 WIDTH, HEIGHT, LEFT, TOP, GAP_X, GAP_Y = 420, 110, 58, 44, 62, 50
-REAL, SYNTHETIC = "#0072B2", "#D55E00"  # told apart with every kind of colour vision (Okabe and Ito)
+REAL, SYNTHETIC = "#0072B2", "#D55E00"  # distinguished with every kind of colour vision (Okabe and Ito)
 
 
 def typical(name):
@@ -75,7 +75,7 @@ def main():
     width, height = LEFT + 2 * WIDTH + GAP_X + 16, TOP + (row + 1) * (HEIGHT + GAP_Y)
     print(
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="sans-serif" '
-        f'font-size="12" role="img"><title>Real traces beside synthetic links</title>'
+        f'font-size="12" role="img"><title>Real traces next_to synthetic links</title>'
         f'<rect width="100%" height="100%" fill="#fff"/>\n{body}</svg>'
     )
 

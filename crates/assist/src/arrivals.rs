@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_is_told_once() {
+    fn a_record_is_reported_once() {
         let mut records = Arrivals::default();
         assert_eq!(refusal(&mut records, 1000, &record(7, 50)), None);
         assert_eq!(refusal(&mut records, 1010, &record(7, 50)), Some(Refusal::Replayed));
@@ -121,8 +121,8 @@ mod tests {
         let mut records = Arrivals::default();
         assert_eq!(refusal(&mut records, 1000, &record(1000, 900_000)), None);
         let elsewhere = AdviceRecord { first: true, handover: true, ..record(7, 50) };
-        let told = records.accept(at(1060), &elsewhere).expect("its clock is behind");
-        assert_eq!(told.age, Span::ZERO);
+        let reported = records.accept(at(1060), &elsewhere).expect("its clock is behind");
+        assert_eq!(reported.age, Span::ZERO);
         assert_eq!(refusal(&mut records, 1110, &record(8, 100)), None);
         assert_eq!(refusal(&mut records, 1120, &record(1001, 900_050)), None, "a later record of its own");
     }

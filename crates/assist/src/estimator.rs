@@ -7,7 +7,7 @@
 //! 4. Nothing was there to serve (idle): what the channel would carry, or what was said before.
 //! 5. A channel estimate, where the scheduler has one, bounds both quotients, and stands in for that factor of two.
 //! 6. Where only round trips tell of a queue, a period that is partly busy proves no more than a lower bound. What was said
-//!    before is kept, and raised where the user had about as much: a sender that paces at what it is told makes no queue.
+//!    before is kept, and raised where the user had about as much: a sender that paces at what is reported makes no queue.
 //!    It falls when a queue shows the capacity.
 //! 7. Where nothing ever tells of a queue, no period shows the capacity. What is said is the most that was served in one of
 //!    the latest periods, and a quarter more where the user had about all that was said before. So it falls with what is
@@ -23,8 +23,8 @@
 //!     +------------- something queued ----------------+
 //! ```
 //!
-//! Why not simply what was served: a sender that is told so, and paces at it, sends a little less, is served a little
-//! less, is told less: a ratchet that only turns downwards. An application that sends less than it may starts it.
+//! Why not simply what was served: a sender that hears it, and paces at it, sends a little less, is served a little
+//! less, hears of less: a ratchet that only turns downwards. An application that sends less than it may starts it.
 //!
 //! Source: the NATCP paper, section 2.2.1 ("averaged at each feedback period"). The paper's feedback came from a flow
 //! that kept the queue full, so the classes are ours.

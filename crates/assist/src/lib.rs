@@ -1,4 +1,4 @@
-//! The one model of network assistance: from what a base station measures of one user to what a sender is told.
+//! The one model of network assistance: from what a base station measures of one user to what a sender hears.
 //!
 //! | to find | look in |
 //! |---|---|

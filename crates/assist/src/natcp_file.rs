@@ -17,7 +17,7 @@ const MAX_FILE_BYTES: u64 = 64 << 20;
 /// The longest time and the fastest link that cellcc calculates with.
 const LONGEST_SECS: f64 = 366.0 * 24.0 * 3600.0;
 const FASTEST_MBIT: f64 = 1e7;
-/// A packet that takes longer than this is none: at 1 kbit/s it takes 12 s.
+/// A packet that takes longer than this is ignored: at 1 kbit/s it takes 12 s.
 const LONGEST_PACKET_TIME: Span = Span::from_secs(3600);
 /// The authors' lines, where a file has only one.
 const DEFAULT_PERIOD: Span = Span::from_millis(50);
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn every_line_is_told_at_its_time() {
+    fn every_line_is_reported_at_its_time() {
         let mut file = parse(EXAMPLE).unwrap();
         assert_eq!(file.next_wake(), at(1));
         assert_eq!(file.poll(at(0)), None);
@@ -217,7 +217,7 @@ mod tests {
         assert_eq!(first.bandwidth, Rate::from_mbit_per_sec(0.48128));
         assert_eq!(first.min_rtt.total(), Span::from_micros(34_934));
         assert_eq!(first.period, Span::from_millis(50));
-        assert_eq!(file.poll(at(1)), None, "a line is told once");
+        assert_eq!(file.poll(at(1)), None, "a line is reported once");
         assert_eq!(file.next_wake(), at(51));
     }
 

@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn before_the_first_round_trip_nothing_is_told() {
+    fn before_the_first_round_trip_nothing_is_reported() {
         let mut reader = PassiveReader::default();
         let counters = PassiveCounters { rtt: None, ..counters(1500, 0, 20, 0) };
         assert_eq!(reader.read(at(0), &counters), None);

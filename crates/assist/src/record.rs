@@ -172,7 +172,7 @@ fn as_u32(value: u64) -> u32 {
     u32::try_from(value).unwrap_or(u32::MAX)
 }
 
-/// A link that carries anything is never told as one that carries nothing.
+/// A link that carries anything is never reported as one that carries nothing.
 fn kbit_per_sec(rate: Rate) -> u32 {
     let kbit = rate.as_bytes_per_sec() / BYTES_PER_SEC_PER_KBIT;
     as_u32(kbit.max(u64::from(!rate.is_zero())))

@@ -2,7 +2,7 @@
 //! every service makes its reports here.
 //!
 //! - Causal with the queue's counters: the [`Estimator`](crate::Estimator)'s bandwidth of what was served.
-//! - Causal without counters (nobody sees into the queue): the mean rate that the channel offered. An idle user is told
+//! - Causal without counters (nobody sees into the queue): the mean rate that the channel offered. An idle user hears
 //!   too much.
 //! - Oracle: the mean rate of the coming period, as in the NATCP authors' feedback files.
 //!
@@ -199,7 +199,7 @@ impl<P: AssistedPath> Reports<P> {
         }
     }
 
-    /// The newest report that is `there`, given when it left and the route's delay; told at `now`.
+    /// The newest report that is `there`, given when it left and the route's delay; reported at `now`.
     fn take_left_until(&mut self, now: Time, there: impl Fn(Time, Span) -> bool) -> Option<Advice> {
         let mut newest: Option<Leaving> = None;
         while let Some(&report) = self.leaving.front()

@@ -11,7 +11,7 @@
 //!
 //! The signal n says 100 kbit/s * 10^(n/20), from 100 kbit/s to 199.5 Gbit/s in steps of 12 %; 127 says nothing. A network element
 //! may only lower it, and may not add packets. It is a **slow ceiling**, no congestion control: it holds for a monitoring period of
-//! 67 s. So what is advised is the most that a user was told in such a time, and never what the link carries at the moment.
+//! 67 s. So what is advised is the most that was reported to a user in such a time, and never what the link carries at the moment.
 
 use cellcc_units::{Rate, Span, Time};
 
@@ -99,7 +99,7 @@ fn write_signal(bytes: &mut [u8], signal: Signal) {
     bytes[1..5].copy_from_slice(&version.to_be_bytes());
 }
 
-/// The most that a user was told in the present and the last monitoring period.
+/// The most that was reported to a user in the present and the last monitoring period.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SlowCeiling {
     began: Time,
@@ -108,8 +108,8 @@ pub struct SlowCeiling {
 }
 
 impl SlowCeiling {
-    /// The user was told this.
-    pub fn told(&mut self, now: Time, rate: Rate) {
+    /// This was reported to the user.
+    pub fn reported(&mut self, now: Time, rate: Rate) {
         match now.since(self.began).as_nanos() / MONITORING_PERIOD.as_nanos() {
             0 => {}
             1 => *self = Self { began: now, before: self.present, present: Rate::ZERO },
@@ -118,7 +118,7 @@ impl SlowCeiling {
         self.present = self.present.max(rate);
     }
 
-    /// What may be advised; [`Signal::UNKNOWN`] while nothing was told.
+    /// What may be advised; [`Signal::UNKNOWN`] while nothing was reported.
     pub fn signal(&self) -> Signal {
         let most = self.before.max(self.present);
         if most.is_zero() { Signal::UNKNOWN } else { Signal::at_most(most) }
@@ -173,14 +173,14 @@ mod tests {
         let mut ceiling = SlowCeiling::default();
         assert_eq!(ceiling.signal(), Signal::UNKNOWN);
         let second = |second| Time::ZERO + Span::from_secs(second);
-        ceiling.told(second(1), mbit(100.0));
-        ceiling.told(second(60), mbit(1.0));
+        ceiling.reported(second(1), mbit(100.0));
+        ceiling.reported(second(60), mbit(1.0));
         assert_eq!(ceiling.signal(), Signal(60));
-        ceiling.told(second(70), mbit(1.0));
+        ceiling.reported(second(70), mbit(1.0));
         assert_eq!(ceiling.signal(), Signal(60), "of the last period");
-        ceiling.told(second(140), mbit(1.0));
+        ceiling.reported(second(140), mbit(1.0));
         assert_eq!(ceiling.signal(), Signal(20));
-        ceiling.told(second(1000), mbit(10.0));
+        ceiling.reported(second(1000), mbit(10.0));
         assert_eq!(ceiling.signal(), Signal(40), "after a pause nothing of before");
     }
 

@@ -115,7 +115,7 @@ impl UserModel {
             flows: own.map_or(flows.max(known), |(_, flows)| flows).max(1),
             cell_epoch: self.cell_epoch,
         };
-        self.ceiling.told(until, record.downlink);
+        self.ceiling.reported(until, record.downlink);
         self.last = Some(record);
         self.is_stale_reported = false;
         Some(record)
@@ -276,26 +276,30 @@ mod tests {
     }
 
     #[test]
-    fn parts_of_the_minimum_rtt_are_told_together_or_not_at_all() {
-        let told = |base_rtt| {
+    fn parts_of_the_minimum_rtt_are_reported_together_or_not_at_all() {
+        let reported = |base_rtt| {
             let counted = Counted { base_rtt, ..counted(75_000) };
             let record = UserModel::default().take(1, at(50), &Measured::Counted(counted), 1);
             let record = record.expect("something is known");
             [record.min_rtt_network, record.min_rtt_downlink, record.min_rtt_uplink]
                 .map(|part| part.as_nanos() / 1_000_000)
         };
-        assert_eq!(told(BaseRtt::ToBaseStation(Some(Span::from_millis(10)))), [10, 1, 0]);
-        assert_eq!(told(BaseRtt::ToBaseStation(None)), [0, 0, 0]);
-        assert_eq!(told(BaseRtt::ToUser(Span::from_millis(20))), [19, 1, 0], "the packet's time is in it");
+        assert_eq!(reported(BaseRtt::ToBaseStation(Some(Span::from_millis(10)))), [10, 1, 0]);
+        assert_eq!(reported(BaseRtt::ToBaseStation(None)), [0, 0, 0]);
+        assert_eq!(
+            reported(BaseRtt::ToUser(Span::from_millis(20))),
+            [19, 1, 0],
+            "the packet's time is in it"
+        );
     }
 
     #[test]
-    fn a_source_that_is_late_is_told_once() {
+    fn a_source_that_is_late_is_reported_once() {
         let mut user = UserModel::default();
         take(&mut user, 50, 1, 75_000);
         assert_eq!(user.stale(at(150)), None);
-        let told = user.stale(at(200)).expect("150 ms without a sample");
-        assert_eq!((told.stale, told.sequence), (true, 2));
+        let reported = user.stale(at(200)).expect("150 ms without a sample");
+        assert_eq!((reported.stale, reported.sequence), (true, 2));
         assert_eq!(user.stale(at(400)), None);
         take(&mut user, 450, 1, 75_000);
         assert!(user.stale(at(600)).is_some(), "late again");

@@ -11,7 +11,7 @@ pub(crate) fn more() -> String {
     format!("; this build has the simulator alone, and {ALL_OF_CELLCC}")
 }
 
-/// No driver beside the simulator.
+/// No driver besides the simulator.
 pub(crate) const DRIVERS: [(&str, Prepare); 0] = [];
 
 /// A command that this build leaves out, of `cellcc` or of `cellcc trace`, by its name.

@@ -250,7 +250,7 @@ pub struct Loss<'a> {
     pub packet_size: Bytes,
 }
 
-/// What happens to a flow beside acknowledgements and losses.
+/// What happens to a flow besides acknowledgements and losses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Event {

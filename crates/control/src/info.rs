@@ -25,7 +25,7 @@ pub struct SchemeInfo {
     pub presets: Vec<Preset>,
     /// What the values mean that its two ends show to an [`Observer`](crate::Observer).
     pub shows: Vec<ShownValue>,
-    /// What it needs beside a path; a driver that cannot give it refuses the scheme by name.
+    /// What it needs besides a path; a driver that cannot give it refuses the scheme by name.
     pub needs: Needs,
     /// Builds the controller.
     pub build: BuildController,
@@ -41,7 +41,7 @@ pub type BuildReceiver =
 /// What a scheme with these arguments asks of the network's assistance.
 pub type RequestAdvice = Arc<dyn Fn(&Arguments) -> AdviceRequest + Send + Sync>;
 
-/// What a scheme needs beside packets, acknowledgements and a timer.
+/// What a scheme needs besides packets, acknowledgements and a timer.
 #[derive(Clone)]
 pub struct Needs {
     /// The receiver-side component.

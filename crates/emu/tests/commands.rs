@@ -95,7 +95,7 @@ fn what_a_command_leaves_running_ends_and_is_named_but_not_what_a_server_has_in_
 
 /// A server that was killed at once used to leave nothing of what it had not written yet.
 #[test]
-fn a_server_is_asked_to_end_before_it_is_killed_and_writes_where_it_was_told() {
+fn a_server_is_asked_to_end_before_it_is_killed_and_writes_where_it_was_asked_to() {
     let _alone = alone();
     let (mut reader, writer) = io::pipe().unwrap();
     // Without a child, whose end the shell might report.

@@ -54,7 +54,7 @@ pub use meters::series::{Column, Series};
 pub use meters::user_queues::{UserQueues, UserReports};
 pub use path_links::PathLinks;
 pub use plans::braces::{BraceError, expand_braces};
-pub use plans::harm::{HEAD_START, beside};
+pub use plans::harm::{HEAD_START, next_to};
 pub use plans::mix::{Mix, MixError};
 pub use plans::plan::{LIMIT, Plan, PlanError, PlannedRun, same_scheme};
 pub use plans::plan_file::{PlanFile, Seeds, SeedsError};

@@ -95,7 +95,7 @@ impl KernelSchemes {
         advised.map_err(|error| RunError(error.to_string()))
     }
 
-    /// Takes back what they were told: the next run has the same addresses.
+    /// Takes back what was reported to them: the next run has the same addresses.
     pub fn forget_advice(&self, peers: &[IpAddr]) {
         let held = self.held();
         peers.iter().for_each(|peer| held.values().for_each(|held| held.forget_advice(*peer)));

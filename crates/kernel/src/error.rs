@@ -63,7 +63,7 @@ pub enum KernelError {
     /// Loaded by somebody else.
     #[error(
         "the kernel has a scheme {0} already: `cellcc tcp unload {0}` unloads what `cellcc tcp load` has loaded; what is \
-         another's, whoever loaded it must unload"
+         another's; the one who loaded it must unload"
     )]
     NameTaken(&'static str),
     /// Not loaded.
@@ -95,7 +95,7 @@ pub enum KernelError {
     NoControlGroup {
         /// What was given.
         path: PathBuf,
-        /// Why it is none.
+        /// Why not.
         problem: String,
     },
     /// A text that is no scheme of the kernel.

@@ -10,7 +10,7 @@
 //! log-normal noise with a slow and a fast part, scaled so that the second keeps its rate. The 5G traces have one
 //! value a second, so the 5G links are constant within a second: an assumption, not a finding.
 //!
-//! `docs/synthetic-links.md` shows real beside synthetic; `tools/fit-synthetic` prints the constants of `fitted.rs`.
+//! `docs/synthetic-links.md` shows real next to synthetic; `tools/fit-synthetic` prints the constants of `fitted.rs`.
 
 mod fitted;
 #[cfg(test)]

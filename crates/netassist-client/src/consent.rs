@@ -1,4 +1,4 @@
-//! A user's signed consent: this server may be told about me, until then.
+//! A user's signed consent: this server may be informed about me, until then.
 
 use crate::certificates::{CertificateError, Credentials};
 use crate::name::{PeerName, Role};
@@ -16,7 +16,7 @@ pub const CONSENT: Purpose = Purpose {
     longest: MAX_CONSENT,
 };
 
-/// Signs that this server may be told until `until_unix`, in seconds since 1970.
+/// Signs that this server may be informed until `until_unix`, in seconds since 1970.
 ///
 /// # Errors
 /// The key is not of ECDSA P-256.

@@ -54,14 +54,14 @@ function showGroup(id, group) {
 
 const COLUMNS = [
   { label: 'served, Mbit/s', text: (user) => rate(user.served_mbit_per_s) },
-  { label: 'told, Mbit/s', kind: 'told', line: (user) => user.told_mbit_per_s, text: (user) => rate(user.told_mbit_per_s),
+  { label: 'reported, Mbit/s', kind: 'reported', line: (user) => user.reported_mbit_per_s, text: (user) => rate(user.reported_mbit_per_s),
     small: (user) => user.class },
   { label: 'queue, kB', text: (user) => number(user.queue_bytes / 1000, 1) },
   { label: 'wait, ms', kind: 'wait', line: (user) => user.queueing_ms, text: (user) => number(user.queueing_ms, 1) },
   { label: 'min RTT, ms', text: (user) => number(user.min_rtt_ms, 1) },
   { label: 'flows', text: (user) => String(user.flows) },
-  { label: 'servers that are told', text: (user) => user.told.map((told) => told.server).join(', ') || 'none',
-    small: (user) => [...new Set(user.told.map((told) => told.because.replace('-', ' ')))].join(', ') },
+  { label: 'servers that are informed', text: (user) => user.informed.map((one) => one.server).join(', ') || 'none',
+    small: (user) => [...new Set(user.informed.map((one) => one.because.replace('-', ' ')))].join(', ') },
 ];
 
 function newRow(name) {

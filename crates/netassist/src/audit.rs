@@ -38,14 +38,14 @@ pub enum Event {
         /// How many of its requests were refused.
         refused: u32,
     },
-    /// It is told about a user from now on.
+    /// It is informed about a user from now on.
     Subscribed {
         /// The user's name.
         user: String,
         /// Why it may be.
         because: Ground,
     },
-    /// It is not told about a user any more.
+    /// It is not informed about a user any more.
     Ended {
         /// The user's name.
         user: String,
@@ -56,16 +56,16 @@ pub enum Event {
     SubscribedToAll,
     /// It sees the page of all users.
     Page,
-    /// It wanted to be told about an address, and is not.
+    /// It wanted to be informed about an address, and is not.
     Refused {
         /// The address that it named.
         address_asked: IpAddr,
-        /// Why not: in more words than the client is told.
+        /// Why not: in more words than the client hears.
         reason: Refused,
     },
 }
 
-/// Why a server may be told about a user.
+/// Why a server may be informed about a user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ground {

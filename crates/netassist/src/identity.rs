@@ -86,7 +86,7 @@ pub struct Ambiguous {
     second: String,
 }
 
-/// The table of users, and what a core has told of their sessions.
+/// The table of users, and what a core has reported of their sessions.
 #[derive(Debug, Clone)]
 pub struct Identities {
     users: Vec<(User, UserKey)>,
@@ -96,7 +96,7 @@ pub struct Identities {
     sessions: Sessions,
 }
 
-/// What a core has told. The table comes before it.
+/// What a core has reported. The table comes before it.
 #[derive(Debug, Clone, Default)]
 struct Sessions {
     addresses: HashMap<UserIndex, Vec<IpAddr>>,
@@ -157,11 +157,11 @@ impl Identities {
 
     /// The addresses under which servers see the user now.
     pub fn addresses(&self, index: UserIndex) -> impl Iterator<Item = IpAddr> {
-        let told = self.sessions.addresses.get(&index).into_iter().flatten();
-        self.user(index).addresses.iter().chain(told).copied()
+        let reported = self.sessions.addresses.get(&index).into_iter().flatten();
+        self.user(index).addresses.iter().chain(reported).copied()
     }
 
-    /// A core has told all its sessions: those from before are forgotten. A session is a user's by its permanent identifier, or by an
+    /// A core has reported all its sessions: those from before are forgotten. A session is a user's by its permanent identifier, or by an
     /// address of the table.
     pub fn join(&mut self, sessions: &[Session]) {
         self.sessions = Sessions::default();

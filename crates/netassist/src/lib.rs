@@ -48,7 +48,7 @@ pub use limits::client_requests;
 pub use live_flows::{LiveFlows, tracked_flows};
 pub use sample::Sample;
 pub use service::{
-    ClientId, Consent, Counts, Due, Group, Overview, Presented, Publication, Reply, Service, Told,
+    ClientId, Consent, Counts, Due, Group, Informed, Overview, Presented, Publication, Reply, Service,
     UserOverview,
 };
 pub use sessions::{Session, open5gs_sessions};

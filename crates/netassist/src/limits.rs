@@ -8,7 +8,7 @@ use std::num::NonZeroU32;
 const REQUESTS_PER_SECOND: NonZeroU32 = NonZeroU32::new(2000).unwrap();
 /// Registrations at once.
 const REQUESTS_AT_ONCE: NonZeroU32 = NonZeroU32::new(5000).unwrap();
-/// Requests above that rate after which a client is disconnected: it does not wait as it is told to.
+/// Requests above that rate after which a client is disconnected: it does not wait as it is asked to.
 pub(crate) const MAX_TOO_FAST: u32 = 1000;
 /// Refusals of one name that are written down in a second, and at once; the others are counted.
 const REFUSALS_LOGGED_PER_SECOND: NonZeroU32 = NonZeroU32::new(10).unwrap();

@@ -1,4 +1,4 @@
-//! Which servers have a live flow with which users: only they may be told about them without consent.
+//! Which servers have a live flow with which users: only they may be informed about them without consent.
 //!
 //! The evidence is the connection tracking of the edge's Linux (`/proc/net/nf_conntrack`), which sees every flow that the edge
 //! forwards. Each line has a flow's two ends twice, as they are on either side of an address translation. A flow counts once
@@ -94,7 +94,7 @@ nonsense src=10.45.0.2 dst=
         assert!(!flows.has(ip("192.0.2.9"), [ip("10.45.0.2")]));
     }
 
-    /// A server sent a packet to a user and was told of the user for it.
+    /// A server sent a packet to a user and was informed of the user for it.
     #[test]
     fn a_flow_without_an_answer_and_one_that_is_closed_are_not_live() {
         for (protocol, state, mark) in [

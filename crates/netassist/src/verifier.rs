@@ -21,7 +21,7 @@ pub(crate) struct Statement {
     pub(crate) until: Time,
 }
 
-/// Why a signed text is not believed. A client is told only that it is not.
+/// Why a signed text is not believed. A client learns only that it is not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub(crate) enum StatementError {
     /// It is not of this form.

@@ -157,7 +157,7 @@ fn frames_are_in_time_where_the_link_is_fast_enough_and_late_where_not() {
 const ASSISTED: [&str; 5] = ["natcp", "nacubic", "nacap", "tg", "nabbr"];
 
 #[test]
-fn schemes_with_the_networks_advice_beside_the_simulator() {
+fn schemes_with_the_networks_advice_next_to_the_simulator() {
     let mut table = String::from("source  scheme   Mbit/s    sim  RTT ms    sim\n");
     for source in ["causal", "oracle"] {
         let schemes = ASSISTED.map(|name| format!("{name}(source={source})"));

@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn packets_of_one_number_are_told_apart_by_when_they_left() {
+    fn packets_of_one_number_are_distinguished_by_when_they_left() {
         let (initial, data) = (entry(0, 1, 1200), entry(0, 5, 1200));
         let mut outstanding = outstanding(&[initial, entry(1, 1, 1200), data]);
         assert_eq!(outstanding.take_acknowledged(0, at(5)), Some(data));

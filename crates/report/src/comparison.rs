@@ -319,7 +319,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn traces_of_one_file_name_are_told_apart_by_their_folder() {
+    fn traces_of_one_file_name_are_distinguished_by_their_folder() {
         let mut traces =
             [("a/x.mbps", "x"), ("b/x.mbps", "x"), ("y", "y")].map(|(key, name)| Trace { key, name });
         tell_apart(&mut traces);

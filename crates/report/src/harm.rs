@@ -1,14 +1,14 @@
 //! The harm that schemes do to a victim (Ware et al., Beyond Jain's Fairness Index, HotNets 2019): the share of what a flow has alone
-//! that it loses beside another one. A scheme may be deployed that does no more harm to the victim than the victim does to itself.
+//! that it loses next to another one. A scheme may be deployed that does no more harm to the victim than the victim does to itself.
 
 use crate::comparison::{Comparison, Row, Trace, distinct, label_by};
 use crate::tables::grid::{Cell, Grid, GridRow, titles};
 use crate::tables::number::three_digits;
-use cellcc_experiment::{HEAD_START, Metrics, Record, beside};
+use cellcc_experiment::{HEAD_START, Metrics, Record, next_to};
 use cellcc_statistics::{Average, Certainty, Kind, mean};
 
 /// What the columns mean.
-pub(crate) const NOTE: &str = "Harm: the share of what the victim has alone that it loses beside the scheme (0: nothing, 1: all, below 0: it \
+pub(crate) const NOTE: &str = "Harm: the share of what the victim has alone that it loses next_to the scheme (0: nothing, 1: all, below 0: it \
     gains), over the time in which both run; each condition counts once, with the mean of the victim first and second. Excess: this minus \
     what the victim does to itself. `no more harm`: the whole 95 % interval of the excess is at most 0.05 (cellcc's own margin); `more harm`: \
     it is all above; `undecided` otherwise. A victim with a harm above 0.9 starves, whatever the mean.";
@@ -16,39 +16,41 @@ pub(crate) const NOTE: &str = "Harm: the share of what the victim has alone that
 /// The excess up to which a scheme does no more harm than the victim's own like. Our choice.
 const MARGIN: f64 = 0.05;
 
-/// What a victim loses by a flow beside it: of what it has alone, and then.
+/// What a victim loses by a flow next to it: of what it has alone, and then.
 type Measure = fn(&Metrics, &Metrics) -> Option<f64>;
 
 /// Title, what of it, and the measure.
 const MEASURES: [(&str, &str, Measure); 6] = [
-    ("Throughput", "harm", |alone, beside| more_is_better(alone.throughput_mbit_s, beside.throughput_mbit_s)),
-    ("Delay", "harm, mean", |alone, beside| {
-        less_is_better(alone.one_way_delay_mean_ms?, beside.one_way_delay_mean_ms?)
+    ("Throughput", "harm", |alone, next_to| {
+        more_is_better(alone.throughput_mbit_s, next_to.throughput_mbit_s)
     }),
-    ("Delay", "harm, p95", |alone, beside| {
-        less_is_better(alone.one_way_delay_p95_ms?, beside.one_way_delay_p95_ms?)
+    ("Delay", "harm, mean", |alone, next_to| {
+        less_is_better(alone.one_way_delay_mean_ms?, next_to.one_way_delay_mean_ms?)
     }),
-    ("Loss", "points", |alone, beside| Some((beside.loss_ratio - alone.loss_ratio) * 100.0)),
-    ("Completion", "harm", |alone, beside| {
+    ("Delay", "harm, p95", |alone, next_to| {
+        less_is_better(alone.one_way_delay_p95_ms?, next_to.one_way_delay_p95_ms?)
+    }),
+    ("Loss", "points", |alone, next_to| Some((next_to.loss_ratio - alone.loss_ratio) * 100.0)),
+    ("Completion", "harm", |alone, next_to| {
         // What never completes has lost all.
         let never = f64::INFINITY;
-        less_is_better(alone.completion_time_s?, beside.completion_time_s.unwrap_or(never))
+        less_is_better(alone.completion_time_s?, next_to.completion_time_s.unwrap_or(never))
     }),
-    ("Missed", "share", |alone, beside| Some(beside.deadline_miss_ratio? - alone.deadline_miss_ratio?)),
+    ("Missed", "share", |alone, next_to| Some(next_to.deadline_miss_ratio? - alone.deadline_miss_ratio?)),
 ];
 const THROUGHPUT: usize = 0;
 const COMPLETION: usize = 4;
 const MISSED: usize = 5;
 
-fn more_is_better(alone: f64, beside: f64) -> Option<f64> {
-    (alone > 0.0).then(|| 1.0 - beside / alone)
+fn more_is_better(alone: f64, next_to: f64) -> Option<f64> {
+    (alone > 0.0).then(|| 1.0 - next_to / alone)
 }
 
-fn less_is_better(alone: f64, beside: f64) -> Option<f64> {
-    (beside > 0.0).then(|| 1.0 - alone / beside)
+fn less_is_better(alone: f64, next_to: f64) -> Option<f64> {
+    (next_to > 0.0).then(|| 1.0 - alone / next_to)
 }
 
-/// Whether a scheme may be deployed beside the victim.
+/// Whether a scheme may be deployed next to the victim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Verdict {
     NoMore,
@@ -80,7 +82,7 @@ impl Verdict {
     }
 }
 
-/// A victim and a scheme beside it, by one driver.
+/// A victim and a scheme next to it, by one driver.
 #[derive(Clone, Copy)]
 struct Pair<'a> {
     victim: &'a str,
@@ -108,11 +110,11 @@ pub(crate) fn harm(comparison: &Comparison) -> Vec<Grid> {
     let rows: Vec<Row> = comparison.schemes().collect();
     let schemes = distinct(rows.iter().map(|row| row.scheme));
     let drivers = distinct(rows.iter().map(|row| row.driver));
-    let victims = schemes.iter().filter(|victim| schemes.contains(&beside(victim, victim).as_str()));
+    let victims = schemes.iter().filter(|victim| schemes.contains(&next_to(victim, victim).as_str()));
     let of_victim = |&victim: &&str| {
         let (before, after) = (format!("{victim}+"), format!("@{HEAD_START}"));
         let second = schemes.iter().filter_map(|text| text.strip_prefix(&*before)?.strip_suffix(&*after));
-        let others = second.filter(|other| schemes.contains(&beside(other, victim).as_str()));
+        let others = second.filter(|other| schemes.contains(&next_to(other, victim).as_str()));
         let pairs: Vec<Pair> = others
             .flat_map(|scheme| drivers.iter().map(move |&driver| Pair { victim, scheme, driver }))
             .collect();
@@ -198,7 +200,7 @@ impl Pair<'_> {
         })
     }
 
-    /// By how much more than beside its like, in the same order under the same seed.
+    /// By how much more than next to its like, in the same order under the same seed.
     fn excess(&self, comparison: &Comparison, measure: Measure) -> Vec<f64> {
         let excess = by_condition(comparison, |setting| {
             let [by_scheme, by_like] = [self.scheme, self.victim]
@@ -230,7 +232,7 @@ impl Pair<'_> {
             run.flows.get(at).map(|flow| flow.metrics.clone())
         };
         let alone = flow(self.victim, 0);
-        [(beside(self.victim, scheme), 0), (beside(scheme, self.victim), 1)]
+        [(next_to(self.victim, scheme), 0), (next_to(scheme, self.victim), 1)]
             .map(|(schemes, at)| measure(alone.as_ref()?, &flow(&schemes, at)?))
     }
 }
@@ -244,7 +246,7 @@ mod tests {
 
     const CONDITIONS: usize = 36;
 
-    /// What `bbr` does to `cubic` under 36 conditions. Alone the victim has 10 Mbit/s, and beside its like 5.
+    /// What `bbr` does to `cubic` under 36 conditions. Alone the victim has 10 Mbit/s, and next to its like 5.
     fn records(harm: impl Fn(usize) -> f64) -> Vec<Record> {
         let capacity = Arc::new(Capacity::unlimited());
         let capacities = Capacities { forward: vec![Arc::clone(&capacity)], reverse: capacity };
@@ -285,9 +287,9 @@ mod tests {
     /// The same conditions, and other harm.
     fn set(records: &mut [Record], harm: impl Fn(usize) -> f64) {
         for (condition, rows) in records.chunks_mut(4).enumerate() {
-            let beside_bbr = 10.0 * (1.0 - harm(condition));
-            rows[2].flows[0].metrics.throughput_mbit_s = beside_bbr;
-            rows[3].flows[1].metrics.throughput_mbit_s = beside_bbr;
+            let next_to_bbr = 10.0 * (1.0 - harm(condition));
+            rows[2].flows[0].metrics.throughput_mbit_s = next_to_bbr;
+            rows[3].flows[1].metrics.throughput_mbit_s = next_to_bbr;
         }
     }
 

@@ -1,6 +1,6 @@
 //! Records in; tables, SVG figures and one offline HTML file out. Everything is made from
 //! [`Record`]s and from nothing else, but that [`Explanation`] reads the traces that they name, and [`Figure`] and
-//! [`beside_line`] take bare values, for what is not a run of ours.
+//! [`at_line`] take bare values, for what is not a run of ours.
 //!
 //! A row of the tables is a scheme under one of the plan's variations.
 //!
@@ -12,7 +12,7 @@
 //! | [`figures`] | the figures of Records, for a paper |
 //! | [`Explanation`] | the least delay that any sender could have had, and what each scheme adds |
 //! | [`Figure`] | what a figure shows; as SVG, or in an HTML page |
-//! | [`beside_line`] | how the delay of a scheme compares with another one's along its knob |
+//! | [`at_line`] | how the delay of a scheme compares with another one's along its knob |
 //! | [`harm_is_undecided`] | whether `--harm` needs more conditions |
 //! | [`claims_page`] | what papers say, and what came out |
 //! | [`Plot`] | the figure of a paper: what it shows, and how large |
@@ -37,8 +37,8 @@ mod tables;
 
 pub use claims::{ClaimFigure, ClaimRow, claims_page};
 pub use explain::{
-    AgainstLine, BesideLine, Bound, DelayAgainst, ExplainError, Explanation, FrontierFigure, LinkDelay,
-    LinkPart, SchemeDelay, UseAndDelay, beside_line, least_delays,
+    AgainstLine, AtLine, Bound, DelayAgainst, ExplainError, Explanation, FrontierFigure, LinkDelay, LinkPart,
+    SchemeDelay, UseAndDelay, at_line, least_delays,
 };
 pub use figure::{Axis, Figure, Key, Length, Mark, Panel, Paper, Scale, Shape, Style};
 pub use figures::time::TimeLine;

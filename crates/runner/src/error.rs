@@ -181,7 +181,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cause_is_told_once() {
+    fn a_cause_is_reported_once() {
         let full = io::Error::from(io::ErrorKind::StorageFull);
         let text = with_causes(&RunnerError::Write { path: "runs.jsonl".into(), source: full });
         assert!(

@@ -11,7 +11,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Is told how far the runs are; called from several threads.
+/// Hears how far the runs are; called from several threads.
 pub trait Progress: Sync {
     /// The runs begin: `finished` of `runs` were there from an earlier part.
     fn begin(&self, _runs: usize, _finished: usize) {}
@@ -101,7 +101,7 @@ impl<K: Keep> Pool<'_, K> {
                     }
                     continue;
                 }
-                // It was told to end: it has not failed, and is still to be done.
+                // It was asked to end: it has not failed, and is still to be done.
                 Ok(Err(_)) if self.stop.load(Ordering::Relaxed) => return,
                 Ok(Err(error)) => error.to_string(),
                 Err(panic) => format!("internal error: {}", message(&*panic)),

@@ -58,7 +58,7 @@ fn check_values(file: &PlanFile) -> Result<(), String> {
     holds_a_packet("--reverse-queue", path.reverse.queue, endpoint.header)
 }
 
-/// A policy says everything: beside it, counts and delays would be without effect.
+/// A policy says everything: with it, counts and delays would be without effect.
 fn one_way_to_acknowledge(endpoint: &Endpoint) -> Result<(), String> {
     let usual = Endpoint::default();
     let counts = endpoint.ack_every != usual.ack_every || endpoint.max_ack_delay != usual.max_ack_delay;

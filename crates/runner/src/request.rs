@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mistake_is_told_with_its_line() {
+    fn a_mistake_is_reported_with_its_line() {
         let error = Request::parse("x.toml", "schemes = ['cubic']\n[path]\nqueu = '10pkt'\n").unwrap_err();
         assert!(error.to_string().starts_with("x.toml:3: ") && error.to_string().contains("queu"), "{error}");
     }

@@ -3,7 +3,7 @@
 use crate::error::printable;
 use crate::files::folder::Folder;
 use crate::files::info::{RunInfo, State};
-use crate::files::inspection::{inspect, told};
+use crate::files::inspection::{inspect, reported};
 use crate::files::journal::{self, Line, Place};
 use crate::files::seal::{Damage, Files};
 use crate::{Progress, RunnerError};
@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// Where the lines are, in which file, of every run of this plan that the folder has, unchanged. Records of another build
-/// or of another plan are refused; `progress` is told what was changed or is missing, and is run again.
+/// or of another plan are refused; `progress` hears what was changed or is missing, and is run again.
 pub(crate) fn gather(
     folder: &Folder,
     runs: &[PlannedRun],
@@ -48,12 +48,12 @@ pub(crate) fn gather(
     }
     problems.extend(of_finished_plan(folder)?);
     if !problems.is_empty() {
-        progress.repeats(&told(&problems));
+        progress.repeats(&reported(&problems));
     }
     Ok(kept)
 }
 
-/// What is wrong with `runs.jsonl` beside its damaged lines. Only of a plan that was run to its end is that known.
+/// What is wrong with `runs.jsonl` besides its damaged lines. Only of a plan that was run to its end is that known.
 fn of_finished_plan(folder: &Folder) -> Result<Vec<String>, RunnerError> {
     match RunInfo::read(folder) {
         Ok(info) if info.state == State::Complete => {

@@ -174,7 +174,7 @@ fn part(shard: Shard, plan: &Plan, driver: &dyn Driver) -> Part {
     Part { plan_sha256: plan_sha256(&ids(plan)), positions: shard.positions(&expected) }
 }
 
-/// Refuses a plan with the same run twice: the two would share one series file and could not be told apart.
+/// Refuses a plan with the same run twice: the two would share one series file and could not be distinguished.
 ///
 /// # Errors
 /// [`RunnerError::Twice`].

@@ -2,8 +2,8 @@
 //!
 //! 1. A packet that comes back unmarked says "accelerate": the window grows by a packet.
 //! 2. One that comes back marked (CE) says "brake": the window shrinks by a packet.
-//! 3. Beside that the window grows by a packet per RTT, so that flows come to share alike.
-//! 4. A window of CUBIC is kept beside, for a bottleneck that marks nothing; the smaller one is in force. Neither may be above twice
+//! 3. Besides, the window grows by a packet per RTT, so that flows come to share alike.
+//! 4. A window of CUBIC is kept as well, for a bottleneck that marks nothing; the smaller one is in force. Neither may be above twice
 //!    what is in flight and five packets.
 //! 5. Packets are paced at twice the window per RTT.
 //!
@@ -19,7 +19,7 @@
 //!
 //! Source: Goyal et al., NSDI 2020; the authors' `tcp_abccubic.c` (`cubic=off`: `tcp_abc.c`). The queue `abc` marks.
 //!
-//! **Differences from the paper.** Its evaluation reassigns the ECN codepoints, so that old routers' marks (11) can be told from
+//! **Differences from the paper.** Its evaluation reassigns the ECN codepoints, so that old routers' marks (11) can be distinguished from
 //! "brake" (10). Here, as in the authors' code, a mark is "brake". The floor of five packets, the five packets above twice what is in
 //! flight, and the pacing are the code's. CUBIC is that of RFC 9438 and has recovery episodes of its own, which marks do not begin.
 //! In the code a loss leaves ABC's own window alone, and so it does here. Windows have fractions, and are paced by the latest RTT
@@ -45,7 +45,7 @@ const CUBIC: Parameter<kind::Switch> = Parameter::new(
     "cubic",
     kind::Switch,
     true,
-    "keeps a window of CUBIC beside, for a bottleneck that marks nothing; without it a loss changes nothing",
+    "keeps a window of CUBIC as well, for a bottleneck that marks nothing; without it a loss changes nothing",
     "Goyal et al. 2020, section 4.1; tcp_abccubic.c and tcp_abc.c",
 );
 
@@ -69,8 +69,8 @@ pub(super) fn scheme() -> SchemeInfo {
         shows: SHOWS.to_vec(),
         needs: Needs { ecn_counts: true, ..Needs::NOTHING },
         build: Arc::new(|arguments, context| {
-            let beside = arguments.get(&CUBIC).then(|| Beside::new(context));
-            Box::new(Abc::new(context, beside))
+            let fallback = arguments.get(&CUBIC).then(|| Fallback::new(context));
+            Box::new(Abc::new(context, fallback))
         }),
     }
 }
@@ -79,21 +79,21 @@ struct Abc {
     packet_size: Bytes,
     /// In packets.
     window: f64,
-    beside: Option<Beside>,
+    fallback: Option<Fallback>,
     rtt: Option<Span>,
     /// Bytes that came back with a mark.
     braked: Bytes,
 }
 
 impl Abc {
-    fn new(context: &Context, beside: Option<Beside>) -> Self {
+    fn new(context: &Context, fallback: Option<Fallback>) -> Self {
         let window = context.initial_window.in_packets(context.packet);
-        Self { packet_size: context.packet, window, beside, rtt: None, braked: Bytes::ZERO }
+        Self { packet_size: context.packet, window, fallback, rtt: None, braked: Bytes::ZERO }
     }
 
     fn window(&self) -> Bytes {
         let window = self.bytes(self.window);
-        self.beside.as_ref().map_or(window, |beside| window.min(beside.cubic.window()))
+        self.fallback.as_ref().map_or(window, |fallback| window.min(fallback.cubic.window()))
     }
 
     fn bytes(&self, packets: f64) -> Bytes {
@@ -102,12 +102,12 @@ impl Abc {
 
     /// Holds both windows near what is in flight. Without CUBIC nothing does, as in `tcp_abc.c`.
     fn hold_down(&mut self, inflight: Bytes) {
-        let Some(beside) = &mut self.beside else { return };
+        let Some(fallback) = &mut self.fallback else { return };
         let most = MOST_OF_INFLIGHT * inflight.in_packets(self.packet_size) + MORE_THAN_INFLIGHT_PACKETS;
         self.window = self.window.min(most);
         let most = Bytes::new((most * self.packet_size.as_f64()) as u64);
-        if beside.cubic.window() > most {
-            beside.cubic.set_window(most);
+        if fallback.cubic.window() > most {
+            fallback.cubic.set_window(most);
         }
     }
 }
@@ -128,23 +128,23 @@ impl Controller for Abc {
         if self.window > LEAST_PACKETS + braked {
             self.window -= braked;
         }
-        if let Some(beside) = &mut self.beside {
-            beside.on_ack(ack);
+        if let Some(fallback) = &mut self.fallback {
+            fallback.on_ack(ack);
         }
         self.hold_down(ack.inflight);
     }
 
     fn on_loss(&mut self, loss: &Loss<'_>) {
         self.packet_size = loss.packet_size;
-        if let Some(beside) = &mut self.beside {
-            beside.on_loss(loss);
+        if let Some(fallback) = &mut self.fallback {
+            fallback.on_loss(loss);
             self.hold_down(loss.inflight + loss.bytes);
         }
     }
 
     fn on_event(&mut self, now: Time, event: Event) {
-        if let Some(beside) = &mut self.beside {
-            beside.on_event(now, event);
+        if let Some(fallback) = &mut self.fallback {
+            fallback.on_event(now, event);
         }
     }
 
@@ -160,8 +160,8 @@ impl Controller for Abc {
 
     fn observe(&self, observer: &mut dyn Observer) {
         observer.value("abc_window", "pkt", self.window);
-        if let Some(beside) = &self.beside {
-            observer.value("cubic_window", "pkt", beside.cubic.window().in_packets(self.packet_size));
+        if let Some(fallback) = &self.fallback {
+            observer.value("cubic_window", "pkt", fallback.cubic.window().in_packets(self.packet_size));
         }
         if self.braked.is_zero() {
             observer.note(
@@ -172,14 +172,14 @@ impl Controller for Abc {
 }
 
 /// CUBIC for a bottleneck that marks nothing.
-struct Beside {
+struct Fallback {
     cubic: Cubic,
     /// When the window was cut last. The flow's own episodes begin with marks as well.
     cut_at: Option<Time>,
     in_recovery: bool,
 }
 
-impl Beside {
+impl Fallback {
     fn new(context: &Context) -> Self {
         Self { cubic: Cubic::new(context, HystartMode::Off), cut_at: None, in_recovery: false }
     }

@@ -1,7 +1,7 @@
 //! When an acknowledgement leaves: QUIC's rule by packet numbers, TCP's by segments.
 //!
 //! QUIC's (RFC 9000, section 13.2; draft-ietf-quic-ack-frequency, section 6): after `threshold` packets the next one is
-//! acknowledged at once, others within the delay; a packet out of order at once, or when packets so much newer have arrived.
+//! acknowledged at once, others within the delay; a packet out of order at once, or when packets that are newer by as many have arrived.
 //!
 //! TCP's, as Linux has it (`__tcp_ack_snd_check`, `tcp_event_data_recv` and `tcp_data_queue` in tcp_input.c, `tcp_send_delayed_ack` in
 //! tcp_output.c, `tcp_delack_timer_handler` in tcp_timer.c):

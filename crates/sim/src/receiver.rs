@@ -368,12 +368,12 @@ mod tests {
 
     #[test]
     fn tcp_does_not_say_how_long_an_acknowledgement_waited_and_quic_does() {
-        for (text, told) in [("delayed(quick-acks=0)", 0), ("quic", 25)] {
+        for (text, reported) in [("delayed(quick-acks=0)", 0), ("quic", 25)] {
             let endpoint = Endpoint { acks: text.parse().ok(), ..Endpoint::default() };
             let mut receiver = Receiver::new(&endpoint, Span::from_millis(40), None);
             assert_eq!(arrives(&mut receiver, 0, 0), None);
             let ack = receiver.on_wake(receiver.next_wake()).expect("due");
-            assert_eq!(ack.delay, Span::from_millis(told), "{text}");
+            assert_eq!(ack.delay, Span::from_millis(reported), "{text}");
         }
     }
 }

@@ -203,13 +203,13 @@ impl Recovery {
         self.forget_settled();
     }
 
-    /// What the first time-out of a row took for lost: it may be told to have been spurious.
+    /// What the first time-out of a row took for lost: it may turn out to have been spurious.
     pub(crate) fn watch_timed_out(&mut self, lost: &[Outstanding]) {
         self.timed_out.clear();
         self.timed_out.extend(lost.iter().map(|outstanding| outstanding.packet.number));
     }
 
-    /// Remembers what was lost, so that a late arrival can be told; `new_episode` forgets the episode before.
+    /// Remembers what was lost, so that a late arrival is recognised; `new_episode` forgets the episode before.
     pub(crate) fn remember(&mut self, lost: &[Outstanding], new_episode: bool) {
         if new_episode {
             self.episode.clear();

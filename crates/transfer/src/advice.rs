@@ -117,7 +117,7 @@ impl AdviceState {
     /// A note for the result.
     pub(crate) fn note(&self) -> Option<&'static str> {
         matches!(self, Self::Missing).then_some(
-            "nobody told the scheme about its bottleneck, so it went on without advice; name a source with --advice at \
+            "nothing informed the scheme about its bottleneck, so it went on without advice; name a source with --advice at \
              the sending end",
         )
     }

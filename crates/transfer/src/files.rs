@@ -96,7 +96,7 @@ impl SharedFile {
     }
 }
 
-/// A file with a temporary name until it is complete, `.cellcc-RANDOM.part` beside its final name. Nobody else's file has
+/// A file with a temporary name until it is complete, `.cellcc-RANDOM.part` next to its final name. Nobody else's file has
 /// that name: it is drawn at random, and created only if nothing has it, not even a symbolic link. Dropping this removes an
 /// incomplete file; a killed process leaves it, but the next transfer draws another name.
 #[derive(Debug)]

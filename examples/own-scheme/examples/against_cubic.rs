@@ -11,7 +11,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     registry.register(own_scheme::scheme());
     let driver = SimDriver::new(registry);
     let plan = PlanFile {
-        // Each alone, then `own` beside CUBIC on one link.
+        // Each alone, then `own` next to CUBIC on one link.
         schemes: ["own", "own(gain=4)", "cubic", "own+cubic"].map(String::from).into(),
         traces: vec!["step=60Mbit/s@10s,20Mbit/s@10s,60Mbit/s@10s".into()],
         duration: Span::from_secs(30),

@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_listed_beside_the_built_in_schemes() {
+    fn it_is_listed_next_to_the_built_in_schemes() {
         let count = cellcc_schemes::registry().schemes().len();
         assert_eq!(registry().schemes().len(), count + 1);
         assert_eq!(registry().parse("own").unwrap().info().source, scheme().source);

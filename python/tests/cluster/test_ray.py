@@ -126,7 +126,7 @@ def test_results_go_to_an_address_that_fsspec_opens(address):
     assert files.created("/bucket/results/run-info.json") == began, "it is finished, and nothing is written again"
 
 
-def test_what_cannot_be_had_is_told_by_the_command_with_status_2(tmp_path):
+def test_what_cannot_be_had_is_reported_by_the_command_with_status_2(tmp_path):
     (tmp_path / "plan.toml").write_text('schemes = ["cubic"]\ntraces = ["nowhere"]\n')
     command = subprocess.run(
         [sys.executable, "-m", "cellcc.ray", tmp_path / "plan.toml", "--out", tmp_path / "out"], capture_output=True, text=True

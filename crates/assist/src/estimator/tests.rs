@@ -66,7 +66,7 @@ fn an_outage_is_a_bandwidth_of_zero_with_the_last_delay() {
 }
 
 #[test]
-fn an_idle_user_is_told_what_the_channel_would_carry_or_what_held_before() {
+fn an_idle_user_hears_what_the_channel_would_carry_or_what_held_before() {
     let mut estimator = Estimator::new();
     estimator.estimate(&observed(75_000, 50));
     let held = estimator.estimate(&observed(0, 0));
@@ -114,7 +114,7 @@ fn an_application_limited_flow_that_turns_greedy_reaches_the_capacity_in_two_per
     let mut link = Link { capacity: Rate::from_mbit_per_sec(40.0), queue: Bytes::ZERO };
     let mut estimator = Estimator::new();
     let mut advised = Rate::from_mbit_per_sec(1.0);
-    // Ten seconds of a trickle: what is told must not follow it down.
+    // Ten seconds of a trickle: what is reported must not follow it down.
     for _ in 0..200 {
         let trickle = Rate::from_mbit_per_sec(0.4).min(advised);
         advised = estimator.estimate(&link.period(trickle)).bandwidth;
@@ -141,7 +141,7 @@ fn with_round_trips_only_an_application_limited_flow_lowers_nothing_and_promises
 }
 
 #[test]
-fn with_round_trips_only_a_flow_that_has_what_it_is_told_is_told_more() {
+fn with_round_trips_only_a_flow_that_has_what_is_reported_hears_of_more() {
     // The queue of a link with twice the rate than before is not seen: none stands.
     let mut link = Link { capacity: Rate::from_mbit_per_sec(24.0), queue: Bytes::ZERO };
     let mut estimator = Estimator::new();
@@ -160,11 +160,11 @@ fn with_round_trips_only_a_flow_that_has_what_it_is_told_is_told_more() {
 #[test]
 fn with_round_trips_only_a_flow_that_begins_doubles_until_there_is_a_queue() {
     let mut estimator = Estimator::new();
-    let mut told = |served| mbit(estimator.estimate(&passive(served, 0)).bandwidth);
-    assert!((told(7_500) - 1.2).abs() < 1e-9, "what it had");
-    assert!((told(7_500) - 2.4).abs() < 1e-9);
-    assert!((told(15_000) - 4.8).abs() < 1e-9);
-    assert!((told(15_000) - 4.8).abs() < 1e-9, "it does not use it");
+    let mut reported = |served| mbit(estimator.estimate(&passive(served, 0)).bandwidth);
+    assert!((reported(7_500) - 1.2).abs() < 1e-9, "what it had");
+    assert!((reported(7_500) - 2.4).abs() < 1e-9);
+    assert!((reported(15_000) - 4.8).abs() < 1e-9);
+    assert!((reported(15_000) - 4.8).abs() < 1e-9, "it does not use it");
 }
 
 /// Only what was served is known.
@@ -177,12 +177,12 @@ fn served(mbit: f64) -> Observation {
 #[test]
 fn where_only_what_was_served_is_known_the_lower_bound_falls_with_it_and_stays_near_it() {
     let mut estimator = Estimator::new();
-    let mut told = |mbit_served| mbit(estimator.estimate(&served(mbit_served)).bandwidth);
-    assert!((told(24.0) - 24.0).abs() < 1e-9, "what it had");
+    let mut reported = |mbit_served| mbit(estimator.estimate(&served(mbit_served)).bandwidth);
+    assert!((reported(24.0) - 24.0).abs() < 1e-9, "what it had");
     for _ in 0..100 {
-        assert!(told(24.0) <= 30.0 + 1e-9, "a quarter more at most");
+        assert!(reported(24.0) <= 30.0 + 1e-9, "a quarter more at most");
     }
-    let fallen = (0..8).map(|_| told(3.0)).last().unwrap();
+    let fallen = (0..8).map(|_| reported(3.0)).last().unwrap();
     assert!((3.0..=3.75).contains(&fallen), "{fallen} Mbit/s eight periods after the fall to 3");
 }
 
@@ -205,7 +205,7 @@ fn where_only_what_was_served_is_known_a_pause_lowers_nothing_and_a_sender_that_
 }
 
 #[test]
-fn a_flow_that_paces_below_what_it_is_told_is_not_told_less_and_less() {
+fn a_flow_that_paces_below_what_is_reported_does_not_hear_of_less_and_less() {
     let mut link = Link { capacity: Rate::from_mbit_per_sec(40.0), queue: Bytes::ZERO };
     let mut estimator = Estimator::new();
     let mut advised = Rate::from_mbit_per_sec(40.0);

@@ -50,14 +50,14 @@ fn unseen(source: ReportSource) -> UnseenReports<Steps> {
 
 /// The time, bandwidth in Mbit/s and age of every report until `end`.
 fn all(mut reports: UnseenReports<Steps>, end: Time) -> Vec<(Time, f64, Span)> {
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     while reports.next_wake() <= end {
         let now = reports.next_wake();
         if let Some(report) = reports.poll(now) {
-            told.push((now, report.bandwidth.as_mbit_per_sec(), report.age));
+            reported.push((now, report.bandwidth.as_mbit_per_sec(), report.age));
         }
     }
-    told
+    reported
 }
 
 fn counters(served: u64, busy_millis: u64) -> UserState {
@@ -72,29 +72,29 @@ fn counters(served: u64, busy_millis: u64) -> UserState {
 #[test]
 fn an_oracle_tells_the_coming_period() {
     let age = Span::from_millis(1);
-    let told = all(unseen(ReportSource::Oracle), at(101));
-    assert_eq!(told, [(at(1), 12.0, age), (at(51), 24.0, age), (at(101), 0.0, age)]);
+    let reported = all(unseen(ReportSource::Oracle), at(101));
+    assert_eq!(reported, [(at(1), 12.0, age), (at(51), 24.0, age), (at(101), 0.0, age)]);
 }
 
 #[test]
 fn an_oracle_may_see_no_farther_than_now_or_farther_than_a_period() {
-    let told = |foresight, end| {
+    let reported = |foresight, end| {
         let (period, foresight) = (Span::from_millis(10), Some(Span::from_millis(foresight)));
         let settings = NetAssist { period, foresight, ..settings(ReportSource::Oracle) };
-        let told = all(UnseenReports::new(reports(settings), 1), at(end)).into_iter();
-        told.map(|(now, mbit, _)| (now, mbit)).collect::<Vec<_>>()
+        let reported = all(UnseenReports::new(reports(settings), 1), at(end)).into_iter();
+        reported.map(|(now, mbit, _)| (now, mbit)).collect::<Vec<_>>()
     };
     // The rate is 24 Mbit/s from 50 ms on.
-    assert_eq!(told(0, 11), [(at(11), 12.0)], "nothing has passed at the beginning");
-    assert_eq!(told(0, 61)[4..], [(at(51), 12.0), (at(61), 24.0)]);
-    assert_eq!(told(20, 41)[3..], [(at(31), 12.0), (at(41), 24.0)]);
+    assert_eq!(reported(0, 11), [(at(11), 12.0)], "nothing has passed at the beginning");
+    assert_eq!(reported(0, 61)[4..], [(at(51), 12.0), (at(61), 24.0)]);
+    assert_eq!(reported(20, 41)[3..], [(at(31), 12.0), (at(41), 24.0)]);
 }
 
 #[test]
 fn a_causal_source_tells_the_period_that_has_passed() {
     let age = Span::from_millis(1);
-    let told = all(unseen(ReportSource::Causal), at(101));
-    assert_eq!(told, [(at(51), 12.0, age), (at(101), 24.0, age)]);
+    let reported = all(unseen(ReportSource::Causal), at(101));
+    assert_eq!(reported, [(at(51), 12.0, age), (at(101), 24.0, age)]);
 }
 
 #[test]
@@ -131,43 +131,43 @@ fn an_acknowledgement_carries_what_was_made_before_it_passed() {
 fn wrong_reports_are_scaled_and_an_outage_has_none() {
     let outages = vec![Outage { from: at(50), to: at(60) }];
     let settings = NetAssist { scale: Ratio::new(2.0), outages, ..settings(ReportSource::Oracle) };
-    let told = all(UnseenReports::new(reports(settings), 1), at(152));
-    let times: Vec<_> = told.iter().map(|(at, mbit, _)| (*at, *mbit)).collect();
+    let reported = all(UnseenReports::new(reports(settings), 1), at(152));
+    let times: Vec<_> = reported.iter().map(|(at, mbit, _)| (*at, *mbit)).collect();
     assert_eq!(times, [(at(1), 24.0), (at(101), 0.0), (at(151), 24.0)]);
 }
 
-/// What is told until `end` of reports that meet `fault` from 100 ms on: when, of which rate, and how old.
-fn told_wrongly(fault: Option<ReportFault>, settings: NetAssist, end: u64) -> Vec<(u64, f64, u64)> {
+/// What is reported until `end` of reports that meet `fault` from 100 ms on: when, of which rate, and how old.
+fn reported_wrongly(fault: Option<ReportFault>, settings: NetAssist, end: u64) -> Vec<(u64, f64, u64)> {
     let settings = NetAssist { source: ReportSource::Oracle, wrong_from: at(100), ..settings };
     let reports = Reports::new(settings, Steps { struck_by: fault }, ReportedFlow::DEFAULT);
     let millis = |span: Span| span.as_nanos() / 1_000_000;
-    let told = all(UnseenReports::new(reports, 1), at(end)).into_iter();
-    told.map(|(now, mbit, age)| (millis(now.since(Time::ZERO)), mbit, millis(age))).collect()
+    let reported = all(UnseenReports::new(reports, 1), at(end)).into_iter();
+    reported.map(|(now, mbit, age)| (millis(now.since(Time::ZERO)), mbit, millis(age))).collect()
 }
 
 #[test]
 fn late_reports_tell_their_age_where_it_is_known() {
     let late = NetAssist { late: Span::from_millis(70), ..NetAssist::default() };
-    let told = told_wrongly(None, late.clone(), 225);
-    assert_eq!(told, [(1, 12.0, 1), (51, 24.0, 1), (171, 0.0, 71), (221, 12.0, 71)]);
-    let told = told_wrongly(None, NetAssist { age_known: false, ..late }, 225);
-    assert_eq!(told, [(1, 12.0, 1), (51, 24.0, 1), (171, 0.0, 1), (221, 12.0, 1)]);
+    let reported = reported_wrongly(None, late.clone(), 225);
+    assert_eq!(reported, [(1, 12.0, 1), (51, 24.0, 1), (171, 0.0, 71), (221, 12.0, 71)]);
+    let reported = reported_wrongly(None, NetAssist { age_known: false, ..late }, 225);
+    assert_eq!(reported, [(1, 12.0, 1), (51, 24.0, 1), (171, 0.0, 1), (221, 12.0, 1)]);
 }
 
 #[test]
 fn a_duplicate_comes_after_a_younger_report() {
-    let told = told_wrongly(Some(ReportFault::Duplication), NetAssist::default(), 177);
-    assert_eq!(told, [(1, 12.0, 1), (51, 24.0, 1), (101, 0.0, 1), (151, 12.0, 1), (176, 0.0, 76)]);
+    let reported = reported_wrongly(Some(ReportFault::Duplication), NetAssist::default(), 177);
+    assert_eq!(reported, [(1, 12.0, 1), (51, 24.0, 1), (101, 0.0, 1), (151, 12.0, 1), (176, 0.0, 76)]);
 }
 
 #[test]
 fn reordered_reports_are_overtaken_by_those_that_are_not() {
-    let told = told_wrongly(Some(ReportFault::Reordering), NetAssist::default(), 177);
-    assert_eq!(told, [(1, 12.0, 1), (51, 24.0, 1), (176, 0.0, 76)]);
+    let reported = reported_wrongly(Some(ReportFault::Reordering), NetAssist::default(), 177);
+    assert_eq!(reported, [(1, 12.0, 1), (51, 24.0, 1), (176, 0.0, 76)]);
 }
 
 #[test]
-fn of_reports_that_arrive_at_once_the_youngest_is_told() {
+fn of_reports_that_arrive_at_once_the_youngest_is_reported() {
     let mut reports = reports(NetAssist { late: Span::from_millis(60), ..settings(ReportSource::Oracle) });
     for millis in [0, 50] {
         reports.make(at(millis), &counters(0, 0));
@@ -187,35 +187,36 @@ fn an_outage_without_an_end_is_for_good() {
 #[test]
 fn another_cells_netassist_knows_nothing_of_the_user() {
     let mut reports = reports(NetAssist { handovers: vec![at(90)], ..settings(ReportSource::Causal) });
-    let mut told = |millis, served| {
+    let mut reported = |millis, served| {
         reports.make(at(millis), &counters(served, millis));
         reports.arrived(at(millis + 1)).map(|report| report.bandwidth)
     };
-    let bandwidths = [(0, 0), (50, 15_000), (100, 30_000), (150, 60_000)].map(|(at, bytes)| told(at, bytes));
+    let bandwidths =
+        [(0, 0), (50, 15_000), (100, 30_000), (150, 60_000)].map(|(at, bytes)| reported(at, bytes));
     assert_eq!(bandwidths, [None, Some(mbit(2.4)), None, Some(mbit(4.8))]);
 }
 
 #[test]
 fn a_link_that_serves_nothing_is_reported_with_the_packet_time_from_before() {
     let mut reports = unseen(ReportSource::Oracle);
-    let told: Vec<Advice> =
+    let reported: Vec<Advice> =
         [0, 1, 50, 51, 100, 101].map(at).iter().filter_map(|&now| reports.poll(now)).collect();
-    let parts: Vec<Span> = told.iter().map(|report| report.min_rtt.downlink).collect();
+    let parts: Vec<Span> = reported.iter().map(|report| report.min_rtt.downlink).collect();
     assert_eq!(parts, [1000, 500, 500].map(Span::from_micros));
-    assert_eq!(told[2].min_rtt.total(), Span::from_micros(10_500));
+    assert_eq!(reported[2].min_rtt.total(), Span::from_micros(10_500));
 }
 
 #[test]
 fn reports_begin_and_end_with_the_flow() {
     let flow = ReportedFlow { start: at(70), stop: at(130), ..ReportedFlow::DEFAULT };
     let reports = Reports::new(settings(ReportSource::Oracle), Steps { struck_by: None }, flow);
-    let told: Vec<Time> =
+    let reported: Vec<Time> =
         all(UnseenReports::new(reports, 1), at(1000)).into_iter().map(|(at, ..)| at).collect();
-    assert_eq!(told, [at(71), at(121), at(171)], "the last one is made by what is known as it stops");
+    assert_eq!(reported, [at(71), at(121), at(171)], "the last one is made by what is known as it stops");
 }
 
 #[test]
-fn a_caller_that_was_away_is_told_the_newest_only() {
+fn a_caller_that_was_away_hears_the_newest_only() {
     let mut reports = unseen(ReportSource::Oracle);
     reports.poll(at(0));
     let report = reports.poll(at(207)).expect("a report");

@@ -6,7 +6,7 @@ use crate::exit::Exit;
 use cellcc_experiment::DEFAULT_DRIVER;
 use cellcc_experiment::{Driver, Recordings};
 
-/// The drivers beside the simulator, and how they are made.
+/// The drivers besides the simulator, and how they are made.
 pub(crate) const DRIVERS: [(&str, Prepare); 3] =
     [(cellcc_quic_drivers::VirtualDriver::NAME, quic_virtual), ("quic", quic), ("kernel", kernel)];
 

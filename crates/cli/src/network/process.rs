@@ -45,7 +45,7 @@ pub(crate) fn signals() -> watch::Receiver<bool> {
     receiver
 }
 
-/// Ends the program at the first interrupt, where the work in progress cannot be told to stop. The kernel takes all back.
+/// Ends the program at the first interrupt, where the work in progress cannot be stopped. The kernel takes all back.
 #[cfg(all(target_os = "linux", feature = "kernel"))]
 pub(crate) async fn end_when_interrupted() {
     Interrupts::new().next().await;

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Traces, as for `compare`: the least delay at several uses. Or a folder that `compare` left: the schemes beside it.
+    /// Traces, as for `compare`: the least delay at several uses. Or a folder that `compare` left: the schemes next to it.
     #[arg(required = true, value_name = "TRACE|DIR")]
     what: Vec<String>,
     /// The RTT without any queue; of a folder, that of each run is taken.
@@ -29,7 +29,7 @@ pub(crate) struct Args {
     /// Write a picture here: use against delay, with the bound as a line.
     #[arg(long, value_name = "FILE.svg")]
     figure: Option<PathBuf>,
-    /// Of results: the delay of the others beside that of this scheme at the same use, along the line that several values of its
+    /// Of results: the delay of the others next to that of this scheme at the same use, along the line that several values of its
     /// knob draw.
     #[arg(long, value_name = "SCHEME")]
     against: Option<String>,

@@ -18,7 +18,7 @@ const MOST_TASKS: usize = 1000;
 /// The script has the whole plan in it: the Scenario with the flags applied.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// A Scenario in TOML; flags beside it have the last word.
+    /// A Scenario in TOML; flags have the last word.
     #[arg(value_name = "PLAN")]
     plan: PathBuf,
     #[command(flatten)]

@@ -169,7 +169,7 @@ fn bad_input_is_refused_with_what_to_do() {
 }
 
 #[test]
-fn whoever_wants_the_page_is_told_what_to_write() {
+fn one_who_wants_the_page_reads_what_to_write() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();
     assert_eq!(ran(at, &["certificates", "keys"]).0, Some(0));

@@ -263,7 +263,7 @@ fn a_path_that_no_packet_gets_through_is_refused_with_what_to_do() {
 }
 
 #[test]
-fn traces_of_one_file_name_are_told_apart() {
+fn traces_of_one_file_name_are_distinguished() {
     let folder = tempfile::tempdir().unwrap();
     for (name, rate) in [("a", 1), ("b", 2)] {
         fs::create_dir(folder.path().join(name)).unwrap();
@@ -396,7 +396,7 @@ pub(crate) fn with_file_limit(folder: &TempDir, blocks: u32, arguments: &[&str])
 
 #[cfg(unix)]
 #[test]
-fn a_full_output_folder_is_refused_before_the_runs_and_told_within_them() {
+fn a_full_output_folder_is_refused_before_the_runs_and_reported_within_them() {
     let folder = tempfile::tempdir().unwrap();
     let (status, message) = with_file_limit(&folder, 0, &small(&["--out", "full"]));
     assert_eq!(status, Some(2), "{message}");

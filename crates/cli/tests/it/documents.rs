@@ -261,6 +261,37 @@ fn every_test_that_the_page_on_security_names_exists() {
 }
 
 #[test]
+fn the_words_that_contributing_refuses_do_not_appear() {
+    let root = Path::new(ROOT);
+    let rules = fs::read_to_string(root.join("CONTRIBUTING.md")).expect("the rules");
+    let (before, rest) = rules.split_once("test looks for them): *").expect("the list of words");
+    let (list, after) = rest.split_once('*').expect("its end");
+    let refused: Vec<_> = list.split(", ").collect();
+    let is_word = |text: &str, at: usize, word: &str| {
+        let is_letter = |letter: char| letter.is_alphabetic();
+        !text[..at].ends_with(is_letter) && !text[at + word.len()..].starts_with(is_letter)
+    };
+    let mut sources = Vec::new();
+    for folder in ["crates", "python", "tools", "scenarios", "claims", "cases"] {
+        files(&root.join(folder), &["rs", "py", "c", "h", "js", "html", "toml", "ipynb"], &mut sources);
+    }
+    let sources = sources.into_iter().map(|path| (fs::read_to_string(&path).expect("a source"), path));
+    let documents = documents()
+        .into_iter()
+        .map(|(path, text)| (text.replacen(&rules, &format!("{before}{after}"), 1), path));
+    let mut found = Vec::new();
+    for (text, path) in sources.chain(documents) {
+        for (number, line) in text.to_lowercase().lines().enumerate() {
+            let appears = |word: &&&str| line.match_indices(**word).any(|(at, _)| is_word(line, at, word));
+            found.extend(
+                refused.iter().find(appears).map(|word| format!("{}:{}: {word}", path.display(), number + 1)),
+            );
+        }
+    }
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+#[test]
 fn every_file_that_the_table_of_crates_names_exists() {
     let root = Path::new(ROOT);
     let page = fs::read_to_string(root.join("docs/architecture.md")).expect("the page");

@@ -51,7 +51,7 @@ fn a_schemes_delay_is_the_links_and_its_own() {
         assert_eq!(number("runs"), 2.0);
     }
     assert!(fs::read_to_string(folder.path().join("out/least.svg")).unwrap().contains("reminis"));
-    // A trace that has changed since is none of the results'.
+    // A trace that has changed since does not belong to the results.
     fs::write(folder.path().join("bursts.mahi"), "1\n2\n3\n").unwrap();
     let refused = cellcc(folder.path()).args(["explain", "out"]).assert().code(2);
     let said = String::from_utf8_lossy(&refused.get_output().stderr).into_owned();
@@ -59,7 +59,7 @@ fn a_schemes_delay_is_the_links_and_its_own() {
 }
 
 #[test]
-fn schemes_stand_beside_the_line_that_a_knob_draws() {
+fn schemes_stand_next_to_the_line_that_a_knob_draws() {
     let folder = tempfile::tempdir().unwrap();
     // Of a queue of `window` packets the delay rises with the window, and all of the link is used from 33 packets on.
     let schemes = "fixed-window(window={20pkt,40pkt,60pkt}),fixed-rate(rate=9Mbit/s),cubic";

@@ -25,7 +25,7 @@ fn resume(folder: &Path) -> Child {
 
 /// Two at once left `runs.jsonl` truncated or missing, most of the time.
 #[test]
-fn of_two_that_resume_at_once_one_does_it_and_the_other_is_told_who() {
+fn of_two_that_resume_at_once_one_does_it_and_the_other_hears_who() {
     let whole = tempfile::tempdir().unwrap();
     cellcc(whole.path()).args(PLAN).args(["--out", "out"]).assert().success();
     let expected = content(&whole.path().join("out"));

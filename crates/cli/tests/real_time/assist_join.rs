@@ -142,7 +142,7 @@ impl Drop for Running {
     }
 }
 
-/// A service on the server's host that knows two users and is told of flows by conntrack.
+/// A service on the server's host that knows two users and is informed of flows by conntrack.
 fn service(cell: &Cell, folder: &Path) -> Running {
     let mut service = Running::start(cell, folder, &["serve", "netassist.toml"]);
     let listens = BufReader::new(service.0.stdout.as_mut().unwrap()).lines().next();
@@ -203,7 +203,7 @@ fn the_kernel_hears_of_users_with_live_flows_only_and_again_after_the_service_wa
     loaded.wait_for_newer(alice);
     assert_eq!(loaded.peers(), [key(alice).to_vec()], "Bob has no flow");
 
-    // Who asks about Bob all the same is not told: no flow, no consent.
+    // Who asks about Bob all the same hears nothing: no flow, no consent.
     let name = bob.to_string();
     let about_bob = [&join[..], &["--user", &name]].concat();
     let asking = Running::start(&cell, folder.path(), &about_bob);

@@ -95,7 +95,7 @@ fn shows_within_two_seconds(browser: &mut Browser, state: &str) {
 }
 
 #[test]
-fn the_page_shows_live_numbers_and_who_is_told() {
+fn the_page_shows_live_numbers_and_who_is_informed() {
     let _alone = alone();
     let Some(mut browser) = Browser::start() else {
         return skip("chromium is not installed (apt-get install chromium)");
@@ -105,12 +105,12 @@ fn the_page_shows_live_numbers_and_who_is_told() {
     browser.open(&service.link(folder.path(), "1h"), 1400);
     browser.until(&format!("{STATE} === 'live'"));
     browser.until("document.querySelectorAll('#users tr').length === 2");
-    assert_eq!(browser.value(&cell("bob", "told, Mbit/s")), "12.00backlogged");
-    let told = cell("alice", "told, Mbit/s");
-    let first = browser.value(&told);
-    browser.until(&format!("{told} !== {first}"));
+    assert_eq!(browser.value(&cell("bob", "reported, Mbit/s")), "12.00backlogged");
+    let reported = cell("alice", "reported, Mbit/s");
+    let first = browser.value(&reported);
+    browser.until(&format!("{reported} !== {first}"));
 
-    let servers = cell("alice", "servers that are told");
+    let servers = cell("alice", "servers that are informed");
     assert_eq!(browser.value(&servers), "none");
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let _running = runtime.enter();

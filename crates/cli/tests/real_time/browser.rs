@@ -121,13 +121,13 @@ impl Browser {
         self.socket.send(Message::text(asked.to_string())).unwrap();
         loop {
             let Message::Text(text) = self.socket.read().unwrap() else { continue };
-            let mut told: Value = serde_json::from_str(&text).unwrap();
-            if told["method"] == "Network.requestWillBeSent" {
-                self.requested.push(told["params"]["request"]["url"].as_str().unwrap().to_owned());
+            let mut reported: Value = serde_json::from_str(&text).unwrap();
+            if reported["method"] == "Network.requestWillBeSent" {
+                self.requested.push(reported["params"]["request"]["url"].as_str().unwrap().to_owned());
             }
-            if told["id"] == json!(self.last_id) {
-                assert!(told["error"].is_null(), "{method}: {}", told["error"]);
-                return told["result"].take();
+            if reported["id"] == json!(self.last_id) {
+                assert!(reported["error"].is_null(), "{method}: {}", reported["error"]);
+                return reported["result"].take();
             }
         }
     }

@@ -28,15 +28,15 @@ fn can_count() -> bool {
     Machine::current().permits_host_counters().map_err(skip).is_ok() && can_emulate()
 }
 
-/// What is told of the user, a period after the other.
-struct Told {
+/// What is reported of the user, a period after the other.
+struct Heard {
     counters: HostCounters,
     reader: PassiveReader,
     estimator: Estimator,
     began: Instant,
 }
 
-impl Told {
+impl Heard {
     fn start(cell: &Cell) -> Self {
         let users = [vec![cell.user(0)]];
         let open = || HostCounters::open(&cell.interface, &users, &Machine::current()).unwrap();
@@ -105,29 +105,29 @@ fn a_flow_that_fills_the_link_tells_its_rate_and_one_that_does_not_lowers_nothin
             return;
         }
         let cell = Cell::start(1, LINK_MBIT);
-        let mut told = Told::start(&cell);
+        let mut reported = Heard::start(&cell);
         let mut server = cell.connect(0, "cubic");
         let socket = server.try_clone().unwrap();
         let demand = AtomicU64::new(ALL);
         std::thread::scope(|scope| {
             let writing = scope.spawn(|| write(&mut server, &demand));
-            told.periods(&cell, 20);
-            let with_losses = told.periods(&cell, 30);
+            reported.periods(&cell, 20);
+            let with_losses = reported.periods(&cell, 30);
             // The link and its queue hold 350 kB: now there always is a queue, and never a loss.
             set_socket_send_buffer_size(&socket, 100_000).unwrap();
-            told.periods(&cell, 20);
-            let filled = told.periods(&cell, 30);
+            reported.periods(&cell, 20);
+            let filled = reported.periods(&cell, 30);
             // Once the queue and the socket's buffer are empty.
             demand.store(TENTH, Ordering::Relaxed);
-            told.periods(&cell, 40);
-            let before = told.look(&cell);
-            let limited = told.periods(&cell, 40);
-            let after = told.look(&cell);
+            reported.periods(&cell, 40);
+            let before = reported.look(&cell);
+            let limited = reported.periods(&cell, 40);
+            let after = reported.look(&cell);
             demand.store(END, Ordering::Relaxed);
             writing.join().unwrap();
 
             let of_link = |estimate: &Estimate| is_near(estimate.bandwidth, LINK_MBIT);
-            // In a loss recovery round trips are not measured: what was told before is kept.
+            // In a loss recovery round trips are not measured: what was reported before is kept.
             assert!(with_losses.iter().all(of_link), "{with_losses:#?}");
             assert!(filled.iter().all(of_link), "{filled:#?}");
             for filled in [&with_losses, &filled] {

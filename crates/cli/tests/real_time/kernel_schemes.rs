@@ -48,7 +48,7 @@ fn records(folder: &Path) -> Vec<Value> {
 }
 
 #[test]
-fn schemes_of_ours_run_beside_the_kernels_own_and_are_gone_afterwards() {
+fn schemes_of_ours_run_next_to_the_kernels_own_and_are_gone_afterwards() {
     retry_on_stall(|| {
         let _alone = alone();
         let Some(_kernel) = kernel() else { return };
@@ -172,7 +172,7 @@ fn natcp_follows_the_network_only_while_it_reports() {
 }
 
 #[test]
-fn in_a_cell_each_user_is_told_what_its_own_queue_was_served() {
+fn in_a_cell_each_user_hears_what_its_own_queue_was_served() {
     retry_on_stall(|| {
         let _alone = alone();
         let Some(_kernel) = kernel() else { return };
@@ -181,7 +181,7 @@ fn in_a_cell_each_user_is_told_what_its_own_queue_was_served() {
         cellcc(folder.path()).args(arguments).assert().success();
         let flows = &records(folder.path())[0]["flows"];
         let metric = |flow: usize, name: &str| flows[flow]["metrics"][name].as_f64().unwrap();
-        // Half of the slots, and no queue beside CUBIC's: 10 Mbit/s.
+        // Half of the slots, and no queue besides CUBIC's: 10 Mbit/s.
         assert!((8.5..11.0).contains(&metric(0, "throughput_mbit_s")), "{flows:#}");
         assert!(metric(0, "queueing_delay_p95_ms") < 20.0, "{flows:#}");
         assert!(metric(1, "queueing_delay_p95_ms") > 50.0, "{flows:#}");

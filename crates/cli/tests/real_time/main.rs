@@ -1,4 +1,4 @@
-//! The command in real time: a program of its own, so that no other tests run beside it.
+//! The command in real time: a program of its own, so that no other tests run next to it.
 
 #![cfg(unix)]
 #![allow(clippy::disallowed_methods, reason = "real time has clocks")]

@@ -166,15 +166,16 @@ fn what_quic_cannot_do_is_refused_by_name() {
 }
 
 #[test]
-fn what_a_scheme_was_told_over_real_sockets_replays_exactly() {
+fn what_a_scheme_heard_over_real_sockets_replays_exactly() {
     if !can_emulate() {
         return;
     }
     let _alone = alone();
     let folder = tempfile::tempdir().unwrap();
-    let arguments = "compare -q --schemes rbbr --driver quic --traces 12Mbit/s --duration 2s --events told";
+    let arguments =
+        "compare -q --schemes rbbr --driver quic --traces 12Mbit/s --duration 2s --events reported";
     cellcc(folder.path()).args(arguments.split(' ')).assert().success();
-    let file = std::fs::read_dir(folder.path().join("told")).unwrap().next().unwrap().unwrap().path();
+    let file = std::fs::read_dir(folder.path().join("reported")).unwrap().next().unwrap().unwrap().path();
     let replayed = cellcc(folder.path()).arg("replay").arg(file).assert().success();
     let text = String::from_utf8_lossy(&replayed.get_output().stdout).into_owned();
     assert!(text.contains("identical: "), "{text}");

@@ -209,7 +209,7 @@ fn a_file_goes_up_and_comes_back_byte_for_byte() {
 }
 
 #[test]
-fn a_server_gives_and_takes_no_files_unless_it_is_told_to() {
+fn a_server_gives_and_takes_no_files_unless_it_is_asked_to() {
     let server = Server::start(&[]);
     refused(&server.client("get", "/file", &[]), 1, "--root");
     let server = Server::start(&["--root", "."]);
@@ -367,7 +367,7 @@ fn bad_input_is_named() {
 }
 
 #[test]
-fn nobody_who_answers_is_told_within_the_idle_time_out() {
+fn a_client_that_nobody_answers_says_so_within_the_idle_time_out() {
     let folder = tempfile::tempdir().unwrap();
     let begin = Instant::now();
     let mut client = cellcc(folder.path());

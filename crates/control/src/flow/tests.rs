@@ -6,7 +6,7 @@ const RTT: Span = Span::from_millis(20);
 
 /// What a controller received.
 #[derive(Default)]
-struct Told {
+struct Heard {
     rates: Vec<RateSample>,
     echoes: Vec<Option<EcnEcho>>,
     lost: Vec<Bytes>,
@@ -15,7 +15,7 @@ struct Told {
 }
 
 #[derive(Default)]
-struct Listener(Arc<Mutex<Told>>);
+struct Listener(Arc<Mutex<Heard>>);
 
 impl Controller for Listener {
     fn on_sent(&mut self, sent: &Sent) -> crate::Tag {
@@ -24,16 +24,16 @@ impl Controller for Listener {
     }
 
     fn on_ack(&mut self, ack: &Ack<'_>) {
-        let mut told = self.0.lock().expect("one thread");
-        told.rates.extend(ack.rate);
-        told.echoes.push(ack.ecn);
-        told.sizes.push(ack.packet_size);
+        let mut reported = self.0.lock().expect("one thread");
+        reported.rates.extend(ack.rate);
+        reported.echoes.push(ack.ecn);
+        reported.sizes.push(ack.packet_size);
     }
 
     fn on_loss(&mut self, loss: &Loss<'_>) {
-        let mut told = self.0.lock().expect("one thread");
-        told.lost.push(loss.lost);
-        told.sizes.push(loss.packet_size);
+        let mut reported = self.0.lock().expect("one thread");
+        reported.lost.push(loss.lost);
+        reported.sizes.push(loss.packet_size);
     }
 
     fn on_event(&mut self, _now: Time, event: Event) {
@@ -46,10 +46,10 @@ impl Controller for Listener {
 }
 
 /// A flow, what its controller receives, and the time at which its first packets leave.
-fn flow() -> (Flow, Arc<Mutex<Told>>, Time) {
+fn flow() -> (Flow, Arc<Mutex<Heard>>, Time) {
     let listener = Listener::default();
-    let told = Arc::clone(&listener.0);
-    (Flow::new(Box::new(listener), PACKET), told, Time::ZERO + Span::from_millis(1))
+    let reported = Arc::clone(&listener.0);
+    (Flow::new(Box::new(listener), PACKET), reported, Time::ZERO + Span::from_millis(1))
 }
 
 fn ce(packets: u64) -> Option<EcnEcho> {
@@ -58,7 +58,7 @@ fn ce(packets: u64) -> Option<EcnEcho> {
 
 #[test]
 fn a_rate_sample_counts_what_was_lost_and_marked_since_its_packet_left() {
-    let (mut flow, told, start) = flow();
+    let (mut flow, reported, start) = flow();
     let first: Vec<_> = (0..4).map(|_| flow.on_sent(start, PACKET)).collect();
     flow.on_loss(start + RTT, &first[..2], false);
     flow.on_ack(start + RTT, &first[2..3], Some(RTT), ce(1));
@@ -66,42 +66,42 @@ fn a_rate_sample_counts_what_was_lost_and_marked_since_its_packet_left() {
     assert_eq!((second.lost, second.marked), (PACKET * 2, PACKET));
     flow.on_loss(start + RTT * 2, &first[3..], false);
     flow.on_ack(start + RTT * 2, &[second], Some(RTT), Some(EcnEcho::default()));
-    let told = told.lock().expect("one thread");
-    let samples: Vec<_> = told.rates.iter().map(|rate| (rate.lost, rate.marked)).collect();
+    let reported = reported.lock().expect("one thread");
+    let samples: Vec<_> = reported.rates.iter().map(|rate| (rate.lost, rate.marked)).collect();
     assert_eq!(samples, [(PACKET * 2, PACKET), (PACKET, Bytes::ZERO)]);
-    assert_eq!(told.lost, [PACKET * 2, PACKET * 3], "all losses of the flow");
-    assert_eq!(told.echoes, [ce(1), Some(EcnEcho::default())]);
+    assert_eq!(reported.lost, [PACKET * 2, PACKET * 3], "all losses of the flow");
+    assert_eq!(reported.echoes, [ce(1), Some(EcnEcho::default())]);
 }
 
 #[test]
 fn the_first_mark_of_a_round_begins_an_episode() {
-    let (mut flow, told, start) = flow();
+    let (mut flow, reported, start) = flow();
     let packets: Vec<_> = (0..3).map(|_| flow.on_sent(start, PACKET)).collect();
     flow.on_ack(start + RTT, &packets[..1], Some(RTT), ce(0));
-    assert_eq!(told.lock().expect("one thread").events, []);
+    assert_eq!(reported.lock().expect("one thread").events, []);
     for packet in &packets[1..] {
         flow.on_ack(start + RTT, &[*packet], Some(RTT), ce(1));
     }
-    assert_eq!(told.lock().expect("one thread").events, [Event::CongestionMarked]);
+    assert_eq!(reported.lock().expect("one thread").events, [Event::CongestionMarked]);
 }
 
 #[test]
 fn an_acknowledgement_without_packets_is_no_event() {
-    let (mut flow, told, start) = flow();
+    let (mut flow, reported, start) = flow();
     flow.on_ack(start, &[], Some(RTT), ce(1));
     flow.on_loss(start, &[], true);
-    assert!(told.lock().expect("one thread").sizes.is_empty());
+    assert!(reported.lock().expect("one thread").sizes.is_empty());
 }
 
 #[test]
 fn every_event_of_packets_tells_their_present_size() {
-    let (mut flow, told, start) = flow();
+    let (mut flow, reported, start) = flow();
     let packets: Vec<_> = (0..2).map(|_| flow.on_sent(start, PACKET)).collect();
     flow.set_packet_size(PACKET * 2);
     flow.on_loss(start + RTT, &packets[..1], false);
     flow.on_ack(start + RTT, &packets[1..], Some(RTT), None);
     flow.on_sent(start + RTT, PACKET);
-    let sizes = &told.lock().expect("one thread").sizes;
+    let sizes = &reported.lock().expect("one thread").sizes;
     assert_eq!(*sizes, [PACKET, PACKET, PACKET * 2, PACKET * 2, PACKET * 2]);
 }
 

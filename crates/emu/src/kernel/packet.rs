@@ -18,7 +18,7 @@ pub(crate) struct TcpHeaders {
 }
 
 /// Blocks that were received beyond the acknowledgement (RFC 2018): `(left, right)`, the right edge not included. At
-/// most four fit, three beside timestamps.
+/// most four fit, three next to timestamps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Sacks {
     blocks: [(u32, u32); 4],

@@ -173,7 +173,7 @@ impl Addresses {
         })
     }
 
-    /// Takes three quarters of what is free, so that the next one beside it finds some too.
+    /// Takes three quarters of what is free, so that the next one next to it finds some too.
     fn nested(users: usize, enclosing: &Enclosing, routes: &[Prefix]) -> Result<Self, EmuError> {
         let block = enclosing.block;
         let is_used = |number: u8| {
@@ -302,14 +302,14 @@ mod tests {
     }
 
     #[test]
-    fn emulators_beside_each_other_share_nothing() {
+    fn emulators_next_to_each_other_share_nothing() {
         let outer = enclosing(&Addresses::choose(1, None, &[], &[]).unwrap(), 0);
         let mut routes = Vec::new();
         let mut users = Vec::new();
         for _ in 0..4 {
-            let beside = Addresses::choose(2, Some(&outer), &[], &routes).unwrap();
-            users.extend(beside.users.iter().map(|user| user.0));
-            routes.extend(beside.routes);
+            let next_to = Addresses::choose(2, Some(&outer), &[], &routes).unwrap();
+            users.extend(next_to.users.iter().map(|user| user.0));
+            routes.extend(next_to.routes);
         }
         let mut distinct = users.clone();
         distinct.sort_unstable();

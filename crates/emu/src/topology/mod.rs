@@ -10,7 +10,7 @@
 //!
 //! Such a nested emulator needs no NAT. Its outside address is that of the user in whose namespace it runs; for its own
 //! users it takes three quarters of the longest stretch that the enclosing emulator left to that user and that nobody
-//! beside it has taken. The namespaces in between forward, so the outermost side reaches every depth by its one route.
+//! next to it has taken. The namespaces in between forward, so the outermost side reaches every depth by its one route.
 //! Fifteen levels fit with one user each. The alias of a user's device tells the nested emulator what is its to take.
 
 mod addresses;

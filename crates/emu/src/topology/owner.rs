@@ -1,4 +1,4 @@
-//! The owner of a link. Each of our links names its owner in its alias, for the emulators beside it, within it and
+//! The owner of a link. Each of our links names its owner in its alias, for the emulators next to it, within it and
 //! after it.
 
 use super::addresses::{Block, Range};

@@ -7,7 +7,7 @@ use cellcc_units::Span;
 pub const HEAD_START: Span = Span::from_secs(5);
 
 /// Two schemes on one link, of which the second comes [`HEAD_START`] later.
-pub fn beside(first: &str, second: &str) -> String {
+pub fn next_to(first: &str, second: &str) -> String {
     format!("{first}+{second}@{HEAD_START}")
 }
 
@@ -22,11 +22,11 @@ pub(crate) fn rows(schemes: &[String], victim: &str) -> Result<Vec<String>, Stri
         _ => Err(format!("harm is between two flows, and `{text}` is not one: write SCHEME[:SOURCE]")),
     };
     let victim = alone(victim)?;
-    let mut rows = vec![victim.clone(), beside(&victim, &victim)];
+    let mut rows = vec![victim.clone(), next_to(&victim, &victim)];
     for scheme in schemes {
         let scheme = alone(scheme)?;
         if scheme != victim {
-            rows.extend([beside(&scheme, &victim), beside(&victim, &scheme)]);
+            rows.extend([next_to(&scheme, &victim), next_to(&victim, &scheme)]);
         }
     }
     Ok(rows)

@@ -68,7 +68,7 @@ mirror! {
 pub struct Config {
     /// Windows of this many bandwidth-delay products.
     pub alpha: Q16,
-    /// Paces at so much of the bandwidth.
+    /// Paces at this share of the bandwidth.
     pub pacing_gain: Q16,
     /// Periods without advice until the scheme's own limits hold.
     pub timeout_periods: Q16,

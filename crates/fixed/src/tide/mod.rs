@@ -60,7 +60,7 @@
 //! - The flow's own extra packets are no rival, however long they take. On 200 kbit/s it competed with itself.
 //! - A queue above the target takes nothing off the window but by the delivery rate; against a rival the window grows by a share in
 //!   an RTT, and not by CUBIC's function; and jitter makes a floor of the target (docs/evidence/tide/law.md).
-//! - A path that becomes longer is told from a rival: nobody yields. The prototype's window grew by half per RTT for a second and more,
+//! - A path that becomes longer is distinguished from a rival: nobody yields. The prototype's window grew by half per RTT for a second and more,
 //!   and on an unlimited queue the p95 of the queueing delay was 3 s.
 
 mod base_rtt;

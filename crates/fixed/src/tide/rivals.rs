@@ -5,7 +5,7 @@
 //! rival yields, which shows in the rate, and a path does not. Where nobody yields, the smallest RTT of those rounds is the new base
 //! RTT. Against a rival the flow stops from time to time to look whether it is still there.
 //!
-//! Flows of this kind do not answer each other so. Each has a few packets in the queue beside the target, which on a slow link take
+//! Flows of this kind do not answer each other so. Each has a few packets in the queue on top of the target, which on a slow link take
 //! long: the queue may hold those of several flows, unless it rises and falls as only others make it.
 
 use super::competition::Competition;
@@ -44,7 +44,7 @@ pub(super) struct Rivals {
     sawtooth: Sawtooth,
     /// Windows at the end of the last rounds, the newest first.
     windows: [u64; 8],
-    /// The largest rate of late: two packets take that long.
+    /// The largest recent rate: two packets take that long.
     peak_rate: u64,
     /// The window to compete with, should it come to that; zero where nothing hints at a rival.
     window_before: u64,

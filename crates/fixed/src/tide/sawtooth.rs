@@ -43,7 +43,7 @@ impl Sawtooth {
         }
     }
 
-    /// The queue has fallen of late.
+    /// The queue has fallen lately.
     #[inline(always)]
     pub(super) fn is_there(&self, now: Instant) -> bool {
         self.fell_at != Instant(0) && now.since(self.fell_at) < FORGOTTEN_AFTER

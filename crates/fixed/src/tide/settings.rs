@@ -23,7 +23,7 @@ pub struct Config {
     pub floor_limit: Micros,
     /// Targets of queueing delay above which the mean of both rates counts, and not the larger.
     pub mean_above: Q16,
-    /// Packets that the window has beside those of the rate.
+    /// Packets that the window has besides those of the rate.
     pub extra_packets: Q16,
     /// Packets that the window holds at least where the application lately had nothing to send.
     pub restart_window: Q16,

@@ -9,7 +9,7 @@
 //! - The ramp lets the window grow where the queue stays empty although a target is set: there the rate that was measured is the
 //!   window's own.
 //! - The aggregation is what one acknowledgement tells of beyond a packet: the most of this round and the last. A receiver that
-//!   acknowledges every sixteenth packet keeps the sender waiting until sixteen have arrived. A window that does not hold them beside
+//!   acknowledges every sixteenth packet keeps the sender waiting until sixteen have arrived. A window that does not hold them besides
 //!   what the path holds is waited for in vain, until the receiver's timer, and the rate that is measured then is the timer's.
 //! - The extra packets do not depend on the rate. They make the shares of several flows equal, since a slow flow gains more by
 //!   them than a fast one, and they let a flow of few packets grow.

@@ -7,7 +7,7 @@
 #include "step.h"
 #include "socket_settings.h"
 
-/* Advice by the peer's address: IPv6, or IPv4 as ::ffff:a.b.c.d. Whoever knows a bottleneck may write it. The number in the
+/* Advice by the peer's address: IPv6, or IPv4 as ::ffff:a.b.c.d. Any program that knows a bottleneck may write it. The number in the
  * name is the version of this layout. */
 struct advice {
 	__u64 bandwidth, measured_at_us;
@@ -93,13 +93,13 @@ static __always_inline __u64 payload_of(struct sock *sk, __u64 bandwidth)
 	return bandwidth * payload / (payload + tp->tcp_header_len + ip_header);
 }
 
-/* The user's flows: as its device told, lately; else as the network counts them. */
+/* The user's flows: as its device reported, lately; else as the network counts them. */
 static __always_inline __u32 flows_of(struct sock *sk, const struct advice *advice)
 {
-	struct peer_flows *told = bpf_sk_storage_get(&peer_flows_1, sk, 0, 0);
+	struct peer_flows *reported = bpf_sk_storage_get(&peer_flows_1, sk, 0, 0);
 
-	if (told && told->count && told->at_us + PEER_FLOWS_LAST_US > tcp_of(sk)->tcp_mstamp)
-		return told->count;
+	if (reported && reported->count && reported->at_us + PEER_FLOWS_LAST_US > tcp_of(sk)->tcp_mstamp)
+		return reported->count;
 	return advice->flows;
 }
 

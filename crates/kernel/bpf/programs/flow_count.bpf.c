@@ -44,7 +44,7 @@ enum { EXPERIMENTAL = 254, EXPERIMENT = 0xce11 };
 enum { SEARCHED_LENGTH = 4 };
 enum { DONE = 1 };
 
-/* The device's flows. Zero: nothing is told. */
+/* The device's flows. Zero: nothing is reported. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -57,7 +57,7 @@ static __always_inline bool is_established(const struct bpf_sock_ops *context)
 	return context->op == BPF_SOCK_OPS_ACTIVE_ESTABLISHED_CB || context->op == BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB;
 }
 
-/* Beside what other programs want of this socket. */
+/* Besides what other programs want of this socket. */
 static __always_inline void want(struct bpf_sock_ops *context, __u32 flag)
 {
 	bpf_sock_ops_cb_flags_set(context, context->bpf_sock_ops_cb_flags | flag);

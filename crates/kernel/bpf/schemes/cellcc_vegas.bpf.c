@@ -29,7 +29,7 @@ STEP_OF(vegas, 3)
 struct socket_state {
 	struct vegas_state vegas;
 	__u32 lost;
-	/* Of the sample before: cong_avoid is not told. */
+	/* Of the sample before: cong_avoid does not know it. */
 	__u32 delivered_at_send;
 	__u8 was_in_recovery;
 };

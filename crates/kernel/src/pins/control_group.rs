@@ -24,7 +24,7 @@ impl ControlGroup {
     /// The group whose folder this is.
     ///
     /// # Errors
-    /// It cannot be opened, or is none.
+    /// It cannot be opened, or is not a control group.
     pub fn open(path: &Path) -> Result<Self, KernelError> {
         let no_group = |problem| KernelError::NoControlGroup { path: path.to_owned(), problem };
         let folder = File::open(path).map_err(|error| no_group(error.to_string()))?;
@@ -82,7 +82,7 @@ pub(crate) const SOCKET_OPTIONS: GroupProgram = GroupProgram {
 };
 
 impl GroupProgram {
-    /// Attaches it to a control group, beside what others have attached there, until the link is dropped.
+    /// Attaches it to a control group, next to what others have attached there, until the link is dropped.
     pub(crate) fn attach(
         &self,
         pins: Option<&Pins>,

@@ -3,10 +3,10 @@
 //! ```text
 //! /sys/fs/bpf/cellcc/socket_settings     what programs set for their own sockets
 //!                    socket_option       while this exists, programs can
-//!                    recorder            the ring of whoever records steps
+//!                    recorder            the ring of the one who records steps
 //!                    missed              how many steps the ring had no room for
 //!                    hear_flows          while this exists, what devices tell of their flows is believed
-//!                    peer_flows_1        what they told, of each socket
+//!                    peer_flows_1        what they reported, of each socket
 //!                    advice_1            what the network says of the path to a peer
 //!                    SCHEME/link         the scheme is registered while this exists
 //!                    SCHEME/settings     its settings for all sockets

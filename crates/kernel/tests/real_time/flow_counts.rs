@@ -19,15 +19,15 @@ fn a_server_that_listens_divides_the_window_by_the_flows_that_a_device_tells() {
             send().cwnd
         })
     };
-    teller.tell(4).expect("told");
+    teller.tell(4).expect("reported");
     let deaf = cwnd();
 
     kernel.pins.hear_flow_counts(&group.open()).expect("hears");
     assert_eq!(cwnd(), deaf / 4);
-    teller.tell(2).expect("told");
+    teller.tell(2).expect("reported");
     assert_eq!(cwnd(), deaf / 2);
     // A device that tells nothing has the flows that the network counts.
-    teller.tell(0).expect("told");
+    teller.tell(0).expect("reported");
     assert_eq!(cwnd(), deaf);
     drop(teller);
     assert_eq!(cwnd(), deaf);

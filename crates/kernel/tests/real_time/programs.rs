@@ -92,7 +92,7 @@ fn thousands_of_short_connections_leave_nothing() {
     let Some(kernel) = Kernel::take() else { return };
     let listener = TcpListener::bind("127.0.0.1:0").expect("a listener");
     let address = listener.local_addr().expect("an address");
-    // Both keep a state beside the socket, Tide the largest.
+    // Both keep a state next to the socket, Tide the largest.
     for (scheme, programs) in [(ours("cellcc_nacubic"), "nacubic_"), (ours("cellcc_tide"), "tide_")] {
         kernel.pins.load(scheme, &Settings::default_of(scheme), &kernel.machine).expect("loaded");
         for _ in 0..CONNECTIONS {

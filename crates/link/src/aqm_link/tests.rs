@@ -101,7 +101,7 @@ fn before_an_opportunity_no_packet_is_in_service_so_that_the_very_oldest_is_drop
 }
 
 #[test]
-fn a_drop_at_the_head_is_told_of_at_once() {
+fn a_drop_at_the_head_is_reported_at_once() {
     let mut link = Link::new(config(twelve_megabit(), "drophead(2pkt)"), 1);
     (0..3).for_each(|number| assert!(link.enqueue(millis(5), full(number)).is_ok()));
     assert_eq!((link.next_wake(), link.backlog(millis(5))), (millis(5), (2, Bytes::new(3000))));
@@ -268,7 +268,7 @@ proptest! {
             now += Span::from_micros(gap);
             let packet = Numbered { size, ..full(number) };
             prop_assert_eq!(fast.enqueue(now, packet), general.enqueue(now, packet));
-            // Whoever asks for counters makes the queue count: it must be right when nobody has, too.
+            // Asking for counters makes the queue count: it must be right when nobody has, too.
             if number % asked_every == 0 {
                 prop_assert_eq!(fast.backlog(now), general.backlog(now));
                 prop_assert_eq!(fast.counters(now), general.counters(now));
@@ -376,8 +376,8 @@ fn an_ack_filter_keeps_the_newest_acknowledgements_of_each_flow_and_the_one_in_s
 
 #[test]
 fn an_ack_filter_leaves_alone_what_tells_more_and_what_carries_more() {
-    let told = [(1, 1, true), (1, 9, true), (1, 8, true), (1, 7, true)];
-    assert_eq!(filtered("droptail(9pkt, ack-filter)", &told).1, 0);
+    let reported = [(1, 1, true), (1, 9, true), (1, 8, true), (1, 7, true)];
+    assert_eq!(filtered("droptail(9pkt, ack-filter)", &reported).1, 0);
     let carrying = [(1, 1, true), (1, 2, false), (1, 3, false), (1, 4, true), (1, 5, true), (1, 6, true)];
     assert_eq!(filtered("droptail(9pkt, ack-filter)", &carrying).0, [(1, 1), (1, 2), (1, 3), (1, 5), (1, 6)]);
     assert_eq!(filtered("droptail(9pkt)", &[(1, 1, true); 5]).1, 0);

@@ -23,7 +23,7 @@ const TENTH: Span = Span::from_millis(100);
 const NEAREST: usize = 8;
 /// Slower seconds are mostly pauses, and have no shape.
 const LEAST_MEAN: Rate = Rate::from_bytes_per_sec(625_000);
-/// A begin that is off by a quarter of the mean, and by a Mbit/s beside it, is e times less likely.
+/// A begin that is off by a quarter of the mean, and by a Mbit/s on top, is e times less likely.
 const JUMP_SHARE: f64 = 0.25;
 const JUMP: f64 = 125_000.0;
 /// How level, slope and curvature are weighed, and what is the same beyond.

@@ -72,7 +72,7 @@ pub enum Problem {
     /// The file cannot be read.
     #[error(transparent)]
     Input(#[from] InputError),
-    /// The rows of a CSV file cannot be told apart.
+    /// The rows of a CSV file cannot be distinguished.
     #[error("cannot be read: {0}")]
     Rows(#[from] ::csv::Error),
     /// The compressed stream ends early or is damaged.

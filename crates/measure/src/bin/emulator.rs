@@ -1,7 +1,7 @@
 //! What the emulator does on this machine: `cargo run --release -p cellcc-measure --bin emulator`, part of
 //! `make bench-emulator`. Needs root (or unprivileged user namespaces), iperf3 and ping.
 //!
-//! Each figure is the median of `--runs` runs (5), beside how late a bare timer wakes up in the same run.
+//! Each figure is the median of `--runs` runs (5), next to how late a bare timer wakes up in the same run.
 
 #![allow(clippy::disallowed_methods, clippy::print_stdout, reason = "a benchmark reads the clock and prints")]
 

@@ -47,7 +47,7 @@ fn leaves_nothing(name: &str, times: usize, work: impl Fn(usize) -> u64) -> bool
     let connections = work(times);
     let seconds = began.elapsed().as_secs();
     let after = settled(Some(before));
-    println!("{times} {name} in {seconds} s, and {connections} connections beside them");
+    println!("{times} {name} in {seconds} s, and {connections} connections besides");
     println!("  before: {before}\n  after:  {after}");
     let is_free = !after.exceeds(&before);
     println!("  {}", if is_free { "nothing stays" } else { "something stays" });

@@ -2,7 +2,7 @@
 //! `cargo run --release -p cellcc-measure --bin wrong_feedback -- FOLDER`, a folder of traces.
 //!
 //! The guard was developed on every other trace of `lte-mahimahi`, by name, beginning with the first: their means stand
-//! beside those of the others.
+//! next to those of the others.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program for the terminal")]
 

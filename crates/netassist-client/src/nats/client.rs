@@ -129,7 +129,7 @@ struct Brought<'a> {
     subscriptions: HashMap<IpAddr, (UserKey, u64)>,
     /// The subscriptions whose messages are heard.
     open: HashSet<u64>,
-    /// The site that has told of each user last.
+    /// The site that has reported each user last.
     sites: HashMap<[u8; 16], String>,
 }
 

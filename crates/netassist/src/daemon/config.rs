@@ -45,7 +45,7 @@ pub struct Config {
     pub sources: Vec<SourceConfig>,
     /// Mobile core that reports addresses and tunnels; without it only `[[user]]` counts.
     pub core: Option<CoreConfig>,
-    /// The mobile network, as MEC applications are told it.
+    /// The mobile network, as MEC applications see it.
     #[serde(default = "test_network")]
     pub plmn: Plmn,
     /// Cells whose base station's host answers echoes.

@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[tokio::test(flavor = "multi_thread")]
-    async fn an_application_hears_of_the_users_that_it_is_told_about_and_nobody_else() {
+    async fn an_application_hears_of_the_users_that_it_is_informed_about_and_nobody_else() {
         let edge = Edge::start("edge").await;
         measure(&edge);
         let server = edge.credentials(Role::Server, "video-1");
@@ -148,8 +148,8 @@ mod tests {
         while edge.server.sizes().1 == 0 {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
-        let told = body(&edge, LAYER2, &server).await;
-        assert!(told.contains("10.45.0.2") && !told.contains("10.45.0.3"), "{told}");
+        let reported = body(&edge, LAYER2, &server).await;
+        assert!(reported.contains("10.45.0.2") && !reported.contains("10.45.0.3"), "{reported}");
         let desk = edge.credentials(Role::Operator, "desk");
         let all = body(&edge, LAYER2, &desk).await;
         assert!(all.contains("10.45.0.2") && all.contains("10.45.0.3"), "{all}");
@@ -186,8 +186,11 @@ mod tests {
     async fn ceilings_are_an_operators_and_say_what_a_scone_packet_can() {
         let edge = Edge::start("edge").await;
         measure(&edge);
-        let told = body(&edge, "/scone", &edge.credentials(Role::Operator, "desk")).await;
-        assert!(told.contains(r#"{"addresses":["10.45.0.2"],"signal":41,"kbit_per_s":11220}"#), "{told}");
+        let reported = body(&edge, "/scone", &edge.credentials(Role::Operator, "desk")).await;
+        assert!(
+            reported.contains(r#"{"addresses":["10.45.0.2"],"signal":41,"kbit_per_s":11220}"#),
+            "{reported}"
+        );
         for (role, path) in [(Role::Server, "/scone"), (Role::User, "/scone"), (Role::User, LAYER2)] {
             let answer = edge.get(path, &edge.credentials(role, "alice"), "edge", "").await;
             assert!(answer.starts_with("HTTP/1.1 403"), "{role:?} {path}: {answer}");

@@ -12,7 +12,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What the sources have told.
+/// What the sources have reported.
 #[derive(Debug, Default)]
 pub(super) struct SourceCounts {
     /// What was no measurement.
@@ -60,7 +60,11 @@ impl All {
         let (clients, subscriptions, known_users) = self.server.sizes();
         [
             ("clients", "Clients that are connected", clients as u64),
-            ("subscriptions", "Users that clients are told about, one for each client", subscriptions as u64),
+            (
+                "subscriptions",
+                "Users that clients are informed about, one for each client",
+                subscriptions as u64,
+            ),
             ("known_users", "Users of whom something is known", known_users as u64),
             (
                 "broker_connected",
@@ -96,7 +100,7 @@ impl All {
 fn of_users(core: &Counts) -> [Row; 7] {
     [
         ("samples", "Samples that became records", core.samples),
-        ("samples_too_early", "Samples of which nothing could be told yet", core.samples_too_early),
+        ("samples_too_early", "Samples of which nothing could be reported yet", core.samples_too_early),
         ("samples_unknown_user", "Samples about nobody in the table", core.samples_unknown_user),
         ("stale", "Times that a user's source was late", core.stale),
         ("handovers", "Handovers that were seen", core.handovers),

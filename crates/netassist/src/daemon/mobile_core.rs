@@ -11,7 +11,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
-/// What a core told holds for so long while it does not answer: an address may be another user's after that. Ours.
+/// What a core reported holds for so long while it does not answer: an address may be another user's after that. Ours.
 const FORGOTTEN_AFTER: Duration = Duration::from_secs(10);
 
 /// Until it is dropped.
@@ -19,7 +19,7 @@ pub(super) async fn follow_sessions(config: CoreConfig, server: Server, counts: 
     let every = Duration::from_nanos(config.interval.as_nanos()).max(Duration::from_millis(1));
     let mut ticks = interval(every);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let mut told_at = Instant::now();
+    let mut reported_at = Instant::now();
     let mut problems = ProblemLog::default();
     let mut problem = |count: u64, text: &str| {
         counts.problems.fetch_add(count, Ordering::Relaxed);
@@ -32,13 +32,13 @@ pub(super) async fn follow_sessions(config: CoreConfig, server: Server, counts: 
         match get(&config.open5gs).await.and_then(|body| open5gs_sessions(&body)) {
             Ok((sessions, left_out)) => {
                 server.join(&sessions);
-                told_at = Instant::now();
+                reported_at = Instant::now();
                 if left_out.count > 0 {
                     problem(left_out.count, &left_out.to_string());
                 }
             }
             Err(text) => {
-                if told_at.elapsed() > FORGOTTEN_AFTER {
+                if reported_at.elapsed() > FORGOTTEN_AFTER {
                     server.join(&[]);
                 }
                 problem(1, &text);

@@ -1,4 +1,4 @@
-//! The page of the live cell, for a browser: all users, who is told about them, and how they fare.
+//! The page of the live cell, for a browser: all users, who is informed about them, and how they fare.
 //!
 //! The page itself is the same for everybody and tells nothing. What it shows comes as events, for which a request needs an
 //! operator's certificate or an operator's [pass](cellcc_netassist_client::pass).
@@ -24,7 +24,7 @@ use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{MissedTickBehavior, interval};
 
-/// How often the page is told. Ours: numbers that change more often cannot be read.
+/// How often the page is updated. Ours: numbers that change more often cannot be read.
 const INTERVAL: Duration = Duration::from_millis(500);
 /// Users by name on a page.
 const MOST_USERS: usize = 200;
@@ -55,7 +55,7 @@ struct Page {
 
 /// What an event says.
 #[derive(Serialize)]
-struct Told<'a> {
+struct Shown<'a> {
     service: &'a str,
     #[serde(flatten)]
     overview: Overview,
@@ -113,8 +113,8 @@ fn overviews(
         if until.is_some_and(|until| until <= server.unix()) {
             return None;
         }
-        let told = Told { service: server.name().name(), overview: server.overview(MOST_USERS) };
-        let text = serde_json::to_string(&told).ok()?;
+        let reported = Shown { service: server.name().name(), overview: server.overview(MOST_USERS) };
+        let text = serde_json::to_string(&reported).ok()?;
         Some((Ok(Event::default().data(text)), (server, place, ticks)))
     })
 }

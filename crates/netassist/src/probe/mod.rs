@@ -162,7 +162,7 @@ mod tests {
         assert_eq!((echoes.sent, echoes.lost), (100, 79));
         assert_eq!(echoes.outstanding.len(), 21);
         echoes.receive(at(9_901), &echo(ANSWER, &nonce(0)));
-        assert_eq!(echoes.minimum(at(9_901)), None, "an answer after two seconds is none");
+        assert_eq!(echoes.minimum(at(9_901)), None, "an answer after two seconds does not count");
     }
 
     proptest! {

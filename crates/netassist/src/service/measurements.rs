@@ -35,7 +35,7 @@ impl Service {
     /// Measurements of the users about whom this client hears, or, for an operator, of all. `wanted`: only users with one of these
     /// addresses; empty: all.
     pub(crate) fn measurements(&self, asker: &PeerName, wanted: &[IpAddr]) -> Vec<Measurement> {
-        let may = |index: &UserIndex| asker.role() == Role::Operator || self.is_told(asker, *index);
+        let may = |index: &UserIndex| asker.role() == Role::Operator || self.is_informed(asker, *index);
         let users = self.identities.all().filter(may);
         users.filter_map(|index| self.measurement(index, wanted)).collect()
     }

@@ -7,7 +7,7 @@ mod registrations;
 mod turns;
 
 pub(crate) use measurements::{Ceiling, Measurement};
-pub use overview::{Group, Overview, Told, UserOverview};
+pub use overview::{Group, Informed, Overview, UserOverview};
 
 use crate::audit::{AuditEntry, Event, Ground, Refused};
 use crate::identity::{Identities, UserIndex};
@@ -37,7 +37,7 @@ pub struct ClientId(u64);
 pub struct Consent {
     /// Who signed.
     pub user: PeerName,
-    /// Which server may be told.
+    /// Which server may be informed.
     pub server: PeerName,
     /// Until when, since 1970.
     pub until: Time,
@@ -88,7 +88,7 @@ pub struct Due {
 pub struct Counts {
     /// Samples that became records.
     pub samples: u64,
-    /// Samples of which nothing can be told yet.
+    /// Samples of which nothing can be reported yet.
     pub samples_too_early: u64,
     /// Samples about nobody in the table.
     pub samples_unknown_user: u64,
@@ -137,7 +137,7 @@ pub struct Service {
     live_flows: LiveFlows,
     clients: BTreeMap<ClientId, Client>,
     next_client: u64,
-    /// Who is told about each user.
+    /// Who is informed about each user.
     subscriptions: Vec<BTreeMap<ClientId, Subscription>>,
     /// Who is looked at next, and when.
     turns: Turns,
@@ -202,7 +202,7 @@ impl Service {
         self.clients.remove(&id);
     }
 
-    /// A core has told all its sessions.
+    /// A core has reported all its sessions.
     pub fn join(&mut self, sessions: &[Session]) {
         self.identities.join(sessions);
     }
@@ -228,7 +228,7 @@ impl Service {
             }
             (Request::Unsubscribe { user }, Role::Server) => self.unsubscribe(id, *user),
             (Request::SubscribeAll, Role::Operator) => self.subscribe_all(now, id),
-            (Request::Flows { active }, Role::User) => self.flows_told(now, id, *active),
+            (Request::Flows { active }, Role::User) => self.flows_reported(now, id, *active),
             (Request::Subscribe { user, .. } | Request::Unsubscribe { user }, _) => {
                 self.refuse(now, id, Some(*user), Refused::Role)
             }

@@ -9,7 +9,7 @@ use cellcc_units::Time;
 use serde::Serialize;
 use std::cmp::Reverse;
 
-/// All users, and who is told about them.
+/// All users, and who is informed about them.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Overview {
     /// When it was so: milliseconds since 1970.
@@ -18,7 +18,7 @@ pub struct Overview {
     pub users: usize,
     /// Clients that are connected.
     pub clients: usize,
-    /// Users about whom a server is told.
+    /// Users about whom a server is informed.
     pub assisted: Group,
     /// The other users of whom something is known.
     pub unassisted: Group,
@@ -46,12 +46,12 @@ pub struct UserOverview {
     pub user: String,
     /// The cell, as the source calls it.
     pub cell: u32,
-    /// What servers are told of the bandwidth's origin: `backlogged`, `partial`, `idle`; or `stale`: the source is late.
+    /// What servers are informed of the bandwidth's origin: `backlogged`, `partial`, `idle`; or `stale`: the source is late.
     pub class: &'static str,
     /// What was served in the last period; `None` where the source does not tell.
     pub served_mbit_per_s: Option<f64>,
-    /// The bandwidth that servers are told.
-    pub told_mbit_per_s: f64,
+    /// The bandwidth that is reported to servers.
+    pub reported_mbit_per_s: f64,
     /// What waits at the base station.
     pub queue_bytes: u64,
     /// How long a byte that arrives now waits; `None` where the bandwidth is zero and something waits.
@@ -64,13 +64,13 @@ pub struct UserOverview {
     pub cells_seen: u64,
     /// How long ago the last measured period ended.
     pub age_ms: u64,
-    /// The servers that are told.
-    pub told: Vec<Told>,
+    /// The servers that are informed.
+    pub informed: Vec<Informed>,
 }
 
-/// A server that is told about a user.
+/// A server that is informed about a user.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Told {
+pub struct Informed {
     /// Its name.
     pub server: String,
     /// Why it may be.
@@ -98,8 +98,8 @@ impl Service {
         }
     }
 
-    /// Whether this server is told about this user.
-    pub(super) fn is_told(&self, server: &PeerName, index: UserIndex) -> bool {
+    /// Whether this server is informed about this user.
+    pub(super) fn is_informed(&self, server: &PeerName, index: UserIndex) -> bool {
         self.servers_of(index).any(|(name, _)| name == server)
     }
 
@@ -124,7 +124,7 @@ impl Service {
 
     fn user_overview(&self, now: Time, index: UserIndex, record: &AdviceRecord) -> UserOverview {
         let min_rtt = record.min_rtt_network + record.min_rtt_downlink + record.min_rtt_uplink;
-        let told = self.servers_of(index);
+        let informed = self.servers_of(index);
         UserOverview {
             user: self.identities.user(index).name.clone(),
             cell: self.users[index.0].cell().unwrap_or_default(),
@@ -135,15 +135,15 @@ impl Service {
                 AdviceClass::Idle => "idle",
             },
             served_mbit_per_s: self.users[index.0].served().map(|rate| rate.as_mbit_per_sec()),
-            told_mbit_per_s: record.downlink.as_mbit_per_sec(),
+            reported_mbit_per_s: record.downlink.as_mbit_per_sec(),
             queue_bytes: record.backlog.get(),
             queueing_ms: queueing_ms(record),
             min_rtt_ms: (!min_rtt.is_zero()).then(|| min_rtt.as_millis_f64()),
             flows: record.flows,
             cells_seen: u64::from(record.cell_epoch) + 1,
             age_ms: now.since(record.measured_until).as_nanos() / 1_000_000,
-            told: told
-                .map(|(name, subscription)| Told {
+            informed: informed
+                .map(|(name, subscription)| Informed {
                     server: name.name().to_owned(),
                     because: subscription.ground,
                 })

@@ -101,7 +101,7 @@ impl Service {
         Reply::Answers(ended.into_iter().collect())
     }
 
-    pub(super) fn flows_told(&mut self, now: Time, id: ClientId, active: u16) -> Reply {
+    pub(super) fn flows_reported(&mut self, now: Time, id: ClientId, active: u16) -> Reply {
         let name = SourceName::Name(self.clients[&id].name.name().to_owned());
         match self.identities.by_source(&name) {
             Some(index) => {

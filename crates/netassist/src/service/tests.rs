@@ -86,7 +86,7 @@ fn consent(user: &str, server: &str, until: u64) -> Presented {
 }
 
 #[test]
-fn a_server_is_told_about_the_users_that_it_has_a_flow_with_and_about_no_others() {
+fn a_server_is_informed_about_the_users_that_it_has_a_flow_with_and_about_no_others() {
     let mut service = with_flow();
     let id = server(&mut service);
     assert!(is_granted(&ask(&mut service, at(1), id, ALICE, &Presented::None)));
@@ -266,7 +266,7 @@ fn one_name_does_not_take_the_places_of_the_others() {
 }
 
 #[test]
-fn a_late_source_is_told_to_those_who_listen() {
+fn a_late_source_is_reported_to_those_who_listen() {
     let mut service = with_flow();
     let id = server(&mut service);
     ask(&mut service, at(1), id, ALICE, &Presented::None);

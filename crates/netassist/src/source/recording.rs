@@ -323,7 +323,7 @@ mod tests {
 
     /// Where it could not write, it gave an error in the place of the message.
     #[tokio::test]
-    async fn what_cannot_be_recorded_is_passed_on_and_the_problem_is_told_once() {
+    async fn what_cannot_be_recorded_is_passed_on_and_the_problem_is_reported_once() {
         let folder = tempfile::tempdir().unwrap();
         // A device that is always full, and a folder.
         for path in [Path::new("/dev/full"), folder.path()] {

@@ -142,7 +142,7 @@ impl Server {
         self.shared.clock.now().since(self.shared.state().measured_at)
     }
 
-    /// A core has told all its sessions: those from before are forgotten.
+    /// A core has reported all its sessions: those from before are forgotten.
     pub fn join(&self, sessions: &[Session]) {
         self.shared.state().service.join(sessions);
     }

@@ -159,7 +159,7 @@ async fn a_service_under_another_name_is_not_believed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn somebody_elses_user_is_refused_and_nothing_about_it_is_told() {
+async fn somebody_elses_user_is_refused_and_nothing_about_it_is_reported() {
     let edge = Edge::start();
     let mut server = edge.client(edge.credentials(Role::Server, "video-1"));
     server.client.want(BOB, 1, None);
@@ -171,8 +171,11 @@ async fn somebody_elses_user_is_refused_and_nothing_about_it_is_told() {
     }
     let mut next = edge.client(edge.credentials(Role::Server, "video-2"));
     next.is_connected().await;
-    let told = server.so_far();
-    assert!(!told.iter().any(|heard| matches!(heard, Heard::Record(..) | Heard::Granted(_))), "{told:?}");
+    let reported = server.so_far();
+    assert!(
+        !reported.iter().any(|heard| matches!(heard, Heard::Record(..) | Heard::Granted(_))),
+        "{reported:?}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -205,7 +205,7 @@ impl Raw {
     }
 
     /// What the broker says that has this in it.
-    pub(crate) async fn is_told(&mut self, part: &str) -> String {
+    pub(crate) async fn is_reported(&mut self, part: &str) -> String {
         loop {
             let said = tokio::time::timeout(PATIENCE, self.said.recv()).await.expect("it says so").unwrap();
             if said.contains(part) {

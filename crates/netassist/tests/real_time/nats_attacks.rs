@@ -126,7 +126,7 @@ async fn a_subscription_to_somebody_elses_user_is_refused_by_the_permissions() {
     let mut subscriptions = Vec::new();
     for subject in others {
         subscriptions.push(raw.client.subscribe(subject.clone()).await.unwrap());
-        raw.is_told(&format!("Permissions Violation for Subscription to \"{subject}\"")).await;
+        raw.is_reported(&format!("Permissions Violation for Subscription to \"{subject}\"")).await;
     }
     let mut own = raw.client.subscribe(edge.records_about("alice")).await.unwrap();
     raw.client.flush().await.unwrap();
@@ -187,10 +187,13 @@ async fn only_a_service_publishes_records_and_only_under_its_own_name_does_a_cli
         "na.answer.v1.server.video-2.0",
     ] {
         raw.client.publish(subject.to_owned(), vec![1; 64].into()).await.unwrap();
-        raw.is_told(&format!("Permissions Violation for Publish to \"{subject}\"")).await;
+        raw.is_reported(&format!("Permissions Violation for Publish to \"{subject}\"")).await;
     }
-    let told = server.so_far();
-    assert!(!told.iter().any(|heard| matches!(heard, Heard::Record(..) | Heard::Unusable)), "{told:?}");
+    let reported = server.so_far();
+    assert!(
+        !reported.iter().any(|heard| matches!(heard, Heard::Record(..) | Heard::Unusable)),
+        "{reported:?}"
+    );
     assert_eq!(edge.server.counts().1.malformed, 0, "nothing of it has reached the service");
 }
 
@@ -210,7 +213,7 @@ async fn what_is_no_request_is_counted_and_makes_the_service_publish_nothing() {
     }
     edge.until("counted", |server| server.counts().1.malformed == 4).await;
     assert_eq!(edge.server.sizes().0, 0);
-    // A gigabyte, less a byte since the broker reads nine digits, never leaves: the broker has told how much it takes, and disconnects those who do not listen.
+    // A gigabyte, less a byte since the broker reads nine digits, never leaves: the broker has said how much it takes, and disconnects those who do not listen.
     let mut stream = connected(&edge, &broker);
     stream.write_all(b"PUB na.ask.v1.server.video-1 999999999\r\n").unwrap();
     let mut said = String::new();
@@ -261,7 +264,7 @@ async fn a_client_that_wants_its_answers_in_a_thousand_places_does_not_take_thos
     is_granted(&mut broker.client(edge.credentials(Role::Server, "video-2"))).await;
 }
 
-/// A connection that has the certificate of `video-1`, and reads only when it is told to.
+/// A connection that has the certificate of `video-1`, and reads only when it is asked to.
 fn connected(edge: &Edge, broker: &Broker) -> impl Read + Write + use<> {
     let folder = folder_of(&edge.authority, &name(Role::Server, "video-1"));
     let mut socket = TcpStream::connect((Ipv4Addr::LOCALHOST, broker.port)).unwrap();

@@ -135,18 +135,18 @@ async fn users_of_a_cell_have_the_round_trip_to_its_host_and_none_while_it_is_aw
             sleep(Duration::from_millis(10)).await;
         }
     });
-    let mut told = async |is_so: fn(&AdviceRecord) -> bool| {
+    let mut reported = async |is_so: fn(&AdviceRecord) -> bool| {
         let record = |heard| match heard {
             Heard::Record(ALICE, record) if is_so(&record) => Some(record),
             _ => None,
         };
         desk.hears_that(record).await
     };
-    let unknown = told(|_| true).await;
+    let unknown = reported(|_| true).await;
     assert_eq!([unknown.min_rtt_network, unknown.min_rtt_downlink, unknown.min_rtt_uplink], [Span::ZERO; 3]);
     let host = EchoHost::bind(echo).await.unwrap();
     tokio::spawn(host.run());
-    let known = told(|record| !record.min_rtt_network.is_zero()).await;
+    let known = reported(|record| !record.min_rtt_network.is_zero()).await;
     assert!(known.min_rtt_network < Span::from_secs(1), "measured, and not as configured: {known:?}");
     assert_eq!(known.min_rtt_downlink, Span::from_millis(1));
 }

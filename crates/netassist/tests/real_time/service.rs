@@ -80,7 +80,7 @@ async fn a_device_tells_how_many_flows_it_has() {
     let mut device = edge.client(edge.credentials(Role::User, "alice"));
     device.client.tell_flows(4);
     device.is_connected().await;
-    // It is told over another connection: measure until it has arrived.
+    // It is reported over another connection: measure until it has arrived.
     loop {
         edge.measure("alice", 12.0);
         if server.hears_that(record).await.flows == 4 {

@@ -137,7 +137,7 @@ fn measured(seconds: u64) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_platform_is_asked_again_and_again_and_what_it_refuses_is_told() {
+async fn a_platform_is_asked_again_and_again_and_what_it_refuses_is_reported() {
     let refused =
         "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".to_owned();
     let url = answers(vec![measured(100), measured(101), refused, measured(102), measured(103)]).await;

@@ -39,7 +39,7 @@ pub(crate) struct Edge {
 }
 
 impl Edge {
-    /// With Alice and Bob, and a flow between Alice and whoever connects over loopback.
+    /// With Alice and Bob, and a flow between Alice and any client that connects over loopback.
     pub(crate) fn start() -> Self {
         Self::of(Arc::new(Authority::new().unwrap()), "edge")
     }

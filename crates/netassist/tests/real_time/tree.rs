@@ -56,7 +56,8 @@ fn a_small_region_comes_back_as_it_did() {
         lines.push(format!("{}: {}", link.name(), Flow::ALL.iter().map(of).collect::<Vec<_>>().join(", ")));
     }
     let last = outcome.whole_at.iter().flatten().max().unwrap();
-    lines.push(format!("the last user is told again after {:.3} s", last.since(at(20_000)).as_secs_f64()));
+    lines
+        .push(format!("the last user is reported again after {:.3} s", last.since(at(20_000)).as_secs_f64()));
     insta::assert_snapshot!(lines.join("\n"));
 }
 

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, VecDeque};
 /// Consecutive segments on one stream, so that a packet holds data of one. A frame stays on one stream.
 const SEGMENTS_IN_A_ROW: u64 = 64;
 
-/// Most bytes in a full packet of noq beside a stream's data: short header (RFC 9000, section 17.3: 1 byte, 8 of
+/// Most bytes in a full packet of noq besides a stream's data: short header (RFC 9000, section 17.3: 1 byte, 8 of
 /// the connection's id, 4 of the packet number), tag (16), STREAM frame (section 19.8: type, id, offset, length: 13).
 pub(super) const QUIC_HEADERS: Bytes = Bytes::new(1 + 8 + 4 + 16 + 13);
 

@@ -1,7 +1,7 @@
 //! noq's protocol engine by itself: two ends that hand datagrams to each other, in virtual time and without I/O.
 //!
 //! The settings, the sizes, the streams and the acknowledgements are those of `quic-virtual`, and so are the moments at which
-//! datagrams arrive: a wire with the link's rate, queue and delay is nothing but two queues. What `quic-virtual` does beside this
+//! datagrams arrive: a wire with the link's rate, queue and delay is nothing but two queues. What `quic-virtual` does besides this
 //! (queue disciplines, counters, metrics, series, schemes) is left out.
 
 use bytes::{Bytes, BytesMut};

@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_for_us_is_told_from_what_is_broken() {
+    fn what_is_not_for_us_is_distinguished_from_what_is_broken() {
         assert_eq!(Message::decode(&[]), Err(MessageError::NotOurs));
         assert_eq!(Message::decode(&[0x00, 1, 2]), Err(MessageError::NotOurs));
         assert_eq!(Message::decode(&[CONTEXT]), Err(MessageError::Malformed));

@@ -202,7 +202,7 @@ fn a_new_flow_gets_a_new_component_and_the_old_ones_messages_count_no_more() {
     talk.to_sender.clear();
     talk.deliver();
     assert_eq!(talk.sender.peer_component(), PeerComponent::Found { version: 1 });
-    assert!(talk.is_frozen(), "it has not been told anything");
+    assert!(talk.is_frozen(), "nothing was reported to it");
     talk.give_receiver(&old_signal);
     talk.give_sender(&old_feedback[0]);
     talk.pass(Span::from_millis(10), 4);
@@ -223,7 +223,7 @@ fn a_receiver_that_claims_more_than_was_sent_is_not_heard() {
 }
 
 #[test]
-fn a_count_of_flows_is_told_when_it_changes_and_ten_times_a_second() {
+fn a_count_of_flows_is_reported_when_it_changes_and_ten_times_a_second() {
     let mut talk = Talk::new("natcp(fairness=report)");
     talk.deliver();
     talk.pass(Span::from_secs(1), 4);
@@ -272,7 +272,7 @@ proptest! {
     fn whatever_a_network_does_to_honest_ends_the_newest_wins(steps in prop::collection::vec(step(), 0..120)) {
         let mut talk = Talk::new("rbbr");
         let mut epoch = 0;
-        let mut newest_told: Option<(u32, Estimation)> = None;
+        let mut newest_reported: Option<(u32, Estimation)> = None;
         let mut is_answered = false;
         for step in steps {
             match step {
@@ -291,8 +291,8 @@ proptest! {
                     if up {
                         if let Body::Signal(signal) = Message::decode(&datagram).unwrap().body {
                             let signal = RateSignal::decode(&signal).unwrap();
-                            let told = (signal.epoch, signal.estimation);
-                            newest_told = Some(newest_told.map_or(told, |newest| if told.0 > newest.0 { told } else { newest }));
+                            let reported = (signal.epoch, signal.estimation);
+                            newest_reported = Some(newest_reported.map_or(reported, |newest| if reported.0 > newest.0 { reported } else { newest }));
                         }
                         talk.give_receiver(&datagram);
                     } else {
@@ -310,13 +310,13 @@ proptest! {
         prop_assert!(sequences.is_sorted_by(|a, b| a < b), "{:?}", sequences);
         if talk.receiver.component_here().is_some() {
             talk.pass(POLL_INTERVAL, 1);
-            let is_suspended = newest_told.is_none_or(|(_, estimation)| estimation == Estimation::Suspend);
+            let is_suspended = newest_reported.is_none_or(|(_, estimation)| estimation == Estimation::Suspend);
             prop_assert_eq!(talk.is_frozen(), is_suspended);
         }
     }
 
     #[test]
-    fn every_datagram_counts_once_whoever_made_it(steps in prop::collection::vec(step(), 0..120)) {
+    fn every_datagram_counts_once_whichever_end_made_it(steps in prop::collection::vec(step(), 0..120)) {
         let mut talk = Talk::new("rbbr");
         let (mut up, mut down) = (0, 0);
         for step in steps {

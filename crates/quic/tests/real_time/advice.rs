@@ -9,13 +9,13 @@ use noq::TransportConfig;
 use std::time::{Duration, Instant};
 
 #[tokio::test]
-async fn a_scheme_paces_at_the_rate_that_it_is_told() {
+async fn a_scheme_paces_at_the_rate_that_is_reported() {
     let congestion = Congestion::named("natcp").unwrap();
     let mut transport = TransportConfig::default();
     congestion.install(&mut transport);
     let pair = support::connect(transport, TransportConfig::default()).await;
     let attached = congestion.attach(&pair.server).expect("installed");
-    let told = Rate::from_mbit_per_sec(8.0);
+    let reported = Rate::from_mbit_per_sec(8.0);
     let path = FeedbackPath { network: Span::from_millis(20), delay: Span::from_millis(1) };
     // Seconds, Mbit/s, and the microseconds of a packet.
     let lines: String = (0..400).map(|line| format!("{:.2} 8.0 1500\n", f64::from(line) * 0.05)).collect();
@@ -23,16 +23,16 @@ async fn a_scheme_paces_at_the_rate_that_it_is_told() {
     let source = Replay::new(file, Instant::now());
     let following = follow(&pair.server, &attached.scheme(), source);
 
-    let told_in_time = async {
-        while attached.scheme().snapshot().pacing_rate() != Some(told) {
+    let reported_in_time = async {
+        while attached.scheme().snapshot().pacing_rate() != Some(reported) {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(10), told_in_time).await.expect("no advice came");
+    tokio::time::timeout(Duration::from_secs(10), reported_in_time).await.expect("no advice came");
 
     drop(following);
     let falls_back = async {
-        while attached.scheme().snapshot().pacing_rate() == Some(told) {
+        while attached.scheme().snapshot().pacing_rate() == Some(reported) {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };

@@ -1,7 +1,7 @@
 //! The delay of schemes, divided by that of another one at the same use.
 
 use super::schemes::SchemeRuns;
-use super::{BesideLine, ExplainError, Explanation, UseAndDelay, beside_line};
+use super::{AtLine, ExplainError, Explanation, UseAndDelay, at_line};
 use cellcc_experiment::Record;
 use serde::Serialize;
 
@@ -67,7 +67,7 @@ impl AgainstLine {
             let own = points(scheme, parts, delay);
             let line: Vec<Points> = line.iter().map(|setting| points(setting, parts, delay)).collect();
             let queueing_ms = own.iter().map(|point| point.queueing_ms).sum::<f64>() / own.len() as f64;
-            DelayAgainst::new(queueing_ms, beside_line(&own, &line))
+            DelayAgainst::new(queueing_ms, at_line(&own, &line))
         };
         let uses = points(scheme, parts, |_| None);
         Self {
@@ -81,7 +81,7 @@ impl AgainstLine {
 }
 
 impl DelayAgainst {
-    fn new(queueing_ms: f64, line: Option<BesideLine>) -> Self {
+    fn new(queueing_ms: f64, line: Option<AtLine>) -> Self {
         Self {
             queueing_ms,
             line_ms: line.map(|line| line.line_ms),

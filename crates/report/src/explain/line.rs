@@ -5,7 +5,7 @@ use cellcc_statistics::{FEWEST, mean, percentile_interval, resamples};
 
 /// The delay of a scheme and that of the line at the same use.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct BesideLine {
+pub struct AtLine {
     /// The line's delay in milliseconds at the scheme's use: between two settings in proportion, as if some of the traces had the
     /// one and the rest the other.
     pub line_ms: f64,
@@ -18,7 +18,7 @@ pub struct BesideLine {
 
 /// Holds a `scheme` against a `line` of settings. Each has a point for each trace, in the same order. None where the line's mean uses
 /// do not reach to both sides of the scheme's.
-pub fn beside_line(scheme: &[UseAndDelay], line: &[Vec<UseAndDelay>]) -> Option<BesideLine> {
+pub fn at_line(scheme: &[UseAndDelay], line: &[Vec<UseAndDelay>]) -> Option<AtLine> {
     if scheme.is_empty() {
         return None;
     }
@@ -31,7 +31,7 @@ pub fn beside_line(scheme: &[UseAndDelay], line: &[Vec<UseAndDelay>]) -> Option<
         return None;
     }
     let line_ms = delay_at(&points, at.utilisation)?;
-    Some(BesideLine { line_ms, ratio: at.queueing_ms / line_ms, interval: interval(scheme, &line) })
+    Some(AtLine { line_ms, ratio: at.queueing_ms / line_ms, interval: interval(scheme, &line) })
 }
 
 fn interval(scheme: &[UseAndDelay], line: &[&[UseAndDelay]]) -> Option<(f64, f64)> {
@@ -89,26 +89,26 @@ mod tests {
 
     #[test]
     fn between_two_settings_the_line_is_straight() {
-        let beside = beside_line(&[at(0.96, 12.0)], &line(1)).unwrap();
-        assert!((beside.line_ms - 6.0).abs() < 1e-9 && (beside.ratio - 2.0).abs() < 1e-9, "{beside:?}");
-        assert_eq!(beside.interval, None, "one trace");
+        let next_to = at_line(&[at(0.96, 12.0)], &line(1)).unwrap();
+        assert!((next_to.line_ms - 6.0).abs() < 1e-9 && (next_to.ratio - 2.0).abs() < 1e-9, "{next_to:?}");
+        assert_eq!(next_to.interval, None, "one trace");
         for (use_, delay) in [(0.90, 2.0), (0.94, 4.0), (0.98, 8.0)] {
-            assert!((beside_line(&[at(use_, 1.0)], &line(1)).unwrap().line_ms - delay).abs() < 1e-9);
+            assert!((at_line(&[at(use_, 1.0)], &line(1)).unwrap().line_ms - delay).abs() < 1e-9);
         }
     }
 
     #[test]
     fn beyond_its_ends_there_is_no_line() {
         for use_ in [0.89, 0.99] {
-            assert_eq!(beside_line(&[at(use_, 1.0)], &line(1)), None);
+            assert_eq!(at_line(&[at(use_, 1.0)], &line(1)), None);
         }
-        assert_eq!(beside_line(&[at(0.9, 1.0)], &line(1)[1..2]), None, "one setting is no line");
-        assert_eq!(beside_line(&[], &line(0)), None);
+        assert_eq!(at_line(&[at(0.9, 1.0)], &line(1)[1..2]), None, "one setting is no line");
+        assert_eq!(at_line(&[], &line(0)), None);
     }
 
     #[test]
     fn traces_are_drawn_for_all_settings_alike_so_that_what_they_have_in_common_is_not_in_the_interval() {
-        let (low, high) = beside_line(&on_traces(20, 0.94, 6.0), &line(20)).unwrap().interval.unwrap();
+        let (low, high) = at_line(&on_traces(20, 0.94, 6.0), &line(20)).unwrap().interval.unwrap();
         assert!((low - 1.5).abs() < 1e-9 && (high - 1.5).abs() < 1e-9, "{low} {high}");
     }
 
@@ -116,10 +116,10 @@ mod tests {
     fn the_interval_is_as_wide_as_traces_differ_from_each_other() {
         let scheme: Vec<_> = (0..40).map(|trace| at(0.94, if trace % 2 == 0 { 2.0 } else { 6.0 })).collect();
         let flat: Vec<_> = line(1).iter().map(|setting| vec![setting[0]; 40]).collect();
-        let beside = beside_line(&scheme, &flat).unwrap();
+        let next_to = at_line(&scheme, &flat).unwrap();
         // The standard error of the mean of 40 values of 4 +- 2 is 0.316, and the line has 4.
-        let (low, high) = beside.interval.unwrap();
-        assert!((beside.ratio - 1.0).abs() < 1e-9);
+        let (low, high) = next_to.interval.unwrap();
+        assert!((next_to.ratio - 1.0).abs() < 1e-9);
         assert!(
             (low - (1.0 - 1.96 * 0.079)).abs() < 0.02 && (high - (1.0 + 1.96 * 0.079)).abs() < 0.02,
             "{low} {high}"

@@ -15,7 +15,7 @@ mod schemes;
 
 pub use against::{AgainstLine, DelayAgainst};
 pub use figure::{FrontierFigure, UseAndDelay};
-pub use line::{BesideLine, beside_line};
+pub use line::{AtLine, at_line};
 pub use links::{Bound, LinkDelay, LinkPart, least_delays};
 pub use schemes::{Explanation, SchemeDelay};
 

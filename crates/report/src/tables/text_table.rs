@@ -21,7 +21,7 @@ use std::ops::Range;
 /// With more traces than this, only averages are printed; a single trace is its own average.
 const MOST_TRACES: usize = 12;
 
-/// Spaces beside a name.
+/// Spaces next to a name.
 const NAME_PADDING: usize = 2;
 
 /// Marks of a cell's text, none of which takes any room: what follows is the best, or an interval; and the end of both.

@@ -27,7 +27,7 @@ fn cell(text: &str, heading: &str, scheme: &str, column: &str) -> String {
 }
 
 /// A fixed window is better on one link whose queue stays nearly empty and worse on all others. The mean of its power was
-/// 2518 beside BBR's 26; the medians are 21 and 26.
+/// 2518 next to BBR's 26; the medians are 21 and 26.
 #[test]
 fn one_link_with_a_nearly_empty_queue_does_not_decide_the_power() {
     let mut records = on_traces(&["fixed-window", "bbr"], 12);
@@ -145,7 +145,7 @@ fn a_fast_link_does_not_hide_a_slow_one_in_the_distribution() {
     assert_eq!(of_traces, [10.0, 1_000.0], "each trace has a distribution of its own");
 }
 
-/// Two CUBIC flows and one of BBR beside each other.
+/// Two CUBIC flows and one of BBR next to each other.
 fn shared() -> Record {
     let mut run = on_traces(&["2*cubic+bbr"], 1).remove(0);
     let setup = run.scenario.flows[0].clone();
@@ -169,7 +169,7 @@ fn shared() -> Record {
 }
 
 #[test]
-fn each_flow_has_a_row_and_flows_of_one_scheme_are_told_apart() {
+fn each_flow_has_a_row_and_flows_of_one_scheme_are_distinguished() {
     let text = text(&[shared()], None);
     let flows = |name: &str, column: &str| cell(&text, "### Flows", name, column);
     assert_eq!(flows("cubic 1 (user 0)", "Throughput"), "50.0");

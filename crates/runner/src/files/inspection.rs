@@ -7,8 +7,8 @@ use crate::{RunInfo, RunnerError};
 use cellcc_experiment::{RunId, SCHEMA_VERSION};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// So many problems, and so many missing runs, are told; the others are counted.
-const MOST_TOLD: usize = 5;
+/// So many problems, and so many missing runs, are reported; the others are counted.
+const MOST_LISTED: usize = 5;
 
 /// `runs.jsonl`, line by line against the plan.
 #[derive(Debug)]
@@ -47,8 +47,8 @@ pub(crate) fn inspect(folder: &Folder, info: &RunInfo) -> Result<Inspection, Run
     }
     let missing: Vec<RunId> = expected.iter().copied().filter(|id| !seen.contains_key(id)).collect();
     if !missing.is_empty() {
-        let ids: Vec<String> = missing.iter().take(MOST_TOLD).map(RunId::to_string).collect();
-        let more = if missing.len() > MOST_TOLD { ", ..." } else { "" };
+        let ids: Vec<String> = missing.iter().take(MOST_LISTED).map(RunId::to_string).collect();
+        let more = if missing.len() > MOST_LISTED { ", ..." } else { "" };
         let (count, of) = (missing.len(), expected.len());
         against_plan.push(format!("missing: {count} of {of} runs ({}{more})", ids.join(", ")));
     }
@@ -80,14 +80,14 @@ impl Inspection {
         if problems.is_empty() {
             return Ok(self.runs);
         }
-        Err(RunnerError::damaged(folder.runs(), told(&problems), folder, info.shard))
+        Err(RunnerError::damaged(folder.runs(), reported(&problems), folder, info.shard))
     }
 }
 
 /// The first of the problems, and how many more there are.
-pub(crate) fn told(problems: &[String]) -> String {
-    let first = problems.iter().take(MOST_TOLD).map(String::as_str).collect::<Vec<_>>().join("; ");
-    match problems.len().saturating_sub(MOST_TOLD) {
+pub(crate) fn reported(problems: &[String]) -> String {
+    let first = problems.iter().take(MOST_LISTED).map(String::as_str).collect::<Vec<_>>().join("; ");
+    match problems.len().saturating_sub(MOST_LISTED) {
         0 => first,
         more => format!("{first}; and {more} problems more"),
     }

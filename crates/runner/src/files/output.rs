@@ -136,13 +136,13 @@ pub(crate) fn refuse_link(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Has `fill` write a file under another name first, which replaces `path` once it is on the disk: whoever reads `path`
+/// Has `fill` write a file under another name first, which replaces `path` once it is on the disk: a reader of `path`
 /// sees all of it or what was there before, also after a full disk or a crash.
 pub(crate) fn write_whole<E: From<io::Error>>(
     path: &Path,
     fill: impl FnOnce(&mut BufWriter<File>) -> Result<(), E>,
 ) -> Result<(), E> {
-    let part = beside(path);
+    let part = next_to(path);
     // That of a process that was killed. The name is nobody else's, and no other process writes to the folder now.
     match fs::remove_file(&part) {
         Err(error) if error.kind() != ErrorKind::NotFound => return Err(error.into()),
@@ -167,7 +167,7 @@ fn fill_new<E: From<io::Error>>(
 }
 
 /// The name that a file has until it is whole.
-fn beside(path: &Path) -> PathBuf {
+fn next_to(path: &Path) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     path.with_file_name(format!(".{name}.cellcc-part"))
 }

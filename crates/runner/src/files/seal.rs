@@ -1,4 +1,4 @@
-//! A line of results: a Record, the hashes of the files beside it, and the hash of the line itself, so that whatever
+//! A line of results: a Record, the hashes of the files next to it, and the hash of the line itself, so that whatever
 //! changes later is found.
 //!
 //! `{...,"series_sha256":"...","curves_sha256":"...","sha256":"..."}`: the last hash is that of the bytes before its comma.
@@ -26,7 +26,7 @@ pub(crate) struct Head {
     sha256: String,
 }
 
-/// Why a line of results, or a file beside it, is not what was written.
+/// Why a line of results, or a file next to it, is not what was written.
 #[derive(Debug, Error)]
 pub(crate) enum Damage {
     #[error("is cut off")]

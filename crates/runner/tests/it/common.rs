@@ -15,9 +15,9 @@ use tempfile::TempDir;
 #[derive(Default)]
 pub(crate) struct Fake {
     pub(crate) runs: AtomicUsize,
-    /// Runs that are going on, and the most of them at a time beside one that takes real time.
+    /// Runs that are going on, and the most of them at a time next to one that takes real time.
     going_on: AtomicUsize,
-    pub(crate) beside_real_time: AtomicUsize,
+    pub(crate) next_to_real_time: AtomicUsize,
 }
 
 impl Driver for Fake {
@@ -35,7 +35,7 @@ impl Driver for Fake {
         let going_on = self.going_on.fetch_add(1, Ordering::Relaxed);
         std::thread::sleep(std::time::Duration::from_millis(8 - scenario.seed.min(8)));
         if self.is_real_time(scenario) {
-            self.beside_real_time.fetch_max(going_on, Ordering::Relaxed);
+            self.next_to_real_time.fetch_max(going_on, Ordering::Relaxed);
         }
         self.going_on.fetch_sub(1, Ordering::Relaxed);
         match scenario.scheme.as_str() {

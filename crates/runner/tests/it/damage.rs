@@ -7,11 +7,11 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 
-/// Takes down what it is told of damage.
+/// Takes down what it hears of damage.
 #[derive(Default)]
-struct Told(Mutex<Vec<String>>);
+struct Heard(Mutex<Vec<String>>);
 
-impl Progress for Told {
+impl Progress for Heard {
     fn repeats(&self, what: &str) {
         self.0.lock().unwrap().push(what.into());
     }
@@ -74,11 +74,11 @@ fn lines_that_are_not_those_of_the_plan_are_named_and_made_again() {
         let remedy = format!("`cellcc compare --resume --out {}`", out.path().display());
         assert!(message.contains(&remedy), "{message}");
 
-        let told = Told::default();
-        resuming(out.path()).run(&plan(), &Fake::default(), &told, &AtomicBool::new(false)).unwrap();
-        let told = told.0.into_inner().unwrap();
+        let reported = Heard::default();
+        resuming(out.path()).run(&plan(), &Fake::default(), &reported, &AtomicBool::new(false)).unwrap();
+        let reported = reported.0.into_inner().unwrap();
         let first = expected.split("; ").next().unwrap();
-        assert!(told.iter().any(|told| told.contains(first)), "{told:?}");
+        assert!(reported.iter().any(|reported| reported.contains(first)), "{reported:?}");
         assert_eq!(content(out.path()), before, "{expected}");
     }
 }

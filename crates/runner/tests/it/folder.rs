@@ -25,7 +25,7 @@ fn runs_in_real_time_have_the_machine_to_themselves() {
     let driver = Fake::default();
     let runner = Runner { jobs: 4.try_into().unwrap(), ..runner(&folder.path().join("out")) };
     let outcome = runner.run(&plan, &driver, &(), &AtomicBool::new(false)).unwrap();
-    assert_eq!((outcome.finished, driver.beside_real_time.into_inner()), (2 * (1 + 2 * 2 * 4), 0));
+    assert_eq!((outcome.finished, driver.next_to_real_time.into_inner()), (2 * (1 + 2 * 2 * 4), 0));
 }
 
 #[test]
@@ -154,9 +154,9 @@ fn a_run_that_fails_or_panics_is_named_and_stops_no_other() {
     let out = tempfile::tempdir().unwrap();
     let outcome = run(&runner(out.path()), &plan_of(&["fails", "ok", "panics"], VERSION)).unwrap();
     assert_eq!((outcome.finished, outcome.failures.len(), outcome.interrupted), (8, 12, false));
-    let told: Vec<_> = outcome.failures.iter().map(|f| format!("{}: {}", f.label, f.cause)).collect();
-    assert_eq!(told[0], "fails on a, seed 1: the link broke");
-    assert_eq!(told[3], "panics on a, seed 1: internal error: index out of bounds");
+    let reported: Vec<_> = outcome.failures.iter().map(|f| format!("{}: {}", f.label, f.cause)).collect();
+    assert_eq!(reported[0], "fails on a, seed 1: the link broke");
+    assert_eq!(reported[3], "panics on a, seed 1: internal error: index out of bounds");
     assert_eq!(Results::read(out.path()).unwrap().info.failures, outcome.failures);
 }
 

@@ -7,7 +7,7 @@ use std::path::Path;
 
 /// Two writers left truncated results.
 #[test]
-fn a_second_writer_is_refused_and_told_who_the_first_is() {
+fn a_second_writer_is_refused_and_hears_who_the_first_is() {
     let (out, before) = whole();
     let holder = OutputFolder::open(out.path()).unwrap();
     let shares = tempfile::tempdir().unwrap();

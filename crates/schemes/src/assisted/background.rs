@@ -4,7 +4,7 @@ use cellcc_control::{Ack, Controller, Event, Limits, Loss, Observer, Sent, Tag};
 use cellcc_units::{Bytes, Time};
 
 /// The base of an assisted scheme. Its window must not grow without bound behind a smaller limit, and must grow behind
-/// one that lets as much through as it would itself. So it is told that it is the limit exactly in rounds in which what
+/// one that lets as much through as it would itself. So it hears that it is the limit exactly in rounds in which what
 /// is in flight reaches its own window.
 pub(super) struct Background {
     base: Box<dyn Controller>,

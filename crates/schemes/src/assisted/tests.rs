@@ -315,7 +315,7 @@ fn what_an_application_limited_flow_achieves_is_not_taken_for_the_capacity() {
     for scheme in ["natcp", "nacubic", "tg", "nabbr"] {
         let mut path = path(scheme).with_queue(100);
         let mut estimator = Estimator::new();
-        // 0.48 Mbit/s for ten seconds: what is told must not follow it down.
+        // 0.48 Mbit/s for ten seconds: what is reported must not follow it down.
         for _ in 0..200 {
             path.set_app_packets(2);
             run_and_report(&mut path, &mut estimator);

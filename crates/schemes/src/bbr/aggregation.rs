@@ -1,4 +1,4 @@
-//! ACK aggregation: how much more than expected arrives at once, to be kept in flight beside the BDP, so that the sender
+//! ACK aggregation: how much more than expected arrives at once, to be kept in flight besides the BDP, so that the sender
 //! does not fall silent while the path holds ACKs back.
 
 use cellcc_control::filters::WindowedMax;

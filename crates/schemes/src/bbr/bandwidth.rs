@@ -14,7 +14,7 @@ pub trait BandwidthSource: Clone + Send {
     /// The estimate; zero before the first sample.
     fn estimate(&self) -> Rate;
 
-    /// What the window is to hold beside the bandwidth-delay products, as far as the source knows.
+    /// What the window is to hold besides the bandwidth-delay products, as far as the source knows.
     fn headroom(&self) -> Bytes {
         Bytes::ZERO
     }

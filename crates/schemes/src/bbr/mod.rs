@@ -139,7 +139,7 @@ impl<S: BandwidthSource> Bbr<S> {
         &self.bandwidth
     }
 
-    /// The source of the bandwidth, to tell it what happens beside acknowledgements.
+    /// The source of the bandwidth, to tell it what happens besides acknowledgements.
     pub fn bandwidth_mut(&mut self) -> &mut S {
         &mut self.bandwidth
     }

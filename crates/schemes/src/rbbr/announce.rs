@@ -14,14 +14,14 @@ pub(super) struct Announcer {
     /// The same as bytes.
     message: Signal,
     now: Time,
-    told_at: Option<Time>,
+    reported_at: Option<Time>,
 }
 
 impl Announcer {
     /// The first packet says that the flow limits itself.
     pub(super) fn new() -> Self {
         let signal = RateSignal { estimation: Estimation::Suspend, epoch: 0 };
-        Self { signal, message: signal.encode(), now: Time::ZERO, told_at: None }
+        Self { signal, message: signal.encode(), now: Time::ZERO, reported_at: None }
     }
 
     /// What the receiver is to do from now on.
@@ -30,13 +30,13 @@ impl Announcer {
         if estimation != self.signal.estimation {
             self.signal = RateSignal { estimation, epoch: self.signal.epoch.wrapping_add(1) };
             self.message = self.signal.encode();
-            self.told_at = None;
+            self.reported_at = None;
         }
     }
 
     /// What the next packet is to say.
     pub(super) fn signal(&self) -> Option<Signal> {
-        let is_due = self.told_at.is_none_or(|told_at| self.now.since(told_at) >= REPEAT);
+        let is_due = self.reported_at.is_none_or(|reported_at| self.now.since(reported_at) >= REPEAT);
         is_due.then_some(self.message)
     }
 
@@ -44,13 +44,13 @@ impl Announcer {
     pub(super) fn on_sent(&mut self, now: Time, signal: Option<Signal>) {
         self.now = now;
         if signal == Some(self.message) {
-            self.told_at = Some(now);
+            self.reported_at = Some(now);
         }
     }
 
-    /// The receiver estimates, and has not been told yet that it is not to.
+    /// The receiver estimates, and does not know yet that it is not to.
     pub(super) fn has_to_tell(&self) -> bool {
-        self.told_at.is_none() && self.signal.estimation == Estimation::Suspend
+        self.reported_at.is_none() && self.signal.estimation == Estimation::Suspend
     }
 }
 
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_is_told_with_the_next_packet_and_again_every_20_ms() {
+    fn a_change_is_reported_with_the_next_packet_and_again_every_20_ms() {
         let mut announcer = Announcer::new();
         let first = announcer.signal();
         assert_eq!(first, Some(RateSignal { estimation: Estimation::Suspend, epoch: 0 }.encode()));

@@ -1,4 +1,4 @@
-//! What the registry says of the schemes that come with cellcc, and of others beside them.
+//! What the registry says of the schemes that come with cellcc, and of others besides.
 
 use crate::testing::CONTEXT;
 use crate::{FixedWindow, registry};

@@ -91,7 +91,7 @@ const EXTRA_PACKETS: Parameter<kind::Number> = Parameter::new(
     "extra-packets",
     kind::Number(0.0, 100.0),
     2.0,
-    "packets that the window has beside those of the rate",
+    "packets that the window has besides those of the rate",
     PAGE,
 );
 

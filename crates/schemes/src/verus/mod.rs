@@ -29,7 +29,7 @@
 //! # Differences from the paper
 //! Of `sigcomm15`:
 //! - *The curve is the program's penalised regression spline.* The paper says "interpolation", but the curve of its
-//!   Figure 5 passes beside its points, and a spline through points of a noisy link has no usable inverse.
+//!   Figure 5 passes next to its points, and a spline through points of a noisy link has no usable inverse.
 //!   `fit=interpolated` is the letter.
 //! - *W_i of equation 5 is what is in flight*, as in the program: with the window itself, nothing would ever limit what
 //!   is in flight.

@@ -56,7 +56,7 @@ pub(in super::super) fn scheme() -> SchemeInfo {
     }
 }
 
-/// What costs utility beside loss.
+/// What costs utility besides loss.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Utility {
     /// A rising RTT.

@@ -91,7 +91,7 @@ fn feedback() -> impl Strategy<Value = Vec<u8>> {
 
 struct Driver {
     flow: Flow,
-    /// The smallest size that full packets have had: a scheme may not have been told of the last yet.
+    /// The smallest size that full packets have had: a scheme may not have heard of the last yet.
     least_packet: Bytes,
     now: Time,
     outstanding: Vec<Packet>,

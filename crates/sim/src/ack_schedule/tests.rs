@@ -103,15 +103,15 @@ fn a_reordering_threshold_holds_the_report_of_a_gap_back() {
 }
 
 /// One packet arrives after the other, in any order, some twice; the acknowledgements' timer runs between them. Gives, for each
-/// packet, when it came and when an acknowledgement told of it, and the numbers of packets that acknowledgements told of in turn.
+/// packet, when it came and when an acknowledgement reported it, and the numbers of packets that acknowledgements reported in turn.
 fn deliver(text: &str, packets: &[(u64, u64)]) -> (Vec<(Time, Time)>, Vec<u64>) {
     let mut schedule = schedule(text);
-    let (mut now, mut due, mut told) = (Time::ZERO, Time::NEVER, Vec::new());
+    let (mut now, mut due, mut reported) = (Time::ZERO, Time::NEVER, Vec::new());
     let (mut waits, mut totals): (Vec<Time>, Vec<u64>) = (Vec::new(), Vec::new());
     let mut tell = |now: Time, waits: &mut Vec<Time>, schedule: &mut AckSchedule| {
         schedule.on_acknowledged();
-        told.extend(waits.drain(..).map(|since| (since, now)));
-        totals.push(told.len() as u64);
+        reported.extend(waits.drain(..).map(|since| (since, now)));
+        totals.push(reported.len() as u64);
     };
     for &(gap_ms, segment) in packets {
         let arrives = now + Span::from_millis(gap_ms);
@@ -134,7 +134,7 @@ fn deliver(text: &str, packets: &[(u64, u64)]) -> (Vec<(Time, Time)>, Vec<u64>) 
         tell(due, &mut waits, &mut schedule);
     }
     assert!(waits.is_empty(), "the last packets are acknowledged, too");
-    (told, totals)
+    (reported, totals)
 }
 
 proptest! {
@@ -152,9 +152,9 @@ proptest! {
             false => packets,
         };
         let policy: AckPolicy = text.parse().expect("a policy");
-        let (told, totals) = deliver(text, &packets);
-        prop_assert_eq!(told.len(), packets.len());
-        for (came, acknowledged) in told {
+        let (reported, totals) = deliver(text, &packets);
+        prop_assert_eq!(reported.len(), packets.len());
+        for (came, acknowledged) in reported {
             prop_assert!(acknowledged.since(came) <= policy.max_delay(), "{}", acknowledged.since(came));
         }
         prop_assert!(totals.is_sorted_by(|before, after| before < after), "each tells of something new");

@@ -1,4 +1,4 @@
-//! TCP's loss detection (RACK-TLP) beside QUIC's, on paths that tell them apart.
+//! TCP's loss detection (RACK-TLP) next to QUIC's, on paths that distinguish them.
 
 use crate::common::compare;
 use cellcc_experiment::{LossDetection, PlanFile, Record};

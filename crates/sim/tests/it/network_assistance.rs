@@ -192,8 +192,8 @@ fn in_another_cell_a_flow_has_its_rate_again_after_three_periods() {
             let shown = |name| record.series.column(name).expect("shown");
             // Bins of 50 ms; the change is at the beginning of the hundredth.
             let recovered = 100 + RECOVERY_PERIODS;
-            let told = f64::from(shown("flow0.advised_bandwidth_mbit_s")[recovered]);
-            assert!((0.9..=1.1).contains(&(told / after)), "{scheme} from {before}: told {told}");
+            let reported = f64::from(shown("flow0.advised_bandwidth_mbit_s")[recovered]);
+            assert!((0.9..=1.1).contains(&(reported / after)), "{scheme} from {before}: reported {reported}");
             let rates = &shown("flow0.throughput_mbit_s")[recovered..recovered + 20];
             let rate = f64::from(rates.iter().sum::<f32>()) / rates.len() as f64;
             assert!(rate >= 0.9 * after, "{scheme} from {before}: {rate} Mbit/s");

@@ -28,8 +28,8 @@ pub(crate) struct Admission {
 #[derive(Debug, Default)]
 struct State {
     counts: Counts,
-    told: Counts,
-    told_at: Option<Instant>,
+    reported: Counts,
+    reported_at: Option<Instant>,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -93,11 +93,11 @@ impl Admission {
     /// A line for the log when clients were retried or refused since the last one, at most one in ten seconds.
     pub(crate) fn news(&self, now: Instant) -> Option<String> {
         let mut state = self.lock();
-        if state.told_at.is_some_and(|at| now < at + NEWS_INTERVAL) {
+        if state.reported_at.is_some_and(|at| now < at + NEWS_INTERVAL) {
             return None;
         }
         let line = state.tell()?;
-        state.told_at = Some(now);
+        state.reported_at = Some(now);
         Some(line)
     }
 
@@ -110,10 +110,10 @@ impl Admission {
 impl State {
     fn tell(&mut self) -> Option<String> {
         let Counts { clients, retried, refused } = self.counts;
-        if (retried, refused) == (self.told.retried, self.told.refused) {
+        if (retried, refused) == (self.reported.retried, self.reported.refused) {
             return None;
         }
-        self.told = self.counts;
+        self.reported = self.counts;
         Some(format!(
             "many clients without a request: {clients} now; since the start {retried} had to prove their address, {refused} were refused"
         ))

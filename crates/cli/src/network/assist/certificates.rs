@@ -20,13 +20,13 @@ pub(crate) struct Args {
     /// A certificate for the service.
     #[arg(long, value_name = "NAME")]
     service: Vec<String>,
-    /// A certificate for a server that is to be told about users.
+    /// A certificate for a server that is to be informed about users.
     #[arg(long, value_name = "NAME")]
     server: Vec<String>,
     /// A certificate for a user's device.
     #[arg(long, value_name = "NAME")]
     user: Vec<String>,
-    /// A certificate for whoever watches all users.
+    /// A certificate for those who watch all users.
     #[arg(long, value_name = "NAME")]
     operator: Vec<String>,
     /// A certificate for a NATS broker; its name is the host in the URL.

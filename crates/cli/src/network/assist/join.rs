@@ -37,7 +37,7 @@ pub(crate) struct Args {
     pins: PathBuf,
 }
 
-/// How often connections are looked at: a new one is told about a second later at most.
+/// How often connections are looked at: a new one is reported about a second later at most.
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 
 pub(super) fn run(args: &Args) -> Result<ExitCode, Exit> {

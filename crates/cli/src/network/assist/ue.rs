@@ -28,7 +28,7 @@ pub(crate) struct Args {
     /// The number of active flows [default: the device's TCP connections with others].
     #[arg(long, value_name = "COUNT")]
     flows: Option<u16>,
-    /// Sign that this server may be told about us; it needs no connection.
+    /// Sign that this server may be informed about us; it needs no connection.
     #[arg(long, value_name = "SERVER", conflicts_with_all = ["url", "flows"])]
     consent: Option<String>,
     /// How long the consent holds, at most 744h (31 days).
@@ -36,7 +36,7 @@ pub(crate) struct Args {
     lasts: Span,
 }
 
-/// How often the service is told: it forgets after five seconds.
+/// How often the service is informed: it forgets after five seconds.
 const INTERVAL: Duration = Duration::from_secs(1);
 
 pub(super) fn run(args: &Args) -> Result<ExitCode, Exit> {

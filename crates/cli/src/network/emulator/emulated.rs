@@ -19,7 +19,7 @@ use std::process::ExitCode;
 #[derive(Debug, clap::Args)]
 pub(crate) struct How {
     /// Run a server outside, in a namespace apart from the machine's network, before the command; it is given to `sh -c`
-    /// and ends with the command. Each of several users has a server of its own, told apart by $CELLCC_USER.
+    /// and ends with the command. Each of several users has a server of its own, distinguished by $CELLCC_USER.
     #[arg(long, value_name = "COMMAND")]
     server: Option<String>,
     /// Where the server's output goes: a file (FILE.0, FILE.1 ... of several users), or off [default: to standard error, each

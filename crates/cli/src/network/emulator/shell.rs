@@ -45,13 +45,13 @@ pub(crate) struct Args {
     #[command(flatten)]
     path: conditions::Flags<true>,
     /// Several users behind one base station, each with a queue and a channel of its own; the command runs once for
-    /// each, told apart by $CELLCC_USER.
+    /// each, distinguished by $CELLCC_USER.
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=MOST_USERS as i64))]
     users: Option<u16>,
     /// Decides which packets are lost or late.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// A Scenario in TOML: its path, its cell and its first trace; flags beside it have the last word.
+    /// A Scenario in TOML: its path, its cell and its first trace; flags have the last word.
     #[arg(long, value_name = "FILE")]
     scenario: Option<PathBuf>,
     /// Write down what passes the link to the command, in Mahimahi's format, for `cellcc graph`.
@@ -150,7 +150,7 @@ fn users(args: &Args, trace: &str, cell: Option<CellSetup>) -> Result<Option<Cel
     let Some(count) = args.users.map(usize::from) else { return Ok(cell) };
     match cell {
         Some(cell) if !cell.users.is_empty() && cell.users.len() + 1 != count => Err(Exit::input(format!(
-            "--users {count}: the cell has channels for {} users beside user 0; name {} of them",
+            "--users {count}: the cell has channels for {} users besides user 0; name {} of them",
             cell.users.len(),
             count - 1
         ))),

@@ -222,7 +222,7 @@ fn amount(bytes: Bytes) -> String {
     format!("{:.1} MB", bytes.as_f64() / 1e6)
 }
 
-/// What stands beside the traces. No addresses: a recording is to be passed on.
+/// What stands next to the traces. No addresses: a recording is to be passed on.
 #[derive(Serialize)]
 struct Sidecar<'a> {
     schema: u32,

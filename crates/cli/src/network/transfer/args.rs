@@ -30,7 +30,7 @@ pub(crate) struct Made {
     /// How long [default: 10s, unless the amount is given].
     #[arg(long, short, value_name = "TIME")]
     time: Option<Span>,
-    /// So much, all connections together: 100MB.
+    /// Limit, all connections together: 100MB.
     #[arg(long, value_name = "SIZE", conflicts_with_all = ["rate", "frames"])]
     bytes: Option<Bytes>,
     /// A constant rate on each connection: 5Mbit/s.
@@ -76,7 +76,7 @@ struct Who {
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Shown {
-    /// How often it is told how it goes [default: 1s; 250ms with --watch].
+    /// How often progress is shown [default: 1s; 250ms with --watch].
     #[arg(long, short, value_name = "TIME")]
     interval: Option<Span>,
     /// JSON lines on standard output in place of lines and table.
@@ -85,7 +85,7 @@ pub(super) struct Shown {
     /// A live view: rate, RTT, window, and what the scheme shows of its inside.
     #[arg(long, conflicts_with = "json")]
     pub(super) watch: bool,
-    /// Write the Record, as `cellcc compare` has them in runs.jsonl, and FILE.series.csv beside it.
+    /// Write the Record, as `cellcc compare` has them in runs.jsonl, and FILE.series.csv next to it.
     #[arg(long, value_name = "FILE")]
     pub(super) record: Option<PathBuf>,
     /// Write what each data connection does to a qlog file in this folder.

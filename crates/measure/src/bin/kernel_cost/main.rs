@@ -1,4 +1,4 @@
-//! `make bench-kernel`: what the schemes cost beside the kernel's CUBIC, as root, with nothing else running.
+//! `make bench-kernel`: what the schemes cost next to the kernel's CUBIC, as root, with nothing else running.
 //!
 //! A sender in one network namespace, a receiver in another, a veth pair between them. Runs of a scheme and of CUBIC alternate,
 //! and the ratio of each pair counts, until the median ratio is known within 2 %, or for so many pairs. CUBIC that TCP itself

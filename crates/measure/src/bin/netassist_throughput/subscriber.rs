@@ -120,7 +120,7 @@ fn listener(
 ) -> impl Fn(ClientEvent<'_>) + Send + Sync + 'static {
     let clock = ServiceClock::start();
     move |event: ClientEvent<'_>| match event {
-        // What a service says of itself when the measurements have ended is none.
+        // What a service says of itself when the measurements have ended is not counted.
         ClientEvent::Record { record, .. } if !record.stale => {
             let span = clock.now().since(record.measured_until);
             late.lock().unwrap_or_else(PoisonError::into_inner).add(span);

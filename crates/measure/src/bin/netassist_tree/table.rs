@@ -102,20 +102,20 @@ impl Tree {
         )?;
         writeln!(
             f,
-            "| what failed | waits of servers | servers back within 100 ms, at most | users told again after, s: median | p95 | all | requests meanwhile | refused as too fast |"
+            "| what failed | waits of servers | servers back within 100 ms, at most | users informed again after, s: median | p95 | all | requests meanwhile | refused as too fast |"
         )?;
         writeln!(f, "|---|---|---|---|---|---|---|---|")?;
         for (is_silent, waits_are_drawn) in [(true, true), (true, false), (false, true), (false, false)] {
             let outcome = run(&Plan { is_silent, waits_are_drawn, ..self.plan });
             let what = if is_silent { "power" } else { "processes" };
             let waits = if waits_are_drawn { "drawn" } else { "all the longest" };
-            let mut told: Vec<f64> = outcome
+            let mut reported: Vec<f64> = outcome
                 .whole_at
                 .iter()
                 .map(|at| at.map_or(f64::INFINITY, |at| at.since(ends).as_secs_f64()))
                 .collect();
-            told.sort_by(f64::total_cmp);
-            let at = |share: f64| told[((share * told.len() as f64).ceil() as usize).max(1) - 1];
+            reported.sort_by(f64::total_cmp);
+            let at = |share: f64| reported[((share * reported.len() as f64).ceil() as usize).max(1) - 1];
             writeln!(
                 f,
                 "| {what} | {waits} | {} | {:.1} | {:.1} | {:.1} | {} | {} |",

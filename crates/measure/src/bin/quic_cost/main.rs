@@ -1,4 +1,4 @@
-//! `make bench-quic`: what the adapter costs beside noq's own CUBIC, and whether a rate is held on the wire.
+//! `make bench-quic`: what the adapter costs next to noq's own CUBIC, and whether a rate is held on the wire.
 //!
 //! | argument | what is measured |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! noq's own CUBIC, with a send quantum where one is asked for: the same batches as the scheme it stands beside.
+//! noq's own CUBIC, with a send quantum where one is asked for: the same batches as the scheme it stands next to.
 
 use noq_proto::congestion::{Controller, ControllerFactory, ControllerMetrics, CubicConfig};
 use noq_proto::{RttEstimator, TransportConfig};

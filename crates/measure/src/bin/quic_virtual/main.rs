@@ -1,10 +1,10 @@
-//! `make bench-quic-virtual`: how fast `quic-virtual` is beside noq's protocol engine by itself.
+//! `make bench-quic-virtual`: how fast `quic-virtual` is next to noq's protocol engine by itself.
 //!
 //! | argument | what is measured |
 //! |---|---|
 //! | `time` | packets of data in a second of processor time, in turns, and their ratio |
 //! | `instructions` | instructions for a packet of data, counted by callgrind: the same in every run |
-//! | `run alone MS`, `run SCHEME MS` | one of them, for so much virtual time: to be profiled |
+//! | `run alone MS`, `run SCHEME MS` | one of them, for that much virtual time: to be profiled |
 
 #![allow(clippy::disallowed_methods, clippy::print_stdout, clippy::print_stderr, reason = "a benchmark")]
 

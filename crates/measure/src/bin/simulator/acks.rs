@@ -1,7 +1,7 @@
 //! What an acknowledgement costs, scheme by scheme.
 //!
 //! *The scheme by itself*: the events of one flow are recorded, and then replayed from memory: all it was
-//! told (packets that left, acknowledgements, losses, timers, advice), divided by the acknowledgements. *The whole run*:
+//! reported (packets that left, acknowledgements, losses, timers, advice), divided by the acknowledgements. *The whole run*:
 //! endpoints, link, metrics and the components of schemes at the receiver too.
 
 use crate::Outcome;
@@ -64,7 +64,7 @@ fn acknowledged(driver: &SimDriver, scenario: &Scenario) -> Outcome<u64> {
 struct Recorded {
     scheme: Scheme,
     context: Context,
-    told: InMemory,
+    reported: InMemory,
 }
 
 impl Recorded {
@@ -77,11 +77,11 @@ impl Recorded {
         let log = EventLog::new(memory)?;
         let header = log.header();
         let (scheme, context) = (cellcc_experiment::registry().parse(&header.scheme)?, header.context);
-        Ok(Self { scheme, context, told: log.into_memory()? })
+        Ok(Self { scheme, context, reported: log.into_memory()? })
     }
 
     fn tell(&self) {
-        self.told.give_all(self.scheme.build(&self.context));
+        self.reported.give_all(self.scheme.build(&self.context));
     }
 }
 
@@ -135,7 +135,7 @@ pub(crate) fn print_times() -> Outcome<()> {
             let began = processor_time();
             let count = acknowledged(&driver, &scenario)?;
             times.whole[round] = (processor_time() - began).as_nanos() as f64 / count as f64;
-            times.by_itself[round] = nanos(recorded.told.acknowledgements(), || recorded.tell());
+            times.by_itself[round] = nanos(recorded.reported.acknowledgements(), || recorded.tell());
         }
     }
     println!("ns of processor time for an acknowledgement, {LINK}, {RTT}, {ROUNDS} rounds in turns: median");
@@ -160,7 +160,7 @@ pub(crate) fn print_times() -> Outcome<()> {
 pub(crate) fn tell(scheme: &str, times: u32) -> Outcome<()> {
     let recorded = Recorded::new(scheme)?;
     (0..times).for_each(|_| recorded.tell());
-    println!("{}", recorded.told.acknowledgements());
+    println!("{}", recorded.reported.acknowledgements());
     Ok(())
 }
 

@@ -3,7 +3,7 @@
 //! | argument | what is measured |
 //! |---|---|
 //! | `packets` | packets per second of one core, and whether a packet costs more in a large window |
-//! | `acks` | time for an acknowledgement, scheme by scheme, beside a window that never changes |
+//! | `acks` | time for an acknowledgement, scheme by scheme, next to a window that never changes |
 //! | `instructions` | the same in instructions, counted by callgrind: the same in every run |
 //! | `packet-instructions` | instructions for a data packet of one flow; fails above a bound, with a table by stage |
 //! | `packet-stages` | that table for several schemes |

@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn a_user_is_known_by_its_tunnel_once_that_is_told() {
+    fn a_user_is_known_by_its_tunnel_once_that_is_reported() {
         let mut reader = FlexRicReader::new(FlexRicSettings { names: UserNames::Tunnel, ..SETTINGS });
         read(&mut reader, &line(0, 0, 0, 0));
         assert_eq!(read(&mut reader, &line(50, 75_000, 0, 0)), []);

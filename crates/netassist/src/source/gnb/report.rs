@@ -329,7 +329,7 @@ pub(super) mod tests {
 
     /// Some senders over UDP have no `dl_bs`: such a user was left out without a word.
     #[test]
-    fn a_user_of_whom_it_is_not_told_what_waits_counts() {
+    fn a_user_whose_waiting_bytes_are_not_reported_counts() {
         let (users, left_out) = users(&LEGACY.replace(r#""dl_bs":3000,"#, ""));
         assert_eq!((users.len(), users[0].queued, left_out), (1, Bytes::ZERO, 0));
     }
@@ -341,7 +341,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn other_layers_and_answers_are_told_apart() {
+    fn other_layers_and_answers_are_distinguished() {
         let read = |text: &str| parse(text.as_bytes());
         assert_eq!(read(r#"{"timestamp":"x","rlc_metrics":{"du_id":0}}"#), Ok(Message::Other));
         assert_eq!(read(r#"{"cmd":"metrics_subscribe","timestamp":"x"}"#), Ok(Message::Other));

@@ -76,8 +76,8 @@ impl GnbReader {
         // A cell reports all its users: who is missing has left, and begins anew on return.
         let is_of =
             |cell: &CellReport, pci| cell.pci == Some(pci) || cell.users.iter().any(|user| user.pci == pci);
-        let is_told_of = |pci| cells.iter().any(|cell| is_of(cell, pci));
-        self.before.retain(|user, before| before.at_ms == at_ms || !is_told_of(user.pci));
+        let is_reported_of = |pci| cells.iter().any(|cell| is_of(cell, pci));
+        self.before.retain(|user, before| before.at_ms == at_ms || !is_reported_of(user.pci));
         if self.before.len() > MAX_USERS {
             self.before.retain(|_, before| before.at_ms == at_ms);
         }

@@ -337,10 +337,10 @@ mod tests {
 
     /// It doubled each time that the user had the whole of it, and never fell: 24 Mbit/s, then 48, and 48 for ever.
     #[test]
-    fn a_user_that_is_served_less_is_told_less() {
+    fn a_user_that_is_served_less_hears_of_less() {
         let mut reader = MecReader::new(None);
         let mut estimator = cellcc_assist::Estimator::new();
-        let mut told = |seconds, kbit: &str| {
+        let mut reported = |seconds, kbit: &str| {
             let samples = read(&mut reader, &answer(seconds, &entry(1, "10.45.0.2", kbit)));
             samples.first().map(|sample| match sample.measured {
                 Measured::Counted(counted) => {
@@ -349,9 +349,9 @@ mod tests {
                 Measured::Known(_) => panic!("no oracle"),
             })
         };
-        let most = (100..110).filter_map(|second| told(second, "24000")).fold(0.0, f64::max);
+        let most = (100..110).filter_map(|second| reported(second, "24000")).fold(0.0, f64::max);
         assert!(most <= 30.0 + 1e-9, "{most}");
-        let last = (110..120).filter_map(|second| told(second, "3000")).last().unwrap();
+        let last = (110..120).filter_map(|second| reported(second, "3000")).last().unwrap();
         assert!((3.0..=3.75).contains(&last), "{last}");
     }
 

@@ -178,7 +178,7 @@ fn where_packets_are_lost_the_spread_of_the_samples_raises_the_estimate() {
 }
 
 #[test]
-fn bursts_are_told_where_asked_for() {
+fn bursts_are_reported_where_asked_for() {
     let burst = |scheme: &str| {
         let mut bench = Bench::new(scheme);
         bench.arrives(at(0), signal(Estimation::Run, 1));

@@ -1,12 +1,12 @@
 //! `cellcc assist demo`: three users of one emulated cell, the same flows with and without assistance.
 //!
 //! Everything is what it is outside, in one process: a cell whose base station tells in JSON over a WebSocket what it has counted,
-//! `cellcc assist serve` that reads it, a server that is told, and a client for each user. Real time.
+//! `cellcc assist serve` that reads it, a server that listens, and a client for each user. Real time.
 //!
 //! | transport | cell | server | rights |
 //! |---|---|---|---|
 //! | `quic` | on loopback | `cellcc serve` | none |
-//! | `tcp` | the emulator's | the kernel's TCP, told as by `cellcc assist join` | root |
+//! | `tcp` | the emulator's | the kernel's TCP, with reports as by `cellcc assist join` | root |
 
 mod edge;
 mod quic;
@@ -33,7 +33,7 @@ Examples:
 
 Users share the cell's slots in turn. The same schemes run again each time, on the same links from their beginning.")]
 pub(crate) struct Args {
-    /// The schemes, one after the other; those that take advice are told by NetAssist.
+    /// The schemes, one after the other; those that take advice get it from NetAssist.
     #[arg(long, value_name = "LIST", default_value = "cubic,bbr,nacubic,natcp")]
     schemes: String,
     /// QUIC, which needs no right; the kernel's TCP, as root; or both.

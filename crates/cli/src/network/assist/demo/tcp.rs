@@ -98,7 +98,7 @@ fn series_of(series: &Series, flow: usize) -> Series {
     Series { bin: series.bin, columns: columns.collect() }
 }
 
-/// Our schemes, told what a service reports that reads the emulated cell's base station.
+/// Our schemes, which hear what a service reports that reads the emulated cell's base station.
 #[derive(Debug)]
 struct Assisted {
     schemes: Arc<KernelSchemes>,

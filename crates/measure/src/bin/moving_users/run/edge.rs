@@ -1,4 +1,4 @@
-//! The processes beside the servers: a broker, two daemons, and the one that tells the kernel. They end with this value.
+//! The processes next to the servers: a broker, two daemons, and the one that tells the kernel. They end with this value.
 
 use super::USERS;
 use super::sites::SITES;
@@ -86,7 +86,7 @@ impl Edge {
         Ok(ClientSettings { service: ServiceAddress::Nats(url), credentials })
     }
 
-    /// What the kernel's schemes are told.
+    /// What the kernel's schemes hear.
     pub(crate) fn advice_map(&self) -> Result<MapHandle> {
         let map = self.folder.join("bpf/cellcc/advice_1");
         MapHandle::from_pinned_path(&map).with_context(|| map.display().to_string())

@@ -72,7 +72,7 @@ pub(crate) fn watch_kernel(map: MapHandle, users: &[IpAddr], heard: Heard) -> Ke
     let thread = std::thread::spawn(move || {
         while !stopped.load(Ordering::Relaxed) {
             for &user in &users {
-                if let Ok(Some(min_rtt)) = told(&map, user) {
+                if let Ok(Some(min_rtt)) = reported(&map, user) {
                     heard.hear(user, min_rtt);
                 }
             }
@@ -83,7 +83,7 @@ pub(crate) fn watch_kernel(map: MapHandle, users: &[IpAddr], heard: Heard) -> Ke
 }
 
 /// The minimum RTT that the map has of a user; `None` before the first report.
-fn told(map: &MapHandle, user: IpAddr) -> Result<Option<Span>> {
+fn reported(map: &MapHandle, user: IpAddr) -> Result<Option<Span>> {
     let key = match user {
         IpAddr::V4(address) => address.to_ipv6_mapped().octets(),
         IpAddr::V6(address) => Ipv6Addr::octets(&address),

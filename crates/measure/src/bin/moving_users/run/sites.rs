@@ -14,7 +14,7 @@ use std::time::Instant;
 use tokio::runtime::Runtime;
 
 /// A site, and what it tells of the network's part of the minimum RTT. The path has the first; by the second what a sender has
-/// heard shows which site told it.
+/// heard shows which site reported it.
 pub(crate) const SITES: [(&str, Span); 2] =
     [("north", Span::from_millis(20)), ("south", Span::from_millis(26))];
 

@@ -76,7 +76,7 @@ struct User {
 #[derive(Debug, Clone)]
 pub(crate) struct Outcome {
     pub(crate) links: Links,
-    /// Of each active user: from when on it is told again after the outage.
+    /// Of each active user: from when on it is reported again after the outage.
     pub(crate) whole_at: Vec<Option<Time>>,
     /// Records about users with a flow: made; those that reached the user's server; those that the leaf dropped, because there was
     /// no subscription yet.
@@ -348,14 +348,14 @@ impl<'a> Region<'a> {
         }
         self.links.add(Link::ServerToHub, server, now, Flow::Subscriptions);
         for site in 0..self.plan.sites {
-            // A leaf that is not there yet is told all of them when it comes.
-            let told_at = (now + HOP).max(self.site_back_at[site]);
-            self.links.add(Link::HubToLeaf, site, told_at, Flow::Subscriptions);
+            // A leaf that is not there yet hears of all of them when it comes.
+            let reported_at = (now + HOP).max(self.site_back_at[site]);
+            self.links.add(Link::HubToLeaf, site, reported_at, Flow::Subscriptions);
         }
         self.users[user].subscribed_at = Some(now + HOP * 2);
     }
 
-    /// The records, now that it is known who was told when.
+    /// The records, now that it is known who heard when.
     fn finish(mut self) -> Outcome {
         let plan = self.plan;
         let up = |site: usize| match plan.outage {
