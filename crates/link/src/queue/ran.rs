@@ -1,0 +1,370 @@
+//! RAN: marks in the base station, by the wait that is predicted for a packet when it arrives.
+//!
+//! 1. What left in a millisecond in which something waited throughout is a sample of the link's rate: r and e are mean and standard
+//!    deviation of the last 100 ms.
+//! 2. A packet with ECT(1) that finds B bytes needs the rate B / 10 ms. It is marked for certain where that is above r + e, and never
+//!    below r - e.
+//! 3. A packet that would wait 30 ms and more is, if not ECT(1), marked or dropped with the probability at which Reno fills the link.
+//!    Where such flows came within the last second, packets with ECT(1) are marked by twice its square root at least, as in DualPI2.
+//!
+//! Source: L4Span (PrincetonUniversity/L4Span at cef83f8), which has one queue for both kinds, too. A mark that waits behind no queue
+//! reaches the receiver one queueing time earlier than one that a departing packet gets.
+//!
+//! Differences from L4Span:
+//! - Samples are of milliseconds, and not of its last 50 packets. In an outage they are zero: a queue is marked within a window.
+//! - The published code truncates the slope between r - e and r + e to whole bytes per microsecond. Here it is whole, and e is at
+//!   least 2 % of r.
+//! - It answers classic flows beyond 225 kB, by the queue's wait as their RTT. Here that is 30 ms, and the RTT has 40 ms of path.
+//! - It has no rule for flows of both kinds, and marks TCP in the echo on the uplink. The coupling is DualPI2's, and all marks are on
+//!   packets.
+//! - `channel` is ours: the rate is what the link could carry, which a base station knows of a phone that reports its channel.
+
+use super::fifo::{Fifo, FifoDiscipline, Verdict};
+use super::text::{Part, above_zero, part};
+use super::{Backlog, Discipline, QueuedPacket};
+use crate::capacity::Capacity;
+use crate::loss::Loss;
+use crate::packet::Packet;
+use cellcc_units::{Bytes, Ecn, QueueLimit, Ratio, Span, Time};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// A sample of the rate: a slot of the radio.
+const SLOT: Span = Span::from_millis(1);
+/// Fewer samples predict nothing. Our choice.
+const LEAST_SAMPLES: usize = 5;
+/// The deviation is at least this share of the mean. Our choice.
+const LEAST_DEVIATION: f64 = 0.02;
+/// The constant of Reno's window under random losses, sqrt(3/2) (Mathis et al. 1997).
+const RENO: f64 = 1.22;
+/// What a classic flow's RTT has beyond the queue. Our choice.
+const PATH: Span = Span::from_millis(40);
+/// The largest probability for classic packets (RFC 9332, p_Cmax).
+const MOST_CLASSIC: f64 = 0.25;
+/// DualPI2's coupling factor (RFC 9332).
+const COUPLING: f64 = 2.0;
+/// So long a flow counts as present after its last packet (L4Span).
+const PRESENT: Span = Span::from_secs(1);
+/// Keeps the draws apart from those of other parts of a link with the same seed.
+const STREAM: u64 = 0x72_616e; // "ran"
+
+/// The settings of marking in the base station (after L4Span).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Ran {
+    /// The wait that packets with ECT(1) are to have.
+    pub threshold: Span,
+    /// The wait beyond which others are marked or dropped.
+    pub classic: Span,
+    /// How long a sample of the rate counts.
+    pub window: Span,
+    /// What the queue holds at most; drop-tail beyond it.
+    pub limit: QueueLimit,
+    /// The rate is what the link could carry, whether or not something waited.
+    pub channel: bool,
+}
+
+impl Ran {
+    /// L4Span's threshold; the others are ours.
+    pub const DEFAULT: Self = Self {
+        threshold: Span::from_millis(10),
+        classic: Span::from_millis(30),
+        window: Span::from_millis(100),
+        limit: QueueLimit::Unlimited,
+        channel: false,
+    };
+}
+
+impl Discipline for Ran {
+    const NAME: &'static str = "ran";
+    const BASES: &'static [(&'static str, Self)] = &[("", Self::DEFAULT)];
+    const PARTS: &'static [Part<Self>] = &[
+        part!("threshold=10ms", threshold, "", above_zero),
+        part!("classic=30ms", classic, "", above_zero),
+        part!("window=100ms", window, "5ms to 10s", |window| (SLOT * LEAST_SAMPLES as u64..=SLOT * 10_000)
+            .contains(window)),
+        part!("limit=3200pkt", limit),
+        part!("channel", channel),
+    ];
+    type Waiting<P> = Fifo<P, RanState>;
+
+    fn limit_mut(&mut self) -> &mut QueueLimit {
+        &mut self.limit
+    }
+
+    fn waiting<P: Packet>(self, capacity: &Arc<Capacity>, seed: u64) -> Fifo<P, RanState> {
+        Fifo::new(RanState::new(self, Arc::clone(capacity), seed))
+    }
+}
+
+/// Bytes per slot: mean and standard deviation.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Predicted {
+    mean: f64,
+    deviation: f64,
+}
+
+impl Predicted {
+    /// The probability of a mark where `queued` bytes are to leave within `threshold`.
+    fn marks(self, queued: Bytes, threshold: Span) -> f64 {
+        let needed = queued.as_f64() * SLOT.as_secs_f64() / threshold.as_secs_f64();
+        let least = self.mean - self.deviation;
+        match needed - least {
+            above if above < 0.0 => 0.0,
+            above if above > 2.0 * self.deviation => 1.0,
+            above => above / (2.0 * self.deviation),
+        }
+    }
+
+    /// The same of a drop, or a mark, for a classic packet of `size` that is the last of `queued` bytes.
+    fn drops(self, queued: Bytes, size: Bytes, threshold: Span) -> f64 {
+        let slots = |span: Span| span.as_secs_f64() / SLOT.as_secs_f64();
+        if queued.as_f64() <= self.mean * slots(threshold) {
+            return 0.0;
+        }
+        let window = self.mean * slots(PATH) + queued.as_f64();
+        let root = RENO * size.as_f64() / window;
+        (root * root).min(MOST_CLASSIC)
+    }
+}
+
+/// The samples of a window: the bytes of each slot that counts, oldest first.
+#[derive(Debug, Clone, Default)]
+struct Samples {
+    slots: VecDeque<(u64, u64)>,
+    sum: u64,
+    squares: u128,
+}
+
+impl Samples {
+    fn add(&mut self, slot: u64, bytes: Bytes) {
+        self.slots.push_back((slot, bytes.get()));
+        self.sum += bytes.get();
+        self.squares += u128::from(bytes.get()).pow(2);
+    }
+
+    /// Forgets what was before `slot`.
+    fn forget_before(&mut self, slot: u64) {
+        while let Some(&(_, bytes)) = self.slots.front().filter(|&&(at, _)| at < slot) {
+            self.slots.pop_front();
+            self.sum -= bytes;
+            self.squares -= u128::from(bytes).pow(2);
+        }
+    }
+
+    fn predicted(&self) -> Option<Predicted> {
+        if self.slots.len() < LEAST_SAMPLES {
+            return None;
+        }
+        let count = self.slots.len() as f64;
+        let mean = self.sum as f64 / count;
+        let variance = (self.squares as f64 / count - mean * mean).max(0.0);
+        Some(Predicted { mean, deviation: libm::sqrt(variance).max(LEAST_DEVIATION * mean) })
+    }
+}
+
+/// What a base station knows of a phone's queue.
+#[derive(Debug, Clone)]
+pub(crate) struct RanState {
+    settings: Ran,
+    capacity: Arc<Capacity>,
+    samples: Samples,
+    /// The slot that is counted, what left in it, and whether something has waited in all of it so far.
+    slot: u64,
+    departed: Bytes,
+    is_busy: bool,
+    /// Something waits since the last event.
+    waits: bool,
+    /// When the last packet without ECT(1) came.
+    classic_at: Option<Time>,
+    chance: Loss,
+}
+
+impl RanState {
+    fn new(settings: Ran, capacity: Arc<Capacity>, seed: u64) -> Self {
+        Self {
+            settings,
+            capacity,
+            samples: Samples::default(),
+            slot: 0,
+            departed: Bytes::ZERO,
+            is_busy: false,
+            waits: false,
+            classic_at: None,
+            chance: Loss::new(Ratio::ZERO, seed ^ STREAM),
+        }
+    }
+
+    /// Closes the slots that are over.
+    fn advance(&mut self, now: Time) {
+        let slot = number_of(now);
+        if slot <= self.slot {
+            return;
+        }
+        self.close(self.slot, self.departed, self.is_busy);
+        let oldest = slot.saturating_sub(self.settings.window.as_nanos() / SLOT.as_nanos());
+        (oldest.max(self.slot + 1)..slot).for_each(|passed| self.close(passed, Bytes::ZERO, self.waits));
+        (self.slot, self.departed, self.is_busy) = (slot, Bytes::ZERO, self.waits);
+        self.samples.forget_before(oldest);
+    }
+
+    fn close(&mut self, slot: u64, departed: Bytes, is_busy: bool) {
+        if self.settings.channel {
+            let [from, to] = [slot, slot + 1].map(|slot| Time::ZERO + SLOT * slot);
+            self.samples.add(slot, self.capacity.bytes_between(from, to));
+        } else if is_busy {
+            self.samples.add(slot, departed);
+        }
+    }
+
+    /// What happens to a packet of `size` that arrives at `now` behind `before` bytes.
+    fn judge(&mut self, now: Time, before: Bytes, size: Bytes, ecn: Ecn) -> Verdict {
+        self.advance(now);
+        let is_l4s = matches!(ecn, Ecn::Ect1 | Ecn::Ce);
+        if !is_l4s {
+            self.classic_at = Some(now);
+        }
+        let Some(predicted) = self.samples.predicted() else { return Verdict::Enqueue };
+        let queued = before + size;
+        let classic = predicted.drops(queued, size, self.settings.classic);
+        let probability = if is_l4s {
+            let both = self.classic_at.is_some_and(|at| now.since(at) <= PRESENT);
+            let coupled = if both { COUPLING * libm::sqrt(classic) } else { 0.0 };
+            predicted.marks(queued, self.settings.threshold).max(coupled)
+        } else {
+            classic
+        };
+        self.chance.set(Ratio::new(probability.min(1.0)));
+        match self.chance.strikes() {
+            false => Verdict::Enqueue,
+            true if ecn == Ecn::NotEct => Verdict::Drop,
+            true => Verdict::Mark,
+        }
+    }
+
+    /// The service of a packet begins, after which others wait or not.
+    fn note_service(&mut self, now: Time, size: Bytes, waits: bool) {
+        self.advance(now);
+        self.departed += size;
+        self.waits = waits;
+        self.is_busy &= waits;
+    }
+}
+
+fn number_of(now: Time) -> u64 {
+    now.since(Time::ZERO).as_nanos() / SLOT.as_nanos()
+}
+
+impl<P: Packet> FifoDiscipline<P> for RanState {
+    fn admit(&mut self, now: Time, queued: Bytes, packet: &P, _: &Backlog<P>) -> Verdict {
+        let verdict = self.judge(now, queued, packet.size(), packet.ecn());
+        self.waits |= verdict != Verdict::Drop;
+        verdict
+    }
+
+    fn next(&mut self, now: Time, backlog: &mut Backlog<P>) -> Option<QueuedPacket<P>> {
+        let next = backlog.pop(now)?;
+        self.note_service(now, next.packet.size(), !backlog.bytes().is_zero());
+        Some(next)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cellcc_units::Rate;
+
+    const PACKET: Bytes = Bytes::new(1500);
+
+    fn at_millis(millis: u64) -> Time {
+        Time::ZERO + Span::from_millis(millis)
+    }
+
+    fn ran(settings: Ran) -> RanState {
+        let capacity = Capacity::constant(Rate::from_mbit_per_sec(12.0)).unwrap();
+        RanState::new(settings, Arc::new(capacity), 1)
+    }
+
+    /// After so many milliseconds, with a packet that left every so many, while others waited or not.
+    fn after(millis: u64, every: usize, waits: bool) -> RanState {
+        let mut ran = ran(Ran::DEFAULT);
+        ran.waits = waits;
+        (1..=millis).step_by(every).for_each(|millis| ran.note_service(at_millis(millis), PACKET, waits));
+        ran
+    }
+
+    fn share(ran: &mut RanState, now: Time, before: Bytes, ecn: Ecn, verdict: Verdict) -> f64 {
+        const DRAWS: u32 = 20_000;
+        let judged = (0..DRAWS).filter(|_| ran.judge(now, before, PACKET, ecn) == verdict);
+        judged.count() as f64 / f64::from(DRAWS)
+    }
+
+    #[test]
+    fn marks_rise_from_none_to_all_within_a_deviation_of_the_rate() {
+        // 10 ms of 1500 bytes a millisecond.
+        let predicted = Predicted { mean: 1500.0, deviation: 300.0 };
+        let cases = [(11_999, 0.0), (12_000, 0.0), (13_500, 0.25), (15_000, 0.5), (18_000, 1.0), (18_001, 1.0)];
+        for (queued, expected) in cases {
+            let found = predicted.marks(Bytes::new(queued), Ran::DEFAULT.threshold);
+            assert!((found - expected).abs() < 1e-9, "{queued} bytes: {found}, expected {expected}");
+        }
+        let outage = Predicted { mean: 0.0, deviation: 0.0 };
+        assert_eq!(outage.marks(PACKET, Ran::DEFAULT.threshold), 1.0);
+    }
+
+    #[test]
+    fn classic_packets_are_dropped_as_reno_needs_it_beyond_30_ms() {
+        let predicted = Predicted { mean: 1500.0, deviation: 30.0 };
+        let drops = |packets| predicted.drops(PACKET * packets, PACKET, Ran::DEFAULT.classic);
+        assert_eq!(drops(30), 0.0);
+        // A window of 40 packets on the path and 40 in the queue: sqrt(3/2) / 80, squared.
+        assert!((drops(40) - 2.3256e-4).abs() < 1e-8, "{}", drops(40));
+        let slow = Predicted { mean: 10.0, deviation: 1.0 };
+        assert_eq!(slow.drops(PACKET, PACKET, Ran::DEFAULT.classic), MOST_CLASSIC);
+    }
+
+    #[test]
+    fn the_rate_is_that_of_milliseconds_in_which_something_waited_throughout() {
+        assert_eq!(after(6, 1, true).samples.predicted(), Some(Predicted { mean: 1500.0, deviation: 30.0 }));
+        assert_eq!(after(5, 1, true).samples.predicted(), None, "too few");
+        assert_eq!(after(200, 1, false).samples.predicted(), None, "nothing waited");
+        let mut ran = after(300, 1, true);
+        assert_eq!(ran.samples.slots.len(), 100, "a window");
+        // An outage: each slot without service counts, and after a window nothing else does.
+        ran.advance(at_millis(350));
+        assert_eq!(ran.samples.predicted().map(|predicted| predicted.mean), Some(765.0));
+        assert_eq!(share(&mut ran, at_millis(401), Bytes::ZERO, Ecn::Ect1, Verdict::Mark), 1.0);
+    }
+
+    #[test]
+    fn channel_knows_the_rate_without_a_queue() {
+        let mut ran = ran(Ran { channel: true, ..Ran::DEFAULT });
+        assert_eq!(ran.judge(at_millis(50), PACKET * 20, PACKET, Ecn::Ect1), Verdict::Mark);
+        assert_eq!(ran.samples.predicted(), Some(Predicted { mean: 1500.0, deviation: 30.0 }));
+        assert_eq!(ran.judge(at_millis(50), PACKET * 5, PACKET, Ecn::Ect1), Verdict::Enqueue);
+    }
+
+    #[test]
+    fn each_codepoint_has_its_answer_and_flows_of_both_kinds_are_coupled() {
+        let now = at_millis(301);
+        let behind = |every, packets: u64, ecn, verdict| {
+            share(&mut after(300, every, true), now, PACKET * packets, ecn, verdict)
+        };
+        assert_eq!(behind(1, 15, Ecn::Ect1, Verdict::Mark), 1.0);
+        assert_eq!(behind(1, 5, Ecn::Ect1, Verdict::Mark), 0.0);
+        assert_eq!(behind(1, 25, Ecn::NotEct, Verdict::Enqueue), 1.0);
+        // A tenth of the rate: 4 packets on the path, and 6 in the queue.
+        let expected = (RENO / 10.0).powi(2);
+        for (ecn, verdict) in [(Ecn::NotEct, Verdict::Drop), (Ecn::Ect0, Verdict::Mark)] {
+            let found = behind(10, 5, ecn, verdict);
+            assert!((found - expected).abs() < 3e-3, "{found}, expected {expected}");
+        }
+        // With a threshold that none reaches, only the coupling marks.
+        let mut ran = after(300, 10, true);
+        ran.settings.threshold = Span::from_secs(10);
+        assert_eq!(share(&mut ran, now, PACKET * 5, Ecn::Ect1, Verdict::Mark), 0.0, "alone");
+        ran.judge(now, PACKET, PACKET, Ecn::NotEct);
+        let (found, coupled) =
+            (share(&mut ran, now, PACKET * 5, Ecn::Ect1, Verdict::Mark), COUPLING * RENO / 10.0);
+        assert!((found - coupled).abs() < 0.01, "{found}, expected {coupled}");
+    }
+}
