@@ -1,7 +1,7 @@
 //! RAN: marks in the base station, by the wait that is predicted for a packet when it arrives.
 //!
-//! 1. What left in a millisecond in which something waited throughout is a sample of the link's rate: r and e are mean and standard
-//!    deviation of the last 100 ms.
+//! 1. While something waits throughout, what leaves within a millisecond, or until the next departure after it, is a sample of the
+//!    link's rate. r and e are mean and standard deviation, by time, of the last 100 ms.
 //! 2. A packet with ECT(1) that finds B bytes needs the rate B / 10 ms. It is marked for certain where that is above r + e, and never
 //!    below r - e.
 //! 3. A packet that would wait 30 ms and more is, if not ECT(1), marked or dropped with the probability at which Reno fills the link.
@@ -11,13 +11,15 @@
 //! reaches the receiver one queueing time earlier than one that a departing packet gets.
 //!
 //! Differences from L4Span:
-//! - Samples are of milliseconds, and not of its last 50 packets. In an outage they are zero: a queue is marked within a window.
+//! - Samples count by time, and not by packets, of which its last 50 count. A pause that is slower than the mean counts as well: in an
+//!   outage what waits is marked.
 //! - The published code truncates the slope between r - e and r + e to whole bytes per microsecond. Here it is whole, and e is at
 //!   least 2 % of r.
 //! - It answers classic flows beyond 225 kB, by the queue's wait as their RTT. Here that is 30 ms, and the RTT has 40 ms of path.
 //! - It has no rule for flows of both kinds, and marks TCP in the echo on the uplink. The coupling is DualPI2's, and all marks are on
 //!   packets.
-//! - `channel` is ours: the rate is what the link could carry, which a base station knows of a phone that reports its channel.
+//! - `channel` is ours: the rate is what the link could carry, which a base station knows of a phone that reports its channel, and e is
+//!   the least.
 
 use super::fifo::{Fifo, FifoDiscipline, Verdict};
 use super::text::{Part, above_zero, part};
@@ -29,9 +31,9 @@ use cellcc_units::{Bytes, Ecn, QueueLimit, Ratio, Span, Time};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// A sample of the rate: a slot of the radio.
-const SLOT: Span = Span::from_millis(1);
-/// Fewer samples predict nothing. Our choice.
+/// No sample is shorter (L4Span: the least time between two reports of the radio).
+const SHORTEST: Span = Span::from_millis(1);
+/// Fewer samples predict nothing, and so many are kept, however old. Our choice.
 const LEAST_SAMPLES: usize = 5;
 /// The deviation is at least this share of the mean. Our choice.
 const LEAST_DEVIATION: f64 = 0.02;
@@ -80,8 +82,7 @@ impl Discipline for Ran {
     const PARTS: &'static [Part<Self>] = &[
         part!("threshold=10ms", threshold, "", above_zero),
         part!("classic=30ms", classic, "", above_zero),
-        part!("window=100ms", window, "5ms to 10s", |window| (SLOT * LEAST_SAMPLES as u64..=SLOT * 10_000)
-            .contains(window)),
+        part!("window=100ms", window, "", above_zero),
         part!("limit=3200pkt", limit),
         part!("channel", channel),
     ];
@@ -96,7 +97,7 @@ impl Discipline for Ran {
     }
 }
 
-/// Bytes per slot: mean and standard deviation.
+/// The link's rate in bytes per second: mean and standard deviation.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Predicted {
     mean: f64,
@@ -104,62 +105,50 @@ struct Predicted {
 }
 
 impl Predicted {
+    fn new(mean: f64, deviation: f64) -> Self {
+        Self { mean, deviation: deviation.max(LEAST_DEVIATION * mean) }
+    }
+
+    /// Of samples by time; `None` where there are none.
+    fn of(samples: impl Iterator<Item = Sample>) -> Option<Self> {
+        let (mut seconds, mut bytes, mut squares) = (0.0, 0.0, 0.0);
+        for sample in samples {
+            let (length, departed) = (sample.length.as_secs_f64(), sample.departed.as_f64());
+            seconds += length;
+            bytes += departed;
+            squares += departed * departed / length;
+        }
+        let mean = bytes / seconds;
+        (seconds > 0.0).then(|| Self::new(mean, libm::sqrt((squares / seconds - mean * mean).max(0.0))))
+    }
+
     /// The probability of a mark where `queued` bytes are to leave within `threshold`.
     fn marks(self, queued: Bytes, threshold: Span) -> f64 {
-        let needed = queued.as_f64() * SLOT.as_secs_f64() / threshold.as_secs_f64();
-        let least = self.mean - self.deviation;
-        match needed - least {
+        let needed = queued.as_f64() / threshold.as_secs_f64();
+        match needed - (self.mean - self.deviation) {
             above if above < 0.0 => 0.0,
-            above if above > 2.0 * self.deviation => 1.0,
+            above if above >= 2.0 * self.deviation => 1.0,
             above => above / (2.0 * self.deviation),
         }
     }
 
     /// The same of a drop, or a mark, for a classic packet of `size` that is the last of `queued` bytes.
     fn drops(self, queued: Bytes, size: Bytes, threshold: Span) -> f64 {
-        let slots = |span: Span| span.as_secs_f64() / SLOT.as_secs_f64();
-        if queued.as_f64() <= self.mean * slots(threshold) {
+        if queued.as_f64() <= self.mean * threshold.as_secs_f64() {
             return 0.0;
         }
-        let window = self.mean * slots(PATH) + queued.as_f64();
+        let window = self.mean * PATH.as_secs_f64() + queued.as_f64();
         let root = RENO * size.as_f64() / window;
         (root * root).min(MOST_CLASSIC)
     }
 }
 
-/// The samples of a window: the bytes of each slot that counts, oldest first.
-#[derive(Debug, Clone, Default)]
-struct Samples {
-    slots: VecDeque<(u64, u64)>,
-    sum: u64,
-    squares: u128,
-}
-
-impl Samples {
-    fn add(&mut self, slot: u64, bytes: Bytes) {
-        self.slots.push_back((slot, bytes.get()));
-        self.sum += bytes.get();
-        self.squares += u128::from(bytes.get()).pow(2);
-    }
-
-    /// Forgets what was before `slot`.
-    fn forget_before(&mut self, slot: u64) {
-        while let Some(&(_, bytes)) = self.slots.front().filter(|&&(at, _)| at < slot) {
-            self.slots.pop_front();
-            self.sum -= bytes;
-            self.squares -= u128::from(bytes).pow(2);
-        }
-    }
-
-    fn predicted(&self) -> Option<Predicted> {
-        if self.slots.len() < LEAST_SAMPLES {
-            return None;
-        }
-        let count = self.slots.len() as f64;
-        let mean = self.sum as f64 / count;
-        let variance = (self.squares as f64 / count - mean * mean).max(0.0);
-        Some(Predicted { mean, deviation: libm::sqrt(variance).max(LEAST_DEVIATION * mean) })
-    }
+/// What left in a time in which something waited throughout.
+#[derive(Debug, Clone, Copy)]
+struct Sample {
+    begin: Time,
+    length: Span,
+    departed: Bytes,
 }
 
 /// What a base station knows of a phone's queue.
@@ -167,13 +156,11 @@ impl Samples {
 pub(crate) struct RanState {
     settings: Ran,
     capacity: Arc<Capacity>,
-    samples: Samples,
-    /// The slot that is counted, what left in it, and whether something has waited in all of it so far.
-    slot: u64,
-    departed: Bytes,
-    is_busy: bool,
-    /// Something waits since the last event.
-    waits: bool,
+    /// Of the window, oldest first, and what they predict.
+    samples: VecDeque<Sample>,
+    predicted: Option<Predicted>,
+    /// When the sample began that is being taken, and what has left since; none where nothing waits.
+    open: Option<(Time, Bytes)>,
     /// When the last packet without ECT(1) came.
     classic_at: Option<Time>,
     chance: Loss,
@@ -184,46 +171,63 @@ impl RanState {
         Self {
             settings,
             capacity,
-            samples: Samples::default(),
-            slot: 0,
-            departed: Bytes::ZERO,
-            is_busy: false,
-            waits: false,
+            samples: VecDeque::new(),
+            predicted: None,
+            open: None,
             classic_at: None,
             chance: Loss::new(Ratio::ZERO, seed ^ STREAM),
         }
     }
 
-    /// Closes the slots that are over.
-    fn advance(&mut self, now: Time) {
-        let slot = number_of(now);
-        if slot <= self.slot {
-            return;
+    /// The service of a packet begins at `now`, after which others wait or not.
+    fn note_service(&mut self, now: Time, size: Bytes, waits: bool) {
+        let (begin, departed) = self.open.unwrap_or((now, Bytes::ZERO));
+        let length = now.since(begin);
+        let is_over = length >= SHORTEST;
+        if is_over {
+            self.add(Sample { begin, length, departed });
         }
-        self.close(self.slot, self.departed, self.is_busy);
-        let oldest = slot.saturating_sub(self.settings.window.as_nanos() / SLOT.as_nanos());
-        (oldest.max(self.slot + 1)..slot).for_each(|passed| self.close(passed, Bytes::ZERO, self.waits));
-        (self.slot, self.departed, self.is_busy) = (slot, Bytes::ZERO, self.waits);
-        self.samples.forget_before(oldest);
+        let open = if is_over { (now, size) } else { (begin, departed + size) };
+        self.open = waits.then_some(open);
     }
 
-    fn close(&mut self, slot: u64, departed: Bytes, is_busy: bool) {
-        if self.settings.channel {
-            let [from, to] = [slot, slot + 1].map(|slot| Time::ZERO + SLOT * slot);
-            self.samples.add(slot, self.capacity.bytes_between(from, to));
-        } else if is_busy {
-            self.samples.add(slot, departed);
+    fn add(&mut self, sample: Sample) {
+        let end = sample.begin + sample.length;
+        self.samples.push_back(sample);
+        while self.samples.len() > LEAST_SAMPLES
+            && self.samples.front().is_some_and(|oldest| end.since(oldest.begin) > self.settings.window)
+        {
+            self.samples.pop_front();
         }
+        self.predicted = Predicted::of(self.samples.iter().copied());
+    }
+
+    /// The rate that is expected at `now`.
+    fn predicted(&self, now: Time) -> Option<Predicted> {
+        if self.settings.channel {
+            let from = now - self.settings.window.min(now.since(Time::ZERO));
+            let seconds = now.since(from).as_secs_f64();
+            let carried = self.capacity.bytes_between(from, now).as_f64();
+            return (seconds > 0.0).then(|| Predicted::new(carried / seconds, 0.0));
+        }
+        let predicted = self.predicted.filter(|_| self.samples.len() >= LEAST_SAMPLES)?;
+        let Some((begin, departed)) = self.open else { return Some(predicted) };
+        // Shorter ones say nothing while a packet is on its way.
+        let length = now.since(begin);
+        if length.as_secs_f64() * predicted.mean <= departed.as_f64() {
+            return Some(predicted);
+        }
+        let open = Sample { begin, length, departed };
+        Predicted::of(self.samples.iter().copied().chain([open]))
     }
 
     /// What happens to a packet of `size` that arrives at `now` behind `before` bytes.
     fn judge(&mut self, now: Time, before: Bytes, size: Bytes, ecn: Ecn) -> Verdict {
-        self.advance(now);
         let is_l4s = matches!(ecn, Ecn::Ect1 | Ecn::Ce);
         if !is_l4s {
             self.classic_at = Some(now);
         }
-        let Some(predicted) = self.samples.predicted() else { return Verdict::Enqueue };
+        let Some(predicted) = self.predicted(now) else { return Verdict::Enqueue };
         let queued = before + size;
         let classic = predicted.drops(queued, size, self.settings.classic);
         let probability = if is_l4s {
@@ -240,25 +244,11 @@ impl RanState {
             true => Verdict::Mark,
         }
     }
-
-    /// The service of a packet begins, after which others wait or not.
-    fn note_service(&mut self, now: Time, size: Bytes, waits: bool) {
-        self.advance(now);
-        self.departed += size;
-        self.waits = waits;
-        self.is_busy &= waits;
-    }
-}
-
-fn number_of(now: Time) -> u64 {
-    now.since(Time::ZERO).as_nanos() / SLOT.as_nanos()
 }
 
 impl<P: Packet> FifoDiscipline<P> for RanState {
     fn admit(&mut self, now: Time, queued: Bytes, packet: &P, _: &Backlog<P>) -> Verdict {
-        let verdict = self.judge(now, queued, packet.size(), packet.ecn());
-        self.waits |= verdict != Verdict::Drop;
-        verdict
+        self.judge(now, queued, packet.size(), packet.ecn())
     }
 
     fn next(&mut self, now: Time, backlog: &mut Backlog<P>) -> Option<QueuedPacket<P>> {
@@ -287,8 +277,7 @@ mod tests {
     /// After so many milliseconds, with a packet that left every so many, while others waited or not.
     fn after(millis: u64, every: usize, waits: bool) -> RanState {
         let mut ran = ran(Ran::DEFAULT);
-        ran.waits = waits;
-        (1..=millis).step_by(every).for_each(|millis| ran.note_service(at_millis(millis), PACKET, waits));
+        (0..=millis).step_by(every).for_each(|millis| ran.note_service(at_millis(millis), PACKET, waits));
         ran
     }
 
@@ -301,45 +290,52 @@ mod tests {
     #[test]
     fn marks_rise_from_none_to_all_within_a_deviation_of_the_rate() {
         // 10 ms of 1500 bytes a millisecond.
-        let predicted = Predicted { mean: 1500.0, deviation: 300.0 };
-        let cases = [(11_999, 0.0), (12_000, 0.0), (13_500, 0.25), (15_000, 0.5), (18_000, 1.0), (18_001, 1.0)];
+        let predicted = Predicted::new(1.5e6, 3e5);
+        let cases =
+            [(11_999, 0.0), (12_000, 0.0), (13_500, 0.25), (15_000, 0.5), (18_000, 1.0), (18_001, 1.0)];
         for (queued, expected) in cases {
             let found = predicted.marks(Bytes::new(queued), Ran::DEFAULT.threshold);
             assert!((found - expected).abs() < 1e-9, "{queued} bytes: {found}, expected {expected}");
         }
-        let outage = Predicted { mean: 0.0, deviation: 0.0 };
-        assert_eq!(outage.marks(PACKET, Ran::DEFAULT.threshold), 1.0);
+        assert_eq!(Predicted::new(0.0, 0.0).marks(PACKET, Ran::DEFAULT.threshold), 1.0, "an outage");
     }
 
     #[test]
     fn classic_packets_are_dropped_as_reno_needs_it_beyond_30_ms() {
-        let predicted = Predicted { mean: 1500.0, deviation: 30.0 };
-        let drops = |packets| predicted.drops(PACKET * packets, PACKET, Ran::DEFAULT.classic);
-        assert_eq!(drops(30), 0.0);
-        // A window of 40 packets on the path and 40 in the queue: sqrt(3/2) / 80, squared.
-        assert!((drops(40) - 2.3256e-4).abs() < 1e-8, "{}", drops(40));
-        let slow = Predicted { mean: 10.0, deviation: 1.0 };
-        assert_eq!(slow.drops(PACKET, PACKET, Ran::DEFAULT.classic), MOST_CLASSIC);
+        let drops =
+            |predicted: Predicted, packets| predicted.drops(PACKET * packets, PACKET, Ran::DEFAULT.classic);
+        let predicted = Predicted::new(1.5e6, 0.0);
+        assert_eq!(drops(predicted, 30), 0.0);
+        // A window of 40 packets on the path and 40 in the queue.
+        let expected = (RENO / 80.0).powi(2);
+        assert!((drops(predicted, 40) - expected).abs() < 1e-12, "{}", drops(predicted, 40));
+        assert_eq!(drops(Predicted::new(1e4, 0.0), 1), MOST_CLASSIC);
     }
 
     #[test]
-    fn the_rate_is_that_of_milliseconds_in_which_something_waited_throughout() {
-        assert_eq!(after(6, 1, true).samples.predicted(), Some(Predicted { mean: 1500.0, deviation: 30.0 }));
-        assert_eq!(after(5, 1, true).samples.predicted(), None, "too few");
-        assert_eq!(after(200, 1, false).samples.predicted(), None, "nothing waited");
-        let mut ran = after(300, 1, true);
-        assert_eq!(ran.samples.slots.len(), 100, "a window");
-        // An outage: each slot without service counts, and after a window nothing else does.
-        ran.advance(at_millis(350));
-        assert_eq!(ran.samples.predicted().map(|predicted| predicted.mean), Some(765.0));
-        assert_eq!(share(&mut ran, at_millis(401), Bytes::ZERO, Ecn::Ect1, Verdict::Mark), 1.0);
+    fn the_rate_is_that_of_times_in_which_something_waited_throughout() {
+        let near = |ran: &RanState, now, mean: f64, deviation: f64| {
+            let found = ran.predicted(at_millis(now)).expect("enough samples");
+            assert!(
+                (found.mean - mean).abs() < 1.0 && (found.deviation - deviation).abs() < 1.0,
+                "{found:?}"
+            );
+        };
+        near(&after(5, 1, true), 5, 1.5e6, 3e4);
+        assert_eq!(after(4, 1, true).predicted(at_millis(4)), None, "too few");
+        assert_eq!(after(200, 1, false).predicted(at_millis(200)), None, "nothing waited");
+        // On a slow link, too, where a packet takes ten milliseconds.
+        near(&after(200, 10, true), 205, 1.5e5, 3e3);
+        let ran = after(300, 1, true);
+        assert_eq!(ran.samples.len(), 100, "a window");
+        // A pause of as long as a window: half of the rate, as far from none as from all.
+        near(&ran, 400, 1.515e6 / 2.0, 742_500.0);
     }
 
     #[test]
     fn channel_knows_the_rate_without_a_queue() {
         let mut ran = ran(Ran { channel: true, ..Ran::DEFAULT });
         assert_eq!(ran.judge(at_millis(50), PACKET * 20, PACKET, Ecn::Ect1), Verdict::Mark);
-        assert_eq!(ran.samples.predicted(), Some(Predicted { mean: 1500.0, deviation: 30.0 }));
         assert_eq!(ran.judge(at_millis(50), PACKET * 5, PACKET, Ecn::Ect1), Verdict::Enqueue);
     }
 
