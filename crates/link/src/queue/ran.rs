@@ -4,8 +4,9 @@
 //!    link's rate. r and e are mean and standard deviation, by time, of the last 100 ms.
 //! 2. A packet with ECT(1) that finds B bytes needs the rate B / 10 ms. It is marked for certain where that is above r + e, and never
 //!    below r - e.
-//! 3. A packet that would wait 30 ms and more is, if not ECT(1), marked or dropped with the probability at which Reno fills the link.
-//!    Where such flows came within the last second, packets with ECT(1) are marked by twice its square root at least, as in DualPI2.
+//! 3. A packet that would wait 30 ms and more is, if not ECT(1), marked or dropped with the probability at which Reno fills the link
+//!    and waits 30 ms; with the square of how much longer it would wait. Where such flows came within the last second, packets with
+//!    ECT(1) are marked by twice its square root at least, as in DualPI2.
 //!
 //! Source: L4Span (PrincetonUniversity/L4Span at cef83f8), which has one queue for both kinds, too. A mark that waits behind no queue
 //! reaches the receiver one queueing time earlier than one that a departing packet gets.
@@ -15,11 +16,12 @@
 //!   outage what waits is marked.
 //! - The published code truncates the slope between r - e and r + e to whole bytes per microsecond. Here it is whole, and e is at
 //!   least 2 % of r.
-//! - It answers classic flows beyond 225 kB, by the queue's wait as their RTT. Here that is 30 ms, and the RTT has 40 ms of path.
+//! - It answers classic flows beyond 225 kB, by the queue's wait as their RTT, and so the less the longer the queue is: CUBIC keeps the
+//!   queue of drop-tail. Here it is beyond 30 ms, and the RTT is that and 40 ms of path.
 //! - It has no rule for flows of both kinds, and marks TCP in the echo on the uplink. The coupling is DualPI2's, and all marks are on
 //!   packets.
 //! - `channel` is ours: the rate is what the link could carry, which a base station knows of a phone that reports its channel, and e is
-//!   the least.
+//!   the least. In a cell that is the user's own link, without its share of the slots.
 
 use super::fifo::{Fifo, FifoDiscipline, Verdict};
 use super::text::{Part, above_zero, part};
@@ -39,7 +41,7 @@ const LEAST_SAMPLES: usize = 5;
 const LEAST_DEVIATION: f64 = 0.02;
 /// The constant of Reno's window under random losses, sqrt(3/2) (Mathis et al. 1997).
 const RENO: f64 = 1.22;
-/// What a classic flow's RTT has beyond the queue. Our choice.
+/// What a classic flow's RTT has besides the queue. Our choice.
 const PATH: Span = Span::from_millis(40);
 /// The largest probability for classic packets (RFC 9332, p_Cmax).
 const MOST_CLASSIC: f64 = 0.25;
@@ -137,8 +139,9 @@ impl Predicted {
         if queued.as_f64() <= self.mean * threshold.as_secs_f64() {
             return 0.0;
         }
-        let window = self.mean * PATH.as_secs_f64() + queued.as_f64();
-        let root = RENO * size.as_f64() / window;
+        let window = self.mean * (PATH + threshold).as_secs_f64();
+        let longer = queued.as_f64() / (self.mean * threshold.as_secs_f64());
+        let root = longer * RENO * size.as_f64() / window;
         (root * root).min(MOST_CLASSIC)
     }
 }
@@ -306,8 +309,8 @@ mod tests {
             |predicted: Predicted, packets| predicted.drops(PACKET * packets, PACKET, Ran::DEFAULT.classic);
         let predicted = Predicted::new(1.5e6, 0.0);
         assert_eq!(drops(predicted, 30), 0.0);
-        // A window of 40 packets on the path and 40 in the queue.
-        let expected = (RENO / 80.0).powi(2);
+        // A window of 40 packets on the path and 30 in the queue, of which there are a third more.
+        let expected = (RENO / 70.0 * 4.0 / 3.0).powi(2);
         assert!((drops(predicted, 40) - expected).abs() < 1e-12, "{}", drops(predicted, 40));
         assert_eq!(drops(Predicted::new(1e4, 0.0), 1), MOST_CLASSIC);
     }
@@ -348,8 +351,8 @@ mod tests {
         assert_eq!(behind(1, 15, Ecn::Ect1, Verdict::Mark), 1.0);
         assert_eq!(behind(1, 5, Ecn::Ect1, Verdict::Mark), 0.0);
         assert_eq!(behind(1, 25, Ecn::NotEct, Verdict::Enqueue), 1.0);
-        // A tenth of the rate: 4 packets on the path, and 6 in the queue.
-        let expected = (RENO / 10.0).powi(2);
+        // A tenth of the rate: 4 packets on the path and 3 in the queue, of which there are twice as many.
+        let expected = (RENO / 7.0 * 2.0).powi(2);
         for (ecn, verdict) in [(Ecn::NotEct, Verdict::Drop), (Ecn::Ect0, Verdict::Mark)] {
             let found = behind(10, 5, ecn, verdict);
             assert!((found - expected).abs() < 3e-3, "{found}, expected {expected}");
@@ -360,7 +363,7 @@ mod tests {
         assert_eq!(share(&mut ran, now, PACKET * 5, Ecn::Ect1, Verdict::Mark), 0.0, "alone");
         ran.judge(now, PACKET, PACKET, Ecn::NotEct);
         let (found, coupled) =
-            (share(&mut ran, now, PACKET * 5, Ecn::Ect1, Verdict::Mark), COUPLING * RENO / 10.0);
+            (share(&mut ran, now, PACKET * 5, Ecn::Ect1, Verdict::Mark), COUPLING * RENO / 7.0 * 2.0);
         assert!((found - coupled).abs() < 0.01, "{found}, expected {coupled}");
     }
 }
