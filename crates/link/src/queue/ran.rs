@@ -310,7 +310,7 @@ mod tests {
         let predicted = Predicted::new(1.5e6, 0.0);
         assert_eq!(drops(predicted, 30), 0.0);
         // A window of 40 packets on the path and 30 in the queue, of which there are a third more.
-        let expected = (RENO / 70.0 * 4.0 / 3.0).powi(2);
+        let expected = RENO * RENO * 16.0 / (70.0 * 70.0 * 9.0);
         assert!((drops(predicted, 40) - expected).abs() < 1e-12, "{}", drops(predicted, 40));
         assert_eq!(drops(Predicted::new(1e4, 0.0), 1), MOST_CLASSIC);
     }
@@ -352,7 +352,7 @@ mod tests {
         assert_eq!(behind(1, 5, Ecn::Ect1, Verdict::Mark), 0.0);
         assert_eq!(behind(1, 25, Ecn::NotEct, Verdict::Enqueue), 1.0);
         // A tenth of the rate: 4 packets on the path and 3 in the queue, of which there are twice as many.
-        let expected = (RENO / 7.0 * 2.0).powi(2);
+        let expected = RENO * RENO * 4.0 / (7.0 * 7.0);
         for (ecn, verdict) in [(Ecn::NotEct, Verdict::Drop), (Ecn::Ect0, Verdict::Mark)] {
             let found = behind(10, 5, ecn, verdict);
             assert!((found - expected).abs() < 3e-3, "{found}, expected {expected}");
