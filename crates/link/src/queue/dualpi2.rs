@@ -106,7 +106,7 @@ impl DualPi2 {
         radio: false,
     };
 
-    /// RFC 9332, appendix A, for RTTs of up to 100 ms.
+    /// RFC 9332, appendix A, for RTTs of up to 100 ms; the weight is its example in section 4.2.2.
     pub const RFC: Self = Self {
         update: Span::from_millis(15),
         alpha: 0.15,

@@ -12,6 +12,7 @@ mod fq_codel;
 mod mahimahi_codel;
 mod mahimahi_pie;
 mod pie;
+mod ran;
 mod red;
 pub(crate) mod text;
 mod waiting;
@@ -144,6 +145,8 @@ disciplines! {
     fq_codel::FqCoDel,
     /// Two coupled queues, for L4S.
     dualpi2::DualPi2,
+    /// Marks in the base station, by the predicted wait.
+    ran::Ran,
     /// ABC's router.
     abc::Abc,
 }

@@ -67,7 +67,7 @@ const FEEDBACK: Parameter<kind::Time> = Parameter::new(
     kind::Time(Span::from_millis(50), Span::from_millis(250)),
     Span::from_millis(50),
     "how often the receiver reports",
-    "TWCC: 50 to 250 ms",
+    "libwebrtc's remote_estimator_proxy: 68 bytes may be 5 % of the rate, so 50 ms from 218 kbit/s on, and 250 ms at most",
 );
 
 const SHOWS: [ShownValue; 6] = [

@@ -5,7 +5,7 @@ use cellcc_experiment::{CellSetup, Plan, PlanFile, Record};
 use cellcc_sim::SimDriver;
 use cellcc_units::{Span, Time};
 
-const QUEUES: [&str; 12] = [
+const QUEUES: [&str; 13] = [
     "1000pkt",
     "drophead(1000pkt)",
     "codel(limit=1000pkt)",
@@ -17,6 +17,7 @@ const QUEUES: [&str; 12] = [
     "red(verus, limit=1000pkt)",
     "fq-codel(limit=1000pkt)",
     "dualpi2(limit=1000pkt)",
+    "ran(limit=1000pkt)",
     "100ms",
 ];
 
