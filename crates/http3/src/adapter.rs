@@ -46,6 +46,13 @@ impl Adapter {
     }
 }
 
+/// Another one of the same connection.
+impl Clone for Adapter {
+    fn clone(&self) -> Self {
+        Self::new(self.connection.clone(), self.limits)
+    }
+}
+
 /// Polls what was begun, or begins it.
 fn poll<T, F>(
     pending: &mut Pending<T>,
@@ -79,7 +86,7 @@ impl quic::Connection<Bytes> for Adapter {
     }
 
     fn opener(&self) -> Self {
-        Self::new(self.connection.clone(), self.limits)
+        self.clone()
     }
 }
 
