@@ -72,5 +72,10 @@ pub async fn serve(connection: Connection, site: Arc<Site>, ends: impl Future<Ou
             break;
         }
     }
+    // Closes the connection, which ends what is left.
+    drop(http);
+    while let Some(sent) = answers.join_next().await {
+        served.bytes += sent.unwrap_or(0);
+    }
     served
 }

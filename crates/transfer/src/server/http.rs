@@ -83,7 +83,7 @@ impl Shared {
     pub(crate) async fn serve_http(&self, http: &Http, connection: &Connection, peer: SocketAddr, place: Place) {
         match self.answer_requests(http, connection, peer, place).await {
             Ok(Served { requests, bytes }) => {
-                self.log(&format!("{peer}: {requests} requests, {}", Bytes::new(bytes)));
+                self.log(&format!("{peer}: end of HTTP/3; requests: {requests}, files: {}", Bytes::new(bytes)));
             }
             Err(error) => {
                 self.log(&format!("{peer}: {error}"));
