@@ -178,7 +178,8 @@ impl SendHalf {
 impl quic::SendStream<Bytes> for SendHalf {
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), StreamErrorIncoming>> {
         while let Some(data) = self.writing.as_mut().filter(|data| data.has_remaining()) {
-            let written = ready!(Pin::new(&mut self.stream).poll_write(cx, data.chunk())).map_err(of_write)?;
+            let written =
+                ready!(Pin::new(&mut self.stream).poll_write(cx, data.chunk())).map_err(of_write)?;
             data.advance(written);
         }
         self.writing = None;

@@ -72,7 +72,8 @@ impl Facts {
             return finish(begin(StatusCode::NOT_MODIFIED), 0..0);
         }
         let condition = text(asked, IF_RANGE);
-        let range = text(asked, RANGE).filter(|_| condition.is_none_or(|given| given == tag || given == date));
+        let range =
+            text(asked, RANGE).filter(|_| condition.is_none_or(|given| given == tag || given == date));
         let (status, body) = match range.and_then(|range| one_range(range, self.bytes)) {
             Some(Ok(body)) => (StatusCode::PARTIAL_CONTENT, body),
             Some(Err(Unsatisfiable)) => {

@@ -20,6 +20,7 @@ pub use serve::{MAX_REQUESTS_AT_ONCE, MAX_UNIDIRECTIONAL, REQUEST_BYTES, SILENCE
 
 use std::fmt;
 use std::fs::File;
+use std::time::Duration;
 
 /// The application protocol (RFC 9114, section 3.1).
 pub const ALPN: &[u8] = b"h3";
@@ -28,6 +29,8 @@ pub const ALPN: &[u8] = b"h3";
 pub struct Site {
     /// Opens the file of this name below the folder, if there is one that may be had.
     pub open: Box<dyn Fn(&str) -> Option<File> + Send + Sync>,
+    /// A connection on which no data are sent for twice this long is closed: nobody asks, or who asked does not read.
+    pub silence: Duration,
     /// The UDP port, for `Alt-Svc` (RFC 7838).
     pub port: u16,
 }

@@ -19,8 +19,7 @@ const HEADER_BYTES: u64 = 1 << 14;
 const CONTROL_BYTES: u64 = 1 << 20;
 /// Requests of a connection; its client then makes another one. h3 remembers each that is given up before its header.
 const MAX_REQUESTS: u64 = 10_000;
-/// How often it is seen whether data were sent, as nginx does (`send_timeout`). Otherwise nobody asks, or who asked does not
-/// read, and the connection is closed.
+/// [`Site::silence`] of nginx (`send_timeout`).
 pub const SILENCE: Duration = Duration::from_secs(60);
 
 /// What a connection has had.
@@ -42,7 +41,7 @@ pub async fn serve(connection: Connection, site: Arc<Site>, ends: impl Future<Ou
         return served;
     };
     let mut answers = JoinSet::new();
-    let mut ticks = tokio::time::interval(SILENCE);
+    let mut ticks = tokio::time::interval(site.silence);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut frames = None;
     let mut is_ending = false;

@@ -8,7 +8,7 @@ use crate::server::serving::CHARGE_INTERVAL;
 use crate::server::{Shared, closing_time};
 use crate::{ServerSettings, TransferError};
 use cellcc_control::Context;
-use cellcc_http3::{ALPN, MAX_REQUESTS_AT_ONCE, MAX_UNIDIRECTIONAL, REQUEST_BYTES, Served, Site};
+use cellcc_http3::{ALPN, MAX_REQUESTS_AT_ONCE, MAX_UNIDIRECTIONAL, REQUEST_BYTES, SILENCE, Served, Site};
 use cellcc_quic::Congestion;
 use cellcc_units::Bytes;
 use noq::crypto::rustls::HandshakeData;
@@ -37,14 +37,14 @@ impl Http {
     pub(crate) fn new(folder: &Path, congestion: Congestion, port: u16) -> Self {
         let folder = folder.to_owned();
         let open = Box::new(move |name: &str| open_below(&folder, name));
-        Self { congestion, site: Arc::new(Site { open, port }) }
+        Self { congestion, site: Arc::new(Site { open, silence: SILENCE, port }) }
     }
 }
 
 /// The server's scheme, if clients that nobody here wrote can receive from it.
 pub(crate) fn congestion(settings: &ServerSettings) -> Result<Congestion, TransferError> {
-    let congestion = Congestion::new(settings.scheme.clone())
-        .map_err(|error| TransferError::Input(error.to_string()))?;
+    let congestion =
+        Congestion::new(settings.scheme.clone()).map_err(|error| TransferError::Input(error.to_string()))?;
     // Whether there is a component does not depend on packet sizes.
     let any = Context { packet: Bytes::new(1200), initial_window: Bytes::new(12_000), seed: 0 };
     if settings.http.is_some() && settings.scheme.build_receiver(&any).is_some() {
@@ -80,10 +80,19 @@ pub(crate) fn is_chosen(connection: &Connection) -> bool {
 
 impl Shared {
     /// Serves a connection of HTTP to its end.
-    pub(crate) async fn serve_http(&self, http: &Http, connection: &Connection, peer: SocketAddr, place: Place) {
+    pub(crate) async fn serve_http(
+        &self,
+        http: &Http,
+        connection: &Connection,
+        peer: SocketAddr,
+        place: Place,
+    ) {
         match self.answer_requests(http, connection, peer, place).await {
             Ok(Served { requests, bytes }) => {
-                self.log(&format!("{peer}: end of HTTP/3; requests: {requests}, files: {}", Bytes::new(bytes)));
+                self.log(&format!(
+                    "{peer}: end of HTTP/3; requests: {requests}, files: {}",
+                    Bytes::new(bytes)
+                ));
             }
             Err(error) => {
                 self.log(&format!("{peer}: {error}"));

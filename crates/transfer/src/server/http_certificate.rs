@@ -3,8 +3,8 @@
 //! Where the server has made its own, they get another one of the same key, for 13 days: browsers take none by its hash that is
 //! valid for longer than two weeks (W3C WebTransport, section 6.10). `cellcc get` goes on to see the one that it has pinned.
 
-use crate::certificates::{Identity, provider, unusable};
 use crate::TransferError;
+use crate::certificates::{Identity, provider, unusable};
 use base64::prelude::{BASE64_STANDARD, Engine};
 use cellcc_http3::ALPN;
 use rustls::server::{ClientHello, ResolvesServerCert};

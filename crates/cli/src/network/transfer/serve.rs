@@ -38,7 +38,7 @@ pub(crate) struct Args {
     /// Let clients add files to the folder; none that is there is ever replaced.
     #[arg(long, requires = "root")]
     writable: bool,
-    /// A folder whose files curl and browsers can get by HTTP/3, with --scheme, on the same port.
+    /// A folder whose files curl and browsers can get by HTTP/3: on the same port, and by --scheme.
     #[arg(long, value_name = "FOLDER")]
     http: Option<PathBuf>,
     /// The certificate, in PEM [default: one made at the first start, and kept].

@@ -1,0 +1,66 @@
+//! Connections over loopback on which nothing is sent.
+
+#![allow(clippy::disallowed_methods, reason = "tests in real time")]
+
+use cellcc_http3::{Adapter, Served, Site, serve};
+use http::Request;
+use noq::{ClientConfig, Connection, Endpoint, ServerConfig};
+use rustls::RootCertStore;
+use rustls::pki_types::PrivatePkcs8KeyDer;
+use std::fs::File;
+use std::net::Ipv4Addr;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+
+const SILENCE: Duration = Duration::from_millis(300);
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A client's connection, and what the server says at its end. Each name is that of a file of 50 MB.
+async fn connected() -> (Connection, JoinHandle<Served>) {
+    let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    let key = PrivatePkcs8KeyDer::from(made.signing_key.serialize_der());
+    let mut roots = RootCertStore::empty();
+    roots.add(made.cert.der().clone()).unwrap();
+    let config = ServerConfig::with_single_cert(vec![made.cert.into()], key.into()).unwrap();
+    let server = Endpoint::server(config, (Ipv4Addr::LOCALHOST, 0).into()).unwrap();
+    let client = Endpoint::client((Ipv4Addr::LOCALHOST, 0).into()).unwrap();
+    let config = ClientConfig::with_root_certificates(Arc::new(roots)).unwrap();
+    let connecting = client.connect_with(config, server.local_addr().unwrap(), "localhost").unwrap();
+    let serving = tokio::spawn(async move {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        File::create(&path).unwrap().set_len(50_000_000).unwrap();
+        let site = Site { open: Box::new(move |_| File::open(&path).ok()), silence: SILENCE, port: 443 };
+        let connection = server.accept().await.unwrap().await.unwrap();
+        serve(connection, Arc::new(site), std::future::pending()).await
+    });
+    (connecting.await.unwrap(), serving)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_asks_for_nothing_is_left() {
+    let (connection, serving) = connected().await;
+    let served = timeout(PATIENCE, serving).await.unwrap().unwrap();
+    assert_eq!(served, Served::default());
+    assert!(connection.closed().await.to_string().contains("256"), "H3_NO_ERROR");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_does_not_read_is_left_and_its_answer_is_given_up() {
+    let (connection, serving) = connected().await;
+    let adapter = Adapter::new(connection.clone(), [u64::MAX; 2]);
+    let (mut driver, mut sender) = h3::client::new(adapter).await.unwrap();
+    tokio::spawn(async move { std::future::poll_fn(|cx| driver.poll_close(cx)).await });
+    let request = Request::get("https://localhost/file").body(()).unwrap();
+    let mut unread = sender.send_request(request).await.unwrap();
+    let _ = unread.finish().await;
+    let answer = unread.recv_response().await.unwrap();
+    assert_eq!(answer.headers()["content-length"], "50000000");
+    let Served { requests, bytes } = timeout(PATIENCE, serving).await.unwrap().unwrap();
+    assert_eq!(requests, 1);
+    // What its window took, and what waited in noq.
+    assert!((1_000_000..30_000_000).contains(&bytes), "{bytes}");
+    connection.closed().await;
+}
