@@ -25,10 +25,13 @@ use std::time::Duration;
 /// The application protocol (RFC 9114, section 3.1).
 pub const ALPN: &[u8] = b"h3";
 
+/// Opens the file of this name, if there is one that may be had.
+pub type OpenFile = Box<dyn Fn(&str) -> Option<File> + Send + Sync>;
+
 /// A folder as HTTP shows it.
 pub struct Site {
-    /// Opens the file of this name below the folder, if there is one that may be had.
-    pub open: Box<dyn Fn(&str) -> Option<File> + Send + Sync>,
+    /// Finds its files.
+    pub open: OpenFile,
     /// A connection on which no data are sent for twice this long is closed: nobody asks, or who asked does not read.
     pub silence: Duration,
     /// The UDP port, for `Alt-Svc` (RFC 7838).

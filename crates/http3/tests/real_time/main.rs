@@ -1,13 +1,16 @@
-//! Connections over loopback on which nothing is sent.
+//! Clients that do not want what they ask for, over loopback.
 
 #![allow(clippy::disallowed_methods, reason = "tests in real time")]
 
+use bytes::Bytes;
 use cellcc_http3::{Adapter, Served, Site, serve};
-use http::Request;
+use h3::client::SendRequest;
+use h3::error::{Code, StreamError};
+use http::{Method, Request};
 use noq::{ClientConfig, Connection, Endpoint, ServerConfig};
 use rustls::RootCertStore;
 use rustls::pki_types::PrivatePkcs8KeyDer;
-use std::fs::File;
+use std::fs::{self, File};
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,7 +21,7 @@ const SILENCE: Duration = Duration::from_millis(300);
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A client's connection, and what the server says at its end. Each name is that of a file of 50 MB.
-async fn connected() -> (Connection, JoinHandle<Served>) {
+async fn connected(silence: Duration) -> (Connection, JoinHandle<Served>) {
     let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     let key = PrivatePkcs8KeyDer::from(made.signing_key.serialize_der());
     let mut roots = RootCertStore::empty();
@@ -32,16 +35,28 @@ async fn connected() -> (Connection, JoinHandle<Served>) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("file");
         File::create(&path).unwrap().set_len(50_000_000).unwrap();
-        let site = Site { open: Box::new(move |_| File::open(&path).ok()), silence: SILENCE, port: 443 };
+        let site = Site { open: Box::new(move |_| File::open(&path).ok()), silence, port: 443 };
         let connection = server.accept().await.unwrap().await.unwrap();
         serve(connection, Arc::new(site), std::future::pending()).await
     });
     (connecting.await.unwrap(), serving)
 }
 
+/// What sends requests.
+async fn requests(connection: &Connection) -> SendRequest<Adapter, Bytes> {
+    let adapter = Adapter::new(connection.clone(), [u64::MAX; 2]);
+    let (mut driver, sender) = h3::client::new(adapter).await.unwrap();
+    tokio::spawn(async move { std::future::poll_fn(|cx| driver.poll_close(cx)).await });
+    sender
+}
+
+fn asking(method: Method) -> Request<()> {
+    Request::builder().method(method).uri("https://localhost/file").body(()).unwrap()
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_client_that_asks_for_nothing_is_left() {
-    let (connection, serving) = connected().await;
+    let (connection, serving) = connected(SILENCE).await;
     let served = timeout(PATIENCE, serving).await.unwrap().unwrap();
     assert_eq!(served, Served::default());
     assert!(connection.closed().await.to_string().contains("256"), "H3_NO_ERROR");
@@ -49,12 +64,9 @@ async fn a_client_that_asks_for_nothing_is_left() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_client_that_does_not_read_is_left_and_its_answer_is_given_up() {
-    let (connection, serving) = connected().await;
-    let adapter = Adapter::new(connection.clone(), [u64::MAX; 2]);
-    let (mut driver, mut sender) = h3::client::new(adapter).await.unwrap();
-    tokio::spawn(async move { std::future::poll_fn(|cx| driver.poll_close(cx)).await });
-    let request = Request::get("https://localhost/file").body(()).unwrap();
-    let mut unread = sender.send_request(request).await.unwrap();
+    let (connection, serving) = connected(SILENCE).await;
+    let mut sender = requests(&connection).await;
+    let mut unread = sender.send_request(asking(Method::GET)).await.unwrap();
     let _ = unread.finish().await;
     let answer = unread.recv_response().await.unwrap();
     assert_eq!(answer.headers()["content-length"], "50000000");
@@ -63,4 +75,37 @@ async fn a_client_that_does_not_read_is_left_and_its_answer_is_given_up() {
     // What its window took, and what waited in noq.
     assert!((1_000_000..30_000_000).contains(&bytes), "{bytes}");
     connection.closed().await;
+}
+
+/// Memory of this process in bytes, the clients' as well.
+#[cfg(target_os = "linux")]
+fn resident() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+    line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() * 1000
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test(flavor = "multi_thread")]
+async fn ten_thousand_requests_leave_nothing_and_end_the_connection() {
+    let (connection, serving) = connected(PATIENCE).await;
+    let mut sender = requests(&connection).await;
+    let before = resident();
+    let all = async {
+        for _ in 0..5_000 {
+            let mut read = sender.send_request(asking(Method::HEAD)).await?;
+            assert_eq!(read.recv_response().await?.headers()["content-length"], "50000000");
+            let mut given_up = sender.send_request(asking(Method::GET)).await?;
+            given_up.stop_sending(Code::H3_REQUEST_CANCELLED);
+            given_up.stop_stream(Code::H3_REQUEST_CANCELLED);
+        }
+        Ok::<_, StreamError>(())
+    };
+    timeout(6 * PATIENCE, all).await.expect("none waits for another").unwrap();
+    let more = resident().saturating_sub(before);
+    // As `make soak`.
+    assert!(more < 64_000_000, "{more} bytes");
+    let served = timeout(PATIENCE, serving).await.unwrap().unwrap();
+    assert_eq!(served.requests, 10_000);
+    assert!(connection.closed().await.to_string().contains("256"), "H3_NO_ERROR");
 }

@@ -1,7 +1,7 @@
 //! The certificate that HTTP's clients see.
 //!
 //! Where the server has made its own, they get another one of the same key, for 13 days: browsers take none by its hash that is
-//! valid for longer than two weeks (W3C WebTransport, section 6.10). `cellcc get` goes on to see the one that it has pinned.
+//! valid for longer than two weeks (W3C WebTransport, `serverCertificateHashes`). `cellcc get` goes on to see the one that it has pinned.
 
 use crate::TransferError;
 use crate::certificates::{Identity, provider, unusable};
@@ -39,10 +39,11 @@ impl ByProtocol {
 
     fn for_http(&self, now: SystemTime) -> Arc<CertifiedKey> {
         let mut kept = self.http.lock().unwrap_or_else(PoisonError::into_inner);
-        if self.identity.is_made && now.duration_since(kept.0).unwrap_or(DAY) >= DAY {
-            if let Ok(made) = short_lived(&self.identity, &self.key, now) {
-                *kept = (now, made);
-            }
+        if self.identity.is_made
+            && now.duration_since(kept.0).unwrap_or(DAY) >= DAY
+            && let Ok(made) = short_lived(&self.identity, &self.key, now)
+        {
+            *kept = (now, made);
         }
         Arc::clone(&kept.1)
     }

@@ -4,7 +4,6 @@ use bytes::{Buf, Bytes};
 use cellcc_http3::{ALPN, Adapter, Stream};
 use cellcc_transfer::{Identity, Limits, Server, ServerSettings, TransferError};
 use h3::client::{RequestStream, SendRequest};
-use h3::error::StreamError;
 use http::{Method, Request, Response};
 use noq::crypto::rustls::QuicClientConfig;
 use noq::{ClientConfig, Connection, Endpoint};
@@ -138,15 +137,6 @@ impl Client {
         let mut stream = self.sender.send_request(request.body(()).unwrap()).await.unwrap();
         let _ = stream.finish().await;
         stream
-    }
-
-    /// Sends a request's header.
-    pub(super) async fn begin_without_end(
-        &mut self,
-        path: &str,
-    ) -> Result<RequestStream<Stream, Bytes>, StreamError> {
-        let request = Request::builder().uri(format!("https://localhost{path}"));
-        self.sender.send_request(request.body(()).unwrap()).await
     }
 
     /// The answer to a request, and its body.

@@ -1,6 +1,6 @@
 //! Clients that want what they should not have, or more than there is.
 
-use super::client::{Site, content};
+use super::client::Site;
 use h3::error::Code;
 use http::{Method, StatusCode};
 use noq::{Connection, ConnectionError, SendStream, VarInt};
@@ -61,14 +61,29 @@ async fn no_path_leads_out_of_the_folder_and_no_folder_is_listed() {
     }
 }
 
+/// The header of a GET of /, with a field of 17,000 bytes, which h3's client does not send: the server has said that it takes
+/// 16,384 (RFC 9204, section 4.5, and its static table).
+fn long_header() -> Vec<u8> {
+    const GET_HTTPS_ROOT: [u8; 5] = [0, 0, 0xd1, 0xd7, 0xc1];
+    const AUTHORITY: [u8; 3] = [0x50, 1, b'a'];
+    const LENGTH: [u8; 4] = [0x7f, 0x80 | (16_873 & 0x7f) as u8, 0x80 | (16_873 >> 7 & 0x7f) as u8, 1];
+    let block = [&GET_HTTPS_ROOT[..], &AUTHORITY, &[0x26], b"x-long", &LENGTH, &[b'a'; 17_000]].concat();
+    [&[HEADERS, 0x80, 0, (block.len() >> 8) as u8, block.len() as u8], &block[..]].concat()
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_long_header_is_refused_and_the_connection_goes_on() {
+    // 431 in the code of RFC 7541, appendix B.
+    const TOO_LARGE: [u8; 4] = [0x83, 0x69, 0x90, 0xff];
     let site = Site::start("cubic");
     site.write("file", b"file");
     let mut client = site.connect().await;
-    let long = "a".repeat(17_000);
-    let (answer, _) = client.get("/file", &[("x-long", &long)]).await;
-    assert_eq!(answer.status(), StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE);
+    let (mut send, mut recv) = client.connection.open_bi().await.unwrap();
+    send.write_all(&long_header()).await.unwrap();
+    let _ = send.finish();
+    let answer = timeout(PATIENCE, recv.read_to_end(10_000)).await.unwrap().unwrap();
+    assert_eq!(answer[0], HEADERS);
+    assert!(answer.windows(4).any(|bytes| bytes == TOO_LARGE), "{answer:02x?}");
     assert_eq!(client.get("/file", &[]).await.1, b"file");
 }
 
@@ -125,37 +140,4 @@ async fn streams_that_mean_nothing_are_not_kept() {
         let _ = stream.finish();
     }
     assert_eq!(client.get("/file", &[]).await.1, b"file");
-}
-
-/// Memory of this process in bytes, the clients' as well.
-#[cfg(target_os = "linux")]
-fn resident() -> u64 {
-    let status = fs::read_to_string("/proc/self/status").unwrap();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
-    line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() * 1000
-}
-
-#[cfg(target_os = "linux")]
-#[tokio::test(flavor = "multi_thread")]
-async fn ten_thousand_requests_that_are_given_up_leave_nothing_and_then_the_client_connects_anew() {
-    let site = Site::start("cubic");
-    site.write("large", &content(1_000_000));
-    let mut client = site.connect().await;
-    let before = resident();
-    let give_up = async {
-        for _ in 0..10_000 {
-            let mut request = client.begin_without_end("/large").await?;
-            request.stop_sending(Code::H3_REQUEST_CANCELLED);
-            request.stop_stream(Code::H3_REQUEST_CANCELLED);
-        }
-        Ok::<_, h3::error::StreamError>(())
-    };
-    // The last ones may come after the server's farewell.
-    let _ = timeout(Duration::from_secs(120), give_up).await.expect("none waits for another");
-    let more = resident().saturating_sub(before);
-    // As `make soak`.
-    assert!(more < 64_000_000, "{more} bytes");
-    timeout(PATIENCE, client.connection.closed()).await.expect("the connection has had its requests");
-    let mut client = site.connect().await;
-    assert_eq!(client.get("/large", &[]).await.1.len(), 1_000_000);
 }
