@@ -5,7 +5,7 @@ use noq::Connection;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinSet;
-use tokio::time::MissedTickBehavior;
+use tokio::time::{MissedTickBehavior, timeout};
 
 /// Requests that are answered at once (RFC 9114, section 6.1, wants 100).
 pub const MAX_REQUESTS_AT_ONCE: u32 = 100;
@@ -19,7 +19,7 @@ const HEADER_BYTES: u64 = 1 << 14;
 const CONTROL_BYTES: u64 = 1 << 20;
 /// Requests of a connection; its client then makes another one. h3 remembers each that is given up before its header.
 const MAX_REQUESTS: u64 = 10_000;
-/// [`Site::silence`] of nginx (`send_timeout`).
+/// As nginx's `send_timeout`.
 pub const SILENCE: Duration = Duration::from_secs(60);
 
 /// What a connection has had.
@@ -37,9 +37,9 @@ pub async fn serve(connection: Connection, site: Arc<Site>, ends: impl Future<Ou
     let mut served = Served::default();
     let adapter = Adapter::new(connection.clone(), [REQUEST_BYTES.into(), CONTROL_BYTES]);
     let mut builder = h3::server::builder();
-    let Ok(mut http) = builder.max_field_section_size(HEADER_BYTES).build(adapter).await else {
-        return served;
-    };
+    builder.max_field_section_size(HEADER_BYTES);
+    // A client may let nobody open a stream, or send on one.
+    let Ok(Ok(mut http)) = timeout(site.silence, builder.build(adapter)).await else { return served };
     let mut answers = JoinSet::new();
     let mut ticks = tokio::time::interval(site.silence);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -67,8 +67,11 @@ pub async fn serve(connection: Connection, site: Arc<Site>, ends: impl Future<Ou
         }
         is_ending |= served.requests >= MAX_REQUESTS;
         // Of the requests that come after this the client knows that it may ask again.
-        if is_ending && (http.shutdown(0).await.is_err() || answers.is_empty()) {
-            break;
+        if is_ending {
+            let farewell = timeout(site.silence, http.shutdown(0)).await;
+            if !matches!(farewell, Ok(Ok(()))) || answers.is_empty() {
+                break;
+            }
         }
     }
     // Closes the connection, which ends what is left.

@@ -7,7 +7,7 @@ use cellcc_http3::{Adapter, Served, Site, serve};
 use h3::client::SendRequest;
 use h3::error::{Code, StreamError};
 use http::{Method, Request};
-use noq::{ClientConfig, Connection, Endpoint, ServerConfig};
+use noq::{ClientConfig, Connection, Endpoint, ServerConfig, TransportConfig};
 use rustls::RootCertStore;
 use rustls::pki_types::PrivatePkcs8KeyDer;
 use std::fs::{self, File};
@@ -20,8 +20,8 @@ use tokio::time::timeout;
 const SILENCE: Duration = Duration::from_millis(300);
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// A client's connection, and what the server says at its end. Each name is that of a file of 50 MB.
-async fn connected(silence: Duration) -> (Connection, JoinHandle<Served>) {
+/// The connection of a client that lets the server open so many streams, and what the server says at its end. Each name is that of a file of 50 MB.
+async fn connected(silence: Duration, streams: u32) -> (Connection, JoinHandle<Served>) {
     let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     let key = PrivatePkcs8KeyDer::from(made.signing_key.serialize_der());
     let mut roots = RootCertStore::empty();
@@ -29,7 +29,10 @@ async fn connected(silence: Duration) -> (Connection, JoinHandle<Served>) {
     let config = ServerConfig::with_single_cert(vec![made.cert.into()], key.into()).unwrap();
     let server = Endpoint::server(config, (Ipv4Addr::LOCALHOST, 0).into()).unwrap();
     let client = Endpoint::client((Ipv4Addr::LOCALHOST, 0).into()).unwrap();
-    let config = ClientConfig::with_root_certificates(Arc::new(roots)).unwrap();
+    let mut config = ClientConfig::with_root_certificates(Arc::new(roots)).unwrap();
+    let mut transport = TransportConfig::default();
+    transport.max_concurrent_uni_streams(streams.into()).keep_alive_interval(Some(SILENCE));
+    config.transport_config(Arc::new(transport));
     let connecting = client.connect_with(config, server.local_addr().unwrap(), "localhost").unwrap();
     let serving = tokio::spawn(async move {
         let folder = tempfile::tempdir().unwrap();
@@ -55,16 +58,18 @@ fn asking(method: Method) -> Request<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_client_that_asks_for_nothing_is_left() {
-    let (connection, serving) = connected(SILENCE).await;
-    let served = timeout(PATIENCE, serving).await.unwrap().unwrap();
-    assert_eq!(served, Served::default());
-    assert!(connection.closed().await.to_string().contains("256"), "H3_NO_ERROR");
+async fn a_client_that_asks_for_nothing_is_left_though_it_lets_nobody_open_a_stream() {
+    for streams in [0, 3] {
+        let (connection, serving) = connected(SILENCE, streams).await;
+        let served = timeout(PATIENCE, serving).await.unwrap().unwrap();
+        assert_eq!(served, Served::default());
+        timeout(PATIENCE, connection.closed()).await.unwrap();
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_client_that_does_not_read_is_left_and_its_answer_is_given_up() {
-    let (connection, serving) = connected(SILENCE).await;
+    let (connection, serving) = connected(SILENCE, 3).await;
     let mut sender = requests(&connection).await;
     let mut unread = sender.send_request(asking(Method::GET)).await.unwrap();
     let _ = unread.finish().await;
@@ -88,7 +93,7 @@ fn resident() -> u64 {
 #[cfg(target_os = "linux")]
 #[tokio::test(flavor = "multi_thread")]
 async fn ten_thousand_requests_leave_nothing_and_end_the_connection() {
-    let (connection, serving) = connected(PATIENCE).await;
+    let (connection, serving) = connected(PATIENCE, 3).await;
     let mut sender = requests(&connection).await;
     let before = resident();
     let all = async {
