@@ -13,10 +13,15 @@ matplotlib.use("Agg")
 
 
 @pytest.fixture(scope="session")
-def cli() -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Runs the command `cellcc` of the same sources: the one named by CELLCC_CLI, or that of `cargo build`."""
+def program() -> str:
+    """The command `cellcc` of the same sources: the one named by CELLCC_CLI, or that of `cargo build`."""
     built = Path(__file__).parents[2] / "target" / "debug" / "cellcc"
-    program = os.environ.get("CELLCC_CLI", str(built))
+    return os.environ.get("CELLCC_CLI", str(built))
+
+
+@pytest.fixture(scope="session")
+def cli(program: str) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Runs the command."""
 
     def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
         return subprocess.run([program, *map(str, arguments)], capture_output=True, text=True, check=False)

@@ -1,5 +1,6 @@
 //! Certificates, generated or given, and their verification by the other side.
 
+use crate::server::http_certificate::ByProtocol;
 use crate::{ALPN, TransferError};
 use cellcc_units::{Bytes, input};
 use noq::crypto::rustls::{QuicClientConfig, QuicServerConfig};
@@ -65,13 +66,15 @@ impl FromStr for Fingerprint {
 /// A certificate chain and its key.
 #[derive(Debug)]
 pub struct Identity {
-    chain: Vec<CertificateDer<'static>>,
-    key: PrivateKeyDer<'static>,
+    pub(crate) chain: Vec<CertificateDer<'static>>,
+    pub(crate) key: PrivateKeyDer<'static>,
+    /// Whether cellcc has made it, and signed it by its own key.
+    pub(crate) is_made: bool,
 }
 
 impl Clone for Identity {
     fn clone(&self) -> Self {
-        Self { chain: self.chain.clone(), key: self.key.clone_key() }
+        Self { chain: self.chain.clone(), key: self.key.clone_key(), is_made: self.is_made }
     }
 }
 
@@ -85,6 +88,7 @@ impl Identity {
         Ok(Self {
             chain: vec![made.cert.into()],
             key: PrivateKeyDer::Pkcs8(made.signing_key.serialize_der().into()),
+            is_made: true,
         })
     }
 
@@ -96,7 +100,7 @@ impl Identity {
         let key = PrivateKeyDer::from_pem_slice(&pem(key)?).map_err(|error| {
             TransferError::Input(format!("{}: no private key in PEM form: {error}", key.display()))
         })?;
-        Ok(Self { chain: certificates(certificate)?, key })
+        Ok(Self { chain: certificates(certificate)?, key, is_made: false })
     }
 
     /// The identity stored in a folder. If there is none, it is generated and stored; only the owner can read its key. Of several
@@ -107,8 +111,9 @@ impl Identity {
     pub fn kept_in(folder: &Path) -> Result<Self, TransferError> {
         let (certificate, key) = (folder.join("server.pem"), folder.join("server-key.pem"));
         let is_kept = || certificate.exists() && key.exists();
+        let load = || Ok(Self { is_made: true, ..Self::load(&certificate, &key)? });
         if is_kept() {
-            return Self::load(&certificate, &key);
+            return load();
         }
         let failed = |cause| TransferError::File { act: "write", path: folder.into(), cause };
         let lock = || {
@@ -126,7 +131,7 @@ impl Identity {
             };
             keep().map_err(failed)?;
         }
-        Self::load(&certificate, &key)
+        load()
     }
 
     /// The fingerprint of its certificate.
@@ -185,11 +190,11 @@ pub enum Trust {
     Anyone,
 }
 
-fn provider() -> Arc<CryptoProvider> {
+pub(crate) fn provider() -> Arc<CryptoProvider> {
     Arc::new(rustls::crypto::ring::default_provider())
 }
 
-fn unusable(error: impl fmt::Display) -> TransferError {
+pub(crate) fn unusable(error: impl fmt::Display) -> TransferError {
     TransferError::Input(format!("the certificate or its key cannot be used: {error}"))
 }
 
@@ -197,6 +202,7 @@ fn unusable(error: impl fmt::Display) -> TransferError {
 pub(crate) fn server_crypto(
     identity: &Identity,
     client_authorities: Option<&Path>,
+    has_http: bool,
 ) -> Result<QuicServerConfig, TransferError> {
     let builder = rustls::ServerConfig::builder_with_provider(provider())
         .with_protocol_versions(&[&rustls::version::TLS13])
@@ -211,9 +217,11 @@ pub(crate) fn server_crypto(
         }
         None => builder.with_no_client_auth(),
     };
-    let Identity { chain, key } = identity.clone();
-    let mut tls = builder.with_single_cert(chain, key).map_err(unusable)?;
+    let mut tls = builder.with_cert_resolver(Arc::new(ByProtocol::new(identity)?));
     tls.alpn_protocols = vec![ALPN.into()];
+    if has_http {
+        tls.alpn_protocols.push(cellcc_http3::ALPN.into());
+    }
     QuicServerConfig::try_from(tls).map_err(unusable)
 }
 
@@ -233,7 +241,7 @@ pub(crate) fn client_crypto(
         Trust::Anyone => builder.dangerous().with_custom_certificate_verifier(Arc::new(pinned(None))),
     };
     let mut tls = match identity.cloned() {
-        Some(Identity { chain, key }) => builder.with_client_auth_cert(chain, key).map_err(unusable)?,
+        Some(Identity { chain, key, .. }) => builder.with_client_auth_cert(chain, key).map_err(unusable)?,
         None => builder.with_no_client_auth(),
     };
     tls.alpn_protocols = vec![ALPN.into()];

@@ -35,11 +35,7 @@ impl SharedFile {
     /// Opens a file for reading.
     pub(crate) fn open(path: &Path) -> Result<Self, TransferError> {
         let failed = |cause| TransferError::File { act: "read", path: path.into(), cause };
-        // Before it is opened: opening a pipe waits for its other end, and opening a device may do something.
-        if !std::fs::metadata(path).map_err(failed)?.is_file() {
-            return Err(failed(io::Error::new(io::ErrorKind::InvalidInput, NOT_A_FILE)));
-        }
-        let file = File::open(path).map_err(failed)?;
+        let file = open(path).map_err(failed)?;
         let metadata = file.metadata().map_err(failed)?;
         Ok(Self { file: Arc::new(Mutex::new(file)), path: path.into(), bytes: metadata.len() })
     }
@@ -164,6 +160,20 @@ fn not_written(path: &Path, cause: io::Error) -> TransferError {
         _ => cause,
     };
     TransferError::File { act: "write", path: path.into(), cause }
+}
+
+/// Opens a file for reading, and no folder, pipe or device.
+fn open(path: &Path) -> io::Result<File> {
+    // Before it is opened: opening a pipe waits for its other end, and opening a device may do something.
+    if !std::fs::metadata(path)?.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, NOT_A_FILE));
+    }
+    File::open(path)
+}
+
+/// Opens the file `name` below `root`, if there is one that may be had.
+pub(crate) fn open_below(root: &Path, name: &str) -> Option<File> {
+    open(&below(root, name).ok()?).ok()
 }
 
 /// The path of `name` below `root`. Refuses names and links that lead outside. The file itself need not exist.

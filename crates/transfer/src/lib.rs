@@ -14,6 +14,7 @@
 //! | the data | `sending`, `receiving`, `files` |
 //! | a data connection and its counters | `flow` |
 //! | permissions and limits | `admission`, `certificates`, `limits`, `tickets` |
+//! | HTTP/3 on the same port, with a certificate of its own | `server/http`, `server/http_certificate` |
 //! | the source of network advice | `advice` |
 //! | reports and results | `progress`, `outcome` |
 

@@ -192,6 +192,17 @@ fn a_file_of_steps_is_refused_by_its_line() {
     compare(&["--extra-loss", "@none.txt"], &["none.txt: cannot be read"]);
 }
 
+#[test]
+fn what_http_cannot_have_is_refused_by_name() {
+    let folder = tempfile::tempdir().unwrap();
+    refused_in(
+        folder.path(),
+        &["serve", "--http", ".", "--scheme", "rbbr"],
+        &["--http: scheme `rbbr`", "receiver"],
+    );
+    refused_in(folder.path(), &["serve", "--http", "none"], &["--http: none is not a folder"]);
+}
+
 /// A device is read for ever: `/dev/zero` took gigabytes in seconds, and a Scenario of 3 GB ended in an abort.
 #[cfg(unix)]
 #[test]

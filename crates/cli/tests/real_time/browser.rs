@@ -34,6 +34,11 @@ impl Drop for Browser {
 impl Browser {
     /// `None` where Chromium is not installed. No name resolves in it. It takes the certificates of any authority.
     pub(crate) fn start() -> Option<Self> {
+        Self::with(&["--ignore-certificate-errors"])
+    }
+
+    /// `None` where Chromium is not installed. No name resolves in it.
+    pub(crate) fn with(flags: &[&str]) -> Option<Self> {
         let name = NAMES.into_iter().find(|name| {
             Command::new(name).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok()
         })?;
@@ -50,7 +55,8 @@ impl Browser {
                 "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
                 "--disable-background-networking",
             ])
-            .args(["--ignore-certificate-errors", "--remote-debugging-port=0", "about:blank"])
+            .args(flags)
+            .args(["--remote-debugging-port=0", "about:blank"])
             .arg(format!("--user-data-dir={}", profile.path().display()))
             .stderr(Stdio::piped())
             .stdout(Stdio::null())

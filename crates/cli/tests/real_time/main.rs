@@ -20,6 +20,8 @@ mod browser;
 mod cell;
 #[cfg(all(target_os = "linux", feature = "kernel"))]
 mod host_counters;
+#[cfg(target_os = "linux")]
+mod http;
 #[cfg(all(target_os = "linux", feature = "kernel"))]
 mod kernel_schemes;
 #[cfg(target_os = "linux")]

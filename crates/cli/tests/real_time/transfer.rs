@@ -14,16 +14,16 @@ use tempfile::TempDir;
 const PATIENCE: Duration = Duration::from_secs(40);
 
 /// A server on a free port, with a folder of its own.
-struct Server {
+pub(crate) struct Server {
     process: Child,
-    stdout: BufReader<ChildStdout>,
+    pub(crate) stdout: BufReader<ChildStdout>,
     address: String,
     pin: String,
-    folder: TempDir,
+    pub(crate) folder: TempDir,
 }
 
 impl Server {
-    fn start(arguments: &[&str]) -> Self {
+    pub(crate) fn start(arguments: &[&str]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let mut process = interruptible(folder.path())
             .args(["serve", "--listen", "127.0.0.1:0"])
@@ -70,7 +70,7 @@ impl Server {
     }
 
     /// Ends it, and gives what it said about transfers.
-    fn end(mut self) -> String {
+    pub(crate) fn end(mut self) -> String {
         self.signal("INT");
         let mut log = String::new();
         self.process.stderr.take().unwrap().read_to_string(&mut log).unwrap();

@@ -1,6 +1,8 @@
 //! The server: listens, and tells control connections from data connections.
 
 pub(crate) mod admission;
+pub(crate) mod http;
+pub(crate) mod http_certificate;
 pub(crate) mod serving;
 pub(crate) mod tickets;
 
@@ -9,6 +11,7 @@ use crate::certificates::server_crypto;
 use crate::limits::Ledger;
 use crate::memory;
 use crate::server::admission::{Admission, Answer, Client};
+use crate::server::http::Http;
 use crate::server::tickets::TicketStore;
 use crate::session::close;
 use crate::{CloseCode, Fingerprint, Identity, Limits, TransferError, transport};
@@ -63,6 +66,8 @@ pub struct ServerSettings {
     pub root: Option<PathBuf>,
     /// Whether clients may put files there.
     pub takes_files: bool,
+    /// The folder of files that HTTP's clients may get.
+    pub http: Option<PathBuf>,
     /// Its certificate.
     pub identity: Identity,
     /// A PEM file of the authorities that sign clients' certificates; none: clients need no certificate.
@@ -98,7 +103,8 @@ pub(crate) struct Shared {
     pub(crate) ledger: Arc<Ledger>,
     pub(crate) tickets: TicketStore<DataTarget>,
     admission: Admission,
-    /// For control connections; data connections add their scheme.
+    http: Option<Http>,
+    /// For connections without a ticket; data connections add their scheme.
     config: ServerConfig,
     pub(crate) ends: watch::Sender<bool>,
     pub(crate) epoch: Instant,
@@ -118,11 +124,16 @@ impl Server {
     /// # Errors
     /// An unusable certificate, an address in use, a scheme that needs something that QUIC cannot do.
     pub fn bind(settings: ServerSettings) -> Result<Self, TransferError> {
-        Congestion::new(settings.scheme.clone()).map_err(|error| TransferError::Input(error.to_string()))?;
-        let crypto = server_crypto(&settings.identity, settings.client_authorities.as_deref())?;
+        let congestion = http::congestion(&settings)?;
+        let authorities = settings.client_authorities.as_deref();
+        let crypto = server_crypto(&settings.identity, authorities, settings.http.is_some())?;
+        let transport = match &settings.http {
+            Some(_) => http::transport(&settings, &congestion),
+            None => control_transport(),
+        };
         let mut config = ServerConfig::with_crypto(Arc::new(crypto));
         config
-            .transport_config(Arc::new(control_transport()))
+            .transport_config(Arc::new(transport))
             .max_incoming(MAX_INCOMING)
             .incoming_buffer_size(INCOMING_BUFFER)
             .incoming_buffer_size_total(INCOMING_BUFFERS);
@@ -132,7 +143,10 @@ impl Server {
                 settings.listen
             ))
         })?;
+        let port = endpoint.local_addr().map_or(settings.listen.port(), |address| address.port());
+        let http = settings.http.as_deref().map(|folder| Http::new(folder, congestion, port));
         let shared = Shared {
+            http,
             ledger: Ledger::new(settings.limits),
             tickets: TicketStore::default(),
             admission: Admission::default(),
@@ -153,7 +167,7 @@ impl Server {
         self.endpoint.local_addr()
     }
 
-    /// The fingerprint of its certificate.
+    /// The fingerprint of its certificate; HTTP's clients see another one of the same key.
     pub fn fingerprint(&self) -> Fingerprint {
         self.fingerprint
     }
@@ -256,6 +270,9 @@ impl Shared {
             place.keep_for(CLOSING_TIME);
             return;
         };
+        if let Some(http) = self.http.as_ref().filter(|_| http::is_chosen(&connection)) {
+            return self.serve_http(http, &connection, peer, place).await;
+        }
         let result = match self.begin(&connection, peer).await {
             Ok(begun) => {
                 drop(place);

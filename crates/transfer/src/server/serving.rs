@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use tokio::time::{MissedTickBehavior, timeout};
 
 /// How often a transfer's bytes and time are charged. A limit is exceeded by at most what the link carries in this time.
-const CHARGE_INTERVAL: Duration = Duration::from_millis(20);
+pub(crate) const CHARGE_INTERVAL: Duration = Duration::from_millis(20);
 
 /// A transfer whose request was accepted.
 pub(crate) struct Begun {

@@ -22,6 +22,7 @@ fn serve() -> (SocketAddr, mpsc::Receiver<String>, oneshot::Sender<()>) {
         allowed: Vec::new(),
         root: None,
         takes_files: false,
+        http: None,
         identity: Identity::made().unwrap(),
         client_authorities: None,
         limits: Limits::default(),
@@ -37,7 +38,7 @@ fn serve() -> (SocketAddr, mpsc::Receiver<String>, oneshot::Sender<()>) {
 }
 
 /// Downloads 10 kB, over two connections.
-async fn download(server: SocketAddr) {
+pub(crate) async fn download(server: SocketAddr) {
     let settings = ClientSettings {
         server,
         server_name: "localhost".into(),

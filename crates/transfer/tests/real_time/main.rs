@@ -5,3 +5,4 @@
 mod admission;
 #[path = "../../../measure/src/bin/server_flood/flood.rs"]
 mod flood;
+mod http;

@@ -18,6 +18,7 @@ use std::process::ExitCode;
 Examples:
   cellcc serve                 for a first try: it prints the other end's command
   cellcc serve --scheme reminis --root films --listen '[::]:4433'
+  cellcc serve --http site --scheme bbr
   cellcc serve --max-bytes 10GB --max-time 10min --allow cubic,bbr,reminis
 
 An interrupt lets transfers finish for five seconds; a second one ends at once.")]
@@ -37,6 +38,9 @@ pub(crate) struct Args {
     /// Let clients add files to the folder; none that is there is ever replaced.
     #[arg(long, requires = "root")]
     writable: bool,
+    /// A folder whose files curl and browsers can get by HTTP/3: on the same port, and by --scheme.
+    #[arg(long, value_name = "FOLDER")]
+    http: Option<PathBuf>,
     /// The certificate, in PEM [default: one made at the first start, and kept].
     #[arg(long, value_name = "FILE", requires = "key")]
     cert: Option<PathBuf>,
@@ -76,8 +80,10 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, Exit> {
         .map(|name| registry.parse(name).map(|scheme| scheme.info().name.to_string()))
         .collect::<Result<_, _>>()
         .map_err(|error| Exit::input(format!("--allow: {error}")))?;
-    if let Some(root) = args.root.as_deref().filter(|root| !root.is_dir()) {
-        return Err(Exit::input(format!("--root: {} is not a folder", root.display())));
+    for (flag, folder) in [("--root", &args.root), ("--http", &args.http)] {
+        if let Some(folder) = folder.as_deref().filter(|folder| !folder.is_dir()) {
+            return Err(Exit::input(format!("{flag}: {} is not a folder", folder.display())));
+        }
     }
     let identity = match (&args.cert, &args.key) {
         (Some(certificate), Some(key)) => Identity::load(certificate, key).map_err(exit)?,
@@ -90,6 +96,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, Exit> {
         allowed,
         root: args.root,
         takes_files: args.writable,
+        http: args.http,
         identity,
         client_authorities: args.client_ca,
         limits: Limits {
@@ -114,6 +121,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, Exit> {
 
 async fn serve(settings: ServerSettings) -> Result<ExitCode, Exit> {
     let asks_for_certificates = settings.client_authorities.is_some();
+    let key = settings.http.is_some().then(|| settings.identity.key_hash()).transpose().map_err(exit)?;
     let server = Server::bind(settings).map_err(exit)?;
     let address = server.address().map_err(Exit::failed)?;
     let pin = server.fingerprint();
@@ -123,6 +131,9 @@ async fn serve(settings: ServerSettings) -> Result<ExitCode, Exit> {
         "listening on {address}\ncertificate {pin}\ntry: cellcc get quic://{} --pin {pin}{own}",
         reachable(address)
     ))?;
+    if let Some(key) = key {
+        print(&by_http(reachable(address), &key))?;
+    }
     server
         .run(async move {
             let _ = stop.wait_for(|stop| *stop).await;
@@ -130,6 +141,16 @@ async fn serve(settings: ServerSettings) -> Result<ExitCode, Exit> {
         })
         .await;
     Ok(ExitCode::SUCCESS)
+}
+
+/// How curl and Chromium open the site. Chromium takes a key by its hash only in a profile that is named, and speaks HTTP/3
+/// to a server that it does not know only where it must.
+fn by_http(address: SocketAddr, key: &str) -> String {
+    format!(
+        "try: curl --http3-only --insecure https://{address}/\n\
+         try: chromium --user-data-dir=$(mktemp -d) --origin-to-force-quic-on={address} \
+         --ignore-certificate-errors-spki-list={key} https://{address}/"
+    )
 }
 
 /// The certificate of earlier starts, so that its fingerprint stays; in memory where nothing can be kept.

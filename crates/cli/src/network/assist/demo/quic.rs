@@ -96,6 +96,7 @@ fn server(advice: AdviceConfig) -> Result<Server, Exit> {
         allowed: Vec::new(),
         root: None,
         takes_files: false,
+        http: None,
         identity: Identity::made().map_err(exit)?,
         client_authorities: None,
         limits: Limits::default(),

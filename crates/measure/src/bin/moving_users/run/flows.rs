@@ -157,6 +157,7 @@ fn serve(
         allowed: Vec::new(),
         root: None,
         takes_files: false,
+        http: None,
         identity: Identity::made()?,
         client_authorities: None,
         limits: Limits::default(),

@@ -1,0 +1,45 @@
+//! HTTP/3 (RFC 9114) over noq, by h3: files for curl and browsers, with any congestion control that noq was given.
+//!
+//! | to find | look in |
+//! |---|---|
+//! | a connection: its requests, its bounds, its end | `serve` |
+//! | one request, from its header to the last byte | `exchange` |
+//! | what a request for a file is answered: conditions, ranges | `answer` |
+//! | noq's streams as h3 wants them, and how much a peer may send on one | [`Adapter`] |
+
+// Connections take real time: this crate reads clocks.
+#![allow(clippy::disallowed_methods)]
+
+mod adapter;
+mod answer;
+mod exchange;
+mod serve;
+
+pub use adapter::{Adapter, Stream};
+pub use serve::{MAX_REQUESTS_AT_ONCE, MAX_UNIDIRECTIONAL, REQUEST_BYTES, SILENCE, Served, serve};
+
+use std::fmt;
+use std::fs::File;
+use std::time::Duration;
+
+/// The application protocol (RFC 9114, section 3.1).
+pub const ALPN: &[u8] = b"h3";
+
+/// Opens the file of this name, if there is one that may be had.
+pub type OpenFile = Box<dyn Fn(&str) -> Option<File> + Send + Sync>;
+
+/// A folder as HTTP shows it.
+pub struct Site {
+    /// Finds its files.
+    pub open: OpenFile,
+    /// A connection on which no data are sent for twice this long is closed: nobody asks, or who asked does not read.
+    pub silence: Duration,
+    /// The UDP port, for `Alt-Svc` (RFC 7838).
+    pub port: u16,
+}
+
+impl fmt::Debug for Site {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Site").field("port", &self.port).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,140 @@
+//! HTTP/3 on the server's port. The handshake says which protocol a connection has, and a ClientHello may come in several
+//! packets, so all connections without a ticket begin with the same transport configuration: that of HTTP.
+
+use crate::files::open_below;
+use crate::flow::Flow;
+use crate::server::admission::Place;
+use crate::server::serving::CHARGE_INTERVAL;
+use crate::server::{Shared, closing_time};
+use crate::{ServerSettings, TransferError};
+use cellcc_control::Context;
+use cellcc_http3::{ALPN, MAX_REQUESTS_AT_ONCE, MAX_UNIDIRECTIONAL, REQUEST_BYTES, SILENCE, Served, Site};
+use cellcc_quic::Congestion;
+use cellcc_units::Bytes;
+use noq::crypto::rustls::HandshakeData;
+use noq::{Connection, TransportConfig, VarInt};
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::time::MissedTickBehavior;
+
+/// A browser whose page is paused sends something every 15 s (Chromium's `kPingTimeoutSecs`); another one has gone.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
+/// Data that a connection has sent and nobody has read: four whole requests.
+const RECEIVE_WINDOW: u32 = 4 * REQUEST_BYTES;
+/// H3_EXCESSIVE_LOAD (RFC 9114, section 8.1): a limit is reached.
+const EXCESSIVE_LOAD: VarInt = VarInt::from_u32(0x107);
+
+/// What HTTP's connections share.
+#[derive(Debug)]
+pub(crate) struct Http {
+    congestion: Congestion,
+    site: Arc<Site>,
+}
+
+impl Http {
+    pub(crate) fn new(folder: &Path, congestion: Congestion, port: u16) -> Self {
+        let folder = folder.to_owned();
+        let open = Box::new(move |name: &str| open_below(&folder, name));
+        Self { congestion, site: Arc::new(Site { open, silence: SILENCE, port }) }
+    }
+}
+
+/// The server's scheme, if clients that nobody here wrote can receive from it.
+pub(crate) fn congestion(settings: &ServerSettings) -> Result<Congestion, TransferError> {
+    let congestion =
+        Congestion::new(settings.scheme.clone()).map_err(|error| TransferError::Input(error.to_string()))?;
+    // Whether there is a component does not depend on packet sizes.
+    let any = Context { packet: Bytes::new(1200), initial_window: Bytes::new(12_000), seed: 0 };
+    if settings.http.is_some() && settings.scheme.build_receiver(&any).is_some() {
+        return Err(TransferError::Input(format!(
+            "--http: scheme `{}` has a part at the receiver, which curl and browsers do not run; choose another with --scheme",
+            settings.scheme.text()
+        )));
+    }
+    Ok(congestion)
+}
+
+/// The transport configuration of all connections without a ticket, where there is HTTP.
+pub(crate) fn transport(settings: &ServerSettings, congestion: &Congestion) -> TransportConfig {
+    let mut transport = crate::transport(settings.qlog.as_ref());
+    let idle = VarInt::from_u32(IDLE_TIMEOUT.as_millis() as u32);
+    transport
+        .max_idle_timeout(Some(idle.into()))
+        .keep_alive_interval(None)
+        .max_concurrent_bidi_streams(VarInt::from_u32(MAX_REQUESTS_AT_ONCE))
+        .max_concurrent_uni_streams(VarInt::from_u32(MAX_UNIDIRECTIONAL))
+        .stream_receive_window(VarInt::from_u32(REQUEST_BYTES))
+        .receive_window(VarInt::from_u32(RECEIVE_WINDOW))
+        .datagram_receive_buffer_size(None);
+    congestion.install(&mut transport);
+    transport
+}
+
+/// Whether the handshake has chosen HTTP.
+pub(crate) fn is_chosen(connection: &Connection) -> bool {
+    let data = connection.handshake_data().and_then(|data| data.downcast::<HandshakeData>().ok());
+    data.and_then(|data| data.protocol).is_some_and(|protocol| protocol == ALPN)
+}
+
+impl Shared {
+    /// Serves a connection of HTTP to its end.
+    pub(crate) async fn serve_http(
+        &self,
+        http: &Http,
+        connection: &Connection,
+        peer: SocketAddr,
+        place: Place,
+    ) {
+        match self.answer_requests(http, connection, peer, place).await {
+            Ok(Served { requests, bytes }) => {
+                self.log(&format!(
+                    "{peer}: end of HTTP/3; requests: {requests}, files: {}",
+                    Bytes::new(bytes)
+                ));
+            }
+            Err(error) => {
+                self.log(&format!("{peer}: {error}"));
+                connection.close(EXCESSIVE_LOAD, error.reason().as_bytes());
+            }
+        }
+    }
+
+    async fn answer_requests(
+        &self,
+        http: &Http,
+        connection: &Connection,
+        peer: SocketAddr,
+        place: Place,
+    ) -> Result<Served, TransferError> {
+        let lease = match self.ledger.lease(Instant::now(), peer.ip(), 1, (None, None)) {
+            Ok(lease) => lease,
+            Err(error) => {
+                place.keep_for(closing_time(connection));
+                return Err(error);
+            }
+        };
+        drop(place);
+        self.log(&format!("{peer}: HTTP/3 by {}", http.congestion.scheme().text()));
+        let mut flow = Flow::sending(connection.clone(), &http.congestion, self.settings.advice.as_ref())?;
+        let mut ends = self.ends.subscribe();
+        let serving = cellcc_http3::serve(connection.clone(), Arc::clone(&http.site), async move {
+            let _ = ends.wait_for(|ends| *ends).await;
+        });
+        tokio::pin!(serving);
+        let mut charges = tokio::time::interval(CHARGE_INTERVAL);
+        charges.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut charged_at = Instant::now();
+        loop {
+            tokio::select! {
+                served = &mut serving => return Ok(served),
+                _ = charges.tick() => {
+                    let now = Instant::now();
+                    lease.charge(now, flow.uncharged(), now - charged_at)?;
+                    charged_at = now;
+                }
+            }
+        }
+    }
+}
