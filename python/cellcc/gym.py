@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ._cellcc import Episodes, InputError, expand, seconds
 
-AgentName = Literal["plain", "orca", "aurora", "indigo"]
+AgentName = Literal["plain", "bounded", "orca", "aurora", "indigo"]
 """Whose observations, actions and rewards: docs/how-to/python.md describes them."""
 
 INDIGO_ACTIONS = 5
@@ -77,7 +77,7 @@ class _Episodes:
         self.links = dataclasses.replace(links, traces=expand(list(links.traces)))
         self.agent = agent
         self.observation_width: int
-        interval = interval or {"aurora": "1rtt", "indigo": "10ms"}.get(agent, "20ms")
+        interval = interval or {"bounded": "0.5rtt", "aurora": "1rtt", "indigo": "10ms"}.get(agent, "20ms")
         given = {"offset": "random" if links.offset else "fixed", "duration": duration, "traces": [self.links.traces[0]]}
         self.core = Episodes(count, agent, interval, {**given, **(options or {})})
         self.observations = np.zeros((count, self.core.width), dtype=np.float32)
@@ -98,7 +98,8 @@ class _Episodes:
         self.any_over = self.core.step(actions, self.observations, self.rewards, self.over)
 
     def observation_space(self) -> gymnasium.Space[NDArray[np.float32]]:
-        return gymnasium.spaces.Box(-np.inf, np.inf, (self.core.width,), np.float32)
+        most = 1.0 if self.agent == "bounded" else np.inf
+        return gymnasium.spaces.Box(-most, most, (self.core.width,), np.float32)
 
     def action_space(self) -> gymnasium.spaces.Box | gymnasium.spaces.Discrete[np.int64]:
         if self.agent == "indigo":
