@@ -10,9 +10,9 @@ use cellcc_experiment::virtual_time::Run;
 use cellcc_experiment::{PlanFile, RunError, Scenario};
 use cellcc_link::Capacity;
 use cellcc_runner::Request;
-use cellcc_schemes::learned::{Agent, AgentKind, Decides};
+use cellcc_schemes::learned::{Agent, AgentKind, Decides, Interval};
 use cellcc_sim::{Ends, SimDriver};
-use cellcc_units::Span;
+use cellcc_units::{Bytes, Span, Time};
 use external::{External, Mailbox};
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::PyRuntimeError;
@@ -31,6 +31,7 @@ type Mailboxes = Arc<Mutex<Vec<Arc<Mailbox>>>>;
 struct Learner {
     mailbox: Arc<Mailbox>,
     agent: Agent,
+    last: Interval,
 }
 
 /// An episode under way. Its first flows are the learners', in their order.
@@ -75,8 +76,20 @@ impl Episode {
             learner.agent.observe(&interval);
             observation.copy_from_slice(learner.agent.observation());
             *rewarded = reward(self.kind, &learner.agent, &interval, carried);
+            learner.last = interval;
         }
         Ok(self.run.is_over())
+    }
+
+    fn line(&self) -> String {
+        let learner = |learner: &Learner| {
+            let Interval { length_s, delivered_bytes, min_rtt_s, window_bytes, .. } = learner.last;
+            let mbit_s = if length_s > 0.0 { delivered_bytes as f64 / 125_000.0 / length_s } else { 0.0 };
+            let queueing_ms = learner.last.queueing_rtts() * min_rtt_s * 1e3;
+            format!("  {mbit_s:.2} Mbit/s, {queueing_ms:.1} ms queued, window {}", Bytes::new(window_bytes))
+        };
+        let learners: String = self.learners.iter().map(learner).collect();
+        format!("{:.2} s{learners}", self.run.now().since(Time::ZERO).as_secs_f64())
     }
 }
 
@@ -138,6 +151,12 @@ impl Episodes {
     fn delivered_packets(&self, index: usize) -> u64 {
         let episodes = self.episodes.lock().unwrap_or_else(PoisonError::into_inner);
         episodes.get(index).and_then(Option::as_ref).map_or(0, |episode| episode.delivered_packets)
+    }
+
+    /// Where an episode is, in a line: its time, and of each learner the last interval's throughput, queueing delay and window.
+    fn line(&self, index: usize) -> String {
+        let episodes = self.episodes.lock().unwrap_or_else(PoisonError::into_inner);
+        episodes.get(index).and_then(Option::as_ref).map_or_else(String::new, Episode::line)
     }
 
     /// Begins an episode anew under these conditions.
@@ -239,7 +258,8 @@ impl Episodes {
         let (packet, rtt) = (scenario.endpoint.packet(), scenario.path.rtt);
         let learner = |(index, mailbox)| {
             let window = run.ends(index).flow().limits().window;
-            Learner { mailbox, agent: Agent::new(kind, packet, window, rtt.as_secs_f64()) }
+            let agent = Agent::new(kind, packet, window, rtt.as_secs_f64());
+            Learner { mailbox, agent, last: Interval::default() }
         };
         let learners = mailboxes.into_iter().enumerate().map(learner).collect();
         Ok(Episode { run, kind, learners, capacity, rtt, delivered_packets: 0 })
