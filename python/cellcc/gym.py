@@ -148,7 +148,7 @@ class LinkEnv(gymnasium.Env[NDArray[np.float32], Any]):
         episodes.step(np.asarray(action, dtype=np.float32).reshape(1))
         return episodes.observations[0].copy(), float(episodes.rewards[0]), False, bool(episodes.over[0]), {}
 
-    def render(self) -> str | None:  # type: ignore[override]
+    def render(self) -> str | None:
         """The episode's time, and the last interval's throughput, queueing delay and window, in a line."""
         return self._episodes.core.line(0) if self.render_mode == "ansi" else None
 

@@ -16,7 +16,7 @@ from pettingzoo import ParallelEnv
 from .gym import AgentName, Links, _Episodes
 
 
-class SharedLinkEnv(ParallelEnv[str, NDArray[np.float32], Any]):
+class SharedLinkEnv(ParallelEnv):  # type: ignore[misc]
     """`agents` senders on one link, each with what `LinkEnv` gives one. All decide at once, after the longest of their intervals."""
 
     metadata = {"name": "cellcc_shared_link_v0", "render_modes": ["ansi"], "render_fps": 50}
@@ -55,18 +55,18 @@ class SharedLinkEnv(ParallelEnv[str, NDArray[np.float32], Any]):
         self.agents = list(self.possible_agents)
         return self._observations(), {name: dict(conditions) for name in self.agents}
 
-    def step(self, actions: Mapping[str, Any]) -> tuple[dict[str, Any], ...]:  # type: ignore[override]
+    def step(self, actions: Mapping[str, Any]) -> tuple[dict[str, Any], ...]:
         """Takes a decision of each agent, and lets the interval pass."""
         episodes, names = self._episodes, self.agents
         episodes.step(np.array([np.asarray(actions[name]).item() for name in names], dtype=np.float32))
         over = bool(episodes.over[0])
+        observations = self._observations()
         rewards = dict(zip(names, map(float, episodes.rewards), strict=True))
-        given = (self._observations(), rewards, dict.fromkeys(names, False), dict.fromkeys(names, over), {name: {} for name in names})
         if over:
             self.agents = []
-        return given
+        return observations, rewards, dict.fromkeys(names, False), dict.fromkeys(names, over), {name: {} for name in names}
 
-    def render(self) -> str | None:  # type: ignore[override]
+    def render(self) -> str | None:
         """The episode's time, and of each agent the last interval's throughput, queueing delay and window, in a line."""
         return self._episodes.core.line(0) if self.render_mode == "ansi" else None
 

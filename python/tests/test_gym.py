@@ -114,8 +114,8 @@ def test_an_episode_is_shown_in_a_line():
     env.reset(seed=1)
     for step in range(50):
         env.step([1.0 if step < 5 else 0.0])
-    # Ten packets five times doubled are 320: 50 on the link, 270 in the queue, each for a millisecond.
-    assert env.render() == "1.00 s  12.00 Mbit/s, 270.0 ms queued, window 480kB"
+    # Ten packets five times doubled are 320, a millisecond each: 51 are a round trip with a packet's own, 269 are in the queue.
+    assert env.render() == "1.00 s  12.00 Mbit/s, 269.0 ms queued, window 480kB"
     assert LinkEnv(links=links).render() is None
 
 
