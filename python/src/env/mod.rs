@@ -222,7 +222,8 @@ impl Episodes {
                 let Some(episode) = episode.as_mut().filter(|_| ended[index] == 0) else { continue };
                 let own = index * learners..(index + 1) * learners;
                 let observations = &mut seen[own.start * width..own.end * width];
-                let is_over = episode.step(&actions[own.clone()], &mut rewarded[own], observations, decides)?;
+                let is_over =
+                    episode.step(&actions[own.clone()], &mut rewarded[own], observations, decides)?;
                 ended[index] = u8::from(is_over);
             }
             Ok(())
@@ -252,8 +253,7 @@ impl Episodes {
             .driver
             .begin(&scenario)
             .map_err(|error| crate::error::RunError::new_err(error.to_string()))?;
-        let mailboxes =
-            std::mem::take(&mut *self.newest.lock().unwrap_or_else(PoisonError::into_inner));
+        let mailboxes = std::mem::take(&mut *self.newest.lock().unwrap_or_else(PoisonError::into_inner));
         let capacity = Arc::clone(run.capacity(0));
         let (packet, rtt) = (scenario.endpoint.packet(), scenario.path.rtt);
         let learner = |(index, mailbox)| {
