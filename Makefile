@@ -14,7 +14,7 @@ command := -p cellcc-cli --features kernel
 simulator := --release $(locked) -p cellcc-measure --no-default-features --bin simulator
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-cluster wheel fresh-machine faults league bench bench-python bench-emulator bench-quic bench-quic-virtual bench-instructions packet-instructions bench-kernel bench-netassist netassist-tree fuzz soak soak-netassist soak-kernel kernel-objects lint docs docs-check site report-picture clean
+.PHONY: help demo test test-fast test-cluster wheel train fresh-machine faults league bench bench-python bench-emulator bench-quic bench-quic-virtual bench-instructions packet-instructions bench-kernel bench-netassist netassist-tree fuzz soak soak-netassist soak-kernel kernel-objects lint docs docs-check site report-picture clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r target text; do \
@@ -39,6 +39,12 @@ wheel: ## Build the Python package for publication, into target/wheels/
 	@tools/setup test
 	@tools/test-python prepare
 	$(run) target/python/venv-tests/bin/maturin build --release $(locked) --manifest-path python/Cargo.toml --out target/wheels
+
+train: wheel ## Train a policy on synthetic links into target/policy.safetensors, and score it on others; under half an hour
+	"$$(tools/setup python)" -m venv --clear target/python/venv-train
+	target/python/venv-train/bin/pip install --quiet "$$(ls -t target/wheels/*.whl | head -n 1)[train]"
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 target/python/venv-train/bin/python python/training/train.py --out target/policy.safetensors
+	target/python/venv-train/bin/python python/training/score.py target/policy.safetensors
 
 test-fast: ## Run the unit tests of the pure floors, in under 3 minutes
 	@tools/setup build

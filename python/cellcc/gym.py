@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ._cellcc import Episodes, InputError, expand, seconds
 
-AgentName = Literal["plain", "orca", "aurora", "indigo"]
+AgentName = Literal["plain", "bounded", "orca", "aurora", "indigo"]
 """Whose observations, actions and rewards: docs/how-to/python.md describes them."""
 
 INDIGO_ACTIONS = 5
@@ -62,7 +62,7 @@ class Links:
 
 
 class _Episodes:
-    """What the two environments share: the episodes of the simulator, and how they are drawn."""
+    """What the environments share: the episodes of the simulator, and how they are drawn. One row a learner."""
 
     def __init__(
         self,
@@ -72,16 +72,18 @@ class _Episodes:
         links: Links | None,
         duration: str,
         options: Mapping[str, Any] | None,
+        learners: int = 1,
     ) -> None:
         links = links or Links()
         self.links = dataclasses.replace(links, traces=expand(list(links.traces)))
         self.agent = agent
         self.observation_width: int
-        interval = interval or {"aurora": "1rtt", "indigo": "10ms"}.get(agent, "20ms")
+        interval = interval or {"bounded": "0.5rtt", "aurora": "1rtt", "indigo": "10ms"}.get(agent, "20ms")
         given = {"offset": "random" if links.offset else "fixed", "duration": duration, "traces": [self.links.traces[0]]}
-        self.core = Episodes(count, agent, interval, {**given, **(options or {})})
-        self.observations = np.zeros((count, self.core.width), dtype=np.float32)
-        self.rewards = np.zeros(count, dtype=np.float64)
+        self.core = Episodes(count, agent, interval, learners, {**given, **(options or {})})
+        self.learners = learners
+        self.observations = np.zeros((count * learners, self.core.width), dtype=np.float32)
+        self.rewards = np.zeros(count * learners, dtype=np.float64)
         self.over = np.zeros(count, dtype=np.uint8)
         self.truncated = self.over.view(np.bool_)
         """The same bytes as `over`."""
@@ -90,7 +92,7 @@ class _Episodes:
     def begin(self, index: int, random: np.random.Generator) -> dict[str, Any]:
         conditions = self.links.draw(random)
         self.core.begin(index, **conditions)
-        self.observations[index] = 0.0
+        self.observations[index * self.learners : (index + 1) * self.learners] = 0.0
         self.over[index] = 0
         return conditions
 
@@ -98,7 +100,8 @@ class _Episodes:
         self.any_over = self.core.step(actions, self.observations, self.rewards, self.over)
 
     def observation_space(self) -> gymnasium.Space[NDArray[np.float32]]:
-        return gymnasium.spaces.Box(-np.inf, np.inf, (self.core.width,), np.float32)
+        most = 1.0 if self.agent == "bounded" else np.inf
+        return gymnasium.spaces.Box(-most, most, (self.core.width,), np.float32)
 
     def action_space(self) -> gymnasium.spaces.Box | gymnasium.spaces.Discrete[np.int64]:
         if self.agent == "indigo":
@@ -114,7 +117,7 @@ class LinkEnv(gymnasium.Env[NDArray[np.float32], Any]):
     `options` are further conditions, from the keys of a Scenario (`"path.loss"`) to values.
     """
 
-    metadata = {"render_modes": []}
+    metadata = {"render_modes": ["ansi"], "render_fps": 50}
 
     def __init__(
         self,
@@ -124,7 +127,9 @@ class LinkEnv(gymnasium.Env[NDArray[np.float32], Any]):
         links: Links | None = None,
         duration: str = "30s",
         options: Mapping[str, Any] | None = None,
+        render_mode: Literal["ansi"] | None = None,
     ) -> None:
+        self.render_mode = render_mode
         self._episodes = _Episodes(1, agent, interval, links, duration, options)
         self.observation_space = self._episodes.observation_space()
         self.action_space = self._episodes.action_space()
@@ -142,6 +147,10 @@ class LinkEnv(gymnasium.Env[NDArray[np.float32], Any]):
         episodes = self._episodes
         episodes.step(np.asarray(action, dtype=np.float32).reshape(1))
         return episodes.observations[0].copy(), float(episodes.rewards[0]), False, bool(episodes.over[0]), {}
+
+    def render(self) -> str | None:
+        """The episode's time, and the last interval's throughput, queueing delay and window, in a line."""
+        return self._episodes.core.line(0) if self.render_mode == "ansi" else None
 
 
 class LinkVectorEnv(VectorEnv[NDArray[np.float32], Any, NDArray[Any]]):

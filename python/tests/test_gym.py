@@ -9,7 +9,7 @@ import pytest
 from cellcc.gym import LinkEnv, Links, LinkVectorEnv
 from gymnasium.utils.env_checker import check_env
 
-AGENTS = ["plain", "orca", "aurora", "indigo"]
+AGENTS = ["plain", "bounded", "orca", "aurora", "indigo"]
 
 
 @pytest.mark.parametrize("agent", AGENTS)
@@ -96,6 +96,27 @@ def test_other_words_are_refused_with_those_that_are_taken():
             LinkEnv(**arguments)
     with pytest.raises(cellcc.InputError, match="rtt_ms"):
         Links(rtt_ms=(50, 20))
+
+
+def test_a_bounded_agent_sees_numbers_from_minus_one_to_one_whatever_it_does():
+    env = LinkVectorEnv(6, agent="bounded", duration="5s", links=Links(traces=["3g", "5g-mmwave-walk"], queue_packets=(5, 5000)))
+    env.reset(seed=1)
+    random = np.random.default_rng(1)
+    for _ in range(200):
+        observations = env.step(random.choice([-1.0, 0.5, 1.0], (6, 1)))[0]
+        assert env.observation_space.contains(observations)
+    assert np.ptp(observations) > 0.5
+
+
+def test_an_episode_is_shown_in_a_line():
+    links = Links(traces=["12Mbit/s"], rtt_ms=(50, 50), queue_packets=(500, 500), offset=False)
+    env = LinkEnv(links=links, render_mode="ansi")
+    env.reset(seed=1)
+    for step in range(50):
+        env.step([1.0 if step < 5 else 0.0])
+    # Ten packets five times doubled are 320, a millisecond each: 51 are a round trip with a packet's own, 269 are in the queue.
+    assert env.render() == "1.00 s  12.00 Mbit/s, 269.0 ms queued, window 480kB"
+    assert LinkEnv(links=links).render() is None
 
 
 def test_it_is_registered():

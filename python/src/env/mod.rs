@@ -10,9 +10,9 @@ use cellcc_experiment::virtual_time::Run;
 use cellcc_experiment::{PlanFile, RunError, Scenario};
 use cellcc_link::Capacity;
 use cellcc_runner::Request;
-use cellcc_schemes::learned::{Agent, AgentKind, Decides};
+use cellcc_schemes::learned::{Agent, AgentKind, Decides, Interval};
 use cellcc_sim::{Ends, SimDriver};
-use cellcc_units::Span;
+use cellcc_units::{Bytes, Span, Time};
 use external::{External, Mailbox};
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::PyRuntimeError;
@@ -21,62 +21,110 @@ use pyo3::types::PyDict;
 use reward::reward;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The scheme of the flow that an agent steers.
+/// The scheme of a flow that an agent steers.
 const SCHEME: &str = "agent";
 
-/// An episode under way.
+/// Those of the controllers of an episode, by flow.
+type Mailboxes = Arc<Mutex<Vec<Arc<Mailbox>>>>;
+
+/// An agent, and the controller that it steers.
+struct Learner {
+    mailbox: Arc<Mailbox>,
+    agent: Agent,
+    last: Interval,
+}
+
+/// An episode under way. Its first flows are the learners', in their order.
 struct Episode {
     run: Run<Ends>,
-    mailbox: Arc<Mailbox>,
     kind: AgentKind,
-    agent: Agent,
+    learners: Vec<Learner>,
     capacity: Arc<Capacity>,
     rtt: Span,
     delivered_packets: u64,
 }
 
 impl Episode {
-    /// Takes one decision, and lets its interval pass. Gives the reward, and whether the episode is over.
-    fn step(&mut self, action: f64, decides: Decides) -> Result<(f64, bool), RunError> {
+    /// Takes a decision of each learner, and lets the interval pass: the longest of theirs. Gives the rewards, and whether the episode
+    /// is over.
+    fn step(
+        &mut self,
+        actions: &[f32],
+        rewards: &mut [f64],
+        observations: &mut [f32],
+        decides: Decides,
+    ) -> Result<bool, RunError> {
         let from = self.run.now();
-        let flow = self.run.ends(0).flow();
-        let min_rtt = flow.rtt().latest().map_or(self.rtt, |_| flow.rtt().min());
-        let next = from + decides.interval(min_rtt);
-        self.mailbox.steer(self.agent.act(action), from, next, flow.sent());
+        let min_rtt = |index| {
+            let rtt = self.run.ends(index).flow().rtt();
+            rtt.latest().map_or(self.rtt, |_| rtt.min())
+        };
+        let length = (0..self.learners.len()).map(|index| decides.interval(min_rtt(index))).max();
+        let next = from + length.unwrap_or_default();
+        for (index, (learner, action)) in self.learners.iter_mut().zip(actions).enumerate() {
+            let steering = learner.agent.act(f64::from(*action));
+            learner.mailbox.steer(steering, from, next, self.run.ends(index).flow().sent());
+        }
         self.run.step_until(next)?;
         let now = self.run.now();
-        let flow = self.run.ends(0).flow();
-        let interval = self.mailbox.interval(now, flow.sent());
-        self.delivered_packets += interval.delivered_packets;
-        self.agent.observe(&interval);
         let carried = self.capacity.bytes_between(from, now).as_f64();
-        Ok((reward(self.kind, &self.agent, &interval, carried), self.run.is_over()))
+        let width = observations.len() / self.learners.len();
+        let seen = observations.chunks_exact_mut(width).zip(rewards);
+        for (index, (learner, (observation, rewarded))) in self.learners.iter_mut().zip(seen).enumerate() {
+            let interval = learner.mailbox.interval(now, self.run.ends(index).flow().sent());
+            self.delivered_packets += interval.delivered_packets;
+            learner.agent.observe(&interval);
+            observation.copy_from_slice(learner.agent.observation());
+            *rewarded = reward(self.kind, &learner.agent, &interval, carried);
+            learner.last = interval;
+        }
+        Ok(self.run.is_over())
+    }
+
+    fn line(&self) -> String {
+        let learner = |learner: &Learner| {
+            let Interval { length_s, delivered_bytes, min_rtt_s, window_bytes, .. } = learner.last;
+            let mbit_s = if length_s > 0.0 { delivered_bytes as f64 / 125_000.0 / length_s } else { 0.0 };
+            let queueing_ms = learner.last.queueing_rtts() * min_rtt_s * 1e3;
+            format!("  {mbit_s:.2} Mbit/s, {queueing_ms:.1} ms queued, window {}", Bytes::new(window_bytes))
+        };
+        let learners: String = self.learners.iter().map(learner).collect();
+        format!("{:.2} s{learners}", self.run.now().since(Time::ZERO).as_secs_f64())
     }
 }
 
-/// Episodes side by side. All have the same agent and the same conditions but those that `begin` names.
+/// Episodes side by side. All have the same agents and the same conditions but those that `begin` names.
 #[pyclass(module = "cellcc")]
 pub(crate) struct Episodes {
     conditions: PlanFile,
     kind: AgentKind,
     decides: Decides,
+    /// Agents that share the link of an episode.
+    learners: usize,
     driver: SimDriver,
-    /// The mailbox of the controller that was built last.
-    newest: Arc<Mutex<Option<Arc<Mailbox>>>>,
+    /// The mailboxes of the controllers that were built last.
+    newest: Mailboxes,
     /// Behind a lock only because Python may hand the object from thread to thread.
     episodes: Mutex<Vec<Option<Episode>>>,
 }
 
 #[pymethods]
 impl Episodes {
-    /// `count` episodes to come. `interval` is a time with its unit, or a number of minimum round-trip times such as `1rtt`.
+    /// `count` episodes to come, each with so many learners. `interval` is a time with its unit, or a number of minimum round-trip
+    /// times such as `1rtt`.
     #[new]
-    fn new(count: usize, agent: &str, interval: &str, options: &Bound<'_, PyDict>) -> PyResult<Self> {
-        let newest = Arc::new(Mutex::new(None));
+    fn new(
+        count: usize,
+        agent: &str,
+        interval: &str,
+        learners: usize,
+        options: &Bound<'_, PyDict>,
+    ) -> PyResult<Self> {
+        let newest = Mailboxes::default();
         let mut registry = cellcc_schemes::registry();
         let kind = agent.parse().map_err(|problem| InputError::new_err(format!("agent: {problem}")))?;
         registry.register(scheme(kind, &newest));
-        options.set_item("schemes", [SCHEME])?;
+        options.set_item("schemes", [format!("{learners}*{SCHEME}")])?;
         let mut conditions = options::request(None, options)?.file;
         conditions.endpoint.series_bin = conditions.endpoint.series_bin.max(Span::from_secs(1));
         Ok(Self {
@@ -85,23 +133,30 @@ impl Episodes {
             decides: interval
                 .parse()
                 .map_err(|problem| InputError::new_err(format!("interval: {problem}")))?,
+            learners,
             driver: SimDriver::new(registry),
             newest,
             episodes: Mutex::new((0..count).map(|_| None).collect()),
         })
     }
 
-    /// How many numbers an observation has.
+    /// How many numbers an observation of a learner has.
     #[getter]
     fn width(&self) -> usize {
         let (features, history) = self.kind.shape();
         features * history
     }
 
-    /// Packets delivered to the agent's flow in the episode.
+    /// Packets delivered to the agents' flows in the episode.
     fn delivered_packets(&self, index: usize) -> u64 {
         let episodes = self.episodes.lock().unwrap_or_else(PoisonError::into_inner);
         episodes.get(index).and_then(Option::as_ref).map_or(0, |episode| episode.delivered_packets)
+    }
+
+    /// Where an episode is, in a line: its time, and of each learner the last interval's throughput, queueing delay and window.
+    fn line(&self, index: usize) -> String {
+        let episodes = self.episodes.lock().unwrap_or_else(PoisonError::into_inner);
+        episodes.get(index).and_then(Option::as_ref).map_or_else(String::new, Episode::line)
     }
 
     /// Begins an episode anew under these conditions.
@@ -135,8 +190,8 @@ impl Episodes {
         Ok(())
     }
 
-    /// Takes a decision in every episode but those that are `over`, and lets their intervals pass. True where some are over
-    /// then.
+    /// Takes the learners' decisions in every episode but those that are `over`, and lets their intervals pass. True where some are
+    /// over then.
     fn step(
         &mut self,
         py: Python<'_>,
@@ -148,26 +203,28 @@ impl Episodes {
         let actions = actions.to_vec(py)?;
         let mut seen = observations.to_vec(py)?;
         let mut ended = over.to_vec(py)?;
-        let (width, decides) = (self.width(), self.decides);
+        let (width, learners, decides) = (self.width(), self.learners, self.decides);
         let episodes = all(&mut self.episodes);
         let count = episodes.len();
-        let mut rewarded = vec![0.0; count];
-        if actions.len() != count
-            || seen.len() != count * width
+        let agents = count * learners;
+        let mut rewarded = vec![0.0; agents];
+        if actions.len() != agents
+            || seen.len() != agents * width
             || ended.len() != count
-            || rewards.item_count() != count
+            || rewards.item_count() != agents
         {
             return Err(InputError::new_err(format!(
-                "arrays for {count} episodes of {width} numbers are wanted"
+                "arrays for {count} episodes with {learners} learners of {width} numbers are wanted"
             )));
         }
         py.detach(|| {
             for (index, episode) in episodes.iter_mut().enumerate() {
                 let Some(episode) = episode.as_mut().filter(|_| ended[index] == 0) else { continue };
-                let (reward, is_over) = episode.step(f64::from(actions[index]), decides)?;
-                rewarded[index] = reward;
+                let own = index * learners..(index + 1) * learners;
+                let observations = &mut seen[own.start * width..own.end * width];
+                let is_over =
+                    episode.step(&actions[own.clone()], &mut rewarded[own], observations, decides)?;
                 ended[index] = u8::from(is_over);
-                seen[index * width..][..width].copy_from_slice(episode.agent.observation());
             }
             Ok(())
         })
@@ -196,21 +253,24 @@ impl Episodes {
             .driver
             .begin(&scenario)
             .map_err(|error| crate::error::RunError::new_err(error.to_string()))?;
-        let mailbox =
-            self.newest.lock().unwrap_or_else(PoisonError::into_inner).take().expect("an agent's controller");
+        let mailboxes = std::mem::take(&mut *self.newest.lock().unwrap_or_else(PoisonError::into_inner));
         let capacity = Arc::clone(run.capacity(0));
         let (packet, rtt) = (scenario.endpoint.packet(), scenario.path.rtt);
-        let flow = run.ends(0).flow();
-        let agent = Agent::new(kind, packet, flow.limits().window, rtt.as_secs_f64());
-        Ok(Episode { run, mailbox, kind, agent, capacity, rtt, delivered_packets: 0 })
+        let learner = |(index, mailbox)| {
+            let window = run.ends(index).flow().limits().window;
+            let agent = Agent::new(kind, packet, window, rtt.as_secs_f64());
+            Learner { mailbox, agent, last: Interval::default() }
+        };
+        let learners = mailboxes.into_iter().enumerate().map(learner).collect();
+        Ok(Episode { run, kind, learners, capacity, rtt, delivered_packets: 0 })
     }
 }
 
-fn scheme(kind: AgentKind, newest: &Arc<Mutex<Option<Arc<Mailbox>>>>) -> SchemeInfo {
+fn scheme(kind: AgentKind, newest: &Mailboxes) -> SchemeInfo {
     let newest = Arc::clone(newest);
     SchemeInfo {
         name: SCHEME.into(),
-        summary: "the flow that the environment's agent steers".into(),
+        summary: "a flow that an agent of the environment steers".into(),
         source: "the environment".into(),
         parameters: Vec::new(),
         presets: Vec::new(),
@@ -218,7 +278,7 @@ fn scheme(kind: AgentKind, newest: &Arc<Mutex<Option<Arc<Mailbox>>>>) -> SchemeI
         needs: Needs::NOTHING,
         build: Arc::new(move |_, context| {
             let mailbox = Arc::new(Mailbox::new(kind));
-            *newest.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&mailbox));
+            newest.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(&mailbox));
             Box::new(External::new(kind, mailbox, context))
         }),
     }

@@ -2,12 +2,12 @@
 
 use cellcc_schemes::learned::{Agent, AgentKind, Interval};
 
-/// As the published environments reward it; a plain one, and Indigo, which learns from an oracle, for use less delay less loss.
+/// As the published environments reward it; ours, and Indigo, which learns from an oracle, for use less delay less loss.
 /// `capacity_bytes`: what the link could carry.
 pub(crate) fn reward(kind: AgentKind, agent: &Agent, interval: &Interval, capacity_bytes: f64) -> f64 {
     let per_second = |bytes: u64| bytes as f64 / interval.length_s;
     match kind {
-        AgentKind::Plain | AgentKind::Indigo => plain(interval, capacity_bytes),
+        AgentKind::Plain | AgentKind::Bounded | AgentKind::Indigo => plain(interval, capacity_bytes),
         AgentKind::Orca => {
             let throughput = interval.rate_mean_bytes_per_s.unwrap_or(0.0);
             let good = throughput - 5.0 * per_second(interval.lost_bytes);

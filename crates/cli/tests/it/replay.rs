@@ -92,7 +92,9 @@ fn policy() -> tempfile::NamedTempFile {
 #[test]
 fn a_policy_from_a_file_decides_in_the_simulator_and_in_quic_as_it_does_replayed() {
     let policy = policy();
-    replays_exactly(&[format!("learned(model={})", policy.path().display())], "sim,quic-virtual");
+    let trained = concat!(env!("CARGO_MANIFEST_DIR"), "/../../python/training/policy.safetensors");
+    let schemes = [policy.path().to_str().unwrap(), trained].map(|file| format!("learned(model={file})"));
+    replays_exactly(&schemes, "sim,quic-virtual");
 }
 
 #[test]

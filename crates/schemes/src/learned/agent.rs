@@ -11,6 +11,8 @@ use std::str::FromStr;
 pub enum AgentKind {
     /// Ours: what an interval showed, the window halved to doubled.
     Plain,
+    /// Ours: the last intervals by numbers from -1 to 1, the window halved to doubled.
+    Bounded,
     /// Orca (SIGCOMM 2020), as its code at cafaf9a has them.
     Orca,
     /// Aurora (ICML 2019), as PCC-RL has them.
@@ -25,10 +27,11 @@ impl FromStr for AgentKind {
     fn from_str(text: &str) -> Result<Self, String> {
         match text {
             "plain" => Ok(Self::Plain),
+            "bounded" => Ok(Self::Bounded),
             "orca" => Ok(Self::Orca),
             "aurora" => Ok(Self::Aurora),
             "indigo" => Ok(Self::Indigo),
-            _ => Err(format!("there is no {text:?}; there are plain, orca, aurora and indigo")),
+            _ => Err(format!("there is no {text:?}; there are plain, bounded, orca, aurora and indigo")),
         }
     }
 }
@@ -38,6 +41,7 @@ impl AgentKind {
     pub fn shape(self) -> (usize, usize) {
         match self {
             Self::Plain => (6, 1),
+            Self::Bounded => (6, 4),
             Self::Orca => (7, 10),
             Self::Aurora => (3, 10),
             Self::Indigo => (4 + INDIGO_ACTIONS.len(), 1),
@@ -104,6 +108,8 @@ const RATE_PACKETS_PER_S: (f64, f64) = (40.0, 1e6);
 const AURORA_STEP: f64 = 0.025;
 /// Indigo's five actions on the window in packets.
 const INDIGO_ACTIONS: [fn(f64) -> f64; 5] = [|w| w / 2.0, |w| w - 10.0, |w| w, |w| w + 10.0, |w| w * 2.0];
+/// A window of 2^4 bandwidth-delay products is one for a bounded agent.
+const LARGEST_LOG_WINDOW: f64 = 4.0;
 /// What Orca's state calls pacing counts headers, and its throughput does not: an MTU of 1500 bytes with 1448 of payload.
 const MTU_PER_PAYLOAD: f64 = 1500.0 / 1448.0;
 /// Packets per RTT sample of Orca's receiver, which is Linux' TCP and acknowledges every second one.
@@ -173,7 +179,7 @@ impl Agent {
         // Indigo itself has no largest window.
         let window = |packets: f64| packets.clamp(least, MAX_CWND) * self.packet_bytes;
         match self.kind {
-            AgentKind::Plain => {
+            AgentKind::Plain | AgentKind::Bounded => {
                 self.window_bytes =
                     window(self.window_bytes / self.packet_bytes * libm::exp2(action.clamp(-1.0, 1.0)));
                 Steering::Window(Bytes::new(self.window_bytes as u64))
@@ -215,6 +221,7 @@ impl Agent {
         }
         match self.kind {
             AgentKind::Plain => self.observe_plain(interval),
+            AgentKind::Bounded => self.observe_bounded(interval),
             AgentKind::Orca => self.observe_orca(interval),
             AgentKind::Aurora => self.observe_aurora(interval),
             AgentKind::Indigo => self.observe_indigo(interval),
@@ -230,6 +237,30 @@ impl Agent {
             interval.queueing_rtts(),
             ratio(interval.rtt_change_s, interval.length_s),
             ratio(interval.window_bytes as f64, bdp),
+        ];
+        self.push(&features);
+    }
+
+    /// Where nothing was acknowledged, delay and window are as they were.
+    fn observe_bounded(&mut self, interval: &Interval) {
+        let (sent, delivered) = (interval.sent_bytes as f64, interval.delivered_bytes as f64);
+        let [.., queueing, _, window] = self.observation[..] else { unreachable!("six numbers an interval") };
+        let (queueing, window) = match delivered > 0.0 {
+            true => {
+                let queueing_rtts = interval.queueing_rtts();
+                let bdp = interval.throughput_bytes_per_s() * interval.min_rtt_s;
+                let windows = ratio(interval.window_bytes as f64, bdp);
+                (queueing_rtts / (1.0 + queueing_rtts), libm::log2(windows) / LARGEST_LOG_WINDOW)
+            }
+            false => (f64::from(queueing), f64::from(window)),
+        };
+        let features = [
+            ratio(interval.throughput_bytes_per_s(), self.peak_bytes_per_s),
+            ratio(delivered, sent + delivered),
+            interval.loss_ratio(),
+            queueing,
+            ratio(interval.rtt_change_s, interval.length_s).clamp(-1.0, 1.0),
+            window.clamp(-1.0, 1.0),
         ];
         self.push(&features);
     }

@@ -3,7 +3,7 @@
 //! | key | what |
 //! |---|---|
 //! | `cellcc` | the version of this form: `1` |
-//! | `agent` | whose observations and actions: `plain`, `orca`, `aurora`, `indigo` |
+//! | `agent` | whose observations and actions: `plain`, `bounded`, `orca`, `aurora`, `indigo` |
 //! | `interval` | between two decisions: a time, `20ms`, or minimum round-trip times, `1rtt` |
 //! | `layers` | the steps of the network: [`Step`], with commas between them |
 //! | `data` | what it was trained on |

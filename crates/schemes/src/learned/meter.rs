@@ -142,7 +142,7 @@ impl Meter {
         match self.kind {
             AgentKind::Orca => self.take_rate(ack),
             AgentKind::Indigo => self.average(ack, sent),
-            AgentKind::Plain | AgentKind::Aurora => {}
+            AgentKind::Plain | AgentKind::Bounded | AgentKind::Aurora => {}
         }
     }
 

@@ -2,10 +2,10 @@
 
 use super::model::Model;
 use super::network::{Memory, Network, Step, Tensor};
-use super::{LARGEST_MODEL, schemes};
+use super::{Agent, AgentKind, Interval, LARGEST_MODEL, schemes};
 use crate::testing::{CONTEXT, Path};
 use cellcc_control::{Observer, Registry, Scheme};
-use cellcc_units::{Rate, Span, input};
+use cellcc_units::{Bytes, Rate, Span, input};
 use safetensors::tensor::TensorView;
 use safetensors::{Dtype, serialize};
 use std::io::Write as _;
@@ -80,6 +80,29 @@ fn the_window_follows_the_action_after_each_interval() {
         path.window()
     );
     assert_eq!(path.shows("decisions"), Some(4.0));
+}
+
+#[test]
+fn a_bounded_agent_sees_shares_and_keeps_delay_and_window_where_nothing_was_acknowledged() {
+    let mut agent = Agent::new(AgentKind::Bounded, Bytes::new(1500), Bytes::new(15_000), 0.05);
+    let busy = Interval {
+        length_s: 0.05,
+        sent_bytes: 9_000,
+        delivered_bytes: 3_000,
+        lost_bytes: 1_000,
+        rtt_mean_s: Some(0.1),
+        rtt_change_s: 0.1,
+        min_rtt_s: 0.05,
+        window_bytes: 12_000,
+        ..Interval::default()
+    };
+    agent.observe(&busy);
+    let silent = Interval { length_s: 0.05, sent_bytes: 1_500, min_rtt_s: 0.05, ..Interval::default() };
+    agent.observe(&silent);
+    // A queue of one RTT is a half; a window of four times what is delivered in an RTT is 2 of 4 octaves.
+    let expected = [1.0, 0.25, 0.25, 0.5, 1.0, 0.5, 0.0, 0.0, 0.0, 0.5, 0.0, 0.5];
+    assert_eq!(agent.observation()[12..], expected);
+    assert_eq!(agent.observation()[..12], [0.0; 12]);
 }
 
 #[test]
@@ -207,7 +230,7 @@ fn a_model_that_is_damaged_or_does_not_fit_is_refused_with_what_is_wrong() {
     for (content, problem) in [
         (cut, "is damaged: incomplete metadata"),
         (b"12Mbit/s".to_vec(), "is no file of safetensors"),
-        (with("agent", "orka"), "`agent`: there is no \"orka\"; there are plain, orca"),
+        (with("agent", "orka"), "`agent`: there is no \"orka\"; there are plain, bounded"),
         (with("interval", "20"), "its card's `interval`"),
         (with("layers", "dense out, softmax"), "`softmax` is not one of dense NAME"),
         (with("layers", "dense out, norm obs 0.1"), "no tensor `obs.mean`"),

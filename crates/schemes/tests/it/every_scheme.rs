@@ -260,7 +260,7 @@ fn schemes() -> Vec<String> {
     texts
 }
 
-const AGENTS: [&str; 4] = ["plain", "orca", "aurora", "indigo"];
+const AGENTS: [&str; 5] = ["plain", "bounded", "orca", "aurora", "indigo"];
 
 fn registry() -> Registry {
     let mut registry = cellcc_schemes::registry();
