@@ -133,6 +133,7 @@ fn metric_columns<'a>(metrics: impl Iterator<Item = &'a Metrics> + Clone) -> Vec
         sent_packets: counts,
         lost_packets: counts,
         loss_ratio: numbers,
+        marking_ratio: numbers,
         retransmitted_packets: counts,
         sent_acks: counts,
         power: numbers,

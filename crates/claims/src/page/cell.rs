@@ -14,7 +14,7 @@
 //! percent:loss_ratio         times 100
 //! means:rtt_p95_ms/cubic     the ratio of the means over traces, and not the mean of the ratios
 //! gap:utilisation/cubic..bbr how far along from cubic's mean over traces to bbr's: 0 is cubic, 1 bbr
-//! interval:means:...         the two ends of the 95 % interval of one of these two
+//! interval:...               the two ends of the 95 % interval of any of these
 //! ?                          a number in the cell that is not checked
 //! $=oracle                   in a row: `$` in a column's words is this, as in natcp(source=$)
 //! ```
@@ -95,9 +95,10 @@ impl<'a> Selection<'a> {
         let rest = without_prefixes(word);
         let prefixes = &word[..word.len() - rest.len()];
         let has = |prefix: &str| prefixes.contains(prefix);
+        let value_of = if has("interval:") { CellValue::Interval } else { CellValue::Value };
         if has("means:") || has("gap:") {
             let figure = self.of_means(scheme, rest, has("gap:"))?;
-            return Ok(if has("interval:") { CellValue::Interval(figure) } else { CellValue::Value(figure) });
+            return Ok(value_of(figure));
         }
         let mut one = match split_ratio(rest) {
             (key, None) => self.run(scheme, key, None)?,
@@ -117,7 +118,7 @@ impl<'a> Selection<'a> {
             () if has("min:") => Aggregate::Min,
             () => Aggregate::Mean,
         };
-        Ok(CellValue::Value(Expression::Aggregate(aggregate, Box::new(one))))
+        Ok(value_of(Expression::Aggregate(aggregate, Box::new(one))))
     }
 
     fn of_means(&self, scheme: &str, rest: &str, is_gap: bool) -> Result<Expression, String> {
@@ -246,6 +247,7 @@ mod tests {
         let found = shown("a b", "power ? interval:means:power/c");
         assert_eq!(found.len(), 6);
         assert_eq!(found[1], CellValue::Unchecked);
+        assert!(matches!(shown("a", "interval:power")[..], [CellValue::Interval(_)]));
         assert_eq!(shown("?", "trace=a"), [CellValue::Unchecked]);
         assert!(matches!(found[5], CellValue::Interval(_)));
     }

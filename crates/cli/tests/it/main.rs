@@ -11,6 +11,7 @@ mod compare;
 mod documents;
 mod explain;
 mod foreign_files;
+mod l4s;
 #[cfg(target_os = "linux")]
 mod mahimahi;
 mod output_folder;

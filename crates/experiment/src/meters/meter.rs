@@ -34,6 +34,7 @@ pub struct FlowMeter {
     rtt: Distribution,
     sent_packets: u64,
     lost_packets: u64,
+    marked_packets: u64,
     retransmitted_packets: u64,
     sent_acks: u64,
     /// Bytes, and nanoseconds of queueing delay, by the time of departure.
@@ -62,6 +63,7 @@ impl FlowMeter {
             rtt: Distribution::default(),
             sent_packets: 0,
             lost_packets: 0,
+            marked_packets: 0,
             retransmitted_packets: 0,
             sent_acks: 0,
             departures: Bins::new(bin),
@@ -107,6 +109,12 @@ impl FlowMeter {
     /// A packet was dropped or lost on its way to the receiver.
     pub fn on_lost(&mut self) {
         self.lost_packets += 1;
+    }
+
+    /// A packet arrived that has left the link at `departed_at`, marked.
+    #[inline]
+    pub fn on_marked(&mut self, departed_at: Time) {
+        self.marked_packets += u64::from(departed_at >= self.from);
     }
 
     /// A packet arrived at the receiver.
@@ -203,6 +211,8 @@ impl FlowMeter {
             retransmitted_packets: self.retransmitted_packets,
             sent_acks: (self.sent_acks > 0).then_some(self.sent_acks),
             loss_ratio: self.lost_packets as f64 / self.sent_packets.max(1) as f64,
+            marking_ratio: (self.marked_packets > 0)
+                .then(|| self.marked_packets as f64 / self.queueing.count() as f64),
             ..Metrics::default()
         };
         metrics.set_throughput(self.delivered, offered, active);
@@ -218,6 +228,7 @@ impl FlowMeter {
         self.rtt.merge(&other.rtt);
         self.sent_packets += other.sent_packets;
         self.lost_packets += other.lost_packets;
+        self.marked_packets += other.marked_packets;
         self.retransmitted_packets += other.retransmitted_packets;
         self.sent_acks += other.sent_acks;
     }

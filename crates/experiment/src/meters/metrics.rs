@@ -36,6 +36,9 @@ pub struct Metrics {
     pub lost_packets: u64,
     /// Lost packets / sent packets.
     pub loss_ratio: f64,
+    /// Packets that arrived with a mark / packets that arrived; null where none was marked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub marking_ratio: Option<f64>,
     /// Packets that carried data sent before.
     pub retransmitted_packets: u64,
     /// Acknowledgements that the receiver sent; null where nobody counted them.

@@ -6,7 +6,7 @@ use crate::assistance::TracedPath;
 use crate::{Application, Delivery, FlowMeter, RunError, Scenario};
 use cellcc_assist::{Advice, Reports};
 use cellcc_link::Packet;
-use cellcc_units::{Span, Time};
+use cellcc_units::{Ecn, Span, Time};
 use std::collections::VecDeque;
 
 /// What the loop keeps of a flow.
@@ -74,6 +74,9 @@ impl<E: Ends> Flow<E> {
                 departed_at: delivery.departed_at,
                 arrived_at: delivery.arrived_at,
             });
+            if delivery.packet.ecn() == Ecn::Ce {
+                self.side.meter.on_marked(delivery.departed_at);
+            }
         }
     }
 

@@ -97,6 +97,17 @@ fn four_flows_each_share_evenly_at_40_ms() {
     assert!((0.4..=0.6).contains(&share), "{share}");
 }
 
+/// Random marks hold a window at 2.2 packets marked in a round trip (specification, section 3.2).
+#[test]
+fn two_packets_of_pragues_window_are_marked_in_a_round_trip_and_none_of_cubics() {
+    let record = through_dualpi2("4*prague+4*cubic", 50, 40);
+    let (prague, cubic) = (&record.flows[0].metrics, &record.flows[4].metrics);
+    let window = prague.throughput_mbit_s * 1e3 * prague.rtt_mean_ms.expect("samples") / (1500.0 * 8.0);
+    let marked = window * prague.marking_ratio.expect("marks");
+    assert!((2.0..=2.42).contains(&marked), "{marked} of {window} packets");
+    assert_eq!(cubic.marking_ratio, None);
+}
+
 /// Use, and the p95 of the queueing delay in ms, of Prague on an embedded link whose rate changes.
 fn on_a_changing_link(link: &str, queue: &str) -> (f64, f64) {
     let records = compare(&["prague"], link, |file| {
