@@ -1,12 +1,14 @@
 //! RAN: marks in the base station, by the wait that is predicted for a packet when it arrives.
 //!
 //! 1. While something waits throughout, what leaves within a millisecond, or until the next departure after it, is a sample of the
-//!    link's rate. r and e are mean and standard deviation, by time, of the last 100 ms.
+//!    link's rate. r and e are mean and standard deviation, by time, of the last 100 ms. Where nothing has waited for so long, nothing is
+//!    predicted, and nothing marked: marks by the rate of an outage would keep flows so small that nothing waits.
 //! 2. A packet with ECT(1) that finds B bytes needs the rate B / 10 ms. It is marked for certain where that is above r + e, and never
 //!    below r - e.
 //! 3. A packet that would wait 30 ms and more is, if not ECT(1), marked or dropped with the probability at which Reno fills the link
-//!    and waits 30 ms; with the square of how much longer it would wait. Where such flows came within the last second, packets with
-//!    ECT(1) are marked by twice its square root at least, as in DualPI2.
+//!    and waits 30 ms; with the square of how much longer it would wait.
+//! 4. Where such flows came within the last second, packets with ECT(1) are marked by twice its square root, as in DualPI2, and not by
+//!    rule 2: the wait is then the others' as well, and Prague next to CUBIC would get a twentieth of its rate.
 //!
 //! Source: L4Span (PrincetonUniversity/L4Span at cef83f8), which has one queue for both kinds, too. A mark that waits behind no queue
 //! reaches the receiver one queueing time earlier than one that a departing packet gets.
@@ -19,7 +21,7 @@
 //! - It answers classic flows beyond 225 kB, by the queue's wait as their RTT, and so the less the longer the queue is: CUBIC keeps the
 //!   queue of drop-tail. Here it is beyond 30 ms, and the RTT is that and 40 ms of path.
 //! - It has no rule for flows of both kinds, and marks TCP in the echo on the uplink. The coupling is DualPI2's, and all marks are on
-//!   packets. Two queues, as DualPI2 has, are not built: next to CUBIC's 30 ms Prague has a twentieth of its rate (docs/evidence/l4s.md).
+//!   packets. Two queues, as DualPI2 has, are not built: next to CUBIC Prague waits as long as that.
 //! - Its rule and this one are Reno's: at 300 Mbit/s CUBIC waits for 73 ms.
 //! - `channel` is ours: the rate is what the link could carry, which a base station knows of a phone that reports its channel, and e is
 //!   the least. In a cell that is the user's own link, without its share of the slots.
@@ -215,6 +217,11 @@ impl RanState {
             return (seconds > 0.0).then(|| Predicted::new(carried / seconds, 0.0));
         }
         let predicted = self.predicted.filter(|_| self.samples.len() >= LEAST_SAMPLES)?;
+        let newest = self.samples.back()?;
+        let busy_since = self.open.map_or(now, |(begin, _)| begin);
+        if busy_since.since(newest.begin + newest.length) > self.settings.window {
+            return None;
+        }
         let Some((begin, departed)) = self.open else { return Some(predicted) };
         // Shorter ones say nothing while a packet is on its way.
         let length = now.since(begin);
@@ -235,9 +242,10 @@ impl RanState {
         let queued = before + size;
         let classic = predicted.drops(queued, size, self.settings.classic);
         let probability = if is_l4s {
-            let both = self.classic_at.is_some_and(|at| now.since(at) <= PRESENT);
-            let coupled = if both { COUPLING * libm::sqrt(classic) } else { 0.0 };
-            predicted.marks(queued, self.settings.threshold).max(coupled)
+            match self.classic_at.is_some_and(|at| now.since(at) <= PRESENT) {
+                true => COUPLING * libm::sqrt(classic),
+                false => predicted.marks(queued, self.settings.threshold),
+            }
         } else {
             classic
         };
@@ -334,6 +342,13 @@ mod tests {
         assert_eq!(ran.samples.len(), 100, "a window");
         // A pause of as long as a window: half of the rate, as far from none as from all.
         near(&ran, 400, 1.515e6 / 2.0, 742_500.0);
+        // Once the queue is empty for longer than a window, what was before says nothing.
+        let mut ran = after(300, 1, true);
+        ran.note_service(at_millis(301), PACKET, false);
+        near(&ran, 401, 1.5e6, 3e4);
+        assert_eq!(ran.predicted(at_millis(402)), None);
+        ran.note_service(at_millis(500), PACKET, true);
+        assert_eq!(ran.predicted(at_millis(500)), None, "a queue that has just begun");
     }
 
     #[test]
@@ -358,10 +373,8 @@ mod tests {
             let found = behind(10, 5, ecn, verdict);
             assert!((found - expected).abs() < 3e-3, "{found}, expected {expected}");
         }
-        // With a threshold that none reaches, only the coupling marks.
         let mut ran = after(300, 10, true);
-        ran.settings.threshold = Span::from_secs(10);
-        assert_eq!(share(&mut ran, now, PACKET * 5, Ecn::Ect1, Verdict::Mark), 0.0, "alone");
+        assert_eq!(share(&mut ran, now, PACKET * 5, Ecn::Ect1, Verdict::Mark), 1.0, "alone");
         ran.judge(now, PACKET, PACKET, Ecn::NotEct);
         let (found, coupled) =
             (share(&mut ran, now, PACKET * 5, Ecn::Ect1, Verdict::Mark), COUPLING * RENO / 7.0 * 2.0);
