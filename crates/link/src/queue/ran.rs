@@ -6,9 +6,9 @@
 //! 2. A packet with ECT(1) that finds B bytes needs the rate B / 10 ms. It is marked for certain where that is above r + e, and never
 //!    below r - e.
 //! 3. A packet that would wait 30 ms and more is, if not ECT(1), marked or dropped with the probability at which Reno fills the link
-//!    and waits 30 ms; with the square of how much longer it would wait.
-//! 4. Where such flows came within the last second, packets with ECT(1) are marked by twice its square root, as in DualPI2, and not by
-//!    rule 2: the wait is then the others' as well, and Prague next to CUBIC would get a twentieth of its rate.
+//!    and waits 30 ms, or CUBIC where it needs more; with the square of how much longer it would wait.
+//! 4. Where such flows came within the last second, packets with ECT(1) are marked by twice the square root of Reno's, as in DualPI2, and not
+//!    by rule 2: the wait is then the others' as well, and Prague next to CUBIC would get a twentieth of its rate.
 //!
 //! Source: L4Span (PrincetonUniversity/L4Span at cef83f8), which has one queue for both kinds, too. A mark that waits behind no queue
 //! reaches the receiver one queueing time earlier than one that a departing packet gets.
@@ -22,7 +22,7 @@
 //!   queue of drop-tail. Here it is beyond 30 ms, and the RTT is that and 40 ms of path.
 //! - It has no rule for flows of both kinds, and marks TCP in the echo on the uplink. The coupling is DualPI2's, and all marks are on
 //!   packets. Two queues, as DualPI2 has, are not built: next to CUBIC Prague waits as long as that.
-//! - Its rule and this one are Reno's: at 300 Mbit/s CUBIC waits for 73 ms.
+//! - Its rule is Reno's alone, by which CUBIC waits for 73 ms at 300 Mbit/s, and for more where the rate jumps.
 //! - `channel` is ours: the rate is what the link could carry, which a base station knows of a phone that reports its channel, and e is
 //!   the least. In a cell that is the user's own link, without its share of the slots.
 
@@ -44,6 +44,8 @@ const LEAST_SAMPLES: usize = 5;
 const LEAST_DEVIATION: f64 = 0.02;
 /// The constant of Reno's window under random losses, sqrt(3/2) (Mathis et al. 1997).
 const RENO: f64 = 1.22;
+/// The same of CUBIC's, to the power of 4/3: (C (3 + beta) / (4 (1 - beta)))^(1/3) per second (RFC 9438, equation 6).
+const CUBIC: f64 = 1.072;
 /// What a classic flow's RTT has besides the queue. Our choice.
 const PATH: Span = Span::from_millis(40);
 /// The largest probability for classic packets (RFC 9332, p_Cmax).
@@ -137,15 +139,18 @@ impl Predicted {
         }
     }
 
-    /// The same of a drop, or a mark, for a classic packet of `size` that is the last of `queued` bytes.
-    fn drops(self, queued: Bytes, size: Bytes, threshold: Span) -> f64 {
-        if queued.as_f64() <= self.mean * threshold.as_secs_f64() {
-            return 0.0;
-        }
-        let window = self.mean * (PATH + threshold).as_secs_f64();
+    /// The same of a drop, or a mark, for a classic packet of `size` that is the last of `queued` bytes; and the coupled probability
+    /// of a mark with ECT(1).
+    fn drops(self, queued: Bytes, size: Bytes, threshold: Span) -> (f64, f64) {
         let longer = queued.as_f64() / (self.mean * threshold.as_secs_f64());
-        let root = longer * RENO * size.as_f64() / window;
-        (root * root).min(MOST_CLASSIC)
+        if longer <= 1.0 {
+            return (0.0, 0.0);
+        }
+        let rtt = (PATH + threshold).as_secs_f64();
+        let packets = self.mean * rtt / size.as_f64();
+        let reno = longer * RENO / packets;
+        let cubic = longer * longer * CUBIC * rtt / (packets * libm::cbrt(packets));
+        ((reno * reno).max(cubic).min(MOST_CLASSIC), COUPLING * reno.min(libm::sqrt(MOST_CLASSIC)))
     }
 }
 
@@ -240,10 +245,10 @@ impl RanState {
         }
         let Some(predicted) = self.predicted(now) else { return Verdict::Enqueue };
         let queued = before + size;
-        let classic = predicted.drops(queued, size, self.settings.classic);
+        let (classic, coupled) = predicted.drops(queued, size, self.settings.classic);
         let probability = if is_l4s {
             match self.classic_at.is_some_and(|at| now.since(at) <= PRESENT) {
-                true => COUPLING * libm::sqrt(classic),
+                true => coupled,
                 false => predicted.marks(queued, self.settings.threshold),
             }
         } else {
@@ -313,15 +318,19 @@ mod tests {
     }
 
     #[test]
-    fn classic_packets_are_dropped_as_reno_needs_it_beyond_30_ms() {
+    fn classic_packets_are_dropped_beyond_30_ms_as_reno_needs_it_or_cubic_where_that_is_more() {
         let drops =
-            |predicted: Predicted, packets| predicted.drops(PACKET * packets, PACKET, Ran::DEFAULT.classic);
+            |predicted: Predicted, packets| predicted.drops(PACKET * packets, PACKET, Ran::DEFAULT.classic).0;
         let predicted = Predicted::new(1.5e6, 0.0);
         assert_eq!(drops(predicted, 30), 0.0);
         // A window of 40 packets on the path and 30 in the queue, of which there are a third more.
         let expected = RENO * RENO * 16.0 / (70.0 * 70.0 * 9.0);
         assert!((drops(predicted, 40) - expected).abs() < 1e-12, "{}", drops(predicted, 40));
         assert_eq!(drops(Predicted::new(1e4, 0.0), 1), MOST_CLASSIC);
+        // At 1 Gbit/s, 30 ms and a packet of 12 us: 5833 packets and more within 70 ms, and CUBIC's average window at that loss.
+        let found = drops(Predicted::new(1.25e8, 0.0), 2501);
+        let window = 1.0538 * libm::sqrt(0.07 * libm::sqrt(0.07)) / libm::sqrt(found * libm::sqrt(found));
+        assert!((window - 5833.0).abs() < 10.0, "{found}: {window}");
     }
 
     #[test]
