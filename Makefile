@@ -101,7 +101,7 @@ bench-netassist: ## Measure how many reports NetAssist passes on, how late, and 
 	for servers in 2 4 8; do for transport in quic nats; do \
 		$(run) cargo run --release $(locked) -p cellcc-measure --bin netassist_throughput -- $$transport 1000 $$servers 20 1 || exit; done; done
 
-netassist-tree: ## Print what NetAssist needs for ten million users, and how a region comes back, the tables of docs/fidelity/netassist-scale.md; under a minute
+netassist-tree: ## Print what NetAssist needs for ten million users, and how a region comes back, the tables of docs/evidence/netassist.md; under a minute
 	@tools/setup build
 	$(run) cargo run --release $(locked) -p cellcc-measure --bin netassist_tree
 

@@ -31,14 +31,14 @@ fn small(seed: u64) -> Plan {
     }
 }
 
-const PAGE: &str = include_str!("../../../../docs/fidelity/netassist-scale.md");
+const PAGE: &str = include_str!("../../../../docs/evidence/netassist.md");
 
 #[test]
 fn the_page_has_what_the_command_prints() {
     for part in Tree::of_ten_million_users().to_string().split("\n\n") {
         assert!(
             PAGE.contains(part.trim()),
-            "docs/fidelity/netassist-scale.md lacks, of `make netassist-tree`:\n{part}"
+            "docs/evidence/netassist.md lacks, of `make netassist-tree`:\n{part}"
         );
     }
 }
