@@ -141,11 +141,18 @@ fn a_client_that_leaves_gives_its_place_back() {
             let mut first = site.connect().await;
             let mut unread = first.begin(Method::GET, "/large", &[]).await;
             unread.recv_response().await.unwrap();
-            let refused = timeout(Duration::from_secs(10), site.connect().await.connection.closed()).await;
+            let refused = timeout(Duration::from_secs(10), site.dial().await.closed()).await;
             assert!(refused.unwrap().to_string().contains("1 data connections at once are the limit"));
             first.connection.close(0u32.into(), b"");
-            tokio::time::sleep(Duration::from_millis(500)).await;
-            let mut second = site.connect().await;
+            let kept = async {
+                loop {
+                    let connection = site.dial().await;
+                    if timeout(Duration::from_millis(500), connection.closed()).await.is_err() {
+                        return connection;
+                    }
+                }
+            };
+            let mut second = Client::over(timeout(Duration::from_secs(10), kept).await.unwrap()).await;
             assert_eq!(second.get("/none", &[]).await.0.status(), StatusCode::NOT_FOUND);
         });
     });

@@ -105,11 +105,7 @@ impl Site {
     }
 
     pub(super) async fn connect(&self) -> Client {
-        let connection = self.dial().await;
-        let adapter = Adapter::new(connection.clone(), [u64::MAX; 2]);
-        let (mut driver, sender) = h3::client::new(adapter).await.unwrap();
-        tokio::spawn(async move { std::future::poll_fn(|cx| driver.poll_close(cx)).await });
-        Client { connection, sender }
+        Client::over(self.dial().await).await
     }
 }
 
@@ -120,6 +116,14 @@ pub(super) struct Client {
 }
 
 impl Client {
+    /// HTTP over a connection that the server keeps.
+    pub(super) async fn over(connection: Connection) -> Self {
+        let adapter = Adapter::new(connection.clone(), [u64::MAX; 2]);
+        let (mut driver, sender) = h3::client::new(adapter).await.unwrap();
+        tokio::spawn(async move { std::future::poll_fn(|cx| driver.poll_close(cx)).await });
+        Self { connection, sender }
+    }
+
     /// The same connection.
     pub(super) fn again(&self) -> Self {
         Self { connection: self.connection.clone(), sender: self.sender.clone() }
