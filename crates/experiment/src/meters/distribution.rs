@@ -15,7 +15,6 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Distribution {
     micros: Levels,
-    count: u64,
     sum_ns: u128,
 }
 
@@ -41,20 +40,18 @@ impl Distribution {
     /// Adds a value.
     pub fn add(&mut self, span: Span) {
         self.sum_ns += span.as_nanos() as u128;
-        self.count += 1;
         self.micros.count(((span.as_nanos() + 500) / 1_000).min(HIGHEST_US));
     }
 
     /// Adds all values of another distribution.
     pub fn merge(&mut self, other: &Self) {
         self.sum_ns += other.sum_ns;
-        self.count = self.count.saturating_add(other.count);
         self.micros.merge(&other.micros);
     }
 
     /// How many values.
     pub fn count(&self) -> u64 {
-        self.count
+        self.micros.iter().fold(0, |sum, (_, count)| sum.saturating_add(count))
     }
 
     /// As HdrHistogram has it: for percentiles, and to be stored.
@@ -100,13 +97,14 @@ impl Distribution {
 
     /// The figures; `None` where there are no values.
     pub fn summary(&self) -> Option<Summary> {
-        if self.count == 0 {
+        let count = self.count();
+        if count == 0 {
             return None;
         }
         let histogram = self.histogram();
         let at = |quantile| histogram.value_at_quantile(quantile) as f64 / 1e3;
         Some(Summary {
-            mean_ms: self.sum_ns as f64 / self.count as f64 / 1e6,
+            mean_ms: self.sum_ns as f64 / count as f64 / 1e6,
             p50_ms: at(0.5),
             p95_ms: at(0.95),
             p99_ms: at(0.99),
@@ -142,7 +140,7 @@ impl<'de> Deserialize<'de> for Distribution {
         for level in histogram.iter_recorded() {
             micros.count_many(level.value_iterated_to().min(HIGHEST_US), level.count_at_value());
         }
-        Ok(Self { micros, count: histogram.len(), sum_ns: stored.sum_ns })
+        Ok(Self { micros, sum_ns: stored.sum_ns })
     }
 }
 
