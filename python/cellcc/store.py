@@ -42,8 +42,8 @@ class Store:
         if path.is_file():
             self._put(path, path.relative_to(self._folder))
             return
-        with tempfile.TemporaryDirectory(prefix="cellcc-store-") as next_to:
-            archive = shutil.make_archive(f"{next_to}/share", "tar", path)
+        with tempfile.TemporaryDirectory(prefix="cellcc-store-") as scratch:
+            archive = shutil.make_archive(f"{scratch}/share", "tar", path)
             self._put(Path(archive), path.relative_to(self._folder).with_name(f"{path.name}.tar"))
 
     def keep_results(self) -> None:

@@ -75,7 +75,7 @@ def main():
     width, height = LEFT + 2 * WIDTH + GAP_X + 16, TOP + (row + 1) * (HEIGHT + GAP_Y)
     print(
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="sans-serif" '
-        f'font-size="12" role="img"><title>Real traces next_to synthetic links</title>'
+        f'font-size="12" role="img"><title>Real traces next to synthetic links</title>'
         f'<rect width="100%" height="100%" fill="#fff"/>\n{body}</svg>'
     )
 

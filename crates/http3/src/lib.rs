@@ -32,7 +32,7 @@ pub type OpenFile = Box<dyn Fn(&str) -> Option<File> + Send + Sync>;
 pub struct Site {
     /// Finds its files.
     pub open: OpenFile,
-    /// A connection on which no data are sent for twice this long is closed: nobody asks, or who asked does not read.
+    /// A connection on which no data are sent for twice this long is closed: its client asks for nothing, or does not read.
     pub silence: Duration,
     /// The UDP port, for `Alt-Svc` (RFC 7838).
     pub port: u16,

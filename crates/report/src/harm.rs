@@ -8,7 +8,7 @@ use cellcc_experiment::{HEAD_START, Metrics, Record, next_to};
 use cellcc_statistics::{Average, Certainty, Kind, mean};
 
 /// What the columns mean.
-pub(crate) const NOTE: &str = "Harm: the share of what the victim has alone that it loses next_to the scheme (0: nothing, 1: all, below 0: it \
+pub(crate) const NOTE: &str = "Harm: the share of what the victim has alone that it loses next to the scheme (0: nothing, 1: all, below 0: it \
     gains), over the time in which both run; each condition counts once, with the mean of the victim first and second. Excess: this minus \
     what the victim does to itself. `no more harm`: the whole 95 % interval of the excess is at most 0.05 (cellcc's own margin); `more harm`: \
     it is all above; `undecided` otherwise. A victim with a harm above 0.9 starves, whatever the mean.";
@@ -21,33 +21,31 @@ type Measure = fn(&Metrics, &Metrics) -> Option<f64>;
 
 /// Title, what of it, and the measure.
 const MEASURES: [(&str, &str, Measure); 6] = [
-    ("Throughput", "harm", |alone, next_to| {
-        more_is_better(alone.throughput_mbit_s, next_to.throughput_mbit_s)
+    ("Throughput", "harm", |alone, shared| more_is_better(alone.throughput_mbit_s, shared.throughput_mbit_s)),
+    ("Delay", "harm, mean", |alone, shared| {
+        less_is_better(alone.one_way_delay_mean_ms?, shared.one_way_delay_mean_ms?)
     }),
-    ("Delay", "harm, mean", |alone, next_to| {
-        less_is_better(alone.one_way_delay_mean_ms?, next_to.one_way_delay_mean_ms?)
+    ("Delay", "harm, p95", |alone, shared| {
+        less_is_better(alone.one_way_delay_p95_ms?, shared.one_way_delay_p95_ms?)
     }),
-    ("Delay", "harm, p95", |alone, next_to| {
-        less_is_better(alone.one_way_delay_p95_ms?, next_to.one_way_delay_p95_ms?)
-    }),
-    ("Loss", "points", |alone, next_to| Some((next_to.loss_ratio - alone.loss_ratio) * 100.0)),
-    ("Completion", "harm", |alone, next_to| {
+    ("Loss", "points", |alone, shared| Some((shared.loss_ratio - alone.loss_ratio) * 100.0)),
+    ("Completion", "harm", |alone, shared| {
         // What never completes has lost all.
         let never = f64::INFINITY;
-        less_is_better(alone.completion_time_s?, next_to.completion_time_s.unwrap_or(never))
+        less_is_better(alone.completion_time_s?, shared.completion_time_s.unwrap_or(never))
     }),
-    ("Missed", "share", |alone, next_to| Some(next_to.deadline_miss_ratio? - alone.deadline_miss_ratio?)),
+    ("Missed", "share", |alone, shared| Some(shared.deadline_miss_ratio? - alone.deadline_miss_ratio?)),
 ];
 const THROUGHPUT: usize = 0;
 const COMPLETION: usize = 4;
 const MISSED: usize = 5;
 
-fn more_is_better(alone: f64, next_to: f64) -> Option<f64> {
-    (alone > 0.0).then(|| 1.0 - next_to / alone)
+fn more_is_better(alone: f64, shared: f64) -> Option<f64> {
+    (alone > 0.0).then(|| 1.0 - shared / alone)
 }
 
-fn less_is_better(alone: f64, next_to: f64) -> Option<f64> {
-    (next_to > 0.0).then(|| 1.0 - alone / next_to)
+fn less_is_better(alone: f64, shared: f64) -> Option<f64> {
+    (shared > 0.0).then(|| 1.0 - alone / shared)
 }
 
 /// Whether a scheme may be deployed next to the victim.

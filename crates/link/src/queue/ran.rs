@@ -139,8 +139,8 @@ impl Predicted {
         }
     }
 
-    /// The same of a drop, or a mark, for a classic packet of `size` that is the last of `queued` bytes; and the coupled probability
-    /// of a mark with ECT(1).
+    /// The probability of a drop, or a mark with ECT(0), of a classic packet of `size` that is the last of `queued` bytes; and that of
+    /// a mark with ECT(1) by the coupling.
     fn drops(self, queued: Bytes, size: Bytes, threshold: Span) -> (f64, f64) {
         let longer = queued.as_f64() / (self.mean * threshold.as_secs_f64());
         if longer <= 1.0 {

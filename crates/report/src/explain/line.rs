@@ -89,9 +89,9 @@ mod tests {
 
     #[test]
     fn between_two_settings_the_line_is_straight() {
-        let next_to = at_line(&[at(0.96, 12.0)], &line(1)).unwrap();
-        assert!((next_to.line_ms - 6.0).abs() < 1e-9 && (next_to.ratio - 2.0).abs() < 1e-9, "{next_to:?}");
-        assert_eq!(next_to.interval, None, "one trace");
+        let found = at_line(&[at(0.96, 12.0)], &line(1)).unwrap();
+        assert!((found.line_ms - 6.0).abs() < 1e-9 && (found.ratio - 2.0).abs() < 1e-9, "{found:?}");
+        assert_eq!(found.interval, None, "one trace");
         for (use_, delay) in [(0.90, 2.0), (0.94, 4.0), (0.98, 8.0)] {
             assert!((at_line(&[at(use_, 1.0)], &line(1)).unwrap().line_ms - delay).abs() < 1e-9);
         }
@@ -116,10 +116,10 @@ mod tests {
     fn the_interval_is_as_wide_as_traces_differ_from_each_other() {
         let scheme: Vec<_> = (0..40).map(|trace| at(0.94, if trace % 2 == 0 { 2.0 } else { 6.0 })).collect();
         let flat: Vec<_> = line(1).iter().map(|setting| vec![setting[0]; 40]).collect();
-        let next_to = at_line(&scheme, &flat).unwrap();
+        let found = at_line(&scheme, &flat).unwrap();
         // The standard error of the mean of 40 values of 4 +- 2 is 0.316, and the line has 4.
-        let (low, high) = next_to.interval.unwrap();
-        assert!((next_to.ratio - 1.0).abs() < 1e-9);
+        let (low, high) = found.interval.unwrap();
+        assert!((found.ratio - 1.0).abs() < 1e-9);
         assert!(
             (low - (1.0 - 1.96 * 0.079)).abs() < 0.02 && (high - (1.0 + 1.96 * 0.079)).abs() < 0.02,
             "{low} {high}"

@@ -30,7 +30,7 @@ pub(crate) struct Made {
     /// How long [default: 10s, unless the amount is given].
     #[arg(long, short, value_name = "TIME")]
     time: Option<Span>,
-    /// Limit, all connections together: 100MB.
+    /// How much, all connections together: 100MB.
     #[arg(long, value_name = "SIZE", conflicts_with_all = ["rate", "frames"])]
     bytes: Option<Bytes>,
     /// A constant rate on each connection: 5Mbit/s.

@@ -70,10 +70,10 @@ pub(crate) fn run(asked: Asked, common: Common) -> Result<ExitCode, Exit> {
 
 fn write_record(path: &Path, outcome: &Outcome) -> Result<(), Exit> {
     let record = Record { version: VERSION.into(), ..outcome.record() };
-    let mut next_to = path.as_os_str().to_owned();
-    next_to.push(".series.csv");
+    let mut series = path.as_os_str().to_owned();
+    series.push(".series.csv");
     let text = serde_json::to_string(&record).map_err(Exit::failed)? + "\n";
-    for (path, text) in [(path, text), (Path::new(&next_to), record.series.to_csv())] {
+    for (path, text) in [(path, text), (Path::new(&series), record.series.to_csv())] {
         fs::write(path, text)
             .map_err(|error| Exit::failed(format!("cannot write {}: {error}", path.display())))?;
     }
