@@ -1,12 +1,14 @@
 //! One request, from its header to the last byte.
 
 use crate::answer::{self, Answer, Facts};
+use crate::frames::Frames;
 use crate::{Adapter, Site, Stream};
 use bytes::Bytes;
 use h3::error::{Code, StreamError};
 use h3::server::{RequestResolver, RequestStream};
 use http::header::ALT_SVC;
 use http::{HeaderValue, Method, Request, StatusCode};
+use noq::Connection;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::ops::Range;
@@ -23,8 +25,18 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const ALT_SVC_SECONDS: u32 = 3600;
 
 /// Answers a request. How many bytes of files were sent.
-pub(crate) async fn answer(request: RequestResolver<Adapter, Bytes>, site: Arc<Site>) -> u64 {
+pub(crate) async fn answer(
+    request: RequestResolver<Adapter, Bytes>,
+    connection: Connection,
+    site: Arc<Site>,
+) -> u64 {
     let Ok(Ok((request, mut stream))) = timeout(PATIENCE, request.resolve_request()).await else { return 0 };
+    if let Some(frames) = Frames::parse(&request).filter(|_| Frames::is_session(&request)) {
+        return match stream.send_response(Frames::response()).await {
+            Ok(()) => frames.serve(&connection, &mut stream).await,
+            Err(_) => 0,
+        };
+    }
     let (file, Answer { mut response, body }) = prepare(&request, &site).await;
     let alternative = format!("h3=\":{}\"; ma={ALT_SVC_SECONDS}", site.port);
     if let Ok(value) = HeaderValue::from_str(&alternative) {

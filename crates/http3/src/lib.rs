@@ -5,6 +5,7 @@
 //! | a connection: its requests, its bounds, its end | `serve` |
 //! | one request, from its header to the last byte | `exchange` |
 //! | what a request for a file is answered: conditions, ranges | `answer` |
+//! | a session of WebTransport, and its frames | `frames` |
 //! | noq's streams as h3 wants them, and how much a peer may send on one | [`Adapter`] |
 
 // Connections take real time: this crate reads clocks.
@@ -13,6 +14,7 @@
 mod adapter;
 mod answer;
 mod exchange;
+mod frames;
 mod serve;
 
 pub use adapter::{Adapter, Stream};

@@ -1,7 +1,7 @@
 //! A connection: its requests, its bounds, its end.
 
 use crate::{Adapter, Site, exchange};
-use noq::Connection;
+use noq::{Connection, FrameStats};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinSet;
@@ -37,7 +37,12 @@ pub async fn serve(connection: Connection, site: Arc<Site>, ends: impl Future<Ou
     let mut served = Served::default();
     let adapter = Adapter::new(connection.clone(), [REQUEST_BYTES.into(), CONTROL_BYTES]);
     let mut builder = h3::server::builder();
-    builder.max_field_section_size(HEADER_BYTES);
+    builder
+        .max_field_section_size(HEADER_BYTES)
+        .enable_webtransport(true)
+        .enable_extended_connect(true)
+        .enable_datagram(true)
+        .max_webtransport_sessions(1);
     // A client may let nobody open a stream, or send on one.
     let Ok(Ok(mut http)) = timeout(site.silence, builder.build(adapter)).await else { return served };
     let mut answers = JoinSet::new();
@@ -51,13 +56,14 @@ pub async fn serve(connection: Connection, site: Arc<Site>, ends: impl Future<Ou
             accepted = http.accept(), if answers.len() < MAX_REQUESTS_AT_ONCE as usize => match accepted {
                 Ok(Some(request)) => {
                     served.requests += 1;
-                    answers.spawn(exchange::answer(request, Arc::clone(&site)));
+                    answers.spawn(exchange::answer(request, connection.clone(), Arc::clone(&site)));
                 }
                 Ok(None) | Err(_) => break,
             },
             Some(sent) = answers.join_next() => served.bytes += sent.unwrap_or(0),
             _ = ticks.tick() => {
-                let sent = Some(connection.stats().frame_tx.stream);
+                let FrameStats { stream, datagram, .. } = connection.stats().frame_tx;
+                let sent = Some((stream, datagram));
                 if frames == sent {
                     break;
                 }

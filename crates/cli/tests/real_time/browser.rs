@@ -34,11 +34,11 @@ impl Drop for Browser {
 impl Browser {
     /// `None` where Chromium is not installed. No name resolves in it. It takes the certificates of any authority.
     pub(crate) fn start() -> Option<Self> {
-        Self::with(&["--ignore-certificate-errors"])
+        Self::with(&["--ignore-certificate-errors".into()])
     }
 
     /// `None` where Chromium is not installed. No name resolves in it.
-    pub(crate) fn with(flags: &[&str]) -> Option<Self> {
+    pub(crate) fn with(flags: &[String]) -> Option<Self> {
         let name = NAMES.into_iter().find(|name| {
             Command::new(name).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok()
         })?;

@@ -19,6 +19,70 @@ addEventListener('load', async () => {
 });
 </script>";
 
+/// Takes sixty frames each way, and says in its title whether those of streams were whole and of the last ten seconds, and most of
+/// those of datagrams whole.
+const FRAMES: &str = "<!doctype html><title>start</title><script>
+const late = (bytes) => performance.timeOrigin + performance.now() - Number(new DataView(bytes.buffer, bytes.byteOffset).getBigUint64(0)) / 1000;
+const session = async (query) => {
+  const session = new WebTransport(`https://${location.host}/frames?bytes=5000&per_second=100${query}`);
+  await session.ready;
+  return session;
+};
+const byStreams = async () => {
+  const one = await session('');
+  const frames = [];
+  for await (const stream of one.incomingUnidirectionalStreams) {
+    const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
+    frames.push({late: late(bytes), bytes: bytes.length - 8});
+    if (frames.length === 60) break;
+  }
+  one.close();
+  return frames.every(({late, bytes}) => late > -5 && late < 10000 && bytes === 5000);
+};
+const byDatagrams = async () => {
+  const one = await session('&by=datagrams');
+  const frames = new Map();
+  for await (const bytes of one.datagrams.readable) {
+    const view = new DataView(bytes.buffer, bytes.byteOffset);
+    const made = view.getBigUint64(0);
+    const frame = frames.get(made) ?? {pieces: 0, of: view.getUint16(10), bytes: 0};
+    frame.pieces += 1;
+    frame.bytes += bytes.length - 12;
+    frames.set(made, frame);
+    if (frames.size === 60) break;
+  }
+  one.close();
+  const whole = [...frames.values()].filter(({pieces, of, bytes}) => pieces === of && bytes === 5000);
+  return whole.length >= 50;
+};
+const title = async () => `${await byStreams()} ${await byDatagrams()}`;
+addEventListener('load', () => title().then((text) => document.title = text, (error) => document.title = error));
+</script>";
+
+/// The flags of Chromium that a server prints, and the address.
+fn printed(server: &mut Server) -> (Vec<String>, String) {
+    let mut lines = (&mut server.stdout).lines().map(Result::unwrap);
+    let line = lines.find(|line| line.starts_with("try: chromium ")).unwrap();
+    let words = line.split_whitespace().map(str::to_owned);
+    let flags = words.clone().filter(|word| word.starts_with("--") && !word.contains("user-data-dir"));
+    (flags.collect(), words.last().unwrap())
+}
+
+#[test]
+fn a_page_in_chromium_receives_frames_by_webtransport_on_streams_and_in_datagrams() {
+    let mut server = Server::start(&["--http", ".", "--scheme", "tide"]);
+    fs::write(server.folder.path().join("index.html"), FRAMES).unwrap();
+    let (flags, address) = printed(&mut server);
+    let Some(mut browser) = Browser::with(&flags) else {
+        return skip("chromium is not installed (apt-get install chromium)");
+    };
+    browser.open(&address, 800);
+    browser.until("document.title !== 'start' && document.title !== ''");
+    assert_eq!(browser.value("document.title"), json!("true true"));
+    drop(browser);
+    server.end();
+}
+
 #[test]
 fn the_command_that_a_server_prints_opens_its_page_in_chromium_by_http_3() {
     let mut server = Server::start(&["--http", ".", "--scheme", "bbr"]);
@@ -27,18 +91,11 @@ fn the_command_that_a_server_prints_opens_its_page_in_chromium_by_http_3() {
     write("index.html", PAGE.as_bytes());
     write("picture.svg", b"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"50\" height=\"40\"/>");
     write("film.bin", &content);
-    let mut lines = (&mut server.stdout).lines().map(Result::unwrap);
-    let line = lines.find(|line| line.starts_with("try: chromium ")).unwrap();
-    let words: Vec<&str> = line.split_whitespace().collect();
-    let flags: Vec<&str> = words
-        .iter()
-        .filter(|word| word.starts_with("--") && !word.contains("user-data-dir"))
-        .copied()
-        .collect();
+    let (flags, address) = printed(&mut server);
     let Some(mut browser) = Browser::with(&flags) else {
         return skip("chromium is not installed (apt-get install chromium)");
     };
-    browser.open(words.last().unwrap(), 800);
+    browser.open(&address, 800);
     browser.until("document.title !== 'start' && document.title !== ''");
     assert_eq!(browser.value("document.title"), json!("true true 206 true 5000000 50"));
     drop(browser);

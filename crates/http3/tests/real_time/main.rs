@@ -6,6 +6,7 @@ use bytes::Bytes;
 use cellcc_http3::{Adapter, Served, Site, serve};
 use h3::client::SendRequest;
 use h3::error::{Code, StreamError};
+use h3::ext::Protocol;
 use http::{Method, Request};
 use noq::{ClientConfig, Connection, Endpoint, ServerConfig, TransportConfig};
 use rustls::RootCertStore;
@@ -79,6 +80,20 @@ async fn a_client_that_does_not_read_is_left_and_its_answer_is_given_up() {
     assert_eq!(requests, 1);
     // What its window took, and what waited in noq.
     assert!((1_000_000..30_000_000).contains(&bytes), "{bytes}");
+    connection.closed().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_page_that_takes_no_frame_of_its_session_is_left() {
+    let (connection, serving) = connected(SILENCE, 3).await;
+    let mut sender = requests(&connection).await;
+    let mut asking = asking(Method::CONNECT);
+    *asking.uri_mut() = "https://localhost/frames?bytes=5000&per_second=240".parse().unwrap();
+    asking.extensions_mut().insert(Protocol::WEB_TRANSPORT);
+    let mut session = sender.send_request(asking).await.unwrap();
+    assert_eq!(session.recv_response().await.unwrap().status(), 200);
+    let served = timeout(PATIENCE, serving).await.unwrap().unwrap();
+    assert_eq!(served, Served { requests: 1, bytes: 0 });
     connection.closed().await;
 }
 

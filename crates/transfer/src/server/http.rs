@@ -23,6 +23,8 @@ use tokio::time::MissedTickBehavior;
 const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
 /// Data that a connection has sent and nobody has read: four whole requests.
 const RECEIVE_WINDOW: u32 = 4 * REQUEST_BYTES;
+/// Datagrams that wait to be sent, or read: 0.1 s of 20 Mbit/s. Older ones are dropped.
+const DATAGRAM_BUFFER: usize = 1 << 18;
 /// H3_EXCESSIVE_LOAD (RFC 9114, section 8.1): a limit is reached.
 const EXCESSIVE_LOAD: VarInt = VarInt::from_u32(0x107);
 
@@ -67,7 +69,8 @@ pub(crate) fn transport(settings: &ServerSettings, congestion: &Congestion) -> T
         .max_concurrent_uni_streams(VarInt::from_u32(MAX_UNIDIRECTIONAL))
         .stream_receive_window(VarInt::from_u32(REQUEST_BYTES))
         .receive_window(VarInt::from_u32(RECEIVE_WINDOW))
-        .datagram_receive_buffer_size(None);
+        .datagram_receive_buffer_size(Some(DATAGRAM_BUFFER))
+        .datagram_send_buffer_size(DATAGRAM_BUFFER);
     congestion.install(&mut transport);
     transport
 }
