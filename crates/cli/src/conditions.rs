@@ -13,6 +13,23 @@ impl<const SHELL: bool> Flags<SHELL> {
     const COMMAND: Command = if SHELL { Command::Shell } else { Command::Compare };
 }
 
+impl Flags<true> {
+    /// The flags again, for `cellcc shell`.
+    pub(crate) fn words(&self) -> Vec<String> {
+        let given = rows().filter_map(|row| Some((row.flag(Self::COMMAND)?, self.0.get(row.key)?)));
+        given.flat_map(|(flag, value)| words(flag, value)).collect()
+    }
+}
+
+fn words(flag: &str, value: &Value) -> Vec<String> {
+    match value {
+        Value::Boolean(_) => vec![format!("--{flag}")],
+        Value::Array(all) => all.iter().flat_map(|one| words(flag, one)).collect(),
+        Value::String(text) => vec![format!("--{flag}={text}")],
+        other => vec![format!("--{flag}={other}")],
+    }
+}
+
 impl<const SHELL: bool> clap::Args for Flags<SHELL> {
     fn augment_args(command: clap::Command) -> clap::Command {
         let args = SECTIONS.iter().flat_map(|section| {

@@ -39,6 +39,7 @@ impl<const OF_TRACE: bool> Absent<OF_TRACE> {
             "get",
             "put",
             "serve",
+            "video",
             "assist",
         ]
     };

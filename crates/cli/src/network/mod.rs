@@ -15,6 +15,8 @@ mod tcp;
 pub(crate) mod trace;
 mod transfer;
 mod url;
+#[cfg(target_os = "linux")]
+mod video;
 mod view;
 #[cfg(all(target_os = "linux", any(not(feature = "kernel"), test)))]
 mod without_kernel;
@@ -58,6 +60,9 @@ pub(crate) enum Command {
     Put(Box<transfer::put::Args>),
     /// Answer `cellcc get` and `cellcc put`.
     Serve(Box<transfer::serve::Args>),
+    /// Measure what schemes do to a film, a page or frames in Chromium, behind an emulated link.
+    #[cfg(target_os = "linux")]
+    Video(Box<video::Args>),
     /// Network assistance: tell servers what each user's bottleneck can carry.
     #[command(subcommand)]
     Assist(assist::Command),
@@ -79,6 +84,8 @@ pub(crate) fn run(command: Command) -> Result<ExitCode, Exit> {
         Command::Get(args) => transfer::get::run(*args),
         Command::Put(args) => transfer::put::run(*args),
         Command::Serve(args) => transfer::serve::run(*args),
+        #[cfg(target_os = "linux")]
+        Command::Video(args) => video::run(&args),
         Command::Assist(command) => assist::run(command),
     }
 }

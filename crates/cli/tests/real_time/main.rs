@@ -31,6 +31,8 @@ mod recorded;
 #[cfg(target_os = "linux")]
 mod shell;
 mod transfer;
+#[cfg(target_os = "linux")]
+mod video;
 
 /// Whether this machine can emulate a path. Otherwise the test is skipped.
 #[cfg(target_os = "linux")]

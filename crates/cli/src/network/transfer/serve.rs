@@ -154,7 +154,7 @@ fn by_http(address: SocketAddr, key: &str) -> String {
 }
 
 /// The certificate of earlier starts, so that its fingerprint stays; in memory where nothing can be kept.
-fn kept_identity() -> Result<Identity, Exit> {
+pub(crate) fn kept_identity() -> Result<Identity, Exit> {
     let folder = env::var_os("XDG_STATE_HOME")
         .map(PathBuf::from)
         .or_else(|| Some(PathBuf::from(env::var_os("HOME")?).join(".local/state")));

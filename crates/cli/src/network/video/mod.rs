@@ -1,0 +1,187 @@
+//! `cellcc video`: what schemes do to a film, to a page or to frames in a real browser, behind an emulated link.
+//!
+//! Each run is a `cellcc shell` with `cellcc serve --http` outside and Chromium inside; the page says on Chromium's standard
+//! error what it sees.
+
+mod outcome;
+mod session;
+mod site;
+
+use crate::conditions;
+use crate::exit::{Exit, print, tell};
+use crate::free_folder::{first_free, numbered};
+use crate::interrupt::on_interrupt;
+use cellcc_control::split_list;
+use cellcc_units::{Rate, Span};
+use outcome::Run;
+use serde::{Deserialize, Serialize};
+use session::{Event, Session};
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::mpsc;
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Schemes take turns, each run from the same moment of the trace. Runs that the machine has spoilt are marked, and left out of
+averages. Interrupt it and go on with --resume.
+
+Needs chromium, and for a film dash.js; without --clip, ffmpeg makes one.
+
+Examples:
+  cellcc video --down lte-drive --rtt 40ms --queue 3200pkt --schemes cubic,bbr,tide --player dash.all.min.js
+  cellcc video --down lte-drive --rtt 40ms --schemes cubic,bbr --page
+  cellcc video --down 5g-mmwave-walk --rtt 20ms --schemes bbr,tide --frames 20Mbit/s --duration 30s")]
+pub(crate) struct Args {
+    /// Capacity towards the browser: a trace file, the name of a synthetic link, or a rate such as 100Mbit/s.
+    #[arg(long, value_name = "FILE|NAME|RATE")]
+    down: String,
+    #[command(flatten)]
+    path: conditions::Flags<true>,
+    /// The server's schemes, separated by commas. Those that use network reports get the trace's rate of a moment ago.
+    #[arg(long, short, value_name = "LIST")]
+    schemes: String,
+    /// Runs of each scheme; with fewer than ten there are no intervals.
+    #[arg(long, default_value_t = 10, value_name = "COUNT")]
+    runs: u32,
+    /// How long each run lasts.
+    #[arg(long, short, default_value = "2min", value_name = "TIME")]
+    duration: Span,
+    /// Load a page of 100 pictures, 2 MB in all, instead.
+    #[arg(long, conflicts_with_all = ["frames", "clip", "player"])]
+    page: bool,
+    /// Send 60 frames a second by WebTransport instead, at this rate.
+    #[arg(long, value_name = "RATE", conflicts_with_all = ["clip", "player"])]
+    frames: Option<Rate>,
+    /// A folder with manifest.mpd and what it names [default: one of the duration is made, and kept].
+    #[arg(long, value_name = "FOLDER")]
+    clip: Option<PathBuf>,
+    /// The player: dash.all.min.js of dash.js 5.
+    #[arg(long, value_name = "FILE")]
+    player: Option<PathBuf>,
+    /// The output folder [default: the first free one of cellcc-out/video, video-2, ...].
+    #[arg(long, value_name = "FOLDER")]
+    out: Option<PathBuf>,
+    /// Go on with the runs of --out that are missing.
+    #[arg(long, requires = "out")]
+    resume: bool,
+}
+
+/// What all runs have in common; --resume wants the same.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Setup {
+    down: String,
+    /// The path's flags, as `cellcc shell` takes them.
+    path: Vec<String>,
+    /// Without the link.
+    rtt: Span,
+    duration: Span,
+    what: What,
+}
+
+/// What the browser does.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum What {
+    Film,
+    Page,
+    Frames(Rate),
+}
+
+/// The runs that have ended, a line each.
+const RUNS: &str = "runs.jsonl";
+const SETUP: &str = "setup.json";
+
+pub(crate) fn run(args: &Args) -> Result<ExitCode, Exit> {
+    let registry = cellcc_schemes::registry();
+    let schemes = split_list(&args.schemes);
+    let schemes: Vec<_> = schemes
+        .iter()
+        .map(|text| registry.parse(text).map_err(|error| Exit::input(format!("--schemes: {error}"))))
+        .collect::<Result<_, _>>()?;
+    let setup = Setup {
+        down: args.down.clone(),
+        path: args.path.words(),
+        rtt: args.path.0.get("path.rtt").and_then(|rtt| rtt.as_str()?.parse().ok()).unwrap_or_default(),
+        duration: args.duration,
+        what: match args.frames {
+            Some(rate) => What::Frames(rate),
+            None if args.page => What::Page,
+            None => What::Film,
+        },
+    };
+    let out = folder(args, &setup)?;
+    let site = site::make(&out.join("site"), &setup, args.clip.as_deref(), args.player.as_deref())?;
+    let mut runs = finished(&out)?;
+    let (sender, events) = mpsc::channel();
+    let interrupts = sender.clone();
+    on_interrupt(move || _ = interrupts.send(Event::Interrupted))?;
+    let session = Session::new(&setup, &site, sender, events)?;
+    let plan = (1..=args.runs).flat_map(|run| schemes.iter().map(move |scheme| (run, scheme)));
+    let missing: Vec<_> =
+        plan.filter(|(run, scheme)| !runs.iter().any(|done| done.is(*run, scheme.text()))).collect();
+    tell(&format!(
+        "{} runs, about {} min, in {}",
+        missing.len(),
+        session.minutes(missing.len()),
+        out.display()
+    ));
+    for (run, scheme) in missing {
+        let done = session.run(run, scheme)?;
+        tell(&done.line());
+        append(&out.join(RUNS), &done)?;
+        runs.push(done);
+    }
+    print(&outcome::table(&runs)?)?;
+    if let Some(figure) = outcome::figure(&setup, &runs) {
+        let path = out.join("buffer.svg");
+        fs::write(&path, figure).map_err(|error| unwritten(&path, &error))?;
+        tell(&format!("wrote {}", path.display()));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The folder of the results, with the setup in it.
+fn folder(args: &Args, setup: &Setup) -> Result<PathBuf, Exit> {
+    let folder = match &args.out {
+        None => first_free(numbered("cellcc-out/video"))?,
+        Some(out) if args.resume => {
+            let path = out.join(SETUP);
+            let text = fs::read_to_string(&path)
+                .map_err(|error| Exit::input(format!("--resume: {}: {error}", path.display())))?;
+            let of_old: Setup = serde_json::from_str(&text).map_err(Exit::input)?;
+            if of_old != *setup {
+                return Err(Exit::input(format!(
+                    "--resume: {} is of other runs: {text}; repeat their flags, or choose another --out",
+                    out.display()
+                )));
+            }
+            return Ok(out.clone());
+        }
+        Some(out) => crate::free_folder::new_folder(out)?,
+    };
+    let text = serde_json::to_string(setup).map_err(Exit::failed)?;
+    let path = folder.join(SETUP);
+    fs::write(&path, text).map_err(|error| unwritten(&path, &error))?;
+    Ok(folder)
+}
+
+/// The runs that ended earlier.
+fn finished(out: &Path) -> Result<Vec<Run>, Exit> {
+    let text = fs::read_to_string(out.join(RUNS)).unwrap_or_default();
+    // The last line is not whole where the machine stopped in the middle of it.
+    let lines = text.split_inclusive('\n').filter(|line| line.ends_with('\n'));
+    lines.map(|line| serde_json::from_str(line).map_err(Exit::input)).collect()
+}
+
+fn append(path: &Path, run: &Run) -> Result<(), Exit> {
+    let line = serde_json::to_string(run).map_err(Exit::failed)? + "\n";
+    let mut file =
+        OpenOptions::new().create(true).append(true).open(path).map_err(|error| unwritten(path, &error))?;
+    file.write_all(line.as_bytes()).map_err(|error| unwritten(path, &error))
+}
+
+fn unwritten(path: &Path, error: &std::io::Error) -> Exit {
+    Exit::failed(format!("cannot write {}: {error}", path.display()))
+}

@@ -1,0 +1,268 @@
+//! What came out of runs: numbers, their averages, a picture.
+
+use super::{Setup, What};
+use crate::exit::Exit;
+use crate::grid;
+use cellcc_report::{Figure, Shape, TableFormat, TimeLine};
+use cellcc_statistics::{Average, Certainty, Kind, mean};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Share of a film's pictures that a browser drops on a machine with time for it: 7 of 1500, rounded up (two processors, 640x360).
+const MOST_DROPPED: f64 = 0.01;
+
+/// A run that has ended.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Run {
+    run: u32,
+    scheme: String,
+    /// Why it says nothing of the scheme; empty for most.
+    pub(crate) spoilt: Vec<String>,
+    pub(crate) outcome: Option<Outcome>,
+    /// One a second, of a film.
+    pub(crate) samples: Vec<Sample>,
+}
+
+/// A moment of a film.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub(crate) struct Sample {
+    /// Seconds since the player began.
+    at_s: f64,
+    /// How much more could be shown without the network.
+    buffer_s: f64,
+}
+
+/// What a page saw.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Outcome {
+    Film(Film),
+    Page(Page),
+    Frames(Frames),
+}
+
+/// What the viewer of a film saw.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Film {
+    /// From the player's begin to the first picture; none: there was no picture.
+    startup_s: Option<f64>,
+    /// How long each stall lasted, after the first picture.
+    stalls_s: Vec<f64>,
+    /// The rate of each segment that was shown, in order.
+    segments_mbit_s: Vec<f64>,
+    /// The highest rate that there is.
+    best_mbit_s: f64,
+    frames: f64,
+    frames_dropped: f64,
+}
+
+/// How a page loaded, since its address was opened (W3C Navigation Timing).
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Page {
+    /// All pictures.
+    pub(crate) load_s: f64,
+    /// The document itself.
+    pub(crate) content_s: f64,
+}
+
+/// Frames by WebTransport, from the server's clock to the browser's, which are the same.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Frames {
+    frames: f64,
+    delay_p50_ms: f64,
+    delay_p95_ms: f64,
+    delay_p99_ms: f64,
+}
+
+impl Film {
+    fn stalled_s(&self) -> f64 {
+        // A sum of nothing is -0.
+        self.stalls_s.iter().fold(0.0, |sum, stall| sum + stall)
+    }
+
+    fn rate_changes(&self) -> impl Iterator<Item = f64> {
+        self.segments_mbit_s.windows(2).map(|pair| (pair[1] - pair[0]).abs())
+    }
+
+    /// The linear quality of experience, by segment: rate, less stalled time at the highest rate, less changes of rate. QoE_lin
+    /// of Mao, Netravali and Alizadeh (Pensieve, SIGCOMM 2017), section 5.1, whose highest rate is 4.3 Mbit/s; of the startup
+    /// it says nothing.
+    fn qoe(&self) -> f64 {
+        let rates: f64 = self.segments_mbit_s.iter().sum();
+        let penalty = self.best_mbit_s * self.stalled_s() + self.rate_changes().sum::<f64>();
+        (rates - penalty) / self.segments_mbit_s.len().max(1) as f64
+    }
+}
+
+impl Outcome {
+    /// Its numbers, each with its name and how many decimals it has.
+    fn numbers(&self) -> Vec<(&'static str, usize, Option<f64>)> {
+        match self {
+            Self::Film(film) => vec![
+                ("startup, s", 2, film.startup_s),
+                ("Mbit/s", 2, mean(&film.segments_mbit_s)),
+                ("stalls", 1, Some(film.stalls_s.len() as f64)),
+                ("stalled, s", 2, Some(film.stalled_s())),
+                ("switches", 1, Some(film.rate_changes().filter(|change| *change > 0.0).count() as f64)),
+                ("QoE", 2, Some(film.qoe())),
+                ("dropped, %", 2, Some(100.0 * film.frames_dropped / film.frames.max(1.0))),
+            ],
+            Self::Page(page) => {
+                vec![("document, s", 2, Some(page.content_s)), ("all pictures, s", 2, Some(page.load_s))]
+            }
+            Self::Frames(frames) => vec![
+                ("frames", 0, Some(frames.frames)),
+                ("delay p50, ms", 1, Some(frames.delay_p50_ms)),
+                ("p95", 1, Some(frames.delay_p95_ms)),
+                ("p99", 1, Some(frames.delay_p99_ms)),
+            ],
+        }
+    }
+}
+
+impl Run {
+    pub(crate) fn new(run: u32, scheme: &str) -> Self {
+        Self { run, scheme: scheme.into(), spoilt: Vec::new(), outcome: None, samples: Vec::new() }
+    }
+
+    pub(crate) fn is(&self, run: u32, scheme: &str) -> bool {
+        self.run == run && self.scheme == scheme
+    }
+
+    /// The run in a line.
+    pub(crate) fn line(&self) -> String {
+        let numbers = self.outcome.iter().flat_map(Outcome::numbers);
+        let numbers = numbers.map(|(name, decimals, value)| format!("{name} {}", text(value, decimals)));
+        let spoilt = self.spoilt.iter().map(|cause| format!("spoilt: {cause}"));
+        format!("{}, run {}: {}", self.scheme, self.run, numbers.chain(spoilt).collect::<Vec<_>>().join("; "))
+    }
+
+    /// With what came out. A browser that has no time for pictures says nothing of the network.
+    pub(crate) fn ended(&mut self, outcome: Outcome) {
+        if let Outcome::Film(Film { frames, frames_dropped, .. }) = &outcome
+            && *frames_dropped > MOST_DROPPED * frames
+        {
+            self.spoilt.push(format!(
+                "the browser dropped {frames_dropped} of {frames} pictures: the machine is busy"
+            ));
+        }
+        self.outcome = Some(outcome);
+    }
+
+    /// What it says of the scheme.
+    fn sound(&self) -> Option<&Outcome> {
+        self.outcome.as_ref().filter(|_| self.spoilt.is_empty())
+    }
+}
+
+/// The schemes in the order of their first runs, with their runs.
+fn by_scheme(runs: &[Run]) -> Vec<(&str, Vec<&Run>)> {
+    let mut all: Vec<(&str, Vec<&Run>)> = Vec::new();
+    for run in runs {
+        match all.iter_mut().find(|(scheme, _)| *scheme == run.scheme) {
+            Some((_, runs)) => runs.push(run),
+            None => all.push((&run.scheme, vec![run])),
+        }
+    }
+    all
+}
+
+/// A row a scheme: how many runs count and how many are spoilt, and means with their intervals.
+pub(crate) fn table(runs: &[Run]) -> Result<String, Exit> {
+    let Some(any) = runs.iter().find_map(Run::sound) else {
+        return Ok("no run is sound: each names above what has spoilt it\n".into());
+    };
+    let names: Vec<&str> = any.numbers().iter().map(|(name, ..)| *name).collect();
+    let header: Vec<&str> = ["scheme", "runs", "spoilt"].into_iter().chain(names).collect();
+    let rows = by_scheme(runs).into_iter().map(|(scheme, runs)| {
+        let sound: Vec<_> = runs.iter().filter_map(|run| run.sound()).map(Outcome::numbers).collect();
+        let spoilt = runs.len() - sound.len();
+        let mut row = vec![scheme.to_owned(), sound.len().to_string(), spoilt.to_string()];
+        row.extend((3..header.len()).map(|column| {
+            let values: Vec<f64> = sound.iter().filter_map(|numbers| numbers[column - 3].2).collect();
+            average(&values, any.numbers()[column - 3].1)
+        }));
+        row
+    });
+    let rows: Vec<Vec<String>> = rows.collect();
+    grid::render(TableFormat::Table, &header, &rows, &[(); 0])
+}
+
+/// A mean and, of ten values and more, its 95 % interval.
+fn average(values: &[f64], decimals: usize) -> String {
+    let Some(average) = Average::of(Kind::Mean, values, (f64::NEG_INFINITY, f64::INFINITY)) else {
+        return text(None, decimals);
+    };
+    let value = text(Some(average.value), decimals);
+    match average.certainty {
+        Certainty::Interval { low, high } => format!("{value} ({low:.decimals$}–{high:.decimals$})"),
+        _ => value,
+    }
+}
+
+fn text(value: Option<f64>, decimals: usize) -> String {
+    value.map_or("–".into(), |value| format!("{value:.decimals$}"))
+}
+
+/// How full the player's buffer was over time: a line a scheme, the mean of its runs. None where there is no film.
+pub(crate) fn figure(setup: &Setup, runs: &[Run]) -> Option<String> {
+    let lines: Vec<TimeLine> =
+        by_scheme(runs).into_iter().filter_map(|(scheme, runs)| line(scheme, &runs)).collect();
+    let title = format!("What the player had in stock, behind {}", setup.down);
+    (setup.what == What::Film && !lines.is_empty())
+        .then(|| Figure::over_time(&title, "Buffer, s", &lines).svg())
+}
+
+fn line(scheme: &str, runs: &[&Run]) -> Option<TimeLine> {
+    let mut seconds: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
+    for sample in runs.iter().filter(|run| run.sound().is_some()).flat_map(|run| &run.samples) {
+        seconds.entry(sample.at_s as u64).or_default().push(sample.buffer_s);
+    }
+    let last = *seconds.keys().last()?;
+    let values =
+        (0..=last).map(|second| seconds.get(&second).and_then(|all| mean(all)).unwrap_or(f64::NAN) as f32);
+    let name = scheme.to_owned();
+    Some(TimeLine { name, shape: Shape::Line, start_s: 0.0, step_s: 1.0, values: values.collect() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn film(scheme: &str, run: u32, startup_s: f64, stalls_s: &[f64]) -> Run {
+        let film = Film {
+            startup_s: Some(startup_s),
+            stalls_s: stalls_s.to_vec(),
+            segments_mbit_s: vec![1.0, 4.0, 4.0, 2.0],
+            best_mbit_s: 8.0,
+            frames: 200.0,
+            frames_dropped: 1.0,
+        };
+        Run { outcome: Some(Outcome::Film(film)), ..Run::new(run, scheme) }
+    }
+
+    /// (1 + 4 + 4 + 2 - 8 * 0.25 - (3 + 0 + 2)) / 4.
+    #[test]
+    fn the_quality_of_a_film_is_its_rate_less_stalls_at_the_best_rate_and_less_changes() {
+        let run = film("cubic", 1, 0.5, &[0.125, 0.125]);
+        let Some(Outcome::Film(film)) = run.outcome else { panic!() };
+        assert_eq!(film.qoe(), 1.0);
+    }
+
+    #[test]
+    fn a_table_leaves_spoilt_runs_out_and_has_intervals_of_ten_runs() {
+        let mut runs: Vec<Run> = (1..=10).map(|run| film("cubic", run, f64::from(run), &[])).collect();
+        runs.push(film("bbr", 1, 1.0, &[2.0]));
+        runs.push(Run { spoilt: vec!["the page did not end".into()], ..film("bbr", 2, 100.0, &[]) });
+        insta::assert_snapshot!(table(&runs).map_err(|_| ()).unwrap());
+    }
+
+    #[test]
+    fn a_run_says_in_a_line_what_came_out_and_what_has_spoilt_it() {
+        let run = Run {
+            spoilt: vec!["3 packets were lost in front of the link".into()],
+            ..film("tide", 2, 1.0, &[2.0])
+        };
+        insta::assert_snapshot!(run.line(), @"tide, run 2: startup, s 1.00; Mbit/s 2.75; stalls 1.0; stalled, s 2.00; switches 2.0; QoE -2.50; dropped, % 0.50; spoilt: 3 packets were lost in front of the link");
+    }
+}

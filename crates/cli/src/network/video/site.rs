@@ -1,0 +1,199 @@
+//! The folder that the server shows: a page that measures, and what it plays or loads.
+
+use super::{Setup, What, unwritten};
+use crate::exit::{Exit, tell};
+use cellcc_units::Span;
+use std::env;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+const FILM: &str = include_str!("film.html");
+const PAGE: &str = include_str!("page.html");
+const FRAMES: &str = include_str!("frames.html");
+const PLAYER: &str = "dash.all.min.js";
+const MANIFEST: &str = "manifest.mpd";
+
+/// Pictures of a page, from 1 to 100 kB in equal ratios: 2.1 MB. Half of all pages have 71 requests and 2.4 MB and less (Web
+/// Almanac 2024, page weight).
+const PICTURES: u32 = 100;
+const SMALLEST_PICTURE: f64 = 1000.0;
+/// Rates of a film that is made, in kbit/s.
+const RATES: [u32; 6] = [400, 800, 1600, 3000, 5000, 8000];
+/// A made film is longer than what is shown of it, and never ends early.
+const SPARE_S: u64 = 4;
+
+/// Makes the folder. `player` and `clip` are for a film.
+pub(crate) fn make(
+    folder: &Path,
+    setup: &Setup,
+    clip: Option<&Path>,
+    player: Option<&Path>,
+) -> Result<PathBuf, Exit> {
+    let write = |name: &str, content: &[u8]| {
+        let path = folder.join(name);
+        fs::write(&path, content).map_err(|error| unwritten(&path, &error))
+    };
+    fs::create_dir_all(folder).map_err(|error| unwritten(folder, &error))?;
+    match setup.what {
+        What::Film => {
+            write("index.html", FILM.as_bytes())?;
+            let player = player.ok_or_else(no_player)?;
+            take(player, &folder.join(PLAYER))?;
+            let clip = match clip {
+                Some(clip) if clip.join(MANIFEST).is_file() => clip.to_owned(),
+                Some(clip) => {
+                    return Err(Exit::input(format!("--clip: there is no {MANIFEST} in {}", clip.display())));
+                }
+                None => made(setup.duration)?,
+            };
+            let name = folder.join("clip");
+            fs::create_dir_all(&name).map_err(|error| unwritten(&name, &error))?;
+            for file in fs::read_dir(&clip).map_err(Exit::failed)?.flatten() {
+                take(&file.path(), &name.join(file.file_name()))?;
+            }
+        }
+        What::Page => {
+            let pictures =
+                (0..PICTURES).map(|index| format!("<img src=\"{index}.svg\" width=\"8\" height=\"8\">"));
+            write("index.html", PAGE.replace("PICTURES", &pictures.collect::<String>()).as_bytes())?;
+            for index in 0..PICTURES {
+                write(&format!("{index}.svg"), &picture(index))?;
+            }
+        }
+        What::Frames(_) => write("index.html", FRAMES.as_bytes())?,
+    }
+    folder.canonicalize().map_err(Exit::failed)
+}
+
+fn no_player() -> Exit {
+    Exit::input(format!(
+        "--player: name {PLAYER} of dash.js 5, which plays the film; `npm pack dashjs@5.2.1` gets a package that has it in \
+         dist/modern/umd"
+    ))
+}
+
+/// A square, and blanks up to its size.
+fn picture(index: u32) -> Vec<u8> {
+    let bytes = SMALLEST_PICTURE * 100_f64.powf(f64::from(index) / f64::from(PICTURES - 1));
+    let mut picture = b"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"8\" height=\"8\"/>".to_vec();
+    picture.resize(bytes as usize, b' ');
+    picture
+}
+
+/// Links the file, or copies it where it is on another disk.
+fn take(from: &Path, to: &Path) -> Result<(), Exit> {
+    let is_there = |error: &io::Error| error.kind() == io::ErrorKind::AlreadyExists;
+    match fs::hard_link(from, to) {
+        Ok(()) => Ok(()),
+        Err(error) if is_there(&error) => Ok(()),
+        Err(_) => fs::copy(from, to)
+            .map(drop)
+            .map_err(|error| Exit::input(format!("cannot read {}: {error}", from.display()))),
+    }
+}
+
+/// A film of noise that is at least this long, kept for other runs.
+fn made(duration: Span) -> Result<PathBuf, Exit> {
+    let seconds = duration.as_secs_f64().ceil() as u64 + SPARE_S;
+    let cache = env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
+    let cache = cache.or_else(|| Some(PathBuf::from(env::var_os("HOME")?).join(".cache")));
+    let folder = cache.unwrap_or_else(env::temp_dir).join(format!("cellcc/film-{seconds}s"));
+    if folder.join(MANIFEST).is_file() {
+        return Ok(folder);
+    }
+    tell(&format!("making a film of {seconds} s in {}, once", folder.display()));
+    fs::create_dir_all(&folder).map_err(|error| unwritten(&folder, &error))?;
+    let unfinished = folder.join("unfinished.mpd");
+    let status = ffmpeg(seconds).arg(&unfinished).status();
+    match status {
+        Ok(status) if status.success() => {}
+        Ok(status) => {
+            return Err(Exit::failed(format!(
+                "ffmpeg could not make a film ({status}); name one with --clip"
+            )));
+        }
+        Err(_) => {
+            return Err(Exit::input(
+                "there is no ffmpeg to make a film; on Debian: apt-get install ffmpeg; or name a film with --clip",
+            ));
+        }
+    }
+    fs::rename(&unfinished, folder.join(MANIFEST)).map_err(|error| unwritten(&unfinished, &error))?;
+    Ok(folder)
+}
+
+/// The command without its last word, the manifest's name. Noise makes each segment as large as its rate says.
+fn ffmpeg(seconds: u64) -> Command {
+    let mut command = Command::new("ffmpeg");
+    command.stdin(Stdio::null()).args(["-loglevel", "error", "-y", "-f", "lavfi", "-i"]);
+    command.arg(format!("testsrc2=size=640x360:rate=25:duration={seconds},noise=alls=40:allf=t"));
+    for (index, rate) in RATES.iter().enumerate() {
+        command.args(["-map", "0:v"]);
+        for (option, value) in [("b", rate), ("maxrate", rate), ("bufsize", rate)] {
+            command.args([format!("-{option}:v:{index}"), format!("{value}k")]);
+        }
+    }
+    // A key frame every two seconds, where segments begin.
+    command.args([
+        "-c:v",
+        "libx264",
+        "-preset",
+        "ultrafast",
+        "-pix_fmt",
+        "yuv420p",
+        "-g",
+        "50",
+        "-keyint_min",
+        "50",
+    ]);
+    command.args(["-sc_threshold", "0", "-f", "dash", "-seg_duration", "2", "-use_timeline", "0"]);
+    command.args(["-adaptation_sets", "id=0,streams=v"]);
+    command
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_has_a_hundred_pictures_of_two_megabytes() {
+        let folder = tempfile::tempdir().unwrap();
+        let setup = Setup {
+            down: "lte-drive".into(),
+            path: vec![],
+            rtt: Span::ZERO,
+            duration: Span::ZERO,
+            what: What::Page,
+        };
+        make(folder.path(), &setup, None, None).map_err(|_| ()).unwrap();
+        let index = fs::read_to_string(folder.path().join("index.html")).unwrap();
+        let pictures: Vec<u64> = (0..PICTURES)
+            .map(|picture| {
+                assert!(index.contains(&format!("\"{picture}.svg\"")));
+                fs::metadata(folder.path().join(format!("{picture}.svg"))).unwrap().len()
+            })
+            .collect();
+        assert_eq!((pictures[0], pictures[99]), (1000, 100_000));
+        assert_eq!(pictures.iter().sum::<u64>() / 100_000, 21);
+    }
+
+    #[test]
+    fn a_film_without_its_player_or_manifest_is_refused_with_the_way_to_get_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let setup = Setup {
+            down: "lte-drive".into(),
+            path: vec![],
+            rtt: Span::ZERO,
+            duration: Span::ZERO,
+            what: What::Film,
+        };
+        let error = make(folder.path(), &setup, None, None).unwrap_err();
+        assert!(error.text().contains("npm pack dashjs"), "{}", error.text());
+        let player = folder.path().join("player.js");
+        fs::write(&player, "").unwrap();
+        let error = make(folder.path(), &setup, Some(folder.path()), Some(&player)).unwrap_err();
+        assert!(error.text().contains("there is no manifest.mpd in"), "{}", error.text());
+    }
+}
