@@ -15,7 +15,7 @@ use cellcc_control::split_list;
 use cellcc_units::{Rate, Span};
 use outcome::Run;
 use serde::{Deserialize, Serialize};
-use session::{Event, Session};
+use session::{Event, Server, Session};
 use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -27,11 +27,11 @@ use std::sync::mpsc;
 Schemes take turns, each run from the same moment of the trace. Runs that the machine has spoilt are marked, and left out of
 averages. Interrupt it and go on with --resume.
 
-Needs chromium, and for a film dash.js; without --clip, ffmpeg makes one.
+Needs chromium, for a film dash.js and, without --clip, ffmpeg, which makes one, and for tcp: nginx.
 
 Examples:
   cellcc video --down lte-drive --rtt 40ms --queue 3200pkt --schemes cubic,bbr,tide --player dash.all.min.js
-  cellcc video --down lte-drive --rtt 40ms --schemes cubic,bbr --page
+  cellcc video --down lte-drive --rtt 40ms --schemes cubic,tcp:cubic --page
   cellcc video --down 5g-mmwave-walk --rtt 20ms --schemes bbr,tide --frames 20Mbit/s --duration 30s")]
 pub(crate) struct Args {
     /// Capacity towards the browser: a trace file, the name of a synthetic link, or a rate such as 100Mbit/s.
@@ -39,7 +39,8 @@ pub(crate) struct Args {
     down: String,
     #[command(flatten)]
     path: conditions::Flags<true>,
-    /// The server's schemes, separated by commas. Those that use network reports get the trace's rate of a moment ago.
+    /// The server's schemes, separated by commas; tcp:NAME is nginx with that congestion control of the kernel's TCP. Schemes
+    /// that use network reports get the trace's rate of a moment ago.
     #[arg(long, short, value_name = "LIST")]
     schemes: String,
     /// Runs of each scheme; with fewer than ten there are no intervals.
@@ -94,12 +95,11 @@ const RUNS: &str = "runs.jsonl";
 const SETUP: &str = "setup.json";
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode, Exit> {
-    let registry = cellcc_schemes::registry();
-    let schemes = split_list(&args.schemes);
-    let schemes: Vec<_> = schemes
-        .iter()
-        .map(|text| registry.parse(text).map_err(|error| Exit::input(format!("--schemes: {error}"))))
-        .collect::<Result<_, _>>()?;
+    let servers: Vec<Server> =
+        split_list(&args.schemes).into_iter().map(Server::parse).collect::<Result<_, _>>()?;
+    if args.frames.is_some() && servers.iter().any(|server| matches!(server, Server::Tcp(_))) {
+        return Err(Exit::input("--frames: WebTransport is of HTTP/3; leave tcp: out of --schemes"));
+    }
     let setup = Setup {
         down: args.down.clone(),
         path: args.path.words(),
@@ -118,17 +118,17 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, Exit> {
     let interrupts = sender.clone();
     on_interrupt(move || _ = interrupts.send(Event::Interrupted))?;
     let session = Session::new(&setup, &site, sender, events)?;
-    let plan = (1..=args.runs).flat_map(|run| schemes.iter().map(move |scheme| (run, scheme)));
+    let plan = (1..=args.runs).flat_map(|run| servers.iter().map(move |server| (run, server)));
     let missing: Vec<_> =
-        plan.filter(|(run, scheme)| !runs.iter().any(|done| done.is(*run, scheme.text()))).collect();
+        plan.filter(|(run, server)| !runs.iter().any(|done| done.is(*run, &server.text()))).collect();
     tell(&format!(
         "{} runs, about {} min, in {}",
         missing.len(),
         session.minutes(missing.len()),
         out.display()
     ));
-    for (run, scheme) in missing {
-        let done = session.run(run, scheme)?;
+    for (run, server) in missing {
+        let done = session.run(run, server)?;
         tell(&done.line());
         append(&out.join(RUNS), &done)?;
         runs.push(done);

@@ -6,6 +6,8 @@ use crate::exit::{Exit, tell};
 use crate::network::transfer::serve::kept_identity;
 use cellcc_control::Scheme;
 use serde::Deserialize;
+use std::ffi::OsStr;
+use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -18,8 +20,6 @@ const BROWSERS: [&str; 2] = ["chromium", "chromium-browser"];
 /// What it needs of itself: it plays without a click, starts no service, and as root no sandbox.
 const FLAGS: &str = "--headless --no-sandbox --disable-gpu --disable-dev-shm-usage --no-first-run --no-proxy-server \
      --disable-background-networking --autoplay-policy=no-user-gesture-required --mute-audio --enable-logging=stderr";
-/// HTTPS's alternative port: nobody else is in the server's namespace.
-const PORT: u16 = 443;
 /// A run ends this long after the time that it should last: the page does not load, or the browser hangs.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Between runs: the emulator and the browser begin and end.
@@ -44,6 +44,41 @@ enum Said {
     Sample(Sample),
     End(Outcome),
     Failed(String),
+}
+
+/// Who sends.
+pub(crate) enum Server {
+    /// `cellcc serve --http`, by this scheme.
+    Http3(Scheme),
+    /// nginx, by this congestion control of the kernel's TCP.
+    Tcp(String),
+}
+
+impl Server {
+    /// Reads `tide`, or `tcp:cubic`.
+    pub(crate) fn parse(text: &str) -> Result<Self, Exit> {
+        let Some(name) = text.strip_prefix("tcp:") else {
+            let scheme = cellcc_schemes::registry().parse(text);
+            return scheme.map(Self::Http3).map_err(|error| Exit::input(format!("--schemes: {error}")));
+        };
+        let known =
+            fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").unwrap_or_default();
+        if known.split_whitespace().any(|one| one == name) {
+            return Ok(Self::Tcp(name.into()));
+        }
+        Err(Exit::input(format!(
+            "--schemes {text}: this kernel has {}; `cellcc tcp load {name}` loads schemes of cellcc, `modprobe tcp_{name}` others",
+            known.trim()
+        )))
+    }
+
+    /// As it was written.
+    pub(crate) fn text(&self) -> String {
+        match self {
+            Self::Http3(scheme) => scheme.text().into(),
+            Self::Tcp(name) => format!("tcp:{name}"),
+        }
+    }
 }
 
 /// All that runs need.
@@ -88,9 +123,9 @@ impl<'a> Session<'a> {
     }
 
     /// Runs it to its end.
-    pub(crate) fn run(&self, run: u32, scheme: &Scheme) -> Result<Run, Exit> {
+    pub(crate) fn run(&self, run: u32, server: &Server) -> Result<Run, Exit> {
         let profile = tempfile::tempdir().map_err(Exit::failed)?;
-        let mut child = self.command(scheme, profile.path()).spawn().map_err(Exit::failed)?;
+        let mut child = self.command(server, profile.path()).spawn().map_err(Exit::failed)?;
         let stderr = child.stderr.take().expect("it is piped");
         let sender = self.sender.clone();
         thread::spawn(move || {
@@ -102,8 +137,8 @@ impl<'a> Session<'a> {
             let _ = sender.send(Event::Closed);
         });
         let ends_at = Instant::now() + Duration::from_nanos(self.setup.duration.as_nanos()) + PATIENCE;
-        let mut done = Run::new(run, scheme.text());
-        let mut last = Vec::new();
+        let mut done = Run::new(run, &server.text());
+        let mut failure = String::from("the browser ended, and the page said nothing");
         loop {
             let line = match self.events.recv_timeout(ends_at.saturating_duration_since(Instant::now())) {
                 Ok(Event::Line(line)) => line,
@@ -130,50 +165,75 @@ impl<'a> Session<'a> {
                     drop(child.stdin.take());
                 }
                 Some(Err(error)) => return Err(Exit::failed(format!("what the page says: {error}"))),
-                None => match line.strip_prefix("warning: ") {
-                    Some(warning) => done.spoilt.push(warning.into()),
-                    None => last.push(line),
+                None => match line.split_once(": ") {
+                    Some(("warning", cause)) => done.spoilt.push(cause.into()),
+                    Some(("error", cause)) => failure = cause.into(),
+                    _ => {}
                 },
             }
         }
         let _ = child.wait();
         if done.outcome.is_none() && done.spoilt.is_empty() {
-            let tail = last[last.len().saturating_sub(5)..].join("\n");
-            return Err(Exit::failed(format!("the browser ended and the page said nothing:\n{tail}")));
+            let of_server = fs::read_to_string(self.server_log()).unwrap_or_default();
+            return Err(Exit::failed(format!("{}: {failure}\n{of_server}", server.text())));
         }
         Ok(done)
     }
 
-    fn command(&self, scheme: &Scheme, profile: &Path) -> Command {
-        let Setup { down, path, rtt, duration, what } = self.setup;
-        let program = quoted(&self.program.display().to_string());
-        let advice = match scheme.advice_request() {
-            Some(_) => format!(" --advice {} --advice-rtt {rtt}", quoted(&format!("causal:{down}"))),
-            None => String::new(),
+    fn command(&self, server: &Server, profile: &Path) -> Command {
+        let Setup { down, path, duration, what, .. } = self.setup;
+        let (server, address) = match server {
+            Server::Http3(scheme) => (self.http3(scheme), "https://$MAHIMAHI_BASE"),
+            Server::Tcp(name) => (self.nginx(name), "http://$MAHIMAHI_BASE"),
         };
-        let server = format!(
-            "exec {program} serve --quiet --listen 0.0.0.0:{PORT} --http {} --scheme {}{advice}",
-            quoted(&self.site.display().to_string()),
-            quoted(scheme.text())
-        );
         let query = match what {
             What::Film | What::Page => String::new(),
             // 60 frames a second are the server's own choice.
             What::Frames(rate) => format!("&bytes={}", rate.as_bytes_per_sec() / 60),
         };
         let browser = format!(
-            "{} {FLAGS} --user-data-dir={} --origin-to-force-quic-on=$MAHIMAHI_BASE:{PORT} \
-             --ignore-certificate-errors-spki-list={} \"https://$MAHIMAHI_BASE/?seconds={}{query}\" & read _; kill $!; wait",
+            "{} {FLAGS} --user-data-dir={} --origin-to-force-quic-on=$MAHIMAHI_BASE:443 \
+             --ignore-certificate-errors-spki-list={} \"{address}/?seconds={}{query}\" & read _; kill $!; wait",
             self.browser,
-            quoted(&profile.display().to_string()),
+            quoted(profile),
             self.key,
             duration.as_secs_f64()
         );
         let mut command = Command::new(&self.program);
-        command.args(["shell", "--down", down]).args(path).args(["--server-log", "off", "--server", &server]);
+        command.args(["shell", "--down", down]).args(path).args(["--server", &server, "--server-log"]);
+        command.arg(self.server_log());
         command.args(["--", "sh", "-c", &browser]);
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
         command
+    }
+
+    /// What the last run's server said.
+    fn server_log(&self) -> PathBuf {
+        self.site.with_file_name("server.log")
+    }
+
+    fn http3(&self, scheme: &Scheme) -> String {
+        let Setup { down, rtt, .. } = self.setup;
+        let advice = match scheme.advice_request() {
+            Some(_) => format!(" --advice {} --advice-rtt {rtt}", quoted(format!("causal:{down}"))),
+            None => String::new(),
+        };
+        let (program, site, scheme) = (quoted(&self.program), quoted(self.site), quoted(scheme.text()));
+        format!("exec {program} serve --quiet --listen 0.0.0.0:443 --http {site} --scheme {scheme}{advice}")
+    }
+
+    /// With all of its settings in one file. It deletes its process file in the end, so that is a file of its own.
+    fn nginx(&self, name: &str) -> String {
+        let (site, conf) = (self.site.display(), self.site.with_file_name("nginx.conf"));
+        let settings = quoted(format!(
+            "daemon off; user root; pid \"{site}.pid\"; error_log stderr; events {{}} http {{ \
+             include /etc/nginx/mime.types; access_log off; server {{ listen 80; root \"{site}\"; }} }}"
+        ));
+        let path = quoted(conf);
+        // The namespace's default may be one of a few only (`tcp_allowed_congestion_control`), a route's any.
+        let routes =
+            format!("ip route | while read -r route; do ip route replace $route congctl {name}; done");
+        format!("printf %s {settings} >{path} && {routes} && exec nginx -c {path}")
     }
 }
 
@@ -185,8 +245,8 @@ fn said(line: &str) -> Option<Result<Said, serde_json::Error>> {
 }
 
 /// A word of a shell's line.
-fn quoted(word: &str) -> String {
-    format!("'{}'", word.replace('\'', r"'\''"))
+fn quoted(word: impl AsRef<OsStr>) -> String {
+    format!("'{}'", word.as_ref().display().to_string().replace('\'', r"'\''"))
 }
 
 #[cfg(test)]
