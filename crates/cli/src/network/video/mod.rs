@@ -30,9 +30,9 @@ averages. Interrupt it and go on with --resume.
 Needs chromium, for a film dash.js and, without --clip, ffmpeg, which makes one, and for tcp: nginx.
 
 Examples:
-  cellcc video --down lte-drive --rtt 40ms --queue 3200pkt --schemes cubic,bbr,tide --player dash.all.min.js
+  cellcc video --down lte-drive --rtt 40ms --schemes cubic,bbr,tide --player dash.all.min.js
   cellcc video --down lte-drive --rtt 40ms --schemes cubic,tcp:cubic --page
-  cellcc video --down 5g-mmwave-walk --rtt 20ms --schemes bbr,tide --frames 20Mbit/s --duration 30s")]
+  cellcc video --down 5g-mmwave-walk --schemes bbr,tide --frames 20Mbit/s --duration 30s")]
 pub(crate) struct Args {
     /// Capacity towards the browser: a trace file, the name of a synthetic link, or a rate such as 100Mbit/s.
     #[arg(long, value_name = "FILE|NAME|RATE")]
