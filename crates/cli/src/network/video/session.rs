@@ -1,5 +1,7 @@
 //! One run: a server, a link, a browser, and what the page says.
 
+#![allow(clippy::disallowed_methods, reason = "a browser takes real time, and a thread reads what it says")]
+
 use super::outcome::{Outcome, Run, Sample};
 use super::{Setup, What};
 use crate::exit::{Exit, tell};
