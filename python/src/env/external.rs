@@ -73,11 +73,9 @@ impl External {
         Self { kind, mailbox, sender, meter: Meter::new(kind), sent: Bytes::ZERO, timer }
     }
 
-    /// Begins the interval whose first event this is.
-    fn begin_interval(&mut self, now: Time) {
-        if now < self.timer {
-            return;
-        }
+    /// With the first event of an interval.
+    #[cold]
+    fn begin_interval(&mut self) {
         if let Some((began, length, sent)) = self.mailbox.shared().begins.take() {
             self.meter.begin(began, length, sent);
         }
@@ -96,13 +94,17 @@ impl Controller for External {
     }
 
     fn on_ack(&mut self, ack: &Ack<'_>) {
-        self.begin_interval(ack.now);
+        if ack.now >= self.timer {
+            self.begin_interval();
+        }
         self.sender.on_ack(ack);
         self.meter.on_ack(ack, self.sent);
     }
 
     fn on_loss(&mut self, loss: &Loss<'_>) {
-        self.begin_interval(loss.now);
+        if loss.now >= self.timer {
+            self.begin_interval();
+        }
         self.sender.on_loss(loss);
         self.meter.on_loss(loss);
     }
@@ -121,7 +123,7 @@ impl Controller for External {
         if now < self.timer {
             return;
         }
-        self.begin_interval(now);
+        self.begin_interval();
         let mut shared = self.mailbox.shared();
         self.timer = shared.next_decision.max(now) + DECIDES_AFTER;
         if let Some(steering) = shared.steering.take() {
