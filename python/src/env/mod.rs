@@ -71,7 +71,7 @@ impl Episode {
         let width = observations.len() / self.learners.len();
         let seen = observations.chunks_exact_mut(width).zip(rewards);
         for (index, (learner, (observation, rewarded))) in self.learners.iter_mut().zip(seen).enumerate() {
-            let interval = learner.mailbox.interval(now, self.run.ends(index).flow().sent());
+            let interval = learner.mailbox.interval(now, self.run.ends(index).flow());
             self.delivered_packets += interval.delivered_packets;
             learner.agent.observe(&interval);
             observation.copy_from_slice(learner.agent.observation());

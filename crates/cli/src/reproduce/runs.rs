@@ -21,6 +21,11 @@ use std::sync::Arc;
 /// What names the folder of the recordings.
 pub(super) const FOLDER: &str = "CELLCC_TRACES";
 
+/// What names the folder of published weights, below which a data set's schemes name their files.
+const MODELS: &str = "CELLCC_MODELS";
+/// What stands before the file of weights in the text of a scheme.
+const MODEL: &str = "(model=";
+
 /// What runs where only the link itself is looked at, to have a plan: of it only `limit` is kept.
 const ANY_SCHEME: &str = "cubic";
 
@@ -80,7 +85,10 @@ impl Sets {
                     .plan(&driver, VERSION)
                     .map_err(|error| Exit::input(format!("{name}: {error}")))?;
                 for PlannedRun { id, scenario } in own.runs {
-                    let run = Run::new(&scenario, None);
+                    let mut run = Run::new(&scenario, None);
+                    if let Some(folder) = folder_of(MODELS) {
+                        run.scheme = run.scheme.replace(&format!("{MODEL}{folder}/"), MODEL);
+                    }
                     let needed = needs.of(&name, &run);
                     // What is not run is there as well: messages name it.
                     of_set.push((id, run));
@@ -151,17 +159,20 @@ fn of_data_set(
     if schemes.is_empty() {
         schemes.push(ANY_SCHEME.into());
     }
+    if let Err(why) = schemes.iter_mut().try_for_each(with_weights) {
+        return Ok(Err(why));
+    }
     let mut file = data.plan_file(file, schemes, &claims.recordings, args.scale()).map_err(wrong)?;
     let recordings: BTreeSet<String> =
         file.traces.iter().flat_map(|link| claims.recordings.within(link)).map(str::to_owned).collect();
     if !recordings.is_empty() {
-        let Some(folder) = env::var(FOLDER).ok().filter(|folder| !folder.is_empty()) else {
+        let Some(folder) = folder_of(FOLDER) else {
             return Ok(Err(format!(
                 "{FOLDER} does not name the folder of the recordings (docs/README.md says where to get them)"
             )));
         };
         for recording in &recordings {
-            let path = format!("{}/{recording}", folder.trim_end_matches('/'));
+            let path = format!("{folder}/{recording}");
             match hashes.of(&path)? {
                 None => return Ok(Err(format!("{path} is not there"))),
                 Some(hash) if Some(hash) != claims.recordings.sha256(recording) => {
@@ -186,6 +197,28 @@ fn of_data_set(
         Ok(Request { file: own, name: file_name.clone() })
     });
     Ok(Ok(whole.collect::<Result<_, Exit>>()?))
+}
+
+/// The folder that a variable of the environment names.
+fn folder_of(variable: &str) -> Option<String> {
+    let folder = env::var(variable).ok()?;
+    let folder = folder.trim_end_matches('/');
+    (!folder.is_empty()).then(|| folder.to_owned())
+}
+
+/// Names a scheme's file of weights below the folder of the models; or says why it is not there.
+fn with_weights(scheme: &mut String) -> Result<(), String> {
+    const HOW: &str = "docs/algorithms/learned.md says how to get the weights";
+    let Some((name, rest)) = scheme.split_once(MODEL) else { return Ok(()) };
+    let folder = folder_of(MODELS)
+        .ok_or_else(|| format!("{MODELS} does not name the folder of published weights ({HOW})"))?;
+    let path = format!("{folder}/{rest}");
+    let file = path.split(['@', ',', ')']).next().unwrap_or(&path);
+    if !Path::new(file).is_file() {
+        return Err(format!("{file} is not there ({HOW})"));
+    }
+    *scheme = format!("{name}{MODEL}{path}");
+    Ok(())
 }
 
 /// The hashes of recordings, each read once.
@@ -248,11 +281,14 @@ mod tests {
     use cellcc_sim::SimDriver;
     use std::path::PathBuf;
 
-    /// Resolves everything but the recordings, which nobody need have.
-    struct WithoutRecordings<'a>(SimDriver, &'a cellcc_claims::Recordings);
+    /// Resolves everything but recordings and published weights, which nobody need have.
+    struct WithoutFiles<'a>(SimDriver, &'a cellcc_claims::Recordings);
 
-    impl Driver for WithoutRecordings<'_> {
+    impl Driver for WithoutFiles<'_> {
         fn resolve(&self, scenario: &mut Scenario) -> Result<(), ResolveError> {
+            if scenario.scheme.contains(MODEL) {
+                return Ok(());
+            }
             let trace = scenario.trace.clone();
             if self.1.within(&trace).next().is_some() {
                 scenario.trace = "3g".into();
@@ -272,9 +308,9 @@ mod tests {
         let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
         let library = Library::below(&root).map_err(|error| error.text()).unwrap();
         let claims = &library.claims;
-        assert!(claims.claims.len() >= 223);
+        assert!(claims.claims.len() >= 226);
         let needs = claims.needs(&claims.claims, &claims.figures).unwrap();
-        let driver = WithoutRecordings(SimDriver::new(cellcc_experiment::registry()), &claims.recordings);
+        let driver = WithoutFiles(SimDriver::new(cellcc_experiment::registry()), &claims.recordings);
         let mut data = DataRuns::new();
         for (name, set) in &claims.data {
             let mut request = Request::read(&root.join(&set.scenario)).unwrap();

@@ -78,6 +78,25 @@ fn what_is_as_before_ends_with_0_and_a_verdict_that_moved_is_named() {
     assert!(fs::read_to_string(folder.path().join("out/claims.html")).unwrap().contains("ten packets"));
 }
 
+#[test]
+fn a_claim_about_published_weights_is_judged_where_their_folder_is_named() {
+    let folder = repository();
+    let published = format!("{}/../../python/training/policy.safetensors", env!("CARGO_MANIFEST_DIR"));
+    fs::copy(published, folder.path().join("a.safetensors")).unwrap();
+    let claims = CLAIMS.replacen("fixed-window(window=10pkt)", "learned(model=a.safetensors)", 1);
+    fs::write(folder.path().join("claims/reminis.toml"), claims).unwrap();
+    for (models, expected) in [
+        ("", "left out: ten: CELLCC_MODELS does not name the folder of published weights"),
+        ("docs", "left out: ten: docs/a.safetensors is not there"),
+        ("./", "REM-01: was not judged, is miss"),
+    ] {
+        let mut command = cellcc(folder.path());
+        let output = command.args(["reproduce", "REM-01"]).env("CELLCC_MODELS", models).output().unwrap();
+        let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+        assert_says(&said, &[expected]);
+    }
+}
+
 const FIGURE: &str = "[[figure]]\nid = 'REM-Fig-3'\nsource = 'Fig 3'\nsays = 'windows'\nlines = ['10pkt', '20pkt']\npanels = [\n\
     { axes = ['RTT, ms', 'Mbit/s'], x = 'ten: rtt_mean_ms(fixed-window(window=$s))', y = 'ten: throughput_mbit_s(fixed-window(window=$s))', \
     paper = [{ line = '20pkt', x = '22', y = '11' }, { y = '6', says = 'half' }] },\n\
@@ -270,6 +289,6 @@ fn all_claims_that_need_no_recordings_are_judged_as_before_on_any_machine() {
     assert_eq!(status, Some(0), "{said}");
     assert_says(
         &said,
-        &["223 claims at scale smaller", "177 of them left out", "CELLCC_TRACES does not name"],
+        &["226 claims at scale smaller", "179 of them left out", "CELLCC_TRACES does not name"],
     );
 }
